@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# One Makefile for all rooms. A file that is added to a room is found by its name:
+#   ROOM/*.c               the room's library or programs
+#   ROOM/tests/test_*.c|sh  run by `make check`       (no network, no root, no mpirun)
+#   ROOM/tests/mpi_*.sh     run by `make check-mpi`
+#   ROOM/tests/long_*.sh    run by `make check-long`
+#   ROOM/tests/fuzz_*.c     libFuzzer targets, corpus in ROOM/tests/corpus/NAME/
+
+VERSION := $(shell cat VERSION)
+SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
+
+CFLAGS  ?= -O2 -g
+MPICC   ?= mpicc
+PREFIX  ?= /usr/local
+BINDIR  ?= bin
+MPI     ?= $(if $(shell command -v $(MPICC) 2>/dev/null),yes,no)
+PKG_CONFIG ?= pkg-config
+pkg      = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
+
+WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
+           -Wwrite-strings -Wformat=2 -Wundef
+NEEDED   = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DHETSORT_VERSION='"$(VERSION)"' -fPIC \
+           -fvisibility=hidden -pthread $(WARN)
+
+# The CRC of records: isa-l where it is there, zlib otherwise (same polynomial, slower).
+ISAL    := $(if $(call pkg,--libs,libisal),yes,no)
+CRC_LIBS   = $(if $(filter yes,$(ISAL)),$(call pkg,--libs,libisal),-lz)
+CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal))
+
+GSL_CFLAGS := $(call pkg,--cflags,gsl)
+GSL_LIBS   := $(or $(call pkg,--libs,gsl),-lgsl -lgslcblas -lm)
+GLPK_LIBS   = -lglpk
+JSON_LIBS  := $(or $(call pkg,--libs,jansson),-ljansson)
+XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
+TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
+
+# Objects live in build/<hash of everything that shapes them>, so two builds never mix.
+FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC))
+OBJ     := build/$(shell printf '%s' "$(subst ",,$(FLAGS))" | cksum | cut -d' ' -f1)
+
+ifeq ($(V),1)
+Q :=
+else
+Q := @
+endif
+say = @printf '  %-6s %s\n' $(1) $(2)
+
+COMPILE = $(CC) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+MPIWRAP = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
+LINK    = $(CC) -pthread $(CFLAGS) $(LDFLAGS)
+LINKMPI = $(if $(filter yes,$(MPI)),$(MPIWRAP) -pthread $(CFLAGS) $(LDFLAGS),$(LINK))
+
+# ---------------------------------------------------------------------------------------- rooms
+objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
+
+PART_SRC := $(filter-out partition/hetplan%,$(wildcard partition/*.c))
+PLAN_SRC := $(wildcard partition/hetplan*.c)
+PMPI_SRC := $(wildcard partition/mpi/*.c)
+GEN_SRC  := $(wildcard gensort/gen*.c)
+VAL_SRC  := $(wildcard gensort/val*.c)
+SORT_SRC := $(filter-out sort/main.c sort/comm_mpi.c,$(wildcard sort/*.c)) \
+            $(if $(filter yes,$(MPI)),sort/comm_mpi.c)
+
+LIBPART  := $(OBJ)/libhetpart.a
+LIBSORT  := $(OBJ)/libhetsort.a
+PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
+            $(if $(wildcard sort/main.c),hetsort)
+
+ROOMS    := gensort partition sort bench
+TESTS_C  := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/test_*.c))
+TESTS_SH := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/test_*.sh))
+MPI_SH   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/mpi_*.sh))
+LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
+FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
+TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
+
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench lint format install uninstall dist \
+        clean help programs-for-tests FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(addprefix $(BINDIR)/,$(PROGRAMS)) $(LIBPART)  ## build the programs (bin/) and libraries
+
+lib: $(LIBPART)                                ## build the libraries only
+
+FORCE:
+$(BINDIR)/%: $(OBJ)/bin/% FORCE
+	@mkdir -p $(@D); cmp -s $< $@ || { cp -f $< $@.tmp && mv -f $@.tmp $@; }
+
+$(OBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) $(EXTRA) -c -o $@ $<
+
+$(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
+$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
+$(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
+$(OBJ)/sort/tests/%: EXTRA = -Isort -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)
+
+$(OBJ)/sort/comm_mpi.o: sort/comm_mpi.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$<)
+	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(EXTRA) -c -o $@ $<
+
+$(LIBPART): $(call objs,$(PART_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(LIBSORT): $(call objs,$(SORT_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
+SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
+
+define link
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(1) -o $@ $(filter %.o %.a,$^) $(2)
+endef
+
+$(OBJ)/bin/gensort: $(call objs,$(GEN_SRC))
+	$(call link,$(LINK),$(CRC_LIBS))
+$(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
+	$(call link,$(LINK),$(CRC_LIBS))
+$(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
+	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
+$(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
+	$(call link,$(LINKMPI),$(SORT_LIBS))
+
+# Tests: a test program links its room's code, without the program's main().
+$(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
+		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
+	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
+$(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
+		$(call objs,$(filter-out partition/hetplan.c,$(PLAN_SRC))) $(LIBPART)
+	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+$(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
+	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+$(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
+	$(call link,$(LINK),$(TEST_LIBS) -lm)
+
+# ---------------------------------------------------------------------------------------- checks
+RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
+
+check: all $(TESTS_X)  ## run the tests: no network, no root, no mpirun
+	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
+
+check-mpi: all $(TESTS_X)  ## run the tests that need mpirun
+	$(Q)$(RUN) $(MPI_SH)
+
+check-long: all $(TESTS_X)  ## everything of check and check-mpi at full size, and the long tests
+	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
+
+SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
+asan:  ## run the tests under AddressSanitizer and UBSan
+	$(Q)ASAN_OPTIONS=detect_leaks=1 $(MAKE) check CFLAGS="$(SAN) -fsanitize=address,undefined" \
+		BINDIR=build/asan/bin SANITIZER=asan
+tsan:  ## run the tests under ThreadSanitizer
+	$(Q)$(MAKE) check CFLAGS="$(SAN) -fsanitize=thread" BINDIR=build/tsan/bin SANITIZER=tsan
+export SANITIZER
+
+FUZZ_SECONDS ?= 60
+fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
+	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_C)
+
+bench: all  ## measure, side by side with named partners
+	$(Q)bench/run
+
+lint:  ## format, spelling, shell scripts, man pages, layers
+	$(Q)scripts/lint
+
+format:  ## let clang-format rewrite the sources
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+# --------------------------------------------------------------------------------------- install
+DEST   = $(DESTDIR)$(PREFIX)
+MAN1   = $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.1))
+MAN5   = $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.5))
+
+install: all  ## install below PREFIX (DESTDIR honoured)
+	install -d $(DEST)/bin $(DEST)/share/man/man1 $(DEST)/share/man/man5
+	install -m 755 $(addprefix $(BINDIR)/,$(PROGRAMS)) $(DEST)/bin
+	$(if $(MAN1),install -m 644 $(MAN1) $(DEST)/share/man/man1)
+	$(if $(MAN5),install -m 644 $(MAN5) $(DEST)/share/man/man5)
+
+uninstall:  ## remove what install put there
+	rm -f $(addprefix $(DEST)/bin/,$(PROGRAMS)) \
+		$(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN1))) \
+		$(addprefix $(DEST)/share/man/man5/,$(notdir $(MAN5)))
+	-rmdir -p $(DEST)/share/man/man1 $(DEST)/share/man/man5 $(DEST)/bin 2>/dev/null || true
+
+dist:  ## a source archive of HEAD
+	git archive --prefix=hetsort-$(VERSION)/ -o hetsort-$(VERSION).tar.gz HEAD
+
+clean:  ## remove build/ and bin/
+	rm -rf build bin
+
+help:  ## this text
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
+
+-include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/tests/*.d $(OBJ)/*/*/*.d)

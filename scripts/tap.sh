@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# TAP for shell tests: source it, call ok/is/run, end with done_testing.
+tap_n=0 tap_bad=0
+
+ok() { # ok NAME COMMAND... - a test point: the command succeeds
+  local name=$1; shift
+  tap_n=$((tap_n + 1))
+  if "$@"; then echo "ok $tap_n - $name"; else
+    echo "not ok $tap_n - $name"; tap_bad=$((tap_bad + 1)); return 0
+  fi
+}
+
+is() { # is NAME GOT WANTED - a test point: two strings are equal
+  tap_n=$((tap_n + 1))
+  if [ "$2" = "$3" ]; then echo "ok $tap_n - $1"; else
+    echo "not ok $tap_n - $1"; tap_bad=$((tap_bad + 1))
+    printf '#   got:    %s\n#   wanted: %s\n' "$2" "$3"
+  fi
+}
+
+run() { # run COMMAND... - sets rc, out, err
+  out=$("$@" 2>"${TEST_TMP:-.}/.stderr"); rc=$?
+  # shellcheck disable=SC2034  # read by the tests
+  err=$(cat "${TEST_TMP:-.}/.stderr")
+  return 0
+}
+
+skip_all() { echo "$1"; exit 77; }
+
+done_testing() { echo "1..$tap_n"; [ $tap_bad -eq 0 ] && [ $tap_n -gt 0 ]; exit; }
