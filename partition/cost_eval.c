@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cost_eval.c - the time of n items, whole or real, and the inverse: the items of a time.
+ * May not touch: planners. Costs one logarithm or power, or a binary search over the points. */
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_sf_lambert.h>
+#include <math.h>
+
+#include "part.h"
+
+/* Last index j in [0, n - 2] with v[j] <= at, for v not falling: the segment that holds at. */
+static size_t segment(const double *v, size_t n, double at)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v[mid] <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static double piecewise_at(const hetpart_cost *c, double x)
+{
+	size_t last = c->npoints - 1, j;
+
+	if (x >= c->x[last])
+		return c->y[last] + c->last_slope * (x - c->x[last]);
+	j = segment(c->x, c->npoints, x);
+	return c->y[j] + (c->y[j + 1] - c->y[j]) * ((x - c->x[j]) / (c->x[j + 1] - c->x[j]));
+}
+
+static double table_at(const hetpart_cost *c, double x)
+{
+	double f = floor(x);
+
+	if (f >= (double)c->npoints || (f == (double)(c->npoints - 1) && x > f))
+		return INFINITY;
+	if (x == f)
+		return c->y[(size_t)f];
+	return c->y[(size_t)f] + (c->y[(size_t)f + 1] - c->y[(size_t)f]) * (x - f);
+}
+
+static double unit_real(const hetpart_cost *c, double x)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return x > 0 ? c->startup + c->per_item * x : 0;
+	case COST_NLOGN:
+		return x > 1 ? x * log(x) : 0;
+	case COST_NLOG2N1:
+		return x * (log1p(x) / M_LN2);
+	case COST_POWER:
+		return pow(x, c->exponent);
+	case COST_PIECEWISE:
+		return piecewise_at(c, x);
+	case COST_TABLE:
+		return table_at(c, x);
+	case COST_CALLBACK:
+		break;
+	}
+	return NAN;
+}
+
+double part_cost_real(const hetpart_cost *cost, double x)
+{
+	return cost->scale * unit_real(cost, x);
+}
+
+long double part_cost_fine(const hetpart_cost *c, uint64_t n)
+{
+	if (c->kind == COST_CALLBACK)
+		return (long double)c->scale * c->fn(c->ctx, n);
+	if (c->kind == COST_TABLE)
+		return n < c->npoints ? (long double)c->scale * c->y[n] : INFINITY;
+	if (c->kind == COST_AFFINE)
+		return n ? c->scale * (c->startup + (long double)c->per_item * n) : 0;
+	if (n > (UINT64_C(1) << 53) && c->kind == COST_NLOGN)
+		return c->scale * ((long double)n * logl((long double)n));
+	return (long double)c->scale * unit_real(c, (double)n);
+}
+
+double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items)
+{
+	return cost ? (double)part_cost_fine(cost, items) : NAN;
+}
+
+bool part_cost_invertible(const hetpart_cost *c)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return c->per_item > 0;
+	case COST_PIECEWISE:
+		return c->increasing && c->last_slope > 0;
+	case COST_TABLE:
+	case COST_CALLBACK:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* n ln n = y: n = y/W(y), and dn/dy = 1/(1 + ln n) = 1/(1 + W). */
+static double nlogn_inverse(double y, double *slope)
+{
+	gsl_sf_result w;
+
+	if (!(y > 0) || gsl_sf_lambert_W0_e(y, &w) != GSL_SUCCESS)
+		w.val = 0;
+	*slope = 1 / (1 + w.val);
+	return w.val > 0.5 ? y / w.val : exp(w.val);
+}
+
+/* n log2(n + 1) = y: convex, so Newton from the right falls onto the solution. */
+static double nlog2n1_inverse(double y, double *slope)
+{
+	double z = y * M_LN2, n, d = 0;
+
+	n = z < 1 ? sqrt(z) * (1 + sqrt(z)) : z + 1; /* >= the solution of n ln(n + 1) = z */
+	for (int i = 0; i < 100; i++) {
+		d = log1p(n) + n / (n + 1);
+		double next = d > 0 ? n - (n * log1p(n) - z) / d : 0;
+		if (!(fabs(next - n) > 1e-16 * n))
+			break;
+		n = next > 0 ? next : 0;
+	}
+	*slope = d > 0 ? M_LN2 / d : INFINITY;
+	return n;
+}
+
+static double piecewise_inverse(const hetpart_cost *c, double y, double *slope)
+{
+	size_t last = c->npoints - 1, j;
+
+	if (y >= c->y[last]) {
+		*slope = 1 / c->last_slope;
+		return c->x[last] + (y - c->y[last]) / c->last_slope;
+	}
+	if (y < c->y[0]) {
+		*slope = 0;
+		return 0;
+	}
+	j = segment(c->y, c->npoints, y);
+	*slope = (c->x[j + 1] - c->x[j]) / (c->y[j + 1] - c->y[j]);
+	return c->x[j] + (y - c->y[j]) * *slope;
+}
+
+double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
+{
+	double unused;
+
+	if (!slope)
+		slope = &unused;
+	switch (c->kind) {
+	case COST_AFFINE:
+		*slope = y < c->startup ? 0 : 1 / c->per_item;
+		return y < c->startup ? 0 : (y - c->startup) / c->per_item;
+	case COST_NLOGN:
+		return nlogn_inverse(y, slope);
+	case COST_NLOG2N1:
+		return nlog2n1_inverse(y, slope);
+	case COST_POWER: {
+		double x = pow(y, 1 / c->exponent);
+		*slope = y > 0 ? x / (c->exponent * y) : 0;
+		return x;
+	}
+	case COST_PIECEWISE:
+		return piecewise_inverse(c, y, slope);
+	default:
+		return NAN;
+	}
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetpart.h - libhetpart: how many items each processor of a heterogeneous machine should take, so
+ * that all of them finish together. Pure computation: no MPI, no threads, no printing, no clock, no
+ * global state; only the wisdom calls open a file.
+ *
+ * Every call that can fail returns a hetpart_status and takes, as last argument, an optional
+ * hetpart_err (NULL: not wanted) that receives a sentence a person can act on. Results leave
+ * through out-parameters, which are NULL or untouched on failure. Every object may be read by
+ * several threads at once; an object that a call changes belongs to one thread for that long.
+ *
+ * Source tags in square brackets: [S4] Cerin, Dubacq, Roch: data partitioning for heterogeneous
+ * parallel sorting; [S0] Genaud, Giersch, Vivien: load-balancing scatter operations for grid
+ * computing; [S2] David, Genaud, Giersch, Schwarz, Violard: source code transformation strategies
+ * to load-balance grid applications; [S3] Gallet, Robert, Vivien: scheduling multiple divisible
+ * loads on a linear processor network.
+ */
+#ifndef HETPART_H
+#define HETPART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#	define HETPART_API        __attribute__((visibility("default")))
+#	define HETPART_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#	define HETPART_API
+#	define HETPART_MUST_CHECK
+#endif
+
+/* ======================================================================== version and status */
+
+#define HETPART_VERSION_MAJOR 0
+#define HETPART_VERSION_MINOR 1
+#define HETPART_VERSION_PATCH 0
+#define HETPART_VERSION       "0.1.0"
+
+/* hetpart_version - the version of the library that is linked, as "major.minor.patch".
+ * Static text, never NULL; compare it with HETPART_VERSION, the version of this header. */
+HETPART_API const char *hetpart_version(void);
+
+/* Largest number of items any call accepts. */
+#define HETPART_ITEMS_MAX ((uint64_t)INT64_MAX)
+
+/* What became of a call. Values never change their meaning; new ones are added at the end. */
+typedef enum hetpart_status {
+	HETPART_OK = 0,        /* done */
+	HETPART_EINVAL = 1,    /* an argument makes no sense: NULL, NaN, negative, empty */
+	HETPART_ERANGE = 2,    /* the request cannot be met: too large, or over the capacities */
+	HETPART_ENOMEM = 3,    /* out of memory, or over the memory the caller allows */
+	HETPART_EIO = 4,       /* a file cannot be opened, read or written */
+	HETPART_EFORMAT = 5,   /* a file is damaged or not of this kind */
+	HETPART_ESTALE = 6,    /* a file is sound, but of another machine or too old */
+	HETPART_ENOSOL = 7,    /* the method has no solution for these values */
+	HETPART_EINTERNAL = 8, /* a fault of the library itself: please report it */
+	HETPART_EPEER = 9      /* another rank failed (used by callers that run over ranks) */
+} hetpart_status;
+
+/* hetpart_status_text - a few words for a status.
+ * Static text, never NULL; "unknown status" for a value this version does not know. */
+HETPART_API const char *hetpart_status_text(hetpart_status status);
+
+#define HETPART_ERR_BYTES 256
+
+/* Caller-allocated; needs no initialisation. Written by a call that fails, and only then. */
+typedef struct hetpart_err {
+	hetpart_status status;        /* what the call returned */
+	char text[HETPART_ERR_BYTES]; /* lower case, no full stop, always terminated */
+} hetpart_err;
+
+/* ======================================================================================= cost */
+
+/* The time that a number of items takes: seconds, or any unit the caller keeps to. A cost is
+ * immutable and holds copies of what it was made from, except the callback's ctx.
+ *
+ * Each constructor:
+ *   out    receives the cost, NULL on failure; free with hetpart_cost_free().
+ *   scale  finite and > 0: every time is multiplied by it; 1 for none.
+ *   err    NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: out is NULL, scale or another number is NaN, infinite or out
+ * of the range stated; HETPART_ENOMEM. Safe from any number of threads. */
+typedef struct hetpart_cost hetpart_cost;
+
+/* hetpart_cost_affine - startup + per_item n for n >= 1, and 0 for n = 0.
+ * startup, per_item  time units, >= 0; both 0 is a cost that is free. */
+HETPART_API hetpart_status hetpart_cost_affine(hetpart_cost **out, double startup, double per_item,
+					       double scale, hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_linear - n: one time unit for each item. */
+HETPART_API hetpart_status hetpart_cost_linear(hetpart_cost **out, double scale,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_nlogn - n ln n, the cost of sorting [S4]. One item costs nothing, so a planner gives
+ * every processor at least one item however slow it is; hetpart_cost_nlog2n1() does not. */
+HETPART_API hetpart_status hetpart_cost_nlogn(hetpart_cost **out, double scale,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_nlog2n1 - n log2(n + 1): as n ln n, but the first item costs 1. */
+HETPART_API hetpart_status hetpart_cost_nlog2n1(hetpart_cost **out, double scale,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_power - n to the power exponent, a multiplicative cost ([S4] Theorem 1).
+ * exponent  finite, > 0. */
+HETPART_API hetpart_status hetpart_cost_power(hetpart_cost **out, double exponent, double scale,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* One point of a piecewise linear cost. */
+typedef struct hetpart_point {
+	double items;  /* number of items, >= 0 */
+	double time_s; /* time units, >= 0 */
+} hetpart_point;
+
+/* hetpart_cost_piecewise - straight lines between points, from (0, 0) when the first point has
+ * items > 0; beyond the last point the last line goes on.
+ * points   npoints (>= 1) entries, copied: finite, items strictly increasing, time_s >= 0; it may
+ *          fall from one point to the next, but not on the last line. A single point needs
+ *          items > 0. */
+HETPART_API hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *points,
+						  size_t npoints, double scale,
+						  hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_table - values[n] for n items; more than nvalues - 1 items are not possible: their
+ * time is infinite.
+ * values   nvalues (>= 1) entries, copied: >= 0, not NaN; infinite means "not this number". */
+HETPART_API hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values,
+					      size_t nvalues, double scale,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* The time of items; must be a function of its arguments alone, >= 0 and not NaN. A planner that
+ * is given a NaN or a negative time ends with HETPART_EINVAL. */
+typedef double hetpart_cost_fn(void *ctx, uint64_t items);
+
+/* hetpart_cost_callback - any function.
+ * fn          called as fn(ctx, items), many times, in no promised order.
+ * ctx         handed through; must live as long as the cost; if several threads share the cost,
+ *             fn is called from all of them.
+ * increasing  true: the caller promises that more items never take less time. */
+HETPART_API hetpart_status hetpart_cost_callback(hetpart_cost **out, hetpart_cost_fn *fn, void *ctx,
+						 bool increasing, double scale,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_cost_eval - the time of items in time units; NaN if cost is NULL. */
+HETPART_API double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items);
+
+/* hetpart_cost_increasing - whether more items never take less time; false if cost is NULL. */
+HETPART_API bool hetpart_cost_increasing(const hetpart_cost *cost);
+
+/* hetpart_cost_is_affine - whether the cost is startup + per_item n (n >= 1); then, and only then,
+ * stores both, scale included, where startup and per_item are not NULL. */
+HETPART_API bool hetpart_cost_is_affine(const hetpart_cost *cost, double *startup,
+					double *per_item);
+
+/* hetpart_cost_is_linear - whether the cost is per_item n; false if cost is NULL. */
+HETPART_API bool hetpart_cost_is_linear(const hetpart_cost *cost);
+
+/* hetpart_cost_free - give the cost back; NULL is allowed. */
+HETPART_API void hetpart_cost_free(hetpart_cost *cost);
+
+/* ======================================================================================= plan */
+
+/* The result of every planner: immutable, and independent of what it was made from. */
+typedef struct hetpart_plan hetpart_plan;
+
+/* hetpart_plan_nprocs - number of processors; 0 if plan is NULL. */
+HETPART_API size_t hetpart_plan_nprocs(const hetpart_plan *plan);
+
+/* hetpart_plan_items - number of items divided, the sum of the shares; 0 if plan is NULL. */
+HETPART_API uint64_t hetpart_plan_items(const hetpart_plan *plan);
+
+/* hetpart_plan_share - items of processor proc (from 0); 0 if there is no such processor. */
+HETPART_API uint64_t hetpart_plan_share(const hetpart_plan *plan, size_t proc);
+
+/* hetpart_plan_shares - all shares, nprocs entries that live as long as the plan; NULL for NULL. */
+HETPART_API const uint64_t *hetpart_plan_shares(const hetpart_plan *plan);
+
+/* hetpart_plan_real_share - the share before rounding to whole items; NaN where the method has
+ * none, or if there is no such processor. */
+HETPART_API double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc);
+
+/* hetpart_plan_time - predicted time at which processor proc ends, in time units; infinite beyond
+ * the range of a double; NaN if there is no such processor. */
+HETPART_API double hetpart_plan_time(const hetpart_plan *plan, size_t proc);
+
+/* hetpart_plan_makespan - the largest predicted time; NaN if plan is NULL. */
+HETPART_API double hetpart_plan_makespan(const hetpart_plan *plan);
+
+/* hetpart_plan_real_makespan - the makespan before rounding, a lower bound for an exact method;
+ * NaN where the method has none. */
+HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
+
+/* hetpart_plan_method - name of the method that made the plan, static text; "" if plan is NULL. */
+HETPART_API const char *hetpart_plan_method(const hetpart_plan *plan);
+
+/* hetpart_plan_hash - a number that two plans with the same shares have in common, on every
+ * machine: ranks compare it before they trust their plans to agree. 0 if plan is NULL. */
+HETPART_API uint64_t hetpart_plan_hash(const hetpart_plan *plan);
+
+/* hetpart_plan_print - explain the plan in text, one line for each processor (the first 64).
+ * buf   receives at most size - 1 characters and a terminating 0; may be NULL when size is 0.
+ * Returns the length of the whole text without the 0; nothing is lost if it is < size. */
+HETPART_API size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size);
+
+/* hetpart_plan_free - give the plan back; NULL is allowed. */
+HETPART_API void hetpart_plan_free(hetpart_plan *plan);
+
+/* ==================================================================================== options */
+
+/* How a planner is to work. New ones are added at the end; a call says which it knows. */
+typedef enum hetpart_method {
+	HETPART_METHOD_EXACT = 0,        /* the optimum, by the fastest way that is sure of it */
+	HETPART_METHOD_TAYLOR = 1,       /* [S4] eq (5); n ln n only */
+	HETPART_METHOD_ASYMPTOTIC = 2,   /* [S4] Theorem 2, corrected; n ln n only */
+	HETPART_METHOD_PROPORTIONAL = 3, /* by speed alone, whatever the cost */
+	HETPART_METHOD_THRESHOLD = 4,    /* bisection on the makespan; increasing costs */
+	HETPART_METHOD_BITSET = 5, /* bisection on the makespan over sums of sets; any costs */
+	HETPART_METHOD_DP = 6      /* dynamic programme; any costs */
+} hetpart_method;
+
+/* Start from HETPART_OPTS_INIT, then set what you need. */
+typedef struct hetpart_opts {
+	size_t struct_size;    /* sizeof(hetpart_opts), set by HETPART_OPTS_INIT */
+	hetpart_method method; /* HETPART_METHOD_EXACT by default */
+	const uint64_t
+		*capacities;    /* NULL, or one entry for each processor: most items it may take */
+	uint64_t quantum;       /* shares are multiples of it, but one; 0 and 1: no limit (DP) */
+	uint64_t max_mem_bytes; /* most memory to use; 0: no limit (BITSET, DP) */
+} hetpart_opts;
+
+/* clang-format off */
+#define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0 }
+/* clang-format on */
+
+/* =============================================================== shares without communication */
+
+/* hetpart_share_create - divide items among processors of known speed: processor i takes
+ * f(n)/speed[i] for n items. Shares are whole, sum to items, and the largest time is the smallest
+ * possible (EXACT) or near it (the others).
+ * out     receives the plan, NULL on failure; free with hetpart_plan_free().
+ * items   0 .. HETPART_ITEMS_MAX; 0 is valid, every share is then 0.
+ * speeds  nprocs entries, not kept: finite, > 0; only their ratios matter.
+ * nprocs  >= 1.
+ * cost    f, the time of n items at speed 1; not kept.
+ * opts    NULL for defaults. method: EXACT (the default: linear is D'Hondt's rule, n ln n is
+ *         Lambert's W by Newton, powers are [S4] Theorem 1, any other increasing f by bisection;
+ *         a cost that is not increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without
+ *         capacities), PROPORTIONAL, THRESHOLD, BITSET, DP. With capacities the plan is the best
+ *         that keeps them.
+ * err     NULL, or receives the reason of a failure.
+ * Ties go to the faster processor, then to the first. The order of the processors and the scale of
+ * the speeds never change the makespan beyond rounding.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
+ *     infinite, struct_size or method is unknown, the method does not fit the cost or the
+ *     capacities, the cost is free or a callback gave a negative time or NaN;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (never cut
+ *     down silently), or more than a table of costs reaches;
+ *   HETPART_ENOSOL: TAYLOR with fewer than 3 items, ASYMPTOTIC with a share below e items;
+ *   HETPART_ENOMEM. Safe from any number of threads. Memory O(nprocs) except BITSET and DP, see
+ *   hetpart_share_unrelated_mem_bytes(). */
+HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
+						const double *speeds, size_t nprocs,
+						const hetpart_cost *cost, const hetpart_opts *opts,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* level.c - real shares with equal times: the T at which sum f^-1(T k_i) = N, and the shares there.
+ * May not touch: whole numbers. Costs O(p) for each Newton step: 4-6 steps for n ln n, 10-60 for
+ * piecewise costs; capacities repeat it on the processors that are not full yet. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "part.h"
+
+struct level {
+	const hetpart_cost *cost;
+	size_t n;      /* processors that are not full */
+	size_t *proc;  /* which they are */
+	double *k, *x; /* their speeds (the fastest near 1) and shares */
+	double target; /* items to divide among them */
+	double t;
+};
+
+/* Theorem 1: for f(n) = n^a the share goes with k^(1/a); linear is a = 1. */
+static void by_power(struct level *lv, double a)
+{
+	long double sum = 0;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		lv->x[i] = a == 1 ? lv->k[i] : pow(lv->k[i], 1 / a);
+		sum += lv->x[i];
+	}
+	for (size_t i = 0; i < lv->n; i++)
+		lv->x[i] = (double)(lv->target * (lv->x[i] / sum));
+	lv->t = (double)powl(lv->target / sum, a);
+}
+
+/* f and f' at x for the two convex costs, natural logarithms. */
+static double convex(enum cost_kind kind, double x, double *slope)
+{
+	double ln = kind == COST_NLOGN ? log(x) : log1p(x);
+
+	*slope = ln + (kind == COST_NLOGN ? 1 : x / (x + 1));
+	return x * ln;
+}
+
+/* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. d[] holds
+ * the derivatives, x[] becomes the Newton point for T = 0. */
+static double newton_step(struct level *lv, double *d)
+{
+	long double sum = 0, slope = 0;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		double f = convex(lv->cost->kind, lv->x[i], &d[i]), r = 1 / d[i];
+		d[i] = r;
+		lv->x[i] -= f * r;
+		sum += lv->x[i];
+		slope += lv->k[i] * r;
+	}
+	return (double)fmaxl(0, (lv->target - sum) / slope);
+}
+
+/* n ln n and n log2(n + 1). f is convex, so every step's T is at or below the solution and T rises
+ * to it; for n ln n every n_i stays >= 1. One logarithm for each processor and step. */
+static hetpart_status by_newton(struct level *lv, hetpart_err *err)
+{
+	bool log2 = lv->cost->kind == COST_NLOG2N1;
+	double speed = 0, was = -1, least = log2 ? 1e-300 : 1;
+	double *d = part_calloc(lv->n, sizeof *d);
+
+	if (!d)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", lv->n);
+	for (size_t i = 0; i < lv->n; i++)
+		speed += lv->k[i];
+	for (size_t i = 0; i < lv->n; i++)
+		lv->x[i] = fmax(least, lv->target * (lv->k[i] / speed));
+	for (int step = 0; step < 100; step++) {
+		lv->t = newton_step(lv, d);
+		for (size_t i = 0; i < lv->n; i++)
+			lv->x[i] = fmax(least, lv->x[i] + lv->t * lv->k[i] * d[i]);
+		if (step > 1 && lv->t <= was * (1 + 2 * DBL_EPSILON))
+			break;
+		was = lv->t;
+	}
+	free(d);
+	lv->t /= log2 ? M_LN2 : 1;
+	for (size_t i = 0; log2 && i < lv->n; i++)
+		if (lv->x[i] < 1) /* slow to settle, too small to move T */
+			lv->x[i] = part_unit_inverse(lv->cost, lv->t * lv->k[i], NULL);
+	return HETPART_OK;
+}
+
+static double sum_at(const struct level *lv, double t, double *slope)
+{
+	long double sum = 0, ds = 0;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		double d;
+		sum += part_unit_inverse(lv->cost, t * lv->k[i], &d);
+		ds += d * lv->k[i];
+	}
+	*slope = (double)ds;
+	return (double)sum;
+}
+
+/* Shares at lo and hi, next to each other, joined so that they sum to the target: where the cost
+ * jumps, no T gives the sum itself. */
+static void join(struct level *lv, double lo, double hi)
+{
+	double d, a = sum_at(lv, lo, &d), b = sum_at(lv, hi, &d);
+	double part = b > a ? fmin(1, fmax(0, (lv->target - a) / (b - a))) : 1;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		double x = part_unit_inverse(lv->cost, lo * lv->k[i], NULL);
+		double y = part_unit_inverse(lv->cost, hi * lv->k[i], NULL);
+		lv->x[i] = x + part * (y - x);
+	}
+	lv->t = part > 0.5 ? hi : lo;
+}
+
+/* Any invertible cost: Newton on T inside a bracket, every third step a halving. Where the inverse
+ * is piecewise linear the last step is exact. */
+static hetpart_status by_bracket(struct level *lv, hetpart_err *err)
+{
+	double lo = 0, hi, fastest = 0, slope, t, s;
+
+	for (size_t i = 0; i < lv->n; i++)
+		fastest = fmax(fastest, lv->k[i]);
+	hi = part_cost_real(lv->cost, lv->target) / lv->cost->scale / fastest;
+	if (!isfinite(hi))
+		return part_fail(err, HETPART_ERANGE, "the time of all items is beyond range");
+	t = hi;
+	for (int step = 1; step < 400 && hi - lo > DBL_EPSILON * hi; step++) {
+		s = sum_at(lv, t, &slope);
+		if (s >= lv->target)
+			hi = t;
+		else
+			lo = t;
+		if (fabs(s - lv->target) <= 2 * DBL_EPSILON * lv->target)
+			break;
+		t += slope > 0 ? (lv->target - s) / slope : 0;
+		if (step % 3 == 0 || !(t > lo && t < hi))
+			t = lo + (hi - lo) / 2;
+	}
+	join(lv, lo, hi);
+	return HETPART_OK;
+}
+
+static hetpart_status solve(struct level *lv, hetpart_err *err)
+{
+	switch (lv->cost->kind) {
+	case COST_NLOGN:
+	case COST_NLOG2N1:
+		return by_newton(lv, err);
+	case COST_POWER:
+		by_power(lv, lv->cost->exponent);
+		return HETPART_OK;
+	case COST_AFFINE:
+		if (lv->cost->startup == 0) {
+			by_power(lv, 1);
+			lv->t *= lv->cost->per_item;
+			return HETPART_OK;
+		}
+		return by_bracket(lv, err);
+	default:
+		return by_bracket(lv, err);
+	}
+}
+
+/* Move the shares to real[]; processors over their capacity get it and leave. Returns how many:
+ * the others' T only rises by that, so who is full stays full. */
+static size_t settle(struct level *lv, const uint64_t *caps, double *real)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		size_t pr = lv->proc[i];
+		double cap = caps ? (double)caps[pr] : INFINITY;
+		real[pr] = fmin(lv->x[i], cap);
+		if (lv->x[i] >= cap)
+			continue;
+		lv->proc[kept] = pr;
+		lv->k[kept++] = lv->k[i];
+	}
+	size_t left = lv->n - kept;
+	lv->n = kept;
+	return left;
+}
+
+static double rest(uint64_t items, const struct procs *ps, const double *real,
+		   const struct level *lv)
+{
+	long double full = 0;
+	size_t j = 0;
+
+	for (size_t i = 0; i < ps->n; i++)
+		if (j < lv->n && lv->proc[j] == i)
+			j++;
+		else
+			full += real[i];
+	return (double)(items - full);
+}
+
+/* n ln n with at most one item each: every such plan costs nothing, and there is no equal T > 0. */
+static bool few(const struct level *lv)
+{
+	return lv->cost->kind == COST_NLOGN && lv->target <= (double)lv->n;
+}
+
+static hetpart_status run(struct level *lv, const struct procs *ps, uint64_t items, double *real,
+			  hetpart_err *err)
+{
+	do {
+		hetpart_status rc = HETPART_OK;
+		if (few(lv))
+			for (size_t i = 0; i < lv->n; i++)
+				lv->x[i] = lv->target / (double)lv->n, lv->t = 0;
+		else
+			rc = solve(lv, err);
+		if (rc != HETPART_OK)
+			return rc;
+		if (settle(lv, ps->caps, real) == 0 || lv->n == 0)
+			break;
+		lv->target = rest(items, ps, real, lv);
+	} while (lv->target > 0);
+	return HETPART_OK;
+}
+
+hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, double *t,
+			  hetpart_err *err)
+{
+	struct level lv = { .cost = ps->cost, .n = ps->n, .target = (double)items };
+	hetpart_status rc;
+
+	lv.proc = part_calloc(ps->n, sizeof *lv.proc);
+	lv.k = part_calloc(ps->n, sizeof *lv.k);
+	lv.x = part_calloc(ps->n, sizeof *lv.x);
+	if (!lv.proc || !lv.k || !lv.x) {
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+		goto out;
+	}
+	for (size_t i = 0; i < ps->n; i++) {
+		lv.proc[i] = i;
+		lv.k[i] = ldexp(ps->speeds[i], -ps->shift);
+	}
+	rc = run(&lv, ps, items, real, err);
+	*t = lv.t;
+out:
+	free(lv.proc);
+	free(lv.k);
+	free(lv.x);
+	return rc;
+}

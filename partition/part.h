@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* part.h - what the planner's own files share: errors, checked sizes, costs, plans, the time of n
+ * items on processor i. Not installed. Names with external linkage begin with part_, because a
+ * static library cannot hide them. */
+#ifndef PART_H
+#define PART_H
+
+#include <hetpart.h>
+
+/* ------------------------------------------------------------------ errors and checked sizes */
+
+#if defined(__GNUC__)
+#	define PART_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#else
+#	define PART_PRINTF(a, b)
+#endif
+
+/* Store status and text (cut to fit) where err is not NULL; return status. */
+hetpart_status part_fail(hetpart_err *err, hetpart_status status, const char *fmt, ...)
+	PART_PRINTF(3, 4);
+
+/* n zeroed objects of size bytes (n = 0 gives a valid pointer), NULL when out of memory or when
+ * the product does not fit. */
+void *part_calloc(size_t n, size_t size);
+
+/* ---------------------------------------------------------------------------------------- cost */
+
+enum cost_kind {
+	COST_AFFINE,
+	COST_NLOGN,
+	COST_NLOG2N1,
+	COST_POWER,
+	COST_PIECEWISE,
+	COST_TABLE,
+	COST_CALLBACK
+};
+
+struct hetpart_cost {
+	enum cost_kind kind;
+	bool increasing; /* more items never take less time */
+	double scale;
+	double startup, per_item; /* affine */
+	double exponent;          /* power */
+	size_t npoints;           /* piecewise: points, the first at 0; table: entries of y */
+	double *x, *y;            /* piecewise: items and times; table: y only */
+	double last_slope;        /* piecewise: beyond the last point */
+	hetpart_cost_fn *fn;
+	void *ctx;
+};
+
+/* Time of n items, to the precision of n itself even above 2^53 where the kind allows. */
+long double part_cost_fine(const hetpart_cost *cost, uint64_t n);
+
+/* Time of a real number of items x >= 0; NaN for callbacks; tables are joined by lines. */
+double part_cost_real(const hetpart_cost *cost, double x);
+
+/* Whether part_unit_inverse() knows this cost: increasing, smooth or piecewise, unbounded. */
+bool part_cost_invertible(const hetpart_cost *cost);
+
+/* Largest real x whose time at scale 1 is <= y >= 0, and its derivative where slope is not NULL.
+ * Without the scale, because planners by speed need no scale and must not overflow by one. */
+double part_unit_inverse(const hetpart_cost *cost, double y, double *slope);
+
+/* HETPART_EINVAL unless the pointer is set and x is finite and > 0 (or >= 0). */
+hetpart_status part_check_positive(double x, const char *what, hetpart_err *err);
+hetpart_status part_check_not_negative(double x, const char *what, hetpart_err *err);
+
+/* ---------------------------------------------------------------------------------------- plan */
+
+struct hetpart_plan {
+	size_t nprocs;
+	uint64_t items;
+	uint64_t *share; /* nprocs, sum is items */
+	double *real;    /* nprocs, NaN where the method has none */
+	double *time;    /* nprocs */
+	double makespan; /* max of time */
+	double real_makespan;
+	const char *method; /* static text */
+};
+
+/* A plan with all shares 0, times 0, reals NaN; NULL when out of memory. */
+hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method);
+
+/* Set makespan from the times. HETPART_EINTERNAL if the shares do not sum to items or a time is
+ * NaN or negative. */
+hetpart_status part_plan_close(hetpart_plan *plan, hetpart_err *err);
+
+/* --------------------------------------------------------------------------------- processors */
+
+/* p processors, each with a time for n items: cost[i](n) where costs are given, else f(n)/speed. */
+struct procs {
+	size_t n;
+	const hetpart_cost *const *costs; /* n entries, or NULL */
+	const hetpart_cost *cost;         /* f, when costs is NULL */
+	const double *speeds;             /* n entries, when costs is NULL */
+	int shift;            /* speeds are divided by 2^shift: near 1 for the fastest */
+	const uint64_t *caps; /* n entries, or NULL */
+	struct bad_cost *bad; /* where part_time() notes a callback's misbehaviour */
+};
+
+struct bad_cost {
+	bool seen;
+	size_t proc;
+	uint64_t items;
+	double time;
+};
+
+/* Time of n items on processor i; speeds count as scaled by 2^-shift. NaN and negative times of
+ * callbacks are noted in ps->bad and count as infinite. */
+long double part_time(const struct procs *ps, size_t i, uint64_t n);
+
+/* Most items n in [lo, hi] with part_time() <= limit, for increasing costs; lo if there is none. */
+uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit);
+
+/* Most items processor i may take of items. */
+uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items);
+
+/* Fill in the plan's times from its shares (true units, shift undone), then close it. */
+hetpart_status part_plan_times(hetpart_plan *plan, const struct procs *ps, hetpart_err *err);
+
+/* HETPART_EINVAL or HETPART_ERANGE unless items, processors and capacities make sense. */
+hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err);
+hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err);
+
+/* Copy opts into *full, defaults for what the caller's version lacks. */
+hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err);
+
+/* ---------------------------------------------------------------------------------- algorithms */
+
+/* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
+ * costs must be increasing. O((p + moves) log p). */
+hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
+				hetpart_err *err);
+
+/* As part_round_exact(), but keeps what share[] has: only adds what lacks to the smallest next
+ * time, or takes what is too much from the largest time. */
+hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
+			       hetpart_err *err);
+
+/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 130 p calls of
+ * the cost. HETPART_ERANGE when no finite makespan exists. */
+hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
+			      hetpart_err *err);
+
+/* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
+ * speeds scaled as in ps; capacities kept. */
+hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, double *t,
+			  hetpart_err *err);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* procs.c - the time of n items on processor i, and the checks all planners have in common.
+ * May not touch: how shares are found. Costs O(p) for a check, one cost for a time. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "part.h"
+
+long double part_time(const struct procs *ps, size_t i, uint64_t n)
+{
+	long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, n);
+
+	if (!(t >= 0)) {
+		if (!ps->bad->seen)
+			*ps->bad = (struct bad_cost){ true, i, n, (double)t };
+		return INFINITY;
+	}
+	return ps->costs ? t : t / ldexpl(ps->speeds[i], -ps->shift);
+}
+
+uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
+{
+	while (lo < hi) {
+		uint64_t mid = hi - (hi - lo) / 2;
+		if (part_time(ps, i, mid) <= limit)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
+{
+	return ps->caps && ps->caps[i] < items ? ps->caps[i] : items;
+}
+
+hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)
+{
+	int shift = ps->costs ? 0 : ps->shift;
+
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->time[i] = (double)ldexpl(part_time(ps, i, pl->share[i]), -shift);
+	if (ps->bad->seen)
+		return part_fail(err, HETPART_EINVAL,
+				 "the cost of processor %zu gives time '%g' for %" PRIu64 " items",
+				 ps->bad->proc, ps->bad->time, ps->bad->items);
+	return part_plan_close(pl, err);
+}
+
+hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err)
+{
+	if (nprocs == 0)
+		return part_fail(err, HETPART_EINVAL, "'0' processors: want at least 1");
+	if (items > HETPART_ITEMS_MAX)
+		return part_fail(err, HETPART_ERANGE, "'%" PRIu64 "' items: want at most %" PRIu64,
+				 items, HETPART_ITEMS_MAX);
+	return HETPART_OK;
+}
+
+hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err)
+{
+	uint64_t room = 0;
+
+	if (!ps->caps)
+		return HETPART_OK;
+	for (size_t i = 0; i < ps->n && room < items; i++) {
+		uint64_t cap = part_cap(ps, i, items);
+		room = cap > items - room ? items : room + cap;
+	}
+	if (room < items)
+		return part_fail(err, HETPART_ERANGE,
+				 "the capacities hold '%" PRIu64 "' items of %" PRIu64 ": %" PRIu64
+				 " too few",
+				 room, items, items - room);
+	return HETPART_OK;
+}
+
+static bool method_known(hetpart_method m)
+{
+	return m >= HETPART_METHOD_EXACT && m <= HETPART_METHOD_DP;
+}
+
+/* A caller built against a newer header may hand over more, as long as the rest is zero. */
+hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
+{
+	hetpart_opts defaults = HETPART_OPTS_INIT;
+	const unsigned char *raw = (const unsigned char *)opts;
+	size_t size;
+
+	*full = defaults;
+	if (!opts)
+		return HETPART_OK;
+	size = opts->struct_size;
+	if (size < sizeof defaults || size > 4096)
+		return part_fail(
+			err, HETPART_EINVAL,
+			"struct_size of the options is '%zu': start from HETPART_OPTS_INIT", size);
+	for (size_t i = sizeof defaults; i < size; i++)
+		if (raw[i])
+			return part_fail(err, HETPART_EINVAL,
+					 "the options ask for something this version lacks");
+	memcpy(full, opts, sizeof defaults);
+	full->struct_size = sizeof defaults;
+	if (!method_known(full->method))
+		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);
+	return HETPART_OK;
+}

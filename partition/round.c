@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* round.c - whole shares from a start: the next item goes to the smallest f(n_i + 1)/k_i, and the
+ * certificate that the result is optimal [S4]. The print's rule (n_i + 1)/k_i, without f, is right
+ * for linear costs only. May not touch: where the start comes from. Costs O((p + moves) log p). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "part.h"
+
+struct entry {
+	long double key;
+	size_t proc;
+};
+
+struct heap {
+	const struct procs *ps;
+	uint64_t items;
+	uint64_t *share;
+	struct entry *e;
+	bool add; /* smallest next time on top; otherwise largest present time, negated */
+};
+
+/* Ties go to the faster processor, then to the first, so that the order given does not matter. */
+static bool before(const struct heap *h, const struct entry *a, const struct entry *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key;
+	if (h->ps->speeds && h->ps->speeds[a->proc] != h->ps->speeds[b->proc])
+		return (h->ps->speeds[a->proc] > h->ps->speeds[b->proc]) == h->add;
+	return (a->proc < b->proc) == h->add;
+}
+
+static long double key_of(const struct heap *h, size_t i)
+{
+	if (!h->add)
+		return h->share[i] ? -part_time(h->ps, i, h->share[i]) : INFINITY;
+	if (h->share[i] >= part_cap(h->ps, i, h->items))
+		return INFINITY;
+	return part_time(h->ps, i, h->share[i] + 1);
+}
+
+static void sift(struct heap *h, size_t at)
+{
+	struct entry moving = h->e[at];
+	size_t n = h->ps->n, kid;
+
+	while ((kid = 2 * at + 1) < n) {
+		if (kid + 1 < n && before(h, &h->e[kid + 1], &h->e[kid]))
+			kid++;
+		if (!before(h, &h->e[kid], &moving))
+			break;
+		h->e[at] = h->e[kid];
+		at = kid;
+	}
+	h->e[at] = moving;
+}
+
+static void heap_fill(struct heap *h, bool add)
+{
+	h->add = add;
+	for (size_t i = 0; i < h->ps->n; i++)
+		h->e[i] = (struct entry){ key_of(h, i), i };
+	for (size_t i = h->ps->n / 2; i-- > 0;)
+		sift(h, i);
+}
+
+/* Move count items in (add) or out; false when no processor can take or give one. */
+static bool heap_move(struct heap *h, bool add, uint64_t count)
+{
+	if (count)
+		heap_fill(h, add);
+	for (; count; count--) {
+		size_t i = h->e[0].proc;
+		if (h->e[0].key == INFINITY &&
+		    (!add || h->share[i] >= part_cap(h->ps, i, h->items)))
+			return false;
+		h->share[i] += add ? 1 : UINT64_MAX;
+		h->e[0].key = key_of(h, i);
+		sift(h, 0);
+	}
+	return true;
+}
+
+/* What the shares lack (or exceed, *over) of items. */
+static uint64_t lack(const struct procs *ps, uint64_t items, const uint64_t *share, bool *over)
+{
+	uint64_t sum = 0;
+
+	*over = false;
+	for (size_t i = 0; i < ps->n; i++)
+		if (__builtin_add_overflow(sum, share[i], &sum))
+			sum = UINT64_MAX;
+	*over = sum > items;
+	return *over ? sum - items : items - sum;
+}
+
+/* Bring the sum to items. *too_far: by single moves this would take for ever. */
+static bool settle(struct heap *h, bool *too_far)
+{
+	bool over;
+	uint64_t count = lack(h->ps, h->items, h->share, &over);
+
+	*too_far = count > 4 * (uint64_t)h->ps->n + (1 << 18);
+	return *too_far || heap_move(h, !over, count);
+}
+
+/* No plan can do without the smallest next time (or it is this very plan): whoever takes longer
+ * gives items back, and the greedy rule from there is optimal. */
+static bool trim(struct heap *h)
+{
+	long double next = INFINITY;
+	bool unused;
+
+	for (size_t i = 0; i < h->ps->n; i++)
+		if (h->share[i] < part_cap(h->ps, i, h->items))
+			next = fminl(next, part_time(h->ps, i, h->share[i] + 1));
+	for (size_t i = 0; i < h->ps->n; i++)
+		if (h->share[i] && part_time(h->ps, i, h->share[i]) > next)
+			h->share[i] = part_most(h->ps, i, 0, h->share[i] - 1, next);
+	return heap_move(h, true, lack(h->ps, h->items, h->share, &unused));
+}
+
+static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
+				   bool exact, hetpart_err *err)
+{
+	struct heap h = { ps, items, share, NULL, true };
+	bool too_far = false, ok;
+
+	h.e = part_calloc(ps->n, sizeof *h.e);
+	if (!h.e)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+	for (size_t i = 0; i < ps->n; i++)
+		if (share[i] > part_cap(ps, i, items))
+			share[i] = part_cap(ps, i, items);
+	ok = settle(&h, &too_far) && (too_far || !exact || trim(&h));
+	free(h.e);
+	if (too_far && exact)
+		return part_threshold(ps, items, share, err);
+	if (too_far)
+		return part_fail(err, HETPART_EINVAL, "the real shares do not sum to the items");
+	if (!ok)
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	return HETPART_OK;
+}
+
+hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
+				hetpart_err *err)
+{
+	return round_shares(ps, items, share, true, err);
+}
+
+hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
+			       hetpart_err *err)
+{
+	return round_shares(ps, items, share, false, err);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* threshold.c - best whole shares for any increasing costs: bisection on the makespan T, processor
+ * i taking the most items it can end by T, then dropping items that cost exactly T.
+ * May not touch: real shares. Costs O(p) memory and about 130 p calls of the cost. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "part.h"
+
+struct bracket {
+	const struct procs *ps;
+	uint64_t items;
+	uint64_t *lo, *hi; /* most items at time t_lo (sum < items), at t_hi (sum >= items) */
+	uint64_t *mid;
+	double t_lo, t_hi;
+};
+
+/* Most items everybody can end by t, into mid; the sum, at most items. */
+static uint64_t fill(struct bracket *b, double t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < b->ps->n; i++) {
+		b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
+		sum = b->mid[i] > b->items - sum ? b->items : sum + b->mid[i];
+	}
+	return sum;
+}
+
+static void narrow(struct bracket *b, double t, bool enough)
+{
+	uint64_t **side = enough ? &b->hi : &b->lo, *was = *side;
+
+	*side = b->mid;
+	b->mid = was;
+	*(enough ? &b->t_hi : &b->t_lo) = t;
+}
+
+/* Doubles >= 0 are ordered as their bits: halving the bits reaches neighbours in 64 steps. */
+static double between(double a, double b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	x += (y - x) / 2;
+	memcpy(&a, &x, sizeof a);
+	return a;
+}
+
+/* Everybody has lo; what lacks comes from [lo, hi], all of it at cost t_hi. */
+static void take(const struct bracket *b, uint64_t *share)
+{
+	uint64_t left = b->items;
+
+	for (size_t i = 0; i < b->ps->n; i++)
+		left -= share[i] = b->lo[i];
+	for (size_t i = 0; i < b->ps->n && left; i++) {
+		uint64_t more = b->hi[i] - b->lo[i];
+		if (more > left)
+			more = left;
+		share[i] += more;
+		left -= more;
+	}
+}
+
+static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *err)
+{
+	const struct procs *ps = b->ps;
+	double least = 0;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		b->hi[i] = part_cap(ps, i, b->items);
+		least = fmax(least, (double)part_time(ps, i, 0));
+	}
+	b->t_hi = DBL_MAX;
+	if (least > DBL_MAX || fill(b, b->t_hi) < b->items)
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	narrow(b, b->t_hi, true);
+	if (fill(b, least) >= b->items) {
+		narrow(b, least, true); /* lo is 0 for all */
+		take(b, share);
+		return HETPART_OK;
+	}
+	narrow(b, least, false);
+	for (double t; (t = between(b->t_lo, b->t_hi)) != b->t_lo;)
+		narrow(b, t, fill(b, t) >= b->items);
+	take(b, share);
+	return HETPART_OK;
+}
+
+hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
+			      hetpart_err *err)
+{
+	struct bracket b = { .ps = ps, .items = items };
+	hetpart_status rc;
+
+	b.lo = part_calloc(ps->n, sizeof *b.lo);
+	b.hi = part_calloc(ps->n, sizeof *b.hi);
+	b.mid = part_calloc(ps->n, sizeof *b.mid);
+	if (b.lo && b.hi && b.mid)
+		rc = bisect(&b, share, err);
+	else
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+	free(b.lo);
+	free(b.hi);
+	free(b.mid);
+	return rc;
+}
