@@ -142,6 +142,28 @@ hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t 
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);
 
+/* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
+hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
+				 hetpart_err *err);
+hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err);
+hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
+			       hetpart_err *err);
+
+/* Best shares for any costs: sums of sets, dynamic programme. HETPART_ENOMEM over the memory the
+ * options allow, HETPART_ERANGE when no finite makespan exists. */
+hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
+			   const hetpart_opts *opts, hetpart_err *err);
+hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
+		       const hetpart_opts *opts, hetpart_err *err);
+uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
+uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
+hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err);
+
+/* The three above and the choice between them, as the options say; fills in plan's shares and
+ * method. */
+hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
+			   hetpart_err *err);
+
 /* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
  * speeds scaled as in ps; capacities kept. */
 hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, double *t,

@@ -227,9 +227,11 @@ typedef struct hetpart_opts {
 	hetpart_method method; /* HETPART_METHOD_EXACT by default */
 	const uint64_t
 		*capacities;    /* NULL, or one entry for each processor: most items it may take */
-	uint64_t quantum;       /* shares are multiples of it, but one; 0 and 1: no limit (DP) */
-	uint64_t max_mem_bytes; /* most memory to use; 0: no limit (BITSET, DP) */
+	uint64_t quantum;       /* DP: shares are multiples of it, but one; 0 and 1: no limit */
+	uint64_t max_mem_bytes; /* BITSET, DP: most to use; 0: HETPART_MEM_DEFAULT_BYTES */
 } hetpart_opts;
+
+#define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
 /* clang-format off */
 #define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0 }
@@ -239,33 +241,83 @@ typedef struct hetpart_opts {
 
 /* hetpart_share_create - divide items among processors of known speed: processor i takes
  * f(n)/speed[i] for n items. Shares are whole, sum to items, and the largest time is the smallest
- * possible (EXACT) or near it (the others).
+ * possible (EXACT, THRESHOLD, BITSET, DP) or near it (the others).
  * out     receives the plan, NULL on failure; free with hetpart_plan_free().
  * items   0 .. HETPART_ITEMS_MAX; 0 is valid, every share is then 0.
  * speeds  nprocs entries, not kept: finite, > 0; only their ratios matter.
  * nprocs  >= 1.
  * cost    f, the time of n items at speed 1; not kept.
  * opts    NULL for defaults. method: EXACT (the default: linear is D'Hondt's rule, n ln n is
- *         Lambert's W by Newton, powers are [S4] Theorem 1, any other increasing f by bisection;
- *         a cost that is not increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without
- *         capacities), PROPORTIONAL, THRESHOLD, BITSET, DP. With capacities the plan is the best
- *         that keeps them.
+ *         Lambert's W by Newton, powers are [S4] Theorem 1, other smooth or piecewise f have equal
+ *         times before rounding, any other increasing f goes by bisection, a cost that is not
+ *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
+ *         THRESHOLD, BITSET, DP. With capacities an exact plan is the best that keeps them.
  * err     NULL, or receives the reason of a failure.
  * Ties go to the faster processor, then to the first. The order of the processors and the scale of
- * the speeds never change the makespan beyond rounding.
+ * the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more items than
+ * processors, everybody gets at least one, however slow it is.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
- *     infinite, struct_size or method is unknown, the method does not fit the cost or the
- *     capacities, the cost is free or a callback gave a negative time or NaN;
+ *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
+ *     or the quantum, the cost is free, or a callback gave a negative time or NaN;
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (never cut
  *     down silently), or more than a table of costs reaches;
- *   HETPART_ENOSOL: TAYLOR with fewer than 3 items, ASYMPTOTIC with a share below e items;
- *   HETPART_ENOMEM. Safe from any number of threads. Memory O(nprocs) except BITSET and DP, see
- *   hetpart_share_unrelated_mem_bytes(). */
+ *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more than processors, ASYMPTOTIC where a
+ *     processor gets fewer than e items;
+ *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes.
+ * Safe from any number of threads. Memory is O(nprocs), about 100 bytes for each, except BITSET and
+ * DP: see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
 HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
 						const double *speeds, size_t nprocs,
 						const hetpart_cost *cost, const hetpart_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_share_unrelated_create - as hetpart_share_create(), with a cost for each processor.
+ * out     receives the plan, NULL on failure; free with hetpart_plan_free().
+ * items   0 .. HETPART_ITEMS_MAX.
+ * costs   nprocs entries, not kept: any costs, the same one more than once if you like.
+ * nprocs  >= 1.
+ * opts    NULL for defaults. method: EXACT (THRESHOLD if every cost is increasing, otherwise
+ *         BITSET; DP if a quantum is set), THRESHOLD (any number of items), BITSET (exact, up to
+ *         about 1e5 items), DP ([S4] section 3.2: the slow reference; with a quantum > 1 the best
+ *         plan in which all shares but one are multiples of it). capacities as there.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: out, costs or an entry of it is NULL, nprocs is 0, struct_size or method is
+ *     unknown or wants speeds, THRESHOLD with a cost that is not increasing, a quantum with another
+ *     method than DP, or a callback gave a negative time or NaN;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than capacities or tables hold;
+ *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes.
+ * Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items,
+							  const hetpart_cost *const *costs,
+							  size_t nprocs, const hetpart_opts *opts,
+							  hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_share_unrelated_mem_bytes - most memory that call takes in bytes, the plan included.
+ * items, nprocs, opts  as there; with EXACT the figure is that of BITSET or DP.
+ * Returns UINT64_MAX for what no machine holds or the call would refuse. */
+HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs,
+						       const hetpart_opts *opts);
+
+/* hetpart_share_round - whole shares from real ones: everybody keeps the whole part, and each item
+ * left over goes to the smallest f(n_i + 1)/k_i. The best rounding of shares with equal times [S4];
+ * for other shares the best that keeps the whole parts.
+ * out     receives the plan, NULL on failure; free with hetpart_plan_free().
+ * items   0 .. HETPART_ITEMS_MAX: what the shares sum to.
+ * real    nprocs entries, not kept: finite, >= 0, summing to items within 1 + 1e-9 items.
+ * speeds  nprocs entries, not kept: finite, > 0.
+ * nprocs  >= 1.
+ * cost    f, the time of n items at speed 1; increasing; not kept.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a share or speed is out of
+ *   its range, the sum is not items, the cost is free or not increasing; HETPART_ERANGE: more than
+ *   HETPART_ITEMS_MAX items, or more than a table of costs reaches; HETPART_ENOMEM.
+ * Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items,
+					       const double *real, const double *speeds,
+					       size_t nprocs, const hetpart_cost *cost,
+					       hetpart_err *err) HETPART_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* bitset.c - best shares for any costs: the smallest T for which the items are a sum of one number
+ * from each S_i(T) = {n : f_i(n) <= T}; sums of sets are shifts of bit vectors. Exact.
+ * May not touch: which costs these are. Costs p N calls of the cost, a sort, and log2(p N) times
+ * p (runs in S_i) log(run) N/64 word operations; memory 16 p N + p N/8 bytes. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "part.h"
+
+struct sums {
+	size_t p, n;     /* processors, items */
+	size_t words;    /* of a vector of n + 1 bits */
+	double *time;    /* [p][n + 1] */
+	double *sorted;  /* candidates for T */
+	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
+	uint64_t *run, *tmp;
+};
+
+/* to |= from << by, for bits 0 .. 64 words - 1. */
+static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, size_t by,
+		       size_t words)
+{
+	size_t skip = by / 64, bits = by % 64;
+
+	if (skip >= words)
+		return;
+	if (bits == 0) {
+		for (size_t i = skip; i < words; i++)
+			to[i] |= from[i - skip];
+		return;
+	}
+	to[skip] |= from[0] << bits;
+	for (size_t i = skip + 1; i < words; i++)
+		to[i] |= from[i - skip] << bits | from[i - skip - 1] >> (64 - bits);
+}
+
+/* to |= from + [first, last], by doubling the length of the run. */
+static void or_run(struct sums *s, uint64_t *to, const uint64_t *from, size_t first, size_t last)
+{
+	size_t bytes = s->words * sizeof *to, len = 1, want = last - first + 1;
+
+	if (want < 3) {
+		for (size_t e = first; e <= last; e++)
+			or_shifted(to, from, e, s->words);
+		return;
+	}
+	memcpy(s->run, from, bytes);
+	while (len < want) {
+		size_t by = len <= want - len ? len : want - len;
+		memcpy(s->tmp, s->run, bytes);
+		or_shifted(s->run, s->tmp, by, s->words);
+		len += by;
+	}
+	or_shifted(to, s->run, first, s->words);
+}
+
+static bool has(const uint64_t *set, size_t bit)
+{
+	return set[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Whether the items can be divided so that everybody ends by t. */
+static bool feasible(struct sums *s, double t)
+{
+	memset(s->reach, 0, (s->p + 1) * s->words * sizeof *s->reach);
+	s->reach[0] = 1;
+	for (size_t i = 0; i < s->p; i++) {
+		const double *f = s->time + i * (s->n + 1);
+		uint64_t *from = s->reach + i * s->words, *to = from + s->words;
+		for (size_t e = 0; e <= s->n; e++) {
+			size_t first = e;
+			if (!(f[e] <= t))
+				continue;
+			while (e < s->n && f[e + 1] <= t)
+				e++;
+			or_run(s, to, from, first, e);
+		}
+	}
+	return has(s->reach + s->p * s->words, s->n);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Evaluate every cost once; capacities and impossible numbers are infinite. */
+static void tabulate(struct sums *s, const struct procs *ps)
+{
+	for (size_t i = 0; i < s->p; i++) {
+		uint64_t cap = part_cap(ps, i, s->n);
+		for (size_t e = 0; e <= s->n; e++) {
+			double *t = s->time + i * (s->n + 1) + e;
+			*t = e <= cap ? (double)part_time(ps, i, e) : INFINITY;
+		}
+	}
+}
+
+/* Distinct finite candidates, in order; how many. */
+static size_t candidates(struct sums *s)
+{
+	size_t all = s->p * (s->n + 1), m = 0;
+
+	for (size_t i = 0; i < all; i++)
+		if (isfinite(s->time[i]))
+			s->sorted[m++] = s->time[i];
+	all = m;
+	qsort(s->sorted, all, sizeof *s->sorted, by_value);
+	m = 0;
+	for (size_t i = 0; i < all; i++)
+		if (i == 0 || s->sorted[i] > s->sorted[m - 1])
+			s->sorted[m++] = s->sorted[i];
+	return m;
+}
+
+static void trace_back(const struct sums *s, double t, uint64_t *share)
+{
+	size_t left = s->n;
+
+	for (size_t i = s->p; i-- > 0;) {
+		const double *f = s->time + i * (s->n + 1);
+		const uint64_t *before = s->reach + i * s->words;
+		size_t e = 0;
+		while (e < left && !(f[e] <= t && has(before, left - e)))
+			e++;
+		share[i] = e;
+		left -= e;
+	}
+}
+
+static hetpart_status search(struct sums *s, const struct procs *ps, uint64_t *share,
+			     hetpart_err *err)
+{
+	size_t lo = 0, hi, m;
+
+	tabulate(s, ps);
+	m = candidates(s);
+	if (m == 0 || !feasible(s, s->sorted[m - 1]))
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	for (hi = m - 1; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (feasible(s, s->sorted[mid]))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (!feasible(s, s->sorted[lo]))
+		return part_fail(err, HETPART_EINTERNAL, "the bisection lost its solution");
+	trace_back(s, s->sorted[lo], share);
+	return HETPART_OK;
+}
+
+uint64_t part_bitset_bytes(uint64_t items, size_t nprocs)
+{
+	uint64_t cells, words = items / 64 + 1, bytes, more;
+
+	if (__builtin_mul_overflow(items + 1, (uint64_t)nprocs, &cells) ||
+	    __builtin_mul_overflow(cells, 2 * sizeof(double), &bytes) ||
+	    __builtin_mul_overflow(words, 8 * ((uint64_t)nprocs + 3), &more) ||
+	    __builtin_add_overflow(bytes, more, &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
+
+hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
+			   const hetpart_opts *opts, hetpart_err *err)
+{
+	struct sums s = { .p = ps->n, .n = (size_t)items, .words = (size_t)items / 64 + 1 };
+	hetpart_status rc = part_check_mem(part_bitset_bytes(items, ps->n), opts, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	s.time = part_calloc(s.p * (s.n + 1), sizeof *s.time);
+	s.sorted = part_calloc(s.p * (s.n + 1), sizeof *s.sorted);
+	s.reach = part_calloc((s.p + 1) * s.words, sizeof *s.reach);
+	s.run = part_calloc(s.words, sizeof *s.run);
+	s.tmp = part_calloc(s.words, sizeof *s.tmp);
+	if (s.time && s.sorted && s.reach && s.run && s.tmp)
+		rc = search(&s, ps, share, err);
+	else
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+	free(s.time);
+	free(s.sorted);
+	free(s.reach);
+	free(s.run);
+	free(s.tmp);
+	return rc;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* unrelated.c - shares for processors with a cost each: check, choose the method, report.
+ * May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "part.h"
+
+hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err)
+{
+	uint64_t limit = opts->max_mem_bytes ? opts->max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
+
+	if (bytes <= limit && bytes <= SIZE_MAX)
+		return HETPART_OK;
+	return part_fail(err, HETPART_ENOMEM,
+			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
+			 " are allowed: raise max_mem_bytes or set a quantum",
+			 bytes, limit);
+}
+
+static bool all_increasing(const struct procs *ps)
+{
+	if (!ps->costs)
+		return ps->cost->increasing;
+	for (size_t i = 0; i < ps->n; i++)
+		if (!ps->costs[i]->increasing)
+			return false;
+	return true;
+}
+
+hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
+			   hetpart_err *err)
+{
+	hetpart_method m = opts->method;
+	bool increasing = all_increasing(ps);
+
+	if (m == HETPART_METHOD_EXACT && opts->quantum > 1)
+		m = HETPART_METHOD_DP;
+	else if (m == HETPART_METHOD_EXACT)
+		m = increasing ? HETPART_METHOD_THRESHOLD : HETPART_METHOD_BITSET;
+	if (opts->quantum > 1 && m != HETPART_METHOD_DP)
+		return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
+	switch (m) {
+	case HETPART_METHOD_THRESHOLD:
+		plan->method = "threshold";
+		if (!increasing)
+			return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+		return part_threshold(ps, plan->items, plan->share, err);
+	case HETPART_METHOD_BITSET:
+		plan->method = "bitset";
+		return part_bitset(ps, plan->items, plan->share, opts, err);
+	case HETPART_METHOD_DP:
+		plan->method =
+			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
+		return part_dp(ps, plan->items, plan->share, opts, err);
+	default:
+		return part_fail(err, HETPART_EINVAL, "the method needs one cost and speeds");
+	}
+}
+
+static hetpart_status check_costs(const hetpart_cost *const *costs, size_t n, hetpart_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!costs[i])
+			return part_fail(err, HETPART_EINVAL, "the cost of processor %zu is NULL",
+					 i);
+	return HETPART_OK;
+}
+
+hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items,
+					      const hetpart_cost *const *costs, size_t nprocs,
+					      const hetpart_opts *opts, hetpart_err *err)
+{
+	struct bad_cost bad = { 0 };
+	struct procs ps = { .n = nprocs, .costs = costs, .bad = &bad };
+	hetpart_opts full;
+	hetpart_plan *plan;
+	hetpart_status rc;
+
+	if (out)
+		*out = NULL;
+	if (!out || !costs)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "costs" : "out");
+	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
+	    (rc = part_opts_read(&full, opts, err)) != HETPART_OK ||
+	    (rc = check_costs(costs, nprocs, err)) != HETPART_OK)
+		return rc;
+	ps.caps = full.capacities;
+	if ((rc = part_check_caps(&ps, items, err)) != HETPART_OK)
+		return rc;
+	plan = part_plan_new(nprocs, items, "none");
+	if (!plan)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+	rc = part_search(&ps, &full, plan, err);
+	if (rc == HETPART_OK || bad.seen)
+		rc = part_plan_times(plan, &ps, err);
+	if (rc == HETPART_OK)
+		*out = plan;
+	else
+		hetpart_plan_free(plan);
+	return rc;
+}
+
+uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs, const hetpart_opts *opts)
+{
+	uint64_t small = (uint64_t)nprocs > UINT64_MAX / 64 ? UINT64_MAX : 64 * (uint64_t)nprocs;
+	uint64_t bytes = 0;
+	hetpart_opts full;
+
+	if (part_opts_read(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX)
+		return UINT64_MAX;
+	if (full.quantum > 1 || full.method == HETPART_METHOD_DP)
+		bytes = part_dp_bytes(items, nprocs, full.quantum);
+	else if (full.method != HETPART_METHOD_THRESHOLD)
+		bytes = part_bitset_bytes(items, nprocs);
+	return bytes > UINT64_MAX - small ? UINT64_MAX : bytes + small;
+}
