@@ -172,3 +172,26 @@ double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 		return NAN;
 	}
 }
+
+double part_unit_slope(const hetpart_cost *c, double x)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return c->per_item;
+	case COST_NLOGN:
+		return 1 + log(x);
+	case COST_NLOG2N1:
+		return (log1p(x) + x / (x + 1)) / M_LN2;
+	case COST_POWER:
+		return c->exponent * pow(x, c->exponent - 1);
+	case COST_PIECEWISE: {
+		size_t last = c->npoints - 1, j;
+		if (x >= c->x[last])
+			return c->last_slope;
+		j = segment(c->x, c->npoints, x);
+		return (c->y[j + 1] - c->y[j]) / (c->x[j + 1] - c->x[j]);
+	}
+	default:
+		return NAN;
+	}
+}

@@ -30,10 +30,10 @@ hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real,
 		return part_fail(err, HETPART_ENOSOL,
 				 "eq (5) needs 3 items and more items than processors");
 	for (size_t i = 0; i < ps->n; i++)
-		sum += ldexp(ps->speeds[i], -ps->shift);
+		sum += (double)(ps->speeds[i] * ps->unit);
 	log_sum = log((double)sum) + ps->shift * M_LN2;
 	for (size_t i = 0; i < ps->n; i++) {
-		real[i] = (double)(ldexp(ps->speeds[i], -ps->shift) / sum);
+		real[i] = (double)(ps->speeds[i] * ps->unit / sum);
 		entropy += real[i] * (log(ps->speeds[i]) - log_sum);
 	}
 	for (size_t i = 0; i < ps->n; i++) {
@@ -57,7 +57,7 @@ static double sum_at(const struct procs *ps, double t, double *real, double *slo
 	long double sum = 0, ds = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
-		double k = ldexp(ps->speeds[i], -ps->shift), d;
+		double k = (double)(ps->speeds[i] * ps->unit), d;
 		real[i] = theorem2(fmax(M_E, t * k), &d);
 		sum += real[i];
 		ds += d * k;
@@ -72,7 +72,7 @@ hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *r
 	double least = INFINITY, lo, hi, t, s, slope, n = (double)items;
 
 	for (size_t i = 0; i < ps->n; i++)
-		least = fmin(least, ldexp(ps->speeds[i], -ps->shift));
+		least = fmin(least, (double)(ps->speeds[i] * ps->unit));
 	lo = M_E / least;
 	if (!isfinite(lo) || sum_at(ps, lo, real, &slope) > n)
 		return part_fail(err, HETPART_ENOSOL,

@@ -40,20 +40,40 @@ static double convex(enum cost_kind kind, double x, double *slope)
 	return x * ln;
 }
 
-/* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. d[] holds
- * the derivatives, x[] becomes the Newton point for T = 0. */
-static double newton_step(struct level *lv, double *d)
+/* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. r[]
+ * receives the inverse derivatives, x[] the Newton point for T = 0, *off the largest relative error
+ * that x[] had at the last T. */
+static double newton_step(struct level *lv, double *r, double *off)
 {
 	long double sum = 0, slope = 0;
 
+	*off = 0;
 	for (size_t i = 0; i < lv->n; i++) {
-		double f = convex(lv->cost->kind, lv->x[i], &d[i]), r = 1 / d[i];
-		d[i] = r;
-		lv->x[i] -= f * r;
+		double x = lv->x[i], d, f = convex(lv->cost->kind, x, &d), e;
+		r[i] = 1 / d;
+		e = fabs(f - lv->t * lv->k[i]) * r[i];
+		if (e > *off * x)
+			*off = e / x;
+		lv->x[i] = x - f * r[i];
 		sum += lv->x[i];
-		slope += lv->k[i] * r;
+		slope += lv->k[i] * r[i];
 	}
 	return (double)fmaxl(0, (lv->target - sum) / slope);
+}
+
+/* T is settled; a small share, that hardly moves T, may not be. */
+static void polish(struct level *lv)
+{
+	for (size_t i = 0; i < lv->n; i++) {
+		double y = lv->t * lv->k[i], moved = 1;
+		if (lv->cost->kind == COST_NLOG2N1 && lv->x[i] < 1)
+			lv->x[i] = part_unit_inverse(lv->cost, y / M_LN2, NULL);
+		for (int step = 0; step < 60 && moved > 1e-9 * lv->x[i]; step++) {
+			double d, f = convex(lv->cost->kind, lv->x[i], &d);
+			moved = fabs(f - y) / d;
+			lv->x[i] -= (f - y) / d;
+		}
+	}
 }
 
 /* n ln n and n log2(n + 1). f is convex, so every step's T is at or below the solution and T rises
@@ -61,28 +81,30 @@ static double newton_step(struct level *lv, double *d)
 static hetpart_status by_newton(struct level *lv, hetpart_err *err)
 {
 	bool log2 = lv->cost->kind == COST_NLOG2N1;
-	double speed = 0, was = -1, least = log2 ? 1e-300 : 1;
-	double *d = part_calloc(lv->n, sizeof *d);
+	double speed = 0, was, off = 0, least = log2 ? 1e-300 : 1;
+	double *r = part_calloc(lv->n, sizeof *r);
 
-	if (!d)
+	if (!r)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", lv->n);
 	for (size_t i = 0; i < lv->n; i++)
 		speed += lv->k[i];
 	for (size_t i = 0; i < lv->n; i++)
 		lv->x[i] = fmax(least, lv->target * (lv->k[i] / speed));
+	lv->t = 0;
 	for (int step = 0; step < 100; step++) {
-		lv->t = newton_step(lv, d);
-		for (size_t i = 0; i < lv->n; i++)
-			lv->x[i] = fmax(least, lv->x[i] + lv->t * lv->k[i] * d[i]);
+		was = lv->t;
+		lv->t = newton_step(lv, r, &off);
+		for (size_t i = 0; i < lv->n; i++) {
+			double x = lv->x[i] + lv->t * lv->k[i] * r[i];
+			lv->x[i] = x > least ? x : least;
+		}
 		if (step > 1 && lv->t <= was * (1 + 2 * DBL_EPSILON))
 			break;
-		was = lv->t;
 	}
-	free(d);
+	free(r);
+	if (off > 1e-8)
+		polish(lv);
 	lv->t /= log2 ? M_LN2 : 1;
-	for (size_t i = 0; log2 && i < lv->n; i++)
-		if (lv->x[i] < 1) /* slow to settle, too small to move T */
-			lv->x[i] = part_unit_inverse(lv->cost, lv->t * lv->k[i], NULL);
 	return HETPART_OK;
 }
 
@@ -237,7 +259,7 @@ hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, 
 	}
 	for (size_t i = 0; i < ps->n; i++) {
 		lv.proc[i] = i;
-		lv.k[i] = ldexp(ps->speeds[i], -ps->shift);
+		lv.k[i] = (double)(ps->speeds[i] * ps->unit);
 	}
 	rc = run(&lv, ps, items, real, err);
 	*t = lv.t;

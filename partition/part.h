@@ -61,7 +61,10 @@ bool part_cost_invertible(const hetpart_cost *cost);
  * Without the scale, because planners by speed need no scale and must not overflow by one. */
 double part_unit_inverse(const hetpart_cost *cost, double y, double *slope);
 
-/* HETPART_EINVAL unless the pointer is set and x is finite and > 0 (or >= 0). */
+/* Derivative at scale 1 of an invertible cost at x > 0. */
+double part_unit_slope(const hetpart_cost *cost, double x);
+
+/* HETPART_EINVAL unless x is finite and > 0 (or >= 0). */
 hetpart_status part_check_positive(double x, const char *what, hetpart_err *err);
 hetpart_status part_check_not_negative(double x, const char *what, hetpart_err *err);
 
@@ -94,6 +97,7 @@ struct procs {
 	const hetpart_cost *cost;         /* f, when costs is NULL */
 	const double *speeds;             /* n entries, when costs is NULL */
 	int shift;            /* speeds are divided by 2^shift: near 1 for the fastest */
+	long double unit;     /* 2^-shift */
 	const uint64_t *caps; /* n entries, or NULL */
 	struct bad_cost *bad; /* where part_time() notes a callback's misbehaviour */
 };
@@ -141,6 +145,10 @@ hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t 
  * the cost. HETPART_ERANGE when no finite makespan exists. */
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);
+
+/* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
+ * a time a little later, where they sum to about items. A start for part_round_exact(). */
+void part_start(const struct procs *ps, uint64_t items, const double *real, uint64_t *share);
 
 /* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,

@@ -16,7 +16,7 @@ long double part_time(const struct procs *ps, size_t i, uint64_t n)
 			*ps->bad = (struct bad_cost){ true, i, n, (double)t };
 		return INFINITY;
 	}
-	return ps->costs ? t : t / ldexpl(ps->speeds[i], -ps->shift);
+	return ps->costs ? t : t / (ps->speeds[i] * ps->unit);
 }
 
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
@@ -38,10 +38,10 @@ uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
 
 hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)
 {
-	int shift = ps->costs ? 0 : ps->shift;
+	long double unit = ps->costs ? 1 : ps->unit;
 
 	for (size_t i = 0; i < pl->nprocs; i++)
-		pl->time[i] = (double)ldexpl(part_time(ps, i, pl->share[i]), -shift);
+		pl->time[i] = (double)(part_time(ps, i, pl->share[i]) * unit);
 	if (ps->bad->seen)
 		return part_fail(err, HETPART_EINVAL,
 				 "the cost of processor %zu gives time '%g' for %" PRIu64 " items",

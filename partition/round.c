@@ -39,15 +39,16 @@ static long double key_of(const struct heap *h, size_t i)
 	return part_time(h->ps, i, h->share[i] + 1);
 }
 
-static void sift(struct heap *h, size_t at)
+/* Restore the heap of size entries below at; the first (or, if worst, the last) is on top. */
+static void sift(struct heap *h, size_t at, size_t size, bool worst)
 {
 	struct entry moving = h->e[at];
-	size_t n = h->ps->n, kid;
+	size_t kid;
 
-	while ((kid = 2 * at + 1) < n) {
-		if (kid + 1 < n && before(h, &h->e[kid + 1], &h->e[kid]))
+	while ((kid = 2 * at + 1) < size) {
+		if (kid + 1 < size && before(h, &h->e[kid + 1], &h->e[kid]) != worst)
 			kid++;
-		if (!before(h, &h->e[kid], &moving))
+		if (before(h, &h->e[kid], &moving) == worst)
 			break;
 		h->e[at] = h->e[kid];
 		at = kid;
@@ -55,28 +56,45 @@ static void sift(struct heap *h, size_t at)
 	h->e[at] = moving;
 }
 
-static void heap_fill(struct heap *h, bool add)
+static void heapify(struct heap *h, size_t size, bool worst)
 {
+	for (size_t i = size / 2; i-- > 0;)
+		sift(h, i, size, worst);
+}
+
+/* count moves concern none but the count first processors: keep those, the first on top. */
+static size_t heap_fill(struct heap *h, bool add, uint64_t count)
+{
+	size_t n = h->ps->n, size = count < n ? (size_t)count : n;
+
 	h->add = add;
-	for (size_t i = 0; i < h->ps->n; i++)
-		h->e[i] = (struct entry){ key_of(h, i), i };
-	for (size_t i = h->ps->n / 2; i-- > 0;)
-		sift(h, i);
+	for (size_t i = 0; i < n; i++) {
+		struct entry e = { key_of(h, i), i };
+		if (i < size) {
+			h->e[i] = e;
+			if (i == size - 1)
+				heapify(h, size, true);
+		} else if (before(h, &e, &h->e[0])) {
+			h->e[0] = e;
+			sift(h, 0, size, true);
+		}
+	}
+	heapify(h, size, false);
+	return size;
 }
 
 /* Move count items in (add) or out; false when no processor can take or give one. */
 static bool heap_move(struct heap *h, bool add, uint64_t count)
 {
-	if (count)
-		heap_fill(h, add);
+	size_t size = count ? heap_fill(h, add, count) : 0;
+
 	for (; count; count--) {
 		size_t i = h->e[0].proc;
-		if (h->e[0].key == INFINITY &&
-		    (!add || h->share[i] >= part_cap(h->ps, i, h->items)))
+		if (h->e[0].key == INFINITY)
 			return false;
 		h->share[i] += add ? 1 : UINT64_MAX;
 		h->e[0].key = key_of(h, i);
-		sift(h, 0);
+		sift(h, 0, size, false);
 	}
 	return true;
 }

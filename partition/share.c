@@ -70,7 +70,7 @@ static hetpart_status by_level(struct job *j, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	j->plan->real_makespan = (double)ldexpl((long double)t * j->ps.cost->scale, -j->ps.shift);
-	floors(j);
+	part_start(&j->ps, j->items, j->plan->real, j->plan->share);
 	return part_round_exact(&j->ps, j->items, j->plan->share, err);
 }
 
@@ -151,6 +151,7 @@ static hetpart_status prepare(struct job *j, const hetpart_opts *opts, hetpart_e
 	j->ps.caps = j->opts.capacities;
 	if (rc == HETPART_OK)
 		rc = check_speeds(j->ps.speeds, j->ps.n, &j->ps.shift, err);
+	j->ps.unit = ldexpl(1, -j->ps.shift);
 	if (rc == HETPART_OK)
 		rc = check(j, err);
 	if (rc != HETPART_OK)
