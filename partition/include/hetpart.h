@@ -319,6 +319,77 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 					       size_t nprocs, const hetpart_cost *cost,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
+/* =============================================================== learning a cost from runs */
+
+/* What runs have shown about one unknown cost f: observations (items, cost), where cost is the time
+ * a share took times the speed of its processor. They are pooled in cells whose borders are a
+ * factor 1.1 apart, so the model has a fixed size (11 kB) however many there are. A model that
+ * several threads change needs the caller's lock. [S4] section 3.3. */
+typedef struct hetpart_model hetpart_model;
+
+/* hetpart_model_create - a model that has seen nothing; it takes f(n) = n.
+ * out  receives the model, NULL on failure; free with hetpart_model_free().
+ * err  NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: out is NULL; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_model_create(hetpart_model **out,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_add - add observations; all of them, or none on failure.
+ * model     changed.
+ * observed  count entries, not kept: items is 0 (tells nothing, ignored) or 1 .. 2^63; time_s is
+ *           the time times the speed, finite, >= 0.
+ * count     0 is valid.
+ * err       NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or an observation out of its range. */
+HETPART_API hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed,
+					     size_t count, hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_decay - let what was seen so far count less; call it before adding a new run when
+ * the machine may change. What weighs less than 1e-9 of one observation is forgotten.
+ * model   changed.
+ * factor  > 0, <= 1: every weight is multiplied by it. 0.95 remembers about 20 runs.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: model is NULL or factor out of its range. */
+HETPART_API hetpart_status hetpart_model_decay(hetpart_model *model, double factor,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_merge - add all that another model has seen, with its weights.
+ * into  changed. from  unchanged; may be into itself.
+ * err   NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL. */
+HETPART_API hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *from,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_weight - how many observations the model stands on, after decay; 0 for NULL. */
+HETPART_API double hetpart_model_weight(const hetpart_model *model);
+
+/* hetpart_model_points - the corners of the fitted cost, increasing in items and in time.
+ * points  receives at most room of them; may be NULL when room is 0.
+ * Returns how many there are, at most 480; 0 for a model that has seen nothing, and for NULL. */
+HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points,
+					size_t room);
+
+/* hetpart_model_cost - the fitted cost. The cells' means are smoothed (power laws or straight lines
+ * on as many stretches as the data justify), made rising by pooling adjacent violators, and joined
+ * by lines from (0, 0); beyond the last corner the cost goes on with the larger of the last slope
+ * and the mean cost of an item. f(n) = n if nothing was seen.
+ * out    receives the cost, independent of the model, NULL on failure; hetpart_cost_free() it.
+ * model  unchanged.
+ * err    NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_plan - hetpart_share_create() with the fitted cost: its arguments, its results.
+ * Returns also HETPART_EINVAL if model is NULL. */
+HETPART_API hetpart_status hetpart_model_plan(hetpart_plan **out, const hetpart_model *model,
+					      uint64_t items, const double *speeds, size_t nprocs,
+					      const hetpart_opts *opts,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_model_free - give the model back; NULL is allowed. */
+HETPART_API void hetpart_model_free(hetpart_model *model);
+
 #ifdef __cplusplus
 }
 #endif

@@ -188,7 +188,7 @@ static void optimal_by_brute_force(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	for (int round = 0; round < rounds(400); round++) {
+	for (int round = 0; round < rounds(1500); round++) {
 		hetpart_cost *c[NCOSTS];
 		size_t p = 1 + rnd_below(&seed, 4);
 		uint64_t n = rnd_below(&seed, 13), caps[4], room = 0;
@@ -246,7 +246,7 @@ static void methods_agree(void **state)
 	}
 	for (int round = 0; round < rounds(16); round++) {
 		hetpart_cost *c[NCOSTS];
-		size_t p = 1 + rnd_below(&seed, 3000);
+		size_t p = 1 + rnd_below(&seed, 600);
 		uint64_t n = rnd(&seed) >> rnd_below(&seed, 63);
 		double *k = malloc(p * sizeof *k);
 		n &= INT64_MAX;
