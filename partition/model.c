@@ -37,7 +37,7 @@ void part_model_pour(hetpart_model *model, const struct cell *more)
 	c->items += (more->items - was.items) * part;
 	c->cost += (more->cost - was.cost) * part;
 	c->spread += (more->spread - was.spread) * part;
-	c->weight += more->weight;
+	c->weight = fmin(was.weight + more->weight, MODEL_WEIGHT);
 	if (was.weight > 0 && was.cost > 0 && more->cost > 0) {
 		double d = log(more->cost / more->items * (was.items / was.cost));
 		c->spread += part * (1 - part) * d * d; /* between the two means */

@@ -5,9 +5,10 @@
 
 #include "part.h"
 
-#define MODEL_RATIO  1.1 /* of one cell to the next */
-#define MODEL_CELLS  460 /* ln(2^63)/ln(1.1), rounded up */
-#define MODEL_POINTS 480 /* of the fitted cost, at most */
+#define MODEL_RATIO  1.1  /* of one cell to the next */
+#define MODEL_CELLS  460  /* ln(2^63)/ln(1.1), rounded up */
+#define MODEL_WEIGHT 1e12 /* of one cell, at most */
+#define MODEL_POINTS 480  /* of the fitted cost, at most */
 
 struct cell {
 	double items, cost; /* weighted means of what fell into the cell */

@@ -390,6 +390,111 @@ HETPART_API hetpart_status hetpart_model_plan(hetpart_plan **out, const hetpart_
 /* hetpart_model_free - give the model back; NULL is allowed. */
 HETPART_API void hetpart_model_free(hetpart_model *model);
 
+/* ================================================ wisdom: what was learnt, from run to run */
+
+/* Named models and named numbers (speeds, for instance) of one machine, kept as a text file:
+ *     hetpart-wisdom 1
+ *     host NAME
+ *     time SECONDS
+ *     number NAME VALUE
+ *     model NAME
+ *     cell ITEMS COST WEIGHT SPREAD
+ *     checksum 16-HEX-DIGITS
+ * Keys of later versions are skipped. Names have 1 to 63 letters, digits, '.', '_', ':' or '-'; the
+ * host is a line of 1 to 127 printable characters that the caller makes from what it takes a
+ * machine by (name, processor, cores). Wisdom that several threads change needs the caller's lock.
+ */
+typedef struct hetpart_wisdom hetpart_wisdom;
+
+/* hetpart_wisdom_create - wisdom about nothing yet.
+ * out   receives it, NULL on failure; free with hetpart_wisdom_free().
+ * host  which machine it is about, copied.
+ * err   NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or host is no such line; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_host - the machine it is about; lives as long as the wisdom; "" for NULL. */
+HETPART_API const char *hetpart_wisdom_host(const hetpart_wisdom *wisdom);
+
+/* hetpart_wisdom_time - when it was made, seconds since 1970; 0 if nobody said, and for NULL. */
+HETPART_API uint64_t hetpart_wisdom_time(const hetpart_wisdom *wisdom);
+
+/* hetpart_wisdom_set_time - say when it was made (the library has no clock).
+ * time_s  seconds since 1970, below 1e19; 0 for not known.
+ * Returns HETPART_OK; HETPART_EINVAL: wisdom is NULL or time_s too large. */
+HETPART_API hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *wisdom, uint64_t time_s,
+						   hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_model - the model of that name, made if there is none.
+ * wisdom  changed if the model is new.
+ * name    copied.
+ * out     receives the model, NULL on failure; it belongs to the wisdom: change it, never free it.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or name is no name; HETPART_ENOMEM: no
+ *   memory, or 4096 models already. */
+HETPART_API hetpart_status hetpart_wisdom_model(hetpart_wisdom *wisdom, const char *name,
+						hetpart_model **out,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_set - remember a number under a name, in place of an earlier one.
+ * value  finite.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, name is no name or value not finite;
+ *   HETPART_ENOMEM: no memory, or 4096 numbers already. */
+HETPART_API hetpart_status hetpart_wisdom_set(hetpart_wisdom *wisdom, const char *name,
+					      double value, hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_get - whether there is a number of that name; stores it in *value if so and value
+ * is not NULL. */
+HETPART_API bool hetpart_wisdom_get(const hetpart_wisdom *wisdom, const char *name, double *value);
+
+/* hetpart_wisdom_model_name, hetpart_wisdom_number_name - the names, from index 0; NULL behind the
+ * last. They live until the wisdom changes. */
+HETPART_API const char *hetpart_wisdom_model_name(const hetpart_wisdom *wisdom, size_t index);
+HETPART_API const char *hetpart_wisdom_number_name(const hetpart_wisdom *wisdom, size_t index);
+
+/* hetpart_wisdom_merge - add what another wisdom of the same machine knows: models are merged with
+ * their weights, of two numbers the one of the later time is kept.
+ * into  changed; may have taken part of it on HETPART_ENOMEM. from  unchanged, not into itself.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or both are one; HETPART_ESTALE: of another
+ *   machine, nothing changed; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_print - the text of the file.
+ * buf  receives at most size - 1 characters and a terminating 0; may be NULL when size is 0.
+ * Returns the length of the whole text without the 0; 0 for NULL. */
+HETPART_API size_t hetpart_wisdom_print(const hetpart_wisdom *wisdom, char *buf, size_t size);
+
+/* hetpart_wisdom_parse - wisdom from text in memory; safe on any bytes.
+ * out       receives it, NULL on failure; free with hetpart_wisdom_free().
+ * text      bytes characters, need not end in 0; not kept.
+ * host      the machine it must be about; NULL for any, to look at it.
+ * oldest_s  the time before which it is too old, seconds since 1970; 0 for any.
+ * err       NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: out or text is NULL; HETPART_EFORMAT: damaged, err names the
+ *   line; HETPART_ESTALE: sound, but of another machine, too old, or in another version of the
+ *   format: start anew and save over it; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text,
+						size_t bytes, const char *host, uint64_t oldest_s,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_load - hetpart_wisdom_parse() of a file of at most 16 MiB.
+ * Returns as there, and HETPART_EIO: the file cannot be opened or read, or is no plain file. */
+HETPART_API hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path,
+					       const char *host, uint64_t oldest_s,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_save - write the text beside path, sync it, and put it in place of path: readers
+ * see the old file or the new one. The folder must be writable.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EIO: it cannot be written, path is
+ *   as it was; HETPART_ERANGE: longer than 16 MiB; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_wisdom_save(const hetpart_wisdom *wisdom, const char *path,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_wisdom_free - give the wisdom back with its models; NULL is allowed. */
+HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
+
 #ifdef __cplusplus
 }
 #endif
