@@ -495,6 +495,67 @@ HETPART_API hetpart_status hetpart_wisdom_save(const hetpart_wisdom *wisdom, con
 /* hetpart_wisdom_free - give the wisdom back with its models; NULL is allowed. */
 HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
 
+/* ================================================== process emulation and self-scheduling */
+
+/* hetpart_emulate_create - divide equal processes among nodes of different rating, for programs
+ * that give every process the same amount of work: each next process goes to the smallest (m_i +
+ * 1)/r_i, which is optimal for every number at once. The plan's shares are processes, its times
+ * m_i/r_i; a slow node may get none. [S2]. out        receives the plan, NULL on failure; free with
+ * hetpart_plan_free(). ratings    nprocs entries, not kept: finite, > 0. nprocs     >= 1. processes
+ * 0 .. HETPART_ITEMS_MAX. err        NULL, or receives the reason of a failure. Returns HETPART_OK;
+ * HETPART_EINVAL: a pointer is NULL, nprocs is 0 or a rating out of its range; HETPART_ERANGE: too
+ * many processes; HETPART_ENOMEM. Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings,
+						  size_t nprocs, uint64_t processes,
+						  hetpart_err *err) HETPART_MUST_CHECK;
+
+#define HETPART_EMULATE_MAX UINT64_C(1000000000)
+
+/* hetpart_emulate_best - the same, with the number of processes up to most that comes nearest to
+ * the ideal speed (the smallest such number). Takes time in proportion to most. most  1 ..
+ * HETPART_EMULATE_MAX; the other arguments as above. Returns as above; HETPART_ERANGE: most out of
+ * its range. */
+HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings,
+						size_t nprocs, uint64_t most,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_emulate_efficiency - speed of an emulation over that of the ideal division, M divided by
+ * (sum r) max(m_i/r_i): 1 is perfect. ratings as they were given; NaN if a pointer is NULL. */
+HETPART_API double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *ratings);
+
+/* One processor of a farm; the costs are not kept. */
+typedef struct hetpart_worker {
+	const hetpart_cost *compute; /* time to compute n items */
+	const hetpart_cost *link; /* time the root needs to send n items; NULL: nothing to send */
+} hetpart_worker;
+
+/* How large the next chunk is, R items being left for p processors. */
+typedef enum hetpart_chunk_rule {
+	HETPART_CHUNK_FIXED = 0,    /* chunk items */
+	HETPART_CHUNK_GUIDED = 1,   /* R/p, at least chunk */
+	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) each, then anew, at least chunk */
+} hetpart_chunk_rule;
+
+#define HETPART_FARM_CHUNKS_MAX UINT64_C(1000000000)
+
+/* hetpart_farm_create - what self-scheduling would give: a root hands out chunks on request, first
+ * come first served, one message at a time; simulated with exact costs. A chunk whose link takes no
+ * time (the root's own) does not wait for the port. [S2].
+ * out      receives the plan, NULL on failure: items for each processor and when it ends.
+ * items    0 .. HETPART_ITEMS_MAX.
+ * workers  nprocs entries, not kept; they first ask in this order.
+ * nprocs   >= 1.
+ * rule     see above. chunk: >= 1, the size, or the smallest size.
+ * err      NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer or a computing cost is NULL, nprocs or chunk is 0,
+ *   rule is unknown, a callback gave a negative time or NaN; HETPART_ERANGE: more than
+ *   HETPART_ITEMS_MAX items or HETPART_FARM_CHUNKS_MAX chunks, or a chunk of infinite time;
+ *   HETPART_ENOMEM. Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
+					       const hetpart_worker *workers, size_t nprocs,
+					       hetpart_chunk_rule rule, uint64_t chunk,
+					       hetpart_err *err) HETPART_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farm.c - self-scheduling [S2]: the root hands out chunks on request, first come first served, one
+ * message at a time; simulated, so that it can be compared with a plan made beforehand.
+ * May not touch: plans made beforehand. Costs O(chunks log p). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "part.h"
+
+struct worker {
+	double ready; /* when it asks for the next chunk */
+	size_t proc;
+};
+
+struct farm {
+	const hetpart_worker *workers;
+	size_t n;
+	struct worker *heap;
+	hetpart_plan *plan;
+	hetpart_chunk_rule rule;
+	uint64_t chunk, left;
+	uint64_t batch_size, batch_left; /* factoring: chunks of one size still to hand out */
+	double port;                     /* when the root's port is free */
+};
+
+static bool earlier(const struct worker *a, const struct worker *b)
+{
+	return a->ready < b->ready || (a->ready == b->ready && a->proc < b->proc);
+}
+
+static void sift(struct farm *f)
+{
+	struct worker moving = f->heap[0];
+	size_t at = 0, kid;
+
+	while ((kid = 2 * at + 1) < f->n) {
+		if (kid + 1 < f->n && earlier(&f->heap[kid + 1], &f->heap[kid]))
+			kid++;
+		if (!earlier(&f->heap[kid], &moving))
+			break;
+		f->heap[at] = f->heap[kid];
+		at = kid;
+	}
+	f->heap[at] = moving;
+}
+
+static uint64_t part_of(uint64_t left, uint64_t n)
+{
+	return left / n + (left % n != 0);
+}
+
+/* Size of the next chunk, by the rule; never below the smallest, never above what is left. */
+static uint64_t next_chunk(struct farm *f)
+{
+	uint64_t size = f->chunk;
+
+	if (f->rule == HETPART_CHUNK_GUIDED)
+		size = part_of(f->left, f->n);
+	if (f->rule == HETPART_CHUNK_FACTORING) {
+		if (f->batch_left == 0) {
+			f->batch_size = part_of(part_of(f->left, 2), f->n);
+			f->batch_left = f->n;
+		}
+		f->batch_left--;
+		size = f->batch_size;
+	}
+	if (size < f->chunk)
+		size = f->chunk;
+	return size < f->left ? size : f->left;
+}
+
+static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc, double *t,
+			      hetpart_err *err)
+{
+	*t = cost ? hetpart_cost_eval(cost, n) : 0;
+	if (*t >= 0 && isfinite(*t))
+		return HETPART_OK;
+	return part_fail(err, isinf(*t) && *t > 0 ? HETPART_ERANGE : HETPART_EINVAL,
+			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items", proc, *t,
+			 n);
+}
+
+/* The first in the queue gets a chunk. What needs no message does not wait for the port. */
+static hetpart_status serve(struct farm *f, hetpart_err *err)
+{
+	size_t i = f->heap[0].proc;
+	uint64_t size = next_chunk(f);
+	double send, work, start = f->heap[0].ready;
+	hetpart_status rc = time_of(f->workers[i].link, size, i, &send, err);
+
+	if (rc == HETPART_OK)
+		rc = time_of(f->workers[i].compute, size, i, &work, err);
+	if (rc != HETPART_OK)
+		return rc;
+	if (send > 0) {
+		start = fmax(start, f->port) + send;
+		f->port = start;
+	}
+	f->left -= size;
+	f->plan->share[i] += size;
+	f->plan->time[i] = f->heap[0].ready = start + work;
+	sift(f);
+	return HETPART_OK;
+}
+
+static hetpart_status check(const struct farm *f, hetpart_err *err)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!f->workers[i].compute)
+			return part_fail(err, HETPART_EINVAL,
+					 "the computing cost of processor %zu is NULL", i);
+	if (f->rule < HETPART_CHUNK_FIXED || f->rule > HETPART_CHUNK_FACTORING)
+		return part_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks",
+				 (int)f->rule);
+	if (f->chunk == 0)
+		return part_fail(err, HETPART_EINVAL, "chunks of '0' items: want at least 1");
+	if (f->rule == HETPART_CHUNK_FIXED && f->left / f->chunk > HETPART_FARM_CHUNKS_MAX)
+		return part_fail(err, HETPART_ERANGE, "'%" PRIu64 "' chunks: want at most %" PRIu64,
+				 f->left / f->chunk, HETPART_FARM_CHUNKS_MAX);
+	return HETPART_OK;
+}
+
+static hetpart_status simulate(struct farm *f, hetpart_err *err)
+{
+	hetpart_status rc = HETPART_OK;
+
+	for (size_t i = 0; i < f->n; i++)
+		f->heap[i] = (struct worker){ 0, i }; /* all ready at once: a heap by position */
+	while (f->left && rc == HETPART_OK)
+		rc = serve(f, err);
+	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
+}
+
+hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
+				   const hetpart_worker *workers, size_t nprocs,
+				   hetpart_chunk_rule rule, uint64_t chunk, hetpart_err *err)
+{
+	static const char *const names[] = { "self-scheduling, fixed chunks",
+					     "self-scheduling, guided",
+					     "self-scheduling, factoring" };
+	struct farm f = { .workers = workers, .n = nprocs, .rule = rule, .chunk = chunk };
+	hetpart_status rc;
+
+	if (out)
+		*out = NULL;
+	if (!out || !workers)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "workers" : "out");
+	f.left = items;
+	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
+	    (rc = check(&f, err)) != HETPART_OK)
+		return rc;
+	f.heap = part_calloc(nprocs, sizeof *f.heap);
+	f.plan = part_plan_new(nprocs, items, names[rule]);
+	if (f.heap && f.plan)
+		rc = simulate(&f, err);
+	else
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+	free(f.heap);
+	if (rc == HETPART_OK)
+		*out = f.plan;
+	else
+		hetpart_plan_free(f.plan);
+	return rc;
+}
