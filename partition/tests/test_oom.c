@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_oom.c - every call with each of its allocations failing in turn: HETPART_ENOMEM, nothing
+ * handed out, nothing leaked. Counts through glibc's allocator; skipped elsewhere and under
+ * sanitizers, which bring their own. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#	if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#		define SANITIZED 1
+#	endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#	define SANITIZED 1
+#endif
+
+#if !defined(__GLIBC__) || defined(SANITIZED)
+int main(void)
+{
+	puts("needs glibc's allocator");
+	return 77;
+}
+#else
+
+#	include "tests.h"
+
+#	include <unistd.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+
+static long until = -1; /* allocations until one fails; below 0: none does */
+static long live;
+
+static bool fails(void)
+{
+	return until >= 0 && until-- == 0;
+}
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+void *malloc(size_t n)
+{
+	return fails() ? NULL : counted(__libc_malloc(n));
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__libc_calloc(n, size));
+}
+
+void *realloc(void *p, size_t n)
+{
+	if (fails())
+		return NULL;
+	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
+}
+
+void free(void *p)
+{
+	live -= p != NULL;
+	__libc_free(p);
+}
+
+/* ------------------------------------------------------------------------------------- calls */
+
+static hetpart_cost *nlogn, *table;
+static hetpart_wisdom *wise;
+static char text[4096], path[4096];
+static size_t text_len;
+static const double k[] = { 1, 2, 3 };
+static double many[2000];
+
+static hetpart_status keep(hetpart_status rc, hetpart_plan **pl)
+{
+	assert_true((rc == HETPART_OK) == (*pl != NULL));
+	hetpart_plan_free(*pl);
+	return rc;
+}
+
+static hetpart_status share(hetpart_method method, const hetpart_cost *cost)
+{
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_plan *pl;
+
+	o.method = method;
+	return keep(hetpart_share_create(&pl, 20, k, 3, cost, &o, &err), &pl);
+}
+
+static hetpart_status exact(void)
+{
+	return share(HETPART_METHOD_EXACT, nlogn);
+}
+
+static hetpart_status large(void)
+{
+	hetpart_plan *pl;
+	return keep(hetpart_share_create(&pl, 1000000, many, LEN(many), nlogn, NULL, &err), &pl);
+}
+
+static hetpart_status threshold(void)
+{
+	return share(HETPART_METHOD_THRESHOLD, nlogn);
+}
+
+static hetpart_status bitset(void)
+{
+	return share(HETPART_METHOD_BITSET, table);
+}
+
+static hetpart_status dp(void)
+{
+	return share(HETPART_METHOD_DP, table);
+}
+
+static hetpart_status quantised(void)
+{
+	const hetpart_cost *three[] = { table, table, table };
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_plan *pl;
+
+	o.quantum = 3;
+	return keep(hetpart_share_unrelated_create(&pl, 20, three, 3, &o, &err), &pl);
+}
+
+static hetpart_status rounded(void)
+{
+	double real[] = { 3.3, 6.7, 10 };
+	hetpart_plan *pl;
+	return keep(hetpart_share_round(&pl, 20, real, k, 3, nlogn, &err), &pl);
+}
+
+static hetpart_status costs(void)
+{
+	hetpart_point pt[] = { { 1, 1 }, { 2, 3 } };
+	hetpart_cost *c;
+	hetpart_status rc = hetpart_cost_piecewise(&c, pt, 2, 1, &err);
+
+	assert_true((rc == HETPART_OK) == (c != NULL));
+	hetpart_cost_free(c);
+	return rc;
+}
+
+static hetpart_status tables(void)
+{
+	hetpart_cost *c;
+	hetpart_status rc = hetpart_cost_table(&c, k, 3, 1, &err);
+
+	assert_true((rc == HETPART_OK) == (c != NULL));
+	hetpart_cost_free(c);
+	return rc;
+}
+
+static hetpart_status model(void)
+{
+	hetpart_point seen[] = { { 10, 10 }, { 20, 30 } };
+	hetpart_plan *pl = NULL;
+	hetpart_model *m;
+	hetpart_status rc = hetpart_model_create(&m, &err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	OK(hetpart_model_add(m, seen, 2, &err));
+	rc = hetpart_model_plan(&pl, m, 100, k, 3, NULL, &err);
+	hetpart_model_free(m);
+	return keep(rc, &pl);
+}
+
+static hetpart_status parse(void)
+{
+	hetpart_wisdom *w;
+	hetpart_status rc = hetpart_wisdom_parse(&w, text, text_len, "here", 0, &err);
+
+	assert_true((rc == HETPART_OK) == (w != NULL));
+	hetpart_wisdom_free(w);
+	return rc;
+}
+
+static hetpart_status save(void)
+{
+	return hetpart_wisdom_save(wise, path, &err);
+}
+
+static hetpart_status load(void)
+{
+	hetpart_wisdom *w;
+	hetpart_status rc = hetpart_wisdom_load(&w, path, "here", 0, &err);
+
+	assert_true((rc == HETPART_OK) == (w != NULL));
+	hetpart_wisdom_free(w);
+	return rc;
+}
+
+static hetpart_status merge(void)
+{
+	hetpart_wisdom *w;
+	hetpart_status rc = hetpart_wisdom_create(&w, "here", &err);
+
+	if (rc == HETPART_OK)
+		rc = hetpart_wisdom_merge(w, wise, &err);
+	hetpart_wisdom_free(w);
+	return rc;
+}
+
+static hetpart_status emulate(void)
+{
+	hetpart_plan *pl;
+	return keep(hetpart_emulate_best(&pl, k, 3, 20, &err), &pl);
+}
+
+static hetpart_status farm(void)
+{
+	hetpart_worker w[] = { { nlogn, NULL }, { nlogn, nlogn } };
+	hetpart_plan *pl;
+	return keep(hetpart_farm_create(&pl, 100, w, 2, HETPART_CHUNK_GUIDED, 1, &err), &pl);
+}
+
+/* ------------------------------------------------------------------------------------- test */
+
+static int setup(void **state)
+{
+	double t[21];
+	hetpart_model *m;
+	const char *dir = getenv("TEST_TMP");
+	hetpart_point seen[] = { { 10, 10 }, { 20, 30 } };
+
+	(void)state;
+	for (size_t i = 0; i < LEN(t); i++)
+		t[i] = (double)(i * 7 % 5);
+	for (size_t i = 0; i < LEN(many); i++)
+		many[i] = 1 + (double)(i % 17);
+	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	OK(hetpart_cost_table(&table, t, LEN(t), 1, &err));
+	OK(hetpart_wisdom_create(&wise, "here", &err));
+	OK(hetpart_wisdom_set(wise, "x", 1, &err));
+	OK(hetpart_wisdom_model(wise, "m", &m, &err));
+	OK(hetpart_model_add(m, seen, 2, &err));
+	text_len = hetpart_wisdom_print(wise, text, sizeof text);
+	snprintf(path, sizeof path, "%s/oom-wisdom", dir ? dir : ".");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	hetpart_cost_free(nlogn);
+	hetpart_cost_free(table);
+	hetpart_wisdom_free(wise);
+	unlink(path);
+	return 0;
+}
+
+static void each_in_turn(void **state)
+{
+	struct {
+		const char *name;
+		hetpart_status (*call)(void);
+	} row[] = { { "exact", exact },     { "large", large }, { "threshold", threshold },
+		    { "bitset", bitset },   { "dp", dp },       { "quantised", quantised },
+		    { "rounded", rounded }, { "costs", costs }, { "tables", tables },
+		    { "model", model },     { "parse", parse }, { "save", save },
+		    { "load", load },       { "merge", merge }, { "emulate", emulate },
+		    { "farm", farm } };
+
+	(void)state;
+	for (size_t i = 0; i < LEN(row); i++) {
+		hetpart_status rc = HETPART_ENOMEM;
+		long fail_at = 0, before = live;
+		for (; fail_at < 100 && rc != HETPART_OK; fail_at++) {
+			err.status = HETPART_OK;
+			until = fail_at;
+			rc = row[i].call();
+			until = -1;
+			if (rc != HETPART_OK && (rc != HETPART_ENOMEM || err.status != rc))
+				fail_msg("%s: allocation %ld: %s", row[i].name, fail_at,
+					 hetpart_status_text(rc));
+			if (live != before)
+				fail_msg("%s: allocation %ld: %ld not given back", row[i].name,
+					 fail_at, live - before);
+		}
+		if (rc != HETPART_OK || fail_at < 2)
+			fail_msg("%s: %ld allocations failed, then %s", row[i].name, fail_at,
+				 hetpart_status_text(rc));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_in_turn) };
+	return cmocka_run_group_tests_name("oom", tests, setup, teardown);
+}
+#endif
