@@ -74,7 +74,7 @@ LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
 FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench lint format install uninstall dist \
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan lint format install uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -139,6 +139,9 @@ $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+$(OBJ)/bench/plan_bench.o: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include
+$(OBJ)/bench/plan_bench: $(OBJ)/bench/plan_bench.o $(LIBPART)
+	$(call link,$(LINK),$(PART_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 
@@ -168,6 +171,9 @@ fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
 
 bench: all  ## measure, side by side with named partners
 	$(Q)bench/run
+
+bench-plan: $(OBJ)/bench/plan_bench  ## measure the planners of shares
+	$(Q)$(OBJ)/bench/plan_bench
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint
