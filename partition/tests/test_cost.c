@@ -47,6 +47,11 @@ static void values(void **state)
 	NEAR(hetpart_cost_eval(c, 2), 2, 0);
 	assert_true(isinf(hetpart_cost_eval(c, 3)));
 	assert_false(hetpart_cost_increasing(c));
+	NEAR(part_cost_real(c, 0.5), 1.5, 0);
+	assert_true(isinf(part_cost_real(c, 2.5)));
+	hetpart_cost_free(c);
+	OK(hetpart_cost_power(&c, 1, 3, &err)); /* the same as linear */
+	assert_true(hetpart_cost_is_linear(c));
 	hetpart_cost_free(c);
 	OK(hetpart_cost_callback(&c, odd, &two, true, 0.5, &err));
 	NEAR(hetpart_cost_eval(c, 3), 9, 0);

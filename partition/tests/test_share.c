@@ -145,7 +145,7 @@ static double stairs(void *ctx, uint64_t n)
 	return (double)((n + *step - 1) / *step);
 }
 
-enum { NCOSTS = 11 };
+enum { NCOSTS = 12 };
 
 /* One of every kind, increasing; the last one is not. */
 static void make_costs(hetpart_cost *c[NCOSTS], uint64_t *seed)
@@ -168,11 +168,15 @@ static void make_costs(hetpart_cost *c[NCOSTS], uint64_t *seed)
 	for (size_t i = 0; i < LEN(tab); i++)
 		tab[i] = t += (double)rnd_below(seed, 3);
 	OK(hetpart_cost_table(&c[9], tab, LEN(tab), 1, &err));
+	pts[0] = (hetpart_point){ 0, rnd_real(seed) }; /* paid without items, too; then a plateau */
+	pts[1].time_s = pts[0].time_s;
+	pts[2].time_s = pts[0].time_s + 1;
+	OK(hetpart_cost_piecewise(&c[10], pts, 3, 1, &err));
 	for (size_t i = 0; i < LEN(tab); i++)
 		tab[i] = (double)rnd_below(seed, 20);
 	tab[39] = 0; /* never increasing */
 	tab[38] = 1;
-	OK(hetpart_cost_table(&c[10], tab, LEN(tab), 1, &err));
+	OK(hetpart_cost_table(&c[11], tab, LEN(tab), 1, &err));
 }
 
 static void free_costs(hetpart_cost *c[NCOSTS])
@@ -503,6 +507,37 @@ static void rounding(void **state)
 	assert_int_equal(hetpart_share_round(&pl, 4, real, k, 0, nlogn, &err), HETPART_EINVAL);
 }
 
+/* Formulas and rounding on costs they do not fit. */
+static void wrong_costs(void **state)
+{
+	double k[] = { 1, 2 }, tab[] = { 0, 1, 2, 5 }, down[] = { 0, 3, 1 }, real[] = { 1, 2 };
+	uint64_t step = 2;
+	hetpart_opts prop = HETPART_OPTS_INIT, q = HETPART_OPTS_INIT;
+	hetpart_cost *table, *falling, *call;
+	hetpart_plan *pl;
+
+	(void)state;
+	prop.method = q.method = HETPART_METHOD_PROPORTIONAL;
+	q.quantum = 4;
+	OK(hetpart_cost_table(&table, tab, 4, 1, &err));
+	OK(hetpart_cost_table(&falling, down, 3, 1, &err));
+	OK(hetpart_cost_callback(&call, stairs, &step, true, 1, &err));
+	OK(hetpart_share_create(&pl, 4, k, 2, table, &prop, &err));
+	NEAR(hetpart_plan_makespan(pl), 2, 1e-15); /* 4/3 and 8/3 by speed, then 2 and 2 */
+	NEAR(hetpart_plan_real_makespan(pl), (2 + 2.0 / 3 * 3) / 2, 1e-14);
+	hetpart_plan_free(pl);
+	OK(hetpart_share_create(&pl, 40, k, 2, call, &prop, &err));
+	assert_true(isnan(hetpart_plan_real_makespan(pl)));
+	hetpart_plan_free(pl);
+	assert_int_equal(hetpart_share_create(&pl, 7, k, 2, table, &prop, &err), HETPART_ERANGE);
+	assert_int_equal(hetpart_share_create(&pl, 3, k, 2, falling, &prop, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_share_create(&pl, 3, k, 2, table, &q, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_share_round(&pl, 3, real, k, 2, falling, &err), HETPART_EINVAL);
+	hetpart_cost_free(table);
+	hetpart_cost_free(falling);
+	hetpart_cost_free(call);
+}
+
 static double naughty(void *ctx, uint64_t n)
 {
 	return n > 3 ? *(double *)ctx : (double)n;
@@ -625,6 +660,7 @@ int main(void)
 		cmocka_unit_test(multiplicative),
 		cmocka_unit_test(capacities),
 		cmocka_unit_test(rounding),
+		cmocka_unit_test(wrong_costs),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(options_grow),
 	};

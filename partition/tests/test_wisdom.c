@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -336,6 +338,34 @@ static void files(void **state)
 	hetpart_wisdom_free(w);
 }
 
+/* A file that cannot be written to its end leaves the old one as it was. */
+static void disk_full(void **state)
+{
+	struct rlimit was, tight;
+	hetpart_wisdom *w = sample(), *back;
+	char path[4096];
+
+	(void)state;
+	in_folder(path, sizeof path, "full.txt");
+	OK(hetpart_wisdom_save(w, path, &err));
+	size_t before = entries();
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	tight = was;
+	tight.rlim_cur = 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	hetpart_status rc = hetpart_wisdom_save(w, path, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_int_equal(rc, HETPART_EIO);
+	assert_non_null(strstr(err.text, "cannot write"));
+	assert_int_equal(entries(), before);
+	OK(hetpart_wisdom_load(&back, path, host, 0, &err));
+	same(w, back);
+	hetpart_wisdom_free(back);
+	hetpart_wisdom_free(w);
+	unlink(path);
+}
+
 static void refusals(void **state)
 {
 	char long_name[100], long_host[200];
@@ -408,8 +438,9 @@ int main(void)
 		cmocka_unit_test(comes_back), cmocka_unit_test(any_locale),
 		cmocka_unit_test(bad_lines),  cmocka_unit_test(later_keys),
 		cmocka_unit_test(damage),     cmocka_unit_test(stale),
-		cmocka_unit_test(merging),    cmocka_unit_test(files),
-		cmocka_unit_test(refusals),   cmocka_unit_test(many_names),
+		cmocka_unit_test(merging),    cmocka_unit_test(disk_full),
+		cmocka_unit_test(files),      cmocka_unit_test(refusals),
+		cmocka_unit_test(many_names),
 	};
 	return cmocka_run_group_tests_name("wisdom", tests, NULL, NULL);
 }
