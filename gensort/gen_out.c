@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The output of gensort. A file that is at least as long as the new one is overwritten in place,
+ * which spares the system freeing and finding its pages; it is cut by a byte first, so that it
+ * cannot pass for a complete one meanwhile. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "gen_out.h"
+#include "gen_say.h"
+
+static int open_file(struct gen_out *o)
+{
+	o->fd = open(o->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	o->created = o->fd >= 0;
+	if (o->fd < 0 && errno == EEXIST)
+		o->fd = open(o->name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	return o->fd < 0 ? errno : 0;
+}
+
+static int cut(int fd, uint64_t bytes)
+{
+	int rc;
+
+	do
+		rc = ftruncate(fd, (off_t)bytes);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 ? errno : 0;
+}
+
+/* Only a lack of space counts here: not every file system can preallocate. */
+static int reserve(int fd, uint64_t bytes)
+{
+	int rc;
+
+	do
+		rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 && (errno == ENOSPC || errno == EDQUOT) ? errno : 0;
+}
+
+static int prepare(struct gen_out *o, uint64_t bytes)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(o->fd, &st) < 0)
+		return errno;
+	o->regular = S_ISREG(st.st_mode);
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
+	if (!o->regular)
+		return 0;
+	if (bytes > INT64_MAX)
+		return EFBIG;
+	if (st.st_size > 0) {
+		rc = cut(o->fd, bytes > 0 && (uint64_t)st.st_size >= bytes ? bytes - 1 : 0);
+		if (rc != 0)
+			return rc;
+	}
+	return bytes > 0 && (uint64_t)st.st_size < bytes ? reserve(o->fd, bytes) : 0;
+}
+
+bool gen_out_open(struct gen_out *o, const char *name, uint64_t bytes)
+{
+	int err;
+
+	*o = (struct gen_out){ .name = name, .fd = -1 };
+	if (strcmp(name, "/dev/null") == 0)
+		return true;
+	if (strcmp(name, "-") == 0) {
+		o->name = "standard output";
+		o->fd = STDOUT_FILENO;
+		return true;
+	}
+	err = open_file(o);
+	if (err != 0) {
+		gen_error("cannot open", name, err);
+		return false;
+	}
+	err = prepare(o, bytes);
+	if (err != 0) {
+		gen_error("cannot prepare", name, err);
+		gen_out_discard(o);
+		return false;
+	}
+	return true;
+}
+
+int gen_out_write(const struct gen_out *o, const unsigned char *p, size_t n, uint64_t at)
+{
+	if (o->fd < 0)
+		return 0;
+	while (n > 0) {
+		ssize_t done = o->regular ? pwrite(o->fd, p, n, (off_t)at) : write(o->fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? errno : EIO;
+		p += done;
+		n -= (size_t)done;
+		at += (uint64_t)done;
+	}
+	return 0;
+}
+
+/* A new file is not safe before its folder is; a folder that may not be read, or a file system
+ * without such a call, is no failure of ours. */
+static int sync_folder(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *folder =
+		slash ? strndup(name, slash == name ? 1 : (size_t)(slash - name)) : strdup(".");
+	int fd, err = 0;
+
+	if (!folder)
+		return ENOMEM;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? 0 : errno;
+	if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+		err = errno;
+	close(fd);
+	return err;
+}
+
+static int make_durable(const struct gen_out *o)
+{
+	struct stat st;
+
+	if (fstat(o->fd, &st) < 0)
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (fsync(o->fd) < 0)
+		return errno; /* never tried again: a second call may report a false success */
+	return o->created ? sync_folder(o->name) : 0;
+}
+
+bool gen_out_finish(struct gen_out *o, bool durable)
+{
+	int fd = o->fd, err = 0;
+
+	if (fd < 0)
+		return true;
+	if (durable && (err = make_durable(o)) != 0) {
+		gen_error("cannot sync", o->name, err);
+		return false;
+	}
+	o->fd = -1;
+	/* after EINTR the descriptor is closed on Linux, and all was written before */
+	if (close(fd) < 0 && errno != EINTR) {
+		gen_error("cannot close", o->name, errno);
+		return false;
+	}
+	return true;
+}
+
+static bool still_there(const struct gen_out *o)
+{
+	struct stat st;
+
+	return lstat(o->name, &st) == 0 && st.st_dev == o->dev && st.st_ino == o->ino;
+}
+
+void gen_out_discard(struct gen_out *o)
+{
+	if (o->created && o->regular && still_there(o) && unlink(o->name) == 0)
+		gen_error("removed the incomplete file", o->name, 0);
+	else if (o->regular && (o->fd >= 0 ? ftruncate(o->fd, 0) : truncate(o->name, 0)) == 0)
+		gen_error("emptied the incomplete file", o->name, 0);
+	else
+		gen_error("incomplete output left in", o->name, 0);
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+}

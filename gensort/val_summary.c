@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Summaries of runs of records: making, joining, encoding. Pure functions of their arguments.
+ * Counting has no branch that depends on the data; where the first unordered record lies is
+ * looked for only if there is one. */
+#include <endian.h>
+#include <string.h>
+#include "val_crc.h"
+#include "val_summary.h"
+
+static u128 key_of(const unsigned char *p)
+{
+	uint64_t hi;
+	uint16_t lo;
+
+	memcpy(&hi, p, sizeof hi);
+	memcpy(&lo, p + sizeof hi, sizeof lo);
+	return (u128)be64toh(hi) << 16 | be16toh(lo);
+}
+
+static void fold_key(unsigned char *to, const unsigned char *from)
+{
+	for (int i = 0; i < KEY_BYTES; i++)
+		to[i] = from[i] >= 'A' && from[i] <= 'Z' ? (unsigned char)(from[i] | 0x20) :
+							   from[i];
+}
+
+static u128 folded_key_of(const unsigned char *p)
+{
+	unsigned char key[KEY_BYTES];
+
+	fold_key(key, p);
+	return key_of(key);
+}
+
+int val_compare(const unsigned char *a, const unsigned char *b, bool fold)
+{
+	u128 x = fold ? folded_key_of(a) : key_of(a);
+	u128 y = fold ? folded_key_of(b) : key_of(b);
+
+	return (x > y) - (x < y);
+}
+
+static void count(struct val_summary *s, const unsigned char *p, size_t n)
+{
+	u128 before = key_of(p);
+	size_t unordered = 0, dups = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		u128 key = key_of(p + i * RECORD_BYTES);
+
+		unordered += key < before;
+		dups += key == before;
+		before = key;
+	}
+	s->unordered = unordered;
+	s->dups = dups;
+}
+
+static void count_folded(struct val_summary *s, const unsigned char *p, size_t n)
+{
+	u128 before = folded_key_of(p);
+
+	for (size_t i = 1; i < n; i++) {
+		u128 key = folded_key_of(p + i * RECORD_BYTES);
+
+		s->unordered += key < before;
+		s->dups += key == before;
+		before = key;
+	}
+}
+
+static size_t find_unordered(const unsigned char *p, bool fold)
+{
+	size_t i = 1;
+
+	while (val_compare(p + (i - 1) * RECORD_BYTES, p + i * RECORD_BYTES, fold) <= 0)
+		i++;
+	return i;
+}
+
+void val_summarise(struct val_summary *s, const unsigned char *p, size_t n, bool fold)
+{
+	*s = (struct val_summary){ .recs = n };
+	if (n == 0)
+		return;
+	if (fold)
+		count_folded(s, p, n);
+	else
+		count(s, p, n);
+	if (s->unordered != 0)
+		s->first_unordered = find_unordered(p, fold);
+	s->sum = val_crc_sum(p, n);
+	memcpy(s->first, p, RECORD_BYTES);
+	memcpy(s->last, p + (n - 1) * RECORD_BYTES, RECORD_BYTES);
+}
+
+void val_join(struct val_summary *a, const struct val_summary *b, bool fold)
+{
+	int order;
+
+	if (b->recs == 0)
+		return;
+	if (a->recs == 0) {
+		*a = *b;
+		return;
+	}
+	order = val_compare(a->last, b->first, fold);
+	a->unordered += b->unordered + (order > 0);
+	a->dups += b->dups + (order == 0);
+	if (a->first_unordered == 0 && order > 0)
+		a->first_unordered = a->recs;
+	else if (a->first_unordered == 0 && b->first_unordered != 0)
+		a->first_unordered = a->recs + b->first_unordered;
+	a->recs += b->recs;
+	a->sum += b->sum;
+	memcpy(a->last, b->last, RECORD_BYTES);
+}
+
+static unsigned char *put_number(unsigned char *out, u128 v)
+{
+	uint64_t words[2] = { htole64((uint64_t)(v >> 64)), htole64((uint64_t)v) };
+
+	memcpy(out, words, sizeof words);
+	return out + sizeof words;
+}
+
+static const unsigned char *get_number(const unsigned char *in, u128 *v)
+{
+	uint64_t words[2];
+
+	memcpy(words, in, sizeof words);
+	*v = (u128)le64toh(words[0]) << 64 | le64toh(words[1]);
+	return in + sizeof words;
+}
+
+void val_encode(const struct val_summary *s, unsigned char *out)
+{
+	out = put_number(out, s->first_unordered);
+	out = put_number(out, s->unordered);
+	out = put_number(out, s->recs);
+	out = put_number(out, s->dups);
+	out = put_number(out, s->sum);
+	memcpy(out, s->first, RECORD_BYTES);
+	memcpy(out + RECORD_BYTES, s->last, RECORD_BYTES);
+}
+
+void val_decode(struct val_summary *s, const unsigned char *in)
+{
+	in = get_number(in, &s->first_unordered);
+	in = get_number(in, &s->unordered);
+	in = get_number(in, &s->recs);
+	in = get_number(in, &s->dups);
+	in = get_number(in, &s->sum);
+	memcpy(s->first, in, RECORD_BYTES);
+	memcpy(s->last, in + RECORD_BYTES, RECORD_BYTES);
+}
