@@ -56,6 +56,7 @@ static void put_key(unsigned char *p, uint64_t hi, uint64_t lo)
 static void put_filler(unsigned char *p, uint64_t lo)
 {
 	memset(p, hex_digit((unsigned)(lo >> 48)), 4);
+#pragma GCC unroll 6
 	for (int i = 0; i < 6; i++)
 		memcpy(p + 4 + 8 * i, quads[lo >> (40 - 8 * i) & 255], 8);
 }

@@ -40,6 +40,7 @@ static void put_record(unsigned char *out, const unsigned char *keys, const vec 
 	uint32_t v4;
 	vec v;
 
+#pragma GCC unroll 6
 	for (int i = 0; i < 6; i++) {
 		memcpy(&v, keys + 16 * i, sizeof v);
 		v ^= k[i];

@@ -100,6 +100,7 @@ __attribute__((target("pclmul,sse4.1"))) static inline __m128i dot(const unsigne
 
 	memcpy(&tail, p + 8 * WORDS, sizeof tail);
 	acc = _mm_slli_si128(_mm_cvtsi32_si128(tail), 8);
+#	pragma GCC unroll 6
 	for (int j = 0; j < PAIRS; j++) {
 		w = _mm_loadu_si128((const __m128i *)(p + 16 * j));
 		acc = _mm_xor_si128(acc, _mm_clmulepi64_si128(w, f[j], 0x00));

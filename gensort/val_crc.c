@@ -5,9 +5,9 @@
 #include "record.h"
 #include "val_crc.h"
 #ifdef HAVE_ISAL
-#include <isa-l/crc.h>
+#	include <isa-l/crc.h>
 #else
-#include <zlib.h>
+#	include <zlib.h>
 #endif
 
 static uint64_t (*way)(const unsigned char *, size_t) = val_crc_sum_library;
@@ -37,11 +37,12 @@ uint64_t val_crc_sum(const unsigned char *p, size_t n)
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <emmintrin.h>
-#include <string.h>
-#include <wmmintrin.h>
+#	include <emmintrin.h>
+#	include <string.h>
+#	include <wmmintrin.h>
 
-#define REFLECTED 0xEDB88320u /* the polynomial without x^32, highest power in the lowest bit */
+#	define REFLECTED \
+		0xEDB88320u /* the polynomial without x^32, highest power in the lowest bit */
 
 enum { CHUNK = 16, CHUNKS = RECORD_BYTES / CHUNK, TRIAL = 64 };
 
@@ -92,8 +93,9 @@ static inline uint32_t remainder_of(__m128i v)
 	uint64_t w = (uint64_t)_mm_cvtsi128_si64(_mm_srli_si128(v, 4));
 	uint32_t r = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(v, 12));
 
-	for (int k = 7; k >= 0; k--, w >>= 8)
-		r ^= slice[k][w & 255];
+#	pragma GCC unroll 8
+	for (int k = 0; k < 8; k++)
+		r ^= slice[7 - k][w >> 8 * k & 255];
 	return r;
 }
 
@@ -102,6 +104,7 @@ __attribute__((target("pclmul"))) static inline uint32_t folded(const unsigned c
 	__m128i a = _mm_loadu_si128((const __m128i *)p);
 	int tail;
 
+#	pragma GCC unroll 8
 	for (int i = 1; i < CHUNKS; i++)
 		a = fold(a, over_chunk, _mm_loadu_si128((const __m128i *)(p + CHUNK * i)));
 	memcpy(&tail, p + CHUNK * CHUNKS, sizeof tail);

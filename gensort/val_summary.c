@@ -20,8 +20,8 @@ static u128 key_of(const unsigned char *p)
 static void fold_key(unsigned char *to, const unsigned char *from)
 {
 	for (int i = 0; i < KEY_BYTES; i++)
-		to[i] = from[i] >= 'A' && from[i] <= 'Z' ? (unsigned char)(from[i] | 0x20) :
-							   from[i];
+		to[i] = from[i] >= 'A' && from[i] <= 'Z' ? (unsigned char)(from[i] | 0x20)
+							 : from[i];
 }
 
 static u128 folded_key_of(const unsigned char *p)
