@@ -3,7 +3,7 @@
  * change. This file: from the command line to the verdict. 0: in order; 1: not, or failure. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -94,36 +94,40 @@ static bool complete(const struct val_result *r, const struct val_args *a)
 	}
 }
 
-static int judge(struct val_in *in, struct val_args *a)
+static int judge(struct val_in *in, struct val_args *a, struct val_save *save)
 {
-	struct val_result r;
-	struct val_save save;
-	bool whole, saved = true;
+	struct val_result r =
+		(a->summaries ? val_run_summaries : val_run_records)(in, a, announce, &a->quiet);
+	bool whole = complete(&r, a), saved = true;
 
-	if (a->save && !val_save_open(&save, a->save, in->fd))
-		return EXIT_FAILURE;
-	r = (a->summaries ? val_run_summaries : val_run_records)(in, a, announce, &a->quiet);
-	whole = complete(&r, a);
 	if (whole && !a->quiet)
 		print_summary(&r.sum);
 	if (a->save)
-		saved = val_save_finish(&save, whole ? &r.sum : NULL);
+		saved = val_save_finish(save, whole ? &r.sum : NULL);
 	return whole && saved && r.sum.unordered == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The summary file is emptied even if there is no input: an old verdict must not stay. */
 static int run(struct val_args *a)
 {
 	struct val_in in;
+	struct val_save save;
 	int rc, err;
 
 	err = val_in_open(&in, a->file, a->summaries ? VAL_SUMMARY_BYTES : VAL_BLOCK_BYTES);
-	if (err != 0) {
+	if (a->save && !val_save_open(&save, a->save, err == 0 ? in.fd : -1)) {
+		rc = EXIT_FAILURE;
+	} else if (err != 0) {
 		val_say_reason(a->file, err);
-		return EXIT_FAILURE;
+		rc = EXIT_FAILURE;
+		if (a->save)
+			val_save_finish(&save, NULL);
+	} else {
+		val_crc_init();
+		rc = judge(&in, a, &save);
 	}
-	val_crc_init();
-	rc = judge(&in, a);
-	val_in_close(&in);
+	if (err == 0)
+		val_in_close(&in);
 	/* a verdict that could not be printed must not look like a good one */
 	return fflush(stderr) != 0 || ferror(stderr) ? EXIT_FAILURE : rc;
 }
@@ -153,6 +157,7 @@ int main(int argc, char **argv)
 	if (!fill_standard_streams())
 		return EXIT_FAILURE;
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	signal(SIGXFSZ, SIG_IGN); /* a summary too large for the limit is an error to report */
 	switch (val_args_parse(argc, argv, &args)) {
 	case VAL_HELP:
 		return print(help);
