@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
+ * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
+ * later ones fail: read, write, fsync, close (above 2), fallocate, alloc, thread. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+static atomic_uint calls;
+
+static const char *plan(void)
+{
+	const char *s = getenv("SHIM");
+
+	return s ? s : "";
+}
+
+/* True if this call of `name` is to fail; errno is then set. */
+static int fails(const char *name)
+{
+	size_t n = strlen(name);
+	const char *s = plan(), *at = strchr(s, '@');
+
+	if (strncmp(s, name, n) != 0 || s[n] != '=')
+		return 0;
+	if (atomic_fetch_add(&calls, 1) + 1 < (at ? strtoul(at + 1, NULL, 10) : 1))
+		return 0;
+	errno = atoi(s + n + 1);
+	return 1;
+}
+
+/* How much of n bytes to move: 0 means be interrupted. */
+static size_t some(size_t n)
+{
+	unsigned c = atomic_fetch_add(&calls, 1);
+	size_t most = c % 5 == 1 ? 1 : c % 5 * 3001 + 7;
+
+	if (strcmp(plan(), "short") != 0)
+		return n;
+	if (c % 3 == 0)
+		return 0;
+	return n < most ? n : most;
+}
+
+static void *next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+#define LIMIT(kind, n)                         \
+	if (fails(kind))                       \
+		return -1;                     \
+	if ((n) > 0 && ((n) = some(n)) == 0) { \
+		errno = EINTR;                 \
+		return -1;                     \
+	}
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+	if (fd > 2 || fd == 1) {
+		LIMIT("write", n)
+	}
+	return ((ssize_t(*)(int, const void *, size_t))next("write"))(fd, p, n);
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off_t at)
+{
+	LIMIT("write", n)
+	return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
+}
+
+ssize_t read(int fd, void *p, size_t n)
+{
+	LIMIT("read", n)
+	return ((ssize_t(*)(int, void *, size_t))next("read"))(fd, p, n);
+}
+
+ssize_t pread64(int fd, void *p, size_t n, off_t at)
+{
+	LIMIT("read", n)
+	return ((ssize_t(*)(int, void *, size_t, off_t))next("pread64"))(fd, p, n, at);
+}
+
+int fsync(int fd)
+{
+	return fails("fsync") ? -1 : ((int (*)(int))next("fsync"))(fd);
+}
+
+int close(int fd)
+{
+	int rc = ((int (*)(int))next("close"))(fd);
+
+	return fd > 2 && fails("close") ? -1 : rc;
+}
+
+int fallocate64(int fd, int mode, off_t at, off_t n)
+{
+	return fails("fallocate")
+		       ? -1
+		       : ((int (*)(int, int, off_t, off_t))next("fallocate64"))(fd, mode, at, n);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+	return fails("alloc") ? NULL : ((void *(*)(size_t, size_t))next("aligned_alloc"))(align, n);
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
+{
+	if (fails("thread"))
+		return errno;
+	return ((int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))next(
+		"pthread_create"))(t, a, fn, arg);
+}

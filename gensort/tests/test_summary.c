@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Summaries: of runs of every shape against a plain count, joined in any grouping, and to and
+ * from bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "val_crc.h"
+#include "val_summary.h"
+
+enum { MAX = 40 };
+
+static unsigned char recs[MAX * RECORD_BYTES];
+static uint32_t seed = 1;
+
+static uint32_t rnd(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+/* Few different keys, so that ties and disorder are common; the difference lies anywhere. */
+static void fill(size_t n, uint32_t keys, bool sorted)
+{
+	uint32_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char *p = recs + i * RECORD_BYTES;
+
+		k = sorted ? k + rnd(2) : rnd(keys);
+		memset(p, 'x', RECORD_BYTES);
+		p[sorted ? KEY_BYTES - 1 : rnd(KEY_BYTES)] = (unsigned char)(k * 37);
+		p[KEY_BYTES + rnd(RECORD_BYTES - KEY_BYTES)] = (unsigned char)rnd(256);
+	}
+}
+
+static int plain_order(const unsigned char *a, const unsigned char *b, bool fold)
+{
+	for (int i = 0; i < KEY_BYTES; i++) {
+		int x = a[i], y = b[i];
+
+		if (fold && x >= 'A' && x <= 'Z')
+			x += 'a' - 'A';
+		if (fold && y >= 'A' && y <= 'Z')
+			y += 'a' - 'A';
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return 0;
+}
+
+static struct val_summary plain(size_t n, bool fold)
+{
+	struct val_summary s = { .recs = n };
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char *p = recs + i * RECORD_BYTES;
+		int order = i ? plain_order(p - RECORD_BYTES, p, fold) : -1;
+
+		s.dups += order == 0;
+		s.unordered += order > 0;
+		if (order > 0 && s.first_unordered == 0)
+			s.first_unordered = i;
+		s.sum += val_crc_sum_library(p, 1);
+		memcpy(i ? s.last : s.first, p, RECORD_BYTES);
+		memcpy(s.last, p, RECORD_BYTES);
+	}
+	return s;
+}
+
+static void same(const struct val_summary *a, const struct val_summary *b)
+{
+	unsigned char x[VAL_SUMMARY_BYTES], y[VAL_SUMMARY_BYTES];
+
+	val_encode(a, x);
+	val_encode(b, y);
+	assert_memory_equal(x, y, sizeof x);
+}
+
+/* Cut the run from..to at random, again and again, and join what comes back. */
+static struct val_summary grouped(size_t from, size_t to, bool fold)
+{
+	struct val_summary a, b;
+	size_t cut;
+
+	if (to - from < 2 || rnd(6) == 0) {
+		val_summarise(&a, recs + from * RECORD_BYTES, to - from, fold);
+		return a;
+	}
+	cut = from + rnd((uint32_t)(to - from + 1)); /* an empty part is a part too */
+	a = grouped(from, cut, fold);
+	b = grouped(cut, to, fold);
+	val_join(&a, &b, fold);
+	return a;
+}
+
+static void any_run_any_grouping(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		size_t n = 1 + rnd(MAX);
+		bool fold = rnd(2), sorted = rnd(3) == 0;
+		struct val_summary want, got;
+
+		fill(n, 1 + rnd(12), sorted);
+		want = plain(n, fold);
+		got = grouped(0, n, fold);
+		same(&got, &want);
+		val_summarise(&got, recs, n, fold);
+		same(&got, &want);
+	}
+}
+
+static void empty_parts_change_nothing(void **state)
+{
+	struct val_summary none, a, b;
+	(void)state;
+
+	fill(9, 4, false);
+	val_summarise(&none, recs, 0, false);
+	val_summarise(&a, recs, 9, false);
+	b = a;
+	val_join(&b, &none, false);
+	same(&a, &b);
+	b = none;
+	val_join(&b, &a, false);
+	same(&a, &b);
+	val_join(&none, &none, false);
+	assert_true(none.recs == 0 && none.unordered == 0 && none.dups == 0);
+}
+
+static void border_cases(void **state)
+{
+	struct val_summary a, b;
+	(void)state;
+
+	memset(recs, 'm', sizeof recs);
+	val_summarise(&a, recs, 3, false);
+	assert_true(a.dups == 2 && a.unordered == 0 && a.first_unordered == 0);
+	b = a;
+	val_join(&a, &b, false); /* equal keys on both sides of the border are duplicates */
+	assert_true(a.dups == 5 && a.recs == 6);
+	b.first[KEY_BYTES - 1]--;
+	b.first_unordered = 2, b.unordered = 1;
+	val_join(&a, &b, false); /* the border comes before what is inside the part */
+	assert_true(a.first_unordered == 6 && a.unordered == 2);
+	b.first[0] = 'z';
+	val_join(&a, &b, false);
+	assert_true(a.first_unordered == 6 && a.unordered == 3);
+}
+
+static void only_the_key_counts(void **state)
+{
+	unsigned char a[RECORD_BYTES], b[RECORD_BYTES];
+	(void)state;
+
+	memset(a, 'A', sizeof a);
+	memset(b, 'A', sizeof b);
+	memset(a + KEY_BYTES, 'z', 5);
+	assert_int_equal(val_compare(a, b, false), 0);
+	assert_int_equal(val_compare(a, b, true), 0);
+	for (int i = 0; i < KEY_BYTES; i++) {
+		b[i] = 'a';
+		assert_true(val_compare(a, b, false) < 0 && val_compare(a, b, true) == 0);
+		b[i] = 0x80; /* unsigned, and no letter */
+		assert_true(val_compare(a, b, false) < 0 && val_compare(a, b, true) < 0);
+		assert_true(val_compare(b, a, false) > 0 && val_compare(b, a, true) > 0);
+		a[i] = b[i] = 0; /* a zero byte does not end a key */
+	}
+	a[0] = '[', b[0] = 'Z'; /* between the two cases in ASCII */
+	assert_true(val_compare(a, b, false) > 0 && val_compare(a, b, true) < 0);
+}
+
+static void bytes_and_back(void **state)
+{
+	unsigned char in[VAL_SUMMARY_BYTES], out[VAL_SUMMARY_BYTES];
+	struct val_summary s;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof in; i++)
+		in[i] = (unsigned char)(i * 7 + 1);
+	val_decode(&s, in);
+	val_encode(&s, out);
+	assert_memory_equal(in, out, sizeof in);
+	s.recs = (u128)1 << 64 | 2; /* high word first, each little-endian */
+	val_encode(&s, out);
+	assert_int_equal(out[32], 1);
+	assert_int_equal(out[40], 2);
+	assert_int_equal(out[39] + out[47], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_run_any_grouping),
+		cmocka_unit_test(empty_parts_change_nothing),
+		cmocka_unit_test(border_cases),
+		cmocka_unit_test(only_the_key_counts),
+		cmocka_unit_test(bytes_and_back),
+	};
+
+	val_crc_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
