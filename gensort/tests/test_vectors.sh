@@ -30,7 +30,7 @@ validated() { # validated NAME RECS CHECKSUM DUPLICATES SORTED_SHA SUMMARY_SHA
   ./keysort <one >sorted
   [ "$2" -gt 100000 ] || is "$1 sorted" "$(sha <sorted)" "$5"
   for t in $threads; do
-    run "$BIN/valsort" -t$t -o sum sorted
+    run "$BIN/valsort" "-t$t" -o sum sorted
     is "valsort of $1, $t threads" "$rc/$out/$err/$(sha <sum)" "0//$text/$6"
   done
 }

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# When the system fails: full devices, closed and broken streams, short and interrupted calls,
+# errors of every call, signals. Exit codes, messages, and what is left behind.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+gensort=$BIN/gensort valsort=$BIN/valsort
+first() { printf '%s' "${1%%$'\n'*}"; }
+
+run "$gensort" 10 /dev/full
+is 'a full device' "$rc/$out/$(first "$err")" "1//gensort: cannot write '/dev/full': No space left on device"
+ok 'which says that what is there is incomplete' grep -q "incomplete output left in '/dev/full'" <<<"$err"
+run "$gensort" -t3 1000000 /dev/full
+is 'a full device and three threads' "$rc" 1
+run bash -c '"$1" 100000 - >/dev/full' - "$gensort"
+is 'a full standard output' "$rc $(first "$err")" "1 gensort: cannot write 'standard output': No space left on device"
+run bash -c '"$1" 10 - >&-' - "$gensort"
+is 'a closed standard output' "$rc $(first "$err")" "1 gensort: cannot write 'standard output': Bad file descriptor"
+run bash -c '"$1" 10 f >&- 2>&- <&-' - "$gensort"
+is 'closed streams do not matter to a file' "$rc $(stat -c %s f)" "0 1000"
+run bash -c '"$1" -c 10 f 2>&-' - "$gensort"
+is 'but a checksum must get out' "$rc $(stat -c %s f)" "1 1000"
+run bash -c '"$1" -c 10 f 2>/dev/full' - "$gensort"
+is 'to a device with room' "$rc" 1
+for p in gensort valsort; do
+  run bash -c '"$1" --help >/dev/full' - "$BIN/$p"
+  is "$p --help into a full device" "$rc $err" "1 $p: cannot write 'standard output': No space left on device"
+  run bash -c '"$1" --version >&-' - "$BIN/$p"
+  is "$p --version with no standard output" "$rc $err" "1 $p: cannot write 'standard output': Bad file descriptor"
+done
+run bash -c '"$1" f 2>/dev/full' - "$valsort"
+is 'a verdict that cannot be printed is no success' "$rc" 1
+run bash -c '"$1" - <&-' - "$valsort"
+is 'a closed standard input' "$rc $err" "1 -: Bad file descriptor"
+run bash -c '"$1" -o sum f 2>&-' - "$valsort"
+is 'text of a closed standard error does not land in the summary' "$(stat -c %s sum)" 280
+
+# A reader that goes away.
+bash -c '"$1" 1000000 -; echo $? >rc' - "$gensort" 2>/dev/null | head -c 100 >/dev/null
+is 'a broken pipe ends it by SIGPIPE' "$(cat rc)" 141
+(trap '' PIPE; "$gensort" -t3 1000000 - 2>err; echo $? >rc) | head -c 100 >/dev/null
+is 'or is an error, if that is ignored' "$(cat rc) $(first "$(cat err)")" "1 gensort: cannot write 'standard output': Broken pipe"
+
+# Names that cannot be opened.
+mkdir folder; : >file
+for name in folder file/x no/where; do
+  run "$gensort" 10 $name
+  is "cannot open $name" "$rc/$out/${err%: *}" "1//gensort: cannot open '$name'"
+done
+run "$gensort" 10 $'no/\e[2J'
+is 'names are printed safely' "$err" "gensort: cannot open 'no/\\x1b[2J': No such file or directory"
+run "$gensort" 18446744073709551615 huge
+is 'more than a file can hold' "$rc $(first "$err")" "1 gensort: cannot prepare 'huge': File too large"
+ok 'leaves no file' [ ! -e huge ]
+# Never 1 GB: the limit must hold whether the program runs as root or not.
+run bash -c 'ulimit -f 100; "$1" -t2 --no-fsync 10000 limited' - "$gensort"
+is 'a file size limit' "$rc $(first "$err")" "1 gensort: cannot write 'limited': File too large"
+is 'the incomplete file is removed' "$(ls limited 2>/dev/null) ${err##*$'\n'}" " gensort: removed the incomplete file 'limited'"
+"$gensort" 10000 limited
+run bash -c 'ulimit -f 100; "$1" -t2 --no-fsync -b5 20000 limited' - "$gensort"
+is 'a file that was there is emptied' "$rc $(stat -c %s limited) ${err##*$'\n'}" "1 0 gensort: emptied the incomplete file 'limited'"
+err=$(bash -c 'ulimit -f 0; "$1" -q -o sum f 2>&1; echo $?' - "$valsort" | cat)
+is 'a summary beyond the limit' "${err##*$'\n'} ${err%$'\n'*} $(stat -c %s sum)" "1 valsort: cannot write 'sum': File too large 0"
+
+# What was there before.
+"$gensort" 3000 want
+"$gensort" -b7 9000 old; "$gensort" 3000 old
+ok 'a longer file is cut' cmp -s old want
+"$gensort" -b7 100 old; "$gensort" 3000 old
+ok 'a shorter file grows' cmp -s old want
+"$gensort" -b7 3000 old; ln old link; ln -s old sym; "$gensort" 3000 sym
+ok 'an equal file is overwritten in place, through links' cmp -s link want
+mkfifo fifo
+"$gensort" -t3 3000 fifo & cat fifo >got; wait $!
+is 'a named pipe' "$? $(cmp got want && echo same)" "0 same"
+
+# Signals: an incomplete file does not stay. The run takes far longer than it is let live.
+start_big() { # sets pid, when there is something in the file
+  rm -f big
+  set -m # or else a process in the background ignores SIGINT
+  "$gensort" -asc -t1 --no-fsync 20000000 big 2>err & pid=$!
+  set +m
+  while [ ! -s big ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
+}
+for sig in INT TERM HUP; do
+  start_big
+  kill -$sig $pid
+  { wait $pid; } 2>/dev/null
+  is "SIG$sig" "$? $(ls big 2>/dev/null)" "$((128 + $(kill -l $sig))) "
+done
+start_big
+kill -KILL $pid
+{ wait $pid; } 2>/dev/null
+ok 'SIGKILL leaves a file that is visibly too short' [ "$(stat -c %s big)" -lt 2000000000 ]
+rm -f big
+
+[ -z "${SANITIZER:-}" ] || done_testing # the shim and the sanitizers want the same calls
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/gensort/tests/shim.c" -ldl || exit 1
+shim() { local plan=$1; shift; run env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+c=$("$gensort" -c 20000 want 2>&1)
+
+for t in 1 3; do
+  shim short "$gensort" -ct$t 20000 got
+  is "short and interrupted writes at offsets, $t threads" "$rc $err $(cmp got want && echo same)" "0 $c same"
+  env SHIM=short LD_PRELOAD="$PWD/shim.so" "$gensort" -t$t 20000 - >got
+  is "short and interrupted writes in order, $t threads" "$? $(cmp got want && echo same)" "0 same"
+  "$valsort" -t$t want 2>plain
+  shim short "$valsort" -t$t -o sum want
+  is "short and interrupted reads at offsets, $t threads" "$rc $err" "1 $(cat plain)"
+  is "a short write of the summary, $t threads" "$(stat -c %s sum)" 280
+  env SHIM=short LD_PRELOAD="$PWD/shim.so" "$valsort" -t$t - < <(cat want) 2>got.text
+  is "short and interrupted reads in order, $t threads" "$(cat got.text)" "$(cat plain)"
+  shim short "$valsort" -s sum
+  is "short and interrupted reads of a summary, $t threads" "$err" "$(cat plain)"
+done
+
+fails() { # fails PLAN MESSAGE ARGUMENT... - gensort to a new file, and to one that was there
+  local plan=$1 want=$2; shift 2
+  rm -f got
+  shim "$plan" "$gensort" "$@" got
+  is "$plan, new file" "$rc/$(first "$err")/$(ls got 2>/dev/null)" "1/gensort: $want/"
+  cp want got
+  shim "$plan" "$gensort" "$@" got
+  is "$plan, old file" "$rc/$(first "$err")/$(stat -c %s got)" "1/gensort: $want/0"
+}
+fails write=28 "cannot write 'got': No space left on device" -t3 20000
+fails write=5@4 "cannot write 'got': Input/output error" -t2 20000
+fails write=122@5 "cannot write 'got': Disk quota exceeded" -t1 20000
+fails fsync=5 "cannot sync 'got': Input/output error" 10
+fails close=28 "cannot close 'got': No space left on device" --no-fsync 10
+fails alloc=12 "cannot write 'got': Cannot allocate memory" 10
+rm -f got
+shim fallocate=28 "$gensort" 10 got
+is 'no space to reserve' "$rc/$(first "$err")/$(ls got 2>/dev/null)" "1/gensort: cannot prepare 'got': No space left on device/"
+shim fallocate=95 "$gensort" 10 got
+is 'a file system that cannot reserve' "$rc/$err/$(stat -c %s got)" "0//1000"
+shim fsync=5@2 "$gensort" 10 other
+is 'the folder of a new file is synced too' "$rc/$(first "$err")/$(ls other 2>/dev/null)" "1/gensort: cannot sync 'other': Input/output error/"
+shim fsync=5 "$gensort" --no-fsync 10 other
+is '--no-fsync syncs nothing' "$rc/$err" "0/"
+SHIM=fsync=5 LD_PRELOAD=$PWD/shim.so "$gensort" 10 - 2>err | cat >got
+is 'a pipe is not synced' "${PIPESTATUS[0]}/$(cat err)" "0/"
+SHIM=write=5@3 LD_PRELOAD=$PWD/shim.so "$gensort" -t3 20000 - 2>err | cat >got
+is 'a stream with an error in it stops there' "${PIPESTATUS[0]} $(head -n 1 err)" "1 gensort: cannot write 'standard output': Input/output error"
+is 'and all before it is right' "$(stat -c %s got) $(cmp got <(head -c 819200 want) && echo same)" "819200 same"
+for what in alloc=12@2 thread=11 thread=11@3; do
+  shim $what "$gensort" -ct7 20000 got
+  is "fewer threads do: $what" "$rc $err $(cmp got want && echo same)" "0 $c same"
+  shim $what "$valsort" -t7 want
+  is "and judge: $what" "$err" "$(cat plain)"
+done
+for plan in read=5 read=5@3; do
+  shim $plan "$valsort" -t1 -q -o sum want
+  is "$plan" "$rc $err $(stat -c %s sum)" "1 want: Input/output error 0"
+  env SHIM=$plan LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t3 - < <(cat want) 2>err
+  is "$plan in order" "$(cat err)" "-: Input/output error"
+done
+"$valsort" -qo sum want
+shim read=5 "$valsort" -s sum
+is 'an unreadable summary' "$rc $err" "1 sum: Input/output error"
+for plan in write=28 fsync=5 close=28; do
+  shim $plan "$valsort" -q -o sum want
+  is "a summary that cannot be written: $plan" "$rc ${err%:*}" "1 valsort: cannot write 'sum'"
+done
+shim alloc=12 "$valsort" want
+is 'no memory at all' "$rc $err" "1 want: Cannot allocate memory"
+
+done_testing
