@@ -71,7 +71,7 @@ ok 'a shorter file grows' cmp -s old want
 ok 'an equal file is overwritten in place, through links' cmp -s link want
 mkfifo fifo
 "$gensort" -t3 3000 fifo & cat fifo >got; wait $!
-is 'a named pipe' "$? $(cmp got want && echo same)" "0 same"
+is 'a named pipe' "$? $(cmp -s got want && echo same)" "0 same"
 
 # Signals: an incomplete file does not stay. The run takes far longer than it is let live.
 start_big() { # sets pid, when there is something in the file
@@ -104,9 +104,9 @@ c=$("$gensort" -c 20000 want 2>&1)
 
 for t in 1 3; do
   shim short "$gensort" -ct$t 20000 got
-  is "short and interrupted writes at offsets, $t threads" "$rc $err $(cmp got want && echo same)" "0 $c same"
+  is "short and interrupted writes at offsets, $t threads" "$rc $err $(cmp -s got want && echo same)" "0 $c same"
   env SHIM=short LD_PRELOAD="$PWD/shim.so" "$gensort" -t$t 20000 - >got
-  is "short and interrupted writes in order, $t threads" "$? $(cmp got want && echo same)" "0 same"
+  is "short and interrupted writes in order, $t threads" "$? $(cmp -s got want && echo same)" "0 same"
   "$valsort" -t$t want 2>plain
   shim short "$valsort" -t$t -o sum want
   is "short and interrupted reads at offsets, $t threads" "$rc $err" "1 $(cat plain)"
@@ -145,10 +145,10 @@ SHIM=fsync=5 LD_PRELOAD=$PWD/shim.so "$gensort" 10 - 2>err | cat >got
 is 'a pipe is not synced' "${PIPESTATUS[0]}/$(cat err)" "0/"
 SHIM=write=5@3 LD_PRELOAD=$PWD/shim.so "$gensort" -t3 20000 - 2>err | cat >got
 is 'a stream with an error in it stops there' "${PIPESTATUS[0]} $(head -n 1 err)" "1 gensort: cannot write 'standard output': Input/output error"
-is 'and all before it is right' "$(stat -c %s got) $(cmp got <(head -c 819200 want) && echo same)" "819200 same"
+is 'and all before it is right' "$(stat -c %s got) $(cmp -s got <(head -c 819200 want) && echo same)" "819200 same"
 for what in alloc=12@2 thread=11 thread=11@3; do
   shim $what "$gensort" -ct7 20000 got
-  is "fewer threads do: $what" "$rc $err $(cmp got want && echo same)" "0 $c same"
+  is "fewer threads do: $what" "$rc $err $(cmp -s got want && echo same)" "0 $c same"
   shim $what "$valsort" -t7 want
   is "and judge: $what" "$err" "$(cat plain)"
 done
@@ -161,6 +161,14 @@ done
 "$valsort" -qo sum want
 shim read=5 "$valsort" -s sum
 is 'an unreadable summary' "$rc $err" "1 sum: Input/output error"
+# A file that changes its size while it is judged has no verdict.
+for size in 1999900 1228800 0 2000100; do
+  cp want moving
+  run env SHIM=resize=$size SHIM_FILE=moving LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t2 moving
+  is "a file of $size instead of 2000000 bytes" "$rc $err" "1 valsort: size changed while reading 'moving'"
+done
+run env SHIM=resize=1999950 SHIM_FILE=moving LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t2 moving
+is 'a file cut within a record' "$rc $err" "1 partial record found at end"
 for plan in write=28 fsync=5 close=28; do
   shim $plan "$valsort" -q -o sum want
   is "a summary that cannot be written: $plan" "$rc ${err%:*}" "1 valsort: cannot write 'sum'"

@@ -17,7 +17,7 @@ generated() { # generated FLAGS START RECS CHECKSUM SHA256
   is "gensort $1 -b$2 $3" "$rc $out $err $(sha <one)" "0  $4 $5"
   for t in 2 3 7; do
     run "$BIN/gensort" "$1c" -t$t --no-fsync "-b$2" "$3" many
-    is "gensort $1 -b$2 $3, $t threads" "$rc $err $(cmp one many && echo same)" "0 $4 same"
+    is "gensort $1 -b$2 $3, $t threads" "$rc $err $(cmp -s one many && echo same)" "0 $4 same"
   done
 }
 
