@@ -86,7 +86,7 @@ static void do_block(struct run *r, uint64_t block, unsigned char *buf, u128 *su
 	gen_records(r->args->kind, r->args->start + at, recs, buf);
 	if (r->args->checksum)
 		*sum += gen_crc_sum(buf, recs);
-	if (r->out->regular || r->out->fd < 0)
+	if (r->out->regular || r->out->fd < 0) /* the offset fits: the whole file's size does */
 		err = gen_out_write(r->out, buf, bytes, at * RECORD_BYTES);
 	else
 		err = write_in_turn(r, block, buf, bytes);

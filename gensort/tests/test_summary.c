@@ -173,6 +173,25 @@ static void only_the_key_counts(void **state)
 	assert_true(val_compare(a, b, false) > 0 && val_compare(a, b, true) < 0);
 }
 
+/* Every two bytes, at every place of the key, between neighbours that would show a carry. */
+static void every_pair_of_bytes(void **state)
+{
+	const unsigned char around[] = { 0x00, 0x41, 0x7F, 0xFF };
+	unsigned char a[RECORD_BYTES], b[RECORD_BYTES];
+	(void)state;
+
+	for (unsigned v = 0; v < 256 * 256 * sizeof around; v++) {
+		int at = (int)(v % 11 % KEY_BYTES);
+
+		memset(a, around[v >> 16], sizeof a);
+		memcpy(b, a, sizeof b);
+		a[at] = (unsigned char)v;
+		b[at] = (unsigned char)(v >> 8);
+		assert_int_equal(val_compare(a, b, true), plain_order(a, b, true));
+		assert_int_equal(val_compare(a, b, false), plain_order(a, b, false));
+	}
+}
+
 static void bytes_and_back(void **state)
 {
 	unsigned char in[VAL_SUMMARY_BYTES], out[VAL_SUMMARY_BYTES];
@@ -198,6 +217,7 @@ int main(void)
 		cmocka_unit_test(empty_parts_change_nothing),
 		cmocka_unit_test(border_cases),
 		cmocka_unit_test(only_the_key_counts),
+		cmocka_unit_test(every_pair_of_bytes),
 		cmocka_unit_test(bytes_and_back),
 	};
 
