@@ -73,7 +73,10 @@ static int read_jobs(struct job *j)
 			continue;
 		*tab = '\0';
 		j[n].name = strdup(line);
-		j[n++].command = strdup(tab + 1);
+		j[n].command = strdup(tab + 1);
+		if (!j[n].name || !j[n].command)
+			exit(1);
+		n++;
 	}
 	return n;
 }
