@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
- * later ones fail: read, write, fsync, close (above 2), fallocate, alloc, thread. */
+ * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
+ * fsync, close (above 2), fallocate, alloc, thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -72,6 +73,8 @@ ssize_t write(int fd, const void *p, size_t n)
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off_t at)
 {
+	if (strncmp(plan(), "slow=", 5) == 0)
+		usleep((useconds_t)atoi(plan() + 5));
 	LIMIT("write", n)
 	return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
 }
