@@ -183,8 +183,8 @@ format:  ## let clang-format rewrite the sources
 
 # --------------------------------------------------------------------------------------- install
 DEST   = $(DESTDIR)$(PREFIX)
-MAN1   = $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.1))
-MAN5   = $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.5))
+MAN1   = $(strip $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.1)))
+MAN5   = $(strip $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.5)))
 
 install: all  ## install below PREFIX (DESTDIR honoured)
 	install -d $(DEST)/bin $(DEST)/share/man/man1 $(DEST)/share/man/man5
