@@ -111,7 +111,7 @@ static void do_blocks(struct run *r, unsigned char *buf)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void *helper(void *arg)
+static void *worker(void *arg)
 {
 	unsigned char *buf = aligned_alloc(PAGE_BYTES, BLOCK_BYTES);
 
@@ -126,7 +126,7 @@ static void do_all(struct run *r, unsigned threads, unsigned char *buf)
 	pthread_t *id = calloc(threads, sizeof *id);
 	unsigned up = 0;
 
-	while (id && up + 1 < threads && pthread_create(&id[up], NULL, helper, r) == 0)
+	while (id && up + 1 < threads && pthread_create(&id[up], NULL, worker, r) == 0)
 		up++;
 	do_blocks(r, buf);
 	while (up > 0)
