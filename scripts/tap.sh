@@ -18,9 +18,9 @@ is() { # is NAME GOT WANTED - a test point: two strings are equal
   fi
 }
 
+# shellcheck disable=SC2034  # rc, out and err are read by the tests
 run() { # run COMMAND... - sets rc, out, err
   out=$("$@" 2>"${TEST_TMP:-.}/.stderr"); rc=$?
-  # shellcheck disable=SC2034  # read by the tests
   err=$(cat "${TEST_TMP:-.}/.stderr")
   return 0
 }

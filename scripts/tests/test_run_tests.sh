@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# The runner of the tests: whatever goes wrong in a test must show in its last line and its status.
+. "$ROOT/scripts/tap.sh"
+
+mkdir -p tree/scripts
+cp "$ROOT/scripts/run-tests" tree/scripts/
+export TMPDIR=$PWD
+
+plant() { cat >"tree/$1"; } # plant NAME <SCRIPT
+runner() { run env TEST_TIMEOUT=1 tree/scripts/run-tests "$@"; }
+last() { printf '%s' "$rc ${out##*$'\n'}"; }
+
+plant good.sh <<<'echo "ok 1 - a"; echo "ok 2 - b"; echo 1..2'
+plant bad.sh <<<'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; exit 1'
+plant short.sh <<<'echo 1..3; echo "ok 1 - a"'
+plant no_plan.sh <<<'echo "ok 1 - a"'
+plant silent.sh <<<'exit 0'
+plant dies.sh <<<'echo 1..1; echo "ok 1 - a"; exit 3'
+plant lies.sh <<<'echo 1..2; echo "not ok 1 - a"; echo "ok 2 - b"; exit 0'
+plant hangs.sh <<<'echo 1..1; sleep 60; echo "ok 1 - a"'
+plant skips.sh <<<'echo "no such machine"; exit 77'
+# shellcheck disable=SC2016  # for the planted test to expand
+plant alone.sh <<<'[ -z "$(ls)" ] && [ "$PWD" = "$TEST_TMP" ] && echo "ok 1 - a"; touch x; echo 1..1'
+
+runner good.sh;          is "passes are counted" "$(last)" "0 2 passed, 0 failed"
+runner bad.sh good.sh;   is "a failed point fails the run" "$(last)" "1 3 passed, 1 failed"
+runner short.sh;         is "fewer points than planned" "$(last)" "1 1 passed, 1 failed"
+runner no_plan.sh;       is "no plan" "$(last)" "1 1 passed, 1 failed"
+runner silent.sh;        is "a test that tests nothing" "$(last)" "1 0 passed, 1 failed"
+runner dies.sh;          is "a bad exit status" "$(last)" "1 1 passed, 1 failed"
+runner lies.sh;          is "exit 0 does not hide a failed point" "$(last)" "1 1 passed, 1 failed"
+runner hangs.sh;         is "a test that hangs" "$(last)" "1 0 passed, 1 failed"
+runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 failed"
+runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
+runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
+ok "a skip is told, with its reason" grep -q 'skipped: no such machine' <<<"$out"
+runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"
+runner alone.sh;         is "each test starts in an empty folder" "$(last)" "0 1 passed, 0 failed"
+is "no scratch folder is left behind" "$(ls -d hetsort-test.* 2>/dev/null)" ""
+
+# A signal to the runner ends the running test too, although that has a process group of its own.
+# shellcheck disable=SC2016
+plant long.sh <<<'echo $$ >"$PID_FILE"; sleep 50; echo "ok 1 - a"; echo 1..1'
+PID_FILE=$PWD/pid TEST_TIMEOUT=60 tree/scripts/run-tests long.sh >/dev/null 2>&1 &
+runner_pid=$!
+for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+kill $runner_pid
+wait $runner_pid
+is "a signal ends the runner" $? 130
+for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
+run kill -0 "$(cat pid)"
+is "and the test it was running" "$rc" 1
+done_testing
