@@ -1,0 +1,61 @@
+# shellcheck shell=bash disable=SC2016,SC2317  # planted makefiles; functions called through ok
+# scripts/check over a planted tree: it adds up what the steps say, and nothing bad gets lost.
+. "$ROOT/scripts/tap.sh"
+
+stub() { cat >"$1" && chmod +x "$1"; }
+mkdir -p tree/scripts
+cp "$ROOT/scripts/check" tree/scripts/
+stub tree/scripts/deps <<<'#!/bin/sh
+echo "deps $*" >>deps.log; exit "${DEPS_RC:-0}"'
+stub tree/scripts/mpirun <<<'#!/bin/sh
+exit "${MPI_RC:-0}"'
+stub tree/scripts/lint <<<'#!/bin/sh
+echo "lint $*"; echo "${LINT:-3 passed, 0 failed}"; exit "${LINT_RC:-0}"'
+cat >tree/Makefile <<'MAKE'
+all:
+	@echo building; exit $${BUILD_RC:-0}
+check:
+	@echo a line of check; echo "$${CHECK-10 passed, 0 failed}"; exit $${CHECK_RC:-0}
+check-mpi:
+	@sleep $${MPI_S:-0}; echo "$${MPI-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
+MAKE
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+check() { run tree/scripts/check "$@"; }
+last() { printf '%s' "$rc ${out##*$'\n'}"; }
+
+check
+is "the sum of all steps" "$(last)" "0 18 passed, 0 failed"
+is "only one line looks like it" "$(grep -c -E '[0-9]+ passed, [0-9]+ failed' <<<"$out")" 1
+ok "the steps' output is shown" grep -q -x 'a line of check' <<<"$out"
+
+CHECK='9 passed, 1 failed' CHECK_RC=2 check
+is "a failed test; the later steps run all the same" "$(last)" "1 17 passed, 1 failed"
+CHECK='9 passed, 1 failed' CHECK_RC=0 check
+is "a failure that the exit status hides" "$(last)" "1 17 passed, 1 failed"
+CHECK='' CHECK_RC=1 check
+is "a step that ends without a word" "$(last)" "1 8 passed, 1 failed"
+MPI='0 passed, 0 failed' MPI_RUN_RC=1 check
+is "an MPI, and no MPI tests" "$(last)" "1 13 passed, 1 failed"
+LINT='2 passed, 2 failed' LINT_RC=1 check
+is "findings of lint" "$(last)" "1 17 passed, 2 failed"
+BUILD_RC=1 check
+is "a build that fails ends it" "$(last)" "1 0 passed, 1 failed"
+MPI_RC=77 check
+is "without MPI its tests are left out" "$(last)" "0 13 passed, 0 failed"
+ok "and that is told" grep -q 'check-mpi: left out' <<<"$out"
+CHECK='0 passed, 0 failed' MPI_RC=77 LINT='0 passed, 0 failed' check
+is "nothing ran" "$(last)" "1 0 passed, 0 failed"
+DEPS_RC=1 check
+is "something needed is missing" "$(last)" "1 0 passed, 1 failed"
+CHECK_LIMIT_S=2 MPI_S=30 check
+is "out of time" "$rc" 1
+ok "and that is told" grep -q 'cut off: no time left of 2 s' <<<"$out"
+
+rm tree/deps.log
+check --no-install --strict
+is "--no-install goes on to deps" "$(cat tree/deps.log)" $'deps --no-install\ndeps --no-install lint'
+ok "--strict goes on to lint" grep -q -x 'lint --strict' <<<"$out"
+check --nonsense
+is "an unknown argument is refused" "$rc" 2
+done_testing
