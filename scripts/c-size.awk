@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Read what c-code.awk prints; print each function of more than max_function lines and each file of
+# more than max_file lines. A file that says "lint: table" may be longer. A function is a block at
+# depth 0 that follows a parameter list; it counts from its opening to its closing brace.
+
+function close_file()
+{
+	if (file != "" && lines > max_file && !table)
+		print file ":" lines ": " lines " lines, more than " max_file
+}
+
+{
+	colon = index($0, ":")
+	name = substr($0, 1, colon - 1)
+	code = substr($0, colon + 1)
+	colon = index(code, ":")
+	line = substr(code, 1, colon - 1) + 0
+	code = substr(code, colon + 1)
+	if (name != file) {
+		close_file()
+		file = name
+		table = depth = continued = skipping = 0
+		before = ""
+	}
+	lines = line
+	if (index(code, "lint: table"))
+		table = 1
+	gsub(/\/\*lint: table\*\//, "", code)
+	# Only one arm of an #if ... #else is counted, or braces in both would unbalance the depth.
+	if (continued || code ~ /^[ \t]*#/) {
+		if (!continued)
+			directive(code)
+		continued = code ~ /\\$/
+		next
+	}
+	if (!skipping)
+		count(code)
+}
+
+function directive(code)
+{
+	if (code ~ /^[ \t]*#[ \t]*if/)
+		nested++
+	else if (code ~ /^[ \t]*#[ \t]*endif/) {
+		if (skipping == nested)
+			skipping = 0
+		nested--
+	} else if (code ~ /^[ \t]*#[ \t]*el/ && !skipping)
+		skipping = nested
+}
+
+function count(code,    c)
+{
+	while (match(code, /[{};]/)) {
+		c = substr(code, RSTART, 1)
+		if (depth == 0)
+			before = before substr(code, 1, RSTART - 1)
+		code = substr(code, RSTART + 1)
+		if (c == "{")
+			open_brace()
+		else if (c == "}")
+			close_brace()
+		else if (depth == 0)
+			before = ""
+	}
+	if (depth == 0)
+		before = before code
+}
+
+function open_brace()
+{
+	if (depth == 0 && before ~ /extern[ \t]*""[ \t]*$/) {
+		before = ""  # extern "C": what is inside still stands at depth 0
+		return
+	}
+	if (depth++ == 0) {
+		opened = line
+		is_function = before ~ /\)[ \t]*$/ && before !~ /=/
+	}
+}
+
+function close_brace()
+{
+	if (depth == 0 || --depth > 0)
+		return
+	if (is_function && line - opened + 1 > max_function)
+		print file ":" opened ": function of " line - opened + 1 " lines, more than " max_function
+	before = ""
+}
+
+END { close_file() }
