@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
+# scripts/mpirun with planted MPIs: the options each needs, and a clear word where there is none.
+. "$ROOT/scripts/tap.sh"
+
+stub() { cat >"$1" && chmod +x "$1"; }
+mkdir bare
+for tool in bash cat dirname; do ln -s "$(type -P $tool)" bare/; done
+cp -R bare open_mpi; cp -R bare mpich; cp -R bare half
+for dir in open_mpi mpich; do
+  stub $dir/mpicc </dev/null
+  stub $dir/mpirun <<<'#!/bin/sh
+if [ "$1" = --version ]; then echo "$FAKE"; else echo "root=$OMPI_ALLOW_RUN_AS_ROOT $*"; exit 5; fi'
+done
+stub half/mpirun </dev/null
+
+mpi() { local dir=$1; shift; run env -u MPICC PATH="$PWD/$dir" "$(type -P bash)" "$ROOT/scripts/mpirun" "$@"; }
+
+FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi 4 prog -x 'a b'
+is "Open MPI may run as root" "${out%% *}" root=1
+ok "with more ranks than cores" grep -q -e ' --oversubscribe .*-n 4 prog -x a b$' <<<"$out"
+is "the program's status comes back" "$rc" 5
+FAKE='HYDRA build details:' mpi mpich 4 prog -x
+is "another MPI gets plain options" "$out" 'root= -n 4 prog -x'
+FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi --here
+is "--here: there is one" "$rc$out" 0
+mpi bare --here
+is "--here: there is none" "$rc" 77
+ok "and that is told" grep -q 'no MPI here' <<<"$err"
+mpi half --here
+is "without mpicc programs are built without MPI, and mpirun must not start them" "$rc" 77
+done_testing
