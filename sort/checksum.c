@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* XXH3 is taken inline: with the length known at compile time a 100-byte record costs a few
+ * nanoseconds, a library call twice that. */
+#include "checksum.h"
+#include "record.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static inline checksum sum_of(const unsigned char *recs, size_t n, size_t bytes)
+{
+	unsigned __int128 sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += XXH3_64bits(recs + i * bytes, bytes);
+	return (checksum){ (uint64_t)(sum >> 64), (uint64_t)sum };
+}
+
+checksum checksum_records(const unsigned char *recs, size_t n, size_t bytes)
+{
+	if (bytes == DEFAULT_RECORD_BYTES)
+		return sum_of(recs, n, DEFAULT_RECORD_BYTES);
+	return sum_of(recs, n, bytes);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time for measuring and napping: monotonic, never the wall clock. */
+#ifndef HETSORT_CLOCK_H
+#define HETSORT_CLOCK_H
+
+#include <time.h>
+
+static inline double now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* nap - sleep while waiting for others: short at first, then up to 200 us, so that a wait neither
+ * spins (a throttled host's CPU is precious) nor adds much latency. tries counts naps in a row. */
+static inline void nap(unsigned tries)
+{
+	const struct timespec t = { 0, tries < 8 ? 10000 : tries < 32 ? 50000 : 200000 };
+	nanosleep(&t, NULL);
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* comm over threads of one process: collectives by pointers on a board between two barriers, blocks
+ * by meeting in the receiver's mailbox, where the second comer copies. No MPI. A block costs one
+ * memcpy outside any lock; a collective two barriers. */
+#include "comm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct mailbox {
+	pthread_mutex_t lock;
+	comm_req *sends; /* waiting for their receive */
+	comm_req *recvs; /* waiting for their send */
+} mailbox;
+
+typedef struct world {
+	int size;
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	int arrived, leaving;
+	unsigned long round;
+	const void **board;
+	mailbox *box;
+	int gate; /* 0 wait, 1 go, -1 go home */
+} world;
+
+typedef struct local {
+	comm c; /* first, so that a comm is a local */
+	world *w;
+	rank_main *fn;
+	void *arg;
+	status rc;
+	pthread_t thread;
+} local;
+
+static world *world_of(comm *c)
+{
+	return ((local *)c)->w;
+}
+
+static void barrier(world *w)
+{
+	pthread_mutex_lock(&w->lock);
+	const unsigned long round = w->round;
+	if (++w->arrived == w->size) {
+		w->arrived = 0;
+		w->round++;
+		pthread_cond_broadcast(&w->turn);
+	}
+	while (round == w->round)
+		pthread_cond_wait(&w->turn, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Show my bytes to all; between post() and done() everybody's are readable. */
+static void post(comm *c, const void *mine)
+{
+	world *w = world_of(c);
+	w->board[c->rank] = mine;
+	barrier(w);
+}
+
+static void done(comm *c)
+{
+	barrier(world_of(c));
+}
+
+static void take(void *to, const void *from, size_t bytes)
+{
+	if (bytes && to != from)
+		memcpy(to, from, bytes);
+}
+
+static status local_bcast(comm *c, void *buf, size_t bytes, int root)
+{
+	post(c, buf);
+	take(buf, world_of(c)->board[root], bytes);
+	done(c);
+	return ST_OK;
+}
+
+static void take_all(comm *c, void *all, size_t bytes, size_t at)
+{
+	for (int i = 0; i < c->size; i++)
+		take((char *)all + (size_t)i * bytes,
+		     (const char *)world_of(c)->board[i] + at * bytes, bytes);
+}
+
+static status local_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+{
+	post(c, mine);
+	if (c->rank == root)
+		take_all(c, all, bytes, 0);
+	done(c);
+	return ST_OK;
+}
+
+static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
+{
+	post(c, mine);
+	take_all(c, all, bytes, 0);
+	done(c);
+	return ST_OK;
+}
+
+static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+{
+	post(c, send);
+	take_all(c, recv, bytes, (size_t)c->rank);
+	done(c);
+	return ST_OK;
+}
+
+/* Take the first request of list that the one at hand pairs with: same tag, from peer. */
+static comm_req *match(comm_req **list, int peer, int tag)
+{
+	for (comm_req **at = list; *at; at = &(*at)->next) {
+		comm_req *r = *at;
+		if (r->peer == peer && r->tag == tag) {
+			*at = r->next;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+static void append(comm_req **list, comm_req *r)
+{
+	while (*list)
+		list = &(*list)->next;
+	r->next = NULL;
+	*list = r;
+}
+
+/* In a mailbox a send's peer is its sender and a receive's peer the sender it waits for, so that
+ * the two pair off by the same number. */
+static status local_start(comm *c, comm_req *req)
+{
+	mailbox *box = &world_of(c)->box[req->sending ? req->peer : c->rank];
+	const int sender = req->sending ? c->rank : req->peer;
+	req->peer = sender;
+	pthread_mutex_lock(&box->lock);
+	comm_req *other = match(req->sending ? &box->recvs : &box->sends, sender, req->tag);
+	if (!other)
+		append(req->sending ? &box->sends : &box->recvs, req);
+	pthread_mutex_unlock(&box->lock);
+	if (!other)
+		return ST_OK;
+	const bool fits = other->bytes == req->bytes;
+	if (fits)
+		take(req->sending ? other->buf : req->buf, req->sending ? req->buf : other->buf,
+		     req->bytes);
+	atomic_store(&other->complete, true);
+	atomic_store(&req->complete, true);
+	return fits ? ST_OK : ST_INTERNAL;
+}
+
+static status local_test(comm *c, comm_req *req, bool *finished)
+{
+	(void)c;
+	*finished = atomic_load(&req->complete);
+	return ST_OK;
+}
+
+static void local_abort(comm *c, int code)
+{
+	(void)c;
+	_exit(code);
+}
+
+static const struct comm_ops local_ops = {
+	local_bcast, local_gather, local_allgather, local_alltoall,
+	local_start, local_test,   local_abort,
+};
+
+static void *rank_thread(void *arg)
+{
+	local *l = arg;
+	world *w = l->w;
+	pthread_mutex_lock(&w->lock);
+	while (w->gate == 0)
+		pthread_cond_wait(&w->turn, &w->lock);
+	const bool go = w->gate > 0;
+	pthread_mutex_unlock(&w->lock);
+	if (go)
+		l->rc = l->fn(&l->c, l->arg);
+	return NULL;
+}
+
+static void open_gate(world *w, int gate)
+{
+	pthread_mutex_lock(&w->lock);
+	w->gate = gate;
+	pthread_cond_broadcast(&w->turn);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Start ranks 1.. behind the gate, open it only if all of them stand there, be rank 0 oneself. */
+static status run_ranks(world *w, local *ranks, err *e)
+{
+	int up = 1, rc = 0;
+	status worst = ST_OK;
+	for (; up < w->size; up++)
+		if ((rc = pthread_create(&ranks[up].thread, NULL, rank_thread, &ranks[up])) != 0)
+			break;
+	if (rc)
+		worst = err_set(e, ST_RESOURCE, "cannot start thread %d of %d: %s", up, w->size,
+				strerror(rc));
+	open_gate(w, rc ? -1 : 1);
+	if (!rc)
+		rank_thread(&ranks[0]);
+	for (int i = 1; i < up; i++)
+		pthread_join(ranks[i].thread, NULL);
+	for (int i = 0; i < w->size && worst == ST_OK; i++)
+		worst = ranks[i].rc;
+	return worst;
+}
+
+static void rank_init(local *l, world *w, int rank, size_t max_msg)
+{
+	l->w = w;
+	l->c = (comm){ .ops = &local_ops,
+		       .rank = rank,
+		       .size = w->size,
+		       .max_msg = max_msg,
+		       .threads_allowed = true,
+		       .kind = "threads" };
+	if (gethostname(l->c.host, sizeof l->c.host - 1) != 0)
+		strcpy(l->c.host, "localhost");
+}
+
+status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	world w = { .size = size };
+	status rc = ST_RESOURCE;
+	local *ranks = calloc((size_t)size, sizeof *ranks);
+	w.board = calloc((size_t)size, sizeof *w.board);
+	w.box = calloc((size_t)size, sizeof *w.box);
+	if (!ranks || !w.board || !w.box) {
+		err_set(e, rc, "no memory for %d ranks", size);
+		goto out;
+	}
+	pthread_mutex_init(&w.lock, NULL);
+	pthread_cond_init(&w.turn, NULL);
+	for (int i = 0; i < size; i++) {
+		pthread_mutex_init(&w.box[i].lock, NULL);
+		rank_init(&ranks[i], &w, i, max_msg);
+		ranks[i].fn = fn;
+		ranks[i].arg = arg;
+	}
+	rc = run_ranks(&w, ranks, e);
+	for (int i = 0; i < size; i++)
+		pthread_mutex_destroy(&w.box[i].lock);
+	pthread_cond_destroy(&w.turn);
+	pthread_mutex_destroy(&w.lock);
+out:
+	free(ranks);
+	free((void *)w.board);
+	free(w.box);
+	return rc;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* comm over MPI. Nothing blocks inside MPI: every operation is started, then tested with short
+ * sleeps in between, each call under one mutex; that is right on Open MPI, MPICH and LAM whatever
+ * thread level they give, and leaves the processor to those who compute. Messages longer than
+ * max_msg travel in pieces, so no count ever exceeds an int. */
+#include "comm.h"
+#include "clock.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle, "request fits its handle");
+
+typedef struct mpi {
+	comm c;        /* first, so that a comm is an mpi */
+	MPI_Comm ctl;  /* collectives */
+	MPI_Comm data; /* blocks */
+	pthread_mutex_t lock;
+	char kind[96];
+} mpi;
+
+static mpi *mpi_of(comm *c)
+{
+	return (mpi *)c;
+}
+
+static status checked(int rc)
+{
+	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
+}
+
+/* Wait for a collective: quick tests first, then naps, so that ranks in step lose
+ * microseconds and ranks that wait long burn nothing. */
+static status await(MPI_Request *req)
+{
+	const unsigned quick = 200;
+	for (unsigned tries = 0;; tries++) {
+		int flag = 0;
+		const int rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
+		if (rc != MPI_SUCCESS || flag)
+			return checked(rc);
+		if (tries > quick)
+			nap(tries - quick);
+	}
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
+{
+	mpi *m = mpi_of(c);
+	status st = ST_OK;
+	for (size_t at = 0; at < bytes && st == ST_OK; at += c->max_msg) {
+		MPI_Request req;
+		st = checked(MPI_Ibcast((char *)buf + at, (int)least(c->max_msg, bytes - at),
+					MPI_BYTE, root, m->ctl, &req));
+		if (st == ST_OK)
+			st = await(&req);
+	}
+	return st;
+}
+
+enum collective { GATHER, ALLGATHER, ALLTOALL };
+
+static status one_piece(mpi *m, enum collective kind, const void *send, void *recv, size_t bytes,
+			int root)
+{
+	MPI_Request req;
+	const int n = (int)bytes;
+	int rc;
+	if (kind == GATHER)
+		rc = MPI_Igather(send, n, MPI_BYTE, recv, n, MPI_BYTE, root, m->ctl, &req);
+	else if (kind == ALLGATHER)
+		rc = MPI_Iallgather(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
+	else
+		rc = MPI_Ialltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
+	return rc == MPI_SUCCESS ? await(&req) : checked(rc);
+}
+
+/* Copy `blocks` pieces of n bytes between a packed array and one of blocks `stride` apart. */
+static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
+		   int blocks)
+{
+	for (int i = 0; i < blocks; i++)
+		memcpy(to + (size_t)i * to_stride, from + (size_t)i * from_stride, n);
+}
+
+/* A collective whose blocks exceed max_msg: piece by piece through packed arrays. */
+static status in_pieces(mpi *m, enum collective kind, const char *send, char *recv, size_t bytes,
+			int root)
+{
+	const int p = m->c.size, out = kind == ALLTOALL ? p : 1;
+	const size_t piece = least(m->c.max_msg, bytes);
+	const bool receives = kind != GATHER || m->c.rank == root;
+	char *s = malloc(piece * (size_t)out), *r = malloc(piece * (size_t)p);
+	status st = s && r ? ST_OK : ST_RESOURCE;
+	for (size_t at = 0; at < bytes && st == ST_OK; at += piece) {
+		const size_t n = least(piece, bytes - at);
+		repack(s, n, send + at, bytes, n, out);
+		st = one_piece(m, kind, s, r, n, root);
+		if (st == ST_OK && receives)
+			repack(recv + at, bytes, r, n, n, p);
+	}
+	free(s);
+	free(r);
+	return st;
+}
+
+static status collective(comm *c, enum collective kind, const void *send, void *recv, size_t bytes,
+			 int root)
+{
+	if (bytes == 0)
+		return ST_OK;
+	if (bytes <= c->max_msg)
+		return one_piece(mpi_of(c), kind, send, recv, bytes, root);
+	return in_pieces(mpi_of(c), kind, send, recv, bytes, root);
+}
+
+static status mpi_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+{
+	return collective(c, GATHER, mine, all, bytes, root);
+}
+
+static status mpi_allgather(comm *c, const void *mine, void *all, size_t bytes)
+{
+	return collective(c, ALLGATHER, mine, all, bytes, 0);
+}
+
+static status mpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+{
+	return collective(c, ALLTOALL, send, recv, bytes, 0);
+}
+
+/* Start the next piece of a block. Called with the lock held. */
+static status next_piece(mpi *m, comm_req *r)
+{
+	MPI_Request req;
+	const int n = (int)least(m->c.max_msg, r->bytes - r->done);
+	int rc;
+	if (r->sending)
+		rc = MPI_Issend(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
+	else
+		rc = MPI_Irecv(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
+	memcpy(r->handle, &req, sizeof req);
+	return checked(rc);
+}
+
+static status mpi_start(comm *c, comm_req *r)
+{
+	mpi *m = mpi_of(c);
+	pthread_mutex_lock(&m->lock);
+	const status st = next_piece(m, r);
+	pthread_mutex_unlock(&m->lock);
+	return st;
+}
+
+/* The piece under way, and where it is through the ones after it. Called with the lock held. */
+static status test_pieces(mpi *m, comm_req *r, bool *done)
+{
+	for (;;) {
+		MPI_Request req;
+		int flag = 0;
+		memcpy(&req, r->handle, sizeof req);
+		const int rc = MPI_Test(&req, &flag, MPI_STATUS_IGNORE);
+		memcpy(r->handle, &req, sizeof req);
+		if (rc != MPI_SUCCESS || !flag)
+			return checked(rc);
+		r->done += least(m->c.max_msg, r->bytes - r->done);
+		if (r->done == r->bytes) {
+			*done = true;
+			return ST_OK;
+		}
+		const status st = next_piece(m, r);
+		if (st != ST_OK)
+			return st;
+	}
+}
+
+static status mpi_test(comm *c, comm_req *r, bool *done)
+{
+	mpi *m = mpi_of(c);
+	*done = false;
+	pthread_mutex_lock(&m->lock);
+	const status st = test_pieces(m, r, done);
+	pthread_mutex_unlock(&m->lock);
+	return st;
+}
+
+static void mpi_abort(comm *c, int code)
+{
+	fflush(NULL);
+	MPI_Abort(mpi_of(c)->ctl, code);
+	_exit(code);
+}
+
+static const struct comm_ops mpi_ops = {
+	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, mpi_abort,
+};
+
+static void name_library(char *kind, size_t bytes)
+{
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int n = 0;
+	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
+		strcpy(version, "MPI");
+	version[strcspn(version, ",\n\t")] = '\0';
+	snprintf(kind, bytes, "%s", version);
+}
+
+/* Own communicators, so that no message of ours meets one of anybody else's. */
+static status mpi_open(mpi *m, MPI_Comm parent, int level, size_t max_msg, err *e)
+{
+	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
+	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
+	    MPI_Comm_set_errhandler(m->ctl, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+	    MPI_Comm_rank(m->ctl, &m->c.rank) != MPI_SUCCESS ||
+	    MPI_Comm_size(m->ctl, &m->c.size) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	m->c.ops = &mpi_ops;
+	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
+	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED;
+	name_library(m->kind, sizeof m->kind);
+	m->c.kind = m->kind;
+	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
+		strcpy(m->c.host, "unknown");
+	pthread_mutex_init(&m->lock, NULL);
+	return ST_OK;
+}
+
+static status finish(comm *c, comm_req *r)
+{
+	bool done = false;
+	status st = ST_OK;
+	for (unsigned tries = 0; st == ST_OK && !done; tries++) {
+		st = comm_test(c, r, &done);
+		if (!done)
+			nap(tries);
+	}
+	return st;
+}
+
+/* A byte between every two ranks sets up all connections now, on the main thread: left to the
+ * exchange's threads, two ends that connect at once race. */
+static status warm_up(comm *c)
+{
+	unsigned char out = 0, in = 0;
+	status st = ST_OK;
+	for (int s = 1; s < c->size && st == ST_OK; s++) {
+		comm_req send, recv;
+		st = comm_recv(c, &in, 1, (c->rank - s + c->size) % c->size, 0, &recv);
+		if (st == ST_OK)
+			st = comm_send(c, &out, 1, (c->rank + s) % c->size, 0, &send);
+		if (st == ST_OK)
+			st = finish(c, &recv);
+		if (st == ST_OK)
+			st = finish(c, &send);
+	}
+	return st;
+}
+
+status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	static mpi m;
+	int level = 0;
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "MPI does not start");
+	status st = mpi_open(&m, MPI_COMM_WORLD, level, max_msg, e);
+	if (st == ST_OK && (st = warm_up(&m.c)) != ST_OK)
+		err_set(e, st, "rank %d cannot reach all other ranks", m.c.rank);
+	if (st != ST_OK) {
+		MPI_Abort(MPI_COMM_WORLD, st);
+		return st;
+	}
+	st = fn(&m.c, arg);
+	MPI_Comm_free(&m.data);
+	MPI_Comm_free(&m.ctl);
+	MPI_Finalize();
+	pthread_mutex_destroy(&m.lock);
+	return st;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* First phase: the ranks find out whether they were asked for the same, look at their files, and
+ * count the records. Refuses; touches no data. */
+#include "job.h"
+
+#include <inttypes.h>
+
+/* Started with other options, or of another version, a rank would wait for what never comes. */
+static status same_options(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	uint64_t *all = mem_array(&j->m, p, sizeof *all, "hashes", &j->e);
+	const uint64_t mine = options_hash(j->o);
+	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		if (all[i] != all[0])
+			rc = j->c->rank != (int)i
+				     ? ST_PEER
+				     : err_set(&j->e, ST_PEER,
+					       "started with other options or another version than "
+					       "rank 0");
+	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}
+
+static status look_at_files(job *j)
+{
+	status rc = input_describe(&j->in, j->o, j->c->rank, &j->e);
+	if (rc == ST_OK && j->o->output)
+		rc = output_describe(&j->out, j->o, &j->in, j->c->rank, &j->e);
+	if (rc != ST_OK)
+		return rc;
+	if (j->c->size > 1 && (j->in.is_stdin || j->out.is_stdout))
+		return err_set(&j->e, ST_REFUSED,
+			       "standard input and output (-) need a single rank, not %d",
+			       j->c->size);
+	if (j->in.is_stdin && j->o->explain)
+		return err_set(&j->e, ST_REFUSED,
+			       "--explain cannot know the size of standard input");
+	return ST_OK;
+}
+
+/* What the input says of itself: share_in where files belong to ranks, and the total. */
+static status count_records(job *j)
+{
+	const uint64_t mine = j->in.records;
+	status rc = comm_allgather(j->c, &mine, j->share_in, sizeof mine);
+	if (rc != ST_OK)
+		return rc;
+	if (!j->in.per_rank) {
+		for (int i = 0; i < j->c->size; i++)
+			if (j->share_in[i] != j->share_in[0])
+				return err_set(&j->e, ST_PEER,
+					       "the input has %" PRIu64
+					       " records here, but %" PRIu64
+					       " on rank 0: is it the same file?",
+					       mine, j->share_in[0]);
+		j->records = mine;
+		return ST_OK;
+	}
+	for (int i = 0; i < j->c->size; i++)
+		if (__builtin_add_overflow(j->records, j->share_in[i], &j->records))
+			return err_set(&j->e, ST_REFUSED, "too many records");
+	return ST_OK;
+}
+
+static status check_totals(job *j)
+{
+	uint64_t bytes;
+	if (__builtin_mul_overflow(j->records, j->o->lay.record_bytes, &bytes) || bytes > INT64_MAX)
+		return err_set(&j->e, ST_REFUSED,
+			       "%" PRIu64 " records are more than a file can hold", j->records);
+	return ST_OK;
+}
+
+static status alloc_plan(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	j->speed = mem_array(&j->m, p, sizeof *j->speed, "speeds", &j->e);
+	j->share_in = mem_array(&j->m, p, sizeof *j->share_in, "shares", &j->e);
+	j->share_out = mem_array(&j->m, p, sizeof *j->share_out, "shares", &j->e);
+	j->target = mem_array(&j->m, p, sizeof *j->target, "shares", &j->e);
+	j->cut = mem_array(&j->m, p + 1, sizeof *j->cut, "cuts", &j->e);
+	j->recv = mem_array(&j->m, p, sizeof *j->recv, "counts", &j->e);
+	return j->speed && j->share_in && j->share_out && j->target && j->cut && j->recv
+		       ? ST_OK
+		       : ST_RESOURCE;
+}
+
+status phase_describe(job *j)
+{
+	status rc = same_options(j);
+	if (rc != ST_OK)
+		return rc;
+	rc = comm_agree(j->c, alloc_plan(j));
+	if (rc != ST_OK)
+		return rc;
+	rc = comm_agree(j->c, look_at_files(j));
+	if (rc != ST_OK || j->in.is_stdin)
+		return rc;
+	rc = count_records(j);
+	return rc == ST_OK ? check_totals(j) : rc;
+}

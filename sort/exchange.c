@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The exchange. Per peer and direction a window of WINDOW block slots; a slot's receive is posted
+ * as soon as its last block has been read, and sends are synchronous, so posted receives are the
+ * credits: no rank is ever sent what it has no room for, and no peer can hold up another's stream.
+ * Memory: 2 * WINDOW * block bytes * (ranks - 1) and one block for the rank's own records. */
+#include "exchange.h"
+#include "clock.h"
+#include "gather.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
+
+/* The stream to one rank. Blocks [0, sent) are through, [sent, begun) under way. */
+typedef struct outgoing {
+	uint64_t first, count; /* entries of the order */
+	uint64_t blocks, begun, sent;
+	unsigned char *buf;
+	comm_req req[WINDOW];
+} outgoing;
+
+/* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
+ * [taken, arrived) wait for it, [arrived, posted) are under way. */
+typedef struct incoming {
+	uint64_t count, blocks;
+	uint64_t posted;            /* the moving side alone */
+	uint64_t arrived, released; /* both sides, under the lock */
+	uint64_t taken;             /* the reader alone */
+	unsigned char *buf;
+	comm_req req[WINDOW];
+} incoming;
+
+struct exchange {
+	exchange_plan p;
+	size_t block_recs, block_bytes;
+	outgoing *out;
+	incoming *in;
+	unsigned char *slots, *own; /* all windows; the block of this rank's own stream */
+	size_t slot_count;
+	pthread_mutex_t lock;
+	pthread_cond_t news; /* a block arrived, or the exchange failed */
+	status failed;       /* under the lock */
+	pthread_t thread[2];
+	unsigned running;       /* threads that move blocks */
+	bool self_in, self_out; /* what the main thread has to move itself */
+	double wait_s;
+};
+
+static size_t peers_of(const exchange *x)
+{
+	return (size_t)x->p.c->size - 1;
+}
+
+/* Every slot the same, within the budget, and no larger than all there is to move. */
+static size_t block_recs_for(const exchange_plan *p)
+{
+	const size_t rec = p->r->lay.record_bytes;
+	const size_t slots = 2 * WINDOW * ((size_t)p->c->size - 1) + 1;
+	size_t bytes = p->budget_bytes / slots;
+	if (bytes > MAX_BLOCK_BYTES)
+		bytes = MAX_BLOCK_BYTES;
+	size_t recs = bytes > rec ? bytes / rec : 1;
+	if (recs > p->total)
+		recs = p->total ? (size_t)p->total : 1;
+	return recs;
+}
+
+static uint64_t blocks_of(const exchange *x, uint64_t count)
+{
+	return count / x->block_recs + (count % x->block_recs != 0);
+}
+
+/* Records in block k of a stream of count. */
+static size_t block_count(const exchange *x, uint64_t count, uint64_t k)
+{
+	const uint64_t left = count - k * x->block_recs;
+	return left < x->block_recs ? (size_t)left : x->block_recs;
+}
+
+static void lay_out_streams(exchange *x)
+{
+	const comm *c = x->p.c;
+	unsigned char *slot = x->slots;
+	for (int i = 0; i < c->size; i++) {
+		outgoing *o = &x->out[i];
+		incoming *n = &x->in[i];
+		o->first = x->p.cut[i];
+		o->count = x->p.cut[i + 1] - x->p.cut[i];
+		n->count = x->p.recv[i];
+		o->blocks = blocks_of(x, o->count);
+		n->blocks = blocks_of(x, n->count);
+		if (i == c->rank)
+			continue;
+		o->buf = slot;
+		n->buf = slot + WINDOW * x->block_bytes;
+		slot += 2 * WINDOW * x->block_bytes;
+	}
+}
+
+status exchange_open(exchange **out, const exchange_plan *p, err *e)
+{
+	const size_t size = (size_t)p->c->size;
+	exchange *x = *out = mem_array(p->m, 1, sizeof *x, "exchange", e);
+	if (!x)
+		return ST_RESOURCE;
+	x->p = *p;
+	pthread_mutex_init(&x->lock, NULL);
+	pthread_cond_init(&x->news, NULL);
+	x->block_recs = block_recs_for(p);
+	x->block_bytes = x->block_recs * p->r->lay.record_bytes;
+	x->slot_count = 2 * WINDOW * peers_of(x);
+	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
+	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
+	x->slots = mem_array(p->m, x->slot_count, x->block_bytes, "exchange windows", e);
+	x->own = mem_array(p->m, 1, x->block_bytes, "exchange block", e);
+	if (!x->out || !x->in || !x->slots || !x->own)
+		return ST_RESOURCE;
+	lay_out_streams(x);
+	return ST_OK;
+}
+
+static void fill_block(const exchange *x, const outgoing *o, uint64_t k, unsigned char *buf)
+{
+	const uint64_t skip = k * x->block_recs, left = o->count - skip;
+	const size_t n = block_count(x, o->count, k);
+	gather(x->p.r, x->p.order + o->first + skip, n, (size_t)left - n, buf);
+}
+
+/* Move the stream to rank `to` on by at most one block. */
+static status step_out(exchange *x, int to, bool *moved)
+{
+	outgoing *o = &x->out[to];
+	bool done = true;
+	status rc = ST_OK;
+	while (o->sent < o->begun && done && rc == ST_OK) {
+		rc = comm_test(x->p.c, &o->req[o->sent % WINDOW], &done);
+		o->sent += done;
+		*moved |= done;
+	}
+	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->sent == WINDOW)
+		return rc;
+	const int slot = (int)(o->begun % WINDOW);
+	unsigned char *buf = o->buf + (size_t)slot * x->block_bytes;
+	fill_block(x, o, o->begun, buf);
+	*moved = true;
+	return comm_send(x->p.c, buf,
+			 block_count(x, o->count, o->begun++) * x->p.r->lay.record_bytes, to, slot,
+			 &o->req[slot]);
+}
+
+static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
+{
+	incoming *n = &x->in[from];
+	status rc = ST_OK;
+	while (rc == ST_OK && n->posted < n->blocks && n->posted - released < WINDOW) {
+		const int slot = (int)(n->posted % WINDOW);
+		const size_t recs = block_count(x, n->count, n->posted++);
+		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
+			       recs * x->p.r->lay.record_bytes, from, slot, &n->req[slot]);
+		*moved = true;
+	}
+	return rc;
+}
+
+/* Move the stream from rank `from` on: tell of blocks that came, post what is free. */
+static status step_in(exchange *x, int from, bool *moved)
+{
+	incoming *n = &x->in[from];
+	pthread_mutex_lock(&x->lock);
+	uint64_t arrived = n->arrived;
+	const uint64_t released = n->released, before = arrived;
+	pthread_mutex_unlock(&x->lock);
+	bool done = true;
+	status rc = ST_OK;
+	while (arrived < n->posted && done && rc == ST_OK) {
+		rc = comm_test(x->p.c, &n->req[arrived % WINDOW], &done);
+		arrived += done;
+	}
+	if (arrived != before) {
+		*moved = true;
+		pthread_mutex_lock(&x->lock);
+		n->arrived = arrived;
+		pthread_cond_signal(&x->news);
+		pthread_mutex_unlock(&x->lock);
+	}
+	return rc == ST_OK ? post_receives(x, from, released, moved) : rc;
+}
+
+/* One round over all peers, each rank starting at its right neighbour. */
+static status step_all(exchange *x, status (*step)(exchange *, int, bool *), bool *moved)
+{
+	const comm *c = x->p.c;
+	status rc = ST_OK;
+	for (int i = 1; i < c->size && rc == ST_OK; i++)
+		rc = step(x, (c->rank + i) % c->size, moved);
+	return rc;
+}
+
+static bool all_sent(const exchange *x)
+{
+	for (int i = 0; i < x->p.c->size; i++)
+		if (i != x->p.c->rank && x->out[i].sent < x->out[i].blocks)
+			return false;
+	return true;
+}
+
+static bool all_arrived(exchange *x)
+{
+	bool all = true;
+	pthread_mutex_lock(&x->lock);
+	for (int i = 0; i < x->p.c->size; i++)
+		if (i != x->p.c->rank && x->in[i].arrived < x->in[i].blocks)
+			all = false;
+	pthread_mutex_unlock(&x->lock);
+	return all;
+}
+
+static void give_up(exchange *x, status rc)
+{
+	pthread_mutex_lock(&x->lock);
+	x->failed = rc;
+	pthread_cond_signal(&x->news);
+	pthread_mutex_unlock(&x->lock);
+}
+
+static status failure(exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	const status rc = x->failed;
+	pthread_mutex_unlock(&x->lock);
+	return rc;
+}
+
+/* A mover's life: steps while there is something to do, naps while nothing moves. */
+static void move_all(exchange *x, bool out, bool in)
+{
+	status rc = ST_OK;
+	for (unsigned idle = 0; rc == ST_OK && failure(x) == ST_OK; idle++) {
+		bool moved = false;
+		if (out)
+			rc = step_all(x, step_out, &moved);
+		if (in && rc == ST_OK)
+			rc = step_all(x, step_in, &moved);
+		if ((!out || all_sent(x)) && (!in || all_arrived(x)))
+			break;
+		if (moved)
+			idle = 0;
+		else
+			nap(idle);
+	}
+	if (rc != ST_OK)
+		give_up(x, rc);
+}
+
+static void *move_both(void *x)
+{
+	move_all(x, true, true);
+	return NULL;
+}
+
+static void *move_out(void *x)
+{
+	move_all(x, true, false);
+	return NULL;
+}
+
+static void *move_in(void *x)
+{
+	move_all(x, false, true);
+	return NULL;
+}
+
+static bool start_thread(exchange *x, void *(*fn)(void *))
+{
+	const bool up = pthread_create(&x->thread[x->running], NULL, fn, x) == 0;
+	x->running += up;
+	return up;
+}
+
+void exchange_start(exchange *x)
+{
+	const unsigned threads = x->p.c->size > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
+	x->self_in = x->self_out = true;
+	if (threads == 1)
+		x->self_in = x->self_out = !start_thread(x, move_both);
+	if (threads == 2) {
+		x->self_out = !start_thread(x, move_out);
+		x->self_in = !start_thread(x, move_in);
+	}
+}
+
+static status progress(exchange *x, bool *moved)
+{
+	status rc = ST_OK;
+	if (x->self_out)
+		rc = step_all(x, step_out, moved);
+	if (x->self_in && rc == ST_OK)
+		rc = step_all(x, step_in, moved);
+	return rc;
+}
+
+status exchange_progress(exchange *x)
+{
+	bool moved = false;
+	const double t0 = now_s();
+	const status rc = progress(x, &moved);
+	x->wait_s += now_s() - t0;
+	return rc;
+}
+
+/* This rank's own records: gathered when the reader asks. */
+static void next_own(exchange *x, incoming *n, const unsigned char **recs, size_t *count)
+{
+	*count = block_count(x, n->count, n->taken);
+	fill_block(x, &x->out[x->p.c->rank], n->taken++, x->own);
+	*recs = x->own;
+}
+
+static status await_block(exchange *x, incoming *n)
+{
+	status rc = ST_OK;
+	pthread_mutex_lock(&x->lock);
+	n->released = n->taken;
+	for (unsigned idle = 0; n->arrived == n->taken && rc == ST_OK; idle++) {
+		if ((rc = x->failed) != ST_OK)
+			break;
+		if (!x->self_in && !x->self_out) {
+			pthread_cond_wait(&x->news, &x->lock);
+			continue;
+		}
+		bool moved = false;
+		pthread_mutex_unlock(&x->lock);
+		rc = progress(x, &moved);
+		if (moved)
+			idle = 0;
+		else
+			nap(idle);
+		pthread_mutex_lock(&x->lock);
+	}
+	pthread_mutex_unlock(&x->lock);
+	return rc;
+}
+
+status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n)
+{
+	incoming *in = &x->in[src];
+	*n = 0;
+	if (in->taken == in->blocks)
+		return ST_OK;
+	if (src == x->p.c->rank) {
+		next_own(x, in, recs, n);
+		return ST_OK;
+	}
+	const double t0 = now_s();
+	const status rc = await_block(x, in);
+	x->wait_s += now_s() - t0;
+	if (rc != ST_OK)
+		return rc;
+	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes;
+	*n = block_count(x, in->count, in->taken++);
+	return ST_OK;
+}
+
+static void join_movers(exchange *x)
+{
+	for (; x->running; x->running--)
+		pthread_join(x->thread[x->running - 1], NULL);
+}
+
+status exchange_finish(exchange *x, double *wait_s)
+{
+	const double t0 = now_s();
+	if (failure(x) == ST_OK)
+		move_all(x, x->self_out, x->self_in);
+	join_movers(x);
+	*wait_s = x->wait_s + (now_s() - t0);
+	return failure(x);
+}
+
+void exchange_free(exchange *x)
+{
+	if (!x)
+		return;
+	mem *m = x->p.m;
+	const size_t size = (size_t)x->p.c->size;
+	if (x->running) { /* the reader gave up early */
+		give_up(x, ST_PEER);
+		join_movers(x);
+	}
+	pthread_cond_destroy(&x->news);
+	pthread_mutex_destroy(&x->lock);
+	mem_free(m, x->out, size, sizeof *x->out);
+	mem_free(m, x->in, size, sizeof *x->in);
+	mem_free(m, x->slots, x->slot_count, x->block_bytes);
+	mem_free(m, x->own, 1, x->block_bytes);
+	mem_free(m, x, 1, sizeof *x);
+}
+
+status exchange_recv_counts(comm *c, mem *m, const uint64_t *cut, uint64_t *recv, err *e)
+{
+	const size_t p = (size_t)c->size;
+	uint64_t *send = mem_array(m, p, sizeof *send, "send counts", e);
+	status rc = comm_agree(c, send ? ST_OK : ST_RESOURCE);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		send[i] = cut[i + 1] - cut[i];
+	if (rc == ST_OK)
+		rc = comm_alltoall(c, send, recv, sizeof *send);
+	mem_free(m, send, p, sizeof *send);
+	return rc;
+}

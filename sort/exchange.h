@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All-to-all exchange as a set of bounded streams: each rank sends every other its records in
+ * order, in blocks, and reads from each a stream of blocks while they arrive. */
+#ifndef HETSORT_EXCHANGE_H
+#define HETSORT_EXCHANGE_H
+
+#include "comm.h"
+#include "mem.h"
+#include "record.h"
+
+typedef struct exchange exchange;
+
+typedef struct exchange_plan {
+	comm *c;
+	mem *m;
+	const records *r;
+	const entry *order;   /* rank d gets the records of order[cut[d] .. cut[d + 1]) */
+	const uint64_t *cut;  /* size + 1 */
+	const uint64_t *recv; /* records that come from each rank */
+	unsigned threads;     /* 0 the reader moves everything, 1 one thread, 2 sender + receiver */
+	size_t budget_bytes; /* for all windows together; a slot holds at least one record. This and
+			      * the next are the same on all ranks: they set the size of blocks */
+	uint64_t total;      /* records of all ranks */
+} exchange_plan;
+
+/* exchange_open - allocate the windows; nothing moves yet. Not collective. */
+status exchange_open(exchange **out, const exchange_plan *p, err *e);
+
+/* exchange_start - all ranks have opened: let it run. A thread that cannot be started is stood in
+ * for by the reader. */
+void exchange_start(exchange *x);
+
+/* exchange_next - the next block of the stream from rank src: *n records at *recs, valid until the
+ * next call for the same src; *n 0 is the end. Blocks until there is one. Main thread. */
+status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n);
+
+/* exchange_progress - a moment for moving blocks, where no thread does it. */
+status exchange_progress(exchange *x);
+
+/* exchange_finish - read all streams to their end first; waits until all is sent, stops threads.
+ * *wait_s receives how long the main thread waited or moved blocks in all. */
+status exchange_finish(exchange *x, double *wait_s);
+
+void exchange_free(exchange *x);
+
+/* exchange_recv_counts - collective: recv[s] = how many records rank s has for this one. */
+status exchange_recv_counts(comm *c, mem *m, const uint64_t *cut, uint64_t *recv, err *e);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whole reads and writes (EINTR, short counts, more than Linux moves in one call), and files that
+ * get their final name only when complete. Names are resolved once, in a directory held open, and
+ * no symbolic link is followed there. */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_AT_ONCE = 1 << 30 };
+
+static size_t portion(size_t bytes)
+{
+	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
+}
+
+status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e)
+{
+	char q[QUOTED_BYTES], *p = buf;
+	while (bytes > 0) {
+		const ssize_t n = pread(fd, p, portion(bytes), (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, errno, "cannot read %s at byte %" PRIu64, quoted(path, q),
+				       offset);
+		if (n == 0)
+			return err_set(e, ST_IO,
+				       "%s ends at byte %" PRIu64
+				       ": it was cut short while being read",
+				       quoted(path, q), offset);
+		p += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return ST_OK;
+}
+
+status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	*got = 0;
+	while (*got < bytes) {
+		const ssize_t n = read(fd, (char *)buf + *got, portion(bytes - *got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, errno, "cannot read %s", quoted(path, q));
+		if (n == 0)
+			break;
+		*got += (size_t)n;
+	}
+	return ST_OK;
+}
+
+status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, const char *path,
+		     err *e)
+{
+	const char *p = buf;
+	char q[QUOTED_BYTES];
+	while (bytes > 0) {
+		const ssize_t n = offset == FILE_APPEND
+					  ? write(fd, p, portion(bytes))
+					  : pwrite(fd, p, portion(bytes), (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, errno, "cannot write %s", quoted(path, q));
+		p += n;
+		bytes -= (size_t)n;
+		if (offset != FILE_APPEND)
+			offset += (uint64_t)n;
+	}
+	return ST_OK;
+}
+
+status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (bytes == 0)
+		return ST_OK;
+	while (fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno == EOPNOTSUPP || errno == ENOSYS)
+			return ST_OK;
+		return err_sys(e, errno, "cannot reserve %" PRIu64 " bytes for %s", bytes,
+			       quoted(path, q));
+	}
+	return ST_OK;
+}
+
+status file_sync_dir(int dirfd, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (fsync(dirfd) != 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+		return err_sys(e, errno, "cannot sync the directory of %s", quoted(path, q));
+	return ST_OK;
+}
+
+status target_open(target *t, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *slash = strrchr(path, '/');
+	*t = (target){ .dirfd = -1 };
+	if (!*path || (slash && !slash[1]))
+		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path, q));
+	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	t->base = strdup(slash ? slash + 1 : path);
+	t->path = strdup(path);
+	if (!dir || !t->base || !t->path) {
+		free(dir);
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path, q));
+	}
+	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dirfd < 0)
+		err_set(e, ST_REFUSED, "cannot open the directory of %s: %s", quoted(path, q),
+			strerror(errno));
+	free(dir);
+	return t->dirfd < 0 ? ST_REFUSED : ST_OK;
+}
+
+status target_check(const target *t, bool force, err *e)
+{
+	struct stat st;
+	char q[QUOTED_BYTES];
+	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (errno == ENOENT)
+			return ST_OK;
+		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path, q),
+			       strerror(errno));
+	}
+	if (S_ISDIR(st.st_mode))
+		return err_set(e, ST_REFUSED, "output %s is a directory", quoted(t->path, q));
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, ST_REFUSED, "output %s is a symbolic link", quoted(t->path, q));
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ST_REFUSED, "output %s is not a regular file",
+			       quoted(t->path, q));
+	if (!force)
+		return err_set(e, ST_REFUSED, "output %s exists (--force replaces it)",
+			       quoted(t->path, q));
+	return ST_OK;
+}
+
+static void name_temp(target *t, uint64_t id)
+{
+	/* the name says whose it is, and stays below NAME_MAX whatever the target's is */
+	snprintf(t->temp, sizeof t->temp, ".hetsort-%016" PRIx64 "-%.32s.tmp", id, t->base);
+}
+
+static status open_temp(target *t, uint64_t id, int flags, int *fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	name_temp(t, id);
+	*fd = openat(t->dirfd, t->temp, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (*fd >= 0)
+		return ST_OK;
+	const int errnum = errno;
+	t->temp[0] = '\0';
+	return err_sys(e, errnum, "cannot create a file beside %s", quoted(t->path, q));
+}
+
+status target_create(target *t, uint64_t id, int *fd, err *e)
+{
+	return open_temp(t, id, O_CREAT | O_EXCL, fd, e);
+}
+
+status target_attach(target *t, uint64_t id, int *fd, err *e)
+{
+	const status rc = open_temp(t, id, 0, fd, e);
+	t->temp[0] = '\0'; /* who created it removes it */
+	return rc;
+}
+
+status target_commit(target *t, bool force, err *e)
+{
+	char q[QUOTED_BYTES];
+	int rc = force ? renameat(t->dirfd, t->temp, t->dirfd, t->base)
+		       : renameat2(t->dirfd, t->temp, t->dirfd, t->base, RENAME_NOREPLACE);
+	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
+		/* no such rename on this file system: a hard link never replaces either */
+		rc = linkat(t->dirfd, t->temp, t->dirfd, t->base, 0);
+		if (rc == 0)
+			rc = unlinkat(t->dirfd, t->temp, 0);
+	}
+	if (rc != 0 && errno == EEXIST)
+		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path, q));
+	if (rc != 0)
+		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path, q));
+	t->temp[0] = '\0';
+	return ST_OK;
+}
+
+void target_discard(target *t)
+{
+	if (t->temp[0])
+		(void)unlinkat(t->dirfd, t->temp, 0);
+	if (t->base && t->dirfd >= 0)
+		close(t->dirfd);
+	free(t->base);
+	free(t->path);
+	*t = (target){ .dirfd = -1 };
+}

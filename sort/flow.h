@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frame that both strategies share: open the exchange and the output, let records flow, close.
+ */
+#ifndef HETSORT_FLOW_H
+#define HETSORT_FLOW_H
+
+#include "exchange.h"
+#include "job.h"
+
+/* flow_open - collective: counts, windows and the output file; then records start to move. On
+ * failure too flow_close is to be called. */
+status flow_open(job *j, exchange **x);
+
+/* flow_drained - all streams are read: waits until all is sent, and notes what waiting took. */
+status flow_drained(job *j, exchange *x);
+
+/* flow_close - the last records are written; notes counts and times. rc is how the flow went on
+ * this rank so far; NULL for x, and an output that was not opened, are fine. */
+status flow_close(job *j, exchange *x, status rc);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Records in the order of their entries. */
+#ifndef HETSORT_GATHER_H
+#define HETSORT_GATHER_H
+
+#include "record.h"
+
+/* gather - copy the records of order[0..n) to out, one after the other. Pure; bound by memory
+ * latency, so records are fetched ahead. ahead tells how many entries behind order[n] may be read
+ * for that. */
+void gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sort on one rank: everything its phases hand on to each other. */
+#ifndef HETSORT_JOB_H
+#define HETSORT_JOB_H
+
+#include "comm.h"
+#include "input.h"
+#include "output.h"
+#include "split.h"
+#include "writer.h"
+
+typedef enum phase {
+	PH_DESCRIBE,
+	PH_PLAN,
+	PH_READ,
+	PH_SORT,
+	PH_SAMPLE,
+	PH_SPLIT,
+	PH_EXCHANGE,
+	PH_MERGE,
+	PH_WRITE,
+	PH_SYNC,
+	PH_COMMIT,
+	PHASES
+} phase;
+
+/* phase_name - one word. */
+const char *phase_name(phase p);
+
+/* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
+typedef struct rank_result {
+	char host[HOST_BYTES];
+	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
+	double wait_s;          /* at borders, for the slowest rank */
+	double verify_s;        /* of the phases' time: checksums and order */
+	double predicted_s;     /* by the plan at nominal rates */
+	double speed;
+	uint64_t planned_in, planned_out; /* records */
+	uint64_t in, out;
+	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
+	uint64_t mem_peak_bytes; /* held by this rank's own arrays */
+	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
+	int32_t pid;
+	checksum sum_in, sum_out;
+	int32_t status, phase; /* where it failed, if it did */
+	char text[ERR_TEXT_BYTES];
+} rank_result;
+
+/* How the whole job ended, at rank 0. */
+typedef struct job_result {
+	status status;
+	uint64_t records;
+	double total_s;
+	checksum sum;
+	int size;
+	const char *comm_kind;
+	rank_result *rank; /* size entries, NULL if there was no memory; caller frees */
+} job_result;
+
+typedef struct job {
+	comm *c;
+	const options *o;
+	mem m;
+	err e;
+	phase at;
+	input in;
+	output out;
+	uint64_t records;    /* over all ranks */
+	double *speed;       /* [size] */
+	uint64_t *share_in;  /* [size] records that each rank reads and sorts */
+	uint64_t *share_out; /* [size] records that it writes */
+	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */
+	loaded data;         /* this rank's records and entries */
+	records recs;        /* the same as a view */
+	entry *order;        /* entries by destination: data.entries, or other */
+	size_t order_room;
+	brackets guess;
+	uint64_t *cut;  /* [size + 1] rank d gets order[cut[d]..cut[d + 1]) */
+	uint64_t *recv; /* [size] records from each rank */
+	writer w;
+	checksum sum; /* of the input of all ranks */
+	rank_result mine;
+} job;
+
+/* job_run - sort as told; collective. res is filled on rank 0 and ignored elsewhere. Prints
+ * nothing. Returns the status that all ranks agreed on. */
+status job_run(comm *c, const options *o, job_result *res);
+
+/* The phases, in order; each returns this rank's status, the border makes it everybody's. */
+status phase_describe(job *j);
+status phase_plan(job *j);
+status phase_read(job *j);
+status phase_sort(job *j);
+status phase_sample(job *j);
+status phase_split(job *j);
+status phase_merge(job *j);      /* exchange, merge and write, all at once */
+status phase_distribute(job *j); /* exchange, then sort and write */
+status phase_sync(job *j);
+status phase_verify(job *j);
+status phase_commit(job *j);
+
+/* own_share - what this rank is to read, or to write. */
+static inline uint64_t own_share(const job *j, const uint64_t *share)
+{
+	return share[j->c->rank];
+}
+
+/* share_before - the sum of the shares of the ranks before this one. */
+static inline uint64_t share_before(const job *j, const uint64_t *share)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < j->c->rank; i++)
+		sum += share[i];
+	return sum;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON documents to files, by jansson. */
+#ifndef HETSORT_JSON_H
+#define HETSORT_JSON_H
+
+#include "checksum.h"
+#include "file.h"
+
+#include <jansson.h>
+
+/* json_name - a file name as a JSON string; bytes that are no UTF-8 come as \ooo. */
+json_t *json_name(const char *path);
+json_t *json_hex(const unsigned char *bytes, size_t n);
+json_t *json_checksum(checksum s);
+
+/* json_write - doc, which is consumed and may be NULL (no memory), to t by way of a temporary name.
+ */
+status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loser tree over k streams, k any number: leaf s hangs below inner node (s + k) / 2. Pure.
+ * A replacement walks one path upwards and compares with the loser kept at each node. */
+#include "losertree.h"
+
+static inline bool before(const head *a, const head *b, const losertree *t)
+{
+	if (t->tail && a->rec && b->rec) {
+		int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
+		if (c == 0)
+			c = memcmp(a->rec + t->tail_off, b->rec + t->tail_off, t->tail);
+		if (c)
+			return c < 0;
+	}
+	return a->hi != b->hi ? a->hi < b->hi : a->lo < b->lo;
+}
+
+void losertree_replace(losertree *t, head h, uint32_t stream)
+{
+	for (uint32_t i = (stream + t->k) / 2; i > 0; i /= 2) {
+		if (before(&t->node[i], &h, t)) {
+			const head loser = h;
+			h = t->node[i];
+			t->node[i] = loser;
+		}
+	}
+	t->node[0] = h;
+}
+
+/* The winner of the subtree at i, leaving the losers in its nodes. */
+static head build(losertree *t, uint32_t i, const head *first)
+{
+	if (i >= t->k)
+		return first[i - t->k];
+	const head l = build(t, 2 * i, first), r = build(t, 2 * i + 1, first);
+	const bool right_wins = before(&r, &l, t);
+	t->node[i] = right_wins ? l : r;
+	return right_wins ? r : l;
+}
+
+void losertree_init(losertree *t, head *node, uint32_t k, const head *first, const layout *l)
+{
+	*t = (losertree){ node, k, tail_bytes(l), l->key_off + PREFIX_BYTES };
+	node[0] = build(t, 1, first);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loser tree: which of k sorted streams has the smallest head, in log2 k comparisons. */
+#ifndef HETSORT_LOSERTREE_H
+#define HETSORT_LOSERTREE_H
+
+#include "record.h"
+
+/* The head of a stream as the tree sees it: prefix in hi and the top of lo, the stream's number
+ * below, so that equal keys leave in the order of their streams. */
+typedef struct head {
+	uint64_t hi, lo;
+	const unsigned char *rec; /* for keys longer than the prefix */
+} head;
+
+typedef struct losertree {
+	head *node;    /* node[0] the winner, node[1..k) the losers */
+	uint32_t k;    /* streams, >= 1 */
+	uint32_t tail; /* key bytes beyond the prefix */
+	uint32_t tail_off;
+} losertree;
+
+/* head_make - the head of stream s whose first record is rec. */
+static inline head head_make(const unsigned char *rec, uint32_t s, const layout *l)
+{
+	const entry e = l->key_bytes == PREFIX_BYTES ? entry_make10(rec + l->key_off, s)
+						     : entry_make(rec, l, s);
+	return (head){ e.hi, e.lo, rec };
+}
+
+/* head_end - the head of a stream that has run out: behind every record. */
+static inline head head_end(void)
+{
+	return (head){ UINT64_MAX, UINT64_MAX, NULL };
+}
+
+static inline bool head_is_end(const head *h)
+{
+	return !h->rec;
+}
+
+static inline uint32_t head_stream(const head *h)
+{
+	return (uint32_t)(h->lo & POS_MASK);
+}
+
+/* losertree_init - t over k streams; node has room for k heads, first[0..k) are the heads that the
+ * streams start with. */
+void losertree_init(losertree *t, head *node, uint32_t k, const head *first, const layout *l);
+
+/* losertree_replace - the winner's stream goes on with head h; node[0] is the new winner. */
+void losertree_replace(losertree *t, head h, uint32_t stream);
+
+#endif

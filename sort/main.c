@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program hetsort: options in, ranks started, result told. The only file of the sorter that
+ * prints, and the only one that ends the process. */
+#include "comm.h"
+#include "options.h"
+#include "report.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct invocation {
+	options o;
+	int argc;
+	char **argv;
+} invocation;
+
+/* Started by a launcher, every rank comes by here before it knows its number; rank 0 speaks. */
+static bool speaks_for_all(void)
+{
+	static const char *const rank_of[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+					       "LAMRANK" };
+	for (size_t i = 0; i < sizeof rank_of / sizeof *rank_of; i++) {
+		const char *r = getenv(rank_of[i]);
+		if (r)
+			return strcmp(r, "0") == 0;
+	}
+	return true;
+}
+
+/* The processors that this process may use. */
+static int processors(void)
+{
+	cpu_set_t set;
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		return 1;
+	const int n = CPU_COUNT(&set);
+	return n > 0 ? n : 1;
+}
+
+static int local_ranks(const options *o)
+{
+	if (o->ranks)
+		return o->ranks;
+	bool stream = o->output && strcmp(o->output, "-") == 0;
+	for (size_t i = 0; i < o->ninputs; i++)
+		stream |= strcmp(o->inputs[i], "-") == 0;
+	return stream ? 1 : processors();
+}
+
+static status tell(const invocation *v, const job_result *res)
+{
+	const options *o = &v->o;
+	err e = { ST_OK, "" };
+	status rc = res->status;
+	report_errors(res, stderr);
+	if (rc == ST_OK && o->explain)
+		report_plan(res, o, stdout);
+	else if (rc == ST_OK && o->verbosity > 0)
+		report_table(res, o, stderr);
+	if (o->report && report_write(res, o, v->argc, v->argv, o->report, &e) != ST_OK) {
+		fprintf(stderr, "hetsort: no report: %s\n", e.text);
+		rc = rc == ST_OK ? ST_IO : rc;
+	}
+	if (rc == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
+		fprintf(stderr, "hetsort: cannot write to standard output\n");
+		rc = ST_IO;
+	}
+	return rc;
+}
+
+/* One rank, thread or process. The exit code is rank 0's: the report may have failed there. */
+static status rank_run(comm *c, void *arg)
+{
+	const invocation *v = arg;
+	job_result res = { .status = ST_OK };
+	status rc = job_run(c, &v->o, &res);
+	const bool broken = atomic_load(&c->broken);
+	if (c->rank == 0 || broken)
+		rc = tell(v, &res);
+	free(res.rank);
+	if (broken)
+		comm_abort(c, rc == ST_OK ? ST_PEER : rc);
+	int32_t code = rc;
+	const status told = comm_bcast(c, &code, sizeof code, 0);
+	return told == ST_OK ? (status)code : told;
+}
+
+static status start(invocation *v, err *e)
+{
+	if (!comm_mpi_launched())
+		return comm_local_run(local_ranks(&v->o), v->o.max_message, rank_run, v, e);
+	if (v->o.ranks)
+		return err_set(e, ST_REFUSED,
+			       "--ranks is for runs without a launcher: here it has "
+			       "set the number of ranks");
+#ifdef HAVE_MPI
+	return comm_mpi_run(v->o.max_message, rank_run, v, e);
+#else
+	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
+#endif
+}
+
+static int say(const char *text)
+{
+	fputs(text, stdout);
+	return fflush(stdout) == 0 ? ST_OK : ST_IO;
+}
+
+int main(int argc, char **argv)
+{
+	invocation v = { .argc = argc, .argv = argv };
+	err e = { ST_OK, "" };
+	/* a closed pipe and a file size limit show as errors of the call that meets them */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	status rc = options_parse(&v.o, argc, argv, &e);
+	if (rc == ST_OK && v.o.wish == WISH_VERSION)
+		return say("hetsort " HETSORT_VERSION "\n"
+			   "License GPLv3+: GNU GPL version 3 or later.\n");
+	if (rc == ST_OK && v.o.wish == WISH_HELP)
+		return say(options_usage()) == ST_OK ? say(options_help()) : ST_IO;
+	if (rc == ST_OK)
+		rc = start(&v, &e);
+	if (e.code != ST_OK && speaks_for_all()) {
+		fprintf(stderr, "hetsort: %s\n", e.text);
+		if (e.code == ST_REFUSED)
+			fputs("Try 'hetsort --help' for more information.\n", stderr);
+	}
+	return rc;
+}

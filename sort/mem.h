@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory of one rank: checked sizes, page-aligned buffers, and the account of what is held.
+ * One `mem` belongs to one rank; its main thread alone allocates and frees through it. */
+#ifndef HETSORT_MEM_H
+#define HETSORT_MEM_H
+
+#include "status.h"
+
+#include <stdint.h>
+
+typedef struct mem {
+	size_t now_bytes;
+	size_t peak_bytes;
+} mem;
+
+static inline bool size_mul(size_t a, size_t b, size_t *r)
+{
+	return !__builtin_mul_overflow(a, b, r);
+}
+
+/* mem_array - n elements of size bytes, zeroed, or NULL with e filled ("NAME: ... bytes"). n 0
+ * gives a valid pointer. Large arrays come as whole pages, huge ones where the kernel has them. */
+void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e);
+
+/* mem_free - give back what mem_array gave for the same n and size; NULL is fine. */
+void mem_free(mem *m, void *p, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line: getopt_long, strict numbers, and the checks that need nothing but the options
+ * themselves. No printing and no file is touched: main() prints, describe looks at files. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+	OPT_SPEEDS = 256,
+	OPT_PLAN,
+	OPT_STRATEGY,
+	OPT_EXCHANGE_THREADS,
+	OPT_RANKS,
+	OPT_RECORD_SIZE,
+	OPT_KEY,
+	OPT_MANIFEST,
+	OPT_REPORT,
+	OPT_NO_FSYNC,
+	OPT_EXPLAIN,
+	OPT_MAX_MESSAGE,
+	OPT_VERSION,
+	OPT_HELP,
+};
+
+static const struct option table[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "force", no_argument, NULL, 'f' },
+	{ "stable", no_argument, NULL, 's' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "speeds", required_argument, NULL, OPT_SPEEDS },
+	{ "plan", required_argument, NULL, OPT_PLAN },
+	{ "strategy", required_argument, NULL, OPT_STRATEGY },
+	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
+	{ "ranks", required_argument, NULL, OPT_RANKS },
+	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
+	{ "key", required_argument, NULL, OPT_KEY },
+	{ "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "report", required_argument, NULL, OPT_REPORT },
+	{ "no-fsync", no_argument, NULL, OPT_NO_FSYNC },
+	{ "explain", no_argument, NULL, OPT_EXPLAIN },
+	{ "max-message", required_argument, NULL, OPT_MAX_MESSAGE },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+const char *options_usage(void)
+{
+	return "Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n";
+}
+
+const char *options_help(void)
+{
+	return "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
+	       "\n"
+	       "INPUT is one or more files, read as one; %r in a name stands for the rank, so\n"
+	       "that each rank reads its own (%3r: with leading zeros; %% beside it: a plain %).\n"
+	       "- is standard input or output, where one rank runs.\n"
+	       "\n"
+	       "Files:\n"
+	       "  -o, --output=FILE       write FILE; with %r one file a rank and a manifest\n"
+	       "      --manifest=FILE     name of the manifest [OUTPUT with 'manifest' for %r]\n"
+	       "  -f, --force             replace an output that exists\n"
+	       "      --no-fsync          do not wait until the output is on the disk\n"
+	       "      --report=FILE       write a report in JSON, on failure too\n"
+	       "Records:\n"
+	       "      --record-size=N     bytes in a record, 1 to 65536 [100]\n"
+	       "      --key=OFF,LEN       the key's place in it [0,10]\n"
+	       "  -s, --stable            equal keys keep the order of the input\n"
+	       "Work:\n"
+	       "      --speeds=LIST|FILE  relative speeds of the ranks, 1,1,0.5 or one a line\n"
+	       "      --plan=KIND         shares: equal, linear or nlogn [nlogn with --speeds,\n"
+	       "                          else equal]\n"
+	       "      --ranks=P           without mpirun: P threads as ranks [all processors]\n"
+	       "      --strategy=KIND     merge: sort, exchange, merge; distribute: exchange,\n"
+	       "                          sort [merge]\n"
+	       "      --exchange-threads=N  0: none, 1: one, 2: a sender and a receiver [2]\n"
+	       "      --max-message=BYTES longest message between ranks [256 MiB]\n"
+	       "      --explain           print the plan and predicted times, touch no data\n"
+	       "  -v, --verbose           print the plan and a table of phases and ranks\n"
+	       "  -q, --quiet             print errors only\n"
+	       "      --help, --version   print this, or the version, and exit\n"
+	       "\n"
+	       "Exit status: 0 sorted, verified and on disk; 1 the output did not verify;\n"
+	       "2 refused before work; 3 input or output failed; 4 out of memory, disk or\n"
+	       "another resource; 5 another rank failed; 6 internal error. On anything but 0\n"
+	       "no file under an output's final name is new or changed.\n";
+}
+
+const char *plan_name(plan_kind k)
+{
+	static const char *const name[] = { "equal", "linear", "nlogn" };
+	return name[k];
+}
+
+const char *strategy_name(strategy s)
+{
+	return s == BY_MERGING ? "merge" : "distribute";
+}
+
+/* A whole decimal number in [lo, hi], ended by `end`; *rest is what follows. */
+static bool number(const char *s, uint64_t lo, uint64_t hi, char end, uint64_t *v,
+		   const char **rest)
+{
+	char *after;
+	if (*s < '0' || *s > '9') /* strtoull takes signs and spaces */
+		return false;
+	errno = 0;
+	*v = strtoull(s, &after, 10);
+	*rest = after + 1;
+	return errno == 0 && *after == end && *v >= lo && *v <= hi;
+}
+
+static status bad(const char *name, const char *arg, const char *wanted, err *e)
+{
+	char q[QUOTED_BYTES];
+	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", quoted(arg, q), name,
+		       wanted);
+}
+
+static status set_number(const char *name, const char *arg, uint64_t lo, uint64_t hi, uint64_t *v,
+			 err *e)
+{
+	const char *rest;
+	char wanted[80];
+	if (number(arg, lo, hi, '\0', v, &rest))
+		return ST_OK;
+	snprintf(wanted, sizeof wanted, "a whole number from %llu to %llu is wanted",
+		 (unsigned long long)lo, (unsigned long long)hi);
+	return bad(name, arg, wanted, e);
+}
+
+static status set_key(options *o, const char *arg, err *e)
+{
+	const char *rest;
+	uint64_t off, len;
+	if (!number(arg, 0, MAX_RECORD_BYTES - 1, ',', &off, &rest) ||
+	    !number(rest, 1, MAX_RECORD_BYTES, '\0', &len, &rest))
+		return bad("key", arg, "OFFSET,LENGTH in bytes is wanted, LENGTH at least 1", e);
+	o->lay.key_off = (uint32_t)off;
+	o->lay.key_bytes = (uint32_t)len;
+	return ST_OK;
+}
+
+static status set_choice(const char *name, const char *arg, const char *const *choice, int *v,
+			 err *e)
+{
+	char wanted[80];
+	size_t at = 0;
+	for (*v = 0; choice[*v]; ++*v)
+		if (strcmp(arg, choice[*v]) == 0)
+			return ST_OK;
+	for (int i = 0; choice[i] && at < sizeof wanted; i++)
+		at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s",
+				       i ? ", " : "one of ", choice[i]);
+	return bad(name, arg, wanted, e);
+}
+
+/* Options whose argument is a number. */
+static status set_count(options *o, int opt, const char *arg, err *e)
+{
+	uint64_t v = 0;
+	status rc = ST_OK;
+	switch (opt) {
+	case OPT_EXCHANGE_THREADS:
+		rc = set_number("exchange-threads", arg, 0, 2, &v, e);
+		o->exchange_threads = (unsigned)v;
+		break;
+	case OPT_RANKS:
+		rc = set_number("ranks", arg, 1, 65536, &v, e);
+		o->ranks = (int)v;
+		break;
+	case OPT_RECORD_SIZE:
+		rc = set_number("record-size", arg, 1, MAX_RECORD_BYTES, &v, e);
+		o->lay.record_bytes = (uint32_t)v;
+		break;
+	default:
+		rc = set_number("max-message", arg, 1, 256 << 20, &v, e);
+		o->max_message = (size_t)v;
+		break;
+	}
+	return rc;
+}
+
+static status set_flag(options *o, int opt)
+{
+	switch (opt) {
+	case 'f':
+		o->force = true;
+		break;
+	case 's':
+		o->stable = true;
+		break;
+	case 'q':
+		o->verbosity = -1;
+		break;
+	case 'v':
+		o->verbosity = 1;
+		break;
+	case OPT_NO_FSYNC:
+		o->fsync = false;
+		break;
+	case OPT_EXPLAIN:
+		o->explain = true;
+		break;
+	default:
+		o->wish = opt == OPT_HELP ? WISH_HELP : WISH_VERSION;
+		break;
+	}
+	return ST_OK;
+}
+
+typedef struct seen {
+	bool plan, key;
+} seen;
+
+static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
+{
+	static const char *const plans[] = { "equal", "linear", "nlogn", NULL };
+	static const char *const strategies[] = { "merge", "distribute", NULL };
+	status rc = ST_OK;
+	int v = 0;
+	switch (opt) {
+	case 'o':
+		o->output = arg;
+		break;
+	case OPT_MANIFEST:
+		o->manifest = arg;
+		break;
+	case OPT_REPORT:
+		o->report = arg;
+		break;
+	case OPT_SPEEDS:
+		o->speeds = arg;
+		break;
+	case OPT_PLAN:
+		rc = set_choice("plan", arg, plans, &v, e);
+		o->plan = (plan_kind)v;
+		s->plan = true;
+		break;
+	case OPT_STRATEGY:
+		rc = set_choice("strategy", arg, strategies, &v, e);
+		o->strategy = (strategy)v;
+		break;
+	case OPT_KEY:
+		rc = set_key(o, arg, e);
+		s->key = true;
+		break;
+	default:
+		rc = arg ? set_count(o, opt, arg, e) : set_flag(o, opt);
+		break;
+	}
+	return rc;
+}
+
+static status check_layout(options *o, const seen *s, err *e)
+{
+	layout *l = &o->lay;
+	if (!s->key && l->key_bytes > l->record_bytes)
+		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
+	if ((uint64_t)l->key_off + l->key_bytes > l->record_bytes)
+		return err_set(e, ST_REFUSED,
+			       "the key, bytes %u to %llu, does not fit a record of %u bytes",
+			       l->key_off, (unsigned long long)l->key_off + l->key_bytes - 1,
+			       l->record_bytes);
+	return ST_OK;
+}
+
+static status check_whole(options *o, const seen *s, err *e)
+{
+	if (!s->plan)
+		o->plan = o->speeds ? PLAN_NLOGN : PLAN_EQUAL;
+	if (o->ninputs == 0)
+		return err_set(e, ST_REFUSED, "no input file is named");
+	if (!o->output && !o->explain)
+		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
+	return check_layout(o, s, e);
+}
+
+static const options defaults = {
+	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
+	.exchange_threads = 2,
+	.max_message = 256 << 20,
+	.fsync = true,
+};
+
+status options_parse(options *o, int argc, char **argv, err *e)
+{
+	seen s = { false, false };
+	char q[QUOTED_BYTES];
+	*o = defaults;
+	optind = 0; /* start over, whoever parsed before */
+	opterr = 0;
+	for (int opt; (opt = getopt_long(argc, argv, "o:fsqv", table, NULL)) != -1;) {
+		if (opt == '?')
+			return err_set(e, ST_REFUSED,
+				       "unknown option, or one without its argument: %s",
+				       quoted(argv[optind - 1], q));
+		const status rc = set_one(o, &s, opt, optarg, e);
+		if (rc != ST_OK || o->wish != WISH_SORT)
+			return rc;
+	}
+	o->inputs = (const char *const *)argv + optind;
+	o->ninputs = (size_t)(argc - optind);
+	return check_whole(o, &s, e);
+}
+
+uint64_t options_hash(const options *o)
+{
+	XXH3_state_t h;
+	const uint64_t part[] = { o->plan,        o->strategy,      o->lay.record_bytes,
+				  o->lay.key_off, o->lay.key_bytes, o->exchange_threads,
+				  o->max_message, o->stable,        o->force,
+				  o->fsync,       o->explain,       o->ninputs };
+	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
+				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
+	XXH3_64bits_reset(&h);
+	XXH3_64bits_update(&h, part, sizeof part);
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		XXH3_64bits_update(&h, text[i], strlen(text[i]) + 1);
+	for (size_t i = 0; i < o->ninputs; i++)
+		XXH3_64bits_update(&h, o->inputs[i], strlen(o->inputs[i]) + 1);
+	return XXH3_64bits_digest(&h);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a sort is asked to do: the command line as a struct. */
+#ifndef HETSORT_OPTIONS_H
+#define HETSORT_OPTIONS_H
+
+#include "record.h"
+#include "status.h"
+
+typedef enum plan_kind { PLAN_EQUAL, PLAN_LINEAR, PLAN_NLOGN } plan_kind;
+typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
+typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
+
+typedef struct options {
+	wish wish;
+	const char *const *inputs; /* in argv */
+	size_t ninputs;
+	const char *output;   /* NULL only with explain */
+	const char *manifest; /* NULL: named after the output */
+	const char *report;   /* NULL: none */
+	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal */
+	plan_kind plan;
+	strategy strategy;
+	layout lay;
+	unsigned exchange_threads;
+	int ranks;          /* threads as ranks; 0: as many as there are processors */
+	size_t max_message; /* bytes */
+	bool stable, force, fsync, explain;
+	int verbosity; /* -1 quiet, 0, 1 verbose */
+} options;
+
+/* options_parse - argv as main() got it; strings are not copied, argv may be permuted. */
+status options_parse(options *o, int argc, char **argv, err *e);
+
+/* options_usage, options_help - static text. */
+const char *options_usage(void);
+const char *options_help(void);
+
+/* options_hash - of all that ranks must agree on. */
+uint64_t options_hash(const options *o);
+
+const char *plan_name(plan_kind k);
+const char *strategy_name(strategy s);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the name of the output to a file under it, in steps that all ranks take together. */
+#include "output.h"
+#include "names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static status not_an_input(const char *path, const input *in, err *e)
+{
+	struct stat st;
+	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
+	if (stat(path, &st) != 0)
+		return ST_OK; /* what does not exist is no input; the rest target_check says */
+	for (size_t i = 0; i < in->files; i++)
+		if (st.st_dev == in->file[i].st.st_dev && st.st_ino == in->file[i].st.st_ino)
+			return err_set(e, ST_REFUSED, "output %s is the same file as input %s",
+				       quoted(path, q), quoted(in->file[i].path, qi));
+	return ST_OK;
+}
+
+static status describe_one(target *t, const char *path, const options *opt, const input *in, err *e)
+{
+	status rc = not_an_input(path, in, e);
+	if (rc == ST_OK)
+		rc = target_open(t, path, e);
+	if (rc == ST_OK)
+		rc = target_check(t, opt->force, e);
+	return rc;
+}
+
+static status describe_manifest(output *o, const options *opt, const input *in, err *e)
+{
+	char *name = opt->manifest ? strdup(opt->manifest)
+				   : name_expand_text(opt->output, "manifest", e);
+	if (!name)
+		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
+	const status rc = describe_one(&o->manifest, name, opt, in, e);
+	free(name);
+	return rc;
+}
+
+status output_describe(output *o, const options *opt, const input *in, int rank, err *e)
+{
+	*o = (output){ .fd = -1, .file.dirfd = -1, .manifest.dirfd = -1 };
+	o->is_stdout = strcmp(opt->output, "-") == 0;
+	o->per_rank = name_is_per_rank(opt->output);
+	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
+	if (opt->manifest && !o->per_rank)
+		return err_set(e, ST_REFUSED, "--manifest goes with one output a rank (%%r)");
+	if (o->is_stdout)
+		return ST_OK;
+	char *path = o->per_rank ? name_expand(opt->output, rank, e) : strdup(opt->output);
+	if (!path)
+		return err_set(e, ST_RESOURCE, "no memory for the output's name");
+	status rc = describe_one(&o->file, path, opt, in, e);
+	if (rc == ST_OK && o->per_rank && rank == 0)
+		rc = describe_manifest(o, opt, in, e);
+	free(path);
+	return rc;
+}
+
+const char *output_name(const output *o)
+{
+	return o->is_stdout ? "-" : o->file.path;
+}
+
+static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
+{
+	char q[QUOTED_BYTES];
+	status rc = target_create(&o->file, id, &o->fd, e);
+	if (rc == ST_OK)
+		rc = file_reserve(o->fd, 0, bytes, o->file.path, e);
+	if (rc == ST_OK && ftruncate(o->fd, (off_t)bytes) != 0)
+		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path, q));
+	return rc;
+}
+
+status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
+		     uint64_t total, err *e)
+{
+	status rc = ST_OK;
+	o->offset = o->per_rank ? 0 : offset;
+	if (o->is_stdout) {
+		o->offset = FILE_APPEND;
+		o->fd = STDOUT_FILENO;
+		return ST_OK;
+	}
+	if (o->owner)
+		rc = create_own(o, o->per_rank ? id + (uint64_t)c->rank : id,
+				o->per_rank ? bytes : total, e);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK && !o->owner)
+		rc = target_attach(&o->file, id, &o->fd, e);
+	return rc;
+}
+
+status output_sync(output *o, bool sync, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int fd = o->fd;
+	if (o->is_stdout || fd < 0)
+		return ST_OK;
+	o->fd = -1;
+	if (sync && fsync(fd) != 0) {
+		err_sys(e, errno, "cannot sync %s", quoted(o->file.path, q));
+		close(fd);
+		return e->code;
+	}
+	if (close(fd) != 0)
+		return err_sys(e, errno, "cannot close %s", quoted(o->file.path, q));
+	return ST_OK;
+}
+
+/* With --force an old manifest must not outlive the parts that it speaks of. */
+static status drop_old_manifest(output *o, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (!o->manifest.base || unlinkat(o->manifest.dirfd, o->manifest.base, 0) == 0 ||
+	    errno == ENOENT)
+		return ST_OK;
+	return err_sys(e, errno, "cannot remove the old %s", quoted(o->manifest.path, q));
+}
+
+status output_commit(output *o, comm *c, const options *opt, err *e)
+{
+	status rc = opt->force ? drop_old_manifest(o, e) : ST_OK;
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK && o->owner)
+		rc = target_commit(&o->file, opt->force, e);
+	if (rc == ST_OK && o->owner && opt->fsync)
+		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
+	return comm_agree(c, rc);
+}
+
+void output_discard(output *o)
+{
+	if (o->fd >= 0 && !o->is_stdout)
+		close(o->fd);
+	o->fd = -1;
+	target_discard(&o->file);
+	target_discard(&o->manifest);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The output: one file that all ranks write at exact offsets, one a rank with a manifest, or
+ * standard output. Nothing stands under a final name before all ranks are done. */
+#ifndef HETSORT_OUTPUT_H
+#define HETSORT_OUTPUT_H
+
+#include "comm.h"
+#include "file.h"
+#include "input.h"
+
+typedef struct output {
+	bool is_stdout, per_rank;
+	bool owner; /* this rank creates, renames or removes a file of its own */
+	target file;
+	target manifest; /* rank 0 of per-rank outputs: where the manifest goes */
+	int fd;          /* -1: not open */
+	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
+} output;
+
+/* output_describe - find the directory and refuse, before any work: a name that exists (without
+ * force) or is no plain file, and one that is an input under whatever name. Touches nothing. */
+status output_describe(output *o, const options *opt, const input *in, int rank, err *e);
+
+/* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
+ * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
+status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
+		     uint64_t total, err *e);
+
+/* output_sync - this rank's bytes to the disk, if fsync, and close. */
+status output_sync(output *o, bool fsync, err *e);
+
+/* output_commit - collective, after all have synced and verified: rename and sync the directory. */
+status output_commit(output *o, comm *c, const options *opt, err *e);
+
+/* output_name - as the user knows it. */
+const char *output_name(const output *o);
+
+/* output_discard - close and remove whatever is not committed. */
+void output_discard(output *o);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The JSON report: written on success and on failure alike, complete or not at all. */
+#include "report.h"
+#include "json.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+double busy_s(const rank_result *r)
+{
+	double sum = 0;
+	for (int p = 0; p < PHASES; p++)
+		if (p != PH_EXCHANGE) /* that is waiting for blocks */
+			sum += r->phase_s[p];
+	return sum;
+}
+
+double balance(const job_result *r)
+{
+	double most = 0, sum = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const double b = busy_s(&r->rank[i]);
+		sum += b;
+		most = b > most ? b : most;
+	}
+	return sum > 0 ? most * r->size / sum : 0;
+}
+
+static json_t *phases_json(const rank_result *r)
+{
+	json_t *o = json_object();
+	for (int p = 0; p < PHASES; p++)
+		json_object_set_new(o, phase_name((phase)p), json_real(r->phase_s[p]));
+	return o;
+}
+
+static json_t *bytes_json(const rank_result *r)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "read", (json_int_t)r->read_bytes,
+			 "written", (json_int_t)r->written_bytes, "sent", (json_int_t)r->sent_bytes,
+			 "received", (json_int_t)r->received_bytes, "arrays_peak",
+			 (json_int_t)r->mem_peak_bytes, "process_peak",
+			 (json_int_t)r->rss_peak_bytes);
+}
+
+static json_t *records_json(const rank_result *r)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "planned_in", (json_int_t)r->planned_in,
+			 "planned_out", (json_int_t)r->planned_out, "in", (json_int_t)r->in, "out",
+			 (json_int_t)r->out);
+}
+
+static json_t *rank_json(const rank_result *r, int rank)
+{
+	json_t *o =
+		json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "rank", rank,
+			  "host", r->host, "pid", (int)r->pid, "speed", r->speed, "predicted_s",
+			  r->predicted_s, "wait_s", r->wait_s, "verify_s", r->verify_s, "records",
+			  records_json(r), "bytes", bytes_json(r), "phases_s", phases_json(r));
+	if (o && r->status != ST_OK)
+		json_object_set_new(o, "error",
+				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
+					      phase_name((phase)r->phase), "message",
+					      json_name(r->text)));
+	return o;
+}
+
+static json_t *ranks_json(const job_result *r)
+{
+	json_t *a = json_array();
+	for (int i = 0; r->rank && i < r->size; i++)
+		json_array_append_new(a, rank_json(&r->rank[i], i));
+	return a;
+}
+
+static json_t *command_json(int argc, char *const *argv)
+{
+	json_t *a = json_array();
+	for (int i = 0; i < argc; i++)
+		json_array_append_new(a, json_name(argv[i]));
+	return a;
+}
+
+static json_t *versions_json(const job_result *r)
+{
+	struct utsname u;
+	if (uname(&u) != 0)
+		memset(&u, 0, sizeof u);
+	return json_pack("{s:s, s:s, s:s, s:s}", "hetsort", HETSORT_VERSION, "compiler",
+			 __VERSION__, "kernel", u.release, "ranks",
+			 r->comm_kind ? r->comm_kind : "");
+}
+
+static json_t *config_json(const options *o)
+{
+	return json_pack("{s:s, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan", plan_name(o->plan),
+			 "strategy", strategy_name(o->strategy), "exchange_threads",
+			 (int)o->exchange_threads, "stable", o->stable, "fsync", o->fsync,
+			 "record_bytes", (int)o->lay.record_bytes, "key_offset",
+			 (int)o->lay.key_off, "key_bytes", (int)o->lay.key_bytes);
+}
+
+static const char *status_word(status s)
+{
+	static const char *const word[] = { "ok",       "invalid", "refused", "io",
+					    "resource", "peer",    "internal" };
+	return (size_t)s < sizeof word / sizeof *word ? word[s] : "unknown";
+}
+
+static json_t *report_json(const job_result *r, const options *o, int argc, char *const *argv)
+{
+	char date[40];
+	const time_t now = time(NULL);
+	struct tm tm;
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_pack("{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:s, s:o, s:o}",
+			 "format", "hetsort-report", "version", 1, "date", date, "status",
+			 status_word(r->status), "exit_code", (int)r->status, "command",
+			 command_json(argc, argv), "versions", versions_json(r), "config",
+			 config_json(o), "records", (json_int_t)r->records, "total_s", r->total_s,
+			 "balance", balance(r), "checksum_kind", CHECKSUM_NAME, "checksum",
+			 json_checksum(r->sum), "ranks", ranks_json(r));
+}
+
+status report_write(const job_result *r, const options *o, int argc, char *const *argv,
+		    const char *path, err *e)
+{
+	target t;
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_check(&t, true, e);
+	if (rc == ST_OK)
+		rc = json_write(report_json(r, o, argc, argv), &t, true, o->fsync, e);
+	target_discard(&t);
+	return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a job went, for people and for programs. Called at rank 0. */
+#ifndef HETSORT_REPORT_H
+#define HETSORT_REPORT_H
+
+#include "job.h"
+
+#include <stdio.h>
+
+/* report_write - the JSON report to path, replacing what is there. */
+status report_write(const job_result *r, const options *o, int argc, char *const *argv,
+		    const char *path, err *e);
+
+/* report_table - plan, phases and ranks as a table. */
+void report_table(const job_result *r, const options *o, FILE *f);
+
+/* report_plan - what --explain shows: shares and predicted times. */
+void report_plan(const job_result *r, const options *o, FILE *f);
+
+/* report_errors - one line for each failure, equal ones of several ranks once. */
+void report_errors(const job_result *r, FILE *f);
+
+/* busy_s - what a rank worked, without waiting for others. */
+double busy_s(const rank_result *r);
+
+/* balance - the busiest rank over the mean, 1 is perfect; 0 where nothing was done. */
+double balance(const job_result *r);
+
+#endif

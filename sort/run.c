@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
+ * on how it went, and leave together if it went wrong anywhere. */
+#include "job.h"
+#include "clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct step {
+	phase at;
+	status (*run)(job *j);
+} step;
+
+static const step by_merging[] = {
+	{ PH_DESCRIBE, phase_describe }, /* agree on options, find the files, count the records */
+	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
+	{ PH_READ, phase_read },         /* records to memory, an entry for each */
+	{ PH_SORT, phase_sort },         /* the entries, by key */
+	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
+	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
+	{ PH_MERGE, phase_merge },   /* records to their rank, merged and written as they come */
+	{ PH_SYNC, phase_sync },     /* to the disk */
+	{ PH_COMMIT, phase_verify }, /* what went in came out */
+	{ PH_COMMIT, phase_commit }, /* final names */
+};
+
+static const step by_distributing[] = {
+	{ PH_DESCRIBE, phase_describe },
+	{ PH_PLAN, phase_plan },
+	{ PH_READ, phase_read },
+	{ PH_SAMPLE, phase_sample },
+	{ PH_SPLIT, phase_split },
+	{ PH_SORT, phase_distribute }, /* the last step is a sort */
+	{ PH_SYNC, phase_sync },
+	{ PH_COMMIT, phase_verify },
+	{ PH_COMMIT, phase_commit },
+};
+
+static status take_step(job *j, const step *s)
+{
+	const double t0 = now_s();
+	j->at = s->at;
+	status rc = s->run(j);
+	const double t1 = now_s();
+	j->mine.phase_s[s->at] += t1 - t0;
+	rc = comm_agree(j->c, rc);
+	j->mine.wait_s += now_s() - t1;
+	return rc;
+}
+
+static status take_steps(job *j)
+{
+	const bool merging = j->o->strategy == BY_MERGING;
+	const step *s = merging ? by_merging : by_distributing;
+	size_t n = merging ? sizeof by_merging / sizeof *s : sizeof by_distributing / sizeof *s;
+	if (j->o->explain)
+		n = 2; /* describe and plan: no data is touched */
+	status rc = ST_OK;
+	for (size_t i = 0; i < n && rc == ST_OK; i++)
+		rc = take_step(j, &s[i]);
+	return rc;
+}
+
+const char *phase_name(phase p)
+{
+	static const char *const name[PHASES] = { "describe", "plan",  "read",     "sort",
+						  "sample",   "split", "exchange", "merge",
+						  "write",    "sync",  "commit" };
+	return name[p];
+}
+
+static void job_free(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	writer_free(&j->w);
+	if (j->order != j->data.entries)
+		mem_free(&j->m, j->order, j->order_room, sizeof *j->order);
+	loaded_free(&j->m, &j->data, &j->o->lay);
+	brackets_free(&j->m, &j->guess);
+	mem_free(&j->m, j->speed, p, sizeof *j->speed);
+	mem_free(&j->m, j->share_in, p, sizeof *j->share_in);
+	mem_free(&j->m, j->share_out, p, sizeof *j->share_out);
+	mem_free(&j->m, j->target, p, sizeof *j->target);
+	mem_free(&j->m, j->cut, p + 1, sizeof *j->cut);
+	mem_free(&j->m, j->recv, p, sizeof *j->recv);
+	output_discard(&j->out);
+	input_free(&j->in);
+}
+
+/* What this rank has to say for the report. */
+static void fill_result(job *j)
+{
+	struct rusage u;
+	rank_result *r = &j->mine;
+	memcpy(r->host, j->c->host, sizeof r->host);
+	r->pid = (int32_t)getpid();
+	r->mem_peak_bytes = j->m.peak_bytes;
+	if (getrusage(RUSAGE_SELF, &u) == 0)
+		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
+	r->status = j->e.code;
+	r->phase = j->at;
+	memcpy(r->text, j->e.text, sizeof r->text);
+}
+
+/* Rank 0 collects; what cannot be collected is left out, the status stands. */
+static void collect(job *j, status rc, double t0, job_result *res)
+{
+	rank_result *all = NULL;
+	fill_result(j);
+	if (j->c->rank == 0)
+		all = calloc((size_t)j->c->size, sizeof *all);
+	const status there = comm_agree(j->c, j->c->rank || all ? ST_OK : ST_RESOURCE);
+	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
+		if (j->c->rank == 0)
+			*res = (job_result){ rc,         j->records, now_s() - t0, j->sum,
+					     j->c->size, j->c->kind, all };
+		return;
+	}
+	free(all);
+	if (j->c->rank == 0)
+		*res = (job_result){ .status = rc };
+}
+
+status job_run(comm *c, const options *o, job_result *res)
+{
+	job j = { .c = c, .o = o, .out = { .fd = -1 } };
+	const double t0 = now_s();
+	status rc = take_steps(&j);
+	if (!atomic_load(&c->broken)) {
+		collect(&j, rc, t0, res);
+		job_free(&j);
+		return rc;
+	}
+	/* The network is gone: nobody can be agreed with. Say what is known here. */
+	fill_result(&j);
+	*res = (job_result){ .status = rc, .size = 1, .comm_kind = c->kind };
+	res->rank = malloc(sizeof *res->rank);
+	if (res->rank)
+		*res->rank = j.mine;
+	job_free(&j);
+	return rc;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pivot sampling: each rank sends evenly spread samples to rank 0, which sorts them and brackets
+ * every splitter between two of them. A bracket is only a guess: whoever uses it checks it against
+ * true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks. */
+#include "split.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLES_PER_RANK = 256, MAX_SAMPLE_BYTES = 1 << 20 };
+
+/* What a rank sends: how many samples, each for how many records, then the items. */
+typedef struct batch {
+	uint64_t count;
+	double weight;
+	unsigned char items[];
+} batch;
+
+/* A sample at rank 0. */
+typedef struct weighed {
+	const item *it;
+	double weight; /* records that it stands for */
+	double before; /* records before it, by the samples */
+} weighed;
+
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* k samples, one from each k-th part: its middle where the entries are sorted, a random place where
+ * they are not (a fixed stride would meet periodic inputs in step). */
+static void draw(batch *out, const records *r, const entry *e, size_t n, size_t k, bool sorted)
+{
+	uint64_t state = UINT64_C(0x68657473) + r->rank;
+	const size_t isz = item_bytes(&r->lay);
+	out->count = k;
+	out->weight = k ? (double)n / (double)k : 0;
+	for (size_t i = 0; i < k; i++) {
+		const size_t from = (size_t)((unsigned __int128)n * i / k);
+		const size_t to = (size_t)((unsigned __int128)n * (i + 1) / k);
+		const size_t at = sorted ? from + (to - from) / 2
+					 : from + (size_t)(splitmix(&state) % (to - from));
+		item_of((item *)(void *)(out->items + i * isz), &e[at], r);
+	}
+}
+
+static int by_item(const void *a, const void *b, void *lay)
+{
+	return item_cmp(((const weighed *)a)->it, ((const weighed *)b)->it, lay);
+}
+
+/* How far a sample's estimated place in the total order may be off: a whole weight of each rank
+ * where the samples are regular, and five standard deviations more where they are random. */
+static double margin_of(const batch *const *b, int size, bool sorted)
+{
+	double sum = 0, square = 0;
+	for (int i = 0; i < size; i++) {
+		sum += b[i]->weight;
+		square += (double)b[i]->count * b[i]->weight * b[i]->weight;
+	}
+	return sorted ? sum : sum + 2.5 * sqrt(square);
+}
+
+/* The first of n samples with more than t before it (or n); `before` grows along the list. */
+static size_t first_beyond(const weighed *w, size_t n, double t)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (w[mid].before > t)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* The last sample surely before place t, and the first surely behind it. */
+static bracket pick(const weighed *w, size_t n, double t, double margin)
+{
+	const size_t lo = first_beyond(w, n, t - margin), hi = first_beyond(w, n, t + margin);
+	return (bracket){ lo > 0 ? w[lo - 1].it : NULL, hi < n ? w[hi].it : NULL };
+}
+
+/* Brackets travel as (has lo, has hi, lo, hi), each item isz wide. */
+static size_t raw_stride(const layout *l)
+{
+	return 2 * sizeof(uint64_t) + 2 * item_bytes(l);
+}
+
+static void pack(unsigned char *raw, const bracket *b, size_t isz)
+{
+	const uint64_t has[2] = { b->lo != NULL, b->hi != NULL };
+	memcpy(raw, has, sizeof has);
+	if (b->lo)
+		memcpy(raw + sizeof has, b->lo, isz);
+	if (b->hi)
+		memcpy(raw + sizeof has + isz, b->hi, isz);
+}
+
+static void unpack(brackets *out, const layout *l)
+{
+	const size_t isz = item_bytes(l);
+	for (size_t j = 0; j < out->count; j++) {
+		const unsigned char *raw = out->raw + j * raw_stride(l);
+		uint64_t has[2];
+		memcpy(has, raw, sizeof has);
+		const void *lo = raw + sizeof has, *hi = raw + sizeof has + isz;
+		out->b[j] = (bracket){ has[0] ? lo : NULL, has[1] ? hi : NULL };
+	}
+}
+
+/* Rank 0: all samples into one sorted list, a bracket for each target. */
+static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int size, bool sorted,
+		     const layout *l, const uint64_t *target, brackets *out, err *er)
+{
+	const size_t isz = item_bytes(l);
+	const batch **b = mem_array(m, (size_t)size, sizeof *b, "sample batches", er);
+	size_t n = 0, room = 0;
+	for (int i = 0; b && i < size; i++) {
+		b[i] = (const void *)(all + (size_t)i * batch_bytes);
+		room += b[i]->count;
+	}
+	weighed *w = b ? mem_array(m, room, sizeof *w, "samples", er) : NULL;
+	for (int i = 0; w && i < size; i++)
+		for (size_t k = 0; k < b[i]->count; k++)
+			w[n++] =
+				(weighed){ (const void *)(b[i]->items + k * isz), b[i]->weight, 0 };
+	if (w) {
+		layout lay = *l;
+		qsort_r(w, n, sizeof *w, by_item, &lay);
+		for (size_t i = 1; i < n; i++)
+			w[i].before = w[i - 1].before + w[i - 1].weight;
+		const double margin = margin_of(b, size, sorted);
+		for (size_t j = 0; j < out->count; j++) {
+			const bracket one = pick(w, n, (double)target[j], margin);
+			pack(out->raw + j * raw_stride(l), &one, isz);
+		}
+	}
+	mem_free(m, w, room, sizeof *w);
+	mem_free(m, b, (size_t)size, sizeof *b);
+	return w ? ST_OK : ST_RESOURCE;
+}
+
+static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *l, err *er)
+{
+	*out = (brackets){ .count = count, .raw_bytes = count * raw_stride(l) };
+	out->b = mem_array(m, count, sizeof *out->b, "brackets", er);
+	out->raw = mem_array(m, out->raw_bytes, 1, "brackets", er);
+	return out->b && out->raw ? ST_OK : ST_RESOURCE;
+}
+
+status sample_brackets(comm *c, mem *m, const records *r, const entry *e, size_t n, bool sorted,
+		       const uint64_t *target, brackets *out, err *er)
+{
+	const size_t isz = item_bytes(&r->lay), most = MAX_SAMPLE_BYTES / isz;
+	const size_t room = most < SAMPLES_PER_RANK ? most : SAMPLES_PER_RANK;
+	const size_t bytes = sizeof(batch) + room * isz, p = (size_t)c->size;
+	status rc = alloc_brackets(m, out, p - 1, &r->lay, er);
+	batch *mine = mem_array(m, bytes, 1, "samples", er);
+	unsigned char *all = c->rank == 0 ? mem_array(m, p, bytes, "samples", er) : NULL;
+	if (!mine || (c->rank == 0 && !all))
+		rc = ST_RESOURCE;
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK) {
+		draw(mine, r, e, n, n < room ? n : room, sorted);
+		rc = comm_gather(c, mine, all, bytes, 0);
+	}
+	if (rc == ST_OK && c->rank == 0)
+		rc = choose(m, all, bytes, c->size, sorted, &r->lay, target, out, er);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, out->raw, out->raw_bytes, 0);
+	if (rc == ST_OK)
+		unpack(out, &r->lay);
+	mem_free(m, mine, bytes, 1);
+	mem_free(m, all, p, bytes);
+	return rc;
+}
+
+void brackets_free(mem *m, brackets *b)
+{
+	mem_free(m, b->b, b->count, sizeof *b->b);
+	mem_free(m, b->raw, b->raw_bytes, 1);
+	*b = (brackets){ 0 };
+}

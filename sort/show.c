@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a person sees: the plan, the table of phases and ranks, the failures. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* "1.25 GB" and the like. */
+static const char *human(double bytes, char buf[24])
+{
+	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	size_t u = 0;
+	for (; bytes >= 1000 && u + 1 < sizeof unit / sizeof *unit; u++)
+		bytes /= 1000;
+	snprintf(buf, 24, u ? "%.2f %s" : "%.0f %s", bytes, unit[u]);
+	return buf;
+}
+
+static void heading(const job_result *r, const options *o, FILE *f)
+{
+	char b[24];
+	fprintf(f,
+		"%" PRIu64 " records of %u bytes (%s), key of %u at %u; %d rank%s (%s), plan %s, "
+		"strategy %s\n",
+		r->records, o->lay.record_bytes, human((double)r->records * o->lay.record_bytes, b),
+		o->lay.key_bytes, o->lay.key_off, r->size, r->size == 1 ? "" : "s", r->comm_kind,
+		plan_name(o->plan), strategy_name(o->strategy));
+}
+
+void report_plan(const job_result *r, const options *o, FILE *f)
+{
+	heading(r, o, f);
+	fprintf(f, "%5s %-16s %8s %14s %14s %12s\n", "rank", "host", "speed", "reads", "writes",
+		"predicted s");
+	double last = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		fprintf(f, "%5d %-16s %8.4g %14" PRIu64 " %14" PRIu64 " %12.3f\n", i, k->host,
+			k->speed, k->planned_in, k->planned_out, k->predicted_s);
+		last = k->predicted_s > last ? k->predicted_s : last;
+	}
+	fprintf(f,
+		"predicted makespan %.3f s, at the nominal rates of a rank of speed 1 with its "
+		"files in memory\n",
+		last);
+}
+
+static const phase columns[] = { PH_READ,     PH_SORT,  PH_SAMPLE, PH_SPLIT,
+				 PH_EXCHANGE, PH_MERGE, PH_WRITE,  PH_SYNC };
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void row(const rank_result *k, int i, FILE *f)
+{
+	fprintf(f, "%5d %-12.12s %6.3g %11" PRIu64 " %11" PRIu64, i, k->host, k->speed, k->in,
+		k->out);
+	for (size_t c = 0; c < COLUMNS; c++)
+		fprintf(f, " %8.3f", k->phase_s[columns[c]]);
+	fprintf(f, " %8.3f %8.3f\n", busy_s(k), k->wait_s);
+}
+
+void report_table(const job_result *r, const options *o, FILE *f)
+{
+	char rate[24], most[24];
+	double verify = 0;
+	uint64_t peak = 0;
+	heading(r, o, f);
+	fprintf(f, "%5s %-12s %6s %11s %11s", "rank", "host", "speed", "reads", "writes");
+	for (size_t c = 0; c < COLUMNS; c++)
+		fprintf(f, " %8s", phase_name(columns[c]));
+	fprintf(f, " %8s %8s\n", "busy", "wait");
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		row(k, i, f);
+		verify = k->verify_s > verify ? k->verify_s : verify;
+		peak = k->mem_peak_bytes > peak ? k->mem_peak_bytes : peak;
+	}
+	fprintf(f,
+		"seconds; exchange is waiting for blocks of other ranks, wait is at the borders of "
+		"phases\n");
+	fprintf(f,
+		"total %.3f s, %s/s; balance %.3f; verification took %.3f s of it; most memory of "
+		"a "
+		"rank %s\n",
+		r->total_s,
+		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
+		      rate),
+		balance(r), verify, human((double)peak, most));
+	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
+}
+
+static bool said_before(const job_result *r, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (r->rank[k].status != ST_OK && strcmp(r->rank[k].text, r->rank[i].text) == 0)
+			return true;
+	return false;
+}
+
+static int saying_the_same(const job_result *r, int i)
+{
+	int n = 0;
+	for (int k = i + 1; k < r->size; k++)
+		n += r->rank[k].status != ST_OK && strcmp(r->rank[k].text, r->rank[i].text) == 0;
+	return n;
+}
+
+void report_errors(const job_result *r, FILE *f)
+{
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		if (k->status == ST_OK || said_before(r, i))
+			continue;
+		fprintf(f, "hetsort: rank %d (%s), %s: %s", i, k->host, phase_name((phase)k->phase),
+			k->text);
+		const int more = saying_the_same(r, i);
+		if (more)
+			fprintf(f, " (and on %d more rank%s)", more, more == 1 ? "" : "s");
+		fputc('\n', f);
+	}
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From brackets to exact cuts. Sorted entries are searched as they are. Unsorted ones are first
+ * dealt out between the ends of all brackets; only what lies inside a bracket is then sorted, and
+ * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
+#include "split.h"
+#include "radix.h"
+#include "search.h"
+
+#include <stdlib.h>
+
+/* From ranges to cuts; entries are in order within the ranges. */
+static status cut_within(comm *c, mem *m, const records *r, const entry *e, size_t n, range *g,
+			 const uint64_t *target, size_t count, uint64_t *cut, err *er)
+{
+	const status rc = search_splitters(c, m, r, e, g, target, count, er);
+	cut[0] = 0;
+	for (size_t j = 0; rc == ST_OK && j < count; j++)
+		cut[j + 1] = g[j].lo;
+	cut[count + 1] = n;
+	return rc;
+}
+
+status split_sorted(comm *c, mem *m, const records *r, const entry *e, size_t n,
+		    const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
+{
+	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
+	status rc = comm_agree(c, g ? ST_OK : ST_RESOURCE);
+	for (size_t j = 0; rc == ST_OK && j < b->count; j++) {
+		const bracket *k = &b->b[j];
+		g[j] = (range){ k->lo ? entries_before(r, e, 0, n, k->lo) : 0,
+				k->hi ? entries_before(r, e, 0, n, k->hi) : n };
+	}
+	if (rc == ST_OK)
+		rc = check_ranges(c, m, g, n, target, b->count, er);
+	if (rc == ST_OK)
+		rc = cut_within(c, m, r, e, n, g, target, b->count, cut, er);
+	mem_free(m, g, b->count, sizeof *g);
+	return rc;
+}
+
+/* The ends of all brackets in ascending order; rung k is what lies between end k-1 and end k. */
+typedef struct ladder {
+	const item **end;
+	size_t ends, rungs;
+	uint64_t *start; /* rung k's entries are [start[k], start[k + 1]) once dealt out */
+	uint64_t *at;    /* where the next entry of rung k goes */
+} ladder;
+
+static int by_item(const void *a, const void *b, void *lay)
+{
+	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
+}
+
+static status ladder_alloc(ladder *l, mem *m, const brackets *b, const layout *lay, err *er)
+{
+	const size_t most = 2 * b->count;
+	layout order = *lay;
+	*l = (ladder){ .end = mem_array(m, most, sizeof *l->end, "brackets", er),
+		       .start = mem_array(m, most + 2, sizeof *l->start, "counts", er),
+		       .at = mem_array(m, most + 2, sizeof *l->at, "counts", er) };
+	if (!l->end || !l->start || !l->at)
+		return ST_RESOURCE;
+	for (size_t j = 0; j < b->count; j++) {
+		if (b->b[j].lo)
+			l->end[l->ends++] = b->b[j].lo;
+		if (b->b[j].hi)
+			l->end[l->ends++] = b->b[j].hi;
+	}
+	l->rungs = l->ends + 1;
+	qsort_r(l->end, l->ends, sizeof *l->end, by_item, &order);
+	return ST_OK;
+}
+
+static void ladder_free(ladder *l, mem *m, const brackets *b)
+{
+	const size_t most = 2 * b->count;
+	mem_free(m, l->end, most, sizeof *l->end);
+	mem_free(m, l->start, most + 2, sizeof *l->start);
+	mem_free(m, l->at, most + 2, sizeof *l->at);
+}
+
+static size_t rung_of(const ladder *l, const entry *e, const records *r)
+{
+	size_t lo = 0, hi = l->ends;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (entry_item_cmp(e, l->end[mid], r) < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* Deal entries out by rung, in order of position within each. */
+static void deal(ladder *l, const records *r, const entry *e, entry *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		l->start[rung_of(l, &e[i], r) + 1]++;
+	for (size_t k = 0; k < l->rungs; k++)
+		l->at[k + 1] = l->start[k + 1] += l->start[k];
+	for (size_t i = 0; i < n; i++)
+		out[l->at[rung_of(l, &e[i], r)]++] = e[i];
+}
+
+/* Where the rung above (or starting with) item `it` starts: how many entries precede it. */
+static uint64_t dealt_before(const ladder *l, const item *it, const layout *lay)
+{
+	size_t lo = 0, hi = l->ends;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (item_cmp(l->end[mid], it, lay) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return l->start[lo + 1];
+}
+
+/* Sort the rungs that a splitter may lie on. */
+static void sort_rungs(const ladder *l, const records *r, entry *out, entry *tmp, const range *g,
+		       size_t count)
+{
+	for (size_t k = 0; k < l->rungs; k++) {
+		const uint64_t from = l->start[k], to = l->start[k + 1];
+		bool wanted = false;
+		for (size_t j = 0; j < count && !wanted; j++)
+			wanted = g[j].lo < to && from < g[j].hi;
+		if (wanted)
+			entries_sort(out + from, tmp + from, to - from, r);
+	}
+}
+
+status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, size_t n,
+		      const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
+{
+	ladder l;
+	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
+	status rc = ladder_alloc(&l, m, b, &r->lay, er);
+	rc = comm_agree(c, g ? rc : ST_RESOURCE);
+	if (rc == ST_OK)
+		deal(&l, r, e, out, n);
+	for (size_t j = 0; rc == ST_OK && j < b->count; j++) {
+		const bracket *k = &b->b[j];
+		g[j] = (range){ k->lo ? dealt_before(&l, k->lo, &r->lay) : 0,
+				k->hi ? dealt_before(&l, k->hi, &r->lay) : n };
+	}
+	if (rc == ST_OK)
+		rc = check_ranges(c, m, g, n, target, b->count, er);
+	if (rc == ST_OK) {
+		sort_rungs(&l, r, out, e, g, b->count);
+		rc = cut_within(c, m, r, out, n, g, target, b->count, cut, er);
+	}
+	ladder_free(&l, m, b);
+	mem_free(m, g, b->count, sizeof *g);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Splitter search: where every rank has to cut its records so that each destination gets exactly
+ * its planned share. The order is (key, rank, position), so equal keys are cut anywhere. */
+#ifndef HETSORT_SPLIT_H
+#define HETSORT_SPLIT_H
+
+#include "comm.h"
+#include "mem.h"
+#include "record.h"
+
+/* A splitter's whereabouts as guessed from samples: it lies in [lo, hi). An absent end is open. */
+typedef struct bracket {
+	const item *lo, *hi; /* NULL: open; in store */
+} bracket;
+
+typedef struct brackets {
+	bracket *b;         /* one a splitter, size - 1 in all */
+	size_t count;       /* splitters */
+	unsigned char *raw; /* as broadcast */
+	size_t raw_bytes;
+} brackets;
+
+/* sample_brackets - collective: guess the brackets of the size - 1 splitters from samples.
+ * e, n     this rank's entries; sorted tells whether in the total order.
+ * target   target[j]: how many records, of all ranks, precede splitter j.
+ * Each rank sends a bounded number of samples to rank 0, which sorts them. */
+status sample_brackets(comm *c, mem *m, const records *r, const entry *e, size_t n, bool sorted,
+		       const uint64_t *target, brackets *out, err *er);
+void brackets_free(mem *m, brackets *b);
+
+/* split_sorted - collective: cuts of sorted entries. cut has size + 1 elements: rank d is to get
+ * e[cut[d] .. cut[d+1]). */
+status split_sorted(comm *c, mem *m, const records *r, const entry *e, size_t n,
+		    const uint64_t *target, const brackets *b, uint64_t *cut, err *er);
+
+/* split_unsorted - collective: the same for entries in order of position. They move from e to out,
+ * where rank d's are out[cut[d] .. cut[d+1]), equal keys in order of position; e is scratch. */
+status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, size_t n,
+		      const uint64_t *target, const brackets *b, uint64_t *cut, err *er);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Error sentences: formatting, classification of errno, and quoting of names that come from
+ * outside and may hold anything. Touches no global but errno's text. Costs nothing on success. */
+#include "status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static status keep(err *e, status st, int errnum, const char *fmt, va_list ap)
+{
+	if (!e || e->code != ST_OK)
+		return st;
+	e->code = st;
+	int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
+	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
+		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
+	return st;
+}
+
+status err_set(err *e, status st, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	st = keep(e, st, 0, fmt, ap);
+	va_end(ap);
+	return st;
+}
+
+static status class_of(int errnum)
+{
+	switch (errnum) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EAGAIN:
+		return ST_RESOURCE;
+	default:
+		return ST_IO;
+	}
+}
+
+status err_sys(err *e, int errnum, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	status st = keep(e, class_of(errnum), errnum, fmt, ap);
+	va_end(ap);
+	return st;
+}
+
+/* One byte of a name as it may be shown: itself, or a C escape. Returns the bytes written. */
+static size_t escape(unsigned char c, char out[5])
+{
+	if (c >= 0x20 && c != 0x7f && c != '\'' && c != '\\') {
+		out[0] = (char)c;
+		return 1;
+	}
+	return (size_t)snprintf(out, 5, "\\%03o", c);
+}
+
+const char *quoted(const char *path, char buf[QUOTED_BYTES])
+{
+	size_t len = strlen(path), at = 0;
+	const size_t keep_end = 60; /* of a long path the start and the end tell most */
+	buf[at++] = '\'';
+	for (size_t i = 0; i < len; i++) {
+		char one[5];
+		size_t n = escape((unsigned char)path[i], one);
+		if (at + n + 4 * keep_end + 8 > QUOTED_BYTES && len - i > keep_end) {
+			memcpy(buf + at, "...", 3);
+			at += 3;
+			i = len - keep_end - 1;
+			continue;
+		}
+		if (at + n + 2 > QUOTED_BYTES)
+			break;
+		memcpy(buf + at, one, n);
+		at += n;
+	}
+	buf[at++] = '\'';
+	buf[at] = '\0';
+	return buf;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a function of the sorter returns, and the sentence that goes with it.
+ * The values are the program's exit codes. No printing here: main() prints.
+ * An err is a few hundred bytes on the caller's stack; nothing is allocated. */
+#ifndef HETSORT_STATUS_H
+#define HETSORT_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum status {
+	ST_OK = 0,
+	ST_INVALID = 1,  /* validation says no: output is no sorted permutation of the input */
+	ST_REFUSED = 2,  /* usage, configuration or input refused before any work */
+	ST_IO = 3,       /* reading, writing, closing or syncing failed */
+	ST_RESOURCE = 4, /* memory, disk space, descriptors, threads */
+	ST_PEER = 5,     /* another rank failed, left, or does not fit to this one */
+	ST_INTERNAL = 6, /* a fault of this program */
+} status;
+
+enum { ERR_TEXT_BYTES = 480, QUOTED_BYTES = 256 };
+
+typedef struct err {
+	status code;
+	char text[ERR_TEXT_BYTES]; /* lower case, subject in quotes, no full stop */
+} err;
+
+/* err_set - keep the first failure: fills e (may be NULL) unless it already holds one; returns st.
+ */
+status err_set(err *e, status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* err_sys - the same for a failed system call: the code follows from errnum (a full disk or no
+ * memory is ST_RESOURCE, else ST_IO), its text is appended. */
+status err_sys(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf. */
+const char *quoted(const char *path, char buf[QUOTED_BYTES]);
+
+#endif

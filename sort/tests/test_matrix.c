@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The property matrix: whatever the distribution, size, number of ranks, strategy, exchange mode
+ * and speeds, the output is sorted, a permutation of the input, stable, and cut exactly at the
+ * planned shares. Runs on threads as ranks; started by an MPI launcher, on its ranks.
+ *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  leave out larger sizes
+ *   HETSORT_LONG=1        every case at full size; else large ones are sampled */
+#include "../clock.h"
+#include "../job.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { LARGE = 100003, INDEX_BYTES = 8 };
+
+/* ------------------------------------------------------------------------------ distributions */
+
+typedef struct rng {
+	uint64_t s;
+} rng;
+
+static uint64_t next(rng *r)
+{
+	uint64_t z = (r->s += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* The value that decides the key of record i of n on p ranks. */
+typedef uint64_t value_fn(rng *r, size_t i, size_t n, int p);
+
+static uint64_t uniform(rng *r, size_t i, size_t n, int p)
+{
+	(void)i, (void)n, (void)p;
+	return next(r);
+}
+static uint64_t ascending(rng *r, size_t i, size_t n, int p)
+{
+	(void)r, (void)n, (void)p;
+	return (uint64_t)i << 20;
+}
+static uint64_t descending(rng *r, size_t i, size_t n, int p)
+{
+	(void)r, (void)p;
+	return (uint64_t)(n - i) << 20;
+}
+static uint64_t all_equal(rng *r, size_t i, size_t n, int p)
+{
+	(void)r, (void)i, (void)n, (void)p;
+	return 42;
+}
+static uint64_t two_keys(rng *r, size_t i, size_t n, int p)
+{
+	(void)i, (void)n, (void)p;
+	return next(r) & 1 ? UINT64_MAX : 0; /* keys full of 0x00 and of 0xff */
+}
+static uint64_t one_giant(rng *r, size_t i, size_t n, int p)
+{
+	(void)i, (void)n, (void)p;
+	const uint64_t v = next(r);
+	return v % 10 < 6 ? UINT64_C(0x8000000000000000) : v;
+}
+static uint64_t zipf(rng *r, size_t i, size_t n, int p)
+{
+	(void)i, (void)n, (void)p;
+	/* 1/u has the tail of Zipf's law with exponent 1 */
+	const double u = (double)((next(r) >> 11) + 1) * 0x1p-53;
+	return (uint64_t)(1 / u) * UINT64_C(0x10001);
+}
+static uint64_t common_prefix(rng *r, size_t i, size_t n, int p)
+{
+	(void)i, (void)n, (void)p;
+	return UINT64_C(0xabcdefabcdef0000) | (next(r) & 0xffff);
+}
+static uint64_t disjoint(rng *r, size_t i, size_t n, int p)
+{
+	/* each rank's slice is a range of its own, and the ranges are in reverse */
+	const uint64_t slice = n ? i * (uint64_t)p / n : 0;
+	return ((uint64_t)p - slice) << 56 | next(r) >> 8;
+}
+static uint64_t sawtooth(rng *r, size_t i, size_t n, int p)
+{
+	(void)r, (void)n, (void)p;
+	return (uint64_t)(i % 97) << 40;
+}
+
+static const struct distribution {
+	const char *name;
+	value_fn *value;
+} distributions[] = {
+	{ "uniform", uniform },     { "sorted", ascending },
+	{ "reversed", descending }, { "all-equal", all_equal },
+	{ "two-keys", two_keys },   { "giant-duplicate", one_giant },
+	{ "zipf", zipf },           { "common-prefix", common_prefix },
+	{ "disjoint", disjoint },   { "sawtooth", sawtooth },
+};
+
+/* ---------------------------------------------------------------------------------- one case */
+
+static const struct speeds {
+	const char *name;
+	double slow; /* speed of every second rank; 0: no speeds given */
+} speed_sets[] = { { "equal", 0 }, { "1:0.667", 0.667 }, { "1:10", 10 } };
+
+typedef struct test_case {
+	const struct distribution *d;
+	layout lay;
+	size_t n;
+	int p;
+	strategy strategy;
+	unsigned threads;
+	const struct speeds *speeds;
+} test_case;
+
+typedef struct bench {
+	const char *in, *out; /* paths */
+	unsigned char *input, *output;
+	size_t bytes;
+	job_result res;
+	options o;
+} bench;
+
+/* The record's key from value v (later key bytes repeat it), its index where there is room. */
+static void make_record(unsigned char *rec, const layout *l, uint64_t v, size_t i)
+{
+	unsigned char big[8];
+	for (int b = 0; b < 8; b++)
+		big[b] = (unsigned char)(v >> (56 - 8 * b));
+	memset(rec, 0x5a, l->record_bytes);
+	for (uint32_t k = 0; k < l->key_bytes; k++)
+		rec[l->key_off + k] = big[k % 8];
+	if (l->record_bytes - l->key_bytes >= INDEX_BYTES) {
+		const uint64_t index = i;
+		memcpy(l->key_off >= INDEX_BYTES ? rec : rec + l->record_bytes - INDEX_BYTES,
+		       &index, INDEX_BYTES);
+	}
+}
+
+static bool has_index(const layout *l)
+{
+	return l->record_bytes - l->key_bytes >= INDEX_BYTES;
+}
+
+static uint64_t index_of(const unsigned char *rec, const layout *l)
+{
+	uint64_t i;
+	memcpy(&i, l->key_off >= INDEX_BYTES ? rec : rec + l->record_bytes - INDEX_BYTES,
+	       INDEX_BYTES);
+	return i;
+}
+
+static bool write_file(const char *path, const unsigned char *data, size_t bytes)
+{
+	FILE *f = fopen(path, "wb");
+	const bool ok = f && fwrite(data, 1, bytes, f) == bytes;
+	return (f ? fclose(f) == 0 : false) && ok;
+}
+
+static bool read_file(const char *path, unsigned char *data, size_t bytes)
+{
+	struct stat st;
+	FILE *f = fopen(path, "rb");
+	const bool ok = f && fstat(fileno(f), &st) == 0 && (size_t)st.st_size == bytes &&
+			fread(data, 1, bytes, f) == bytes;
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static layout compared; /* by by_bytes: qsort has no context */
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, compared.record_bytes);
+}
+
+/* Without an index: both sides sorted as plain bytes are the same. */
+static bool same_multiset(bench *b, const layout *l, size_t n)
+{
+	compared = *l;
+	unsigned char *copy = malloc(b->bytes + 1);
+	if (!copy)
+		return false;
+	memcpy(copy, b->input, b->bytes);
+	qsort(copy, n, l->record_bytes, by_bytes);
+	qsort(b->output, n, l->record_bytes, by_bytes);
+	const bool same = memcmp(copy, b->output, b->bytes) == 0;
+	free(copy);
+	return same;
+}
+
+/* With an index: each input record stands in the output once and unchanged. */
+static const char *check_permutation(const bench *b, const layout *l, size_t n)
+{
+	const char *why = NULL;
+	unsigned char *seen = calloc(n + 1, 1);
+	if (!seen)
+		return "no memory";
+	for (size_t i = 0; i < n && !why; i++) {
+		const unsigned char *rec = b->output + i * l->record_bytes;
+		const uint64_t from = index_of(rec, l);
+		if (from >= n || seen[from]++)
+			why = "a record is there twice, or made up";
+		else if (memcmp(rec, b->input + from * l->record_bytes, l->record_bytes) != 0)
+			why = "a record changed";
+	}
+	free(seen);
+	return why;
+}
+
+static const char *check_order(const bench *b, const layout *l, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const unsigned char *x = b->output + (i - 1) * l->record_bytes;
+		const unsigned char *y = x + l->record_bytes;
+		const int c = memcmp(x + l->key_off, y + l->key_off, l->key_bytes);
+		if (c > 0)
+			return "not sorted";
+		if (c == 0 && has_index(l) && index_of(x, l) > index_of(y, l))
+			return "not stable";
+	}
+	return NULL;
+}
+
+/* Shares are kept to the record. Those by linear cost are optimal: no rank could take one more and
+ * still end before the last one does. */
+static const char *check_shares(const bench *b, const test_case *t)
+{
+	double last = 0;
+	uint64_t total = 0;
+	for (int i = 0; i < t->p; i++) {
+		const rank_result *r = &b->res.rank[i];
+		if (r->out != r->planned_out || r->in != r->planned_in)
+			return "a share is not what was planned";
+		if ((double)r->out / r->speed > last)
+			last = (double)r->out / r->speed;
+		total += r->out;
+	}
+	const bool linear_out = t->strategy == BY_MERGING || !t->speeds->slow;
+	for (int i = 0; i < t->p && linear_out; i++)
+		if (((double)b->res.rank[i].out + 1) / b->res.rank[i].speed < last * (1 - 1e-9))
+			return "a share could be larger";
+	return total == t->n ? NULL : "shares do not sum to the input";
+}
+
+/* No rank may hold more than three times its data, beside windows and buffers. */
+static const char *check_memory(const bench *b, const test_case *t)
+{
+	for (int i = 0; i < t->p; i++) {
+		const rank_result *r = &b->res.rank[i];
+		const uint64_t larger = r->in > r->out ? r->in : r->out;
+		const uint64_t fixed = (UINT64_C(24) << 20) + (uint64_t)t->p * 8 * 65536;
+		if (r->mem_peak_bytes > 3 * larger * t->lay.record_bytes + larger * 48 + fixed)
+			return "a rank held more than three times its data";
+	}
+	return NULL;
+}
+
+static const char *judge(bench *b, const test_case *t)
+{
+	const char *why;
+	if (b->res.status != ST_OK)
+		return b->res.rank ? b->res.rank[0].text : "failed";
+	if (!read_file(b->out, b->output, b->bytes))
+		return "the output is missing or has the wrong size";
+	if ((why = check_order(b, &t->lay, t->n)) || (why = check_shares(b, t)) ||
+	    (why = check_memory(b, t)))
+		return why;
+	if (has_index(&t->lay))
+		return check_permutation(b, &t->lay, t->n);
+	return same_multiset(b, &t->lay, t->n) ? NULL : "not the same records";
+}
+
+static status run_rank(comm *c, void *arg)
+{
+	bench *b = arg;
+	job_result res = { .status = ST_OK };
+	const status rc = job_run(c, &b->o, &res);
+	if (c->rank == 0)
+		b->res = res;
+	return rc;
+}
+
+static size_t max_message(void)
+{
+	const char *s = getenv("MATRIX_MAX_MSG");
+	return s ? strtoul(s, NULL, 10) : 256 << 20;
+}
+
+static void list_speeds(const test_case *t, char *text, size_t bytes)
+{
+	size_t at = 0;
+	for (int i = 0; i < t->p; i++)
+		at += (size_t)snprintf(text + at, bytes - at, "%s%g", i ? "," : "",
+				       i % 2 ? t->speeds->slow : 1.0);
+}
+
+/* The ranks of a case: threads, or the launcher's. c is NULL without a launcher. */
+static status run_ranks(comm *c, bench *b, const test_case *t)
+{
+	err e = { ST_OK, "" };
+	char speeds[256];
+	b->o = (options){ .inputs = &b->in,
+			  .ninputs = 1,
+			  .output = b->out,
+			  .plan = t->speeds->slow ? PLAN_NLOGN : PLAN_EQUAL,
+			  .strategy = t->strategy,
+			  .lay = t->lay,
+			  .exchange_threads = t->threads,
+			  .stable = true,
+			  .force = true };
+	if (t->speeds->slow) {
+		list_speeds(t, speeds, sizeof speeds);
+		b->o.speeds = speeds;
+	}
+	return c ? run_rank(c, b) : comm_local_run(t->p, max_message(), run_rank, b, &e);
+}
+
+/* ------------------------------------------------------------------------------------ matrix */
+
+typedef struct tally {
+	comm *c; /* NULL: threads as ranks */
+	int p;
+	size_t points, failed;
+	size_t cases, case_failures; /* of the point under way */
+	bench b;
+} tally;
+
+static bool is_root(const tally *y)
+{
+	return !y->c || y->c->rank == 0;
+}
+
+static void report_case(tally *y, const test_case *t, const char *why)
+{
+	y->case_failures++;
+	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s: %s\n", t->d->name,
+	       t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
+	       t->strategy == BY_MERGING ? "merge" : "distribute", t->threads, t->speeds->name,
+	       why);
+}
+
+static void run_case(tally *y, const test_case *t)
+{
+	const status rc = run_ranks(y->c, &y->b, t);
+	y->cases++;
+	if (is_root(y)) {
+		const char *why = judge(&y->b, t);
+		if (!why && rc != ST_OK)
+			why = "a rank failed";
+		if (why)
+			report_case(y, t, why);
+		free(y->b.res.rank);
+		y->b.res.rank = NULL;
+		(void)unlink(y->b.out);
+	}
+	if (y->c && comm_agree(y->c, ST_OK) != ST_OK)
+		exit(1);
+}
+
+static bool prepare(tally *y, const test_case *t)
+{
+	rng r = { t->n * 131 + (uint64_t)t->p };
+	bench *b = &y->b;
+	b->bytes = t->n * t->lay.record_bytes;
+	free(b->input);
+	free(b->output);
+	b->input = malloc(b->bytes + 1);
+	b->output = malloc(b->bytes + 1);
+	bool ok = b->input && b->output;
+	for (size_t i = 0; ok && i < t->n; i++)
+		make_record(b->input + i * t->lay.record_bytes, &t->lay,
+			    t->d->value(&r, i, t->n, t->p), i);
+	if (ok && is_root(y))
+		ok = write_file(b->in, b->input, b->bytes);
+	return (y->c ? comm_agree(y->c, ok ? ST_OK : ST_IO) == ST_OK : ok);
+}
+
+/* Large cases outside the long run: every seventh, so that each option still meets large inputs. */
+static bool sampled_out(const tally *y, size_t n, size_t variant)
+{
+	const char *most = getenv("MATRIX_MAX_RECORDS");
+	const char *sanitizer = getenv("SANITIZER");
+	if (most && n > strtoul(most, NULL, 10))
+		return true;
+	if (getenv("HETSORT_LONG"))
+		return false;
+	const size_t one_in = n == LARGE ? 9 : 1;
+	return (variant + (size_t)y->p) % (sanitizer && *sanitizer ? 4 * one_in : one_in) != 0;
+}
+
+/* All strategies, modes and speeds on one input. */
+static void run_variants(tally *y, test_case t)
+{
+	size_t variant = 0;
+	if (!prepare(y, &t)) {
+		report_case(y, &t, "the input cannot be made");
+		return;
+	}
+	for (int s = 0; s < 2; s++)
+		for (unsigned threads = 0; threads < 3; threads++)
+			for (size_t k = 0; k < LEN(speed_sets); k++, variant++) {
+				if (sampled_out(y, t.n, variant))
+					continue;
+				t.strategy = s ? BY_DISTRIBUTING : BY_MERGING;
+				t.threads = threads;
+				t.speeds = &speed_sets[k];
+				run_case(y, &t);
+			}
+}
+
+static void end_point(tally *y, const char *name)
+{
+	y->points++;
+	if (!is_root(y))
+		return;
+	const bool ok = y->case_failures == 0 && y->cases > 0;
+	printf("%s %zu - %s, %d ranks: %zu cases\n", ok ? "ok" : "not ok", y->points, name, y->p,
+	       y->cases);
+	fflush(stdout);
+	y->failed += !ok;
+	y->cases = y->case_failures = 0;
+}
+
+static void run_sizes(tally *y, const struct distribution *d)
+{
+	const layout standard = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES };
+	const size_t p = (size_t)y->p;
+	const size_t sizes[] = { 0, 1, p - 1, p, p + 1, 1000, 4095, 4096, 4097, LARGE };
+	for (size_t i = 0; i < LEN(sizes); i++)
+		run_variants(y, (test_case){ .d = d, .lay = standard, .n = sizes[i], .p = y->p });
+	end_point(y, d->name);
+}
+
+/* Other layouts: the shortest and the longest, keys at an offset, keys longer than an entry's. */
+static void run_layouts(tally *y)
+{
+	static const layout layouts[] = {
+		{ 1, 0, 1 },     { 8, 0, 8 },         { 16, 3, 5 },
+		{ 40, 8, 32 },   { 100, 20, 10 },     { 100, 12, 11 },
+		{ 4096, 0, 10 }, { 4096, 100, 3000 }, { 65536, 0, 65536 },
+	};
+	static const size_t of_interest[] = { 0, 3, 6, 7 }; /* distributions */
+	for (size_t l = 0; l < LEN(layouts); l++) {
+		for (size_t d = 0; d < LEN(of_interest); d++)
+			run_variants(y, (test_case){ .d = &distributions[of_interest[d]],
+						     .lay = layouts[l],
+						     .n = layouts[l].record_bytes > 4096 ? 40 : 700,
+						     .p = y->p });
+		char name[64];
+		snprintf(name, sizeof name, "records of %u, key of %u at %u",
+			 layouts[l].record_bytes, layouts[l].key_bytes, layouts[l].key_off);
+		end_point(y, name);
+	}
+}
+
+static void run_matrix(tally *y)
+{
+	for (size_t d = 0; d < LEN(distributions); d++)
+		run_sizes(y, &distributions[d]);
+	run_layouts(y);
+}
+
+static void set_paths(bench *b)
+{
+	static char in[4096], out[4096];
+	const char *dir = getenv("TEST_TMP");
+	if (!dir)
+		dir = ".";
+	snprintf(in, sizeof in, "%s/matrix.in", dir);
+	snprintf(out, sizeof out, "%s/matrix.out", dir);
+	b->in = in;
+	b->out = out;
+}
+
+#ifdef HAVE_MPI
+static status over_mpi(comm *c, void *arg)
+{
+	tally *y = arg;
+	y->c = c;
+	y->p = c->size;
+	run_matrix(y);
+	if (c->rank == 0)
+		printf("1..%zu\n", y->points);
+	return y->failed ? ST_INVALID : ST_OK;
+}
+#endif
+
+int main(void)
+{
+	static const int ranks[] = { 1, 2, 3, 4, 7, 8 };
+	tally y = { .c = NULL };
+	set_paths(&y.b);
+#ifdef HAVE_MPI
+	if (comm_mpi_launched()) {
+		err e = { ST_OK, "" };
+		return (int)comm_mpi_run(max_message(), over_mpi, &y, &e);
+	}
+#endif
+	for (size_t i = 0; i < LEN(ranks); i++) {
+		y.p = ranks[i];
+		run_matrix(&y);
+	}
+	printf("1..%zu\n", y.points);
+	free(y.b.input);
+	free(y.b.output);
+	return y.failed > 0;
+}

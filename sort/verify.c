@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Last phases: what went in came out, in order also across the ranks' borders; only then to the
+ * disk and under the final names, the manifest last of all. */
+#include "job.h"
+#include "clock.h"
+#include "manifest.h"
+
+#include <inttypes.h>
+
+/* What ranks tell each other, followed by the first and the last key. */
+typedef struct claim {
+	uint64_t in, out;
+	checksum sum_in, sum_out;
+} claim;
+
+static size_t claim_bytes(const job *j)
+{
+	return sizeof(claim) + 2 * (((size_t)j->o->lay.key_bytes + 7) / 8 * 8);
+}
+
+static void state(const job *j, unsigned char *to)
+{
+	const claim mine = { j->mine.in, j->mine.out, j->mine.sum_in, j->mine.sum_out };
+	const size_t key = j->o->lay.key_bytes;
+	memcpy(to, &mine, sizeof mine);
+	if (mine.out) {
+		memcpy(to + sizeof mine, j->w.first_key, key);
+		memcpy(to + sizeof mine + key, j->w.last_key, key);
+	}
+}
+
+static status compare(job *j, const claim *sum)
+{
+	if (sum->in != j->records || sum->out != j->records)
+		return err_set(&j->e, ST_INVALID,
+			       "%" PRIu64 " records were planned, %" PRIu64 " read and %" PRIu64
+			       " written",
+			       j->records, sum->in, sum->out);
+	if (sum->sum_in.hi != sum->sum_out.hi || sum->sum_in.lo != sum->sum_out.lo)
+		return err_set(&j->e, ST_INVALID,
+			       "the output's checksum %016" PRIx64 "%016" PRIx64
+			       " is not the input's, %016" PRIx64 "%016" PRIx64,
+			       sum->sum_out.hi, sum->sum_out.lo, sum->sum_in.hi, sum->sum_in.lo);
+	return ST_OK;
+}
+
+/* Totals, and each rank's first key against the last one before it. */
+static status check_claims(job *j, const unsigned char *all)
+{
+	const size_t key = j->o->lay.key_bytes;
+	const unsigned char *last = NULL;
+	claim sum = { 0 };
+	for (int i = 0; i < j->c->size; i++) {
+		const unsigned char *at = all + (size_t)i * claim_bytes(j);
+		claim one;
+		memcpy(&one, at, sizeof one);
+		sum.in += one.in;
+		sum.out += one.out;
+		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
+		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
+		if (!one.out)
+			continue;
+		if (last && memcmp(last, at + sizeof one, key) > 0)
+			return err_set(&j->e, ST_INVALID,
+				       "rank %d's first key is smaller than the last before it", i);
+		last = at + sizeof one + key;
+	}
+	j->sum = sum.sum_in;
+	return compare(j, &sum);
+}
+
+status phase_verify(job *j)
+{
+	const size_t p = (size_t)j->c->size, bytes = claim_bytes(j);
+	unsigned char *mine = mem_array(&j->m, 1, bytes, "checksums", &j->e);
+	unsigned char *all = mem_array(&j->m, p, bytes, "checksums", &j->e);
+	status rc = comm_agree(j->c, mine && all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		state(j, mine);
+		rc = comm_allgather(j->c, mine, all, bytes);
+	}
+	if (rc == ST_OK) {
+		const double t0 = now_s();
+		rc = check_claims(j, all);
+		j->mine.verify_s += now_s() - t0;
+	}
+	mem_free(&j->m, mine, 1, bytes);
+	mem_free(&j->m, all, p, bytes);
+	return rc;
+}
+
+status phase_sync(job *j)
+{
+	return output_sync(&j->out, j->o->fsync, &j->e);
+}
+
+status phase_commit(job *j)
+{
+	const status rc = output_commit(&j->out, j->c, j->o, &j->e);
+	return rc == ST_OK && j->out.per_rank ? manifest_write(j) : rc;
+}
