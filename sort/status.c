@@ -10,8 +10,10 @@
 
 static status keep(err *e, status st, int errnum, const char *fmt, va_list ap)
 {
-	if (!e || e->code != ST_OK)
+	if (!e)
 		return st;
+	if (e->code != ST_OK)
+		return e->code;
 	e->code = st;
 	int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
 	if (errnum && n >= 0 && (size_t)n < sizeof e->text)

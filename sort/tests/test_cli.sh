@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# The command line of hetsort: what works, and every refusal with its message and exit code, after
+# which no output and no temporary file is there. Needs no root, network or launcher.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort gensort=$BIN/gensort valsort=$BIN/valsort
+
+"$gensort" --no-fsync 1000 in && "$gensort" --no-fsync -b1000 500 in2 || exit 1
+cat in in2 >both
+
+nothing_written() { # no output, nothing temporary, whatever its name
+  [ -z "$(find . -name '.hetsort-*' -o -name 'out*')" ]
+}
+
+refuses() { # refuses NAME CODE MESSAGE COMMAND... - exit code, words of the message, nothing written
+  local name=$1 code=$2 words=$3; shift 3
+  run timeout 60 "$@"
+  is "$name: exit code" "$rc" "$code"
+  case $err in
+    *"$words"*) is "$name: message" 1 1 ;;
+    *) is "$name: message" "$err" "...$words..." ;;
+  esac
+  ok "$name: nothing written" nothing_written
+}
+
+sorts() { # sorts NAME RECORDS COMMAND... - succeeds, and valsort counts RECORDS in out
+  local name=$1 n=$2; shift 2
+  run timeout 60 "$@"
+  is "$name: exit code" "$rc" 0
+  is "$name: silent" "$err" ""
+  run "$valsort" out
+  is "$name: valid" "$rc" 0
+  case $err in *"Records: $n"*) ;; *) is "$name: records" "$err" "Records: $n" ;; esac
+  rm -f out
+}
+
+# --- what works
+sorts "one file" 1000 "$hetsort" -o out in
+sorts "two files" 1500 "$hetsort" -o out in in2
+sorts "one rank" 1000 "$hetsort" --ranks 1 -o out in
+sorts "more ranks than processors" 1000 "$hetsort" --ranks=9 -o out in
+sorts "distribute" 1000 "$hetsort" --strategy=distribute -o out in
+sorts "speeds" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5e0 -o out in
+printf '1 # the fast one\r\n0.5\n\n# none\n0.5' >speeds
+sorts "speeds from a file" 1000 "$hetsort" --ranks 3 --speeds speeds --plan linear -o out in
+sorts "option after operand" 1000 "$hetsort" in -o out
+sorts "from a directory elsewhere" 1000 "$hetsort" -o "$PWD/out" "$PWD/in"
+mkdir sub
+sorts "name with blanks and escapes" 1000 sh -c 'cp in "sub/a b
+c%d" && "$0" -o out "sub/a b
+c%d"' "$hetsort"
+
+"$hetsort" -o out in && cp out expected && rm out
+"$hetsort" -o - in >streamed
+ok "standard output" cmp -s streamed expected
+"$hetsort" -o - - <in >streamed
+ok "standard input and output" cmp -s streamed expected
+cat in | "$hetsort" -o out -
+ok "from a pipe" cmp -s out expected
+rm -f out
+: >empty
+run "$hetsort" -o out empty
+is "empty input: exit code" "$rc" 0
+is "empty input: size" "$(wc -c <out)" 0
+rm -f out
+run "$hetsort" -o - - </dev/null
+is "empty standard input" "$rc$out" 0
+
+echo old >out
+run "$hetsort" --force -o out in
+is "--force: exit code" "$rc" 0
+ok "--force: replaced" cmp -s out expected
+rm out
+(umask 077 && "$hetsort" -o out in)
+is "umask is kept" "$(stat -c %a out)" 600
+rm out
+
+# --- one file a rank
+mkdir parts
+for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 100)) 100 parts/in.$r; done
+run "$hetsort" --ranks 4 -o parts/part.%r parts/in.%r
+is "per rank: exit code" "$rc" 0
+cat parts/part.0 parts/part.1 parts/part.2 parts/part.3 >joined
+run "$valsort" joined
+is "per rank: concatenation is sorted" "$rc" 0
+ok "per rank: manifest" grep -q '"records": 400' parts/part.manifest
+is "per rank: parts in the manifest" "$(grep -c '"file": "part\.[0-3]"' parts/part.manifest)" 4
+run "$hetsort" --ranks 4 -o parts/part.%r parts/in.%r
+is "per rank: refused again" "$rc" 2
+run "$hetsort" --ranks 4 --force -o parts/part.%r parts/in.%r
+is "per rank: --force" "$rc" 0
+run "$hetsort" --ranks 2 -o parts/w.%3r --manifest parts/m.json in
+ok "per rank: width and manifest name" test -s parts/w.000 -a -s parts/w.001 -a -s parts/m.json
+rm parts/in.3
+refuses "file missing on one rank of four" 2 "rank 3 ($(hostname)), describe: cannot open input 'parts/in.3'" \
+  "$hetsort" --ranks 4 -o parts/out.%r parts/in.%r
+
+# --- refusals: files
+head -c 150 in >short
+refuses "partial record" 2 "'short' has 150 bytes, no multiple of the record size 100: 50 bytes are left" \
+  "$hetsort" -o out short
+refuses "missing input" 2 "cannot open input 'nowhere': No such file" "$hetsort" -o out nowhere
+refuses "input is a directory" 2 "input 'sub' is a directory" "$hetsort" -o out sub
+mkfifo fifo
+refuses "input is a FIFO" 2 "input 'fifo' is not a regular file" "$hetsort" -o out fifo
+refuses "partial record on standard input" 2 "partial record of 50 bytes" \
+  sh -c '"$0" -o out - <short' "$hetsort"
+if [ "$(id -u)" -ne 0 ]; then
+  cp in secret && chmod 000 secret
+  refuses "unreadable" 2 "cannot open input 'secret': Permission denied" "$hetsort" -o out secret
+fi
+refuses "directory of the output" 2 "cannot open the directory of 'none/out'" "$hetsort" -o none/out in
+refuses "output is a directory" 2 "output 'sub' is a directory" "$hetsort" --force -o sub in
+refuses "output ends in a slash" 2 "does not name a file" "$hetsort" -o sub/ in
+cp in keep
+refuses "output exists" 2 "output 'keep' exists (--force replaces it)" "$hetsort" -o keep in
+ok "output exists: untouched" cmp -s keep in
+refuses "output = input by name" 2 "output 'in' is the same file as input 'in'" "$hetsort" -f -o in in
+ln in hard
+refuses "output = input by hard link" 2 "'hard' is the same file as input 'in'" "$hetsort" -f -o hard in
+ln -s in soft
+refuses "output = input by symlink" 2 "'soft' is the same file as input 'in'" "$hetsort" -f -o soft in
+ln -s nowhere dangling
+refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort" -f -o dangling in
+ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
+refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
+refuses "unknown % directive" 2 "% stands before something else" "$hetsort" -o out.%r.%d in
+refuses "standard input among files" 2 "must be the only input" "$hetsort" -o out - in
+refuses "standard output of several ranks" 2 "need a single rank" "$hetsort" --ranks 2 -o - in
+refuses "manifest without %r" 2 "--manifest goes with one output a rank" "$hetsort" --manifest m -o out in
+
+# --- refusals: options and numbers
+refuses "no input" 2 "no input file is named" "$hetsort" -o out
+refuses "no output" 2 "no output is named" "$hetsort" in
+refuses "unknown option" 2 "unknown option, or one without its argument: '--frobnicate'" \
+  "$hetsort" --frobnicate -o out in
+refuses "option without its argument" 2 "'-o'" "$hetsort" in -o
+for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
+  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 65536" \
+    "$hetsort" --ranks "$bad" -o out in
+  refuses "--record-size='$bad'" 2 "for --record-size: a whole number from 1 to 65536" \
+    "$hetsort" --record-size "$bad" -o out in
+done
+for bad in 0,0 10 0,10,5 a,b -1,5 0,x ,; do
+  refuses "--key='$bad'" 2 "for --key: OFFSET,LENGTH" "$hetsort" --key "$bad" -o out in
+done
+refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
+refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
+refuses "--plan" 2 "one of equal, linear, nlogn" "$hetsort" --plan best -o out in
+refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
+for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 1,1, ',1,1' '1;1'; do
+  refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
+done
+refuses "too few speeds" 2 "'1,2': 2 are given, but there are 3 ranks" \
+  "$hetsort" --ranks 3 --speeds 1,2 -o out in
+refuses "zero speed" 2 "line 1: '0' is no speed: it must be finite and above zero" \
+  "$hetsort" --ranks 2 --speeds 1,0 -o out in
+refuses "negative speed" 2 "line 1: '-1' is no speed: it must be finite and above zero" \
+  "$hetsort" --ranks 2 --speeds=-1,1 -o out in
+printf '1\nfast\n' >badspeeds
+refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is no speed" \
+  "$hetsort" --ranks 2 --speeds badspeeds -o out in
+refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \
+  "$hetsort" --ranks 2 --speeds nospeeds -o out in
+
+# --- a full disk, where this user may mount one or has one
+refuses "output on /dev/full's file system" 2 "is not a regular file" "$hetsort" -f -o /dev/full in
+# shellcheck disable=SC2016  # expanded by the inner shell
+on_small_tmpfs='mkdir -p small && mount -t tmpfs -o size=64k none small || exit 77
+  "$0" -o small/out both; rc=$?; ls -A small; exit $rc'
+if [ "$(id -u)" -eq 0 ]; then own_mounts="unshare -m"; else own_mounts="unshare -rm"; fi
+run $own_mounts sh -c "$on_small_tmpfs" "$hetsort"
+if [ "$rc" -ne 77 ] && [ "$rc" -ne 1 ]; then # 77, 1: not allowed to mount here
+  is "full tmpfs: exit code" "$rc" 4
+  is "full tmpfs: nothing left in it" "$out" ""
+  case $err in *"No space left on device"*) ok "full tmpfs: message" true ;;
+  *) is "full tmpfs: message" "$err" "No space left on device" ;; esac
+fi
+run sh -c '"$0" -o - in >/dev/full' "$hetsort"
+is "full standard output: exit code" "$rc" 4
+(ulimit -f 16; run "$hetsort" -o out both; echo "$rc" >code; echo "$err" >message)
+is "file size limit: exit code" "$(cat code)" 4
+ok "file size limit: message" grep -q "File too large" message
+ok "file size limit: nothing written" nothing_written
+
+# --- telling
+run "$hetsort" --version
+is "--version" "$rc ${out%%$'\n'*}" "0 hetsort $(cat "$ROOT/VERSION")"
+run "$hetsort" --help
+is "--help: exit code" "$rc" 0
+ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
+undocumented() { # options of --help that the manual has not
+  local o
+  for o in $(grep -oE -- '--[a-z-]+' <<<"$out" | sort -u); do
+    o=${o#--}
+    grep -qF -- "Fl \\-${o//-/\\-}" "$ROOT/sort/man/hetsort.1" || echo "$o"
+  done
+}
+is "--help: each option is in the manual" "$(undocumented)" ""
+run sh -c '"$0" --help >/dev/full' "$hetsort"
+is "--help on a full disk" "$rc" 3
+run "$hetsort" -v -o out in
+ok "-v: table" grep -q "^ rank host" <<<"$err"
+rm -f out
+run "$hetsort" -q -o out in
+is "-q: silent" "$err" ""
+rm -f out
+
+run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear in
+is "--explain: exit code" "$rc" 0
+is "--explain: shares" "$(awk '$1 == 0 || $1 == 1 {print $1, $4, $5}' <<<"$out" | paste -sd' ')" \
+  "0 250 250 1 750 750"
+ok "--explain: touches nothing" nothing_written
+refuses "--explain of standard input" 2 "cannot know the size" "$hetsort" --explain -
+
+run "$hetsort" --report report.json -o out in
+ok "report: status" grep -q '"status": "ok"' report.json
+ok "report: records" grep -q '"records": 1000' report.json
+rm -f out
+run "$hetsort" --report report.json -o out short
+is "report on failure: exit code" "$rc" 2
+ok "report on failure: status" grep -q '"status": "refused"' report.json
+ok "report on failure: message" grep -q '"message": "input .short. has 150 bytes' report.json
+run "$hetsort" --report none/r.json -o out in
+is "unwritable report: exit code" "$rc" 3
+ok "unwritable report: the output stands" cmp -s out expected
+rm -f out
+
+done_testing
