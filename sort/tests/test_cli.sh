@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The command line of hetsort: what works, and every refusal with its message and exit code, after
 # which no output and no temporary file is there. Needs no root, network or launcher.
+# shellcheck disable=SC2016,SC2317  # inner shells expand; functions are called through ok
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -56,6 +57,7 @@ c%d"' "$hetsort"
 ok "standard output" cmp -s streamed expected
 "$hetsort" -o - - <in >streamed
 ok "standard input and output" cmp -s streamed expected
+# shellcheck disable=SC2002  # it has to be a pipe
 cat in | "$hetsort" -o out -
 ok "from a pipe" cmp -s out expected
 rm -f out
@@ -142,14 +144,14 @@ for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
   refuses "--record-size='$bad'" 2 "for --record-size: a whole number from 1 to 65536" \
     "$hetsort" --record-size "$bad" -o out in
 done
-for bad in 0,0 10 0,10,5 a,b -1,5 0,x ,; do
+for bad in 0,0 10 0,10,5 a,b -1,5 0,x ','; do
   refuses "--key='$bad'" 2 "for --key: OFFSET,LENGTH" "$hetsort" --key "$bad" -o out in
 done
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
 refuses "--plan" 2 "one of equal, linear, nlogn" "$hetsort" --plan best -o out in
 refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
-for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 1,1, ',1,1' '1;1'; do
+for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
 done
 refuses "too few speeds" 2 "'1,2': 2 are given, but there are 3 ranks" \

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# hetsort under mpirun: files shared and per rank, refusals on one rank of several, leaving together
+# with one message and one exit code.
+# shellcheck disable=SC2016  # inner shells expand
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort gensort=$BIN/gensort valsort=$BIN/valsort
+"$gensort" --no-fsync 20000 in || exit 1
+
+on() { # on RANKS ARGUMENT... - hetsort over MPI
+  local ranks=$1; shift
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" "$@"
+}
+
+for ranks in 1 2 3 4 7; do
+  for threads in 0 1 2; do
+    on $ranks -f --exchange-threads $threads -o out in
+    is "$ranks ranks, $threads exchange threads: exit code" "$rc" 0
+    run "$valsort" out
+    is "$ranks ranks, $threads exchange threads: valid" "$rc" 0
+  done
+done
+rm out
+on 3 -v --speeds 1,0.5,0.25 --plan linear -o out in
+is "speeds: shares" "$(awk '/\(MPI|ranks/ {next} $1 ~ /^[012]$/ {print $5}' <<<"$err" | paste -sd' ')" \
+  "11429 5714 2857"
+ok "the table names the MPI" grep -q "3 ranks (.*MPI" <<<"$err"
+rm out
+
+mkdir parts
+for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 1000)) $((r * 1000)) parts/in.$r; done
+on 4 --report report.json -o parts/out.%r parts/in.%r
+is "per rank: exit code" "$rc" 0
+cat parts/out.[0-3] >joined
+run "$valsort" joined
+is "per rank: concatenation is sorted" "$rc" 0
+is "per rank: report has all ranks" "$(grep -c '"pid"' report.json)" 4
+ok "per rank: manifest" grep -q '"records": 6000' parts/out.manifest
+
+# one rank alone meets the trouble: all leave, rank 0 says whose it was, nothing is written
+refuses() { # refuses NAME MESSAGE ARGUMENT...
+  local name=$1 words=$2; shift 2
+  on 4 "$@"
+  is "$name: exit code" "$rc" 2
+  is "$name: said once" "$(grep -c "^hetsort: " <<<"$err")" 1
+  ok "$name: message" grep -qF -- "$words" <<<"$err"
+  ok "$name: nothing written" test -z "$(find . -name '.hetsort-*' -o -name 'new*')"
+}
+rm parts/in.2
+refuses "file missing on one rank of four" \
+  "rank 2 ($(hostname)), describe: cannot open input 'parts/in.2': No such file" \
+  -o parts/new.%r parts/in.%r
+head -c 1234 in >parts/in.2
+refuses "partial record on one rank of four" \
+  "rank 2 ($(hostname)), describe: input 'parts/in.2' has 1234 bytes" -o parts/new.%r parts/in.%r
+refuses "output exists" "output 'in' exists" -o in joined
+refuses "usage" "no output is named" in
+refuses "--ranks under a launcher" "--ranks is for runs without a launcher" --ranks 2 -o new in
+refuses "standard output" "need a single rank, not 4" -o - in
+
+on 2 -o - in
+is "- with two ranks" "$rc" 2
+run sh -c '"$0" 1 "$1" -o - - <in >streamed' "$ROOT/scripts/mpirun" "$hetsort"
+is "- with one rank" "$rc" 0
+run "$valsort" streamed
+is "- with one rank: valid" "$rc" 0
+
+# other options on one rank: found before any work
+printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=--stable; fi\nexec "%s" $extra -o new in\n' \
+  "$hetsort" >odd && chmod +x odd
+run timeout 120 "$ROOT/scripts/mpirun" 3 ./odd
+is "other options on one rank: exit code" "$rc" 5
+ok "other options on one rank: message" grep -q "rank 1 .* other options" <<<"$err"
+ok "other options on one rank: nothing written" test ! -e new
+
+done_testing
