@@ -78,6 +78,7 @@ struct hetpart_plan {
 	double *time;    /* nprocs */
 	double makespan; /* max of time */
 	double real_makespan;
+	double lower; /* no plan of whole items is better; NaN where the method does not say */
 	const char *method; /* static text */
 };
 
@@ -125,6 +126,11 @@ hetpart_status part_plan_times(hetpart_plan *plan, const struct procs *ps, hetpa
 /* HETPART_EINVAL or HETPART_ERANGE unless items, processors and capacities make sense. */
 hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err);
 hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err);
+
+/* Copy the caller's options, any struct that begins with its size_t struct_size, onto the known
+ * bytes of full: defaults on entry, and kept if opts is NULL. A caller built against a newer header
+ * may hand over more, as long as the rest is zero. HETPART_EINVAL otherwise. */
+hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpart_err *err);
 
 /* Copy opts into *full, defaults for what the caller's version lacks. */
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err);

@@ -16,6 +16,7 @@ hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method)
 	pl->items = items;
 	pl->method = method;
 	pl->real_makespan = NAN;
+	pl->lower = NAN;
 	pl->share = part_calloc(nprocs, sizeof *pl->share);
 	pl->real = part_calloc(nprocs, sizeof *pl->real);
 	pl->time = part_calloc(nprocs, sizeof *pl->time);
@@ -87,6 +88,11 @@ double hetpart_plan_makespan(const hetpart_plan *plan)
 double hetpart_plan_real_makespan(const hetpart_plan *plan)
 {
 	return plan ? plan->real_makespan : NAN;
+}
+
+double hetpart_plan_lower_bound(const hetpart_plan *plan)
+{
+	return plan ? plan->lower : NAN;
 }
 
 const char *hetpart_plan_method(const hetpart_plan *plan)

@@ -82,26 +82,33 @@ static bool method_known(hetpart_method m)
 	return m >= HETPART_METHOD_EXACT && m <= HETPART_METHOD_DP;
 }
 
-/* A caller built against a newer header may hand over more, as long as the rest is zero. */
-hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
+hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpart_err *err)
 {
-	hetpart_opts defaults = HETPART_OPTS_INIT;
 	const unsigned char *raw = (const unsigned char *)opts;
 	size_t size;
 
-	*full = defaults;
 	if (!opts)
 		return HETPART_OK;
-	size = opts->struct_size;
-	if (size < sizeof defaults || size > 4096)
-		return part_fail(
-			err, HETPART_EINVAL,
-			"struct_size of the options is '%zu': start from HETPART_OPTS_INIT", size);
-	for (size_t i = sizeof defaults; i < size; i++)
+	memcpy(&size, opts, sizeof size);
+	if (size < known || size > 4096)
+		return part_fail(err, HETPART_EINVAL,
+				 "struct_size of the options is '%zu': start from their INIT macro",
+				 size);
+	for (size_t i = known; i < size; i++)
 		if (raw[i])
 			return part_fail(err, HETPART_EINVAL,
 					 "the options ask for something this version lacks");
-	memcpy(full, opts, sizeof defaults);
+	memcpy(full, opts, known);
+	return HETPART_OK;
+}
+
+hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
+{
+	hetpart_opts defaults = HETPART_OPTS_INIT;
+
+	*full = defaults;
+	if (part_opts_copy(full, sizeof *full, opts, err) != HETPART_OK)
+		return HETPART_EINVAL;
 	full->struct_size = sizeof defaults;
 	if (!method_known(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);

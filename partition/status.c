@@ -36,6 +36,8 @@ const char *hetpart_status_text(hetpart_status status)
 		return "internal fault";
 	case HETPART_EPEER:
 		return "another rank failed";
+	case HETPART_ETIME:
+		return "out of time";
 	}
 	return "unknown status";
 }

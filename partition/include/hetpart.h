@@ -58,7 +58,8 @@ typedef enum hetpart_status {
 	HETPART_ESTALE = 6,    /* a file is sound, but of another machine or too old */
 	HETPART_ENOSOL = 7,    /* the method has no solution for these values */
 	HETPART_EINTERNAL = 8, /* a fault of the library itself: please report it */
-	HETPART_EPEER = 9      /* another rank failed (used by callers that run over ranks) */
+	HETPART_EPEER = 9,     /* another rank failed (used by callers that run over ranks) */
+	HETPART_ETIME = 10     /* the time the caller allows ran out before the answer */
 } hetpart_status;
 
 /* hetpart_status_text - a few words for a status.
@@ -192,6 +193,11 @@ HETPART_API double hetpart_plan_makespan(const hetpart_plan *plan);
 /* hetpart_plan_real_makespan - the makespan before rounding, a lower bound for an exact method;
  * NaN where the method has none. */
 HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
+
+/* hetpart_plan_lower_bound - a makespan that no plan of whole items can beat, proven by the method:
+ * makespan minus lower bound is a certified gap, 0 for the exact scatter methods; NaN where the
+ * method has none. */
+HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
 
 /* hetpart_plan_method - name of the method that made the plan, static text; "" if plan is NULL. */
 HETPART_API const char *hetpart_plan_method(const hetpart_plan *plan);
