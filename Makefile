@@ -74,7 +74,8 @@ LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
 FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan lint format install uninstall dist \
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan bench-scatter bench-chain \
+        lint format install uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -172,8 +173,12 @@ fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
 bench: all  ## measure, side by side with named partners
 	$(Q)bench/run
 
-bench-plan: $(OBJ)/bench/plan_bench  ## measure the planners of shares
-	$(Q)$(OBJ)/bench/plan_bench
+# A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
+$(OBJ)/bench/%: EXTRA = -Ipartition/include
+$(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
+	$(call link,$(LINK),$(PART_LIBS))
+bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)
+	$(Q)$< $(ARGS)
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint

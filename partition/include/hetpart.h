@@ -562,6 +562,155 @@ HETPART_API hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t item
 					       hetpart_chunk_rule rule, uint64_t chunk,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
+
+/* ===================================================================== scatter from one root */
+
+/* A root sends every processor its share, one after the other (one port), and keeps the last share
+ * for itself. Processor i begins to compute when its message has arrived:
+ *     T_i = link_0(n_0) + ... + link_i(n_i) + compute_i(n_i),    makespan = max T_i.
+ * Costs count as they are at 0 items too; an affine startup is paid from the first item on. [S0] */
+typedef struct hetpart_scatter_proc {
+	const hetpart_cost *compute; /* time of n items on this processor */
+	const hetpart_cost *link;    /* time of the message of n items; NULL: free (a root) */
+} hetpart_scatter_proc;
+
+/* How the shares are found. Exact methods give the smallest makespan of whole shares, to the
+ * rounding of a double. */
+typedef enum hetpart_scatter_method {
+	HETPART_SCATTER_AUTO = 0,          /* the cheapest exact method for the costs */
+	HETPART_SCATTER_DP = 1,            /* [S0] Algorithm 1: any costs, O(p n^2), exact */
+	HETPART_SCATTER_DP_INCREASING = 2, /* [S0] Algorithm 2: increasing costs, exact */
+	HETPART_SCATTER_WINDOW = 3,   /* increasing compute, affine link costs: O(p n), exact */
+	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: a ladder of coarse grids, exact */
+	HETPART_SCATTER_LP = 5,       /* affine costs: [S0] linear programme and rounding */
+	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
+	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */
+	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], again with the waits of pass one */
+	HETPART_SCATTER_GREEDY = 9 /* increasing costs: [S2] next item where it ends soonest */
+} hetpart_scatter_method;
+
+/* Start from HETPART_SCATTER_OPTS_INIT, then set what you need. */
+typedef struct hetpart_scatter_opts {
+	size_t struct_size;            /* sizeof(hetpart_scatter_opts), set by the INIT macro */
+	hetpart_scatter_method method; /* HETPART_SCATTER_AUTO by default */
+	uint64_t max_mem_bytes;        /* most memory to use; 0: HETPART_MEM_DEFAULT_BYTES */
+} hetpart_scatter_opts;
+
+/* clang-format off */
+#define HETPART_SCATTER_OPTS_INIT { sizeof(hetpart_scatter_opts), HETPART_SCATTER_AUTO, 0 }
+/* clang-format on */
+
+/* hetpart_scatter_create - divide items among processors served one after the other by a root.
+ * out     receives the plan, NULL on failure; free with hetpart_plan_free(). Its times are the T_i
+ *         above, whatever the method.
+ * items   0 .. HETPART_ITEMS_MAX.
+ * procs   nprocs entries, not kept: in service order, the root last; only the last link may be
+ *         NULL.
+ * nprocs  >= 1.
+ * opts    NULL for defaults. method:
+ *         AUTO: increasing costs: WINDOW or DP_INCREASING where p n is small, otherwise MULTIRES;
+ *           other costs: DP. hetpart_plan_method() says which.
+ *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
+ *         MULTIRES: most of the time far below a second even at 1e9 items and 1000 processors;
+ *           memory grows with the number of near-optimal plans, up to max_mem_bytes.
+ *         LP: pays every startup even at 0 items, where the exact methods do not: its real makespan
+ *           bounds the optimum from below for linear costs only. makespan <= real makespan + sum of
+ *           per-item link times + largest per-item compute time.
+ *         CLOSED: drops processors whose link is slower than all those after it together [S0].
+ *         ALL_AT_ONCE: d_i so that startup_i + c_i d_i are equal, c = link + compute per item,
+ *           startups of both added; processors with startup >= T get nothing. TWO_PASS: the same,
+ *           each startup raised by the sends before it in pass one. GREEDY: the whole shares of
+ *           smallest max link_i + compute_i, the order of service left out.
+ *         LP, CLOSED, ALL_AT_ONCE, TWO_PASS give real shares and round them by
+ *         hetpart_scatter_round(). hetpart_plan_lower_bound() is set by all methods but GREEDY
+ *         with costs that are not affine.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, a cost does
+ *     not fit the method, or a callback gave a negative time or NaN;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or no plan ends in finite time (tables);
+ *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
+ *   HETPART_EINTERNAL: the LP solver failed.
+ * Safe from any number of threads; LP uses GLPK, whose state is per thread. */
+HETPART_API hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
+						  const hetpart_scatter_proc *procs, size_t nprocs,
+						  const hetpart_scatter_opts *opts,
+						  hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_scatter_mem_bytes - most memory that call takes in bytes, the plan included.
+ * items, nprocs, opts  as there; AUTO counts as the method that takes most. MULTIRES and AUTO need
+ *                      far less than this figure unless nearly all plans are nearly optimal.
+ * Returns UINT64_MAX for what no machine holds or the call would refuse. */
+HETPART_API uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs,
+					       const hetpart_scatter_opts *opts);
+
+/* hetpart_scatter_slack - how far CLOSED or LP may be above the best plan of whole shares: the sum
+ * of link_j(1) plus the largest compute_i(1) ([S0] guarantee, for linear costs).
+ * slack   receives it, in time units; infinite beyond the range of a double.
+ * procs   nprocs (>= 1) entries as in hetpart_scatter_create().
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, or a callback gave a negative
+ *   time or NaN; HETPART_ENOMEM. Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *procs,
+						 size_t nprocs,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_scatter_round - whole shares from real ones by the rounding scheme of [S0]: the share
+ * nearest to a whole number first, then always the one whose rounding against the running error e
+ * is smallest; the last one becomes n_k - e. No share and no sum of leading ones moves by a whole
+ * item or more, up to the rounding of doubles.
+ * shares  receives nprocs entries that sum to items.
+ * items   0 .. HETPART_ITEMS_MAX: what the real shares sum to.
+ * real    nprocs entries: finite, >= 0, summing to items within 1 + 1e-9 items.
+ * nprocs  >= 1.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a share is negative, NaN or
+ *   infinite, or the sum is not items; HETPART_ERANGE: more than HETPART_ITEMS_MAX items;
+ *   HETPART_ENOMEM. Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t items,
+						 const double *real, size_t nprocs,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_scatter_order - the order of service: by decreasing bandwidth, the root last. The best
+ * order for linear costs and real shares ([S0] Theorem 3), a heuristic for whole shares, startups
+ * and other costs: there the time of a message of items/nprocs decides.
+ * order   receives nprocs indices into procs; the last one is nprocs - 1, the root. Ties keep
+ *         their order.
+ * items   0 .. HETPART_ITEMS_MAX.
+ * procs   nprocs (>= 1) entries as in hetpart_scatter_create(), not kept.
+ * err     NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, or a callback gave a negative
+ *   time or NaN; HETPART_ERANGE: more than HETPART_ITEMS_MAX items; HETPART_ENOMEM.
+ * Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
+						 const hetpart_scatter_proc *procs, size_t nprocs,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_scatter_root - the best root: for each candidate the time to bring all items from the
+ * store to it, plus the makespan of a scatter from it with the others in the order of
+ * hetpart_scatter_order(). [S0]
+ * out         receives the plan of the best root, in its order of service; NULL on failure.
+ * root        receives the best root; the first of equals.
+ * order       NULL, or receives nprocs indices: plan entry j is processor order[j].
+ * total       NULL, or receives nprocs times, one for each candidate; infinite where no plan ends.
+ * items       0 .. HETPART_ITEMS_MAX.
+ * compute     nprocs entries, not kept: time of n items on each processor.
+ * link        nprocs * nprocs entries, not kept: link[r * nprocs + i] is the message from r to i;
+ *             link[r * nprocs + r] is not looked at.
+ * from_store  NULL (free), or nprocs entries, NULL for free: all items from the store to each.
+ * nprocs      >= 1.
+ * opts        as in hetpart_scatter_create(); the method is used for every candidate.
+ * err         NULL, or receives the reason of a failure.
+ * Returns as hetpart_scatter_create(); HETPART_ERANGE only if no candidate has a plan.
+ * Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *order,
+						double *total, uint64_t items,
+						const hetpart_cost *const *compute,
+						const hetpart_cost *const *link,
+						const hetpart_cost *const *from_store,
+						size_t nprocs, const hetpart_scatter_opts *opts,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lp.h - linear programmes through GLPK: rows gathered as triplets, solved without a word on the
+ * terminal. Units are the caller's duty: coefficients near 1. Not installed. */
+#ifndef LP_H
+#define LP_H
+
+#include <glpk.h>
+
+#include "part.h"
+
+struct lp {
+	glp_prob *prob;
+	int *row, *col; /* triplets, from 1 */
+	double *val;
+	int n, room;  /* triplets used, allocated */
+	int term_was; /* the caller's terminal setting */
+};
+
+struct lp_how {
+	bool dual; /* dual simplex */
+	bool presolve;
+	bool scale;     /* let GLPK scale once more */
+	double limit_s; /* 0: none */
+};
+
+/* A programme that minimises, of rows and cols (each >= 1), columns >= 0, rows free, with room for
+ * nonzeros. End with part_lp_close() even if this fails. */
+hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
+			    hetpart_err *err);
+void part_lp_close(struct lp *lp);
+
+/* Coefficient of column col in row row; both from 0. Zeros are left out. */
+void part_lp_put(struct lp *lp, size_t row, size_t col, double val);
+
+/* Row = value, row >= value. */
+void part_lp_equal(struct lp *lp, size_t row, double value);
+void part_lp_least(struct lp *lp, size_t row, double value);
+
+/* Solve. HETPART_ETIME at the limit, HETPART_ENOSOL if there is no solution, HETPART_EINTERNAL if
+ * the solver gives up. */
+hetpart_status part_lp_solve(struct lp *lp, const struct lp_how *how, hetpart_err *err);
+
+/* Value of a column, from 0. */
+double part_lp_value(const struct lp *lp, size_t col);
+
+#endif

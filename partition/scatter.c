@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter.c - shares for a scatter from one root: check, choose the method, report.
+ * May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "scatter.h"
+
+/* Below this many pairs of processor and amount the plain programmes are the cheapest. */
+#define SMALL (UINT64_C(1) << 14)
+
+hetpart_status part_sc_blame(const struct scatter *sc, hetpart_err *err)
+{
+	return part_fail(err, HETPART_EINVAL,
+			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
+			 sc->bad.proc, sc->bad.time, sc->bad.items);
+}
+
+static hetpart_scatter_method cheapest_exact(const struct scatter *sc)
+{
+	if (!sc->comp_increasing || !sc->link_increasing)
+		return HETPART_SCATTER_DP;
+	if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL)
+		return HETPART_SCATTER_MULTIRES;
+	return sc->link_affine ? HETPART_SCATTER_WINDOW : HETPART_SCATTER_DP_INCREASING;
+}
+
+static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_err *err)
+{
+	if (m == HETPART_SCATTER_AUTO)
+		m = cheapest_exact(sc);
+	switch (m) {
+	case HETPART_SCATTER_DP:
+		return part_sc_dp(sc, false, err);
+	case HETPART_SCATTER_DP_INCREASING:
+		return part_sc_dp(sc, true, err);
+	case HETPART_SCATTER_WINDOW:
+		return part_sc_window(sc, err);
+	case HETPART_SCATTER_MULTIRES:
+		return part_sc_multires(sc, err);
+	case HETPART_SCATTER_LP:
+		return part_sc_lp(sc, err);
+	case HETPART_SCATTER_CLOSED:
+		return part_sc_closed(sc, err);
+	case HETPART_SCATTER_ALL_AT_ONCE:
+		return part_sc_once(sc, 1, err);
+	case HETPART_SCATTER_TWO_PASS:
+		return part_sc_once(sc, 2, err);
+	case HETPART_SCATTER_GREEDY:
+		return part_sc_greedy(sc, err);
+	case HETPART_SCATTER_AUTO:
+		break;
+	}
+	return part_fail(err, HETPART_EINVAL, "'%d' is not a scatter method", (int)m);
+}
+
+/* Times, makespan and the proven bound. A callback's fault is told rather than what came of it. */
+static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err *err)
+{
+	hetpart_plan *pl = sc->plan;
+	double *room;
+
+	if (rc == HETPART_OK)
+		part_sc_ends(sc, pl->share, pl->time);
+	if (sc->bad.seen)
+		return part_sc_blame(sc, err);
+	if (rc == HETPART_OK)
+		rc = part_plan_close(pl, err);
+	if (rc != HETPART_OK)
+		return rc;
+	pl->lower = pl->makespan;
+	if (sc->exact || sc->n == 0)
+		return HETPART_OK;
+	room = part_calloc(sc->p, sizeof *room);
+	if (!room)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
+	pl->lower = fmin(pl->makespan, ldexp(part_sc_lower(sc, room), sc->shift));
+	if (!sc->affine)
+		pl->lower = NAN;
+	free(room);
+	return HETPART_OK;
+}
+
+hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
+				      const hetpart_scatter_proc *procs, size_t nprocs,
+				      const hetpart_scatter_opts *opts, hetpart_err *err)
+{
+	hetpart_scatter_opts full = HETPART_SCATTER_OPTS_INIT;
+	struct scatter sc;
+	hetpart_status rc;
+
+	if (!out)
+		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+	*out = NULL;
+	if ((rc = part_opts_copy(&full, sizeof full, opts, err)) != HETPART_OK)
+		return rc;
+	rc = part_sc_init(&sc, items, procs, nprocs, &full, err);
+	if (rc == HETPART_OK && !(sc.plan = part_plan_new(nprocs, items, "none")))
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+	if (rc == HETPART_OK)
+		rc = report(&sc, run(&sc, full.method, err), err);
+	if (rc == HETPART_OK)
+		*out = sc.plan;
+	else
+		hetpart_plan_free(sc.plan);
+	part_sc_free(&sc);
+	return rc;
+}
+
+uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_scatter_opts *opts)
+{
+	hetpart_scatter_opts full = HETPART_SCATTER_OPTS_INIT;
+	uint64_t small = part_mul_add(nprocs, 512, 4096), most, grids;
+
+	if (part_opts_copy(&full, sizeof full, opts, NULL) != HETPART_OK ||
+	    items > HETPART_ITEMS_MAX || nprocs == 0)
+		return UINT64_MAX;
+	most = full.max_mem_bytes ? full.max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
+	grids = part_mul_add(part_mul_add(nprocs, 8, 24), items + 1, 0);
+	switch (full.method) {
+	case HETPART_SCATTER_AUTO:
+	case HETPART_SCATTER_MULTIRES:
+		return part_mul_add(grids < most ? grids : most, 1, small);
+	case HETPART_SCATTER_DP:
+	case HETPART_SCATTER_DP_INCREASING:
+	case HETPART_SCATTER_WINDOW:
+		return part_mul_add(part_sc_dp_bytes(items, nprocs), 1, small);
+	case HETPART_SCATTER_LP:
+		return part_mul_add(nprocs, 4096, UINT64_C(1) << 18);
+	default:
+		return small;
+	}
+}
+
+hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *procs,
+				     size_t nprocs, hetpart_err *err)
+{
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	long double links = 0, most = 0;
+	struct scatter sc;
+	hetpart_status rc;
+
+	if (!slack)
+		return part_fail(err, HETPART_EINVAL, "'slack' is NULL");
+	rc = part_sc_init(&sc, 1, procs, nprocs, &opts, err);
+	for (size_t i = 0; rc == HETPART_OK && i < nprocs; i++) {
+		long double l = part_cost_fine(sc.link[i].cost, 1);
+		long double c = part_cost_fine(sc.comp[i].cost, 1);
+		if (!(l >= 0) || !(c >= 0))
+			rc = part_fail(err, HETPART_EINVAL,
+				       "a cost of processor %zu is '%Lg' for 1 item", i,
+				       l >= 0 ? c : l);
+		links += l;
+		most = fmaxl(most, c);
+	}
+	if (rc == HETPART_OK)
+		*slack = (double)(links + most);
+	part_sc_free(&sc);
+	return rc;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter.h - what the files of the scatter balancer share: the problem in units near 1, the time
+ * of a message or a computation, and the methods. Not installed. [S0], [S2] */
+#ifndef SCATTER_H
+#define SCATTER_H
+
+#include "part.h"
+
+/* One cost, its times multiplied by 2^-shift of the problem. */
+struct sc_cost {
+	const hetpart_cost *cost;
+	bool affine;
+	double startup, per_item; /* affine: scaled */
+	long double unit;         /* 2^-shift */
+	struct bad_cost *bad;     /* as in struct procs */
+	size_t proc;
+};
+
+/* Processors in service order, the root last: processor i is sent its share after 0 .. i-1. */
+struct scatter {
+	size_t p;
+	uint64_t n;
+	struct sc_cost *link, *comp; /* p entries each */
+	int shift;                   /* a plan that gives all to one processor ends near 2^shift */
+	bool comp_increasing, link_increasing, link_affine, affine, linear;
+	uint64_t max_mem;
+	bool exact; /* set by a method whose plan is the best of whole shares */
+	struct bad_cost bad;
+	hetpart_plan *plan; /* the methods set share, and real, real_makespan, lower, method */
+};
+
+/* Scaled time of n items, never NaN: a callback's NaN or negative time is noted, and infinite. */
+double part_sc_other(const struct sc_cost *c, uint64_t n);
+
+static inline double sc_time(const struct sc_cost *c, uint64_t n)
+{
+	if (c->affine)
+		return n ? c->startup + c->per_item * (double)n : 0;
+	return part_sc_other(c, n);
+}
+
+/* Check the arguments and fill in everything but plan. Free with part_sc_free() even if it fails.
+ */
+hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
+			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err);
+void part_sc_free(struct scatter *sc);
+
+/* Scaled makespan of shares; where time is not NULL, the unscaled end of each processor. */
+double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time);
+
+/* HETPART_EINVAL: tell which cost misbehaved. */
+hetpart_status part_sc_blame(const struct scatter *sc, hetpart_err *err);
+
+/* HETPART_ENOMEM unless bytes keep to the limit. */
+hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err);
+
+/* a * b + c, UINT64_MAX where that does not fit. */
+uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c);
+
+/* The methods. Each sets share (sum n) and method of the plan. */
+hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err);
+hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_closed(struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_once(struct scatter *sc, int passes, hetpart_err *err);
+hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err);
+
+/* Memory of the three dynamic programmes. */
+uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs);
+
+/* Shares that end by some time t when each processor in turn takes all it can finish by t, for the
+ * smallest t at which all n items are taken; share has p entries. Returns the scaled makespan,
+ * infinite if there is none. Costs must be increasing. */
+double part_sc_upper(const struct scatter *sc, uint64_t *share);
+
+/* Real shares of smallest makespan for the linear parts of affine costs, processors that do not pay
+ * dropped; real has p entries. Returns the makespan, scaled. [S0] */
+double part_sc_linear(const struct scatter *sc, double *real);
+
+/* The same makespan made a little smaller, so that no rounding makes it more than the truth; NaN
+ * for costs that are not affine. real is room for p entries. */
+double part_sc_lower(const struct scatter *sc, double *real);
+
+/* Scaled makespan of the plan's real shares; all: everybody pays the startups, even for nothing. */
+double part_sc_real_ends(const struct scatter *sc, bool all);
+
+/* The rounding scheme: share[] from real[], which sums to about items. */
+hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real, size_t p,
+			     hetpart_err *err);
+
+#endif

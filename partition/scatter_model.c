@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter_model.c - a scatter problem checked and brought to units near 1, and the one-port times
+ * of given shares. May not touch: how shares are found. Costs O(p). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "scatter.h"
+
+static const hetpart_cost free_cost = { .kind = COST_AFFINE, .increasing = true, .scale = 1 };
+
+double part_sc_other(const struct sc_cost *c, uint64_t n)
+{
+	long double t = part_cost_fine(c->cost, n);
+
+	if (t >= 0)
+		return (double)(t * c->unit);
+	if (!c->bad->seen)
+		*c->bad = (struct bad_cost){ true, c->proc, n, (double)t };
+	return INFINITY;
+}
+
+uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) || __builtin_add_overflow(r, c, &r) ? UINT64_MAX
+										    : r;
+}
+
+hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err)
+{
+	uint64_t limit = sc->max_mem ? sc->max_mem : HETPART_MEM_DEFAULT_BYTES;
+
+	if (bytes <= limit && bytes <= SIZE_MAX)
+		return HETPART_OK;
+	return part_fail(err, HETPART_ENOMEM,
+			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
+			 " are allowed: raise max_mem_bytes or take another method",
+			 bytes, limit);
+}
+
+static void set_cost(struct sc_cost *c, const hetpart_cost *cost, struct scatter *sc, size_t i)
+{
+	*c = (struct sc_cost){ .cost = cost ? cost : &free_cost, .bad = &sc->bad, .proc = i };
+	c->unit = 1;
+	c->affine = c->cost->kind == COST_AFFINE;
+}
+
+/* Largest finite time of c at n items or, for a table, anywhere; it fixes the unit when no single
+ * processor can take all items. */
+static long double some_time(const struct sc_cost *c, uint64_t n)
+{
+	const hetpart_cost *cost = c->cost;
+	long double most = 0;
+
+	if (cost->kind != COST_TABLE) {
+		long double t = part_cost_fine(cost, n);
+		return isfinite(t) && t > 0 ? t : 0;
+	}
+	for (size_t i = 0; i < cost->npoints; i++)
+		if (isfinite(cost->y[i]))
+			most = fmaxl(most, (long double)cost->scale * cost->y[i]);
+	return most;
+}
+
+/* A power of two near the smallest time in which one processor can do it all. */
+static void set_shift(struct scatter *sc)
+{
+	long double all = INFINITY, some = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		long double t = part_cost_fine(sc->link[i].cost, sc->n);
+		t += part_cost_fine(sc->comp[i].cost, sc->n);
+		if (t > 0)
+			all = fminl(all, t);
+		some = fmaxl(some, some_time(&sc->link[i], sc->n));
+		some = fmaxl(some, some_time(&sc->comp[i], sc->n));
+	}
+	if (!isfinite(all))
+		all = some;
+	if (all > 0)
+		frexpl(all, &sc->shift);
+}
+
+static void scale(struct sc_cost *c, int shift)
+{
+	c->unit = ldexpl(1, -shift);
+	if (!c->affine)
+		return;
+	c->startup = (double)(c->cost->startup * (long double)c->cost->scale * c->unit);
+	c->per_item = (double)(c->cost->per_item * (long double)c->cost->scale * c->unit);
+}
+
+static void classify(struct scatter *sc)
+{
+	sc->comp_increasing = sc->link_increasing = true;
+	sc->link_affine = sc->affine = sc->linear = true;
+	for (size_t i = 0; i < sc->p; i++) {
+		const hetpart_cost *l = sc->link[i].cost, *c = sc->comp[i].cost;
+		sc->comp_increasing &= c->increasing;
+		sc->link_increasing &= l->increasing;
+		sc->link_affine &= sc->link[i].affine;
+		sc->linear &= hetpart_cost_is_linear(l) && hetpart_cost_is_linear(c);
+		sc->affine &= sc->link[i].affine && sc->comp[i].affine;
+	}
+}
+
+static hetpart_status check(uint64_t items, const hetpart_scatter_proc *procs, size_t nprocs,
+			    hetpart_err *err)
+{
+	if (!procs)
+		return part_fail(err, HETPART_EINVAL, "'procs' is NULL");
+	if (part_check_items(items, nprocs, err) != HETPART_OK)
+		return nprocs ? HETPART_ERANGE : HETPART_EINVAL;
+	for (size_t i = 0; i < nprocs; i++) {
+		if (!procs[i].compute)
+			return part_fail(err, HETPART_EINVAL,
+					 "the compute cost of processor %zu is NULL", i);
+		if (!procs[i].link && i + 1 < nprocs)
+			return part_fail(err, HETPART_EINVAL,
+					 "the link cost of processor %zu is NULL: only the root's, "
+					 "the last, may be",
+					 i);
+	}
+	return HETPART_OK;
+}
+
+hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
+			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
+{
+	hetpart_status rc;
+
+	*sc = (struct scatter){ .p = nprocs, .n = items };
+	if ((rc = check(items, procs, nprocs, err)) != HETPART_OK)
+		return rc;
+	sc->max_mem = opts->max_mem_bytes;
+	sc->link = part_calloc(nprocs, sizeof *sc->link);
+	sc->comp = part_calloc(nprocs, sizeof *sc->comp);
+	if (!sc->link || !sc->comp)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+	for (size_t i = 0; i < nprocs; i++) {
+		set_cost(&sc->link[i], procs[i].link, sc, i);
+		set_cost(&sc->comp[i], procs[i].compute, sc, i);
+	}
+	set_shift(sc);
+	for (size_t i = 0; i < nprocs; i++) {
+		scale(&sc->link[i], sc->shift);
+		scale(&sc->comp[i], sc->shift);
+	}
+	classify(sc);
+	return HETPART_OK;
+}
+
+void part_sc_free(struct scatter *sc)
+{
+	free(sc->link);
+	free(sc->comp);
+}
+
+double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time)
+{
+	long double port = 0, last = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		port += part_cost_fine(sc->link[i].cost, share[i]);
+		long double end = port + part_cost_fine(sc->comp[i].cost, share[i]);
+		if (time)
+			time[i] = (double)end;
+		last = fmaxl(last, end);
+	}
+	return (double)ldexpl(last, -sc->shift);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter_table.c - the frame of the dynamic programmes over all amounts 0 .. n.
+ * May not touch: how a row is found. Costs 4 p n + 36 n bytes and O(p n) calls of the costs. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "scatter_table.h"
+
+struct work {
+	struct sc_table t;
+	double *link, *comp, *next, *row;
+	uint32_t *choice; /* (p - 1) rows of n + 1 */
+};
+
+uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
+{
+	uint64_t row = items + 1;
+
+	return part_mul_add(part_mul_add(nprocs - 1, 4, 36), row, 0);
+}
+
+static void tabulate(const struct sc_cost *c, size_t n, double *v)
+{
+	for (size_t e = 0; e <= n; e++)
+		v[e] = sc_time(c, e);
+}
+
+static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
+{
+	size_t n = w->t.n;
+
+	tabulate(&sc->link[sc->p - 1], n, w->next);
+	tabulate(&sc->comp[sc->p - 1], n, w->comp);
+	for (size_t d = 0; d <= n; d++)
+		w->next[d] += w->comp[d];
+	for (size_t i = sc->p - 1; i-- > 0;) {
+		double *swap = w->next;
+		tabulate(&sc->link[i], n, w->link);
+		tabulate(&sc->comp[i], n, w->comp);
+		w->t.link = w->link, w->t.comp = w->comp, w->t.next = w->next;
+		w->t.link_per_item = sc->link[i].per_item;
+		fill(&w->t, w->choice + i * (n + 1), w->row);
+		w->next = w->row;
+		w->row = swap;
+	}
+}
+
+static hetpart_status read_shares(struct scatter *sc, const struct work *w, hetpart_err *err)
+{
+	size_t d = w->t.n;
+
+	if (!(w->next[d] < INFINITY))
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	for (size_t i = 0; i + 1 < sc->p; i++) {
+		size_t e = w->choice[i * (w->t.n + 1) + d];
+		sc->plan->share[i] = e;
+		d -= e;
+	}
+	sc->plan->share[sc->p - 1] = d;
+	sc->exact = true;
+	return HETPART_OK;
+}
+
+hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err *err)
+{
+	struct work w = { .t = { .n = (size_t)sc->n } };
+	size_t len = w.t.n + 1;
+	hetpart_status rc = part_sc_check_mem(sc, part_sc_dp_bytes(sc->n, sc->p), err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	if (sc->n >= UINT32_MAX - 1)
+		return part_fail(err, HETPART_ERANGE,
+				 "'%" PRIu64 "' items: the method takes at most 2^32 - 2", sc->n);
+	w.link = part_calloc(len, sizeof *w.link);
+	w.comp = part_calloc(len, sizeof *w.comp);
+	w.next = part_calloc(len, sizeof *w.next);
+	w.row = part_calloc(len, sizeof *w.row);
+	w.t.scratch = part_calloc(len, sizeof *w.t.scratch);
+	w.choice = part_calloc((sc->p - 1) * len, sizeof *w.choice);
+	if (w.t.scratch && w.link && w.comp && w.next && w.row && w.choice) {
+		all_rows(sc, &w, row);
+		rc = read_shares(sc, &w, err);
+	} else {
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu items", w.t.n);
+	}
+	free(w.link);
+	free(w.comp);
+	free(w.next);
+	free(w.row);
+	free(w.choice);
+	free(w.t.scratch);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter_table.h - the frame of the dynamic programmes over all amounts 0 .. n: tables of one
+ * processor's costs, the row of those after it, and the choices. Not installed. */
+#ifndef SCATTER_TABLE_H
+#define SCATTER_TABLE_H
+
+#include "scatter.h"
+
+struct sc_table {
+	size_t n;
+	const double *link, *comp; /* n + 1 entries: this processor's times */
+	const double *next;        /* n + 1 entries: best time of the processors after it */
+	double link_per_item;      /* affine links */
+	uint32_t *scratch;         /* n + 1 entries */
+};
+
+/* Fill in choice[d] and row[d], d = 0 .. n, from the table. */
+typedef void sc_row_fn(const struct sc_table *t, uint32_t *choice, double *row);
+
+/* Run the programme from the root backwards, read the shares off the choices, set the plan. */
+hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err *err);
+
+#endif

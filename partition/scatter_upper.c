@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter_upper.c - a first plan, not the best: by bisection the smallest T at which all items go
+ * when each processor in turn takes all it can finish by T. The upper bound of the exact ladder.
+ * May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs for each step. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "scatter.h"
+
+static double end_of(const struct scatter *sc, size_t i, double port, uint64_t e)
+{
+	return port + (sc_time(&sc->link[i], e) + sc_time(&sc->comp[i], e));
+}
+
+/* Most items that affine processor i, begun at port, ends by t: the formula, then at most a step.
+ */
+static uint64_t most_affine(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
+{
+	double per_item = sc->link[i].per_item + sc->comp[i].per_item;
+	double room = t - port - sc->link[i].startup - sc->comp[i].startup;
+	uint64_t e = 0;
+
+	if (room >= 0)
+		e = room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
+	while (e > 0 && e < (UINT64_C(1) << 50) && end_of(sc, i, port, e) > t)
+		e--;
+	return e < cap ? e : cap;
+}
+
+static uint64_t most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
+{
+	uint64_t lo = 0, hi = cap;
+
+	if (sc->link[i].affine && sc->comp[i].affine)
+		return most_affine(sc, i, port, t, cap);
+	while (lo < hi) {
+		uint64_t mid = hi - (hi - lo) / 2;
+		if (end_of(sc, i, port, mid) <= t)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+/* Whether all items go by t; share says how. */
+static bool fits(const struct scatter *sc, double t, uint64_t *share)
+{
+	uint64_t left = sc->n;
+	double port = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		share[i] = most(sc, i, port, t, left);
+		left -= share[i];
+		port += sc_time(&sc->link[i], share[i]);
+	}
+	return left == 0;
+}
+
+double part_sc_upper(const struct scatter *sc, uint64_t *share)
+{
+	double lo = 0, hi = 1;
+
+	while (!fits(sc, hi, share)) {
+		lo = hi;
+		hi *= 2;
+		if (!(hi < 0x1p200))
+			return INFINITY;
+	}
+	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi; step++) {
+		double mid = lo + (hi - lo) / 2;
+		if (fits(sc, mid, share))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	fits(sc, hi, share);
+	return part_sc_ends(sc, share, NULL);
+}
