@@ -73,7 +73,15 @@ static hetpart_status verdict(int rc, int status, hetpart_err *err)
 			 status);
 }
 
-hetpart_status part_lp_solve(struct lp *lp, const struct lp_how *how, hetpart_err *err)
+/* A basis the solver cannot work with: scale, and begin anew from the rows. */
+static int again(struct lp *lp, const glp_smcp *parm)
+{
+	glp_scale_prob(lp->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
+	glp_std_basis(lp->prob);
+	return glp_simplex(lp->prob, parm);
+}
+
+hetpart_status part_lp_solve(struct lp *lp, double limit_s, hetpart_err *err)
 {
 	glp_smcp parm;
 	int rc;
@@ -83,16 +91,13 @@ hetpart_status part_lp_solve(struct lp *lp, const struct lp_how *how, hetpart_er
 			return part_fail(err, HETPART_ERANGE,
 					 "a coefficient of the linear programme is beyond range");
 	glp_load_matrix(lp->prob, lp->n, lp->row, lp->col, lp->val);
-	if (how->scale)
-		glp_scale_prob(lp->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
 	glp_init_smcp(&parm);
 	parm.msg_lev = GLP_MSG_OFF;
-	parm.meth = how->dual ? GLP_DUALP : GLP_PRIMAL;
-	parm.presolve = how->presolve ? GLP_ON : GLP_OFF;
-	if (how->limit_s > 0)
-		parm.tm_lim =
-			how->limit_s < INT_MAX / 1000 ? (int)ceil(how->limit_s * 1000) : INT_MAX;
+	if (limit_s > 0)
+		parm.tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
 	rc = glp_simplex(lp->prob, &parm);
+	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL)
+		rc = again(lp, &parm);
 	return verdict(rc, glp_get_status(lp->prob), err);
 }
 

@@ -16,13 +16,6 @@ struct lp {
 	int term_was; /* the caller's terminal setting */
 };
 
-struct lp_how {
-	bool dual; /* dual simplex */
-	bool presolve;
-	bool scale;     /* let GLPK scale once more */
-	double limit_s; /* 0: none */
-};
-
 /* A programme that minimises, of rows and cols (each >= 1), columns >= 0, rows free, with room for
  * nonzeros. End with part_lp_close() even if this fails. */
 hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
@@ -36,9 +29,10 @@ void part_lp_put(struct lp *lp, size_t row, size_t col, double val);
 void part_lp_equal(struct lp *lp, size_t row, double value);
 void part_lp_least(struct lp *lp, size_t row, double value);
 
-/* Solve. HETPART_ETIME at the limit, HETPART_ENOSOL if there is no solution, HETPART_EINTERNAL if
+/* Solve by the primal simplex method from the basis that is set (the rows, if none). limit_s: 0 for
+ * none. HETPART_ETIME at the limit, HETPART_ENOSOL if there is no solution, HETPART_EINTERNAL if
  * the solver gives up. */
-hetpart_status part_lp_solve(struct lp *lp, const struct lp_how *how, hetpart_err *err);
+hetpart_status part_lp_solve(struct lp *lp, double limit_s, hetpart_err *err);
 
 /* Value of a column, from 0. */
 double part_lp_value(const struct lp *lp, size_t col);

@@ -54,9 +54,6 @@ hetpart_status part_sc_blame(const struct scatter *sc, hetpart_err *err);
 /* HETPART_ENOMEM unless bytes keep to the limit. */
 hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err);
 
-/* a * b + c, UINT64_MAX where that does not fit. */
-uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c);
-
 /* The methods. Each sets share (sum n) and method of the plan. */
 hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err);
 hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);

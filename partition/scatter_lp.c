@@ -48,7 +48,6 @@ static void put_processor(struct lp *lp, const struct scatter *sc, size_t i, dou
 
 static hetpart_status solve(struct scatter *sc, double sum, hetpart_err *err)
 {
-	struct lp_how how = { .scale = true };
 	double tau = (double)sc->n / sum;
 	struct lp lp;
 	hetpart_status rc = part_lp_open(&lp, 2 * sc->p + 1, 2 * sc->p + 1, 7 * sc->p, err);
@@ -58,7 +57,7 @@ static hetpart_status solve(struct scatter *sc, double sum, hetpart_err *err)
 			put_processor(&lp, sc, i, tau, sum);
 		part_lp_equal(&lp, 2 * sc->p, 1);
 		glp_set_obj_coef(lp.prob, (int)col_end(sc) + 1, 1);
-		rc = part_lp_solve(&lp, &how, err);
+		rc = part_lp_solve(&lp, 0, err);
 	}
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
 		sc->plan->real[i] = fmax(0, part_lp_value(&lp, col_y(i))) * (tau / per_item(sc, i));

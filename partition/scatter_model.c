@@ -20,24 +20,9 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 	return INFINITY;
 }
 
-uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
-{
-	uint64_t r;
-
-	return __builtin_mul_overflow(a, b, &r) || __builtin_add_overflow(r, c, &r) ? UINT64_MAX
-										    : r;
-}
-
 hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err)
 {
-	uint64_t limit = sc->max_mem ? sc->max_mem : HETPART_MEM_DEFAULT_BYTES;
-
-	if (bytes <= limit && bytes <= SIZE_MAX)
-		return HETPART_OK;
-	return part_fail(err, HETPART_ENOMEM,
-			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
-			 " are allowed: raise max_mem_bytes or take another method",
-			 bytes, limit);
+	return part_check_bytes(bytes, sc->max_mem, err);
 }
 
 static void set_cost(struct sc_cost *c, const hetpart_cost *cost, struct scatter *sc, size_t i)

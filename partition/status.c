@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* status.c - status texts, error sentences, checked allocation and the version.
  * May not touch: any planner. Costs nothing. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,4 +74,25 @@ hetpart_status part_check_not_negative(double x, const char *what, hetpart_err *
 		return HETPART_OK;
 	return part_fail(err, HETPART_EINVAL, "%s is '%g': want a finite number, 0 or more", what,
 			 x);
+}
+
+uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t r;
+
+	if (__builtin_mul_overflow(a, b, &r) || __builtin_add_overflow(r, c, &r))
+		return UINT64_MAX;
+	return r;
+}
+
+hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, hetpart_err *err)
+{
+	if (!limit)
+		limit = HETPART_MEM_DEFAULT_BYTES;
+	if (bytes <= limit && bytes <= SIZE_MAX)
+		return HETPART_OK;
+	return part_fail(err, HETPART_ENOMEM,
+			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
+			 " are allowed: raise max_mem_bytes or take another method",
+			 bytes, limit);
 }

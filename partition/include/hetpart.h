@@ -711,6 +711,152 @@ HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root
 						size_t nprocs, const hetpart_scatter_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
+/* ======================================================== divisible loads on a chain of processors
+ */
+
+/* A chain P_0 - P_1 - ... - P_{m-1}: P_0 holds all loads at time 0 and hands on what it does not
+ * compute, each processor the same. A load is divided into installments, an installment into one
+ * fraction for each processor, all fractions of a load sum to 1. The rules are constraints (1)-(13)
+ * of [S3]: a message leaves when it has arrived whole; a processor receives nothing while it still
+ * sends the installment before; messages and computations keep their order. Fractions of 0 make
+ * empty messages, which keep the order too but take no time and no latency.
+ * Not kept by the calls: pointers may go away afterwards. */
+typedef struct hetpart_chain {
+	size_t struct_size;         /* sizeof(hetpart_chain), set by HETPART_CHAIN_INIT */
+	size_t nprocs;              /* m, >= 1 */
+	size_t nloads;              /* >= 1 */
+	const double *w;            /* nprocs: time of one unit of computation; finite, > 0 */
+	const double *z;            /* nprocs - 1: time of one unit of data over link i; >= 0 */
+	const double *tau;          /* nprocs: when it can begin; >= 0; NULL: at 0 */
+	const double *latency;      /* nprocs - 1: start of each message; >= 0; NULL: 0. Dates count
+				     * it, the methods plan without it. */
+	const double *vcomm;        /* nloads: units of data; finite, >= 0 */
+	const double *vcomp;        /* nloads: units of computation; finite, > 0 */
+	const size_t *installments; /* nloads: number, >= 1; NULL: one each */
+} hetpart_chain;
+
+/* clang-format off */
+#define HETPART_CHAIN_INIT { sizeof(hetpart_chain), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+/* clang-format on */
+
+/* How the fractions are found. New ones are added at the end. */
+typedef enum hetpart_chain_method {
+	HETPART_CHAIN_LP = 0,         /* the optimum for these installments [S3] */
+	HETPART_CHAIN_SIMPLE = 1,     /* one installment, fractions by speed */
+	HETPART_CHAIN_SINGLEINST = 2, /* one installment, each load ends everywhere at once */
+	HETPART_CHAIN_MULTIINST = 3   /* as many installments as keep every processor busy */
+} hetpart_chain_method;
+
+/* Start from HETPART_CHAIN_OPTS_INIT, then set what you need. */
+typedef struct hetpart_chain_opts {
+	size_t struct_size;          /* sizeof(hetpart_chain_opts), set by the INIT macro */
+	hetpart_chain_method method; /* HETPART_CHAIN_LP by default */
+	size_t max_installments;     /* MULTIINST: most for one load; 0: any number */
+	double limit_s;              /* LP: seconds allowed, >= 0; 0: any time */
+	uint64_t max_mem_bytes;      /* most memory to use; 0: HETPART_MEM_DEFAULT_BYTES */
+} hetpart_chain_opts;
+
+/* clang-format off */
+#define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0 }
+/* clang-format on */
+
+/* Fractions and the dates that follow from them: immutable, independent of what it was made from.
+ */
+typedef struct hetpart_schedule hetpart_schedule;
+
+/* hetpart_chain_create - divide the loads among the processors of a chain. [S3]
+ * out    receives the schedule, NULL on failure; free with hetpart_schedule_free(). Its dates are
+ *        those of hetpart_chain_replay() of its fractions, latencies included.
+ * chain  see there.
+ * opts   NULL for defaults. method:
+ *        LP: smallest makespan without latencies, to the solver's 1e-7 or so, for the numbers of
+ *          installments in chain.
+ *        SIMPLE: fractions proportional to 1/w, one installment.
+ *        SINGLEINST: load after load, one installment: the smallest end at which, each processor
+ *          working up to it from the moment it can, nothing is left.
+ *        MULTIINST: the first load as SINGLEINST; then installments with fractions proportional to
+ *          1/w, each the largest whose messages all arrive before the one before is computed; the
+ *          last one allowed by max_installments takes what is left as SINGLEINST does.
+ *        SIMPLE, SINGLEINST and MULTIINST choose their own numbers of installments.
+ * err    NULL, or receives the reason of a failure.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: a pointer that must be there is NULL, a count is 0, a number is NaN, infinite
+ *     or out of its range, struct_size or method is unknown;
+ *   HETPART_ERANGE: times beyond the range of a double, or more than 1e8 dates;
+ *   HETPART_ENOSOL: MULTIINST without max_installments when the installments shrink too fast ever
+ *     to reach the whole load;
+ *   HETPART_ETIME: LP ran out of limit_s;
+ *   HETPART_ENOMEM: no memory, or LP needs more than max_mem_bytes;
+ *   HETPART_EINTERNAL: the LP solver failed.
+ * Safe from any number of threads; LP uses GLPK, whose state is per thread. */
+HETPART_API hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
+						const hetpart_chain_opts *opts,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_chain_mem_bytes - about the most memory that call takes in bytes, the schedule included.
+ * chain, opts  as there; with MULTIINST and no max_installments the schedule grows as it must.
+ * Returns UINT64_MAX for what no machine holds or the call would refuse. */
+HETPART_API uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain,
+					     const hetpart_chain_opts *opts);
+
+/* hetpart_chain_replay - all dates from the fractions alone: every message and computation as soon
+ * as the rules allow. Rejects fractions that are no schedule.
+ * out         receives the schedule, NULL on failure; free with hetpart_schedule_free().
+ * chain       see there.
+ * fractions   nfractions entries, not kept: [load][installment][processor]; each finite, >= 0, and
+ *             those of each load sum to 1 within 1e-6.
+ * nfractions  nprocs times the sum of chain->installments.
+ * err         NULL, or receives the reason of a failure.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: as hetpart_chain_create(), nfractions is not that product, a fraction is
+ *     negative, NaN or infinite, or a load's fractions do not sum to 1;
+ *   HETPART_ERANGE: times beyond the range of a double, or more than 1e8 dates; HETPART_ENOMEM.
+ * Safe from any number of threads. */
+HETPART_API hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain *chain,
+						const double *fractions, size_t nfractions,
+						hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_schedule_makespan - when the last computation ends; NaN if schedule is NULL. */
+HETPART_API double hetpart_schedule_makespan(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_planned_makespan - the makespan as the method saw it: without latencies, and for
+ * LP the programme's own figure, a lower bound to the solver's precision for every schedule with
+ * these installments; NaN for a replay. */
+HETPART_API double hetpart_schedule_planned_makespan(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_method - name of the method, static text; "" if schedule is NULL. */
+HETPART_API const char *hetpart_schedule_method(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_nprocs, _nloads - the sizes of the problem; 0 if schedule is NULL. */
+HETPART_API size_t hetpart_schedule_nprocs(const hetpart_schedule *schedule);
+HETPART_API size_t hetpart_schedule_nloads(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_installments - number of installments of a load (from 0); 0 if there is no such
+ * load. */
+HETPART_API size_t hetpart_schedule_installments(const hetpart_schedule *schedule, size_t load);
+
+/* hetpart_schedule_fraction - fraction of a load that proc computes of the installment; all count
+ * from 0; NaN if there is no such thing. */
+HETPART_API double hetpart_schedule_fraction(const hetpart_schedule *schedule, size_t load,
+					     size_t installment, size_t proc);
+
+/* hetpart_schedule_fractions - all fractions [load][installment][processor]; *count receives their
+ * number where count is not NULL; they live as long as the schedule; NULL for NULL. */
+HETPART_API const double *hetpart_schedule_fractions(const hetpart_schedule *schedule,
+						     size_t *count);
+
+/* hetpart_schedule_comm - start and end of the message over link (from proc link to link + 1).
+ * hetpart_schedule_comp - start and end of the computation on proc.
+ * start, end  receive the dates where not NULL.
+ * Returns true; false, and stores nothing, if there is no such message or computation. */
+HETPART_API bool hetpart_schedule_comm(const hetpart_schedule *schedule, size_t load,
+				       size_t installment, size_t link, double *start, double *end);
+HETPART_API bool hetpart_schedule_comp(const hetpart_schedule *schedule, size_t load,
+				       size_t installment, size_t proc, double *start, double *end);
+
+/* hetpart_schedule_free - give the schedule back; NULL is allowed. */
+HETPART_API void hetpart_schedule_free(hetpart_schedule *schedule);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_chain.c - several divisible loads on a chain [S3]: the figures of two processors and two
+ * loads, the linear programme against the heuristics and against its own replay, the errata, the
+ * rules of the dates checked one by one, and every argument that must be refused. */
+#include "tests.h"
+
+#define MAX_M 8
+#define MAX_N 8
+
+struct instance {
+	double w[MAX_M], z[MAX_M], tau[MAX_M], latency[MAX_M], vcomm[MAX_N], vcomp[MAX_N];
+	size_t q[MAX_N];
+	hetpart_chain ch;
+};
+
+static void instance_init(struct instance *in, size_t m, size_t nloads)
+{
+	hetpart_chain ch = HETPART_CHAIN_INIT;
+
+	memset(in, 0, sizeof *in);
+	for (size_t i = 0; i < MAX_M; i++)
+		in->w[i] = in->z[i] = 1;
+	for (size_t n = 0; n < MAX_N; n++)
+		in->vcomm[n] = in->vcomp[n] = 1, in->q[n] = 1;
+	in->ch = ch;
+	in->ch.nprocs = m, in->ch.nloads = nloads, in->ch.w = in->w, in->ch.z = in->z;
+	in->ch.vcomm = in->vcomm, in->ch.vcomp = in->vcomp, in->ch.installments = in->q;
+}
+
+/* Two equal processors of w = lambda, z = 1, two loads of volume 1. */
+static void two_by_two(struct instance *in, double lambda, size_t q)
+{
+	instance_init(in, 2, 2);
+	in->w[0] = in->w[1] = lambda;
+	in->q[0] = in->q[1] = q;
+}
+
+static hetpart_schedule *must(const struct instance *in, hetpart_chain_method m, size_t most)
+{
+	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
+	hetpart_schedule *sd;
+
+	opts.method = m;
+	opts.max_installments = most;
+	OK(hetpart_chain_create(&sd, &in->ch, &opts, &err));
+	return sd;
+}
+
+static double makespan(const struct instance *in, hetpart_chain_method m, size_t most)
+{
+	hetpart_schedule *sd = must(in, m, most);
+	double t = hetpart_schedule_makespan(sd);
+
+	hetpart_schedule_free(sd);
+	return t;
+}
+
+static void figures_of_two_loads(void **state)
+{
+	struct instance in;
+
+	(void)state;
+	for (double l = 0.25; l <= 4; l *= 1.25) {
+		two_by_two(&in, l, 1);
+		NEAR(makespan(&in, HETPART_CHAIN_LP, 0),
+		     2 * l * (l * l + l + 1) / (2 * l * l + 2 * l + 1), 1e-7);
+		if (l >= (sqrt(3) + 1) / 2)
+			NEAR(makespan(&in, HETPART_CHAIN_SINGLEINST, 0),
+			     l * (4 * l + 3) / (2 * (2 * l + 1)), 1e-12);
+	}
+	two_by_two(&in, .75, 2);
+	NEAR(makespan(&in, HETPART_CHAIN_LP, 0), 781. / 653 * .75, 1e-7);
+	NEAR(makespan(&in, HETPART_CHAIN_MULTIINST, 0), .9, 1e-12);
+	NEAR(makespan(&in, HETPART_CHAIN_MULTIINST, 2), .9, 0.05);
+}
+
+/* Without a cap installments shrink by lambda each: below (sqrt 17 + 1)/8 they never add up. */
+static void multiinst_may_have_no_solution(void **state)
+{
+	double edge = (sqrt(17) + 1) / 8;
+	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
+	struct instance in;
+	hetpart_schedule *sd = (void *)&in;
+
+	(void)state;
+	opts.method = HETPART_CHAIN_MULTIINST;
+	for (double l = .1; l < edge; l += .06) {
+		two_by_two(&in, l, 1);
+		assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_ENOSOL);
+		assert_null(sd);
+		assert_non_null(strstr(err.text, "max_installments"));
+		assert_true(isfinite(makespan(&in, HETPART_CHAIN_MULTIINST, 5)));
+	}
+	two_by_two(&in, edge - 1e-4, 1);
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_ENOSOL);
+	two_by_two(&in, edge + 1e-4, 1);
+	assert_true(isfinite(makespan(&in, HETPART_CHAIN_MULTIINST, 0)));
+}
+
+static void random_instance(struct instance *in, uint64_t *s)
+{
+	double ratio = pow(10, 3 * rnd_real(s) - 2);
+
+	instance_init(in, 1 + (size_t)rnd_below(s, 5), 1 + (size_t)rnd_below(s, 4));
+	for (size_t i = 0; i < MAX_M; i++) {
+		in->w[i] = 1 + 9 * rnd_real(s);
+		in->z[i] = rnd_below(s, 10) ? ratio * (1 + 9 * rnd_real(s)) : 0;
+		in->tau[i] = rnd_below(s, 3) ? 0 : 10 * rnd_real(s);
+		in->latency[i] = .01 * rnd_real(s);
+	}
+	for (size_t n = 0; n < MAX_N; n++) {
+		in->vcomm[n] = rnd_below(s, 10) ? 5 * rnd_real(s) : 0;
+		in->vcomp[n] = .1 + 5 * rnd_real(s);
+		in->q[n] = 1 + (size_t)rnd_below(s, 3);
+	}
+	if (rnd_below(s, 2))
+		in->ch.tau = in->tau;
+}
+
+/* All constraints on the dates of a schedule, from the accessors alone. */
+static void check_rules(const struct instance *in, const hetpart_schedule *sd, bool latency)
+{
+	size_t m = in->ch.nprocs, before = 0, load_before = 0;
+	double s, e, prev[MAX_M], sent[MAX_M] = { 0 }, last = 0, tol = 1e-9;
+
+	for (size_t i = 0; i < m; i++)
+		prev[i] = in->ch.tau ? in->tau[i] : 0;
+	for (size_t n = 0; n < in->ch.nloads; n++) {
+		double sum = 0;
+		for (size_t j = 0; j < hetpart_schedule_installments(sd, n); j++, before++) {
+			double arrived = 0, was[MAX_M];
+			memcpy(was, sent, sizeof was);
+			for (size_t i = 0; i < m; i++) {
+				double f = hetpart_schedule_fraction(sd, n, j, i), rest = 0;
+				assert_true(f >= 0);
+				sum += f;
+				assert_true(hetpart_schedule_comp(sd, n, j, i, &s, &e));
+				assert_true(s >= prev[i] - tol && s >= arrived - tol);
+				assert_true(fabs(e - s - f * in->w[i] * in->vcomp[n]) <
+					    tol * (1 + e));
+				prev[i] = e;
+				last = fmax(last, e);
+				assert_true(hetpart_schedule_comm(sd, n, j, i, &s, &e) ==
+					    (i + 1 < m));
+				if (i + 1 == m)
+					continue;
+				for (size_t k = i + 1; k < m; k++)
+					rest += hetpart_schedule_fraction(sd, n, j, k);
+				assert_true(s >= 0 && s >= arrived - tol && s >= was[i] - tol);
+				if (i + 2 < m)
+					assert_true(s >= was[i + 1] - tol);
+				assert_true(fabs(e - s - rest * in->z[i] * in->vcomm[n] -
+						 (latency && rest > 0 ? in->latency[i] : 0)) <
+					    tol * (1 + e));
+				sent[i] = arrived = e;
+			}
+		}
+		assert_true(fabs(sum - 1) < 1e-9);
+		load_before++;
+	}
+	assert_int_equal(load_before, hetpart_schedule_nloads(sd));
+	NEAR(hetpart_schedule_makespan(sd), last, 1e-12);
+}
+
+static void replay_is_the_same(const struct instance *in, const hetpart_schedule *sd)
+{
+	struct instance again = *in;
+	size_t count;
+	const double *f = hetpart_schedule_fractions(sd, &count);
+	hetpart_schedule *re;
+	size_t q[MAX_N];
+
+	for (size_t n = 0; n < in->ch.nloads; n++)
+		q[n] = hetpart_schedule_installments(sd, n);
+	again.ch.installments = q;
+	OK(hetpart_chain_replay(&re, &again.ch, f, count, &err));
+	NEAR(hetpart_schedule_makespan(re), hetpart_schedule_makespan(sd), 1e-12);
+	assert_true(isnan(hetpart_schedule_planned_makespan(re)));
+	check_rules(in, re, in->ch.latency);
+	hetpart_schedule_free(re);
+}
+
+/* The programme is never above a heuristic it could imitate, and its replay is its own figure. */
+static void programme_beats_heuristics(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(600); seed++) {
+		uint64_t s = seed;
+		struct instance in;
+		random_instance(&in, &s);
+		hetpart_schedule *lp = must(&in, HETPART_CHAIN_LP, 0);
+		double best = hetpart_schedule_makespan(lp);
+		NEAR(best, hetpart_schedule_planned_makespan(lp), 1e-6);
+		check_rules(&in, lp, false);
+		replay_is_the_same(&in, lp);
+		hetpart_schedule_free(lp);
+		for (int m = HETPART_CHAIN_SIMPLE; m <= HETPART_CHAIN_SINGLEINST; m++) {
+			hetpart_schedule *sd = must(&in, (hetpart_chain_method)m, 0);
+			if (!(best <= hetpart_schedule_makespan(sd) * (1 + 1e-7)))
+				fail_msg("LP %.12g above %s %.12g, seed %" PRIu64, best,
+					 hetpart_schedule_method(sd), hetpart_schedule_makespan(sd),
+					 seed);
+			check_rules(&in, sd, false);
+			replay_is_the_same(&in, sd);
+			hetpart_schedule_free(sd);
+		}
+	}
+}
+
+/* With as many installments as MULTIINST took, the programme is at least as good. */
+static void programme_beats_multiinst(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(200); seed++) {
+		uint64_t s = seed + 777;
+		struct instance in;
+		random_instance(&in, &s);
+		in.ch.latency = NULL;
+		hetpart_schedule *sd = must(&in, HETPART_CHAIN_MULTIINST, 4);
+		check_rules(&in, sd, false);
+		replay_is_the_same(&in, sd);
+		for (size_t n = 0; n < in.ch.nloads; n++) {
+			in.q[n] = hetpart_schedule_installments(sd, n);
+			assert_in_range(in.q[n], 1, 4);
+		}
+		double best = makespan(&in, HETPART_CHAIN_LP, 0);
+		assert_true(best <= hetpart_schedule_makespan(sd) * (1 + 1e-7));
+		hetpart_schedule_free(sd);
+	}
+}
+
+/* No schedule on a grid of fractions beats the programme: two processors, two loads. */
+static void programme_is_optimal_on_a_grid(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		uint64_t s = seed + 99;
+		struct instance in;
+		double f[4], best = INFINITY;
+		two_by_two(&in, 1, 1);
+		for (size_t i = 0; i < 2; i++) {
+			in.w[i] = .3 + rnd_real(&s);
+			in.vcomm[i] = rnd_real(&s);
+			in.vcomp[i] = .3 + rnd_real(&s);
+		}
+		for (int a = 0; a <= 100; a++)
+			for (int b = 0; b <= 100; b++) {
+				hetpart_schedule *sd;
+				f[0] = a / 100., f[1] = 1 - f[0], f[2] = b / 100., f[3] = 1 - f[2];
+				OK(hetpart_chain_replay(&sd, &in.ch, f, 4, &err));
+				best = fmin(best, hetpart_schedule_makespan(sd));
+				hetpart_schedule_free(sd);
+			}
+		double lp = makespan(&in, HETPART_CHAIN_LP, 0);
+		assert_true(lp <= best * (1 + 1e-9));
+		assert_true(best <= lp * 1.03);
+	}
+}
+
+/* Errata: (6) waits for the message from processor i - 1, (7) multiplies by the computation volume,
+ * (13) looks at the last installment, and with two processors the link keeps its order. */
+static void errata(void **state)
+{
+	struct instance in;
+	double f[] = { 0, 1, 0, 1 }, s, e;
+	hetpart_schedule *sd;
+
+	(void)state;
+	two_by_two(&in, 1, 1);
+	in.vcomm[0] = 3, in.vcomm[1] = 5, in.vcomp[0] = 7, in.vcomp[1] = 11;
+	OK(hetpart_chain_replay(&sd, &in.ch, f, 4, &err));
+	assert_true(hetpart_schedule_comm(sd, 1, 0, 0, &s, &e));
+	NEAR(s, 3, 1e-15); /* not before the first message is through */
+	NEAR(e, 8, 1e-15);
+	assert_true(hetpart_schedule_comp(sd, 0, 0, 1, &s, &e));
+	NEAR(s, 3, 1e-15);                              /* (6) */
+	NEAR(e, 10, 1e-15);                             /* (7) */
+	NEAR(hetpart_schedule_makespan(sd), 21, 1e-15); /* (13) */
+	hetpart_schedule_free(sd);
+	/* a slow first processor: nearly all goes over the one link, twice; without the order of
+	 * (m = 2) both messages would travel at once and end at 1.5 */
+	two_by_two(&in, 1e-3, 1);
+	in.w[0] = 1e6;
+	NEAR(makespan(&in, HETPART_CHAIN_LP, 0), 2.001, 1e-3);
+}
+
+/* Units of time and of volume may be any: the same fractions, makespans to scale. */
+static void units_do_not_matter(void **state)
+{
+	static const double time[] = { 0x1p-900, 0x1p-30, 0x1p40, 0x1p900 };
+	static const double volume[] = { 0x1p-60, 0x1p80 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(40); seed++) {
+		uint64_t s = seed + 5;
+		struct instance in, big;
+		random_instance(&in, &s);
+		double one = makespan(&in, HETPART_CHAIN_LP, 0);
+		for (size_t k = 0; k < LEN(time); k++)
+			for (size_t v = 0; v < LEN(volume); v++) {
+				s = seed + 5;
+				random_instance(&big, &s);
+				for (size_t i = 0; i < MAX_M; i++) {
+					big.w[i] *= time[k] / volume[v];
+					big.z[i] *= time[k] / volume[v];
+					big.tau[i] *= time[k];
+				}
+				for (size_t n = 0; n < MAX_N; n++) {
+					big.vcomm[n] *= volume[v];
+					big.vcomp[n] *= volume[v];
+				}
+				NEAR(makespan(&big, HETPART_CHAIN_LP, 0), one * time[k], 1e-12);
+			}
+	}
+}
+
+/* Odd units, not powers of two: 1e-12 s per unit against 1e12 units. */
+static void badly_scaled_input(void **state)
+{
+	struct instance in, odd;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(60); seed++) {
+		uint64_t s = seed + 31;
+		random_instance(&in, &s);
+		s = seed + 31;
+		random_instance(&odd, &s);
+		for (size_t i = 0; i < MAX_M; i++)
+			odd.w[i] *= 3e-17, odd.z[i] *= 7e-9;
+		for (size_t n = 0; n < MAX_N; n++)
+			odd.vcomp[n] *= 1e15 / 3, odd.vcomm[n] *= 1e7 / 7;
+		for (size_t i = 0; i < MAX_M; i++)
+			odd.tau[i] *= 1e-2;
+		NEAR(makespan(&odd, HETPART_CHAIN_LP, 0), 1e-2 * makespan(&in, HETPART_CHAIN_LP, 0),
+		     1e-6);
+	}
+}
+
+static void latencies_only_delay(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(100); seed++) {
+		uint64_t s = seed + 4242;
+		struct instance in;
+		random_instance(&in, &s);
+		in.ch.latency = in.latency;
+		hetpart_schedule *sd = must(&in, HETPART_CHAIN_LP, 0);
+		assert_true(hetpart_schedule_makespan(sd) >=
+			    hetpart_schedule_planned_makespan(sd) * (1 - 1e-7));
+		check_rules(&in, sd, true);
+		replay_is_the_same(&in, sd);
+		hetpart_schedule_free(sd);
+	}
+}
+
+static void time_limit(void **state)
+{
+	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
+	double w[10], z[9], v[60];
+	size_t q[60];
+	hetpart_chain ch = HETPART_CHAIN_INIT;
+	hetpart_schedule *sd = (void *)&ch;
+	uint64_t s = 1;
+
+	(void)state;
+	for (size_t i = 0; i < 10; i++)
+		w[i] = 1 + rnd_real(&s);
+	for (size_t i = 0; i < 9; i++)
+		z[i] = .01 + .1 * rnd_real(&s);
+	for (size_t n = 0; n < 60; n++)
+		v[n] = .1 + rnd_real(&s), q[n] = 8;
+	ch.nprocs = 10, ch.nloads = 60, ch.w = w, ch.z = z, ch.vcomm = v, ch.vcomp = v;
+	ch.installments = q;
+	opts.limit_s = 1e-3;
+	assert_int_equal(hetpart_chain_create(&sd, &ch, &opts, &err), HETPART_ETIME);
+	assert_null(sd);
+	opts.limit_s = 0;
+	opts.max_mem_bytes = 1000;
+	assert_int_equal(hetpart_chain_create(&sd, &ch, &opts, &err), HETPART_ENOMEM);
+	opts.max_mem_bytes = 0;
+	assert_true(hetpart_chain_mem_bytes(&ch, &opts) > 480 * 10 * 8);
+	assert_true(hetpart_chain_mem_bytes(&ch, &opts) < HETPART_MEM_DEFAULT_BYTES);
+	assert_true(hetpart_chain_mem_bytes(NULL, &opts) == UINT64_MAX);
+}
+
+static void refuse(const struct instance *in, const char *text)
+{
+	hetpart_schedule *sd = (void *)&err;
+
+	assert_int_equal(hetpart_chain_create(&sd, &in->ch, NULL, &err), HETPART_EINVAL);
+	assert_null(sd);
+	if (!strstr(err.text, text))
+		fail_msg("'%s' lacks '%s'", err.text, text);
+	assert_int_equal(err.status, HETPART_EINVAL);
+}
+
+#define REFUSE(change, text)           \
+	do {                           \
+		struct instance in;    \
+		two_by_two(&in, 1, 1); \
+		change;                \
+		refuse(&in, text);     \
+	} while (0)
+
+static void invalid_chains(void **state)
+{
+	(void)state;
+	REFUSE(in.ch.nprocs = 0, "'0' processors");
+	REFUSE(in.ch.nloads = 0, "'0' loads");
+	REFUSE(in.ch.w = NULL, "'w' is NULL");
+	REFUSE(in.ch.z = NULL, "'z' is NULL");
+	REFUSE(in.ch.vcomm = NULL, "'vcomm' is NULL");
+	REFUSE(in.ch.vcomp = NULL, "'vcomp' is NULL");
+	REFUSE(in.w[1] = 0, "w[1] is '0'");
+	REFUSE(in.w[1] = -1, "w[1] is '-1'");
+	REFUSE(in.w[0] = NAN, "w[0] is 'nan'");
+	REFUSE(in.w[0] = INFINITY, "w[0] is 'inf'");
+	REFUSE(in.z[0] = -1, "z[0] is '-1'");
+	REFUSE(in.z[0] = NAN, "z[0] is 'nan'");
+	REFUSE(in.vcomm[1] = -2, "vcomm[1] is '-2'");
+	REFUSE(in.vcomm[1] = INFINITY, "vcomm[1] is 'inf'");
+	REFUSE(in.vcomp[1] = 0, "vcomp[1] is '0'");
+	REFUSE(in.vcomp[0] = NAN, "vcomp[0] is 'nan'");
+	REFUSE((in.ch.tau = in.tau, in.tau[1] = -1), "tau[1] is '-1'");
+	REFUSE((in.ch.tau = in.tau, in.tau[1] = NAN), "tau[1] is 'nan'");
+	REFUSE((in.ch.latency = in.latency, in.latency[0] = -1), "latency[0] is '-1'");
+	REFUSE(in.q[1] = 0, "load 1 has '0' installments");
+	REFUSE(in.ch.struct_size = 3, "struct_size");
+}
+
+static void invalid_options(void **state)
+{
+	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
+	struct instance in;
+	hetpart_schedule *sd;
+
+	(void)state;
+	two_by_two(&in, 1, 1);
+	assert_int_equal(hetpart_chain_create(NULL, &in.ch, NULL, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_chain_create(&sd, NULL, NULL, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'chain' is NULL"));
+	opts.method = (hetpart_chain_method)77;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'77' is not a chain method"));
+	opts.method = HETPART_CHAIN_LP;
+	opts.limit_s = NAN;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
+	opts.limit_s = -1;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, NULL), HETPART_EINVAL);
+	opts.limit_s = 0;
+	opts.struct_size = 1;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
+	in.w[0] = 1e-300, in.w[1] = 1e300, in.vcomp[0] = 1e300;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, NULL, &err), HETPART_ERANGE);
+	in.q[1] = SIZE_MAX;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, NULL, &err), HETPART_ERANGE);
+	assert_null(sd);
+}
+
+static void invalid_replays(void **state)
+{
+	double good[] = { .5, .5, .25, .75 };
+	static const struct {
+		double f[4];
+		const char *text;
+	} bad[] = {
+		{ { -.1, 1.1, .5, .5 }, "load 0 has a fraction of '-0.1'" },
+		{ { .5, .5, NAN, .5 }, "load 1 has a fraction of 'nan'" },
+		{ { .5, .5, INFINITY, .5 }, "load 1 has a fraction of 'inf'" },
+		{ { .5, .4, .5, .5 }, "the fractions of load 0 sum to '0.9" },
+		{ { .5, .5, .5, .50001 }, "the fractions of load 1 sum to '1.00001" },
+		{ { 0, 0, .5, .5 }, "the fractions of load 0 sum to '0'" },
+	};
+	struct instance in;
+	hetpart_schedule *sd;
+
+	(void)state;
+	two_by_two(&in, 1, 1);
+	for (size_t k = 0; k < LEN(bad); k++) {
+		sd = (void *)&in;
+		assert_int_equal(hetpart_chain_replay(&sd, &in.ch, bad[k].f, 4, &err),
+				 HETPART_EINVAL);
+		assert_null(sd);
+		if (!strstr(err.text, bad[k].text))
+			fail_msg("'%s' lacks '%s'", err.text, bad[k].text);
+	}
+	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, good, 3, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'3' fractions: want 4"));
+	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, good, 5, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, NULL, 4, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_chain_replay(NULL, &in.ch, good, 4, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_chain_replay(&sd, NULL, good, 4, &err), HETPART_EINVAL);
+}
+
+static void accessors_know_their_bounds(void **state)
+{
+	struct instance in;
+	hetpart_schedule *sd;
+	double s = -1, e = -1;
+
+	(void)state;
+	two_by_two(&in, 1, 1);
+	sd = must(&in, HETPART_CHAIN_SINGLEINST, 0);
+	assert_int_equal(hetpart_schedule_nprocs(sd), 2);
+	assert_int_equal(hetpart_schedule_installments(sd, 2), 0);
+	assert_true(isnan(hetpart_schedule_fraction(sd, 0, 1, 0)));
+	assert_true(isnan(hetpart_schedule_fraction(sd, 0, 0, 2)));
+	assert_false(hetpart_schedule_comm(sd, 0, 0, 1, &s, &e));
+	assert_false(hetpart_schedule_comp(sd, 0, 0, 2, &s, &e));
+	assert_true(s == -1 && e == -1);
+	assert_true(hetpart_schedule_comp(sd, 0, 0, 1, NULL, NULL));
+	hetpart_schedule_free(sd);
+	hetpart_schedule_free(NULL);
+	assert_true(isnan(hetpart_schedule_makespan(NULL)));
+	assert_true(isnan(hetpart_schedule_planned_makespan(NULL)));
+	assert_string_equal(hetpart_schedule_method(NULL), "");
+	assert_int_equal(hetpart_schedule_nprocs(NULL) + hetpart_schedule_nloads(NULL), 0);
+	assert_null(hetpart_schedule_fractions(NULL, NULL));
+	assert_int_equal(hetpart_schedule_installments(NULL, 0), 0);
+	assert_false(hetpart_schedule_comm(NULL, 0, 0, 0, NULL, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figures_of_two_loads),
+		cmocka_unit_test(multiinst_may_have_no_solution),
+		cmocka_unit_test(programme_beats_heuristics),
+		cmocka_unit_test(programme_beats_multiinst),
+		cmocka_unit_test(programme_is_optimal_on_a_grid),
+		cmocka_unit_test(errata),
+		cmocka_unit_test(units_do_not_matter),
+		cmocka_unit_test(badly_scaled_input),
+		cmocka_unit_test(latencies_only_delay),
+		cmocka_unit_test(time_limit),
+		cmocka_unit_test(invalid_chains),
+		cmocka_unit_test(invalid_options),
+		cmocka_unit_test(invalid_replays),
+		cmocka_unit_test(accessors_know_their_bounds),
+	};
+	return cmocka_run_group_tests_name("chain", tests, NULL, NULL);
+}
