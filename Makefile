@@ -140,9 +140,6 @@ $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
-$(OBJ)/bench/plan_bench.o: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include
-$(OBJ)/bench/plan_bench: $(OBJ)/bench/plan_bench.o $(LIBPART)
-	$(call link,$(LINK),$(PART_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 
@@ -174,7 +171,7 @@ bench: all  ## measure, side by side with named partners
 	$(Q)bench/run
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
-$(OBJ)/bench/%: EXTRA = -Ipartition/include
+$(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include
 $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS))
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)
