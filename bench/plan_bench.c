@@ -110,8 +110,10 @@ static bool by_level(struct job *j)
 {
 	struct procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
 	double *real = malloc(j->p * sizeof *real);
-	bool ok = real && part_level(&ps, j->items, real, &j->answer, NULL) == HETPART_OK;
+	long double t = 0;
+	bool ok = real && part_level(&ps, j->items, real, &t, NULL) == HETPART_OK;
 
+	j->answer = (double)t;
 	free(real);
 	return ok;
 }

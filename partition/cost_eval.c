@@ -79,6 +79,8 @@ long double part_cost_fine(const hetpart_cost *c, uint64_t n)
 		return n ? c->scale * (c->startup + (long double)c->per_item * n) : 0;
 	if (n > (UINT64_C(1) << 53) && c->kind == COST_NLOGN)
 		return c->scale * ((long double)n * logl((long double)n));
+	if (c->kind == COST_POWER && c->exponent * log((double)n + 1) > 700)
+		return c->scale * powl((long double)n, c->exponent); /* beyond a double */
 	return (long double)c->scale * unit_real(c, (double)n);
 }
 

@@ -14,7 +14,7 @@ hetpart_status part_proportional(const struct procs *ps, uint64_t items, double 
 				 hetpart_err *err)
 {
 	struct procs by_speed = *ps;
-	double t;
+	long double t;
 
 	by_speed.cost = &unit_linear;
 	return part_level(&by_speed, items, real, &t, err);

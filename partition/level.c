@@ -8,27 +8,46 @@
 
 #include "part.h"
 
+#define TINY 1e-300 /* items: a share that is as good as none */
+
 struct level {
 	const hetpart_cost *cost;
-	size_t n;      /* processors that are not full */
-	size_t *proc;  /* which they are */
-	double *k, *x; /* their speeds (the fastest near 1) and shares */
-	double target; /* items to divide among them */
-	double t;
+	size_t n;             /* processors that are not full */
+	size_t *proc;         /* which they are */
+	double *k, *x;        /* their speeds (the fastest near 1) and shares */
+	const double *speeds; /* of all, as the caller gave them */
+	long double unit;     /* k is speed times unit */
+	double target;        /* items to divide among them */
+	long double t;        /* their time, at scale 1 */
 };
+
+static double fastest(const struct level *lv)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < lv->n; i++)
+		most = fmax(most, lv->k[i]);
+	return most;
+}
 
 /* Theorem 1: for f(n) = n^a the share goes with k^(1/a); linear is a = 1. */
 static void by_power(struct level *lv, double a)
 {
 	long double sum = 0;
+	double most = fastest(lv); /* not 1 when the fastest are full */
 
 	for (size_t i = 0; i < lv->n; i++) {
-		lv->x[i] = a == 1 ? lv->k[i] : pow(lv->k[i], 1 / a);
+		if (a == 1)
+			lv->x[i] = lv->k[i] / most;
+		else if (lv->k[i] >= DBL_MIN)
+			lv->x[i] = pow(lv->k[i] / most, 1 / a);
+		else /* not small any more as a root */
+			lv->x[i] = (double)powl(lv->speeds[lv->proc[i]] * lv->unit / most, 1 / a);
 		sum += lv->x[i];
 	}
 	for (size_t i = 0; i < lv->n; i++)
 		lv->x[i] = (double)(lv->target * (lv->x[i] / sum));
-	lv->t = (double)powl(lv->target / sum, a);
+	lv->t = powl(lv->target / sum, a) / most;
 }
 
 /* f and f' at x for the two convex costs, natural logarithms. */
@@ -46,12 +65,13 @@ static double convex(enum cost_kind kind, double x, double *slope)
 static double newton_step(struct level *lv, double *r, double *off)
 {
 	long double sum = 0, slope = 0;
+	double t = (double)lv->t;
 
 	*off = 0;
 	for (size_t i = 0; i < lv->n; i++) {
 		double x = lv->x[i], d, f = convex(lv->cost->kind, x, &d), e;
 		r[i] = 1 / d;
-		e = fabs(f - lv->t * lv->k[i]) * r[i];
+		e = fabs(f - t * lv->k[i]) * r[i];
 		if (e > *off * x)
 			*off = e / x;
 		lv->x[i] = x - f * r[i];
@@ -65,9 +85,11 @@ static double newton_step(struct level *lv, double *r, double *off)
 static void polish(struct level *lv)
 {
 	for (size_t i = 0; i < lv->n; i++) {
-		double y = lv->t * lv->k[i], moved = 1;
-		if (lv->cost->kind == COST_NLOG2N1 && lv->x[i] < 1)
+		double y = (double)lv->t * lv->k[i], moved = 1;
+		if (lv->cost->kind == COST_NLOG2N1 && lv->x[i] < 1) {
 			lv->x[i] = part_unit_inverse(lv->cost, y / M_LN2, NULL);
+			continue;
+		}
 		for (int step = 0; step < 60 && moved > 1e-9 * lv->x[i]; step++) {
 			double d, f = convex(lv->cost->kind, lv->x[i], &d);
 			moved = fabs(f - y) / d;
@@ -76,29 +98,44 @@ static void polish(struct level *lv)
 	}
 }
 
+/* Where Newton starts. n ln n: by speed, at least 1. n ln(n + 1) = z: within a small factor of the
+ * solution for the T of a single processor, because by speed it would be far off for slow ones. */
+static void start_at(struct level *lv)
+{
+	double speed = 0, t;
+
+	for (size_t i = 0; i < lv->n; i++)
+		speed += lv->k[i];
+	t = lv->target / speed * log1p(lv->target / (double)lv->n);
+	for (size_t i = 0; i < lv->n; i++) {
+		double z = t * lv->k[i];
+		if (lv->cost->kind == COST_NLOGN)
+			lv->x[i] = fmax(1, lv->target * (lv->k[i] / speed));
+		else
+			lv->x[i] = fmax(TINY, z < 1 ? sqrt(z) : z / log1p(z));
+	}
+	lv->t = 0;
+}
+
 /* n ln n and n log2(n + 1). f is convex, so every step's T is at or below the solution and T rises
  * to it; for n ln n every n_i stays >= 1. One logarithm for each processor and step. */
 static hetpart_status by_newton(struct level *lv, hetpart_err *err)
 {
 	bool log2 = lv->cost->kind == COST_NLOG2N1;
-	double speed = 0, was, off = 0, least = log2 ? 1e-300 : 1;
+	double t = 0, was, off = 0, least = log2 ? TINY : 1;
 	double *r = part_calloc(lv->n, sizeof *r);
 
 	if (!r)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", lv->n);
-	for (size_t i = 0; i < lv->n; i++)
-		speed += lv->k[i];
-	for (size_t i = 0; i < lv->n; i++)
-		lv->x[i] = fmax(least, lv->target * (lv->k[i] / speed));
-	lv->t = 0;
+	start_at(lv);
 	for (int step = 0; step < 100; step++) {
-		was = lv->t;
-		lv->t = newton_step(lv, r, &off);
+		was = t;
+		lv->t = t = newton_step(lv, r, &off);
 		for (size_t i = 0; i < lv->n; i++) {
-			double x = lv->x[i] + lv->t * lv->k[i] * r[i];
+			double x = lv->x[i] + t * lv->k[i] * r[i];
 			lv->x[i] = x > least ? x : least;
 		}
-		if (step > 1 && lv->t <= was * (1 + 2 * DBL_EPSILON))
+		if (step > 1 && t <= was * (1 + 2 * DBL_EPSILON))
 			break;
 	}
 	free(r);
@@ -121,6 +158,25 @@ static double sum_at(const struct level *lv, double t, double *slope)
 	return (double)sum;
 }
 
+/* Make the shares sum to the target where T cannot: a start so large that T has no digits left for
+ * the items, or a cost of 0 for more than all items. */
+static void stretch(struct level *lv)
+{
+	long double sum = 0;
+	size_t best = 0;
+
+	for (size_t i = 0; i < lv->n; i++) {
+		sum += lv->x[i];
+		if (lv->k[i] > lv->k[best])
+			best = i;
+	}
+	if (!(sum > 0))
+		lv->x[best] = lv->target;
+	else if (fabsl(sum - lv->target) > 1e-14L * lv->target)
+		for (size_t i = 0; i < lv->n; i++)
+			lv->x[i] = (double)(lv->x[i] * (lv->target / sum));
+}
+
 /* Shares at lo and hi, next to each other, joined so that they sum to the target: where the cost
  * jumps, no T gives the sum itself. */
 static void join(struct level *lv, double lo, double hi)
@@ -134,19 +190,20 @@ static void join(struct level *lv, double lo, double hi)
 		lv->x[i] = x + part * (y - x);
 	}
 	lv->t = part > 0.5 ? hi : lo;
+	stretch(lv);
 }
 
 /* Any invertible cost: Newton on T inside a bracket, every third step a halving. Where the inverse
  * is piecewise linear the last step is exact. */
 static hetpart_status by_bracket(struct level *lv, hetpart_err *err)
 {
-	double lo = 0, hi, fastest = 0, slope, t, s;
+	double lo = 0, hi, slope, t, s;
 
-	for (size_t i = 0; i < lv->n; i++)
-		fastest = fmax(fastest, lv->k[i]);
-	hi = part_cost_real(lv->cost, lv->target) / lv->cost->scale / fastest;
+	hi = part_cost_real(lv->cost, lv->target) / lv->cost->scale / fastest(lv);
 	if (!isfinite(hi))
-		return part_fail(err, HETPART_ERANGE, "the time of all items is beyond range");
+		return part_fail(err, HETPART_ENOSOL, "the time of all items is beyond range");
+	if (sum_at(lv, 0, &slope) >= lv->target)
+		hi = 0;
 	t = hi;
 	for (int step = 1; step < 400 && hi - lo > DBL_EPSILON * hi; step++) {
 		s = sum_at(lv, t, &slope);
@@ -197,16 +254,14 @@ static size_t settle(struct level *lv, const uint64_t *caps, double *real)
 		real[pr] = fmin(lv->x[i], cap);
 		if (lv->x[i] >= cap)
 			continue;
-		lv->proc[kept] = pr;
-		lv->k[kept++] = lv->k[i];
+		lv->proc[kept++] = pr;
 	}
 	size_t left = lv->n - kept;
 	lv->n = kept;
 	return left;
 }
 
-static double rest(uint64_t items, const struct procs *ps, const double *real,
-		   const struct level *lv)
+static double rest(uint64_t items, const struct procs *ps, const struct level *lv)
 {
 	long double full = 0;
 	size_t j = 0;
@@ -215,7 +270,7 @@ static double rest(uint64_t items, const struct procs *ps, const double *real,
 		if (j < lv->n && lv->proc[j] == i)
 			j++;
 		else
-			full += real[i];
+			full += ps->caps[i]; /* not real[i]: a double drops items above 2^53 */
 	return (double)(items - full);
 }
 
@@ -225,11 +280,26 @@ static bool few(const struct level *lv)
 	return lv->cost->kind == COST_NLOGN && lv->target <= (double)lv->n;
 }
 
+/* Speeds of the processors that are not full, the fastest near 1 again. */
+static void take_speeds(struct level *lv)
+{
+	double most = 0;
+	int shift;
+
+	for (size_t i = 0; i < lv->n; i++)
+		most = fmax(most, lv->speeds[lv->proc[i]]);
+	frexp(most, &shift);
+	lv->unit = ldexpl(1, -shift);
+	for (size_t i = 0; i < lv->n; i++)
+		lv->k[i] = (double)(lv->speeds[lv->proc[i]] * lv->unit);
+}
+
 static hetpart_status run(struct level *lv, const struct procs *ps, uint64_t items, double *real,
 			  hetpart_err *err)
 {
 	do {
 		hetpart_status rc = HETPART_OK;
+		take_speeds(lv);
 		if (few(lv))
 			for (size_t i = 0; i < lv->n; i++)
 				lv->x[i] = lv->target / (double)lv->n, lv->t = 0;
@@ -237,17 +307,20 @@ static hetpart_status run(struct level *lv, const struct procs *ps, uint64_t ite
 			rc = solve(lv, err);
 		if (rc != HETPART_OK)
 			return rc;
+		lv->t *= lv->unit / ps->unit;
 		if (settle(lv, ps->caps, real) == 0 || lv->n == 0)
 			break;
-		lv->target = rest(items, ps, real, lv);
+		lv->target = rest(items, ps, lv);
 	} while (lv->target > 0);
 	return HETPART_OK;
 }
 
-hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, double *t,
+hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
 			  hetpart_err *err)
 {
-	struct level lv = { .cost = ps->cost, .n = ps->n, .target = (double)items };
+	struct level lv = {
+		.cost = ps->cost, .n = ps->n, .speeds = ps->speeds, .target = (double)items
+	};
 	hetpart_status rc;
 
 	lv.proc = part_calloc(ps->n, sizeof *lv.proc);
@@ -257,10 +330,8 @@ hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, 
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 		goto out;
 	}
-	for (size_t i = 0; i < ps->n; i++) {
+	for (size_t i = 0; i < ps->n; i++)
 		lv.proc[i] = i;
-		lv.k[i] = (double)(ps->speeds[i] * ps->unit);
-	}
 	rc = run(&lv, ps, items, real, err);
 	*t = lv.t;
 out:

@@ -153,7 +153,7 @@ hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t
 hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err);
 
-/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 130 p calls of
+/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 150 p calls of
  * the cost. HETPART_ERANGE when no finite makespan exists. */
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);
@@ -186,7 +186,7 @@ hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, het
 
 /* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
  * speeds scaled as in ps; capacities kept. */
-hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, double *t,
+hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
 			  hetpart_err *err);
 
 #endif

@@ -40,8 +40,15 @@ hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart
 {
 	long double unit = ps->costs ? 1 : ps->unit;
 
-	for (size_t i = 0; i < pl->nprocs; i++)
-		pl->time[i] = (double)(part_time(ps, i, pl->share[i]) * unit);
+	for (size_t i = 0; i < pl->nprocs; i++) {
+		long double t = part_time(ps, i, pl->share[i]);
+		if (t == INFINITY && !ps->bad->seen)
+			return part_fail(err, HETPART_ERANGE,
+					 "processor %zu cannot end %" PRIu64
+					 " items in finite time",
+					 i, pl->share[i]);
+		pl->time[i] = (double)(t * unit);
+	}
 	if (ps->bad->seen)
 		return part_fail(err, HETPART_EINVAL,
 				 "the cost of processor %zu gives time '%g' for %" PRIu64 " items",

@@ -124,10 +124,9 @@ static bool settle(struct heap *h, bool *too_far)
 
 /* No plan can do without the smallest next time (or it is this very plan): whoever takes longer
  * gives items back, and the greedy rule from there is optimal. */
-static bool trim(struct heap *h)
+static bool trim(struct heap *h, bool *too_far)
 {
 	long double next = INFINITY;
-	bool unused;
 
 	for (size_t i = 0; i < h->ps->n; i++)
 		if (h->share[i] < part_cap(h->ps, i, h->items))
@@ -135,7 +134,7 @@ static bool trim(struct heap *h)
 	for (size_t i = 0; i < h->ps->n; i++)
 		if (h->share[i] && part_time(h->ps, i, h->share[i]) > next)
 			h->share[i] = part_most(h->ps, i, 0, h->share[i] - 1, next);
-	return heap_move(h, true, lack(h->ps, h->items, h->share, &unused));
+	return settle(h, too_far);
 }
 
 static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
@@ -150,7 +149,7 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	for (size_t i = 0; i < ps->n; i++)
 		if (share[i] > part_cap(ps, i, items))
 			share[i] = part_cap(ps, i, items);
-	ok = settle(&h, &too_far) && (too_far || !exact || trim(&h));
+	ok = settle(&h, &too_far) && (too_far || !exact || trim(&h, &too_far));
 	free(h.e);
 	if (too_far && exact)
 		return part_threshold(ps, items, share, err);

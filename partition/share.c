@@ -61,15 +61,25 @@ static void floors(const struct job *j)
 	}
 }
 
+static hetpart_status by_threshold(struct job *j, hetpart_err *err)
+{
+	j->plan->method = "threshold";
+	for (size_t i = 0; i < j->ps.n; i++)
+		j->plan->real[i] = NAN;
+	return part_threshold(&j->ps, j->items, j->plan->share, err);
+}
+
 /* Real shares where the cost has an inverse, and the best whole shares from there. */
 static hetpart_status by_level(struct job *j, hetpart_err *err)
 {
-	double t = 0;
+	long double t = 0;
 	hetpart_status rc = part_level(&j->ps, j->items, j->plan->real, &t, err);
 
+	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
+		return by_threshold(j, err);
 	if (rc != HETPART_OK)
 		return rc;
-	j->plan->real_makespan = (double)ldexpl((long double)t * j->ps.cost->scale, -j->ps.shift);
+	j->plan->real_makespan = (double)(t * j->ps.cost->scale * j->ps.unit);
 	part_start(&j->ps, j->items, j->plan->real, j->plan->share);
 	return part_round_exact(&j->ps, j->items, j->plan->share, err);
 }
@@ -88,8 +98,7 @@ static hetpart_status by_exact(struct job *j, hetpart_err *err)
 		j->plan->method = "exact, equal times";
 	if (part_cost_invertible(c))
 		return by_level(j, err);
-	j->plan->method = "threshold";
-	return part_threshold(&j->ps, j->items, j->plan->share, err);
+	return by_threshold(j, err);
 }
 
 /* Real shares by a formula, rounded; their makespan is that of the true cost. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* threshold.c - best whole shares for any increasing costs: bisection on the makespan T, processor
  * i taking the most items it can end by T, then dropping items that cost exactly T.
- * May not touch: real shares. Costs O(p) memory and about 130 p calls of the cost. */
+ * May not touch: real shares. Costs O(p) memory and about 150 p calls of the cost. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "part.h"
 
@@ -14,11 +13,11 @@ struct bracket {
 	uint64_t items;
 	uint64_t *lo, *hi; /* most items at time t_lo (sum < items), at t_hi (sum >= items) */
 	uint64_t *mid;
-	double t_lo, t_hi;
+	long double t_lo, t_hi;
 };
 
 /* Most items everybody can end by t, into mid; the sum, at most items. */
-static uint64_t fill(struct bracket *b, double t)
+static uint64_t fill(struct bracket *b, long double t)
 {
 	uint64_t sum = 0;
 
@@ -29,7 +28,7 @@ static uint64_t fill(struct bracket *b, double t)
 	return sum;
 }
 
-static void narrow(struct bracket *b, double t, bool enough)
+static void narrow(struct bracket *b, long double t, bool enough)
 {
 	uint64_t **side = enough ? &b->hi : &b->lo, *was = *side;
 
@@ -38,16 +37,16 @@ static void narrow(struct bracket *b, double t, bool enough)
 	*(enough ? &b->t_hi : &b->t_lo) = t;
 }
 
-/* Doubles >= 0 are ordered as their bits: halving the bits reaches neighbours in 64 steps. */
-static double between(double a, double b)
+/* Half way by exponent while that differs, then by value: neighbours after about 80 steps, over the
+ * whole range of a long double. */
+static long double between(long double a, long double b)
 {
-	uint64_t x, y;
+	int ea = LDBL_MIN_EXP - LDBL_MANT_DIG, eb;
 
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	x += (y - x) / 2;
-	memcpy(&a, &x, sizeof a);
-	return a;
+	if (a > 0)
+		frexpl(a, &ea);
+	frexpl(b, &eb);
+	return eb - ea > 1 ? ldexpl(1, (ea + eb) / 2 - 1) : a + (b - a) / 2;
 }
 
 /* Everybody has lo; what lacks comes from [lo, hi], all of it at cost t_hi. */
@@ -69,14 +68,14 @@ static void take(const struct bracket *b, uint64_t *share)
 static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *err)
 {
 	const struct procs *ps = b->ps;
-	double least = 0;
+	long double least = 0, t;
 
 	for (size_t i = 0; i < ps->n; i++) {
 		b->hi[i] = part_cap(ps, i, b->items);
-		least = fmax(least, (double)part_time(ps, i, 0));
+		least = fmaxl(least, part_time(ps, i, 0));
 	}
-	b->t_hi = DBL_MAX;
-	if (least > DBL_MAX || fill(b, b->t_hi) < b->items)
+	b->t_hi = LDBL_MAX;
+	if (least > LDBL_MAX || fill(b, b->t_hi) < b->items)
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	narrow(b, b->t_hi, true);
 	if (fill(b, least) >= b->items) {
@@ -85,7 +84,7 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 		return HETPART_OK;
 	}
 	narrow(b, least, false);
-	for (double t; (t = between(b->t_lo, b->t_hi)) != b->t_lo;)
+	while ((t = between(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi)
 		narrow(b, t, fill(b, t) >= b->items);
 	take(b, share);
 	return HETPART_OK;

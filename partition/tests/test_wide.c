@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_wide.c - speeds, scales, exponents and capacities over the whole range of their types: the
+ * planner that starts from real shares and the one that bisects on the makespan have nothing in
+ * common but the cost, and must find the same makespan and the same refusals. */
+#include "tests.h"
+
+/* Uniform in the logarithm. */
+static double wide(uint64_t *seed, double most)
+{
+	return exp(most * (2 * rnd_real(seed) - 1));
+}
+
+static double random_speed(uint64_t *seed, uint64_t kind)
+{
+	switch (kind) {
+	case 0:
+		return 1 + 3 * rnd_real(seed);
+	case 1:
+		return wide(seed, 690);
+	case 2:
+		return wide(seed, 10);
+	default:
+		return ldexp(1, -(int)rnd_below(seed, 1070)); /* down to subnormal numbers */
+	}
+}
+
+static hetpart_cost *random_points(uint64_t *seed, bool plateaus)
+{
+	hetpart_point pt[5];
+	hetpart_cost *c;
+	double x = 0, y = 0;
+
+	for (size_t i = 0; i < LEN(pt); i++) {
+		x += exp(20 * rnd_real(seed));
+		y += plateaus && rnd_below(seed, 2) ? 0 : exp(20 * rnd_real(seed));
+		pt[i] = (hetpart_point){ x, y };
+	}
+	OK(hetpart_cost_piecewise(&c, pt, LEN(pt), wide(seed, 100), &err));
+	return c;
+}
+
+static hetpart_cost *random_cost(uint64_t *seed)
+{
+	double scale = wide(seed, 600);
+	hetpart_cost *c = NULL;
+
+	switch (rnd_below(seed, 8)) {
+	case 0:
+		OK(hetpart_cost_linear(&c, scale, &err));
+		break;
+	case 1:
+		OK(hetpart_cost_nlogn(&c, scale, &err));
+		break;
+	case 2:
+		OK(hetpart_cost_nlog2n1(&c, scale, &err));
+		break;
+	case 3:
+		OK(hetpart_cost_power(&c, wide(seed, 4), 1, &err));
+		break;
+	case 4:
+		OK(hetpart_cost_affine(&c, wide(seed, 30), wide(seed, 30), 1, &err));
+		break;
+	case 5:
+		return random_points(seed, false);
+	case 6:
+		return random_points(seed, true);
+	default:
+		OK(hetpart_cost_affine(&c, 1, 0, scale, &err));
+	}
+	return c;
+}
+
+/* Real shares sum to the items, and are no worse than whole ones. */
+static void check_real(const hetpart_plan *pl, uint64_t n)
+{
+	double t = hetpart_plan_real_makespan(pl), whole = hetpart_plan_makespan(pl);
+	long double sum = 0;
+
+	if (isnan(t))
+		return;
+	for (size_t i = 0; i < hetpart_plan_nprocs(pl); i++)
+		sum += hetpart_plan_real_share(pl, i);
+	NEAR((double)sum, (double)n, 1e-9);
+	if (whole > 1e-290 && !(t <= whole * (1 + 1e-9)))
+		fail_msg("%.17g before rounding, %.17g after", t, whole);
+}
+
+static void one(uint64_t *seed)
+{
+	size_t p = 1 + rnd_below(seed, rnd_below(seed, 50) ? 8 : 300);
+	uint64_t n = rnd(seed) >> (1 + rnd_below(seed, 63)), kind = rnd_below(seed, 4), caps[300];
+	uint64_t room = 0;
+	double k[300];
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_plan *a, *b;
+	hetpart_cost *c = random_cost(seed);
+
+	for (size_t i = 0; i < p; i++) {
+		k[i] = random_speed(seed, kind);
+		caps[i] = rnd(seed) >> rnd_below(seed, 64);
+		room = caps[i] > UINT64_MAX - room ? UINT64_MAX : room + caps[i];
+	}
+	if (rnd_below(seed, 2)) {
+		o.capacities = caps;
+		n = n < room ? n : room;
+	}
+	hetpart_status rc = hetpart_share_create(&a, n, k, p, c, &o, &err);
+	o.method = HETPART_METHOD_THRESHOLD;
+	assert_int_equal(hetpart_share_create(&b, n, k, p, c, &o, &err), rc);
+	if (rc == HETPART_OK) {
+		double x = hetpart_plan_makespan(a), y = hetpart_plan_makespan(b);
+		if (!isinf(x) || !isinf(y))
+			NEAR(x, y, 2e-15);
+		check_real(a, n);
+	} else {
+		assert_int_equal(rc, HETPART_ERANGE); /* a power that nothing can hold */
+	}
+	hetpart_plan_free(a);
+	hetpart_plan_free(b);
+	hetpart_cost_free(c);
+}
+
+static void same_by_both(void **state)
+{
+	uint64_t seed = 41;
+
+	(void)state;
+	for (int round = 0; round < rounds(4000); round++)
+		one(&seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(same_by_both) };
+	return cmocka_run_group_tests_name("wide", tests, NULL, NULL);
+}
