@@ -89,7 +89,7 @@ hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, hetpart_err *err
 {
 	if (!limit)
 		limit = HETPART_MEM_DEFAULT_BYTES;
-	if (bytes <= limit && bytes <= SIZE_MAX)
+	if (bytes <= limit && bytes < SIZE_MAX)
 		return HETPART_OK;
 	return part_fail(err, HETPART_ENOMEM,
 			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64

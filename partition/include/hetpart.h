@@ -628,7 +628,8 @@ typedef struct hetpart_scatter_opts {
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, a cost does
  *     not fit the method, or a callback gave a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or no plan ends in finite time (tables);
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or than the method takes, or no plan ends in
+ *     finite time (tables);
  *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
  *   HETPART_EINTERNAL: the LP solver failed.
  * Safe from any number of threads; LP uses GLPK, whose state is per thread. */

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_scatter_rules.c - the scatter methods that round real shares, and their certified bounds;
+ * the affine shares of [S2]; order and root; the printed rules that are wrong; refused arguments.
+ */
+#include "scatter_help.h"
+
+static struct problem linear_problem(uint64_t *s, uint64_t max_n, size_t max_p, double spread)
+{
+	struct problem pr = { .n = rnd_below(s, max_n) };
+	size_t p = 1 + (size_t)rnd_below(s, max_p);
+
+	for (size_t i = 0; i < p; i++)
+		add_proc(&pr, affine(0, pow(10, spread * rnd_real(s))),
+			 affine(0, pow(10, spread * (rnd_real(s) - 1.5))));
+	return pr;
+}
+
+static double shares_sum(const hetpart_plan *pl)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < hetpart_plan_nprocs(pl); i++) {
+		assert_true(hetpart_plan_real_share(pl, i) >= 0);
+		sum += hetpart_plan_real_share(pl, i);
+	}
+	return sum;
+}
+
+/* Rounded plans lie between the proven bound and the bound plus sum link(1) + max compute(1), and
+ * the closed form is the programme's optimum, dropped processors included. */
+static void bound_is_never_broken(void **state)
+{
+	hetpart_scatter_method m[] = { HETPART_SCATTER_CLOSED, HETPART_SCATTER_LP };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(1500); seed++) {
+		uint64_t s = seed;
+		struct problem pr = linear_problem(&s, seed % 2 ? 400 : 30, 12, 1 + seed % 3);
+		hetpart_plan *pl, *best;
+		double slack, real[2];
+		OK(hetpart_scatter_slack(&slack, pr.proc, pr.p, &err));
+		OK(plan_by(&best, &pr, HETPART_SCATTER_WINDOW));
+		double opt = hetpart_plan_makespan(best);
+		for (int k = 0; k < 2; k++) {
+			OK(plan_by(&pl, &pr, m[k]));
+			double got = hetpart_plan_makespan(pl);
+			real[k] = hetpart_plan_real_makespan(pl);
+			NEAR(shares_sum(pl), (double)pr.n, 1e-12);
+			assert_true(hetpart_plan_lower_bound(pl) <= opt);
+			assert_true(real[k] <= opt * (1 + 1e-9));
+			assert_true(got >= opt * (1 - 1e-12));
+			assert_true(got <= opt + slack * (1 + 1e-9));
+			NEAR(hetpart_plan_lower_bound(pl), real[k], 1e-7);
+			hetpart_plan_free(pl);
+		}
+		NEAR(real[0], real[1], 1e-7);
+		hetpart_plan_free(best);
+		problem_free(&pr);
+	}
+}
+
+/* Affine costs: the programme pays each startup even at 0 items, the exact methods do not; so its
+ * figure may be above the optimum, and the proven bound comes from the linear parts. */
+static void programme_pays_constants(void **state)
+{
+	struct problem pr = { .n = 10 };
+	hetpart_plan *lp, *best;
+
+	(void)state;
+	add_proc(&pr, affine(1000, 1), affine(50, 1));
+	add_proc(&pr, affine(0, 1), affine(0, 0));
+	OK(plan_by(&lp, &pr, HETPART_SCATTER_LP));
+	OK(plan_by(&best, &pr, HETPART_SCATTER_AUTO));
+	assert_int_equal(hetpart_plan_share(best, 0), 0);
+	NEAR(hetpart_plan_makespan(best), 10, 0);
+	assert_true(hetpart_plan_real_makespan(lp) >= 1050);
+	assert_true(hetpart_plan_lower_bound(lp) <= 10);
+	hetpart_plan_free(lp);
+	hetpart_plan_free(best);
+	problem_free(&pr);
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(300); seed++) {
+		uint64_t s = seed;
+		pr = random_problem(&s, AFFINE, AFFINE);
+		OK(plan_by(&lp, &pr, HETPART_SCATTER_LP));
+		double opt = optimum(&pr);
+		assert_true(hetpart_plan_lower_bound(lp) <= opt);
+		assert_true(hetpart_plan_makespan(lp) >= opt);
+		assert_true(hetpart_plan_makespan(lp) <=
+			    hetpart_plan_real_makespan(lp) + 16 + 8 * (double)pr.p);
+		hetpart_plan_free(lp);
+		problem_free(&pr);
+	}
+}
+
+/* The last share is n_k - e. Here e = .4 - .3 before it: the print's n_k + e sums to 11.2. */
+static void last_rounding_subtracts(void **state)
+{
+	double real[] = { 3.3, 3.4, 3.3 };
+	uint64_t n[3];
+
+	(void)state;
+	OK(hetpart_scatter_round(n, 10, real, 3, &err));
+	assert_int_equal(n[0] + n[1] + n[2], 10);
+	for (int i = 0; i < 3; i++)
+		assert_true(fabs((double)n[i] - real[i]) < 1);
+}
+
+/* |n_i - x_i| < 1, also for every leading sum in the order of rounding; whole shares stay. */
+static void rounding_moves_less_than_one(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(20000); seed++) {
+		uint64_t s = seed, n[40], total = 0;
+		size_t p = 1 + (size_t)rnd_below(&s, 40);
+		double real[40], sum = 0;
+		uint64_t items = rnd_below(&s, seed % 3 ? 1000 : 12);
+		for (size_t i = 0; i < p; i++)
+			sum += real[i] = rnd_below(&s, 4) ? rnd_real(&s) : 0;
+		for (size_t i = 0; i < p; i++)
+			real[i] = sum > 0 ? real[i] / sum * (double)items : 0;
+		if (!(sum > 0))
+			real[0] = (double)items;
+		OK(hetpart_scatter_round(n, items, real, p, &err));
+		for (size_t i = 0; i < p; i++) {
+			total += n[i];
+			assert_true(fabs((double)n[i] - real[i]) < 1 + 1e-9);
+			if (real[i] == 0)
+				assert_true(n[i] <= 1);
+		}
+		assert_int_equal(total, items);
+	}
+}
+
+static void rounding_of_huge_numbers(void **state)
+{
+	double real[3] = { 0x1p61, 0x1p61 + 0x1p60, 0x1p61 };
+	uint64_t n[3], items = (UINT64_C(7) << 60) + 12345;
+
+	(void)state;
+	OK(hetpart_scatter_round(n, items, real, 3, &err));
+	assert_true(n[0] + n[1] + n[2] == items);
+	real[1] = 0, real[2] = 1e-300;
+	OK(hetpart_scatter_round(n, UINT64_C(1) << 61, real, 3, &err));
+	assert_true(n[0] == UINT64_C(1) << 61 && n[1] == 0 && n[2] == 0);
+}
+
+/* The drop rule asks D of the processors kept after i, not of all after it. Processor 1 is dropped
+ * (b = 5 > D = 2); counted all the same it would make D = 4.98 and keep processor 0 with b = 3. */
+static void drop_rule_counts_kept_only(void **state)
+{
+	struct problem pr = { .n = 1000 };
+	hetpart_plan *pl;
+
+	(void)state;
+	add_proc(&pr, affine(0, 1), affine(0, 3));
+	add_proc(&pr, affine(0, .01), affine(0, 5));
+	add_proc(&pr, affine(0, 2), affine(0, 0));
+	OK(plan_by(&pl, &pr, HETPART_SCATTER_CLOSED));
+	assert_int_equal(hetpart_plan_share(pl, 0), 0);
+	assert_int_equal(hetpart_plan_share(pl, 1), 0);
+	NEAR(hetpart_plan_real_makespan(pl), 2000, 1e-12);
+	hetpart_plan_free(pl);
+	OK(plan_by(&pl, &pr, HETPART_SCATTER_WINDOW));
+	NEAR(hetpart_plan_makespan(pl), 2000, 1e-12);
+	hetpart_plan_free(pl);
+	problem_free(&pr);
+}
+
+/* Theorem 3 holds for real shares: with whole ones the order by bandwidth may lose to another. */
+static void theorem_3_is_not_for_whole_shares(void **state)
+{
+	int better = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 4000 && !better; seed++) {
+		uint64_t s = seed;
+		struct problem pr = { .n = 1 + rnd_below(&s, 6) }, other = { .n = pr.n };
+		double a[3], b[3] = { 0, 0, 0 };
+		size_t order[3];
+		for (int i = 0; i < 3; i++) {
+			a[i] = 1 + (double)rnd_below(&s, 9);
+			b[i] = i < 2 ? 1 + (double)rnd_below(&s, 4) : 0;
+			add_proc(&pr, affine(0, a[i]), affine(0, b[i]));
+		}
+		OK(hetpart_scatter_order(order, pr.n, pr.proc, 3, &err));
+		assert_true(b[order[0]] <= b[order[1]]);
+		assert_int_equal(order[2], 2);
+		struct problem best = { .n = pr.n, .p = 3 };
+		for (int i = 0; i < 3; i++) {
+			best.proc[i] = pr.proc[order[i]];
+			other.proc[i] = pr.proc[i < 2 ? order[1 - i] : 2];
+		}
+		other.p = 3;
+		better = optimum(&other) < optimum(&best);
+		problem_free(&pr);
+	}
+	assert_true(better);
+}
+
+/* For real shares of linear costs no order beats the one by bandwidth. */
+static void order_is_best_for_real_shares(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(500); seed++) {
+		uint64_t s = seed;
+		struct problem pr = linear_problem(&s, 1000, 6, 2), sorted = { .n = pr.n };
+		size_t order[6], seen = 0;
+		hetpart_plan *a, *b;
+		OK(hetpart_scatter_order(order, pr.n, pr.proc, pr.p, &err));
+		for (size_t i = 0; i < pr.p; i++) {
+			sorted.proc[i] = pr.proc[order[i]];
+			seen |= (size_t)1 << order[i];
+		}
+		sorted.p = pr.p;
+		assert_int_equal(seen, ((size_t)1 << pr.p) - 1);
+		assert_int_equal(order[pr.p - 1], pr.p - 1);
+		OK(plan_by(&a, &pr, HETPART_SCATTER_CLOSED));
+		OK(plan_by(&b, &sorted, HETPART_SCATTER_CLOSED));
+		assert_true(hetpart_plan_real_makespan(b) <=
+			    hetpart_plan_real_makespan(a) * (1 + 1e-12));
+		hetpart_plan_free(a);
+		hetpart_plan_free(b);
+		problem_free(&pr);
+	}
+}
+
+/* d_i = (D + sum l_j/c_j - l_i sum 1/c_j) / (c_i sum 1/c_j), c = a + b, where no one is dry. */
+static void all_at_once_formula(void **state)
+{
+	double a[] = { 3, 4, 5 }, b[] = { .5, .25, 0 }, l[] = { 7, 2, 0 }, inv = 0, lc = 0;
+	struct problem pr = { .n = 1000 };
+	hetpart_plan *pl;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		add_proc(&pr, affine(0, a[i]), affine(l[i], b[i]));
+		inv += 1 / (a[i] + b[i]);
+		lc += l[i] / (a[i] + b[i]);
+	}
+	OK(plan_by(&pl, &pr, HETPART_SCATTER_ALL_AT_ONCE));
+	for (size_t i = 0; i < 3; i++)
+		NEAR(hetpart_plan_real_share(pl, i),
+		     (1000 + lc - l[i] * inv) / ((a[i] + b[i]) * inv), 1e-12);
+	hetpart_plan_free(pl);
+	problem_free(&pr);
+}
+
+/* Water filling: who starts at T or later gets nothing, all others end at the same time; one of
+ * infinite speed takes what others cannot do before it starts. */
+static void water_filling(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(1000); seed++) {
+		uint64_t s = seed;
+		struct problem pr = { .n = rnd_below(&s, 50) };
+		size_t p = 1 + (size_t)rnd_below(&s, 10);
+		double l[10], c[10], t = 0;
+		hetpart_plan *pl;
+		for (size_t i = 0; i < p; i++) {
+			l[i] = 100 * rnd_real(&s) * (double)rnd_below(&s, 2);
+			c[i] = rnd_below(&s, 15) ? 1 + 9 * rnd_real(&s) : 0;
+			add_proc(&pr, affine(l[i], c[i]), i + 1 < p ? affine(0, 0) : NULL);
+		}
+		OK(plan_by(&pl, &pr, HETPART_SCATTER_ALL_AT_ONCE));
+		NEAR(shares_sum(pl), (double)pr.n, 1e-12);
+		for (size_t i = 0; i < p; i++)
+			if (hetpart_plan_real_share(pl, i) > 0)
+				t = fmax(t, l[i] + c[i] * hetpart_plan_real_share(pl, i));
+		for (size_t i = 0; i < p && pr.n > 0; i++) {
+			double d = hetpart_plan_real_share(pl, i);
+			assert_true(d > 0 ? fabs(l[i] + c[i] * d - t) <= 1e-9 * t
+					  : l[i] >= t * (1 - 1e-9) ||
+						    (c[i] == 0 && l[i] >= t * (1 - 1e-9)));
+		}
+		hetpart_plan_free(pl);
+		problem_free(&pr);
+	}
+}
+
+/* On the platform of [S0] the second pass takes most of what the stair costs. */
+static void two_passes_correct_the_stair(void **state)
+{
+	struct problem pr = s0_problem(false, 1);
+	hetpart_plan *once, *twice;
+
+	(void)state;
+	OK(plan_by(&once, &pr, HETPART_SCATTER_ALL_AT_ONCE));
+	OK(plan_by(&twice, &pr, HETPART_SCATTER_TWO_PASS));
+	assert_true(hetpart_plan_makespan(once) > 420);
+	assert_true(hetpart_plan_makespan(twice) < 404.1);
+	assert_true(hetpart_plan_makespan(twice) >= hetpart_plan_lower_bound(twice));
+	NEAR(hetpart_plan_lower_bound(twice), 403.9730150, 1e-9);
+	hetpart_plan_free(once);
+	hetpart_plan_free(twice);
+	problem_free(&pr);
+}
+
+static double apart(const struct problem *pr, const uint64_t *share)
+{
+	double last = 0;
+
+	for (size_t i = 0; i < pr->p; i++) {
+		double l = pr->proc[i].link ? hetpart_cost_eval(pr->proc[i].link, share[i]) : 0;
+		last = fmax(last, l + hetpart_cost_eval(pr->proc[i].compute, share[i]));
+	}
+	return last;
+}
+
+/* The minimising algorithm: give items one by one to whoever ends soonest with one more. */
+static void greedy_is_item_by_item(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(1000); seed++) {
+		uint64_t s = seed, share[MAX_P] = { 0 };
+		struct problem pr =
+			random_problem(&s, seed % 2 ? AFFINE : RISING, seed % 3 ? AFFINE : RISING);
+		hetpart_plan *pl;
+		for (uint64_t n = 0; n < pr.n; n++) {
+			size_t best = 0;
+			double soonest = INFINITY;
+			for (size_t i = 0; i < pr.p; i++) {
+				double t = hetpart_cost_eval(pr.proc[i].compute, share[i] + 1);
+				if (pr.proc[i].link)
+					t += hetpart_cost_eval(pr.proc[i].link, share[i] + 1);
+				if (t < soonest)
+					soonest = t, best = i;
+			}
+			share[best]++;
+		}
+		hetpart_status rc = plan_by(&pl, &pr, HETPART_SCATTER_GREEDY);
+		if (apart(&pr, share) == INFINITY) {
+			assert_int_equal(rc, HETPART_ERANGE);
+		} else {
+			assert_int_equal(rc, HETPART_OK);
+			assert_true(apart(&pr, hetpart_plan_shares(pl)) == apart(&pr, share));
+			hetpart_plan_free(pl);
+		}
+		problem_free(&pr);
+	}
+}
+
+/* All candidates by hand: fetch, order, plan. */
+static void root_is_the_best_candidate(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(200); seed++) {
+		uint64_t s = seed;
+		size_t p = 1 + (size_t)rnd_below(&s, 4), root, order[4], who[4], sorted[4];
+		hetpart_cost *cost[24];
+		const hetpart_cost *comp[4], *link[16], *store[4];
+		double total[4], best = INFINITY;
+		hetpart_plan *pl, *one;
+		uint64_t n = rnd_below(&s, 40);
+		for (size_t i = 0; i < p * (p + 2); i++)
+			cost[i] = random_cost(&s, AFFINE, n);
+		for (size_t i = 0; i < p; i++)
+			comp[i] = cost[i], store[i] = cost[p + i];
+		for (size_t i = 0; i < p * p; i++)
+			link[i] = i % (p + 1) ? cost[2 * p + i] : NULL;
+		OK(hetpart_scatter_root(&pl, &root, order, total, n, comp, link,
+					seed % 2 ? store : NULL, p, NULL, &err));
+		for (size_t r = 0; r < p; r++) {
+			hetpart_scatter_proc in[4], by[4];
+			size_t at = 0;
+			for (size_t i = 0; i < p; i++)
+				if (i != r)
+					who[at] = i,
+					in[at++] =
+						(hetpart_scatter_proc){ comp[i], link[r * p + i] };
+			who[at] = r, in[at] = (hetpart_scatter_proc){ comp[r], NULL };
+			OK(hetpart_scatter_order(sorted, n, in, p, &err));
+			for (size_t j = 0; j < p; j++)
+				by[j] = in[sorted[j]];
+			OK(hetpart_scatter_create(&one, n, by, p, NULL, &err));
+			double t = hetpart_plan_makespan(one) +
+				   (seed % 2 ? hetpart_cost_eval(store[r], n) : 0);
+			NEAR(total[r], t, 1e-14);
+			if (t < best)
+				best = t;
+			if (r == root) {
+				assert_int_equal(hetpart_plan_hash(one), hetpart_plan_hash(pl));
+				for (size_t j = 0; j < p; j++)
+					assert_int_equal(order[j], who[sorted[j]]);
+			}
+			hetpart_plan_free(one);
+		}
+		assert_true(total[root] == best);
+		hetpart_plan_free(pl);
+		for (size_t i = 0; i < p * (p + 2); i++)
+			hetpart_cost_free(cost[i]);
+	}
+}
+
+static double lying(void *ctx, uint64_t n)
+{
+	return n == 3 ? *(const double *)ctx : (double)n;
+}
+
+static void callbacks_that_misbehave(void **state)
+{
+	double bad[] = { NAN, -1, -INFINITY };
+	hetpart_plan *pl = (void *)bad;
+
+	(void)state;
+	for (size_t k = 0; k < LEN(bad); k++)
+		for (int m = HETPART_SCATTER_AUTO; m <= HETPART_SCATTER_MULTIRES; m++) {
+			struct problem pr = { .n = 3 };
+			hetpart_cost *c;
+			OK(hetpart_cost_callback(&c, lying, &bad[k], true, 1, &err));
+			add_proc(&pr, c, affine(0, 0));
+			add_proc(&pr, affine(0, 1), NULL);
+			assert_int_equal(plan_by(&pl, &pr, (hetpart_scatter_method)m),
+					 HETPART_EINVAL);
+			assert_null(pl);
+			assert_non_null(strstr(err.text, "a cost of processor 0 gives time '"));
+			problem_free(&pr);
+		}
+}
+
+static void falls(struct problem *pr)
+{
+	double v[] = { 0, 5, 1, 2 };
+	hetpart_cost *c;
+
+	OK(hetpart_cost_table(&c, v, 4, 1, &err));
+	*pr = (struct problem){ .n = 3 };
+	add_proc(pr, c, affine(0, 1));
+	OK(hetpart_cost_table(&c, v, 4, 1, &err));
+	add_proc(pr, affine(0, 1), c);
+}
+
+static void costs_must_fit_the_method(void **state)
+{
+	static const struct {
+		hetpart_scatter_method m;
+		const char *text;
+	} bad[] = {
+		{ HETPART_SCATTER_DP_INCREASING, "needs increasing costs" },
+		{ HETPART_SCATTER_WINDOW, "needs affine link and increasing compute costs" },
+		{ HETPART_SCATTER_MULTIRES, "needs increasing costs" },
+		{ HETPART_SCATTER_LP, "needs affine costs" },
+		{ HETPART_SCATTER_CLOSED, "needs linear costs" },
+		{ HETPART_SCATTER_ALL_AT_ONCE, "needs affine costs" },
+		{ HETPART_SCATTER_TWO_PASS, "needs affine costs" },
+		{ HETPART_SCATTER_GREEDY, "needs increasing costs" },
+		{ (hetpart_scatter_method)55, "'55' is not a scatter method" },
+	};
+	struct problem pr;
+	hetpart_plan *pl;
+
+	(void)state;
+	falls(&pr);
+	for (size_t k = 0; k < LEN(bad); k++) {
+		assert_int_equal(plan_by(&pl, &pr, bad[k].m), HETPART_EINVAL);
+		if (!strstr(err.text, bad[k].text))
+			fail_msg("'%s' lacks '%s'", err.text, bad[k].text);
+	}
+	OK(plan_by(&pl, &pr, HETPART_SCATTER_AUTO));
+	assert_string_equal(hetpart_plan_method(pl), "dp");
+	hetpart_plan_free(pl);
+	problem_free(&pr);
+}
+
+static void invalid_arguments(void **state)
+{
+	struct problem pr = s0_problem(false, 1);
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	hetpart_scatter_proc broken[2] = { pr.proc[0], pr.proc[1] };
+	hetpart_plan *pl;
+
+	(void)state;
+	assert_int_equal(hetpart_scatter_create(NULL, 1, pr.proc, 16, NULL, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_create(&pl, 1, NULL, 16, NULL, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'procs' is NULL"));
+	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 0, NULL, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'0' processors"));
+	assert_int_equal(hetpart_scatter_create(&pl, UINT64_MAX, pr.proc, 16, NULL, &err),
+			 HETPART_ERANGE);
+	broken[0].link = NULL;
+	assert_int_equal(hetpart_scatter_create(&pl, 1, broken, 2, NULL, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the link cost of processor 0 is NULL"));
+	broken[1].compute = NULL;
+	broken[0].link = pr.proc[0].link;
+	assert_int_equal(hetpart_scatter_create(&pl, 1, broken, 2, NULL, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the compute cost of processor 1 is NULL"));
+	opts.struct_size = 4;
+	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 16, &opts, &err), HETPART_EINVAL);
+	opts.struct_size = sizeof opts;
+	opts.method = HETPART_SCATTER_WINDOW;
+	opts.max_mem_bytes = 1000000;
+	assert_int_equal(hetpart_scatter_create(&pl, 817101, pr.proc, 16, &opts, &err),
+			 HETPART_ENOMEM);
+	assert_non_null(strstr(err.text, "1000000 are allowed"));
+	opts.method = HETPART_SCATTER_MULTIRES;
+	opts.max_mem_bytes = 1000;
+	assert_int_equal(hetpart_scatter_create(&pl, 817101, pr.proc, 16, &opts, NULL),
+			 HETPART_ENOMEM);
+	assert_null(pl);
+	opts.max_mem_bytes = UINT64_MAX;
+	opts.method = HETPART_SCATTER_DP;
+	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 62, pr.proc, 16, &opts, &err),
+			 HETPART_ENOMEM);
+	problem_free(&pr);
+}
+
+static void invalid_helpers(void **state)
+{
+	struct problem pr = s0_problem(false, 1);
+	const hetpart_cost *comp[2] = { pr.cost[0], pr.cost[2] };
+	const hetpart_cost *link[4] = { NULL, pr.cost[1], NULL, NULL };
+	double real[2] = { 1, 2 }, slack;
+	size_t order[16], root;
+	uint64_t n[2];
+	hetpart_plan *pl;
+
+	(void)state;
+	assert_int_equal(hetpart_scatter_order(NULL, 1, pr.proc, 16, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_order(order, 1, NULL, 16, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_slack(NULL, pr.proc, 16, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_slack(&slack, pr.proc, 0, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_round(NULL, 3, real, 2, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_round(n, 3, NULL, 2, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_round(n, 3, real, 0, &err), HETPART_EINVAL);
+	assert_int_equal(hetpart_scatter_round(n, 5, real, 2, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the real shares sum to '3': want 5 items"));
+	real[0] = -1;
+	assert_int_equal(hetpart_scatter_round(n, 1, real, 2, &err), HETPART_EINVAL);
+	real[0] = NAN;
+	assert_int_equal(hetpart_scatter_round(n, 1, real, 2, &err), HETPART_EINVAL);
+	assert_int_equal(
+		hetpart_scatter_root(NULL, &root, NULL, NULL, 1, comp, link, NULL, 2, NULL, &err),
+		HETPART_EINVAL);
+	assert_int_equal(
+		hetpart_scatter_root(&pl, NULL, NULL, NULL, 1, comp, link, NULL, 2, NULL, &err),
+		HETPART_EINVAL);
+	assert_int_equal(
+		hetpart_scatter_root(&pl, &root, NULL, NULL, 1, comp, link, NULL, 2, NULL, &err),
+		HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the link from processor 1 to 0 is NULL"));
+	assert_null(pl);
+	link[2] = pr.cost[3], comp[1] = NULL;
+	assert_int_equal(
+		hetpart_scatter_root(&pl, &root, NULL, NULL, 1, comp, link, NULL, 2, NULL, &err),
+		HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the compute cost of processor 1 is NULL"));
+	problem_free(&pr);
+}
+
+static void memory_is_told(void **state)
+{
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+
+	(void)state;
+	for (int m = HETPART_SCATTER_AUTO; m <= HETPART_SCATTER_GREEDY; m++) {
+		opts.method = (hetpart_scatter_method)m;
+		uint64_t bytes = hetpart_scatter_mem_bytes(1000, 16, &opts);
+		assert_in_range(bytes, 1000, 2000000);
+		assert_true(hetpart_scatter_mem_bytes(1000, 0, &opts) == UINT64_MAX);
+		assert_true(hetpart_scatter_mem_bytes(UINT64_MAX, 1, &opts) == UINT64_MAX);
+	}
+	opts.method = HETPART_SCATTER_WINDOW;
+	assert_in_range(hetpart_scatter_mem_bytes(817101, 16, &opts), 817101 * 60, 817101 * 120);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bound_is_never_broken),
+		cmocka_unit_test(programme_pays_constants),
+		cmocka_unit_test(last_rounding_subtracts),
+		cmocka_unit_test(rounding_moves_less_than_one),
+		cmocka_unit_test(rounding_of_huge_numbers),
+		cmocka_unit_test(drop_rule_counts_kept_only),
+		cmocka_unit_test(theorem_3_is_not_for_whole_shares),
+		cmocka_unit_test(order_is_best_for_real_shares),
+		cmocka_unit_test(all_at_once_formula),
+		cmocka_unit_test(water_filling),
+		cmocka_unit_test(two_passes_correct_the_stair),
+		cmocka_unit_test(greedy_is_item_by_item),
+		cmocka_unit_test(root_is_the_best_candidate),
+		cmocka_unit_test(callbacks_that_misbehave),
+		cmocka_unit_test(costs_must_fit_the_method),
+		cmocka_unit_test(invalid_arguments),
+		cmocka_unit_test(invalid_helpers),
+		cmocka_unit_test(memory_is_told),
+	};
+	return cmocka_run_group_tests_name("scatter rules", tests, NULL, NULL);
+}
