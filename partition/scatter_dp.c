@@ -7,27 +7,6 @@
 
 #include "scatter_table.h"
 
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* Algorithm 1: look at every e. */
-static uint32_t any_cost(const struct sc_table *t, size_t d, double *best)
-{
-	uint32_t at = 0;
-
-	*best = INFINITY;
-	for (size_t e = 0; e <= d; e++) {
-		double v = t->link[e] + larger(t->comp[e], t->next[d - e]);
-		if (v < *best) {
-			*best = v;
-			at = (uint32_t)e;
-		}
-	}
-	return at;
-}
-
 /* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
 static size_t crossing(const struct sc_table *t, size_t d)
 {
@@ -61,10 +40,11 @@ static uint32_t increasing_cost(const struct sc_table *t, size_t d, double *best
 	return (uint32_t)at;
 }
 
+/* Algorithm 1: look at every e. */
 static void row_any(const struct sc_table *t, uint32_t *choice, double *row)
 {
 	for (size_t d = 0; d <= t->n; d++)
-		choice[d] = any_cost(t, d, &row[d]);
+		choice[d] = part_sc_table_one(t, d, &row[d]);
 }
 
 static void row_increasing(const struct sc_table *t, uint32_t *choice, double *row)

@@ -20,12 +20,38 @@ uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
 	return part_mul_add(part_mul_add(nprocs - 1, 4, 36), row, 0);
 }
 
-static void tabulate(const struct sc_cost *c, size_t n, double *v)
+static void tabulate(const struct sc_cost *c, size_t n, double *restrict v)
 {
-	for (size_t e = 0; e <= n; e++)
-		v[e] = sc_time(c, e);
+	double startup = c->startup, per_item = c->per_item;
+
+	v[0] = sc_time(c, 0);
+	for (size_t e = 1; c->affine && e <= n; e++)
+		v[e] = startup + per_item * (double)(int64_t)e;
+	for (size_t e = 1; !c->affine && e <= n; e++)
+		v[e] = part_sc_other(c, e);
 }
 
+static inline double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
+{
+	uint32_t at = 0;
+
+	*best = INFINITY;
+	for (size_t e = 0; e <= d; e++) {
+		double v = t->link[e] + larger(t->comp[e], t->next[d - e]);
+		if (v < *best) {
+			*best = v;
+			at = (uint32_t)e;
+		}
+	}
+	return at;
+}
+
+/* Rows from the root backwards; of the first processor only what all items need is of interest. */
 static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 {
 	size_t n = w->t.n;
@@ -40,7 +66,10 @@ static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 		tabulate(&sc->comp[i], n, w->comp);
 		w->t.link = w->link, w->t.comp = w->comp, w->t.next = w->next;
 		w->t.link_per_item = sc->link[i].per_item;
-		fill(&w->t, w->choice + i * (n + 1), w->row);
+		if (i > 0)
+			fill(&w->t, w->choice + i * (n + 1), w->row);
+		else
+			w->choice[n] = part_sc_table_one(&w->t, n, &w->row[n]);
 		w->next = w->row;
 		w->row = swap;
 	}

@@ -17,6 +17,9 @@ struct sc_table {
 /* Fill in choice[d] and row[d], d = 0 .. n, from the table. */
 typedef void sc_row_fn(const struct sc_table *t, uint32_t *choice, double *row);
 
+/* The best e for d items by looking at all of them, for any costs; *best is its time. */
+uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best);
+
 /* Run the programme from the root backwards, read the shares off the choices, set the plan. */
 hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err *err);
 

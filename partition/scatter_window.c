@@ -7,48 +7,45 @@
 
 #include "scatter_table.h"
 
-struct queue {
-	uint32_t *k; /* candidates, rising; the first is the best */
-	size_t head, tail;
-};
-
-/* Add k at the back: those that are no better now never will be, as all gain per_item alike. */
-static void push(struct queue *q, const struct sc_table *t, size_t k)
+/* Candidates k, rising; the first is the best. A new one is added at the back: those before it that
+ * are no better now never will be, as all gain step alike. Returns the new tail. */
+static inline size_t push(uint32_t *restrict q, size_t head, size_t tail, size_t k,
+			  const double *restrict next, double step)
 {
-	while (q->tail > q->head) {
-		size_t b = q->k[q->tail - 1];
-		if (t->next[b] + t->link_per_item * (double)(k - b) < t->next[k])
-			break;
-		q->tail--;
-	}
-	q->k[q->tail++] = (uint32_t)k;
+	double mine = next[k];
+
+	while (tail > head && next[q[tail - 1]] + step * (double)(k - q[tail - 1]) >= mine)
+		tail--;
+	q[tail] = (uint32_t)k;
+	return tail + 1;
 }
 
-static void row_window(const struct sc_table *t, uint32_t *choice, double *row)
+static void row_window(const struct sc_table *t, uint32_t *restrict choice, double *restrict row)
 {
-	struct queue q = { t->scratch, 0, 0 };
-	size_t cross = 0; /* E(d) */
+	const double *restrict link = t->link, *restrict comp = t->comp, *restrict next = t->next;
+	uint32_t *restrict q = t->scratch;
+	size_t head = 0, tail = 0, cross = 0; /* E(d) */
 
 	for (size_t d = 0; d <= t->n; d++) {
+		double best = INFINITY, v = next[d] + link[0];
+		size_t at = 0;
 		if (d > 0)
-			push(&q, t, d - 1);
-		while (cross <= d && t->comp[cross] < t->next[d - cross])
-			cross++;
-		while (q.head < q.tail && q.k[q.head] + cross <= d)
-			q.head++;
-		double best = cross <= d ? t->link[cross] + t->comp[cross] : INFINITY;
-		size_t at = cross <= d ? cross : 0;
-		if (cross > 0 && t->link[0] + t->next[d] < best) {
-			best = t->link[0] + t->next[d];
+			tail = push(q, head, tail, d - 1, next, t->link_per_item);
+		/* each by one at most; without a jump, because no one can foretell it */
+		cross += (cross <= d) &
+			 (comp[cross <= d ? cross : d] < next[cross <= d ? d - cross : 0]);
+		head += (head < tail) & (q[head] + cross <= d);
+		if (cross <= d) {
+			best = link[cross] + comp[cross];
+			at = cross;
+		}
+		if (cross > 0 && v < best) {
+			best = v;
 			at = 0;
 		}
-		if (q.head < q.tail) {
-			size_t k = q.k[q.head];
-			double v = t->link[d - k] + t->next[k];
-			if (v < best) {
-				best = v;
-				at = d - k;
-			}
+		if (head < tail && (v = link[d - q[head]] + next[q[head]]) < best) {
+			best = v;
+			at = d - q[head];
 		}
 		choice[d] = (uint32_t)at;
 		row[d] = best;
