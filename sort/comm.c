@@ -7,21 +7,14 @@
 
 status comm_agree(comm *c, status mine)
 {
-	int32_t *all = calloc((size_t)c->size, sizeof *all), worst = 0;
-	if (!all) {
-		/* without this room nobody can be told anything */
-		comm_abort(c, ST_RESOURCE);
-		return ST_RESOURCE;
-	}
 	const int32_t own = mine;
-	const status rc = comm_allgather(c, &own, all, sizeof own);
+	const status rc = comm_allgather(c, &own, c->codes, sizeof own);
+	if (rc != ST_OK || mine != ST_OK)
+		return rc != ST_OK ? rc : mine;
 	for (int i = 0; i < c->size; i++)
-		if (worst == ST_OK)
-			worst = all[i];
-	free(all);
-	if (rc != ST_OK)
-		return rc;
-	return mine != ST_OK ? mine : (status)worst;
+		if (c->codes[i] != ST_OK)
+			return (status)c->codes[i];
+	return ST_OK;
 }
 
 bool comm_mpi_launched(void)

@@ -33,7 +33,7 @@ struct comm_ops {
 	status (*alltoall)(comm *c, const void *send, void *recv, size_t bytes);
 	status (*start)(comm *c, comm_req *req);
 	status (*test)(comm *c, comm_req *req, bool *done);
-	void (*abort)(comm *c, int code);
+	void (*end_job)(comm *c, int code);
 };
 
 struct comm {
@@ -43,6 +43,7 @@ struct comm {
 			 */
 	atomic_bool broken;   /* a call failed: ranks can no longer agree */
 	bool threads_allowed; /* may other threads than the main one use the comm? */
+	int32_t *codes;       /* room for one of each rank: agreeing must not need memory */
 	const char *kind;     /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
 };
@@ -112,7 +113,7 @@ status comm_agree(comm *c, status mine);
 /* comm_abort - the last resort when ranks can no longer agree: ends the whole job. */
 static inline void comm_abort(comm *c, int code)
 {
-	c->ops->abort(c, code);
+	c->ops->end_job(c, code);
 }
 
 typedef status rank_main(comm *c, void *arg);

@@ -23,7 +23,8 @@ typedef struct world {
 	unsigned long round;
 	const void **board;
 	mailbox *box;
-	int gate; /* 0 wait, 1 go, -1 go home */
+	int32_t *codes; /* [size][size] for the ranks' comms */
+	int gate;       /* 0 wait, 1 go, -1 go home */
 } world;
 
 typedef struct local {
@@ -164,7 +165,7 @@ static status local_test(comm *c, comm_req *req, bool *finished)
 	return ST_OK;
 }
 
-static void local_abort(comm *c, int code)
+static void local_end_job(comm *c, int code)
 {
 	(void)c;
 	_exit(code);
@@ -172,7 +173,7 @@ static void local_abort(comm *c, int code)
 
 static const struct comm_ops local_ops = {
 	local_bcast, local_gather, local_allgather, local_alltoall,
-	local_start, local_test,   local_abort,
+	local_start, local_test,   local_end_job,
 };
 
 static void *rank_thread(void *arg)
@@ -225,6 +226,7 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 		       .rank = rank,
 		       .size = w->size,
 		       .max_msg = max_msg,
+		       .codes = w->codes + (size_t)rank * (size_t)w->size,
 		       .threads_allowed = true,
 		       .kind = "threads" };
 	if (gethostname(l->c.host, sizeof l->c.host - 1) != 0)
@@ -238,7 +240,8 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	local *ranks = calloc((size_t)size, sizeof *ranks);
 	w.board = calloc((size_t)size, sizeof *w.board);
 	w.box = calloc((size_t)size, sizeof *w.box);
-	if (!ranks || !w.board || !w.box) {
+	w.codes = calloc((size_t)size, (size_t)size * sizeof *w.codes);
+	if (!ranks || !w.board || !w.box || !w.codes) {
 		err_set(e, rc, "no memory for %d ranks", size);
 		goto out;
 	}
@@ -259,5 +262,6 @@ out:
 	free(ranks);
 	free((void *)w.board);
 	free(w.box);
+	free(w.codes);
 	return rc;
 }

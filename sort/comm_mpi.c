@@ -193,7 +193,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	return st;
 }
 
-static void mpi_abort(comm *c, int code)
+static void mpi_end_job(comm *c, int code)
 {
 	fflush(NULL);
 	MPI_Abort(mpi_of(c)->ctl, code);
@@ -201,7 +201,7 @@ static void mpi_abort(comm *c, int code)
 }
 
 static const struct comm_ops mpi_ops = {
-	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, mpi_abort,
+	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, mpi_end_job,
 };
 
 static void name_library(char *kind, size_t bytes)
@@ -224,6 +224,9 @@ static status mpi_open(mpi *m, MPI_Comm parent, int level, size_t max_msg, err *
 	    MPI_Comm_rank(m->ctl, &m->c.rank) != MPI_SUCCESS ||
 	    MPI_Comm_size(m->ctl, &m->c.size) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	m->c.codes = calloc((size_t)m->c.size, sizeof *m->c.codes);
+	if (!m->c.codes)
+		return err_set(e, ST_RESOURCE, "no memory for %d ranks", m->c.size);
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
 	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED;
@@ -283,6 +286,7 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	MPI_Comm_free(&m.data);
 	MPI_Comm_free(&m.ctl);
 	MPI_Finalize();
+	free(m.c.codes);
 	pthread_mutex_destroy(&m.lock);
 	return st;
 }

@@ -174,7 +174,7 @@ static status set_count(options *o, int opt, const char *arg, err *e)
 		o->exchange_threads = (unsigned)v;
 		break;
 	case OPT_RANKS:
-		rc = set_number("ranks", arg, 1, 65536, &v, e);
+		rc = set_number("ranks", arg, 1, 4096, &v, e);
 		o->ranks = (int)v;
 		break;
 	case OPT_RECORD_SIZE:

@@ -91,11 +91,11 @@ static inline entry entry_make10(const unsigned char *key, uint64_t pos)
 }
 
 /* Order of two prefixes: hi, then the two key bytes in lo. */
-static inline int prefix_cmp(uint64_t ahi, uint64_t alo, uint64_t bhi, uint64_t blo)
+static inline int prefix_cmp(uint64_t a_hi, uint64_t a_lo, uint64_t b_hi, uint64_t b_lo)
 {
-	if (ahi != bhi)
-		return ahi < bhi ? -1 : 1;
-	const uint64_t a = alo >> POS_BITS, b = blo >> POS_BITS;
+	if (a_hi != b_hi)
+		return a_hi < b_hi ? -1 : 1;
+	const uint64_t a = a_lo >> POS_BITS, b = b_lo >> POS_BITS;
 	return (a > b) - (a < b);
 }
 
@@ -113,11 +113,11 @@ static inline void item_of(item *it, const entry *e, const records *r)
 		memcpy(it->tail, record_tail(r, entry_pos(e)), tail);
 }
 
-static inline int place_cmp(uint64_t arank, uint64_t alo, uint64_t brank, uint64_t blo)
+static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint64_t b_lo)
 {
 	if (arank != brank)
 		return arank < brank ? -1 : 1;
-	const uint64_t a = alo & POS_MASK, b = blo & POS_MASK;
+	const uint64_t a = a_lo & POS_MASK, b = b_lo & POS_MASK;
 	return (a > b) - (a < b);
 }
 

@@ -562,7 +562,6 @@ HETPART_API hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t item
 					       hetpart_chunk_rule rule, uint64_t chunk,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
-
 /* ===================================================================== scatter from one root */
 
 /* A root sends every processor its share, one after the other (one port), and keeps the last share

@@ -77,7 +77,7 @@ plant partition/a.c <<<'int f(void) { return fprintf(log, "x"); }'; fires "the p
 plant partition/wisdom.c <<<'int f(void) { return fprintf(stderr, "x"); }'; fires "wisdom prints" pure-planner partition/wisdom.c:2
 plant partition/wisdom_read.c <<<'int f(void) { return puts("x"); }'; fires "wisdom puts" pure-planner partition/wisdom_read.c:2
 plant sort/run.c <<<'void f(void) { if (1) abort(); }'; fires "the sorter aborts" library-exit sort/run.c:2
-plant sort/comm_mpi.c <<<'void f(void) { MPI_Abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/comm_mpi.c:2
+plant sort/run.c <<<'void f(void) { comm_abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/run.c:2
 plant partition/a.c <<<'void f(void) { exit(1); }'; fires "the planner exits" library-exit partition/a.c:2
 plant gensort/val_join.c <<<'#include "gen_lcg.h"'; fires "the validator uses the generator" own-validator gensort/val_join.c:2
 plant gensort/valsort.c <<<'#include "../sort/keys.h"'; fires "the validator uses the sorter" own-validator gensort/valsort.c:2

@@ -139,7 +139,7 @@ refuses "unknown option" 2 "unknown option, or one without its argument: '--frob
   "$hetsort" --frobnicate -o out in
 refuses "option without its argument" 2 "'-o'" "$hetsort" in -o
 for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
-  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 65536" \
+  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 4096" \
     "$hetsort" --ranks "$bad" -o out in
   refuses "--record-size='$bad'" 2 "for --record-size: a whole number from 1 to 65536" \
     "$hetsort" --record-size "$bad" -o out in
@@ -194,7 +194,7 @@ is "--help: exit code" "$rc" 0
 ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
 undocumented() { # options of --help that the manual has not
   local o
-  for o in $(grep -oE -- '--[a-z-]+' <<<"$out" | sort -u); do
+  grep -oE -- '--[a-z-]+' <<<"$out" | sort -u | while read -r o; do
     o=${o#--}
     grep -qF -- "Fl \\-${o//-/\\-}" "$ROOT/sort/man/hetsort.1" || echo "$o"
   done
