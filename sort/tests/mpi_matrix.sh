@@ -5,18 +5,18 @@ n=0 bad=0
 matrix=$OBJ/sort/tests/test_matrix
 
 run_matrix() { # run_matrix RANKS CAP MOST - its points go on with our numbers
-  local line rc
+  local line rc=none
   while IFS= read -r line; do
     case $line in
       "ok "* | "not ok "*)
         n=$((n + 1))
         [[ $line == ok* ]] || bad=$((bad + 1))
         sed -E "s/^((not )?ok) [0-9]+ - (.*)/\1 $n - \3, messages of $2 bytes/" <<<"$line" ;;
+      "exit "*) rc=${line#exit } ;;
       *) echo "# $line" ;;
     esac
   done < <(MATRIX_MAX_MSG=$2 MATRIX_MAX_RECORDS=$3 SANITIZER=${SANITIZER:-mpi} \
     timeout 500 "$ROOT/scripts/mpirun" "$1" "$matrix" 2>&1; echo "exit $?")
-  rc=${line#exit }
   n=$((n + 1))
   if [ "$rc" = 0 ]; then echo "ok $n - $1 ranks end well"; else
     echo "not ok $n - $1 ranks end with $rc"; bad=$((bad + 1))
