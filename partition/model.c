@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model.c - observations (items, cost) of an unknown cost, pooled in geometric cells of ratio 1.1:
  * without the cells a noise of 5 % stalls the scheme at 2.5-3 % imbalance [S4 section 3.3].
- * May not touch: files, plans. Costs O(1) for an observation, 11 kB for a model. */
+ * May not touch: files, plans. Costs O(1) for an observation, 15 kB for a model. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -218,26 +218,25 @@ HETPART_API void hetpart_plan_free(hetpart_plan *plan);
 
 /* How a planner is to work. New ones are added at the end; a call says which it knows. */
 typedef enum hetpart_method {
-	HETPART_METHOD_EXACT = 0,        /* the optimum, by the fastest way that is sure of it */
+	HETPART_METHOD_EXACT = 0,        /* the optimum, in the fastest way that is sure */
 	HETPART_METHOD_TAYLOR = 1,       /* [S4] eq (5); n ln n only */
 	HETPART_METHOD_ASYMPTOTIC = 2,   /* [S4] Theorem 2, corrected; n ln n only */
 	HETPART_METHOD_PROPORTIONAL = 3, /* by speed alone, whatever the cost */
 	HETPART_METHOD_THRESHOLD = 4,    /* bisection on the makespan; increasing costs */
-	HETPART_METHOD_BITSET = 5, /* bisection on the makespan over sums of sets; any costs */
-	HETPART_METHOD_DP = 6      /* dynamic programme; any costs */
+	HETPART_METHOD_BITSET = 5,       /* the same over sums of sets; any costs */
+	HETPART_METHOD_DP = 6            /* dynamic programme; any costs */
 } hetpart_method;
+
+#define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
 /* Start from HETPART_OPTS_INIT, then set what you need. */
 typedef struct hetpart_opts {
-	size_t struct_size;    /* sizeof(hetpart_opts), set by HETPART_OPTS_INIT */
-	hetpart_method method; /* HETPART_METHOD_EXACT by default */
-	const uint64_t
-		*capacities;    /* NULL, or one entry for each processor: most items it may take */
-	uint64_t quantum;       /* DP: shares are multiples of it, but one; 0 and 1: no limit */
-	uint64_t max_mem_bytes; /* BITSET, DP: most to use; 0: HETPART_MEM_DEFAULT_BYTES */
+	size_t struct_size;         /* sizeof(hetpart_opts) */
+	hetpart_method method;      /* HETPART_METHOD_EXACT by default */
+	const uint64_t *capacities; /* most items for each processor, or NULL */
+	uint64_t quantum;           /* DP: all shares but one are multiples of it */
+	uint64_t max_mem_bytes;     /* BITSET, DP; 0: HETPART_MEM_DEFAULT_BYTES */
 } hetpart_opts;
-
-#define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
 /* clang-format off */
 #define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0 }
@@ -259,15 +258,15 @@ typedef struct hetpart_opts {
  *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
  *         THRESHOLD, BITSET, DP. With capacities an exact plan is the best that keeps them.
  * err     NULL, or receives the reason of a failure.
- * Ties go to the faster processor, then to the first. The order of the processors and the scale of
- * the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more items than
- * processors, everybody gets at least one, however slow it is.
+ * With EXACT, ties go to the faster processor, then to the first. The order of the processors and
+ * the scale of the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more
+ * items than processors, everybody gets at least one, however slow it is.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
  *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
  *     or the quantum, the cost is free, or a callback gave a negative time or NaN;
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (never cut
- *     down silently), or more than a table of costs reaches;
+ *     down silently), or more than a table of costs reaches, or no plan that ends in finite time;
  *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more than processors, ASYMPTOTIC where a
  *     processor gets fewer than e items;
  *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes.
@@ -329,7 +328,7 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 
 /* What runs have shown about one unknown cost f: observations (items, cost), where cost is the time
  * a share took times the speed of its processor. They are pooled in cells whose borders are a
- * factor 1.1 apart, so the model has a fixed size (11 kB) however many there are. A model that
+ * factor 1.1 apart, so the model has a fixed size (15 kB) however many there are. A model that
  * several threads change needs the caller's lock. [S4] section 3.3. */
 typedef struct hetpart_model hetpart_model;
 
