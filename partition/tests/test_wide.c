@@ -129,8 +129,59 @@ static void same_by_both(void **state)
 		one(&seed);
 }
 
+/* A callback that promises to rise and does not: any answer that is a plan, or a refusal. */
+static double liar(void *ctx, uint64_t n)
+{
+	uint64_t *seed = ctx, mixed = *seed ^ n;
+	double r = rnd_real(&mixed);
+
+	if (r < 0.01)
+		return (double[]){ NAN, -1, INFINITY }[n % 3];
+	return r * (double)n;
+}
+
+static void liars(void **state)
+{
+	uint64_t seed = 42;
+	int plans = 0, refused = 0;
+
+	(void)state;
+	for (int round = 0; round < rounds(400); round++) {
+		size_t p = 1 + rnd_below(&seed, 6);
+		uint64_t n = rnd(&seed) >> (1 + rnd_below(&seed, 63)), luck = rnd(&seed), sum = 0;
+		double k[6];
+		hetpart_cost *c;
+		hetpart_plan *pl;
+		hetpart_opts o = HETPART_OPTS_INIT;
+		hetpart_method method[] = { HETPART_METHOD_EXACT, HETPART_METHOD_PROPORTIONAL,
+					    HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+		for (size_t i = 0; i < p; i++)
+			k[i] = 1 + rnd_real(&seed);
+		o.method = method[rnd_below(&seed, 4)];
+		if (o.method > HETPART_METHOD_PROPORTIONAL)
+			n %= 300;
+		OK(hetpart_cost_callback(&c, liar, &luck, true, 1, &err));
+		if (hetpart_share_create(&pl, n, k, p, c, &o, &err) == HETPART_OK) {
+			for (size_t i = 0; i < p; i++) {
+				sum += hetpart_plan_share(pl, i);
+				assert_true(hetpart_plan_time(pl, i) >= 0);
+			}
+			assert_true(sum == n);
+			plans++;
+		} else {
+			assert_null(pl);
+			assert_true(err.status == HETPART_EINVAL || err.status == HETPART_ERANGE);
+			refused++;
+		}
+		hetpart_plan_free(pl);
+		hetpart_cost_free(c);
+	}
+	assert_true(plans > 0 && refused > 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(same_by_both) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(same_by_both),
+					    cmocka_unit_test(liars) };
 	return cmocka_run_group_tests_name("wide", tests, NULL, NULL);
 }

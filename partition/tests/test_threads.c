@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_threads.c - several threads plan at once with the same cost, model and wisdom, and get the
+ * plan that one thread gets. What ThreadSanitizer looks at. */
+#include "tests.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, P = 50, PLANS = 5 };
+
+static hetpart_cost *nlogn, *table;
+static hetpart_model *model;
+static hetpart_wisdom *wisdom;
+static double speeds[P];
+
+/* The hashes of one plan of each kind; 0 where it failed. */
+static void plan_all(uint64_t hash[PLANS])
+{
+	const hetpart_cost *three[] = { table, table, table };
+	hetpart_worker workers[] = { { nlogn, NULL }, { nlogn, nlogn } };
+	hetpart_plan *pl[PLANS] = { NULL };
+	hetpart_wisdom *back;
+	char text[4000];
+	hetpart_status rc[PLANS + 1];
+
+	rc[0] = hetpart_share_create(&pl[0], 1000000, speeds, P, nlogn, NULL, NULL);
+	rc[1] = hetpart_share_unrelated_create(&pl[1], 100, three, 3, NULL, NULL);
+	rc[2] = hetpart_model_plan(&pl[2], model, 1000000, speeds, P, NULL, NULL);
+	rc[3] = hetpart_emulate_best(&pl[3], speeds, P, 500, NULL);
+	rc[4] = hetpart_farm_create(&pl[4], 10000, workers, 2, HETPART_CHUNK_GUIDED, 1, NULL);
+	size_t len = hetpart_wisdom_print(wisdom, text, sizeof text);
+	rc[PLANS] = hetpart_wisdom_parse(&back, text, len, "here", 0, NULL);
+	hetpart_wisdom_free(back);
+	for (size_t i = 0; i < PLANS; i++) {
+		hash[i] = rc[i] == HETPART_OK && rc[PLANS] == HETPART_OK ? hetpart_plan_hash(pl[i])
+									 : 0;
+		hetpart_plan_free(pl[i]);
+	}
+}
+
+static void *work(void *arg)
+{
+	for (int i = 0; i < 5; i++)
+		plan_all(arg);
+	return NULL;
+}
+
+static void same_plans(void **state)
+{
+	hetpart_point seen[] = { { 1000, 10 }, { 20000, 300 }, { 50000, 800 } };
+	uint64_t want[PLANS], got[THREADS][PLANS];
+	pthread_t tid[THREADS];
+	double t[101];
+
+	(void)state;
+	for (size_t i = 0; i < P; i++)
+		speeds[i] = 1 + (double)(i % 7);
+	for (size_t i = 0; i < LEN(t); i++)
+		t[i] = (double)(i * 7 % 50);
+	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	OK(hetpart_cost_table(&table, t, LEN(t), 1, &err));
+	OK(hetpart_wisdom_create(&wisdom, "here", &err));
+	OK(hetpart_wisdom_model(wisdom, "m", &model, &err));
+	OK(hetpart_model_add(model, seen, LEN(seen), &err));
+	plan_all(want);
+	for (size_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&tid[i], NULL, work, got[i]), 0);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(tid[i], NULL);
+	for (size_t i = 0; i < THREADS; i++)
+		for (size_t j = 0; j < PLANS; j++) {
+			assert_true(want[j] != 0);
+			assert_true(got[i][j] == want[j]);
+		}
+	hetpart_cost_free(nlogn);
+	hetpart_cost_free(table);
+	hetpart_wisdom_free(wisdom);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(same_plans) };
+	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
