@@ -153,7 +153,7 @@ hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t
 hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err);
 
-/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 150 p calls of
+/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 100 p calls of
  * the cost. HETPART_ERANGE when no finite makespan exists. */
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* threshold.c - best whole shares for any increasing costs: bisection on the makespan T, processor
  * i taking the most items it can end by T, then dropping items that cost exactly T.
- * May not touch: real shares. Costs O(p) memory and about 150 p calls of the cost. */
+ * May not touch: real shares. Costs O(p) memory and about 100 p calls of the cost. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,6 +49,17 @@ static long double between(long double a, long double b)
 	return eb - ea > 1 ? ldexpl(1, (ea + eb) / 2 - 1) : a + (b - a) / 2;
 }
 
+/* Items between lo and hi, over all. */
+static uint64_t gap(const struct bracket *b)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < b->ps->n; i++)
+		if (__builtin_add_overflow(sum, b->hi[i] - b->lo[i], &sum))
+			return UINT64_MAX;
+	return sum;
+}
+
 /* Everybody has lo; what lacks comes from [lo, hi], all of it at cost t_hi. */
 static void take(const struct bracket *b, uint64_t *share)
 {
@@ -65,29 +76,80 @@ static void take(const struct bracket *b, uint64_t *share)
 	}
 }
 
+/* Halve until the two ends are neighbours, or so few items are between them that giving out the
+ * cheapest one by one is less work. */
+static hetpart_status narrow_down(struct bracket *b, uint64_t *share, hetpart_err *err)
+{
+	long double t;
+
+	while ((t = between(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi) {
+		if (gap(b) <= 4 * (uint64_t)b->ps->n) {
+			for (size_t i = 0; i < b->ps->n; i++)
+				share[i] = b->lo[i];
+			return part_round_keep(b->ps, b->items, share, err);
+		}
+		narrow(b, t, fill(b, t) >= b->items);
+	}
+	take(b, share);
+	return HETPART_OK;
+}
+
+/* Most items in finite time, into mid; usually all that the capacity allows. */
+static uint64_t fill_finite(struct bracket *b)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < b->ps->n; i++) {
+		b->mid[i] = b->hi[i];
+		if (part_time(b->ps, i, b->hi[i]) > LDBL_MAX)
+			b->mid[i] = part_most(b->ps, i, 0, b->hi[i], LDBL_MAX);
+		sum = b->mid[i] > b->items - sum ? b->items : sum + b->mid[i];
+	}
+	return sum;
+}
+
+static void try_time(struct bracket *b, long double t)
+{
+	if (t > b->t_lo && t < b->t_hi)
+		narrow(b, t, fill(b, t) >= b->items);
+}
+
+/* Some processor takes items/p or more, and if all take just that, the slowest ends last: the
+ * makespan is hardly ever outside of these two. */
+static void guess(struct bracket *b)
+{
+	uint64_t mean = b->items / b->ps->n + (b->items % b->ps->n != 0);
+	long double least = LDBL_MAX, most = 0;
+
+	for (size_t i = 0; i < b->ps->n; i++) {
+		long double t = part_time(b->ps, i, mean);
+		least = fminl(least, t);
+		most = fmaxl(most, t);
+	}
+	try_time(b, most);
+	try_time(b, least / 2);
+}
+
 static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *err)
 {
 	const struct procs *ps = b->ps;
-	long double least = 0, t;
+	long double least = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
 		b->hi[i] = part_cap(ps, i, b->items);
 		least = fmaxl(least, part_time(ps, i, 0));
 	}
-	b->t_hi = LDBL_MAX;
-	if (least > LDBL_MAX || fill(b, b->t_hi) < b->items)
+	if (least > LDBL_MAX || fill_finite(b) < b->items)
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
-	narrow(b, b->t_hi, true);
+	narrow(b, LDBL_MAX, true);
 	if (fill(b, least) >= b->items) {
 		narrow(b, least, true); /* lo is 0 for all */
 		take(b, share);
 		return HETPART_OK;
 	}
 	narrow(b, least, false);
-	while ((t = between(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi)
-		narrow(b, t, fill(b, t) >= b->items);
-	take(b, share);
-	return HETPART_OK;
+	guess(b);
+	return narrow_down(b, share, err);
 }
 
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
