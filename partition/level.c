@@ -193,6 +193,16 @@ static void join(struct level *lv, double lo, double hi)
 	stretch(lv);
 }
 
+/* About where T is: everybody takes the mean. */
+static double first_guess(const struct level *lv)
+{
+	double speed = 0, mean = lv->target / (double)lv->n;
+
+	for (size_t i = 0; i < lv->n; i++)
+		speed += lv->k[i];
+	return part_cost_real(lv->cost, mean) / lv->cost->scale * (double)lv->n / speed;
+}
+
 /* Any invertible cost: Newton on T inside a bracket, every third step a halving. Where the inverse
  * is piecewise linear the last step is exact. */
 static hetpart_status by_bracket(struct level *lv, hetpart_err *err)
@@ -204,7 +214,9 @@ static hetpart_status by_bracket(struct level *lv, hetpart_err *err)
 		return part_fail(err, HETPART_ENOSOL, "the time of all items is beyond range");
 	if (sum_at(lv, 0, &slope) >= lv->target)
 		hi = 0;
-	t = hi;
+	t = first_guess(lv);
+	if (!(t > lo && t < hi))
+		t = hi;
 	for (int step = 1; step < 400 && hi - lo > DBL_EPSILON * hi; step++) {
 		s = sum_at(lv, t, &slope);
 		if (s >= lv->target)

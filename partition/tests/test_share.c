@@ -105,21 +105,19 @@ static void excess_table(void **state)
 		}
 }
 
-/* An equal split is 24.9 % above the optimum, shares by speed 1.06 %: the experiment A1 of the
- * print compares with the equal split. Speeds 1 and 1.5, half of the processors each. */
+/* Speeds 1 and 1.5: an equal split is 24.9 % above the optimum, shares by speed 1.06 %. What n ln n
+ * is worth beside the equal split, as the print has it, is mostly what the speeds are worth. */
 static void equal_split_is_no_partner(void **state)
 {
-	double k[] = { 1, 1.5 }, equal;
+	double k[] = { 1, 1.5 };
 	hetpart_opts o = HETPART_OPTS_INIT;
-	uint64_t n = 1 << 20;
-	double best;
+	uint64_t n = 10000000;
 
 	(void)state;
-	best = makespan(n, k, 2, nlogn, NULL);
-	equal = hetpart_cost_eval(nlogn, n / 2);
+	double best = makespan(n, k, 2, nlogn, NULL);
 	o.method = HETPART_METHOD_PROPORTIONAL;
-	double by_speed = makespan(n, k, 2, nlogn, &o);
-	assert_true(equal / best > 1.2 && by_speed / best < 1.02 && by_speed > best);
+	NEAR(100 * (hetpart_cost_eval(nlogn, n / 2) / best - 1), 24.9, 0.002);
+	NEAR(100 * (makespan(n, k, 2, nlogn, &o) / best - 1), 1.06, 0.01);
 }
 
 static double brute(uint64_t n, const double *k, size_t p, const hetpart_cost *c,
@@ -276,7 +274,7 @@ static void equal_times(void **state)
 	(void)state;
 	for (int round = 0; round < rounds(200); round++) {
 		size_t p = 1 + rnd_below(&seed, 40);
-		uint64_t n = p + 1 + (rnd(&seed) >> (2 + rnd_below(&seed, 58)));
+		uint64_t n = p + 1 + (rnd(&seed) >> (2 + rnd_below(&seed, 58))), left = n;
 		double k[40], sum = 0, spread = round % 3 ? 3 : 30;
 		hetpart_plan *pl;
 		for (size_t i = 0; i < p; i++)
@@ -287,8 +285,11 @@ static void equal_times(void **state)
 			double x = hetpart_plan_real_share(pl, i);
 			NEAR(x, part_unit_inverse(nlogn, t * k[i], NULL), 1e-12);
 			sum += x;
+			left -= (uint64_t)x;
 		}
 		NEAR(sum, (double)n, 1e-13);
+		if (n < UINT64_C(1) << 40)
+			assert_true(left < p); /* at most p - 1 items are left to round */
 		assert_true(t <= hetpart_plan_makespan(pl) * (1 + 1e-13));
 		hetpart_plan_free(pl);
 	}
