@@ -158,7 +158,9 @@ static void bad_lines(void **state)
 		{ "number a\n", HETPART_EFORMAT, "line 3: want 'number NAME" },
 		{ "number a x\n", HETPART_EFORMAT, "line 3: the value is no" },
 		{ "number a inf\n", HETPART_EFORMAT, "line 3: the value is no" },
-		{ "number a 1\nnumber a 1\n", HETPART_EFORMAT, "line 4: this number was" },
+		{ "number a 1\n"
+		  "number a 1\n",
+		  HETPART_EFORMAT, "line 4: this number was" },
 		{ "time 1\ntime 1\n", HETPART_EFORMAT, "line 4: a second time" },
 		{ "time -1\n", HETPART_EFORMAT, "line 3: the time is no" },
 		{ "time 01\n", HETPART_EFORMAT, "line 3: the time is no" },

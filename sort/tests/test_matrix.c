@@ -383,8 +383,8 @@ static bool prepare(tally *y, const test_case *t)
 	return (y->c ? comm_agree(y->c, ok ? ST_OK : ST_IO) == ST_OK : ok);
 }
 
-/* Outside the long run: every second case, of the large ones every ninth, shifting with the number of
- * ranks so that each option meets each size. */
+/* Outside the long run: every second case, of the large ones every ninth, shifting with the number
+ * of ranks so that each option meets each size. */
 static bool sampled_out(const tally *y, size_t n, size_t variant)
 {
 	const char *most = getenv("MATRIX_MAX_RECORDS");
