@@ -210,7 +210,9 @@ static void name_library(char *kind, size_t bytes)
 	int n = 0;
 	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
 		strcpy(version, "MPI");
-	version[strcspn(version, ",\n\t")] = '\0';
+	version[strcspn(version, ",\n")] = '\0';
+	for (char *tab = version; (tab = strchr(tab, '\t'));)
+		*tab = ' ';
 	snprintf(kind, bytes, "%s", version);
 }
 

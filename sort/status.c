@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static status keep(err *e, status st, int errnum, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static status keep(err *e, status st, int errnum,
+							 const char *fmt, va_list ap)
 {
 	if (!e)
 		return st;

@@ -61,10 +61,14 @@ refuses "standard output" "need a single rank, not 4" -o - in
 
 on 2 -o - in
 is "- with two ranks" "$rc" 2
-run sh -c '"$0" 1 "$1" -o - - <in >streamed' "$ROOT/scripts/mpirun" "$hetsort"
-is "- with one rank" "$rc" 0
-run "$valsort" streamed
-is "- with one rank: valid" "$rc" 0
+if "$ROOT/scripts/mpirun" 1 cat <in 2>/dev/null | cmp -s - in; then
+  run sh -c '"$0" 1 "$1" -o - - <in >streamed' "$ROOT/scripts/mpirun" "$hetsort"
+  is "- with one rank" "$rc" 0
+  run "$valsort" streamed
+  is "- with one rank: valid" "$rc" 0
+else
+  echo "# this launcher does not hand on its standard input, not to cat either"
+fi
 
 # other options on one rank: found before any work
 printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=--stable; fi\nexec "%s" $extra -o new in\n' \
