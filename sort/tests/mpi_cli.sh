@@ -61,6 +61,7 @@ refuses "standard output" "need a single rank, not 4" -o - in
 
 on 2 -o - in
 is "- with two ranks" "$rc" 2
+# shellcheck disable=SC2094  # it is read only
 if "$ROOT/scripts/mpirun" 1 cat <in 2>/dev/null | cmp -s - in; then
   run sh -c '"$0" 1 "$1" -o - - <in >streamed' "$ROOT/scripts/mpirun" "$hetsort"
   is "- with one rank" "$rc" 0
