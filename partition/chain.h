@@ -22,6 +22,7 @@ struct chain {
 
 struct hetpart_schedule {
 	size_t m, nloads, total;       /* total: installments of all loads */
+	size_t room;                   /* installments the arrays have room for */
 	size_t *first;                 /* nloads + 1: installments before each load */
 	double *fraction;              /* total m */
 	double *comm_start, *comm_end; /* total (m - 1) */

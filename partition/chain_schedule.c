@@ -42,18 +42,23 @@ hetpart_status part_sd_new(hetpart_schedule **out, const struct chain *ch, const
 hetpart_status part_sd_grow(hetpart_schedule *sd, const struct chain *ch, size_t count,
 			    hetpart_err *err)
 {
-	size_t total = sd->total + count, m = ch->m;
+	size_t total = sd->total + count, m = ch->m, room = 2 * sd->room;
 
 	if (total > CHAIN_DATES_MAX / m)
 		return part_fail(err, HETPART_ERANGE, "more than %d fractions are not possible",
 				 CHAIN_DATES_MAX);
-	if (!grow(&sd->fraction, sd->total * m, total * m) ||
-	    !grow(&sd->comp_start, sd->total * m, total * m) ||
-	    !grow(&sd->comp_end, sd->total * m, total * m) ||
-	    !grow(&sd->comm_start, sd->total * (m - 1), total * (m - 1)) ||
-	    !grow(&sd->comm_end, sd->total * (m - 1), total * (m - 1)))
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu installments", total);
 	sd->total = total;
+	if (total <= sd->room)
+		return HETPART_OK;
+	if (room < total)
+		room = total;
+	if (!grow(&sd->fraction, sd->room * m, room * m) ||
+	    !grow(&sd->comp_start, sd->room * m, room * m) ||
+	    !grow(&sd->comp_end, sd->room * m, room * m) ||
+	    !grow(&sd->comm_start, sd->room * (m - 1), room * (m - 1)) ||
+	    !grow(&sd->comm_end, sd->room * (m - 1), room * (m - 1)))
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu installments", room);
+	sd->room = room;
 	return HETPART_OK;
 }
 
