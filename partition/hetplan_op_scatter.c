@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_op_scatter.c - operations with one root: scatter, scatter-order, scatter-root, farm.
+ * May not touch: how they are planned. Costs what the library's planner costs. */
+#include "hetplan.h"
+
+/* clang-format off */
+static const char *const method_names[] = {
+	"auto", "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", "twopass",
+	"greedy", NULL
+};
+/* clang-format on */
+static const hetpart_scatter_method method_values[] = {
+	HETPART_SCATTER_AUTO,   HETPART_SCATTER_DP,          HETPART_SCATTER_DP_INCREASING,
+	HETPART_SCATTER_WINDOW, HETPART_SCATTER_MULTIRES,    HETPART_SCATTER_LP,
+	HETPART_SCATTER_CLOSED, HETPART_SCATTER_ALL_AT_ONCE, HETPART_SCATTER_TWO_PASS,
+	HETPART_SCATTER_GREEDY,
+};
+
+static bool own_plan(struct hp_job *job, hetpart_status rc, hetpart_plan *plan,
+		     const hetpart_err *err)
+{
+	return hp_lib(job, NULL, rc, err) && hp_own_plan(job, plan);
+}
+
+static bool read_opts(struct hp_job *job, hetpart_scatter_opts *opts)
+{
+	size_t method = 0;
+
+	*opts = (hetpart_scatter_opts)HETPART_SCATTER_OPTS_INIT;
+	if (!hp_choice(job, "method", method_names, &method))
+		return false;
+	opts->method = method_values[method];
+	opts->max_mem_bytes = job->limits->max_mem_bytes;
+	return true;
+}
+
+static bool plan_of(struct hp_job *job, uint64_t items, const hetpart_scatter_proc *procs, size_t n,
+		    const hetpart_scatter_opts *opts)
+{
+	hetpart_plan *plan = NULL;
+	hetpart_err err;
+	hetpart_status rc = hetpart_scatter_create(&plan, items, procs, n, opts, &err);
+
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
+static bool scatter(struct hp_job *job)
+{
+	hetpart_scatter_opts opts;
+	hetpart_scatter_proc *procs;
+	uint64_t items;
+	size_t n;
+
+	return hp_items(job, &items) && read_opts(job, &opts) && hp_procs(job, &procs, &n) &&
+	       plan_of(job, items, procs, n, &opts);
+}
+
+static bool scatter_order(struct hp_job *job)
+{
+	hetpart_scatter_opts opts;
+	hetpart_scatter_proc *procs, *served;
+	size_t *order, n;
+	uint64_t items;
+	hetpart_err err;
+
+	if (!hp_items(job, &items) || !read_opts(job, &opts) || !hp_procs(job, &procs, &n) ||
+	    !(order = hp_alloc(job, n, sizeof *order)) ||
+	    !(served = hp_alloc(job, n, sizeof *served)) ||
+	    !hp_lib(job, NULL, hetpart_scatter_order(order, items, procs, n, &err), &err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		served[i] = procs[order[i]];
+	return hp_put_indices(job, "order", order, n) && plan_of(job, items, served, n, &opts);
+}
+
+/* The matrix of links; what stands on the diagonal is not looked at. */
+static bool links(struct hp_job *job, size_t n, const hetpart_cost ***out)
+{
+	const struct hp_at at = { NULL, "link", 0 };
+	const json_t *v = hp_need(job, job->in, NULL, "link");
+	size_t rows = n, cells;
+
+	if (!v || !hp_array(job, v, &at, n, &rows))
+		return false;
+	if (__builtin_mul_overflow(n, n, &cells))
+		return hp_fail(job, &at, "%zu rows are too many", n);
+	if (!(*out = hp_alloc(job, cells, sizeof **out)))
+		return false;
+	for (size_t k = 0; k < cells; k++) {
+		const struct hp_at row = { &at, NULL, k / n }, here = { &row, NULL, k % n };
+		const json_t *list = json_array_get(v, k / n);
+		size_t columns = n;
+		if (k % n == 0 && !hp_array(job, list, &row, n, &columns))
+			return false;
+		if (k / n != k % n &&
+		    !((*out)[k] = hp_cost(job, json_array_get(list, k % n), &here)))
+			return false;
+	}
+	return true;
+}
+
+struct rooted {
+	uint64_t items;
+	size_t n, root, *order;
+	const hetpart_cost **compute, **link, **from_store;
+	double *total;
+};
+
+static bool read_rooted(struct hp_job *job, struct rooted *r)
+{
+	if (!hp_items(job, &r->items) || !hp_costs(job, "compute", false, &r->compute, &r->n) ||
+	    !links(job, r->n, &r->link))
+		return false;
+	if (json_object_get(job->in, "from_store") &&
+	    !hp_costs(job, "from_store", true, &r->from_store, &r->n))
+		return false;
+	return (r->order = hp_alloc(job, r->n, sizeof *r->order)) &&
+	       (r->total = hp_alloc(job, r->n, sizeof *r->total));
+}
+
+static bool scatter_root(struct hp_job *job)
+{
+	struct rooted r = { .n = 0 };
+	hetpart_scatter_opts opts;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+
+	if (!read_opts(job, &opts) || !read_rooted(job, &r))
+		return false;
+	rc = hetpart_scatter_root(&plan, &r.root, r.order, r.total, r.items, r.compute, r.link,
+				  r.from_store, r.n, &opts, &err);
+	return own_plan(job, rc, plan, &err) &&
+	       hp_put(job, "root", json_integer((json_int_t)r.root)) &&
+	       hp_put_indices(job, "order", r.order, r.n) && hp_put_plan(job, "shares", plan) &&
+	       hp_put_reals(job, "total_by_root", r.total, r.n);
+}
+
+static bool farm(struct hp_job *job)
+{
+	static const char *const names[] = { "fixed", "guided", "factoring", NULL };
+	static const hetpart_chunk_rule rules[] = { HETPART_CHUNK_FIXED, HETPART_CHUNK_GUIDED,
+						    HETPART_CHUNK_FACTORING };
+	const struct hp_at at = { NULL, "chunk", 0 };
+	const json_t *v = json_object_get(job->in, "chunk");
+	hetpart_scatter_proc *procs;
+	hetpart_worker *workers;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	uint64_t items, chunk = 1;
+	size_t n, rule = 0;
+
+	if (!v && !json_object_get(job->in, "rule"))
+		return hp_fail(job, NULL, "want 'chunk' or 'rule', or both");
+	if (!hp_items(job, &items) || !hp_choice(job, "rule", names, &rule) ||
+	    (v && !hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, &chunk)) ||
+	    !hp_procs(job, &procs, &n) || !(workers = hp_alloc(job, n, sizeof *workers)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		workers[i] = (hetpart_worker){ procs[i].compute, procs[i].link };
+	rc = hetpart_farm_create(&plan, items, workers, n, rules[rule], chunk, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
+/* clang-format off */
+#define METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", \
+		  "twopass", "greedy", NULL }
+
+const struct hp_op hp_ops_scatter[] = {
+	{ "scatter", "scatter", scatter,
+	  { "op", "id", "names", "items", "processors", "method", NULL }, METHODS },
+	{ "scatter-order", "scatter", scatter_order,
+	  { "op", "id", "names", "items", "processors", "method", NULL }, METHODS },
+	{ "scatter-root", "scatter", scatter_root,
+	  { "op", "id", "names", "items", "compute", "link", "from_store", "method", NULL },
+	  METHODS },
+	{ "farm", "scatter", farm,
+	  { "op", "id", "names", "items", "processors", "chunk", "rule", NULL }, { NULL } },
+	{ NULL, NULL, NULL, { NULL }, { NULL } }
+};
+/* clang-format on */

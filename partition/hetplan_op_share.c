@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_op_share.c - operations without communication: share, share-unrelated, round, emulate,
+ * model.
+ * May not touch: how they are planned. Costs what the library's planner costs. */
+#include <math.h>
+#include <string.h>
+
+#include "hetplan.h"
+
+static bool own_plan(struct hp_job *job, hetpart_status rc, hetpart_plan *plan,
+		     const hetpart_err *err)
+{
+	return hp_lib(job, NULL, rc, err) && hp_own_plan(job, plan);
+}
+
+static bool read_cost(struct hp_job *job, const hetpart_cost **cost)
+{
+	const struct hp_at at = { NULL, "cost", 0 };
+	const json_t *v = hp_need(job, job->in, NULL, "cost");
+
+	return v && (*cost = hp_cost(job, v, &at));
+}
+
+/* Most items each processor may take; null is no limit. */
+static bool read_capacity(struct hp_job *job, size_t n, hetpart_opts *opts)
+{
+	const struct hp_at at = { NULL, "capacity", 0 };
+	const json_t *v = json_object_get(job->in, "capacity");
+	uint64_t *caps;
+
+	if (!v)
+		return true;
+	if (!hp_array(job, v, &at, n, &n) || !(caps = hp_alloc(job, n, sizeof *caps)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		const json_t *x = json_array_get(v, i);
+		caps[i] = HETPART_ITEMS_MAX;
+		if (!json_is_null(x) && !hp_whole(job, x, &here, 0, HETPART_ITEMS_MAX, &caps[i]))
+			return false;
+	}
+	opts->capacities = caps;
+	return true;
+}
+
+static bool share(struct hp_job *job)
+{
+	static const char *const names[] = { "exact", "taylor", "asymptotic", "proportional",
+					     NULL };
+	static const hetpart_method methods[] = { HETPART_METHOD_EXACT, HETPART_METHOD_TAYLOR,
+						  HETPART_METHOD_ASYMPTOTIC,
+						  HETPART_METHOD_PROPORTIONAL };
+	hetpart_opts opts = HETPART_OPTS_INIT;
+	const hetpart_cost *cost;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	uint64_t items;
+	double *speeds;
+	size_t n = 0, method = 0;
+
+	if (!hp_items(job, &items) || !hp_reals(job, "speeds", job->limits->procs, &speeds, &n) ||
+	    !read_cost(job, &cost) || !hp_choice(job, "method", names, &method) ||
+	    !read_capacity(job, n, &opts))
+		return false;
+	opts.method = methods[method];
+	opts.max_mem_bytes = job->limits->max_mem_bytes;
+	rc = hetpart_share_create(&plan, items, speeds, n, cost, &opts, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
+static bool read_quantum(struct hp_job *job, uint64_t *quantum)
+{
+	const struct hp_at at = { NULL, "quantum", 0 };
+	const json_t *v = json_object_get(job->in, "quantum");
+
+	return !v || hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, quantum);
+}
+
+static bool share_unrelated(struct hp_job *job)
+{
+	static const char *const names[] = { "auto", "threshold", "bitset", "dp", NULL };
+	static const hetpart_method methods[] = { HETPART_METHOD_EXACT, HETPART_METHOD_THRESHOLD,
+						  HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+	hetpart_opts opts = HETPART_OPTS_INIT;
+	const hetpart_cost **costs;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	uint64_t items;
+	size_t n = 0, method = 0;
+
+	if (!hp_items(job, &items) || !hp_costs(job, "costs", false, &costs, &n) ||
+	    !hp_choice(job, "method", names, &method) || !read_quantum(job, &opts.quantum))
+		return false;
+	opts.method = methods[method];
+	opts.max_mem_bytes = job->limits->max_mem_bytes;
+	rc = hetpart_share_unrelated_create(&plan, items, costs, n, &opts, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
+static bool round_by_error(struct hp_job *job, uint64_t items, const double *real, size_t n)
+{
+	uint64_t *shares = hp_alloc(job, n, sizeof *shares);
+	hetpart_err err;
+	json_t *list = json_array();
+
+	if (!shares || !hp_put(job, "method", json_string("scatter")) ||
+	    !hp_put(job, "shares", list) ||
+	    !hp_lib(job, NULL, hetpart_scatter_round(shares, items, real, n, &err), &err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (json_array_append_new(list, json_integer((json_int_t)shares[i])) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	return true;
+}
+
+static bool round_by_time(struct hp_job *job, uint64_t items, const double *real, size_t n)
+{
+	const hetpart_cost *cost;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	double *speeds;
+
+	if (!hp_reals(job, "speeds", job->limits->procs, &speeds, &n) || !read_cost(job, &cost))
+		return false;
+	rc = hetpart_share_round(&plan, items, real, speeds, n, cost, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
+static bool round_shares(struct hp_job *job)
+{
+	static const char *const names[] = { "scatter", NULL };
+	uint64_t items;
+	double *real;
+	size_t n = 0, rule = SIZE_MAX;
+
+	if (!hp_items(job, &items) || !hp_reals(job, "shares", job->limits->procs, &real, &n) ||
+	    !hp_choice(job, "rule", names, &rule))
+		return false;
+	if (rule == SIZE_MAX)
+		return round_by_time(job, items, real, n);
+	if (json_object_get(job->in, "speeds") || json_object_get(job->in, "cost"))
+		return hp_fail(job, NULL, "'rule' stands beside 'speeds' or 'cost': want one way");
+	return round_by_error(job, items, real, n);
+}
+
+/* The number of processes: given, or the best up to one. */
+static bool processes(struct hp_job *job, uint64_t *m, bool *best)
+{
+	const struct hp_at at = { NULL, "processes", 0 }, best_at = { NULL, "best_upto", 0 };
+	const json_t *given = json_object_get(job->in, "processes");
+	const json_t *upto = json_object_get(job->in, "best_upto");
+
+	*best = upto != NULL;
+	if (!given == !upto)
+		return hp_fail(job, NULL, "want 'processes' or 'best_upto', one of them");
+	return given ? hp_whole(job, given, &at, 0, job->limits->items, m)
+		     : hp_whole(job, upto, &best_at, 1, job->limits->best_upto, m);
+}
+
+static bool emulate(struct hp_job *job)
+{
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	double *ratings;
+	uint64_t m;
+	size_t n = 0;
+	bool best;
+
+	if (!hp_reals(job, "ratings", job->limits->procs, &ratings, &n) ||
+	    !processes(job, &m, &best))
+		return false;
+	rc = best ? hetpart_emulate_best(&plan, ratings, n, m, &err)
+		  : hetpart_emulate_create(&plan, ratings, n, m, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "counts", plan) &&
+	       hp_put(job, "processes", json_integer((json_int_t)hetpart_plan_items(plan))) &&
+	       hp_put(job, "efficiency", hp_json_real(hetpart_emulate_efficiency(plan, ratings)));
+}
+
+static bool observations(struct hp_job *job, hetpart_model *model)
+{
+	const struct hp_at at = { NULL, "observations", 0 };
+	const json_t *v = hp_need(job, job->in, NULL, "observations");
+	size_t n = 0;
+	hetpart_err err;
+
+	if (!v || !hp_array(job, v, &at, job->limits->values, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct hp_at here = { &at, NULL, i }, x = { &here, NULL, 0 },
+				   y = { &here, NULL, 1 };
+		const json_t *pair = json_array_get(v, i);
+		hetpart_point p;
+		size_t two = 2;
+		if (!hp_array(job, pair, &here, two, &two) ||
+		    !hp_real(job, json_array_get(pair, 0), &x, &p.items) ||
+		    !hp_real(job, json_array_get(pair, 1), &y, &p.time_s) ||
+		    !hp_lib(job, &here, hetpart_model_add(model, &p, 1, &err), &err))
+			return false;
+	}
+	return true;
+}
+
+static bool put_points(struct hp_job *job, const hetpart_model *model)
+{
+	size_t n = hetpart_model_points(model, NULL, 0);
+	hetpart_point *p = hp_alloc(job, n, sizeof *p);
+	json_t *list = json_array();
+
+	if (!hp_put(job, "points", list) || !p)
+		return false;
+	n = hetpart_model_points(model, p, n);
+	for (size_t i = 0; i < n; i++) {
+		json_t *pair = json_array();
+		if (json_array_append_new(list, pair) != 0 ||
+		    json_array_append_new(pair, hp_json_real(p[i].items)) != 0 ||
+		    json_array_append_new(pair, hp_json_real(p[i].time_s)) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	}
+	return true;
+}
+
+static bool model(struct hp_job *job)
+{
+	hetpart_model *m = NULL;
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	double *speeds;
+	uint64_t items;
+	size_t n = 0;
+
+	if (!hp_items(job, &items) || !hp_reals(job, "speeds", job->limits->procs, &speeds, &n) ||
+	    !hp_lib(job, NULL, hetpart_model_create(&m, &err), &err) || !hp_own_model(job, m) ||
+	    !observations(job, m))
+		return false;
+	rc = hetpart_model_plan(&plan, m, items, speeds, n, NULL, &err);
+	return own_plan(job, rc, plan, &err) && put_points(job, m) &&
+	       hp_put_plan(job, "shares", plan);
+}
+
+/* clang-format off */
+const struct hp_op hp_ops_share[] = {
+	{ "share", "share", share,
+	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity", NULL },
+	  { "exact", "taylor", "asymptotic", "proportional", NULL } },
+	{ "share-unrelated", "share", share_unrelated,
+	  { "op", "id", "names", "items", "costs", "method", "quantum", NULL },
+	  { "auto", "threshold", "bitset", "dp", NULL } },
+	{ "round", "share", round_shares,
+	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },
+	{ "emulate", "emulate", emulate,
+	  { "op", "id", "names", "ratings", "processes", "best_upto", NULL }, { NULL } },
+	{ "model", "model", model,
+	  { "op", "id", "names", "observations", "speeds", "items", NULL }, { NULL } },
+	{ NULL, NULL, NULL, { NULL }, { NULL } }
+};
+/* clang-format on */

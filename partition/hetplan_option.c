@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_option.c - words of the command line as JSON: numbers, lists, costs, points.
+ * May not touch: which option they belong to; ranges are checked with the request.
+ * Costs one pass over the word. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetplan.h"
+
+typedef json_t *reader(const char *word, char why[HP_TEXT_BYTES]);
+
+static json_t *refuse(char why[HP_TEXT_BYTES], const char *want, const char *word)
+{
+	snprintf(why, HP_TEXT_BYTES, "want %s, not '%.128s'", want, word);
+	return NULL;
+}
+
+static json_t *whole(const char *word, char why[HP_TEXT_BYTES])
+{
+	uint64_t x;
+
+	if (!hp_text_whole(word, &x) || x > INT64_MAX)
+		return refuse(why, "a whole number below 2^63", word);
+	return json_integer((json_int_t)x);
+}
+
+static json_t *real(const char *word, char why[HP_TEXT_BYTES])
+{
+	double x;
+
+	if (!hp_text_real(word, &x))
+		return refuse(why, "a number", word);
+	return json_real(x);
+}
+
+static json_t *text(const char *word, char why[HP_TEXT_BYTES])
+{
+	json_t *v = json_string(word);
+
+	return v ? v : refuse(why, "text in UTF-8", word);
+}
+
+/* Cut word at the last c: what is behind it, or NULL if there is none. */
+static char *cut(char *word, char c)
+{
+	char *at = strrchr(word, c);
+
+	if (!at)
+		return NULL;
+	*at = '\0';
+	return at + 1;
+}
+
+static json_t *point(const char *word, char why[HP_TEXT_BYTES])
+{
+	char *copy = strdup(word), *time = copy ? cut(copy, ':') : NULL;
+	double x, y;
+	json_t *v;
+
+	if (time && hp_text_real(copy, &x) && hp_text_real(time, &y))
+		v = json_pack("[f,f]", x, y);
+	else
+		v = refuse(why, "ITEMS:TIME", word);
+	free(copy);
+	return v;
+}
+
+/* A cost without its factor; word is cut to pieces. */
+static json_t *plain_cost(char *word)
+{
+	double x, y;
+	char *last = cut(word, ':');
+
+	if (!last && hp_text_real(word, &x))
+		return json_pack("{s:s,s:f,s:f}", "type", "affine", "startup", 0.0, "per_item", x);
+	if (!last && (strcmp(word, "linear") == 0 || strcmp(word, "nlogn") == 0 ||
+		      strcmp(word, "nlog2n1") == 0))
+		return json_pack("{s:s}", "type", word);
+	if (!last || !hp_text_real(last, &x))
+		return NULL;
+	if (strcmp(word, "power") == 0)
+		return json_pack("{s:s,s:f}", "type", "power", "exponent", x);
+	last = cut(word, ':');
+	if (last && strcmp(word, "affine") == 0 && hp_text_real(last, &y))
+		return json_pack("{s:s,s:f,s:f}", "type", "affine", "startup", y, "per_item", x);
+	return NULL;
+}
+
+static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
+{
+	char *copy = strdup(word), *factor = copy ? cut(copy, '*') : NULL;
+	double scale = 1;
+	json_t *v = NULL;
+
+	if (copy && (!factor || hp_text_real(factor, &scale)))
+		v = plain_cost(copy);
+	free(copy);
+	if (!v)
+		return refuse(why, "a cost", word);
+	if (factor && json_object_set_new(v, "scale", json_real(scale)) != 0) {
+		json_decref(v);
+		return refuse(why, "more memory", word);
+	}
+	return v;
+}
+
+/* What read() makes of each word between commas. */
+static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
+{
+	json_t *v = json_array();
+	char *copy = strdup(words), *at = copy;
+
+	while (v && at) {
+		char *word = at, *comma = strchr(at, ',');
+		json_t *entry;
+		if (comma)
+			*comma = '\0';
+		at = comma ? comma + 1 : NULL;
+		entry = read(word, why);
+		if (!entry || json_array_append_new(v, entry) != 0) {
+			json_decref(v);
+			v = NULL;
+		}
+	}
+	free(copy);
+	return v;
+}
+
+json_t *hp_option_value(enum hp_kind kind, const char *word, char why[HP_TEXT_BYTES])
+{
+	snprintf(why, HP_TEXT_BYTES, "out of memory");
+	switch (kind) {
+	case HP_KIND_WORD:
+		return text(word, why);
+	case HP_KIND_WHOLE:
+		return whole(word, why);
+	case HP_KIND_WHOLES:
+		return list(word, whole, why);
+	case HP_KIND_REALS:
+		return list(word, real, why);
+	case HP_KIND_COST:
+		return cost(word, why);
+	case HP_KIND_COSTS:
+		return list(word, cost, why);
+	case HP_KIND_POINTS:
+		return list(word, point, why);
+	case HP_KIND_NAMES:
+		return list(word, text, why);
+	}
+	return NULL;
+}

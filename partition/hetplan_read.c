@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_read.c - strict reading of a request: every value has a type and a range, every key is
+ * known, and the message names the place.
+ * May not touch: the library. Costs a pass over what is read. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetplan.h"
+
+static const char *type_name(const json_t *v)
+{
+	static const char *const names[] = { "an object",  "an array", "a text", "a whole number",
+					     "a fraction", "true",     "false",  "null" };
+
+	return names[json_typeof(v)];
+}
+
+static const json_t *get(const json_t *obj, const char *key)
+{
+	return json_object_get(obj, key);
+}
+
+const json_t *hp_need(struct hp_job *job, const json_t *obj, const struct hp_at *up,
+		      const char *key)
+{
+	const json_t *v = get(obj, key);
+
+	if (!v)
+		hp_fail(job, up, "'%s' is missing", key);
+	return v;
+}
+
+static bool among(const char *key, const char *const *known)
+{
+	for (; *known; known++)
+		if (strcmp(key, *known) == 0)
+			return true;
+	return false;
+}
+
+static void join(char *buf, size_t size, const char *const *words)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; words[i] && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", words[i]);
+}
+
+bool hp_keys(struct hp_job *job, const json_t *obj, const struct hp_at *at,
+	     const char *const *known)
+{
+	json_t *o = (json_t *)obj; /* the iterator wants it so, and changes nothing */
+	char list[HP_TEXT_BYTES / 2];
+
+	if (!json_is_object(obj))
+		return hp_fail(job, at, "want an object, not %s", type_name(obj));
+	for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
+		const char *key = json_object_iter_key(it);
+		if (among(key, known))
+			continue;
+		join(list, sizeof list, known);
+		return hp_fail(job, at, "unknown key '%.64s', want: %s", key, list);
+	}
+	return true;
+}
+
+bool hp_whole(struct hp_job *job, const json_t *v, const struct hp_at *at, uint64_t min,
+	      uint64_t max, uint64_t *out)
+{
+	json_int_t x;
+
+	if (!json_is_integer(v))
+		return hp_fail(job, at, "want a whole number, not %s", type_name(v));
+	x = json_integer_value(v);
+	if (x < 0 || (uint64_t)x < min || (uint64_t)x > max)
+		return hp_fail(job, at,
+			       "'%" JSON_INTEGER_FORMAT "' is not in %" PRIu64 "..%" PRIu64, x, min,
+			       max);
+	*out = (uint64_t)x;
+	return true;
+}
+
+bool hp_real(struct hp_job *job, const json_t *v, const struct hp_at *at, double *out)
+{
+	if (!json_is_number(v))
+		return hp_fail(job, at, "want a number, not %s", type_name(v));
+	*out = json_number_value(v);
+	return true;
+}
+
+bool hp_array(struct hp_job *job, const json_t *v, const struct hp_at *at, size_t max, size_t *n)
+{
+	if (!json_is_array(v))
+		return hp_fail(job, at, "want an array, not %s", type_name(v));
+	if (*n && json_array_size(v) != *n)
+		return hp_fail(job, at, "%zu entries, want %zu", json_array_size(v), *n);
+	if (json_array_size(v) > max)
+		return hp_fail(job, at, "%zu entries, more than %zu", json_array_size(v), max);
+	*n = json_array_size(v);
+	return true;
+}
+
+bool hp_items(struct hp_job *job, uint64_t *items)
+{
+	const struct hp_at at = { NULL, "items", 0 };
+	const json_t *v = hp_need(job, job->in, NULL, "items");
+
+	return v && hp_whole(job, v, &at, 0, job->limits->items, items);
+}
+
+bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n)
+{
+	const struct hp_at at = { NULL, key, 0 };
+	const json_t *v = hp_need(job, job->in, NULL, key);
+
+	if (!v || !hp_array(job, v, &at, max, n) || !(*out = hp_alloc(job, *n, sizeof **out)))
+		return false;
+	for (size_t i = 0; i < *n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		if (!hp_real(job, json_array_get(v, i), &here, &(*out)[i]))
+			return false;
+	}
+	return true;
+}
+
+bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n)
+{
+	const struct hp_at at = { NULL, key, 0 };
+	const json_t *v = hp_need(job, job->in, NULL, key);
+
+	if (!v || !hp_array(job, v, &at, job->limits->procs, n) ||
+	    !(*out = hp_alloc(job, *n, sizeof **out)))
+		return false;
+	for (size_t i = 0; i < *n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		if (!hp_whole(job, json_array_get(v, i), &here, 0, max, &(*out)[i]))
+			return false;
+	}
+	return true;
+}
+
+bool hp_choice(struct hp_job *job, const char *key, const char *const *names, size_t *out)
+{
+	const struct hp_at at = { NULL, key, 0 };
+	const json_t *v = get(job->in, key);
+	char list[HP_TEXT_BYTES / 2];
+
+	if (!v)
+		return true;
+	if (!json_is_string(v))
+		return hp_fail(job, &at, "want a text, not %s", type_name(v));
+	for (size_t i = 0; names[i]; i++) {
+		if (strcmp(json_string_value(v), names[i]) != 0)
+			continue;
+		*out = i;
+		return true;
+	}
+	join(list, sizeof list, names);
+	return hp_fail(job, &at, "unknown '%.64s', want one of: %s", json_string_value(v), list);
+}

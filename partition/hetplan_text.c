@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_text.c - text that is safe to print, and numbers from and to text without a loss.
+ * May not touch: JSON. Costs a pass over the text. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetplan.h"
+
+/* The smallest value of a sequence of 2, 3 and 4 bytes: shorter ones are another way to write it.
+ */
+static const unsigned smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+
+static size_t sequence_bytes(unsigned char c)
+{
+	if (c < 0x80)
+		return 1;
+	if (c >= 0xC2 && c <= 0xDF)
+		return 2;
+	if (c >= 0xE0 && c <= 0xEF)
+		return 3;
+	return c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+}
+
+size_t hp_utf8(const char *s, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t len = n ? sequence_bytes(u[0]) : 0;
+	unsigned v;
+
+	if (len == 0 || len > n)
+		return 0;
+	if (len == 1)
+		return u[0] >= 0x20 && u[0] != 0x7F;
+	v = u[0] & (0x7Fu >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((u[i] & 0xC0) != 0x80)
+			return 0;
+		v = v << 6 | (u[i] & 0x3F);
+	}
+	if (v < smallest[len] || v > 0x10FFFF || (v >= 0xD800 && v <= 0xDFFF) || v < 0xA0)
+		return 0;
+	return len;
+}
+
+char *hp_clean(char *dst, size_t size, const char *src, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n;) {
+		size_t len = hp_utf8(src + i, n - i), want = len ? len : 4;
+		if (size - at <= want)
+			break;
+		if (len)
+			memcpy(dst + at, src + i, len);
+		else
+			snprintf(dst + at, 5, "\\x%02x", (unsigned char)src[i]);
+		at += want;
+		i += len ? len : 1;
+	}
+	dst[at] = '\0';
+	return dst;
+}
+
+size_t hp_columns(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xC0) != 0x80;
+	return n;
+}
+
+void hp_say(const char *fmt, ...)
+{
+	char raw[4 * HP_TEXT_BYTES], text[4 * HP_TEXT_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(raw, sizeof raw, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "hetplan: %s\n", hp_clean(text, sizeof text, raw, strlen(raw)));
+}
+
+const char *hp_number(char buf[HP_NUMBER_BYTES], double x)
+{
+	if (!isfinite(x))
+		return strcpy(buf, "null");
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, HP_NUMBER_BYTES, "%.*g", digits, x);
+		if (strtod(buf, NULL) == x)
+			break;
+	}
+	if (!strpbrk(buf, ".e"))
+		strcat(buf, ".0");
+	return buf;
+}
+
+bool hp_text_whole(const char *s, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (*s == '\0')
+		return false;
+	for (; *s >= '0' && *s <= '9'; s++)
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+			return false;
+	*value = v;
+	return *s == '\0';
+}
+
+bool hp_text_real(const char *s, double *value)
+{
+	char *end;
+
+	if (s[strspn(s, "0123456789.eE+-")] != '\0' || *s == '\0')
+		return false;
+	errno = 0;
+	*value = strtod(s, &end);
+	return *end == '\0' && isfinite(*value) && !(errno == ERANGE && *value == 0);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hetplan_verb.c - a verb: makes the request from file and options, runs it, shows the answer.
+ * May not touch: how anything is planned or drawn. Costs what the operation costs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hetplan.h"
+
+/* All of a stream into memory of the job, up to one byte over the limit. */
+static bool read_all(struct hp_job *job, FILE *f, char **text, size_t *bytes)
+{
+	size_t room = 0, limit = job->limits->line_bytes + 1, got;
+
+	*text = NULL;
+	*bytes = 0;
+	do {
+		if (*bytes == room) {
+			char *more;
+			room = room ? 2 * room : 65536;
+			if (!(more = realloc(*text, room)))
+				return hp_fail(job, NULL, "out of memory");
+			*text = more;
+		}
+		got = fread(*text + *bytes, 1, room - *bytes, f);
+		*bytes += got;
+	} while (got > 0 && *bytes < limit);
+	return !ferror(f) || hp_fail(job, NULL, "%s", strerror(errno));
+}
+
+static bool read_input(struct hp_job *job, const char *path)
+{
+	bool standard = strcmp(path, "-") == 0, ok;
+	FILE *f = standard ? stdin : fopen(path, "r");
+	char *text = NULL;
+	size_t bytes;
+
+	if (!f)
+		return hp_fail(job, NULL, "%s", strerror(errno));
+	ok = read_all(job, f, &text, &bytes) && hp_parse(job, text, bytes, 1);
+	free(text);
+	if (!standard && fclose(f) != 0)
+		ok = hp_fail(job, NULL, "%s", strerror(errno));
+	return ok;
+}
+
+/* --compute and --link become processors, each with one of both; the last link may be missing. */
+static bool pair_costs(struct hp_job *job, json_t *set)
+{
+	json_t *compute = json_object_get(set, "compute"), *link = json_object_get(set, "link");
+	json_t *procs;
+	size_t n = json_array_size(compute), links = json_array_size(link);
+
+	if (!compute && !link)
+		return true;
+	if (links != n && links + 1 != n)
+		return hp_fail(job, NULL,
+			       "'--link': %zu entries for %zu of '--compute', want as many or one "
+			       "less",
+			       links, n);
+	procs = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *p = json_object();
+		if (json_array_append_new(procs, p) != 0 ||
+		    json_object_set(p, "compute", json_array_get(compute, i)) != 0 ||
+		    (i < links && json_object_set(p, "link", json_array_get(link, i)) != 0))
+			return hp_fail(job, NULL, "out of memory");
+	}
+	json_object_del(set, "compute");
+	json_object_del(set, "link");
+	return json_object_set_new(set, "processors", procs) == 0 ||
+	       hp_fail(job, NULL, "out of memory");
+}
+
+/* The operation where nothing names it: what the members are for. */
+static const char *default_op(const struct hp_job *job, const char *verb)
+{
+	const json_t *in = job->in;
+
+	if (strcmp(verb, "share") == 0 && json_object_get(in, "costs"))
+		return "share-unrelated";
+	if (strcmp(verb, "scatter") == 0 &&
+	    (json_object_get(in, "chunk") || json_object_get(in, "rule")))
+		return "farm";
+	if (strcmp(verb, "scatter") == 0 && json_object_get(in, "compute"))
+		return "scatter-root";
+	if (strcmp(verb, "chain") == 0 && json_object_get(in, "fractions"))
+		return "chain-replay";
+	return verb;
+}
+
+/* The operation is one of the verb's. */
+static bool fits(struct hp_job *job, const char *verb)
+{
+	const json_t *v = json_object_get(job->in, "op");
+	const struct hp_op *op = json_is_string(v) ? hp_op_find(json_string_value(v)) : NULL;
+
+	return !op || strcmp(op->verb, verb) == 0 ||
+	       hp_fail(job, NULL, "operation '%s' belongs to '%s', not to '%s'", op->name, op->verb,
+		       verb);
+}
+
+static bool make_request(struct hp_job *job, const struct hp_args *a)
+{
+	const char *op = a->op;
+
+	if (!job->in && !(job->in = json_object()))
+		return hp_fail(job, NULL, "out of memory");
+	if (!pair_costs(job, a->set))
+		return false;
+	if (json_object_update(job->in, a->set) != 0)
+		return hp_fail(job, NULL, "out of memory");
+	if (!op && !json_object_get(job->in, "op"))
+		op = default_op(job, a->verb);
+	if (op && json_object_set_new(job->in, "op", json_string(op)) != 0)
+		return hp_fail(job, NULL, "'--op': want text in UTF-8, not '%.64s'", op);
+	return fits(job, a->verb);
+}
+
+static bool unwritten(struct hp_job *job, const char *name)
+{
+	return hp_fail(job, NULL, "cannot write '%.128s': %s", name, strerror(errno));
+}
+
+static void make_title(const struct hp_job *job, const struct hp_args *a, char title[HP_TEXT_BYTES])
+{
+	const json_t *items = json_object_get(job->in, "items");
+	double makespan = json_number_value(json_object_get(job->out, "makespan"));
+
+	if (a->title)
+		hp_clean(title, HP_TEXT_BYTES, a->title, strlen(a->title));
+	else if (items)
+		snprintf(title, HP_TEXT_BYTES,
+			 "%s of %" JSON_INTEGER_FORMAT " items: makespan %.7g", a->verb,
+			 json_integer_value(items), makespan);
+	else
+		snprintf(title, HP_TEXT_BYTES, "%s: makespan %.7g", a->verb, makespan);
+}
+
+static bool draw_svg(struct hp_job *job, const struct hp_args *a, const struct hp_bars *bars)
+{
+	char title[HP_TEXT_BYTES];
+	FILE *f = fopen(a->svg, "w");
+	bool ok;
+
+	if (!f)
+		return hp_fail(job, NULL, "cannot open '%.128s': %s", a->svg, strerror(errno));
+	make_title(job, a, title);
+	ok = hp_svg(f, bars, title);
+	return (fclose(f) == 0 && ok) || unwritten(job, a->svg);
+}
+
+static uint64_t columns(const struct hp_args *a)
+{
+	const char *set = getenv("COLUMNS");
+	uint64_t n;
+
+	if (a->width)
+		return a->width;
+	return set && hp_text_whole(set, &n) && n >= 40 && n <= 1000 ? n : 80;
+}
+
+static bool draw(struct hp_job *job, const struct hp_args *a)
+{
+	struct hp_bars bars;
+	bool text = a->gantt == HP_CHART_YES ||
+		    (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
+
+	if (!text && !a->svg)
+		return true;
+	if (!hp_bars(job, &bars))
+		return a->gantt == HP_CHART_AUTO && !a->svg;
+	if (a->svg && !draw_svg(job, a, &bars))
+		return false;
+	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, columns(a))) ||
+	       unwritten(job, "standard output");
+}
+
+/* As a batch answers. */
+static bool print_json(const struct hp_job *job)
+{
+	json_t *a = json_object(), *id = json_object_get(job->in, "id");
+	bool ok = a && (!id || json_object_set(a, "id", id) == 0) &&
+		  json_object_set_new(a, "status", json_string("ok")) == 0 &&
+		  json_object_update(a, job->out) == 0 && hp_write_json(stdout, a);
+
+	json_decref(a);
+	return ok;
+}
+
+static bool show(struct hp_job *job, const struct hp_args *a)
+{
+	bool ok;
+
+	if (a->format == HP_JSON)
+		ok = print_json(job);
+	else if (a->compare)
+		ok = hp_print_comparison(stdout, job->out, a->format == HP_CSV);
+	else
+		ok = a->format == HP_CSV ? hp_print_csv(stdout, job) : hp_print_table(stdout, job);
+	return ok || unwritten(job, "standard output");
+}
+
+static bool plan(struct hp_job *job, const struct hp_args *a)
+{
+	if (!make_request(job, a))
+		return false;
+	if (a->compare)
+		return hp_compare(job, a->max_steps) && show(job, a);
+	return hp_run(job) && show(job, a) && draw(job, a);
+}
+
+int hp_verb(const struct hp_args *a)
+{
+	struct hp_job job;
+	bool ok = hp_job_init(&job, &hp_limits, NULL);
+
+	if (ok && a->input && !(ok = read_input(&job, a->input)))
+		hp_say("'%s': %s", a->input, job.text);
+	else if (!ok || !(ok = plan(&job, a)))
+		hp_say("%s", job.text);
+	hp_job_free(&job);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
