@@ -151,13 +151,13 @@ static bool processes(struct hp_job *job, uint64_t *m, bool *best)
 {
 	const struct hp_at at = { NULL, "processes", 0 }, best_at = { NULL, "best_upto", 0 };
 	const json_t *given = json_object_get(job->in, "processes");
-	const json_t *upto = json_object_get(job->in, "best_upto");
+	const json_t *most = json_object_get(job->in, "best_upto");
 
-	*best = upto != NULL;
-	if (!given == !upto)
+	*best = most != NULL;
+	if (!given == !most)
 		return hp_fail(job, NULL, "want 'processes' or 'best_upto', one of them");
 	return given ? hp_whole(job, given, &at, 0, job->limits->items, m)
-		     : hp_whole(job, upto, &best_at, 1, job->limits->best_upto, m);
+		     : hp_whole(job, most, &best_at, 1, job->limits->best_upto, m);
 }
 
 static bool emulate(struct hp_job *job)
