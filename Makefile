@@ -62,6 +62,7 @@ SORT_SRC := $(filter-out sort/main.c sort/comm_mpi.c,$(wildcard sort/*.c)) \
             $(if $(filter yes,$(MPI)),sort/comm_mpi.c)
 
 LIBPART  := $(OBJ)/libhetpart.a
+LIBPMPI  := $(if $(filter yes,$(MPI)),$(OBJ)/libhetpart_mpi.a)
 LIBSORT  := $(OBJ)/libhetsort.a
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
             $(if $(wildcard sort/main.c),hetsort)
@@ -73,6 +74,9 @@ MPI_SH   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/mpi_*.sh))
 LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
 FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
+# What the tests over MPI start: programs against libhetpart_mpi, and its examples.
+PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
+            partition/mpi/examples/*.c)))
 
 .PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan bench-scatter bench-chain \
         lint format install uninstall dist \
@@ -80,9 +84,9 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(addprefix $(BINDIR)/,$(PROGRAMS)) $(LIBPART)  ## build the programs (bin/) and libraries
+all: $(addprefix $(BINDIR)/,$(PROGRAMS)) $(LIBPART) $(LIBPMPI)  ## build the programs (bin/) and libraries
 
-lib: $(LIBPART)                                ## build the libraries only
+lib: $(LIBPART) $(LIBPMPI)                     ## build the libraries only
 
 FORCE:
 $(BINDIR)/%: $(OBJ)/bin/% FORCE
@@ -104,6 +108,16 @@ $(OBJ)/sort/comm_mpi.o: sort/comm_mpi.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(EXTRA) -c -o $@ $<
+
+PMPI_INC = -Ipartition/mpi/include -Ipartition/include
+$(OBJ)/partition/mpi/%.o: partition/mpi/%.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$<)
+	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(PMPI_INC) -c -o $@ $<
+
+$(OBJ)/libhetpart_mpi.a: $(call objs,$(PMPI_SRC))
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 $(LIBPART): $(call objs,$(PART_SRC))
 	$(call say,AR,$@)
@@ -138,6 +152,8 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 		$(call objs,$(filter-out partition/hetplan.c,$(PLAN_SRC))) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+$(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
+	$(call link,$(LINKMPI),$(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
@@ -149,10 +165,10 @@ RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(
 check: all $(TESTS_X)  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
 
-check-mpi: all $(TESTS_X)  ## run the tests that need mpirun
+check-mpi: all $(TESTS_X) $(PMPI_X)  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X)  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(PMPI_X)  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -209,4 +225,4 @@ clean:  ## remove build/ and bin/
 help:  ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
 
--include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/tests/*.d $(OBJ)/*/*/*.d)
+-include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d $(OBJ)/*/*/*/*.d)

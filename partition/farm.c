@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chunk.h"
 #include "part.h"
 
 struct worker {
@@ -18,10 +19,8 @@ struct farm {
 	size_t n;
 	struct worker *heap;
 	hetpart_plan *plan;
-	hetpart_chunk_rule rule;
-	uint64_t chunk, left;
-	uint64_t batch_size, batch_left; /* factoring: chunks of one size still to hand out */
-	double port;                     /* when the root's port is free */
+	struct chunker todo;
+	double port; /* when the root's port is free */
 };
 
 static bool earlier(const struct worker *a, const struct worker *b)
@@ -45,31 +44,6 @@ static void sift(struct farm *f)
 	f->heap[at] = moving;
 }
 
-static uint64_t part_of(uint64_t left, uint64_t n)
-{
-	return left / n + (left % n != 0);
-}
-
-/* Size of the next chunk, by the rule; never below the smallest, never above what is left. */
-static uint64_t next_chunk(struct farm *f)
-{
-	uint64_t size = f->chunk;
-
-	if (f->rule == HETPART_CHUNK_GUIDED)
-		size = part_of(f->left, f->n);
-	if (f->rule == HETPART_CHUNK_FACTORING) {
-		if (f->batch_left == 0) {
-			f->batch_size = part_of(part_of(f->left, 2), f->n);
-			f->batch_left = f->n;
-		}
-		f->batch_left--;
-		size = f->batch_size;
-	}
-	if (size < f->chunk)
-		size = f->chunk;
-	return size < f->left ? size : f->left;
-}
-
 static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc, double *t,
 			      hetpart_err *err)
 {
@@ -85,7 +59,7 @@ static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc,
 static hetpart_status serve(struct farm *f, hetpart_err *err)
 {
 	size_t i = f->heap[0].proc;
-	uint64_t size = next_chunk(f);
+	uint64_t size = chunk_next(&f->todo);
 	double send, work, start = f->heap[0].ready;
 	hetpart_status rc = time_of(f->workers[i].link, size, i, &send, err);
 
@@ -97,7 +71,6 @@ static hetpart_status serve(struct farm *f, hetpart_err *err)
 		start = fmax(start, f->port) + send;
 		f->port = start;
 	}
-	f->left -= size;
 	f->plan->share[i] += size;
 	f->plan->time[i] = f->heap[0].ready = start + work;
 	sift(f);
@@ -110,14 +83,15 @@ static hetpart_status check(const struct farm *f, hetpart_err *err)
 		if (!f->workers[i].compute)
 			return part_fail(err, HETPART_EINVAL,
 					 "the computing cost of processor %zu is NULL", i);
-	if (f->rule < HETPART_CHUNK_FIXED || f->rule > HETPART_CHUNK_FACTORING)
+	if (f->todo.rule < HETPART_CHUNK_FIXED || f->todo.rule > HETPART_CHUNK_FACTORING)
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks",
-				 (int)f->rule);
-	if (f->chunk == 0)
+				 (int)f->todo.rule);
+	if (f->todo.chunk == 0)
 		return part_fail(err, HETPART_EINVAL, "chunks of '0' items: want at least 1");
-	if (f->rule == HETPART_CHUNK_FIXED && f->left / f->chunk > HETPART_FARM_CHUNKS_MAX)
+	if (f->todo.rule == HETPART_CHUNK_FIXED &&
+	    f->todo.left / f->todo.chunk > HETPART_FARM_CHUNKS_MAX)
 		return part_fail(err, HETPART_ERANGE, "'%" PRIu64 "' chunks: want at most %" PRIu64,
-				 f->left / f->chunk, HETPART_FARM_CHUNKS_MAX);
+				 f->todo.left / f->todo.chunk, HETPART_FARM_CHUNKS_MAX);
 	return HETPART_OK;
 }
 
@@ -127,7 +101,7 @@ static hetpart_status simulate(struct farm *f, hetpart_err *err)
 
 	for (size_t i = 0; i < f->n; i++)
 		f->heap[i] = (struct worker){ 0, i }; /* all ready at once: a heap by position */
-	while (f->left && rc == HETPART_OK)
+	while (f->todo.left && rc == HETPART_OK)
 		rc = serve(f, err);
 	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
 }
@@ -139,14 +113,15 @@ hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
 	static const char *const names[] = { "self-scheduling, fixed chunks",
 					     "self-scheduling, guided",
 					     "self-scheduling, factoring" };
-	struct farm f = { .workers = workers, .n = nprocs, .rule = rule, .chunk = chunk };
+	struct farm f = { .workers = workers,
+			  .n = nprocs,
+			  .todo = { .rule = rule, .n = nprocs, .chunk = chunk, .left = items } };
 	hetpart_status rc;
 
 	if (out)
 		*out = NULL;
 	if (!out || !workers)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "workers" : "out");
-	f.left = items;
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
 	    (rc = check(&f, err)) != HETPART_OK)
 		return rc;
