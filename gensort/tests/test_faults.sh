@@ -74,7 +74,7 @@ mkfifo fifo
 is 'a named pipe' "$? $(cmp -s got want && echo same)" "0 same"
 
 [ -z "${SANITIZER:-}" ] || done_testing # the shim and the sanitizers want the same calls
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/gensort/tests/shim.c" -ldl || exit 1
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 # A sanitizer's own files would be under that limit as well.
 err=$(bash -c 'ulimit -f 0; "$1" -q -o sum f 2>&1; echo $?' - "$valsort" | cat)
 is 'a summary beyond the limit' "${err##*$'\n'} ${err%$'\n'*} $(stat -c %s sum)" "1 valsort: cannot write 'sum': File too large 0"

@@ -2,13 +2,15 @@
 /* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
- * fsync, close (above 2), fallocate, alloc, thread. */
+ * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
+ * thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -124,6 +126,28 @@ int fallocate64(int fd, int mode, off_t at, off_t n)
 void *aligned_alloc(size_t align, size_t n)
 {
 	return fails("alloc") ? NULL : ((void *(*)(size_t, size_t))next("aligned_alloc"))(align, n);
+}
+
+void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+	if (fd < 0 && !(flags & MAP_STACK) && fails("alloc"))
+		return MAP_FAILED;
+	return ((void *(*)(void *, size_t, int, int, int, off_t))next("mmap64"))(at, n, prot, flags,
+										 fd, off);
+}
+
+int renameat(int from, const char *a, int to, const char *b)
+{
+	return fails("rename") ? -1
+			       : ((int (*)(int, const char *, int, const char *))next("renameat"))(
+					 from, a, to, b);
+}
+
+int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
+{
+	return fails("rename") ? -1
+			       : ((int (*)(int, const char *, int, const char *, unsigned))next(
+					 "renameat2"))(from, a, to, b, flags);
 }
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# When the system fails under hetsort, in every strategy and exchange mode: calls that move little or
+# are interrupted, and errors of each call at each place. No hang, the right exit code, a message with
+# phase, file and reason, no file under a final name and no temporary one.
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "the shim and the sanitizers want the same calls"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+"$BIN/gensort" --no-fsync 50000 in && "$hetsort" -o expected in || exit 1
+
+shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+
+fails() { # fails PLAN CODE WORDS ARGUMENT... - in one run
+  local plan=$1 code=$2 words=$3 name; shift 3
+  name="$plan, ${*//[^a-z0-9 =%-]/}"
+  shim "$plan" "$hetsort" "$@" in
+  is "$name: exit code, left over" "$rc/$(left_over)" "$code/"
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+}
+
+for mode in "--ranks 1" "--ranks 3 --exchange-threads 0" "--ranks 3 --exchange-threads 1" \
+  "--ranks 3 --exchange-threads 2" "--ranks 3 --strategy distribute"; do
+  # shellcheck disable=SC2086  # the mode is several words
+  {
+    shim short "$hetsort" $mode -o out in
+    is "short and interrupted calls, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
+    rm -f out
+    fails read=5 3 "read: cannot read 'in' at byte 0: Input/output error" $mode -o out
+    fails read=5@4 3 "cannot read 'in' at byte" $mode -o out
+    fails write=28 4 "cannot write 'out': No space left on device" $mode -o out
+    fails write=5@3 3 "cannot write 'out': Input/output error" $mode -o out
+    fails write=28@5 4 "cannot write 'out': No space left on device" $mode -o out
+    fails fallocate=28 4 "cannot reserve 5000000 bytes for 'out': No space left" $mode -o out
+    fails fsync=5 3 "sync: cannot sync 'out': Input/output error" $mode -o out
+    fails rename=5 3 "commit: cannot rename onto 'out': Input/output error" $mode -o out
+    if [ "$mode" = "--ranks 1" ]; then allocs="1 2"; else allocs="1 2 3 4 5 6"; fi
+    for n in $allocs; do fails alloc=12@$n 4 "no memory for" $mode -o out; done
+  }
+done
+shim fallocate=95 "$hetsort" -o out in
+is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
+rm out
+fails write=28 4 "cannot write 'out.2': No space left" --ranks 3 -o out.%r
+fails fsync=5@2 3 "cannot sync 'out." --ranks 3 -o out.%r
+fails thread=11 4 "cannot start thread 1 of 3" --ranks 3 -o out
+fails thread=11@2 4 "cannot start thread 2 of 3" --ranks 3 -o out
+shim thread=11@3 "$hetsort" --ranks 3 -o out in
+is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
+rm out
+shim fsync=5 "$hetsort" --no-fsync -o out in
+is "--no-fsync syncs nothing" "$rc" 0
+rm out
+cp in grown
+SHIM_FILE=grown shim resize=4000000 "$hetsort" -o out grown
+is "input cut short meanwhile" "$rc/$(left_over)" "3/"
+cp in grown
+SHIM_FILE=grown shim resize=6000000 "$hetsort" -o out grown
+is "input grown meanwhile" "$rc/$(left_over)" "3/"
+ok "input grown meanwhile: message" grep -q "'grown' changed while it was being sorted" <<<"$err"
+
+# one output a rank: a failure among the renames leaves no manifest
+shim rename=5@3 "$hetsort" --ranks 3 -o out.%r in
+is "a rename that fails: exit code" "$rc" 3
+ok "a rename that fails: no manifest" test ! -e out.manifest
+is "a rename that fails: nothing temporary" "$(find . -name '.hetsort-*')" ""
+done_testing
