@@ -1,0 +1,763 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""hetpart - how many items each processor of a heterogeneous machine should take, so that all of
+them finish together. Calls libhetpart through ctypes; hetpart(3) and its fellow pages tell what
+each call does, the names here are the same without their prefix.
+
+    >>> import hetpart
+    >>> plan = hetpart.share(1000, [1, 2, 5], hetpart.nlogn())
+    >>> plan.shares
+    [149, 266, 585]
+
+Where a cost is wanted, a number stands for so much time an item, and a pair for (startup, time an
+item). A refused call raises Error with the library's own sentence; Error has subclasses that are
+ValueError, MemoryError, OSError and TimeoutError as well. An exception in a callback comes out of
+the call that used it. The library is HETPART_LIBRARY if that is set, else libhetpart.so.0 as the
+system finds it, else the copy installed together with this file.
+"""
+import collections
+import ctypes
+import math
+import numbers
+import operator
+import os
+
+# The calls: result and arguments, in letters. Pointers of all kinds are p.
+_LETTERS = {"i": ctypes.c_int, "d": ctypes.c_double, "u": ctypes.c_uint64, "z": ctypes.c_size_t,
+            "p": ctypes.c_void_p, "s": ctypes.c_char_p, "b": ctypes.c_bool, "-": None}
+_CALLS = """
+version:s status_text:si
+cost_affine:ipdddp cost_linear:ipdp cost_nlogn:ipdp cost_nlog2n1:ipdp cost_power:ipddp
+cost_piecewise:ippzdp cost_table:ippzdp cost_callback:ipppbdp cost_eval:dpu cost_increasing:bp
+cost_is_affine:bppp cost_is_linear:bp cost_free:-p
+plan_nprocs:zp plan_items:up plan_share:upz plan_shares:pp plan_real_share:dpz plan_time:dpz
+plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_method:sp plan_hash:up
+plan_print:zppz plan_free:-p
+share_create:ipupzppp share_unrelated_create:ipupzpp share_unrelated_mem_bytes:uuzp
+share_round:ipuppzpp
+model_create:ipp model_add:ippzp model_decay:ipdp model_merge:ippp model_weight:dp
+model_points:zppz model_cost:ippp model_plan:ippupzpp model_free:-p
+wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_model:ipspp
+wisdom_set:ipsdp wisdom_get:bpsp wisdom_model_name:spz wisdom_number_name:spz wisdom_merge:ippp
+wisdom_print:zppz wisdom_parse:ipszsup wisdom_load:ipssup wisdom_save:ipsp wisdom_free:-p
+emulate_create:ippzup emulate_best:ippzup emulate_efficiency:dpp farm_create:ipupziup
+scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:ipupzp
+scatter_order:ipupzp scatter_root:ippppupppzpp
+chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
+schedule_makespan:dp schedule_planned_makespan:dp schedule_method:sp schedule_nprocs:zp
+schedule_nloads:zp schedule_installments:zpz schedule_fraction:dpzzz schedule_fractions:ppp
+schedule_comm:bpzzzpp schedule_comp:bpzzzpp schedule_free:-p
+"""
+_SONAME = "libhetpart.so.0"
+_INSTALLED = "@LIBDIR@/" + _SONAME
+
+
+def _load():
+    named = os.environ.get("HETPART_LIBRARY")
+    reasons = []
+    for path in [named] if named else [_SONAME, _INSTALLED]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError as reason:
+            reasons.append(str(reason))
+    raise ImportError("cannot load libhetpart: " + "; ".join(reasons))
+
+
+def _bind(lib):
+    calls = {}
+    for call in _CALLS.split():
+        name, letters = call.split(":")
+        function = getattr(lib, "hetpart_" + name)
+        function.restype = _LETTERS[letters[0]]
+        function.argtypes = [_LETTERS[c] for c in letters[1:]]
+        calls[name] = function
+    return collections.namedtuple("Calls", calls)(**calls)
+
+
+_c = _bind(_load())
+_COST_FN = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_uint64)
+_OUT_OF_RANGE = 2**64
+__version__ = _c.version().decode()
+ITEMS_MAX = 2**63 - 1
+
+
+# ---------------------------------------------------------------------------------------- errors
+
+
+class Error(Exception):
+    """A refused call: status is the number, status_text a few words, str() the reason."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+        self.status_text = _c.status_text(status).decode()
+
+
+class InvalidError(Error, ValueError):
+    """An argument makes no sense."""
+
+
+class RangeError(Error, ValueError):
+    """Too large, or over the capacities."""
+
+
+class NoMemoryError(Error, MemoryError):
+    """Out of memory, or over the memory allowed."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be opened, read or written."""
+
+
+class FormatError(Error, ValueError):
+    """A file or text is damaged, or of another kind."""
+
+
+class StaleError(Error):
+    """Sound, but of another machine or too old."""
+
+
+class NoSolutionError(Error):
+    """The method has no solution for these values."""
+
+
+class TimeError(Error, TimeoutError):
+    """The time allowed ran out."""
+
+
+_ERRORS = {1: InvalidError, 2: RangeError, 3: NoMemoryError, 4: FileError, 5: FormatError,
+           6: StaleError, 7: NoSolutionError, 10: TimeError}
+
+
+class _Err(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 256)]
+
+
+def _call(function, *args, costs=()):
+    """Call with a place for the reason as last argument; raise what went wrong."""
+    err = _Err()
+    status = function(*args, ctypes.byref(err))
+    for cost in costs:
+        cost._raise()
+    if status:
+        raise _ERRORS.get(status, Error)(status, err.text.decode(errors="replace"))
+
+
+def _make(function, *args, costs=()):
+    out = ctypes.c_void_p()
+    _call(function, ctypes.byref(out), *args, costs=costs)
+    return out
+
+
+# ------------------------------------------------------------------------------------- arguments
+
+
+def _count(value, what):
+    value = operator.index(value)
+    if value < 0:
+        raise InvalidError(1, "%s is negative: %d" % (what, value))
+    if value >= _OUT_OF_RANGE:
+        raise RangeError(2, "%s is too large: %d" % (what, value))
+    return value
+
+
+def _doubles(values):
+    values = [float(v) for v in values]
+    return (ctypes.c_double * len(values))(*values)
+
+
+def _counts(values, what):
+    values = [_count(v, what) for v in values]
+    return (ctypes.c_uint64 * len(values))(*values)
+
+
+def _same_length(what, values, nprocs):
+    if len(values) != nprocs:
+        raise InvalidError(1, "%s: %d entries for %d processors" % (what, len(values), nprocs))
+
+
+def _pointers(costs):
+    return (ctypes.c_void_p * len(costs))(*[c._p if c else None for c in costs])
+
+
+def _text_of(function, pointer):
+    size = function(pointer, None, 0) + 1
+    buf = ctypes.create_string_buffer(size)
+    function(pointer, buf, size)
+    return buf.value.decode(errors="replace")
+
+
+def _string(text):
+    text = os.fsencode(text)
+    if b"\0" in text:
+        raise InvalidError(1, "a text holds a zero byte")
+    return text
+
+
+def _maybe_string(text):
+    return None if text is None else _string(text)
+
+
+def _choice(names, value):
+    if value in names:
+        return names.index(value)
+    raise InvalidError(1, "'%s' is none of %s" % (value, ", ".join(names)))
+
+
+class _Owner:
+    """Something of the library's that goes back to it in the end."""
+
+    _free = None
+
+    def __init__(self, pointer):
+        self._p = pointer
+
+    def __del__(self):
+        if self._free and getattr(self, "_p", None):
+            self._free(self._p)
+            self._p = None
+
+
+# ----------------------------------------------------------------------------------------- costs
+
+
+class Cost(_Owner):
+    """The time that a number of items takes: cost(items)."""
+
+    _free = _c.cost_free
+    _failures = ()
+
+    def _raise(self):
+        if self._failures:
+            first = self._failures[0]
+            self._failures.clear()
+            raise first
+
+    def __call__(self, items):
+        time = _c.cost_eval(self._p, _count(items, "items"))
+        self._raise()
+        return time
+
+    @property
+    def increasing(self):
+        return _c.cost_increasing(self._p)
+
+    @property
+    def is_linear(self):
+        return _c.cost_is_linear(self._p)
+
+    @property
+    def affine(self):
+        """(startup, per_item), or None for a cost that is not affine."""
+        startup, per_item = ctypes.c_double(), ctypes.c_double()
+        if _c.cost_is_affine(self._p, ctypes.byref(startup), ctypes.byref(per_item)):
+            return startup.value, per_item.value
+        return None
+
+
+def affine(startup, per_item, scale=1):
+    return Cost(_make(_c.cost_affine, startup, per_item, scale))
+
+
+def linear(scale=1):
+    return Cost(_make(_c.cost_linear, scale))
+
+
+def nlogn(scale=1):
+    return Cost(_make(_c.cost_nlogn, scale))
+
+
+def nlog2n1(scale=1):
+    return Cost(_make(_c.cost_nlog2n1, scale))
+
+
+def power(exponent, scale=1):
+    return Cost(_make(_c.cost_power, exponent, scale))
+
+
+def piecewise(points, scale=1):
+    """Straight lines between points, each (items, time)."""
+    array, count = _points(points)
+    return Cost(_make(_c.cost_piecewise, array, count, scale))
+
+
+def table(values, scale=1):
+    array = _doubles(values)
+    return Cost(_make(_c.cost_table, array, len(array), scale))
+
+
+def callback(function, increasing=False, scale=1):
+    """function(items) is the time; increasing promises that more items never take less."""
+    failures = []
+
+    def guarded(_, items):
+        try:
+            return float(function(items))
+        except BaseException as failure:  # it must not pass through the library
+            failures.append(failure)
+            return math.nan
+
+    guard = _COST_FN(guarded)
+    cost = Cost(_make(_c.cost_callback, guard, None, increasing, scale))
+    cost._guard, cost._failures = guard, failures
+    return cost
+
+
+class _Point(ctypes.Structure):
+    _fields_ = [("items", ctypes.c_double), ("time_s", ctypes.c_double)]
+
+
+def _points(points):
+    points = [_Point(*p) for p in points]
+    return (_Point * len(points))(*points), len(points)
+
+
+def _cost(value):
+    if isinstance(value, Cost):
+        return value
+    if isinstance(value, numbers.Real):
+        return affine(0, value)
+    startup, per_item = value
+    return affine(startup, per_item)
+
+
+def _maybe_cost(value):
+    return None if value is None else _cost(value)
+
+
+# ----------------------------------------------------------------------------------------- plans
+
+
+class Plan(_Owner):
+    """The result of a planner; a sequence of the shares."""
+
+    _free = _c.plan_free
+
+    def __len__(self):
+        return _c.plan_nprocs(self._p)
+
+    def __getitem__(self, proc):
+        return self.shares[proc]
+
+    def __iter__(self):
+        return iter(self.shares)
+
+    def __str__(self):
+        return _text_of(_c.plan_print, self._p)
+
+    @property
+    def shares(self):
+        pointer = ctypes.cast(_c.plan_shares(self._p), ctypes.POINTER(ctypes.c_uint64))
+        return pointer[:len(self)]
+
+    @property
+    def real_shares(self):
+        """The shares before rounding; NaN where the method has none."""
+        return [_c.plan_real_share(self._p, i) for i in range(len(self))]
+
+    @property
+    def times(self):
+        return [_c.plan_time(self._p, i) for i in range(len(self))]
+
+    items = property(lambda self: _c.plan_items(self._p))
+    makespan = property(lambda self: _c.plan_makespan(self._p))
+    real_makespan = property(lambda self: _c.plan_real_makespan(self._p))
+    lower_bound = property(lambda self: _c.plan_lower_bound(self._p))
+    method = property(lambda self: _c.plan_method(self._p).decode())
+    hash = property(lambda self: _c.plan_hash(self._p))
+
+
+METHODS = ("exact", "taylor", "asymptotic", "proportional", "threshold", "bitset", "dp")
+
+
+class _Opts(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
+                ("capacities", ctypes.c_void_p), ("quantum", ctypes.c_uint64),
+                ("max_mem_bytes", ctypes.c_uint64)]
+
+
+def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0):
+    opts = _Opts(ctypes.sizeof(_Opts), _choice(METHODS, method), None, _count(quantum, "quantum"),
+                 _count(max_mem_bytes, "max_mem_bytes"))
+    if capacities is not None:
+        opts.array = _counts(capacities, "a capacity")
+        _same_length("capacities", opts.array, nprocs)
+        opts.capacities = ctypes.addressof(opts.array)
+    return opts
+
+
+def share(items, speeds, cost, **options):
+    """Processor i takes cost(n)/speeds[i]. Options: method (of METHODS), capacities, quantum,
+    max_mem_bytes."""
+    speeds, cost = _doubles(speeds), _cost(cost)
+    opts = _opts(len(speeds), **options)
+    return Plan(_make(_c.share_create, _count(items, "items"), speeds, len(speeds), cost._p,
+                      ctypes.byref(opts), costs=[cost]))
+
+
+def share_unrelated(items, costs, **options):
+    """A cost for each processor; options as share()."""
+    costs = [_cost(c) for c in costs]
+    opts = _opts(len(costs), **options)
+    return Plan(_make(_c.share_unrelated_create, _count(items, "items"), _pointers(costs),
+                      len(costs), ctypes.byref(opts), costs=costs))
+
+
+def share_unrelated_mem_bytes(items, nprocs, **options):
+    return _c.share_unrelated_mem_bytes(_count(items, "items"), _count(nprocs, "nprocs"),
+                                        ctypes.byref(_opts(nprocs, **options)))
+
+
+def share_round(items, real, speeds, cost):
+    real, speeds, cost = _doubles(real), _doubles(speeds), _cost(cost)
+    _same_length("real", real, len(speeds))
+    return Plan(_make(_c.share_round, _count(items, "items"), real, speeds, len(speeds), cost._p,
+                      costs=[cost]))
+
+
+# ------------------------------------------------------------------------------ models and wisdom
+
+
+class Model(_Owner):
+    """What runs have shown about an unknown cost."""
+
+    _free = _c.model_free
+
+    def __init__(self):
+        super().__init__(_make(_c.model_create))
+
+    def add(self, observed):
+        """observed: pairs (items, time times speed)."""
+        array, count = _points(observed)
+        _call(_c.model_add, self._p, array, count)
+
+    def decay(self, factor):
+        _call(_c.model_decay, self._p, factor)
+
+    def merge(self, other):
+        _call(_c.model_merge, self._p, other._p)
+
+    @property
+    def weight(self):
+        return _c.model_weight(self._p)
+
+    @property
+    def points(self):
+        """The corners of the fitted cost, (items, time)."""
+        room = _c.model_points(self._p, None, 0)
+        array = (_Point * room)()
+        _c.model_points(self._p, array, room)
+        return [(p.items, p.time_s) for p in array]
+
+    def cost(self):
+        return Cost(_make(_c.model_cost, self._p))
+
+    def plan(self, items, speeds, **options):
+        """share() with the fitted cost."""
+        speeds = _doubles(speeds)
+        opts = _opts(len(speeds), **options)
+        return Plan(_make(_c.model_plan, self._p, _count(items, "items"), speeds, len(speeds),
+                          ctypes.byref(opts)))
+
+
+class _ModelOfWisdom(Model):
+    """Belongs to its wisdom, and keeps it alive."""
+
+    _free = None
+
+    def __init__(self, pointer, wisdom):
+        _Owner.__init__(self, pointer)
+        self._wisdom = wisdom
+
+
+class Wisdom(_Owner):
+    """Named models and numbers of one machine, kept in a file: see hetpart-wisdom(5)."""
+
+    _free = _c.wisdom_free
+
+    def __init__(self, host, _pointer=None):
+        super().__init__(_pointer or _make(_c.wisdom_create, _string(host)))
+
+    @classmethod
+    def load(cls, path, host=None, oldest_s=0):
+        return cls(None, _make(_c.wisdom_load, _string(path), _maybe_string(host),
+                               _count(oldest_s, "oldest_s")))
+
+    @classmethod
+    def parse(cls, text, host=None, oldest_s=0):
+        text = text.encode() if isinstance(text, str) else bytes(text)
+        return cls(None, _make(_c.wisdom_parse, text, len(text), _maybe_string(host),
+                               _count(oldest_s, "oldest_s")))
+
+    def save(self, path):
+        _call(_c.wisdom_save, self._p, _string(path))
+
+    def __str__(self):
+        return _text_of(_c.wisdom_print, self._p)
+
+    @property
+    def host(self):
+        return _c.wisdom_host(self._p).decode(errors="replace")
+
+    @property
+    def time_s(self):
+        return _c.wisdom_time(self._p)
+
+    @time_s.setter
+    def time_s(self, value):
+        _call(_c.wisdom_set_time, self._p, _count(value, "time_s"))
+
+    def model(self, name):
+        """The model of that name, made if there is none."""
+        out = ctypes.c_void_p()
+        _call(_c.wisdom_model, self._p, _string(name), ctypes.byref(out))
+        return _ModelOfWisdom(out, self)
+
+    def set(self, name, value):
+        _call(_c.wisdom_set, self._p, _string(name), value)
+
+    def get(self, name, default=None):
+        value = ctypes.c_double()
+        found = _c.wisdom_get(self._p, _string(name), ctypes.byref(value))
+        return value.value if found else default
+
+    def _names(self, function):
+        names, index = [], 0
+        while True:
+            name = function(self._p, index)
+            if name is None:
+                return names
+            names.append(name.decode())
+            index += 1
+
+    @property
+    def model_names(self):
+        return self._names(_c.wisdom_model_name)
+
+    @property
+    def number_names(self):
+        return self._names(_c.wisdom_number_name)
+
+    def merge(self, other):
+        _call(_c.wisdom_merge, self._p, other._p)
+
+
+# ---------------------------------------------------------------------------- emulation and farms
+
+
+def emulate(ratings, processes):
+    ratings = _doubles(ratings)
+    return Plan(_make(_c.emulate_create, ratings, len(ratings), _count(processes, "processes")))
+
+
+def emulate_best(ratings, most):
+    ratings = _doubles(ratings)
+    return Plan(_make(_c.emulate_best, ratings, len(ratings), _count(most, "most")))
+
+
+def emulate_efficiency(plan, ratings):
+    ratings = _doubles(ratings)
+    _same_length("ratings", ratings, len(plan))
+    return _c.emulate_efficiency(plan._p, ratings)
+
+
+CHUNK_RULES = ("fixed", "guided", "factoring")
+
+
+class _Pair(ctypes.Structure):
+    _fields_ = [("compute", ctypes.c_void_p), ("link", ctypes.c_void_p)]
+
+
+def _pairs(procs):
+    costs = [(_maybe_cost(compute), _maybe_cost(link)) for compute, link in procs]
+    array = (_Pair * len(costs))(*[_Pair(*_pointers(pair)) for pair in costs])
+    return array, [c for pair in costs for c in pair if c]
+
+
+def farm(items, workers, rule="guided", chunk=1):
+    """workers: pairs (compute, link) of costs, link None where nothing is sent."""
+    array, costs = _pairs(workers)
+    return Plan(_make(_c.farm_create, _count(items, "items"), array, len(array),
+                      _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), costs=costs))
+
+
+# --------------------------------------------------------------------------------------- scatter
+
+SCATTER_METHODS = ("auto", "dp", "dp_increasing", "window", "multires", "lp", "closed",
+                   "all_at_once", "two_pass", "greedy")
+Root = collections.namedtuple("Root", "plan root order total")
+
+
+class _ScatterOpts(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
+                ("max_mem_bytes", ctypes.c_uint64)]
+
+
+def _scatter_opts(method="auto", max_mem_bytes=0):
+    return _ScatterOpts(ctypes.sizeof(_ScatterOpts), _choice(SCATTER_METHODS, method),
+                        _count(max_mem_bytes, "max_mem_bytes"))
+
+
+def scatter(items, procs, **options):
+    """procs: pairs (compute, link) of costs in the order of service, the root last; its link may
+    be None. Options: method (of SCATTER_METHODS), max_mem_bytes."""
+    array, costs = _pairs(procs)
+    opts = _scatter_opts(**options)
+    return Plan(_make(_c.scatter_create, _count(items, "items"), array, len(array),
+                      ctypes.byref(opts), costs=costs))
+
+
+def scatter_mem_bytes(items, nprocs, **options):
+    return _c.scatter_mem_bytes(_count(items, "items"), _count(nprocs, "nprocs"),
+                                ctypes.byref(_scatter_opts(**options)))
+
+
+def scatter_slack(procs):
+    array, costs = _pairs(procs)
+    slack = ctypes.c_double()
+    _call(_c.scatter_slack, ctypes.byref(slack), array, len(array), costs=costs)
+    return slack.value
+
+
+def scatter_round(items, real):
+    real = _doubles(real)
+    shares = (ctypes.c_uint64 * len(real))()
+    _call(_c.scatter_round, shares, _count(items, "items"), real, len(real))
+    return list(shares)
+
+
+def scatter_order(items, procs):
+    array, costs = _pairs(procs)
+    order = (ctypes.c_size_t * len(array))()
+    _call(_c.scatter_order, order, _count(items, "items"), array, len(array), costs=costs)
+    return list(order)
+
+
+def scatter_root(items, compute, link, from_store=None, **options):
+    """link[r][i]: cost of the message from r to i; link[r][r] is not looked at. Gives
+    (plan, root, order, total)."""
+    compute = [_cost(c) for c in compute]
+    nprocs = len(compute)
+    _same_length("link", link, nprocs)
+    for row in link:
+        _same_length("a row of link", row, nprocs)
+    links = [None if r == i else _maybe_cost(c) for r, row in enumerate(link)
+             for i, c in enumerate(row)]
+    store = [None] * nprocs if from_store is None else [_maybe_cost(c) for c in from_store]
+    _same_length("from_store", store, nprocs)
+    root, order = ctypes.c_size_t(), (ctypes.c_size_t * nprocs)()
+    total, opts = (ctypes.c_double * nprocs)(), _scatter_opts(**options)
+    plan = _make(_c.scatter_root, ctypes.byref(root), order, total, _count(items, "items"),
+                 _pointers(compute), _pointers(links), _pointers(store), nprocs,
+                 ctypes.byref(opts), costs=[c for c in compute + links + store if c])
+    return Root(Plan(plan), root.value, list(order), list(total))
+
+
+# ---------------------------------------------------------------------------------------- chains
+
+CHAIN_METHODS = ("lp", "simple", "singleinst", "multiinst")
+
+
+class _Chain(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("nprocs", ctypes.c_size_t),
+                ("nloads", ctypes.c_size_t), ("w", ctypes.c_void_p), ("z", ctypes.c_void_p),
+                ("tau", ctypes.c_void_p), ("latency", ctypes.c_void_p),
+                ("vcomm", ctypes.c_void_p), ("vcomp", ctypes.c_void_p),
+                ("installments", ctypes.c_void_p)]
+
+
+class _ChainOpts(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
+                ("max_installments", ctypes.c_size_t), ("limit_s", ctypes.c_double),
+                ("max_mem_bytes", ctypes.c_uint64)]
+
+
+class Chain:
+    """A chain of processors and the loads it is to work on. w: time of one unit of computation on
+    each; z: time of one unit of data over each link; loads: pairs (units of data, units of
+    computation)."""
+
+    def __init__(self, w, z, loads, tau=None, latency=None, installments=None):
+        loads, w = list(loads), list(w)
+        self._c = _Chain(ctypes.sizeof(_Chain), len(w), len(loads))
+        self._set("w", w, len(w))
+        self._set("z", z, len(w) - 1)
+        self._set("tau", tau, len(w))
+        self._set("latency", latency, len(w) - 1)
+        self._set("vcomm", [load[0] for load in loads], len(loads))
+        self._set("vcomp", [load[1] for load in loads], len(loads))
+        if installments is not None:
+            _same_length("installments", installments, len(loads))
+            counts = [_count(n, "installments") for n in installments]
+            self._array("installments", (ctypes.c_size_t * len(counts))(*counts))
+
+    def _set(self, name, values, length):
+        if values is None:
+            return
+        values = _doubles(values)
+        if len(values) != length:
+            raise InvalidError(1, "%s: %d entries, not %d" % (name, len(values), length))
+        self._array(name, values)
+
+    def _array(self, name, array):
+        setattr(self, "_" + name, array)  # keeps it alive
+        setattr(self._c, name, ctypes.addressof(array))
+
+    def schedule(self, **options):
+        """Divide the loads. Options: method (of CHAIN_METHODS), max_installments, limit_s,
+        max_mem_bytes."""
+        opts = _chain_opts(**options)
+        return Schedule(_make(_c.chain_create, ctypes.byref(self._c), ctypes.byref(opts)))
+
+    def mem_bytes(self, **options):
+        return _c.chain_mem_bytes(ctypes.byref(self._c), ctypes.byref(_chain_opts(**options)))
+
+    def replay(self, fractions):
+        """All dates from the fractions alone, [load][installment][processor] in one list."""
+        fractions = _doubles(fractions)
+        return Schedule(_make(_c.chain_replay, ctypes.byref(self._c), fractions, len(fractions)))
+
+
+def _chain_opts(method="lp", max_installments=0, limit_s=0, max_mem_bytes=0):
+    return _ChainOpts(ctypes.sizeof(_ChainOpts), _choice(CHAIN_METHODS, method),
+                      _count(max_installments, "max_installments"), limit_s,
+                      _count(max_mem_bytes, "max_mem_bytes"))
+
+
+class Schedule(_Owner):
+    """Fractions and the dates that follow from them."""
+
+    _free = _c.schedule_free
+
+    makespan = property(lambda self: _c.schedule_makespan(self._p))
+    planned_makespan = property(lambda self: _c.schedule_planned_makespan(self._p))
+    method = property(lambda self: _c.schedule_method(self._p).decode())
+    nprocs = property(lambda self: _c.schedule_nprocs(self._p))
+    nloads = property(lambda self: _c.schedule_nloads(self._p))
+
+    def installments(self, load):
+        return _c.schedule_installments(self._p, _count(load, "load"))
+
+    def fraction(self, load, installment, proc):
+        return _c.schedule_fraction(self._p, _count(load, "load"),
+                                    _count(installment, "installment"), _count(proc, "proc"))
+
+    @property
+    def fractions(self):
+        count = ctypes.c_size_t()
+        pointer = _c.schedule_fractions(self._p, ctypes.byref(count))
+        return ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double))[:count.value]
+
+    def _dates(self, function, load, installment, where):
+        start, end = ctypes.c_double(), ctypes.c_double()
+        if function(self._p, _count(load, "load"), _count(installment, "installment"),
+                    _count(where, "index"), ctypes.byref(start), ctypes.byref(end)):
+            return start.value, end.value
+        return None
+
+    def comm(self, load, installment, link):
+        """(start, end) of the message over link, None if there is none."""
+        return self._dates(_c.schedule_comm, load, installment, link)
+
+    def comp(self, load, installment, proc):
+        """(start, end) of the computation on proc, None if there is none."""
+        return self._dates(_c.schedule_comp, load, installment, proc)
