@@ -63,6 +63,12 @@ SORT_SRC := $(filter-out sort/main.c sort/comm_mpi.c,$(wildcard sort/*.c)) \
 
 LIBPART  := $(OBJ)/libhetpart.a
 LIBPMPI  := $(if $(filter yes,$(MPI)),$(OBJ)/libhetpart_mpi.a)
+# The shared library of the same objects. macOS names and links such a thing differently: static only.
+SHARED   ?= $(if $(filter Darwin,$(shell uname -s)),no,yes)
+SONAME   := libhetpart.so.$(SOMAJOR)
+SOFILE   := libhetpart.so.$(VERSION)
+SOLINKS  := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart.so $(OBJ)/$(SONAME))
+LIBPARTS := $(LIBPART) $(if $(filter yes,$(SHARED)),$(OBJ)/$(SOFILE))
 LIBSORT  := $(OBJ)/libhetsort.a
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
             $(if $(wildcard sort/main.c),hetsort)
@@ -84,9 +90,9 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(addprefix $(BINDIR)/,$(PROGRAMS)) $(LIBPART) $(LIBPMPI)  ## build the programs (bin/) and libraries
+all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib  ## build the programs (bin/) and libraries
 
-lib: $(LIBPART) $(LIBPMPI)                     ## build the libraries only
+lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPI)  ## build the planner's libraries only
 
 FORCE:
 $(BINDIR)/%: $(OBJ)/bin/% FORCE
@@ -128,6 +134,16 @@ $(LIBSORT): $(call objs,$(SORT_SRC))
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
+
+# Nothing may stay undefined, but for sanitizers, whose library comes with the program.
+comma    := ,
+SOFLAGS   = -shared -Wl,-soname,$(SONAME) -Wl,--version-script=partition/hetpart.map \
+            $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs)
+$(OBJ)/$(SOFILE): $(call objs,$(PART_SRC)) partition/hetpart.map
+	$(call link,$(CC) $(CFLAGS) $(LDFLAGS) $(SOFLAGS),$(PART_LIBS))
+$(SOLINKS): $(OBJ)/$(SOFILE)
+	$(Q)ln -sf $(SOFILE) $@
+
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
 
 define link
