@@ -85,7 +85,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
             partition/mpi/examples/*.c)))
 
 .PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan bench-scatter bench-chain \
-        lint format install uninstall dist \
+        lint format install install-lib uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -216,21 +216,85 @@ format:  ## let clang-format rewrite the sources
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
 # --------------------------------------------------------------------------------------- install
-DEST   = $(DESTDIR)$(PREFIX)
-MAN1   = $(strip $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.1)))
-MAN5   = $(strip $(foreach r,$(ROOMS),$(wildcard $(r)/man/*.5)))
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+PYTHONDIR  ?= $(PREFIX)/share/hetpart/python
 
-install: all  ## install below PREFIX (DESTDIR honoured)
-	install -d $(DEST)/bin $(DEST)/share/man/man1 $(DEST)/share/man/man5
-	install -m 755 $(addprefix $(BINDIR)/,$(PROGRAMS)) $(DEST)/bin
-	$(if $(MAN1),install -m 644 $(MAN1) $(DEST)/share/man/man1)
-	$(if $(MAN5),install -m 644 $(MAN5) $(DEST)/share/man/man5)
+room_man = $(strip $(foreach r,$(1),$(wildcard $(r)/man/*.$(2))))
+MAN3     = $(call room_man,partition,3)
+ALIASES  = $(filter-out $(notdir $(MAN3)),$(addsuffix .3,$(shell awk -f partition/pkg/man-names.awk \
+             $(MAN3) /dev/null | cut -d' ' -f1)))
+
+# Kinds of files: of_KIND which they are, to_KIND their folder, by_KIND how they are copied. Both
+# install and uninstall go by this list, so nothing is forgotten.
+KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
+KINDS      = bin man1 man5 $(KINDS_LIB)
+of_bin     = $(addprefix $(BINDIR)/,$(PROGRAMS))
+to_bin     = $(PREFIX)/bin
+by_bin     = install -m 755
+of_man1    = $(call room_man,$(ROOMS),1)
+to_man1    = $(MANDIR)/man1
+of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
+to_man5    = $(MANDIR)/man5
+of_archive = $(LIBPART)
+to_archive = $(LIBDIR)
+of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS))
+to_shared  = $(LIBDIR)
+by_shared  = install -m 755
+of_link    = $(SOLINKS)
+to_link    = $(LIBDIR)
+by_link    = cp -Pf
+of_include = partition/include/hetpart.h partition/fortran/hetpart.f90
+to_include = $(INCLUDEDIR)
+of_pc      = $(OBJ)/install/hetpart.pc
+to_pc      = $(LIBDIR)/pkgconfig
+of_cmake   = $(OBJ)/install/hetpart-config.cmake $(OBJ)/install/hetpart-config-version.cmake
+to_cmake   = $(LIBDIR)/cmake/hetpart
+of_python  = $(OBJ)/install/hetpart.py
+to_python  = $(PYTHONDIR)
+of_examples = $(wildcard partition/examples/*)
+to_examples = $(PREFIX)/share/hetpart/examples
+of_man3    = $(MAN3) $(addprefix $(OBJ)/man3/,$(ALIASES))
+to_man3    = $(MANDIR)/man3
+of_man5lib = $(call room_man,partition,5)
+to_man5lib = $(MANDIR)/man5
+
+# What holds the paths of this installation is written anew each time.
+FILL = rm -f $@; mkdir -p $(@D); sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+       -e 's|@PYTHONDIR@|$(PYTHONDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SOMAJOR@|$(SOMAJOR)|'
+$(OBJ)/install/%.pc: partition/pkg/%.pc.in FORCE
+	$(Q)$(FILL) -e 's|=$(PREFIX)/|=$${prefix}/|' -e 's|@PREFIX@|$(PREFIX)|' $< >$@
+$(OBJ)/install/%.cmake: partition/pkg/%.cmake.in FORCE
+	$(Q)$(FILL) $< >$@
+$(OBJ)/install/%.py: partition/python/%.py FORCE
+	$(Q)$(FILL) $< >$@
+# A call that shares its page with others gets a page that points there.
+$(addprefix $(OBJ)/man3/,$(ALIASES)): $(MAN3) partition/pkg/man-names.awk
+	$(Q)mkdir -p $(@D); awk -f partition/pkg/man-names.awk $(MAN3) | \
+	  sed -n 's|^$(basename $(@F)) \(.*\)|.so man3/\1.3|p' >$@
+
+define newline
+
+
+endef
+copy = $(or $(by_$(1)),install -m 644)
+put  = $(if $(strip $(of_$(1))),install -d '$(DESTDIR)$(to_$(1))'$(newline)$(call \
+         copy,$(1)) $(of_$(1)) '$(DESTDIR)$(to_$(1))'$(newline))
+drop = $(if $(strip $(of_$(1))),rm -f $(patsubst %,'$(DESTDIR)$(to_$(1))/%',$(notdir $(of_$(1))))$(newline))
+# Folders that are empty now: all of them below DESTDIR, otherwise only our own.
+tidy = $(if $(DESTDIR),cd '$(DESTDIR)' && rmdir -p '.$(to_$(1))' 2>/dev/null || true$(newline))
+
+install: all $(foreach k,$(KINDS),$(of_$k))  ## install below PREFIX (DESTDIR honoured)
+	$(foreach k,$(KINDS),$(call put,$k))
+install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install libhetpart alone, nothing of the sorter
+	$(foreach k,$(KINDS_LIB),$(call put,$k))
 
 uninstall:  ## remove what install put there
-	rm -f $(addprefix $(DEST)/bin/,$(PROGRAMS)) \
-		$(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN1))) \
-		$(addprefix $(DEST)/share/man/man5/,$(notdir $(MAN5)))
-	-rmdir -p $(DEST)/share/man/man1 $(DEST)/share/man/man5 $(DEST)/bin 2>/dev/null || true
+	$(foreach k,$(KINDS),$(call drop,$k))
+	$(foreach k,$(KINDS),$(call tidy,$k))
+	rmdir '$(DESTDIR)$(to_cmake)' '$(DESTDIR)$(to_python)' '$(DESTDIR)$(to_examples)' \
+	  '$(DESTDIR)$(PREFIX)/share/hetpart' 2>/dev/null || true
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=hetsort-$(VERSION)/ -o hetsort-$(VERSION).tar.gz HEAD

@@ -1,0 +1,32 @@
+# shellcheck shell=bash disable=SC2034  # variables for the tests
+# install_help.sh - what the tests of the installed library share: an installation of the very build
+# that is being tested, and the calls that hetpart.h declares.
+header=$ROOT/partition/include/hetpart.h
+version=$(cat "$ROOT/VERSION")
+soname=libhetpart.so.${version%%.*}
+
+header_calls() { # the declared calls, sorted
+  awk '/^HETPART_API/, /;/' "$header" | grep -oE '\bhetpart_[a-z0-9_]+\(' | tr -d '(' | sort -u
+}
+
+# installation TARGET PREFIX [VARIABLE=VALUE...] - `make TARGET` for that PREFIX, with every folder
+# said, so that it does not matter what the caller's own make was told. No -j of its caller's either.
+installation() {
+  local target=$1 prefix=$2; shift 2
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$ROOT" "$target" OBJ="$OBJ" BINDIR="$BIN" \
+    CC="${CC:-cc}" PREFIX="$prefix" LIBDIR="$prefix/lib" INCLUDEDIR="$prefix/include" \
+    MANDIR="$prefix/share/man" PYTHONDIR="$prefix/share/hetpart/python" DESTDIR= "$@" \
+    >>"$TEST_TMP/make.log" 2>&1 || { sed 's/^/# /' "$TEST_TMP/make.log"; return 1; }
+}
+
+# Programs made with sanitizers only load libraries made with them, and the other way round.
+skip_under_sanitizer() {
+  [ -z "${SANITIZER:-}" ] || skip_all "the library is built with sanitizers (${SANITIZER})"
+}
+
+# Of a test that has come this far, the rest is left out then.
+done_under_sanitizer() {
+  [ -z "${SANITIZER:-}" ] || { left_out "programs against the shared library: sanitizers"; done_testing; }
+}
+
+left_out() { echo "# left out: $*"; } # a note where a tool is missing: nothing counts as passed
