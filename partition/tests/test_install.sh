@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make install puts everything where it was told, make uninstall leaves nothing of it behind.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+
+contents() { (cd "$1" && find . ! -type d | sort); }
+
+dest="$PWD/a folder"
+ok "make install with DESTDIR" installation install /opt/het DESTDIR="$dest"
+for f in lib/libhetpart.a include/hetpart.h include/hetpart.f90 lib/pkgconfig/hetpart.pc \
+  lib/cmake/hetpart/hetpart-config.cmake lib/cmake/hetpart/hetpart-config-version.cmake \
+  share/hetpart/python/hetpart.py share/hetpart/examples/shares.c share/man/man3/hetpart.3 \
+  share/man/man5/hetpart-wisdom.5 bin/hetsort; do
+  ok "installed: $f" test -s "$dest/opt/het/$f"
+done
+if [ -e "$OBJ/$soname" ]; then
+  is "the shared library and its names" \
+    "$(readlink "$dest/opt/het/lib/libhetpart.so") $(readlink "$dest/opt/het/lib/$soname")" \
+    "libhetpart.so.$version libhetpart.so.$version"
+  ok "its names lead to a file" test -s "$dest/opt/het/lib/$soname"
+fi
+is "no place holder and no DESTDIR is left in them" \
+  "$(grep -rlE '@[A-Z]+@|a folder' "$dest/opt/het/lib/pkgconfig" "$dest/opt/het/lib/cmake" "$dest/opt/het/share/hetpart/python")" ""
+is "all can be read by everybody" "$(find "$dest" -type f ! -perm -444)" ""
+contents "$dest" >first
+ok "installing over it" installation install /opt/het DESTDIR="$dest"
+is "changes nothing" "$(contents "$dest" | diff first -)" ""
+ok "make uninstall" installation uninstall /opt/het DESTDIR="$dest"
+is "leaves nothing" "$(find "$dest" -mindepth 1)" ""
+
+mkdir -p "$dest/opt/het/lib/pkgconfig"
+touch "$dest/opt/het/lib/pkgconfig/other.pc"
+ok "make install-lib beside what others put there" installation install-lib /opt/het DESTDIR="$dest"
+ok "installs no program" test ! -e "$dest/opt/het/bin"
+ok "but the library" test -s "$dest/opt/het/lib/libhetpart.a"
+ok "make uninstall" installation uninstall /opt/het DESTDIR="$dest"
+is "leaves what others put there" "$(contents "$dest")" ./opt/het/lib/pkgconfig/other.pc
+
+own=$PWD/own
+folders=(LIBDIR="$own/lib/arch" INCLUDEDIR="$own/include/hetpart-0" MANDIR="$own/man" PYTHONDIR="$own/py")
+ok "folders of one's own choice" installation install "$own" "${folders[@]}"
+for f in include/hetpart-0/hetpart.h lib/arch/libhetpart.a man/man3/hetpart.3 man/man1/hetsort.1 py/hetpart.py; do
+  ok "are kept to: $f" test -s "$own/$f"
+done
+is "and nothing is put elsewhere" "$(cd "$own" && find lib include share -maxdepth 1 ! -type d)" ""
+if command -v pkg-config >/dev/null; then
+  pc() { PKG_CONFIG_PATH="$own/lib/arch/pkgconfig" pkg-config "$@"; }
+  is "pkg-config tells the version" "$(pc --modversion hetpart)" "$version"
+  is "and the folders" "$(pc --variable=libdir hetpart) $(pc --variable=includedir hetpart) $(pc --variable=pythondir hetpart)" \
+    "$own/lib/arch $own/include/hetpart-0 $own/py"
+  ok "and the Fortran module" test -s "$(pc --variable=fortran_module hetpart)"
+else
+  left_out "pkg-config is not installed"
+fi
+ok "make uninstall without DESTDIR" installation uninstall "$own" "${folders[@]}"
+is "leaves no file" "$(contents "$own")" ""
+is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name examples)" ""
+done_testing
