@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The Python module answers what C answers; it and the Fortran module declare what the header does.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+skip_under_sanitizer
+command -v python3 >/dev/null 2>&1 || skip_all "python3 is not installed"
+[ -e "$OBJ/$soname" ] || skip_all "no shared library here (SHARED=no)"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/partition/python HETPART_LIBRARY=$OBJ/$soname
+exec python3 -W error "$ROOT/partition/tests/bindings.py" "$ROOT"
