@@ -54,7 +54,7 @@ ok "and that is told" grep -q 'cut off: no time left of 2 s' <<<"$out"
 
 rm tree/deps.log
 check --no-install --strict
-is "--no-install goes on to deps" "$(cat tree/deps.log)" $'deps --no-install\ndeps --no-install lint'
+is "--no-install goes on to deps" "$(cat tree/deps.log)" $'deps --no-install\ndeps --no-install lint clients'
 ok "--strict goes on to lint" grep -q -x 'lint --strict' <<<"$out"
 check --nonsense
 is "an unknown argument is refused" "$rc" 2
