@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A project of somebody else's that uses an installed libhetpart: test_clients.sh puts it into an
+# empty folder. LANGUAGES, WANTED (the version) and EXAMPLES (the folder) come from there.
+cmake_minimum_required(VERSION 3.10)
+project(clients LANGUAGES ${LANGUAGES})
+find_package(hetpart ${WANTED} REQUIRED CONFIG)
+
+add_executable(scatter "${EXAMPLES}/scatter.c")
+target_link_libraries(scatter PRIVATE hetpart::hetpart)
+if("CXX" IN_LIST LANGUAGES)
+  add_executable(share_cc "${EXAMPLES}/share.cc")
+  target_link_libraries(share_cc PRIVATE hetpart::hetpart)
+endif()
+if("Fortran" IN_LIST LANGUAGES)
+  add_executable(share_f "${EXAMPLES}/share.f90")
+  target_link_libraries(share_f PRIVATE hetpart::fortran)
+endif()
