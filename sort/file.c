@@ -80,6 +80,11 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 	return ST_OK;
 }
 
+void file_start_writeback(int fd, uint64_t offset, uint64_t bytes)
+{
+	(void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];

@@ -18,6 +18,10 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 
+/* file_start_writeback - let the disk begin with these bytes now, so that a later fsync finds
+ * little left to do. A hint: nothing is promised, nothing fails. */
+void file_start_writeback(int fd, uint64_t offset, uint64_t bytes);
+
 /* file_reserve - blocks for bytes from offset on, so that a full disk is found before the work.
  * File systems that cannot are left to fail at writing. */
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e);

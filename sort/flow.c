@@ -37,10 +37,10 @@ static status open_output(job *j)
 	if (rc == ST_OK)
 		rc = output_create(&j->out, j->c, id, share_before(j, j->share_out) * bytes, mine,
 				   j->records * bytes, &j->e);
-	if (rc == ST_OK)
-		rc = writer_open(&j->w, &j->m, &j->o->lay, j->out.fd, j->out.offset,
-				 output_name(&j->out), &j->e);
-	return rc;
+	if (rc != ST_OK)
+		return rc;
+	const sink to = { j->out.fd, output_name(&j->out), j->out.offset, j->o->fsync };
+	return writer_open(&j->w, &j->m, &j->o->lay, &to, &j->e);
 }
 
 status flow_open(job *j, exchange **x)

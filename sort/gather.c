@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random gather with prefetch: the record that is copied now was asked for DISTANCE records ago.
- * Pure. A 100-byte record spans two or three cache lines; constant sizes let the compiler copy with
- * vectors. */
+ * Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
 
 enum { DISTANCE = 16, LINE = 64 };
@@ -15,14 +14,6 @@ static inline void fetch(const records *r, const entry *e)
 				   (r->lay.record_bytes < LINE ? r->lay.record_bytes - 1 : LINE));
 }
 
-static inline void copy(unsigned char *out, const unsigned char *rec, uint32_t bytes)
-{
-	if (bytes == DEFAULT_RECORD_BYTES)
-		memcpy(out, rec, DEFAULT_RECORD_BYTES);
-	else
-		memcpy(out, rec, bytes);
-}
-
 void gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
 {
 	const uint32_t bytes = r->lay.record_bytes;
@@ -32,6 +23,6 @@ void gather(const records *r, const entry *order, size_t n, size_t ahead, unsign
 	for (size_t i = 0; i < n; i++, out += bytes) {
 		if (i + DISTANCE < known)
 			fetch(r, &order[i + DISTANCE]);
-		copy(out, record_at(r, entry_pos(&order[i])), bytes);
+		record_copy(out, record_at(r, entry_pos(&order[i])), bytes);
 	}
 }

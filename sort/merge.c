@@ -33,14 +33,6 @@ static status head_of(merge *g, uint32_t i, head *h)
 	return ST_OK;
 }
 
-static inline void copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
-{
-	if (bytes == DEFAULT_RECORD_BYTES)
-		memcpy(to, from, DEFAULT_RECORD_BYTES);
-	else
-		memcpy(to, from, bytes);
-}
-
 /* Merge until the writer's buffer is full or all streams are at their end. */
 static status fill_buffer(merge *g, unsigned char *to, size_t room, size_t *n)
 {
@@ -49,7 +41,7 @@ static status fill_buffer(merge *g, unsigned char *to, size_t room, size_t *n)
 		const uint32_t i = head_stream(&g->t.node[0]);
 		stream *s = &g->s[i];
 		head h;
-		copy(to, s->rec, bytes);
+		record_copy(to, s->rec, bytes);
 		s->rec += bytes;
 		s->left--;
 		const status rc = head_of(g, i, &h);
@@ -82,9 +74,8 @@ static status merge_all(merge *g, head *node, head *first)
 static status merge_streams(job *j, exchange *x, stream *s, head *node, head *first)
 {
 	merge g = { .x = x, .w = &j->w, .lay = j->o->lay, .s = s, .k = (uint32_t)j->c->size };
-	status rc = merge_all(&g, node, first);
-	const status drained = rc == ST_OK ? flow_drained(j, x) : rc;
-	return drained;
+	const status rc = merge_all(&g, node, first);
+	return rc == ST_OK ? flow_drained(j, x) : rc;
 }
 
 status phase_merge(job *j)

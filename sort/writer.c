@@ -14,10 +14,15 @@ static unsigned char *behind(const writer *w)
 	return w->buf - w->lay.record_bytes;
 }
 
-status writer_open(writer *w, mem *m, const layout *l, int fd, uint64_t offset, const char *path,
-		   err *e)
+status writer_open(writer *w, mem *m, const layout *l, const sink *to, err *e)
 {
-	*w = (writer){ .fd = fd, .path = path, .offset = offset, .lay = *l, .m = m, .e = e };
+	*w = (writer){ .fd = to->fd,
+		       .path = to->path,
+		       .offset = to->offset,
+		       .durable = to->durable,
+		       .lay = *l,
+		       .m = m,
+		       .e = e };
 	w->room = BUFFER_BYTES / l->record_bytes + 1;
 	unsigned char *all = mem_array(m, w->room + 1, l->record_bytes, "output buffer", e);
 	w->first_key = mem_array(m, 2, l->key_bytes, "keys", e);
@@ -78,9 +83,12 @@ static void put(writer *w)
 	if (w->failed != ST_OK)
 		return;
 	w->failed = file_write_at(w->fd, w->buf, bytes, w->offset, w->path, w->e);
-	w->write_s += now_s() - t0;
-	if (w->offset != FILE_APPEND)
+	if (w->offset != FILE_APPEND) {
+		if (w->durable && w->failed == ST_OK)
+			file_start_writeback(w->fd, w->offset, bytes);
 		w->offset += bytes;
+	}
+	w->write_s += now_s() - t0;
 }
 
 void writer_add(writer *w, size_t n)

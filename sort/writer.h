@@ -7,10 +7,19 @@
 #include "mem.h"
 #include "record.h"
 
+/* Where a writer's records go. */
+typedef struct sink {
+	int fd;
+	const char *path;
+	uint64_t offset; /* of the first record; FILE_APPEND for a stream */
+	bool durable;    /* it will be synced: let the disk begin early */
+} sink;
+
 typedef struct writer {
 	int fd;
 	const char *path;
 	uint64_t offset; /* of the next write; FILE_APPEND for a stream */
+	bool durable;
 	layout lay;
 	mem *m;
 	err *e;
@@ -23,9 +32,8 @@ typedef struct writer {
 	double write_s, verify_s;
 } writer;
 
-/* writer_open - to fd at offset; e must live as long and receives the first failure. */
-status writer_open(writer *w, mem *m, const layout *l, int fd, uint64_t offset, const char *path,
-		   err *e);
+/* writer_open - to a sink, which is copied; e must live as long and receives the first failure. */
+status writer_open(writer *w, mem *m, const layout *l, const sink *to, err *e);
 
 /* writer_room - where the next record goes, and for how many there is room (>= 1). */
 static inline unsigned char *writer_room(writer *w, size_t *recs)
