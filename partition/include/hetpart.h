@@ -609,8 +609,8 @@ typedef struct hetpart_scatter_opts {
  *         AUTO: increasing costs: WINDOW or DP_INCREASING where p n is small, otherwise MULTIRES;
  *           other costs: DP. hetpart_plan_method() says which.
  *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
- *         MULTIRES: most of the time far below a second even at 1e9 items and 1000 processors;
- *           memory grows with the number of near-optimal plans, up to max_mem_bytes.
+ *         MULTIRES: milliseconds for 1e6 items on 16 processors, seconds for 1e9 on 1000; memory
+ *           grows with the number of near-optimal plans, up to max_mem_bytes.
  *         LP: pays every startup even at 0 items, where the exact methods do not: its real makespan
  *           bounds the optimum from below for linear costs only. makespan <= real makespan + sum of
  *           per-item link times + largest per-item compute time.
@@ -630,7 +630,9 @@ typedef struct hetpart_scatter_opts {
  *     finite time (tables);
  *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
  *   HETPART_EINTERNAL: the LP solver failed.
- * Safe from any number of threads; LP uses GLPK, whose state is per thread. */
+ * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
+ * for its messages and errors are reset there; when GLPK runs out of memory, its objects are freed.
+ */
 HETPART_API hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 						  const hetpart_scatter_proc *procs, size_t nprocs,
 						  const hetpart_scatter_opts *opts,
@@ -766,7 +768,7 @@ typedef struct hetpart_schedule hetpart_schedule;
 /* hetpart_chain_create - divide the loads among the processors of a chain. [S3]
  * out    receives the schedule, NULL on failure; free with hetpart_schedule_free(). Its dates are
  *        those of hetpart_chain_replay() of its fractions, latencies included.
- * chain  see there.
+ * chain  see hetpart_chain.
  * opts   NULL for defaults. method:
  *        LP: smallest makespan without latencies, to the solver's 1e-7 or so, for the numbers of
  *          installments in chain.
@@ -787,7 +789,9 @@ typedef struct hetpart_schedule hetpart_schedule;
  *   HETPART_ETIME: LP ran out of limit_s;
  *   HETPART_ENOMEM: no memory, or LP needs more than max_mem_bytes;
  *   HETPART_EINTERNAL: the LP solver failed.
- * Safe from any number of threads; LP uses GLPK, whose state is per thread. */
+ * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
+ * for its messages and errors are reset there; when GLPK runs out of memory, its objects are freed.
+ */
 HETPART_API hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
 						const hetpart_chain_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
@@ -801,7 +805,7 @@ HETPART_API uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain,
 /* hetpart_chain_replay - all dates from the fractions alone: every message and computation as soon
  * as the rules allow. Rejects fractions that are no schedule.
  * out         receives the schedule, NULL on failure; free with hetpart_schedule_free().
- * chain       see there.
+ * chain       see hetpart_chain.
  * fractions   nfractions entries, not kept: [load][installment][processor]; each finite, >= 0, and
  *             those of each load sum to 1 within 1e-6.
  * nfractions  nprocs times the sum of chain->installments.
