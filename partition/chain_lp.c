@@ -129,8 +129,9 @@ uint64_t part_ch_lp_bytes(size_t total, size_t m)
 	return (uint64_t)total * m * (1000 + 80 * (uint64_t)m);
 }
 
-static hetpart_status solve(struct model *mo, double limit_s, hetpart_err *err)
+static hetpart_status solve(void *ctx, hetpart_err *err)
 {
+	struct model *mo = ctx;
 	size_t m = mo->m, dates = mo->total * (2 * m - 1) + 1;
 	hetpart_status rc = part_lp_open(&mo->lp, row_count(mo->total, m, mo->sd->nloads),
 					 col_makespan(mo) + 1, mo->total * m * (3 * m + 16), err);
@@ -144,7 +145,12 @@ static hetpart_status solve(struct model *mo, double limit_s, hetpart_err *err)
 		mo->giver[k] = SIZE_MAX;
 	put_loads(mo);
 	part_ch_basis(mo);
-	return part_lp_solve(&mo->lp, limit_s, err);
+	rc = part_lp_solve(&mo->lp, mo->limit_s, err);
+	if (rc != HETPART_OK)
+		return rc;
+	take(mo, mo->sd);
+	mo->sd->planned = ldexp(part_lp_value(&mo->lp, col_makespan(mo)), mo->ch->shift);
+	return HETPART_OK;
 }
 
 /* The start: SINGLEINST's fractions, divided evenly among the installments, and their dates. */
@@ -173,15 +179,11 @@ hetpart_status part_ch_lp(const struct chain *ch, hetpart_schedule *sd,
 	struct model mo = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
 	hetpart_status rc = start(ch, sd, err);
 
+	mo.limit_s = opts->limit_s;
 	if (rc == HETPART_OK)
 		rc = part_check_bytes(part_ch_lp_bytes(sd->total, ch->m), opts->max_mem_bytes, err);
-	if (rc != HETPART_OK)
-		return rc;
-	rc = solve(&mo, opts->limit_s, err);
-	if (rc == HETPART_OK) {
-		take(&mo, sd);
-		sd->planned = ldexp(part_lp_value(&mo.lp, col_makespan(&mo)), ch->shift);
-	}
+	if (rc == HETPART_OK)
+		rc = part_lp_guard(&mo.lp, solve, &mo, err);
 	free(mo.giver);
 	part_lp_close(&mo.lp);
 	return rc;

@@ -11,7 +11,9 @@
  * start that is no vertex is a basis all the same. */
 struct model {
 	const struct chain *ch;
-	const hetpart_schedule *sd; /* start: fractions, and their dates in units near 1 */
+	hetpart_schedule
+		*sd; /* start: fractions, and their dates in units near 1; then the result */
+	double limit_s;
 	struct lp lp;
 	size_t m, total; /* processors, installments of all loads */
 	size_t rows;     /* next row */

@@ -4,14 +4,49 @@
  * May not touch: what the programmes mean. Costs what the simplex method costs. */
 #include <limits.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdlib.h>
 
 #include "lp.h"
 
+static int say_nothing(void *ctx, const char *text)
+{
+	(void)ctx;
+	(void)text;
+	return 1;
+}
+
+static void leave(void *ctx)
+{
+	longjmp(*(jmp_buf *)ctx, 1);
+}
+
+hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err)
+{
+	jmp_buf back;
+	hetpart_status rc;
+
+	if (glp_init_env() > 1)
+		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
+	glp_term_hook(say_nothing, NULL);
+	glp_error_hook(leave, &back);
+	if (setjmp(back) != 0) {
+		glp_free_env(); /* hooks and problems with it */
+		lp->prob = NULL;
+		lp->begun = false;
+		return part_fail(err, HETPART_ENOMEM, "the solver has no memory left");
+	}
+	rc = fn(ctx, err);
+	glp_error_hook(NULL, NULL);
+	glp_term_hook(NULL, NULL);
+	return rc;
+}
+
 hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
 			    hetpart_err *err)
 {
-	*lp = (struct lp){ .term_was = glp_term_out(GLP_OFF) };
+	lp->term_was = glp_term_out(GLP_OFF);
+	lp->begun = true;
 	if (rows > 100000000 || cols > 100000000 || nonzeros > 500000000)
 		return part_fail(err, HETPART_ENOMEM,
 				 "a linear programme of %zu rows and %zu columns is too large",
@@ -38,7 +73,8 @@ void part_lp_close(struct lp *lp)
 	free(lp->row);
 	free(lp->col);
 	free(lp->val);
-	glp_term_out(lp->term_was);
+	if (lp->begun)
+		glp_term_out(lp->term_was);
 }
 
 void part_lp_put(struct lp *lp, size_t row, size_t col, double val)

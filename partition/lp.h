@@ -13,11 +13,18 @@ struct lp {
 	int *row, *col; /* triplets, from 1 */
 	double *val;
 	int n, room;  /* triplets used, allocated */
-	int term_was; /* the caller's terminal setting */
+	int term_was; /* the caller's terminal setting, once begun */
+	bool begun;
 };
 
+/* Run fn(ctx, err), which may call GLPK and the functions below on lp (zeroed before). GLPK prints
+ * and aborts where it lacks memory; here that ends as HETPART_ENOMEM, all of this thread's GLPK
+ * objects gone. End with part_lp_close() whatever it returns. */
+typedef hetpart_status lp_fn(void *ctx, hetpart_err *err);
+hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err);
+
 /* A programme that minimises, of rows and cols (each >= 1), columns >= 0, rows free, with room for
- * nonzeros. End with part_lp_close() even if this fails. */
+ * nonzeros. */
 hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
 			    hetpart_err *err);
 void part_lp_close(struct lp *lp);

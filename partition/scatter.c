@@ -117,7 +117,7 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	    items > HETPART_ITEMS_MAX || nprocs == 0)
 		return UINT64_MAX;
 	most = full.max_mem_bytes ? full.max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
-	grids = part_mul_add(part_mul_add(nprocs, 8, 24), items + 1, 0);
+	grids = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:
 	case HETPART_SCATTER_MULTIRES:

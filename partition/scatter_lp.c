@@ -46,22 +46,30 @@ static void put_processor(struct lp *lp, const struct scatter *sc, size_t i, dou
 	part_lp_put(lp, 2 * sc->p, col_y(i), 1 / c / sum);
 }
 
-static hetpart_status solve(struct scatter *sc, double sum, hetpart_err *err)
-{
-	double tau = (double)sc->n / sum;
+struct job {
+	struct scatter *sc;
 	struct lp lp;
-	hetpart_status rc = part_lp_open(&lp, 2 * sc->p + 1, 2 * sc->p + 1, 7 * sc->p, err);
+	double sum; /* of 1/c */
+};
 
-	if (rc == HETPART_OK) {
-		for (size_t i = 0; i < sc->p; i++)
-			put_processor(&lp, sc, i, tau, sum);
-		part_lp_equal(&lp, 2 * sc->p, 1);
-		glp_set_obj_coef(lp.prob, (int)col_end(sc) + 1, 1);
-		rc = part_lp_solve(&lp, 0, err);
-	}
+static hetpart_status solve(void *ctx, hetpart_err *err)
+{
+	struct job *job = ctx;
+	struct scatter *sc = job->sc;
+	double tau = (double)sc->n / job->sum;
+	size_t rows = 2 * sc->p + 1;
+	hetpart_status rc = part_lp_open(&job->lp, rows, rows, 7 * sc->p, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	for (size_t i = 0; i < sc->p; i++)
+		put_processor(&job->lp, sc, i, tau, job->sum);
+	part_lp_equal(&job->lp, 2 * sc->p, 1);
+	glp_set_obj_coef(job->lp.prob, (int)col_end(sc) + 1, 1);
+	rc = part_lp_solve(&job->lp, 0, err);
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
-		sc->plan->real[i] = fmax(0, part_lp_value(&lp, col_y(i))) * (tau / per_item(sc, i));
-	part_lp_close(&lp);
+		sc->plan->real[i] =
+			fmax(0, part_lp_value(&job->lp, col_y(i))) * (tau / per_item(sc, i));
 	return rc;
 }
 
@@ -78,18 +86,19 @@ static void normalise(struct scatter *sc)
 
 hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err)
 {
+	struct job job = { .sc = sc };
 	hetpart_status rc = HETPART_OK;
-	double sum = 0;
 
 	if (!sc->affine)
 		return part_fail(err, HETPART_EINVAL, "the method needs affine costs");
 	sc->plan->method = "lp";
 	for (size_t i = 0; i < sc->p; i++)
-		sum += 1 / per_item(sc, i);
-	if (sc->n == 0 || !isfinite(sum)) /* somebody takes any number in no time */
+		job.sum += 1 / per_item(sc, i);
+	if (sc->n == 0 || !isfinite(job.sum)) /* somebody takes any number in no time */
 		part_sc_linear(sc, sc->plan->real);
 	else
-		rc = solve(sc, sum, err);
+		rc = part_lp_guard(&job.lp, solve, &job, err);
+	part_lp_close(&job.lp);
 	if (rc != HETPART_OK)
 		return rc;
 	normalise(sc);
