@@ -24,6 +24,7 @@ int main(void)
 
 #	include "tests.h"
 
+#	include <glpk.h>
 #	include <unistd.h>
 
 extern void *__libc_malloc(size_t);
@@ -70,7 +71,7 @@ void free(void *p)
 
 /* ------------------------------------------------------------------------------------- calls */
 
-static hetpart_cost *nlogn, *table;
+static hetpart_cost *nlogn, *table, *linear, *half;
 static hetpart_wisdom *wise;
 static char text[4096], path[4096];
 static size_t text_len;
@@ -221,6 +222,94 @@ static hetpart_status farm(void)
 	return keep(hetpart_farm_create(&pl, 100, w, 2, HETPART_CHUNK_GUIDED, 1, &err), &pl);
 }
 
+static hetpart_status scatter(hetpart_scatter_method method)
+{
+	hetpart_scatter_proc p[] = { { half, linear }, { linear, half }, { linear, NULL } };
+	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
+	hetpart_plan *pl;
+	hetpart_status rc;
+
+	o.method = method;
+	rc = keep(hetpart_scatter_create(&pl, 100, p, 3, &o, &err), &pl);
+	glp_free_env(); /* GLPK's own, which lives as long as the thread */
+	return rc;
+}
+
+static hetpart_status scatter_table(void)
+{
+	return scatter(HETPART_SCATTER_WINDOW);
+}
+
+static hetpart_status scatter_grids(void)
+{
+	return scatter(HETPART_SCATTER_MULTIRES);
+}
+
+static hetpart_status scatter_closed(void)
+{
+	return scatter(HETPART_SCATTER_CLOSED);
+}
+
+static hetpart_status scatter_lp(void)
+{
+	return scatter(HETPART_SCATTER_LP);
+}
+
+static hetpart_status scatter_passes(void)
+{
+	return scatter(HETPART_SCATTER_TWO_PASS);
+}
+
+static hetpart_status scatter_greedy(void)
+{
+	return scatter(HETPART_SCATTER_GREEDY);
+}
+
+static hetpart_status scatter_round(void)
+{
+	double real[] = { 3.3, 6.7, 10 };
+	uint64_t n[3];
+	return hetpart_scatter_round(n, 20, real, 3, &err);
+}
+
+static hetpart_status scatter_root(void)
+{
+	const hetpart_cost *compute[] = { half, linear }, *link[] = { half, half, half, half };
+	hetpart_plan *pl;
+	size_t root;
+	return keep(hetpart_scatter_root(&pl, &root, NULL, NULL, 20, compute, link, NULL, 2, NULL,
+					 &err),
+		    &pl);
+}
+
+static hetpart_status chain(hetpart_chain_method method)
+{
+	double w[] = { 1, 1 }, z[] = { 1 }, latency[] = { .1 }, v[] = { 1, 2 };
+	hetpart_chain_opts o = HETPART_CHAIN_OPTS_INIT;
+	hetpart_chain ch = HETPART_CHAIN_INIT;
+	hetpart_schedule *sd;
+	hetpart_status rc;
+
+	ch.nprocs = ch.nloads = 2, ch.w = w, ch.z = z, ch.latency = latency;
+	ch.vcomm = ch.vcomp = v;
+	o.method = method;
+	rc = hetpart_chain_create(&sd, &ch, &o, &err);
+	assert_true((rc == HETPART_OK) == (sd != NULL));
+	hetpart_schedule_free(sd);
+	glp_free_env();
+	return rc;
+}
+
+static hetpart_status chain_lp(void)
+{
+	return chain(HETPART_CHAIN_LP);
+}
+
+static hetpart_status chain_multi(void)
+{
+	return chain(HETPART_CHAIN_MULTIINST);
+}
+
 /* ------------------------------------------------------------------------------------- test */
 
 static int setup(void **state)
@@ -236,6 +325,8 @@ static int setup(void **state)
 	for (size_t i = 0; i < LEN(many); i++)
 		many[i] = 1 + (double)(i % 17);
 	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	OK(hetpart_cost_linear(&linear, 1, &err));
+	OK(hetpart_cost_linear(&half, 0.5, &err));
 	OK(hetpart_cost_table(&table, t, LEN(t), 1, &err));
 	OK(hetpart_wisdom_create(&wise, "here", &err));
 	OK(hetpart_wisdom_set(wise, "x", 1, &err));
@@ -250,6 +341,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	hetpart_cost_free(nlogn);
+	hetpart_cost_free(linear);
+	hetpart_cost_free(half);
 	hetpart_cost_free(table);
 	hetpart_wisdom_free(wise);
 	unlink(path);
@@ -261,18 +354,38 @@ static void each_in_turn(void **state)
 	struct {
 		const char *name;
 		hetpart_status (*call)(void);
-	} row[] = { { "exact", exact },     { "large", large }, { "threshold", threshold },
-		    { "bitset", bitset },   { "dp", dp },       { "quantised", quantised },
-		    { "rounded", rounded }, { "costs", costs }, { "tables", tables },
-		    { "model", model },     { "parse", parse }, { "save", save },
-		    { "load", load },       { "merge", merge }, { "emulate", emulate },
-		    { "farm", farm } };
+	} row[] = { { "exact", exact },
+		    { "large", large },
+		    { "threshold", threshold },
+		    { "bitset", bitset },
+		    { "dp", dp },
+		    { "quantised", quantised },
+		    { "rounded", rounded },
+		    { "costs", costs },
+		    { "tables", tables },
+		    { "model", model },
+		    { "parse", parse },
+		    { "save", save },
+		    { "load", load },
+		    { "merge", merge },
+		    { "emulate", emulate },
+		    { "farm", farm },
+		    { "scatter window", scatter_table },
+		    { "scatter multires", scatter_grids },
+		    { "scatter closed", scatter_closed },
+		    { "scatter lp", scatter_lp },
+		    { "scatter two-pass", scatter_passes },
+		    { "scatter greedy", scatter_greedy },
+		    { "scatter round", scatter_round },
+		    { "scatter root", scatter_root },
+		    { "chain lp", chain_lp },
+		    { "chain multiinst", chain_multi } };
 
 	(void)state;
 	for (size_t i = 0; i < LEN(row); i++) {
 		hetpart_status rc = HETPART_ENOMEM;
 		long fail_at = 0, before = live;
-		for (; fail_at < 100 && rc != HETPART_OK; fail_at++) {
+		for (; fail_at < 2000 && rc != HETPART_OK; fail_at++) {
 			err.status = HETPART_OK;
 			until = fail_at;
 			rc = row[i].call();
