@@ -26,14 +26,16 @@ hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *e
 	jmp_buf back;
 	hetpart_status rc;
 
-	if (glp_init_env() > 1)
+	int was = glp_init_env();
+	if (was > 1)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
+	lp->ours = was == 0;
 	glp_term_hook(say_nothing, NULL);
 	glp_error_hook(leave, &back);
 	if (setjmp(back) != 0) {
 		glp_free_env(); /* hooks and problems with it */
 		lp->prob = NULL;
-		lp->begun = false;
+		lp->begun = lp->ours = false;
 		return part_fail(err, HETPART_ENOMEM, "the solver has no memory left");
 	}
 	rc = fn(ctx, err);
@@ -73,7 +75,9 @@ void part_lp_close(struct lp *lp)
 	free(lp->row);
 	free(lp->col);
 	free(lp->val);
-	if (lp->begun)
+	if (lp->ours)
+		glp_free_env();
+	else if (lp->begun)
 		glp_term_out(lp->term_was);
 }
 

@@ -24,7 +24,6 @@ int main(void)
 
 #	include "tests.h"
 
-#	include <glpk.h>
 #	include <unistd.h>
 
 extern void *__libc_malloc(size_t);
@@ -227,12 +226,9 @@ static hetpart_status scatter(hetpart_scatter_method method)
 	hetpart_scatter_proc p[] = { { half, linear }, { linear, half }, { linear, NULL } };
 	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
 	hetpart_plan *pl;
-	hetpart_status rc;
 
 	o.method = method;
-	rc = keep(hetpart_scatter_create(&pl, 100, p, 3, &o, &err), &pl);
-	glp_free_env(); /* GLPK's own, which lives as long as the thread */
-	return rc;
+	return keep(hetpart_scatter_create(&pl, 100, p, 3, &o, &err), &pl);
 }
 
 static hetpart_status scatter_table(void)
@@ -296,7 +292,6 @@ static hetpart_status chain(hetpart_chain_method method)
 	rc = hetpart_chain_create(&sd, &ch, &o, &err);
 	assert_true((rc == HETPART_OK) == (sd != NULL));
 	hetpart_schedule_free(sd);
-	glp_free_env();
 	return rc;
 }
 

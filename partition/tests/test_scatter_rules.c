@@ -417,6 +417,50 @@ static void callbacks_that_misbehave(void **state)
 		}
 }
 
+/* Says it rises and does not. */
+static double restless(void *ctx, uint64_t n)
+{
+	uint64_t s = *(const uint64_t *)ctx * 1000 + n;
+
+	return n && rnd_below(&s, 50) ? (double)rnd_below(&s, 100) : n ? INFINITY : 0;
+}
+
+/* A promise broken costs the optimum, never the sum of the shares or a wild access. */
+static void broken_promises(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(600); seed++) {
+		uint64_t s = seed, ctx[8];
+		struct problem pr = { .n = rnd_below(&s, 300) };
+		for (size_t i = 0; i < 8; i++) {
+			hetpart_cost *comp, *link;
+			ctx[i] = seed * 8 + i;
+			OK(hetpart_cost_callback(&comp, restless, &ctx[i], true, 1, &err));
+			if (seed % 2)
+				link = affine(1, .5);
+			else
+				OK(hetpart_cost_callback(&link, restless, &ctx[7 - i], true, 1,
+							 &err));
+			add_proc(&pr, comp, link);
+		}
+		for (int m = HETPART_SCATTER_DP; m <= HETPART_SCATTER_GREEDY; m++) {
+			hetpart_plan *pl;
+			uint64_t sum = 0;
+			hetpart_status rc = plan_by(&pl, &pr, (hetpart_scatter_method)m);
+			if (rc != HETPART_OK) {
+				assert_null(pl);
+				assert_true(rc == HETPART_ERANGE || rc == HETPART_EINVAL);
+				continue;
+			}
+			for (size_t i = 0; i < pr.p; i++)
+				sum += hetpart_plan_share(pl, i);
+			assert_int_equal(sum, pr.n);
+			hetpart_plan_free(pl);
+		}
+		problem_free(&pr);
+	}
+}
+
 static void falls(struct problem *pr)
 {
 	double v[] = { 0, 5, 1, 2 };
@@ -579,6 +623,7 @@ int main(void)
 		cmocka_unit_test(greedy_is_item_by_item),
 		cmocka_unit_test(root_is_the_best_candidate),
 		cmocka_unit_test(callbacks_that_misbehave),
+		cmocka_unit_test(broken_promises),
 		cmocka_unit_test(costs_must_fit_the_method),
 		cmocka_unit_test(invalid_arguments),
 		cmocka_unit_test(invalid_helpers),

@@ -5,18 +5,37 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, P = 50, PLANS = 5 };
+enum { THREADS = 4, P = 50, PLANS = 8 };
 
-static hetpart_cost *nlogn, *table;
+static hetpart_cost *nlogn, *table, *line;
 static hetpart_model *model;
 static hetpart_wisdom *wisdom;
 static double speeds[P];
+
+/* A number for the makespan of a chain; 0 where it failed. */
+static uint64_t plan_chain(void)
+{
+	double w[] = { 1, 2, 3 }, z[] = { .1, .2 }, v[] = { 1, 2, 3 };
+	hetpart_chain ch = HETPART_CHAIN_INIT;
+	hetpart_schedule *sd;
+	uint64_t bits = 0;
+
+	ch.nprocs = ch.nloads = 3, ch.w = w, ch.z = z, ch.vcomm = ch.vcomp = v;
+	if (hetpart_chain_create(&sd, &ch, NULL, NULL) != HETPART_OK)
+		return 0;
+	double t = hetpart_schedule_makespan(sd);
+	memcpy(&bits, &t, sizeof bits);
+	hetpart_schedule_free(sd);
+	return bits;
+}
 
 /* The hashes of one plan of each kind; 0 where it failed. */
 static void plan_all(uint64_t hash[PLANS])
 {
 	const hetpart_cost *three[] = { table, table, table };
 	hetpart_worker workers[] = { { nlogn, NULL }, { nlogn, nlogn } };
+	hetpart_scatter_proc procs[] = { { line, line }, { line, NULL } };
+	hetpart_scatter_opts scatter = HETPART_SCATTER_OPTS_INIT;
 	hetpart_plan *pl[PLANS] = { NULL };
 	hetpart_wisdom *back;
 	char text[4000];
@@ -27,6 +46,11 @@ static void plan_all(uint64_t hash[PLANS])
 	rc[2] = hetpart_model_plan(&pl[2], model, 1000000, speeds, P, NULL, NULL);
 	rc[3] = hetpart_emulate_best(&pl[3], speeds, P, 500, NULL);
 	rc[4] = hetpart_farm_create(&pl[4], 10000, workers, 2, HETPART_CHUNK_GUIDED, 1, NULL);
+	scatter.method = HETPART_SCATTER_LP;
+	rc[5] = hetpart_scatter_create(&pl[5], 1000, procs, 2, &scatter, NULL);
+	scatter.method = HETPART_SCATTER_MULTIRES;
+	rc[6] = hetpart_scatter_create(&pl[6], 100000, procs, 2, &scatter, NULL);
+	rc[7] = HETPART_OK;
 	size_t len = hetpart_wisdom_print(wisdom, text, sizeof text);
 	rc[PLANS] = hetpart_wisdom_parse(&back, text, len, "here", 0, NULL);
 	hetpart_wisdom_free(back);
@@ -35,6 +59,7 @@ static void plan_all(uint64_t hash[PLANS])
 									 : 0;
 		hetpart_plan_free(pl[i]);
 	}
+	hash[7] = plan_chain();
 }
 
 static void *work(void *arg)
@@ -57,6 +82,7 @@ static void same_plans(void **state)
 	for (size_t i = 0; i < LEN(t); i++)
 		t[i] = (double)(i * 7 % 50);
 	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	OK(hetpart_cost_affine(&line, 1, 2, 1, &err));
 	OK(hetpart_cost_table(&table, t, LEN(t), 1, &err));
 	OK(hetpart_wisdom_create(&wisdom, "here", &err));
 	OK(hetpart_wisdom_model(wisdom, "m", &model, &err));
@@ -72,6 +98,7 @@ static void same_plans(void **state)
 			assert_true(got[i][j] == want[j]);
 		}
 	hetpart_cost_free(nlogn);
+	hetpart_cost_free(line);
 	hetpart_cost_free(table);
 	hetpart_wisdom_free(wisdom);
 }
