@@ -33,8 +33,8 @@ static hetpart_status as_given(hetpart_schedule *sd, const struct chain *ch, het
 	return part_sd_grow(sd, ch, total, err);
 }
 
-static hetpart_status run(const struct chain *ch, hetpart_schedule *sd,
-			  const hetpart_chain_opts *opts, hetpart_err *err)
+static hetpart_status run(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
+			  hetpart_err *err)
 {
 	hetpart_status rc;
 
@@ -52,8 +52,8 @@ static hetpart_status run(const struct chain *ch, hetpart_schedule *sd,
 	return rc == HETPART_OK ? part_ch_lp(ch, sd, opts, err) : rc;
 }
 
-static hetpart_status plan(hetpart_schedule *sd, const struct chain *ch,
-			   const hetpart_chain_opts *opts, hetpart_err *err)
+static hetpart_status plan(hetpart_schedule *sd, struct chain *ch, const hetpart_chain_opts *opts,
+			   hetpart_err *err)
 {
 	hetpart_status rc = run(ch, sd, opts, err);
 	double planned = sd->planned;

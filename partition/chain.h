@@ -40,6 +40,9 @@ struct chain_state {
 /* Check the caller's problem and fill in ch. Free with part_ch_free() even if it fails. */
 hetpart_status part_ch_init(struct chain *ch, const hetpart_chain *given, hetpart_err *err);
 void part_ch_free(struct chain *ch);
+
+/* Divide all times by 2^by more. */
+void part_ch_rescale(struct chain *ch, int by);
 hetpart_status part_ch_check(hetpart_chain *full, const hetpart_chain *given, hetpart_err *err);
 
 /* Number of installments of a load as the caller gave it. */
@@ -81,8 +84,8 @@ hetpart_status part_ch_simple(const struct chain *ch, hetpart_schedule *sd, hetp
 hetpart_status part_ch_singleinst(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
 hetpart_status part_ch_multiinst(const struct chain *ch, hetpart_schedule *sd, size_t most,
 				 hetpart_err *err);
-hetpart_status part_ch_lp(const struct chain *ch, hetpart_schedule *sd,
-			  const hetpart_chain_opts *opts, hetpart_err *err);
+hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
+			  hetpart_err *err);
 uint64_t part_ch_lp_bytes(size_t installments, size_t m);
 
 #endif

@@ -28,13 +28,13 @@ static void fractions(struct model *mo)
 {
 	const hetpart_schedule *sd = mo->sd;
 
-	for (size_t k = 0; k < mo->total * mo->m; k++) {
-		double v = sd->fraction[k];
-		int low = (int)k + 1;
-		glp_set_col_bnds(mo->lp.prob, low, v > 0 ? GLP_DB : GLP_FX, 0, v);
-		column(mo, k, v > 0 ? GLP_NU : GLP_NS);
-		column(mo, k + mo->total * mo->m, GLP_NL);
-	}
+	for (size_t n = 0; n < sd->nloads; n++)
+		for (size_t k = sd->first[n] * mo->m; k < sd->first[n + 1] * mo->m; k++) {
+			double v = sd->fraction[k] * mo->unit[n * mo->m + k % mo->m];
+			glp_set_col_bnds(mo->lp.prob, (int)k + 1, v > 0 ? GLP_DB : GLP_FX, 0, v);
+			column(mo, k, v > 0 ? GLP_NU : GLP_NS);
+			column(mo, k + mo->total * mo->m, GLP_NL);
+		}
 }
 
 static void sums(struct model *mo)

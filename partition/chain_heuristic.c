@@ -49,10 +49,13 @@ static bool all_by(const struct chain *ch, const struct chain_state *st, size_t 
 static void single(const struct chain *ch, const struct chain_state *st, size_t load, double part,
 		   double *f)
 {
-	double lo = 0, hi = st->proc[0] + part * ch->comp[load * ch->m];
+	double lo, hi = st->proc[0] + part * ch->comp[load * ch->m];
 
 	while (!all_by(ch, st, load, part, hi, f)) /* rounding alone */
 		hi += hi * 1e-15 + 1e-300;
+	for (int k = 0; k < 600 && all_by(ch, st, load, part, hi / 16, f); k++)
+		hi /= 16; /* the first processor may be slower by any factor */
+	lo = hi / 16;
 	for (int k = 0; k < STEPS && hi - lo > 1e-16 * hi; k++) {
 		double mid = lo + (hi - lo) / 2;
 		if (mid <= lo || mid >= hi)

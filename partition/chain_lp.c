@@ -15,10 +15,15 @@ static size_t row_count(size_t total, size_t m, size_t nloads)
 	return messages + total * m + nloads;
 }
 
-static void put_fraction(struct model *mo, size_t row, size_t t, size_t i, double val)
+/* val for all of fraction i; times that vanish beside the makespan are left out. */
+static void put_fraction(struct model *mo, size_t row, size_t n, size_t t, size_t i, double val)
 {
-	part_lp_put(&mo->lp, row, col_low(mo, t, i), val);
-	part_lp_put(&mo->lp, row, col_high(mo, t, i), val);
+	double unit = mo->unit[n * mo->m + i];
+
+	if (!(unit > 0) || fabs(val) / unit < 1e-13)
+		return;
+	part_lp_put(&mo->lp, row, col_low(mo, t, i), val / unit);
+	part_lp_put(&mo->lp, row, col_high(mo, t, i), val / unit);
 }
 
 /* Date column after >= row: open it; if at the start it holds with equality, it gives the date. */
@@ -40,7 +45,7 @@ static void after_message(struct model *mo, size_t after, double date, size_t n,
 
 	part_lp_put(&mo->lp, row, col_send(mo, t, i), -1);
 	for (size_t k = i + 1; k < mo->m; k++)
-		put_fraction(mo, row, t, k, -mo->ch->comm[n * (mo->m - 1) + i]);
+		put_fraction(mo, row, n, t, k, -mo->ch->comm[n * (mo->m - 1) + i]);
 }
 
 /* after, dated date, >= end of the computation of installment t on processor i: (7) put in. */
@@ -49,7 +54,7 @@ static void after_work(struct model *mo, size_t after, double date, size_t n, si
 	size_t row = open_row(mo, after, date, mo->sd->comp_end[t * mo->m + i]);
 
 	part_lp_put(&mo->lp, row, col_work(mo, t, i), -1);
-	put_fraction(mo, row, t, i, -mo->ch->comp[n * mo->m + i]);
+	put_fraction(mo, row, n, t, i, -mo->ch->comp[n * mo->m + i]);
 }
 
 static void put_messages(struct model *mo, size_t n, size_t t)
@@ -91,7 +96,7 @@ static void put_loads(struct model *mo)
 	for (size_t n = 0; n < sd->nloads; n++) {
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++) {
 			for (size_t i = 0; i < mo->m; i++)
-				put_fraction(mo, n, t, i, 1); /* (12) */
+				put_fraction(mo, n, n, t, i, 1); /* (12) */
 			put_messages(mo, n, t);
 			put_work(mo, n, t);
 		}
@@ -103,10 +108,14 @@ static void put_loads(struct model *mo)
 	glp_set_obj_coef(mo->lp.prob, (int)col_makespan(mo) + 1, 1);
 }
 
-static double value(const struct model *mo, size_t t, size_t i)
+/* Fraction i of installment t, of load n; what is within the solver's tolerance of 0 is 0. */
+static double value(const struct model *mo, size_t n, size_t t, size_t i)
 {
-	return part_lp_value(&mo->lp, col_low(mo, t, i)) +
-	       part_lp_value(&mo->lp, col_high(mo, t, i));
+	double unit = mo->unit[n * mo->m + i];
+	double x = part_lp_value(&mo->lp, col_low(mo, t, i)) +
+		   part_lp_value(&mo->lp, col_high(mo, t, i));
+
+	return unit > 0 && x > 1e-9 ? x / unit : 0;
 }
 
 static void take(const struct model *mo, hetpart_schedule *sd)
@@ -114,11 +123,8 @@ static void take(const struct model *mo, hetpart_schedule *sd)
 	for (size_t n = 0; n < sd->nloads; n++) {
 		long double sum = 0;
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
-			for (size_t i = 0; i < mo->m; i++) {
-				double f = value(mo, t, i);
-				sd->fraction[t * mo->m + i] = f > 1e-9 ? f : 0;
-				sum += sd->fraction[t * mo->m + i];
-			}
+			for (size_t i = 0; i < mo->m; i++)
+				sum += sd->fraction[t * mo->m + i] = value(mo, n, t, i);
 		for (size_t k = sd->first[n] * mo->m; k < sd->first[n + 1] * mo->m; k++)
 			sd->fraction[k] = (double)(sd->fraction[k] / sum);
 	}
@@ -153,38 +159,90 @@ static hetpart_status solve(void *ctx, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* The start: SINGLEINST's fractions, divided evenly among the installments, and their dates. */
-static hetpart_status start(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err)
+/* A unit for each fraction that makes its coefficients at most 1. Beside a makespan near 1 nobody
+ * can take more than 1e-8 of a load that takes him 1e8, or that takes as long to be sent to him:
+ * such fractions have unit 0 and stay 0; scaling up the rest costs 1e-8 of the makespan at most. */
+static void set_units(struct model *mo)
 {
-	struct chain near1 = *ch;
-	hetpart_schedule *one = NULL;
-	hetpart_status rc = part_sd_new(&one, ch, "", err);
+	const struct chain *ch = mo->ch;
 
-	near1.shift = 0;
-	if (rc == HETPART_OK)
-		rc = part_ch_singleinst(ch, one, err);
-	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
-		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
-			for (size_t i = 0; i < ch->m; i++)
-				sd->fraction[t * ch->m + i] =
-					one->fraction[n * ch->m + i] /
-					(double)(sd->first[n + 1] - sd->first[n]);
-	hetpart_schedule_free(one);
-	return rc == HETPART_OK ? part_sd_date(sd, &near1, false, err) : rc;
+	for (size_t n = 0; n < ch->nloads; n++) {
+		double sent = 1;
+		for (size_t i = 0; i < ch->m; i++) {
+			int by;
+			if (i > 0)
+				sent = fmax(sent, ch->comm[n * (ch->m - 1) + i - 1]);
+			double most = fmax(sent, ch->comp[n * ch->m + i]);
+			frexp(most, &by);
+			mo->unit[n * ch->m + i] = most > 1e8 ? 0 : ldexp(1, by);
+		}
+	}
 }
 
-hetpart_status part_ch_lp(const struct chain *ch, hetpart_schedule *sd,
-			  const hetpart_chain_opts *opts, hetpart_err *err)
+/* SINGLEINST's fractions without the excluded ones, divided evenly among the installments. */
+static hetpart_status spread(struct model *mo, const hetpart_schedule *one, hetpart_err *err)
+{
+	hetpart_schedule *sd = mo->sd;
+	size_t m = mo->m;
+
+	for (size_t n = 0; n < sd->nloads; n++) {
+		const double *from = one->fraction + n * m;
+		double sum = 0, q = (double)(sd->first[n + 1] - sd->first[n]);
+		for (size_t i = 0; i < m; i++)
+			sum += mo->unit[n * m + i] > 0 ? from[i] : 0;
+		if (!(sum > 0.5))
+			return part_fail(err, HETPART_EINTERNAL, "load %zu has no start", n);
+		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
+			for (size_t i = 0; i < m; i++)
+				sd->fraction[t * m + i] =
+					mo->unit[n * m + i] > 0 ? from[i] / sum / q : 0;
+	}
+	return HETPART_OK;
+}
+
+/* The start and its dates, in units of about its makespan. */
+static hetpart_status start(struct model *mo, struct chain *ch, hetpart_err *err)
+{
+	hetpart_schedule *one = NULL;
+	hetpart_status rc = part_sd_new(&one, ch, "", err);
+	struct chain near1;
+	int by;
+
+	if (rc == HETPART_OK)
+		rc = part_ch_singleinst(ch, one, err);
+	if (rc == HETPART_OK)
+		rc = part_sd_date(one, ch, false, err);
+	if (rc == HETPART_OK) {
+		frexp(ldexp(one->makespan, -ch->shift), &by);
+		part_ch_rescale(ch, by);
+		set_units(mo);
+		rc = spread(mo, one, err);
+	}
+	near1 = *ch;
+	near1.shift = 0;
+	if (rc == HETPART_OK)
+		rc = part_sd_date(mo->sd, &near1, false, err);
+	hetpart_schedule_free(one);
+	return rc;
+}
+
+hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
+			  hetpart_err *err)
 {
 	struct model mo = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
-	hetpart_status rc = start(ch, sd, err);
+	hetpart_status rc =
+		part_check_bytes(part_ch_lp_bytes(sd->total, ch->m), opts->max_mem_bytes, err);
 
 	mo.limit_s = opts->limit_s;
+	mo.unit = part_calloc(ch->nloads * ch->m, sizeof *mo.unit);
+	if (rc == HETPART_OK && !mo.unit)
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu loads", ch->nloads);
 	if (rc == HETPART_OK)
-		rc = part_check_bytes(part_ch_lp_bytes(sd->total, ch->m), opts->max_mem_bytes, err);
+		rc = start(&mo, ch, err);
 	if (rc == HETPART_OK)
 		rc = part_lp_guard(&mo.lp, solve, &mo, err);
 	free(mo.giver);
+	free(mo.unit);
 	part_lp_close(&mo.lp);
 	return rc;
 }

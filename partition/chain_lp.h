@@ -14,6 +14,7 @@ struct model {
 	hetpart_schedule
 		*sd; /* start: fractions, and their dates in units near 1; then the result */
 	double limit_s;
+	double *unit; /* [load][proc]: columns hold fraction times unit; 0: it must be 0 */
 	struct lp lp;
 	size_t m, total; /* processors, installments of all loads */
 	size_t rows;     /* next row */

@@ -141,6 +141,20 @@ void part_ch_free(struct chain *ch)
 	free(ch->speed);
 }
 
+void part_ch_rescale(struct chain *ch, int by)
+{
+	for (size_t k = 0; k < ch->m * ch->nloads; k++) {
+		ch->comp[k] = ldexp(ch->comp[k], -by);
+		ch->comm[k] = ldexp(ch->comm[k], -by);
+	}
+	for (size_t i = 0; i < ch->m; i++) {
+		ch->tau[i] = ldexp(ch->tau[i], -by);
+		if (ch->latency)
+			ch->latency[i] = ldexp(ch->latency[i], -by);
+	}
+	ch->shift += by;
+}
+
 size_t part_ch_installments(const struct chain *ch, size_t load)
 {
 	return ch->given ? ch->given[load] : 1;

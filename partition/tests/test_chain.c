@@ -336,6 +336,29 @@ static void badly_scaled_input(void **state)
 	}
 }
 
+/* Processors, links and volumes that differ by many powers of ten. */
+static void wide_ranges(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(300); seed++) {
+		uint64_t s = seed + 6060;
+		double wide = seed % 3 == 0 ? 3 : seed % 3 == 1 ? 8 : 60;
+		struct instance in;
+		random_instance(&in, &s);
+		for (size_t i = 0; i < MAX_M; i++) {
+			in.w[i] *= pow(10, wide * (rnd_real(&s) - .5));
+			in.z[i] *= pow(10, wide * (rnd_real(&s) - .5));
+		}
+		for (size_t n = 0; n < MAX_N; n++)
+			in.vcomp[n] *= pow(10, 3 * rnd_real(&s));
+		hetpart_schedule *lp = must(&in, HETPART_CHAIN_LP, 0);
+		assert_true(hetpart_schedule_makespan(lp) <=
+			    makespan(&in, HETPART_CHAIN_SINGLEINST, 0) * (1 + 1e-6));
+		NEAR(hetpart_schedule_makespan(lp), hetpart_schedule_planned_makespan(lp), 1e-6);
+		hetpart_schedule_free(lp);
+	}
+}
+
 static void latencies_only_delay(void **state)
 {
 	(void)state;
@@ -531,6 +554,7 @@ int main(void)
 		cmocka_unit_test(errata),
 		cmocka_unit_test(units_do_not_matter),
 		cmocka_unit_test(badly_scaled_input),
+		cmocka_unit_test(wide_ranges),
 		cmocka_unit_test(latencies_only_delay),
 		cmocka_unit_test(time_limit),
 		cmocka_unit_test(invalid_chains),
