@@ -82,6 +82,10 @@ size_t hp_utf8(const char *s, size_t n);
 /* Columns that a clean text takes, one for each character. */
 size_t hp_columns(const char *s);
 
+/* A clean text as a field of CSV, quoted if it must be; cut if dst is less than twice as long.
+ * Returns dst. */
+const char *hp_csv(char *dst, size_t size, const char *s);
+
 /* "hetplan: " and a message on standard error, cleaned. */
 void hp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -120,6 +124,10 @@ bool hp_array(struct hp_job *job, const json_t *v, const struct hp_at *at, size_
 bool hp_items(struct hp_job *job, uint64_t *items);
 bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n);
 bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
+
+/* Pairs of items and time under a key that must be there. */
+bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
+	       hetpart_point **out, size_t *n);
 
 /* The index of the text under a key among names (NULL behind the last); untouched if it is not
  * there. */

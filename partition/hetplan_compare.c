@@ -49,6 +49,16 @@ static bool copy(json_t *to, const json_t *from, const char *key)
 	return !v || json_object_set(to, key, v) == 0;
 }
 
+/* When the first processor ends, if there are times. */
+static bool put_earliest(json_t *row, const json_t *times)
+{
+	double first = INFINITY;
+
+	for (size_t i = 0; i < json_array_size(times); i++)
+		first = fmin(first, hp_at_index(times, i));
+	return !times || json_object_set_new(row, "earliest", hp_json_real(first)) == 0;
+}
+
 /* One method, in a job of its own. */
 static bool try_method(struct hp_job *job, const char *method, json_t *row)
 {
@@ -63,6 +73,7 @@ static bool try_method(struct hp_job *job, const char *method, json_t *row)
 		if (hp_run(&one)) {
 			end = now();
 			ok = copy(row, one.out, "makespan") && copy(row, one.out, "lower_bound") &&
+			     put_earliest(row, json_object_get(one.out, "times")) &&
 			     json_object_set_new(row, "seconds", hp_json_real(end - begin)) == 0;
 		} else {
 			ok = json_object_set_new(row, "message", json_string(one.text)) == 0;
@@ -87,6 +98,61 @@ static bool add_row(struct hp_job *job, json_t *rows, const struct hp_op *op, co
 	snprintf(why, sizeof why, "left out: about %.2g steps, more than --max-steps", need);
 	return json_object_set_new(row, "message", json_string(why)) == 0 ||
 	       hp_fail(job, NULL, "out of memory");
+}
+
+/* What equal shares would give, where processors differ by their speed. */
+static bool equal_by_speed(struct hp_job *job, uint64_t each, uint64_t more, double *t, size_t n)
+{
+	const struct hp_at at = { NULL, "cost", 0 };
+	const hetpart_cost *f = hp_cost(job, json_object_get(job->in, "cost"), &at);
+	double *speeds;
+
+	if (!f || !hp_reals(job, "speeds", n, &speeds, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		t[i] = hetpart_cost_eval(f, each + (i < more)) / speeds[i];
+	return true;
+}
+
+/* The same where a root serves one after the other. */
+static bool equal_by_root(struct hp_job *job, uint64_t each, uint64_t more, double *t)
+{
+	hetpart_scatter_proc *procs;
+	double port = 0;
+	size_t n;
+
+	if (!hp_procs(job, &procs, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t share = each + (i < more);
+		port += procs[i].link ? hetpart_cost_eval(procs[i].link, share) : 0;
+		t[i] = port + hetpart_cost_eval(procs[i].compute, share);
+	}
+	return true;
+}
+
+/* The row of equal shares, to see what planning is worth. Requests that come here were planned. */
+static bool add_equal(struct hp_job *job, const char *op, json_t *rows)
+{
+	bool by_root = strcmp(op, "scatter") == 0;
+	const char *list = by_root ? "processors" : "speeds";
+	size_t n = json_array_size(json_object_get(job->in, list));
+	json_t *row = json_object();
+	double *t = hp_alloc(job, n, sizeof *t), last = 0;
+	uint64_t items = 0;
+
+	if (json_array_append_new(rows, row) != 0 || !t || !hp_items(job, &items) ||
+	    !(by_root ? equal_by_root(job, items / n, items % n, t)
+		      : equal_by_speed(job, items / n, items % n, t, n)) ||
+	    !hp_put_reals(job, "times", t, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		last = fmax(last, t[i]);
+	if (json_object_set_new(row, "method", json_string("equal shares")) != 0 ||
+	    json_object_set_new(row, "makespan", hp_json_real(last)) != 0 ||
+	    !put_earliest(row, json_object_get(job->out, "times")))
+		return hp_fail(job, NULL, "out of memory");
+	return json_object_del(job->out, "times") == 0;
 }
 
 /* The largest bound that is proven; without one, the smallest makespan. */
@@ -137,6 +203,8 @@ static bool all_methods(struct hp_job *job, const struct hp_op *op, uint64_t max
 			return false;
 		any = any || !json_object_get(json_array_get(rows, i), "message");
 	}
+	if (any && (strcmp(op->name, "share") == 0 || strcmp(op->name, "scatter") == 0))
+		return add_equal(job, op->name, rows);
 	return any ||
 	       hp_fail(job, NULL, "no method applies: %s",
 		       json_string_value(json_object_get(json_array_get(rows, 0), "message")));
@@ -160,23 +228,35 @@ bool hp_compare(struct hp_job *job, uint64_t max_steps)
 	return ok;
 }
 
+/* A number of a row, or nothing. */
+static const char *text_of(char buf[HP_NUMBER_BYTES], const json_t *row, const char *key,
+			   int digits, bool csv)
+{
+	const json_t *v = json_object_get(row, key);
+
+	if (!json_is_number(v))
+		return csv ? "" : "-";
+	if (csv)
+		return hp_number(buf, json_number_value(v));
+	snprintf(buf, HP_NUMBER_BYTES, "%.*g", digits, json_number_value(v));
+	return buf;
+}
+
 static bool put_row(FILE *f, const json_t *row, bool csv)
 {
 	const char *method = json_string_value(json_object_get(row, "method"));
 	const char *why = json_string_value(json_object_get(row, "message"));
-	double span = json_number_value(json_object_get(row, "makespan"));
-	double gap = json_number_value(json_object_get(row, "gap_percent"));
-	double seconds = json_number_value(json_object_get(row, "seconds"));
-	char a[HP_NUMBER_BYTES], b[HP_NUMBER_BYTES], c[HP_NUMBER_BYTES];
+	char buf[4][HP_NUMBER_BYTES], quoted[2 * HP_TEXT_BYTES];
 
-	if (csv && why)
-		return fprintf(f, "%s,,,,\"%s\"\n", method, why) > 0;
-	if (csv)
-		return fprintf(f, "%s,%s,%s,%s,\n", method, hp_number(a, span), hp_number(b, gap),
-			       hp_number(c, seconds)) > 0;
+	if (why && csv)
+		return fprintf(f, "%s,,,,,%s\n", method, hp_csv(quoted, sizeof quoted, why)) > 0;
 	if (why)
 		return fprintf(f, "%-13s  %s\n", method, why) > 0;
-	return fprintf(f, "%-13s  %16.10g  %10.4g  %10.3g\n", method, span, gap, seconds) > 0;
+	return fprintf(f, csv ? "%s,%s,%s,%s,%s,\n" : "%-13s  %16s  %16s  %10s  %10s\n", method,
+		       text_of(buf[0], row, "earliest", 10, csv),
+		       text_of(buf[1], row, "makespan", 10, csv),
+		       text_of(buf[2], row, "gap_percent", 4, csv),
+		       text_of(buf[3], row, "seconds", 3, csv)) > 0;
 }
 
 bool hp_print_comparison(FILE *f, const json_t *out, bool csv)
@@ -184,9 +264,9 @@ bool hp_print_comparison(FILE *f, const json_t *out, bool csv)
 	const json_t *rows = json_object_get(out, "methods");
 	bool proven = json_is_true(json_object_get(out, "bound_proven"));
 
-	if (csv ? fputs("method,makespan,gap_percent,seconds,message\n", f) == EOF
-		: fprintf(f, "%-13s  %16s  %10s  %10s\n", "method", "makespan", "gap %",
-			  "seconds") < 0)
+	if (csv ? fputs("method,earliest,makespan,gap_percent,seconds,message\n", f) == EOF
+		: fprintf(f, "%-13s  %16s  %16s  %10s  %10s\n", "method", "first end", "makespan",
+			  "gap %", "seconds") < 0)
 		return false;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		if (!put_row(f, json_array_get(rows, i), csv))

@@ -80,33 +80,15 @@ static bool power(struct reading *r, hetpart_cost **out)
 	return made(r, rc, c, out);
 }
 
-static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, hetpart_point *p)
-{
-	const struct hp_at x = { at, NULL, 0 }, y = { at, NULL, 1 };
-	size_t two = 2;
-
-	return hp_array(job, v, at, two, &two) &&
-	       hp_real(job, json_array_get(v, 0), &x, &p->items) &&
-	       hp_real(job, json_array_get(v, 1), &y, &p->time_s);
-}
-
 static bool piecewise(struct reading *r, hetpart_cost **out)
 {
-	const struct hp_at at = { r->at, "points", 0 };
-	const json_t *v = hp_need(r->job, r->obj, r->at, "points");
 	hetpart_point *p;
 	hetpart_cost *c = NULL;
 	hetpart_status rc;
-	size_t n = 0;
+	size_t n;
 
-	if (!v || !hp_array(r->job, v, &at, r->job->limits->values, &n) ||
-	    !(p = hp_alloc(r->job, n, sizeof *p)))
+	if (!hp_points(r->job, r->obj, r->at, "points", &p, &n))
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		if (!point(r->job, json_array_get(v, i), &here, &p[i]))
-			return false;
-	}
 	rc = hetpart_cost_piecewise(&c, p, n, r->scale, &r->err);
 	return made(r, rc, c, out);
 }

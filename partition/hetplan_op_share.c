@@ -182,26 +182,12 @@ static bool emulate(struct hp_job *job)
 
 static bool observations(struct hp_job *job, hetpart_model *model)
 {
-	const struct hp_at at = { NULL, "observations", 0 };
-	const json_t *v = hp_need(job, job->in, NULL, "observations");
-	size_t n = 0;
+	hetpart_point *p;
 	hetpart_err err;
+	size_t n;
 
-	if (!v || !hp_array(job, v, &at, job->limits->values, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct hp_at here = { &at, NULL, i }, x = { &here, NULL, 0 },
-				   y = { &here, NULL, 1 };
-		const json_t *pair = json_array_get(v, i);
-		hetpart_point p;
-		size_t two = 2;
-		if (!hp_array(job, pair, &here, two, &two) ||
-		    !hp_real(job, json_array_get(pair, 0), &x, &p.items) ||
-		    !hp_real(job, json_array_get(pair, 1), &y, &p.time_s) ||
-		    !hp_lib(job, &here, hetpart_model_add(model, &p, 1, &err), &err))
-			return false;
-	}
-	return true;
+	return hp_points(job, job->in, NULL, "observations", &p, &n) &&
+	       hp_lib(job, NULL, hetpart_model_add(model, p, n, &err), &err);
 }
 
 static bool put_points(struct hp_job *job, const hetpart_model *model)

@@ -2,8 +2,6 @@
 /* hetplan_parse.c - bytes to a request object. A first pass bounds depth and number of values, so
  * that no line makes the parser take more memory than the limits say.
  * May not touch: what the request means. Costs two passes over the bytes. */
-#include <string.h>
-
 #include "hetplan.h"
 
 struct scan {
@@ -64,13 +62,22 @@ static bool small_enough(struct hp_job *job, const char *text, size_t n, size_t 
 	return true;
 }
 
+static bool blank(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n'))
+		i++;
+	return i == n;
+}
+
 bool hp_parse(struct hp_job *job, const char *text, size_t bytes, size_t line)
 {
 	json_error_t e;
 
 	if (!small_enough(job, text, bytes, line))
 		return false;
-	if (bytes == strspn(text, " \t\r\n"))
+	if (blank(text, bytes))
 		return hp_fail(job, NULL, "line %zu: empty, want a request", line);
 	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
 	if (!job->in)

@@ -141,6 +141,34 @@ bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out
 	return true;
 }
 
+static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, hetpart_point *p)
+{
+	const struct hp_at x = { at, NULL, 0 }, y = { at, NULL, 1 };
+	size_t two = 2;
+
+	return hp_array(job, v, at, two, &two) &&
+	       hp_real(job, json_array_get(v, 0), &x, &p->items) &&
+	       hp_real(job, json_array_get(v, 1), &y, &p->time_s);
+}
+
+bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
+	       hetpart_point **out, size_t *n)
+{
+	const struct hp_at at = { up, key, 0 };
+	const json_t *v = hp_need(job, obj, up, key);
+
+	*n = 0;
+	if (!v || !hp_array(job, v, &at, job->limits->values, n) ||
+	    !(*out = hp_alloc(job, *n, sizeof **out)))
+		return false;
+	for (size_t i = 0; i < *n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		if (!point(job, json_array_get(v, i), &here, &(*out)[i]))
+			return false;
+	}
+	return true;
+}
+
 bool hp_choice(struct hp_job *job, const char *key, const char *const *names, size_t *out)
 {
 	const struct hp_at at = { NULL, key, 0 };

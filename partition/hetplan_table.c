@@ -63,25 +63,6 @@ static void number_cell(char *buf, const json_t *x, bool csv)
 		snprintf(buf, CELL_BYTES, "%.10g", json_real_value(x));
 }
 
-/* A name as CSV wants it, if it must be quoted. */
-static void quote(char *dst, size_t size, const char *s)
-{
-	size_t n = 0;
-
-	if (!strpbrk(s, ",\"")) {
-		snprintf(dst, size, "%s", s);
-		return;
-	}
-	dst[n++] = '"';
-	for (; *s && n + 3 < size; s++) {
-		if (*s == '"')
-			dst[n++] = '"';
-		dst[n++] = *s;
-	}
-	dst[n++] = '"';
-	dst[n] = '\0';
-}
-
 static void name_cell(char *buf, const json_t *name, bool csv)
 {
 	char text[CELL_BYTES / 3];
@@ -89,7 +70,7 @@ static void name_cell(char *buf, const json_t *name, bool csv)
 
 	hp_clean(text, sizeof text, s ? s : "", s ? strlen(s) : 0);
 	if (csv)
-		quote(buf, CELL_BYTES, text);
+		hp_csv(buf, CELL_BYTES, text);
 	else
 		strcpy(buf, text);
 }

@@ -73,6 +73,25 @@ size_t hp_columns(const char *s)
 	return n;
 }
 
+const char *hp_csv(char *dst, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	if (!strpbrk(s, ",\"")) {
+		snprintf(dst, size, "%s", s);
+		return dst;
+	}
+	dst[n++] = '"';
+	for (; *s && n + 3 < size; s++) {
+		if (*s == '"')
+			dst[n++] = '"';
+		dst[n++] = *s;
+	}
+	dst[n++] = '"';
+	dst[n] = '\0';
+	return dst;
+}
+
 void hp_say(const char *fmt, ...)
 {
 	char raw[4 * HP_TEXT_BYTES], text[4 * HP_TEXT_BYTES];

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fuzz_request.c - any bytes as a line of a batch, within limits that keep every plan small. The
+ * answer must be written as JSON that reads back as the same value; shares must sum to items; what
+ * succeeds must make tables and charts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hetplan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct hp_limits small = {
+	.line_bytes = 4096,
+	.values = 600,
+	.depth = 8,
+	.procs = 6,
+	.loads = 3,
+	.items = 300,
+	.best_upto = 1000,
+	.installments = 3,
+	.max_mem_bytes = 1 << 24,
+};
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_sum(const json_t *answer, const json_t *request)
+{
+	const json_t *shares = json_object_get(answer, "shares");
+	json_int_t sum = 0;
+
+	if (!shares)
+		return;
+	for (size_t i = 0; i < json_array_size(shares); i++)
+		sum += json_integer_value(json_array_get(shares, i));
+	check(sum == json_integer_value(json_object_get(request, "items")));
+}
+
+/* The written answer reads back as the answer. */
+static void check_written(const json_t *answer)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = open_memstream(&text, &bytes);
+	json_t *again;
+
+	check(f && hp_write_json(f, answer) && fclose(f) == 0);
+	check(memchr(text, '\n', bytes) == text + bytes - 1);
+	again = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+	check(again && json_equal(again, answer));
+	json_decref(again);
+	free(text);
+}
+
+/* Tables and charts of what succeeded. */
+static void show(const char *line, size_t bytes)
+{
+	struct hp_job job;
+	struct hp_bars bars;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	check(f && hp_job_init(&job, &small, NULL) && hp_parse(&job, line, bytes, 1) &&
+	      hp_run(&job));
+	check_sum(job.out, job.in);
+	check(hp_print_table(f, &job) && hp_print_csv(f, &job));
+	if (hp_bars(&job, &bars))
+		check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
+	else
+		check(job.text[0] != '\0');
+	check(fclose(f) == 0);
+	free(text);
+	hp_job_free(&job);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *line = (const char *)data;
+	bool ok;
+	json_t *answer = hp_answer(line, size, 1, &small, &ok);
+
+	check(answer != NULL);
+	check(ok == !json_object_get(answer, "message"));
+	check_written(answer);
+	json_decref(answer);
+	if (ok)
+		show(line, size);
+	return 0;
+}

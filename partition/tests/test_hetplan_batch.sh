@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# hetplan batch: the reference platform of [S0] by every method, a table of malformed requests each
+# with its own message, a batch that goes on after them, exit codes, broken input and output.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+
+hetplan=$BIN/hetplan
+rays=$ROOT/partition/examples/rays.json
+table=$ROOT/partition/tests/refused.tsv
+
+# request METHOD [REVERSED] - the 16 processors as a request line
+request() {
+  awk -v method="$1" -v rev="${2:-}" '
+    { line[NR] = $0 }
+    END {
+      n = 0
+      for (i = 1; i <= NR; i++) {
+        if (line[i] ~ /"compute"/) p[++n] = line[i]
+        else if (line[i] ~ /"link"/) { p[n] = p[n] line[i] }
+      }
+      printf "{\"op\":\"scatter\",\"items\":817101,\"method\":\"%s\",\"processors\":[", method
+      for (i = 1; i <= n; i++) {
+        j = (rev && i < n) ? n - i : i
+        sub(/,$/, "", p[j]); printf "%s%s", (i > 1 ? "," : ""), p[j]
+      }
+      print "]}"
+    }' "$rays"
+}
+field() { sed -n 's/.*"'"$1"'":\([-0-9.e+]*\).*/\1/p' <<<"$2"; }
+seven() { printf '%.7f' "$1"; }
+# The slow exact methods prove the same figure elsewhere; here they would take half a minute.
+for method in auto multires lp closed; do
+  out=$(request $method | "$hetplan" batch)
+  is "$method: integer optimum, descending bandwidth" "$(seven "$(field makespan "$out")")" 403.9752296
+done
+out=$(request closed | "$hetplan" batch)
+is "closed: rational optimum" "$(seven "$(field real_makespan "$out")")" 403.9730150
+out=$(request auto reversed | "$hetplan" batch)
+is "integer optimum, ascending bandwidth" "$(seven "$(field makespan "$out")")" 414.3858595
+if [ -z "$SANITIZER" ]; then
+  out=$(request window | "$hetplan" batch)
+  is "window: the same optimum" "$(seven "$(field makespan "$out")")" 403.9752296
+fi
+
+out=$("$hetplan" scatter --input "$rays" --compare --csv)
+is "equal shares end between 225.7 and 829.2" \
+  "$(awk -F, '$1 == "equal shares" { printf "%.1f %.1f", $2, $3 }' <<<"$out")" "225.7 829.2"
+
+# Every malformed request has a message of its own; % is its line.
+tail -n +2 "$table" | cut -f 1 >bad
+run "$hetplan" batch bad
+is "refused requests: exit 1" "$rc" 1
+is "refused requests: nothing on standard error" "$err" ""
+is "one answer a line" "$(wc -l <<<"$out")" "$(wc -l <bad)"
+tail -n +2 "$table" | cut -f 2 | sed 's/[\\"]/\\&/g' | awk '{ gsub(/%/, NR)
+  print "{\"status\":\"error\",\"message\":\"" $0 "\"}" }' >wanted
+n=0
+while IFS= read -r got <&3 && IFS= read -r want <&4; do
+  n=$((n + 1))
+  is "message of line $n" "$got" "$want"
+done 3<<<"$out" 4<wanted
+is "no message twice" "$(sed 's/line [0-9]*//' wanted | sort | uniq -d | grep -v -e best_upto -e speeds)" ""
+
+good='{"op":"share","id":"g","items":3,"speeds":[1,2],"cost":{"type":"linear"}}'
+run "$hetplan" batch <<<"$good
+{\"op\":\"share\",\"id\":17}
+$good"
+is "goes on after an error: exit 1" "$rc" 1
+want='{"id":"g","status":"ok","op":"share","method":"exact, D'"'"'Hondt","shares":[1,2],"real":[1.0,2.0],"times":[1.0,1.0],"makespan":1.0,"real_makespan":1.0}'
+is "goes on after an error" "$out" "$want
+{\"id\":17,\"status\":\"error\",\"message\":\"'items' is missing\"}
+$want"
+run "$hetplan" batch - <<<"$good"
+is "all well: exit 0" "$rc $out" "0 $want"
+printf '%s' "$good" >noeol
+is "a last line without a line feed" "$("$hetplan" batch noeol)" "$want"
+run "$hetplan" batch </dev/null
+is "nothing in, nothing out" "$rc$out$err" 0
+printf '{"op":"\377\033[1m"}\n\0\n' >bytes
+run "$hetplan" batch bytes
+is "bytes that are no text: exit 1" "$rc" 1
+ok "bytes that are no text: none comes back" test -z "$(LC_ALL=C tr -d '\n -~' <<<"$out")"
+
+run "$hetplan" batch "no/such"$'\e'"file"
+is "no such file: exit 1" "$rc" 1
+is "no such file: message" "$err" "hetplan: cannot open 'no/such\\x1bfile': No such file or directory"
+run "$hetplan" batch .
+is "a folder: exit 1" "$rc" 1
+is "a folder: message" "$err" "hetplan: cannot read '.': Is a directory"
+if [ -w /dev/full ]; then
+  printf "%s\n%s\n" "$good" "$good" >two
+  "$hetplan" batch two >/dev/full 2>said
+  is "full disk: exit 1" $? 1
+  is "full disk: message" "$(cat said)" "hetplan: cannot write 'standard output': No space left on device"
+fi
+# Each answer is there before the next request is asked.
+mkfifo q a
+"$hetplan" batch <q >a &
+exec 3>q 4<a
+echo "$good" >&3
+IFS= read -r -t 20 line <&4
+is "answers come one by one" "$line" "$want"
+exec 3>&- 4<&-
+wait $!
+is "end of input ends it" $? 0
+done_testing
