@@ -141,7 +141,7 @@ static enum hp_verdict set_output(int c, struct hp_args *a)
 		a->gantt = c == 'g' ? HP_CHART_YES : HP_CHART_NO;
 		return HP_RUN;
 	case OPT_WIDTH:
-		return set_whole("--width", 40, 1000, &a->width);
+		return set_whole("--width", 48, 1000, &a->width);
 	case OPT_STEPS:
 		return set_whole("--max-steps", 0, UINT64_MAX, &a->max_steps);
 	case OPT_SVG:

@@ -88,7 +88,7 @@ static bool put_row(struct chart *c, size_t row, size_t lane)
 
 	if (!put_label(c, lane ? "" : c->bars->names[row]))
 		return false;
-	for (size_t k = 0; (double)k < end / c->scale && k < c->columns; k++)
+	for (size_t k = 0; (double)k + 0.5 <= end / c->scale && k < c->columns; k++)
 		if (putc(c->begins[k] ? '|' : mark(c->share[k]), c->f) == EOF)
 			return false;
 	return putc('\n', c->f) != EOF;
@@ -97,7 +97,7 @@ static bool put_row(struct chart *c, size_t row, size_t lane)
 /* "+----+----" and the times below the crosses. */
 static bool put_axis(const struct chart *c)
 {
-	double step = hp_tick(c->bars->end, (unsigned)(c->columns / 10 ? c->columns / 10 : 1));
+	double step = hp_tick(c->bars->end, (unsigned)(c->columns / 8 ? c->columns / 8 : 1));
 	size_t at = 0;
 
 	if (fprintf(c->f, "%*s +", (int)c->label, "") < 0)
@@ -122,12 +122,10 @@ static bool put_axis(const struct chart *c)
 
 static bool put_legend(const struct chart *c)
 {
-	if (fprintf(c->f, "%*s ", (int)c->label, "") < 0)
-		return false;
 	for (size_t k = 0; k < IDLE; k++)
-		if (c->bars->has[k] && fprintf(c->f, " %c %s ", marks[k], kinds[k]) < 0)
+		if (c->bars->has[k] && fprintf(c->f, "%c %s  ", marks[k], kinds[k]) < 0)
 			return false;
-	return fputs(c->bars->overlap ? " . wait  | next\n" : " . wait\n", c->f) != EOF;
+	return fputs(c->bars->overlap ? ". wait  | next\n" : ". wait\n", c->f) != EOF;
 }
 
 static bool put_chart(struct chart *c)

@@ -158,23 +158,7 @@ static uint64_t columns(const struct hp_args *a)
 
 	if (a->width)
 		return a->width;
-	return set && hp_text_whole(set, &n) && n >= 40 && n <= 1000 ? n : 80;
-}
-
-static bool draw(struct hp_job *job, const struct hp_args *a)
-{
-	struct hp_bars bars;
-	bool text = a->gantt == HP_CHART_YES ||
-		    (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
-
-	if (!text && !a->svg)
-		return true;
-	if (!hp_bars(job, &bars))
-		return a->gantt == HP_CHART_AUTO && !a->svg;
-	if (a->svg && !draw_svg(job, a, &bars))
-		return false;
-	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, columns(a))) ||
-	       unwritten(job, "standard output");
+	return set && hp_text_whole(set, &n) && n >= 48 && n <= 1000 ? n : 80;
 }
 
 /* As a batch answers. */
@@ -202,13 +186,30 @@ static bool show(struct hp_job *job, const struct hp_args *a)
 	return ok || unwritten(job, "standard output");
 }
 
+/* A picture that cannot be made leaves nothing on standard output. */
+static bool show_with_charts(struct hp_job *job, const struct hp_args *a)
+{
+	struct hp_bars bars;
+	bool text = a->gantt == HP_CHART_YES ||
+		    (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
+
+	if (!text && !a->svg)
+		return show(job, a);
+	if (!hp_bars(job, &bars))
+		return a->gantt == HP_CHART_AUTO && !a->svg && show(job, a);
+	if ((a->svg && !draw_svg(job, a, &bars)) || !show(job, a))
+		return false;
+	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, columns(a))) ||
+	       unwritten(job, "standard output");
+}
+
 static bool plan(struct hp_job *job, const struct hp_args *a)
 {
 	if (!make_request(job, a))
 		return false;
 	if (a->compare)
 		return hp_compare(job, a->max_steps) && show(job, a);
-	return hp_run(job) && show(job, a) && draw(job, a);
+	return hp_run(job) && show_with_charts(job, a);
 }
 
 int hp_verb(const struct hp_args *a)

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# hetplan's command line: verbs and options against requests in files, tables, CSV and JSON that
+# agree, usage errors that name the option, output that cannot be written.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+
+hetplan=$BIN/hetplan
+rays=$ROOT/partition/examples/rays.json
+
+run "$hetplan" --help
+is "--help: exit 0, on standard output" "$rc $err ${out%%:*}" "0  Usage"
+is "--help fits 80 columns or a little more" "$(awk 'length > 90' <<<"$out")" ""
+run "$hetplan" --version
+is "--version" "$rc ${out%%$'\n'*}" "0 hetplan (hetsort) $(cat "$ROOT/VERSION")"
+run "$hetplan" batch --help
+is "batch --help" "$rc ${out%%:*}" "0 Usage"
+run "$hetplan" share --help
+is "share --help" "$rc ${out%%:*}" "0 Usage"
+
+usage() { # usage WHAT WORDS... - exit 2, and the first line on standard error is WHAT
+  local what=$1; shift
+  run "$hetplan" "$@"
+  is "usage: $*" "$rc $out ${err%%$'\n'*}" "2  hetplan: $what"
+}
+usage "'VERB': missing"
+usage "'sort': unknown verb, want share, scatter, chain, emulate, model or batch" sort
+usage "'farm': unknown verb, want share, scatter, chain, emulate, model or batch" farm
+usage "'--frob': unknown or ambiguous option" share --frob
+usage "'-x': unknown or ambiguous option" share -x
+usage "'--i': unknown or ambiguous option" chain --i
+usage "'--items': no value for this option" share --items
+usage "'--items': want a whole number below 2^63, not '1e6'" share --items 1e6
+usage "'--items': want a whole number below 2^63, not '-1'" share --items=-1
+usage "'--items': want a whole number below 2^63, not '9223372036854775808'" share -n 9223372036854775808
+usage "'--items': given twice" share -n 1 -n 2
+usage "'--items': not an option of 'emulate'" emulate --items 5
+usage "'--speeds': want a number, not ''" share --speeds 1,,2
+usage "'--speeds': want a number, not 'inf'" share -s 1,inf
+usage "'--speeds': want a number, not ' 2'" share -s "1, 2"
+usage "'--speeds': want a number, not '0x10'" share -s 0x10
+usage "'--cost': want a cost, not 'cubic'" share --cost cubic
+usage "'--cost': want a cost, not 'power:'" share --cost power:
+usage "'--cost': want a cost, not 'linear*x'" share --cost 'linear*x'
+usage "'--observations': want ITEMS:TIME, not '5'" model --observations 5
+usage "'--names': want text in UTF-8, not '\\xff'" share --names $'\xff'
+usage "'--width': want a whole number in 48..1000, not '3'" share --width 3
+usage "'--csv': want '--json' or '--csv', not both" share --json --csv
+usage "'--gantt': not beside '--json' or '--csv'" share --json --gantt
+usage "'--svg': not beside '--compare'" share --compare --svg x
+usage "'--method': not beside '--compare'" share --compare --method exact
+usage "'--title': only beside '--svg'" share --title x
+usage "'--svg': empty" share --svg=
+usage "'more': extra operand" share more
+usage "'b': extra operand" batch a b
+usage "'--json': unknown or ambiguous option" batch --json
+usage "'\\x1b[1m': extra operand" share $'\e[1m'
+
+fails() { # fails WHAT WORDS... - exit 1, and WHAT on standard error
+  local what=$1; shift
+  run "$hetplan" "$@"
+  is "fails: $*" "$rc $out $err" "1  hetplan: $what"
+}
+fails "'items' is missing" share --speeds 1 --cost linear
+fails "speed of processor 1 is '-2': want a finite number above 0" share -n 9 -s 1,-2 --cost linear
+fails "'no/file': No such file or directory" share -i no/file
+fails "'.': Is a directory" share -i .
+fails "nothing to compare: 'emulate' has one method" emulate --ratings 1 --processes 1 --compare
+fails "'--link': 3 entries for 2 of '--compute', want as many or one less" \
+  scatter -n 5 --compute 1,1 --link 1,1,1
+fails "operation 'chain' belongs to 'chain', not to 'share'" share --op chain
+fails "cannot open 'no/dir.svg': No such file or directory" \
+  emulate --ratings 1 --processes 1 --csv --svg no/dir.svg
+printf '{\n  "op": "share",\n  "items": 1,,\n}\n' >bad.json
+fails "'bad.json': line 3, column 14: string or '}' expected near ','" share -i bad.json
+printf '{"items": 5}\n{"items": 6}\n' >two.json
+fails "'two.json': line 2, column 1: end of file expected near '{'" share --input two.json
+
+# Options and files are two ways to say the same.
+json() { "$hetplan" "$@" --json; }
+is "share: options and a file" "$(json share -n 1000 -s 1,2 --cost 'power:1.5*3' --method exact)" \
+  "$(echo '{"items":1000,"speeds":[1,2],"method":"exact","cost":{"type":"power","exponent":1.5,"scale":3}}' |
+    json share -i -)"
+is "share: a file and a batch" \
+  "$(echo '{"op":"share","id":5,"items":1000,"speeds":[1,2],"cost":{"type":"nlogn"}}' | json share -i -)" \
+  "$(echo '{"op":"share","id":5,"items":1000,"speeds":[1,2],"cost":{"type":"nlogn"}}' | "$hetplan" batch)"
+is "scatter: options and a file" \
+  "$(json scatter -n 100 --compute 1,affine:2:0.5 --link 0.1)" \
+  "$(echo '{"op":"scatter","items":100,"processors":[{"compute":{"type":"affine","startup":0,"per_item":1},
+    "link":{"type":"affine","startup":0,"per_item":0.1}},{"compute":{"type":"affine","startup":2,"per_item":0.5}}]}' |
+    json scatter -i -)"
+is "an option takes the place of a member" "$(json scatter -i "$rays" -n 0 | grep -o '"makespan":[^,]*')" \
+  '"makespan":0.0'
+op_of() { json "$@" | sed 's/.*"op":"\([a-z-]*\)".*/\1/'; }
+is "costs make share-unrelated" "$(op_of share -n 9 --costs linear,nlogn)" share-unrelated
+is "a chunk makes a farm" "$(op_of scatter -n 9 --compute 1,1 --link 1 --chunk 2)" farm
+is "--op" "$(op_of scatter -n 9 --compute 1,1 --link 1 --op scatter-order)" scatter-order
+is "emulate" "$(json emulate --ratings 0.46,0.65,1.61,1.61 --processes 11 | grep -o '"counts":[^]]*')" \
+  '"counts":[1,2,4,4'
+is "model" "$(json model --observations 10:20,100:200 -s 1,3 -n 100 | grep -o '"shares":[^]]*')" \
+  '"shares":[25,75'
+is "chain" "$(json chain --w 0.75,0.75 --z 1 --vcomm 1,1 --vcomp 1,1 --method multiinst |
+  sed 's/.*"makespan":\([0-9.]*\).*/\1/' | awk '{ printf "%.9f", $1 }')" 0.900000000
+is "chain of one processor has no links" \
+  "$(echo '{"w":[2],"z":[],"vcomm":[1],"vcomp":[3]}' | json chain -i - | grep -o '"makespan":[^,]*')" \
+  '"makespan":6.0'
+
+# Table, CSV and JSON say the same numbers.
+list() { sed -n 's/.*"'"$1"'":\[\([^]]*\)\].*/\1/p' <<<"$2" | tr ',' '\n'; }
+same() { # same NAME WORDS... - shares and times of the three outputs
+  local name=$1 j c t; shift
+  j=$("$hetplan" "$@" --json) c=$("$hetplan" "$@" --csv) t=$("$hetplan" "$@")
+  is "$name: CSV has JSON's shares" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "share") k = i; next }
+    { print $k }' <<<"$c")" "$(list shares "$j")"
+  is "$name: CSV has JSON's times" "$(awk -F, 'NR > 1 { print $NF }' <<<"$c")" "$(list times "$j")"
+  is "$name: the table has them too, in ten digits" \
+    "$(awk 'NR > 2 && NF == 0 { exit } NR > 2 { print $NF }' <<<"$t")" \
+    "$(list times "$j" | awk '{ printf "%.10g\n", $1 }')"
+}
+same share share -n 123457 -s 1,2.5,4 --cost nlogn
+same scatter scatter -i "$rays"
+same order scatter -n 1000 --op scatter-order --compute 1,2,3 --link 5,affine:1:0.5
+run "$hetplan" share -n 3 -s 1,2 --cost linear --names 'a "b",c' --csv
+is "too few names, for a comma parts them" "$rc" 0
+is "CSV quotes names" "$out" 'processor,name,share,real,time
+0,"a ""b""",1,1.0,1.0
+1,c,2,2.0,1.0'
+run "$hetplan" chain --w 1,1 --z 0 --vcomm 1 --vcomp 2 --method simple --csv
+is "CSV of a chain" "$out" 'load,installment,processor,fraction
+0,0,0,0.5
+0,0,1,0.5'
+
+run "$hetplan" share -n 1000000 -s 1,2,4,8 --cost nlogn --compare --csv
+is "compare: methods, side by side" "$(cut -d, -f1 <<<"$out" | tr '\n' ' ')" \
+  "method exact taylor asymptotic proportional equal shares "
+is "compare: the gaps of the sources' table" \
+  "$(awk -F, '/^(taylor|asym|prop)/ { printf "%.2f ", $4 }' <<<"$out")" "0.21 0.07 4.26 "
+run "$hetplan" scatter -n 50 --compute nlogn,nlogn --link 1 --compare
+is "compare: exit 0 if any method applies" "$rc" 0
+ok "compare: says why a method does not" grep -q '^closed .*linear' <<<"$out"
+run "$hetplan" scatter -i "$rays" --compare --max-steps 10
+ok "compare: leaves out what takes too long" grep -q '^window .*left out: about' <<<"$out"
+run "$hetplan" share -n 5 -s 0 --cost linear --compare
+is "compare: exit 1 if none applies" "$rc" 1
+
+if [ -w /dev/full ]; then
+  for words in "share -n 5 -s 1 --cost linear" "share -n 5 -s 1 --cost linear --json" "--help" \
+    "share -n 5 -s 1 --cost linear --csv" "share -n 5 -s 1 --cost linear --compare" \
+    "emulate --ratings 1 --processes 3 --gantt"; do
+    # shellcheck disable=SC2086  # words are words
+    "$hetplan" $words >/dev/full 2>said
+    is "full disk: $words" "$? $(cut -c 1-39 said)" "1 hetplan: cannot write 'standard output'"
+  done
+  run "$hetplan" emulate --ratings 1 --processes 3 --svg /dev/full
+  is "full disk: picture" "$rc $err" "1 hetplan: cannot write '/dev/full': No space left on device"
+fi
+"$hetplan" share -n 5 -s 1 --cost linear >&- 2>said
+is "closed standard output: exit 1" $? 1
+yes '{"op":"emulate","ratings":[1],"processes":1}' | head -n 5000 >many
+{ "$hetplan" batch many; echo $? >status; } | head -n 1 >/dev/null
+is "nobody reads: ended by SIGPIPE" "$(cat status)" 141
+done_testing
