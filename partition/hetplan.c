@@ -2,6 +2,8 @@
 /* hetplan: plans for heterogeneous machines, from the command line and for other programs.
  * This file: from the command line to the exit status. 0: planned; 1: failed; 2: usage. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,11 +123,27 @@ static int perform(enum hp_verdict verdict, const struct hp_args *a)
 	}
 }
 
+/* A standard stream that was closed would let the picture take its number, and the table would
+ * land in it. Its place is taken by one on which every use fails. */
+static bool hold_standard_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct hp_args a;
-	int status = perform(hp_args_parse(argc, argv, &a), &a);
+	int status;
 
+	if (!hold_standard_streams())
+		return EXIT_FAILURE;
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or shells mix them */
+	signal(SIGXFSZ, SIG_IGN);              /* so that a file too large is an error to report */
+	status = perform(hp_args_parse(argc, argv, &a), &a);
 	json_decref(a.set);
 	return status;
 }

@@ -154,8 +154,11 @@ if [ -w /dev/full ]; then
   run "$hetplan" emulate --ratings 1 --processes 3 --svg /dev/full
   is "full disk: picture" "$rc $err" "1 hetplan: cannot write '/dev/full': No space left on device"
 fi
-"$hetplan" share -n 5 -s 1 --cost linear >&- 2>said
+"$hetplan" share -n 5 -s 1 --cost linear --svg closed.svg >&- 2>said
 is "closed standard output: exit 1" $? 1
+is "closed standard output: the table is not in the picture" "$(grep -c makespan closed.svg)" 2
+"$hetplan" batch <&- 2>said
+is "closed standard input: exit 1" $? 1
 yes '{"op":"emulate","ratings":[1],"processes":1}' | head -n 5000 >many
 { "$hetplan" batch many; echo $? >status; } | head -n 1 >/dev/null
 is "nobody reads: ended by SIGPIPE" "$(cat status)" 141
