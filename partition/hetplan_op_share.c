@@ -105,8 +105,8 @@ static bool round_by_error(struct hp_job *job, uint64_t items, const double *rea
 	hetpart_err err;
 	json_t *list = json_array();
 
-	if (!shares || !hp_put(job, "method", json_string("scatter")) ||
-	    !hp_put(job, "shares", list) ||
+	if (!hp_put(job, "shares", list) || !shares ||
+	    !hp_put(job, "method", json_string("scatter")) ||
 	    !hp_lib(job, NULL, hetpart_scatter_round(shares, items, real, n, &err), &err))
 		return false;
 	for (size_t i = 0; i < n; i++)

@@ -45,6 +45,15 @@ static bool read_input(struct hp_job *job, const char *path)
 	return ok;
 }
 
+static bool add_proc(json_t *procs, json_t *compute, json_t *link)
+{
+	json_t *p = json_object();
+
+	return json_array_append_new(procs, p) == 0 &&
+	       json_object_set(p, "compute", compute) == 0 &&
+	       (!link || json_object_set(p, "link", link) == 0);
+}
+
 /* --compute and --link become processors, each with one of both; the last link may be missing. */
 static bool pair_costs(struct hp_job *job, json_t *set)
 {
@@ -59,18 +68,12 @@ static bool pair_costs(struct hp_job *job, json_t *set)
 			       "'--link': %zu entries for %zu of '--compute', want as many or one "
 			       "less",
 			       links, n);
-	procs = json_array();
-	for (size_t i = 0; i < n; i++) {
-		json_t *p = json_object();
-		if (json_array_append_new(procs, p) != 0 ||
-		    json_object_set(p, "compute", json_array_get(compute, i)) != 0 ||
-		    (i < links && json_object_set(p, "link", json_array_get(link, i)) != 0))
+	if (json_object_set_new(set, "processors", procs = json_array()) != 0)
+		return hp_fail(job, NULL, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (!add_proc(procs, json_array_get(compute, i), json_array_get(link, i)))
 			return hp_fail(job, NULL, "out of memory");
-	}
-	json_object_del(set, "compute");
-	json_object_del(set, "link");
-	return json_object_set_new(set, "processors", procs) == 0 ||
-	       hp_fail(job, NULL, "out of memory");
+	return json_object_del(set, "compute") == 0 && (!link || json_object_del(set, "link") == 0);
 }
 
 /* The operation where nothing names it: what the members are for. */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_hetplan_oom.c - every operation with each of its allocations failing in turn, the parser's
+ * included: no answer or an error, nothing leaked, and the next request is answered. Counts through
+ * glibc's allocator; skipped elsewhere and under sanitizers, which bring their own. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#	if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#		define SANITIZED 1
+#	endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#	define SANITIZED 1
+#endif
+
+#if !defined(__GLIBC__) || defined(SANITIZED)
+int main(void)
+{
+	puts("needs glibc's allocator");
+	return 77;
+}
+#else
+
+#	include "tests.h"
+#	include "hetplan.h"
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+
+static long until = -1; /* allocations until one fails; below 0: none does */
+static long live;
+
+static bool fails(void)
+{
+	return until >= 0 && until-- == 0;
+}
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+#	pragma GCC visibility push(default) /* so that shared libraries come here too */
+void *malloc(size_t n)
+{
+	return fails() ? NULL : counted(__libc_malloc(n));
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__libc_calloc(n, size));
+}
+
+void *realloc(void *p, size_t n)
+{
+	if (fails())
+		return NULL;
+	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
+}
+
+void free(void *p)
+{
+	live -= p != NULL;
+	__libc_free(p);
+}
+#	pragma GCC visibility pop
+
+#	define LINEAR "{\"type\":\"linear\"}"
+#	define PROCS                                                                              \
+		"[{\"compute\":" LINEAR ",\"link\":" LINEAR "},{\"compute\":{\"type\":\"affine\"," \
+		"\"startup\":1,\"per_item\":2,\"scale\":3},\"link\":" LINEAR                       \
+		"},{\"compute\":" LINEAR "}]"
+#	define CHAIN "\"w\":[1,2],\"z\":[1],\"vcomm\":[1,2],\"vcomp\":[1,1],\"installments\":[2,1]"
+
+static const char *const requests[] = {
+	"{\"op\":\"share\",\"id\":[1,{}],\"items\":20,\"speeds\":[1,2],\"capacity\":[null,9],"
+	"\"names\":[\"a\",\"b\"],\"cost\":{\"type\":\"piecewise\",\"points\":[[1,2],[3,5]]}}",
+	"{\"op\":\"share\",\"items\":20,\"speeds\":[1,2],\"cost\":{\"type\":\"nlogn\"}}",
+	"{\"op\":\"share-unrelated\",\"items\":2,\"costs\":[" LINEAR
+	",{\"type\":\"table\",\"values\":[0,1,null]}]}",
+	"{\"op\":\"round\",\"items\":4,\"shares\":[1.5,2.5],\"rule\":\"scatter\"}",
+	"{\"op\":\"round\",\"items\":4,\"shares\":[1.5,2.5],\"speeds\":[1,2],\"cost\":" LINEAR "}",
+	"{\"op\":\"emulate\",\"ratings\":[1,2.5],\"best_upto\":4}",
+	"{\"op\":\"model\",\"observations\":[[1,2],[30,70]],\"speeds\":[1,2],\"items\":9}",
+	"{\"op\":\"scatter\",\"items\":9,\"processors\":" PROCS "}",
+	"{\"op\":\"scatter-order\",\"items\":9,\"processors\":" PROCS "}",
+	"{\"op\":\"scatter-root\",\"items\":9,\"compute\":[" LINEAR "," LINEAR
+	"],\"link\":[[null," LINEAR "],[" LINEAR ",null]],\"from_store\":[null," LINEAR "]}",
+	"{\"op\":\"farm\",\"items\":9,\"chunk\":2,\"processors\":" PROCS "}",
+	"{\"op\":\"chain\",\"method\":\"singleinst\"," CHAIN "}",
+	"{\"op\":\"chain-replay\"," CHAIN ",\"fractions\":[[[0.5,0.5],[0,0]],[[1,0]]]}",
+	"{\"op\":\"nothing\"}",
+	"{\"op\":",
+};
+
+/* Whether the request was answered as well as it is with all memory there is. */
+static bool answered(const char *line, bool good)
+{
+	bool ok;
+	json_t *a = hp_answer(line, strlen(line), 1, &hp_limits, &ok);
+	bool same = a && ok == good &&
+		    (ok || !strstr(json_string_value(json_object_get(a, "message")), "memory"));
+
+	assert_true(!a || ok == !json_object_get(a, "message"));
+	json_decref(a);
+	return same;
+}
+
+static void each_allocation(const char *line)
+{
+	bool good;
+	json_t *a = hp_answer(line, strlen(line), 1, &hp_limits, &good);
+	long before, n = 0;
+
+	assert_non_null(a);
+	json_decref(a);
+	before = live;
+	for (bool done = false; !done; n++) {
+		until = n;
+		done = answered(line, good) && until >= 0; /* it got by without the failing one */
+		until = -1;
+		if (live != before)
+			fail_msg("%s: allocation %ld failed, %ld pieces leaked", line, n,
+				 live - before);
+	}
+	assert_true(n > 2);
+	assert_true(answered(line, good));
+}
+
+static void all_requests(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LEN(requests); i++)
+		each_allocation(requests[i]);
+	OK(HETPART_OK);
+}
+
+/* Tables, charts and comparison. The comparison of shares only: the others run GLPK, which ends
+ * the process when it finds no memory. */
+static bool show(const char *line)
+{
+	bool compare = strstr(line, "speeds") != NULL;
+	struct hp_job job;
+	struct hp_bars bars;
+	char path[] = "/dev/null";
+	FILE *f = fopen(path, "w");
+	bool ok = f && hp_job_init(&job, &hp_limits, NULL);
+
+	if (!ok) {
+		if (f) {
+			hp_job_free(&job);
+			fclose(f);
+		}
+		return false;
+	}
+	ok = hp_parse(&job, line, strlen(line), 1) && hp_run(&job) && hp_print_table(f, &job) &&
+	     hp_print_csv(f, &job) && hp_bars(&job, &bars) && hp_gantt(f, &bars, 60) &&
+	     hp_svg(f, &bars, "title") && hp_write_json(f, job.out) &&
+	     (!compare || (hp_compare(&job, 1000) && hp_print_comparison(f, job.out, true)));
+	hp_job_free(&job);
+	return fclose(f) == 0 && ok;
+}
+
+static void all_outputs(void **state)
+{
+	static const char *const lines[] = {
+		"{\"op\":\"share\",\"items\":20,\"speeds\":[1,2],\"cost\":" LINEAR "}",
+		"{\"op\":\"scatter\",\"items\":9,\"processors\":" PROCS "}",
+		"{\"op\":\"chain\",\"method\":\"singleinst\"," CHAIN "}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LEN(lines); i++) {
+		long before, n = 0;
+		assert_true(show(lines[i]));
+		before = live;
+		for (bool done = false; !done && n < 100000; n++) {
+			until = n;
+			done = show(lines[i]) && until >= 0;
+			until = -1;
+			if (live != before)
+				fail_msg("%s: allocation %ld failed, %ld pieces leaked", lines[i],
+					 n, live - before);
+		}
+		assert_true(n > 20 && n < 100000);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_requests),
+		cmocka_unit_test(all_outputs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
