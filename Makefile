@@ -168,8 +168,9 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 		$(call objs,$(filter-out partition/hetplan.c,$(PLAN_SRC))) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+$(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
-	$(call link,$(LINKMPI),$(PART_LIBS))
+	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* scatter_client.c - a client of MPI_Scatterv, with that one call changed: a root scatters numbers,
+ * every rank sums the square roots of its own, the root adds up. With -DPLAIN it is the program as
+ * it was. What the new call wants to know is measured in measure(). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <mpi.h>
+#ifndef PLAIN
+#	include <hetpart_mpi.h>
+#endif
+
+#define NUMBERS 100003
+
+static double work(const double *x, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += sqrt(x[i]);
+	return sum;
+}
+
+#ifdef PLAIN
+
+/* Equal counts, as everybody does. */
+static int scatter(const double *all, double *mine, int rank, int ranks)
+{
+	int *counts = malloc((size_t)ranks * sizeof *counts);
+	int *displs = malloc((size_t)ranks * sizeof *displs);
+	int n;
+
+	if (!counts || !displs)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	for (int i = 0, at = 0; i < ranks; at += counts[i++]) {
+		counts[i] = NUMBERS / ranks + (i < NUMBERS % ranks);
+		displs[i] = at;
+	}
+	n = counts[rank];
+	MPI_Scatterv(all, counts, displs, MPI_DOUBLE, mine, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	free(counts);
+	free(displs);
+	return n;
+}
+
+#else
+
+static volatile double sink; /* so that the sample work is done */
+
+static hetpart_status sample(void *ctx, uint64_t items, hetpart_err *err)
+{
+	(void)err;
+	sink = work(ctx, (int)items);
+	return HETPART_OK;
+}
+
+/* How fast this rank and its link to the root are: in 0.2 seconds each. */
+static hetpart_mpi_scatter_opts measure(double *samples, hetpart_err *err)
+{
+	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
+	hetpart_mpi_timing compute, link;
+
+	if (hetpart_mpi_measure_compute(&compute, sample, samples, NUMBERS, 0, MPI_COMM_WORLD,
+					err) != HETPART_OK ||
+	    hetpart_mpi_measure_link(&link, sizeof *samples, NUMBERS, 0, 0, MPI_COMM_WORLD, err) !=
+		    HETPART_OK) {
+		fprintf(stderr, "scatter_client: %s\n", err->text);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	opts.compute = compute.fit;
+	opts.link = link.fit;
+	return opts;
+}
+
+static int scatter(const double *all, double *mine, int rank, int ranks)
+{
+	hetpart_err err;
+	hetpart_mpi_scatter_opts opts = measure(mine, &err);
+	uint64_t n = 0;
+
+	(void)rank, (void)ranks;
+	if (hetpart_mpi_scatter(all, NUMBERS, MPI_DOUBLE, mine, NUMBERS, &n, MPI_DOUBLE, 0,
+				MPI_COMM_WORLD, &opts, &err) != HETPART_OK) {
+		fprintf(stderr, "scatter_client: %s\n", err.text);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	return (int)n;
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+	double *all = calloc(NUMBERS, sizeof *all), *mine = calloc(NUMBERS, sizeof *mine);
+	double part, sum;
+	int rank, ranks, n, numbers;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (!all || !mine)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	for (int i = 0; i < NUMBERS && rank == 0; i++)
+		all[i] = (double)i * i;
+	n = scatter(all, mine, rank, ranks);
+	part = work(mine, n);
+	MPI_Reduce(&part, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&n, &numbers, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+	if (rank == 0)
+		printf("%d numbers, sum of square roots %.0f\n", numbers, sum);
+	free(all);
+	free(mine);
+	return MPI_Finalize() != MPI_SUCCESS;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
+ * returns HETPART_ENOMEM, all others HETPART_EPEER, nothing comes out and nothing leaks. The linker
+ * sends the allocations of libhetpart_mpi and libhetpart here, not those of MPI. */
+#include "check.h"
+
+extern void *__real_malloc(size_t n);
+extern void *__real_calloc(size_t n, size_t of);
+extern void __real_free(void *p);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t of);
+void __wrap_free(void *p);
+
+static long until = -1; /* allocations until one fails; below 0: none does */
+static long live;
+
+static bool fails(void)
+{
+	return until >= 0 && until-- == 0;
+}
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : counted(__real_malloc(n));
+}
+
+void *__wrap_calloc(size_t n, size_t of)
+{
+	return fails() ? NULL : counted(__real_calloc(n, of));
+}
+
+void __wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
+}
+
+static hetpart_model *model;
+static char items[1000], room[1000];
+
+static hetpart_mpi_scatter_opts options(void)
+{
+	hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT;
+
+	o.compute = (hetpart_mpi_affine){ 0, 1 + rank };
+	o.link = (hetpart_mpi_affine){ 0, 1e-3 };
+	return o;
+}
+
+static hetpart_status scatter(hetpart_err *err)
+{
+	const hetpart_mpi_scatter_opts o = options();
+	uint64_t got = 0;
+
+	return hetpart_mpi_scatter(items, 1000, MPI_BYTE, room, 1000, &got, MPI_BYTE, size - 1,
+				   MPI_COMM_WORLD, &o, err);
+}
+
+static hetpart_status scatter_alloc(hetpart_err *err)
+{
+	const hetpart_mpi_scatter_opts o = options();
+	uint64_t got = 0;
+	void *in = NULL;
+	const hetpart_status st = hetpart_mpi_scatter_alloc(items, 1000, MPI_BYTE, &in, &got,
+							    MPI_BYTE, 0, MPI_COMM_WORLD, &o, err);
+
+	CHECK((in != NULL) == (st == HETPART_OK && got > 0), "a buffer");
+	free(in);
+	return st;
+}
+
+static hetpart_status scatter_plan(hetpart_err *err)
+{
+	const hetpart_mpi_scatter_opts o = options();
+	hetpart_plan *plan = NULL;
+	const hetpart_status st =
+		hetpart_mpi_scatter_plan(&plan, NULL, 1000, 0, MPI_COMM_WORLD, &o, err);
+
+	CHECK((plan != NULL) == (st == HETPART_OK), "a plan");
+	hetpart_plan_free(plan);
+	return st;
+}
+
+/* Long results, for which the root makes room on the way. */
+static hetpart_status work(void *ctx, const hetpart_mpi_chunk *chunk, const void **result,
+			   size_t *result_bytes, hetpart_err *err)
+{
+	(void)err;
+	*result = ctx;
+	*result_bytes = 100000 + (size_t)chunk->count;
+	return HETPART_OK;
+}
+
+static char *long_result;
+
+static hetpart_status farm(hetpart_err *err)
+{
+	hetpart_mpi_farm_opts o = HETPART_MPI_FARM_OPTS_INIT;
+
+	o.data = items;
+	o.item_bytes = 10;
+	o.rule = HETPART_CHUNK_FIXED;
+	o.chunk = 25;
+	return hetpart_mpi_farm(100, work, long_result, 0, MPI_COMM_WORLD, &o, NULL, err);
+}
+
+static hetpart_status measure_link(hetpart_err *err)
+{
+	hetpart_mpi_timing t;
+
+	return hetpart_mpi_measure_link(&t, 10, 100, 1e-3, 0, MPI_COMM_WORLD, err);
+}
+
+static hetpart_status share(hetpart_err *err)
+{
+	hetpart_plan *plan = NULL;
+	const hetpart_status st =
+		hetpart_mpi_share_create(&plan, 1000, 1 + rank, model, NULL, MPI_COMM_WORLD, err);
+
+	CHECK((plan != NULL) == (st == HETPART_OK), "a plan");
+	hetpart_plan_free(plan);
+	return st;
+}
+
+static hetpart_status model_add(hetpart_err *err)
+{
+	const hetpart_point seen[2] = { { 10, 10 }, { 100, 150 } };
+	const double before = hetpart_model_weight(model);
+	const hetpart_status st = hetpart_mpi_model_add(model, seen, 2, 1, MPI_COMM_WORLD, err);
+
+	CHECK(st == HETPART_OK || hetpart_model_weight(model) == before, "the model has changed");
+	return st;
+}
+
+/* All ranks are well, or this one is out of memory on the rank it was to be. */
+static bool one(hetpart_status (*call)(hetpart_err *), const char *name, int who, long n)
+{
+	const long before = live;
+	hetpart_err err = { HETPART_OK, "" };
+	hetpart_status st;
+	int met, any = 0;
+
+	until = rank == who ? n : -1;
+	st = call(&err);
+	met = rank == who && until < 0;
+	until = -1;
+	CHECK(live == before, "%s, allocation %ld: %ld leaked", name, n, live - before);
+	if (MPI_Allreduce(&met, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
+		exit(1);
+	CHECK(st == (!any          ? HETPART_OK
+		     : rank == who ? HETPART_ENOMEM
+				   : HETPART_EPEER),
+	      "%s, allocation %ld of rank %d: '%s' %s", name, n, who, hetpart_status_text(st),
+	      err.text);
+	return any;
+}
+
+int main(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		hetpart_status (*call)(hetpart_err *);
+	} calls[] = { { "scatter", scatter },           { "scatter_alloc", scatter_alloc },
+		      { "scatter_plan", scatter_plan }, { "farm", farm },
+		      { "measure_link", measure_link }, { "share_create", share },
+		      { "model_add", model_add } };
+	hetpart_err err;
+
+	start(&argc, &argv);
+	long_result = calloc(1, 200000);
+	if (!long_result || hetpart_model_create(&model, &err) != HETPART_OK)
+		return 1;
+	for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+		for (int who = 0; who < size; who++) {
+			long n = 0;
+
+			while (n < 1000 && one(calls[c].call, calls[c].name, who, n))
+				n++;
+			CHECK(n < 1000, "%s does not end", calls[c].name);
+		}
+	hetpart_model_free(model);
+	free(long_result);
+	CHECK(live == 0, "%ld live", live);
+	return finish();
+}
