@@ -46,6 +46,21 @@ static void put_processor(struct lp *lp, const struct scatter *sc, size_t i, dou
 	part_lp_put(lp, 2 * sc->p, col_y(i), 1 / c / sum);
 }
 
+/* Begin where the linear parts alone have their optimum: those with a share end together. For
+ * linear costs that is the optimum already. */
+static void set_basis(struct lp *lp, const struct scatter *sc)
+{
+	for (size_t i = 0; i < sc->p; i++) {
+		bool kept = sc->plan->real[i] > 0;
+		glp_set_col_stat(lp->prob, (int)col_y(i) + 1, kept ? GLP_BS : GLP_NL);
+		glp_set_col_stat(lp->prob, (int)col_port(sc, i) + 1, GLP_BS);
+		glp_set_row_stat(lp->prob, (int)(2 * i) + 1, GLP_NS);
+		glp_set_row_stat(lp->prob, (int)(2 * i) + 2, kept ? GLP_NL : GLP_BS);
+	}
+	glp_set_col_stat(lp->prob, (int)col_end(sc) + 1, GLP_BS);
+	glp_set_row_stat(lp->prob, (int)(2 * sc->p) + 1, GLP_NS);
+}
+
 struct job {
 	struct scatter *sc;
 	struct lp lp;
@@ -66,6 +81,8 @@ static hetpart_status solve(void *ctx, hetpart_err *err)
 		put_processor(&job->lp, sc, i, tau, job->sum);
 	part_lp_equal(&job->lp, 2 * sc->p, 1);
 	glp_set_obj_coef(job->lp.prob, (int)col_end(sc) + 1, 1);
+	part_sc_linear(sc, sc->plan->real);
+	set_basis(&job->lp, sc);
 	rc = part_lp_solve(&job->lp, 0, err);
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
 		sc->plan->real[i] =
