@@ -45,7 +45,7 @@ static void check_exact(const struct problem *pr, size_t k, double want, uint64_
 
 static void optimal_by_brute_force(void **state)
 {
-	int count = rounds(1500);
+	int count = rounds(1000);
 
 	(void)state;
 	for (size_t k = 0; k < LEN(exact); k++)
@@ -121,7 +121,7 @@ static void exact_methods_agree(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < (uint64_t)rounds(250); seed++) {
 		uint64_t s = seed + 12345;
-		struct problem pr = real_problem(&s, 3000, 20, seed % 2);
+		struct problem pr = real_problem(&s, 1200, 16, seed % 2);
 		agree(&pr, HETPART_SCATTER_MULTIRES, seed);
 		agree(&pr, HETPART_SCATTER_AUTO, seed);
 		if (seed % 2)
