@@ -159,7 +159,7 @@ static void invalid_arguments(void **state)
 	problem_free(&pr);
 }
 
-static void invalid_helpers(void **state)
+static void invalid_small_calls(void **state)
 {
 	struct problem pr = s0_problem(false, 1);
 	const hetpart_cost *comp[2] = { pr.cost[0], pr.cost[2] };
@@ -223,7 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(callbacks_that_misbehave),  cmocka_unit_test(broken_promises),
 		cmocka_unit_test(costs_must_fit_the_method), cmocka_unit_test(invalid_arguments),
-		cmocka_unit_test(invalid_helpers),           cmocka_unit_test(memory_is_told),
+		cmocka_unit_test(invalid_small_calls),       cmocka_unit_test(memory_is_told),
 	};
 	return cmocka_run_group_tests_name("scatter arguments", tests, NULL, NULL);
 }
