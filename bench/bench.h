@@ -22,6 +22,15 @@ static inline double now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Time this process was given a processor: what is left when others use the machine too. */
+static inline double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* splitmix64, uniform in [0, 1). */
 static inline double rnd_real(uint64_t *s)
 {

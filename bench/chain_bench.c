@@ -102,14 +102,15 @@ static void run_instance(const struct setup *su, uint64_t seed, int combo, int n
 		span[k] = NAN;
 		if (methods[k].method == HETPART_CHAIN_LP && methods[k].installments > su->max_lp)
 			continue;
-		double t0 = now_s();
+		double t0 = now_s(), c0 = cpu_s();
 		hetpart_status rc = solve(&in, k, su, &span[k], &planned, &err);
-		double dt = now_s() - t0;
+		double dt = now_s() - t0, cpu = cpu_s() - c0;
 		printf("{\"bench\":\"chain\",\"powers\":\"%s\",\"volumes\":\"%s\",\"bytes_per_"
 		       "flop\":%g,"
-		       "\"instance\":%d,\"seed\":%" PRIu64 ",\"method\":\"%s\",\"seconds\":%.4g,",
+		       "\"instance\":%d,\"seed\":%" PRIu64
+		       ",\"method\":\"%s\",\"seconds\":%.4g,\"cpu_s\":%.4g,",
 		       same ? "100" : "10..100", wide ? "6e9..4e12" : "6e9..6e10",
-		       bytes_per_flop[combo % 9], number, seed, methods[k].name, dt);
+		       bytes_per_flop[combo % 9], number, seed, methods[k].name, dt, cpu);
 		if (rc == HETPART_OK)
 			printf("\"makespan\":%.12g,\"planned\":%.12g}\n", span[k], planned);
 		else
