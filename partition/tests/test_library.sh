@@ -54,6 +54,7 @@ strtod strtoull newlocale uselocale freelocale qsort dirname __errno_location __
 exp fmax fmaxl fmin fminl frexp frexpl ldexp ldexpl log log1p logl pow powl sqrt floor ceil expm1
 open close read write fstat fsync rename unlink getpid
 __gmon_start__ __cxa_finalize _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
+_setjmp longjmp
 LIST
 tr ' ' '\n' <allowed | sort >allowed.sorted
 called() {

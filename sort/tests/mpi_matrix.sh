@@ -25,7 +25,7 @@ run_matrix() { # run_matrix RANKS CAP MOST - its points go on with our numbers
 
 for ranks in 1 2 3 4 7; do run_matrix $ranks 268435456 200000; done
 for ranks in 2 3; do
-  run_matrix $ranks 7 1000
+  run_matrix $ranks 7 100
   run_matrix $ranks 4096 5000
 done
 echo "1..$n"

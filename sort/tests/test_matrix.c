@@ -383,13 +383,20 @@ static bool prepare(tally *y, const test_case *t)
 	return (y->c ? comm_agree(y->c, ok ? ST_OK : ST_IO) == ST_OK : ok);
 }
 
+/* n, or the largest size that is wanted. */
+static size_t most(size_t n)
+{
+	const char *s = getenv("MATRIX_MAX_RECORDS");
+	const size_t limit = s ? strtoul(s, NULL, 10) : n;
+	return n < limit ? n : limit;
+}
+
 /* Outside the long run: every second case, of the large ones every ninth, shifting with the number
  * of ranks so that each option meets each size. */
 static bool sampled_out(const tally *y, size_t n, size_t variant)
 {
-	const char *most = getenv("MATRIX_MAX_RECORDS");
 	const char *sanitizer = getenv("SANITIZER");
-	if (most && n > strtoul(most, NULL, 10))
+	if (n > most(n))
 		return true;
 	if (getenv("HETSORT_LONG"))
 		return false;
@@ -434,7 +441,7 @@ static void run_sizes(tally *y, const struct distribution *d)
 {
 	const layout standard = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES };
 	const size_t p = (size_t)y->p;
-	const size_t sizes[] = { 0, 1, p - 1, p, p + 1, 1000, 4095, 4096, 4097, LARGE };
+	const size_t sizes[] = { 0, 1, p - 1, p, p + 1, 100, 1000, 4095, 4096, 4097, LARGE };
 	for (size_t i = 0; i < LEN(sizes); i++)
 		run_variants(y, (test_case){ .d = d, .lay = standard, .n = sizes[i], .p = y->p });
 	end_point(y, d->name);
@@ -453,10 +460,12 @@ static void run_layouts(tally *y)
 		if (layouts[l].record_bytes > 500 * max_message())
 			continue; /* each record would take that many messages */
 		for (size_t d = 0; d < LEN(of_interest); d++)
-			run_variants(y, (test_case){ .d = &distributions[of_interest[d]],
-						     .lay = layouts[l],
-						     .n = layouts[l].record_bytes > 4096 ? 40 : 700,
-						     .p = y->p });
+			run_variants(
+				y,
+				(test_case){ .d = &distributions[of_interest[d]],
+					     .lay = layouts[l],
+					     .n = layouts[l].record_bytes > 4096 ? 40 : most(700),
+					     .p = y->p });
 		char name[64];
 		snprintf(name, sizeof name, "records of %u, key of %u at %u",
 			 layouts[l].record_bytes, layouts[l].key_bytes, layouts[l].key_off);
