@@ -18,6 +18,11 @@ is "batch --help" "$rc ${out%%:*}" "0 Usage"
 run "$hetplan" share --help
 is "share --help" "$rc ${out%%:*}" "0 Usage"
 
+words() { grep -oE -e '--[a-z][a-z-]+|--[wz]\b' | sort -u; }
+is "the manual has the options of --help, and no others" \
+  "$(sed -e 's/Fl -/--/g' -e 's/[\\]//g' "$ROOT/partition/man/hetplan.1" | sed -n '/^.Sh DESC/,/^.Sh EXAM/p' | words)" \
+  "$("$hetplan" --help | words)"
+
 usage() { # usage WHAT WORDS... - exit 2, and the first line on standard error is WHAT
   local what=$1; shift
   run "$hetplan" "$@"
