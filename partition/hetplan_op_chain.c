@@ -71,6 +71,17 @@ static bool put_cells(struct hp_job *job, const char *key, const hetpart_schedul
 	return true;
 }
 
+/* An answer is bounded as a request is. */
+static bool fits_answer(struct hp_job *job, const hetpart_schedule *s)
+{
+	size_t n = 0;
+
+	return (hetpart_schedule_fractions(s, &n) && n <= job->limits->values) ||
+	       hp_fail(job, NULL,
+		       "the answer has '%zu' fractions, more than %zu: set max_installments", n,
+		       job->limits->values);
+}
+
 static bool max_installments(struct hp_job *job, size_t *max)
 {
 	const struct hp_at at = { NULL, "max_installments", 0 };
@@ -104,7 +115,7 @@ static bool chain(struct hp_job *job)
 	opts.method = methods[method];
 	opts.max_mem_bytes = job->limits->max_mem_bytes;
 	rc = hetpart_chain_create(&s, &c, &opts, &err);
-	return hp_lib(job, NULL, rc, &err) && hp_own_schedule(job, s) &&
+	return hp_lib(job, NULL, rc, &err) && hp_own_schedule(job, s) && fits_answer(job, s) &&
 	       hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
 	       put_cells(job, "fractions", s, hetpart_schedule_nprocs(s), fraction) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&

@@ -301,6 +301,20 @@ static void limits_hold(void **state)
 		   "'installments[0]': '3' is not in 0..2");
 }
 
+/* Many installments make an answer longer than any request may be. */
+static void answers_are_bounded(void **state)
+{
+	static const struct hp_limits few = {
+		.line_bytes = 500, .values = 40, .depth = 4, .procs = 3, .loads = 2
+	};
+
+	(void)state;
+	refused_by(&few,
+		   "{'op':'chain','w':[0.6404,0.6404],'z':[1],'vcomm':[1,1],'vcomp':[1,1],"
+		   "'method':'multiinst'}",
+		   "fractions, more than 40: set max_installments");
+}
+
 static void clean_text(void **state)
 {
 	static const struct {
@@ -382,14 +396,23 @@ static void ticks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(share),          cmocka_unit_test(as_the_library),
-		cmocka_unit_test(exact_integers), cmocka_unit_test(share_unrelated),
-		cmocka_unit_test(round_shares),   cmocka_unit_test(emulate),
-		cmocka_unit_test(farm),           cmocka_unit_test(order_and_root),
-		cmocka_unit_test(chain),          cmocka_unit_test(chain_replay),
-		cmocka_unit_test(model),          cmocka_unit_test(limits_hold),
-		cmocka_unit_test(clean_text),     cmocka_unit_test(numbers),
-		cmocka_unit_test(words),          cmocka_unit_test(ticks),
+		cmocka_unit_test(share),
+		cmocka_unit_test(as_the_library),
+		cmocka_unit_test(exact_integers),
+		cmocka_unit_test(share_unrelated),
+		cmocka_unit_test(round_shares),
+		cmocka_unit_test(emulate),
+		cmocka_unit_test(farm),
+		cmocka_unit_test(order_and_root),
+		cmocka_unit_test(chain),
+		cmocka_unit_test(chain_replay),
+		cmocka_unit_test(model),
+		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(answers_are_bounded),
+		cmocka_unit_test(clean_text),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(words),
+		cmocka_unit_test(ticks),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
