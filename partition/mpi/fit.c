@@ -4,17 +4,18 @@
  * May not touch: MPI, clocks. Costs one pass. */
 #include "hm.h"
 
-/* Weighted sums; the weight of a point is 1/time^2. */
+/* Weighted sums; the weight of a point is 1/time^2, times the number of runs behind it. */
 struct sums {
 	double w, x, t, xx, xt;
 };
 
-static struct sums add_up(const hetpart_point *points, size_t npoints)
+static struct sums add_up(const hetpart_point *points, const double *runs, size_t npoints)
 {
 	struct sums s = { 0, 0, 0, 0, 0 };
 
 	for (size_t i = 0; i < npoints; i++) {
-		const double x = points[i].items, t = points[i].time_s, w = 1 / (t * t);
+		const double x = points[i].items, t = points[i].time_s;
+		const double w = (runs ? runs[i] : 1) / (t * t);
 
 		s.w += w;
 		s.x += w * x;
@@ -25,9 +26,9 @@ static struct sums add_up(const hetpart_point *points, size_t npoints)
 	return s;
 }
 
-hetpart_mpi_affine hm_fit(const hetpart_point *points, size_t npoints)
+hetpart_mpi_affine hm_fit(const hetpart_point *points, const double *runs, size_t npoints)
 {
-	const struct sums s = add_up(points, npoints);
+	const struct sums s = add_up(points, runs, npoints);
 	const double det = s.w * s.xx - s.x * s.x;
 	hetpart_mpi_affine fit = { 0, s.xt / s.xx };
 

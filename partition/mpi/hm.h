@@ -90,8 +90,10 @@ hetpart_status hm_copy_run(struct hm *h, const struct hm_run *from, const struct
 			   hetpart_err *err);
 
 /* hm_fit - the affine cost with the smallest relative squared error over the points; startup and
- * slope are >= 0. npoints >= 1, items > 0, times > 0. */
-hetpart_mpi_affine hm_fit(const hetpart_point *points, size_t npoints);
+ * slope are >= 0. npoints >= 1, items > 0, times > 0; runs: how often each point counts, NULL:
+ * once.
+ */
+hetpart_mpi_affine hm_fit(const hetpart_point *points, const double *runs, size_t npoints);
 
 /* hm_same_plan - HETPART_EINVAL on all ranks unless their plans have the same hash. */
 hetpart_status hm_same_plan(struct hm *h, const hetpart_plan *plan, hetpart_err *err);

@@ -148,7 +148,7 @@ static hetpart_status answer_all(struct link *l, hetpart_mpi_timing *timing, het
 	timing->npoints = (size_t)result[0];
 	for (size_t i = 0; i < timing->npoints; i++)
 		timing->points[i] = (hetpart_point){ result[2 * i + 1], result[2 * i + 2] };
-	timing->fit = hm_fit(timing->points, timing->npoints);
+	timing->fit = hm_fit(timing->points, NULL, timing->npoints);
 	return st;
 }
 

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 
 /* Whether a type can be sent. MPI_Type_size and its like report errors to MPI_COMM_WORLD's handler,
- * which may end the program; a message to nobody reports them to ours. */
+ * which may end the program; a message to nobody reports them to ours. It has one item, though
+ * nobody reads it: MPICH looks at the type only then. */
 static hetpart_status check_type(struct hm *h, MPI_Datatype type, const char *name,
 				 hetpart_err *err)
 {
+	const char item = 0;
 	int rc = MPI_ERR_TYPE;
 
 	if (type != MPI_DATATYPE_NULL)
-		rc = MPI_Send(NULL, 0, type, MPI_PROC_NULL, HM_ITEMS, h->comm);
+		rc = MPI_Send(&item, 1, type, MPI_PROC_NULL, HM_ITEMS, h->comm);
 	if (rc == MPI_SUCCESS)
 		return HETPART_OK;
 	return hm_fail(err, HETPART_EINVAL, "'%s' is not a committed datatype", name);

@@ -237,9 +237,9 @@ typedef struct hetpart_mpi_timing {
 typedef hetpart_status hetpart_mpi_kernel_fn(void *ctx, uint64_t items, hetpart_err *err);
 
 /* hetpart_mpi_measure_compute - time a kernel on this rank while all others time theirs, as they
- * will be busy in the run: once to warm up, then 1, 2, 4 ... items, then again the largest number
- * while time lasts.
- * out     receives the timing.
+ * will be busy in the run: once to warm up, then 1, 2, 4 ... items, the middle one of three runs,
+ * then the largest number while time lasts, whose mean counts as often as it was run.
+ * out     receives the timing; fit.per_item_s is > 0.
  * kernel  called as kernel(ctx, items) with 1 <= items <= most.
  * most    >= 1.
  * limit_s seconds to take, finite, > 0; 0: 0.2. The first call counts but cannot be cut short: a

@@ -40,26 +40,45 @@ static bool sane(const hetpart_mpi_timing *t)
 	return good;
 }
 
-/* Odd ranks take twice as long. Returns this rank's speed. */
+/* Every rank's speed is what it ought to be beside rank 0's. */
+static bool as_expected(const double *speeds)
+{
+	for (int i = 0; i < size; i++) {
+		const double ratio = speeds[0] / speeds[i] / (i % 2 ? 2 : 1);
+
+		if (!(ratio > 0.75 && ratio < 1.35))
+			return false;
+	}
+	return true;
+}
+
+/* Odd ranks take twice as long. Returns this rank's speed. A busy machine may wake a sleeper late:
+ * one measurement in five has to be right. */
 static double compute(hetpart_mpi_timing *t)
 {
-	struct nap n = { .us = rank % 2 ? 4000 : 2000 };
-	double *speeds = calloc((size_t)size, sizeof *speeds), speed;
+	double *speeds = calloc((size_t)size, sizeof *speeds), speed = 1;
+	bool good = false;
 	hetpart_err err;
 
-	IS(hetpart_mpi_measure_compute(t, sleeper, &n, 16, 0, MPI_COMM_WORLD, &err), HETPART_OK,
-	   &err, "measure");
-	CHECK(sane(t), "%zu points, %g + %g n", t->npoints, t->fit.startup_s, t->fit.per_item_s);
-	CHECK(n.most <= 16 && n.calls >= 2, "%" PRIu64 " items at most", n.most);
-	speed = 1 / t->fit.per_item_s;
 	if (!speeds)
 		exit(1);
-	IS(hetpart_mpi_gather_speeds(speeds, speed, MPI_COMM_WORLD, &err), HETPART_OK, &err,
-	   "gather");
-	CHECK(speeds[rank] == speed, "%g", speeds[rank]);
-	for (int i = 1; i < size; i += 2)
-		CHECK(speeds[0] / speeds[i] > 1.5 && speeds[0] / speeds[i] < 2.7,
-		      "rank 0 is %g times as fast as rank %d", speeds[0] / speeds[i], i);
+	for (int tries = 0; tries < 5 && !good; tries++) {
+		struct nap n = { .us = rank % 2 ? 4000 : 2000 };
+
+		IS(hetpart_mpi_measure_compute(t, sleeper, &n, 16, tries ? 0.5 : 0, MPI_COMM_WORLD,
+					       &err),
+		   HETPART_OK, &err, "measure");
+		CHECK(sane(t), "%zu points, %g + %g n", t->npoints, t->fit.startup_s,
+		      t->fit.per_item_s);
+		CHECK(t->fit.per_item_s > 0, "free items");
+		CHECK(n.most <= 16 && n.calls >= 2, "%" PRIu64 " items at most", n.most);
+		speed = 1 / t->fit.per_item_s;
+		IS(hetpart_mpi_gather_speeds(speeds, speed, MPI_COMM_WORLD, &err), HETPART_OK, &err,
+		   "gather");
+		CHECK(speeds[rank] == speed, "%g", speeds[rank]);
+		good = as_expected(speeds);
+	}
+	CHECK(good, "speed %g, rank 0's is %g", speed, speeds[0]);
 	free(speeds);
 	return speed;
 }
