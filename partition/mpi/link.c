@@ -11,7 +11,9 @@
 
 #define DEFAULT_LIMIT_S 0.2
 #define BYTES_MAX       (UINT64_C(16) << 20)
+#define REPEATS_MIN     2
 #define REPEATS         5
+#define SECOND_BYTES    (UINT64_C(64) << 10)
 #define RESULT_DOUBLES  (2 * HETPART_MPI_POINTS_MAX + 1)
 
 struct link {
@@ -45,9 +47,11 @@ static hetpart_status best_ping(struct link *l, int rank, uint64_t items, double
 {
 	hetpart_status st = ping(l, rank, items, best, err);
 
-	for (int i = 1; i < REPEATS && st == HETPART_OK && hm_now_s() + *best < until; i++) {
+	for (int i = 1; i < REPEATS && st == HETPART_OK; i++) {
 		double t;
 
+		if (i >= REPEATS_MIN && hm_now_s() + *best > until)
+			break;
 		st = ping(l, rank, items, &t, err);
 		if (t < *best)
 			*best = t;
@@ -62,7 +66,16 @@ static double one_way(double there_and_back, double empty)
 	return t > 1e-9 ? t : 1e-9;
 }
 
-/* The time of 1, 4, 16 ... items to one rank: { points, items, time, items, time ... }. */
+/* One item, then enough to tell the bandwidth from the latency, then four times as many. */
+static uint64_t next_size(const struct link *l, uint64_t items)
+{
+	const uint64_t second = SECOND_BYTES / l->item_bytes;
+	const uint64_t next = items == 1 && second > 4 ? second : 4 * items;
+
+	return next < l->most ? next : l->most;
+}
+
+/* The times of messages to one rank: { points, items, time, items, time ... }. */
 static hetpart_status session(struct link *l, int rank, double *result, hetpart_err *err)
 {
 	const double until = hm_now_s() + l->limit_s;
@@ -72,14 +85,13 @@ static hetpart_status session(struct link *l, int rank, double *result, hetpart_
 
 	if (st == HETPART_OK)
 		st = best_ping(l, rank, 0, until, &empty, err);
-	for (uint64_t items = 1; st == HETPART_OK && n < HETPART_MPI_POINTS_MAX; items *= 4) {
-		if (items > l->most)
-			items = l->most;
+	for (uint64_t items = 1; st == HETPART_OK && n < HETPART_MPI_POINTS_MAX;
+	     items = next_size(l, items)) {
 		st = best_ping(l, rank, items, until, &t, err);
 		result[2 * n + 1] = (double)items;
 		result[2 * n + 2] = one_way(t, empty);
 		n++;
-		if (items == l->most || hm_now_s() + 4 * t > until)
+		if (items == l->most || (n >= 2 && hm_now_s() + 4 * t > until))
 			break;
 	}
 	result[0] = (double)n;

@@ -7,7 +7,7 @@ if [ "${HAVE_MPI:-no}" != yes ] || ! "$ROOT/scripts/mpirun" --here; then skip_al
 over_ranks() { # over_ranks PROGRAM RANKS... - it checks something, all holds, and it ends in time
   local program=$1 ranks; shift
   for ranks in "$@"; do
-    run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$OBJ/partition/mpi/tests/$program"
+    run timeout 240 "$ROOT/scripts/mpirun" "$ranks" "$OBJ/partition/mpi/tests/$program"
     is "$program, $ranks ranks" "$rc $(grep -c -x -E '[1-9][0-9]* checks, 0 failed' <<<"$out")" "0 1"
     # shellcheck disable=SC2154  # err is set by run
     [ "$rc" = 0 ] || printf '# %s\n' "${err//$'\n'/$'\n# '}"

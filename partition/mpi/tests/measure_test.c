@@ -125,6 +125,7 @@ static void links(hetpart_mpi_timing *t, int root, uint64_t item_bytes, uint64_t
 	CHECK(t->points[0].items == 1 && t->points[t->npoints - 1].items <= (double)most,
 	      "%g items", t->points[t->npoints - 1].items);
 	CHECK(t->fit.startup_s + t->fit.per_item_s > 0, "free");
+	CHECK(t->npoints >= 2 || most == 1, "one point does not tell bandwidth from latency");
 }
 
 /* The measured costs plan a scatter, with the same plan everywhere and no rank left out. */
