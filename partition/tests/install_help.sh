@@ -10,10 +10,12 @@ header_calls() { # the declared calls, sorted
 }
 
 # installation TARGET PREFIX [VARIABLE=VALUE...] - `make TARGET` for that PREFIX, with every folder
-# said, so that it does not matter what the caller's own make was told. No -j of its caller's either.
+# said, so that it does not matter what the caller's own make was told. Of that make we keep the
+# variables, which shape the build, and not the -j, whose jobs are not ours to give away.
 installation() {
-  local target=$1 prefix=$2; shift 2
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$ROOT" "$target" OBJ="$OBJ" BINDIR="$BIN" \
+  local target=$1 prefix=$2 said=''; shift 2
+  case ${MAKEFLAGS:-} in *"-- "*) said=${MAKEFLAGS#*-- } ;; esac
+  env -u MFLAGS -u MAKELEVEL MAKEFLAGS="$said" make -s -C "$ROOT" "$target" OBJ="$OBJ" BINDIR="$BIN" \
     CC="${CC:-cc}" PREFIX="$prefix" LIBDIR="$prefix/lib" INCLUDEDIR="$prefix/include" \
     MANDIR="$prefix/share/man" PYTHONDIR="$prefix/share/hetpart/python" DESTDIR= "$@" \
     >>"$TEST_TMP/make.log" 2>&1 || { sed 's/^/# /' "$TEST_TMP/make.log"; return 1; }

@@ -49,9 +49,10 @@ done_under_sanitizer
 # (__snprintf_chk) and long file forms (open64) count as what they stand for.
 cat >allowed <<'LIST'
 malloc calloc realloc free
-memchr memcpy memmove memset strchr strcmp strcpy strlen strnlen strspn strerror snprintf vsnprintf
+memchr memcmp memcpy memmove memset strchr strcmp strcpy strncmp strlen strnlen strspn strerror snprintf vsnprintf
 strtod strtoull newlocale uselocale freelocale qsort dirname __errno_location __stack_chk_fail
-exp fmax fmaxl fmin fminl frexp frexpl ldexp ldexpl log log1p logl pow powl sqrt floor ceil expm1
+exp expl expm1 expm1l fabs fabsl fmax fmaxl fmin fminl frexp frexpl ldexp ldexpl log logl log1p log1pl
+pow powl sqrt sqrtl floor floorl ceil ceill rint rintl trunc truncl
 open close read write fstat fsync rename unlink getpid
 __gmon_start__ __cxa_finalize _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
 _setjmp longjmp
