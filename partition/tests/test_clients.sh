@@ -112,7 +112,7 @@ if has cmake; then
   answers "it runs" "$best" static/build/scatter
   is "without the shared library" "$(needs static/build/scatter)" 0
   for wrong in 99 "${version%%.*}.99"; do
-    cmake_project wrong "$PWD/moved" -DLANGUAGES=C -DWANTED="$wrong"
+    cmake_project wrong "$PWD/moved" -DLANGUAGES=NONE -DWANTED="$wrong"
     is "CMake refuses version $wrong" "$? $(grep -c 'compatible with requested' wrong/log)" "1 1"
   done
 else
