@@ -223,7 +223,7 @@ MANDIR     ?= $(PREFIX)/share/man
 PYTHONDIR  ?= $(PREFIX)/share/hetpart/python
 
 room_man = $(strip $(foreach r,$(1),$(wildcard $(r)/man/*.$(2))))
-MAN3     = $(call room_man,partition,3)
+MAN3     = $(call room_man,partition $(if $(LIBPMPI),partition/mpi),3)
 ALIASES  = $(filter-out $(notdir $(MAN3)),$(addsuffix .3,$(shell awk -f partition/pkg/man-names.awk \
              $(MAN3) /dev/null | cut -d' ' -f1)))
 
@@ -238,7 +238,7 @@ of_man1    = $(call room_man,$(ROOMS),1)
 to_man1    = $(MANDIR)/man1
 of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5
-of_archive = $(LIBPART)
+of_archive = $(LIBPART) $(LIBPMPI)
 to_archive = $(LIBDIR)
 of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS))
 to_shared  = $(LIBDIR)
@@ -246,15 +246,16 @@ by_shared  = install -m 755
 of_link    = $(SOLINKS)
 to_link    = $(LIBDIR)
 by_link    = cp -Pf
-of_include = partition/include/hetpart.h partition/fortran/hetpart.f90
+of_include = partition/include/hetpart.h partition/fortran/hetpart.f90 \
+             $(if $(LIBPMPI),partition/mpi/include/hetpart_mpi.h)
 to_include = $(INCLUDEDIR)
-of_pc      = $(OBJ)/install/hetpart.pc
+of_pc      = $(OBJ)/install/hetpart.pc $(if $(LIBPMPI),$(OBJ)/install/hetpart_mpi.pc)
 to_pc      = $(LIBDIR)/pkgconfig
 of_cmake   = $(OBJ)/install/hetpart-config.cmake $(OBJ)/install/hetpart-config-version.cmake
 to_cmake   = $(LIBDIR)/cmake/hetpart
 of_python  = $(OBJ)/install/hetpart.py
 to_python  = $(PYTHONDIR)
-of_examples = $(wildcard partition/examples/*)
+of_examples = $(wildcard partition/examples/* $(if $(LIBPMPI),partition/mpi/examples/*.c))
 to_examples = $(PREFIX)/share/hetpart/examples
 of_man3    = $(MAN3) $(addprefix $(OBJ)/man3/,$(ALIASES))
 to_man3    = $(MANDIR)/man3
@@ -288,9 +289,13 @@ tidy = $(if $(DESTDIR),cd '$(DESTDIR)' && rmdir -p '.$(to_$(1))' 2>/dev/null || 
 
 install: all $(foreach k,$(KINDS),$(of_$k))  ## install below PREFIX (DESTDIR honoured)
 	$(foreach k,$(KINDS),$(call put,$k))
-install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install libhetpart alone, nothing of the sorter
+install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install the planner's libraries alone
 	$(foreach k,$(KINDS_LIB),$(call put,$k))
 
+# Also what another installation, with MPI or a shared library, may have put there.
+uninstall: LIBPMPI = $(OBJ)/libhetpart_mpi.a
+uninstall: LIBPARTS = $(LIBPART) $(OBJ)/$(SOFILE)
+uninstall: SOLINKS = $(OBJ)/libhetpart.so $(OBJ)/$(SONAME)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
 	$(foreach k,$(KINDS),$(call tidy,$k))

@@ -16,6 +16,12 @@ for f in lib/libhetpart.a include/hetpart.h include/hetpart.f90 lib/pkgconfig/he
   share/man/man5/hetpart-wisdom.5 bin/hetsort; do
   ok "installed: $f" test -s "$dest/opt/het/$f"
 done
+if [ "${HAVE_MPI:-no}" = yes ]; then
+  for f in lib/libhetpart_mpi.a include/hetpart_mpi.h lib/pkgconfig/hetpart_mpi.pc \
+    share/man/man3/hetpart_mpi.3 share/man/man3/hetpart_mpi_scatterv.3; do
+    ok "installed, with MPI: $f" test -s "$dest/opt/het/$f"
+  done
+else left_out "libhetpart_mpi: built without MPI"; fi
 if [ -e "$OBJ/$soname" ]; then
   is "the shared library and its names" \
     "$(readlink "$dest/opt/het/lib/libhetpart.so") $(readlink "$dest/opt/het/lib/$soname")" \
@@ -28,7 +34,7 @@ is "all can be read by everybody" "$(find "$dest" -type f ! -perm -444)" ""
 contents "$dest" >first
 ok "installing over it" installation install /opt/het DESTDIR="$dest"
 is "changes nothing" "$(contents "$dest" | diff first -)" ""
-ok "make uninstall" installation uninstall /opt/het DESTDIR="$dest"
+ok "make uninstall, though now without MPI" installation uninstall /opt/het DESTDIR="$dest" MPI=no SHARED=no
 is "leaves nothing" "$(find "$dest" -mindepth 1)" ""
 
 mkdir -p "$dest/opt/het/lib/pkgconfig"
