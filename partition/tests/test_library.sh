@@ -57,7 +57,6 @@ pow powl sqrt sqrtl floor floorl ceil ceill rint rintl trunc truncl
 open close read write fstat fsync rename unlink getpid
 setjmp longjmp
 __gmon_start__ __cxa_finalize _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
-_setjmp longjmp
 LIST
 tr ' ' '\n' <allowed | sort >allowed.sorted
 called() {

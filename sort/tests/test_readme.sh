@@ -18,4 +18,13 @@ for example in example.*; do
   is "README, $example: $(head -n 1 "$example")" "$rc" 0
   [ "$rc" -eq 0 ] || echo "# ${err//$'\n'/$'\n'# }"
 done
+if [ "$wanted" = sh ] && [ -z "${SANITIZER:-}" ]; then
+  awk '/^```c$/ {inside = 1; next} /^```/ {inside = 0} inside' "$ROOT/README.md" >example.c
+  # shellcheck disable=SC2046  # several words
+  run "${CC:-cc}" -std=c11 -Wall -Werror -I"$ROOT/partition/include" -o example example.c \
+    "$OBJ/libhetpart.a" $(pkg-config --libs gsl) -lglpk -lm
+  is "README, the library's example builds" "$rc/$err" "0/"
+  run ./example
+  is "README, the library's example divides all items" "$(awk '{s += $2} END {print s}' <<<"$out")" 1000000
+fi
 done_testing
