@@ -240,6 +240,35 @@ static void failing_take(size_t result_bytes)
 	free_job(&j);
 }
 
+/* Refuses the first result, after which nobody gets another chunk. */
+static hetpart_status refuse(void *ctx, int from, const hetpart_mpi_chunk *chunk,
+			     const void *result, size_t result_bytes, hetpart_err *err)
+{
+	(void)ctx, (void)from, (void)chunk, (void)result, (void)result_bytes;
+	snprintf(err->text, sizeof err->text, "no more of this");
+	return HETPART_ENOSOL;
+}
+
+static void nothing_after_a_failure(void)
+{
+	const uint64_t workers = size > 1 ? (uint64_t)size - 1 : 1;
+	struct job j = new_job(300, 0, 0);
+	hetpart_mpi_farm_opts o = HETPART_MPI_FARM_OPTS_INIT;
+	uint64_t done = 0, sum = 0;
+	hetpart_err err = { HETPART_OK, "" };
+
+	o.rule = HETPART_CHUNK_FIXED;
+	o.chunk = 10;
+	o.take = refuse;
+	IS(hetpart_mpi_farm(300, work, &j, 0, MPI_COMM_WORLD, &o, &done, &err),
+	   rank == 0 ? HETPART_ENOSOL : HETPART_EPEER, &err, "refused");
+	CHECK(strstr(err.text, "no more of this"), "%s", err.text);
+	CHECK(MPI_Allreduce(&done, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS &&
+		      sum >= 10 && sum <= 10 * workers,
+	      "%" PRIu64 " items worked on", sum);
+	free_job(&j);
+}
+
 static hetpart_status bad_result(void *ctx, const hetpart_mpi_chunk *chunk, const void **result,
 				 size_t *result_bytes, hetpart_err *err)
 {
@@ -272,6 +301,7 @@ int main(int argc, char **argv)
 	}
 	failing_take(0);
 	failing_take(9000);
+	nothing_after_a_failure();
 	result_at_null();
 	return finish();
 }

@@ -40,15 +40,29 @@ static bool sane(const hetpart_mpi_timing *t)
 	return good;
 }
 
-/* Every rank's speed is what it ought to be beside rank 0's. */
-static bool as_expected(const double *speeds)
+/* Every rank's speed is what it ought to be beside rank 0's, and no point is far above the naps. */
+static bool as_expected(const double *speeds, const hetpart_mpi_timing *t, double nap_s)
 {
+	int good = 1, all = 0;
+
+	for (size_t i = 0; i < t->npoints; i++)
+		good = good && t->points[i].time_s < 1.6 * nap_s * t->points[i].items;
 	for (int i = 0; i < size; i++) {
 		const double ratio = speeds[0] / speeds[i] / (i % 2 ? 2 : 1);
 
-		if (!(ratio > 0.75 && ratio < 1.35))
-			return false;
+		good = good && ratio > 0.75 && ratio < 1.35;
 	}
+	if (MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS)
+		exit(1);
+	return all != 0;
+}
+
+/* Nobody sleeps shorter than asked. */
+static bool no_shorter(const hetpart_mpi_timing *t, double nap_s)
+{
+	for (size_t i = 0; i < t->npoints; i++)
+		if (t->points[i].time_s < 0.99 * nap_s * t->points[i].items)
+			return false;
 	return true;
 }
 
@@ -76,7 +90,8 @@ static double compute(hetpart_mpi_timing *t)
 		IS(hetpart_mpi_gather_speeds(speeds, speed, MPI_COMM_WORLD, &err), HETPART_OK, &err,
 		   "gather");
 		CHECK(speeds[rank] == speed, "%g", speeds[rank]);
-		good = as_expected(speeds);
+		CHECK(no_shorter(t, 1e-6 * (double)n.us), "%g s for an item", t->points[0].time_s);
+		good = as_expected(speeds, t, 1e-6 * (double)n.us);
 	}
 	CHECK(good, "speed %g, rank 0's is %g", speed, speeds[0]);
 	free(speeds);

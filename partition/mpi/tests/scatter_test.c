@@ -3,6 +3,20 @@
  * names, for all ways to share, types, message lengths and roots; nothing beside it is touched. */
 #include "check.h"
 
+static uint64_t longest; /* bytes of the longest message since it was last set to 0 */
+
+/* Every message of the library passes here. */
+int MPI_Isend(const void *buf, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+	      MPI_Request *req)
+{
+	int bytes = 0;
+
+	if (PMPI_Type_size(type, &bytes) == MPI_SUCCESS &&
+	    (uint64_t)bytes * (uint64_t)count > longest)
+		longest = (uint64_t)bytes * (uint64_t)count;
+	return PMPI_Isend(buf, count, type, to, tag, comm, req);
+}
+
 /* A type of bytes items in memory: blocks of 8 bytes 16 apart, or all in one. */
 struct layout {
 	MPI_Datatype type;
@@ -154,6 +168,8 @@ static void one(const struct kind *k, uint64_t items, hetpart_mpi_shares shares,
 	unsigned char *out = rank == root ? new_items(&k->send, items) : NULL;
 	unsigned char *in = new_buffer(&k->recv, items);
 	hetpart_plan *plan = NULL;
+	const size_t most = cap ? cap : (size_t)4 << 20;
+	const uint64_t allowed = most > k->send.bytes ? most : k->send.bytes;
 	uint64_t got = 1, sum = 0, first;
 	hetpart_err err;
 
@@ -161,12 +177,15 @@ static void one(const struct kind *k, uint64_t items, hetpart_mpi_shares shares,
 	   HETPART_OK, &err, "plan");
 	IS(hetpart_mpi_plan_agree(plan, MPI_COMM_WORLD, &err), HETPART_OK, &err, "agree");
 	for (int with_plan = 0; with_plan < 2; with_plan++) {
+		longest = 0;
 		memset(in, UNTOUCHED, (size_t)items * k->recv.extent + GUARD);
 		o.plan = with_plan ? plan : NULL;
 		o.order = with_plan ? order : NULL;
 		IS(hetpart_mpi_scatter(out, items, k->send.type, in, items, &got, k->recv.type,
 				       root, MPI_COMM_WORLD, &o, &err),
 		   HETPART_OK, &err, "%s, %" PRIu64 " items", k->name, items);
+		CHECK(longest <= allowed, "a message of %" PRIu64 " bytes, cap %zu", longest, cap);
+		CHECK(rank != root || items == 0 || longest >= k->send.bytes, "no message");
 		first = first_of_mine(got, &sum);
 		CHECK(sum == items && got == planned(plan, order),
 		      "%s: %" PRIu64 " of %" PRIu64 ", planned %" PRIu64, k->name, got, items,
