@@ -5,13 +5,17 @@
 
 enum { DISTANCE = 16, LINE = 64 };
 
+/* The lines of one record: a longer one's first two and its last; the hardware follows from there.
+ */
 static inline void fetch(const records *r, const entry *e)
 {
 	const unsigned char *p = record_at(r, entry_pos(e));
+	const uint32_t last = r->lay.record_bytes - 1;
 	__builtin_prefetch(p);
-	if (r->lay.record_bytes > 1)
-		__builtin_prefetch(p +
-				   (r->lay.record_bytes < LINE ? r->lay.record_bytes - 1 : LINE));
+	if (last > LINE)
+		__builtin_prefetch(p + LINE);
+	if (last > 0)
+		__builtin_prefetch(p + last);
 }
 
 void gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
