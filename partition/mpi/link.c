@@ -76,7 +76,7 @@ static uint64_t next_size(const struct link *l, uint64_t items)
 }
 
 /* The times of messages to one rank: { points, items, time, items, time ... }. */
-static hetpart_status session(struct link *l, int rank, double *result, hetpart_err *err)
+static hetpart_status time_rank(struct link *l, int rank, double *result, hetpart_err *err)
 {
 	const double until = hm_now_s() + l->limit_s;
 	double empty, t;
@@ -107,7 +107,7 @@ static hetpart_status measure_all(struct link *l, hetpart_err *err)
 
 		if (rank == l->root)
 			continue;
-		st = session(l, rank, result, err);
+		st = time_rank(l, rank, result, err);
 		if (st == HETPART_OK)
 			st = hm_send(&l->h, l->buf, 0, MPI_BYTE, rank, HM_END, err);
 		if (st == HETPART_OK)
