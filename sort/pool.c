@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starting and joining workers. No queue: the work deals itself out. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct worker {
+	pthread_t thread;
+	pool_work *work;
+	void *arg;
+	unsigned index;
+} worker;
+
+static void *live(void *self)
+{
+	const worker *w = self;
+	w->work(w->arg, w->index);
+	return NULL;
+}
+
+unsigned pool_run(unsigned threads, pool_work *work, void *arg)
+{
+	worker *w = threads > 1 ? calloc(threads, sizeof *w) : NULL;
+	unsigned up = 1;
+	for (; w && up < threads; up++) {
+		w[up] = (worker){ .work = work, .arg = arg, .index = up };
+		if (pthread_create(&w[up].thread, NULL, live, &w[up]) != 0)
+			break;
+	}
+	work(arg, 0);
+	for (unsigned i = 1; i < up; i++)
+		pthread_join(w[i].thread, NULL);
+	free(w);
+	return up;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Threads for a piece of work that deals itself out: every worker takes from the same atomic
+ * counter until nothing is left, so it does not matter how many workers there are. */
+#ifndef HETSORT_POOL_H
+#define HETSORT_POOL_H
+
+typedef void pool_work(void *arg, unsigned worker);
+
+/* pool_run - work(arg, i) on up to `threads` (>= 1) threads, i from 0 on, 0 on the calling one;
+ * returns when all are back. Where the system refuses a thread, fewer do the work: at least one
+ * does. Returns how many did. */
+unsigned pool_run(unsigned threads, pool_work *work, void *arg);
+
+#endif
