@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sorting in memory: entries_sort, entries_merge and records_sort give, for every layout,
+ * distribution and size, exactly the order that qsort gives by (key, position). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kmerge.h"
+#include "order.h"
+#include "radix.h"
+
+#define LEN(a) (sizeof(a) / sizeof(a)[0])
+
+/* ---------------------------------------------------------------------------------- inputs */
+
+static uint64_t next(uint64_t *s)
+{
+	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* The key of record i of n into k, of which `bytes` bytes are the key. */
+typedef void key_fn(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes);
+
+static void fill(uint64_t *s, unsigned char *k, size_t from, size_t to)
+{
+	for (size_t j = from; j < to; j++)
+		k[j] = (unsigned char)next(s);
+}
+
+/* v, most significant byte first, in the last 4 bytes of the first 10. */
+static void number(unsigned char *k, size_t bytes, uint64_t v)
+{
+	const size_t end = bytes < 10 ? bytes : 10;
+	memset(k, 0, bytes);
+	for (size_t j = 0; j < 4 && j < end; j++)
+		k[end - 1 - j] = (unsigned char)(v >> 8 * j);
+}
+
+static void uniform(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	fill(s, k, 0, bytes);
+}
+static void all_equal(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)s, (void)i, (void)n;
+	memset(k, 0xff, bytes);
+}
+static void prefix8(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	memset(k, 7, bytes);
+	fill(s, k, bytes < 8 ? bytes / 2 : 8, bytes);
+}
+static void prefix9(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	memset(k, 0, bytes);
+	fill(s, k, bytes < 9 ? bytes - 1 : 9, bytes);
+}
+static void tail_only(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	memset(k, 0x80, bytes);
+	k[bytes - 1] = (unsigned char)next(s);
+}
+static void ascending(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)s, (void)n;
+	number(k, bytes, i);
+}
+static void descending(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)s;
+	number(k, bytes, n - i);
+}
+static void organ(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)s;
+	number(k, bytes, i < n / 2 ? i : n - i);
+}
+static void few(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	memset(k, (int)(next(s) % 5) * 60, bytes);
+}
+static void zipf(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	/* 1/u has the tail of Zipf's law with exponent 1 */
+	number(k, bytes, UINT32_MAX / ((uint32_t)next(s) | 1));
+}
+static void one_giant(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	fill(s, k, 0, bytes);
+	if (next(s) % 10 < 6)
+		memset(k, 0x55, bytes);
+}
+/* Half of the keys lie in a range so narrow that a sample sees one key in it, the others around. */
+static void narrow(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)n;
+	fill(s, k, 0, bytes);
+	if (i % 2)
+		memset(k, 0x40, bytes < 3 ? bytes : 3);
+}
+
+static const struct kind {
+	const char *name;
+	key_fn *key;
+} KINDS[] = {
+	{ "uniform", uniform },
+	{ "all equal", all_equal },
+	{ "8 equal bytes", prefix8 },
+	{ "9 equal bytes", prefix9 },
+	{ "last byte", tail_only },
+	{ "ascending", ascending },
+	{ "descending", descending },
+	{ "organ pipe", organ },
+	{ "few", few },
+	{ "zipf", zipf },
+	{ "one giant", one_giant },
+	{ "narrow", narrow },
+};
+
+static const layout LAYOUTS[] = {
+	{ 100, 0, 10 }, { 100, 90, 10 }, { 11, 1, 10 }, { 10, 0, 10 }, { 1, 0, 1 },
+	{ 8, 0, 8 },    { 16, 3, 4 },    { 12, 2, 9 },  { 40, 5, 24 }, { 200, 0, 11 },
+};
+
+static const size_t SIZES[] = { 0, 1, 2, 3, 24, 25, 257, 4099, 40000 };
+
+/* ------------------------------------------------------------------------------- reference */
+
+typedef struct input {
+	records r;
+	size_t n;
+	unsigned char *bytes;
+	size_t *order; /* the positions as they must come out */
+	char name[96];
+} input;
+
+static const records *sorting; /* whose records by_key compares */
+
+static int by_key(const void *a, const void *b)
+{
+	const size_t i = *(const size_t *)a, j = *(const size_t *)b;
+	const layout *l = &sorting->lay;
+	const int c = memcmp(record_at(sorting, i) + l->key_off, record_at(sorting, j) + l->key_off,
+			     l->key_bytes);
+	return c ? c : (i > j) - (i < j);
+}
+
+static input input_make(const layout *l, const struct kind *kind, size_t n)
+{
+	input in = { .r = { .lay = *l }, .n = n };
+	uint64_t seed = n;
+	in.bytes = malloc(n * l->record_bytes + 1);
+	in.order = malloc((n + 1) * sizeof *in.order);
+	assert_non_null(in.bytes);
+	assert_non_null(in.order);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char *rec = in.bytes + i * l->record_bytes;
+		for (size_t j = 0; j < l->record_bytes; j++)
+			rec[j] = (unsigned char)(i >> 8 * (j % 4)); /* tells equal keys apart */
+		kind->key(&seed, i, n, rec + l->key_off, l->key_bytes);
+		in.order[i] = i;
+	}
+	in.r.base = in.bytes;
+	sorting = &in.r;
+	qsort(in.order, n, sizeof *in.order, by_key);
+	snprintf(in.name, sizeof in.name, "%s, %zu records of %u, key %u+%u", kind->name, n,
+		 l->record_bytes, l->key_off, l->key_bytes);
+	return in;
+}
+
+static void input_free(input *in)
+{
+	free(in->bytes);
+	free(in->order);
+}
+
+static void each_input(void (*test)(const input *))
+{
+	for (size_t l = 0; l < LEN(LAYOUTS); l++)
+		for (size_t k = 0; k < LEN(KINDS); k++)
+			for (size_t s = 0; s < LEN(SIZES); s++) {
+				input in = input_make(&LAYOUTS[l], &KINDS[k], SIZES[s]);
+				test(&in);
+				input_free(&in);
+			}
+}
+
+static entry *entries_of(const input *in)
+{
+	entry *e = malloc((in->n + 1) * sizeof *e);
+	assert_non_null(e);
+	for (size_t i = 0; i < in->n; i++)
+		e[i] = entry_make(record_at(&in->r, i), &in->r.lay, i);
+	return e;
+}
+
+static void must_be_sorted(const input *in, const entry *e, const char *what)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		const entry want =
+			entry_make(record_at(&in->r, in->order[i]), &in->r.lay, in->order[i]);
+		if (e[i].hi != want.hi || e[i].lo != want.lo)
+			fail_msg("%s: %s: entry %zu is that of record %zu, not %zu", in->name, what,
+				 i, (size_t)entry_pos(&e[i]), in->order[i]);
+	}
+}
+
+/* ----------------------------------------------------------------------------------- tests */
+
+static void one_sort(const input *in)
+{
+	entry *e = entries_of(in), *tmp = malloc((in->n + 1) * sizeof *tmp);
+	assert_non_null(tmp);
+	entries_sort(e, tmp, in->n, &in->r);
+	must_be_sorted(in, e, "entries_sort");
+	free(e);
+	free(tmp);
+}
+
+static void test_sort(void **state)
+{
+	(void)state;
+	each_input(one_sort);
+}
+
+/* Deal the sorted entries to k runs: blocks of what lies together, or each to a random one. */
+static void deal(const input *in, const entry *sorted, entry *const *run, size_t *n, size_t k)
+{
+	uint64_t seed = k;
+	memset(n, 0, k * sizeof *n);
+	for (size_t i = 0; i < in->n; i++) {
+		const size_t to = k % 2 ? (size_t)(next(&seed) % k)
+					: (i / 7 * 31 + (size_t)(next(&seed) % 2)) % k;
+		run[to][n[to]++] = sorted[i];
+	}
+}
+
+static void one_merge(const input *in)
+{
+	static const size_t KS[] = { 1, 2, 3, 4, 5, 8, 13, 16, 31, 63, 64 };
+	entry *e = entries_of(in), *out = malloc((in->n + 1) * sizeof *out);
+	entry *tmp = malloc((in->n + 1) * sizeof *tmp);
+	assert_non_null(out);
+	assert_non_null(tmp);
+	entries_sort(e, tmp, in->n, &in->r);
+	for (size_t c = 0; c < LEN(KS) && in->n < 10000; c++) {
+		entry *run[KMERGE_MAX];
+		const entry *src[KMERGE_MAX];
+		size_t n[KMERGE_MAX];
+		for (size_t i = 0; i < KS[c]; i++)
+			src[i] = run[i] = malloc((in->n + 1) * sizeof *run[i]);
+		deal(in, e, run, n, KS[c]);
+		entries_merge(src, n, KS[c], out, tmp, &in->r);
+		must_be_sorted(in, out, "entries_merge");
+		for (size_t i = 0; i < KS[c]; i++)
+			free(run[i]);
+	}
+	free(e);
+	free(out);
+	free(tmp);
+}
+
+static void test_merge(void **state)
+{
+	(void)state;
+	each_input(one_merge);
+}
+
+static void one_records_sort(const input *in)
+{
+	const size_t bytes = in->r.lay.record_bytes;
+	for (unsigned threads = 1; threads <= 3; threads++) {
+		mem m = { 0 };
+		err e = { 0 };
+		unsigned char *out = malloc(in->n * bytes + 1);
+		assert_non_null(out);
+		assert_int_equal(records_sort(&m, &in->r, in->n, out, threads, &e), ST_OK);
+		assert_int_equal(m.now_bytes, 0);
+		for (size_t i = 0; i < in->n; i++)
+			if (memcmp(out + i * bytes, record_at(&in->r, in->order[i]), bytes) != 0)
+				fail_msg("%s, %u threads: record %zu differs", in->name, threads,
+					 i);
+		free(out);
+	}
+}
+
+static void test_records_sort(void **state)
+{
+	(void)state;
+	each_input(one_records_sort);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_records_sort),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
