@@ -3,10 +3,9 @@
  * sleeps in between, each call under one mutex; that is right on Open MPI, MPICH and LAM whatever
  * thread level they give, and leaves the processor to those who compute. Messages longer than
  * max_msg travel in pieces, so no count ever exceeds an int. */
-#include "comm.h"
+#include "comm_mpi.h"
 #include "clock.h"
 
-#include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +216,7 @@ static void name_library(char *kind, size_t bytes)
 }
 
 /* Own communicators, so that no message of ours meets one of anybody else's. */
-static status mpi_open(mpi *m, MPI_Comm parent, int level, size_t max_msg, err *e)
+static status duplicate(mpi *m, MPI_Comm parent)
 {
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
 	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
@@ -225,10 +224,23 @@ static status mpi_open(mpi *m, MPI_Comm parent, int level, size_t max_msg, err *
 	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 	    MPI_Comm_rank(m->ctl, &m->c.rank) != MPI_SUCCESS ||
 	    MPI_Comm_size(m->ctl, &m->c.size) != MPI_SUCCESS)
-		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
-	m->c.codes = calloc((size_t)m->c.size, sizeof *m->c.codes);
-	if (!m->c.codes)
-		return err_set(e, ST_RESOURCE, "no memory for %d ranks", m->c.size);
+		return ST_PEER;
+	return ST_OK;
+}
+
+/* Has every rank the memory to take part? Before there is room for anybody's answer. */
+static status all_have_memory(const mpi *m, bool mine)
+{
+	int have = mine, all = 0;
+	MPI_Request req;
+	status st = checked(MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &req));
+	if (st == ST_OK)
+		st = await(&req);
+	return st != ST_OK ? st : !mine ? ST_RESOURCE : all ? ST_OK : ST_PEER;
+}
+
+static void fill_in(mpi *m, int level, size_t max_msg)
+{
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
 	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED;
@@ -237,7 +249,14 @@ static status mpi_open(mpi *m, MPI_Comm parent, int level, size_t max_msg, err *
 	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
 		strcpy(m->c.host, "unknown");
 	pthread_mutex_init(&m->lock, NULL);
-	return ST_OK;
+}
+
+static void free_comms(mpi *m)
+{
+	if (m->data != MPI_COMM_NULL)
+		MPI_Comm_free(&m->data);
+	if (m->ctl != MPI_COMM_NULL)
+		MPI_Comm_free(&m->ctl);
 }
 
 static status finish(comm *c, comm_req *r)
@@ -271,24 +290,70 @@ static status warm_up(comm *c)
 	return st;
 }
 
+/* To the copy in memory goes what was found out without it. */
+static status open_dup(mpi *found, mpi **out, MPI_Comm parent, size_t max_msg, err *e)
+{
+	int level = MPI_THREAD_SINGLE;
+	if (duplicate(found, parent) != ST_OK || MPI_Query_thread(&level) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	mpi *m = *out = calloc(1, sizeof *m);
+	int32_t *codes = calloc((size_t)found->c.size, sizeof *codes);
+	const status st = all_have_memory(found, m && codes);
+	if (st != ST_OK) {
+		free(codes);
+		return err_set(e, st,
+			       st == ST_PEER ? "another rank has no memory for the communicator"
+					     : "no memory for %d ranks",
+			       found->c.size);
+	}
+	*m = *found;
+	m->c.codes = codes;
+	fill_in(m, level, max_msg);
+	return ST_OK;
+}
+
+status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e)
+{
+	mpi found = { .ctl = MPI_COMM_NULL, .data = MPI_COMM_NULL }, *m = NULL;
+	status st = open_dup(&found, &m, parent, max_msg, e);
+	*c = NULL;
+	if (st != ST_OK) {
+		free_comms(&found);
+		free(m);
+		return st;
+	}
+	*c = &m->c;
+	if ((st = warm_up(&m->c)) == ST_OK)
+		return ST_OK;
+	err_set(e, st, "rank %d cannot reach all other ranks", m->c.rank);
+	comm_mpi_close(*c);
+	*c = NULL;
+	return st;
+}
+
+void comm_mpi_close(comm *c)
+{
+	mpi *m = mpi_of(c);
+	if (!atomic_load(&c->broken)) /* freeing is collective: nobody would come */
+		free_comms(m);
+	pthread_mutex_destroy(&m->lock);
+	free(c->codes);
+	free(m);
+}
+
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
-	static mpi m;
+	comm *c;
 	int level = 0;
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "MPI does not start");
-	status st = mpi_open(&m, MPI_COMM_WORLD, level, max_msg, e);
-	if (st == ST_OK && (st = warm_up(&m.c)) != ST_OK)
-		err_set(e, st, "rank %d cannot reach all other ranks", m.c.rank);
+	status st = comm_mpi_open(&c, MPI_COMM_WORLD, max_msg, e);
 	if (st != ST_OK) {
 		MPI_Abort(MPI_COMM_WORLD, st);
 		return st;
 	}
-	st = fn(&m.c, arg);
-	MPI_Comm_free(&m.data);
-	MPI_Comm_free(&m.ctl);
+	st = fn(c, arg);
+	comm_mpi_close(c);
 	MPI_Finalize();
-	free(m.c.codes);
-	pthread_mutex_destroy(&m.lock);
 	return st;
 }
