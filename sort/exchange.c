@@ -5,7 +5,6 @@
  * Memory: 2 * WINDOW * block bytes * (ranks - 1) and one block for the rank's own records. */
 #include "exchange.h"
 #include "clock.h"
-#include "gather.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
 
 /* The stream to one rank. Blocks [0, sent) are through, [sent, begun) under way. */
 typedef struct outgoing {
-	uint64_t first, count; /* entries of the order */
+	uint64_t first, count; /* places in the order */
 	uint64_t blocks, begun, sent;
 	unsigned char *buf;
 	comm_req req[WINDOW];
@@ -55,7 +54,7 @@ static size_t peers_of(const exchange *x)
 /* Every slot the same, within the budget, and no larger than all there is to move. */
 static size_t block_recs_for(const exchange_plan *p)
 {
-	const size_t rec = p->r->lay.record_bytes;
+	const size_t rec = p->record_bytes;
 	const size_t slots = 2 * WINDOW * ((size_t)p->c->size - 1) + 1;
 	size_t bytes = p->budget_bytes / slots;
 	if (bytes > MAX_BLOCK_BYTES)
@@ -108,7 +107,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->news, NULL);
 	x->block_recs = block_recs_for(p);
-	x->block_bytes = x->block_recs * p->r->lay.record_bytes;
+	x->block_bytes = x->block_recs * p->record_bytes;
 	x->slot_count = 2 * WINDOW * peers_of(x);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
@@ -124,7 +123,7 @@ static void fill_block(const exchange *x, const outgoing *o, uint64_t k, unsigne
 {
 	const uint64_t skip = k * x->block_recs, left = o->count - skip;
 	const size_t n = block_count(x, o->count, k);
-	gather(x->p.r, x->p.order + o->first + skip, n, (size_t)left - n, buf);
+	x->p.fill(x->p.source, o->first + skip, n, (size_t)left - n, buf);
 }
 
 /* Move the stream to rank `to` on by at most one block. */
@@ -144,9 +143,8 @@ static status step_out(exchange *x, int to, bool *moved)
 	unsigned char *buf = o->buf + (size_t)slot * x->block_bytes;
 	fill_block(x, o, o->begun, buf);
 	*moved = true;
-	return comm_send(x->p.c, buf,
-			 block_count(x, o->count, o->begun++) * x->p.r->lay.record_bytes, to, slot,
-			 &o->req[slot]);
+	return comm_send(x->p.c, buf, block_count(x, o->count, o->begun++) * x->p.record_bytes, to,
+			 slot, &o->req[slot]);
 }
 
 static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
@@ -157,7 +155,7 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 		const int slot = (int)(n->posted % WINDOW);
 		const size_t recs = block_count(x, n->count, n->posted++);
 		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
-			       recs * x->p.r->lay.record_bytes, from, slot, &n->req[slot]);
+			       recs * x->p.record_bytes, from, slot, &n->req[slot]);
 		*moved = true;
 	}
 	return rc;

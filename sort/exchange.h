@@ -10,12 +10,18 @@
 
 typedef struct exchange exchange;
 
+/* Copies the records at places [first, first + n) of this rank's order to `to`; ahead tells how
+ * many places behind them follow in the same stream. Called by the thread that sends. */
+typedef void exchange_fill(const void *source, uint64_t first, size_t n, size_t ahead,
+			   unsigned char *to);
+
 typedef struct exchange_plan {
 	comm *c;
 	mem *m;
-	const records *r;
-	const entry *order;   /* rank d gets the records of order[cut[d] .. cut[d + 1]) */
-	const uint64_t *cut;  /* size + 1 */
+	size_t record_bytes;
+	exchange_fill *fill;
+	const void *source;   /* for fill */
+	const uint64_t *cut;  /* size + 1: rank d gets the records at places [cut[d], cut[d + 1]) */
 	const uint64_t *recv; /* records that come from each rank */
 	unsigned threads;     /* 0 the reader moves everything, 1 one thread, 2 sender + receiver */
 	size_t budget_bytes; /* for all windows together; a slot holds at least one record. This and

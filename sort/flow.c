@@ -4,6 +4,7 @@
  * receiving, so that its peers come to the next border as well. */
 #include "flow.h"
 #include "clock.h"
+#include "gather.h"
 
 #include <sys/random.h>
 
@@ -43,6 +44,13 @@ static status open_output(job *j)
 	return writer_open(&j->w, &j->m, &j->o->lay, &to, &j->e);
 }
 
+static void gather_places(const void *source, uint64_t first, size_t n, size_t ahead,
+			  unsigned char *to)
+{
+	const job *j = source;
+	gather(&j->recs, j->order + first, n, ahead, to);
+}
+
 status flow_open(job *j, exchange **x)
 {
 	*x = NULL;
@@ -51,8 +59,9 @@ status flow_open(job *j, exchange **x)
 		return rc;
 	const exchange_plan p = { .c = j->c,
 				  .m = &j->m,
-				  .r = &j->recs,
-				  .order = j->order,
+				  .record_bytes = j->o->lay.record_bytes,
+				  .fill = gather_places,
+				  .source = j,
 				  .cut = j->cut,
 				  .recv = j->recv,
 				  .threads = j->o->exchange_threads,
