@@ -3,9 +3,8 @@
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
 #include "job.h"
+#include "shares.h"
 #include "speeds.h"
-
-#include <hetpart.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,33 +13,6 @@
  * seconds a byte to read, to move and merge, and to write. Measured on a 2.5 GHz core with files in
  * memory; ratios between ranks do not depend on them. */
 static const double SORT_S = 4e-9, READ_S = 0.35e-9, MERGE_S = 0.45e-9, WRITE_S = 0.35e-9;
-
-static status from_hetpart(err *e, hetpart_status st, const hetpart_err *he)
-{
-	if (st == HETPART_OK)
-		return ST_OK;
-	const status mine = st == HETPART_ENOMEM      ? ST_RESOURCE
-			    : st == HETPART_EINTERNAL ? ST_INTERNAL
-						      : ST_REFUSED;
-	return err_set(e, mine, "no plan: %s", he->text);
-}
-
-static status divide(job *j, bool by_nlogn, const double *speed, uint64_t *share)
-{
-	hetpart_cost *cost = NULL;
-	hetpart_plan *plan = NULL;
-	hetpart_err he = { HETPART_OK, "" };
-	hetpart_status st =
-		by_nlogn ? hetpart_cost_nlogn(&cost, 1, &he) : hetpart_cost_linear(&cost, 1, &he);
-	if (st == HETPART_OK)
-		st = hetpart_share_create(&plan, j->records, speed, (size_t)j->c->size, cost, NULL,
-					  &he);
-	for (int i = 0; st == HETPART_OK && i < j->c->size; i++)
-		share[i] = hetpart_plan_share(plan, (size_t)i);
-	hetpart_plan_free(plan);
-	hetpart_cost_free(cost);
-	return from_hetpart(&j->e, st, &he);
-}
 
 static status read_speeds(job *j)
 {
@@ -55,13 +27,14 @@ static status make_shares(job *j, double *equal)
 {
 	const bool merging = j->o->strategy == BY_MERGING, nlogn = j->o->plan == PLAN_NLOGN;
 	status rc = read_speeds(j);
-	for (int i = 0; i < j->c->size; i++)
+	const size_t p = (size_t)j->c->size;
+	for (size_t i = 0; i < p; i++)
 		equal[i] = 1;
 	const double *speed = j->o->plan == PLAN_EQUAL ? equal : j->speed;
 	if (rc == ST_OK && !j->in.per_rank)
-		rc = divide(j, nlogn && merging, speed, j->share_in);
+		rc = shares_divide(j->records, speed, p, nlogn && merging, j->share_in, &j->e);
 	if (rc == ST_OK)
-		rc = divide(j, nlogn && !merging, speed, j->share_out);
+		rc = shares_divide(j->records, speed, p, nlogn && !merging, j->share_out, &j->e);
 	return rc;
 }
 
