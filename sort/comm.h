@@ -42,6 +42,7 @@ struct comm {
 	size_t max_msg; /* bytes in one network message at most; a variable so that tests reach it
 			 */
 	atomic_bool broken;   /* a call failed: ranks can no longer agree */
+	bool one_process;     /* the ranks are threads of this process */
 	bool threads_allowed; /* may other threads than the main one use the comm? */
 	int32_t *codes;       /* room for one of each rank: agreeing must not need memory */
 	const char *kind;     /* "threads", or the MPI library's name and version */

@@ -4,6 +4,8 @@
 #include "job.h"
 
 #include <inttypes.h>
+#include <sched.h>
+#include <unistd.h>
 
 /* Started with other options, or of another version, a rank would wait for what never comes. */
 static status same_options(job *j)
@@ -22,6 +24,33 @@ static status same_options(job *j)
 					       "started with other options or another version than "
 					       "rank 0");
 	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}
+
+/* The processors that this process may use. */
+static unsigned processors(void)
+{
+	cpu_set_t set;
+	const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	return n > 0 ? (unsigned)n : 1;
+}
+
+/* Ranks of one host share its processors, unless the launcher has dealt them out. */
+static status count_threads(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	unsigned here = 0, mine = processors();
+	char(*host)[HOST_BYTES] = mem_array(&j->m, p, sizeof *host, "host names", &j->e);
+	status rc = comm_agree(j->c, host ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, j->c->host, host, sizeof *host);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		here += memcmp(host[i], j->c->host, sizeof *host) == 0;
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+	if (here > 1 && (online < 0 || mine == (unsigned)online || j->c->one_process))
+		mine /= here;
+	j->threads = j->o->threads ? j->o->threads : mine ? mine : 1;
+	mem_free(&j->m, host, p, sizeof *host);
 	return rc;
 }
 
@@ -82,11 +111,9 @@ static status alloc_plan(job *j)
 	j->share_in = mem_array(&j->m, p, sizeof *j->share_in, "shares", &j->e);
 	j->share_out = mem_array(&j->m, p, sizeof *j->share_out, "shares", &j->e);
 	j->target = mem_array(&j->m, p, sizeof *j->target, "shares", &j->e);
-	j->cut = mem_array(&j->m, p + 1, sizeof *j->cut, "cuts", &j->e);
 	j->recv = mem_array(&j->m, p, sizeof *j->recv, "counts", &j->e);
-	return j->speed && j->share_in && j->share_out && j->target && j->cut && j->recv
-		       ? ST_OK
-		       : ST_RESOURCE;
+	return j->speed && j->share_in && j->share_out && j->target && j->recv ? ST_OK
+									       : ST_RESOURCE;
 }
 
 status phase_describe(job *j)
@@ -97,7 +124,9 @@ status phase_describe(job *j)
 	rc = comm_agree(j->c, alloc_plan(j));
 	if (rc != ST_OK)
 		return rc;
-	rc = comm_agree(j->c, look_at_files(j));
+	rc = count_threads(j);
+	if (rc == ST_OK)
+		rc = comm_agree(j->c, look_at_files(j));
 	if (rc != ST_OK || j->in.is_stdin)
 		return rc;
 	rc = count_records(j);

@@ -13,7 +13,7 @@ enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
 
 /* The stream to one rank. Blocks [0, sent) are through, [sent, begun) under way. */
 typedef struct outgoing {
-	uint64_t first, count; /* places in the order */
+	uint64_t count; /* records */
 	uint64_t blocks, begun, sent;
 	unsigned char *buf;
 	comm_req req[WINDOW];
@@ -84,8 +84,7 @@ static void lay_out_streams(exchange *x)
 	for (int i = 0; i < c->size; i++) {
 		outgoing *o = &x->out[i];
 		incoming *n = &x->in[i];
-		o->first = x->p.cut[i];
-		o->count = x->p.cut[i + 1] - x->p.cut[i];
+		o->count = x->p.send[i];
 		n->count = x->p.recv[i];
 		o->blocks = blocks_of(x, o->count);
 		n->blocks = blocks_of(x, n->count);
@@ -119,11 +118,11 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	return ST_OK;
 }
 
-static void fill_block(const exchange *x, const outgoing *o, uint64_t k, unsigned char *buf)
+static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *buf)
 {
-	const uint64_t skip = k * x->block_recs, left = o->count - skip;
-	const size_t n = block_count(x, o->count, k);
-	x->p.fill(x->p.source, o->first + skip, n, (size_t)left - n, buf);
+	const size_t n = block_count(x, x->out[to].count, k);
+	x->p.fill(x->p.source, to, k * x->block_recs, n, buf);
+	return n;
 }
 
 /* Move the stream to rank `to` on by at most one block. */
@@ -141,10 +140,9 @@ static status step_out(exchange *x, int to, bool *moved)
 		return rc;
 	const int slot = (int)(o->begun % WINDOW);
 	unsigned char *buf = o->buf + (size_t)slot * x->block_bytes;
-	fill_block(x, o, o->begun, buf);
+	const size_t n = fill_block(x, to, o->begun++, buf);
 	*moved = true;
-	return comm_send(x->p.c, buf, block_count(x, o->count, o->begun++) * x->p.record_bytes, to,
-			 slot, &o->req[slot]);
+	return comm_send(x->p.c, buf, n * x->p.record_bytes, to, slot, &o->req[slot]);
 }
 
 static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
@@ -310,8 +308,7 @@ status exchange_progress(exchange *x)
 /* This rank's own records: gathered when the reader asks. */
 static void next_own(exchange *x, incoming *n, const unsigned char **recs, size_t *count)
 {
-	*count = block_count(x, n->count, n->taken);
-	fill_block(x, &x->out[x->p.c->rank], n->taken++, x->own);
+	*count = fill_block(x, x->p.c->rank, n->taken++, x->own);
 	*recs = x->own;
 }
 
@@ -393,17 +390,4 @@ void exchange_free(exchange *x)
 	mem_free(m, x->slots, x->slot_count, x->block_bytes);
 	mem_free(m, x->own, 1, x->block_bytes);
 	mem_free(m, x, 1, sizeof *x);
-}
-
-status exchange_recv_counts(comm *c, mem *m, const uint64_t *cut, uint64_t *recv, err *e)
-{
-	const size_t p = (size_t)c->size;
-	uint64_t *send = mem_array(m, p, sizeof *send, "send counts", e);
-	status rc = comm_agree(c, send ? ST_OK : ST_RESOURCE);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		send[i] = cut[i + 1] - cut[i];
-	if (rc == ST_OK)
-		rc = comm_alltoall(c, send, recv, sizeof *send);
-	mem_free(m, send, p, sizeof *send);
-	return rc;
 }

@@ -6,23 +6,22 @@
 
 #include "comm.h"
 #include "mem.h"
-#include "record.h"
 
 typedef struct exchange exchange;
 
-/* Copies the records at places [first, first + n) of this rank's order to `to`; ahead tells how
- * many places behind them follow in the same stream. Called by the thread that sends. */
-typedef void exchange_fill(const void *source, uint64_t first, size_t n, size_t ahead,
-			   unsigned char *to);
+/* Copies the next n records of the stream to rank `to`, of which `skip` were copied before, to buf.
+ * Blocks of a stream are asked for in order; those to other ranks by the thread that sends, those
+ * to this rank by the reader. */
+typedef void exchange_fill(void *source, int to, uint64_t skip, size_t n, unsigned char *buf);
 
 typedef struct exchange_plan {
 	comm *c;
 	mem *m;
 	size_t record_bytes;
 	exchange_fill *fill;
-	const void *source;   /* for fill */
-	const uint64_t *cut;  /* size + 1: rank d gets the records at places [cut[d], cut[d + 1]) */
-	const uint64_t *recv; /* records that come from each rank */
+	void *source;         /* for fill */
+	const uint64_t *send; /* [size] records for each rank */
+	const uint64_t *recv; /* [size] records that come from each rank */
 	unsigned threads;     /* 0 the reader moves everything, 1 one thread, 2 sender + receiver */
 	size_t budget_bytes; /* for all windows together; a slot holds at least one record. This and
 			      * the next are the same on all ranks: they set the size of blocks */
@@ -48,8 +47,5 @@ status exchange_progress(exchange *x);
 status exchange_finish(exchange *x, double *wait_s);
 
 void exchange_free(exchange *x);
-
-/* exchange_recv_counts - collective: recv[s] = how many records rank s has for this one. */
-status exchange_recv_counts(comm *c, mem *m, const uint64_t *cut, uint64_t *recv, err *e);
 
 #endif

@@ -4,9 +4,10 @@
  * receiving, so that its peers come to the next border as well. */
 #include "flow.h"
 #include "clock.h"
-#include "gather.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 enum { LEAST_WINDOWS_BYTES = 8 << 20, MOST_WINDOWS_BYTES = 256 << 20, WINDOWS_PART = 16 };
 
@@ -29,47 +30,63 @@ static status job_id(job *j, uint64_t *id)
 	return comm_bcast(j->c, id, sizeof *id, 0);
 }
 
-static status open_output(job *j)
+status flow_output(job *j, io_fd *to)
 {
-	const uint64_t bytes = j->o->lay.record_bytes;
-	const uint64_t mine = own_share(j, j->share_out) * bytes;
+	const layout *l = &j->o->lay;
+	const uint64_t mine = own_share(j, j->share_out) * l->record_bytes;
 	uint64_t id;
-	status rc = job_id(j, &id);
-	if (rc == ST_OK)
-		rc = output_create(&j->out, j->c, id, share_before(j, j->share_out) * bytes, mine,
-				   j->records * bytes, &j->e);
+	*to = (io_fd){ -1, -1 };
+	j->seen_keys = mem_array(&j->m, 2, l->key_bytes, "keys", &j->e);
+	status rc = comm_agree(j->c, j->seen_keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	const sink to = { j->out.fd, output_name(&j->out), j->out.offset, j->o->fsync };
-	return writer_open(&j->w, &j->m, &j->o->lay, &to, &j->e);
+	j->seen = (inspected){ .first_key = j->seen_keys, .last_key = j->seen_keys + l->key_bytes };
+	rc = job_id(j, &id);
+	if (rc == ST_OK)
+		rc = output_create(&j->out, j->c, id,
+				   share_before(j, j->share_out) * l->record_bytes, mine,
+				   j->records * l->record_bytes, &j->e);
+	to->fd = j->out.fd;
+	if (rc == ST_OK && !j->out.is_stdout && j->o->direct != DIRECT_NEVER)
+		to->direct = io_open_direct(to->fd, O_WRONLY);
+	return rc;
 }
 
-static void gather_places(const void *source, uint64_t first, size_t n, size_t ahead,
-			  unsigned char *to)
+void flow_output_close(const io_fd *to)
 {
-	const job *j = source;
-	gather(&j->recs, j->order + first, n, ahead, to);
+	if (to->direct >= 0)
+		close(to->direct);
+}
+
+static status open_writer(job *j)
+{
+	const status rc = flow_output(j, &j->to);
+	const sink to = { j->to, output_name(&j->out), j->out.offset, j->o->fsync };
+	return rc == ST_OK ? writer_open(&j->w, &j->m, &j->o->lay, &to, &j->seen, &j->e) : rc;
 }
 
 status flow_open(job *j, exchange **x)
 {
 	*x = NULL;
-	status rc = exchange_recv_counts(j->c, &j->m, j->cut, j->recv, &j->e);
+	status rc = comm_agree(j->c, source_open(&j->src, &j->m, &j->r, j->cut, (size_t)j->c->size,
+						 j->c->rank, &j->e));
+	if (rc == ST_OK)
+		rc = comm_alltoall(j->c, j->src.send, j->recv, sizeof *j->recv);
 	if (rc != ST_OK)
 		return rc;
 	const exchange_plan p = { .c = j->c,
 				  .m = &j->m,
 				  .record_bytes = j->o->lay.record_bytes,
-				  .fill = gather_places,
-				  .source = j,
-				  .cut = j->cut,
+				  .fill = source_fill,
+				  .source = &j->src,
+				  .send = j->src.send,
 				  .recv = j->recv,
 				  .threads = j->o->exchange_threads,
 				  .budget_bytes = windows_budget(j),
 				  .total = j->records };
 	rc = comm_agree(j->c, exchange_open(x, &p, &j->e));
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, open_output(j));
+		rc = comm_agree(j->c, open_writer(j));
 	if (rc == ST_OK)
 		exchange_start(*x);
 	return rc;
@@ -81,7 +98,7 @@ static void note_traffic(job *j)
 	for (int i = 0; i < j->c->size; i++) {
 		if (i == j->c->rank)
 			continue;
-		j->mine.sent_bytes += (j->cut[i + 1] - j->cut[i]) * bytes;
+		j->mine.sent_bytes += j->src.send[i] * bytes;
 		j->mine.received_bytes += j->recv[i] * bytes;
 	}
 }
@@ -97,15 +114,20 @@ status flow_drained(job *j, exchange *x)
 
 status flow_close(job *j, exchange *x, status rc)
 {
-	const status flushed = j->w.buf ? writer_flush(&j->w) : ST_OK;
+	const status flushed = j->w.raw ? writer_flush(&j->w, &j->e) : ST_OK;
 	double *t = j->mine.phase_s;
-	j->mine.out = j->w.records;
-	j->mine.written_bytes = j->w.records * j->o->lay.record_bytes;
-	j->mine.sum_out = j->w.sum;
-	note_traffic(j);
-	t[PH_WRITE] += j->w.write_s;
-	t[j->at] -= j->w.write_s;
+	j->mine.out = j->seen.records;
+	j->mine.written_bytes = j->seen.records * j->o->lay.record_bytes;
+	j->mine.sum_out = j->seen.sum;
+	if (x)
+		note_traffic(j);
+	t[PH_WRITE] += j->w.wait_s;
+	t[j->at] -= j->w.wait_s;
 	j->mine.verify_s += j->w.verify_s;
 	exchange_free(x);
+	source_close(&j->src, &j->m);
+	writer_free(&j->w);
+	flow_output_close(&j->to);
+	j->to = (io_fd){ -1, -1 };
 	return rc == ST_OK ? flushed : rc;
 }

@@ -7,6 +7,11 @@
 #include "exchange.h"
 #include "job.h"
 
+/* flow_output - collective: create the output; *to is where this rank writes. To be closed on
+ * failure too. */
+status flow_output(job *j, io_fd *to);
+void flow_output_close(const io_fd *to);
+
 /* flow_open - collective: counts, windows and the output file; then records start to move. On
  * failure too flow_close is to be called. */
 status flow_open(job *j, exchange **x);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Describing and reading input files. Blocks are read with pread (a mapped file that shrinks would
- * kill the process), and entries and checksum are taken while a block is still in the cache. */
+/* Describing input files: what they are and how many records they hold. No data is read. */
 #include "input.h"
-#include "clock.h"
-#include "file.h"
 #include "names.h"
 
 #include <errno.h>
@@ -12,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { READ_BYTES = 1 << 20 };
 
 /* Opening without blocking finds out whether we may read it, and cannot hang on a FIFO. */
 static status look(input_file *f, err *e)
@@ -100,23 +95,7 @@ void input_free(input *in)
 	*in = (input){ 0 };
 }
 
-/* Entries and checksum of records [at, at + n), which have just been read. */
-static void take_in(loaded *d, const layout *l, size_t at, size_t n)
-{
-	const unsigned char *rec = d->recs + at * l->record_bytes;
-	entry *e = d->entries + at;
-	const double t0 = now_s();
-	d->sum = checksum_join(d->sum, checksum_records(rec, n, l->record_bytes));
-	d->verify_s += now_s() - t0;
-	if (l->key_bytes == DEFAULT_KEY_BYTES)
-		for (size_t i = 0; i < n; i++, rec += l->record_bytes)
-			e[i] = entry_make10(rec + l->key_off, at + i);
-	else
-		for (size_t i = 0; i < n; i++, rec += l->record_bytes)
-			e[i] = entry_make(rec, l, at + i);
-}
-
-static status check_unchanged(const input_file *f, int fd, err *e)
+status input_unchanged(const input_file *f, int fd, err *e)
 {
 	struct stat st;
 	char q[QUOTED_BYTES];
@@ -128,109 +107,4 @@ static status check_unchanged(const input_file *f, int fd, err *e)
 		return err_set(e, ST_IO, "input %s changed while it was being sorted",
 			       quoted(f->path, q));
 	return ST_OK;
-}
-
-/* Records [skip, skip + n) of one file to the end of what is loaded. */
-static status load_part(const input_file *f, const layout *l, uint64_t skip, size_t n, loaded *d,
-			err *e)
-{
-	char q[QUOTED_BYTES];
-	const size_t most = READ_BYTES / l->record_bytes + 1;
-	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(e, errno, "cannot open input %s", quoted(f->path, q));
-	status rc = ST_OK;
-	(void)posix_fadvise(fd, (off_t)(skip * l->record_bytes), (off_t)(n * l->record_bytes),
-			    POSIX_FADV_SEQUENTIAL);
-	while (n > 0 && rc == ST_OK) {
-		const size_t k = n < most ? n : most;
-		rc = file_read_at(fd, d->recs + d->n * l->record_bytes, k * l->record_bytes,
-				  skip * l->record_bytes, f->path, e);
-		if (rc == ST_OK)
-			take_in(d, l, d->n, k);
-		d->n += k;
-		skip += k;
-		n -= k;
-	}
-	if (rc == ST_OK)
-		rc = check_unchanged(f, fd, e);
-	close(fd);
-	return rc;
-}
-
-static status load_slice(const input *in, const layout *l, uint64_t first, uint64_t n, loaded *d,
-			 err *e)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; i < in->files && rc == ST_OK; i++) {
-		const input_file *f = &in->file[i];
-		const uint64_t lo = first > f->first ? first : f->first;
-		const uint64_t end =
-			first + n < f->first + f->count ? first + n : f->first + f->count;
-		if (lo < end)
-			rc = load_part(f, l, lo - f->first, end - lo, d, e);
-	}
-	return rc;
-}
-
-static status alloc_loaded(mem *m, const layout *l, size_t room, loaded *d, err *e)
-{
-	d->recs = mem_array(m, room, l->record_bytes, "records", e);
-	d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
-	d->room = room;
-	return d->recs && d->entries ? ST_OK : ST_RESOURCE;
-}
-
-void loaded_free(mem *m, loaded *d, const layout *l)
-{
-	mem_free(m, d->recs, d->room, l->record_bytes);
-	mem_free(m, d->entries, d->room, sizeof *d->entries);
-	*d = (loaded){ 0 };
-}
-
-/* Twice the room, with what is there. */
-static status grow(mem *m, const layout *l, loaded *d, err *e)
-{
-	loaded more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
-	const status rc = alloc_loaded(m, l, 2 * d->room, &more, e);
-	if (rc != ST_OK) {
-		loaded_free(m, &more, l);
-		return rc;
-	}
-	memcpy(more.recs, d->recs, d->n * l->record_bytes);
-	memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
-	loaded_free(m, d, l);
-	*d = more;
-	return ST_OK;
-}
-
-static status load_stdin(mem *m, const layout *l, loaded *d, err *e)
-{
-	const size_t chunk = READ_BYTES / l->record_bytes + 1;
-	size_t got = chunk * l->record_bytes;
-	status rc = alloc_loaded(m, l, 4 * chunk, d, e);
-	while (rc == ST_OK && got == chunk * l->record_bytes) {
-		if (d->n + chunk > d->room && (rc = grow(m, l, d, e)) != ST_OK)
-			break;
-		rc = file_read_some(STDIN_FILENO, d->recs + d->n * l->record_bytes,
-				    chunk * l->record_bytes, &got, "-", e);
-		if (rc == ST_OK && got % l->record_bytes)
-			rc = err_set(e, ST_REFUSED,
-				     "standard input ends with a partial record of %zu bytes",
-				     got % l->record_bytes);
-		if (rc == ST_OK)
-			take_in(d, l, d->n, got / l->record_bytes);
-		d->n += got / l->record_bytes;
-	}
-	return rc;
-}
-
-status input_load(const input *in, mem *m, const layout *l, uint64_t first, size_t n, loaded *out,
-		  err *e)
-{
-	*out = (loaded){ 0 };
-	if (in->is_stdin)
-		return load_stdin(m, l, out, e);
-	const status rc = alloc_loaded(m, l, n, out, e);
-	return rc == ST_OK ? load_slice(in, l, first, n, out, e) : rc;
 }

@@ -3,8 +3,6 @@
 #ifndef HETSORT_INPUT_H
 #define HETSORT_INPUT_H
 
-#include "checksum.h"
-#include "mem.h"
 #include "options.h"
 
 #include <sys/stat.h>
@@ -23,25 +21,12 @@ typedef struct input {
 	bool is_stdin;    /* the only input; its size shows when it is read */
 } input;
 
-/* What reading leaves behind: records in memory, an entry for each, their checksum. */
-typedef struct loaded {
-	unsigned char *recs;
-	entry *entries;
-	size_t n, room; /* records, and how many there is memory for */
-	checksum sum;
-	double verify_s; /* spent on the checksum */
-} loaded;
-
 /* input_describe - look at the files of this rank; refuses what is no regular file, cannot be read,
  * or does not hold whole records. */
 status input_describe(input *in, const options *o, int rank, err *e);
 
-/* input_load - read records [first, first + n) of the sequence, or standard input to its end. */
-status input_load(const input *in, mem *m, const layout *l, uint64_t first, size_t n, loaded *out,
-		  err *e);
-
-/* loaded_free - give back records and entries. */
-void loaded_free(mem *m, loaded *d, const layout *l);
+/* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described. */
+status input_unchanged(const input_file *f, int fd, err *e);
 
 void input_free(input *in);
 

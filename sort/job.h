@@ -4,8 +4,9 @@
 #define HETSORT_JOB_H
 
 #include "comm.h"
-#include "input.h"
+#include "load.h"
 #include "output.h"
+#include "source.h"
 #include "split.h"
 #include "writer.h"
 
@@ -70,14 +71,22 @@ typedef struct job {
 	uint64_t *share_in;  /* [size] records that each rank reads and sorts */
 	uint64_t *share_out; /* [size] records that it writes */
 	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */
+	unsigned threads;    /* of this rank */
 	loaded data;         /* this rank's records and entries */
-	records recs;        /* the same as a view */
-	entry *order;        /* entries by destination: data.entries, or other */
-	size_t order_room;
+	records recs;        /* the records as a view */
+	runs r;              /* what is to be merged or sent: the runs of data, or dealt */
+	entry *dealt;        /* by distributing: entries by destination, as one run */
+	uint64_t dealt_start[2];
+	size_t dealt_room;
 	brackets guess;
-	uint64_t *cut;  /* [size + 1] rank d gets order[cut[d]..cut[d + 1]) */
+	uint64_t *cut; /* [(size + 1) * runs] what each rank gets of each run */
+	size_t cut_room;
 	uint64_t *recv; /* [size] records from each rank */
+	source src;
+	io_fd to; /* the output as written to */
 	writer w;
+	inspected seen; /* what was written */
+	unsigned char *seen_keys;
 	checksum sum; /* of the input of all ranks */
 	rank_result mine;
 } job;
@@ -90,11 +99,11 @@ status job_run(comm *c, const options *o, job_result *res);
 status phase_describe(job *j);
 status phase_plan(job *j);
 status phase_read(job *j);
-status phase_sort(job *j);
 status phase_sample(job *j);
 status phase_split(job *j);
 status phase_merge(job *j);      /* exchange, merge and write, all at once */
 status phase_distribute(job *j); /* exchange, then sort and write */
+status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_commit(job *j);

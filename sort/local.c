@@ -2,7 +2,6 @@
 /* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
  * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "job.h"
-#include "radix.h"
 
 #include <inttypes.h>
 
@@ -21,50 +20,56 @@ status phase_read(job *j)
 	if (n > POS_MASK)
 		return err_set(&j->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);
-	const status rc = input_load(&j->in, &j->m, l, first, n, &j->data, &j->e);
+	const load_plan p = { .first = first,
+			      .n = n,
+			      .lay = *l,
+			      .rank = (uint32_t)j->c->rank,
+			      .threads = j->threads,
+			      .direct = j->o->direct,
+			      .least_run = j->o->least_run,
+			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
+	const status rc = load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	if (rc == ST_OK && j->in.is_stdin)
 		count_stdin(j);
-	j->recs = (records){ j->data.recs, *l, (uint32_t)j->c->rank };
-	j->order = j->data.entries;
+	j->r = j->data.r;
+	j->recs = j->data.r.recs;
 	j->mine.in = j->data.n;
 	j->mine.read_bytes = j->data.n * (uint64_t)l->record_bytes;
 	j->mine.sum_in = j->data.sum;
 	j->mine.verify_s += j->data.verify_s;
+	j->mine.phase_s[PH_SORT] += j->data.sort_s / j->threads;
+	j->mine.phase_s[PH_READ] -= j->data.sort_s / j->threads;
 	return rc;
-}
-
-status phase_sort(job *j)
-{
-	entry *tmp = mem_array(&j->m, j->data.n, sizeof *tmp, "sorting", &j->e);
-	if (!tmp)
-		return ST_RESOURCE;
-	entries_sort(j->data.entries, tmp, j->data.n, &j->recs);
-	mem_free(&j->m, tmp, j->data.n, sizeof *tmp);
-	return ST_OK;
 }
 
 status phase_sample(job *j)
 {
-	return sample_brackets(j->c, &j->m, &j->recs, j->data.entries, j->data.n,
-			       j->o->strategy == BY_MERGING, j->target, &j->guess, &j->e);
+	return sample_brackets(j->c, &j->m, &j->r, j->o->strategy == BY_MERGING, j->target,
+			       &j->guess, &j->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
 static status split_by_dealing(job *j)
 {
-	j->order_room = j->data.n;
-	j->order = mem_array(&j->m, j->order_room, sizeof *j->order, "entries", &j->e);
-	const status rc = comm_agree(j->c, j->order ? ST_OK : ST_RESOURCE);
+	j->dealt_room = j->data.n;
+	j->dealt = mem_array(&j->m, j->dealt_room, sizeof *j->dealt, "entries", &j->e);
+	const status rc = comm_agree(j->c, j->dealt ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->order, j->data.n,
+	j->dealt_start[1] = j->data.n;
+	j->r = (runs){ j->recs, j->dealt, 1, j->dealt_start };
+	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->dealt, j->data.n,
 			      j->target, &j->guess, j->cut, &j->e);
 }
 
 status phase_split(job *j)
 {
+	j->cut_room = ((size_t)j->c->size + 1) * j->r.count;
+	j->cut = mem_array(&j->m, j->cut_room, sizeof *j->cut, "cuts", &j->e);
+	const status rc = comm_agree(j->c, j->cut ? ST_OK : ST_RESOURCE);
+	if (rc != ST_OK)
+		return rc;
 	if (j->o->strategy == BY_DISTRIBUTING)
 		return split_by_dealing(j);
-	return split_sorted(j->c, &j->m, &j->recs, j->data.entries, j->data.n, j->target, &j->guess,
-			    j->cut, &j->e);
+	return split_sorted(j->c, &j->m, &j->r, j->target, &j->guess, j->cut, &j->e);
 }

@@ -5,7 +5,6 @@
 #include "options.h"
 #include "report.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,26 +27,6 @@ static bool speaks_for_all(void)
 			return strcmp(r, "0") == 0;
 	}
 	return true;
-}
-
-/* The processors that this process may use. */
-static int processors(void)
-{
-	cpu_set_t set;
-	if (sched_getaffinity(0, sizeof set, &set) != 0)
-		return 1;
-	const int n = CPU_COUNT(&set);
-	return n > 0 ? n : 1;
-}
-
-static int local_ranks(const options *o)
-{
-	if (o->ranks)
-		return o->ranks;
-	bool stream = o->output && strcmp(o->output, "-") == 0;
-	for (size_t i = 0; i < o->ninputs; i++)
-		stream |= strcmp(o->inputs[i], "-") == 0;
-	return stream ? 1 : processors();
 }
 
 static status tell(const invocation *v, const job_result *res)
@@ -91,7 +70,8 @@ static status rank_run(comm *c, void *arg)
 static status start(invocation *v, err *e)
 {
 	if (!comm_mpi_launched())
-		return comm_local_run(local_ranks(&v->o), v->o.max_message, rank_run, v, e);
+		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, rank_run, v,
+				      e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "

@@ -59,7 +59,7 @@ status manifest_write(job *j)
 	if (rc == ST_OK) {
 		const part own = { j->mine.out, j->mine.sum_out };
 		memcpy(mine, &own, sizeof own);
-		memcpy(mine + sizeof own, j->w.first_key, 2 * key);
+		memcpy(mine + sizeof own, j->seen.first_key, 2 * key);
 		rc = comm_gather(j->c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && j->c->rank == 0)

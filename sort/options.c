@@ -17,6 +17,8 @@ enum {
 	OPT_STRATEGY,
 	OPT_EXCHANGE_THREADS,
 	OPT_RANKS,
+	OPT_THREADS,
+	OPT_DIRECT,
 	OPT_RECORD_SIZE,
 	OPT_KEY,
 	OPT_MANIFEST,
@@ -39,6 +41,8 @@ static const struct option table[] = {
 	{ "strategy", required_argument, NULL, OPT_STRATEGY },
 	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
 	{ "ranks", required_argument, NULL, OPT_RANKS },
+	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
@@ -78,7 +82,9 @@ const char *options_help(void)
 	       "      --speeds=LIST|FILE  relative speeds of the ranks, 1,1,0.5 or one a line\n"
 	       "      --plan=KIND         shares: equal, linear or nlogn [nlogn with --speeds,\n"
 	       "                          else equal]\n"
-	       "      --ranks=P           without mpirun: P threads as ranks [all processors]\n"
+	       "      --threads=N         threads of each rank [its part of the processors]\n"
+	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
+	       "      --direct=WHEN       past the page cache: auto, always or never [auto]\n"
 	       "      --strategy=KIND     merge: sort, exchange, merge; distribute: exchange,\n"
 	       "                          sort [merge]\n"
 	       "      --exchange-threads=N  0: none, 1: one, 2: a sender and a receiver [2]\n"
@@ -177,6 +183,10 @@ static status set_count(options *o, int opt, const char *arg, err *e)
 		rc = set_number("ranks", arg, 1, 4096, &v, e);
 		o->ranks = (int)v;
 		break;
+	case OPT_THREADS:
+		rc = set_number("threads", arg, 1, 1024, &v, e);
+		o->threads = (unsigned)v;
+		break;
 	case OPT_RECORD_SIZE:
 		rc = set_number("record-size", arg, 1, MAX_RECORD_BYTES, &v, e);
 		o->lay.record_bytes = (uint32_t)v;
@@ -225,6 +235,7 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 {
 	static const char *const plans[] = { "equal", "linear", "nlogn", NULL };
 	static const char *const strategies[] = { "merge", "distribute", NULL };
+	static const char *const directs[] = { "auto", "always", "never", NULL };
 	status rc = ST_OK;
 	int v = 0;
 	switch (opt) {
@@ -248,6 +259,10 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 	case OPT_STRATEGY:
 		rc = set_choice("strategy", arg, strategies, &v, e);
 		o->strategy = (strategy)v;
+		break;
+	case OPT_DIRECT:
+		rc = set_choice("direct", arg, directs, &v, e);
+		o->direct = (direct_io)v;
 		break;
 	case OPT_KEY:
 		rc = set_key(o, arg, e);
@@ -288,6 +303,8 @@ static const options defaults = {
 	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
 	.exchange_threads = 2,
 	.max_message = 256 << 20,
+	.least_run = 1 << 15,
+	.piece_bytes = 4 << 20,
 	.fsync = true,
 };
 

@@ -3,6 +3,7 @@
 #ifndef HETSORT_OPTIONS_H
 #define HETSORT_OPTIONS_H
 
+#include "direct.h"
 #include "record.h"
 #include "status.h"
 
@@ -22,8 +23,13 @@ typedef struct options {
 	strategy strategy;
 	layout lay;
 	unsigned exchange_threads;
-	int ranks;          /* threads as ranks; 0: as many as there are processors */
+	int ranks;        /* without a launcher: threads as ranks; 0: one */
+	unsigned threads; /* of each rank; 0: its part of the node's processors */
+	direct_io direct;
 	size_t max_message; /* bytes */
+	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
+			     */
+	size_t piece_bytes; /* what a thread merges at once */
 	bool stable, force, fsync, explain;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 } options;

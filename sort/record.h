@@ -141,6 +141,16 @@ static inline int entry_item_cmp(const entry *e, const item *it, const records *
 	return c ? c : place_cmp(r->rank, e->lo, it->rank, it->lo);
 }
 
+/* entry_cmp - the same between two entries of one rank. */
+static inline int entry_cmp(const entry *a, const entry *b, const records *r)
+{
+	int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
+	const uint32_t tail = tail_bytes(&r->lay);
+	if (c == 0 && tail)
+		c = memcmp(record_tail(r, entry_pos(a)), record_tail(r, entry_pos(b)), tail);
+	return c ? c : place_cmp(0, a->lo, 0, b->lo);
+}
+
 static inline int item_cmp(const item *a, const item *b, const layout *l)
 {
 	int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);

@@ -17,8 +17,7 @@ typedef struct step {
 static const step by_merging[] = {
 	{ PH_DESCRIBE, phase_describe }, /* agree on options, find the files, count the records */
 	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
-	{ PH_READ, phase_read },         /* records to memory, an entry for each */
-	{ PH_SORT, phase_sort },         /* the entries, by key */
+	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
 	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
 	{ PH_MERGE, phase_merge },   /* records to their rank, merged and written as they come */
@@ -39,6 +38,12 @@ static const step by_distributing[] = {
 	{ PH_COMMIT, phase_commit },
 };
 
+static const step by_one_rank[] = {
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_READ, phase_read },
+	{ PH_MERGE, phase_alone }, /* to its place in the file, by pieces */
+	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
+};
+
 static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
@@ -51,11 +56,19 @@ static status take_step(job *j, const step *s)
 	return rc;
 }
 
+#define STEPS(list) (*n = sizeof(list) / sizeof *(list), (list))
+
+static const step *steps_of(const job *j, size_t *n)
+{
+	if (j->c->size == 1)
+		return STEPS(by_one_rank);
+	return j->o->strategy == BY_MERGING ? STEPS(by_merging) : STEPS(by_distributing);
+}
+
 static status take_steps(job *j)
 {
-	const bool merging = j->o->strategy == BY_MERGING;
-	const step *s = merging ? by_merging : by_distributing;
-	size_t n = merging ? sizeof by_merging / sizeof *s : sizeof by_distributing / sizeof *s;
+	size_t n;
+	const step *s = steps_of(j, &n);
 	if (j->o->explain)
 		n = 2; /* describe and plan: no data is touched */
 	status rc = ST_OK;
@@ -75,16 +88,15 @@ const char *phase_name(phase p)
 static void job_free(job *j)
 {
 	const size_t p = (size_t)j->c->size;
-	writer_free(&j->w);
-	if (j->order != j->data.entries)
-		mem_free(&j->m, j->order, j->order_room, sizeof *j->order);
-	loaded_free(&j->m, &j->data, &j->o->lay);
+	mem_free(&j->m, j->dealt, j->dealt_room, sizeof *j->dealt);
+	loaded_free(&j->m, &j->data);
+	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	brackets_free(&j->m, &j->guess);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
 	mem_free(&j->m, j->share_in, p, sizeof *j->share_in);
 	mem_free(&j->m, j->share_out, p, sizeof *j->share_out);
 	mem_free(&j->m, j->target, p, sizeof *j->target);
-	mem_free(&j->m, j->cut, p + 1, sizeof *j->cut);
+	mem_free(&j->m, j->cut, j->cut_room, sizeof *j->cut);
 	mem_free(&j->m, j->recv, p, sizeof *j->recv);
 	output_discard(&j->out);
 	input_free(&j->in);
@@ -126,7 +138,7 @@ static void collect(job *j, status rc, double t0, job_result *res)
 
 status job_run(comm *c, const options *o, job_result *res)
 {
-	job j = { .c = c, .o = o, .out = { .fd = -1 } };
+	job j = { .c = c, .o = o, .out = { .fd = -1 }, .to = { -1, -1 } };
 	const double t0 = now_s();
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken)) {

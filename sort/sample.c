@@ -33,10 +33,11 @@ static uint64_t splitmix(uint64_t *state)
 
 /* k samples, one from each k-th part: its middle where the entries are sorted, a random place where
  * they are not (a fixed stride would meet periodic inputs in step). */
-static void draw(batch *out, const records *r, const entry *e, size_t n, size_t k, bool sorted)
+static void draw(batch *out, const runs *r, size_t k, bool sorted)
 {
-	uint64_t state = UINT64_C(0x68657473) + r->rank;
-	const size_t isz = item_bytes(&r->lay);
+	const uint64_t n = runs_total(r);
+	uint64_t state = UINT64_C(0x68657473) + r->recs.rank;
+	const size_t isz = item_bytes(&r->recs.lay);
 	out->count = k;
 	out->weight = k ? (double)n / (double)k : 0;
 	for (size_t i = 0; i < k; i++) {
@@ -44,7 +45,7 @@ static void draw(batch *out, const records *r, const entry *e, size_t n, size_t 
 		const size_t to = (size_t)((unsigned __int128)n * (i + 1) / k);
 		const size_t at = sorted ? from + (to - from) / 2
 					 : from + (size_t)(splitmix(&state) % (to - from));
-		item_of((item *)(void *)(out->items + i * isz), &e[at], r);
+		item_of((item *)(void *)(out->items + i * isz), &r->e[at], &r->recs);
 	}
 }
 
@@ -55,14 +56,14 @@ static int by_item(const void *a, const void *b, void *lay)
 
 /* How far a sample's estimated place in the total order may be off: a whole weight of each rank
  * where the samples are regular, and five standard deviations more where they are random. */
-static double margin_of(const batch *const *b, int size, bool sorted)
+static double margin_of(const batch *const *b, int size, bool regular)
 {
 	double sum = 0, square = 0;
 	for (int i = 0; i < size; i++) {
 		sum += b[i]->weight;
 		square += (double)b[i]->count * b[i]->weight * b[i]->weight;
 	}
-	return sorted ? sum : sum + 2.5 * sqrt(square);
+	return regular ? sum : sum + 2.5 * sqrt(square);
 }
 
 /* The first of n samples with more than t before it (or n); `before` grows along the list. */
@@ -115,7 +116,7 @@ static void unpack(brackets *out, const layout *l)
 }
 
 /* Rank 0: all samples into one sorted list, a bracket for each target. */
-static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int size, bool sorted,
+static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int size, bool regular,
 		     const layout *l, const uint64_t *target, brackets *out, err *er)
 {
 	const size_t isz = item_bytes(l);
@@ -135,7 +136,7 @@ static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int s
 		qsort_r(w, n, sizeof *w, by_item, &lay);
 		for (size_t i = 1; i < n; i++)
 			w[i].before = w[i - 1].before + w[i - 1].weight;
-		const double margin = margin_of(b, size, sorted);
+		const double margin = margin_of(b, size, regular);
 		for (size_t j = 0; j < out->count; j++) {
 			const bracket one = pick(w, n, (double)target[j], margin);
 			pack(out->raw + j * raw_stride(l), &one, isz);
@@ -154,29 +155,30 @@ static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *
 	return out->b && out->raw ? ST_OK : ST_RESOURCE;
 }
 
-status sample_brackets(comm *c, mem *m, const records *r, const entry *e, size_t n, bool sorted,
-		       const uint64_t *target, brackets *out, err *er)
+status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
+		       brackets *out, err *er)
 {
-	const size_t isz = item_bytes(&r->lay), most = MAX_SAMPLE_BYTES / isz;
+	const layout *l = &r->recs.lay;
+	const size_t isz = item_bytes(l), most = MAX_SAMPLE_BYTES / isz, n = runs_total(r);
 	const size_t room = most < SAMPLES_PER_RANK ? most : SAMPLES_PER_RANK;
 	const size_t bytes = sizeof(batch) + room * isz, p = (size_t)c->size;
-	status rc = alloc_brackets(m, out, p - 1, &r->lay, er);
+	status rc = alloc_brackets(m, out, p - 1, l, er);
 	batch *mine = mem_array(m, bytes, 1, "samples", er);
 	unsigned char *all = c->rank == 0 ? mem_array(m, p, bytes, "samples", er) : NULL;
 	if (!mine || (c->rank == 0 && !all))
 		rc = ST_RESOURCE;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
-		draw(mine, r, e, n, n < room ? n : room, sorted);
+		draw(mine, r, n < room ? n : room, sorted);
 		rc = comm_gather(c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && c->rank == 0)
-		rc = choose(m, all, bytes, c->size, sorted, &r->lay, target, out, er);
+		rc = choose(m, all, bytes, c->size, sorted && r->count == 1, l, target, out, er);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out->raw, out->raw_bytes, 0);
 	if (rc == ST_OK)
-		unpack(out, &r->lay);
+		unpack(out, l);
 	mem_free(m, mine, bytes, 1);
 	mem_free(m, all, p, bytes);
 	return rc;

@@ -13,30 +13,20 @@ typedef struct proposal {
 
 enum verdict { DONE, GO_LEFT, GO_RIGHT, HIT };
 
-/* The buffers of a search, all of P elements. */
+/* The buffers of a search, of P elements where nothing else is said. */
 typedef struct board {
-	size_t p, stride;
+	size_t p, runs, stride;
 	unsigned char *out, *in; /* proposals; out doubles as the pivots of all splitters */
 	uint64_t *counts, *sums;
 	unsigned char *pivots;
 	const proposal **order; /* for the median */
+	uint64_t *cut;          /* [p * runs] where each pivot cuts each run */
+	range *mid;             /* [runs] */
 } board;
 
 static const proposal *proposal_at(const unsigned char *base, const board *b, size_t i)
 {
 	return (const void *)(base + i * b->stride);
-}
-
-uint64_t entries_before(const records *r, const entry *e, uint64_t lo, uint64_t hi, const item *it)
-{
-	while (lo < hi) {
-		const uint64_t mid = lo + (hi - lo) / 2;
-		if (entry_item_cmp(&e[mid], it, r) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* Rank j's verdict on its own splitter: does each end of the guess hold? */
@@ -51,35 +41,81 @@ static range ends_that_hold(const comm *c, const range *in, const uint64_t *targ
 	return (range){ sum.lo <= t, sum.hi >= t };
 }
 
-status check_ranges(comm *c, mem *m, range *g, size_t n, const uint64_t *target, size_t count,
+/* How many records of this rank lie before the lower ends of a splitter's ranges, and before the
+ * upper. */
+static range sum_up(const runs *r, const range *g)
+{
+	range sum = { 0, 0 };
+	for (size_t k = 0; k < r->count; k++) {
+		sum.lo += g[k].lo - r->start[k];
+		sum.hi += g[k].hi - r->start[k];
+	}
+	return sum;
+}
+
+static void open_ends(const runs *r, range *g, bool lo_holds, bool hi_holds)
+{
+	for (size_t k = 0; k < r->count; k++) {
+		if (!lo_holds)
+			g[k].lo = r->start[k];
+		if (!hi_holds)
+			g[k].hi = r->start[k + 1];
+	}
+}
+
+status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *target, size_t count,
 		    err *er)
 {
 	const size_t p = (size_t)c->size;
 	range *out = mem_array(m, p, sizeof *out, "splitter counts", er);
 	range *in = mem_array(m, p, sizeof *in, "splitter counts", er);
 	status rc = comm_agree(c, out && in ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK) {
-		memcpy(out, g, count * sizeof *g);
+	for (size_t j = 0; rc == ST_OK && j < count; j++)
+		out[j] = sum_up(r, g + j * r->count);
+	if (rc == ST_OK)
 		rc = comm_alltoall(c, out, in, sizeof *out);
-	}
 	if (rc == ST_OK) {
 		const range holds = ends_that_hold(c, in, target, count);
 		rc = comm_allgather(c, &holds, in, sizeof holds);
 	}
 	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		g[j] = (range){ in[j].lo ? g[j].lo : 0, in[j].hi ? g[j].hi : n };
+		open_ends(r, g + j * r->count, in[j].lo, in[j].hi);
 	mem_free(m, out, p, sizeof *out);
 	mem_free(m, in, p, sizeof *in);
 	return rc;
 }
 
-static void propose(const board *b, const records *r, const entry *e, const range *g, size_t count)
+/* The middles of what is left in each run, in order; lo the place, hi how many places it stands
+ * for. Returns how many there are, *width: places in all. */
+static size_t sort_middles(const runs *r, const range *g, range *mid, uint64_t *width)
+{
+	size_t n = 0;
+	*width = 0;
+	for (size_t k = 0; k < r->count; k++) {
+		const uint64_t w = g[k].hi - g[k].lo, at = g[k].lo + w / 2;
+		if (w == 0)
+			continue;
+		size_t i = n++;
+		for (; i > 0 && entry_cmp(&r->e[at], &r->e[mid[i - 1].lo], &r->recs) < 0; i--)
+			mid[i] = mid[i - 1];
+		mid[i] = (range){ at, w };
+		*width += w;
+	}
+	return n;
+}
+
+/* For each splitter the weighted median of the middles of its runs. */
+static void propose(const board *b, const runs *r, const range *g, size_t count)
 {
 	for (size_t j = 0; j < count; j++) {
 		proposal *q = (void *)(b->out + j * b->stride);
-		q->width = g[j].hi - g[j].lo;
-		if (q->width)
-			item_of(&q->it, &e[g[j].lo + q->width / 2], r);
+		const size_t n = sort_middles(r, g + j * r->count, b->mid, &q->width);
+		uint64_t seen = 0;
+		size_t i = 0;
+		while (i < n && (seen += b->mid[i].hi) <= q->width / 2)
+			i++;
+		if (n)
+			item_of(&q->it, &r->e[b->mid[i].lo], &r->recs);
 	}
 }
 
@@ -110,9 +146,9 @@ static const proposal *weighted_median(const board *b, layout *lay)
 }
 
 /* My splitter's pivot to everybody, theirs to me; *live tells whether there is any. */
-static status name_pivots(comm *c, const board *b, const records *r, size_t count, bool *live)
+static status name_pivots(comm *c, const board *b, const layout *l, size_t count, bool *live)
 {
-	layout lay = r->lay;
+	layout lay = *l;
 	proposal *mine = (void *)b->out; /* proposals have been sent: their room is free */
 	const proposal *median = (size_t)c->rank < count ? weighted_median(b, &lay) : NULL;
 	if (median)
@@ -126,13 +162,15 @@ static status name_pivots(comm *c, const board *b, const records *r, size_t coun
 	return rc;
 }
 
-static void count_before(const board *b, const records *r, const entry *e, const range *g,
-			 size_t count)
+static void count_before(const board *b, const runs *r, const range *g, size_t count)
 {
 	for (size_t j = 0; j < count; j++) {
 		const proposal *q = proposal_at(b->pivots, b, j);
-		if (q->width)
-			b->counts[j] = entries_before(r, e, g[j].lo, g[j].hi, &q->it);
+		b->counts[j] = 0;
+		for (size_t i = j * r->count, k = 0; q->width && k < r->count; k++, i++) {
+			b->cut[i] = runs_before(r, g[i].lo, g[i].hi, &q->it);
+			b->counts[j] += b->cut[i] - r->start[k];
+		}
 	}
 }
 
@@ -148,59 +186,70 @@ static uint64_t rule(const comm *c, const board *b, const uint64_t *target, size
 	return sum == t ? HIT : sum > t ? GO_LEFT : GO_RIGHT;
 }
 
-static void narrow(const board *b, const records *r, range *g, size_t count)
+/* Is `it` a record of run k of this rank? */
+static bool owns(const runs *r, size_t k, const item *it)
 {
-	for (size_t j = 0; j < count; j++) {
-		const proposal *q = proposal_at(b->pivots, b, j);
-		const uint64_t cut = b->counts[j];
-		const bool mine = q->width && q->it.rank == r->rank;
+	const uint64_t pos = it->lo & POS_MASK;
+	return it->rank == r->recs.rank && pos >= r->start[k] && pos < r->start[k + 1];
+}
+
+/* Ranges g of splitter j, after the verdict on its pivot. */
+static void narrow(const board *b, const runs *r, range *g, size_t j)
+{
+	const item *it = &proposal_at(b->pivots, b, j)->it;
+	const uint64_t *cut = b->cut + j * r->count;
+	for (size_t k = 0; k < r->count; k++)
 		switch (b->sums[j]) {
 		case HIT:
-			g[j].lo = g[j].hi = cut;
+			g[k].lo = g[k].hi = cut[k];
 			break;
 		case GO_LEFT:
-			g[j].hi = cut;
+			g[k].hi = cut[k];
 			break;
 		case GO_RIGHT: /* the pivot itself stays on the left: whoever owns it passes it */
-			g[j].lo = cut + mine;
+			g[k].lo = cut[k] + owns(r, k, it);
 			break;
 		default:
 			break;
 		}
-	}
 }
 
-static status search_round(comm *c, const board *b, const records *r, const entry *e, range *g,
-			   const uint64_t *target, size_t count, bool *live)
+static status search_round(comm *c, const board *b, const runs *r, range *g, const uint64_t *target,
+			   size_t count, bool *live)
 {
-	propose(b, r, e, g, count);
+	propose(b, r, g, count);
 	status rc = comm_alltoall(c, b->out, b->in, b->stride);
 	if (rc == ST_OK)
-		rc = name_pivots(c, b, r, count, live);
+		rc = name_pivots(c, b, &r->recs.lay, count, live);
 	if (rc != ST_OK || !*live)
 		return rc;
-	count_before(b, r, e, g, count);
+	count_before(b, r, g, count);
 	rc = comm_alltoall(c, b->counts, b->sums, sizeof *b->sums);
 	if (rc != ST_OK)
 		return rc;
 	const uint64_t verdict = rule(c, b, target, count);
 	rc = comm_allgather(c, &verdict, b->sums, sizeof verdict);
-	if (rc == ST_OK)
-		narrow(b, r, g, count);
+	for (size_t j = 0; rc == ST_OK && j < count; j++)
+		narrow(b, r, g + j * r->count, j);
 	return rc;
 }
 
-static status board_alloc(mem *m, board *b, size_t p, const layout *l, err *er)
+static status board_alloc(mem *m, board *b, size_t p, const runs *r, err *er)
 {
-	*b = (board){ .p = p, .stride = offsetof(proposal, it) + item_bytes(l) };
+	*b = (board){ .p = p,
+		      .runs = r->count,
+		      .stride = offsetof(proposal, it) + item_bytes(&r->recs.lay) };
 	b->out = mem_array(m, p, b->stride, "splitter proposals", er);
 	b->in = mem_array(m, p, b->stride, "splitter proposals", er);
 	b->pivots = mem_array(m, p, b->stride, "pivots", er);
 	b->counts = mem_array(m, p, sizeof *b->counts, "splitter counts", er);
 	b->sums = mem_array(m, p, sizeof *b->sums, "splitter counts", er);
 	b->order = mem_array(m, p, sizeof *b->order, "proposals", er);
-	const bool all = b->out && b->in && b->pivots && b->counts && b->sums && b->order;
-	return all ? ST_OK : ST_RESOURCE;
+	b->cut = mem_array(m, p * b->runs, sizeof *b->cut, "splitter places", er);
+	b->mid = mem_array(m, b->runs, sizeof *b->mid, "splitter places", er);
+	return b->out && b->in && b->pivots && b->counts && b->sums && b->order && b->cut && b->mid
+		       ? ST_OK
+		       : ST_RESOURCE;
 }
 
 static void board_free(mem *m, board *b)
@@ -211,16 +260,18 @@ static void board_free(mem *m, board *b)
 	mem_free(m, b->counts, b->p, sizeof *b->counts);
 	mem_free(m, b->sums, b->p, sizeof *b->sums);
 	mem_free(m, b->order, b->p, sizeof *b->order);
+	mem_free(m, b->cut, b->p * b->runs, sizeof *b->cut);
+	mem_free(m, b->mid, b->runs, sizeof *b->mid);
 }
 
-status search_splitters(comm *c, mem *m, const records *r, const entry *e, range *g,
-			const uint64_t *target, size_t count, err *er)
+status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+			size_t count, err *er)
 {
 	board b;
 	bool live = true;
-	status rc = comm_agree(c, board_alloc(m, &b, (size_t)c->size, &r->lay, er));
+	status rc = comm_agree(c, board_alloc(m, &b, (size_t)c->size, r, er));
 	while (rc == ST_OK && live)
-		rc = search_round(c, &b, r, e, g, target, count, &live);
+		rc = search_round(c, &b, r, g, target, count, &live);
 	board_free(m, &b);
 	return rc;
 }

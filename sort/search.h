@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multi-way selection over ranks: exact places of all splitters at once. */
+/* Multi-way selection over the runs of all ranks: exact places of all splitters at once. */
 #ifndef HETSORT_SEARCH_H
 #define HETSORT_SEARCH_H
 
 #include "comm.h"
 #include "mem.h"
-#include "record.h"
+#include "runs.h"
 
-/* What one rank knows of one splitter: it cuts its n entries somewhere in [lo, hi]. */
+/* What one rank knows of one splitter in one of its runs: it cuts at a place in [lo, hi]. Of count
+ * splitters and R runs, range j * R + k is that of splitter j in run k. */
 typedef struct range {
 	uint64_t lo, hi;
 } range;
 
 /* check_ranges - collective: are guessed ranges right over all ranks? Where splitter j lies outside
- * [lo, hi] on one side, that side opens to 0 or n. target as in search_splitters. */
-status check_ranges(comm *c, mem *m, range *g, size_t n, const uint64_t *target, size_t count,
+ * [lo, hi] on one side, that side opens to the ends of the runs. target as in search_splitters. */
+status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *target, size_t count,
 		    err *er);
 
-/* search_splitters - collective: narrow g[0..count) until lo == hi everywhere, so that over all
+/* search_splitters - collective: narrow the ranges until lo == hi everywhere, so that over all
  * ranks exactly target[j] records precede splitter j. Needs count < size: rank j looks after
- * splitter j. e are this rank's entries, in order as far as the
- * ranges reach. Each round asks all ranks for the middle of what is
- * left, takes their weighted median and counts what precedes it: at least a quarter drops out. */
-status search_splitters(comm *c, mem *m, const records *r, const entry *e, range *g,
-			const uint64_t *target, size_t count, err *er);
-
-/* entries_before - how many of sorted e[lo..hi), plus lo, precede item it. */
-uint64_t entries_before(const records *r, const entry *e, uint64_t lo, uint64_t hi, const item *it);
+ * splitter j. Runs need to be in order as far as the ranges reach. Each round asks all ranks for
+ * the middle of what is left, takes their weighted median and counts what precedes it: at least an
+ * eighth drops out, with a single run at each rank a quarter. */
+status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+			size_t count, err *er);
 
 #endif

@@ -8,33 +8,37 @@
 
 #include <stdlib.h>
 
-/* From ranges to cuts; entries are in order within the ranges. */
-static status cut_within(comm *c, mem *m, const records *r, const entry *e, size_t n, range *g,
-			 const uint64_t *target, size_t count, uint64_t *cut, err *er)
+/* From ranges to cuts; runs are in order within the ranges. */
+static status cut_within(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+			 size_t count, uint64_t *cut, err *er)
 {
-	const status rc = search_splitters(c, m, r, e, g, target, count, er);
-	cut[0] = 0;
-	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		cut[j + 1] = g[j].lo;
-	cut[count + 1] = n;
+	const status rc = search_splitters(c, m, r, g, target, count, er);
+	for (size_t k = 0; k < r->count; k++) {
+		cut[k] = r->start[k];
+		cut[(count + 1) * r->count + k] = r->start[k + 1];
+	}
+	for (size_t i = 0; rc == ST_OK && i < count * r->count; i++)
+		cut[r->count + i] = g[i].lo;
 	return rc;
 }
 
-status split_sorted(comm *c, mem *m, const records *r, const entry *e, size_t n,
-		    const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
+status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, const brackets *b,
+		    uint64_t *cut, err *er)
 {
-	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
+	range *g = mem_array(m, b->count * r->count, sizeof *g, "splitter ranges", er);
 	status rc = comm_agree(c, g ? ST_OK : ST_RESOURCE);
-	for (size_t j = 0; rc == ST_OK && j < b->count; j++) {
-		const bracket *k = &b->b[j];
-		g[j] = (range){ k->lo ? entries_before(r, e, 0, n, k->lo) : 0,
-				k->hi ? entries_before(r, e, 0, n, k->hi) : n };
-	}
+	for (size_t j = 0, i = 0; rc == ST_OK && j < b->count; j++)
+		for (size_t k = 0; k < r->count; k++, i++) {
+			const uint64_t lo = r->start[k], hi = r->start[k + 1];
+			const bracket *w = &b->b[j];
+			g[i] = (range){ w->lo ? runs_before(r, lo, hi, w->lo) : lo,
+					w->hi ? runs_before(r, lo, hi, w->hi) : hi };
+		}
 	if (rc == ST_OK)
-		rc = check_ranges(c, m, g, n, target, b->count, er);
+		rc = check_ranges(c, m, r, g, target, b->count, er);
 	if (rc == ST_OK)
-		rc = cut_within(c, m, r, e, n, g, target, b->count, cut, er);
-	mem_free(m, g, b->count, sizeof *g);
+		rc = cut_within(c, m, r, g, target, b->count, cut, er);
+	mem_free(m, g, b->count * r->count, sizeof *g);
 	return rc;
 }
 
@@ -134,6 +138,8 @@ static void sort_rungs(const ladder *l, const records *r, entry *out, entry *tmp
 status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, size_t n,
 		      const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
 {
+	const uint64_t start[] = { 0, n };
+	const runs all = { *r, out, 1, start };
 	ladder l;
 	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
 	status rc = ladder_alloc(&l, m, b, &r->lay, er);
@@ -146,10 +152,10 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 				k->hi ? dealt_before(&l, k->hi, &r->lay) : n };
 	}
 	if (rc == ST_OK)
-		rc = check_ranges(c, m, g, n, target, b->count, er);
+		rc = check_ranges(c, m, &all, g, target, b->count, er);
 	if (rc == ST_OK) {
 		sort_rungs(&l, r, out, e, g, b->count);
-		rc = cut_within(c, m, r, out, n, g, target, b->count, cut, er);
+		rc = cut_within(c, m, &all, g, target, b->count, cut, er);
 	}
 	ladder_free(&l, m, b);
 	mem_free(m, g, b->count, sizeof *g);

@@ -6,7 +6,7 @@
 
 #include "comm.h"
 #include "mem.h"
-#include "record.h"
+#include "runs.h"
 
 /* A splitter's whereabouts as guessed from samples: it lies in [lo, hi). An absent end is open. */
 typedef struct bracket {
@@ -21,17 +21,17 @@ typedef struct brackets {
 } brackets;
 
 /* sample_brackets - collective: guess the brackets of the size - 1 splitters from samples.
- * e, n     this rank's entries; sorted tells whether in the total order.
+ * r        this rank's runs; sorted tells whether they are in order already.
  * target   target[j]: how many records, of all ranks, precede splitter j.
  * Each rank sends a bounded number of samples to rank 0, which sorts them. */
-status sample_brackets(comm *c, mem *m, const records *r, const entry *e, size_t n, bool sorted,
-		       const uint64_t *target, brackets *out, err *er);
+status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
+		       brackets *out, err *er);
 void brackets_free(mem *m, brackets *b);
 
-/* split_sorted - collective: cuts of sorted entries. cut has size + 1 elements: rank d is to get
- * e[cut[d] .. cut[d+1]). */
-status split_sorted(comm *c, mem *m, const records *r, const entry *e, size_t n,
-		    const uint64_t *target, const brackets *b, uint64_t *cut, err *er);
+/* split_sorted - collective: where splitters cut sorted runs. cut has (size + 1) * runs elements:
+ * of run k, rank d is to get the places from cut[d * runs + k] to cut[(d + 1) * runs + k]. */
+status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, const brackets *b,
+		    uint64_t *cut, err *er);
 
 /* split_unsorted - collective: the same for entries in order of position. They move from e to out,
  * where rank d's are out[cut[d] .. cut[d+1]), equal keys in order of position; e is scratch. */

@@ -24,8 +24,8 @@ static void state(const job *j, unsigned char *to)
 	const size_t key = j->o->lay.key_bytes;
 	memcpy(to, &mine, sizeof mine);
 	if (mine.out) {
-		memcpy(to + sizeof mine, j->w.first_key, key);
-		memcpy(to + sizeof mine + key, j->w.last_key, key);
+		memcpy(to + sizeof mine, j->seen.first_key, key);
+		memcpy(to + sizeof mine + key, j->seen.last_key, key);
 	}
 }
 

@@ -1,114 +1,141 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The writer looks at every record once more before it leaves: order, checksum, count. The buffer
- * is small enough to be still in the cache then. */
+/* A few buffers go round between who fills and who writes. Full ones end at a block of the file
+ * where the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
 #include "clock.h"
 #include "file.h"
 
 #include <inttypes.h>
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 2 << 20 };
 
-static unsigned char *behind(const writer *w)
+/* The next buffer in turn, its start as far from a page's as its place in the file from a block's.
+ */
+static void next_buffer(writer *w)
 {
-	return w->buf - w->lay.record_bytes;
+	const uint32_t bytes = w->lay.record_bytes;
+	const uint64_t first = w->to.offset / bytes; /* counted from where the file begins */
+	unsigned char *b = w->raw + w->filled % WRITER_BUFFERS * w->buffer_bytes;
+	b += (size_t)(-(uintptr_t)b % IO_ALIGN);
+	w->buf = b + w->to.offset % IO_ALIGN;
+	w->used = 0;
+	w->room = w->chunk - (size_t)(first % w->chunk);
 }
 
-status writer_open(writer *w, mem *m, const layout *l, const sink *to, err *e)
+static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset, err *e)
 {
-	*w = (writer){ .fd = to->fd,
-		       .path = to->path,
-		       .offset = to->offset,
-		       .durable = to->durable,
-		       .lay = *l,
-		       .m = m,
-		       .e = e };
-	w->room = BUFFER_BYTES / l->record_bytes + 1;
-	unsigned char *all = mem_array(m, w->room + 1, l->record_bytes, "output buffer", e);
-	w->first_key = mem_array(m, 2, l->key_bytes, "keys", e);
-	if (!all || !w->first_key) {
-		mem_free(m, all, w->room + 1, l->record_bytes);
-		mem_free(m, w->first_key, 2, l->key_bytes);
-		w->first_key = NULL;
-		return ST_RESOURCE;
+	const size_t bytes = n * w->lay.record_bytes;
+	const double t0 = now_s();
+	const size_t bad = inspect(w->seen, &w->lay, recs, n);
+	w->verify_s += now_s() - t0;
+	if (bad)
+		err_set(e, ST_INTERNAL, "%zu records before record %" PRIu64 " are out of order",
+			bad, w->seen->records);
+	if (e->code == ST_OK &&
+	    io_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) == ST_OK && w->to.durable)
+		file_start_writeback(w->to.fd.fd, offset, bytes);
+}
+
+static void *write_all(void *writer_)
+{
+	writer *w = writer_;
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (w->written == w->filled && !w->ending)
+			pthread_cond_wait(&w->news, &w->lock);
+		if (w->written == w->filled)
+			break;
+		err e = w->e;
+		const size_t i = w->written % WRITER_BUFFERS;
+		pthread_mutex_unlock(&w->lock);
+		write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &e);
+		pthread_mutex_lock(&w->lock);
+		w->e = e;
+		w->written++;
+		pthread_cond_signal(&w->news);
 	}
-	w->buf = all + l->record_bytes;
-	w->last_key = w->first_key + l->key_bytes;
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e)
+{
+	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
+	w->chunk = io_chunk_recs(l->record_bytes, BUFFER_BYTES);
+	w->buffer_bytes = w->chunk * l->record_bytes + 2 * IO_ALIGN;
+	w->raw_bytes = WRITER_BUFFERS * w->buffer_bytes;
+	w->raw = mem_array(m, w->raw_bytes, 1, "output buffers", e);
+	if (!w->raw)
+		return ST_RESOURCE;
+	next_buffer(w);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->news, NULL);
+	w->threaded = pthread_create(&w->thread, NULL, write_all, w) == 0;
 	return ST_OK;
 }
 
-/* Records of the buffer smaller than the one before them. */
-static size_t count_unordered(const writer *w)
+static void await_written(writer *w, uint64_t goal)
 {
-	const layout *l = &w->lay;
-	const unsigned char *key = w->buf + l->key_off;
-	size_t bad = 0;
-	for (size_t i = w->records == 0; i < w->used; i++) {
-		const unsigned char *k = key + i * l->record_bytes;
-		if (l->key_bytes == DEFAULT_KEY_BYTES)
-			bad += memcmp(k - l->record_bytes, k, DEFAULT_KEY_BYTES) > 0;
-		else
-			bad += memcmp(k - l->record_bytes, k, l->key_bytes) > 0;
-	}
-	return bad;
+	const double t0 = now_s();
+	while (w->written < goal)
+		pthread_cond_wait(&w->news, &w->lock);
+	w->wait_s += now_s() - t0;
 }
 
-static void inspect(writer *w)
+/* Hand the buffer over, and wait until another is free. */
+static void hand_over(writer *w)
 {
-	const layout *l = &w->lay;
-	const size_t bad = count_unordered(w);
-	const unsigned char *last = w->buf + (w->used - 1) * l->record_bytes;
-	if (bad && w->failed == ST_OK)
-		w->failed = err_set(w->e, ST_INTERNAL,
-				    "%zu records from record %" PRIu64 " on are out of order", bad,
-				    w->records);
-	if (w->records == 0)
-		memcpy(w->first_key, w->buf + l->key_off, l->key_bytes);
-	memcpy(w->last_key, last + l->key_off, l->key_bytes);
-	w->sum = checksum_join(w->sum, checksum_records(w->buf, w->used, l->record_bytes));
-	w->records += w->used;
-	memcpy(behind(w), last, l->record_bytes);
-}
-
-static void put(writer *w)
-{
-	const size_t bytes = w->used * w->lay.record_bytes;
+	const size_t i = w->filled % WRITER_BUFFERS;
 	if (w->used == 0)
 		return;
-	const double start = now_s();
-	inspect(w);
-	w->used = 0;
-	const double t0 = now_s();
-	w->verify_s += t0 - start;
-	if (w->failed != ST_OK)
-		return;
-	w->failed = file_write_at(w->fd, w->buf, bytes, w->offset, w->path, w->e);
-	if (w->offset != FILE_APPEND) {
-		if (w->durable && w->failed == ST_OK)
-			file_start_writeback(w->fd, w->offset, bytes);
-		w->offset += bytes;
+	w->full[i].recs = w->buf;
+	w->full[i].n = w->used;
+	w->full[i].offset = w->to.offset;
+	w->to.offset += w->used * w->lay.record_bytes;
+	pthread_mutex_lock(&w->lock);
+	w->filled++;
+	if (w->threaded) {
+		pthread_cond_signal(&w->news);
+		await_written(w, w->filled < WRITER_BUFFERS ? 0 : w->filled - WRITER_BUFFERS + 1);
+	} else {
+		const double t0 = now_s();
+		write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &w->e);
+		w->written++;
+		w->wait_s += now_s() - t0;
 	}
-	w->write_s += now_s() - t0;
+	pthread_mutex_unlock(&w->lock);
+	next_buffer(w);
 }
 
 void writer_add(writer *w, size_t n)
 {
 	w->used += n;
 	if (w->used == w->room)
-		put(w);
+		hand_over(w);
 }
 
-status writer_flush(writer *w)
+status writer_flush(writer *w, err *e)
 {
-	put(w);
-	return w->failed;
+	hand_over(w);
+	pthread_mutex_lock(&w->lock);
+	await_written(w, w->filled);
+	pthread_mutex_unlock(&w->lock);
+	return w->e.code == ST_OK ? ST_OK : err_set(e, w->e.code, "%s", w->e.text);
 }
 
 void writer_free(writer *w)
 {
-	if (!w->buf)
+	if (!w->raw)
 		return;
-	mem_free(w->m, behind(w), w->room + 1, w->lay.record_bytes);
-	mem_free(w->m, w->first_key, 2, w->lay.key_bytes);
+	if (w->threaded) {
+		pthread_mutex_lock(&w->lock);
+		w->ending = true;
+		pthread_cond_signal(&w->news);
+		pthread_mutex_unlock(&w->lock);
+		pthread_join(w->thread, NULL);
+	}
+	pthread_cond_destroy(&w->news);
+	pthread_mutex_destroy(&w->lock);
+	mem_free(w->m, w->raw, w->raw_bytes, 1);
 	*w = (writer){ 0 };
 }

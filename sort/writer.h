@@ -1,53 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sorted stream of records on its way to a file: buffered, checked, counted. */
+/* A sorted stream of records on its way to a file: buffered, inspected, and written by a thread of
+ * its own while the next buffer is filled. One thread fills. */
 #ifndef HETSORT_WRITER_H
 #define HETSORT_WRITER_H
 
-#include "checksum.h"
+#include "direct.h"
+#include "inspect.h"
 #include "mem.h"
-#include "record.h"
+
+#include <pthread.h>
+
+enum { WRITER_BUFFERS = 3 };
 
 /* Where a writer's records go. */
 typedef struct sink {
-	int fd;
+	io_fd fd;
 	const char *path;
-	uint64_t offset; /* of the first record; FILE_APPEND for a stream */
+	uint64_t offset; /* of the first record */
 	bool durable;    /* it will be synced: let the disk begin early */
 } sink;
 
 typedef struct writer {
-	int fd;
-	const char *path;
-	uint64_t offset; /* of the next write; FILE_APPEND for a stream */
-	bool durable;
+	sink to; /* its offset is that of the buffer being filled */
 	layout lay;
 	mem *m;
-	err *e;
-	status failed;      /* the first failure; from then on records are dropped */
-	unsigned char *buf; /* room records; before them the last record of the buffer before */
+	inspected *seen;
+	unsigned char *raw;                    /* all buffers */
+	size_t raw_bytes, buffer_bytes, chunk; /* chunk: records a full buffer ends a multiple of */
+	unsigned char *buf;                    /* being filled: used of room records */
 	size_t used, room;
-	uint64_t records; /* handed over so far */
-	checksum sum;
-	unsigned char *first_key, *last_key;
-	double write_s, verify_s;
+	struct {
+		unsigned char *recs;
+		size_t n;
+		uint64_t offset;
+	} full[WRITER_BUFFERS];
+	/* buffers [written, filled) are the thread's */
+	uint64_t filled, written;
+	bool threaded, ending;
+	pthread_t thread;
+	pthread_mutex_t lock; /* for the counts, ending and e */
+	pthread_cond_t news;
+	err e;           /* the first failure; from then on records are dropped */
+	double wait_s;   /* of who fills, for a free buffer */
+	double verify_s; /* inspecting */
 } writer;
 
-/* writer_open - to a sink, which is copied; e must live as long and receives the first failure. */
-status writer_open(writer *w, mem *m, const layout *l, const sink *to, err *e);
+/* writer_open - to a sink, which is copied; seen, whose keys have room, is filled as records go. */
+status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e);
 
 /* writer_room - where the next record goes, and for how many there is room (>= 1). */
-static inline unsigned char *writer_room(writer *w, size_t *recs)
+static inline unsigned char *writer_room(const writer *w, size_t *recs)
 {
 	*recs = w->room - w->used;
 	return w->buf + w->used * w->lay.record_bytes;
 }
 
-/* writer_add - n records stand where writer_room said. Writes when the buffer is full. A failure is
- * kept: the caller goes on (its peers count on it), and learns of it from writer_flush. */
+/* writer_add - n records stand where writer_room said. A failure to write them is kept: the caller
+ * goes on (its peers count on it), and learns of it from writer_flush. */
 void writer_add(writer *w, size_t n);
 
 /* writer_flush - what is left goes out. ST_INTERNAL if records were not in order. */
-status writer_flush(writer *w);
+status writer_flush(writer *w, err *e);
 
 void writer_free(writer *w);
 

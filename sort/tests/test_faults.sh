@@ -21,25 +21,37 @@ fails() { # fails PLAN CODE WORDS ARGUMENT... - in one run
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 
-for mode in "--ranks 1" "--ranks 3 --exchange-threads 0" "--ranks 3 --exchange-threads 1" \
-  "--ranks 3 --exchange-threads 2" "--ranks 3 --strategy distribute"; do
+for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0" \
+  "--ranks 3 --exchange-threads 1" "--ranks 3 --exchange-threads 2" \
+  "--ranks 3 --strategy distribute"; do
+  mode="$mode --direct never" # what goes wrong past the page cache is tried again through it
   # shellcheck disable=SC2086  # the mode is several words
   {
     shim short "$hetsort" $mode -o out in
     is "short and interrupted calls, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
     rm -f out
     fails read=5 3 "read: cannot read 'in' at byte 0: Input/output error" $mode -o out
-    fails read=5@4 3 "cannot read 'in' at byte" $mode -o out
+    fails read=5@2 3 "cannot read 'in' at byte" $mode -o out
     fails write=28 4 "cannot write 'out': No space left on device" $mode -o out
-    fails write=5@3 3 "cannot write 'out': Input/output error" $mode -o out
-    fails write=28@5 4 "cannot write 'out': No space left on device" $mode -o out
+    fails write=5@2 3 "cannot write 'out': Input/output error" $mode -o out
+    fails write=28@2 4 "cannot write 'out': No space left on device" $mode -o out
     fails fallocate=28 4 "cannot reserve 5000000 bytes for 'out': No space left" $mode -o out
     fails fsync=5 3 "sync: cannot sync 'out': Input/output error" $mode -o out
     fails rename=5 3 "commit: cannot rename onto 'out': Input/output error" $mode -o out
-    if [ "$mode" = "--ranks 1" ]; then allocs="1 2"; else allocs="1 2 3 4 5 6"; fi
+    if [ "${mode#--ranks 1}" != "$mode" ]; then allocs="1 2"; else allocs="1 2 3 4 5 6"; fi
     for n in $allocs; do fails alloc=12@$n 4 "no memory for" $mode -o out; done
   }
 done
+for calls in read=5 write=28; do
+  shim $calls "$hetsort" --direct always -o out in
+  is "$calls: also past the page cache" "$((rc > 2))/$(left_over)" "1/"
+done
+shim short "$hetsort" --direct always -o out in
+is "short and interrupted calls past the page cache" "$rc/$(cmp -s out expected && echo same)" "0/same"
+rm -f out
+shim thread=11 "$hetsort" --threads 4 -o out in
+is "threads that cannot be had are done without" "$rc/$(cmp -s out expected && echo same)" "0/same"
+rm -f out
 shim fallocate=95 "$hetsort" -o out in
 is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out

@@ -314,6 +314,9 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			  .strategy = t->strategy,
 			  .lay = t->lay,
 			  .exchange_threads = t->threads,
+			  .threads = 1 + t->threads,
+			  .least_run = t->n % 2 ? 1 : 1 << 15,
+			  .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
 			  .stable = true,
 			  .force = true };
 	if (t->speeds->slow) {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The last look at records before they leave: order, checksum, count. */
+#ifndef HETSORT_INSPECT_H
+#define HETSORT_INSPECT_H
+
+#include "checksum.h"
+#include "record.h"
+
+/* What has left, in order. */
+typedef struct inspected {
+	uint64_t records;
+	checksum sum;
+	unsigned char *first_key, *last_key; /* of key_bytes each, valid where records > 0 */
+} inspected;
+
+/* unordered - how many of n records are smaller than the one before them. */
+size_t unordered(const layout *l, const unsigned char *recs, size_t n);
+
+/* inspect - count n > 0 records in that follow what was seen; returns how many are out of order,
+ * the first of them against the last key seen. */
+size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading a rank's share of the input: records to memory, an entry for each, sorted in runs while
+ * the rest is still being read. */
+#ifndef HETSORT_LOAD_H
+#define HETSORT_LOAD_H
+
+#include "direct.h"
+#include "checksum.h"
+#include "input.h"
+#include "mem.h"
+#include "runs.h"
+
+/* What reading leaves behind. */
+typedef struct loaded {
+	unsigned char *raw; /* as allocated; records start at the place in a page that they have in
+			       the file, so that they can be read past the page cache */
+	size_t raw_bytes;
+	unsigned char *recs;
+	entry *entries;
+	size_t n, room;  /* records, and how many there is memory for */
+	uint64_t *start; /* of the runs */
+	size_t start_room;
+	runs r; /* one run of all, in the order of the input, if sorting was not asked for */
+	checksum sum;
+	double sort_s, verify_s; /* of all threads together: sorting, checksums */
+} loaded;
+
+typedef struct load_plan {
+	uint64_t first, n; /* records of the input's sequence; of standard input, to its end */
+	layout lay;
+	uint32_t rank;
+	unsigned threads; /* that compute; some more wait for the disk */
+	direct_io direct;
+	size_t least_run; /* records */
+	bool sort;
+} load_plan;
+
+/* load_input - out is to be freed on failure too. */
+status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e);
+
+void loaded_free(mem *m, loaded *d);
+
+#endif

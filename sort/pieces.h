@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs cut into pieces that can be merged independently of each other: all of piece i precedes all
+ * of piece i + 1. */
+#ifndef HETSORT_PIECES_H
+#define HETSORT_PIECES_H
+
+#include "mem.h"
+#include "runs.h"
+
+typedef struct pieces {
+	size_t count, most; /* pieces; records in the largest */
+	size_t room;        /* pieces that the arrays have room for */
+	size_t runs;
+	uint64_t *cut;   /* [(count + 1) * runs] of run k, piece i has the places from cut[i * runs + k]
+			    to cut[(i + 1) * runs + k] */
+	uint64_t *first; /* [count + 1] records in the pieces before */
+} pieces;
+
+/* pieces_cut - about `recs` records each, by samples of the runs: a piece is at most a few times
+ * that. To be freed on failure too. */
+status pieces_cut(pieces *p, mem *m, const runs *r, size_t recs, err *e);
+
+void pieces_free(pieces *p, mem *m);
+
+#endif
