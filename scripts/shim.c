@@ -3,10 +3,12 @@
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
  * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
- * thread. */
+ * thread, tmpfile (open with O_TMPFILE). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,19 @@ ssize_t pread64(int fd, void *p, size_t n, off_t at)
 	meddle();
 	LIMIT("read", n)
 	return ((ssize_t(*)(int, void *, size_t, off_t))next("pread64"))(fd, p, n, at);
+}
+
+int openat64(int dirfd, const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if ((flags & O_TMPFILE) == O_TMPFILE && fails("tmpfile"))
+		return -1;
+	return ((int (*)(int, const char *, int, ...))next("openat64"))(dirfd, path, flags, mode);
 }
 
 int fsync(int fd)

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
+ * (buffers of writers, the table of checksums) is dealt out by atomic counters. Nothing is synced:
+ * these files do not outlive the program, and a write that the disk lost is found by the checksums.
+ */
+#include "spill.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { BLOCK_BYTES = 128 << 10, MOST_BLOCK_BYTES = 256 << 10 };
+
+typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
+
+typedef struct run {
+	int fd;
+	run_state state;
+	atomic_bool direct;  /* readers may find that it does not work after all */
+	size_t dir;          /* index of its directory */
+	uint64_t room_bytes; /* announced at its begin */
+	uint64_t bytes;      /* of records appended */
+	size_t writer;       /* whose buffer it has, while it is written */
+	uint64_t *sum;       /* of its blocks, in the common table */
+} run;
+
+struct spill {
+	mem *m;
+	tempdir *dir;
+	size_t dirs;
+	uint32_t record_bytes;
+	size_t block_bytes, piece_bytes;
+	run *run;
+	size_t runs;
+	uint64_t *sum; /* of all blocks of all runs */
+	size_t sums;
+	atomic_size_t sums_taken;
+	unsigned char *buffer; /* [writers] of piece_bytes */
+	size_t writers;
+	atomic_bool *busy; /* [writers] */
+};
+
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) / to * to;
+}
+
+/* Of what is on disk: the last block is filled up to the alignment, with anything. */
+static uint64_t stored_bytes(const run *r)
+{
+	return round_up(r->bytes, SPILL_ALIGN);
+}
+
+static size_t gcd(size_t a, size_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+/* A multiple of the alignment and, if that is not too large, of the record. */
+static size_t choose_block(uint32_t record_bytes)
+{
+	const size_t both = SPILL_ALIGN / gcd(SPILL_ALIGN, record_bytes) * record_bytes;
+	if (both > MOST_BLOCK_BYTES)
+		return BLOCK_BYTES;
+	return both > BLOCK_BYTES ? both : BLOCK_BYTES / both * both;
+}
+
+/* ------------------------------------------------------------------------------- opening */
+
+status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; i < dirs && rc == ST_OK; i++) {
+		tempdir t;
+		rc = tempdir_open(&t, dir[i], e);
+		if (rc == ST_OK)
+			rc = tempdir_probe(&t, e);
+		tempdir_close(&t);
+	}
+	return rc;
+}
+
+/* What all ranks here will put on the file system of dir[i]; directories may share one. */
+static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned ranks)
+{
+	uint64_t here = 0, all;
+	for (size_t k = 0; k < s->dirs; k++)
+		here += s->dir[k].dev == s->dir[i].dev;
+	/* runs are dealt out in turn: a directory may get one more than another */
+	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
+	const uint64_t share = turns < s->runs ? bytes / s->runs * turns : bytes;
+	return __builtin_mul_overflow(share, ranks, &all) ? UINT64_MAX : all;
+}
+
+static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, err *e)
+{
+	char q[QUOTED_BYTES];
+	for (size_t i = 0; i < s->dirs; i++) {
+		uint64_t there;
+		const uint64_t need = needed_bytes(s, i, bytes, p->ranks_here);
+		const status rc = tempdir_free_bytes(&s->dir[i], &there, e);
+		if (rc != ST_OK)
+			return rc;
+		if (need > there)
+			return err_set(e, ST_RESOURCE,
+				       "temporary directory %s has %" PRIu64
+				       " bytes free, spilling needs %" PRIu64,
+				       quoted(p->dir[i], q), there, need);
+	}
+	return ST_OK;
+}
+
+static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
+{
+	for (size_t i = 0; i < s->dirs; i++) {
+		tempdir *t = &s->dir[i];
+		status rc = tempdir_open(t, p->dir[i], e);
+		if (rc == ST_OK)
+			rc = tempdir_probe(t, e);
+		if (rc != ST_OK)
+			return rc;
+		t->direct = t->direct && !p->buffered;
+	}
+	return check_space(s, p, bytes, e);
+}
+
+static status create_files(spill *s, err *e)
+{
+	for (size_t i = 0; i < s->runs; i++) {
+		run *r = &s->run[i];
+		r->dir = i % s->dirs;
+		const tempdir *t = &s->dir[r->dir];
+		const status rc = tempdir_create(t, true, &r->fd, e);
+		if (rc != ST_OK)
+			return rc;
+		atomic_init(&r->direct, t->direct);
+	}
+	return ST_OK;
+}
+
+/* All memory, and nothing but memory. */
+static status allocate(spill *s, err *e)
+{
+	s->dir = mem_array(s->m, s->dirs, sizeof *s->dir, "spill directories", e);
+	s->run = mem_array(s->m, s->runs, sizeof *s->run, "spilled runs", e);
+	s->sum = mem_array(s->m, s->sums, sizeof *s->sum, "checksums of spilled blocks", e);
+	s->busy = mem_array(s->m, s->writers, sizeof *s->busy, "spill writers", e);
+	s->buffer = mem_array(s->m, s->writers, s->piece_bytes, "spill buffers", e);
+	for (size_t i = 0; s->run && i < s->runs; i++)
+		s->run[i].fd = -1;
+	for (size_t i = 0; s->dir && i < s->dirs; i++)
+		s->dir[i].fd = -1;
+	return s->dir && s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
+}
+
+/* The sizes; false if they are no sizes of anything. */
+static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
+{
+	s->record_bytes = p->record_bytes;
+	s->dirs = p->dirs;
+	s->runs = p->runs;
+	s->writers = p->writers;
+	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
+	s->piece_bytes = (size_t)round_up(SPILL_PIECE_BYTES, s->block_bytes);
+	/* each run may begin a block of its own */
+	return !__builtin_mul_overflow(p->recs, s->record_bytes, bytes) && *bytes <= INT64_MAX &&
+	       !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);
+}
+
+status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
+{
+	uint64_t bytes = 0;
+	*out = NULL;
+	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
+	    p->block_bytes % SPILL_ALIGN != 0)
+		return err_set(e, ST_INTERNAL, "a plan to spill that makes no sense");
+	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
+	if (!s)
+		return ST_RESOURCE;
+	s->m = m;
+	status rc = ST_OK;
+	if (!set_sizes(s, p, &bytes))
+		rc = err_set(e, ST_RESOURCE,
+			     "cannot spill %" PRIu64 " records of %" PRIu32 " bytes: too many",
+			     p->recs, p->record_bytes);
+	if (rc == ST_OK)
+		rc = allocate(s, e);
+	if (rc == ST_OK)
+		rc = open_dirs(s, p, bytes, e);
+	if (rc == ST_OK)
+		rc = create_files(s, e);
+	if (rc == ST_OK)
+		*out = s;
+	else
+		spill_close(s);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- writing */
+
+static status misused(err *e, size_t i, const char *why)
+{
+	return err_set(e, ST_INTERNAL, "spilled run %zu: %s", i, why);
+}
+
+static bool take_buffer(spill *s, run *r)
+{
+	for (r->writer = 0; r->writer < s->writers; r->writer++)
+		if (!atomic_exchange(&s->busy[r->writer], true))
+			return true;
+	return false;
+}
+
+status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
+{
+	if (i >= s->runs || s->run[i].state != RUN_EMPTY)
+		return misused(e, i, "it cannot begin now");
+	run *r = &s->run[i];
+	const tempdir *t = &s->dir[r->dir];
+	if (__builtin_mul_overflow(recs, s->record_bytes, &r->room_bytes) ||
+	    r->room_bytes > INT64_MAX)
+		return misused(e, i, "it is longer than was planned");
+	const size_t blocks = (size_t)(round_up(r->room_bytes, s->block_bytes) / s->block_bytes);
+	const size_t at = atomic_fetch_add(&s->sums_taken, blocks);
+	if (at > s->sums || blocks > s->sums - at)
+		return misused(e, i, "it is longer than was planned");
+	r->sum = s->sum + at;
+	if (!take_buffer(s, r))
+		return misused(e, i, "more are being written than was planned");
+	r->state = RUN_WRITING;
+	/* a tmpfs would fill the space with zeros */
+	return t->in_memory
+		       ? ST_OK
+		       : file_reserve(r->fd, 0, round_up(r->room_bytes, SPILL_ALIGN), t->label, e);
+}
+
+/* From now on, through the page cache; it stays coherent with what went past it. */
+static void give_up_direct(run *r)
+{
+	const int flags = fcntl(r->fd, F_GETFL);
+	if (flags >= 0 && fcntl(r->fd, F_SETFL, flags & ~O_DIRECT) == 0)
+		atomic_store(&r->direct, false);
+}
+
+/* Is the rest, after a direct call moved n bytes or failed, for the page cache? Calls that are cut
+ * short at odd places leave no other way. */
+static bool not_for_direct(ssize_t n)
+{
+	return n == 0 || (n < 0 ? errno == EINVAL : n % SPILL_ALIGN != 0);
+}
+
+static status write_stored(const spill *s, run *r, const unsigned char *p, size_t bytes,
+			   uint64_t offset, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *label = s->dir[r->dir].label;
+	size_t done = 0;
+	while (atomic_load(&r->direct) && done < bytes) {
+		const ssize_t n = pwrite(r->fd, p + done, bytes - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (not_for_direct(n))
+			give_up_direct(r);
+		else if (n < 0)
+			return err_sys(e, errno, "cannot write %s", quoted(label, q));
+		else
+			done += (size_t)n;
+	}
+	if (done == bytes)
+		return ST_OK;
+	const status rc = file_write_at(r->fd, p + done, bytes - done, offset + done, label, e);
+	if (rc == ST_OK) /* else all of memory fills with dirty pages first */
+		file_start_writeback(r->fd, offset, bytes);
+	return rc;
+}
+
+/* The last `fill` bytes of the run, which are in its buffer. */
+static status flush(spill *s, run *r, size_t fill, err *e)
+{
+	unsigned char *p = s->buffer + r->writer * s->piece_bytes;
+	const uint64_t offset = r->bytes - fill;
+	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
+	uint64_t *sum = r->sum + offset / s->block_bytes;
+	for (size_t at = 0; at < stored; at += s->block_bytes) {
+		const size_t left = stored - at;
+		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
+	}
+	return write_stored(s, r, p, stored, offset, e);
+}
+
+status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
+{
+	if (i >= s->runs || s->run[i].state != RUN_WRITING)
+		return misused(e, i, "it is not being written");
+	run *r = &s->run[i];
+	if (n > (r->room_bytes - r->bytes) / s->record_bytes)
+		return misused(e, i, "it is longer than was announced");
+	unsigned char *buffer = s->buffer + r->writer * s->piece_bytes;
+	const unsigned char *from = recs;
+	for (size_t left = (size_t)n * s->record_bytes; left > 0;) {
+		const size_t fill = (size_t)(r->bytes % s->piece_bytes);
+		const size_t room = s->piece_bytes - fill, some = left < room ? left : room;
+		memcpy(buffer + fill, from, some);
+		from += some;
+		left -= some;
+		r->bytes += some;
+		const status rc = some == room ? flush(s, r, s->piece_bytes, e) : ST_OK;
+		if (rc != ST_OK)
+			return rc;
+	}
+	return ST_OK;
+}
+
+status spill_run_end(spill *s, size_t i, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (i >= s->runs || s->run[i].state != RUN_WRITING)
+		return misused(e, i, "it is not being written");
+	run *r = &s->run[i];
+	const size_t fill = (size_t)(r->bytes % s->piece_bytes);
+	const status rc = fill ? flush(s, r, fill, e) : ST_OK;
+	if (rc != ST_OK)
+		return rc;
+	if (r->bytes < r->room_bytes && ftruncate(r->fd, (off_t)stored_bytes(r)) != 0)
+		return err_sys(e, errno, "cannot shorten %s", quoted(s->dir[r->dir].label, q));
+	atomic_store(&s->busy[r->writer], false);
+	r->state = RUN_COMPLETE;
+	return ST_OK;
+}
+
+/* ------------------------------------------------------------------------------- reading */
+
+/* Whole blocks on disk, in bytes of the file. */
+typedef struct span {
+	uint64_t start, end;
+} span;
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The blocks that hold records [first, first + n), n >= 1, of a run that has them. */
+static span span_of(const spill *s, const run *r, uint64_t first, uint64_t n)
+{
+	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
+	return (span){ from / s->block_bytes * s->block_bytes,
+		       lesser(round_up(to, s->block_bytes), stored_bytes(r)) };
+}
+
+uint64_t spill_run_recs(const spill *s, size_t i)
+{
+	return s->run[i].bytes / s->record_bytes;
+}
+
+size_t spill_read_bytes(const spill *s, uint64_t n)
+{
+	uint64_t bytes, most;
+	if (n == 0)
+		return 0;
+	/* the first byte of the records may be the last of its block */
+	if (__builtin_mul_overflow(n, s->record_bytes, &bytes) ||
+	    __builtin_add_overflow(bytes, 2 * s->block_bytes, &most))
+		return SIZE_MAX;
+	return (size_t)(((bytes + s->block_bytes - 2) / s->block_bytes + 1) * s->block_bytes);
+}
+
+uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_bytes)
+{
+	const run *r = &s->run[i];
+	const uint64_t recs = r->bytes / s->record_bytes;
+	if (first >= recs)
+		return 0;
+	const uint64_t start = span_of(s, r, first, 1).start;
+	const uint64_t end = start + buf_bytes / s->block_bytes * s->block_bytes;
+	const uint64_t whole = lesser(end, r->bytes) / s->record_bytes;
+	return whole > first ? whole - first : 0;
+}
+
+static status read_stored(const spill *s, run *r, span w, unsigned char *p, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *label = s->dir[r->dir].label;
+	uint64_t at = w.start;
+	while (atomic_load(&r->direct) && at < w.end) {
+		const ssize_t n = pread(r->fd, p + (at - w.start), w.end - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (not_for_direct(n))
+			give_up_direct(r);
+		else if (n < 0)
+			return err_sys(e, errno, "cannot read %s at byte %" PRIu64,
+				       quoted(label, q), at);
+		else
+			at += (uint64_t)n;
+	}
+	return at == w.end ? ST_OK
+			   : file_read_at(r->fd, p + (at - w.start), w.end - at, at, label, e);
+}
+
+static status verify(const spill *s, const run *r, span w, const unsigned char *p, err *e)
+{
+	char q[QUOTED_BYTES];
+	for (uint64_t at = w.start; at < w.end; at += s->block_bytes, p += s->block_bytes) {
+		const uint64_t block = at / s->block_bytes;
+		if (XXH3_64bits(p, lesser(w.end - at, s->block_bytes)) != r->sum[block])
+			return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged",
+				       quoted(s->dir[r->dir].label, q), block,
+				       (size_t)(r - s->run));
+	}
+	return ST_OK;
+}
+
+status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
+		  const unsigned char **recs, err *e)
+{
+	*recs = buf;
+	if (i >= s->runs || s->run[i].state != RUN_COMPLETE)
+		return misused(e, i, "it is not complete");
+	run *r = &s->run[i];
+	const uint64_t have = spill_run_recs(s, i);
+	if (first > have || n > have - first)
+		return misused(e, i, "records beyond its end are wanted");
+	if (n == 0)
+		return ST_OK;
+	const span w = span_of(s, r, first, n);
+	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
+		return misused(e, i, "the buffer to read it is too small or not aligned");
+	status rc = read_stored(s, r, w, buf, e);
+	if (rc == ST_OK)
+		rc = verify(s, r, w, buf, e);
+	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);
+	return rc;
+}
+
+status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e)
+{
+	*rec = v->buf;
+	if (v->n == 0 || v->run != i || at < v->first || at - v->first >= v->n) {
+		v->n = 0;
+		const status rc = spill_read(s, i, at, 1, v->buf, v->buf_bytes, &v->recs, e);
+		if (rc != ST_OK)
+			return rc;
+		/* all records that came along whole */
+		const span w = span_of(s, &s->run[i], at, 1);
+		const uint64_t bytes = s->record_bytes;
+		const uint64_t before = (at * bytes - w.start) / bytes;
+		v->run = i;
+		v->first = at - before;
+		v->recs -= before * bytes;
+		v->n = lesser(w.end, s->run[i].bytes) / bytes - v->first;
+	}
+	*rec = v->recs + (at - v->first) * s->record_bytes;
+	return ST_OK;
+}
+
+/* ------------------------------------------------------------------------------- closing */
+
+void spill_drop_run(spill *s, size_t i)
+{
+	run *r = &s->run[i];
+	if (r->fd >= 0)
+		close(r->fd); /* an unnamed file: nothing that close could report matters */
+	r->fd = -1;
+	r->state = RUN_DROPPED;
+}
+
+void spill_close(spill *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->run && i < s->runs; i++)
+		spill_drop_run(s, i);
+	for (size_t i = 0; s->dir && i < s->dirs; i++)
+		tempdir_close(&s->dir[i]);
+	mem *m = s->m;
+	mem_free(m, s->buffer, s->writers, s->piece_bytes);
+	mem_free(m, s->busy, s->writers, sizeof *s->busy);
+	mem_free(m, s->sum, s->sums, sizeof *s->sum);
+	mem_free(m, s->run, s->runs, sizeof *s->run);
+	mem_free(m, s->dir, s->dirs, sizeof *s->dir);
+	mem_free(m, s, 1, sizeof *s);
+}

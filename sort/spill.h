@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sorted runs on disk: written in order in large pieces, read back at any range of records. Every
+ * block has a checksum in memory, which every reading of it verifies.
+ *
+ * A run is a file of its own without a name; records lie in it one after another, and blocks are
+ * cut out of that stream, so a record may lie across a border. Where block_bytes can be a multiple
+ * of the record none does: a window that begins and ends at borders is then read without excess.
+ *
+ * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
+ * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run; files: one a run. */
+#ifndef HETSORT_SPILL_H
+#define HETSORT_SPILL_H
+
+#include "mem.h"
+#include "tempdir.h"
+
+enum {
+	SPILL_ALIGN = DIRECT_ALIGN, /* of the buffers that are read into */
+	SPILL_PIECE_BYTES = 4 << 20 /* least bytes in a write, but for the last of a run; a direct
+				     * write or read of 4 MiB is 1.5 times as fast as one of 1 */
+};
+
+typedef struct spill spill;
+
+typedef struct spill_plan {
+	const char *const *dir; /* run r goes to dir[r % dirs] */
+	size_t dirs;            /* at least 1 */
+	uint32_t record_bytes;  /* at least 1 */
+	size_t runs;            /* at most */
+	uint64_t recs;          /* at most, in all runs together */
+	size_t writers;         /* runs that are written at the same time, at most */
+	unsigned ranks_here;    /* ranks that put as much into the same directories; at least 1 */
+	size_t block_bytes;     /* a multiple of SPILL_ALIGN; 0: chosen by the record */
+	bool buffered;          /* go through the page cache even where direct I/O is possible */
+} spill_plan;
+
+/* spill_dirs_check - can files be made in each of these? (ST_REFUSED for what tempdir_open refuses,
+ * ST_IO or ST_RESOURCE if making one fails.) */
+status spill_dirs_check(const char *const *dir, size_t dirs, err *e);
+
+/* spill_open - room for runs 0 to p->runs - 1; p is not kept. Looks whether the directories have
+ * the space for p->recs (ST_RESOURCE, with the bytes needed and there), and creates all files, so
+ * that a limit on open ones is met before the work. Main thread of the rank, as spill_close. */
+status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
+
+/* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk
+ * space. Between begin and end a run belongs to one thread; runs are independent of each other. */
+status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
+
+/* spill_run_append - the next n records. */
+status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
+
+/* spill_run_end - the run is complete and can be read, by any number of threads (which the caller
+ * lets begin after this). */
+status spill_run_end(spill *s, size_t run, err *e);
+
+/* spill_run_recs - how many records the complete run has. */
+uint64_t spill_run_recs(const spill *s, size_t run);
+
+/* spill_read_bytes - a buffer for any n records of a run; SIZE_MAX if there can be none. */
+size_t spill_read_bytes(const spill *s, uint64_t n);
+
+/* spill_read_fit - how many records from `first` on a buffer of buf_bytes holds at most, so that
+ * the reading ends at the border of a block: at least one before the run's end, if buf_bytes is
+ * spill_read_bytes(s, 1) or more. */
+uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_bytes);
+
+/* spill_read - records [first, first + n) of a complete run into buf, which is aligned to
+ * SPILL_ALIGN; *recs is where the first lies in there. Safe from any number of threads. A block
+ * whose checksum is not what was written is ST_IO. */
+status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
+		  const unsigned char **recs, err *e);
+
+/* A block or two that a search holds on to: its last steps stay inside and read nothing. Set buf
+ * and buf_bytes (spill_read_bytes(s, 1), aligned to SPILL_ALIGN), the rest to 0. One thread's. */
+typedef struct spill_view {
+	void *buf;
+	size_t buf_bytes;
+	size_t run;
+	uint64_t first, n; /* the records in it */
+	const unsigned char *recs;
+} spill_view;
+
+/* spill_key - record i of a complete run; *rec is valid until the next call with this view. */
+status spill_key(spill *s, spill_view *v, size_t run, uint64_t i, const unsigned char **rec,
+		 err *e);
+
+/* spill_drop_run - give the run's disk space back. Nobody reads or writes it any more. */
+void spill_drop_run(spill *s, size_t run);
+
+/* spill_close - drop all runs, whatever their state; NULL is fine. */
+void spill_close(spill *s);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files without a name: O_TMPFILE, and where a file system has no such thing, a name that nobody
+ * can guess, created exclusively and removed at once. Writes nothing but the block of the probe. */
+#include "tempdir.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static status look_at(tempdir *t, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	struct statfs fs;
+	if (fstat(t->fd, &st) != 0 || fstatfs(t->fd, &fs) != 0)
+		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s",
+			       quoted(path, q), strerror(errno));
+	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+		return err_set(e, ST_REFUSED,
+			       "temporary directory %s is writable by everybody and has no sticky "
+			       "bit",
+			       quoted(path, q));
+	if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s",
+			       quoted(path, q), strerror(errno));
+	t->dev = st.st_dev;
+	t->in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+	return ST_OK;
+}
+
+status tempdir_open(tempdir *t, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	if (t->fd < 0)
+		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s",
+			       quoted(path, q), strerror(errno));
+	status rc = look_at(t, path, e);
+	if (rc == ST_OK && asprintf(&t->label, "%s/(spill file)", path) < 0) {
+		t->label = NULL;
+		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path, q));
+	}
+	if (rc != ST_OK)
+		tempdir_close(t);
+	return rc;
+}
+
+/* For file systems without O_TMPFILE (NFS and some older ones). */
+static int create_and_unlink(int dirfd, int flags)
+{
+	uint64_t random;
+	char name[40];
+	int fd;
+	do {
+		if (getrandom(&random, sizeof random, 0) != sizeof random)
+			return -1;
+		snprintf(name, sizeof name, ".hetsort-%016" PRIx64 ".spill", random);
+		fd = openat(dirfd, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd >= 0 && unlinkat(dirfd, name, 0) != 0) {
+		const int errnum = errno;
+		close(fd);
+		errno = errnum;
+		return -1;
+	}
+	return fd;
+}
+
+status tempdir_create(const tempdir *t, bool direct, int *fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int flags = O_RDWR | O_CLOEXEC | (direct && t->direct ? O_DIRECT : 0);
+	*fd = openat(t->fd, ".", flags | O_TMPFILE, 0600);
+	if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+		*fd = create_and_unlink(t->fd, flags);
+	if (*fd < 0)
+		return err_sys(e, errno, "cannot create %s", quoted(t->label, q));
+	return ST_OK;
+}
+
+/* Some file systems take the flag and then refuse every call. */
+static bool direct_works(int fd)
+{
+	bool works = false;
+	void *block = aligned_alloc(DIRECT_ALIGN, DIRECT_ALIGN);
+	if (block && fcntl(fd, F_SETFL, O_DIRECT) == 0) {
+		memset(block, 0, DIRECT_ALIGN);
+		works = pwrite(fd, block, DIRECT_ALIGN, 0) == DIRECT_ALIGN &&
+			pread(fd, block, DIRECT_ALIGN, 0) == DIRECT_ALIGN;
+	}
+	free(block);
+	return works;
+}
+
+status tempdir_probe(tempdir *t, err *e)
+{
+	int fd;
+	const status rc = tempdir_create(t, false, &fd, e);
+	if (rc != ST_OK)
+		return rc;
+	t->direct = !t->in_memory && direct_works(fd);
+	close(fd);
+	return ST_OK;
+}
+
+status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct statvfs fs;
+	*bytes = 0;
+	if (fstatvfs(t->fd, &fs) != 0)
+		return err_sys(e, errno, "cannot find the free space for %s", quoted(t->label, q));
+	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
+		*bytes = UINT64_MAX;
+	return ST_OK;
+}
+
+void tempdir_close(tempdir *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	free(t->label);
+	*t = (tempdir){ .fd = -1 };
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Spilled runs: what is written comes back, at any range, from any number of threads.
+ *   test_spill            the unit tests, in $TEST_TMP
+ *   test_spill DIR BYTES [OTHER]  write and read so much in DIR, where a file of OTHER bytes
+ * appears meanwhile; prints the error and exits with its code (test_spill.sh lets the system fail
+ * under this) */
+#include "spill_help.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The whole run in windows that end at blocks. */
+static status read_windows(spill *s, size_t run, uint32_t rec, size_t buf_bytes, err *e)
+{
+	uint64_t at = 0;
+	const unsigned char *recs;
+	unsigned char *buf = aligned_alloc(SPILL_ALIGN, buf_bytes);
+	status rc = buf ? ST_OK : ST_RESOURCE;
+	while (rc == ST_OK && at < spill_run_recs(s, run)) {
+		const uint64_t n = spill_read_fit(s, run, at, buf_bytes);
+		if (n == 0)
+			rc = err_set(e, ST_INVALID, "no record fits a buffer for one");
+		else
+			rc = spill_read(s, run, at, n, buf, buf_bytes, &recs, e);
+		if (rc == ST_OK && !filled(recs, run, at * rec, (size_t)(n * rec)))
+			rc = err_set(e, ST_INVALID, "the window at %" PRIu64 " differs", at);
+		at += n;
+	}
+	free(buf);
+	return rc;
+}
+
+static status read_keys(spill *s, size_t runs, uint32_t rec, uint64_t *seed, err *e)
+{
+	spill_view v = { .buf_bytes = spill_read_bytes(s, 1) };
+	v.buf = aligned_alloc(SPILL_ALIGN, v.buf_bytes);
+	status rc = v.buf ? ST_OK : ST_RESOURCE;
+	uint64_t at = 0;
+	for (int i = 0; rc == ST_OK && i < 60; i++) {
+		const size_t run = (size_t)(next(seed) % runs);
+		const uint64_t n = spill_run_recs(s, run);
+		const unsigned char *r;
+		if (n == 0)
+			continue;
+		at = i % 3 ? (at + 1) % n : next(seed) % n; /* near the last one, or anywhere */
+		rc = spill_key(s, &v, run, at, &r, e);
+		if (rc == ST_OK && !filled(r, run, at * rec, rec))
+			rc = err_set(e, ST_INVALID, "record %" PRIu64 " of run %zu differs", at,
+				     run);
+	}
+	free(v.buf);
+	return rc;
+}
+
+/* Runs of the sizes where blocks and pieces begin and end. */
+static void round_trip(uint32_t rec, size_t block_bytes, bool buffered)
+{
+	enum { RUNS = 12 };
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	const size_t block = block_bytes ? block_bytes : 128 << 10;
+	const uint64_t b = block / rec > 2 ? block / rec : 2, piece = SPILL_PIECE_BYTES / rec;
+	const uint64_t size[RUNS] = {
+		0,     1,         2,         b - 1, b,         b + 1,
+		2 * b, 3 * b + 1, piece - 1, piece, piece + 1, 3 * piece + b,
+	};
+	uint64_t total = 0, seed = rec;
+	for (size_t i = 0; i < RUNS; i++)
+		total += size[i];
+	spill_plan p = plan_of(&here, rec, RUNS, total);
+	p.block_bytes = block_bytes;
+	p.buffered = buffered;
+	good(spill_open(&s, &m, &p, &e), &e);
+	for (size_t i = 0; i < RUNS; i++)
+		good(write_run(s, i, rec, size[i], 1 + next(&seed) % (b + 7), &e), &e);
+	for (size_t i = 0; i < RUNS; i++) {
+		assert_int_equal(spill_run_recs(s, i), size[i]);
+		good(read_range(s, i, rec, 0, size[i], &e), &e);
+		good(read_range(s, i, rec, size[i], 0, &e), &e);
+		good(read_windows(s, i, rec, spill_read_bytes(s, size[i] / 7 + 1), &e), &e);
+		if (size[i] <= 3 * b + 1)
+			good(read_windows(s, i, rec, spill_read_bytes(s, 1), &e), &e);
+		for (int k = 0; size[i] && k < 10; k++) {
+			const uint64_t at = next(&seed) % size[i];
+			const uint64_t most = size[i] - at < b + 9 ? size[i] - at : b + 9;
+			good(read_range(s, i, rec, at, 1 + next(&seed) % most, &e), &e);
+		}
+	}
+	good(read_keys(s, RUNS, rec, &seed, &e), &e);
+	spill_close(s);
+	assert_int_equal(m.now_bytes, 0);
+}
+
+static void round_trips(void **state)
+{
+	static const uint32_t rec[] = { 1, 7, 16, 100, 101, 4096, 4097, 65536 };
+	(void)state;
+	for (size_t i = 0; i < LEN(rec); i++) {
+		round_trip(rec[i], 0, false);
+		round_trip(rec[i], 4096, i % 2);
+	}
+	round_trip(100, 0, true);
+}
+
+/* Windows that begin and end at blocks read no byte twice, for the usual record. */
+static void aligned_windows_waste_nothing(void **state)
+{
+	(void)state;
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	const spill_plan p = plan_of(&here, 100, 1, 100000);
+	good(spill_open(&s, &m, &p, &e), &e);
+	good(write_run(s, 0, 100, 100000, 1000, &e), &e);
+	const size_t room = SPILL_PIECE_BYTES;
+	const uint64_t n = spill_read_fit(s, 0, 0, room);
+	assert_true(n * 100 > room - 256 * 1024);
+	assert_int_equal(n * 100 % SPILL_ALIGN, 0);
+	assert_int_equal(spill_read_fit(s, 0, n, room), n);
+	assert_int_equal(spill_read_fit(s, 0, 100000, room), 0);
+	assert_int_equal(spill_read_fit(s, 0, 99999, room), 1);
+	spill_close(s);
+}
+
+/* ------------------------------------------------------------------------------ threads */
+
+enum { TEAM = 4, RUNS_EACH = 3, TEAM_REC = 100, TEAM_RECS = 30011 };
+
+typedef struct member {
+	spill *s;
+	size_t index;
+	bool reads;
+	status rc;
+	err e;
+	pthread_t thread;
+} member;
+
+static void *work(void *arg)
+{
+	member *w = arg;
+	uint64_t seed = w->index;
+	for (size_t i = 0; w->rc == ST_OK && !w->reads && i < RUNS_EACH; i++)
+		w->rc = write_run(w->s, i * TEAM + w->index, TEAM_REC, TEAM_RECS, 977, &w->e);
+	for (int i = 0; w->rc == ST_OK && w->reads && i < 40; i++) {
+		const size_t run = (size_t)(next(&seed) % (RUNS_EACH * TEAM));
+		const uint64_t at = next(&seed) % TEAM_RECS;
+		const uint64_t n = next(&seed) % (TEAM_RECS - at) % 4000;
+		w->rc = read_range(w->s, run, TEAM_REC, at, n, &w->e);
+	}
+	if (w->rc == ST_OK && w->reads)
+		w->rc = read_keys(w->s, RUNS_EACH * TEAM, TEAM_REC, &seed, &w->e);
+	return NULL;
+}
+
+static void all_at_once(spill *s, bool reads)
+{
+	member w[TEAM];
+	for (size_t i = 0; i < TEAM; i++) {
+		w[i] = (member){ .s = s, .index = i, .reads = reads };
+		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+	}
+	for (size_t i = 0; i < TEAM; i++)
+		pthread_join(w[i].thread, NULL);
+	for (size_t i = 0; i < TEAM; i++)
+		good(w[i].rc, &w[i].e);
+}
+
+static void many_threads(void **state)
+{
+	(void)state;
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	const size_t runs = RUNS_EACH * TEAM;
+	spill_plan p = plan_of(&here, TEAM_REC, runs, runs * TEAM_RECS);
+	p.writers = TEAM;
+	good(spill_open(&s, &m, &p, &e), &e);
+	all_at_once(s, false);
+	all_at_once(s, true);
+	spill_close(s);
+}
+
+/* ------------------------------------------------------------------------------ the whole way */
+
+static status put_other(const char *dir, uint64_t bytes, err *e)
+{
+	char name[256];
+	snprintf(name, sizeof name, "%s/other", dir);
+	const int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	const int errnum = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+	close(fd);
+	return errnum ? err_set(e, ST_INTERNAL, "no other file: %s", strerror(errnum)) : ST_OK;
+}
+
+static status fill_and_read(const char *dir, uint64_t bytes, uint64_t other, err *e)
+{
+	enum { RUNS = 4, REC = 100 };
+	const uint64_t n = bytes / REC / RUNS;
+	mem m = { 0, 0 };
+	spill *s;
+	const spill_plan p = plan_of(&dir, REC, RUNS, RUNS * n);
+	status rc = spill_open(&s, &m, &p, e);
+	if (rc == ST_OK && other)
+		rc = put_other(dir, other, e);
+	for (size_t i = 0; rc == ST_OK && i < RUNS; i++)
+		rc = write_run(s, i, REC, n, 1009, e);
+	for (size_t i = 0; rc == ST_OK && i < RUNS; i++)
+		rc = read_windows(s, i, REC, 1 << 20, e);
+	spill_close(s);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trips),
+		cmocka_unit_test(aligned_windows_waste_nothing),
+		cmocka_unit_test(many_threads),
+	};
+	if (argc > 2) {
+		err e = { ST_OK, "" };
+		const uint64_t other = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+		const status rc = fill_and_read(argv[1], strtoull(argv[2], NULL, 10), other, &e);
+		if (rc != ST_OK)
+			fprintf(stderr, "%s\n", e.text);
+		return (int)rc;
+	}
+	return cmocka_run_group_tests(tests, begin_tests, end_tests);
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# When the system fails under spilled runs: calls that move little or are interrupted, a full file
+# system, one without unnamed files or direct I/O. The right status, a message with the directory,
+# and no file left. test_spill.c tests the rest.
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "the shim and the sanitizers want the same calls"
+cd "$TEST_TMP" || exit 1
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+spill=$OBJ/sort/tests/test_spill dir=$TEST_TMP/spill
+mkdir spill
+
+shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+
+fails() { # fails NAME CODE WORDS - the last run: its code and message, and nothing is left
+  is "$1: exit code, left over" "$rc/$(ls -A spill)" "$2/"
+  case $err in *"$3"*) ok "$1: message" true ;; *) is "$1: message" "$err" "...$3..." ;; esac
+}
+works() { is "$1" "$rc/$err/$(ls -A spill)" "0//"; }
+
+shim none "$spill" "$dir" 10000000
+works "nothing fails"
+shim short "$spill" "$dir" 10000000
+works "short and interrupted calls"
+shim fallocate=95 "$spill" "$dir" 10000000
+works "a file system that cannot reserve"
+shim tmpfile=95 "$spill" "$dir" 10000000
+works "a file system without unnamed files"
+shim tmpfile=24@3 "$spill" "$dir" 10000000
+fails "too many open files" 4 "cannot create '$dir/(spill file)': Too many open files"
+shim tmpfile=13 "$spill" "$dir" 10000000
+fails "no file may be made" 3 "cannot create '$dir/(spill file)': Permission denied"
+shim fallocate=28@2 "$spill" "$dir" 10000000
+fails "no space to reserve" 4 "cannot reserve 2502656 bytes for '$dir/(spill file)': No space left"
+for n in 2 4; do # the first is the probe's
+  shim write=28@$n "$spill" "$dir" 10000000
+  fails "disk full at write $n" 4 "cannot write '$dir/(spill file)': No space left on device"
+  shim write=5@$n "$spill" "$dir" 10000000
+  fails "error at write $n" 3 "cannot write '$dir/(spill file)': Input/output error"
+  shim read=5@$n "$spill" "$dir" 10000000
+  fails "error at read $n" 3 "cannot read '$dir/(spill file)' at byte"
+done
+shim write=22 "$spill" "$dir" 1000
+fails "writes that are refused for good" 3 "Invalid argument"
+shim alloc=12 "$spill" "$dir" 1000
+fails "no memory" 4 "no memory for spill buffers: 1 x 4198400 bytes"
+(ulimit -n 6; exec 2>message; "$spill" "$dir" 100; echo $? >code)
+is "limit of open files: exit code" "$(cat code)" 4
+ok "limit of open files: message" grep -q "Too many open files" message
+(ulimit -f 100; trap '' XFSZ; exec 2>message; "$spill" "$dir" 10000000; echo $? >code)
+is "limit of a file's size: exit code" "$(cat code)" 4
+ok "limit of a file's size: message" grep -q "File too large" message
+
+# --- a tmpfs, which takes no direct I/O: with room, too small, and filled by another meanwhile
+# shellcheck disable=SC2016  # expanded by the inner shell
+on_small_tmpfs='mount -t tmpfs -o size=4m none "$2" || exit 77
+  "$@"; rc=$?; rm -f spill/other; ls -A spill; df --output=used spill | tail -n 1; exit $rc'
+if [ "$(id -u)" -eq 0 ]; then own_mounts="unshare -m"; else own_mounts="unshare -rm"; fi
+small() { run $own_mounts sh -c "$on_small_tmpfs" - "$spill" "$dir" "$@"; }
+small 3000000
+if [ "$rc" -ne 77 ] && [ "$rc" -ne 1 ]; then # 77, 1: not allowed to mount here
+  is "tmpfs with room" "$rc/$err/${out// /}" "0//0"
+  small 5000000
+  is "small tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
+  is "small tmpfs: message" "$err" \
+    "temporary directory '$dir' has 4194304 bytes free, spilling needs 5000000"
+  small 3000000 2500000
+  is "full tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
+  is "full tmpfs: message" "$err" "cannot write '$dir/(spill file)': No space left on device"
+fi
+done_testing
