@@ -61,6 +61,9 @@ VAL_SRC  := $(wildcard gensort/val*.c)
 SORT_SRC := $(filter-out sort/main.c sort/comm_mpi.c,$(wildcard sort/*.c)) \
             $(if $(filter yes,$(MPI)),sort/comm_mpi.c)
 
+# What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
+BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn*.c))
+
 LIBPART  := $(OBJ)/libhetpart.a
 LIBPMPI  := $(if $(filter yes,$(MPI)),$(OBJ)/libhetpart_mpi.a)
 # The shared library of the same objects. macOS names and links such a thing differently: static only.
@@ -71,7 +74,7 @@ SOLINKS  := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart.so $(OBJ)/$(SONAME))
 LIBPARTS := $(LIBPART) $(if $(filter yes,$(SHARED)),$(OBJ)/$(SOFILE))
 LIBSORT  := $(OBJ)/libhetsort.a
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
-            $(if $(wildcard sort/main.c),hetsort)
+            $(if $(wildcard sort/main.c),hetsort) $(if $(BURN_SRC),cpuburn)
 
 ROOMS    := gensort partition sort bench
 TESTS_C  := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/test_*.c))
@@ -161,6 +164,9 @@ $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS))
 
+$(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
+	$(call link,$(LINK),-lm)
+
 # Tests: a test program links its room's code, without the program's main().
 $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
@@ -234,7 +240,7 @@ KINDS      = bin man1 man5 $(KINDS_LIB)
 of_bin     = $(addprefix $(BINDIR)/,$(PROGRAMS))
 to_bin     = $(PREFIX)/bin
 by_bin     = install -m 755
-of_man1    = $(call room_man,$(ROOMS),1)
+of_man1    = $(call room_man,$(filter-out $(if $(BURN_SRC),,bench),$(ROOMS)),1)
 to_man1    = $(MANDIR)/man1
 of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line of cpuburn: options, and the CPUs this process may use. Prints; never exits. */
+#include "cpuburn_args.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+	"Usage: cpuburn --factor=F [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"Slow the CPUs of this machine by a factor, for a command or a time.\n"
+	"\n"
+	"      --factor=F      others run at 1/F of their speed, 1 to 50\n"
+	"      --cpus=LIST     these CPUs, such as 0,2-3 [all this process may use]\n"
+	"      --seconds=S     end after S seconds, and COMMAND with it [600]\n"
+	"      --period=US     length of a period in microseconds, 500 to 1000000\n"
+	"                      [1000; with --cgroup 10000]\n"
+	"      --fifo, --nice  burn with SCHED_FIFO, or at nice -20 [what is allowed]\n"
+	"      --cgroup        burn nothing: a CPU quota for COMMAND\n"
+	"      --no-calibration  start at once, measure no reference loop\n"
+	"      --json=FILE     write what was reached as JSON; - is standard output\n"
+	"  -q, --quiet         print errors only\n"
+	"      --help, --version\n"
+	"\n"
+	"Exit status: that of COMMAND; 0 after S seconds without one; 124 if COMMAND was\n"
+	"ended after S seconds; 128+N after signal N; 1 failed; 2 refused.\n";
+
+static bool refuse(struct args *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(struct args *a, const char *format, ...)
+{
+	va_list list;
+
+	a->status = 2;
+	fputs("cpuburn: ", stderr);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fputc('\n', stderr);
+	return false;
+}
+
+static bool number(struct args *a, const char *name, const char *text, double least, double most,
+		   double *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtod(text, &end);
+	if (end != text && *end == '\0' && errno == 0 && *out >= least && *out <= most)
+		return true;
+	return refuse(a, "--%s wants a number from %g to %g, not '%s'", name, least, most, text);
+}
+
+static bool cpu_number(const char **p, long *out)
+{
+	char *end;
+
+	if (**p < '0' || **p > '9')
+		return false;
+	errno = 0;
+	*out = strtol(*p, &end, 10);
+	*p = end;
+	return errno == 0 && *out < CPUS_MAX;
+}
+
+static bool cpu_list(struct args *a, const char *text, cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	for (const char *p = text;; p++) {
+		long first, last;
+
+		if (!cpu_number(&p, &first))
+			break;
+		last = first;
+		if (*p == '-' && (p++, !cpu_number(&p, &last) || last < first))
+			break;
+		for (; first <= last; first++)
+			CPU_SET((size_t)first, set);
+		if (*p == '\0')
+			return true;
+		if (*p != ',')
+			break;
+	}
+	return refuse(a, "--cpus wants a list such as 0,2-3, not '%s'", text);
+}
+
+static bool choose_cpus(struct args *a, const char *list)
+{
+	cpu_set_t mine, set;
+
+	if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+		return refuse(a, "cannot find out which CPUs may be used: %s", strerror(errno));
+	set = mine;
+	if (list && !cpu_list(a, list, &set))
+		return false;
+	for (int i = 0; i < CPUS_MAX; i++) {
+		if (!CPU_ISSET((size_t)i, &set))
+			continue;
+		if (!CPU_ISSET((size_t)i, &mine))
+			return refuse(a, "CPU %d is not there, or not for this process", i);
+		a->cpus[a->ncpus++] = i;
+	}
+	return true;
+}
+
+enum {
+	OPT_FACTOR = 256,
+	OPT_CPUS,
+	OPT_SECONDS,
+	OPT_PERIOD,
+	OPT_FIFO,
+	OPT_NICE,
+	OPT_CGROUP,
+	OPT_JSON,
+	OPT_BLIND,
+	OPT_HELP,
+	OPT_VERSION
+};
+
+static const struct option options[] = { { "factor", 1, NULL, OPT_FACTOR },
+					 { "cpus", 1, NULL, OPT_CPUS },
+					 { "seconds", 1, NULL, OPT_SECONDS },
+					 { "period", 1, NULL, OPT_PERIOD },
+					 { "fifo", 0, NULL, OPT_FIFO },
+					 { "nice", 0, NULL, OPT_NICE },
+					 { "cgroup", 0, NULL, OPT_CGROUP },
+					 { "json", 1, NULL, OPT_JSON },
+					 { "no-calibration", 0, NULL, OPT_BLIND },
+					 { "quiet", 0, NULL, 'q' },
+					 { "help", 0, NULL, OPT_HELP },
+					 { "version", 0, NULL, OPT_VERSION },
+					 { 0 } };
+
+static bool how_once(struct args *a, enum how how)
+{
+	if (a->how != HOW_ANY && a->how != how)
+		return refuse(a, "--fifo, --nice and --cgroup exclude each other");
+	a->how = how;
+	return true;
+}
+
+static bool take(struct args *a, int opt, const char **cpus)
+{
+	switch (opt) {
+	case OPT_FACTOR:
+		return number(a, "factor", optarg, 1, 50, &a->factor);
+	case OPT_CPUS:
+		*cpus = optarg;
+		return true;
+	case OPT_SECONDS:
+		return number(a, "seconds", optarg, 0, 1e6, &a->seconds_s);
+	case OPT_PERIOD:
+		if (!number(a, "period", optarg, 500, 1e6, &a->period_s))
+			return false;
+		a->period_s *= 1e-6;
+		return true;
+	case OPT_FIFO:
+		return how_once(a, HOW_FIFO);
+	case OPT_NICE:
+		return how_once(a, HOW_NICE);
+	case OPT_CGROUP:
+		return how_once(a, HOW_GROUP);
+	case OPT_JSON:
+		a->json = optarg;
+		return true;
+	case OPT_BLIND:
+		a->calibrate = false;
+		return true;
+	case 'q':
+		a->quiet = true;
+		return true;
+	case OPT_HELP:
+		fputs(help, stdout);
+		return false;
+	case OPT_VERSION:
+		puts("cpuburn (hetsort) " HETSORT_VERSION);
+		return false;
+	default:
+		a->status = 2;
+		return false;
+	}
+}
+
+bool args_read(struct args *a, int argc, char **argv)
+{
+	const char *cpus = NULL;
+	int opt;
+
+	*a = (struct args){ .seconds_s = 600, .calibrate = true };
+	while ((opt = getopt_long(argc, argv, "+q", options, NULL)) != -1)
+		if (!take(a, opt, &cpus))
+			return false;
+	if (optind < argc)
+		a->command = argv + optind;
+	if (a->factor == 0)
+		return refuse(a, "--factor is missing");
+	if (a->how == HOW_GROUP && !a->command)
+		return refuse(a, "--cgroup slows a COMMAND, and there is none");
+	/* The kernel hands a quota out in slices of its own clock: short periods come out wrong. */
+	if (a->period_s == 0)
+		a->period_s = a->how == HOW_GROUP ? 0.01 : 0.001;
+	return choose_cpus(a, cpus);
+}

@@ -1,0 +1,131 @@
+# shellcheck shell=bash disable=SC2317  # functions called through ok
+# cpuburn: what it refuses, what its status says, how much time it takes, and that nothing is left
+# of it, however it or its parent ends. No test goes by the clock: shares are of processor time.
+. "$ROOT/scripts/tap.sh"
+burn=$BIN/cpuburn
+[ -x "$burn" ] || skip_all "cpuburn is built on Linux only"
+
+refused() { # refused WHAT OPTION...
+  local what=$1; shift
+  run "$burn" "$@"
+  is "refused: $*" "$rc" 2
+  ok "and why" grep -q -e "$what" <<<"$err"
+}
+refused 'factor is missing'
+for f in 0.99 51 nan '' 2x; do refused "not '$f'" "--factor=$f"; done
+for c in x 1- 3-1 0, ,0 99999 -1; do refused "not '$c'" --factor=2 "--cpus=$c"; done
+refused 'CPU 1023' --factor=2 --cpus=1023
+refused 'exclude each other' --factor=2 --fifo --nice
+refused 'slows a COMMAND' --factor=2 --cgroup
+refused "not '499'" --factor=2 --period=499
+run "$burn" --no-such-option
+is "an unknown option is refused" "$rc" 2
+
+gone() { # gone PID - it ends, within ten seconds
+  local i
+  for ((i = 0; i < 200; i++)); do
+    kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null || return 0
+    sleep 0.05
+  done
+  return 1
+}
+came() { # came FILE - it gets some content, within twenty seconds
+  local i
+  for ((i = 0; i < 400; i++)); do [ ! -s "$1" ] || return 0; sleep 0.05; done
+  return 1
+}
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$2"; }
+near() { awk -v x="$1" -v y="$2" 'BEGIN {exit !(x > 0.95 * y && x < 1.05 * y)}'; }
+cpu=$(awk -F '[:\t,-]+' '/^Cpus_allowed_list/ {print $2}' /proc/self/status)
+
+fast=(-q --no-calibration --cpus="$cpu")
+for f in 1 1.5 2 4; do
+  run "$burn" "${fast[@]}" --factor=$f --seconds=1 --json=report
+  is "factor $f: a burn for a time succeeds" "$rc" 0
+  is "that is how it ended" "$(field ended_by report)" limit
+  how=$(field how report)
+  case $how in
+    SCHED_FIFO) ok "factor $f: it took its share of processor time" near "$(field by_cpu report)" $f ;;
+    *) ok "factor $f: no real-time right here: it says $how" test -n "$how" ;;
+  esac
+done
+
+# With calibration: the reference loop is measured, and what is said fits what was measured.
+run "$burn" --cpus="$cpu" --factor=1.5 --seconds=0.2 --json=report
+is "a calibrated burn succeeds" "$rc" 0
+ok "and says what it reached" grep -q 'calibrated to [0-9.]* by' <<<"$err"
+ok "the reference loop ran" grep -q '"calibration":\[{"left":0.666667,"by_cpu":[0-9.]*,"by_clock":[0-9.]*,' report
+
+run "$burn" "${fast[@]}" --factor=2 --json=report -- sh -c 'exit 7'
+is "the status of the command comes back" "$rc" 7
+is "in the report too" "$(field status report)" 7
+run "$burn" "${fast[@]}" --factor=2 -- sh -c 'kill -9 $$'
+is "also of a killed one" "$rc" 137
+run "$burn" "${fast[@]}" --factor=2 -- ./no-such-command
+is "a command that is not there" "$rc" 127
+run "$burn" "${fast[@]}" --factor=2 --json=/nowhere/report -- true
+is "a report that cannot be written is a failure" "$rc" 1
+run "$burn" "${fast[@]}" --factor=2 -- awk '/^Cpus_allowed_list/ {print $2}' /proc/self/status
+is "the command is bound to the CPUs" "$out" "$cpu"
+run "$burn" "${fast[@]}" --factor=2 --seconds=0.1 --json=report -- sleep 1000
+is "a command is ended with the time" "$rc" 124
+
+"$burn" "${fast[@]}" --factor=2 --json=report -- \
+  sh -c 'trap "echo stopped >said; exit" TERM; echo $$ >up; while :; do sleep 0.02; done' &
+pid=$!
+ok "a command starts" came up
+kill -TERM $pid; wait $pid; rc=$?
+is "SIGTERM: the status says so" "$rc" 143
+is "the command got it" "$(cat said)" stopped
+is "the report is there" "$(field ended_by report)" SIGTERM
+
+# Calibration takes a second: the signal must not wait for a command that is then started.
+"$burn" -q --factor=2 --json=report & pid=$!
+sleep 0.2; kill -INT $pid; kill -TERM $pid; wait $pid; rc=$?
+ok "a signal while it calibrates" test "$rc" -gt 128
+
+rm -f up
+bash -c '"$1" -q --no-calibration --factor=2 -- sh -c "echo \$\$ >up; exec sleep 1000" & echo $! >burn.pid; wait' bash "$burn" &
+pid=$!
+came up
+kill -9 $pid; wait $pid 2>/dev/null
+ok "kill -9 of the parent ends it" gone "$(cat burn.pid)"
+ok "and its command" gone "$(cat up)"
+
+rm -f up
+"$burn" "${fast[@]}" --factor=2 -- sh -c 'echo $$ >up; exec sleep 1000' & pid=$!
+came up
+kill -9 $pid; wait $pid 2>/dev/null
+ok "kill -9 of itself ends its command" gone "$(cat up)"
+
+groups() { find /sys/fs/cgroup -maxdepth 6 -type d -name "cpuburn.$1" 2>/dev/null; }
+rm -f up
+"$burn" --no-calibration --factor=2 --cgroup -- sh -c 'echo $$ >up; exec sleep 1000' 2>said & pid=$!
+came up
+if [ -n "$(groups $pid)" ]; then
+  group=$(groups $pid)
+  ok "the command is in a group" grep -q -x "$(cat up)" "$group/cgroup.procs"
+  kill -9 $pid; wait $pid 2>/dev/null
+  ok "kill -9 ends what is in the group" gone "$(cat up)"
+  for ((i = 0; i < 100; i++)); do [ -d "$group" ] || break; sleep 0.05; done
+  is "and the group is gone" "$(groups $pid)" ""
+  run "$burn" "${fast[@]}" --factor=2 --cgroup --json=report -- true
+is "what it gives is not known without a look" "$(field reached report)" null
+  is "with a quota: the command succeeds" "$rc" 0
+  is "how" "$(field how report)" quota
+else
+  wait $pid; rc=$?
+  is "no right to make a group: refused" "$rc" 2
+  ok "and said" grep -q 'control group' said
+fi
+
+# Root without CAP_SYS_NICE has no more right than others.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --seconds=0.1 --json=report
+  is "without a right to priority it burns" "$rc" 0
+  ok "and says what that means" grep -q 'no real-time right' <<<"$err"
+  is "in the report too" "$(field how report)" 'no priority'
+  run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --fifo --seconds=0.1
+  is "real time that is asked for and not allowed is refused" "$rc" 2
+fi
+done_testing
