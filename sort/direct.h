@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* What offsets, sizes and memory have to be multiples of; every block device's sector divides it. */
+/* What offsets, sizes and memory have to be multiples of; every block device's sector divides it.
+ */
 enum { IO_ALIGN = 4096 };
 
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
@@ -21,8 +22,8 @@ typedef struct io_fd {
  * the start of a file on end at its blocks, where the record size allows. */
 size_t io_chunk_recs(uint32_t record_bytes, size_t bytes);
 
-/* io_open_direct - a second descriptor for the file of fd, with the same access mode, that goes past
- * the page cache; -1 where its file system has no such thing. */
+/* io_open_direct - a second descriptor for the file of fd, with the same access mode, that goes
+ * past the page cache; -1 where its file system has no such thing. */
 int io_open_direct(int fd, int access_mode);
 
 /* io_is_cached - does most of the range lie in the page cache? By samples; false where the kernel

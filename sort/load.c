@@ -2,57 +2,43 @@
 /* The loader's threads take chunks of the input in order; who completes a run sorts it, if a
  * scratch is free, or leaves it to who gives one back. So reading and sorting overlap, and at the
  * end only the last runs are left to sort. Memory: records, entries, and a scratch of one run for
- * each computing thread. A mapped file that shrinks would kill the process: hence reads. */
+ * each computing thread. */
 #include "load.h"
 #include "clock.h"
-#include "direct.h"
 #include "file.h"
 #include "pool.h"
 #include "radix.h"
+#include "reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	CHUNK_BYTES = 4 << 20,
+	STREAM_BYTES = 4 << 20,
 	LEAST_RUNS = 16,
 	MOST_RUNS = 64,
 	WAITING = 2, /* threads beyond the computing ones, so that the disk always has work */
 };
 
-/* A stretch of one file that belongs to this rank. */
-typedef struct part {
-	const input_file *f;
-	int fd, direct; /* direct -1: through the page cache */
-	uint64_t skip;  /* the file's records before it */
-	size_t at, n;   /* its place among the loaded records */
-	size_t chunk;   /* records, so that chunks keep the alignment of the file */
-} part;
-
 typedef struct loader {
 	loaded *d;
 	const load_plan *p;
-	part *part;
-	size_t parts;
-	entry **scratch; /* [scratches] of which the first `idle` are free */
+	const reader *from; /* NULL: all is read */
+	entry **scratch;    /* [scratches] of which the first `idle` are free */
 	size_t scratches, idle, run_recs;
 	size_t *left, *ready; /* [runs] records that a run waits for; runs to be sorted */
 	size_t ready_count;
-	size_t next_part, next_at; /* the next chunk: this part, records of it already taken */
-	pthread_mutex_t lock;      /* for all from idle on, and the sums in d */
+	size_t next;          /* the first record that nobody has taken to read */
+	pthread_mutex_t lock; /* for all from idle on, and the sums in d */
 	err e;
 } loader;
 
 /* What a worker has to do next. */
 typedef struct task {
 	enum { NOTHING, READ, SORT } kind;
-	const part *from;
-	size_t at, n; /* READ: records within the part */
+	size_t at, n; /* READ: records */
 	size_t run;
 	entry *tmp;
 } task;
@@ -110,26 +96,7 @@ static status lay_out_runs(mem *m, const load_plan *p, loaded *d, size_t *run_re
 	return ST_OK;
 }
 
-/* ------------------------------------------------------------------------------ taking records in
- */
-
-/* Entries and checksum of records [at, at + n), which have just been read. */
-static checksum take_in(loaded *d, size_t at, size_t n, double *verify_s)
-{
-	const layout *l = &d->r.recs.lay;
-	const unsigned char *rec = record_at(&d->r.recs, at);
-	entry *e = d->entries + at;
-	const double t0 = now_s();
-	const checksum sum = checksum_records(rec, n, l->record_bytes);
-	*verify_s += now_s() - t0;
-	if (l->key_bytes == DEFAULT_KEY_BYTES)
-		for (size_t i = 0; i < n; i++, rec += l->record_bytes)
-			e[i] = entry_make10(rec + l->key_off, at + i);
-	else
-		for (size_t i = 0; i < n; i++, rec += l->record_bytes)
-			e[i] = entry_make(rec, l, at + i);
-	return sum;
-}
+/* ------------------------------------------------------------------------------------- threads */
 
 /* Under the lock: records [at, at + n) are there; runs that are complete are ready. */
 static void note_read(loader *x, size_t at, size_t n)
@@ -148,21 +115,18 @@ static void note_read(loader *x, size_t at, size_t n)
 static void read_chunk(loader *x, const task *t)
 {
 	const layout *l = &x->p->lay;
-	const part *f = t->from;
-	const size_t at = f->at + t->at;
-	const uint64_t offset = (f->skip + t->at) * l->record_bytes;
+	unsigned char *to = x->d->recs + t->at * l->record_bytes;
 	err e = { ST_OK, "" };
 	checksum sum = { 0, 0 };
 	double verify_s = 0;
-	const io_fd fd = { f->fd, f->direct };
-	if (io_read_at(&fd, x->d->recs + at * l->record_bytes, t->n * l->record_bytes, offset, f->f->path, &e) == ST_OK)
-		sum = take_in(x->d, at, t->n, &verify_s);
+	if (reader_read(x->from, t->at, t->n, to, &e) == ST_OK)
+		sum = entries_take(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
 	pthread_mutex_lock(&x->lock);
 	if (e.code != ST_OK)
 		err_set(&x->e, e.code, "%s", e.text);
 	x->d->sum = checksum_join(x->d->sum, sum);
 	x->d->verify_s += verify_s;
-	note_read(x, at, t->n);
+	note_read(x, t->at, t->n);
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -177,13 +141,6 @@ static void sort_run(loader *x, const task *t)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* Records of the next chunk of part f from `at` on: whole chunks of the file, not of the part. */
-static size_t chunk_recs(const part *f, size_t at)
-{
-	const size_t left = f->n - at, n = f->chunk - (size_t)((f->skip + at) % f->chunk);
-	return n < left ? n : left;
-}
-
 static task next_task(loader *x)
 {
 	task t = { .kind = NOTHING };
@@ -192,16 +149,11 @@ static task next_task(loader *x)
 		t.kind = SORT;
 		t.run = x->ready[--x->ready_count];
 		t.tmp = x->scratch[--x->idle];
-	} else if (x->e.code == ST_OK && x->next_part < x->parts) {
+	} else if (x->e.code == ST_OK && x->next < x->d->n) {
 		t.kind = READ;
-		t.from = &x->part[x->next_part];
-		t.at = x->next_at;
-		t.n = chunk_recs(t.from, t.at);
-		x->next_at += t.n;
-		if (x->next_at == t.from->n) {
-			x->next_part++;
-			x->next_at = 0;
-		}
+		t.at = x->next;
+		t.n = reader_chunk(x->from, t.at, x->d->n - t.at);
+		x->next += t.n;
 	}
 	pthread_mutex_unlock(&x->lock);
 	return t;
@@ -253,19 +205,21 @@ static void free_loader(loader *x, mem *m)
 	mem_free(m, x->ready, count, sizeof *x->ready);
 }
 
-/* Read what the parts say (nothing: all is there already), sort the runs. */
-static status run_loader(const load_plan *p, mem *m, loaded *d, part *parts, size_t n, err *e)
+/* Read all (from NULL: it is there already), sort the runs. */
+static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *from, err *e)
 {
-	loader x = { .d = d, .p = p, .part = parts, .parts = n };
+	loader x = { .d = d, .p = p, .from = from };
 	status rc = lay_out_runs(m, p, d, &x.run_recs, e);
 	if (rc != ST_OK)
 		return rc;
 	rc = alloc_loader(&x, m, e);
 	if (rc == ST_OK && d->n > 0) {
 		pthread_mutex_init(&x.lock, NULL);
-		if (n == 0)
+		if (!from) {
 			note_read(&x, 0, d->n);
-		pool_run(p->threads + (n ? WAITING : 0), work, &x);
+			x.next = d->n;
+		}
+		pool_run(p->threads + (from ? WAITING : 0), work, &x);
 		pthread_mutex_destroy(&x.lock);
 		if (x.e.code != ST_OK)
 			rc = err_set(e, x.e.code, "%s", x.e.text);
@@ -274,78 +228,22 @@ static status run_loader(const load_plan *p, mem *m, loaded *d, part *parts, siz
 	return rc;
 }
 
-/* --------------------------------------------------------------------------------------- files */
+/* --------------------------------------------------------------------------------------- files
+ */
 
-/* Past the page cache only what is not in it, and only where memory and file are in step. */
-static bool goes_direct(const load_plan *p, const part *f, const loaded *d)
+static status load_files(const input *in, const load_plan *p, mem *m, loaded *d, err *e)
 {
-	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
-	const uintptr_t to = (uintptr_t)record_at(&d->r.recs, f->at);
-	if (p->direct == DIRECT_NEVER || to % IO_ALIGN != offset % IO_ALIGN)
-		return false;
-	return p->direct == DIRECT_ALWAYS || !io_is_cached(f->fd, offset, bytes);
-}
-
-static status open_part(const load_plan *p, part *f, const loaded *d, err *e)
-{
-	char q[QUOTED_BYTES];
-	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
-	f->chunk = io_chunk_recs(p->lay.record_bytes, CHUNK_BYTES);
-	f->fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
-	if (f->fd < 0)
-		return err_sys(e, errno, "cannot open input %s", quoted(f->f->path, q));
-	if (goes_direct(p, f, d))
-		f->direct = io_open_direct(f->fd, O_RDONLY);
-	if (f->direct < 0)
-		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
-	return ST_OK;
-}
-
-/* The parts of the files that make up records [first, first + n). */
-static size_t find_parts(const input *in, const load_plan *p, part *parts)
-{
-	size_t count = 0, at = 0;
-	for (size_t i = 0; i < in->files; i++) {
-		const input_file *f = &in->file[i];
-		const uint64_t end = p->first + p->n, file_end = f->first + f->count;
-		const uint64_t lo = p->first > f->first ? p->first : f->first;
-		const uint64_t hi = end < file_end ? end : file_end;
-		if (lo >= hi)
-			continue;
-		parts[count++] = (part){ .f = f,
-					 .fd = -1,
-					 .direct = -1,
-					 .skip = lo - f->first,
-					 .at = at,
-					 .n = (size_t)(hi - lo) };
-		at += (size_t)(hi - lo);
-	}
-	return count;
-}
-
-static void close_parts(part *parts, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (parts[i].fd >= 0)
-			close(parts[i].fd);
-		if (parts[i].direct >= 0)
-			close(parts[i].direct);
-	}
-}
-
-static status load_files(const input *in, const load_plan *p, mem *m, part *parts, loaded *d,
-			 err *e)
-{
-	const size_t count = find_parts(in, p, parts);
-	status rc = alloc_records(m, p, p->n, count ? parts[0].skip * p->lay.record_bytes : 0, d, e);
-	d->n = p->n;
-	for (size_t i = 0; i < count && rc == ST_OK; i++)
-		rc = open_part(p, &parts[i], d, e);
+	const reader_plan rp = { p->first, p->n, p->lay, p->direct };
+	reader *r;
+	status rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK)
-		rc = run_loader(p, m, d, parts, count, e);
-	for (size_t i = 0; i < count && rc == ST_OK; i++)
-		rc = input_unchanged(parts[i].f, parts[i].fd, e);
-	close_parts(parts, count);
+		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
+	d->n = p->n;
+	if (rc == ST_OK)
+		rc = run_loader(p, m, d, r, e);
+	if (rc == ST_OK)
+		rc = reader_check(r, e);
+	reader_close(r);
 	return rc;
 }
 
@@ -370,24 +268,25 @@ static status grow(mem *m, const load_plan *p, loaded *d, err *e)
 static status load_stdin(const load_plan *p, mem *m, loaded *d, err *e)
 {
 	const uint32_t bytes = p->lay.record_bytes;
-	const size_t chunk = CHUNK_BYTES / bytes + 1;
+	const size_t chunk = STREAM_BYTES / bytes + 1;
 	size_t got = chunk * bytes;
 	status rc = alloc_records(m, p, 2 * chunk, 0, d, e);
 	while (rc == ST_OK && got == chunk * bytes) {
 		if (d->n + chunk > d->room && (rc = grow(m, p, d, e)) != ST_OK)
 			break;
-		rc = file_read_some(STDIN_FILENO, d->recs + d->n * bytes, chunk * bytes,
-				    &got, "-", e);
+		rc = file_read_some(STDIN_FILENO, d->recs + d->n * bytes, chunk * bytes, &got, "-",
+				    e);
 		if (rc == ST_OK && got % bytes)
 			rc = err_set(e, ST_REFUSED,
 				     "standard input ends with a partial record of %zu bytes",
 				     got % bytes);
 		if (rc == ST_OK)
-			d->sum = checksum_join(d->sum,
-					       take_in(d, d->n, got / bytes, &d->verify_s));
+			d->sum = checksum_join(
+				d->sum, entries_take(&p->lay, d->recs + d->n * bytes, got / bytes,
+						     d->n, d->entries + d->n, &d->verify_s));
 		d->n += got / bytes;
 	}
-	return rc == ST_OK ? run_loader(p, m, d, NULL, 0, e) : rc;
+	return rc == ST_OK ? run_loader(p, m, d, NULL, e) : rc;
 }
 
 status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e)
@@ -395,10 +294,5 @@ status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err 
 	*out = (loaded){ 0 };
 	if (in->is_stdin)
 		return load_stdin(p, m, out, e);
-	part *parts = calloc(in->files ? in->files : 1, sizeof *parts);
-	if (!parts)
-		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
-	const status rc = load_files(in, p, m, parts, out, e);
-	free(parts);
-	return rc;
+	return load_files(in, p, m, out, e);
 }

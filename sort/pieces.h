@@ -11,8 +11,8 @@ typedef struct pieces {
 	size_t count, most; /* pieces; records in the largest */
 	size_t room;        /* pieces that the arrays have room for */
 	size_t runs;
-	uint64_t *cut;   /* [(count + 1) * runs] of run k, piece i has the places from cut[i * runs + k]
-			    to cut[(i + 1) * runs + k] */
+	uint64_t *cut; /* [(count + 1) * runs] of run k, piece i has the places from cut[i * runs +
+			  k] to cut[(i + 1) * runs + k] */
 	uint64_t *first; /* [count + 1] records in the pieces before */
 } pieces;
 

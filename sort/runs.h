@@ -8,8 +8,8 @@
 
 typedef struct runs {
 	records recs;
-	const entry *e; /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
-	size_t count;   /* runs, >= 1 */
+	const entry *e;        /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
+	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; positions of a run lie between its places */
 } runs;
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The slice as stretches of files, each open twice: through the page cache and past it. A mapped
+ * file that shrinks would kill the process: hence reads. */
+#include "reader.h"
+#include "clock.h"
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 4 << 20 };
+
+/* A stretch of one file that belongs to the slice. */
+typedef struct part {
+	const input_file *f;
+	io_fd fd;
+	uint64_t skip;  /* the file's records before it */
+	uint64_t at, n; /* its place in the slice */
+} part;
+
+struct reader {
+	layout lay;
+	size_t chunk; /* records: chunks of a file end at multiples of it */
+	size_t parts;
+	part part[];
+};
+
+/* The parts of the files that make up the slice. */
+static void find_parts(reader *r, const input *in, const reader_plan *p)
+{
+	uint64_t at = 0;
+	for (size_t i = 0; i < in->files; i++) {
+		const input_file *f = &in->file[i];
+		const uint64_t end = p->first + p->n, file_end = f->first + f->count;
+		const uint64_t lo = p->first > f->first ? p->first : f->first;
+		const uint64_t hi = end < file_end ? end : file_end;
+		if (lo >= hi)
+			continue;
+		r->part[r->parts++] = (part){ .f = f,
+					      .fd = { -1, -1 },
+					      .skip = lo - f->first,
+					      .at = at,
+					      .n = hi - lo };
+		at += hi - lo;
+	}
+}
+
+/* Past the page cache only what is not in it. */
+static status open_part(const reader_plan *p, part *f, err *e)
+{
+	char q[QUOTED_BYTES];
+	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
+	f->fd.fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
+	if (f->fd.fd < 0)
+		return err_sys(e, errno, "cannot open input %s", quoted(f->f->path, q));
+	if (p->direct == DIRECT_ALWAYS ||
+	    (p->direct == DIRECT_AUTO && !io_is_cached(f->fd.fd, offset, bytes)))
+		f->fd.direct = io_open_direct(f->fd.fd, O_RDONLY);
+	if (f->fd.direct < 0)
+		(void)posix_fadvise(f->fd.fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
+	return ST_OK;
+}
+
+status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
+{
+	reader *r = malloc(sizeof *r + in->files * sizeof r->part[0]);
+	*out = NULL;
+	if (!r)
+		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
+	*r = (reader){ .lay = p->lay, .chunk = io_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
+	find_parts(r, in, p);
+	status rc = ST_OK;
+	for (size_t i = 0; i < r->parts && rc == ST_OK; i++)
+		rc = open_part(p, &r->part[i], e);
+	if (rc == ST_OK)
+		*out = r;
+	else
+		reader_close(r);
+	return rc;
+}
+
+void reader_close(reader *r)
+{
+	for (size_t i = 0; r && i < r->parts; i++) {
+		const io_fd *f = &r->part[i].fd;
+		if (f->fd >= 0)
+			close(f->fd);
+		if (f->direct >= 0)
+			close(f->direct);
+	}
+	free(r);
+}
+
+static const part *part_at(const reader *r, uint64_t at)
+{
+	size_t lo = 0, hi = r->parts;
+	while (hi - lo > 1) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (r->part[mid].at <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &r->part[lo];
+}
+
+size_t reader_align(const reader *r, uint64_t at)
+{
+	if (r->parts == 0)
+		return 0;
+	const part *f = part_at(r, at);
+	return (size_t)((f->skip + at - f->at) * r->lay.record_bytes % IO_ALIGN);
+}
+
+size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
+{
+	const part *f = part_at(r, at);
+	const uint64_t in_part = at - f->at, left = f->n - in_part;
+	const size_t to_end = r->chunk - (size_t)((f->skip + in_part) % r->chunk);
+	const uint64_t most = left < n ? left : n;
+	return most < to_end ? (size_t)most : to_end;
+}
+
+status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
+{
+	const part *f = part_at(r, at);
+	const uint32_t bytes = r->lay.record_bytes;
+	return io_read_at(&f->fd, to, n * bytes, (f->skip + at - f->at) * bytes, f->f->path, e);
+}
+
+status reader_check(const reader *r, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; i < r->parts && rc == ST_OK; i++)
+		rc = input_unchanged(r->part[i].f, r->part[i].fd.fd, e);
+	return rc;
+}
+
+checksum entries_take(const layout *l, const unsigned char *recs, size_t n, uint64_t pos, entry *e,
+		      double *verify_s)
+{
+	const double t0 = now_s();
+	const checksum sum = checksum_records(recs, n, l->record_bytes);
+	*verify_s += now_s() - t0;
+	if (l->key_bytes == DEFAULT_KEY_BYTES)
+		for (size_t i = 0; i < n; i++, recs += l->record_bytes)
+			e[i] = entry_make10(recs + l->key_off, pos + i);
+	else
+		for (size_t i = 0; i < n; i++, recs += l->record_bytes)
+			e[i] = entry_make(recs, l, pos + i);
+	return sum;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A rank's slice of the input, open for reading at any place by any number of threads. */
+#ifndef HETSORT_READER_H
+#define HETSORT_READER_H
+
+#include "checksum.h"
+#include "direct.h"
+#include "input.h"
+#include "record.h"
+
+typedef struct reader reader;
+
+typedef struct reader_plan {
+	uint64_t first, n; /* records of the input's sequence */
+	layout lay;
+	direct_io direct;
+} reader_plan;
+
+/* reader_open - out is NULL on failure. */
+status reader_open(reader **out, const input *in, const reader_plan *p, err *e);
+
+/* reader_align - how far from a page's start memory has to begin for the records from `at` of the
+ * slice on to be read past the page cache. */
+size_t reader_align(const reader *r, uint64_t at);
+
+/* reader_chunk - how many records from `at` of the slice on, at most n, make one read: of one file,
+ * and as a rule ending at one of its blocks. */
+size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
+
+/* reader_read - n records from `at` of the slice on, which reader_chunk said go together. */
+status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
+
+/* reader_check - has any of the files changed since it was described? (ST_IO) */
+status reader_check(const reader *r, err *e);
+
+void reader_close(reader *r);
+
+/* entries_take - the entries of n records that lie at positions pos on, and their checksum; adds to
+ * *verify_s the seconds that the checksum took. */
+checksum entries_take(const layout *l, const unsigned char *recs, size_t n, uint64_t pos, entry *e,
+		      double *verify_s);
+
+#endif
