@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading line by line; a file that does not look as it should is as good as none. */
+#include "sysfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+FILE *sysfile_open(const char *root, const char *path)
+{
+	char whole[PATH_MAX];
+	const int n = snprintf(whole, sizeof whole, "%s%s", root, path);
+	return n > 0 && (size_t)n < sizeof whole ? fopen(whole, "re") : NULL;
+}
+
+static bool number_at(const char *p, uint64_t *v)
+{
+	char *after;
+	if (*p < '0' || *p > '9') /* strtoull takes signs */
+		return false;
+	errno = 0;
+	const unsigned long long n = strtoull(p, &after, 10);
+	if (errno || (*after && !strchr(" \t\n", *after)))
+		return false;
+	*v = n;
+	return true;
+}
+
+bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v)
+{
+	FILE *f = sysfile_open(root, path);
+	const size_t len = strlen(key);
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	while (f && !found && getline(&line, &size, f) > 0) {
+		if (len == 0) {
+			found = number_at(line, v);
+			break;
+		}
+		if (strncmp(line, key, len) != 0)
+			continue;
+		const size_t gap = strspn(line + len, ": \t");
+		found = gap && number_at(line + len + gap, v);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}

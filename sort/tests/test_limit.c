@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Limits of memory over recorded and made-up machines: each file fixtures/limit/NAME.tree holds the
+ * files of one, after lines "== PATH", and what should come out:
+ *   want NODE_RANKS PROCESS_RANKS --memory|- RANK_BYTES TEXT     or "refused" for the last two
+ * fixtures/limit/record makes such a file of the machine it runs on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "limit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { LINE_BYTES = 1000, PATH_BYTES = 512, NAME_BYTES = 256 };
+
+static void make_dirs(char *path)
+{
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+		*p = '/';
+	}
+}
+
+/* The files of a tree below root. */
+static void plant(FILE *tree, const char *root)
+{
+	char line[LINE_BYTES], path[PATH_BYTES];
+	FILE *f = NULL;
+	rewind(tree);
+	while (fgets(line, sizeof line, tree)) {
+		if (strncmp(line, "== ", 3) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			assert_true(snprintf(path, sizeof path, "%s%s", root, line + 3) <
+				    PATH_BYTES);
+			make_dirs(path);
+			if (f)
+				fclose(f);
+			f = fopen(path, "w");
+			assert_non_null(f);
+		} else if (f) {
+			fputs(line, f);
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+/* One line "want". */
+static void expect(const char *line, const char *root, const char *name)
+{
+	unsigned node, process;
+	char memory[40], text[LINE_BYTES] = "";
+	uint64_t bytes = 0;
+	int at = 0;
+	err e = { ST_OK, "" };
+	memory_limit l;
+	assert_int_equal(sscanf(line, "want %u %u %39s %n", &node, &process, memory, &at), 3);
+	limit_query q = { .root = root, .node_ranks = node, .process_ranks = process };
+	if (strcmp(memory, "-") != 0)
+		assert_int_equal(limit_parse(memory, &q.wish, &e), ST_OK);
+	const status rc = limit_find(&q, &l, &e);
+	if (strncmp(line + at, "refused", 7) == 0) {
+		assert_int_equal(rc, ST_REFUSED);
+		assert_true(e.text[0]);
+		return;
+	}
+	assert_int_equal(sscanf(line + at, "%" SCNu64 " %999[^\n]", &bytes, text), 2);
+	if (rc != ST_OK || l.rank_bytes != bytes || strcmp(l.text, text) != 0)
+		fail_msg("%s: %s     got: %d, %" PRIu64 " %s", name, line, (int)rc, l.rank_bytes,
+			 l.text);
+}
+
+static void one_tree(const char *dir, const char *name)
+{
+	char path[PATH_BYTES + NAME_BYTES], root[PATH_BYTES + NAME_BYTES], line[LINE_BYTES];
+	const char *tmp = getenv("TEST_TMP");
+	size_t wants = 0;
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(root, sizeof root, "%s/%s", tmp ? tmp : "/tmp/hetsort-limit", name);
+	FILE *tree = fopen(path, "r");
+	assert_non_null(tree);
+	plant(tree, root);
+	rewind(tree);
+	while (fgets(line, sizeof line, tree) && strncmp(line, "== ", 3) != 0) {
+		if (strncmp(line, "want ", 5) == 0) {
+			expect(line, root, name);
+			wants++;
+		}
+	}
+	fclose(tree);
+	assert_true(wants > 0);
+}
+
+static void recorded_machines(void **state)
+{
+	(void)state;
+	char dir[PATH_BYTES];
+	const char *root = getenv("ROOT");
+	size_t trees = 0;
+	snprintf(dir, sizeof dir, "%s/sort/tests/fixtures/limit", root ? root : ".");
+	DIR *d = opendir(dir);
+	assert_non_null(d);
+	for (struct dirent *f = readdir(d); f; f = readdir(d)) {
+		const char *dot = strrchr(f->d_name, '.');
+		if (dot && strcmp(dot, ".tree") == 0) {
+			one_tree(dir, f->d_name);
+			trees++;
+		}
+	}
+	closedir(d);
+	assert_true(trees >= 25);
+}
+
+/* Whatever this machine is: a rank gets something, two ranks half of it, and a wish is a bound. */
+static void this_machine(void **state)
+{
+	(void)state;
+	err e = { ST_OK, "" };
+	memory_limit one, two, small;
+	limit_query q = { .root = "", .node_ranks = 1, .process_ranks = 1 };
+	assert_int_equal(limit_find(&q, &one, &e), ST_OK);
+	assert_true(one.rank_bytes > 1 << 20);
+	assert_true(one.text[0]);
+	q.node_ranks = q.process_ranks = 2;
+	assert_int_equal(limit_find(&q, &two, &e), ST_OK);
+	assert_true(two.rank_bytes < one.rank_bytes || one.rank_bytes == UINT64_MAX);
+	q.wish.bytes = 2 << 20;
+	assert_int_equal(limit_find(&q, &small, &e), ST_OK);
+	assert_int_equal(small.rank_bytes, 1 << 20);
+	assert_string_equal(small.text, "--memory: 2 MiB, for 2 ranks");
+}
+
+static void sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {
+		{ "1", 1 },
+		{ "123B", 123 },
+		{ "4096K", 4096 << 10 },
+		{ "1KiB", 1024 },
+		{ "3kB", 3000 },
+		{ "3KB", 3000 },
+		{ "512M", 512 << 20 },
+		{ "0.5MiB", 512 << 10 },
+		{ "1.000001MB", 1000001 },
+		{ "2G", UINT64_C(2) << 30 },
+		{ "1.5GiB", UINT64_C(3) << 29 },
+		{ "2.50GB", UINT64_C(2500000000) },
+		{ "1T", UINT64_C(1) << 40 },
+		{ "16777215T", UINT64_C(16777215) << 40 },
+		{ "1TB", UINT64_C(1000000000000) },
+		{ "18446744073709551615", UINT64_MAX },
+		{ "000000000000000000000000001K", 1024 },
+		{ "0.999999T", UINT64_C(1099510528264) },
+	};
+	(void)state;
+	for (size_t i = 0; i < LEN(good); i++) {
+		err e = { ST_OK, "" };
+		memory_wish w;
+		if (limit_parse(good[i].text, &w, &e) != ST_OK)
+			fail_msg("%s", e.text);
+		assert_true(w.bytes == good[i].bytes);
+		assert_int_equal(w.micropercent, 0);
+	}
+}
+
+static void percentages(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t micropercent;
+	} good[] = {
+		{ "50%", 50000000 },   { "100%", 100000000 }, { "100.000000%", 100000000 },
+		{ "12.5%", 12500000 }, { "0.000001%", 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < LEN(good); i++) {
+		err e = { ST_OK, "" };
+		memory_wish w;
+		if (limit_parse(good[i].text, &w, &e) != ST_OK)
+			fail_msg("%s", e.text);
+		assert_int_equal(w.micropercent, good[i].micropercent);
+		assert_true(w.bytes == 0);
+	}
+}
+
+static void no_sizes(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ "", "begins with no number" },
+		{ "M", "begins with no number" },
+		{ "-1M", "begins with no number" },
+		{ "+1M", "begins with no number" },
+		{ " 1M", "begins with no number" },
+		{ ".5G", "begins with no number" },
+		{ "1.G", "begins with no number" },
+		{ "1.0000001G", "too many digits" },
+		{ "18446744073709551616", "too many digits" },
+		{ "99999999999999999999999999", "too many digits" },
+		{ "0x10", "units are" },
+		{ "1e9", "units are" },
+		{ "1 G", "units are" },
+		{ "1G ", "units are" },
+		{ "1m", "units are" },
+		{ "1g", "units are" },
+		{ "1Gib", "units are" },
+		{ "1GG", "units are" },
+		{ "1P", "units are" },
+		{ "1,5G", "units are" },
+		{ "1%%", "units are" },
+		{ "1.5", "bytes have no decimals" },
+		{ "1.0B", "bytes have no decimals" },
+		{ "16777216T", "too large" },
+		{ "18014398509481984K", "too large" },
+		{ "0", "above zero" },
+		{ "0.0G", "above zero" },
+		{ "0.0001K", "above zero" },
+		{ "0%", "above 0 and at most 100" },
+		{ "100.000001%", "above 0 and at most 100" },
+		{ "101%", "above 0 and at most 100" },
+		{ "4294967297%", "above 0 and at most 100" },
+		{ "1\nM", "'1\\012M' is no size of memory" },
+	};
+	(void)state;
+	for (size_t i = 0; i < LEN(bad); i++) {
+		err e = { ST_OK, "" };
+		memory_wish w;
+		if (limit_parse(bad[i].text, &w, &e) != ST_REFUSED || !strstr(e.text, bad[i].why))
+			fail_msg("'%s': %s", bad[i].text, e.text);
+		assert_true(w.bytes == 0 && w.micropercent == 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recorded_machines),
+		cmocka_unit_test(this_machine),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(percentages),
+		cmocka_unit_test(no_sizes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
