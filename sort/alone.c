@@ -1,41 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One rank has nobody to exchange with: its threads take pieces of the merged order, each merges
- * one in the cache, gathers its records, inspects and writes them at their place. Memory: for each
- * thread a piece of records and two of entries; for each piece two keys. */
+/* One rank has nobody to exchange with: its threads take pieces of the merged order, and each
+ * merges one, gathers its records, inspects and writes them at their place. Runs in memory are cut
+ * into pieces that stay in the cache, runs on disk into as large ones as memory allows. Memory: for
+ * each thread two entries for each record of a piece, on disk also the records, and a batch to
+ * write; for each piece two keys. */
 #include "clock.h"
 #include "flow.h"
 #include "gather.h"
 #include "kmerge.h"
 #include "pieces.h"
 #include "pool.h"
+#include "window.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum { WAITING = 2 };
+enum { WAITING = 2, BATCH_BYTES = 4 << 20 };
 
 /* A thread's room. */
 typedef struct bench {
-	unsigned char *raw; /* the records of a piece, and room to align them */
-	entry *order, *tmp;
+	unsigned char *batch;
+	entry *order, *tmp; /* of a piece in memory */
+	window v;           /* of a piece on disk */
 } bench;
+
+/* A piece, merged. */
+typedef struct merged {
+	const records *recs;
+	const entry *order;
+	size_t n;
+	uint64_t first; /* records before it */
+} merged;
 
 typedef struct alone {
 	job *j;
-	pieces p;
+	pieces p;  /* in memory, or */
+	windows w; /* on disk */
+	size_t count, most;
 	io_fd to;
 	bench *bench;
-	size_t threads, raw_bytes;
-	unsigned char *keys; /* [2 * pieces] the first and the last of each */
+	size_t threads, chunk, batch_bytes;
+	unsigned char *keys; /* [2 * count] the first and the last of each piece */
 	atomic_size_t next;
 	pthread_mutex_t lock; /* for what follows, and the job's sums */
 	pthread_cond_t turn;
-	size_t written; /* pieces, where they have to be in order */
+	size_t placed, written; /* pieces whose size is known; written, where order matters */
+	uint64_t placed_recs;
 	err e;
 	double write_s;
 } alone;
 
-static void merge_piece(const alone *a, const bench *b, size_t i)
+static bool on_disk(const alone *a)
+{
+	return a->j->r.spill != NULL;
+}
+
+static void merge_in_memory(const alone *a, const bench *b, size_t i, merged *g)
 {
 	const runs *r = &a->j->r;
 	const uint64_t *cut = a->p.cut + i * r->count;
@@ -46,69 +66,115 @@ static void merge_piece(const alone *a, const bench *b, size_t i)
 		n[k] = (size_t)(cut[r->count + k] - cut[k]);
 	}
 	entries_merge(from, n, r->count, b->order, b->tmp, &r->recs);
+	*g = (merged){ &a->j->recs, b->order, (size_t)(a->p.first[i + 1] - a->p.first[i]),
+		       a->p.first[i] };
 }
 
-/* A file is written wherever a piece is ready, a stream piece by piece. */
-static void write_piece(alone *a, const unsigned char *recs, size_t i, size_t bytes, err *e)
+/* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
+ */
+static void merge_from_disk(alone *a, bench *b, size_t i, merged *g, err *e)
+{
+	window_load(&b->v, &a->w, i, e);
+	pthread_mutex_lock(&a->lock);
+	while (a->placed < i)
+		pthread_cond_wait(&a->turn, &a->lock);
+	*g = (merged){ .recs = &b->v.recs, .n = b->v.n, .first = a->placed_recs };
+	a->placed_recs += b->v.n;
+	a->placed++;
+	pthread_cond_broadcast(&a->turn);
+	pthread_mutex_unlock(&a->lock);
+	if (e->code != ST_OK)
+		return;
+	window_merge(&b->v);
+	g->order = b->v.order;
+}
+
+static void write_batch(alone *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
 {
 	const output *o = &a->j->out;
-	const char *name = output_name(o);
-	if (o->is_stdout) {
-		pthread_mutex_lock(&a->lock);
-		while (a->written < i)
-			pthread_cond_wait(&a->turn, &a->lock);
-		if (a->e.code == ST_OK)
-			file_write_at(o->fd, recs, bytes, FILE_APPEND, name, e);
-		a->written++;
-		pthread_cond_broadcast(&a->turn);
-		pthread_mutex_unlock(&a->lock);
-		return;
-	}
-	const uint64_t offset = o->offset + a->p.first[i] * a->j->o->lay.record_bytes;
-	if (io_write_at(&a->to, recs, bytes, offset, name, e) == ST_OK && a->j->o->fsync &&
-	    a->to.direct < 0)
+	const size_t bytes = n * a->j->o->lay.record_bytes;
+	const uint64_t offset = o->offset + at * a->j->o->lay.record_bytes;
+	if (o->is_stdout)
+		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
+	else if (io_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&
+		 a->j->o->fsync && a->to.direct < 0)
 		file_start_writeback(o->fd, offset, bytes);
 }
 
-static void do_piece(alone *a, const bench *b, size_t i)
+/* Batches end at blocks of the file, and begin in memory as far from a page as there. */
+static void emit(alone *a, const bench *b, const merged *g, inspected *seen, err *e)
 {
 	const layout *l = &a->j->o->lay;
-	const size_t n = (size_t)(a->p.first[i + 1] - a->p.first[i]);
-	const uint64_t offset = a->p.first[i] * l->record_bytes + a->j->out.offset;
+	const uint64_t offset = a->j->out.is_stdout ? 0 : a->j->out.offset;
+	double verify_s = 0, write_s = 0;
+	for (size_t done = 0, n; e->code == ST_OK && done < g->n; done += n) {
+		const uint64_t place = offset / l->record_bytes + g->first + done;
+		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_ALIGN) +
+				    place * l->record_bytes % IO_ALIGN;
+		n = a->chunk - (size_t)(place % a->chunk);
+		n = n < g->n - done ? n : g->n - done;
+		gather(g->recs, g->order + done, n, g->n - done - n, to);
+		const double t0 = now_s();
+		const size_t bad = inspect(seen, l, to, n);
+		const double t1 = now_s();
+		if (bad)
+			err_set(e, ST_INTERNAL,
+				"%zu records from record %" PRIu64 " on are out of order", bad,
+				g->first + done);
+		else
+			write_batch(a, to, n, g->first + done, e);
+		verify_s += t1 - t0;
+		write_s += now_s() - t1;
+	}
+	pthread_mutex_lock(&a->lock);
+	a->j->mine.verify_s += verify_s;
+	a->write_s += write_s;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* A stream takes the pieces one after another. */
+static void await_turn(alone *a, size_t i)
+{
+	pthread_mutex_lock(&a->lock);
+	while (a->written < i)
+		pthread_cond_wait(&a->turn, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void do_piece(alone *a, bench *b, size_t i)
+{
+	const layout *l = &a->j->o->lay;
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
 	inspected seen = { .first_key = keys, .last_key = keys + l->key_bytes };
 	err e = { ST_OK, "" };
-	/* as far from a page's start as from a block's start in the file */
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN) + offset % IO_ALIGN;
-	merge_piece(a, b, i);
-	gather(&a->j->recs, b->order, n, 0, recs);
-	const double t0 = now_s();
-	const size_t bad = inspect(&seen, l, recs, n);
-	const double t1 = now_s();
-	if (bad)
-		err_set(&e, ST_INTERNAL, "%zu records from record %" PRIu64 " on are out of order",
-			bad, a->p.first[i]);
+	merged g;
+	if (on_disk(a))
+		merge_from_disk(a, b, i, &g, &e);
 	else
-		write_piece(a, recs, i, n * l->record_bytes, &e);
+		merge_in_memory(a, b, i, &g);
+	if (a->j->out.is_stdout)
+		await_turn(a, i);
+	emit(a, b, &g, &seen, &e);
 	pthread_mutex_lock(&a->lock);
 	if (e.code != ST_OK)
 		err_set(&a->e, e.code, "%s", e.text);
 	a->j->seen.records += seen.records;
 	a->j->seen.sum = checksum_join(a->j->seen.sum, seen.sum);
-	a->j->mine.verify_s += t1 - t0;
-	a->write_s += now_s() - t1;
+	a->written++;
+	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
 }
 
+/* Whoever has taken a piece brings it to its end, since others may wait for its turn; after a
+ * failure no more are taken. */
 static void work(void *alone_, unsigned worker)
 {
 	alone *a = alone_;
 	bool going = true;
-	for (size_t i; going && (i = atomic_fetch_add(&a->next, 1)) < a->p.count;) {
+	for (size_t i; going && (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
 		do_piece(a, &a->bench[worker], i);
 		pthread_mutex_lock(&a->lock);
-		/* where pieces go out in order, none may be left out */
-		going = a->e.code == ST_OK || a->j->out.is_stdout;
+		going = a->e.code == ST_OK;
 		pthread_mutex_unlock(&a->lock);
 	}
 }
@@ -121,81 +187,112 @@ static status join_pieces(alone *a)
 	if (a->e.code != ST_OK)
 		return err_set(&j->e, a->e.code, "%s", a->e.text);
 	memcpy(j->seen.first_key, a->keys, key);
-	memcpy(j->seen.last_key, a->keys + (2 * a->p.count - 1) * key, key);
-	for (size_t i = 1; i < a->p.count; i++)
+	memcpy(j->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
+	for (size_t i = 1; i < a->count; i++)
 		if (memcmp(a->keys + (2 * i - 1) * key, a->keys + 2 * i * key, key) > 0)
 			return err_set(&j->e, ST_INTERNAL,
-				       "record %" PRIu64 " is smaller than the one before it",
-				       a->p.first[i]);
+				       "piece %zu of the output begins before the one before it "
+				       "ends",
+				       i);
 	return ST_OK;
+}
+
+static status alloc_bench(alone *a, bench *b)
+{
+	job *j = a->j;
+	b->batch = mem_array(&j->m, a->batch_bytes, 1, "output buffers", &j->e);
+	if (!b->batch)
+		return ST_RESOURCE;
+	if (on_disk(a))
+		return window_open(&b->v, &j->m, &a->w, &j->e);
+	b->order = mem_array(&j->m, a->most, sizeof *b->order, "merging", &j->e);
+	b->tmp = mem_array(&j->m, a->most, sizeof *b->tmp, "merging", &j->e);
+	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
 }
 
 static status alloc_benches(alone *a)
 {
 	job *j = a->j;
 	const layout *l = &j->o->lay;
+	const size_t wanted = on_disk(a) ? j->budget.workers : j->threads + WAITING;
 	status rc = ST_OK;
-	a->raw_bytes = a->p.most * l->record_bytes + 2 * IO_ALIGN;
-	a->threads = j->threads + WAITING < a->p.count ? j->threads + WAITING : a->p.count;
+	a->chunk = io_chunk_recs(l->record_bytes, BATCH_BYTES);
+	const size_t batch = a->chunk < a->most ? a->chunk : a->most;
+	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
+	a->threads = wanted < a->count ? wanted : a->count;
 	a->bench = mem_array(&j->m, a->threads, sizeof *a->bench, "threads", &j->e);
-	a->keys = mem_array(&j->m, 2 * a->p.count, l->key_bytes, "keys", &j->e);
-	for (size_t i = 0; a->bench && i < a->threads; i++) {
-		bench *b = &a->bench[i];
-		b->raw = mem_array(&j->m, a->raw_bytes, 1, "output buffers", &j->e);
-		b->order = mem_array(&j->m, a->p.most, sizeof *b->order, "merging", &j->e);
-		b->tmp = mem_array(&j->m, a->p.most, sizeof *b->tmp, "merging", &j->e);
-		if (!b->raw || !b->order || !b->tmp)
-			rc = ST_RESOURCE;
-	}
+	a->keys = mem_array(&j->m, 2 * a->count, l->key_bytes, "keys", &j->e);
+	for (size_t i = 0; a->bench && i < a->threads && rc == ST_OK; i++)
+		rc = alloc_bench(a, &a->bench[i]);
 	return a->bench && a->keys ? rc : ST_RESOURCE;
 }
 
 static void free_benches(alone *a)
 {
-	job *j = a->j;
+	mem *m = &a->j->m;
 	for (size_t i = 0; a->bench && i < a->threads; i++) {
-		const bench *b = &a->bench[i];
-		mem_free(&j->m, b->raw, a->raw_bytes, 1);
-		mem_free(&j->m, b->order, a->p.most, sizeof *b->order);
-		mem_free(&j->m, b->tmp, a->p.most, sizeof *b->tmp);
+		bench *b = &a->bench[i];
+		mem_free(m, b->batch, a->batch_bytes, 1);
+		mem_free(m, b->order, a->most, sizeof *b->order);
+		mem_free(m, b->tmp, a->most, sizeof *b->tmp);
+		window_close(&b->v, m);
 	}
-	mem_free(&j->m, a->bench, a->threads, sizeof *a->bench);
-	mem_free(&j->m, a->keys, 2 * a->p.count, j->o->lay.key_bytes);
+	mem_free(m, a->bench, a->threads, sizeof *a->bench);
+	mem_free(m, a->keys, 2 * a->count, a->j->o->lay.key_bytes);
 }
 
-static status merge_and_write(alone *a)
+static status run_threads(alone *a)
+{
+	rank_result *mine = &a->j->mine;
+	const phase at = a->j->at;
+	const double t0 = now_s();
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->turn, NULL);
+	const unsigned threads = pool_run((unsigned)a->threads, work, a);
+	pthread_cond_destroy(&a->turn);
+	pthread_mutex_destroy(&a->lock);
+	/* of the time together, the part that a thread spent on writing on average */
+	const double all_s = now_s() - t0, mean_s = a->write_s / threads;
+	const double write_s = mean_s < all_s ? mean_s : all_s;
+	mine->phase_s[PH_WRITE] += write_s;
+	mine->phase_s[at] -= write_s;
+	return join_pieces(a);
+}
+
+static status cut(alone *a)
 {
 	job *j = a->j;
-	status rc = alloc_benches(a);
-	if (rc == ST_OK)
-		rc = flow_output(j, &a->to);
-	if (rc == ST_OK && j->data.n > 0) {
-		const double t0 = now_s();
-		pthread_mutex_init(&a->lock, NULL);
-		pthread_cond_init(&a->turn, NULL);
-		const unsigned threads = pool_run((unsigned)a->threads, work, a);
-		pthread_cond_destroy(&a->turn);
-		pthread_mutex_destroy(&a->lock);
-		/* of the time together, the part that all threads spent on writing on average */
-		const double all_s = now_s() - t0, write_s = a->write_s / threads;
-		j->mine.phase_s[PH_WRITE] += write_s < all_s ? write_s : all_s;
-		j->mine.phase_s[j->at] -= write_s < all_s ? write_s : all_s;
-		rc = join_pieces(a);
+	const runs *r = &j->r;
+	status rc;
+	if (on_disk(a)) {
+		rc = windows_cut(&a->w, &j->m, r, r->start, r->start + 1, j->budget.piece_recs,
+				 &j->e);
+		a->count = a->w.count;
+		a->most = a->w.most;
+	} else {
+		rc = pieces_cut(&a->p, &j->m, r, j->o->piece_bytes / j->o->lay.record_bytes + 1,
+				&j->e);
+		a->count = a->p.count;
+		a->most = a->p.most;
 	}
-	flow_output_close(&a->to);
-	free_benches(a);
 	return rc;
 }
 
 status phase_alone(job *j)
 {
 	alone a = { .j = j, .to = { -1, -1 } };
-	const size_t recs = j->o->piece_bytes / j->o->lay.record_bytes + 1;
 	j->recv[0] = j->data.n;
-	status rc = pieces_cut(&a.p, &j->m, &j->r, recs, &j->e);
+	status rc = cut(&a);
 	if (rc == ST_OK)
-		rc = merge_and_write(&a);
+		rc = alloc_benches(&a);
+	if (rc == ST_OK)
+		rc = flow_output(j, &a.to);
+	if (rc == ST_OK && j->data.n > 0)
+		rc = run_threads(&a);
+	flow_output_close(&a.to);
+	free_benches(&a);
 	pieces_free(&a.p, &j->m);
+	windows_free(&a.w, &j->m);
 	j->mine.out = j->seen.records;
 	j->mine.written_bytes = j->seen.records * j->o->lay.record_bytes;
 	j->mine.sum_out = j->seen.sum;

@@ -46,6 +46,7 @@ static status count_threads(job *j)
 		rc = comm_allgather(j->c, j->c->host, host, sizeof *host);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		here += memcmp(host[i], j->c->host, sizeof *host) == 0;
+	j->ranks_here = here ? here : 1;
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
 	if (here > 1 && (online < 0 || mine == (unsigned)online || j->c->one_process))
 		mine /= here;

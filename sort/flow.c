@@ -21,6 +21,11 @@ static size_t windows_budget(const job *j)
 	return part < MOST_WINDOWS_BYTES ? (size_t)part : MOST_WINDOWS_BYTES;
 }
 
+uint64_t flow_bytes(const job *j)
+{
+	return windows_budget(j) + (UINT64_C(8) << 20);
+}
+
 /* A number that no other job beside the same output has. */
 static status job_id(job *j, uint64_t *id)
 {

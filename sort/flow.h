@@ -7,6 +7,9 @@
 #include "exchange.h"
 #include "job.h"
 
+/* flow_bytes - what the exchange and the writer take beside the records. */
+uint64_t flow_bytes(const job *j);
+
 /* flow_output - collective: create the output; *to is where this rank writes. To be closed on
  * failure too. */
 status flow_output(job *j, io_fd *to);

@@ -3,7 +3,9 @@
 #ifndef HETSORT_JOB_H
 #define HETSORT_JOB_H
 
+#include "budget.h"
 #include "comm.h"
+#include "limit.h"
 #include "load.h"
 #include "output.h"
 #include "source.h"
@@ -39,8 +41,11 @@ typedef struct rank_result {
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
-	uint64_t mem_peak_bytes; /* held by this rank's own arrays */
-	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
+	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
+	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
+	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
+	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
+	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
 	int32_t pid;
 	checksum sum_in, sum_out;
 	int32_t status, phase; /* where it failed, if it did */
@@ -72,10 +77,14 @@ typedef struct job {
 	uint64_t *share_out; /* [size] records that it writes */
 	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */
 	unsigned threads;    /* of this rank */
-	loaded data;         /* this rank's records and entries */
-	records recs;        /* the records as a view */
-	runs r;              /* what is to be merged or sent: the runs of data, or dealt */
-	entry *dealt;        /* by distributing: entries by destination, as one run */
+	unsigned ranks_here; /* on this host */
+	memory_limit limit;
+	budget budget;
+	char *tmpdir; /* for runs, if none is named */
+	loaded data;  /* this rank's records and entries */
+	records recs; /* the records as a view */
+	runs r;       /* what is to be merged or sent: the runs of data, or dealt */
+	entry *dealt; /* by distributing: entries by destination, as one run */
 	uint64_t dealt_start[2];
 	size_t dealt_room;
 	brackets guess;
@@ -98,6 +107,7 @@ status job_run(comm *c, const options *o, job_result *res);
 /* The phases, in order; each returns this rank's status, the border makes it everybody's. */
 status phase_describe(job *j);
 status phase_plan(job *j);
+status phase_budget(job *j);
 status phase_read(job *j);
 status phase_sample(job *j);
 status phase_split(job *j);
@@ -107,6 +117,9 @@ status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_commit(job *j);
+
+/* job_tmpdirs - where runs go, *n directories. */
+const char *const *job_tmpdirs(const job *j, size_t *n);
 
 /* own_share - what this rank is to read, or to write. */
 static inline uint64_t own_share(const job *j, const uint64_t *share)

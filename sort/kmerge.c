@@ -51,15 +51,31 @@ static size_t pair_up(slice *s, size_t k, entry *to, const records *r)
 	return (k + 1) / 2;
 }
 
+static unsigned levels(size_t k)
+{
+	unsigned n = 1;
+	for (size_t w = 2; w < k; w *= 2)
+		n++;
+	return n;
+}
+
+/* Buffers alternate so that the last level ends in out: an even number of levels begins in tmp, an
+ * odd one in out. */
 void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
 		   const records *r)
 {
 	slice s[KMERGE_MAX];
-	unsigned left = 1; /* levels */
 	for (size_t i = 0; i < k; i++)
 		s[i] = (slice){ run[i], n[i] };
-	for (size_t w = 2; w < k; w *= 2)
-		left++;
-	for (; left > 0; left--)
+	for (unsigned left = levels(k); left > 0; left--)
 		k = pair_up(s, k, left % 2 ? out : tmp, r);
+}
+
+/* The first level leaves e, which is then as free as tmp. */
+entry *entries_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+			const records *r)
+{
+	entry *out = levels(k) % 2 ? tmp : e;
+	entries_merge(run, n, k, out, out == e ? tmp : e, r);
+	return out;
 }

@@ -5,7 +5,7 @@
 
 #include "record.h"
 
-enum { KMERGE_MAX = 64 };
+enum { KMERGE_MAX = 1024 };
 
 /* entries_merge - the runs run[0..k) of n[0..k) entries each, k in 1..KMERGE_MAX, into out, in the
  * order of (key, position), in which every run already is. Runs may be empty.
@@ -14,5 +14,10 @@ enum { KMERGE_MAX = 64 };
  * No allocation, no thread. Time O(sum of n * log k); best where out and tmp stay in the cache. */
 void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
 		   const records *r);
+
+/* entries_merge_in - the same for runs that lie in e one after another, with no more than tmp
+ * beside it: returns which of the two holds the result. */
+entry *entries_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+			const records *r);
 
 #endif

@@ -9,7 +9,9 @@
 #include "pool.h"
 #include "radix.h"
 #include "reader.h"
+#include "spill.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +52,9 @@ void loaded_free(mem *m, loaded *d)
 	mem_free(m, d->raw, d->raw_bytes, 1);
 	mem_free(m, d->entries, d->room, sizeof *d->entries);
 	mem_free(m, d->start, d->start_room, sizeof *d->start);
+	mem_free(m, d->sample, d->samples, item_bytes(&d->r.recs.lay));
+	mem_free(m, d->sample_at, d->start_room, sizeof *d->sample_at);
+	spill_close(d->spill);
 	*d = (loaded){ 0 };
 }
 
@@ -252,6 +257,12 @@ static status load_files(const input *in, const load_plan *p, mem *m, loaded *d,
 /* Twice the room, with what is there. */
 static status grow(mem *m, const load_plan *p, loaded *d, err *e)
 {
+	const uint64_t each = p->lay.record_bytes + sizeof(entry);
+	if (2 * d->room > p->limit_bytes / 3 * 2 / each)
+		return err_set(e, ST_RESOURCE,
+			       "standard input is more than the limit of %" PRIu64
+			       " bytes of memory holds: put it into a file",
+			       p->limit_bytes);
 	loaded more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
 	if (rc != ST_OK) {

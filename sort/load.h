@@ -20,6 +20,9 @@ typedef struct loaded {
 	size_t n, room;  /* records, and how many there is memory for */
 	uint64_t *start; /* of the runs */
 	size_t start_room;
+	struct spill *spill; /* runs on disk, and samples of them, see runs.h */
+	unsigned char *sample;
+	size_t *sample_at, samples;
 	runs r; /* one run of all, in the order of the input, if sorting was not asked for */
 	checksum sum;
 	double sort_s, verify_s; /* of all threads together: sorting, checksums */
@@ -31,7 +34,8 @@ typedef struct load_plan {
 	uint32_t rank;
 	unsigned threads; /* that compute; some more wait for the disk */
 	direct_io direct;
-	size_t least_run; /* records */
+	size_t least_run;     /* records */
+	uint64_t limit_bytes; /* of memory, for standard input, whose size shows when it is read */
 	bool sort;
 } load_plan;
 

@@ -2,6 +2,7 @@
 /* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
  * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "job.h"
+#include "spool.h"
 
 #include <inttypes.h>
 
@@ -10,6 +11,14 @@ static void count_stdin(job *j)
 {
 	j->records = j->share_in[0] = j->share_out[0] = j->target[0] = j->data.n;
 	j->mine.planned_in = j->mine.planned_out = j->data.n;
+}
+
+static status spool_runs(job *j, const load_plan *p)
+{
+	size_t dirs;
+	const char *const *dir = job_tmpdirs(j, &dirs);
+	const spool_plan sp = { *p, &j->budget, dir, dirs, j->ranks_here };
+	return spool_input(&j->in, &sp, &j->m, &j->data, &j->e);
 }
 
 status phase_read(job *j)
@@ -26,9 +35,11 @@ status phase_read(job *j)
 			      .rank = (uint32_t)j->c->rank,
 			      .threads = j->threads,
 			      .direct = j->o->direct,
+			      .limit_bytes = j->limit.rank_bytes,
 			      .least_run = j->o->least_run,
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
-	const status rc = load_input(&j->in, &p, &j->m, &j->data, &j->e);
+	const status rc = j->budget.spills ? spool_runs(j, &p)
+					   : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	if (rc == ST_OK && j->in.is_stdin)
 		count_stdin(j);
 	j->r = j->data.r;
@@ -57,7 +68,7 @@ static status split_by_dealing(job *j)
 	if (rc != ST_OK)
 		return rc;
 	j->dealt_start[1] = j->data.n;
-	j->r = (runs){ j->recs, j->dealt, 1, j->dealt_start };
+	j->r = (runs){ .recs = j->recs, .e = j->dealt, .count = 1, .start = j->dealt_start };
 	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->dealt, j->data.n,
 			      j->target, &j->guess, j->cut, &j->e);
 }

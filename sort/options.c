@@ -19,6 +19,8 @@ enum {
 	OPT_RANKS,
 	OPT_THREADS,
 	OPT_DIRECT,
+	OPT_MEMORY,
+	OPT_TMPDIR,
 	OPT_RECORD_SIZE,
 	OPT_KEY,
 	OPT_MANIFEST,
@@ -43,6 +45,8 @@ static const struct option table[] = {
 	{ "ranks", required_argument, NULL, OPT_RANKS },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "tmpdir", required_argument, NULL, OPT_TMPDIR },
 	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
@@ -84,6 +88,10 @@ const char *options_help(void)
 	       "                          else equal]\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
+	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
+	       "by\n"
+	       "                          way of the disk [three quarters of what is free]\n"
+	       "      --tmpdir=DIR        for that; may be repeated [$TMPDIR, or beside OUTPUT]\n"
 	       "      --direct=WHEN       past the page cache: auto, always or never [auto]\n"
 	       "      --strategy=KIND     merge: sort, exchange, merge; distribute: exchange,\n"
 	       "                          sort [merge]\n"
@@ -263,6 +271,14 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 	case OPT_DIRECT:
 		rc = set_choice("direct", arg, directs, &v, e);
 		o->direct = (direct_io)v;
+		break;
+	case OPT_MEMORY:
+		rc = limit_parse(arg, &o->memory, e);
+		break;
+	case OPT_TMPDIR:
+		if (o->tmpdirs == MAX_TMPDIRS)
+			return err_set(e, ST_REFUSED, "more than %d --tmpdir", MAX_TMPDIRS);
+		o->tmpdir[o->tmpdirs++] = arg;
 		break;
 	case OPT_KEY:
 		rc = set_key(o, arg, e);

@@ -4,12 +4,15 @@
 #define HETSORT_OPTIONS_H
 
 #include "direct.h"
+#include "limit.h"
 #include "record.h"
 #include "status.h"
 
 typedef enum plan_kind { PLAN_EQUAL, PLAN_LINEAR, PLAN_NLOGN } plan_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
 typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
+
+enum { MAX_TMPDIRS = 64 };
 
 typedef struct options {
 	wish wish;
@@ -26,9 +29,13 @@ typedef struct options {
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	direct_io direct;
-	size_t max_message; /* bytes */
+	memory_wish memory;
+	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
+	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
+	size_t max_message;              /* bytes */
 	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
 			     */
+	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
 	size_t piece_bytes; /* what a thread merges at once */
 	bool stable, force, fsync, explain;
 	int verbosity; /* -1 quiet, 0, 1 verbose */

@@ -51,13 +51,23 @@ static json_t *records_json(const rank_result *r)
 			 (json_int_t)r->out);
 }
 
+/* JSON's numbers are signed here: no limit is null. */
+static json_t *memory_json(const rank_result *r)
+{
+	json_t *limit =
+		r->limit_bytes > INT64_MAX ? json_null() : json_integer((json_int_t)r->limit_bytes);
+	return json_pack("{s:o, s:s, s:I, s:I, s:I}", "limit_bytes", limit, "limit", r->limit_text,
+			 "planned_bytes", (json_int_t)r->planned_bytes, "spill_bytes",
+			 (json_int_t)r->spill_bytes, "spill_runs", (json_int_t)r->spill_runs);
+}
+
 static json_t *rank_json(const rank_result *r, int rank)
 {
-	json_t *o =
-		json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "rank", rank,
-			  "host", r->host, "pid", (int)r->pid, "speed", r->speed, "predicted_s",
-			  r->predicted_s, "wait_s", r->wait_s, "verify_s", r->verify_s, "records",
-			  records_json(r), "bytes", bytes_json(r), "phases_s", phases_json(r));
+	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "rank",
+			      rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
+			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
+			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
+			      "phases_s", phases_json(r), "memory", memory_json(r));
 	if (o && r->status != ST_OK)
 		json_object_set_new(o, "error",
 				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",

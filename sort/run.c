@@ -17,6 +17,7 @@ typedef struct step {
 static const step by_merging[] = {
 	{ PH_DESCRIBE, phase_describe }, /* agree on options, find the files, count the records */
 	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
+	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
 	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
@@ -27,20 +28,16 @@ static const step by_merging[] = {
 };
 
 static const step by_distributing[] = {
-	{ PH_DESCRIBE, phase_describe },
-	{ PH_PLAN, phase_plan },
-	{ PH_READ, phase_read },
-	{ PH_SAMPLE, phase_sample },
-	{ PH_SPLIT, phase_split },
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_budget },
+	{ PH_READ, phase_read },         { PH_SAMPLE, phase_sample }, { PH_SPLIT, phase_split },
 	{ PH_SORT, phase_distribute }, /* the last step is a sort */
-	{ PH_SYNC, phase_sync },
-	{ PH_COMMIT, phase_verify },
-	{ PH_COMMIT, phase_commit },
+	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
 };
 
 static const step by_one_rank[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_READ, phase_read },
-	{ PH_MERGE, phase_alone }, /* to its place in the file, by pieces */
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_budget },
+	{ PH_READ, phase_read },         { PH_MERGE, phase_alone }, /* to its place in the file, by
+								       pieces */
 	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
 };
 
@@ -70,7 +67,7 @@ static status take_steps(job *j)
 	size_t n;
 	const step *s = steps_of(j, &n);
 	if (j->o->explain)
-		n = 2; /* describe and plan: no data is touched */
+		n = 3; /* describe and plan: no data is touched */
 	status rc = ST_OK;
 	for (size_t i = 0; i < n && rc == ST_OK; i++)
 		rc = take_step(j, &s[i]);
@@ -98,6 +95,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->target, p, sizeof *j->target);
 	mem_free(&j->m, j->cut, j->cut_room, sizeof *j->cut);
 	mem_free(&j->m, j->recv, p, sizeof *j->recv);
+	free(j->tmpdir);
 	output_discard(&j->out);
 	input_free(&j->in);
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank holds after reading: sorted runs, one for each stretch of its input. All places in
- * them have one number, run after run, so that equal keys of a rank are in order of it. */
+/* What a rank holds after reading: sorted runs, one for each stretch of its input, in memory or on
+ * disk. All places in them have one number, run after run, so equal keys of a rank are in the order
+ * of it. */
 #ifndef HETSORT_RUNS_H
 #define HETSORT_RUNS_H
 
 #include "record.h"
 
+struct spill;
+
 typedef struct runs {
-	records recs;
+	records recs;          /* base NULL: on disk */
 	const entry *e;        /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
 	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; positions of a run lie between its places */
+	/* on disk, for lack of entries, an item for each stride-th record of a run, its position
+	 * being its place: those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
+	struct spill *spill;
+	const unsigned char *sample;
+	const size_t *sample_at; /* [count + 1] */
+	size_t stride;
 } runs;
 
 static inline uint64_t runs_total(const runs *r)
@@ -18,8 +27,19 @@ static inline uint64_t runs_total(const runs *r)
 	return r->start[r->count];
 }
 
-/* runs_before - the first place in [lo, hi), which lie in one run, whose record does not precede
- * item it; hi where all do. */
+/* runs_before - the first place in [lo, hi), which lie in one run in memory, whose record does not
+ * precede item it; hi where all do. */
 uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it);
+
+/* runs_sample - sample s of run k on disk. */
+static inline const item *runs_sample(const runs *r, size_t k, size_t s)
+{
+	return (const void *)(r->sample + (r->sample_at[k] + s) * item_bytes(&r->recs.lay));
+}
+
+static inline size_t runs_samples(const runs *r, size_t k)
+{
+	return r->sample_at[k + 1] - r->sample_at[k];
+}
 
 #endif

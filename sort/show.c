@@ -27,6 +27,18 @@ static void heading(const job_result *r, const options *o, FILE *f)
 		plan_name(o->plan), strategy_name(o->strategy));
 }
 
+static void explain_memory(const rank_result *k, int i, FILE *f)
+{
+	char need[24], limit[24], disk[24];
+	fprintf(f, "rank %d: %s of memory", i, human((double)k->planned_bytes, need));
+	if (k->limit_bytes != UINT64_MAX)
+		fprintf(f, ", limit %s (%s)", human((double)k->limit_bytes, limit), k->limit_text);
+	if (k->spill_runs)
+		fprintf(f, "; in %" PRIu64 " runs on disk, %s", k->spill_runs,
+			human((double)k->spill_bytes, disk));
+	fputc('\n', f);
+}
+
 void report_plan(const job_result *r, const options *o, FILE *f)
 {
 	heading(r, o, f);
@@ -39,6 +51,8 @@ void report_plan(const job_result *r, const options *o, FILE *f)
 			k->speed, k->planned_in, k->planned_out, k->predicted_s);
 		last = k->predicted_s > last ? k->predicted_s : last;
 	}
+	for (int i = 0; r->rank && i < r->size; i++)
+		explain_memory(&r->rank[i], i, f);
 	fprintf(f,
 		"predicted makespan %.3f s, at the nominal rates of a rank of speed 1 with its "
 		"files in memory\n",

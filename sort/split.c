@@ -139,7 +139,7 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 		      const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
 {
 	const uint64_t start[] = { 0, n };
-	const runs all = { *r, out, 1, start };
+	const runs all = { .recs = *r, .e = out, .count = 1, .start = start };
 	ladder l;
 	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
 	status rc = ladder_alloc(&l, m, b, &r->lay, er);

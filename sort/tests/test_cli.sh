@@ -78,6 +78,32 @@ rm out
 is "umask is kept" "$(stat -c %a out)" 600
 rm out
 
+# --- more data than memory
+"$gensort" --no-fsync -s 700000 large && "$hetsort" -o sorted large || exit 1
+mkdir spill
+for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--threads 1"; do
+  # shellcheck disable=SC2086
+  run timeout 60 "$hetsort" --memory 64M $mode --report report -o out large
+  is "by way of the disk, $mode" "$rc/$err" "0/"
+  ok "by way of the disk, $mode: same bytes as in memory" cmp -s out sorted
+  runs=$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report)
+  ok "by way of the disk, $mode: in runs" [ "$runs" -gt 1 ]
+  held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report)
+  ok "by way of the disk, $mode: within the limit" [ "$held" -le 67108864 ]
+  ok "by way of the disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
+  rm out
+done
+"$hetsort" --memory 64M -o - large >streamed
+ok "by way of the disk to standard output" cmp -s streamed sorted
+refuses "too little memory" 4 "it takes" "$hetsort" --memory 8M -o out large
+refuses "standard input beyond the limit" 4 "put it into a file" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
+refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
+refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
+refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
+run "$hetsort" --memory 64M --explain -o out large
+case $out in *"runs on disk"*) ok "--explain tells of runs" true ;; *) is "--explain tells of runs" "$out" "..." ;; esac
+rm large sorted streamed report
+
 # --- one file a rank
 mkdir parts
 for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 100)) 100 parts/in.$r; done

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What sorting takes, as the phases allocate it. Two reads and two writes of the data are the
+ * price of not fitting, however much there is: runs are as long as memory allows, and one merge
+ * takes them all. */
+#include "budget.h"
+#include "direct.h"
+#include "spill.h"
+#include "window.h"
+
+#include <inttypes.h>
+
+enum {
+	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
+	WORKERS = 4,
+	SLACK_BYTES = 4 << 20,  /* stacks, control data */
+	BATCH_BYTES = 1 << 20,  /* gathered at a time */
+	STRIDE_BYTES = 64 << 10, /* of records for a sample */
+	CORE_RUNS = 16,
+	CORE_PIECE_BYTES = 8 << 20, /* a piece of 4 MiB may come out twice as long */
+};
+
+static uint64_t core_bytes(const budget_query *q)
+{
+	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
+	const uint64_t entries = q->recs * sizeof(entry);
+	const uint64_t scratch = entries / CORE_RUNS * q->threads;
+	uint64_t piece = CORE_PIECE_BYTES + 2 * CORE_PIECE_BYTES / rec * sizeof(entry);
+	if (piece > data + 2 * entries)
+		piece = data + 2 * entries;
+	const uint64_t merge = q->flow_bytes ? q->flow_bytes : (q->threads + 2) * piece;
+	return data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
+}
+
+/* Samples of all runs, checksums of all blocks, and what does not depend on the data. */
+static uint64_t fixed_bytes(const budget_query *q, const budget *b)
+{
+	const uint64_t data = q->recs * q->lay.record_bytes;
+	return (q->recs / b->stride + MOST_RUNS) * (item_bytes(&q->lay) + sizeof(entry)) +
+	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES + q->flow_bytes;
+}
+
+static uint64_t worker_fixed_bytes(void)
+{
+	return BATCH_BYTES + 2 * SPILL_PIECE_BYTES + 2 * IO_ALIGN;
+}
+
+/* Does it go with so many workers within the limit? Fills the rest of b. */
+static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers)
+{
+	const uint64_t rec = q->lay.record_bytes, fixed = fixed_bytes(q, b);
+	const size_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
+	if (limit < fixed + workers * worker_fixed_bytes())
+		return false;
+	const uint64_t each = (limit - fixed) / workers - worker_fixed_bytes();
+	if (each < 4 * PORTION_BYTES)
+		return false;
+	b->workers = workers;
+	b->run_recs = each / (rec + 2 * sizeof(entry));
+	if (b->run_recs > unit)
+		b->run_recs -= b->run_recs % unit; /* runs begin at a block of the file */
+	if (b->run_recs > q->recs)
+		b->run_recs = q->recs;
+	if (b->run_recs == 0)
+		return false;
+	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+	if (b->runs > MOST_RUNS)
+		return false;
+	/* a window of a piece reaches up to two strides too far in each run */
+	const uint64_t excess = 2 * b->runs * b->stride;
+	const uint64_t room = (each - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
+	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
+	b->bytes = limit;
+	return b->piece_recs >= b->runs * b->stride;
+}
+
+static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
+{
+	for (unsigned workers = WORKERS; workers >= LEAST_WORKERS; workers--)
+		for (b->stride = STRIDE_BYTES / q->lay.record_bytes + 1; b->stride > 64;
+		     b->stride /= 2)
+			if (fits(b, q, limit, workers))
+				return true;
+	b->stride = 64;
+	return fits(b, q, limit, LEAST_WORKERS);
+}
+
+static uint64_t least_limit(const budget_query *q)
+{
+	budget b = { 0 };
+	uint64_t lo = 0, hi = core_bytes(q);
+	while (hi - lo > 1 << 20) {
+		const uint64_t mid = lo + (hi - lo) / 2;
+		if (fits_somehow(&b, q, mid))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return hi;
+}
+
+status budget_make(budget *b, const budget_query *q, err *e)
+{
+	*b = (budget){ .core_bytes = core_bytes(q) };
+	b->bytes = b->core_bytes;
+	if (b->core_bytes <= q->limit_bytes)
+		return ST_OK;
+	if (!fits_somehow(b, q, q->limit_bytes))
+		return err_set(e, ST_RESOURCE,
+			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
+			       " records of %u bytes: it takes %" PRIu64
+			       " to sort them by way of the disk, %" PRIu64 " in memory",
+			       q->limit_bytes, q->recs, q->lay.record_bytes, least_limit(q),
+			       b->core_bytes);
+	b->spills = true;
+	b->disk_bytes = q->recs * q->lay.record_bytes;
+	return ST_OK;
+}
+
+void budget_force(budget *b, const budget_query *q, uint64_t run_recs)
+{
+	*b = (budget){ .spills = true,
+		       .core_bytes = core_bytes(q),
+		       .disk_bytes = q->recs * q->lay.record_bytes,
+		       .run_recs = run_recs < q->recs ? run_recs : q->recs,
+		       .workers = WORKERS,
+		       .stride = 3 };
+	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+	b->piece_recs = b->run_recs;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a rank sorts within its memory: all in core, or in runs that spill to disk. Pure. */
+#ifndef HETSORT_BUDGET_H
+#define HETSORT_BUDGET_H
+
+#include "record.h"
+#include "status.h"
+
+enum { MOST_RUNS = 1024 }; /* on disk: what one merge takes */
+
+typedef struct budget_query {
+	uint64_t limit_bytes; /* UINT64_MAX: none */
+	uint64_t recs;        /* that this rank reads */
+	uint64_t out_recs;    /* that it writes */
+	layout lay;
+	unsigned threads;
+	uint64_t flow_bytes; /* windows of the exchange and buffers, 0 for a rank alone */
+} budget_query;
+
+typedef struct budget {
+	bool spills;
+	uint64_t bytes;      /* what it will take */
+	uint64_t core_bytes; /* what it would take in core */
+	uint64_t disk_bytes; /* for runs; 0 in core */
+	/* where it spills */
+	uint64_t run_recs, runs;
+	unsigned workers; /* that read and sort a run at a time each, and later merge */
+	size_t stride;    /* one sample for so many records of a run */
+	size_t piece_recs; /* merged at a time by each worker */
+} budget;
+
+/* budget_make - ST_RESOURCE where it cannot be done: says which limit would do. */
+status budget_make(budget *b, const budget_query *q, err *e);
+
+/* budget_force - by way of the disk, in runs of run_recs records, whatever the memory. */
+void budget_force(budget *b, const budget_query *q, uint64_t run_recs);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Third phase: may the records stay in memory? Otherwise they go by way of sorted runs on disk, or
+ * the job is refused with the figure that it takes; nothing has been read by then. */
+#include "flow.h"
+#include "limit.h"
+#include "spill.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The directories for runs: those named, else $TMPDIR, else the output's. */
+static status choose_tmpdirs(job *j)
+{
+	const char *env = getenv("TMPDIR"), *out = j->o->output ? j->o->output : "-";
+	const char *slash = strrchr(out, '/');
+	if (j->o->tmpdirs)
+		return ST_OK;
+	if (env && *env == '/')
+		j->tmpdir = strdup(env);
+	else if (strcmp(out, "-") == 0)
+		j->tmpdir = strdup("/tmp");
+	else
+		j->tmpdir = slash ? strndup(out, (size_t)(slash - out) + 1) : strdup(".");
+	return j->tmpdir ? ST_OK : err_set(&j->e, ST_RESOURCE, "no memory for a name");
+}
+
+const char *const *job_tmpdirs(const job *j, size_t *n)
+{
+	*n = j->o->tmpdirs ? j->o->tmpdirs : 1;
+	return j->o->tmpdirs ? j->o->tmpdir : (const char *const *)&j->tmpdir;
+}
+
+static status check_spilling(job *j)
+{
+	size_t dirs;
+	const status rc = choose_tmpdirs(j);
+	if (rc != ST_OK)
+		return rc;
+	if (j->c->size > 1)
+		return err_set(&j->e, ST_RESOURCE,
+			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
+			       " records: it takes %" PRIu64
+			       "; only a single rank can go by way of the disk",
+			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes);
+	const char *const *dir = job_tmpdirs(j, &dirs);
+	return spill_dirs_check(dir, dirs, &j->e);
+}
+
+static status make_budget(job *j)
+{
+	const limit_query lq = { .root = "",
+				 .wish = j->o->memory,
+				 .node_ranks = j->ranks_here,
+				 .process_ranks = j->c->one_process ? (unsigned)j->c->size : 1 };
+	status rc = limit_find(&lq, &j->limit, &j->e);
+	const budget_query bq = { .limit_bytes = j->limit.rank_bytes,
+				  .recs = own_share(j, j->share_in),
+				  .out_recs = own_share(j, j->share_out),
+				  .lay = j->o->lay,
+				  .threads = j->threads,
+				  .flow_bytes = j->c->size > 1 ? flow_bytes(j) : 0 };
+	if (rc == ST_OK && j->o->spill_recs && bq.recs > 0)
+		budget_force(&j->budget, &bq, j->o->spill_recs);
+	else if (rc == ST_OK)
+		rc = budget_make(&j->budget, &bq, &j->e);
+	if (rc == ST_OK && j->budget.spills)
+		rc = check_spilling(j);
+	return rc;
+}
+
+status phase_budget(job *j)
+{
+	const status rc = make_budget(j);
+	rank_result *r = &j->mine;
+	r->limit_bytes = j->limit.rank_bytes;
+	r->planned_bytes = j->budget.bytes;
+	r->spill_bytes = j->budget.disk_bytes;
+	r->spill_runs = j->budget.runs;
+	memcpy(r->limit_text, j->limit.text, sizeof r->limit_text);
+	return rc;
+}

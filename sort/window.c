@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run's part of a piece is read in portions, trimmed at the piece's bounds, and laid behind the
+ * others; then entries are merged as if the runs had always been there. */
+#include "window.h"
+#include "kmerge.h"
+#include "spill.h"
+
+#include <stdlib.h>
+
+/* How many samples of run k precede item it. */
+static size_t samples_before(const runs *r, size_t k, const item *it)
+{
+	size_t lo = 0, hi = runs_samples(r, k);
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (item_cmp(runs_sample(r, k, mid), it, &r->recs.lay) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The places of run k that piece i may have. */
+static void places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
+{
+	const runs *r = w->r;
+	const item *from = w->bound[i], *to = w->bound[i + 1];
+	const size_t before = from ? samples_before(r, k, from) : 0;
+	const size_t after = to ? samples_before(r, k, to) : runs_samples(r, k);
+	*lo = before ? r->start[k] + (before - 1) * r->stride + 1 : r->start[k];
+	*hi = after < runs_samples(r, k) ? r->start[k] + after * r->stride : r->start[k + 1];
+	if (*lo < w->lo[k])
+		*lo = w->lo[k];
+	if (*hi > w->hi[k])
+		*hi = w->hi[k];
+}
+
+static int by_item(const void *a, const void *b, void *lay)
+{
+	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
+}
+
+/* The samples within the windows, in order; returns how many. */
+static size_t sort_samples(const windows *w, const item **s)
+{
+	const runs *r = w->r;
+	layout lay = r->recs.lay;
+	size_t n = 0;
+	for (size_t k = 0; k < r->count; k++)
+		for (size_t i = 0; i < runs_samples(r, k); i++) {
+			const uint64_t place = r->start[k] + i * r->stride;
+			if (place >= w->lo[k] && place < w->hi[k])
+				s[n++] = runs_sample(r, k, i);
+		}
+	qsort_r(s, n, sizeof *s, by_item, &lay);
+	return n;
+}
+
+static void measure(windows *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		uint64_t n = 0, lo, hi;
+		for (size_t k = 0; k < w->r->count; k++) {
+			places(w, i, k, &lo, &hi);
+			n += hi > lo ? hi - lo : 0;
+		}
+		if (n > w->most)
+			w->most = (size_t)n;
+	}
+}
+
+status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
+		   size_t recs, err *e)
+{
+	const size_t all = r->sample_at[r->count], each = recs / r->stride ? recs / r->stride : 1;
+	*w = (windows){ .r = r, .lo = lo, .hi = hi, .room = all / each + 2 };
+	const item **s = mem_array(m, all, sizeof *s, "samples", e);
+	w->bound = mem_array(m, w->room, sizeof *w->bound, "pieces", e);
+	if (s && w->bound) {
+		const size_t n = sort_samples(w, s);
+		for (size_t i = each; i + each / 2 < n; i += each)
+			w->bound[++w->count] = s[i];
+		w->count++;
+		measure(w);
+	}
+	mem_free(m, s, all, sizeof *s);
+	return s && w->bound ? ST_OK : ST_RESOURCE;
+}
+
+void windows_free(windows *w, mem *m)
+{
+	mem_free(m, w->bound, w->room, sizeof *w->bound);
+	*w = (windows){ 0 };
+}
+
+status window_open(window *v, mem *m, const windows *w, err *e)
+{
+	const size_t one = spill_read_bytes(w->r->spill, 1);
+	*v = (window){ .room = w->most,
+		       .runs = w->r->count,
+		       .record_bytes = w->r->recs.lay.record_bytes,
+		       .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
+	v->portion_bytes += SPILL_ALIGN;
+	v->portion = mem_array(m, v->portion_bytes, 1, "a portion of a run", e);
+	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);
+	v->e = mem_array(m, v->room, sizeof *v->e, "entries", e);
+	v->tmp = mem_array(m, v->room, sizeof *v->tmp, "merging", e);
+	v->from = mem_array(m, v->runs, sizeof *v->from, "runs", e);
+	v->len = mem_array(m, v->runs, sizeof *v->len, "runs", e);
+	v->recs = (records){ v->raw, w->r->recs.lay, w->r->recs.rank };
+	return v->portion && v->raw && v->e && v->tmp && v->from && v->len ? ST_OK : ST_RESOURCE;
+}
+
+void window_close(window *v, mem *m)
+{
+	mem_free(m, v->portion, v->portion_bytes, 1);
+	mem_free(m, v->raw, v->room, v->record_bytes);
+	mem_free(m, v->e, v->room, sizeof *v->e);
+	mem_free(m, v->tmp, v->room, sizeof *v->tmp);
+	mem_free(m, v->from, v->runs, sizeof *v->from);
+	mem_free(m, v->len, v->runs, sizeof *v->len);
+	*v = (window){ 0 };
+}
+
+/* How many of n records, which lie at places from `place` on, precede item it. */
+static size_t recs_before(const window *v, const unsigned char *recs, size_t n, uint64_t place,
+			  const item *it)
+{
+	const records r = { recs, v->recs.lay, v->recs.rank };
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		const entry e = entry_make(record_at(&r, mid), &r.lay, place + mid);
+		int c = prefix_cmp(e.hi, e.lo, it->hi, it->lo);
+		if (c == 0 && tail_bytes(&r.lay))
+			c = memcmp(record_tail(&r, mid), it->tail, tail_bytes(&r.lay));
+		if (c < 0 || (c == 0 && place_cmp(r.rank, e.lo, it->rank, it->lo) < 0))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What of n records read belongs to piece i goes behind what is there. */
+static void keep(window *v, const windows *w, size_t i, const unsigned char *recs, size_t n,
+		 uint64_t place)
+{
+	const item *from = w->bound[i], *to = w->bound[i + 1];
+	const size_t a = from ? recs_before(v, recs, n, place, from) : 0;
+	const size_t b = to ? recs_before(v, recs, n, place, to) : n;
+	if (a >= b)
+		return;
+	unsigned char *at = v->raw + v->n * v->record_bytes;
+	memcpy(at, recs + a * v->record_bytes, (b - a) * v->record_bytes);
+	for (size_t k = a; k < b; k++, at += v->record_bytes, v->n++)
+		v->e[v->n] = entry_make(at, &v->recs.lay, v->n);
+}
+
+static status load_run(window *v, const windows *w, size_t i, size_t k, err *e)
+{
+	unsigned char *buf = v->portion + (size_t)(-(uintptr_t)v->portion % SPILL_ALIGN);
+	const size_t bytes = v->portion_bytes - SPILL_ALIGN;
+	const uint64_t start = w->r->start[k];
+	uint64_t lo, hi;
+	status rc = ST_OK;
+	places(w, i, k, &lo, &hi);
+	while (rc == ST_OK && lo < hi) {
+		const unsigned char *recs;
+		const uint64_t fit = spill_read_fit(w->r->spill, k, lo - start, bytes);
+		const uint64_t n = fit < hi - lo ? fit : hi - lo;
+		rc = spill_read(w->r->spill, k, lo - start, n, buf, bytes, &recs, e);
+		if (rc == ST_OK)
+			keep(v, w, i, recs, (size_t)n, lo);
+		lo += n;
+	}
+	return rc;
+}
+
+status window_load(window *v, const windows *w, size_t i, err *e)
+{
+	status rc = ST_OK;
+	v->n = 0;
+	for (size_t k = 0; rc == ST_OK && k < v->runs; k++) {
+		const size_t before = v->n;
+		rc = load_run(v, w, i, k, e);
+		v->from[k] = v->e + before;
+		v->len[k] = v->n - before;
+	}
+	return rc;
+}
+
+void window_merge(window *v)
+{
+	v->order = entries_merge_in(v->from, v->len, v->runs, v->e, v->tmp, &v->recs);
+}

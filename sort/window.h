@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs on disk, merged piece by piece: all of piece i precedes all of piece i + 1. Samples bound
+ * the pieces and tell nearly where these lie in each run; what is read too much is left out. */
+#ifndef HETSORT_WINDOW_H
+#define HETSORT_WINDOW_H
+
+#include "mem.h"
+#include "runs.h"
+
+enum { PORTION_BYTES = 2 << 20 }; /* read at a time */
+
+/* The pieces of the places [lo[k], hi[k]) of each run k. */
+typedef struct windows {
+	const runs *r;
+	const uint64_t *lo, *hi;
+	size_t count, most;  /* pieces; records in one at most */
+	const item **bound;  /* [count + 1] the first item not in the piece before; NULL: an end */
+	size_t room;
+} windows;
+
+/* windows_cut - pieces of about recs records. To be freed on failure too; r, lo, hi live on. */
+status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
+		   size_t recs, err *e);
+void windows_free(windows *w, mem *m);
+
+/* One thread's room for a piece. */
+typedef struct window {
+	unsigned char *portion, *raw;
+	size_t portion_bytes, room; /* room: records */
+	entry *e, *tmp;
+	records recs; /* of the piece */
+	entry *order; /* of the piece, sorted, n in all */
+	size_t n;
+	const entry **from; /* [runs] */
+	size_t *len;
+	uint32_t record_bytes;
+	size_t runs;
+} window;
+
+/* window_open - room for the pieces of w. window_load - read piece i, without its order yet.
+ * window_merge - its order. */
+status window_open(window *v, mem *m, const windows *w, err *e);
+status window_load(window *v, const windows *w, size_t i, err *e);
+void window_merge(window *v);
+void window_close(window *v, mem *m);
+
+#endif
