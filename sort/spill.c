@@ -7,7 +7,6 @@
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -21,9 +20,8 @@ enum { BLOCK_BYTES = 128 << 10, MOST_BLOCK_BYTES = 256 << 10 };
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 
 typedef struct run {
-	int fd;
+	io_fd f;
 	run_state state;
-	atomic_bool direct;  /* readers may find that it does not work after all */
 	size_t dir;          /* index of its directory */
 	uint64_t room_bytes; /* announced at its begin */
 	uint64_t bytes;      /* of records appended */
@@ -79,9 +77,12 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
 	status rc = ST_OK;
 	for (size_t i = 0; i < dirs && rc == ST_OK; i++) {
 		tempdir t;
+		io_fd f = { -1, -1 };
 		rc = tempdir_open(&t, dir[i], e);
 		if (rc == ST_OK)
-			rc = tempdir_probe(&t, e);
+			rc = tempdir_create(&t, false, &f, e);
+		if (f.fd >= 0)
+			close(f.fd);
 		tempdir_close(&t);
 	}
 	return rc;
@@ -120,27 +121,21 @@ static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, e
 static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 {
 	for (size_t i = 0; i < s->dirs; i++) {
-		tempdir *t = &s->dir[i];
-		status rc = tempdir_open(t, p->dir[i], e);
-		if (rc == ST_OK)
-			rc = tempdir_probe(t, e);
+		const status rc = tempdir_open(&s->dir[i], p->dir[i], e);
 		if (rc != ST_OK)
 			return rc;
-		t->direct = t->direct && !p->buffered;
 	}
 	return check_space(s, p, bytes, e);
 }
 
-static status create_files(spill *s, err *e)
+static status create_files(spill *s, bool direct, err *e)
 {
 	for (size_t i = 0; i < s->runs; i++) {
 		run *r = &s->run[i];
 		r->dir = i % s->dirs;
-		const tempdir *t = &s->dir[r->dir];
-		const status rc = tempdir_create(t, true, &r->fd, e);
+		const status rc = tempdir_create(&s->dir[r->dir], direct, &r->f, e);
 		if (rc != ST_OK)
 			return rc;
-		atomic_init(&r->direct, t->direct);
 	}
 	return ST_OK;
 }
@@ -154,7 +149,7 @@ static status allocate(spill *s, err *e)
 	s->busy = mem_array(s->m, s->writers, sizeof *s->busy, "spill writers", e);
 	s->buffer = mem_array(s->m, s->writers, s->piece_bytes, "spill buffers", e);
 	for (size_t i = 0; s->run && i < s->runs; i++)
-		s->run[i].fd = -1;
+		s->run[i].f = (io_fd){ -1, -1 };
 	for (size_t i = 0; s->dir && i < s->dirs; i++)
 		s->dir[i].fd = -1;
 	return s->dir && s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
@@ -195,7 +190,7 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	if (rc == ST_OK)
 		rc = open_dirs(s, p, bytes, e);
 	if (rc == ST_OK)
-		rc = create_files(s, e);
+		rc = create_files(s, !p->buffered, e);
 	if (rc == ST_OK)
 		*out = s;
 	else
@@ -236,49 +231,9 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
 	/* a tmpfs would fill the space with zeros */
-	return t->in_memory
-		       ? ST_OK
-		       : file_reserve(r->fd, 0, round_up(r->room_bytes, SPILL_ALIGN), t->label, e);
-}
-
-/* From now on, through the page cache; it stays coherent with what went past it. */
-static void give_up_direct(run *r)
-{
-	const int flags = fcntl(r->fd, F_GETFL);
-	if (flags >= 0 && fcntl(r->fd, F_SETFL, flags & ~O_DIRECT) == 0)
-		atomic_store(&r->direct, false);
-}
-
-/* Is the rest, after a direct call moved n bytes or failed, for the page cache? Calls that are cut
- * short at odd places leave no other way. */
-static bool not_for_direct(ssize_t n)
-{
-	return n == 0 || (n < 0 ? errno == EINVAL : n % SPILL_ALIGN != 0);
-}
-
-static status write_stored(const spill *s, run *r, const unsigned char *p, size_t bytes,
-			   uint64_t offset, err *e)
-{
-	char q[QUOTED_BYTES];
-	const char *label = s->dir[r->dir].label;
-	size_t done = 0;
-	while (atomic_load(&r->direct) && done < bytes) {
-		const ssize_t n = pwrite(r->fd, p + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (not_for_direct(n))
-			give_up_direct(r);
-		else if (n < 0)
-			return err_sys(e, errno, "cannot write %s", quoted(label, q));
-		else
-			done += (size_t)n;
-	}
-	if (done == bytes)
-		return ST_OK;
-	const status rc = file_write_at(r->fd, p + done, bytes - done, offset + done, label, e);
-	if (rc == ST_OK) /* else all of memory fills with dirty pages first */
-		file_start_writeback(r->fd, offset, bytes);
-	return rc;
+	return t->in_memory ? ST_OK
+			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
+					   t->label, e);
 }
 
 /* The last `fill` bytes of the run, which are in its buffer. */
@@ -292,7 +247,10 @@ static status flush(spill *s, run *r, size_t fill, err *e)
 		const size_t left = stored - at;
 		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
 	}
-	return write_stored(s, r, p, stored, offset, e);
+	const status rc = io_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
+	if (rc == ST_OK && r->f.direct < 0) /* else memory fills with dirty pages first */
+		file_start_writeback(r->f.fd, offset, stored);
+	return rc;
 }
 
 status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
@@ -328,7 +286,7 @@ status spill_run_end(spill *s, size_t i, err *e)
 	const status rc = fill ? flush(s, r, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
-	if (r->bytes < r->room_bytes && ftruncate(r->fd, (off_t)stored_bytes(r)) != 0)
+	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
 		return err_sys(e, errno, "cannot shorten %s", quoted(s->dir[r->dir].label, q));
 	atomic_store(&s->busy[r->writer], false);
 	r->state = RUN_COMPLETE;
@@ -384,27 +342,6 @@ uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_byt
 	return whole > first ? whole - first : 0;
 }
 
-static status read_stored(const spill *s, run *r, span w, unsigned char *p, err *e)
-{
-	char q[QUOTED_BYTES];
-	const char *label = s->dir[r->dir].label;
-	uint64_t at = w.start;
-	while (atomic_load(&r->direct) && at < w.end) {
-		const ssize_t n = pread(r->fd, p + (at - w.start), w.end - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (not_for_direct(n))
-			give_up_direct(r);
-		else if (n < 0)
-			return err_sys(e, errno, "cannot read %s at byte %" PRIu64,
-				       quoted(label, q), at);
-		else
-			at += (uint64_t)n;
-	}
-	return at == w.end ? ST_OK
-			   : file_read_at(r->fd, p + (at - w.start), w.end - at, at, label, e);
-}
-
 static status verify(const spill *s, const run *r, span w, const unsigned char *p, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -433,7 +370,8 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	const span w = span_of(s, r, first, n);
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
 		return misused(e, i, "the buffer to read it is too small or not aligned");
-	status rc = read_stored(s, r, w, buf, e);
+	status rc =
+		io_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start, s->dir[r->dir].label, e);
 	if (rc == ST_OK)
 		rc = verify(s, r, w, buf, e);
 	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);
@@ -466,9 +404,11 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 void spill_drop_run(spill *s, size_t i)
 {
 	run *r = &s->run[i];
-	if (r->fd >= 0)
-		close(r->fd); /* an unnamed file: nothing that close could report matters */
-	r->fd = -1;
+	if (r->f.fd >= 0)
+		close(r->f.fd); /* an unnamed file: nothing that close could report matters */
+	if (r->f.direct >= 0)
+		close(r->f.direct);
+	r->f = (io_fd){ -1, -1 };
 	r->state = RUN_DROPPED;
 }
 

@@ -7,7 +7,8 @@
  * of the record none does: a window that begins and ends at borders is then read without excess.
  *
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
- * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run; files: one a run. */
+ * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run. Open files: two a run.
+ */
 #ifndef HETSORT_SPILL_H
 #define HETSORT_SPILL_H
 
@@ -15,7 +16,7 @@
 #include "tempdir.h"
 
 enum {
-	SPILL_ALIGN = DIRECT_ALIGN, /* of the buffers that are read into */
+	SPILL_ALIGN = IO_ALIGN,     /* of the buffers that are read into */
 	SPILL_PIECE_BYTES = 4 << 20 /* least bytes in a write, but for the last of a run; a direct
 				     * write or read of 4 MiB is 1.5 times as fast as one of 1 */
 };

@@ -76,40 +76,17 @@ static int create_and_unlink(int dirfd, int flags)
 	return fd;
 }
 
-status tempdir_create(const tempdir *t, bool direct, int *fd, err *e)
+status tempdir_create(const tempdir *t, bool direct, io_fd *f, err *e)
 {
 	char q[QUOTED_BYTES];
-	const int flags = O_RDWR | O_CLOEXEC | (direct && t->direct ? O_DIRECT : 0);
-	*fd = openat(t->fd, ".", flags | O_TMPFILE, 0600);
-	if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
-		*fd = create_and_unlink(t->fd, flags);
-	if (*fd < 0)
+	const int flags = O_RDWR | O_CLOEXEC;
+	*f = (io_fd){ openat(t->fd, ".", flags | O_TMPFILE, 0600), -1 };
+	if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+		f->fd = create_and_unlink(t->fd, flags);
+	if (f->fd < 0)
 		return err_sys(e, errno, "cannot create %s", quoted(t->label, q));
-	return ST_OK;
-}
-
-/* Some file systems take the flag and then refuse every call. */
-static bool direct_works(int fd)
-{
-	bool works = false;
-	void *block = aligned_alloc(DIRECT_ALIGN, DIRECT_ALIGN);
-	if (block && fcntl(fd, F_SETFL, O_DIRECT) == 0) {
-		memset(block, 0, DIRECT_ALIGN);
-		works = pwrite(fd, block, DIRECT_ALIGN, 0) == DIRECT_ALIGN &&
-			pread(fd, block, DIRECT_ALIGN, 0) == DIRECT_ALIGN;
-	}
-	free(block);
-	return works;
-}
-
-status tempdir_probe(tempdir *t, err *e)
-{
-	int fd;
-	const status rc = tempdir_create(t, false, &fd, e);
-	if (rc != ST_OK)
-		return rc;
-	t->direct = !t->in_memory && direct_works(fd);
-	close(fd);
+	if (direct && !t->in_memory)
+		f->direct = io_open_direct(f->fd, O_RDWR);
 	return ST_OK;
 }
 

@@ -4,31 +4,22 @@
 #ifndef HETSORT_TEMPDIR_H
 #define HETSORT_TEMPDIR_H
 
-#include "status.h"
-
-#include <stdint.h>
-
-enum { DIRECT_ALIGN = 4096 }; /* of memory, offset and length, wherever direct I/O is taken */
+#include "direct.h"
 
 typedef struct tempdir {
 	int fd;         /* held open: what happens to the name later does not matter */
 	char *label;    /* "DIR/(spill file)", for messages */
 	uint64_t dev;   /* its file system */
 	bool in_memory; /* a tmpfs: files there take memory, not disk */
-	bool direct;    /* reads and writes can go past the page cache */
 } tempdir;
 
 /* tempdir_open - refuses (ST_REFUSED) what is missing, no directory, not writable, or writable by
  * everybody without the sticky bit. A relative path is resolved now. On failure t is empty. */
 status tempdir_open(tempdir *t, const char *path, err *e);
 
-/* tempdir_probe - make a file once: can this directory hold one (ST_IO, ST_RESOURCE), and does it
- * take direct I/O? Sets t->direct. */
-status tempdir_probe(tempdir *t, err *e);
-
-/* tempdir_create - a file without a name, for reading and writing, mode 0600; direct as wanted, if
- * the probe found that it can be. */
-status tempdir_create(const tempdir *t, bool direct, int *fd, err *e);
+/* tempdir_create - a file without a name, for reading and writing, mode 0600; f->direct is -1 where
+ * direct I/O is not wanted or not possible. */
+status tempdir_create(const tempdir *t, bool direct, io_fd *f, err *e);
 
 /* tempdir_free_bytes - space for this user on the directory's file system. */
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);
