@@ -175,9 +175,9 @@ connect() { # connect HOST - a cable between it and the switch
   # shellcheck disable=SC2016  # the inner shell expands it
   nsenter --target "$pid" --net --uts --mount bash -eu -c '
     hostname "$1"
+    mount --bind "$3/$1" "$2/local"
     mount -t tmpfs -o mode=1777 tmpfs /dev/shm
     mount --bind "$2/$1/hosts" /etc/hosts
-    mount --bind "$3/$1" "$2/local"
     ip link set lo up
     ip addr add "$4/24" dev eth0
     ip link set eth0 up
@@ -216,6 +216,7 @@ set_link() { # set_link HOST up|down - pull its plug
 
 set_disk() { # set_disk HOST MB - a file system of its own of this size in place of its folder; empty
   local pid image=$disks/$1.ext4
+  case $disks in /dev/shm/*) die "disks in /dev/shm are not seen by hosts: choose another TMPDIR" ;; esac
   holder "$1" || die "host $1 is not up"
   ! [ -e "$image" ] || die "host $1 has a disk of its own already"
   truncate -s "${2}M" "$image"
