@@ -3,30 +3,33 @@
  * Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
 
-enum { DISTANCE = 16, LINE = 64 };
+enum { DISTANCE = 16 };
 
-/* The lines of one record: a longer one's first two and its last; the hardware follows from there.
- */
-static inline void fetch(const records *r, const entry *e)
+/* order holds positions under mask, one every `step` words. */
+static inline __attribute__((always_inline)) void by_positions(const records *r,
+							       const uint64_t *order, size_t step,
+							       uint64_t mask, size_t n,
+							       size_t known, unsigned char *out)
 {
-	const unsigned char *p = record_at(r, entry_pos(e));
-	const uint32_t last = r->lay.record_bytes - 1;
-	__builtin_prefetch(p);
-	if (last > LINE)
-		__builtin_prefetch(p + LINE);
-	if (last > 0)
-		__builtin_prefetch(p + last);
+	const uint32_t bytes = r->lay.record_bytes;
+	for (size_t i = 0; i < known && i < DISTANCE; i++)
+		record_fetch(r, order[i * step] & mask);
+	for (size_t i = 0; i < n; i++, out += bytes) {
+		if (i + DISTANCE < known)
+			record_fetch(r, order[(i + DISTANCE) * step] & mask);
+		record_copy(out, record_at(r, order[i * step] & mask), bytes);
+	}
 }
 
 void gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
 {
-	const uint32_t bytes = r->lay.record_bytes;
-	const size_t known = n + ahead;
-	for (size_t i = 0; i < n && i < DISTANCE; i++)
-		fetch(r, &order[i]);
-	for (size_t i = 0; i < n; i++, out += bytes) {
-		if (i + DISTANCE < known)
-			fetch(r, &order[i + DISTANCE]);
-		record_copy(out, record_at(r, entry_pos(&order[i])), bytes);
-	}
+	if (n > 0)
+		by_positions(r, &order->lo, sizeof *order / sizeof order->lo, POS_MASK, n,
+			     n + ahead, out);
+}
+
+void gather_numbers(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
+		    unsigned char *out)
+{
+	by_positions(r, order, 1, pos_mask, n, n, out);
 }

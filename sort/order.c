@@ -1,15 +1,394 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Entries are taken from the records, sorted, and the records gathered in their order. */
+/* Sorting records in memory. A sample gives a map from keys to some thousand buckets; all threads
+ * read the keys once and write 8-byte numbers (bits of the key, position) to the buckets; then each
+ * takes bucket after bucket, sorts its numbers in the cache and gathers its records to their place.
+ * A bucket that came out far too large is split again by all threads.
+ *
+ * The numbers need no memory of their own: they lie at the end of the output, which is written from
+ * the front. Where writing gets there, the few buckets that are left move to a small array. */
 #include "order.h"
+#include "bucket.h"
+#include "chunks.h"
 #include "gather.h"
+#include "keymap.h"
+#include "pool.h"
 #include "radix.h"
 
-status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		    err *e)
+#include <stdatomic.h>
+
+enum { SAMPLE_MAX = 32768, SAMPLE_PER_BUCKET = 8, FEWEST_BUCKETS = 8, PIECE = 8192 };
+
+const order_sizes ORDER_SIZES = {
+	.simple = 16384, .bucket = 3000, .cap = 32768, .large_nth = 64, .depth = 6
+};
+
+/* Scratch of one worker. */
+typedef struct bench {
+	lane *lanes;
+	uint64_t *lines;
+	uint64_t *a, *tmp;
+} bench;
+
+typedef struct sorter {
+	bucket_ctx c;
+	mem *m;
+	err *e;
+	const order_sizes *sizes;
+	size_t n;
+	unsigned threads, pos_bits;
+	uint32_t buckets_max;
+	bench *benches; /* one a thread */
+	const unsigned char **sample;
+	uint16_t *of_cell;
+	uint32_t *count;
+} sorter;
+
+/* One split: the records whose numbers `from` gives (or all of the input), to be sorted to the
+ * places from start on. */
+typedef struct split {
+	sorter *s;
+	bool whole;
+	cursor from;
+	uint64_t start, n;
+	unsigned depth;
+	keymap map;
+	chunks chunks;
+	bucket *pieces; /* what from is cut into for the threads */
+	size_t n_pieces;
+	bucket *buckets;
+	size_t n_buckets, most_buckets;
+	_Atomic size_t next; /* work to be taken */
+	size_t end;
+	uint64_t *moved; /* the numbers that had to move */
+	uint64_t n_moved;
+	_Atomic bool falling;
+} split;
+
+static status sort_split(split *p);
+
+/* --------------------------------------------------------------------------------- sample */
+
+static size_t sample_whole(const split *p, size_t want)
+{
+	const sorter *s = p->s;
+	uint64_t x = p->n;
+	for (size_t i = 0; i < want; i++) {
+		/* anywhere in the i-th stretch: a fixed distance could meet a pattern */
+		const uint64_t from = p->n * i / want, to = p->n * (i + 1) / want;
+		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		s->sample[i] = record_at(s->c.in, from + (x >> 33) % (to - from));
+	}
+	return want;
+}
+
+static size_t sample_numbers(const split *p, size_t want)
+{
+	const sorter *s = p->s;
+	const uint64_t *at;
+	cursor r = p->from;
+	uint64_t seen = 0;
+	size_t got = 0;
+	for (size_t n; got < want && (n = cursor_next(&r, &at)) > 0; seen += n)
+		for (uint64_t i; got < want && (i = p->n * got / want) < seen + n; got++)
+			s->sample[got] = record_at(s->c.in, at[i - seen] & s->c.pos_mask);
+	return got;
+}
+
+static void make_map(split *p, uint32_t buckets)
+{
+	const sorter *s = p->s;
+	size_t want = (size_t)buckets * SAMPLE_PER_BUCKET;
+	want = want < SAMPLE_MAX ? want : SAMPLE_MAX;
+	want = want < p->n ? want : p->n;
+	const size_t got = p->whole ? sample_whole(p, want) : sample_numbers(p, want);
+	keymap_make(&p->map, &s->c.in->lay, s->sample, got, s->pos_bits, buckets, s->of_cell,
+		    s->count);
+}
+
+/* -------------------------------------------------------------------------------- scatter */
+
+static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
+{
+	const keymap map = p->map;
+	const records *in = p->s->c.in;
+	const size_t bytes = in->lay.record_bytes;
+	const unsigned char *rec = record_at(in, from);
+	for (uint64_t i = from; i < to; i++, rec += bytes) {
+		uint64_t number;
+		const uint32_t b = keymap_bucket(&map, rec, i, &number);
+		writer_put(w, b, number);
+	}
+}
+
+static void put_numbers(const split *p, writer *w, cursor r)
+{
+	enum { DISTANCE = 16 };
+	const keymap map = p->map;
+	const records *in = p->s->c.in;
+	const uint64_t mask = p->s->c.pos_mask;
+	const uint64_t *at;
+	for (size_t n; (n = cursor_next(&r, &at)) > 0;)
+		for (size_t i = 0; i < n; i++) {
+			const uint64_t pos = at[i] & mask;
+			uint64_t number;
+			if (i + DISTANCE < n)
+				__builtin_prefetch(record_at(in, at[i + DISTANCE] & mask) +
+						   in->lay.key_off);
+			const uint32_t b = keymap_bucket(&map, record_at(in, pos), pos, &number);
+			writer_put(w, b, number);
+		}
+}
+
+static void scatter_parts(void *arg, unsigned worker)
+{
+	split *p = arg;
+	bench *own = &p->s->benches[worker];
+	const uint32_t parts = p->chunks.parts;
+	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < parts;) {
+		writer w;
+		writer_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
+		if (p->whole)
+			put_range(p, &w, p->n * i / parts, p->n * (i + 1) / parts);
+		for (size_t k = p->n_pieces * i / parts; k < p->n_pieces * (i + 1) / parts; k++)
+			put_numbers(p, &w, p->pieces[k].numbers);
+		writer_end(&w);
+	}
+}
+
+static void run(split *p, pool_work *work, size_t begin, size_t end)
+{
+	p->next = begin;
+	p->end = end;
+	pool_run(p->s->threads, work, p);
+}
+
+/* Room for chunks at the end of this split's places. */
+static status chunks_begin(split *p, uint32_t parts)
+{
+	const sorter *s = p->s;
+	chunks *k = &p->chunks;
+	k->parts = parts;
+	k->buckets = p->map.buckets;
+	k->most = (uint32_t)chunks_needed(p->n, parts, k->buckets);
+	k->next = mem_array(s->m, k->most, sizeof *k->next, "chunks", s->e);
+	k->lists = mem_array(s->m, (size_t)parts * k->buckets, sizeof *k->lists, "lists", s->e);
+	unsigned char *end = s->c.room + (p->start + p->n) * s->c.stride;
+	end -= (size_t)k->most * CHUNK_NUMBERS * sizeof *k->base;
+	k->base = (uint64_t *)(void *)(end - (uintptr_t)end % 64);
+	return k->next && k->lists ? ST_OK : ST_RESOURCE;
+}
+
+static void chunks_end(split *p)
+{
+	mem *m = p->s->m;
+	mem_free(m, p->chunks.next, p->chunks.most, sizeof *p->chunks.next);
+	mem_free(m, p->chunks.lists, (size_t)p->chunks.parts * p->chunks.buckets,
+		 sizeof *p->chunks.lists);
+}
+
+/* The most buckets whose chunks fit into half of the room of n records. */
+static uint32_t buckets_fit(const sorter *s, uint64_t n, uint32_t parts)
+{
+	const uint64_t chunk_bytes = CHUNK_NUMBERS * sizeof(uint64_t);
+	const uint64_t half = n * s->c.stride / 2, numbers = n * sizeof(uint64_t) + 64;
+	const uint64_t lists = half > numbers ? (half - numbers) / chunk_bytes / parts : 0;
+	uint64_t b = lists > CHUNK_BATCH + 1 ? lists - CHUNK_BATCH - 1 : 0;
+	b = b < n / s->sizes->bucket + 3 ? b : n / s->sizes->bucket + 3;
+	return b < s->buckets_max ? (uint32_t)b : s->buckets_max;
+}
+
+/* -------------------------------------------------------------------------------- buckets */
+
+static void check_rise(void *arg, unsigned worker)
+{
+	split *p = arg;
+	(void)worker;
+	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end && !p->falling;) {
+		bucket *b = &p->buckets[i];
+		if (!numbers_rise(b->numbers, &b->first, &b->last))
+			p->falling = true;
+	}
+}
+
+/* Cut b into pieces at p->buckets + at; returns how many. */
+static size_t cut(const bucket *b, bucket *to)
+{
+	cursor r = b->numbers;
+	uint64_t start = b->start;
+	size_t k = 0;
+	for (; start < b->start + b->n; k++) {
+		to[k] = *b;
+		to[k].numbers = cursor_cut(&r, PIECE);
+		to[k].start = start;
+		to[k].n = to[k].numbers.n;
+		start += to[k].n;
+	}
+	return k;
+}
+
+/* Whether the n pieces of a bucket ascend: each by itself, and from one to the next. */
+static bool pieces_rise(split *p, size_t first, size_t n)
+{
+	p->falling = false;
+	run(p, check_rise, first, first + n);
+	bool rise = !p->falling;
+	for (size_t i = first + 1; rise && i < first + n; i++)
+		rise = p->buckets[i].first > p->buckets[i - 1].last;
+	return rise;
+}
+
+static bool is_large(const split *p, uint64_t n)
+{
+	const sorter *s = p->s;
+	return n > s->sizes->cap && n > s->n / s->sizes->large_nth && p->depth < s->sizes->depth &&
+	       buckets_fit(s, n, 1) >= FEWEST_BUCKETS;
+}
+
+static status list_buckets(split *p)
+{
+	const sorter *s = p->s;
+	uint64_t start = p->start;
+	p->most_buckets = p->map.buckets + p->n / PIECE + 1;
+	p->buckets = mem_array(s->m, p->most_buckets, sizeof *p->buckets, "buckets", s->e);
+	if (!p->buckets)
+		return ST_RESOURCE;
+	for (uint32_t v = 0; v < p->map.buckets; v++) {
+		bucket b = { .numbers = cursor_of(&p->chunks, v), .start = start };
+		b.n = b.numbers.n;
+		b.exact = p->map.exact && keymap_inside(&p->map, v);
+		start += b.n;
+		if (b.n == 0)
+			continue;
+		b.large = is_large(p, b.n);
+		if (b.large && b.exact) {
+			const size_t k = cut(&b, p->buckets + p->n_buckets);
+			if (pieces_rise(p, p->n_buckets, k)) {
+				for (size_t i = 0; i < k; i++) {
+					p->buckets[p->n_buckets + i].sorted = true;
+					p->buckets[p->n_buckets + i].large = false;
+				}
+				p->n_buckets += k;
+				continue;
+			}
+		}
+		p->buckets[p->n_buckets++] = b;
+	}
+	return ST_OK;
+}
+
+static void sort_buckets(void *arg, unsigned worker)
+{
+	split *p = arg;
+	const bench *own = &p->s->benches[worker];
+	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end;)
+		if (!p->buckets[i].large)
+			bucket_sort(&p->s->c, &p->buckets[i], own->a, own->tmp);
+}
+
+static void move_buckets(void *arg, unsigned worker)
+{
+	split *p = arg;
+	(void)worker;
+	const uint64_t from = p->start + p->n - p->n_moved;
+	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end;) {
+		bucket *b = &p->buckets[i];
+		uint64_t *to = p->moved + (b->start - from);
+		const uint64_t *at;
+		for (size_t n, done = 0; (n = cursor_next(&b->numbers, &at)) > 0; done += n)
+			memcpy(to + done, at, n * sizeof *to);
+		b->numbers = (cursor){ .flat = to, .n = b->n };
+	}
+}
+
+/* Buckets [begin, end): those for one thread each, then the large ones, each by all threads. */
+static status finish_buckets(split *p, size_t begin, size_t end)
+{
+	status rc = ST_OK;
+	run(p, sort_buckets, begin, end);
+	for (size_t i = begin; i < end && rc == ST_OK; i++) {
+		const bucket *b = &p->buckets[i];
+		split part = { .s = p->s,
+			       .from = b->numbers,
+			       .start = b->start,
+			       .n = b->n,
+			       .depth = p->depth + 1 };
+		if (b->large)
+			rc = sort_split(&part);
+	}
+	return rc;
+}
+
+/* The buckets from the first on whose place reaches the chunks move out of the way. */
+static status move_rest(split *p, size_t first)
+{
+	const sorter *s = p->s;
+	if (first == p->n_buckets)
+		return ST_OK;
+	p->n_moved = p->start + p->n - p->buckets[first].start;
+	p->moved = mem_array(s->m, p->n_moved, sizeof *p->moved, "numbers", s->e);
+	if (!p->moved)
+		return ST_RESOURCE;
+	run(p, move_buckets, first, p->n_buckets);
+	return finish_buckets(p, first, p->n_buckets);
+}
+
+static size_t first_in_chunks(const split *p)
+{
+	const sorter *s = p->s;
+	const uint64_t free = (uint64_t)((unsigned char *)p->chunks.base - s->c.room) / s->c.stride;
+	size_t i = 0;
+	while (i < p->n_buckets && p->buckets[i].start + p->buckets[i].n <= free)
+		i++;
+	return i;
+}
+
+static status cut_source(split *p)
+{
+	const sorter *s = p->s;
+	const bucket all = { .numbers = p->from, .n = p->n };
+	if (p->whole)
+		return ST_OK;
+	p->pieces = mem_array(s->m, p->n / CHUNK_NUMBERS + p->n / PIECE + 1, sizeof *p->pieces,
+			      "pieces", s->e);
+	if (!p->pieces)
+		return ST_RESOURCE;
+	p->n_pieces = cut(&all, p->pieces);
+	return ST_OK;
+}
+
+static status sort_split(split *p)
+{
+	sorter *s = p->s;
+	uint32_t parts = s->threads, b;
+	while ((b = buckets_fit(s, p->n, parts)) < FEWEST_BUCKETS && parts > 1)
+		parts /= 2;
+	make_map(p, b);
+	status rc = cut_source(p);
+	if (rc == ST_OK)
+		rc = chunks_begin(p, parts);
+	if (rc == ST_OK) {
+		run(p, scatter_parts, 0, parts);
+		rc = list_buckets(p);
+	}
+	if (rc == ST_OK) {
+		const size_t first = first_in_chunks(p);
+		rc = finish_buckets(p, 0, first);
+		if (rc == ST_OK)
+			rc = move_rest(p, first);
+	}
+	mem_free(s->m, p->moved, p->n_moved, sizeof *p->moved);
+	mem_free(s->m, p->buckets, p->most_buckets, sizeof *p->buckets);
+	mem_free(s->m, p->pieces, p->n / CHUNK_NUMBERS + p->n / PIECE + 1, sizeof *p->pieces);
+	chunks_end(p);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------- sort */
+
+static status simple(mem *m, const records *in, size_t n, unsigned char *out, err *e)
 {
 	entry *order = mem_array(m, n, sizeof *order, "entries", e);
 	entry *tmp = mem_array(m, n, sizeof *tmp, "entries", e);
-	(void)threads;
 	if (order && tmp) {
 		for (size_t i = 0; i < n; i++)
 			order[i] = entry_make(record_at(in, i), &in->lay, i);
@@ -20,4 +399,79 @@ status records_sort(mem *m, const records *in, size_t n, unsigned char *out, uns
 	mem_free(m, order, n, sizeof *order);
 	mem_free(m, tmp, n, sizeof *tmp);
 	return rc;
+}
+
+/* All scratch of the threads in one array. */
+static size_t bench_bytes(const sorter *s)
+{
+	return s->buckets_max * (sizeof(lane) + LINE_NUMBERS * sizeof(uint64_t)) +
+	       2 * s->sizes->cap * sizeof(uint64_t) + 64;
+}
+
+static void benches_place(sorter *s, unsigned char *at)
+{
+	for (unsigned i = 0; i < s->threads; i++) {
+		bench *b = &s->benches[i];
+		at += -(uintptr_t)at % 64;
+		b->lines = (uint64_t *)(void *)at;
+		b->a = b->lines + (size_t)s->buckets_max * LINE_NUMBERS;
+		b->tmp = b->a + s->sizes->cap;
+		b->lanes = (lane *)(void *)(b->tmp + s->sizes->cap);
+		at = (unsigned char *)(b->lanes + s->buckets_max);
+	}
+}
+
+static status by_buckets(sorter *s)
+{
+	mem *m = s->m;
+	const size_t bytes = bench_bytes(s) * s->threads + 64;
+	unsigned char *scratch = mem_array(m, bytes, 1, "scratch", s->e);
+	s->benches = mem_array(m, s->threads, sizeof *s->benches, "scratch", s->e);
+	s->sample = mem_array(m, SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
+	s->of_cell = mem_array(m, CELLS_MAX, sizeof *s->of_cell, "cells", s->e);
+	s->count = mem_array(m, CELLS_MAX, sizeof *s->count, "cells", s->e);
+	unsigned char *room = s->c.room ? NULL : mem_array(m, s->n, ROOM_BYTES, "numbers", s->e);
+	status rc = ST_RESOURCE;
+	if (scratch && s->benches && s->sample && s->of_cell && s->count && (s->c.room || room)) {
+		split all = { .s = s, .whole = true, .n = s->n };
+		s->c.room = s->c.room ? s->c.room : room;
+		benches_place(s, scratch);
+		rc = sort_split(&all);
+	}
+	mem_free(m, room, s->n, ROOM_BYTES);
+	mem_free(m, s->count, CELLS_MAX, sizeof *s->count);
+	mem_free(m, s->of_cell, CELLS_MAX, sizeof *s->of_cell);
+	mem_free(m, s->sample, SAMPLE_MAX, sizeof *s->sample);
+	mem_free(m, s->benches, s->threads, sizeof *s->benches);
+	mem_free(m, scratch, bytes, 1);
+	return rc;
+}
+
+status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+			  const order_sizes *sizes, err *e)
+{
+	const uint32_t bytes = in->lay.record_bytes;
+	const bool own_room = bytes < ROOM_BYTES;
+	sorter s = { .c = { in, out, 0, own_room ? NULL : out, own_room ? ROOM_BYTES : bytes,
+			    sizes->cap },
+		     .m = m,
+		     .e = e,
+		     .sizes = sizes,
+		     .n = n,
+		     .threads = threads };
+	while (n >> s.pos_bits)
+		s.pos_bits++;
+	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
+	const uint64_t want = n / sizes->bucket + 3;
+	s.buckets_max = want < BUCKETS_MAX ? (uint32_t)want : BUCKETS_MAX;
+	if (n <= sizes->simple || bytes < WINDOW_BYTES || s.buckets_max < FEWEST_BUCKETS ||
+	    buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
+		return simple(m, in, n, out, e);
+	return by_buckets(&s);
+}
+
+status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+		    err *e)
+{
+	return records_sort_sized(m, in, n, out, threads, &ORDER_SIZES, e);
 }

@@ -7,8 +7,24 @@
 #include "record.h"
 
 /* records_sort - the n records of `in`, stably by key, to out (room for n, not overlapping them).
- * Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for the entries. */
+ * Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it needs
+ * besides: a few percent of the data, or half of it where records are shorter than 40 bytes. */
 status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		    err *e);
+
+/* Sizes that decide which way a sort goes: variables so that tests reach every way. */
+typedef struct order_sizes {
+	size_t simple;    /* up to so many records are sorted as entries, by one thread */
+	size_t bucket;    /* records that a bucket should have */
+	size_t cap;       /* records that one thread sorts as numbers at once */
+	size_t large_nth; /* a bucket of more than this part of all is split again, by all threads
+			   */
+	unsigned depth;   /* splits one after the other */
+} order_sizes;
+
+extern const order_sizes ORDER_SIZES;
+
+status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+			  const order_sizes *sizes, err *e);
 
 #endif

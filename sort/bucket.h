@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One bucket of records by one thread: its numbers are sorted in the cache, and its records
+ * gathered to their place. */
+#ifndef HETSORT_BUCKET_H
+#define HETSORT_BUCKET_H
+
+#include "chunks.h"
+#include "record.h"
+
+/* What is the same for all buckets. */
+typedef struct bucket_ctx {
+	const records *in;
+	unsigned char *out;
+	uint64_t pos_mask;
+	/* Where the scratch of the bucket that begins at record s lies: room + s * stride; that is
+	 * the bucket's place in the output, where a record has ROOM_BYTES. */
+	unsigned char *room;
+	size_t stride;
+	size_t cap; /* numbers that are sorted at once */
+} bucket_ctx;
+
+enum { ROOM_BYTES = 40 }; /* scratch of a bucket, per record: two entries, and alignment */
+
+typedef struct bucket {
+	cursor numbers;
+	uint64_t start, n;    /* its records in the output */
+	uint64_t first, last; /* numbers, where somebody looked */
+	bool exact;           /* the order of the numbers is that of the records */
+	bool sorted;          /* already, and exact */
+	bool large;           /* not for one thread */
+} bucket;
+
+/* bucket_sort - sort the bucket to its place; a and tmp have room for cap numbers. */
+void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp);
+
+/* numbers_rise - whether the numbers of r (one at least) ascend; *first and *last of them. */
+bool numbers_rise(cursor r, uint64_t *first, uint64_t *last);
+
+#endif

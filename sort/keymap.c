@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Making the map from a sample. Two looks at it: the shared bytes, then the range behind them; a
+ * third fills the cells. Pure. */
+#include "keymap.h"
+
+/* bytes (0..8) at off of the record; the load stays inside it. */
+static window window_at(const layout *l, uint32_t off, uint32_t bytes)
+{
+	const uint32_t last = l->record_bytes - WINDOW_BYTES;
+	const uint32_t at = off < last ? off : last;
+	const uint64_t keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
+	return (window){ at, bytes ? 8 * (off - at) : 0, keep };
+}
+
+static uint32_t shared_bytes(const layout *l, const unsigned char *const *sample, size_t n)
+{
+	uint32_t shared = l->key_bytes;
+	for (size_t i = 1; i < n && shared > 0; i++) {
+		uint32_t b = 0;
+		while (b < shared && sample[i][l->key_off + b] == sample[0][l->key_off + b])
+			b++;
+		shared = b;
+	}
+	return shared;
+}
+
+int keymap_outside(const keymap *m, const unsigned char *rec)
+{
+	const uint64_t v = window_read(&m->head, rec);
+	if (v != m->head_value)
+		return v < m->head_value ? -1 : 1;
+	if (m->shared_bytes <= WINDOW_BYTES)
+		return 0;
+	return memcmp(rec + m->key_off + WINDOW_BYTES, m->common + WINDOW_BYTES,
+		      m->shared_bytes - WINDOW_BYTES);
+}
+
+static void find_window(keymap *m, const layout *l, const unsigned char *const *sample, size_t n)
+{
+	const uint32_t shared = shared_bytes(l, sample, n), left = l->key_bytes - shared;
+	const uint32_t head = shared < WINDOW_BYTES ? shared : WINDOW_BYTES;
+	const uint32_t body = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+	m->key_off = l->key_off;
+	m->key_bytes = l->key_bytes;
+	m->common = sample[0] + l->key_off;
+	m->shared_bytes = shared;
+	m->constant = left == 0;
+	m->exact = left <= WINDOW_BYTES;
+	m->head = window_at(l, l->key_off, head);
+	m->head_value = window_read(&m->head, sample[0]);
+	m->body = window_at(l, l->key_off + shared, body);
+}
+
+static void find_range(keymap *m, const unsigned char *const *sample, size_t n, unsigned pos_bits)
+{
+	m->base = UINT64_MAX;
+	m->top = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t w = window_read(&m->body, sample[i]);
+		m->base = w < m->base ? w : m->base;
+		m->top = w > m->top ? w : m->top;
+	}
+	const uint64_t range = m->top - m->base;
+	m->norm = range ? (unsigned)__builtin_clzll(range) : 0;
+	m->pos_mask = (UINT64_C(1) << pos_bits) - 1;
+	/* What a number leaves out of the window must be bits that are 0 in every key. */
+	const unsigned zeros = m->body.keep ? (unsigned)__builtin_ctzll(m->body.keep) : 64;
+	m->exact = m->exact && m->norm + zeros >= pos_bits;
+}
+
+/* Neighbouring cells to one bucket, up to an even share of what the sample has left. */
+static uint32_t deal_cells(uint16_t *of_cell, const uint32_t *count, size_t cells, size_t n,
+			   uint32_t buckets)
+{
+	uint32_t b = 1, held = 0;
+	size_t left = n; /* in cells from here on, and in this bucket */
+	for (size_t c = 0; c < cells; c++) {
+		const size_t share = left / (buckets - b);
+		if (held > 0 && b + 1 < buckets && held + count[c] / 2 >= share) {
+			left -= held;
+			held = 0;
+			b++;
+		}
+		held += count[c];
+		of_cell[c] = (uint16_t)b;
+	}
+	return b;
+}
+
+void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample, size_t n,
+		 unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count)
+{
+	unsigned bits = 6;
+	find_window(m, l, sample, n);
+	find_range(m, sample, n, pos_bits);
+	while (bits < CELL_BITS_MAX && 1u << bits < buckets)
+		bits++;
+	m->cell_shift = 52 - bits;
+	m->of_cell = of_cell;
+	const size_t cells = keymap_cell(m, m->top - m->base) + 1;
+	memset(count, 0, cells * sizeof *count);
+	for (size_t i = 0; i < n; i++)
+		count[keymap_cell(m, window_read(&m->body, sample[i]) - m->base)]++;
+	m->buckets = deal_cells(of_cell, count, cells, n, buckets - 1) + 2;
+}

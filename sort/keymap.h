@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From keys to buckets, order kept: a map made from a sample of the keys, and the number that
+ * stands for a record within its bucket. Pure.
+ *
+ * The sample tells how many bytes all keys share, and the range of the 8 bytes behind them (the
+ * window). The distance from the range's beginning, seen as a floating-point number, falls into one
+ * of some thousand cells, fine near the beginning and coarser away from it; neighbouring cells make
+ * a bucket, so that each holds about the same share of the sample. Keys outside the range, which
+ * the sample did not see, go to a bucket at either end. */
+#ifndef HETSORT_KEYMAP_H
+#define HETSORT_KEYMAP_H
+
+#include "record.h"
+
+enum { WINDOW_BYTES = 8, BUCKETS_MAX = 8192, CELL_BITS_MAX = 12, CELLS_MAX = 64 << CELL_BITS_MAX };
+
+/* 8 bytes at a place in the record, as a number: shifted up past the record's end, and masked. */
+typedef struct window {
+	uint32_t at;
+	unsigned up;
+	uint64_t keep;
+} window;
+
+typedef struct keymap {
+	const unsigned char *common; /* a key that begins with the shared bytes */
+	uint64_t head_value;         /* the first of them, as a window */
+	window head, body;
+	uint32_t key_off, shared_bytes, key_bytes;
+	uint64_t base, top; /* the range in the window */
+	uint64_t pos_mask;
+	unsigned norm; /* shifts the range's top bit to the top of a number */
+	unsigned cell_shift;
+	uint32_t buckets;
+	bool exact;    /* numbers in the range order their records: nothing else of a key is left */
+	bool constant; /* the sample is one key */
+	uint16_t *of_cell;
+} keymap;
+
+/* keymap_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
+ * sample   n >= 1 records; window and position are read from them
+ * pos_bits that a position takes in a number
+ * of_cell  room for CELLS_MAX; count  the same, scratch. Records have at least WINDOW_BYTES. */
+void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample, size_t n,
+		 unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count);
+
+/* keymap_outside - for a key that does not share the common bytes: below 0, above 0, or 0. */
+int keymap_outside(const keymap *m, const unsigned char *rec);
+
+static inline uint64_t window_read(const window *w, const unsigned char *rec)
+{
+	uint64_t v;
+	memcpy(&v, rec + w->at, sizeof v);
+	return be64toh(v) << w->up & w->keep;
+}
+
+/* The cell at distance x from the beginning: its exponent and leading bits. Conversion rounds, and
+ * never changes the order. */
+static inline size_t keymap_cell(const keymap *m, uint64_t x)
+{
+	const double one = 1, d = (double)(int64_t)(x >> 1) + one;
+	uint64_t bits, bits_of_one;
+	memcpy(&bits, &d, sizeof bits);
+	memcpy(&bits_of_one, &one, sizeof bits_of_one);
+	return (size_t)((bits - bits_of_one) >> m->cell_shift);
+}
+
+/* keymap_bucket - the bucket of the record at position pos, and its number: the upper bits of its
+ * window above the position. Outside the range, the position alone. */
+static inline uint32_t keymap_bucket(const keymap *m, const unsigned char *rec, uint64_t pos,
+				     uint64_t *number)
+{
+	const uint64_t w = window_read(&m->body, rec);
+	int side = 0;
+	if (m->shared_bytes)
+		side = keymap_outside(m, rec);
+	if (side == 0 && (w < m->base || w > m->top))
+		side = w < m->base ? -1 : 1;
+	*number = pos;
+	if (__builtin_expect(side != 0, 0))
+		return side < 0 ? 0 : m->buckets - 1;
+	const uint64_t x = w - m->base;
+	*number |= x << m->norm & ~m->pos_mask;
+	return m->of_cell[keymap_cell(m, x)];
+}
+
+/* keymap_inside - whether bucket b holds keys of the range only. */
+static inline bool keymap_inside(const keymap *m, uint32_t b)
+{
+	return b > 0 && b < m->buckets - 1;
+}
+
+#endif
