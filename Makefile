@@ -88,6 +88,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
             partition/mpi/examples/*.c)))
 
 .PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan bench-scatter bench-chain \
+        bench-learning \
         lint format install install-lib uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
@@ -215,6 +216,9 @@ $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS))
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)
 	$(Q)$< $(ARGS)
+bench-learning: $(OBJ)/bench/learning_bench  ## how a cost is learnt, as figures and a plot (ARGS=...)
+	$(Q)$< $(ARGS) >$(OBJ)/bench/learning.json
+	$(Q)bench/learning-plot $(OBJ)/bench/learning.json
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint

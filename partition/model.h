@@ -5,13 +5,15 @@
 
 #include "part.h"
 
-#define MODEL_RATIO  1.1  /* of one cell to the next */
-#define MODEL_CELLS  460  /* ln(2^63)/ln(1.1), rounded up */
-#define MODEL_WEIGHT 1e12 /* of one cell, at most */
-#define MODEL_POINTS 480  /* of the fitted cost, at most */
+#define MODEL_RATIO  1.1                        /* of one cell to the next */
+#define MODEL_PARTS  4                          /* of a cell, so that a jump inside of it shows */
+#define MODEL_SEEN   460                        /* ln(2^63)/ln(1.1), rounded up: cells */
+#define MODEL_CELLS  (MODEL_SEEN * MODEL_PARTS) /* parts of cells */
+#define MODEL_WEIGHT 1e12                       /* of one part, at most */
+#define MODEL_POINTS 960                        /* of the fitted cost, at most */
 
 struct cell {
-	double items, cost; /* weighted means of what fell into the cell */
+	double items, cost; /* weighted means of what fell into the cell, or its part */
 	double weight;      /* 0: empty */
 	double spread;      /* weighted mean square of the relative error of cost/items */
 };
@@ -20,14 +22,15 @@ struct hetpart_model {
 	struct cell cell[MODEL_CELLS];
 };
 
-/* Where a number of items >= 1 falls. */
+/* The part a number of items >= 1 falls into. */
 size_t part_model_cell(double items);
 
-/* Add a mean with its weight (> 0) to the cell it falls into. */
-void part_model_pour(hetpart_model *model, const struct cell *more);
+/* Add a mean with its weight (> 0) to another, weight 0: none yet. */
+void part_cell_pour(struct cell *c, const struct cell *more);
 
-/* Smooth n cells, in order of items, all with a cost: curves on as many stretches as the data
- * justify, as points into out (MODEL_POINTS entries); returns how many. */
+/* Smooth n <= MODEL_SEEN cells, in order of items, all with a cost: the average of curves on as
+ * many stretches as the data justify, as points into out (MODEL_POINTS entries); returns how many.
+ */
 size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out);
 
 #endif

@@ -20,17 +20,38 @@ static size_t pool_back(struct cell *pool, size_t n)
 	return n;
 }
 
+static bool tells(const struct cell *c)
+{
+	return c->weight > 0 && c->cost > 0;
+}
+
+/* What tells something, in parts of cells, or in whole cells if those are too many. */
+static size_t gather(const hetpart_model *model, struct cell seen[MODEL_SEEN])
+{
+	size_t n = 0, parts = 0, whole;
+
+	for (size_t i = 0; i < MODEL_CELLS; i++)
+		parts += tells(&model->cell[i]);
+	whole = parts > MODEL_SEEN ? MODEL_PARTS : 1;
+	for (size_t i = 0; i < MODEL_CELLS; i += whole) {
+		struct cell c = { 0 };
+		for (size_t j = i; j < i + whole; j++)
+			if (tells(&model->cell[j]))
+				part_cell_pour(&c, &model->cell[j]);
+		if (c.weight > 0)
+			seen[n++] = c;
+	}
+	return n;
+}
+
 size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points, size_t room)
 {
-	struct cell seen[MODEL_CELLS], curve[MODEL_POINTS], pool[MODEL_POINTS];
-	size_t n = 0, m = 0;
+	struct cell seen[MODEL_SEEN], pool[MODEL_POINTS];
+	size_t n = 0, m = model ? gather(model, seen) : 0;
 
-	for (size_t i = 0; model && i < MODEL_CELLS; i++)
-		if (model->cell[i].weight > 0 && model->cell[i].cost > 0)
-			seen[m++] = model->cell[i];
-	m = part_model_smooth(seen, m, curve);
-	for (size_t i = 0; i < m; i++) {
-		pool[n++] = curve[i];
+	m = part_model_smooth(seen, m, pool);
+	for (size_t i = 0; i < m; i++) { /* pools are no more than points: in place */
+		pool[n++] = pool[i];
 		n = pool_back(pool, n);
 	}
 	for (size_t i = 0; points && i < n && i < room; i++)

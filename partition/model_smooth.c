@@ -1,175 +1,168 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_smooth.c - less noise than the cells' means: power laws and straight lines on as many
- * stretches of cells as the data justify (Bayesian information criterion, the best of all divisions
- * by dynamic programming). A cliff or a jump starts a new stretch.
- * May not touch: the model. Costs O(cells^2) for the cells that hold something. */
+/* model_smooth.c - less noise than the cells' means: power laws and straight lines on stretches of
+ * cells. Where a stretch ends is not decided but averaged: all divisions of the cells, each with
+ * the weight the data give it (Bayesian information criterion), by two recursions as for a hidden
+ * Markov chain. A cliff or a jump starts a new stretch; one that is uncertain is half seen. May not
+ * touch: the model. Costs O(cells^2) for the cells that hold something. */
 #include <math.h>
 
-#include "model.h"
+#include "model_curve.h"
 
-/* Before there are repeated observations, believe in this much noise as if it came from so many. */
-#define PRIOR_NOISE  0.03
-#define PRIOR_WEIGHT 4
-/* Before there is anything to tell the exponent: 1, give or take. */
-#define PRIOR_POWER 1.0
-#define PRIOR_GIVE  0.5
 /* How far, as a ratio, a curve is trusted outside of the items seen. */
 #define REACH 1.5
+/* A stretch costs this many numbers: two of its curve, its border, its kind. */
+#define NUMBERS 4
+/* What weighs less is left out of an average. */
+#define LEAST 1e-6
 
-/* Weighted means and central moments for the line through a stretch of cells: no cancellation. */
-struct line {
-	double w, x, y, xx, xy, yy;
+/* A place where the cost is asked for, and what the curves said so far. */
+struct dot {
+	double items, ln_items, weight; /* weight: of the cell that is here */
+	double ln_cost, share;          /* sums over curves, with their weights */
 };
 
-/* Cost as a function of items on one stretch: exp(a) n^b, or a + b n. */
-struct curve {
-	bool straight;
-	double a, b, rest; /* rest: squares of relative errors */
+struct sketch {
+	const struct cell *cell;
+	size_t n;            /* cells */
+	double noise, price; /* price: of a stretch, to its ln_likelihood */
+	struct dot dot[MODEL_POINTS];
+	size_t dots, at[MODEL_SEEN]; /* at: the dot of each cell */
 };
 
-static void line_add(struct line *l, double x, double y, double weight)
+static void dot(struct sketch *s, double items, double weight)
 {
-	double dx = x - l->x, dy = y - l->y, w = l->w + weight;
-
-	l->x += dx * weight / w;
-	l->y += dy * weight / w;
-	l->xx += weight * dx * (x - l->x);
-	l->xy += weight * dx * (y - l->y);
-	l->yy += weight * dy * (y - l->y);
-	l->w = w;
+	if (items >= 1)
+		s->dot[s->dots++] = (struct dot){ items, log(items), weight, 0, 0 };
 }
 
-/* The line of slope b through the means. */
-static struct curve line_curve(const struct line *l, double b, bool straight)
+/* Dots between two places, a ratio of about MODEL_RATIO apart, without the two; room is kept for
+ * the cells to come. */
+static void dots_between(struct sketch *s, double from, double to, size_t cells_to_come)
 {
-	double rest = l->yy - b * (2 * l->xy - b * l->xx);
-
-	return (struct curve){ straight, l->y - b * l->x, b, rest > 0 ? rest : 0 };
+	for (double x = from * MODEL_RATIO; x * MODEL_RATIO < to; x *= MODEL_RATIO)
+		if (s->dots + cells_to_come + 1 < MODEL_POINTS)
+			dot(s, x, LEAST);
 }
 
-/* Both lines of a stretch, growing to the left. */
-struct stretch {
-	struct line log, lin;
-};
-
-static void stretch_add(struct stretch *s, const struct cell *c)
+/* At the cells, between them, and a little beyond at both ends. */
+static void place_dots(struct sketch *s)
 {
-	line_add(&s->log, log(c->items), log(c->cost), c->weight);
-	line_add(&s->lin, c->items, c->cost, c->weight / (c->cost * c->cost));
-}
+	double from = s->cell[0].items / REACH, to = s->cell[s->n - 1].items * REACH;
 
-/* The better of the two, the straight line only where clearly so; a falling line is none. */
-static struct curve stretch_curve(const struct stretch *s, double noise)
-{
-	double belief = noise / (PRIOR_GIVE * PRIOR_GIVE);
-	double b = (s->log.xy + PRIOR_POWER * belief) / (s->log.xx + belief);
-	struct curve power = line_curve(&s->log, b, false), straight;
-
-	if (!(s->lin.xx > 0 && s->lin.xy > 0))
-		return power;
-	straight = line_curve(&s->lin, s->lin.xy / s->lin.xx, true);
-	straight.rest += noise;
-	return straight.rest < power.rest ? straight : power;
-}
-
-static double curve_at(const struct curve *c, double items)
-{
-	return c->straight ? c->a + c->b * items : exp(c->a + c->b * log(items));
-}
-
-/* Variance of one observation: what differs within cells, and a little belief. */
-static double noise_of(const struct cell *cell, size_t n)
-{
-	double sum = PRIOR_WEIGHT * PRIOR_NOISE * PRIOR_NOISE, weight = PRIOR_WEIGHT;
-
-	for (size_t i = 0; i < n; i++) {
-		sum += cell[i].weight * cell[i].spread;
-		weight += fmax(0, cell[i].weight - 1);
+	dot(s, from, LEAST);
+	for (size_t i = 0; i < s->n; i++) {
+		dots_between(s, i ? s->cell[i - 1].items : from, s->cell[i].items, s->n - i);
+		s->at[i] = s->dots;
+		dot(s, s->cell[i].items, s->cell[i].weight);
 	}
-	return sum / weight;
+	dots_between(s, s->cell[s->n - 1].items, to, 0);
+	dot(s, to, LEAST);
 }
 
-/* Best division of the cells: from[to] is where the stretch that ends before to begins. */
-static void divide(const struct cell *cell, size_t n, double noise, size_t *from)
+static double ln_sum(double a, double b)
 {
-	double best[MODEL_CELLS + 1], price, weight = 1;
+	double most = fmax(a, b);
 
-	for (size_t i = 0; i < n; i++)
-		weight += cell[i].weight;
-	price = 3 * noise * log(weight); /* a curve has two numbers and a border */
-	best[0] = 0;
-	for (size_t to = 1; to <= n; to++) {
-		struct stretch s = { 0 };
-		best[to] = INFINITY;
-		for (size_t at = to; at-- > 0;) {
-			stretch_add(&s, &cell[at]);
-			double sum = best[at] + stretch_curve(&s, noise).rest + price;
-			if (sum < best[to] || from[to] == to) {
-				best[to] = sum;
-				from[to] = at;
+	return most == -INFINITY ? most : most + log1p(exp(fmin(a, b) - most));
+}
+
+static double ln_weight(const struct sketch *s, const struct curve fit[CURVES])
+{
+	return ln_sum(fit[CURVE_POWER].ln_likelihood, fit[CURVE_STRAIGHT].ln_likelihood) - s->price;
+}
+
+/* Forward: ln of the weight of all divisions of the cells before each. */
+static void divide(const struct sketch *s, double *before)
+{
+	before[0] = 0;
+	for (size_t to = 1; to <= s->n; to++) {
+		struct stretch sum = { 0 };
+		before[to] = -INFINITY;
+		for (size_t from = to; from-- > 0;) {
+			struct curve fit[CURVES];
+			part_stretch_add(&sum, &s->cell[from]);
+			part_stretch_fit(&sum, s->noise, fit);
+			before[to] = ln_sum(before[to], before[from] + ln_weight(s, fit));
+		}
+	}
+}
+
+static void mix(struct dot *d, double ln_cost, double share)
+{
+	if (isfinite(ln_cost) && share > 0) {
+		d->ln_cost += ln_cost * share;
+		d->share += share;
+	}
+}
+
+/* From dot edge, the curve's last, to dot end, the next curve's first: no curve is trusted here, so
+ * the cost at the edge counts less and less. */
+static void fade(struct sketch *s, size_t edge, size_t end, double ln_cost, double share)
+{
+	int step = end > edge ? 1 : -1;
+	double whole = s->dot[end].ln_items - s->dot[edge].ln_items;
+
+	for (size_t d = edge + (size_t)step; d != end; d += (size_t)step)
+		mix(&s->dot[d], ln_cost,
+		    share * (s->dot[end].ln_items - s->dot[d].ln_items) / whole);
+}
+
+/* Let a curve through cells [from, to) take part with its share. */
+static void draw(struct sketch *s, size_t from, size_t to, const struct curve *c, int kind,
+		 double share)
+{
+	size_t first = from ? s->at[from] : 0, last = to < s->n ? s->at[to - 1] : s->dots - 1;
+
+	for (size_t d = first; d <= last; d++)
+		mix(&s->dot[d], part_curve_ln(c, kind, s->dot[d].items), share);
+	if (from > 0)
+		fade(s, first, s->at[from - 1], part_curve_ln(c, kind, s->dot[first].items), share);
+	if (to < s->n)
+		fade(s, last, s->at[to], part_curve_ln(c, kind, s->dot[last].items), share);
+}
+
+/* Backward: after[] as before[], for the cells from each on; so each stretch has its share. */
+static void average(struct sketch *s, const double *before)
+{
+	double after[MODEL_SEEN + 1];
+
+	after[s->n] = 0;
+	for (size_t from = s->n; from-- > 0;) {
+		struct stretch sum = { 0 };
+		after[from] = -INFINITY;
+		for (size_t to = from + 1; to <= s->n; to++) {
+			struct curve fit[CURVES];
+			part_stretch_add(&sum, &s->cell[to - 1]);
+			part_stretch_fit(&sum, s->noise, fit);
+			after[from] = ln_sum(after[from], after[to] + ln_weight(s, fit));
+			double rest = before[from] + after[to] - before[s->n] - s->price;
+			for (int k = 0; k < CURVES; k++) {
+				double share = exp(rest + fit[k].ln_likelihood);
+				if (share > LEAST)
+					draw(s, from, to, &fit[k], k, share);
 			}
 		}
 	}
 }
 
-struct pen {
-	struct cell *out;
-	size_t n;
-	const struct curve *curve;
-};
-
-static void dot(struct pen *p, double items, double weight)
-{
-	double cost = curve_at(p->curve, items);
-
-	if (items >= 1 && cost > 0 && isfinite(cost) && p->n < MODEL_POINTS)
-		p->out[p->n++] = (struct cell){ items, cost, weight, 0 };
-}
-
-/* Points between two items, a ratio of about MODEL_RATIO apart, without the two. */
-static void dots(struct pen *p, double from, double to)
-{
-	for (double x = from * MODEL_RATIO; x * MODEL_RATIO < to; x *= MODEL_RATIO)
-		dot(p, x, 1e-6);
-}
-
-/* The points of cells [from, to), and a little beyond at both ends of all n. */
-static void draw(struct pen *p, const struct cell *cell, size_t from, size_t to, size_t n)
-{
-	if (from == 0) {
-		dot(p, cell[0].items / REACH, 1e-6);
-		dots(p, cell[0].items / REACH, cell[0].items);
-	}
-	for (size_t i = from; i < to; i++) {
-		if (i > from)
-			dots(p, cell[i - 1].items, cell[i].items);
-		dot(p, cell[i].items, cell[i].weight);
-	}
-	if (to == n) {
-		dots(p, cell[n - 1].items, cell[n - 1].items * REACH);
-		dot(p, cell[n - 1].items * REACH, 1e-6);
-	}
-}
-
 size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out)
 {
-	size_t from[MODEL_CELLS + 1], first[MODEL_CELLS + 1], stretches = 0;
-	double noise = noise_of(cell, n);
-	struct pen pen = { out, 0, NULL };
+	struct sketch s = { .cell = cell, .n = n, .noise = part_curve_noise(cell, n) };
+	double before[MODEL_SEEN + 1], weight = 1;
+	size_t points = 0;
 
-	for (size_t i = 0; i <= n; i++)
-		from[i] = i;
-	divide(cell, n, noise, from);
-	for (size_t to = n; to > 0; to = from[to])
-		first[stretches++] = to;
-	while (stretches-- > 0) {
-		size_t to = first[stretches];
-		struct stretch s = { 0 };
-		for (size_t i = to; i-- > from[to];)
-			stretch_add(&s, &cell[i]);
-		struct curve c = stretch_curve(&s, noise);
-		pen.curve = &c;
-		draw(&pen, cell, from[to], to, n);
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		weight += cell[i].weight;
+	s.price = NUMBERS * log(weight) / 2;
+	place_dots(&s);
+	divide(&s, before);
+	average(&s, before);
+	for (size_t d = 0; d < s.dots; d++) {
+		double cost = exp(s.dot[d].ln_cost / s.dot[d].share);
+		if (cost > 0 && isfinite(cost))
+			out[points++] = (struct cell){ s.dot[d].items, cost, s.dot[d].weight, 0 };
 	}
-	return pen.n;
+	return points;
 }

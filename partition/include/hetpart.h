@@ -328,8 +328,8 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 
 /* What runs have shown about one unknown cost f: observations (items, cost), where cost is the time
  * a share took times the speed of its processor. They are pooled in cells whose borders are a
- * factor 1.1 apart, so the model has a fixed size (15 kB) however many there are. A model that
- * several threads change needs the caller's lock. [S4] section 3.3. */
+ * factor 1.1 apart, in four parts each, so the model has a fixed size (59 kB) however many there
+ * are. A model that several threads change needs the caller's lock. [S4] section 3.3. */
 typedef struct hetpart_model hetpart_model;
 
 /* hetpart_model_create - a model that has seen nothing; it takes f(n) = n.
@@ -370,14 +370,15 @@ HETPART_API double hetpart_model_weight(const hetpart_model *model);
 
 /* hetpart_model_points - the corners of the fitted cost, increasing in items and in time.
  * points  receives at most room of them; may be NULL when room is 0.
- * Returns how many there are, at most 480; 0 for a model that has seen nothing, and for NULL. */
+ * Returns how many there are, at most 960; 0 for a model that has seen nothing, and for NULL. */
 HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points,
 					size_t room);
 
-/* hetpart_model_cost - the fitted cost. The cells' means are smoothed (power laws or straight lines
- * on as many stretches as the data justify), made rising by pooling adjacent violators, and joined
- * by lines from (0, 0); beyond the last corner the cost goes on with the larger of the last slope
- * and the mean cost of an item. f(n) = n if nothing was seen.
+/* hetpart_model_cost - the fitted cost. The cells' means are smoothed (power laws and straight
+ * lines on stretches of cells, all divisions averaged with the weight the data give them), made
+ * rising by pooling adjacent violators, and joined by lines from (0, 0); beyond the last corner the
+ * cost goes on with the larger of the last slope and the mean cost of an item. If nothing was seen,
+ * f(n) = n.
  * out    receives the cost, independent of the model, NULL on failure; hetpart_cost_free() it.
  * model  unchanged.
  * err    NULL, or receives the reason of a failure.

@@ -41,8 +41,9 @@ if has pkg-config; then
   answers "C: chain" "1 installments: makespan 0.931937" ./chain
   answers "C: learn, first run" "starting anew" ./learn wisdom
   run ./learn wisdom
-  is "C: learn, a later run knows from the start" "$rc $(grep -c anew <<<"$out") $(sed -n 1p <<<"$out")" \
-    "0 0 batch 0: nodes end after 13.57 to 13.57 s"
+  is "C: learn, a later run knows from the start" \
+    "$rc $(grep -c anew <<<"$out") $(awk 'NR == 1 {print $1, $2, $8 <= 1.002 * $6 && $8 < 13.6}' <<<"$out")" \
+    "0 0 batch 0: 1"
   unset LD_LIBRARY_PATH
   mv "$inst/lib/libhetpart.so" hidden
   ok "C: builds with the static library alone" "${cc[@]}" "${cflags[@]}" -o static "$examples/scatter.c" "${static[@]}"

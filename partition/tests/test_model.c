@@ -3,6 +3,8 @@
  * makespan, batch after batch, on four shapes of cost with noise. */
 #include "tests.h"
 
+#include "learn_help.h"
+
 static hetpart_model *model_of(const hetpart_point *pt, size_t n)
 {
 	hetpart_model *m;
@@ -35,7 +37,7 @@ static void rising(void **state)
 
 	(void)state;
 	for (int round = 0; round < rounds(300); round++) {
-		hetpart_point seen[40], got[600];
+		hetpart_point seen[40], got[960];
 		size_t n = 1 + rnd_below(&seed, LEN(seen));
 		double wide = 50 * rnd_real(&seed);
 		for (size_t i = 0; i < n; i++)
@@ -44,7 +46,7 @@ static void rising(void **state)
 		hetpart_model *m = model_of(seen, n);
 		NEAR(hetpart_model_weight(m), (double)n, 1e-12);
 		size_t corners = hetpart_model_points(m, got, LEN(got));
-		assert_in_range(corners, 1, 480);
+		assert_in_range(corners, 1, 960);
 		for (size_t i = 0; i < corners; i++) {
 			assert_true(got[i].items > (i ? got[i - 1].items : 0));
 			assert_true(got[i].time_s > (i ? got[i - 1].time_s : 0));
@@ -109,6 +111,45 @@ static void beyond(void **state)
 	hetpart_model_free(m);
 }
 
+/* More parts of cells than the fit looks at: whole cells do as well. */
+static void seen_everywhere(void **state)
+{
+	hetpart_point got[960];
+	hetpart_model *m = model_of(NULL, 0);
+	hetpart_cost *c;
+	size_t corners;
+
+	(void)state;
+	for (double x = 1; x < 0x1p62; x *= 1.02)
+		OK(hetpart_model_add(m, &(hetpart_point){ x, pow(x, 1.5) }, 1, &err));
+	corners = hetpart_model_points(m, got, LEN(got));
+	assert_in_range(corners, 400, 960);
+	OK(hetpart_model_cost(&c, m, &err));
+	for (uint64_t n = 2; n < UINT64_C(1) << 61; n *= 3)
+		NEAR(hetpart_cost_eval(c, n), pow((double)n, 1.5), 1e-2);
+	hetpart_cost_free(c);
+	hetpart_model_free(m);
+}
+
+/* A step, seen on both sides in one cell of ratio 1.1, stays a step. */
+static void step_in_a_cell(void **state)
+{
+	hetpart_model *m = model_of(NULL, 0);
+	hetpart_cost *c;
+
+	(void)state;
+	for (int batch = 0; batch < 20; batch++)
+		for (double x = 50e3; x < 200e3; x *= 1.03)
+			OK(hetpart_model_add(m, &(hetpart_point){ x, x * (x < 120e3 ? 1 : 2) }, 1,
+					     &err));
+	OK(hetpart_model_cost(&c, m, &err));
+	for (uint64_t n = 50000; n < 200000; n += 1000)
+		if (n < 115000 || n > 125000)
+			NEAR(hetpart_cost_eval(c, n), (double)(n < 120000 ? n : 2 * n), 1e-2);
+	hetpart_cost_free(c);
+	hetpart_model_free(m);
+}
+
 static void decay_and_merge(void **state)
 {
 	hetpart_point old[] = { { 100, 10 }, { 100, 10 } }, now[] = { { 100, 40 } };
@@ -167,109 +208,58 @@ static void refusals(void **state)
 
 /* ------------------------------------------------------------------------- does it learn? */
 
-enum { P = 8, N = 1000000, BATCHES = 30, SEEDS = 12, SHAPES = 4 };
+enum { SEEDS = 12 };
 
-/* Beyond a limit each item takes three times as long. */
-static double cliff(void *ctx, uint64_t n)
+/* Mean over the seeds, batch by batch. */
+static void study(enum learn_shape shape, enum learn_noise noise, double mean[LEARN_BATCHES])
 {
-	(void)ctx;
-	return (double)n + (n > 120000 ? 2 * ((double)n - 120000) : 0);
-}
+	hetpart_cost *truth;
 
-static double gauss(uint64_t *seed)
-{
-	double r = sqrt(-2 * log(1 - rnd_real(seed)));
-	return r * cos(2 * M_PI * rnd_real(seed));
-}
-
-static double noise(uint64_t *seed, bool normal)
-{
-	return 1 + 0.05 * (normal ? gauss(seed) : 2 * rnd_real(seed) - 1);
-}
-
-/* Excess of the true makespan over the optimum, added up batch by batch. */
-static void learn(const hetpart_cost *truth, uint64_t seed, bool normal, double *excess)
-{
-	double k[P], best;
-	hetpart_model *m = model_of(NULL, 0);
-	hetpart_plan *pl;
-
-	for (size_t i = 0; i < P; i++)
-		k[i] = 1 + 3 * rnd_real(&seed);
-	OK(hetpart_share_create(&pl, N, k, P, truth, NULL, &err));
-	best = hetpart_plan_makespan(pl);
-	hetpart_plan_free(pl);
-	for (size_t b = 0; b < BATCHES; b++) {
-		hetpart_point seen[P];
-		double worst = 0;
-		OK(hetpart_model_plan(&pl, m, N, k, P, NULL, &err));
-		for (size_t i = 0; i < P; i++) {
-			uint64_t n = hetpart_plan_share(pl, i);
-			double f = hetpart_cost_eval(truth, n);
-			worst = fmax(worst, f / k[i]);
-			seen[i] = (hetpart_point){ (double)n, f * noise(&seed, normal) };
-		}
-		excess[b] += worst / best - 1;
-		OK(hetpart_model_add(m, seen, P, &err));
-		hetpart_plan_free(pl);
+	OK(learn_truth(&truth, shape, &err));
+	for (size_t b = 0; b < LEARN_BATCHES; b++)
+		mean[b] = 0;
+	for (uint64_t seed = 101; seed < 101 + SEEDS; seed++) {
+		double excess[LEARN_BATCHES];
+		hetpart_model *m = model_of(NULL, 0);
+		OK(learn_run(truth, seed, noise, learn_by_model, m, excess, &err));
+		for (size_t b = 0; b < LEARN_BATCHES; b++)
+			mean[b] += excess[b] / SEEDS;
+		hetpart_model_free(m);
 	}
-	hetpart_model_free(m);
+	hetpart_cost_free(truth);
 }
 
-/* Mean over the seeds, shape by shape, and over all. */
-static void study(bool normal, double mean[SHAPES][BATCHES], double all[BATCHES])
+static void below(const double *excess, size_t batch, double limit, enum learn_shape shape)
 {
-	hetpart_cost *truth[SHAPES];
-
-	OK(hetpart_cost_nlogn(&truth[0], 1e-8, &err));
-	OK(hetpart_cost_power(&truth[1], 1.5, 1e-8, &err));
-	OK(hetpart_cost_power(&truth[2], 0.7, 1e-8, &err));
-	OK(hetpart_cost_callback(&truth[3], cliff, NULL, true, 1e-8, &err));
-	for (size_t c = 0; c < SHAPES; c++) {
-		for (uint64_t seed = 101; seed < 101 + SEEDS; seed++)
-			learn(truth[c], seed, normal, mean[c]);
-		for (size_t b = 0; b < BATCHES; b++) {
-			mean[c][b] /= SEEDS;
-			all[b] += mean[c][b] / SHAPES;
-		}
-		hetpart_cost_free(truth[c]);
-	}
-}
-
-static void below(const double *excess, size_t batch, double limit, const char *what)
-{
-	for (size_t b = batch - 1; b < BATCHES; b++)
+	for (size_t b = batch - 1; b < LEARN_BATCHES; b++)
 		if (!(excess[b] <= limit))
-			fail_msg("%s: batch %zu is %.2f %% over the optimum", what, b + 1,
-				 100 * excess[b]);
+			fail_msg("%s: batch %zu is %.2f %% over the optimum", learn_names[shape],
+				 b + 1, 100 * excess[b]);
 }
 
-/* Noise of up to 5 %: 2 % from batch 3, 1 % from batch 11. A cliff has to be found first. */
+/* Noise of up to 5 %: 2 % from batch 3, 1 % from batch 11, whatever the shape. */
 static void learns(void **state)
 {
-	double mean[SHAPES][BATCHES] = { { 0 } }, all[BATCHES] = { 0 };
-
 	(void)state;
-	study(false, mean, all);
-	assert_true(all[0] > 0.1); /* there was something to learn */
-	for (size_t c = 0; c < SHAPES; c++) {
-		const char *what[] = { "n ln n", "n^1.5", "n^0.7", "cliff" };
-		below(mean[c], 3, c == 3 ? 0.025 : 0.02, what[c]);
-		below(mean[c], 11, c == 3 ? 0.0125 : 0.01, what[c]);
+	for (int shape = 0; shape < LEARN_SHAPES; shape++) {
+		double mean[LEARN_BATCHES];
+		study((enum learn_shape)shape, LEARN_UNIFORM, mean);
+		assert_true(mean[0] > 2 * mean[LEARN_BATCHES - 1]); /* something to learn */
+		below(mean, 3, 0.02, (enum learn_shape)shape);
+		below(mean, 11, 0.01, (enum learn_shape)shape);
 	}
-	below(all, 3, 0.02, "all");
-	below(all, 11, 0.01, "all");
 }
 
 /* Noise with a standard deviation of 5 %: three times the variance, a few batches more. */
 static void learns_from_worse(void **state)
 {
-	double mean[SHAPES][BATCHES] = { { 0 } }, all[BATCHES] = { 0 };
-
 	(void)state;
-	study(true, mean, all);
-	below(all, 6, 0.02, "all");
-	below(all, 11, 0.0125, "all");
+	for (int shape = 0; shape < LEARN_SHAPES; shape++) {
+		double mean[LEARN_BATCHES];
+		study((enum learn_shape)shape, LEARN_NORMAL, mean);
+		below(mean, 6, 0.02, (enum learn_shape)shape);
+		below(mean, 11, shape == LEARN_CLIFF ? 0.015 : 0.0125, (enum learn_shape)shape);
+	}
 }
 
 int main(void)
@@ -277,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_seen),    cmocka_unit_test(rising),
 		cmocka_unit_test(beyond),          cmocka_unit_test(exact_without_noise),
+		cmocka_unit_test(seen_everywhere), cmocka_unit_test(step_in_a_cell),
 		cmocka_unit_test(decay_and_merge), cmocka_unit_test(refusals),
 		cmocka_unit_test(learns),          cmocka_unit_test(learns_from_worse),
 	};

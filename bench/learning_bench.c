@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* learning_bench.c - learning an unknown cost, batch by batch: how far the true makespan is over
+ * the optimum, beside a planner that is told the form of the cost and fits its numbers by least
+ * squares: what such noise allows. One JSON line for each noise, shape, planner and batch. */
+#include <hetpart.h>
+
+#include "bench.h"
+#include "tests/learn_help.h"
+
+/* ------------------------------------------------- the partner: the form is known, n^b or a cliff
+ */
+
+struct form {
+	enum learn_shape shape;
+	double power;       /* of n, before the factor ln n of n ln n */
+	double place, jump; /* beyond this place each item costs jump times as much more */
+};
+
+static double form_cost(void *ctx, uint64_t n)
+{
+	const struct form *f = ctx;
+	double x = (double)n;
+
+	if (f->shape == LEARN_CLIFF)
+		return x + f->jump * fmax(0, x - f->place);
+	return n ? pow(x, f->power) * (f->shape == LEARN_NLOGN ? log(x) : 1) : 0;
+}
+
+static void fit_power(struct form *f, const hetpart_point *pt, size_t count)
+{
+	double mx = 0, my = 0, xx = 0, xy = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double x = log(pt[i].items), y = log(pt[i].time_s);
+		double dx = x - mx, dy = y - (f->shape == LEARN_NLOGN ? log(x) : 0) - my;
+		mx += dx / (double)(i + 1);
+		my += dy / (double)(i + 1);
+		xx += dx * (x - mx);
+		xy += dy * (x - mx);
+	}
+	f->power = xy / xx;
+}
+
+/* Least squares of relative errors of a n + c max(0, n - place); returns what is left. */
+static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, double place)
+{
+	double uu = 0, uv = 0, vv = 0, u = 0, v = 0, a, c, rest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double p = pt[i].items / pt[i].time_s;
+		double q = fmax(0, pt[i].items - place) / pt[i].time_s;
+		uu += p * p, uv += p * q, vv += q * q, u += p, v += q;
+	}
+	c = (v * uu - u * uv) / (uu * vv - uv * uv);
+	c = c > 0 && isfinite(c) ? c : 0;
+	a = (u - c * uv) / uu;
+	for (size_t i = 0; i < count; i++) {
+		double e = (a * pt[i].items + c * fmax(0, pt[i].items - place)) / pt[i].time_s - 1;
+		rest += e * e;
+	}
+	f->jump = c / a;
+	f->place = place;
+	return rest;
+}
+
+static void fit_cliff(struct form *f, const hetpart_point *pt, size_t count)
+{
+	struct form best = *f, now = *f;
+	double least = INFINITY;
+
+	for (double place = 20000; place <= 400000; place += 500) {
+		double rest = fit_jump(&now, pt, count, place);
+		if (rest < least) {
+			least = rest;
+			best = now;
+		}
+	}
+	*f = best;
+}
+
+static hetpart_status by_form(void *ctx, const hetpart_point *seen, size_t count,
+			      const double *speeds, hetpart_plan **out, hetpart_err *err)
+{
+	struct form f = { *(enum learn_shape *)ctx, 1, 0, 0 };
+	hetpart_cost *cost;
+	hetpart_status rc;
+
+	*out = NULL;
+	if (count && f.shape == LEARN_CLIFF)
+		fit_cliff(&f, seen, count);
+	else if (count)
+		fit_power(&f, seen, count);
+	if (count)
+		rc = hetpart_cost_callback(&cost, form_cost, &f, true, 1, err);
+	else
+		rc = hetpart_cost_linear(&cost, 1, err);
+	if (rc != HETPART_OK)
+		return rc;
+	rc = hetpart_share_create(out, LEARN_ITEMS, speeds, LEARN_P, cost, NULL, err);
+	hetpart_cost_free(cost);
+	return rc;
+}
+
+/* --------------------------------------------------------------------------------- experiment */
+
+struct setup {
+	uint64_t first;
+	size_t seeds;
+	double *excess; /* seeds x LEARN_BATCHES */
+	double *column; /* seeds */
+};
+
+static void need(hetpart_status rc, const hetpart_err *err)
+{
+	if (rc == HETPART_OK)
+		return;
+	fprintf(stderr, "learning_bench: %s\n", err->text);
+	exit(1);
+}
+
+static void run_all(const struct setup *su, enum learn_shape shape, enum learn_noise noise,
+		    bool known)
+{
+	hetpart_cost *truth;
+	hetpart_err err;
+
+	need(learn_truth(&truth, shape, &err), &err);
+	for (size_t i = 0; i < su->seeds; i++) {
+		double *excess = su->excess + i * LEARN_BATCHES;
+		hetpart_model *m;
+		need(hetpart_model_create(&m, &err), &err);
+		need(learn_run(truth, su->first + i, noise, known ? by_form : learn_by_model,
+			       known ? (void *)&shape : (void *)m, excess, &err),
+		     &err);
+		hetpart_model_free(m);
+	}
+	hetpart_cost_free(truth);
+}
+
+static void report(const struct setup *su, enum learn_shape shape, enum learn_noise noise,
+		   bool known)
+{
+	for (size_t b = 0; b < LEARN_BATCHES; b++) {
+		double sum = 0;
+		for (size_t i = 0; i < su->seeds; i++)
+			sum += su->column[i] = 100 * su->excess[i * LEARN_BATCHES + b];
+		double middle = median(su->column, su->seeds);
+		printf("{\"bench\":\"learning\",\"noise\":\"%s\",\"shape\":\"%s\",\"planner\":"
+		       "\"%s\",\"batch\":%zu,\"seeds\":%zu,\"mean_percent\":%.3f,"
+		       "\"median_percent\":%.3f,\"p90_percent\":%.3f,\"max_percent\":%.3f}\n",
+		       noise == LEARN_NORMAL ? "normal" : "uniform", learn_names[shape],
+		       known ? "form known" : "library", b + 1, su->seeds, sum / (double)su->seeds,
+		       middle, su->column[su->seeds * 9 / 10], su->column[su->seeds - 1]);
+	}
+}
+
+static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
+{
+	for (int i = 1; i + 1 < argc; i += 2)
+		if (!strcmp(argv[i], name))
+			return strtoull(argv[i + 1], NULL, 10);
+	return otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	struct setup su = { .first = option(argc, argv, "--first", 101),
+			    .seeds = option(argc, argv, "--seeds", 12) };
+
+	if (argc % 2 == 0 || su.seeds < 1 || su.seeds > 100000) {
+		fprintf(stderr, "usage: learning_bench [--seeds N] [--first SEED]\n");
+		return 2;
+	}
+	su.excess = calloc(su.seeds * LEARN_BATCHES, sizeof *su.excess);
+	su.column = calloc(su.seeds, sizeof *su.column);
+	if (!su.excess || !su.column)
+		return 1;
+	printf("{\"bench\":\"learning\",\"library\":\"%s\",\"compiler\":\"%s\",\"first_seed\":"
+	       "%" PRIu64 "}\n",
+	       hetpart_version(), __VERSION__, su.first);
+	for (int noise = LEARN_UNIFORM; noise <= LEARN_NORMAL; noise++)
+		for (int shape = 0; shape < LEARN_SHAPES; shape++)
+			for (int known = 0; known < 2; known++) {
+				run_all(&su, (enum learn_shape)shape, (enum learn_noise)noise,
+					known);
+				report(&su, (enum learn_shape)shape, (enum learn_noise)noise,
+				       known);
+			}
+	free(su.excess);
+	free(su.column);
+	return 0;
+}
