@@ -27,6 +27,7 @@ struct problem {
 	uint64_t n;
 	hetpart_cost **cost; /* 2 p */
 	hetpart_scatter_proc *proc;
+	double (*numbers)[2]; /* 2 p: what the callbacks compute with */
 };
 
 static void need(hetpart_status rc, const hetpart_err *err)
@@ -39,10 +40,14 @@ static void need(hetpart_status rc, const hetpart_err *err)
 
 static struct problem problem_new(const char *name, size_t p, uint64_t n)
 {
-	struct problem pr = { name, p, n, calloc(2 * p, sizeof *pr.cost),
-			      calloc(p, sizeof *pr.proc) };
+	struct problem pr = { name,
+			      p,
+			      n,
+			      calloc(2 * p, sizeof *pr.cost),
+			      calloc(p, sizeof *pr.proc),
+			      calloc(2 * p, sizeof *pr.numbers) };
 
-	if (!pr.cost || !pr.proc)
+	if (!pr.cost || !pr.proc || !pr.numbers)
 		exit(1);
 	return pr;
 }
@@ -59,6 +64,7 @@ static void problem_free(struct problem *pr)
 		hetpart_cost_free(pr->cost[i]);
 	free(pr->cost);
 	free(pr->proc);
+	free(pr->numbers);
 }
 
 static struct problem reference(uint64_t n)
@@ -95,10 +101,9 @@ static double stair(void *ctx, uint64_t n)
 	return c[0] * c[1] * ceil((double)n / c[1]);
 }
 
-enum kind { LINEAR, LATENCY, CLIFF, STAIR, ALL_STAIR, KINDS };
-static const char *kind_names[] = { "linear", "latency", "cliff", "stair", "stair, links too" };
-
-static double slots[4000][2];
+enum kind { LINEAR, LATENCY, CLIFF, STAIR, ALL_STAIR, NO_ORDER, KINDS };
+static const char *kind_names[] = { "linear", "latency",          "cliff",
+				    "stair",  "stair, links too", "the same in no order" };
 
 static struct problem made_up(enum kind kind, size_t p, uint64_t n)
 {
@@ -107,14 +112,15 @@ static struct problem made_up(enum kind kind, size_t p, uint64_t n)
 	uint64_t seed = 7;
 	hetpart_err err;
 
-	if (!link || 2 * p > LEN(slots))
+	if (!link)
 		exit(1);
 	for (size_t i = 0; i < p; i++)
 		link[i] = 1e-5 * (1 + 9 * rnd_real(&seed)) * 10 / (double)p;
-	qsort(link, p, sizeof *link, by_value);
+	if (kind != NO_ORDER)
+		qsort(link, p, sizeof *link, by_value);
 	for (size_t i = 0; i < p; i++) {
 		double a = .004 + .012 * rnd_real(&seed), b = i + 1 < p ? link[i] : 0;
-		double *c = slots[2 * i], *l = slots[2 * i + 1];
+		double *c = pr.numbers[2 * i], *l = pr.numbers[2 * i + 1];
 		c[0] = a, l[0] = b, l[1] = 512;
 		c[1] = kind == CLIFF ? (double)n / (double)p * (.2 + 2 * rnd_real(&seed)) : 4096;
 		if (kind == LINEAR || kind == LATENCY)
@@ -125,7 +131,7 @@ static struct problem made_up(enum kind kind, size_t p, uint64_t n)
 			need(hetpart_cost_callback(&pr.cost[2 * i], kind == CLIFF ? cliff : stair,
 						   c, true, 1, &err),
 			     &err);
-		if (kind == ALL_STAIR)
+		if (kind >= ALL_STAIR)
 			need(hetpart_cost_callback(&pr.cost[2 * i + 1], stair, l, true, 1, &err),
 			     &err);
 		else

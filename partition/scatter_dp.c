@@ -58,5 +58,5 @@ hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err)
 	if (increasing && !(sc->comp_increasing && sc->link_increasing))
 		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 	sc->plan->method = increasing ? "dp-increasing" : "dp";
-	return part_sc_table_run(sc, increasing ? row_increasing : row_any, err);
+	return part_sc_table_run(sc, increasing ? row_increasing : row_any, false, err);
 }

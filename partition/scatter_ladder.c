@@ -5,8 +5,11 @@
  * May not touch: cost kinds. Costs O(1) amortised for each entry where links are affine. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "scatter_ladder.h"
+
+enum { COMP, LINK };
 
 hetpart_status part_lad_rows(struct ladder *la, hetpart_err *err)
 {
@@ -19,9 +22,10 @@ hetpart_status part_lad_rows(struct ladder *la, hetpart_err *err)
 		total = part_mul_add(w, 1, total);
 		width = w > width ? w : width;
 	}
-	bytes = part_mul_add(total, sizeof(double), part_mul_add(width, 3 * sizeof(double), 0));
+	bytes = part_mul_add(total, sizeof(double), part_mul_add(width, 7 * sizeof(double), 0));
 	if ((rc = part_sc_check_mem(la->sc, bytes, err)) != HETPART_OK)
 		return rc;
+	la->entries = (size_t)total;
 	if (total <= la->room && width <= la->width)
 		return HETPART_OK;
 	part_lad_free(la);
@@ -31,7 +35,9 @@ hetpart_status part_lad_rows(struct ladder *la, hetpart_err *err)
 	la->port = part_calloc(la->width, sizeof *la->port);
 	la->port2 = part_calloc(la->width, sizeof *la->port2);
 	la->queue = part_calloc(la->width, sizeof *la->queue);
-	if (la->bound && la->port && la->port2 && la->queue)
+	la->seen[COMP] = part_calloc(2 * la->width, sizeof(double));
+	la->seen[LINK] = part_calloc(2 * la->width, sizeof(double));
+	if (la->bound && la->port && la->port2 && la->queue && la->seen[COMP] && la->seen[LINK])
 		return HETPART_OK;
 	return part_fail(err, HETPART_ENOMEM, "no memory for %zu amounts", la->room);
 }
@@ -42,15 +48,55 @@ void part_lad_free(struct ladder *la)
 	free(la->port);
 	free(la->port2);
 	free(la->queue);
-	la->bound = la->port = la->port2 = NULL;
+	free(la->seen[COMP]);
+	free(la->seen[LINK]);
+	la->bound = la->port = la->port2 = la->seen[COMP] = la->seen[LINK] = NULL;
 	la->queue = NULL;
 	la->room = la->width = 0;
+}
+
+/* Times within one row are asked for again and again; a cost may be a slow function. */
+static void forget(struct ladder *la, size_t i)
+{
+	const struct span *sp = &la->span[i], *next = &la->span[i + 1];
+	bool affine[2] = { la->sc->comp[i].affine, la->sc->link[i].affine };
+
+	la->base = sp->lo > next->hi ? sp->lo - next->hi : 0;
+	if (sp->hi < next->lo + la->base)
+		return;
+	for (int what = COMP; what <= LINK; what++)
+		if (!affine[what])
+			memset(la->seen[what], 0xff,
+			       (size_t)(sp->hi - next->lo - la->base + 1) * sizeof(double));
+}
+
+static double remembered(const struct ladder *la, int what, const struct sc_cost *c, uint64_t m)
+{
+	double *at = &la->seen[what][m - la->base];
+
+	if (isnan(*at))
+		*at = sc_time(c, lad_items(la, m));
+	return *at;
+}
+
+static inline double row_comp(const struct ladder *la, size_t i, uint64_t m)
+{
+	const struct sc_cost *c = &la->sc->comp[i];
+
+	return c->affine ? sc_time(c, lad_items(la, m)) : remembered(la, COMP, c, m);
+}
+
+static inline double row_link(const struct ladder *la, size_t i, uint64_t m)
+{
+	const struct sc_cost *c = &la->sc->link[i];
+
+	return c->affine ? sc_time(c, lad_items(la, m)) : remembered(la, LINK, c, m);
 }
 
 /* Whether computing k - j blocks takes at least as long as the others take for j. */
 static bool comp_rules(const struct ladder *la, size_t i, uint64_t k, uint64_t j)
 {
-	return lad_comp(la, i, k - j) >= lad_at(la, i + 1, j);
+	return row_comp(la, i, k - j) >= lad_at(la, i + 1, j);
 }
 
 /* Of j in [from, last] the one with smallest link + next, better than *best; the scan ends where
@@ -62,7 +108,7 @@ static uint64_t scan(const struct ladder *la, size_t i, uint64_t k, struct span 
 		double g = lad_at(la, i + 1, j);
 		if (g >= *best)
 			break;
-		double v = lad_link(la, i, k - j) + g;
+		double v = row_link(la, i, k - j) + g;
 		if (v < *best) {
 			*best = v;
 			keep = j;
@@ -113,6 +159,7 @@ static void fill_row(struct ladder *la, size_t i)
 	struct window w = { la->queue, 0, 0, next->lo, 0 };
 	uint64_t first = next->lo; /* comp rules every j below */
 
+	forget(la, i);
 	w.step = ldexp(la->sc->link[i].per_item, (int)la->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
 		uint64_t top = k < next->hi ? k : next->hi;
@@ -120,7 +167,7 @@ static void fill_row(struct ladder *la, size_t i)
 		while (first <= top && comp_rules(la, i, k, first))
 			first++;
 		if (first > next->lo)
-			best = lad_link(la, i, k - (first - 1)) + lad_comp(la, i, k - (first - 1));
+			best = row_link(la, i, k - (first - 1)) + row_comp(la, i, k - (first - 1));
 		if (!affine) {
 			scan(la, i, k, (struct span){ first, top }, &best, 0);
 		} else {
@@ -128,7 +175,7 @@ static void fill_row(struct ladder *la, size_t i)
 			if (top == k && first <= k)
 				best = fmin(best, lad_at(la, i + 1, k));
 			if (w.head < w.tail)
-				best = fmin(best, lad_link(la, i, k - w.q[w.head]) +
+				best = fmin(best, row_link(la, i, k - w.q[w.head]) +
 							  lad_at(la, i + 1, w.q[w.head]));
 		}
 		la->bound[la->row[i] + (k - sp->lo)] = best;
@@ -144,13 +191,14 @@ void part_lad_fill(struct ladder *la, enum lad_kind kind)
 }
 
 /* The best j for k blocks before processor i; UINT64_MAX if there is none. */
-static uint64_t best_next(const struct ladder *la, size_t i, uint64_t k)
+static uint64_t best_next(struct ladder *la, size_t i, uint64_t k)
 {
 	const struct span *next = &la->span[i + 1];
 	uint64_t top = k < next->hi ? k : next->hi, lo = next->lo, hi = top + 1;
 	uint64_t keep = UINT64_MAX;
 	double best = INFINITY;
 
+	forget(la, i);
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
 		if (comp_rules(la, i, k, mid))
@@ -160,7 +208,7 @@ static uint64_t best_next(const struct ladder *la, size_t i, uint64_t k)
 	}
 	if (lo > next->lo) {
 		keep = lo - 1;
-		best = lad_link(la, i, k - keep) + lad_comp(la, i, k - keep);
+		best = row_link(la, i, k - keep) + row_comp(la, i, k - keep);
 	}
 	return scan(la, i, k, (struct span){ lo, top }, &best, keep);
 }

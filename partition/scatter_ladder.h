@@ -25,9 +25,13 @@ struct ladder {
 	double *bound;        /* rows of span[i].hi - span[i].lo + 1 */
 	double *port, *port2; /* as long as the longest row */
 	uint64_t *queue;      /* the same */
-	size_t room, width;   /* entries allocated: bound, and the three above */
-	double upper, tol;    /* makespan of the best plan so far (plan->share), its rounding */
-	uint64_t *path;       /* p entries: a plan being tried */
+	double *seen[2];    /* twice as long: comp and link times of this row; NaN: not asked yet */
+	uint64_t base;      /* blocks of the first of them */
+	size_t room, width; /* entries allocated: bound, and the three above */
+	size_t entries;     /* entries in use: bound */
+	bool helped;        /* the last plan tried was better than all before */
+	double upper, tol;  /* makespan of the best plan so far (plan->share), its rounding */
+	uint64_t *path;     /* p entries: a plan being tried */
 };
 
 static inline uint64_t lad_items(const struct ladder *la, uint64_t m)

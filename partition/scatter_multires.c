@@ -143,16 +143,30 @@ static bool refine(struct ladder *la)
 	return true;
 }
 
+/* A plan of whole blocks, where it is worth its time: the first plan is often the best already, and
+ * rows that do not grow from grid to grid show that it is good enough to cut them. */
+static void try_plan(struct ladder *la, size_t entries_before)
+{
+	double before = la->upper;
+
+	if (la->s > 0 && (entries_before == 0 ||
+			  (!la->helped && la->entries <= entries_before + entries_before / 8)))
+		return;
+	part_lad_fill(la, LAD_UPPER);
+	part_lad_take(la);
+	la->helped = la->upper < before;
+}
+
 /* One grid; *more says whether a finer one is needed. */
 static hetpart_status grid(struct ladder *la, bool *more, hetpart_err *err)
 {
+	size_t entries_before = la->entries;
 	hetpart_status rc = part_lad_rows(la, err);
 
 	*more = false;
 	if (rc != HETPART_OK)
 		return rc;
-	part_lad_fill(la, LAD_UPPER);
-	part_lad_take(la);
+	try_plan(la, entries_before);
 	if (la->s == 0)
 		return HETPART_OK;
 	part_lad_fill(la, LAD_LOWER);

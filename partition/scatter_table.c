@@ -11,6 +11,7 @@ struct work {
 	struct sc_table t;
 	double *link, *comp, *next, *row;
 	uint32_t *choice; /* (p - 1) rows of n + 1 */
+	double limit;     /* a makespan that can be had; infinite: all amounts count */
 };
 
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
@@ -51,25 +52,55 @@ uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
 	return at;
 }
 
+/* Most items that processor i can take and end by the limit, whatever the others do. */
+static size_t most_items(const struct scatter *sc, size_t i, double limit)
+{
+	uint64_t lo = 0, hi = sc->n;
+
+	while (lo < hi) {
+		uint64_t mid = hi - (hi - lo) / 2;
+		if (sc_time(&sc->link[i], mid) + sc_time(&sc->comp[i], mid) <= limit)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return (size_t)lo;
+}
+
+/* Let row i end where the processors from i on can take no more; amounts beyond the end of the row
+ * after it are in no plan. */
+static void extend(const struct scatter *sc, struct work *w, size_t i, size_t *reach)
+{
+	size_t most = isfinite(w->limit) ? most_items(sc, i, w->limit) : (size_t)sc->n;
+	size_t was = *reach;
+
+	*reach = i == 0 || most > (size_t)sc->n - was ? (size_t)sc->n : was + most;
+	for (size_t d = was + 1; i + 1 < sc->p && d <= *reach; d++)
+		w->next[d] = INFINITY;
+	w->t.n = *reach;
+}
+
 /* Rows from the root backwards; of the first processor only what all items need is of interest. */
 static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 {
-	size_t n = w->t.n;
+	size_t len = (size_t)sc->n + 1, reach = 0;
 
-	tabulate(&sc->link[sc->p - 1], n, w->next);
-	tabulate(&sc->comp[sc->p - 1], n, w->comp);
-	for (size_t d = 0; d <= n; d++)
+	extend(sc, w, sc->p - 1, &reach);
+	tabulate(&sc->link[sc->p - 1], reach, w->next);
+	tabulate(&sc->comp[sc->p - 1], reach, w->comp);
+	for (size_t d = 0; d <= reach; d++)
 		w->next[d] += w->comp[d];
 	for (size_t i = sc->p - 1; i-- > 0;) {
 		double *swap = w->next;
-		tabulate(&sc->link[i], n, w->link);
-		tabulate(&sc->comp[i], n, w->comp);
+		extend(sc, w, i, &reach);
+		tabulate(&sc->link[i], reach, w->link);
+		tabulate(&sc->comp[i], reach, w->comp);
 		w->t.link = w->link, w->t.comp = w->comp, w->t.next = w->next;
 		w->t.link_per_item = sc->link[i].per_item;
 		if (i > 0)
-			fill(&w->t, w->choice + i * (n + 1), w->row);
+			fill(&w->t, w->choice + i * len, w->row);
 		else
-			w->choice[n] = part_sc_table_one(&w->t, n, &w->row[n]);
+			w->choice[reach] = part_sc_table_one(&w->t, reach, &w->row[reach]);
 		w->next = w->row;
 		w->row = swap;
 	}
@@ -77,12 +108,12 @@ static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 
 static hetpart_status read_shares(struct scatter *sc, const struct work *w, hetpart_err *err)
 {
-	size_t d = w->t.n;
+	size_t d = (size_t)sc->n, len = d + 1;
 
 	if (!(w->next[d] < INFINITY))
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	for (size_t i = 0; i + 1 < sc->p; i++) {
-		size_t e = w->choice[i * (w->t.n + 1) + d];
+		size_t e = w->choice[i * len + d];
 		sc->plan->share[i] = e;
 		d -= e;
 	}
@@ -91,10 +122,10 @@ static hetpart_status read_shares(struct scatter *sc, const struct work *w, hetp
 	return HETPART_OK;
 }
 
-hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err *err)
+hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded, hetpart_err *err)
 {
-	struct work w = { .t = { .n = (size_t)sc->n } };
-	size_t len = w.t.n + 1;
+	struct work w = { .limit = INFINITY };
+	size_t len = (size_t)sc->n + 1;
 	hetpart_status rc = part_sc_check_mem(sc, part_sc_dp_bytes(sc->n, sc->p), err);
 
 	if (rc != HETPART_OK)
@@ -108,11 +139,13 @@ hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err
 	w.row = part_calloc(len, sizeof *w.row);
 	w.t.scratch = part_calloc(len, sizeof *w.t.scratch);
 	w.choice = part_calloc((sc->p - 1) * len, sizeof *w.choice);
+	if (bounded) /* room for the rounding of sums along a row */
+		w.limit = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
 	if (w.t.scratch && w.link && w.comp && w.next && w.row && w.choice) {
 		all_rows(sc, &w, row);
 		rc = read_shares(sc, &w, err);
 	} else {
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu items", w.t.n);
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu items", len - 1);
 	}
 	free(w.link);
 	free(w.comp);

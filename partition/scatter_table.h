@@ -7,7 +7,7 @@
 #include "scatter.h"
 
 struct sc_table {
-	size_t n;
+	size_t n;                  /* amounts 0 .. n of this row are of interest */
 	const double *link, *comp; /* n + 1 entries: this processor's times */
 	const double *next;        /* n + 1 entries: best time of the processors after it */
 	double link_per_item;      /* affine links */
@@ -20,7 +20,10 @@ typedef void sc_row_fn(const struct sc_table *t, uint32_t *choice, double *row);
 /* The best e for d items by looking at all of them, for any costs; *best is its time. */
 uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best);
 
-/* Run the programme from the root backwards, read the shares off the choices, set the plan. */
-hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, hetpart_err *err);
+/* Run the programme from the root backwards, read the shares off the choices, set the plan.
+ * bounded: costs are increasing, so the rows go no further than what a first plan shows to be of
+ * use. */
+hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded,
+				 hetpart_err *err);
 
 #endif

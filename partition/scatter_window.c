@@ -58,5 +58,5 @@ hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err)
 		return part_fail(err, HETPART_EINVAL,
 				 "the method needs affine link and increasing compute costs");
 	sc->plan->method = "window";
-	return part_sc_table_run(sc, row_window, err);
+	return part_sc_table_run(sc, row_window, true, err);
 }
