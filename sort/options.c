@@ -84,8 +84,8 @@ const char *options_help(void)
 	       "  -s, --stable            equal keys keep the order of the input\n"
 	       "Work:\n"
 	       "      --speeds=LIST|FILE  relative speeds of the ranks, 1,1,0.5 or one a line\n"
-	       "      --plan=KIND         shares: equal, linear or nlogn [nlogn with --speeds,\n"
-	       "                          else equal]\n"
+	       "      --plan=KIND         shares: equal, linear, nlogn, taylor or asymptotic\n"
+	       "                          [nlogn with --speeds, else equal]\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
 	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
@@ -108,10 +108,13 @@ const char *options_help(void)
 	       "no file under an output's final name is new or changed.\n";
 }
 
+static const char *const plan_names[] = {
+	"equal", "linear", "nlogn", "taylor", "asymptotic", NULL
+};
+
 const char *plan_name(plan_kind k)
 {
-	static const char *const name[] = { "equal", "linear", "nlogn" };
-	return name[k];
+	return plan_names[k];
 }
 
 const char *strategy_name(strategy s)
@@ -241,7 +244,6 @@ typedef struct seen {
 
 static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 {
-	static const char *const plans[] = { "equal", "linear", "nlogn", NULL };
 	static const char *const strategies[] = { "merge", "distribute", NULL };
 	static const char *const directs[] = { "auto", "always", "never", NULL };
 	status rc = ST_OK;
@@ -260,7 +262,7 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		o->speeds = arg;
 		break;
 	case OPT_PLAN:
-		rc = set_choice("plan", arg, plans, &v, e);
+		rc = set_choice("plan", arg, plan_names, &v, e);
 		o->plan = (plan_kind)v;
 		s->plan = true;
 		break;

@@ -8,7 +8,13 @@
 #include "record.h"
 #include "status.h"
 
-typedef enum plan_kind { PLAN_EQUAL, PLAN_LINEAR, PLAN_NLOGN } plan_kind;
+typedef enum plan_kind {
+	PLAN_EQUAL,
+	PLAN_LINEAR,
+	PLAN_NLOGN,
+	PLAN_TAYLOR,
+	PLAN_ASYMPTOTIC
+} plan_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
 typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
 

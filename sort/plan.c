@@ -6,7 +6,6 @@
 #include "shares.h"
 #include "speeds.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* Nominal rates of a rank of speed 1, for --explain: seconds a record and unit of ln n to sort,
@@ -22,19 +21,18 @@ static status read_speeds(job *j)
 	return j->o->speeds ? speeds_load(j->o->speeds, j->speed, p, &j->e) : ST_OK;
 }
 
-/* At rank 0: speeds and both vectors. Equal shares are those of equal speeds. */
-static status make_shares(job *j, double *equal)
+/* At rank 0: speeds and both vectors. */
+static status make_shares(job *j)
 {
-	const bool merging = j->o->strategy == BY_MERGING, nlogn = j->o->plan == PLAN_NLOGN;
-	status rc = read_speeds(j);
 	const size_t p = (size_t)j->c->size;
-	for (size_t i = 0; i < p; i++)
-		equal[i] = 1;
-	const double *speed = j->o->plan == PLAN_EQUAL ? equal : j->speed;
+	const bool merging = j->o->strategy == BY_MERGING;
+	status rc = read_speeds(j);
 	if (rc == ST_OK && !j->in.per_rank)
-		rc = shares_divide(j->records, speed, p, nlogn && merging, j->share_in, &j->e);
+		rc = shares_by_speed(j->o->plan, merging, j->records, j->speed, p, j->share_in,
+				     &j->e);
 	if (rc == ST_OK)
-		rc = shares_divide(j->records, speed, p, nlogn && !merging, j->share_out, &j->e);
+		rc = shares_by_speed(j->o->plan, !merging, j->records, j->speed, p, j->share_out,
+				     &j->e);
 	return rc;
 }
 
@@ -69,11 +67,7 @@ static void note_plan(job *j)
 status phase_plan(job *j)
 {
 	const size_t p = (size_t)j->c->size;
-	double *equal = mem_array(&j->m, p, sizeof *equal, "speeds", &j->e);
-	status rc = equal ? ST_OK : ST_RESOURCE;
-	if (rc == ST_OK && j->c->rank == 0)
-		rc = make_shares(j, equal);
-	rc = comm_agree(j->c, rc);
+	status rc = comm_agree(j->c, j->c->rank == 0 ? make_shares(j) : ST_OK);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->speed, p * sizeof *j->speed, 0);
 	if (rc == ST_OK)
@@ -82,6 +76,5 @@ status phase_plan(job *j)
 		rc = comm_bcast(j->c, j->share_out, p * sizeof *j->share_out, 0);
 	if (rc == ST_OK)
 		note_plan(j);
-	mem_free(&j->m, equal, p, sizeof *equal);
 	return rc;
 }

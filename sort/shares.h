@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many records each rank gets, by the planner library. */
+/* Shares by the planner library, in the sorter's terms. */
 #ifndef HETSORT_SHARES_H
 #define HETSORT_SHARES_H
 
-#include "status.h"
+#include "options.h"
 
-#include <stdint.h>
+#include <hetpart.h>
 
-/* shares_divide - records among n ranks of these speeds (finite, > 0), so that all take the same
- * time: n ln n each if by_nlogn, else in proportion. share receives n numbers of sum records. */
-status shares_divide(uint64_t records, const double *speed, size_t n, bool by_nlogn,
-		     uint64_t *share, err *e);
+/* shares_status - what a failure of the planner library means here; fills e unless st is OK. */
+status shares_status(hetpart_status st, const hetpart_err *he, err *e);
+
+/* shares_by_speed - divide n records among p ranks.
+ * kind     by which method; PLAN_EQUAL looks at no speed.
+ * sorting  the share is sorted: it costs n ln n, where the method knows of that; else n.
+ * speed    p entries, finite, > 0.
+ * share    receives p entries whose sum is n.
+ * A formula that has no solution for so few records gives way to the exact shares. */
+status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
+		       uint64_t *share, err *e);
+
+/* shares_divide - the exact shares of p ranks: by n ln n, or in proportion. */
+status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, uint64_t *share,
+		     err *e);
 
 #endif

@@ -45,6 +45,9 @@ sorts "distribute" 1000 "$hetsort" --strategy=distribute -o out in
 sorts "speeds" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5e0 -o out in
 printf '1 # the fast one\r\n0.5\n\n# none\n0.5' >speeds
 sorts "speeds from a file" 1000 "$hetsort" --ranks 3 --speeds speeds --plan linear -o out in
+for plan in equal linear nlogn taylor asymptotic; do
+  sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
+done
 sorts "option after operand" 1000 "$hetsort" in -o out
 sorts "from a directory elsewhere" 1000 "$hetsort" -o "$PWD/out" "$PWD/in"
 mkdir sub
@@ -175,7 +178,7 @@ for bad in 0,0 10 0,10,5 a,b -1,5 0,x ','; do
 done
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
-refuses "--plan" 2 "one of equal, linear, nlogn" "$hetsort" --plan best -o out in
+refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic" "$hetsort" --plan best -o out in
 refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in

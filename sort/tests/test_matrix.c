@@ -117,6 +117,7 @@ typedef struct test_case {
 	strategy strategy;
 	unsigned threads;
 	const struct speeds *speeds;
+	plan_kind plan;
 } test_case;
 
 typedef struct bench {
@@ -243,7 +244,8 @@ static const char *check_shares(const bench *b, const test_case *t)
 			last = (double)r->out / r->speed;
 		total += r->out;
 	}
-	const bool linear_out = t->strategy == BY_MERGING || !t->speeds->slow;
+	const bool linear_out =
+		t->strategy == BY_MERGING || t->plan == PLAN_LINEAR || t->plan == PLAN_EQUAL;
 	for (int i = 0; i < t->p && linear_out; i++)
 		if (((double)b->res.rank[i].out + 1) / b->res.rank[i].speed < last * (1 - 1e-9))
 			return "a share could be larger";
@@ -312,7 +314,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 	b->o = (options){ .inputs = &b->in,
 			  .ninputs = 1,
 			  .output = b->out,
-			  .plan = t->speeds->slow ? PLAN_NLOGN : PLAN_EQUAL,
+			  .plan = t->plan,
 			  .strategy = t->strategy,
 			  .lay = t->lay,
 			  .exchange_threads = t->threads,
@@ -336,6 +338,7 @@ typedef struct tally {
 	comm *c; /* NULL: threads as ranks */
 	int p;
 	size_t points, failed;
+	size_t runs;                 /* the same on all ranks */
 	size_t cases, case_failures; /* of the point under way */
 	bench b;
 } tally;
@@ -348,16 +351,17 @@ static bool is_root(const tally *y)
 static void report_case(tally *y, const test_case *t, const char *why)
 {
 	y->case_failures++;
-	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s: %s\n", t->d->name,
-	       t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
+	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s plan=%s: %s\n",
+	       t->d->name, t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
 	       t->strategy == BY_MERGING ? "merge" : "distribute", t->threads, t->speeds->name,
-	       why);
+	       plan_name(t->plan), why);
 }
 
 static void run_case(tally *y, const test_case *t)
 {
 	const status rc = run_ranks(y->c, &y->b, t);
 	y->cases++;
+	y->runs++;
 	if (is_root(y)) {
 		const char *why = judge(&y->b, t);
 		if (!why && rc != ST_OK)
@@ -411,6 +415,15 @@ static bool sampled_out(const tally *y, size_t n, size_t variant)
 	return (variant + (size_t)y->p) % (sanitizer && *sanitizer ? 3 * one_in : one_in) != 0;
 }
 
+/* Equal shares where there are no speeds; else the methods in turn, so that in the end each meets
+ * everything else. */
+static plan_kind plan_of(const tally *y, const test_case *t)
+{
+	static const plan_kind methods[] = { PLAN_NLOGN, PLAN_LINEAR, PLAN_TAYLOR,
+					     PLAN_ASYMPTOTIC };
+	return t->speeds->slow ? methods[y->runs % LEN(methods)] : PLAN_EQUAL;
+}
+
 /* All strategies, modes and speeds on one input. */
 static void run_variants(tally *y, test_case t)
 {
@@ -427,6 +440,7 @@ static void run_variants(tally *y, test_case t)
 				t.strategy = s ? BY_DISTRIBUTING : BY_MERGING;
 				t.threads = threads;
 				t.speeds = &speed_sets[k];
+				t.plan = plan_of(y, &t);
 				run_case(y, &t);
 			}
 }
