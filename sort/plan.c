@@ -13,20 +13,31 @@
  * memory; ratios between ranks do not depend on them. */
 static const double SORT_S = 4e-9, READ_S = 0.35e-9, MERGE_S = 0.45e-9, WRITE_S = 0.35e-9;
 
-static status read_speeds(job *j)
+/* What was asked for, else 1 for all. host: HOST_BYTES for each rank. */
+static status read_speeds(job *j, const char *host)
 {
 	const size_t p = (size_t)j->c->size;
 	for (size_t i = 0; i < p; i++)
 		j->speed[i] = 1;
-	return j->o->speeds ? speeds_load(j->o->speeds, j->speed, p, &j->e) : ST_OK;
+	if (!j->o->speeds)
+		return ST_OK;
+	const char **name = mem_array(&j->m, p, sizeof *name, "host names", &j->e);
+	if (!name)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < p; i++)
+		name[i] = host + i * HOST_BYTES;
+	const status rc =
+		speeds_load(j->o->speeds, &(speeds_want){ "speed", p, name }, j->speed, &j->e);
+	mem_free(&j->m, name, p, sizeof *name);
+	return rc;
 }
 
 /* At rank 0: speeds and both vectors. */
-static status make_shares(job *j)
+static status make_shares(job *j, const char *host)
 {
 	const size_t p = (size_t)j->c->size;
 	const bool merging = j->o->strategy == BY_MERGING;
-	status rc = read_speeds(j);
+	status rc = read_speeds(j, host);
 	if (rc == ST_OK && !j->in.per_rank)
 		rc = shares_by_speed(j->o->plan, merging, j->records, j->speed, p, j->share_in,
 				     &j->e);
@@ -64,17 +75,32 @@ static void note_plan(job *j)
 	r->predicted_s = predicted_s(j, r->planned_in, r->planned_out, r->speed);
 }
 
-status phase_plan(job *j)
+/* The shares of rank 0 to everybody. host: room for all names at rank 0. */
+static status plan_together(job *j, char *host)
 {
 	const size_t p = (size_t)j->c->size;
-	status rc = comm_agree(j->c, j->c->rank == 0 ? make_shares(j) : ST_OK);
+	status rc = comm_gather(j->c, j->c->host, host, HOST_BYTES, 0);
+	if (rc != ST_OK)
+		return rc;
+	rc = comm_agree(j->c, j->c->rank == 0 ? make_shares(j, host) : ST_OK);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->speed, p * sizeof *j->speed, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->share_in, p * sizeof *j->share_in, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->share_out, p * sizeof *j->share_out, 0);
+	return rc;
+}
+
+status phase_plan(job *j)
+{
+	const size_t names = j->c->rank == 0 ? (size_t)j->c->size : 0;
+	char *host = mem_array(&j->m, names, HOST_BYTES, "host names", &j->e);
+	status rc = comm_agree(j->c, host ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = plan_together(j, host);
 	if (rc == ST_OK)
 		note_plan(j);
+	mem_free(&j->m, host, names, HOST_BYTES);
 	return rc;
 }

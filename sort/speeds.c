@@ -12,11 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FILE_BYTES = 4 << 20, NUMBER_BYTES = 40 };
+enum { MAX_FILE_BYTES = 4 << 20, NUMBER_BYTES = 80 };
 
 typedef struct cursor {
 	const char *at, *end;
 	size_t line;
+	const char *name; /* of the whole text */
+	const speeds_want *want;
 } cursor;
 
 static bool is_gap(char c)
@@ -45,62 +47,149 @@ static size_t word(const cursor *c)
 	return (size_t)(p - c->at);
 }
 
-static status bad_number(const cursor *c, size_t len, const char *name, const char *why, err *e)
+/* A word of len bytes for a message. */
+static const char *shown(const char *at, size_t len, char q[QUOTED_BYTES])
 {
-	char q[QUOTED_BYTES], qn[QUOTED_BYTES], shown[NUMBER_BYTES];
-	const size_t n = len < sizeof shown - 1 ? len : sizeof shown - 1;
-	memcpy(shown, c->at, n);
-	shown[n] = '\0';
-	return err_set(e, ST_REFUSED, "speeds %s, line %zu: %s is no speed: %s", quoted(name, qn),
-		       c->line, quoted(shown, q), why);
+	char text[NUMBER_BYTES];
+	const size_t n = len < sizeof text - 1 ? len : sizeof text - 1;
+	memcpy(text, at, n);
+	text[n] = '\0';
+	return quoted(text, q);
 }
 
-static status one_speed(cursor *c, const char *name, double *speed, err *e)
+static status bad_number(const cursor *c, size_t len, const char *why, err *e)
+{
+	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
+	return err_set(e, ST_REFUSED, "%ss %s, line %zu: %s is no %s: %s", c->want->what,
+		       quoted(c->name, qn), c->line, shown(c->at, len, q), c->want->what, why);
+}
+
+/* Whether the word of len bytes is a number, of whatever size and sign. */
+static bool to_number(const char *at, size_t len, double *v)
 {
 	char text[NUMBER_BYTES], *rest;
-	const size_t len = word(c);
-	if (len == 0 || len >= sizeof text || memchr(c->at, '\0', len))
-		return bad_number(c, len, name, "a number is wanted", e);
-	memcpy(text, c->at, len);
+	if (len == 0 || len >= sizeof text || memchr(at, '\0', len))
+		return false;
+	memcpy(text, at, len);
 	text[len] = '\0';
-	*speed = strtod(text, &rest);
-	if (*rest || rest == text)
-		return bad_number(c, len, name, "a number is wanted", e);
-	if (!isfinite(*speed) || !(*speed > 0))
-		return bad_number(c, len, name, "it must be finite and above zero", e);
+	*v = strtod(text, &rest);
+	return !*rest && rest != text;
+}
+
+static status one_number(cursor *c, double *v, err *e)
+{
+	const size_t len = word(c);
+	if (!to_number(c->at, len, v))
+		return bad_number(c, len, "a number is wanted", e);
+	if (!isfinite(*v) || !(*v > 0))
+		return bad_number(c, len, "it must be finite and above zero", e);
 	c->at += len;
 	return ST_OK;
 }
 
-status speeds_parse(const char *text, size_t len, const char *name, double *speed, size_t n, err *e)
+static status parse_numbers(cursor *c, double *speed, err *e)
 {
-	cursor c = { text, text + len, 1 };
+	const speeds_want *w = c->want;
 	char q[QUOTED_BYTES];
 	size_t got = 0;
-	for (skip_gaps(&c); c.at < c.end; skip_gaps(&c)) {
+	for (; c->at < c->end; skip_gaps(c)) {
 		double v = 0;
-		const status rc = one_speed(&c, name, &v, e);
+		const status rc = one_number(c, &v, e);
 		if (rc != ST_OK)
 			return rc;
-		if (got < n)
+		if (got < w->n)
 			speed[got] = v;
 		got++;
-		skip_gaps(&c);
-		if (c.at < c.end && *c.at == ',') {
-			c.at++;
-			skip_gaps(&c);
-			if (c.at == c.end)
-				return err_set(e, ST_REFUSED, "speeds %s end with a comma",
-					       quoted(name, q));
+		skip_gaps(c);
+		if (c->at < c->end && *c->at == ',') {
+			c->at++;
+			skip_gaps(c);
+			if (c->at == c->end)
+				return err_set(e, ST_REFUSED, "%ss %s end with a comma", w->what,
+					       quoted(c->name, q));
 		}
 	}
-	if (got != n)
-		return err_set(e, ST_REFUSED, "speeds %s: %zu are given, but there are %zu ranks",
-			       quoted(name, q), got, n);
+	if (got != w->n)
+		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there are %zu ranks",
+			       w->what, quoted(c->name, q), got, w->n);
 	return ST_OK;
 }
 
-static status parse_file(int fd, const char *path, double *speed, size_t n, err *e)
+static status bad_host(const cursor *c, const char *host, size_t len, const char *why, err *e)
+{
+	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
+	return err_set(e, ST_REFUSED, "%ss %s, line %zu: host %s %s", c->want->what,
+		       quoted(c->name, qn), c->line, shown(host, len, q), why);
+}
+
+/* The number v to all ranks of a host; 0 marks those that have none yet. */
+static status give(const cursor *c, const char *host, size_t len, double v, double *speed, err *e)
+{
+	const speeds_want *w = c->want;
+	bool known = false;
+	for (size_t i = 0; i < w->n; i++) {
+		if (strlen(w->host[i]) != len || memcmp(w->host[i], host, len) != 0)
+			continue;
+		if (speed[i] > 0)
+			return bad_host(c, host, len, "is there twice", e);
+		speed[i] = v;
+		known = true;
+	}
+	return known ? ST_OK : bad_host(c, host, len, "has no rank", e);
+}
+
+/* One line HOST NUMBER. */
+static status host_line(cursor *c, double *speed, err *e)
+{
+	const char *host = c->at;
+	const size_t len = word(c), line = c->line;
+	double v = 0;
+	c->at += len;
+	skip_gaps(c);
+	if (len == 0 || c->line != line || c->at == c->end) {
+		c->line = line;
+		return bad_host(c, host, len, "has no number beside it", e);
+	}
+	status rc = one_number(c, &v, e);
+	if (rc == ST_OK)
+		rc = give(c, host, len, v, speed, e);
+	skip_gaps(c);
+	if (rc == ST_OK && c->at < c->end && c->line == line)
+		rc = bad_host(c, host, len, "has more than a number beside it", e);
+	return rc;
+}
+
+static status parse_hosts(cursor *c, double *speed, err *e)
+{
+	const speeds_want *w = c->want;
+	char q[QUOTED_BYTES], qh[QUOTED_BYTES];
+	for (size_t i = 0; i < w->n; i++)
+		speed[i] = 0;
+	while (c->at < c->end) {
+		const status rc = host_line(c, speed, e);
+		if (rc != ST_OK)
+			return rc;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		if (!(speed[i] > 0))
+			return err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
+				       w->what, quoted(c->name, q), quoted(w->host[i], qh), i);
+	return ST_OK;
+}
+
+status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
+		    double *speed, err *e)
+{
+	cursor c = { text, text + len, 1, name, w };
+	double v;
+	skip_gaps(&c);
+	const size_t first = word(&c);
+	if (first > 0 && !to_number(c.at, first, &v))
+		return parse_hosts(&c, speed, e);
+	return parse_numbers(&c, speed, e);
+}
+
+static status parse_file(int fd, const char *path, const speeds_want *w, double *speed, err *e)
 {
 	char q[QUOTED_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
 	size_t got = 0;
@@ -108,25 +197,25 @@ static status parse_file(int fd, const char *path, double *speed, size_t n, err 
 		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path, q));
 	status rc = file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, path, e);
 	if (rc == ST_OK && got > MAX_FILE_BYTES)
-		rc = err_set(e, ST_REFUSED, "speeds file %s is larger than %d bytes",
+		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %d bytes", w->what,
 			     quoted(path, q), MAX_FILE_BYTES);
 	if (rc == ST_OK)
-		rc = speeds_parse(text, got, path, speed, n, e);
+		rc = speeds_parse(text, got, path, w, speed, e);
 	free(text);
 	return rc;
 }
 
-status speeds_load(const char *arg, double *speed, size_t n, err *e)
+status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 {
 	char q[QUOTED_BYTES];
 	const bool is_list = strspn(arg, "0123456789.,+-eE \t") == strlen(arg) && *arg;
 	const int fd = open(arg, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && is_list)
-		return speeds_parse(arg, strlen(arg), arg, speed, n, e);
+		return speeds_parse(arg, strlen(arg), arg, w, speed, e);
 	if (fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open speeds file %s: %s", quoted(arg, q),
-			       strerror(errno));
-	const status rc = parse_file(fd, arg, speed, n, e);
+		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what,
+			       quoted(arg, q), strerror(errno));
+	const status rc = parse_file(fd, arg, w, speed, e);
 	close(fd);
 	return rc == ST_IO ? ST_REFUSED : rc;
 }

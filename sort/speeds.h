@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Relative speeds of the ranks, from a list or a file. */
+/* One number for each rank, from a list or a file: relative speeds, or rates of links. */
 #ifndef HETSORT_SPEEDS_H
 #define HETSORT_SPEEDS_H
 
 #include "status.h"
 
-/* speeds_parse - exactly n numbers, > 0 and finite, from text of len bytes (which may hold
- * anything). They are separated by commas or white space; # starts a comment that runs to the end
- * of the line. name stands for the text in messages, which give the line. */
-status speeds_parse(const char *text, size_t len, const char *name, double *speed, size_t n,
-		    err *e);
+/* What is wanted. */
+typedef struct speeds_want {
+	const char *what;        /* for messages: "speed", "link" */
+	size_t n;                /* ranks */
+	const char *const *host; /* n names of their hosts */
+} speeds_want;
+
+/* speeds_parse - a number for each rank, > 0 and finite, from text of len bytes (which may hold
+ * anything); # starts a comment that runs to the end of the line. Either exactly n numbers,
+ * separated by commas or white space, or, if the first word is no number, lines HOST NUMBER: every
+ * rank of that host gets the number, each host of a rank must be named once, and no other.
+ * name stands for the text in messages, which give the line. */
+status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
+		    double *speed, err *e);
 
 /* speeds_load - from arg: a file where there is one of that name, else a list of numbers. */
-status speeds_load(const char *arg, double *speed, size_t n, err *e);
+status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e);
 
 #endif

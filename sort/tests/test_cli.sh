@@ -45,6 +45,8 @@ sorts "distribute" 1000 "$hetsort" --strategy=distribute -o out in
 sorts "speeds" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5e0 -o out in
 printf '1 # the fast one\r\n0.5\n\n# none\n0.5' >speeds
 sorts "speeds from a file" 1000 "$hetsort" --ranks 3 --speeds speeds --plan linear -o out in
+printf '# this machine\n%s\t2 # all of it\n' "$(hostname)" >hosts
+sorts "speeds by host" 1000 "$hetsort" --ranks 3 --speeds hosts -o out in
 for plan in equal linear nlogn taylor asymptotic; do
   sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
 done
@@ -192,6 +194,18 @@ refuses "negative speed" 2 "line 1: '-1' is no speed: it must be finite and abov
 printf '1\nfast\n' >badspeeds
 refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is no speed" \
   "$hetsort" --ranks 2 --speeds badspeeds -o out in
+refuses_hosts() { # refuses_hosts NAME MESSAGE TEXT
+  printf '%b' "$3" >badhosts
+  refuses "$1" 2 "speeds 'badhosts'$2" "$hetsort" --ranks 2 --speeds badhosts -o out in
+}
+me=$(hostname)
+refuses_hosts "host twice" ", line 3: host '$me' is there twice" "$me 1\n\n$me 1\n"
+refuses_hosts "unknown host" ", line 2: host 'no-such-host' has no rank" "$me 1\nno-such-host 1\n"
+refuses_hosts "host without a speed" ", line 1: host '$me' has no number beside it" "$me\n1\n"
+refuses_hosts "host with two speeds" ", line 1: host '$me' has more than" "$me 1 2\n"
+refuses_hosts "host with a bad speed" ", line 2: '0' is no speed: it must be" "#\n$me 0\n"
+refuses_hosts "host not named" ", line 2: host '' has no" "$me 1\n,1\n"
+refuses_hosts "numbers before hosts" ", line 2: '$me' is no speed" "1\n$me 1\n"
 refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \
   "$hetsort" --ranks 2 --speeds nospeeds -o out in
 
