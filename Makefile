@@ -10,6 +10,7 @@ VERSION := $(shell cat VERSION)
 SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
 
 CFLAGS  ?= -O2 -g
+PEER_CXXFLAGS ?= -O3 -march=native
 MPICC   ?= mpicc
 PREFIX  ?= /usr/local
 BINDIR  ?= bin
@@ -35,7 +36,8 @@ XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
 TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
-FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC))
+FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
+           $(CXX) $(PEER_CXXFLAGS)
 OBJ     := build/$(shell printf '%s' "$(subst ",,$(FLAGS))" | cksum | cut -d' ' -f1)
 
 ifeq ($(V),1)
@@ -87,9 +89,8 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-plan bench-scatter bench-chain \
-        bench-learning \
-        lint format install install-lib uninstall dist \
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-plan \
+        bench-scatter bench-chain bench-learning lint format install install-lib uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -186,13 +187,13 @@ $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 # ---------------------------------------------------------------------------------------- checks
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
-check: all $(TESTS_X)  ## run the tests: no network, no root, no mpirun
+check: all $(TESTS_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
 
 check-mpi: all $(TESTS_X) $(PMPI_X)  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(PMPI_X)  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(PMPI_X) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -207,8 +208,33 @@ FUZZ_SECONDS ?= 60
 fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_C)
 
-bench: all  ## measure, side by side with named partners
-	$(Q)bench/run
+# What the harness in bench/ runs beside the programs is in bin/bench; flags of both are in build.json.
+PEER_OPENMP = $(shell echo 'int main() {}' | $(CXX) -fopenmp -x c++ -o /dev/null - 2>/dev/null && echo -fopenmp)
+PEER_CFLAGS = -std=c++17 -Wall -Wextra -pthread $(PEER_CXXFLAGS) $(PEER_OPENMP) \
+              $(if $(PEER_TBB),-DHAVE_TBB) $(if $(PEER_HWY),'-DHAVE_HWY="$(PEER_HWY)"')
+PEER_TBB    = $(call pkg,--libs,tbb)
+PEER_HWY    = $(call pkg,--modversion,libhwy-contrib)
+BENCH_X    := $(addprefix $(BINDIR)/bench/,floor build.json \
+                $(if $(shell command -v $(CXX) 2>/dev/null),peers))
+
+$(OBJ)/bin/bench/floor: $(OBJ)/bench/floor.o
+	$(call link,$(LINK),-lm)
+$(OBJ)/bin/bench/peers: bench/peers.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(PEER_CFLAGS) -o $@ $< $(PEER_TBB) $(if $(PEER_HWY),-lhwy_contrib -lhwy)
+$(OBJ)/bin/bench/build.json: Makefile
+	@mkdir -p $(@D)
+	$(Q)printf '{"cc": "%s", "cflags": "%s", "cxx": "%s", "peer_cxxflags": "%s"}\n' \
+	  "$$($(CC) --version | head -n 1)" "$(subst ",,$(CFLAGS) $(CPPFLAGS) $(LDFLAGS))" \
+	  "$$($(CXX) --version 2>/dev/null | head -n 1)" "$(PEER_CXXFLAGS)" >$@
+
+# Results stay in build/bench; ARGS goes to the program: make bench ARGS='--records 1000000 --dir /data'
+BENCH = $(Q)mkdir -p build/bench; BIN="$(abspath $(BINDIR))" bench/$(1) --json build/bench/$(1).json $(ARGS)
+bench: all $(BENCH_X)  ## measure from file to file, side by side with named partners (ARGS=...)
+	$(call BENCH,run)
+bench-compare:  ## compare two measurements (ARGS='A.json B.json')
+	$(Q)bench/compare $(ARGS)
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include

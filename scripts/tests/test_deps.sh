@@ -21,6 +21,9 @@ deps_on none --check
 is "check fails where everything is missing" "$rc" 1
 ok "and names what and why" names '^deps: missing: gcc (the C11 compiler)$'
 ok "what is not needed is told apart" names '^deps: would be good to have: libopenmpi-dev'
+deps_on none --check bench
+is "what to measure with is checked when it is named" "$rc/$(grep -c '^deps: missing' <<<"$err")" 1/5
+ok "a C++ library among it" names '^deps: missing: libtbb-dev (tbb::parallel_sort)$'
 deps_on none
 is "without a package manager it cannot install" "$rc" 1
 ok "but says what is to be installed" names 'to install it: .* make gcc libc6-dev'

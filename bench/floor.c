@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* floor.c - how fast this machine's memory does what no sorter can do without: the least time for a
+ * phase. `floor KIND BYTES THREADS [RECORD_BYTES]` prints seconds of one warm pass.
+ *   copy    all bytes from one array to another
+ *   keys    the key of each record read, an entry of 16 bytes written for it
+ *   gather  each record, in random order, to its place in another array
+ * May not touch: files. Memory: twice BYTES and 4 bytes a record. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "bench.h"
+
+enum { MOST_THREADS = 256, KEY_BYTES = 10, ENTRY_BYTES = 16 };
+
+struct pass {
+	char *to;
+	const char *from;
+	const uint32_t *order;
+	size_t begin, end, record_bytes; /* records */
+};
+
+typedef void pass_fn(const struct pass *p);
+
+static void copy(const struct pass *p)
+{
+	const size_t at = p->begin * p->record_bytes;
+
+	memcpy(p->to + at, p->from + at, (p->end - p->begin) * p->record_bytes);
+}
+
+static void keys(const struct pass *p)
+{
+	for (size_t i = p->begin; i < p->end; i++) {
+		char entry[ENTRY_BYTES] = { 0 };
+		const uint32_t at = (uint32_t)i;
+		memcpy(entry, p->from + i * p->record_bytes, KEY_BYTES);
+		memcpy(entry + KEY_BYTES, &at, sizeof at);
+		memcpy(p->to + i * ENTRY_BYTES, entry, ENTRY_BYTES);
+	}
+}
+
+static void gather(const struct pass *p)
+{
+	enum { AHEAD = 16 };
+	const size_t size = p->record_bytes;
+
+	for (size_t i = p->begin; i < p->end; i++) {
+		const char *next = p->from + p->order[i + AHEAD < p->end ? i + AHEAD : i] * size;
+		for (size_t b = 0; b < size && b < 256; b += 64)
+			__builtin_prefetch(next + b);
+		memcpy(p->to + i * size, p->from + p->order[i] * size, size);
+	}
+}
+
+static const struct {
+	const char *name;
+	pass_fn *run;
+} kinds[] = { { "copy", copy }, { "keys", keys }, { "gather", gather } };
+
+struct worker {
+	pthread_t thread;
+	pass_fn *run;
+	struct pass pass;
+};
+
+static void *work(void *arg)
+{
+	const struct worker *w = arg;
+
+	w->run(&w->pass);
+	return NULL;
+}
+
+/* The pass in equal pieces by all threads; false when one could not be started. */
+static bool one_pass(pass_fn *run, const struct pass *whole, size_t threads, double *seconds)
+{
+	static struct worker w[MOST_THREADS];
+	const size_t n = whole->end;
+	const double start = now_s();
+	size_t up = 1;
+
+	for (size_t t = 0; t < threads; t++) {
+		w[t].run = run;
+		w[t].pass = *whole;
+		w[t].pass.begin = n / threads * t;
+		w[t].pass.end = t + 1 == threads ? n : n / threads * (t + 1);
+	}
+	while (up < threads && pthread_create(&w[up].thread, NULL, work, &w[up]) == 0)
+		up++;
+	work(&w[0]);
+	for (size_t t = 1; t < up; t++)
+		pthread_join(w[t].thread, NULL);
+	*seconds = now_s() - start;
+	return up == threads;
+}
+
+static void shuffle(uint32_t *order, size_t n)
+{
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = n; i > 1; i--) {
+		const size_t j = (size_t)(rnd_real(&seed) * (double)i);
+		const uint32_t t = order[i - 1];
+		order[i - 1] = order[j];
+		order[j] = t;
+	}
+}
+
+static uint64_t number(const char *text, uint64_t least, uint64_t most)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno == 0 && *text >= '0' && *text <= '9' && !*end && v >= least && v <= most)
+		return v;
+	fprintf(stderr, "floor: not a number from %" PRIu64 " to %" PRIu64 ": '%s'\n", least, most,
+		text);
+	exit(2);
+}
+
+/* Pages are there and warm after the first pass, whose time does not count. */
+static int measure(pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
+{
+	const size_t n = bytes / record_bytes, entries = n * ENTRY_BYTES;
+	char *from = malloc(bytes + 1), *to = malloc((bytes > entries ? bytes : entries) + 1);
+	uint32_t *order = malloc((n + 1) * sizeof *order);
+	const struct pass whole = { to, from, order, 0, n, record_bytes };
+	double seconds;
+	int rc = 1;
+
+	if (!from || !to || !order)
+		fprintf(stderr, "floor: no memory for two times %zu bytes\n", bytes);
+	else {
+		memset(from, 1, bytes + 1);
+		shuffle(order, n);
+		if (one_pass(run, &whole, threads, &seconds) &&
+		    one_pass(run, &whole, threads, &seconds)) {
+			printf("%.9f\n", seconds);
+			rc = fflush(stdout) != 0;
+		} else
+			fprintf(stderr, "floor: cannot start %zu threads\n", threads);
+	}
+	free(from);
+	free(to);
+	free(order);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t k = 0; k < LEN(kinds); k++)
+		if ((argc == 4 || argc == 5) && !strcmp(argv[1], kinds[k].name)) {
+			const uint64_t threads = number(argv[3], 1, MOST_THREADS);
+			const uint64_t record =
+				argc == 5 ? number(argv[4], KEY_BYTES, 1 << 16) : 100;
+			const uint64_t bytes = number(argv[2], record, record * UINT32_MAX);
+			return measure(kinds[k].run, bytes, threads, record);
+		}
+	fprintf(stderr, "usage: floor copy|keys|gather BYTES THREADS [RECORD_BYTES]\n");
+	return 2;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes: run one and say what it took; caches; a folder that goes away again."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+DROP_CACHES = "/proc/sys/vm/drop_caches"
+
+
+class Failed(Exception):
+    """What ends a measurement, as a sentence."""
+
+
+class Done:
+    """What one run took. peak_rss_bytes is that of the largest process among it and the children it
+    waited for, and never below what this interpreter had when it started it (some 15 MB). Pages of
+    files that a process maps count in it."""
+
+    def __init__(self, status, seconds, usage, out, err):
+        self.status = status
+        self.seconds = seconds
+        self.cpu_s = usage.ru_utime + usage.ru_stime
+        self.peak_rss_bytes = usage.ru_maxrss * 1024
+        self.out, self.err = out, err
+
+
+def _wait(child):
+    """wait4, and not leaving without the child."""
+    try:
+        _, status, usage = os.wait4(child.pid, 0)
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage
+
+
+def run(argv, statuses=(0,), cwd=None, env=None):
+    """Run argv and wait; any status but those expected raises Failed with its last words."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.monotonic()
+        try:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+                                     env=env)
+        except OSError as e:
+            raise Failed(f"cannot run '{argv[0]}': {e.strerror}") from e
+        usage = _wait(child)
+        seconds = time.monotonic() - start
+        said = []
+        for f in (out, err):
+            f.seek(0)
+            said.append(f.read().decode(errors="replace"))
+    done = Done(child.returncode, seconds, usage, *said)
+    if statuses is not None and done.status not in statuses:
+        words = (done.err.strip() or done.out.strip() or "without a word").splitlines()[-1]
+        raise Failed(f"'{' '.join(argv)}' ended with status {done.status}: {words}")
+    return done
+
+
+def cold():
+    """Leave nothing of any file in memory; says whether this user could."""
+    os.sync()
+    try:
+        with open(DROP_CACHES, "w") as f:
+            f.write("3\n")
+    except OSError:
+        return "warm"
+    return "cold"
+
+
+def cache_of(file_system, warm):
+    """What to call before each command of a measurement on that file system: it brings the caches
+    where they shall be, and names where they are."""
+    if file_system["type"] in ("tmpfs", "ramfs"):
+        return lambda: "in memory"
+    return (lambda: "warm") if warm else cold
+
+
+@contextlib.contextmanager
+def work_folder(parent):
+    """A new folder below parent, removed at the end, also when a signal ends us."""
+    def leave(number, _):
+        raise SystemExit(128 + number)
+    for s in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(s, leave)
+    try:
+        path = tempfile.mkdtemp(prefix="hetsort-bench.", dir=parent)
+    except OSError as e:
+        raise Failed(f"cannot make a folder in '{parent}': {e.strerror}") from e
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def remove(*paths):
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Results as JSON lines, and as tables for people. The first line of a file says what it was measured
+on ("type": "setup"); one line each follows for every sample; the rest sums up."""
+
+import json
+import os
+
+from . import job, machine
+
+FORMAT, VERSION = "hetsort-bench", 1
+
+
+class Journal:
+    """Lines go to a file that gets its name when it is complete."""
+
+    def __init__(self, path, bench, bin_folder, **more):
+        self.path = path
+        self.bench = bench
+        try:
+            self.file = open(path + ".part", "w") if path else None
+        except OSError as e:
+            raise job.Failed(f"cannot write '{path}': {e.strerror}") from e
+        self.line("setup", format=FORMAT, version=VERSION, date=machine.now(),
+                  machine=machine.describe(), versions=machine.versions(bin_folder), **more)
+
+    def line(self, kind, /, **fields):
+        if self.file:
+            self.file.write(json.dumps({"type": kind, "bench": self.bench, **fields}) + "\n")
+            self.file.flush()
+
+    def close(self):
+        if self.file:
+            self.file.close()
+            os.rename(self.path + ".part", self.path)
+
+
+def read(path):
+    """All lines of such a file; anything else raises Failed."""
+    lines = []
+    try:
+        with open(path) as f:
+            for number, text in enumerate(f, 1):
+                line = json.loads(text)
+                if not isinstance(line, dict) or "type" not in line:
+                    raise job.Failed(f"no line of a measurement: '{path}', line {number}")
+                lines.append(line)
+    except OSError as e:
+        raise job.Failed(f"cannot read '{path}': {e.strerror}") from e
+    except ValueError as e:
+        raise job.Failed(f"not JSON: '{path}', line {len(lines) + 1}") from e
+    if not lines or lines[0].get("format") != FORMAT:
+        raise job.Failed(f"not a measurement: '{path}'")
+    if lines[0].get("version") != VERSION:
+        raise job.Failed(f"measured by another version: '{path}'")
+    return lines
+
+
+def table(head, rows):
+    """Columns as wide as they must be; the first to the left, the others to the right."""
+    cells = [list(head)] + [["" if c is None else str(c) for c in row] for row in rows]
+    wide = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    for row in cells:
+        print("  ".join([row[0].ljust(wide[0])] + [c.rjust(w) for c, w in zip(row[1:], wide[1:])])
+              .rstrip())
+
+
+def machine_line(where):
+    """One line for people on what this runs on."""
+    m, fs = machine.describe(), machine.file_system(where)
+    return (f"{m['processors']} processors, {m['cpu']}, {(m['memory_bytes'] or 0) / 1e9:.0f} GB of memory,"
+            f" Linux {m['kernel']}; '{where}' is {fs.get('type')}")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands that are measured side by side. A command goes from file to file and is durable when it
+ends, unless its name says otherwise. Those whose programs are missing are left out, by name."""
+
+import os
+import shutil
+
+from . import machine
+from .job import run
+
+# How a run is judged: OUTPUT holds the input's records in order; COPY holds them in any order;
+# CHECKSUM: the program printed the input's; VERDICT: valsort printed what fits the input;
+# SECONDS: the program itself measured, and printed the time.
+OUTPUT, COPY, CHECKSUM, VERDICT, SECONDS = "output", "copy", "checksum", "verdict", "seconds"
+
+# DuckDB reads and writes lines; quoting is off, and the separator is in no record. It may drop the
+# carriage return before the line's end; restore_lines puts it back before the output is judged.
+DUCKDB = r"""SET temp_directory = '{work}'; COPY (SELECT l FROM read_csv('{input}', auto_detect = false,
+ header = false, columns = {{'l': 'VARCHAR'}}, delim = e'\x01', quote = '') ORDER BY l[1:10])
+ TO '{output}' (FORMAT csv, HEADER false, DELIMITER e'\x01', QUOTE '')"""
+
+
+class Command:
+    """argv may hold {input}, {output}, {report}, {bytes}, {records}, {work}."""
+
+    def __init__(self, name, group, argv, judge=OUTPUT, kind="binary", after=None):
+        self.name, self.group, self.argv, self.judge, self.kind = name, group, argv, judge, kind
+        self.after = after  # done to the output before it is judged, untimed
+        self.reports = "{report}" in argv
+
+    def arguments(self, names):
+        return [a.format(**names) for a in self.argv]
+
+
+def _shell(text, *arguments):
+    """A script of the shell; names reach it as arguments, so that none needs quoting."""
+    return ["sh", "-c", text, "sh", *arguments]
+
+
+def restore_lines(path):
+    """Lines that end in LF alone end in CR LF again."""
+    run(_shell(r"""cr=$(printf '\r'); sed "s/$cr*\$/$cr/" "$1" >"$1.lines" && mv "$1.lines" "$1" """, path))
+
+
+def _hetsort(bin_folder, *options):
+    return [f"{bin_folder}/hetsort", *options, "--report", "{report}", "-o", "{output}", "{input}"]
+
+
+def _floors(bin_folder):
+    return [
+        Command("memcpy", "floor", [f"{bin_folder}/bench/floor", "copy", "{bytes}", "1"], SECONDS),
+        Command("cp + fsync", "floor", _shell('cp "$1" "$2" && sync "$2"', "{input}", "{output}"), COPY),
+    ]
+
+
+def _ours(bin_folder):
+    return [
+        Command("hetsort", "hetsort", _hetsort(bin_folder)),
+        Command("hetsort --ranks 2", "hetsort", _hetsort(bin_folder, "--ranks", "2")),
+        Command("hetsort --ranks 2 --strategy distribute", "hetsort",
+                _hetsort(bin_folder, "--ranks", "2", "--strategy", "distribute")),
+    ]
+
+
+def _mpi(bin_folder):
+    mpirun = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "mpirun")
+    if run([mpirun, "--here"], statuses=None).status != 0:
+        return []
+    return [Command(f"mpirun -n {n} hetsort", "mpi", [mpirun, str(n), *_hetsort(bin_folder)])
+            for n in (2, 4)]
+
+
+def peer_versions(bin_folder):
+    """{peer: version of its library}; none where there was no C++ compiler."""
+    peers = f"{bin_folder}/bench/peers"
+    if not os.path.exists(peers):
+        return {}
+    return dict(line.split("\t") for line in run([peers, "--list"]).out.splitlines())
+
+
+def _peers(bin_folder):
+    return [Command(name, "peers", [f"{bin_folder}/bench/peers", name, "{input}", "{output}"])
+            for name in peer_versions(bin_folder)]
+
+
+def _lines(bin_folder):
+    threads = machine.processors()
+    sort = (f'LC_ALL=C sort --parallel={threads} -S 8G -T "$3" -k1.1,1.10 -o "$2" "$1" && sync "$2"')
+    commands = [
+        Command("hetsort, ASCII", "ascii", _hetsort(bin_folder), kind="ascii"),
+        Command("GNU sort, ASCII", "ascii", _shell(sort, "{input}", "{output}", "{work}"), kind="ascii"),
+    ]
+    if shutil.which("duckdb"):
+        text = 'duckdb -c "$1" && sync "$2"'
+        commands.append(Command("DuckDB, ASCII", "ascii", _shell(text, DUCKDB, "{output}"),
+                                kind="ascii", after=restore_lines))
+    return commands
+
+
+def _generator(bin_folder):
+    gensort, valsort = f"{bin_folder}/gensort", f"{bin_folder}/valsort"
+    return [
+        Command("gensort -c, no output", "gensort", [gensort, "-c", "{records}", "/dev/null"], CHECKSUM),
+        Command("gensort", "gensort", [gensort, "{records}", "{output}"], COPY),
+        Command("valsort", "gensort", [valsort, "{input}"], VERDICT),
+    ]
+
+
+def _generator_ways(bin_folder):
+    """Each kind of record, with and without checksum, on one thread and on all."""
+    commands = []
+    gensort, valsort = f"{bin_folder}/gensort", f"{bin_folder}/valsort"
+    for t in sorted({1, machine.processors()}):
+        threads = f"-t{t}"
+        for kind, flags in (("binary", ""), ("ascii", "-a"), ("skew", "-s")):
+            words = f"gensort {flags} {threads}".replace("  ", " ")
+            silent = ["{records}", "/dev/null"]
+            made = [gensort, threads, *flags.split()]
+            commands += [
+                Command(f"{words}, no output", "generator", [*made, *silent], None, kind),
+                Command(f"{words} -c, no output", "generator", [*made, "-c", *silent], CHECKSUM, kind),
+            ]
+        pipe = '"$1" "$3" "$4" - | "$2" "$3" - '
+        commands += [
+            Command(f"gensort {threads} -c", "generator", [gensort, threads, "-c", "{records}", "{output}"],
+                    COPY),
+            Command(f"valsort {threads}", "generator", [valsort, threads, "{input}"], VERDICT),
+            Command(f"gensort {threads} - | valsort {threads} -", "generator",
+                    _shell(pipe, gensort, valsort, threads, "{records}"), VERDICT),
+        ]
+    return commands
+
+
+GROUPS = {"floor": _floors, "hetsort": _ours, "mpi": _mpi, "peers": _peers, "ascii": _lines,
+          "gensort": _generator, "generator": _generator_ways}
+USUAL = [g for g in GROUPS if g != "generator"]
+
+
+def commands(bin_folder, groups):
+    return [c for g in groups for c in GROUPS[g](bin_folder)]
