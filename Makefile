@@ -89,7 +89,7 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-plan \
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-minute bench-plan \
         bench-scatter bench-chain bench-learning lint format install install-lib uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
@@ -235,6 +235,8 @@ bench: all $(BENCH_X)  ## measure from file to file, side by side with named par
 	$(call BENCH,run)
 bench-compare:  ## compare two measurements (ARGS='A.json B.json')
 	$(Q)bench/compare $(ARGS)
+bench-minute: all $(BENCH_X)  ## most records sorted in a minute (ARGS=...)
+	$(call BENCH,minute)
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The largest number that still fits: no files, no clock, no printing."""
+
+
+def largest(fits, first, most, tolerance=0.02):
+    """The largest n from 1 to most for which fits(n), to a relative tolerance, or 0 if none does: from
+    first upwards by doubling, or downwards, until the turn is between two numbers; then by halves. Where
+    fits turns more than once, one of the turns is found, and fits(result) was true all the same."""
+    good, bad = 0, None
+    n = max(1, min(first, most))
+    while bad is None and good < most:
+        if fits(n):
+            good, n = n, min(2 * n, most)
+        else:
+            bad = n
+    while bad is not None and bad - good > max(1, tolerance * good):
+        n = (good + bad) // 2 if good else bad // 2
+        if fits(n):
+            good = n
+        else:
+            bad = n
+    return good
