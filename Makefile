@@ -89,8 +89,9 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-minute bench-plan \
-        bench-scatter bench-chain bench-learning lint format install install-lib uninstall dist \
+.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-minute \
+        bench-growth bench-phases bench-plan bench-scatter bench-chain bench-learning lint format \
+        install install-lib uninstall dist \
         clean help programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -214,10 +215,10 @@ PEER_CFLAGS = -std=c++17 -Wall -Wextra -pthread $(PEER_CXXFLAGS) $(PEER_OPENMP) 
               $(if $(PEER_TBB),-DHAVE_TBB) $(if $(PEER_HWY),'-DHAVE_HWY="$(PEER_HWY)"')
 PEER_TBB    = $(call pkg,--libs,tbb)
 PEER_HWY    = $(call pkg,--modversion,libhwy-contrib)
-BENCH_X    := $(addprefix $(BINDIR)/bench/,floor build.json \
+BENCH_X    := $(addprefix $(BINDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
-$(OBJ)/bin/bench/floor: $(OBJ)/bench/floor.o
+$(OBJ)/bin/bench/floor $(OBJ)/bin/bench/records: $(OBJ)/bin/bench/%: $(OBJ)/bench/%.o
 	$(call link,$(LINK),-lm)
 $(OBJ)/bin/bench/peers: bench/peers.cc
 	@mkdir -p $(@D)
@@ -237,6 +238,10 @@ bench-compare:  ## compare two measurements (ARGS='A.json B.json')
 	$(Q)bench/compare $(ARGS)
 bench-minute: all $(BENCH_X)  ## most records sorted in a minute (ARGS=...)
 	$(call BENCH,minute)
+bench-growth: all $(BENCH_X)  ## time per byte as the input grows (ARGS=...)
+	$(call BENCH,growth)
+bench-phases: all $(BENCH_X)  ## each phase beside what the machine allows (ARGS=...)
+	$(call BENCH,phases)
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include

@@ -6,9 +6,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
+BIN = os.environ.get("BIN") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "bin"))
 DROP_CACHES = "/proc/sys/vm/drop_caches"
 
 
@@ -103,3 +105,18 @@ def remove(*paths):
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)
+
+
+def start(name, main):
+    """Run main as the program of that name: status 1 and a sentence on failure."""
+    try:
+        main()
+        sys.stdout.flush()
+    except Failed as e:
+        print(f"{name}: {e}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* records.c - records of any size, for measurements that gensort and valsort, which know 100 bytes
+ * only, cannot make and judge:
+ *   records make RECORD_BYTES COUNT FILE    random bytes, the same each time
+ *   records judge RECORD_BYTES FILE         are they in the order of their first 10 bytes?
+ * Both print the number of records, a checksum that does not depend on their order, and how many
+ * are below their predecessor. Shares nothing with the sorter. Memory: some MB. */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "bench.h"
+
+enum { KEY_BYTES = 10, MOST_BYTES = 1 << 16, BLOCK_BYTES = 1 << 22 };
+
+struct tally {
+	uint64_t records, sum, unordered;
+};
+
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* Every byte counts, in its place. */
+static uint64_t hash(const char *r, size_t size)
+{
+	uint64_t h = size;
+	size_t i = 0;
+
+	for (; i + 8 <= size; i += 8) {
+		uint64_t word;
+		memcpy(&word, r + i, sizeof word);
+		h = mix(h * 31 + word);
+	}
+	for (; i < size; i++)
+		h = mix(h * 31 + (unsigned char)r[i]);
+	return h;
+}
+
+static void count(struct tally *t, const char *block, size_t n, size_t size, char *last)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *r = block + i * size;
+		t->sum += hash(r, size);
+		t->unordered += t->records > 0 && memcmp(last, r, KEY_BYTES) > 0;
+		t->records++;
+		memcpy(last, r, KEY_BYTES);
+	}
+}
+
+static bool make(FILE *f, uint64_t left, size_t size, char *block, struct tally *t)
+{
+	const size_t most = BLOCK_BYTES / size;
+	uint64_t state = 0;
+	char last[KEY_BYTES];
+
+	while (left > 0) {
+		const size_t n = left < most ? (size_t)left : most;
+		for (size_t i = 0; i < n * size; i += 8) { /* the block has room for the rest */
+			const uint64_t word = mix(state += UINT64_C(0x9e3779b97f4a7c15));
+			memcpy(block + i, &word, sizeof word);
+		}
+		if (fwrite(block, size, n, f) != n)
+			return false;
+		count(t, block, n, size, last);
+		left -= n;
+	}
+	return true;
+}
+
+static bool judge(FILE *f, size_t size, char *block, struct tally *t)
+{
+	const size_t most = BLOCK_BYTES / size * size;
+	char last[KEY_BYTES];
+	size_t got;
+
+	while ((got = fread(block, 1, most, f)) > 0) {
+		count(t, block, got / size, size, last);
+		if (got % size != 0) {
+			errno = EINVAL; /* the last record is not whole */
+			return false;
+		}
+	}
+	return !ferror(f);
+}
+
+static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(text, &end, 10);
+	return errno == 0 && *text >= '0' && *text <= '9' && !*end && *v >= least && *v <= most;
+}
+
+int main(int argc, char **argv)
+{
+	const bool making = argc == 5 && !strcmp(argv[1], "make");
+	const bool judging = argc == 4 && !strcmp(argv[1], "judge");
+	struct tally t = { 0 };
+	uint64_t size = 0, records = 0;
+	char *block;
+	FILE *f;
+	bool good;
+
+	if ((!making && !judging) || !number(argv[2], KEY_BYTES, MOST_BYTES, &size) ||
+	    (making && !number(argv[3], 0, UINT64_MAX / size, &records))) {
+		fprintf(stderr, "usage: records make RECORD_BYTES COUNT FILE | "
+				"records judge RECORD_BYTES FILE\n");
+		return 2;
+	}
+	block = malloc(BLOCK_BYTES + 8);
+	f = fopen(argv[argc - 1], making ? "wb" : "rb");
+	good = f && block &&
+	       (making ? make(f, records, size, block, &t) : judge(f, size, block, &t));
+	if (f)
+		good &= fclose(f) == 0;
+	free(block);
+	if (good)
+		good = printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", t.records, t.sum,
+			      t.unordered) > 0 &&
+		       fflush(stdout) == 0;
+	if (good)
+		return 0;
+	fprintf(stderr, "records: cannot %s '%s': %s\n", argv[1], argv[argc - 1], strerror(errno));
+	return 1;
+}
