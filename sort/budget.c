@@ -12,8 +12,8 @@
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
 	WORKERS = 4,
-	SLACK_BYTES = 4 << 20,  /* stacks, control data */
-	BATCH_BYTES = 1 << 20,  /* gathered at a time */
+	SLACK_BYTES = 4 << 20,   /* stacks, control data */
+	BATCH_BYTES = 1 << 20,   /* gathered at a time */
 	STRIDE_BYTES = 64 << 10, /* of records for a sample */
 	CORE_RUNS = 16,
 	CORE_PIECE_BYTES = 8 << 20, /* a piece of 4 MiB may come out twice as long */

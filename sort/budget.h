@@ -24,8 +24,8 @@ typedef struct budget {
 	uint64_t disk_bytes; /* for runs; 0 in core */
 	/* where it spills */
 	uint64_t run_recs, runs;
-	unsigned workers; /* that read and sort a run at a time each, and later merge */
-	size_t stride;    /* one sample for so many records of a run */
+	unsigned workers;  /* that read and sort a run at a time each, and later merge */
+	size_t stride;     /* one sample for so many records of a run */
 	size_t piece_recs; /* merged at a time by each worker */
 } budget;
 

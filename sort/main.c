@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct invocation {
 	options o;
@@ -89,6 +90,16 @@ static int say(const char *text)
 	return fflush(stdout) == 0 ? ST_OK : ST_IO;
 }
 
+/* Runs on disk take descriptors: as many as we may have. */
+static void raise_file_limit(void)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int main(int argc, char **argv)
 {
 	invocation v = { .argc = argc, .argv = argv };
@@ -96,6 +107,7 @@ int main(int argc, char **argv)
 	/* a closed pipe and a file size limit show as errors of the call that meets them */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	raise_file_limit();
 	status rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK && v.o.wish == WISH_VERSION)
 		return say("hetsort " HETSORT_VERSION "\n"

@@ -42,7 +42,8 @@ static status check_spilling(job *j)
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
 			       " records: it takes %" PRIu64
 			       "; only a single rank can go by way of the disk",
-			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes);
+			       j->limit.rank_bytes, own_share(j, j->share_in),
+			       j->budget.core_bytes);
 	const char *const *dir = job_tmpdirs(j, &dirs);
 	return spill_dirs_check(dir, dirs, &j->e);
 }

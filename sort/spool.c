@@ -80,8 +80,8 @@ static void do_run(spool *s, size_t run, const bench *b)
 {
 	const uint64_t first = s->d->start[run];
 	const size_t n = (size_t)(s->d->start[run + 1] - first);
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN) +
-			      reader_align(s->from, first);
+	unsigned char *recs =
+		b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN) + reader_align(s->from, first);
 	const records r = { recs, s->p->load.lay, s->p->load.rank };
 	err e = { ST_OK, "" };
 	double sort_s = 0;
@@ -156,7 +156,8 @@ static status lay_out(const spool_plan *p, mem *m, loaded *d, err *e)
 	if (!d->start || !d->sample_at)
 		return ST_RESOURCE;
 	for (size_t k = 0; k < b->runs; k++) {
-		const uint64_t left = d->n - d->start[k], n = left < b->run_recs ? left : b->run_recs;
+		const uint64_t left = d->n - d->start[k],
+			       n = left < b->run_recs ? left : b->run_recs;
 		d->start[k + 1] = d->start[k] + n;
 		d->sample_at[k + 1] = d->sample_at[k] + (size_t)((n - 1) / b->stride + 1);
 	}

@@ -13,8 +13,8 @@ enum { PORTION_BYTES = 2 << 20 }; /* read at a time */
 typedef struct windows {
 	const runs *r;
 	const uint64_t *lo, *hi;
-	size_t count, most;  /* pieces; records in one at most */
-	const item **bound;  /* [count + 1] the first item not in the piece before; NULL: an end */
+	size_t count, most; /* pieces; records in one at most */
+	const item **bound; /* [count + 1] the first item not in the piece before; NULL: an end */
 	size_t room;
 } windows;
 
