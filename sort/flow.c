@@ -35,6 +35,13 @@ static status job_id(job *j, uint64_t *id)
 	return comm_bcast(j->c, id, sizeof *id, 0);
 }
 
+/* Written early, the page cache is faster than going past it, as long as its pages find room. */
+static bool writes_direct(const job *j)
+{
+	return j->o->direct == DIRECT_ALWAYS ||
+	       (j->o->direct == DIRECT_AUTO && j->budget.spills);
+}
+
 status flow_output(job *j, io_fd *to)
 {
 	const layout *l = &j->o->lay;
@@ -52,7 +59,7 @@ status flow_output(job *j, io_fd *to)
 				   share_before(j, j->share_out) * l->record_bytes, mine,
 				   j->records * l->record_bytes, &j->e);
 	to->fd = j->out.fd;
-	if (rc == ST_OK && !j->out.is_stdout && j->o->direct != DIRECT_NEVER)
+	if (rc == ST_OK && !j->out.is_stdout && writes_direct(j))
 		to->direct = io_open_direct(to->fd, O_WRONLY);
 	return rc;
 }

@@ -19,7 +19,7 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
-	LEAST_RUNS = 16,
+	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
 	WAITING = 2, /* threads beyond the computing ones, so that the disk always has work */
 };
