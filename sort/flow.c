@@ -38,8 +38,7 @@ static status job_id(job *j, uint64_t *id)
 /* Written early, the page cache is faster than going past it, as long as its pages find room. */
 static bool writes_direct(const job *j)
 {
-	return j->o->direct == DIRECT_ALWAYS ||
-	       (j->o->direct == DIRECT_AUTO && j->budget.spills);
+	return j->o->direct == DIRECT_ALWAYS || (j->o->direct == DIRECT_AUTO && j->budget.spills);
 }
 
 status flow_output(job *j, io_fd *to)
