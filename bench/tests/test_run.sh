@@ -28,7 +28,7 @@ SH
 chmod +x programs/bench/peers
 export BIN=$PWD/programs
 
-STUB=good run "$bench" --records 2000 --repeat 3 --dir "a folder" --json out.json --group floor,hetsort,peers,ascii
+STUB=good run "$bench" --warm --records 2000 --repeat 3 --dir "a folder" --json out.json --group floor,hetsort,peers,ascii
 is "a run succeeds" "$rc/$err" 0/
 for c in memcpy 'cp + fsync' hetsort 'hetsort --ranks 2' 'hetsort --ranks 2 --strategy distribute' stub 'hetsort, ASCII' 'GNU sort, ASCII'; do
   is "three samples, one summary, a row of: $c" \
@@ -58,6 +58,10 @@ True
 True
 3
 [('ascii', 2000, True), ('binary', 2000, True)]"
+
+run "$bench" --records 500 --repeat 1 --dir "a folder" --only hetsort --json cold.json
+state=$(grep '"sample"' cold.json | sed 's/.*"cache": "\([^"]*\)".*/\1/' | sort -u)
+ok "without --warm all samples say where the input was: $state" grep -q -x -E 'cold|warm|in memory' <<<"$state"
 
 rejects() { # rejects STUB WORDS
   STUB=$1 run "$bench" --warm --records 2000 --repeat 2 --dir "a folder" --group peers --json "bad.json"
