@@ -468,7 +468,10 @@ int main(int argc, char **argv)
 	brake_close(&k);
 	if (!good)
 		return 1;
-	if (!a.quiet && !isnan(o.by_cpu))
+	if (fabs(reached_in_run(&k, &o) / a.factor - 1) > 0.05)
+		fprintf(stderr, "cpuburn: warning: missed the factor %g: reached %.4g by %s\n",
+			a.factor, reached_in_run(&k, &o), how_text(&k));
+	else if (!a.quiet && !isnan(o.by_cpu))
 		fprintf(stderr, "cpuburn: factor %g: reached %.4g over %.1f s, ended by %s\n",
 			a.factor, reached_in_run(&k, &o), o.seconds_s, o.ended_by);
 	if (a.json && !write_json(&k, &a, &o))

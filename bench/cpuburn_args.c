@@ -23,7 +23,7 @@ static const char help[] =
 	"      --cgroup        burn nothing: a CPU quota for COMMAND\n"
 	"      --no-calibration  start at once, measure no reference loop\n"
 	"      --json=FILE     write what was reached as JSON; - is standard output\n"
-	"  -q, --quiet         print errors only\n"
+	"  -q, --quiet         print errors and warnings only\n"
 	"      --help, --version\n"
 	"\n"
 	"Exit status: that of COMMAND; 0 after S seconds without one; 124 if COMMAND was\n"
