@@ -56,6 +56,11 @@ group_of() { # group_of CONTROLLER HOST - sets $group and $version; makes it, wi
 cpu_group() { head -n 1 "$state/$1/groups"; }
 move() { echo "$1" 2>/dev/null >"$2/cgroup.procs" || [ ! -d "/proc/$1" ]; } # gone meanwhile is fine
 
+join() { # join GROUP - this process; a real-time one may not where the kernel groups these too
+  echo $BASHPID 2>/dev/null >"$1/cgroup.procs" ||
+    die "cannot enter $1$(case $(chrt -p $BASHPID 2>/dev/null) in *_FIFO* | *_RR*) echo ' with real-time priority' ;; esac)"
+}
+
 group_empty() { # group_empty GROUP - end all that runs in it; it may be frozen
   local try pid procs
   for ((try = 0; try < 200; try++)); do
@@ -133,7 +138,7 @@ hold() { # hold HOST NAMESPACE... - start its holder, wait until it has them
   local host=$1 try pid since kinds=(); shift
   local kind; for kind in "$@"; do kinds+=("--$kind"); done
   (
-    if [ "$host" != switch ]; then move $BASHPID "$(cpu_group "$host")"; fi
+    if [ "$host" != switch ]; then join "$(cpu_group "$host")"; fi
     exec setsid unshare "${kinds[@]}" sleep infinity
   ) </dev/null >/dev/null 2>"$state/$host/error" &
   pid=$!
@@ -157,7 +162,7 @@ in_net() { # in_net HOST COMMAND... - in its network alone; its folders are ours
 enter() { # enter HOST COMMAND... - becomes COMMAND inside the host, in this folder
   local pid group host=$1; shift
   holder "$host" || die "host $host is not up"
-  while read -r group; do move $BASHPID "$group"; done <"$state/$host/groups"
+  while read -r group; do join "$group"; done <"$state/$host/groups"
   exec nsenter --target "$pid" --net --uts --ipc --mount --wdns="$PWD" \
     env LOCAL="$state/local" CLUSTER_ID="$id" CLUSTER_HOST="$host" "$@"
 }

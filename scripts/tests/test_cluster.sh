@@ -255,6 +255,16 @@ kill -TERM $pid; wait $pid; rc=$?
 is "SIGTERM ends it" "$rc" 143
 ok "and leaves nothing" no_traces $id
 
+if [ "${HAVE_MPI:-no}" = yes ] && "$ROOT/scripts/mpirun" --here 2>/dev/null; then
+  # The way over real hosts, with these for real ones, and the agent for ssh.
+  "$cluster" up 2 --id $id >/dev/null
+  printf 'n0 slots=1\nn1 slots=1\n' >real
+  run on n0 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_MCA_plm_rsh_agent="/bin/sh /run/hetsort-cluster/$id/agent" "$cluster" run --hostfile real -- hostname
+  is "a host file, and a plain mpirun" "$(sort <<<"$out")" $'n0\nn1'
+  "$cluster" down $id
+fi
+
 # What looks after a cluster must not take the next one of the same name for its own.
 "$cluster" run -n 1 --id $id -- true >/dev/null 2>&1
 "$cluster" up 1 --id $id >/dev/null
