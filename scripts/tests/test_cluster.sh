@@ -60,6 +60,15 @@ done
 is "by lot: as many as asked for, the same for the same seed" $bad 0
 ok "and others for others" test "$(sort -u <<<"$kinds" | wc -l)" -gt 3
 
+# Idle time, from planted counts: of 1000 ticks since the mark 30 were idle or waited for a disk.
+idle() (
+  . "$ROOT/scripts/idle.sh"
+  CPU_STAT=stat; echo 'cpu  100 0 50 800 50 0 0 0 0 0' >stat; idle_mark
+  echo 'cpu  900 70 100 820 60 10 20 20 0 0' >stat; idle_since
+  echo $idle_percent
+)
+is "how idle the machine was" "$(idle)" 3
+
 # Version 2 of control groups, on a planted tree: what is written where.
 mkdir -p v2/user/me v2/hetsort-t
 echo 'cpu memory' >v2/cgroup.subtree_control
