@@ -102,8 +102,8 @@ static void burn(struct one *o)
 		share = atomic_load(&b->share);
 		now = clock_s(CLOCK_THREAD_CPUTIME_ID);
 		/* Its own overhead counts as burnt. Who was kept away for long must not take it all
-		 * back at once: two periods are remembered. */
-		owed = fmin(owed + share * p - (now - used), 2 * share * p);
+		 * back at once: a twentieth of a second is remembered, or two periods. */
+		owed = fmin(owed + share * p - (now - used), share * fmax(2 * p, 0.05));
 		used = now;
 		if (owed > 0)
 			burn_until(o, now + owed);
