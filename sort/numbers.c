@@ -12,7 +12,7 @@
 #	define VECTORS __attribute__((target("avx512f")))
 #endif
 
-enum { BINS = 4096, NETWORK = 16, INSERT = 24, FILL_NETWORK = 6, FILL_INSERT = 1 };
+enum { BINS = 4096, NETWORK = 16, INSERT = 24, FILL_NETWORK = 6, FILL_INSERT = 1, LATER = 2048 };
 
 static inline void insertion(uint64_t *a, size_t n)
 {
@@ -43,6 +43,8 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 		least = a[i] < least ? a[i] : least;
 		most = a[i] > most ? a[i] : most;
 	}
+	if (n / fill > BINS) /* bins for another round, which has them in the cache */
+		fill = LATER;
 	bins b = { least, 0, 1 };
 	const unsigned width = 64 - (unsigned)__builtin_clzll((most - least) | 1);
 	unsigned bits = 1;

@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* MSD radix sort of 16-byte entries, one key byte a level, from one array into the other and back:
- * every scatter is stable, so position never has to be compared. Pure. Levels on which all keys
- * agree cost one counting pass; small buckets end in insertion sort. */
+/* Radix sort of 16-byte entries from one array into the other and back. While there are many, they
+ * are dealt to bins of about a thousand by their place between the smallest key and the largest, so
+ * that bytes which all keys share cost nothing. A bin that fits into the cache is sorted as 8-byte
+ * numbers: the first bits of the key that differ, and the index, which makes it stable. What agrees
+ * in these bits is settled by comparison. Pure. */
 #include "radix.h"
+#include "numbers.h"
 
-enum { SMALL = 24, RADIX = 256 };
+enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
 /* What stays the same down the recursion. */
 typedef struct ctx {
 	const records *r;
-	unsigned digits; /* key bytes that the entry holds */
-	uint32_t tail;   /* key bytes that it does not */
+	uint32_t tail; /* key bytes that an entry does not hold */
 } ctx;
 
-static inline unsigned digit_of(const entry *e, unsigned d)
+/* The keys of some entries: their distance from the least, the highest bit that can differ on top.
+ * Where the first 8 bytes differ, that is what is measured, and the other two only follow. */
+typedef struct range {
+	uint64_t least;
+	unsigned norm; /* 0..63 */
+	unsigned bits; /* of the key that may differ */
+	bool low;      /* the first 8 bytes are all the same */
+} range;
+
+static inline uint64_t distance(const range *g, const entry *e)
 {
-	return d < 8 ? (unsigned)(e->hi >> (56 - 8 * d)) & 255
-		     : (unsigned)(e->lo >> (56 - 8 * (d - 8))) & 255;
+	const uint64_t lo = e->lo & ~POS_MASK;
+	if (g->low)
+		return (lo - g->least) << g->norm;
+	return (e->hi - g->least) << g->norm | lo >> 1 >> (63 - g->norm);
 }
 
 static inline bool less(const entry *a, const entry *b, const ctx *c)
@@ -57,51 +70,93 @@ static void tail_sort(entry *a, entry *b, size_t n, const ctx *c)
 	}
 }
 
-static void count_digits(const entry *a, size_t n, unsigned d, size_t count[RADIX])
+static range range_of(const entry *a, size_t n)
 {
-	memset(count, 0, RADIX * sizeof count[0]);
-	for (size_t i = 0; i < n; i++)
-		count[digit_of(&a[i], d)]++;
+	uint64_t least = a[0].hi, most = least, lo_least = a[0].lo, lo_most = lo_least;
+	for (size_t i = 1; i < n; i++) {
+		least = a[i].hi < least ? a[i].hi : least;
+		most = a[i].hi > most ? a[i].hi : most;
+	}
+	if (least != most) {
+		const unsigned norm = (unsigned)__builtin_clzll(most - least);
+		return (range){ least, norm, 64 - norm + 64 - POS_BITS, false };
+	}
+	for (size_t i = 1; i < n; i++) {
+		lo_least = a[i].lo < lo_least ? a[i].lo : lo_least;
+		lo_most = a[i].lo > lo_most ? a[i].lo : lo_most;
+	}
+	const uint64_t w = (lo_most & ~POS_MASK) - (lo_least & ~POS_MASK);
+	const unsigned norm = w ? (unsigned)__builtin_clzll(w) : 0;
+	return (range){ lo_least & ~POS_MASK, norm, w ? 64 - POS_BITS - norm : 0, true };
 }
 
-static void scatter(const entry *a, entry *b, size_t n, unsigned d, const size_t count[RADIX])
+/* Runs of a that agree in the bits which the numbers held; b is scratch. */
+static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const ctx *c)
 {
-	size_t at[RADIX], sum = 0;
-	for (unsigned v = 0; v < RADIX; v++) {
-		at[v] = sum;
-		sum += count[v];
+	for (size_t i = 0, end; i + 1 < n; i = end) {
+		const uint64_t key = number[i] >> INDEX_BITS;
+		end = i + 1;
+		while (end < n && number[end] >> INDEX_BITS == key)
+			end++;
+		if (end - i > 1)
+			tail_sort(a + i, b + i, end - i, c);
 	}
-	for (size_t i = 0; i < n; i++)
-		b[at[digit_of(&a[i], d)]++] = a[i];
 }
 
-/* Sort a[0..n), equal in all digits before d; the result ends in a if home, else in b. */
-static void level(entry *a, entry *b, size_t n, unsigned d, bool home, const ctx *c)
+/* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. */
+static void by_numbers(entry *a, entry *b, size_t n, const range *g, bool home, const ctx *c)
 {
-	size_t count[RADIX];
-	for (; n > SMALL && d < c->digits; d++) {
-		count_digits(a, n, d, count);
-		if (count[digit_of(a, d)] < n)
-			break;
-	}
-	if (n <= SMALL || d == c->digits) {
-		if (n <= SMALL)
-			insertion(a, n, c);
-		else if (c->tail)
+	uint64_t number[NUMBERS], tmp[NUMBERS];
+	const uint64_t index = (1 << INDEX_BITS) - 1;
+	for (size_t i = 0; i < n; i++)
+		number[i] = (distance(g, &a[i]) & ~index) | i;
+	numbers_sort(number, tmp, n);
+	for (size_t i = 0; i < n; i++)
+		b[i] = a[number[i] & index];
+	if (home)
+		memcpy(a, b, n * sizeof *a);
+	if (c->tail || g->bits > 64 - INDEX_BITS)
+		settle(number, home ? a : b, home ? b : a, n, c);
+}
+
+/* The same for any n. */
+static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
+{
+	uint32_t end[1 << BIN_BITS];
+	const range g = range_of(a, n);
+	if (g.bits == 0 || n <= SMALL) {
+		if (c->tail || g.bits > 0)
 			tail_sort(a, b, n, c);
 		if (!home)
 			memcpy(b, a, n * sizeof *a);
 		return;
 	}
-	scatter(a, b, n, d, count);
-	for (size_t v = 0, at = 0; v < RADIX; at += count[v++])
-		if (count[v])
-			level(b + at, a + at, count[v], d + 1, !home, c);
+	if (n <= NUMBERS) {
+		by_numbers(a, b, n, &g, home, c);
+		return;
+	}
+	unsigned bits = 1;
+	while (bits < BIN_BITS && n >> bits > BIN)
+		bits++;
+	memset(end, 0, sizeof end);
+	for (size_t i = 0; i < n; i++)
+		end[distance(&g, &a[i]) >> (64 - bits)]++;
+	uint32_t sum = 0;
+	for (size_t v = 0; v < (size_t)1 << bits; v++) {
+		const uint32_t count = end[v];
+		end[v] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		b[end[distance(&g, &a[i]) >> (64 - bits)]++] = a[i];
+	for (size_t v = 0, at = 0; v < (size_t)1 << bits; at = end[v++])
+		if (end[v] > at)
+			level(b + at, a + at, end[v] - at, !home, c);
 }
 
 void entries_sort(entry *a, entry *tmp, size_t n, const records *r)
 {
-	const uint32_t k = r->lay.key_bytes;
-	const ctx c = { r, k < PREFIX_BYTES ? k : PREFIX_BYTES, tail_bytes(&r->lay) };
-	level(a, tmp, n, 0, true, &c);
+	const ctx c = { r, tail_bytes(&r->lay) };
+	if (n > 1)
+		level(a, tmp, n, true, &c);
 }
