@@ -68,21 +68,79 @@ static void find_range(keymap *m, const unsigned char *const *sample, size_t n, 
 	m->exact = m->exact && m->norm + zeros >= pos_bits;
 }
 
-/* Neighbouring cells to one bucket, up to an even share of what the sample has left. */
-static uint32_t deal_cells(uint16_t *of_cell, const uint32_t *count, size_t cells, size_t n,
+uint32_t keymap_beside(const keymap *m, const unsigned char *rec, uint32_t bucket)
+{
+	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
+	const int c = memcmp(rec + m->key_off, heavy, m->key_bytes);
+	return bucket + (c >= 0) + (c > 0);
+}
+
+static inline size_t cell_of_sample(const keymap *m, const unsigned char *rec)
+{
+	return keymap_cell(m, window_read(&m->body, rec) - m->base);
+}
+
+static bool same_key(const keymap *m, const unsigned char *rec, const unsigned char *key)
+{
+	return memcmp(rec + m->key_off, key, m->key_bytes) == 0;
+}
+
+/* Cells that hold much of the sample, most of it one key: of_cell becomes 1 + the key's index
+ * there, and 0 elsewhere. A vote finds the only key that can be most of a cell, a second look
+ * counts it. */
+static void find_heavy(keymap *m, const unsigned char *const *sample, size_t n,
+		       const uint32_t *count, size_t cells, uint32_t most)
+{
+	size_t votes[HEAVY_MAX] = { 0 }, real[HEAVY_MAX] = { 0 };
+	m->n_heavy = 0;
+	for (size_t c = 0; c < cells; c++) {
+		const bool much = count[c] > n / HEAVY_MAX && count[c] > 1;
+		m->of_cell[c] = much && m->n_heavy < most ? (uint16_t)++m->n_heavy : 0;
+	}
+	for (size_t i = 0; m->n_heavy > 0 && i < n; i++) {
+		const unsigned h = m->of_cell[cell_of_sample(m, sample[i])];
+		if (h == 0)
+			continue;
+		if (votes[h - 1] == 0)
+			m->heavy[h - 1] = sample[i] + m->key_off;
+		votes[h - 1] += same_key(m, sample[i], m->heavy[h - 1]) ? 1 : (size_t)-1;
+	}
+	for (size_t i = 0; m->n_heavy > 0 && i < n; i++) {
+		const unsigned h = m->of_cell[cell_of_sample(m, sample[i])];
+		if (h > 0)
+			real[h - 1] += same_key(m, sample[i], m->heavy[h - 1]);
+	}
+	for (size_t c = 0; m->n_heavy > 0 && c < cells; c++)
+		if (m->of_cell[c] && real[m->of_cell[c] - 1] < count[c] / 2)
+			m->of_cell[c] = 0;
+}
+
+/* Neighbouring cells to one bucket, up to an even share of what the sample has left; heavy ones to
+ * three. Returns the last bucket. */
+static uint32_t deal_cells(keymap *m, const uint32_t *count, size_t cells, size_t n,
 			   uint32_t buckets)
 {
-	uint32_t b = 1, held = 0;
-	size_t left = n; /* in cells from here on, and in this bucket */
+	uint32_t b = 1, held = 0, end = buckets - 4 * m->n_heavy;
+	size_t left = n; /* in this bucket, and in cells from here on */
+	memset(m->beside, 0, sizeof m->beside);
 	for (size_t c = 0; c < cells; c++) {
-		const size_t share = left / (buckets - b);
-		if (held > 0 && b + 1 < buckets && held + count[c] / 2 >= share) {
+		const unsigned heavy = m->of_cell[c];
+		const size_t share = left / (end - b);
+		if (held > 0 && (heavy || (b + 1 < end && held + count[c] / 2 >= share))) {
 			left -= held;
 			held = 0;
 			b++;
 		}
+		m->of_cell[c] = (uint16_t)(heavy ? b | HEAVY_CELL : b);
 		held += count[c];
-		of_cell[c] = (uint16_t)b;
+		if (!heavy)
+			continue;
+		m->beside[b] = (uint8_t)heavy;
+		m->beside[b + 1] = HEAVY_ITSELF;
+		left -= held;
+		held = 0;
+		b += 3;
+		end += 4;
 	}
 	return b;
 }
@@ -100,6 +158,8 @@ void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample,
 	const size_t cells = keymap_cell(m, m->top - m->base) + 1;
 	memset(count, 0, cells * sizeof *count);
 	for (size_t i = 0; i < n; i++)
-		count[keymap_cell(m, window_read(&m->body, sample[i]) - m->base)]++;
-	m->buckets = deal_cells(of_cell, count, cells, n, buckets - 1) + 2;
+		count[cell_of_sample(m, sample[i])]++;
+	const uint32_t most = (buckets - 4) / 8 < HEAVY_MAX ? (buckets - 4) / 8 : HEAVY_MAX;
+	find_heavy(m, sample, n, count, cells, most);
+	m->buckets = deal_cells(m, count, cells, n, buckets - 1) + 2;
 }

@@ -6,13 +6,22 @@
  * window). The distance from the range's beginning, seen as a floating-point number, falls into one
  * of some thousand cells, fine near the beginning and coarser away from it; neighbouring cells make
  * a bucket, so that each holds about the same share of the sample. Keys outside the range, which
- * the sample did not see, go to a bucket at either end. */
+ * the sample did not see, go to a bucket at either end. A key that fills much of the sample by
+ * itself has a bucket of its own, and what else is in its cell one below and one above that. */
 #ifndef HETSORT_KEYMAP_H
 #define HETSORT_KEYMAP_H
 
 #include "record.h"
 
-enum { WINDOW_BYTES = 8, BUCKETS_MAX = 8192, CELL_BITS_MAX = 12, CELLS_MAX = 64 << CELL_BITS_MAX };
+enum {
+	WINDOW_BYTES = 8,
+	BUCKETS_MAX = 8192,
+	CELL_BITS_MAX = 12,
+	CELLS_MAX = 64 << CELL_BITS_MAX,
+	HEAVY_MAX = 127,
+	HEAVY_CELL = 0x8000, /* a cell with a heavy key: it has this bucket and the next two */
+	HEAVY_ITSELF = 255,
+};
 
 /* 8 bytes at a place in the record, as a number: shifted up past the record's end, and masked. */
 typedef struct window {
@@ -34,6 +43,10 @@ typedef struct keymap {
 	bool exact;    /* numbers in the range order their records: nothing else of a key is left */
 	bool constant; /* the sample is one key */
 	uint16_t *of_cell;
+	const unsigned char *heavy[HEAVY_MAX];
+	uint32_t n_heavy;
+	/* Of the bucket below a heavy key 1 + its index, of its own HEAVY_ITSELF; else 0. */
+	uint8_t beside[BUCKETS_MAX];
 } keymap;
 
 /* keymap_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
@@ -45,6 +58,9 @@ void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample,
 
 /* keymap_outside - for a key that does not share the common bytes: below 0, above 0, or 0. */
 int keymap_outside(const keymap *m, const unsigned char *rec);
+
+/* keymap_beside - which of the three buckets of a heavy key's cell. */
+uint32_t keymap_beside(const keymap *m, const unsigned char *rec, uint32_t bucket);
 
 static inline uint64_t window_read(const window *w, const unsigned char *rec)
 {
@@ -80,13 +96,16 @@ static inline uint32_t keymap_bucket(const keymap *m, const unsigned char *rec, 
 		return side < 0 ? 0 : m->buckets - 1;
 	const uint64_t x = w - m->base;
 	*number |= x << m->norm & ~m->pos_mask;
-	return m->of_cell[keymap_cell(m, x)];
+	const uint32_t b = m->of_cell[keymap_cell(m, x)];
+	if (__builtin_expect(b & HEAVY_CELL, 0))
+		return keymap_beside(m, rec, b & ~(uint32_t)HEAVY_CELL);
+	return b;
 }
 
-/* keymap_inside - whether bucket b holds keys of the range only. */
-static inline bool keymap_inside(const keymap *m, uint32_t b)
+/* keymap_exact - whether the order of its numbers is all there is to the order of bucket b. */
+static inline bool keymap_exact(const keymap *m, uint32_t b)
 {
-	return b > 0 && b < m->buckets - 1;
+	return b > 0 && b < m->buckets - 1 && (m->exact || m->beside[b] == HEAVY_ITSELF);
 }
 
 #endif

@@ -255,7 +255,7 @@ static status list_buckets(split *p)
 	for (uint32_t v = 0; v < p->map.buckets; v++) {
 		bucket b = { .numbers = cursor_of(&p->chunks, v), .start = start };
 		b.n = b.numbers.n;
-		b.exact = p->map.exact && keymap_inside(&p->map, v);
+		b.exact = keymap_exact(&p->map, v);
 		start += b.n;
 		if (b.n == 0)
 			continue;
