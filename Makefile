@@ -89,10 +89,8 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
 
-.PHONY: all lib check check-mpi check-long asan tsan fuzz bench bench-compare bench-minute \
-        bench-growth bench-phases bench-plan bench-scatter bench-chain bench-learning lint format \
-        install install-lib uninstall dist \
-        clean help programs-for-tests FORCE
+# What `make help` shows is a task, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -252,6 +250,24 @@ bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure 
 bench-learning: $(OBJ)/bench/learning_bench  ## how a cost is learnt, as figures and a plot (ARGS=...)
 	$(Q)$< $(ARGS) >$(OBJ)/bench/learning.json
 	$(Q)bench/learning-plot $(OBJ)/bench/learning.json
+
+# Sorting in memory, beside C++ libraries: those that are here, where there is a C++ compiler.
+CXX_OK   = $(shell command -v $(firstword $(CXX)) 2>/dev/null)
+cxx_has  = $(if $(shell printf '\043include <%s>\n' $(1) | $(CXX) -std=c++17 $(3) -x c++ -E - >/dev/null 2>&1 \
+             && echo yes),$(2))
+PARTNERS = $(call cxx_has,hwy/contrib/sort/vqsort.h,-DHAVE_HWY) $(call cxx_has,tbb/parallel_sort.h,-DHAVE_TBB) \
+           $(call cxx_has,boost/sort/sort.hpp,-DHAVE_BOOST) $(call cxx_has,omp.h,-DHAVE_OPENMP,-fopenmp)
+PARTNER_LIBS = $(if $(findstring HWY,$(PARTNERS)),-lhwy_contrib -lhwy) $(if $(findstring TBB,$(PARTNERS)),-ltbb) \
+           $(if $(findstring OPENMP,$(PARTNERS)),-fopenmp)
+$(OBJ)/bench/local_bench.o: EXTRA = -Isort $(if $(CXX_OK),-DHAVE_PARTNERS)
+$(OBJ)/bench/local_partners.o: bench/local_partners.cc bench/local.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -std=gnu++17 -O3 -g -pthread -Wall $(PARTNERS) $(if $(findstring OPENMP,$(PARTNERS)),-fopenmp) -c -o $@ $<
+$(OBJ)/bench/local_bench: $(OBJ)/bench/local_bench.o $(if $(CXX_OK),$(OBJ)/bench/local_partners.o) $(LIBSORT) $(LIBPART)
+	$(call link,$(if $(CXX_OK),$(CXX) -pthread $(LDFLAGS),$(LINK)),$(if $(CXX_OK),$(PARTNER_LIBS)) -lm)
+bench-local: $(OBJ)/bench/local_bench  ## measure sorting in memory (ARGS=...)
+	$(Q)$< $(ARGS)
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint
