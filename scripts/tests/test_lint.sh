@@ -79,6 +79,7 @@ plant partition/wisdom_read.c <<<'int f(void) { return puts("x"); }'; fires "wis
 plant sort/run.c <<<'void f(void) { if (1) abort(); }'; fires "the sorter aborts" library-exit sort/run.c:2
 plant sort/run.c <<<'void f(void) { comm_abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/run.c:2
 plant partition/a.c <<<'void f(void) { exit(1); }'; fires "the planner exits" library-exit partition/a.c:2
+plant partition/mpi/a.c <<<'void f(void) { MPI_Abort(c, 1); }'; fires "the planner's ranks abort" library-exit partition/mpi/a.c:2
 plant gensort/val_join.c <<<'#include "gen_lcg.h"'; fires "the validator uses the generator" own-validator gensort/val_join.c:2
 plant gensort/valsort.c <<<'#include "../sort/keys.h"'; fires "the validator uses the sorter" own-validator gensort/valsort.c:2
 plant gensort/valsort.c <<<'#include <hetsort.h>'; fires "the validator uses the library" own-validator gensort/valsort.c:2
