@@ -21,6 +21,8 @@ struct farm {
 	hetpart_plan *plan;
 	struct chunker todo;
 	double port; /* when the root's port is free */
+	hetpart_farm_watch *watch;
+	void *ctx;
 };
 
 static bool earlier(const struct worker *a, const struct worker *b)
@@ -73,6 +75,8 @@ static hetpart_status serve(struct farm *f, hetpart_err *err)
 	}
 	f->plan->share[i] += size;
 	f->plan->time[i] = f->heap[0].ready = start + work;
+	if (f->watch)
+		f->watch(f->ctx, &(hetpart_chunk){ i, size, start - send, start, start + work });
 	sift(f);
 	return HETPART_OK;
 }
@@ -106,16 +110,18 @@ static hetpart_status simulate(struct farm *f, hetpart_err *err)
 	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
 }
 
-hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
-				   const hetpart_worker *workers, size_t nprocs,
-				   hetpart_chunk_rule rule, uint64_t chunk, hetpart_err *err)
+hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetpart_worker *workers,
+				  size_t nprocs, hetpart_chunk_rule rule, uint64_t chunk,
+				  hetpart_farm_watch *watch, void *ctx, hetpart_err *err)
 {
 	static const char *const names[] = { "self-scheduling, fixed chunks",
 					     "self-scheduling, guided",
 					     "self-scheduling, factoring" };
 	struct farm f = { .workers = workers,
 			  .n = nprocs,
-			  .todo = { .rule = rule, .n = nprocs, .chunk = chunk, .left = items } };
+			  .todo = { .rule = rule, .n = nprocs, .chunk = chunk, .left = items },
+			  .watch = watch,
+			  .ctx = ctx };
 	hetpart_status rc;
 
 	if (out)
@@ -137,4 +143,11 @@ hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
 	else
 		hetpart_plan_free(f.plan);
 	return rc;
+}
+
+hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,
+				   const hetpart_worker *workers, size_t nprocs,
+				   hetpart_chunk_rule rule, uint64_t chunk, hetpart_err *err)
+{
+	return hetpart_farm_trace(out, items, workers, nprocs, rule, chunk, NULL, NULL, err);
 }

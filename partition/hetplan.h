@@ -177,6 +177,9 @@ const struct hp_op *hp_op_find(const char *name);
 /* Whether the program has such a verb. */
 bool hp_verb_known(const char *verb);
 
+/* Simulate the farm of the request; watch is told of each chunk. The plan belongs to the job. */
+bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan);
+
 /* Run the request in job->in; on failure the reason is in job->text. */
 bool hp_run(struct hp_job *job);
 
@@ -241,6 +244,7 @@ struct hp_bar {
 	size_t row;
 	enum hp_bar_kind kind;
 	double start, end;
+	bool next; /* another piece of work begins: marked in a text chart */
 };
 struct hp_bars {
 	size_t nrows, nbars;
@@ -248,6 +252,7 @@ struct hp_bars {
 	struct hp_bar *bar;
 	double end;   /* of the last bar */
 	bool has[3];  /* kinds that are there */
+	bool pieces;  /* bars are pieces of work, one after the other */
 	bool overlap; /* messages and computation of a processor at the same time */
 };
 

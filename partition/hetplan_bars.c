@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hetplan_bars.c - from an answer to who receives, sends and computes when.
  * May not touch: how it is drawn. Costs one bar for each message and computation. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "hetplan.h"
 
 #define ROWS_MAX   4096
+#define CHUNKS_MAX 100000 /* of a farm */
 #define NAME_BYTES 64
 
 static double list_at(const struct hp_job *job, const char *key, size_t i)
@@ -55,7 +57,7 @@ static void add(struct hp_bars *b, size_t row, enum hp_bar_kind kind, double sta
 	if (!(end > start))
 		return;
 	b->has[kind] = true;
-	b->bar[b->nbars++] = (struct hp_bar){ row, kind, start, end };
+	b->bar[b->nbars++] = (struct hp_bar){ row, kind, start, end, b->pieces };
 }
 
 /* Everybody computes from 0 on. */
@@ -163,7 +165,7 @@ static bool add_dates(struct hp_job *job, struct hp_bars *b, const json_t *out)
 		inst += json_array_size(json_array_get(loads, l));
 	if (!begin(job, b, rows, 3 * rows * inst))
 		return false;
-	b->overlap = true;
+	b->overlap = b->pieces = true;
 	for (size_t l = 0; l < json_array_size(loads); l++)
 		for (size_t j = 0; j < json_array_size(json_array_get(loads, l)); j++)
 			add_installment(b, out, l, j);
@@ -179,15 +181,53 @@ static bool chain(struct hp_job *job, struct hp_bars *b)
 	return ok;
 }
 
+static void count_chunk(void *ctx, const hetpart_chunk *c)
+{
+	uint64_t *chunks = ctx;
+
+	(void)c;
+	++*chunks;
+}
+
+/* A chunk that needs no message follows the one before without a gap: its computation is marked. */
+static void add_chunk(void *ctx, const hetpart_chunk *c)
+{
+	struct hp_bars *b = ctx;
+
+	add(b, c->proc, HP_BAR_RECEIVE, c->sent, c->arrived);
+	b->pieces = !(c->arrived > c->sent);
+	add(b, c->proc, HP_BAR_COMPUTE, c->arrived, c->done);
+	b->pieces = true;
+}
+
+/* The farm once more, for its dates. */
+static bool farm(struct hp_job *job, struct hp_bars *b)
+{
+	hetpart_plan *plan;
+	uint64_t chunks = 0;
+
+	if (!hp_farm(job, count_chunk, &chunks, &plan))
+		return false;
+	if (chunks > CHUNKS_MAX)
+		return hp_fail(job, NULL, "no chart: %" PRIu64 " chunks, more than %d", chunks,
+			       CHUNKS_MAX);
+	if (!begin(job, b, hetpart_plan_nprocs(plan), 2 * (size_t)chunks))
+		return false;
+	b->pieces = true;
+	return hp_farm(job, add_chunk, b, &plan);
+}
+
 bool hp_bars(struct hp_job *job, struct hp_bars *b)
 {
 	const char *op = json_string_value(json_object_get(job->out, "op"));
 	bool ok;
 
-	if (strcmp(op, "farm") == 0 || !json_is_number(json_object_get(job->out, "makespan")))
+	if (!json_is_number(json_object_get(job->out, "makespan")))
 		return hp_fail(job, NULL, "no chart of '%s': its answer has no dates", op);
 	if (json_object_get(job->in, "w"))
 		ok = chain(job, b);
+	else if (strcmp(op, "farm") == 0)
+		ok = farm(job, b);
 	else if (strncmp(op, "scatter", 7) == 0)
 		ok = scatter(job, b);
 	else

@@ -20,7 +20,7 @@ struct chart {
 	size_t label, columns;
 	double scale;       /* time of one column */
 	double (*share)[3]; /* of each column: time of each kind */
-	char *begins;       /* of each column: whether another bar of a chain begins */
+	char *begins;       /* of each column: whether another piece of work begins */
 };
 
 static bool in_lane(const struct chart *c, const struct hp_bar *bar, size_t lane)
@@ -75,8 +75,7 @@ static double gather(struct chart *c, size_t row, size_t lane)
 			continue;
 		spread(c, bar);
 		end = fmax(end, bar->end);
-		if (c->bars->overlap && bar->start > 0 &&
-		    bar->start / c->scale < (double)c->columns)
+		if (bar->next && bar->start > 0 && bar->start / c->scale < (double)c->columns)
 			c->begins[(size_t)(bar->start / c->scale)] = 1;
 	}
 	return end;
@@ -125,7 +124,7 @@ static bool put_legend(const struct chart *c)
 	for (size_t k = 0; k < IDLE; k++)
 		if (c->bars->has[k] && fprintf(c->f, "%c %s  ", marks[k], kinds[k]) < 0)
 			return false;
-	return fputs(c->bars->overlap ? ". wait  | next\n" : ". wait\n", c->f) != EOF;
+	return fputs(c->bars->pieces ? ". wait  | next\n" : ". wait\n", c->f) != EOF;
 }
 
 static bool put_chart(struct chart *c)

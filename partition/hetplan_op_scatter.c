@@ -136,7 +136,7 @@ static bool scatter_root(struct hp_job *job)
 	       hp_put_reals(job, "total_by_root", r.total, r.n);
 }
 
-static bool farm(struct hp_job *job)
+bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan)
 {
 	static const char *const names[] = { "fixed", "guided", "factoring", NULL };
 	static const hetpart_chunk_rule rules[] = { HETPART_CHUNK_FIXED, HETPART_CHUNK_GUIDED,
@@ -145,7 +145,6 @@ static bool farm(struct hp_job *job)
 	const json_t *v = json_object_get(job->in, "chunk");
 	hetpart_scatter_proc *procs;
 	hetpart_worker *workers;
-	hetpart_plan *plan = NULL;
 	hetpart_status rc;
 	hetpart_err err;
 	uint64_t items, chunk = 1;
@@ -159,8 +158,15 @@ static bool farm(struct hp_job *job)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		workers[i] = (hetpart_worker){ procs[i].compute, procs[i].link };
-	rc = hetpart_farm_create(&plan, items, workers, n, rules[rule], chunk, &err);
-	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+	rc = hetpart_farm_trace(plan, items, workers, n, rules[rule], chunk, watch, ctx, &err);
+	return own_plan(job, rc, *plan, &err);
+}
+
+static bool farm(struct hp_job *job)
+{
+	hetpart_plan *plan;
+
+	return hp_farm(job, NULL, NULL, &plan) && hp_put_plan(job, "shares", plan);
 }
 
 /* clang-format off */

@@ -2,12 +2,13 @@
 ! hetpart.f90 - libhetpart for Fortran 2018: compile this file with your own compiler, beside your
 ! program, and link with -lhetpart. The calls, their arguments and results are those of hetpart.h
 ! and its manual pages, with these differences:
-!   objects (costs, plans, models, wisdom) are of type(c_ptr);
+!   objects (costs, plans, models, wisdom, schedules) are of type(c_ptr);
 !   opts and err may be left out, and so may every other argument declared optional;
 !   texts that go in end in c_null_char, texts that come out are made Fortran's by hetpart_string();
 !   counts are integer(c_int64_t), sizes and positions integer(c_size_t); positions count from 0.
-! Beyond the header: hetpart_opts_init(), hetpart_scatter_opts_init(), hetpart_shares(),
-! hetpart_string(), hetpart_reason().
+! Beyond the header: hetpart_opts_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
+! hetpart_chain_opts_init(), hetpart_shares(), hetpart_wisdom_text(), hetpart_string(),
+! hetpart_reason().
 module hetpart
   use, intrinsic :: iso_c_binding
   implicit none
@@ -37,6 +38,11 @@ module hetpart
   enum, bind(c)
     enumerator :: HETPART_CHUNK_FIXED = 0, HETPART_CHUNK_GUIDED = 1, HETPART_CHUNK_FACTORING = 2
   end enum
+  ! methods of chains
+  enum, bind(c)
+    enumerator :: HETPART_CHAIN_LP = 0, HETPART_CHAIN_SIMPLE = 1, HETPART_CHAIN_SINGLEINST = 2
+    enumerator :: HETPART_CHAIN_MULTIINST = 3
+  end enum
 
   integer, parameter :: HETPART_ERR_BYTES = 256
 
@@ -65,6 +71,24 @@ module hetpart
     type(c_ptr) :: compute = c_null_ptr, link = c_null_ptr
   end type
 
+  type, bind(c) :: hetpart_chunk
+    integer(c_size_t) :: proc
+    integer(c_int64_t) :: items
+    real(c_double) :: sent, arrived, done
+  end type
+  type, bind(c) :: hetpart_chain ! begin with hetpart_chain_init()
+    integer(c_size_t) :: struct_size, nprocs, nloads
+    type(c_ptr) :: w, z, tau, latency, vcomm, vcomp ! c_loc() of arrays of real(c_double)
+    type(c_ptr) :: installments ! c_loc() of an array of integer(c_size_t), or c_null_ptr
+  end type
+  type, bind(c) :: hetpart_chain_opts ! begin with hetpart_chain_opts_init()
+    integer(c_size_t) :: struct_size
+    integer(c_int) :: method
+    integer(c_size_t) :: max_installments
+    real(c_double) :: limit_s
+    integer(c_int64_t) :: max_mem_bytes
+  end type
+
   abstract interface
     function hetpart_cost_fn(ctx, items) bind(c) result(time)
       import :: c_ptr, c_int64_t, c_double
@@ -72,6 +96,11 @@ module hetpart
       integer(c_int64_t), value :: items
       real(c_double) :: time
     end function
+    subroutine hetpart_farm_watch(ctx, chunk) bind(c)
+      import :: c_ptr, hetpart_chunk
+      type(c_ptr), value :: ctx
+      type(hetpart_chunk), intent(in) :: chunk
+    end subroutine
   end interface
 
   interface
@@ -361,6 +390,11 @@ module hetpart
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
     end function
+    function hetpart_wisdom_host(wisdom) bind(c) result(res)
+      import
+      type(c_ptr), value :: wisdom
+      type(c_ptr) :: res
+    end function
     function hetpart_wisdom_time(wisdom) bind(c) result(res)
       import
       type(c_ptr), value :: wisdom
@@ -395,6 +429,41 @@ module hetpart
       character(kind=c_char), intent(in) :: name(*)
       real(c_double), intent(in out), optional :: value
       logical(c_bool) :: res
+    end function
+    function hetpart_wisdom_model_name(wisdom, index) bind(c) result(res)
+      import
+      type(c_ptr), value :: wisdom
+      integer(c_size_t), value :: index
+      type(c_ptr) :: res
+    end function
+    function hetpart_wisdom_number_name(wisdom, index) bind(c) result(res)
+      import
+      type(c_ptr), value :: wisdom
+      integer(c_size_t), value :: index
+      type(c_ptr) :: res
+    end function
+    function hetpart_wisdom_merge(into, from, err) bind(c) result(res)
+      import
+      type(c_ptr), value :: into, from
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetpart_wisdom_print(wisdom, buf, size) bind(c) result(res)
+      import
+      type(c_ptr), value :: wisdom
+      character(kind=c_char), intent(in out), optional :: buf(*)
+      integer(c_size_t), value :: size
+      integer(c_size_t) :: res
+    end function
+    function hetpart_wisdom_parse(out, text, bytes, host, oldest_s, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      character(kind=c_char), intent(in) :: text(*)
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), intent(in), optional :: host(*)
+      integer(c_int64_t), value :: oldest_s
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
     end function
     function hetpart_wisdom_load(out, path, host, oldest_s, err) bind(c) result(res)
       import
@@ -451,6 +520,21 @@ module hetpart
       integer(c_size_t), value :: nprocs
       integer(c_int), value :: rule
       integer(c_int64_t), value :: chunk
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+
+    function hetpart_farm_trace(out, items, workers, nprocs, rule, chunk, watch, ctx, &
+      err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      integer(c_int64_t), value :: items
+      type(hetpart_worker), intent(in) :: workers(*)
+      integer(c_size_t), value :: nprocs
+      integer(c_int), value :: rule
+      integer(c_int64_t), value :: chunk
+      type(c_funptr), value :: watch ! c_funloc() of a hetpart_farm_watch
+      type(c_ptr), value :: ctx
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
     end function
@@ -515,6 +599,94 @@ module hetpart
       integer(c_int) :: res
     end function
 
+    ! chains
+    function hetpart_chain_create(out, chain, opts, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      type(hetpart_chain), intent(in) :: chain
+      type(hetpart_chain_opts), intent(in), optional :: opts
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetpart_chain_mem_bytes(chain, opts) bind(c) result(res)
+      import
+      type(hetpart_chain), intent(in) :: chain
+      type(hetpart_chain_opts), intent(in), optional :: opts
+      integer(c_int64_t) :: res
+    end function
+    function hetpart_chain_replay(out, chain, fractions, nfractions, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      type(hetpart_chain), intent(in) :: chain
+      real(c_double), intent(in) :: fractions(*)
+      integer(c_size_t), value :: nfractions
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetpart_schedule_makespan(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_planned_makespan(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_method(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      type(c_ptr) :: res
+    end function
+    function hetpart_schedule_nprocs(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t) :: res
+    end function
+    function hetpart_schedule_nloads(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t) :: res
+    end function
+    function hetpart_schedule_installments(schedule, load) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), value :: load
+      integer(c_size_t) :: res
+    end function
+    function hetpart_schedule_fraction(schedule, load, installment, proc) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), value :: load, installment, proc
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_fractions(schedule, count) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), intent(in out), optional :: count
+      type(c_ptr) :: res
+    end function
+    function hetpart_schedule_comm(schedule, load, installment, link, start, end) &
+      bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), value :: load, installment, link
+      real(c_double), intent(in out), optional :: start, end
+      logical(c_bool) :: res
+    end function
+    function hetpart_schedule_comp(schedule, load, installment, proc, start, end) &
+      bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), value :: load, installment, proc
+      real(c_double), intent(in out), optional :: start, end
+      logical(c_bool) :: res
+    end function
+    subroutine hetpart_schedule_free(schedule) bind(c)
+      import
+      type(c_ptr), value :: schedule
+    end subroutine
+
     function c_strlen(text) bind(c, name="strlen") result(res)
       import
       type(c_ptr), value :: text
@@ -538,6 +710,39 @@ contains
 
     opts = hetpart_scatter_opts(0, HETPART_SCATTER_AUTO, 0)
     opts%struct_size = storage_size(opts) / 8
+  end function
+
+  ! No chain yet, as HETPART_CHAIN_INIT.
+  pure function hetpart_chain_init() result(chain)
+    type(hetpart_chain) :: chain
+
+    chain = hetpart_chain(0, 0, 0, c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, &
+                          c_null_ptr, c_null_ptr)
+    chain%struct_size = storage_size(chain) / 8
+  end function
+
+  ! The defaults, as HETPART_CHAIN_OPTS_INIT.
+  pure function hetpart_chain_opts_init() result(opts)
+    type(hetpart_chain_opts) :: opts
+
+    opts = hetpart_chain_opts(0, HETPART_CHAIN_LP, 0, 0, 0)
+    opts%struct_size = storage_size(opts) / 8
+  end function
+
+  ! The text of a wisdom file, line ends included, as hetpart_wisdom_parse() takes it.
+  function hetpart_wisdom_text(wisdom) result(text)
+    type(c_ptr), intent(in) :: wisdom
+    character(len=:), allocatable :: text
+    character(kind=c_char), allocatable :: buf(:)
+    integer(c_size_t) :: length, i
+
+    length = hetpart_wisdom_print(wisdom, size=0_c_size_t)
+    allocate (buf(length + 1))
+    length = hetpart_wisdom_print(wisdom, buf, length + 1)
+    allocate (character(len=length) :: text)
+    do i = 1, length
+      text(i:i) = buf(i)
+    end do
   end function
 
   ! All shares of a plan, the first processor at 1.

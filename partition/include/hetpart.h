@@ -562,6 +562,27 @@ HETPART_API hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t item
 					       hetpart_chunk_rule rule, uint64_t chunk,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
+/* One chunk of a farm, in the unit of the costs. */
+typedef struct hetpart_chunk {
+	size_t proc;
+	uint64_t items;
+	double sent;    /* when its message begins */
+	double arrived; /* when it ends and the computation begins */
+	double done;
+} hetpart_chunk;
+
+/* Told of each chunk, in the order in which they are handed out; chunk is valid during the call. */
+typedef void hetpart_farm_watch(void *ctx, const hetpart_chunk *chunk);
+
+/* hetpart_farm_trace - hetpart_farm_create() that tells of every chunk: its arguments, its results.
+ * watch  called once for each chunk, also of a farm that fails later; NULL: not called.
+ * ctx    handed to watch. */
+HETPART_API hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items,
+					      const hetpart_worker *workers, size_t nprocs,
+					      hetpart_chunk_rule rule, uint64_t chunk,
+					      hetpart_farm_watch *watch, void *ctx,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
 /* ===================================================================== scatter from one root */
 
 /* A root sends every processor its share, one after the other (one port), and keeps the last share

@@ -40,6 +40,7 @@ wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_mod
 wisdom_set:ipsdp wisdom_get:bpsp wisdom_model_name:spz wisdom_number_name:spz wisdom_merge:ippp
 wisdom_print:zppz wisdom_parse:ipszsup wisdom_load:ipssup wisdom_save:ipsp wisdom_free:-p
 emulate_create:ippzup emulate_best:ippzup emulate_efficiency:dpp farm_create:ipupziup
+farm_trace:ipupziuppp
 scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:ipupzp
 scatter_order:ipupzp scatter_root:ippppupppzpp
 chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
@@ -578,6 +579,26 @@ def farm(items, workers, rule="guided", chunk=1):
     array, costs = _pairs(workers)
     return Plan(_make(_c.farm_create, _count(items, "items"), array, len(array),
                       _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), costs=costs))
+
+
+class Chunk(ctypes.Structure):
+    """One chunk of a farm: its processor, its items, when its message begins and ends, its end."""
+    _fields_ = [("proc", ctypes.c_size_t), ("items", ctypes.c_uint64), ("sent", ctypes.c_double),
+                ("arrived", ctypes.c_double), ("done", ctypes.c_double)]
+
+
+_FARM_WATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Chunk))
+
+
+def farm_trace(items, workers, rule="guided", chunk=1):
+    """As farm(); the plan and all chunks in the order in which they are handed out."""
+    array, costs = _pairs(workers)
+    chunks = []
+    watch = _FARM_WATCH(lambda _, c: chunks.append(Chunk.from_buffer_copy(c.contents)))
+    plan = Plan(_make(_c.farm_trace, _count(items, "items"), array, len(array),
+                      _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), watch, None,
+                      costs=costs))
+    return plan, chunks
 
 
 # --------------------------------------------------------------------------------------- scatter

@@ -93,16 +93,16 @@ def test_fortran_declares_calls_as_the_header_does():
             for one in re.findall(r"(\w+)(?:\(\*\))?", names):
                 declared[one] = letter_of_fortran(attributes, one)
         found[name] = [declared.get("res", "-")] + [declared[a.strip()] for a in args.split(",") if a.strip()]
-    found.pop("hetpart_cost_fn")
-    same(found, {name: calls[name] for name in found})
-    lacking = {n for n in set(calls) - set(found) if not re.match("hetpart_(chain|schedule|wisdom)_", n)}
-    same(lacking, set())
-    same({n: v for n, v in enums(module).items() if n != "HETPART_ERR_BYTES"},
-         {n: v for n, v in enums(text).items() if not n.startswith("HETPART_CHAIN_")})
+    for callback in ("hetpart_cost_fn", "hetpart_farm_watch"):
+        found.pop(callback)
+    same(found, calls)
+    same({n: v for n, v in enums(module).items() if n != "HETPART_ERR_BYTES"}, enums(text))
 
 
 def letter_of_fortran(attributes, name):
     by_value = "value" in attributes or name == "res"
+    if "c_funptr" in attributes or "c_ptr" in attributes:
+        return "p"
     for word, letter in (("c_double", "d"), ("c_int64_t", "u"), ("c_size_t", "z"),
                          ("c_bool", "b"), ("c_int)", "i")):
         if word in attributes and by_value:
@@ -212,6 +212,10 @@ def test_emulation_and_farm():
     same(hetpart.emulate_best([1, 2, 5], 100).shares, [1, 2, 5])
     same(sum(hetpart.farm(100, [(1, .1), (2, .1), (3, None)], rule="factoring", chunk=2)), 100)
     refused(ValueError, "ratings: 2 entries for 3", hetpart.emulate_efficiency, plan, [1, 2])
+    plan, chunks = hetpart.farm_trace(5, [(1, 1), (1, 1)], rule="fixed", chunk=2)
+    same([(c.proc, c.items, c.sent, c.arrived, c.done) for c in chunks],
+         [(0, 2, 0, 2, 4), (1, 2, 2, 4, 6), (0, 1, 4, 5, 6)])
+    same(plan.shares, [3, 2])
 
 
 def test_model_and_wisdom():

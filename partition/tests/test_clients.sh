@@ -64,6 +64,12 @@ if has pkg-config; then
     answers "Fortran: emulation" "emulated  1  2  7 0.893" ./share_f
     answers "Fortran: a refusal" "refused: '18446744073709551615' items" ./share_f
     answers "Fortran: texts" "hetpart $version" ./share_f
+    ok "Fortran: chain.f90 builds" gfortran -std=f2018 -Wall -Wextra -Werror -o chain_f \
+      "$(pkg-config --variable=fortran_module hetpart)" "$examples/chain.f90" "${libs[@]}"
+    answers "Fortran: a chain" "lp:  0.897014  8 T T" ./chain_f
+    answers "Fortran: a farm's chunks" "farm: 10 chunks," ./chain_f
+    answers "Fortran: wisdom as text" "wisdom: a node, speed is 1.5" ./chain_f
+    answers "Fortran: wisdom of another machine" "refused: made on 'a node', not on 'another'" ./chain_f
   else left_out "Fortran: gfortran is not installed"; fi
   if [ "${HAVE_MPI:-no}" = yes ]; then
     read -ra mpi <<<"$(pkg-config --cflags --libs hetpart_mpi)"

@@ -195,6 +195,51 @@ static double nan_cost(void *ctx, uint64_t n)
 	return n > 2 ? NAN : 0;
 }
 
+struct trace {
+	uint64_t items[4];
+	double done[4], port;
+	size_t chunks;
+};
+
+/* One message at a time, a processor's chunks one after the other. */
+static void watch(void *ctx, const hetpart_chunk *c)
+{
+	struct trace *t = ctx;
+
+	assert_true(c->proc < 4 && c->items > 0);
+	assert_true(c->sent >= t->done[c->proc] && c->arrived >= c->sent && c->done > c->arrived);
+	if (c->arrived > c->sent) {
+		assert_true(c->sent >= t->port);
+		t->port = c->arrived;
+	}
+	t->items[c->proc] += c->items;
+	t->done[c->proc] = c->done;
+	t->chunks++;
+}
+
+/* The chunks add up to the plan. */
+static void traced(void **state)
+{
+	hetpart_cost *c[] = { affine(0, 1), affine(1, .25), affine(0, 4) };
+	hetpart_worker w[] = { { c[0], c[1] }, { c[2], c[1] }, { c[2], NULL } };
+	hetpart_plan *pl;
+
+	(void)state;
+	for (int rule = HETPART_CHUNK_FIXED; rule <= HETPART_CHUNK_FACTORING; rule++) {
+		struct trace t = { .chunks = 0 };
+		OK(hetpart_farm_trace(&pl, 1000, w, LEN(w), (hetpart_chunk_rule)rule, 3, watch, &t,
+				      &err));
+		for (size_t i = 0; i < LEN(w); i++) {
+			assert_int_equal(t.items[i], hetpart_plan_share(pl, i));
+			NEAR(t.done[i], hetpart_plan_time(pl, i), 0);
+		}
+		assert_true(t.chunks >= 3);
+		hetpart_plan_free(pl);
+	}
+	for (size_t i = 0; i < LEN(c); i++)
+		hetpart_cost_free(c[i]);
+}
+
 static void refusals(void **state)
 {
 	double r[] = { 1, 2 }, bad[] = { 1, 0 }, tab[] = { 0, 1 };
@@ -249,7 +294,7 @@ int main(void)
 		cmocka_unit_test(reference), cmocka_unit_test(optimal_by_brute_force),
 		cmocka_unit_test(perfect),   cmocka_unit_test(by_hand),
 		cmocka_unit_test(bounds),    cmocka_unit_test(evens_out),
-		cmocka_unit_test(refusals),
+		cmocka_unit_test(traced),    cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests_name("emulate", tests, NULL, NULL);
 }

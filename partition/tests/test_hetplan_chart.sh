@@ -50,8 +50,20 @@ is "the manual shows the chart of the rays" \
   "$(sed -n '/^caseb     |/,/wait$/{s/[\\]//g;p;}' "$ROOT/partition/man/hetplan.1")" \
   "$(chart scatter -i "$rays" --width 72)"
 is "nothing planned, nothing drawn" "$(chart emulate --ratings 1 --processes 0 --width 48 | head -n 1)" "P0 |"
-run "$hetplan" scatter -n 9 --compute 1,1 --link 1 --chunk 1 --gantt
-is "a farm has no chart" "$rc $err" "1 hetplan: no chart of 'farm': its answer has no dates"
+is "farm: each chunk from its message on, one message at a time" \
+  "$(chart scatter -n 12 --compute 1,2,1 --link 0.5,0.5 --chunk 2 --width 48)" \
+"$(cat <<'END'
+P0 |-------#############|------#############
+P1 |......|------###########################
+P2 |#############|############|#############
+   +-------------+------------+------------+
+   0             2            4            6
+- receive  # compute  . wait  | next
+END
+)"
+run "$hetplan" scatter -n 200000 --compute 1,1 --link 1 --chunk 1 --gantt
+is "a farm of too many chunks has no chart" "$rc $out$err" \
+  "1 hetplan: no chart: 200000 chunks, more than 100000"
 run "$hetplan" share -n 9 -s 1 --cost linear
 is "no chart into a pipe" "$(grep -c '|' <<<"$out")" 0
 
@@ -85,6 +97,9 @@ ok "names: title escaped" grep -q '<title>a &lt;b&gt; &amp; &quot;c&quot;</title
 picture control emulate --ratings 1 --processes 1 --title $'a\e\xff'
 ok "control: bytes made visible" grep -qF '<title>a\x1b\xff</title>' control.svg
 picture chain chain --w 1,2,1 --z 0.5,0.25 --vcomm 1,2 --vcomp 1,1 --installments 2,1
+picture farm scatter -n 12 --compute 1,2,1 --link 0.5,0.5 --chunk 2
+is "farm: a bar for each message and each chunk" "$(grep -c '<rect.*#e69f00.*<title>' farm.svg) $(
+  grep -c '<rect.*#0072b2.*<title>' farm.svg) $(grep -c 'height="14" fill=' farm.svg)" "3 6 2"
 picture empty emulate --ratings 1,1 --processes 0
 picture tiny share -n 5 -s 1e300,1 --cost linear
 echo '{"op":"scatter-root","items":90,"compute":[{"type":"linear"},{"type":"linear","scale":2}],
