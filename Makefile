@@ -175,7 +175,7 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 		$(call objs,$(filter-out partition/hetplan.c,$(PLAN_SRC))) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
-$(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
+$(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)

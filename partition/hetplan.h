@@ -119,6 +119,21 @@ bool hp_whole(struct hp_job *job, const json_t *v, const struct hp_at *at, uint6
 bool hp_real(struct hp_job *job, const json_t *v, const struct hp_at *at, double *out);
 bool hp_array(struct hp_job *job, const json_t *v, const struct hp_at *at, size_t max, size_t *n);
 
+/* How a list is read: the key it stands under, most entries, and how one of them becomes an object
+ * of that size at out. */
+struct hp_list {
+	const char *key;
+	size_t most, size;
+	bool (*read)(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
+		     void *out);
+	const void *ctx; /* handed to read */
+};
+
+/* The entries of a list that must be there, and has *n entries unless *n is 0; NULL after
+ * hp_fail(). Memory belongs to the job. */
+void *hp_list(struct hp_job *job, const json_t *obj, const struct hp_at *up,
+	      const struct hp_list *list, size_t *n);
+
 /* A number and lists of numbers under a key of the request. Lists must be there, and have want
  * entries unless *n is 0, then up to max; memory belongs to the job. */
 bool hp_items(struct hp_job *job, uint64_t *items);

@@ -4,32 +4,30 @@
  * May not touch: how it is planned. Costs one library object for each cost. */
 #include "hetplan.h"
 
-bool hp_costs(struct hp_job *job, const char *key, bool free, const hetpart_cost ***out, size_t *n)
+static bool cost(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *free,
+		 void *out)
 {
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *v = hp_need(job, job->in, NULL, key);
+	const hetpart_cost **c = out;
 
-	if (!v || !hp_array(job, v, &at, job->limits->procs, n) ||
-	    !(*out = hp_alloc(job, *n, sizeof **out)))
-		return false;
-	for (size_t i = 0; i < *n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		const json_t *x = json_array_get(v, i);
-		if (free && json_is_null(x))
-			continue;
-		if (!((*out)[i] = hp_cost(job, x, &here)))
-			return false;
-	}
-	return true;
+	return (*(const bool *)free && json_is_null(v)) || (*c = hp_cost(job, v, at));
 }
 
-static bool proc(struct hp_job *job, const json_t *v, const struct hp_at *at,
-		 hetpart_scatter_proc *p)
+bool hp_costs(struct hp_job *job, const char *key, bool free, const hetpart_cost ***out, size_t *n)
+{
+	const struct hp_list list = { key, job->limits->procs, sizeof **out, cost, &free };
+
+	return (*out = hp_list(job, job->in, NULL, &list, n)) != NULL;
+}
+
+static bool proc(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
+		 void *out)
 {
 	static const char *const keys[] = { "compute", "link", NULL };
 	const struct hp_at compute_at = { at, "compute", 0 }, link_at = { at, "link", 0 };
 	const json_t *compute, *link = json_object_get(v, "link");
+	hetpart_scatter_proc *p = out;
 
+	(void)ctx;
 	if (!hp_keys(job, v, at, keys) || !(compute = hp_need(job, v, at, "compute")) ||
 	    !(p->compute = hp_cost(job, compute, &compute_at)))
 		return false;
@@ -38,19 +36,10 @@ static bool proc(struct hp_job *job, const json_t *v, const struct hp_at *at,
 
 bool hp_procs(struct hp_job *job, hetpart_scatter_proc **out, size_t *n)
 {
-	const struct hp_at at = { NULL, "processors", 0 };
-	const json_t *v = hp_need(job, job->in, NULL, "processors");
+	const struct hp_list list = { "processors", job->limits->procs, sizeof **out, proc, NULL };
 
 	*n = 0;
-	if (!v || !hp_array(job, v, &at, job->limits->procs, n) ||
-	    !(*out = hp_alloc(job, *n, sizeof **out)))
-		return false;
-	for (size_t i = 0; i < *n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		if (!proc(job, json_array_get(v, i), &here, &(*out)[i]))
-			return false;
-	}
-	return true;
+	return (*out = hp_list(job, job->in, NULL, &list, n)) != NULL;
 }
 
 static bool exactly_reals(struct hp_job *job, const char *key, size_t n, const double **out)

@@ -110,42 +110,58 @@ bool hp_items(struct hp_job *job, uint64_t *items)
 	return v && hp_whole(job, v, &at, 0, job->limits->items, items);
 }
 
-bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n)
+void *hp_list(struct hp_job *job, const json_t *obj, const struct hp_at *up,
+	      const struct hp_list *list, size_t *n)
 {
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *v = hp_need(job, job->in, NULL, key);
+	const struct hp_at at = { up, list->key, 0 };
+	const json_t *v = hp_need(job, obj, up, list->key);
+	char *out;
 
-	if (!v || !hp_array(job, v, &at, max, n) || !(*out = hp_alloc(job, *n, sizeof **out)))
-		return false;
+	if (!v || !hp_array(job, v, &at, list->most, n) || !(out = hp_alloc(job, *n, list->size)))
+		return NULL;
 	for (size_t i = 0; i < *n; i++) {
 		const struct hp_at here = { &at, NULL, i };
-		if (!hp_real(job, json_array_get(v, i), &here, &(*out)[i]))
-			return false;
+		if (!list->read(job, json_array_get(v, i), &here, list->ctx, out + i * list->size))
+			return NULL;
 	}
-	return true;
+	return out;
+}
+
+static bool real(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
+		 void *out)
+{
+	(void)ctx;
+	return hp_real(job, v, at, out);
+}
+
+bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n)
+{
+	const struct hp_list list = { key, max, sizeof **out, real, NULL };
+
+	return (*out = hp_list(job, job->in, NULL, &list, n)) != NULL;
+}
+
+static bool whole(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *max,
+		  void *out)
+{
+	return hp_whole(job, v, at, 0, *(const uint64_t *)max, out);
 }
 
 bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n)
 {
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *v = hp_need(job, job->in, NULL, key);
+	const struct hp_list list = { key, job->limits->procs, sizeof **out, whole, &max };
 
-	if (!v || !hp_array(job, v, &at, job->limits->procs, n) ||
-	    !(*out = hp_alloc(job, *n, sizeof **out)))
-		return false;
-	for (size_t i = 0; i < *n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		if (!hp_whole(job, json_array_get(v, i), &here, 0, max, &(*out)[i]))
-			return false;
-	}
-	return true;
+	return (*out = hp_list(job, job->in, NULL, &list, n)) != NULL;
 }
 
-static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, hetpart_point *p)
+static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
+		  void *out)
 {
 	const struct hp_at x = { at, NULL, 0 }, y = { at, NULL, 1 };
+	hetpart_point *p = out;
 	size_t two = 2;
 
+	(void)ctx;
 	return hp_array(job, v, at, two, &two) &&
 	       hp_real(job, json_array_get(v, 0), &x, &p->items) &&
 	       hp_real(job, json_array_get(v, 1), &y, &p->time_s);
@@ -154,19 +170,10 @@ static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, h
 bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n)
 {
-	const struct hp_at at = { up, key, 0 };
-	const json_t *v = hp_need(job, obj, up, key);
+	const struct hp_list list = { key, job->limits->values, sizeof **out, point, NULL };
 
 	*n = 0;
-	if (!v || !hp_array(job, v, &at, job->limits->values, n) ||
-	    !(*out = hp_alloc(job, *n, sizeof **out)))
-		return false;
-	for (size_t i = 0; i < *n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		if (!point(job, json_array_get(v, i), &here, &(*out)[i]))
-			return false;
-	}
-	return true;
+	return (*out = hp_list(job, obj, up, &list, n)) != NULL;
 }
 
 bool hp_choice(struct hp_job *job, const char *key, const char *const *names, size_t *out)

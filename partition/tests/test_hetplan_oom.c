@@ -2,72 +2,13 @@
 /* test_hetplan_oom.c - every operation with each of its allocations failing in turn, the parser's
  * included: no answer or an error, nothing leaked, and the next request is answered. Counts through
  * glibc's allocator; skipped elsewhere and under sanitizers, which bring their own. */
-#include <stdio.h>
-#include <stdlib.h>
+#define OOM_SHARED_TOO
+#include "oom_help.h"
 
-#if defined(__has_feature)
-#	if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#		define SANITIZED 1
-#	endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#	define SANITIZED 1
-#endif
-
-#if !defined(__GLIBC__) || defined(SANITIZED)
-int main(void)
-{
-	puts("needs glibc's allocator");
-	return 77;
-}
-#else
+#ifndef OOM_CANNOT
 
 #	include "tests.h"
 #	include "hetplan.h"
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void __libc_free(void *);
-
-static long until = -1; /* allocations until one fails; below 0: none does */
-static long live;
-
-static bool fails(void)
-{
-	return until >= 0 && until-- == 0;
-}
-
-static void *counted(void *p)
-{
-	live += p != NULL;
-	return p;
-}
-
-#	pragma GCC visibility push(default) /* so that shared libraries come here too */
-void *malloc(size_t n)
-{
-	return fails() ? NULL : counted(__libc_malloc(n));
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : counted(__libc_calloc(n, size));
-}
-
-void *realloc(void *p, size_t n)
-{
-	if (fails())
-		return NULL;
-	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
-}
-
-void free(void *p)
-{
-	live -= p != NULL;
-	__libc_free(p);
-}
-#	pragma GCC visibility pop
 
 #	define LINEAR "{\"type\":\"linear\"}"
 #	define PROCS                                                                              \
@@ -170,6 +111,7 @@ static void all_outputs(void **state)
 	static const char *const lines[] = {
 		"{\"op\":\"share\",\"items\":20,\"speeds\":[1,2],\"cost\":" LINEAR "}",
 		"{\"op\":\"scatter\",\"items\":9,\"processors\":" PROCS "}",
+		"{\"op\":\"farm\",\"items\":9,\"chunk\":2,\"processors\":" PROCS "}",
 		"{\"op\":\"chain\",\"method\":\"singleinst\"," CHAIN "}",
 	};
 

@@ -2,71 +2,13 @@
 /* test_oom.c - every call with each of its allocations failing in turn: HETPART_ENOMEM, nothing
  * handed out, nothing leaked. Counts through glibc's allocator; skipped elsewhere and under
  * sanitizers, which bring their own. */
-#include <stdio.h>
-#include <stdlib.h>
+#include "oom_help.h"
 
-#if defined(__has_feature)
-#	if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#		define SANITIZED 1
-#	endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#	define SANITIZED 1
-#endif
-
-#if !defined(__GLIBC__) || defined(SANITIZED)
-int main(void)
-{
-	puts("needs glibc's allocator");
-	return 77;
-}
-#else
+#ifndef OOM_CANNOT
 
 #	include "tests.h"
 
 #	include <unistd.h>
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void __libc_free(void *);
-
-static long until = -1; /* allocations until one fails; below 0: none does */
-static long live;
-
-static bool fails(void)
-{
-	return until >= 0 && until-- == 0;
-}
-
-static void *counted(void *p)
-{
-	live += p != NULL;
-	return p;
-}
-
-void *malloc(size_t n)
-{
-	return fails() ? NULL : counted(__libc_malloc(n));
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : counted(__libc_calloc(n, size));
-}
-
-void *realloc(void *p, size_t n)
-{
-	if (fails())
-		return NULL;
-	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
-}
-
-void free(void *p)
-{
-	live -= p != NULL;
-	__libc_free(p);
-}
 
 /* ------------------------------------------------------------------------------------- calls */
 

@@ -4,42 +4,8 @@
  * sends the allocations of libhetpart_mpi and libhetpart here, not those of MPI. */
 #include "check.h"
 
-extern void *__real_malloc(size_t n);
-extern void *__real_calloc(size_t n, size_t of);
-extern void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t of);
-void __wrap_free(void *p);
-
-static long until = -1; /* allocations until one fails; below 0: none does */
-static long live;
-
-static bool fails(void)
-{
-	return until >= 0 && until-- == 0;
-}
-
-static void *counted(void *p)
-{
-	live += p != NULL;
-	return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : counted(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t of)
-{
-	return fails() ? NULL : counted(__real_calloc(n, of));
-}
-
-void __wrap_free(void *p)
-{
-	live -= p != NULL;
-	__real_free(p);
-}
+#define OOM_WRAP
+#include "../../tests/oom_help.h"
 
 static hetpart_model *model;
 static char items[1000], room[1000];
