@@ -270,8 +270,8 @@ static status cut(alone *a)
 		a->count = a->w.count;
 		a->most = a->w.most;
 	} else {
-		rc = pieces_cut(&a->p, &j->m, r, j->o->piece_bytes / j->o->lay.record_bytes + 1,
-				&j->e);
+		rc = pieces_cut(&a->p, &j->m, r, r->start, r->start + 1,
+				j->o->piece_bytes / j->o->lay.record_bytes + 1, &j->e);
 		a->count = a->p.count;
 		a->most = a->p.most;
 	}

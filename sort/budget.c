@@ -28,7 +28,8 @@ static uint64_t core_bytes(const budget_query *q)
 	if (piece > data + 2 * entries)
 		piece = data + 2 * entries;
 	const uint64_t merge = q->flow_bytes ? q->flow_bytes : (q->threads + 2) * piece;
-	return data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
+	const uint64_t landing = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
+	return landing + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
 }
 
 /* Samples of all runs, checksums of all blocks, and what does not depend on the data. */
@@ -65,9 +66,15 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
 	if (b->runs > MOST_RUNS)
 		return false;
-	/* a window of a piece reaches up to two strides too far in each run */
+	/* merging: a window for each worker, or for each rank that is sent to; it reaches up to two
+	 * strides too far in each run */
 	const uint64_t excess = 2 * b->runs * b->stride;
-	const uint64_t room = (each - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
+	const uint64_t parts = q->ranks > workers ? q->ranks : workers;
+	const uint64_t part = (limit - fixed) / parts;
+	if (part < worker_fixed_bytes() + 4 * PORTION_BYTES)
+		return false;
+	const uint64_t room =
+		(part - worker_fixed_bytes() - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
 	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
 	b->bytes = limit;
 	return b->piece_recs >= b->runs * b->stride;

@@ -14,6 +14,8 @@ typedef struct budget_query {
 	uint64_t out_recs;    /* that it writes */
 	layout lay;
 	unsigned threads;
+	unsigned ranks;
+	bool distributing;   /* holds what it receives as well */
 	uint64_t flow_bytes; /* windows of the exchange and buffers, 0 for a rank alone */
 } budget_query;
 

@@ -23,7 +23,7 @@ static size_t windows_budget(const job *j)
 
 uint64_t flow_bytes(const job *j)
 {
-	return windows_budget(j) + (UINT64_C(8) << 20);
+	return windows_budget(j) + (UINT64_C(20) << 20);
 }
 
 /* A number that no other job beside the same output has. */
@@ -80,7 +80,7 @@ status flow_open(job *j, exchange **x)
 {
 	*x = NULL;
 	status rc = comm_agree(j->c, source_open(&j->src, &j->m, &j->r, j->cut, (size_t)j->c->size,
-						 j->c->rank, &j->e));
+						 j->budget.piece_recs, &j->e));
 	if (rc == ST_OK)
 		rc = comm_alltoall(j->c, j->src.send, j->recv, sizeof *j->recv);
 	if (rc != ST_OK)
@@ -125,6 +125,8 @@ status flow_drained(job *j, exchange *x)
 
 status flow_close(job *j, exchange *x, status rc)
 {
+	if (rc == ST_OK && x)
+		rc = source_failure(&j->src, &j->e);
 	const status flushed = j->w.raw ? writer_flush(&j->w, &j->e) : ST_OK;
 	double *t = j->mine.phase_s;
 	j->mine.out = j->seen.records;

@@ -54,6 +54,8 @@ void loaded_free(mem *m, loaded *d)
 	mem_free(m, d->start, d->start_room, sizeof *d->start);
 	mem_free(m, d->sample, d->samples, item_bytes(&d->r.recs.lay));
 	mem_free(m, d->sample_at, d->start_room, sizeof *d->sample_at);
+	mem_free(m, d->desk.raw, d->desk.raw_bytes, 1);
+	mem_free(m, d->desk.it, 1, item_bytes(&d->r.recs.lay));
 	spill_close(d->spill);
 	*d = (loaded){ 0 };
 }

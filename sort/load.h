@@ -20,7 +20,8 @@ typedef struct loaded {
 	size_t n, room;  /* records, and how many there is memory for */
 	uint64_t *start; /* of the runs */
 	size_t start_room;
-	struct spill *spill; /* runs on disk, and samples of them, see runs.h */
+	spill *spill; /* runs on disk, what looking at them takes, and samples, see runs.h */
+	runs_desk desk;
 	unsigned char *sample;
 	size_t *sample_at, samples;
 	runs r; /* one run of all, in the order of the input, if sorting was not asked for */

@@ -37,11 +37,11 @@ static status check_spilling(job *j)
 	const status rc = choose_tmpdirs(j);
 	if (rc != ST_OK)
 		return rc;
-	if (j->c->size > 1)
+	if (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING)
 		return err_set(&j->e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
 			       " records: it takes %" PRIu64
-			       "; only a single rank can go by way of the disk",
+			       "; only --strategy merge can go by way of the disk",
 			       j->limit.rank_bytes, own_share(j, j->share_in),
 			       j->budget.core_bytes);
 	const char *const *dir = job_tmpdirs(j, &dirs);
@@ -60,6 +60,9 @@ static status make_budget(job *j)
 				  .out_recs = own_share(j, j->share_out),
 				  .lay = j->o->lay,
 				  .threads = j->threads,
+				  .ranks = (unsigned)j->c->size,
+				  .distributing =
+					  j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
 				  .flow_bytes = j->c->size > 1 ? flow_bytes(j) : 0 };
 	if (rc == ST_OK && j->o->spill_recs && bq.recs > 0)
 		budget_force(&j->budget, &bq, j->o->spill_recs);

@@ -7,11 +7,12 @@
 enum { OVERSAMPLE = 32 };
 
 /* Samples of all runs, in order; returns how many. */
-static size_t draw(const runs *r, size_t stride, entry *sample, entry *tmp)
+static size_t draw(const runs *r, const uint64_t *lo, const uint64_t *hi, size_t stride,
+		   entry *sample, entry *tmp)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < r->count; k++)
-		for (uint64_t at = r->start[k] + stride - 1; at < r->start[k + 1]; at += stride)
+		for (uint64_t at = lo[k] + stride - 1; at < hi[k]; at += stride)
 			sample[n++] = r->e[at];
 	entries_sort(sample, tmp, n, &r->recs);
 	return n;
@@ -31,12 +32,12 @@ static uint64_t places_before(const runs *r, uint64_t lo, uint64_t hi, const ent
 }
 
 /* Piece i ends before entry `end`, the last one (NULL) with the runs. */
-static void end_piece(pieces *p, const runs *r, size_t i, const entry *end)
+static void end_piece(pieces *p, const runs *r, const uint64_t *hi, size_t i, const entry *end)
 {
 	uint64_t *cut = p->cut + i * p->runs, *next = cut + p->runs;
 	uint64_t n = 0;
 	for (size_t k = 0; k < p->runs; k++) {
-		next[k] = end ? places_before(r, cut[k], r->start[k + 1], end) : r->start[k + 1];
+		next[k] = end ? places_before(r, cut[k], hi[k], end) : hi[k];
 		n += next[k] - cut[k];
 	}
 	p->first[i + 1] = p->first[i] + n;
@@ -52,20 +53,23 @@ static status alloc_pieces(pieces *p, mem *m, const runs *r, size_t room, err *e
 	return p->cut && p->first ? ST_OK : ST_RESOURCE;
 }
 
-status pieces_cut(pieces *p, mem *m, const runs *r, size_t recs, err *e)
+status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
+		  size_t recs, err *e)
 {
-	const uint64_t total = runs_total(r);
 	const size_t stride = recs / OVERSAMPLE ? recs / OVERSAMPLE : 1;
+	uint64_t total = 0;
+	for (size_t k = 0; k < r->count; k++)
+		total += hi[k] - lo[k];
 	const size_t most = (size_t)(total / stride) + r->count;
 	entry *sample = mem_array(m, most, sizeof *sample, "samples", e);
 	entry *tmp = mem_array(m, most, sizeof *tmp, "samples", e);
 	status rc = alloc_pieces(p, m, r, most / OVERSAMPLE + 1, e);
 	if (sample && tmp && rc == ST_OK) {
-		const size_t n = draw(r, stride, sample, tmp);
-		memcpy(p->cut, r->start, p->runs * sizeof *p->cut);
+		const size_t n = draw(r, lo, hi, stride, sample, tmp);
+		memcpy(p->cut, lo, p->runs * sizeof *p->cut);
 		for (size_t i = OVERSAMPLE; i < n; i += OVERSAMPLE)
-			end_piece(p, r, p->count++, &sample[i]);
-		end_piece(p, r, p->count++, NULL);
+			end_piece(p, r, hi, p->count++, &sample[i]);
+		end_piece(p, r, hi, p->count++, NULL);
 	} else {
 		rc = ST_RESOURCE;
 	}

@@ -16,9 +16,10 @@ typedef struct pieces {
 	uint64_t *first; /* [count + 1] records in the pieces before */
 } pieces;
 
-/* pieces_cut - about `recs` records each, by samples of the runs: a piece is at most a few times
- * that. To be freed on failure too. */
-status pieces_cut(pieces *p, mem *m, const runs *r, size_t recs, err *e);
+/* pieces_cut - of the places [lo[k], hi[k]) of each run k, about `recs` records each, by samples: a
+ * piece is at most a few times that. To be freed on failure too. */
+status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
+		  size_t recs, err *e);
 
 void pieces_free(pieces *p, mem *m);
 

@@ -1,9 +1,86 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding a place in a sorted run. Pure. */
+/* Finding a place in a sorted run, whether in memory or on disk. */
 #include "runs.h"
+#include "spill.h"
+
+/* Record `place` of run k on disk, as an item that has its place for a position. */
+static void item_on_disk(const runs *r, size_t k, uint64_t place, item *it)
+{
+	const unsigned char *rec;
+	const records one = { NULL, r->recs.lay, r->recs.rank };
+	*it = (item){ .rank = one.rank };
+	if (spill_key(r->spill, &r->desk->view, k, place - r->start[k], &rec, &r->desk->e) != ST_OK)
+		return;
+	const records at = { rec, one.lay, one.rank };
+	const entry e = entry_make(rec, &one.lay, 0);
+	item_of(it, &e, &at);
+	it->lo |= place;
+}
+
+static size_t run_of(const runs *r, uint64_t place)
+{
+	size_t lo = 0, hi = r->count;
+	while (hi - lo > 1) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (r->start[mid] <= place)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void runs_item(const runs *r, uint64_t place, item *it)
+{
+	if (r->spill)
+		item_on_disk(r, run_of(r, place), place, it);
+	else
+		item_of(it, &r->e[place], &r->recs);
+}
+
+size_t runs_samples_before(const runs *r, size_t k, const item *it)
+{
+	size_t lo = 0, hi = runs_samples(r, k);
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (item_cmp(runs_sample(r, k, mid), it, &r->recs.lay) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void runs_between_samples(const runs *r, size_t k, const item *it, uint64_t *lo, uint64_t *hi)
+{
+	const size_t s = runs_samples_before(r, k, it);
+	*lo = s ? r->start[k] + (s - 1) * r->stride + 1 : r->start[k];
+	*hi = s < runs_samples(r, k) ? r->start[k] + s * r->stride : r->start[k + 1];
+}
+
+/* Samples lead to one stride of the run; the last steps read one block. */
+static uint64_t before_on_disk(const runs *r, uint64_t lo, uint64_t hi, const item *it)
+{
+	const size_t k = run_of(r, lo);
+	uint64_t from, to;
+	runs_between_samples(r, k, it, &from, &to);
+	lo = from < lo ? lo : from < hi ? from : hi;
+	hi = to > hi ? hi : to > lo ? to : lo;
+	while (lo < hi && r->desk->e.code == ST_OK) {
+		const uint64_t mid = lo + (hi - lo) / 2;
+		item_on_disk(r, k, mid, r->desk->it);
+		if (item_cmp(r->desk->it, it, &r->recs.lay) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
 
 uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 {
+	if (r->spill && lo < hi)
+		return before_on_disk(r, lo, hi, it);
 	while (lo < hi) {
 		const uint64_t mid = lo + (hi - lo) / 2;
 		if (entry_item_cmp(&r->e[mid], it, &r->recs) < 0)
@@ -12,4 +89,10 @@ uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 			hi = mid;
 	}
 	return lo;
+}
+
+status runs_failure(const runs *r, err *e)
+{
+	const err *own = r->spill ? &r->desk->e : NULL;
+	return own && own->code != ST_OK ? err_set(e, own->code, "%s", own->text) : ST_OK;
 }

@@ -6,8 +6,16 @@
 #define HETSORT_RUNS_H
 
 #include "record.h"
+#include "spill.h"
 
-struct spill;
+/* What looking at runs on disk takes; one thread's. */
+typedef struct runs_desk {
+	unsigned char *raw;
+	size_t raw_bytes;
+	spill_view view; /* in raw */
+	item *it;
+	err e; /* the first failure to read; what is found after it means nothing */
+} runs_desk;
 
 typedef struct runs {
 	records recs;          /* base NULL: on disk */
@@ -16,7 +24,8 @@ typedef struct runs {
 	const uint64_t *start; /* [count + 1]; positions of a run lie between its places */
 	/* on disk, for lack of entries, an item for each stride-th record of a run, its position
 	 * being its place: those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
-	struct spill *spill;
+	spill *spill;
+	runs_desk *desk;
 	const unsigned char *sample;
 	const size_t *sample_at; /* [count + 1] */
 	size_t stride;
@@ -27,9 +36,15 @@ static inline uint64_t runs_total(const runs *r)
 	return r->start[r->count];
 }
 
-/* runs_before - the first place in [lo, hi), which lie in one run in memory, whose record does not
- * precede item it; hi where all do. */
+/* runs_before - the first place in [lo, hi), which lie in one run, whose record does not precede
+ * item it; hi where all do. Reads the disk if the runs are there. */
 uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it);
+
+/* runs_item - the record at a place, into it (item_bytes() wide). Reads the disk as well. */
+void runs_item(const runs *r, uint64_t place, item *it);
+
+/* runs_failure - has reading failed? */
+status runs_failure(const runs *r, err *e);
 
 /* runs_sample - sample s of run k on disk. */
 static inline const item *runs_sample(const runs *r, size_t k, size_t s)
@@ -41,5 +56,12 @@ static inline size_t runs_samples(const runs *r, size_t k)
 {
 	return r->sample_at[k + 1] - r->sample_at[k];
 }
+
+/* runs_samples_before - how many samples of run k precede item it. */
+size_t runs_samples_before(const runs *r, size_t k, const item *it);
+
+/* runs_between_samples - by the samples alone, the first place of run k that does not precede item
+ * it is in [*lo, *hi]. */
+void runs_between_samples(const runs *r, size_t k, const item *it, uint64_t *lo, uint64_t *hi);
 
 #endif

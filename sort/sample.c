@@ -31,6 +31,18 @@ static uint64_t splitmix(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+/* k of the samples that runs on disk have, evenly spread. */
+static void draw_from_samples(batch *out, const runs *r, size_t k)
+{
+	const size_t all = r->sample_at[r->count], isz = item_bytes(&r->recs.lay);
+	out->count = k;
+	out->weight = k ? (double)runs_total(r) / (double)k : 0;
+	for (size_t i = 0; i < k; i++) {
+		const size_t s = (size_t)((unsigned __int128)all * i / k);
+		memcpy(out->items + i * isz, r->sample + s * isz, isz);
+	}
+}
+
 /* k samples, one from each k-th part: its middle where the entries are sorted, a random place where
  * they are not (a fixed stride would meet periodic inputs in step). */
 static void draw(batch *out, const runs *r, size_t k, bool sorted)
@@ -169,7 +181,12 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 		rc = ST_RESOURCE;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
-		draw(mine, r, n < room ? n : room, sorted);
+		if (r->spill) {
+			const size_t there = r->sample_at[r->count];
+			draw_from_samples(mine, r, there < room ? there : room);
+		} else {
+			draw(mine, r, n < room ? n : room, sorted);
+		}
 		rc = comm_gather(c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && c->rank == 0)

@@ -21,7 +21,8 @@ typedef struct board {
 	unsigned char *pivots;
 	const proposal **order; /* for the median */
 	uint64_t *cut;          /* [p * runs] where each pivot cuts each run */
-	range *mid;             /* [runs] */
+	range *mid;             /* [runs] lo the place, hi how many places it stands for */
+	unsigned char *mids;    /* [runs + 1] their items, and one to move */
 } board;
 
 static const proposal *proposal_at(const unsigned char *base, const board *b, size_t i)
@@ -85,10 +86,18 @@ status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *ta
 	return rc;
 }
 
-/* The middles of what is left in each run, in order; lo the place, hi how many places it stands
- * for. Returns how many there are, *width: places in all. */
-static size_t sort_middles(const runs *r, const range *g, range *mid, uint64_t *width)
+static item *mid_at(const board *b, const runs *r, size_t i)
 {
+	return (void *)(b->mids + i * item_bytes(&r->recs.lay));
+}
+
+/* The middles of what is left in each run, in order. Returns how many there are, *width: places in
+ * all. */
+static size_t sort_middles(const board *b, const runs *r, const range *g, uint64_t *width)
+{
+	const layout *l = &r->recs.lay;
+	const size_t isz = item_bytes(l);
+	item *it = mid_at(b, r, r->count);
 	size_t n = 0;
 	*width = 0;
 	for (size_t k = 0; k < r->count; k++) {
@@ -96,9 +105,13 @@ static size_t sort_middles(const runs *r, const range *g, range *mid, uint64_t *
 		if (w == 0)
 			continue;
 		size_t i = n++;
-		for (; i > 0 && entry_cmp(&r->e[at], &r->e[mid[i - 1].lo], &r->recs) < 0; i--)
-			mid[i] = mid[i - 1];
-		mid[i] = (range){ at, w };
+		runs_item(r, at, it);
+		for (; i > 0 && item_cmp(it, mid_at(b, r, i - 1), l) < 0; i--) {
+			b->mid[i] = b->mid[i - 1];
+			memcpy(mid_at(b, r, i), mid_at(b, r, i - 1), isz);
+		}
+		b->mid[i] = (range){ at, w };
+		memcpy(mid_at(b, r, i), it, isz);
 		*width += w;
 	}
 	return n;
@@ -109,13 +122,13 @@ static void propose(const board *b, const runs *r, const range *g, size_t count)
 {
 	for (size_t j = 0; j < count; j++) {
 		proposal *q = (void *)(b->out + j * b->stride);
-		const size_t n = sort_middles(r, g + j * r->count, b->mid, &q->width);
+		const size_t n = sort_middles(b, r, g + j * r->count, &q->width);
 		uint64_t seen = 0;
 		size_t i = 0;
 		while (i < n && (seen += b->mid[i].hi) <= q->width / 2)
 			i++;
 		if (n)
-			item_of(&q->it, &r->e[b->mid[i].lo], &r->recs);
+			memcpy(&q->it, mid_at(b, r, i), item_bytes(&r->recs.lay));
 	}
 }
 
@@ -247,7 +260,9 @@ static status board_alloc(mem *m, board *b, size_t p, const runs *r, err *er)
 	b->order = mem_array(m, p, sizeof *b->order, "proposals", er);
 	b->cut = mem_array(m, p * b->runs, sizeof *b->cut, "splitter places", er);
 	b->mid = mem_array(m, b->runs, sizeof *b->mid, "splitter places", er);
-	return b->out && b->in && b->pivots && b->counts && b->sums && b->order && b->cut && b->mid
+	b->mids = mem_array(m, b->runs + 1, item_bytes(&r->recs.lay), "splitter places", er);
+	return b->out && b->in && b->pivots && b->counts && b->sums && b->order && b->cut &&
+			       b->mid && b->mids
 		       ? ST_OK
 		       : ST_RESOURCE;
 }
@@ -262,6 +277,7 @@ static void board_free(mem *m, board *b)
 	mem_free(m, b->order, b->p, sizeof *b->order);
 	mem_free(m, b->cut, b->p * b->runs, sizeof *b->cut);
 	mem_free(m, b->mid, b->runs, sizeof *b->mid);
+	mem_free(m, b->mids, b->runs + 1, b->stride - offsetof(proposal, it));
 }
 
 status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
@@ -270,8 +286,12 @@ status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t
 	board b;
 	bool live = true;
 	status rc = comm_agree(c, board_alloc(m, &b, (size_t)c->size, r, er));
-	while (rc == ST_OK && live)
+	while (rc == ST_OK && live) {
 		rc = search_round(c, &b, r, g, target, count, &live);
+		if (rc ==
+		    ST_OK) /* runs on disk may be unreadable, and then the rounds no longer end */
+			rc = comm_agree(c, runs_failure(r, er));
+	}
 	board_free(m, &b);
 	return rc;
 }

@@ -1,90 +1,173 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs are merged by their entries, each stream with a loser tree of its own; the records are
- * touched once, when they are gathered. Costs per rank O(ranks * runs) of memory. */
+/* Each stream is merged piece by piece: entries of runs in memory, which then name the records to
+ * gather; or records of runs on disk, read into a window. Memory, in all streams together: entries
+ * of about BATCH_RECS records twice, or a window for each. */
 #include "source.h"
 #include "gather.h"
+#include "kmerge.h"
 
-static head head_at(const source *s, int to, size_t k)
+enum { BATCH_RECS = 1 << 17, LEAST_PIECE = 256 };
+
+struct stream_out {
+	const uint64_t *lo, *hi; /* [runs] */
+	pieces p;                /* of runs in memory, or */
+	windows w;               /* on disk */
+	size_t next, count;      /* pieces */
+	entry *room, *tmp;
+	window v;
+	const records *recs; /* the piece at hand: left entries from at on */
+	const entry *at;
+	size_t left;
+};
+
+/* A single run in memory needs no merging. */
+static bool is_plain(const source *s)
 {
-	const size_t i = (size_t)to * s->r->count + k;
-	if (s->at[i] == s->cut[i + s->r->count])
-		return head_end();
-	const entry *e = &s->r->e[s->at[i]];
-	return (head){ e->hi, (e->lo & ~POS_MASK) | k, record_at(&s->r->recs, entry_pos(e)) };
+	return !s->r->spill && s->r->count == 1;
 }
 
-static void open_stream(source *s, int to)
+static status open_in_memory(const source *s, stream_out *o, mem *m, err *e)
 {
-	const size_t count = s->r->count, first = (size_t)to * count;
-	head *node = s->heads + 2 * first;
-	s->send[to] = 0;
-	for (size_t k = 0; k < count; k++) {
-		s->at[first + k] = s->cut[first + k];
-		s->send[to] += s->cut[first + count + k] - s->cut[first + k];
-		node[count + k] = head_at(s, to, k);
-	}
-	losertree_init(&s->t[to], node, (uint32_t)count, node + count, &s->r->recs.lay);
+	const size_t share = BATCH_RECS / s->size, recs = share > LEAST_PIECE ? share : LEAST_PIECE;
+	const status rc = pieces_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
+	if (rc != ST_OK)
+		return rc;
+	o->count = o->p.count;
+	o->recs = &s->r->recs;
+	o->room = mem_array(m, o->p.most, sizeof *o->room, "outgoing streams", e);
+	o->tmp = mem_array(m, o->p.most, sizeof *o->tmp, "outgoing streams", e);
+	return o->room && o->tmp ? ST_OK : ST_RESOURCE;
 }
 
-status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size, int self,
-		   err *e)
+static status open_on_disk(const source *s, stream_out *o, mem *m, size_t piece_recs, err *e)
 {
-	*s = (source){ .r = r, .cut = cut, .size = size, .self = self };
-	s->at = mem_array(m, size * r->count, sizeof *s->at, "outgoing streams", e);
-	s->heads = mem_array(m, 2 * size * r->count, sizeof *s->heads, "outgoing streams", e);
-	s->t = mem_array(m, size, sizeof *s->t, "outgoing streams", e);
-	s->send = mem_array(m, size, sizeof *s->send, "outgoing streams", e);
-	s->batch = mem_array(m, 2 * SOURCE_BATCH, sizeof *s->batch, "outgoing streams", e);
-	if (!s->at || !s->heads || !s->t || !s->send || !s->batch)
-		return ST_RESOURCE;
-	for (size_t to = 0; to < size; to++)
-		open_stream(s, (int)to);
+	status rc = windows_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);
+	o->count = o->w.count;
+	o->recs = &o->v.recs;
+	return rc == ST_OK ? window_open(&o->v, m, &o->w, e) : rc;
+}
+
+static status open_stream(source *s, size_t to, mem *m, size_t piece_recs, err *e)
+{
+	stream_out *o = &s->s[to];
+	o->lo = s->cut + to * s->r->count;
+	o->hi = o->lo + s->r->count;
+	for (size_t k = 0; k < s->r->count; k++)
+		s->send[to] += o->hi[k] - o->lo[k];
+	if (s->r->spill)
+		return open_on_disk(s, o, m, piece_recs, e);
+	if (!is_plain(s))
+		return open_in_memory(s, o, m, e);
+	o->recs = &s->r->recs;
+	o->at = s->r->e + o->lo[0];
+	o->left = (size_t)s->send[to];
 	return ST_OK;
 }
 
-/* A single run needs no merging. */
-static void fill_plain(source *s, int to, size_t n, unsigned char *buf)
+status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
+		   size_t piece_recs, err *e)
 {
-	uint64_t *at = &s->at[to];
-	gather(&s->r->recs, s->r->e + *at, n, (size_t)(s->cut[to + 1] - *at - n), buf);
-	*at += n;
-}
-
-static void fill_batch(source *s, int to, size_t n, unsigned char *buf)
-{
-	entry *batch = s->batch + (to == s->self ? SOURCE_BATCH : 0);
-	losertree *t = &s->t[to];
-	uint64_t *at = s->at + (size_t)to * s->r->count;
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t k = head_stream(&t->node[0]);
-		batch[i] = s->r->e[at[k]++];
-		losertree_replace(t, head_at(s, to, k), k);
-	}
-	gather(&s->r->recs, batch, n, 0, buf);
-}
-
-void source_fill(void *source_, int to, uint64_t skip, size_t n, unsigned char *buf)
-{
-	source *s = source_;
-	const uint32_t bytes = s->r->recs.lay.record_bytes;
-	(void)skip;
-	if (s->r->count == 1) {
-		fill_plain(s, to, n, buf);
-		return;
-	}
-	for (size_t done = 0; done < n; done += SOURCE_BATCH)
-		fill_batch(s, to, n - done < SOURCE_BATCH ? n - done : SOURCE_BATCH,
-			   buf + done * bytes);
+	*s = (source){ .r = r, .cut = cut, .size = size };
+	pthread_mutex_init(&s->lock, NULL);
+	s->s = mem_array(m, size, sizeof *s->s, "outgoing streams", e);
+	s->send = mem_array(m, size, sizeof *s->send, "outgoing streams", e);
+	status rc = s->s && s->send ? ST_OK : ST_RESOURCE;
+	for (size_t to = 0; rc == ST_OK && to < size; to++)
+		rc = open_stream(s, to, m, piece_recs, e);
+	return rc;
 }
 
 void source_close(source *s, mem *m)
 {
 	if (!s->r)
 		return;
-	mem_free(m, s->at, s->size * s->r->count, sizeof *s->at);
-	mem_free(m, s->heads, 2 * s->size * s->r->count, sizeof *s->heads);
-	mem_free(m, s->t, s->size, sizeof *s->t);
+	for (size_t to = 0; s->s && to < s->size; to++) {
+		stream_out *o = &s->s[to];
+		mem_free(m, o->room, o->p.most, sizeof *o->room);
+		mem_free(m, o->tmp, o->p.most, sizeof *o->tmp);
+		window_close(&o->v, m);
+		pieces_free(&o->p, m);
+		windows_free(&o->w, m);
+	}
+	mem_free(m, s->s, s->size, sizeof *s->s);
 	mem_free(m, s->send, s->size, sizeof *s->send);
-	mem_free(m, s->batch, 2 * SOURCE_BATCH, sizeof *s->batch);
+	pthread_mutex_destroy(&s->lock);
 	*s = (source){ 0 };
+}
+
+static void merge_in_memory(const source *s, stream_out *o)
+{
+	const size_t count = s->r->count, i = o->next;
+	const uint64_t *cut = o->p.cut + i * count;
+	const entry *from[KMERGE_MAX];
+	size_t n[KMERGE_MAX];
+	for (size_t k = 0; k < count; k++) {
+		from[k] = s->r->e + cut[k];
+		n[k] = (size_t)(cut[count + k] - cut[k]);
+	}
+	entries_merge(from, n, count, o->room, o->tmp, &s->r->recs);
+	o->at = o->room;
+	o->left = (size_t)(o->p.first[i + 1] - o->p.first[i]);
+}
+
+static status merge_from_disk(stream_out *o, err *e)
+{
+	const status rc = window_load(&o->v, &o->w, o->next, e);
+	if (rc != ST_OK)
+		return rc;
+	window_merge(&o->v);
+	o->at = o->v.order;
+	o->left = o->v.n;
+	return ST_OK;
+}
+
+static status next_piece(const source *s, stream_out *o, err *e)
+{
+	status rc = ST_OK;
+	if (o->next == o->count)
+		return err_set(e, ST_INTERNAL, "runs on disk hold fewer records than they did");
+	if (s->r->spill)
+		rc = merge_from_disk(o, e);
+	else
+		merge_in_memory(s, o);
+	o->next++;
+	return rc;
+}
+
+static status fill(const source *s, stream_out *o, size_t n, unsigned char *buf, err *e)
+{
+	while (n > 0) {
+		const status rc = o->left ? ST_OK : next_piece(s, o, e);
+		if (rc != ST_OK)
+			return rc;
+		const size_t k = n < o->left ? n : o->left;
+		gather(o->recs, o->at, k, o->left - k, buf);
+		o->at += k;
+		o->left -= k;
+		buf += k * s->r->recs.lay.record_bytes;
+		n -= k;
+	}
+	return ST_OK;
+}
+
+void source_fill(void *source_, int to, uint64_t skip, size_t n, unsigned char *buf)
+{
+	source *s = source_;
+	err e = { ST_OK, "" };
+	(void)skip;
+	if (source_failure(s, NULL) == ST_OK && fill(s, &s->s[to], n, buf, &e) == ST_OK)
+		return;
+	memset(buf, 0xff, n * s->r->recs.lay.record_bytes); /* in order behind all that was sent */
+	pthread_mutex_lock(&s->lock);
+	if (e.code != ST_OK)
+		err_set(&s->e, e.code, "%s", e.text);
+	pthread_mutex_unlock(&s->lock);
+}
+
+status source_failure(source *s, err *e)
+{
+	pthread_mutex_lock(&s->lock);
+	const err own = s->e;
+	pthread_mutex_unlock(&s->lock);
+	return own.code == ST_OK ? ST_OK : err_set(e, own.code, "%s", own.text);
 }

@@ -3,31 +3,34 @@
 #ifndef HETSORT_SOURCE_H
 #define HETSORT_SOURCE_H
 
-#include "losertree.h"
-#include "mem.h"
-#include "runs.h"
+#include "pieces.h"
+#include "window.h"
 
-enum { SOURCE_BATCH = 4096 };
+#include <pthread.h>
+
+typedef struct stream_out stream_out;
 
 typedef struct source {
 	const runs *r;
 	const uint64_t *cut; /* [(size + 1) * runs] as split_sorted leaves them */
 	size_t size;
-	int self;
-	uint64_t *at;   /* [size * runs] the next place of each run, for each stream */
-	head *heads;    /* [size * 2 * runs] of the trees */
-	losertree *t;   /* [size] */
-	entry *batch;   /* [2 * SOURCE_BATCH] for the sender and for the rank's own stream */
+	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
+	pthread_mutex_t lock;
+	err e; /* the first failure to read; from then on records of the largest key are sent */
 } source;
 
-/* source_open - streams to `size` ranks, of which this is `self`. r and cut live as long. To be
- * closed on failure too. */
-status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size, int self,
-		   err *e);
+/* source_open - streams to `size` ranks, for runs on disk in pieces of piece_recs records. r and
+ * cut live as long. To be closed on failure too. */
+status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
+		   size_t piece_recs, err *e);
 
-/* source_fill - an exchange_fill: the next n records of the stream to rank `to`. */
+/* source_fill - an exchange_fill: the next n records of the stream to rank `to`. A failure is kept,
+ * because the peers count on the records. */
 void source_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
+
+/* source_failure - has anything sent been made up? */
+status source_failure(source *s, err *e);
 
 void source_close(source *s, mem *m);
 

@@ -34,6 +34,7 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 			g[i] = (range){ w->lo ? runs_before(r, lo, hi, w->lo) : lo,
 					w->hi ? runs_before(r, lo, hi, w->hi) : hi };
 		}
+	rc = comm_agree(c, rc == ST_OK ? runs_failure(r, er) : rc);
 	if (rc == ST_OK)
 		rc = check_ranges(c, m, r, g, target, b->count, er);
 	if (rc == ST_OK)

@@ -183,8 +183,18 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 				.ranks_here = p->ranks_here,
 				.buffered = p->load.direct == DIRECT_NEVER };
 	const status rc = spill_open(&d->spill, m, &sp, e);
+	if (rc != ST_OK)
+		return rc;
 	d->r.spill = d->spill;
-	return rc;
+	d->r.desk = &d->desk;
+	spill_view *v = &d->desk.view;
+	v->buf_bytes = spill_read_bytes(d->spill, 1);
+	d->desk.raw_bytes = v->buf_bytes + SPILL_ALIGN;
+	d->desk.raw = mem_array(m, d->desk.raw_bytes, 1, "a block of a run", e);
+	if (d->desk.raw)
+		v->buf = d->desk.raw + (size_t)(-(uintptr_t)d->desk.raw % SPILL_ALIGN);
+	d->desk.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
+	return v->buf && d->desk.it ? ST_OK : ST_RESOURCE;
 }
 
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e)

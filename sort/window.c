@@ -7,29 +7,17 @@
 
 #include <stdlib.h>
 
-/* How many samples of run k precede item it. */
-static size_t samples_before(const runs *r, size_t k, const item *it)
-{
-	size_t lo = 0, hi = runs_samples(r, k);
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (item_cmp(runs_sample(r, k, mid), it, &r->recs.lay) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* The places of run k that piece i may have. */
 static void places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
 {
 	const runs *r = w->r;
-	const item *from = w->bound[i], *to = w->bound[i + 1];
-	const size_t before = from ? samples_before(r, k, from) : 0;
-	const size_t after = to ? samples_before(r, k, to) : runs_samples(r, k);
-	*lo = before ? r->start[k] + (before - 1) * r->stride + 1 : r->start[k];
-	*hi = after < runs_samples(r, k) ? r->start[k] + after * r->stride : r->start[k + 1];
+	uint64_t unused;
+	*lo = r->start[k];
+	*hi = r->start[k + 1];
+	if (w->bound[i])
+		runs_between_samples(r, k, w->bound[i], lo, &unused);
+	if (w->bound[i + 1])
+		runs_between_samples(r, k, w->bound[i + 1], &unused, hi);
 	if (*lo < w->lo[k])
 		*lo = w->lo[k];
 	if (*hi > w->hi[k])

@@ -306,6 +306,14 @@ static void list_speeds(const test_case *t, char *text, size_t bytes)
 				       i % 2 ? t->speeds->slow : 1.0);
 }
 
+/* Some go by way of the disk: where one rank has nothing to distribute, and of the others' cases
+ * those with one thread for the exchange. */
+static bool spills(const test_case *t)
+{
+	return t->p == 1 ? t->strategy == BY_DISTRIBUTING
+			 : t->strategy == BY_MERGING && t->threads == 1 && t->p <= 4;
+}
+
 /* The ranks of a case: threads, or the launcher's. c is NULL without a launcher. */
 static status run_ranks(comm *c, bench *b, const test_case *t)
 {
@@ -321,8 +329,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			  .threads = 1 + t->threads,
 			  .least_run = t->n % 2 ? 1 : 1 << 15,
 			  .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
-			  .spill_recs =
-				  t->p == 1 && t->strategy == BY_DISTRIBUTING ? t->n / 5 + 1 : 0,
+			  .spill_recs = spills(t) ? t->n / (size_t)t->p / 5 + 1 : 0,
 			  .stable = true,
 			  .force = true };
 	if (t->speeds->slow) {
