@@ -16,10 +16,16 @@
 
 #include <stdatomic.h>
 
-enum { SAMPLE_MAX = 32768, SAMPLE_PER_BUCKET = 8, FEWEST_BUCKETS = 8, PIECE = 8192 };
+enum {
+	SAMPLE_MAX = 32768,
+	SAMPLE_PER_BUCKET = 8,
+	FEWEST_BUCKETS = 8,
+	PIECE = 8192,
+	KEYS_AHEAD = 40
+};
 
 const order_sizes ORDER_SIZES = {
-	.simple = 16384, .bucket = 3000, .cap = 32768, .large_nth = 64, .depth = 6
+	.simple = 16384, .bucket = 5000, .cap = 32768, .large_nth = 64, .depth = 6
 };
 
 /* Scratch of one worker. */
@@ -115,6 +121,7 @@ static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
 	const unsigned char *rec = record_at(in, from);
 	for (uint64_t i = from; i < to; i++, rec += bytes) {
 		uint64_t number;
+		__builtin_prefetch((const void *)((uintptr_t)rec + KEYS_AHEAD * bytes));
 		const uint32_t b = keymap_bucket(&map, rec, i, &number);
 		writer_put(w, b, number);
 	}
