@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Merging by pairs, level upon level, between two buffers that stay in the cache. Pure. A merge of
- * two decides without a branch: with keys in random order every second one would be mispredicted.
- */
+/* A few runs are merged by pairs, level upon level, between two buffers that stay in the cache. A
+ * merge of two decides without a branch: with keys in random order every second one would be
+ * mispredicted. More runs than that are sorted anew, which costs the same for any number of them.
+ * Pure. */
 #include "kmerge.h"
+#include "numbers.h"
+#include "radix.h"
+
+enum { MERGED = 8 /* runs; beyond, sorting measures faster */ };
 
 typedef struct slice {
 	const entry *e;
@@ -23,6 +28,13 @@ static inline bool below_tail(const entry *a, const entry *b, const records *r, 
 	return c ? c < 0 : entry_pos(a) < entry_pos(b);
 }
 
+/* An empty run may have no address. */
+static void copy(entry *to, const entry *from, size_t n)
+{
+	if (n > 0)
+		memcpy(to, from, n * sizeof *to);
+}
+
 /* a and b into to; the rest of the one that lasts longer is copied. */
 static void merge_two(slice a, slice b, entry *to, const records *r)
 {
@@ -34,8 +46,8 @@ static void merge_two(slice a, slice b, entry *to, const records *r)
 		y += second;
 		x += !second;
 	}
-	memcpy(to, x, (size_t)(xend - x) * sizeof *x);
-	memcpy(to + (xend - x), y, (size_t)(yend - y) * sizeof *y);
+	copy(to, x, (size_t)(xend - x));
+	copy(to + (xend - x), y, (size_t)(yend - y));
 }
 
 /* One level: slices 2i and 2i + 1 become slice i, in to. Returns how many there are now. */
@@ -59,6 +71,40 @@ static unsigned levels(size_t k)
 	return n;
 }
 
+static bool same_key(const entry *a, const entry *b, const records *r, uint32_t tail)
+{
+	return prefix_cmp(a->hi, a->lo, b->hi, b->lo) == 0 &&
+	       (!tail ||
+		memcmp(record_tail(r, entry_pos(a)), record_tail(r, entry_pos(b)), tail) == 0);
+}
+
+/* Entries of one key, which differ in their positions alone, in the order of these. */
+static void by_position(entry *e, size_t n, entry *tmp)
+{
+	uint64_t *lo = &tmp->hi, *scratch = lo + n;
+	for (size_t i = 0; i < n; i++)
+		lo[i] = e[i].lo;
+	numbers_sort(lo, scratch, n);
+	for (size_t i = 0; i < n; i++)
+		e[i].lo = lo[i];
+}
+
+static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const records *r)
+{
+	const uint32_t tail = tail_bytes(&r->lay);
+	size_t n = 0;
+	for (size_t i = 0; i < k; n += s[i++].n)
+		copy(out + n, s[i].e, s[i].n);
+	entries_sort(out, tmp, n, r);
+	for (size_t i = 0, end; i < n; i = end) {
+		bool rise = true;
+		for (end = i + 1; end < n && same_key(&out[i], &out[end], r, tail); end++)
+			rise &= out[end - 1].lo < out[end].lo;
+		if (!rise)
+			by_position(out + i, end - i, tmp);
+	}
+}
+
 /* Buffers alternate so that the last level ends in out: an even number of levels begins in tmp, an
  * odd one in out. */
 void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
@@ -67,15 +113,19 @@ void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *ou
 	slice s[KMERGE_MAX];
 	for (size_t i = 0; i < k; i++)
 		s[i] = (slice){ run[i], n[i] };
+	if (k > MERGED) {
+		sort_anew(s, k, out, tmp, r);
+		return;
+	}
 	for (unsigned left = levels(k); left > 0; left--)
 		k = pair_up(s, k, left % 2 ? out : tmp, r);
 }
 
-/* The first level leaves e, which is then as free as tmp. */
+/* The first level, or the copy that is sorted, leaves e, which is then as free as tmp. */
 entry *entries_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
 			const records *r)
 {
-	entry *out = levels(k) % 2 ? tmp : e;
+	entry *out = k > MERGED || levels(k) % 2 ? tmp : e;
 	entries_merge(run, n, k, out, out == e ? tmp : e, r);
 	return out;
 }

@@ -11,7 +11,7 @@ enum { KMERGE_MAX = 1024 };
  * order of (key, position), in which every run already is. Runs may be empty.
  * out  room for the sum of n; tmp  the same, scratch. Neither overlaps the runs or the other.
  * r    the records behind the entries: read only for keys longer than PREFIX_BYTES.
- * No allocation, no thread. Time O(sum of n * log k); best where out and tmp stay in the cache. */
+ * No allocation, no thread. Time O(sum of n); best where out and tmp stay in the cache. */
 void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
 		   const records *r);
 

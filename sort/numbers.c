@@ -12,7 +12,15 @@
 #	define VECTORS __attribute__((target("avx512f")))
 #endif
 
-enum { BINS = 4096, NETWORK = 16, INSERT = 24, FILL_NETWORK = 6, FILL_INSERT = 1, LATER = 2048 };
+enum {
+	BINS = 4096,
+	NETWORK = 16,
+	INSERT = 24,
+	FILL_NETWORK = 6,
+	FILL_INSERT = 1,
+	LATER = 2048,
+	ALONE = 48
+};
 
 static inline void insertion(uint64_t *a, size_t n)
 {
@@ -139,7 +147,10 @@ VECTORS static inline __m512i bitonic8(__m512i x)
 /* What remains of a bin that is too large for the end of it: n numbers of from into to, sorted. */
 static void again(uint64_t *to, uint64_t *from, size_t n)
 {
-	numbers_sort(from, to, n);
+	if (n > ALONE)
+		numbers_sort(from, to, n);
+	else
+		insertion(from, n);
 	memcpy(to, from, n * sizeof *to);
 }
 

@@ -103,8 +103,10 @@ static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const c
 	}
 }
 
-/* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. */
-static void by_numbers(entry *a, entry *b, size_t n, const range *g, bool home, const ctx *c)
+/* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. Not inlined: its arrays
+ * must not be in every frame of the recursion. */
+static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, const range *g,
+						 bool home, const ctx *c)
 {
 	uint64_t number[NUMBERS], tmp[NUMBERS];
 	const uint64_t index = (1 << INDEX_BITS) - 1;
@@ -122,7 +124,7 @@ static void by_numbers(entry *a, entry *b, size_t n, const range *g, bool home, 
 /* The same for any n. */
 static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
 {
-	uint32_t end[1 << BIN_BITS];
+	size_t end[1 << BIN_BITS];
 	const range g = range_of(a, n);
 	if (g.bits == 0 || n <= SMALL) {
 		if (c->tail || g.bits > 0)
@@ -141,9 +143,9 @@ static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
 	memset(end, 0, sizeof end);
 	for (size_t i = 0; i < n; i++)
 		end[distance(&g, &a[i]) >> (64 - bits)]++;
-	uint32_t sum = 0;
+	size_t sum = 0;
 	for (size_t v = 0; v < (size_t)1 << bits; v++) {
-		const uint32_t count = end[v];
+		const size_t count = end[v];
 		end[v] = sum;
 		sum += count;
 	}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "kmerge.h"
+#include "numbers.h"
 #include "order.h"
 #include "radix.h"
 
@@ -283,7 +284,7 @@ static void test_merge(void **state)
 
 /* As shipped; so small that every way is taken; with few large buckets, split at most once. */
 static const order_sizes SIZED[] = {
-	{ 16384, 3000, 32768, 64, 6 },
+	{ 16384, 5000, 32768, 64, 6 },
 	{ 16, 100, 300, 8, 6 },
 	{ 100, 1000, 20, 3, 1 },
 };
@@ -317,9 +318,51 @@ static void test_records_sort(void **state)
 	each_input(one_records_sort);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Distinct numbers: spread evenly, rising, and crowded at one end, 2^i + j. */
+static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
+{
+	const uint64_t x = next(s);
+	if (kind == 0)
+		return x << 17 | i;
+	if (kind == 1)
+		return i;
+	return ((UINT64_C(1) << x % 46) - 1) << 17 | i;
+}
+
+static void test_numbers(void **state)
+{
+	static const size_t NS[] = { 0, 1, 2, 8, 9, 16, 17, 24, 25, 49, 500, 5000, 30000, 100000 };
+	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { numbers_sort,
+									numbers_sort_plain };
+	(void)state;
+	for (unsigned v = 0; v < 6 * LEN(NS); v++) {
+		const size_t n = NS[v / 6];
+		uint64_t *a = malloc((n + 1) * sizeof *a), *tmp = malloc((n + 1) * sizeof *tmp);
+		uint64_t *want = malloc((n + 1) * sizeof *want), seed = v;
+		assert_true(a && tmp && want);
+		for (size_t i = 0; i < n; i++)
+			a[i] = want[i] = number_of(v % 3, &seed, i);
+		a[n] = 42;
+		qsort(want, n, sizeof *want, by_number);
+		SORT[v / 3 % 2](a, tmp, n);
+		if (memcmp(a, want, n * sizeof *a) != 0 || a[n] != 42)
+			fail_msg("%zu numbers of kind %u, way %u", n, v % 3, v / 3 % 2);
+		free(a);
+		free(tmp);
+		free(want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_records_sort),
