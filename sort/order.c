@@ -25,7 +25,7 @@ enum {
 };
 
 const order_sizes ORDER_SIZES = {
-	.simple = 16384, .bucket = 5000, .cap = 32768, .large_nth = 64, .depth = 6
+	.simple = 16384, .bucket = 8000, .cap = 32768, .large_nth = 64, .depth = 6
 };
 
 /* Scratch of one worker. */
