@@ -65,6 +65,17 @@ static size_t block_recs_for(const exchange_plan *p)
 	return recs;
 }
 
+uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks)
+{
+	const uint64_t p = (uint64_t)ranks, slots = 2 * WINDOW * (p - 1) + 1;
+	uint64_t block = budget_bytes / slots;
+	if (block > MAX_BLOCK_BYTES)
+		block = MAX_BLOCK_BYTES;
+	if (block < record_bytes)
+		block = record_bytes;
+	return sizeof(exchange) + p * (sizeof(outgoing) + sizeof(incoming)) + slots * block;
+}
+
 static uint64_t blocks_of(const exchange *x, uint64_t count)
 {
 	return count / x->block_recs + (count % x->block_recs != 0);

@@ -31,6 +31,9 @@ typedef struct exchange_plan {
 /* exchange_open - allocate the windows; nothing moves yet. Not collective. */
 status exchange_open(exchange **out, const exchange_plan *p, err *e);
 
+/* exchange_most_bytes - at most what exchange_open allocates. */
+uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks);
+
 /* exchange_start - all ranks have opened: let it run. A thread that cannot be started is stood in
  * for by the reader. */
 void exchange_start(exchange *x);

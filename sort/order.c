@@ -477,6 +477,17 @@ status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *ou
 	return by_buckets(&s);
 }
 
+/* Short records are sorted beside the output, few of them as entries. Otherwise: scratch of the
+ * threads; maps, lists and pieces of each split; the numbers that move out of the way. */
+uint64_t records_sort_bytes(const layout *l, uint64_t n, unsigned threads)
+{
+	const uint64_t mib = 1 << 20, splits = ORDER_SIZES.depth;
+	if (n <= ORDER_SIZES.simple || l->record_bytes < WINDOW_BYTES)
+		return 2 * n * sizeof(entry);
+	const uint64_t room = l->record_bytes < ROOM_BYTES ? n * ROOM_BYTES : 0;
+	return room + n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
+}
+
 status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		    err *e)
 {

@@ -12,6 +12,9 @@
 status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		    err *e);
 
+/* records_sort_bytes - at most what records_sort allocates. */
+uint64_t records_sort_bytes(const layout *l, uint64_t n, unsigned threads);
+
 /* Sizes that decide which way a sort goes: variables so that tests reach every way. */
 typedef struct order_sizes {
 	size_t simple;    /* up to so many records are sorted as entries, by one thread */

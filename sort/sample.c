@@ -167,12 +167,24 @@ static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *
 	return out->b && out->raw ? ST_OK : ST_RESOURCE;
 }
 
+/* Samples of one rank that are sent: few, and of long keys fewer. */
+static size_t sample_room(size_t isz)
+{
+	const size_t most = MAX_SAMPLE_BYTES / isz;
+	return most < SAMPLES_PER_RANK ? most : SAMPLES_PER_RANK;
+}
+
+size_t sample_most_bytes(const layout *l)
+{
+	const size_t isz = item_bytes(l);
+	return sizeof(batch) + sample_room(isz) * (isz + sizeof(weighed));
+}
+
 status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
 		       brackets *out, err *er)
 {
 	const layout *l = &r->recs.lay;
-	const size_t isz = item_bytes(l), most = MAX_SAMPLE_BYTES / isz, n = runs_total(r);
-	const size_t room = most < SAMPLES_PER_RANK ? most : SAMPLES_PER_RANK;
+	const size_t isz = item_bytes(l), room = sample_room(isz), n = runs_total(r);
 	const size_t bytes = sizeof(batch) + room * isz, p = (size_t)c->size;
 	status rc = alloc_brackets(m, out, p - 1, l, er);
 	batch *mine = mem_array(m, bytes, 1, "samples", er);

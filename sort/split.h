@@ -26,6 +26,8 @@ typedef struct brackets {
  * Each rank sends a bounded number of samples to rank 0, which sorts them. */
 status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
 		       brackets *out, err *er);
+/* sample_most_bytes - at most what sample_brackets allocates for each rank's samples. */
+size_t sample_most_bytes(const layout *l);
 void brackets_free(mem *m, brackets *b);
 
 /* split_sorted - collective: where splitters cut sorted runs. cut has (size + 1) * runs elements:

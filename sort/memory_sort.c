@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The phases of the sort in memory. Entries are made and sorted in the output array where they fit,
+ * and shrink to positions before records come there: no second copy of anything large. */
+#include "memory_sort.h"
+#include "exchange.h"
+#include "memory_merge.h"
+#include "order.h"
+#include "radix.h"
+#include "split.h"
+
+enum { LEAST_WINDOWS_BYTES = 8 << 20, MOST_WINDOWS_BYTES = 256 << 20, WINDOWS_PART = 32 };
+
+/* What one sort holds on its way. */
+typedef struct run {
+	const memory_job *j;
+	records recs;
+	entry *order, *tmp; /* n_in each, in the output array or of their own */
+	bool borrowed;
+	uint64_t *target; /* [size]: what precedes each splitter, and all */
+	brackets guess;
+	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
+	uint64_t *send, *recv; /* [size] records to and from each rank */
+	void *pos;             /* [n_in] */
+	places own;
+	memory_stream *streams; /* [size] */
+	head *heads;            /* [2 size] */
+	exchange *x;
+} run;
+
+/* Do the entries of n_in records, twice, fit where n_out records will be? */
+static bool fits_in_output(uint64_t n_in, uint64_t n_out, uint32_t record_bytes)
+{
+	const unsigned __int128 need = (unsigned __int128)n_in * 2 * sizeof(entry) + sizeof(entry);
+	return need <= (unsigned __int128)n_out * record_bytes;
+}
+
+/* Room for two arrays of entries. */
+static status take_entries(run *r)
+{
+	const memory_job *j = r->j;
+	const size_t n = (size_t)j->n_in;
+	r->borrowed = fits_in_output(n, j->share[j->c->rank], j->lay.record_bytes);
+	if (r->borrowed) {
+		const size_t odd = (uintptr_t)j->out % sizeof(entry);
+		r->order = (void *)(j->out + (odd ? sizeof(entry) - odd : 0));
+		r->tmp = r->order + n;
+		return ST_OK;
+	}
+	r->order = mem_array(j->m, n, sizeof *r->order, "entries", j->e);
+	r->tmp = r->order ? mem_array(j->m, n, sizeof *r->tmp, "entries", j->e) : NULL;
+	return r->tmp ? ST_OK : ST_RESOURCE;
+}
+
+static void give_entries(run *r)
+{
+	const size_t n = (size_t)r->j->n_in;
+	if (!r->borrowed) {
+		mem_free(r->j->m, r->order, n, sizeof *r->order);
+		mem_free(r->j->m, r->tmp, n, sizeof *r->tmp);
+	}
+	r->order = r->tmp = NULL;
+}
+
+/* All that this rank needs by itself, before the first phase. */
+static status prepare(run *r)
+{
+	const memory_job *j = r->j;
+	const size_t p = (size_t)j->c->size;
+	uint64_t sum = 0;
+	r->target = mem_array(j->m, p, sizeof *r->target, "shares", j->e);
+	r->cut = mem_array(j->m, p + 1, sizeof *r->cut, "cuts", j->e);
+	r->send = mem_array(j->m, p, sizeof *r->send, "counts", j->e);
+	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
+	r->streams = mem_array(j->m, p, sizeof *r->streams, "streams", j->e);
+	r->heads = mem_array(j->m, 2 * p, sizeof *r->heads, "streams", j->e);
+	r->pos = mem_array(j->m, (size_t)j->n_in, places_width(j->n_in), "positions", j->e);
+	if (!r->target || !r->cut || !r->send || !r->recv || !r->streams || !r->heads || !r->pos)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < p; i++)
+		r->target[i] = sum += j->share[i];
+	return take_entries(r);
+}
+
+static void release(run *r)
+{
+	mem *m = r->j->m;
+	const size_t p = (size_t)r->j->c->size;
+	exchange_free(r->x);
+	give_entries(r);
+	brackets_free(m, &r->guess);
+	mem_free(m, r->target, p, sizeof *r->target);
+	mem_free(m, r->cut, p + 1, sizeof *r->cut);
+	mem_free(m, r->send, p, sizeof *r->send);
+	mem_free(m, r->recv, p, sizeof *r->recv);
+	mem_free(m, r->streams, p, sizeof *r->streams);
+	mem_free(m, r->heads, 2 * p, sizeof *r->heads);
+	mem_free(m, r->pos, (size_t)r->j->n_in, places_width(r->j->n_in));
+}
+
+static void make_entries(const run *r)
+{
+	for (size_t i = 0; i < r->j->n_in; i++)
+		r->order[i] = entry_make(record_at(&r->recs, i), &r->j->lay, i);
+}
+
+static status sort_and_split(run *r)
+{
+	const memory_job *j = r->j;
+	const size_t n = (size_t)j->n_in, p = (size_t)j->c->size;
+	const uint64_t start[2] = { 0, n };
+	const runs one = { .recs = r->recs, .e = r->order, .count = 1, .start = start };
+	make_entries(r);
+	entries_sort(r->order, r->tmp, n, &r->recs);
+	status rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->guess, j->e);
+	if (rc == ST_OK)
+		rc = split_sorted(j->c, j->m, &one, r->target, &r->guess, r->cut, j->e);
+	for (size_t d = 0; rc == ST_OK && d < p; d++)
+		r->send[d] = r->cut[d + 1] - r->cut[d];
+	if (rc == ST_OK)
+		rc = comm_alltoall(j->c, r->send, r->recv, sizeof *r->send);
+	if (rc != ST_OK)
+		return rc;
+	r->own = (places){ r->recs, r->pos, places_width(n) > sizeof(uint32_t) };
+	places_of(r->order, n, r->pos, r->own.wide);
+	give_entries(r); /* from here on the output array is output */
+	return ST_OK;
+}
+
+static void fill(void *source, int to, uint64_t skip, size_t n, unsigned char *buf)
+{
+	const run *r = source;
+	const uint64_t first = r->cut[to] + skip;
+	places_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
+}
+
+/* For all windows of a rank, by the mean share: blocks have one size everywhere. */
+static size_t windows_bytes(uint64_t all_bytes, int ranks)
+{
+	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
+	if (part < LEAST_WINDOWS_BYTES)
+		return LEAST_WINDOWS_BYTES;
+	return part < MOST_WINDOWS_BYTES ? (size_t)part : MOST_WINDOWS_BYTES;
+}
+
+static status open_exchange(run *r)
+{
+	const memory_job *j = r->j;
+	const uint64_t bytes = j->records * j->lay.record_bytes;
+	const exchange_plan p = { .c = j->c,
+				  .m = j->m,
+				  .record_bytes = j->lay.record_bytes,
+				  .fill = fill,
+				  .source = r,
+				  .send = r->send,
+				  .recv = r->recv,
+				  .threads = j->exchange_threads,
+				  .budget_bytes = windows_bytes(bytes, j->c->size),
+				  .total = j->records };
+	return comm_agree(j->c, exchange_open(&r->x, &p, j->e));
+}
+
+static status exchange_and_merge(run *r)
+{
+	const comm *c = r->j->c;
+	double wait_s = 0;
+	memory_merge g = { .x = r->x,
+			   .own = &r->own,
+			   .at = r->cut[c->rank],
+			   .end = r->cut[c->rank + 1],
+			   .rank = (uint32_t)c->rank,
+			   .k = (uint32_t)c->size,
+			   .lay = r->j->lay,
+			   .s = r->streams,
+			   .heads = r->heads };
+	exchange_start(r->x);
+	const status rc = memory_merge_run(&g, r->j->out);
+	return rc == ST_OK ? exchange_finish(r->x, &wait_s) : rc;
+}
+
+static status over_ranks(run *r)
+{
+	status rc = comm_agree(r->j->c, prepare(r));
+	if (rc == ST_OK)
+		rc = sort_and_split(r);
+	if (rc == ST_OK)
+		rc = open_exchange(r);
+	if (rc == ST_OK)
+		rc = exchange_and_merge(r);
+	return rc;
+}
+
+/* Samples, brackets and the search for splitters: a few items a rank; all samples at rank 0. */
+static uint64_t small_bytes(const layout *l, uint64_t ranks)
+{
+	const uint64_t few = 1 << 10, items = 16 * (uint64_t)item_bytes(l);
+	return (ranks + 1) * (sample_most_bytes(l) + items + few);
+}
+
+uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
+			   unsigned threads)
+{
+	const uint64_t p = (uint64_t)ranks;
+	if (ranks == 1)
+		return records_sort_bytes(l, n_in, threads);
+	const uint64_t entries =
+		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
+	return entries + n_in * places_width(n_in) +
+	       exchange_most_bytes(l->record_bytes, MOST_WINDOWS_BYTES, ranks) + small_bytes(l, p);
+}
+
+status memory_sort(const memory_job *j)
+{
+	run r = { .j = j, .recs = { j->in, j->lay, (uint32_t)j->c->rank } };
+	if (j->c->size == 1)
+		return records_sort(j->m, &r.recs, (size_t)j->n_in, j->out, j->threads, j->e);
+	const status rc = over_ranks(&r);
+	release(&r);
+	return rc;
+}

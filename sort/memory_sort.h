@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sort in memory: records of all ranks from the callers' arrays into their output arrays. The
+ * same phases as run.c without files: sort, sample, split, exchange and merge. */
+#ifndef HETSORT_MEMORY_SORT_H
+#define HETSORT_MEMORY_SORT_H
+
+#include "comm.h"
+#include "mem.h"
+#include "record.h"
+
+typedef struct memory_job {
+	comm *c;
+	mem *m;
+	err *e; /* of this rank's own failure */
+	layout lay;
+	const unsigned char *in; /* n_in records, only read */
+	uint64_t n_in;
+	unsigned char *out;    /* room for share[rank] records; scratch until they come */
+	const uint64_t *share; /* [size] records that each rank receives */
+	uint64_t records;      /* over all ranks: the sum of the shares */
+	unsigned threads;      /* that sort here, >= 1 */
+	unsigned exchange_threads;
+} memory_job;
+
+/* memory_sort - collective. All ranks return ST_OK or all fail; e holds a sentence where it was
+ * this one. */
+status memory_sort(const memory_job *j);
+
+/* memory_sort_bytes - at most what memory_sort allocates on a rank, unless the comm does. */
+uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
+			   unsigned threads);
+
+#endif

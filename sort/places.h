@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An order of records without their keys: positions alone, of 4 bytes where they fit, else 8. What
+ * entries shrink to when nothing is compared any more: a quarter of their memory. Pure. */
+#ifndef HETSORT_PLACES_H
+#define HETSORT_PLACES_H
+
+#include "record.h"
+
+typedef struct places {
+	records r;
+	const void *pos; /* uint32_t or uint64_t, as wide says */
+	bool wide;
+} places;
+
+/* places_width - bytes of a position among n records. */
+static inline size_t places_width(uint64_t n)
+{
+	return n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+static inline const unsigned char *places_record(const places *p, uint64_t i)
+{
+	return record_at(&p->r,
+			 p->wide ? ((const uint64_t *)p->pos)[i] : ((const uint32_t *)p->pos)[i]);
+}
+
+/* How far ahead records are asked for: their places are known, their lines far away. */
+enum { PLACES_AHEAD = 16 };
+
+/* places_fetch - the lines of the record at place i that the hardware would not guess: a longer
+ * one's first two and its last. */
+static inline void places_fetch(const places *p, uint64_t i)
+{
+	const unsigned char *rec = places_record(p, i);
+	const uint32_t last = p->r.lay.record_bytes - 1;
+	__builtin_prefetch(rec);
+	if (last > 64)
+		__builtin_prefetch(rec + 64);
+	if (last > 0)
+		__builtin_prefetch(rec + last);
+}
+
+/* places_of - the positions of e[0..n) into pos (n of the width for n_all records). */
+void places_of(const entry *e, size_t n, void *pos, bool wide);
+
+/* places_gather - the records at places [first, first + n) to `to`, one after the other; ahead as
+ * for gather(). */
+void places_gather(const places *p, uint64_t first, size_t n, size_t ahead, unsigned char *to);
+
+#endif
