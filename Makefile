@@ -60,8 +60,9 @@ PLAN_SRC := $(wildcard partition/hetplan*.c)
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
-SORT_SRC := $(filter-out sort/main.c sort/comm_mpi.c,$(wildcard sort/*.c)) \
-            $(if $(filter yes,$(MPI)),sort/comm_mpi.c)
+SORT_MPI := sort/comm_mpi.c sort/api_mpi.c
+SORT_SRC := $(filter-out sort/main.c $(SORT_MPI),$(wildcard sort/*.c)) \
+            $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
 BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn*.c))
@@ -74,7 +75,11 @@ SONAME   := libhetpart.so.$(SOMAJOR)
 SOFILE   := libhetpart.so.$(VERSION)
 SOLINKS  := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart.so $(OBJ)/$(SONAME))
 LIBPARTS := $(LIBPART) $(if $(filter yes,$(SHARED)),$(OBJ)/$(SOFILE))
-LIBSORT  := $(OBJ)/libhetsort.a
+# All of the sorter for its program and tests; libhetsort is what the public calls need of it.
+LIBSORT  := $(OBJ)/sort.a
+SORTSO   := libhetsort.so.$(VERSION)
+SORTLINK := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetsort.so $(OBJ)/libhetsort.so.$(SOMAJOR))
+SORTLIBS := $(OBJ)/libhetsort.a $(if $(filter yes,$(SHARED)),$(OBJ)/$(SORTSO))
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
             $(if $(wildcard sort/main.c),hetsort) $(if $(BURN_SRC),cpuburn)
 
@@ -94,7 +99,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib  ## build the programs (bin/) and libraries
+all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
 
 lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPI)  ## build the planner's libraries only
 
@@ -109,12 +114,13 @@ $(OBJ)/%.o: %.c
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
-$(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Isort/include -Ipartition/include \
+	$(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
-$(OBJ)/sort/tests/%: EXTRA = -Isort -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(OBJ)/sort/tests/%: EXTRA = -Isort -Isort/include -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)
 
-$(OBJ)/sort/comm_mpi.o: sort/comm_mpi.c
+$(call objs,$(SORT_MPI)): $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(EXTRA) -c -o $@ $<
@@ -141,7 +147,8 @@ PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
 comma    := ,
-SOFLAGS   = -shared -Wl,-soname,$(SONAME) -Wl,--version-script=partition/hetpart.map \
+SOMAP     = partition/hetpart.map
+SOFLAGS   = -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(SOMAP) \
             $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs)
 $(OBJ)/$(SOFILE): $(call objs,$(PART_SRC)) partition/hetpart.map
 	$(call link,$(CC) $(CFLAGS) $(LDFLAGS) $(SOFLAGS),$(PART_LIBS))
@@ -149,6 +156,22 @@ $(SOLINKS): $(OBJ)/$(SOFILE)
 	$(Q)ln -sf $(SOFILE) $@
 
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
+
+# libhetsort is one object, whose inner names nobody else can see or clash with.
+OBJCOPY ?= objcopy
+$(OBJ)/libhetsort.o: $(call objs,$(filter sort/api%,$(SORT_SRC))) $(LIBSORT)
+	$(Q)$(LD) -r -o $@ $^ && $(OBJCOPY) --localize-hidden $@
+$(OBJ)/libhetsort.a: $(OBJ)/libhetsort.o
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+$(OBJ)/$(SORTSO): SONAME = libhetsort.so.$(SOMAJOR)
+$(OBJ)/$(SORTSO): SOMAP = sort/hetsort.map
+$(OBJ)/$(SORTSO): $(OBJ)/libhetsort.o sort/hetsort.map $(LIBPARTS) $(SOLINKS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINKMPI) $(SOFLAGS) -Wl,--as-needed -o $@ $< -L$(OBJ) -lhetpart -lm
+$(SORTLINK): $(OBJ)/$(SORTSO)
+	$(Q)ln -sf $(SORTSO) $@
 
 define link
 	@mkdir -p $(@D)
@@ -268,6 +291,17 @@ $(OBJ)/bench/local_bench: $(OBJ)/bench/local_bench.o $(if $(CXX_OK),$(OBJ)/bench
 	$(call link,$(if $(CXX_OK),$(CXX) -pthread $(LDFLAGS),$(LINK)),$(if $(CXX_OK),$(PARTNER_LIBS)) -lm)
 bench-local: $(OBJ)/bench/local_bench  ## measure sorting in memory (ARGS=...)
 	$(Q)$< $(ARGS)
+
+# Over ranks: one for each of the machine's processors, or RANKS.
+RANKS ?= $(shell nproc)
+$(OBJ)/bench/library_bench.o: bench/library_bench.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$<)
+	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP -Isort/include -c -o $@ $<
+$(OBJ)/bench/library_bench: $(OBJ)/bench/library_bench.o $(OBJ)/libhetsort.a $(LIBPART)
+	$(call link,$(LINKMPI),$(PART_LIBS))
+bench-library: $(OBJ)/bench/library_bench  ## measure sorting in memory over RANKS ranks (ARGS=...)
+	$(Q)scripts/mpirun $(RANKS) $< $(ARGS)
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint

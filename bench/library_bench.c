@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* library_bench.c - libhetsort's calls on records in memory: hetsort_sort() over the ranks of this
+ * job with each number of exchange threads, interleaved with its partner in the same run, one rank
+ * that sorts all the records alone with as many threads as there are ranks. Every result is
+ * validated: sorted, over the borders of ranks too, and with the checksum of what went in. One JSON
+ * line for each variant on standard output, all samples in it; a table on standard error.
+ *   library_bench [RECORDS [REPEAT]]   10000000 records of 100 bytes, 5 rounds after a warm-up */
+#include <hetsort.h>
+
+#include "bench.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+enum { RECORD = 100, KEY = 10, MAX_REPEAT = 100, VARIANTS = 4 };
+
+static int rank, size;
+
+struct variant {
+	const char *name;
+	bool alone; /* rank 0 with all records */
+	uint32_t exchange_threads;
+	double s[MAX_REPEAT]; /* the slowest rank's */
+	double most_extra;    /* bytes beside the arrays on the busiest rank, < 0: not known */
+};
+
+/* This rank's arrays; rank 0's hold all records. */
+struct data {
+	uint64_t n, mine, first; /* all records; this rank's, and the number of the first of them */
+	unsigned char *in, *out;
+	uint64_t sum; /* of all records */
+};
+
+static void stop(const char *what)
+{
+	fprintf(stderr, "library_bench: rank %d: %s\n", rank, what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	exit(1);
+}
+
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* Record i is a function of i alone: ranks make what they need. */
+static void make(unsigned char *rec, uint64_t i)
+{
+	for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
+		w = mix((i * 13 + at / sizeof w) * UINT64_C(0x9e3779b97f4a7c15));
+		memcpy(rec + at, &w, RECORD - at < sizeof w ? RECORD - at : sizeof w);
+	}
+}
+
+static uint64_t hash(const unsigned char *rec)
+{
+	uint64_t h = 0, w;
+	for (size_t at = 0; at + sizeof w <= RECORD; at += sizeof w) {
+		memcpy(&w, rec + at, sizeof w);
+		h = mix(h ^ w) + UINT64_C(0x9e3779b97f4a7c15);
+	}
+	memcpy(&w, rec + RECORD - sizeof w, sizeof w);
+	return mix(h ^ w);
+}
+
+/* ------------------------------------------------------------------------------------- waiting */
+
+/* A rank that has nothing to do must not occupy a processor that is being measured. */
+static void barrier(void)
+{
+	MPI_Request req;
+	int done = 0;
+	if (MPI_Ibarrier(MPI_COMM_WORLD, &req) != MPI_SUCCESS)
+		stop("barrier");
+	while (MPI_Test(&req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+		nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+}
+
+/* -------------------------------------------------------------------------------------- memory */
+
+static double status_bytes(const char *field)
+{
+	char line[256];
+	double kib = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, field, strlen(field)) == 0)
+			kib = strtod(line + strlen(field) + 1, NULL);
+	if (f)
+		fclose(f);
+	return kib < 0 ? -1 : kib * 1024;
+}
+
+/* From now on the peak is this call's. Returns what is resident, < 0 where nobody can tell. */
+static double mark_memory(void)
+{
+	const int fd = open("/proc/self/clear_refs", O_WRONLY);
+	const bool reset = fd >= 0 && write(fd, "5", 1) == 1;
+	if (fd >= 0)
+		close(fd);
+	return reset ? status_bytes("VmRSS") : -1;
+}
+
+/* ------------------------------------------------------------------------------------ one sort */
+
+static uint64_t sort_once(const struct variant *v, const struct data *d)
+{
+	hetsort_opts o = HETSORT_OPTS_INIT;
+	hetsort_err err;
+	uint64_t n = 0;
+	if (v->alone) {
+		o.threads = (uint32_t)size;
+		if (rank == 0 && hetsort_sort_local(d->in, n = d->n, d->out, &o, &err))
+			stop(err.text);
+		return n;
+	}
+	o.exchange_threads = v->exchange_threads;
+	const uint64_t room = d->n / (uint64_t)size + 1;
+	if (hetsort_sort(d->in, d->mine, d->out, room, &n, &o, MPI_COMM_WORLD, &err))
+		stop(err.text);
+	return n;
+}
+
+static void validate(const struct data *d, uint64_t n)
+{
+	unsigned char ends[2][KEY] = { { 0 }, { 0 } },
+		      (*all)[2][KEY] = calloc((size_t)size, sizeof ends);
+	uint64_t mine[2] = { n, 0 }, *got = calloc(2 * (size_t)size, sizeof *got), count = 0,
+		 sum = 0;
+	if (!all || !got)
+		stop("no memory");
+	for (uint64_t i = 0; i < n; i++) {
+		const unsigned char *rec = d->out + i * RECORD;
+		if (i && memcmp(rec - RECORD, rec, KEY) > 0)
+			stop("the output is not sorted");
+		mine[1] += hash(rec);
+	}
+	if (n) {
+		memcpy(ends[0], d->out, KEY);
+		memcpy(ends[1], d->out + (n - 1) * RECORD, KEY);
+	}
+	MPI_Allgather(ends, sizeof ends, MPI_BYTE, all, sizeof ends, MPI_BYTE, MPI_COMM_WORLD);
+	MPI_Allgather(mine, 2, MPI_UINT64_T, got, 2, MPI_UINT64_T, MPI_COMM_WORLD);
+	const unsigned char *last = NULL;
+	for (int i = 0; i < size; i++) {
+		count += got[2 * i];
+		sum += got[2 * i + 1];
+		if (got[2 * i] && last && memcmp(last, all[i][0], KEY) > 0)
+			stop("the ranks' outputs are not in order");
+		if (got[2 * i])
+			last = all[i][1];
+	}
+	if (count != d->n || sum != d->sum)
+		stop("what came out is not what went in");
+	free(all);
+	free(got);
+}
+
+static double most(double mine)
+{
+	double all = 0;
+	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	return all;
+}
+
+/* Seconds of the slowest rank. */
+static double measure(struct variant *v, const struct data *d)
+{
+	memset(d->out, 0, (size_t)(d->n / (uint64_t)size + 1) * RECORD);
+	barrier();
+	const double before = mark_memory(), t0 = now_s();
+	const uint64_t n = sort_once(v, d);
+	const double took = now_s() - t0;
+	const double extra = before < 0 ? -1 : status_bytes("VmHWM") - before;
+	barrier();
+	validate(d, n);
+	v->most_extra = fmax(v->most_extra, most(extra));
+	return most(took);
+}
+
+/* -------------------------------------------------------------------------------------- report */
+
+static double array_bytes(const struct variant *v, const struct data *d)
+{
+	return (double)d->n * RECORD / (v->alone ? 1 : size);
+}
+
+static void report(struct variant *v, const struct data *d, int repeat, double partner_s)
+{
+	const double data = array_bytes(v, d);
+	printf("{\"bench\": \"library\", \"version\": \"%s\", \"variant\": \"%s\", \"ranks\": %d, "
+	       "\"threads\": %d, \"exchange_threads\": %d, \"records\": %" PRIu64
+	       ", \"record_bytes\": %d, \"compiler\": \"%s\", \"memory_factor\": ",
+	       hetsort_version(), v->name, v->alone ? 1 : size, v->alone ? size : 1,
+	       v->alone ? 0 : (int)v->exchange_threads, d->n, RECORD, __VERSION__);
+	if (v->most_extra < 0)
+		printf("null");
+	else
+		printf("%.3f", 2 + v->most_extra / data);
+	printf(", \"samples_s\": [");
+	for (int i = 0; i < repeat; i++)
+		printf("%s%.4f", i ? ", " : "", v->s[i]);
+	const double mid = median(v->s, (size_t)repeat);
+	printf("], \"median_s\": %.4f, \"to_partner\": %.3f}\n", mid, mid / partner_s);
+	fprintf(stderr, "%-34s %8.3f %8.3f %8.3f %8.2fx", v->name, mid, v->s[0], v->s[repeat - 1],
+		mid / partner_s);
+	if (v->most_extra < 0)
+		fprintf(stderr, " %9s\n", "-");
+	else
+		fprintf(stderr, " %8.2fx\n", 2 + v->most_extra / data);
+}
+
+static void prepare(struct data *d)
+{
+	const uint64_t share = d->n / (uint64_t)size, odd = d->n % (uint64_t)size,
+		       r = (uint64_t)rank;
+	d->mine = share + (r < odd);
+	d->first = r * share + (r < odd ? r : odd);
+	const uint64_t in = rank ? d->mine : d->n, out = rank ? share + 1 : d->n + 1;
+	if (d->n > SIZE_MAX / RECORD / 2 || !(d->in = malloc((size_t)in * RECORD + 1)) ||
+	    !(d->out = malloc((size_t)out * RECORD)))
+		stop("no memory for the records");
+	memset(d->out, 0xa5, (size_t)out * RECORD); /* touched: not by calloc() */
+	for (uint64_t i = 0; i < in; i++)
+		make(d->in + i * RECORD, d->first + i);
+	d->sum = 0;
+	for (uint64_t i = 0; rank == 0 && i < in; i++)
+		d->sum += hash(d->in + i * RECORD);
+	MPI_Bcast(&d->sum, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+}
+
+/* The partner needs all processors, also where the launcher has given each rank one. */
+static void free_processors(void)
+{
+	cpu_set_t set;
+	memset(&set, 0xff, sizeof set);
+	(void)sched_setaffinity(0, sizeof set, &set);
+}
+
+int main(int argc, char **argv)
+{
+	struct variant v[VARIANTS] = {
+		{ .name = "one rank, a thread for each", .alone = true },
+		{ .name = "ranks, 0 exchange threads", .exchange_threads = 0 },
+		{ .name = "ranks, 1 exchange thread", .exchange_threads = 1 },
+		{ .name = "ranks, 2 exchange threads", .exchange_threads = 2 },
+	};
+	struct data d = { .n = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000 };
+	const int repeat = argc > 2 ? atoi(argv[2]) : 5;
+	int level = 0;
+	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+		return 1;
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (repeat < 1 || repeat > MAX_REPEAT)
+		stop("REPEAT is 1 to 100");
+	free_processors();
+	prepare(&d);
+	for (int i = 0; i < VARIANTS; i++)
+		v[i].most_extra = -1;
+	for (int round = -1; round < repeat; round++)
+		for (int i = 0; i < VARIANTS; i++) {
+			const double s = measure(&v[i], &d);
+			if (round >= 0)
+				v[i].s[round] = s;
+		}
+	if (rank == 0) {
+		fprintf(stderr, "%-34s %8s %8s %8s %9s %9s\n", "variant", "median s", "min", "max",
+			"to one", "memory");
+		double partner[MAX_REPEAT];
+		memcpy(partner, v[0].s, sizeof partner);
+		const double partner_s = median(partner, (size_t)repeat);
+		for (int i = 0; i < VARIANTS; i++)
+			report(&v[i], &d, repeat, partner_s);
+	}
+	free(d.in);
+	free(d.out);
+	return MPI_Finalize() != MPI_SUCCESS;
+}

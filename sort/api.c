@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The public calls that need no ranks, and the checks of all. Prints nothing, keeps nothing between
+ * calls. */
+#define HETSORT_NO_MPI /* this file is compiled without it */
+#include "api.h"
+#include "memory_sort.h"
+#include "order.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+_Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the header says what we take");
+_Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "a sentence and the rank it is of");
+
+const char *hetsort_version(void)
+{
+	return HETSORT_VERSION;
+}
+
+const char *hetsort_strerror(hetsort_status st)
+{
+	static const char *const text[] = { "ok",           "invalid argument",
+					    "out of range", "out of memory",
+					    "another rank", "internal error" };
+	const size_t i = (size_t)st;
+	return i < sizeof text / sizeof *text ? text[i] : "unknown status";
+}
+
+hetsort_status api_fail(hetsort_err *why, hetsort_status st, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	if (vsnprintf(why->text, sizeof why->text, fmt, ap) < 0)
+		why->text[0] = '\0';
+	va_end(ap);
+	why->status = st;
+	return st;
+}
+
+hetsort_status api_failed(hetsort_err *why, const err *e)
+{
+	switch (e->code) {
+	case ST_OK:
+		return HETSORT_OK;
+	case ST_REFUSED:
+		return api_fail(why, HETSORT_EINVAL, "%s", e->text);
+	case ST_RESOURCE:
+		return api_fail(why, HETSORT_ENOMEM, "%s", e->text);
+	case ST_PEER:
+		return api_fail(why, HETSORT_EPEER, "%s", e->text);
+	default:
+		return api_fail(why, HETSORT_EINTERNAL, "%s", e->text);
+	}
+}
+
+hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_status st)
+{
+	if (st != HETSORT_OK && he)
+		*he = *why;
+	return st;
+}
+
+/* The processors that this thread may use. */
+static uint32_t processors(void)
+{
+	cpu_set_t set;
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		return 1;
+	const int n = CPU_COUNT(&set);
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+/* Options of a later version are fine where they ask for nothing that this one lacks. */
+static hetsort_status read_opts(hetsort_opts *full, const hetsort_opts *opts, hetsort_err *why)
+{
+	const unsigned char *raw = (const unsigned char *)opts;
+	size_t size;
+	memcpy(&size, raw, sizeof size);
+	if (size < sizeof *full || size > 4096)
+		return api_fail(why, HETSORT_EINVAL,
+				"struct_size of the options is '%zu': start from HETSORT_OPTS_INIT",
+				size);
+	for (size_t i = sizeof *full; i < size; i++)
+		if (raw[i])
+			return api_fail(why, HETSORT_EINVAL,
+					"the options ask for something this version lacks");
+	memcpy(full, opts, sizeof *full);
+	return HETSORT_OK;
+}
+
+static hetsort_status check_layout(const layout *l, hetsort_err *why)
+{
+	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
+		return api_fail(why, HETSORT_EINVAL, "record_bytes is '%" PRIu32 "': want 1 to %d",
+				l->record_bytes, MAX_RECORD_BYTES);
+	if (l->key_bytes == 0 || (uint64_t)l->key_off + l->key_bytes > l->record_bytes)
+		return api_fail(why, HETSORT_EINVAL,
+				"a key of '%" PRIu32 "' bytes at %" PRIu32
+				" does not lie in a record of %" PRIu32,
+				l->key_bytes, l->key_off, l->record_bytes);
+	return HETSORT_OK;
+}
+
+hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts, hetsort_err *why)
+{
+	const hetsort_opts defaults = HETSORT_OPTS_INIT;
+	*full = defaults;
+	hetsort_status st = opts ? read_opts(full, opts, why) : HETSORT_OK;
+	if (st != HETSORT_OK)
+		return st;
+	*l = (layout){ full->record_bytes, full->key_off, full->key_bytes };
+	if ((st = check_layout(l, why)) != HETSORT_OK)
+		return st;
+	if (full->exchange_threads > 2)
+		return api_fail(why, HETSORT_EINVAL,
+				"exchange_threads is '%" PRIu32 "': want 0, 1 or 2",
+				full->exchange_threads);
+	if (full->threads == 0)
+		full->threads = processors();
+	return HETSORT_OK;
+}
+
+hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_err *why)
+{
+	if (n > POS_MASK || n > PTRDIFF_MAX / l->record_bytes)
+		return api_fail(why, HETSORT_ERANGE,
+				"%s is '%" PRIu64 "' records, too many for a rank", what, n);
+	return HETSORT_OK;
+}
+
+static hetsort_status one_array(const layout *l, const void *at, uint64_t n, const char *what,
+				hetsort_err *why)
+{
+	if (!at && n)
+		return api_fail(why, HETSORT_EINVAL, "%s is NULL, with %" PRIu64 " records", what,
+				n);
+	hetsort_status st = api_count(l, n, what, why);
+	if (st == HETSORT_OK && n * l->record_bytes > UINTPTR_MAX - (uintptr_t)at)
+		st = api_fail(why, HETSORT_ERANGE, "%s reaches beyond the address space", what);
+	return st;
+}
+
+hetsort_status api_arrays(const layout *l, const void *in, uint64_t n_in, const void *out,
+			  uint64_t n_out, hetsort_err *why)
+{
+	hetsort_status st = one_array(l, in, n_in, "in", why);
+	if (st == HETSORT_OK)
+		st = one_array(l, out, n_out, "out", why);
+	if (st != HETSORT_OK || n_in == 0 || n_out == 0)
+		return st;
+	const uintptr_t i = (uintptr_t)in, o = (uintptr_t)out;
+	if (i < o + n_out * l->record_bytes && o < i + n_in * l->record_bytes)
+		return api_fail(why, HETSORT_EINVAL, "in and out overlap");
+	return HETSORT_OK;
+}
+
+uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
+			   const hetsort_opts *opts)
+{
+	hetsort_opts full;
+	hetsort_err why;
+	layout l;
+	if (ranks < 1 || api_opts(&full, &l, opts, &why) != HETSORT_OK ||
+	    api_count(&l, records_in, "in", &why) != HETSORT_OK ||
+	    api_count(&l, records_out, "out", &why) != HETSORT_OK)
+		return UINT64_MAX;
+	return memory_sort_bytes(&l, records_in, records_out, ranks, full.threads);
+}
+
+hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out, const hetsort_opts *opts,
+				  hetsort_err *he)
+{
+	hetsort_opts full;
+	hetsort_err why = { HETSORT_OK, "" };
+	layout l;
+	mem m = { 0 };
+	struct err e = { ST_OK, "" };
+	hetsort_status st = api_opts(&full, &l, opts, &why);
+	if (st == HETSORT_OK)
+		st = api_arrays(&l, in, n, out, n, &why);
+	if (st == HETSORT_OK && n) {
+		const records r = { in, l, 0 };
+		if (records_sort(&m, &r, (size_t)n, out, full.threads, &e) != ST_OK)
+			st = api_failed(&why, &e);
+	}
+	return api_return(he, &why, st);
+}

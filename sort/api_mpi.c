@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The public calls over ranks: arguments checked by each, agreed by all, then the sort in memory.
+ * The caller's communicator is only looked at and duplicated. */
+#include "api.h"
+#include "comm_mpi.h"
+#include "memory_sort.h"
+#include "shares.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum kind { SHARE, SORT, COUNTS };
+
+/* What one rank asks for. */
+typedef struct request {
+	enum kind kind;
+	const void *in;
+	uint64_t n_in;
+	void *out;
+	uint64_t room;   /* of COUNTS: records wished */
+	uint64_t *n_out; /* NULL for COUNTS */
+	const hetsort_opts *opts;
+} request;
+
+/* A call on its way. */
+typedef struct call {
+	const request *q;
+	comm *c;
+	mem m;
+	err e;           /* of a phase, here */
+	hetsort_err why; /* what the call will say */
+	hetsort_opts o;
+	layout lay;
+	double *speed;   /* [size] rank 0's */
+	uint64_t *share; /* [size] records that each rank receives */
+	struct counts {
+		uint64_t in, out;
+	} * count;        /* [size] brought, and wished */
+	uint64_t records; /* over all ranks */
+} call;
+
+/* What can be refused before there is a communicator to agree over. */
+static hetsort_status check_comm(MPI_Comm parent, hetsort_err *why)
+{
+	int up = 0, down = 0, inter = 0;
+	if (MPI_Initialized(&up) != MPI_SUCCESS || MPI_Finalized(&down) != MPI_SUCCESS || !up ||
+	    down)
+		return api_fail(why, HETSORT_EINVAL, "MPI is not running");
+	if (parent == MPI_COMM_NULL)
+		return api_fail(why, HETSORT_EINVAL, "the communicator is MPI_COMM_NULL");
+	if (MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS || inter)
+		return api_fail(why, HETSORT_EINVAL, "the communicator is an intercommunicator");
+	return HETSORT_OK;
+}
+
+static hetsort_status mpi_failed(call *k)
+{
+	return api_fail(&k->why, HETSORT_EPEER, "MPI failed between the ranks");
+}
+
+/* The first rank that failed, or size. */
+static int first_failed(const comm *c)
+{
+	int who = 0;
+	while (who < c->size && c->codes[who] == HETSORT_OK)
+		who++;
+	return who;
+}
+
+/* All ranks go on, or none: the first that failed tells the others why. */
+static hetsort_status together(call *k, hetsort_status mine)
+{
+	comm *c = k->c;
+	const int32_t own = mine;
+	char words[HETSORT_ERR_BYTES] = "";
+	if (comm_allgather(c, &own, c->codes, sizeof own) != ST_OK)
+		return mine != HETSORT_OK ? mine : mpi_failed(k);
+	const int who = first_failed(c);
+	if (who == c->size)
+		return HETSORT_OK;
+	if (who == c->rank)
+		memcpy(words, k->why.text, sizeof words);
+	if (comm_bcast(c, words, sizeof words, who) != ST_OK)
+		return mine != HETSORT_OK ? mine : mpi_failed(k);
+	if (mine != HETSORT_OK)
+		return mine;
+	words[ERR_TEXT_BYTES] = '\0';
+	return api_fail(&k->why, HETSORT_EPEER, "rank %d: %s", who, words);
+}
+
+static hetsort_status check_request(call *k)
+{
+	const request *q = k->q;
+	hetsort_status st = api_opts(&k->o, &k->lay, q->opts, &k->why);
+	if (st != HETSORT_OK)
+		return st;
+	if (q->kind != COUNTS && !q->n_out)
+		return api_fail(&k->why, HETSORT_EINVAL, "n_out is NULL");
+	if (q->kind == SHARE)
+		return api_count(&k->lay, q->n_in, "n_in", &k->why);
+	return api_arrays(&k->lay, q->in, q->n_in, q->out, q->room, &k->why);
+}
+
+static hetsort_status check_speeds(call *k)
+{
+	const double *s = k->o.speeds;
+	for (int i = 0; s && k->q->kind != COUNTS && i < k->c->size; i++)
+		if (!isfinite(s[i]) || s[i] <= 0)
+			return api_fail(&k->why, HETSORT_EINVAL,
+					"speeds[%d] is '%g': want a finite number above 0", i,
+					s[i]);
+	return HETSORT_OK;
+}
+
+static hetsort_status take_arrays(call *k)
+{
+	const size_t p = (size_t)k->c->size;
+	k->speed = mem_array(&k->m, p, sizeof *k->speed, "speeds", &k->e);
+	k->share = mem_array(&k->m, p, sizeof *k->share, "shares", &k->e);
+	k->count = mem_array(&k->m, p, sizeof *k->count, "counts", &k->e);
+	return api_failed(&k->why, &k->e);
+}
+
+static void give_arrays(call *k)
+{
+	const size_t p = (size_t)k->c->size;
+	mem_free(&k->m, k->speed, p, sizeof *k->speed);
+	mem_free(&k->m, k->share, p, sizeof *k->share);
+	mem_free(&k->m, k->count, p, sizeof *k->count);
+}
+
+/* Does this rank ask for what rank 0 asks for? */
+static hetsort_status compare(call *k, const uint32_t theirs[5], const uint32_t mine[5])
+{
+	static const char *const name[] = { "record_bytes", "key_off", "key_bytes" };
+	if (theirs[4] != mine[4])
+		return api_fail(&k->why, HETSORT_EINVAL, "this is another call than rank 0's");
+	for (int i = 0; i < 3; i++)
+		if (theirs[i] != mine[i])
+			return api_fail(&k->why, HETSORT_EINVAL,
+					"%s is '%" PRIu32 "', but '%" PRIu32 "' on rank 0", name[i],
+					mine[i], theirs[i]);
+	if (theirs[3] != mine[3])
+		return api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, unlike on rank 0",
+				mine[3] ? "given" : "NULL");
+	return HETSORT_OK;
+}
+
+/* Layout, kind of call and speeds are rank 0's on every rank. */
+static hetsort_status same_everywhere(call *k)
+{
+	const size_t bytes = (size_t)k->c->size * sizeof *k->speed;
+	const bool wanted = k->o.speeds && k->q->kind != COUNTS;
+	const uint32_t mine[5] = { k->lay.record_bytes, k->lay.key_off, k->lay.key_bytes, wanted,
+				   k->q->kind };
+	uint32_t theirs[5];
+	memcpy(theirs, mine, sizeof mine);
+	if (comm_bcast(k->c, theirs, sizeof theirs, 0) != ST_OK)
+		return mpi_failed(k);
+	hetsort_status st = together(k, compare(k, theirs, mine));
+	for (int i = 0; i < k->c->size; i++)
+		k->speed[i] = wanted ? k->o.speeds[i] : 1;
+	if (st != HETSORT_OK || !wanted)
+		return st;
+	if (comm_bcast(k->c, k->speed, bytes, 0) != ST_OK)
+		return mpi_failed(k);
+	if (memcmp(k->speed, k->o.speeds, bytes) != 0)
+		st = api_fail(&k->why, HETSORT_EINVAL, "speeds are not those of rank 0");
+	return together(k, st);
+}
+
+/* What all bring and wish; refusals are the same on all ranks. */
+static hetsort_status add_up(call *k)
+{
+	const struct counts mine = { k->q->n_in, k->q->kind == COUNTS ? k->q->room : 0 };
+	uint64_t wished = 0;
+	bool over = false;
+	if (comm_allgather(k->c, &mine, k->count, sizeof mine) != ST_OK)
+		return mpi_failed(k);
+	for (int i = 0; i < k->c->size; i++) {
+		over |= __builtin_add_overflow(k->records, k->count[i].in, &k->records);
+		over |= __builtin_add_overflow(wished, k->count[i].out, &wished);
+		k->share[i] = k->count[i].out;
+	}
+	if (over || k->records > INT64_MAX / k->lay.record_bytes)
+		return api_fail(&k->why, HETSORT_ERANGE,
+				"all ranks together have too many records");
+	if (k->q->kind == COUNTS && wished != k->records)
+		return api_fail(&k->why, HETSORT_EINVAL,
+				"n_out sums up to '%" PRIu64
+				"' records over all ranks, n_in to %" PRIu64,
+				wished, k->records);
+	return HETSORT_OK;
+}
+
+/* Rank 0 divides, the others take its word. */
+static hetsort_status divide(call *k)
+{
+	const size_t p = (size_t)k->c->size;
+	if (k->q->kind == COUNTS)
+		return HETSORT_OK;
+	if (k->c->rank == 0)
+		(void)shares_divide(k->records, k->speed, p, false, k->share, &k->e);
+	const hetsort_status st = together(k, api_failed(&k->why, &k->e));
+	if (st != HETSORT_OK)
+		return st;
+	return comm_bcast(k->c, k->share, p * sizeof *k->share, 0) == ST_OK ? HETSORT_OK
+									    : mpi_failed(k);
+}
+
+static hetsort_status check_room(call *k)
+{
+	const uint64_t share = k->share[k->c->rank];
+	if (k->q->n_out)
+		*k->q->n_out = share;
+	if (k->q->kind == SORT && share > k->q->room)
+		return api_fail(&k->why, HETSORT_ERANGE,
+				"the share is '%" PRIu64 "' records, out has room for %" PRIu64,
+				share, k->q->room);
+	return api_count(&k->lay, share, "the share", &k->why);
+}
+
+static hetsort_status sort(call *k)
+{
+	const request *q = k->q;
+	const memory_job j = { .c = k->c,
+			       .m = &k->m,
+			       .e = &k->e,
+			       .lay = k->lay,
+			       .in = q->in,
+			       .n_in = q->n_in,
+			       .out = q->out,
+			       .share = k->share,
+			       .records = k->records,
+			       .threads = k->o.threads,
+			       .exchange_threads = k->o.exchange_threads };
+	const status rc = memory_sort(&j);
+	if (atomic_load(&k->c->broken))
+		return mpi_failed(k);
+	const hetsort_status st = together(k, api_failed(&k->why, &k->e));
+	if (st == HETSORT_OK && rc != ST_OK)
+		return api_fail(&k->why, HETSORT_EINTERNAL, "a phase failed without a reason");
+	return st;
+}
+
+static hetsort_status with_ranks(call *k, hetsort_status st)
+{
+	if (st == HETSORT_OK)
+		st = check_speeds(k);
+	st = together(k, st);
+	if (st == HETSORT_OK)
+		st = together(k, take_arrays(k));
+	if (st == HETSORT_OK)
+		st = same_everywhere(k);
+	if (st == HETSORT_OK)
+		st = add_up(k);
+	if (st == HETSORT_OK)
+		st = divide(k);
+	if (st == HETSORT_OK)
+		st = together(k, check_room(k));
+	if (st == HETSORT_OK && k->q->kind != SHARE)
+		st = sort(k);
+	give_arrays(k);
+	return st;
+}
+
+static hetsort_status run(const request *q, MPI_Comm parent, hetsort_err *he)
+{
+	call k = { .q = q };
+	if (q->n_out)
+		*q->n_out = 0;
+	hetsort_status st = check_comm(parent, &k.why);
+	if (st != HETSORT_OK)
+		return api_return(he, &k.why, st);
+	const hetsort_status mine = check_request(&k);
+	if (comm_mpi_open(&k.c, parent, COMM_MAX_MSG, &k.e) != ST_OK)
+		return api_return(he, &k.why, api_failed(&k.why, &k.e));
+	st = with_ranks(&k, mine);
+	comm_mpi_close(k.c);
+	if (q->n_out && st != HETSORT_OK && st != HETSORT_ERANGE)
+		*q->n_out = 0;
+	return api_return(he, &k.why, st);
+}
+
+hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
+			     MPI_Comm parent, hetsort_err *he)
+{
+	const request q = { .kind = SHARE, .n_in = n_in, .n_out = n_out, .opts = opts };
+	return run(&q, parent, he);
+}
+
+hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out, uint64_t room,
+			    uint64_t *n_out, const hetsort_opts *opts, MPI_Comm parent,
+			    hetsort_err *he)
+{
+	const request q = { SORT, in, n_in, out, room, n_out, opts };
+	return run(&q, parent, he);
+}
+
+hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out, uint64_t n_out,
+				   const hetsort_opts *opts, MPI_Comm parent, hetsort_err *he)
+{
+	const request q = { COUNTS, in, n_in, out, n_out, NULL, opts };
+	return run(&q, parent, he);
+}
