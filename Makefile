@@ -94,6 +94,9 @@ TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
 
+# The same of libhetsort.
+SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c)))
+
 # What `make help` shows is a task, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) programs-for-tests FORCE
 .DELETE_ON_ERROR:
@@ -201,6 +204,13 @@ $(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
+SMPI_INC = -Isort/include -Ipartition/mpi/tests $(PMPI_INC)
+$(SMPI_X:=.o): $(OBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$<)
+	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(SMPI_INC) -c -o $@ $<
+$(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
+	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
@@ -212,10 +222,10 @@ RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(
 check: all $(TESTS_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
 
-check-mpi: all $(TESTS_X) $(PMPI_X)  ## run the tests that need mpirun
+check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X)  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(PMPI_X) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
