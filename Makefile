@@ -209,6 +209,7 @@ $(SMPI_X:=.o): $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(SMPI_INC) -c -o $@ $<
+$(OBJ)/sort/tests/mpi/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--wrap=mmap64,--wrap=munmap,--wrap=pthread_create
 $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)

@@ -6,4 +6,6 @@
 . "$ROOT/partition/tests/over_ranks.sh"
 tests=$OBJ/sort/tests/mpi
 over_ranks library_test 1 2 3 4 7
+over_ranks misuse_test 1 2 3
+over_ranks oom_test 1 2 3
 done_testing

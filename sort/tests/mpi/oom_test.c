@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
+ * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
+ * that cannot be started are done without. The linker sends what libhetsort and libhetpart ask of
+ * the system here, not what MPI asks. */
+#include "check.h"
+
+#include "../cases.h"
+
+#include <hetsort.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+extern void *__real_malloc(size_t n);
+extern void *__real_calloc(size_t n, size_t of);
+extern void __real_free(void *p);
+extern void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+extern int __real_munmap(void *p, size_t n);
+extern int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *),
+				 void *arg);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t of);
+void __wrap_free(void *p);
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+int __wrap_munmap(void *p, size_t n);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg);
+
+static long until = -1; /* allocations until one fails; below 0: none does */
+static long live;
+static long refused; /* calls for want of memory */
+static bool no_threads;
+
+static bool fails(void)
+{
+	return until >= 0 && until-- == 0;
+}
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : counted(__real_malloc(n));
+}
+
+void *__wrap_calloc(size_t n, size_t of)
+{
+	return fails() ? NULL : counted(__real_calloc(n, of));
+}
+
+void __wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
+}
+
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+	if (fails())
+		return MAP_FAILED;
+	live++;
+	return __real_mmap64(at, n, prot, flags, fd, offset);
+}
+
+int __wrap_munmap(void *p, size_t n)
+{
+	live--;
+	return __real_munmap(p, n);
+}
+
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+{
+	return no_threads ? EAGAIN : __real_pthread_create(t, a, f, arg);
+}
+
+/* With large file offsets mmap() is mmap64(). */
+
+/* A slice of one input for each rank; the whole answer is known to all. */
+static const shape usual = { 100, 0, 10 };
+static uint64_t n_all, n_mine, first;
+static unsigned char *in, *answer, *out;
+
+static bool right(uint64_t n)
+{
+	return n == n_mine && memcmp(out, answer + first * 100, n * 100) == 0;
+}
+
+static hetsort_status sort(hetsort_err *err)
+{
+	hetsort_opts o = HETSORT_OPTS_INIT;
+	uint64_t n = 7;
+	o.exchange_threads = (uint32_t)(n_all % 3);
+	const hetsort_status st =
+		hetsort_sort(in + first * 100, n_mine, out, n_mine, &n, &o, MPI_COMM_WORLD, err);
+	CHECK(st == HETSORT_OK ? right(n) : n == 0, "n_out %d", (int)n);
+	return st;
+}
+
+/* The entries of this one do not fit where its output will be. */
+static hetsort_status sort_to_last(hetsort_err *err)
+{
+	const bool last = rank == size - 1;
+	return hetsort_sort_counts(in + first * 100, n_mine, out, last ? n_all : 0, NULL,
+				   MPI_COMM_WORLD, err);
+}
+
+static hetsort_status share(hetsort_err *err)
+{
+	uint64_t n;
+	return hetsort_share(n_mine, &n, NULL, MPI_COMM_WORLD, err);
+}
+
+static hetsort_status local(hetsort_err *err)
+{
+	hetsort_opts o = HETSORT_OPTS_INIT;
+	o.threads = 2;
+	const hetsort_status st = hetsort_sort_local(in, n_all, out, &o, err);
+	CHECK(st != HETSORT_OK || memcmp(out, answer, n_all * 100) == 0, "wrong");
+	return st;
+}
+
+typedef struct test_call {
+	const char *name;
+	hetsort_status (*run)(hetsort_err *);
+	bool alone; /* and what it only needs for threads it does without */
+} test_call;
+
+/* All ranks are well, or this one is out of memory on the rank it was to be. */
+static bool one(const test_call *c, int who, long n)
+{
+	const long before_it = live;
+	hetsort_err err = { HETSORT_OK, "" };
+	int any = 0;
+	until = rank == who ? n : -1;
+	const hetsort_status st = c->run(&err);
+	const int met = rank == who && until < 0;
+	until = -1;
+	CHECK(live == before_it, "%s, allocation %ld: %ld leaked", c->name, n, live - before_it);
+	if (MPI_Allreduce(&met, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
+		exit(1);
+	refused += st == HETSORT_ENOMEM;
+	const hetsort_status wanted = !any          ? HETSORT_OK
+				      : rank == who ? HETSORT_ENOMEM
+						    : HETSORT_EPEER;
+	CHECK(st == wanted || (c->alone && st == HETSORT_OK),
+	      "%s, allocation %ld of rank %d: '%s' %s", c->name, n, who, hetsort_strerror(st),
+	      err.text);
+	return any;
+}
+
+static void prepare(uint64_t n)
+{
+	uint64_t *count = calloc((size_t)size, sizeof *count);
+	n_all = n;
+	in = make_input(&usual, 0, n);
+	answer = in ? make_answer(in, &usual, n) : NULL;
+	out = malloc(n * 100 + 1);
+	if (!count || !answer || !out)
+		exit(1);
+	for (int i = 0; i < size; i++)
+		count[i] = n / (uint64_t)size;
+	n_mine = count[rank];
+	first = before(count, (size_t)rank);
+	free(count);
+}
+
+static void give_back(void)
+{
+	free(in);
+	free(answer);
+	free(out);
+}
+
+static void without_threads(void)
+{
+	hetsort_err err = { HETSORT_OK, "" };
+	no_threads = true;
+	CHECK(sort(&err) == HETSORT_OK, "%s", err.text);
+	CHECK(local(&err) == HETSORT_OK && memcmp(out, answer, n_all * 100) == 0, "%s", err.text);
+	no_threads = false;
+}
+
+int main(int argc, char **argv)
+{
+	const test_call calls[] = { { "sort", sort, false },
+				    { "sort_counts", sort_to_last, false },
+				    { "share", share, false },
+				    { "sort_local", local, true } };
+	int level;
+	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
+	    MPI_Comm_rank(MPI_COMM_WORLD, &rank) != 0 || MPI_Comm_size(MPI_COMM_WORLD, &size) != 0)
+		return 1;
+	/* enough that some arrays come from mmap(); a multiple of the ranks, a number of threads */
+	for (uint64_t n = 36000; n < 36003; n++) {
+		prepare(n * (uint64_t)size);
+		for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+			for (int who = 0; who < size; who++) {
+				long k = 0;
+				if (calls[c].alone && size > 1)
+					continue;
+				refused = 0;
+				while (k < 1000 && one(&calls[c], who, k))
+					k++;
+				CHECK(k > 0 && k < 1000, "%s: %ld allocations", calls[c].name, k);
+				CHECK(rank != who || refused > k / 2, "%s: %ld of %ld refused",
+				      calls[c].name, refused, k);
+			}
+		without_threads();
+		give_back();
+	}
+	CHECK(live == 0, "%ld live", live);
+	return finish();
+}
