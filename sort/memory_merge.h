@@ -6,10 +6,16 @@
 
 #include "exchange.h"
 #include "losertree.h"
+#include "past_cache.h"
 #include "places.h"
 
-/* A stream: what is left of its current block, or, of this rank's own, places not yet taken. */
+enum { BATCH = 64 };
+
+/* A stream: heads of its next records, and what its current block has behind them. Of this rank's
+ * own stream there is no block: places follow. */
 typedef struct memory_stream {
+	head h[BATCH];
+	uint32_t at, n; /* heads [at, n) are left; at == n after a refill: the stream has ended */
 	const unsigned char *rec;
 	uint64_t left;
 } memory_stream;
@@ -23,9 +29,12 @@ typedef struct memory_merge {
 	memory_stream *s; /* [k], room of the caller's */
 	head *heads;      /* [2 k] the same */
 	losertree t;
+	unsigned char *out;
+	bool large; /* the output is larger than caches */
+	past_cache past;
 } memory_merge;
 
-/* memory_merge_run - everything into out. Equal keys leave in the order of ranks. */
-status memory_merge_run(memory_merge *g, unsigned char *out);
+/* memory_merge_run - everything to out, bytes in all. Equal keys leave in the order of ranks. */
+status memory_merge_run(memory_merge *g, unsigned char *out, uint64_t bytes);
 
 #endif

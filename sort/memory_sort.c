@@ -173,7 +173,8 @@ static status exchange_and_merge(run *r)
 			   .s = r->streams,
 			   .heads = r->heads };
 	exchange_start(r->x);
-	const status rc = memory_merge_run(&g, r->j->out);
+	const status rc =
+		memory_merge_run(&g, r->j->out, r->j->share[c->rank] * r->j->lay.record_bytes);
 	return rc == ST_OK ? exchange_finish(r->x, &wait_s) : rc;
 }
 
@@ -192,8 +193,8 @@ static status over_ranks(run *r)
 /* Samples, brackets and the search for splitters: a few items a rank; all samples at rank 0. */
 static uint64_t small_bytes(const layout *l, uint64_t ranks)
 {
-	const uint64_t few = 1 << 10, items = 16 * (uint64_t)item_bytes(l);
-	return (ranks + 1) * (sample_most_bytes(l) + items + few);
+	const uint64_t fixed = sizeof(memory_stream) + 1024, items = 16 * (uint64_t)item_bytes(l);
+	return (ranks + 1) * (sample_most_bytes(l) + items + fixed);
 }
 
 uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Full lines by streaming stores, which x86-64 always has; the ends by ordinary ones. Pure. */
+#include "past_cache.h"
+
+#include <stdint.h>
+
+#ifdef __SSE2__
+#	include <emmintrin.h>
+static void copy_lines(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += sizeof(__m128i))
+		_mm_stream_si128((__m128i *)(void *)(to + i),
+				 _mm_load_si128((const __m128i *)(const void *)(from + i)));
+}
+static void fence(void)
+{
+	_mm_sfence();
+}
+#else
+static void copy_lines(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+static void fence(void)
+{
+}
+#endif
+
+void past_cache_begin(past_cache *p, unsigned char *to)
+{
+	p->skip = p->used = (uintptr_t)to % PAST_LINE;
+	p->to = to - p->skip;
+}
+
+/* The part of the first line that is ours, once it is full (or at the end). */
+static void write_first(past_cache *p, size_t end)
+{
+	memcpy(p->to + p->skip, p->stage + p->skip, end - p->skip);
+	p->skip = 0;
+}
+
+void past_cache_flush(past_cache *p)
+{
+	const size_t whole = p->used / PAST_LINE * PAST_LINE;
+	size_t from = 0;
+	if (p->skip && whole) {
+		write_first(p, PAST_LINE);
+		from = PAST_LINE;
+	}
+	if (from < whole)
+		copy_lines(p->to + from, p->stage + from, whole - from);
+	p->to += whole;
+	p->used -= whole;
+	memmove(p->stage, p->stage + whole, p->used);
+}
+
+void past_cache_end(past_cache *p)
+{
+	past_cache_flush(p);
+	write_first(p, p->used);
+	fence();
+}
