@@ -60,7 +60,7 @@ PLAN_SRC := $(wildcard partition/hetplan*.c)
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
-SORT_MPI := sort/comm_mpi.c sort/api_mpi.c
+SORT_MPI := sort/comm_mpi.c sort/comm_mpi_run.c sort/api_mpi.c
 SORT_SRC := $(filter-out sort/main.c $(SORT_MPI),$(wildcard sort/*.c)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 

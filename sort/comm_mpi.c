@@ -192,15 +192,9 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	return st;
 }
 
-static void mpi_end_job(comm *c, int code)
-{
-	fflush(NULL);
-	MPI_Abort(mpi_of(c)->ctl, code);
-	_exit(code);
-}
-
+/* Nobody but the program ends a job: comm_mpi_run.c. */
 static const struct comm_ops mpi_ops = {
-	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, mpi_end_job,
+	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, NULL,
 };
 
 static void name_library(char *kind, size_t bytes)
@@ -339,21 +333,4 @@ void comm_mpi_close(comm *c)
 	pthread_mutex_destroy(&m->lock);
 	free(c->codes);
 	free(m);
-}
-
-status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
-{
-	comm *c;
-	int level = 0;
-	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-		return err_set(e, ST_PEER, "MPI does not start");
-	status st = comm_mpi_open(&c, MPI_COMM_WORLD, max_msg, e);
-	if (st != ST_OK) {
-		MPI_Abort(MPI_COMM_WORLD, st);
-		return st;
-	}
-	st = fn(c, arg);
-	comm_mpi_close(c);
-	MPI_Finalize();
-	return st;
 }

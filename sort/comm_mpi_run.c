@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program's way to MPI: starting it, and ending it or the whole job. Not for the library, whose
+ * callers have started MPI themselves and decide themselves when to give up. */
+#include "comm_mpi.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void end_job(comm *c, int code)
+{
+	(void)c;
+	fflush(NULL);
+	MPI_Abort(MPI_COMM_WORLD, code);
+	_exit(code);
+}
+
+status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	comm *c;
+	int level = 0;
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "MPI does not start");
+	status st = comm_mpi_open(&c, MPI_COMM_WORLD, max_msg, e);
+	if (st != ST_OK) {
+		MPI_Abort(MPI_COMM_WORLD, st);
+		return st;
+	}
+	struct comm_ops ops = *c->ops;
+	ops.end_job = end_job;
+	c->ops = &ops;
+	st = fn(c, arg);
+	comm_mpi_close(c);
+	MPI_Finalize();
+	return st;
+}
