@@ -96,6 +96,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 
 # The same of libhetsort.
 SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c)))
+LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
 # What `make help` shows is a task, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) programs-for-tests FORCE
@@ -160,7 +161,8 @@ $(SOLINKS): $(OBJ)/$(SOFILE)
 
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
 
-# libhetsort is one object, whose inner names nobody else can see or clash with.
+# libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
+# libhetpart beside itself.
 OBJCOPY ?= objcopy
 $(OBJ)/libhetsort.o: $(call objs,$(filter sort/api%,$(SORT_SRC))) $(LIBSORT)
 	$(Q)$(LD) -r -o $@ $^ && $(OBJCOPY) --localize-hidden $@
@@ -172,7 +174,7 @@ $(OBJ)/$(SORTSO): SOMAP = sort/hetsort.map
 $(OBJ)/$(SORTSO): $(OBJ)/libhetsort.o sort/hetsort.map $(LIBPARTS) $(SOLINKS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINKMPI) $(SOFLAGS) -Wl,--as-needed -o $@ $< -L$(OBJ) -lhetpart -lm
+	$(Q)$(LINKMPI) $(SOFLAGS) -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(OBJ) -lhetpart -lm
 $(SORTLINK): $(OBJ)/$(SORTSO)
 	$(Q)ln -sf $(SORTSO) $@
 
@@ -223,10 +225,10 @@ RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(
 check: all $(TESTS_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
 
-check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X)  ## run the tests that need mpirun
+check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH)  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -328,13 +330,18 @@ PYTHONDIR  ?= $(PREFIX)/share/hetpart/python
 
 room_man = $(strip $(foreach r,$(1),$(wildcard $(r)/man/*.$(2))))
 MAN3     = $(call room_man,partition $(if $(LIBPMPI),partition/mpi),3)
-ALIASES  = $(filter-out $(notdir $(MAN3)),$(addsuffix .3,$(shell awk -f partition/pkg/man-names.awk \
-             $(MAN3) /dev/null | cut -d' ' -f1)))
+SORT_MAN3 = $(call room_man,sort,3)
+# The calls that have no page under their own name.
+aliases  = $(filter-out $(notdir $(1)),$(addsuffix .3,$(shell awk -f partition/pkg/man-names.awk \
+             $(1) /dev/null | cut -d' ' -f1)))
+ALIASES  = $(call aliases,$(MAN3))
+SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 
 # Kinds of files: of_KIND which they are, to_KIND their folder, by_KIND how they are copied. Both
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
-KINDS      = bin man1 man5 $(KINDS_LIB)
+KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s examples_s man3_s
+KINDS      = bin man1 man5 $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(BINDIR)/,$(PROGRAMS))
 to_bin     = $(PREFIX)/bin
 by_bin     = install -m 755
@@ -366,18 +373,47 @@ to_man3    = $(MANDIR)/man3
 of_man5lib = $(call room_man,partition,5)
 to_man5lib = $(MANDIR)/man5
 
+# The same of libhetsort.
+of_archive_s = $(OBJ)/libhetsort.a
+to_archive_s = $(LIBDIR)
+of_shared_s  = $(filter %.so.$(VERSION),$(SORTLIBS))
+to_shared_s  = $(LIBDIR)
+by_shared_s  = install -m 755
+of_link_s    = $(SORTLINK)
+to_link_s    = $(LIBDIR)
+by_link_s    = cp -Pf
+of_include_s = sort/include/hetsort.h
+to_include_s = $(INCLUDEDIR)
+of_pc_s      = $(OBJ)/install/hetsort.pc
+to_pc_s      = $(LIBDIR)/pkgconfig
+of_cmake_s   = $(OBJ)/install/hetsort-config.cmake $(OBJ)/install/hetsort-config-version.cmake
+to_cmake_s   = $(LIBDIR)/cmake/hetsort
+of_examples_s = $(wildcard sort/examples/*)
+to_examples_s = $(PREFIX)/share/hetsort/examples
+of_man3_s    = $(SORT_MAN3) $(addprefix $(OBJ)/man3/,$(SORT_ALIASES))
+to_man3_s    = $(MANDIR)/man3
+
 # What holds the paths of this installation is written anew each time.
 FILL = rm -f $@; mkdir -p $(@D); sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-       -e 's|@PYTHONDIR@|$(PYTHONDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SOMAJOR@|$(SOMAJOR)|'
+       -e 's|@PYTHONDIR@|$(PYTHONDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SOMAJOR@|$(SOMAJOR)|' \
+       -e 's|@MPI@|$(MPI)|' -e 's|@NO_MPI@|$(if $(filter yes,$(MPI)),, -DHETSORT_NO_MPI)|'
+FILL_PC = $(FILL) -e 's|=$(PREFIX)/|=$${prefix}/|' -e 's|@PREFIX@|$(PREFIX)|'
 $(OBJ)/install/%.pc: partition/pkg/%.pc.in FORCE
-	$(Q)$(FILL) -e 's|=$(PREFIX)/|=$${prefix}/|' -e 's|@PREFIX@|$(PREFIX)|' $< >$@
+	$(Q)$(FILL_PC) $< >$@
+$(OBJ)/install/%.pc: sort/pkg/%.pc.in FORCE
+	$(Q)$(FILL_PC) $< >$@
 $(OBJ)/install/%.cmake: partition/pkg/%.cmake.in FORCE
+	$(Q)$(FILL) $< >$@
+$(OBJ)/install/%.cmake: sort/pkg/%.cmake.in FORCE
+	$(Q)$(FILL) $< >$@
+# A version of one is a version of the other.
+$(OBJ)/install/hetsort-config-version.cmake: partition/pkg/hetpart-config-version.cmake.in FORCE
 	$(Q)$(FILL) $< >$@
 $(OBJ)/install/%.py: partition/python/%.py FORCE
 	$(Q)$(FILL) $< >$@
 # A call that shares its page with others gets a page that points there.
-$(addprefix $(OBJ)/man3/,$(ALIASES)): $(MAN3) partition/pkg/man-names.awk
-	$(Q)mkdir -p $(@D); awk -f partition/pkg/man-names.awk $(MAN3) | \
+$(addprefix $(OBJ)/man3/,$(ALIASES) $(SORT_ALIASES)): $(MAN3) $(SORT_MAN3) partition/pkg/man-names.awk
+	$(Q)mkdir -p $(@D); awk -f partition/pkg/man-names.awk $(MAN3) $(SORT_MAN3) | \
 	  sed -n 's|^$(basename $(@F)) \(.*\)|.so man3/\1.3|p' >$@
 
 define newline
@@ -400,11 +436,14 @@ install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install the planner's li
 uninstall: LIBPMPI = $(OBJ)/libhetpart_mpi.a
 uninstall: LIBPARTS = $(LIBPART) $(OBJ)/$(SOFILE)
 uninstall: SOLINKS = $(OBJ)/libhetpart.so $(OBJ)/$(SONAME)
+uninstall: SORTLIBS = $(OBJ)/libhetsort.a $(OBJ)/$(SORTSO)
+uninstall: SORTLINK = $(OBJ)/libhetsort.so $(OBJ)/libhetsort.so.$(SOMAJOR)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
 	$(foreach k,$(KINDS),$(call tidy,$k))
 	rmdir '$(DESTDIR)$(to_cmake)' '$(DESTDIR)$(to_python)' '$(DESTDIR)$(to_examples)' \
-	  '$(DESTDIR)$(PREFIX)/share/hetpart' 2>/dev/null || true
+	  '$(DESTDIR)$(PREFIX)/share/hetpart' '$(DESTDIR)$(to_cmake_s)' '$(DESTDIR)$(to_examples_s)' \
+	  '$(DESTDIR)$(PREFIX)/share/hetsort' 2>/dev/null || true
 
 dist:  ## a source archive of HEAD
 	git archive --prefix=hetsort-$(VERSION)/ -o hetsort-$(VERSION).tar.gz HEAD

@@ -1,11 +1,58 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # libhetsort's calls over ranks: the one right answer, and misuse or want of memory on one rank is
-# a sentence on all of them.
+# a sentence on all of them; then as installed: the example and that of the manual.
+# shellcheck disable=SC2317  # functions called through ok
 # shellcheck source=partition/tests/over_ranks.sh
 . "$ROOT/partition/tests/over_ranks.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+client() { # client SOURCE - as its comment says
+  # shellcheck disable=SC2046
+  "${MPICC:-mpicc}" -std=c11 -Wall -Wextra -Werror "$1" -o client \
+    $(PKG_CONFIG_PATH=$PWD/inst/lib/pkgconfig pkg-config --cflags --libs hetsort)
+}
+over() { run env LD_LIBRARY_PATH="$PWD/inst/lib" timeout 120 "$ROOT/scripts/mpirun" "$1" ./client; }
+
+clients() { # the examples, as their authors would build them
+  local ranks
+  export OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}"
+  ok "make install" installation install "$PWD/inst"
+  ok "particles.c" client inst/share/hetsort/examples/particles.c
+  for ranks in 1 2 3 4; do
+    over $ranks
+    # all particles; ranks in order, so that no cell is below the last one of the rank before; shares
+    # of 1:2 to within a record
+    is "particles, $ranks ranks" "$rc $(sort -k2n <<<"$out" | awk -v ranks=$ranks '
+      { n += $3; got[NR - 1] = $3; bad += $6 < last || $8 < $6; last = $8 }
+      END { for (i = 0; i < ranks; i++) { want += 10000 + 100 * i; parts += 1 + i % 2 }
+            for (i = 0; i < ranks; i++) { d = got[i] - want * (1 + i % 2) / parts; bad += d * d > 1 }
+            print NR, n - want, bad + 0 }')" "0 $ranks 0 0"
+  done
+  awk '/^\.Bd -literal/ {on = 1; next} /^\.Ed/ {on = 0} on' "$ROOT/sort/man/hetsort.3" | sed 's/\\e/\\/g' >manual.c
+  ok "the manual's example builds" client manual.c
+  over 3
+  is "and its ranks are in order" \
+    "$rc $(sort -k2n <<<"$out" | awk '{bad += $5 < last; last = $7} END {print NR, bad + 0}')" "0 3 0"
+  awk '/^```c mpi$/ {inside = 1; next} /^```/ {inside = 0} inside' "$ROOT/README.md" >readme.c
+  ok "the README's example builds" client readme.c
+  over 2
+  is "and runs" "$rc $err" "0 "
+}
+
+# shellcheck disable=SC2034  # for over_ranks
 tests=$OBJ/sort/tests/mpi
 over_ranks library_test 1 2 3 4 7
 over_ranks misuse_test 1 2 3
 over_ranks oom_test 1 2 3
+for level in 0 3; do
+  run timeout 240 "$ROOT/scripts/mpirun" 3 "$OBJ/sort/tests/mpi/library_test" $level
+  is "library_test, thread level $level" "$rc $(grep -c -x -E '[1-9][0-9]* checks, 0 failed' <<<"$out")" "0 1"
+done
+
+run timeout 240 "$ROOT/scripts/mpirun" 3 "$OBJ/bench/library_bench" 20011 1
+is "the benchmark: a line for each variant, all validated" "$rc $(grep -c '^{"bench": "library".*}$' <<<"$out")" "0 4"
+
+done_under_sanitizer
+if command -v pkg-config >/dev/null; then clients; else left_out "pkg-config is not installed"; fi
 done_testing

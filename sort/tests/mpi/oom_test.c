@@ -93,7 +93,7 @@ static hetsort_status sort(hetsort_err *err)
 {
 	hetsort_opts o = HETSORT_OPTS_INIT;
 	uint64_t n = 7;
-	o.exchange_threads = (uint32_t)(n_all % 3);
+	o.exchange_threads = (uint32_t)(n_mine % 3);
 	const hetsort_status st =
 		hetsort_sort(in + first * 100, n_mine, out, n_mine, &n, &o, MPI_COMM_WORLD, err);
 	CHECK(st == HETSORT_OK ? right(n) : n == 0, "n_out %d", (int)n);
@@ -194,8 +194,9 @@ int main(int argc, char **argv)
 	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
 	    MPI_Comm_rank(MPI_COMM_WORLD, &rank) != 0 || MPI_Comm_size(MPI_COMM_WORLD, &size) != 0)
 		return 1;
-	/* enough that some arrays come from mmap(); a multiple of the ranks, a number of threads */
-	for (uint64_t n = 36000; n < 36003; n++) {
+	/* enough that some arrays come from mmap(); each number of exchange threads with two ranks
+	 */
+	for (uint64_t n = 36000; n < 36000 + (size == 2 ? 3 : 1); n++) {
 		prepare(n * (uint64_t)size);
 		for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
 			for (int who = 0; who < size; who++) {
