@@ -3,8 +3,10 @@
  * job with each number of exchange threads, interleaved with its partner in the same run, one rank
  * that sorts all the records alone with as many threads as there are ranks. Every result is
  * validated: sorted, over the borders of ranks too, and with the checksum of what went in. One JSON
- * line for each variant on standard output, all samples in it; a table on standard error.
- *   library_bench [RECORDS [REPEAT]]   10000000 records of 100 bytes, 5 rounds after a warm-up */
+ * line for each variant on standard output, all samples in it; a table on standard error. Beside
+ * the time of the slowest rank stands the processor time of all: what is left to compare where
+ * others use the machine too. library_bench [RECORDS [REPEAT]]   10000000 records of 100 bytes, 5
+ * rounds after a warm-up */
 #include <hetsort.h>
 
 #include "bench.h"
@@ -22,8 +24,9 @@ struct variant {
 	const char *name;
 	bool alone; /* rank 0 with all records */
 	uint32_t exchange_threads;
-	double s[MAX_REPEAT]; /* the slowest rank's */
-	double most_extra;    /* bytes beside the arrays on the busiest rank, < 0: not known */
+	double s[MAX_REPEAT];   /* the slowest rank's */
+	double cpu[MAX_REPEAT]; /* processor time of all ranks */
+	double most_extra;      /* bytes beside the arrays on the busiest rank, < 0: not known */
 };
 
 /* This rank's arrays; rank 0's hold all records. */
@@ -167,19 +170,30 @@ static double most(double mine)
 	return all;
 }
 
-/* Seconds of the slowest rank. */
-static double measure(struct variant *v, const struct data *d)
+static double all_of(double mine)
+{
+	double sum = 0;
+	MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	return sum;
+}
+
+/* Sample `at`, or a warm-up below 0. */
+static void measure(struct variant *v, const struct data *d, int at)
 {
 	memset(d->out, 0, (size_t)(d->n / (uint64_t)size + 1) * RECORD);
 	barrier();
-	const double before = mark_memory(), t0 = now_s();
+	const double before = mark_memory(), c0 = cpu_s(), t0 = now_s();
 	const uint64_t n = sort_once(v, d);
-	const double took = now_s() - t0;
+	const double took = now_s() - t0, cpu = cpu_s() - c0;
 	const double extra = before < 0 ? -1 : status_bytes("VmHWM") - before;
 	barrier();
 	validate(d, n);
 	v->most_extra = fmax(v->most_extra, most(extra));
-	return most(took);
+	const double slowest = most(took), sum = all_of(cpu);
+	if (at >= 0) {
+		v->s[at] = slowest;
+		v->cpu[at] = sum;
+	}
 }
 
 /* -------------------------------------------------------------------------------------- report */
@@ -189,7 +203,16 @@ static double array_bytes(const struct variant *v, const struct data *d)
 	return (double)d->n * RECORD / (v->alone ? 1 : size);
 }
 
-static void report(struct variant *v, const struct data *d, int repeat, double partner_s)
+static void list(const char *name, const double *x, int repeat)
+{
+	printf(", \"%s\": [", name);
+	for (int i = 0; i < repeat; i++)
+		printf("%s%.4f", i ? ", " : "", x[i]);
+	printf("]");
+}
+
+/* partner: its medians, of time and of processor time. */
+static void report(struct variant *v, const struct data *d, int repeat, const double partner[2])
 {
 	const double data = array_bytes(v, d);
 	printf("{\"bench\": \"library\", \"version\": \"%s\", \"variant\": \"%s\", \"ranks\": %d, "
@@ -201,17 +224,28 @@ static void report(struct variant *v, const struct data *d, int repeat, double p
 		printf("null");
 	else
 		printf("%.3f", 2 + v->most_extra / data);
-	printf(", \"samples_s\": [");
-	for (int i = 0; i < repeat; i++)
-		printf("%s%.4f", i ? ", " : "", v->s[i]);
-	const double mid = median(v->s, (size_t)repeat);
-	printf("], \"median_s\": %.4f, \"to_partner\": %.3f}\n", mid, mid / partner_s);
-	fprintf(stderr, "%-34s %8.3f %8.3f %8.3f %8.2fx", v->name, mid, v->s[0], v->s[repeat - 1],
-		mid / partner_s);
+	list("samples_s", v->s, repeat);
+	list("samples_cpu_s", v->cpu, repeat);
+	const double mid = median(v->s, (size_t)repeat), cpu = median(v->cpu, (size_t)repeat);
+	printf(", \"median_s\": %.4f, \"to_partner\": %.3f, \"cpu_to_partner\": %.3f}\n", mid,
+	       mid / partner[0], cpu / partner[1]);
+	fprintf(stderr, "%-28s %8.3f %8.3f %8.3f %7.2fx %8.3f %7.2fx", v->name, mid, v->s[0],
+		v->s[repeat - 1], mid / partner[0], cpu, cpu / partner[1]);
 	if (v->most_extra < 0)
-		fprintf(stderr, " %9s\n", "-");
+		fprintf(stderr, " %8s\n", "-");
 	else
-		fprintf(stderr, " %8.2fx\n", 2 + v->most_extra / data);
+		fprintf(stderr, " %7.2fx\n", 2 + v->most_extra / data);
+}
+
+static void report_all(struct variant *v, const struct data *d, int repeat)
+{
+	struct variant first = v[0]; /* medians sort their samples */
+	const double partner[2] = { median(first.s, (size_t)repeat),
+				    median(first.cpu, (size_t)repeat) };
+	fprintf(stderr, "%-28s %8s %8s %8s %8s %8s %8s %8s\n", "variant", "median s", "min", "max",
+		"to one", "cpu s", "to one", "memory");
+	for (int i = 0; i < VARIANTS; i++)
+		report(&v[i], d, repeat, partner);
 }
 
 static void prepare(struct data *d)
@@ -263,20 +297,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < VARIANTS; i++)
 		v[i].most_extra = -1;
 	for (int round = -1; round < repeat; round++)
-		for (int i = 0; i < VARIANTS; i++) {
-			const double s = measure(&v[i], &d);
-			if (round >= 0)
-				v[i].s[round] = s;
-		}
-	if (rank == 0) {
-		fprintf(stderr, "%-34s %8s %8s %8s %9s %9s\n", "variant", "median s", "min", "max",
-			"to one", "memory");
-		double partner[MAX_REPEAT];
-		memcpy(partner, v[0].s, sizeof partner);
-		const double partner_s = median(partner, (size_t)repeat);
 		for (int i = 0; i < VARIANTS; i++)
-			report(&v[i], &d, repeat, partner_s);
-	}
+			measure(&v[i], &d, round);
+	if (rank == 0)
+		report_all(v, &d, repeat);
 	free(d.in);
 	free(d.out);
 	return MPI_Finalize() != MPI_SUCCESS;
