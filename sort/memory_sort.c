@@ -8,7 +8,13 @@
 #include "radix.h"
 #include "split.h"
 
-enum { LEAST_WINDOWS_BYTES = 8 << 20, MOST_WINDOWS_BYTES = 256 << 20, WINDOWS_PART = 32 };
+/* For each rank so much that a block stays in the cache on its way through: a quarter of a MiB. */
+enum {
+	LEAST_WINDOWS_BYTES = 8 << 20,
+	RANK_WINDOWS_BYTES = 2 << 20,
+	MOST_WINDOWS_BYTES = 256 << 20,
+	WINDOWS_PART = 32,
+};
 
 /* What one sort holds on its way. */
 typedef struct run {
@@ -26,6 +32,20 @@ typedef struct run {
 	head *heads;            /* [2 size] */
 	exchange *x;
 } run;
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* For all windows of a rank, by the mean share: blocks have one size everywhere. */
+static size_t windows_bytes(uint64_t all_bytes, int ranks)
+{
+	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
+	const uint64_t wanted = part < LEAST_WINDOWS_BYTES ? LEAST_WINDOWS_BYTES : part;
+	const uint64_t most = least(MOST_WINDOWS_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
+	return (size_t)least(wanted, most);
+}
 
 /* Do the entries of n_in records, twice, fit where n_out records will be? */
 static bool fits_in_output(uint64_t n_in, uint64_t n_out, uint32_t record_bytes)
@@ -99,8 +119,11 @@ static void release(run *r)
 
 static void make_entries(const run *r)
 {
-	for (size_t i = 0; i < r->j->n_in; i++)
-		r->order[i] = entry_make(record_at(&r->recs, i), &r->j->lay, i);
+	const layout *l = &r->j->lay;
+	const unsigned char *rec = r->j->in;
+	const bool usual = l->key_bytes == PREFIX_BYTES;
+	for (size_t i = 0; i < r->j->n_in; i++, rec += l->record_bytes)
+		r->order[i] = usual ? entry_make10(rec + l->key_off, i) : entry_make(rec, l, i);
 }
 
 static status sort_and_split(run *r)
@@ -131,15 +154,6 @@ static void fill(void *source, int to, uint64_t skip, size_t n, unsigned char *b
 	const run *r = source;
 	const uint64_t first = r->cut[to] + skip;
 	places_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
-}
-
-/* For all windows of a rank, by the mean share: blocks have one size everywhere. */
-static size_t windows_bytes(uint64_t all_bytes, int ranks)
-{
-	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
-	if (part < LEAST_WINDOWS_BYTES)
-		return LEAST_WINDOWS_BYTES;
-	return part < MOST_WINDOWS_BYTES ? (size_t)part : MOST_WINDOWS_BYTES;
 }
 
 static status open_exchange(run *r)
@@ -206,7 +220,8 @@ uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int r
 	const uint64_t entries =
 		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
 	return entries + n_in * places_width(n_in) +
-	       exchange_most_bytes(l->record_bytes, MOST_WINDOWS_BYTES, ranks) + small_bytes(l, p);
+	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
+	       small_bytes(l, p);
 }
 
 status memory_sort(const memory_job *j)
