@@ -75,6 +75,11 @@ SONAME   := libhetpart.so.$(SOMAJOR)
 SOFILE   := libhetpart.so.$(VERSION)
 SOLINKS  := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart.so $(OBJ)/$(SONAME))
 LIBPARTS := $(LIBPART) $(if $(filter yes,$(SHARED)),$(OBJ)/$(SOFILE))
+# The same of libhetpart_mpi, which calls the shared libhetpart beside it.
+MPISONAME := libhetpart_mpi.so.$(SOMAJOR)
+MPISOFILE := libhetpart_mpi.so.$(VERSION)
+MPISOLINKS := $(if $(LIBPMPI),$(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)))
+LIBPMPIS := $(LIBPMPI) $(if $(MPISOLINKS),$(OBJ)/$(MPISOFILE))
 # All of the sorter for its program and tests; libhetsort is what the public calls need of it.
 LIBSORT  := $(OBJ)/sort.a
 SORTSO   := libhetsort.so.$(VERSION)
@@ -98,6 +103,10 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c)))
 LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
+# What the harness in bench/ runs beside the programs.
+BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
+                $(if $(shell command -v $(CXX) 2>/dev/null),peers))
+
 # What `make help` shows is a task, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) programs-for-tests FORCE
 .DELETE_ON_ERROR:
@@ -105,7 +114,7 @@ LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
 all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
 
-lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPI)  ## build the planner's libraries only
+lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
 
 FORCE:
 $(BINDIR)/%: $(OBJ)/bin/% FORCE
@@ -151,13 +160,18 @@ PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
 comma    := ,
-SOMAP     = partition/hetpart.map
-SOFLAGS   = -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(SOMAP) \
+SOFLAGS   = -shared -Wl,-soname,$(1) -Wl,--version-script=$(2) \
             $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs)
 $(OBJ)/$(SOFILE): $(call objs,$(PART_SRC)) partition/hetpart.map
-	$(call link,$(CC) $(CFLAGS) $(LDFLAGS) $(SOFLAGS),$(PART_LIBS))
+	$(call link,$(CC) $(CFLAGS) $(LDFLAGS) $(call SOFLAGS,$(SONAME),partition/hetpart.map),$(PART_LIBS))
+# It finds libhetpart where it stands itself.
+$(OBJ)/$(MPISOFILE): $(call objs,$(PMPI_SRC)) partition/mpi/hetpart_mpi.map $(SOLINKS)
+	$(call link,$(MPIWRAP) $(CFLAGS) $(LDFLAGS) $(call SOFLAGS,$(MPISONAME),partition/mpi/hetpart_mpi.map) \
+	  -Wl$(comma)-rpath$(comma)'$$ORIGIN',-L$(OBJ) -lhetpart -lm)
 $(SOLINKS): $(OBJ)/$(SOFILE)
 	$(Q)ln -sf $(SOFILE) $@
+$(MPISOLINKS): $(OBJ)/$(MPISOFILE)
+	$(Q)ln -sf $(MPISOFILE) $@
 
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
 
@@ -169,12 +183,10 @@ $(OBJ)/libhetsort.o: $(call objs,$(filter sort/api%,$(SORT_SRC))) $(LIBSORT)
 $(OBJ)/libhetsort.a: $(OBJ)/libhetsort.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
-$(OBJ)/$(SORTSO): SONAME = libhetsort.so.$(SOMAJOR)
-$(OBJ)/$(SORTSO): SOMAP = sort/hetsort.map
 $(OBJ)/$(SORTSO): $(OBJ)/libhetsort.o sort/hetsort.map $(LIBPARTS) $(SOLINKS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINKMPI) $(SOFLAGS) -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(OBJ) -lhetpart -lm
+	$(Q)$(LINKMPI) $(call SOFLAGS,libhetsort.so.$(SOMAJOR),sort/hetsort.map) -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(OBJ) -lhetpart -lm
 $(SORTLINK): $(OBJ)/$(SORTSO)
 	$(Q)ln -sf $(SORTSO) $@
 
@@ -243,14 +255,12 @@ FUZZ_SECONDS ?= 60
 fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_C)
 
-# What the harness in bench/ runs beside the programs is in bin/bench; flags of both are in build.json.
+# Flags of the programs in bin/bench, which build.json tells.
 PEER_OPENMP = $(shell echo 'int main() {}' | $(CXX) -fopenmp -x c++ -o /dev/null - 2>/dev/null && echo -fopenmp)
 PEER_CFLAGS = -std=c++17 -Wall -Wextra -pthread $(PEER_CXXFLAGS) $(PEER_OPENMP) \
               $(if $(PEER_TBB),-DHAVE_TBB) $(if $(PEER_HWY),'-DHAVE_HWY="$(PEER_HWY)"')
 PEER_TBB    = $(call pkg,--libs,tbb)
 PEER_HWY    = $(call pkg,--modversion,libhwy-contrib)
-BENCH_X    := $(addprefix $(BINDIR)/bench/,floor records build.json \
-                $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 $(OBJ)/bin/bench/floor $(OBJ)/bin/bench/records: $(OBJ)/bin/bench/%: $(OBJ)/bench/%.o
 	$(call link,$(LINK),-lm)
@@ -351,10 +361,10 @@ of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5
 of_archive = $(LIBPART) $(LIBPMPI)
 to_archive = $(LIBDIR)
-of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS))
+of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS) $(LIBPMPIS))
 to_shared  = $(LIBDIR)
 by_shared  = install -m 755
-of_link    = $(SOLINKS)
+of_link    = $(SOLINKS) $(MPISOLINKS)
 to_link    = $(LIBDIR)
 by_link    = cp -Pf
 of_include = partition/include/hetpart.h partition/fortran/hetpart.f90 \
@@ -438,6 +448,8 @@ uninstall: LIBPARTS = $(LIBPART) $(OBJ)/$(SOFILE)
 uninstall: SOLINKS = $(OBJ)/libhetpart.so $(OBJ)/$(SONAME)
 uninstall: SORTLIBS = $(OBJ)/libhetsort.a $(OBJ)/$(SORTSO)
 uninstall: SORTLINK = $(OBJ)/libhetsort.so $(OBJ)/libhetsort.so.$(SOMAJOR)
+uninstall: LIBPMPIS = $(OBJ)/$(MPISOFILE)
+uninstall: MPISOLINKS = $(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
 	$(foreach k,$(KINDS),$(call tidy,$k))

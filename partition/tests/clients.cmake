@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A project of somebody else's that uses an installed libhetpart: test_clients.sh puts it into an
-# empty folder. LANGUAGES, WANTED (the version) and EXAMPLES (the folder) come from there.
+# empty folder. LANGUAGES, WANTED (the version), EXAMPLES (the folder) and PARTS (components) come
+# from there.
 cmake_minimum_required(VERSION 3.10)
 project(clients LANGUAGES ${LANGUAGES})
-find_package(hetpart ${WANTED} REQUIRED CONFIG)
+find_package(hetpart ${WANTED} REQUIRED CONFIG COMPONENTS ${PARTS})
 
 add_executable(scatter "${EXAMPLES}/scatter.c")
 target_link_libraries(scatter PRIVATE hetpart::hetpart)
@@ -14,4 +15,8 @@ endif()
 if("Fortran" IN_LIST LANGUAGES)
   add_executable(share_f "${EXAMPLES}/share.f90")
   target_link_libraries(share_f PRIVATE hetpart::fortran)
+endif()
+if("mpi" IN_LIST PARTS)
+  add_executable(scatter_client "${EXAMPLES}/scatter_client.c")
+  target_link_libraries(scatter_client PRIVATE hetpart::mpi m)
 endif()

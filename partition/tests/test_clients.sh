@@ -71,12 +71,6 @@ if has pkg-config; then
     answers "Fortran: wisdom as text" "wisdom: a node, speed is 1.5" ./chain_f
     answers "Fortran: wisdom of another machine" "refused: made on 'a node', not on 'another'" ./chain_f
   else left_out "Fortran: gfortran is not installed"; fi
-  if [ "${HAVE_MPI:-no}" = yes ]; then
-    read -ra mpi <<<"$(pkg-config --cflags --libs hetpart_mpi)"
-    ok "MPI: scatter_client.c builds" env OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}" "${MPICC:-mpicc}" -std=c11 \
-      -o scatter_client "$examples/scatter_client.c" "${mpi[@]}" -lm
-    is "MPI: it is linked to the shared library" "$(readelf -d scatter_client | grep -c "NEEDED.*$soname")" 1
-  else left_out "libhetpart_mpi: built without MPI"; fi
   unset LD_LIBRARY_PATH
 else
   left_out "pkg-config is not installed"

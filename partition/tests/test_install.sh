@@ -27,6 +27,9 @@ if [ -e "$OBJ/$soname" ]; then
     "$(readlink "$dest/opt/het/lib/libhetpart.so") $(readlink "$dest/opt/het/lib/$soname")" \
     "libhetpart.so.$version libhetpart.so.$version"
   ok "its names lead to a file" test -s "$dest/opt/het/lib/$soname"
+  if [ "${HAVE_MPI:-no}" = yes ]; then
+    ok "and so do those of libhetpart_mpi" test -s "$dest/opt/het/lib/libhetpart_mpi.so"
+  fi
 fi
 is "no place holder and no DESTDIR is left in them" \
   "$(grep -rlE '@[A-Z]+@|a folder' "$dest/opt/het/lib/pkgconfig" "$dest/opt/het/lib/cmake" "$dest/opt/het/share/hetpart/python")" ""
