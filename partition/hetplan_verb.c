@@ -129,16 +129,17 @@ static bool unwritten(struct hp_job *job, const char *name)
 static void make_title(const struct hp_job *job, const struct hp_args *a, char title[HP_TEXT_BYTES])
 {
 	const json_t *items = json_object_get(job->in, "items");
+	const char *op = json_string_value(json_object_get(job->out, "op"));
 	double makespan = json_number_value(json_object_get(job->out, "makespan"));
 
 	if (a->title)
 		hp_clean(title, HP_TEXT_BYTES, a->title, strlen(a->title));
 	else if (items)
 		snprintf(title, HP_TEXT_BYTES,
-			 "%s of %" JSON_INTEGER_FORMAT " items: makespan %.7g", a->verb,
+			 "%s of %" JSON_INTEGER_FORMAT " items: makespan %.7g", op,
 			 json_integer_value(items), makespan);
 	else
-		snprintf(title, HP_TEXT_BYTES, "%s: makespan %.7g", a->verb, makespan);
+		snprintf(title, HP_TEXT_BYTES, "%s: makespan %.7g", op, makespan);
 }
 
 static bool draw_svg(struct hp_job *job, const struct hp_args *a, const struct hp_bars *bars)

@@ -100,6 +100,7 @@ picture chain chain --w 1,2,1 --z 0.5,0.25 --vcomm 1,2 --vcomp 1,1 --installment
 picture farm scatter -n 12 --compute 1,2,1 --link 0.5,0.5 --chunk 2
 is "farm: a bar for each message and each chunk" "$(grep -c '<rect.*#e69f00.*<title>' farm.svg) $(
   grep -c '<rect.*#0072b2.*<title>' farm.svg) $(grep -c 'height="14" fill=' farm.svg)" "3 6 2"
+ok "farm: title" grep -q '>farm of 12 items: makespan 6</text>' farm.svg
 picture empty emulate --ratings 1,1 --processes 0
 picture tiny share -n 5 -s 1e300,1 --cost linear
 echo '{"op":"scatter-root","items":90,"compute":[{"type":"linear"},{"type":"linear","scale":2}],
