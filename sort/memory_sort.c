@@ -3,10 +3,13 @@
  * and shrink to positions before records come there: no second copy of anything large. */
 #include "memory_sort.h"
 #include "exchange.h"
-#include "memory_merge.h"
+
 #include "order.h"
+#include "past_cache.h"
+#include "places.h"
 #include "radix.h"
 #include "split.h"
+#include "stream_merge.h"
 
 /* For each rank so much that a block stays in the cache on its way through: a quarter of a MiB. */
 enum {
@@ -14,6 +17,7 @@ enum {
 	RANK_WINDOWS_BYTES = 2 << 20,
 	MOST_WINDOWS_BYTES = 256 << 20,
 	WINDOWS_PART = 32,
+	LARGE_BYTES = 8 << 20,
 };
 
 /* What one sort holds on its way. */
@@ -28,8 +32,8 @@ typedef struct run {
 	uint64_t *send, *recv; /* [size] records to and from each rank */
 	void *pos;             /* [n_in] */
 	places own;
-	memory_stream *streams; /* [size] */
-	head *heads;            /* [2 size] */
+	merge_stream *streams; /* [size] */
+	head *heads;           /* [2 size] */
 	exchange *x;
 } run;
 
@@ -173,22 +177,80 @@ static status open_exchange(run *r)
 	return comm_agree(j->c, exchange_open(&r->x, &p, j->e));
 }
 
+/* Both ends of the merge: this rank's own records, and the output array. */
+typedef struct ends {
+	const places *own;
+	uint64_t at, end; /* own places that go to this rank */
+	uint32_t rank, record_bytes;
+	unsigned char *out;
+	bool large; /* the output is larger than caches */
+	past_cache past;
+} ends;
+
+static uint32_t own_heads(void *ends_, head *h, uint32_t most)
+{
+	ends *x = ends_;
+	const uint64_t left = x->end - x->at;
+	const uint32_t n = left < most ? (uint32_t)left : most;
+	for (uint32_t i = 0; i < n; i++, x->at++) {
+		if (x->end - x->at > PLACES_AHEAD)
+			places_fetch(x->own, x->at + PLACES_AHEAD);
+		h[i] = head_make(places_record(x->own, x->at), x->rank, &x->own->r.lay);
+	}
+	return n;
+}
+
+static void put_records(void *ends_, const head *h, size_t n)
+{
+	ends *x = ends_;
+	const uint32_t bytes = x->record_bytes;
+	for (size_t i = 0; i < n; i++) {
+		if (x->large) {
+			record_copy(past_cache_room(&x->past), h[i].rec, bytes);
+			past_cache_add(&x->past, bytes);
+		} else {
+			record_copy(x->out, h[i].rec, bytes);
+			x->out += bytes;
+		}
+	}
+}
+
+static ends open_ends(const run *r)
+{
+	const int rank = r->j->c->rank;
+	const uint64_t bytes = r->j->share[rank] * r->j->lay.record_bytes;
+	ends x = { .own = &r->own,
+		   .at = r->cut[rank],
+		   .end = r->cut[rank + 1],
+		   .rank = (uint32_t)rank,
+		   .record_bytes = r->j->lay.record_bytes,
+		   .out = r->j->out };
+	x.large = bytes >= LARGE_BYTES && x.record_bytes <= PAST_MOST;
+	for (uint64_t i = x.at; i < x.end && i < x.at + PLACES_AHEAD; i++)
+		places_fetch(x.own, i);
+	return x;
+}
+
 static status exchange_and_merge(run *r)
 {
-	const comm *c = r->j->c;
 	double wait_s = 0;
-	memory_merge g = { .x = r->x,
-			   .own = &r->own,
-			   .at = r->cut[c->rank],
-			   .end = r->cut[c->rank + 1],
-			   .rank = (uint32_t)c->rank,
-			   .k = (uint32_t)c->size,
+	ends both = open_ends(r);
+	stream_merge g = { .x = r->x,
+			   .rank = (uint32_t)r->j->c->rank,
+			   .k = (uint32_t)r->j->c->size,
 			   .lay = r->j->lay,
 			   .s = r->streams,
-			   .heads = r->heads };
+			   .heads = r->heads,
+			   .own = own_heads,
+			   .from = &both,
+			   .put = put_records,
+			   .to = &both };
+	if (both.large)
+		past_cache_begin(&both.past, both.out);
 	exchange_start(r->x);
-	const status rc =
-		memory_merge_run(&g, r->j->out, r->j->share[c->rank] * r->j->lay.record_bytes);
+	const status rc = stream_merge_run(&g);
+	if (both.large)
+		past_cache_end(&both.past);
 	return rc == ST_OK ? exchange_finish(r->x, &wait_s) : rc;
 }
 
@@ -207,7 +269,7 @@ static status over_ranks(run *r)
 /* Samples, brackets and the search for splitters: a few items a rank; all samples at rank 0. */
 static uint64_t small_bytes(const layout *l, uint64_t ranks)
 {
-	const uint64_t fixed = sizeof(memory_stream) + 1024, items = 16 * (uint64_t)item_bytes(l);
+	const uint64_t fixed = sizeof(merge_stream) + 1024, items = 16 * (uint64_t)item_bytes(l);
 	return (ranks + 1) * (sample_most_bytes(l) + items + fixed);
 }
 

@@ -6,7 +6,7 @@
 #include "gather.h"
 #include "kmerge.h"
 
-enum { BATCH_RECS = 1 << 17, LEAST_PIECE = 256 };
+enum { BATCH_RECS = 1 << 17, LEAST_PIECE = 256, AHEAD = 48 };
 
 struct stream_out {
 	const uint64_t *lo, *hi; /* [runs] */
@@ -150,6 +150,37 @@ static status fill(const source *s, stream_out *o, size_t n, unsigned char *buf,
 	return ST_OK;
 }
 
+static void keep(source *s, const err *e)
+{
+	pthread_mutex_lock(&s->lock);
+	if (e->code != ST_OK)
+		err_set(&s->e, e->code, "%s", e->text);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint32_t source_heads(source *s, int to, head *h, uint32_t most)
+{
+	stream_out *o = &s->s[to];
+	err e = { ST_OK, "" };
+	if (o->left == 0 && (is_plain(s) || o->next == o->count))
+		return 0;
+	if (o->left == 0 && next_piece(s, o, &e) != ST_OK) {
+		keep(s, &e);
+		return 0;
+	}
+	const uint32_t n = o->left < most ? (uint32_t)o->left : most;
+	for (uint32_t i = 0; i < n; i++) {
+		const entry *en = &o->at[i];
+		const unsigned char *rec = record_at(o->recs, entry_pos(en));
+		if (o->left > i + AHEAD)
+			record_fetch(o->recs, entry_pos(en + AHEAD));
+		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | (uint32_t)to, rec };
+	}
+	o->at += n;
+	o->left -= n;
+	return n;
+}
+
 void source_fill(void *source_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
 	source *s = source_;
@@ -158,10 +189,7 @@ void source_fill(void *source_, int to, uint64_t skip, size_t n, unsigned char *
 	if (source_failure(s, NULL) == ST_OK && fill(s, &s->s[to], n, buf, &e) == ST_OK)
 		return;
 	memset(buf, 0xff, n * s->r->recs.lay.record_bytes); /* in order behind all that was sent */
-	pthread_mutex_lock(&s->lock);
-	if (e.code != ST_OK)
-		err_set(&s->e, e.code, "%s", e.text);
-	pthread_mutex_unlock(&s->lock);
+	keep(s, &e);
 }
 
 status source_failure(source *s, err *e)

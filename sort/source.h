@@ -3,6 +3,7 @@
 #ifndef HETSORT_SOURCE_H
 #define HETSORT_SOURCE_H
 
+#include "losertree.h"
 #include "pieces.h"
 #include "window.h"
 
@@ -28,6 +29,10 @@ status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t
 /* source_fill - an exchange_fill: the next n records of the stream to rank `to`. A failure is kept,
  * because the peers count on the records. */
 void source_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
+
+/* source_heads - the next heads of the stream to rank `to`, at most `most`, none where it has
+ * ended; instead of source_fill. Their records stay where they are until the next call. */
+uint32_t source_heads(source *s, int to, head *h, uint32_t most);
 
 /* source_failure - has anything sent been made up? */
 status source_failure(source *s, err *e);

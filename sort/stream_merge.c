@@ -3,31 +3,17 @@
  * behind them are copied: of the other ranks out of the windows of the exchange, of this one from
  * where they lie. So the comparing does not wait for memory, nor the copying for comparisons. Each
  * record is copied once here; a block is let go when all of it has been copied. */
-#include "memory_merge.h"
+#include "stream_merge.h"
 
-enum {
-	PROGRESS_BYTES = 128 << 10, /* merged between two looks at the exchange */
-	LARGE_BYTES = 8 << 20
-};
-
-static void refill_own(memory_merge *g, memory_stream *s)
-{
-	const uint64_t left = g->end - g->at;
-	s->n = left < BATCH ? (uint32_t)left : BATCH;
-	for (uint32_t i = 0; i < s->n; i++, g->at++) {
-		if (g->end - g->at > PLACES_AHEAD)
-			places_fetch(g->own, g->at + PLACES_AHEAD);
-		s->h[i] = head_make(places_record(g->own, g->at), g->rank, &g->lay);
-	}
-}
+enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two looks at the exchange */
 
 /* The next heads of stream i, all of whose earlier records have been copied. */
-static status refill(memory_merge *g, uint32_t i)
+static status refill(stream_merge *g, uint32_t i)
 {
-	memory_stream *s = &g->s[i];
+	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
 	if (i == g->rank) {
-		refill_own(g, s);
+		s->n = g->own(g->from, s->h, MERGE_BATCH);
 		return ST_OK;
 	}
 	if (s->left == 0) {
@@ -37,31 +23,16 @@ static status refill(memory_merge *g, uint32_t i)
 			return rc;
 		s->left = n;
 	}
-	s->n = s->left < BATCH ? (uint32_t)s->left : BATCH;
+	s->n = s->left < MERGE_BATCH ? (uint32_t)s->left : MERGE_BATCH;
 	for (uint32_t k = 0; k < s->n; k++, s->rec += g->lay.record_bytes)
 		s->h[k] = head_make(s->rec, i, &g->lay);
 	s->left -= s->n;
 	return ST_OK;
 }
 
-/* The records behind n heads, to the output. */
-static void copy_out(memory_merge *g, const head *h, size_t n)
-{
-	const uint32_t bytes = g->lay.record_bytes;
-	for (size_t i = 0; i < n; i++) {
-		if (g->large) {
-			record_copy(past_cache_room(&g->past), h[i].rec, bytes);
-			past_cache_add(&g->past, bytes);
-		} else {
-			record_copy(g->out, h[i].rec, bytes);
-			g->out += bytes;
-		}
-	}
-}
-
 /* Two streams, keys within the prefix: without a branch that nobody can foretell. Returns how many
  * went to `to`, until one batch is used up. */
-static size_t merge_two(memory_stream *a, memory_stream *b, head *to)
+static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
 {
 	size_t n = 0;
 	uint32_t i = a->at, j = b->at;
@@ -79,7 +50,7 @@ static size_t merge_two(memory_stream *a, memory_stream *b, head *to)
 	return n;
 }
 
-static size_t take_rest(memory_stream *s, head *to)
+static size_t take_rest(merge_stream *s, head *to)
 {
 	const size_t n = s->n - s->at;
 	memcpy(to, s->h + s->at, n * sizeof *to);
@@ -88,14 +59,14 @@ static size_t take_rest(memory_stream *s, head *to)
 }
 
 /* After copying: what is used up is filled again. */
-static status refill_if_empty(memory_merge *g, uint32_t i)
+static status refill_if_empty(stream_merge *g, uint32_t i)
 {
-	const memory_stream *s = &g->s[i];
+	const merge_stream *s = &g->s[i];
 	return s->n && s->at == s->n ? refill(g, i) : ST_OK;
 }
 
 /* Now and then, by the bytes merged since. */
-static status look(memory_merge *g, size_t n, size_t *since)
+static status look(stream_merge *g, size_t n, size_t *since)
 {
 	*since += n * g->lay.record_bytes;
 	if (*since < PROGRESS_BYTES)
@@ -104,17 +75,17 @@ static status look(memory_merge *g, size_t n, size_t *since)
 	return exchange_progress(g->x);
 }
 
-static status merge_pair(memory_merge *g)
+static status merge_pair(stream_merge *g)
 {
-	head taken[2 * BATCH];
-	memory_stream *a = &g->s[0], *b = &g->s[1];
+	head taken[2 * MERGE_BATCH];
+	merge_stream *a = &g->s[0], *b = &g->s[1];
 	size_t since = 0;
 	status rc = ST_OK;
 	while (rc == ST_OK && (a->n || b->n)) {
 		const size_t n = !a->n   ? take_rest(b, taken)
 				 : !b->n ? take_rest(a, taken)
 					 : merge_two(a, b, taken);
-		copy_out(g, taken, n);
+		g->put(g->to, taken, n);
 		if ((rc = refill_if_empty(g, 0)) == ST_OK)
 			rc = refill_if_empty(g, 1);
 		if (rc == ST_OK)
@@ -124,23 +95,23 @@ static status merge_pair(memory_merge *g)
 }
 
 /* Any number of streams, until the winner's batch is used up: whose it was. */
-static size_t merge_many(memory_merge *g, head *to, uint32_t *emptied)
+static size_t merge_many(stream_merge *g, head *to, uint32_t *emptied)
 {
 	for (size_t n = 0;;) {
 		const head won = g->t.node[0];
 		const uint32_t i = head_stream(&won);
-		memory_stream *s = &g->s[i];
+		merge_stream *s = &g->s[i];
 		to[n++] = won;
 		*emptied = i;
-		if (++s->at == s->n || n == BATCH)
+		if (++s->at == s->n || n == MERGE_BATCH)
 			return n;
 		losertree_replace(&g->t, s->h[s->at], i);
 	}
 }
 
-static status merge_tree(memory_merge *g)
+static status merge_tree(stream_merge *g)
 {
-	head taken[BATCH];
+	head taken[MERGE_BATCH];
 	size_t since = 0;
 	status rc = ST_OK;
 	for (uint32_t i = 0; i < g->k; i++)
@@ -149,8 +120,8 @@ static status merge_tree(memory_merge *g)
 	while (rc == ST_OK && !head_is_end(&g->t.node[0])) {
 		uint32_t i;
 		const size_t n = merge_many(g, taken, &i);
-		memory_stream *s = &g->s[i];
-		copy_out(g, taken, n);
+		merge_stream *s = &g->s[i];
+		g->put(g->to, taken, n);
 		if ((rc = refill_if_empty(g, i)) != ST_OK)
 			return rc;
 		losertree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);
@@ -159,20 +130,12 @@ static status merge_tree(memory_merge *g)
 	return rc;
 }
 
-status memory_merge_run(memory_merge *g, unsigned char *out, uint64_t bytes)
+status stream_merge_run(stream_merge *g)
 {
 	status rc = ST_OK;
-	g->out = out;
-	g->large = bytes >= LARGE_BYTES && g->lay.record_bytes <= PAST_MOST;
-	if (g->large)
-		past_cache_begin(&g->past, out);
-	for (uint64_t i = g->at; i < g->end && i < g->at + PLACES_AHEAD; i++)
-		places_fetch(g->own, i);
 	for (uint32_t i = 0; i < g->k && rc == ST_OK; i++)
 		rc = refill(g, i);
-	if (rc == ST_OK)
-		rc = g->k == 2 && !tail_bytes(&g->lay) ? merge_pair(g) : merge_tree(g);
-	if (g->large)
-		past_cache_end(&g->past);
-	return rc;
+	if (rc != ST_OK)
+		return rc;
+	return g->k == 2 && !tail_bytes(&g->lay) ? merge_pair(g) : merge_tree(g);
 }

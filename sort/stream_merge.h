@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The merge behind the exchange: streams of the other ranks as they arrive, and this rank's own
+ * records from where they lie. */
+#ifndef HETSORT_STREAM_MERGE_H
+#define HETSORT_STREAM_MERGE_H
+
+#include "exchange.h"
+#include "losertree.h"
+
+enum { MERGE_BATCH = 64 };
+
+/* A stream: heads of its next records, and what its current block has behind them. This rank's own
+ * has no block. */
+typedef struct merge_stream {
+	head h[MERGE_BATCH];
+	uint32_t at, n; /* heads [at, n) are left; at == n after a refill: the stream has ended */
+	const unsigned char *rec;
+	uint64_t left;
+} merge_stream;
+
+typedef struct stream_merge {
+	exchange *x;
+	uint32_t rank, k; /* this rank, all ranks */
+	layout lay;
+	merge_stream *s; /* [k], room of the caller's */
+	head *heads;     /* [2 k] the same */
+	/* the next heads, at most `most`, of this rank's own stream, whose records stay where they
+	 * are until it is asked again; 0: it has ended */
+	uint32_t (*own)(void *from, head *h, uint32_t most);
+	void *from;
+	/* n records, which follow all before, to where they go */
+	void (*put)(void *to, const head *h, size_t n);
+	void *to;
+	losertree t;
+} stream_merge;
+
+/* stream_merge_run - read all streams to their end. Equal keys leave in the order of ranks. */
+status stream_merge_run(stream_merge *g);
+
+#endif
