@@ -109,12 +109,14 @@ static status alloc_plan(job *j)
 {
 	const size_t p = (size_t)j->c->size;
 	j->speed = mem_array(&j->m, p, sizeof *j->speed, "speeds", &j->e);
+	j->rate = mem_array(&j->m, p, sizeof *j->rate, "rates", &j->e);
 	j->share_in = mem_array(&j->m, p, sizeof *j->share_in, "shares", &j->e);
 	j->share_out = mem_array(&j->m, p, sizeof *j->share_out, "shares", &j->e);
 	j->target = mem_array(&j->m, p, sizeof *j->target, "shares", &j->e);
 	j->recv = mem_array(&j->m, p, sizeof *j->recv, "counts", &j->e);
-	return j->speed && j->share_in && j->share_out && j->target && j->recv ? ST_OK
-									       : ST_RESOURCE;
+	return j->speed && j->rate && j->share_in && j->share_out && j->target && j->recv
+		       ? ST_OK
+		       : ST_RESOURCE;
 }
 
 status phase_describe(job *j)

@@ -8,6 +8,7 @@
 #include "limit.h"
 #include "load.h"
 #include "output.h"
+#include "rates.h"
 #include "source.h"
 #include "split.h"
 #include "writer.h"
@@ -36,7 +37,8 @@ typedef struct rank_result {
 	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
 	double wait_s;          /* at borders, for the slowest rank */
 	double verify_s;        /* of the phases' time: checksums and order */
-	double predicted_s;     /* by the plan at nominal rates */
+	double predicted_s;     /* by the plan, at these rates: nominal or measured */
+	rates rate;
 	double speed;
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t in, out;
@@ -73,6 +75,7 @@ typedef struct job {
 	output out;
 	uint64_t records;    /* over all ranks */
 	double *speed;       /* [size] */
+	rates *rate;         /* [size] nominal or measured */
 	uint64_t *share_in;  /* [size] records that each rank reads and sorts */
 	uint64_t *share_out; /* [size] records that it writes */
 	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */

@@ -83,8 +83,9 @@ const char *options_help(void)
 	       "      --key=OFF,LEN       the key's place in it [0,10]\n"
 	       "  -s, --stable            equal keys keep the order of the input\n"
 	       "Work:\n"
-	       "      --speeds=LIST|FILE  relative speeds of the ranks, 1,1,0.5, or a file of\n"
-	       "                          numbers or of lines HOST NUMBER\n"
+	       "      --speeds=LIST|FILE|auto  relative speeds of the ranks, 1,1,0.5, or a file "
+	       "of\n"
+	       "                          numbers or of lines HOST NUMBER, or measured\n"
 	       "      --plan=KIND         shares: equal, linear, nlogn, taylor or asymptotic\n"
 	       "                          [nlogn with --speeds, else equal]\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
@@ -260,7 +261,8 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		o->report = arg;
 		break;
 	case OPT_SPEEDS:
-		o->speeds = arg;
+		o->calibrate = strcmp(arg, "auto") == 0;
+		o->speeds = o->calibrate ? NULL : arg;
 		break;
 	case OPT_PLAN:
 		rc = set_choice("plan", arg, plan_names, &v, e);
@@ -310,7 +312,7 @@ static status check_layout(options *o, const seen *s, err *e)
 static status check_whole(options *o, const seen *s, err *e)
 {
 	if (!s->plan)
-		o->plan = o->speeds ? PLAN_NLOGN : PLAN_EQUAL;
+		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
 		return err_set(e, ST_REFUSED, "no input file is named");
 	if (!o->output && !o->explain)
@@ -354,7 +356,8 @@ uint64_t options_hash(const options *o)
 	const uint64_t part[] = { o->plan,        o->strategy,      o->lay.record_bytes,
 				  o->lay.key_off, o->lay.key_bytes, o->exchange_threads,
 				  o->max_message, o->stable,        o->force,
-				  o->fsync,       o->explain,       o->ninputs };
+				  o->fsync,       o->explain,       o->ninputs,
+				  o->calibrate };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
 				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
 	XXH3_64bits_reset(&h);

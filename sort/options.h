@@ -27,7 +27,8 @@ typedef struct options {
 	const char *output;   /* NULL only with explain */
 	const char *manifest; /* NULL: named after the output */
 	const char *report;   /* NULL: none */
-	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal */
+	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
+	bool calibrate;       /* measure the speeds */
 	plan_kind plan;
 	strategy strategy;
 	layout lay;

@@ -61,13 +61,20 @@ static json_t *memory_json(const rank_result *r)
 			 (json_int_t)r->spill_bytes, "spill_runs", (json_int_t)r->spill_runs);
 }
 
+static json_t *rates_json(const rates *r)
+{
+	return json_pack("{s:f, s:f, s:f}", "sort_s_per_record_ln", r->sort_s, "merge_s_per_byte",
+			 r->merge_s, "copy_s_per_byte", r->copy_s);
+}
+
 static json_t *rank_json(const rank_result *r, int rank)
 {
-	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "rank",
-			      rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
-			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
-			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
-			      "phases_s", phases_json(r), "memory", memory_json(r));
+	json_t *o =
+		json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "rank",
+			  rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed, "rates",
+			  rates_json(&r->rate), "predicted_s", r->predicted_s, "wait_s", r->wait_s,
+			  "verify_s", r->verify_s, "records", records_json(r), "bytes",
+			  bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r));
 	if (o && r->status != ST_OK)
 		json_object_set_new(o, "error",
 				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
@@ -104,11 +111,12 @@ static json_t *versions_json(const job_result *r)
 
 static json_t *config_json(const options *o)
 {
-	return json_pack("{s:s, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan", plan_name(o->plan),
-			 "strategy", strategy_name(o->strategy), "exchange_threads",
-			 (int)o->exchange_threads, "stable", o->stable, "fsync", o->fsync,
-			 "record_bytes", (int)o->lay.record_bytes, "key_offset",
-			 (int)o->lay.key_off, "key_bytes", (int)o->lay.key_bytes);
+	return json_pack("{s:s, s:b, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan",
+			 plan_name(o->plan), "rates_measured", o->calibrate, "strategy",
+			 strategy_name(o->strategy), "exchange_threads", (int)o->exchange_threads,
+			 "stable", o->stable, "fsync", o->fsync, "record_bytes",
+			 (int)o->lay.record_bytes, "key_offset", (int)o->lay.key_off, "key_bytes",
+			 (int)o->lay.key_bytes);
 }
 
 static const char *status_word(status s)

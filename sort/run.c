@@ -90,6 +90,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	brackets_free(&j->m, &j->guess);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
+	mem_free(&j->m, j->rate, p, sizeof *j->rate);
 	mem_free(&j->m, j->share_in, p, sizeof *j->share_in);
 	mem_free(&j->m, j->share_out, p, sizeof *j->share_out);
 	mem_free(&j->m, j->target, p, sizeof *j->target);

@@ -39,6 +39,21 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 	fputc('\n', f);
 }
 
+/* What was measured of each rank, where that was asked for. */
+static void show_rates(const job_result *r, const options *o, FILE *f)
+{
+	if (!o->calibrate)
+		return;
+	fprintf(f,
+		"measured rates: sort in ns a record and unit of ln n, merge and copy in GB/s\n");
+	fprintf(f, "%5s %-16s %8s %8s %8s\n", "rank", "host", "sort", "merge", "copy");
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		fprintf(f, "%5d %-16s %8.3f %8.3f %8.3f\n", i, k->host, 1e9 * k->rate.sort_s,
+			1e-9 / k->rate.merge_s, 1e-9 / k->rate.copy_s);
+	}
+}
+
 void report_plan(const job_result *r, const options *o, FILE *f)
 {
 	heading(r, o, f);
@@ -53,10 +68,9 @@ void report_plan(const job_result *r, const options *o, FILE *f)
 	}
 	for (int i = 0; r->rank && i < r->size; i++)
 		explain_memory(&r->rank[i], i, f);
-	fprintf(f,
-		"predicted makespan %.3f s, at the nominal rates of a rank of speed 1 with its "
-		"files in memory\n",
-		last);
+	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
+		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
+	show_rates(r, o, f);
 }
 
 static const phase columns[] = { PH_READ,     PH_SORT,  PH_SAMPLE, PH_SPLIT,
@@ -99,6 +113,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
 		      rate),
 		balance(r), verify, human((double)peak, most));
+	show_rates(r, o, f);
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
 }
 

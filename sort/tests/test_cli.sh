@@ -47,6 +47,7 @@ printf '1 # the fast one\r\n0.5\n\n# none\n0.5' >speeds
 sorts "speeds from a file" 1000 "$hetsort" --ranks 3 --speeds speeds --plan linear -o out in
 printf '# this machine\n%s\t2 # all of it\n' "$(hostname)" >hosts
 sorts "speeds by host" 1000 "$hetsort" --ranks 3 --speeds hosts -o out in
+sorts "measured speeds" 1000 "$hetsort" --ranks 3 --speeds auto -o out in
 for plan in equal linear nlogn taylor asymptotic; do
   sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
 done
@@ -257,6 +258,13 @@ is "--explain: exit code" "$rc" 0
 is "--explain: shares" "$(awk '$1 == 0 || $1 == 1 {print $1, $4, $5}' <<<"$out" | paste -sd' ')" \
   "0 250 250 1 750 750"
 ok "--explain: touches nothing" nothing_written
+ok "--explain: nominal rates" grep -q "at the nominal rates" <<<"$out"
+run "$hetsort" --explain --ranks 2 --speeds auto in
+ok "--speeds=auto --explain: says so" grep -q "^predicted makespan .* at measured rates" <<<"$out"
+is "--speeds=auto --explain: three rates a rank" \
+  "$(awk '/^measured rates/ {m = 1} m && $1 ~ /^[01]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$out" | wc -l)" 2
+is "--speeds=auto --explain: threads are alike" "$(awk '/^measured/ {exit} $1 ~ /^[01]$/ {print $3, $4, $5}' <<<"$out" |
+  uniq -c | tr -s ' ')" " 2 1 500 500"
 refuses "--explain of standard input" 2 "cannot know the size" "$hetsort" --explain -
 
 run "$hetsort" --report report.json -o out in

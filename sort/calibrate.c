@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calibration's kernels are the ones of the sort: entries made and sorted, records gathered
+ * and merged by a loser tree, records copied with their checksum. One thread, no file, no message.
+ * A lap takes less than a millisecond on a usual core: short against the periods of quotas. */
+#include "calibrate.h"
+#include "checksum.h"
+#include "clock.h"
+#include "estimate.h"
+#include "gather.h"
+#include "losertree.h"
+#include "radix.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	SAMPLE_BYTES = 3 << 19,
+	SAMPLE_RECS = 16384,
+	MIN_RECS = 64,
+	MAX_STREAMS = 64,
+	LAPS = 3 * 1365
+};
+
+struct calibration {
+	mem *m;
+	layout lay;
+	size_t n;
+	uint32_t k;          /* streams */
+	unsigned char *recs; /* the sample */
+	unsigned char *mid;  /* gathered streams */
+	unsigned char *out;
+	entry *e, *tmp;
+	entry *order; /* k sorted streams */
+	head node[MAX_STREAMS], first[MAX_STREAMS];
+	size_t at[MAX_STREAMS]; /* next record of each stream */
+	double lap[LAPS + 1];
+	checksum sum; /* somebody has to use it */
+};
+
+/* Bytes without a pattern that would make sorting or guessing branches easy. */
+static void fill(unsigned char *p, size_t bytes)
+{
+	uint64_t s = UINT64_C(0x9e3779b97f4a7c15);
+	for (size_t i = 0; i < bytes; i++) {
+		s ^= s << 13;
+		s ^= s >> 7;
+		s ^= s << 17;
+		p[i] = (unsigned char)(s >> 32);
+	}
+}
+
+static void make_entries(const calibration *c, entry *e)
+{
+	const unsigned char *rec = c->recs;
+	for (size_t i = 0; i < c->n; i++, rec += c->lay.record_bytes)
+		e[i] = c->lay.key_bytes == DEFAULT_KEY_BYTES ? entry_make10(rec + c->lay.key_off, i)
+							     : entry_make(rec, &c->lay, i);
+}
+
+/* Stream s has the records [start(s), start(s + 1)). */
+static size_t start(const calibration *c, uint32_t s)
+{
+	return c->n * s / c->k;
+}
+
+static void sort_sample(calibration *c)
+{
+	const records r = { c->recs, c->lay, 0 };
+	make_entries(c, c->e);
+	entries_sort(c->e, c->tmp, c->n, &r);
+}
+
+static void copy_sample(calibration *c)
+{
+	memcpy(c->out, c->recs, c->n * c->lay.record_bytes);
+	c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, c->lay.record_bytes));
+}
+
+static head next_head(calibration *c, uint32_t s)
+{
+	if (c->at[s] == start(c, s + 1))
+		return head_end();
+	return head_make(c->mid + c->at[s]++ * c->lay.record_bytes, s, &c->lay);
+}
+
+static void merge_sample(calibration *c)
+{
+	const records r = { c->recs, c->lay, 0 };
+	unsigned char *to = c->out;
+	losertree t;
+	gather(&r, c->order, c->n, 0, c->mid);
+	for (uint32_t s = 0; s < c->k; s++) {
+		c->at[s] = start(c, s);
+		c->first[s] = next_head(c, s);
+	}
+	losertree_init(&t, c->node, c->k, c->first, &c->lay);
+	while (!head_is_end(&t.node[0])) {
+		const uint32_t s = head_stream(&t.node[0]);
+		record_copy(to, t.node[0].rec, c->lay.record_bytes);
+		to += c->lay.record_bytes;
+		losertree_replace(&t, next_head(c, s), s);
+	}
+}
+
+static void make_streams(calibration *c)
+{
+	const records r = { c->recs, c->lay, 0 };
+	make_entries(c, c->order);
+	for (uint32_t s = 0; s < c->k; s++)
+		entries_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
+}
+
+static void run(calibration *c, kernel k)
+{
+	if (k == KERNEL_SORT)
+		sort_sample(c);
+	else if (k == KERNEL_MERGE)
+		merge_sample(c);
+	else
+		copy_sample(c);
+}
+
+static void run_all(calibration *c)
+{
+	for (int k = 0; k < KERNELS; k++)
+		run(c, (kernel)k);
+}
+
+static size_t sample_recs(const layout *l)
+{
+	const size_t n = SAMPLE_BYTES / l->record_bytes;
+	return n < MIN_RECS ? MIN_RECS : n > SAMPLE_RECS ? SAMPLE_RECS : n;
+}
+
+static status alloc_sample(calibration *c, err *e)
+{
+	const size_t bytes = c->lay.record_bytes;
+	c->recs = mem_array(c->m, c->n, bytes, "calibration", e);
+	c->mid = mem_array(c->m, c->n, bytes, "calibration", e);
+	c->out = mem_array(c->m, c->n, bytes, "calibration", e);
+	c->e = mem_array(c->m, c->n, sizeof *c->e, "calibration", e);
+	c->tmp = mem_array(c->m, c->n, sizeof *c->tmp, "calibration", e);
+	c->order = mem_array(c->m, c->n, sizeof *c->order, "calibration", e);
+	return c->recs && c->mid && c->out && c->e && c->tmp && c->order ? ST_OK : ST_RESOURCE;
+}
+
+status calibrate_open(calibration **out, mem *m, const layout *l, int streams, err *e)
+{
+	calibration *c = calloc(1, sizeof *c);
+	*out = c;
+	if (!c)
+		return err_set(e, ST_RESOURCE, "no memory for calibration");
+	c->m = m;
+	c->lay = *l;
+	c->n = sample_recs(l);
+	c->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
+	if (alloc_sample(c, e) != ST_OK)
+		return ST_RESOURCE;
+	fill(c->recs, c->n * l->record_bytes);
+	make_streams(c);
+	run_all(c); /* the first time is not like the others */
+	return ST_OK;
+}
+
+rates calibrate_run(calibration *c, double limit_s)
+{
+	double lap_s[KERNELS];
+	size_t n = 0;
+	const double n_ln_n = (double)c->n * log((double)c->n);
+	const double bytes = (double)c->n * c->lay.record_bytes;
+	c->lap[0] = now_s();
+	do
+		for (int k = 0; k < KERNELS; k++) {
+			run(c, (kernel)k);
+			c->lap[++n] = now_s();
+		}
+	while (n + KERNELS <= LAPS && c->lap[n] - c->lap[0] < limit_s);
+	estimate_laps(c->lap, n, lap_s);
+	return (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
+			lap_s[KERNEL_COPY] / bytes };
+}
+
+void calibrate_free(calibration *c)
+{
+	if (!c)
+		return;
+	mem_free(c->m, c->recs, c->n, c->lay.record_bytes);
+	mem_free(c->m, c->mid, c->n, c->lay.record_bytes);
+	mem_free(c->m, c->out, c->n, c->lay.record_bytes);
+	mem_free(c->m, c->e, c->n, sizeof *c->e);
+	mem_free(c->m, c->tmp, c->n, sizeof *c->tmp);
+	mem_free(c->m, c->order, c->n, sizeof *c->order);
+	free(c);
+}

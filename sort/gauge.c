@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
+ * no time but for --speeds=auto, which measures for a fifth of a second. */
+#include "gauge.h"
+#include "calibrate.h"
+#include "speeds.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Of the at most 0.2 s that calibrating may take; the rest goes into making the sample. */
+static const double CALIBRATE_S = 0.17;
+
+void gauge_free(job *j, gauge *g)
+{
+	mem_free(&j->m, g->seat, g->p, sizeof *g->seat);
+	mem_free(&j->m, g->before, g->p, sizeof *g->before);
+	mem_free(&j->m, g->after, g->p, sizeof *g->after);
+	*g = (gauge){ 0 };
+}
+
+static status gauge_alloc(job *j, gauge *g)
+{
+	*g = (gauge){ .p = j->c->rank == 0 ? (size_t)j->c->size : 0 };
+	g->seat = mem_array(&j->m, g->p, sizeof *g->seat, "hosts", &j->e);
+	g->before = mem_array(&j->m, g->p, sizeof *g->before, "speeds", &j->e);
+	g->after = mem_array(&j->m, g->p, sizeof *g->after, "speeds", &j->e);
+	return g->seat && g->before && g->after ? ST_OK : ST_RESOURCE;
+}
+
+static seat own_seat(const comm *c)
+{
+	seat s = { .cpus = 0 };
+	cpu_set_t set;
+	memcpy(s.host, c->host, sizeof s.host);
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
+		s.cpus = XXH3_64bits(&set, sizeof set);
+	return s;
+}
+
+bool seat_same(const seat *a, const seat *b)
+{
+	return a->cpus == b->cpus && strcmp(a->host, b->host) == 0;
+}
+
+/* All ranks measure themselves, at the same time. */
+static status calibrate(job *j)
+{
+	calibration *c = NULL;
+	status rc = calibrate_open(&c, &j->m, &j->o->lay, j->c->size, &j->e);
+	rc = comm_agree(j->c, rc);
+	if (rc == ST_OK) {
+		j->mine.rate = calibrate_run(c, CALIBRATE_S);
+		if (!(j->mine.rate.sort_s > 0))
+			rc = err_set(&j->e, ST_INTERNAL, "the clock stood still while calibrating");
+	}
+	calibrate_free(c);
+	return comm_agree(j->c, rc);
+}
+
+/* What was asked for, else 1 for all; the same before and after the exchange. */
+static status given_speeds(job *j, const gauge *g)
+{
+	for (size_t i = 0; i < g->p; i++)
+		j->speed[i] = 1;
+	status rc = ST_OK;
+	if (j->o->speeds) {
+		const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
+		for (size_t i = 0; name && i < g->p; i++)
+			name[i] = g->seat[i].host;
+		rc = name ? speeds_load(j->o->speeds, &(speeds_want){ "speed", g->p, name },
+					j->speed, &j->e)
+			  : ST_RESOURCE;
+		mem_free(&j->m, name, g->p, sizeof *name);
+	}
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
+		g->before[i] = g->after[i] = j->speed[i];
+		j->rate[i] = rates_nominal(j->speed[i]);
+	}
+	return rc;
+}
+
+static void to_fastest(double *speed, size_t n)
+{
+	double most = 0;
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, speed[i]);
+	for (size_t i = 0; i < n; i++)
+		speed[i] /= most;
+}
+
+/* The rates of ranks that are alike become their mean. */
+static void level(const job *j, const gauge *g, size_t first)
+{
+	rates sum = { 0, 0, 0 };
+	double n = 0;
+	for (size_t i = first; i < g->p; i++)
+		if (seat_same(&g->seat[i], &g->seat[first])) {
+			sum.sort_s += 1 / j->rate[i].sort_s;
+			sum.merge_s += 1 / j->rate[i].merge_s;
+			sum.copy_s += 1 / j->rate[i].copy_s;
+			n++;
+		}
+	const rates mean = { n / sum.sort_s, n / sum.merge_s, n / sum.copy_s };
+	for (size_t i = first; i < g->p; i++)
+		if (seat_same(&g->seat[i], &g->seat[first]))
+			j->rate[i] = mean;
+}
+
+static bool is_first(const gauge *g, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (seat_same(&g->seat[k], &g->seat[i]))
+			return false;
+	return true;
+}
+
+/* From measured rates: how fast each is with an equal share, of the fastest. */
+static void measured_speeds(const job *j, const gauge *g)
+{
+	const uint64_t n = j->records / g->p > 1000 ? j->records / g->p : 1000;
+	for (size_t i = 0; i < g->p; i++)
+		if (is_first(g, i))
+			level(j, g, i);
+	for (size_t i = 0; i < g->p; i++) {
+		const double before_s = rates_before_s(&j->rate[i], j->o, n);
+		const double after_s = rates_after_s(&j->rate[i], j->o, n);
+		g->before[i] = 1 / before_s;
+		g->after[i] = 1 / after_s;
+		j->speed[i] = 1 / (before_s + after_s);
+	}
+	to_fastest(g->before, g->p);
+	to_fastest(g->after, g->p);
+	to_fastest(j->speed, g->p);
+}
+
+static status gather_ranks(job *j, gauge *g)
+{
+	const seat mine = own_seat(j->c);
+	const rates rate = j->mine.rate; /* no rank may gather into what it sends */
+	status rc = comm_gather(j->c, &mine, g->seat, sizeof mine, 0);
+	if (rc == ST_OK)
+		rc = comm_gather(j->c, &rate, j->rate, sizeof rate, 0);
+	return rc;
+}
+
+status gauge_ranks(job *j, gauge *g)
+{
+	status rc = comm_agree(j->c, gauge_alloc(j, g));
+	if (rc == ST_OK && j->o->calibrate)
+		rc = calibrate(j);
+	if (rc == ST_OK)
+		rc = gather_ranks(j, g);
+	if (rc == ST_OK && g->p && j->o->calibrate)
+		measured_speeds(j, g);
+	else if (rc == ST_OK && g->p)
+		rc = given_speeds(j, g);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The cost model of a sort, in seconds. Pure. */
+#include "rates.h"
+
+#include <math.h>
+
+/* Measured on a 2.5 GHz core with files in memory; ratios between ranks do not depend on them. */
+static const rates nominal = { 4e-9, 0.45e-9, 0.35e-9 };
+
+rates rates_nominal(double speed)
+{
+	return (rates){ nominal.sort_s / speed, nominal.merge_s / speed, nominal.copy_s / speed };
+}
+
+static double n_ln_n(double n)
+{
+	return n > 1 ? n * log(n) : 0;
+}
+
+double rates_before_s(const rates *r, const options *o, uint64_t n)
+{
+	const double read_s = r->copy_s * o->lay.record_bytes * (double)n;
+	return read_s + (o->strategy == BY_MERGING ? r->sort_s * n_ln_n((double)n) : 0);
+}
+
+double rates_after_s(const rates *r, const options *o, uint64_t n)
+{
+	const double move_s = (r->merge_s + r->copy_s) * o->lay.record_bytes * (double)n;
+	return move_s + (o->strategy == BY_MERGING ? 0 : r->sort_s * n_ln_n((double)n));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How fast a rank is: seconds for the pieces of work that a sort is made of. */
+#ifndef HETSORT_RATES_H
+#define HETSORT_RATES_H
+
+#include "options.h"
+
+typedef struct rates {
+	double sort_s;  /* a record and unit of ln n: its entry made and sorted */
+	double merge_s; /* a byte: gathered, merged */
+	double copy_s;  /* a byte: read or written, with its checksum */
+} rates;
+
+/* rates_nominal - of a rank of that speed, with its files in memory. */
+rates rates_nominal(double speed);
+
+/* rates_before_s, rates_after_s - seconds for n records before the exchange, and after it. */
+double rates_before_s(const rates *r, const options *o, uint64_t n);
+double rates_after_s(const rates *r, const options *o, uint64_t n);
+
+#endif

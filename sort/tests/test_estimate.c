@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The estimator of the calibration under a clock of our own: whatever part of the time a processor
+ * is ours, in whatever periods, the factor between it and a free one is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include "calibrate.h"
+#include "estimate.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { MOST = 4000 };
+
+/* When `work` seconds of a free processor are done, if ours works for `share` of each period and
+ * stands for the rest. */
+static double when(double work, double share, double period, double phase)
+{
+	const double per = share * period, done = work + phase * per;
+	const double whole = floor(done / per);
+	return (whole + (done - whole * per) / period - phase * share) * period;
+}
+
+/* Laps of these lengths for 0.18 s by that clock. */
+static void laps(const double length[KERNELS], double share, double period, double phase,
+		 double lap[KERNELS])
+{
+	static double at[MOST + 1];
+	double work = 0;
+	size_t n = 0;
+	at[0] = when(0, share, period, phase);
+	do
+		for (size_t k = 0; k < KERNELS; k++) {
+			work += length[k];
+			n++;
+			at[n] = when(work, share, period, phase);
+		}
+	while (n + KERNELS <= MOST && at[n] - at[0] < 0.18);
+	estimate_laps(at, n, lap);
+}
+
+/* Within 5 % of the true factor, for each kernel; within 3 % where periods are 10 ms or less. */
+static void finds_the_share(void **state)
+{
+	static const double lengths[][KERNELS] = { { 0.6e-3, 0.7e-3, 0.5e-3 },
+						   { 0.3e-3, 1.5e-3, 0.1e-3 },
+						   { 2e-3, 2e-3, 2e-3 },
+						   { 6e-5, 7e-5, 5e-5 } };
+	static const double shares[] = { 1, 0.9, 0.6667, 0.5, 0.3, 0.2 };
+	static const double periods[] = { 1e-3, 5e-3, 10e-3, 30e-3 };
+	(void)state;
+	for (size_t l = 0; l < LEN(lengths); l++)
+		for (size_t s = 0; s < LEN(shares); s++)
+			for (size_t p = 0; p < LEN(periods); p++)
+				for (double phase = 0; phase < 1; phase += 0.09) {
+					double lap[KERNELS], sum = 0, true_sum = 0;
+					laps(lengths[l], shares[s], periods[p], phase, lap);
+					for (size_t k = 0; k < KERNELS; k++) {
+						sum += lap[k];
+						true_sum += lengths[l][k] / shares[s];
+					}
+					const double off = fabs(sum / true_sum - 1);
+					assert_true(off < (periods[p] <= 10e-3 ? 0.03 : 0.05));
+				}
+}
+
+/* A free processor: each kernel is found as it is. */
+static void tells_kernels_apart(void **state)
+{
+	static const double length[KERNELS] = { 0.3e-3, 1.5e-3, 0.1e-3 };
+	double lap[KERNELS];
+	(void)state;
+	laps(length, 1, 1, 0, lap);
+	for (size_t k = 0; k < KERNELS; k++)
+		assert_true(fabs(lap[k] / length[k] - 1) < 1e-6);
+}
+
+static void odd_input(void **state)
+{
+	const double one[] = { 5, 6, 8, 11 }, still[] = { 5, 5, 5, 5 };
+	double lap[KERNELS];
+	(void)state;
+	estimate_laps(one, KERNELS, lap);
+	assert_true(fabs(lap[KERNEL_SORT] + lap[KERNEL_MERGE] + lap[KERNEL_COPY] - 6) < 0.5);
+	estimate_laps(still, KERNELS, lap);
+	assert_true(lap[KERNEL_SORT] == 0);
+}
+
+/* The real thing runs, whatever the layout, and gives back its memory. */
+static void measures(void **state)
+{
+	static const layout layouts[] = {
+		{ 100, 0, 10 }, { 1, 0, 1 },         { 16, 3, 5 },
+		{ 40, 8, 32 },  { 4096, 100, 3000 }, { 65536, 0, 65536 }
+	};
+	(void)state;
+	for (size_t i = 0; i < LEN(layouts); i++)
+		for (int streams = 1; streams < 200; streams += 67) {
+			mem m = { 0, 0 };
+			err e = { ST_OK, "" };
+			calibration *c = NULL;
+			assert_int_equal(calibrate_open(&c, &m, &layouts[i], streams, &e), ST_OK);
+			const rates r = calibrate_run(c, 0.003);
+			assert_true(r.sort_s > 0 && r.merge_s > 0 && r.copy_s > 0);
+			assert_true(isfinite(r.sort_s + r.merge_s + r.copy_s));
+			calibrate_free(c);
+			assert_int_equal(m.now_bytes, 0);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_share),
+		cmocka_unit_test(tells_kernels_apart),
+		cmocka_unit_test(odd_input),
+		cmocka_unit_test(measures),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
