@@ -5,12 +5,12 @@
 #include <math.h>
 
 /* How many laps of kernel k took less than s, and how many no more than that. */
-static void rank_of(const double *at, size_t n, size_t k, double s, size_t *below, size_t *upto)
+static void rank_of(const double *at, size_t n, size_t k, double s, size_t *below, size_t *within)
 {
-	*below = *upto = 0;
+	*below = *within = 0;
 	for (size_t i = k; i < n; i += KERNELS) {
 		*below += at[i + 1] - at[i] < s;
-		*upto += at[i + 1] - at[i] <= s;
+		*within += at[i + 1] - at[i] <= s;
 	}
 }
 
@@ -19,9 +19,9 @@ static double median(const double *at, size_t n, size_t k)
 {
 	const size_t middle = (n / KERNELS - 1) / 2;
 	for (size_t i = k; i < n; i += KERNELS) {
-		size_t below, upto;
-		rank_of(at, n, k, at[i + 1] - at[i], &below, &upto);
-		if (below <= middle && middle < upto)
+		size_t below, within;
+		rank_of(at, n, k, at[i + 1] - at[i], &below, &within);
+		if (below <= middle && middle < within)
 			return at[i + 1] - at[i];
 	}
 	return 0;

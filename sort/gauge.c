@@ -47,6 +47,11 @@ bool seat_same(const seat *a, const seat *b)
 	return a->cpus == b->cpus && strcmp(a->host, b->host) == 0;
 }
 
+uint64_t seat_hash(const seat *s)
+{
+	return XXH3_64bits_withSeed(s->host, strlen(s->host), s->cpus);
+}
+
 /* All ranks measure themselves, at the same time. */
 static status calibrate(job *j)
 {

@@ -25,7 +25,8 @@ status gauge_ranks(job *j, gauge *g);
 
 void gauge_free(job *j, gauge *g);
 
-/* seat_same - may they use the same processors? */
+/* seat_same - may they use the same processors? seat_hash - the same for those that may. */
 bool seat_same(const seat *a, const seat *b);
+uint64_t seat_hash(const seat *s);
 
 #endif

@@ -62,14 +62,18 @@ typedef struct job_result {
 	checksum sum;
 	int size;
 	const char *comm_kind;
-	rank_result *rank; /* size entries, NULL if there was no memory; caller frees */
+	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling though nothing failed */
+	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
 } job_result;
+
+typedef struct book book;
 
 typedef struct job {
 	comm *c;
 	const options *o;
 	mem m;
 	err e;
+	err note; /* rank 0: worth telling, though nothing failed */
 	phase at;
 	input in;
 	output out;
@@ -95,7 +99,8 @@ typedef struct job {
 	size_t cut_room;
 	uint64_t *recv; /* [size] records from each rank */
 	source src;
-	io_fd to; /* the output as written to */
+	io_fd to;   /* the output as written to */
+	book *book; /* rank 0: what runs have shown, with --plan=online */
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;
@@ -120,6 +125,7 @@ status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_commit(job *j);
+status phase_learn(job *j);
 
 /* job_tmpdirs - where runs go, *n directories. */
 const char *const *job_tmpdirs(const job *j, size_t *n);

@@ -36,6 +36,8 @@ static status tell(const invocation *v, const job_result *res)
 	err e = { ST_OK, "" };
 	status rc = res->status;
 	report_errors(res, stderr);
+	if (res->note[0] && o->verbosity >= 0)
+		fprintf(stderr, "hetsort: note: %s\n", res->note);
 	if (rc == ST_OK && o->explain)
 		report_plan(res, o, stdout);
 	else if (rc == ST_OK && o->verbosity > 0)

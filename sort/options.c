@@ -14,6 +14,7 @@
 enum {
 	OPT_SPEEDS = 256,
 	OPT_PLAN,
+	OPT_WISDOM,
 	OPT_STRATEGY,
 	OPT_EXCHANGE_THREADS,
 	OPT_RANKS,
@@ -40,6 +41,7 @@ static const struct option table[] = {
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "speeds", required_argument, NULL, OPT_SPEEDS },
 	{ "plan", required_argument, NULL, OPT_PLAN },
+	{ "wisdom", required_argument, NULL, OPT_WISDOM },
 	{ "strategy", required_argument, NULL, OPT_STRATEGY },
 	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
 	{ "ranks", required_argument, NULL, OPT_RANKS },
@@ -83,11 +85,12 @@ const char *options_help(void)
 	       "      --key=OFF,LEN       the key's place in it [0,10]\n"
 	       "  -s, --stable            equal keys keep the order of the input\n"
 	       "Work:\n"
-	       "      --speeds=LIST|FILE|auto  relative speeds of the ranks, 1,1,0.5, or a file "
-	       "of\n"
-	       "                          numbers or of lines HOST NUMBER, or measured\n"
-	       "      --plan=KIND         shares: equal, linear, nlogn, taylor or asymptotic\n"
+	       "      --speeds=LIST|FILE|auto  of the ranks: 1,1,0.5, a file of numbers or of\n"
+	       "                          lines HOST NUMBER, or measured [all equal]\n"
+	       "      --plan=KIND         shares: equal, linear, nlogn, taylor, asymptotic;\n"
+	       "                          online: as earlier runs have shown\n"
 	       "                          [nlogn with --speeds, else equal]\n"
+	       "      --wisdom=DIR|FILE   where online keeps that [~/.local/state/hetsort]\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
 	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
@@ -110,9 +113,8 @@ const char *options_help(void)
 	       "no file under an output's final name is new or changed.\n";
 }
 
-static const char *const plan_names[] = {
-	"equal", "linear", "nlogn", "taylor", "asymptotic", NULL
-};
+static const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
+					  "asymptotic", "online", NULL };
 
 const char *plan_name(plan_kind k)
 {
@@ -268,6 +270,9 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		rc = set_choice("plan", arg, plan_names, &v, e);
 		o->plan = (plan_kind)v;
 		s->plan = true;
+		break;
+	case OPT_WISDOM:
+		o->wisdom = arg;
 		break;
 	case OPT_STRATEGY:
 		rc = set_choice("strategy", arg, strategies, &v, e);

@@ -13,7 +13,8 @@ typedef enum plan_kind {
 	PLAN_LINEAR,
 	PLAN_NLOGN,
 	PLAN_TAYLOR,
-	PLAN_ASYMPTOTIC
+	PLAN_ASYMPTOTIC,
+	PLAN_ONLINE
 } plan_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
 typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
@@ -28,6 +29,7 @@ typedef struct options {
 	const char *manifest; /* NULL: named after the output */
 	const char *report;   /* NULL: none */
 	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
+	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
 	bool calibrate;       /* measure the speeds */
 	plan_kind plan;
 	strategy strategy;

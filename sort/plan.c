@@ -2,20 +2,31 @@
 /* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
-#include "gauge.h"
+#include "online.h"
 #include "shares.h"
+
+/* One vector, by experience where there is some and it is asked for. */
+static status one_vector(job *j, const gauge *g, bool before, uint64_t *share)
+{
+	const bool sorting = before == (j->o->strategy == BY_MERGING);
+	bool known = false;
+	const status rc = j->book ? online_shares(j, before, share, &known) : ST_OK;
+	if (rc != ST_OK || known)
+		return rc;
+	return shares_by_speed(j->o->plan, sorting, j->records, before ? g->before : g->after, g->p,
+			       share, &j->e);
+}
 
 /* At rank 0: both vectors. */
 static status make_shares(job *j, const gauge *g)
 {
-	const bool merging = j->o->strategy == BY_MERGING;
 	status rc = ST_OK;
-	if (!j->in.per_rank)
-		rc = shares_by_speed(j->o->plan, merging, j->records, g->before, g->p, j->share_in,
-				     &j->e);
+	if (j->o->plan == PLAN_ONLINE && !j->in.is_stdin)
+		rc = online_open(j, g);
+	if (rc == ST_OK && !j->in.per_rank)
+		rc = one_vector(j, g, true, j->share_in);
 	if (rc == ST_OK)
-		rc = shares_by_speed(j->o->plan, !merging, j->records, g->after, g->p, j->share_out,
-				     &j->e);
+		rc = one_vector(j, g, false, j->share_out);
 	return rc;
 }
 

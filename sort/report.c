@@ -126,6 +126,15 @@ static const char *status_word(status s)
 	return (size_t)s < sizeof word / sizeof *word ? word[s] : "unknown";
 }
 
+/* The report of a run that has something to say beside its failures. */
+static json_t *notes_json(const job_result *r)
+{
+	json_t *a = json_array();
+	if (r->note[0])
+		json_array_append_new(a, json_name(r->note));
+	return a;
+}
+
 static json_t *report_json(const job_result *r, const options *o, int argc, char *const *argv)
 {
 	char date[40];
@@ -133,13 +142,14 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 	struct tm tm;
 	gmtime_r(&now, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return json_pack("{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:s, s:o, s:o}",
-			 "format", "hetsort-report", "version", 1, "date", date, "status",
-			 status_word(r->status), "exit_code", (int)r->status, "command",
-			 command_json(argc, argv), "versions", versions_json(r), "config",
-			 config_json(o), "records", (json_int_t)r->records, "total_s", r->total_s,
-			 "balance", balance(r), "checksum_kind", CHECKSUM_NAME, "checksum",
-			 json_checksum(r->sum), "ranks", ranks_json(r));
+	return json_pack(
+		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:s, s:o, s:o, s:o}",
+		"format", "hetsort-report", "version", 1, "date", date, "status",
+		status_word(r->status), "exit_code", (int)r->status, "command",
+		command_json(argc, argv), "versions", versions_json(r), "config", config_json(o),
+		"records", (json_int_t)r->records, "total_s", r->total_s, "balance", balance(r),
+		"checksum_kind", CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes",
+		notes_json(r), "ranks", ranks_json(r));
 }
 
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,

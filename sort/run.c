@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
-#include "job.h"
+#include "online.h"
 #include "clock.h"
 
 #include <stdlib.h>
@@ -25,6 +25,7 @@ static const step by_merging[] = {
 	{ PH_SYNC, phase_sync },     /* to the disk */
 	{ PH_COMMIT, phase_verify }, /* what went in came out */
 	{ PH_COMMIT, phase_commit }, /* final names */
+	{ PH_COMMIT, phase_learn },  /* tell the next run */
 };
 
 static const step by_distributing[] = {
@@ -32,6 +33,7 @@ static const step by_distributing[] = {
 	{ PH_READ, phase_read },         { PH_SAMPLE, phase_sample }, { PH_SPLIT, phase_split },
 	{ PH_SORT, phase_distribute }, /* the last step is a sort */
 	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
+	{ PH_COMMIT, phase_learn },
 };
 
 static const step by_one_rank[] = {
@@ -88,6 +90,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->dealt, j->dealt_room, sizeof *j->dealt);
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
+	online_free(j->book);
 	brackets_free(&j->m, &j->guess);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
 	mem_free(&j->m, j->rate, p, sizeof *j->rate);
@@ -125,9 +128,16 @@ static void collect(job *j, status rc, double t0, job_result *res)
 		all = calloc((size_t)j->c->size, sizeof *all);
 	const status there = comm_agree(j->c, j->c->rank || all ? ST_OK : ST_RESOURCE);
 	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
-		if (j->c->rank == 0)
-			*res = (job_result){ rc,         j->records, now_s() - t0, j->sum,
-					     j->c->size, j->c->kind, all };
+		if (j->c->rank == 0) {
+			*res = (job_result){ .status = rc,
+					     .records = j->records,
+					     .total_s = now_s() - t0,
+					     .sum = j->sum,
+					     .size = j->c->size,
+					     .comm_kind = j->c->kind,
+					     .rank = all };
+			memcpy(res->note, j->note.text, sizeof res->note);
+		}
 		return;
 	}
 	free(all);

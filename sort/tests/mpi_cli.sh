@@ -28,6 +28,20 @@ is "speeds: shares" "$(awk '/\(MPI|ranks/ {next} $1 ~ /^[012]$/ {print $5}' <<<"
 ok "the table names the MPI" grep -q "3 ranks (.*MPI" <<<"$err"
 rm out
 
+for i in 1 2 3; do
+  on 3 -f --plan online --wisdom book -v -o out in
+  is "online, run $i: exit code" "$rc" 0
+  is "online, run $i: all is read and written" "$(awk '$1 ~ /^[012]$/ && NF > 10 {r += $4; w += $5} END {print r, w}' <<<"$err")" \
+    "20000 20000"
+done
+is "online: both parts of a run are learnt" "$(sed -n 's/^model \([a-z]*\):.*/\1/p' book | sort -u | paste -sd' ')" \
+  "after before"
+on 3 -f --speeds auto -v -o out in
+is "measured speeds: exit code" "$rc" 0
+is "measured speeds: three rates a rank" \
+  "$(awk '/^measured/ {m = 1} m && $1 ~ /^[012]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$err" | wc -l)" 3
+rm out
+
 mkdir parts
 for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 1000)) $((r * 1000)) parts/in.$r; done
 on 4 --report report.json -o parts/out.%r parts/in.%r

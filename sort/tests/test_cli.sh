@@ -47,6 +47,31 @@ printf '1 # the fast one\r\n0.5\n\n# none\n0.5' >speeds
 sorts "speeds from a file" 1000 "$hetsort" --ranks 3 --speeds speeds --plan linear -o out in
 printf '# this machine\n%s\t2 # all of it\n' "$(hostname)" >hosts
 sorts "speeds by host" 1000 "$hetsort" --ranks 3 --speeds hosts -o out in
+for i in 1 2 3; do
+  sorts "--plan=online, run $i" 1000 "$hetsort" --ranks=3 --plan online --wisdom book/ -o out in
+done
+is "--wisdom: one file for one kind of run" "$(find book -type f | wc -l)" 1
+sorts "--wisdom: another kind of run" 1000 "$hetsort" --ranks=2 --plan online --wisdom book -o out in
+is "--wisdom: has a file of its own" "$(find book -type f | wc -l)" 2
+mv book/*-ranks-2-* one
+HETSORT_WISDOM=$PWD/one sorts "HETSORT_WISDOM names a file" 1000 "$hetsort" --ranks=2 --plan online -o out in
+XDG_STATE_HOME=$PWD/state sorts "XDG_STATE_HOME" 1000 "$hetsort" --ranks=2 --plan online -o out in
+ok "XDG_STATE_HOME: kept there" test -n "$(find state/hetsort -name '*.wisdom')"
+cp one two
+run "$hetsort" --explain --ranks 2 --plan online --wisdom one in
+ok "--explain plans by it" grep -q "plan online" <<<"$out"
+ok "--explain learns nothing" cmp -s one two
+echo "damaged" >>one
+run "$hetsort" --ranks 2 --plan online --wisdom one -o out in
+is "damaged wisdom: exit code" "$rc" 0
+ok "damaged wisdom: note" grep -q "^hetsort: note: wisdom is ignored and replaced: 'one': line" <<<"$err"
+rm out
+sorts "damaged wisdom: replaced" 1000 "$hetsort" --ranks 2 --plan online --wisdom one -o out in
+run "$hetsort" --ranks 2 --plan online --wisdom in --report report.json -o out in2
+is "wisdom that is none: exit code" "$rc" 0
+ok "wisdom that is none: note in the report" grep -q '"wisdom is ignored: ' report.json
+ok "wisdom that is none: untouched" test "$(stat -c %s in)" -eq 100000
+rm out
 sorts "measured speeds" 1000 "$hetsort" --ranks 3 --speeds auto -o out in
 for plan in equal linear nlogn taylor asymptotic; do
   sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
@@ -181,7 +206,7 @@ for bad in 0,0 10 0,10,5 a,b -1,5 0,x ','; do
 done
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
-refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic" "$hetsort" --plan best -o out in
+refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
 refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
