@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The calibration's kernels are the ones of the sort: entries made and sorted, records gathered
- * and merged by a loser tree, records copied with their checksum. One thread, no file, no message.
- * A lap takes less than a millisecond on a usual core: short against the periods of quotas. */
+ * and merged by a loser tree, records copied with their checksum. All threads of the rank, no file,
+ * no message. A lap takes less than a millisecond on a usual core: short against the periods of
+ * quotas. */
 #include "calibrate.h"
 #include "checksum.h"
 #include "clock.h"
 #include "estimate.h"
 #include "gather.h"
 #include "losertree.h"
+#include "pool.h"
 #include "radix.h"
 
 #include <math.h>
@@ -21,8 +23,8 @@ enum {
 	LAPS = 3 * 1365
 };
 
-struct calibration {
-	mem *m;
+/* What one thread works on. */
+typedef struct sample {
 	layout lay;
 	size_t n;
 	uint32_t k;          /* streams */
@@ -35,6 +37,14 @@ struct calibration {
 	size_t at[MAX_STREAMS]; /* next record of each stream */
 	double lap[LAPS + 1];
 	checksum sum; /* somebody has to use it */
+	double limit_s;
+	rates found; /* 0 if the thread never came */
+} sample;
+
+struct calibration {
+	mem *m;
+	unsigned threads;
+	sample *s;
 };
 
 /* Bytes without a pattern that would make sorting or guessing branches easy. */
@@ -49,7 +59,7 @@ static void fill(unsigned char *p, size_t bytes)
 	}
 }
 
-static void make_entries(const calibration *c, entry *e)
+static void make_entries(const sample *c, entry *e)
 {
 	const unsigned char *rec = c->recs;
 	for (size_t i = 0; i < c->n; i++, rec += c->lay.record_bytes)
@@ -58,32 +68,32 @@ static void make_entries(const calibration *c, entry *e)
 }
 
 /* Stream s has the records [start(s), start(s + 1)). */
-static size_t start(const calibration *c, uint32_t s)
+static size_t start(const sample *c, uint32_t s)
 {
 	return c->n * s / c->k;
 }
 
-static void sort_sample(calibration *c)
+static void sort_sample(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	make_entries(c, c->e);
 	entries_sort(c->e, c->tmp, c->n, &r);
 }
 
-static void copy_sample(calibration *c)
+static void copy_sample(sample *c)
 {
 	memcpy(c->out, c->recs, c->n * c->lay.record_bytes);
 	c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, c->lay.record_bytes));
 }
 
-static head next_head(calibration *c, uint32_t s)
+static head next_head(sample *c, uint32_t s)
 {
 	if (c->at[s] == start(c, s + 1))
 		return head_end();
 	return head_make(c->mid + c->at[s]++ * c->lay.record_bytes, s, &c->lay);
 }
 
-static void merge_sample(calibration *c)
+static void merge_sample(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	unsigned char *to = c->out;
@@ -102,7 +112,7 @@ static void merge_sample(calibration *c)
 	}
 }
 
-static void make_streams(calibration *c)
+static void make_streams(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	make_entries(c, c->order);
@@ -110,7 +120,7 @@ static void make_streams(calibration *c)
 		entries_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
 }
 
-static void run(calibration *c, kernel k)
+static void run(sample *c, kernel k)
 {
 	if (k == KERNEL_SORT)
 		sort_sample(c);
@@ -120,7 +130,7 @@ static void run(calibration *c, kernel k)
 		copy_sample(c);
 }
 
-static void run_all(calibration *c)
+static void run_all(sample *c)
 {
 	for (int k = 0; k < KERNELS; k++)
 		run(c, (kernel)k);
@@ -132,63 +142,96 @@ static size_t sample_recs(const layout *l)
 	return n < MIN_RECS ? MIN_RECS : n > SAMPLE_RECS ? SAMPLE_RECS : n;
 }
 
-static status alloc_sample(calibration *c, err *e)
+static status alloc_sample(sample *c, mem *m, err *e)
 {
 	const size_t bytes = c->lay.record_bytes;
-	c->recs = mem_array(c->m, c->n, bytes, "calibration", e);
-	c->mid = mem_array(c->m, c->n, bytes, "calibration", e);
-	c->out = mem_array(c->m, c->n, bytes, "calibration", e);
-	c->e = mem_array(c->m, c->n, sizeof *c->e, "calibration", e);
-	c->tmp = mem_array(c->m, c->n, sizeof *c->tmp, "calibration", e);
-	c->order = mem_array(c->m, c->n, sizeof *c->order, "calibration", e);
+	c->recs = mem_array(m, c->n, bytes, "calibration", e);
+	c->mid = mem_array(m, c->n, bytes, "calibration", e);
+	c->out = mem_array(m, c->n, bytes, "calibration", e);
+	c->e = mem_array(m, c->n, sizeof *c->e, "calibration", e);
+	c->tmp = mem_array(m, c->n, sizeof *c->tmp, "calibration", e);
+	c->order = mem_array(m, c->n, sizeof *c->order, "calibration", e);
 	return c->recs && c->mid && c->out && c->e && c->tmp && c->order ? ST_OK : ST_RESOURCE;
 }
 
-status calibrate_open(calibration **out, mem *m, const layout *l, int streams, err *e)
+static void free_sample(sample *c, mem *m)
+{
+	mem_free(m, c->recs, c->n, c->lay.record_bytes);
+	mem_free(m, c->mid, c->n, c->lay.record_bytes);
+	mem_free(m, c->out, c->n, c->lay.record_bytes);
+	mem_free(m, c->e, c->n, sizeof *c->e);
+	mem_free(m, c->tmp, c->n, sizeof *c->tmp);
+	mem_free(m, c->order, c->n, sizeof *c->order);
+}
+
+status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
+		      err *e)
 {
 	calibration *c = calloc(1, sizeof *c);
 	*out = c;
-	if (!c)
+	if (!c || !(c->s = mem_array(m, threads, sizeof *c->s, "calibration", e)))
 		return err_set(e, ST_RESOURCE, "no memory for calibration");
 	c->m = m;
-	c->lay = *l;
-	c->n = sample_recs(l);
-	c->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
-	if (alloc_sample(c, e) != ST_OK)
-		return ST_RESOURCE;
-	fill(c->recs, c->n * l->record_bytes);
-	make_streams(c);
-	run_all(c); /* the first time is not like the others */
+	c->threads = threads;
+	for (unsigned i = 0; i < threads; i++) {
+		sample *s = &c->s[i];
+		s->lay = *l;
+		s->n = sample_recs(l);
+		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
+		if (alloc_sample(s, m, e) != ST_OK)
+			return ST_RESOURCE;
+	}
 	return ST_OK;
 }
 
-rates calibrate_run(calibration *c, double limit_s)
+/* One thread's part. */
+static void measure(void *samples, unsigned worker)
 {
+	sample *c = (sample *)samples + worker;
 	double lap_s[KERNELS];
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
+	fill(c->recs, c->n * c->lay.record_bytes);
+	make_streams(c);
+	run_all(c); /* the first time is not like the others */
 	c->lap[0] = now_s();
 	do
 		for (int k = 0; k < KERNELS; k++) {
 			run(c, (kernel)k);
 			c->lap[++n] = now_s();
 		}
-	while (n + KERNELS <= LAPS && c->lap[n] - c->lap[0] < limit_s);
+	while (n + KERNELS <= LAPS && c->lap[n] - c->lap[0] < c->limit_s);
 	estimate_laps(c->lap, n, lap_s);
-	return (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
-			lap_s[KERNEL_COPY] / bytes };
+	c->found = (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
+			    lap_s[KERNEL_COPY] / bytes };
+}
+
+rates calibrate_run(calibration *c, double limit_s)
+{
+	rates per_s = { 0, 0, 0 };
+	for (unsigned i = 0; i < c->threads; i++)
+		c->s[i].limit_s = limit_s;
+	pool_run(c->threads, measure, c->s);
+	for (unsigned i = 0; i < c->threads; i++) {
+		const rates *r = &c->s[i].found;
+		if (!(r->sort_s > 0 && r->merge_s > 0 && r->copy_s > 0))
+			continue;
+		per_s.sort_s += 1 / r->sort_s;
+		per_s.merge_s += 1 / r->merge_s;
+		per_s.copy_s += 1 / r->copy_s;
+	}
+	if (!(per_s.sort_s > 0))
+		return per_s;
+	return (rates){ 1 / per_s.sort_s, 1 / per_s.merge_s, 1 / per_s.copy_s };
 }
 
 void calibrate_free(calibration *c)
 {
 	if (!c)
 		return;
-	mem_free(c->m, c->recs, c->n, c->lay.record_bytes);
-	mem_free(c->m, c->mid, c->n, c->lay.record_bytes);
-	mem_free(c->m, c->out, c->n, c->lay.record_bytes);
-	mem_free(c->m, c->e, c->n, sizeof *c->e);
-	mem_free(c->m, c->tmp, c->n, sizeof *c->tmp);
-	mem_free(c->m, c->order, c->n, sizeof *c->order);
+	for (unsigned i = 0; i < c->threads; i++)
+		free_sample(&c->s[i], c->m);
+	mem_free(c->m, c->s, c->threads, sizeof *c->s);
 	free(c);
 }

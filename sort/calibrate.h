@@ -8,12 +8,14 @@
 
 typedef struct calibration calibration;
 
-/* calibrate_open - make and sort sample records (2 MiB at most, but for long records), and touch
- * all memory: about 7 MiB. streams: how many the merge will have. */
-status calibrate_open(calibration **out, mem *m, const layout *l, int streams, err *e);
+/* calibrate_open - memory for the samples of so many threads, at most 6 MiB each but for long
+ * records. streams: how many the merge will have. To be freed on failure too. */
+status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
+		      err *e);
 
-/* calibrate_run - sort, merge and copy the sample for limit_s seconds, and longer where a single
- * round takes longer. All ranks do so at the same time, because that is how they will run. */
+/* calibrate_run - each thread makes its sample, and sorts, merges and copies it for limit_s
+ * seconds, and longer where a single round takes longer. Returns the rates of all threads
+ * together. All ranks do so at the same time, because that is how they will run. */
 rates calibrate_run(calibration *c, double limit_s);
 
 void calibrate_free(calibration *c);

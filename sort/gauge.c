@@ -56,7 +56,7 @@ uint64_t seat_hash(const seat *s)
 static status calibrate(job *j)
 {
 	calibration *c = NULL;
-	status rc = calibrate_open(&c, &j->m, &j->o->lay, j->c->size, &j->e);
+	status rc = calibrate_open(&c, &j->m, &j->o->lay, j->threads, j->c->size, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK) {
 		j->mine.rate = calibrate_run(c, CALIBRATE_S);

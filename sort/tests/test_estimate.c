@@ -101,7 +101,8 @@ static void measures(void **state)
 			mem m = { 0, 0 };
 			err e = { ST_OK, "" };
 			calibration *c = NULL;
-			assert_int_equal(calibrate_open(&c, &m, &layouts[i], streams, &e), ST_OK);
+			assert_int_equal(
+				calibrate_open(&c, &m, &layouts[i], i % 3 + 1, streams, &e), ST_OK);
 			const rates r = calibrate_run(c, 0.003);
 			assert_true(r.sort_s > 0 && r.merge_s > 0 && r.copy_s > 0);
 			assert_true(isfinite(r.sort_s + r.merge_s + r.copy_s));
