@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* First phase: the ranks find out whether they were asked for the same, look at their files, and
  * count the records. Refuses; touches no data. */
-#include "job.h"
+#include "deal.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -57,7 +57,8 @@ static status count_threads(job *j)
 
 static status look_at_files(job *j)
 {
-	status rc = input_describe(&j->in, j->o, j->c->rank, &j->e);
+	const bool mine = j->c->rank == 0 || !j->o->from_root;
+	status rc = mine ? input_describe(&j->in, j->o, j->c->rank, &j->e) : ST_OK;
 	if (rc == ST_OK && j->o->output)
 		rc = output_describe(&j->out, j->o, &j->in, j->c->rank, &j->e);
 	if (rc != ST_OK)
@@ -75,7 +76,9 @@ static status look_at_files(job *j)
 /* What the input says of itself: share_in where files belong to ranks, and the total. */
 static status count_records(job *j)
 {
-	const uint64_t mine = j->in.records;
+	uint64_t mine = j->in.records;
+	if (j->o->from_root && comm_bcast(j->c, &mine, sizeof mine, 0) != ST_OK)
+		return ST_PEER;
 	status rc = comm_allgather(j->c, &mine, j->share_in, sizeof mine);
 	if (rc != ST_OK)
 		return rc;
@@ -124,7 +127,8 @@ status phase_describe(job *j)
 	status rc = same_options(j);
 	if (rc != ST_OK)
 		return rc;
-	rc = comm_agree(j->c, alloc_plan(j));
+	rc = alloc_plan(j);
+	rc = comm_agree(j->c, rc == ST_OK ? deal_alloc(j) : rc);
 	if (rc != ST_OK)
 		return rc;
 	rc = count_threads(j);

@@ -40,6 +40,7 @@ typedef struct rank_result {
 	double predicted_s;     /* by the plan, at these rates: nominal or measured */
 	rates rate;
 	double speed;
+	double link_s; /* a byte from rank 0, where it deals out the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
@@ -68,6 +69,15 @@ typedef struct job_result {
 
 typedef struct book book;
 
+/* How the input leaves rank 0, where it is there alone. */
+typedef struct deal {
+	size_t p;          /* 0: it does not */
+	double *startup_s; /* [p] of a message from rank 0 to each */
+	double *byte_s;    /* [p] */
+	double *arrive_s;  /* [p] predicted: when a rank has its share */
+	uint32_t *order;   /* [p] ranks as they are served, rank 0 last */
+} deal;
+
 typedef struct job {
 	comm *c;
 	const options *o;
@@ -83,6 +93,7 @@ typedef struct job {
 	uint64_t *share_in;  /* [size] records that each rank reads and sorts */
 	uint64_t *share_out; /* [size] records that it writes */
 	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */
+	deal deal;           /* with --source=root */
 	unsigned threads;    /* of this rank */
 	unsigned ranks_here; /* on this host */
 	memory_limit limit;

@@ -257,7 +257,7 @@ static status load_files(const input *in, const load_plan *p, mem *m, loaded *d,
 /* ------------------------------------------------------------------------------ standard input */
 
 /* Twice the room, with what is there. */
-static status grow(mem *m, const load_plan *p, loaded *d, err *e)
+status load_grow(const load_plan *p, mem *m, loaded *d, err *e)
 {
 	const uint64_t each = p->lay.record_bytes + sizeof(entry);
 	if (2 * d->room > p->limit_bytes / 3 * 2 / each)
@@ -285,7 +285,7 @@ static status load_stdin(const load_plan *p, mem *m, loaded *d, err *e)
 	size_t got = chunk * bytes;
 	status rc = alloc_records(m, p, 2 * chunk, 0, d, e);
 	while (rc == ST_OK && got == chunk * bytes) {
-		if (d->n + chunk > d->room && (rc = grow(m, p, d, e)) != ST_OK)
+		if (d->n + chunk > d->room && (rc = load_grow(p, m, d, e)) != ST_OK)
 			break;
 		rc = file_read_some(STDIN_FILENO, d->recs + d->n * bytes, chunk * bytes, &got, "-",
 				    e);
@@ -300,6 +300,17 @@ static status load_stdin(const load_plan *p, mem *m, loaded *d, err *e)
 		d->n += got / bytes;
 	}
 	return rc == ST_OK ? run_loader(p, m, d, NULL, e) : rc;
+}
+
+status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e)
+{
+	*out = (loaded){ 0 };
+	return alloc_records(m, p, room, 0, out, e);
+}
+
+status load_sort(const load_plan *p, mem *m, loaded *d, err *e)
+{
+	return run_loader(p, m, d, NULL, e);
 }
 
 status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e)

@@ -43,6 +43,12 @@ typedef struct load_plan {
 /* load_input - out is to be freed on failure too. */
 status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e);
 
+/* For records that come from elsewhere: load_room makes room for some; the caller fills records and
+ * entries and counts them in n, with load_grow where more come; load_sort does the rest. */
+status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e);
+status load_grow(const load_plan *p, mem *m, loaded *d, err *e);
+status load_sort(const load_plan *p, mem *m, loaded *d, err *e);
+
 void loaded_free(mem *m, loaded *d);
 
 #endif

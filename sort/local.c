@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
  * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
-#include "job.h"
+#include "deal.h"
 #include "spool.h"
 
 #include <inttypes.h>
@@ -39,6 +39,7 @@ status phase_read(job *j)
 			      .least_run = j->o->least_run,
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
 	const status rc = j->budget.spills ? spool_runs(j, &p)
+			  : job_deals(j)   ? deal_input(j, &p)
 					   : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	if (rc == ST_OK && j->in.is_stdin)
 		count_stdin(j);

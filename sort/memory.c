@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Third phase: may the records stay in memory? Otherwise they go by way of sorted runs on disk, or
  * the job is refused with the figure that it takes; nothing has been read by then. */
+#include "deal.h"
 #include "flow.h"
 #include "limit.h"
 #include "spill.h"
@@ -37,13 +38,12 @@ static status check_spilling(job *j)
 	const status rc = choose_tmpdirs(j);
 	if (rc != ST_OK)
 		return rc;
-	if (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING)
+	if (job_deals(j) || (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING))
 		return err_set(&j->e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			       " records: it takes %" PRIu64
-			       "; only --strategy merge can go by way of the disk",
-			       j->limit.rank_bytes, own_share(j, j->share_in),
-			       j->budget.core_bytes);
+			       " records: it takes %" PRIu64 "; only %s can go by way of the disk",
+			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes,
+			       job_deals(j) ? "an input that all ranks read" : "--strategy merge");
 	const char *const *dir = job_tmpdirs(j, &dirs);
 	return spill_dirs_check(dir, dirs, &j->e);
 }

@@ -2,6 +2,7 @@
 /* The command line: getopt_long, strict numbers, and the checks that need nothing but the options
  * themselves. No printing and no file is touched: main() prints, describe looks at files. */
 #include "options.h"
+#include "names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -15,6 +16,9 @@ enum {
 	OPT_SPEEDS = 256,
 	OPT_PLAN,
 	OPT_WISDOM,
+	OPT_SOURCE,
+	OPT_SCATTER,
+	OPT_LINKS,
 	OPT_STRATEGY,
 	OPT_EXCHANGE_THREADS,
 	OPT_RANKS,
@@ -41,6 +45,9 @@ static const struct option table[] = {
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "speeds", required_argument, NULL, OPT_SPEEDS },
 	{ "plan", required_argument, NULL, OPT_PLAN },
+	{ "source", required_argument, NULL, OPT_SOURCE },
+	{ "scatter", required_argument, NULL, OPT_SCATTER },
+	{ "links", required_argument, NULL, OPT_LINKS },
 	{ "wisdom", required_argument, NULL, OPT_WISDOM },
 	{ "strategy", required_argument, NULL, OPT_STRATEGY },
 	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
@@ -91,6 +98,10 @@ const char *options_help(void)
 	       "                          online: as earlier runs have shown\n"
 	       "                          [nlogn with --speeds, else equal]\n"
 	       "      --wisdom=DIR|FILE   where online keeps that [~/.local/state/hetsort]\n"
+	       "      --source=WHERE      all: every rank reads the input; root: only rank 0 has\n"
+	       "                          it and deals it out [all]\n"
+	       "      --scatter=KIND      how: equal, speed, balanced, dynamic [balanced]\n"
+	       "      --links=LIST|FILE|auto  MB/s from rank 0 to each, or measured [auto]\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
 	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
@@ -119,6 +130,13 @@ static const char *const plan_names[] = { "equal",      "linear", "nlogn", "tayl
 const char *plan_name(plan_kind k)
 {
 	return plan_names[k];
+}
+
+static const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", NULL };
+
+const char *scatter_name(scatter_kind k)
+{
+	return scatter_names[k];
 }
 
 const char *strategy_name(strategy s)
@@ -243,8 +261,43 @@ static status set_flag(options *o, int opt)
 }
 
 typedef struct seen {
-	bool plan, key;
+	bool plan, key, dealing;
 } seen;
+
+/* How an input that is on rank 0 alone gets to the others. */
+static status set_dealing(options *o, seen *s, int opt, const char *arg, err *e)
+{
+	static const char *const sources[] = { "all", "root", NULL };
+	status rc = ST_OK;
+	int v = 0;
+	if (opt == OPT_LINKS) {
+		o->links = strcmp(arg, "auto") == 0 ? NULL : arg;
+	} else if (opt == OPT_SCATTER) {
+		rc = set_choice("scatter", arg, scatter_names, &v, e);
+		o->scatter = (scatter_kind)v;
+	} else {
+		rc = set_choice("source", arg, sources, &v, e);
+		o->from_root = v;
+	}
+	s->dealing |= opt != OPT_SOURCE;
+	return rc;
+}
+
+static status check_dealing(const options *o, const seen *s, err *e)
+{
+	if (s->dealing && !o->from_root)
+		return err_set(e, ST_REFUSED, "--scatter and --links go with --source=root");
+	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			return err_set(e, ST_REFUSED,
+				       "--source=root: the input is on rank 0, so it has no %%r in "
+				       "its name");
+	if (o->from_root && o->stable && o->scatter == SCATTER_DYNAMIC)
+		return err_set(e, ST_REFUSED,
+			       "--scatter=dynamic does not keep the order of the input, which "
+			       "--stable wants");
+	return ST_OK;
+}
 
 static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 {
@@ -273,6 +326,11 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		break;
 	case OPT_WISDOM:
 		o->wisdom = arg;
+		break;
+	case OPT_SOURCE:
+	case OPT_SCATTER:
+	case OPT_LINKS:
+		rc = set_dealing(o, s, opt, arg, e);
 		break;
 	case OPT_STRATEGY:
 		rc = set_choice("strategy", arg, strategies, &v, e);
@@ -322,7 +380,8 @@ static status check_whole(options *o, const seen *s, err *e)
 		return err_set(e, ST_REFUSED, "no input file is named");
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
-	return check_layout(o, s, e);
+	const status rc = check_dealing(o, s, e);
+	return rc == ST_OK ? check_layout(o, s, e) : rc;
 }
 
 static const options defaults = {
@@ -331,12 +390,13 @@ static const options defaults = {
 	.max_message = 256 << 20,
 	.least_run = 1 << 15,
 	.piece_bytes = 4 << 20,
+	.scatter = SCATTER_BALANCED,
 	.fsync = true,
 };
 
 status options_parse(options *o, int argc, char **argv, err *e)
 {
-	seen s = { false, false };
+	seen s = { false, false, false };
 	char q[QUOTED_BYTES];
 	*o = defaults;
 	optind = 0; /* start over, whoever parsed before */
@@ -362,7 +422,7 @@ uint64_t options_hash(const options *o)
 				  o->lay.key_off, o->lay.key_bytes, o->exchange_threads,
 				  o->max_message, o->stable,        o->force,
 				  o->fsync,       o->explain,       o->ninputs,
-				  o->calibrate };
+				  o->calibrate,   o->from_root,     o->scatter };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
 				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
 	XXH3_64bits_reset(&h);

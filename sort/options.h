@@ -16,6 +16,12 @@ typedef enum plan_kind {
 	PLAN_ASYMPTOTIC,
 	PLAN_ONLINE
 } plan_kind;
+typedef enum scatter_kind {
+	SCATTER_EQUAL,
+	SCATTER_SPEED,
+	SCATTER_BALANCED,
+	SCATTER_DYNAMIC
+} scatter_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
 typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
 
@@ -31,6 +37,9 @@ typedef struct options {
 	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
 	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
 	bool calibrate;       /* measure the speeds */
+	const char *links;    /* rates from rank 0, as speeds; NULL: measured */
+	bool from_root;       /* the input is on rank 0 alone */
+	scatter_kind scatter;
 	plan_kind plan;
 	strategy strategy;
 	layout lay;
@@ -62,5 +71,6 @@ uint64_t options_hash(const options *o);
 
 const char *plan_name(plan_kind k);
 const char *strategy_name(strategy s);
+const char *scatter_name(scatter_kind k);
 
 #endif

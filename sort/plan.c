@@ -2,6 +2,7 @@
 /* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
+#include "deal.h"
 #include "online.h"
 #include "shares.h"
 
@@ -23,7 +24,9 @@ static status make_shares(job *j, const gauge *g)
 	status rc = ST_OK;
 	if (j->o->plan == PLAN_ONLINE && !j->in.is_stdin)
 		rc = online_open(j, g);
-	if (rc == ST_OK && !j->in.per_rank)
+	if (rc == ST_OK && job_deals(j))
+		rc = deal_shares(j, g);
+	else if (rc == ST_OK && !j->in.per_rank)
 		rc = one_vector(j, g, true, j->share_in);
 	if (rc == ST_OK)
 		rc = one_vector(j, g, false, j->share_out);
@@ -43,6 +46,10 @@ static void note_plan(job *j)
 	r->rate = j->rate[j->c->rank];
 	r->predicted_s = rates_before_s(&r->rate, j->o, r->planned_in) +
 			 rates_after_s(&r->rate, j->o, r->planned_out);
+	if (job_deals(j)) {
+		r->link_s = j->c->rank ? j->deal.byte_s[j->c->rank] : 0;
+		r->predicted_s += j->deal.arrive_s[j->c->rank];
+	}
 }
 
 /* What rank 0 found and planned to everybody. */
@@ -56,6 +63,10 @@ static status share_plan(job *j)
 		rc = comm_bcast(j->c, j->share_in, p * sizeof *j->share_in, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->share_out, p * sizeof *j->share_out, 0);
+	if (rc == ST_OK && job_deals(j))
+		rc = comm_bcast(j->c, j->deal.arrive_s, p * sizeof *j->deal.arrive_s, 0);
+	if (rc == ST_OK && job_deals(j))
+		rc = comm_bcast(j->c, j->deal.byte_s, p * sizeof *j->deal.byte_s, 0);
 	return rc;
 }
 
@@ -63,6 +74,8 @@ status phase_plan(job *j)
 {
 	gauge g;
 	status rc = gauge_ranks(j, &g);
+	if (rc == ST_OK && job_deals(j))
+		rc = deal_links(j, &g);
 	if (rc == ST_OK && g.p)
 		rc = make_shares(j, &g);
 	rc = comm_agree(j->c, rc);

@@ -69,12 +69,12 @@ static json_t *rates_json(const rates *r)
 
 static json_t *rank_json(const rank_result *r, int rank)
 {
-	json_t *o =
-		json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "rank",
-			  rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed, "rates",
-			  rates_json(&r->rate), "predicted_s", r->predicted_s, "wait_s", r->wait_s,
-			  "verify_s", r->verify_s, "records", records_json(r), "bytes",
-			  bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r));
+	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}",
+			      "rank", rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
+			      "rates", rates_json(&r->rate), "link_s_per_byte", r->link_s,
+			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
+			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
+			      "phases_s", phases_json(r), "memory", memory_json(r));
 	if (o && r->status != ST_OK)
 		json_object_set_new(o, "error",
 				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
@@ -111,8 +111,10 @@ static json_t *versions_json(const job_result *r)
 
 static json_t *config_json(const options *o)
 {
-	return json_pack("{s:s, s:b, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan",
-			 plan_name(o->plan), "rates_measured", o->calibrate, "strategy",
+	return json_pack("{s:s, s:b, s:s, s:s, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan",
+			 plan_name(o->plan), "rates_measured", o->calibrate, "source",
+			 o->from_root ? "root" : "all", "scatter",
+			 o->from_root ? scatter_name(o->scatter) : "", "strategy",
 			 strategy_name(o->strategy), "exchange_threads", (int)o->exchange_threads,
 			 "stable", o->stable, "fsync", o->fsync, "record_bytes",
 			 (int)o->lay.record_bytes, "key_offset", (int)o->lay.key_off, "key_bytes",

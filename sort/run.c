@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
+#include "deal.h"
 #include "online.h"
 #include "clock.h"
 
@@ -91,6 +92,7 @@ static void job_free(job *j)
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	online_free(j->book);
+	deal_free(j);
 	brackets_free(&j->m, &j->guess);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
 	mem_free(&j->m, j->rate, p, sizeof *j->rate);

@@ -54,6 +54,18 @@ static void show_rates(const job_result *r, const options *o, FILE *f)
 	}
 }
 
+/* The rates of the links, where rank 0 deals out the input. */
+static void show_links(const job_result *r, const options *o, FILE *f)
+{
+	if (!o->from_root || r->size == 1)
+		return;
+	fprintf(f, "input dealt out by rank 0, scatter %s; links in MB/s, %s:",
+		scatter_name(o->scatter), o->links ? "as given" : "measured");
+	for (int i = 1; r->rank && i < r->size; i++)
+		fprintf(f, " %.4g", 1e-6 / r->rank[i].link_s);
+	fputc('\n', f);
+}
+
 void report_plan(const job_result *r, const options *o, FILE *f)
 {
 	heading(r, o, f);
@@ -71,6 +83,7 @@ void report_plan(const job_result *r, const options *o, FILE *f)
 	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	show_rates(r, o, f);
+	show_links(r, o, f);
 }
 
 static const phase columns[] = { PH_READ,     PH_SORT,  PH_SAMPLE, PH_SPLIT,
@@ -114,6 +127,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		      rate),
 		balance(r), verify, human((double)peak, most));
 	show_rates(r, o, f);
+	show_links(r, o, f);
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
 }
 

@@ -42,6 +42,20 @@ is "measured speeds: three rates a rank" \
   "$(awk '/^measured/ {m = 1} m && $1 ~ /^[012]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$err" | wc -l)" 3
 rm out
 
+# the input is where rank 0 is, and nowhere else
+mkdir elsewhere
+printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || cd elsewhere\nexec "%s" "$@"\n' "$hetsort" >apart
+chmod +x apart
+for scatter in equal speed balanced dynamic; do
+  for ranks in 2 4; do
+    run timeout 120 "$ROOT/scripts/mpirun" $ranks ./apart --source root --scatter $scatter -o "$PWD/out" in
+    is "--scatter=$scatter, $ranks ranks: exit code" "$rc" 0
+    run "$valsort" out
+    is "--scatter=$scatter, $ranks ranks: valid" "$rc" 0
+    rm -f out
+  done
+done
+
 mkdir parts
 for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 1000)) $((r * 1000)) parts/in.$r; done
 on 4 --report report.json -o parts/out.%r parts/in.%r

@@ -76,6 +76,13 @@ sorts "measured speeds" 1000 "$hetsort" --ranks 3 --speeds auto -o out in
 for plan in equal linear nlogn taylor asymptotic; do
   sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
 done
+for scatter in equal speed balanced dynamic; do
+  sorts "--source=root --scatter=$scatter" 1500 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --source root \
+    --scatter $scatter --links 100,100,10 -o out in in2
+done
+refuses "--source=root of more than the memory" 4 "bytes of memory are not enough for 500 records" \
+  "$hetsort" --ranks 2 --source root --memory 40K -o out in
+sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "option after operand" 1000 "$hetsort" in -o out
 sorts "from a directory elsewhere" 1000 "$hetsort" -o "$PWD/out" "$PWD/in"
 mkdir sub
@@ -207,6 +214,18 @@ done
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
 refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
+refuses "--scatter without --source" 2 "go with --source=root" "$hetsort" --scatter equal -o out in
+refuses "--links without --source" 2 "go with --source=root" "$hetsort" --links auto -o out in
+refuses "--scatter" 2 "one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
+refuses "--source" 2 "one of all, root" "$hetsort" --source rank1 -o out in
+refuses "--stable of chunks on request" 2 "--scatter=dynamic does not keep the order" \
+  "$hetsort" --ranks 2 --source root --scatter dynamic --stable -o out in
+refuses "--source=root of a file a rank" 2 "it has no %r in its name" \
+  "$hetsort" --ranks 2 --source root -o out in.%r
+refuses "too few links" 2 "links '1,2': 2 are given, but there are 3 ranks" \
+  "$hetsort" --ranks 3 --source root --links 1,2 -o out in
+refuses "zero link" 2 "line 1: '0' is no link: it must be" \
+  "$hetsort" --ranks 2 --source root --links 1,0 -o out in
 refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
@@ -283,6 +302,10 @@ is "--explain: exit code" "$rc" 0
 is "--explain: shares" "$(awk '$1 == 0 || $1 == 1 {print $1, $4, $5}' <<<"$out" | paste -sd' ')" \
   "0 250 250 1 750 750"
 ok "--explain: touches nothing" nothing_written
+run "$hetsort" --explain --ranks 3 --speeds 1,1,1 --source root --scatter balanced --links 1,100,0.0001 in
+is "--explain: no share over a link that is too slow" "$(awk '$1 == 2 {print $4}' <<<"$out")" 0
+ok "--explain: links" grep -q "scatter balanced; links in MB/s, as given: 100 0.0001" <<<"$out"
+run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear in
 ok "--explain: nominal rates" grep -q "at the nominal rates" <<<"$out"
 run "$hetsort" --explain --ranks 2 --speeds auto in
 ok "--speeds=auto --explain: says so" grep -q "^predicted makespan .* at measured rates" <<<"$out"

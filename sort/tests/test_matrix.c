@@ -17,7 +17,7 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-enum { LARGE = 100003, INDEX_BYTES = 8 };
+enum { LARGE = 100003, INDEX_BYTES = 8, NOT_DEALT = -1 };
 
 /* ------------------------------------------------------------------------------ distributions */
 
@@ -118,6 +118,7 @@ typedef struct test_case {
 	unsigned threads;
 	const struct speeds *speeds;
 	plan_kind plan;
+	int scatter; /* from rank 0, as scatter_kind; NOT_DEALT: every rank reads */
 } test_case;
 
 typedef struct bench {
@@ -216,7 +217,7 @@ static const char *check_permutation(const bench *b, const layout *l, size_t n)
 	return why;
 }
 
-static const char *check_order(const bench *b, const layout *l, size_t n)
+static const char *check_order(const bench *b, const layout *l, size_t n, bool stable)
 {
 	for (size_t i = 1; i < n; i++) {
 		const unsigned char *x = b->output + (i - 1) * l->record_bytes;
@@ -224,7 +225,7 @@ static const char *check_order(const bench *b, const layout *l, size_t n)
 		const int c = memcmp(x + l->key_off, y + l->key_off, l->key_bytes);
 		if (c > 0)
 			return "not sorted";
-		if (c == 0 && has_index(l) && index_of(x, l) > index_of(y, l))
+		if (c == 0 && stable && has_index(l) && index_of(x, l) > index_of(y, l))
 			return "not stable";
 	}
 	return NULL;
@@ -274,8 +275,8 @@ static const char *judge(bench *b, const test_case *t)
 		return b->res.rank ? b->res.rank[0].text : "failed";
 	if (!read_file(b->out, b->output, b->bytes))
 		return "the output is missing or has the wrong size";
-	if ((why = check_order(b, &t->lay, t->n)) || (why = check_shares(b, t)) ||
-	    (why = check_memory(b, t)))
+	if ((why = check_order(b, &t->lay, t->n, t->scatter != SCATTER_DYNAMIC)) ||
+	    (why = check_shares(b, t)) || (why = check_memory(b, t)))
 		return why;
 	if (has_index(&t->lay))
 		return check_permutation(b, &t->lay, t->n);
@@ -298,12 +299,13 @@ static size_t max_message(void)
 	return s ? strtoul(s, NULL, 10) : 256 << 20;
 }
 
-static void list_speeds(const test_case *t, char *text, size_t bytes)
+/* `slow` for every second rank, 1 for the others. */
+static void list_speeds(const test_case *t, double slow, char *text, size_t bytes)
 {
 	size_t at = 0;
 	for (int i = 0; i < t->p; i++)
 		at += (size_t)snprintf(text + at, bytes - at, "%s%g", i ? "," : "",
-				       i % 2 ? t->speeds->slow : 1.0);
+				       i % 2 ? slow : 1.0);
 }
 
 /* Some go by way of the disk: where one rank has nothing to distribute, and of the others' cases
@@ -318,7 +320,8 @@ static bool spills(const test_case *t)
 static status run_ranks(comm *c, bench *b, const test_case *t)
 {
 	err e = { ST_OK, "" };
-	char speeds[256];
+	char speeds[256], links[256];
+	list_speeds(t, 50, links, sizeof links);
 	b->o = (options){ .inputs = &b->in,
 			  .ninputs = 1,
 			  .output = b->out,
@@ -330,11 +333,17 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			  .threads = 1 + t->threads,
 			  .least_run = t->n % 2 ? 1 : 1 << 15,
 			  .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
-			  .spill_recs = spills(t) ? t->n / (size_t)t->p / 5 + 1 : 0,
-			  .stable = true,
+			  .spill_recs = t->scatter == NOT_DEALT && spills(t)
+						? t->n / (size_t)t->p / 5 + 1
+						: 0,
+			  .links = links, /* measured, they would take long with short messages */
+			  .from_root = t->scatter != NOT_DEALT,
+			  .scatter = t->scatter == NOT_DEALT ? SCATTER_EQUAL
+							     : (scatter_kind)t->scatter,
+			  .stable = t->scatter != SCATTER_DYNAMIC,
 			  .force = true };
 	if (t->speeds->slow) {
-		list_speeds(t, speeds, sizeof speeds);
+		list_speeds(t, t->speeds->slow, speeds, sizeof speeds);
 		b->o.speeds = speeds;
 	}
 	return c ? run_rank(c, b) : comm_local_run(t->p, max_message(), run_rank, b, &e);
@@ -359,10 +368,12 @@ static bool is_root(const tally *y)
 static void report_case(tally *y, const test_case *t, const char *why)
 {
 	y->case_failures++;
-	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s plan=%s: %s\n",
+	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s plan=%s scatter=%s: "
+	       "%s\n",
 	       t->d->name, t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
 	       t->strategy == BY_MERGING ? "merge" : "distribute", t->threads, t->speeds->name,
-	       plan_name(t->plan), why);
+	       plan_name(t->plan),
+	       t->scatter == NOT_DEALT ? "none" : scatter_name((scatter_kind)t->scatter), why);
 }
 
 static void run_case(tally *y, const test_case *t)
@@ -432,6 +443,15 @@ static plan_kind plan_of(const tally *y, const test_case *t)
 	return t->speeds->slow ? methods[y->runs % LEN(methods)] : PLAN_EQUAL;
 }
 
+/* Every third case is dealt out by rank 0, in each way in turn. */
+static int scatter_of(const tally *y)
+{
+	static const int ways[] = { SCATTER_EQUAL, NOT_DEALT,     NOT_DEALT,       SCATTER_BALANCED,
+				    NOT_DEALT,     NOT_DEALT,     SCATTER_DYNAMIC, NOT_DEALT,
+				    NOT_DEALT,     SCATTER_SPEED, NOT_DEALT };
+	return ways[y->runs % LEN(ways)];
+}
+
 /* All strategies, modes and speeds on one input. */
 static void run_variants(tally *y, test_case t)
 {
@@ -449,6 +469,7 @@ static void run_variants(tally *y, test_case t)
 				t.threads = threads;
 				t.speeds = &speed_sets[k];
 				t.plan = plan_of(y, &t);
+				t.scatter = scatter_of(y);
 				run_case(y, &t);
 			}
 }

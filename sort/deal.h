@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --source=root: the input is on rank 0 alone, which deals it out. */
+#ifndef HETSORT_DEAL_H
+#define HETSORT_DEAL_H
+
+#include "gauge.h"
+#include "load.h"
+#include "reader.h"
+
+enum { DEAL_BLOCK_BYTES = 1 << 20, DEAL_SLOTS = 2 };
+
+/* deal_block_recs - how many records travel at once; the same on all ranks. */
+static inline size_t deal_block_recs(const options *o)
+{
+	const size_t n = DEAL_BLOCK_BYTES / o->lay.record_bytes;
+	return n ? n : 1;
+}
+
+/* job_deals - whether records have to be dealt out. */
+static inline bool job_deals(const job *j)
+{
+	return j->o->from_root && j->c->size > 1;
+}
+
+/* deal_links - collective: how long messages from rank 0 take, as said or measured, to j->deal. */
+status deal_links(job *j, const gauge *g);
+
+/* deal_shares - at rank 0: j->share_in, the order of service, and when each will have its share.
+ * How much a rank asks for is not known beforehand (--scatter=dynamic): then a forecast. */
+status deal_shares(job *j, const gauge *g);
+
+/* deal_input - collective: as the options say, one of the two below. */
+status deal_input(job *j, const load_plan *p);
+
+/* deal_records - collective: every rank's share to j->data, from rank 0 in the order of service.
+ * p: as for load_input(). Rank 0 comes last and reads its share itself. */
+status deal_records(job *j, const load_plan *p);
+
+/* deal_on_request - the same for --scatter=dynamic: rank 0 hands out chunks to who asks for them,
+ * and takes none itself. A rank sorts a chunk before it asks for the next. */
+status deal_on_request(job *j, const load_plan *p);
+
+/* deal_wait - until a message is done, which the seconds that it took are added to. */
+status deal_wait(comm *c, comm_req *r, double *wait_s);
+
+/* deal_least_chunk - of --scatter=dynamic, in records. */
+uint64_t deal_least_chunk(const job *j);
+
+/* Rank 0's end of dealing out. */
+typedef struct dealer {
+	job *j;
+	reader *from;
+	unsigned char *buf; /* DEAL_SLOTS blocks */
+	size_t block_recs;
+	checksum sum;  /* of all that was sent */
+	status failed; /* the input cannot be read: what is sent now is no record */
+} dealer;
+
+/* deal_open - d->j is set. To be closed on failure too. */
+status deal_open(dealer *d);
+
+/* deal_send - n records from `at` of the input on to a rank, in blocks, DEAL_SLOTS under way. */
+status deal_send(dealer *d, int to, uint64_t at, uint64_t n);
+
+/* deal_check - could all be read, and is the input as it was? */
+status deal_check(dealer *d);
+
+void deal_close(dealer *d);
+
+/* deal_alloc, deal_free - the arrays of j->deal. */
+status deal_alloc(job *j);
+void deal_free(job *j);
+
+#endif

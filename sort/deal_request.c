@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dealing out on request: rank 0 answers whoever asks with the next chunk of the input, sized by
+ * factoring; the others take chunks, each sorted before the next is asked for, so that who is slow
+ * asks less often. A rank that has no room for a chunk lets it pass, and says so the next time. */
+#include "../partition/chunk.h"
+#include "deal.h"
+#include "clock.h"
+#include "pool.h"
+#include "radix.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_REQUEST = DEAL_SLOTS, TAG_COUNT, LEAST_RUN = 1 << 16, CHUNKS = 32 };
+
+/* What a rank asks for. */
+enum { MORE = 1, NO_MORE = 2 };
+
+uint64_t deal_least_chunk(const job *j)
+{
+	const uint64_t n = j->records / ((uint64_t)j->c->size * CHUNKS);
+	const uint64_t block = deal_block_recs(j->o);
+	return n > block ? n : block;
+}
+
+/* ------------------------------------------------------------------------------------- rank 0 */
+
+typedef struct asking {
+	comm_req req;
+	uint64_t word;
+	bool left; /* it has been told that there is nothing more */
+} asking;
+
+static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
+{
+	comm_req r;
+	const status rc = comm_send(c, &word, sizeof word, to, tag, &r);
+	return rc == ST_OK ? deal_wait(c, &r, wait_s) : rc;
+}
+
+static status answer(dealer *d, struct chunker *chunks, asking *a, int to, double *wait_s)
+{
+	const job *j = d->j;
+	const uint64_t at = j->records - chunks->left;
+	if (a->word != MORE || d->failed != ST_OK)
+		chunks->left = 0; /* it fails anyhow: let all come to the border */
+	const uint64_t n = chunks->left ? chunk_next(chunks) : 0;
+	status rc = a->word == MORE ? send_word(j->c, n, to, TAG_COUNT, wait_s) : ST_OK;
+	if (rc == ST_OK && n)
+		rc = deal_send(d, to, at, n);
+	a->left = n == 0;
+	if (rc == ST_OK && !a->left)
+		rc = comm_recv(j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
+	return rc;
+}
+
+static status answer_all(dealer *d, asking *a)
+{
+	comm *c = d->j->c;
+	const int p = c->size;
+	struct chunker chunks = { .rule = HETPART_CHUNK_FACTORING,
+				  .n = (uint64_t)p - 1,
+				  .chunk = deal_least_chunk(d->j),
+				  .left = d->j->records };
+	double waited_s = 0;
+	status rc = ST_OK;
+	int there = p - 1;
+	for (int i = 1; i < p && rc == ST_OK; i++)
+		rc = comm_recv(c, &a[i].word, sizeof a[i].word, i, TAG_REQUEST, &a[i].req);
+	for (unsigned tries = 0; rc == ST_OK && there > 0;) {
+		bool any = false;
+		for (int i = 1; i < p && rc == ST_OK; i++) {
+			bool asked = false;
+			if (!a[i].left)
+				rc = comm_test(c, &a[i].req, &asked);
+			if (rc != ST_OK || !asked)
+				continue;
+			rc = answer(d, &chunks, &a[i], i, &waited_s);
+			there -= a[i].left;
+			any = true;
+		}
+		tries = any ? 0 : tries + 1;
+		if (!any)
+			nap(tries);
+	}
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------ the others
+ */
+
+typedef struct taker {
+	job *j;
+	const load_plan *p;
+	uint64_t *start; /* of the runs; room for `room` */
+	size_t runs, room;
+	unsigned char *bin; /* a block, for what there is no room for */
+	status failed;
+} taker;
+
+/* A chunk's runs [first, runs), to be sorted by several threads. */
+typedef struct batch {
+	const taker *t;
+	size_t first;
+	entry *tmp;
+	atomic_size_t next;
+} batch;
+
+static void sort_runs(void *batch_, unsigned worker)
+{
+	batch *b = batch_;
+	const taker *t = b->t;
+	(void)worker;
+	for (size_t k; (k = b->first + atomic_fetch_add(&b->next, 1)) < t->runs;)
+		entries_sort(t->j->data.entries + t->start[k],
+			     b->tmp + (t->start[k] - t->start[b->first]),
+			     (size_t)(t->start[k + 1] - t->start[k]), &t->j->data.r.recs);
+}
+
+static status add_run(taker *t, uint64_t end)
+{
+	if (t->runs + 2 > t->room) {
+		const size_t room = 2 * t->room + 64;
+		uint64_t *more = realloc(t->start, room * sizeof *more);
+		if (!more)
+			return err_set(&t->j->e, ST_RESOURCE, "no memory for %zu runs", room);
+		t->start = more;
+		t->room = room;
+	}
+	t->start[0] = 0;
+	t->start[++t->runs] = end;
+	return ST_OK;
+}
+
+/* The chunk from record `at` to the end of what is loaded. */
+static status sort_chunk(taker *t, size_t at)
+{
+	job *j = t->j;
+	const size_t n = j->data.n - at;
+	size_t parts = n / LEAST_RUN < t->p->threads ? n / LEAST_RUN + 1 : t->p->threads;
+	batch b = { .t = t, .first = t->runs, .next = 0 };
+	const double t0 = now_s();
+	status rc = ST_OK;
+	for (size_t i = 1; i <= parts && rc == ST_OK; i++)
+		rc = add_run(t, at + n * i / parts);
+	b.tmp = mem_array(&j->m, n, sizeof *b.tmp, "sorting", &j->e);
+	if (rc == ST_OK && b.tmp)
+		pool_run((unsigned)parts, sort_runs, &b);
+	mem_free(&j->m, b.tmp, n, sizeof *b.tmp);
+	j->mine.phase_s[PH_SORT] += now_s() - t0;
+	j->mine.phase_s[PH_READ] -= now_s() - t0;
+	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
+}
+
+/* Room for n more records; if there is none, the blocks go to the bin. */
+static void make_room(taker *t, uint64_t n)
+{
+	loaded *d = &t->j->data;
+	while (t->failed == ST_OK && d->room - d->n < n)
+		t->failed = load_grow(t->p, &t->j->m, d, &t->j->e);
+}
+
+static status take_chunk(taker *t, uint64_t n, double *wait_s)
+{
+	job *j = t->j;
+	const size_t bytes = j->o->lay.record_bytes, block = deal_block_recs(j->o);
+	loaded *d = &j->data;
+	status rc = ST_OK;
+	make_room(t, n);
+	for (int slot = 0; n > 0 && rc == ST_OK; slot = (slot + 1) % DEAL_SLOTS) {
+		const size_t k = n < block ? (size_t)n : block;
+		unsigned char *to = t->failed == ST_OK ? d->recs + d->n * bytes : t->bin;
+		comm_req r;
+		rc = comm_recv(j->c, to, k * bytes, 0, slot, &r);
+		if (rc == ST_OK)
+			rc = deal_wait(j->c, &r, wait_s);
+		if (rc == ST_OK && t->failed == ST_OK) {
+			(void)entries_take(&j->o->lay, to, k, d->n, d->entries + d->n,
+					   &d->verify_s);
+			d->n += k;
+		}
+		n -= k;
+	}
+	return rc;
+}
+
+/* One request and what comes of it; *n 0: nothing any more. */
+static status one_chunk(taker *t, uint64_t *n, double *wait_s)
+{
+	comm *c = t->j->c;
+	const size_t at = t->j->data.n;
+	comm_req r;
+	const uint64_t word = t->failed == ST_OK ? MORE : NO_MORE;
+	status rc = send_word(c, word, 0, TAG_REQUEST, wait_s);
+	*n = 0;
+	if (rc != ST_OK || word == NO_MORE)
+		return rc;
+	rc = comm_recv(c, n, sizeof *n, 0, TAG_COUNT, &r);
+	if (rc == ST_OK)
+		rc = deal_wait(c, &r, wait_s);
+	if (rc == ST_OK && *n)
+		rc = take_chunk(t, *n, wait_s);
+	if (rc == ST_OK && *n && t->failed == ST_OK && t->p->sort)
+		t->failed = sort_chunk(t, at);
+	return rc;
+}
+
+/* The chunks' runs become those of what is loaded. */
+static status keep_runs(taker *t)
+{
+	job *j = t->j;
+	loaded *d = &j->data;
+	if (!t->p->sort || t->runs == 0)
+		return load_sort(t->p, &j->m, d, &j->e);
+	d->start_room = t->runs + 1;
+	d->start = mem_array(&j->m, d->start_room, sizeof *d->start, "runs", &j->e);
+	if (!d->start)
+		return ST_RESOURCE;
+	memcpy(d->start, t->start, d->start_room * sizeof *d->start);
+	d->r.start = d->start;
+	d->r.count = t->runs;
+	return ST_OK;
+}
+
+static status take_all(taker *t)
+{
+	job *j = t->j;
+	double waited_s = 0;
+	uint64_t n = 1;
+	status rc = ST_OK;
+	while (rc == ST_OK && n > 0)
+		rc = one_chunk(t, &n, &waited_s);
+	j->mine.phase_s[PH_EXCHANGE] += waited_s;
+	j->mine.phase_s[PH_READ] -= waited_s;
+	if (rc == ST_OK)
+		rc = t->failed;
+	return rc == ST_OK ? keep_runs(t) : rc;
+}
+
+/* ------------------------------------------------------------------------------------- together */
+
+/* Rank 0 has no records, but an array of none. */
+static status hand_out(job *j, const load_plan *p)
+{
+	dealer d = { .j = j };
+	asking *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
+	status rc = a ? deal_open(&d) : ST_RESOURCE;
+	if (rc == ST_OK)
+		rc = load_room(p, &j->m, 0, &j->data, &j->e);
+	rc = comm_agree(j->c, rc);
+	if (rc == ST_OK)
+		rc = answer_all(&d, a);
+	if (rc == ST_OK)
+		rc = deal_check(&d);
+	if (rc == ST_OK)
+		rc = load_sort(p, &j->m, &j->data, &j->e);
+	j->data.sum = d.sum;
+	deal_close(&d);
+	mem_free(&j->m, a, (size_t)j->c->size, sizeof *a);
+	return rc;
+}
+
+static status ask_for(job *j, const load_plan *p)
+{
+	taker t = { .j = j, .p = p };
+	const size_t block = deal_block_recs(j->o), bytes = j->o->lay.record_bytes;
+	status rc = load_room(p, &j->m, p->n + p->n / 8 + block, &j->data, &j->e);
+	t.bin = mem_array(&j->m, block, bytes, "a block", &j->e);
+	rc = comm_agree(j->c, rc == ST_OK && !t.bin ? ST_RESOURCE : rc);
+	if (rc == ST_OK)
+		rc = take_all(&t);
+	free(t.start);
+	mem_free(&j->m, t.bin, block, bytes);
+	return rc;
+}
+
+status deal_on_request(job *j, const load_plan *p)
+{
+	status rc = j->c->rank == 0 ? hand_out(j, p) : ask_for(j, p);
+	rc = comm_agree(j->c, rc);
+	const uint64_t mine = j->data.n;
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, j->share_in, sizeof mine);
+	j->mine.planned_in = mine;
+	return rc;
+}
