@@ -9,21 +9,20 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { LEAST_WINDOWS_BYTES = 8 << 20, MOST_WINDOWS_BYTES = 256 << 20, WINDOWS_PART = 16 };
+enum {
+	LEAST_WINDOWS_BYTES = 8 << 20,
+	MOST_WINDOWS_BYTES = 256 << 20,
+	WINDOWS_PART = 16,
+	LIMIT_PART = 8
+};
 
-/* By the mean share: the size of blocks has to be the same on all ranks. */
-static size_t windows_budget(const job *j)
+uint64_t flow_windows(const job *j, uint64_t least_limit_bytes)
 {
 	const uint64_t mean = j->records * j->o->lay.record_bytes / (uint64_t)j->c->size;
-	const uint64_t part = mean / WINDOWS_PART;
-	if (part < LEAST_WINDOWS_BYTES)
-		return LEAST_WINDOWS_BYTES;
-	return part < MOST_WINDOWS_BYTES ? (size_t)part : MOST_WINDOWS_BYTES;
-}
-
-uint64_t flow_bytes(const job *j)
-{
-	return windows_budget(j) + (UINT64_C(20) << 20);
+	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
+	uint64_t bytes = part < LEAST_WINDOWS_BYTES ? LEAST_WINDOWS_BYTES : part;
+	bytes = bytes < MOST_WINDOWS_BYTES ? bytes : MOST_WINDOWS_BYTES;
+	return bytes < most ? bytes : most;
 }
 
 /* A number that no other job beside the same output has. */
@@ -72,7 +71,8 @@ void flow_output_close(const io_fd *to)
 static status open_writer(job *j)
 {
 	const status rc = flow_output(j, &j->to);
-	const sink to = { j->to, output_name(&j->out), j->out.offset, j->o->fsync };
+	const sink to = { j->to, output_name(&j->out), j->out.offset, own_share(j, j->share_out),
+			  j->o->fsync };
 	return rc == ST_OK ? writer_open(&j->w, &j->m, &j->o->lay, &to, &j->seen, &j->e) : rc;
 }
 
@@ -93,7 +93,7 @@ status flow_open(job *j, exchange **x)
 				  .send = j->src.send,
 				  .recv = j->recv,
 				  .threads = j->o->exchange_threads,
-				  .budget_bytes = windows_budget(j),
+				  .budget_bytes = (size_t)j->windows_bytes,
 				  .total = j->records };
 	rc = comm_agree(j->c, exchange_open(x, &p, &j->e));
 	if (rc == ST_OK)

@@ -7,8 +7,9 @@
 #include "exchange.h"
 #include "job.h"
 
-/* flow_bytes - what the exchange and the writer take beside the records. */
-uint64_t flow_bytes(const job *j);
+/* flow_windows - what the windows of the exchange take, by the mean share and the least limit of
+ * memory of any rank: the same on all ranks, as it sets the size of blocks. */
+uint64_t flow_windows(const job *j, uint64_t least_limit_bytes);
 
 /* flow_output - collective: create the output; *to is where this rank writes. To be closed on
  * failure too. */

@@ -97,6 +97,7 @@ typedef struct job {
 	unsigned threads;    /* of this rank */
 	unsigned ranks_here; /* on this host */
 	memory_limit limit;
+	uint64_t windows_bytes; /* of the exchange */
 	budget budget;
 	char *tmpdir; /* for runs, if none is named */
 	loaded data;  /* this rank's records and entries */

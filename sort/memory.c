@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STREAMS_BYTES = 14 << 20 }; /* batches of outgoing streams, and the writer's buffers */
+
 /* The directories for runs: those named, else $TMPDIR, else the output's. */
 static status choose_tmpdirs(job *j)
 {
@@ -48,13 +50,17 @@ static status check_spilling(job *j)
 	return spill_dirs_check(dir, dirs, &j->e);
 }
 
-static status make_budget(job *j)
+static status find_limit(job *j)
 {
 	const limit_query lq = { .root = "",
 				 .wish = j->o->memory,
 				 .node_ranks = j->ranks_here,
 				 .process_ranks = j->c->one_process ? (unsigned)j->c->size : 1 };
-	status rc = limit_find(&lq, &j->limit, &j->e);
+	return limit_find(&lq, &j->limit, &j->e);
+}
+
+static status make_budget(job *j)
+{
 	const budget_query bq = { .limit_bytes = j->limit.rank_bytes,
 				  .recs = own_share(j, j->share_in),
 				  .out_recs = own_share(j, j->share_out),
@@ -63,19 +69,40 @@ static status make_budget(job *j)
 				  .ranks = (unsigned)j->c->size,
 				  .distributing =
 					  j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
-				  .flow_bytes = j->c->size > 1 ? flow_bytes(j) : 0 };
-	if (rc == ST_OK && j->o->spill_recs && bq.recs > 0)
+				  .flow_bytes =
+					  j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0 };
+	status rc = ST_OK;
+	if (j->o->spill_recs && bq.recs > 0)
 		budget_force(&j->budget, &bq, j->o->spill_recs);
-	else if (rc == ST_OK)
+	else
 		rc = budget_make(&j->budget, &bq, &j->e);
 	if (rc == ST_OK && j->budget.spills)
 		rc = check_spilling(j);
 	return rc;
 }
 
+/* The windows by the rank that has least: collective. */
+static status size_windows(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	uint64_t least = UINT64_MAX, *all = mem_array(&j->m, p, sizeof *all, "limits", &j->e);
+	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &j->limit.rank_bytes, all, sizeof *all);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		least = all[i] < least ? all[i] : least;
+	j->windows_bytes = flow_windows(j, least);
+	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}
+
 status phase_budget(job *j)
 {
-	const status rc = make_budget(j);
+	status rc = comm_agree(j->c, find_limit(j));
+	if (rc == ST_OK)
+		rc = size_windows(j);
+	if (rc == ST_OK)
+		rc = make_budget(j);
 	rank_result *r = &j->mine;
 	r->limit_bytes = j->limit.rank_bytes;
 	r->planned_bytes = j->budget.bytes;

@@ -163,10 +163,12 @@ static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 	s->runs = p->runs;
 	s->writers = p->writers;
 	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
-	s->piece_bytes = (size_t)round_up(SPILL_PIECE_BYTES, s->block_bytes);
+	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
+		return false;
+	const uint64_t piece = *bytes < SPILL_PIECE_BYTES ? *bytes + 1 : SPILL_PIECE_BYTES;
+	s->piece_bytes = (size_t)round_up(piece, s->block_bytes);
 	/* each run may begin a block of its own */
-	return !__builtin_mul_overflow(p->recs, s->record_bytes, bytes) && *bytes <= INT64_MAX &&
-	       !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);
+	return !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);
 }
 
 status spill_open(spill **out, mem *m, const spill_plan *p, err *e)

@@ -62,7 +62,8 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
 	w->chunk = io_chunk_recs(l->record_bytes, BUFFER_BYTES);
-	w->buffer_bytes = w->chunk * l->record_bytes + 2 * IO_ALIGN;
+	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
+	w->buffer_bytes = most * l->record_bytes + 2 * IO_ALIGN;
 	w->raw_bytes = WRITER_BUFFERS * w->buffer_bytes;
 	w->raw = mem_array(m, w->raw_bytes, 1, "output buffers", e);
 	if (!w->raw)

@@ -17,6 +17,7 @@ typedef struct sink {
 	io_fd fd;
 	const char *path;
 	uint64_t offset; /* of the first record */
+	uint64_t recs;   /* that will come: buffers need not be larger */
 	bool durable;    /* it will be synced: let the disk begin early */
 } sink;
 
