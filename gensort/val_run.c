@@ -139,23 +139,34 @@ struct val_result val_run_records(struct val_in *in, const struct val_args *a, v
 	return j.res;
 }
 
+/* One summary from the file, in turn. */
+static void join_read(struct judge *j, const unsigned char *bytes)
+{
+	struct val_summary s;
+	u128 recs;
+
+	val_decode(&s, bytes);
+	if (!val_plausible(&s) || __builtin_add_overflow(j->res.sum.recs, s.recs, &recs))
+		finish(j, VAL_IMPOSSIBLE, 0);
+	else
+		join(j, &s);
+}
+
 struct val_result val_run_summaries(struct val_in *in, const struct val_args *a, val_announce *say,
 				    void *arg)
 {
 	struct judge j = { .in = in, .args = a, .say = say, .say_arg = arg };
 	unsigned char bytes[VAL_SUMMARY_BYTES];
-	struct val_summary s;
 	uint64_t number;
 	size_t got;
 	int err;
 
-	while (val_in_take(in, bytes, &number, &got, &err)) {
+	while (!j.over && val_in_take(in, bytes, &number, &got, &err)) {
 		if (err != 0)
 			finish(&j, VAL_ERRNO, err);
-		else if (got == sizeof bytes) {
-			val_decode(&s, bytes);
-			join(&j, &s);
-		} else
+		else if (got == sizeof bytes)
+			join_read(&j, bytes);
+		else
 			finish(&j, got == 0 ? VAL_DONE : VAL_PARTIAL, 0);
 	}
 	return j.res;

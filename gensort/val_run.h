@@ -9,10 +9,11 @@
 #include "val_summary.h"
 
 enum val_end {
-	VAL_DONE,    /* the summary is that of the whole input */
-	VAL_ERRNO,   /* reading failed */
-	VAL_PARTIAL, /* the input ends within a record, or within a summary */
-	VAL_CHANGED, /* the input changed its size meanwhile */
+	VAL_DONE,       /* the summary is that of the whole input */
+	VAL_ERRNO,      /* reading failed */
+	VAL_PARTIAL,    /* the input ends within a record, or within a summary */
+	VAL_CHANGED,    /* the input changed its size meanwhile */
+	VAL_IMPOSSIBLE, /* a summary, or all together, that no records have */
 };
 
 enum { VAL_BLOCK_RECS = 4096, VAL_BLOCK_BYTES = VAL_BLOCK_RECS * RECORD_BYTES };

@@ -82,6 +82,21 @@ void val_summarise(struct val_summary *s, const unsigned char *p, size_t n, bool
 	memcpy(s->last, p + (n - 1) * RECORD_BYTES, RECORD_BYTES);
 }
 
+bool val_plausible(const struct val_summary *s)
+{
+	const u128 most_crc = UINT32_MAX;
+
+	if (s->recs == 0)
+		return s->first_unordered == 0 && s->unordered == 0 && s->dups == 0 && s->sum == 0;
+	if (s->unordered == 0 ? s->first_unordered != 0
+			      : s->first_unordered == 0 || s->first_unordered >= s->recs ||
+					s->unordered > s->recs - s->first_unordered)
+		return false;
+	if (s->dups >= s->recs || s->unordered >= s->recs - s->dups)
+		return false;
+	return s->recs >> 96 != 0 || s->sum <= s->recs * most_crc;
+}
+
 void val_join(struct val_summary *a, const struct val_summary *b, bool fold)
 {
 	int order;

@@ -30,7 +30,12 @@ int val_compare(const unsigned char *a, const unsigned char *b, bool fold);
 /* val_summarise - the summary of n (< 2^32) records. */
 void val_summarise(struct val_summary *s, const unsigned char *p, size_t n, bool fold);
 
-/* val_join - a becomes the summary of a's records followed by b's. */
+/* val_plausible - whether some records have this summary, as far as the numbers tell: one read from
+ * a file may hold anything. */
+bool val_plausible(const struct val_summary *s);
+
+/* val_join - a becomes the summary of a's records followed by b's; all of them together are less
+ * than 2^128. */
 void val_join(struct val_summary *a, const struct val_summary *b, bool fold);
 
 /* val_encode, val_decode - to and from the 280 bytes of a summary file, which are the same on

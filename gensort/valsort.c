@@ -81,6 +81,9 @@ static bool complete(const struct val_result *r, const struct val_args *a)
 	case VAL_CHANGED:
 		val_say_error("size changed while reading", a->file, 0);
 		return false;
+	case VAL_IMPOSSIBLE:
+		fputs("impossible partition summary found\n", stderr);
+		return false;
 	case VAL_PARTIAL:
 		fputs(a->summaries ? "partial partition summary found at end\n"
 				   : "partial record found at end\n",

@@ -192,6 +192,47 @@ static void every_pair_of_bytes(void **state)
 	}
 }
 
+/* What val_summarise makes of any run is plausible; one number changed to what cannot be is not. */
+static void plausible(void **state)
+{
+	static const struct {
+		uint64_t first_unordered, unordered, recs, dups, sum;
+		bool good;
+	} row[] = {
+		{ 0, 0, 0, 0, 0, true },           { 0, 0, 0, 0, 1, false },
+		{ 0, 0, 0, 1, 0, false },          { 0, 1, 0, 0, 0, false },
+		{ 1, 0, 0, 0, 0, false },          { 0, 0, 1, 0, UINT32_MAX, true },
+		{ 0, 0, 1, 1, 0, false },          { 0, 0, 1, 0, UINT64_C(1) << 32, false },
+		{ 0, 0, 5, 4, 9, true },           { 0, 0, 5, 5, 9, false },
+		{ 1, 4, 5, 0, 9, true },           { 1, 5, 5, 0, 9, false },
+		{ 4, 1, 5, 3, 9, true },           { 4, 1, 5, 4, 9, false },
+		{ 4, 2, 5, 0, 9, false },          { 5, 1, 5, 0, 9, false },
+		{ 0, 1, 5, 0, 9, false },          { 2, 0, 5, 0, 9, false },
+		{ 3, 2, 5, 2, 9, true },           { 3, 2, 5, 3, 9, false },
+		{ 1, 1, 5, UINT64_MAX, 9, false }, { 1, UINT64_MAX, 5, UINT64_MAX, 9, false },
+	};
+	struct val_summary s;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		s = (struct val_summary){ .first_unordered = row[i].first_unordered,
+					  .unordered = row[i].unordered,
+					  .recs = row[i].recs,
+					  .dups = row[i].dups,
+					  .sum = row[i].sum };
+		assert_int_equal(val_plausible(&s), row[i].good);
+	}
+	s = (struct val_summary){ .recs = ~(u128)0, .sum = ~(u128)0 };
+	assert_true(val_plausible(&s)); /* the checksum has gone round */
+	for (int round = 0; round < 1000; round++) {
+		size_t n = 1 + rnd(MAX);
+
+		fill(n, 1 + rnd(5), rnd(3) == 0);
+		s = grouped(0, n, false);
+		assert_true(val_plausible(&s));
+	}
+}
+
 static void bytes_and_back(void **state)
 {
 	unsigned char in[VAL_SUMMARY_BYTES], out[VAL_SUMMARY_BYTES];
@@ -218,6 +259,7 @@ int main(void)
 		cmocka_unit_test(border_cases),
 		cmocka_unit_test(only_the_key_counts),
 		cmocka_unit_test(every_pair_of_bytes),
+		cmocka_unit_test(plausible),
 		cmocka_unit_test(bytes_and_back),
 	};
 

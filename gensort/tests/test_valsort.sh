@@ -135,6 +135,12 @@ says '-s of one summary' 0 "$(good 5 "$(sum twins)" 3)" -s twins.sum
 says '-o of an unsorted file' 1 "$(bad 1 4 "$(sum unsorted)" 2)" -o unsorted.sum unsorted
 says '-s of it' 1 "$(bad 1 4 "$(sum unsorted)" 2)" -s unsorted.sum
 says '-s -q of it' 1 '' -s -q unsorted.sum
+{ head -c 32 twins.sum; head -c 16 /dev/zero; tail -c +49 twins.sum; } >none.sum
+says 'a checksum of no records' 1 'impossible partition summary found' -s none.sum
+says 'nor beside a good one' 1 'impossible partition summary found' -s <(cat twins.sum none.sum twins.sum)
+{ head -c 32 unsorted.sum; printf '\377%.0s' {1..16}; tail -c +49 unsorted.sum; } >all.sum
+says 'records beyond all counting' 1 'First unordered record is record 1
+impossible partition summary found' -s <(cat all.sum twins.sum)
 { cat unsorted.sum; printf x; } >torn.sum
 says 'a partial summary' 1 "First unordered record is record 1
 partial partition summary found at end" -s torn.sum
@@ -181,12 +187,13 @@ says 'a summary of summaries' 0 "$(good 5 "$(sum twins)" 3)" -s joined.sum
 
 # Numbers of 128 bits: a made-up summary of the largest.
 ff=$(printf '\\xff%.0s' {1..16})
-{ head -c 32 /dev/zero; printf "$ff$ff$ff"; head -c 200 /dev/zero; } >huge.sum
+fe=${ff:0:32}\\xfe${ff:36} # one less: the low word comes second, its low byte first
+{ head -c 32 /dev/zero; printf "$ff$fe$ff"; head -c 200 /dev/zero; } >huge.sum
 says 'the largest numbers' 0 "$(good 340282366920938463463374607431768211455 \
-  ffffffffffffffffffffffffffffffff 340282366920938463463374607431768211455)" -s huge.sum
+  ffffffffffffffffffffffffffffffff 340282366920938463463374607431768211454)" -s huge.sum
 { printf '\x02\0\0\0\0\0\0\0%8s' '' | tr ' ' '\0'; printf '\x03\0\0\0\0\0\0\0%8s' '' | tr ' ' '\0'
-  printf '\x01\0\0\0\0\0\0\0%8s' '' | tr ' ' '\0'; head -c 232 /dev/zero; } >wide.sum
-says 'high words come first' 1 "$(bad 36893488147419103232 18446744073709551616 0 55340232221128654848)" -s wide.sum
+  printf '\x09\0\0\0\0\0\0\0%8s' '' | tr ' ' '\0'; head -c 232 /dev/zero; } >wide.sum
+says 'high words come first' 1 "$(bad 36893488147419103232 166020696663385964544 0 55340232221128654848)" -s wide.sum
 
 # The command line.
 says 'long options' 0 '' --quiet --ignore-case --threads=2 --output=long.sum sorted
