@@ -4,7 +4,8 @@
 #   ROOM/tests/test_*.c|sh  run by `make check`       (no network, no root, no mpirun)
 #   ROOM/tests/mpi_*.sh     run by `make check-mpi`
 #   ROOM/tests/long_*.sh    run by `make check-long`
-#   ROOM/tests/fuzz_*.c     libFuzzer targets, corpus in ROOM/tests/corpus/NAME/
+#   ROOM/tests/fuzz_*.c     libFuzzer targets, corpus in ROOM/tests/corpus/NAME/; `make check`
+#                           replays the corpus, `make fuzz` searches
 
 VERSION := $(shell cat VERSION)
 SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -95,6 +96,9 @@ MPI_SH   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/mpi_*.sh))
 LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
 FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
+FUZZ_X   := $(patsubst %.c,$(OBJ)/%,$(FUZZ_C))
+# What starts a fuzzer: scripts/fuzz has libFuzzer do it, and leaves this empty.
+FUZZ_MAIN = $(OBJ)/scripts/fuzz-main.o
 # What the tests over MPI start: programs against libhetpart_mpi, and its examples.
 PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tests/*.c \
             partition/mpi/examples/*.c)))
@@ -231,17 +235,19 @@ $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 
+$(FUZZ_X): $(FUZZ_MAIN)
+
 # ---------------------------------------------------------------------------------------- checks
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
-check: all $(TESTS_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
-	$(Q)$(RUN) $(TESTS_X) $(TESTS_SH)
+check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
+	$(Q)$(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH)
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH)  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
-	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
+check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
+	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 asan:  ## run the tests under AddressSanitizer and UBSan

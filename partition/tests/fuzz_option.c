@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fuzz_option.c - any text as the word of an option: the first byte chooses the kind. What is
  * accepted is JSON of that kind, what is refused has a reason; messages and names are clean. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "../../scripts/fuzz.h"
 #include "hetplan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_clean(const char *s)
 {

@@ -2,12 +2,8 @@
 /* fuzz_request.c - any bytes as a line of a batch, within limits that keep every plan small. The
  * answer must be written as JSON that reads back as the same value; shares must sum to items; what
  * succeeds must make tables and charts. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "../../scripts/fuzz.h"
 #include "hetplan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct hp_limits small = {
 	.line_bytes = 4096,
@@ -21,12 +17,6 @@ static const struct hp_limits small = {
 	.max_mem_bytes = 1 << 24,
 };
 
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void check_sum(const json_t *answer, const json_t *request)
 {
 	const json_t *shares = json_object_get(answer, "shares");
@@ -36,7 +26,7 @@ static void check_sum(const json_t *answer, const json_t *request)
 		return;
 	for (size_t i = 0; i < json_array_size(shares); i++)
 		sum += json_integer_value(json_array_get(shares, i));
-	check(sum == json_integer_value(json_object_get(request, "items")));
+	fuzz_check(sum == json_integer_value(json_object_get(request, "items")));
 }
 
 /* The written answer reads back as the answer. */
@@ -47,10 +37,10 @@ static void check_written(const json_t *answer)
 	FILE *f = open_memstream(&text, &bytes);
 	json_t *again;
 
-	check(f && hp_write_json(f, answer) && fclose(f) == 0);
-	check(memchr(text, '\n', bytes) == text + bytes - 1);
+	fuzz_check(f && hp_write_json(f, answer) && fclose(f) == 0);
+	fuzz_check(memchr(text, '\n', bytes) == text + bytes - 1);
 	again = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
-	check(again && json_equal(again, answer));
+	fuzz_check(again && json_equal(again, answer));
 	json_decref(again);
 	free(text);
 }
@@ -64,15 +54,15 @@ static void show(const char *line, size_t bytes)
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 
-	check(f && hp_job_init(&job, &small, NULL) && hp_parse(&job, line, bytes, 1) &&
-	      hp_run(&job));
+	fuzz_check(f && hp_job_init(&job, &small, NULL) && hp_parse(&job, line, bytes, 1) &&
+		   hp_run(&job));
 	check_sum(job.out, job.in);
-	check(hp_print_table(f, &job) && hp_print_csv(f, &job));
+	fuzz_check(hp_print_table(f, &job) && hp_print_csv(f, &job));
 	if (hp_bars(&job, &bars))
-		check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
+		fuzz_check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
 	else
-		check(job.text[0] != '\0');
-	check(fclose(f) == 0);
+		fuzz_check(job.text[0] != '\0');
+	fuzz_check(fclose(f) == 0);
 	free(text);
 	hp_job_free(&job);
 }
@@ -83,8 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool ok;
 	json_t *answer = hp_answer(line, size, 1, &small, &ok);
 
-	check(answer != NULL);
-	check(ok == !json_object_get(answer, "message"));
+	fuzz_check(answer != NULL);
+	fuzz_check(ok == !json_object_get(answer, "message"));
 	check_written(answer);
 	json_decref(answer);
 	if (ok)

@@ -2,13 +2,10 @@
 /* fuzz_wisdom.c - any bytes as a wisdom file, as they are and with a checksum that fits, so that
  * the lines before it are reached. What is accepted must print, parse again to the same text, and
  * plan. */
+#include "../../scripts/fuzz.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <hetpart.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void plan(hetpart_wisdom *w)
 {
