@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzzer of hetsort's command line and of the names in it: whatever the words, it either refuses
+ * with a clean sentence, or every option is within its bounds, and the same words say the same
+ * again. The input is words ended by zero bytes. */
+#include "../../scripts/fuzz.h"
+#include "names.h"
+#include "options.h"
+
+static void check_refused(status rc, const err *e)
+{
+	fuzz_check(rc == e->code && e->text[0] && fuzz_clean(e->text));
+}
+
+/* A name with %r differs from rank to rank, any other does not. */
+static void check_name(const char *pattern)
+{
+	err e = { ST_OK, "" };
+	char *one = name_expand(pattern, 1, &e), *two = name_expand(pattern, 222, &e);
+	char *word = name_expand_text(pattern, "manifest", &e);
+	fuzz_check(!one == !two && !one == !word);
+	if (one)
+		fuzz_check((strcmp(one, two) != 0) == name_is_per_rank(pattern));
+	else
+		check_refused(ST_REFUSED, &e);
+	free(one);
+	free(two);
+	free(word);
+}
+
+static void check_sort(const options *o)
+{
+	const layout *l = &o->lay;
+	fuzz_check(o->ninputs > 0 && (o->output || o->explain));
+	fuzz_check(l->record_bytes >= 1 && l->record_bytes <= MAX_RECORD_BYTES);
+	fuzz_check(l->key_bytes >= 1 && l->key_off < l->record_bytes &&
+		   l->key_bytes <= l->record_bytes - l->key_off);
+	fuzz_check(o->exchange_threads <= 2 && o->ranks >= 0 && o->ranks <= 4096 &&
+		   o->threads <= 1024 && o->max_message >= 1 && o->max_message <= 256 << 20);
+	fuzz_check(!o->memory.bytes || !o->memory.micropercent);
+	fuzz_check(o->memory.micropercent <= 100000000 && o->tmpdirs <= MAX_TMPDIRS);
+	fuzz_check(plan_name(o->plan) && strategy_name(o->strategy));
+	for (size_t i = 0; i < o->ninputs; i++)
+		check_name(o->inputs[i]);
+	if (o->output)
+		check_name(o->output);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_line l;
+	options o, again;
+	err e = { ST_OK, "" };
+	fuzz_words(&l, data, size);
+	const status rc = options_parse(&o, l.argc, l.argv, &e);
+	if (rc != ST_OK) {
+		check_refused(rc, &e);
+		fuzz_check(rc == ST_REFUSED);
+	} else if (o.wish == WISH_SORT) {
+		check_sort(&o);
+		/* argv was put in order by the first time */
+		fuzz_check(options_parse(&again, l.argc, l.argv, &e) == ST_OK);
+		fuzz_check(options_hash(&again) == options_hash(&o));
+	}
+	free(l.text);
+	return 0;
+}
