@@ -104,6 +104,8 @@ static unsigned thread_count(const struct judge *j)
 
 	if (n > VAL_MAX_THREADS)
 		n = VAL_MAX_THREADS;
+	if (n == 0)
+		n = 1;
 	return j->in->regular && blocks < n ? (unsigned)blocks : n;
 }
 

@@ -62,9 +62,11 @@ bool hp_own_plan(struct hp_job *job, hetpart_plan *plan);
 bool hp_own_model(struct hp_job *job, hetpart_model *model);
 bool hp_own_schedule(struct hp_job *job, hetpart_schedule *schedule);
 
-/* Note why the job fails, where at is not NULL behind the path of the value. Returns false. */
-bool hp_fail(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
+/* Note why the job fails, where at is not NULL behind the path of the value. hp_fail is also false:
+ * a macro, so that compilers and analyzers see it in every file. */
+void hp_tell(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+#define hp_fail(job, ...) (hp_tell(job, __VA_ARGS__), false)
 
 /* True if the library succeeded, otherwise hp_fail() with its reason. */
 bool hp_lib(struct hp_job *job, const struct hp_at *at, hetpart_status status,

@@ -153,14 +153,14 @@ const hetpart_cost *hp_cost(struct hp_job *job, const json_t *v, const struct hp
 	size_t i;
 
 	if (!json_is_object(v)) {
-		hp_fail(job, at, "want a cost: an object with a 'type'");
+		hp_tell(job, at, "want a cost: an object with a 'type'");
 		return NULL;
 	}
 	if (!(type = hp_need(job, v, at, "type")))
 		return NULL;
 	i = json_is_string(type) ? find_type(json_string_value(type)) : HP_LEN(types);
 	if (i == HP_LEN(types)) {
-		hp_fail(job, &type_at,
+		hp_tell(job, &type_at,
 			"want one of: affine, linear, nlogn, nlog2n1, power, piecewise, table");
 		return NULL;
 	}

@@ -92,7 +92,7 @@ void *hp_alloc(struct hp_job *job, size_t n, size_t size)
 	void *p = calloc(n ? n : 1, size);
 
 	if (!p) {
-		hp_fail(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
+		hp_tell(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
 		return NULL;
 	}
 	return own(job, (struct hp_owned){ .kind = OWNED_MEMORY, .u.memory = p }) ? p : NULL;
@@ -132,7 +132,7 @@ static void add_path(char *buf, size_t size, const struct hp_at *at)
 		snprintf(buf + used, size - used, "[%zu]", at->index);
 }
 
-bool hp_fail(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
+void hp_tell(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
 {
 	char raw[HP_TEXT_BYTES], path[HP_TEXT_BYTES / 2] = "";
 	size_t used = 0;
@@ -146,7 +146,6 @@ bool hp_fail(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
 	vsnprintf(raw + used, sizeof raw - used, fmt, ap);
 	va_end(ap);
 	hp_clean(job->text, sizeof job->text, raw, strlen(raw));
-	return false;
 }
 
 bool hp_lib(struct hp_job *job, const struct hp_at *at, hetpart_status status,

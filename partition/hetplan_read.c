@@ -27,7 +27,7 @@ const json_t *hp_need(struct hp_job *job, const json_t *obj, const struct hp_at 
 	const json_t *v = get(obj, key);
 
 	if (!v)
-		hp_fail(job, up, "'%s' is missing", key);
+		hp_tell(job, up, "'%s' is missing", key);
 	return v;
 }
 

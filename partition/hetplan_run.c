@@ -44,13 +44,13 @@ static const struct hp_op *choose(struct hp_job *job)
 	if (!v)
 		return NULL;
 	if (!json_is_string(v)) {
-		hp_fail(job, &at, "want a text");
+		hp_tell(job, &at, "want a text");
 		return NULL;
 	}
 	op = hp_op_find(json_string_value(v));
 	list_ops(list, sizeof list);
 	if (!op)
-		hp_fail(job, &at, "unknown '%.64s', want one of: %s", json_string_value(v), list);
+		hp_tell(job, &at, "unknown '%.64s', want one of: %s", json_string_value(v), list);
 	return op;
 }
 

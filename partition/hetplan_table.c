@@ -56,7 +56,7 @@ static void number_cell(char *buf, const json_t *x, bool csv)
 	if (json_is_integer(x))
 		snprintf(buf, CELL_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(x));
 	else if (!json_is_real(x))
-		strcpy(buf, csv ? "" : "-");
+		snprintf(buf, CELL_BYTES, "%s", csv ? "" : "-");
 	else if (csv)
 		hp_number(buf, json_real_value(x));
 	else
@@ -72,7 +72,7 @@ static void name_cell(char *buf, const json_t *name, bool csv)
 	if (csv)
 		hp_csv(buf, CELL_BYTES, text);
 	else
-		strcpy(buf, text);
+		memcpy(buf, text, strlen(text) + 1);
 }
 
 static const json_t *deep(const json_t *list, const struct place *p)

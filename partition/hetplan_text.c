@@ -106,14 +106,14 @@ void hp_say(const char *fmt, ...)
 const char *hp_number(char buf[HP_NUMBER_BYTES], double x)
 {
 	if (!isfinite(x))
-		return strcpy(buf, "null");
+		return memcpy(buf, "null", sizeof "null");
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(buf, HP_NUMBER_BYTES, "%.*g", digits, x);
 		if (strtod(buf, NULL) == x)
 			break;
 	}
 	if (!strpbrk(buf, ".e"))
-		strcat(buf, ".0");
+		memcpy(buf + strlen(buf), ".0", sizeof ".0");
 	return buf;
 }
 

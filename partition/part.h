@@ -15,9 +15,10 @@
 #	define PART_PRINTF(a, b)
 #endif
 
-/* Store status and text (cut to fit) where err is not NULL; return status. */
-hetpart_status part_fail(hetpart_err *err, hetpart_status status, const char *fmt, ...)
-	PART_PRINTF(3, 4);
+/* Store status and text (cut to fit) where err is not NULL. part_fail is also status: a macro, so
+ * that compilers and analyzers see in every file that it does not go on as if all were well. */
+void part_tell(hetpart_err *err, hetpart_status status, const char *fmt, ...) PART_PRINTF(3, 4);
+#define part_fail(err, status, ...) (part_tell(err, status, __VA_ARGS__), (status))
 
 /* n zeroed objects of size bytes (n = 0 gives a valid pointer), NULL when out of memory or when
  * the product does not fit. */

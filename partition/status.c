@@ -43,7 +43,7 @@ const char *hetpart_status_text(hetpart_status status)
 	return "unknown status";
 }
 
-hetpart_status part_fail(hetpart_err *err, hetpart_status status, const char *fmt, ...)
+void part_tell(hetpart_err *err, hetpart_status status, const char *fmt, ...)
 {
 	if (err) {
 		va_list ap;
@@ -53,7 +53,6 @@ hetpart_status part_fail(hetpart_err *err, hetpart_status status, const char *fm
 		va_end(ap);
 		err->status = status;
 	}
-	return status;
 }
 
 void *part_calloc(size_t n, size_t size)

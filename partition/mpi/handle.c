@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-hetpart_status hm_fail(hetpart_err *err, hetpart_status status, const char *fmt, ...)
+void hm_tell(hetpart_err *err, hetpart_status status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -19,7 +19,6 @@ hetpart_status hm_fail(hetpart_err *err, hetpart_status status, const char *fmt,
 		err->text[0] = 0;
 	va_end(ap);
 	err->status = status;
-	return status;
 }
 
 hetpart_status hm_mpi(int rc, const char *what, hetpart_err *err)

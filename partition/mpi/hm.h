@@ -16,9 +16,10 @@ struct hm {
 
 enum hm_tag { HM_ITEMS = 1, HM_ASK, HM_ANSWER, HM_RESULT, HM_PING, HM_PONG, HM_END };
 
-/* hm_fail - write the reason of a failure; returns status. */
-hetpart_status hm_fail(hetpart_err *err, hetpart_status status, const char *fmt, ...)
+/* hm_tell - write the reason of a failure; hm_fail is also status (as part_fail is, part.h). */
+void hm_tell(hetpart_err *err, hetpart_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+#define hm_fail(err, status, ...) (hm_tell(err, status, __VA_ARGS__), (status))
 
 /* hm_mpi - HETPART_OK for MPI_SUCCESS, else HETPART_EPEER and MPI's words for it. */
 hetpart_status hm_mpi(int rc, const char *what, hetpart_err *err);
