@@ -90,7 +90,7 @@ static double realtime_share(void)
 
 static bool brake_open(struct brake *k, const struct args *a)
 {
-	struct why why;
+	struct why why = { "" };
 	enum how how = a->how;
 
 	if (how == HOW_GROUP) {
@@ -126,7 +126,7 @@ static bool brake_open(struct brake *k, const struct args *a)
 
 static bool brake_set(struct brake *k, double left, size_t ncpus)
 {
-	struct why why;
+	struct why why = { "" };
 
 	if (k->burner)
 		burner_set(k->burner, 1 - left);
@@ -169,7 +169,7 @@ static bool measure_pair(struct brake *k, const struct args *a, double left, str
 	const double window_s = fmax(0.1, (k->group ? 30 : 10) * a->period_s);
 	struct speed base, slow;
 	double start_s, burnt_s, share = 0;
-	struct why why;
+	struct why why = { "" };
 
 	if (!brake_set(k, 1, a->ncpus))
 		return false;

@@ -159,7 +159,7 @@ static enum hp_verdict set_option(int c, struct hp_args *a)
 {
 	if (c == 'n' || c == 's' || c == 'm')
 		c = OPT_PROBLEM + (c == 'n' ? 0 : c == 's' ? 1 : (int)HP_LEN(fields) - 2);
-	if (c >= OPT_PROBLEM && c < OPT_OP)
+	if (c >= OPT_PROBLEM && c < OPT_PROBLEM + (int)HP_LEN(fields))
 		return set_field((size_t)(c - OPT_PROBLEM), optarg, a);
 	return set_output(c, a);
 }

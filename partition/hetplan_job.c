@@ -89,13 +89,12 @@ static bool own(struct hp_job *job, struct hp_owned what)
 
 void *hp_alloc(struct hp_job *job, size_t n, size_t size)
 {
-	void *p = calloc(n ? n : 1, size);
-
-	if (!p) {
-		hp_tell(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
+	if (!own(job, (struct hp_owned){ .kind = OWNED_MEMORY, .u.memory = NULL }))
 		return NULL;
-	}
-	return own(job, (struct hp_owned){ .kind = OWNED_MEMORY, .u.memory = p }) ? p : NULL;
+	job->owned->u.memory = calloc(n ? n : 1, size);
+	if (!job->owned->u.memory)
+		hp_tell(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
+	return job->owned->u.memory;
 }
 
 bool hp_own_cost(struct hp_job *job, hetpart_cost *cost)

@@ -82,9 +82,9 @@ typedef struct spill_view {
 	const unsigned char *recs;
 } spill_view;
 
-/* spill_key - record i of a complete run; *rec is valid until the next call with this view. */
-status spill_key(spill *s, spill_view *v, size_t run, uint64_t i, const unsigned char **rec,
-		 err *e);
+/* spill_key - record `at` of the complete run i; *rec is valid until the next call with this view.
+ */
+status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
 /* spill_drop_run - give the run's disk space back. Nobody reads or writes it any more. */
 void spill_drop_run(spill *s, size_t run);
