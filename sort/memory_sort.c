@@ -2,12 +2,11 @@
 /* The phases of the sort in memory. Entries are made and sorted in the output array where they fit,
  * and shrink to positions before records come there: no second copy of anything large. */
 #include "memory_sort.h"
+#include "entries.h"
 #include "exchange.h"
-
 #include "order.h"
 #include "past_cache.h"
 #include "places.h"
-#include "radix.h"
 #include "split.h"
 #include "stream_merge.h"
 
@@ -121,24 +120,18 @@ static void release(run *r)
 	mem_free(m, r->pos, (size_t)r->j->n_in, places_width(r->j->n_in));
 }
 
-static void make_entries(const run *r)
-{
-	const layout *l = &r->j->lay;
-	const unsigned char *rec = r->j->in;
-	const bool usual = l->key_bytes == PREFIX_BYTES;
-	for (size_t i = 0; i < r->j->n_in; i++, rec += l->record_bytes)
-		r->order[i] = usual ? entry_make10(rec + l->key_off, i) : entry_make(rec, l, i);
-}
-
 static status sort_and_split(run *r)
 {
 	const memory_job *j = r->j;
 	const size_t n = (size_t)j->n_in, p = (size_t)j->c->size;
 	const uint64_t start[2] = { 0, n };
-	const runs one = { .recs = r->recs, .e = r->order, .count = 1, .start = start };
-	make_entries(r);
-	entries_sort(r->order, r->tmp, n, &r->recs);
-	status rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->guess, j->e);
+	entry *sorted;
+	status rc = comm_agree(
+		j->c, entries_of(j->m, &r->recs, n, r->order, r->tmp, j->threads, &sorted, j->e));
+	if (rc != ST_OK)
+		return rc;
+	const runs one = { .recs = r->recs, .e = sorted, .count = 1, .start = start };
+	rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->guess, j->e);
 	if (rc == ST_OK)
 		rc = split_sorted(j->c, j->m, &one, r->target, &r->guess, r->cut, j->e);
 	for (size_t d = 0; rc == ST_OK && d < p; d++)
@@ -148,7 +141,7 @@ static status sort_and_split(run *r)
 	if (rc != ST_OK)
 		return rc;
 	r->own = (places){ r->recs, r->pos, places_width(n) > sizeof(uint32_t) };
-	places_of(r->order, n, r->pos, r->own.wide);
+	places_of(sorted, n, r->pos, r->own.wide);
 	give_entries(r); /* from here on the output array is output */
 	return ST_OK;
 }
@@ -281,7 +274,7 @@ uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int r
 		return records_sort_bytes(l, n_in, threads);
 	const uint64_t entries =
 		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
-	return entries + n_in * places_width(n_in) +
+	return entries + entries_of_bytes(n_in, threads) + n_in * places_width(n_in) +
 	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
 	       small_bytes(l, p);
 }

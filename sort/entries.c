@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each thread makes and sorts a run of its own; then the threads merge the runs in pieces, from the
+ * one array into the other. */
+#include "entries.h"
+#include "kmerge.h"
+#include "pieces.h"
+#include "pool.h"
+#include "radix.h"
+
+#include <stdatomic.h>
+
+enum { LEAST_RUN = 1 << 12, PIECE_RECS = 1 << 13 };
+
+typedef struct team {
+	const records *in;
+	entry *a, *b;
+	runs r; /* in a */
+	pieces p;
+	entry *scratch; /* [threads * p.most] */
+	atomic_size_t next;
+} team;
+
+static void make(const records *in, uint64_t from, uint64_t to, entry *e)
+{
+	const layout *l = &in->lay;
+	const unsigned char *rec = record_at(in, from);
+	const bool usual = l->key_bytes == PREFIX_BYTES;
+	for (uint64_t i = from; i < to; i++, rec += l->record_bytes)
+		e[i] = usual ? entry_make10(rec + l->key_off, i) : entry_make(rec, l, i);
+}
+
+static void sort_runs(void *team_, unsigned worker)
+{
+	team *t = team_;
+	(void)worker;
+	for (size_t k; (k = atomic_fetch_add(&t->next, 1)) < t->r.count;) {
+		const uint64_t from = t->r.start[k], to = t->r.start[k + 1];
+		make(t->in, from, to, t->a);
+		entries_sort(t->a + from, t->b + from, to - from, t->in);
+	}
+}
+
+static void merge_pieces(void *team_, unsigned worker)
+{
+	team *t = team_;
+	const size_t count = t->r.count;
+	for (size_t i; (i = atomic_fetch_add(&t->next, 1)) < t->p.count;) {
+		const uint64_t *cut = t->p.cut + i * count;
+		const entry *from[KMERGE_MAX];
+		size_t n[KMERGE_MAX];
+		for (size_t k = 0; k < count; k++) {
+			from[k] = t->a + cut[k];
+			n[k] = (size_t)(cut[count + k] - cut[k]);
+		}
+		entries_merge(from, n, count, t->b + t->p.first[i],
+			      t->scratch + worker * t->p.most, t->in);
+	}
+}
+
+static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
+{
+	const uint64_t *start = t->r.start;
+	pool_run(threads, sort_runs, t);
+	atomic_store(&t->next, 0);
+	status rc = pieces_cut(&t->p, m, &t->r, start, start + 1, PIECE_RECS, e);
+	if (rc == ST_OK) {
+		t->scratch = mem_array(m, threads * t->p.most, sizeof *t->scratch, "merging", e);
+		if (t->scratch)
+			pool_run(threads, merge_pieces, t);
+		else
+			rc = ST_RESOURCE;
+		mem_free(m, t->scratch, threads * t->p.most, sizeof *t->scratch);
+	}
+	pieces_free(&t->p, m);
+	return rc;
+}
+
+/* Samples twice, cuts, and a piece for each thread, which may come out some times as long. */
+uint64_t entries_of_bytes(uint64_t n, unsigned threads)
+{
+	const uint64_t samples = n / (PIECE_RECS / 32) + threads;
+	const uint64_t piece = PIECE_RECS + (uint64_t)threads * (PIECE_RECS / 32);
+	if (threads < 2)
+		return 0;
+	return 2 * samples * sizeof(entry) + threads * piece * sizeof(entry) +
+	       (n / PIECE_RECS + threads + 3) * (threads + 1) * sizeof(uint64_t);
+}
+
+status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsigned threads,
+		  entry **sorted, err *e)
+{
+	size_t count = n / LEAST_RUN < threads ? n / LEAST_RUN : threads;
+	count = count < KMERGE_MAX ? count : KMERGE_MAX;
+	*sorted = a;
+	if (count < 2) {
+		make(in, 0, n, a);
+		entries_sort(a, b, n, in);
+		return ST_OK;
+	}
+	uint64_t *start = mem_array(m, count + 1, sizeof *start, "runs", e);
+	if (!start)
+		return ST_RESOURCE;
+	for (size_t k = 0; k <= count; k++)
+		start[k] = (uint64_t)((unsigned __int128)n * k / count);
+	team t = { .in = in, .a = a, .b = b };
+	t.r = (runs){ .recs = *in, .e = a, .count = count, .start = start };
+	const status rc = sort_by_team(m, &t, (unsigned)count, e);
+	mem_free(m, start, count + 1, sizeof *start);
+	*sorted = b;
+	return rc;
+}
