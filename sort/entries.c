@@ -52,8 +52,8 @@ static void merge_pieces(void *team_, unsigned worker)
 			from[k] = t->a + cut[k];
 			n[k] = (size_t)(cut[count + k] - cut[k]);
 		}
-		entries_merge(from, n, count, t->b + t->p.first[i],
-			      t->scratch + worker * t->p.most, t->in);
+		entries_merge(from, n, count, t->b + t->p.first[i], t->scratch + worker * t->p.most,
+			      t->in);
 	}
 }
 

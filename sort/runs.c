@@ -9,7 +9,8 @@ static void item_on_disk(const runs *r, size_t k, uint64_t place, item *it)
 	const unsigned char *rec;
 	const records one = { NULL, r->recs.lay, r->recs.rank };
 	*it = (item){ .rank = one.rank };
-	if (spill_key(r->spill, &r->desk->view, k, place - r->start[k], &rec, &r->desk->e) != ST_OK)
+	if (r->desk->key(r->spill, &r->desk->view, k, place - r->start[k], &rec, &r->desk->e) !=
+	    ST_OK)
 		return;
 	const records at = { rec, one.lay, one.rank };
 	const entry e = entry_make(rec, &one.lay, 0);

@@ -13,6 +13,9 @@ typedef struct runs_desk {
 	unsigned char *raw;
 	size_t raw_bytes;
 	spill_view view; /* in raw */
+	/* spill_key, which thus is linked to no program that keeps its runs in memory */
+	status (*key)(spill *s, spill_view *v, size_t run, uint64_t i, const unsigned char **rec,
+		      err *e);
 	item *it;
 	err e; /* the first failure to read; what is found after it means nothing */
 } runs_desk;

@@ -187,6 +187,7 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 		return rc;
 	d->r.spill = d->spill;
 	d->r.desk = &d->desk;
+	d->desk.key = spill_key;
 	spill_view *v = &d->desk.view;
 	v->buf_bytes = spill_read_bytes(d->spill, 1);
 	d->desk.raw_bytes = v->buf_bytes + SPILL_ALIGN;

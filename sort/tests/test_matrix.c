@@ -421,7 +421,7 @@ static size_t most(size_t n)
 	return n < limit ? n : limit;
 }
 
-/* Outside the long run: every second case, of the large ones every ninth, shifting with the number
+/* Outside the long run: every fifth case, of the large ones every 19th, shifting with the number
  * of ranks so that each option meets each size. */
 static bool sampled_out(const tally *y, size_t n, size_t variant)
 {
@@ -430,7 +430,7 @@ static bool sampled_out(const tally *y, size_t n, size_t variant)
 		return true;
 	if (getenv("HETSORT_LONG"))
 		return false;
-	const size_t one_in = n == LARGE ? 9 : 2;
+	const size_t one_in = n == LARGE ? 19 : 5;
 	return (variant + (size_t)y->p) % (sanitizer && *sanitizer ? 3 * one_in : one_in) != 0;
 }
 
