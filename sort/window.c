@@ -66,9 +66,9 @@ status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const 
 	const item **s = mem_array(m, all, sizeof *s, "samples", e);
 	w->bound = mem_array(m, w->room, sizeof *w->bound, "pieces", e);
 	if (s && w->bound) {
-		const size_t n = sort_samples(w, s);
-		for (size_t i = each; i + each / 2 < n; i += each)
-			w->bound[++w->count] = s[i];
+		const size_t n = sort_samples(w, s), parts = n / each + (n % each != 0);
+		for (size_t i = 1; i < parts; i++) /* as equal as can be: the largest counts */
+			w->bound[++w->count] = s[(size_t)((uint64_t)n * i / parts)];
 		w->count++;
 		measure(w);
 	}
