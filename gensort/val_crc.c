@@ -63,7 +63,8 @@ static long long factor(int n)
 
 	for (int i = 1; i < n; i++)
 		v = times_x(v);
-	return (long long)((uint64_t)v << 32);
+	const uint64_t high = (uint64_t)v << 32;
+	return (long long)high;
 }
 
 static void make_tables(void)

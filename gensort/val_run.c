@@ -104,9 +104,9 @@ static unsigned thread_count(const struct judge *j)
 
 	if (n > VAL_MAX_THREADS)
 		n = VAL_MAX_THREADS;
-	if (n == 0)
-		n = 1;
-	return j->in->regular && blocks < n ? (unsigned)blocks : n;
+	if (j->in->regular && blocks < n)
+		n = (unsigned)blocks;
+	return n ? n : 1;
 }
 
 static void work_all(struct judge *j, unsigned char *buf)

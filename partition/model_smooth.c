@@ -124,18 +124,19 @@ static void draw(struct sketch *s, size_t from, size_t to, const struct curve *c
 /* Backward: after[] as before[], for the cells from each on; so each stretch has its share. */
 static void average(struct sketch *s, const double *before)
 {
+	const size_t n = s->n;
 	double after[MODEL_SEEN + 1];
 
-	after[s->n] = 0;
-	for (size_t from = s->n; from-- > 0;) {
+	after[n] = 0;
+	for (size_t from = n; from-- > 0;) {
 		struct stretch sum = { 0 };
 		after[from] = -INFINITY;
-		for (size_t to = from + 1; to <= s->n; to++) {
+		for (size_t to = from + 1; to <= n; to++) {
 			struct curve fit[CURVES];
 			part_stretch_add(&sum, &s->cell[to - 1]);
 			part_stretch_fit(&sum, s->noise, fit);
 			after[from] = ln_sum(after[from], after[to] + ln_weight(s, fit));
-			double rest = before[from] + after[to] - before[s->n] - s->price;
+			double rest = before[from] + after[to] - before[n] - s->price;
 			for (int k = 0; k < CURVES; k++) {
 				double share = exp(rest + fit[k].ln_likelihood);
 				if (share > LEAST)

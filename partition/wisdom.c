@@ -58,7 +58,7 @@ hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, het
 	*out = part_calloc(1, sizeof **out);
 	if (!*out)
 		return part_fail(err, HETPART_ENOMEM, "no memory for wisdom");
-	strcpy((*out)->host, host);
+	memcpy((*out)->host, host, strlen(host) + 1);
 	return HETPART_OK;
 }
 
@@ -133,7 +133,7 @@ hetpart_status hetpart_wisdom_model(hetpart_wisdom *w, const char *name, hetpart
 	rc = hetpart_model_create(&more[w->nmodels].model, err);
 	if (rc != HETPART_OK)
 		return rc;
-	strcpy(more[w->nmodels].name, name);
+	memcpy(more[w->nmodels].name, name, strlen(name) + 1);
 	*out = more[w->nmodels++].model;
 	return HETPART_OK;
 }
@@ -156,7 +156,7 @@ hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double va
 			return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
 		w->numbers = at;
 		at += w->nnumbers++;
-		strcpy(at->name, name);
+		memcpy(at->name, name, strlen(name) + 1);
 	}
 	at->value = value;
 	return HETPART_OK;

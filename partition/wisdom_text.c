@@ -2,6 +2,7 @@
 /* wisdom_text.c - wisdom as text and back: a version line, the host, the time, numbers, models with
  * their cells, a checksum over all before it. Strict: a line that is not exactly right is refused
  * with its number. May not touch: files. Costs O(bytes). */
+#include <assert.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -95,7 +96,7 @@ size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 		put_all(&t, w);
 		restore_locale(plain, was);
 	}
-	if (t.size)
+	if (buf && t.size)
 		buf[t.len < t.size ? t.len : t.size - 1] = 0;
 	return t.len;
 }
@@ -351,6 +352,7 @@ hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size
 	r.end = r.text + bytes;
 	plain = plain_locale(&was);
 	rc = read_head(&r);
+	assert(rc != HETPART_OK || r.w);
 	if (rc == HETPART_OK)
 		rc = read_body(&r, text);
 	restore_locale(plain, was);

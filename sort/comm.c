@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-status comm_agree(comm *c, status mine)
+status comm_worst(comm *c, status mine)
 {
 	const int32_t own = mine;
 	const status rc = comm_allgather(c, &own, c->codes, sizeof own);

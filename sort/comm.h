@@ -109,7 +109,13 @@ static inline status comm_test(comm *c, comm_req *req, bool *done)
 
 /* comm_agree - the border of a phase: every rank learns the worst status of all, and leaves with it
  * (its own where it failed itself). A rank that fails must still come here. */
-status comm_agree(comm *c, status mine);
+status comm_worst(comm *c, status mine);
+
+static inline status comm_agree(comm *c, status mine)
+{
+	const status all = comm_worst(c, mine);
+	return all == ST_OK ? mine : all; /* here, where every caller's compiler sees it */
+}
 
 /* comm_abort - the last resort when ranks can no longer agree: ends the whole job. */
 static inline void comm_abort(comm *c, int code)

@@ -22,7 +22,7 @@ __attribute__((format(printf, 4, 0))) static status keep(err *e, status st, int 
 	return st;
 }
 
-status err_set(err *e, status st, const char *fmt, ...)
+status err_tell(err *e, status st, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -47,7 +47,7 @@ static status class_of(int errnum)
 	}
 }
 
-status err_sys(err *e, int errnum, const char *fmt, ...)
+status err_tell_sys(err *e, int errnum, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);

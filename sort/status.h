@@ -27,11 +27,20 @@ typedef struct err {
 
 /* err_set - keep the first failure: fills e (may be NULL) unless it already holds one; returns st.
  */
-status err_set(err *e, status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define err_set(e, st, ...) err_code(err_tell(e, st, __VA_ARGS__), st)
 
 /* err_sys - the same for a failed system call: the code follows from errnum (a full disk or no
  * memory is ST_RESOURCE, else ST_IO), its text is appended. */
-status err_sys(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define err_sys(e, errnum, ...) err_code(err_tell_sys(e, errnum, __VA_ARGS__), ST_IO)
+
+/* What these are made of. Never ST_OK, as every caller's compiler sees. */
+status err_tell(err *e, status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+status err_tell_sys(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static inline status err_code(status told, status otherwise)
+{
+	return told != ST_OK ? told : otherwise;
+}
 
 /* quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf. */
 const char *quoted(const char *path, char buf[QUOTED_BYTES]);

@@ -105,7 +105,7 @@ static hetpart_status tell(struct hm *h, int who, hetpart_status mine, hetpart_e
 	return hm_fail(err, HETPART_EPEER, "rank %d: %s", who, theirs.text);
 }
 
-static hetpart_status vote(struct hm *h, int root, hetpart_status mine, hetpart_err *err)
+hetpart_status hm_vote(struct hm *h, int root, hetpart_status mine, hetpart_err *err)
 {
 	const int64_t votes[3] = { mine == HETPART_OK ? h->size : h->rank, root, -(int64_t)root };
 	int64_t least[3];
@@ -124,16 +124,6 @@ static hetpart_status vote(struct hm *h, int root, hetpart_status mine, hetpart_
 		return hm_fail(err, HETPART_EINVAL, "the ranks name different roots, from %d to %d",
 			       (int)least[1], (int)-least[2]);
 	return HETPART_OK;
-}
-
-hetpart_status hm_agree(struct hm *h, hetpart_status mine, hetpart_err *err)
-{
-	return vote(h, 0, mine, err);
-}
-
-hetpart_status hm_enter(struct hm *h, int root, hetpart_status mine, hetpart_err *err)
-{
-	return vote(h, root, mine, err);
 }
 
 hetpart_status hm_check_root(const struct hm *h, int root, hetpart_err *err)

@@ -34,8 +34,20 @@ hetpart_status hm_close(struct hm *h, hetpart_status st, hetpart_err *mine, hetp
 /* hm_agree - all ranks go on, or none: returns mine if it is a failure, HETPART_EPEER with the
  * words of the first rank that failed if it is not, and HETPART_OK if all are well. hm_enter - the
  * same, and HETPART_EINVAL unless all ranks name the same root. */
-hetpart_status hm_agree(struct hm *h, hetpart_status mine, hetpart_err *err);
-hetpart_status hm_enter(struct hm *h, int root, hetpart_status mine, hetpart_err *err);
+hetpart_status hm_vote(struct hm *h, int root, hetpart_status mine, hetpart_err *err);
+
+static inline hetpart_status hm_enter(struct hm *h, int root, hetpart_status mine, hetpart_err *err)
+{
+	const hetpart_status all = hm_vote(h, root, mine, err);
+
+	return mine != HETPART_OK ? mine : all; /* here, where every caller's compiler sees it */
+}
+
+static inline hetpart_status hm_agree(struct hm *h, hetpart_status mine, hetpart_err *err)
+{
+	return hm_enter(h, 0, mine, err);
+}
+
 hetpart_status hm_check_root(const struct hm *h, int root, hetpart_err *err);
 hetpart_status hm_check_affine(const hetpart_mpi_affine *cost, const char *what, hetpart_err *err);
 hetpart_status hm_check_positive(double x, const char *what, hetpart_err *err);
