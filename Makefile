@@ -112,13 +112,17 @@ BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 # What `make help` shows is a task, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) programs-for-tests FORCE
+.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects programs-for-tests FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
 
 lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
+
+# What programs and libraries are made of, for scripts/analyze.
+objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) sort/main.c \
+           $(BURN_SRC))
 
 FORCE:
 $(BINDIR)/%: $(OBJ)/bin/% FORCE
@@ -260,6 +264,12 @@ export SANITIZER
 FUZZ_SECONDS ?= 60
 fuzz:  ## run each fuzzer for FUZZ_SECONDS (clang with libFuzzer)
 	$(Q)scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_C)
+
+coverage:  ## lines and branches that the tests run, as a table and HTML (gcovr)
+	$(Q)scripts/coverage
+
+analyze:  ## clang-tidy and cppcheck over programs and libraries
+	$(Q)scripts/analyze
 
 # Flags of the programs in bin/bench, which build.json tells.
 PEER_OPENMP = $(shell echo 'int main() {}' | $(CXX) -fopenmp -x c++ -o /dev/null - 2>/dev/null && echo -fopenmp)

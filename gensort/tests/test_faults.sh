@@ -73,11 +73,13 @@ mkfifo fifo
 "$gensort" -t3 3000 fifo & cat fifo >got; wait $!
 is 'a named pipe' "$? $(cmp -s got want && echo same)" "0 same"
 
-[ -z "${SANITIZER:-}" ] || done_testing # the shim and the sanitizers want the same calls
+[ "${SANITIZER:-coverage}" = coverage ] || done_testing # the shim and the sanitizers want the same calls
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 # A sanitizer's own files would be under that limit as well.
-err=$(bash -c 'ulimit -f 0; "$1" -q -o sum f 2>&1; echo $?' - "$valsort" | cat)
-is 'a summary beyond the limit' "${err##*$'\n'} ${err%$'\n'*} $(stat -c %s sum)" "1 valsort: cannot write 'sum': File too large 0"
+if [ -z "${SANITIZER:-}" ]; then
+  err=$(bash -c 'ulimit -f 0; "$1" -q -o sum f 2>&1; echo $?' - "$valsort" | cat)
+  is 'a summary beyond the limit' "${err##*$'\n'} ${err%$'\n'*} $(stat -c %s sum)" "1 valsort: cannot write 'sum': File too large 0"
+fi
 
 shim() { local plan=$1; shift; run env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
 c=$("$gensort" -c 20000 want 2>&1)

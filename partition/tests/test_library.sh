@@ -23,7 +23,7 @@ is "no static data that can be written" \
   "$([ -n "${SANITIZER:-}" ] || size -A "$OBJ/libhetpart.a" 2>/dev/null | awk '$1 ~ /^\.t?(data|bss)$/ && $2 > 0')" ""
 
 # The examples, which take no arguments; NAME.out is what NAME prints, to the letter.
-case ${SANITIZER:-} in '') sane=() ;; tsan) sane=(-fsanitize=thread) ;; *) sane=('-fsanitize=address,undefined') ;; esac
+case ${SANITIZER:-} in '') sane=() ;; tsan) sane=(-fsanitize=thread) ;; coverage) sane=(--coverage) ;; *) sane=('-fsanitize=address,undefined') ;; esac
 needs=$(pkg-config --libs gsl 2>/dev/null || echo "-lgsl -lgslcblas -lm")
 examples=$ROOT/partition/examples
 for source in "$examples"/*.c; do
