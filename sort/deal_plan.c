@@ -92,7 +92,7 @@ static hetpart_status forecast(job *j, const view *v, hetpart_err *he)
 {
 	hetpart_plan *plan = NULL;
 	const size_t workers = v->p - 1;
-	hetpart_worker *w = calloc(workers, sizeof *w);
+	hetpart_worker *w = calloc(v->p, sizeof *w); /* one more: never none */
 	if (!w)
 		return HETPART_ENOMEM;
 	for (size_t i = 0; i < workers; i++)

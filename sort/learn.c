@@ -39,12 +39,12 @@ static bool is_folder(const char *path)
 /* The kind as a name: what is neither letter nor digit becomes '-'. */
 static void as_name(const char *kind, char *name)
 {
-	for (; *kind; kind++, name++)
-		*name = *kind == '.' || *kind == '_' || (*kind >= '0' && *kind <= '9') ||
-					(*kind >= 'a' && *kind <= 'z') ||
-					(*kind >= 'A' && *kind <= 'Z')
-				? *kind
-				: '-';
+	for (; *kind; kind++, name++) {
+		*name = '-';
+		if (*kind == '.' || *kind == '_' || (*kind >= '0' && *kind <= '9') ||
+		    (*kind >= 'a' && *kind <= 'z') || (*kind >= 'A' && *kind <= 'Z'))
+			*name = *kind;
+	}
 	*name = '\0';
 }
 
