@@ -6,6 +6,7 @@
 #   ROOM/tests/long_*.sh    run by `make check-long`
 #   ROOM/tests/fuzz_*.c     libFuzzer targets, corpus in ROOM/tests/corpus/NAME/; `make check`
 #                           replays the corpus, `make fuzz` searches
+#   sort/tests/fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
 
 VERSION := $(shell cat VERSION)
 SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -36,6 +37,17 @@ JSON_LIBS  := $(or $(call pkg,--libs,jansson),-ljansson)
 XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
 TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 
+comma   := ,
+
+# Faults on demand (sort/failpoint.h), for tests: the sorter's own calls go by sort/failwrap.c first.
+ifeq ($(FAILPOINTS),1)
+NEEDED  += -DHETSORT_FAILPOINTS
+FAILED   = malloc calloc realloc strdup strndup mmap64 asprintf open64 openat64 read pread64 preadv64v2 \
+           write pwrite64 fallocate64 ftruncate64 fsync stat64 fstat64 fstatat64 fstatfs64 fstatvfs64 \
+           renameat renameat2 linkat close pthread_create
+FAILWRAP = $(addprefix -Wl$(comma)--wrap=,$(FAILED))
+endif
+
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
 FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
            $(CXX) $(PEER_CXXFLAGS)
@@ -62,7 +74,7 @@ PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
 SORT_MPI := sort/comm_mpi.c sort/comm_mpi_run.c sort/api_mpi.c
-SORT_SRC := $(filter-out sort/main.c $(SORT_MPI),$(wildcard sort/*.c)) \
+SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,sort/fail%.c),$(wildcard sort/*.c)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
@@ -167,7 +179,6 @@ $(LIBSORT): $(call objs,$(SORT_SRC))
 PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
-comma    := ,
 SOFLAGS   = -shared -Wl,-soname,$(1) -Wl,--version-script=$(2) \
             $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs)
 $(OBJ)/$(SOFILE): $(call objs,$(PART_SRC)) partition/hetpart.map
@@ -211,7 +222,7 @@ $(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
 $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI),$(SORT_LIBS))
+	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
 
 $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 	$(call link,$(LINK),-lm)
@@ -236,6 +247,8 @@ $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+$(OBJ)/bin/fault_%: $(OBJ)/sort/tests/fault_%.o $(LIBSORT) $(LIBPART)
+	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 
@@ -244,14 +257,23 @@ $(FUZZ_X): $(FUZZ_MAIN)
 # ---------------------------------------------------------------------------------------- checks
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
-check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X)  ## run the tests: no network, no root, no mpirun
+check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH)
 
-check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH)  ## run the tests that need mpirun
+check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) failpoints  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X)  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X) failpoints  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
+
+# The sorter once more, with failpoints, and the programs that walk through them.
+FAULT_C := $(wildcard sort/tests/fault_*.c)
+failpoints:
+	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 BINDIR=$(BINDIR)/failpoints \
+	  $(addprefix $(BINDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
+
+check-faults: failpoints  ## every allocation, file call and message fails once (FAULTS=quick: a sample)
+	$(Q)$(BINDIR)/failpoints/fault_walk $(FAULTS)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 asan:  ## run the tests under AddressSanitizer and UBSan

@@ -94,6 +94,7 @@ static void write_batch(alone *a, const unsigned char *recs, size_t n, uint64_t 
 	const output *o = &a->j->out;
 	const size_t bytes = n * a->j->o->lay.record_bytes;
 	const uint64_t offset = o->offset + at * a->j->o->lay.record_bytes;
+	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
 	else if (io_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&

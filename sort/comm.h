@@ -6,6 +6,7 @@
 #ifndef HETSORT_COMM_H
 #define HETSORT_COMM_H
 
+#include "failpoint.h"
 #include "status.h"
 
 #include <stdatomic.h>
@@ -49,6 +50,10 @@ struct comm {
 	char host[HOST_BYTES];
 };
 
+/* After a failure nothing is asked of the network any more: the others may never answer. */
+#define COMM_CALL(c, call) \
+	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL((c)->ops->call)))
+
 static inline status comm_noted(comm *c, status rc)
 {
 	if (rc != ST_OK)
@@ -59,25 +64,25 @@ static inline status comm_noted(comm *c, status rc)
 /* comm_bcast - root's bytes to every rank. */
 static inline status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	return comm_noted(c, c->ops->bcast(c, buf, bytes, root));
+	return COMM_CALL(c, bcast(c, buf, bytes, root));
 }
 
 /* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
 static inline status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return comm_noted(c, c->ops->gather(c, mine, all, bytes, root));
+	return COMM_CALL(c, gather(c, mine, all, bytes, root));
 }
 
 /* comm_allgather - bytes of each rank to every rank, in rank order. */
 static inline status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return comm_noted(c, c->ops->allgather(c, mine, all, bytes));
+	return COMM_CALL(c, allgather(c, mine, all, bytes));
 }
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
 static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return comm_noted(c, c->ops->alltoall(c, send, recv, bytes));
+	return COMM_CALL(c, alltoall(c, send, recv, bytes));
 }
 
 /* comm_send, comm_recv - start moving a block. A send is synchronous: it is done only when the peer
@@ -92,19 +97,22 @@ static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, i
 			   .peer = to,
 			   .tag = tag,
 			   .sending = true };
-	return comm_noted(c, c->ops->start(c, req));
+	return COMM_CALL(c, start(c, req));
 }
 
 static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int tag, comm_req *req)
 {
 	*req = (comm_req){ .buf = buf, .bytes = bytes, .peer = from, .tag = tag };
-	return comm_noted(c, c->ops->start(c, req));
+	return COMM_CALL(c, start(c, req));
 }
 
 /* comm_test - has it arrived, or been taken? Never blocks; nothing moves on without it. */
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
-	return comm_noted(c, c->ops->test(c, req, done));
+	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
+	if (rc == ST_OK && *done) /* only then: how often one asks is a matter of chance */
+		rc = FAIL_COMM_CALL(rc);
+	return comm_noted(c, rc);
 }
 
 /* comm_agree - the border of a phase: every rank learns the worst status of all, and leaves with it

@@ -153,6 +153,7 @@ static status step_out(exchange *x, int to, bool *moved)
 	unsigned char *buf = o->buf + (size_t)slot * x->block_bytes;
 	const size_t n = fill_block(x, to, o->begun++, buf);
 	*moved = true;
+	FAIL_FLIP(FAIL_SENT, buf, n * x->p.record_bytes);
 	return comm_send(x->p.c, buf, n * x->p.record_bytes, to, slot, &o->req[slot]);
 }
 
@@ -394,6 +395,8 @@ void exchange_free(exchange *x)
 		give_up(x, ST_PEER);
 		join_movers(x);
 	}
+	if (atomic_load(&x->p.c->broken))
+		return; /* blocks under way, which nobody can call off, still use the windows */
 	pthread_cond_destroy(&x->news);
 	pthread_mutex_destroy(&x->lock);
 	mem_free(m, x->out, size, sizeof *x->out);

@@ -98,6 +98,7 @@ status flow_open(job *j, exchange **x)
 	rc = comm_agree(j->c, exchange_open(x, &p, &j->e));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, open_writer(j));
+	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	if (rc == ST_OK)
 		exchange_start(*x);
 	return rc;

@@ -33,6 +33,7 @@ const char *phase_name(phase p);
 
 /* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
 typedef struct rank_result {
+	int32_t rank;
 	char host[HOST_BYTES];
 	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
 	double wait_s;          /* at borders, for the slowest rank */

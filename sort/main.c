@@ -2,6 +2,7 @@
 /* The program hetsort: options in, ranks started, result told. The only file of the sorter that
  * prints, and the only one that ends the process. */
 #include "comm.h"
+#include "failpoint.h"
 #include "options.h"
 #include "report.h"
 
@@ -36,6 +37,8 @@ static status tell(const invocation *v, const job_result *res)
 	err e = { ST_OK, "" };
 	status rc = res->status;
 	report_errors(res, stderr);
+	if (rc != ST_OK && !res->rank)
+		fprintf(stderr, "hetsort: no memory for what the ranks have to say of a failure\n");
 	if (res->note[0] && o->verbosity >= 0)
 		fprintf(stderr, "hetsort: note: %s\n", res->note);
 	if (rc == ST_OK && o->explain)
@@ -67,7 +70,13 @@ static status rank_run(comm *c, void *arg)
 		comm_abort(c, rc == ST_OK ? ST_PEER : rc);
 	int32_t code = rc;
 	const status told = comm_bcast(c, &code, sizeof code, 0);
-	return told == ST_OK ? (status)code : told;
+	if (told != ST_OK) {
+		fprintf(stderr,
+			"hetsort: rank %d (%s), end: the other ranks cannot be reached any more\n",
+			c->rank, c->host);
+		comm_abort(c, told);
+	}
+	return (status)code;
 }
 
 static status start(invocation *v, err *e)
@@ -111,6 +120,8 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
 	status rc = options_parse(&v.o, argc, argv, &e);
+	if (rc == ST_OK)
+		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	if (rc == ST_OK && v.o.wish == WISH_VERSION)
 		return say("hetsort " HETSORT_VERSION "\n"
 			   "License GPLv3+: GNU GPL version 3 or later.\n");

@@ -67,10 +67,10 @@ static json_t *rates_json(const rates *r)
 			 r->merge_s, "copy_s_per_byte", r->copy_s);
 }
 
-static json_t *rank_json(const rank_result *r, int rank)
+static json_t *rank_json(const rank_result *r)
 {
 	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}",
-			      "rank", rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
+			      "rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
 			      "rates", rates_json(&r->rate), "link_s_per_byte", r->link_s,
 			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
 			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
@@ -87,7 +87,7 @@ static json_t *ranks_json(const job_result *r)
 {
 	json_t *a = json_array();
 	for (int i = 0; r->rank && i < r->size; i++)
-		json_array_append_new(a, rank_json(&r->rank[i], i));
+		json_array_append_new(a, rank_json(&r->rank[i]));
 	return a;
 }
 

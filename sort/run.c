@@ -48,6 +48,7 @@ static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
 	j->at = s->at;
+	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	const double t1 = now_s();
 	j->mine.phase_s[s->at] += t1 - t0;
@@ -111,6 +112,7 @@ static void fill_result(job *j)
 {
 	struct rusage u;
 	rank_result *r = &j->mine;
+	r->rank = j->c->rank;
 	memcpy(r->host, j->c->host, sizeof r->host);
 	r->pid = (int32_t)getpid();
 	r->mem_peak_bytes = j->m.peak_bytes;
@@ -147,22 +149,31 @@ static void collect(job *j, status rc, double t0, job_result *res)
 		*res = (job_result){ .status = rc };
 }
 
+/* The network is gone: nobody can be agreed with. Say what is known here. */
+static status tell_alone(job *j, status rc, job_result *res)
+{
+	if (rc == ST_OK)
+		rc = ST_PEER;
+	err_set(&j->e, rc, "the other ranks cannot be reached any more");
+	fill_result(j);
+	free(res->rank);
+	*res = (job_result){ .status = rc, .size = 1, .comm_kind = j->c->kind };
+	res->rank = malloc(sizeof *res->rank);
+	if (res->rank)
+		*res->rank = j->mine;
+	return rc;
+}
+
 status job_run(comm *c, const options *o, job_result *res)
 {
 	job j = { .c = c, .o = o, .out = { .fd = -1 }, .to = { -1, -1 } };
 	const double t0 = now_s();
+	FAIL_RANK(c->rank);
 	status rc = take_steps(&j);
-	if (!atomic_load(&c->broken)) {
+	if (!atomic_load(&c->broken))
 		collect(&j, rc, t0, res);
-		job_free(&j);
-		return rc;
-	}
-	/* The network is gone: nobody can be agreed with. Say what is known here. */
-	fill_result(&j);
-	*res = (job_result){ .status = rc, .size = 1, .comm_kind = c->kind };
-	res->rank = malloc(sizeof *res->rank);
-	if (res->rank)
-		*res->rank = j.mine;
+	if (atomic_load(&c->broken))
+		rc = tell_alone(&j, rc, res);
 	job_free(&j);
 	return rc;
 }

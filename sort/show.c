@@ -153,8 +153,8 @@ void report_errors(const job_result *r, FILE *f)
 		const rank_result *k = &r->rank[i];
 		if (k->status == ST_OK || said_before(r, i))
 			continue;
-		fprintf(f, "hetsort: rank %d (%s), %s: %s", i, k->host, phase_name((phase)k->phase),
-			k->text);
+		fprintf(f, "hetsort: rank %d (%s), %s: %s", k->rank, k->host,
+			phase_name((phase)k->phase), k->text);
 		const int more = saying_the_same(r, i);
 		if (more)
 			fprintf(f, " (and on %d more rank%s)", more, more == 1 ? "" : "s");

@@ -4,6 +4,7 @@
  * these files do not outlive the program, and a write that the disk lost is found by the checksums.
  */
 #include "spill.h"
+#include "failpoint.h"
 #include "file.h"
 
 #include <errno.h>
@@ -249,6 +250,7 @@ static status flush(spill *s, run *r, size_t fill, err *e)
 		const size_t left = stored - at;
 		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
 	}
+	FAIL_FLIP(FAIL_SPILL, p, fill);
 	const status rc = io_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
 	if (rc == ST_OK && r->f.direct < 0) /* else memory fills with dirty pages first */
 		file_start_writeback(r->f.fd, offset, stored);

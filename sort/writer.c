@@ -3,6 +3,7 @@
  * where the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
 #include "clock.h"
+#include "failpoint.h"
 #include "file.h"
 
 #include <inttypes.h>
@@ -26,6 +27,7 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 {
 	const size_t bytes = n * w->lay.record_bytes;
 	const double t0 = now_s();
+	FAIL_PHASE("write");
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
 	if (bad)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plan of faults and when they strike. One for the process, as the environment is; counters are
+ * atomic, the plan does not change while ranks run. Only in builds with failpoints. */
+#include "failpoint.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_POINTS = 16, ANY_RANK = -2, SHORT = -1, PHASE_BYTES = 16 };
+
+typedef struct point {
+	fail_kind kind;
+	uint64_t n; /* which event; of phases: the first time */
+	int rank;
+	int errnum;
+	char phase[PHASE_BYTES];
+	double delay_s;
+	atomic_uint_fast64_t seen;
+} point;
+
+static point points[MOST_POINTS];
+static size_t count;
+static atomic_uint own_strikes, *strikes = &own_strikes;
+static _Thread_local int my_rank = -1;
+
+/* --------------------------------------------------------------------------------- grammar */
+
+static const struct kind_name {
+	const char *name;
+	fail_kind kind;
+	bool by_phase;
+} kinds[] = {
+	{ "alloc:", FAIL_ALLOC, false },    { "file:", FAIL_FILE, false },
+	{ "thread:", FAIL_THREAD, false },  { "comm:", FAIL_COMM, false },
+	{ "flip@sent:", FAIL_SENT, false }, { "flip@spill:", FAIL_SPILL, false },
+	{ "kill@", FAIL_KILL, true },       { "stop@", FAIL_STOP, true },
+	{ "delay@", FAIL_DELAY, true },
+};
+
+static const struct errno_name {
+	const char *name;
+	int errnum;
+} errnos[] = {
+	{ "EIO", EIO },       { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EINTR", EINTR },
+	{ "EAGAIN", EAGAIN }, { "EMFILE", EMFILE }, { "ENFILE", ENFILE }, { "EFBIG", EFBIG },
+	{ "EACCES", EACCES }, { "EROFS", EROFS },   { "ESTALE", ESTALE }, { "ENOMEM", ENOMEM },
+	{ "short", SHORT },
+};
+
+/* Take word off the front of *s. */
+static bool skip(const char **s, const char *word)
+{
+	const size_t n = strlen(word);
+	const bool there = strncmp(*s, word, n) == 0;
+	*s += there ? n : 0;
+	return there;
+}
+
+static bool whole_number(const char **s, uint64_t most, uint64_t *v)
+{
+	char *after;
+	if (**s < '0' || **s > '9')
+		return false;
+	errno = 0;
+	*v = strtoull(*s, &after, 10);
+	*s = after;
+	return errno == 0 && *v <= most;
+}
+
+static bool rank_at(const char **s, int *rank)
+{
+	uint64_t v = 0;
+	const bool ok = whole_number(s, INT32_MAX, &v);
+	*rank = (int)v;
+	return ok;
+}
+
+/* ERRNO of "file:3=ERRNO". */
+static bool errno_at(const char **s, int *errnum)
+{
+	const size_t n = strcspn(*s, "@,");
+	for (size_t i = 0; i < sizeof errnos / sizeof *errnos; i++)
+		if (strlen(errnos[i].name) == n && memcmp(*s, errnos[i].name, n) == 0) {
+			*errnum = errnos[i].errnum;
+			*s += n;
+			return true;
+		}
+	return false;
+}
+
+/* PHASE:R[=SECONDS] */
+static bool phase_point(const char **s, point *p)
+{
+	const size_t n = strcspn(*s, ":,");
+	if (n == 0 || n >= sizeof p->phase || (*s)[n] != ':')
+		return false;
+	memcpy(p->phase, *s, n);
+	p->phase[n] = '\0';
+	*s += n + 1;
+	if (!rank_at(s, &p->rank))
+		return false;
+	if (p->kind != FAIL_DELAY)
+		return true;
+	char *after;
+	if (!skip(s, "=") || **s < '0' || **s > '9')
+		return false;
+	p->delay_s = strtod(*s, &after);
+	*s = after;
+	return p->delay_s <= 3600;
+}
+
+/* N[=ERRNO][@rankR] */
+static bool counted_point(const char **s, point *p)
+{
+	if (!whole_number(s, UINT32_MAX, &p->n) || p->n == 0)
+		return false;
+	if (p->kind == FAIL_FILE && skip(s, "=") && !errno_at(s, &p->errnum))
+		return false;
+	return !skip(s, "@rank") || rank_at(s, &p->rank);
+}
+
+static bool point_at(const char **s, point *p)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (skip(s, kinds[i].name)) {
+			*p = (point){ .kind = kinds[i].kind, .n = 1, .rank = ANY_RANK };
+			return kinds[i].by_phase ? phase_point(s, p) : counted_point(s, p);
+		}
+	return false;
+}
+
+status fail_plan(const char *text, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *at = text ? text : "";
+	bool more = *at != '\0';
+	for (count = 0; more; count++) {
+		const char *const start = at;
+		if (count == MOST_POINTS || !point_at(&at, &points[count]) || (*at && *at != ',')) {
+			count = 0;
+			return err_set(e, ST_REFUSED, "HETSORT_FAIL: cannot read the point at %s",
+				       quoted(start, q));
+		}
+		more = skip(&at, ",");
+	}
+	return ST_OK;
+}
+
+/* --------------------------------------------------------------------------------- striking */
+
+void fail_count_in(atomic_uint *place)
+{
+	strikes = place;
+}
+
+void fail_rank(int rank)
+{
+	my_rank = rank;
+}
+
+int fail_my_rank(void)
+{
+	return my_rank;
+}
+
+static bool strikes_now(point *p)
+{
+	if (p->rank != ANY_RANK && p->rank != my_rank)
+		return false;
+	const bool now = atomic_fetch_add(&p->seen, 1) + 1 == p->n;
+	if (now)
+		atomic_fetch_add(strikes, 1);
+	return now;
+}
+
+bool fail_now(fail_kind kind, int *errnum)
+{
+	bool now = false;
+	for (size_t i = 0; i < count; i++)
+		if (points[i].kind == kind && strikes_now(&points[i])) {
+			now = true;
+			if (errnum)
+				*errnum = points[i].errnum;
+		}
+	return now;
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec t = { (time_t)seconds, 0 };
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	while (nanosleep(&t, &t) != 0 && errno == EINTR)
+		;
+}
+
+void fail_phase(const char *phase)
+{
+	for (size_t i = 0; i < count; i++) {
+		point *p = &points[i];
+		if (p->kind < FAIL_KILL || strcmp(p->phase, phase) != 0 || !strikes_now(p))
+			continue;
+		if (p->kind == FAIL_DELAY)
+			sleep_for(p->delay_s);
+		else
+			(void)kill(getpid(), p->kind == FAIL_KILL ? SIGKILL : SIGSTOP);
+	}
+}
+
+void fail_flip(fail_kind kind, void *buf, size_t bytes)
+{
+	unsigned char *p = buf;
+	if (bytes > 0 && fail_now(kind, NULL))
+		p[bytes / 2] ^= 0x10;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
+ * any other build the macros below are nothing and failpoint.c and failwrap.c are left out.
+ *
+ *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once
+ *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
+ *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
+ *                                        moves half of what a read or write was to move
+ *   thread:N[@rankR]                     the N-th thread does not start
+ *   comm:N[@rankR]                       the N-th call of the comm (a test: when it would be done)
+ *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips on its way
+ *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
+ *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
+ *   delay@PHASE:R=SECONDS                it sleeps there
+ *
+ * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
+ * this program's own objects, so no call can be forgotten, and libraries are left alone. */
+#ifndef HETSORT_FAILPOINT_H
+#define HETSORT_FAILPOINT_H
+
+#include "status.h"
+
+#include <stdatomic.h>
+
+typedef enum fail_kind {
+	FAIL_ALLOC,
+	FAIL_FILE,
+	FAIL_THREAD,
+	FAIL_COMM,
+	FAIL_SENT,
+	FAIL_SPILL,
+	FAIL_KILL,
+	FAIL_STOP,
+	FAIL_DELAY
+} fail_kind;
+
+#ifdef HETSORT_FAILPOINTS
+
+/* fail_plan - set the points, NULL or "" for none; before any thread starts. Refuses what the
+ * grammar does not know. */
+status fail_plan(const char *text, err *e);
+
+/* fail_count_in - count the points that strike in *place, which may be shared with a process that
+ * outlives this one. */
+void fail_count_in(atomic_uint *place);
+
+/* fail_rank - the calling thread, and those that it starts, belong to this rank. fail_my_rank: -1
+ * before. */
+void fail_rank(int rank);
+int fail_my_rank(void);
+
+/* fail_now - count an event; does a point strike? *errnum is what it asks for (0: by default). */
+bool fail_now(fail_kind kind, int *errnum);
+
+/* fail_phase - the rank comes to this phase. */
+void fail_phase(const char *phase);
+
+/* fail_flip - flip a bit of buf, if a point says so. */
+void fail_flip(fail_kind kind, void *buf, size_t bytes);
+
+#	define FAIL_PLAN(text, e)          fail_plan(text, e)
+#	define FAIL_RANK(rank)             fail_rank(rank)
+#	define FAIL_PHASE(phase)           fail_phase(phase)
+#	define FAIL_COMM_CALL(call)        (fail_now(FAIL_COMM, NULL) ? ST_PEER : (call))
+#	define FAIL_FLIP(kind, buf, bytes) fail_flip(kind, buf, bytes)
+
+#else
+
+#	define FAIL_PLAN(text, e)          (ST_OK)
+#	define FAIL_RANK(rank)             ((void)0)
+#	define FAIL_PHASE(phase)           ((void)0)
+#	define FAIL_COMM_CALL(call)        (call)
+#	define FAIL_FLIP(kind, buf, bytes) ((void)0)
+
+#endif
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Walks through the faults: every allocation, file call, thread and call of the comm of a sort
+ * fails once, each in a process of its own that runs the real main(), and after each the promises
+ * are looked at: the exit code is of the right class, nothing new stands under the output's name or
+ * beside it, the message names what failed, and nothing hangs. What a sort can do without it may
+ * survive, but then its output is right to the byte. Built with failpoints.
+ *   fault_walk           everything     fault_walk quick [SEED]   a sample
+ *   fault_walk pairs N [SEED]           N pairs of faults at random places */
+#include "../failpoint.h"
+#include "../options.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+/* The program under test, with sizes that give its paths work on few records. */
+static status options_for_walk(options *o, int argc, char **argv, err *e);
+int hetsort_main(int argc, char **argv);
+#define main          hetsort_main
+#define options_parse options_for_walk
+#include "../main.c"
+#undef main
+#undef options_parse
+
+enum {
+	WORKERS = 4,
+	RECORDS = 900,
+	BYTES = RECORDS * 100,
+	MOST_ARGS = 24,
+	HANG_S = 30,
+	LEAKED = 99
+};
+
+/* ------------------------------------------------------------------------------------ sorts */
+
+static const struct sort {
+	const char *name, *args;
+	uint64_t spill_recs;
+	int ranks;
+} sorts[] = {
+	{ "one rank", "--threads 2", 0, 1 },
+	{ "one rank, direct", "--threads 1 --direct always", 0, 1 },
+	{ "by way of the disk", "--threads 2 --tmpdir spill", 200, 1 },
+	{ "by way of the disk, buffered", "--threads 2 --direct never --tmpdir spill", 200, 1 },
+	{ "merge", "--ranks 3", 0, 3 },
+	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3 },
+	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync", 0, 3 },
+	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3 },
+	{ "distribute, no exchange threads",
+	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3 },
+	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8 },
+};
+
+static uint64_t spill_recs; /* of the sort under way */
+
+static status options_for_walk(options *o, int argc, char **argv, err *e)
+{
+	const status rc = options_parse(o, argc, argv, e);
+	o->spill_recs = spill_recs;
+	o->least_run = 64;
+	o->piece_bytes = 20000;
+	return rc;
+}
+
+static unsigned char unsorted[BYTES], expected[BYTES];
+
+static uint64_t splitmix(uint64_t *s)
+{
+	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return memcmp(a, b, 100);
+}
+
+static bool make_input(void)
+{
+	uint64_t s = 1;
+	for (size_t i = 0; i < sizeof unsorted; i++)
+		unsorted[i] = (unsigned char)splitmix(&s);
+	memcpy(expected, unsorted, sizeof unsorted);
+	qsort(expected, RECORDS, 100, by_key); /* keys are random: all differ */
+	FILE *f = fopen("in", "wb");
+	const bool ok = f && fwrite(unsorted, 1, sizeof unsorted, f) == sizeof unsorted;
+	return mkdir("spill", 0700) == 0 && (f ? fclose(f) == 0 : false) && ok;
+}
+
+/* ---------------------------------------------------------------------------------- one case */
+
+typedef struct outcome {
+	unsigned struck;
+	bool hung;
+	int code, signal;
+	char said[4096];
+	bool output, right; /* it is there, and as it should be */
+	char left[64];      /* a file that should not be there */
+} outcome;
+
+static atomic_uint *struck; /* shared with the child */
+static int said_fd;         /* its standard error */
+
+static unsigned open_files(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/fd");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static int split_args(const struct sort *s, char *text, char **argv)
+{
+	static char common[][8] = { "hetsort", "-o", "out", "in" };
+	int argc = 0;
+	for (; argc < (int)LEN(common); argc++)
+		argv[argc] = common[argc];
+	strcpy(text, s->args);
+	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	return argc;
+}
+
+static void run_child(const struct sort *s, const char *plan)
+{
+	char text[256], *argv[MOST_ARGS];
+	const int argc = split_args(s, text, argv);
+	spill_recs = s->spill_recs;
+	if (dup2(said_fd, STDERR_FILENO) < 0 || setenv("HETSORT_FAIL", plan, 1) != 0)
+		_exit(LEAKED);
+	fail_count_in(struck);
+	const unsigned files = open_files();
+	const int rc = hetsort_main(argc, argv);
+	(void)FAIL_PLAN(NULL, NULL);
+	const bool leaks = open_files() != files;
+	if (leaks)
+		fprintf(stderr, "descriptors left open\n");
+	exit(leaks ? LEAKED : rc);
+}
+
+/* Until the child ends, at most HANG_S. */
+static void await_child(pid_t pid, outcome *o)
+{
+	int st = 0;
+	const time_t start = time(NULL);
+	while (waitpid(pid, &st, WNOHANG) == 0) {
+		const struct timespec t = { 0, 300000 };
+		nanosleep(&t, NULL);
+		if (time(NULL) - start > HANG_S && !o->hung) {
+			o->hung = true;
+			kill(pid, SIGKILL);
+		}
+	}
+	o->code = WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+	o->signal = WIFSIGNALED(st) ? WTERMSIG(st) : 0;
+}
+
+static void look_at_output(outcome *o)
+{
+	static unsigned char got[BYTES + 1];
+	FILE *f = fopen("out", "rb");
+	o->output = f != NULL;
+	if (f) {
+		o->right =
+			fread(got, 1, sizeof got, f) == BYTES && memcmp(got, expected, BYTES) == 0;
+		fclose(f);
+		unlink("out");
+	}
+}
+
+/* What stands in dir beside what belongs there; it is removed. */
+static void look_for_litter(const char *dir, outcome *o)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, "in") != 0 && strcmp(e->d_name, "spill") != 0 &&
+		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+			snprintf(o->left, sizeof o->left, "%.60s", e->d_name);
+			unlinkat(dirfd(d), e->d_name, 0);
+		}
+	if (d)
+		closedir(d);
+}
+
+static outcome run_case(const struct sort *s, const char *plan)
+{
+	outcome o = { .struck = 0 };
+	atomic_store(struck, 0);
+	if (ftruncate(said_fd, 0) != 0 || lseek(said_fd, 0, SEEK_SET) != 0)
+		abort();
+	fflush(stdout);
+	const pid_t pid = fork();
+	if (pid == 0)
+		run_child(s, plan);
+	if (pid < 0)
+		abort();
+	await_child(pid, &o);
+	o.struck = atomic_load(struck);
+	const ssize_t n = pread(said_fd, o.said, sizeof o.said - 1, 0);
+	o.said[n > 0 ? n : 0] = '\0';
+	look_at_output(&o);
+	look_for_litter(".", &o);
+	look_for_litter("spill", &o);
+	return o;
+}
+
+/* --------------------------------------------------------------------------------- promises */
+
+/* A kind of fault: as the plan names it, and which exit codes are of its class; bit 0 says that a
+ * sort may do without. */
+typedef struct fault {
+	const char *before, *after; /* of the number */
+	unsigned codes;
+	bool aborts; /* ranks cannot agree any more: the job is ended as it stands */
+} fault;
+
+#define CODE(n) (1U << (n))
+
+static const fault faults[] = {
+	{ "alloc:", "", CODE(0) | CODE(ST_RESOURCE), false },
+	{ "file:", "", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
+	{ "file:", "=ENOSPC", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false },
+	{ "file:", "=EMFILE", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false },
+	{ "file:", "=short", CODE(0), false },
+	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
+	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false },
+	{ "comm:", "", CODE(ST_PEER), true },
+	{ "flip@sent:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false },
+	{ "flip@spill:", "", CODE(ST_IO), false },
+};
+
+/* Who and what: hetsort, the rank and its phase, or that it could not start. */
+static bool says_enough(const outcome *o)
+{
+	const char *rank = strstr(o->said, "hetsort: rank "), *comma = rank ? strchr(rank, ',') : 0;
+	return (comma && strstr(comma, ": ")) || strstr(o->said, "hetsort: no memory for ") ||
+	       strstr(o->said, "hetsort: cannot start ") || strstr(o->said, "hetsort: no report");
+}
+
+/* What does not hold, NULL if all does. */
+static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
+{
+	if (o->hung)
+		return "it hangs";
+	if (o->signal)
+		return "it died";
+	if (o->code == LEAKED)
+		return "descriptors are left open";
+	if (o->code == 0)
+		return !o->right         ? "success, but the output is not right"
+		       : o->left[0]      ? "something is left over"
+		       : codes & CODE(0) ? NULL
+					 : "success in spite of it";
+	if (!o->struck)
+		return "it failed without a fault";
+	if (o->code > ST_INTERNAL || !(codes & CODE(o->code)))
+		return "the exit code is of another class";
+	if (o->output && !o->right)
+		return "a wrong output stands under the final name";
+	if (!aborts && o->left[0])
+		return "something is left over";
+	return says_enough(o) ? NULL : "the message does not say enough";
+}
+
+/* ----------------------------------------------------------------------------------- walking */
+
+typedef struct tally {
+	uint64_t runs, struck, survived, in_doubt, failed, said;
+	unsigned points, points_failed;
+	bool quick;
+	uint64_t seed;
+} tally;
+
+enum { MOST_SAID = 40 };
+
+/* Run a plan, look at the promises. Returns whether anything struck. */
+static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes, bool aborts)
+{
+	const outcome o = run_case(s, plan);
+	const char *why =
+		!o.struck && o.code == 0 && o.right ? NULL : broken_promise(&o, codes, aborts);
+	y->runs++;
+	y->struck += o.struck;
+	y->survived += o.struck && o.code == 0;
+	y->in_doubt += o.code != 0 && o.output;
+	if (why) {
+		y->failed++;
+		if (y->said++ < MOST_SAID)
+			printf("# HETSORT_FAIL=%s (%s): %s; exit %d, %s%s\n#   %s\n", plan, s->name,
+			       why, o.code, o.left[0] ? "left: " : "", o.left, o.said);
+	}
+	return o.struck > 0;
+}
+
+static void end_point(tally *y, const char *what, const char *name, uint64_t before)
+{
+	const bool ok = y->failed == before;
+	y->points++;
+	y->points_failed += !ok;
+	printf("%s %u - %s: %s\n", ok ? "ok" : "not ok", y->points, name, what);
+	fflush(stdout);
+}
+
+/* The n-th event of a kind, n = 1, 2, ..., until it is not met any more. rank -1: of the process.
+ * Returns how many there are. */
+static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
+{
+	char plan[64], at[16] = "";
+	uint64_t n = 1, missed = 0, last = 0;
+	if (rank >= 0)
+		snprintf(at, sizeof at, "@rank%d", rank);
+	while (missed < 2) {
+		snprintf(plan, sizeof plan, "%s%" PRIu64 "%s%s", f->before, n, f->after, at);
+		const bool met = try(y, s, plan, f->codes, f->aborts);
+		missed = met ? 0 : missed + 1;
+		last = met ? n : last;
+		n += y->quick && met ? 1 + splitmix(&y->seed) % 60 : 1;
+	}
+	return last;
+}
+
+/* All of one kind of fault in one sort: a unit of work for a worker. */
+static void walk_unit(tally *y, const struct sort *s, const fault *f)
+{
+	char what[80];
+	const uint64_t before = y->failed, struck_before = y->struck;
+	if (s->ranks == 1 || !y->quick)
+		walk(y, s, f, -1);
+	for (int r = 0; s->ranks > 1 && r < s->ranks; r++)
+		if (!y->quick || r == (int)(splitmix(&y->seed) % (uint64_t)s->ranks))
+			walk(y, s, f, r);
+	snprintf(what, sizeof what, "%sN%s, %" PRIu64 " faults", f->before, f->after,
+		 y->struck - struck_before);
+	end_point(y, what, s->name, before);
+}
+
+/* The plain sort succeeds, or nothing here means anything. */
+static bool all_sorts_work(tally *y)
+{
+	for (size_t i = 0; i < LEN(sorts); i++)
+		try(y, &sorts[i], "", CODE(0), false);
+	return y->failed == 0;
+}
+
+/* Two faults in one sort, anywhere; whatever comes of it has one of the codes of either. */
+static void try_pairs(tally *y, uint64_t pairs)
+{
+	const uint64_t before = y->failed;
+	for (uint64_t i = 0; i < pairs; i++) {
+		char plan[128] = "";
+		unsigned codes = CODE(0);
+		bool aborts = false;
+		const struct sort *s = &sorts[splitmix(&y->seed) % LEN(sorts)];
+		for (int k = 0; k < 2; k++) {
+			const fault *f = &faults[splitmix(&y->seed) % LEN(faults)];
+			const size_t at = strlen(plan);
+			codes |= f->codes;
+			aborts |= f->aborts;
+			snprintf(plan + at, sizeof plan - at, "%s%s%" PRIu64 "%s@rank%d",
+				 k ? "," : "", f->before, 1 + splitmix(&y->seed) % 60, f->after,
+				 (int)(splitmix(&y->seed) % (uint64_t)s->ranks));
+		}
+		try(y, s, plan, codes, aborts);
+	}
+	end_point(y, "as promised", "pairs of faults", before);
+}
+
+/* ----------------------------------------------------------------------------------- workers */
+
+typedef struct route {
+	bool pairs;
+	uint64_t count; /* of pairs */
+} route;
+
+/* Worker i of WORKERS, in a directory of its own: most of the time a sort waits. */
+static void work(tally *y, const route *w, unsigned i)
+{
+	char dir[24];
+	snprintf(dir, sizeof dir, "worker%u", i);
+	said_fd = memfd_create("said", 0);
+	struck = mmap(NULL, sizeof *struck, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (said_fd < 0 || struck == MAP_FAILED || mkdir(dir, 0700) != 0 || chdir(dir) != 0 ||
+	    !make_input())
+		return;
+	if (!all_sorts_work(y)) {
+		printf("# the sorts do not work without faults\n");
+		return;
+	}
+	if (w->pairs)
+		try_pairs(y, w->count / WORKERS);
+	for (size_t unit = i; !w->pairs && unit < LEN(sorts) * LEN(faults); unit += WORKERS)
+		walk_unit(y, &sorts[unit / LEN(faults)], &faults[unit % LEN(faults)]);
+	printf("1..%u\n", y->points);
+}
+
+/* Returns whether all promises were kept, and there were any. */
+static bool run_workers(tally *each, const route *w)
+{
+	tally sum = { .runs = 0 };
+	bool ok = true;
+	for (unsigned i = 0; i < WORKERS; i++) {
+		fflush(stdout);
+		const pid_t pid = fork();
+		if (pid == 0) {
+			work(&each[i], w, i);
+			exit(0);
+		}
+	}
+	for (int st; wait(&st) > 0;)
+		ok &= st == 0;
+	for (unsigned i = 0; i < WORKERS; i++) {
+		ok &= each[i].points > 0 && each[i].failed == 0;
+		sum.runs += each[i].runs;
+		sum.struck += each[i].struck;
+		sum.survived += each[i].survived;
+		sum.in_doubt += each[i].in_doubt;
+		sum.failed += each[i].failed;
+	}
+	printf("# %" PRIu64 " runs, %" PRIu64 " faults struck, %" PRIu64 " done without, %" PRIu64
+	       " failed after the output was complete, %" PRIu64 " promises broken\n",
+	       sum.runs, sum.struck, sum.survived, sum.in_doubt, sum.failed);
+	return ok;
+}
+
+static uint64_t argument(int argc, char **argv, int i, uint64_t otherwise)
+{
+	return i < argc ? strtoull(argv[i], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	static char own[] = "/tmp/hetsort-faults.XXXXXX";
+	const char *dir = getenv("TEST_TMP");
+	const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+	const route w = { argc > 1 && strcmp(argv[1], "pairs") == 0,
+			  argument(argc, argv, 2, 1000) };
+	const uint64_t seed = argument(argc, argv, w.pairs ? 3 : 2, (uint64_t)time(NULL));
+	tally *each = mmap(NULL, WORKERS * sizeof *each, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsetenv("TMPDIR");
+	if (each == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
+		return 2;
+	for (unsigned i = 0; i < WORKERS; i++)
+		each[i] = (tally){ .quick = quick, .seed = seed + i };
+	printf("# seed %" PRIu64 "\n", seed);
+	const bool ok = run_workers(each, &w);
+	if (!dir)
+		printf("# in %s\n", own);
+	return ok ? 0 : 1;
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Faults on ranks that are processes: each ends the whole job with its exit code and a message that
+# names the rank, and nothing stands under the output's name.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
+host=$(hostname)
+
+promised() { # promised PLAN CODE WORDS ARGUMENT... - done without what failed, or all as promised
+  local plan=$1 code=$2 words=$3; shift 3
+  HETSORT_FAIL=$plan run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" "$@" -o out in
+  if [ "$rc" = 0 ]; then
+    ok "$plan $*: done without" cmp out expected
+  else
+    failed=$((failed + 1))
+    is "$plan $*: exit code, output" "$rc/$(ls out 2>/dev/null)" "$code/"
+    case $err in *"$words"*) ok "$plan $*: message" true ;; *) is "$plan $*: message" "$err" "...$words..." ;; esac
+  fi
+  rm -f .hetsort-* out
+}
+failed=0
+for rank in 0 2; do
+  for n in 3 19 27; do
+    promised "alloc:$n@rank$rank" 4 "hetsort: rank $rank ($host), "
+    promised "comm:$((3 * n))@rank$rank" 5 "hetsort: rank $rank ($host), "
+  done
+  promised "file:9@rank$rank" 3 "hetsort: rank $rank ($host), "
+done
+for phase in read split merge commit; do promised kill@$phase:1 137 ""; done
+promised kill@sort:0 137 "" --strategy distribute
+ok "most of them ended the job ($failed of 19)" test $failed -ge 12
+HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
+is "a plan that cannot be read: exit code" "$rc" 2
+done_testing

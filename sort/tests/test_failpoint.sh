@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Failpoints: absent from the program that is installed, strict in what they read, and a sample of the
+# walk through all of them. Ranks are threads here; mpi_faults.sh has them as processes.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 1000 in && "$BIN/hetsort" -o expected in || exit 1
+
+ok "hetsort has no failpoints" test -z "$(nm "$BIN/hetsort" | grep -i -E 'fail_|__wrap_')"
+ok "bin/failpoints/hetsort has" test -n "$(nm "$hetsort" | grep -i -E ' t fail_plan$')"
+HETSORT_FAIL=alloc:1 run "$BIN/hetsort" -o out in
+is "hetsort does not look at HETSORT_FAIL" "$rc" 0
+rm -f out
+
+for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc:1,,comm:1' file:1=EPONY alloc:1=EIO \
+  alloc:1@rank alloc:1@rankx flip@:1 flip@sent kill@merge kill@:1 kill@merge:x delay@read:0 delay@read:0=x \
+  comm:99999999999999999999 kill@averyveryverylongphase:1; do
+  HETSORT_FAIL=$bad run "$hetsort" -o out in
+  is "refused: HETSORT_FAIL=$bad" "$rc/$(grep -c 'HETSORT_FAIL: cannot read the point at' <<<"$err")" 2/1
+done
+
+# fails PLAN CODE WORDS ARGUMENT...
+fails() {
+  local plan=$1 code=$2 words=$3; shift 3
+  HETSORT_FAIL=$plan run timeout -s KILL 60 "$hetsort" "$@" -o out in
+  is "$plan: exit code, output" "$rc/$(ls out 2>/dev/null)" "$code/"
+  case $err in *"$words"*) ok "$plan: message" true ;; *) is "$plan: message" "$err" "...$words..." ;; esac
+}
+for phase in describe plan read sample split merge exchange write sync commit; do
+  fails "kill@$phase:1" 137 "" --ranks 3
+  rm -f .hetsort-* # what a killed program leaves has such a name
+done
+fails kill@sort:2 137 "" --ranks 3 --strategy distribute
+rm -f .hetsort-*
+fails comm:20@rank2 5 "hetsort: rank 2 ($(hostname)), " --ranks 3
+rm -f .hetsort-*
+fails alloc:12@rank1 4 "hetsort: rank 1 ($(hostname)), " --ranks 3
+fails thread:2 4 "hetsort: cannot start thread 2 of 3" --ranks 3
+HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in
+is "what only takes longer does no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
+rm -f out
+
+(HETSORT_FAIL=stop@merge:1 exec "$hetsort" --ranks 3 -o out in) &
+pid=$!
+for ((i = 0; i < 500; i++)); do
+  state=$(awk '/^State:/ {print $2}' "/proc/$pid/status")
+  [ "$state" = T ] && break
+  sleep 0.02
+done
+is "stop@merge:1 stops it" "$state" T
+kill -CONT $pid && wait $pid
+is "and it goes on when let" "$?/$(cmp -s out expected && echo same)" 0/same
+rm -f out
+
+mkdir walk
+run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick
+grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
+is "a sample of the walk: no promise is broken" "$rc/$(grep -c '^not ok' <<<"$out")" 0/0
+ok "a sample of the walk: faults struck" test "$(grep -c -v ', 0 faults' <<<"$(grep '^ok' <<<"$out")")" -gt 50
+done_testing
