@@ -160,6 +160,14 @@ static status mpi_start(comm *c, comm_req *r)
 	return st;
 }
 
+/* Has a piece come in the length that was asked for? */
+static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
+{
+	int n = 0;
+	return r->sending || (MPI_Get_count(st, MPI_BYTE, &n) == MPI_SUCCESS &&
+			      (size_t)n == least(m->c.max_msg, r->bytes - r->done));
+}
+
 /* The piece under way, and where it is through the ones after it. Called with the lock held. */
 static status test_pieces(mpi *m, comm_req *r, bool *done)
 {
@@ -167,18 +175,21 @@ static status test_pieces(mpi *m, comm_req *r, bool *done)
 		MPI_Request req;
 		int flag = 0;
 		memcpy(&req, r->handle, sizeof req);
-		const int rc = MPI_Test(&req, &flag, MPI_STATUS_IGNORE);
+		MPI_Status st;
+		const int rc = MPI_Test(&req, &flag, &st);
 		memcpy(r->handle, &req, sizeof req);
 		if (rc != MPI_SUCCESS || !flag)
 			return checked(rc);
+		if (!came_whole(m, r, &st))
+			return ST_PEER;
 		r->done += least(m->c.max_msg, r->bytes - r->done);
 		if (r->done == r->bytes) {
 			*done = true;
 			return ST_OK;
 		}
-		const status st = next_piece(m, r);
-		if (st != ST_OK)
-			return st;
+		const status next = next_piece(m, r);
+		if (next != ST_OK)
+			return next;
 	}
 }
 

@@ -2,8 +2,11 @@
 /* The exchange. Per peer and direction a window of WINDOW block slots; a slot's receive is posted
  * as soon as its last block has been read, and sends are synchronous, so posted receives are the
  * credits: no rank is ever sent what it has no room for, and no peer can hold up another's stream.
- * Memory: 2 * WINDOW * block bytes * (ranks - 1) and one block for the rank's own records. */
+ * Each block has a header with a checksum. One that comes damaged is noted and the streams run on
+ * to their end, so that no rank waits for this one. Memory: 2 * WINDOW * block bytes * (ranks - 1)
+ * and one block for the rank's own records. */
 #include "exchange.h"
+#include "block.h"
 #include "clock.h"
 
 #include <pthread.h>
@@ -40,6 +43,7 @@ struct exchange {
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* a block arrived, or the exchange failed */
 	status failed;       /* under the lock */
+	err damage;          /* the first block that came damaged; under the lock */
 	pthread_t thread[2];
 	unsigned running;       /* threads that move blocks */
 	bool self_in, self_out; /* what the main thread has to move itself */
@@ -59,7 +63,7 @@ static size_t block_recs_for(const exchange_plan *p)
 	size_t bytes = p->budget_bytes / slots;
 	if (bytes > MAX_BLOCK_BYTES)
 		bytes = MAX_BLOCK_BYTES;
-	size_t recs = bytes > rec ? bytes / rec : 1;
+	size_t recs = bytes > rec + sizeof(block_header) ? (bytes - sizeof(block_header)) / rec : 1;
 	if (recs > p->total)
 		recs = p->total ? (size_t)p->total : 1;
 	return recs;
@@ -71,8 +75,9 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks
 	uint64_t block = budget_bytes / slots;
 	if (block > MAX_BLOCK_BYTES)
 		block = MAX_BLOCK_BYTES;
-	if (block < record_bytes)
-		block = record_bytes;
+	if (block < record_bytes + sizeof(block_header))
+		block = record_bytes + sizeof(block_header);
+	block += 7; /* rounded up */
 	return sizeof(exchange) + p * (sizeof(outgoing) + sizeof(incoming)) + slots * block;
 }
 
@@ -86,6 +91,22 @@ static size_t block_count(const exchange *x, uint64_t count, uint64_t k)
 {
 	const uint64_t left = count - k * x->block_recs;
 	return left < x->block_recs ? (size_t)left : x->block_recs;
+}
+
+/* A block of n records with its header; the next slot is aligned again. */
+static size_t block_message(const exchange *x, size_t n)
+{
+	const size_t bytes = sizeof(block_header) + n * x->p.record_bytes;
+	return (bytes + 7) / 8 * 8;
+}
+
+static block_header header_of(const exchange *x, int from, int to, uint64_t k, size_t n)
+{
+	return (block_header){ .from = from,
+			       .to = to,
+			       .record_bytes = (uint32_t)x->p.record_bytes,
+			       .block = k,
+			       .records = n };
 }
 
 static void lay_out_streams(exchange *x)
@@ -117,7 +138,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->news, NULL);
 	x->block_recs = block_recs_for(p);
-	x->block_bytes = x->block_recs * p->record_bytes;
+	x->block_bytes = block_message(x, x->block_recs);
 	x->slot_count = 2 * WINDOW * peers_of(x);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
@@ -150,11 +171,13 @@ static status step_out(exchange *x, int to, bool *moved)
 	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->sent == WINDOW)
 		return rc;
 	const int slot = (int)(o->begun % WINDOW);
-	unsigned char *buf = o->buf + (size_t)slot * x->block_bytes;
-	const size_t n = fill_block(x, to, o->begun++, buf);
+	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
+	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
+	*h = header_of(x, x->p.c->rank, to, o->begun++, n);
+	block_seal(h);
 	*moved = true;
-	FAIL_FLIP(FAIL_SENT, buf, n * x->p.record_bytes);
-	return comm_send(x->p.c, buf, n * x->p.record_bytes, to, slot, &o->req[slot]);
+	FAIL_FLIP(FAIL_SENT, h, block_message(x, n));
+	return comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
 }
 
 static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
@@ -165,10 +188,25 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 		const int slot = (int)(n->posted % WINDOW);
 		const size_t recs = block_count(x, n->count, n->posted++);
 		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
-			       recs * x->p.record_bytes, from, slot, &n->req[slot]);
+			       block_message(x, recs), from, slot, &n->req[slot]);
 		*moved = true;
 	}
 	return rc;
+}
+
+/* Is block k from rank `from` what it should be? */
+static void look_at(exchange *x, int from, uint64_t k)
+{
+	const incoming *n = &x->in[from];
+	const block_header wanted =
+		header_of(x, from, x->p.c->rank, k, block_count(x, n->count, k));
+	const block_header *h = (const void *)(n->buf + (size_t)(k % WINDOW) * x->block_bytes);
+	err e = { ST_OK, "" };
+	if (block_check(h, &wanted, &e) == ST_OK)
+		return;
+	pthread_mutex_lock(&x->lock);
+	err_set(&x->damage, e.code, "%s", e.text);
+	pthread_mutex_unlock(&x->lock);
 }
 
 /* Move the stream from rank `from` on: tell of blocks that came, post what is free. */
@@ -183,6 +221,8 @@ static status step_in(exchange *x, int from, bool *moved)
 	status rc = ST_OK;
 	while (arrived < n->posted && done && rc == ST_OK) {
 		rc = comm_test(x->p.c, &n->req[arrived % WINDOW], &done);
+		if (done && rc == ST_OK)
+			look_at(x, from, arrived);
 		arrived += done;
 	}
 	if (arrived != before) {
@@ -364,7 +404,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	x->wait_s += now_s() - t0;
 	if (rc != ST_OK)
 		return rc;
-	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes;
+	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes + sizeof(block_header);
 	*n = block_count(x, in->count, in->taken++);
 	return ST_OK;
 }
@@ -375,14 +415,16 @@ static void join_movers(exchange *x)
 		pthread_join(x->thread[x->running - 1], NULL);
 }
 
-status exchange_finish(exchange *x, double *wait_s)
+status exchange_finish(exchange *x, double *wait_s, err *e)
 {
 	const double t0 = now_s();
 	if (failure(x) == ST_OK)
 		move_all(x, x->self_out, x->self_in);
 	join_movers(x);
 	*wait_s = x->wait_s + (now_s() - t0);
-	return failure(x);
+	const status rc = failure(x);
+	return rc == ST_OK && x->damage.code ? err_set(e, x->damage.code, "%s", x->damage.text)
+					     : rc;
 }
 
 void exchange_free(exchange *x)

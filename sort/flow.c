@@ -118,7 +118,7 @@ static void note_traffic(job *j)
 status flow_drained(job *j, exchange *x)
 {
 	double wait_s = 0;
-	const status rc = exchange_finish(x, &wait_s);
+	const status rc = exchange_finish(x, &wait_s, &j->e);
 	j->mine.phase_s[PH_EXCHANGE] += wait_s;
 	j->mine.phase_s[j->at] -= wait_s; /* the step's whole time is added to it */
 	return rc;

@@ -244,7 +244,7 @@ static status exchange_and_merge(run *r)
 	const status rc = stream_merge_run(&g);
 	if (both.large)
 		past_cache_end(&both.past);
-	return rc == ST_OK ? exchange_finish(r->x, &wait_s) : rc;
+	return rc == ST_OK ? exchange_finish(r->x, &wait_s, r->j->e) : rc;
 }
 
 static status over_ranks(run *r)

@@ -243,7 +243,7 @@ static const fault faults[] = {
 	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
 	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false },
 	{ "comm:", "", CODE(ST_PEER), true },
-	{ "flip@sent:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false },
+	{ "flip@sent:", "", CODE(ST_PEER), false },
 	{ "flip@spill:", "", CODE(ST_IO), false },
 };
 

@@ -36,6 +36,13 @@ rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2 ($(hostname)), " --ranks 3
 rm -f .hetsort-*
 fails alloc:12@rank1 4 "hetsort: rank 1 ($(hostname)), " --ranks 3
+for strategy in merge distribute; do
+  for threads in 0 1 2; do
+    fails flip@sent:1@rank2 5 " came damaged: its checksum is not what it was when it was sent" --ranks 3 \
+      --strategy $strategy --exchange-threads $threads
+  done
+done
+ok "the message names block and ranks" grep -q "^hetsort: rank [01] .*, sort: block 0 from rank 2 to rank [01] came" <<<"$err"
 fails thread:2 4 "hetsort: cannot start thread 2 of 3" --ranks 3
 HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in
 is "what only takes longer does no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What goes before the records of a block between ranks, so that the receiver can tell that it is
+ * the block that it waits for, and whole. */
+#ifndef HETSORT_BLOCK_H
+#define HETSORT_BLOCK_H
+
+#include "status.h"
+
+#include <stdint.h>
+
+/* Ranks are alike (they have compared themselves), so it travels as it is. */
+typedef struct block_header {
+	uint32_t magic;
+	int32_t from, to;
+	uint32_t record_bytes;
+	uint64_t block, records;
+	uint64_t sum; /* XXH3 of the records, then of the fields above */
+} block_header;
+
+/* block_seal - fill in magic and sum; the other fields are set, the records follow h. */
+void block_seal(block_header *h);
+
+/* block_check - is h, which has arrived with room for wanted->records, what was wanted (all fields
+ * but magic and sum), and whole? ST_PEER, naming block and ranks, if not. */
+status block_check(const block_header *h, const block_header *wanted, err *e);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Blocks between ranks: whatever bit flips on the way, and whichever block comes instead, it is
+ * noticed, and the message names block and ranks. */
+#include "../block.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RECORDS = 7, RECORD_BYTES = 100, BYTES = sizeof(block_header) + RECORDS * RECORD_BYTES };
+
+typedef union message {
+	block_header h;
+	unsigned char byte[BYTES];
+} message;
+
+static const block_header fields = {
+	.from = 2, .to = 5, .record_bytes = RECORD_BYTES, .block = 12, .records = RECORDS
+};
+
+static void make(message *m, uint64_t records)
+{
+	for (size_t i = 0; i < BYTES; i++)
+		m->byte[i] = (unsigned char)(i * 37);
+	m->h = fields;
+	m->h.records = records;
+	block_seal(&m->h);
+}
+
+static void test_whole(void **state)
+{
+	(void)state;
+	for (uint64_t n = 0; n <= RECORDS; n++) {
+		message m;
+		block_header wanted = fields;
+		make(&m, n);
+		wanted.records = n;
+		err e = { ST_OK, "" };
+		assert_int_equal(block_check(&m.h, &wanted, &e), ST_OK);
+		assert_int_equal(e.code, ST_OK);
+	}
+}
+
+static void test_any_bit(void **state)
+{
+	(void)state;
+	message m;
+	make(&m, RECORDS);
+	for (size_t bit = 0; bit < 8 * (size_t)BYTES; bit++) {
+		err e = { ST_OK, "" };
+		m.byte[bit / 8] ^= (unsigned char)(1 << bit % 8);
+		assert_int_equal(block_check(&m.h, &fields, &e), ST_PEER);
+		assert_non_null(strstr(e.text, "rank 2"));
+		assert_non_null(strstr(e.text, "block 12"));
+		m.byte[bit / 8] ^= (unsigned char)(1 << bit % 8);
+	}
+}
+
+/* A block that is whole, but another one. */
+static void test_another(void **state)
+{
+	(void)state;
+	block_header other[] = { fields, fields, fields, fields, fields };
+	message m;
+	make(&m, RECORDS);
+	other[0].from++;
+	other[1].to++;
+	other[2].record_bytes++;
+	other[3].block++;
+	other[4].records--;
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		err e = { ST_OK, "" };
+		assert_int_equal(block_check(&m.h, &other[i], &e), ST_PEER);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_any_bit),
+		cmocka_unit_test(test_another),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
