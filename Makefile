@@ -264,7 +264,7 @@ check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) failpoints  ## run the
 	$(Q)$(RUN) $(MPI_SH)
 
 check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X) failpoints  ## everything of check and check-mpi at full size, and the long tests
-	$(Q)HETSORT_LONG=1 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
+	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 FAULT_C := $(wildcard sort/tests/fault_*.c)

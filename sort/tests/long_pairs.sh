@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
 # Two faults at a time, anywhere in any sort.
 set -u
-exec "$BIN/failpoints/fault_walk" pairs 20000
+exec "$BIN/failpoints/fault_walk" pairs 80000
