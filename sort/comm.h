@@ -7,6 +7,7 @@
 #define HETSORT_COMM_H
 
 #include "failpoint.h"
+#include "progress.h"
 #include "status.h"
 
 #include <stdatomic.h>
@@ -40,10 +41,12 @@ struct comm_ops {
 struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
-	size_t max_msg; /* bytes in one network message at most; a variable so that tests reach it
-			 */
-	atomic_bool broken;   /* a call failed: ranks can no longer agree */
-	bool one_process;     /* the ranks are threads of this process */
+	size_t max_msg;   /* bytes in one network message at most; a variable so that tests reach it
+			   */
+	atomic_int phase; /* where the rank is, for the watch */
+	atomic_int waiting; /* > 0: for other ranks; the watch does not hold it against this one */
+	atomic_bool broken; /* a call failed: ranks can no longer agree */
+	bool one_process;   /* the ranks are threads of this process */
 	bool threads_allowed; /* may other threads than the main one use the comm? */
 	int32_t *codes;       /* room for one of each rank: agreeing must not need memory */
 	const char *kind;     /* "threads", or the MPI library's name and version */
@@ -53,6 +56,21 @@ struct comm {
 /* After a failure nothing is asked of the network any more: the others may never answer. */
 #define COMM_CALL(c, call) \
 	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL((c)->ops->call)))
+
+/* A collective waits for the others. */
+#define COLLECTIVE(c, call) (comm_wait_begin(c), comm_wait_end(c, COMM_CALL(c, call)))
+
+static inline void comm_wait_begin(comm *c)
+{
+	atomic_fetch_add(&c->waiting, 1);
+}
+
+static inline status comm_wait_end(comm *c, status rc)
+{
+	atomic_fetch_sub(&c->waiting, 1);
+	progress_tick();
+	return rc;
+}
 
 static inline status comm_noted(comm *c, status rc)
 {
@@ -64,25 +82,25 @@ static inline status comm_noted(comm *c, status rc)
 /* comm_bcast - root's bytes to every rank. */
 static inline status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	return COMM_CALL(c, bcast(c, buf, bytes, root));
+	return COLLECTIVE(c, bcast(c, buf, bytes, root));
 }
 
 /* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
 static inline status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return COMM_CALL(c, gather(c, mine, all, bytes, root));
+	return COLLECTIVE(c, gather(c, mine, all, bytes, root));
 }
 
 /* comm_allgather - bytes of each rank to every rank, in rank order. */
 static inline status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return COMM_CALL(c, allgather(c, mine, all, bytes));
+	return COLLECTIVE(c, allgather(c, mine, all, bytes));
 }
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
 static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return COMM_CALL(c, alltoall(c, send, recv, bytes));
+	return COLLECTIVE(c, alltoall(c, send, recv, bytes));
 }
 
 /* comm_send, comm_recv - start moving a block. A send is synchronous: it is done only when the peer

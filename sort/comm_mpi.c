@@ -34,12 +34,14 @@ static status checked(int rc)
 
 /* Wait for a collective: quick tests first, then naps, so that ranks in step lose
  * microseconds and ranks that wait long burn nothing. */
-static status await(MPI_Request *req)
+static status await(mpi *m, MPI_Request *req)
 {
 	const unsigned quick = 200;
 	for (unsigned tries = 0;; tries++) {
 		int flag = 0;
+		pthread_mutex_lock(&m->lock);
 		const int rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
+		pthread_mutex_unlock(&m->lock);
 		if (rc != MPI_SUCCESS || flag)
 			return checked(rc);
 		if (tries > quick)
@@ -58,10 +60,12 @@ static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
 	status st = ST_OK;
 	for (size_t at = 0; at < bytes && st == ST_OK; at += c->max_msg) {
 		MPI_Request req;
+		pthread_mutex_lock(&m->lock);
 		st = checked(MPI_Ibcast((char *)buf + at, (int)least(c->max_msg, bytes - at),
 					MPI_BYTE, root, m->ctl, &req));
+		pthread_mutex_unlock(&m->lock);
 		if (st == ST_OK)
-			st = await(&req);
+			st = await(m, &req);
 	}
 	return st;
 }
@@ -74,13 +78,15 @@ static status one_piece(mpi *m, enum collective kind, const void *send, void *re
 	MPI_Request req;
 	const int n = (int)bytes;
 	int rc;
+	pthread_mutex_lock(&m->lock);
 	if (kind == GATHER)
 		rc = MPI_Igather(send, n, MPI_BYTE, recv, n, MPI_BYTE, root, m->ctl, &req);
 	else if (kind == ALLGATHER)
 		rc = MPI_Iallgather(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
 	else
 		rc = MPI_Ialltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
-	return rc == MPI_SUCCESS ? await(&req) : checked(rc);
+	pthread_mutex_unlock(&m->lock);
+	return rc == MPI_SUCCESS ? await(m, &req) : checked(rc);
 }
 
 /* Copy `blocks` pieces of n bytes between a packed array and one of blocks `stride` apart. */
@@ -234,13 +240,13 @@ static status duplicate(mpi *m, MPI_Comm parent)
 }
 
 /* Has every rank the memory to take part? Before there is room for anybody's answer. */
-static status all_have_memory(const mpi *m, bool mine)
+static status all_have_memory(mpi *m, bool mine)
 {
 	int have = mine, all = 0;
 	MPI_Request req;
 	status st = checked(MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &req));
 	if (st == ST_OK)
-		st = await(&req);
+		st = await(m, &req);
 	return st != ST_OK ? st : !mine ? ST_RESOURCE : all ? ST_OK : ST_PEER;
 }
 
@@ -319,7 +325,10 @@ static status open_dup(mpi *found, mpi **out, MPI_Comm parent, size_t max_msg, e
 
 status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e)
 {
-	mpi found = { .ctl = MPI_COMM_NULL, .data = MPI_COMM_NULL }, *m = NULL;
+	mpi found = { .ctl = MPI_COMM_NULL,
+		      .data = MPI_COMM_NULL,
+		      .lock = PTHREAD_MUTEX_INITIALIZER },
+	    *m = NULL;
 	status st = open_dup(&found, &m, parent, max_msg, e);
 	*c = NULL;
 	if (st != ST_OK) {

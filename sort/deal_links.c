@@ -37,6 +37,7 @@ status deal_wait(comm *c, comm_req *r, double *wait_s)
 	const double t0 = now_s();
 	bool done = false;
 	status rc = ST_OK;
+	comm_wait_begin(c);
 	for (unsigned tries = 0; rc == ST_OK && !done;) {
 		const size_t before = r->done;
 		rc = comm_test(c, r, &done);
@@ -46,7 +47,7 @@ status deal_wait(comm *c, comm_req *r, double *wait_s)
 			nap(tries++);
 	}
 	*wait_s += now_s() - t0;
-	return rc;
+	return comm_wait_end(c, rc);
 }
 
 /* The quickest of some messages of so many bytes to `to`, seen from rank 0; at `to` the other end.

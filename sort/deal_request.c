@@ -68,6 +68,7 @@ static status answer_all(dealer *d, asking *a)
 	int there = p - 1;
 	for (int i = 1; i < p && rc == ST_OK; i++)
 		rc = comm_recv(c, &a[i].word, sizeof a[i].word, i, TAG_REQUEST, &a[i].req);
+	comm_wait_begin(c);
 	for (unsigned tries = 0; rc == ST_OK && there > 0;) {
 		bool any = false;
 		for (int i = 1; i < p && rc == ST_OK; i++) {
@@ -84,7 +85,7 @@ static status answer_all(dealer *d, asking *a)
 		if (!any)
 			nap(tries);
 	}
-	return rc;
+	return comm_wait_end(c, rc);
 }
 
 /* ------------------------------------------------------------------------------------ the others

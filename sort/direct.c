@@ -4,6 +4,7 @@
  * has the words for what fails there too. */
 #include "direct.h"
 #include "file.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +72,7 @@ status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, cons
 					(off_t)(offset + head + done));
 		if (n <= 0 || n % IO_ALIGN)
 			break;
+		progress_tick();
 		done += (size_t)n;
 	}
 	if (rc == ST_OK)
@@ -91,6 +93,7 @@ status io_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offse
 					 (off_t)(offset + head + done));
 		if (n <= 0 || n % IO_ALIGN)
 			break;
+		progress_tick();
 		done += (size_t)n;
 	}
 	if (rc == ST_OK)

@@ -292,10 +292,12 @@ static void move_all(exchange *x, bool out, bool in)
 			rc = step_all(x, step_in, &moved);
 		if ((!out || all_sent(x)) && (!in || all_arrived(x)))
 			break;
-		if (moved)
+		if (moved) {
 			idle = 0;
-		else
+			progress_tick();
+		} else {
 			nap(idle);
+		}
 	}
 	if (rc != ST_OK)
 		give_up(x, rc);
@@ -400,7 +402,8 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 		return ST_OK;
 	}
 	const double t0 = now_s();
-	const status rc = await_block(x, in);
+	comm_wait_begin(x->p.c);
+	const status rc = comm_wait_end(x->p.c, await_block(x, in));
 	x->wait_s += now_s() - t0;
 	if (rc != ST_OK)
 		return rc;
@@ -418,9 +421,11 @@ static void join_movers(exchange *x)
 status exchange_finish(exchange *x, double *wait_s, err *e)
 {
 	const double t0 = now_s();
+	comm_wait_begin(x->p.c);
 	if (failure(x) == ST_OK)
 		move_all(x, x->self_out, x->self_in);
 	join_movers(x);
+	(void)comm_wait_end(x->p.c, ST_OK);
 	*wait_s = x->wait_s + (now_s() - t0);
 	const status rc = failure(x);
 	return rc == ST_OK && x->damage.code ? err_set(e, x->damage.code, "%s", x->damage.text)

@@ -3,6 +3,7 @@
  * get their final name only when complete. Names are resolved once, in a directory held open, and
  * no symbolic link is followed there. */
 #include "file.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char
 				       "%s ends at byte %" PRIu64
 				       ": it was cut short while being read",
 				       quoted(path, q), offset);
+		progress_tick();
 		p += n;
 		bytes -= (size_t)n;
 		offset += (uint64_t)n;
@@ -72,6 +74,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot write %s", quoted(path, q));
+		progress_tick();
 		p += n;
 		bytes -= (size_t)n;
 		if (offset != FILE_APPEND)

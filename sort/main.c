@@ -5,7 +5,9 @@
 #include "failpoint.h"
 #include "options.h"
 #include "report.h"
+#include "watch.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +58,42 @@ static status tell(const invocation *v, const job_result *res)
 	return rc;
 }
 
+/* On the watch's thread: the job ends here. */
+static void tell_stall(comm *c, const stall *s)
+{
+	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
+	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host, at);
+	if (s->kind == STALL_ALL)
+		fprintf(stderr,
+			"all ranks wait for one another, and nothing has moved for %.1f s\n",
+			s->seconds);
+	else
+		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
+			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
+			s->ticks);
+	comm_abort(c, ST_PEER);
+}
+
+static void start_watch(watch **w, comm *c, const options *o)
+{
+	err e = { ST_OK, "" };
+	if (o->timeout_s == 0)
+		return;
+	if (!c->threads_allowed)
+		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
+	else if (watch_start(w, c, o->timeout_s, tell_stall, &e) != ST_OK)
+		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
+	if (!*w)
+		comm_abort(c, ST_RESOURCE);
+}
+
 /* One rank, thread or process. The exit code is rank 0's: the report may have failed there. */
 static status rank_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	job_result res = { .status = ST_OK };
+	watch *w = NULL;
+	start_watch(&w, c, &v->o);
 	status rc = job_run(c, &v->o, &res);
 	const bool broken = atomic_load(&c->broken);
 	if (c->rank == 0 || broken)
@@ -76,6 +109,7 @@ static status rank_run(comm *c, void *arg)
 			c->rank, c->host);
 		comm_abort(c, told);
 	}
+	watch_stop(w);
 	return (status)code;
 }
 

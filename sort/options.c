@@ -33,6 +33,7 @@ enum {
 	OPT_NO_FSYNC,
 	OPT_EXPLAIN,
 	OPT_MAX_MESSAGE,
+	OPT_TIMEOUT,
 	OPT_VERSION,
 	OPT_HELP,
 };
@@ -63,6 +64,7 @@ static const struct option table[] = {
 	{ "no-fsync", no_argument, NULL, OPT_NO_FSYNC },
 	{ "explain", no_argument, NULL, OPT_EXPLAIN },
 	{ "max-message", required_argument, NULL, OPT_MAX_MESSAGE },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -113,6 +115,9 @@ const char *options_help(void)
 	       "                          sort [merge]\n"
 	       "      --exchange-threads=N  0: none, 1: one, 2: a sender and a receiver [2]\n"
 	       "      --max-message=BYTES longest message between ranks [256 MiB]\n"
+	       "      --timeout=SECONDS   end the job when a rank makes no progress for so long "
+	       "[0:\n"
+	       "                          never]\n"
 	       "      --explain           print the plan and predicted times, touch no data\n"
 	       "  -v, --verbose           print the plan and a table of phases and ranks\n"
 	       "  -q, --quiet             print errors only\n"
@@ -223,6 +228,10 @@ static status set_count(options *o, int opt, const char *arg, err *e)
 	case OPT_RECORD_SIZE:
 		rc = set_number("record-size", arg, 1, MAX_RECORD_BYTES, &v, e);
 		o->lay.record_bytes = (uint32_t)v;
+		break;
+	case OPT_TIMEOUT:
+		rc = set_number("timeout", arg, 0, 1000000, &v, e);
+		o->timeout_s = (unsigned)v;
 		break;
 	default:
 		rc = set_number("max-message", arg, 1, 256 << 20, &v, e);
@@ -420,9 +429,10 @@ uint64_t options_hash(const options *o)
 	XXH3_state_t h;
 	const uint64_t part[] = { o->plan,        o->strategy,      o->lay.record_bytes,
 				  o->lay.key_off, o->lay.key_bytes, o->exchange_threads,
-				  o->max_message, o->stable,        o->force,
-				  o->fsync,       o->explain,       o->ninputs,
-				  o->calibrate,   o->from_root,     o->scatter };
+				  o->max_message, o->timeout_s,     o->stable,
+				  o->force,       o->fsync,         o->explain,
+				  o->ninputs,     o->calibrate,     o->from_root,
+				  o->scatter };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
 				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
 	XXH3_64bits_reset(&h);

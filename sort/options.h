@@ -55,6 +55,7 @@ typedef struct options {
 			     */
 	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
 	size_t piece_bytes; /* what a thread merges at once */
+	unsigned timeout_s; /* without progress of a rank; 0: none */
 	bool stable, force, fsync, explain;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 } options;

@@ -48,6 +48,7 @@ static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
 	j->at = s->at;
+	atomic_store(&j->c->phase, (int)s->at);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	const double t1 = now_s();

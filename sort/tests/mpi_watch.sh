@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# --timeout with ranks that are processes: one that is stopped is missed by the others, be it the one
+# that all listen to; one that sleeps says so itself.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
+
+on() { HETSORT_FAIL=$1 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 "$hetsort" "${@:2}" -o out in; }
+for rank in 0 2; do
+  for phase in read merge commit; do
+    on "delay@$phase:$rank=1,stop@$phase:$rank" --timeout 2 # long enough for a beat to tell of the phase
+    is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
+    ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), $phase: no sign of life for" <<<"$err"
+    rm -f .hetsort-*
+  done
+done
+on delay@merge:1=60 --timeout 2
+is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
+ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merge: no progress for" <<<"$err"
+rm -f .hetsort-*
+for threads in 0 1 2; do
+  on "" --timeout 30 -f --exchange-threads $threads
+  is "nothing changes where all work, $threads exchange threads" "$rc/$(cmp -s out expected && echo same)" 0/same
+done
+rm out
+on kill@merge:1 --timeout 30
+is "a rank that is killed" "$rc/$(ls out 2>/dev/null)" 137/
+done_testing

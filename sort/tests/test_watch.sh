@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# --timeout with ranks that are threads: a rank that does nothing is named and the job ended with exit
+# code 5; one that is slow, but works, is left alone.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
+
+for where in read:1 merge:0 write:1 commit:2; do
+  HETSORT_FAIL=delay@$where=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -o out in
+  is "a rank that sleeps, $where: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
+  phase=${where%:*}
+  case $phase in exchange | write) phase=merge ;; esac
+  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $phase: no progress for" <<<"$err"
+  rm -f .hetsort-*
+done
+HETSORT_FAIL=delay@read:0=60 run timeout -s KILL 50 "$hetsort" --timeout 1 -o out in
+is "a single rank that sleeps" "$rc/$(ls out 2>/dev/null)" 5/
+rm -f .hetsort-*
+HETSORT_FAIL=delay@read:1=1,delay@merge:2=1,delay@commit:0=1 run "$hetsort" --ranks 3 --timeout 10 -o out in
+is "slow ranks are left alone" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
+rm -f out
+for i in 1 2 3 4 5 6; do
+  "$hetsort" --ranks 4 --exchange-threads $((i % 3)) --timeout 20 -f -o out in || break
+done
+is "nothing changes where all work" "$i/$(cmp -s out expected && echo same)" 6/same
+run "$hetsort" --timeout x -o new in
+is "not a number" "$rc" 2
+HETSORT_FAIL=thread:3 run "$hetsort" --ranks 3 --timeout 9 -o new in
+is "no thread for the watch: exit code" "$rc" 4
+ok "no thread for the watch: message" grep -q "start: cannot start the watch's thread" <<<"$err"
+done_testing
