@@ -149,6 +149,10 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
 $(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Isort/include -Ipartition/include \
 	$(if $(filter yes,$(MPI)),-DHAVE_MPI)
+# Ranks compare the sources that they were built of.
+SOURCES := $(wildcard sort/*.[ch])
+$(OBJ)/sort/hello.o: EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
+$(OBJ)/sort/hello.o: $(SOURCES)
 $(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
 $(OBJ)/sort/tests/%: EXTRA = -Isort -Isort/include -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)

@@ -223,7 +223,7 @@ static void name_library(char *kind, size_t bytes)
 	version[strcspn(version, ",\n")] = '\0';
 	for (char *tab = version; (tab = strchr(tab, '\t'));)
 		*tab = ' ';
-	snprintf(kind, bytes, "%s", version);
+	snprintf(kind, bytes, "%.*s", (int)bytes - 20, version); /* more may follow */
 }
 
 /* Own communicators, so that no message of ours meets one of anybody else's. */
@@ -254,8 +254,11 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 {
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
-	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED;
+	FAIL_RANK(m->c.rank);
+	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
 	name_library(m->kind, sizeof m->kind);
+	if (!m->c.threads_allowed)
+		strcat(m->kind, ", main thread only");
 	m->c.kind = m->kind;
 	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
 		strcpy(m->c.host, "unknown");

@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* First phase: the ranks find out whether they were asked for the same, look at their files, and
- * count the records. Refuses; touches no data. */
+/* First phase: the ranks find out whether they fit together, look at their files, and count the
+ * records. Refuses; touches no data. */
 #include "deal.h"
+#include "hello.h"
 
 #include <inttypes.h>
 #include <sched.h>
 #include <unistd.h>
-
-/* Started with other options, or of another version, a rank would wait for what never comes. */
-static status same_options(job *j)
-{
-	const size_t p = (size_t)j->c->size;
-	uint64_t *all = mem_array(&j->m, p, sizeof *all, "hashes", &j->e);
-	const uint64_t mine = options_hash(j->o);
-	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(j->c, &mine, all, sizeof mine);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		if (all[i] != all[0])
-			rc = j->c->rank != (int)i
-				     ? ST_PEER
-				     : err_set(&j->e, ST_PEER,
-					       "started with other options or another version than "
-					       "rank 0");
-	mem_free(&j->m, all, p, sizeof *all);
-	return rc;
-}
 
 /* The processors that this process may use. */
 static unsigned processors(void)
@@ -124,7 +105,7 @@ static status alloc_plan(job *j)
 
 status phase_describe(job *j)
 {
-	status rc = same_options(j);
+	status rc = hello(j);
 	if (rc != ST_OK)
 		return rc;
 	rc = alloc_plan(j);

@@ -40,7 +40,7 @@ static const struct kind_name {
 	{ "thread:", FAIL_THREAD, false },  { "comm:", FAIL_COMM, false },
 	{ "flip@sent:", FAIL_SENT, false }, { "flip@spill:", FAIL_SPILL, false },
 	{ "kill@", FAIL_KILL, true },       { "stop@", FAIL_STOP, true },
-	{ "delay@", FAIL_DELAY, true },
+	{ "delay@", FAIL_DELAY, true },     { "differ@", FAIL_UNLIKE, true },
 };
 
 static const struct errno_name {
@@ -203,13 +203,23 @@ void fail_phase(const char *phase)
 {
 	for (size_t i = 0; i < count; i++) {
 		point *p = &points[i];
-		if (p->kind < FAIL_KILL || strcmp(p->phase, phase) != 0 || !strikes_now(p))
+		if (p->kind < FAIL_KILL || p->kind > FAIL_DELAY || strcmp(p->phase, phase) != 0 ||
+		    !strikes_now(p))
 			continue;
 		if (p->kind == FAIL_DELAY)
 			sleep_for(p->delay_s);
 		else
 			(void)kill(getpid(), p->kind == FAIL_KILL ? SIGKILL : SIGSTOP);
 	}
+}
+
+bool fail_differ(const char *what)
+{
+	bool unlike = false;
+	for (size_t i = 0; i < count; i++)
+		if (points[i].kind == FAIL_UNLIKE && strcmp(points[i].phase, what) == 0)
+			unlike |= strikes_now(&points[i]);
+	return unlike;
 }
 
 void fail_flip(fail_kind kind, void *buf, size_t bytes)

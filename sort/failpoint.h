@@ -12,6 +12,8 @@
  *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
  *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
  *   delay@PHASE:R=SECONDS                it sleeps there
+ *   differ@WHAT:R                        rank R is unlike the others: version, sources, order,
+ * sizes or layout (hello.c), or threads: its MPI allows none
  *
  * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
  * this program's own objects, so no call can be forgotten, and libraries are left alone. */
@@ -31,7 +33,8 @@ typedef enum fail_kind {
 	FAIL_SPILL,
 	FAIL_KILL,
 	FAIL_STOP,
-	FAIL_DELAY
+	FAIL_DELAY,
+	FAIL_UNLIKE
 } fail_kind;
 
 #ifdef HETSORT_FAILPOINTS
@@ -55,6 +58,9 @@ bool fail_now(fail_kind kind, int *errnum);
 /* fail_phase - the rank comes to this phase. */
 void fail_phase(const char *phase);
 
+/* fail_differ - is this rank to be unlike the others in this? */
+bool fail_differ(const char *what);
+
 /* fail_flip - flip a bit of buf, if a point says so. */
 void fail_flip(fail_kind kind, void *buf, size_t bytes);
 
@@ -63,6 +69,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_PHASE(phase)           fail_phase(phase)
 #	define FAIL_COMM_CALL(call)        (fail_now(FAIL_COMM, NULL) ? ST_PEER : (call))
 #	define FAIL_FLIP(kind, buf, bytes) fail_flip(kind, buf, bytes)
+#	define FAIL_DIFFER(what)           fail_differ(what)
 
 #else
 
@@ -71,6 +78,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_PHASE(phase)           ((void)0)
 #	define FAIL_COMM_CALL(call)        (call)
 #	define FAIL_FLIP(kind, buf, bytes) ((void)0)
+#	define FAIL_DIFFER(what)           (false)
 
 #endif
 #endif

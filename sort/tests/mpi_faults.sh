@@ -31,6 +31,13 @@ done
 for phase in read split merge commit; do promised kill@$phase:1 137 ""; done
 promised kill@sort:0 137 "" --strategy distribute
 ok "most of them ended the job ($failed of 19)" test $failed -ge 12
+promised differ@version:2 5 "hetsort: rank 2 ($host), describe: it has another version than rank 0: "
+for rank in 0 1; do
+  HETSORT_FAIL=differ@threads:$rank run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -v -o out in
+  is "an MPI without threads on rank $rank" "$rc/$(cmp -s out expected && echo same)" 0/same
+  [ $rank = 1 ] || ok "and -v says so" grep -q "main thread only)" <<<"$err"
+  rm -f out
+done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
 done_testing

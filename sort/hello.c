@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The first message of a rank. Its size and the places in it are the same in all versions, or two
+ * of them could not tell that they differ. What it holds decides whether the bytes of later
+ * messages mean the same to all. HELLO_BYTES a rank. */
+#include "hello.h"
+#include "search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { HELLO_BYTES = 256, TEXT_BYTES = 32 };
+
+typedef struct greeting {
+	char version[TEXT_BYTES];
+	char sources[TEXT_BYTES]; /* a checksum: compilers and their options may differ */
+	char order[TEXT_BYTES];
+	char sizes[TEXT_BYTES];
+	char layout[2 * TEXT_BYTES];
+	char options[TEXT_BYTES]; /* their hash */
+	char reserved[HELLO_BYTES - 7 * TEXT_BYTES];
+} greeting;
+
+_Static_assert(sizeof(greeting) == HELLO_BYTES, "the same size in all versions");
+
+/* Text, so that it reads the same whatever the byte order, and can be shown. */
+static const struct field {
+	const char *name; /* what is "another ..." */
+	const char *fault;
+	size_t at, bytes;
+} fields[] = {
+	{ "version", "version", offsetof(greeting, version), TEXT_BYTES },
+	{ "build", "sources", offsetof(greeting, sources), TEXT_BYTES },
+	{ "byte order", "order", offsetof(greeting, order), TEXT_BYTES },
+	{ "set of type sizes", "sizes", offsetof(greeting, sizes), TEXT_BYTES },
+	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
+};
+
+static void fill_in(greeting *g, const options *o)
+{
+	const uint16_t one = 0x0102;
+	const unsigned char *first = (const void *)&one;
+	*g = (greeting){ HETSORT_VERSION, HETSORT_SOURCES, "", "", "", "", "" };
+	snprintf(g->order, sizeof g->order, "%s", *first == 2 ? "little-endian" : "big-endian");
+	snprintf(g->sizes, sizeof g->sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *), sizeof(size_t),
+		 sizeof(item), sizeof(rank_result), sizeof(checksum));
+	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key of %" PRIu32 " at %" PRIu32,
+		 o->lay.record_bytes, o->lay.key_bytes, o->lay.key_off);
+	snprintf(g->options, sizeof g->options, "%016" PRIx64, options_hash(o));
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (FAIL_DIFFER(fields[i].fault))
+			((char *)g)[fields[i].at] ^= 1;
+}
+
+static status compare(const greeting *mine, const greeting *first, err *e)
+{
+	char q[QUOTED_BYTES], q0[QUOTED_BYTES];
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		const char *a = (const char *)mine + fields[i].at;
+		const char *b = (const char *)first + fields[i].at;
+		if (memcmp(a, b, fields[i].bytes) != 0)
+			return err_set(e, ST_PEER, "it has another %s than rank 0: %s, there %s",
+				       fields[i].name, quoted(a, q), quoted(b, q0));
+	}
+	if (memcmp(mine->options, first->options, sizeof mine->options) != 0)
+		return err_set(e, ST_PEER, "started with other options than rank 0");
+	return ST_OK;
+}
+
+status hello(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	greeting *all = mem_array(&j->m, p, sizeof *all, "greetings", &j->e);
+	greeting mine;
+	fill_in(&mine, j->o);
+	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+	if (rc == ST_OK)
+		rc = compare(&mine, &all[0], &j->e);
+	/* all leave, also those that are like rank 0 */
+	for (size_t i = 1; i < p && rc == ST_OK; i++)
+		rc = compare(&all[i], &all[0], NULL);
+	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The handshake: before anything else the ranks find out whether they fit together. */
+#ifndef HETSORT_HELLO_H
+#define HETSORT_HELLO_H
+
+#include "job.h"
+
+/* hello - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in j->e, if not
+ * all are of the same version, sources, byte order, sizes of types, record layout and options. */
+status hello(job *j);
+
+#endif
