@@ -31,6 +31,14 @@ typedef enum phase {
 /* phase_name - one word. */
 const char *phase_name(phase p);
 
+/* What became of --adapt; the same on all ranks. */
+typedef enum adapt_state {
+	ADAPT_OFF,
+	ADAPT_KEPT,    /* the gain was too small */
+	ADAPT_NO_ROOM, /* memory or disk of a rank would not hold more */
+	ADAPT_CHANGED,
+} adapt_state;
+
 /* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
 typedef struct rank_result {
 	int32_t rank;
@@ -43,6 +51,10 @@ typedef struct rank_result {
 	double speed;
 	double link_s; /* a byte from rank 0, where it deals out the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
+	uint64_t planned_out_before;      /* by the first plan; else only if adapt_state is set */
+	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: nobody looked */
+	double adapt_gain;   /* predicted, of the time that was left */
+	int32_t adapt_state; /* an adapt_state */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
@@ -130,6 +142,7 @@ status phase_describe(job *j);
 status phase_plan(job *j);
 status phase_budget(job *j);
 status phase_read(job *j);
+status phase_adapt(job *j); /* output shares by the speeds of this very run */
 status phase_sample(job *j);
 status phase_split(job *j);
 status phase_merge(job *j);      /* exchange, merge and write, all at once */
@@ -142,6 +155,12 @@ status phase_learn(job *j);
 
 /* job_tmpdirs - where runs go, *n directories. */
 const char *const *job_tmpdirs(const job *j, size_t *n);
+
+/* plan_targets - what precedes each splitter, from share_out. */
+void plan_targets(job *j);
+
+/* budget_holds - would this rank's memory hold so many records to be written? */
+bool budget_holds(job *j, uint64_t out_recs);
 
 /* own_share - what this rank is to read, or to write. */
 static inline uint64_t own_share(const job *j, const uint64_t *share)

@@ -59,18 +59,31 @@ static status find_limit(job *j)
 	return limit_find(&lq, &j->limit, &j->e);
 }
 
+static budget_query query_of(job *j, uint64_t out_recs)
+{
+	return (budget_query){ .limit_bytes = j->limit.rank_bytes,
+			       .recs = own_share(j, j->share_in),
+			       .out_recs = out_recs,
+			       .lay = j->o->lay,
+			       .threads = j->threads,
+			       .ranks = (unsigned)j->c->size,
+			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
+			       .flow_bytes =
+				       j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0 };
+}
+
+/* By merging, what is written passes through windows. */
+bool budget_holds(job *j, uint64_t out_recs)
+{
+	budget b;
+	err e = { ST_OK, "" };
+	const budget_query q = query_of(j, out_recs);
+	return !q.distributing || (budget_make(&b, &q, &e) == ST_OK && !b.spills);
+}
+
 static status make_budget(job *j)
 {
-	const budget_query bq = { .limit_bytes = j->limit.rank_bytes,
-				  .recs = own_share(j, j->share_in),
-				  .out_recs = own_share(j, j->share_out),
-				  .lay = j->o->lay,
-				  .threads = j->threads,
-				  .ranks = (unsigned)j->c->size,
-				  .distributing =
-					  j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
-				  .flow_bytes =
-					  j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0 };
+	const budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
 	if (j->o->spill_recs && bq.recs > 0)
 		budget_force(&j->budget, &bq, j->o->spill_recs);

@@ -19,6 +19,7 @@ enum {
 	OPT_SOURCE,
 	OPT_SCATTER,
 	OPT_LINKS,
+	OPT_ADAPT,
 	OPT_STRATEGY,
 	OPT_EXCHANGE_THREADS,
 	OPT_RANKS,
@@ -50,6 +51,7 @@ static const struct option table[] = {
 	{ "scatter", required_argument, NULL, OPT_SCATTER },
 	{ "links", required_argument, NULL, OPT_LINKS },
 	{ "wisdom", required_argument, NULL, OPT_WISDOM },
+	{ "adapt", no_argument, NULL, OPT_ADAPT },
 	{ "strategy", required_argument, NULL, OPT_STRATEGY },
 	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
 	{ "ranks", required_argument, NULL, OPT_RANKS },
@@ -104,6 +106,8 @@ const char *options_help(void)
 	       "                          it and deals it out [all]\n"
 	       "      --scatter=KIND      how: equal, speed, balanced, dynamic [balanced]\n"
 	       "      --links=LIST|FILE|auto  MB/s from rank 0 to each, or measured [auto]\n"
+	       "      --adapt             a rank that turns out slow while it reads is to write "
+	       "less\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
 	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
@@ -256,6 +260,9 @@ static status set_flag(options *o, int opt)
 	case 'v':
 		o->verbosity = 1;
 		break;
+	case OPT_ADAPT:
+		o->adapt.on = true;
+		break;
 	case OPT_NO_FSYNC:
 		o->fsync = false;
 		break;
@@ -396,6 +403,7 @@ static status check_whole(options *o, const seen *s, err *e)
 static const options defaults = {
 	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
 	.exchange_threads = 2,
+	.adapt = { .gain = 0.1, .saved_s = 0.02 },
 	.max_message = 256 << 20,
 	.least_run = 1 << 15,
 	.piece_bytes = 4 << 20,
@@ -432,7 +440,7 @@ uint64_t options_hash(const options *o)
 				  o->max_message, o->timeout_s,     o->stable,
 				  o->force,       o->fsync,         o->explain,
 				  o->ninputs,     o->calibrate,     o->from_root,
-				  o->scatter };
+				  o->scatter,     o->adapt.on };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
 				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
 	XXH3_64bits_reset(&h);

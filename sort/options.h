@@ -27,6 +27,14 @@ typedef enum wish { WISH_SORT, WISH_HELP, WISH_VERSION } wish;
 
 enum { MAX_TMPDIRS = 64 };
 
+/* When output shares are planned anew: what it must gain at least. Variables so that tests reach
+ * it. */
+typedef struct adapt_rule {
+	bool on;
+	double gain;    /* of the predicted time that is left, 0 to 1 */
+	double saved_s; /* and in seconds */
+} adapt_rule;
+
 typedef struct options {
 	wish wish;
 	const char *const *inputs; /* in argv */
@@ -42,6 +50,7 @@ typedef struct options {
 	scatter_kind scatter;
 	plan_kind plan;
 	strategy strategy;
+	adapt_rule adapt;
 	layout lay;
 	unsigned exchange_threads;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */

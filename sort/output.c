@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static status not_an_input(const char *path, const input *in, err *e)
@@ -97,6 +98,16 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 	if (rc == ST_OK && !o->owner)
 		rc = target_attach(&o->file, id, &o->fd, e);
 	return rc;
+}
+
+bool output_has_room(const output *o, uint64_t bytes)
+{
+	struct statvfs v;
+	uint64_t free_bytes;
+	if (!o->per_rank || fstatvfs(o->file.dirfd, &v) != 0)
+		return true; /* others say it if it is not so */
+	return __builtin_mul_overflow((uint64_t)v.f_bavail, (uint64_t)v.f_frsize, &free_bytes) ||
+	       bytes <= free_bytes;
 }
 
 status output_sync(output *o, bool sync, err *e)

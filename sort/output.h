@@ -26,6 +26,10 @@ status output_describe(output *o, const options *opt, const input *in, int rank,
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
 		     uint64_t total, err *e);
 
+/* output_has_room - can the disk of this rank's own file hold so many bytes? True where one file is
+ * for all ranks: its size is known from the start. */
+bool output_has_room(const output *o, uint64_t bytes);
+
 /* output_sync - this rank's bytes to the disk, if fsync, and close. */
 status output_sync(output *o, bool fsync, err *e);
 

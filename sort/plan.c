@@ -33,12 +33,16 @@ static status make_shares(job *j, const gauge *g)
 	return rc;
 }
 
+void plan_targets(job *j)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < j->c->size; i++)
+		j->target[i] = sum += j->share_out[i];
+}
+
 static void note_plan(job *j)
 {
-	const int p = j->c->size;
-	uint64_t sum = 0;
-	for (int i = 0; i < p; i++)
-		j->target[i] = sum += j->share_out[i];
+	plan_targets(j);
 	rank_result *r = &j->mine;
 	r->speed = j->speed[j->c->rank];
 	r->planned_in = own_share(j, j->share_in);

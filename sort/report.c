@@ -46,9 +46,24 @@ static json_t *bytes_json(const rank_result *r)
 
 static json_t *records_json(const rank_result *r)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "planned_in", (json_int_t)r->planned_in,
-			 "planned_out", (json_int_t)r->planned_out, "in", (json_int_t)r->in, "out",
-			 (json_int_t)r->out);
+	json_t *o = json_pack("{s:I, s:I, s:I, s:I}", "planned_in", (json_int_t)r->planned_in,
+			      "planned_out", (json_int_t)r->planned_out, "in", (json_int_t)r->in,
+			      "out", (json_int_t)r->out);
+	if (o && r->adapt_state != ADAPT_OFF)
+		json_object_set_new(o, "planned_out_before",
+				    json_integer((json_int_t)r->planned_out_before));
+	return o;
+}
+
+/* Null without --adapt, or where the run ended before. */
+static json_t *adapt_json(const job_result *r)
+{
+	static const char *const word[] = { "", "kept", "no room", "changed" };
+	const rank_result *first = r->rank;
+	if (!first || first->adapt_state == ADAPT_OFF)
+		return json_null();
+	return json_pack("{s:s, s:f}", "shares", word[first->adapt_state], "predicted_gain",
+			 first->adapt_gain);
 }
 
 /* JSON's numbers are signed here: no limit is null. */
@@ -75,6 +90,8 @@ static json_t *rank_json(const rank_result *r)
 			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
 			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
 			      "phases_s", phases_json(r), "memory", memory_json(r));
+	if (o && r->speed_seen > 0)
+		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
 	if (o && r->status != ST_OK)
 		json_object_set_new(o, "error",
 				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
@@ -145,13 +162,13 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 	gmtime_r(&now, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return json_pack(
-		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:s, s:o, s:o, s:o}",
+		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:o, s:s, s:o, s:o, s:o}",
 		"format", "hetsort-report", "version", 1, "date", date, "status",
 		status_word(r->status), "exit_code", (int)r->status, "command",
 		command_json(argc, argv), "versions", versions_json(r), "config", config_json(o),
 		"records", (json_int_t)r->records, "total_s", r->total_s, "balance", balance(r),
-		"checksum_kind", CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes",
-		notes_json(r), "ranks", ranks_json(r));
+		"adapt", adapt_json(r), "checksum_kind", CHECKSUM_NAME, "checksum",
+		json_checksum(r->sum), "notes", notes_json(r), "ranks", ranks_json(r));
 }
 
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,

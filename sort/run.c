@@ -20,6 +20,7 @@ static const step by_merging[] = {
 	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
 	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
+	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
 	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
 	{ PH_MERGE, phase_merge },   /* records to their rank, merged and written as they come */
@@ -30,10 +31,11 @@ static const step by_merging[] = {
 };
 
 static const step by_distributing[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_budget },
-	{ PH_READ, phase_read },         { PH_SAMPLE, phase_sample }, { PH_SPLIT, phase_split },
-	{ PH_SORT, phase_distribute }, /* the last step is a sort */
-	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },       { PH_PLAN, phase_budget },
+	{ PH_READ, phase_read },         { PH_PLAN, phase_adapt },      { PH_SAMPLE, phase_sample },
+	{ PH_SPLIT, phase_split },       { PH_SORT, phase_distribute }, /* the last step is a sort
+									 */
+	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify },   { PH_COMMIT, phase_commit },
 	{ PH_COMMIT, phase_learn },
 };
 

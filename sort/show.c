@@ -99,6 +99,26 @@ static void row(const rank_result *k, int i, FILE *f)
 	fprintf(f, " %8.3f %8.3f\n", busy_s(k), k->wait_s);
 }
 
+/* What --adapt made of the speeds it saw. */
+static void adapt_lines(const job_result *r, FILE *f)
+{
+	static const char *const what[] = { "", "output shares stay as planned",
+					    "output shares stay: a rank has no room for more",
+					    "output shares changed" };
+	if (!r->rank || r->rank->adapt_state == ADAPT_OFF)
+		return;
+	fprintf(f, "adapt: %s; predicted gain %.1f %% of the time left after reading\n",
+		what[r->rank->adapt_state], 100 * r->rank->adapt_gain);
+	for (int i = 0; i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		fprintf(f, "rank %d: speed %.3g while reading, planned %.3g; writes %" PRIu64, i,
+			k->speed_seen, k->speed, k->planned_out);
+		if (k->planned_out != k->planned_out_before)
+			fprintf(f, ", planned %" PRIu64, k->planned_out_before);
+		fputc('\n', f);
+	}
+}
+
 void report_table(const job_result *r, const options *o, FILE *f)
 {
 	char rate[24], most[24];
@@ -126,6 +146,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
 		      rate),
 		balance(r), verify, human((double)peak, most));
+	adapt_lines(r, f);
 	show_rates(r, o, f);
 	show_links(r, o, f);
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);

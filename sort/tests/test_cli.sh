@@ -83,6 +83,8 @@ done
 refuses "--source=root of more than the memory" 4 "bytes of memory are not enough for 500 records" \
   "$hetsort" --ranks 2 --source root --memory 40K -o out in
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
+sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
+sorts "--adapt, one rank" 1000 "$hetsort" --adapt -o out in
 sorts "option after operand" 1000 "$hetsort" in -o out
 sorts "from a directory elsewhere" 1000 "$hetsort" -o "$PWD/out" "$PWD/in"
 mkdir sub
@@ -292,6 +294,14 @@ run sh -c '"$0" --help >/dev/full' "$hetsort"
 is "--help on a full disk" "$rc" 3
 run "$hetsort" -v -o out in
 ok "-v: table" grep -q "^ rank host" <<<"$err"
+ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
+rm -f out
+run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in
+ok "--adapt: told" grep -q '^adapt: output shares .*; predicted gain [0-9.]* % of the time left' <<<"$err"
+is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, planned 1; writes [0-9]*' <<<"$err")" 3
+ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
+is "--adapt: shares before, and speeds" \
+  "$(grep -c '"planned_out_before": 33[34]' report.json)/$(grep -c '"speed_seen":' report.json)" 3/3
 rm -f out
 run "$hetsort" -q -o out in
 is "-q: silent" "$err" ""

@@ -119,6 +119,7 @@ typedef struct test_case {
 	const struct speeds *speeds;
 	plan_kind plan;
 	int scatter; /* from rank 0, as scatter_kind; NOT_DEALT: every rank reads */
+	bool adapt;  /* whatever it promises */
 } test_case;
 
 typedef struct bench {
@@ -231,6 +232,31 @@ static const char *check_order(const bench *b, const layout *l, size_t n, bool s
 	return NULL;
 }
 
+/* What decided on a rank's share: its speed as seen, if that changed the shares. */
+static double speed_of(const rank_result *r)
+{
+	return r->adapt_state == ADAPT_CHANGED ? r->speed_seen : r->speed;
+}
+
+/* With --adapt all ranks changed their shares or none did; speeds are always told. */
+static const char *check_adapting(const bench *b, const test_case *t)
+{
+	uint64_t before = 0;
+	for (int i = 0; i < t->p; i++) {
+		const rank_result *r = &b->res.rank[i];
+		if (r->adapt_state != b->res.rank[0].adapt_state)
+			return "ranks differ on whether shares changed";
+		if ((r->adapt_state != ADAPT_OFF) != (t->adapt && t->p > 1))
+			return "adapted unasked, or not though asked";
+		if (r->adapt_state != ADAPT_OFF && !(r->speed_seen > 0))
+			return "no speed was seen";
+		if (r->adapt_state == ADAPT_KEPT && r->planned_out != r->planned_out_before)
+			return "shares changed and did not";
+		before += r->planned_out_before;
+	}
+	return t->adapt && t->p > 1 && before != t->n ? "the first shares do not sum up" : NULL;
+}
+
 /* Shares are kept to the record. Those by linear cost are optimal: no rank could take one more and
  * still end before the last one does. */
 static const char *check_shares(const bench *b, const test_case *t)
@@ -241,14 +267,17 @@ static const char *check_shares(const bench *b, const test_case *t)
 		const rank_result *r = &b->res.rank[i];
 		if (r->out != r->planned_out || r->in != r->planned_in)
 			return "a share is not what was planned";
-		if ((double)r->out / r->speed > last)
-			last = (double)r->out / r->speed;
+		if ((double)r->out / speed_of(r) > last)
+			last = (double)r->out / speed_of(r);
 		total += r->out;
 	}
-	const bool linear_out = t->plan == PLAN_LINEAR || t->plan == PLAN_EQUAL ||
-				(t->plan != PLAN_ONLINE && t->strategy == BY_MERGING);
+	const bool changed = b->res.rank[0].adapt_state == ADAPT_CHANGED;
+	const bool linear_out = t->strategy == BY_MERGING ? changed || t->plan != PLAN_ONLINE
+							  : !changed && (t->plan == PLAN_LINEAR ||
+									 t->plan == PLAN_EQUAL);
 	for (int i = 0; i < t->p && linear_out; i++)
-		if (((double)b->res.rank[i].out + 1) / b->res.rank[i].speed < last * (1 - 1e-9))
+		if (((double)b->res.rank[i].out + 1) / speed_of(&b->res.rank[i]) <
+		    last * (1 - 1e-9))
 			return "a share could be larger";
 	return total == t->n ? NULL : "shares do not sum to the input";
 }
@@ -276,7 +305,8 @@ static const char *judge(bench *b, const test_case *t)
 	if (!read_file(b->out, b->output, b->bytes))
 		return "the output is missing or has the wrong size";
 	if ((why = check_order(b, &t->lay, t->n, t->scatter != SCATTER_DYNAMIC)) ||
-	    (why = check_shares(b, t)) || (why = check_memory(b, t)))
+	    (why = check_shares(b, t)) || (why = check_adapting(b, t)) ||
+	    (why = check_memory(b, t)))
 		return why;
 	if (has_index(&t->lay))
 		return check_permutation(b, &t->lay, t->n);
@@ -328,6 +358,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			  .plan = t->plan,
 			  .wisdom = b->wisdom,
 			  .strategy = t->strategy,
+			  .adapt = { .on = t->adapt, .gain = -1, .saved_s = -1 },
 			  .lay = t->lay,
 			  .exchange_threads = t->threads,
 			  .threads = 1 + t->threads,
@@ -368,11 +399,11 @@ static bool is_root(const tally *y)
 static void report_case(tally *y, const test_case *t, const char *why)
 {
 	y->case_failures++;
-	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s plan=%s scatter=%s: "
+	printf("# %s n=%zu p=%d record=%u key=%u@%u %s threads=%u speeds=%s plan=%s%s scatter=%s: "
 	       "%s\n",
 	       t->d->name, t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
 	       t->strategy == BY_MERGING ? "merge" : "distribute", t->threads, t->speeds->name,
-	       plan_name(t->plan),
+	       plan_name(t->plan), t->adapt ? " adapt" : "",
 	       t->scatter == NOT_DEALT ? "none" : scatter_name((scatter_kind)t->scatter), why);
 }
 
@@ -470,6 +501,7 @@ static void run_variants(tally *y, test_case t)
 				t.speeds = &speed_sets[k];
 				t.plan = plan_of(y, &t);
 				t.scatter = scatter_of(y);
+				t.adapt = y->runs % 3 == 1;
 				run_case(y, &t);
 			}
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Between reading and sampling: what each rank is to write is planned anew by how fast it read and
+ * sorted in this run. Only here it costs nothing: no record has left its rank, and splitters go
+ * wherever shares say. Rank 0 plans, and the shares change on all ranks or on none: only if that
+ * promises enough, and if memory and disk of every rank have room. One gather and two broadcasts
+ * of a few bytes a rank. */
+#include "adapt.h"
+#include "deal.h"
+#include "shares.h"
+
+#include <math.h>
+
+/* A rank with less than this part of the mean work tells too little of its speed. */
+static const double LEAST_PART = 0.1;
+
+/* What rank 0 tells the others. */
+typedef struct verdict {
+	int32_t state;
+	double gain;
+} verdict;
+
+/* Room for one plan: at rank 0 all of it, elsewhere the shares and speeds that are broadcast. */
+typedef struct draft {
+	sighting *seen;
+	double *planned, *speed; /* for what comes now, of a rank at nominal rates: 1 */
+	uint64_t *share;
+} draft;
+
+bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s)
+{
+	double mean = 0, expected = 0, took = 0;
+	for (size_t i = 0; i < p; i++)
+		mean += s[i].work_s / (double)p;
+	for (size_t i = 0; i < p; i++) {
+		now[i] = 0;
+		if (s[i].work_s <= 0 || s[i].work_s < LEAST_PART * mean || s[i].took_s <= 0)
+			continue;
+		now[i] = s[i].work_s / s[i].took_s;
+		expected += s[i].work_s / planned[i];
+		took += s[i].took_s;
+	}
+	*unit_s = expected > 0 ? took / expected : 1;
+	bool told = expected > 0;
+	for (size_t i = 0; i < p; i++) {
+		now[i] = now[i] > 0 ? now[i] * *unit_s : planned[i];
+		told = told && now[i] > 0 && isfinite(now[i]);
+	}
+	for (size_t i = 0; i < p && !told; i++)
+		now[i] = planned[i];
+	return told;
+}
+
+/* When the last rank ends, in seconds from now. */
+static double time_left_s(const options *o, const uint64_t *share, const double *speed, size_t p,
+			  double unit_s)
+{
+	const rates one = rates_nominal(1);
+	double last = 0;
+	for (size_t i = 0; i < p; i++) {
+		const double s = rates_after_s(&one, o, share[i]) / speed[i] * unit_s;
+		last = s > last ? s : last;
+	}
+	return last;
+}
+
+status adapt_plan(const options *o, const sighting *s, const double *planned,
+		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
+		  err *e)
+{
+	double unit_s;
+	uint64_t all = 0;
+	*out = (prospect){ 0, 0, false };
+	for (size_t i = 0; i < p; i++)
+		all += share[i] = written[i];
+	if (!adapt_speeds(s, planned, p, now, &unit_s))
+		return ST_OK;
+	const status rc = shares_divide(all, now, p, o->strategy == BY_DISTRIBUTING, share, e);
+	if (rc != ST_OK)
+		return rc;
+	const double before = time_left_s(o, written, now, p, unit_s);
+	const double after = time_left_s(o, share, now, p, unit_s);
+	out->saved_s = before - after;
+	out->gain = before > after ? out->saved_s / before : 0;
+	out->worth = out->gain >= o->adapt.gain && out->saved_s >= o->adapt.saved_s;
+	return ST_OK;
+}
+
+static status decide(job *j, draft *d, verdict *v)
+{
+	prospect p;
+	const status rc = adapt_plan(j->o, d->seen, d->planned, j->share_out, (size_t)j->c->size,
+				     d->speed, d->share, &p, &j->e);
+	*v = (verdict){ rc == ST_OK && p.worth ? ADAPT_CHANGED : ADAPT_KEPT, p.gain };
+	return rc;
+}
+
+/* Ranks of one host may share its disk: each leaves the others as much as it takes. */
+static bool has_room(job *j, uint64_t out_recs)
+{
+	uint64_t bytes;
+	if (out_recs <= own_share(j, j->share_out))
+		return true;
+	return !__builtin_mul_overflow(out_recs, (uint64_t)j->o->lay.record_bytes * j->ranks_here,
+				       &bytes) &&
+	       output_has_room(&j->out, bytes) && budget_holds(j, out_recs);
+}
+
+/* A vote: one rank without room, and all keep their shares. */
+static status vote(job *j, const draft *d, verdict *v)
+{
+	const bool yes = has_room(j, own_share(j, d->share));
+	const status rc = comm_agree(j->c, yes ? ST_OK : ST_REFUSED);
+	if (rc != ST_OK)
+		v->state = ADAPT_NO_ROOM;
+	return atomic_load(&j->c->broken) ? rc : ST_OK;
+}
+
+static void note(job *j, const draft *d, const verdict *v)
+{
+	rank_result *r = &j->mine;
+	r->planned_out_before = r->planned_out;
+	r->speed_seen = d->speed[j->c->rank] * (j->speed[0] / d->planned[0]);
+	r->adapt_gain = v->gain;
+	r->adapt_state = v->state;
+	if (v->state != ADAPT_CHANGED)
+		return;
+	memcpy(j->share_out, d->share, (size_t)j->c->size * sizeof *d->share);
+	plan_targets(j);
+	r->planned_out = own_share(j, j->share_out);
+}
+
+/* For what comes after reading: the rates may weigh merging otherwise than sorting. */
+static void planned_speeds(const job *j, double *planned)
+{
+	const rates one = rates_nominal(1);
+	const uint64_t some = 1000000;
+	for (int i = 0; i < j->c->size; i++)
+		planned[i] =
+			rates_after_s(&one, j->o, some) / rates_after_s(&j->rate[i], j->o, some);
+}
+
+/* What reading and sorting should have taken, and what it took. Where rank 0 deals out the input,
+ * reading is waiting for it, or serving: sorting alone counts. */
+static sighting own_sighting(const job *j, double planned)
+{
+	const rank_result *r = &j->mine;
+	rates expected = r->rate;
+	if (job_deals(j))
+		expected.copy_s = 0;
+	return (sighting){ rates_before_s(&expected, j->o, j->data.n) * planned,
+			   r->phase_s[PH_SORT] + (job_deals(j) ? 0 : r->phase_s[PH_READ]) };
+}
+
+static status adapt_together(job *j, draft *d)
+{
+	const size_t p = (size_t)j->c->size;
+	planned_speeds(j, d->planned);
+	const sighting mine = own_sighting(j, d->planned[j->c->rank]);
+	verdict v = { ADAPT_KEPT, 0 };
+	status rc = comm_gather(j->c, &mine, d->seen, sizeof mine, 0);
+	if (rc != ST_OK)
+		return rc;
+	rc = comm_agree(j->c, j->c->rank == 0 ? decide(j, d, &v) : ST_OK);
+	if (rc == ST_OK)
+		rc = comm_bcast(j->c, &v, sizeof v, 0);
+	if (rc == ST_OK)
+		rc = comm_bcast(j->c, d->speed, p * sizeof *d->speed, 0);
+	if (rc == ST_OK)
+		rc = comm_bcast(j->c, d->share, p * sizeof *d->share, 0);
+	if (rc == ST_OK && v.state == ADAPT_CHANGED)
+		rc = vote(j, d, &v);
+	if (rc == ST_OK)
+		note(j, d, &v);
+	return rc;
+}
+
+status phase_adapt(job *j)
+{
+	const size_t p = (size_t)j->c->size;
+	if (!j->o->adapt.on)
+		return ST_OK;
+	draft d = { mem_array(&j->m, p, sizeof *d.seen, "speeds", &j->e),
+		    mem_array(&j->m, p, sizeof *d.planned, "speeds", &j->e),
+		    mem_array(&j->m, p, sizeof *d.speed, "speeds", &j->e),
+		    mem_array(&j->m, p, sizeof *d.share, "shares", &j->e) };
+	status rc =
+		comm_agree(j->c, d.seen && d.planned && d.speed && d.share ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = adapt_together(j, &d);
+	mem_free(&j->m, d.seen, p, sizeof *d.seen);
+	mem_free(&j->m, d.planned, p, sizeof *d.planned);
+	mem_free(&j->m, d.speed, p, sizeof *d.speed);
+	mem_free(&j->m, d.share, p, sizeof *d.share);
+	return rc;
+}

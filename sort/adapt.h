@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How fast ranks are now, by what they have just done, and what that would change. Pure. */
+#ifndef HETSORT_ADAPT_H
+#define HETSORT_ADAPT_H
+
+#include "options.h"
+
+/* What a rank has done: its work in seconds of a rank of speed 1, and the seconds it took. */
+typedef struct sighting {
+	double work_s, took_s;
+} sighting;
+
+/* adapt_speeds - present speeds of p ranks in the scale of the planned ones. A rank that had little
+ * to do, or took no time that the clock saw, tells nothing: it keeps its planned speed.
+ * now     receives p entries, finite and above zero.
+ * unit_s  receives what a rank of speed 1 takes for a second's work.
+ * Returns false, and the planned speeds, where no rank tells anything. */
+bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s);
+
+/* What the speeds are worth. */
+typedef struct prospect {
+	double gain;    /* of the time that is left, 0 to 1 */
+	double saved_s; /* in seconds */
+	bool worth;     /* more than the rule asks for */
+} prospect;
+
+/* adapt_plan - what p ranks should write now, by the planner library.
+ * o        strategy, record size and the rule count.
+ * planned  speeds, and written: the shares by the plan so far, p entries each.
+ * now      receives the present speeds, share the shares that they call for. Both are the planned
+ *          ones where no rank tells anything. */
+status adapt_plan(const options *o, const sighting *s, const double *planned,
+		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
+		  err *e);
+
+#endif

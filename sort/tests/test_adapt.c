@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Replanning by the speeds that were seen: nothing changes without a reason, a slow rank writes
+ * less as the library divides, and what tells nothing changes nothing. That a whole sort keeps to
+ * the changed shares is the matrix's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+#include "adapt.h"
+#include "rates.h"
+#include "shares.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { P = 4 };
+static const uint64_t N = 40000000;
+static const double speed_sets[][P] = {
+	{ 1, 1, 1, 1 }, { 1, 1.5, 1, 1.5 }, { 1, 2, 4, 8 }, { 3e-200, 1e-200, 1e-200, 1e-200 }
+};
+
+typedef struct situation {
+	options o;
+	double planned[P], now[P];
+	uint64_t in[P], written[P], share[P];
+	sighting seen[P];
+	prospect out;
+} situation;
+
+/* Ranks with the planned speeds, `factor` times as slow as that while they read. */
+static void set_up(situation *s, strategy by, const double *planned, const double *factor)
+{
+	err e = { ST_OK, "" };
+	*s = (situation){ .o = { .strategy = by,
+				 .lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
+				 .adapt = { .on = true, .gain = 0.1, .saved_s = 0.02 } } };
+	memcpy(s->planned, planned, sizeof s->planned);
+	const bool merging = by == BY_MERGING;
+	const rates one = rates_nominal(1);
+	assert_int_equal(shares_divide(N, planned, P, merging, s->in, &e), ST_OK);
+	assert_int_equal(shares_divide(N, planned, P, !merging, s->written, &e), ST_OK);
+	for (size_t i = 0; i < P; i++) {
+		s->seen[i].work_s = rates_before_s(&one, &s->o, s->in[i]);
+		s->seen[i].took_s = s->seen[i].work_s / planned[i] * factor[i];
+	}
+}
+
+static void replan(situation *s)
+{
+	err e = { ST_OK, "" };
+	uint64_t sum = 0;
+	assert_int_equal(adapt_plan(&s->o, s->seen, s->planned, s->written, P, s->now, s->share,
+				    &s->out, &e),
+			 ST_OK);
+	for (size_t i = 0; i < P; i++)
+		sum += s->share[i];
+	assert_int_equal(sum, N);
+}
+
+static void noise_changes_nothing(void **state)
+{
+	static const double factors[][P] = {
+		{ 1, 1, 1, 1 },
+		{ 7, 7, 7, 7 }, /* a slow disk for all */
+		{ 1.04, 0.97, 1, 1.05 },
+		{ 0.95, 1.05, 1.05, 1.05 },
+		{ 1.0, 1.05, 0.96, 1.02 },
+	};
+	(void)state;
+	for (size_t k = 0; k < LEN(speed_sets); k++)
+		for (size_t f = 0; f < LEN(factors); f++)
+			for (int by = BY_MERGING; by <= BY_DISTRIBUTING; by++) {
+				situation s;
+				set_up(&s, (strategy)by, speed_sets[k], factors[f]);
+				replan(&s);
+				assert_false(s.out.worth);
+			}
+}
+
+/* One rank at half its speed: it writes what the library gives to such speeds, and all others the
+ * more; the gain is that of the times. */
+static void a_slow_rank_writes_less(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LEN(speed_sets); k++)
+		for (size_t slow = 0; slow < P; slow++)
+			for (int by = BY_MERGING; by <= BY_DISTRIBUTING; by++) {
+				double factor[P] = { 1, 1, 1, 1 };
+				situation s;
+				err e = { ST_OK, "" };
+				uint64_t want[P];
+				factor[slow] = 2;
+				set_up(&s, (strategy)by, speed_sets[k], factor);
+				replan(&s);
+				assert_true(s.out.worth);
+				assert_true(s.out.gain > 0.1 && s.out.gain < 0.5);
+				double present[P];
+				memcpy(present, s.planned, sizeof present);
+				present[slow] /= 2;
+				assert_int_equal(shares_divide(N, present, P, by == BY_DISTRIBUTING,
+							       want, &e),
+						 ST_OK);
+				for (size_t i = 0; i < P; i++) {
+					assert_true(fabs((double)s.share[i] - (double)want[i]) <=
+						    2);
+					if (i == slow)
+						assert_true(s.share[i] < s.written[i]);
+					else
+						assert_true(s.share[i] > s.written[i]);
+				}
+			}
+}
+
+/* Equal shares on ranks that are not equal: whatever the plan was, the speeds decide. */
+static void equal_shares_are_corrected(void **state)
+{
+	static const double planned[P] = { 1, 1, 1, 1 }, factor[P] = { 1, 1, 1.5, 1.5 };
+	situation s;
+	(void)state;
+	set_up(&s, BY_MERGING, planned, factor);
+	replan(&s);
+	assert_true(s.out.worth);
+	assert_true(fabs(s.out.gain - (1 - 1 / 1.25)) < 1e-6);
+	assert_true(fabs((double)s.share[0] - 0.3 * (double)N) < 2);
+}
+
+static void the_rule_decides(void **state)
+{
+	static const double factor[P] = { 1, 1, 1, 2 };
+	situation s;
+	(void)state;
+	set_up(&s, BY_MERGING, speed_sets[0], factor);
+	replan(&s);
+	const prospect first = s.out;
+	assert_true(first.worth);
+	s.o.adapt.gain = first.gain * 1.001;
+	replan(&s);
+	assert_false(s.out.worth);
+	s.o.adapt.gain = 0.1;
+	s.o.adapt.saved_s = first.saved_s * 1.001;
+	replan(&s);
+	assert_false(s.out.worth);
+}
+
+/* Ranks with little or nothing to do keep their speed in the scale of the others. */
+static void idle_ranks_tell_nothing(void **state)
+{
+	static const double factor[P] = { 3, 3, 3, 3 };
+	situation s;
+	(void)state;
+	set_up(&s, BY_MERGING, speed_sets[1], factor);
+	s.seen[0] = (sighting){ 0, 5 };
+	s.seen[1] = (sighting){ s.seen[1].work_s / 1000, 5 };
+	s.seen[2].took_s = 0;
+	replan(&s);
+	for (size_t i = 0; i < P; i++)
+		assert_true(fabs(s.now[i] / s.planned[i] - 1) < 1e-9);
+	assert_false(s.out.worth);
+	memset(s.seen, 0, sizeof s.seen);
+	replan(&s);
+	assert_memory_equal(s.now, s.planned, sizeof s.now);
+	assert_memory_equal(s.share, s.written, sizeof s.share);
+	s.seen[0] = (sighting){ 1e300, 1e-300 }; /* beyond what a speed can be */
+	replan(&s);
+	assert_memory_equal(s.now, s.planned, sizeof s.now);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(noise_changes_nothing),
+		cmocka_unit_test(a_slow_rank_writes_less),
+		cmocka_unit_test(equal_shares_are_corrected),
+		cmocka_unit_test(the_rule_decides),
+		cmocka_unit_test(idle_ranks_tell_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
