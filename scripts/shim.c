@@ -3,7 +3,8 @@
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
  * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
- * thread, tmpfile (open with O_TMPFILE). */
+ * thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named
+ * by SHIM_FILE and goes on when that is gone. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -25,12 +27,30 @@ static const char *plan(void)
 	return s ? s : "";
 }
 
+/* Wait in the call that SHIM=hang=CALL@N means. */
+static void hang(const char *call, const char *name)
+{
+	size_t n = strlen(name);
+	const char *file = getenv("SHIM_FILE");
+
+	if (strncmp(call, name, n) != 0 || (call[n] && call[n] != '@') || !file)
+		return;
+	if (atomic_fetch_add(&calls, 1) + 1 != (call[n] ? strtoul(call + n + 1, NULL, 10) : 1))
+		return;
+	if (mknod(file, S_IFREG | 0600, 0) != 0)
+		abort();
+	while (access(file, F_OK) == 0)
+		usleep(1000);
+}
+
 /* True if this call of `name` is to fail; errno is then set. */
 static int fails(const char *name)
 {
 	size_t n = strlen(name);
 	const char *s = plan(), *at = strchr(s, '@');
 
+	if (strncmp(s, "hang=", 5) == 0)
+		hang(s + 5, name);
 	if (strncmp(s, name, n) != 0 || s[n] != '=')
 		return 0;
 	if (atomic_fetch_add(&calls, 1) + 1 < (at ? strtoul(at + 1, NULL, 10) : 1))

@@ -160,56 +160,55 @@ status target_check(const target *t, bool force, err *e)
 static void name_temp(target *t, uint64_t id)
 {
 	/* the name says whose it is, and stays below NAME_MAX whatever the target's is */
-	snprintf(t->temp, sizeof t->temp, ".hetsort-%016" PRIx64 "-%.32s.tmp", id, t->base);
+	t->temp.dirfd = t->dirfd;
+	snprintf(t->temp.name, sizeof t->temp.name, ".hetsort-%016" PRIx64 "-%.32s.tmp", id,
+		 t->base);
 }
 
-static status open_temp(target *t, uint64_t id, int flags, int *fd, err *e)
-{
-	char q[QUOTED_BYTES];
-	name_temp(t, id);
-	*fd = openat(t->dirfd, t->temp, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (*fd >= 0)
-		return ST_OK;
-	const int errnum = errno;
-	t->temp[0] = '\0';
-	return err_sys(e, errnum, "cannot create a file beside %s", quoted(t->path, q));
-}
+enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
 
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
-	return open_temp(t, id, O_CREAT | O_EXCL, fd, e);
+	char q[QUOTED_BYTES];
+	name_temp(t, id);
+	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
+	return *fd >= 0 ? ST_OK
+			: err_sys(e, errno, "cannot create a file beside %s", quoted(t->path, q));
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
 {
-	const status rc = open_temp(t, id, 0, fd, e);
-	t->temp[0] = '\0'; /* who created it removes it */
-	return rc;
+	char q[QUOTED_BYTES];
+	name_temp(t, id);
+	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
+	t->temp.name[0] = '\0'; /* who created it removes it */
+	return *fd >= 0 ? ST_OK
+			: err_sys(e, errno, "cannot open the file beside %s", quoted(t->path, q));
 }
 
 status target_commit(target *t, bool force, err *e)
 {
 	char q[QUOTED_BYTES];
-	int rc = force ? renameat(t->dirfd, t->temp, t->dirfd, t->base)
-		       : renameat2(t->dirfd, t->temp, t->dirfd, t->base, RENAME_NOREPLACE);
+	const char *temp = t->temp.name;
+	int rc = force ? renameat(t->dirfd, temp, t->dirfd, t->base)
+		       : renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
 	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
 		/* no such rename on this file system: a hard link never replaces either */
-		rc = linkat(t->dirfd, t->temp, t->dirfd, t->base, 0);
+		rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
 		if (rc == 0)
-			rc = unlinkat(t->dirfd, t->temp, 0);
+			rc = unlinkat(t->dirfd, temp, 0);
 	}
 	if (rc != 0 && errno == EEXIST)
 		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path, q));
 	if (rc != 0)
 		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path, q));
-	t->temp[0] = '\0';
+	unfinished_forget(&t->temp);
 	return ST_OK;
 }
 
 void target_discard(target *t)
 {
-	if (t->temp[0])
-		(void)unlinkat(t->dirfd, t->temp, 0);
+	unfinished_remove(&t->temp);
 	if (t->base && t->dirfd >= 0)
 		close(t->dirfd);
 	free(t->base);

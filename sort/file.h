@@ -4,6 +4,7 @@
 #define HETSORT_FILE_H
 
 #include "status.h"
+#include "unfinished.h"
 
 #include <stdint.h>
 
@@ -31,10 +32,10 @@ status file_sync_dir(int dirfd, const char *path, err *e);
 
 /* A file on its way: written under a name of its own beside the target, then renamed onto it. */
 typedef struct target {
-	int dirfd;     /* the target's directory */
-	char *base;    /* its name in there */
-	char *path;    /* as the user gave it, for messages */
-	char temp[80]; /* the name until it is complete, empty if there is no such file */
+	int dirfd;       /* the target's directory */
+	char *base;      /* its name in there */
+	char *path;      /* as the user gave it, for messages */
+	unfinished temp; /* the name until it is complete */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or

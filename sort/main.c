@@ -5,6 +5,8 @@
 #include "failpoint.h"
 #include "options.h"
 #include "report.h"
+#include "signals.h"
+#include "unfinished.h"
 #include "watch.h"
 
 #include <inttypes.h>
@@ -18,7 +20,10 @@ typedef struct invocation {
 	options o;
 	int argc;
 	char **argv;
+	atomic_bool stop; /* at the next border of a phase */
 } invocation;
+
+enum { LAST_MOMENT_MS = 400 }; /* for the report: launchers kill a second after a signal */
 
 /* Started by a launcher, every rank comes by here before it knows its number; rank 0 speaks. */
 static bool speaks_for_all(void)
@@ -129,6 +134,25 @@ static status start(invocation *v, err *e)
 #endif
 }
 
+/* On the thread that waits for signals, whatever the others do: they are not asked. */
+static void interrupted(int sig, void *invocation_)
+{
+	const invocation *v = invocation_;
+	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
+	err e = { ST_OK, "" };
+	if (!unfinished_freeze())
+		return; /* it comes too late: names are being given, which takes but a moment */
+	signals_deadline(sig, LAST_MOMENT_MS);
+	unfinished_remove_all();
+	if (speaks_for_all()) {
+		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
+		if (v->o.report &&
+		    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
+			fprintf(stderr, "hetsort: no report: %s\n", e.text);
+	}
+	signals_die(sig);
+}
+
 static int say(const char *text)
 {
 	fputs(text, stdout);
@@ -152,6 +176,7 @@ int main(int argc, char **argv)
 	/* a closed pipe and a file size limit show as errors of the call that meets them */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signals_block();
 	raise_file_limit();
 	status rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK)
@@ -161,8 +186,11 @@ int main(int argc, char **argv)
 			   "License GPLv3+: GNU GPL version 3 or later.\n");
 	if (rc == ST_OK && v.o.wish == WISH_HELP)
 		return say(options_usage()) == ST_OK ? say(options_help()) : ST_IO;
-	if (rc == ST_OK)
+	if (rc == ST_OK) {
+		v.o.stop = &v.stop;
+		signals_watch(&v.stop, interrupted, &v);
 		rc = start(&v, &e);
+	}
 	if (e.code != ST_OK && speaks_for_all()) {
 		fprintf(stderr, "hetsort: %s\n", e.text);
 		if (e.code == ST_REFUSED)

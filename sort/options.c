@@ -129,8 +129,8 @@ const char *options_help(void)
 	       "\n"
 	       "Exit status: 0 sorted, verified and on disk; 1 the output did not verify;\n"
 	       "2 refused before work; 3 input or output failed; 4 out of memory, disk or\n"
-	       "another resource; 5 another rank failed; 6 internal error. On anything but 0\n"
-	       "no file under an output's final name is new or changed.\n";
+	       "another resource; 5 another rank failed; 6 internal error; 128+n signal n. On\n"
+	       "anything but 0 no file under an output's final name is new or changed.\n";
 }
 
 static const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",

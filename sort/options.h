@@ -8,6 +8,8 @@
 #include "record.h"
 #include "status.h"
 
+#include <stdatomic.h>
+
 typedef enum plan_kind {
 	PLAN_EQUAL,
 	PLAN_LINEAR,
@@ -66,7 +68,8 @@ typedef struct options {
 	size_t piece_bytes; /* what a thread merges at once */
 	unsigned timeout_s; /* without progress of a rank; 0: none */
 	bool stable, force, fsync, explain;
-	int verbosity; /* -1 quiet, 0, 1 verbose */
+	int verbosity;           /* -1 quiet, 0, 1 verbose */
+	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } options;
 
 /* options_parse - argv as main() got it; strings are not copied, argv may be permuted. */

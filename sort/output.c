@@ -139,6 +139,8 @@ static status drop_old_manifest(output *o, err *e)
 
 status output_commit(output *o, comm *c, const options *opt, err *e)
 {
+	/* past this border no rank stops for a signal: the names of all change, or of none */
+	unfinished_settle();
 	status rc = opt->force ? drop_old_manifest(o, e) : ST_OK;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->owner)

@@ -2,6 +2,7 @@
 /* The JSON report: written on success and on failure alike, complete or not at all. */
 #include "report.h"
 #include "json.h"
+#include "signals.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -142,7 +143,12 @@ static const char *status_word(status s)
 {
 	static const char *const word[] = { "ok",       "invalid", "refused", "io",
 					    "resource", "peer",    "internal" };
-	return (size_t)s < sizeof word / sizeof *word ? word[s] : "unknown";
+	return (size_t)s < sizeof word / sizeof *word ? word[s] : "interrupted";
+}
+
+static json_t *signal_json(status s)
+{
+	return s > ST_SIGNAL ? json_string(signals_name((int)s - ST_SIGNAL)) : json_null();
 }
 
 /* The report of a run that has something to say beside its failures. */
@@ -162,13 +168,15 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 	gmtime_r(&now, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return json_pack(
-		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:I, s:f, s:f, s:o, s:s, s:o, s:o, s:o}",
+		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:o, s:s, s:o, s:o, "
+		"s:o}",
 		"format", "hetsort-report", "version", 1, "date", date, "status",
-		status_word(r->status), "exit_code", (int)r->status, "command",
-		command_json(argc, argv), "versions", versions_json(r), "config", config_json(o),
-		"records", (json_int_t)r->records, "total_s", r->total_s, "balance", balance(r),
-		"adapt", adapt_json(r), "checksum_kind", CHECKSUM_NAME, "checksum",
-		json_checksum(r->sum), "notes", notes_json(r), "ranks", ranks_json(r));
+		status_word(r->status), "exit_code", (int)r->status, "signal",
+		signal_json(r->status), "command", command_json(argc, argv), "versions",
+		versions_json(r), "config", config_json(o), "records", (json_int_t)r->records,
+		"total_s", r->total_s, "balance", balance(r), "adapt", adapt_json(r),
+		"checksum_kind", CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes",
+		notes_json(r), "ranks", ranks_json(r));
 }
 
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,
@@ -178,8 +186,9 @@ status report_write(const job_result *r, const options *o, int argc, char *const
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
 		rc = target_check(&t, true, e);
-	if (rc == ST_OK)
-		rc = json_write(report_json(r, o, argc, argv), &t, true, o->fsync, e);
+	if (rc == ST_OK) /* who is about to be killed does not wait for a disk */
+		rc = json_write(report_json(r, o, argc, argv), &t, true,
+				o->fsync && r->status < ST_SIGNAL, e);
 	target_discard(&t);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "online.h"
 #include "clock.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -46,6 +47,14 @@ static const step by_one_rank[] = {
 	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
 };
 
+/* Not once final names may be there. */
+static status stop_if_asked(job *j, const step *s)
+{
+	if (!j->o->stop || !atomic_load(j->o->stop) || s->run == phase_commit)
+		return ST_OK;
+	return err_set(&j->e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1");
+}
+
 static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
@@ -53,6 +62,8 @@ static status take_step(job *j, const step *s)
 	atomic_store(&j->c->phase, (int)s->at);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
+	if (rc == ST_OK)
+		rc = stop_if_asked(j, s);
 	const double t1 = now_s();
 	j->mine.phase_s[s->at] += t1 - t0;
 	rc = comm_agree(j->c, rc);

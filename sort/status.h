@@ -16,6 +16,7 @@ typedef enum status {
 	ST_RESOURCE = 4, /* memory, disk space, descriptors, threads */
 	ST_PEER = 5,     /* another rank failed, left, or does not fit to this one */
 	ST_INTERNAL = 6, /* a fault of this program */
+	ST_SIGNAL = 128, /* and the signal's number: ended by it */
 } status;
 
 enum { ERR_TEXT_BYTES = 480, QUOTED_BYTES = 256 };

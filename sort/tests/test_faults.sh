@@ -58,8 +58,8 @@ rm out
 fails write=28 4 "cannot write 'out.2': No space left" --ranks 3 -o out.%r
 fails fsync=5@2 3 "cannot sync 'out." --ranks 3 -o out.%r
 fails thread=11 4 "cannot start thread 1 of 3" --ranks 3 -o out
-fails thread=11@2 4 "cannot start thread 2 of 3" --ranks 3 -o out
-shim thread=11@3 "$hetsort" --ranks 3 -o out in
+fails thread=11@3 4 "cannot start thread 2 of 3" --ranks 3 -o out
+shim thread=11@4 "$hetsort" --ranks 3 -o out in
 is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
 shim fsync=5 "$hetsort" --no-fsync -o out in

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One thread in sigwait; the signals are blocked in all others, and in those that MPI starts. No
+ * handler, no wake-up to lose, nothing to poll. */
+#include "signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 512 << 10 };
+
+static const struct {
+	int sig;
+	const char *name;
+} asked[] = {
+	{ SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" }, { SIGUSR1, "SIGUSR1" }
+};
+
+static struct {
+	sigset_t set;
+	atomic_bool *stop;
+	signals_end *end;
+	void *arg;
+} watch;
+
+const char *signals_name(int sig)
+{
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+		if (asked[i].sig == sig)
+			return asked[i].name;
+	return "a signal";
+}
+
+void signals_block(void)
+{
+	struct sigaction was;
+	sigemptyset(&watch.set);
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+		if (sigaction(asked[i].sig, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+			sigaddset(&watch.set, asked[i].sig);
+	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
+}
+
+static void *wait_for_signals(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		int sig;
+		if (sigwait(&watch.set, &sig) != 0)
+			continue;
+		if (sig == SIGUSR1)
+			atomic_store(watch.stop, true);
+		else
+			watch.end(sig, watch.arg);
+	}
+	return NULL;
+}
+
+void signals_watch(atomic_bool *stop, signals_end *end, void *arg)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	watch.stop = stop;
+	watch.end = end;
+	watch.arg = arg;
+	if (pthread_attr_init(&a) == 0) {
+		pthread_attr_setstacksize(&a, STACK_BYTES);
+		pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+		const int rc = pthread_create(&t, &a, wait_for_signals, NULL);
+		pthread_attr_destroy(&a);
+		if (rc == 0)
+			return;
+	}
+	pthread_sigmask(SIG_UNBLOCK, &watch.set, NULL);
+}
+
+_Noreturn void signals_die(int sig)
+{
+	sigset_t one;
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+	for (;;) /* it ends the process before it gets here */
+		pause();
+}
+
+static volatile sig_atomic_t due;
+
+static void die_of_due(int alarm_)
+{
+	(void)alarm_;
+	signals_die(due);
+}
+
+void signals_deadline(int sig, unsigned ms)
+{
+	const struct itimerval in = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	due = sig;
+	signal(SIGALRM, die_of_due);
+	(void)setitimer(ITIMER_REAL, &in, NULL);
+}

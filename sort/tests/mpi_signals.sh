@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Ranks of an MPI job that are ended from outside: the whole job ends and no file has its final name.
+# The launcher's exit code is its own.
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "the shim and the sanitizers want the same calls"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+"$BIN/gensort" --no-fsync 50000 in || exit 1
+cat >rank <<END
+#!/bin/sh
+# tells its number, and hangs where it is told to
+r=\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}
+echo \$\$ >pid.\$r
+exec env SHIM="hang=\$HANG" SHIM_FILE="$PWD/hanging.\$r" LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report "\$@"
+END
+chmod +x rank
+
+field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
+
+start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
+  local call=$1 i; shift
+  rm -rf report hanging.* pid.* out* .hetsort-*
+  HANG=$call timeout -s KILL 60 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >told 2>&1 &
+  job=$!
+  for ((i = 0; i < 3000; i++)); do
+    if [ -e hanging.0 ]; then break; fi
+    sleep 0.01
+  done
+}
+gone() { # also if nobody has asked for its exit code yet
+  case $(ps -o stat= -p "$1") in '' | Z*) ;; *) ps -fp "$1"; return 1 ;; esac
+}
+ends() { # ends NAME - the job ends by itself, with a failure, and has not named its output
+  wait $job; rc=$?
+  ok "$1: ends and fails" test "$rc" -ne 0
+  is "$1: no final name" "$(find . -name 'out*')" ""
+  for i in 0 1 2; do ok "$1: rank $i is gone" gone "$(cat "pid.$i")"; done
+}
+
+# Open MPI 4.1 kills the ranks milliseconds after it has sent them SIGTERM: what they make of that
+# time cannot be tested, but for the rank that gets a signal of its own.
+for call in read write fsync; do
+  start $call -o out in
+  kill -s TERM "$(pgrep -P $job)"
+  ends "TERM to the launcher in $call"
+done
+start fsync -o out in
+kill -s TERM "$(cat pid.0)"
+ends "TERM to rank 0"
+is "TERM to rank 0: report" "$(field status) $(field signal)" "interrupted SIGTERM"
+is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
+start fsync -o out.%r in
+kill -s KILL "$(cat pid.2)"
+ends "KILL of rank 2"
+done_testing

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Signals in every phase: a call that never returns shows that the end does not wait for it. Nothing
+# under a final name, nothing temporary, a report, and a death that a shell sees as one by the signal.
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "the shim and the sanitizers want the same calls"
+env --default-signal=INT true 2>/dev/null || skip_all "env of this machine does not set signals"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+"$BIN/gensort" --no-fsync 50000 in && "$hetsort" -o expected in || exit 1
+
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
+
+start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
+  local call=$1 i; shift
+  rm -rf report hanging out*
+  timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1}" SHIM="hang=$call" SHIM_FILE=hanging \
+    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" 2>err &
+  pid=$!
+  for ((i = 0; i < 3000; i++)); do
+    if [ -e hanging ]; then break; fi
+    sleep 0.01
+  done
+  child=$(pgrep -P $pid)
+}
+end() { wait $pid; rc=$?; rm -f hanging; }
+
+interrupts() { # interrupts SIGNAL CODE CALL ARGUMENT...
+  local sig=$1 code=$2 call=$3; shift 3
+  start "$call" "$@"
+  kill -s "$sig" "$child"
+  end
+  is "$sig in $call, $*: exit code, left over" "$rc/$(left_over)" "$code/"
+  is "$sig in $call, $*: message" "$(cat err)" "hetsort: interrupted by SIG$sig"
+  is "$sig in $call, $*: report" "$(field status) $(field exit_code) $(field signal)" "interrupted $code SIG$sig"
+}
+
+for mode in "--ranks 1" "--ranks 3" "--ranks 3 --exchange-threads 0" "--ranks 2 --strategy distribute"; do
+  for call in read write fsync; do
+    # shellcheck disable=SC2086  # the mode is several words
+    interrupts TERM 143 $call $mode -o out in
+  done
+done
+interrupts TERM 143 alloc -o out in
+interrupts TERM 143 fallocate -o out in
+interrupts INT 130 write@2 -o out in
+interrupts HUP 129 read@2 --ranks 2 -o out.%r in
+interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in
+"$BIN/gensort" --no-fsync 700000 large && mkdir spill || exit 1
+interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out large
+is "interrupted while spilling: nothing left" "$(ls -A spill)" ""
+rm large
+
+# when names are being given, a signal comes too late: all of them change
+start rename@2 --ranks 3 -o out.%r in
+kill -s TERM "$child"
+rm hanging
+end
+is "TERM while names are given" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(left_over)" \
+  "0//./out.0 ./out.1 ./out.2 ./out.manifest"
+is "TERM while names are given: report" "$(field status)" ok
+
+# a border of phases is waited for
+for mode in "--ranks 1" "--ranks 3"; do
+  # shellcheck disable=SC2086
+  start read $mode -o out in
+  kill -s USR1 "$child"
+  ok "USR1, $mode: goes on to the border" test -d "/proc/$child"
+  rm hanging
+  end
+  is "USR1, $mode: exit code, left over" "$rc/$(left_over)" "$((128 + $(kill -l USR1)))/"
+  ok "USR1, $mode: message" grep -q "read: stopped by SIGUSR1" err
+  is "USR1, $mode: report" "$(field status) $(field signal)" "interrupted SIGUSR1"
+done
+
+# what is to be ignored is ignored
+signals=--ignore-signal=HUP start read -o out in
+kill -s HUP "$child"
+rm hanging
+end
+is "HUP under nohup" "$rc/$(cmp out expected)" 0/
+rm -f out
+
+# nobody reads what is printed
+run bash -c '"$0" -v -o out in 2> >(:)' "$hetsort"
+is "closed standard error" "$rc/$(cmp out expected)" 0/
+rm -f out
+bash -c '"$0" -o - in | head -c 100 >part; exit "${PIPESTATUS[0]}"' "$hetsort" 2>err
+is "closed standard output: exit code" "$?" 3
+ok "closed standard output: message" grep -q "cannot write '-': Broken pipe" err
+
+# a thread to wait for signals is done without
+run env SHIM=thread=11 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in
+is "no thread for signals" "$rc/$(cmp out expected)" 0/
+done_testing

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A list under a lock. Creating a file and noting it is one step under that lock, so that no file
+ * slips through between; who ends the process never gives the lock back. */
+#include "unfinished.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+/* recursive, since who ends the process may still write a report, by way of a temporary name */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static unfinished *all;
+static bool settled, frozen;
+
+int unfinished_create(unfinished *u, int flags, mode_t mode)
+{
+	pthread_mutex_lock(&lock);
+	const int fd = openat(u->dirfd, u->name, flags | O_CREAT, mode);
+	if (fd >= 0) {
+		u->next = all;
+		all = u;
+	} else {
+		u->name[0] = '\0';
+	}
+	pthread_mutex_unlock(&lock);
+	return fd;
+}
+
+void unfinished_forget(unfinished *u)
+{
+	pthread_mutex_lock(&lock);
+	for (unfinished **at = &all; *at; at = &(*at)->next)
+		if (*at == u) {
+			*at = u->next;
+			break;
+		}
+	u->name[0] = '\0';
+	pthread_mutex_unlock(&lock);
+}
+
+void unfinished_remove(unfinished *u)
+{
+	if (u->name[0])
+		(void)unlinkat(u->dirfd, u->name, 0);
+	unfinished_forget(u);
+}
+
+void unfinished_settle(void)
+{
+	pthread_mutex_lock(&lock);
+	settled = true;
+	pthread_mutex_unlock(&lock);
+}
+
+bool unfinished_freeze(void)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 500000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	if (pthread_mutex_timedlock(&lock, &until) != 0)
+		return true; /* a file system that hangs: what is there stays there */
+	frozen = !settled;
+	if (!frozen)
+		pthread_mutex_unlock(&lock);
+	return frozen;
+}
+
+void unfinished_remove_all(void)
+{
+	for (const unfinished *u = frozen ? all : NULL; u; u = u->next)
+		(void)unlinkat(u->dirfd, u->name, 0);
+}
