@@ -41,7 +41,7 @@ static status look_at_files(job *j)
 	const bool mine = j->c->rank == 0 || !j->o->from_root;
 	status rc = mine ? input_describe(&j->in, j->o, j->c->rank, &j->e) : ST_OK;
 	if (rc == ST_OK && j->o->output)
-		rc = output_describe(&j->out, j->o, &j->in, j->c->rank, &j->e);
+		rc = output_describe(&j->out, j->o, j->c->rank, &j->e);
 	if (rc != ST_OK)
 		return rc;
 	if (j->c->size > 1 && (j->in.is_stdin || j->out.is_stdout))
@@ -115,6 +115,10 @@ status phase_describe(job *j)
 	rc = count_threads(j);
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, look_at_files(j));
+	if (rc == ST_OK)
+		rc = comm_agree(j->c, refuse_overlaps(j));
+	if (rc == ST_OK && !j->o->explain)
+		rc = comm_agree(j->c, output_lock(&j->out, &j->mine.leftovers, &j->e));
 	if (rc != ST_OK || j->in.is_stdin)
 		return rc;
 	rc = count_records(j);

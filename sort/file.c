@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { MOST_AT_ONCE = 1 << 30 };
 
 static size_t portion(size_t bytes)
@@ -116,7 +119,7 @@ status target_open(target *t, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	const char *slash = strrchr(path, '/');
-	*t = (target){ .dirfd = -1 };
+	*t = (target){ .dirfd = -1, .lock_fd = -1 };
 	if (!*path || (slash && !slash[1]))
 		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path, q));
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -126,6 +129,7 @@ status target_open(target *t, const char *path, err *e)
 		free(dir);
 		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path, q));
 	}
+	t->mark = XXH3_64bits(t->base, strlen(t->base));
 	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dirfd < 0)
 		err_set(e, ST_REFUSED, "cannot open the directory of %s: %s", quoted(path, q),
@@ -161,8 +165,8 @@ static void name_temp(target *t, uint64_t id)
 {
 	/* the name says whose it is, and stays below NAME_MAX whatever the target's is */
 	t->temp.dirfd = t->dirfd;
-	snprintf(t->temp.name, sizeof t->temp.name, ".hetsort-%016" PRIx64 "-%.32s.tmp", id,
-		 t->base);
+	snprintf(t->temp.name, sizeof t->temp.name,
+		 ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp", t->mark, id, t->base);
 }
 
 enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
@@ -209,9 +213,13 @@ status target_commit(target *t, bool force, err *e)
 void target_discard(target *t)
 {
 	unfinished_remove(&t->temp);
+	if (t->base && t->lock_fd >= 0) {
+		unfinished_remove(&t->lock); /* first: nobody may get the lock on what goes away */
+		close(t->lock_fd);
+	}
 	if (t->base && t->dirfd >= 0)
 		close(t->dirfd);
 	free(t->base);
 	free(t->path);
-	*t = (target){ .dirfd = -1 };
+	*t = (target){ .dirfd = -1, .lock_fd = -1 };
 }

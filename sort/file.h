@@ -35,7 +35,10 @@ typedef struct target {
 	int dirfd;       /* the target's directory */
 	char *base;      /* its name in there */
 	char *path;      /* as the user gave it, for messages */
+	uint64_t mark;   /* of base: what its temporary names have in common */
 	unfinished temp; /* the name until it is complete */
+	unfinished lock; /* see lock.h */
+	int lock_fd;     /* -1: not locked */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
@@ -56,7 +59,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e);
  */
 status target_commit(target *t, bool force, err *e);
 
-/* target_discard - remove the temporary file if there is one, and let go of the directory. */
+/* target_discard - remove the temporary file if there is one, let go of lock and directory. */
 void target_discard(target *t);
 
 #endif

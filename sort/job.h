@@ -63,6 +63,7 @@ typedef struct rank_result {
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
 	int32_t pid;
+	unsigned leftovers; /* temporary files of dead jobs, removed */
 	checksum sum_in, sum_out;
 	int32_t status, phase; /* where it failed, if it did */
 	char text[ERR_TEXT_BYTES];
@@ -152,6 +153,10 @@ status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_commit(job *j);
 status phase_learn(job *j);
+
+/* refuse_overlaps - collective: a file that is read twice, made twice, or read and replaced, by one
+ * rank or by two, is refused. Touches nothing. */
+status refuse_overlaps(job *j);
 
 /* job_tmpdirs - where runs go, *n directories. */
 const char *const *job_tmpdirs(const job *j, size_t *n);

@@ -3,6 +3,9 @@
  * prints, and the only one that ends the process. */
 #include "comm.h"
 #include "failpoint.h"
+#include "launch.h"
+#include "lock.h"
+#include "names.h"
 #include "options.h"
 #include "report.h"
 #include "signals.h"
@@ -24,19 +27,6 @@ typedef struct invocation {
 } invocation;
 
 enum { LAST_MOMENT_MS = 400 }; /* for the report: launchers kill a second after a signal */
-
-/* Started by a launcher, every rank comes by here before it knows its number; rank 0 speaks. */
-static bool speaks_for_all(void)
-{
-	static const char *const rank_of[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					       "LAMRANK" };
-	for (size_t i = 0; i < sizeof rank_of / sizeof *rank_of; i++) {
-		const char *r = getenv(rank_of[i]);
-		if (r)
-			return strcmp(r, "0") == 0;
-	}
-	return true;
-}
 
 static status tell(const invocation *v, const job_result *res)
 {
@@ -92,14 +82,31 @@ static void start_watch(watch **w, comm *c, const options *o)
 		comm_abort(c, ST_RESOURCE);
 }
 
+/* What no job is begun with. */
+static status may_begin(comm *c, const invocation *v)
+{
+	err e = { ST_OK, "" };
+	launch_check(c->one_process ? 1 : c->size, &e);
+	if (c->rank == 0)
+		report_check(&v->o, c->size, &e);
+	if (e.code != ST_OK && launch_speaks())
+		fprintf(stderr, "hetsort: %s\n", e.text);
+	return comm_agree(c, e.code);
+}
+
 /* One rank, thread or process. The exit code is rank 0's: the report may have failed there. */
 static status rank_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	job_result res = { .status = ST_OK };
 	watch *w = NULL;
+	status rc = may_begin(c, v);
+	if (rc != ST_OK)
+		return rc;
 	start_watch(&w, c, &v->o);
-	status rc = job_run(c, &v->o, &res);
+	rc = job_run(c, &v->o, &res);
+	/* launchers send signals to ranks that have not ended yet: that changes no outcome */
+	unfinished_settle();
 	const bool broken = atomic_load(&c->broken);
 	if (c->rank == 0 || broken)
 		rc = tell(v, &res);
@@ -144,13 +151,41 @@ static void interrupted(int sig, void *invocation_)
 		return; /* it comes too late: names are being given, which takes but a moment */
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
-	if (speaks_for_all()) {
+	if (launch_speaks()) {
 		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
 		if (v->o.report &&
 		    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
 			fprintf(stderr, "hetsort: no report: %s\n", e.text);
 	}
 	signals_die(sig);
+}
+
+static status clean_one(const options *o, const char *pattern, int rank)
+{
+	err e = { ST_OK, "" };
+	char q[QUOTED_BYTES];
+	unsigned removed = 0;
+	char *path = name_expand(pattern, rank, &e);
+	if (path && lock_clean(path, &removed, &e) == ST_OK && o->verbosity > 0)
+		fprintf(stderr, "hetsort: %s: %u files removed\n", quoted(path, q), removed);
+	if (e.code != ST_OK)
+		fprintf(stderr, "hetsort: %s\n", e.text);
+	free(path);
+	return e.code;
+}
+
+/* All names, also if one fails; a name with %r is that of each rank. */
+static status clean(const options *o)
+{
+	status worst = ST_OK;
+	for (size_t i = 0; i < o->ninputs; i++) {
+		const bool per_rank = name_is_per_rank(o->inputs[i]);
+		for (int r = 0; r == 0 || (per_rank && r < o->ranks); r++) {
+			const status rc = clean_one(o, o->inputs[i], r);
+			worst = rc > worst ? rc : worst;
+		}
+	}
+	return worst;
 }
 
 static int say(const char *text)
@@ -186,12 +221,14 @@ int main(int argc, char **argv)
 			   "License GPLv3+: GNU GPL version 3 or later.\n");
 	if (rc == ST_OK && v.o.wish == WISH_HELP)
 		return say(options_usage()) == ST_OK ? say(options_help()) : ST_IO;
+	if (rc == ST_OK && v.o.wish == WISH_CLEAN)
+		return clean(&v.o);
 	if (rc == ST_OK) {
 		v.o.stop = &v.stop;
 		signals_watch(&v.stop, interrupted, &v);
 		rc = start(&v, &e);
 	}
-	if (e.code != ST_OK && speaks_for_all()) {
+	if (e.code != ST_OK && launch_speaks()) {
 		fprintf(stderr, "hetsort: %s\n", e.text);
 		if (e.code == ST_REFUSED)
 			fputs("Try 'hetsort --help' for more information.\n", stderr);

@@ -33,6 +33,7 @@ enum {
 	OPT_REPORT,
 	OPT_NO_FSYNC,
 	OPT_EXPLAIN,
+	OPT_CLEAN,
 	OPT_MAX_MESSAGE,
 	OPT_TIMEOUT,
 	OPT_VERSION,
@@ -65,6 +66,7 @@ static const struct option table[] = {
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "no-fsync", no_argument, NULL, OPT_NO_FSYNC },
 	{ "explain", no_argument, NULL, OPT_EXPLAIN },
+	{ "clean", no_argument, NULL, OPT_CLEAN },
 	{ "max-message", required_argument, NULL, OPT_MAX_MESSAGE },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -124,6 +126,8 @@ const char *options_help(void)
 	       "                          never]\n"
 	       "      --explain           print the plan and predicted times, touch no data\n"
 	       "  -v, --verbose           print the plan and a table of phases and ranks\n"
+	       "      --clean             sort nothing: remove what killed jobs left beside the\n"
+	       "                          outputs named as operands\n"
 	       "  -q, --quiet             print errors only\n"
 	       "      --help, --version   print this, or the version, and exit\n"
 	       "\n"
@@ -269,6 +273,9 @@ static status set_flag(options *o, int opt)
 	case OPT_EXPLAIN:
 		o->explain = true;
 		break;
+	case OPT_CLEAN:
+		o->wish = WISH_CLEAN;
+		break;
 	default:
 		o->wish = opt == OPT_HELP ? WISH_HELP : WISH_VERSION;
 		break;
@@ -393,7 +400,11 @@ static status check_whole(options *o, const seen *s, err *e)
 	if (!s->plan)
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
-		return err_set(e, ST_REFUSED, "no input file is named");
+		return err_set(e, ST_REFUSED,
+			       o->wish == WISH_CLEAN ? "no output is named"
+						     : "no input file is named");
+	if (o->wish == WISH_CLEAN)
+		return ST_OK;
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
 	const status rc = check_dealing(o, s, e);
@@ -424,7 +435,7 @@ status options_parse(options *o, int argc, char **argv, err *e)
 				       "unknown option, or one without its argument: %s",
 				       quoted(argv[optind - 1], q));
 		const status rc = set_one(o, &s, opt, optarg, e);
-		if (rc != ST_OK || o->wish != WISH_SORT)
+		if (rc != ST_OK || o->wish == WISH_HELP || o->wish == WISH_VERSION)
 			return rc;
 	}
 	o->inputs = (const char *const *)argv + optind;

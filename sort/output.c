@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the name of the output to a file under it, in steps that all ranks take together. */
 #include "output.h"
+#include "lock.h"
 #include "names.h"
 
 #include <errno.h>
@@ -11,43 +12,30 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static status not_an_input(const char *path, const input *in, err *e)
+static status describe_one(target *t, const char *path, const options *opt, err *e)
 {
-	struct stat st;
-	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
-	if (stat(path, &st) != 0)
-		return ST_OK; /* what does not exist is no input; the rest target_check says */
-	for (size_t i = 0; i < in->files; i++)
-		if (st.st_dev == in->file[i].st.st_dev && st.st_ino == in->file[i].st.st_ino)
-			return err_set(e, ST_REFUSED, "output %s is the same file as input %s",
-				       quoted(path, q), quoted(in->file[i].path, qi));
-	return ST_OK;
-}
-
-static status describe_one(target *t, const char *path, const options *opt, const input *in, err *e)
-{
-	status rc = not_an_input(path, in, e);
-	if (rc == ST_OK)
-		rc = target_open(t, path, e);
+	status rc = target_open(t, path, e);
 	if (rc == ST_OK)
 		rc = target_check(t, opt->force, e);
 	return rc;
 }
 
-static status describe_manifest(output *o, const options *opt, const input *in, err *e)
+static status describe_manifest(output *o, const options *opt, err *e)
 {
 	char *name = opt->manifest ? strdup(opt->manifest)
 				   : name_expand_text(opt->output, "manifest", e);
 	if (!name)
 		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
-	const status rc = describe_one(&o->manifest, name, opt, in, e);
+	const status rc = describe_one(&o->manifest, name, opt, e);
 	free(name);
 	return rc;
 }
 
-status output_describe(output *o, const options *opt, const input *in, int rank, err *e)
+status output_describe(output *o, const options *opt, int rank, err *e)
 {
-	*o = (output){ .fd = -1, .file.dirfd = -1, .manifest.dirfd = -1 };
+	*o = (output){ .fd = -1,
+		       .file = { .dirfd = -1, .lock_fd = -1 },
+		       .manifest = { .dirfd = -1, .lock_fd = -1 } };
 	o->is_stdout = strcmp(opt->output, "-") == 0;
 	o->per_rank = name_is_per_rank(opt->output);
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
@@ -58,10 +46,21 @@ status output_describe(output *o, const options *opt, const input *in, int rank,
 	char *path = o->per_rank ? name_expand(opt->output, rank, e) : strdup(opt->output);
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for the output's name");
-	status rc = describe_one(&o->file, path, opt, in, e);
+	status rc = describe_one(&o->file, path, opt, e);
 	if (rc == ST_OK && o->per_rank && rank == 0)
-		rc = describe_manifest(o, opt, in, e);
+		rc = describe_manifest(o, opt, e);
 	free(path);
+	return rc;
+}
+
+status output_lock(output *o, unsigned *removed, err *e)
+{
+	unsigned parts = 0;
+	*removed = 0;
+	status rc = o->owner ? target_lock(&o->file, removed, e) : ST_OK;
+	if (rc == ST_OK && o->manifest.base)
+		rc = target_lock(&o->manifest, &parts, e);
+	*removed += parts;
 	return rc;
 }
 

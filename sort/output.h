@@ -6,7 +6,7 @@
 
 #include "comm.h"
 #include "file.h"
-#include "input.h"
+#include "options.h"
 
 typedef struct output {
 	bool is_stdout, per_rank;
@@ -17,9 +17,13 @@ typedef struct output {
 	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
 } output;
 
-/* output_describe - find the directory and refuse, before any work: a name that exists (without
- * force) or is no plain file, and one that is an input under whatever name. Touches nothing. */
-status output_describe(output *o, const options *opt, const input *in, int rank, err *e);
+/* output_describe - find the directory and refuse, before any work, a name that exists (without
+ * force) or is no plain file. Touches nothing. */
+status output_describe(output *o, const options *opt, int rank, err *e);
+
+/* output_lock - keep other jobs from what this rank owns, remove what dead ones have left there:
+ * *removed files. Refuses if another job is at it. */
+status output_lock(output *o, unsigned *removed, err *e);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */

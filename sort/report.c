@@ -85,12 +85,13 @@ static json_t *rates_json(const rates *r)
 
 static json_t *rank_json(const rank_result *r)
 {
-	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}",
-			      "rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed",
-			      r->speed, "rates", rates_json(&r->rate), "link_s_per_byte", r->link_s,
-			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
-			      r->verify_s, "records", records_json(r), "bytes", bytes_json(r),
-			      "phases_s", phases_json(r), "memory", memory_json(r));
+	json_t *o = json_pack(
+		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:i}", "rank",
+		(int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed, "rates",
+		rates_json(&r->rate), "link_s_per_byte", r->link_s, "predicted_s", r->predicted_s,
+		"wait_s", r->wait_s, "verify_s", r->verify_s, "records", records_json(r), "bytes",
+		bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r),
+		"leftovers_removed", (int)r->leftovers);
 	if (o && r->speed_seen > 0)
 		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
 	if (o && r->status != ST_OK)

@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 
+/* report_check - refuses a report that would replace an input or output of any of the ranks. */
+status report_check(const options *o, int ranks, err *e);
+
 /* report_write - the JSON report to path, replacing what is there. */
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,
 		    const char *path, err *e);

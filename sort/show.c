@@ -123,7 +123,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 {
 	char rate[24], most[24];
 	double verify = 0;
-	uint64_t peak = 0;
+	uint64_t peak = 0, leftovers = 0;
 	heading(r, o, f);
 	fprintf(f, "%5s %-12s %6s %11s %11s", "rank", "host", "speed", "reads", "writes");
 	for (size_t c = 0; c < COLUMNS; c++)
@@ -134,6 +134,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		row(k, i, f);
 		verify = k->verify_s > verify ? k->verify_s : verify;
 		peak = k->mem_peak_bytes > peak ? k->mem_peak_bytes : peak;
+		leftovers += k->leftovers;
 	}
 	fprintf(f,
 		"seconds; exchange is waiting for blocks of other ranks, wait is at the borders of "
@@ -149,6 +150,9 @@ void report_table(const job_result *r, const options *o, FILE *f)
 	adapt_lines(r, f);
 	show_rates(r, o, f);
 	show_links(r, o, f);
+	if (leftovers)
+		fprintf(f, "removed %" PRIu64 " temporary files of a job that was killed\n",
+			leftovers);
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
 }
 

@@ -13,16 +13,22 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
 static bool settled, frozen;
 
+void unfinished_note(unfinished *u)
+{
+	pthread_mutex_lock(&lock);
+	u->next = all;
+	all = u;
+	pthread_mutex_unlock(&lock);
+}
+
 int unfinished_create(unfinished *u, int flags, mode_t mode)
 {
 	pthread_mutex_lock(&lock);
 	const int fd = openat(u->dirfd, u->name, flags | O_CREAT, mode);
-	if (fd >= 0) {
-		u->next = all;
-		all = u;
-	} else {
+	if (fd >= 0)
+		unfinished_note(u);
+	else
 		u->name[0] = '\0';
-	}
 	pthread_mutex_unlock(&lock);
 	return fd;
 }

@@ -20,6 +20,9 @@ typedef struct unfinished {
  * or -1 with errno and an empty name. */
 int unfinished_create(unfinished *u, int flags, mode_t mode);
 
+/* unfinished_note - the file u->dirfd and u->name say is there already, and is ours. */
+void unfinished_note(unfinished *u);
+
 /* unfinished_forget - it has got its final name. unfinished_remove - unlink it. Both do nothing
  * where there is none. */
 void unfinished_forget(unfinished *u);

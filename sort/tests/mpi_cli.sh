@@ -99,6 +99,12 @@ else
   echo "# this launcher does not hand on its standard input, not to cat either"
 fi
 
+# a world of another size than the launcher's
+run timeout 60 "$ROOT/scripts/mpirun" 1 env OMPI_COMM_WORLD_SIZE=4 "$hetsort" -o new in
+is "one rank where four were started: exit code" "$rc" 2
+ok "one rank where four were started: message" grep -q "4 processes were started, but MPI joins 1" <<<"$err"
+ok "one rank where four were started: nothing written" test ! -e new
+
 # other options on one rank: found before any work
 printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=--stable; fi\nexec "%s" $extra -o new in\n' \
   "$hetsort" >odd && chmod +x odd

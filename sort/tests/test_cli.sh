@@ -188,7 +188,38 @@ refuses "output = input by name" 2 "output 'in' is the same file as input 'in'" 
 ln in hard
 refuses "output = input by hard link" 2 "'hard' is the same file as input 'in'" "$hetsort" -f -o hard in
 ln -s in soft
-refuses "output = input by symlink" 2 "'soft' is the same file as input 'in'" "$hetsort" -f -o soft in
+refuses "output = input by symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft in
+refuses "output = input by a folder's link" 2 "output 'dots/in' is the same file as input 'in'" \
+  sh -c 'ln -sfn . dots && exec "$0" -f -o dots/in in' "$hetsort"
+refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
+refuses "input twice by hard link" 2 "is the same file as input" "$hetsort" -o out in2 in hard
+refuses "input twice by symlink" 2 "is the same file as input" "$hetsort" -o out soft in
+refuses "report = input" 2 "report 'in' is the same file as input 'in'" "$hetsort" --report in -o out in
+refuses "report = output" 2 "report './out' is the same file as output 'out'" "$hetsort" --report ./out -o out nowhere
+refuses "report = input, whatever else" 2 "report 'in' is the same file as input 'in'" "$hetsort" --report in -o out in nowhere
+refuses "report = input of a rank" 2 "report 'parts/../parts/in.2' is the same file as input 'parts/in.2'" \
+  "$hetsort" --ranks 3 --report parts/../parts/in.2 -o out.%r parts/in.%r
+refuses "report = manifest" 2 "report 'out.manifest' is the same file as manifest 'out.manifest'" \
+  "$hetsort" --ranks 3 --report out.manifest -o out.%r parts/in.%r
+# between ranks
+mkdir over && for r in 0 1 2; do cp in over/in.$r; mkdir over/d$r; done
+ln -sfn d0 over/e0 && ln -sfn d1 over/e1 && ln -sfn d0 over/e2
+refuses "output of two ranks" 2 "output 'over/e2/res' of rank 2 is the same file as output 'over/e0/res' of rank 0" \
+  "$hetsort" --ranks 3 --manifest out.m -o over/e%r/res over/in.%r
+ln -f over/in.1 over/in.2
+refuses "input of two ranks by hard link" 2 "input 'over/in.2' of rank 2 is the same file as input 'over/in.1' of rank 1" \
+  "$hetsort" --ranks 3 -o out.%r over/in.%r
+ln -sfn in.0 over/in.2
+refuses "input of two ranks by symlink" 2 "input 'over/in.2' of rank 2 is the same file as input 'over/in.0' of rank 0" \
+  "$hetsort" --ranks 3 -o out.%r over/in.%r
+rm over/in.2 && cp in over/in.2 && mv over/in.0 over/in.3 && ln over/in.3 over/in.0 && mv over/in.3 over/e2/res
+refuses "output of one rank = input of another" 2 "output 'over/e0/res' of rank 0 is the same file as input 'over/in.0' of rank 0" \
+  "$hetsort" -f --ranks 1 --manifest out.m -o over/e%r/res over/in.%r
+ln -f over/in.1 over/d2/res && ln -sfn d2 over/e2
+refuses "output of one rank = input of another" 2 "output 'over/e2/res' of rank 2 is the same file as input 'over/in.1' of rank 1" \
+  "$hetsort" -f --ranks 3 --manifest out.m -o over/e%r/res over/in.%r
+refuses "manifest = input" 2 "manifest 'over/in.1' of rank 0 is the same file as input 'over/in.1' of rank 1" \
+  "$hetsort" -f --ranks 3 -o out.%r --manifest over/in.1 over/in.%r
 ln -s nowhere dangling
 refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort" -f -o dangling in
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
@@ -197,6 +228,13 @@ refuses "unknown % directive" 2 "% stands before something else" "$hetsort" -o o
 refuses "standard input among files" 2 "must be the only input" "$hetsort" -o out - in
 refuses "standard output of several ranks" 2 "need a single rank" "$hetsort" --ranks 2 -o - in
 refuses "manifest without %r" 2 "--manifest goes with one output a rank" "$hetsort" --manifest m -o out in
+
+refuses "a launcher's processes that do not know of each other" 2 \
+  "SLURM_STEP_NUM_TASKS says that 4 processes were started, but MPI joins 1" \
+  env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 "$hetsort" --ranks 4 -o out in
+is "the others are silent" "$(SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 "$hetsort" -o out in 2>&1; echo $?)" 2
+sorts "in a batch script" 1000 env SLURM_NTASKS=4 SLURM_PROCID=0 "$hetsort" -o out in
+sorts "as the only task of a step" 1000 env SLURM_STEP_NUM_TASKS=1 "$hetsort" -o out in
 
 # --- refusals: options and numbers
 refuses "no input" 2 "no input file is named" "$hetsort" -o out

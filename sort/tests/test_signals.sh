@@ -20,7 +20,7 @@ start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs i
     LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" 2>err &
   pid=$!
   for ((i = 0; i < 3000; i++)); do
-    if [ -e hanging ]; then break; fi
+    if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi
     sleep 0.01
   done
   child=$(pgrep -P $pid)
@@ -38,14 +38,14 @@ interrupts() { # interrupts SIGNAL CODE CALL ARGUMENT...
 }
 
 for mode in "--ranks 1" "--ranks 3" "--ranks 3 --exchange-threads 0" "--ranks 2 --strategy distribute"; do
-  for call in read write fsync; do
+  for call in read write@2 fsync; do
     # shellcheck disable=SC2086  # the mode is several words
     interrupts TERM 143 $call $mode -o out in
   done
 done
 interrupts TERM 143 alloc -o out in
 interrupts TERM 143 fallocate -o out in
-interrupts INT 130 write@2 -o out in
+interrupts INT 130 write@3 -o out in
 interrupts HUP 129 read@2 --ranks 2 -o out.%r in
 interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in
 "$BIN/gensort" --no-fsync 700000 large && mkdir spill || exit 1

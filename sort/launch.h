@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What launchers say of a process in its environment. */
+#ifndef HETSORT_LAUNCH_H
+#define HETSORT_LAUNCH_H
+
+#include "status.h"
+
+/* launch_speaks - is it the one that speaks for all? Every rank comes by errors before it knows its
+ * number; true without a launcher. */
+bool launch_speaks(void);
+
+/* launch_check - refuses a world of `size` ranks where a launcher has started another number of
+ * processes: it could not tell them of each other, and each is about to do all the work alone. */
+status launch_check(int size, err *e);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* flock on a file beside the target, which the kernel gives up with the process, however it ends;
+ * on NFS the server knows of it, so it holds between hosts. The file's text is for messages alone.
+ * Who holds the lock removes the file, so whoever gets a lock looks whether its file is still
+ * there.
+ */
+#include "lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 100, HOLDER_BYTES = 96 };
+
+static bool still_there(const target *t, int fd)
+{
+	struct stat mine, named;
+	return fstat(fd, &mine) == 0 &&
+	       fstatat(t->dirfd, t->lock.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+static status refuse(const target *t, int fd, err *e)
+{
+	char holder[HOLDER_BYTES], q[QUOTED_BYTES], qh[QUOTED_BYTES];
+	const ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+	holder[n > 0 ? n : 0] = '\0';
+	holder[strcspn(holder, "\n")] = '\0';
+	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
+		       quoted(t->path, q), *holder ? quoted(holder, qh) : "just starting");
+}
+
+/* Where locks are not to be had, we are as well off as without this file. */
+static bool no_locks(int errnum)
+{
+	return errnum == ENOLCK || errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == EINVAL;
+}
+
+/* *fd is open and locked, or -1 where there are no locks. */
+static status take(target *t, int *fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	for (int i = 0; i < TRIES; i++) {
+		*fd = openat(t->dirfd, t->lock.name,
+			     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+		if (*fd < 0)
+			return err_set(e, ST_REFUSED, "cannot lock output %s: %s",
+				       quoted(t->path, q), strerror(errno));
+		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
+			if (still_there(t, *fd))
+				return ST_OK;
+		} else if (no_locks(errno)) {
+			(void)unlinkat(t->dirfd, t->lock.name, 0);
+			close(*fd);
+			*fd = -1;
+			return ST_OK;
+		} else if (errno != EINTR) {
+			refuse(t, *fd, e);
+			close(*fd);
+			return ST_REFUSED;
+		}
+		close(*fd);
+	}
+	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
+		       quoted(t->path, q));
+}
+
+static void tell_holder(const target *t)
+{
+	char text[HOLDER_BYTES], host[HOLDER_BYTES / 2] = "";
+	if (gethostname(host, sizeof host - 1) != 0)
+		strcpy(host, "unknown");
+	const int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
+	if (ftruncate(t->lock_fd, 0) == 0)
+		(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
+}
+
+static bool is_temp_of(const target *t, const char *name)
+{
+	char prefix[UNFINISHED_NAME_BYTES];
+	const size_t n = (size_t)snprintf(prefix, sizeof prefix, ".hetsort-%016" PRIx64 "-",
+					  t->mark),
+		     len = strlen(name);
+	return strncmp(name, prefix, n) == 0 && len > 4 && strcmp(name + len - 4, ".tmp") == 0;
+}
+
+/* All of them are dead: who lives holds the lock. */
+static unsigned remove_leftovers(const target *t)
+{
+	unsigned removed = 0;
+	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (const struct dirent *f; (f = readdir(d));)
+		if (is_temp_of(t, f->d_name))
+			removed += unlinkat(t->dirfd, f->d_name, 0) == 0;
+	closedir(d);
+	return removed;
+}
+
+status target_lock(target *t, unsigned *removed, err *e)
+{
+	*removed = 0;
+	t->lock.dirfd = t->dirfd;
+	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
+		 t->base);
+	int fd;
+	const status rc = take(t, &fd, e);
+	if (rc != ST_OK || fd < 0) {
+		t->lock.name[0] = '\0';
+		return rc;
+	}
+	t->lock_fd = fd;
+	unfinished_note(&t->lock);
+	tell_holder(t);
+	*removed = remove_leftovers(t);
+	return ST_OK;
+}
+
+status lock_clean(const char *path, unsigned *removed, err *e)
+{
+	target t;
+	char q[QUOTED_BYTES];
+	*removed = 0;
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_lock(&t, removed, e);
+	if (rc == ST_OK && t.lock_fd < 0)
+		rc = err_set(e, ST_REFUSED,
+			     "the file system of %s has no locks: nothing tells whether a job is "
+			     "making it",
+			     quoted(path, q));
+	target_discard(&t);
+	return rc;
+}

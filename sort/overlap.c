@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names lie: links, mounts and folders lead two ranks to one file. Rank 0 gathers what each rank
+ * reads and makes, as numbers of file systems and files, and looks for what is there twice. Only
+ * numbers of one host are comparable; between hosts the lock of the output stands guard.
+ * Memory: about 100 bytes for each file of each rank, on rank 0. */
+#include "job.h"
+#include "names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order in which equal ones are to be found. */
+enum kind { NOTHING, READ, REPLACED, MADE };
+enum { OUTPUT = -1, MANIFEST = -2 }; /* what, or the index of an input */
+
+/* One file: itself, or, for what is to be made, its folder and name. */
+typedef struct claim {
+	uint64_t dev, ino, mark;
+	int32_t kind, rank, what, unused;
+	char host[HOST_BYTES];
+} claim;
+
+typedef struct claims {
+	claim *c;
+	size_t n;
+} claims;
+
+static void add(const job *j, claims *all, int kind, int what, const struct stat *st, uint64_t mark)
+{
+	claim *c = &all->c[all->n++];
+	*c = (claim){ .dev = st->st_dev,
+		      .ino = st->st_ino,
+		      .mark = mark,
+		      .kind = kind,
+		      .rank = j->c->rank,
+		      .what = what };
+	memcpy(c->host, j->c->host, sizeof c->host);
+}
+
+static void add_target(const job *j, claims *all, const target *t, int what)
+{
+	struct stat st;
+	if (!t->base)
+		return;
+	if (fstat(t->dirfd, &st) == 0)
+		add(j, all, MADE, what, &st, t->mark);
+	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		add(j, all, REPLACED, what, &st, 0);
+}
+
+static void collect(const job *j, claims *all)
+{
+	if (j->in.per_rank || j->c->rank == 0)
+		for (size_t i = 0; i < j->in.files; i++)
+			add(j, all, READ, (int)i, &j->in.file[i].st, 0);
+	if (j->out.owner)
+		add_target(j, all, &j->out.file, OUTPUT);
+	add_target(j, all, &j->out.manifest, MANIFEST);
+}
+
+static int same(const claim *a, const claim *b)
+{
+	const int class_a = a->kind == MADE, class_b = b->kind == MADE;
+	if (class_a != class_b)
+		return class_a - class_b;
+	if (a->ino != b->ino)
+		return a->ino < b->ino ? -1 : 1;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	if (a->mark != b->mark)
+		return a->mark < b->mark ? -1 : 1;
+	return memcmp(a->host, b->host, sizeof a->host);
+}
+
+static int by_file(const void *a_, const void *b_)
+{
+	const claim *a = a_, *b = b_;
+	const int d = same(a, b);
+	if (d)
+		return d;
+	if (a->kind != b->kind)
+		return a->kind - b->kind;
+	return a->rank != b->rank ? a->rank - b->rank : a->what - b->what;
+}
+
+/* "input 'a' of rank 1" */
+static void name_claim(const job *j, const claim *c, char *text, size_t bytes)
+{
+	char q[QUOTED_BYTES], whose[32] = "";
+	const options *o = j->o;
+	char *path = NULL;
+	if (c->what >= 0 ? j->in.per_rank : c->what == OUTPUT && j->out.per_rank)
+		path = name_expand(c->what >= 0 ? o->inputs[c->what] : o->output, c->rank, NULL);
+	const char *shown = path                  ? path
+			    : c->what == OUTPUT   ? o->output
+			    : c->what == MANIFEST ? j->out.manifest.path
+						  : o->inputs[c->what];
+	if (j->c->size > 1)
+		snprintf(whose, sizeof whose, " of rank %d", (int)c->rank);
+	snprintf(text, bytes, "%s %s%s",
+		 c->what >= 0          ? "input"
+		 : c->what == MANIFEST ? "manifest"
+				       : "output",
+		 quoted(shown, q), whose);
+	free(path);
+}
+
+static status refuse(job *j, const claim *a, const claim *b)
+{
+	char ta[QUOTED_BYTES + 64], tb[QUOTED_BYTES + 64];
+	name_claim(j, a, ta, sizeof ta);
+	name_claim(j, b, tb, sizeof tb);
+	return err_set(&j->e, ST_REFUSED, "%s is the same file as %s", tb, ta);
+}
+
+/* What is read stands first among equal ones. That a file is replaced twice is no trouble by itself
+ * (they are links): that the same one is made twice is. */
+static status compare(job *j, claim *c, size_t n)
+{
+	qsort(c, n, sizeof *c, by_file);
+	for (size_t i = 1; i < n; i++)
+		if (c[i].kind != NOTHING && c[i - 1].kind != NOTHING && c[i - 1].kind != REPLACED &&
+		    same(&c[i - 1], &c[i]) == 0)
+			return refuse(j, &c[i - 1], &c[i]);
+	return ST_OK;
+}
+
+/* As many places for each rank as the one with most files needs. */
+static status most_claims(job *j, size_t *most)
+{
+	const size_t p = (size_t)j->c->size;
+	uint64_t mine = j->in.files + 4, *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
+	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+	*most = 0;
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		*most = all[i] > *most ? (size_t)all[i] : *most;
+	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}
+
+status refuse_overlaps(job *j)
+{
+	const size_t ranks = j->c->rank == 0 ? (size_t)j->c->size : 0;
+	size_t most, bytes;
+	status rc = most_claims(j, &most);
+	if (rc != ST_OK)
+		return rc;
+	bytes = most * sizeof(claim);
+	claims mine = { mem_array(&j->m, most, sizeof(claim), "names", &j->e), 0 };
+	claim *all = mem_array(&j->m, ranks, bytes, "names", &j->e);
+	rc = comm_agree(j->c, mine.c && all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		collect(j, &mine);
+		rc = comm_gather(j->c, mine.c, all, bytes, 0);
+	}
+	if (rc == ST_OK && ranks)
+		rc = compare(j, all, ranks * most);
+	mem_free(&j->m, mine.c, most, sizeof(claim));
+	mem_free(&j->m, all, ranks, bytes);
+	return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report is written on failure too, over what stands under its name: so its name is looked at
+ * before all else. A stat for each input and output of each rank, if there is an old report. */
+#include "file.h"
+#include "names.h"
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether or not there is a file: the same name in the same folder. */
+static bool same_name(const char *a, const char *b)
+{
+	target ta, tb = { .dirfd = -1, .lock_fd = -1 };
+	struct stat da, db;
+	err unsaid = { ST_OK, "" };
+	const bool same = target_open(&ta, a, &unsaid) == ST_OK &&
+			  target_open(&tb, b, &unsaid) == ST_OK && strcmp(ta.base, tb.base) == 0 &&
+			  fstat(ta.dirfd, &da) == 0 && fstat(tb.dirfd, &db) == 0 &&
+			  same_file(&da, &db);
+	target_discard(&ta);
+	target_discard(&tb);
+	return same;
+}
+
+static status keep_apart(const char *report, const char *what, const char *path, err *e)
+{
+	struct stat there, other;
+	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
+	if (strcmp(path, "-") == 0)
+		return ST_OK;
+	if (!same_name(report, path) &&
+	    (stat(report, &there) != 0 || stat(path, &other) != 0 || !same_file(&there, &other)))
+		return ST_OK;
+	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", quoted(report, q),
+		       what, quoted(path, qp));
+}
+
+/* For every rank, or once where they share it. What is no name others will say. */
+static status apart_from_all(const options *o, const char *what, const char *pattern, int ranks,
+			     err *e)
+{
+	const bool per_rank = name_is_per_rank(pattern);
+	status rc = ST_OK;
+	for (int r = 0; rc == ST_OK && r < (per_rank ? ranks : 1); r++) {
+		char *path = per_rank ? name_expand(pattern, r, NULL) : strdup(pattern);
+		if (path)
+			rc = keep_apart(o->report, what, path, e);
+		free(path);
+	}
+	return rc;
+}
+
+status report_check(const options *o, int ranks, err *e)
+{
+	status rc = ST_OK;
+	if (!o->report)
+		return ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < o->ninputs; i++)
+		rc = apart_from_all(o, "input", o->inputs[i], ranks, e);
+	if (rc != ST_OK || !o->output)
+		return rc;
+	rc = apart_from_all(o, "output", o->output, ranks, e);
+	if (rc != ST_OK || !name_is_per_rank(o->output))
+		return rc;
+	char *manifest =
+		o->manifest ? strdup(o->manifest) : name_expand_text(o->output, "manifest", NULL);
+	if (manifest)
+		rc = keep_apart(o->report, "manifest", manifest, e);
+	free(manifest);
+	return rc;
+}
