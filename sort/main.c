@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort: options in, ranks started, result told. The only file of the sorter that
  * prints, and the only one that ends the process. */
+#include "check.h"
 #include "comm.h"
 #include "failpoint.h"
 #include "launch.h"
@@ -188,6 +189,19 @@ static status clean(const options *o)
 	return worst;
 }
 
+static status check(const options *o)
+{
+	status worst = ST_OK;
+	for (size_t i = 0; i < o->ninputs; i++) {
+		err e = { ST_OK, "" };
+		const status rc = check_manifest(o->inputs[i], &e);
+		if (rc != ST_OK)
+			fprintf(stderr, "hetsort: %s\n", e.text);
+		worst = rc > worst ? rc : worst;
+	}
+	return worst;
+}
+
 static int say(const char *text)
 {
 	fputs(text, stdout);
@@ -211,7 +225,6 @@ int main(int argc, char **argv)
 	/* a closed pipe and a file size limit show as errors of the call that meets them */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	signals_block();
 	raise_file_limit();
 	status rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK)
@@ -223,8 +236,11 @@ int main(int argc, char **argv)
 		return say(options_usage()) == ST_OK ? say(options_help()) : ST_IO;
 	if (rc == ST_OK && v.o.wish == WISH_CLEAN)
 		return clean(&v.o);
+	if (rc == ST_OK && v.o.wish == WISH_CHECK)
+		return check(&v.o);
 	if (rc == ST_OK) {
 		v.o.stop = &v.stop;
+		signals_block();
 		signals_watch(&v.stop, interrupted, &v);
 		rc = start(&v, &e);
 	}

@@ -34,6 +34,7 @@ enum {
 	OPT_NO_FSYNC,
 	OPT_EXPLAIN,
 	OPT_CLEAN,
+	OPT_CHECK,
 	OPT_MAX_MESSAGE,
 	OPT_TIMEOUT,
 	OPT_VERSION,
@@ -67,6 +68,7 @@ static const struct option table[] = {
 	{ "no-fsync", no_argument, NULL, OPT_NO_FSYNC },
 	{ "explain", no_argument, NULL, OPT_EXPLAIN },
 	{ "clean", no_argument, NULL, OPT_CLEAN },
+	{ "check-manifest", no_argument, NULL, OPT_CHECK },
 	{ "max-message", required_argument, NULL, OPT_MAX_MESSAGE },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -128,6 +130,8 @@ const char *options_help(void)
 	       "  -v, --verbose           print the plan and a table of phases and ranks\n"
 	       "      --clean             sort nothing: remove what killed jobs left beside the\n"
 	       "                          outputs named as operands\n"
+	       "      --check-manifest    sort nothing: are the parts of the manifests named as\n"
+	       "                          operands there, as stated and in order?\n"
 	       "  -q, --quiet             print errors only\n"
 	       "      --help, --version   print this, or the version, and exit\n"
 	       "\n"
@@ -276,6 +280,9 @@ static status set_flag(options *o, int opt)
 	case OPT_CLEAN:
 		o->wish = WISH_CLEAN;
 		break;
+	case OPT_CHECK:
+		o->wish = WISH_CHECK;
+		break;
 	default:
 		o->wish = opt == OPT_HELP ? WISH_HELP : WISH_VERSION;
 		break;
@@ -401,9 +408,10 @@ static status check_whole(options *o, const seen *s, err *e)
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
 		return err_set(e, ST_REFUSED,
-			       o->wish == WISH_CLEAN ? "no output is named"
-						     : "no input file is named");
-	if (o->wish == WISH_CLEAN)
+			       o->wish == WISH_CLEAN   ? "no output is named"
+			       : o->wish == WISH_CHECK ? "no manifest is named"
+						       : "no input file is named");
+	if (o->wish != WISH_SORT)
 		return ST_OK;
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");

@@ -25,7 +25,7 @@ typedef enum scatter_kind {
 	SCATTER_DYNAMIC
 } scatter_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
-typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_HELP, WISH_VERSION } wish;
+typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
 
 enum { MAX_TMPDIRS = 64 };
 

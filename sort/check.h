@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Are the parts that a manifest names what it says? */
+#ifndef HETSORT_CHECK_H
+#define HETSORT_CHECK_H
+
+#include "status.h"
+
+/* check_manifest - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
+ * missing, or has not the records, checksum or keys stated, or is not in order, in itself or with
+ * the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+status check_manifest(const char *path, err *e);
+
+#endif

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# --check-manifest: what a job wrote passes; every single thing that is then changed, in the parts or
+# in the manifest, is found, with the exit code of its kind.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"$BIN/gensort" --no-fsync 3000 in || exit 1
+sorted() { rm -rf d && mkdir d && "$hetsort" "$@" -o d/part.%r in; }
+judge() { # judge NAME CODE WORDS
+  run timeout 60 "$hetsort" --check-manifest d/part.manifest
+  is "$1: exit code" "$rc" "$2"
+  case $err in *"$3"*) ok "$1: message" true ;; *) is "$1: message" "$err" "...$3..." ;; esac
+}
+for p in 1 2 5; do sorted --ranks $p; judge "$p ranks" 0 ""; done
+sorted --ranks 3 --record-size 1000 --key 900,37; judge "other records" 0 ""
+: >in0; "$hetsort" --ranks 2 -o z.%r in0; run "$hetsort" --check-manifest z.manifest
+is "no records" "$rc" 0
+head -c 100 in >in1; "$hetsort" --ranks 3 -o y.%r in1; run "$hetsort" --check-manifest y.manifest z.manifest
+is "parts without records, two manifests" "$rc" 0
+
+breaks() { # breaks NAME CODE WORDS COMMAND... - done to what three ranks wrote
+  local name=$1 code=$2 words=$3; shift 3
+  rm -rf d; cp -r good d
+  "$@"
+  judge "$name" "$code" "$words"
+}
+sorted --ranks 3; cp -r d good
+change() { sed -i "$1" d/part.manifest; cmp -s d/part.manifest good/part.manifest && echo "# unchanged: $1"; }
+poke() { printf 'X' | dd of="d/part.$1" bs=1 seek="$2" conv=notrunc status=none; }
+swap() { mv d/part.0 d/t && mv d/part.1 d/part.0 && mv d/t d/part.1; }
+twist() { { tail -c +101 good/part.1 | head -c 100; head -c 100 good/part.1; tail -c +201 good/part.1; } >d/part.1; }
+breaks "part missing" 1 "part 'part.1' is missing" rm d/part.1
+breaks "part cut short" 1 "has not the size" truncate -s -100 d/part.2
+breaks "part with half a record more" 1 "has not the size" truncate -s +50 d/part.2
+breaks "byte of a value" 1 "another checksum" poke 0 5050
+breaks "records in another order" 1 "is not in order" twist
+breaks "parts exchanged" 1 "" swap
+breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
+breaks "part is a folder" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
+breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest
+breaks "manifest empty" 2 "line 1" truncate -s 0 d/part.manifest
+breaks "manifest cut" 2 "manifest 'd/part.manifest', line" truncate -s 200 d/part.manifest
+breaks "manifest a folder" 2 "no regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
+breaks "manifest too long" 2 "longer than" truncate -s 65M d/part.manifest
+breaks "first key" 1 "another first key" change '0,/"first_key": "../s//"first_key": "zz/'
+breaks "last key" 1 "another last key" change '0,/"last_key": "../s//"last_key": "zz/'
+breaks "checksum" 1 "another checksum" change '0,/"checksum": "../s//"checksum": "zz/'
+breaks "records of all" 2 "not its number of records" change '0,/"records": 3000/s//"records": 3001/'
+breaks "records of a part" 1 "has not the size" change 's/"records": 1000/"records": 999/'
+breaks "negative records" 2 "impossible" change '0,/"records": 3000/s//"records": -1/'
+breaks "records beyond 2^63 bytes" 2 "impossible" change '0,/"records": 3000/s//"records": 922337203685477581/'
+breaks "number beyond 64 bits" 2 "line" change '0,/"records": 3000/s//"records": 99999999999999999999/'
+breaks "key outside the record" 2 "impossible" change 's/"key_offset": 0/"key_offset": 91/'
+breaks "record of no bytes" 2 "impossible" change 's/"record_bytes": 100/"record_bytes": 0/'
+breaks "version" 2 "another version" change 's/"version": 1/"version": 2/'
+breaks "other format" 2 "no manifest of hetsort" change 's/hetsort-manifest/hetsort-report/'
+breaks "unknown member" 2 "no manifest of hetsort" change 's/"version": 1/"version": 1, "more": 1/'
+breaks "member twice" 2 "duplicate" change 's/"version": 1/"version": 1, "version": 1/'
+breaks "rank twice" 2 "impossible" change 's/"rank": 1/"rank": 0/'
+breaks "part in another folder" 2 "impossible" change 's/"part.1"/"..\/good\/part.1"/'
+breaks "part is the folder" 2 "impossible" change 's/"part.1"/".."/'
+breaks "part without a name" 2 "impossible" change 's/"part.1"/""/'
+breaks "part without a checksum" 2 "a part is not" change 's/"checksum": .*//'
+run "$hetsort" --check-manifest
+is "no manifest named" "$rc" 2
+done_testing
