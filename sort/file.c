@@ -131,11 +131,11 @@ status target_open(target *t, const char *path, err *e)
 	}
 	t->mark = XXH3_64bits(t->base, strlen(t->base));
 	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	status rc = ST_OK;
 	if (t->dirfd < 0)
-		err_set(e, ST_REFUSED, "cannot open the directory of %s: %s", quoted(path, q),
-			strerror(errno));
+		rc = err_refuse(e, errno, "cannot open the directory of %s", quoted(path, q));
 	free(dir);
-	return t->dirfd < 0 ? ST_REFUSED : ST_OK;
+	return rc;
 }
 
 status target_check(const target *t, bool force, err *e)

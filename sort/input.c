@@ -16,13 +16,11 @@ static status look(input_file *f, err *e)
 	char q[QUOTED_BYTES];
 	const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open input %s: %s", quoted(f->path, q),
-			       strerror(errno));
+		return err_refuse(e, errno, "cannot open input %s", quoted(f->path, q));
 	const int rc = fstat(fd, &f->st), errnum = errno;
 	close(fd);
 	if (rc != 0)
-		return err_set(e, ST_REFUSED, "cannot look at input %s: %s", quoted(f->path, q),
-			       strerror(errnum));
+		return err_refuse(e, errnum, "cannot look at input %s", quoted(f->path, q));
 	if (S_ISDIR(f->st.st_mode))
 		return err_set(e, ST_REFUSED, "input %s is a directory", quoted(f->path, q));
 	if (!S_ISREG(f->st.st_mode))

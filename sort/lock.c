@@ -50,8 +50,7 @@ static status take(target *t, int *fd, err *e)
 		*fd = openat(t->dirfd, t->lock.name,
 			     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 		if (*fd < 0)
-			return err_set(e, ST_REFUSED, "cannot lock output %s: %s",
-				       quoted(t->path, q), strerror(errno));
+			return err_refuse(e, errno, "cannot lock output %s", quoted(t->path, q));
 		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
 			if (still_there(t, *fd))
 				return ST_OK;
@@ -63,7 +62,7 @@ static status take(target *t, int *fd, err *e)
 		} else if (errno != EINTR) {
 			refuse(t, *fd, e);
 			close(*fd);
-			return ST_REFUSED;
+			return e->code;
 		}
 		close(*fd);
 	}

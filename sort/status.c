@@ -56,6 +56,16 @@ status err_tell_sys(err *e, int errnum, const char *fmt, ...)
 	return st;
 }
 
+status err_refuse(err *e, int errnum, const char *fmt, ...)
+{
+	const status class = class_of(errnum);
+	va_list ap;
+	va_start(ap, fmt);
+	status st = keep(e, class == ST_IO ? ST_REFUSED : class, errnum, fmt, ap);
+	va_end(ap);
+	return st;
+}
+
 /* One byte of a name as it may be shown: itself, or a C escape. Returns the bytes written. */
 static size_t escape(unsigned char c, char out[5])
 {

@@ -43,6 +43,9 @@ static inline status err_code(status told, status otherwise)
 	return told != ST_OK ? told : otherwise;
 }
 
+/* err_refuse - the same before any work: ST_REFUSED instead of ST_IO. */
+status err_refuse(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf. */
 const char *quoted(const char *path, char buf[QUOTED_BYTES]);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # --check-manifest: what a job wrote passes; every single thing that is then changed, in the parts or
 # in the manifest, is found, with the exit code of its kind.
+# shellcheck disable=SC2317  # functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1

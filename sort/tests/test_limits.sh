@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The order in which things get to the disk, and resources that end: the exit code, a message with
+# the reason, nothing under a final name and nothing temporary.
+# shellcheck disable=SC2016  # inner shells expand
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "sanitizers want memory beyond all limits"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in || exit 1
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+
+limited() { # limited NAME CODE WORDS COMMAND... - under a limit
+  local name=$1 code=$2 words=$3; shift 3
+  run timeout 60 "$@"
+  is "$name: exit code, left over" "$rc/$(left_over)" "$code/"
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+}
+
+# --- durable before it is named, named before the manifest says so
+if strace -f -o trace -y -e trace=fsync,renameat,renameat2 "$hetsort" --ranks 1 -o out.%r in 2>/dev/null; then
+  order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/folder/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
+  is "synced, named, the folder synced, and then the same for the manifest" "$(paste -sd' ' <<<"$order")" \
+    "file out.0 folder file out.manifest folder"
+else
+  echo "# no strace here, or not allowed"
+fi
+rm -f out.* trace
+
+# --- limits of the process
+limited "descriptors" 4 "Too many open files" sh -c 'ulimit -n 5 && exec "$0" -o out in' "$hetsort"
+limited "descriptors, three ranks" 4 "Too many open files" sh -c 'ulimit -n 8 && exec "$0" --ranks 3 -o out.%r in' "$hetsort"
+limited "size of files" 4 "File too large" sh -c 'ulimit -f 16 && exec "$0" -o out in' "$hetsort"
+limited "size of files, one a rank" 4 "File too large" sh -c 'ulimit -f 16 && exec "$0" --ranks 3 -o out.%r in' "$hetsort"
+for kib in 40000 60000 90000 140000; do
+  for ranks in 1 3; do
+    run timeout 60 sh -c 'ulimit -v "$1" && exec "$0" --memory 1G --ranks "$2" -o out in' "$hetsort" $kib $ranks
+    case $rc in
+      0) is "address space of $kib kB, $ranks ranks" "$(cmp out expected)" ""; rm -f out ;;
+      *) is "address space of $kib kB, $ranks ranks" "$rc/$(left_over)" 4/ ;;
+    esac
+  done
+done
+
+# --- file systems that fill up
+own_mounts="unshare -rm"
+if [ "$(id -u)" -eq 0 ]; then own_mounts="unshare -m"; fi
+mkdir small
+in_small='mount -t tmpfs -o size="$1" none small || exit 77; shift; "$@"; rc=$?; ls -A small; exit $rc'
+fills() { # fills NAME SIZE CODE WORDS COMMAND... - with a file system of SIZE at small/
+  local name=$1 size=$2 code=$3 words=$4; shift 4
+  # shellcheck disable=SC2086  # two words
+  run timeout 60 $own_mounts sh -c "$in_small" sh "$size" "$@"
+  if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: $name is left out"; return; fi
+  is "$name: exit code" "$rc" "$code"
+  is "$name: nothing left" "$out$(left_over)" ""
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+}
+fills "output" 1M 4 "No space left on device" "$hetsort" -o small/out in
+fills "outputs of ranks" 1M 4 "No space left on device" "$hetsort" --ranks 3 -o small/out.%r in
+fills "not a page for the lock" 4k 4 "No space left on device" "$hetsort" -o small/out in
+"$BIN/gensort" --no-fsync 700000 large || exit 1
+fills "runs" 20M 4 "has 20971520 bytes free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
+rm large
+fills "report" 4k 3 "no report" sh -c 'head -c 4096 /dev/zero >small/full; "$0" --report small/r.json -o other in; rc=$?; rm small/full; exit $rc' "$hetsort"
+is "a full disk for the report: the output stands" "$(cmp other expected)" ""
+done_testing
