@@ -124,7 +124,8 @@ BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 # What `make help` shows is a task, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects programs-for-tests FORCE
+.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects programs-for-tests \
+        failpoints FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -278,6 +279,10 @@ failpoints:
 
 check-faults: failpoints  ## every allocation, file call and message fails once (FAULTS=quick: a sample)
 	$(Q)$(BINDIR)/failpoints/fault_walk $(FAULTS)
+
+SEEDS ?= 10000
+check-sim: failpoints  ## clusters from seeds, with delays and faults (SEEDS=10000 SEED=FIRST)
+	$(Q)$(BINDIR)/failpoints/fault_sim $(SEEDS) $(SEED)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 asan:  ## run the tests under AddressSanitizer and UBSan

@@ -8,6 +8,7 @@
  *   fault_walk pairs N [SEED]           N pairs of faults at random places */
 #include "../failpoint.h"
 #include "../options.h"
+#include "fault_help.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,8 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEN(a) (sizeof(a) / sizeof *(a))
-
 /* The program under test, with sizes that give its paths work on few records. */
 static status options_for_walk(options *o, int argc, char **argv, err *e);
 int hetsort_main(int argc, char **argv);
@@ -34,14 +33,7 @@ int hetsort_main(int argc, char **argv);
 #undef main
 #undef options_parse
 
-enum {
-	WORKERS = 4,
-	RECORDS = 900,
-	BYTES = RECORDS * 100,
-	MOST_ARGS = 24,
-	HANG_S = 30,
-	LEAKED = 99
-};
+enum { RECORDS = 900, BYTES = RECORDS * 100, MOST_ARGS = 24, LEAKED = 99 };
 
 /* ------------------------------------------------------------------------------------ sorts */
 
@@ -76,14 +68,6 @@ static status options_for_walk(options *o, int argc, char **argv, err *e)
 
 static unsigned char unsorted[BYTES], expected[BYTES];
 
-static uint64_t splitmix(uint64_t *s)
-{
-	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 static int by_key(const void *a, const void *b)
 {
 	return memcmp(a, b, 100);
@@ -105,8 +89,7 @@ static bool make_input(void)
 
 typedef struct outcome {
 	unsigned struck;
-	bool hung;
-	int code, signal;
+	ending end;
 	char said[4096];
 	bool output, right; /* it is there, and as it should be */
 	char left[64];      /* a file that should not be there */
@@ -156,23 +139,6 @@ static void run_child(const struct sort *s, const char *plan)
 	exit(leaks ? LEAKED : rc);
 }
 
-/* Until the child ends, at most HANG_S. */
-static void await_child(pid_t pid, outcome *o)
-{
-	int st = 0;
-	const time_t start = time(NULL);
-	while (waitpid(pid, &st, WNOHANG) == 0) {
-		const struct timespec t = { 0, 300000 };
-		nanosleep(&t, NULL);
-		if (time(NULL) - start > HANG_S && !o->hung) {
-			o->hung = true;
-			kill(pid, SIGKILL);
-		}
-	}
-	o->code = WIFEXITED(st) ? WEXITSTATUS(st) : -1;
-	o->signal = WIFSIGNALED(st) ? WTERMSIG(st) : 0;
-}
-
 static void look_at_output(outcome *o)
 {
 	static unsigned char got[BYTES + 1];
@@ -184,20 +150,6 @@ static void look_at_output(outcome *o)
 		fclose(f);
 		unlink("out");
 	}
-}
-
-/* What stands in dir beside what belongs there; it is removed. */
-static void look_for_litter(const char *dir, outcome *o)
-{
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, "in") != 0 && strcmp(e->d_name, "spill") != 0 &&
-		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-			snprintf(o->left, sizeof o->left, "%.60s", e->d_name);
-			unlinkat(dirfd(d), e->d_name, 0);
-		}
-	if (d)
-		closedir(d);
 }
 
 static outcome run_case(const struct sort *s, const char *plan)
@@ -212,13 +164,13 @@ static outcome run_case(const struct sort *s, const char *plan)
 		run_child(s, plan);
 	if (pid < 0)
 		abort();
-	await_child(pid, &o);
+	o.end = await_child(pid);
 	o.struck = atomic_load(struck);
 	const ssize_t n = pread(said_fd, o.said, sizeof o.said - 1, 0);
 	o.said[n > 0 ? n : 0] = '\0';
 	look_at_output(&o);
-	look_for_litter(".", &o);
-	look_for_litter("spill", &o);
+	take_litter(".", o.left);
+	take_litter("spill", o.left);
 	return o;
 }
 
@@ -258,20 +210,20 @@ static bool says_enough(const outcome *o)
 /* What does not hold, NULL if all does. */
 static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
 {
-	if (o->hung)
+	if (o->end.hung)
 		return "it hangs";
-	if (o->signal)
+	if (o->end.signal)
 		return "it died";
-	if (o->code == LEAKED)
+	if (o->end.code == LEAKED)
 		return "descriptors are left open";
-	if (o->code == 0)
+	if (o->end.code == 0)
 		return !o->right         ? "success, but the output is not right"
 		       : o->left[0]      ? "something is left over"
 		       : codes & CODE(0) ? NULL
 					 : "success in spite of it";
 	if (!o->struck)
 		return "it failed without a fault";
-	if (o->code > ST_INTERNAL || !(codes & CODE(o->code)))
+	if (o->end.code > ST_INTERNAL || !(codes & CODE(o->end.code)))
 		return "the exit code is of another class";
 	if (o->output && !o->right)
 		return "a wrong output stands under the final name";
@@ -296,16 +248,16 @@ static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes
 {
 	const outcome o = run_case(s, plan);
 	const char *why =
-		!o.struck && o.code == 0 && o.right ? NULL : broken_promise(&o, codes, aborts);
+		!o.struck && o.end.code == 0 && o.right ? NULL : broken_promise(&o, codes, aborts);
 	y->runs++;
 	y->struck += o.struck;
-	y->survived += o.struck && o.code == 0;
-	y->in_doubt += o.code != 0 && o.output;
+	y->survived += o.struck && o.end.code == 0;
+	y->in_doubt += o.end.code != 0 && o.output;
 	if (why) {
 		y->failed++;
 		if (y->said++ < MOST_SAID)
 			printf("# HETSORT_FAIL=%s (%s): %s; exit %d, %s%s\n#   %s\n", plan, s->name,
-			       why, o.code, o.left[0] ? "left: " : "", o.left, o.said);
+			       why, o.end.code, o.left[0] ? "left: " : "", o.left, o.said);
 	}
 	return o.struck > 0;
 }

@@ -70,4 +70,8 @@ run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick
 grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
 is "a sample of the walk: no promise is broken" "$rc/$(grep -c '^not ok' <<<"$out")" 0/0
 ok "a sample of the walk: faults struck" test "$(grep -c -v ', 0 faults' <<<"$(grep '^ok' <<<"$out")")" -gt 50
+mkdir sim
+run env TEST_TMP="$TEST_TMP/sim" "$BIN/failpoints/fault_sim" 200
+grep '^#' <<<"$out"
+is "200 clusters from seeds" "$rc/$(grep -c '^ok' <<<"$out")" 0/4
 done_testing

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the programs that inject faults share: numbers from a seed, a child with a time limit, and
+ * what it leaves behind. */
+#ifndef HETSORT_FAULT_HELP_H
+#define HETSORT_FAULT_HELP_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { WORKERS = 4, HANG_S = 30 };
+
+static uint64_t splitmix(uint64_t *s)
+{
+	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* How a child ended. */
+typedef struct ending {
+	bool hung;
+	int code, signal; /* -1 and 0 where it was the other */
+} ending;
+
+/* Until the child ends, at most HANG_S. */
+static ending await_child(pid_t pid)
+{
+	ending o = { false, -1, 0 };
+	int st = 0;
+	const time_t start = time(NULL);
+	while (waitpid(pid, &st, WNOHANG) == 0) {
+		const struct timespec t = { 0, 300000 };
+		nanosleep(&t, NULL);
+		if (time(NULL) - start > HANG_S && !o.hung) {
+			o.hung = true;
+			kill(pid, SIGKILL);
+		}
+	}
+	o.code = WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+	o.signal = WIFSIGNALED(st) ? WTERMSIG(st) : 0;
+	return o;
+}
+
+/* What stands in dir beside "in" and "spill"; it is removed, the name of one of them is left in
+ * name. */
+static void take_litter(const char *dir, char name[64])
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, "in") != 0 && strcmp(e->d_name, "spill") != 0 &&
+		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+			snprintf(name, 64, "%.60s", e->d_name);
+			unlinkat(dirfd(d), e->d_name, 0);
+		}
+	if (d)
+		closedir(d);
+}
+
+#endif
