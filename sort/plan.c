@@ -78,8 +78,11 @@ status phase_plan(job *j)
 {
 	gauge g;
 	status rc = gauge_ranks(j, &g);
-	if (rc == ST_OK && job_deals(j))
-		rc = deal_links(j, &g);
+	if (job_deals(j)) { /* rank 0 may have failed alone, and messages are to follow */
+		rc = comm_agree(j->c, rc);
+		if (rc == ST_OK)
+			rc = deal_links(j, &g);
+	}
 	if (rc == ST_OK && g.p)
 		rc = make_shares(j, &g);
 	rc = comm_agree(j->c, rc);

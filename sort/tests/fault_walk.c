@@ -52,6 +52,7 @@ static const struct sort {
 	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3 },
 	{ "distribute, no exchange threads",
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3 },
+	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3 },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8 },
 };
 
