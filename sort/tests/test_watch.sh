@@ -27,7 +27,7 @@ done
 is "nothing changes where all work" "$i/$(cmp -s out expected && echo same)" 6/same
 run "$hetsort" --timeout x -o new in
 is "not a number" "$rc" 2
-HETSORT_FAIL=thread:3 run "$hetsort" --ranks 3 --timeout 9 -o new in
+HETSORT_FAIL=thread:4 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the watch: exit code" "$rc" 4
 ok "no thread for the watch: message" grep -q "start: cannot start the watch's thread" <<<"$err"
 done_testing
