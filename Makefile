@@ -117,6 +117,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 
 # The same of libhetsort.
 SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c)))
+SCATTERX := $(if $(LIBPMPI),$(BINDIR)/bench/scatter_client)
 LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
 # What the harness in bench/ runs beside the programs.
@@ -265,10 +266,10 @@ RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(
 check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH)
 
-check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) failpoints  ## run the tests that need mpirun
+check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
 	$(Q)$(RUN) $(MPI_SH)
 
-check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(BENCH_X) failpoints  ## everything of check and check-mpi at full size, and the long tests
+check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) $(BENCH_X) failpoints  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)
 
 # The sorter once more, with failpoints, and the programs that walk through them.
@@ -334,6 +335,12 @@ bench-growth: all $(BENCH_X)  ## time per byte as the input grows (ARGS=...)
 bench-phases: all $(BENCH_X)  ## each phase beside what the machine allows (ARGS=...)
 	$(call BENCH,phases)
 
+# On virtual hosts, as root; results stay in build/experiments.
+experiments: all $(BENCH_X) $(SCATTERX)  ## all experiments on virtual hosts of unequal speed (root; ARGS=...)
+	$(Q)BIN="$(abspath $(BINDIR))" bench/experiments all $(ARGS)
+experiments-quick: all $(BENCH_X) $(SCATTERX)  ## the same in a few minutes, judged loosely
+	$(Q)BIN="$(abspath $(BINDIR))" bench/experiments all --quick $(ARGS)
+
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include
 $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
@@ -369,6 +376,13 @@ $(OBJ)/bench/library_bench.o: bench/library_bench.c
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP -Isort/include -c -o $@ $<
 $(OBJ)/bench/library_bench: $(OBJ)/bench/library_bench.o $(OBJ)/libhetsort.a $(LIBPART)
+	$(call link,$(LINKMPI),$(PART_LIBS))
+# A client of libhetpart_mpi, for the experiments.
+$(OBJ)/bin/bench/scatter_client.o: bench/scatter_client.c
+	@mkdir -p $(@D)
+	$(call say,MPICC,$<)
+	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(PMPI_INC) -c -o $@ $<
+$(OBJ)/bin/bench/scatter_client: $(OBJ)/bin/bench/scatter_client.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(PART_LIBS))
 bench-library: $(OBJ)/bench/library_bench  ## measure sorting in memory over RANKS ranks (ARGS=...)
 	$(Q)scripts/mpirun $(RANKS) $< $(ARGS)

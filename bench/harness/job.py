@@ -84,13 +84,18 @@ def cache_of(file_system, warm):
     return (lambda: "warm") if warm else cold
 
 
-@contextlib.contextmanager
-def work_folder(parent):
-    """A new folder below parent, removed at the end, also when a signal ends us."""
+def leave_on_signals():
+    """A signal that ends us lets what is open be closed first."""
     def leave(number, _):
         raise SystemExit(128 + number)
     for s in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(s, leave)
+
+
+@contextlib.contextmanager
+def work_folder(parent):
+    """A new folder below parent, removed at the end, also when a signal ends us."""
+    leave_on_signals()
     try:
         path = tempfile.mkdtemp(prefix="hetsort-bench.", dir=parent)
     except OSError as e:

@@ -1,32 +1,108 @@
 # shellcheck shell=bash disable=SC2317  # functions called through ok
-# bench/experiments, small: every variant runs and is validated, samples and table fit each other,
-# and nothing is left. What it measures is not judged here.
+# The experiments: their client of libhetpart_mpi, built outside the tree; where this machine can have
+# virtual hosts, all of them small: samples, figures, plots and tables fit each other, no wrong output
+# passes, nothing is left, and effects show, if others leave the machine alone.
 . "$ROOT/scripts/tap.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+if [ "${HAVE_MPI:-no}" != yes ] || ! "$ROOT/scripts/mpirun" --here; then skip_all "no MPI here"; fi
+command -v python3 >/dev/null || skip_all "python3 is not installed"
 experiments=$ROOT/bench/experiments
-run "$experiments" slow --records 0
-is "no records are refused" "$rc" 2
-run "$experiments" slow --records
-is "a missing value is refused" "$rc" 2
-run "$experiments" fast
-is "an unknown experiment is refused" "$rc" 2
-run "$ROOT/scripts/cluster" doctor
-if [ "$rc" != 0 ] || ! grep -q '^ok Open MPI' <<<"$out"; then
-  echo "# no virtual hosts here:"; sed -n 's/^missing/# missing/p' <<<"$out"; done_testing
+
+# ------------------------------------------------------------- the client, in an empty folder
+client() { run timeout 120 "$ROOT/scripts/mpirun" "$@"; }
+sums() { sed -n 's/.*"sum": "\([0-9a-f]*\)".*/\1/p' <<<"$out" | sort -u | paste -sd' '; }
+items() { awk -F'"items": ' '/^{/ {sum += $2} END {print sum + 0}' <<<"$out"; }
+if [ -z "${SANITIZER:-}" ]; then
+  installation install-lib "$PWD/installed" || echo "# no installation"
+  mkdir apart; cp "$ROOT/bench/scatter_client.c" apart/
+  export PKG_CONFIG_PATH=$PWD/installed/lib/pkgconfig LD_LIBRARY_PATH=$PWD/installed/lib
+  # shellcheck disable=SC2046  # flags are words
+  ok "the client builds outside the tree" sh -c "cd apart && OMPI_CC='${CC:-cc}' MPICH_CC='${CC:-cc}' ${MPICC:-mpicc} \
+    -std=c11 -Wall -Wextra -Werror scatter_client.c $(pkg-config --cflags --libs hetpart_mpi) -o client"
+  for ranks in 1 2 5; do
+    client $ranks apart/client scatterv 1003 24 200
+    is "$ranks ranks, as it was" "$rc/$(items)" 0/1003
+    before=$(sums)
+    for how in speed balanced ascending farm; do
+      client $ranks apart/client $how 1003 24 200
+      is "$ranks ranks, $how: each item once, the same result" "$rc/$(items)/$(sums)" "0/1003/$before"
+    done
+  done
+  printf '0 1e-4 0 1e-6\n0 1e-5 0 1e-6\n' >costs
+  client 2 apart/client balanced 1100 24 200 costs
+  is "with costs that are given" "$(sed -n 's/.*"items": \([0-9]*\),.*/\1/p' <<<"$out" | paste -sd' ')" "100 1000"
+  client 3 apart/client balanced 1100 24 200 costs
+  ok "costs of too few ranks are refused" grep -q '^scatter_client: COSTS has fewer' <<<"$err"
+  client 2 apart/client slowly 10 8 1
+  ok "an unknown way is refused" test "$rc" != 0
+  client 2 apart/client farm 10 8 0
+  ok "no work is refused" test "$rc" != 0
 fi
 
-mkdir disks
-run "$experiments" slow --hosts 3 --slow 1:2 --records 20011 --repeat 2 --dir "$PWD/disks" --json samples
-is "it succeeds" "$rc" 0
-[ "$rc" = 0 ] || echo "# ${err//$'\n'/$'\n# '}"
-is "a line for each sample" "$(wc -l <samples)" 8
-is "of each variant two" "$(grep -c '"variant":"A3"' samples)" 2
-ok "with the speeds" grep -q '"speeds":\[1,1,0.5\]' samples
-positive() { ! grep -v -q -E '"makespan_s":([1-9][0-9]*\.|0\.0*[1-9])[0-9]*,"spread":[01]\.[0-9]+}$' samples; }
-ok "and a makespan" positive
-smallest() { sed -n "s/.*\"variant\":\"$1\".*\"makespan_s\":\([0-9.]*\),.*/\1/p" samples | sort -n | head -n 1; }
-for v in A1 A2 A3; do
-  is "the table has the least of $v" "$(awk -v v=$v '$1 == v {print $3}' <<<"$out")" "$(printf '%.2f' "$(smallest $v)")"
+# ----------------------------------------------------------------------------- what is asked for
+for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow --most 3" "" "all --records 5"; do
+  # shellcheck disable=SC2086  # words
+  run "$experiments" $bad
+  is "refused: experiments $bad" "$rc" 2
 done
-ok "the ideal is one host's time over the sum of speeds" grep -q '^ideal .*over the sum of speeds 2\.5)' <<<"$out"
-is "nothing is left" "$(ls disks)" ""
+# shellcheck disable=SC2016
+ok "each tells what it is about" test "$(for e in slow scatter balance ratios learning adapt; do
+  "$experiments" $e --help; done | grep -c -- '--quick')" -ge 6
+
+run "$ROOT/scripts/cluster" doctor
+if [ "$rc" != 0 ] || ! grep -q '^ok Open MPI' <<<"$out"; then
+  echo "# no virtual hosts here:"; sed -n 's/^missing/# missing/p' <<<"$out"
+  run "$experiments" slow
+  is "without hosts it says so" "$rc/$(grep -c '^experiments: no virtual hosts here: ' <<<"$err")" 1/1
+  done_testing
+fi
+
+# ------------------------------------------------------------------------------------- all, small
+mkdir disks
+run timeout 1200 "$experiments" all --quick --dir "$PWD/disks" --out results
+is "all succeed, and show what they are about if nothing disturbs them" "$rc" 0
+[ "$rc" = 0 ] || echo "# ${err//$'\n'/$'\n# '}"
+grep -E ': (holds|FAILS|not judged)' <<<"$out" | sed 's/^/# /'
+is "nothing is left of the disks" "$(ls disks)" ""
+for e in slow scatter balance ratios learning adapt; do
+  [ "$(nproc)" -gt 1 ] || [ $e != balance ] || continue
+  ok "$e: samples are kept" test -s results/$e.json
+  if command -v gnuplot >/dev/null; then
+    ok "$e: a plot as SVG" grep -q '</svg>' results/$e.svg
+    is "$e: and as PNG" "$(head -c 4 results/$e.png | tail -c 3)" PNG
+  fi
+done
+python3 - results/*.json <<'PY' >facts
+import json, statistics, sys
+for path in sys.argv[1:]:
+    lines = [json.loads(x) for x in open(path)]
+    samples = [x for x in lines if x["type"] == "sample"]
+    figures = {x["command"]: x for x in lines if x["type"] == "figure" and "median_s" in x}
+    good = bool(samples) and bool(figures)
+    for command, f in figures.items():
+        s = [x["seconds"] for x in samples if x["command"] == command]
+        good = good and s and abs(f["median_s"] - statistics.median(s)) < 1e-9 and f["min_s"] == min(s)
+        good = good and abs(f["mean_s"] - statistics.mean(s)) < 1e-9 and f["max_s"] == max(s)
+    good = good and all(x["seconds"] > 0 and x["disturbed"] in (True, False) for x in samples)
+    print(lines[0]["experiment"], len(samples), bool(good))
+PY
+is "so many samples, and figures that are theirs" "$(sort facts | paste -sd' ')" \
+  "adapt 8 True balance 6 True learning 6 True ratios 8 True scatter 5 True slow 8 True"
+ok "scatter: the published end times stand beside ours" grep -q '^balanced .* 405 / 430$' <<<"$out"
+
+# ---------------------------------------------------------- a hetsort that does not sort is caught
+mkdir -p programs/bench
+for p in gensort valsort hetplan bench/scatter_client bench/build.json; do ln -s "$BIN/$p" "programs/$p"; done
+cat >programs/hetsort <<SH
+#!/bin/sh
+"$BIN/hetsort" "\$@" || exit
+cp equal.\$OMPI_COMM_WORLD_RANK out.\$OMPI_COMM_WORLD_RANK
+SH
+chmod +x programs/hetsort
+BIN=$PWD/programs run "$experiments" adapt --hosts 2 --records 1000 --repeat 1 --dir "$PWD/disks" --out bad
+is "unsorted output stops it" "$rc/$(grep -c '^experiments: hetsort: not in order' <<<"$err")" 1/1
+is "and nothing is left then" "$(ls disks)" ""
+run "$ROOT/scripts/cluster" status
+is "no cluster is left" "$(grep -c "$PWD" <<<"$out")" 0
 done_testing

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Virtual hosts of unequal speed (scripts/cluster), and whether others kept the machine busy meanwhile."""
+
+import os
+import re
+import subprocess
+import time
+
+from . import job, machine
+
+CLUSTER = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "cluster")
+STAT = "/proc/stat"
+IDLE_PERCENT = 2   # less than that, and hosts whose shares leave a tenth of the CPUs over got less
+MOST_OF_ALL = 0.91
+LOOK_S, BEFORE_PERCENT = 0.3, 85
+LEAST_SHARE = 0.0999
+
+
+def fair_share(speeds):
+    """The CPU share of a host of speed 1 with which all hosts leave a tenth of the CPUs over."""
+    return min(1.0, 0.9 * machine.processors() / sum(speeds))
+
+
+def _ticks():
+    """Idle, and all, of all CPUs."""
+    with open(STAT) as f:
+        t = [int(v) for v in f.readline().split()[1:9]]
+    return t[3] + t[4], sum(t)
+
+
+def _idle_percent(then):
+    idle, total = (a - b for a, b in zip(_ticks(), then))
+    return 100 * idle / total if total > 0 else 100.0
+
+
+class Watch:
+    """Whether others use this machine: looks before a run, when nothing of ours should be running, and
+    over the run, where the hosts' shares leave some of the CPUs over."""
+
+    def __init__(self):
+        then = _ticks()
+        time.sleep(LOOK_S)
+        self.before = _idle_percent(then)
+        self.then = _ticks()
+
+    def end(self, has_slack):
+        """(idle percent before, during, disturbed)."""
+        during = _idle_percent(self.then)
+        disturbed = self.before < BEFORE_PERCENT or (has_slack and during < IDLE_PERCENT)
+        return {"idle_before_percent": round(self.before, 1), "idle_percent": round(during, 1),
+                "disturbed": bool(disturbed)}
+
+
+def available():
+    """None, or why no virtual hosts can be had here."""
+    said = job.run([CLUSTER, "doctor"], statuses=None)
+    missing = re.findall(r"^missing (.*)$", said.out, re.M)
+    if said.status != 0 or any("Open MPI" in m for m in missing):
+        return "; ".join(missing) or "scripts/cluster doctor fails"
+    return None
+
+
+def drawn_speeds(count, slow, seed):
+    """Speeds of the hosts, 1 or 1/F, as scripts/cluster draws them: no root, nothing is started."""
+    argv = [CLUSTER, "slurm", "-n", str(count), "--slow", slow]
+    said = job.run([*argv, *(["--seed", str(seed)] if seed else []), "--", "true"]).out
+    return [float(v) for v in re.search(r"speeds ([0-9.,e-]+)\.", said).group(1).split(",")]
+
+
+class Hosts:
+    """Hosts n0, n1, ... with speeds of the fastest's share of a CPU; to be used in a with statement."""
+
+    def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm"):
+        self.speeds, self.count = list(speeds), len(speeds)
+        processors = machine.processors()
+        self.cpu = cpu or fair_share(self.speeds)
+        if self.cpu * min(self.speeds) < LEAST_SHARE:
+            raise job.Failed(f"a host of speed {min(self.speeds):.3g} would have {self.cpu * min(self.speeds):.3g}"
+                             f" of a CPU: less than {LEAST_SHARE} cannot be kept in periods of 10 ms")
+        self.rates = rates or ["max"] * self.count
+        self.directory, self.id = directory, None
+        self.has_slack = self.cpu * sum(self.speeds) <= MOST_OF_ALL * processors
+
+    def _cluster(self, *words, **more):
+        return job.run([CLUSTER, *(["--id", self.id] if self.id else []), *words], **more)
+
+    def __enter__(self):
+        job.leave_on_signals()
+        up = self._cluster("up", str(self.count), "--cpu", f"{self.cpu:.4f}",
+                           env={**os.environ, "TMPDIR": self.directory})
+        self.id = up.out.strip()
+        try:
+            self.folders = [self._cluster("folder", f"n{k}").out.strip() for k in range(self.count)]
+            for k in range(self.count):
+                self.set_speed(k, self.speeds[k])
+                self.set_rate(k, self.rates[k])
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if self.id:
+            subprocess.run([CLUSTER, "down", self.id], check=False)
+            self.id = None
+
+    def set_speed(self, k, speed):
+        """Of host k from now on, also while something runs there."""
+        self._cluster("cpu", f"n{k}", f"{self.cpu * speed:.4f}")
+
+    def set_rate(self, k, rate):
+        if rate != "max" or self.rates[k] != "max":
+            self._cluster("rate", f"n{k}", rate)
+        self.rates[k] = rate
+
+    def mpirun_argv(self, ranks, argv):
+        """One rank on each of the first hosts, in the host's own folder."""
+        return [CLUSTER, "--id", self.id, "mpirun", "-n", str(ranks),
+                "--wdir", f"/run/hetsort-cluster/{self.id}/local", *argv]
+
+    def mpirun(self, ranks, argv):
+        """Runs it: (what it took, how busy the machine was)."""
+        watch = Watch()
+        done = job.run(self.mpirun_argv(ranks, argv))
+        return done, watch.end(self.has_slack)

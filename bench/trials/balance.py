@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""balance: no balancing, the operating system's, and process emulation ([S2] table 2's comparison).
+
+The CPUs of this machine, half of them slowed by cpuburn, run hetsort with equal shares for all processes:
+  none        one process on each CPU, bound to it
+  os          several processes for each CPU, bound to none: the system moves them
+  emulation   as many processes on each CPU as `hetplan emulate` says for its speed, bound to it
+Whatever is done, a process has one thread."""
+
+import json
+import os
+
+from harness import chart, hosts, job, judge, machine
+from trials import sorts
+from trials.trial import SUMMARY, summary_cells
+
+MPIRUN = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "mpirun")
+FULL = {"factor": 1.5, "records": 4000000, "most": 8, "repeat": 5}
+QUICK = {"factor": 2.0, "records": 1000000, "most": 6, "repeat": 2}
+# Bind a rank to the CPU that stands at its place in the list.
+BOUND = """IFS=, read -r -a cpu <<<"$1"; shift
+exec taskset -c "${cpu[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]}" "$@\""""
+
+
+def emulation(speeds, most):
+    """Processes of each CPU, and the part of the whole speed that they reach, by hetplan."""
+    said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", ",".join(f"{s:.6g}" for s in speeds),
+                               "--best-upto", str(most), "--json"]).out)
+    counts = [int(v) for v in said["counts"]]
+    return counts, sum(counts) / (max(c / s for c, s in zip(counts, speeds)) * sum(speeds))
+
+
+def command(processes, bound, work):
+    sort = [f"{job.BIN}/hetsort", "-q", "-f", "--no-fsync", "--plan", "equal", "--threads", "1", "--report",
+            f"{work}/report", "-o", f"{work}/out", f"{work}/in"]
+    bind = ["--bind-to", "none"] if "Open MPI" in (machine.versions(job.BIN)["mpirun"] or "") else []
+    if bound:
+        sort = ["bash", "-c", BOUND, "bash", ",".join(map(str, bound)), *sort]
+    return [MPIRUN, str(processes), *bind, *sort]
+
+
+def variants(cpus, speeds, most):
+    """name -> (processes, the CPU of each or None, part of the whole speed in theory)."""
+    counts, part = emulation(speeds, most)
+    equal = min(speeds) * len(speeds) / sum(speeds)
+    return {"none": (len(cpus), cpus, equal),
+            "os": (sum(counts), None, 1.0),
+            "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], part)}
+
+
+def measure(t, todo, slow):
+    with job.work_folder(t.a.dir) as work:
+        source = judge.make_input(job.BIN, f"{work}/in", t.a.records)
+        for number in range(t.a.repeat):
+            for name, (processes, bound, part) in todo.items():
+                watch = hosts.Watch()
+                job.run([f"{job.BIN}/cpuburn", "-q", "--no-calibration", "--factor", str(t.a.factor), "--cpus",
+                         ",".join(map(str, slow)), "--", *command(processes, bound, work)])
+                busy = watch.end(False)
+                judge.sorted_output(f"hetsort, {name}", job.BIN, f"{work}/out", source)
+                with open(f"{work}/report") as f:
+                    t.sample((name,), number, json.load(f)["total_s"], processes=processes, part_in_theory=part,
+                             **busy)
+
+
+def run(t):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        t.notes.append("balance: left out: it takes two CPUs")
+        return ""
+    slow = cpus[len(cpus) - len(cpus) // 2:]
+    speeds = [1 / t.a.factor if c in slow else 1.0 for c in cpus]
+    todo = variants(cpus, speeds, t.a.most)
+    measure(t, todo, slow)
+    rows, bars = [], []
+    for i, (name, (processes, _, part)) in enumerate(todo.items()):
+        ratio, theory = t.ratio((name,), ("none",)), todo["none"][2] / part
+        sums = t.figure((name,), processes=processes, to_none=ratio, theory=theory)
+        rows.append([f"{name}, {processes} processes", *summary_cells(sums), f"{ratio[0]:.3f}", f"{theory:.3f}"])
+        bars.append((i, *ratio, theory))
+    t.table(["", *SUMMARY, "to none", "theory"], rows)
+    p = chart.Panel(f"{len(slow)} of {len(cpus)} CPUs slowed by {t.a.factor:g}", "", "makespan / no balancing")
+    p.ticks(list(todo))
+    p.bars("measured", [b[:4] for b in bars], at=-0.18)
+    p.bars("in theory", [(b[0], b[4], b[4], b[4]) for b in bars], at=0.18, color=5)
+    t.panels.append(p)
+    t.expect("emulation over none", bars[2][1], 0.5, 1.1)
+    return f"Ways to balance equal processes, {t.a.records} records"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""learning: run after run of hetsort --plan online, which is told no speeds.
+
+Half the hosts, drawn by --seed, run at 1/F. Every host sees the one input and reads its share of it. Ten
+runs follow one another with one wisdom file, beside one run with equal shares and one with shares by the
+speeds: from where to where the learnt ones come."""
+
+import os
+
+from harness import chart, hosts, job, stats
+from trials import sorts
+from trials.trial import SUMMARY, summary_cells
+
+FULL = {"hosts": [4], "factor": 1.5, "records": 4000000, "runs": 10, "repeat": 3}
+QUICK = {"hosts": [4], "factor": 2.0, "records": 1500000, "runs": 4, "repeat": 1}
+
+
+class Shared(sorts.Sorter):
+    """All hosts read one file, where all of them see it (not in /dev/shm, which each has its own of)."""
+
+    def __init__(self, h, records, folder):
+        super().__init__(h, records)
+        self.input, self.folder = f"{folder}/in", folder
+        job.run([f"{sorts.BIN}/gensort", "--no-fsync", str(records), self.input])
+
+    def argv(self, portions, options):
+        # From the page cache: what the disk does is no speed of a host.
+        return [*super().argv(portions, ["--direct", "never", *options])[:-1], self.input]
+
+
+def take(t, s, variant, number, options):
+    t.sample(variant, number, **s.sort("", options).fields())
+
+
+def measure(t, count):
+    a = t.a
+    speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
+    told = ",".join(f"{s:.4g}" for s in speeds)
+    with hosts.Hosts(speeds, directory=a.dir) as h, job.work_folder(os.environ.get("TMPDIR", "/tmp")) as work:
+        s = Shared(h, a.records, work)
+        for number in range(a.repeat):
+            take(t, s, (count, "equal"), number, ["--plan", "equal"])
+            take(t, s, (count, "speeds"), number, ["--plan", "nlogn", "--speeds", told])
+            for k in range(a.runs):
+                take(t, s, (count, "online", k + 1), number,
+                     ["--plan", "online", "--wisdom", f"{work}/wisdom.{number}"])
+
+
+def run(t):
+    if "online" not in job.run([f"{sorts.BIN}/hetsort", "--help"]).out:
+        t.notes.append("learning: left out: this hetsort has no --plan online")
+        return ""
+    rows = []
+    for count in t.a.hosts:
+        measure(t, count)
+        learnt = [(count, "online", k + 1) for k in range(t.a.runs)]
+        for v in [(count, "equal"), (count, "speeds"), *learnt]:
+            ratio = t.ratio(v, (count, "speeds"))
+            rows.append([" ".join(map(str, v)), *summary_cells(t.figure(v, to_speeds=ratio)), f"{ratio[0]:.3f}"])
+        p = chart.Panel(f"{count} hosts", "run", "makespan / that of shares by speed")
+        p.line("--plan online", [(v[2], *t.ratio(v, (count, "speeds"))) for v in learnt], color=0)
+        equal = t.ratio((count, "equal"), (count, "speeds"))[0]
+        p.line("equal shares", [(1, equal), (t.a.runs, equal)], color=1, dashed=True, marks=False)
+        p.line("shares by speed", [(1, 1), (t.a.runs, 1)], color=2, dashed=True, marks=False)
+        t.panels.append(p)
+        last = stats.median([t.ratio(v, (count, "equal"))[0] for v in learnt[1:]])
+        t.expect(f"{count} hosts: learnt shares over equal ones", last, 0.4, 0.99)
+    t.table(["", *SUMMARY, "to speeds"], rows)
+    return f"Shares learnt run after run, half the hosts {t.a.factor} times slower, {t.a.records} records"

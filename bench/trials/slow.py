@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""slow: what planned shares and exchange threads gain where half the nodes are slow ([S4] section 5).
+
+Half the hosts, drawn by --seed, run at 1/F of the speed. Each holds its portion on its own disk.
+  A1  equal shares, no exchange threads
+  A2  shares by n ln n, no exchange threads
+  A3  shares by n ln n, two exchange threads
+and one host alone sorts everything: its time over the sum of speeds is the ideal makespan. Runs without
+--rate are bound by the CPU, those with one by the links."""
+
+from harness import chart, hosts, stats
+from trials import sorts
+from trials.trial import SUMMARY, summary_cells
+
+PAPER_S = {"A1": 125.4, "A2": 112.7, "A3": 69.4}  # 96 nodes, 54 GB
+PAPER_WAITING = {"A2": 0.60, "A3": 0.33}
+VARIANTS = {"A1": ("equal", ["--plan", "equal", "--exchange-threads", "0"]),
+            "A2": ("planned", ["--plan", "nlogn", "--exchange-threads", "0"]),
+            "A3": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"])}
+FULL = {"hosts": [2, 4, 8], "rates": ["max", "200mbit"], "records": 4000000, "repeat": 5, "factor": 1.5}
+QUICK = {"hosts": [4], "rates": ["max"], "records": 2000000, "repeat": 2, "factor": 1.5}
+
+
+def measure(t, count):
+    a = t.a
+    speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
+    told = ",".join(f"{s:.4g}" for s in speeds)
+    kept = {}
+    with hosts.Hosts(speeds, directory=a.dir) as h:
+        s = sorts.Sorter(h, a.records)
+        s.portions("all", [a.records])
+        s.portions("equal", sorts.shares(a.records, speeds, None))
+        s.portions("planned", sorts.shares(a.records, speeds, "nlogn"))
+        for number in range(a.repeat):
+            one(t, kept, (count, "-", "alone"), number, s.sort("all", ranks=1))
+            for rate in a.rates:
+                for k in range(count):
+                    h.set_rate(k, rate)
+                for name, (portions, options) in VARIANTS.items():
+                    more = ["--speeds", told] if portions == "planned" else []
+                    one(t, kept, (count, rate, name), number, s.sort(portions, options + more))
+    return speeds, kept
+
+
+def one(t, kept, variant, number, sample):
+    t.sample(variant, number, hosts=variant[0], rate=variant[1], way=variant[2], records=t.a.records,
+             **sample.fields())
+    kept.setdefault(variant, []).append(sample)
+
+
+def sum_up(t, count, rate, speeds, kept):
+    """Rows of the table, and the panel of this number of hosts at this rate."""
+    ideal = stats.median(t.times(count, "-", "alone")) / sum(speeds)
+    theory = sum(speeds) / (count * min(speeds))  # of linear cost
+    rows, bars = [], []
+    for i, name in enumerate(VARIANTS):
+        v, first = (count, rate, name), (count, rate, "A1")
+        samples = kept[v]
+        ratio = t.ratio(v, first)
+        waiting, spread = (stats.median([getattr(x, w) for x in samples]) for w in ("waiting", "spread"))
+        sums = t.figure(v, to_a1=ratio, ideal_s=ideal, waiting=waiting, spread=spread,
+                        paper_s=PAPER_S[name], paper_to_a1=PAPER_S[name] / PAPER_S["A1"])
+        rows.append([f"{count} hosts, {rate}, {name}", *summary_cells(sums), f"{ratio[0]:.3f}",
+                     f"{PAPER_S[name] / PAPER_S['A1']:.3f}", f"{sums['median_s'] / ideal:.3f}",
+                     f"{100 * spread:.0f} %", f"{100 * waiting:.0f} %",
+                     f"{100 * PAPER_WAITING[name]:.0f} %" if name in PAPER_WAITING else None])
+        bars.append((i, *ratio))
+    gain = t.ratio((count, rate, "A1"), (count, rate, "A2"))
+    t.log.line("figure", experiment=t.name, command=f"{count} {rate} A1 over A2", ratio=gain, theory=theory)
+    t.notes.append(f"{count} hosts, rate {rate}: equal over planned {gain[0]:.3f} ({gain[1]:.3f} to"
+                   f" {gain[2]:.3f}), in theory {theory:.3f}; ideal makespan {ideal:.2f} s")
+    p = chart.Panel(f"{count} hosts, {'links without limit' if rate == 'max' else rate}", "",
+                    "makespan / that of A1")
+    p.ticks(list(VARIANTS))
+    p.bars("measured", bars, at=-0.18, color=0)
+    p.bars("paper, 96 nodes", [(i, *[PAPER_S[v] / PAPER_S["A1"]] * 3) for i, v in enumerate(VARIANTS)],
+           at=0.18, color=5)
+    level = ideal / stats.median(t.times(count, rate, "A1"))
+    p.line("ideal", [(-0.6, level), (2.6, level)], color=1, dashed=True, marks=False)
+    t.panels.append(p)
+    if rate == "max":
+        t.expect(f"{count} hosts: equal over planned shares", gain[0], 1 + 0.2 * (theory - 1),
+                 1 + 2 * (theory - 1))
+    return rows
+
+
+def run(t):
+    rows = []
+    for count in t.a.hosts:
+        speeds, kept = measure(t, count)
+        for rate in t.a.rates:
+            rows += sum_up(t, count, rate, speeds, kept)
+    t.table(["", *SUMMARY, "to A1", "paper's", "to ideal", "spread", "waiting", "paper's"], rows)
+    return f"Half the hosts {t.a.factor} times slower, {t.a.records} records, {t.a.repeat} rounds"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""hetsort on virtual hosts: each has its portion on its own disk before the clock starts, and what comes
+out is judged by valsort before a time counts."""
+
+import json
+import os
+
+from harness import job, judge
+
+BIN = job.BIN
+# Own work; exchange is waiting for blocks of others.
+WAITING = "exchange"
+
+
+def shares(items, speeds, cost):
+    """By hetplan; cost None: equal."""
+    speeds = [1] * len(speeds) if cost is None else speeds
+    said = job.run([f"{BIN}/hetplan", "share", "--items", str(items), "--speeds",
+                    ",".join(f"{s:.9g}" for s in speeds), "--cost", cost or "linear", "--csv"]).out
+    return [int(line.split(",")[1]) for line in said.splitlines()[1:]]
+
+
+class Sample:
+    """One run: makespan_s, ends_s (own work of each rank), and how much of the time it was not that."""
+
+    def __init__(self, report, busy):
+        ranks = report["ranks"]
+        self.makespan_s = report["total_s"]
+        self.ends_s = [sum(s for name, s in r["phases_s"].items() if name != WAITING) for r in ranks]
+        self.spread = (max(self.ends_s) - min(self.ends_s)) / max(self.ends_s)
+        self.waiting = 1 - sum(self.ends_s) / len(ranks) / self.makespan_s
+        self.before_s = max(r["phases_s"]["read"] + r["phases_s"]["sort"] for r in ranks)
+        self.adapt = report.get("adapt")
+        self.written = [r["records"]["out"] for r in ranks]
+        self.busy = busy
+
+    def fields(self):
+        return {"seconds": self.makespan_s, "ends_s": self.ends_s, "spread": self.spread,
+                "waiting": self.waiting, **self.busy}
+
+
+class Sorter:
+    """The same records in portions of several kinds, sorted again and again."""
+
+    def __init__(self, hosts, records):
+        self.hosts, self.records = hosts, records
+        self.checksum = judge.checksum(BIN, records, "binary")
+
+    def portions(self, name, counts):
+        first = 0
+        for k, n in enumerate(counts):
+            job.run([f"{BIN}/gensort", "--no-fsync", f"-b{first}", str(n), self._at(k, f"{name}.{k}")])
+            first += n
+
+    def _at(self, k, name):
+        return os.path.join(self.hosts.folders[k], name)
+
+    def argv(self, portions, options):
+        return [f"{BIN}/hetsort", "-q", "-f", "--no-fsync", "--threads", "1", "--report", "report",
+                *options, "-o", "out.%r", f"{portions}.%r"]
+
+    def sort(self, portions, options=(), ranks=None):
+        ranks = ranks or self.hosts.count
+        job.remove(self._at(0, "report"))
+        _, busy = self.hosts.mpirun(ranks, self.argv(portions, options))
+        return self.take(ranks, busy)
+
+    def take(self, ranks, busy):
+        """What a run that has ended left behind."""
+        self._validate(ranks)
+        with open(self._at(0, "report")) as f:
+            return Sample(json.load(f), busy)
+
+    def _validate(self, ranks):
+        sums = self._at(0, "sums")
+        with open(sums, "wb") as whole:
+            for k in range(ranks):
+                part = self._at(k, f"out.{k}")
+                if os.path.getsize(part):
+                    job.run([f"{BIN}/valsort", "-q", "-o", f"{part}.sum", part], statuses=(0, 1))
+                    with open(f"{part}.sum", "rb") as f:
+                        whole.write(f.read())
+                job.remove(part, f"{part}.sum")
+        verdict = judge.Verdict(job.run([f"{BIN}/valsort", "-s", sums], statuses=(0, 1)))
+        judge.same_records("hetsort", verdict, judge.Input(sums, self.records, "binary", self.checksum))
+        if not verdict.ordered:
+            raise job.Failed(f"hetsort: not in order: {verdict.text.splitlines()[0]}")

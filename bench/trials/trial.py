@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the experiments have in common: samples are kept and logged, figures summed up, expectations
+judged. A sample while others kept the machine busy is flagged, and takes part in everything but
+judgement."""
+
+import math
+import sys
+
+from harness import journal, stats
+
+
+class Trial:
+    def __init__(self, name, options, log):
+        self.name, self.a, self.log = name, options, log
+        self.samples, self.disturbed, self.count = {}, 0, 0
+        self.expectations, self.panels = [], []
+        self.rows, self.notes = [], []
+
+    def sample(self, variant, number, seconds, disturbed, **fields):
+        """variant is a tuple of words; number that of the round."""
+        self.log.line("sample", experiment=self.name, command=" ".join(map(str, variant)), round=number,
+                      seconds=seconds, disturbed=disturbed, **fields)
+        self.samples.setdefault(tuple(variant), {})[number] = seconds
+        self.count += 1
+        self.disturbed += bool(disturbed)
+        print(f"  {self.name} {number + 1}: {' '.join(map(str, variant))} {seconds:.2f} s"
+              f"{' (disturbed)' if disturbed else ''}", file=sys.stderr, flush=True)
+
+    def times(self, *variant):
+        return list(self.samples[variant].values())
+
+    def ratio(self, variant, base):
+        """Round by round, so that what changes slowly cancels: (median, least, most)."""
+        r = stats.round_ratios(self.samples[variant], self.samples[base])
+        return stats.median(r), min(r), max(r)
+
+    def figure(self, variant, **fields):
+        """Sums up a variant's samples; more figures go with them."""
+        t = self.times(*variant)
+        mean = sum(t) / len(t)
+        spread = math.sqrt(sum((x - mean) ** 2 for x in t) / (len(t) - 1)) if len(t) > 1 else 0.0
+        sums = {"median_s": stats.median(t), "mean_s": mean, "sd_s": spread, "min_s": min(t), "max_s": max(t)}
+        self.log.line("figure", experiment=self.name, command=" ".join(map(str, variant)), **sums, **fields)
+        return sums
+
+    def expect(self, text, value, low, high):
+        """Loosely: what must hold if the experiment shows what it is about."""
+        holds = low <= value <= high
+        self.expectations.append((f"{text}: {value:.3f}, expected {low:g} to {high:g}", holds))
+        self.log.line("expectation", experiment=self.name, text=text, value=value, low=low, high=high,
+                      holds=holds)
+
+    def table(self, head, rows):
+        journal.table(head, rows)
+
+    def judge(self):
+        """Prints the expectations; False if one fails that nothing excuses."""
+        good = True
+        for text, holds in self.expectations:
+            word = "holds" if holds else "not judged, disturbed" if self.disturbed else "FAILS"
+            good = good and word != "FAILS"
+            print(f"{self.name}: {word}: {text}")
+        if self.disturbed:
+            print(f"warning: in {self.disturbed} of {self.count} runs others kept the machine busy, and hosts"
+                  " got less than their shares")
+        return good
+
+
+def summary_cells(sums):
+    return [f"{sums['median_s']:.2f}", f"{sums['mean_s']:.2f}", f"{sums['sd_s']:.2f}", f"{sums['min_s']:.2f}",
+            f"{sums['max_s']:.2f}"]
+
+
+SUMMARY = ["median s", "mean", "sd", "min", "max"]
