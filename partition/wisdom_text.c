@@ -2,7 +2,6 @@
 /* wisdom_text.c - wisdom as text and back: a version line, the host, the time, numbers, models with
  * their cells, a checksum over all before it. Strict: a line that is not exactly right is refused
  * with its number. May not touch: files. Costs O(bytes). */
-#include <assert.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -352,9 +351,8 @@ hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size
 	r.end = r.text + bytes;
 	plain = plain_locale(&was);
 	rc = read_head(&r);
-	assert(rc != HETPART_OK || r.w);
 	if (rc == HETPART_OK)
-		rc = read_body(&r, text);
+		rc = r.w ? read_body(&r, text) : HETPART_EINTERNAL;
 	restore_locale(plain, was);
 	if (rc == HETPART_OK)
 		rc = check_stale(r.w, host, oldest_s, err);

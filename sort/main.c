@@ -95,6 +95,14 @@ static status may_begin(comm *c, const invocation *v)
 	return comm_agree(c, e.code);
 }
 
+/* Nobody can be agreed with: say so, and end the job. */
+static void lost(comm *c, const char *at, status rc)
+{
+	fprintf(stderr, "hetsort: rank %d (%s), %s: the other ranks cannot be reached any more\n",
+		c->rank, c->host, at);
+	comm_abort(c, rc);
+}
+
 /* One rank, thread or process. The exit code is rank 0's: the report may have failed there. */
 static status rank_run(comm *c, void *arg)
 {
@@ -102,6 +110,8 @@ static status rank_run(comm *c, void *arg)
 	job_result res = { .status = ST_OK };
 	watch *w = NULL;
 	status rc = may_begin(c, v);
+	if (rc != ST_OK && atomic_load(&c->broken))
+		lost(c, "start", rc);
 	if (rc != ST_OK)
 		return rc;
 	start_watch(&w, c, &v->o);
@@ -116,12 +126,8 @@ static status rank_run(comm *c, void *arg)
 		comm_abort(c, rc == ST_OK ? ST_PEER : rc);
 	int32_t code = rc;
 	const status told = comm_bcast(c, &code, sizeof code, 0);
-	if (told != ST_OK) {
-		fprintf(stderr,
-			"hetsort: rank %d (%s), end: the other ranks cannot be reached any more\n",
-			c->rank, c->host);
-		comm_abort(c, told);
-	}
+	if (told != ST_OK)
+		lost(c, "end", told);
 	watch_stop(w);
 	return (status)code;
 }
