@@ -14,7 +14,7 @@ class Trial:
         self.name, self.a, self.log = name, options, log
         self.samples, self.disturbed, self.count = {}, 0, 0
         self.expectations, self.panels = [], []
-        self.rows, self.notes = [], []
+        self.notes = []
 
     def sample(self, variant, number, seconds, disturbed, **fields):
         """variant is a tuple of words; number that of the round."""
