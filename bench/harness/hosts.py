@@ -113,6 +113,13 @@ class Hosts:
             self._cluster("rate", f"n{k}", rate)
         self.rates[k] = rate
 
+    def limit_buffers(self, most_bytes):
+        """Of all sockets from now on: what a sender has handed over, a link has nearly carried."""
+        for k in range(self.count):
+            for which in ("wmem", "rmem"):
+                self._cluster("exec", f"n{k}", "sh", "-c",
+                              f"echo 4096 65536 {most_bytes} >/proc/sys/net/ipv4/tcp_{which}")
+
     def mpirun_argv(self, ranks, argv):
         """One rank on each of the first hosts, in the host's own folder."""
         return [CLUSTER, "--id", self.id, "mpirun", "-n", str(ranks),

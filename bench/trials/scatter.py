@@ -25,7 +25,9 @@ VARIANTS = {"uniform": "scatterv", "speed": "speed", "farm": "farm", "balanced":
             "ascending": "ascending"}
 PAPER = {"uniform": (259, 853), "balanced": (405, 430), "ascending": (437, 486)}  # earliest, latest end
 FULL = {"items": 3000, "item_bytes": 8000, "work": 1800000, "measured": 5, "repeat": 5}
-QUICK = {"items": 600, "item_bytes": 8000, "work": 1500000, "measured": 2, "repeat": 1}
+QUICK = {"items": 600, "item_bytes": 20000, "work": 1500000, "measured": 2, "repeat": 1}
+# One port: with the buffers that TCP takes by itself, of some MB, a root sends to many at once.
+BUFFER_BYTES = 256 << 10
 COSTS = ("compute_startup_s", "compute_item_s", "link_startup_s", "link_item_s")
 
 
@@ -56,12 +58,17 @@ def client(t, h, name, *costs):
 
 
 def measured_costs(t, h):
-    """The median of a few uniform runs: what an item took in each to compute (over a whole run, as a quota
-    of CPU shows in the long run only), and what its link was measured to take."""
+    """The median of a few uniform runs: what an item took in each to compute, and to arrive after those of
+    the rank before. Over a whole run: quotas of CPU, and links with a bucket of tokens, show what they are
+    in the long run only."""
     every = [client(t, h, "uniform")[0] for _ in range(t.a.measured)]
     for ranks in every:
-        for r in ranks:
-            r["compute_startup_s"], r["compute_item_s"] = 0, (r["end_s"] - r["arrived_s"]) / r["items"]
+        before_s = 0.0
+        for r in [*ranks[1:], ranks[0]]:
+            r["compute_startup_s"], r["link_startup_s"] = 0.0, 0.0
+            r["compute_item_s"] = (r["end_s"] - r["arrived_s"]) / r["items"]
+            r["link_item_s"] = max(r["arrived_s"] - before_s, 0.0) / r["items"] if r["rank"] else 0.0
+            before_s = max(before_s, r["arrived_s"])
     costs = [{c: stats.median([ranks[k][c] for ranks in every]) for c in COSTS} for k in range(h.count)]
     t.log.line("costs", experiment=t.name, costs=costs)
     return costs
@@ -90,6 +97,7 @@ def run(t):
     runs = {}
     with hosts.Hosts(speeds, rates=rates, directory=t.a.dir) as h, \
             job.work_folder(os.environ.get("TMPDIR", "/tmp")) as work:
+        h.limit_buffers(BUFFER_BYTES)
         costs = measured_costs(t, h)
         with open(f"{work}/costs", "w") as f:
             f.writelines(" ".join(f"{c[name]:.12g}" for name in COSTS) + "\n" for c in costs)
