@@ -24,7 +24,7 @@ PLATFORM = [("dinadan", 0.428, None), ("caseb", 0.859, 400), ("pellinore", 0.425
 VARIANTS = {"uniform": "scatterv", "speed": "speed", "farm": "farm", "balanced": "balanced",
             "ascending": "ascending"}
 PAPER = {"uniform": (259, 853), "balanced": (405, 430), "ascending": (437, 486)}  # earliest, latest end
-FULL = {"items": 3000, "item_bytes": 8000, "work": 1800000, "measured": 5, "repeat": 5}
+FULL = {"items": 3000, "item_bytes": 20000, "work": 1800000, "measured": 5, "repeat": 5}
 QUICK = {"items": 600, "item_bytes": 20000, "work": 1500000, "measured": 2, "repeat": 1}
 # One port: with the buffers that TCP takes by itself, of some MB, a root sends to many at once.
 BUFFER_BYTES = 256 << 10
