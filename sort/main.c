@@ -67,6 +67,8 @@ static void tell_stall(comm *c, const stall *s)
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks);
+	if (unfinished_freeze()) /* nobody else comes to remove them */
+		unfinished_remove_all();
 	comm_abort(c, ST_PEER);
 }
 
