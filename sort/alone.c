@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "flow.h"
 #include "gather.h"
-#include "kmerge.h"
 #include "pieces.h"
 #include "pool.h"
 #include "window.h"
@@ -57,17 +56,8 @@ static bool on_disk(const alone *a)
 
 static void merge_in_memory(const alone *a, const bench *b, size_t i, merged *g)
 {
-	const runs *r = &a->j->r;
-	const uint64_t *cut = a->p.cut + i * r->count;
-	const entry *from[KMERGE_MAX];
-	size_t n[KMERGE_MAX];
-	for (size_t k = 0; k < r->count; k++) {
-		from[k] = r->e + cut[k];
-		n[k] = (size_t)(cut[r->count + k] - cut[k]);
-	}
-	entries_merge(from, n, r->count, b->order, b->tmp, &r->recs);
-	*g = (merged){ &a->j->recs, b->order, (size_t)(a->p.first[i + 1] - a->p.first[i]),
-		       a->p.first[i] };
+	const size_t n = pieces_merge(&a->p, &a->j->r, i, b->order, b->tmp);
+	*g = (merged){ &a->j->recs, b->order, n, a->p.first[i] };
 }
 
 /* How many records a piece on disk has shows when it is read; so pieces find their place in turn.

@@ -7,7 +7,6 @@
 #define HETSORT_COMM_H
 
 #include "failpoint.h"
-#include "progress.h"
 #include "status.h"
 
 #include <stdatomic.h>
@@ -45,11 +44,12 @@ struct comm {
 			   */
 	atomic_int phase; /* where the rank is, for the watch */
 	atomic_int waiting; /* > 0: for other ranks; the watch does not hold it against this one */
-	atomic_bool broken; /* a call failed: ranks can no longer agree */
-	bool one_process;   /* the ranks are threads of this process */
-	bool threads_allowed; /* may other threads than the main one use the comm? */
-	int32_t *codes;       /* room for one of each rank: agreeing must not need memory */
-	const char *kind;     /* "threads", or the MPI library's name and version */
+	atomic_uint_fast64_t ticks; /* blocks moved: a sign of life */
+	atomic_bool broken;         /* a call failed: ranks can no longer agree */
+	bool one_process;           /* the ranks are threads of this process */
+	bool threads_allowed;       /* may other threads than the main one use the comm? */
+	int32_t *codes;             /* room for one of each rank: agreeing must not need memory */
+	const char *kind;           /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
 };
 
@@ -68,7 +68,7 @@ static inline void comm_wait_begin(comm *c)
 static inline status comm_wait_end(comm *c, status rc)
 {
 	atomic_fetch_sub(&c->waiting, 1);
-	progress_tick();
+	atomic_fetch_add_explicit(&c->ticks, 1, memory_order_relaxed);
 	return rc;
 }
 

@@ -60,44 +60,46 @@ static size_t portion(size_t bytes)
 	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
 }
 
-status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
-		  err *e)
+/* Bytes from p on, as far as they go past the page cache; how many did. */
+static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset,
+			  bool writing)
 {
-	size_t head, done = 0;
-	unsigned char *p = buf;
-	const size_t direct = direct_part(f, buf, bytes, offset, &head);
-	status rc = file_read_at(f->fd, p, head, offset, path, e);
-	while (rc == ST_OK && done < direct) {
-		const ssize_t n = pread(f->direct, p + head + done, portion(direct - done),
-					(off_t)(offset + head + done));
+	size_t done = 0;
+	while (done < bytes) {
+		const size_t most = portion(bytes - done);
+		const off_t at = (off_t)(offset + done);
+		const ssize_t n = writing ? pwrite(f->direct, p + done, most, at)
+					  : pread(f->direct, p + done, most, at);
 		if (n <= 0 || n % IO_ALIGN)
 			break;
 		progress_tick();
 		done += (size_t)n;
 	}
-	if (rc == ST_OK)
-		rc = file_read_at(f->fd, p + head + done, bytes - head - done, offset + head + done,
-				  path, e);
-	return rc;
+	return done;
+}
+
+status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
+		  err *e)
+{
+	size_t head;
+	unsigned char *p = buf;
+	const size_t direct = direct_part(f, buf, bytes, offset, &head);
+	const status rc = file_read_at(f->fd, p, head, offset, path, e);
+	if (rc != ST_OK)
+		return rc;
+	head += move_direct(f, p + head, direct, offset + head, false);
+	return file_read_at(f->fd, p + head, bytes - head, offset + head, path, e);
 }
 
 status io_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset, const char *path,
 		   err *e)
 {
-	size_t head, done = 0;
-	const unsigned char *p = buf;
+	size_t head;
+	unsigned char *p = (unsigned char *)(uintptr_t)buf; /* only read */
 	const size_t direct = direct_part(f, buf, bytes, offset, &head);
-	status rc = file_write_at(f->fd, p, head, offset, path, e);
-	while (rc == ST_OK && done < direct) {
-		const ssize_t n = pwrite(f->direct, p + head + done, portion(direct - done),
-					 (off_t)(offset + head + done));
-		if (n <= 0 || n % IO_ALIGN)
-			break;
-		progress_tick();
-		done += (size_t)n;
-	}
-	if (rc == ST_OK)
-		rc = file_write_at(f->fd, p + head + done, bytes - head - done,
-				   offset + head + done, path, e);
-	return rc;
+	const status rc = file_write_at(f->fd, p, head, offset, path, e);
+	if (rc != ST_OK)
+		return rc;
+	head += move_direct(f, p + head, direct, offset + head, true);
+	return file_write_at(f->fd, p + head, bytes - head, offset + head, path, e);
 }

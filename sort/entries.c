@@ -43,18 +43,9 @@ static void sort_runs(void *team_, unsigned worker)
 static void merge_pieces(void *team_, unsigned worker)
 {
 	team *t = team_;
-	const size_t count = t->r.count;
-	for (size_t i; (i = atomic_fetch_add(&t->next, 1)) < t->p.count;) {
-		const uint64_t *cut = t->p.cut + i * count;
-		const entry *from[KMERGE_MAX];
-		size_t n[KMERGE_MAX];
-		for (size_t k = 0; k < count; k++) {
-			from[k] = t->a + cut[k];
-			n[k] = (size_t)(cut[count + k] - cut[k]);
-		}
-		entries_merge(from, n, count, t->b + t->p.first[i], t->scratch + worker * t->p.most,
-			      t->in);
-	}
+	for (size_t i; (i = atomic_fetch_add(&t->next, 1)) < t->p.count;)
+		pieces_merge(&t->p, &t->r, i, t->b + t->p.first[i],
+			     t->scratch + worker * t->p.most);
 }
 
 static status sort_by_team(mem *m, team *t, unsigned threads, err *e)

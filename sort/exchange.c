@@ -294,7 +294,7 @@ static void move_all(exchange *x, bool out, bool in)
 			break;
 		if (moved) {
 			idle = 0;
-			progress_tick();
+			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
 		} else {
 			nap(idle);
 		}

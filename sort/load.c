@@ -34,7 +34,8 @@ typedef struct loader {
 	size_t ready_count;
 	size_t next;          /* the first record that nobody has taken to read */
 	pthread_mutex_t lock; /* for all from idle on, and the sums in d */
-	err e;
+	err e;                /* of all that failed, what comes first in the input */
+	size_t failed_at;     /* its record */
 } loader;
 
 /* What a worker has to do next. */
@@ -129,8 +130,10 @@ static void read_chunk(loader *x, const task *t)
 	if (reader_read(x->from, t->at, t->n, to, &e) == ST_OK)
 		sum = entries_take(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
 	pthread_mutex_lock(&x->lock);
-	if (e.code != ST_OK)
-		err_set(&x->e, e.code, "%s", e.text);
+	if (e.code != ST_OK && (x->e.code == ST_OK || t->at < x->failed_at)) {
+		x->e = e;
+		x->failed_at = t->at;
+	}
 	x->d->sum = checksum_join(x->d->sum, sum);
 	x->d->verify_s += verify_s;
 	note_read(x, t->at, t->n);

@@ -2,6 +2,7 @@
 /* Every run gives regular samples; of all samples in order, each OVERSAMPLE-th ends a piece. As
  * (key, position) is a total order, equal keys are cut like any others. Pure but for the memory. */
 #include "pieces.h"
+#include "kmerge.h"
 #include "radix.h"
 
 enum { OVERSAMPLE = 32 };
@@ -76,6 +77,19 @@ status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const ui
 	mem_free(m, sample, most, sizeof *sample);
 	mem_free(m, tmp, most, sizeof *tmp);
 	return rc;
+}
+
+size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry *tmp)
+{
+	const uint64_t *cut = p->cut + i * r->count;
+	const entry *from[KMERGE_MAX];
+	size_t n[KMERGE_MAX];
+	for (size_t k = 0; k < r->count; k++) {
+		from[k] = r->e + cut[k];
+		n[k] = (size_t)(cut[r->count + k] - cut[k]);
+	}
+	entries_merge(from, n, r->count, out, tmp, &r->recs);
+	return (size_t)(p->first[i + 1] - p->first[i]);
 }
 
 void pieces_free(pieces *p, mem *m)

@@ -21,6 +21,10 @@ typedef struct pieces {
 status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
 		  size_t recs, err *e);
 
+/* pieces_merge - the entries of piece i of the runs r that were cut, in order, to out; tmp is
+ * scratch. Each has room for the piece; returns how many they are. */
+size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry *tmp);
+
 void pieces_free(pieces *p, mem *m);
 
 #endif

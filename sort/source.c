@@ -4,7 +4,6 @@
  * of about BATCH_RECS records twice, or a window for each. */
 #include "source.h"
 #include "gather.h"
-#include "kmerge.h"
 
 enum { BATCH_RECS = 1 << 17, LEAST_PIECE = 256, AHEAD = 48 };
 
@@ -97,17 +96,8 @@ void source_close(source *s, mem *m)
 
 static void merge_in_memory(const source *s, stream_out *o)
 {
-	const size_t count = s->r->count, i = o->next;
-	const uint64_t *cut = o->p.cut + i * count;
-	const entry *from[KMERGE_MAX];
-	size_t n[KMERGE_MAX];
-	for (size_t k = 0; k < count; k++) {
-		from[k] = s->r->e + cut[k];
-		n[k] = (size_t)(cut[count + k] - cut[k]);
-	}
-	entries_merge(from, n, count, o->room, o->tmp, &s->r->recs);
+	o->left = pieces_merge(&o->p, s->r, o->next, o->room, o->tmp);
 	o->at = o->room;
-	o->left = (size_t)(o->p.first[i + 1] - o->p.first[i]);
 }
 
 static status merge_from_disk(stream_out *o, err *e)

@@ -56,7 +56,7 @@ static double cpu_now_s(void)
 /* A process that polls takes a few percent of a processor; one that computes takes more. */
 static void look_at_own(watch *w, double now)
 {
-	const uint64_t ticks = progress_ticks();
+	const uint64_t ticks = progress_ticks() + atomic_load(&w->c->ticks);
 	const double cpu_s = cpu_now_s(), past_s = now - w->looked_at;
 	const bool was_stopped = past_s > w->timeout_s / 2;
 	if (ticks != w->own.ticks || cpu_s - w->cpu_s > 0.2 * past_s || was_stopped)

@@ -30,7 +30,7 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     shim short "$hetsort" $mode -o out in
     is "short and interrupted calls, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
     rm -f out
-    fails read=5 3 "read: cannot read 'in' at byte" $mode -o out
+    fails read=5 3 "read: cannot read 'in' at byte 0: Input/output error" $mode -o out
     fails read=5@2 3 "cannot read 'in' at byte" $mode -o out
     fails write=28 4 "cannot write 'out': No space left on device" $mode -o out
     fails write=5@2 3 "cannot write 'out': Input/output error" $mode -o out

@@ -43,7 +43,7 @@ done
 shim write=22 "$spill" "$dir" 1000
 fails "writes that are refused for good" 3 "Invalid argument"
 shim alloc=12 "$spill" "$dir" 10000000
-fails "no memory" 4 "no memory for spill buffers: "
+fails "no memory" 4 "no memory for spill buffers: 1 x 4198400 bytes"
 (ulimit -n 6; exec 2>message; "$spill" "$dir" 100; echo $? >code)
 is "limit of open files: exit code" "$(cat code)" 4
 ok "limit of open files: message" grep -q "Too many open files" message
