@@ -236,6 +236,8 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
+	if (size < 1)
+		return err_set(e, ST_REFUSED, "%d ranks: at least one", size);
 	world w = { .size = size };
 	status rc = ST_RESOURCE;
 	local *ranks = calloc((size_t)size, sizeof *ranks);

@@ -125,7 +125,7 @@ static status rank_run(comm *c, void *arg)
 		rc = tell(v, &res);
 	free(res.rank);
 	if (broken)
-		comm_abort(c, rc == ST_OK ? ST_PEER : rc);
+		comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
 	int32_t code = rc;
 	const status told = comm_bcast(c, &code, sizeof code, 0);
 	if (told != ST_OK)
