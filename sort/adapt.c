@@ -177,7 +177,7 @@ static status adapt_together(job *j, draft *d)
 status phase_adapt(job *j)
 {
 	const size_t p = (size_t)j->c->size;
-	if (!j->o->adapt.on)
+	if (!j->o->adapt.on || j->work.resuming) /* what was not read tells no speed */
 		return ST_OK;
 	draft d = { mem_array(&j->m, p, sizeof *d.seen, "speeds", &j->e),
 		    mem_array(&j->m, p, sizeof *d.planned, "speeds", &j->e),

@@ -16,6 +16,12 @@ enum {
 	BATCH_BYTES = 1 << 20,   /* gathered at a time */
 	STRIDE_BYTES = 64 << 10, /* of records for a sample */
 	CORE_RUNS = 16,
+	/* where runs are kept: some at least, and so many at most that windows read less of the
+	 * excess than of the piece */
+	LEAST_KEPT_BYTES = 4 << 20,
+	KEPT_BYTES = 64 << 20,
+	FEW_KEPT = 16,
+	MANY_KEPT = 256,
 	CORE_PIECE_BYTES = 8 << 20, /* a piece of 4 MiB may come out twice as long */
 };
 
@@ -45,22 +51,59 @@ static uint64_t worker_fixed_bytes(void)
 	return BATCH_BYTES + 2 * SPILL_PIECE_BYTES + 2 * IO_ALIGN;
 }
 
+static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
+{
+	return v < least ? least : v > most ? most : v;
+}
+
+/* Records of a run that is to be kept. */
+static uint64_t kept_recs(const budget_query *q)
+{
+	const uint64_t rec = q->lay.record_bytes;
+	const uint64_t some =
+		between(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1, KEPT_BYTES / rec + 1);
+	return between(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
+}
+
+/* Records of a run, if memory holds `most`; 0 if that is too few. */
+static uint64_t run_recs(const budget_query *q, uint64_t most)
+{
+	const size_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
+	if (q->run_recs)
+		return q->run_recs <= most ? q->run_recs : 0;
+	const uint64_t kept = kept_recs(q);
+	uint64_t n = q->keeps && kept < most ? kept : most;
+	if (n > unit)
+		n -= n % unit; /* runs begin at a block of the file */
+	return n < q->recs ? n : q->recs;
+}
+
+/* Pieces need not be longer than runs are. */
+static void shorten_pieces(budget *b, const budget_query *q, uint64_t parts)
+{
+	const uint64_t least = 2 * b->runs * b->stride, excess = least;
+	const uint64_t most = b->run_recs > least ? b->run_recs : least;
+	if (b->piece_recs > most)
+		b->piece_recs = (size_t)most;
+	const uint64_t held =
+		b->piece_recs + excess > b->run_recs ? b->piece_recs + excess : b->run_recs;
+	const uint64_t bytes =
+		fixed_bytes(q, b) + parts * (worker_fixed_bytes() + 2 * PORTION_BYTES +
+					     held * (q->lay.record_bytes + 2 * sizeof(entry)));
+	b->bytes = bytes < b->bytes ? bytes : b->bytes;
+}
+
 /* Does it go with so many workers within the limit? Fills the rest of b. */
 static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers)
 {
 	const uint64_t rec = q->lay.record_bytes, fixed = fixed_bytes(q, b);
-	const size_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
 	if (limit < fixed + workers * worker_fixed_bytes())
 		return false;
 	const uint64_t each = (limit - fixed) / workers - worker_fixed_bytes();
 	if (each < 4 * PORTION_BYTES)
 		return false;
 	b->workers = workers;
-	b->run_recs = each / (rec + 2 * sizeof(entry));
-	if (b->run_recs > unit)
-		b->run_recs -= b->run_recs % unit; /* runs begin at a block of the file */
-	if (b->run_recs > q->recs)
-		b->run_recs = q->recs;
+	b->run_recs = run_recs(q, each / (rec + 2 * sizeof(entry)));
 	if (b->run_recs == 0)
 		return false;
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
@@ -77,11 +120,19 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 		(part - worker_fixed_bytes() - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
 	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
 	b->bytes = limit;
+	if (q->keeps)
+		shorten_pieces(b, q, parts);
 	return b->piece_recs >= b->runs * b->stride;
 }
 
 static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
 {
+	b->stride = q->stride;
+	for (unsigned workers = WORKERS; q->stride && workers > 0; workers--)
+		if (fits(b, q, limit, workers))
+			return true;
+	if (q->stride)
+		return false;
 	for (unsigned workers = WORKERS; workers >= LEAST_WORKERS; workers--)
 		for (b->stride = STRIDE_BYTES / q->lay.record_bytes + 1; b->stride > 64;
 		     b->stride /= 2)
@@ -95,6 +146,8 @@ static uint64_t least_limit(const budget_query *q)
 {
 	budget b = { 0 };
 	uint64_t lo = 0, hi = core_bytes(q);
+	while (q->keeps && !fits_somehow(&b, q, hi) && hi < INT64_MAX / 2)
+		hi *= 2;
 	while (hi - lo > 1 << 20) {
 		const uint64_t mid = lo + (hi - lo) / 2;
 		if (fits_somehow(&b, q, mid))
@@ -109,7 +162,7 @@ status budget_make(budget *b, const budget_query *q, err *e)
 {
 	*b = (budget){ .core_bytes = core_bytes(q) };
 	b->bytes = b->core_bytes;
-	if (b->core_bytes <= q->limit_bytes)
+	if (!q->keeps && b->core_bytes <= q->limit_bytes)
 		return ST_OK;
 	if (!fits_somehow(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
@@ -123,12 +176,12 @@ status budget_make(budget *b, const budget_query *q, err *e)
 	return ST_OK;
 }
 
-void budget_force(budget *b, const budget_query *q, uint64_t run_recs)
+void budget_force(budget *b, const budget_query *q, uint64_t recs)
 {
 	*b = (budget){ .spills = true,
 		       .core_bytes = core_bytes(q),
 		       .disk_bytes = q->recs * q->lay.record_bytes,
-		       .run_recs = run_recs < q->recs ? run_recs : q->recs,
+		       .run_recs = recs < q->recs ? recs : q->recs,
 		       .workers = WORKERS,
 		       .stride = 3 };
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);

@@ -17,6 +17,10 @@ typedef struct budget_query {
 	unsigned ranks;
 	bool distributing;   /* holds what it receives as well */
 	uint64_t flow_bytes; /* windows of the exchange and buffers, 0 for a rank alone */
+	bool keeps;          /* by way of the disk, whatever the memory, in runs so short that few
+			      * bytes are lost with one that is not complete */
+	uint64_t run_recs;   /* of runs that are there already, and their samples; 0: none are */
+	size_t stride;
 } budget_query;
 
 typedef struct budget {
@@ -34,7 +38,7 @@ typedef struct budget {
 /* budget_make - ST_RESOURCE where it cannot be done: says which limit would do. */
 status budget_make(budget *b, const budget_query *q, err *e);
 
-/* budget_force - by way of the disk, in runs of run_recs records, whatever the memory. */
-void budget_force(budget *b, const budget_query *q, uint64_t run_recs);
+/* budget_force - by way of the disk, in runs of so many records, whatever the memory. */
+void budget_force(budget *b, const budget_query *q, uint64_t recs);
 
 #endif

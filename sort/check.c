@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MANIFEST_BYTES_MAX = 64 << 20, CHUNK_BYTES = 4 << 20 };
+enum { CHUNK_BYTES = 4 << 20 };
 
 typedef struct check {
 	const char *path; /* of the manifest */
@@ -43,32 +43,6 @@ static status wrong(check *c, const char *file, const char *why)
 {
 	char q[QUOTED_BYTES];
 	return err_set(c->e, ST_INVALID, "part %s %s", quoted(file, q), why);
-}
-
-static status read_json(check *c, json_t **doc)
-{
-	char q[QUOTED_BYTES];
-	json_error_t je;
-	struct stat st;
-	status rc = ST_REFUSED;
-	char *text = NULL;
-	const int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(c->e, ST_REFUSED, "cannot open manifest %s: %s", quoted(c->path, q),
-			       strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		malformed(c, "is no regular file");
-	else if (st.st_size > MANIFEST_BYTES_MAX)
-		malformed(c, "is longer than 64 MiB");
-	else if (!(text = malloc((size_t)st.st_size + 1)))
-		rc = err_set(c->e, ST_RESOURCE, "no memory for manifest %s", quoted(c->path, q));
-	else if ((rc = file_read_at(fd, text, (size_t)st.st_size, 0, c->path, c->e)) == ST_OK &&
-		 !(*doc = json_loadb(text, (size_t)st.st_size, JSON_REJECT_DUPLICATES, &je)))
-		rc = err_set(c->e, ST_REFUSED, "manifest %s, line %d, column %d: %s",
-			     quoted(c->path, q), je.line, je.column, je.text);
-	free(text);
-	close(fd);
-	return rc;
 }
 
 static status same_hex(check *c, const stated *s, const char *what, const unsigned char *key,
@@ -199,7 +173,7 @@ status check_manifest(const char *path, err *e)
 	json_t *doc = NULL;
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
-		rc = read_json(&c, &doc);
+		rc = json_read("manifest", path, &doc, e);
 	c.dirfd = t.dirfd;
 	if (rc == ST_OK)
 		rc = check_document(&c, doc);

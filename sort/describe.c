@@ -119,6 +119,8 @@ status phase_describe(job *j)
 		rc = comm_agree(j->c, refuse_overlaps(j));
 	if (rc == ST_OK && !j->o->explain)
 		rc = comm_agree(j->c, output_lock(&j->out, &j->mine.leftovers, &j->e));
+	if (rc == ST_OK)
+		rc = comm_agree(j->c, workdir_open(j));
 	if (rc != ST_OK || j->in.is_stdin)
 		return rc;
 	rc = count_records(j);

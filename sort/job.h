@@ -11,6 +11,7 @@
 #include "rates.h"
 #include "source.h"
 #include "split.h"
+#include "workdir.h"
 #include "writer.h"
 
 typedef enum phase {
@@ -60,6 +61,7 @@ typedef struct rank_result {
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
+	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
 	int32_t pid;
@@ -101,6 +103,7 @@ typedef struct job {
 	phase at;
 	input in;
 	output out;
+	workdir work;
 	uint64_t records;    /* over all ranks */
 	double *speed;       /* [size] */
 	rates *rate;         /* [size] nominal or measured */
@@ -141,7 +144,9 @@ status job_run(comm *c, const options *o, job_result *res);
 /* The phases, in order; each returns this rank's status, the border makes it everybody's. */
 status phase_describe(job *j);
 status phase_plan(job *j);
+status phase_resume(job *j); /* runs of an earlier program decide what each rank reads */
 status phase_budget(job *j);
+status phase_note(job *j); /* what the runs to come belong to */
 status phase_read(job *j);
 status phase_adapt(job *j); /* output shares by the speeds of this very run */
 status phase_sample(job *j);
@@ -152,11 +157,16 @@ status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_commit(job *j);
+status phase_release(job *j); /* the runs are done with */
 status phase_learn(job *j);
 
 /* refuse_overlaps - collective: a file that is read twice, made twice, or read and replaced, by one
  * rank or by two, is refused. Touches nothing. */
 status refuse_overlaps(job *j);
+
+/* workdir_open - find and lock the directory where runs are kept, and load what an earlier program
+ * has left there for this rank, if it is of this very sort. */
+status workdir_open(job *j);
 
 /* job_tmpdirs - where runs go, *n directories. */
 const char *const *job_tmpdirs(const job *j, size_t *n);

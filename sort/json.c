@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Manifest and report share this: a document is dumped to memory and written as a whole, so that no
- * reader ever sees half of it. */
+/* Manifest, report and state share this: a document is dumped to memory and written as a whole, so
+ * that no reader ever sees half of it. What is read may be somebody else's. */
 #include "json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { DOCUMENT_BYTES_MAX = 64 << 20 };
 
 json_t *json_name(const char *path)
 {
@@ -35,6 +39,48 @@ json_t *json_checksum(checksum s)
 	char text[40];
 	snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, s.hi, s.lo);
 	return json_string(text);
+}
+
+status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
+		  err *e)
+{
+	char q[QUOTED_BYTES];
+	json_error_t je;
+	*doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
+	if (*doc)
+		return ST_OK;
+	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, quoted(name, q),
+		       je.line, je.column, je.text);
+}
+
+static status read_open(int fd, const char *what, const char *path, json_t **doc, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return err_set(e, ST_REFUSED, "%s %s is no regular file", what, quoted(path, q));
+	if (st.st_size > DOCUMENT_BYTES_MAX)
+		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what, quoted(path, q));
+	char *text = malloc((size_t)st.st_size + 1);
+	if (!text)
+		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, quoted(path, q));
+	status rc = file_read_at(fd, text, (size_t)st.st_size, 0, path, e);
+	if (rc == ST_OK)
+		rc = json_parse(text, (size_t)st.st_size, what, path, doc, e);
+	free(text);
+	return rc;
+}
+
+status json_read(const char *what, const char *path, json_t **doc, err *e)
+{
+	char q[QUOTED_BYTES];
+	*doc = NULL;
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return err_refuse(e, errno, "cannot open %s %s", what, quoted(path, q));
+	const status rc = read_open(fd, what, path, doc, e);
+	close(fd);
+	return rc;
 }
 
 static status put_text(const char *text, target *t, bool force, bool sync, err *e)

@@ -13,6 +13,14 @@ json_t *json_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 
+/* json_parse - text of len bytes, which may hold anything; what it is ("manifest") and its name are
+ * for messages. Refuses (ST_REFUSED, with line and column) what is no JSON. */
+status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
+		  err *e);
+
+/* json_read - the same of a regular file of at most 64 MiB. */
+status json_read(const char *what, const char *path, json_t **doc, err *e);
+
 /* json_write - doc, which is consumed and may be NULL (no memory), to t by way of a temporary name.
  */
 status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);

@@ -25,6 +25,8 @@ typedef struct loaded {
 	unsigned char *sample;
 	size_t *sample_at, samples;
 	runs r; /* one run of all, in the order of the input, if sorting was not asked for */
+	size_t runs_kept; /* on disk since an earlier program, and their records */
+	uint64_t recs_kept;
 	checksum sum;
 	double sort_s, verify_s; /* of all threads together: sorting, checksums */
 } loaded;

@@ -17,7 +17,14 @@ static status spool_runs(job *j, const load_plan *p)
 {
 	size_t dirs;
 	const char *const *dir = job_tmpdirs(j, &dirs);
-	const spool_plan sp = { *p, &j->budget, dir, dirs, j->ranks_here };
+	const bool keep = j->work.on;
+	const spool_plan sp = { .load = *p,
+				.b = &j->budget,
+				.dir = dir,
+				.dirs = dirs,
+				.ranks_here = j->ranks_here,
+				.keep = keep ? &j->work.seal : NULL,
+				.stop = keep ? j->o->stop : NULL };
 	return spool_input(&j->in, &sp, &j->m, &j->data, &j->e);
 }
 
@@ -46,7 +53,9 @@ status phase_read(job *j)
 	j->r = j->data.r;
 	j->recs = j->data.r.recs;
 	j->mine.in = j->data.n;
-	j->mine.read_bytes = j->data.n * (uint64_t)l->record_bytes;
+	j->mine.kept_runs = j->data.runs_kept;
+	j->mine.kept_bytes = j->data.recs_kept * l->record_bytes;
+	j->mine.read_bytes = j->data.n * (uint64_t)l->record_bytes - j->mine.kept_bytes;
 	j->mine.sum_in = j->data.sum;
 	j->mine.verify_s += j->data.verify_s;
 	j->mine.phase_s[PH_SORT] += j->data.sort_s / j->threads;

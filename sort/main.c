@@ -12,6 +12,7 @@
 #include "signals.h"
 #include "unfinished.h"
 #include "watch.h"
+#include "workdir.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 typedef struct invocation {
 	options o;
@@ -174,8 +176,11 @@ static status clean_one(const options *o, const char *pattern, int rank)
 	err e = { ST_OK, "" };
 	char q[QUOTED_BYTES];
 	unsigned removed = 0;
+	struct stat st;
 	char *path = name_expand(pattern, rank, &e);
-	if (path && lock_clean(path, &removed, &e) == ST_OK && o->verbosity > 0)
+	const bool dir = path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (path && (dir ? workdir_clean : lock_clean)(path, &removed, &e) == ST_OK &&
+	    o->verbosity > 0)
 		fprintf(stderr, "hetsort: %s: %u files removed\n", quoted(path, q), removed);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);

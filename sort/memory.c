@@ -17,7 +17,7 @@ static status choose_tmpdirs(job *j)
 {
 	const char *env = getenv("TMPDIR"), *out = j->o->output ? j->o->output : "-";
 	const char *slash = strrchr(out, '/');
-	if (j->o->tmpdirs)
+	if (j->o->tmpdirs || j->o->workdir)
 		return ST_OK;
 	if (env && *env == '/')
 		j->tmpdir = strdup(env);
@@ -31,6 +31,8 @@ static status choose_tmpdirs(job *j)
 const char *const *job_tmpdirs(const job *j, size_t *n)
 {
 	*n = j->o->tmpdirs ? j->o->tmpdirs : 1;
+	if (j->o->workdir)
+		return &j->o->workdir;
 	return j->o->tmpdirs ? j->o->tmpdir : (const char *const *)&j->tmpdir;
 }
 
@@ -47,6 +49,8 @@ static status check_spilling(job *j)
 			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes,
 			       job_deals(j) ? "an input that all ranks read" : "--strategy merge");
 	const char *const *dir = job_tmpdirs(j, &dirs);
+	if (j->o->workdir && j->o->explain)
+		return ST_OK; /* it may not be there yet */
 	return spill_dirs_check(dir, dirs, &j->e);
 }
 
@@ -68,8 +72,10 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .threads = j->threads,
 			       .ranks = (unsigned)j->c->size,
 			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
-			       .flow_bytes =
-				       j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0 };
+			       .flow_bytes = j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0,
+			       .keeps = j->o->workdir && own_share(j, j->share_in) > 0,
+			       .run_recs = j->work.found ? j->work.s.run_recs : 0,
+			       .stride = j->work.found ? j->work.s.stride : 0 };
 }
 
 /* By merging, what is written passes through windows. */
@@ -85,7 +91,7 @@ static status make_budget(job *j)
 {
 	const budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
-	if (j->o->spill_recs && bq.recs > 0)
+	if (j->o->spill_recs && bq.recs > 0 && !bq.keeps)
 		budget_force(&j->budget, &bq, j->o->spill_recs);
 	else
 		rc = budget_make(&j->budget, &bq, &j->e);

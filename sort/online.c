@@ -96,8 +96,8 @@ status phase_learn(job *j)
 {
 	const size_t p = j->c->rank == 0 ? (size_t)j->c->size : 0;
 	const told mine = own_times(j);
-	if (j->o->plan != PLAN_ONLINE || j->in.is_stdin)
-		return ST_OK;
+	if (j->o->plan != PLAN_ONLINE || j->in.is_stdin || j->work.resuming)
+		return ST_OK; /* what was not read takes no time */
 	told *all = mem_array(&j->m, p, sizeof *all, "times", &j->note);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {

@@ -27,6 +27,8 @@ enum {
 	OPT_DIRECT,
 	OPT_MEMORY,
 	OPT_TMPDIR,
+	OPT_WORKDIR,
+	OPT_RESUME,
 	OPT_RECORD_SIZE,
 	OPT_KEY,
 	OPT_MANIFEST,
@@ -61,6 +63,8 @@ static const struct option table[] = {
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "tmpdir", required_argument, NULL, OPT_TMPDIR },
+	{ "workdir", required_argument, NULL, OPT_WORKDIR },
+	{ "resume", no_argument, NULL, OPT_RESUME },
 	{ "record-size", required_argument, NULL, OPT_RECORD_SIZE },
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
@@ -118,6 +122,9 @@ const char *options_help(void)
 	       "by\n"
 	       "                          way of the disk [three quarters of what is free]\n"
 	       "      --tmpdir=DIR        for that; may be repeated [$TMPDIR, or beside OUTPUT]\n"
+	       "      --workdir=DIR       keep sorted runs in DIR until the output is complete\n"
+	       "      --resume            go on with those that a job which was ended has left "
+	       "there\n"
 	       "      --direct=WHEN       past the page cache: auto, always or never [auto]\n"
 	       "      --strategy=KIND     merge: sort, exchange, merge; distribute: exchange,\n"
 	       "                          sort [merge]\n"
@@ -129,7 +136,7 @@ const char *options_help(void)
 	       "      --explain           print the plan and predicted times, touch no data\n"
 	       "  -v, --verbose           print the plan and a table of phases and ranks\n"
 	       "      --clean             sort nothing: remove what killed jobs left beside the\n"
-	       "                          outputs named as operands\n"
+	       "                          outputs, or in the workdirs, named as operands\n"
 	       "      --check-manifest    sort nothing: are the parts of the manifests named as\n"
 	       "                          operands there, as stated and in order?\n"
 	       "  -q, --quiet             print errors only\n"
@@ -271,6 +278,9 @@ static status set_flag(options *o, int opt)
 	case OPT_ADAPT:
 		o->adapt.on = true;
 		break;
+	case OPT_RESUME:
+		o->resume = true;
+		break;
 	case OPT_NO_FSYNC:
 		o->fsync = false;
 		break;
@@ -373,6 +383,9 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 	case OPT_MEMORY:
 		rc = limit_parse(arg, &o->memory, e);
 		break;
+	case OPT_WORKDIR:
+		o->workdir = arg;
+		break;
 	case OPT_TMPDIR:
 		if (o->tmpdirs == MAX_TMPDIRS)
 			return err_set(e, ST_REFUSED, "more than %d --tmpdir", MAX_TMPDIRS);
@@ -387,6 +400,21 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		break;
 	}
 	return rc;
+}
+
+/* Runs are kept where they go by way of the disk in one place that is known again. */
+static status check_keeping(const options *o, err *e)
+{
+	if (o->resume && !o->workdir)
+		return err_set(e, ST_REFUSED, "--resume goes with --workdir");
+	if (o->workdir && !*o->workdir)
+		return err_set(e, ST_REFUSED, "--workdir names no directory");
+	if (o->workdir && o->tmpdirs)
+		return err_set(e, ST_REFUSED, "runs go to --workdir or to --tmpdir, not to both");
+	if (o->workdir && (o->from_root || o->strategy == BY_DISTRIBUTING))
+		return err_set(e, ST_REFUSED,
+			       "--workdir goes with --source=all and --strategy=merge");
+	return ST_OK;
 }
 
 static status check_layout(options *o, const seen *s, err *e)
@@ -415,7 +443,9 @@ static status check_whole(options *o, const seen *s, err *e)
 		return ST_OK;
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
-	const status rc = check_dealing(o, s, e);
+	status rc = check_dealing(o, s, e);
+	if (rc == ST_OK)
+		rc = check_keeping(o, e);
 	return rc == ST_OK ? check_layout(o, s, e) : rc;
 }
 
@@ -459,9 +489,10 @@ uint64_t options_hash(const options *o)
 				  o->max_message, o->timeout_s,     o->stable,
 				  o->force,       o->fsync,         o->explain,
 				  o->ninputs,     o->calibrate,     o->from_root,
-				  o->scatter,     o->adapt.on };
+				  o->scatter,     o->adapt.on,      o->resume };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
-				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "" };
+				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "",
+				     o->workdir ? o->workdir : "" };
 	XXH3_64bits_reset(&h);
 	XXH3_64bits_update(&h, part, sizeof part);
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)

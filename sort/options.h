@@ -61,6 +61,8 @@ typedef struct options {
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
 	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
+	const char *workdir;             /* runs are kept there; NULL: they are not */
+	bool resume;                     /* go on with those that are there */
 	size_t max_message;              /* bytes */
 	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
 			     */

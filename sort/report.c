@@ -77,21 +77,36 @@ static json_t *memory_json(const rank_result *r)
 			 (json_int_t)r->spill_bytes, "spill_runs", (json_int_t)r->spill_runs);
 }
 
+/* What was there from an earlier program; null without --resume. */
+static json_t *resume_json(const rank_result *r, const options *o)
+{
+	const bool all = r->kept_runs > 0 && r->kept_runs == r->spill_runs;
+	if (!o->resume)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I}", "read",
+			 all            ? "done"
+			 : r->kept_runs ? "in part"
+					: "no",
+			 "runs", (json_int_t)r->kept_runs, "bytes_not_read",
+			 (json_int_t)r->kept_bytes);
+}
+
 static json_t *rates_json(const rates *r)
 {
 	return json_pack("{s:f, s:f, s:f}", "sort_s_per_record_ln", r->sort_s, "merge_s_per_byte",
 			 r->merge_s, "copy_s_per_byte", r->copy_s);
 }
 
-static json_t *rank_json(const rank_result *r)
+static json_t *rank_json(const rank_result *r, const options *opt)
 {
 	json_t *o = json_pack(
-		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:i}", "rank",
-		(int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed, "rates",
-		rates_json(&r->rate), "link_s_per_byte", r->link_s, "predicted_s", r->predicted_s,
-		"wait_s", r->wait_s, "verify_s", r->verify_s, "records", records_json(r), "bytes",
-		bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r),
-		"leftovers_removed", (int)r->leftovers);
+		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:i}",
+		"rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
+		"rates", rates_json(&r->rate), "link_s_per_byte", r->link_s, "predicted_s",
+		r->predicted_s, "wait_s", r->wait_s, "verify_s", r->verify_s, "records",
+		records_json(r), "bytes", bytes_json(r), "phases_s", phases_json(r), "memory",
+		memory_json(r), "resumed", resume_json(r, opt), "leftovers_removed",
+		(int)r->leftovers);
 	if (o && r->speed_seen > 0)
 		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
 	if (o && r->status != ST_OK)
@@ -102,11 +117,11 @@ static json_t *rank_json(const rank_result *r)
 	return o;
 }
 
-static json_t *ranks_json(const job_result *r)
+static json_t *ranks_json(const job_result *r, const options *o)
 {
 	json_t *a = json_array();
 	for (int i = 0; r->rank && i < r->size; i++)
-		json_array_append_new(a, rank_json(&r->rank[i]));
+		json_array_append_new(a, rank_json(&r->rank[i], o));
 	return a;
 }
 
@@ -177,7 +192,7 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 		versions_json(r), "config", config_json(o), "records", (json_int_t)r->records,
 		"total_s", r->total_s, "balance", balance(r), "adapt", adapt_json(r),
 		"checksum_kind", CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes",
-		notes_json(r), "ranks", ranks_json(r));
+		notes_json(r), "ranks", ranks_json(r, o));
 }
 
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,

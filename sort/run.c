@@ -19,16 +19,19 @@ typedef struct step {
 static const step by_merging[] = {
 	{ PH_DESCRIBE, phase_describe }, /* agree on options, find the files, count the records */
 	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
+	{ PH_PLAN, phase_resume },       /* go on with the runs of an earlier program */
 	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
+	{ PH_PLAN, phase_note },         /* for a later program, whose the runs are */
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
 	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
 	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
-	{ PH_MERGE, phase_merge },   /* records to their rank, merged and written as they come */
-	{ PH_SYNC, phase_sync },     /* to the disk */
-	{ PH_COMMIT, phase_verify }, /* what went in came out */
-	{ PH_COMMIT, phase_commit }, /* final names */
-	{ PH_COMMIT, phase_learn },  /* tell the next run */
+	{ PH_MERGE, phase_merge },    /* records to their rank, merged and written as they come */
+	{ PH_SYNC, phase_sync },      /* to the disk */
+	{ PH_COMMIT, phase_verify },  /* what went in came out */
+	{ PH_COMMIT, phase_commit },  /* final names */
+	{ PH_COMMIT, phase_release }, /* runs are done with */
+	{ PH_COMMIT, phase_learn },   /* tell the next run */
 };
 
 static const step by_distributing[] = {
@@ -41,18 +44,27 @@ static const step by_distributing[] = {
 };
 
 static const step by_one_rank[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_budget },
-	{ PH_READ, phase_read },         { PH_MERGE, phase_alone }, /* to its place in the file, by
-								       pieces */
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_resume },
+	{ PH_PLAN, phase_budget },       { PH_PLAN, phase_note },     { PH_READ, phase_read },
+	{ PH_MERGE, phase_alone }, /* to its place in the file, by pieces */
 	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
+	{ PH_COMMIT, phase_release },
 };
 
-/* Not once final names may be there. */
+/* Not once final names may be there, nor where what was merged would be lost for the little that is
+ * left to do. */
+static bool may_stop(const job *j, const step *s)
+{
+	return s->run != phase_commit && s->run != phase_release && s->run != phase_learn &&
+	       !(j->work.on && s->at >= PH_MERGE);
+}
+
 static status stop_if_asked(job *j, const step *s)
 {
-	if (!j->o->stop || !atomic_load(j->o->stop) || s->run == phase_commit)
+	if (!j->o->stop || !atomic_load(j->o->stop) || !may_stop(j, s))
 		return ST_OK;
-	return err_set(&j->e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1");
+	return err_set(&j->e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
+		       j->work.on ? "; --resume goes on from here" : "");
 }
 
 static status take_step(job *j, const step *s)
@@ -85,7 +97,8 @@ static status take_steps(job *j)
 	size_t n;
 	const step *s = steps_of(j, &n);
 	if (j->o->explain)
-		n = 3; /* describe and plan: no data is touched */
+		for (n = 0; s[n].at <= PH_PLAN;)
+			n++; /* no data is touched */
 	status rc = ST_OK;
 	for (size_t i = 0; i < n && rc == ST_OK; i++)
 		rc = take_step(j, &s[i]);
@@ -118,6 +131,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->recv, p, sizeof *j->recv);
 	free(j->tmpdir);
 	output_discard(&j->out);
+	workdir_close(&j->work);
 	input_free(&j->in);
 }
 

@@ -119,6 +119,20 @@ static void adapt_lines(const job_result *r, FILE *f)
 	}
 }
 
+/* What --resume found. */
+static void resume_lines(const job_result *r, const options *o, FILE *f)
+{
+	char kept[24], all[24];
+	for (int i = 0; o->resume && r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		fprintf(f,
+			"rank %d: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read "
+			"again\n",
+			i, k->kept_runs, k->spill_runs, human((double)k->kept_bytes, kept),
+			human((double)k->spill_bytes, all));
+	}
+}
+
 void report_table(const job_result *r, const options *o, FILE *f)
 {
 	char rate[24], most[24];
@@ -148,6 +162,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		      rate),
 		balance(r), verify, human((double)peak, most));
 	adapt_lines(r, f);
+	resume_lines(r, o, f);
 	show_rates(r, o, f);
 	show_links(r, o, f);
 	if (leftovers)

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
  * (buffers of writers, the table of checksums) is dealt out by atomic counters. Nothing is synced:
- * these files do not outlive the program, and a write that the disk lost is found by the checksums.
- */
+ * files without names do not outlive the program, those with names are the matter of seal.c, and a
+ * write that the disk lost is found by the checksums. */
 #include "spill.h"
 #include "failpoint.h"
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK_BYTES = 128 << 10, MOST_BLOCK_BYTES = 256 << 10 };
+enum { BLOCK_BYTES = 128 << 10, MOST_BLOCK_BYTES = 256 << 10, NAME_BYTES = 64 };
 
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 
@@ -34,6 +37,7 @@ struct spill {
 	mem *m;
 	tempdir *dir;
 	size_t dirs;
+	char name[NAME_BYTES]; /* of all files, before the run's number; empty: they have none */
 	uint32_t record_bytes;
 	size_t block_bytes, piece_bytes;
 	run *run;
@@ -46,9 +50,20 @@ struct spill {
 	atomic_bool *busy; /* [writers] */
 };
 
+static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
+{
+	snprintf(name, NAME_BYTES + 24, "%s%zu", s->name, i);
+	return name;
+}
+
 static uint64_t round_up(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) / to * to;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Of what is on disk: the last block is filled up to the alignment, with anything. */
@@ -81,7 +96,7 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
 		io_fd f = { -1, -1 };
 		rc = tempdir_open(&t, dir[i], e);
 		if (rc == ST_OK)
-			rc = tempdir_create(&t, false, &f, e);
+			rc = tempdir_create(&t, NULL, false, &f, e);
 		if (f.fd >= 0)
 			close(f.fd);
 		tempdir_close(&t);
@@ -99,6 +114,19 @@ static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned 
 	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
 	const uint64_t share = turns < s->runs ? bytes / s->runs * turns : bytes;
 	return __builtin_mul_overflow(share, ranks, &all) ? UINT64_MAX : all;
+}
+
+/* What lies there already, of runs that may be complete. */
+static uint64_t bytes_there(const spill *s)
+{
+	char name[NAME_BYTES + 24];
+	struct stat st;
+	uint64_t sum = 0;
+	for (size_t i = 0; s->name[0] && i < s->runs; i++)
+		if (fstatat(s->dir[i % s->dirs].fd, name_of(s, i, name), &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			sum += (uint64_t)st.st_blocks * 512;
+	return sum;
 }
 
 static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, err *e)
@@ -126,15 +154,23 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 		if (rc != ST_OK)
 			return rc;
 	}
-	return check_space(s, p, bytes, e);
+	const uint64_t there = bytes_there(s);
+	return check_space(s, p, bytes - lesser(bytes, there), e);
 }
 
 static status create_files(spill *s, bool direct, err *e)
 {
+	char name[NAME_BYTES + 24];
 	for (size_t i = 0; i < s->runs; i++) {
 		run *r = &s->run[i];
 		r->dir = i % s->dirs;
-		const status rc = tempdir_create(&s->dir[r->dir], direct, &r->f, e);
+		const status rc = tempdir_create(
+			&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL, direct, &r->f, e);
+		if (rc != ST_OK)
+			return rc;
+	}
+	for (size_t i = 0; s->name[0] && i < s->dirs; i++) {
+		const status rc = file_sync_dir(s->dir[i].fd, s->dir[i].label, e);
 		if (rc != ST_OK)
 			return rc;
 	}
@@ -177,12 +213,13 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	uint64_t bytes = 0;
 	*out = NULL;
 	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
-	    p->block_bytes % SPILL_ALIGN != 0)
+	    p->block_bytes % SPILL_ALIGN != 0 || (p->name && strlen(p->name) >= NAME_BYTES))
 		return err_set(e, ST_INTERNAL, "a plan to spill that makes no sense");
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
 		return ST_RESOURCE;
 	s->m = m;
+	strcpy(s->name, p->name ? p->name : "");
 	status rc = ST_OK;
 	if (!set_sizes(s, p, &bytes))
 		rc = err_set(e, ST_RESOURCE,
@@ -216,12 +253,12 @@ static bool take_buffer(spill *s, run *r)
 	return false;
 }
 
-status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
+/* Its place in the table of checksums. */
+static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 {
 	if (i >= s->runs || s->run[i].state != RUN_EMPTY)
 		return misused(e, i, "it cannot begin now");
 	run *r = &s->run[i];
-	const tempdir *t = &s->dir[r->dir];
 	if (__builtin_mul_overflow(recs, s->record_bytes, &r->room_bytes) ||
 	    r->room_bytes > INT64_MAX)
 		return misused(e, i, "it is longer than was planned");
@@ -230,9 +267,22 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	if (at > s->sums || blocks > s->sums - at)
 		return misused(e, i, "it is longer than was planned");
 	r->sum = s->sum + at;
+	return ST_OK;
+}
+
+status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
+{
+	char q[QUOTED_BYTES];
+	const status rc = make_room(s, i, recs, e);
+	if (rc != ST_OK)
+		return rc;
+	run *r = &s->run[i];
+	const tempdir *t = &s->dir[r->dir];
 	if (!take_buffer(s, r))
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
+	if (s->name[0] && ftruncate(r->f.fd, 0) != 0)
+		return err_sys(e, errno, "cannot empty %s", quoted(t->label, q));
 	/* a tmpfs would fill the space with zeros */
 	return t->in_memory ? ST_OK
 			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
@@ -297,17 +347,46 @@ status spill_run_end(spill *s, size_t i, err *e)
 	return ST_OK;
 }
 
+/* ------------------------------------------------------------------------------- keeping */
+
+spill_place spill_run_place(const spill *s, size_t i, uint64_t recs)
+{
+	const run *r = &s->run[i];
+	const uint64_t bytes = round_up(recs * s->record_bytes, SPILL_ALIGN);
+	return (spill_place){ .fd = r->f.fd,
+			      .label = s->dir[r->dir].label,
+			      .end = bytes,
+			      .block_bytes = s->block_bytes,
+			      .sum = r->sum,
+			      .blocks = (size_t)((bytes + s->block_bytes - 1) / s->block_bytes) };
+}
+
+status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, err *e)
+{
+	const status rc = make_room(s, i, recs, e);
+	if (rc != ST_OK)
+		return rc;
+	run *r = &s->run[i];
+	memcpy(r->sum, sum, spill_run_place(s, i, recs).blocks * sizeof *sum);
+	r->bytes = r->room_bytes;
+	r->state = RUN_COMPLETE;
+	return ST_OK;
+}
+
+/* The next program is not to take it over. */
+static void forget(const spill *s, size_t i)
+{
+	char name[NAME_BYTES + 24];
+	if (s->name[0])
+		(void)unlinkat(s->dir[s->run[i].dir].fd, name_of(s, i, name), 0);
+}
+
 /* ------------------------------------------------------------------------------- reading */
 
 /* Whole blocks on disk, in bytes of the file. */
 typedef struct span {
 	uint64_t start, end;
 } span;
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* The blocks that hold records [first, first + n), n >= 1, of a run that has them. */
 static span span_of(const spill *s, const run *r, uint64_t first, uint64_t n)
@@ -349,12 +428,15 @@ uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_byt
 static status verify(const spill *s, const run *r, span w, const unsigned char *p, err *e)
 {
 	char q[QUOTED_BYTES];
+	const size_t i = (size_t)(r - s->run);
 	for (uint64_t at = w.start; at < w.end; at += s->block_bytes, p += s->block_bytes) {
 		const uint64_t block = at / s->block_bytes;
-		if (XXH3_64bits(p, lesser(w.end - at, s->block_bytes)) != r->sum[block])
-			return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged",
-				       quoted(s->dir[r->dir].label, q), block,
-				       (size_t)(r - s->run));
+		if (XXH3_64bits(p, lesser(w.end - at, s->block_bytes)) == r->sum[block])
+			continue;
+		forget(s, i);
+		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
+			       quoted(s->dir[r->dir].label, q), block, i,
+			       s->name[0] ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;
 }
@@ -409,7 +491,7 @@ void spill_drop_run(spill *s, size_t i)
 {
 	run *r = &s->run[i];
 	if (r->f.fd >= 0)
-		close(r->f.fd); /* an unnamed file: nothing that close could report matters */
+		close(r->f.fd); /* nothing that close could report matters, what counts is synced */
 	if (r->f.direct >= 0)
 		close(r->f.direct);
 	r->f = (io_fd){ -1, -1 };

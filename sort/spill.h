@@ -2,8 +2,9 @@
 /* Sorted runs on disk: written in order in large pieces, read back at any range of records. Every
  * block has a checksum in memory, which every reading of it verifies.
  *
- * A run is a file of its own without a name; records lie in it one after another, and blocks are
- * cut out of that stream, so a record may lie across a border. Where block_bytes can be a multiple
+ * A run is a file of its own without a name, or with one where it is to outlive the program
+ * (seal.h); records lie in it one after another, and blocks are cut out of that stream, so a record
+ * may lie across a border. Where block_bytes can be a multiple
  * of the record none does: a window that begins and ends at borders is then read without excess.
  *
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
@@ -26,13 +27,14 @@ typedef struct spill spill;
 typedef struct spill_plan {
 	const char *const *dir; /* run r goes to dir[r % dirs] */
 	size_t dirs;            /* at least 1 */
-	uint32_t record_bytes;  /* at least 1 */
-	size_t runs;            /* at most */
-	uint64_t recs;          /* at most, in all runs together */
-	size_t writers;         /* runs that are written at the same time, at most */
-	unsigned ranks_here;    /* ranks that put as much into the same directories; at least 1 */
-	size_t block_bytes;     /* a multiple of SPILL_ALIGN; 0: chosen by the record */
-	bool buffered;          /* go through the page cache even where direct I/O is possible */
+	const char *name;      /* run r is the file of this name and r; NULL: files without names */
+	uint32_t record_bytes; /* at least 1 */
+	size_t runs;           /* at most */
+	uint64_t recs;         /* at most, in all runs together */
+	size_t writers;        /* runs that are written at the same time, at most */
+	unsigned ranks_here;   /* ranks that put as much into the same directories; at least 1 */
+	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
+	bool buffered;         /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
 /* spill_dirs_check - can files be made in each of these? (ST_REFUSED for what tempdir_open refuses,
@@ -41,7 +43,8 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e);
 
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Looks whether the directories have
  * the space for p->recs (ST_RESOURCE, with the bytes needed and there), and creates all files, so
- * that a limit on open ones is met before the work. Main thread of the rank, as spill_close. */
+ * that a limit on open ones is met before the work; those that have names may be there already, and
+ * keep what they hold. Main thread of the rank, as spill_close. */
 status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 
 /* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk
@@ -54,6 +57,23 @@ status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err 
 /* spill_run_end - the run is complete and can be read, by any number of threads (which the caller
  * lets begin after this). */
 status spill_run_end(spill *s, size_t run, err *e);
+
+/* What lies on disk for a run of so many records, and where. */
+typedef struct spill_place {
+	int fd;
+	const char *label; /* for messages */
+	uint64_t end;      /* bytes that the records take; what is behind them is not spill's */
+	size_t block_bytes;
+	const uint64_t *sum; /* [blocks] checksums, of a complete run */
+	size_t blocks;
+} spill_place;
+
+/* spill_run_place - valid until spill_close. */
+spill_place spill_run_place(const spill *s, size_t run, uint64_t recs);
+
+/* spill_run_adopt - run `run`, of which nothing was begun, lies complete in its file, with recs
+ * records and these checksums of its blocks. */
+status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum, err *e);
 
 /* spill_run_recs - how many records the complete run has. */
 uint64_t spill_run_recs(const spill *s, size_t run);
@@ -68,7 +88,7 @@ uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_b
 
 /* spill_read - records [first, first + n) of a complete run into buf, which is aligned to
  * SPILL_ALIGN; *recs is where the first lies in there. Safe from any number of threads. A block
- * whose checksum is not what was written is ST_IO. */
+ * whose checksum is not what was written is ST_IO, and a file with a name then loses it. */
 status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
 		  const unsigned char **recs, err *e);
 
@@ -86,7 +106,8 @@ typedef struct spill_view {
  */
 status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
-/* spill_drop_run - give the run's disk space back. Nobody reads or writes it any more. */
+/* spill_drop_run - give the run's disk space back, unless its file has a name. Nobody reads or
+ * writes it any more. */
 void spill_drop_run(spill *s, size_t run);
 
 /* spill_close - drop all runs, whatever their state; NULL is fine. */

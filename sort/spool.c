@@ -25,6 +25,7 @@ typedef struct spool {
 	const spool_plan *p;
 	const reader *from;
 	bench *bench;
+	bool *kept; /* [runs] there already */
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
 	pthread_mutex_t lock; /* for what follows, and the sums in d */
@@ -32,21 +33,21 @@ typedef struct spool {
 } spool;
 
 static status read_run(spool *s, const bench *b, unsigned char *recs, uint64_t first, size_t n,
-		       err *e)
+		       checksum *sum, err *e)
 {
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
-	checksum sum = { 0, 0 };
 	double verify_s = 0;
 	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
 		unsigned char *to = recs + at * l->record_bytes;
 		k = reader_chunk(s->from, first + at, n - at);
 		rc = reader_read(s->from, first + at, k, to, e);
 		if (rc == ST_OK)
-			sum = checksum_join(sum, entries_take(l, to, k, at, b->e + at, &verify_s));
+			*sum = checksum_join(*sum,
+					     entries_take(l, to, k, at, b->e + at, &verify_s));
 	}
 	pthread_mutex_lock(&s->lock);
-	s->d->sum = checksum_join(s->d->sum, sum);
+	s->d->sum = checksum_join(s->d->sum, *sum);
 	s->d->verify_s += verify_s;
 	pthread_mutex_unlock(&s->lock);
 	return rc;
@@ -76,6 +77,22 @@ static status write_run(spool *s, size_t run, const bench *b, const records *r, 
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
 }
 
+/* What is to be told of a run beside its records. */
+static seal_note note_of(const spool *s, size_t run)
+{
+	const loaded *d = s->d;
+	const size_t isz = item_bytes(&s->p->load.lay);
+	return (seal_note){ .sample = d->sample + d->sample_at[run] * isz,
+			    .sample_bytes = (d->sample_at[run + 1] - d->sample_at[run]) * isz };
+}
+
+static status keep_run(const spool *s, size_t run, checksum sum, err *e)
+{
+	seal_note note = note_of(s, run);
+	note.sum = sum;
+	return seal_run(s->d->spill, run, s->p->keep, &note, e);
+}
+
 static void do_run(spool *s, size_t run, const bench *b)
 {
 	const uint64_t first = s->d->start[run];
@@ -85,13 +102,16 @@ static void do_run(spool *s, size_t run, const bench *b)
 	const records r = { recs, s->p->load.lay, s->p->load.rank };
 	err e = { ST_OK, "" };
 	double sort_s = 0;
-	status rc = read_run(s, b, recs, first, n, &e);
+	checksum sum = { 0, 0 };
+	status rc = read_run(s, b, recs, first, n, &sum, &e);
 	if (rc == ST_OK) {
 		const double t0 = now_s();
 		entries_sort(b->e, b->tmp, n, &r);
 		take_samples(s, run, b, &r, n);
 		sort_s = now_s() - t0;
-		write_run(s, run, b, &r, n, &e);
+		rc = write_run(s, run, b, &r, n, &e);
+		if (rc == ST_OK && s->p->keep)
+			keep_run(s, run, sum, &e);
 	}
 	pthread_mutex_lock(&s->lock);
 	s->d->sort_s += sort_s;
@@ -105,11 +125,30 @@ static void work(void *spool_, unsigned worker)
 	spool *s = spool_;
 	bool going = true;
 	for (size_t run; going && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
+		if (s->kept[run])
+			continue;
 		do_run(s, run, &s->bench[worker]);
 		pthread_mutex_lock(&s->lock);
-		going = s->e.code == ST_OK;
+		going = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
 		pthread_mutex_unlock(&s->lock);
 	}
+}
+
+static status take_kept(spool *s, mem *m, err *e)
+{
+	loaded *d = s->d;
+	status rc = ST_OK;
+	for (size_t run = 0; rc == ST_OK && s->p->keep && run < d->r.count; run++) {
+		const uint64_t n = d->start[run + 1] - d->start[run];
+		seal_note note = note_of(s, run);
+		rc = seal_take(d->spill, run, n, s->p->keep, m, &note, &s->kept[run], e);
+		if (!s->kept[run])
+			continue;
+		d->sum = checksum_join(d->sum, note.sum);
+		d->runs_kept++;
+		d->recs_kept += n;
+	}
+	return rc;
 }
 
 static status alloc_benches(spool *s, mem *m, err *e)
@@ -176,6 +215,7 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 {
 	const spill_plan sp = { .dir = p->dir,
 				.dirs = p->dirs,
+				.name = p->keep ? p->keep->name : NULL,
 				.record_bytes = p->load.lay.record_bytes,
 				.runs = p->b->runs,
 				.recs = p->load.n,
@@ -198,27 +238,40 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 	return v->buf && d->desk.it ? ST_OK : ST_RESOURCE;
 }
 
+static status make_runs(spool *s, const input *in, mem *m, err *e)
+{
+	const load_plan *l = &s->p->load;
+	const reader_plan rp = { l->first, l->n, l->lay, l->direct };
+	reader *r = NULL;
+	status rc = alloc_benches(s, m, e);
+	if (rc == ST_OK)
+		rc = reader_open(&r, in, &rp, e);
+	if (rc == ST_OK) {
+		s->from = r;
+		pthread_mutex_init(&s->lock, NULL);
+		pool_run(s->p->b->workers, work, s);
+		pthread_mutex_destroy(&s->lock);
+		rc = s->e.code == ST_OK ? reader_check(r, e)
+					: err_set(e, s->e.code, "%s", s->e.text);
+	}
+	reader_close(r);
+	free_benches(s, m);
+	return rc;
+}
+
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e)
 {
 	spool s = { .d = out, .p = p };
-	const reader_plan rp = { p->load.first, p->load.n, p->load.lay, p->load.direct };
-	reader *r = NULL;
 	*out = (loaded){ 0 };
 	status rc = lay_out(p, m, out, e);
 	if (rc == ST_OK)
 		rc = open_spill(p, m, out, e);
-	if (rc == ST_OK)
-		rc = alloc_benches(&s, m, e);
-	if (rc == ST_OK)
-		rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK) {
-		s.from = r;
-		pthread_mutex_init(&s.lock, NULL);
-		pool_run(p->b->workers, work, &s);
-		pthread_mutex_destroy(&s.lock);
-		rc = s.e.code == ST_OK ? reader_check(r, e) : err_set(e, s.e.code, "%s", s.e.text);
+		s.kept = mem_array(m, p->b->runs, sizeof *s.kept, "runs", e);
+		rc = s.kept ? take_kept(&s, m, e) : ST_RESOURCE;
 	}
-	reader_close(r);
-	free_benches(&s, m);
+	if (rc == ST_OK && out->runs_kept < p->b->runs)
+		rc = make_runs(&s, in, m, e);
+	mem_free(m, s.kept, p->b->runs, sizeof *s.kept);
 	return rc;
 }

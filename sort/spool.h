@@ -6,16 +6,23 @@
 
 #include "budget.h"
 #include "load.h"
+#include "seal.h"
+
+#include <stdatomic.h>
 
 typedef struct spool_plan {
 	load_plan load;
 	const budget *b;
 	const char *const *dir; /* for the runs */
 	size_t dirs;
-	unsigned ranks_here; /* that spill into the same directories */
+	unsigned ranks_here;     /* that spill into the same directories */
+	const seal_plan *keep;   /* runs outlive the program, and those of an earlier one are taken
+				    over; NULL: they do not */
+	const atomic_bool *stop; /* set: begin no more runs, leave the rest undone; NULL: never */
 } spool_plan;
 
-/* spool_input - as load_input; out holds runs on disk. */
+/* spool_input - as load_input; out holds runs on disk, and says how many of them, and of the
+ * records, were there already. */
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e);
 
 #endif

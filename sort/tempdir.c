@@ -76,12 +76,13 @@ static int create_and_unlink(int dirfd, int flags)
 	return fd;
 }
 
-status tempdir_create(const tempdir *t, bool direct, io_fd *f, err *e)
+status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f, err *e)
 {
 	char q[QUOTED_BYTES];
 	const int flags = O_RDWR | O_CLOEXEC;
-	*f = (io_fd){ openat(t->fd, ".", flags | O_TMPFILE, 0600), -1 };
-	if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+	const int how = name ? O_CREAT | O_NOFOLLOW | O_NONBLOCK : O_TMPFILE;
+	*f = (io_fd){ openat(t->fd, name ? name : ".", flags | how, 0600), -1 };
+	if (f->fd < 0 && !name && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		f->fd = create_and_unlink(t->fd, flags);
 	if (f->fd < 0)
 		return err_sys(e, errno, "cannot create %s", quoted(t->label, q));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A directory for temporary files that nobody else can reach: they have no name, so the kernel
- * takes their space back however the program ends. */
+ * takes their space back however the program ends, or one in a directory that is ours alone. */
 #ifndef HETSORT_TEMPDIR_H
 #define HETSORT_TEMPDIR_H
 
@@ -17,9 +17,10 @@ typedef struct tempdir {
  * everybody without the sticky bit. A relative path is resolved now. On failure t is empty. */
 status tempdir_open(tempdir *t, const char *path, err *e);
 
-/* tempdir_create - a file without a name, for reading and writing, mode 0600; f->direct is -1 where
- * direct I/O is not wanted or not possible. */
-status tempdir_create(const tempdir *t, bool direct, io_fd *f, err *e);
+/* tempdir_create - a file without a name (NULL), or the one of this name, which may be there
+ * already, for reading and writing, mode 0600; f->direct is -1 where direct I/O is not wanted or
+ * not possible. */
+status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f, err *e);
 
 /* tempdir_free_bytes - space for this user on the directory's file system. */
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A seal is a head of numbers, the checksums of the run's blocks, and its samples, in the byte
+ * order of this machine. It says what it belongs to, so that no run of another sort, place or
+ * length is taken, and the digest in its head covers all of it; the records are covered by the
+ * checksums, which every reading verifies. */
+#include "seal.h"
+#include "failpoint.h"
+#include "file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define MAGIC UINT64_C(0x31306e7572736568) /* "hesrun01" where the lowest byte comes first */
+
+typedef struct head {
+	uint64_t magic, job, run, recs;
+	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
+	checksum sum;
+	uint64_t digest; /* of what stands above, the checksums and the samples */
+} head;
+
+static head head_of(const spill_place *at, size_t run, uint64_t recs, const seal_plan *p,
+		    const seal_note *n)
+{
+	return (head){ .magic = MAGIC,
+		       .job = p->job,
+		       .run = run,
+		       .recs = recs,
+		       .end_bytes = at->end,
+		       .block_bytes = at->block_bytes,
+		       .blocks = at->blocks,
+		       .sample_bytes = n->sample_bytes,
+		       .sum = n->sum };
+}
+
+static uint64_t digest(const head *h, const uint64_t *sum, const void *sample)
+{
+	XXH3_state_t x;
+	XXH3_64bits_reset(&x);
+	XXH3_64bits_update(&x, h, offsetof(head, digest));
+	XXH3_64bits_update(&x, sum, h->blocks * sizeof *sum);
+	XXH3_64bits_update(&x, sample, h->sample_bytes);
+	return XXH3_64bits_digest(&x);
+}
+
+static status to_disk(const spill_place *at, const seal_plan *p, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (p->fsync && fsync(at->fd) != 0)
+		return err_sys(e, errno, "cannot sync %s", quoted(at->label, q));
+	return ST_OK;
+}
+
+status seal_run(const spill *s, size_t run, const seal_plan *p, const seal_note *n, err *e)
+{
+	const uint64_t recs = spill_run_recs(s, run);
+	const spill_place at = spill_run_place(s, run, recs);
+	head h = head_of(&at, run, recs, p, n);
+	h.digest = digest(&h, at.sum, n->sample);
+	const size_t sums = at.blocks * sizeof *at.sum;
+	status rc = to_disk(&at, p, e);
+	if (rc == ST_OK)
+		rc = file_write_at(at.fd, at.sum, sums, at.end + sizeof h, at.label, e);
+	if (rc == ST_OK)
+		rc = file_write_at(at.fd, n->sample, n->sample_bytes, at.end + sizeof h + sums,
+				   at.label, e);
+	if (rc == ST_OK)
+		rc = file_write_at(at.fd, &h, sizeof h, at.end, at.label, e);
+	if (rc == ST_OK)
+		rc = to_disk(&at, p, e);
+	FAIL_PHASE("sealed");
+	return rc;
+}
+
+/* The seal as it lies there, with room for it; false if it is none of this run. */
+static bool read_seal(const spill_place *at, const head *wanted, uint64_t *sum, seal_note *n)
+{
+	head h;
+	struct stat st;
+	const size_t sums = at->blocks * sizeof *sum;
+	if (fstat(at->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != at->end + sizeof h + sums + n->sample_bytes ||
+	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) != ST_OK ||
+	    memcmp(&h, wanted, offsetof(head, sum)) != 0 ||
+	    file_read_at(at->fd, sum, sums, at->end + sizeof h, at->label, NULL) != ST_OK ||
+	    file_read_at(at->fd, n->sample, n->sample_bytes, at->end + sizeof h + sums, at->label,
+			 NULL) != ST_OK)
+		return false;
+	n->sum = h.sum;
+	return h.digest == digest(&h, sum, n->sample);
+}
+
+status seal_take(spill *s, size_t run, uint64_t recs, const seal_plan *p, mem *m, seal_note *n,
+		 bool *taken, err *e)
+{
+	const spill_place at = spill_run_place(s, run, recs);
+	const head wanted = head_of(&at, run, recs, p, n);
+	uint64_t *sum = mem_array(m, at.blocks, sizeof *sum, "checksums of a run", e);
+	status rc = sum ? ST_OK : ST_RESOURCE;
+	*taken = sum && read_seal(&at, &wanted, sum, n);
+	if (*taken)
+		rc = spill_run_adopt(s, run, recs, sum, e);
+	mem_free(m, sum, at.blocks, sizeof *sum);
+	return rc;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run on disk that outlives the program: behind its records stands, under a seal, all that it
+ * takes to go on with it. The seal is written when the records are on the disk, so a file that has
+ * one is complete, whenever the program or the machine ended; no list of finished runs is kept. */
+#ifndef HETSORT_SEAL_H
+#define HETSORT_SEAL_H
+
+#include "checksum.h"
+#include "spill.h"
+
+/* What the runs of one sort on one rank have in common. */
+typedef struct seal_plan {
+	uint64_t job;     /* a random number that tells sorts apart */
+	const char *name; /* as in spill_plan */
+	bool fsync;       /* wait for the disk */
+} seal_plan;
+
+/* What is known of a run beside its records. */
+typedef struct seal_note {
+	checksum sum; /* of its records */
+	void *sample; /* what reading it again needs, sample_bytes */
+	size_t sample_bytes;
+} seal_note;
+
+/* seal_run - the complete run to the disk, and then its seal. Any number of threads, each with runs
+ * of its own. */
+status seal_run(const spill *s, size_t run, const seal_plan *p, const seal_note *n, err *e);
+
+/* seal_take - if the file of run `run`, of which nothing was begun, is a complete run of recs
+ * records of this sort, *taken is true, the run can be read, and n is filled (sample has room for
+ * sample_bytes). A file that is missing, cut or changed is not taken, and no error. */
+status seal_take(spill *s, size_t run, uint64_t recs, const seal_plan *p, mem *m, seal_note *n,
+		 bool *taken, err *e);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The state of a sort that was not finished. Read strictly: unknown members, other versions and
+ * numbers that no sort has are refused, so that whoever uses a state can trust its sizes. */
+#include "state.h"
+#include "budget.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "hetsort-state"
+
+enum { VERSION = 1, MOST_RANKS = 1 << 20, MOST_STRIDE = 1 << 20 };
+
+status state_alloc(work_state *s, int32_t ranks, size_t inputs, err *e)
+{
+	*s = (work_state){ .ranks = ranks, .inputs = inputs };
+	s->share_in = calloc((size_t)ranks, sizeof *s->share_in);
+	s->input = calloc(inputs ? inputs : 1, sizeof *s->input);
+	if (s->share_in && s->input)
+		return ST_OK;
+	state_free(s);
+	return err_set(e, ST_RESOURCE, "no memory for a state of %" PRId32 " ranks", ranks);
+}
+
+void state_free(work_state *s)
+{
+	free(s->share_in);
+	free(s->input);
+	*s = (work_state){ 0 };
+}
+
+/* ------------------------------------------------------------------------------- writing */
+
+static json_t *input_json(const input_id *id, const char *path)
+{
+	return json_pack("{s:o, s:I, s:I, s:I, s:I}", "file", json_name(path), "inode",
+			 (json_int_t)id->inode, "bytes", (json_int_t)id->bytes, "mtime_s",
+			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns);
+}
+
+json_t *state_json(const work_state *s, const input *in)
+{
+	char job[20];
+	json_t *shares = json_array(), *inputs = json_array();
+	snprintf(job, sizeof job, "%016" PRIx64, s->job);
+	int bad = 0;
+	for (int32_t i = 0; i < s->ranks; i++)
+		bad |= json_array_append_new(shares, json_integer((json_int_t)s->share_in[i]));
+	for (size_t i = 0; i < s->inputs; i++)
+		bad |= json_array_append_new(inputs, input_json(&s->input[i], in->file[i].path));
+	json_t *doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o}",
+				"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION,
+				"job", job, "rank", (int)s->rank, "ranks", (int)s->ranks,
+				"record_bytes", (int)s->lay.record_bytes, "key_offset",
+				(int)s->lay.key_off, "key_bytes", (int)s->lay.key_bytes,
+				"run_records", (json_int_t)s->run_recs, "sample_stride",
+				(json_int_t)s->stride, "share_in", shares, "inputs", inputs);
+	if (!bad)
+		return doc;
+	json_decref(doc);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------------------- reading */
+
+static status malformed(const char *name, const char *why, err *e)
+{
+	char q[QUOTED_BYTES];
+	return err_set(e, ST_REFUSED, "state %s: %s", quoted(name, q), why);
+}
+
+static bool parse_job(const char *text, uint64_t *job)
+{
+	char *rest;
+	if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+		return false;
+	*job = strtoull(text, &rest, 16);
+	return true;
+}
+
+static bool parse_shares(work_state *s, json_t *shares)
+{
+	uint64_t sum = 0;
+	for (int32_t i = 0; i < s->ranks; i++) {
+		json_t *one = json_array_get(shares, (size_t)i);
+		const json_int_t v = json_integer_value(one);
+		if (!json_is_integer(one) || v < 0 || (uint64_t)v > POS_MASK)
+			return false;
+		s->share_in[i] = (uint64_t)v;
+		if (__builtin_add_overflow(sum, s->share_in[i], &sum))
+			return false;
+	}
+	return sum <= INT64_MAX / s->lay.record_bytes;
+}
+
+static bool parse_inputs(work_state *s, json_t *inputs)
+{
+	for (size_t i = 0; i < s->inputs; i++) {
+		const char *file;
+		json_int_t inode, bytes, sec, ns;
+		if (json_unpack(json_array_get(inputs, i), "{s:s, s:I, s:I, s:I, s:I !}", "file",
+				&file, "inode", &inode, "bytes", &bytes, "mtime_s", &sec,
+				"mtime_ns", &ns) != 0 ||
+		    bytes < 0 || ns < 0 || ns > 999999999)
+			return false;
+		s->input[i] = (input_id){ (uint64_t)inode, (uint64_t)bytes, sec, ns };
+	}
+	return true;
+}
+
+/* Does it cut the rank's share into runs as a sort would? */
+static bool possible_runs(const work_state *s, json_int_t run_recs, json_int_t stride)
+{
+	const uint64_t own = s->share_in[s->rank], each = (uint64_t)run_recs;
+	if (own == 0)
+		return run_recs == 0 && stride == 0;
+	return run_recs > 0 && each <= own && (own - 1) / each < MOST_RUNS && stride > 0 &&
+	       stride <= MOST_STRIDE;
+}
+
+static bool possible_head(const work_state *s, json_int_t rec, json_int_t off, json_int_t key)
+{
+	return s->ranks > 0 && s->ranks <= MOST_RANKS && s->rank >= 0 && s->rank < s->ranks &&
+	       rec > 0 && rec <= MAX_RECORD_BYTES && key > 0 && key <= rec && off >= 0 &&
+	       off <= rec - key;
+}
+
+static status parse_document(json_t *doc, const char *name, work_state *s, err *e)
+{
+	const char *format, *made_by, *job;
+	int version, rank, ranks;
+	json_int_t rec, off, key, run_recs, stride;
+	json_t *shares, *inputs;
+	work_state h = { 0 };
+	if (json_unpack(doc, "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o !}",
+			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
+			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
+			"key_bytes", &key, "run_records", &run_recs, "sample_stride", &stride,
+			"share_in", &shares, "inputs", &inputs) != 0 ||
+	    strcmp(format, FORMAT) != 0)
+		return malformed(name, "is no state of hetsort", e);
+	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
+		return malformed(name, "is of another version", e);
+	h.rank = rank;
+	h.ranks = ranks;
+	if (!possible_head(&h, rec, off, key) || !parse_job(job, &h.job) ||
+	    !json_is_array(inputs) || json_array_size(shares) != (size_t)ranks)
+		return malformed(name, "its sizes are impossible", e);
+	const status rc = state_alloc(s, ranks, json_array_size(inputs), e);
+	if (rc != ST_OK)
+		return rc;
+	s->job = h.job;
+	s->rank = rank;
+	s->lay = (layout){ (uint32_t)rec, (uint32_t)off, (uint32_t)key };
+	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
+	    !possible_runs(s, run_recs, stride)) {
+		state_free(s);
+		return malformed(name, "its shares, runs or inputs are impossible", e);
+	}
+	s->run_recs = (uint64_t)run_recs;
+	s->stride = (size_t)stride;
+	return ST_OK;
+}
+
+status state_parse(const char *text, size_t len, const char *name, work_state *s, err *e)
+{
+	json_t *doc = NULL;
+	*s = (work_state){ 0 };
+	status rc = json_parse(text, len, "state", name, &doc, e);
+	if (rc == ST_OK)
+		rc = parse_document(doc, name, s, e);
+	json_decref(doc);
+	return rc;
+}
+
+status state_load(const char *path, work_state *s, err *e)
+{
+	json_t *doc = NULL;
+	*s = (work_state){ 0 };
+	status rc = json_read("state", path, &doc, e);
+	if (rc == ST_OK)
+		rc = parse_document(doc, path, s, e);
+	json_decref(doc);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- comparing */
+
+void state_inputs(work_state *s, const input *in)
+{
+	for (size_t i = 0; i < s->inputs; i++) {
+		const struct stat *st = &in->file[i].st;
+		s->input[i] = (input_id){ st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
+					  st->st_mtim.tv_nsec };
+	}
+}
+
+/* The inputs as a list: another one there, or one that was written to since. */
+static status same_inputs(const work_state *was, const work_state *is, const input *in,
+			  const char *name, err *e)
+{
+	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
+	if (was->inputs != is->inputs)
+		return err_set(e, ST_REFUSED, "state %s is of %zu input files, not of %zu",
+			       quoted(name, q), was->inputs, is->inputs);
+	for (size_t i = 0; i < is->inputs; i++) {
+		const input_id *a = &was->input[i], *b = &is->input[i];
+		const char *what = a->inode != b->inode   ? "is another file"
+				   : a->bytes != b->bytes ? "has another size"
+				   : a->mtime_s != b->mtime_s || a->mtime_ns != b->mtime_ns
+					   ? "was changed"
+					   : NULL;
+		if (what)
+			return err_set(e, ST_REFUSED, "input %s %s since state %s was made",
+				       quoted(in->file[i].path, qi), what, quoted(name, q));
+	}
+	return ST_OK;
+}
+
+status state_fits(const work_state *was, const work_state *is, const input *in, const char *name,
+		  err *e)
+{
+	char q[QUOTED_BYTES];
+	const layout *a = &was->lay, *b = &is->lay;
+	if (was->ranks != is->ranks || was->rank != is->rank)
+		return err_set(e, ST_REFUSED,
+			       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
+			       " of %" PRId32,
+			       quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
+	if (a->record_bytes != b->record_bytes || a->key_off != b->key_off ||
+	    a->key_bytes != b->key_bytes)
+		return err_set(e, ST_REFUSED,
+			       "state %s is of records of %u bytes with a key of %u at %u, not of "
+			       "%u with %u at %u",
+			       quoted(name, q), a->record_bytes, a->key_bytes, a->key_off,
+			       b->record_bytes, b->key_bytes, b->key_off);
+	return same_inputs(was, is, in, name, e);
+}

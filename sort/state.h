@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank's runs on disk belong to, as a document: enough to tell whether a later program may
+ * go on with them, and to cut its input into the same runs. */
+#ifndef HETSORT_STATE_H
+#define HETSORT_STATE_H
+
+#include "input.h"
+#include "record.h"
+
+struct json_t;
+
+/* An input file, as far as it stays the same from host to host and start to start: a device number
+ * does not. */
+typedef struct input_id {
+	uint64_t inode, bytes;
+	int64_t mtime_s, mtime_ns;
+} input_id;
+
+typedef struct work_state {
+	uint64_t job; /* a random number, the same on all ranks */
+	int32_t rank, ranks;
+	layout lay;
+	uint64_t run_recs;  /* records of a run; 0: the rank reads none */
+	size_t stride;      /* of its samples */
+	uint64_t *share_in; /* [ranks] records that each reads */
+	input_id *input;    /* [inputs] */
+	size_t inputs;
+} work_state;
+
+/* state_alloc - arrays of these lengths. state_free - also of one that is all zero. */
+status state_alloc(work_state *s, int32_t ranks, size_t inputs, err *e);
+void state_free(work_state *s);
+
+/* state_parse - text of len bytes, which may hold anything; name stands for it in messages.
+ * Refuses (ST_REFUSED) what is no state or has impossible numbers; s is then empty. */
+status state_parse(const char *text, size_t len, const char *name, work_state *s, err *e);
+
+/* state_load - the same of a file. */
+status state_load(const char *path, work_state *s, err *e);
+
+/* state_json - the document; in has the names of the inputs. NULL without memory. */
+struct json_t *state_json(const work_state *s, const input *in);
+
+/* state_inputs - the identities of the inputs, s->inputs of them. */
+void state_inputs(work_state *s, const input *in);
+
+/* state_fits - refuses (ST_REFUSED, with what differs) a sort `is` that is not the one that `was`
+ * begun; shares and runs are not compared. */
+status state_fits(const work_state *was, const work_state *is, const input *in, const char *name,
+		  err *e);
+
+#endif

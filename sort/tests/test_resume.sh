@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# --workdir and --resume: a job that is killed in any phase is gone on with, byte for byte, and what is
+# kept of it is not read again; what does not fit to it is refused, what is damaged is found.
+# shellcheck disable=SC2086,SC2317,SC2059,SC2016  # modes are several words; functions are called through others;
+# an octal escape belongs into the format; sed has $ as well
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+records=200000
+"$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+
+field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
+sum() { field "$1" | awk '{ n += $1 } END { print n + 0 }'; }
+sort_() { run timeout -s KILL 120 "$hetsort" -s --key 0,1 --report report --workdir work "$@" -o out in; }
+killed() { # killed POINT ARGUMENT... - a job that ends there
+  local point=$1; shift
+  rm -rf work out
+  HETSORT_FAIL=kill@$point sort_ "$@"
+}
+left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './work/*' | sort | paste -sd' '; }
+finishes() { # finishes NAME ARGUMENT... - --resume ends well, and nothing is left
+  local name=$1; shift
+  sort_ --resume "$@"
+  is "$name: goes on" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///./out"
+}
+refuses() { # refuses NAME WORDS ARGUMENT... - and leaves all as it is
+  local name=$1 words=$2 before; shift 2
+  before=$(ls work)
+  sort_ "$@"
+  is "$name: refused" "$rc/$(ls work)" "2/$before"
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+}
+
+# killed in every phase
+for mode in "--ranks 1" "--ranks 3"; do
+  ranks=${mode#--ranks }
+  for phase in describe plan read sealed sample split merge exchange write sync commit; do
+    case $ranks/$phase in 1/sample | 1/split | 1/exchange) continue ;; esac
+    rank=$((ranks / 2))
+    killed $phase:$rank $mode
+    is "killed in $phase, $mode: exit code, output" "$rc/$(ls out 2>/dev/null)" 137/
+    is "killed in $phase, $mode: left over" \
+      "$(find . -name '*.run*' ! -path './work/hetsort-rank[0-9].run*' -o -name '.hetsort-*' ! -name '*-out.*' ! -path './work/*')" ""
+    finishes "killed in $phase, $mode" $mode
+    saved=$(sum bytes_not_read)
+    case $phase in
+      describe | plan | read) is "killed in $phase, $mode: bytes not read again" "$saved" 0 ;;
+      sealed) ok "killed in $phase, $mode: some bytes are not read again ($saved)" \
+        test "$saved" -gt 0 -a "$saved" -lt $((records * 100)) ;;
+      *) is "killed in $phase, $mode: bytes not read again" "$saved/$(field read | sort -u | head -n 1)" \
+        "$((records * 100))/0" ;;
+    esac
+  done
+done
+ok "the report says which phase is done" grep -q '"read": "done"' report
+for phase in sealed merge; do
+  killed $phase:0 --ranks 1
+  HETSORT_FAIL=kill@write:0 sort_ --resume --ranks 1
+  is "killed in $phase, then again" "$rc" 137
+  finishes "killed in $phase, then again" --ranks 1
+done
+rm -f out
+sort_ --ranks 2
+is "without a failure" "$rc/$(cmp out expected)/$(left)" 0//./out
+rm -f out
+sort_ --ranks 2 --resume
+is "--resume where nothing was begun" "$rc/$(cmp out expected)/$(sum bytes_not_read)" 0//0
+is "the workdir is ours alone" "$(stat -c %a work)" 700
+rm -rf out work
+sort_ --ranks 2 --resume --no-fsync --memory 300M --direct always
+is "other ways to read and write" "$rc/$(cmp out expected)/$(left)" 0//./out
+
+# other limits than the first time; a rank that has lost its disk
+killed merge:0 --ranks 3
+ok "runs have mode 600" test -z "$(find work -type f -name 'hetsort-rank*' ! -perm 600 ! -name '*.json')"
+finishes "with less memory and other threads" --ranks 3 --memory 300M --threads 1
+killed merge:0 --ranks 3
+rm work/hetsort-rank1.*
+finishes "a rank has lost all" --ranks 3
+is "a rank has lost all: its share is read again" "$(field bytes_not_read | sort -n | head -n 1)" 0
+killed merge:0 --ranks 3
+rm work/hetsort-rank2.json
+finishes "a rank has lost its state" --ranks 3
+
+# SIGUSR1: the run that is being made is the last
+rm -rf out work
+HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir work --threads 1 -o out in 2>err &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+  if [ -e work/hetsort-rank0.run0 ]; then break; fi
+  sleep 0.01
+done
+kill -s USR1 $pid
+wait $pid
+is "USR1: exit code, output" "$?/$(ls out 2>/dev/null)" "$((128 + $(kill -l USR1)))/"
+ok "USR1: message" grep -q "stopped by SIGUSR1; --resume goes on from here" err
+finishes "USR1"
+ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
+
+# what does not fit is refused, and still there
+killed merge:1 --ranks 3
+refuses "without --resume" "holds a sort that has not ended: --resume goes on with it, --clean removes it" --ranks 3
+refuses "other ranks" "is of rank 0 of 3, not of 0 of 2" --resume --ranks 2
+refuses "other key" "with a key of 1 at 0, not of 100 with 2 at 0" --resume --ranks 3 --key 0,2
+refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
+head -c 100 in >in2
+refuses "another input more" "is of 1 input files, not of 2" --resume --ranks 3 in2
+mv in kept && cp -p kept in
+refuses "a copy of the input" "is another file since" --resume --ranks 3
+mv kept in && cp -p in was && touch in
+refuses "an input that was touched" "input 'in' was changed since" --resume --ranks 3
+head -c 100 was >>in && touch -r was in
+refuses "an input that has grown" "input 'in' has another size since" --resume --ranks 3
+truncate -s -100 in && touch -r was in
+finishes "the input as it was" --ranks 3
+killed merge:0
+chmod 770 work
+refuses "a workdir that others can write" "can be written by them" --resume
+chmod 700 work
+rm -rf other && cp -r work other && rm other/.hetsort-*
+killed merge:0 --ranks 2
+cp other/hetsort-rank0.json work/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' work/*1.json
+refuses "half a state" "state 'work/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
+for options in "--resume" "--workdir w --tmpdir ." "--workdir w --source root" "--workdir w --strategy distribute" \
+  "--workdir="; do
+  run "$hetsort" $options -o out in
+  is "refused: $options" "$rc/$(ls -d out w 2>/dev/null)" 2/
+done
+run "$hetsort" --workdir w -o out - <in
+is "refused: standard input" "$rc/$(ls out 2>/dev/null)" 2/
+run "$hetsort" --explain --workdir w2 -o out in
+is "--explain makes nothing" "$rc/$(ls -d w2 2>/dev/null)" 0/
+
+# what is damaged is found: seals when runs are taken over, blocks when they are merged
+damages() { # damages NAME COMMAND... - a run without a seal is made again
+  local name=$1; shift
+  killed merge:0
+  "$@"
+  finishes "$name"
+  ok "$name: it is read again" test "$(sum bytes_not_read)" -lt $((records * 100))
+}
+flip() { # flip FILE BYTE - counted from the end where it is negative
+  local at=$2 b
+  [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
+  b=$(od -A n -t u1 -j "$at" -N 1 "$1")
+  printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}
+run0=work/hetsort-rank0.run0
+damages "run missing" rm $run0
+damages "run cut" truncate -s -1 $run0
+damages "run cut to nothing" truncate -s 0 $run0
+damages "run with more" truncate -s +1 $run0
+damages "run is another" cp work/hetsort-rank0.run1 $run0
+damages "bit of a sample" flip $run0 -5
+damages "run of another sort" cp other/hetsort-rank0.run0 $run0
+for at in 0 1000000 4000000; do
+  killed merge:0
+  flip $run0 $at
+  sort_ --resume
+  is "bit $at of a record: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+  ok "bit $at of a record: message" grep -q "block [0-9]* of run 0 is damaged; with --resume it is made again" <<<"$err"
+  finishes "bit $at of a record: a second --resume"
+done
+killed merge:0
+HETSORT_FAIL=flip@spill:1 sort_ --workdir work2
+is "bit that flips on its way to the disk" "$rc/$(ls out 2>/dev/null)" 3/
+mv work2 work3 && rm -rf work && mv work3 work
+finishes "bit that flips on its way to the disk"
+state=work/hetsort-rank0.json
+spoils() { # spoils NAME WORDS COMMAND...
+  local name=$1 words=$2; shift 2
+  rm -rf work out && cp -rp other work
+  "$@"
+  refuses "$name" "$words" --resume
+}
+change() { sed -i "$1" $state; ! cmp -s $state other/hetsort-rank0.json || echo "# unchanged: $1"; }
+spoils "state empty" "line 1" truncate -s 0 $state
+spoils "state cut" "state 'work/hetsort-rank0.json', line" truncate -s 200 $state
+spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
+spoils "state too long" "longer than" truncate -s 65M $state
+spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
+spoils "format's version" "another version" change 's/"version": 1/"version": 2/'
+spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
+spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
+spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
+spoils "runs of no records" "impossible" change 's/"run_records": [0-9]*/"run_records": 0/'
+spoils "runs longer than the share" "impossible" change 's/"run_records": [0-9]*/"run_records": 200001/'
+spoils "too many runs" "impossible" change 's/"run_records": [0-9]*/"run_records": 1/'
+spoils "share beyond all" "impossible" change 's/^    200000/    9223372036854775807/'
+spoils "another share" "not of this input" change 's/^    200000/    200001/'
+spoils "no inputs" "of 0 input files" change '/"inputs"/,$c "inputs": []}'
+rm -rf work other
+
+# two jobs at one workdir; --clean
+killed merge:0 --ranks 2
+HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir work --ranks 2 -o out in &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+  case $(ps -o stat= -p $pid) in T*) break ;; esac
+  sleep 0.02
+done
+run "$hetsort" -s --key 0,1 --resume --workdir work --ranks 2 -o out2 in
+is "two jobs: the second" "$rc/$(grep -c "is being made by another job, 'process $pid" <<<"$err")" 2/2
+run "$hetsort" --clean work
+is "--clean of a job that lives" "$rc" 2
+kill -KILL $pid; wait $pid 2>/dev/null
+touch work/mine
+run "$hetsort" --clean -v work out
+is "--clean" "$rc/$(left)" "0/./work/mine"
+rm -rf work
+killed plan:1 --ranks 2
+run "$hetsort" --clean work out
+is "--clean: of a lock alone" "$rc/$(left)" 0/
+killed merge:0 --ranks 2
+rm work/*.json
+rm -f .hetsort-*
+sort_ --ranks 2
+is "runs without a state are removed" "$rc/$(cmp out expected)/$(left)" 0//./out
+
+# sizes; own inputs and outputs
+for n in 0 1 2 7; do
+  for p in 1 3; do
+    head -c $((n * 100)) in >few
+    rm -rf few.out w
+    HETSORT_FAIL=kill@merge:0 run "$hetsort" --workdir w --ranks $p -o few.out few
+    is "$n records, $p ranks: killed" "$rc" 137
+    run "$hetsort" --resume --workdir w --ranks $p -o few.out few
+    "$BIN/hetsort" -f -o few.wanted few
+    is "$n records, $p ranks: goes on" "$rc/$(cmp few.out few.wanted)/$(ls -A w)" "0//"
+  done
+done
+split -n 3 -d -a 1 --additional-suffix=.part in in.
+truncate -s 6666600 in.0.part && truncate -s 6666600 in.1.part && tail -c $((20000000 - 13333200)) in >in.2.part
+head -c 13333200 in | tail -c 6666600 >in.1.part
+rm -rf work
+HETSORT_FAIL=kill@commit:1 run "$hetsort" --workdir work --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
+is "files of each rank: killed" "$rc" 137
+run "$hetsort" --resume --workdir work --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
+is "files of each rank: goes on" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A work)" 0//
+run "$hetsort" --check-manifest out.manifest
+is "files of each rank: manifest" "$rc" 0
+done_testing

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --workdir: a directory where sorted runs outlive the program, so that --resume goes on with them.
+ * For each rank there are, in one directory for all or on a disk of its own:
+ *   hetsort-rank0.json    the state: what the runs belong to, see state.h
+ *   hetsort-rank0.run7    runs, see seal.h
+ * and, while a job is at it, a lock, see lock.h. */
+#ifndef HETSORT_WORKDIR_H
+#define HETSORT_WORKDIR_H
+
+#include "file.h"
+#include "seal.h"
+#include "state.h"
+
+enum { WORKDIR_NAME_BYTES = 40 };
+
+typedef struct workdir {
+	bool on;                       /* this sort has one */
+	bool found;                    /* with this rank's state in it */
+	bool resuming;                 /* with that of any rank: the same on all */
+	target file;                   /* of the state */
+	char name[WORKDIR_NAME_BYTES]; /* of the runs, without the number */
+	work_state s;
+	seal_plan seal;
+} workdir;
+
+/* workdir_close - let go of it; what is in it stays. */
+void workdir_close(workdir *w);
+
+/* workdir_clean - remove what jobs that did not end have left in this directory, *removed files.
+ * Refuses if a job is at it, or if the file system cannot tell. */
+status workdir_clean(const char *path, unsigned *removed, err *e);
+
+#endif
