@@ -334,6 +334,8 @@ bench-growth: all $(BENCH_X)  ## time per byte as the input grows (ARGS=...)
 	$(call BENCH,growth)
 bench-phases: all $(BENCH_X)  ## each phase beside what the machine allows (ARGS=...)
 	$(call BENCH,phases)
+bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...)
+	$(call BENCH,memory)
 
 # On virtual hosts, as root; results stay in build/experiments.
 experiments: all $(BENCH_X) $(SCATTERX)  ## all experiments on virtual hosts of unequal speed (root; ARGS=...)
