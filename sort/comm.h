@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one seam to the network: ranks, a few collectives on bytes, and nonblocking blocks.
- * comm_local.c runs the ranks as threads of this process, comm_mpi.c over MPI.
- * Collectives: called by every rank's main thread in the same order, while no other thread of the
- * rank uses the comm. Block messages: any thread of the rank. */
+ * comm_local.c runs the ranks as threads of this process, comm_mpi.c over MPI, comm_virtual.c
+ * several as threads of each process. Collectives: called by every rank's main thread in the same
+ * order, while no other thread of the rank uses the comm. Block messages: any thread of the rank.
+ */
 #ifndef HETSORT_COMM_H
 #define HETSORT_COMM_H
 
@@ -12,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { HOST_BYTES = 64, COMM_MAX_MSG = 256 << 20 };
+enum { HOST_BYTES = 64, COMM_MAX_MSG = 256 << 20, COMM_TAGS = 64 /* below this is every tag */ };
 
 typedef struct comm comm;
 
@@ -22,6 +23,7 @@ typedef struct comm_req {
 	size_t bytes, done;
 	int peer, tag;
 	bool sending;
+	bool inside;           /* comm_virtual: between threads of this process */
 	atomic_bool complete;  /* comm_local */
 	struct comm_req *next; /* comm_local: waiting list */
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
@@ -46,7 +48,8 @@ struct comm {
 	atomic_int waiting; /* > 0: for other ranks; the watch does not hold it against this one */
 	atomic_uint_fast64_t ticks; /* blocks moved: a sign of life */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
-	bool one_process;           /* the ranks are threads of this process */
+	int processes;              /* of the job */
+	int process_ranks;          /* that are threads of this process */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
 	int32_t *codes;             /* room for one of each rank: agreeing must not need memory */
 	const char *kind;           /* "threads", or the MPI library's name and version */

@@ -227,7 +227,8 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 		       .size = w->size,
 		       .max_msg = max_msg,
 		       .codes = w->codes + (size_t)rank * (size_t)w->size,
-		       .one_process = true,
+		       .processes = 1,
+		       .process_ranks = w->size,
 		       .threads_allowed = true,
 		       .kind = "threads" };
 	if (gethostname(l->c.host, sizeof l->c.host - 1) != 0)

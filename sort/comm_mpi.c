@@ -254,6 +254,8 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 {
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
+	m->c.processes = m->c.size;
+	m->c.process_ranks = 1;
 	FAIL_RANK(m->c.rank);
 	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
 	name_library(m->kind, sizeof m->kind);

@@ -29,8 +29,8 @@ static status count_threads(job *j)
 		here += memcmp(host[i], j->c->host, sizeof *host) == 0;
 	j->ranks_here = here ? here : 1;
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-	if (here > 1 && (online < 0 || mine == (unsigned)online || j->c->one_process))
-		mine /= here;
+	mine /= online < 0 || mine == (unsigned)online ? j->ranks_here
+						       : (unsigned)j->c->process_ranks;
 	j->threads = j->o->threads ? j->o->threads : mine ? mine : 1;
 	mem_free(&j->m, host, p, sizeof *host);
 	return rc;

@@ -67,13 +67,14 @@ static status calibrate(job *j)
 	return comm_agree(j->c, rc);
 }
 
-/* What was asked for, else 1 for all; the same before and after the exchange. */
+/* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.
+ */
 static status given_speeds(job *j, const gauge *g)
 {
 	for (size_t i = 0; i < g->p; i++)
 		j->speed[i] = 1;
 	status rc = ST_OK;
-	if (j->o->speeds) {
+	if (j->o->speeds && !j->o->emulate) {
 		const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
 		for (size_t i = 0; name && i < g->p; i++)
 			name[i] = g->seat[i].host;

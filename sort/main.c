@@ -3,6 +3,7 @@
  * prints, and the only one that ends the process. */
 #include "check.h"
 #include "comm.h"
+#include "emulate.h"
 #include "failpoint.h"
 #include "launch.h"
 #include "lock.h"
@@ -91,7 +92,7 @@ static void start_watch(watch **w, comm *c, const options *o)
 static status may_begin(comm *c, const invocation *v)
 {
 	err e = { ST_OK, "" };
-	launch_check(c->one_process ? 1 : c->size, &e);
+	launch_check(c->processes, &e);
 	if (c->rank == 0)
 		report_check(&v->o, c->size, &e);
 	if (e.code != ST_OK && launch_speaks())
@@ -136,17 +137,44 @@ static status rank_run(comm *c, void *arg)
 	return (status)code;
 }
 
+static void show_emulation(const emulation *m, int nodes, FILE *f)
+{
+	fprintf(f, "emulation: %d virtual ranks:", m->size);
+	for (int i = 0; i < nodes; i++)
+		fprintf(f, " %d", m->count[i]);
+	fprintf(f, "; %.1f %% of the whole speed\n", 100 * m->efficiency);
+}
+
+/* One node of an emulation: the ranks are threads of it. */
+static status emulate_run(comm *c, void *arg)
+{
+	const invocation *v = arg;
+	emulation m;
+	err e = { ST_OK, "" };
+	status rc = emulate_plan(&m, c, &v->o, &e);
+	if (rc == ST_OK && c->rank == 0 && (v->o.explain || v->o.verbosity > 0))
+		show_emulation(&m, c->size, v->o.explain ? stdout : stderr);
+	if (rc == ST_OK)
+		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
+	if (e.code != ST_OK)
+		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
+	emulate_free(&m);
+	if (rc != ST_OK && atomic_load(&c->broken))
+		lost(c, "start", rc);
+	return rc;
+}
+
 static status start(invocation *v, err *e)
 {
+	rank_main *run = v->o.emulate ? emulate_run : rank_run;
 	if (!comm_mpi_launched())
-		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, rank_run, v,
-				      e);
+		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, run, v, e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
 #ifdef HAVE_MPI
-	return comm_mpi_run(v->o.max_message, rank_run, v, e);
+	return comm_mpi_run(v->o.max_message, run, v, e);
 #else
 	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
 #endif

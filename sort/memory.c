@@ -59,7 +59,7 @@ static status find_limit(job *j)
 	const limit_query lq = { .root = "",
 				 .wish = j->o->memory,
 				 .node_ranks = j->ranks_here,
-				 .process_ranks = j->c->one_process ? (unsigned)j->c->size : 1 };
+				 .process_ranks = (unsigned)j->c->process_ranks };
 	return limit_find(&lq, &j->limit, &j->e);
 }
 

@@ -23,6 +23,7 @@ enum {
 	OPT_STRATEGY,
 	OPT_EXCHANGE_THREADS,
 	OPT_RANKS,
+	OPT_EMULATE,
 	OPT_THREADS,
 	OPT_DIRECT,
 	OPT_MEMORY,
@@ -59,6 +60,7 @@ static const struct option table[] = {
 	{ "strategy", required_argument, NULL, OPT_STRATEGY },
 	{ "exchange-threads", required_argument, NULL, OPT_EXCHANGE_THREADS },
 	{ "ranks", required_argument, NULL, OPT_RANKS },
+	{ "emulate", required_argument, NULL, OPT_EMULATE },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
@@ -118,6 +120,8 @@ const char *options_help(void)
 	       "less\n"
 	       "      --threads=N         threads of each rank [its part of the processors]\n"
 	       "      --ranks=P           without mpirun: P ranks in this process [1]\n"
+	       "      --emulate=M|best    M equal virtual ranks, more on faster ones of --speeds:\n"
+	       "                          threads of each rank, instead of unequal shares\n"
 	       "      --memory=SIZE|%     limit for all ranks of a node; what does not fit goes "
 	       "by\n"
 	       "                          way of the disk [three quarters of what is free]\n"
@@ -240,6 +244,10 @@ static status set_count(options *o, int opt, const char *arg, err *e)
 		rc = set_number("ranks", arg, 1, 4096, &v, e);
 		o->ranks = (int)v;
 		break;
+	case OPT_EMULATE:
+		rc = set_number("emulate", arg, 1, 65536, &v, e);
+		o->emulate = (int)v;
+		break;
 	case OPT_THREADS:
 		rc = set_number("threads", arg, 1, 1024, &v, e);
 		o->threads = (unsigned)v;
@@ -359,6 +367,10 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		o->calibrate = strcmp(arg, "auto") == 0;
 		o->speeds = o->calibrate ? NULL : arg;
 		break;
+	case OPT_EMULATE:
+		o->emulate = EMULATE_BEST;
+		rc = strcmp(arg, "best") == 0 ? ST_OK : set_count(o, opt, arg, e);
+		break;
 	case OPT_PLAN:
 		rc = set_choice("plan", arg, plan_names, &v, e);
 		o->plan = (plan_kind)v;
@@ -417,6 +429,20 @@ static status check_keeping(const options *o, err *e)
 	return ST_OK;
 }
 
+/* The speeds decide how many ranks there are, so nothing is left for shares to do. */
+static status check_emulation(options *o, const seen *s, err *e)
+{
+	if (!o->emulate)
+		return ST_OK;
+	if (!o->speeds)
+		return err_set(e, ST_REFUSED, "--emulate needs speeds: --speeds=LIST or FILE");
+	if (s->plan && o->plan != PLAN_EQUAL)
+		return err_set(e, ST_REFUSED, "--emulate has equal shares, not --plan=%s",
+			       plan_name(o->plan));
+	o->plan = PLAN_EQUAL;
+	return ST_OK;
+}
+
 static status check_layout(options *o, const seen *s, err *e)
 {
 	layout *l = &o->lay;
@@ -446,6 +472,8 @@ static status check_whole(options *o, const seen *s, err *e)
 	status rc = check_dealing(o, s, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
+	if (rc == ST_OK)
+		rc = check_emulation(o, s, e);
 	return rc == ST_OK ? check_layout(o, s, e) : rc;
 }
 
@@ -484,12 +512,25 @@ status options_parse(options *o, int argc, char **argv, err *e)
 uint64_t options_hash(const options *o)
 {
 	XXH3_state_t h;
-	const uint64_t part[] = { o->plan,        o->strategy,      o->lay.record_bytes,
-				  o->lay.key_off, o->lay.key_bytes, o->exchange_threads,
-				  o->max_message, o->timeout_s,     o->stable,
-				  o->force,       o->fsync,         o->explain,
-				  o->ninputs,     o->calibrate,     o->from_root,
-				  o->scatter,     o->adapt.on,      o->resume };
+	const uint64_t part[] = { o->plan,
+				  o->strategy,
+				  o->lay.record_bytes,
+				  o->lay.key_off,
+				  o->lay.key_bytes,
+				  o->exchange_threads,
+				  o->max_message,
+				  o->timeout_s,
+				  o->stable,
+				  o->force,
+				  o->fsync,
+				  o->explain,
+				  o->ninputs,
+				  o->calibrate,
+				  o->from_root,
+				  o->scatter,
+				  o->adapt.on,
+				  o->resume,
+				  (uint64_t)o->emulate };
 	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
 				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "",
 				     o->workdir ? o->workdir : "" };

@@ -27,7 +27,7 @@ typedef enum scatter_kind {
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
 typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
 
-enum { MAX_TMPDIRS = 64 };
+enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 
 /* When output shares are planned anew: what it must gain at least. Variables so that tests reach
  * it. */
@@ -56,6 +56,7 @@ typedef struct options {
 	layout lay;
 	unsigned exchange_threads;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
+	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	direct_io direct;
 	memory_wish memory;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_BEAT = 32000, BEATS = 10 }; /* every MPI has this tag; no other message uses it */
+enum { TAG_BEAT = COMM_TAGS - 1, BEATS = 10 }; /* no other message uses this tag */
 
 typedef struct beat {
 	int32_t phase, waiting, last;

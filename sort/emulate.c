@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Equal virtual ranks in numbers that fit unequal nodes [S2], by the planner library. Rank 0 plans,
+ * the others take its word. Touches no data; two collectives of a few bytes a rank. */
+#include "emulate.h"
+#include "shares.h"
+#include "speeds.h"
+
+#include <stdlib.h>
+
+/* Where the best number is asked for: more ranks fit better, but each costs windows and messages.
+ */
+enum { MOST_A_NODE = 4 };
+
+/* Ranks that disagree would wait for one another in different calls. */
+static status all_alike(comm *c, const options *o, err *e)
+{
+	const int32_t mine = o->emulate;
+	const status rc = comm_allgather(c, &mine, c->codes, sizeof mine);
+	for (int i = 0; i < c->size && rc == ST_OK; i++)
+		if (c->codes[i] != mine)
+			return err_set(e, ST_REFUSED, "--emulate is not the same on all ranks");
+	return rc;
+}
+
+static status ask_planner(emulation *m, const double *speed, int nodes, int ranks, err *e)
+{
+	const size_t p = (size_t)nodes;
+	hetpart_plan *plan = NULL;
+	hetpart_err he = { HETPART_OK, "" };
+	const hetpart_status st =
+		ranks == EMULATE_BEST
+			? hetpart_emulate_best(&plan, speed, p, MOST_A_NODE * (uint64_t)p, &he)
+			: hetpart_emulate_create(&plan, speed, p, (uint64_t)ranks, &he);
+	for (size_t i = 0; st == HETPART_OK && i < p; i++)
+		m->count[i] = (int)hetpart_plan_share(plan, i);
+	if (st == HETPART_OK)
+		m->efficiency = hetpart_emulate_efficiency(plan, speed);
+	hetpart_plan_free(plan);
+	return shares_status(st, &he, e);
+}
+
+static status check_counts(const emulation *m, const char *const *host, int nodes, err *e)
+{
+	char q[QUOTED_BYTES];
+	for (int i = 0; i < nodes; i++) {
+		if (m->count[i] == 0)
+			return err_set(e, ST_REFUSED,
+				       "--emulate has no virtual rank for rank %d (%s), which is "
+				       "too slow: take a larger number, or leave that node out",
+				       i, quoted(host[i], q));
+		if (m->count[i] > COMM_MAX_VIRTUAL)
+			return err_set(
+				e, ST_REFUSED,
+				"--emulate has %d virtual ranks for rank %d (%s): at most %d "
+				"fit one process",
+				m->count[i], i, quoted(host[i], q), COMM_MAX_VIRTUAL);
+	}
+	return ST_OK;
+}
+
+/* At rank 0. */
+static status plan_counts(emulation *m, const options *o, char (*name)[HOST_BYTES], int nodes,
+			  err *e)
+{
+	double *speed = calloc((size_t)nodes, sizeof *speed);
+	const char **host = calloc((size_t)nodes, sizeof *host);
+	status rc =
+		speed && host ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %d speeds", nodes);
+	for (int i = 0; rc == ST_OK && i < nodes; i++)
+		host[i] = name[i];
+	if (rc == ST_OK)
+		rc = speeds_load(o->speeds, &(speeds_want){ "speed", (size_t)nodes, host }, speed,
+				 e);
+	if (rc == ST_OK)
+		rc = ask_planner(m, speed, nodes, o->emulate, e);
+	if (rc == ST_OK)
+		rc = check_counts(m, host, nodes, e);
+	free(speed);
+	free((void *)host);
+	return rc;
+}
+
+status emulate_plan(emulation *m, comm *c, const options *o, err *e)
+{
+	const size_t p = (size_t)c->size;
+	char(*name)[HOST_BYTES] = calloc(p, sizeof *name);
+	*m = (emulation){ .count = calloc(p, sizeof *m->count) };
+	status rc = name && m->count ? ST_OK
+				     : err_set(e, ST_RESOURCE, "no memory for %d hosts", c->size);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK)
+		rc = comm_agree(c, all_alike(c, o, e));
+	if (rc == ST_OK)
+		rc = comm_gather(c, c->host, name, sizeof *name, 0);
+	if (rc == ST_OK)
+		rc = comm_agree(c, c->rank == 0 ? plan_counts(m, o, name, c->size, e) : ST_OK);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, m->count, p * sizeof *m->count, 0);
+	for (size_t i = 0; i < p && rc == ST_OK; i++)
+		m->size += m->count[i];
+	free(name);
+	return rc;
+}
+
+void emulate_free(emulation *m)
+{
+	free(m->count);
+	*m = (emulation){ 0 };
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Process emulation: how many virtual ranks each node runs. */
+#ifndef HETSORT_EMULATE_H
+#define HETSORT_EMULATE_H
+
+#include "comm_virtual.h"
+#include "options.h"
+
+typedef struct emulation {
+	int *count;        /* of each rank of the comm, at least 1 */
+	int size;          /* of all of them */
+	double efficiency; /* the part of the whole speed that equal ranks reach */
+} emulation;
+
+/* emulate_plan - collective, once options are read: numbers of ranks by --speeds and --emulate, the
+ * same everywhere. Free m with emulate_free, also on failure. Only ranks that find a fault of their
+ * own, or rank 0 one of the plan, get a sentence. */
+status emulate_plan(emulation *m, comm *c, const options *o, err *e);
+
+void emulate_free(emulation *m);
+
+#endif
