@@ -278,7 +278,8 @@ failpoints:
 	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 BINDIR=$(BINDIR)/failpoints \
 	  $(addprefix $(BINDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
 
-check-faults: failpoints  ## every allocation, file call and message fails once (FAULTS=quick: a sample)
+FAULTS ?= full 100000
+check-faults: failpoints  ## 100000 faults: every allocation, file call and message, then pairs (FAULTS=quick: a sample)
 	$(Q)$(BINDIR)/failpoints/fault_walk $(FAULTS)
 
 SEEDS ?= 10000

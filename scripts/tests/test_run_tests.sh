@@ -34,6 +34,8 @@ runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
 runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
 ok "a skip is told, with its reason" grep -q 'skipped: no such machine' <<<"$out"
+plant sums.sh <<<'echo "# 3 words"; echo "# sum: 7 of 9"; echo "ok 1 - a"; echo 1..1'
+runner sums.sh;          is "what a test sums up is shown" "$(sed -n 2p <<<"$out")" "  7 of 9"
 runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"
 runner alone.sh;         is "each test starts in an empty folder" "$(last)" "0 1 passed, 0 failed"
 is "no scratch folder is left behind" "$(ls -d hetsort-test.* 2>/dev/null)" ""

@@ -323,6 +323,7 @@ int main(int argc, char **argv)
 	bool ok = count > 0;
 	if (each == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
 		return 2;
+	const time_t start = time(NULL);
 	printf("# seeds from %" PRIu64 "\n", first);
 	fflush(stdout);
 	for (unsigned i = 0; i < WORKERS && i < count; i++)
@@ -332,5 +333,14 @@ int main(int argc, char **argv)
 		}
 	for (int st; wait(&st) > 0;)
 		ok &= st == 0;
-	return !ok;
+	tally sum = { 0 };
+	for (unsigned i = 0; i < WORKERS; i++) {
+		sum.runs += each[i].runs;
+		sum.struck += each[i].struck;
+		sum.failed += each[i].failed;
+	}
+	printf("# sum: %" PRIu64 " clusters, faults struck %" PRIu64 " of them: %" PRIu64
+	       " promises broken; %.0f s\n",
+	       sum.runs, sum.struck, sum.failed, difftime(time(NULL), start));
+	return !ok || sum.runs < count;
 }

@@ -4,8 +4,8 @@
  * are looked at: the exit code is of the right class, nothing new stands under the output's name or
  * beside it, the message names what failed, and nothing hangs. What a sort can do without it may
  * survive, but then its output is right to the byte. Built with failpoints.
- *   fault_walk           everything     fault_walk quick [SEED]   a sample
- *   fault_walk pairs N [SEED]           N pairs of faults at random places */
+ *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
+ *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone */
 #include "../failpoint.h"
 #include "../options.h"
 #include "fault_help.h"
@@ -236,13 +236,15 @@ static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
 /* ----------------------------------------------------------------------------------- walking */
 
 typedef struct tally {
-	uint64_t runs, struck, survived, in_doubt, failed, said;
+	uint64_t runs, struck, struck_runs, survived, in_doubt, failed, said;
 	unsigned points, points_failed;
 	bool quick;
 	uint64_t seed;
 } tally;
 
 enum { MOST_SAID = 40 };
+
+static atomic_uint_fast64_t *all_struck; /* by all workers */
 
 /* Run a plan, look at the promises. Returns whether anything struck. */
 static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes, bool aborts)
@@ -252,6 +254,8 @@ static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes
 		!o.struck && o.end.code == 0 && o.right ? NULL : broken_promise(&o, codes, aborts);
 	y->runs++;
 	y->struck += o.struck;
+	y->struck_runs += o.struck > 0;
+	atomic_fetch_add(all_struck, o.struck);
 	y->survived += o.struck && o.end.code == 0;
 	y->in_doubt += o.end.code != 0 && o.output;
 	if (why) {
@@ -314,10 +318,10 @@ static bool all_sorts_work(tally *y)
 }
 
 /* Two faults in one sort, anywhere; whatever comes of it has one of the codes of either. */
-static void try_pairs(tally *y, uint64_t pairs)
+static void try_pairs(tally *y, uint64_t wanted)
 {
 	const uint64_t before = y->failed;
-	for (uint64_t i = 0; i < pairs; i++) {
+	while (atomic_load(all_struck) < wanted) {
 		char plan[128] = "";
 		unsigned codes = CODE(0);
 		bool aborts = false;
@@ -339,8 +343,8 @@ static void try_pairs(tally *y, uint64_t pairs)
 /* ----------------------------------------------------------------------------------- workers */
 
 typedef struct route {
-	bool pairs;
-	uint64_t count; /* of pairs */
+	bool walk;
+	uint64_t wanted; /* so many faults are to strike; 0: as many as there are */
 } route;
 
 /* Worker i of WORKERS, in a directory of its own: most of the time a sort waits. */
@@ -358,10 +362,10 @@ static void work(tally *y, const route *w, unsigned i)
 		printf("# the sorts do not work without faults\n");
 		return;
 	}
-	if (w->pairs)
-		try_pairs(y, w->count / WORKERS);
-	for (size_t unit = i; !w->pairs && unit < LEN(sorts) * LEN(faults); unit += WORKERS)
+	for (size_t unit = i; w->walk && unit < LEN(sorts) * LEN(faults); unit += WORKERS)
 		walk_unit(y, &sorts[unit / LEN(faults)], &faults[unit % LEN(faults)]);
+	if (w->wanted)
+		try_pairs(y, w->wanted);
 	printf("1..%u\n", y->points);
 }
 
@@ -370,6 +374,7 @@ static bool run_workers(tally *each, const route *w)
 {
 	tally sum = { .runs = 0 };
 	bool ok = true;
+	const time_t start = time(NULL);
 	for (unsigned i = 0; i < WORKERS; i++) {
 		fflush(stdout);
 		const pid_t pid = fork();
@@ -384,14 +389,17 @@ static bool run_workers(tally *each, const route *w)
 		ok &= each[i].points > 0 && each[i].failed == 0;
 		sum.runs += each[i].runs;
 		sum.struck += each[i].struck;
+		sum.struck_runs += each[i].struck_runs;
 		sum.survived += each[i].survived;
 		sum.in_doubt += each[i].in_doubt;
 		sum.failed += each[i].failed;
 	}
-	printf("# %" PRIu64 " runs, %" PRIu64 " faults struck, %" PRIu64 " done without, %" PRIu64
-	       " failed after the output was complete, %" PRIu64 " promises broken\n",
-	       sum.runs, sum.struck, sum.survived, sum.in_doubt, sum.failed);
-	return ok;
+	printf("# sum: %" PRIu64 " faults struck in %" PRIu64 " of %" PRIu64 " runs: %" PRIu64
+	       " done without, %" PRIu64 " failed after the output was complete, %" PRIu64
+	       " promises broken; %.0f s\n",
+	       sum.struck, sum.struck_runs, sum.runs, sum.survived, sum.in_doubt, sum.failed,
+	       difftime(time(NULL), start));
+	return ok && sum.struck >= w->wanted;
 }
 
 static uint64_t argument(int argc, char **argv, int i, uint64_t otherwise)
@@ -403,15 +411,22 @@ int main(int argc, char **argv)
 {
 	static char own[] = "/tmp/hetsort-faults.XXXXXX";
 	const char *dir = getenv("TEST_TMP");
-	const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-	const route w = { argc > 1 && strcmp(argv[1], "pairs") == 0,
-			  argument(argc, argv, 2, 1000) };
-	const uint64_t seed = argument(argc, argv, w.pairs ? 3 : 2, (uint64_t)time(NULL));
-	tally *each = mmap(NULL, WORKERS * sizeof *each, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	unsetenv("TMPDIR");
-	if (each == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
+	const char *way = argc > 1 ? argv[1] : "";
+	const bool quick = strcmp(way, "quick") == 0, pairs = strcmp(way, "pairs") == 0;
+	const route w = { !pairs, quick ? 0 : argument(argc, argv, 2, 0) };
+	const uint64_t seed = argument(argc, argv, quick ? 2 : 3, (uint64_t)time(NULL));
+	struct {
+		atomic_uint_fast64_t struck;
+		tally each[WORKERS];
+	} *sums =
+		mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!quick && !pairs && strcmp(way, "full") != 0)
 		return 2;
+	unsetenv("TMPDIR");
+	if (sums == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
+		return 2;
+	tally *each = sums->each;
+	all_struck = &sums->struck;
 	for (unsigned i = 0; i < WORKERS; i++)
 		each[i] = (tally){ .quick = quick, .seed = seed + i };
 	printf("# seed %" PRIu64 "\n", seed);
