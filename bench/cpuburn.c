@@ -56,7 +56,7 @@ static const char *how_text(const struct brake *k)
 
 static bool fail(const struct why *why)
 {
-	fprintf(stderr, "cpuburn: %s\n", why->text);
+	say("%s", why->text);
 	return false;
 }
 
@@ -100,11 +100,10 @@ static bool brake_open(struct brake *k, const struct args *a)
 	}
 	if (1 - 1 / a->factor > realtime_share() - 0.01) {
 		if (how == HOW_FIFO) {
-			fprintf(stderr,
-				"cpuburn: factor %g needs more than the %g %% that the kernel "
-				"allows "
-				"real-time threads (/proc/sys/kernel/sched_rt_runtime_us)\n",
-				a->factor, 100 * realtime_share());
+			say("factor %g needs more than the %g %% that the kernel "
+			    "allows "
+			    "real-time threads (/proc/sys/kernel/sched_rt_runtime_us)",
+			    a->factor, 100 * realtime_share());
 			return false;
 		}
 		how = how == HOW_ANY ? HOW_NICE : how;
@@ -116,11 +115,11 @@ static bool brake_open(struct brake *k, const struct args *a)
 		return fail(&why);
 	k->how = burner_how(k->burner);
 	if (k->how == HOW_PLAIN)
-		fprintf(stderr, "cpuburn: may not raise its priority (no real-time right: "
-				"RLIMIT_RTPRIO is 0, "
-				"and no CAP_SYS_NICE): competes as an ordinary program, which "
-				"reaches a factor of "
-				"2 at most against one busy program\n");
+		say("may not raise its priority (no real-time right: "
+		    "RLIMIT_RTPRIO is 0, "
+		    "and no CAP_SYS_NICE): competes as an ordinary program, which "
+		    "reaches a factor of "
+		    "2 at most against one busy program");
 	return true;
 }
 
@@ -280,12 +279,13 @@ static pid_t start_command(const struct args *a, const group *g)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent ||
 	    sched_setaffinity(0, sizeof set, &set) != 0 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) != 0 || (g && !group_join(g))) {
-		fprintf(stderr, "cpuburn: cannot set up the command: %s\n", strerror(errno));
+		say("cannot set up the command: %s", strerror(errno));
 		_exit(126);
 	}
 	execvp(a->command[0], a->command);
-	fprintf(stderr, "cpuburn: cannot run '%s': %s\n", a->command[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	const int errnum = errno;
+	say("cannot run '%s': %s", a->command[0], strerror(errnum));
+	_exit(errnum == ENOENT ? 127 : 126);
 }
 
 static const char *signal_text(int sig)
@@ -357,7 +357,7 @@ static bool run(struct brake *k, const struct args *a, struct outcome *o)
 
 	*o = (struct outcome){ .status = -1, .by_cpu = k->best ? k->best->by_cpu : NAN };
 	if (a->command && (child = start_command(a, k->group)) < 0) {
-		fprintf(stderr, "cpuburn: cannot fork: %s\n", strerror(errno));
+		say("cannot fork: %s", strerror(errno));
 		return false;
 	}
 	wait_for_end(child, start_s + a->seconds_s, o);
@@ -427,7 +427,7 @@ static bool write_json(const struct brake *k, const struct args *a, const struct
 	if (f && !to_stdout)
 		good = fclose(f) == 0 && good;
 	if (!good)
-		fprintf(stderr, "cpuburn: cannot write '%s': %s\n", a->json, strerror(errno));
+		say("cannot write '%s': %s", a->json, strerror(errno));
 	return good;
 }
 
@@ -438,8 +438,8 @@ static void announce(const struct brake *k, const struct args *a)
 	if (!k->best->quiet)
 		others = k->burner ? "; others use these CPUs: by processor time"
 				   : "; others use these CPUs: they count as well";
-	fprintf(stderr, "cpuburn: burning: factor %g, calibrated to %.4g by %s every %.0f us%s\n",
-		a->factor, reached(k->best), how_text(k), a->period_s * 1e6, others);
+	say("burning: factor %g, calibrated to %.4g by %s every %.0f us%s", a->factor,
+	    reached(k->best), how_text(k), a->period_s * 1e6, others);
 }
 
 int main(int argc, char **argv)
@@ -469,11 +469,11 @@ int main(int argc, char **argv)
 	if (!good)
 		return 1;
 	if (fabs(reached_in_run(&k, &o) / a.factor - 1) > 0.05)
-		fprintf(stderr, "cpuburn: warning: missed the factor %g: reached %.4g by %s\n",
-			a.factor, reached_in_run(&k, &o), how_text(&k));
+		say("warning: missed the factor %g: reached %.4g by %s", a.factor,
+		    reached_in_run(&k, &o), how_text(&k));
 	else if (!a.quiet && !isnan(o.by_cpu))
-		fprintf(stderr, "cpuburn: factor %g: reached %.4g over %.1f s, ended by %s\n",
-			a.factor, reached_in_run(&k, &o), o.seconds_s, o.ended_by);
+		say("factor %g: reached %.4g over %.1f s, ended by %s", a.factor,
+		    reached_in_run(&k, &o), o.seconds_s, o.ended_by);
 	if (a.json && !write_json(&k, &a, &o))
 		return o.status ? o.status : 1;
 	return o.status;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cpuburn.h - the parts of cpuburn: burner threads, a group with a CPU quota, and the reference
- * loop that measures what either of them does. Only cpuburn.c prints and exits. */
+ * loop that measures what either of them does. Only cpuburn.c, its command line and cpuburn_say.c
+ * print. */
 #ifndef CPUBURN_H
 #define CPUBURN_H
 
 #include <sched.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,10 @@ static inline double clock_s(clockid_t id)
 	clock_gettime(id, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+/* ---- cpuburn_say.c: "cpuburn: ..." and a new line on standard error, control bytes as escapes */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void say_list(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
 
 /* ---- cpuburn_thread.c: one thread for each CPU, which keeps a share of its time from others */
 typedef struct burner burner;

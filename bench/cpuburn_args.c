@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,9 @@ static bool refuse(struct args *a, const char *format, ...)
 	va_list list;
 
 	a->status = 2;
-	fputs("cpuburn: ", stderr);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	say_list(format, list);
 	va_end(list);
-	fputc('\n', stderr);
 	return false;
 }
 
@@ -144,7 +141,8 @@ static bool how_once(struct args *a, enum how how)
 	return true;
 }
 
-static bool take(struct args *a, int opt, const char **cpus)
+/* word: where it was found, for a message */
+static bool take(struct args *a, int opt, const char *word, const char **cpus)
 {
 	switch (opt) {
 	case OPT_FACTOR:
@@ -181,8 +179,7 @@ static bool take(struct args *a, int opt, const char **cpus)
 		puts("cpuburn (hetsort) " HETSORT_VERSION);
 		return false;
 	default:
-		a->status = 2;
-		return false;
+		return refuse(a, "unknown option, or one without its argument: '%s'", word);
 	}
 }
 
@@ -192,8 +189,9 @@ bool args_read(struct args *a, int argc, char **argv)
 	int opt;
 
 	*a = (struct args){ .seconds_s = 600, .calibrate = true };
+	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "+q", options, NULL)) != -1)
-		if (!take(a, opt, &cpus))
+		if (!take(a, opt, argv[optind - 1], &cpus))
 			return false;
 	if (optind < argc)
 		a->command = argv + optind;

@@ -4,7 +4,8 @@
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
  * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
  * thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named
- * by SHIM_FILE and goes on when that is gone. */
+ * by SHIM_FILE and goes on when that is gone; here CALL may be create as well (open with O_EXCL).
+ * SHIM_CLOCK=SECONDS, beside any of these: every other look at the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static atomic_uint calls;
@@ -136,6 +139,8 @@ int openat64(int dirfd, const char *path, int flags, ...)
 	va_end(ap);
 	if ((flags & O_TMPFILE) == O_TMPFILE && fails("tmpfile"))
 		return -1;
+	if ((flags & O_EXCL) && fails("create"))
+		return -1;
 	return ((int (*)(int, const char *, int, ...))next("openat64"))(dirfd, path, flags, mode);
 }
 
@@ -191,4 +196,40 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), v
 		return errno;
 	return ((int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))next(
 		"pthread_create"))(t, a, fn, arg);
+}
+
+static time_t ahead(void)
+{
+	static atomic_uint looks;
+	const char *s = getenv("SHIM_CLOCK");
+
+	return s && atomic_fetch_add(&looks, 1) % 2 == 0 ? atol(s) : 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	int rc = ((int (*)(clockid_t, struct timespec *))next("clock_gettime"))(id, t);
+
+	if (rc == 0 && id == CLOCK_REALTIME)
+		t->tv_sec += ahead();
+	return rc;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+	int rc = ((int (*)(struct timeval *, void *))next("gettimeofday"))(t, zone);
+
+	if (rc == 0)
+		t->tv_sec += ahead();
+	return rc;
+}
+
+time_t time(time_t *at)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	if (at)
+		*at = t.tv_sec;
+	return t.tv_sec;
 }

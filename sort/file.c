@@ -107,10 +107,16 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 	return ST_OK;
 }
 
+static int sync_dir(int dirfd)
+{
+	const int rc = fsync(dirfd);
+	return rc != 0 && errno == EINVAL ? 0 : rc; /* EINVAL: this file system has no such thing */
+}
+
 status file_sync_dir(int dirfd, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
-	if (fsync(dirfd) != 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+	if (sync_dir(dirfd) != 0)
 		return err_sys(e, errno, "cannot sync the directory of %s", quoted(path, q));
 	return ST_OK;
 }
@@ -199,14 +205,25 @@ status target_commit(target *t, bool force, err *e)
 	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
 		/* no such rename on this file system: a hard link never replaces either */
 		rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
-		if (rc == 0)
-			rc = unlinkat(t->dirfd, temp, 0);
+		if (rc == 0) /* else it is left to the next job: the output is there */
+			(void)unlinkat(t->dirfd, temp, 0);
 	}
 	if (rc != 0 && errno == EEXIST)
 		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path, q));
 	if (rc != 0)
 		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path, q));
 	unfinished_forget(&t->temp);
+	return ST_OK;
+}
+
+status target_sync_name(const target *t, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (sync_dir(t->dirfd) != 0)
+		return err_sys(e, errno,
+			       "%s is complete, but its name may not outlast a loss of power: "
+			       "cannot sync its directory",
+			       quoted(t->path, q));
 	return ST_OK;
 }
 

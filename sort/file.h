@@ -59,6 +59,10 @@ status target_attach(target *t, uint64_t id, int *fd, err *e);
  */
 status target_commit(target *t, bool force, err *e);
 
+/* target_sync_name - make that name durable. On failure the file is there and complete, which the
+ * message says: nothing but a loss of power can take the name away. */
+status target_sync_name(const target *t, err *e);
+
 /* target_discard - remove the temporary file if there is one, let go of lock and directory. */
 void target_discard(target *t);
 

@@ -5,9 +5,11 @@
 #include "calibrate.h"
 #include "speeds.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -37,8 +39,12 @@ static seat own_seat(const comm *c)
 	seat s = { .cpus = 0 };
 	cpu_set_t set;
 	memcpy(s.host, c->host, sizeof s.host);
-	if (sched_getaffinity(0, sizeof set, &set) == 0)
+	if (sched_getaffinity(0, sizeof set, &set) == 0) {
+		const long online = sysconf(_SC_NPROCESSORS_ONLN);
 		s.cpus = XXH3_64bits(&set, sizeof set);
+		s.count = (uint32_t)CPU_COUNT(&set);
+		s.online = online > 0 ? (uint32_t)online : 0;
+	}
 	return s;
 }
 
@@ -154,6 +160,26 @@ static status gather_ranks(job *j, gauge *g)
 	return rc;
 }
 
+/* Launchers that were told so, or do not know of each other, bind all their ranks to one processor.
+ */
+static void note_one_processor(job *j, const gauge *g)
+{
+	char q[QUOTED_BYTES];
+	for (size_t i = 0; i < g->p; i++) {
+		const seat *s = &g->seat[i];
+		size_t together = 0;
+		for (size_t k = i; k < g->p && s->count == 1 && s->online > 1; k++)
+			together += seat_same(s, &g->seat[k]);
+		if (together > 1) {
+			err_set(&j->note, ST_RESOURCE,
+				"%zu ranks on %s may use one and the same of its %" PRIu32
+				" processors: was the launcher told to bind them so?",
+				together, quoted(s->host, q), s->online);
+			return;
+		}
+	}
+}
+
 status gauge_ranks(job *j, gauge *g)
 {
 	status rc = comm_agree(j->c, gauge_alloc(j, g));
@@ -161,6 +187,8 @@ status gauge_ranks(job *j, gauge *g)
 		rc = calibrate(j);
 	if (rc == ST_OK)
 		rc = gather_ranks(j, g);
+	if (rc == ST_OK && g->p && !j->c->one_process)
+		note_one_processor(j, g);
 	if (rc == ST_OK && g->p && j->o->calibrate)
 		measured_speeds(j, g);
 	else if (rc == ST_OK && g->p)

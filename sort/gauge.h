@@ -9,7 +9,8 @@
  * what one of them lacks another has, so they are taken to be alike. */
 typedef struct seat {
 	char host[HOST_BYTES];
-	uint64_t cpus; /* a hash of the set of processors that it may use */
+	uint64_t cpus;          /* a hash of the set of processors that it may use */
+	uint32_t count, online; /* how many they are, and how many the machine has */
 } seat;
 
 /* What rank 0 plans by; at the others no rank is in it. */

@@ -101,7 +101,7 @@ static status put_text(const char *text, target *t, bool force, bool sync, err *
 	if (rc == ST_OK)
 		rc = target_commit(t, force, e);
 	if (rc == ST_OK && sync)
-		rc = file_sync_dir(t->dirfd, t->path, e);
+		rc = target_sync_name(t, e);
 	return rc;
 }
 

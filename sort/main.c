@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -259,6 +260,29 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Names, libraries and environment are the caller's: with another one's rights they would reach
+ * what he may not. */
+static status refuse_lent_rights(err *e)
+{
+	return getauxval(AT_SECURE)
+		       ? err_set(e, ST_REFUSED,
+				 "it does not run with rights that its caller has not "
+				 "(set-user-ID, set-group-ID, capabilities of the file)")
+		       : ST_OK;
+}
+
+enum { LEAST_STACK_BYTES = 512 << 10 };
+
+/* Threads get as much as the limit says, and too little shows as a crash. */
+static status need_stack(err *e)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST_STACK_BYTES)
+		return ST_OK;
+	return err_set(e, ST_RESOURCE, "the limit of the stack is %ju bytes: it takes %d",
+		       (uintmax_t)l.rlim_cur, LEAST_STACK_BYTES);
+}
+
 int main(int argc, char **argv)
 {
 	invocation v = { .argc = argc, .argv = argv };
@@ -267,7 +291,11 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
-	status rc = options_parse(&v.o, argc, argv, &e);
+	status rc = refuse_lent_rights(&e);
+	if (rc == ST_OK)
+		rc = need_stack(&e);
+	if (rc == ST_OK)
+		rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	if (rc == ST_OK && v.o.wish == WISH_VERSION)

@@ -126,12 +126,15 @@ status output_sync(output *o, bool sync, err *e)
 	return ST_OK;
 }
 
-/* With --force an old manifest must not outlive the parts that it speaks of. */
-static status drop_old_manifest(output *o, err *e)
+/* With --force an old manifest must not outlive the parts that it speaks of, on the disk either. */
+static status drop_old_manifest(output *o, bool sync, err *e)
 {
 	char q[QUOTED_BYTES];
-	if (!o->manifest.base || unlinkat(o->manifest.dirfd, o->manifest.base, 0) == 0 ||
-	    errno == ENOENT)
+	if (!o->manifest.base)
+		return ST_OK;
+	if (unlinkat(o->manifest.dirfd, o->manifest.base, 0) == 0)
+		return sync ? file_sync_dir(o->manifest.dirfd, o->manifest.path, e) : ST_OK;
+	if (errno == ENOENT)
 		return ST_OK;
 	return err_sys(e, errno, "cannot remove the old %s", quoted(o->manifest.path, q));
 }
@@ -140,12 +143,17 @@ status output_commit(output *o, comm *c, const options *opt, err *e)
 {
 	/* past this border no rank stops for a signal: the names of all change, or of none */
 	unfinished_settle();
-	status rc = opt->force ? drop_old_manifest(o, e) : ST_OK;
+	status rc = ST_OK;
+	/* a folder that cannot be synced shows now, while nothing has its name */
+	if (o->owner && opt->fsync)
+		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
 	rc = comm_agree(c, rc);
+	if (rc == ST_OK && opt->force)
+		rc = comm_agree(c, drop_old_manifest(o, opt->fsync, e));
 	if (rc == ST_OK && o->owner)
 		rc = target_commit(&o->file, opt->force, e);
 	if (rc == ST_OK && o->owner && opt->fsync)
-		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
+		rc = target_sync_name(&o->file, e);
 	return comm_agree(c, rc);
 }
 

@@ -62,11 +62,11 @@ void unfinished_settle(void)
 bool unfinished_freeze(void)
 {
 	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until); /* the wall clock may be set meanwhile */
 	until.tv_nsec += 500000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	if (pthread_mutex_timedlock(&lock, &until) != 0)
+	if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) != 0)
 		return true; /* a file system that hangs: what is there stays there */
 	frozen = !settled;
 	if (!frozen)

@@ -33,16 +33,17 @@ typedef struct ending {
 	int code, signal; /* -1 and 0 where it was the other */
 } ending;
 
-/* Until the child ends, at most HANG_S. */
+/* Until the child ends, at most HANG_S; looks are counted as well, so that nobody is taken to hang
+ * because all of us were stopped for a while. */
 static ending await_child(pid_t pid)
 {
 	ending o = { false, -1, 0 };
-	int st = 0;
+	int st = 0, looks = 0;
 	const time_t start = time(NULL);
 	while (waitpid(pid, &st, WNOHANG) == 0) {
 		const struct timespec t = { 0, 300000 };
 		nanosleep(&t, NULL);
-		if (time(NULL) - start > HANG_S && !o.hung) {
+		if (++looks > HANG_S * 1000 && time(NULL) - start > HANG_S && !o.hung) {
 			o.hung = true;
 			kill(pid, SIGKILL);
 		}

@@ -230,6 +230,8 @@ static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
 		return "a wrong output stands under the final name";
 	if (!aborts && o->left[0])
 		return "something is left over";
+	if (!aborts && o->output && !strstr(o->said, "is complete"))
+		return "the output stands, and nothing says that it is complete";
 	return says_enough(o) ? NULL : "the message does not say enough";
 }
 

@@ -73,6 +73,28 @@ SHIM_FILE=grown shim resize=6000000 "$hetsort" -o out grown
 is "input grown meanwhile" "$rc/$(left_over)" "3/"
 ok "input grown meanwhile: message" grep -q "'grown' changed while it was being sorted" <<<"$err"
 
+# a folder that cannot be synced: before names are given all is as ever, after it the output is complete
+fails fsync=5@2 3 "commit: cannot sync the directory of 'out': Input/output error" -o out
+complete="is complete, but its name may not outlast a loss of power: cannot sync its directory: Input/output error"
+shim fsync=5@3 "$hetsort" -o out in
+is "a folder not synced after the rename: output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
+ok "a folder not synced after the rename: message" grep -q "commit: 'out' $complete" <<<"$err"
+rm out
+fails fsync=5@6 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
+shim fsync=5@7 "$hetsort" --ranks 3 -o out.%r in
+is "folders of parts not synced: parts, and no manifest" \
+  "$rc/$(left_over)/$(cat out.[0-2] | cmp - expected)" "3/./out.0 ./out.1 ./out.2/"
+ok "folders of parts not synced: message" grep -q "commit: 'out.[0-2]' $complete" <<<"$err"
+rm out.*
+shim fsync=5@5 "$hetsort" -o out.%r in
+is "the manifest's folder not synced: all is there" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
+ok "the manifest's folder not synced: message" grep -q "commit: 'out.manifest' $complete" <<<"$err"
+ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest out.manifest
+shim fsync=5@3 "$hetsort" --force -o out.%r in
+is "with --force the old manifest's end is synced before any part changes" "$rc/$(left_over)" "3/./out.0"
+ok "and said" grep -q "commit: cannot sync the directory of 'out.manifest'" <<<"$err"
+rm out.*
+
 # one output a rank: a failure among the renames leaves no manifest
 shim rename=5@3 "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3

@@ -21,7 +21,7 @@ limited() { # limited NAME CODE WORDS COMMAND... - under a limit
 if strace -f -o trace -y -e trace=fsync,renameat,renameat2 "$hetsort" --ranks 1 -o out.%r in 2>/dev/null; then
   order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/folder/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
   is "synced, named, the folder synced, and then the same for the manifest" "$(paste -sd' ' <<<"$order")" \
-    "file out.0 folder file out.manifest folder"
+    "file folder out.0 folder file out.manifest folder"
 else
   echo "# no strace here, or not allowed"
 fi

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# A rank of four dies (SIGKILL), or stands still (SIGSTOP, with --timeout), when it has come to a
+# phase: the job is over within 5 s, the file under the final name is the old one, and the next run
+# sorts and removes what was left. On virtual hosts where they can be had, else on this machine. All
+# phases and ranks at full size, a few otherwise; the times are shown as a table.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+cluster=$ROOT/scripts/cluster id=k$$ most_s=5
+"$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
+cat >rank <<END
+#!/bin/sh
+# What fails is told by a file: launchers do not hand the environment on to other hosts.
+echo \$\$ >pid.\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}
+HETSORT_FAIL=\$(cat fail) exec "$BIN/failpoints/hetsort" "\$@"
+END
+chmod +x rank
+
+if [ "$(id -u)" = 0 ] && "$cluster" doctor >/dev/null 2>&1; then
+  trap '"$cluster" down $id >/dev/null 2>&1' EXIT
+  "$cluster" up 4 --id $id >/dev/null || exit 1
+  where="four virtual hosts"
+  launch() { exec "$cluster" --id $id mpirun -n 4 "$@"; }
+else
+  where="four ranks of one host"
+  launch() { exec "$ROOT/scripts/mpirun" 4 "$@"; }
+fi
+
+state() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.2f", b - a}'; }
+
+begin() { # begin PHASE RANK ARGUMENT... - a job over an old output, until that rank stands still there
+  local phase=$1 rank=$2 i; shift 2
+  rm -f pid.*
+  echo old >out
+  echo "stop@$phase:$rank" >fail
+  (launch ./rank "$@" --force -o out in) >told 2>&1 &
+  job=$!
+  for ((i = 0; i < 2000; i++)); do
+    if [ -s "pid.$rank" ]; then
+      pid=$(cat "pid.$rank")
+      [ "$(state "$pid")" != T ] || break
+    fi
+    [ -d /proc/$job ] || break
+    sleep 0.01
+  done
+}
+over() { # over - sets took, rc and left when the job is over
+  wait $job; rc=$?
+  took=$(since "$from")
+  left=$(cat out)
+}
+again() { # again NAME - the next run sorts
+  : >fail
+  (launch ./rank --force -o out in) >told 2>&1
+  is "$1: the next run" "$?/$(cmp out expected)/$(find . -name '.hetsort-*')" 0//
+}
+in_time() { awk -v t="$1" -v most=$most_s 'BEGIN {exit !(t <= most)}'; }
+
+once() { # once kill|stop PHASE RANK ARGUMENT...
+  local kind=$1 phase=$2 rank=$3; shift 3
+  if [ "$kind" = stop ]; then set -- "$@" --timeout 2; fi
+  begin "$phase" "$rank" "$@"
+  reached=$(state "$pid") from=$EPOCHREALTIME
+  [ "$kind" = stop ] || kill -KILL "$pid"
+  over
+}
+strikes() { # strikes kill|stop PHASE RANK ARGUMENT... - sets took
+  local name="$1 of rank $3 in $2"
+  once "$@"
+  # a machine that others use may stand still itself: the second time counts
+  if ! in_time "$took"; then echo "# $name: $took s, once more"; once "$@"; fi
+  is "$name: got there, failed, old output" "$reached/$((rc != 0))/$left" T/1/old
+  ok "$name: over after $took s" in_time "$took"
+  again "$name"
+}
+
+if [ -z "${HETSORT_LONG:-}" ]; then
+  strikes kill merge 2
+  strikes stop read 0
+else
+  echo "# sum: seconds from the fault to the end of the job, $where: ranks 0 to 3 killed, ranks 0 to 3 stopped (--timeout 2)"
+  for phase in describe plan read sample split sort merge exchange write sync commit; do
+    strategy=merge row=''
+    [ $phase != sort ] || strategy=distribute
+    for kind in kill stop; do
+      for rank in 0 1 2 3; do
+        strikes $kind $phase $rank --strategy $strategy
+        row+=$(printf '%7s' "$took")
+      done
+      row+='   '
+    done
+    printf '# sum: %-9s%s\n' $phase "$row"
+  done
+fi
+
+# A host whose plug is pulled, and one that is dead: their own launcher's daemon does not answer either.
+if [ "$where" = "four virtual hosts" ]; then
+  for kind in link freeze; do
+    begin merge 2 --timeout 2
+    case $kind in
+      link) "$cluster" --id $id link n2 down ;;
+      freeze) "$cluster" --id $id freeze n2 || continue ;;
+    esac
+    from=$EPOCHREALTIME
+    kill -CONT "$pid"
+    over
+    echo "# sum: $kind of a host: over after $took s"
+    is "$kind of a host: failed, old output" "$((rc != 0))/$left" 1/old
+    ok "$kind of a host: message" grep -q -E "^hetsort: rank [0-3] \(n[0-3]\), [a-z]+: |ORTE|daemon" told
+    case $kind in
+      link) "$cluster" --id $id link n2 up ;;
+      freeze) "$cluster" --id $id thaw n2 ;;
+    esac
+    kill -KILL "$pid" 2>/dev/null
+    for ((i = 0; i < 500; i++)); do [ -d "/proc/$pid" ] || break; sleep 0.02; done
+    again "$kind of a host"
+  done
+fi
+done_testing

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The wall clock jumps by an hour, to and fro, at each look: nothing is measured or decided by it. Only
+# dates are taken from it, of reports and of wisdom.
+set -u
+. "$ROOT/scripts/tap.sh"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
+env --default-signal=INT true 2>/dev/null || skip_all "env of this machine does not set signals"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+"$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in || exit 1
+
+skewed() { run timeout -s KILL 100 env SHIM_CLOCK=3600 LD_PRELOAD="$PWD/shim.so" "$@"; }
+skewed bash -c 'printf "%(%s)T " -1; printf "%(%s)T" -1'
+ok "the clock does jump" test $((${out#* } - ${out% *})) -lt -3000 -o $((${out#* } - ${out% *})) -gt 3000
+for mode in "" "--ranks 3" "--ranks 3 --timeout 30" "--ranks 2 --speeds auto" "--ranks 3 --adapt" \
+  "--ranks 2 --source root --scatter balanced"; do
+  # shellcheck disable=SC2086  # the mode is several words
+  skewed "$hetsort" $mode --report report -o out in
+  is "sorted, '$mode'" "$rc/$err/$(cmp out expected)" 0//
+  ok "times are sound, '$mode'" awk '/_s": -/ {bad = 1} /"total_s"/ {sub(",", "", $2); t = $2} END {exit bad || t < 0 || t > 90}' report
+  rm -f out
+done
+for i in 1 2 3; do
+  skewed "$hetsort" --ranks 2 --plan online --wisdom book -o out in
+  is "learning, run $i" "$rc/$(cmp out expected)" 0/
+  rm -f out
+done
+
+# A signal, while a thread makes a name on a file system that hangs: half a second is waited for it.
+rm -f hanging
+env --default-signal=TERM SHIM=hang=create SHIM_FILE=hanging SHIM_CLOCK=3600 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in 2>err &
+pid=$!
+for ((i = 0; i < 3000; i++)); do if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi; sleep 0.01; done
+kill -TERM $pid
+for ((i = 0; i < 3000; i++)); do [ -d /proc/$pid ] || break; case $(ps -o stat= -p $pid) in Z*) break ;; esac; sleep 0.01; done
+ok "SIGTERM while the wall clock jumps: it ends" test $i -lt 3000
+[ $i -lt 3000 ] || kill -KILL $pid
+wait $pid
+is "SIGTERM while the wall clock jumps: by the signal" "$?" 143
+rm -f hanging
+done_testing

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Disks that fail, and not a call in their place: a device without room behind a file system that has
+# some, so that the sync is the first to know; one whose sectors cannot be read; a file system for
+# runs that others fill. The exit code, the message, nothing under a final name, nothing temporary.
+# shellcheck disable=SC2016  # inner shells expand
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "the shim and the sanitizers want the same calls"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root, to mount"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+mkdir back disk small
+"$BIN/gensort" --no-fsync 200000 in || exit 1
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+
+# --- devices: a file in a file system in memory, as a disk
+cat >on_device <<'END'
+# on_device MB COMMAND... - with an ext4 of 64 MB at disk/ on a device of which MB are there
+size=$1; shift
+mount -t tmpfs -o size="${size}M" none back && truncate -s 64M back/image &&
+  mkfs.ext4 -q -F -m 0 -O ^has_journal -E lazy_itable_init=1,nodiscard back/image &&
+  mount -o loop back/image disk || exit 77
+"$@"; rc=$?
+find disk -name '.hetsort-*' -o -name 'out*'
+umount disk || umount -l disk
+exit $rc
+END
+on_device() { run timeout 100 unshare -m bash on_device "$@"; }
+on_device 16 true
+if [ "$rc" -ne 0 ]; then
+  echo "# no loop devices with ext4 here: devices are left out: $err"
+else
+  for ranks in 1 3; do
+    on_device 12 "$hetsort" --direct never --ranks $ranks -o disk/out in
+    is "a device that is full behind a file system with room, $ranks ranks: exit code, left over" \
+      "$((rc == 3 || rc == 4))/$out" 1/
+    ok "a device that is full, $ranks ranks: known when it is synced" \
+      grep -q "sync: cannot sync 'disk/out': \(No space left on device\|Input/output error\)" <<<"$err"
+  done
+  on_device 12 "$hetsort" --no-fsync --direct never -o disk/out in
+  is "a device that is full: without a sync nobody is told" "$rc/$out" 0/disk/out
+  for direct in never always; do
+    # The inode stays known, the data goes; a page of it is read again from a device cut short.
+    on_device 100 sh -c 'cp in disk/in && sync disk/in && dd of=disk/in oflag=nocache conv=notrunc,fdatasync count=0 \
+      status=none && truncate -s 20M back/image && exec "$@"' sh "$hetsort" --direct $direct -o out disk/in
+    is "sectors that cannot be read, --direct $direct: exit code, left over" "$rc/$out$(left_over)" 3/
+    ok "sectors that cannot be read, --direct $direct: message" \
+      grep -q "read: cannot read 'disk/in' at byte [0-9]*: Input/output error" <<<"$err"
+  done
+fi
+
+# --- runs on disk, and somebody who takes the room meanwhile
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+"$BIN/gensort" --no-fsync 700000 large || exit 1
+cat >filled <<'END'
+mount -t tmpfs -o size=110M none small || exit 77
+SHIM=hang=write@9 SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
+while [ ! -e hanging ] && [ -d /proc/$pid ]; do sleep 0.01; done
+cat /dev/zero >small/fill 2>/dev/null
+rm -f hanging
+wait $pid; rc=$?
+rm small/fill
+ls -A small; df --output=used small | tail -n 1
+exit $rc
+END
+run timeout 100 unshare -m bash filled "$hetsort" --memory 64M --tmpdir small -o out large
+if [ "$rc" -eq 77 ]; then echo "# cannot mount: runs are left out"; else
+  is "room for runs that others take: exit code, left over, room taken" "$rc/$(left_over)/${out// /}" 4//0
+  ok "room for runs that others take: message" grep -q "'small/(spill file)'.*No space left on device" <<<"$err"
+fi
+done_testing

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Sizes that no memory holds, as sparse files: counts beyond 2^32, bytes beyond 2^40, sums beyond 2^63.
+# Planned to the last record, or refused; nothing is read.
+# shellcheck disable=SC2016  # inner shells expand
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+
+plans() { # plans RECORDS ARGUMENT... - shares of all ranks, read and written, add up
+  local n=$1; shift
+  run "$hetsort" --explain "$@"
+  is "$n records, ${*: -1}: exit code" "$rc" 0
+  is "$n records, ${*: -1}: all are planned" "$(awk '$1 ~ /^[0-9]$/ && NF == 6 {r += $4; w += $5} END {printf "%.0f %.0f", r, w}' <<<"$out")" "$n $n"
+}
+if truncate -s 15T huge 2>/dev/null; then
+  truncate -s 8589934597 ones
+  plans 8589934597 --ranks 4 --record-size 1 --key 0,1 ones
+  plans 8589934597 --ranks 7 --speeds 1,2,3,4,5,6,7 --record-size 1 --key 0,1 ones
+  truncate -s 429496729700 wide # 2^32 + 1 records, 100 GB for each rank
+  plans 4294967297 --ranks 4 --speeds 1,1,0.667,0.667 wide
+  truncate -s 16492674416600 huge
+  run "$hetsort" --memory 64M --ranks 3 --strategy distribute -o out wide
+  is "2^32 + 1 records in 64 MB: refused" "$rc/$(ls out 2>/dev/null)" 4/
+  ok "2^32 + 1 records in 64 MB: what it takes" \
+    grep -q "bytes of memory are not enough for 143165576[56] records of 100 bytes: it takes [0-9]* to .*, [0-9]\{12\} in memory" <<<"$err"
+  run timeout 60 "$hetsort" --memory 64M -o out huge
+  is "15 TB on one rank: refused before anything is read" "$rc/$(ls out 2>/dev/null)" 4/
+  ok "15 TB on one rank: all are counted" grep -q "not enough for 164926744166 records of 100 bytes: it takes [0-9]\{11\} to .*, [0-9]\{14\} in memory" <<<"$err"
+else
+  echo "# no sparse files of this size here"
+fi
+own_mounts="unshare -rm"
+if [ "$(id -u)" -eq 0 ]; then own_mounts="unshare -m"; fi
+mkdir large
+# Only file systems in memory have files of up to 2^63 - 1 bytes.
+beyond='mount -t tmpfs none large && truncate -s 9223372036854775800 large/in.0 large/in.1 || exit 77; shift 0; exec "$@"'
+for in in large/in.0\ large/in.1 large/in.%r; do
+  # shellcheck disable=SC2086  # words
+  run $own_mounts sh -c "$beyond" sh "$hetsort" --explain --ranks 2 $in
+  if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount such a file system"; continue; fi
+  is "more than 2^63 bytes, $in" "$rc" 2
+  ok "more than 2^63 bytes, $in: message" grep -q "more than a file can hold\|too many records" <<<"$err"
+done
+done_testing

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Whose rights, and whose environment: a program that lends rights refuses; TMPDIR that would do harm
+# is not taken; a user's bound of processes, a group's bound of memory, and small stacks are met.
+# shellcheck disable=SC2016  # inner shells expand
+set -u
+. "$ROOT/scripts/tap.sh"
+[ -z "${SANITIZER:-}" ] || skip_all "sanitizers have limits of their own"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in && "$BIN/gensort" --no-fsync 700000 large || exit 1
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+
+# --- TMPDIR
+mkdir sticky open && chmod 1777 sticky && chmod 777 open
+TMPDIR=$PWD/sticky run "$hetsort" --no-fsync --memory 64M -o out large
+is "TMPDIR with the sticky bit" "$rc/$(ls -A sticky)" 0/
+rm -f out
+TMPDIR=$PWD/open run "$hetsort" --no-fsync --memory 64M -o out large
+is "TMPDIR that all may write: exit code, left over" "$rc/$(left_over)" 2/
+ok "TMPDIR that all may write: message" grep -q "open' is writable by everybody and has no sticky bit" <<<"$err"
+TMPDIR=$PWD/nowhere run "$hetsort" --no-fsync --memory 64M -o out large
+is "TMPDIR that is not there" "$rc/$(left_over)" 2/
+for dir in open ''; do
+  TMPDIR=$dir run "$hetsort" --no-fsync --memory 64M -o out large
+  is "TMPDIR='$dir', no absolute name: not taken" "$rc/$(ls -A open)" 0/
+  rm -f out
+done
+
+# --- stacks
+for mode in "--ranks 3" "--ranks 3 --strategy distribute" "--threads 4" "--memory 64M"; do
+  # shellcheck disable=SC2086  # words
+  run sh -c 'ulimit -s 512 && exec "$0" "$@"' "$hetsort" $mode -o out in
+  is "a stack of 512 kB, for threads as well, $mode" "$rc/$(cmp out expected)" 0/
+  rm -f out
+done
+run sh -c 'ulimit -s 128 && exec "$0" --ranks 3 -o out in' "$hetsort"
+is "a stack of 128 kB: exit code, left over" "$rc/$(left_over)" 4/
+ok "a stack of 128 kB: message" grep -q "the limit of the stack is 131072 bytes: it takes" <<<"$err"
+
+# --- what root alone can try
+if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then echo "# no root or no setpriv"; done_testing; fi
+as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"; }
+chmod 711 . && mkdir plain && chmod 777 plain
+as_nobody "$hetsort" --ranks 1 -o plain/out in
+if [ "$rc" -ne 0 ]; then
+  echo "# the program is in a folder that others do not see: $err"
+else
+  rm -f plain/out
+  as_nobody prlimit --nproc=1 "$hetsort" --threads 4 -o plain/out in
+  is "no process more for this user: threads are done without" "$rc/$(cmp plain/out expected)" 0/
+  rm -f plain/out
+  as_nobody prlimit --nproc=1 "$hetsort" --ranks 3 -o plain/out in
+  is "no process more for this user: exit code, left over" "$rc/$(ls -A plain)" 4/
+  ok "no process more for this user: message" grep -q "cannot start thread 1 of 3" <<<"$err"
+  install -m 4755 -o 65534 "$hetsort" lent 2>/dev/null && as_lent=("$PWD/lent" --version)
+  # shellcheck disable=SC2154  # set above
+  run "${as_lent[@]}"
+  if [ "$rc/${out%% *}" = 0/hetsort ]; then
+    echo "# set-user-ID has no meaning on this file system"
+  else
+    is "set-user-ID: exit code" "$rc" 2
+    ok "set-user-ID: message" grep -q "it does not run with rights that its caller has not" <<<"$err"
+    run ./lent -o out in
+    is "set-user-ID: nothing written" "$rc/$(left_over)" 2/
+  fi
+  rm -f lent
+fi
+
+# --- a control group
+die() { echo "# $*"; }
+# shellcheck source=scripts/cluster-host.sh
+. "$ROOT/scripts/cluster-host.sh"
+group_in() { # group_in BYTES COMMAND... - in a control group with so much memory
+  local bytes=$1; shift
+  case $version in
+    1) echo "$bytes" >"$group/memory.limit_in_bytes" ;;
+    2) echo "$bytes" >"$group/memory.max"; echo 0 2>/dev/null >"$group/memory.swap.max" ;;
+  esac
+  run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
+}
+if ! group_parent memory || ! mkdir "${group:=$parent/hetsort-memory-$$}" 2>/dev/null; then
+  echo "# no control groups with memory here"; done_testing
+fi
+trap 'rmdir "$group" 2>/dev/null' EXIT
+"$hetsort" --no-fsync -o sorted large
+group_in 64M "$hetsort" --no-fsync --report report -o out large
+is "a group's bound is found, and kept by way of the disk" "$rc/$err/$(cmp out sorted)" 0//
+ok "a group's bound: in runs" grep -q '"spill_runs": [1-9]' report
+rm -f out
+group_in 8M "$hetsort" -o out large
+is "a group's bound that is too small: exit code, left over" "$rc/$(left_over)" 4/
+ok "a group's bound that is too small: what it takes" grep -q "it takes" <<<"$err"
+group_in 64M "$hetsort" --no-fsync --memory 1G --report report -o out large
+is "a group's bound goes before --memory" "$rc/$(cmp out sorted)" 0/
+ok "a group's bound goes before --memory: in runs" grep -q '"spill_runs": [1-9]' report
+rm -f out
+
+# Memory that was there when it was planned, and that another process takes then: the kernel kills.
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+cat >crowded <<'END'
+echo $$ >"$1/cgroup.procs"; shift
+SHIM=hang=read SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
+echo 1000 >/proc/$pid/oom_score_adj
+while [ ! -e hanging ] && [ -d /proc/$pid ]; do sleep 0.01; done
+{ head -c 200000000 /dev/zero; echo x; sleep 1000; } | { tail -c 200000000 >/dev/null & echo $! >hog; wait; } &
+echo -1000 >/proc/$$/oom_score_adj
+for i in $(seq 500); do [ -s hog ] && [ "$(awk '/^VmRSS/ {print $2}' "/proc/$(cat hog)/status")" -gt 190000 ] && break; sleep 0.02; done
+rm hanging
+wait $pid; rc=$?
+kill %2
+exit $rc
+END
+group_in 256M true
+run timeout 100 bash crowded "$group" "$hetsort" --direct never -o out large
+is "memory that others take meanwhile: killed, no output" "$rc/$(ls out 2>/dev/null)" 137/
+run "$hetsort" --no-fsync -o out large
+is "the next run, outside" "$rc/$(cmp out sorted)/$(find . -name '.hetsort-*')" 0//
+done_testing
