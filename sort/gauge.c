@@ -187,7 +187,7 @@ status gauge_ranks(job *j, gauge *g)
 		rc = calibrate(j);
 	if (rc == ST_OK)
 		rc = gather_ranks(j, g);
-	if (rc == ST_OK && g->p && !j->c->one_process)
+	if (rc == ST_OK && g->p && j->c->processes > 1)
 		note_one_processor(j, g);
 	if (rc == ST_OK && g->p && j->o->calibrate)
 		measured_speeds(j, g);
