@@ -275,7 +275,7 @@ check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX)
 # The sorter once more, with failpoints, and the programs that walk through them.
 FAULT_C := $(wildcard sort/tests/fault_*.c)
 failpoints:
-	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 BINDIR=$(BINDIR)/failpoints \
+	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 OBJ=$(OBJ)/failpoints BINDIR=$(BINDIR)/failpoints \
 	  $(addprefix $(BINDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
 
 FAULTS ?= full 100000
