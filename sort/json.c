@@ -49,6 +49,9 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	*doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (*doc)
 		return ST_OK;
+	for (char *c = je.text; *c; c++) /* it shows what stands there */
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
 	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, quoted(name, q),
 		       je.line, je.column, je.text);
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzzer of --check-manifest: whatever the bytes, it is refused with a sentence, or judged by parts
+ * that are in its own folder, of which there are none here but empty ones. */
+#include "../../scripts/fuzz.h"
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/hetsort-fuzz.XXXXXX", path[64], part[64];
+
+static void clean(void)
+{
+	(void)unlink(path);
+	(void)unlink(part);
+	(void)rmdir(folder);
+}
+
+static void prepare(void)
+{
+	fuzz_check(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof path, "%s/manifest", folder);
+	snprintf(part, sizeof part, "%s/part.0", folder);
+	const int fd = open(part, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	fuzz_check(fd >= 0 && close(fd) == 0 && atexit(clean) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	err e = { ST_OK, "" };
+	if (!*path)
+		prepare();
+	const int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size && close(fd) == 0);
+	const status rc = check_manifest(path, &e);
+	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
+	fuzz_check(rc == ST_OK || rc == ST_INVALID || rc == ST_REFUSED || rc == ST_RESOURCE);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuzzer of the state of a sort that has not ended: whatever the bytes, it is either refused with a
+ * sentence, or has numbers that runs can be laid out by, and written again it is read as the same.
+ */
+#include "../../scripts/fuzz.h"
+#include "budget.h"
+#include "json.h"
+#include "state.h"
+
+static void check_numbers(const work_state *s)
+{
+	uint64_t sum = 0;
+	fuzz_check(s->ranks > 0 && s->rank >= 0 && s->rank < s->ranks);
+	fuzz_check(s->lay.key_bytes > 0 && s->lay.record_bytes <= MAX_RECORD_BYTES &&
+		   (uint64_t)s->lay.key_off + s->lay.key_bytes <= s->lay.record_bytes);
+	for (int32_t i = 0; i < s->ranks; i++)
+		fuzz_check(!__builtin_add_overflow(sum, s->share_in[i], &sum));
+	fuzz_check(sum <= INT64_MAX / s->lay.record_bytes);
+	const uint64_t own = s->share_in[s->rank];
+	if (own == 0)
+		fuzz_check(s->run_recs == 0);
+	else
+		fuzz_check(s->run_recs > 0 && s->run_recs <= own && s->stride > 0 &&
+			   own / s->run_recs + (own % s->run_recs != 0) <= MOST_RUNS);
+}
+
+static bool same(const work_state *a, const work_state *b)
+{
+	return a->job == b->job && a->rank == b->rank && a->ranks == b->ranks &&
+	       a->run_recs == b->run_recs && a->stride == b->stride && a->inputs == b->inputs &&
+	       memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
+	       memcmp(a->share_in, b->share_in, (size_t)a->ranks * sizeof *a->share_in) == 0 &&
+	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0;
+}
+
+static void check_again(const work_state *s)
+{
+	static char name[] = "name";
+	err e = { ST_OK, "" };
+	work_state again;
+	input in = { .file = calloc(s->inputs + 1, sizeof *in.file), .files = s->inputs };
+	for (size_t i = 0; in.file && i < s->inputs; i++)
+		in.file[i].path = name;
+	json_t *doc = in.file ? state_json(s, &in) : NULL;
+	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
+	fuzz_check(text != NULL);
+	fuzz_check(state_parse(text, strlen(text), "again", &again, &e) == ST_OK);
+	fuzz_check(same(s, &again) && state_fits(s, &again, &in, "again", &e) == ST_OK);
+	state_free(&again);
+	free(text);
+	json_decref(doc);
+	free(in.file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	err e = { ST_OK, "" };
+	work_state s;
+	/* a copy of exactly this length, so that one byte too far is seen */
+	char *text = malloc(size ? size : 1);
+	if (!text)
+		return 0;
+	if (size)
+		memcpy(text, data, size);
+	const status rc = state_parse(text, size, "fuzz", &s, &e);
+	free(text);
+	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
+	if (rc == ST_OK) {
+		check_numbers(&s);
+		check_again(&s);
+	} else {
+		fuzz_check(!s.share_in && !s.input);
+	}
+	state_free(&s);
+	return 0;
+}

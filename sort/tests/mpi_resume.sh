@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# --resume where ranks are processes: each is killed in each phase, the launcher ends the others, and
+# the next job goes on with what was complete, on all of them.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+bytes=20000000
+"$BIN/gensort" --no-fsync $((bytes / 100)) in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+
+job() { # job PLAN ARGUMENT... - three ranks
+  local plan=$1; shift
+  HETSORT_FAIL=$plan run timeout -s KILL 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --report report \
+    --workdir work "$@" -o out in
+}
+not_read() { sed -n 's/^ *"bytes_not_read": \([0-9]*\).*/\1/p' report | awk '{ n += $1 } END { print n + 0 }'; }
+goes_on() { # goes_on NAME
+  job '' --resume
+  is "$1: goes on" "$rc/$(cmp out expected)/$(ls -A work)/$(find . -name '.hetsort-*')" "0///"
+}
+
+for rank in 0 1 2; do
+  for phase in plan read sealed sample exchange merge sync commit; do
+    rm -rf work out
+    job kill@$phase:$rank
+    ok "rank $rank killed in $phase: the job fails" test "$rc" -ne 0 -a ! -e out
+    goes_on "rank $rank killed in $phase"
+    case $phase in
+      plan | read | sealed) ;; # what the others had done until they were ended differs
+      *) is "rank $rank killed in $phase: bytes not read again" "$(not_read)" $bytes ;;
+    esac
+  done
+done
+
+# SIGUSR1 to the launcher, which passes it on
+rm -rf work out
+HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir work -o out in 2>err &
+job=$!
+for ((i = 0; i < 3000; i++)); do
+  if [ -e work/hetsort-rank1.run1 ] || [ ! -d /proc/$job ]; then break; fi
+  sleep 0.01
+done
+sleep 0.5 # it is made when reading begins, and has to be sealed
+kill -s USR1 $job
+wait $job
+ok "USR1: the job fails" test $? -ne 0 -a ! -e out
+ok "USR1: message" grep -q "stopped by SIGUSR1; --resume goes on from here" err
+goes_on "USR1"
+ok "USR1: some bytes are not read again" test "$(not_read)" -gt 0
+
+# another number of ranks
+rm -rf work out
+job kill@merge:1
+run timeout -s KILL 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -s --key 0,1 --resume --workdir work -o out in
+is "other ranks: refused" "$rc/$(grep -c 'is of rank 0 of 3, not of 0 of 2' <<<"$err")" 2/1
+done_testing
