@@ -91,8 +91,8 @@ static status make_budget(job *j)
 {
 	const budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
-	if (j->o->spill_recs && bq.recs > 0 && !bq.keeps)
-		budget_force(&j->budget, &bq, j->o->spill_recs);
+	if (j->o->spill_recs && bq.recs > 0)
+		budget_force(&j->budget, &bq, bq.run_recs ? bq.run_recs : j->o->spill_recs);
 	else
 		rc = budget_make(&j->budget, &bq, &j->e);
 	if (rc == ST_OK && j->budget.spills)

@@ -3,7 +3,8 @@
  * fails once, each in a process of its own that runs the real main(), and after each the promises
  * are looked at: the exit code is of the right class, nothing new stands under the output's name or
  * beside it, the message names what failed, and nothing hangs. What a sort can do without it may
- * survive, but then its output is right to the byte. Built with failpoints.
+ * survive, but then its output is right to the byte. A sort that keeps its runs is gone on with
+ * after each failure, and then has to succeed. Built with failpoints.
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
  *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone */
 #include "../failpoint.h"
@@ -53,6 +54,8 @@ static const struct sort {
 	{ "distribute, no exchange threads",
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3 },
 	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3 },
+	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1 },
+	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3 },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8 },
 };
 
@@ -94,6 +97,7 @@ typedef struct outcome {
 	char said[4096];
 	bool output, right; /* it is there, and as it should be */
 	char left[64];      /* a file that should not be there */
+	bool lost;          /* runs were kept, and could not be gone on with */
 } outcome;
 
 static atomic_uint *struck; /* shared with the child */
@@ -153,6 +157,17 @@ static void look_at_output(outcome *o)
 	}
 }
 
+static outcome run_case(const struct sort *s, const char *plan);
+
+/* The next program, without a fault. */
+static void go_on(const struct sort *s, outcome *o)
+{
+	const outcome next = run_case(s, "");
+	o->lost = next.end.code != 0 || !next.right || next.left[0];
+	if (o->lost)
+		memcpy(o->said, next.said, sizeof o->said);
+}
+
 static outcome run_case(const struct sort *s, const char *plan)
 {
 	outcome o = { .struck = 0 };
@@ -172,6 +187,12 @@ static outcome run_case(const struct sort *s, const char *plan)
 	look_at_output(&o);
 	take_litter(".", o.left);
 	take_litter("spill", o.left);
+	if (strstr(s->args, "--workdir")) {
+		if (o.end.code != 0 && *plan)
+			go_on(s, &o);
+		else
+			take_litter("work", o.left);
+	}
 	return o;
 }
 
@@ -215,6 +236,8 @@ static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
 		return "it hangs";
 	if (o->end.signal)
 		return "it died";
+	if (o->lost)
+		return "its runs cannot be gone on with";
 	if (o->end.code == LEAKED)
 		return "descriptors are left open";
 	if (o->end.code == 0)
