@@ -5,6 +5,7 @@
 #include "budget.h"
 #include "direct.h"
 #include "spill.h"
+#include "spool.h"
 #include "window.h"
 
 #include <inttypes.h>
@@ -13,7 +14,6 @@ enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
 	WORKERS = 4,
 	SLACK_BYTES = 4 << 20,   /* stacks, control data */
-	BATCH_BYTES = 1 << 20,   /* gathered at a time */
 	STRIDE_BYTES = 64 << 10, /* of records for a sample */
 	CORE_RUNS = 16,
 	/* where runs are kept: some at least, and so many at most that windows read less of the
@@ -48,7 +48,7 @@ static uint64_t fixed_bytes(const budget_query *q, const budget *b)
 
 static uint64_t worker_fixed_bytes(void)
 {
-	return BATCH_BYTES + 2 * SPILL_PIECE_BYTES + 2 * IO_ALIGN;
+	return SPOOL_BATCH_BYTES + 2 * SPILL_PIECE_BYTES + 2 * IO_ALIGN;
 }
 
 static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
@@ -93,6 +93,26 @@ static void shorten_pieces(budget *b, const budget_query *q, uint64_t parts)
 	b->bytes = bytes < b->bytes ? bytes : b->bytes;
 }
 
+/* Pieces of b->runs runs, merged by b->workers at a time. */
+static bool fits_merging(budget *b, const budget_query *q, uint64_t limit)
+{
+	const uint64_t rec = q->lay.record_bytes, fixed = fixed_bytes(q, b);
+	/* merging: a window for each worker, or for each rank that is sent to; it reaches up to two
+	 * strides too far in each run */
+	const uint64_t excess = 2 * b->runs * b->stride;
+	const uint64_t parts = q->ranks > b->workers ? q->ranks : b->workers;
+	const uint64_t part = (limit - fixed) / parts;
+	if (part < worker_fixed_bytes() + 4 * PORTION_BYTES)
+		return false;
+	const uint64_t room =
+		(part - worker_fixed_bytes() - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
+	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
+	b->bytes = limit;
+	if (q->keeps)
+		shorten_pieces(b, q, parts);
+	return b->piece_recs >= b->runs * b->stride;
+}
+
 /* Does it go with so many workers within the limit? Fills the rest of b. */
 static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers)
 {
@@ -107,22 +127,7 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 	if (b->run_recs == 0)
 		return false;
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
-	if (b->runs > MOST_RUNS)
-		return false;
-	/* merging: a window for each worker, or for each rank that is sent to; it reaches up to two
-	 * strides too far in each run */
-	const uint64_t excess = 2 * b->runs * b->stride;
-	const uint64_t parts = q->ranks > workers ? q->ranks : workers;
-	const uint64_t part = (limit - fixed) / parts;
-	if (part < worker_fixed_bytes() + 4 * PORTION_BYTES)
-		return false;
-	const uint64_t room =
-		(part - worker_fixed_bytes() - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
-	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
-	b->bytes = limit;
-	if (q->keeps)
-		shorten_pieces(b, q, parts);
-	return b->piece_recs >= b->runs * b->stride;
+	return b->runs <= MOST_RUNS && fits_merging(b, q, limit);
 }
 
 static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
@@ -176,6 +181,58 @@ status budget_make(budget *b, const budget_query *q, err *e)
 	return ST_OK;
 }
 
+/* A stream's room doubles, and then both are there. */
+static bool holds(budget *b, const budget_query *q, uint64_t limit)
+{
+	(void)b;
+	return core_bytes(q) <= limit &&
+	       q->recs * (q->lay.record_bytes + sizeof(entry)) <= limit / 3 * 2;
+}
+
+/* The most records, up to `most`, for which that is so. */
+static uint64_t most_recs(const budget_query *q, uint64_t most,
+			  bool (*is_so)(budget *, const budget_query *, uint64_t))
+{
+	budget b;
+	budget_query some = *q;
+	uint64_t lo = 0, hi = most + 1;
+	while (hi - lo > 1) {
+		some.recs = lo + (hi - lo) / 2;
+		if (is_so(&b, &some, q->limit_bytes))
+			lo = some.recs;
+		else
+			hi = some.recs;
+	}
+	return lo;
+}
+
+void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
+{
+	const uint64_t most = INT64_MAX / q->lay.record_bytes;
+	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, holds);
+	budget_query whole = *q;
+	*b = (budget){ .bytes = q->limit_bytes, .core_recs = core };
+	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_somehow);
+	if (whole.recs <= core || !fits_somehow(b, &whole, q->limit_bytes))
+		return;
+	b->most_recs = whole.recs;
+	/* while these are written their room is that of all runs at a time */
+	b->core_recs = core < b->workers * b->run_recs ? core : b->workers * b->run_recs;
+	/* what is held first ends with a shorter run */
+	b->runs += b->runs < MOST_RUNS;
+}
+
+void budget_settle(budget *b, const budget_query *q)
+{
+	budget_query whole = *q;
+	whole.recs = b->most_recs;
+	b->spills = true;
+	b->core_bytes = core_bytes(q);
+	b->disk_bytes = q->recs * q->lay.record_bytes;
+	if (b->bytes)
+		(void)fits_merging(b, &whole, q->limit_bytes);
+}
+
 void budget_force(budget *b, const budget_query *q, uint64_t recs)
 {
 	*b = (budget){ .spills = true,
@@ -186,4 +243,6 @@ void budget_force(budget *b, const budget_query *q, uint64_t recs)
 		       .stride = 3 };
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
 	b->piece_recs = b->run_recs;
+	b->core_recs = 2 * b->run_recs;
+	b->most_recs = q->recs;
 }

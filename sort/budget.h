@@ -33,10 +33,20 @@ typedef struct budget {
 	unsigned workers;  /* that read and sort a run at a time each, and later merge */
 	size_t stride;     /* one sample for so many records of a run */
 	size_t piece_recs; /* merged at a time by each worker */
+	/* of a stream */
+	uint64_t core_recs; /* that memory holds before it spills */
+	uint64_t most_recs; /* that it may have by way of the disk; 0: it cannot spill */
 } budget;
 
 /* budget_make - ST_RESOURCE where it cannot be done: says which limit would do. */
 status budget_make(budget *b, const budget_query *q, err *e);
+
+/* budget_stream - for records whose number shows when they end (q->recs means nothing): what memory
+ * holds first, and how more may go by way of a disk that has room for disk_recs. */
+void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs);
+
+/* budget_settle - that stream has ended with q->recs, in b->runs runs on disk. */
+void budget_settle(budget *b, const budget_query *q);
 
 /* budget_force - by way of the disk, in runs of so many records, whatever the memory. */
 void budget_force(budget *b, const budget_query *q, uint64_t recs);

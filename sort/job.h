@@ -177,6 +177,9 @@ void plan_targets(job *j);
 /* budget_holds - would this rank's memory hold so many records to be written? */
 bool budget_holds(job *j, uint64_t out_recs);
 
+/* budget_ended - standard input has ended: what it takes now that its size is known. */
+void budget_ended(job *j);
+
 /* own_share - what this rank is to read, or to write. */
 static inline uint64_t own_share(const job *j, const uint64_t *share)
 {

@@ -241,10 +241,11 @@ static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *fr
 /* --------------------------------------------------------------------------------------- files
  */
 
-static status load_files(const input *in, const load_plan *p, mem *m, loaded *d, err *e)
+status load_input(const input *in, const load_plan *p, mem *m, loaded *d, err *e)
 {
 	const reader_plan rp = { p->first, p->n, p->lay, p->direct };
 	reader *r;
+	*d = (loaded){ 0 };
 	status rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK)
 		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
@@ -259,15 +260,19 @@ static status load_files(const input *in, const load_plan *p, mem *m, loaded *d,
 
 /* ------------------------------------------------------------------------------ standard input */
 
+static bool may_grow(const load_plan *p, const loaded *d)
+{
+	return d->room <= p->most_recs / 2;
+}
+
 /* Twice the room, with what is there. */
 status load_grow(const load_plan *p, mem *m, loaded *d, err *e)
 {
-	const uint64_t each = p->lay.record_bytes + sizeof(entry);
-	if (2 * d->room > p->limit_bytes / 3 * 2 / each)
+	if (!may_grow(p, d))
 		return err_set(e, ST_RESOURCE,
-			       "standard input is more than the limit of %" PRIu64
-			       " bytes of memory holds: put it into a file",
-			       p->limit_bytes);
+			       "what came is more than the %" PRIu64
+			       " records that the limit of memory holds",
+			       p->most_recs);
 	loaded more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
 	if (rc != ST_OK) {
@@ -281,28 +286,49 @@ status load_grow(const load_plan *p, mem *m, loaded *d, err *e)
 	return ST_OK;
 }
 
-static status load_stdin(const load_plan *p, mem *m, loaded *d, err *e)
+status load_take(void *lay, unsigned char *to, size_t n, size_t *got, err *e)
 {
-	const uint32_t bytes = p->lay.record_bytes;
-	const size_t chunk = STREAM_BYTES / bytes + 1;
-	size_t got = chunk * bytes;
-	status rc = alloc_records(m, p, 2 * chunk, 0, d, e);
-	while (rc == ST_OK && got == chunk * bytes) {
-		if (d->n + chunk > d->room && (rc = load_grow(p, m, d, e)) != ST_OK)
+	const uint32_t bytes = ((const layout *)lay)->record_bytes;
+	const status rc = file_read_some(STDIN_FILENO, to, n * bytes, got, "-", e);
+	if (rc == ST_OK && *got % bytes)
+		return err_set(e, ST_REFUSED,
+			       "standard input ends with a partial record of %zu bytes",
+			       *got % bytes);
+	*got /= bytes;
+	return rc;
+}
+
+/* Room that becomes the most there may be by doubling. */
+static size_t first_room(const load_plan *p, size_t chunk)
+{
+	uint64_t room = p->most_recs;
+	while (room / 2 > 2 * chunk)
+		room /= 2;
+	return room ? (size_t)room : 1;
+}
+
+status load_stream(const load_plan *p, mem *m, loaded *d, bool *ended, err *e)
+{
+	layout lay = p->lay;
+	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
+	*d = (loaded){ 0 };
+	*ended = false;
+	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
+	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
+		if (d->n == d->room && (rc = load_grow(p, m, d, e)) != ST_OK)
 			break;
-		rc = file_read_some(STDIN_FILENO, d->recs + d->n * bytes, chunk * bytes, &got, "-",
-				    e);
-		if (rc == ST_OK && got % bytes)
-			rc = err_set(e, ST_REFUSED,
-				     "standard input ends with a partial record of %zu bytes",
-				     got % bytes);
+		const size_t n = d->room - d->n < chunk ? d->room - d->n : chunk;
+		unsigned char *to = d->recs + d->n * lay.record_bytes;
+		size_t got = 0;
+		rc = load_take(&lay, to, n, &got, e);
 		if (rc == ST_OK)
 			d->sum = checksum_join(
-				d->sum, entries_take(&p->lay, d->recs + d->n * bytes, got / bytes,
-						     d->n, d->entries + d->n, &d->verify_s));
-		d->n += got / bytes;
+				d->sum,
+				entries_take(&lay, to, got, d->n, d->entries + d->n, &d->verify_s));
+		d->n += got;
+		*ended = got < n;
 	}
-	return rc == ST_OK ? run_loader(p, m, d, NULL, e) : rc;
+	return rc;
 }
 
 status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e)
@@ -314,12 +340,4 @@ status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e)
 status load_sort(const load_plan *p, mem *m, loaded *d, err *e)
 {
 	return run_loader(p, m, d, NULL, e);
-}
-
-status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e)
-{
-	*out = (loaded){ 0 };
-	if (in->is_stdin)
-		return load_stdin(p, m, out, e);
-	return load_files(in, p, m, out, e);
 }

@@ -37,13 +37,19 @@ typedef struct load_plan {
 	uint32_t rank;
 	unsigned threads; /* that compute; some more wait for the disk */
 	direct_io direct;
-	size_t least_run;     /* records */
-	uint64_t limit_bytes; /* of memory, for standard input, whose size shows when it is read */
+	size_t least_run;   /* records */
+	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;
 } load_plan;
 
-/* load_input - out is to be freed on failure too. */
+/* load_input - the slice of files; out is to be freed on failure too. */
 status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e);
+
+/* load_stream - standard input, unsorted, to its end or as much as there is room for: *ended. */
+status load_stream(const load_plan *p, mem *m, loaded *out, bool *ended, err *e);
+
+/* load_take - a record_take of standard input; layout is a const layout *. */
+status load_take(void *layout, unsigned char *to, size_t n, size_t *got, err *e);
 
 /* For records that come from elsewhere: load_room makes room for some; the caller fills records and
  * entries and counts them in n, with load_grow where more come; load_sort does the rest. */

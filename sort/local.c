@@ -6,26 +6,65 @@
 
 #include <inttypes.h>
 
+static const char NO_ROOM[] = "to go on by way of the disk it takes more memory (--memory) or more "
+			      "space for runs (--tmpdir)";
+
 /* Standard input tells its size only now: the plan of one rank is corrected. */
 static void count_stdin(job *j)
 {
 	j->records = j->share_in[0] = j->share_out[0] = j->target[0] = j->data.n;
 	j->mine.planned_in = j->mine.planned_out = j->data.n;
+	budget_ended(j);
 }
 
-static status spool_runs(job *j, const load_plan *p)
+static spool_plan spool_plan_of(const job *j, const load_plan *p)
 {
-	size_t dirs;
-	const char *const *dir = job_tmpdirs(j, &dirs);
 	const bool keep = j->work.on;
-	const spool_plan sp = { .load = *p,
-				.b = &j->budget,
-				.dir = dir,
-				.dirs = dirs,
-				.ranks_here = j->ranks_here,
-				.keep = keep ? &j->work.seal : NULL,
-				.stop = keep ? j->o->stop : NULL };
-	return spool_input(&j->in, &sp, &j->m, &j->data, &j->e);
+	spool_plan sp = { .load = *p,
+			  .b = &j->budget,
+			  .ranks_here = j->ranks_here,
+			  .keep = keep ? &j->work.seal : NULL,
+			  .stop = keep ? j->o->stop : NULL };
+	sp.dir = job_tmpdirs(j, &sp.dirs);
+	return sp;
+}
+
+/* What exceeds the memory goes on by way of the disk. */
+static status spool_stdin(job *j, spool_plan sp)
+{
+	layout lay = sp.load.lay;
+	loaded held = j->data;
+	j->data = (loaded){ 0 };
+	sp.load.n = j->budget.most_recs;
+	sp.full = NO_ROOM;
+	if (sp.load.n)
+		return spool_stream(load_take, &lay, &held, &sp, &j->m, &j->data, &j->e);
+	err_set(&j->e, ST_RESOURCE,
+		"standard input is more than the %zu records that %" PRIu64
+		" bytes of memory hold: %s",
+		held.n, j->limit.rank_bytes, NO_ROOM);
+	loaded_free(&j->m, &held);
+	return ST_RESOURCE;
+}
+
+static status read_stdin(job *j, const spool_plan *p)
+{
+	bool ended;
+	status rc = load_stream(&p->load, &j->m, &j->data, &ended, &j->e);
+	if (rc != ST_OK)
+		return rc;
+	rc = ended ? load_sort(&p->load, &j->m, &j->data, &j->e) : spool_stdin(j, *p);
+	if (rc == ST_OK)
+		count_stdin(j);
+	return rc;
+}
+
+/* In memory, of records whose number shows when they end; where room doubles both are there. */
+static uint64_t most_recs(const job *j)
+{
+	return j->in.is_stdin
+		       ? j->budget.core_recs
+		       : j->limit.rank_bytes / 3 * 2 / (j->o->lay.record_bytes + sizeof(entry));
 }
 
 status phase_read(job *j)
@@ -42,14 +81,14 @@ status phase_read(job *j)
 			      .rank = (uint32_t)j->c->rank,
 			      .threads = j->threads,
 			      .direct = j->o->direct,
-			      .limit_bytes = j->limit.rank_bytes,
+			      .most_recs = most_recs(j),
 			      .least_run = j->o->least_run,
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
-	const status rc = j->budget.spills ? spool_runs(j, &p)
-			  : job_deals(j)   ? deal_input(j, &p)
-					   : load_input(&j->in, &p, &j->m, &j->data, &j->e);
-	if (rc == ST_OK && j->in.is_stdin)
-		count_stdin(j);
+	const spool_plan sp = spool_plan_of(j, &p);
+	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
+			  : job_deals(j)     ? deal_input(j, &p)
+			  : j->budget.spills ? spool_input(&j->in, &sp, &j->m, &j->data, &j->e)
+					     : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	j->r = j->data.r;
 	j->recs = j->data.r.recs;
 	j->mine.in = j->data.n;

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS_BYTES = 14 << 20 }; /* batches of outgoing streams, and the writer's buffers */
+enum {
+	STREAMS_BYTES = 14 << 20, /* batches of outgoing streams, and the writer's buffers */
+	FORCED_RUNS = 64          /* of standard input, for tests */
+};
 
 /* The directories for runs: those named, else $TMPDIR, else the output's. */
 static status choose_tmpdirs(job *j)
@@ -87,8 +90,37 @@ bool budget_holds(job *j, uint64_t out_recs)
 	return !q.distributing || (budget_make(&b, &q, &e) == ST_OK && !b.spills);
 }
 
+/* For standard input. Where runs go is looked at now if somebody said it; if it need not be used,
+ * a default that cannot be used is no trouble. */
+static status make_stream_budget(job *j)
+{
+	budget_query q = query_of(j, 0);
+	size_t dirs;
+	uint64_t bytes = 0;
+	err e = { ST_OK, "" };
+	status rc = choose_tmpdirs(j);
+	if (rc != ST_OK)
+		return rc;
+	const char *const *dir = job_tmpdirs(j, &dirs);
+	rc = spill_room(dir, dirs, j->ranks_here, &bytes, &e);
+	if (rc != ST_OK && j->o->tmpdirs)
+		return err_set(&j->e, rc, "%s", e.text);
+	if (j->o->spill_recs) {
+		q.recs = j->o->spill_recs * FORCED_RUNS;
+		budget_force(&j->budget, &q, j->o->spill_recs);
+		j->budget.spills = false;
+	} else {
+		/* one that cannot be used says so when it is */
+		budget_stream(&j->budget, &q,
+			      rc == ST_OK ? bytes / j->o->lay.record_bytes : POS_MASK);
+	}
+	return ST_OK;
+}
+
 static status make_budget(job *j)
 {
+	if (j->in.is_stdin)
+		return make_stream_budget(j);
 	const budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
 	if (j->o->spill_recs && bq.recs > 0)
@@ -115,6 +147,23 @@ static status size_windows(job *j)
 	return rc;
 }
 
+static void note_budget(job *j)
+{
+	rank_result *r = &j->mine;
+	r->planned_bytes = j->budget.bytes;
+	r->spill_bytes = j->budget.disk_bytes;
+	r->spill_runs = j->budget.spills ? j->budget.runs : 0;
+}
+
+void budget_ended(job *j)
+{
+	const budget_query q = query_of(j, 0);
+	j->budget.runs = j->data.r.count;
+	if (j->data.spill)
+		budget_settle(&j->budget, &q);
+	note_budget(j);
+}
+
 status phase_budget(job *j)
 {
 	status rc = comm_agree(j->c, find_limit(j));
@@ -122,11 +171,8 @@ status phase_budget(job *j)
 		rc = size_windows(j);
 	if (rc == ST_OK)
 		rc = make_budget(j);
-	rank_result *r = &j->mine;
-	r->limit_bytes = j->limit.rank_bytes;
-	r->planned_bytes = j->budget.bytes;
-	r->spill_bytes = j->budget.disk_bytes;
-	r->spill_runs = j->budget.runs;
-	memcpy(r->limit_text, j->limit.text, sizeof r->limit_text);
+	j->mine.limit_bytes = j->limit.rank_bytes;
+	memcpy(j->mine.limit_text, j->limit.text, sizeof j->mine.limit_text);
+	note_budget(j);
 	return rc;
 }

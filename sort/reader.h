@@ -10,6 +10,10 @@
 
 typedef struct reader reader;
 
+/* Records that come one after the other: the next n to `to`; *got < n: these are the last. On
+ * failure *got means nothing. */
+typedef status record_take(void *from, unsigned char *to, size_t n, size_t *got, err *e);
+
 typedef struct reader_plan {
 	uint64_t first, n; /* records of the input's sequence */
 	layout lay;

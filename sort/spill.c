@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ struct spill {
 	unsigned char *buffer; /* [writers] of piece_bytes */
 	size_t writers;
 	atomic_bool *busy; /* [writers] */
+	bool direct;
 };
 
 static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
@@ -147,6 +149,29 @@ static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, e
 	return ST_OK;
 }
 
+status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t *bytes, err *e)
+{
+	tempdir *t = calloc(dirs, sizeof *t);
+	status rc = t ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %zu names", dirs);
+	size_t up = 0;
+	*bytes = UINT64_MAX;
+	for (; rc == ST_OK && up < dirs; up++)
+		rc = tempdir_open(&t[up], dir[up], e);
+	for (size_t i = 0; rc == ST_OK && i < dirs; i++) {
+		uint64_t there, all;
+		size_t here = 0;
+		for (size_t k = 0; k < dirs; k++)
+			here += t[k].dev == t[i].dev;
+		rc = tempdir_free_bytes(&t[i], &there, e);
+		if (!__builtin_mul_overflow(there / here / ranks, dirs, &all) && all < *bytes)
+			*bytes = all;
+	}
+	for (size_t i = 0; i < up; i++)
+		tempdir_close(&t[i]);
+	free(t);
+	return rc;
+}
+
 static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 {
 	for (size_t i = 0; i < s->dirs; i++) {
@@ -155,26 +180,26 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 			return rc;
 	}
 	const uint64_t there = bytes_there(s);
-	return check_space(s, p, bytes - lesser(bytes, there), e);
+	return p->growing ? ST_OK : check_space(s, p, bytes - lesser(bytes, there), e);
 }
 
-static status create_files(spill *s, bool direct, err *e)
+static status create_file(spill *s, size_t i, err *e)
 {
 	char name[NAME_BYTES + 24];
-	for (size_t i = 0; i < s->runs; i++) {
-		run *r = &s->run[i];
-		r->dir = i % s->dirs;
-		const status rc = tempdir_create(
-			&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL, direct, &r->f, e);
-		if (rc != ST_OK)
-			return rc;
-	}
-	for (size_t i = 0; s->name[0] && i < s->dirs; i++) {
-		const status rc = file_sync_dir(s->dir[i].fd, s->dir[i].label, e);
-		if (rc != ST_OK)
-			return rc;
-	}
-	return ST_OK;
+	run *r = &s->run[i];
+	r->dir = i % s->dirs;
+	return tempdir_create(&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL, s->direct,
+			      &r->f, e);
+}
+
+static status create_files(spill *s, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < s->runs; i++)
+		rc = create_file(s, i, e);
+	for (size_t i = 0; rc == ST_OK && s->name[0] && i < s->dirs; i++)
+		rc = file_sync_dir(s->dir[i].fd, s->dir[i].label, e);
+	return rc;
 }
 
 /* All memory, and nothing but memory. */
@@ -199,6 +224,7 @@ static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 	s->dirs = p->dirs;
 	s->runs = p->runs;
 	s->writers = p->writers;
+	s->direct = !p->buffered;
 	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
 	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
@@ -229,8 +255,8 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 		rc = allocate(s, e);
 	if (rc == ST_OK)
 		rc = open_dirs(s, p, bytes, e);
-	if (rc == ST_OK)
-		rc = create_files(s, !p->buffered, e);
+	if (rc == ST_OK && !p->growing)
+		rc = create_files(s, e);
 	if (rc == ST_OK)
 		*out = s;
 	else
@@ -273,14 +299,16 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 {
 	char q[QUOTED_BYTES];
-	const status rc = make_room(s, i, recs, e);
+	status rc = make_room(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
 	run *r = &s->run[i];
-	const tempdir *t = &s->dir[r->dir];
 	if (!take_buffer(s, r))
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
+	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
+		return rc;
+	const tempdir *t = &s->dir[r->dir];
 	if (s->name[0] && ftruncate(r->f.fd, 0) != 0)
 		return err_sys(e, errno, "cannot empty %s", quoted(t->label, q));
 	/* a tmpfs would fill the space with zeros */

@@ -34,12 +34,18 @@ typedef struct spill_plan {
 	size_t writers;        /* runs that are written at the same time, at most */
 	unsigned ranks_here;   /* ranks that put as much into the same directories; at least 1 */
 	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
+	bool growing;          /* recs and runs may be far more than will come: a run's file is made
+				* when it begins, and space is looked for when it is taken */
 	bool buffered;         /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
 /* spill_dirs_check - can files be made in each of these? (ST_REFUSED for what tempdir_open refuses,
  * ST_IO or ST_RESOURCE if making one fails.) */
 status spill_dirs_check(const char *const *dir, size_t dirs, err *e);
+
+/* spill_room - how many bytes each of `ranks` ranks can put into these directories, in turn. Fails
+ * as tempdir_open does. */
+status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t *bytes, err *e);
 
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Looks whether the directories have
  * the space for p->recs (ST_RESOURCE, with the bytes needed and there), and creates all files, so

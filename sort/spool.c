@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Workers take whole runs: one reads while another sorts or writes. Memory, for each of them: a run
- * of records, two entries for each, a batch; and for all an item for every stride-th record. */
+ * of records, two entries for each, a batch; and for all an item for every stride-th record. What a
+ * stream had in memory already has the place of the runs, with a second entry for each of as many
+ * records, until it is on disk. */
 #include "spool.h"
 #include "clock.h"
 #include "gather.h"
 #include "pool.h"
 #include "radix.h"
-#include "reader.h"
 #include "spill.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum { BATCH_BYTES = 1 << 20 };
 
 /* A worker's room. */
 typedef struct bench {
@@ -23,7 +23,12 @@ typedef struct bench {
 typedef struct spool {
 	loaded *d;
 	const spool_plan *p;
-	const reader *from;
+	const reader *from; /* files, or */
+	record_take *take;  /* a stream, from `source` */
+	void *source;
+	const loaded *held; /* what is in memory of it */
+	bool ended;
+	pthread_mutex_t taking; /* who takes of the stream has it until his run is complete */
 	bench *bench;
 	bool *kept; /* [runs] there already */
 	size_t raw_bytes, batch_recs;
@@ -32,16 +37,23 @@ typedef struct spool {
 	err e;
 } spool;
 
+/* From the files, or where a stream has left them already: entries of the run's records. */
 static status read_run(spool *s, const bench *b, unsigned char *recs, uint64_t first, size_t n,
 		       checksum *sum, err *e)
 {
+	enum { CACHED_BYTES = 256 << 10 };
 	const layout *l = &s->p->load.lay;
+	const size_t some = CACHED_BYTES / l->record_bytes + 1;
 	status rc = ST_OK;
 	double verify_s = 0;
 	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
 		unsigned char *to = recs + at * l->record_bytes;
-		k = reader_chunk(s->from, first + at, n - at);
-		rc = reader_read(s->from, first + at, k, to, e);
+		if (s->take) {
+			k = n - at < some ? n - at : some;
+		} else {
+			k = reader_chunk(s->from, first + at, n - at);
+			rc = reader_read(s->from, first + at, k, to, e);
+		}
 		if (rc == ST_OK)
 			*sum = checksum_join(*sum,
 					     entries_take(l, to, k, at, b->e + at, &verify_s));
@@ -93,44 +105,109 @@ static status keep_run(const spool *s, size_t run, checksum sum, err *e)
 	return seal_run(s->d->spill, run, s->p->keep, &note, e);
 }
 
+/* The run's records, whose entries b has, in order to disk. */
+static void finish_run(spool *s, size_t run, const bench *b, const records *r, checksum sum, err *e)
+{
+	const size_t n = (size_t)(s->d->start[run + 1] - s->d->start[run]);
+	double sort_s = 0;
+	if (e->code == ST_OK) {
+		const double t0 = now_s();
+		entries_sort(b->e, b->tmp, n, r);
+		take_samples(s, run, b, r, n);
+		sort_s = now_s() - t0;
+		if (write_run(s, run, b, r, n, e) == ST_OK && s->p->keep)
+			keep_run(s, run, sum, e);
+	}
+	pthread_mutex_lock(&s->lock);
+	s->d->sort_s += sort_s;
+	if (e->code != ST_OK)
+		err_set(&s->e, e->code, "%s", e->text);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void do_run(spool *s, size_t run, const bench *b)
 {
 	const uint64_t first = s->d->start[run];
 	const size_t n = (size_t)(s->d->start[run + 1] - first);
-	unsigned char *recs =
-		b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN) + reader_align(s->from, first);
+	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
+	if (!s->take)
+		recs += reader_align(s->from, first);
 	const records r = { recs, s->p->load.lay, s->p->load.rank };
 	err e = { ST_OK, "" };
-	double sort_s = 0;
 	checksum sum = { 0, 0 };
-	status rc = read_run(s, b, recs, first, n, &sum, &e);
-	if (rc == ST_OK) {
-		const double t0 = now_s();
-		entries_sort(b->e, b->tmp, n, &r);
-		take_samples(s, run, b, &r, n);
-		sort_s = now_s() - t0;
-		rc = write_run(s, run, b, &r, n, &e);
-		if (rc == ST_OK && s->p->keep)
-			keep_run(s, run, sum, &e);
-	}
+	read_run(s, b, recs, first, n, &sum, &e);
+	finish_run(s, run, b, &r, sum, &e);
+}
+
+static bool goes_on(spool *s)
+{
 	pthread_mutex_lock(&s->lock);
-	s->d->sort_s += sort_s;
-	if (e.code != ST_OK)
-		err_set(&s->e, e.code, "%s", e.text);
+	const bool yes = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
 	pthread_mutex_unlock(&s->lock);
+	return yes;
 }
 
 static void work(void *spool_, unsigned worker)
 {
 	spool *s = spool_;
-	bool going = true;
-	for (size_t run; going && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
-		if (s->kept[run])
-			continue;
-		do_run(s, run, &s->bench[worker]);
+	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;)
+		if (!s->kept[run])
+			do_run(s, run, &s->bench[worker]);
+}
+
+/* A run of n records behind those there are; false if there are to be no more. */
+static bool add_run(loaded *d, const spool_plan *p, size_t n)
+{
+	const size_t k = d->r.count;
+	if (k == p->b->runs || n > p->load.n - d->start[k])
+		return false;
+	d->start[k + 1] = d->start[k] + n;
+	d->sample_at[k + 1] = d->sample_at[k] + n / p->b->stride + (n % p->b->stride != 0);
+	d->n += n;
+	d->r.count++;
+	return true;
+}
+
+/* The stream's next run to b; false: there is none. */
+static bool take_run(spool *s, const bench *b, size_t *run)
+{
+	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
+	err e = { ST_OK, "" };
+	size_t n = 0;
+	pthread_mutex_lock(&s->taking);
+	*run = s->d->r.count;
+	if (!s->ended && s->take(s->source, recs, (size_t)s->p->b->run_recs, &n, &e) == ST_OK &&
+	    n > 0 && !add_run(s->d, s->p, n))
+		err_set(&e, ST_RESOURCE, "more than %" PRIu64 " records came: %s",
+			s->d->start[*run], s->p->full);
+	if (e.code != ST_OK)
+		n = 0;
+	s->ended = s->ended || n < s->p->b->run_recs;
+	pthread_mutex_unlock(&s->taking);
+	if (e.code != ST_OK) {
 		pthread_mutex_lock(&s->lock);
-		going = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
+		err_set(&s->e, e.code, "%s", e.text);
 		pthread_mutex_unlock(&s->lock);
+	}
+	return n > 0;
+}
+
+static void work_on_stream(void *spool_, unsigned worker)
+{
+	spool *s = spool_;
+	const bench *b = &s->bench[worker];
+	for (size_t run; goes_on(s) && take_run(s, b, &run);)
+		do_run(s, run, b);
+}
+
+static void work_on_held(void *spool_, unsigned worker)
+{
+	spool *s = spool_;
+	bench b = s->bench[worker];
+	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
+		err e = { ST_OK, "" };
+		b.e = s->held->entries + s->d->start[run];
+		finish_run(s, run, &b, &s->held->r.recs, (checksum){ 0, 0 }, &e);
 	}
 }
 
@@ -151,24 +228,37 @@ static status take_kept(spool *s, mem *m, err *e)
 	return rc;
 }
 
+/* What sorting and writing a run takes. */
 static status alloc_benches(spool *s, mem *m, err *e)
 {
 	const budget *b = s->p->b;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_ALIGN;
-	s->batch_recs = BATCH_BYTES / l->record_bytes + 1;
+	s->batch_recs = SPOOL_BATCH_BYTES / l->record_bytes + 1;
 	s->bench = mem_array(m, b->workers, sizeof *s->bench, "threads", e);
 	for (unsigned i = 0; s->bench && i < b->workers; i++) {
 		bench *w = &s->bench[i];
-		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
 		w->batch = mem_array(m, s->batch_recs, l->record_bytes, "a batch", e);
-		w->e = mem_array(m, b->run_recs, sizeof *w->e, "entries", e);
 		w->tmp = mem_array(m, b->run_recs, sizeof *w->tmp, "sorting", e);
-		if (!w->raw || !w->batch || !w->e || !w->tmp)
+		if (!w->batch || !w->tmp)
 			rc = ST_RESOURCE;
 	}
 	return s->bench ? rc : ST_RESOURCE;
+}
+
+/* What reading it takes besides. */
+static status alloc_rooms(spool *s, mem *m, err *e)
+{
+	status rc = ST_OK;
+	for (unsigned i = 0; i < s->p->b->workers; i++) {
+		bench *w = &s->bench[i];
+		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
+		w->e = mem_array(m, s->p->b->run_recs, sizeof *w->e, "entries", e);
+		if (!w->raw || !w->e)
+			rc = ST_RESOURCE;
+	}
+	return rc;
 }
 
 static void free_benches(spool *s, mem *m)
@@ -184,31 +274,30 @@ static void free_benches(spool *s, mem *m)
 	mem_free(m, s->bench, b->workers, sizeof *s->bench);
 }
 
-/* Where runs and samples lie: known before anything is read. */
+/* Room for all runs and samples that there may be. */
 static status lay_out(const spool_plan *p, mem *m, loaded *d, err *e)
 {
 	const budget *b = p->b;
-	d->n = p->load.n;
 	d->start_room = b->runs + 1;
 	d->start = mem_array(m, d->start_room, sizeof *d->start, "runs", e);
 	d->sample_at = mem_array(m, d->start_room, sizeof *d->sample_at, "samples", e);
-	if (!d->start || !d->sample_at)
-		return ST_RESOURCE;
-	for (size_t k = 0; k < b->runs; k++) {
-		const uint64_t left = d->n - d->start[k],
-			       n = left < b->run_recs ? left : b->run_recs;
-		d->start[k + 1] = d->start[k] + n;
-		d->sample_at[k + 1] = d->sample_at[k] + (size_t)((n - 1) / b->stride + 1);
-	}
-	d->samples = d->sample_at[b->runs];
+	d->samples = (size_t)(p->load.n / b->stride) + b->runs;
 	d->sample = mem_array(m, d->samples, item_bytes(&p->load.lay), "samples", e);
 	d->r = (runs){ .recs = { NULL, p->load.lay, p->load.rank },
-		       .count = b->runs,
 		       .start = d->start,
 		       .sample = d->sample,
 		       .sample_at = d->sample_at,
 		       .stride = b->stride };
-	return d->sample ? ST_OK : ST_RESOURCE;
+	return d->start && d->sample_at && d->sample ? ST_OK : ST_RESOURCE;
+}
+
+/* n records, as many to a run as can be. */
+static void add_runs(loaded *d, const spool_plan *p, uint64_t n)
+{
+	for (uint64_t k; n > 0; n -= k) {
+		k = n < p->b->run_recs ? n : p->b->run_recs;
+		(void)add_run(d, p, (size_t)k);
+	}
 }
 
 static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
@@ -221,6 +310,7 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 				.recs = p->load.n,
 				.writers = p->b->workers,
 				.ranks_here = p->ranks_here,
+				.growing = p->full != NULL,
 				.buffered = p->load.direct == DIRECT_NEVER };
 	const status rc = spill_open(&d->spill, m, &sp, e);
 	if (rc != ST_OK)
@@ -238,6 +328,16 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 	return v->buf && d->desk.it ? ST_OK : ST_RESOURCE;
 }
 
+static status run_workers(spool *s, pool_work *what, err *e)
+{
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->taking, NULL);
+	pool_run(s->p->b->workers, what, s);
+	pthread_mutex_destroy(&s->taking);
+	pthread_mutex_destroy(&s->lock);
+	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
+}
+
 static status make_runs(spool *s, const input *in, mem *m, err *e)
 {
 	const load_plan *l = &s->p->load;
@@ -245,33 +345,61 @@ static status make_runs(spool *s, const input *in, mem *m, err *e)
 	reader *r = NULL;
 	status rc = alloc_benches(s, m, e);
 	if (rc == ST_OK)
+		rc = alloc_rooms(s, m, e);
+	if (rc == ST_OK)
 		rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK) {
 		s->from = r;
-		pthread_mutex_init(&s->lock, NULL);
-		pool_run(s->p->b->workers, work, s);
-		pthread_mutex_destroy(&s->lock);
-		rc = s->e.code == ST_OK ? reader_check(r, e)
-					: err_set(e, s->e.code, "%s", s->e.text);
+		rc = run_workers(s, work, e);
 	}
+	if (rc == ST_OK)
+		rc = reader_check(r, e);
 	reader_close(r);
 	free_benches(s, m);
 	return rc;
 }
 
+static status open_spool(spool *s, mem *m, err *e)
+{
+	*s->d = (loaded){ 0 };
+	const status rc = lay_out(s->p, m, s->d, e);
+	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
+}
+
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e)
 {
 	spool s = { .d = out, .p = p };
-	*out = (loaded){ 0 };
-	status rc = lay_out(p, m, out, e);
-	if (rc == ST_OK)
-		rc = open_spill(p, m, out, e);
+	status rc = open_spool(&s, m, e);
 	if (rc == ST_OK) {
+		add_runs(out, p, p->load.n);
 		s.kept = mem_array(m, p->b->runs, sizeof *s.kept, "runs", e);
 		rc = s.kept ? take_kept(&s, m, e) : ST_RESOURCE;
 	}
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
 	mem_free(m, s.kept, p->b->runs, sizeof *s.kept);
+	return rc;
+}
+
+status spool_stream(record_take *take, void *from, loaded *held, const spool_plan *p, mem *m,
+		    loaded *out, err *e)
+{
+	spool s = { .d = out, .p = p, .take = take, .source = from, .held = held };
+	status rc = open_spool(&s, m, e);
+	if (rc == ST_OK)
+		rc = alloc_benches(&s, m, e);
+	if (rc == ST_OK) {
+		out->sum = held->sum;
+		out->verify_s = held->verify_s;
+		add_runs(out, p, held->n);
+		if (held->n > 0)
+			rc = run_workers(&s, work_on_held, e);
+	}
+	loaded_free(m, held);
+	if (rc == ST_OK)
+		rc = alloc_rooms(&s, m, e);
+	if (rc == ST_OK)
+		rc = run_workers(&s, work_on_stream, e);
+	free_benches(&s, m);
 	return rc;
 }

@@ -6,9 +6,12 @@
 
 #include "budget.h"
 #include "load.h"
+#include "reader.h"
 #include "seal.h"
 
 #include <stdatomic.h>
+
+enum { SPOOL_BATCH_BYTES = 1 << 20 }; /* gathered at a time, by each worker */
 
 typedef struct spool_plan {
 	load_plan load;
@@ -19,10 +22,17 @@ typedef struct spool_plan {
 	const seal_plan *keep;   /* runs outlive the program, and those of an earlier one are taken
 				    over; NULL: they do not */
 	const atomic_bool *stop; /* set: begin no more runs, leave the rest undone; NULL: never */
+	const char *full; /* of a stream whose length nobody knows: why load.n is all it may have */
 } spool_plan;
 
 /* spool_input - as load_input; out holds runs on disk, and says how many of them, and of the
  * records, were there already. */
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e);
+
+/* spool_stream - the same for at most load.n records that come one after the other, from one thread
+ * at a time, in at most b->runs runs. held: those that came before, in memory and unsorted, at most
+ * what b->workers runs have; their room is given back. */
+status spool_stream(record_take *take, void *from, loaded *held, const spool_plan *p, mem *m,
+		    loaded *out, err *e);
 
 #endif

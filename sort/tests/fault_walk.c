@@ -42,21 +42,26 @@ static const struct sort {
 	const char *name, *args;
 	uint64_t spill_recs;
 	int ranks;
+	bool from_stdin;
 } sorts[] = {
-	{ "one rank", "--threads 2", 0, 1 },
-	{ "one rank, direct", "--threads 1 --direct always", 0, 1 },
-	{ "by way of the disk", "--threads 2 --tmpdir spill", 200, 1 },
-	{ "by way of the disk, buffered", "--threads 2 --direct never --tmpdir spill", 200, 1 },
-	{ "merge", "--ranks 3", 0, 3 },
-	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3 },
-	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync", 0, 3 },
-	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3 },
+	{ "one rank", "--threads 2", 0, 1, false },
+	{ "one rank, direct", "--threads 1 --direct always", 0, 1, false },
+	{ "by way of the disk", "--threads 2 --tmpdir spill", 200, 1, false },
+	{ "by way of the disk, buffered", "--threads 2 --direct never --tmpdir spill", 200, 1,
+	  false },
+	{ "standard input", "--threads 2", 0, 1, true },
+	{ "standard input, by way of the disk", "--threads 2 --tmpdir spill", 200, 1, true },
+	{ "merge", "--ranks 3", 0, 3, false },
+	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3, false },
+	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync", 0, 3, false },
+	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3, false },
 	{ "distribute, no exchange threads",
-	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3 },
-	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3 },
-	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1 },
-	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3 },
-	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8 },
+	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3, false },
+	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3,
+	  false },
+	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1, false },
+	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
+	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
 static uint64_t spill_recs; /* of the sort under way */
@@ -116,10 +121,12 @@ static unsigned open_files(void)
 
 static int split_args(const struct sort *s, char *text, char **argv)
 {
-	static char common[][8] = { "hetsort", "-o", "out", "in" };
+	static char common[][8] = { "hetsort", "-o", "out", "in" }, from_stdin[] = "-";
 	int argc = 0;
 	for (; argc < (int)LEN(common); argc++)
 		argv[argc] = common[argc];
+	if (s->from_stdin)
+		argv[argc - 1] = from_stdin;
 	strcpy(text, s->args);
 	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
 		argv[argc++] = w;
@@ -132,7 +139,9 @@ static void run_child(const struct sort *s, const char *plan)
 	char text[256], *argv[MOST_ARGS];
 	const int argc = split_args(s, text, argv);
 	spill_recs = s->spill_recs;
-	if (dup2(said_fd, STDERR_FILENO) < 0 || setenv("HETSORT_FAIL", plan, 1) != 0)
+	const int in = s->from_stdin ? open("in", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (dup2(in, STDIN_FILENO) < 0 || dup2(said_fd, STDERR_FILENO) < 0 ||
+	    setenv("HETSORT_FAIL", plan, 1) != 0)
 		_exit(LEAKED);
 	fail_count_in(struck);
 	const unsigned files = open_files();

@@ -136,7 +136,22 @@ done
 "$hetsort" --memory 64M -o - large >streamed
 ok "by way of the disk to standard output" cmp -s streamed sorted
 refuses "too little memory" 4 "it takes" "$hetsort" --memory 8M -o out large
-refuses "standard input beyond the limit" 4 "put it into a file" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
+for memory in 40M 64M 128M; do
+  run timeout 60 "$hetsort" --memory $memory --tmpdir spill --report report -o out - < <(cat large)
+  is "standard input in $memory" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+  ok "standard input in $memory: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report)" -gt 1 ]
+  ok "standard input in $memory: within the limit" \
+    [ "$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report)" -le $((${memory%M} << 20)) ]
+  rm out
+done
+"$hetsort" --memory 64M --tmpdir spill -o - - <large >streamed
+ok "standard input by way of the disk to standard output" cmp -s streamed sorted
+refuses "standard input beyond the limit" 4 "it takes more memory (--memory)" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
+refuses "part of a record behind much of standard input" 2 "partial record of 50 bytes" \
+  sh -c 'head -c 69999950 large | "$0" --memory 64M --tmpdir spill -o out -' "$hetsort"
+is "part of a record: nothing left" "$(ls -A spill)" ""
+refuses "no such directory for standard input's runs" 2 "nowhere" \
+  sh -c '"$0" --memory 64M --tmpdir nowhere -o out - <large' "$hetsort"
 refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large

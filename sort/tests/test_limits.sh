@@ -61,6 +61,10 @@ fills "outputs of ranks" 1M 4 "No space left on device" "$hetsort" --ranks 3 -o 
 fills "not a page for the lock" 4k 4 "No space left on device" "$hetsort" -o small/out in
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 fills "runs" 20M 4 "has 20971520 bytes free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
+fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"
+fills "runs of standard input, filled by another" 40M 4 "No space left on device" sh -c '
+  { head -c 30000000 large; head -c 35000000 /dev/zero >small/other; tail -c +30000001 large; } |
+  "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
 rm large
 fills "report" 4k 3 "no report" sh -c 'head -c 4096 /dev/zero >small/full; "$0" --report small/r.json -o other in; rc=$?; rm small/full; exit $rc' "$hetsort"
 is "a full disk for the report: the output stands" "$(cmp other expected)" ""

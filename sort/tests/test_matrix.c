@@ -264,13 +264,29 @@ static bool spills(const test_case *t)
 			 : t->strategy == BY_MERGING && t->threads == 1 && t->p <= 4;
 }
 
+/* One rank takes some of its cases from standard input: in memory or, as above, more than that. */
+static bool from_stdin(const test_case *t)
+{
+	return t->p == 1 && t->threads == 2 && t->scatter == NOT_DEALT;
+}
+
+static status open_stdin(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
+	if (fd > STDIN_FILENO)
+		close(fd);
+	return ok ? ST_OK : ST_IO;
+}
+
 /* The ranks of a case: threads, or the launcher's. c is NULL without a launcher. */
 static status run_ranks(comm *c, bench *b, const test_case *t)
 {
 	err e = { ST_OK, "" };
 	char speeds[256], links[256];
 	list_speeds(t, 50, links, sizeof links);
-	b->o = (options){ .inputs = &b->in,
+	const char *in = from_stdin(t) ? "-" : b->in;
+	b->o = (options){ .inputs = &in,
 			  .ninputs = 1,
 			  .output = b->out,
 			  .plan = t->plan,
@@ -295,6 +311,8 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 		list_speeds(t, t->speeds->slow, speeds, sizeof speeds);
 		b->o.speeds = speeds;
 	}
+	if (from_stdin(t) && open_stdin(b->in) != ST_OK)
+		return ST_IO;
 	return c ? run_rank(c, b) : comm_local_run(t->p, max_message(), run_rank, b, &e);
 }
 

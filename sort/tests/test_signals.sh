@@ -17,7 +17,7 @@ start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs i
   local call=$1 i; shift
   rm -rf report hanging out*
   timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1}" SHIM="hang=$call" SHIM_FILE=hanging \
-    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" 2>err &
+    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" <&0 2>err &
   pid=$!
   for ((i = 0; i < 3000; i++)); do
     if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi
@@ -51,6 +51,8 @@ interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in
 "$BIN/gensort" --no-fsync 700000 large && mkdir spill || exit 1
 interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out large
 is "interrupted while spilling: nothing left" "$(ls -A spill)" ""
+interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out - <large
+is "interrupted while standard input spills: nothing left" "$(ls -A spill)" ""
 rm large
 
 # when names are being given, a signal comes too late: all of them change
