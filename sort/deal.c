@@ -11,8 +11,7 @@ status deal_open(dealer *d)
 	job *j = d->j;
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct };
 	d->block_recs = deal_block_recs(j->o);
-	d->buf = mem_array(&j->m, DEAL_SLOTS * d->block_recs, j->o->lay.record_bytes,
-			   "blocks to deal out", &j->e);
+	d->buf = mem_array(&j->m, DEAL_SLOTS, deal_slot_bytes(j->o), "blocks to deal out", &j->e);
 	return d->buf ? reader_open(&d->from, &j->in, &rp, &j->e) : ST_RESOURCE;
 }
 
@@ -24,7 +23,7 @@ status deal_check(dealer *d)
 void deal_close(dealer *d)
 {
 	reader_close(d->from);
-	mem_free(&d->j->m, d->buf, DEAL_SLOTS * d->block_recs, d->j->o->lay.record_bytes);
+	mem_free(&d->j->m, d->buf, DEAL_SLOTS, deal_slot_bytes(d->j->o));
 }
 
 /* Records [at, at + n) of the input to a block. */
@@ -46,7 +45,7 @@ static void fill_block(dealer *d, uint64_t at, size_t n, unsigned char *to)
 
 status deal_send(dealer *d, int to, uint64_t at, uint64_t n)
 {
-	const size_t bytes = d->j->o->lay.record_bytes;
+	const options *o = d->j->o;
 	comm_req req[DEAL_SLOTS];
 	double waited_s = 0;
 	uint64_t begun = 0, done = 0; /* blocks */
@@ -57,10 +56,13 @@ status deal_send(dealer *d, int to, uint64_t at, uint64_t n)
 			continue;
 		}
 		const size_t k = n < d->block_recs ? (size_t)n : d->block_recs;
-		const int slot = (int)(begun++ % DEAL_SLOTS);
-		unsigned char *buf = d->buf + (size_t)slot * d->block_recs * bytes;
-		fill_block(d, at, k, buf);
-		rc = comm_send(d->j->c, buf, k * bytes, to, slot, &req[slot]);
+		const int slot = (int)(begun % DEAL_SLOTS);
+		block_header *h = (void *)(d->buf + (size_t)slot * deal_slot_bytes(o));
+		fill_block(d, at, k, (unsigned char *)(h + 1));
+		*h = deal_header(o, to, begun++, k);
+		block_seal(h);
+		FAIL_FLIP(FAIL_SENT, h, deal_message(o, k));
+		rc = comm_send(d->j->c, h, deal_message(o, k), to, slot, &req[slot]);
 		at += k;
 		n -= k;
 	}
@@ -85,65 +87,80 @@ static status serve_all(dealer *d)
 }
 
 /* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status deal_out(dealer *d, const load_plan *p)
+static status deal_out(dealer *d, const spool_plan *p)
 {
 	job *j = d->j;
 	status rc = serve_all(d);
 	if (rc == ST_OK)
-		rc = load_input(&j->in, p, &j->m, &j->data, &j->e);
+		rc = p->b->spills ? spool_input(&j->in, p, &j->m, &j->data, &j->e)
+				  : load_input(&j->in, &p->load, &j->m, &j->data, &j->e);
 	j->data.sum = checksum_join(j->data.sum, d->sum);
 	return rc;
 }
 
-/* Blocks to their place, two posted ahead; entries while they are in the cache. */
-static status take_share(job *j, uint64_t n)
+/* To their place in memory; entries while they are in the cache. */
+static status take_to_memory(inbox *b, const load_plan *p)
 {
-	const size_t bytes = j->o->lay.record_bytes, block = deal_block_recs(j->o);
+	job *j = b->j;
 	loaded *d = &j->data;
-	comm_req req[DEAL_SLOTS];
-	double waited_s = 0;
-	uint64_t posted = 0; /* records */
 	status rc = ST_OK;
-	for (unsigned slot = 0; rc == ST_OK && d->n < n;) {
-		while (rc == ST_OK && posted < n && posted - d->n < DEAL_SLOTS * block) {
-			const size_t k = n - posted < block ? (size_t)(n - posted) : block;
-			const size_t s = (size_t)(posted / block % DEAL_SLOTS);
-			rc = comm_recv(j->c, d->recs + posted * bytes, k * bytes, 0, (int)s,
-				       &req[s]);
-			posted += k;
-		}
-		if (rc == ST_OK)
-			rc = deal_wait(j->c, &req[slot], &waited_s);
-		const size_t k = n - d->n < block ? (size_t)(n - d->n) : block;
-		if (rc == ST_OK)
-			(void)entries_take(&j->o->lay, d->recs + d->n * bytes, k, d->n,
-					   d->entries + d->n, &d->verify_s);
-		d->n += k;
-		slot = (slot + 1) % DEAL_SLOTS;
+	while (rc == ST_OK && d->n < p->n) {
+		const uint64_t left = p->n - d->n;
+		unsigned char *to = d->recs + d->n * p->lay.record_bytes;
+		size_t n = left < b->block_recs ? (size_t)left : b->block_recs;
+		rc = inbox_take(b, to, n, &n, &j->e);
+		if (rc != ST_OK)
+			break;
+		(void)entries_take(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
+		d->n += n;
 	}
-	j->mine.phase_s[PH_EXCHANGE] += waited_s;
-	j->mine.phase_s[PH_READ] -= waited_s;
+	return rc == ST_OK ? load_sort(p, &j->m, d, &j->e) : rc;
+}
+
+static status take_to_disk(inbox *b, const spool_plan *p)
+{
+	job *j = b->j;
+	loaded none = { 0 };
+	budget one = *p->b;
+	spool_plan own = *p;
+	own.b = &one;
+	if (!j->c->threads_allowed)
+		one.workers = 1; /* who reads a run talks to rank 0 */
+	const status rc = spool_stream(inbox_take, b, &none, &own, &j->m, &j->data, &j->e);
+	j->data.sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }
 
-status deal_records(job *j, const load_plan *p)
+static status take_share(job *j, const spool_plan *p)
+{
+	inbox b;
+	status rc = inbox_open(&b, j);
+	if (rc == ST_OK && !p->b->spills)
+		rc = load_room(&p->load, &j->m, p->load.n, &j->data, &j->e);
+	rc = comm_agree(j->c, rc);
+	if (rc == ST_OK) {
+		inbox_expect(&b, p->load.n);
+		rc = p->b->spills ? take_to_disk(&b, p) : take_to_memory(&b, &p->load);
+		if (rc != ST_OK)
+			(void)inbox_drain(&b);
+	}
+	inbox_close(&b);
+	return rc;
+}
+
+status deal_records(job *j, const spool_plan *p)
 {
 	dealer d = { .j = j };
-	const bool root = j->c->rank == 0;
-	status rc = root ? deal_open(&d) : load_room(p, &j->m, p->n, &j->data, &j->e);
-	rc = comm_agree(j->c, rc);
-	if (rc == ST_OK && root)
+	if (j->c->rank != 0)
+		return take_share(j, p);
+	status rc = comm_agree(j->c, deal_open(&d));
+	if (rc == ST_OK)
 		rc = deal_out(&d, p);
-	else if (rc == ST_OK)
-		rc = take_share(j, p->n);
-	if (rc == ST_OK && !root)
-		rc = load_sort(p, &j->m, &j->data, &j->e);
-	if (root)
-		deal_close(&d);
+	deal_close(&d);
 	return rc;
 }
 
-status deal_input(job *j, const load_plan *p)
+status deal_input(job *j, const spool_plan *p)
 {
-	return j->o->scatter == SCATTER_DYNAMIC ? deal_on_request(j, p) : deal_records(j, p);
+	return j->o->scatter == SCATTER_DYNAMIC ? deal_on_request(j, &p->load) : deal_records(j, p);
 }

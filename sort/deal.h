@@ -3,9 +3,9 @@
 #ifndef HETSORT_DEAL_H
 #define HETSORT_DEAL_H
 
+#include "block.h"
 #include "gauge.h"
-#include "load.h"
-#include "reader.h"
+#include "spool.h"
 
 enum { DEAL_BLOCK_BYTES = 1 << 20, DEAL_SLOTS = 2 };
 
@@ -15,6 +15,20 @@ static inline size_t deal_block_recs(const options *o)
 	const size_t n = DEAL_BLOCK_BYTES / o->lay.record_bytes;
 	return n ? n : 1;
 }
+
+/* deal_message - bytes of a block of n records with its header; deal_slot_bytes: of the largest. */
+static inline size_t deal_message(const options *o, size_t n)
+{
+	return (sizeof(block_header) + n * o->lay.record_bytes + 7) / 8 * 8;
+}
+
+static inline size_t deal_slot_bytes(const options *o)
+{
+	return deal_message(o, deal_block_recs(o));
+}
+
+/* deal_header - of n records for a rank, without magic and sum. */
+block_header deal_header(const options *o, int to, uint64_t block, size_t n);
 
 /* job_deals - whether records have to be dealt out. */
 static inline bool job_deals(const job *j)
@@ -30,11 +44,12 @@ status deal_links(job *j, const gauge *g);
 status deal_shares(job *j, const gauge *g);
 
 /* deal_input - collective: as the options say, one of the two below. */
-status deal_input(job *j, const load_plan *p);
+status deal_input(job *j, const spool_plan *p);
 
 /* deal_records - collective: every rank's share to j->data, from rank 0 in the order of service.
- * p: as for load_input(). Rank 0 comes last and reads its share itself. */
-status deal_records(job *j, const load_plan *p);
+ * What does not fit into memory goes to runs on disk. Rank 0 comes last and reads its share itself.
+ */
+status deal_records(job *j, const spool_plan *p);
 
 /* deal_on_request - the same for --scatter=dynamic: rank 0 hands out chunks to who asks for them,
  * and takes none itself. A rank sorts a chunk before it asks for the next. */
@@ -66,6 +81,33 @@ status deal_send(dealer *d, int to, uint64_t at, uint64_t n);
 status deal_check(dealer *d);
 
 void deal_close(dealer *d);
+
+/* The other ranks' end. */
+typedef struct inbox {
+	job *j;
+	unsigned char *slots; /* DEAL_SLOTS blocks */
+	size_t block_recs;
+	comm_req req[DEAL_SLOTS];
+	uint64_t n;             /* records of the transfer under way */
+	uint64_t posted, taken; /* blocks */
+	const unsigned char *rec;
+	size_t left; /* records from rec on, of the last block taken */
+	err damage;  /* the first block that came damaged: what came since is worth nothing */
+	double waited_s;
+} inbox;
+
+/* inbox_open, inbox_close - main thread. */
+status inbox_open(inbox *b, job *j);
+void inbox_close(inbox *b);
+
+/* inbox_expect - n records are to come. */
+void inbox_expect(inbox *b, uint64_t n);
+
+/* inbox_take - a record_take of these. ST_PEER if they do not come any more, or came damaged. */
+status inbox_take(void *inbox, unsigned char *to, size_t n, size_t *got, err *e);
+
+/* inbox_drain - take what is left, and forget it. */
+status inbox_drain(inbox *b);
 
 /* deal_alloc, deal_free - the arrays of j->deal. */
 status deal_alloc(job *j);

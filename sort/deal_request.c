@@ -96,7 +96,7 @@ typedef struct taker {
 	const load_plan *p;
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
-	unsigned char *bin; /* a block, for what there is no room for */
+	inbox in;
 	status failed;
 } taker;
 
@@ -154,7 +154,7 @@ static status sort_chunk(taker *t, size_t at)
 	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
 }
 
-/* Room for n more records; if there is none, the blocks go to the bin. */
+/* Room for n more records; if there is none, they are taken and forgotten. */
 static void make_room(taker *t, uint64_t n)
 {
 	loaded *d = &t->j->data;
@@ -162,28 +162,23 @@ static void make_room(taker *t, uint64_t n)
 		t->failed = load_grow(t->p, &t->j->m, d, &t->j->e);
 }
 
-static status take_chunk(taker *t, uint64_t n, double *wait_s)
+static status take_chunk(taker *t, uint64_t n)
 {
-	job *j = t->j;
-	const size_t bytes = j->o->lay.record_bytes, block = deal_block_recs(j->o);
-	loaded *d = &j->data;
-	status rc = ST_OK;
+	const layout *l = &t->j->o->lay;
+	loaded *d = &t->j->data;
 	make_room(t, n);
-	for (int slot = 0; n > 0 && rc == ST_OK; slot = (slot + 1) % DEAL_SLOTS) {
-		const size_t k = n < block ? (size_t)n : block;
-		unsigned char *to = t->failed == ST_OK ? d->recs + d->n * bytes : t->bin;
-		comm_req r;
-		rc = comm_recv(j->c, to, k * bytes, 0, slot, &r);
-		if (rc == ST_OK)
-			rc = deal_wait(j->c, &r, wait_s);
-		if (rc == ST_OK && t->failed == ST_OK) {
-			(void)entries_take(&j->o->lay, to, k, d->n, d->entries + d->n,
-					   &d->verify_s);
-			d->n += k;
-		}
+	inbox_expect(&t->in, n);
+	while (n > 0 && t->failed == ST_OK) {
+		unsigned char *to = d->recs + d->n * l->record_bytes;
+		size_t k = n < t->in.block_recs ? (size_t)n : t->in.block_recs;
+		t->failed = inbox_take(&t->in, to, k, &k, &t->j->e);
+		if (t->failed != ST_OK)
+			break;
+		(void)entries_take(l, to, k, d->n, d->entries + d->n, &d->verify_s);
+		d->n += k;
 		n -= k;
 	}
-	return rc;
+	return inbox_drain(&t->in);
 }
 
 /* One request and what comes of it; *n 0: nothing any more. */
@@ -201,7 +196,7 @@ static status one_chunk(taker *t, uint64_t *n, double *wait_s)
 	if (rc == ST_OK)
 		rc = deal_wait(c, &r, wait_s);
 	if (rc == ST_OK && *n)
-		rc = take_chunk(t, *n, wait_s);
+		rc = take_chunk(t, *n);
 	if (rc == ST_OK && *n && t->failed == ST_OK && t->p->sort)
 		t->failed = sort_chunk(t, at);
 	return rc;
@@ -265,14 +260,14 @@ static status hand_out(job *j, const load_plan *p)
 static status ask_for(job *j, const load_plan *p)
 {
 	taker t = { .j = j, .p = p };
-	const size_t block = deal_block_recs(j->o), bytes = j->o->lay.record_bytes;
-	status rc = load_room(p, &j->m, p->n + p->n / 8 + block, &j->data, &j->e);
-	t.bin = mem_array(&j->m, block, bytes, "a block", &j->e);
-	rc = comm_agree(j->c, rc == ST_OK && !t.bin ? ST_RESOURCE : rc);
+	status rc = inbox_open(&t.in, j);
+	if (rc == ST_OK)
+		rc = load_room(p, &j->m, p->n + p->n / 8 + t.in.block_recs, &j->data, &j->e);
+	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = take_all(&t);
 	free(t.start);
-	mem_free(&j->m, t.bin, block, bytes);
+	inbox_close(&t.in);
 	return rc;
 }
 

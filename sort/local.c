@@ -86,7 +86,7 @@ status phase_read(job *j)
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
 	const spool_plan sp = spool_plan_of(j, &p);
 	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
-			  : job_deals(j)     ? deal_input(j, &p)
+			  : job_deals(j)     ? deal_input(j, &sp)
 			  : j->budget.spills ? spool_input(&j->in, &sp, &j->m, &j->data, &j->e)
 					     : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	j->r = j->data.r;

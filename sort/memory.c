@@ -45,12 +45,13 @@ static status check_spilling(job *j)
 	const status rc = choose_tmpdirs(j);
 	if (rc != ST_OK)
 		return rc;
-	if (job_deals(j) || (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING))
+	const bool on_request = job_deals(j) && j->o->scatter == SCATTER_DYNAMIC;
+	if (on_request || (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING))
 		return err_set(&j->e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			       " records: it takes %" PRIu64 "; only %s can go by way of the disk",
+			       " records: it takes %" PRIu64 "; %s cannot go by way of the disk",
 			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes,
-			       job_deals(j) ? "an input that all ranks read" : "--strategy merge");
+			       on_request ? "--scatter=dynamic" : "--strategy=distribute");
 	const char *const *dir = job_tmpdirs(j, &dirs);
 	if (j->o->workdir && j->o->explain)
 		return ST_OK; /* it may not be there yet */

@@ -59,6 +59,8 @@ static const struct sort {
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3, false },
 	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3,
 	  false },
+	{ "dealt out by rank 0, by way of the disk",
+	  "--ranks 3 --source root --threads 1 --speeds 1,2,3 --tmpdir spill", 50, 3, false },
 	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },

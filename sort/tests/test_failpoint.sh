@@ -43,6 +43,15 @@ for strategy in merge distribute; do
   done
 done
 ok "the message names block and ranks" grep -q "^hetsort: rank [01] .*, sort: block 0 from rank 2 to rank [01] came" <<<"$err"
+for scatter in balanced dynamic; do
+  fails flip@sent:1@rank0 5 ", read: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter
+done
+"$BIN/gensort" --no-fsync 50000 more && cp in few && mv more in
+for block in 2 3 4; do
+  fails flip@sent:$block@rank0 5 "hetsort: rank 1 ($(hostname)), read: block $((block - 1)) from rank 0 to rank 1 came damaged" \
+    --ranks 2 --source root --speeds 0.01,1 --links 1,1000000
+done
+mv few in
 for what in version sources order sizes layout; do
   case $what in sources) name=build ;; order) name="byte order" ;; sizes) name="set of type sizes" ;;
     layout) name="record layout" ;; *) name=$what ;; esac

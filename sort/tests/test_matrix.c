@@ -298,7 +298,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			  .threads = 1 + t->threads,
 			  .least_run = t->n % 2 ? 1 : 1 << 15,
 			  .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
-			  .spill_recs = t->scatter == NOT_DEALT && spills(t)
+			  .spill_recs = t->scatter != SCATTER_DYNAMIC && spills(t)
 						? t->n / (size_t)t->p / 5 + 1
 						: 0,
 			  .links = links, /* measured, they would take long with short messages */
