@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""balance: no balancing, the operating system's, and process emulation ([S2] table 2's comparison).
+"""balance: no balancing, the operating system's, process emulation ([S2] table 2's comparison), shares.
 
-The CPUs of this machine, half of them slowed by cpuburn, run hetsort with equal shares for all processes:
+The CPUs of this machine, half of them slowed by cpuburn, run hetsort. With equal shares for all ranks:
   none        one process on each CPU, bound to it
   os          several processes for each CPU, bound to none: the system moves them
   emulation   as many processes on each CPU as `hetplan emulate` says for its speed, bound to it
-Whatever is done, a process has one thread."""
+  virtual     one process on each CPU, bound to it, with as many virtual ranks (hetsort --emulate)
+and with unequal ones:
+  planned     one process on each CPU, bound to it, with shares by n ln n
+Whatever is done, a rank has one thread."""
 
 import json
 import os
@@ -30,8 +33,8 @@ def emulation(speeds, most):
     return counts, sum(counts) / (max(c / s for c, s in zip(counts, speeds)) * sum(speeds))
 
 
-def command(processes, bound, work):
-    sort = [f"{job.BIN}/hetsort", "-q", "-f", "--no-fsync", "--plan", "equal", "--threads", "1", "--report",
+def command(processes, bound, options, work):
+    sort = [f"{job.BIN}/hetsort", "-q", "-f", "--no-fsync", *options, "--threads", "1", "--report",
             f"{work}/report", "-o", f"{work}/out", f"{work}/in"]
     bind = ["--bind-to", "none"] if "Open MPI" in (machine.versions(job.BIN)["mpirun"] or "") else []
     if bound:
@@ -40,22 +43,24 @@ def command(processes, bound, work):
 
 
 def variants(cpus, speeds, most):
-    """name -> (processes, the CPU of each or None, part of the whole speed in theory)."""
+    """name -> (processes, the CPU of each or None, options, part of the whole speed in theory)."""
     counts, part = emulation(speeds, most)
-    equal = min(speeds) * len(speeds) / sum(speeds)
-    return {"none": (len(cpus), cpus, equal),
-            "os": (sum(counts), None, 1.0),
-            "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], part)}
+    alike, told = ["--plan", "equal"], ["--speeds", ",".join(f"{s:.6g}" for s in speeds)]
+    return {"none": (len(cpus), cpus, alike, min(speeds) * len(speeds) / sum(speeds)),
+            "os": (sum(counts), None, alike, 1.0),
+            "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], alike, part),
+            "virtual": (len(cpus), cpus, [*told, "--emulate", str(sum(counts))], part),
+            "planned": (len(cpus), cpus, [*told, "--plan", "nlogn"], 1.0)}
 
 
 def measure(t, todo, slow):
     with job.work_folder(t.a.dir) as work:
         source = judge.make_input(job.BIN, f"{work}/in", t.a.records)
         for number in range(t.a.repeat):
-            for name, (processes, bound, part) in todo.items():
+            for name, (processes, bound, options, part) in todo.items():
                 watch = hosts.Watch()
                 job.run([f"{job.BIN}/cpuburn", "-q", "--no-calibration", "--factor", str(t.a.factor), "--cpus",
-                         ",".join(map(str, slow)), "--", *command(processes, bound, work)])
+                         ",".join(map(str, slow)), "--", *command(processes, bound, options, work)])
                 busy = watch.end(False)
                 judge.sorted_output(f"hetsort, {name}", job.BIN, f"{work}/out", source)
                 with open(f"{work}/report") as f:
@@ -73,8 +78,8 @@ def run(t):
     todo = variants(cpus, speeds, t.a.most)
     measure(t, todo, slow)
     rows, bars = [], []
-    for i, (name, (processes, _, part)) in enumerate(todo.items()):
-        ratio, theory = t.ratio((name,), ("none",)), todo["none"][2] / part
+    for i, (name, (processes, _, _, part)) in enumerate(todo.items()):
+        ratio, theory = t.ratio((name,), ("none",)), todo["none"][3] / part
         sums = t.figure((name,), processes=processes, to_none=ratio, theory=theory)
         rows.append([f"{name}, {processes} processes", *summary_cells(sums), f"{ratio[0]:.3f}", f"{theory:.3f}"])
         bars.append((i, *ratio, theory))

@@ -55,9 +55,18 @@ class Sorter:
     def _at(self, k, name):
         return os.path.join(self.hosts.folders[k], name)
 
+    def gathered(self, name):
+        """Portions of all hosts, at the first one too: names of files that one rank reads as one."""
+        there = [f"{name}.{k}" for k in range(self.hosts.count)]
+        for k, part in enumerate(there[1:], 1):
+            os.link(self._at(k, part), self._at(0, part))
+        return there
+
     def argv(self, portions, options):
+        """portions: a name, or files."""
+        inputs = [f"{portions}.%r"] if isinstance(portions, str) else portions
         return [f"{BIN}/hetsort", "-q", "-f", "--no-fsync", "--threads", "1", "--report", "report",
-                *options, "-o", "out.%r", f"{portions}.%r"]
+                *options, "-o", "out.%r", *inputs]
 
     def sort(self, portions, options=(), ranks=None):
         ranks = ranks or self.hosts.count
@@ -76,6 +85,8 @@ class Sorter:
         with open(sums, "wb") as whole:
             for k in range(ranks):
                 part = self._at(k, f"out.{k}")
+                if not os.path.exists(part):
+                    raise job.Failed(f"hetsort: rank {k} wrote no output")
                 if os.path.getsize(part):
                     job.run([f"{BIN}/valsort", "-q", "-o", f"{part}.sum", part], statuses=(0, 1))
                     with open(f"{part}.sum", "rb") as f:
