@@ -46,8 +46,9 @@ for mode in "--ranks 1" "--ranks 3"; do
     saved=$(sum bytes_not_read)
     case $phase in
       describe | plan | read) is "killed in $phase, $mode: bytes not read again" "$saved" 0 ;;
-      sealed) ok "killed in $phase, $mode: some bytes are not read again ($saved)" \
-        test "$saved" -gt 0 -a "$saved" -lt $((records * 100)) ;;
+      sealed) # a rank's first run of one or more, while other ranks may have sealed all of theirs
+        ok "killed in $phase, $mode: some bytes are not read again ($saved)" \
+          test "$saved" -gt 0 -a "$saved" -lt $((records * 100 + (ranks > 1))) ;;
       *) is "killed in $phase, $mode: bytes not read again" "$saved/$(field read | sort -u | head -n 1)" \
         "$((records * 100))/0" ;;
     esac
@@ -88,7 +89,7 @@ rm -rf out work
 HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir work --threads 1 -o out in 2>err &
 pid=$!
 for ((i = 0; i < 1000; i++)); do
-  if [ -e work/hetsort-rank0.run0 ]; then break; fi
+  if [ -s work/hetsort-rank0.run0 ]; then break; fi
   sleep 0.01
 done
 kill -s USR1 $pid
