@@ -66,8 +66,24 @@ static status open_target(target *t, const char *dir, int64_t rank, err *e)
 	return rc;
 }
 
-/* Remove the files whose name begins so; *removed counts. */
-static status remove_all(int dirfd, const char *begin, const char *path, unsigned *removed, err *e)
+/* A run's file that is an input as well is not to be lost. */
+static status spare_inputs(int dirfd, const char *name, const input *in, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	if (fstatat(dirfd, name, &st, 0) != 0)
+		return ST_OK;
+	for (size_t i = 0; i < in->files; i++)
+		if (st.st_ino == in->file[i].st.st_ino && st.st_dev == in->file[i].st.st_dev)
+			return err_set(e, ST_REFUSED,
+				       "input %s has the name of a run in the workdir",
+				       quoted(in->file[i].path, q));
+	return ST_OK;
+}
+
+/* Remove the files whose name begins so, but none of in (NULL: no matter); *removed counts. */
+static status remove_all(int dirfd, const char *begin, const char *path, const input *in,
+			 unsigned *removed, err *e)
 {
 	char q[QUOTED_BYTES];
 	status rc = ST_OK;
@@ -82,10 +98,12 @@ static status remove_all(int dirfd, const char *begin, const char *path, unsigne
 	for (const struct dirent *f; rc == ST_OK && (f = readdir(d));) {
 		if (strncmp(f->d_name, begin, strlen(begin)) != 0)
 			continue;
-		if (unlinkat(dirfd, f->d_name, 0) != 0 && errno != ENOENT)
-			rc = err_sys(e, errno, "cannot remove %s", quoted(f->d_name, q));
-		else
+		if (in && (rc = spare_inputs(dirfd, f->d_name, in, e)) != ST_OK)
+			break;
+		if (unlinkat(dirfd, f->d_name, 0) == 0)
 			++*removed;
+		else if (errno != ENOENT)
+			rc = err_sys(e, errno, "cannot remove %s", quoted(f->d_name, q));
 	}
 	closedir(d);
 	return rc;
@@ -231,34 +249,13 @@ status phase_resume(job *j)
 	return rc;
 }
 
-/* A run's file that is an input as well is not to be lost. */
-static status spare_inputs(job *j)
-{
-	char name[WORKDIR_NAME_BYTES + 24], q[QUOTED_BYTES];
-	struct stat st;
-	for (uint64_t run = 0; run < MOST_RUNS; run++) {
-		snprintf(name, sizeof name, "%s%" PRIu64, j->work.name, run);
-		if (fstatat(j->work.file.dirfd, name, &st, 0) != 0)
-			continue;
-		for (size_t i = 0; i < j->in.files; i++)
-			if (st.st_ino == j->in.file[i].st.st_ino &&
-			    st.st_dev == j->in.file[i].st.st_dev)
-				return err_set(&j->e, ST_REFUSED,
-					       "input %s has the name of a run in the workdir",
-					       quoted(j->in.file[i].path, q));
-	}
-	return ST_OK;
-}
-
 status phase_note(job *j)
 {
 	workdir *w = &j->work;
 	unsigned removed = 0;
 	if (!w->on || w->found)
 		return ST_OK;
-	status rc = spare_inputs(j);
-	if (rc == ST_OK)
-		rc = remove_all(w->file.dirfd, w->name, w->file.path, &removed, &j->e);
+	status rc = remove_all(w->file.dirfd, w->name, w->file.path, &j->in, &removed, &j->e);
 	j->mine.leftovers += removed;
 	if (rc == ST_OK)
 		rc = own_state(j, &w->s, &j->e);
@@ -273,17 +270,21 @@ status phase_note(job *j)
 	return json_write(state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &j->e);
 }
 
-/* The output is complete under its name: what cannot be removed now is only worth a note. */
+/* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
+ * is synced: runs are made again for a state that comes back without them. */
 status phase_release(job *j)
 {
 	const workdir *w = &j->work;
-	unsigned removed = 0;
+	char name[WORKDIR_NAME_BYTES + 24];
 	if (!w->on)
 		return ST_OK;
-	if (unlinkat(w->file.dirfd, w->file.base, 0) != 0)
-		err_sys(&j->note, errno, "cannot remove the state in the workdir");
-	else if (!j->o->fsync || file_sync_dir(w->file.dirfd, w->file.path, &j->note) == ST_OK)
-		remove_all(w->file.dirfd, w->name, w->file.path, &removed, &j->note);
+	int rc = unlinkat(w->file.dirfd, w->file.base, 0);
+	for (uint64_t run = 0; rc == 0 && run < j->budget.runs; run++) {
+		snprintf(name, sizeof name, "%s%" PRIu64, w->name, run);
+		rc = unlinkat(w->file.dirfd, name, 0);
+	}
+	if (rc != 0)
+		err_sys(&j->note, errno, "the output is complete; cannot empty the workdir");
 	return ST_OK;
 }
 
@@ -327,10 +328,10 @@ static status clean_rank(const char *path, int64_t rank, unsigned *removed, err 
 			     quoted(path, q));
 	snprintf(name, sizeof name, PREFIX "%" PRId64 ".json", rank);
 	if (rc == ST_OK)
-		rc = remove_all(t.dirfd, name, path, removed, e);
+		rc = remove_all(t.dirfd, name, path, NULL, removed, e);
 	snprintf(name, sizeof name, PREFIX "%" PRId64 ".run", rank);
 	if (rc == ST_OK)
-		rc = remove_all(t.dirfd, name, path, removed, e);
+		rc = remove_all(t.dirfd, name, path, NULL, removed, e);
 	*removed += temporary;
 	target_discard(&t);
 	return rc;

@@ -219,6 +219,10 @@ rm -f .hetsort-*
 sort_ --ranks 2
 is "runs without a state are removed" "$rc/$(cmp out expected)/$(left)" 0//./out
 
+rm -rf work && mkdir -m 700 work && cp in work/hetsort-rank0.run5
+run "$hetsort" --workdir work -o out3 work/hetsort-rank0.run5
+is "an input with the name of a run" "$rc/$(cmp in work/hetsort-rank0.run5)" 2/
+
 # sizes; own inputs and outputs
 for n in 0 1 2 7; do
   for p in 1 3; do
