@@ -33,14 +33,20 @@ for rank in 0 1 2; do
 done
 
 # SIGUSR1 to the launcher, which passes it on
+sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
+  local f bytes
+  for f in work/hetsort-rank"$1".run*; do
+    if bytes=$(stat -c %s "$f" 2>/dev/null) && [ $((bytes % 4096)) -ne 0 ]; then return 0; fi
+  done
+  return 1
+}
 rm -rf work out
 HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir work -o out in 2>err &
 job=$!
 for ((i = 0; i < 3000; i++)); do
-  if [ -e work/hetsort-rank1.run1 ] || [ ! -d /proc/$job ]; then break; fi
+  if sealed 1 || [ ! -d /proc/$job ]; then break; fi
   sleep 0.01
 done
-sleep 0.5 # it is made when reading begins, and has to be sealed
 kill -s USR1 $job
 wait $job
 ok "USR1: the job fails" test $? -ne 0 -a ! -e out
