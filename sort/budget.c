@@ -167,8 +167,12 @@ status budget_make(budget *b, const budget_query *q, err *e)
 {
 	*b = (budget){ .core_bytes = core_bytes(q) };
 	b->bytes = b->core_bytes;
-	if (!q->keeps && b->core_bytes <= q->limit_bytes)
-		return ST_OK;
+	return !q->keeps && b->core_bytes <= q->limit_bytes ? ST_OK : budget_disk(b, q, e);
+}
+
+status budget_disk(budget *b, const budget_query *q, err *e)
+{
+	*b = (budget){ .core_bytes = core_bytes(q), .most_recs = q->recs };
 	if (!fits_somehow(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64

@@ -41,6 +41,9 @@ typedef struct budget {
 /* budget_make - ST_RESOURCE where it cannot be done: says which limit would do. */
 status budget_make(budget *b, const budget_query *q, err *e);
 
+/* budget_disk - the same where it is to go by way of the disk, fit or not. */
+status budget_disk(budget *b, const budget_query *q, err *e);
+
 /* budget_stream - for records whose number shows when they end (q->recs means nothing): what memory
  * holds first, and how more may go by way of a disk that has room for disk_recs. */
 void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs);

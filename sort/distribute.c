@@ -83,6 +83,8 @@ static void write_sorted(const landing *d, job *j)
 
 status phase_distribute(job *j)
 {
+	if (job_merges(j)) /* by way of the disk: all but the sorting of runs is left to do */
+		return phase_merge(j);
 	landing d = { 0 };
 	exchange *x = NULL;
 	status rc = comm_agree(j->c, landing_alloc(&d, j));

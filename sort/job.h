@@ -177,8 +177,22 @@ void plan_targets(job *j);
 /* budget_holds - would this rank's memory hold so many records to be written? */
 bool budget_holds(job *j, uint64_t out_recs);
 
-/* budget_ended - standard input has ended: what it takes now that its size is known. */
+/* budget_ended - all that this rank holds has come: what it takes now that its size is known. */
 void budget_ended(job *j);
+
+/* job_spreads - would what exceeds the memory be exchanged first? Not what each rank or only one
+ * has: it is sorted where it is, and moved while it is merged. */
+static inline bool job_spreads(const job *j)
+{
+	return j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING && !j->in.per_rank &&
+	       !j->o->from_root;
+}
+
+/* job_merges - is the last step a merge of runs? */
+static inline bool job_merges(const job *j)
+{
+	return j->o->strategy == BY_MERGING || j->budget.spills;
+}
 
 /* own_share - what this rank is to read, or to write. */
 static inline uint64_t own_share(const job *j, const uint64_t *share)

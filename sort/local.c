@@ -2,7 +2,7 @@
 /* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
  * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "deal.h"
-#include "spool.h"
+#include "distribute.h"
 
 #include <inttypes.h>
 
@@ -59,6 +59,16 @@ static status read_stdin(job *j, const spool_plan *p)
 	return rc;
 }
 
+static status spread(job *j, spool_plan sp)
+{
+	sp.load.n = j->budget.most_recs;
+	sp.full = "samples of the input did not tell how its keys are distributed";
+	const status rc = distribute_to_disk(j, &sp);
+	if (rc == ST_OK)
+		budget_ended(j);
+	return rc;
+}
+
 /* In memory, of records whose number shows when they end; where room doubles both are there. */
 static uint64_t most_recs(const job *j)
 {
@@ -85,16 +95,18 @@ status phase_read(job *j)
 			      .least_run = j->o->least_run,
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
 	const spool_plan sp = spool_plan_of(j, &p);
+	const bool spreads = j->budget.spills && job_spreads(j);
 	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
+			  : spreads          ? spread(j, sp)
 			  : job_deals(j)     ? deal_input(j, &sp)
 			  : j->budget.spills ? spool_input(&j->in, &sp, &j->m, &j->data, &j->e)
 					     : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	j->r = j->data.r;
 	j->recs = j->data.r.recs;
-	j->mine.in = j->data.n;
+	j->mine.in = spreads ? n : j->data.n;
 	j->mine.kept_runs = j->data.runs_kept;
 	j->mine.kept_bytes = j->data.recs_kept * l->record_bytes;
-	j->mine.read_bytes = j->data.n * (uint64_t)l->record_bytes - j->mine.kept_bytes;
+	j->mine.read_bytes = j->mine.in * (uint64_t)l->record_bytes - j->mine.kept_bytes;
 	j->mine.sum_in = j->data.sum;
 	j->mine.verify_s += j->data.verify_s;
 	j->mine.phase_s[PH_SORT] += j->data.sort_s / j->threads;
@@ -104,8 +116,7 @@ status phase_read(job *j)
 
 status phase_sample(job *j)
 {
-	return sample_brackets(j->c, &j->m, &j->r, j->o->strategy == BY_MERGING, j->target,
-			       &j->guess, &j->e);
+	return sample_brackets(j->c, &j->m, &j->r, job_merges(j), j->target, &j->guess, &j->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
@@ -129,7 +140,7 @@ status phase_split(job *j)
 	const status rc = comm_agree(j->c, j->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	if (j->o->strategy == BY_DISTRIBUTING)
+	if (!job_merges(j))
 		return split_by_dealing(j);
 	return split_sorted(j->c, &j->m, &j->r, j->target, &j->guess, j->cut, &j->e);
 }

@@ -12,7 +12,8 @@
 
 enum {
 	STREAMS_BYTES = 14 << 20, /* batches of outgoing streams, and the writer's buffers */
-	FORCED_RUNS = 64          /* of standard input, for tests */
+	FORCED_RUNS = 64,         /* of standard input, for tests */
+	GUESSED_RECS = 1 << 16,
 };
 
 /* The directories for runs: those named, else $TMPDIR, else the output's. */
@@ -45,13 +46,13 @@ static status check_spilling(job *j)
 	const status rc = choose_tmpdirs(j);
 	if (rc != ST_OK)
 		return rc;
-	const bool on_request = job_deals(j) && j->o->scatter == SCATTER_DYNAMIC;
-	if (on_request || (j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING))
+	if (job_deals(j) && j->o->scatter == SCATTER_DYNAMIC)
 		return err_set(&j->e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			       " records: it takes %" PRIu64 "; %s cannot go by way of the disk",
-			       j->limit.rank_bytes, own_share(j, j->share_in), j->budget.core_bytes,
-			       on_request ? "--scatter=dynamic" : "--strategy=distribute");
+			       " records: it takes %" PRIu64
+			       "; --scatter=dynamic cannot go by way of the disk",
+			       j->limit.rank_bytes, own_share(j, j->share_in),
+			       j->budget.core_bytes);
 	const char *const *dir = job_tmpdirs(j, &dirs);
 	if (j->o->workdir && j->o->explain)
 		return ST_OK; /* it may not be there yet */
@@ -82,13 +83,14 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .stride = j->work.found ? j->work.s.stride : 0 };
 }
 
-/* By merging, what is written passes through windows. */
+/* By merging, and by way of the disk, what is written passes through windows. */
 bool budget_holds(job *j, uint64_t out_recs)
 {
 	budget b;
 	err e = { ST_OK, "" };
 	const budget_query q = query_of(j, out_recs);
-	return !q.distributing || (budget_make(&b, &q, &e) == ST_OK && !b.spills);
+	return !q.distributing || j->budget.spills ||
+	       (budget_make(&b, &q, &e) == ST_OK && !b.spills);
 }
 
 /* For standard input. Where runs go is looked at now if somebody said it; if it need not be used,
@@ -118,16 +120,48 @@ static status make_stream_budget(job *j)
 	return ST_OK;
 }
 
+/* All ranks exchange in the same way. Collective. */
+static status agree_to_spill(job *j, bool mine, bool *any)
+{
+	const size_t p = (size_t)j->c->size;
+	bool *all = mem_array(&j->m, p, sizeof *all, "answers", &j->e);
+	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, all, sizeof *all);
+	*any = false;
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		*any |= all[i];
+	mem_free(&j->m, all, p, sizeof *all);
+	return rc;
+}
+
+/* Where samples alone say what comes to a rank: more than its share, to be safe. */
+static uint64_t most_to_come(const job *j)
+{
+	const uint64_t share = own_share(j, j->share_out), most = share + share / 4 + GUESSED_RECS;
+	return most < j->records ? most : j->records;
+}
+
 static status make_budget(job *j)
 {
 	if (j->in.is_stdin)
 		return make_stream_budget(j);
-	const budget_query bq = query_of(j, own_share(j, j->share_out));
+	budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
-	if (j->o->spill_recs && bq.recs > 0)
+	const bool forced = j->o->spill_recs > 0;
+	err no_room = { ST_OK, "" }; /* memory for what comes to a rank is not asked of the disk */
+	if (!forced || bq.recs == 0)
+		rc = budget_make(&j->budget, &bq, job_spreads(j) ? &no_room : &j->e);
+	if (job_spreads(j)) {
+		const bool mine = rc != ST_OK || j->budget.spills || forced;
+		bool any;
+		rc = agree_to_spill(j, mine, &any);
+		bq.recs = most_to_come(j);
+		if (rc == ST_OK && any && !forced)
+			rc = budget_disk(&j->budget, &bq, &j->e);
+	}
+	if (forced && bq.recs > 0)
 		budget_force(&j->budget, &bq, bq.run_recs ? bq.run_recs : j->o->spill_recs);
-	else
-		rc = budget_make(&j->budget, &bq, &j->e);
 	if (rc == ST_OK && j->budget.spills)
 		rc = check_spilling(j);
 	return rc;
@@ -158,7 +192,8 @@ static void note_budget(job *j)
 
 void budget_ended(job *j)
 {
-	const budget_query q = query_of(j, 0);
+	budget_query q = query_of(j, 0);
+	q.recs = j->data.n;
 	j->budget.runs = j->data.r.count;
 	if (j->data.spill)
 		budget_settle(&j->budget, &q);

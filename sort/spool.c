@@ -381,6 +381,14 @@ status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, er
 	return rc;
 }
 
+/* Nothing came: a run is there all the same. */
+static status empty_run(const spool *s, err *e)
+{
+	(void)add_run(s->d, s->p, 0);
+	const status rc = spill_run_begin(s->d->spill, 0, 0, e);
+	return rc == ST_OK ? spill_run_end(s->d->spill, 0, e) : rc;
+}
+
 status spool_stream(record_take *take, void *from, loaded *held, const spool_plan *p, mem *m,
 		    loaded *out, err *e)
 {
@@ -400,6 +408,8 @@ status spool_stream(record_take *take, void *from, loaded *held, const spool_pla
 		rc = alloc_rooms(&s, m, e);
 	if (rc == ST_OK)
 		rc = run_workers(&s, work_on_stream, e);
+	if (rc == ST_OK && out->r.count == 0)
+		rc = empty_run(&s, e);
 	free_benches(&s, m);
 	return rc;
 }

@@ -57,6 +57,8 @@ static const struct sort {
 	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3, false },
 	{ "distribute, no exchange threads",
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3, false },
+	{ "distribute, by way of the disk",
+	  "--ranks 3 --strategy distribute --speeds 1,0.5,2 --tmpdir spill", 50, 3, false },
 	{ "dealt out by rank 0", "--ranks 3 --source root --threads 1 --speeds 1,2,3", 0, 3,
 	  false },
 	{ "dealt out by rank 0, by way of the disk",

@@ -156,6 +156,19 @@ run "$hetsort" --memory 128M --ranks 2 --source root --tmpdir spill --report rep
 is "dealt out, by way of the disk" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 ok "dealt out: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
 rm out
+for mode in "" "--speeds 1,2 --adapt" "--exchange-threads 0"; do
+  # shellcheck disable=SC2086
+  run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute $mode --tmpdir spill --report report -o out large
+  is "distributed by way of the disk $mode" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+  ok "distributed by way of the disk $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
+  ok "distributed by way of the disk $mode: within the limit" \
+    [ "$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)" -le 67108864 ]
+  rm out
+done
+head -c 35000000 large >own.0 && tail -c +35000001 large >own.1
+run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out own.%r
+is "files of the ranks, beyond what distributing holds" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+rm out own.*
 refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot go by way of the disk" \
   "$hetsort" --memory 128M --ranks 2 --source root --scatter dynamic -o out large
 refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in

@@ -65,6 +65,8 @@ fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdi
 fills "runs of standard input, filled by another" 40M 4 "No space left on device" sh -c '
   { head -c 30000000 large; head -c 35000000 /dev/zero >small/other; tail -c +30000001 large; } |
   "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
+fills "runs of what is distributed" 20M 4 "No space left on device" \
+  "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large
 rm large
 fills "report" 4k 3 "no report" sh -c 'head -c 4096 /dev/zero >small/full; "$0" --report small/r.json -o other in; rc=$?; rm small/full; exit $rc' "$hetsort"
 is "a full disk for the report: the output stands" "$(cmp other expected)" ""

@@ -260,8 +260,7 @@ static void list_speeds(const test_case *t, double slow, char *text, size_t byte
  * those with one thread for the exchange. */
 static bool spills(const test_case *t)
 {
-	return t->p == 1 ? t->strategy == BY_DISTRIBUTING
-			 : t->strategy == BY_MERGING && t->threads == 1 && t->p <= 4;
+	return t->p == 1 ? t->strategy == BY_DISTRIBUTING : t->threads == 1 && t->p <= 4;
 }
 
 /* One rank takes some of its cases from standard input: in memory or, as above, more than that. */

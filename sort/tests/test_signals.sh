@@ -53,6 +53,8 @@ interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out large
 is "interrupted while spilling: nothing left" "$(ls -A spill)" ""
 interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out - <large
 is "interrupted while standard input spills: nothing left" "$(ls -A spill)" ""
+interrupts TERM 143 write@9 --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out large
+is "interrupted while distributing to the disk: nothing left" "$(ls -A spill)" ""
 rm large
 
 # when names are being given, a signal comes too late: all of them change

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Exchanging first where memory does not hold what a rank receives. */
+#ifndef HETSORT_DISTRIBUTE_H
+#define HETSORT_DISTRIBUTE_H
+
+#include "job.h"
+#include "spool.h"
+
+/* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
+typedef struct guess {
+	unsigned char *raw; /* count items, one after the other */
+	size_t count;
+	layout lay;
+} guess;
+
+static inline const item *guess_item(const guess *g, size_t i)
+{
+	return (const void *)(g->raw + i * item_bytes(&g->lay));
+}
+
+/* guess_splitters - collective: from records of this rank's share, which `from` (all of the input)
+ * reads. Their places in the order are those in the input. To be freed on failure too. */
+status guess_splitters(job *j, const reader *from, guess *g);
+void guess_free(guess *g, mem *m);
+
+/* distribute_to_disk - collective: each record of the input to about the rank that is to write it,
+ * and there to runs on disk, to j->data. What merging then has to move is little. p: as for
+ * spool_stream; every rank has the whole input. */
+status distribute_to_disk(job *j, const spool_plan *p);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Splitters from random records, read one by one before anything else is: the parts come out nearly
+ * as planned, whatever the order of the input and however often keys repeat, because a record's
+ * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
+ * all. */
+#include "distribute.h"
+
+#include <stdlib.h>
+
+enum { MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
+
+/* A sample at rank 0, and how many records it stands for. */
+typedef struct weighed {
+	const item *it;
+	double weight;
+} weighed;
+
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static size_t sample_room(const layout *l)
+{
+	const size_t most = MOST_SAMPLE_BYTES / item_bytes(l);
+	return most < MOST_SAMPLES ? most : MOST_SAMPLES;
+}
+
+static size_t samples_of(const layout *l, uint64_t share)
+{
+	const size_t room = sample_room(l);
+	return share < room ? (size_t)share : room;
+}
+
+/* One from each k-th part of the share, at a random place there. */
+static status draw(job *j, const reader *from, unsigned char *rec, unsigned char *to)
+{
+	const layout *l = &j->o->lay;
+	const uint64_t first = share_before(j, j->share_in), n = own_share(j, j->share_in);
+	const size_t k = samples_of(l, n), isz = item_bytes(l);
+	const records one = { rec, *l, 0 };
+	uint64_t state = UINT64_C(0x64697374) + (uint64_t)j->c->rank;
+	status rc = ST_OK;
+	for (size_t i = 0; i < k && rc == ST_OK; i++, to += isz) {
+		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
+		const uint64_t hi = (uint64_t)((unsigned __int128)n * (i + 1) / k);
+		const uint64_t place = first + lo + splitmix(&state) % (hi - lo);
+		rc = reader_read(from, place, 1, rec, &j->e);
+		if (rc != ST_OK)
+			break;
+		const entry e = entry_make(rec, l, 0);
+		item *it = (void *)to;
+		item_of(it, &e, &one);
+		it->lo |= place;
+	}
+	return rc;
+}
+
+static int by_item(const void *a, const void *b, void *lay)
+{
+	return item_cmp(((const weighed *)a)->it, ((const weighed *)b)->it, lay);
+}
+
+/* Rank 0: the first item that has as much before it as the ranks before are to write. */
+static void choose(const job *j, weighed *w, size_t n, guess *g)
+{
+	layout lay = g->lay;
+	double before = 0;
+	size_t at = 0;
+	qsort_r(w, n, sizeof *w, by_item, &lay);
+	for (size_t i = 0; i < g->count; i++) {
+		while (at + 1 < n && before + w[at].weight / 2 < (double)j->target[i])
+			before += w[at++].weight;
+		if (n > 0)
+			memcpy(g->raw + i * item_bytes(&lay), w[at].it, item_bytes(&lay));
+	}
+}
+
+static status choose_of_all(job *j, const unsigned char *all, guess *g)
+{
+	const size_t p = (size_t)j->c->size, room = sample_room(&g->lay);
+	weighed *w = mem_array(&j->m, p * room, sizeof *w, "samples", &j->e);
+	size_t n = 0;
+	for (size_t r = 0; w && r < p; r++) {
+		const size_t k = samples_of(&g->lay, j->share_in[r]);
+		for (size_t i = 0; i < k; i++)
+			w[n++] = (weighed){ (const void *)(all +
+							   (r * room + i) * item_bytes(&g->lay)),
+					    (double)j->share_in[r] / (double)k };
+	}
+	if (w)
+		choose(j, w, n, g);
+	mem_free(&j->m, w, p * room, sizeof *w);
+	return w ? ST_OK : ST_RESOURCE;
+}
+
+status guess_splitters(job *j, const reader *from, guess *g)
+{
+	const layout *l = &j->o->lay;
+	const size_t p = (size_t)j->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
+	*g = (guess){ .count = p - 1, .lay = *l };
+	g->raw = mem_array(&j->m, g->count, isz, "splitters", &j->e);
+	unsigned char *rec = mem_array(&j->m, 1, l->record_bytes, "a record", &j->e);
+	unsigned char *mine = mem_array(&j->m, bytes, 1, "samples", &j->e);
+	unsigned char *all = mem_array(&j->m, j->c->rank == 0 ? p : 0, bytes, "samples", &j->e);
+	status rc = g->raw && rec && mine && all ? draw(j, from, rec, mine) : ST_RESOURCE;
+	rc = comm_agree(j->c, rc);
+	if (rc == ST_OK)
+		rc = comm_gather(j->c, mine, all, bytes, 0);
+	if (rc == ST_OK && j->c->rank == 0)
+		rc = choose_of_all(j, all, g);
+	mem_free(&j->m, rec, 1, l->record_bytes);
+	mem_free(&j->m, mine, bytes, 1);
+	mem_free(&j->m, all, j->c->rank == 0 ? p : 0, bytes);
+	rc = comm_agree(j->c, rc);
+	return rc == ST_OK ? comm_bcast(j->c, g->raw, g->count * isz, 0) : rc;
+}
+
+void guess_free(guess *g, mem *m)
+{
+	mem_free(m, g->raw, g->count, item_bytes(&g->lay));
+}
