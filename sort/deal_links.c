@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What messages from rank 0 cost: a startup and seconds a byte for each rank, from --links or
- * measured with messages to one rank after the other, as they will be sent. */
+ * measured with messages to one rank after the other, as they will be sent: long enough to see what
+ * a link carries once buffers and buckets of tokens are used up. */
 #include "clock.h"
 #include "deal.h"
 #include "speeds.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { PINGS = 5, TAG_PING = 0 };
+enum { PINGS = 5, TAG_PING = 0, FIRST_BYTES = 64 << 10, ENOUGH_BYTES = 16 << 20 };
+
+static const double LIMIT_S = 0.2;        /* for all links together, */
+static const double LEAST_LIMIT_S = 0.05; /* but so long for one in any case */
+static const double LEAST_BYTE_S = 1e-12; /* no link is faster than 1 TB/s */
+
+typedef struct links {
+	unsigned char *buf;
+	size_t bytes;   /* of a message */
+	uint64_t most;  /* bytes to one rank */
+	double limit_s; /* of one link */
+} links;
 
 status deal_alloc(job *j)
 {
@@ -50,43 +63,96 @@ status deal_wait(comm *c, comm_req *r, double *wait_s)
 	return comm_wait_end(c, rc);
 }
 
-/* The quickest of some messages of so many bytes to `to`, seen from rank 0; at `to` the other end.
- */
-static status ping(comm *c, int to, unsigned char *buf, size_t bytes, double *least_s)
+/* One message, and its end seen from both sides: a sender is done when it is taken. */
+static status one(comm *c, int to, unsigned char *buf, size_t bytes)
 {
-	*least_s = 0;
-	for (int i = 0; i < PINGS; i++) {
-		comm_req r;
-		double waited_s = 0;
+	comm_req r;
+	double waited_s = 0;
+	const status rc = c->rank == 0 ? comm_send(c, buf, bytes, to, TAG_PING, &r)
+				       : comm_recv(c, buf, bytes, 0, TAG_PING, &r);
+	return rc == ST_OK ? deal_wait(c, &r, &waited_s) : rc;
+}
+
+/* The quickest of some messages, seen from rank 0; at `to` the other end. */
+static status quickest(comm *c, int to, unsigned char *buf, size_t bytes, double *least_s)
+{
+	status rc = ST_OK;
+	for (int i = 0; i < PINGS && rc == ST_OK; i++) {
 		const double t0 = now_s();
-		status rc = c->rank == 0 ? comm_send(c, buf, bytes, to, TAG_PING, &r)
-					 : comm_recv(c, buf, bytes, 0, TAG_PING, &r);
-		if (rc == ST_OK)
-			rc = deal_wait(c, &r, &waited_s);
-		if (rc != ST_OK)
-			return rc;
+		rc = one(c, to, buf, bytes);
 		const double s = now_s() - t0;
 		*least_s = i == 0 || s < *least_s ? s : *least_s;
 	}
-	return ST_OK;
+	return rc;
 }
 
-static status measure_links(job *j, unsigned char *buf, size_t bytes)
+/* So many bytes; the short message at the end is taken when all of them are there, and not only in
+ * a buffer on the way. */
+static status volley(comm *c, int to, const links *l, uint64_t bytes, double *s)
+{
+	const double t0 = now_s();
+	status rc = ST_OK;
+	for (uint64_t at = 0; at < bytes && rc == ST_OK; at += l->bytes)
+		rc = one(c, to, l->buf, bytes - at < l->bytes ? (size_t)(bytes - at) : l->bytes);
+	if (rc == ST_OK)
+		rc = one(c, to, l->buf, 1);
+	*s = now_s() - t0;
+	return rc;
+}
+
+/* At rank 0: volleys of twice as many bytes each; the last one counts. Where a bucket of tokens
+ * limits the link, the first ones go at full speed. */
+static uint64_t next_volley(const links *l, uint64_t last, double past_s, double now, double before)
+{
+	const uint64_t sent = 2 * last;
+	const bool settled = sent >= ENOUGH_BYTES && fabs(now - before) < 0.05 * before;
+	return settled || past_s > l->limit_s || sent + 2 * last > l->most ? 0 : 2 * last;
+}
+
+static status sustained(comm *c, int to, const links *l, double *moving_s, uint64_t *moved)
+{
+	double past_s = 0; /* in volleys, whatever else the machine did meanwhile */
+	double byte_s = 0;
+	for (uint64_t bytes = FIRST_BYTES;;) {
+		comm_req r;
+		double s = 0, waited_s = 0;
+		status rc = c->rank == 0 ? comm_send(c, &bytes, sizeof bytes, to, TAG_PING, &r)
+					 : comm_recv(c, &bytes, sizeof bytes, 0, TAG_PING, &r);
+		if (rc == ST_OK)
+			rc = deal_wait(c, &r, &waited_s);
+		if (rc == ST_OK && bytes > 0)
+			rc = volley(c, to, l, bytes, &s);
+		if (rc != ST_OK || bytes == 0)
+			return rc;
+		const double before_s = byte_s;
+		past_s += *moving_s = s;
+		*moved = bytes;
+		byte_s = s / (double)bytes;
+		bytes = next_volley(l, bytes, past_s, byte_s, before_s);
+	}
+}
+
+static status measure_link(job *j, int to, const links *l)
 {
 	deal *d = &j->deal;
+	const bool grows =
+		l->most >= 4 * (uint64_t)FIRST_BYTES; /* else one message is all there is */
+	double moving_s = 0;
+	uint64_t moved = l->bytes;
+	status rc = quickest(j->c, to, l->buf, 1, &d->startup_s[to]);
+	if (rc == ST_OK)
+		rc = grows ? sustained(j->c, to, l, &moving_s, &moved)
+			   : quickest(j->c, to, l->buf, l->bytes, &moving_s);
+	d->byte_s[to] = fmax((moving_s - d->startup_s[to]) / (double)moved, LEAST_BYTE_S);
+	return rc;
+}
+
+static status measure_links(job *j, const links *l)
+{
 	status rc = ST_OK;
-	for (int to = 1; to < j->c->size && rc == ST_OK; to++) {
-		double small_s = 0, large_s = 0;
-		if (j->c->rank == 0 || j->c->rank == to) {
-			rc = ping(j->c, to, buf, 1, &small_s);
-			if (rc == ST_OK)
-				rc = ping(j->c, to, buf, bytes, &large_s);
-		}
-		const double least_s = 1e-12 * (double)bytes; /* no link is faster than 1 TB/s */
-		const double moving_s = large_s - small_s;
-		d->startup_s[to] = small_s;
-		d->byte_s[to] = (moving_s > least_s ? moving_s : least_s) / (double)bytes;
-	}
+	for (int to = 1; to < j->c->size && rc == ST_OK; to++)
+		if (j->c->rank == 0 || j->c->rank == to)
+			rc = measure_link(j, to, l);
 	return rc;
 }
 
@@ -113,12 +179,13 @@ status deal_links(job *j, const gauge *g)
 	const uint64_t share = j->records / (uint64_t)j->c->size + 1;
 	const size_t block = deal_block_recs(j->o), bytes = j->o->lay.record_bytes;
 	const size_t n = share < block ? (size_t)share : block; /* no more than there will be */
-	unsigned char *buf = mem_array(&j->m, n, bytes, "measuring links", &j->e);
-	status rc = comm_agree(j->c, buf ? ST_OK : ST_RESOURCE);
+	const links l = { mem_array(&j->m, n, bytes, "measuring links", &j->e), n * bytes,
+			  share * bytes, fmax(LIMIT_S / fmax(j->c->size - 1, 1), LEAST_LIMIT_S) };
+	status rc = comm_agree(j->c, l.buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
-		memset(buf, 1, n * bytes); /* the first touch is not part of the message */
-		rc = comm_agree(j->c, measure_links(j, buf, n * bytes));
+		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
+		rc = comm_agree(j->c, measure_links(j, &l));
 	}
-	mem_free(&j->m, buf, n, bytes);
+	mem_free(&j->m, l.buf, n, bytes);
 	return rc;
 }

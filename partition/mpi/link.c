@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* link.c - how long messages from the root to each rank take: one rank after the other gets
- * messages of growing length and answers each with an empty one.
- * May not touch: the caller's messages. Costs the time it is given and a buffer of 16 MiB at most,
- * or one item. */
+/* link.c - how long messages from the root to each rank take in the long run: one rank after the
+ * other gets more and more in messages of growing length, and answers each with an empty one. Only
+ * the last ones count, when buffers, or a bucket of tokens that limits the link, take nothing more
+ * at once. May not touch: the caller's messages. Costs the time it is given and a buffer of 16 MiB
+ * at most, or one item. */
 #include "hm.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,10 @@
 #define BYTES_MAX       (UINT64_C(16) << 20)
 #define REPEATS_MIN     2
 #define REPEATS         5
+#define SHORT_BYTES     1024
 #define SECOND_BYTES    (UINT64_C(64) << 10)
-#define RESULT_DOUBLES  (2 * HETPART_MPI_POINTS_MAX + 1)
+#define ENOUGH_BYTES    (UINT64_C(16) << 20)
+#define RESULT_DOUBLES  5 /* a number of points, and up to two */
 
 struct link {
 	struct hm h;
@@ -41,7 +45,7 @@ static hetpart_status ping(struct link *l, int rank, uint64_t items, double *t, 
 	return st;
 }
 
-/* The best of a few, as time allows. */
+/* The best of a few short ones, and as time allows of long ones. */
 static hetpart_status best_ping(struct link *l, int rank, uint64_t items, double until,
 				double *best, hetpart_err *err)
 {
@@ -50,7 +54,8 @@ static hetpart_status best_ping(struct link *l, int rank, uint64_t items, double
 	for (int i = 1; i < REPEATS && st == HETPART_OK; i++) {
 		double t;
 
-		if (i >= REPEATS_MIN && hm_now_s() + *best > until)
+		if (i >= REPEATS_MIN && items * l->item_bytes > SHORT_BYTES &&
+		    hm_now_s() + *best > until)
 			break;
 		st = ping(l, rank, items, &t, err);
 		if (t < *best)
@@ -66,35 +71,73 @@ static double one_way(double there_and_back, double empty)
 	return t > 1e-9 ? t : 1e-9;
 }
 
-/* One item, then enough to tell the bandwidth from the latency, then four times as many. */
-static uint64_t next_size(const struct link *l, uint64_t items)
+/* So many messages one after the other: the time of each. */
+static hetpart_status volley(struct link *l, int rank, uint64_t items, uint64_t messages, double *t,
+			     hetpart_err *err)
 {
-	const uint64_t second = SECOND_BYTES / l->item_bytes;
-	const uint64_t next = items == 1 && second > 4 ? second : 4 * items;
+	hetpart_status st = HETPART_OK;
+	double sum = 0;
 
-	return next < l->most ? next : l->most;
+	for (uint64_t i = 0; i < messages && st == HETPART_OK; i++) {
+		st = ping(l, rank, items, t, err);
+		sum += *t;
+	}
+	*t = sum / (double)messages;
+	return st;
 }
 
-/* The times of messages to one rank: { points, items, time, items, time ... }. */
+/* Volleys of twice the bytes each, in messages of up to *items; the last one counts. Where a bucket
+ * of tokens limits the link, or a buffer is on the way, the first ones go faster than the rest. */
+static hetpart_status long_run(struct link *l, int rank, uint64_t *items, double *t,
+			       hetpart_err *err)
+{
+	const uint64_t first = SECOND_BYTES / l->item_bytes;
+	uint64_t sent = 0, messages = 1;
+	double before, took = 0; /* on the way, whatever else the machine did meanwhile */
+	hetpart_status st;
+
+	*items = first < 1 ? 1 : first < l->most ? first : l->most;
+	*t = 0;
+	for (;;) {
+		before = *t / (double)*items;
+		st = volley(l, rank, *items, messages, t, err);
+		sent += *items * l->item_bytes * messages;
+		took += *t * (double)messages;
+		if (st != HETPART_OK || took > l->limit_s)
+			return st;
+		if (sent >= ENOUGH_BYTES && fabs(*t / (double)*items - before) < 0.05 * before)
+			return st;
+		if (*items <= l->most / 2)
+			*items *= 2;
+		else
+			messages *= 2;
+	}
+}
+
+/* The times of messages to one rank: { points, items, time, items, time }. */
 static hetpart_status time_rank(struct link *l, int rank, double *result, hetpart_err *err)
 {
 	const double until = hm_now_s() + l->limit_s;
-	double empty, t;
-	size_t n = 0;
-	hetpart_status st = best_ping(l, rank, 0, until, &t, err); /* wakes it up, too */
+	double empty, one, many;
+	uint64_t items = 1;
+	hetpart_status st = best_ping(l, rank, 0, until, &one, err); /* wakes it up, too */
 
 	if (st == HETPART_OK)
 		st = best_ping(l, rank, 0, until, &empty, err);
-	for (uint64_t items = 1; st == HETPART_OK && n < HETPART_MPI_POINTS_MAX;
-	     items = next_size(l, items)) {
-		st = best_ping(l, rank, items, until, &t, err);
-		result[2 * n + 1] = (double)items;
-		result[2 * n + 2] = one_way(t, empty);
-		n++;
-		if (items == l->most || (n >= 2 && hm_now_s() + 4 * t > until))
-			break;
-	}
-	result[0] = (double)n;
+	if (st == HETPART_OK)
+		st = long_run(l, rank, &items, &many, err);
+	if (st == HETPART_OK && items > 1)
+		st = best_ping(l, rank, 1, until, &one, err);
+	if (st != HETPART_OK)
+		return st;
+	const double all = one_way(many, empty), share = all / (double)items;
+	const double single = one_way(one, empty);
+
+	result[0] = items > 1 ? 2 : 1;
+	result[1] = 1;
+	result[2] = single > share ? single : share; /* alone it may find tokens left */
+	result[2 * (size_t)result[0] - 1] = (double)items;
+	result[2 * (size_t)result[0]] = all;
 	return st;
 }
 

@@ -255,14 +255,18 @@ HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
 						       hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_mpi_measure_link - time messages from the root to each rank, one rank after the other:
- * items there and an empty answer back, the best of a few each; half the time of an empty message
- * there and back is the way back. First one item, then 64 KiB, then four times as much each time.
+ * items there and an empty answer back; half the time of an empty message there and back is the way
+ * back. The points are one item, the best of a few, and the most items that were sent in a message:
+ * 64 KiB first, then twice as much each time and, once it is the most, twice as many messages,
+ * until the time is over, or after 16 MiB the speed stays the same. The last of these count, in the
+ * mean: the first ones go at once where there are buffers, or where a bucket of tokens limits the
+ * link.
  * out         receives the timing of the link from the root to this rank; no points and { 0, 0 } at
  *             the root.
  * item_bytes  at the root: bytes of an item, 1 .. INT_MAX.
  * most        at the root: most items in a message, >= 1; never more than 16 MiB but for one item.
  * limit_s     at the root: seconds to take for all ranks together, finite, > 0; 0: 0.2. Every rank
- *             gets eight messages in any case: two of 64 KiB at most (or 4 items, if that is more),
+ *             gets 16 messages in any case: one of 64 KiB at most (or one item, if that is more),
  *             the others shorter.
  * root        a rank, the same everywhere.
  * comm        intracommunicator.
