@@ -21,7 +21,7 @@ class Panel:
     def __init__(self, title, xlabel="", ylabel=""):
         self.setup = [f"set title {quoted(title)} noenhanced", f"set xlabel {quoted(xlabel)} noenhanced",
                       f"set ylabel {quoted(ylabel)} noenhanced", "set yrange [0:*]",
-                      "set offsets 0, 0, graph 0.2, 0", "set key top center horizontal"]
+                      "set offsets 0, 0, graph 0.2, 0", "set key top center horizontal samplen 2"]
         self.blocks, self.plots = [], []
 
     def _block(self, rows):

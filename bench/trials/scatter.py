@@ -91,6 +91,19 @@ def panel(name, ranks):
     return p
 
 
+def overview(t, predicted):
+    """Latest ends beside the model's and those of [S0], each over that of the uniform way."""
+    p = chart.Panel("latest end", "", "over that of uniform")
+    p.ticks(list(VARIANTS))
+    p.bars("measured", [(i, *t.ratio((v,), ("uniform",))) for i, v in enumerate(VARIANTS)], at=-0.26, width=0.26)
+    p.bars("model", [(i, *[predicted[v] / predicted["uniform"]] * 3) for i, v in enumerate(VARIANTS) if v != "farm"],
+           width=0.26, color=4)
+    p.bars("paper", [(i, *[PAPER[v][1] / PAPER["uniform"][1]] * 3) for i, v in enumerate(VARIANTS) if v in PAPER],
+           at=0.26, width=0.26, color=5)
+    p.setup.append("set xtics norotate")
+    return p
+
+
 def run(t):
     speeds = [s for _, s, _ in PLATFORM]
     rates = ["max"] + [f"{mbit}mbit" for _, _, mbit in PLATFORM[1:]]
@@ -122,6 +135,7 @@ def run(t):
     top = 1.25 * max(r["end_s"] for some in runs.values() for ranks in some for r in ranks)
     for p in t.panels:
         p.setup.append(f"set yrange [0:{top:.4g}]")
+    t.panels.insert(0, overview(t, predicted))
     t.table(["latest end, s", *SUMMARY, "earliest", "model: earliest", "latest", "paper: both"], rows)
     gains(t, predicted)
     return f"End times of {len(PLATFORM)} processors, {t.a.items} items of {t.a.item_bytes} bytes"
