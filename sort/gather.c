@@ -13,10 +13,10 @@ static inline __attribute__((always_inline)) void by_positions(const records *r,
 {
 	const uint32_t bytes = r->lay.record_bytes;
 	for (size_t i = 0; i < known && i < DISTANCE; i++)
-		record_fetch(r, order[i * step] & mask);
+		record_fetch(record_at(r, order[i * step] & mask), bytes);
 	for (size_t i = 0; i < n; i++, out += bytes) {
 		if (i + DISTANCE < known)
-			record_fetch(r, order[(i + DISTANCE) * step] & mask);
+			record_fetch(record_at(r, order[(i + DISTANCE) * step] & mask), bytes);
 		record_copy(out, record_at(r, order[i * step] & mask), bytes);
 	}
 }

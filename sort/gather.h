@@ -14,18 +14,4 @@ void gather(const records *r, const entry *order, size_t n, size_t ahead, unsign
 void gather_numbers(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
 		    unsigned char *out);
 
-/* record_fetch - ask for the lines of the record at position pos: a long one's first two and its
- * last; the hardware follows from there. */
-static inline void record_fetch(const records *r, uint64_t pos)
-{
-	enum { LINE_BYTES = 64 };
-	const unsigned char *p = record_at(r, pos);
-	const uint32_t last = r->lay.record_bytes - 1;
-	__builtin_prefetch(p);
-	if (last > LINE_BYTES)
-		__builtin_prefetch(p + LINE_BYTES);
-	if (last > 0)
-		__builtin_prefetch(p + last);
-}
-
 #endif

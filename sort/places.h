@@ -27,17 +27,9 @@ static inline const unsigned char *places_record(const places *p, uint64_t i)
 /* How far ahead records are asked for: their places are known, their lines far away. */
 enum { PLACES_AHEAD = 16 };
 
-/* places_fetch - the lines of the record at place i that the hardware would not guess: a longer
- * one's first two and its last. */
-static inline void places_fetch(const places *p, uint64_t i)
+static inline __attribute__((always_inline)) void places_fetch(const places *p, uint64_t i)
 {
-	const unsigned char *rec = places_record(p, i);
-	const uint32_t last = p->r.lay.record_bytes - 1;
-	__builtin_prefetch(rec);
-	if (last > 64)
-		__builtin_prefetch(rec + 64);
-	if (last > 0)
-		__builtin_prefetch(rec + last);
+	record_fetch(places_record(p, i), p->r.lay.record_bytes);
 }
 
 /* places_of - the positions of e[0..n) into pos (n of the width for n_all records). */

@@ -163,7 +163,8 @@ uint32_t source_heads(source *s, int to, head *h, uint32_t most)
 		const entry *en = &o->at[i];
 		const unsigned char *rec = record_at(o->recs, entry_pos(en));
 		if (o->left > i + AHEAD)
-			record_fetch(o->recs, entry_pos(en + AHEAD));
+			record_fetch(record_at(o->recs, entry_pos(en + AHEAD)),
+				     o->recs->lay.record_bytes);
 		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | (uint32_t)to, rec };
 	}
 	o->at += n;

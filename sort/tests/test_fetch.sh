@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Loops over records at random places ask for them ahead. A compiler may drop that where it takes a
+# function that does nothing else for one without an effect: so what came out of it is looked at.
+# shellcheck disable=SC2317  # functions called through ok
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "knows the instructions of x86-64 alone"
+command -v objdump >/dev/null || skip_all "no objdump"
+lib=$OBJ/libhetsort.a
+[ -e "$lib" ] || skip_all "no libhetsort.a"
+objdump -d --no-show-raw-insn "$lib" >code
+fetches() { awk -v name="<$1" '/^[0-9a-f]+ </ {in_it = index($2, name ">:") || index($2, name ".")} in_it' code | grep -q prefetch; }
+
+for f in gather_numbers places_gather own_heads; do
+  ok "$f fetches records ahead" fetches "$f"
+done
+done_testing
