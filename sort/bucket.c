@@ -67,7 +67,7 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 		const size_t n = b->n - i < BATCH ? b->n - i : BATCH;
 		for (size_t j = 0; j < n; j++)
 			order[j] = entry_pos(&e[i + j]);
-		gather_numbers(c->in, order, UINT64_MAX, n, out + i * bytes);
+		gather_numbers(c->in, order, UINT64_MAX, n, c->past, out + i * bytes);
 	}
 }
 
@@ -122,7 +122,7 @@ static void gather_as_is(const bucket_ctx *c, const bucket *b)
 	const uint64_t *at;
 	cursor r = b->numbers;
 	for (size_t n; (n = cursor_next(&r, &at)) > 0; out += n * bytes)
-		gather_numbers(c->in, at, c->pos_mask, n, out);
+		gather_numbers(c->in, at, c->pos_mask, n, c->past, out);
 }
 
 void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp)
@@ -148,5 +148,5 @@ void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tm
 		numbers_sort(a, tmp, b->n);
 	if (!b->exact)
 		settle_ties(c, b, a, b->n);
-	gather_numbers(c->in, a, c->pos_mask, b->n, place(c, b));
+	gather_numbers(c->in, a, c->pos_mask, b->n, c->past, place(c, b));
 }

@@ -17,6 +17,7 @@ typedef struct bucket_ctx {
 	unsigned char *room;
 	size_t stride;
 	size_t cap; /* numbers that are sorted at once */
+	bool past;  /* the output is written past the cache */
 } bucket_ctx;
 
 enum { ROOM_BYTES = 40 }; /* scratch of a bucket, per record: two entries, and alignment */

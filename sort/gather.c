@@ -2,22 +2,29 @@
 /* Random gather with prefetch: the record that is copied now was asked for DISTANCE records ago.
  * Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
+#include "past_cache.h"
 
 enum { DISTANCE = 16 };
 
-/* order holds positions under mask, one every `step` words. */
-static inline __attribute__((always_inline)) void by_positions(const records *r,
-							       const uint64_t *order, size_t step,
-							       uint64_t mask, size_t n,
-							       size_t known, unsigned char *out)
+/* order holds positions under mask, one every `step` words; past: where they go instead of out. */
+static inline __attribute__((always_inline)) void
+by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask, size_t n,
+	     size_t known, unsigned char *out, past_cache *past)
 {
 	const uint32_t bytes = r->lay.record_bytes;
 	for (size_t i = 0; i < known && i < DISTANCE; i++)
 		record_fetch(record_at(r, order[i * step] & mask), bytes);
-	for (size_t i = 0; i < n; i++, out += bytes) {
+	for (size_t i = 0; i < n; i++) {
 		if (i + DISTANCE < known)
 			record_fetch(record_at(r, order[(i + DISTANCE) * step] & mask), bytes);
-		record_copy(out, record_at(r, order[i * step] & mask), bytes);
+		const unsigned char *rec = record_at(r, order[i * step] & mask);
+		if (past) {
+			record_copy(past_cache_room(past), rec, bytes);
+			past_cache_add(past, bytes);
+		} else {
+			record_copy(out, rec, bytes);
+			out += bytes;
+		}
 	}
 }
 
@@ -25,11 +32,18 @@ void gather(const records *r, const entry *order, size_t n, size_t ahead, unsign
 {
 	if (n > 0)
 		by_positions(r, &order->lo, sizeof *order / sizeof order->lo, POS_MASK, n,
-			     n + ahead, out);
+			     n + ahead, out, NULL);
 }
 
-void gather_numbers(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
+void gather_numbers(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n, bool past,
 		    unsigned char *out)
 {
-	by_positions(r, order, 1, pos_mask, n, n, out);
+	past_cache to;
+	if (!past) {
+		by_positions(r, order, 1, pos_mask, n, n, out, NULL);
+		return;
+	}
+	past_cache_begin(&to, out);
+	by_positions(r, order, 1, pos_mask, n, n, NULL, &to);
+	past_cache_end(&to);
 }

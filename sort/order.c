@@ -11,6 +11,7 @@
 #include "chunks.h"
 #include "gather.h"
 #include "keymap.h"
+#include "past_cache.h"
 #include "pool.h"
 #include "radix.h"
 
@@ -24,9 +25,12 @@ enum {
 	KEYS_AHEAD = 40
 };
 
-const order_sizes ORDER_SIZES = {
-	.simple = 16384, .bucket = 8000, .cap = 32768, .large_nth = 64, .depth = 6
-};
+const order_sizes ORDER_SIZES = { .simple = 16384,
+				  .bucket = 8000,
+				  .cap = 32768,
+				  .large_nth = 64,
+				  .depth = 6,
+				  .past_bytes = 8 << 20 };
 
 /* Scratch of one worker. */
 typedef struct bench {
@@ -460,7 +464,7 @@ status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *ou
 	const uint32_t bytes = in->lay.record_bytes;
 	const bool own_room = bytes < ROOM_BYTES;
 	sorter s = { .c = { in, out, 0, own_room ? NULL : out, own_room ? ROOM_BYTES : bytes,
-			    sizes->cap },
+			    sizes->cap, bytes <= PAST_MOST && n >= sizes->past_bytes / bytes },
 		     .m = m,
 		     .e = e,
 		     .sizes = sizes,

@@ -17,12 +17,13 @@ uint64_t records_sort_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that decide which way a sort goes: variables so that tests reach every way. */
 typedef struct order_sizes {
-	size_t simple;    /* up to so many records are sorted as entries, by one thread */
-	size_t bucket;    /* records that a bucket should have */
-	size_t cap;       /* records that one thread sorts as numbers at once */
-	size_t large_nth; /* a bucket of more than this part of all is split again, by all threads
-			   */
-	unsigned depth;   /* splits one after the other */
+	size_t simple;     /* up to so many records are sorted as entries, by one thread */
+	size_t bucket;     /* records that a bucket should have */
+	size_t cap;        /* records that one thread sorts as numbers at once */
+	size_t large_nth;  /* a bucket of more than this part of all is split again, by all threads
+			    */
+	unsigned depth;    /* splits one after the other */
+	size_t past_bytes; /* so much output, more than caches have, is written past them */
 } order_sizes;
 
 extern const order_sizes ORDER_SIZES;

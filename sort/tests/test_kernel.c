@@ -284,9 +284,9 @@ static void test_merge(void **state)
 
 /* As shipped; so small that every way is taken; with few large buckets, split at most once. */
 static const order_sizes SIZED[] = {
-	{ 16384, 8000, 32768, 64, 6 },
-	{ 16, 100, 300, 8, 6 },
-	{ 100, 1000, 20, 3, 1 },
+	{ 16384, 8000, 32768, 64, 6, 8 << 20 },
+	{ 16, 100, 300, 8, 6, 0 },
+	{ 100, 1000, 20, 3, 1, 0 },
 };
 
 static void one_records_sort(const input *in)
