@@ -52,7 +52,8 @@ static status take(target *t, int *fd, err *e)
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot lock output %s", quoted(t->path, q));
 		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-			if (still_there(t, *fd))
+			/* a look that fails is no other file: letting go would leave this one */
+			if (still_there(t, *fd) || still_there(t, *fd))
 				return ST_OK;
 		} else if (no_locks(errno)) {
 			(void)unlinkat(t->dirfd, t->lock.name, 0);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The wall clock jumps by an hour, to and fro, at each look: nothing is measured or decided by it. Only
 # dates are taken from it, of reports and of wisdom.
+# shellcheck disable=SC2016  # awk expands
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whose rights, and whose environment: a program that lends rights refuses; TMPDIR that would do harm
 # is not taken; a user's bound of processes, a group's bound of memory, and small stacks are met.
-# shellcheck disable=SC2016  # inner shells expand
+# shellcheck disable=SC2016,SC2317  # inner shells expand; others call die
 set -u
 . "$ROOT/scripts/tap.sh"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers have limits of their own"
