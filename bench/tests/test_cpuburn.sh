@@ -21,6 +21,13 @@ refused "not '499'" --factor=2 --period=499
 run "$burn" --no-such-option
 is "an unknown option is refused" "$rc" 2
 
+for words in --factor= --factor=2\ --cpus= --; do
+  # shellcheck disable=SC2086  # one word, or two
+  run "$burn" ${words}$'\e[31m\n%s%n'
+  is "words with control bytes are refused: $words" "$rc" 2
+  is "and printed with escapes: $words" "$(grep -c '\\x1b\[31m\\x0a%s%n' <<<"$err")/$(tr -d ' -~' <<<"$err")" 1/
+done
+
 gone() { # gone PID - it ends, within ten seconds
   local i
   for ((i = 0; i < 200; i++)); do

@@ -105,6 +105,16 @@ is "one rank where four were started: exit code" "$rc" 2
 ok "one rank where four were started: message" grep -q "4 processes were started, but MPI joins 1" <<<"$err"
 ok "one rank where four were started: nothing written" test ! -e new
 
+# a launcher that binds all to one processor, where there are others
+bound() { run timeout 120 "$ROOT/scripts/mpirun" 2 sh -c 'exec taskset -c "$0" "$@"' "$@" "$hetsort" -f -o new in; }
+first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
+  bound "$first"
+  is "all ranks on one processor: sorted" "$rc" 0
+  is "all ranks on one processor: said once" "$(grep -c "note: 2 ranks on '$(hostname)' may use one and the same" <<<"$err")" 1
+fi
+rm -f new
+
 # other options on one rank: found before any work
 printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=--stable; fi\nexec "%s" $extra -o new in\n' \
   "$hetsort" >odd && chmod +x odd

@@ -206,6 +206,11 @@ refuses "missing input" 2 "cannot open input 'nowhere': No such file" "$hetsort"
 refuses "input is a directory" 2 "input 'sub' is a directory" "$hetsort" -o out sub
 mkfifo fifo
 refuses "input is a FIFO" 2 "input 'fifo' is not a regular file" "$hetsort" -o out fifo
+refuses "input is a device" 2 "input '/dev/null' is not a regular file" "$hetsort" -o out /dev/null
+if command -v python3 >/dev/null; then
+  python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("sock")'
+  refuses "input is a socket" 2 "sock'" "$hetsort" -o out sock
+fi
 refuses "partial record on standard input" 2 "partial record of 50 bytes" \
   sh -c '"$0" -o out - <short' "$hetsort"
 if [ "$(id -u)" -ne 0 ]; then
@@ -398,6 +403,10 @@ is "--speeds=auto --explain: threads are alike" "$(awk '/^measured/ {exit} $1 ~ 
 refuses "--explain of standard input" 2 "cannot know the size" "$hetsort" --explain -
 
 run "$hetsort" --report report.json -o out in
+cp expected in_order
+"$hetsort" --ranks 4 --report moved.json -o out in_order
+is "sorted input: nothing is sent to other ranks" "$(grep -o '"sent": [0-9]*' moved.json | sort -u)" '"sent": 0'
+rm -f out
 ok "report: status" grep -q '"status": "ok"' report.json
 ok "report: records" grep -q '"records": 1000' report.json
 rm -f out

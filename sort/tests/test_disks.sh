@@ -49,6 +49,14 @@ else
   done
 fi
 
+# --- the same file by another way, and a file system that nobody may write to
+run unshare -m sh -c 'mkdir a b && cp in a/in && mount --bind a b && "$0" --force -o b/in a/in' "$hetsort"
+is "output = input by a bind mount: exit code" "$rc" 2
+ok "output = input by a bind mount: message" grep -q "output 'b/in' is the same file as input 'a/in'" <<<"$err"
+run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" -o small/out in' "$hetsort"
+is "a read-only file system: exit code" "$rc" 2
+ok "a read-only file system: message" grep -q "small/out'.*Read-only file system" <<<"$err"
+
 # --- runs on disk, and somebody who takes the room meanwhile
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 700000 large || exit 1

@@ -62,6 +62,9 @@ fails thread=11@3 4 "cannot start thread 2 of 3" --ranks 3 -o out
 shim thread=11@4 "$hetsort" --ranks 3 -o out in
 is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
+fails read=116 3 "cannot read 'in' at byte 0: Stale file handle" --direct never -o out
+fails write=122@2 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
+fails close=5@6 3 "Input/output error" --ranks 3 -o out.%r
 shim fsync=5 "$hetsort" --no-fsync -o out in
 is "--no-fsync syncs nothing" "$rc" 0
 rm out

@@ -91,6 +91,16 @@ run "$hetsort" --force --ranks 3 -o out.%r in
 is "killed between renames: a new run repairs" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(hidden)" 0//0
 rm -f out.*
 
+# the folder gets another name, and somebody's link its old one, while the job is at work
+mkdir folder victim
+start write@2 -o folder/out in
+mv folder moved && ln -s victim folder
+rm hanging
+wait $pid
+is "a folder exchanged for a link: the output is where it was begun" \
+  "$?/$(cmp moved/out expected)/$(ls -A victim)/$(ls -A moved)" 0///out
+rm -r folder moved victim
+
 # names of more than the part that temporary ones show
 long=$(printf 'x%.0s' {1..255})
 start fsync -o "${long}" in

@@ -46,6 +46,10 @@ if [ "$rc" -ne 0 ]; then
   echo "# the program is in a folder that others do not see: $err"
 else
   rm -f plain/out
+  install -m 600 in secret
+  as_nobody "$hetsort" -o plain/out secret
+  is "an input that this user may not read: exit code, left over" "$rc/$(ls -A plain)" 2/
+  ok "an input that this user may not read: message" grep -q "cannot open input 'secret': Permission denied" <<<"$err"
   as_nobody prlimit --nproc=1 "$hetsort" --threads 4 -o plain/out in
   is "no process more for this user: threads are done without" "$rc/$(cmp plain/out expected)" 0/
   rm -f plain/out
