@@ -49,10 +49,12 @@ int f(void) {
 C
   plant README.md <<<'See https://example.org/home/page and ~/home/x.'
   plant gensort/man/x.1 </dev/null
+  plant sort/tests/test_x.sh <<<'is "a thing" 1 1'
+  printf '%s\n' '| 1 | falls | stays | `test_x.sh: a thing` |' '| 2 | rains | *not tested*: no sky |' | plant sort/tests/FAULTS.md
   plant ok.sh <<<'echo "$HOME"'
 }
 
-own='mpi-header pure-planner library-exit own-validator no-shell spdx size paths'
+own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults paths'
 
 # fires NAME RULE WHERE - RULE alone finds something, and names WHERE
 fires() {
@@ -64,7 +66,7 @@ fires() {
 good_tree
 # shellcheck disable=SC2086  # rules are words
 lint $own
-is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 8 passed, 0 failed"
+is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 9 passed, 0 failed"
 [ "$rc" -eq 0 ] || printf '# %s\n' "$out"
 
 plant sort/run.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/run.c:2
@@ -84,6 +86,13 @@ plant gensort/val_join.c <<<'#include "gen_lcg.h"'; fires "the validator uses th
 plant gensort/valsort.c <<<'#include "../sort/keys.h"'; fires "the validator uses the sorter" own-validator gensort/valsort.c:2
 plant gensort/valsort.c <<<'#include <hetsort.h>'; fires "the validator uses the library" own-validator gensort/valsort.c:2
 plant gensort/gen_x.c <<<'#include "val_join.h"'; fires "the generator uses the validator" own-validator gensort/gen_x.c:2
+row() { printf '%s\n' "$@" | plant sort/tests/FAULTS.md; }
+row '| 1 | falls | stays | `test_x.sh: no thing` |'; fires "a row names words that are not there" faults "row 1: no 'no thing' in 'test_x.sh'"
+row '| 1 | falls | stays | `test_y.sh: a thing` |'; fires "a row names a file that is not there" faults "row 1: no 'a thing' in 'test_y.sh'"
+row '| 1 | falls | stays | `../../ok.sh: echo` |'; fires "a row names a file that is no test" faults "row 1: nothing runs '../../ok.sh'"
+row '| 1 | falls | stays | it is fine |'; fires "a row names no test" faults "row 1 names no test"
+row '| 2 | falls | stays | `test_x.sh: a thing` |'; fires "a row is missing" faults "no row 1 before: | 2 | falls"
+
 plant bench/a.c <<<'int f(void) { return system ("ls"); }'; fires "a shell is called" no-shell bench/a.c:2
 plant sort/tests/a.c <<<'void *f(void) { /* " */ return popen("ls", "r"); }'; fires "a pipe to a shell" no-shell sort/tests/a.c:2
 echo 'int x;' >tree/sort/x.h;                    fires "no SPDX line" spdx sort/x.h:1

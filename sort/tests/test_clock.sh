@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The wall clock jumps by an hour, to and fro, at each look: nothing is measured or decided by it. Only
+# The wall clock jumps by an hour, there and back, at each look: nothing is measured or decided by it. Only
 # dates are taken from it, of reports and of wisdom.
 # shellcheck disable=SC2016  # awk expands
 set -u
