@@ -5,6 +5,7 @@
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
 #include "clock.h"
+#include "feed.h"
 #include "flow.h"
 #include "gather.h"
 #include "pieces.h"
@@ -258,6 +259,8 @@ static status cut(alone *a)
 	if (on_disk(a)) {
 		rc = windows_cut(&a->w, &j->m, r, r->start, r->start + 1, j->budget.piece_recs,
 				 &j->e);
+		if (rc == ST_OK)
+			rc = feed_open(&a->w.feed, &j->m, &a->w, j->budget.feed_bytes, &j->e);
 		a->count = a->w.count;
 		a->most = a->w.most;
 	} else {
@@ -281,6 +284,7 @@ status phase_alone(job *j)
 	if (rc == ST_OK && j->data.n > 0)
 		rc = run_threads(&a);
 	flow_output_close(&a.to);
+	feed_close(a.w.feed);
 	free_benches(&a);
 	pieces_free(&a.p, &j->m);
 	windows_free(&a.w, &j->m);

@@ -15,6 +15,14 @@ enum {
 	WORKERS = 4,
 	SLACK_BYTES = 4 << 20,   /* stacks, control data */
 	STRIDE_BYTES = 64 << 10, /* of records for a sample */
+	BLOCK_BYTES = 256 << 10, /* of a spilled run, at most */
+	ALONE_BATCH_BYTES = 4 << 20,
+	MOST_PIECE_BYTES = 32 << 20, /* merged at a time: gathering does not gain by more */
+	GOOD_CHUNK_BYTES = 1 << 20,  /* read at a time: smaller ones take the disk longer */
+	LEAST_CHUNK_BYTES = 128 << 10,
+	LEAST_STRIDE = 64,
+	FEED_CHUNK_BYTES = 5 << 20, /* with what reading ahead takes at most of them, beside runs */
+	FEED_CHUNKS = 100,
 	CORE_RUNS = 16,
 	/* where runs are kept: some at least, and so many at most that windows read less of the
 	 * excess than of the piece */
@@ -43,12 +51,13 @@ static uint64_t fixed_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
 	return (q->recs / b->stride + MOST_RUNS) * (item_bytes(&q->lay) + sizeof(entry)) +
-	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES + q->flow_bytes;
+	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES;
 }
 
-static uint64_t worker_fixed_bytes(void)
+/* With a record, while it is sorted or merged. */
+static uint64_t record_room(const budget_query *q)
 {
-	return SPOOL_BATCH_BYTES + 2 * SPILL_PIECE_BYTES + 2 * IO_ALIGN;
+	return q->lay.record_bytes + 2 * sizeof(entry);
 }
 
 static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
@@ -65,86 +74,134 @@ static uint64_t kept_recs(const budget_query *q)
 	return between(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
 }
 
-/* Records of a run, if memory holds `most`; 0 if that is too few. */
-static uint64_t run_recs(const budget_query *q, uint64_t most)
+/* Records of a run, if memory holds `most` for each worker; 0 if that is too few. As many runs for
+ * each worker. */
+static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 {
-	const size_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
+	const uint64_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
-	const uint64_t kept = kept_recs(q);
-	uint64_t n = q->keeps && kept < most ? kept : most;
-	if (n > unit)
-		n -= n % unit; /* runs begin at a block of the file */
-	return n < q->recs ? n : q->recs;
+	if (q->keeps && kept_recs(q) < most)
+		most = kept_recs(q);
+	if (most == 0)
+		return 0;
+	uint64_t count = q->recs / most + (q->recs % most != 0);
+	count = (count + workers - 1) / workers * workers;
+	const uint64_t n = q->recs / count + (q->recs % count != 0);
+	if (n <= unit)
+		return n;
+	const uint64_t up = (n + unit - 1) / unit * unit; /* runs begin at a block of the file */
+	return up <= most ? up : n / unit * unit;
 }
 
-/* Pieces need not be longer than runs are. */
-static void shorten_pieces(budget *b, const budget_query *q, uint64_t parts)
+static uint64_t run_bytes(const budget *b, const budget_query *q)
 {
-	const uint64_t least = 2 * b->runs * b->stride, excess = least;
-	const uint64_t most = b->run_recs > least ? b->run_recs : least;
-	if (b->piece_recs > most)
-		b->piece_recs = (size_t)most;
-	const uint64_t held =
-		b->piece_recs + excess > b->run_recs ? b->piece_recs + excess : b->run_recs;
-	const uint64_t bytes =
-		fixed_bytes(q, b) + parts * (worker_fixed_bytes() + 2 * PORTION_BYTES +
-					     held * (q->lay.record_bytes + 2 * sizeof(entry)));
-	b->bytes = bytes < b->bytes ? bytes : b->bytes;
+	return SPOOL_BATCH_BYTES + SPILL_PIECE_BYTES + BLOCK_BYTES + 4 * IO_ALIGN +
+	       b->run_recs * record_room(q);
 }
 
-/* Pieces of b->runs runs, merged by b->workers at a time. */
-static bool fits_merging(budget *b, const budget_query *q, uint64_t limit)
+/* While runs are sorted. */
+static uint64_t receiving_bytes(const budget_query *q)
 {
-	const uint64_t rec = q->lay.record_bytes, fixed = fixed_bytes(q, b);
-	/* merging: a window for each worker, or for each rank that is sent to; it reaches up to two
-	 * strides too far in each run */
-	const uint64_t excess = 2 * b->runs * b->stride;
-	const uint64_t parts = q->ranks > b->workers ? q->ranks : b->workers;
-	const uint64_t part = (limit - fixed) / parts;
-	if (part < worker_fixed_bytes() + 4 * PORTION_BYTES)
-		return false;
-	const uint64_t room =
-		(part - worker_fixed_bytes() - 2 * PORTION_BYTES) / (rec + 2 * sizeof(entry));
-	b->piece_recs = (size_t)(room > excess ? room - excess : 0);
-	b->bytes = limit;
-	if (q->keeps)
-		shorten_pieces(b, q, parts);
-	return b->piece_recs >= b->runs * b->stride;
+	return q->receives ? q->flow_bytes : 0;
 }
 
-/* Does it go with so many workers within the limit? Fills the rest of b. */
-static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers)
+/* Runs as long as workers have room. */
+static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
-	const uint64_t rec = q->lay.record_bytes, fixed = fixed_bytes(q, b);
-	if (limit < fixed + workers * worker_fixed_bytes())
+	const uint64_t each = bytes / b->workers;
+	b->run_recs = 0;
+	if (each < run_bytes(b, q) + 2 * SPILL_PIECE_BYTES)
 		return false;
-	const uint64_t each = (limit - fixed) / workers - worker_fixed_bytes();
-	if (each < 4 * PORTION_BYTES)
-		return false;
-	b->workers = workers;
-	b->run_recs = run_recs(q, each / (rec + 2 * sizeof(entry)));
+	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b->workers);
 	if (b->run_recs == 0)
 		return false;
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
-	return b->runs <= MOST_RUNS && fits_merging(b, q, limit);
+	return b->runs <= MOST_RUNS;
+}
+
+/* A piece may reach two strides too far in each run. */
+static uint64_t piece_bytes(const budget *b, const budget_query *q)
+{
+	return (b->piece_recs + 2 * b->runs * b->stride) * record_room(q);
+}
+
+/* Pieces, at_once of them at a time, which take so many bytes together, each `fixed` with it. */
+static bool fit_pieces(budget *b, const budget_query *q, uint64_t bytes, uint64_t at_once,
+		       uint64_t fixed)
+{
+	const uint64_t excess = 2 * b->runs * b->stride, each = bytes / at_once;
+	const uint64_t most = MOST_PIECE_BYTES / q->lay.record_bytes + 1;
+	if (each < fixed)
+		return false;
+	const uint64_t room = (each - fixed) / record_room(q);
+	const uint64_t n = room > excess ? room - excess : 0;
+	b->piece_recs = (size_t)between(0, n, most > excess ? most : excess);
+	return b->piece_recs >= b->runs * b->stride;
+}
+
+/* A rank alone: half of the memory for merging, the rest for what is read ahead. */
+static bool fit_alone(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
+		      uint64_t *used)
+{
+	const uint64_t batch = ALONE_BATCH_BYTES + 4 * IO_ALIGN;
+	if (!fit_pieces(b, q, bytes / 2, b->workers, batch))
+		return false;
+	const uint64_t pieces = b->workers * (batch + piece_bytes(b, q));
+	b->feed_bytes = between(0, bytes - pieces, FEED_CHUNK_BYTES * (2 * b->runs + FEED_CHUNKS));
+	*used = pieces + b->feed_bytes;
+	return b->feed_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk;
+}
+
+/* Several: a window for each that is sent to. */
+static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
+{
+	const uint64_t portion = PORTION_BYTES + 2 * BLOCK_BYTES;
+	if (bytes < q->flow_bytes || !fit_pieces(b, q, bytes - q->flow_bytes, q->ranks, portion))
+		return false;
+	*used = q->flow_bytes + q->ranks * (portion + piece_bytes(b, q));
+	return true;
+}
+
+/* Merging b->runs runs. */
+static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
+{
+	const uint64_t fixed = fixed_bytes(q, b);
+	const uint64_t sorting = receiving_bytes(q) + b->workers * run_bytes(b, q);
+	uint64_t merging;
+	if (q->ranks == 1 ? !fit_alone(b, q, limit - fixed, least_chunk, &merging)
+			  : !fit_streams(b, q, limit - fixed, &merging))
+		return false;
+	b->bytes = fixed + (sorting > merging ? sorting : merging);
+	return true;
+}
+
+/* Does it go with so many workers within the limit? Fills the rest of b. */
+static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers,
+		 uint64_t least_chunk)
+{
+	const uint64_t fixed = fixed_bytes(q, b) + receiving_bytes(q);
+	b->workers = workers;
+	return limit >= fixed && fit_runs(b, q, limit - fixed) &&
+	       fits_merging(b, q, limit, least_chunk);
 }
 
 static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
 {
-	b->stride = q->stride;
-	for (unsigned workers = WORKERS; q->stride && workers > 0; workers--)
-		if (fits(b, q, limit, workers))
-			return true;
-	if (q->stride)
-		return false;
-	for (unsigned workers = WORKERS; workers >= LEAST_WORKERS; workers--)
-		for (b->stride = STRIDE_BYTES / q->lay.record_bytes + 1; b->stride > 64;
-		     b->stride /= 2)
-			if (fits(b, q, limit, workers))
-				return true;
-	b->stride = 64;
-	return fits(b, q, limit, LEAST_WORKERS);
+	static const uint64_t chunk[] = { GOOD_CHUNK_BYTES, LEAST_CHUNK_BYTES, 0 };
+	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
+	/* where blocks hold whole records, they hold whole strides */
+	const size_t first = io_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
+	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)
+		for (unsigned workers = WORKERS; workers >= least; workers--)
+			for (size_t s = first; s > LEAST_STRIDE / 2; s /= 2) {
+				b->stride = q->stride          ? q->stride
+					    : s > LEAST_STRIDE ? s
+							       : LEAST_STRIDE;
+				if (fits(b, q, limit, workers, chunk[i]))
+					return true;
+			}
+	return false;
 }
 
 static uint64_t least_limit(const budget_query *q)
@@ -234,7 +291,7 @@ void budget_settle(budget *b, const budget_query *q)
 	b->core_bytes = core_bytes(q);
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
-		(void)fits_merging(b, &whole, q->limit_bytes);
+		(void)fits_merging(b, &whole, q->limit_bytes, 0);
 }
 
 void budget_force(budget *b, const budget_query *q, uint64_t recs)
@@ -249,4 +306,5 @@ void budget_force(budget *b, const budget_query *q, uint64_t recs)
 	b->piece_recs = b->run_recs;
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
+	b->feed_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
 }

@@ -77,6 +77,7 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .threads = j->threads,
 			       .ranks = (unsigned)j->c->size,
 			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
+			       .receives = job_spreads(j) || job_deals(j),
 			       .flow_bytes = j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0,
 			       .keeps = j->o->workdir && own_share(j, j->share_in) > 0,
 			       .run_recs = j->work.found ? j->work.s.run_recs : 0,

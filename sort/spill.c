@@ -375,6 +375,12 @@ status spill_run_end(spill *s, size_t i, err *e)
 	return ST_OK;
 }
 
+void spill_end_writing(spill *s)
+{
+	mem_free(s->m, s->buffer, s->writers, s->piece_bytes);
+	s->buffer = NULL;
+}
+
 /* ------------------------------------------------------------------------------- keeping */
 
 spill_place spill_run_place(const spill *s, size_t i, uint64_t recs)
@@ -451,6 +457,19 @@ uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_byt
 	const uint64_t end = start + buf_bytes / s->block_bytes * s->block_bytes;
 	const uint64_t whole = lesser(end, r->bytes) / s->record_bytes;
 	return whole > first ? whole - first : 0;
+}
+
+uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
+{
+	const size_t block = s->block_bytes, rec = s->record_bytes;
+	if (block % rec == 0) {
+		*buf_bytes = bytes > block ? bytes / block * block : block;
+		return *buf_bytes / rec;
+	}
+	const size_t least = block / rec + 1; /* else most of what is read were excess */
+	const uint64_t n = bytes > 2 * block + least * rec ? (bytes - 2 * block) / rec : least;
+	*buf_bytes = spill_read_bytes(s, n);
+	return n;
 }
 
 static status verify(const spill *s, const run *r, span w, const unsigned char *p, err *e)

@@ -64,6 +64,9 @@ status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err 
  * lets begin after this). */
 status spill_run_end(spill *s, size_t run, err *e);
 
+/* spill_end_writing - all runs are complete: give back what writing took. Main thread. */
+void spill_end_writing(spill *s);
+
 /* What lies on disk for a run of so many records, and where. */
 typedef struct spill_place {
 	int fd;
@@ -91,6 +94,12 @@ size_t spill_read_bytes(const spill *s, uint64_t n);
  * the reading ends at the border of a block: at least one before the run's end, if buf_bytes is
  * spill_read_bytes(s, 1) or more. */
 uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_bytes);
+
+/* spill_chunk_recs - how many records n make a chunk of about `bytes`, a block at least; *buf_bytes
+ * is a buffer for n of them from any multiple of n on, with no excess where blocks hold whole
+ * records.
+ */
+uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 
 /* spill_read - records [first, first + n) of a complete run into buf, which is aligned to
  * SPILL_ALIGN; *recs is where the first lies in there. Safe from any number of threads. A block

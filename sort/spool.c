@@ -366,6 +366,12 @@ static status open_spool(spool *s, mem *m, err *e)
 	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
 }
 
+static void end_writing(loaded *d)
+{
+	if (d->spill)
+		spill_end_writing(d->spill);
+}
+
 status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e)
 {
 	spool s = { .d = out, .p = p };
@@ -378,6 +384,7 @@ status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, er
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
 	mem_free(m, s.kept, p->b->runs, sizeof *s.kept);
+	end_writing(out);
 	return rc;
 }
 
@@ -411,5 +418,6 @@ status spool_stream(record_take *take, void *from, loaded *held, const spool_pla
 	if (rc == ST_OK && out->r.count == 0)
 		rc = empty_run(&s, e);
 	free_benches(&s, m);
+	end_writing(out);
 	return rc;
 }

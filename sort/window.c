@@ -2,13 +2,13 @@
 /* A run's part of a piece is read in portions, trimmed at the piece's bounds, and laid behind the
  * others; then entries are merged as if the runs had always been there. */
 #include "window.h"
+#include "feed.h"
 #include "kmerge.h"
 #include "spill.h"
 
 #include <stdlib.h>
 
-/* The places of run k that piece i may have. */
-static void places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
+void windows_places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
 {
 	const runs *r = w->r;
 	uint64_t unused;
@@ -50,7 +50,7 @@ static void measure(windows *w)
 	for (size_t i = 0; i < w->count; i++) {
 		uint64_t n = 0, lo, hi;
 		for (size_t k = 0; k < w->r->count; k++) {
-			places(w, i, k, &lo, &hi);
+			windows_places(w, i, k, &lo, &hi);
 			n += hi > lo ? hi - lo : 0;
 		}
 		if (n > w->most)
@@ -89,7 +89,7 @@ status window_open(window *v, mem *m, const windows *w, err *e)
 		       .runs = w->r->count,
 		       .record_bytes = w->r->recs.lay.record_bytes,
 		       .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
-	v->portion_bytes += SPILL_ALIGN;
+	v->portion_bytes = w->feed ? 0 : v->portion_bytes + SPILL_ALIGN;
 	v->portion = mem_array(m, v->portion_bytes, 1, "a portion of a run", e);
 	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);
 	v->e = mem_array(m, v->room, sizeof *v->e, "entries", e);
@@ -146,14 +146,14 @@ static void keep(window *v, const windows *w, size_t i, const unsigned char *rec
 		v->e[v->n] = entry_make(at, &v->recs.lay, v->n);
 }
 
-static status load_run(window *v, const windows *w, size_t i, size_t k, err *e)
+/* Run k's part of piece i, which has places [lo, hi), read here. */
+static status read_run(window *v, const windows *w, size_t i, size_t k, uint64_t lo, uint64_t hi,
+		       err *e)
 {
 	unsigned char *buf = v->portion + (size_t)(-(uintptr_t)v->portion % SPILL_ALIGN);
 	const size_t bytes = v->portion_bytes - SPILL_ALIGN;
 	const uint64_t start = w->r->start[k];
-	uint64_t lo, hi;
 	status rc = ST_OK;
-	places(w, i, k, &lo, &hi);
 	while (rc == ST_OK && lo < hi) {
 		const unsigned char *recs;
 		const uint64_t fit = spill_read_fit(w->r->spill, k, lo - start, bytes);
@@ -166,13 +166,32 @@ static status load_run(window *v, const windows *w, size_t i, size_t k, err *e)
 	return rc;
 }
 
+/* The same out of what was read ahead. */
+static status take_run(window *v, const windows *w, size_t i, size_t k, uint64_t lo, uint64_t hi,
+		       err *e)
+{
+	while (lo < hi) {
+		feed_chunk c;
+		const status rc = feed_take(w->feed, k, lo, &c, e);
+		if (rc != ST_OK)
+			return rc;
+		const uint64_t skip = lo - c.first, end = c.first + c.n < hi ? c.first + c.n : hi;
+		keep(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
+		feed_give(w->feed, k, &c);
+		lo = end;
+	}
+	return ST_OK;
+}
+
 status window_load(window *v, const windows *w, size_t i, err *e)
 {
 	status rc = ST_OK;
 	v->n = 0;
 	for (size_t k = 0; rc == ST_OK && k < v->runs; k++) {
 		const size_t before = v->n;
-		rc = load_run(v, w, i, k, e);
+		uint64_t lo, hi;
+		windows_places(w, i, k, &lo, &hi);
+		rc = w->feed ? take_run(v, w, i, k, lo, hi, e) : read_run(v, w, i, k, lo, hi, e);
 		v->from[k] = v->e + before;
 		v->len[k] = v->n - before;
 	}

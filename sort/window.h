@@ -16,12 +16,16 @@ typedef struct windows {
 	size_t count, most; /* pieces; records in one at most */
 	const item **bound; /* [count + 1] the first item not in the piece before; NULL: an end */
 	size_t room;
+	struct feed *feed; /* where pieces come from; NULL: each window reads its own */
 } windows;
 
 /* windows_cut - pieces of about recs records. To be freed on failure too; r, lo, hi live on. */
 status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
 		   size_t recs, err *e);
 void windows_free(windows *w, mem *m);
+
+/* windows_places - the places of run k that piece i may have, by the samples. */
+void windows_places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi);
 
 /* One thread's room for a piece. */
 typedef struct window {

@@ -87,12 +87,12 @@ static inline status read_range(spill *s, size_t run, uint32_t rec, uint64_t fir
 	return rc;
 }
 
-static inline spill_plan plan_of(const char *const *dir, uint32_t rec, size_t runs, uint64_t recs)
+static inline spill_plan plan_of(const char *const *dir, uint32_t rec, size_t count, uint64_t recs)
 {
 	return (spill_plan){ .dir = dir,
 			     .dirs = 1,
 			     .record_bytes = rec,
-			     .runs = runs,
+			     .runs = count,
 			     .recs = recs,
 			     .writers = 1,
 			     .ranks_here = 1 };

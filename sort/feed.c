@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chunks come in the order of the first piece that needs them, then of runs. There are as many
+ * slots as the piece that touches most chunks needs, and more: so the oldest piece under way always
+ * gets its chunks, whatever later ones hold. */
+#include "feed.h"
+#include "spill.h"
+
+#include <pthread.h>
+
+enum {
+	READERS = 2,
+	MOST_CHUNK_BYTES = 4 << 20,
+	LEAST_AHEAD = 4, /* chunks read ahead */
+	MOST_AHEAD = 64,
+};
+
+/* Room for a chunk. */
+typedef struct slot {
+	unsigned char *buf;
+	const unsigned char *recs;
+	size_t pieces; /* that still need it */
+	bool ready;
+} slot;
+
+struct feed {
+	mem *m;
+	const windows *w;
+	uint64_t chunk_recs;
+	size_t slot_bytes, slots, raw_bytes;
+	unsigned char *raw;
+	slot *slot;
+	uint32_t *empty; /* [slots] a stack of those without a chunk */
+	size_t empties;
+	uint64_t *before;  /* [runs + 1] chunks in the runs before */
+	uint64_t *next;    /* [runs] the next chunk to read */
+	uint32_t *slot_of; /* [chunks] 1 + its slot; 0: not in memory */
+	size_t piece, run; /* the first piece that the next chunk is for, and its run */
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	bool stop;
+	err e;
+	pthread_t reader[READERS];
+	size_t readers;
+};
+
+/* ------------------------------------------------------------------------------- geometry */
+
+/* The chunks of run k that have places [lo, hi), as [*from, *to). */
+static void chunks_of(const feed *f, size_t k, uint64_t lo, uint64_t hi, uint64_t *from,
+		      uint64_t *to)
+{
+	const uint64_t start = f->w->r->start[k], n = f->chunk_recs;
+	*from = (lo - start) / n;
+	*to = hi > lo ? (hi - start + n - 1) / n : *from;
+}
+
+/* Chunks in memory, at most, while piece i is the oldest that is not done: those it needs and those
+ * that it only lies within. */
+static size_t held_by(const feed *f, size_t i)
+{
+	const uint64_t n = f->chunk_recs;
+	size_t held = 0;
+	for (size_t k = 0; k < f->w->r->count; k++) {
+		uint64_t lo, hi;
+		const uint64_t start = f->w->r->start[k];
+		windows_places(f->w, i, k, &lo, &hi);
+		hi = hi > lo ? hi : lo;
+		held += (size_t)((hi - start + n - 1) / n - (lo - start) / n);
+	}
+	return held;
+}
+
+static size_t most_held(const feed *f)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < f->w->count; i++) {
+		const size_t held = held_by(f, i);
+		most = held > most ? held : most;
+	}
+	return most;
+}
+
+/* Chunks as large as can be, so that those for a piece and some more fit into the bytes. */
+static bool size_chunks(feed *f, uint64_t bytes)
+{
+	const runs *r = f->w->r;
+	const uint64_t piece = (uint64_t)f->w->most * r->recs.lay.record_bytes;
+	const uint64_t spread = r->count + r->count / 4 + 2 * LEAST_AHEAD;
+	uint64_t want = bytes > 2 * piece ? (bytes - piece) / spread : bytes / 2 / spread;
+	for (want = want < MOST_CHUNK_BYTES ? want : MOST_CHUNK_BYTES;; want /= 2) {
+		f->chunk_recs = spill_chunk_recs(r->spill, (size_t)want, &f->slot_bytes);
+		const uint64_t room = bytes / (f->slot_bytes + sizeof *f->slot + sizeof *f->empty);
+		const size_t held = most_held(f);
+		if (held + LEAST_AHEAD <= room) {
+			const uint64_t all = runs_total(r) / f->chunk_recs + r->count;
+			const uint64_t most = held + MOST_AHEAD < all ? held + MOST_AHEAD : all;
+			f->slots = (size_t)(room < most ? room : most);
+			return true;
+		}
+		if (f->slot_bytes > want)
+			return false;
+	}
+}
+
+/* The next chunk in order; false: that was the last. */
+static bool find_next(feed *f, size_t *k, uint64_t *chunk)
+{
+	for (; f->piece < f->w->count; f->piece++, f->run = 0)
+		for (; f->run < f->w->r->count; f->run++) {
+			uint64_t lo, hi, from, to;
+			windows_places(f->w, f->piece, f->run, &lo, &hi);
+			chunks_of(f, f->run, lo, hi, &from, &to);
+			if (f->next[f->run] < from)
+				f->next[f->run] = from;
+			if (f->next[f->run] < to) {
+				*k = f->run;
+				*chunk = f->next[f->run]++;
+				return true;
+			}
+		}
+	return false;
+}
+
+/* How many pieces need a chunk of run k, the first of them being the one at hand. */
+static size_t pieces_with(const feed *f, size_t k, uint64_t chunk)
+{
+	size_t n = 0;
+	for (size_t i = f->piece; i < f->w->count; i++) {
+		uint64_t lo, hi, from, to;
+		windows_places(f->w, i, k, &lo, &hi);
+		chunks_of(f, k, lo, hi, &from, &to);
+		if (from > chunk)
+			break;
+		n += to > chunk;
+	}
+	return n;
+}
+
+static feed_chunk chunk_at(const feed *f, size_t k, uint64_t chunk)
+{
+	const uint64_t *start = f->w->r->start, first = start[k] + chunk * f->chunk_recs;
+	const uint64_t left = start[k + 1] - first;
+	return (feed_chunk){ .first = first, .n = left < f->chunk_recs ? left : f->chunk_recs };
+}
+
+/* ------------------------------------------------------------------------------- reading */
+
+/* Under the lock, which is let go meanwhile: read one chunk, if there is one to read and room. */
+static bool read_next(feed *f)
+{
+	size_t k;
+	uint64_t chunk;
+	if (f->stop || f->e.code != ST_OK || f->empties == 0 || !find_next(f, &k, &chunk))
+		return false;
+	const uint32_t at = f->empty[--f->empties];
+	const feed_chunk c = chunk_at(f, k, chunk);
+	slot *s = &f->slot[at];
+	err e = { ST_OK, "" };
+	s->pieces = pieces_with(f, k, chunk);
+	f->slot_of[f->before[k] + chunk] = at + 1;
+	pthread_mutex_unlock(&f->lock);
+	spill_read(f->w->r->spill, k, c.first - f->w->r->start[k], c.n, s->buf, f->slot_bytes,
+		   &s->recs, &e);
+	pthread_mutex_lock(&f->lock);
+	s->ready = true;
+	if (e.code != ST_OK)
+		err_set(&f->e, e.code, "%s", e.text);
+	pthread_cond_broadcast(&f->news);
+	return true;
+}
+
+static void *read_all(void *feed_)
+{
+	feed *f = feed_;
+	pthread_mutex_lock(&f->lock);
+	while (!f->stop && f->e.code == ST_OK && f->piece < f->w->count)
+		if (!read_next(f))
+			pthread_cond_wait(&f->news, &f->lock);
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+status feed_take(feed *f, size_t k, uint64_t place, feed_chunk *c, err *e)
+{
+	const uint64_t chunk = (place - f->w->r->start[k]) / f->chunk_recs;
+	const uint32_t *at = &f->slot_of[f->before[k] + chunk];
+	*c = chunk_at(f, k, chunk);
+	pthread_mutex_lock(&f->lock);
+	while (f->e.code == ST_OK && !(*at && f->slot[*at - 1].ready))
+		if (!read_next(f))
+			pthread_cond_wait(&f->news, &f->lock);
+	const err own = f->e;
+	if (own.code == ST_OK) {
+		c->slot = *at - 1;
+		c->recs = f->slot[c->slot].recs;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return own.code == ST_OK ? ST_OK : err_set(e, own.code, "%s", own.text);
+}
+
+void feed_give(feed *f, size_t k, const feed_chunk *c)
+{
+	slot *s = &f->slot[c->slot];
+	pthread_mutex_lock(&f->lock);
+	if (--s->pieces == 0) {
+		const uint64_t chunk = (c->first - f->w->r->start[k]) / f->chunk_recs;
+		f->slot_of[f->before[k] + chunk] = 0;
+		s->ready = false;
+		f->empty[f->empties++] = (uint32_t)c->slot;
+		pthread_cond_broadcast(&f->news);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ------------------------------------------------------------------------------- opening */
+
+static status allocate(feed *f, err *e)
+{
+	const runs *r = f->w->r;
+	const size_t k = r->count;
+	f->before = mem_array(f->m, k + 1, sizeof *f->before, "chunks of runs", e);
+	f->next = mem_array(f->m, k, sizeof *f->next, "chunks of runs", e);
+	if (!f->before || !f->next)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < k; i++)
+		f->before[i + 1] =
+			f->before[i] + (r->start[i + 1] - r->start[i]) / f->chunk_recs + 1;
+	f->raw_bytes = f->slots * f->slot_bytes + SPILL_ALIGN;
+	f->raw = mem_array(f->m, f->raw_bytes, 1, "chunks of runs", e);
+	f->slot = mem_array(f->m, f->slots, sizeof *f->slot, "chunks of runs", e);
+	f->empty = mem_array(f->m, f->slots, sizeof *f->empty, "chunks of runs", e);
+	f->slot_of = mem_array(f->m, f->before[k], sizeof *f->slot_of, "chunks of runs", e);
+	if (!f->raw || !f->slot || !f->empty || !f->slot_of)
+		return ST_RESOURCE;
+	unsigned char *at = f->raw + (size_t)(-(uintptr_t)f->raw % SPILL_ALIGN);
+	for (; f->empties < f->slots; at += f->slot_bytes) {
+		f->slot[f->empties].buf = at;
+		f->empty[f->empties] = (uint32_t)f->empties;
+		f->empties++;
+	}
+	return ST_OK;
+}
+
+status feed_open(feed **out, mem *m, const windows *w, uint64_t bytes, err *e)
+{
+	*out = NULL;
+	feed *f = mem_array(m, 1, sizeof *f, "reading ahead", e);
+	if (!f)
+		return ST_RESOURCE;
+	*f = (feed){ .m = m, .w = w };
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->news, NULL);
+	const bool fits = size_chunks(f, bytes);
+	const status rc = fits ? allocate(f, e) : ST_OK;
+	if (!fits || rc != ST_OK) {
+		feed_close(f);
+		return rc;
+	}
+	/* where the system refuses a thread, those who wait read */
+	while (f->readers < READERS &&
+	       pthread_create(&f->reader[f->readers], NULL, read_all, f) == 0)
+		f->readers++;
+	*out = f;
+	return ST_OK;
+}
+
+void feed_close(feed *f)
+{
+	if (!f)
+		return;
+	mem *m = f->m;
+	pthread_mutex_lock(&f->lock);
+	f->stop = true;
+	pthread_cond_broadcast(&f->news);
+	pthread_mutex_unlock(&f->lock);
+	for (size_t i = 0; i < f->readers; i++)
+		pthread_join(f->reader[i], NULL);
+	pthread_cond_destroy(&f->news);
+	pthread_mutex_destroy(&f->lock);
+	if (f->before)
+		mem_free(m, f->slot_of, f->before[f->w->r->count], sizeof *f->slot_of);
+	mem_free(m, f->empty, f->slots, sizeof *f->empty);
+	mem_free(m, f->slot, f->slots, sizeof *f->slot);
+	mem_free(m, f->raw, f->raw_bytes, 1);
+	mem_free(m, f->next, f->w->r->count, sizeof *f->next);
+	mem_free(m, f->before, f->w->r->count + 1, sizeof *f->before);
+	mem_free(m, f, 1, sizeof *f);
+}
