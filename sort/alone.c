@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum { WAITING = 2, BATCH_BYTES = 4 << 20 };
+enum { WAITING = 2, BATCH_BYTES = 4 << 20, LEAST_BATCH_BYTES = 512 << 10, BATCH_PART = 128 };
 
 /* A thread's room. */
 typedef struct bench {
@@ -202,13 +202,22 @@ static status alloc_bench(alone *a, bench *b)
 	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
 }
 
+/* In memory a part of the data, so that all batches are little beside it. */
+static size_t choose_batch(const alone *a)
+{
+	const uint64_t part = (uint64_t)a->j->data.n * a->j->o->lay.record_bytes / BATCH_PART;
+	if (on_disk(a) || part > BATCH_BYTES)
+		return BATCH_BYTES;
+	return part > LEAST_BATCH_BYTES ? (size_t)part : LEAST_BATCH_BYTES;
+}
+
 static status alloc_benches(alone *a)
 {
 	job *j = a->j;
 	const layout *l = &j->o->lay;
 	const size_t wanted = on_disk(a) ? j->budget.workers : j->threads + WAITING;
 	status rc = ST_OK;
-	a->chunk = io_chunk_recs(l->record_bytes, BATCH_BYTES);
+	a->chunk = io_chunk_recs(l->record_bytes, choose_batch(a));
 	const size_t batch = a->chunk < a->most ? a->chunk : a->most;
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
 	a->threads = wanted < a->count ? wanted : a->count;

@@ -81,17 +81,18 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 	const uint64_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
-	if (q->keeps && kept_recs(q) < most)
-		most = kept_recs(q);
 	if (most == 0)
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
 	count = (count + workers - 1) / workers * workers;
-	const uint64_t n = q->recs / count + (q->recs % count != 0);
-	if (n <= unit)
-		return n;
-	const uint64_t up = (n + unit - 1) / unit * unit; /* runs begin at a block of the file */
-	return up <= most ? up : n / unit * unit;
+	uint64_t n = q->recs / count + (q->recs % count != 0);
+	if (q->keeps)
+		n = kept_recs(q) < most ? kept_recs(q) : most;
+	if (n > unit) { /* runs begin at a block of the file */
+		const uint64_t up = (n + unit - 1) / unit * unit;
+		n = !q->keeps && up <= most ? up : n / unit * unit;
+	}
+	return n < q->recs ? n : q->recs;
 }
 
 static uint64_t run_bytes(const budget *b, const budget_query *q)
@@ -111,7 +112,7 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
 	b->run_recs = 0;
-	if (each < run_bytes(b, q) + 2 * SPILL_PIECE_BYTES)
+	if (each < run_bytes(b, q) + SPILL_PIECE_BYTES)
 		return false;
 	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b->workers);
 	if (b->run_recs == 0)

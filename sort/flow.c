@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum {
-	LEAST_WINDOWS_BYTES = 8 << 20,
+	LEAST_WINDOWS_BYTES = 8 << 20, /* but no more than half of the data, nor than */
+	LEAST_PEER_BYTES = 1 << 20,    /* for each peer */
 	MOST_WINDOWS_BYTES = 256 << 20,
 	WINDOWS_PART = 16,
 	LIMIT_PART = 8
@@ -20,7 +21,10 @@ uint64_t flow_windows(const job *j, uint64_t least_limit_bytes)
 {
 	const uint64_t mean = j->records * j->o->lay.record_bytes / (uint64_t)j->c->size;
 	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
-	uint64_t bytes = part < LEAST_WINDOWS_BYTES ? LEAST_WINDOWS_BYTES : part;
+	const uint64_t peers = (uint64_t)(j->c->size - 1) * LEAST_PEER_BYTES;
+	uint64_t bytes = peers < LEAST_WINDOWS_BYTES ? peers : LEAST_WINDOWS_BYTES;
+	bytes = bytes < mean / 2 ? bytes : mean / 2;
+	bytes = bytes < part ? part : bytes;
 	bytes = bytes < MOST_WINDOWS_BYTES ? bytes : MOST_WINDOWS_BYTES;
 	return bytes < most ? bytes : most;
 }

@@ -11,9 +11,16 @@
 #include <string.h>
 
 enum {
-	STREAMS_BYTES = 14 << 20, /* batches of outgoing streams, and the writer's buffers */
-	FORCED_RUNS = 64,         /* of standard input, for tests */
+	FORCED_RUNS = 64, /* of standard input, for tests */
 	GUESSED_RECS = 1 << 16,
+	/* batches of outgoing streams: of a sixteenth of the entries, twice, some twice as long */
+	BATCHES_BYTES = 8 << 20,
+	BATCH_BYTES = 4,              /* for a record */
+	LEAST_BATCH_BYTES = 16 << 10, /* for a rank, but no more than its entries twice: */
+	ENTRIES_BYTES = 32,
+	BUFFERS_BYTES = 6 << 20, /* of the writer */
+	CONTROL_BYTES = 64 << 10,
+	PEER_BYTES = 3 << 10, /* heads of its stream, counts, requests */
 };
 
 /* The directories for runs: those named, else $TMPDIR, else the output's. */
@@ -68,6 +75,25 @@ static status find_limit(job *j)
 	return limit_find(&lq, &j->limit, &j->e);
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What it takes to send this rank's records and to write what comes. */
+static uint64_t flow_bytes(job *j, uint64_t out_recs)
+{
+	const uint64_t rec = j->o->lay.record_bytes, p = (uint64_t)j->c->size;
+	const uint64_t n = j->in.is_stdin ? POS_MASK : own_share(j, j->share_in);
+	const uint64_t out = lesser(j->in.is_stdin ? POS_MASK : out_recs, BUFFERS_BYTES);
+	if (p == 1)
+		return 0;
+	return exchange_most_bytes(rec, (size_t)j->windows_bytes, j->c->size) +
+	       lesser(BATCHES_BYTES, n * BATCH_BYTES) +
+	       lesser(p * LEAST_BATCH_BYTES, n * ENTRIES_BYTES) +
+	       lesser(BUFFERS_BYTES, 3 * out * rec) + CONTROL_BYTES + p * PEER_BYTES;
+}
+
 static budget_query query_of(job *j, uint64_t out_recs)
 {
 	return (budget_query){ .limit_bytes = j->limit.rank_bytes,
@@ -78,7 +104,7 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .ranks = (unsigned)j->c->size,
 			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
 			       .receives = job_spreads(j) || job_deals(j),
-			       .flow_bytes = j->c->size > 1 ? j->windows_bytes + STREAMS_BYTES : 0,
+			       .flow_bytes = flow_bytes(j, out_recs),
 			       .keeps = j->o->workdir && own_share(j, j->share_in) > 0,
 			       .run_recs = j->work.found ? j->work.s.run_recs : 0,
 			       .stride = j->work.found ? j->work.s.stride : 0 };

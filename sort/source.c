@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each stream is merged piece by piece: entries of runs in memory, which then name the records to
  * gather; or records of runs on disk, read into a window. Memory, in all streams together: entries
- * of about BATCH_RECS records twice, or a window for each. */
+ * of about BATCH_RECS records, or a sixteenth of all, twice; or a window for each. */
 #include "source.h"
 #include "gather.h"
 
-enum { BATCH_RECS = 1 << 17, LEAST_PIECE = 256, AHEAD = 48 };
+enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
 
 struct stream_out {
 	const uint64_t *lo, *hi; /* [runs] */
@@ -27,7 +27,9 @@ static bool is_plain(const source *s)
 
 static status open_in_memory(const source *s, stream_out *o, mem *m, err *e)
 {
-	const size_t share = BATCH_RECS / s->size, recs = share > LEAST_PIECE ? share : LEAST_PIECE;
+	const uint64_t part = runs_total(s->r) / BATCH_PART;
+	const size_t batch = part < BATCH_RECS ? (size_t)part : BATCH_RECS;
+	const size_t share = batch / s->size, recs = share > LEAST_PIECE ? share : LEAST_PIECE;
 	const status rc = pieces_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
 	if (rc != ST_OK)
 		return rc;

@@ -8,7 +8,16 @@
 
 #include <inttypes.h>
 
-enum { BUFFER_BYTES = 2 << 20 };
+enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128 };
+
+/* A part of what will come, so that all of them are little beside the data. */
+static size_t choose_buffer(uint64_t bytes)
+{
+	const uint64_t part = bytes / BUFFER_PART;
+	return part < LEAST_BUFFER_BYTES ? LEAST_BUFFER_BYTES
+	       : part < BUFFER_BYTES     ? (size_t)part
+					 : BUFFER_BYTES;
+}
 
 /* The next buffer in turn, its start as far from a page's as its place in the file from a block's.
  */
@@ -63,7 +72,7 @@ static void *write_all(void *writer_)
 status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e)
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
-	w->chunk = io_chunk_recs(l->record_bytes, BUFFER_BYTES);
+	w->chunk = io_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
 	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
 	w->buffer_bytes = most * l->record_bytes + 2 * IO_ALIGN;
 	w->raw_bytes = WRITER_BUFFERS * w->buffer_bytes;

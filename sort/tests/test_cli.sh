@@ -133,6 +133,13 @@ for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--t
   ok "by way of the disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
   rm out
 done
+run timeout 60 "$hetsort" --ranks 4 --memory 112M --report report -o out large
+is "four ranks by way of the disk" "$rc/$err" "0/"
+ok "four ranks by way of the disk: same bytes as in memory" cmp -s out sorted
+ok "four ranks by way of the disk: each in runs" [ "$(grep -c '"spill_runs": [2-9]' report)" -eq 4 ]
+held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
+ok "four ranks by way of the disk: within the limit" [ "$held" -le $((28 << 20)) ]
+rm out
 "$hetsort" --memory 64M -o - large >streamed
 ok "by way of the disk to standard output" cmp -s streamed sorted
 refuses "too little memory" 4 "it takes" "$hetsort" --memory 8M -o out large
@@ -177,6 +184,15 @@ refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdi
 run "$hetsort" --memory 64M --explain -o out large
 case $out in *"runs on disk"*) ok "--explain tells of runs" true ;; *) is "--explain tells of runs" "$out" "..." ;; esac
 rm large sorted streamed report
+
+# --- many ranks: what they hold follows from the data, not from their number squared
+"$gensort" --no-fsync 20000 many || exit 1
+run timeout 100 "$hetsort" --ranks 200 --no-fsync --report report -o out many
+is "200 ranks: exit code" "$rc" 0
+ok "200 ranks: sorted" "$valsort" out
+held=$(sed -n 's/.*"process_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
+ok "200 ranks: 2 MiB each at most" [ "$held" -le $((400 << 20)) ]
+rm many out report
 
 # --- one file a rank
 mkdir parts

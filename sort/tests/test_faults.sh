@@ -8,7 +8,7 @@ set -u
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
-"$BIN/gensort" --no-fsync 50000 in && "$hetsort" -o expected in || exit 1
+"$BIN/gensort" --no-fsync 150000 in && "$hetsort" -o expected in || exit 1
 
 shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
@@ -35,7 +35,7 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     fails write=28 4 "cannot write 'out': No space left on device" $mode -o out
     fails write=5@2 3 "cannot write 'out': Input/output error" $mode -o out
     fails write=28@2 4 "cannot write 'out': No space left on device" $mode -o out
-    fails fallocate=28 4 "cannot reserve 5000000 bytes for 'out': No space left" $mode -o out
+    fails fallocate=28 4 "cannot reserve 15000000 bytes for 'out': No space left" $mode -o out
     fails fsync=5 3 "sync: cannot sync 'out': Input/output error" $mode -o out
     fails rename=5 3 "commit: cannot rename onto 'out': Input/output error" $mode -o out
     if [ "${mode#--ranks 1}" != "$mode" ]; then allocs="1 2"; else allocs="1 2 3 4 5 6"; fi
@@ -72,7 +72,7 @@ cp in grown
 SHIM_FILE=grown shim resize=4000000 "$hetsort" -o out grown
 is "input cut short meanwhile" "$rc/$(left_over)" "3/"
 cp in grown
-SHIM_FILE=grown shim resize=6000000 "$hetsort" -o out grown
+SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
 is "input grown meanwhile" "$rc/$(left_over)" "3/"
 ok "input grown meanwhile: message" grep -q "'grown' changed while it was being sorted" <<<"$err"
 
