@@ -30,6 +30,11 @@ ISAL    := $(if $(call pkg,--libs,libisal),yes,no)
 CRC_LIBS   = $(if $(filter yes,$(ISAL)),$(call pkg,--libs,libisal),-lz)
 CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal))
 
+# io_uring, beside threads; URING=no leaves it out.
+URING   := $(if $(call pkg,--libs,liburing),yes,no)
+URING_CFLAGS = $(if $(filter yes,$(URING)),-DHAVE_URING $(call pkg,--cflags,liburing))
+URING_LIBS   = $(if $(filter yes,$(URING)),$(call pkg,--libs,liburing))
+
 GSL_CFLAGS := $(call pkg,--cflags,gsl)
 GSL_LIBS   := $(or $(call pkg,--libs,gsl),-lgsl -lgslcblas -lm)
 GLPK_LIBS   = -lglpk
@@ -49,7 +54,7 @@ FAILWRAP = $(addprefix -Wl$(comma)--wrap=,$(FAILED))
 endif
 
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
-FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
+FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(URING) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
            $(CXX) $(PEER_CXXFLAGS)
 OBJ     := build/$(shell printf '%s' "$(subst ",,$(FLAGS))" | cksum | cut -d' ' -f1)
 
@@ -151,6 +156,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
 $(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Isort/include -Ipartition/include \
 	$(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(OBJ)/sort/uring.o: EXTRA += $(URING_CFLAGS)
 # Ranks compare the sources that they were built of.
 SOURCES := $(wildcard sort/*.[ch])
 $(OBJ)/sort/hello.o: EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
@@ -198,7 +204,7 @@ $(SOLINKS): $(OBJ)/$(SOFILE)
 $(MPISOLINKS): $(OBJ)/$(MPISOFILE)
 	$(Q)ln -sf $(MPISOFILE) $@
 
-SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
+SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
 
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
 # libhetpart beside itself.

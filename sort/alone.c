@@ -283,7 +283,7 @@ static status cut(alone *a)
 
 status phase_alone(job *j)
 {
-	alone a = { .j = j, .to = { -1, -1 } };
+	alone a = { .j = j, .to = IO_FD_NONE };
 	j->recv[0] = j->data.n;
 	status rc = cut(&a);
 	if (rc == ST_OK)

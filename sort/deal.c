@@ -9,7 +9,7 @@
 status deal_open(dealer *d)
 {
 	job *j = d->j;
-	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct };
+	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
 	d->block_recs = deal_block_recs(j->o);
 	d->buf = mem_array(&j->m, DEAL_SLOTS, deal_slot_bytes(j->o), "blocks to deal out", &j->e);
 	return d->buf ? reader_open(&d->from, &j->in, &rp, &j->e) : ST_RESOURCE;

@@ -103,6 +103,15 @@ static status alloc_plan(job *j)
 		       : ST_RESOURCE;
 }
 
+/* Why there is no io_uring is told by whoever asked for it, else in the report. */
+static status choose_engine(job *j)
+{
+	err why = { ST_OK, "" };
+	const status rc = engine_open(&j->io, j->o->io, j->o->io_part_bytes, &why, &j->e);
+	memcpy(j->mine.io_text, why.text, sizeof j->mine.io_text - 1);
+	return rc;
+}
+
 status phase_describe(job *j)
 {
 	status rc = hello(j);
@@ -113,6 +122,8 @@ status phase_describe(job *j)
 	if (rc != ST_OK)
 		return rc;
 	rc = count_threads(j);
+	if (rc == ST_OK)
+		rc = comm_agree(j->c, choose_engine(j));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, look_at_files(j));
 	if (rc == ST_OK)

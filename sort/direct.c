@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Direct I/O saves the copy to the page cache and the cache's room. It is an attempt: whatever it
- * does not do in one go (a file system that refuses, a short count) goes the usual way, which also
- * has the words for what fails there too. */
+/* Direct I/O saves the copy to the page cache and the cache's room, io_uring has several parts of a
+ * transfer under way. Both are attempts: whatever they do not do in one go (a file system that
+ * refuses, a short count) goes the usual way, which also has the words for what fails there too. */
 #include "direct.h"
+#include "clock.h"
 #include "file.h"
 #include "progress.h"
 
@@ -78,28 +79,48 @@ static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64
 	return done;
 }
 
+static status move_cached(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset,
+			  bool writing, const char *path, err *e)
+{
+	return writing ? file_write_at(f->fd, p, bytes, offset, path, e)
+		       : file_read_at(f->fd, p, bytes, offset, path, e);
+}
+
+/* Head and rest by calls through the page cache, what is large and goes past it, or by a ring,
+ * between them. */
+static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
+		   const char *path, err *e)
+{
+	size_t head, large = direct_part(f, p, bytes, offset, &head), moved = 0;
+	const io_kind kind = { bytes, writing, large > 0 };
+	const int fd = large ? f->direct : f->fd;
+	uring *ring = engine_ring(f->io, &kind, now_s());
+	if (ring && large == 0) {
+		head = 0;
+		large = bytes;
+	}
+	const status rc = move_cached(f, p, head, offset, writing, path, e);
+	if (rc != ST_OK)
+		return rc;
+	if (ring) {
+		moved = uring_move(ring, fd, p + head, large, offset + head, writing);
+		engine_moved(f->io, &kind, moved);
+	} else {
+		moved = move_direct(f, p + head, large, offset + head, writing);
+	}
+	head += moved;
+	return move_cached(f, p + head, bytes - head, offset + head, writing, path, e);
+}
+
 status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		  err *e)
 {
-	size_t head;
-	unsigned char *p = buf;
-	const size_t direct = direct_part(f, buf, bytes, offset, &head);
-	const status rc = file_read_at(f->fd, p, head, offset, path, e);
-	if (rc != ST_OK)
-		return rc;
-	head += move_direct(f, p + head, direct, offset + head, false);
-	return file_read_at(f->fd, p + head, bytes - head, offset + head, path, e);
+	return move(f, buf, bytes, offset, false, path, e);
 }
 
 status io_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset, const char *path,
 		   err *e)
 {
-	size_t head;
-	unsigned char *p = (unsigned char *)(uintptr_t)buf; /* only read */
-	const size_t direct = direct_part(f, buf, bytes, offset, &head);
-	const status rc = file_write_at(f->fd, p, head, offset, path, e);
-	if (rc != ST_OK)
-		return rc;
-	head += move_direct(f, p + head, direct, offset + head, true);
-	return file_write_at(f->fd, p + head, bytes - head, offset + head, path, e);
+	/* only read */
+	return move(f, (unsigned char *)(uintptr_t)buf, bytes, offset, true, path, e);
 }

@@ -3,9 +3,7 @@
 #ifndef HETSORT_DIRECT_H
 #define HETSORT_DIRECT_H
 
-#include "status.h"
-
-#include <stdint.h>
+#include "engine.h"
 
 /* What offsets, sizes and memory have to be multiples of; every block device's sector divides it.
  */
@@ -16,7 +14,12 @@ typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 /* One open file: through the page cache, and past it (-1: not possible, or not wanted). */
 typedef struct io_fd {
 	int fd, direct;
+	engine *io; /* by which way; NULL: calls */
 } io_fd;
+#define IO_FD_NONE                     \
+	{                              \
+		.fd = -1, .direct = -1 \
+	}
 
 /* io_chunk_recs - how many records make a chunk of about `bytes` (at least one record): chunks from
  * the start of a file on end at its blocks, where the record size allows. */

@@ -37,6 +37,7 @@ static const struct kind_name {
 	bool by_phase;
 } kinds[] = {
 	{ "alloc:", FAIL_ALLOC, false },    { "file:", FAIL_FILE, false },
+	{ "uring:", FAIL_URING, false },    { "ring:", FAIL_RING, false },
 	{ "thread:", FAIL_THREAD, false },  { "comm:", FAIL_COMM, false },
 	{ "flip@sent:", FAIL_SENT, false }, { "flip@spill:", FAIL_SPILL, false },
 	{ "kill@", FAIL_KILL, true },       { "stop@", FAIL_STOP, true },
@@ -50,7 +51,7 @@ static const struct errno_name {
 	{ "EIO", EIO },       { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EINTR", EINTR },
 	{ "EAGAIN", EAGAIN }, { "EMFILE", EMFILE }, { "ENFILE", ENFILE }, { "EFBIG", EFBIG },
 	{ "EACCES", EACCES }, { "EROFS", EROFS },   { "ESTALE", ESTALE }, { "ENOMEM", ENOMEM },
-	{ "short", SHORT },
+	{ "ENOSYS", ENOSYS }, { "EPERM", EPERM },   { "short", SHORT },
 };
 
 /* Take word off the front of *s. */
@@ -120,7 +121,8 @@ static bool counted_point(const char **s, point *p)
 {
 	if (!whole_number(s, UINT32_MAX, &p->n) || p->n == 0)
 		return false;
-	if (p->kind == FAIL_FILE && skip(s, "=") && !errno_at(s, &p->errnum))
+	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
+	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
 		return false;
 	return !skip(s, "@rank") || rank_at(s, &p->rank);
 }
@@ -220,6 +222,16 @@ bool fail_differ(const char *what)
 		if (points[i].kind == FAIL_UNLIKE && strcmp(points[i].phase, what) == 0)
 			unlike |= strikes_now(&points[i]);
 	return unlike;
+}
+
+int fail_result(fail_kind kind, int result)
+{
+	int errnum = 0;
+	if (!fail_now(kind, &errnum))
+		return result;
+	if (errnum == SHORT)
+		return result > 1 ? result / 2 : result;
+	return errnum ? -errnum : -EIO;
 }
 
 void fail_flip(fail_kind kind, void *buf, size_t bytes)

@@ -6,14 +6,15 @@
  *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
  *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
  *                                        moves half of what a read or write was to move
- *   thread:N[@rankR]                     the N-th thread does not start
- *   comm:N[@rankR]                       the N-th call of the comm (a test: when it would be done)
- *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips on its way
- *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
- *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
- *   delay@PHASE:R=SECONDS                it sleeps there
- *   differ@WHAT:R                        rank R is unlike the others: version, sources, order,
- * sizes or layout (hello.c), or threads: its MPI allows none
+ *   uring:N[=ERRNO][@rankR]              the N-th part that io_uring has moved did not go: EIO, or
+ * ...; =short: half of it did not ring:N[=ERRNO][@rankR]               the N-th io_uring is not set
+ * up thread:N[@rankR]                     the N-th thread does not start comm:N[@rankR] the N-th
+ * call of the comm (a test: when it would be done) flip@sent:N[@rankR]                  a bit of
+ * the N-th block sent flips on its way flip@spill:N[@rankR]                 a bit of the N-th piece
+ * written to a run flips on disk kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R
+ * comes to the phase delay@PHASE:R=SECONDS                it sleeps there differ@WHAT:R rank R is
+ * unlike the others: version, sources, order, sizes or layout (hello.c), or threads: its MPI allows
+ * none
  *
  * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
  * this program's own objects, so no call can be forgotten, and libraries are left alone. */
@@ -27,6 +28,8 @@
 typedef enum fail_kind {
 	FAIL_ALLOC,
 	FAIL_FILE,
+	FAIL_URING,
+	FAIL_RING,
 	FAIL_THREAD,
 	FAIL_COMM,
 	FAIL_SENT,
@@ -61,6 +64,10 @@ void fail_phase(const char *phase);
 /* fail_differ - is this rank to be unlike the others in this? */
 bool fail_differ(const char *what);
 
+/* fail_result - of a call that moved so many bytes, or returned a negative errno: that, or what a
+ * point makes of it. */
+int fail_result(fail_kind kind, int result);
+
 /* fail_flip - flip a bit of buf, if a point says so. */
 void fail_flip(fail_kind kind, void *buf, size_t bytes);
 
@@ -68,6 +75,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RANK(rank)             fail_rank(rank)
 #	define FAIL_PHASE(phase)           fail_phase(phase)
 #	define FAIL_COMM_CALL(call)        (fail_now(FAIL_COMM, NULL) ? ST_PEER : (call))
+#	define FAIL_RESULT(kind, result)   fail_result(kind, result)
 #	define FAIL_FLIP(kind, buf, bytes) fail_flip(kind, buf, bytes)
 #	define FAIL_DIFFER(what)           fail_differ(what)
 
@@ -77,6 +85,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RANK(rank)             ((void)0)
 #	define FAIL_PHASE(phase)           ((void)0)
 #	define FAIL_COMM_CALL(call)        (call)
+#	define FAIL_RESULT(kind, result)   (result)
 #	define FAIL_FLIP(kind, buf, bytes) ((void)0)
 #	define FAIL_DIFFER(what)           (false)
 

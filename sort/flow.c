@@ -49,7 +49,7 @@ status flow_output(job *j, io_fd *to)
 	const layout *l = &j->o->lay;
 	const uint64_t mine = own_share(j, j->share_out) * l->record_bytes;
 	uint64_t id;
-	*to = (io_fd){ -1, -1 };
+	*to = (io_fd){ .fd = -1, .direct = -1, .io = j->io };
 	j->seen_keys = mem_array(&j->m, 2, l->key_bytes, "keys", &j->e);
 	status rc = comm_agree(j->c, j->seen_keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
@@ -146,6 +146,6 @@ status flow_close(job *j, exchange *x, status rc)
 	source_close(&j->src, &j->m);
 	writer_free(&j->w);
 	flow_output_close(&j->to);
-	j->to = (io_fd){ -1, -1 };
+	j->to = (io_fd)IO_FD_NONE;
 	return rc == ST_OK ? flushed : rc;
 }

@@ -58,6 +58,8 @@ typedef struct rank_result {
 	int32_t adapt_state; /* an adapt_state */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
+	io_told io[2];                       /* reads, writes */
+	char io_text[IO_TEXT_BYTES];         /* why there is no io_uring, "" if there is */
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
@@ -104,6 +106,7 @@ typedef struct job {
 	input in;
 	output out;
 	workdir work;
+	engine *io;          /* by which way files are read and written */
 	uint64_t records;    /* over all ranks */
 	double *speed;       /* [size] */
 	rates *rate;         /* [size] nominal or measured */

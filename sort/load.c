@@ -243,7 +243,7 @@ static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *fr
 
 status load_input(const input *in, const load_plan *p, mem *m, loaded *d, err *e)
 {
-	const reader_plan rp = { p->first, p->n, p->lay, p->direct };
+	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
 	reader *r;
 	*d = (loaded){ 0 };
 	status rc = reader_open(&r, in, &rp, e);

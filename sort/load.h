@@ -37,6 +37,7 @@ typedef struct load_plan {
 	uint32_t rank;
 	unsigned threads; /* that compute; some more wait for the disk */
 	direct_io direct;
+	engine *io;
 	size_t least_run;   /* records */
 	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;

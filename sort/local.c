@@ -91,6 +91,7 @@ status phase_read(job *j)
 			      .rank = (uint32_t)j->c->rank,
 			      .threads = j->threads,
 			      .direct = j->o->direct,
+			      .io = j->io,
 			      .most_recs = most_recs(j),
 			      .least_run = j->o->least_run,
 			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };

@@ -26,6 +26,7 @@ enum {
 	OPT_EMULATE,
 	OPT_THREADS,
 	OPT_DIRECT,
+	OPT_IO,
 	OPT_MEMORY,
 	OPT_TMPDIR,
 	OPT_WORKDIR,
@@ -63,6 +64,7 @@ static const struct option table[] = {
 	{ "emulate", required_argument, NULL, OPT_EMULATE },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "direct", required_argument, NULL, OPT_DIRECT },
+	{ "io", required_argument, NULL, OPT_IO },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "tmpdir", required_argument, NULL, OPT_TMPDIR },
 	{ "workdir", required_argument, NULL, OPT_WORKDIR },
@@ -130,6 +132,8 @@ const char *options_help(void)
 	       "      --resume            go on with those that a job which was ended has left "
 	       "there\n"
 	       "      --direct=WHEN       past the page cache: auto, always or never [auto]\n"
+	       "      --io=WAY            files by uring (io_uring), threads, or auto: as a trial\n"
+	       "                          in the run shows faster [auto]\n"
 	       "      --strategy=KIND     merge: sort, exchange, merge; distribute: exchange,\n"
 	       "                          sort [merge]\n"
 	       "      --exchange-threads=N  0: none, 1: one, 2: a sender and a receiver [2]\n"
@@ -165,6 +169,13 @@ static const char *const scatter_names[] = { "equal", "speed", "balanced", "dyna
 const char *scatter_name(scatter_kind k)
 {
 	return scatter_names[k];
+}
+
+static const char *const io_names[] = { "auto", "uring", "threads", NULL };
+
+const char *io_name(io_way w)
+{
+	return io_names[w];
 }
 
 const char *strategy_name(strategy s)
@@ -392,6 +403,10 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		rc = set_choice("direct", arg, directs, &v, e);
 		o->direct = (direct_io)v;
 		break;
+	case OPT_IO:
+		rc = set_choice("io", arg, io_names, &v, e);
+		o->io = (io_way)v;
+		break;
 	case OPT_MEMORY:
 		rc = limit_parse(arg, &o->memory, e);
 		break;
@@ -484,6 +499,7 @@ static const options defaults = {
 	.max_message = 256 << 20,
 	.least_run = 1 << 15,
 	.piece_bytes = 4 << 20,
+	.io_part_bytes = URING_PART_BYTES,
 	.scatter = SCATTER_BALANCED,
 	.fsync = true,
 };

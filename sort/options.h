@@ -59,6 +59,7 @@ typedef struct options {
 	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	direct_io direct;
+	io_way io;
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
 	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
@@ -69,7 +70,8 @@ typedef struct options {
 			     */
 	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
 	size_t piece_bytes; /* what a thread merges at once */
-	unsigned timeout_s; /* without progress of a rank; 0: none */
+	size_t io_part_bytes; /* of a transfer by io_uring */
+	unsigned timeout_s;   /* without progress of a rank; 0: none */
 	bool stable, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
@@ -88,5 +90,6 @@ uint64_t options_hash(const options *o);
 const char *plan_name(plan_kind k);
 const char *strategy_name(strategy s);
 const char *scatter_name(scatter_kind k);
+const char *io_name(io_way w);
 
 #endif

@@ -38,9 +38,11 @@ static void find_parts(reader *r, const input *in, const reader_plan *p)
 		const uint64_t hi = end < file_end ? end : file_end;
 		if (lo >= hi)
 			continue;
-		r->part[r->parts++] = (part){
-			.f = f, .fd = { -1, -1 }, .skip = lo - f->first, .at = at, .n = hi - lo
-		};
+		r->part[r->parts++] = (part){ .f = f,
+					      .fd = { -1, -1, p->io },
+					      .skip = lo - f->first,
+					      .at = at,
+					      .n = hi - lo };
 		at += hi - lo;
 	}
 }

@@ -97,16 +97,32 @@ static json_t *rates_json(const rates *r)
 			 r->merge_s, "copy_s_per_byte", r->copy_s);
 }
 
+static json_t *told_json(const io_told *t)
+{
+	json_t *trial = t->uring_bytes_per_s > 0
+				? json_pack("{s:f, s:f}", "uring_bytes_per_s", t->uring_bytes_per_s,
+					    "threads_bytes_per_s", t->calls_bytes_per_s)
+				: json_null();
+	return json_pack("{s:s, s:I, s:o}", "way", io_name((io_way)t->way), "uring_bytes",
+			 (json_int_t)t->uring_bytes, "trial", trial);
+}
+
+static json_t *io_json(const rank_result *r)
+{
+	return json_pack("{s:o, s:o, s:s}", "read", told_json(&r->io[0]), "write",
+			 told_json(&r->io[1]), "no_uring", r->io_text);
+}
+
 static json_t *rank_json(const rank_result *r, const options *opt)
 {
 	json_t *o = json_pack(
-		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:i}",
+		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
 		"rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
 		"rates", rates_json(&r->rate), "link_s_per_byte", r->link_s, "predicted_s",
 		r->predicted_s, "wait_s", r->wait_s, "verify_s", r->verify_s, "records",
 		records_json(r), "bytes", bytes_json(r), "phases_s", phases_json(r), "memory",
-		memory_json(r), "resumed", resume_json(r, opt), "leftovers_removed",
-		(int)r->leftovers);
+		memory_json(r), "io", io_json(r), "resumed", resume_json(r, opt),
+		"leftovers_removed", (int)r->leftovers);
 	if (o && r->speed_seen > 0)
 		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
 	if (o && r->status != ST_OK)

@@ -132,6 +132,7 @@ static void job_free(job *j)
 	free(j->tmpdir);
 	output_discard(&j->out);
 	workdir_close(&j->work);
+	engine_close(j->io);
 	input_free(&j->in);
 }
 
@@ -146,6 +147,8 @@ static void fill_result(job *j)
 	r->mem_peak_bytes = j->m.peak_bytes;
 	if (getrusage(RUSAGE_SELF, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
+	engine_tell(j->io, false, &r->io[0]);
+	engine_tell(j->io, true, &r->io[1]);
 	r->status = j->e.code;
 	r->phase = j->at;
 	memcpy(r->text, j->e.text, sizeof r->text);
@@ -194,7 +197,7 @@ static status tell_alone(job *j, status rc, job_result *res)
 
 status job_run(comm *c, const options *o, job_result *res)
 {
-	job j = { .c = c, .o = o, .out = { .fd = -1 }, .to = { -1, -1 } };
+	job j = { .c = c, .o = o, .out = { .fd = -1 }, .to = IO_FD_NONE };
 	const double t0 = now_s();
 	FAIL_RANK(c->rank);
 	status rc = take_steps(&j);

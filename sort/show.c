@@ -66,6 +66,41 @@ static void show_links(const job_result *r, const options *o, FILE *f)
 	fputc('\n', f);
 }
 
+static void show_trial(const char *what, const io_told *t, FILE *f)
+{
+	if (t->uring_bytes_per_s > 0)
+		fprintf(f, "; %s: %.3f GB/s by uring, %.3f by threads", what,
+			1e-9 * t->uring_bytes_per_s, 1e-9 * t->calls_bytes_per_s);
+}
+
+static bool was_tried(const rank_result *k)
+{
+	return k->io[0].uring_bytes_per_s > 0 || k->io[1].uring_bytes_per_s > 0;
+}
+
+/* By which way each rank reads and writes, where it is not as on the rank before it. */
+static void show_io(const job_result *r, const options *o, FILE *f)
+{
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		const char *read = io_name((io_way)k->io[0].way);
+		const char *write = io_name((io_way)k->io[1].way);
+		if (i > 0 && !was_tried(k) && !was_tried(k - 1) &&
+		    k->io[0].way == k[-1].io[0].way && k->io[1].way == k[-1].io[1].way &&
+		    strcmp(k->io_text, k[-1].io_text) == 0)
+			continue;
+		fprintf(f, "rank %d: files read by %s, written by %s", i, read, write);
+		show_trial("reads", &k->io[0], f);
+		show_trial("writes", &k->io[1], f);
+		if (k->io_text[0])
+			fprintf(f, "; no uring: %s", k->io_text);
+		else if (o->explain && o->io == IO_AUTO)
+			fprintf(f, "; writes past the page cache by uring, unless a trial in the "
+				   "run shows otherwise");
+		fputc('\n', f);
+	}
+}
+
 void report_plan(const job_result *r, const options *o, FILE *f)
 {
 	heading(r, o, f);
@@ -82,6 +117,7 @@ void report_plan(const job_result *r, const options *o, FILE *f)
 		explain_memory(&r->rank[i], i, f);
 	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
+	show_io(r, o, f);
 	show_rates(r, o, f);
 	show_links(r, o, f);
 }
@@ -161,6 +197,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
 		      rate),
 		balance(r), verify, human((double)peak, most));
+	show_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);
 	show_rates(r, o, f);

@@ -50,6 +50,7 @@ struct spill {
 	size_t writers;
 	atomic_bool *busy; /* [writers] */
 	bool direct;
+	engine *io;
 };
 
 static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
@@ -95,7 +96,7 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
 	status rc = ST_OK;
 	for (size_t i = 0; i < dirs && rc == ST_OK; i++) {
 		tempdir t;
-		io_fd f = { -1, -1 };
+		io_fd f = IO_FD_NONE;
 		rc = tempdir_open(&t, dir[i], e);
 		if (rc == ST_OK)
 			rc = tempdir_create(&t, NULL, false, &f, e);
@@ -188,8 +189,10 @@ static status create_file(spill *s, size_t i, err *e)
 	char name[NAME_BYTES + 24];
 	run *r = &s->run[i];
 	r->dir = i % s->dirs;
-	return tempdir_create(&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL, s->direct,
-			      &r->f, e);
+	const status rc = tempdir_create(&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL,
+					 s->direct, &r->f, e);
+	r->f.io = s->io;
+	return rc;
 }
 
 static status create_files(spill *s, err *e)
@@ -211,7 +214,7 @@ static status allocate(spill *s, err *e)
 	s->busy = mem_array(s->m, s->writers, sizeof *s->busy, "spill writers", e);
 	s->buffer = mem_array(s->m, s->writers, s->piece_bytes, "spill buffers", e);
 	for (size_t i = 0; s->run && i < s->runs; i++)
-		s->run[i].f = (io_fd){ -1, -1 };
+		s->run[i].f = (io_fd)IO_FD_NONE;
 	for (size_t i = 0; s->dir && i < s->dirs; i++)
 		s->dir[i].fd = -1;
 	return s->dir && s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
@@ -225,6 +228,7 @@ static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 	s->runs = p->runs;
 	s->writers = p->writers;
 	s->direct = !p->buffered;
+	s->io = p->io;
 	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
 	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
@@ -541,7 +545,7 @@ void spill_drop_run(spill *s, size_t i)
 		close(r->f.fd); /* nothing that close could report matters, what counts is synced */
 	if (r->f.direct >= 0)
 		close(r->f.direct);
-	r->f = (io_fd){ -1, -1 };
+	r->f = (io_fd)IO_FD_NONE;
 	r->state = RUN_DROPPED;
 }
 

@@ -311,6 +311,7 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 				.writers = p->b->workers,
 				.ranks_here = p->ranks_here,
 				.growing = p->full != NULL,
+				.io = p->load.io,
 				.buffered = p->load.direct == DIRECT_NEVER };
 	const status rc = spill_open(&d->spill, m, &sp, e);
 	if (rc != ST_OK)
@@ -341,7 +342,7 @@ static status run_workers(spool *s, pool_work *what, err *e)
 static status make_runs(spool *s, const input *in, mem *m, err *e)
 {
 	const load_plan *l = &s->p->load;
-	const reader_plan rp = { l->first, l->n, l->lay, l->direct };
+	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
 	reader *r = NULL;
 	status rc = alloc_benches(s, m, e);
 	if (rc == ST_OK)

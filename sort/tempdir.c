@@ -81,7 +81,7 @@ status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f,
 	char q[QUOTED_BYTES];
 	const int flags = O_RDWR | O_CLOEXEC;
 	const int how = name ? O_CREAT | O_NOFOLLOW | O_NONBLOCK : O_TMPFILE;
-	*f = (io_fd){ openat(t->fd, name ? name : ".", flags | how, 0600), -1 };
+	*f = (io_fd){ .fd = openat(t->fd, name ? name : ".", flags | how, 0600), .direct = -1 };
 	if (f->fd < 0 && !name && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		f->fd = create_and_unlink(t->fd, flags);
 	if (f->fd < 0)

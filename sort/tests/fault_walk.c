@@ -63,12 +63,16 @@ static const struct sort {
 	  false },
 	{ "dealt out by rank 0, by way of the disk",
 	  "--ranks 3 --source root --threads 1 --speeds 1,2,3 --tmpdir spill", 50, 3, false },
+	{ "by way of the disk, io_uring", "--threads 2 --direct never --tmpdir spill --io uring",
+	  200, 1, false },
+	{ "merge, io_uring", "--ranks 3 --io uring", 0, 3, false },
 	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
 static uint64_t spill_recs; /* of the sort under way */
+static bool has_uring;      /* else its sorts are as others */
 
 static status options_for_walk(options *o, int argc, char **argv, err *e)
 {
@@ -76,6 +80,9 @@ static status options_for_walk(options *o, int argc, char **argv, err *e)
 	o->spill_recs = spill_recs;
 	o->least_run = 64;
 	o->piece_bytes = 20000;
+	o->io_part_bytes = 4096;
+	if (!has_uring)
+		o->io = IO_AUTO;
 	return rc;
 }
 
@@ -228,6 +235,9 @@ static const fault faults[] = {
 	{ "file:", "=EMFILE", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false },
 	{ "file:", "=short", CODE(0), false },
 	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
+	{ "uring:", "", CODE(0), false },
+	{ "uring:", "=short", CODE(0), false },
+	{ "ring:", "=ENOSYS", CODE(0) | CODE(ST_REFUSED), false },
 	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false },
 	{ "comm:", "", CODE(ST_PEER), true },
 	{ "flip@sent:", "", CODE(ST_PEER), false },
@@ -467,7 +477,10 @@ int main(int argc, char **argv)
 	all_struck = &sums->struck;
 	for (unsigned i = 0; i < WORKERS; i++)
 		each[i] = (tally){ .quick = quick, .seed = seed + i };
-	printf("# seed %" PRIu64 "\n", seed);
+	uring *u;
+	has_uring = uring_open(&u, URING_PART_BYTES, NULL) == ST_OK;
+	uring_close(u);
+	printf("# seed %" PRIu64 "%s\n", seed, has_uring ? "" : ", no io_uring here");
 	const bool ok = run_workers(each, &w);
 	if (!dir)
 		printf("# in %s\n", own);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is written past the page cache goes by io_uring, all else by calls: so it was faster where
+ * this was measured. What is right here a trial shows after some hundred megabytes: blocks of
+ * transfers go in turn by the one and the other way, and the faster one goes on. A block's time is
+ * that from the beginning of a transfer to that of another, so whatever goes on besides counts as
+ * it does in the whole sort. */
+#include "engine.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+	BEFORE = 32, /* transfers before the trial */
+	BLOCK = 20,  /* of one way; the first are on their way together with the other's: untimed */
+	MIXED = 6,
+	TRIAL = 4 * BLOCK,
+	GAIN_PART = 8, /* the other way must be faster by one in so many, else it was chance */
+};
+
+typedef struct tally {
+	double seconds;
+	size_t bytes;
+} tally;
+
+typedef struct direction {
+	uint64_t begun; /* transfers */
+	double since_s; /* in a trial: when the time of the block began */
+	tally trial[2]; /* by calls, by io_uring */
+	uint64_t uring_bytes;
+	bool judged, verdict; /* by io_uring? */
+	bool last;
+} direction;
+
+struct engine {
+	uring *ring; /* NULL: none, all goes by calls */
+	size_t part_bytes;
+	bool forced;
+	pthread_mutex_t lock; /* for the directions */
+	direction dir[2];
+};
+
+status engine_open(engine **out, io_way wish, size_t part_bytes, err *why, err *e)
+{
+	engine *x = calloc(1, sizeof *x);
+	*out = NULL;
+	if (!x)
+		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
+	pthread_mutex_init(&x->lock, NULL);
+	x->part_bytes = part_bytes;
+	x->forced = x->dir[0].last = x->dir[1].last = wish == IO_URING;
+	*out = x;
+	if (wish == IO_THREADS)
+		return ST_OK;
+	const status rc = uring_open(&x->ring, part_bytes, wish == IO_URING ? e : why);
+	return wish == IO_URING ? rc : ST_OK;
+}
+
+static double rate(const tally *t)
+{
+	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
+}
+
+static void judge(direction *d, bool by_rule)
+{
+	const double other = rate(&d->trial[!by_rule]), ours = rate(&d->trial[by_rule]);
+	const bool change = other * (GAIN_PART - 1) > ours * GAIN_PART;
+	d->judged = true;
+	d->verdict = by_rule != change;
+}
+
+/* Transfer `at` of the trial begins: by io_uring? */
+static bool try_one(direction *d, uint64_t at, const io_kind *k, double now_s)
+{
+	const bool by_ring = at / BLOCK % 2 == 1;
+	if (at % BLOCK == 0 && at > 0)
+		d->trial[!by_ring].seconds += now_s - d->since_s;
+	if (at % BLOCK == MIXED)
+		d->since_s = now_s;
+	if (at % BLOCK >= MIXED)
+		d->trial[by_ring].bytes += k->bytes;
+	return by_ring;
+}
+
+/* The end of the trial is that of its last block. */
+static bool next_way(direction *d, const io_kind *k, double now_s)
+{
+	const bool by_rule = k->writing && k->direct;
+	const uint64_t i = d->begun++;
+	if (i < BEFORE)
+		return by_rule;
+	const bool by_ring = i <= BEFORE + TRIAL && try_one(d, i - BEFORE, k, now_s);
+	if (i == BEFORE + TRIAL)
+		judge(d, by_rule);
+	return i < BEFORE + TRIAL ? by_ring : d->verdict;
+}
+
+/* What is less than a part has nothing to be divided. */
+uring *engine_ring(engine *x, const io_kind *k, double now_s)
+{
+	if (!x || !x->ring || k->bytes < x->part_bytes)
+		return NULL;
+	if (x->forced)
+		return x->ring;
+	pthread_mutex_lock(&x->lock);
+	direction *d = &x->dir[k->writing];
+	d->last = next_way(d, k, now_s);
+	uring *r = d->last ? x->ring : NULL;
+	pthread_mutex_unlock(&x->lock);
+	return r;
+}
+
+void engine_moved(engine *x, const io_kind *k, size_t bytes)
+{
+	pthread_mutex_lock(&x->lock);
+	x->dir[k->writing].uring_bytes += bytes;
+	pthread_mutex_unlock(&x->lock);
+}
+
+void engine_tell(engine *x, bool writing, io_told *t)
+{
+	*t = (io_told){ .way = IO_THREADS };
+	if (!x)
+		return;
+	pthread_mutex_lock(&x->lock);
+	const direction *d = &x->dir[writing];
+	t->way = d->last ? IO_URING : IO_THREADS;
+	t->uring_bytes = d->uring_bytes;
+	if (d->judged) {
+		t->calls_bytes_per_s = rate(&d->trial[0]);
+		t->uring_bytes_per_s = rate(&d->trial[1]);
+	}
+	pthread_mutex_unlock(&x->lock);
+}
+
+void engine_close(engine *x)
+{
+	if (!x)
+		return;
+	uring_close(x->ring);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Transfers by io_uring: whole, from any place, as far as they go; and the trial that chooses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "direct.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PART = 4096, FILE_BYTES = 1000003, THREADS = 4 };
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+static unsigned char content[FILE_BYTES];
+
+static int make_file(bool filled)
+{
+	char name[] = "uring.XXXXXX";
+	const int fd = mkstemp(name);
+	assert_true(fd >= 0 && unlink(name) == 0);
+	for (size_t i = 0; i < sizeof content; i++)
+		content[i] = (unsigned char)(i * 2654435761U >> 13);
+	if (filled)
+		assert_int_equal(pwrite(fd, content, sizeof content, 0), sizeof content);
+	return fd;
+}
+
+static uring *open_uring(void)
+{
+	err e = { ST_OK, "" };
+	uring *u;
+	if (uring_open(&u, PART, &e) != ST_OK) {
+		assert_int_equal(e.code, ST_REFUSED);
+		assert_null(u);
+		print_message("%s\n", e.text);
+		skip();
+	}
+	return u;
+}
+
+/* More and fewer parts than are under way at once; a last one that is not whole. */
+static const struct span {
+	size_t at, bytes;
+} spans[] = {
+	{ 0, 0 },           { 0, 1 },          { 0, PART },           { 1, PART + 1 },
+	{ 777, 20 * PART }, { 0, FILE_BYTES }, { 5, FILE_BYTES - 5 },
+};
+
+static void whole_transfers(void **state)
+{
+	unsigned char *buf = malloc(FILE_BYTES);
+	uring *u = open_uring();
+	(void)state;
+	for (size_t i = 0; i < LEN(spans); i++) {
+		const struct span *s = &spans[i];
+		const int from = make_file(true), to = make_file(false);
+		memset(buf, 0xee, FILE_BYTES);
+		assert_int_equal(uring_move(u, from, buf, s->bytes, s->at, false), s->bytes);
+		assert_memory_equal(buf, content + s->at, s->bytes);
+		assert_int_equal(uring_move(u, to, buf, s->bytes, s->at, true), s->bytes);
+		memset(buf, 0xee, FILE_BYTES);
+		assert_int_equal(pread(to, buf, s->bytes, (off_t)s->at), s->bytes);
+		assert_memory_equal(buf, content + s->at, s->bytes);
+		close(from);
+		close(to);
+	}
+	uring_close(u);
+	free(buf);
+}
+
+/* Only what lies before the first failure counts. */
+static void as_far_as_it_goes(void **state)
+{
+	enum { MORE = 50 * PART, LIMIT = 9 * PART + 100 };
+	unsigned char *buf = calloc(1, FILE_BYTES + MORE);
+	uring *u = open_uring();
+	struct rlimit l, old;
+	(void)state;
+	const int fd = make_file(true), limited = make_file(false);
+	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + MORE, 0, false), FILE_BYTES);
+	assert_memory_equal(buf, content, FILE_BYTES);
+	assert_int_equal(uring_move(u, fd, buf, PART, FILE_BYTES, false), 0);
+	const int readable = open("/proc/self/exe", O_RDONLY);
+	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, true), 0);
+	close(readable);
+	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, false), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	l = (struct rlimit){ LIMIT, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+	const size_t there = uring_move(u, limited, content, 40 * PART, 0, true);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(there, LIMIT);
+	assert_int_equal(pread(limited, buf, FILE_BYTES, 0), LIMIT);
+	assert_memory_equal(buf, content, LIMIT);
+	close(fd);
+	close(limited);
+	uring_close(u);
+	free(buf);
+}
+
+typedef struct client {
+	uring *u;
+	int fd;
+	bool ok;
+} client;
+
+static void *read_often(void *client_)
+{
+	client *c = client_;
+	unsigned char *buf = malloc(FILE_BYTES);
+	c->ok = buf != NULL;
+	for (size_t i = 0; c->ok && i < 20; i++) {
+		const size_t at = i * 997, bytes = FILE_BYTES - at;
+		c->ok = uring_move(c->u, c->fd, buf, bytes, at, false) == bytes &&
+			memcmp(buf, content + at, bytes) == 0;
+	}
+	free(buf);
+	return NULL;
+}
+
+static void many_threads(void **state)
+{
+	pthread_t t[THREADS];
+	client c[THREADS];
+	uring *u = open_uring();
+	(void)state;
+	const int fd = make_file(true);
+	for (size_t i = 0; i < THREADS; i++) {
+		c[i] = (client){ u, fd, false };
+		assert_int_equal(pthread_create(&t[i], NULL, read_often, &c[i]), 0);
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		pthread_join(t[i], NULL);
+		assert_true(c[i].ok);
+	}
+	close(fd);
+	uring_close(u);
+}
+
+/* The seam: what the ring leaves goes by calls, and has the words. */
+static void the_rest_by_calls(void **state)
+{
+	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	unsigned char *buf = malloc(FILE_BYTES + 1);
+	engine *x;
+	io_told t;
+	uring_close(open_uring());
+	(void)state;
+	assert_int_equal(engine_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	const io_fd f = { make_file(true), -1, x };
+	assert_int_equal(io_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
+	assert_memory_equal(buf, content, FILE_BYTES);
+	engine_tell(x, false, &t);
+	assert_int_equal(t.way, IO_URING);
+	assert_int_equal(t.uring_bytes, FILE_BYTES);
+	assert_int_equal(io_read_at(&f, buf, FILE_BYTES + 1, 0, "a", &e), ST_IO);
+	assert_string_equal(e.text, "'a' ends at byte 1000003: it was cut short while being read");
+	engine_tell(x, true, &t);
+	assert_int_equal(t.uring_bytes, 0);
+	close(f.fd);
+	engine_close(x);
+	free(buf);
+}
+
+/* A job whose blocks of transfers take uring_s by io_uring, 1 by calls: the way it goes in the end.
+ * While both are under way, time tells nothing. */
+static bool uring_stays(engine *x, const io_kind *k, double uring_s)
+{
+	double now = 1000;
+	bool before = false;
+	for (size_t i = 0, same = 0; i < 200; i++) {
+		const bool by_ring = engine_ring(x, k, now) != NULL;
+		assert_true(i == 0 || i >= 30 || by_ring == before);
+		same = by_ring == before ? same + 1 : 0;
+		now += same < 4 ? 50 : by_ring ? uring_s : 1;
+		before = by_ring;
+	}
+	return before;
+}
+
+static void the_faster_way(void **state)
+{
+	static const struct {
+		double uring_s;
+		bool calls_stay, uring_stays;
+	} cases[] = { { 0.5, true, true },   { 0.8, true, true },   { 0.95, false, true },
+		      { 1.05, false, true }, { 1.3, false, false }, { 2, false, false } };
+	uring_close(open_uring());
+	(void)state;
+	for (size_t i = 0; i < 2 * LEN(cases); i++) {
+		const double s = cases[i / 2].uring_s;
+		err e = { ST_OK, "" }, why = { ST_OK, "" };
+		const io_kind k = { PART, true, i % 2 };
+		const bool wins = i % 2 ? cases[i / 2].uring_stays : cases[i / 2].calls_stay;
+		engine *x;
+		io_told t;
+		assert_int_equal(engine_open(&x, IO_AUTO, PART, &why, &e), ST_OK);
+		assert_int_equal(uring_stays(x, &k, s), wins);
+		engine_tell(x, true, &t);
+		assert_int_equal(t.way, wins ? IO_URING : IO_THREADS);
+		assert_true(t.calls_bytes_per_s == PART);
+		assert_true(t.uring_bytes_per_s > 0.99 * PART / s);
+		assert_true(t.uring_bytes_per_s < 1.01 * PART / s);
+		engine_tell(x, false, &t); /* reading was not tried */
+		assert_int_equal(t.way, IO_THREADS);
+		assert_true(t.uring_bytes_per_s == 0);
+		engine_close(x);
+	}
+}
+
+/* Nor is what is less than a part worth a ring. */
+static void forced(void **state)
+{
+	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	const io_kind part = { PART, true, true }, less = { PART - 1, true, true };
+	engine *x;
+	(void)state;
+	assert_null(engine_ring(NULL, &part, 0));
+	assert_int_equal(engine_open(&x, IO_THREADS, PART, &why, &e), ST_OK);
+	assert_false(uring_stays(x, &part, 0.1));
+	engine_close(x);
+	uring_close(open_uring());
+	assert_int_equal(engine_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	assert_true(uring_stays(x, &part, 10));
+	assert_null(engine_ring(x, &less, 0));
+	engine_close(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_transfers), cmocka_unit_test(as_far_as_it_goes),
+		cmocka_unit_test(many_threads),    cmocka_unit_test(the_rest_by_calls),
+		cmocka_unit_test(the_faster_way),  cmocka_unit_test(forced),
+	};
+	const char *tmp = getenv("TEST_TMP");
+	if (tmp && chdir(tmp) != 0)
+		return 1;
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# --io: the same output by each way, in each strategy; parts that fail, come short or find no ring go by
+# calls, and what fails there too is named by its place; a system without io_uring, a build without it.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort faulty=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 200000 in && "$hetsort" --io threads -o expected in || exit 1
+left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
+moved() { sed -n 's/.*"uring_bytes": \([0-9]*\).*/\1/p' report | awk "{ n += \$1 } END { print n }"; } # by io_uring, in all
+
+run "$hetsort" --io sometimes -o out in
+is "an unknown way" "$rc/$(head -n 1 <<<"$err")" \
+  "2/hetsort: invalid argument 'sometimes' for --io: one of auto, uring, threads"
+
+# a build without liburing, and one that links no ring at all
+cat >bare.c <<'C'
+#include "uring.h"
+#include <stdio.h>
+int main(void)
+{
+	err e = { ST_OK, "" };
+	uring *u;
+	printf("%d %s\n", uring_open(&u, URING_PART_BYTES, &e), e.text);
+	return u != NULL || uring_move(u, 0, NULL, 1, 0, false) != 0;
+}
+C
+"${CC:-cc}" -D_GNU_SOURCE -std=gnu11 -I"$ROOT/sort" -o bare bare.c "$ROOT/sort/uring.c" "$ROOT/sort/status.c" -pthread
+run ./bare
+is "built without liburing" "$rc/$out" "0/2 this hetsort was built without io_uring (liburing)"
+
+run "$hetsort" --io uring -o out in
+if [ $rc -eq 2 ]; then
+  ok "no io_uring here: refused with a reason" grep -q 'io_uring' <<<"$err"
+  is "nothing is left" "$(left_over)" ""
+  done_testing
+fi
+is "io_uring" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
+rm -f out
+
+mkdir spill
+for mode in "--direct never" "--direct always" "--ranks 3" "--ranks 3 --strategy distribute" \
+  "--ranks 2 --source root" "--memory 45M --tmpdir spill" "--memory 45M --tmpdir spill --direct never"; do
+  # shellcheck disable=SC2086  # several words
+  run "$hetsort" $mode --io uring --report report -o out in
+  is "uring, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
+  case $mode in *root*) least=15000000 ;; *) least=30000000 ;; esac # what is dealt out is read in small blocks
+  ok "uring, $mode: most went by it" test "$(moved)" -gt $least
+  rm -f out report
+done
+run "$hetsort" -v --io uring -o out in
+ok "-v tells" grep -q '^rank 0: files read by uring, written by uring$' <<<"$err"
+run "$hetsort" -v --force --io threads --report report -o out in
+ok "-v tells of threads" grep -q '^rank 0: files read by threads, written by threads$' <<<"$err"
+is "threads: no byte by io_uring" "$(moved)" 0
+run "$hetsort" --explain in
+ok "--explain tells" grep -q '^rank 0: files read by threads, .* unless a trial in the run shows otherwise$' <<<"$out"
+run "$hetsort" --force --direct always --report report -o out in
+ok "auto: past the page cache it writes by io_uring" test "$(moved)" -gt 15000000
+run "$hetsort" --force --direct never --report report -o out in
+is "auto: through it by threads" "$(moved)" 0
+rm -f out report
+
+# faults: 200000 records are 20 parts each way
+takes() { # takes PLAN ARGUMENT... - the sort does without
+  local plan=$1; shift
+  HETSORT_FAIL=$plan run timeout 60 "$faulty" --io uring --report report "$@" -o out in
+  is "$plan, $*: done without" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
+  rm -f out
+}
+for mode in "--direct never" "--direct always" "--ranks 3"; do
+  # shellcheck disable=SC2086
+  {
+    takes "" $mode
+    all=$(moved)
+    takes uring:1=short,uring:4=short,uring:5=short,uring:30=short $mode
+    is "$mode: a part that came short goes on by io_uring" "$(moved)" "$all"
+    for plan in uring:1=EIO uring:7=EIO uring:9=EINTR uring:3=EAGAIN uring:30=ENOSPC; do
+      takes $plan $mode
+      ok "$plan, $mode: some went by calls" test "$(moved)" -lt "$all"
+    done
+    case $mode in *3) takes ring:4=EMFILE,ring:5=ENOMEM $mode ;; *) takes ring:2=EMFILE $mode ;; esac
+  }
+done
+rm -f report
+for errno in "ENOSYS/Function not implemented" "EPERM/Operation not permitted"; do
+  HETSORT_FAIL=ring:1=${errno%/*} run "$faulty" --io uring -o out in
+  is "${errno%/*}: refused" "$rc/$(left_over)" 2/
+  ok "${errno%/*}: the reason" grep -q "describe: io_uring cannot be used here: ${errno#*/}$" <<<"$err"
+  HETSORT_FAIL=ring:1=${errno%/*} run "$faulty" -v -o out in
+  is "${errno%/*}: auto" "$rc/$(cmp -s out expected && echo same)" 0/same
+  ok "${errno%/*}: auto says why" grep -q "threads; no uring: .*: ${errno#*/}$" <<<"$err"
+  rm -f out
+done
+HETSORT_FAIL=ring:2=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
+is "a ring less on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
+rm -f out
+HETSORT_FAIL=ring:1=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
+is "no io_uring on one rank: all leave" "$rc/$(left_over)" 2/
+ok "no io_uring on one rank: which" grep -q '^hetsort: rank 1 ' <<<"$err"
+
+# what fails by calls as well
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+  "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+  fails() { # fails PLAN SHIM CODE WORDS
+    HETSORT_FAIL=$1 run env SHIM="$2" LD_PRELOAD="$PWD/shim.so" timeout 60 "$faulty" --io uring \
+      --direct never --threads 1 -o out in
+    is "$1 and $2: exit code, left over" "$rc/$(left_over)" "$3/"
+    ok "$1 and $2: message" grep -q "$4" <<<"$err"
+  }
+  fails uring:1=EIO read=5 3 "read: cannot read 'in' at byte [0-9]*: Input/output error"
+  fails uring:25=ENOSPC write=28 4 "cannot write 'out': No space left on device"
+  fails uring:25=EIO write=5 3 "cannot write 'out': Input/output error"
+fi
+done_testing

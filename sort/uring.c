@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A transfer is cut into parts, of which up to DEPTH are in the kernel's hands; a part that came
+ * short goes on where it stopped. The first part that fails, by its place, ends the transfer; those
+ * before it are completed, those after it only awaited, since their memory is the caller's. A ring
+ * serves one transfer at a time: a thread takes one, or makes one, and gives it back. */
+#include "uring.h"
+
+#ifdef HAVE_URING
+
+#	include "clock.h"
+#	include "failpoint.h"
+#	include "progress.h"
+
+#	include <errno.h>
+#	include <liburing.h>
+#	include <pthread.h>
+#	include <stdlib.h>
+#	include <string.h>
+
+enum { DEPTH = 16 };
+
+typedef struct ring {
+	struct io_uring q;
+	struct ring *next;
+} ring;
+
+struct uring {
+	size_t part_bytes;
+	pthread_mutex_t lock;
+	ring *idle;
+};
+
+typedef struct part {
+	size_t at, left; /* bytes of the transfer; left 0: not in use */
+} part;
+
+typedef struct transfer {
+	struct io_uring *q;
+	int fd;
+	bool writing;
+	unsigned char *p;
+	uint64_t offset;
+	size_t part_bytes, next; /* next: what lies before it has been cut into parts */
+	size_t end;              /* of the transfer, or where the first part failed */
+	unsigned open;           /* parts that are queued or in the kernel's hands */
+	part part[DEPTH];
+} transfer;
+
+/* ------------------------------------------------------------------------------------- rings */
+
+/* 0 or an errno. */
+static int make_ring(ring **out)
+{
+	ring *r = calloc(1, sizeof *r);
+	*out = NULL;
+	if (!r)
+		return ENOMEM;
+	int rc = FAIL_RESULT(FAIL_RING, 0);
+	if (rc == 0)
+		rc = io_uring_queue_init(DEPTH, &r->q, 0);
+	if (rc != 0)
+		free(r);
+	else
+		*out = r;
+	return -rc;
+}
+
+static void free_ring(ring *r)
+{
+	io_uring_queue_exit(&r->q);
+	free(r);
+}
+
+static ring *take_ring(uring *u)
+{
+	pthread_mutex_lock(&u->lock);
+	ring *r = u->idle;
+	if (r)
+		u->idle = r->next;
+	pthread_mutex_unlock(&u->lock);
+	if (!r)
+		(void)make_ring(&r);
+	return r;
+}
+
+static void give_ring(uring *u, ring *r)
+{
+	pthread_mutex_lock(&u->lock);
+	r->next = u->idle;
+	u->idle = r;
+	pthread_mutex_unlock(&u->lock);
+}
+
+/* Kernels before 5.6 have rings, but not these operations. */
+static bool has_operations(ring *r)
+{
+	struct io_uring_probe *p = io_uring_get_probe_ring(&r->q);
+	const bool has = p && io_uring_opcode_supported(p, IORING_OP_READ) &&
+			 io_uring_opcode_supported(p, IORING_OP_WRITE);
+	io_uring_free_probe(p);
+	return has;
+}
+
+static status open_first(uring *u, err *e)
+{
+	ring *r;
+	const int errnum = make_ring(&r);
+	if (errnum != 0)
+		return err_set(e, ST_REFUSED, "io_uring cannot be used here: %s", strerror(errnum));
+	if (!has_operations(r)) {
+		free_ring(r);
+		return err_set(e, ST_REFUSED, "io_uring of this kernel is too old");
+	}
+	give_ring(u, r);
+	return ST_OK;
+}
+
+status uring_open(uring **out, size_t part_bytes, err *e)
+{
+	uring *u = calloc(1, sizeof *u);
+	*out = NULL;
+	if (!u)
+		return err_set(e, ST_RESOURCE, "no memory for io_uring");
+	u->part_bytes = part_bytes;
+	pthread_mutex_init(&u->lock, NULL);
+	const status rc = open_first(u, e);
+	if (rc == ST_OK)
+		*out = u;
+	else
+		uring_close(u);
+	return rc;
+}
+
+void uring_close(uring *u)
+{
+	if (!u)
+		return;
+	for (ring *r = u->idle, *next; r; r = next) {
+		next = r->next;
+		free_ring(r);
+	}
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+}
+
+/* --------------------------------------------------------------------------------- transfers */
+
+/* There is an entry for each part. */
+static void queue_part(transfer *t, part *s)
+{
+	struct io_uring_sqe *q = io_uring_get_sqe(t->q);
+	if (t->writing)
+		io_uring_prep_write(q, t->fd, t->p + s->at, (unsigned)s->left, t->offset + s->at);
+	else
+		io_uring_prep_read(q, t->fd, t->p + s->at, (unsigned)s->left, t->offset + s->at);
+	io_uring_sqe_set_data(q, s);
+	t->open++;
+}
+
+static void queue_more(transfer *t)
+{
+	for (part *s = t->part; s < t->part + DEPTH && t->next < t->end; s++) {
+		const size_t left = t->end - t->next;
+		if (s->left > 0)
+			continue;
+		*s = (part){ t->next, left < t->part_bytes ? left : t->part_bytes };
+		t->next += s->left;
+		queue_part(t, s);
+	}
+}
+
+static void fail_at(transfer *t, size_t at)
+{
+	t->end = at < t->end ? at : t->end;
+}
+
+/* False: the kernel takes nothing, and has nothing that could make it think otherwise. */
+static bool submit(transfer *t)
+{
+	int rc = 0;
+	do
+		rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
+	while (rc == -EINTR);
+	return io_uring_sq_ready(t->q) < t->open;
+}
+
+/* A part that has come back, and what became of it. Nothing else ends the wait. */
+static part *await_part(transfer *t, int *result)
+{
+	struct io_uring_cqe *c;
+	for (unsigned tries = 0; io_uring_wait_cqe(t->q, &c) != 0; tries++)
+		nap(tries);
+	part *s = io_uring_cqe_get_data(c);
+	*result = FAIL_RESULT(FAIL_URING, c->res);
+	io_uring_cqe_seen(t->q, c);
+	t->open--;
+	return s;
+}
+
+static void land(transfer *t, part *s, int result)
+{
+	if (result <= 0) {
+		fail_at(t, s->at);
+		s->left = 0;
+		return;
+	}
+	progress_tick();
+	s->at += (size_t)result;
+	s->left -= (size_t)result;
+	if (s->at >= t->end)
+		s->left = 0;
+	if (s->left > 0)
+		queue_part(t, s);
+}
+
+/* False: the ring is of no use any more. */
+static bool move_parts(transfer *t)
+{
+	for (queue_more(t); t->open > 0; queue_more(t)) {
+		int result;
+		if (!submit(t)) {
+			for (size_t i = 0; i < DEPTH; i++)
+				if (t->part[i].left > 0)
+					fail_at(t, t->part[i].at);
+			return false;
+		}
+		part *s = await_part(t, &result);
+		land(t, s, result);
+	}
+	return true;
+}
+
+size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing)
+{
+	ring *r = take_ring(u);
+	if (!r)
+		return 0;
+	transfer t = { .q = &r->q,
+		       .fd = fd,
+		       .writing = writing,
+		       .p = p,
+		       .offset = offset,
+		       .part_bytes = u->part_bytes,
+		       .end = bytes };
+	if (move_parts(&t))
+		give_ring(u, r);
+	else
+		free_ring(r);
+	return t.end;
+}
+
+#else
+
+status uring_open(uring **out, size_t part_bytes, err *e)
+{
+	(void)part_bytes;
+	*out = NULL;
+	return err_set(e, ST_REFUSED, "this hetsort was built without io_uring (liburing)");
+}
+
+size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing)
+{
+	(void)u, (void)fd, (void)p, (void)bytes, (void)offset, (void)writing;
+	return 0;
+}
+
+void uring_close(uring *u)
+{
+	(void)u;
+}
+
+#endif
