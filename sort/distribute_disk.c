@@ -273,7 +273,7 @@ static status receive(rounds *x, const spool_plan *p)
 status distribute_to_disk(job *j, const spool_plan *p)
 {
 	rounds x = { .j = j };
-	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct };
+	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
 	status rc = comm_agree(j->c, open_rounds(&x, &rp));
 	if (rc == ST_OK)
 		rc = guess_splitters(j, x.from, &x.g);
