@@ -159,7 +159,7 @@ refuses "part of a record behind much of standard input" 2 "partial record of 50
 is "part of a record: nothing left" "$(ls -A spill)" ""
 refuses "no such directory for standard input's runs" 2 "nowhere" \
   sh -c '"$0" --memory 64M --tmpdir nowhere -o out - <large' "$hetsort"
-run "$hetsort" --memory 128M --ranks 2 --source root --tmpdir spill --report report -o out large
+run "$hetsort" --memory 96M --ranks 2 --source root --tmpdir spill --report report -o out large
 is "dealt out, by way of the disk" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 ok "dealt out: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
 rm out
