@@ -197,6 +197,8 @@ static void interrupted(int sig, void *invocation_)
 		    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
 			fprintf(stderr, "hetsort: no report: %s\n", e.text);
 	}
+	if (comm_mpi_launched())
+		signals_await_deadline(); /* the first death makes launchers kill at once */
 	signals_die(sig);
 }
 

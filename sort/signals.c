@@ -104,3 +104,9 @@ void signals_deadline(int sig, unsigned ms)
 	signal(SIGALRM, die_of_due);
 	(void)setitimer(ITIMER_REAL, &in, NULL);
 }
+
+_Noreturn void signals_await_deadline(void)
+{
+	for (;;)
+		pause();
+}

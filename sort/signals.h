@@ -22,6 +22,9 @@ void signals_watch(atomic_bool *stop, signals_end *end, void *arg);
 /* signals_deadline - die of sig in ms milliseconds, whatever hangs. */
 void signals_deadline(int sig, unsigned ms);
 
+/* signals_await_deadline - until then, of which the process dies. */
+_Noreturn void signals_await_deadline(void);
+
 /* signals_die - of sig, so that a shell sees it. */
 _Noreturn void signals_die(int sig);
 
