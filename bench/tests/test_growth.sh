@@ -93,6 +93,8 @@ for bad in '--first-mb 0' '--ranks 0' '--record-bytes 15' '--plot x.gif'; do
   run "$growth" $bad
   is "usage: $bad" "$rc" 2
 done
+run "$growth" --first-mb 0.05 --most-mb 0.15 --ranks 1 --record-bytes 16 --repeat 1 --dir work --warm
+is "the largest need be no doubling" "$(grep -o -E '[0-9.]+ MB' <<<"$out" | paste -sd' ')" "0.05 MB 0.1 MB 0.15 MB"
 run "$growth" --most-mb 1e12 --dir work
 is "no room" "$rc/$(grep -c '^growth: no room for ' <<<"$err")" 1/1
 done_testing

@@ -31,7 +31,7 @@ while read -r phase; do
     "$(grep '"sample"' phases.json | grep -c "\"command\": \"$phase\"")/$(grep -c "^$phase  " <<<"$out")" 3/1
 done <wanted
 row() { awk -v name="$1" 'index($0, name "  ") == 1' <<<"$out" | tr -s ' '; }
-for phase in read sort merge 'read + sort' 'exchange to sync' 'in all'; do
+for phase in read sort exchange merge 'read + sort' 'write + sync' 'exchange to sync' 'in all'; do
   ok "a bound of: $phase" grep -q -E ' [0-9.]+ [0-9.]+x ' <<<"$(row "$phase")"
 done
 is "the whole is bounded by reading plus writing" "$(row 'in all' | grep -c 'reading plus writing$')" 1
@@ -45,12 +45,13 @@ for x in lines:
         by.setdefault(x["command"], []).append(x["seconds"])
 mid = {k: sorted(v)[1] for k, v in by.items()}
 ends = {x["phase"]: x for x in lines if x["type"] == "phase"}
-print(ends["sort"]["bound_s"] == mid["keys"], ends["merge"]["bound_s"] == mid["gather"])
+print(ends["sort"]["bound_s"] == mid["keys"], ends["merge"]["bound_s"] == mid["gather"],
+      ends["exchange"]["bound_s"] == mid["copy"], ends["write + sync"]["bound_s"] == ends["exchange to sync"]["bound_s"])
 print(ends["read"]["bound_s"] == min(mid[k] for k in mid if k.startswith("dd ") and " read" in k))
 print(ends["read + sort"]["seconds"]["max"] >= max(by["read"]))
 print(abs(ends["in all"]["bound_s"] - ends["read"]["bound_s"] - ends["exchange to sync"]["bound_s"]) < 1e-12)
 PY
-is "bounds are medians, the better way's" "$(cat facts)" "True True
+is "bounds are medians, the better way's" "$(cat facts)" "True True True True
 True
 True
 True"
