@@ -121,12 +121,7 @@ static status take_to_disk(inbox *b, const spool_plan *p)
 {
 	job *j = b->j;
 	loaded none = { 0 };
-	budget one = *p->b;
-	spool_plan own = *p;
-	own.b = &one;
-	if (!j->c->threads_allowed)
-		one.workers = 1; /* who reads a run talks to rank 0 */
-	const status rc = spool_stream(inbox_take, b, &none, &own, &j->m, &j->data, &j->e);
+	const status rc = spool_stream(inbox_take, b, &none, p, &j->m, &j->data, &j->e);
 	j->data.sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }

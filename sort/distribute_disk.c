@@ -253,12 +253,7 @@ static status receive(rounds *x, const spool_plan *p)
 {
 	job *j = x->j;
 	loaded none = { 0 };
-	budget one = *p->b;
-	spool_plan own = *p;
-	own.b = &one;
-	if (!j->c->threads_allowed)
-		one.workers = 1; /* who reads a run talks to the others */
-	status rc = spool_stream(take, x, &none, &own, &j->m, &j->data, &j->e);
+	status rc = spool_stream(take, x, &none, p, &j->m, &j->data, &j->e);
 	drain(x);
 	if (rc == ST_OK && x->e_exchange.code)
 		rc = err_set(&j->e, x->e_exchange.code, "%s", x->e_exchange.text);

@@ -4,6 +4,7 @@
  * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
  * all. */
 #include "distribute.h"
+#include "splitmix.h"
 
 #include <stdlib.h>
 
@@ -14,14 +15,6 @@ typedef struct weighed {
 	const item *it;
 	double weight;
 } weighed;
-
-static uint64_t splitmix(uint64_t *state)
-{
-	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
 
 static size_t sample_room(const layout *l)
 {

@@ -147,15 +147,14 @@ static status make_stream_budget(job *j)
 	return ST_OK;
 }
 
-/* All ranks exchange in the same way. Collective. */
-static status agree_to_spill(job *j, bool mine, bool *any)
+/* All ranks exchange in the same way: *any is so on one of them. Collective. */
+static status agree_to_spill(job *j, bool *any)
 {
 	const size_t p = (size_t)j->c->size;
-	bool *all = mem_array(&j->m, p, sizeof *all, "answers", &j->e);
+	bool mine = *any, *all = mem_array(&j->m, p, sizeof *all, "answers", &j->e);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &mine, all, sizeof *all);
-	*any = false;
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		*any |= all[i];
 	mem_free(&j->m, all, p, sizeof *all);
@@ -169,26 +168,38 @@ static uint64_t most_to_come(const job *j)
 	return most < j->records ? most : j->records;
 }
 
+/* In memory only if that of all ranks holds what comes. */
+static status make_spread_budget(job *j)
+{
+	budget_query q = query_of(j, own_share(j, j->share_out));
+	err no_room = { ST_OK, "" };
+	bool any = budget_make(&j->budget, &q, &no_room) != ST_OK || j->budget.spills ||
+		   (j->o->spill_recs && j->records > 0);
+	const status rc = agree_to_spill(j, &any);
+	if (rc != ST_OK || !any)
+		return rc;
+	q.recs = most_to_come(j);
+	if (!j->o->spill_recs)
+		return budget_disk(&j->budget, &q, &j->e);
+	budget_force(&j->budget, &q, j->o->spill_recs);
+	return ST_OK;
+}
+
 static status make_budget(job *j)
 {
 	if (j->in.is_stdin)
 		return make_stream_budget(j);
-	budget_query bq = query_of(j, own_share(j, j->share_out));
+	const budget_query bq = query_of(j, own_share(j, j->share_out));
 	status rc = ST_OK;
-	const bool forced = j->o->spill_recs > 0;
-	err no_room = { ST_OK, "" }; /* memory for what comes to a rank is not asked of the disk */
-	if (!forced || bq.recs == 0)
-		rc = budget_make(&j->budget, &bq, job_spreads(j) ? &no_room : &j->e);
-	if (job_spreads(j)) {
-		const bool mine = rc != ST_OK || j->budget.spills || forced;
-		bool any;
-		rc = agree_to_spill(j, mine, &any);
-		bq.recs = most_to_come(j);
-		if (rc == ST_OK && any && !forced)
-			rc = budget_disk(&j->budget, &bq, &j->e);
-	}
-	if (forced && bq.recs > 0)
+	if (job_spreads(j))
+		rc = make_spread_budget(j);
+	else if (j->o->spill_recs && bq.recs > 0)
 		budget_force(&j->budget, &bq, bq.run_recs ? bq.run_recs : j->o->spill_recs);
+	else
+		rc = budget_make(&j->budget, &bq, &j->e);
+	if (job_spreads(j) || job_deals(j))
+		if (!j->c->threads_allowed)
+			j->budget.workers = 1; /* who takes a run talks to other ranks */
 	if (rc == ST_OK && j->budget.spills)
 		rc = check_spilling(j);
 	return rc;

@@ -3,6 +3,7 @@
  * every splitter between two of them. A bracket is only a guess: whoever uses it checks it against
  * true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks. */
 #include "split.h"
+#include "splitmix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,14 +23,6 @@ typedef struct weighed {
 	double weight; /* records that it stands for */
 	double before; /* records before it, by the samples */
 } weighed;
-
-static uint64_t splitmix(uint64_t *state)
-{
-	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
 
 /* k of the samples that runs on disk have, evenly spread. */
 static void draw_from_samples(batch *out, const runs *r, size_t k)

@@ -4,6 +4,8 @@
 #ifndef HETSORT_FAULT_HELP_H
 #define HETSORT_FAULT_HELP_H
 
+#include "../splitmix.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,14 +20,6 @@
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 enum { WORKERS = 4, HANG_S = 30 };
-
-static uint64_t splitmix(uint64_t *s)
-{
-	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
 
 /* How a child ended. */
 typedef struct ending {

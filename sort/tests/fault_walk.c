@@ -10,6 +10,7 @@
 #include "../failpoint.h"
 #include "../options.h"
 #include "fault_help.h"
+#include "open_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -119,17 +120,6 @@ typedef struct outcome {
 static atomic_uint *struck; /* shared with the child */
 static int said_fd;         /* its standard error */
 
-static unsigned open_files(void)
-{
-	unsigned n = 0;
-	DIR *d = opendir("/proc/self/fd");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
 static int split_args(const struct sort *s, char *text, char **argv)
 {
 	static char common[][8] = { "hetsort", "-o", "out", "in" }, from_stdin[] = "-";
@@ -155,7 +145,7 @@ static void run_child(const struct sort *s, const char *plan)
 	    setenv("HETSORT_FAIL", plan, 1) != 0)
 		_exit(LEAKED);
 	fail_count_in(struck);
-	const unsigned files = open_files();
+	const size_t files = open_files();
 	const int rc = hetsort_main(argc, argv);
 	(void)FAIL_PLAN(NULL, NULL);
 	const bool leaks = open_files() != files;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The files of spilled runs: damage is found, directories are judged, nothing is left. */
+#include "open_files.h"
 #include "spill_help.h"
 
 #include <dirent.h>
@@ -10,17 +11,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-
-static size_t open_files(void)
-{
-	size_t n = 0;
-	DIR *d = opendir("/proc/self/fd");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 /* The descriptor of the only regular file of this size which has no name. */
 static int spill_file(off_t bytes)
