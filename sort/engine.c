@@ -14,7 +14,8 @@ enum {
 	BLOCK = 20,  /* of one way; the first are on their way together with the other's: untimed */
 	MIXED = 6,
 	TRIAL = 4 * BLOCK,
-	GAIN_PART = 8, /* the other way must be faster by one in so many, else it was chance */
+	LEAST_PART = 8, /* of a part */
+	GAIN_PART = 8,  /* the other way must be faster by one in so many, else it was chance */
 };
 
 typedef struct tally {
@@ -94,10 +95,10 @@ static bool next_way(direction *d, const io_kind *k, double now_s)
 	return i < BEFORE + TRIAL ? by_ring : d->verdict;
 }
 
-/* What is less than a part has nothing to be divided. */
+/* What is far less than a part is not worth a ring. */
 uring *engine_ring(engine *x, const io_kind *k, double now_s)
 {
-	if (!x || !x->ring || k->bytes < x->part_bytes)
+	if (!x || !x->ring || k->bytes < x->part_bytes / LEAST_PART)
 		return NULL;
 	if (x->forced)
 		return x->ring;
