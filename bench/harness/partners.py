@@ -85,7 +85,7 @@ def _peers(bin_folder):
 
 def _lines(bin_folder):
     threads = machine.processors()
-    sort = (f'LC_ALL=C sort --parallel={threads} -S 8G -k1.1,1.10 -T "$3" -k1.1,1.10 -o "$2" "$1" && sync "$2"')
+    sort = (f'LC_ALL=C sort --parallel={threads} -S 8G -k1.1,1.10 -T "$3" -o "$2" "$1" && sync "$2"')
     commands = [
         Command("hetsort, ASCII", "ascii", _hetsort(bin_folder), kind="ascii"),
         Command("GNU sort, ASCII", "ascii", _shell(sort, "{input}", "{output}", "{work}"), kind="ascii"),

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Do the options go together? And what those that were not given are to be. */
+#include "options_check.h"
+#include "names.h"
+
+static status check_dealing(const options *o, const seen *s, err *e)
+{
+	if (s->dealing && !o->from_root)
+		return err_set(e, ST_REFUSED, "--scatter and --links go with --source=root");
+	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			return err_set(e, ST_REFUSED,
+				       "--source=root: the input is on rank 0, so it has no %%r in "
+				       "its name");
+	if (o->from_root && o->stable && o->scatter == SCATTER_DYNAMIC)
+		return err_set(e, ST_REFUSED,
+			       "--scatter=dynamic does not keep the order of the input, which "
+			       "--stable wants");
+	return ST_OK;
+}
+
+/* Runs are kept where they go by way of the disk in one place that is known again. */
+static status check_keeping(const options *o, err *e)
+{
+	if (o->resume && !o->workdir)
+		return err_set(e, ST_REFUSED, "--resume goes with --workdir");
+	if (o->workdir && !*o->workdir)
+		return err_set(e, ST_REFUSED, "--workdir names no directory");
+	if (o->workdir && o->tmpdirs)
+		return err_set(e, ST_REFUSED, "runs go to --workdir or to --tmpdir, not to both");
+	if (o->workdir && (o->from_root || o->strategy == BY_DISTRIBUTING))
+		return err_set(e, ST_REFUSED,
+			       "--workdir goes with --source=all and --strategy=merge");
+	return ST_OK;
+}
+
+/* The speeds decide how many ranks there are, so nothing is left for shares to do. */
+static status check_emulation(options *o, const seen *s, err *e)
+{
+	if (!o->emulate)
+		return ST_OK;
+	if (!o->speeds)
+		return err_set(e, ST_REFUSED, "--emulate needs speeds: --speeds=LIST or FILE");
+	if (s->plan && o->plan != PLAN_EQUAL)
+		return err_set(e, ST_REFUSED, "--emulate has equal shares, not --plan=%s",
+			       plan_name(o->plan));
+	o->plan = PLAN_EQUAL;
+	return ST_OK;
+}
+
+static status check_layout(options *o, const seen *s, err *e)
+{
+	layout *l = &o->lay;
+	if (!s->key && l->key_bytes > l->record_bytes)
+		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
+	if ((uint64_t)l->key_off + l->key_bytes > l->record_bytes)
+		return err_set(e, ST_REFUSED,
+			       "the key, bytes %u to %llu, does not fit a record of %u bytes",
+			       l->key_off, (unsigned long long)l->key_off + l->key_bytes - 1,
+			       l->record_bytes);
+	return ST_OK;
+}
+
+status options_check(options *o, const seen *s, err *e)
+{
+	if (!s->plan)
+		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
+	if (o->ninputs == 0)
+		return err_set(e, ST_REFUSED,
+			       o->wish == WISH_CLEAN   ? "no output is named"
+			       : o->wish == WISH_CHECK ? "no manifest is named"
+						       : "no input file is named");
+	if (o->wish != WISH_SORT)
+		return ST_OK;
+	if (!o->output && !o->explain)
+		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
+	status rc = check_dealing(o, s, e);
+	if (rc == ST_OK)
+		rc = check_keeping(o, e);
+	if (rc == ST_OK)
+		rc = check_emulation(o, s, e);
+	return rc == ST_OK ? check_layout(o, s, e) : rc;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The second half of options_parse: what only the whole command line can tell. */
+#ifndef HETSORT_OPTIONS_CHECK_H
+#define HETSORT_OPTIONS_CHECK_H
+
+#include "options.h"
+
+/* Which options were given: where that says more than their values. */
+typedef struct seen {
+	bool plan, key, dealing;
+} seen;
+
+/* options_check - ST_REFUSED, with the reason, where options contradict each other. */
+status options_check(options *o, const seen *s, err *e);
+
+#endif
