@@ -177,7 +177,7 @@ run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir
 is "files of the ranks, beyond what distributing holds" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 rm out own.*
 refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot go by way of the disk" \
-  "$hetsort" --memory 128M --ranks 2 --source root --scatter dynamic -o out large
+  "$hetsort" --memory 96M --ranks 2 --source root --scatter dynamic -o out large
 refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
