@@ -169,10 +169,15 @@ static void look_at_output(outcome *o)
 
 static outcome run_case(const struct sort *s, const char *plan);
 
-/* The next program, without a fault. */
+/* The next programs, without a fault: one for each that struck, since a damaged run that another
+ * fault kept from being read is found only now. */
 static void go_on(const struct sort *s, outcome *o)
 {
-	const outcome next = run_case(s, "");
+	outcome next = run_case(s, "");
+	for (unsigned more = o->struck; more > 1 && next.end.code != 0; more--)
+		next = run_case(s, "");
+	if (next.end.code != 0)
+		take_litter("work", next.left);
 	o->lost = next.end.code != 0 || !next.right || next.left[0];
 	if (o->lost)
 		memcpy(o->said, next.said, sizeof o->said);
@@ -198,10 +203,10 @@ static outcome run_case(const struct sort *s, const char *plan)
 	take_litter(".", o.left);
 	take_litter("spill", o.left);
 	if (strstr(s->args, "--workdir")) {
-		if (o.end.code != 0 && *plan)
-			go_on(s, &o);
-		else
+		if (o.end.code == 0)
 			take_litter("work", o.left);
+		else if (*plan)
+			go_on(s, &o);
 	}
 	return o;
 }
