@@ -184,6 +184,12 @@ struct shift {
 void boost_spread(number *e, size_t n, unsigned)
 {
 	boost::sort::spreadsort::integer_sort(e, e + n, shift(), std::less<number>());
+	/* it takes numbers whose upper halves are equal for equal */
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && (e[j] >> 64) == (e[i] >> 64); j++)
+			;
+		std::sort(e + i, e + j);
+	}
 }
 #endif
 
