@@ -11,7 +11,8 @@ import shutil
 from . import job
 
 
-def _read(path):
+def read(path):
+    """The file's text; empty where it cannot be read."""
     try:
         with open(path) as f:
             return f.read()
@@ -43,12 +44,12 @@ def _cores(cpuinfo):
 def cgroup_limit_bytes():
     """The least memory limit of the groups this process is in (version 1 and 2), or None."""
     limits = []
-    for line in _read("/proc/self/cgroup").splitlines():
+    for line in read("/proc/self/cgroup").splitlines():
         _, kinds, path = line.split(":", 2)
         base = "/sys/fs/cgroup/memory" if "memory" in kinds.split(",") else "/sys/fs/cgroup"
         for where in {base + path.rstrip("/"), base}:
             for name in ("memory.max", "memory.limit_in_bytes"):
-                text = _read(f"{where}/{name}").strip()
+                text = read(f"{where}/{name}").strip()
                 if text.isdigit() and int(text) < 1 << 60:
                     limits.append(int(text))
     return min(limits, default=None)
@@ -61,7 +62,7 @@ def file_system(path):
         st = os.statvfs(path)
     except OSError as e:
         raise job.Failed(f"cannot look at '{path}': {e.strerror}") from e
-    for line in _read("/proc/self/mountinfo").splitlines():
+    for line in read("/proc/self/mountinfo").splitlines():
         left, right = line.split(" - ", 1)
         mount = left.split()[4].replace("\\040", " ")
         inside = real == mount or real.startswith(mount.rstrip("/") + "/")
@@ -72,13 +73,13 @@ def file_system(path):
 
 
 def describe():
-    cpu, mem = _read("/proc/cpuinfo"), _read("/proc/meminfo")
+    cpu, mem = read("/proc/cpuinfo"), read("/proc/meminfo")
     return {
         "cpu": _field(cpu, "model name"), "mhz": _field(cpu, "cpu MHz"),
         "cores": _cores(cpu), "processors": processors(), "arch": platform.machine(),
         "memory_bytes": _kib(mem, "MemTotal"), "available_bytes": _kib(mem, "MemAvailable"),
         "cgroup_memory_bytes": cgroup_limit_bytes(), "swap_bytes": _kib(mem, "SwapTotal"),
-        "kernel": platform.release(), "system": _field(_read("/etc/os-release"), "PRETTY_NAME"),
+        "kernel": platform.release(), "system": _field(read("/etc/os-release"), "PRETTY_NAME"),
         "load": os.getloadavg()[0],
     }
 
@@ -86,7 +87,7 @@ def describe():
 def memory_bytes():
     """What a process may hope for."""
     limit = cgroup_limit_bytes()
-    available = _kib(_read("/proc/meminfo"), "MemAvailable") or 0
+    available = _kib(read("/proc/meminfo"), "MemAvailable") or 0
     return min(available, limit) if limit else available
 
 
@@ -100,7 +101,7 @@ def _version(*argv):
 def versions(bin_folder):
     """Compiler and flags of this build, and the versions of all programs that take part."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    build = _read(f"{bin_folder}/bench/build.json")
+    build = read(f"{bin_folder}/bench/build.json")
     return {
         "hetsort": _version(f"{bin_folder}/hetsort", "--version"),
         "commit": _version("git", "-C", root, "describe", "--always", "--dirty")

@@ -4,21 +4,13 @@
 import contextlib
 import os
 
-from . import job
+from . import job, machine
 
 ROOT = "/sys/fs/cgroup"
 # version 1 and 2: folder, limit, limit of swap or with it, peak
 V1 = (f"{ROOT}/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
       "memory.max_usage_in_bytes")
 V2 = (ROOT, "memory.max", "memory.swap.max", "memory.peak")
-
-
-def _read(path):
-    try:
-        with open(path) as f:
-            return f.read()
-    except OSError:
-        return ""
 
 
 def _write(path, text):
@@ -48,7 +40,7 @@ class Group:
 
     def peak_bytes(self):
         """Page cache counts: a program that writes files fills what it may."""
-        text = _read(f"{self.path}/{self.peak_file}").strip()
+        text = machine.read(f"{self.path}/{self.peak_file}").strip()
         return int(text) if text else None
 
 

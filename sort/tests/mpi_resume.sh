@@ -3,6 +3,7 @@
 # the next job goes on with what was complete, on all of them.
 set -u
 . "$ROOT/scripts/tap.sh"
+. "$ROOT/sort/tests/sealed.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/failpoints/hetsort
 bytes=20000000
@@ -11,19 +12,19 @@ bytes=20000000
 job() { # job PLAN ARGUMENT... - three ranks
   local plan=$1; shift
   HETSORT_FAIL=$plan run timeout -s KILL 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --report report \
-    --workdir work "$@" -o out in
+    --workdir store "$@" -o out in
 }
 not_read() { sed -n 's/^ *"bytes_not_read": \([0-9]*\).*/\1/p' report | awk '{ n += $1 } END { print n + 0 }'; }
 goes_on() { # goes_on NAME
   job '' --resume
-  is "$1: goes on" "$rc/$(cmp out expected)/$(ls -A work)/$(find . -name '.hetsort-*')" "0///"
+  is "$1: goes on" "$rc/$(cmp out expected)/$(ls -A store)/$(find . -name '.hetsort-*')" "0///"
 }
 
 ranks=(1) # all of them in check-long
 if [ -n "${HETSORT_LONG:-}" ]; then ranks=(0 1 2); fi
 for rank in "${ranks[@]}"; do
   for phase in plan read sealed sample exchange merge sync commit; do
-    rm -rf work out
+    rm -rf store out
     job "kill@$phase:$rank"
     ok "rank $rank killed in $phase: the job fails" test "$rc" -ne 0 -a ! -e out
     goes_on "rank $rank killed in $phase"
@@ -35,15 +36,8 @@ for rank in "${ranks[@]}"; do
 done
 
 # SIGUSR1 to the launcher, which passes it on
-sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
-  local f bytes
-  for f in work/hetsort-rank"$1".run*; do
-    if bytes=$(stat -c %s "$f" 2>/dev/null) && [ $((bytes % 4096)) -ne 0 ]; then return 0; fi
-  done
-  return 1
-}
-rm -rf work out
-HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir work -o out in 2>err &
+rm -rf store out
+HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir store -o out in 2>err &
 job=$!
 for ((i = 0; i < 3000; i++)); do
   if sealed 1 || [ ! -d /proc/$job ]; then break; fi
@@ -57,8 +51,8 @@ goes_on "USR1"
 ok "USR1: some bytes are not read again" test "$(not_read)" -gt 0
 
 # another number of ranks
-rm -rf work out
+rm -rf store out
 job kill@merge:1
-run timeout -s KILL 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -s --key 0,1 --resume --workdir work -o out in
+run timeout -s KILL 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -s --key 0,1 --resume --workdir store -o out in
 is "other ranks: refused" "$rc/$(grep -c 'is of rank 0 of 3, not of 0 of 2' <<<"$err")" 2/1
 done_testing

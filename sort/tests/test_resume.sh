@@ -5,6 +5,7 @@
 # an octal escape belongs into the format; sed has $ as well
 set -u
 . "$ROOT/scripts/tap.sh"
+. "$ROOT/sort/tests/sealed.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/failpoints/hetsort
 records=200000
@@ -12,13 +13,13 @@ records=200000
 
 field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 sum() { field "$1" | awk '{ n += $1 } END { print n + 0 }'; }
-sort_() { run timeout -s KILL 120 "$hetsort" -s --key 0,1 --report report --workdir work "$@" -o out in; }
+sort_() { run timeout -s KILL 120 "$hetsort" -s --key 0,1 --report report --workdir store "$@" -o out in; }
 killed() { # killed POINT ARGUMENT... - a job that ends there
   local point=$1; shift
-  rm -rf work out
+  rm -rf store out
   HETSORT_FAIL=kill@$point sort_ "$@"
 }
-left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './work/*' | sort | paste -sd' '; }
+left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
 finishes() { # finishes NAME ARGUMENT... - --resume ends well, and nothing is left
   local name=$1; shift
   sort_ --resume "$@"
@@ -26,9 +27,9 @@ finishes() { # finishes NAME ARGUMENT... - --resume ends well, and nothing is le
 }
 refuses() { # refuses NAME WORDS ARGUMENT... - and leaves all as it is
   local name=$1 words=$2 before; shift 2
-  before=$(ls work)
+  before=$(ls store)
   sort_ "$@"
-  is "$name: refused" "$rc/$(ls work)" "2/$before"
+  is "$name: refused" "$rc/$(ls store)" "2/$before"
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 
@@ -41,7 +42,7 @@ for mode in "--ranks 1" "--ranks 3"; do
     killed $phase:$rank $mode
     is "killed in $phase, $mode: exit code, output" "$rc/$(ls out 2>/dev/null)" 137/
     is "killed in $phase, $mode: left over" \
-      "$(find . -name '*.run*' ! -path './work/hetsort-rank[0-9].run*' -o -name '.hetsort-*' ! -name '*-out.*' ! -path './work/*')" ""
+      "$(find . -name '*.run*' ! -path './store/hetsort-rank[0-9].run*' -o -name '.hetsort-*' ! -name '*-out.*' ! -path './store/*')" ""
     finishes "killed in $phase, $mode" $mode
     saved=$(sum bytes_not_read)
     case $phase in
@@ -67,33 +68,26 @@ is "without a failure" "$rc/$(cmp out expected)/$(left)" 0//./out
 rm -f out
 sort_ --ranks 2 --resume
 is "--resume where nothing was begun" "$rc/$(cmp out expected)/$(sum bytes_not_read)" 0//0
-is "the workdir is ours alone" "$(stat -c %a work)" 700
-rm -rf out work
+is "the workdir is ours alone" "$(stat -c %a store)" 700
+rm -rf out store
 sort_ --ranks 2 --resume --no-fsync --memory 300M --direct always
 is "other ways to read and write" "$rc/$(cmp out expected)/$(left)" 0//./out
 
 # other limits than the first time; a rank that has lost its disk
 killed merge:0 --ranks 3
-ok "runs have mode 600" test -z "$(find work -type f -name 'hetsort-rank*' ! -perm 600 ! -name '*.json')"
+ok "runs have mode 600" test -z "$(find store -type f -name 'hetsort-rank*' ! -perm 600 ! -name '*.json')"
 finishes "with less memory and other threads" --ranks 3 --memory 300M --threads 1
 killed merge:0 --ranks 3
-rm work/hetsort-rank1.*
+rm store/hetsort-rank1.*
 finishes "a rank has lost all" --ranks 3
 is "a rank has lost all: its share is read again" "$(field bytes_not_read | sort -n | head -n 1)" 0
 killed merge:0 --ranks 3
-rm work/hetsort-rank2.json
+rm store/hetsort-rank2.json
 finishes "a rank has lost its state" --ranks 3
 
 # SIGUSR1: the run that is being made is the last
-sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
-  local f bytes
-  for f in work/hetsort-rank"$1".run*; do
-    if bytes=$(stat -c %s "$f" 2>/dev/null) && [ $((bytes % 4096)) -ne 0 ]; then return 0; fi
-  done
-  return 1
-}
-rm -rf out work
-HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir work --threads 1 -o out in 2>err &
+rm -rf out store
+HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir store --threads 1 -o out in 2>err &
 pid=$!
 for ((i = 0; i < 3000; i++)); do
   if sealed 0 || [ ! -d /proc/$pid ]; then break; fi
@@ -123,13 +117,13 @@ refuses "an input that has grown" "input 'in' has another size since" --resume -
 truncate -s -100 in && touch -r was in
 finishes "the input as it was" --ranks 3
 killed merge:0
-chmod 770 work
+chmod 770 store
 refuses "a workdir that others can write" "can be written by them" --resume
-chmod 700 work
-rm -rf other && cp -r work other && rm other/.hetsort-*
+chmod 700 store
+rm -rf other && cp -r store other && rm other/.hetsort-*
 killed merge:0 --ranks 2
-cp other/hetsort-rank0.json work/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' work/*1.json
-refuses "half a state" "state 'work/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
+cp other/hetsort-rank0.json store/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' store/*1.json
+refuses "half a state" "state 'store/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
 for options in "--resume" "--workdir w --tmpdir ." "--workdir w --source root" "--workdir w --strategy distribute" \
   "--workdir="; do
   run "$hetsort" $options -o out in
@@ -154,12 +148,12 @@ flip() { # flip FILE BYTE - counted from the end where it is negative
   b=$(od -A n -t u1 -j "$at" -N 1 "$1")
   printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
 }
-run0=work/hetsort-rank0.run0
+run0=store/hetsort-rank0.run0
 damages "run missing" rm $run0
 damages "run cut" truncate -s -1 $run0
 damages "run cut to nothing" truncate -s 0 $run0
 damages "run with more" truncate -s +1 $run0
-damages "run is another" cp work/hetsort-rank0.run1 $run0
+damages "run is another" cp store/hetsort-rank0.run1 $run0
 damages "bit of a sample" flip $run0 -5
 damages "run of another sort" cp other/hetsort-rank0.run0 $run0
 for at in 0 1000000 4000000; do
@@ -173,18 +167,18 @@ done
 killed merge:0
 HETSORT_FAIL=flip@spill:1 sort_ --workdir work2
 is "bit that flips on its way to the disk" "$rc/$(ls out 2>/dev/null)" 3/
-mv work2 work3 && rm -rf work && mv work3 work
+mv work2 work3 && rm -rf store && mv work3 store
 finishes "bit that flips on its way to the disk"
-state=work/hetsort-rank0.json
+state=store/hetsort-rank0.json
 spoils() { # spoils NAME WORDS COMMAND...
   local name=$1 words=$2; shift 2
-  rm -rf work out && cp -rp other work
+  rm -rf store out && cp -rp other store
   "$@"
   refuses "$name" "$words" --resume
 }
 change() { sed -i "$1" $state; ! cmp -s $state other/hetsort-rank0.json || echo "# unchanged: $1"; }
 spoils "state empty" "line 1" truncate -s 0 $state
-spoils "state cut" "state 'work/hetsort-rank0.json', line" truncate -s 200 $state
+spoils "state cut" "state 'store/hetsort-rank0.json', line" truncate -s 200 $state
 spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
@@ -198,37 +192,37 @@ spoils "too many runs" "impossible" change 's/"run_records": [0-9]*/"run_records
 spoils "share beyond all" "impossible" change 's/^    200000/    9223372036854775807/'
 spoils "another share" "not of this input" change 's/^    200000/    200001/'
 spoils "no inputs" "of 0 input files" change '/"inputs"/,$c "inputs": []}'
-rm -rf work other
+rm -rf store other
 
 # two jobs at one workdir; --clean
 killed merge:0 --ranks 2
-HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir work --ranks 2 -o out in &
+HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out in &
 pid=$!
 for ((i = 0; i < 1000; i++)); do
   case $(ps -o stat= -p $pid) in T*) break ;; esac
   sleep 0.02
 done
-run "$hetsort" -s --key 0,1 --resume --workdir work --ranks 2 -o out2 in
+run "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out2 in
 is "two jobs: the second" "$rc/$(grep -c "is being made by another job, 'process $pid" <<<"$err")" 2/2
-run "$hetsort" --clean work
+run "$hetsort" --clean store
 is "--clean of a job that lives" "$rc" 2
 kill -KILL $pid; wait $pid 2>/dev/null
-touch work/mine
-run "$hetsort" --clean -v work out
-is "--clean" "$rc/$(left)" "0/./work/mine"
-rm -rf work
+touch store/mine
+run "$hetsort" --clean -v store out
+is "--clean" "$rc/$(left)" "0/./store/mine"
+rm -rf store
 killed plan:1 --ranks 2
-run "$hetsort" --clean work out
+run "$hetsort" --clean store out
 is "--clean: of a lock alone" "$rc/$(left)" 0/
 killed merge:0 --ranks 2
-rm work/*.json
+rm store/*.json
 rm -f .hetsort-*
 sort_ --ranks 2
 is "runs without a state are removed" "$rc/$(cmp out expected)/$(left)" 0//./out
 
-rm -rf work && mkdir -m 700 work && cp in work/hetsort-rank0.run5
-run "$hetsort" --workdir work -o out3 work/hetsort-rank0.run5
-is "an input with the name of a run" "$rc/$(cmp in work/hetsort-rank0.run5)" 2/
+rm -rf store && mkdir -m 700 store && cp in store/hetsort-rank0.run5
+run "$hetsort" --workdir store -o out3 store/hetsort-rank0.run5
+is "an input with the name of a run" "$rc/$(cmp in store/hetsort-rank0.run5)" 2/
 
 # sizes; own inputs and outputs
 for n in 0 1 2 7; do
@@ -245,11 +239,11 @@ done
 split -n 3 -d -a 1 --additional-suffix=.part in in.
 truncate -s 6666600 in.0.part && truncate -s 6666600 in.1.part && tail -c $((20000000 - 13333200)) in >in.2.part
 head -c 13333200 in | tail -c 6666600 >in.1.part
-rm -rf work
-HETSORT_FAIL=kill@commit:1 run "$hetsort" --workdir work --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
+rm -rf store
+HETSORT_FAIL=kill@commit:1 run "$hetsort" --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank: killed" "$rc" 137
-run "$hetsort" --resume --workdir work --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
-is "files of each rank: goes on" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A work)" 0//
+run "$hetsort" --resume --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
+is "files of each rank: goes on" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A store)" 0//
 run "$hetsort" --check-manifest out.manifest
 is "files of each rank: manifest" "$rc" 0
 done_testing
