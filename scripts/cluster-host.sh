@@ -83,17 +83,33 @@ group_remove() { # group_remove GROUP - with that of its cluster, if it was the 
   [ ! -d "$1" ]
 }
 
-set_cpu() { # set_cpu HOST SHARE|max - of one CPU; in periods of 10 ms, or it comes in bursts
-  local quota=-1 group version
-  group_of cpu "$1"
-  [ "$2" = max ] || quota=$(awk -v s="$2" 'BEGIN {q = int(s * 10000 + .5); print (q < 1000 ? 1000 : q)}')
-  if [ "$version" = 1 ]; then
-    echo 10000 >"$group/cpu.cfs_period_us"
-    echo "$quota" >"$group/cpu.cfs_quota_us"
+limit_cpu() { # limit_cpu GROUP VERSION SHARE|max - of one CPU; in periods of 10 ms, or it comes in bursts
+  local quota=-1
+  [ "$3" = max ] || quota=$(awk -v s="$3" 'BEGIN {q = int(s * 10000 + .5); print (q < 1000 ? 1000 : q)}')
+  if [ "$2" = 1 ]; then
+    echo 10000 >"$1/cpu.cfs_period_us"
+    echo "$quota" >"$1/cpu.cfs_quota_us"
   else
-    echo "${quota/#-1/max} 10000" >"$group/cpu.max"
+    echo "${quota/#-1/max} 10000" >"$1/cpu.max"
   fi
+}
+
+set_cpu() { # set_cpu HOST SHARE|max
+  local group version
+  group_of cpu "$1"
+  limit_cpu "$group" "$version" "$2"
   echo "$2" >"$state/$1/cpu"
+}
+
+# A group of its own, which nothing enters that starts in the host: single threads are moved there.
+set_second() { # set_second HOST SHARE|max - prints the files of the first and the second CPU's threads
+  local group version
+  group_of cpu "$1"
+  [ "$version" = 1 ] || die "a second CPU needs control groups of version 1, whose groups take single threads"
+  mkdir -p "$group.second"
+  echo "$group.second" >"$state/$1/second"
+  limit_cpu "$group.second" 1 "$2"
+  printf '%s\n' "$group/tasks" "$group.second/tasks"
 }
 
 set_mem() { # set_mem HOST BYTES|max
@@ -258,13 +274,14 @@ make_switch() {
 end_holder() { local pid; if holder "$1"; then kill -9 "$pid" 2>/dev/null || true; fi; }
 
 remove_host() { # remove_host HOST - its processes, groups, namespaces; never fails half-way
-  local group good=0
-  while read -r group; do # what is frozen does not even die
+  local group groups good=0
+  mapfile -t groups < <(cat "$state/$1/groups" "$state/$1/second" 2>/dev/null)
+  for group in "${groups[@]}"; do # what is frozen does not even die
     echo THAWED 2>/dev/null >"$group/freezer.state" || true
     echo 0 2>/dev/null >"$group/cgroup.freeze" || true
-  done <"$state/$1/groups" 2>/dev/null
-  while read -r group; do group_empty "$group" || good=1; done <"$state/$1/groups"
+  done
+  for group in "${groups[@]}"; do group_empty "$group" || good=1; done
   end_holder "$1"
-  while read -r group; do group_remove "$group" || good=1; done <"$state/$1/groups"
+  for group in "${groups[@]}"; do group_remove "$group" || good=1; done
   return $good
 }

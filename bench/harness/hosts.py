@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Virtual hosts of unequal speed (scripts/cluster), and whether others kept the machine busy meanwhile."""
 
+import contextlib
 import os
 import re
 import subprocess
+import threading
 import time
 
 from . import job, machine
@@ -14,11 +16,13 @@ IDLE_PERCENT = 2   # less than that, and hosts whose shares leave a tenth of the
 MOST_OF_ALL = 0.91
 LOOK_S, BEFORE_PERCENT = 0.3, 85
 LEAST_SHARE = 0.0999
+MOVE_S = 0.02
 
 
-def fair_share(speeds):
-    """The CPU share of a host of speed 1 with which all hosts leave a tenth of the CPUs over."""
-    return min(1.0, 0.9 * machine.processors() / sum(speeds))
+def fair_share(speeds, second=0):
+    """The CPU share of a host of speed 1 with which all hosts leave a tenth of the CPUs over; each has a
+    second CPU that is `second` times as fast as its first."""
+    return min(1.0, 0.9 * machine.processors() / sum(speeds) / (1 + second))
 
 
 def _ticks():
@@ -67,19 +71,50 @@ def drawn_speeds(count, slow, seed):
     return [float(v) for v in re.search(r"speeds ([0-9.,e-]+)\.", said).group(1).split(",")]
 
 
-class Hosts:
-    """Hosts n0, n1, ... with speeds of the fastest's share of a CPU; to be used in a with statement."""
+class Mover(threading.Thread):
+    """Moves threads of certain names to the hosts' second CPUs, as they appear."""
 
-    def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm"):
-        self.speeds, self.count = list(speeds), len(speeds)
+    def __init__(self, cpus, names):
+        super().__init__(daemon=True)
+        self.cpus, self.names = cpus, names  # (file of the first's threads, of the second's)
+        self.over, self.moved = threading.Event(), 0
+
+    def _move(self, thread, second):
+        with contextlib.suppress(OSError):  # it has ended
+            with open(f"/proc/{thread}/comm") as f:
+                if f.read().strip() not in self.names:
+                    return
+            with open(second, "w") as f:
+                f.write(thread)
+            self.moved += 1
+
+    def run(self):
+        while not self.over.wait(MOVE_S):
+            for first, second in self.cpus:
+                with open(first) as f:
+                    threads = f.read().split()
+                for thread in threads:
+                    self._move(thread, second)
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+class Hosts:
+    """Hosts n0, n1, ... with speeds of the fastest's share of a CPU; to be used in a with statement. Each
+    has a second CPU that is `second` times as fast as its first, for threads that a run names."""
+
+    def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm", second=0):
+        self.speeds, self.count, self.second = list(speeds), len(speeds), second
         processors = machine.processors()
-        self.cpu = cpu or fair_share(self.speeds)
+        self.cpu = cpu or fair_share(self.speeds, second)
         if self.cpu * min(self.speeds) < LEAST_SHARE:
             raise job.Failed(f"a host of speed {min(self.speeds):.3g} would have {self.cpu * min(self.speeds):.3g}"
                              f" of a CPU: less than {LEAST_SHARE} cannot be kept in periods of 10 ms")
         self.rates = rates or ["max"] * self.count
         self.directory, self.id = directory, None
-        self.has_slack = self.cpu * sum(self.speeds) <= MOST_OF_ALL * processors
+        self.has_slack = self.cpu * sum(self.speeds) * (1 + second) <= MOST_OF_ALL * processors
 
     def _cluster(self, *words, **more):
         return job.run([CLUSTER, *(["--id", self.id] if self.id else []), *words], **more)
@@ -108,6 +143,10 @@ class Hosts:
         """Of host k from now on, also while something runs there."""
         self._cluster("cpu", f"n{k}", f"{self.cpu * speed:.4f}")
 
+    def _second_cpus(self):
+        return [self._cluster("second", f"n{k}", f"{self.cpu * self.speeds[k] * self.second:.4f}").out.split()
+                for k in range(self.count)]
+
     def set_rate(self, k, rate):
         if rate != "max" or self.rates[k] != "max":
             self._cluster("rate", f"n{k}", rate)
@@ -125,8 +164,15 @@ class Hosts:
         return [CLUSTER, "--id", self.id, "mpirun", "-n", str(ranks),
                 "--wdir", f"/run/hetsort-cluster/{self.id}/local", *argv]
 
-    def mpirun(self, ranks, argv):
-        """Runs it: (what it took, how busy the machine was)."""
+    def mpirun(self, ranks, argv, on_second=()):
+        """Runs it, with threads of some names on the second CPUs: (what it took, how busy the machine was)."""
+        mover = Mover(self._second_cpus() if on_second else [], on_second)
         watch = Watch()
-        done = job.run(self.mpirun_argv(ranks, argv))
+        mover.start()
+        try:
+            done = job.run(self.mpirun_argv(ranks, argv))
+        finally:
+            mover.end()
+        if on_second and not mover.moved:
+            raise job.Failed(f"no thread named {' or '.join(on_second)} was seen")
         return done, watch.end(self.has_slack)

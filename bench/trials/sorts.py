@@ -10,6 +10,8 @@ from harness import job, judge
 BIN = job.BIN
 # Own work; exchange is waiting for blocks of others.
 WAITING = "exchange"
+LAST = ("exchange", "merge", "write")  # after the last border that all ranks pass together
+EXCHANGE_THREADS = ("exchange", "exchange-in", "exchange-out")
 
 
 def shares(items, speeds, cost):
@@ -20,14 +22,22 @@ def shares(items, speeds, cost):
     return [int(line.split(",")[1]) for line in said.splitlines()[1:]]
 
 
+def _spread(times):
+    return (max(times) - min(times)) / max(times)
+
+
 class Sample:
-    """One run: makespan_s, ends_s (own work of each rank), and how much of the time it was not that."""
+    """One run: makespan_s; finish_s, when each rank had written its output; ends_s, own work of each rank,
+    and how much of the time it was not that."""
 
     def __init__(self, report, busy):
         ranks = report["ranks"]
         self.makespan_s = report["total_s"]
         self.ends_s = [sum(s for name, s in r["phases_s"].items() if name != WAITING) for r in ranks]
-        self.spread = (max(self.ends_s) - min(self.ends_s)) / max(self.ends_s)
+        self.spread = _spread(self.ends_s)
+        last = [sum(r["phases_s"][name] for name in LAST) for r in ranks]
+        self.finish_s = [self.makespan_s - max(last) + s for s in last]
+        self.finish_spread = _spread(self.finish_s)
         self.waiting = 1 - sum(self.ends_s) / len(ranks) / self.makespan_s
         self.before_s = max(r["phases_s"]["read"] + r["phases_s"]["sort"] for r in ranks)
         self.adapt = report.get("adapt")
@@ -35,8 +45,8 @@ class Sample:
         self.busy = busy
 
     def fields(self):
-        return {"seconds": self.makespan_s, "ends_s": self.ends_s, "spread": self.spread,
-                "waiting": self.waiting, **self.busy}
+        return {"seconds": self.makespan_s, "finish_s": self.finish_s, "finish_spread": self.finish_spread,
+                "ends_s": self.ends_s, "spread": self.spread, "waiting": self.waiting, **self.busy}
 
 
 class Sorter:
@@ -68,10 +78,11 @@ class Sorter:
         return [f"{BIN}/hetsort", "-q", "-f", "--no-fsync", "--threads", "1", "--report", "report",
                 *options, "-o", "out.%r", *inputs]
 
-    def sort(self, portions, options=(), ranks=None):
+    def sort(self, portions, options=(), ranks=None, second_cpu=False):
+        """With second_cpu the exchange threads have the hosts' second CPUs for themselves."""
         ranks = ranks or self.hosts.count
         job.remove(self._at(0, "report"))
-        _, busy = self.hosts.mpirun(ranks, self.argv(portions, options))
+        _, busy = self.hosts.mpirun(ranks, self.argv(portions, options), EXCHANGE_THREADS if second_cpu else ())
         return self.take(ranks, busy)
 
     def take(self, ranks, busy):

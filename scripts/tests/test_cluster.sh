@@ -219,6 +219,21 @@ else
   ok "work at 3 to 2: $ratio (try $try)" awk -v x="$ratio" 'BEGIN {exit !(x > 1.3 && x < 1.7)}'
 fi
 
+refused 'share of one CPU' --id $id second n1 fast
+cl --id $id second n1 0.15
+if grep -q 'version 1' <<<"$err"; then
+  is "version 2 has no second CPU" "$rc" 1
+else
+  read -r -d '' first second <<<"$out" || true
+  on n1 sh -c 'echo $$ >"$LOCAL/number"; exec sleep 100' & # down must end it there too
+  for ((i = 0; i < 200; i++)); do number=$(cat "$("$cluster" --id $id folder n1)/number"); [ -n "$number" ] && break; sleep 0.02; done
+  thread=$(grep -x "$number" "$first") # a host's processes have the numbers of this machine
+  is "a thread of the host is on its first CPU" "$thread" "$number"
+  echo "$thread" >"$second"
+  is "and, once moved, on its second" "$(grep -x -c "$number" "$first" "$second" | sed 's/.*://' | paste -sd' ')" "0 1"
+  is "which has its own share" "$(cat "${second%/*}/cpu.cfs_quota_us")" 1500
+fi 2>/dev/null
+
 if [ -n "$has_mem" ]; then
   { on n2 bash -c 'x=$(head -c 200000000 /dev/zero | tr "\0" x); echo ${#x}' >big; } 2>/dev/null
   ok "a bound of memory holds" eval '! grep -q -x 200000000 big'
