@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Between reading and sampling: what each rank is to write is planned anew by how fast it read and
- * sorted in this run. Only here it costs nothing: no record has left its rank, and splitters go
- * wherever shares say. Rank 0 plans, and the shares change on all ranks or on none: only if that
- * promises enough, and if memory and disk of every rank have room. One gather and two broadcasts
- * of a few bytes a rank. */
+ * sorted in this run, of late: a node that turned slow in the middle is as slow as it is now. Only
+ * here it costs nothing: no record has left its rank, and splitters go wherever shares say. Rank 0
+ * plans, and the shares change on all ranks or on none: only if that promises enough, and if memory
+ * and disk of every rank have room. One gather and two broadcasts of a few bytes a rank. */
 #include "adapt.h"
 #include "deal.h"
 #include "shares.h"
@@ -12,6 +12,9 @@
 
 /* A rank with less than this part of the mean work tells too little of its speed. */
 static const double LEAST_PART = 0.1;
+
+/* Nor does a part of it that took less: a quota of CPU time may come in periods of 0.1 s. */
+static const double LEAST_S = 1;
 
 /* What rank 0 tells the others. */
 typedef struct verdict {
@@ -26,18 +29,38 @@ typedef struct draft {
 	uint64_t *share;
 } draft;
 
+static bool tells(const sighting *s, double mean_s)
+{
+	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
+}
+
+/* The last part that counts: ranks do alike work in the same part, not in the same time. */
+static size_t part_to_judge(const sighting *s, size_t p, double mean_s)
+{
+	for (size_t k = SIGHT_PARTS; --k > 0;) {
+		size_t i = 0;
+		while (i < p && (!tells(&s[i], mean_s) || s[i].took_s[k] >= LEAST_S))
+			i++;
+		if (i == p)
+			return k;
+	}
+	return 0;
+}
+
 bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s)
 {
 	double mean = 0, expected = 0, took = 0;
 	for (size_t i = 0; i < p; i++)
 		mean += s[i].work_s / (double)p;
+	const size_t k = part_to_judge(s, p, mean);
 	for (size_t i = 0; i < p; i++) {
+		const double work_s = ldexp(s[i].work_s, -(int)k);
 		now[i] = 0;
-		if (s[i].work_s <= 0 || s[i].work_s < LEAST_PART * mean || s[i].took_s <= 0)
+		if (!tells(&s[i], mean))
 			continue;
-		now[i] = s[i].work_s / s[i].took_s;
-		expected += s[i].work_s / planned[i];
-		took += s[i].took_s;
+		now[i] = work_s / s[i].took_s[k];
+		expected += work_s / planned[i];
+		took += s[i].took_s[k];
 	}
 	*unit_s = expected > 0 ? took / expected : 1;
 	bool told = expected > 0;
@@ -147,8 +170,11 @@ static sighting own_sighting(const job *j, double planned)
 	rates expected = r->rate;
 	if (job_deals(j))
 		expected.copy_s = 0;
-	return (sighting){ rates_before_s(&expected, j->o, j->data.n) * planned,
-			   r->phase_s[PH_SORT] + (job_deals(j) ? 0 : r->phase_s[PH_READ]) };
+	sighting s = { .work_s = rates_before_s(&expected, j->o, j->data.n) * planned };
+	s.took_s[0] = r->phase_s[PH_SORT] + (job_deals(j) ? 0 : r->phase_s[PH_READ]);
+	for (int k = 1; k < SIGHT_PARTS; k++)
+		s.took_s[k] = pace_last_s(&j->pace, ldexp(1, -k));
+	return s;
 }
 
 static status adapt_together(job *j, draft *d)

@@ -5,13 +5,19 @@
 
 #include "options.h"
 
-/* What a rank has done: its work in seconds of a rank of speed 1, and the seconds it took. */
+/* Of a rank's work: all of it, its last half, and its last quarter. */
+enum { SIGHT_PARTS = 3 };
+
+/* What a rank has done: its work in seconds of a rank of speed 1, and the seconds that each of the
+ * parts took; 0: not known of this part. */
 typedef struct sighting {
-	double work_s, took_s;
+	double work_s, took_s[SIGHT_PARTS];
 } sighting;
 
-/* adapt_speeds - present speeds of p ranks in the scale of the planned ones. A rank that had little
- * to do, or took no time that the clock saw, tells nothing: it keeps its planned speed.
+/* adapt_speeds - present speeds of p ranks in the scale of the planned ones: by the last part of
+ * their work that took each of them long enough to tell, the same part for all, else by all of it.
+ * A rank that had little to do, or took no time that the clock saw, tells nothing: it keeps its
+ * planned speed.
  * now     receives p entries, finite and above zero.
  * unit_s  receives what a rank of speed 1 takes for a second's work.
  * Returns false, and the planned speeds, where no rank tells anything. */

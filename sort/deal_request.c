@@ -97,6 +97,7 @@ typedef struct taker {
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
 	inbox in;
+	double sorted_s; /* so far */
 	status failed;
 } taker;
 
@@ -149,8 +150,11 @@ static status sort_chunk(taker *t, size_t at)
 	if (rc == ST_OK && b.tmp)
 		pool_run((unsigned)parts, sort_runs, &b);
 	mem_free(&j->m, b.tmp, n, sizeof *b.tmp);
-	j->mine.phase_s[PH_SORT] += now_s() - t0;
-	j->mine.phase_s[PH_READ] -= now_s() - t0;
+	const double took_s = now_s() - t0;
+	j->mine.phase_s[PH_SORT] += took_s;
+	j->mine.phase_s[PH_READ] -= took_s;
+	pace_add(t->p->pace, t->sorted_s, t->sorted_s + took_s, (double)n);
+	t->sorted_s += took_s;
 	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
 }
 

@@ -122,6 +122,7 @@ typedef struct job {
 	char *tmpdir; /* for runs, if none is named */
 	loaded data;  /* this rank's records and entries */
 	records recs; /* the records as a view */
+	pace pace;    /* of reading and sorting, with --adapt */
 	runs r;       /* what is to be merged or sent: the runs of data, or dealt */
 	entry *dealt; /* by distributing: entries by destination, as one run */
 	uint64_t dealt_start[2];

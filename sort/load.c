@@ -33,7 +33,8 @@ typedef struct loader {
 	size_t *left, *ready; /* [runs] records that a run waits for; runs to be sorted */
 	size_t ready_count;
 	size_t next;          /* the first record that nobody has taken to read */
-	pthread_mutex_t lock; /* for all from idle on, and the sums in d */
+	double begun_s;       /* by the clock */
+	pthread_mutex_t lock; /* for all from idle on, the sums in d, and the pace */
 	err e;                /* of all that failed, what comes first in the input */
 	size_t failed_at;     /* its record */
 } loader;
@@ -120,6 +121,15 @@ static void note_read(loader *x, size_t at, size_t n)
 	}
 }
 
+/* Under the lock: n records were read, or sorted, from t0 until now. */
+static void note_work(const loader *x, double t0, size_t n, bool sorted)
+{
+	pace *p = x->p->pace;
+	if (p)
+		pace_add(p, t0 - x->begun_s, now_s() - x->begun_s,
+			 (double)n * (sorted ? p->sort_s : p->read_s));
+}
+
 static void read_chunk(loader *x, const task *t)
 {
 	const layout *l = &x->p->lay;
@@ -127,6 +137,7 @@ static void read_chunk(loader *x, const task *t)
 	err e = { ST_OK, "" };
 	checksum sum = { 0, 0 };
 	double verify_s = 0;
+	const double t0 = now_s();
 	if (reader_read(x->from, t->at, t->n, to, &e) == ST_OK)
 		sum = entries_take(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
 	pthread_mutex_lock(&x->lock);
@@ -137,16 +148,19 @@ static void read_chunk(loader *x, const task *t)
 	x->d->sum = checksum_join(x->d->sum, sum);
 	x->d->verify_s += verify_s;
 	note_read(x, t->at, t->n);
+	note_work(x, t0, t->n, false);
 	pthread_mutex_unlock(&x->lock);
 }
 
 static void sort_run(loader *x, const task *t)
 {
 	const uint64_t from = x->d->start[t->run];
+	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
 	const double t0 = now_s();
-	entries_sort(x->d->entries + from, t->tmp, x->d->start[t->run + 1] - from, &x->d->r.recs);
+	entries_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
 	pthread_mutex_lock(&x->lock);
 	x->d->sort_s += now_s() - t0;
+	note_work(x, t0, n, true);
 	x->scratch[x->idle++] = t->tmp;
 	pthread_mutex_unlock(&x->lock);
 }
@@ -218,7 +232,7 @@ static void free_loader(loader *x, mem *m)
 /* Read all (from NULL: it is there already), sort the runs. */
 static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *from, err *e)
 {
-	loader x = { .d = d, .p = p, .from = from };
+	loader x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
 	status rc = lay_out_runs(m, p, d, &x.run_recs, e);
 	if (rc != ST_OK)
 		return rc;

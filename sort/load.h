@@ -8,6 +8,7 @@
 #include "checksum.h"
 #include "input.h"
 #include "mem.h"
+#include "pace.h"
 #include "runs.h"
 
 /* What reading leaves behind. */
@@ -41,6 +42,7 @@ typedef struct load_plan {
 	size_t least_run;   /* records */
 	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;
+	pace *pace; /* receives what was done when; NULL: nobody asks */
 } load_plan;
 
 /* load_input - the slice of files; out is to be freed on failure too. */

@@ -77,6 +77,20 @@ static uint64_t most_recs(const job *j)
 		       : j->limit.rank_bytes / 3 * 2 / (j->o->lay.record_bytes + sizeof(entry));
 }
 
+/* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: nobody asks,
+ * or reading is waiting for others, which tells nothing of this rank. */
+static pace *pace_of(job *j, uint64_t n, bool sort)
+{
+	const rates *r = &j->mine.rate;
+	const bool waits = job_deals(j) ? j->o->scatter != SCATTER_DYNAMIC
+					: j->budget.spills && job_spreads(j);
+	if (!j->o->adapt.on || j->c->size == 1 || n == 0 || waits)
+		return NULL;
+	j->pace.read_s = r->copy_s * j->o->lay.record_bytes;
+	j->pace.sort_s = sort ? rates_before_s(r, j->o, n) / (double)n - j->pace.read_s : 0;
+	return &j->pace;
+}
+
 status phase_read(job *j)
 {
 	const layout *l = &j->o->lay;
@@ -85,6 +99,7 @@ status phase_read(job *j)
 	if (n > POS_MASK)
 		return err_set(&j->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);
+	const bool sort = j->c->size == 1 || j->o->strategy == BY_MERGING;
 	const load_plan p = { .first = first,
 			      .n = n,
 			      .lay = *l,
@@ -94,7 +109,8 @@ status phase_read(job *j)
 			      .io = j->io,
 			      .most_recs = most_recs(j),
 			      .least_run = j->o->least_run,
-			      .sort = j->c->size == 1 || j->o->strategy == BY_MERGING };
+			      .sort = sort,
+			      .pace = pace_of(j, n, sort) };
 	const spool_plan sp = spool_plan_of(j, &p);
 	const bool spreads = j->budget.spills && job_spreads(j);
 	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)

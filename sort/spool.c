@@ -33,7 +33,8 @@ typedef struct spool {
 	bool *kept; /* [runs] there already */
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
-	pthread_mutex_t lock; /* for what follows, and the sums in d */
+	double begun_s;       /* by the clock */
+	pthread_mutex_t lock; /* for what follows, the sums in d, and the pace */
 	err e;
 } spool;
 
@@ -125,6 +126,17 @@ static void finish_run(spool *s, size_t run, const bench *b, const records *r, c
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* A run was read, sorted and written from t0 until now. */
+static void note_work(spool *s, double t0, size_t n)
+{
+	pace *p = s->p->load.pace;
+	pthread_mutex_lock(&s->lock);
+	if (p)
+		pace_add(p, t0 - s->begun_s, now_s() - s->begun_s,
+			 (double)n * (p->read_s + p->sort_s));
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void do_run(spool *s, size_t run, const bench *b)
 {
 	const uint64_t first = s->d->start[run];
@@ -135,8 +147,10 @@ static void do_run(spool *s, size_t run, const bench *b)
 	const records r = { recs, s->p->load.lay, s->p->load.rank };
 	err e = { ST_OK, "" };
 	checksum sum = { 0, 0 };
+	const double t0 = now_s();
 	read_run(s, b, recs, first, n, &sum, &e);
 	finish_run(s, run, b, &r, sum, &e);
+	note_work(s, t0, n);
 }
 
 static bool goes_on(spool *s)
@@ -351,6 +365,7 @@ static status make_runs(spool *s, const input *in, mem *m, err *e)
 		rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK) {
 		s->from = r;
+		s->begun_s = now_s();
 		rc = run_workers(s, work, e);
 	}
 	if (rc == ST_OK)

@@ -12,6 +12,7 @@
 #include "adapt.h"
 #include "rates.h"
 #include "shares.h"
+#include "splitmix.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -43,7 +44,7 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 	assert_int_equal(shares_divide(N, planned, P, !merging, s->written, &e), ST_OK);
 	for (size_t i = 0; i < P; i++) {
 		s->seen[i].work_s = rates_before_s(&one, &s->o, s->in[i]);
-		s->seen[i].took_s = s->seen[i].work_s / planned[i] * factor[i];
+		s->seen[i].took_s[0] = s->seen[i].work_s / planned[i] * factor[i];
 	}
 }
 
@@ -144,6 +145,88 @@ static void the_rule_decides(void **state)
 	assert_false(s.out.worth);
 }
 
+/* Alike ranks, all of whose work took rank 3 so much longer, and the last half and quarter of it.
+ */
+typedef struct course {
+	double whole_s; /* of the others */
+	double factor[SIGHT_PARTS];
+	double seen; /* the factor that counts */
+} course;
+
+static void set_course(situation *s, const course *c)
+{
+	static const double one[P] = { 1, 1, 1, 1 };
+	set_up(s, BY_MERGING, speed_sets[0], one);
+	for (size_t i = 0; i < P; i++)
+		for (int k = 0; k < SIGHT_PARTS; k++)
+			s->seen[i].took_s[k] =
+				ldexp(c->whole_s, -k) * (i == P - 1 ? c->factor[k] : 1);
+}
+
+/* The rank turned slow (or fast) in the middle: what it is now counts, if that took long enough to
+ * tell, on all of the ranks. */
+static void what_was_of_late_counts(void **state)
+{
+	static const course courses[] = {
+		{ 8, { 1, 1, 1 }, 1 },
+		{ 8, { 2, 2, 2 }, 2 },
+		{ 8, { 1.5, 2, 2 }, 2 },        /* from the middle on */
+		{ 8, { 1.25, 1.5, 2 }, 2 },     /* from three quarters on */
+		{ 8, { 1.5, 1, 1 }, 1 },        /* slow at first only */
+		{ 8, { 0.75, 0.5, 0.5 }, 0.5 }, /* faster */
+		{ 4, { 1.25, 1.5, 2 }, 2 },
+		{ 3.99, { 1.25, 1.5, 2 }, 1.5 }, /* a quarter is too short for the others */
+		{ 2, { 1.25, 1.5, 2 }, 1.5 },
+		{ 1.99, { 1.25, 1.5, 2 }, 1.25 },
+		{ 0.5, { 1.25, 1.5, 2 }, 1.25 },
+		{ 8, { 1.25, 1.5, 0 }, 1.5 }, /* not known */
+		{ 8, { 1.25, 0, 2 }, 2 },
+		{ 8, { 1.25, 0, 0 }, 1.25 },
+	};
+	(void)state;
+	for (size_t k = 0; k < LEN(courses); k++) {
+		situation s;
+		set_course(&s, &courses[k]);
+		replan(&s);
+		for (size_t i = 0; i < P - 1; i++)
+			if (fabs(s.now[P - 1] / s.now[i] * courses[k].seen - 1) > 1e-9)
+				fail_msg("course %zu: speeds %g and %g", k, s.now[P - 1], s.now[i]);
+		assert_int_equal(s.out.worth, courses[k].seen != 1);
+		assert_int_equal(s.share[P - 1]<s.written[P - 1], courses[k].seen> 1);
+		assert_int_equal(s.share[P - 1] > s.written[P - 1], courses[k].seen < 1);
+	}
+}
+
+/* Who had nothing to do, as a root that deals out the input, does not hide what the others show. */
+static void the_idle_do_not_hide_it(void **state)
+{
+	static const course c = { 8, { 1.25, 1.5, 2 }, 2 };
+	situation s;
+	(void)state;
+	set_course(&s, &c);
+	s.seen[0] = (sighting){ 0, { 0 } };
+	replan(&s);
+	assert_true(fabs(s.now[3] / s.now[2] - 0.5) < 1e-9);
+	assert_true(s.out.worth);
+}
+
+/* What differs by as much as quotas and disks let it, in whatever part: shares stay. */
+static void noise_of_late_changes_nothing(void **state)
+{
+	uint64_t seed = 1;
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		situation s;
+		set_course(&s, &(course){ 8, { 1, 1, 1 }, 1 });
+		for (size_t i = 0; i < P; i++)
+			for (int k = 0; k < SIGHT_PARTS; k++)
+				s.seen[i].took_s[k] *=
+					0.95 + (double)(splitmix(&seed) % 1000) / 10000;
+		replan(&s);
+		assert_false(s.out.worth);
+	}
+}
+
 /* Ranks with little or nothing to do keep their speed in the scale of the others. */
 static void idle_ranks_tell_nothing(void **state)
 {
@@ -151,9 +234,9 @@ static void idle_ranks_tell_nothing(void **state)
 	situation s;
 	(void)state;
 	set_up(&s, BY_MERGING, speed_sets[1], factor);
-	s.seen[0] = (sighting){ 0, 5 };
-	s.seen[1] = (sighting){ s.seen[1].work_s / 1000, 5 };
-	s.seen[2].took_s = 0;
+	s.seen[0] = (sighting){ 0, { 5 } };
+	s.seen[1] = (sighting){ s.seen[1].work_s / 1000, { 5 } };
+	s.seen[2].took_s[0] = 0;
 	replan(&s);
 	for (size_t i = 0; i < P; i++)
 		assert_true(fabs(s.now[i] / s.planned[i] - 1) < 1e-9);
@@ -162,7 +245,7 @@ static void idle_ranks_tell_nothing(void **state)
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 	assert_memory_equal(s.share, s.written, sizeof s.share);
-	s.seen[0] = (sighting){ 1e300, 1e-300 }; /* beyond what a speed can be */
+	s.seen[0] = (sighting){ 1e300, { 1e-300 } }; /* beyond what a speed can be */
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 }
@@ -174,6 +257,9 @@ int main(void)
 		cmocka_unit_test(a_slow_rank_writes_less),
 		cmocka_unit_test(equal_shares_are_corrected),
 		cmocka_unit_test(the_rule_decides),
+		cmocka_unit_test(what_was_of_late_counts),
+		cmocka_unit_test(the_idle_do_not_hide_it),
+		cmocka_unit_test(noise_of_late_changes_nothing),
 		cmocka_unit_test(idle_ranks_tell_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long the last part of a rank's work took: whatever the tasks, the threads and the length of
+ * it all; in what order tasks end does not matter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "pace.h"
+#include "splitmix.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+static const double lengths_s[] = { 0.003, 0.2, 0.256, 1, 7.77, 3600, 1e6 };
+
+/* A bin at each end, of at least half of all of them. */
+static double blur_s(double length_s)
+{
+	return 2 * fmax(1e-3, length_s * 2 / PACE_BINS);
+}
+
+static void near(double found, double wanted, double length_s)
+{
+	if (!(fabs(found - wanted) <= blur_s(length_s)))
+		fail_msg("%.9g, wanted %.9g of %.9g s", found, wanted, length_s);
+}
+
+/* So many equal tasks, one after the other, of a rank that is 1/factor as fast from when `before`
+ * of the work is done. */
+static pace slowed(double length_s, size_t tasks, double before, double factor)
+{
+	pace p = { .bin_s = 0 };
+	const double all = before + factor * (1 - before);
+	double from = 0;
+	for (size_t i = 0; i < tasks; i++) {
+		const double done = ((double)i + 1) / (double)tasks;
+		const double t = done < before ? done : before + factor * (done - before);
+		const double to = length_s * t / all;
+		pace_add(&p, from, to, 5);
+		from = to;
+	}
+	return p;
+}
+
+static void steady_work_takes_its_part(void **state)
+{
+	static const size_t tasks[] = { 1, 2, 3, 32, 1000, 30000 };
+	(void)state;
+	for (size_t l = 0; l < LEN(lengths_s); l++)
+		for (size_t t = 0; t < LEN(tasks); t++)
+			for (double part = 1; part > 0.01; part /= 2) {
+				const pace p = slowed(lengths_s[l], tasks[t], 1, 1);
+				near(pace_last_s(&p, part), part * lengths_s[l], lengths_s[l]);
+			}
+}
+
+/* From when on the rank was slow, by what factor, and how much longer than of steady work the last
+ * quarter then takes. */
+static void a_slowdown_is_seen_at_its_size(void **state)
+{
+	static const struct {
+		double before, factor, quarter;
+	} known[] = { { 0, 2, 2 },     { 0.1, 2, 2 },     { 0.5, 2, 2 },    { 0.75, 2, 2 },
+		      { 0.75, 8, 8 },  { 0.875, 2, 1.5 }, { 0.95, 2, 1.2 }, { 0.5, 0.5, 0.5 },
+		      { 0.875, 3, 2 }, { 1, 2, 1 } };
+	(void)state;
+	for (size_t l = 0; l < LEN(lengths_s); l++)
+		for (size_t k = 0; k < LEN(known); k++) {
+			const double b = known[k].before, f = known[k].factor;
+			const pace p = slowed(lengths_s[l], 4000, b, f);
+			const double full_speed_s = lengths_s[l] / (b + f * (1 - b));
+			near(pace_last_s(&p, 0.25), known[k].quarter * full_speed_s / 4,
+			     lengths_s[l]);
+		}
+}
+
+/* Tasks that overlap and end in any order add up to the same. */
+static void threads_do_not_matter(void **state)
+{
+	enum { TASKS = 400, THREADS = 5 };
+	uint64_t seed = 7;
+	const char *given = getenv("SEED");
+	(void)state;
+	if (given)
+		seed = strtoull(given, NULL, 0);
+	printf("# SEED=%llu\n", (unsigned long long)seed);
+	for (int round = 0; round < 50; round++) {
+		pace p = { .bin_s = 0 };
+		double from[TASKS], to[TASKS], end[THREADS] = { 0 }, all = 0;
+		const double mean_s = exp((double)(splitmix(&seed) % 1000) / 100 - 5);
+		for (size_t i = 0; i < TASKS; i++) {
+			double *t = &end[splitmix(&seed) % THREADS];
+			from[i] = *t;
+			to[i] = *t += mean_s * (double)(splitmix(&seed) % 1000) / 500;
+			all = fmax(all, to[i]);
+		}
+		for (size_t i = TASKS; i > 1; i--) { /* shuffled */
+			const size_t k = splitmix(&seed) % i;
+			const double f = from[k], t = to[k];
+			from[k] = from[i - 1], to[k] = to[i - 1];
+			from[i - 1] = f, to[i - 1] = t;
+		}
+		for (size_t i = 0; i < TASKS; i++)
+			pace_add(&p, from[i], to[i], to[i] - from[i]);
+		/* what was done from some moment on, reckoned task by task */
+		const double at = all * 0.6;
+		double whole = 0, last = 0;
+		for (size_t i = 0; i < TASKS; i++) {
+			whole += to[i] - from[i];
+			last += to[i] > at ? to[i] - fmax(at, from[i]) : 0;
+		}
+		near(pace_last_s(&p, last / whole), all - at, all);
+	}
+}
+
+static void nothing_tells_nothing(void **state)
+{
+	pace p = { .bin_s = 0 };
+	(void)state;
+	pace_add(NULL, 0, 1, 1);
+	assert_true(pace_last_s(&p, 0.25) == 0);
+	pace_add(&p, -1, 1, 1);
+	pace_add(&p, 2, 1, 1);
+	pace_add(&p, 0, INFINITY, 1);
+	pace_add(&p, NAN, 1, 1);
+	pace_add(&p, 0, NAN, 1);
+	assert_true(pace_last_s(&p, 0.25) == 0);
+	pace_add(&p, 3, 3, 1); /* the clock stood still */
+	near(pace_last_s(&p, 1), 0, 3);
+	pace_add(&p, 0, 3, 1);
+	near(pace_last_s(&p, 1), 3, 3);
+	near(pace_last_s(&p, 0.5), 0, 3);
+	near(pace_last_s(&p, 0.75), 1.5, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steady_work_takes_its_part),
+		cmocka_unit_test(a_slowdown_is_seen_at_its_size),
+		cmocka_unit_test(threads_do_not_matter),
+		cmocka_unit_test(nothing_tells_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
