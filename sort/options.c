@@ -409,6 +409,19 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 	return rc;
 }
 
+/* The word that getopt could not take, or the letter, where it stands among others. */
+static status bad_option(const char *word, bool lacks, err *e)
+{
+	const char letter[] = { '-', (char)optopt, '\0' };
+	char q[QUOTED_BYTES];
+	bool known = false;
+	for (const struct option *t = table; t->name; t++)
+		known |= optopt == t->val;
+	quoted(optopt == 0 || (known && word[1] == '-') ? word : letter, q);
+	return known ? err_set(e, ST_REFUSED, "option %s takes %s argument", q, lacks ? "an" : "no")
+		     : err_set(e, ST_REFUSED, "unknown or ambiguous option %s", q);
+}
+
 static const options defaults = {
 	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
 	.exchange_threads = 2,
@@ -424,15 +437,13 @@ static const options defaults = {
 status options_parse(options *o, int argc, char **argv, err *e)
 {
 	seen s = { false, false, false };
-	char q[QUOTED_BYTES];
 	*o = defaults;
 	optind = 0; /* start over, whoever parsed before */
 	opterr = 0;
-	for (int opt; (opt = getopt_long(argc, argv, "o:fsqv", table, NULL)) != -1;) {
-		if (opt == '?')
-			return err_set(e, ST_REFUSED,
-				       "unknown option, or one without its argument: %s",
-				       quoted(argv[optind - 1], q));
+	/* ':' tells a missing argument apart */
+	for (int opt; (opt = getopt_long(argc, argv, ":o:fsqv", table, NULL)) != -1;) {
+		if (opt == '?' || opt == ':')
+			return bad_option(argv[optind - 1], opt == ':', e);
 		const status rc = set_one(o, &s, opt, optarg, e);
 		if (rc != ST_OK || o->wish == WISH_HELP || o->wish == WISH_VERSION)
 			return rc;

@@ -294,9 +294,11 @@ sorts "as the only task of a step" 1000 env SLURM_STEP_NUM_TASKS=1 "$hetsort" -o
 # --- refusals: options and numbers
 refuses "no input" 2 "no input file is named" "$hetsort" -o out
 refuses "no output" 2 "no output is named" "$hetsort" in
-refuses "unknown option" 2 "unknown option, or one without its argument: '--frobnicate'" \
-  "$hetsort" --frobnicate -o out in
-refuses "option without its argument" 2 "'-o'" "$hetsort" in -o
+refuses "unknown option" 2 "unknown or ambiguous option '--frobnicate'" "$hetsort" --frobnicate -o out in
+refuses "unknown letter among others" 2 "unknown or ambiguous option '-x'" "$hetsort" --force in -xv -o out
+refuses "option without its argument" 2 "option '-o' takes an argument" "$hetsort" in -o
+refuses "long option without its argument" 2 "option '--key' takes an argument" "$hetsort" in --key
+refuses "argument of an option that takes none" 2 "option '--force=3' takes no argument" "$hetsort" --force=3 -o out in
 for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
   refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 4096" \
     "$hetsort" --ranks "$bad" -o out in
