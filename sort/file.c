@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,16 @@ enum { MOST_AT_ONCE = 1 << 30 };
 static size_t portion(size_t bytes)
 {
 	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
+}
+
+/* After a call that failed: is it to be made again? A pipe that its maker, or another program that
+ * has it too, made nonblocking is waited for. */
+static bool again(int fd, short event)
+{
+	struct pollfd p = { .fd = fd, .events = event };
+	if (errno == EAGAIN)
+		return poll(&p, 1, -1) > 0 || errno == EINTR;
+	return errno == EINTR;
 }
 
 status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e)
@@ -53,7 +64,7 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 	*got = 0;
 	while (*got < bytes) {
 		const ssize_t n = read(fd, (char *)buf + *got, portion(bytes - *got));
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && again(fd, POLLIN))
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot read %s", quoted(path, q));
@@ -73,7 +84,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 		const ssize_t n = offset == FILE_APPEND
 					  ? write(fd, p, portion(bytes))
 					  : pwrite(fd, p, portion(bytes), (off_t)offset);
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && again(fd, POLLOUT))
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot write %s", quoted(path, q));

@@ -110,8 +110,9 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 		}
 	}
 	if (got != w->n)
-		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there are %zu ranks",
-			       w->what, quoted(c->name, q), got, w->n);
+		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there %s %zu rank%s",
+			       w->what, quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
+			       w->n == 1 ? "" : "s");
 	return ST_OK;
 }
 

@@ -72,6 +72,7 @@ is "wisdom that is none: exit code" "$rc" 0
 ok "wisdom that is none: note in the report" grep -q '"wisdom is ignored: ' report.json
 ok "wisdom that is none: untouched" test "$(stat -c %s in)" -eq 100000
 rm out
+sorts "speeds from a program" 1000 "$hetsort" --ranks 2 --speeds <(sleep 0.2; echo 1,2) -o out in
 sorts "measured speeds" 1000 "$hetsort" --ranks 3 --speeds auto -o out in
 for plan in equal linear nlogn taylor asymptotic; do
   sorts "--plan=$plan" 1000 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --plan $plan -o out in
@@ -100,6 +101,11 @@ ok "standard input and output" cmp -s streamed expected
 # shellcheck disable=SC2002  # it has to be a pipe
 cat in | "$hetsort" -o out -
 ok "from a pipe" cmp -s out expected
+if command -v python3 >/dev/null; then
+  unblocked() { python3 -c 'import os, sys; [os.set_blocking(f, False) for f in (0, 1)]; os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
+  (sleep 0.2; cat in) | unblocked "$hetsort" -o - - | (sleep 0.2; cat) >streamed
+  ok "from and to a pipe that does not block" cmp -s streamed expected
+fi
 rm -f out
 : >empty
 run "$hetsort" -o out empty
