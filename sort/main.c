@@ -15,6 +15,7 @@
 #include "watch.h"
 #include "workdir.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct invocation {
 	options o;
@@ -252,6 +254,17 @@ static int say(const char *text)
 	return fflush(stdout) == 0 ? ST_OK : ST_IO;
 }
 
+/* A standard stream that is closed would leave its number to a file, and what is printed would land
+ * there. In its place comes one on which every use fails. */
+static status hold_standard_streams(err *e)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return err_set(e, ST_RESOURCE, "standard stream %d is closed", fd);
+	return ST_OK;
+}
+
 /* Runs on disk take descriptors: as many as we may have. */
 static void raise_file_limit(void)
 {
@@ -293,7 +306,9 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
-	status rc = refuse_lent_rights(&e);
+	status rc = hold_standard_streams(&e);
+	if (rc == ST_OK)
+		rc = refuse_lent_rights(&e);
 	if (rc == ST_OK)
 		rc = need_stack(&e);
 	if (rc == ST_OK)

@@ -3,6 +3,8 @@
 #include "options_check.h"
 #include "names.h"
 
+#include <string.h>
+
 static status check_dealing(const options *o, const seen *s, err *e)
 {
 	if (s->dealing && !o->from_root)
@@ -81,3 +83,5 @@ status options_check(options *o, const seen *s, err *e)
 		rc = check_emulation(o, s, e);
 	return rc == ST_OK ? check_layout(o, s, e) : rc;
 }
+	if (o->report && strcmp(o->report, "-") == 0)
+		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");

@@ -51,11 +51,24 @@ static void add_target(const job *j, claims *all, const target *t, int what)
 		add(j, all, REPLACED, what, &st, 0);
 }
 
+/* A standard stream that the shell has led to a file. */
+static void add_stream(const job *j, claims *all, int kind, int what, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		add(j, all, kind, what, &st, 0);
+}
+
 static void collect(const job *j, claims *all)
 {
 	if (j->in.per_rank || j->c->rank == 0)
 		for (size_t i = 0; i < j->in.files; i++)
 			add(j, all, READ, (int)i, &j->in.file[i].st, 0);
+	/* no job of several ranks has these */
+	if (j->in.is_stdin)
+		add_stream(j, all, READ, 0, STDIN_FILENO);
+	if (j->out.is_stdout)
+		add_stream(j, all, REPLACED, OUTPUT, STDOUT_FILENO);
 	if (j->out.owner)
 		add_target(j, all, &j->out.file, OUTPUT);
 	add_target(j, all, &j->out.manifest, MANIFEST);

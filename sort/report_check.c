@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -29,14 +30,21 @@ static bool same_name(const char *a, const char *b)
 	return same;
 }
 
+/* What is read or written under a name; "-" is what the shell has led the stream to. */
+static bool look(const char *what, const char *path, struct stat *st)
+{
+	if (strcmp(path, "-") != 0)
+		return stat(path, st) == 0;
+	return fstat(strcmp(what, "input") == 0 ? STDIN_FILENO : STDOUT_FILENO, st) == 0;
+}
+
 static status keep_apart(const char *report, const char *what, const char *path, err *e)
 {
 	struct stat there, other;
 	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
-	if (strcmp(path, "-") == 0)
-		return ST_OK;
-	if (!same_name(report, path) &&
-	    (stat(report, &there) != 0 || stat(path, &other) != 0 || !same_file(&there, &other)))
+	const bool same =
+		stat(report, &there) == 0 && look(what, path, &other) && same_file(&there, &other);
+	if (!same && (strcmp(path, "-") == 0 || !same_name(report, path)))
 		return ST_OK;
 	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", quoted(report, q),
 		       what, quoted(path, qp));

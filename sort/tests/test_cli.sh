@@ -252,6 +252,16 @@ ln -s in soft
 refuses "output = input by symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft in
 refuses "output = input by a folder's link" 2 "output 'dots/in' is the same file as input 'in'" \
   sh -c 'ln -sfn . dots && exec "$0" -f -o dots/in in' "$hetsort"
+refuses "standard output = input" 2 "output '-' is the same file as input 'in'" sh -c '"$0" -o - in >>in' "$hetsort"
+refuses "output = standard input" 2 "output 'in' is the same file as input '-'" sh -c '"$0" -f -o in - <in' "$hetsort"
+refuses "report = standard input" 2 "report 'in' is the same file as input '-'" \
+  sh -c '"$0" --report in -o out - <in' "$hetsort"
+refuses "report = standard output" 2 "report 'keep' is the same file as output '-'" \
+  sh -c '"$0" --report keep -o - in >keep' "$hetsort"
+cp in keep
+refuses "report on standard output" 2 "--report names a file" "$hetsort" --report - -o out in
+refuses "closed standard input" 3 "cannot read '-': Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
+refuses "closed standard output" 3 "cannot write '-': Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
 refuses "input twice by hard link" 2 "is the same file as input" "$hetsort" -o out in2 in hard
 refuses "input twice by symlink" 2 "is the same file as input" "$hetsort" -o out soft in
