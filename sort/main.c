@@ -227,7 +227,7 @@ static status clean(const options *o)
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		const bool per_rank = name_is_per_rank(o->inputs[i]);
-		for (int r = 0; r == 0 || (per_rank && r < o->ranks); r++) {
+		for (int r = 0; r < (per_rank ? o->ranks : 1); r++) {
 			const status rc = clean_one(o, o->inputs[i], r);
 			worst = rc > worst ? rc : worst;
 		}

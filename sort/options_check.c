@@ -63,6 +63,18 @@ static status check_layout(options *o, const seen *s, err *e)
 	return ST_OK;
 }
 
+/* Files of one rank alone would look as if all had been cleaned. */
+static status check_cleaning(const options *o, err *e)
+{
+	char q[QUOTED_BYTES];
+	for (size_t i = 0; !o->ranks && i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			return err_set(e, ST_REFUSED,
+				       "--clean needs --ranks, for the %%r in the name %s",
+				       quoted(o->inputs[i], q));
+	return ST_OK;
+}
+
 status options_check(options *o, const seen *s, err *e)
 {
 	if (!s->plan)
@@ -72,10 +84,14 @@ status options_check(options *o, const seen *s, err *e)
 			       o->wish == WISH_CLEAN   ? "no output is named"
 			       : o->wish == WISH_CHECK ? "no manifest is named"
 						       : "no input file is named");
+	if (o->wish == WISH_CLEAN)
+		return check_cleaning(o, e);
 	if (o->wish != WISH_SORT)
 		return ST_OK;
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
+	if (o->report && strcmp(o->report, "-") == 0)
+		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");
 	status rc = check_dealing(o, s, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
@@ -83,5 +99,3 @@ status options_check(options *o, const seen *s, err *e)
 		rc = check_emulation(o, s, e);
 	return rc == ST_OK ? check_layout(o, s, e) : rc;
 }
-	if (o->report && strcmp(o->report, "-") == 0)
-		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");
