@@ -113,6 +113,9 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 	*l = (layout){ full->record_bytes, full->key_off, full->key_bytes };
 	if ((st = check_layout(l, why)) != HETSORT_OK)
 		return st;
+	if (full->threads > HETSORT_THREADS_MAX)
+		return api_fail(why, HETSORT_EINVAL, "threads is '%" PRIu32 "': want 0 to %d",
+				full->threads, HETSORT_THREADS_MAX);
 	if (full->exchange_threads > 2)
 		return api_fail(why, HETSORT_EINVAL,
 				"exchange_threads is '%" PRIu32 "': want 0, 1 or 2",

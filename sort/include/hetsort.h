@@ -85,6 +85,7 @@ typedef struct hetsort_err {
 /* ==================================================================================== options */
 
 #define HETSORT_RECORD_BYTES_MAX 65536
+#define HETSORT_THREADS_MAX      1024
 
 /* Start from HETSORT_OPTS_INIT, then set what you need. The layout (the first three) and the speeds
  * must be the same on all ranks, the threads need not. */
@@ -93,8 +94,9 @@ typedef struct hetsort_opts {
 	uint32_t record_bytes;     /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */
 	uint32_t key_off;          /* where in a record its key begins; 0 by default */
 	uint32_t key_bytes;        /* >= 1, ending within the record; 10 by default */
-	uint32_t threads;          /* that sort on this rank, the calling one among them; 0: as many
-				    * as the processors it may use; 1 by default */
+	uint32_t threads;          /* that sort on this rank, the calling one among them, up to
+				    * HETSORT_THREADS_MAX; 0: as many as the processors it may use;
+				    * 1 by default */
 	uint32_t exchange_threads; /* that move records between ranks: 2 one to send and one to
 				    * receive, 1 one for both, 0 the calling thread does it itself;
 				    * 0 by default */
@@ -127,9 +129,9 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
  *          content is undefined on failure.
  * opts     NULL for the defaults.
  * err      NULL, or receives the reason of a failure.
- * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown
- *   or the layout makes no sense; HETSORT_ERANGE: the records are beyond the address space, or more
- *   than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
+ * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
+ *   unknown, the layout makes no sense or there are too many threads; HETSORT_ERANGE: the records
+ *   are beyond the address space, or more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
  * Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,
 					      const hetsort_opts *opts,
@@ -165,8 +167,8 @@ HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const h
  * err    NULL, or receives the reason of a failure.
  * Returns HETSORT_OK;
  *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, the layout makes
- *     no sense, exchange_threads is above 2, a speed is not finite or not above 0, or layout or
- *     speeds differ from rank 0's;
+ *     no sense, there are too many threads, exchange_threads is above 2, a speed is not finite or
+ *     not above 0, or layout or speeds differ from rank 0's;
  *   HETSORT_ERANGE: the share is larger than room (nothing is sorted), the records are beyond the
  *     address space, or more than 2^48 on a rank or 2^63 bytes in all;
  *   HETSORT_ENOMEM; HETSORT_EPEER: another rank failed, or MPI did; HETSORT_EINTERNAL.

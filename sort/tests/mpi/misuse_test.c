@@ -29,6 +29,7 @@ static const struct misuse {
 	{ "no key", "a key of '0' bytes", HETSORT_EINVAL },
 	{ "a key beyond the record", "a key of '10' bytes at 91", HETSORT_EINVAL },
 	{ "a key far beyond", "at 4294967295", HETSORT_EINVAL },
+	{ "too many threads", "threads is '4294967295': want 0 to 1024", HETSORT_EINVAL },
 	{ "three threads", "exchange_threads is '3'", HETSORT_EINVAL },
 	{ "a speed that is none", "is 'nan'", HETSORT_EINVAL },
 	{ "a speed without bounds", "is 'inf'", HETSORT_EINVAL },
@@ -44,7 +45,7 @@ static const struct misuse {
 	{ "another call", "another call", HETSORT_EINVAL },
 };
 
-enum { NOT_RANK_0 = 21, MISUSES = sizeof misuses / sizeof *misuses };
+enum { NOT_RANK_0 = 22, MISUSES = sizeof misuses / sizeof *misuses };
 
 struct larger {
 	hetsort_opts opts;
@@ -104,6 +105,8 @@ static void spoil_options(struct call *c, const char *what)
 		o->key_off = 91;
 	if (!strcmp(what, "a key far beyond"))
 		o->key_off = UINT32_MAX;
+	if (!strcmp(what, "too many threads"))
+		o->threads = UINT32_MAX;
 	if (!strcmp(what, "three threads"))
 		o->exchange_threads = 3;
 	if (!strcmp(what, "another layout"))
@@ -240,6 +243,9 @@ static void misuse_local(void)
 	o.opts.key_off = 95;
 	REFUSED(hetsort_sort_local(arrays, 1, out, &o.opts, &err), HETSORT_EINVAL, "a key of");
 	CHECK(hetsort_mem_bytes(1, 1, 2, &o.opts) == UINT64_MAX, "estimate of a bad layout");
+	o = (struct larger){ .opts = HETSORT_OPTS_INIT };
+	o.opts.threads = HETSORT_THREADS_MAX + 1;
+	CHECK(hetsort_mem_bytes(1, 1, 2, &o.opts) == UINT64_MAX, "estimate of too many threads");
 	o = (struct larger){ .opts = HETSORT_OPTS_INIT };
 	o.opts.struct_size = sizeof o; /* a later version's, which asks for nothing */
 	CHECK(hetsort_sort_local(arrays, N, out, &o.opts, &err) == HETSORT_OK, "%s", err.text);
