@@ -9,6 +9,7 @@
 #include "shares.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A rank with less than this part of the mean work tells too little of its speed. */
 static const double LEAST_PART = 0.1;
@@ -73,17 +74,37 @@ bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *no
 	return told;
 }
 
-/* When the last rank ends, in seconds from now. */
-static double time_left_s(const options *o, const uint64_t *share, const double *speed, size_t p,
-			  double unit_s)
+/* What is left to a rank: to send what it holds, whatever it writes, and to write. */
+typedef struct task {
+	const options *o;
+	double send_s, speed;
+} task;
+
+static double task_s(void *ctx, uint64_t written)
 {
+	const task *t = ctx;
 	const rates one = rates_nominal(1);
+	return (t->send_s + rates_after_s(&one, t->o, written)) / t->speed;
+}
+
+/* When the last rank ends. */
+static double time_left_s(task *t, size_t p, const uint64_t *share)
+{
 	double last = 0;
 	for (size_t i = 0; i < p; i++) {
-		const double s = rates_after_s(&one, o, share[i]) / speed[i] * unit_s;
+		const double s = task_s(&t[i], share[i]);
 		last = s > last ? s : last;
 	}
 	return last;
+}
+
+static task *tasks_left(const options *o, const sighting *s, const double *now, size_t p)
+{
+	const rates one = rates_nominal(1);
+	task *t = calloc(p, sizeof *t);
+	for (size_t i = 0; t && i < p; i++)
+		t[i] = (task){ o, rates_send_s(&one, o, s[i].held, p), now[i] };
+	return t;
 }
 
 status adapt_plan(const options *o, const sighting *s, const double *planned,
@@ -97,15 +118,18 @@ status adapt_plan(const options *o, const sighting *s, const double *planned,
 		all += share[i] = written[i];
 	if (!adapt_speeds(s, planned, p, now, &unit_s))
 		return ST_OK;
-	const status rc = shares_divide(all, now, p, o->strategy == BY_DISTRIBUTING, share, e);
-	if (rc != ST_OK)
-		return rc;
-	const double before = time_left_s(o, written, now, p, unit_s);
-	const double after = time_left_s(o, share, now, p, unit_s);
-	out->saved_s = before - after;
-	out->gain = before > after ? out->saved_s / before : 0;
-	out->worth = out->gain >= o->adapt.gain && out->saved_s >= o->adapt.saved_s;
-	return ST_OK;
+	task *t = tasks_left(o, s, now, p);
+	if (!t)
+		return err_set(e, ST_RESOURCE, "out of memory for a plan of %zu ranks", p);
+	const double before_s = time_left_s(t, p, written) * unit_s;
+	const status rc = shares_by_costs(all, task_s, t, sizeof *t, p, share, e);
+	if (rc == ST_OK) {
+		out->saved_s = before_s - time_left_s(t, p, share) * unit_s;
+		out->gain = out->saved_s > 0 ? out->saved_s / before_s : 0;
+		out->worth = out->gain >= o->adapt.gain && out->saved_s >= o->adapt.saved_s;
+	}
+	free(t);
+	return rc;
 }
 
 static status decide(job *j, draft *d, verdict *v)
@@ -170,7 +194,8 @@ static sighting own_sighting(const job *j, double planned)
 	rates expected = r->rate;
 	if (job_deals(j))
 		expected.copy_s = 0;
-	sighting s = { .work_s = rates_before_s(&expected, j->o, j->data.n) * planned };
+	sighting s = { .work_s = rates_before_s(&expected, j->o, j->data.n) * planned,
+		       .held = j->data.n };
 	s.took_s[0] = r->phase_s[PH_SORT] + (job_deals(j) ? 0 : r->phase_s[PH_READ]);
 	for (int k = 1; k < SIGHT_PARTS; k++)
 		s.took_s[k] = pace_last_s(&j->pace, ldexp(1, -k));

@@ -9,9 +9,10 @@
 enum { SIGHT_PARTS = 3 };
 
 /* What a rank has done: its work in seconds of a rank of speed 1, and the seconds that each of the
- * parts took; 0: not known of this part. */
+ * parts took; 0: not known of this part. And the records it holds, most of which it has to send. */
 typedef struct sighting {
 	double work_s, took_s[SIGHT_PARTS];
+	uint64_t held;
 } sighting;
 
 /* adapt_speeds - present speeds of p ranks in the scale of the planned ones: by the last part of
@@ -30,7 +31,8 @@ typedef struct prospect {
 	bool worth;     /* more than the rule asks for */
 } prospect;
 
-/* adapt_plan - what p ranks should write now, by the planner library.
+/* adapt_plan - what p ranks should write now, by the planner library, so that all end together: a
+ * rank that turned slow also has to send what it holds, and writes the less for it.
  * o        strategy, record size and the rule count.
  * planned  speeds, and written: the shares by the plan so far, p entries each.
  * now      receives the present speeds, share the shares that they call for. Both are the planned

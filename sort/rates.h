@@ -18,4 +18,8 @@ rates rates_nominal(double speed);
 double rates_before_s(const rates *r, const options *o, uint64_t n);
 double rates_after_s(const rates *r, const options *o, uint64_t n);
 
+/* rates_send_s - seconds to gather and hand over what leaves a rank that has read n records, if all
+ * of p ranks write alike. */
+double rates_send_s(const rates *r, const options *o, uint64_t n, size_t p);
+
 #endif

@@ -3,6 +3,8 @@
  * one plans, the others take its word. */
 #include "shares.h"
 
+#include <stdlib.h>
+
 status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 {
 	if (st == HETPART_OK)
@@ -62,4 +64,25 @@ status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, u
 {
 	return shares_by_speed(by_nlogn ? PLAN_NLOGN : PLAN_LINEAR, by_nlogn, n, speed, p, share,
 			       e);
+}
+
+status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
+		       uint64_t *share, err *e)
+{
+	hetpart_cost **cost = calloc(p, sizeof *cost);
+	hetpart_plan *plan = NULL;
+	hetpart_err he = { cost ? HETPART_OK : HETPART_ENOMEM, "out of memory" };
+	hetpart_status st = he.status;
+	for (size_t i = 0; st == HETPART_OK && i < p; i++)
+		st = hetpart_cost_callback(&cost[i], fn, (char *)ctx + i * ctx_bytes, true, 1, &he);
+	if (st == HETPART_OK)
+		st = hetpart_share_unrelated_create(&plan, n, (const hetpart_cost *const *)cost, p,
+						    NULL, &he);
+	for (size_t i = 0; st == HETPART_OK && i < p; i++)
+		share[i] = hetpart_plan_share(plan, i);
+	hetpart_plan_free(plan);
+	for (size_t i = 0; cost && i < p; i++)
+		hetpart_cost_free(cost[i]);
+	free(cost);
+	return shares_status(st, &he, e);
 }

@@ -23,4 +23,10 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, uint64_t *share,
 		     err *e);
 
+/* shares_by_costs - the exact shares with which p ranks end together, each by a cost of its own.
+ * fn   seconds of n records on a rank: never less for more of them.
+ * ctx  p objects of ctx_bytes; fn is handed that of its rank. */
+status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
+		       uint64_t *share, err *e);
+
 #endif

@@ -30,6 +30,28 @@ typedef struct situation {
 	prospect out;
 } situation;
 
+typedef struct writing {
+	const options *o;
+	double speed;
+} writing;
+
+static double writing_s(void *ctx, uint64_t n)
+{
+	const writing *w = ctx;
+	const rates one = rates_nominal(1);
+	return rates_after_s(&one, w->o, n) / w->speed;
+}
+
+/* Shares with which ranks of such speeds end together. */
+static void divide(const situation *s, const double *speed, uint64_t *share)
+{
+	err e = { ST_OK, "" };
+	writing w[P];
+	for (size_t i = 0; i < P; i++)
+		w[i] = (writing){ &s->o, speed[i] };
+	assert_int_equal(shares_by_costs(N, writing_s, w, sizeof *w, P, share, &e), ST_OK);
+}
+
 /* Ranks with the planned speeds, `factor` times as slow as that while they read. */
 static void set_up(situation *s, strategy by, const double *planned, const double *factor)
 {
@@ -41,7 +63,7 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 	const bool merging = by == BY_MERGING;
 	const rates one = rates_nominal(1);
 	assert_int_equal(shares_divide(N, planned, P, merging, s->in, &e), ST_OK);
-	assert_int_equal(shares_divide(N, planned, P, !merging, s->written, &e), ST_OK);
+	divide(s, planned, s->written);
 	for (size_t i = 0; i < P; i++) {
 		s->seen[i].work_s = rates_before_s(&one, &s->o, s->in[i]);
 		s->seen[i].took_s[0] = s->seen[i].work_s / planned[i] * factor[i];
@@ -80,29 +102,25 @@ static void noise_changes_nothing(void **state)
 			}
 }
 
-/* One rank at half its speed: it writes what the library gives to such speeds, and all others the
- * more; the gain is that of the times. */
+/* One rank at half its speed, and nothing to be sent: all end together, as the library divides by
+ * such speeds, so it writes less and all others the more; the gain is that of the times. */
 static void a_slow_rank_writes_less(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < LEN(speed_sets); k++)
 		for (size_t slow = 0; slow < P; slow++)
 			for (int by = BY_MERGING; by <= BY_DISTRIBUTING; by++) {
-				double factor[P] = { 1, 1, 1, 1 };
+				double factor[P] = { 1, 1, 1, 1 }, present[P];
 				situation s;
-				err e = { ST_OK, "" };
 				uint64_t want[P];
 				factor[slow] = 2;
 				set_up(&s, (strategy)by, speed_sets[k], factor);
 				replan(&s);
 				assert_true(s.out.worth);
 				assert_true(s.out.gain > 0.1 && s.out.gain < 0.5);
-				double present[P];
 				memcpy(present, s.planned, sizeof present);
 				present[slow] /= 2;
-				assert_int_equal(shares_divide(N, present, P, by == BY_DISTRIBUTING,
-							       want, &e),
-						 ST_OK);
+				divide(&s, present, want);
 				for (size_t i = 0; i < P; i++) {
 					assert_true(fabs((double)s.share[i] - (double)want[i]) <=
 						    2);
@@ -112,6 +130,51 @@ static void a_slow_rank_writes_less(void **state)
 						assert_true(s.share[i] > s.written[i]);
 				}
 			}
+}
+
+/* In proportion to the speeds, where the cost is. */
+static void by_costs_as_by_speeds(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < LEN(speed_sets); k++) {
+		const situation s = { .o = { .strategy = BY_MERGING,
+					     .lay = { DEFAULT_RECORD_BYTES, 0, 10 } } };
+		uint64_t want[P], share[P];
+		err e = { ST_OK, "" };
+		assert_int_equal(shares_divide(N, speed_sets[k], P, false, want, &e), ST_OK);
+		divide(&s, speed_sets[k], share);
+		for (size_t i = 0; i < P; i++)
+			assert_true(fabs((double)share[i] - (double)want[i]) <= 2);
+	}
+}
+
+/* Ranks still have to send what they have read. One that turned slow while all read alike does so
+ * slowly, so it writes less than its speed says, and all end together; one that is too slow for
+ * more writes nothing. */
+static void what_is_to_be_sent_counts(void **state)
+{
+	static const double factors[] = { 1.5, 2, 3, 4, 40 };
+	const rates one = rates_nominal(1);
+	(void)state;
+	for (size_t k = 0; k < LEN(factors); k++)
+		for (int by = BY_MERGING; by <= BY_DISTRIBUTING; by++) {
+			double factor[P] = { 1, 1, 1, factors[k] }, end[P];
+			situation s;
+			set_up(&s, (strategy)by, speed_sets[0], factor);
+			for (size_t i = 0; i < P; i++)
+				s.seen[i].held = s.in[i];
+			const double send_s = rates_send_s(&one, &s.o, N / P, P);
+			assert_true(send_s > 0);
+			replan(&s);
+			assert_true(s.out.worth);
+			for (size_t i = 0; i < P; i++)
+				end[i] = (send_s + rates_after_s(&one, &s.o, s.share[i])) *
+					 factor[i];
+			const double others = end[0], last = end[P - 1];
+			assert_true((double)s.share[P - 1] < (double)s.share[0] / factors[k]);
+			assert_true(s.share[P - 1] ? fabs(last / others - 1) < 1e-6
+						   : last >= others);
+		}
 }
 
 /* Equal shares on ranks that are not equal: whatever the plan was, the speeds decide. */
@@ -204,7 +267,7 @@ static void the_idle_do_not_hide_it(void **state)
 	situation s;
 	(void)state;
 	set_course(&s, &c);
-	s.seen[0] = (sighting){ 0, { 0 } };
+	s.seen[0] = (sighting){ 0, { 0 }, 0 };
 	replan(&s);
 	assert_true(fabs(s.now[3] / s.now[2] - 0.5) < 1e-9);
 	assert_true(s.out.worth);
@@ -234,8 +297,8 @@ static void idle_ranks_tell_nothing(void **state)
 	situation s;
 	(void)state;
 	set_up(&s, BY_MERGING, speed_sets[1], factor);
-	s.seen[0] = (sighting){ 0, { 5 } };
-	s.seen[1] = (sighting){ s.seen[1].work_s / 1000, { 5 } };
+	s.seen[0] = (sighting){ 0, { 5 }, 0 };
+	s.seen[1] = (sighting){ s.seen[1].work_s / 1000, { 5 }, 0 };
 	s.seen[2].took_s[0] = 0;
 	replan(&s);
 	for (size_t i = 0; i < P; i++)
@@ -245,7 +308,7 @@ static void idle_ranks_tell_nothing(void **state)
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 	assert_memory_equal(s.share, s.written, sizeof s.share);
-	s.seen[0] = (sighting){ 1e300, { 1e-300 } }; /* beyond what a speed can be */
+	s.seen[0] = (sighting){ 1e300, { 1e-300 }, 0 }; /* beyond what a speed can be */
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 }
@@ -255,6 +318,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(noise_changes_nothing),
 		cmocka_unit_test(a_slow_rank_writes_less),
+		cmocka_unit_test(by_costs_as_by_speeds),
+		cmocka_unit_test(what_is_to_be_sent_counts),
 		cmocka_unit_test(equal_shares_are_corrected),
 		cmocka_unit_test(the_rule_decides),
 		cmocka_unit_test(what_was_of_late_counts),
