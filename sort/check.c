@@ -2,9 +2,8 @@
 /* A manifest is what somebody else may have written: every member is looked at, none that is
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "check.h"
-#include "inspect.h"
 #include "json.h"
-#include "mem.h"
+#include "reread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 4 << 20 };
-
 typedef struct check {
 	const char *path; /* of the manifest */
 	int dirfd;
 	layout lay;
-	unsigned char *buf, *keys; /* keys: first and last of the part, last of all before */
-	size_t chunk;              /* records in buf */
-	bool any;                  /* records before this part */
+	mem m;
+	unsigned char *keys; /* first and last of the part, last of all before */
+	bool any;            /* records before this part */
 	uint64_t records;
 	err *e;
 } check;
@@ -70,21 +67,6 @@ static status same_keys(check *c, const stated *s, const inspected *seen)
 	return ST_OK;
 }
 
-static status read_part(check *c, const stated *s, int fd, inspected *seen)
-{
-	const uint64_t n = (uint64_t)s->records;
-	for (uint64_t at = 0; at < n; at += c->chunk) {
-		const size_t k = n - at < c->chunk ? (size_t)(n - at) : c->chunk;
-		const status rc = file_read_at(fd, c->buf, k * c->lay.record_bytes,
-					       at * c->lay.record_bytes, s->file, c->e);
-		if (rc != ST_OK)
-			return rc;
-		if (inspect(seen, &c->lay, c->buf, k) != 0)
-			return wrong(c, s->file, "is not in order");
-	}
-	return ST_OK;
-}
-
 static status check_part(check *c, const stated *s)
 {
 	struct stat st;
@@ -99,8 +81,10 @@ static status check_part(check *c, const stated *s)
 		 (uint64_t)st.st_size % c->lay.record_bytes)
 		rc = wrong(c, s->file, "has not the size that is stated");
 	if (rc == ST_OK)
-		rc = read_part(c, s, fd, &seen);
+		rc = reread(fd, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen, c->e);
 	close(fd);
+	if (rc == ST_INVALID)
+		return wrong(c, s->file, "is not in order");
 	if (rc != ST_OK)
 		return rc;
 	json_t *sum = json_checksum(seen.sum);
@@ -135,14 +119,10 @@ static status check_parts(check *c, json_t *parts, uint64_t total)
 
 static status with_memory(check *c, json_t *parts, uint64_t total)
 {
-	mem m = { 0 };
 	const size_t keys = 3u * c->lay.key_bytes;
-	c->chunk = CHUNK_BYTES / c->lay.record_bytes;
-	c->buf = mem_array(&m, c->chunk, c->lay.record_bytes, "records", c->e);
-	c->keys = mem_array(&m, keys, 1, "keys", c->e);
-	const status rc = c->buf && c->keys ? check_parts(c, parts, total) : ST_RESOURCE;
-	mem_free(&m, c->buf, c->chunk, c->lay.record_bytes);
-	mem_free(&m, c->keys, keys, 1);
+	c->keys = mem_array(&c->m, keys, 1, "keys", c->e);
+	const status rc = c->keys ? check_parts(c, parts, total) : ST_RESOURCE;
+	mem_free(&c->m, c->keys, keys, 1);
 	return rc;
 }
 

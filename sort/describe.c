@@ -112,6 +112,14 @@ static status choose_engine(job *j)
 	return rc;
 }
 
+static status lock_output(job *j)
+{
+	unsigned removed;
+	const status rc = output_lock(&j->out, j->work.s.out.id, &removed, &j->e);
+	j->mine.leftovers += removed;
+	return rc;
+}
+
 status phase_describe(job *j)
 {
 	status rc = hello(j);
@@ -128,10 +136,10 @@ status phase_describe(job *j)
 		rc = comm_agree(j->c, look_at_files(j));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, refuse_overlaps(j));
-	if (rc == ST_OK && !j->o->explain)
-		rc = comm_agree(j->c, output_lock(&j->out, &j->mine.leftovers, &j->e));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, workdir_open(j));
+	if (rc == ST_OK && !j->o->explain)
+		rc = comm_agree(j->c, lock_output(j));
 	if (rc != ST_OK || j->in.is_stdin)
 		return rc;
 	rc = count_records(j);

@@ -178,12 +178,11 @@ status target_check(const target *t, bool force, err *e)
 	return ST_OK;
 }
 
-static void name_temp(target *t, uint64_t id)
+/* The name says whose it is, and stays below NAME_MAX whatever the target's is. */
+void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
 {
-	/* the name says whose it is, and stays below NAME_MAX whatever the target's is */
-	t->temp.dirfd = t->dirfd;
-	snprintf(t->temp.name, sizeof t->temp.name,
-		 ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp", t->mark, id, t->base);
+	snprintf(name, UNFINISHED_NAME_BYTES, ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp",
+		 t->mark, t->id, t->base);
 }
 
 enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
@@ -191,7 +190,10 @@ enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
-	name_temp(t, id);
+	t->id = id;
+	t->named = false;
+	t->temp.dirfd = t->dirfd;
+	target_temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
 	return *fd >= 0 ? ST_OK
 			: err_sys(e, errno, "cannot create a file beside %s", quoted(t->path, q));
@@ -199,18 +201,44 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
 {
-	char q[QUOTED_BYTES];
-	name_temp(t, id);
-	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
-	t->temp.name[0] = '\0'; /* who created it removes it */
+	char q[QUOTED_BYTES], name[UNFINISHED_NAME_BYTES];
+	t->id = id;
+	target_temp_name(t, name);
+	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* who created it removes it */
 	return *fd >= 0 ? ST_OK
 			: err_sys(e, errno, "cannot open the file beside %s", quoted(t->path, q));
 }
 
+void target_keep(target *t)
+{
+	unfinished_forget(&t->temp);
+}
+
+void target_find(target *t, uint64_t id, int *fd)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	char name[UNFINISHED_NAME_BYTES];
+	t->id = id;
+	target_temp_name(t, name);
+	*fd = openat(t->dirfd, name, flags);
+	t->named = *fd < 0;
+	if (t->named)
+		*fd = openat(t->dirfd, t->base, flags);
+}
+
+void target_drop(const target *t)
+{
+	char name[UNFINISHED_NAME_BYTES];
+	target_temp_name(t, name);
+	(void)unlinkat(t->dirfd, name, 0); /* one that stays is a leftover to the next job */
+}
+
 status target_commit(target *t, bool force, err *e)
 {
-	char q[QUOTED_BYTES];
-	const char *temp = t->temp.name;
+	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
+	if (t->named)
+		return ST_OK;
+	target_temp_name(t, temp);
 	int rc = force ? renameat(t->dirfd, temp, t->dirfd, t->base)
 		       : renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
 	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {

@@ -36,6 +36,8 @@ typedef struct target {
 	char *base;      /* its name in there */
 	char *path;      /* as the user gave it, for messages */
 	uint64_t mark;   /* of base: what its temporary names have in common */
+	uint64_t id;     /* of its temporary file */
+	bool named;      /* it has its final name already */
 	unfinished temp; /* the name until it is complete */
 	unfinished lock; /* see lock.h */
 	int lock_fd;     /* -1: not locked */
@@ -54,6 +56,16 @@ status target_create(target *t, uint64_t id, int *fd, err *e);
 
 /* target_attach - open the temporary file that another rank has created for the same id. */
 status target_attach(target *t, uint64_t id, int *fd, err *e);
+
+/* target_keep - the temporary file outlives the program, unless it is committed. target_find - open
+ * the one of this id for reading, or what has the final name, *fd -1: there is neither. target_drop
+ * - remove the one that was kept. */
+void target_keep(target *t);
+void target_find(target *t, uint64_t id, int *fd);
+void target_drop(const target *t);
+
+/* target_temp_name - of the temporary file. */
+void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES]);
 
 /* target_commit - rename onto the final name; without force never over a file that came meanwhile.
  */

@@ -64,6 +64,7 @@ typedef struct rank_result {
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
 	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
+	int32_t merge_kept;                  /* its output was complete as well */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
 	int32_t pid;
@@ -137,7 +138,8 @@ typedef struct job {
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;
-	checksum sum; /* of the input of all ranks */
+	bool regained; /* the output of an earlier program: all that is left is names */
+	checksum sum;  /* of the input of all ranks */
 	rank_result mine;
 } job;
 
@@ -152,7 +154,8 @@ status phase_resume(job *j); /* runs of an earlier program decide what each rank
 status phase_budget(job *j);
 status phase_note(job *j); /* what the runs to come belong to */
 status phase_read(job *j);
-status phase_adapt(job *j); /* output shares by the speeds of this very run */
+status phase_regain(job *j); /* an output that was complete, but for its name */
+status phase_adapt(job *j);  /* output shares by the speeds of this very run */
 status phase_sample(job *j);
 status phase_split(job *j);
 status phase_merge(job *j);      /* exchange, merge and write, all at once */
@@ -160,6 +163,7 @@ status phase_distribute(job *j); /* exchange, then sort and write */
 status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
+status phase_seal(job *j); /* note that it is complete */
 status phase_commit(job *j);
 status phase_release(job *j); /* the runs are done with */
 status phase_learn(job *j);

@@ -81,13 +81,16 @@ static void tell_holder(const target *t)
 		(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
 }
 
+/* But of the one that was kept. */
 static bool is_temp_of(const target *t, const char *name)
 {
-	char prefix[UNFINISHED_NAME_BYTES];
+	char prefix[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
+	target_temp_name(t, kept);
 	const size_t n = (size_t)snprintf(prefix, sizeof prefix, ".hetsort-%016" PRIx64 "-",
 					  t->mark),
 		     len = strlen(name);
-	return strncmp(name, prefix, n) == 0 && len > 4 && strcmp(name + len - 4, ".tmp") == 0;
+	return strncmp(name, prefix, n) == 0 && len > 4 && strcmp(name + len - 4, ".tmp") == 0 &&
+	       strcmp(name, kept) != 0;
 }
 
 /* All of them are dead: who lives holds the lock. */

@@ -7,7 +7,8 @@
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
  * process; else keeps others from it until target_discard or the end of the process, and removes
- * the temporary files, *removed of them, that jobs which were killed have left for it.
+ * the temporary files, *removed of them, that jobs which were killed have left for it, but not
+ * the one of t->id.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 

@@ -129,7 +129,7 @@ const char *options_help(void)
 	       "                          way of the disk [three quarters of what is free]\n"
 	       "      --tmpdir=DIR        for that; may be repeated [$TMPDIR, or beside OUTPUT]\n"
 	       "      --workdir=DIR       keep sorted runs in DIR until the output is complete\n"
-	       "      --resume            go on with those that a job which was ended has left "
+	       "      --resume            go on with what a job which was ended has left "
 	       "there\n"
 	       "      --direct=WHEN       past the page cache: auto, always or never [auto]\n"
 	       "      --io=WAY            files by uring (io_uring), threads, or auto: as a trial\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the name of the output to a file under it, in steps that all ranks take together. */
 #include "output.h"
+#include "failpoint.h"
 #include "lock.h"
 #include "names.h"
 
@@ -53,10 +54,11 @@ status output_describe(output *o, const options *opt, int rank, err *e)
 	return rc;
 }
 
-status output_lock(output *o, unsigned *removed, err *e)
+status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
+	o->file.id = kept_id;
 	status rc = o->owner ? target_lock(&o->file, removed, e) : ST_OK;
 	if (rc == ST_OK && o->manifest.base)
 		rc = target_lock(&o->manifest, &parts, e);
@@ -91,12 +93,35 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 		return ST_OK;
 	}
 	if (o->owner)
-		rc = create_own(o, o->per_rank ? id + (uint64_t)c->rank : id,
-				o->per_rank ? bytes : total, e);
+		rc = create_own(o, id, o->per_rank ? bytes : total, e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && !o->owner)
 		rc = target_attach(&o->file, id, &o->fd, e);
 	return rc;
+}
+
+void output_keep(output *o)
+{
+	if (o->owner)
+		target_keep(&o->file);
+}
+
+bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total)
+{
+	struct stat st;
+	o->offset = o->per_rank ? 0 : offset;
+	target_find(&o->file, id, &o->fd);
+	return o->fd >= 0 && fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size == (o->per_rank ? bytes : total);
+}
+
+void output_drop(output *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+	if (o->owner)
+		target_drop(&o->file);
 }
 
 bool output_has_room(const output *o, uint64_t bytes)
@@ -152,6 +177,7 @@ status output_commit(output *o, comm *c, const options *opt, err *e)
 		rc = comm_agree(c, drop_old_manifest(o, opt->fsync, e));
 	if (rc == ST_OK && o->owner)
 		rc = target_commit(&o->file, opt->force, e);
+	FAIL_PHASE("named");
 	if (rc == ST_OK && o->owner && opt->fsync)
 		rc = target_sync_name(&o->file, e);
 	return comm_agree(c, rc);

@@ -22,13 +22,24 @@ typedef struct output {
 status output_describe(output *o, const options *opt, int rank, err *e);
 
 /* output_lock - keep other jobs from what this rank owns, remove what dead ones have left there:
- * *removed files. Refuses if another job is at it. */
-status output_lock(output *o, unsigned *removed, err *e);
+ * *removed files, but not what was kept with this id. Refuses if another job is at it. */
+status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
 		     uint64_t total, err *e);
+
+/* output_keep - the temporary file is complete: it outlives the program, for one that comes after
+ * it. */
+void output_keep(output *o);
+
+/* output_find - open the one that was kept with this id, or what has the final name already; false:
+ * it is not there, or has another size. The rest as in output_create. */
+bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total);
+
+/* output_drop - what was kept is not wanted: close and remove it. */
+void output_drop(output *o);
 
 /* output_has_room - can the disk of this rank's own file hold so many bytes? True where one file is
  * for all ranks: its size is known from the start. */

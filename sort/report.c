@@ -83,7 +83,7 @@ static json_t *resume_json(const rank_result *r, const options *o)
 	const bool all = r->kept_runs > 0 && r->kept_runs == r->spill_runs;
 	if (!o->resume)
 		return json_null();
-	return json_pack("{s:s, s:I, s:I}", "read",
+	return json_pack("{s:s, s:s, s:I, s:I}", "merge", r->merge_kept ? "done" : "no", "read",
 			 all            ? "done"
 			 : r->kept_runs ? "in part"
 					: "no",

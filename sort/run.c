@@ -23,12 +23,14 @@ static const step by_merging[] = {
 	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
 	{ PH_PLAN, phase_note },         /* for a later program, whose the runs are */
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
+	{ PH_READ, phase_regain },       /* is the output there, but for its name? */
 	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
 	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
 	{ PH_MERGE, phase_merge },    /* records to their rank, merged and written as they come */
 	{ PH_SYNC, phase_sync },      /* to the disk */
-	{ PH_COMMIT, phase_verify },  /* what went in came out */
+	{ PH_SYNC, phase_verify },    /* what went in came out */
+	{ PH_SYNC, phase_seal },      /* for a later program, that only the name is missing */
 	{ PH_COMMIT, phase_commit },  /* final names */
 	{ PH_COMMIT, phase_release }, /* runs are done with */
 	{ PH_COMMIT, phase_learn },   /* tell the next run */
@@ -39,16 +41,16 @@ static const step by_distributing[] = {
 	{ PH_READ, phase_read },         { PH_PLAN, phase_adapt },      { PH_SAMPLE, phase_sample },
 	{ PH_SPLIT, phase_split },       { PH_SORT, phase_distribute }, /* the last step is a sort
 									 */
-	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify },   { PH_COMMIT, phase_commit },
+	{ PH_SYNC, phase_sync },         { PH_SYNC, phase_verify },     { PH_COMMIT, phase_commit },
 	{ PH_COMMIT, phase_learn },
 };
 
 static const step by_one_rank[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },     { PH_PLAN, phase_resume },
-	{ PH_PLAN, phase_budget },       { PH_PLAN, phase_note },     { PH_READ, phase_read },
-	{ PH_MERGE, phase_alone }, /* to its place in the file, by pieces */
-	{ PH_SYNC, phase_sync },         { PH_COMMIT, phase_verify }, { PH_COMMIT, phase_commit },
-	{ PH_COMMIT, phase_release },
+	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },      { PH_PLAN, phase_resume },
+	{ PH_PLAN, phase_budget },       { PH_PLAN, phase_note },      { PH_READ, phase_read },
+	{ PH_READ, phase_regain },       { PH_MERGE, phase_alone }, /* each piece to its place */
+	{ PH_SYNC, phase_sync },         { PH_SYNC, phase_verify },    { PH_SYNC, phase_seal },
+	{ PH_COMMIT, phase_commit },     { PH_COMMIT, phase_release },
 };
 
 /* Not once final names may be there, nor where what was merged would be lost for the little that is
@@ -101,7 +103,8 @@ static status take_steps(job *j)
 			n++; /* no data is touched */
 	status rc = ST_OK;
 	for (size_t i = 0; i < n && rc == ST_OK; i++)
-		rc = take_step(j, &s[i]);
+		if (!j->regained || s[i].at >= PH_SYNC)
+			rc = take_step(j, &s[i]);
 	return rc;
 }
 

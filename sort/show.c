@@ -163,9 +163,10 @@ static void resume_lines(const job_result *r, const options *o, FILE *f)
 		const rank_result *k = &r->rank[i];
 		fprintf(f,
 			"rank %d: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read "
-			"again\n",
+			"again%s\n",
 			i, k->kept_runs, k->spill_runs, human((double)k->kept_bytes, kept),
-			human((double)k->spill_bytes, all));
+			human((double)k->spill_bytes, all),
+			k->merge_kept ? "; its output was complete, nothing was merged" : "");
 	}
 }
 

@@ -40,6 +40,14 @@ static json_t *input_json(const input_id *id, const char *path)
 			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns);
 }
 
+static json_t *output_json(const output_seal *out)
+{
+	char id[20];
+	snprintf(id, sizeof id, "%016" PRIx64, out->id);
+	return json_pack("{s:s, s:I, s:o}", "id", id, "records", (json_int_t)out->records,
+			 "checksum", json_checksum(out->sum));
+}
+
 json_t *state_json(const work_state *s, const input *in)
 {
 	char job[20];
@@ -57,6 +65,8 @@ json_t *state_json(const work_state *s, const input *in)
 				(int)s->lay.key_off, "key_bytes", (int)s->lay.key_bytes,
 				"run_records", (json_int_t)s->run_recs, "sample_stride",
 				(json_int_t)s->stride, "share_in", shares, "inputs", inputs);
+	if (s->out.id)
+		bad |= json_object_set_new(doc, "output", output_json(&s->out));
 	if (!bad)
 		return doc;
 	json_decref(doc);
@@ -71,12 +81,34 @@ static status malformed(const char *name, const char *why, err *e)
 	return err_set(e, ST_REFUSED, "state %s: %s", quoted(name, q), why);
 }
 
-static bool parse_job(const char *text, uint64_t *job)
+/* n numbers of 16 digits each, and no more. */
+static bool parse_hex(const char *text, size_t n, uint64_t *number)
 {
-	char *rest;
-	if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+	char digits[17] = "";
+	if (strlen(text) != 16 * n || strspn(text, "0123456789abcdef") != 16 * n)
 		return false;
-	*job = strtoull(text, &rest, 16);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(digits, text + 16 * i, 16);
+		number[i] = strtoull(digits, NULL, 16);
+	}
+	return true;
+}
+
+/* None: it was not complete. */
+static bool parse_output(work_state *s, json_t *output)
+{
+	const char *id, *sum;
+	json_int_t n;
+	uint64_t half[2];
+	if (!output)
+		return true;
+	if (json_unpack(output, "{s:s, s:I, s:s !}", "id", &id, "records", &n, "checksum", &sum) !=
+		    0 ||
+	    !parse_hex(id, 1, &s->out.id) || !parse_hex(sum, 2, half) || s->out.id == 0 || n < 0 ||
+	    n > INT64_MAX / s->lay.record_bytes)
+		return false;
+	s->out.records = (uint64_t)n;
+	s->out.sum = (checksum){ half[0], half[1] };
 	return true;
 }
 
@@ -132,20 +164,21 @@ static status parse_document(json_t *doc, const char *name, work_state *s, err *
 	const char *format, *made_by, *job;
 	int version, rank, ranks;
 	json_int_t rec, off, key, run_recs, stride;
-	json_t *shares, *inputs;
+	json_t *shares, *inputs, *output = NULL;
 	work_state h = { 0 };
-	if (json_unpack(doc, "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o !}",
+	if (json_unpack(doc,
+			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s?o!}",
 			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
 			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
 			"key_bytes", &key, "run_records", &run_recs, "sample_stride", &stride,
-			"share_in", &shares, "inputs", &inputs) != 0 ||
+			"share_in", &shares, "inputs", &inputs, "output", &output) != 0 ||
 	    strcmp(format, FORMAT) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
 		return malformed(name, "is of another version", e);
 	h.rank = rank;
 	h.ranks = ranks;
-	if (!possible_head(&h, rec, off, key) || !parse_job(job, &h.job) ||
+	if (!possible_head(&h, rec, off, key) || !parse_hex(job, 1, &h.job) ||
 	    !json_is_array(inputs) || json_array_size(shares) != (size_t)ranks)
 		return malformed(name, "its sizes are impossible", e);
 	const status rc = state_alloc(s, ranks, json_array_size(inputs), e);
@@ -155,9 +188,9 @@ static status parse_document(json_t *doc, const char *name, work_state *s, err *
 	s->rank = rank;
 	s->lay = (layout){ (uint32_t)rec, (uint32_t)off, (uint32_t)key };
 	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
-	    !possible_runs(s, run_recs, stride)) {
+	    !possible_runs(s, run_recs, stride) || !parse_output(s, output)) {
 		state_free(s);
-		return malformed(name, "its shares, runs or inputs are impossible", e);
+		return malformed(name, "its shares, runs, inputs or output are impossible", e);
 	}
 	s->run_recs = (uint64_t)run_recs;
 	s->stride = (size_t)stride;

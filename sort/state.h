@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank's runs on disk belong to, as a document: enough to tell whether a later program may
- * go on with them, and to cut its input into the same runs. */
+ * go on with them, and to cut its input into the same runs; and whether its output is complete. */
 #ifndef HETSORT_STATE_H
 #define HETSORT_STATE_H
 
+#include "checksum.h"
 #include "input.h"
 #include "record.h"
 
@@ -16,6 +17,13 @@ typedef struct input_id {
 	int64_t mtime_s, mtime_ns;
 } input_id;
 
+/* A rank's part of an output that is complete, but under a temporary name. */
+typedef struct output_seal {
+	uint64_t id; /* of that name, see file.h; 0: there is none */
+	uint64_t records;
+	checksum sum;
+} output_seal;
+
 typedef struct work_state {
 	uint64_t job; /* a random number, the same on all ranks */
 	int32_t rank, ranks;
@@ -25,6 +33,7 @@ typedef struct work_state {
 	uint64_t *share_in; /* [ranks] records that each reads */
 	input_id *input;    /* [inputs] */
 	size_t inputs;
+	output_seal out;
 } work_state;
 
 /* state_alloc - arrays of these lengths. state_free - also of one that is all zero. */

@@ -22,6 +22,8 @@ static void check_numbers(const work_state *s)
 	else
 		fuzz_check(s->run_recs > 0 && s->run_recs <= own && s->stride > 0 &&
 			   own / s->run_recs + (own % s->run_recs != 0) <= MOST_RUNS);
+	fuzz_check(s->out.records <= INT64_MAX / s->lay.record_bytes);
+	fuzz_check(s->out.id || (!s->out.records && !s->out.sum.hi && !s->out.sum.lo));
 }
 
 static bool same(const work_state *a, const work_state *b)
@@ -30,7 +32,8 @@ static bool same(const work_state *a, const work_state *b)
 	       a->run_recs == b->run_recs && a->stride == b->stride && a->inputs == b->inputs &&
 	       memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
 	       memcmp(a->share_in, b->share_in, (size_t)a->ranks * sizeof *a->share_in) == 0 &&
-	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0;
+	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0 &&
+	       memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
 
 static void check_again(const work_state *s)

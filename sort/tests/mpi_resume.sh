@@ -30,10 +30,19 @@ for rank in "${ranks[@]}"; do
     goes_on "rank $rank killed in $phase"
     case $phase in
       plan | read | sealed) ;; # what the others had done until they were ended differs
-      *) is "rank $rank killed in $phase: bytes not read again" "$(not_read)" $bytes ;;
+      *)
+        is "rank $rank killed in $phase: bytes not read again" "$(not_read)" $bytes
+        is "rank $rank killed in $phase: merged again" "$(merged)" "$([ "$phase" = commit ] && echo "done" || echo no)" ;;
     esac
   done
 done
+
+# a complete output that is not what it was, in the part of one rank
+rm -rf store out
+job kill@commit:0
+for f in .hetsort-*.tmp; do printf x | dd of="$f" bs=1 seek=$((bytes / 2)) conv=notrunc status=none; done
+goes_on "a byte of the complete output changed"
+is "a byte of the complete output changed: merged again" "$(merged)" no
 
 # SIGUSR1 to the launcher, which passes it on
 rm -rf store out

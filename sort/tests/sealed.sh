@@ -1,9 +1,12 @@
 # shellcheck shell=bash
-# For tests of kept runs, which lie in the folder store.
+# For tests of kept runs, which lie in the folder store, and of what the file report says of them.
 sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
   local f bytes
   for f in store/hetsort-rank"$1".run*; do
     if bytes=$(stat -c %s "$f" 2>/dev/null) && [ $((bytes % 4096)) -ne 0 ]; then return 0; fi
   done
   return 1
+}
+merged() { # had an earlier program merged all? "done" or "no", or both where ranks differ
+  sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '
 }

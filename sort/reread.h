@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Records of a file that was written before, looked at again. */
+#ifndef HETSORT_REREAD_H
+#define HETSORT_REREAD_H
+
+#include "inspect.h"
+#include "mem.h"
+
+/* reread - inspect n records of fd from offset on. ST_INVALID, without a sentence: they are out of
+ * order; ST_IO, ST_RESOURCE. Memory: 1 MiB. */
+status reread(int fd, const char *path, uint64_t offset, uint64_t n, const layout *l, mem *m,
+	      inspected *seen, err *e);
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# An output that was complete when its job ended, but had not its name: --resume reads it again, gives it
+# its name and merges nothing. What is not as it was, on any rank, is merged again on all of them.
+# shellcheck disable=SC2086,SC2317,SC2059,SC2016  # modes are several words; functions are called through others;
+# an octal escape belongs into the format; sed has $ as well
+set -u
+. "$ROOT/scripts/tap.sh"
+. "$ROOT/sort/tests/sealed.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/failpoints/hetsort
+records=30000
+"$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+
+each() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}$/\1/p" report | sort -u | paste -sd' '; } # value, of all ranks
+sort_() { run timeout -s KILL 60 "$hetsort" -s --key 0,1 --report report --workdir store $sync "$@" in; }
+bytes_read() { sed -n '/"bytes": {/,/}/s/^ *"read": \([0-9]*\).*/\1/p' report | sort -u; }
+killed() { # killed POINT ARGUMENT... - a job that ends there
+  local point=$1; shift
+  rm -rf store out* .hetsort-*
+  HETSORT_FAIL=kill@$point sort_ "$@"
+  [ "$rc" -eq 137 ] || echo "# was not killed: $rc, $err"
+}
+complete() { find . -maxdepth 1 -name '.hetsort-*.tmp' | sort; }
+left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
+sorted() { case $mode in *%r*) cat out.[0-9] ;; *) cat out ;; esac | cmp - expected 2>&1; }
+finishes() { # finishes NAME MERGED ARGUMENT... - --resume ends well; merged before: "done" or "no"
+  local name=$1 merged=$2 names=out; shift 2
+  case $mode in *%r*) names="out.0 out.1 out.2 out.manifest" ;; esac
+  sort_ --resume "$@" $mode
+  is "$name, $mode: goes on" "$rc/$err/$(sorted)/$(left | sed 's|\./||g')" "0///$names"
+  is "$name, $mode: merged before" "$(merged)" "$merged"
+}
+flip() { # flip FILE BYTE - counted from the end where it is negative
+  local at=$2 b
+  [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
+  b=$(od -A n -t u1 -j "$at" -N 1 "$1")
+  printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}
+
+sync='' # without waiting for the disk where that is not the matter
+one="-o out" three="--ranks 3 -o out" parts="--ranks 3 -o out.%r"
+for mode in "$one" "$three" "$parts"; do
+  last=$(case $mode in *ranks*) echo 2 ;; *) echo 0 ;; esac) sync=''
+  killed sync:$last $mode
+  finishes "killed in sync" no
+  killed commit:$last $mode
+  is "killed in commit, $mode: no output" "$(ls out* 2>/dev/null)" ""
+  finishes "killed in commit" "done"
+  is "killed in commit, $mode: nothing is read, sent or written" "$(each written)/$(each sent)/$(bytes_read)" 0/0/0
+  killed complete:$last $mode
+  sort_ --resume $mode
+  is "killed while it is noted, $mode: all ranks go the same way" "$rc/$(sorted)/$(merged | grep -c -x -e no -e "done")" 0//1
+
+  sync=--no-fsync
+
+  # a second end on the way, by kill, by signal, by failure
+  killed commit:0 $mode
+  HETSORT_FAIL=kill@sync:$last sort_ --resume $mode
+  is "killed again, $mode" "$rc" 137
+  finishes "killed again" "done"
+  killed commit:0 $mode
+  HETSORT_FAIL=delay@sync:$last=60 "$hetsort" -s --key 0,1 --resume --workdir store $mode in &
+  pid=$!
+  for ((i = 0; i < 1000; i++)); do
+    case $(readlink /proc/$pid/fd/*) in *.tmp*) break ;; esac
+    sleep 0.02
+  done
+  kill -TERM $pid; wait $pid
+  is "SIGTERM, $mode" $? 143
+  finishes "SIGTERM" "done"
+
+  # some names given, or all
+  killed named:0 $mode
+  sort_ --resume $mode
+  is "killed between names, $mode: refused without --force" "$rc/$(grep -o -m 1 "exists (--force replaces it)" <<<"$err")" \
+    "2/exists (--force replaces it)"
+  finishes "killed between names" "done" --force
+  case $mode in *%r*) run "$hetsort" --check-manifest out.manifest; is "killed between names: manifest" "$rc" 0 ;; esac
+  killed named:0 $mode
+  for f in out*; do flip "$f" 100; done
+  finishes "killed between names, then changed" no --force
+
+  # what is not as it was
+  changes() { # changes NAME COMMAND... - with the name of the last rank's file
+    local name=$1; shift
+    killed commit:0 $mode
+    "$@" "$(complete | tail -n 1)"
+    finishes "$name" no
+  }
+  changes "missing" rm
+  changes "cut by a byte" truncate -s -1
+  changes "cut to nothing" truncate -s 0
+  changes "longer by a byte" truncate -s +1
+  for at in 0 50 -1; do
+    changed() { flip "$1" $at; }
+    changes "bit $at" changed
+  done
+  other() { head -c "$(stat -c %s "$1")" in >"$1.new" && mv "$1.new" "$1"; }
+  changes "another file of its size" other
+  holes() { local bytes; bytes=$(stat -c %s "$1") && truncate -s 0 "$1" && truncate -s "$bytes" "$1"; }
+  changes "zeros" holes
+  swapped() { { tail -c 100 "$1"; tail -c +101 "$1" | head -c -100; head -c 100 "$1"; } >"$1.new" && mv "$1.new" "$1"; }
+  changes "first and last record swapped" swapped
+  fifo() { rm "$1" && mkfifo "$1"; }
+  changes "a FIFO" fifo
+  link() { mv "$1" elsewhere && ln -s elsewhere "$1"; }
+  changes "a link" link
+  rm -f elsewhere
+  killed commit:0 $mode
+  sed -i 's/"checksum": "0/"checksum": "1/' store/hetsort-rank$last.json
+  finishes "another checksum in the state" no
+done
+mode=$three
+for what in '/"output"/,/}/d; /"inputs"/,$s/^  \],$/  ]/' 's/"records": 10000/"records": 10001/' 's/"id": "...../"id": "01234/'; do
+  killed commit:0 $mode
+  sed -i "$what" store/hetsort-rank1.json
+  finishes "other state on one rank, $what" no
+done
+killed commit:0 $mode
+rm store/hetsort-rank0.json
+finishes "the first rank has lost its state" no
+killed commit:0 $mode
+cp -p "$(complete)" copy && mv copy "$(complete)"
+finishes "a copy" "done"
+killed commit:0 $mode --speeds 1,2,3
+finishes "shares of that run, not of this" "done" --speeds 3,2,1
+mode=$one
+killed commit:0 $mode
+finishes "a copy of it in the page cache or not" "done" --direct always --threads 1
+killed commit:0 $mode
+flip "$(complete)" 1000
+HETSORT_FAIL=kill@merge:0 sort_ --resume $mode
+is "changed, and killed while it is merged again" "$rc/$(complete)" 137/
+finishes "changed, and killed while it is merged again" no
+for n in 0 1 2; do
+  head -c $((n * 100)) in >few
+  rm -rf store few.out
+  HETSORT_FAIL=kill@commit:0 run "$hetsort" --workdir store --ranks 3 -o few.out few
+  run "$hetsort" --resume --workdir store --report report --ranks 3 -o few.out few
+  is "$n records" "$rc/$(merged)/$(wc -c <few.out)/$(ls -A store)" "0/done/$((n * 100))/"
+done
+
+# what else may come between
+killed commit:0 $mode
+echo mine >out
+sort_ --resume $mode
+is "an output that is there: refused, and kept" "$rc/$(cat out)/$(complete | wc -l)" 2/mine/1
+finishes "--force" "done" --force
+killed commit:0 $mode
+HETSORT_FAIL=stop@commit:0 "$hetsort" -s --key 0,1 --resume --workdir store $mode in 2>err &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+  case $(ps -o stat= -p $pid) in T*) break ;; esac
+  sleep 0.02
+done
+echo mine >out
+kill -CONT $pid; wait $pid
+is "an output that appears meanwhile" "$?/$(cat out)/$(grep -c "appeared meanwhile" err)" 2/mine/1
+rm out
+finishes "an output that appeared meanwhile, and is gone" "done"
+killed commit:0 $mode
+sort_ $mode
+is "without --resume: refused, and kept" "$rc/$(complete | wc -l)" 2/1
+touch in
+sort_ --resume $mode
+is "another input: refused, and kept" "$rc/$(complete | wc -l)" 2/1
+run "$hetsort" --clean store out
+is "--clean" "$rc/$(left)" 0/
+killed commit:0 $mode
+sort_ --resume -o out2
+is "another output: merged again" "$rc/$(cmp out2 expected)/$(merged)" 0//no
+rm out2
+run "$hetsort" --clean out
+is "another output: --clean of the first" "$rc/$(left)" 0/
+killed commit:0 $mode
+run "$hetsort" --clean out
+finishes "--clean of the output alone" no
+rm -f out
+sync=''
+HETSORT_FAIL=kill@commit:0 sort_ --no-fsync $mode
+finishes "waiting for the disk only now" "done"
+rm out
+run "$hetsort" -v --resume --workdir store $mode in
+ok "-v says nothing where nothing was complete" test "$(grep -c "its output was complete" <<<"$err")" -eq 0
+killed commit:0 $mode
+run "$hetsort" -v -s --key 0,1 --resume --workdir store $mode in
+ok "-v says what was complete" grep -q "rank 0: .*; its output was complete, nothing was merged" <<<"$err"
+done_testing
