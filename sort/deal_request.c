@@ -82,9 +82,14 @@ static status answer_all(dealer *d, asking *a)
 			any = true;
 		}
 		tries = any ? 0 : tries + 1;
-		if (!any)
+		if (!any) {
+			const double t0 = now_s();
 			nap(tries);
+			waited_s += now_s() - t0;
+		}
 	}
+	d->j->mine.phase_s[PH_EXCHANGE] += waited_s;
+	d->j->mine.phase_s[PH_READ] -= waited_s;
 	return comm_wait_end(c, rc);
 }
 

@@ -47,7 +47,7 @@ struct exchange {
 	pthread_t thread[2];
 	unsigned running;       /* threads that move blocks */
 	bool self_in, self_out; /* what the main thread has to move itself */
-	double wait_s;
+	double wait_s;          /* of the main thread, while it had nothing to move */
 };
 
 static size_t peers_of(const exchange *x)
@@ -280,11 +280,14 @@ static status failure(exchange *x)
 	return rc;
 }
 
-/* A mover's life: steps while there is something to do, naps while nothing moves. */
-static void move_all(exchange *x, bool out, bool in)
+/* A mover's life: steps while there is something to do, naps while nothing moves. Returns the
+ * seconds of these. */
+static double move_all(exchange *x, bool out, bool in)
 {
 	status rc = ST_OK;
+	double idle_s = 0;
 	for (unsigned idle = 0; rc == ST_OK && failure(x) == ST_OK; idle++) {
+		const double t0 = now_s();
 		bool moved = false;
 		if (out)
 			rc = step_all(x, step_out, &moved);
@@ -297,27 +300,29 @@ static void move_all(exchange *x, bool out, bool in)
 			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
 		} else {
 			nap(idle);
+			idle_s += now_s() - t0;
 		}
 	}
 	if (rc != ST_OK)
 		give_up(x, rc);
+	return idle_s;
 }
 
 static void *move_both(void *x)
 {
-	move_all(x, true, true);
+	(void)move_all(x, true, true);
 	return NULL;
 }
 
 static void *move_out(void *x)
 {
-	move_all(x, true, false);
+	(void)move_all(x, true, false);
 	return NULL;
 }
 
 static void *move_in(void *x)
 {
-	move_all(x, false, true);
+	(void)move_all(x, false, true);
 	return NULL;
 }
 
@@ -355,10 +360,7 @@ static status progress(exchange *x, bool *moved)
 status exchange_progress(exchange *x)
 {
 	bool moved = false;
-	const double t0 = now_s();
-	const status rc = progress(x, &moved);
-	x->wait_s += now_s() - t0;
-	return rc;
+	return progress(x, &moved);
 }
 
 /* This rank's own records: gathered when the reader asks. */
@@ -376,18 +378,20 @@ static status await_block(exchange *x, incoming *n)
 	for (unsigned idle = 0; n->arrived == n->taken && rc == ST_OK; idle++) {
 		if ((rc = x->failed) != ST_OK)
 			break;
+		const double t0 = now_s();
+		bool moved = false;
 		if (!x->self_in && !x->self_out) {
 			pthread_cond_wait(&x->news, &x->lock);
-			continue;
+		} else {
+			pthread_mutex_unlock(&x->lock);
+			rc = progress(x, &moved);
+			if (moved)
+				idle = 0;
+			else
+				nap(idle);
+			pthread_mutex_lock(&x->lock);
 		}
-		bool moved = false;
-		pthread_mutex_unlock(&x->lock);
-		rc = progress(x, &moved);
-		if (moved)
-			idle = 0;
-		else
-			nap(idle);
-		pthread_mutex_lock(&x->lock);
+		x->wait_s += moved ? 0 : now_s() - t0;
 	}
 	pthread_mutex_unlock(&x->lock);
 	return rc;
@@ -403,10 +407,8 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 		next_own(x, in, recs, n);
 		return ST_OK;
 	}
-	const double t0 = now_s();
 	comm_wait_begin(x->p.c);
 	const status rc = comm_wait_end(x->p.c, await_block(x, in));
-	x->wait_s += now_s() - t0;
 	if (rc != ST_OK)
 		return rc;
 	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes + sizeof(block_header);
@@ -422,10 +424,10 @@ static void join_movers(exchange *x)
 
 status exchange_finish(exchange *x, double *wait_s, err *e)
 {
-	const double t0 = now_s();
 	comm_wait_begin(x->p.c);
 	if (failure(x) == ST_OK)
-		move_all(x, x->self_out, x->self_in);
+		x->wait_s += move_all(x, x->self_out, x->self_in);
+	const double t0 = now_s();
 	join_movers(x);
 	(void)comm_wait_end(x->p.c, ST_OK);
 	*wait_s = x->wait_s + (now_s() - t0);

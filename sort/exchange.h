@@ -46,7 +46,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 status exchange_progress(exchange *x);
 
 /* exchange_finish - read all streams to their end first; waits until all is sent, stops threads.
- * *wait_s receives how long the main thread waited or moved blocks in all. ST_PEER, with e filled,
+ * *wait_s receives how long the main thread had nothing to do but wait. ST_PEER, with e filled,
  * if a block came damaged: what was read since then is worth nothing. */
 status exchange_finish(exchange *x, double *wait_s, err *e);
 

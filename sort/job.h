@@ -78,7 +78,7 @@ typedef struct rank_result {
 typedef struct job_result {
 	status status;
 	uint64_t records;
-	double total_s;
+	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
 	checksum sum;
 	int size;
 	const char *comm_kind;
@@ -104,6 +104,7 @@ typedef struct job {
 	err e;
 	err note; /* rank 0: worth telling, though nothing failed */
 	phase at;
+	double begun_s, all_read_s; /* by the clock; since then, when all ranks had read */
 	input in;
 	output out;
 	workdir work;

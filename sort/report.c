@@ -199,16 +199,16 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 	struct tm tm;
 	gmtime_r(&now, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return json_pack(
-		"{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:o, s:s, s:o, s:o, "
-		"s:o}",
-		"format", "hetsort-report", "version", 1, "date", date, "status",
-		status_word(r->status), "exit_code", (int)r->status, "signal",
-		signal_json(r->status), "command", command_json(argc, argv), "versions",
-		versions_json(r), "config", config_json(o), "records", (json_int_t)r->records,
-		"total_s", r->total_s, "balance", balance(r), "adapt", adapt_json(r),
-		"checksum_kind", CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes",
-		notes_json(r), "ranks", ranks_json(r, o));
+	return json_pack("{s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:o, "
+			 "s:s, s:o, s:o, s:o}",
+			 "format", "hetsort-report", "version", 1, "date", date, "status",
+			 status_word(r->status), "exit_code", (int)r->status, "signal",
+			 signal_json(r->status), "command", command_json(argc, argv), "versions",
+			 versions_json(r), "config", config_json(o), "records",
+			 (json_int_t)r->records, "total_s", r->total_s, "all_read_s", r->all_read_s,
+			 "balance", balance(r), "adapt", adapt_json(r), "checksum_kind",
+			 CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes", notes_json(r),
+			 "ranks", ranks_json(r, o));
 }
 
 status report_write(const job_result *r, const options *o, int argc, char *const *argv,

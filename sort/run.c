@@ -82,6 +82,8 @@ static status take_step(job *j, const step *s)
 	j->mine.phase_s[s->at] += t1 - t0;
 	rc = comm_agree(j->c, rc);
 	j->mine.wait_s += now_s() - t1;
+	if (s->at == PH_READ && rc == ST_OK)
+		j->all_read_s = now_s() - j->begun_s;
 	return rc;
 }
 
@@ -158,7 +160,7 @@ static void fill_result(job *j)
 }
 
 /* Rank 0 collects; what cannot be collected is left out, the status stands. */
-static void collect(job *j, status rc, double t0, job_result *res)
+static void collect(job *j, status rc, job_result *res)
 {
 	rank_result *all = NULL;
 	fill_result(j);
@@ -169,7 +171,8 @@ static void collect(job *j, status rc, double t0, job_result *res)
 		if (j->c->rank == 0) {
 			*res = (job_result){ .status = rc,
 					     .records = j->records,
-					     .total_s = now_s() - t0,
+					     .total_s = now_s() - j->begun_s,
+					     .all_read_s = j->all_read_s,
 					     .sum = j->sum,
 					     .size = j->c->size,
 					     .comm_kind = j->c->kind,
@@ -200,12 +203,11 @@ static status tell_alone(job *j, status rc, job_result *res)
 
 status job_run(comm *c, const options *o, job_result *res)
 {
-	job j = { .c = c, .o = o, .out = { .fd = -1 }, .to = IO_FD_NONE };
-	const double t0 = now_s();
+	job j = { .c = c, .o = o, .begun_s = now_s(), .out = { .fd = -1 }, .to = IO_FD_NONE };
 	FAIL_RANK(c->rank);
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
-		collect(&j, rc, t0, res);
+		collect(&j, rc, res);
 	if (atomic_load(&c->broken))
 		rc = tell_alone(&j, rc, res);
 	job_free(&j);

@@ -413,6 +413,7 @@ is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, pla
 ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
 is "--adapt: shares before, and speeds" \
   "$(grep -c '"planned_out_before": 33[34]' report.json)/$(grep -c '"speed_seen":' report.json)" 3/3
+ok "reported: when all had read" awk -F'[:,]' '/"total_s"/ {t = $2} /"all_read_s"/ {r = $2} END {exit !(r > 0 && r < t)}' report.json
 rm -f out
 run "$hetsort" -q -o out in
 is "-q: silent" "$err" ""
