@@ -20,7 +20,8 @@ enum {
 	MOST_PIECE_BYTES = 32 << 20, /* merged at a time: gathering does not gain by more */
 	GOOD_CHUNK_BYTES = 1 << 20,  /* read at a time: smaller ones take the disk longer */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64,
+	LEAST_STRIDE = 64,          /* or what half a chunk holds, if those are fewer */
+	SAMPLED_PART = 64,          /* of the records, that samples with long keys begin with */
 	FEED_CHUNK_BYTES = 5 << 20, /* with what reading ahead takes at most of them, beside runs */
 	FEED_CHUNKS = 100,
 	CORE_RUNS = 16,
@@ -46,11 +47,21 @@ static uint64_t core_bytes(const budget_query *q)
 	return landing + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
 }
 
+static size_t sample_bytes(const budget_query *q)
+{
+	return item_bytes(&q->lay) + sizeof(entry);
+}
+
+static size_t most_of(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Samples of all runs, checksums of all blocks, and what does not depend on the data. */
 static uint64_t fixed_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
-	return (q->recs / b->stride + MOST_RUNS) * (item_bytes(&q->lay) + sizeof(entry)) +
+	return (q->recs / b->stride + MOST_RUNS) * sample_bytes(q) +
 	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES;
 }
 
@@ -192,13 +203,13 @@ static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
 	static const uint64_t chunk[] = { GOOD_CHUNK_BYTES, LEAST_CHUNK_BYTES, 0 };
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
-	const size_t first = io_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
+	const size_t half = io_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
+	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
+	const size_t first = most_of(half, sample_bytes(q) * SAMPLED_PART / q->lay.record_bytes);
 	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)
 		for (unsigned workers = WORKERS; workers >= least; workers--)
-			for (size_t s = first; s > LEAST_STRIDE / 2; s /= 2) {
-				b->stride = q->stride          ? q->stride
-					    : s > LEAST_STRIDE ? s
-							       : LEAST_STRIDE;
+			for (size_t s = first; s > few / 2; s /= 2) {
+				b->stride = q->stride ? q->stride : most_of(s, few);
 				if (fits(b, q, limit, workers, chunk[i]))
 					return true;
 			}

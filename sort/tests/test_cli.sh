@@ -182,6 +182,18 @@ head -c 35000000 large >own.0 && tail -c +35000001 large >own.1
 run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out own.%r
 is "files of the ranks, beyond what distributing holds" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 rm out own.*
+for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-size 5000 --key 0,5000"; do
+  # shellcheck disable=SC2086
+  "$hetsort" $layout --stable --no-fsync -o whole large || exit 1
+  for mode in "--memory 48M" "--memory 80M --ranks 2"; do
+    # shellcheck disable=SC2086
+    run timeout 60 "$hetsort" $layout --stable --no-fsync $mode --tmpdir spill --report report -o out large
+    is "large records by way of the disk, $layout $mode" "$rc/$err/$(cmp out whole)/$(ls -A spill)" "0///"
+    ok "large records, $layout $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
+    rm -f out
+  done
+  rm whole
+done
 refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot go by way of the disk" \
   "$hetsort" --memory 96M --ranks 2 --source root --scatter dynamic -o out large
 refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
