@@ -41,7 +41,8 @@ if [ -z "${SANITIZER:-}" ]; then
 fi
 
 # ----------------------------------------------------------------------------- what is asked for
-for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow --most 3" "" "all --records 5"; do
+for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow --most 3" "" "all --records 5" \
+  "adapt --when 0" "adapt --when 1" "adapt --when soon"; do
   # shellcheck disable=SC2086  # words
   run "$experiments" $bad
   is "refused: experiments $bad" "$rc" 2
@@ -88,7 +89,7 @@ for path in sys.argv[1:]:
     print(lines[0]["experiment"], len(samples), bool(good))
 PY
 is "so many samples, and figures that are theirs" "$(sort facts | paste -sd' ')" \
-  "adapt 8 True balance 10 True learning 6 True ratios 8 True scatter 5 True slow 8 True"
+  "adapt 16 True balance 10 True learning 6 True ratios 8 True scatter 5 True slow 8 True"
 ok "scatter: the published end times stand beside ours" grep -q '^balanced .* 405 / 430$' <<<"$out"
 
 # ---------------------------------------------------------- a hetsort that does not sort is caught

@@ -39,14 +39,15 @@ class Sample:
         self.finish_s = [self.makespan_s - max(last) + s for s in last]
         self.finish_spread = _spread(self.finish_s)
         self.waiting = 1 - sum(self.ends_s) / len(ranks) / self.makespan_s
-        self.before_s = max(r["phases_s"]["read"] + r["phases_s"]["sort"] for r in ranks)
+        self.all_read_s = report["all_read_s"]
         self.adapt = report.get("adapt")
         self.written = [r["records"]["out"] for r in ranks]
         self.busy = busy
 
     def fields(self):
-        return {"seconds": self.makespan_s, "finish_s": self.finish_s, "finish_spread": self.finish_spread,
-                "ends_s": self.ends_s, "spread": self.spread, "waiting": self.waiting, **self.busy}
+        return {"seconds": self.makespan_s, "all_read_s": self.all_read_s, "finish_s": self.finish_s,
+                "finish_spread": self.finish_spread, "ends_s": self.ends_s, "spread": self.spread,
+                "waiting": self.waiting, **self.busy}
 
 
 class Sorter:
