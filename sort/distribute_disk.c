@@ -144,9 +144,10 @@ static status begin_round(rounds *x)
 
 static status end_round(rounds *x)
 {
-	double wait_s = 0;
-	const status rc = exchange_finish(x->x, &wait_s, &x->e_exchange);
-	x->waited_s += wait_s;
+	exchange_times t = { 0, 0 };
+	const status rc = exchange_finish(x->x, &t, &x->e_exchange);
+	x->waited_s += t.wait_s;
+	x->j->mine.move_s += t.move_s;
 	exchange_free(x->x);
 	x->x = NULL;
 	x->round++;

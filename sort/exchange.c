@@ -47,7 +47,7 @@ struct exchange {
 	pthread_t thread[2];
 	unsigned running;       /* threads that move blocks */
 	bool self_in, self_out; /* what the main thread has to move itself */
-	double wait_s;          /* of the main thread, while it had nothing to move */
+	exchange_times time;
 };
 
 static size_t peers_of(const exchange *x)
@@ -280,12 +280,11 @@ static status failure(exchange *x)
 	return rc;
 }
 
-/* A mover's life: steps while there is something to do, naps while nothing moves. Returns the
- * seconds of these. */
-static double move_all(exchange *x, bool out, bool in)
+/* A mover's life: steps while there is something to do, naps while nothing moves. */
+static exchange_times move_all(exchange *x, bool out, bool in)
 {
 	status rc = ST_OK;
-	double idle_s = 0;
+	exchange_times spent = { 0, 0 };
 	for (unsigned idle = 0; rc == ST_OK && failure(x) == ST_OK; idle++) {
 		const double t0 = now_s();
 		bool moved = false;
@@ -300,12 +299,12 @@ static double move_all(exchange *x, bool out, bool in)
 			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
 		} else {
 			nap(idle);
-			idle_s += now_s() - t0;
 		}
+		*(moved ? &spent.move_s : &spent.wait_s) += now_s() - t0;
 	}
 	if (rc != ST_OK)
 		give_up(x, rc);
-	return idle_s;
+	return spent;
 }
 
 static void *move_both(void *x)
@@ -347,13 +346,16 @@ void exchange_start(exchange *x)
 	}
 }
 
+/* What the main thread has to move itself, by one step of each stream. */
 static status progress(exchange *x, bool *moved)
 {
+	const double t0 = now_s();
 	status rc = ST_OK;
 	if (x->self_out)
 		rc = step_all(x, step_out, moved);
 	if (x->self_in && rc == ST_OK)
 		rc = step_all(x, step_in, moved);
+	x->time.move_s += *moved ? now_s() - t0 : 0;
 	return rc;
 }
 
@@ -391,7 +393,7 @@ static status await_block(exchange *x, incoming *n)
 				nap(idle);
 			pthread_mutex_lock(&x->lock);
 		}
-		x->wait_s += moved ? 0 : now_s() - t0;
+		x->time.wait_s += moved ? 0 : now_s() - t0;
 	}
 	pthread_mutex_unlock(&x->lock);
 	return rc;
@@ -422,15 +424,17 @@ static void join_movers(exchange *x)
 		pthread_join(x->thread[x->running - 1], NULL);
 }
 
-status exchange_finish(exchange *x, double *wait_s, err *e)
+status exchange_finish(exchange *x, exchange_times *t, err *e)
 {
+	exchange_times last = { 0, 0 };
 	comm_wait_begin(x->p.c);
 	if (failure(x) == ST_OK)
-		x->wait_s += move_all(x, x->self_out, x->self_in);
+		last = move_all(x, x->self_out, x->self_in);
 	const double t0 = now_s();
 	join_movers(x);
 	(void)comm_wait_end(x->p.c, ST_OK);
-	*wait_s = x->wait_s + (now_s() - t0);
+	t->move_s = x->time.move_s + last.move_s;
+	t->wait_s = x->time.wait_s + last.wait_s + (now_s() - t0);
 	const status rc = failure(x);
 	return rc == ST_OK && x->damage.code ? err_set(e, x->damage.code, "%s", x->damage.text)
 					     : rc;

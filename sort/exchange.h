@@ -45,10 +45,14 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 /* exchange_progress - a moment for moving blocks, where no thread does it. */
 status exchange_progress(exchange *x);
 
+/* Of the main thread: how long it had nothing to do but wait, and how long it moved blocks. */
+typedef struct exchange_times {
+	double wait_s, move_s;
+} exchange_times;
+
 /* exchange_finish - read all streams to their end first; waits until all is sent, stops threads.
- * *wait_s receives how long the main thread had nothing to do but wait. ST_PEER, with e filled,
- * if a block came damaged: what was read since then is worth nothing. */
-status exchange_finish(exchange *x, double *wait_s, err *e);
+ * ST_PEER, with e filled, if a block came damaged: what was read since then is worth nothing. */
+status exchange_finish(exchange *x, exchange_times *t, err *e);
 
 void exchange_free(exchange *x);
 

@@ -121,10 +121,11 @@ static void note_traffic(job *j)
 
 status flow_drained(job *j, exchange *x)
 {
-	double wait_s = 0;
-	const status rc = exchange_finish(x, &wait_s, &j->e);
-	j->mine.phase_s[PH_EXCHANGE] += wait_s;
-	j->mine.phase_s[j->at] -= wait_s; /* the step's whole time is added to it */
+	exchange_times t = { 0, 0 };
+	const status rc = exchange_finish(x, &t, &j->e);
+	j->mine.phase_s[PH_EXCHANGE] += t.wait_s;
+	j->mine.phase_s[j->at] -= t.wait_s; /* the step's whole time is added to it */
+	j->mine.move_s += t.move_s;
 	return rc;
 }
 

@@ -47,6 +47,7 @@ typedef struct rank_result {
 	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
 	double wait_s;          /* at borders, for the slowest rank */
 	double verify_s;        /* of the phases' time: checksums and order */
+	double move_s;          /* of the phases' time: blocks moved, where no thread does it */
 	double predicted_s;     /* by the plan, at these rates: nominal or measured */
 	rates rate;
 	double speed;

@@ -226,7 +226,7 @@ static ends open_ends(const run *r)
 
 static status exchange_and_merge(run *r)
 {
-	double wait_s = 0;
+	exchange_times unused;
 	ends both = open_ends(r);
 	stream_merge g = { .x = r->x,
 			   .rank = (uint32_t)r->j->c->rank,
@@ -244,7 +244,7 @@ static status exchange_and_merge(run *r)
 	const status rc = stream_merge_run(&g);
 	if (both.large)
 		past_cache_end(&both.past);
-	return rc == ST_OK ? exchange_finish(r->x, &wait_s, r->j->e) : rc;
+	return rc == ST_OK ? exchange_finish(r->x, &unused, r->j->e) : rc;
 }
 
 static status over_ranks(run *r)

@@ -115,14 +115,15 @@ static json_t *io_json(const rank_result *r)
 
 static json_t *rank_json(const rank_result *r, const options *opt)
 {
-	json_t *o = json_pack(
-		"{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
-		"rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed", r->speed,
-		"rates", rates_json(&r->rate), "link_s_per_byte", r->link_s, "predicted_s",
-		r->predicted_s, "wait_s", r->wait_s, "verify_s", r->verify_s, "records",
-		records_json(r), "bytes", bytes_json(r), "phases_s", phases_json(r), "memory",
-		memory_json(r), "io", io_json(r), "resumed", resume_json(r, opt),
-		"leftovers_removed", (int)r->leftovers);
+	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, "
+			      "s:o, s:o, s:o, s:i}",
+			      "rank", (int)r->rank, "host", r->host, "pid", (int)r->pid, "speed",
+			      r->speed, "rates", rates_json(&r->rate), "link_s_per_byte", r->link_s,
+			      "predicted_s", r->predicted_s, "wait_s", r->wait_s, "verify_s",
+			      r->verify_s, "move_s", r->move_s, "records", records_json(r), "bytes",
+			      bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r),
+			      "io", io_json(r), "resumed", resume_json(r, opt), "leftovers_removed",
+			      (int)r->leftovers);
 	if (o && r->speed_seen > 0)
 		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
 	if (o && r->status != ST_OK)

@@ -18,7 +18,7 @@ from trials import sorts
 from trials.trial import SUMMARY, summary_cells
 
 PAPER_S = {"A1": 125.4, "A2": 112.7, "A3": 69.4, "A3+": 69.4}  # 96 nodes, 54 GB
-PAPER_WAITING = {"A2": 0.60, "A3": 0.33, "A3+": 0.33}
+PAPER_EXCHANGING = {"A2": 0.60, "A3": 0.33, "A3+": 0.33}
 VARIANTS = {"A1": ("equal", ["--plan", "equal", "--exchange-threads", "0"]),
             "A2": ("planned", ["--plan", "nlogn", "--exchange-threads", "0"]),
             "A3": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"]),
@@ -74,14 +74,14 @@ def sum_up(t, count, rate, speeds, kept):
         v, first = (count, rate, name), (count, rate, "A1")
         samples = kept[v]
         ratio = t.ratio(v, first)
-        waiting, spread, finish = (stats.median([getattr(x, w) for x in samples])
-                                   for w in ("waiting", "spread", "finish_spread"))
-        sums = t.figure(v, to_a1=ratio, ideal_s=ideal, waiting=waiting, spread=spread, finish_spread=finish,
+        exchanging, spread, finish = (stats.median([getattr(x, w) for x in samples])
+                                      for w in ("exchanging", "spread", "finish_spread"))
+        sums = t.figure(v, to_a1=ratio, ideal_s=ideal, exchanging=exchanging, spread=spread, finish_spread=finish,
                         paper_s=PAPER_S[name], paper_to_a1=PAPER_S[name] / PAPER_S["A1"])
         rows.append([f"{count} hosts, {rate}, {name}", *summary_cells(sums), f"{ratio[0]:.3f}",
                      f"{PAPER_S[name] / PAPER_S['A1']:.3f}", f"{sums['median_s'] / ideal:.3f}",
-                     f"{100 * finish:.1f} %", f"{100 * spread:.0f} %", f"{100 * waiting:.0f} %",
-                     f"{100 * PAPER_WAITING[name]:.0f} %" if name in PAPER_WAITING else None])
+                     f"{100 * finish:.1f} %", f"{100 * spread:.0f} %", f"{100 * exchanging:.0f} %",
+                     f"{100 * PAPER_EXCHANGING[name]:.0f} %" if name in PAPER_EXCHANGING else None])
         bars.append((i, *ratio))
     gain = t.ratio((count, rate, "A1"), (count, rate, "A2"))
     t.log.line("figure", experiment=t.name, command=f"{count} {rate} A1 over A2", ratio=gain, theory=theory)
@@ -112,5 +112,5 @@ def run(t):
         speeds, kept = measure(t, count)
         for rate in t.a.rates:
             rows += sum_up(t, count, rate, speeds, kept)
-    t.table(["", *SUMMARY, "to A1", "paper's", "to ideal", "finish", "own work", "waiting", "paper's"], rows)
+    t.table(["", *SUMMARY, "to A1", "paper's", "to ideal", "finish", "own work", "exchanging", "paper's"], rows)
     return f"Half the hosts {t.a.factor} times slower, {t.a.records} records, {t.a.repeat} rounds"

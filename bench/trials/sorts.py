@@ -28,7 +28,8 @@ def _spread(times):
 
 class Sample:
     """One run: makespan_s; finish_s, when each rank had written its output; ends_s, own work of each rank,
-    and how much of the time it was not that."""
+    how much of the time it was not that (waiting), and in how much of it the computing thread waited for
+    blocks or moved them (exchanging)."""
 
     def __init__(self, report, busy):
         ranks = report["ranks"]
@@ -39,6 +40,7 @@ class Sample:
         self.finish_s = [self.makespan_s - max(last) + s for s in last]
         self.finish_spread = _spread(self.finish_s)
         self.waiting = 1 - sum(self.ends_s) / len(ranks) / self.makespan_s
+        self.exchanging = sum(r["phases_s"][WAITING] + r["move_s"] for r in ranks) / len(ranks) / self.makespan_s
         self.all_read_s = report["all_read_s"]
         self.adapt = report.get("adapt")
         self.written = [r["records"]["out"] for r in ranks]
@@ -47,7 +49,7 @@ class Sample:
     def fields(self):
         return {"seconds": self.makespan_s, "all_read_s": self.all_read_s, "finish_s": self.finish_s,
                 "finish_spread": self.finish_spread, "ends_s": self.ends_s, "spread": self.spread,
-                "waiting": self.waiting, **self.busy}
+                "waiting": self.waiting, "exchanging": self.exchanging, **self.busy}
 
 
 class Sorter:

@@ -425,6 +425,10 @@ is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, pla
 ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
 is "--adapt: shares before, and speeds" \
   "$(grep -c '"planned_out_before": 33[34]' report.json)/$(grep -c '"speed_seen":' report.json)" 3/3
+moving() { awk -F'[:,]' '/"move_s"/ {n++; some += $2 > 0} END {print n "/" some}' report.json; }
+is "reported: threads move blocks" "$(moving)" 3/0
+run "$hetsort" -q -f --ranks 3 --exchange-threads 0 --report report.json -o out in
+is "or else the one that merges" "$(moving)" 3/3
 ok "reported: when all had read" awk -F'[:,]' '/"total_s"/ {t = $2} /"all_read_s"/ {r = $2} END {exit !(r > 0 && r < t)}' report.json
 rm -f out
 run "$hetsort" -q -o out in
