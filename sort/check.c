@@ -74,6 +74,7 @@ static status check_part(check *c, const stated *s)
 	const int fd = openat(c->dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return wrong(c, s->file, errno == ENOENT ? "is missing" : "cannot be opened");
+	const io_fd f = { fd, -1, NULL };
 	status rc = ST_OK;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		rc = wrong(c, s->file, "is no regular file");
@@ -81,7 +82,7 @@ static status check_part(check *c, const stated *s)
 		 (uint64_t)st.st_size % c->lay.record_bytes)
 		rc = wrong(c, s->file, "has not the size that is stated");
 	if (rc == ST_OK)
-		rc = reread(fd, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen, c->e);
+		rc = reread(&f, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen, c->e);
 	close(fd);
 	if (rc == ST_INVALID)
 		return wrong(c, s->file, "is not in order");

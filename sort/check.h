@@ -7,7 +7,7 @@
 
 /* check_manifest - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
  * missing, or has not the records, checksum or keys stated, or is not in order, in itself or with
- * the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 1 MiB. */
+ * the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status check_manifest(const char *path, err *e);
 
 #endif

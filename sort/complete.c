@@ -8,6 +8,8 @@
 #include "json.h"
 #include "reread.h"
 
+#include <unistd.h>
+
 status phase_seal(job *j)
 {
 	workdir *w = &j->work;
@@ -32,6 +34,18 @@ static bool fit_together(const job *j, const output_seal *all)
 	return sum == j->records;
 }
 
+static status read_again(job *j, uint64_t recs, err *e)
+{
+	const layout *l = &j->o->lay;
+	io_fd f = { j->out.fd, -1, j->io };
+	io_read_ahead(&f, j->o->direct, j->out.offset, recs * l->record_bytes);
+	const status rc =
+		reread(&f, output_name(&j->out), j->out.offset, recs, l, &j->m, &j->seen, e);
+	if (f.direct >= 0)
+		close(f.direct);
+	return rc;
+}
+
 /* Every byte of this rank's part is read, whatever the file's times and number are. */
 static bool is_as_sealed(job *j, const output_seal *all)
 {
@@ -49,9 +63,8 @@ static bool is_as_sealed(job *j, const output_seal *all)
 	if (!j->seen_keys)
 		return false;
 	j->seen = (inspected){ .first_key = j->seen_keys, .last_key = j->seen_keys + key };
-	return reread(j->out.fd, output_name(&j->out), j->out.offset, own->records, l, &j->m,
-		      &j->seen, &e) == ST_OK &&
-	       j->seen.sum.hi == own->sum.hi && j->seen.sum.lo == own->sum.lo;
+	return read_again(j, own->records, &e) == ST_OK && j->seen.sum.hi == own->sum.hi &&
+	       j->seen.sum.lo == own->sum.lo;
 }
 
 static void take_over(job *j, const output_seal *all)

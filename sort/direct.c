@@ -44,6 +44,14 @@ bool io_is_cached(int fd, uint64_t offset, uint64_t bytes)
 	return there > PROBES / 2;
 }
 
+void io_read_ahead(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
+{
+	if (when == DIRECT_ALWAYS || (when == DIRECT_AUTO && !io_is_cached(f->fd, offset, bytes)))
+		f->direct = io_open_direct(f->fd, O_RDONLY);
+	if (f->direct < 0)
+		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
+}
+
 /* The bytes of [offset, offset + bytes) that can go direct: *head before them cannot. */
 static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 			  size_t *head)

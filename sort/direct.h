@@ -33,6 +33,10 @@ int io_open_direct(int fd, int access_mode);
  * does not tell. */
 bool io_is_cached(int fd, uint64_t offset, uint64_t bytes);
 
+/* io_read_ahead - this range of f->fd will be read from front to back: what is not in the page
+ * cache goes past it, as far as `when` allows (f->direct), for the rest the kernel reads ahead. */
+void io_read_ahead(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
+
 /* io_read_at, io_write_at - as file_read_at and file_write_at; what is aligned in memory as in the
  * file goes past the page cache. Any number of threads. */
 status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,

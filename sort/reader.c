@@ -47,7 +47,6 @@ static void find_parts(reader *r, const input *in, const reader_plan *p)
 	}
 }
 
-/* Past the page cache only what is not in it. */
 static status open_part(const reader_plan *p, part *f, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -55,11 +54,7 @@ static status open_part(const reader_plan *p, part *f, err *e)
 	f->fd.fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
 	if (f->fd.fd < 0)
 		return err_sys(e, errno, "cannot open input %s", quoted(f->f->path, q));
-	if (p->direct == DIRECT_ALWAYS ||
-	    (p->direct == DIRECT_AUTO && !io_is_cached(f->fd.fd, offset, bytes)))
-		f->fd.direct = io_open_direct(f->fd.fd, O_RDONLY);
-	if (f->fd.direct < 0)
-		(void)posix_fadvise(f->fd.fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
+	io_read_ahead(&f->fd, p->direct, offset, bytes);
 	return ST_OK;
 }
 

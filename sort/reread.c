@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From front to back, through the page cache, while the kernel reads ahead. */
+/* From front to back, in chunks that end at blocks of the file where the record size allows, so
+ * that they go past the page cache whole. */
 #include "reread.h"
-#include "file.h"
 
-#include <fcntl.h>
+enum { CHUNK_BYTES = 4 << 20 };
 
-enum { CHUNK_BYTES = 1 << 20 };
-
-status reread(int fd, const char *path, uint64_t offset, uint64_t n, const layout *l, mem *m,
-	      inspected *seen, err *e)
+static status inspect_all(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
+			  const layout *l, size_t chunk, unsigned char *buf, inspected *seen,
+			  err *e)
 {
-	const uint64_t bytes = l->record_bytes;
-	const size_t most = CHUNK_BYTES / l->record_bytes, room = n < most ? (size_t)n : most;
-	unsigned char *buf = mem_array(m, room, bytes, "records", e);
-	status rc = buf ? ST_OK : ST_RESOURCE;
-	(void)posix_fadvise(fd, (off_t)offset, (off_t)(n * bytes), POSIX_FADV_SEQUENTIAL);
-	for (uint64_t at = 0; rc == ST_OK && at < n; at += room) {
-		const size_t k = n - at < room ? (size_t)(n - at) : room;
-		rc = file_read_at(fd, buf, k * bytes, offset + at * bytes, path, e);
-		if (rc == ST_OK && inspect(seen, l, buf, k) != 0)
-			rc = ST_INVALID;
+	const uint64_t bytes = l->record_bytes, end = offset / bytes + n;
+	size_t k;
+	for (uint64_t at = offset / bytes; at < end; at += k) {
+		unsigned char *to = buf + at * bytes % IO_ALIGN;
+		k = chunk - (size_t)(at % chunk);
+		k = k < end - at ? k : (size_t)(end - at);
+		const status rc = io_read_at(f, to, k * bytes, at * bytes, path, e);
+		if (rc != ST_OK)
+			return rc;
+		if (inspect(seen, l, to, k) != 0)
+			return ST_INVALID;
 	}
-	mem_free(m, buf, room, bytes);
+	return ST_OK;
+}
+
+status reread(const io_fd *f, const char *path, uint64_t offset, uint64_t n, const layout *l,
+	      mem *m, inspected *seen, err *e)
+{
+	const size_t chunk = io_chunk_recs(l->record_bytes, CHUNK_BYTES);
+	const size_t most = n < chunk ? (size_t)n : chunk;
+	const size_t bytes = most * l->record_bytes + 2 * IO_ALIGN;
+	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
+	if (!raw)
+		return ST_RESOURCE;
+	unsigned char *buf = raw + (size_t)(-(uintptr_t)raw % IO_ALIGN);
+	const status rc = inspect_all(f, path, offset, n, l, chunk, buf, seen, e);
+	mem_free(m, raw, bytes, 1);
 	return rc;
 }

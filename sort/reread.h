@@ -3,12 +3,13 @@
 #ifndef HETSORT_REREAD_H
 #define HETSORT_REREAD_H
 
+#include "direct.h"
 #include "inspect.h"
 #include "mem.h"
 
-/* reread - inspect n records of fd from offset on. ST_INVALID, without a sentence: they are out of
- * order; ST_IO, ST_RESOURCE. Memory: 1 MiB. */
-status reread(int fd, const char *path, uint64_t offset, uint64_t n, const layout *l, mem *m,
-	      inspected *seen, err *e);
+/* reread - inspect n records of f from offset, a multiple of a record's bytes, on. ST_INVALID,
+ * without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+status reread(const io_fd *f, const char *path, uint64_t offset, uint64_t n, const layout *l,
+	      mem *m, inspected *seen, err *e);
 
 #endif
