@@ -4,9 +4,11 @@
  * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
  * all. */
 #include "distribute.h"
+#include "clock.h"
 #include "splitmix.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 enum { MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
 
@@ -28,6 +30,13 @@ static size_t samples_of(const layout *l, uint64_t share)
 	return share < room ? (size_t)share : room;
 }
 
+/* Not the same in every run: nobody who makes keys is to know what will be drawn of them. */
+static uint64_t seed(void)
+{
+	uint64_t s;
+	return getrandom(&s, sizeof s, 0) == sizeof s ? s : (uint64_t)(now_s() * 1e9);
+}
+
 /* One from each k-th part of the share, at a random place there. */
 static status draw(job *j, const reader *from, unsigned char *rec, unsigned char *to)
 {
@@ -35,7 +44,7 @@ static status draw(job *j, const reader *from, unsigned char *rec, unsigned char
 	const uint64_t first = share_before(j, j->share_in), n = own_share(j, j->share_in);
 	const size_t k = samples_of(l, n), isz = item_bytes(l);
 	const records one = { rec, *l, 0 };
-	uint64_t state = UINT64_C(0x64697374) + (uint64_t)j->c->rank;
+	uint64_t state = seed();
 	status rc = ST_OK;
 	for (size_t i = 0; i < k && rc == ST_OK; i++, to += isz) {
 		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
