@@ -3,7 +3,15 @@
  * Touches no network of its own. */
 #include "comm.h"
 
+#include <signal.h>
 #include <stdlib.h>
+
+status comm_said(comm *c, int32_t code)
+{
+	const bool is_status = (code >= ST_OK && code <= ST_INTERNAL) ||
+			       (code > ST_SIGNAL && code < ST_SIGNAL + NSIG);
+	return is_status ? (status)code : comm_noted(c, ST_PEER);
+}
 
 status comm_worst(comm *c, status mine)
 {
@@ -13,7 +21,7 @@ status comm_worst(comm *c, status mine)
 		return rc != ST_OK ? rc : mine;
 	for (int i = 0; i < c->size; i++)
 		if (c->codes[i] != ST_OK)
-			return (status)c->codes[i];
+			return comm_said(c, c->codes[i]);
 	return ST_OK;
 }
 

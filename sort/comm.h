@@ -85,25 +85,26 @@ static inline status comm_noted(comm *c, status rc)
 /* comm_bcast - root's bytes to every rank. */
 static inline status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	return COLLECTIVE(c, bcast(c, buf, bytes, root));
+	void *said = c->rank == root ? FAIL_LIE(buf, bytes) : buf;
+	return COLLECTIVE(c, bcast(c, said, bytes, root));
 }
 
 /* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
 static inline status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return COLLECTIVE(c, gather(c, mine, all, bytes, root));
+	return COLLECTIVE(c, gather(c, FAIL_LIE(mine, bytes), all, bytes, root));
 }
 
 /* comm_allgather - bytes of each rank to every rank, in rank order. */
 static inline status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return COLLECTIVE(c, allgather(c, mine, all, bytes));
+	return COLLECTIVE(c, allgather(c, FAIL_LIE(mine, bytes), all, bytes));
 }
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
 static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return COLLECTIVE(c, alltoall(c, send, recv, bytes));
+	return COLLECTIVE(c, alltoall(c, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes));
 }
 
 /* comm_send, comm_recv - start moving a block. A send is synchronous: it is done only when the peer
@@ -113,7 +114,7 @@ static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t
 static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
 			       comm_req *req)
 {
-	*req = (comm_req){ .buf = (unsigned char *)(uintptr_t)buf,
+	*req = (comm_req){ .buf = (unsigned char *)(uintptr_t)FAIL_LIE(buf, bytes),
 			   .bytes = bytes,
 			   .peer = to,
 			   .tag = tag,
@@ -139,6 +140,10 @@ static inline status comm_test(comm *c, comm_req *req, bool *done)
 /* comm_agree - the border of a phase: every rank learns the worst status of all, and leaves with it
  * (its own where it failed itself). A rank that fails must still come here. */
 status comm_worst(comm *c, status mine);
+
+/* comm_said - what another rank says it came to. Whoever says what is no status cannot be agreed
+ * with: ST_PEER, and the comm is broken. */
+status comm_said(comm *c, int32_t code);
 
 static inline status comm_agree(comm *c, status mine)
 {

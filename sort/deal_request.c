@@ -46,7 +46,7 @@ static status answer(dealer *d, struct chunker *chunks, asking *a, int to, doubl
 	if (a->word != MORE || d->failed != ST_OK)
 		chunks->left = 0; /* it fails anyhow: let all come to the border */
 	const uint64_t n = chunks->left ? chunk_next(chunks) : 0;
-	status rc = a->word == MORE ? send_word(j->c, n, to, TAG_COUNT, wait_s) : ST_OK;
+	status rc = a->word != NO_MORE ? send_word(j->c, n, to, TAG_COUNT, wait_s) : ST_OK;
 	if (rc == ST_OK && n)
 		rc = deal_send(d, to, at, n);
 	a->left = n == 0;

@@ -109,6 +109,16 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 	gather(&r, x->out + x->at[to] + skip, n, 0, buf);
 }
 
+/* What a rank does not send would be waited for. */
+static status check_round(rounds *x)
+{
+	for (int i = 0; i < x->j->c->size; i++)
+		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
+			return err_set(&x->e_exchange, ST_PEER,
+				       "rank %d announces more records than it may have read", i);
+	return ST_OK;
+}
+
 static status begin_round(rounds *x)
 {
 	job *j = x->j;
@@ -127,7 +137,9 @@ static status begin_round(rounds *x)
 				  .budget_bytes = (size_t)j->windows_bytes,
 				  .total = j->records };
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, exchange_open(&x->x, &p, &x->e_exchange));
+		rc = check_round(x);
+	if (!atomic_load(&j->c->broken))
+		rc = comm_agree(j->c, rc == ST_OK ? exchange_open(&x->x, &p, &x->e_exchange) : rc);
 	if (rc != ST_OK) {
 		exchange_free(x->x);
 		x->x = NULL;

@@ -2,6 +2,7 @@
 /* The plan of faults and when they strike. One for the process, as the environment is; counters are
  * atomic, the plan does not change while ranks run. Only in builds with failpoints. */
 #include "failpoint.h"
+#include "splitmix.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ typedef struct point {
 	int errnum;
 	char phase[PHASE_BYTES];
 	double delay_s;
+	unsigned char *lie; /* readers may come late: it is kept */
 	atomic_uint_fast64_t seen;
 } point;
 
@@ -36,12 +38,13 @@ static const struct kind_name {
 	fail_kind kind;
 	bool by_phase;
 } kinds[] = {
-	{ "alloc:", FAIL_ALLOC, false },    { "file:", FAIL_FILE, false },
-	{ "uring:", FAIL_URING, false },    { "ring:", FAIL_RING, false },
-	{ "thread:", FAIL_THREAD, false },  { "comm:", FAIL_COMM, false },
-	{ "flip@sent:", FAIL_SENT, false }, { "flip@spill:", FAIL_SPILL, false },
-	{ "kill@", FAIL_KILL, true },       { "stop@", FAIL_STOP, true },
-	{ "delay@", FAIL_DELAY, true },     { "differ@", FAIL_UNLIKE, true },
+	{ "alloc:", FAIL_ALLOC, false },      { "file:", FAIL_FILE, false },
+	{ "uring:", FAIL_URING, false },      { "ring:", FAIL_RING, false },
+	{ "thread:", FAIL_THREAD, false },    { "comm:", FAIL_COMM, false },
+	{ "lie:", FAIL_LIE, false },          { "flip@sent:", FAIL_SENT, false },
+	{ "flip@spill:", FAIL_SPILL, false }, { "kill@", FAIL_KILL, true },
+	{ "stop@", FAIL_STOP, true },         { "delay@", FAIL_DELAY, true },
+	{ "differ@", FAIL_UNLIKE, true },
 };
 
 static const struct errno_name {
@@ -239,4 +242,31 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes)
 	unsigned char *p = buf;
 	if (bytes > 0 && fail_now(kind, NULL))
 		p[bytes / 2] ^= 0x10;
+}
+
+/* In turn: noise, no bit, every bit, and the truth but for one byte. */
+static void make_up(unsigned char *lie, const point *p, size_t bytes)
+{
+	uint64_t s = p->n * 64 + (uint64_t)(my_rank + 1);
+	const unsigned kind = (unsigned)(s + p->n) % 4, at = (unsigned)(splitmix(&s) % bytes);
+	if (kind == 3)
+		lie[at]++;
+	else if (kind > 0)
+		memset(lie, kind == 1 ? 0 : 0xff, bytes);
+	for (size_t i = 0; i < bytes && kind == 0; i++)
+		lie[i] = (unsigned char)splitmix(&s);
+}
+
+void *fail_lie(const void *truth, size_t bytes)
+{
+	void *said = (void *)(uintptr_t)truth;
+	for (size_t i = 0; i < count && bytes > 0; i++) {
+		point *p = &points[i];
+		if (p->kind != FAIL_LIE || !strikes_now(p) || !(p->lie = malloc(bytes)))
+			continue;
+		memcpy(p->lie, truth, bytes);
+		make_up(p->lie, p, bytes);
+		said = p->lie;
+	}
+	return said;
 }

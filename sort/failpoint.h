@@ -6,15 +6,29 @@
  *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
  *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
  *                                        moves half of what a read or write was to move
+ *
  *   uring:N[=ERRNO][@rankR]              the N-th part that io_uring has moved did not go: EIO, or
- * ...; =short: half of it did not ring:N[=ERRNO][@rankR]               the N-th io_uring is not set
- * up thread:N[@rankR]                     the N-th thread does not start comm:N[@rankR] the N-th
- * call of the comm (a test: when it would be done) flip@sent:N[@rankR]                  a bit of
- * the N-th block sent flips on its way flip@spill:N[@rankR]                 a bit of the N-th piece
- * written to a run flips on disk kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R
- * comes to the phase delay@PHASE:R=SECONDS                it sleeps there differ@WHAT:R rank R is
- * unlike the others: version, sources, order, sizes or layout (hello.c), or threads: its MPI allows
- * none
+ *                                        ...; =short: half of it did not
+ *
+ *   ring:N[=ERRNO][@rankR]               the N-th io_uring is not set up
+ *
+ *   thread:N[@rankR]                     the N-th thread does not start
+ *
+ *   comm:N[@rankR]                       the N-th call of the comm (a test: when it would be done)
+ *
+ *   lie:N[@rankR]                        what is said to other ranks the N-th time, in a block or
+ *                                        to all, is not what it should be
+ *
+ *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips on its way
+ *
+ *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
+ *
+ *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
+ *
+ *   delay@PHASE:R=SECONDS                it sleeps there
+ *
+ *   differ@WHAT:R                        rank R is unlike the others: version, sources, order,
+ *                                        sizes or layout (hello.c), or threads: its MPI allows none
  *
  * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
  * this program's own objects, so no call can be forgotten, and libraries are left alone. */
@@ -32,6 +46,7 @@ typedef enum fail_kind {
 	FAIL_RING,
 	FAIL_THREAD,
 	FAIL_COMM,
+	FAIL_LIE,
 	FAIL_SENT,
 	FAIL_SPILL,
 	FAIL_KILL,
@@ -68,6 +83,10 @@ bool fail_differ(const char *what);
  * point makes of it. */
 int fail_result(fail_kind kind, int result);
 
+/* fail_lie - what is said instead of these bytes: they themselves, or what a point makes of them.
+ */
+void *fail_lie(const void *truth, size_t bytes);
+
 /* fail_flip - flip a bit of buf, if a point says so. */
 void fail_flip(fail_kind kind, void *buf, size_t bytes);
 
@@ -78,6 +97,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RESULT(kind, result)   fail_result(kind, result)
 #	define FAIL_FLIP(kind, buf, bytes) fail_flip(kind, buf, bytes)
 #	define FAIL_DIFFER(what)           fail_differ(what)
+#	define FAIL_LIE(truth, bytes)      fail_lie(truth, bytes)
 
 #else
 
@@ -88,6 +108,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RESULT(kind, result)   (result)
 #	define FAIL_FLIP(kind, buf, bytes) ((void)0)
 #	define FAIL_DIFFER(what)           (false)
+#	define FAIL_LIE(truth, bytes)      (truth)
 
 #endif
 #endif

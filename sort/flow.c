@@ -6,6 +6,7 @@
 #include "clock.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -80,6 +81,22 @@ static status open_writer(job *j)
 	return rc == ST_OK ? writer_open(&j->w, &j->m, &j->o->lay, &to, &j->seen, &j->e) : rc;
 }
 
+/* What is announced is what the splitters leave to this rank: there is room for no more, and what
+ * does not come would be waited for. */
+static status check_arrivals(job *j)
+{
+	uint64_t sum = 0;
+	bool ok = true;
+	for (int i = 0; i < j->c->size; i++)
+		ok &= !__builtin_add_overflow(sum, j->recv[i], &sum);
+	if (!ok || sum != own_share(j, j->share_out))
+		return err_set(&j->e, ST_PEER,
+			       "the ranks announce another number of records than the %" PRIu64
+			       " that are to come",
+			       own_share(j, j->share_out));
+	return ST_OK;
+}
+
 status flow_open(job *j, exchange **x)
 {
 	*x = NULL;
@@ -99,7 +116,8 @@ status flow_open(job *j, exchange **x)
 				  .threads = j->o->exchange_threads,
 				  .budget_bytes = (size_t)j->windows_bytes,
 				  .total = j->records };
-	rc = comm_agree(j->c, exchange_open(x, &p, &j->e));
+	rc = check_arrivals(j);
+	rc = comm_agree(j->c, rc == ST_OK ? exchange_open(x, &p, &j->e) : rc);
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, open_writer(j));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));

@@ -155,6 +155,8 @@ static status gather_ranks(job *j, gauge *g)
 	const seat mine = own_seat(j->c);
 	const rates rate = j->mine.rate; /* no rank may gather into what it sends */
 	status rc = comm_gather(j->c, &mine, g->seat, sizeof mine, 0);
+	for (size_t i = 0; i < g->p; i++)
+		g->seat[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
 	if (rc == ST_OK)
 		rc = comm_gather(j->c, &rate, j->rate, sizeof rate, 0);
 	return rc;

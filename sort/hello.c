@@ -51,6 +51,13 @@ static void fill_in(greeting *g, const options *o)
 			((char *)g)[fields[i].at] ^= 1;
 }
 
+/* Who is no hetsort may send what does not end. */
+static void end_texts(greeting *g)
+{
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		((char *)g)[fields[i].at + fields[i].bytes - 1] = '\0';
+}
+
 static status compare(const greeting *mine, const greeting *first, err *e)
 {
 	char q[QUOTED_BYTES], q0[QUOTED_BYTES];
@@ -75,8 +82,10 @@ status hello(job *j)
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+	for (size_t i = 0; i < p && rc == ST_OK; i++)
+		end_texts(&all[i]);
 	if (rc == ST_OK)
-		rc = compare(&mine, &all[0], &j->e);
+		rc = compare(&all[j->c->rank], &all[0], &j->e);
 	/* all leave, also those that are like rank 0 */
 	for (size_t i = 1; i < p && rc == ST_OK; i++)
 		rc = compare(&all[i], &all[0], NULL);

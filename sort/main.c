@@ -100,7 +100,12 @@ static status may_begin(comm *c, const invocation *v)
 		report_check(&v->o, c->size, &e);
 	if (e.code != ST_OK && launch_speaks())
 		fprintf(stderr, "hetsort: %s\n", e.text);
-	return comm_agree(c, e.code);
+	const status rc = comm_agree(c, e.code);
+	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
+		fprintf(stderr,
+			"hetsort: rank 0 (%s), start: another rank says that it cannot begin\n",
+			c->host);
+	return rc;
 }
 
 /* Nobody can be agreed with: say so, and end the job. */
@@ -137,7 +142,7 @@ static status rank_run(comm *c, void *arg)
 	if (told != ST_OK)
 		lost(c, "end", told);
 	watch_stop(w);
-	return (status)code;
+	return told == ST_OK ? comm_said(c, code) : told;
 }
 
 static void show_emulation(const emulation *m, int nodes, FILE *f)

@@ -14,6 +14,7 @@
 
 /* In the order in which equal ones are to be found. */
 enum kind { NOTHING, READ, REPLACED, MADE };
+enum { MOST_FILES = 1 << 21 };       /* of a rank: no command line names more */
 enum { OUTPUT = -1, MANIFEST = -2 }; /* what, or the index of an input */
 
 /* One file: itself, or, for what is to be made, its folder and name. */
@@ -150,10 +151,25 @@ static status most_claims(job *j, size_t *most)
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &mine, all, sizeof mine);
 	*most = 0;
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
+	for (size_t i = 0; rc == ST_OK && i < p; i++) {
 		*most = all[i] > *most ? (size_t)all[i] : *most;
+		if (all[i] > MOST_FILES)
+			rc = err_set(&j->e, ST_PEER, "rank %zu names too many files", i);
+	}
 	mem_free(&j->m, all, p, sizeof *all);
 	return rc;
+}
+
+/* The ranks' claims one after the other: does each speak of itself, and of what there is? */
+static status vet(job *j, const claim *c, size_t most)
+{
+	for (size_t i = 0; i < (size_t)j->c->size * most; i++, c++)
+		if (c->kind < NOTHING || c->kind > MADE || c->what < MANIFEST ||
+		    c->what >= (int64_t)j->o->ninputs ||
+		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
+			return err_set(&j->e, ST_PEER,
+				       "what rank %zu says of its files makes no sense", i / most);
+	return ST_OK;
 }
 
 status refuse_overlaps(job *j)
@@ -171,6 +187,8 @@ status refuse_overlaps(job *j)
 		collect(j, &mine);
 		rc = comm_gather(j->c, mine.c, all, bytes, 0);
 	}
+	if (rc == ST_OK && ranks)
+		rc = vet(j, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(j, all, ranks * most);
 	mem_free(&j->m, mine.c, most, sizeof(claim));

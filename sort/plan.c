@@ -6,6 +6,8 @@
 #include "online.h"
 #include "shares.h"
 
+#include <inttypes.h>
+
 /* One vector, by experience where there is some and it is asked for. */
 static status one_vector(job *j, const gauge *g, bool before, uint64_t *share)
 {
@@ -56,6 +58,21 @@ static void note_plan(job *j)
 	}
 }
 
+/* More would be read or written than there is, less than there is would be lost. */
+static status check_sum(job *j, const uint64_t *share, const char *what)
+{
+	uint64_t sum = 0;
+	bool ok = true;
+	for (int i = 0; i < j->c->size; i++)
+		ok &= !__builtin_add_overflow(sum, share[i], &sum);
+	if (!ok || (sum != j->records && !j->in.is_stdin))
+		return err_set(&j->e, ST_PEER,
+			       "the shares that rank 0 has planned for %s are not those of %" PRIu64
+			       " records",
+			       what, j->records);
+	return ST_OK;
+}
+
 /* What rank 0 found and planned to everybody. */
 static status share_plan(job *j)
 {
@@ -71,7 +88,9 @@ static status share_plan(job *j)
 		rc = comm_bcast(j->c, j->deal.arrive_s, p * sizeof *j->deal.arrive_s, 0);
 	if (rc == ST_OK && job_deals(j))
 		rc = comm_bcast(j->c, j->deal.byte_s, p * sizeof *j->deal.byte_s, 0);
-	return rc;
+	if (rc == ST_OK)
+		rc = check_sum(j, j->share_in, "reading");
+	return rc == ST_OK ? check_sum(j, j->share_out, "writing") : rc;
 }
 
 status phase_plan(job *j)

@@ -6,6 +6,7 @@
 #include "clock.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -115,7 +116,7 @@ const char *phase_name(phase p)
 	static const char *const name[PHASES] = { "describe", "plan",  "read",     "sort",
 						  "sample",   "split", "exchange", "merge",
 						  "write",    "sync",  "commit" };
-	return name[p];
+	return (unsigned)p < PHASES ? name[p] : "unknown"; /* another rank may have said it */
 }
 
 static void job_free(job *j)
@@ -159,6 +160,38 @@ static void fill_result(job *j)
 	memcpy(r->text, j->e.text, sizeof r->text);
 }
 
+static bool ends(const char *text, size_t bytes)
+{
+	return memchr(text, '\0', bytes) != NULL;
+}
+
+/* Where a rank's words make no sense, that is all there is to tell of it. */
+static void vet(rank_result *r, int rank)
+{
+	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
+		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
+		     ends(r->text, ERR_TEXT_BYTES) && (unsigned)r->adapt_state <= ADAPT_CHANGED;
+	for (int i = 0; i < 2; i++)
+		sound = sound && (unsigned)r->io[i].way <= IO_THREADS;
+	if (!sound)
+		*r = (rank_result){ .rank = rank,
+				    .host = "unknown",
+				    .status = ST_PEER,
+				    .text = "what it told of itself makes no sense" };
+}
+
+/* No rank that told of a failure has said which? Then that is the failure. */
+static void explain(rank_result *all, int size, status rc)
+{
+	for (int i = 0; i < size; i++)
+		if (all[i].status != ST_OK)
+			return;
+	if (rc == ST_OK)
+		return;
+	all->status = rc;
+	snprintf(all->text, sizeof all->text, "a rank told of a failure, and of none that it has");
+}
+
 /* Rank 0 collects; what cannot be collected is left out, the status stands. */
 static void collect(job *j, status rc, job_result *res)
 {
@@ -169,6 +202,9 @@ static void collect(job *j, status rc, job_result *res)
 	const status there = comm_agree(j->c, j->c->rank || all ? ST_OK : ST_RESOURCE);
 	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
 		if (j->c->rank == 0) {
+			for (int i = 0; i < j->c->size; i++)
+				vet(&all[i], i);
+			explain(all, j->c->size, rc);
 			*res = (job_result){ .status = rc,
 					     .records = j->records,
 					     .total_s = now_s() - j->begun_s,

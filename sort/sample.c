@@ -124,14 +124,22 @@ static void unpack(brackets *out, const layout *l)
 static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int size, bool regular,
 		     const layout *l, const uint64_t *target, brackets *out, err *er)
 {
-	const size_t isz = item_bytes(l);
+	const size_t isz = item_bytes(l), most = (batch_bytes - sizeof(batch)) / isz;
 	const batch **b = mem_array(m, (size_t)size, sizeof *b, "sample batches", er);
+	weighed *w = NULL;
 	size_t n = 0, room = 0;
+	status rc = b ? ST_OK : ST_RESOURCE;
 	for (int i = 0; b && i < size; i++) {
 		b[i] = (const void *)(all + (size_t)i * batch_bytes);
 		room += b[i]->count;
+		if (b[i]->count > most)
+			rc = err_set(er, ST_PEER,
+				     "the samples of rank %d are more than it may send", i);
 	}
-	weighed *w = b ? mem_array(m, room, sizeof *w, "samples", er) : NULL;
+	if (rc != ST_OK)
+		goto out;
+	w = mem_array(m, room, sizeof *w, "samples", er);
+	rc = w ? ST_OK : ST_RESOURCE;
 	for (int i = 0; w && i < size; i++)
 		for (size_t k = 0; k < b[i]->count; k++)
 			w[n++] =
@@ -148,8 +156,9 @@ static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int s
 		}
 	}
 	mem_free(m, w, room, sizeof *w);
+out:
 	mem_free(m, b, (size_t)size, sizeof *b);
-	return w ? ST_OK : ST_RESOURCE;
+	return rc;
 }
 
 static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *l, err *er)

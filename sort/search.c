@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+/* A round leaves each splitter at most seven eighths of its places: 350 are enough for 2^64. */
+enum { MOST_ROUNDS = 1000 };
+
 /* A rank's proposal for one splitter; stride 8 + item_bytes. */
 typedef struct proposal {
 	uint64_t width; /* places left here, 0: none */
@@ -286,7 +289,11 @@ status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t
 	board b;
 	bool live = true;
 	status rc = comm_agree(c, board_alloc(m, &b, (size_t)c->size, r, er));
-	while (rc == ST_OK && live) {
+	for (unsigned round = 0; rc == ST_OK && live; round++) {
+		if (round == MOST_ROUNDS) {
+			rc = err_set(er, ST_PEER, "the ranks never agree on where to cut");
+			break;
+		}
 		rc = search_round(c, &b, r, g, target, count, &live);
 		if (rc ==
 		    ST_OK) /* runs on disk may be unreadable, and then the rounds no longer end */

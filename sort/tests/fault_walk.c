@@ -122,9 +122,11 @@ typedef struct outcome {
 static atomic_uint *struck; /* shared with the child */
 static int said_fd;         /* its standard error */
 
-static int split_args(const struct sort *s, char *text, char **argv)
+/* Ranks that are lied to may wait for what never comes. */
+static int split_args(const struct sort *s, const char *plan, char *text, char **argv)
 {
 	static char common[][8] = { "hetsort", "-o", "out", "in" }, from_stdin[] = "-";
+	static char limit[][10] = { "--timeout", "1" };
 	int argc = 0;
 	for (; argc < (int)LEN(common); argc++)
 		argv[argc] = common[argc];
@@ -133,6 +135,8 @@ static int split_args(const struct sort *s, char *text, char **argv)
 	strcpy(text, s->args);
 	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
 		argv[argc++] = w;
+	for (size_t i = 0; i < LEN(limit) && strstr(plan, "lie:"); i++)
+		argv[argc++] = limit[i];
 	argv[argc] = NULL;
 	return argc;
 }
@@ -140,7 +144,7 @@ static int split_args(const struct sort *s, char *text, char **argv)
 static void run_child(const struct sort *s, const char *plan)
 {
 	char text[256], *argv[MOST_ARGS];
-	const int argc = split_args(s, text, argv);
+	const int argc = split_args(s, plan, text, argv);
 	spill_recs = s->spill_recs;
 	const int in = s->from_stdin ? open("in", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(said_fd, STDERR_FILENO) < 0 ||
@@ -240,25 +244,27 @@ static outcome run_case(const struct sort *s, const char *plan)
 typedef struct fault {
 	const char *before, *after; /* of the number */
 	unsigned codes;
-	bool aborts; /* ranks cannot agree any more: the job is ended as it stands */
+	bool aborts;     /* ranks cannot agree any more: the job is ended as it stands */
+	unsigned stride; /* of all that there are, one in up to so many is tried */
 } fault;
 
 #define CODE(n) (1U << (n))
 
 static const fault faults[] = {
-	{ "alloc:", "", CODE(0) | CODE(ST_RESOURCE), false },
-	{ "file:", "", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
-	{ "file:", "=ENOSPC", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false },
-	{ "file:", "=EMFILE", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false },
-	{ "file:", "=short", CODE(0), false },
-	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false },
-	{ "uring:", "", CODE(0), false },
-	{ "uring:", "=short", CODE(0), false },
-	{ "ring:", "=ENOSYS", CODE(0) | CODE(ST_REFUSED), false },
-	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false },
-	{ "comm:", "", CODE(ST_PEER), true },
-	{ "flip@sent:", "", CODE(ST_PEER), false },
-	{ "flip@spill:", "", CODE(ST_IO), false },
+	{ "alloc:", "", CODE(0) | CODE(ST_RESOURCE), false, 1 },
+	{ "file:", "", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false, 1 },
+	{ "file:", "=ENOSPC", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false, 1 },
+	{ "file:", "=EMFILE", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false, 1 },
+	{ "file:", "=short", CODE(0), false, 1 },
+	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false, 1 },
+	{ "uring:", "", CODE(0), false, 1 },
+	{ "uring:", "=short", CODE(0), false, 1 },
+	{ "ring:", "=ENOSYS", CODE(0) | CODE(ST_REFUSED), false, 1 },
+	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false, 1 },
+	{ "comm:", "", CODE(ST_PEER), true, 1 },
+	{ "lie:", "", CODE(ST_INTERNAL + 1) - 1, true, 24 },
+	{ "flip@sent:", "", CODE(ST_PEER), false, 1 },
+	{ "flip@spill:", "", CODE(ST_IO), false, 1 },
 };
 
 /* Who and what: hetsort, the rank and its phase, or that it could not start. */
@@ -354,7 +360,7 @@ static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
 		const bool met = try(y, s, plan, f->codes, f->aborts);
 		missed = met ? 0 : missed + 1;
 		last = met ? n : last;
-		n += y->quick && met ? 1 + splitmix(&y->seed) % 60 : 1;
+		n += met ? 1 + splitmix(&y->seed) % (y->quick ? 60 : f->stride) : 1;
 	}
 	return last;
 }
@@ -392,7 +398,10 @@ static void try_pairs(tally *y, uint64_t wanted)
 		bool aborts = false;
 		const struct sort *s = &sorts[splitmix(&y->seed) % LEN(sorts)];
 		for (int k = 0; k < 2; k++) {
-			const fault *f = &faults[splitmix(&y->seed) % LEN(faults)];
+			const fault *f;
+			do
+				f = &faults[splitmix(&y->seed) % LEN(faults)];
+			while (f->stride > 1); /* those that take long */
 			const size_t at = strlen(plan);
 			codes |= f->codes;
 			aborts |= f->aborts;

@@ -38,6 +38,17 @@ for rank in 0 1; do
   [ $rank = 1 ] || ok "and -v says so" grep -q "main thread only)" <<<"$err"
   rm -f out
 done
+# what another rank says is looked at: it is right, or the job ends, if only by --timeout
+promised lie:5@rank0 5 ", describe: it has another version than rank 0: "
+for n in 2 9 16 25 33 41 49 58 66 74; do
+  HETSORT_FAIL=lie:$n@rank1 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" --timeout 3 -o out in
+  case $rc in
+    0) is "lie:$n@rank1: harmless" "$(cmp out expected)" "" ;;
+    *) is "lie:$n@rank1: ended, with a message" "$((rc < 100))/$(grep -q '^hetsort: rank [0-2] (' <<<"$err" && echo told)" 1/told
+      [ ! -e out ] || is "lie:$n@rank1: what stands under the output's name" "$(cmp out expected)" "" ;;
+  esac
+  rm -f .hetsort-* out
+done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
 done_testing
