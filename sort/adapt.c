@@ -87,6 +87,12 @@ static double task_s(void *ctx, uint64_t written)
 	return (t->send_s + rates_after_s(&one, t->o, written)) / t->speed;
 }
 
+/* As a cost of writing: who writes nothing is not waited for, and the others still end together. */
+static double writing_s(void *ctx, uint64_t written)
+{
+	return written ? task_s(ctx, written) : 0;
+}
+
 /* When the last rank ends. */
 static double time_left_s(task *t, size_t p, const uint64_t *share)
 {
@@ -122,7 +128,7 @@ status adapt_plan(const options *o, const sighting *s, const double *planned,
 	if (!t)
 		return err_set(e, ST_RESOURCE, "out of memory for a plan of %zu ranks", p);
 	const double before_s = time_left_s(t, p, written) * unit_s;
-	const status rc = shares_by_costs(all, task_s, t, sizeof *t, p, share, e);
+	const status rc = shares_by_costs(all, writing_s, t, sizeof *t, p, share, e);
 	if (rc == ST_OK) {
 		out->saved_s = before_s - time_left_s(t, p, share) * unit_s;
 		out->gain = out->saved_s > 0 ? out->saved_s / before_s : 0;

@@ -174,6 +174,8 @@ static void what_is_to_be_sent_counts(void **state)
 			assert_true((double)s.share[P - 1] < (double)s.share[0] / factors[k]);
 			assert_true(s.share[P - 1] ? fabs(last / others - 1) < 1e-6
 						   : last >= others);
+			assert_true(fabs(end[1] / others - 1) < 1e-6);
+			assert_true(fabs(end[2] / others - 1) < 1e-6);
 		}
 }
 

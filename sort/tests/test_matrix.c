@@ -175,8 +175,21 @@ static const char *check_adapting(const bench *b, const test_case *t)
 	return t->adapt && t->p > 1 && before != t->n ? "the first shares do not sum up" : NULL;
 }
 
+/* How long a rank that writes n records has to go on, where its share is by linear cost. What it
+ * holds is to be sent, which counts where shares change after reading. */
+static double linear_s(const bench *b, const test_case *t, const rank_result *r, uint64_t n)
+{
+	const rates one = rates_nominal(1);
+	if (r->adapt_state != ADAPT_CHANGED)
+		return (double)n / speed_of(r);
+	return n ? (rates_send_s(&one, &b->o, r->in, (size_t)t->p) +
+		    rates_after_s(&one, &b->o, n)) /
+			       speed_of(r)
+		 : 0;
+}
+
 /* Shares are kept to the record. Those by linear cost are optimal: no rank could take one more and
- * still end before the last one does. */
+ * still end before the last one that writes does. */
 static const char *check_shares(const bench *b, const test_case *t)
 {
 	double last = 0;
@@ -185,8 +198,8 @@ static const char *check_shares(const bench *b, const test_case *t)
 		const rank_result *r = &b->res.rank[i];
 		if (r->out != r->planned_out || r->in != r->planned_in)
 			return "a share is not what was planned";
-		if ((double)r->out / speed_of(r) > last)
-			last = (double)r->out / speed_of(r);
+		if (linear_s(b, t, r, r->out) > last)
+			last = linear_s(b, t, r, r->out);
 		total += r->out;
 	}
 	const bool changed = b->res.rank[0].adapt_state == ADAPT_CHANGED;
@@ -194,8 +207,7 @@ static const char *check_shares(const bench *b, const test_case *t)
 							  : !changed && (t->plan == PLAN_LINEAR ||
 									 t->plan == PLAN_EQUAL);
 	for (int i = 0; i < t->p && linear_out; i++)
-		if (((double)b->res.rank[i].out + 1) / speed_of(&b->res.rank[i]) <
-		    last * (1 - 1e-9))
+		if (linear_s(b, t, &b->res.rank[i], b->res.rank[i].out + 1) < last * (1 - 1e-9))
 			return "a share could be larger";
 	return total == t->n ? NULL : "shares do not sum to the input";
 }
