@@ -39,6 +39,7 @@ usage "'--items': want a whole number below 2^63, not '1e6'" share --items 1e6
 usage "'--items': want a whole number below 2^63, not '-1'" share --items=-1
 usage "'--items': want a whole number below 2^63, not '9223372036854775808'" share -n 9223372036854775808
 usage "'--items': given twice" share -n 1 -n 2
+usage "'--op': given twice" share --op x --op y
 usage "'--items': not an option of 'emulate'" emulate --items 5
 usage "'--speeds': want a number, not ''" share --speeds 1,,2
 usage "'--speeds': want a number, not 'inf'" share -s 1,inf
@@ -49,6 +50,8 @@ usage "'--cost': want a cost, not 'power:'" share --cost power:
 usage "'--cost': want a cost, not 'linear*x'" share --cost 'linear*x'
 usage "'--observations': want ITEMS:TIME, not '5'" model --observations 5
 usage "'--names': want text in UTF-8, not '\\xff'" share --names $'\xff'
+run "$hetplan" share -n 5 --speeds 1,2 --op $'\xff'
+is "--op that is no text" "$rc $out $err" "1  hetplan: '--op': want text in UTF-8, not '\\xff'"
 usage "'--width': want a whole number in 48..1000, not '3'" share --width 3
 usage "'--csv': want '--json' or '--csv', not both" share --json --csv
 usage "'--gantt': not beside '--json' or '--csv'" share --json --gantt

@@ -376,6 +376,10 @@ refuses_hosts "host with two speeds" ", line 1: host '$me' has more than" "$me 1
 refuses_hosts "host with a bad speed" ", line 2: '0' is no speed: it must be" "#\n$me 0\n"
 refuses_hosts "host not named" ", line 2: host '' has no" "$me 1\n,1\n"
 refuses_hosts "numbers before hosts" ", line 2: '$me' is no speed" "1\n$me 1\n"
+truncate -s 4194305 longspeeds
+refuses "speeds file of more than 4 MiB" 2 "speeds file 'longspeeds' is larger than 4194304 bytes" \
+  "$hetsort" --ranks 2 --speeds longspeeds -o out in
+rm longspeeds
 refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \
   "$hetsort" --ranks 2 --speeds nospeeds -o out in
 
@@ -392,6 +396,8 @@ if [ "$rc" -ne 77 ] && [ "$rc" -ne 1 ]; then # 77, 1: not allowed to mount here
   case $err in *"No space left on device"*) ok "full tmpfs: message" true ;;
   *) is "full tmpfs: message" "$err" "No space left on device" ;; esac
 fi
+refuses "a plan that cannot be printed" 3 "hetsort: cannot write to standard output" \
+  sh -c '"$0" --explain -o out in >/dev/full' "$hetsort"
 run sh -c '"$0" -o - in >/dev/full' "$hetsort"
 is "full standard output: exit code" "$rc" 4
 (ulimit -f 16; run "$hetsort" -o out both; echo "$rc" >code; echo "$err" >message)

@@ -124,6 +124,15 @@ is "with --force the old manifest's end is synced before any part changes" "$rc/
 ok "and said" grep -q "commit: cannot sync the directory of 'out.manifest'" <<<"$err"
 rm out.*
 
+# a report that does not get to the disk: the output stands
+for plan in fsync=5@4 close=5@10; do
+  shim $plan "$hetsort" --report report -o out in
+  is "a report lost, $plan: exit code, output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
+  ok "a report lost, $plan: message" grep -q "^hetsort: no report: cannot \(sync\|close\) 'report': Input/output error" <<<"$err"
+  ok "a report lost, $plan: no report" test ! -e report
+  rm out
+done
+
 # one output a rank: a failure among the renames leaves no manifest
 shim rename=5@3 "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3

@@ -37,6 +37,12 @@ breaks "part with half a record more" 1 "has not the size" truncate -s +50 d/par
 breaks "byte of a value" 1 "another checksum" poke 0 5050
 breaks "records in another order" 1 "is not in order" twist
 breaks "parts exchanged" 1 "" swap
+restate() { # the second part stated before the first, each as it is
+  awk '/^    [{]/ {n++} !n || n > 2 {print; next} {part[n] = part[n] $0 "\n"} n == 2 && /^    [}]/ {
+      sub(/"rank": 0/, "\"rank\": 1", part[1]); sub(/"rank": 1/, "\"rank\": 0", part[2])
+      printf "%s%s", part[2], part[1]; n = 3}' good/part.manifest >d/part.manifest
+}
+breaks "parts stated in another order" 1 "'part.0' begins before the part before it ends" restate
 breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
 breaks "part is a folder" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
 breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest

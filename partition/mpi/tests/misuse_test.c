@@ -3,6 +3,7 @@
  * it is, nobody hangs, and the next call works. The caller's communicator stays as it was. */
 #include "check.h"
 
+#include <limits.h>
 #include <math.h>
 
 static int bad; /* the rank that misuses */
@@ -224,6 +225,7 @@ static void misuse_others(void)
 					 &err));
 	LEFT(hetpart_mpi_measure_link(here() ? NULL : &t, 1, 1, 0.01, 0, MPI_COMM_WORLD, &err));
 	LEFT(hetpart_mpi_measure_link(&t, 0, 1, 0.01, bad, MPI_COMM_WORLD, &err));
+	LEFT(hetpart_mpi_measure_link(&t, 1, 0, 0.01, bad, MPI_COMM_WORLD, &err));
 	LEFT(hetpart_mpi_gather_speeds(here() ? NULL : speeds, 1, MPI_COMM_WORLD, &err));
 	LEFT(hetpart_mpi_gather_speeds(speeds, here() ? INFINITY : 1, MPI_COMM_WORLD, &err));
 	LEFT(hetpart_mpi_model_add(here() ? NULL : model, &odd, 0, 1, MPI_COMM_WORLD, &err));
@@ -237,6 +239,134 @@ static void misuse_others(void)
 	hetpart_plan_free(plan);
 	hetpart_model_free(model);
 	free(speeds);
+}
+
+/* What is refused for its size, or beside other arguments, and callbacks that fail without a word.
+ */
+
+static hetpart_status silent(void *ctx, uint64_t items, hetpart_err *err)
+{
+	(void)ctx, (void)items, (void)err;
+	return here() ? HETPART_EIO : HETPART_OK;
+}
+
+static hetpart_status silent_work(void *ctx, const hetpart_mpi_chunk *chunk, const void **result,
+				  size_t *result_bytes, hetpart_err *err)
+{
+	(void)ctx, (void)chunk, (void)result, (void)result_bytes, (void)err;
+	return here() ? HETPART_EIO : HETPART_OK;
+}
+
+/* Items of a byte each: one that lies before its address, and one so long that two are too many. */
+static void odd_types(MPI_Datatype *below, MPI_Datatype *longest)
+{
+	const MPI_Aint before = -1;
+
+	CHECK(MPI_Type_create_hindexed_block(1, 1, &before, MPI_BYTE, below) == MPI_SUCCESS &&
+		      MPI_Type_commit(below) == MPI_SUCCESS &&
+		      MPI_Type_create_resized(MPI_BYTE, 0, PTRDIFF_MAX, longest) == MPI_SUCCESS &&
+		      MPI_Type_commit(longest) == MPI_SUCCESS,
+	      "types");
+}
+
+/* says: the sentence of the bad rank. */
+static void said(const char *words, const hetpart_err *err)
+{
+	CHECK(strstr(err->text, words) != NULL, "'%s', not '... %s ...'", err->text, words);
+}
+
+static void misuse_scatters(const char *out, char *in, uint64_t *counts, uint64_t *displs)
+{
+	hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT;
+	hetpart_plan *plan = plan_of(100), *none = NULL;
+	hetpart_status wanted = here() ? HETPART_EINVAL : HETPART_EPEER;
+	MPI_Datatype below, longest;
+	hetpart_err err = { HETPART_OK, "" };
+	uint64_t got;
+	void *share = NULL;
+	int what = 200;
+
+	odd_types(&below, &longest);
+	o.shares = HETPART_MPI_EQUAL;
+	LEFT(hetpart_mpi_scatter(out, 100, MPI_BYTE, here() ? MPI_IN_PLACE : in, 100, &got,
+				 MPI_BYTE, (bad + 1) % size, MPI_COMM_WORLD, &o, &err));
+	said("MPI_IN_PLACE is for the root alone", &err);
+	LEFT(hetpart_mpi_scatter_alloc(out, 100, MPI_BYTE, &share, &got, here() ? below : MPI_BYTE,
+				       bad, MPI_COMM_WORLD, &o, &err));
+	said("'recvtype' reaches below its address", &err);
+	o.plan = plan;
+	LEFT(hetpart_mpi_scatter_plan(&none, NULL, 5, 0, MPI_COMM_WORLD, here() ? &o : NULL, &err));
+	said("the options already have a plan or an order", &err);
+	LEFT(hetpart_mpi_scatterv(out, counts, displs, MPI_BYTE, in, 100, &got, MPI_BYTE, bad,
+				  MPI_COMM_WORLD, here() ? &o : NULL, &err));
+	said("both counts and a plan are given", &err);
+	o.plan = NULL;
+	wanted = here() ? HETPART_ERANGE : HETPART_EPEER;
+	LEFT(hetpart_mpi_scatter(out, 100, MPI_BYTE, in, here() ? SIZE_MAX : 100, &got, MPI_BYTE, 0,
+				 MPI_COMM_WORLD, &o, &err));
+	said("capacity is beyond the address space", &err);
+	LEFT(hetpart_mpi_scatter_alloc(out, 100, MPI_BYTE, &share, &got,
+				       here() ? longest : MPI_BYTE, bad, MPI_COMM_WORLD, &o, &err));
+	said("items is beyond the address space", &err);
+	displs[size - 1] = PTRDIFF_MAX;
+	LEFT(hetpart_mpi_scatterv(out, counts, displs, MPI_BYTE, in, 100, &got, MPI_BYTE, bad,
+				  MPI_COMM_WORLD, NULL, &err));
+	said("are beyond the address space", &err);
+	CHECK(!share && !none, "something came out");
+	CHECK(MPI_Type_free(&below) == MPI_SUCCESS && MPI_Type_free(&longest) == MPI_SUCCESS,
+	      "free");
+	hetpart_plan_free(plan);
+}
+
+static void misuse_sizes(hetpart_model *model)
+{
+	hetpart_mpi_farm_opts f = HETPART_MPI_FARM_OPTS_INIT;
+	const hetpart_status wanted = here() ? HETPART_ERANGE : HETPART_EPEER;
+	const hetpart_point one = { 1, 1 };
+	hetpart_err err = { HETPART_OK, "" };
+	int what = 300;
+
+	LEFT(hetpart_mpi_farm(HETPART_ITEMS_MAX + 1, nothing, NULL, bad, MPI_COMM_WORLD, NULL, NULL,
+			      &err));
+	f.item_bytes = SIZE_MAX / 2;
+	f.data = &one;
+	LEFT(hetpart_mpi_farm(5, nothing, NULL, bad, MPI_COMM_WORLD, &f, NULL, &err));
+	said("the items are beyond the address space", &err);
+	LEFT(hetpart_mpi_model_add(model, &one, here() ? INT_MAX : 1, 1, MPI_COMM_WORLD, &err));
+	said("observations are too many", &err);
+	CHECK(hetpart_model_weight(model) == 0, "something was added");
+}
+
+static void without_a_word(void)
+{
+	const hetpart_status wanted = here() ? HETPART_EIO : HETPART_EPEER;
+	hetpart_err err = { HETPART_OK, "" };
+	hetpart_mpi_timing t;
+	int what = 400;
+
+	LEFT(hetpart_mpi_measure_compute(&t, silent, NULL, 5, 0.01, MPI_COMM_WORLD, &err));
+	said("the kernel failed on ", &err);
+	if (size > 2)
+		return; /* who gets a chunk is chance */
+	LEFT(hetpart_mpi_farm(100, silent_work, NULL, 1 - bad, MPI_COMM_WORLD, NULL, NULL, &err));
+	said("work failed on ", &err);
+}
+
+static void misuse_wide(void)
+{
+	uint64_t *counts = calloc(2 * (size_t)size, sizeof *counts);
+	char out[100] = { 0 }, in[100];
+	hetpart_model *model = NULL;
+	hetpart_err err = { HETPART_OK, "" };
+
+	IS(hetpart_model_create(&model, &err), HETPART_OK, &err, "model");
+	CHECK(counts != NULL, "memory");
+	counts[size - 1] = 1;
+	misuse_scatters(out, in, counts, counts + size);
+	misuse_sizes(model);
+	without_a_word();
+	hetpart_model_free(model);
+	free(counts);
 }
 
 /* Without anybody to agree with. */
@@ -355,8 +485,10 @@ int main(int argc, char **argv)
 		for (int what = 0; what < MISUSES; what++)
 			if (what != ROOT_ONLY && !(what == OTHER_ROOT && size == 1))
 				misuse_scatter((enum misuse)what);
-		if (size > 1)
+		if (size > 1) {
 			misuse_others();
+			misuse_wide();
+		}
 		unchanged();
 		copied = deleted = handled = 0;
 	}
