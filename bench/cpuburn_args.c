@@ -133,6 +133,28 @@ static const struct option options[] = { { "factor", 1, NULL, OPT_FACTOR },
 					 { "version", 0, NULL, OPT_VERSION },
 					 { 0 } };
 
+/* What ends the program well, if it can be told. */
+static bool tell(struct args *a, const char *text)
+{
+	if (fputs(text, stdout) == EOF || fflush(stdout) != 0) {
+		say("cannot write to standard output: %s", strerror(errno));
+		a->status = 1;
+	}
+	return false;
+}
+
+/* The word that getopt could not take, or the letter, where it stands among others. */
+static bool bad_option(struct args *a, bool lacks, const char *word)
+{
+	const char letter[] = { '-', (char)optopt, '\0' };
+
+	if (lacks)
+		return refuse(a, "option '%s' takes an argument", word);
+	if (optopt >= OPT_FACTOR || optopt == 'q')
+		return refuse(a, "option '%s' takes no argument", word);
+	return refuse(a, "unknown or ambiguous option '%s'", optopt ? letter : word);
+}
+
 static bool how_once(struct args *a, enum how how)
 {
 	if (a->how != HOW_ANY && a->how != how)
@@ -173,13 +195,11 @@ static bool take(struct args *a, int opt, const char *word, const char **cpus)
 		a->quiet = true;
 		return true;
 	case OPT_HELP:
-		fputs(help, stdout);
-		return false;
+		return tell(a, help);
 	case OPT_VERSION:
-		puts("cpuburn (hetsort) " HETSORT_VERSION);
-		return false;
+		return tell(a, "cpuburn (hetsort) " HETSORT_VERSION "\n");
 	default:
-		return refuse(a, "unknown option, or one without its argument: '%s'", word);
+		return bad_option(a, opt == ':', word);
 	}
 }
 
@@ -190,7 +210,7 @@ bool args_read(struct args *a, int argc, char **argv)
 
 	*a = (struct args){ .seconds_s = 600, .calibrate = true };
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+q", options, NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "+:q", options, NULL)) != -1)
 		if (!take(a, opt, argv[optind - 1], &cpus))
 			return false;
 	if (optind < argc)

@@ -18,8 +18,12 @@ refused 'CPU 1023' --factor=2 --cpus=1023
 refused 'exclude each other' --factor=2 --fifo --nice
 refused 'slows a COMMAND' --factor=2 --cgroup
 refused "not '499'" --factor=2 --period=499
-run "$burn" --no-such-option
-is "an unknown option is refused" "$rc" 2
+refused "unknown or ambiguous option '--no-such-option'" --no-such-option
+refused "unknown or ambiguous option '-x'" --factor=2 -xq
+refused "option '--factor' takes an argument" --factor
+refused "option '--quiet=3' takes no argument" --factor=2 --quiet=3
+run sh -c '"$0" --help >/dev/full' "$burn"
+is "help that cannot be written" "$rc" 1
 
 for words in --factor= --factor=2\ --cpus= --; do
   # shellcheck disable=SC2086  # one word, or two
