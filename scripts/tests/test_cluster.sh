@@ -24,6 +24,9 @@ refused 'wants a value' slurm -n
 refused 'unknown option' slurm -n 4 --fast 2 -- true
 refused 'not for Slurm' slurm -n 4 --rate 1gbit -- true
 refused 'cannot read' run --hostfile nowhere -- true
+echo '# nobody' >nobody
+refused "no host in 'nobody'" run --hostfile nobody -- true
+refused '--id wants a value' --id
 
 cl slurm -n 4 --slow 1=1.5,3=2 -- hetsort -o 'a b' '$x;%r'
 ok "a batch script is good bash" bash -n <<<"$out"

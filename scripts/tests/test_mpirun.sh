@@ -23,6 +23,8 @@ FAKE='HYDRA build details:' mpi mpich 4 prog -x
 is "another MPI gets plain options" "$out" 'root= -n 4 prog -x'
 FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi --here
 is "--here: there is one" "$rc$out" 0
+mpi open_mpi 4
+is "no program is a usage error" "$rc $err" "2 usage: mpirun RANKS PROGRAM [ARGUMENT...]"
 mpi bare --here
 is "--here: there is none" "$rc" 77
 ok "and that is told" grep -q 'no MPI here' <<<"$err"
