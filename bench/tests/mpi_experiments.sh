@@ -42,11 +42,13 @@ fi
 
 # ----------------------------------------------------------------------------- what is asked for
 for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow --most 3" "" "all --records 5" \
-  "adapt --when 0" "adapt --when 1" "adapt --when soon"; do
+  "adapt --when 0" "adapt --when 1" "adapt --when soon" "slow --cpu -1" "slow --cpu nan" "slow --factor 0"; do
   # shellcheck disable=SC2086  # words
   run "$experiments" $bad
   is "refused: experiments $bad" "$rc" 2
 done
+run "$experiments" ratios --factors 2,x
+ok "and why" grep -q "argument --factors: a number from 0 on is wanted, not 'x'" <<<"$err"
 # shellcheck disable=SC2016
 ok "each tells what it is about" test "$(for e in slow scatter balance ratios learning adapt; do
   "$experiments" $e --help; done | grep -c -- '--quick')" -ge 6
