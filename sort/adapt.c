@@ -224,6 +224,8 @@ static status adapt_together(job *j, draft *d)
 		rc = comm_bcast(j->c, d->speed, p * sizeof *d->speed, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, d->share, p * sizeof *d->share, 0);
+	if (rc == ST_OK)
+		rc = comm_agree(j->c, plan_check(j, d->share, "writing"));
 	if (rc == ST_OK && v.state == ADAPT_CHANGED)
 		rc = vote(j, d, &v);
 	if (rc == ST_OK)

@@ -181,6 +181,10 @@ status workdir_open(job *j);
 /* job_tmpdirs - where runs go, *n directories. */
 const char *const *job_tmpdirs(const job *j, size_t *n);
 
+/* plan_check - are these shares, which rank 0 has told, those of all records? what: reading,
+ * writing. */
+status plan_check(job *j, const uint64_t *share, const char *what);
+
 /* plan_targets - what precedes each splitter, from share_out. */
 void plan_targets(job *j);
 

@@ -59,7 +59,7 @@ static void note_plan(job *j)
 }
 
 /* More would be read or written than there is, less than there is would be lost. */
-static status check_sum(job *j, const uint64_t *share, const char *what)
+status plan_check(job *j, const uint64_t *share, const char *what)
 {
 	uint64_t sum = 0;
 	bool ok = true;
@@ -89,8 +89,8 @@ static status share_plan(job *j)
 	if (rc == ST_OK && job_deals(j))
 		rc = comm_bcast(j->c, j->deal.byte_s, p * sizeof *j->deal.byte_s, 0);
 	if (rc == ST_OK)
-		rc = check_sum(j, j->share_in, "reading");
-	return rc == ST_OK ? check_sum(j, j->share_out, "writing") : rc;
+		rc = plan_check(j, j->share_in, "reading");
+	return rc == ST_OK ? plan_check(j, j->share_out, "writing") : rc;
 }
 
 status phase_plan(job *j)
