@@ -267,13 +267,14 @@ $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 $(FUZZ_X): $(FUZZ_MAIN)
 
 # ---------------------------------------------------------------------------------------- checks
+# TESTS=... are the tests to run, in place of all.
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
 check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
-	$(Q)$(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH)
+	$(Q)$(RUN) $(or $(TESTS),$(TESTS_X) $(FUZZ_X) $(TESTS_SH))
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
-	$(Q)$(RUN) $(MPI_SH)
+	$(Q)$(RUN) $(or $(TESTS),$(MPI_SH))
 
 check-long: all $(TESTS_X) $(FUZZ_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) $(BENCH_X) failpoints  ## everything of check and check-mpi at full size, and the long tests
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(TESTS_X) $(FUZZ_X) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)) $(LONG_SH)

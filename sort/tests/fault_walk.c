@@ -6,7 +6,8 @@
  * survive, but then its output is right to the byte. A sort that keeps its runs is gone on with
  * after each failure, and then has to succeed. Built with failpoints.
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
- *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone */
+ *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
+ *   fault_walk allocs          each allocation, and nothing else */
 #include "../failpoint.h"
 #include "../options.h"
 #include "fault_help.h"
@@ -418,6 +419,7 @@ static void try_pairs(tally *y, uint64_t wanted)
 
 typedef struct route {
 	bool walk;
+	size_t kinds;    /* of faults, the first so many */
 	uint64_t wanted; /* so many faults are to strike; 0: as many as there are */
 } route;
 
@@ -436,8 +438,8 @@ static void work(tally *y, const route *w, unsigned i)
 		printf("# the sorts do not work without faults\n");
 		return;
 	}
-	for (size_t unit = i; w->walk && unit < LEN(sorts) * LEN(faults); unit += WORKERS)
-		walk_unit(y, &sorts[unit / LEN(faults)], &faults[unit % LEN(faults)]);
+	for (size_t unit = i; w->walk && unit < LEN(sorts) * w->kinds; unit += WORKERS)
+		walk_unit(y, &sorts[unit / w->kinds], &faults[unit % w->kinds]);
 	if (w->wanted)
 		try_pairs(y, w->wanted);
 	printf("1..%u\n", y->points);
@@ -487,14 +489,16 @@ int main(int argc, char **argv)
 	const char *dir = getenv("TEST_TMP");
 	const char *way = argc > 1 ? argv[1] : "";
 	const bool quick = strcmp(way, "quick") == 0, pairs = strcmp(way, "pairs") == 0;
-	const route w = { !pairs, quick ? 0 : argument(argc, argv, 2, 0) };
+	const bool allocs = strcmp(way, "allocs") == 0;
+	const route w = { !pairs, allocs ? 1 : LEN(faults),
+			  quick || allocs ? 0 : argument(argc, argv, 2, 0) };
 	const uint64_t seed = argument(argc, argv, quick ? 2 : 3, (uint64_t)time(NULL));
 	struct {
 		atomic_uint_fast64_t struck;
 		tally each[WORKERS];
 	} *sums =
 		mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!quick && !pairs && strcmp(way, "full") != 0)
+	if (!quick && !pairs && !allocs && strcmp(way, "full") != 0)
 		return 2;
 	unsetenv("TMPDIR");
 	if (sums == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
