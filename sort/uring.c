@@ -106,7 +106,7 @@ static status open_first(uring *u, err *e)
 	ring *r;
 	const int errnum = make_ring(&r);
 	if (errnum != 0)
-		return err_set(e, ST_REFUSED, "io_uring cannot be used here: %s", strerror(errnum));
+		return err_refuse(e, errnum, "io_uring cannot be used here");
 	if (!has_operations(r)) {
 		free_ring(r);
 		return err_set(e, ST_REFUSED, "io_uring of this kernel is too old");

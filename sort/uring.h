@@ -12,7 +12,8 @@ enum { URING_PART_BYTES = 1 << 20 };
 typedef struct uring uring;
 
 /* uring_open - refuses (ST_REFUSED, *out NULL) where the program was built without liburing, or the
- * kernel or a container does not let it. part_bytes: URING_PART_BYTES; tests: less. */
+ * kernel or a container does not let it; ST_RESOURCE for lack of memory or descriptors. part_bytes:
+ * URING_PART_BYTES; tests: less. */
 status uring_open(uring **out, size_t part_bytes, err *e);
 
 /* uring_move - move bytes between p and the file at offset. An attempt: returns how many bytes from

@@ -92,6 +92,9 @@ for errno in "ENOSYS/Function not implemented" "EPERM/Operation not permitted"; 
   ok "${errno%/*}: auto says why" grep -q "threads; no uring: .*: ${errno#*/}$" <<<"$err"
   rm -f out
 done
+HETSORT_FAIL=ring:1=ENOMEM run "$faulty" --io uring -o out in
+is "no memory for a ring: exit code, left over" "$rc/$(left_over)" 4/
+ok "no memory for a ring: message" grep -q "describe: io_uring cannot be used here: Cannot allocate memory$" <<<"$err"
 HETSORT_FAIL=ring:2=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
 is "a ring less on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
