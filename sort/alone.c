@@ -5,6 +5,7 @@
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
 #include "clock.h"
+#include "failpoint.h"
 #include "feed.h"
 #include "flow.h"
 #include "gather.h"
@@ -106,6 +107,7 @@ static void emit(alone *a, const bench *b, const merged *g, inspected *seen, err
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < g->n - done ? n : g->n - done;
 		gather(g->recs, g->order + done, n, g->n - done - n, to);
+		FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
 		const double t0 = now_s();
 		const size_t bad = inspect(seen, l, to, n);
 		const double t1 = now_s();

@@ -42,9 +42,9 @@ static const struct kind_name {
 	{ "uring:", FAIL_URING, false },      { "ring:", FAIL_RING, false },
 	{ "thread:", FAIL_THREAD, false },    { "comm:", FAIL_COMM, false },
 	{ "lie:", FAIL_LIE, false },          { "flip@sent:", FAIL_SENT, false },
-	{ "flip@spill:", FAIL_SPILL, false }, { "kill@", FAIL_KILL, true },
-	{ "stop@", FAIL_STOP, true },         { "delay@", FAIL_DELAY, true },
-	{ "differ@", FAIL_UNLIKE, true },
+	{ "flip@spill:", FAIL_SPILL, false }, { "flip@write:", FAIL_WRITE, false },
+	{ "kill@", FAIL_KILL, true },         { "stop@", FAIL_STOP, true },
+	{ "delay@", FAIL_DELAY, true },       { "differ@", FAIL_UNLIKE, true },
 };
 
 static const struct errno_name {

@@ -23,6 +23,8 @@
  *
  *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
  *
+ *   flip@write:N[@rankR]                 a bit of the N-th batch of merged records flips in memory
+ *
  *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
  *
  *   delay@PHASE:R=SECONDS                it sleeps there
@@ -49,6 +51,7 @@ typedef enum fail_kind {
 	FAIL_LIE,
 	FAIL_SENT,
 	FAIL_SPILL,
+	FAIL_WRITE,
 	FAIL_KILL,
 	FAIL_STOP,
 	FAIL_DELAY,

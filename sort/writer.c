@@ -37,6 +37,7 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 	const size_t bytes = n * w->lay.record_bytes;
 	const double t0 = now_s();
 	FAIL_PHASE("write");
+	FAIL_FLIP(FAIL_WRITE, recs, bytes);
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
 	if (bad)

@@ -266,6 +266,7 @@ static const fault faults[] = {
 	{ "lie:", "", CODE(ST_INTERNAL + 1) - 1, true, 24 },
 	{ "flip@sent:", "", CODE(ST_PEER), false, 1 },
 	{ "flip@spill:", "", CODE(ST_IO), false, 1 },
+	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
 /* Who and what: hetsort, the rank and its phase, or that it could not start. */

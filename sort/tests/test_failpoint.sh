@@ -43,6 +43,17 @@ for strategy in merge distribute; do
   done
 done
 ok "the message names block and ranks" grep -q "^hetsort: rank [01] .*, sort: block 0 from rank 2 to rank [01] came" <<<"$err"
+# What the merge has put out is compared with the input: a flipped bit of a payload shows in the checksum, one of a
+# key in the order, one at the border of two ranks between these.
+mv in aside
+printf bcdefghijklmno >in
+for ranks in 1 2; do
+  fails flip@write:1 1 "the output's checksum " --ranks $ranks --record-size 14 --key 0,1
+  fails flip@write:1@rank0 6 " out of order" --ranks $ranks --record-size 1 --key 0,1
+done
+printf op >in
+fails flip@write:1@rank1 1 "rank 1's first key is smaller than the last before it" --ranks 2 --record-size 1 --key 0,1
+mv aside in
 for scatter in balanced dynamic; do
   fails flip@sent:1@rank0 5 ", read: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter
 done
