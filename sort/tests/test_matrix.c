@@ -176,14 +176,15 @@ static const char *check_adapting(const bench *b, const test_case *t)
 }
 
 /* How long a rank that writes n records has to go on, where its share is by linear cost. What it
- * holds is to be sent, which counts where shares change after reading. */
+ * has read is to be sent, which counts where shares change after reading and it was not dealt out.
+ */
 static double linear_s(const bench *b, const test_case *t, const rank_result *r, uint64_t n)
 {
 	const rates one = rates_nominal(1);
+	const uint64_t held = t->scatter == NOT_DEALT ? r->in : 0;
 	if (r->adapt_state != ADAPT_CHANGED)
 		return (double)n / speed_of(r);
-	return n ? (rates_send_s(&one, &b->o, r->in, (size_t)t->p) +
-		    rates_after_s(&one, &b->o, n)) /
+	return n ? (rates_send_s(&one, &b->o, held, (size_t)t->p) + rates_after_s(&one, &b->o, n)) /
 			       speed_of(r)
 		 : 0;
 }
