@@ -96,6 +96,9 @@ status phase_sync(job *j)
 
 status phase_commit(job *j)
 {
-	const status rc = output_commit(&j->out, j->c, j->o, &j->e);
+	/* A rank that stood still until the others gave up must not name what they have left. */
+	status rc = comm_agree(j->c, ST_OK);
+	if (rc == ST_OK)
+		rc = output_commit(&j->out, j->c, j->o, &j->e);
 	return rc == ST_OK && j->out.per_rank ? manifest_write(j) : rc;
 }
