@@ -4,10 +4,9 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/tests/sealed.sh"
-cd "$TEST_TMP" || exit 1
-hetsort=$BIN/failpoints/hetsort
 bytes=20000000
-"$BIN/gensort" --no-fsync $((bytes / 100)) in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+hetsort=$BIN/failpoints/hetsort
+begin_with $((bytes / 100))
 
 job() { # job PLAN ARGUMENT... - three ranks
   local plan=$1; shift

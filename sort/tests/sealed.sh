@@ -1,5 +1,8 @@
 # shellcheck shell=bash
 # For tests of kept runs, which lie in the folder store, and of what the file report says of them.
+begin_with() { # begin_with RECORDS - in the test's folder: in, and expected, sorted by a key with many equals
+  cd "$TEST_TMP" && "$BIN/gensort" --no-fsync "$1" in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+}
 sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
   local f bytes
   for f in store/hetsort-rank"$1".run*; do

@@ -6,10 +6,9 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/tests/sealed.sh"
-cd "$TEST_TMP" || exit 1
-hetsort=$BIN/failpoints/hetsort
 records=30000
-"$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+hetsort=$BIN/failpoints/hetsort
+begin_with $records
 
 each() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}$/\1/p" report | sort -u | paste -sd' '; } # value, of all ranks
 sort_() { run timeout -s KILL 60 "$hetsort" -s --key 0,1 --report report --workdir store $sync "$@" in; }

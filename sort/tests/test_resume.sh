@@ -6,10 +6,9 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/tests/sealed.sh"
-cd "$TEST_TMP" || exit 1
-hetsort=$BIN/failpoints/hetsort
 records=200000
-"$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
+hetsort=$BIN/failpoints/hetsort
+begin_with $records
 
 field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 sum() { field "$1" | awk '{ n += $1 } END { print n + 0 }'; }
