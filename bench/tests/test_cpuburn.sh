@@ -52,21 +52,35 @@ rival() { # another process in a real-time class (policy 1 or 2), kernel threads
     awk '{sub(/^.*\) /, ""); if (($39 == 1 || $39 == 2) && int($7 / 2097152) % 2 == 0) found = 1} END {exit !found}'
 }
 near() { awk -v x="$1" -v y="$2" 'BEGIN {exit !(x > 0.95 * y && x < 1.05 * y)}'; }
+above() { awk -v x="$1" -v y="$2" 'BEGIN {exit !(x >= 1.05 * y)}'; }
 cpu=$(awk -F '[:\t,-]+' '/^Cpus_allowed_list/ {print $2}' /proc/self/status)
 
+# Others can keep a burner from its CPU, an underlying machine too, so that it takes less than its
+# share; nothing makes it take more. So one try of five has to reach the factor, and none more.
 fast=(-q --no-calibration --cpus="$cpu")
+burnt_share() { # burnt_share FACTOR
+  local try
+  for try in 1 2 3 4 5; do
+    "$burn" "${fast[@]}" --factor="$1" --seconds=1 --json=report || return
+    share=$(field by_cpu report)
+    ! near "$share" "$1" || return 0
+    ! above "$share" "$1" || return 1
+    echo "# factor $1, try $try: $share"
+  done
+  return 1
+}
 for f in 1 1.5 2 4; do
-  run "$burn" "${fast[@]}" --factor=$f --seconds=1 --json=report
+  run "$burn" "${fast[@]}" --factor=$f --seconds=0.1 --json=report
   is "factor $f: a burn for a time succeeds" "$rc" 0
   is "that is how it ended" "$(field ended_by report)" limit
   how=$(field how report)
   case $how in
     SCHED_FIFO)
-      share=$(field by_cpu report)
-      if ! near "$share" $f && rival; then
+      burnt_share $f; rc=$?
+      if [ $rc != 0 ] && rival; then
         ok "factor $f: # SKIP another real-time program runs here" true
       else
-        ok "factor $f: it took its share of processor time: $share" near "$share" $f
+        is "factor $f: it took its share of processor time: $share" "$rc" 0
       fi ;;
     *) ok "factor $f: no real-time right here: it says $how" test -n "$how" ;;
   esac
