@@ -38,18 +38,44 @@ plant sums.sh <<<'echo "# 3 words"; echo "# sum: 7 of 9"; echo "ok 1 - a"; echo 
 runner sums.sh;          is "what a test sums up is shown" "$(sed -n 2p <<<"$out")" "  7 of 9"
 runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"
 runner alone.sh;         is "each test starts in an empty folder" "$(last)" "0 1 passed, 0 failed"
-is "no scratch folder is left behind" "$(ls -d hetsort-test.* 2>/dev/null)" ""
+is "no scratch folder is left behind" "$(ls -d hetsort-test* 2>/dev/null)" ""
+
+# Two that wait for each other end only if they run at once.
+meet() { echo "touch \"\$MEET/$1\"; for _ in \$(seq 100); do [ ! -e \"\$MEET/$2\" ] || { echo 'ok 1 - met'; break; }; sleep 0.05; done; echo 1..1"; }
+export MEET=$PWD/meet
+mkdir meet; meet a b | plant a.sh; meet b a | plant b.sh
+TEST_TIMEOUT=10 tree/scripts/run-tests -j 2 a.sh b.sh >said
+is "-j 2: two at a time" "$? $(tail -n 1 said)" "0 2 passed, 0 failed"
+rm meet/*
+run env TEST_TIMEOUT=6 tree/scripts/run-tests a.sh b.sh
+is "otherwise one after the other" "$(last)" "1 1 passed, 1 failed"
+runner -j 3 good.sh bad.sh dies.sh skips.sh good.sh; is "-j 3: all are counted" "$(last)" "1 6 passed, 2 failed"
+is "each is told, whole" "$(grep -c -E '^(good|bad|dies|skips).sh' <<<"$out")" 5
+# shellcheck disable=SC2016
+plant late.sh <<<'sleep 0.5; touch "$MEET/late"; echo "ok 1 - a"; echo 1..1'
+# shellcheck disable=SC2016
+plant after.sh <<<'[ -e "$MEET/late" ] && echo "ok 1 - a"; echo 1..1'
+runner -j 2 late.sh -j 2 after.sh; is "-j again: what was before has ended" "$(last)" "0 2 passed, 0 failed"
+for bad in 0 x '' 10000; do
+  runner good.sh -j "$bad"; is "-j '$bad' is refused" "$rc/$err" "2/run-tests: -j takes a number of tests, not '$bad'"
+done
+is "no scratch folder is left behind by them" "$(ls -d hetsort-test* 2>/dev/null)" ""
 
 # A signal to the runner ends the running test too, although that has a process group of its own.
 # shellcheck disable=SC2016
 plant long.sh <<<'echo $$ >"$PID_FILE"; sleep 50; echo "ok 1 - a"; echo 1..1'
-PID_FILE=$PWD/pid TEST_TIMEOUT=60 tree/scripts/run-tests long.sh >/dev/null 2>&1 &
-runner_pid=$!
-for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
-kill $runner_pid
-wait $runner_pid
-is "a signal ends the runner" $? 130
-for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
-run kill -0 "$(cat pid)"
-is "and the test it was running" "$rc" 1
+for args in long.sh "-j 2 long.sh good.sh"; do
+  rm -f pid
+  # shellcheck disable=SC2086  # words
+  PID_FILE=$PWD/pid TEST_TIMEOUT=60 tree/scripts/run-tests $args >/dev/null 2>&1 &
+  runner_pid=$!
+  for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+  kill $runner_pid
+  wait $runner_pid
+  is "a signal ends the runner: $args" $? 130
+  for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
+  run kill -0 "$(cat pid)"
+  is "and the test it was running" "$rc" 1
+  is "nothing is left" "$(ls -d hetsort-test* 2>/dev/null)" ""
+done
 done_testing

@@ -90,7 +90,6 @@ rm -f out
 for n in 20 21 22 23 24; do # somewhere there, in the plan, rank 0 failed alone and the others waited
   fails alloc:$n@rank0 4 "hetsort: " --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
-[ -z "${HETSORT_LONG:-}" ] || done_testing # long_faults.sh and long_sim.sh have them all
 mkdir walk
 run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick
 grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
