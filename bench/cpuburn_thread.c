@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Burner threads: each sits on one CPU and, in every period, uses up its share of processor time,
  * then sleeps. What it owes is counted from its start, so a late wake-up is made good in the next
- * period and errors do not add up. Costs a wake-up a period; ends with the process. */
+ * periods and errors do not add up. Costs a wake-up a period; ends with the process. */
 #include "cpuburn.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+
+enum { REMEMBERED_S = 1 };
 
 struct one {
 	burner *all;
@@ -101,12 +103,12 @@ static void burn(struct one *o)
 		sleep_until(next);
 		share = atomic_load(&b->share);
 		now = clock_s(CLOCK_THREAD_CPUTIME_ID);
-		/* Its own overhead counts as burnt. Who was kept away for long must not take it all
-		 * back at once: a twentieth of a second is remembered, or two periods. */
-		owed = fmin(owed + share * p - (now - used), share * fmax(2 * p, 0.05));
+		/* Its own overhead counts as burnt. Who was kept away takes back at most half of
+		 * what is left to others, and forgets what is owed for more than a second. */
+		owed = fmin(owed + share * p - (now - used), share * fmax(2 * p, REMEMBERED_S));
 		used = now;
 		if (owed > 0)
-			burn_until(o, now + owed);
+			burn_until(o, now + fmin(owed, (1 + share) / 2 * p));
 		for (next += p, now = clock_s(CLOCK_MONOTONIC); next <= now; next += p)
 			owed += share * p;
 	}

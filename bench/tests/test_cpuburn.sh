@@ -86,6 +86,25 @@ for f in 1 1.5 2 4; do
   esac
 done
 
+# Kept away for a quarter of a second by somebody who outranks it, it takes that back.
+kept_away() {
+  local try
+  for try in 1 2 3 4 5; do
+    { sleep 0.5; timeout 0.25 chrt -f 50 taskset -c "$cpu" sh -c 'while :; do :; done'; } &
+    "$burn" "${fast[@]}" --factor=2 --seconds=2 --json=report
+    wait
+    share=$(field by_cpu report)
+    ! near "$share" 2 || return 0
+    ! above "$share" 2 || return 1
+    echo "# kept away, try $try: $share"
+  done
+  return 1
+}
+if [ "$how" = SCHED_FIFO ] && chrt -f 50 true 2>/dev/null; then
+  kept_away; rc=$?
+  is "what it could not take it takes later: $share of 2" "$rc" 0
+fi
+
 # With calibration: the reference loop is measured, and what is said fits what was measured.
 run "$burn" --cpus="$cpu" --factor=1.5 --seconds=0.2 --json=report
 is "a calibrated burn succeeds" "$rc" 0
