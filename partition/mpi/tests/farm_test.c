@@ -176,13 +176,13 @@ static void sweep(void)
 	one(1000, HETPART_CHUNK_FIXED, true, ITEM_BYTES, 5000, size - 1);
 }
 
-/* Rank size-1 sleeps 20 times as long for each item as the others: it gets less than any of them.
- */
+/* Rank size-1 sleeps 20 times as long for each item as the others: it gets less than they do, on
+ * average, as the machine may keep one of them waiting. */
 static void uneven(hetpart_chunk_rule rule)
 {
 	struct job j = new_job(120, 0, 0);
 	hetpart_mpi_farm_opts o = HETPART_MPI_FARM_OPTS_INIT;
-	uint64_t done = 0, *all = calloc((size_t)size, sizeof *all);
+	uint64_t done = 0, others = 0, *all = calloc((size_t)size, sizeof *all);
 	hetpart_err err;
 
 	j.nap_us = rank == size - 1 && size > 2 ? 20000 : 1000;
@@ -193,9 +193,11 @@ static void uneven(hetpart_chunk_rule rule)
 	all_once(&j, 0, done);
 	if (!all || MPI_Allgather(&done, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD))
 		exit(1);
-	for (int i = 1; i + 1 < size && rule == HETPART_CHUNK_FIXED; i++)
-		CHECK(all[size - 1] < all[i], "rank %d did %" PRIu64 ", the slow one %" PRIu64, i,
-		      all[i], all[size - 1]);
+	for (int i = 1; i + 1 < size; i++)
+		others += all[i];
+	if (size > 2 && rule == HETPART_CHUNK_FIXED)
+		CHECK(all[size - 1] * (uint64_t)(size - 2) < others,
+		      "the slow one did %" PRIu64 ", the others %" PRIu64, all[size - 1], others);
 	free(all);
 	free_job(&j);
 }
