@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* report_check - refuses a report that would replace an input or output of any of the ranks. */
+/* report_check - refuses a report that would replace an input or output of any of the ranks, or for
+ * which there is no folder that takes it. */
 status report_check(const options *o, int ranks, err *e);
 
 /* report_write - the JSON report to path, replacing what is there. */

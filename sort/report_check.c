@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The report is written on failure too, over what stands under its name: so its name is looked at
- * before all else. A stat for each input and output of each rank, if there is an old report. */
+ * before all else, also whether it can be had. A stat for each input and output of each rank, if
+ * there is an old report. */
 #include "file.h"
 #include "names.h"
 #include "report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,11 +67,23 @@ static status apart_from_all(const options *o, const char *what, const char *pat
 	return rc;
 }
 
-status report_check(const options *o, int ranks, err *e)
+/* As report_write will make it, as far as can be told without doing so. */
+static status can_be_made(const char *report, err *e)
+{
+	target t;
+	char q[QUOTED_BYTES];
+	status rc = target_open(&t, report, e);
+	if (rc == ST_OK)
+		rc = target_check(&t, true, e);
+	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
+		rc = err_refuse(e, errno, "cannot make report %s", quoted(report, q));
+	target_discard(&t);
+	return rc;
+}
+
+static status apart_from_files(const options *o, int ranks, err *e)
 {
 	status rc = ST_OK;
-	if (!o->report)
-		return ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < o->ninputs; i++)
 		rc = apart_from_all(o, "input", o->inputs[i], ranks, e);
 	if (rc != ST_OK || !o->output)
@@ -83,4 +97,12 @@ status report_check(const options *o, int ranks, err *e)
 		rc = keep_apart(o->report, "manifest", manifest, e);
 	free(manifest);
 	return rc;
+}
+
+status report_check(const options *o, int ranks, err *e)
+{
+	if (!o->report)
+		return ST_OK;
+	const status rc = apart_from_files(o, ranks, e);
+	return rc == ST_OK ? can_be_made(o->report, e) : rc;
 }

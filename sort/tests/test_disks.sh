@@ -107,6 +107,9 @@ ok "output = input by a bind mount: message" grep -q "output 'b/in' is the same 
 run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" -o small/out in' "$hetsort"
 is "a read-only file system: exit code" "$rc" 2
 ok "a read-only file system: message" grep -q "small/out'.*Read-only file system" <<<"$err"
+run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" --report small/r -o fresh in' "$hetsort"
+is "a report on a read-only file system: exit code, output" "$rc/$(ls fresh 2>/dev/null)" 2/
+ok "a report on a read-only file system: message" grep -q "cannot make report 'small/r': Read-only file system" <<<"$err"
 
 # --- runs on disk, and somebody who takes the room meanwhile
 "$BIN/gensort" --no-fsync 700000 large || exit 1
