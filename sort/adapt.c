@@ -3,13 +3,13 @@
  * sorted in this run, of late: a node that turned slow in the middle is as slow as it is now. Only
  * here it costs nothing: no record has left its rank, and splitters go wherever shares say. Rank 0
  * plans, and the shares change on all ranks or on none: only if that promises enough, and if memory
- * and disk of every rank have room. One gather and two broadcasts of a few bytes a rank. */
+ * and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and agreements on
+ * how that went. */
 #include "adapt.h"
 #include "deal.h"
 #include "shares.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* A rank with less than this part of the mean work tells too little of its speed. */
 static const double LEAST_PART = 0.1;
@@ -104,19 +104,11 @@ static double time_left_s(task *t, size_t p, const uint64_t *share)
 	return last;
 }
 
-static task *tasks_left(const options *o, const sighting *s, const double *now, size_t p)
-{
-	const rates one = rates_nominal(1);
-	task *t = calloc(p, sizeof *t);
-	for (size_t i = 0; t && i < p; i++)
-		t[i] = (task){ o, rates_send_s(&one, o, s[i].held, p), now[i] };
-	return t;
-}
-
-status adapt_plan(const options *o, const sighting *s, const double *planned,
+status adapt_plan(mem *m, const options *o, const sighting *s, const double *planned,
 		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
 		  err *e)
 {
+	const rates one = rates_nominal(1);
 	double unit_s;
 	uint64_t all = 0;
 	*out = (prospect){ 0, 0, false };
@@ -124,9 +116,11 @@ status adapt_plan(const options *o, const sighting *s, const double *planned,
 		all += share[i] = written[i];
 	if (!adapt_speeds(s, planned, p, now, &unit_s))
 		return ST_OK;
-	task *t = tasks_left(o, s, now, p);
+	task *t = mem_array(m, p, sizeof *t, "a plan", e);
 	if (!t)
-		return err_set(e, ST_RESOURCE, "out of memory for a plan of %zu ranks", p);
+		return ST_RESOURCE;
+	for (size_t i = 0; i < p; i++)
+		t[i] = (task){ o, rates_send_s(&one, o, s[i].held, p), now[i] };
 	const double before_s = time_left_s(t, p, written) * unit_s;
 	const status rc = shares_by_costs(all, writing_s, t, sizeof *t, p, share, e);
 	if (rc == ST_OK) {
@@ -134,15 +128,15 @@ status adapt_plan(const options *o, const sighting *s, const double *planned,
 		out->gain = out->saved_s > 0 ? out->saved_s / before_s : 0;
 		out->worth = out->gain >= o->adapt.gain && out->saved_s >= o->adapt.saved_s;
 	}
-	free(t);
+	mem_free(m, t, p, sizeof *t);
 	return rc;
 }
 
 static status decide(job *j, draft *d, verdict *v)
 {
 	prospect p;
-	const status rc = adapt_plan(j->o, d->seen, d->planned, j->share_out, (size_t)j->c->size,
-				     d->speed, d->share, &p, &j->e);
+	const status rc = adapt_plan(&j->m, j->o, d->seen, d->planned, j->share_out,
+				     (size_t)j->c->size, d->speed, d->share, &p, &j->e);
 	*v = (verdict){ rc == ST_OK && p.worth ? ADAPT_CHANGED : ADAPT_KEPT, p.gain };
 	return rc;
 }

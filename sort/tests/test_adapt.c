@@ -73,10 +73,12 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 static void replan(situation *s)
 {
 	err e = { ST_OK, "" };
+	mem m = { 0 };
 	uint64_t sum = 0;
-	assert_int_equal(adapt_plan(&s->o, s->seen, s->planned, s->written, P, s->now, s->share,
+	assert_int_equal(adapt_plan(&m, &s->o, s->seen, s->planned, s->written, P, s->now, s->share,
 				    &s->out, &e),
 			 ST_OK);
+	assert_int_equal(m.now_bytes, 0);
 	for (size_t i = 0; i < P; i++)
 		sum += s->share[i];
 	assert_int_equal(sum, N);
