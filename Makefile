@@ -267,11 +267,12 @@ $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 $(FUZZ_X): $(FUZZ_MAIN)
 
 # ---------------------------------------------------------------------------------------- checks
-# TESTS=... are the tests to run, in place of all.
+# TESTS=... are the tests to run, in place of all; TEST_JOBS how many of those without MPI at a time.
+TEST_JOBS ?= 2
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
 check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
-	$(Q)$(RUN) $(or $(TESTS),$(TESTS_X) $(FUZZ_X) $(TESTS_SH))
+	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(TESTS_X) $(FUZZ_X) $(TESTS_SH))
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
 	$(Q)$(RUN) $(or $(TESTS),$(MPI_SH))
@@ -282,7 +283,7 @@ LONG_ALONE := $(wildcard bench/tests/long_*.sh)
 LONG_TESTS := $(filter-out $(LONG_ALONE),$(LONG_SH)) \
               $(shell grep -l HETSORT_LONG $(TESTS_C) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)))
 check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
-	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j 2 $(patsubst %.c,$(OBJ)/%,$(LONG_TESTS))
+	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) $(patsubst %.c,$(OBJ)/%,$(LONG_TESTS))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 FAULT_C := $(wildcard sort/tests/fault_*.c)
