@@ -163,7 +163,7 @@ static bool start_watcher(group *g, struct why *why)
 
 static bool hands_cpu_on(const char *mount, const char *own)
 {
-	char path[2 * PATH_MAX], line[PATH_MAX] = "";
+	char path[2 * PATH_MAX + 32], line[PATH_MAX] = "";
 	FILE *f;
 
 	snprintf(path, sizeof path, "%s%s/cgroup.subtree_control", mount, own);

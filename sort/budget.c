@@ -180,7 +180,7 @@ static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint6
 {
 	const uint64_t fixed = fixed_bytes(q, b);
 	const uint64_t sorting = receiving_bytes(q) + b->workers * run_bytes(b, q);
-	uint64_t merging;
+	uint64_t merging = 0;
 	if (q->ranks == 1 ? !fit_alone(b, q, limit - fixed, least_chunk, &merging)
 			  : !fit_streams(b, q, limit - fixed, &merging))
 		return false;

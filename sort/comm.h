@@ -132,9 +132,8 @@ static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int t
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
 	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
-	if (rc == ST_OK && *done) /* only then: how often one asks is a matter of chance */
-		rc = FAIL_COMM_CALL(rc);
-	return comm_noted(c, rc);
+	/* a fault only then: how often one asks is a matter of chance */
+	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
 
 /* comm_agree - the border of a phase: every rank learns the worst status of all, and leaves with it

@@ -259,8 +259,10 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 	FAIL_RANK(m->c.rank);
 	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
 	name_library(m->kind, sizeof m->kind);
-	if (!m->c.threads_allowed)
-		strcat(m->kind, ", main thread only");
+	if (!m->c.threads_allowed) {
+		const size_t n = strlen(m->kind);
+		snprintf(m->kind + n, sizeof m->kind - n, ", main thread only");
+	}
 	m->c.kind = m->kind;
 	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
 		strcpy(m->c.host, "unknown");

