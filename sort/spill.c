@@ -127,7 +127,7 @@ static uint64_t bytes_there(const spill *s)
 	struct stat st;
 	uint64_t sum = 0;
 	for (size_t i = 0; s->name[0] && i < s->runs; i++)
-		/* a plan without a directory is refused: NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+		/* no plan is without a directory. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 		if (fstatat(s->dir[i % s->dirs].fd, name_of(s, i, name), &st,
 			    AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
