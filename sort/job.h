@@ -140,8 +140,9 @@ typedef struct job {
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;
-	bool regained; /* the output of an earlier program: all that is left is names */
-	checksum sum;  /* of the input of all ranks */
+	bool regained;         /* the output of an earlier program: all that is left is names */
+	checksum sum;          /* of the input of all ranks */
+	unsigned char *claims; /* [size] what they say of their parts, verified: see claim.h */
 	rank_result mine;
 } job;
 

@@ -5,8 +5,9 @@
 
 #include "job.h"
 
-/* manifest_write - collective, after all parts stand under their final names: rank 0 writes names,
- * counts, first and last key and checksum of each. A complete output has one, and no other has. */
+/* manifest_write - on rank 0, after all parts stand under their final names: names, and counts,
+ * first and last key and checksum of each as phase_verify has seen them. A complete output has one,
+ * and no other has. */
 status manifest_write(job *j);
 
 #endif

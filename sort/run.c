@@ -3,6 +3,7 @@
  * on how it went, and leave together if it went wrong anywhere. */
 #include "deal.h"
 #include "online.h"
+#include "claim.h"
 #include "clock.h"
 
 #include <signal.h>
@@ -125,6 +126,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->dealt, j->dealt_room, sizeof *j->dealt);
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
+	mem_free(&j->m, j->claims, p, claim_bytes(&j->o->lay));
 	online_free(j->book);
 	deal_free(j);
 	brackets_free(&j->m, &j->guess);

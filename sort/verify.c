@@ -2,21 +2,11 @@
 /* Last phases: what went in came out, in order also across the ranks' borders; only then to the
  * disk and under the final names, the manifest last of all. */
 #include "job.h"
+#include "claim.h"
 #include "clock.h"
 #include "manifest.h"
 
 #include <inttypes.h>
-
-/* What ranks tell each other, followed by the first and the last key. */
-typedef struct claim {
-	uint64_t in, out;
-	checksum sum_in, sum_out;
-} claim;
-
-static size_t claim_bytes(const job *j)
-{
-	return sizeof(claim) + 2 * (((size_t)j->o->lay.key_bytes + 7) / 8 * 8);
-}
 
 static void state(const job *j, unsigned char *to)
 {
@@ -45,25 +35,24 @@ static status compare(job *j, const claim *sum)
 }
 
 /* Totals, and each rank's first key against the last one before it. */
-static status check_claims(job *j, const unsigned char *all)
+static status check_claims(job *j)
 {
 	const size_t key = j->o->lay.key_bytes;
 	const unsigned char *last = NULL;
 	claim sum = { 0 };
 	for (int i = 0; i < j->c->size; i++) {
-		const unsigned char *at = all + (size_t)i * claim_bytes(j);
-		claim one;
-		memcpy(&one, at, sizeof one);
+		const unsigned char *first;
+		const claim one = claim_at(j->claims, i, &j->o->lay, &first);
 		sum.in += one.in;
 		sum.out += one.out;
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		if (!one.out)
 			continue;
-		if (last && memcmp(last, at + sizeof one, key) > 0)
+		if (last && memcmp(last, first, key) > 0)
 			return err_set(&j->e, ST_INVALID,
 				       "rank %d's first key is smaller than the last before it", i);
-		last = at + sizeof one + key;
+		last = first + key;
 	}
 	j->sum = sum.sum_in;
 	return compare(j, &sum);
@@ -71,21 +60,20 @@ static status check_claims(job *j, const unsigned char *all)
 
 status phase_verify(job *j)
 {
-	const size_t p = (size_t)j->c->size, bytes = claim_bytes(j);
+	const size_t bytes = claim_bytes(&j->o->lay);
 	unsigned char *mine = mem_array(&j->m, 1, bytes, "checksums", &j->e);
-	unsigned char *all = mem_array(&j->m, p, bytes, "checksums", &j->e);
-	status rc = comm_agree(j->c, mine && all ? ST_OK : ST_RESOURCE);
+	j->claims = mem_array(&j->m, (size_t)j->c->size, bytes, "checksums", &j->e);
+	status rc = comm_agree(j->c, mine && j->claims ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		state(j, mine);
-		rc = comm_allgather(j->c, mine, all, bytes);
+		rc = comm_allgather(j->c, mine, j->claims, bytes);
 	}
 	if (rc == ST_OK) {
 		const double t0 = now_s();
-		rc = check_claims(j, all);
+		rc = check_claims(j);
 		j->mine.verify_s += now_s() - t0;
 	}
 	mem_free(&j->m, mine, 1, bytes);
-	mem_free(&j->m, all, p, bytes);
 	return rc;
 }
 
@@ -100,5 +88,5 @@ status phase_commit(job *j)
 	status rc = comm_agree(j->c, ST_OK);
 	if (rc == ST_OK)
 		rc = output_commit(&j->out, j->c, j->o, &j->e);
-	return rc == ST_OK && j->out.per_rank ? manifest_write(j) : rc;
+	return rc == ST_OK && j->out.per_rank && j->c->rank == 0 ? manifest_write(j) : rc;
 }

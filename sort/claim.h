@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank says of its part of the output when it is complete. Pure. */
+#ifndef HETSORT_CLAIM_H
+#define HETSORT_CLAIM_H
+
+#include "checksum.h"
+#include "record.h"
+
+#include <string.h>
+
+/* Followed by the first and the last key, zeros where there is no record. */
+typedef struct claim {
+	uint64_t in, out;
+	checksum sum_in, sum_out;
+} claim;
+
+static inline size_t claim_bytes(const layout *l)
+{
+	return sizeof(claim) + 2 * (((size_t)l->key_bytes + 7) / 8 * 8);
+}
+
+/* claim_at - that of a rank, among those of all; *first_key receives where its keys begin. */
+static inline claim claim_at(const unsigned char *all, int rank, const layout *l,
+			     const unsigned char **first_key)
+{
+	const unsigned char *at = all + (size_t)rank * claim_bytes(l);
+	claim c;
+	memcpy(&c, at, sizeof c);
+	*first_key = at + sizeof c;
+	return c;
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What ranks say when their parts are written, and what becomes of it: all of them refuse an output
+ * that is not the input, in whatever it differs, with a sentence that says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include "claim.h"
+#include "job.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { RANKS = 4, KEY = 3 };
+
+typedef struct part {
+	uint64_t in, out, sum_in, sum_out;
+	const char *first, *last;
+} part;
+
+/* Ten records in, ten out; one rank reads and one writes nothing. */
+static const part good[RANKS] = { { 4, 3, 100, 1, "aaa", "bbb" },
+				  { 0, 5, 0, 300, "bbb", "bbc" },
+				  { 5, 0, 200, 0, "zzz", "aaa" },
+				  { 1, 2, 1, 0, "bbc", "ccc" } };
+
+typedef struct trial {
+	const part *part;
+	status rc[RANKS];
+	char said[RANKS][ERR_TEXT_BYTES];
+	bool kept; /* rank 0 has what the manifest tells */
+} trial;
+
+static bool are_kept(const job *j, const part *p)
+{
+	bool same = j->sum.lo == 301 && j->sum.hi == 0;
+	for (int i = 0; i < RANKS; i++) {
+		const unsigned char *first;
+		const claim c = claim_at(j->claims, i, &j->o->lay, &first);
+		same = same && c.out == p[i].out && c.sum_out.lo == p[i].sum_out &&
+		       (!c.out || (memcmp(first, p[i].first, KEY) == 0 &&
+				   memcmp(first + KEY, p[i].last, KEY) == 0));
+	}
+	return same;
+}
+
+static status verify(comm *c, void *trial_)
+{
+	trial *t = trial_;
+	const part *p = &t->part[c->rank];
+	const options o = { .lay = { 10, 0, KEY } };
+	unsigned char keys[2 * KEY];
+	memcpy(keys, p->first, KEY);
+	memcpy(keys + KEY, p->last, KEY);
+	job j = { .c = c,
+		  .o = &o,
+		  .records = 10,
+		  .seen = { .first_key = keys, .last_key = keys + KEY } };
+	j.mine.in = p->in;
+	j.mine.out = p->out;
+	j.mine.sum_in.lo = p->sum_in;
+	j.mine.sum_out.lo = p->sum_out;
+	t->rc[c->rank] = phase_verify(&j);
+	memcpy(t->said[c->rank], j.e.text, ERR_TEXT_BYTES);
+	if (c->rank == 0)
+		t->kept = are_kept(&j, t->part);
+	mem_free(&j.m, j.claims, RANKS, claim_bytes(&o.lay));
+	return j.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
+}
+
+static trial of(const part *p)
+{
+	trial t = { .part = p };
+	err e = { ST_OK, "" };
+	assert_int_equal(comm_local_run(RANKS, 1 << 20, verify, &t, &e), ST_OK);
+	return t;
+}
+
+static void what_fits_is_kept(void **state)
+{
+	(void)state;
+	const trial t = of(good);
+	for (int i = 0; i < RANKS; i++)
+		assert_int_equal(t.rc[i], ST_OK);
+	assert_true(t.kept);
+}
+
+static void what_does_not_is_refused_by_all(void **state)
+{
+	static const struct {
+		int rank;
+		part is;
+		const char *why;
+	} wrong[] = {
+		{ 0,
+		  { 3, 3, 100, 1, "aaa", "bbb" },
+		  "10 records were planned, 9 read and 10 written" },
+		{ 3,
+		  { 2, 2, 1, 0, "bbc", "ccc" },
+		  "10 records were planned, 11 read and 10 written" },
+		{ 1,
+		  { 0, 4, 0, 300, "bbb", "bbc" },
+		  "10 records were planned, 10 read and 9 written" },
+		{ 2,
+		  { 5, 1, 200, 0, "bbc", "bbc" },
+		  "10 records were planned, 10 read and 11 written" },
+		{ 1,
+		  { 0, 5, 0, 299, "bbb", "bbc" },
+		  "the output's checksum 0000000000000000000000000000012c is not the input's, "
+		  "0000000000000000000000000000012d" },
+		{ 1,
+		  { 0, 5, 0, 300, "bba", "bbc" },
+		  "rank 1's first key is smaller than the last before it" },
+		{ 3,
+		  { 1, 2, 1, 0, "bbb", "ccc" },
+		  "rank 3's first key is smaller than the last before it" },
+	};
+	(void)state;
+	for (size_t k = 0; k < LEN(wrong); k++) {
+		part p[RANKS];
+		memcpy(p, good, sizeof p);
+		p[wrong[k].rank] = wrong[k].is;
+		const trial t = of(p);
+		for (int i = 0; i < RANKS; i++) {
+			assert_int_equal(t.rc[i], ST_INVALID);
+			assert_string_equal(t.said[i], wrong[k].why);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_fits_is_kept),
+		cmocka_unit_test(what_does_not_is_refused_by_all),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
