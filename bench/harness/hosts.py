@@ -68,8 +68,7 @@ def available():
 
 def drawn_speeds(count, slow, seed):
     """Speeds of the hosts, 1 or 1/F, as scripts/cluster draws them: no root, nothing is started."""
-    argv = [CLUSTER, "slurm", "-n", str(count), "--slow", slow]
-    said = job.run([*argv, *(["--seed", str(seed)] if seed else []), "--", "true"]).out
+    said = job.run([CLUSTER, "slurm", "-n", str(count), "--slow", slow, "--seed", str(seed), "--", "true"]).out
     return [float(v) for v in re.search(r"speeds ([0-9.,e-]+)\.", said).group(1).split(",")]
 
 

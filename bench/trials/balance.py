@@ -27,8 +27,8 @@ exec taskset -c "${cpu[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]}" "$@\""""
 
 def emulation(speeds, most):
     """Processes of each CPU, and the part of the whole speed that they reach, by hetplan."""
-    said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", ",".join(f"{s:.6g}" for s in speeds),
-                               "--best-upto", str(most), "--json"]).out)
+    said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", sorts.joined(speeds), "--best-upto",
+                               str(most), "--json"]).out)
     counts = [int(v) for v in said["counts"]]
     return counts, sum(counts) / (max(c / s for c, s in zip(counts, speeds)) * sum(speeds))
 
@@ -45,7 +45,7 @@ def command(processes, bound, options, work):
 def variants(cpus, speeds, most):
     """name -> (processes, the CPU of each or None, options, part of the whole speed in theory)."""
     counts, part = emulation(speeds, most)
-    alike, told = ["--plan", "equal"], ["--speeds", ",".join(f"{s:.6g}" for s in speeds)]
+    alike, told = ["--plan", "equal"], ["--speeds", sorts.joined(speeds)]
     return {"none": (len(cpus), cpus, alike, min(speeds) * len(speeds) / sum(speeds)),
             "os": (sum(counts), None, alike, 1.0),
             "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], alike, part),

@@ -35,7 +35,7 @@ def take(t, s, variant, number, options):
 def measure(t, count):
     a = t.a
     speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
-    told = ",".join(f"{s:.4g}" for s in speeds)
+    told = sorts.joined(speeds)
     with hosts.Hosts(speeds, cpu=a.cpu, directory=a.dir) as h, job.work_folder(os.environ.get("TMPDIR", "/tmp")) as work:
         s = Shared(h, a.records, work)
         for number in range(a.repeat):
@@ -47,9 +47,6 @@ def measure(t, count):
 
 
 def run(t):
-    if "online" not in job.run([f"{sorts.BIN}/hetsort", "--help"]).out:
-        t.notes.append("learning: left out: this hetsort has no --plan online")
-        return ""
     rows = []
     for count in t.a.hosts:
         measure(t, count)

@@ -16,7 +16,7 @@ def measure(t, count, factor):
     """One cluster a factor: the fast hosts' share of a CPU depends on it."""
     a = t.a
     speeds = [1.0] * (count - count // 2) + [1 / factor] * (count // 2)
-    told = ",".join(f"{s:.4g}" for s in speeds)
+    told = sorts.joined(speeds)
     with hosts.Hosts(speeds, directory=a.dir) as h:
         s = sorts.Sorter(h, a.records)
         s.portions("equal", sorts.shares(a.records, speeds, None))

@@ -37,7 +37,7 @@ def ways(t):
 def measure(t, count):
     a = t.a
     speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
-    told = ",".join(f"{s:.4g}" for s in speeds)
+    told = sorts.joined(speeds)
     kept = {}
     with hosts.Hosts(speeds, cpu=a.cpu, directory=a.dir, second=a.second) as h:
         s = sorts.Sorter(h, a.records)

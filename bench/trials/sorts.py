@@ -14,11 +14,16 @@ LAST = ("exchange", "merge", "write")  # after the last border that all ranks pa
 EXCHANGE_THREADS = ("exchange", "exchange-in", "exchange-out")
 
 
+def joined(speeds):
+    """As programs take them."""
+    return ",".join(f"{s:.9g}" for s in speeds)
+
+
 def shares(items, speeds, cost):
     """By hetplan; cost None: equal."""
     speeds = [1] * len(speeds) if cost is None else speeds
-    said = job.run([f"{BIN}/hetplan", "share", "--items", str(items), "--speeds",
-                    ",".join(f"{s:.9g}" for s in speeds), "--cost", cost or "linear", "--csv"]).out
+    said = job.run([f"{BIN}/hetplan", "share", "--items", str(items), "--speeds", joined(speeds), "--cost",
+                    cost or "linear", "--csv"]).out
     return [int(line.split(",")[1]) for line in said.splitlines()[1:]]
 
 
