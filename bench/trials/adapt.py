@@ -86,7 +86,7 @@ def measure(t, count, victim):
             for name in VARIANTS:
                 source, how = name.split(", ")
                 x = sources[source.split()[0]].sort("--adapt" in source, how == "slow", victim, a.factor)
-                t.sample((count, name), number, adapt=x.adapt, written=x.written, **x.fields())
+                t.sample((count, name), number, adapt=x.adapt, **x.fields())
                 kept.setdefault(name, []).append(x)
     return sources, kept
 

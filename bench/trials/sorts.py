@@ -54,7 +54,7 @@ class Sample:
     def fields(self):
         return {"seconds": self.makespan_s, "all_read_s": self.all_read_s, "finish_s": self.finish_s,
                 "finish_spread": self.finish_spread, "ends_s": self.ends_s, "spread": self.spread,
-                "waiting": self.waiting, "exchanging": self.exchanging, **self.busy}
+                "waiting": self.waiting, "exchanging": self.exchanging, "written": self.written, **self.busy}
 
 
 class Sorter:
