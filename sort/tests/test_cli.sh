@@ -82,7 +82,7 @@ for scatter in equal speed balanced dynamic; do
     --scatter $scatter --links 100,100,10 -o out in in2
 done
 refuses "--source=root of more than the memory" 4 "bytes of memory are not enough for 500 records" \
-  "$hetsort" --ranks 2 --source root --memory 40K -o out in
+  "$hetsort" --ranks 2 --source root --scatter equal --memory 40K -o out in
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
 sorts "--adapt, one rank" 1000 "$hetsort" --adapt -o out in
@@ -165,7 +165,7 @@ refuses "part of a record behind much of standard input" 2 "partial record of 50
 is "part of a record: nothing left" "$(ls -A spill)" ""
 refuses "no such directory for standard input's runs" 2 "nowhere" \
   sh -c '"$0" --memory 64M --tmpdir nowhere -o out - <large' "$hetsort"
-run "$hetsort" --memory 96M --ranks 2 --source root --tmpdir spill --report report -o out large
+run "$hetsort" --memory 96M --ranks 2 --source root --scatter equal --tmpdir spill --report report -o out large
 is "dealt out, by way of the disk" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 ok "dealt out: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
 rm out
@@ -209,7 +209,8 @@ run timeout 100 "$hetsort" --ranks 200 --no-fsync --report report -o out many
 is "200 ranks: exit code" "$rc" 0
 ok "200 ranks: sorted" "$valsort" out
 held=$(sed -n 's/.*"process_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
-ok "200 ranks: 2 MiB each at most" [ "$held" -le $((400 << 20)) ]
+[ -n "${SANITIZER:-}" ] || # which takes memory of its own
+  ok "200 ranks: 2 MiB each at most" [ "$held" -le $((400 << 20)) ]
 rm many out report
 
 # --- one file a rank
