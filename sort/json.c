@@ -41,6 +41,22 @@ json_t *json_checksum(checksum s)
 	return json_string(text);
 }
 
+json_t *json_with(json_t *o, const char *key, json_t *value)
+{
+	if (json_object_set_new(o, key, value) == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+json_t *json_and(json_t *a, json_t *value)
+{
+	if (json_array_append_new(a, value) == 0)
+		return a;
+	json_decref(a);
+	return NULL;
+}
+
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
 		  err *e)
 {

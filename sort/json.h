@@ -13,6 +13,11 @@ json_t *json_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 
+/* json_with, json_and - an object with one member more, an array with one value more. Both
+ * arguments are consumed and may be NULL (no memory): then so is what is returned. */
+json_t *json_with(json_t *o, const char *key, json_t *value);
+json_t *json_and(json_t *a, json_t *value);
+
 /* json_parse - text of len bytes, which may hold anything; what it is ("manifest") and its name are
  * for messages. Refuses (ST_REFUSED, with line and column) what is no JSON. */
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,

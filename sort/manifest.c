@@ -22,22 +22,17 @@ static json_t *part_json(const job *j, int rank)
 			      json_name(slash ? slash + 1 : path), "records", (json_int_t)c.out,
 			      "checksum", json_checksum(c.sum_out));
 	free(path);
-	if (o && c.out) {
-		json_object_set_new(o, "first_key", json_hex(first, key));
-		json_object_set_new(o, "last_key", json_hex(first + key, key));
-	}
-	return o;
+	if (c.out == 0)
+		return o;
+	o = json_with(o, "first_key", json_hex(first, key));
+	return json_with(o, "last_key", json_hex(first + key, key));
 }
 
 static json_t *manifest_json(const job *j)
 {
 	json_t *parts = json_array();
-	for (int i = 0; i < j->c->size; i++) {
-		if (json_array_append_new(parts, part_json(j, i)) != 0) {
-			json_decref(parts);
-			return NULL;
-		}
-	}
+	for (int i = 0; i < j->c->size; i++)
+		parts = json_and(parts, part_json(j, i));
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:s, s:o}", "format", "hetsort-manifest",
 			 "version", 1, "record_bytes", (int)j->o->lay.record_bytes, "key_offset",
 			 (int)j->o->lay.key_off, "key_bytes", (int)j->o->lay.key_bytes, "records",

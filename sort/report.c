@@ -32,7 +32,7 @@ static json_t *phases_json(const rank_result *r)
 {
 	json_t *o = json_object();
 	for (int p = 0; p < PHASES; p++)
-		json_object_set_new(o, phase_name((phase)p), json_real(r->phase_s[p]));
+		o = json_with(o, phase_name((phase)p), json_real(r->phase_s[p]));
 	return o;
 }
 
@@ -50,10 +50,10 @@ static json_t *records_json(const rank_result *r)
 	json_t *o = json_pack("{s:I, s:I, s:I, s:I}", "planned_in", (json_int_t)r->planned_in,
 			      "planned_out", (json_int_t)r->planned_out, "in", (json_int_t)r->in,
 			      "out", (json_int_t)r->out);
-	if (o && r->adapt_state != ADAPT_OFF)
-		json_object_set_new(o, "planned_out_before",
-				    json_integer((json_int_t)r->planned_out_before));
-	return o;
+	return r->adapt_state == ADAPT_OFF
+		       ? o
+		       : json_with(o, "planned_out_before",
+				   json_integer((json_int_t)r->planned_out_before));
 }
 
 /* Null without --adapt, or where the run ended before. */
@@ -124,13 +124,13 @@ static json_t *rank_json(const rank_result *r, const options *opt)
 			      bytes_json(r), "phases_s", phases_json(r), "memory", memory_json(r),
 			      "io", io_json(r), "resumed", resume_json(r, opt), "leftovers_removed",
 			      (int)r->leftovers);
-	if (o && r->speed_seen > 0)
-		json_object_set_new(o, "speed_seen", json_real(r->speed_seen));
-	if (o && r->status != ST_OK)
-		json_object_set_new(o, "error",
-				    json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
-					      phase_name((phase)r->phase), "message",
-					      json_name(r->text)));
+	if (r->speed_seen > 0)
+		o = json_with(o, "speed_seen", json_real(r->speed_seen));
+	if (r->status != ST_OK)
+		o = json_with(o, "error",
+			      json_pack("{s:i, s:s, s:o}", "code", r->status, "phase",
+					phase_name((phase)r->phase), "message",
+					json_name(r->text)));
 	return o;
 }
 
@@ -138,7 +138,7 @@ static json_t *ranks_json(const job_result *r, const options *o)
 {
 	json_t *a = json_array();
 	for (int i = 0; r->rank && i < r->size; i++)
-		json_array_append_new(a, rank_json(&r->rank[i], o));
+		a = json_and(a, rank_json(&r->rank[i], o));
 	return a;
 }
 
@@ -146,7 +146,7 @@ static json_t *command_json(int argc, char *const *argv)
 {
 	json_t *a = json_array();
 	for (int i = 0; i < argc; i++)
-		json_array_append_new(a, json_name(argv[i]));
+		a = json_and(a, json_name(argv[i]));
 	return a;
 }
 
@@ -187,10 +187,7 @@ static json_t *signal_json(status s)
 /* The report of a run that has something to say beside its failures. */
 static json_t *notes_json(const job_result *r)
 {
-	json_t *a = json_array();
-	if (r->note[0])
-		json_array_append_new(a, json_name(r->note));
-	return a;
+	return r->note[0] ? json_and(json_array(), json_name(r->note)) : json_array();
 }
 
 static json_t *report_json(const job_result *r, const options *o, int argc, char *const *argv)

@@ -53,11 +53,10 @@ json_t *state_json(const work_state *s, const input *in)
 	char job[20];
 	json_t *shares = json_array(), *inputs = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
-	int bad = 0;
 	for (int32_t i = 0; i < s->ranks; i++)
-		bad |= json_array_append_new(shares, json_integer((json_int_t)s->share_in[i]));
+		shares = json_and(shares, json_integer((json_int_t)s->share_in[i]));
 	for (size_t i = 0; i < s->inputs; i++)
-		bad |= json_array_append_new(inputs, input_json(&s->input[i], in->file[i].path));
+		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
 	json_t *doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o}",
 				"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION,
 				"job", job, "rank", (int)s->rank, "ranks", (int)s->ranks,
@@ -65,12 +64,7 @@ json_t *state_json(const work_state *s, const input *in)
 				(int)s->lay.key_off, "key_bytes", (int)s->lay.key_bytes,
 				"run_records", (json_int_t)s->run_recs, "sample_stride",
 				(json_int_t)s->stride, "share_in", shares, "inputs", inputs);
-	if (s->out.id)
-		bad |= json_object_set_new(doc, "output", output_json(&s->out));
-	if (!bad)
-		return doc;
-	json_decref(doc);
-	return NULL;
+	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
 }
 
 /* ------------------------------------------------------------------------------- reading */

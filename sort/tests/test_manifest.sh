@@ -71,4 +71,17 @@ breaks "part without a name" 2 "impossible" change 's/"part.1"/""/'
 breaks "part without a checksum" 2 "a part is not" change 's/"checksum": .*//'
 run "$hetsort" --check-manifest
 is "no manifest named" "$rc" 2
+
+# no memory, each time for something else: a job that succeeds has told everything
+failed=0 odd='' n=1
+for ((in_a_row = 0; in_a_row < 12 && n < 2000; n++)); do
+  rm -rf d; mkdir d
+  HETSORT_FAIL=alloc:$n@rank0 run timeout 60 "$BIN/failpoints/hetsort" --ranks 2 --threads 1 --no-fsync -o d/part.%r in1
+  if [ "$rc" -ne 0 ]; then failed=$((failed + 1)) in_a_row=0; continue; fi
+  in_a_row=$((in_a_row + 1))
+  run "$hetsort" --check-manifest d/part.manifest
+  [ "$rc" -eq 0 ] || odd+=" $n: $err"
+done
+is "no memory: what succeeds has a whole manifest" "$odd" ""
+ok "no memory: $failed of $n jobs fail" test $failed -gt 20
 done_testing
