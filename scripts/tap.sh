@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# TAP for shell tests: source it, call ok/is/run, end with done_testing.
+# TAP for shell tests: source it, call ok/is/run/await, end with done_testing.
 tap_n=0 tap_bad=0
 
 ok() { # ok NAME COMMAND... - a test point: the command succeeds
@@ -23,6 +23,15 @@ run() { # run COMMAND... - sets rc, out, err
   out=$("$@" 2>"${TEST_TMP:-.}/.stderr"); rc=$?
   err=$(cat "${TEST_TMP:-.}/.stderr")
   return 0
+}
+
+await() { # await COMMAND... - until it succeeds; after a minute it is given up
+  local tap_i
+  for ((tap_i = 0; tap_i < 3000; tap_i++)); do
+    if "$@"; then return 0; fi
+    sleep 0.02
+  done
+  return 1
 }
 
 skip_all() { echo "$1"; exit 77; }

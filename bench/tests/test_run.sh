@@ -92,7 +92,7 @@ ln -sf "$(dirname "$(readlink programs/valsort)")/gensort" programs/gensort
 
 STUB=slow "$bench" --warm --records 2000 --repeat 1 --dir "a folder" --only stub >/dev/null 2>&1 &
 harness=$!
-for ((i = 0; i < 200; i++)); do compgen -G "a folder/*/out.tmp" >/dev/null && break; sleep 0.05; done
+await eval 'compgen -G "a folder/*/out.tmp" >/dev/null'
 kill $harness; wait $harness
 is "a signal ends the run" $? 143
 is "... and leaves nothing" "$(ls "a folder")" ""

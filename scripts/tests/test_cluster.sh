@@ -229,7 +229,9 @@ if grep -q 'version 1' <<<"$err"; then
 else
   read -r -d '' first second <<<"$out" || true
   on n1 sh -c 'echo $$ >"$LOCAL/number"; exec sleep 100' & # down must end it there too
-  for ((i = 0; i < 200; i++)); do number=$(cat "$("$cluster" --id $id folder n1)/number"); [ -n "$number" ] && break; sleep 0.02; done
+  folder=$("$cluster" --id $id folder n1)
+  await test -s "$folder/number"
+  number=$(cat "$folder/number")
   thread=$(grep -x "$number" "$first") # a host's processes have the numbers of this machine
   is "a thread of the host is on its first CPU" "$thread" "$number"
   echo "$thread" >"$second"
@@ -243,13 +245,12 @@ if [ -n "$has_mem" ]; then
 fi
 if [ -n "$has_freezer" ]; then
   on n1 bash -c 'echo up >beat.up; while :; do echo x >>beat; read -r -t 0.02 <> <(:); done' & beat=$!
-  for ((i = 0; i < 200; i++)); do [ -s beat ] && break; sleep 0.02; done
+  await test -s beat
   set_to freeze n1
   sleep 0.1; a=$(wc -c <beat); sleep 0.3; b=$(wc -c <beat)
   is "a frozen host stands still" "$a" "$b"
   set_to thaw n1
-  for ((i = 0; i < 200; i++)); do [ "$(wc -c <beat)" -gt "$b" ] && break; sleep 0.02; done
-  ok "a thawed one goes on" test "$(wc -c <beat)" -gt "$b"
+  ok "a thawed one goes on" await eval '[ "$(wc -c <beat)" -gt "$b" ]'
   set_to freeze n1 # down must end it all the same
 fi
 if [ -n "$has_disk" ] && set_to disk n3 16 2>disk.err; then
@@ -278,8 +279,7 @@ if [ "${HAVE_MPI:-no}" = yes ] && "$ROOT/scripts/mpirun" --here 2>/dev/null; the
 fi
 
 "$cluster" run -n 2 --id $id -- sh -c 'echo up >>"'"$PWD"'/begun"; exec sleep 1000' >/dev/null 2>&1 & pid=$!
-for ((i = 0; i < 200; i++)); do [ -s begun ] && break; sleep 0.05; done
-ok "a long job has begun" test -s begun
+ok "a long job has begun" await test -s begun
 cat /run/hetsort-cluster/$id/*/holder >holders.$id
 kill -TERM $pid; wait $pid; rc=$?
 is "SIGTERM ends it" "$rc" 143
@@ -304,14 +304,14 @@ is "a cluster that follows one of the same name stays up" "$(on n0 hostname)" n0
 
 rm -f begun
 "$cluster" run -n 2 --id $id -- sh -c 'echo up >>"'"$PWD"'/begun"; exec sleep 1000' >/dev/null 2>&1 & pid=$!
-for ((i = 0; i < 200; i++)); do [ -s begun ] && break; sleep 0.05; done
+await test -s begun
 cat /run/hetsort-cluster/$id/*/holder >holders.$id
 kill -9 $pid; wait $pid 2>/dev/null
 ok "kill -9 leaves nothing either" no_traces $id
 is "nor links" "$(ip -o link | wc -l)" "$links_before"
 
 "$cluster" up 30 --id $id >/dev/null 2>&1 & pid=$!
-for ((i = 0; i < 200; i++)); do [ -e /run/hetsort-cluster/$id/n1/holder ] && break; sleep 0.02; done
+await test -e /run/hetsort-cluster/$id/n1/holder
 kill -9 $pid; wait $pid 2>/dev/null
 ok "nor kill -9 half-way up" no_traces $id
 done_testing

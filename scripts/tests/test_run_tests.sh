@@ -63,19 +63,18 @@ is "no scratch folder is left behind by them" "$(ls -d hetsort-test* 2>/dev/null
 
 # A signal to the runner ends the running test too, although that has a process group of its own.
 # shellcheck disable=SC2016
-plant long.sh <<<'echo $$ >"$PID_FILE"; sleep 50; echo "ok 1 - a"; echo 1..1'
+plant long.sh <<<'echo $$ >"$PID_FILE"; sleep 120; echo "ok 1 - a"; echo 1..1'
 for args in long.sh "-j 2 long.sh good.sh"; do
   rm -f pid
   # shellcheck disable=SC2086  # words
-  PID_FILE=$PWD/pid TEST_TIMEOUT=60 tree/scripts/run-tests $args >/dev/null 2>&1 &
+  PID_FILE=$PWD/pid TEST_TIMEOUT=120 tree/scripts/run-tests $args >/dev/null 2>&1 &
   runner_pid=$!
-  for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
+  await test -s pid
   kill $runner_pid
   wait $runner_pid
   is "a signal ends the runner: $args" $? 130
-  for _ in $(seq 100); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.05; done
-  run kill -0 "$(cat pid)"
-  is "and the test it was running" "$rc" 1
+  # shellcheck disable=SC2016
+  ok "and the test it was running" await eval '! kill -0 "$(cat pid)" 2>/dev/null'
   is "nothing is left" "$(ls -d hetsort-test* 2>/dev/null)" ""
 done
 done_testing

@@ -47,10 +47,8 @@ is "a byte of the complete output changed: merged again" "$(merged)" no
 rm -rf store out
 HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir store -o out in 2>err &
 job=$!
-for ((i = 0; i < 3000; i++)); do
-  if sealed 1 || [ ! -d /proc/$job ]; then break; fi
-  sleep 0.01
-done
+# shellcheck disable=SC2016
+await eval 'sealed 1 || [ ! -d /proc/$job ]'
 kill -s USR1 $job
 wait $job
 ok "USR1: the job fails" test $? -ne 0 -a ! -e out

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks of an MPI job that are ended from outside: the whole job ends and no file has its final name.
 # The launcher's exit code is its own.
-# shellcheck disable=SC2317  # functions are called through ok
+# shellcheck disable=SC2016,SC2317  # conditions for await; functions are called through ok
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
@@ -21,14 +21,11 @@ chmod +x rank
 field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 
 start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
-  local call=$1 i; shift
+  local call=$1; shift
   rm -rf report hanging.* pid.* out* .hetsort-*
   HANG=$call timeout -s KILL 60 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >told 2>&1 &
   job=$!
-  for ((i = 0; i < 3000; i++)); do
-    if [ -e hanging.0 ] || [ ! -d /proc/$job ]; then break; fi
-    sleep 0.01
-  done
+  await eval '[ -e hanging.0 ] || [ ! -d /proc/$job ]'
 }
 gone() { # also if nobody has asked for its exit code yet
   case $(ps -o stat= -p "$1") in '' | Z*) ;; *) ps -fp "$1"; return 1 ;; esac

@@ -13,3 +13,4 @@ sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a bl
 merged() { # had an earlier program merged all? "done" or "no", or both where ranks differ
   sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '
 }
+stopped() { case $(ps -o stat= -p "$1") in T*) ;; *) return 1 ;; esac; } # stopped PID - by SIGSTOP

@@ -32,11 +32,11 @@ done
 rm -f hanging
 env --default-signal=TERM SHIM=hang=create SHIM_FILE=hanging SHIM_CLOCK=3600 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in 2>err &
 pid=$!
-for ((i = 0; i < 3000; i++)); do if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi; sleep 0.01; done
+await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
 kill -TERM $pid
-for ((i = 0; i < 3000; i++)); do [ -d /proc/$pid ] || break; case $(ps -o stat= -p $pid) in Z*) break ;; esac; sleep 0.01; done
-ok "SIGTERM while the wall clock jumps: it ends" test $i -lt 3000
-[ $i -lt 3000 ] || kill -KILL $pid
+ended() { case $(ps -o stat= -p $pid) in '' | Z*) ;; *) return 1 ;; esac; }
+ok "SIGTERM while the wall clock jumps: it ends" await ended
+ended || kill -KILL $pid
 wait $pid
 is "SIGTERM while the wall clock jumps: by the signal" "$?" 143
 rm -f hanging

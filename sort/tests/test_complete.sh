@@ -60,10 +60,7 @@ for mode in "$one" "$three" "$parts"; do
   killed commit:0 $mode
   HETSORT_FAIL=delay@sync:$last=60 "$hetsort" -s --key 0,1 --resume --workdir store $mode in &
   pid=$!
-  for ((i = 0; i < 1000; i++)); do
-    case $(readlink /proc/$pid/fd/*) in *.tmp*) break ;; esac
-    sleep 0.02
-  done
+  await eval 'readlink /proc/$pid/fd/* | grep -q "\.tmp"'
   kill -TERM $pid; wait $pid
   is "SIGTERM, $mode" $? 143
   finishes "SIGTERM" "done"
@@ -148,10 +145,7 @@ finishes "--force" "done" --force
 killed commit:0 $mode
 HETSORT_FAIL=stop@commit:0 "$hetsort" -s --key 0,1 --resume --workdir store $mode in 2>err &
 pid=$!
-for ((i = 0; i < 1000; i++)); do
-  case $(ps -o stat= -p $pid) in T*) break ;; esac
-  sleep 0.02
-done
+await stopped $pid
 echo mine >out
 kill -CONT $pid; wait $pid
 is "an output that appears meanwhile" "$?/$(cat out)/$(grep -c "appeared meanwhile" err)" 2/mine/1

@@ -77,12 +77,7 @@ rm -f out
 
 (HETSORT_FAIL=stop@merge:1 exec "$hetsort" --ranks 3 -o out in) &
 pid=$!
-for ((i = 0; i < 500; i++)); do
-  state=$(awk '/^State:/ {print $2}' "/proc/$pid/status")
-  [ "$state" = T ] && break
-  sleep 0.02
-done
-is "stop@merge:1 stops it" "$state" T
+ok "stop@merge:1 stops it" await grep -q '^State:.T' "/proc/$pid/status"
 kill -CONT $pid && wait $pid
 is "and it goes on when let" "$?/$(cmp -s out expected && echo same)" 0/same
 rm -f out

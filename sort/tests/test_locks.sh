@@ -13,14 +13,12 @@ temporary() { find . -name '.hetsort-*.tmp' | wc -l; }
 hidden() { find . -name '.hetsort-*' | wc -l; }
 
 start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
-  local call=$1 i; shift
+  local call=$1; shift
   rm -f hanging
   SHIM=hang=$call SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$hetsort" --direct never "$@" 2>err &
   pid=$!
-  for ((i = 0; i < 3000; i++)); do
-    if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi
-    sleep 0.01
-  done
+  # shellcheck disable=SC2016
+  await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
 }
 kill_it() { kill -KILL $pid; wait $pid 2>/dev/null; rm -f hanging; }
 

@@ -88,10 +88,7 @@ finishes "a rank has lost its state" --ranks 3
 rm -rf out store
 HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir store --threads 1 -o out in 2>err &
 pid=$!
-for ((i = 0; i < 3000; i++)); do
-  if sealed 0 || [ ! -d /proc/$pid ]; then break; fi
-  sleep 0.01
-done
+await eval 'sealed 0 || [ ! -d /proc/$pid ]'
 kill -s USR1 $pid
 wait $pid
 is "USR1: exit code, output" "$?/$(ls out 2>/dev/null)" "$((128 + $(kill -l USR1)))/"
@@ -197,10 +194,7 @@ rm -rf store other
 killed merge:0 --ranks 2
 HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out in &
 pid=$!
-for ((i = 0; i < 1000; i++)); do
-  case $(ps -o stat= -p $pid) in T*) break ;; esac
-  sleep 0.02
-done
+await stopped $pid
 run "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out2 in
 is "two jobs: the second" "$rc/$(grep -c "is being made by another job, 'process $pid" <<<"$err")" 2/2
 run "$hetsort" --clean store

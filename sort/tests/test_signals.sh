@@ -14,15 +14,13 @@ left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
 field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 
 start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
-  local call=$1 i; shift
+  local call=$1; shift
   rm -rf report hanging out*
   timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1}" SHIM="hang=$call" SHIM_FILE=hanging \
     LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" <&0 2>err &
   pid=$!
-  for ((i = 0; i < 3000; i++)); do
-    if [ -e hanging ] || [ ! -d /proc/$pid ]; then break; fi
-    sleep 0.01
-  done
+  # shellcheck disable=SC2016
+  await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
   child=$(pgrep -P $pid)
 }
 end() { wait $pid; rc=$?; rm -f hanging; }
