@@ -14,3 +14,10 @@ merged() { # had an earlier program merged all? "done" or "no", or both where ra
   sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '
 }
 stopped() { case $(ps -o stat= -p "$1") in T*) ;; *) return 1 ;; esac; } # stopped PID - by SIGSTOP
+flip() { # flip FILE BYTE - a bit of it; counted from the end where it is negative
+  local at=$2 b
+  [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
+  b=$(od -A n -t u1 -j "$at" -N 1 "$1")
+  # shellcheck disable=SC2059  # an octal escape belongs into the format
+  printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # An output that was complete when its job ended, but had not its name: --resume reads it again, gives it
 # its name and merges nothing. What is not as it was, on any rank, is merged again on all of them.
-# shellcheck disable=SC2086,SC2317,SC2059,SC2016  # modes are several words; functions are called through others;
-# an octal escape belongs into the format; sed has $ as well
+# shellcheck disable=SC2086,SC2317,SC2016  # modes are several words; functions are called through others;
+# sed has $ as well
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/tests/sealed.sh"
@@ -28,12 +28,6 @@ finishes() { # finishes NAME MERGED ARGUMENT... - --resume ends well; merged bef
   sort_ --resume "$@" $mode
   is "$name, $mode: goes on" "$rc/$err/$(sorted)/$(left | sed 's|\./||g')" "0///$names"
   is "$name, $mode: merged before" "$(merged)" "$merged"
-}
-flip() { # flip FILE BYTE - counted from the end where it is negative
-  local at=$2 b
-  [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
-  b=$(od -A n -t u1 -j "$at" -N 1 "$1")
-  printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
 }
 
 sync='' # without waiting for the disk where that is not the matter

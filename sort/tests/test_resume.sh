@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # --workdir and --resume: a job that is killed in any phase is gone on with, byte for byte, and what is
 # kept of it is not read again; what does not fit to it is refused, what is damaged is found.
-# shellcheck disable=SC2086,SC2317,SC2059,SC2016  # modes are several words; functions are called through others;
-# an octal escape belongs into the format; sed has $ as well
+# shellcheck disable=SC2086,SC2317,SC2016  # modes are several words; functions are called through others;
+# sed has $ as well
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/tests/sealed.sh"
@@ -137,12 +137,6 @@ damages() { # damages NAME COMMAND... - a run without a seal is made again
   "$@"
   finishes "$name"
   ok "$name: it is read again" test "$(sum bytes_not_read)" -lt $((records * 100))
-}
-flip() { # flip FILE BYTE - counted from the end where it is negative
-  local at=$2 b
-  [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
-  b=$(od -A n -t u1 -j "$at" -N 1 "$1")
-  printf "\\$(printf %o $((b ^ 16)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
 }
 run0=store/hetsort-rank0.run0
 damages "run missing" rm $run0
