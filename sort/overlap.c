@@ -142,11 +142,16 @@ static status compare(job *j, claim *c, size_t n)
 	return ST_OK;
 }
 
+static size_t own_claims(const job *j)
+{
+	return j->in.files + 4; /* output and manifest, and what they replace */
+}
+
 /* As many places for each rank as the one with most files needs. */
 static status most_claims(job *j, size_t *most)
 {
 	const size_t p = (size_t)j->c->size;
-	uint64_t mine = j->in.files + 4, *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
+	uint64_t mine = own_claims(j), *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &mine, all, sizeof mine);
@@ -180,7 +185,9 @@ status refuse_overlaps(job *j)
 	if (rc != ST_OK)
 		return rc;
 	bytes = most * sizeof(claim);
-	claims mine = { mem_array(&j->m, most, sizeof(claim), "names", &j->e), 0 };
+	/* what this rank has said may have come out as less */
+	const size_t room = most > own_claims(j) ? most : own_claims(j);
+	claims mine = { mem_array(&j->m, room, sizeof(claim), "names", &j->e), 0 };
 	claim *all = mem_array(&j->m, ranks, bytes, "names", &j->e);
 	rc = comm_agree(j->c, mine.c && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
@@ -191,7 +198,7 @@ status refuse_overlaps(job *j)
 		rc = vet(j, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(j, all, ranks * most);
-	mem_free(&j->m, mine.c, most, sizeof(claim));
+	mem_free(&j->m, mine.c, room, sizeof(claim));
 	mem_free(&j->m, all, ranks, bytes);
 	return rc;
 }
