@@ -307,7 +307,7 @@ asan:  ## run the tests under AddressSanitizer and UBSan
 	$(if $(filter yes,$(MPI)),$(Q)ASAN_OPTIONS=detect_leaks=0 $(MAKE) check-mpi $(ASAN) \
 	  MPI_SH="$(filter-out bench/%,$(MPI_SH))")
 tsan:  ## run the tests under ThreadSanitizer
-	$(Q)$(MAKE) check CFLAGS="$(SAN) -fsanitize=thread" BINDIR=build/tsan/bin SANITIZER=tsan
+	$(Q)TEST_TIMEOUT=1800 $(MAKE) check CFLAGS="$(SAN) -fsanitize=thread" BINDIR=build/tsan/bin SANITIZER=tsan
 export SANITIZER
 
 FUZZ_SECONDS ?= 60
