@@ -55,7 +55,8 @@ printf op >in
 fails flip@write:1@rank1 1 "rank 1's first key is smaller than the last before it" --ranks 2 --record-size 1 --key 0,1
 mv aside in
 for scatter in balanced dynamic; do
-  fails flip@sent:1@rank0 5 ", read: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter
+  fails flip@sent:1@rank0 5 ", read: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter \
+    --speeds 0.01,1,1 --links 1,1000000,1000000
 done
 "$BIN/gensort" --no-fsync 50000 more && cp in few && mv more in
 for block in 2 3 4; do
