@@ -144,11 +144,12 @@ static hetpart_status all_candidates(struct choice *ch, double *total, hetpart_e
 static hetpart_status check(const hetpart_cost *const *compute, const hetpart_cost *const *link,
 			    size_t p, hetpart_err *err)
 {
-	size_t bytes;
+	size_t entries, bytes;
 
 	if (!compute || !link)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", compute ? "link" : "compute");
-	if (__builtin_mul_overflow(p, p * sizeof *link, &bytes))
+	if (__builtin_mul_overflow(p, p, &entries) ||
+	    __builtin_mul_overflow(entries, sizeof *link, &bytes))
 		return part_fail(err, HETPART_EINVAL, "'%zu' processors are too many", p);
 	for (size_t r = 0; r < p; r++) {
 		if (!compute[r])

@@ -4,6 +4,8 @@
  * rules of the dates checked one by one, and every argument that must be refused. */
 #include "tests.h"
 
+#include <float.h>
+
 #define MAX_M 8
 #define MAX_N 8
 
@@ -515,6 +517,24 @@ static void invalid_replays(void **state)
 	assert_int_equal(hetpart_chain_replay(&sd, NULL, good, 4, &err), HETPART_EINVAL);
 }
 
+/* The times of each load fit a double, those of one after the other do not. */
+static void dates_beyond_range(void **state)
+{
+	double shares[] = { 1, 0, 1, 0 };
+	struct instance in;
+	hetpart_schedule *sd = (void *)&in;
+
+	(void)state;
+	two_by_two(&in, DBL_MAX, 1);
+	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, shares, 4, &err), HETPART_ERANGE);
+	assert_null(sd);
+	assert_non_null(strstr(err.text, "a date is beyond range"));
+	in.w[0] /= 2;
+	OK(hetpart_chain_replay(&sd, &in.ch, shares, 4, &err));
+	NEAR(hetpart_schedule_makespan(sd), DBL_MAX, 1e-15);
+	hetpart_schedule_free(sd);
+}
+
 static void accessors_know_their_bounds(void **state)
 {
 	struct instance in;
@@ -560,6 +580,7 @@ int main(void)
 		cmocka_unit_test(invalid_chains),
 		cmocka_unit_test(invalid_options),
 		cmocka_unit_test(invalid_replays),
+		cmocka_unit_test(dates_beyond_range),
 		cmocka_unit_test(accessors_know_their_bounds),
 	};
 	return cmocka_run_group_tests_name("chain", tests, NULL, NULL);

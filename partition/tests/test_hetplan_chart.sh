@@ -101,6 +101,9 @@ picture farm scatter -n 12 --compute 1,2,1 --link 0.5,0.5 --chunk 2
 is "farm: a bar for each message and each chunk" "$(grep -c '<rect.*#e69f00.*<title>' farm.svg) $(
   grep -c '<rect.*#0072b2.*<title>' farm.svg) $(grep -c 'height="14" fill=' farm.svg)" "3 6 2"
 ok "farm: title" grep -q '>farm of 12 items: makespan 6</text>' farm.svg
+run "$hetplan" share -n 5 --cost linear --speeds "$(yes 1 | head -n 4097 | paste -sd,)" --svg many.svg
+is "more rows than a chart has" "$rc $out $err $(ls many.svg 2>/dev/null)" \
+  "1  hetplan: no chart: 4097 processors, more than 4096 "
 picture empty emulate --ratings 1,1 --processes 0
 picture tiny share -n 5 -s 1e300,1 --cost linear
 echo '{"op":"scatter-root","items":90,"compute":[{"type":"linear"},{"type":"linear","scale":2}],

@@ -202,6 +202,73 @@ static void invalid_small_calls(void **state)
 	problem_free(&pr);
 }
 
+static double never(void *ctx, uint64_t n)
+{
+	return n ? *(const double *)ctx : 0;
+}
+
+/* What hetpart_scatter_root() refuses before it plans, costs that are no times, and roots of which
+ * none ends. */
+static void roots_that_cannot_be(void **state)
+{
+	double inf = INFINITY, nan = NAN;
+	hetpart_cost *one = affine(0, 1), *endless, *odd;
+	hetpart_plan *pl = (void *)&inf;
+	size_t root;
+
+	(void)state;
+	OK(hetpart_cost_callback(&endless, never, &inf, true, 1, &err));
+	OK(hetpart_cost_callback(&odd, never, &nan, true, 1, &err));
+	const hetpart_cost *good[2] = { one, one }, *link[4] = { NULL, one, one, NULL };
+	const hetpart_cost *bad[2] = { endless, endless }, *store[2] = { NULL, odd };
+	const struct {
+		const hetpart_cost *const *compute, *const *link, *const *store;
+		size_t p;
+		hetpart_status want;
+		const char *says;
+	} row[] = {
+		{ NULL, link, NULL, 2, HETPART_EINVAL, "'compute' is NULL" },
+		{ good, NULL, NULL, 2, HETPART_EINVAL, "'link' is NULL" },
+		{ good, link, NULL, 0, HETPART_EINVAL, "'0' processors" },
+		{ good, link, NULL, SIZE_MAX / 2, HETPART_EINVAL, "processors are too many" },
+		{ good, link, NULL, SIZE_MAX / 8 + 1, HETPART_EINVAL, "processors are too many" },
+		{ bad, link, NULL, 2, HETPART_ERANGE, "in finite time from any root" },
+		{ good, link, store, 2, HETPART_EINVAL, "the store's cost for processor 1 is '" },
+	};
+	for (size_t i = 0; i < LEN(row); i++) {
+		pl = (void *)&inf;
+		assert_int_equal(hetpart_scatter_root(&pl, &root, NULL, NULL, 3, row[i].compute,
+						      row[i].link, row[i].store, row[i].p, NULL,
+						      &err),
+				 row[i].want);
+		assert_null(pl);
+		if (!strstr(err.text, row[i].says))
+			fail_msg("'%s' lacks '%s'", err.text, row[i].says);
+	}
+	hetpart_cost_free(one);
+	hetpart_cost_free(endless);
+	hetpart_cost_free(odd);
+}
+
+/* A bound for one item of which there is no time; more items to round than there can be. */
+static void bounds_that_are_refused(void **state)
+{
+	double nan = NAN, slack = 7, real[1] = { 1 };
+	hetpart_cost *one = affine(0, 1), *odd;
+	uint64_t n;
+
+	(void)state;
+	OK(hetpart_cost_callback(&odd, never, &nan, true, 1, &err));
+	const hetpart_scatter_proc procs[2] = { { one, odd }, { one, NULL } };
+	assert_int_equal(hetpart_scatter_slack(&slack, procs, 2, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "a cost of processor 0 is '"));
+	assert_true(slack == 7);
+	assert_int_equal(hetpart_scatter_round(&n, UINT64_MAX, real, 1, &err), HETPART_ERANGE);
+	assert_non_null(strstr(err.text, "want at most"));
+	hetpart_cost_free(one);
+	hetpart_cost_free(odd);
+}
+
 static void memory_is_told(void **state)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
@@ -223,7 +290,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(callbacks_that_misbehave),  cmocka_unit_test(broken_promises),
 		cmocka_unit_test(costs_must_fit_the_method), cmocka_unit_test(invalid_arguments),
-		cmocka_unit_test(invalid_small_calls),       cmocka_unit_test(memory_is_told),
+		cmocka_unit_test(invalid_small_calls),       cmocka_unit_test(roots_that_cannot_be),
+		cmocka_unit_test(bounds_that_are_refused),   cmocka_unit_test(memory_is_told),
 	};
 	return cmocka_run_group_tests_name("scatter arguments", tests, NULL, NULL);
 }

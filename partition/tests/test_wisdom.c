@@ -368,6 +368,45 @@ static void disk_full(void **state)
 	unlink(path);
 }
 
+/* A plain file of which no byte can be read: nothing is mapped at address 0. */
+static void unreadable(void **state)
+{
+	const char *path = "/proc/self/mem";
+	hetpart_wisdom *back = (hetpart_wisdom *)&err;
+
+	(void)state;
+	if (access(path, R_OK) != 0)
+		skip();
+	assert_int_equal(hetpart_wisdom_load(&back, path, host, 0, &err), HETPART_EIO);
+	assert_string_equal(err.text, "cannot read '/proc/self/mem': Input/output error");
+	assert_null(back);
+}
+
+/* Many models, each known for many sizes: what could not be read again is not written. */
+static void too_much_for_a_file(void **state)
+{
+	hetpart_point seen[1600];
+	hetpart_wisdom *w = sample();
+	char path[4096], name[32];
+	size_t before;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(seen); i++)
+		seen[i] = (hetpart_point){ (uint64_t)(100 * pow(1.1, i / 4.)), 1 + i / 3. };
+	for (int i = 0; i < 320; i++) {
+		hetpart_model *m;
+		snprintf(name, sizeof name, "m%d", i);
+		OK(hetpart_wisdom_model(w, name, &m, &err));
+		OK(hetpart_model_add(m, seen, LEN(seen), &err));
+	}
+	in_folder(path, sizeof path, "large.txt");
+	before = entries();
+	assert_int_equal(hetpart_wisdom_save(w, path, &err), HETPART_ERANGE);
+	assert_string_equal(err.text, "more wisdom than a file may hold");
+	assert_int_equal(entries(), before);
+	hetpart_wisdom_free(w);
+}
+
 static void refusals(void **state)
 {
 	char long_name[100], long_host[200];
@@ -437,12 +476,19 @@ static void many_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back), cmocka_unit_test(any_locale),
-		cmocka_unit_test(bad_lines),  cmocka_unit_test(later_keys),
-		cmocka_unit_test(damage),     cmocka_unit_test(stale),
-		cmocka_unit_test(merging),    cmocka_unit_test(disk_full),
-		cmocka_unit_test(files),      cmocka_unit_test(refusals),
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(any_locale),
+		cmocka_unit_test(bad_lines),
+		cmocka_unit_test(later_keys),
+		cmocka_unit_test(damage),
+		cmocka_unit_test(stale),
+		cmocka_unit_test(merging),
+		cmocka_unit_test(disk_full),
+		cmocka_unit_test(files),
+		cmocka_unit_test(refusals),
 		cmocka_unit_test(many_names),
+		cmocka_unit_test(unreadable),
+		cmocka_unit_test(too_much_for_a_file),
 	};
 	return cmocka_run_group_tests_name("wisdom", tests, NULL, NULL);
 }
