@@ -141,7 +141,9 @@ static bool add_equal(struct hp_job *job, const char *op, json_t *rows)
 	double *t = hp_alloc(job, n, sizeof *t), last = 0;
 	uint64_t items = 0;
 
-	if (json_array_append_new(rows, row) != 0 || !t || !hp_items(job, &items) ||
+	if (json_array_append_new(rows, row) != 0)
+		return hp_fail(job, NULL, "out of memory");
+	if (!t || !hp_items(job, &items) ||
 	    !(by_root ? equal_by_root(job, items / n, items % n, t)
 		      : equal_by_speed(job, items / n, items % n, t, n)) ||
 	    !hp_put_reals(job, "times", t, n))

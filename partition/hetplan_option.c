@@ -2,6 +2,7 @@
 /* hetplan_option.c - words of the command line as JSON: numbers, lists, costs, points.
  * May not touch: which option they belong to; ranges are checked with the request.
  * Costs one pass over the word. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,11 @@
 
 typedef json_t *reader(const char *word, char why[HP_TEXT_BYTES]);
 
+/* The word is not what it should be, unless there was no memory to look at it. */
 static json_t *refuse(char why[HP_TEXT_BYTES], const char *want, const char *word)
 {
-	snprintf(why, HP_TEXT_BYTES, "want %s, not '%.128s'", want, word);
+	if (errno != ENOMEM)
+		snprintf(why, HP_TEXT_BYTES, "want %s, not '%.128s'", want, word);
 	return NULL;
 }
 
@@ -99,7 +102,7 @@ static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 		return refuse(why, "a cost", word);
 	if (factor && json_object_set_new(v, "scale", json_real(scale)) != 0) {
 		json_decref(v);
-		return refuse(why, "more memory", word);
+		v = NULL;
 	}
 	return v;
 }
@@ -107,8 +110,8 @@ static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 /* What read() makes of each word between commas. */
 static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
 {
-	json_t *v = json_array();
 	char *copy = strdup(words), *at = copy;
+	json_t *v = copy ? json_array() : NULL;
 
 	while (v && at) {
 		char *word = at, *comma = strchr(at, ',');
@@ -129,6 +132,7 @@ static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
 json_t *hp_option_value(enum hp_kind kind, const char *word, char why[HP_TEXT_BYTES])
 {
 	snprintf(why, HP_TEXT_BYTES, "out of memory");
+	errno = 0;
 	switch (kind) {
 	case HP_KIND_WORD:
 		return text(word, why);

@@ -2,6 +2,8 @@
 /* hetplan_parse.c - bytes to a request object. A first pass bounds depth and number of values, so
  * that no line makes the parser take more memory than the limits say.
  * May not touch: what the request means. Costs two passes over the bytes. */
+#include <errno.h>
+
 #include "hetplan.h"
 
 struct scan {
@@ -79,7 +81,10 @@ bool hp_parse(struct hp_job *job, const char *text, size_t bytes, size_t line)
 		return false;
 	if (blank(text, bytes))
 		return hp_fail(job, NULL, "line %zu: empty, want a request", line);
+	errno = 0;
 	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+	if (!job->in && errno == ENOMEM) /* which jansson has no words for */
+		return hp_fail(job, NULL, "line %zu: out of memory", line);
 	if (!job->in)
 		return hp_fail(job, NULL, "line %zu, column %d: %s",
 			       line + (e.line > 0 ? (size_t)e.line - 1 : 0), e.column, e.text);

@@ -116,8 +116,11 @@ static bool make_request(struct hp_job *job, const struct hp_args *a)
 		return hp_fail(job, NULL, "out of memory");
 	if (!op && !json_object_get(job->in, "op"))
 		op = default_op(job, a->verb);
+	errno = 0;
 	if (op && json_object_set_new(job->in, "op", json_string(op)) != 0)
-		return hp_fail(job, NULL, "'--op': want text in UTF-8, not '%.64s'", op);
+		return errno == ENOMEM
+			       ? hp_fail(job, NULL, "out of memory")
+			       : hp_fail(job, NULL, "'--op': want text in UTF-8, not '%.64s'", op);
 	return fits(job, a->verb);
 }
 

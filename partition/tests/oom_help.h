@@ -7,6 +7,7 @@
 #ifndef OOM_HELP_H
 #define OOM_HELP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,11 @@ static long live;       /* pieces handed out and not given back */
 
 static bool fails(void)
 {
-	return until >= 0 && until-- == 0;
+	const bool now = until >= 0 && until-- == 0;
+
+	if (now)
+		errno = ENOMEM;
+	return now;
 }
 
 static void *counted(void *p)

@@ -10,6 +10,9 @@
 #	include "tests.h"
 #	include "hetplan.h"
 
+#	include <fcntl.h>
+#	include <unistd.h>
+
 #	define LINEAR "{\"type\":\"linear\"}"
 #	define PROCS                                                                              \
 		"[{\"compute\":" LINEAR ",\"link\":" LINEAR "},{\"compute\":{\"type\":\"affine\"," \
@@ -31,6 +34,8 @@ static const char *const requests[] = {
 	"{\"op\":\"scatter-order\",\"items\":9,\"processors\":" PROCS "}",
 	"{\"op\":\"scatter-root\",\"items\":9,\"compute\":[" LINEAR "," LINEAR
 	"],\"link\":[[null," LINEAR "],[" LINEAR ",null]],\"from_store\":[null," LINEAR "]}",
+	"{\"op\":\"scatter\",\"items\":9,\"method\":\"lp\",\"processors\":" PROCS "}",
+	"{\"op\":\"chain\",\"method\":\"lp\"," CHAIN "}",
 	"{\"op\":\"farm\",\"items\":9,\"chunk\":2,\"processors\":" PROCS "}",
 	"{\"op\":\"chain\",\"method\":\"singleinst\"," CHAIN "}",
 	"{\"op\":\"chain-replay\"," CHAIN ",\"fractions\":[[[0.5,0.5],[0,0]],[[1,0]]]}",
@@ -80,11 +85,10 @@ static void all_requests(void **state)
 	OK(HETPART_OK);
 }
 
-/* Tables, charts and comparison. The comparison of shares only: the others run GLPK, which ends
- * the process when it finds no memory. */
+/* Tables, charts and, where there are several methods, their comparison. */
 static bool show(const char *line)
 {
-	bool compare = strstr(line, "speeds") != NULL;
+	bool compare = !strstr(line, "farm");
 	struct hp_job job;
 	struct hp_bars bars;
 	char path[] = "/dev/null";
@@ -132,13 +136,114 @@ static void all_outputs(void **state)
 	}
 }
 
+/* The program from its words to its exit status. */
+static const char *const commands[] = {
+	"share -n 20 -s 1,2 --cost power:1.5*2 --capacity 15,15 --names a,b --gantt",
+	"share -n 20 -s 1,2 --cost nlogn --compare --csv",
+	"share -n 20 --costs linear,affine:1:2 --json",
+	"share --input request --csv",
+	"scatter -n 9 --compute linear,1 --link linear --svg picture",
+	"model --observations 1:2,30:70 -s 1,2 -n 9",
+	"batch request",
+};
+
+enum { WORDS = 16384 };
+
+/* One line, but more of it than a verb's first buffer. */
+static void write_request(void)
+{
+	FILE *f = fopen("request", "w");
+
+	assert_non_null(f);
+	fprintf(f, "{\"op\":\"share\",\"items\":20,\"speeds\":[1,2],\"cost\":" LINEAR "}%70000s\n",
+		"");
+	assert_int_equal(fclose(f), 0);
+}
+
+static int perform(const char *command)
+{
+	char text[200], *argv[20];
+	int argc = 1, status = EXIT_FAILURE;
+	struct hp_args a;
+
+	strcpy(text, command);
+	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	enum hp_verdict v = hp_args_parse(argc, argv, &a);
+	if (v == HP_RUN)
+		status = hp_verb(&a);
+	FILE *in = v == HP_BATCH ? fopen(a.input, "r") : NULL;
+	if (in) {
+		status = hp_batch(in, a.input, stdout, &hp_limits);
+		fclose(in);
+	} else if (v == HP_BATCH) {
+		hp_say("out of memory"); /* main()'s words */
+	}
+	json_decref(a.set);
+	return status;
+}
+
+/* What it prints and says goes to a file, and comes back. */
+static int perform_aside(const char *command, int file, char words[WORDS])
+{
+	const int out = dup(1), complaints = dup(2);
+
+	assert_true(out >= 0 && complaints >= 0 && ftruncate(file, 0) == 0);
+	assert_true(dup2(file, 1) == 1 && dup2(file, 2) == 2);
+	int status = perform(command);
+	fflush(stdout);
+	assert_true(dup2(out, 1) == 1 && dup2(complaints, 2) == 2);
+	close(out);
+	close(complaints);
+	ssize_t n = pread(file, words, WORDS - 1, 0);
+	words[n > 0 ? n : 0] = '\0';
+	return status;
+}
+
+static void all_commands(void **state)
+{
+	const int file = open("words", O_RDWR | O_CREAT | O_APPEND, 0600);
+	char words[WORDS];
+
+	(void)state;
+	assert_true(file >= 0);
+	write_request();
+	for (size_t i = 0; i < LEN(commands); i++) {
+		long before, n = 0, failed = 0;
+		if (perform_aside(commands[i], file, words) != EXIT_SUCCESS)
+			fail_msg("%s: %s", commands[i], words);
+		before = live;
+		for (bool done = false; !done && n < 100000; n++) {
+			until = n;
+			int status = perform_aside(commands[i], file, words);
+			done = until >= 0;
+			until = -1;
+			failed += status != EXIT_SUCCESS;
+			if (done ? status != EXIT_SUCCESS
+				 : status != EXIT_SUCCESS && !strstr(words, "memory"))
+				fail_msg("%s: allocation %ld failed, it says: %s", commands[i], n,
+					 words);
+			if (live != before)
+				fail_msg("%s: allocation %ld failed, %ld pieces leaked",
+					 commands[i], n, live - before);
+		}
+		assert_true(failed > 10 && n < 100000);
+	}
+	close(file);
+}
+
 int main(void)
 {
+	const char *dir = getenv("TEST_TMP");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_requests),
 		cmocka_unit_test(all_outputs),
+		cmocka_unit_test(all_commands),
 	};
 
+	if (chdir(dir ? dir : ".") != 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #endif
