@@ -166,7 +166,11 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 /* comm_mpi_launched - was this process started by an MPI launcher? By the environment alone. */
 bool comm_mpi_launched(void);
 
-/* comm_mpi_run - MPI_Init, fn on this rank over all ranks, MPI_Finalize. */
+/* comm_mpi_run - MPI_Init, fn on this rank over all ranks, MPI_Finalize. With e set the ranks have
+ * not come together, and fn was not called: the others wait until comm_mpi_end(). */
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
+
+/* comm_mpi_end - ends the whole job, as far as MPI is up to it. */
+_Noreturn void comm_mpi_end(int code);
 
 #endif

@@ -346,7 +346,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e)
 	*c = &m->c;
 	if ((st = warm_up(&m->c)) == ST_OK)
 		return ST_OK;
-	err_set(e, st, "rank %d cannot reach all other ranks", m->c.rank);
+	err_set(e, st, "cannot reach all other ranks");
 	comm_mpi_close(*c);
 	*c = NULL;
 	return st;

@@ -15,12 +15,17 @@ static const char *first_set(const char *const *name, size_t n, size_t *which)
 	return NULL;
 }
 
-bool launch_speaks(void)
+const char *launch_rank(void)
 {
 	static const char *const rank_of[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 					       "LAMRANK", "SLURM_PROCID" };
 	size_t which;
-	const char *rank = first_set(rank_of, sizeof rank_of / sizeof *rank_of, &which);
+	return first_set(rank_of, sizeof rank_of / sizeof *rank_of, &which);
+}
+
+bool launch_speaks(void)
+{
+	const char *rank = launch_rank();
 	return !rank || strcmp(rank, "0") == 0;
 }
 

@@ -5,6 +5,9 @@
 
 #include "status.h"
 
+/* launch_rank - the number of this process, NULL without a launcher. */
+const char *launch_rank(void);
+
 /* launch_speaks - is it the one that speaks for all? Every rank comes by errors before it knows its
  * number; true without a launcher. */
 bool launch_speaks(void);

@@ -172,6 +172,18 @@ static status emulate_run(comm *c, void *arg)
 	return rc;
 }
 
+#ifdef HAVE_MPI
+/* A rank that cannot join the others says so itself: rank 0 may know nothing of it, and waits. */
+static _Noreturn void not_joined(status rc, const err *e)
+{
+	char host[HOST_BYTES] = "unknown";
+	const char *rank = launch_rank();
+	(void)gethostname(host, sizeof host - 1);
+	fprintf(stderr, "hetsort: rank %s (%s), start: %s\n", rank ? rank : "?", host, e->text);
+	comm_mpi_end(rc);
+}
+#endif
+
 static status start(invocation *v, err *e)
 {
 	rank_main *run = v->o.emulate ? emulate_run : rank_run;
@@ -182,7 +194,10 @@ static status start(invocation *v, err *e)
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
 #ifdef HAVE_MPI
-	return comm_mpi_run(v->o.max_message, run, v, e);
+	const status rc = comm_mpi_run(v->o.max_message, run, v, e);
+	if (e->code != ST_OK)
+		not_joined(rc, e);
+	return rc;
 #else
 	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
 #endif

@@ -38,6 +38,10 @@ for rank in 0 1; do
   [ $rank = 1 ] || ok "and -v says so" grep -q "main thread only)" <<<"$err"
   rm -f out
 done
+HETSORT_FAIL=differ@threads:1 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" --timeout 60 -o out in
+is "and there --timeout cannot be kept" "$rc/$(ls out 2>/dev/null)" 4/
+ok "which is said" grep -q "^hetsort: --timeout needs an MPI that lets threads call it" <<<"$err"
+rm -f .hetsort-*
 # what another rank says is looked at: it is right, or the job ends, if only by --timeout
 promised lie:5@rank0 5 ", describe: it has another version than rank 0: "
 for n in 2 9 16 25 33 41 49 58 66 74; do
@@ -49,6 +53,25 @@ for n in 2 9 16 25 33 41 49 58 66 74; do
   esac
   rm -f .hetsort-* out
 done
+# what MPI itself tells as an error, on one rank alone
+"${MPICC:-mpicc}" -O1 -shared -fPIC -o mpi-shim.so "$ROOT/scripts/mpi-shim.c" || exit 1
+refused() { # refused CALL@N:RANK WORDS ARGUMENT... - by MPI
+  local plan=$1 words=$2; shift 2
+  run timeout 120 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$PWD/mpi-shim.so" MPI_SHIM="$plan" "$BIN/hetsort" "$@" -o out in
+  is "MPI_$plan: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
+  case $err in *"hetsort: rank ${plan#*:} ($host), $words"*) ok "MPI_$plan: message" true ;;
+    *) is "MPI_$plan: message" "$err" "...$words..." ;; esac
+  rm -f .hetsort-* out
+}
+refused Init_thread@1:1 "start: MPI does not start"
+refused Comm_dup@1:0 "start: cannot set up the MPI communicators"
+refused Comm_dup@2:2 "start: cannot set up the MPI communicators"
+refused Irecv@1:0 "start: cannot reach all other ranks"
+refused Issend@2:1 "start: cannot reach all other ranks"
+refused Get_count@2:2 "start: cannot reach all other ranks"
+refused Iallgather@1:1 "start: the other ranks cannot be reached any more"
+refused Ibcast@1:2 ""
+for plan in Iallgather@9:0 Iallgather@20:2 Issend@5:1 Irecv@6:2 Get_count@8:0 Test@100:1; do refused $plan ""; done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
 done_testing
