@@ -52,6 +52,7 @@ enum misuse {
 	NO_SPEED,
 	BAD_ORDER,
 	OTHER_PLAN,
+	OTHER_RANKS,
 	MISUSES
 };
 
@@ -95,6 +96,25 @@ static void spoil_any(struct call *c, enum misuse what, MPI_Datatype open)
 		c->o.opts.link.per_item_s = NAN;
 }
 
+/* Made without the others: a plan for one rank more. */
+static hetpart_plan *wide_plan(uint64_t items)
+{
+	double *speed = calloc((size_t)size + 1, sizeof *speed);
+	hetpart_cost *linear = NULL;
+	hetpart_plan *plan = NULL;
+	hetpart_err err = { HETPART_OK, "" };
+
+	for (int i = 0; speed && i <= size; i++)
+		speed[i] = 1;
+	CHECK(speed && hetpart_cost_linear(&linear, 1, &err) == HETPART_OK &&
+		      hetpart_share_create(&plan, items, speed, (size_t)size + 1, linear, NULL,
+					   &err) == HETPART_OK,
+	      "%s", err.text);
+	hetpart_cost_free(linear);
+	free(speed);
+	return plan;
+}
+
 static void spoil_root(struct call *c, enum misuse what, MPI_Datatype open)
 {
 	if (what == NO_SENDBUF)
@@ -117,6 +137,10 @@ static void spoil_root(struct call *c, enum misuse what, MPI_Datatype open)
 	}
 	if (what == OTHER_PLAN)
 		c->count--;
+	if (what == OTHER_RANKS) {
+		hetpart_plan_free(c->plan);
+		c->o.opts.plan = c->plan = wide_plan(c->count);
+	}
 }
 
 static hetpart_status scatter(const struct call *c, MPI_Comm comm, hetpart_err *err)
@@ -301,6 +325,11 @@ static void misuse_scatters(const char *out, char *in, uint64_t *counts, uint64_
 				  MPI_COMM_WORLD, here() ? &o : NULL, &err));
 	said("both counts and a plan are given", &err);
 	o.plan = NULL;
+	o.shares = here() ? (hetpart_mpi_shares)3 : HETPART_MPI_EQUAL;
+	IS(hetpart_mpi_scatter_plan(&none, NULL, 5, bad, MPI_COMM_WORLD, &o, &err), HETPART_EINVAL,
+	   &err, "a root that names no way to share");
+	said("'3' is no way to share", &err);
+	o.shares = HETPART_MPI_EQUAL;
 	wanted = here() ? HETPART_ERANGE : HETPART_EPEER;
 	LEFT(hetpart_mpi_scatter(out, 100, MPI_BYTE, in, here() ? SIZE_MAX : 100, &got, MPI_BYTE, 0,
 				 MPI_COMM_WORLD, &o, &err));

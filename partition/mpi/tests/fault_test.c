@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fault_test.c - one call that gathers and one that scatters, and what they return on each rank:
+ * mpi_misuse.sh lets calls of MPI fail meanwhile, and judges. */
+#include "check.h"
+
+static void tell(const char *call, hetpart_status st, const hetpart_err *err)
+{
+	printf("rank %d, %s: %s: %s\n", rank, call, hetpart_status_text(st),
+	       st == HETPART_OK ? "" : err->text);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT;
+	const char out[10] = "123456789";
+	char in[10];
+	double *speeds;
+	uint64_t got;
+	hetpart_err err;
+
+	start(&argc, &argv);
+	speeds = calloc((size_t)size, sizeof *speeds);
+	o.shares = HETPART_MPI_EQUAL;
+	tell("gather", hetpart_mpi_gather_speeds(speeds, 1, MPI_COMM_WORLD, &err), &err);
+	tell("scatter",
+	     hetpart_mpi_scatter(out, 10, MPI_BYTE, in, 10, &got, MPI_BYTE, 0, MPI_COMM_WORLD, &o,
+				 &err),
+	     &err);
+	free(speeds);
+	return MPI_Finalize();
+}
