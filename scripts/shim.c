@@ -3,9 +3,10 @@
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
  * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
- * thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named
- * by SHIM_FILE and goes on when that is gone; here CALL may be create as well (open with O_EXCL).
- * SHIM_CLOCK=SECONDS, beside any of these: every other look at the wall clock is so far ahead. */
+ * unlink, truncate (by descriptor), thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the
+ * N-th call creates the file named by SHIM_FILE and goes on when that is gone; here CALL may be
+ * create as well (open with O_EXCL). SHIM_CLOCK=SECONDS, beside any of these: every other look at
+ * the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -188,6 +189,18 @@ int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 	return fails("rename") ? -1
 			       : ((int (*)(int, const char *, int, const char *, unsigned))next(
 					 "renameat2"))(from, a, to, b, flags);
+}
+
+int ftruncate64(int fd, off_t n)
+{
+	return fails("truncate") ? -1 : ((int (*)(int, off_t))next("ftruncate64"))(fd, n);
+}
+
+int unlinkat(int dirfd, const char *path, int flags)
+{
+	return fails("unlink")
+		       ? -1
+		       : ((int (*)(int, const char *, int))next("unlinkat"))(dirfd, path, flags);
 }
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)

@@ -184,6 +184,34 @@ spoils "another share" "not of this input" change 's/^    200000/    200001/'
 spoils "no inputs" "of 0 input files" change '/"inputs"/,$c "inputs": []}'
 rm -rf store other
 
+# the states of two sorts, each good by itself
+killed merge:0 --ranks 2
+mv store other
+killed merge:0 --ranks 2
+cp other/hetsort-rank1.* store
+rm -r other
+refuses "states of two sorts" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
+
+# calls on files that fail from the first look at the workdir on; what was complete is worth no error
+"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+for n in $(seq 40); do
+  rm -rf store out
+  HETSORT_FAIL=file:$n sort_ --ranks 1
+  [ "$rc" = 0 ] || is "call $n on a file fails: exit code, output, message" \
+    "$((rc == 2 || rc == 3))/$(ls out 2>/dev/null)/${err%%: *}" 1//hetsort
+done
+rm -rf store out
+run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
+is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
+  "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
+rm -rf store out .hetsort-*
+killed merge:0
+rm store/*.json
+run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
+is "runs of nobody that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+ok "runs of nobody that cannot be removed: message" grep -q "cannot remove 'hetsort-rank0.run[0-9]*': Permission denied" <<<"$err"
+rm -rf store .hetsort-*
+
 # two jobs at one workdir; --clean
 killed merge:0 --ranks 2
 HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out in &
