@@ -155,6 +155,10 @@ for plan in write=28 fsync=5 close=28; do
   shim $plan "$valsort" -q -o sum want
   is "a summary that cannot be written: $plan" "$rc ${err%:*}" "1 valsort: cannot write 'sum'"
 done
+"$valsort" -q -o sum want 2>/dev/null; cp sum old
+shim truncate=5 "$valsort" -q -o old want
+is "a summary that was there and cannot be emptied" "$rc $err $(cmp -s old sum && echo same)" \
+  "1 valsort: cannot empty 'old': Input/output error same"
 shim alloc=12 "$valsort" want
 is 'no memory at all' "$rc $err" "1 want: Cannot allocate memory"
 
