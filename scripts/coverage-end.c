@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Linked into the programs that scripts/coverage counts, with ld's --wrap: what a program ran is
- * written when it ends by exit() alone, and much of what reports an error ends by _exit() or by a
- * signal to itself. Not for what others end with SIGKILL. */
+ * written when it ends by exit() alone, and much of what reports an error ends by _exit(), by a
+ * signal to itself, or by MPI_Abort(). Not for what others end with SIGKILL. */
 #define HETSORT_FAILPOINTS
 #include "../sort/failpoint.h"
 
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #pragma weak fail_plan
+#pragma weak __real_MPI_Abort
 
 void __gcov_dump(void);
 void __gcov_reset(void);
@@ -19,6 +20,8 @@ int __real_raise(int sig);
 int __wrap_raise(int sig);
 int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
+int __real_MPI_Abort(void *comm, int code); /* a communicator fits a pointer in every MPI */
+int __wrap_MPI_Abort(void *comm, int code);
 
 /* The faults of a build with failpoints are for the program, not for what writes the counts. Runs
  * before the destructor of the latter. */
@@ -53,4 +56,10 @@ int __wrap_kill(pid_t pid, int sig)
 	if (pid == getpid())
 		write_counts();
 	return __real_kill(pid, sig);
+}
+
+int __wrap_MPI_Abort(void *comm, int code)
+{
+	write_counts();
+	return __real_MPI_Abort(comm, code);
 }
