@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # hetsort --emulate under mpirun: virtual ranks in several processes.
+# shellcheck disable=SC2016  # inner shells expand
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -25,4 +26,11 @@ on 1 -f --speeds 1 --emulate 3 -o out in
 is "1 process: exit code" "$rc" 0
 on 2 -f --speeds 30,1 --emulate 4 -o out in
 is "refused on all ranks, told once" "$rc/$(grep -c 'no virtual rank for rank 1' <<<"$err")" 2/1
+printf '#!/bin/sh\nexec "%s" --emulate $((3 + ${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}} %% 2)) "$@"\n' "$hetsort" >odd
+chmod +x odd
+rm -f out
+run timeout 120 "$ROOT/scripts/mpirun" 2 ./odd --speeds 1,2 -o out in
+is "another number on another rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 2/
+ok "another number on another rank: message" \
+  grep -q "^hetsort: rank [01] ($(hostname)), start: --emulate is not the same on all ranks" <<<"$err"
 done_testing

@@ -68,6 +68,12 @@ fills "runs of standard input, filled by another" 40M 4 "No space left on device
 fills "runs of what is distributed" 20M 4 "No space left on device" \
   "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large
 rm large
+# shellcheck disable=SC2086  # two words
+run $own_mounts sh -c 'mount -t tmpfs none /dev || exit 77; exec "$0" -o out in <&-' "$hetsort"
+if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: no /dev/null is left out"; else
+  is "a closed stream, and nothing to hold its place: exit code, left over" "$rc/$(left_over)" 4/
+  is "a closed stream, and nothing to hold its place: message" "$err" "hetsort: standard stream 0 is closed"
+fi
 fills "report" 4k 3 "no report" sh -c 'head -c 4096 /dev/zero >small/full; "$0" --report small/r.json -o other in; rc=$?; rm small/full; exit $rc' "$hetsort"
 is "a full disk for the report: the output stands" "$(cmp other expected)" ""
 done_testing

@@ -54,6 +54,14 @@ is "interrupted while standard input spills: nothing left" "$(ls -A spill)" ""
 interrupts TERM 143 write@9 --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out large
 is "interrupted while distributing to the disk: nothing left" "$(ls -A spill)" ""
 rm large
+mkdir gone
+start read -o out --report gone/report in
+rm -r gone
+kill -s TERM "$child"
+end
+is "TERM, and no folder for the report any more: exit code, left over" "$rc/$(left_over)" 143/
+is "TERM, and no folder for the report any more: message" "$(sed 's/: No such.*//' err | paste -sd'|')" \
+  "hetsort: interrupted by SIGTERM|hetsort: no report: cannot open the directory of 'gone/report'"
 
 # when names are being given, a signal comes too late: all of them change
 start rename@2 --ranks 3 -o out.%r in
