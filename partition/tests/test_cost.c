@@ -126,6 +126,7 @@ static void refusals(void **state)
 	REFUSED(HETPART_EINVAL, hetpart_cost_piecewise(&c, &zero, 1, 1, &err));
 	REFUSED(HETPART_EINVAL, hetpart_cost_piecewise(&c, NULL, 1, 1, &err));
 	REFUSED(HETPART_EINVAL, hetpart_cost_piecewise(&c, bad[0], 0, 1, &err));
+	REFUSED(HETPART_ENOMEM, hetpart_cost_piecewise(&c, bad[0], SIZE_MAX / 2, 1, &err));
 	REFUSED(HETPART_EINVAL, hetpart_cost_table(&c, NULL, 1, 1, &err));
 	REFUSED(HETPART_EINVAL, hetpart_cost_table(&c, tab, 0, 1, &err));
 	REFUSED(HETPART_EINVAL, hetpart_cost_table(&c, tab, 2, 1, &err));

@@ -143,6 +143,7 @@ static const char *const commands[] = {
 	"share -n 20 --costs linear,affine:1:2 --json",
 	"share --input request --csv",
 	"scatter -n 9 --compute linear,1 --link linear --svg picture",
+	"scatter -n 9 --compute linear,1 --link linear --compare --max-steps 50",
 	"model --observations 1:2,30:70 -s 1,2 -n 9",
 	"batch request",
 };

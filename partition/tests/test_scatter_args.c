@@ -156,6 +156,9 @@ static void invalid_arguments(void **state)
 	opts.method = HETPART_SCATTER_DP;
 	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 62, pr.proc, 16, &opts, &err),
 			 HETPART_ENOMEM);
+	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 32, pr.proc, 16, &opts, &err),
+			 HETPART_ERANGE);
+	assert_non_null(strstr(err.text, "the method takes at most 2^32 - 2"));
 	problem_free(&pr);
 }
 

@@ -122,7 +122,12 @@ ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest o
 shim fsync=5@3 "$hetsort" --force -o out.%r in
 is "with --force the old manifest's end is synced before any part changes" "$rc/$(left_over)" "3/./out.0"
 ok "and said" grep -q "commit: cannot sync the directory of 'out.manifest'" <<<"$err"
-rm out.*
+"$hetsort" --force -o out.%r in
+shim unlink=13 "$hetsort" --force -o out.%r in
+is "with --force an old manifest that cannot be removed: exit code" "$rc" 3
+ok "and said, too" grep -q "commit: cannot remove the old 'out.manifest': Permission denied" <<<"$err"
+ok "it still speaks of the parts that are there" "$hetsort" --check-manifest out.manifest
+rm -f out.* .hetsort-*
 
 # a report that does not get to the disk: the output stands
 for plan in fsync=5@4 close=5@10; do
