@@ -73,6 +73,8 @@ is "goes on after an error" "$out" "$want
 $want"
 run "$hetplan" batch - <<<"$good"
 is "all well: exit 0" "$rc $out" "0 $want"
+run "$hetplan" batch <<<"${good/\"g\"/[true,false,null]}"
+is "an id of any kind comes back" "$rc ${out%%,\"status*}" '0 {"id":[true,false,null]'
 printf '%s' "$good" >noeol
 is "a last line without a line feed" "$("$hetplan" batch noeol)" "$want"
 run "$hetplan" batch </dev/null
