@@ -277,13 +277,13 @@ check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no netw
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
 	$(Q)$(RUN) $(or $(TESTS),$(MPI_SH))
 
-# The long experiments measure, so they run by themselves; then two tests at a time, as those that kill
-# jobs mostly wait. A test that reads HETSORT_LONG is sampled elsewhere, whole here.
+# The long experiments measure, so they run by themselves; then one test more at a time than elsewhere,
+# as those that kill jobs mostly wait. A test that reads HETSORT_LONG is sampled elsewhere, whole here.
 LONG_ALONE := $(wildcard bench/tests/long_*.sh)
 LONG_TESTS := $(filter-out $(LONG_ALONE),$(LONG_SH)) \
-              $(shell grep -l HETSORT_LONG $(TESTS_C) $(TESTS_SH) $(if $(filter yes,$(MPI)),$(MPI_SH)))
+              $(shell grep -l HETSORT_LONG $(if $(filter yes,$(MPI)),$(MPI_SH)) $(TESTS_C) $(TESTS_SH))
 check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
-	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) $(patsubst %.c,$(OBJ)/%,$(LONG_TESTS))
+	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $$(($(TEST_JOBS) + 1)) $(patsubst %.c,$(OBJ)/%,$(LONG_TESTS))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 FAULT_C := $(wildcard sort/tests/fault_*.c)

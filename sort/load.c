@@ -324,7 +324,7 @@ static size_t first_room(const load_plan *p, size_t chunk)
 status load_stream(const load_plan *p, mem *m, loaded *d, bool *ended, err *e)
 {
 	layout lay = p->lay;
-	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
+	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
 	*d = (loaded){ 0 };
 	*ended = false;
 	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
