@@ -138,11 +138,13 @@ static status rank_run(comm *c, void *arg)
 	if (broken)
 		comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
 	int32_t code = rc;
-	const status told = comm_bcast(c, &code, sizeof code, 0);
-	if (told != ST_OK)
-		lost(c, "end", told);
+	rc = comm_bcast(c, &code, sizeof code, 0);
+	if (rc == ST_OK)
+		rc = comm_said(c, code);
+	if (atomic_load(&c->broken))
+		lost(c, "end", rc);
 	watch_stop(w);
-	return told == ST_OK ? comm_said(c, code) : told;
+	return rc;
 }
 
 static void show_emulation(const emulation *m, int nodes, FILE *f)
