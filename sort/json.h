@@ -8,8 +8,11 @@
 
 #include <jansson.h>
 
-/* json_name - a file name as a JSON string; bytes that are no UTF-8 come as \ooo. */
+/* json_name - a file name as a JSON string; if it is no UTF-8, bytes from 0x80 on come as \ooo. */
 json_t *json_name(const char *path);
+
+/* json_can_name - is it UTF-8, so that who reads the string finds the file? */
+bool json_can_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 

@@ -2,6 +2,7 @@
 /* From the name of the output to a file under it, in steps that all ranks take together. */
 #include "output.h"
 #include "failpoint.h"
+#include "json.h"
 #include "lock.h"
 #include "names.h"
 
@@ -23,6 +24,11 @@ static status describe_one(target *t, const char *path, const options *opt, err 
 
 static status describe_manifest(output *o, const options *opt, err *e)
 {
+	char q[QUOTED_BYTES];
+	if (!json_can_name(opt->output))
+		return err_set(e, ST_REFUSED,
+			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
+			       quoted(opt->output, q));
 	char *name = opt->manifest ? strdup(opt->manifest)
 				   : name_expand_text(opt->output, "manifest", e);
 	if (!name)

@@ -27,6 +27,15 @@ for name in "${names[@]}"; do
   fi
   rm -f -- "./$name" good
 done
+run "$hetsort" --report r.json -o $'./\xc3\xa9' -- in
+ok "UTF-8 comes as it is in reports" grep -q $'^ *"./\xc3\xa9",$' r.json
+run "$hetsort" --report r.json -o $'./\xff\xfe' -- in
+ok "other bytes with escapes" grep -q -F '"./\\377\\376"' r.json
+mkdir parts
+run "$hetsort" --ranks 2 -o $'parts/\xff.%r' in
+is "a name that no manifest can tell is refused" "$rc/$(ls parts)" 2/
+ok "and why" grep -q 'no UTF-8' <<<"$err"
+rmdir parts; rm -f $'\xc3\xa9' $'\xff\xfe'
 run "$hetsort" -o "$(printf 'x%.0s' {1..256})" in
 is "a name too long: exit code" "$rc" 2
 run "$hetsort" --ranks 2 -o 'p%%q.%r' in
