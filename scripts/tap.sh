@@ -6,16 +6,22 @@ ok() { # ok NAME COMMAND... - a test point: the command succeeds
   local name=$1; shift
   tap_n=$((tap_n + 1))
   if "$@"; then echo "ok $tap_n - $name"; else
-    echo "not ok $tap_n - $name"; tap_bad=$((tap_bad + 1)); return 0
+    echo "not ok $tap_n - $name"; tap_bad=$((tap_bad + 1)); said
   fi
+  return 0
 }
 
 is() { # is NAME GOT WANTED - a test point: two strings are equal
   tap_n=$((tap_n + 1))
   if [ "$2" = "$3" ]; then echo "ok $tap_n - $1"; else
     echo "not ok $tap_n - $1"; tap_bad=$((tap_bad + 1))
-    printf '#   got:    %s\n#   wanted: %s\n' "$2" "$3"
+    printf '#   got:    %s\n#   wanted: %s\n' "$2" "$3"; said
   fi
+  return 0
+}
+
+said() { # what the last command that was run said, for whoever looks into a failure
+  [ -z "${err:-}" ] || printf '%s\n' "exit code ${rc:-?}, standard error:" "$err" | head -n 20 | sed 's/^/#     /'
 }
 
 # shellcheck disable=SC2034  # rc, out and err are read by the tests

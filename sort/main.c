@@ -324,6 +324,7 @@ int main(int argc, char **argv)
 {
 	invocation v = { .argc = argc, .argv = argv };
 	err e = { ST_OK, "" };
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or launchers mix them */
 	/* a closed pipe and a file size limit show as errors of the call that meets them */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

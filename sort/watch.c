@@ -90,16 +90,19 @@ static bool arrived(comm *c, comm_req *req)
 	return c->ops->test(c, req, &done) == ST_OK && done;
 }
 
+/* To a rank that was kept from listening the last beat that came counts, not the oldest. */
 static void hear(watch *w, line *l, double now)
 {
-	if (!l->receiving && !l->ended)
-		l->receiving = start(w->c, &l->recv, &l->in, l->rank, false);
-	if (!l->receiving || !arrived(w->c, &l->recv))
-		return;
-	l->receiving = false;
-	l->known = l->in;
-	l->heard_at = now;
-	l->ended = l->in.last;
+	while (!l->ended) {
+		if (!l->receiving)
+			l->receiving = start(w->c, &l->recv, &l->in, l->rank, false);
+		if (!l->receiving || !arrived(w->c, &l->recv))
+			return;
+		l->receiving = false;
+		l->known = l->in;
+		l->heard_at = now;
+		l->ended = l->in.last;
+	}
 }
 
 static void speak(watch *w, line *l, bool closing)

@@ -10,9 +10,12 @@ hetsort=$BIN/failpoints/hetsort
 on() { HETSORT_FAIL=$1 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 "$hetsort" "${@:2}" -o out in; }
 for rank in 0 2; do
   for phase in read merge commit; do
-    on "delay@$phase:$rank=1,stop@$phase:$rank" --timeout 2 # long enough for a beat to tell of the phase
+    on "delay@$phase:$rank=1.5,stop@$phase:$rank" --timeout 3 # long enough for a beat to tell of the phase
     is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
     ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), $phase: no sign of life for" <<<"$err"
+    # two ranks say so at the same time, each in one piece
+    whole="hetsort: rank $rank \($(hostname)\), $phase: no sign of life for [0-9.]+ s, after [0-9]+ pieces of work"
+    is "stop@$phase:$rank: whole lines" "$(grep 'hetsort: rank' <<<"$err" | grep -vxE "$whole")" ""
     rm -f .hetsort-*
   done
 done
