@@ -223,8 +223,11 @@ static status agree_on_job(job *j, finding *all)
 	int first;
 	const finding mine = { w->found, w->s.job, hash_shares(j) };
 	status rc = comm_allgather(j->c, &mine, all, sizeof mine);
+	if (rc == ST_OK && memcmp(&all[j->c->rank], &mine, sizeof mine) != 0)
+		rc = err_set(&j->e, ST_PEER, "what ranks found of earlier sorts came damaged");
 	if (rc == ST_OK)
 		rc = compare(j, all, &first);
+	rc = comm_agree(j->c, rc);
 	if (rc != ST_OK)
 		return rc;
 	w->resuming = first >= 0;

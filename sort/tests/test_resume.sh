@@ -251,6 +251,13 @@ for n in 0 1 2 7; do
     is "$n records, $p ranks: goes on" "$rc/$(cmp few.out few.wanted)/$(ls -A w)" "0//"
   done
 done
+hurt=
+for ((n = 1; n < 60; n++)); do
+  rm -rf few.out w
+  HETSORT_FAIL=lie:$n run "$hetsort" --resume --workdir w --timeout 5 -o few.out few
+  [ "$rc" -le 6 ] || hurt+=" lie:$n=$rc"
+done
+is "what ranks hear of their states is not the truth" "$hurt" ""
 split -n 3 -d -a 1 --additional-suffix=.part in in.
 truncate -s 6666600 in.0.part && truncate -s 6666600 in.1.part && tail -c $((20000000 - 13333200)) in >in.2.part
 head -c 13333200 in | tail -c 6666600 >in.1.part
