@@ -11,7 +11,7 @@ status deal_open(dealer *d)
 	job *j = d->j;
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
 	d->block_recs = deal_block_recs(j->o);
-	d->buf = mem_array(&j->m, DEAL_SLOTS, deal_slot_bytes(j->o), "blocks to deal out", &j->e);
+	d->buf = mem_array(&j->m, d->slots, deal_slot_bytes(j->o), "blocks to deal out", &j->e);
 	return d->buf ? reader_open(&d->from, &j->in, &rp, &j->e) : ST_RESOURCE;
 }
 
@@ -23,7 +23,7 @@ status deal_check(dealer *d)
 void deal_close(dealer *d)
 {
 	reader_close(d->from);
-	mem_free(&d->j->m, d->buf, DEAL_SLOTS, deal_slot_bytes(d->j->o));
+	mem_free(&d->j->m, d->buf, d->slots, deal_slot_bytes(d->j->o));
 }
 
 /* Records [at, at + n) of the input to a block. */
@@ -43,29 +43,36 @@ static void fill_block(dealer *d, uint64_t at, size_t n, unsigned char *to)
 		d->sum = checksum_join(d->sum, checksum_records(start, all, bytes));
 }
 
-status deal_send(dealer *d, int to, uint64_t at, uint64_t n)
+bool transfer_may_send(const transfer *t)
+{
+	return t->left > 0 && t->begun - t->done < DEAL_SLOTS;
+}
+
+status transfer_send(transfer *t, dealer *d)
 {
 	const options *o = d->j->o;
-	comm_req req[DEAL_SLOTS];
+	const size_t n = t->left < d->block_recs ? (size_t)t->left : d->block_recs;
+	const int slot = (int)(t->begun % DEAL_SLOTS);
+	block_header *h = (void *)(t->slots + (size_t)slot * deal_slot_bytes(o));
+	fill_block(d, t->at, n, (unsigned char *)(h + 1));
+	*h = deal_header(o, t->to, t->begun++, n);
+	block_seal(h);
+	FAIL_FLIP(FAIL_SENT, h, deal_message(o, n));
+	t->at += n;
+	t->left -= n;
+	return comm_send(d->j->c, h, deal_message(o, n), t->to, slot, &t->req[slot]);
+}
+
+/* All of a share. */
+static status send_share(dealer *d, int to, uint64_t at, uint64_t n)
+{
+	transfer t = { .to = to, .at = at, .left = n, .slots = d->buf };
 	double waited_s = 0;
-	uint64_t begun = 0, done = 0; /* blocks */
 	status rc = ST_OK;
-	while (rc == ST_OK && (n > 0 || done < begun)) {
-		if (n == 0 || begun - done == DEAL_SLOTS) {
-			rc = deal_wait(d->j->c, &req[done++ % DEAL_SLOTS], &waited_s);
-			continue;
-		}
-		const size_t k = n < d->block_recs ? (size_t)n : d->block_recs;
-		const int slot = (int)(begun % DEAL_SLOTS);
-		block_header *h = (void *)(d->buf + (size_t)slot * deal_slot_bytes(o));
-		fill_block(d, at, k, (unsigned char *)(h + 1));
-		*h = deal_header(o, to, begun++, k);
-		block_seal(h);
-		FAIL_FLIP(FAIL_SENT, h, deal_message(o, k));
-		rc = comm_send(d->j->c, h, deal_message(o, k), to, slot, &req[slot]);
-		at += k;
-		n -= k;
-	}
+	while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
+		rc = transfer_may_send(&t)
+			     ? transfer_send(&t, d)
+			     : deal_wait(d->j->c, &t.req[t.done++ % DEAL_SLOTS], &waited_s);
 	d->j->mine.phase_s[PH_EXCHANGE] += waited_s;
 	d->j->mine.phase_s[PH_READ] -= waited_s;
 	return rc;
@@ -81,7 +88,7 @@ static status serve_all(dealer *d)
 		for (uint32_t r = 0; r < to; r++)
 			at += j->share_in[r];
 		if (to != 0)
-			rc = deal_send(d, (int)to, at, j->share_in[to]);
+			rc = send_share(d, (int)to, at, j->share_in[to]);
 	}
 	return rc == ST_OK ? deal_check(d) : rc;
 }
@@ -145,7 +152,7 @@ static status take_share(job *j, const spool_plan *p)
 
 status deal_records(job *j, const spool_plan *p)
 {
-	dealer d = { .j = j };
+	dealer d = { .j = j, .slots = DEAL_SLOTS };
 	if (j->c->rank != 0)
 		return take_share(j, p);
 	status rc = comm_agree(j->c, deal_open(&d));

@@ -65,17 +65,29 @@ uint64_t deal_least_chunk(const job *j);
 typedef struct dealer {
 	job *j;
 	reader *from;
-	unsigned char *buf; /* DEAL_SLOTS blocks */
+	unsigned char *buf;
+	size_t slots; /* of a block each, in buf */
 	size_t block_recs;
 	checksum sum;  /* of all that was sent */
 	status failed; /* the input cannot be read: what is sent now is no record */
 } dealer;
 
-/* deal_open - d->j is set. To be closed on failure too. */
+/* deal_open - d->j and d->slots are set. To be closed on failure too. */
 status deal_open(dealer *d);
 
-/* deal_send - n records from `at` of the input on to a rank, in blocks, DEAL_SLOTS under way. */
-status deal_send(dealer *d, int to, uint64_t at, uint64_t n);
+/* Records of the input on their way to a rank, in blocks, DEAL_SLOTS of them at a time. */
+typedef struct transfer {
+	int to;
+	uint64_t at, left;    /* records that have not set out */
+	uint64_t begun, done; /* blocks */
+	comm_req req[DEAL_SLOTS];
+	unsigned char *slots; /* DEAL_SLOTS of the dealer's */
+} transfer;
+
+/* transfer_may_send - is there a slot, and something to send? transfer_send: then the next block.
+ */
+bool transfer_may_send(const transfer *t);
+status transfer_send(transfer *t, dealer *d);
 
 /* deal_check - could all be read, and is the input as it was? */
 status deal_check(dealer *d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dealing out on request: rank 0 answers whoever asks with the next chunk of the input, sized by
- * factoring; the others take chunks, each sorted before the next is asked for, so that who is slow
- * asks less often. A rank that has no room for a chunk lets it pass, and says so the next time. */
+ * factoring, several of them side by side, as one that is slow also takes its chunk slowly; the
+ * others take chunks, each sorted before the next is asked for, so that who is slow asks less
+ * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
 #include "../partition/chunk.h"
 #include "deal.h"
 #include "clock.h"
@@ -12,7 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_REQUEST = DEAL_SLOTS, TAG_COUNT, LEAST_RUN = 1 << 16, CHUNKS = 32 };
+enum {
+	TAG_REQUEST = DEAL_SLOTS,
+	TAG_COUNT,
+	LEAST_RUN = 1 << 16,
+	CHUNKS = 32,
+	LANES = 8 /* chunks under way at once, at most */
+};
 
 /* What a rank asks for. */
 enum { MORE = 1, NO_MORE = 2 };
@@ -26,11 +33,25 @@ uint64_t deal_least_chunk(const job *j)
 
 /* ------------------------------------------------------------------------------------- rank 0 */
 
+/* One of the others. */
 typedef struct asking {
 	comm_req req;
 	uint64_t word;
-	bool left; /* it has been told that there is nothing more */
+	bool asked; /* it waits for an answer */
+	bool left;  /* it has been told that there is nothing more */
+	transfer *lane;
 } asking;
+
+/* Whoever asks, what is left for them, and the ways there: each carries nothing or one chunk. */
+typedef struct counter {
+	dealer *d;
+	asking *a;
+	struct chunker chunks;
+	transfer lane[LANES]; /* free if it leads to rank 0 */
+	size_t lanes;
+	int there; /* ranks that may ask again */
+	double waited_s;
+} counter;
 
 static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 {
@@ -39,58 +60,111 @@ static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 	return rc == ST_OK ? deal_wait(c, &r, wait_s) : rc;
 }
 
-static status answer(dealer *d, struct chunker *chunks, asking *a, int to, double *wait_s)
+static transfer *free_lane(counter *k)
 {
-	const job *j = d->j;
-	const uint64_t at = j->records - chunks->left;
-	if (a->word != MORE || d->failed != ST_OK)
-		chunks->left = 0; /* it fails anyhow: let all come to the border */
-	const uint64_t n = chunks->left ? chunk_next(chunks) : 0;
-	status rc = a->word != NO_MORE ? send_word(j->c, n, to, TAG_COUNT, wait_s) : ST_OK;
-	if (rc == ST_OK && n)
-		rc = deal_send(d, to, at, n);
+	for (size_t i = 0; i < k->lanes; i++)
+		if (k->lane[i].to == 0)
+			return &k->lane[i];
+	return NULL;
+}
+
+static status answer(counter *k, asking *a, int to, transfer *lane)
+{
+	const job *j = k->d->j;
+	const uint64_t at = j->records - k->chunks.left;
+	if (a->word != MORE || k->d->failed != ST_OK)
+		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
+	const uint64_t n = k->chunks.left ? chunk_next(&k->chunks) : 0;
+	a->asked = false;
 	a->left = n == 0;
-	if (rc == ST_OK && !a->left)
-		rc = comm_recv(j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
-	return rc;
+	k->there -= a->left;
+	if (n) {
+		unsigned char *const slots = lane->slots;
+		*lane = (transfer){ .to = to, .at = at, .left = n, .slots = slots };
+		a->lane = lane;
+	}
+	return a->word != NO_MORE ? send_word(j->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
+}
+
+static status listen(counter *k, asking *a, int to)
+{
+	return comm_recv(k->d->j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
+}
+
+/* The next block of a chunk; when the last one has arrived, its rank may ask again. */
+static status move_on(counter *k, asking *a, bool *any)
+{
+	transfer *t = a->lane;
+	bool arrived = false;
+	status rc = ST_OK;
+	if (transfer_may_send(t)) {
+		*any = true;
+		return transfer_send(t, k->d);
+	}
+	rc = comm_test(k->d->j->c, &t->req[t->done % DEAL_SLOTS], &arrived);
+	if (rc != ST_OK || !arrived)
+		return rc;
+	*any = true;
+	if (++t->done < t->begun || t->left > 0)
+		return ST_OK;
+	const int to = t->to;
+	t->to = 0;
+	a->lane = NULL;
+	return listen(k, a, to);
+}
+
+static status attend(counter *k, int i, bool *any)
+{
+	asking *a = &k->a[i];
+	if (a->left)
+		return ST_OK;
+	if (a->lane)
+		return move_on(k, a, any);
+	const status rc = a->asked ? ST_OK : comm_test(k->d->j->c, &a->req, &a->asked);
+	transfer *lane = free_lane(k);
+	if (rc != ST_OK || !a->asked || !lane)
+		return rc;
+	*any = true;
+	return answer(k, a, i, lane);
+}
+
+static void open_lanes(counter *k)
+{
+	const size_t bytes = DEAL_SLOTS * deal_slot_bytes(k->d->j->o);
+	for (size_t i = 0; i < k->lanes; i++)
+		k->lane[i].slots = k->d->buf + i * bytes;
 }
 
 static status answer_all(dealer *d, asking *a)
 {
-	comm *c = d->j->c;
-	const int p = c->size;
-	struct chunker chunks = { .rule = HETPART_CHUNK_FACTORING,
-				  .n = (uint64_t)p - 1,
-				  .chunk = deal_least_chunk(d->j),
-				  .left = d->j->records };
-	double waited_s = 0;
+	job *j = d->j;
+	counter k = { .d = d,
+		      .a = a,
+		      .chunks = { .rule = HETPART_CHUNK_FACTORING,
+				  .n = (uint64_t)j->c->size - 1,
+				  .chunk = deal_least_chunk(j),
+				  .left = j->records },
+		      .lanes = d->slots / DEAL_SLOTS,
+		      .there = j->c->size - 1 };
 	status rc = ST_OK;
-	int there = p - 1;
-	for (int i = 1; i < p && rc == ST_OK; i++)
-		rc = comm_recv(c, &a[i].word, sizeof a[i].word, i, TAG_REQUEST, &a[i].req);
-	comm_wait_begin(c);
-	for (unsigned tries = 0; rc == ST_OK && there > 0;) {
+	open_lanes(&k);
+	for (int i = 1; i < j->c->size && rc == ST_OK; i++)
+		rc = listen(&k, &a[i], i);
+	comm_wait_begin(j->c);
+	for (unsigned tries = 0; rc == ST_OK && k.there > 0;) {
 		bool any = false;
-		for (int i = 1; i < p && rc == ST_OK; i++) {
-			bool asked = false;
-			if (!a[i].left)
-				rc = comm_test(c, &a[i].req, &asked);
-			if (rc != ST_OK || !asked)
-				continue;
-			rc = answer(d, &chunks, &a[i], i, &waited_s);
-			there -= a[i].left;
-			any = true;
-		}
+		for (int i = 1; i < j->c->size && rc == ST_OK; i++)
+			rc = attend(&k, i, &any);
 		tries = any ? 0 : tries + 1;
 		if (!any) {
 			const double t0 = now_s();
 			nap(tries);
-			waited_s += now_s() - t0;
+			k.waited_s += now_s() - t0;
 		}
 	}
-	d->j->mine.phase_s[PH_EXCHANGE] += waited_s;
-	d->j->mine.phase_s[PH_READ] -= waited_s;
-	return comm_wait_end(c, rc);
+	j->mine.phase_s[PH_EXCHANGE] += k.waited_s;
+	j->mine.phase_s[PH_READ] -= k.waited_s;
+	return comm_wait_end(j->c, rc);
 }
 
 /* ------------------------------------------------------------------------------------ the others
@@ -248,7 +322,8 @@ static status take_all(taker *t)
 /* Rank 0 has no records, but an array of none. */
 static status hand_out(job *j, const load_plan *p)
 {
-	dealer d = { .j = j };
+	const size_t others = (size_t)j->c->size - 1;
+	dealer d = { .j = j, .slots = DEAL_SLOTS * (others < LANES ? others : LANES) };
 	asking *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
 	status rc = a ? deal_open(&d) : ST_RESOURCE;
 	if (rc == ST_OK)
