@@ -35,10 +35,11 @@ typedef struct sample {
 	entry *order; /* k sorted streams */
 	head node[MAX_STREAMS], first[MAX_STREAMS];
 	size_t at[MAX_STREAMS]; /* next record of each stream */
-	double lap[LAPS + 1];
+	double lap[LAPS + 1], cpu[LAPS + 1];
 	checksum sum; /* somebody has to use it */
 	double limit_s;
 	rates found; /* 0 if the thread never came */
+	double share;
 } sample;
 
 struct calibration {
@@ -184,6 +185,14 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 	return ST_OK;
 }
 
+static void look_at_clocks(sample *c, size_t n)
+{
+	struct timespec t = { 0, 0 };
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	c->lap[n] = now_s();
+	c->cpu[n] = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* One thread's part. */
 static void measure(void *samples, unsigned worker)
 {
@@ -195,21 +204,22 @@ static void measure(void *samples, unsigned worker)
 	fill(c->recs, c->n * c->lay.record_bytes);
 	make_streams(c);
 	run_all(c); /* the first time is not like the others */
-	c->lap[0] = now_s();
+	look_at_clocks(c, 0);
 	do
 		for (int k = 0; k < KERNELS; k++) {
 			run(c, (kernel)k);
-			c->lap[++n] = now_s();
+			look_at_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->lap[n] - c->lap[0] < c->limit_s);
-	estimate_laps(c->lap, n, lap_s);
+	c->share = estimate_laps(c->lap, c->cpu, n, lap_s);
 	c->found = (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
 			    lap_s[KERNEL_COPY] / bytes };
 }
 
-rates calibrate_run(calibration *c, double limit_s)
+rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 {
 	rates per_s = { 0, 0, 0 };
+	*got_cpus = 0;
 	for (unsigned i = 0; i < c->threads; i++)
 		c->s[i].limit_s = limit_s;
 	pool_run(c->threads, measure, c->s);
@@ -220,6 +230,7 @@ rates calibrate_run(calibration *c, double limit_s)
 		per_s.sort_s += 1 / r->sort_s;
 		per_s.merge_s += 1 / r->merge_s;
 		per_s.copy_s += 1 / r->copy_s;
+		*got_cpus += c->s[i].share;
 	}
 	if (!(per_s.sort_s > 0))
 		return per_s;

@@ -15,8 +15,9 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 
 /* calibrate_run - each thread makes its sample, and sorts, merges and copies it for limit_s
  * seconds, and longer where a single round takes longer. Returns the rates of all threads
- * together. All ranks do so at the same time, because that is how they will run. */
-rates calibrate_run(calibration *c, double limit_s);
+ * together, and in got_cpus how many processors they had. All ranks do so at the same time, because
+ * that is how they will run. */
+rates calibrate_run(calibration *c, double limit_s, double *got_cpus);
 
 void calibrate_free(calibration *c);
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From /proc/self/cgroup (which group) and /proc/self/mountinfo (where it can be seen) to the files
- * with limits. In a container the group may be named as the host sees it while only its own part is
- * mounted, or by a path that is not there at all: the walk then finds what there is, on its way up
- * to the mount point. Reads some files of /proc and /sys, once a run. */
+/* From /proc/self/cgroup (which group) and /proc/self/mountinfo (where it can be seen) to the
+ * directories with limits. In a container the group may be named as the host sees it while only its
+ * own part is mounted, or by a path that is not there at all: the walk then finds what there is, on
+ * its way up to the mount point. Reads some files of /proc and /sys, once a run. */
 #include "cgroup.h"
 #include "sysfile.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */
-
 typedef struct hierarchy {
 	bool v2;
+	const char *controller;
 	char path[PATH_MAX];  /* of the group, as /proc/self/cgroup has it */
 	char mount[PATH_MAX]; /* where its hierarchy is mounted, empty if it is not */
 	char top[PATH_MAX];   /* the group that is seen at the mount point */
@@ -55,7 +53,7 @@ static bool find_path(const char *root, hierarchy *h)
 			continue;
 		*path++ = '\0';
 		path[strcspn(path, "\n")] = '\0';
-		found = (h->v2 ? list[1] == '\0' : listed(list + 1, "memory")) &&
+		found = (h->v2 ? list[1] == '\0' : listed(list + 1, h->controller)) &&
 			keep(h->path, path);
 	}
 	free(line);
@@ -108,7 +106,7 @@ static void try_mount(char *line, hierarchy *h)
 	*dash = '\0';
 	if (split(line, left, 5) < 5 || split(dash + 3, right, 3) < 3 ||
 	    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
-	    (!h->v2 && !listed(right[2], "memory")))
+	    (!h->v2 && !listed(right[2], h->controller)))
 		return;
 	char *top = left[3], *mount = left[4];
 	unescape(top);
@@ -135,14 +133,7 @@ static bool find_mount(const char *root, hierarchy *h)
 	return h->mount[0] != '\0';
 }
 
-/* One directory of the walk, and who wants to know. */
-typedef struct level {
-	const char *root, *dir, *name; /* name: below the mount point, as messages have it */
-	headroom_found *found;
-	void *arg;
-} level;
-
-static uint64_t value(const level *l, const char *file, const char *key, uint64_t otherwise)
+uint64_t cgroup_value(const cgroup_level *l, const char *file, const char *key, uint64_t otherwise)
 {
 	char path[PATH_MAX];
 	const int n = snprintf(path, sizeof path, "%s/%s", l->dir, file);
@@ -151,42 +142,8 @@ static uint64_t value(const level *l, const char *file, const char *key, uint64_
 	return otherwise;
 }
 
-static void tell(const level *l, const char *kind, uint64_t limit_bytes, uint64_t used_bytes)
-{
-	if (limit_bytes >> NO_LIMIT_BITS == 0)
-		l->found(l->arg, &(headroom){ kind, l->name, limit_bytes, used_bytes });
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static void tell_v2(const level *l)
-{
-	const uint64_t reclaimable = value(l, "memory.stat", "active_file", 0) +
-				     value(l, "memory.stat", "inactive_file", 0) +
-				     value(l, "memory.stat", "slab_reclaimable", 0);
-	const uint64_t used = less(value(l, "memory.current", "", 0), reclaimable);
-	tell(l, "cgroup memory.max", value(l, "memory.max", "", UINT64_MAX), used);
-	/* beyond it the group is slowed down until it makes no progress */
-	tell(l, "cgroup memory.high", value(l, "memory.high", "", UINT64_MAX), used);
-}
-
-static void tell_v1(const level *l, bool leaf)
-{
-	const uint64_t cache = value(l, "memory.stat", "total_active_file", 0) +
-			       value(l, "memory.stat", "total_inactive_file", 0);
-	const uint64_t used = less(value(l, "memory.usage_in_bytes", "", 0), cache);
-	tell(l, "cgroup memory.limit_in_bytes", value(l, "memory.limit_in_bytes", "", UINT64_MAX),
-	     used);
-	if (leaf) /* tells of groups above the mount point as well, though not what they use */
-		tell(l, "cgroup hierarchical_memory_limit",
-		     value(l, "memory.stat", "hierarchical_memory_limit", UINT64_MAX), used);
-}
-
 /* From the group up to the mount point. */
-static void walk_up(const char *root, const hierarchy *h, headroom_found *found, void *arg)
+static void walk_up(const char *root, const hierarchy *h, cgroup_visitor *visit, void *arg)
 {
 	char dir[2 * PATH_MAX];
 	const size_t mount_len = strcmp(h->mount, "/") == 0 ? 0 : strlen(h->mount);
@@ -194,25 +151,17 @@ static void walk_up(const char *root, const hierarchy *h, headroom_found *found,
 	snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h->mount, rest);
 	for (bool leaf = true;; leaf = false) {
 		const char *name = dir[mount_len] ? dir + mount_len : "/";
-		const level l = { root, dir, name, found, arg };
-		/* old hierarchies may not charge their children's memory */
-		if (!h->v2 && !leaf && value(&l, "memory.use_hierarchy", "", 1) == 0)
-			break;
-		if (h->v2)
-			tell_v2(&l);
-		else
-			tell_v1(&l, leaf);
-		if (!dir[mount_len])
+		if (!visit(arg, &(cgroup_level){ root, dir, name, h->v2, leaf }) || !dir[mount_len])
 			break;
 		*strrchr(dir + mount_len, '/') = '\0';
 	}
 }
 
-void cgroup_rooms(const char *root, headroom_found *found, void *arg)
+void cgroup_walk(const char *root, const char *controller, cgroup_visitor *visit, void *arg)
 {
 	for (int v2 = 0; v2 < 2; v2++) {
-		hierarchy h = { .v2 = v2 };
+		hierarchy h = { .v2 = v2, .controller = controller };
 		if (find_path(root, &h) && find_mount(root, &h))
-			walk_up(root, &h, found, arg);
+			walk_up(root, &h, visit, arg);
 	}
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the control groups of this process leave of the memory, version 1 and 2. */
+/* The control groups of this process, version 1 and 2. */
 #ifndef HETSORT_CGROUP_H
 #define HETSORT_CGROUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* A limit, and what is in use below it and cannot be reclaimed. */
-typedef struct headroom {
-	const char *kind;  /* "cgroup memory.max" */
-	const char *where; /* whose; NULL where the kind says all */
-	uint64_t limit_bytes, used_bytes;
-} headroom;
+/* A group. */
+typedef struct cgroup_level {
+	const char *root, *dir; /* its directory, below root */
+	const char *name;       /* below the mount point, as messages have it */
+	bool v2, leaf;          /* leaf: it is this process's own */
+} cgroup_level;
 
-/* Called for each limit found; the room lives as long as the call. */
-typedef void headroom_found(void *arg, const headroom *r);
+/* Called for a group, which lives as long as the call. False: not those above it. */
+typedef bool cgroup_visitor(void *arg, const cgroup_level *l);
 
-/* cgroup_rooms - the limits of the group and of all groups above it that can be seen, looked up
- * below root ("" for this machine). What is missing or cannot be understood does not limit. Clean
- * page cache and reclaimable slabs count as free, as the kernel takes them before it kills. */
-void cgroup_rooms(const char *root, headroom_found *found, void *arg);
+/* cgroup_walk - the group and all groups above it that can be seen, in each hierarchy that may have
+ * the controller ("memory"), looked up below root ("" for this machine). */
+void cgroup_walk(const char *root, const char *controller, cgroup_visitor *visit, void *arg);
+
+/* cgroup_value - the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
+uint64_t cgroup_value(const cgroup_level *l, const char *file, const char *key, uint64_t otherwise);
 
 #endif

@@ -20,6 +20,7 @@ static const double CALIBRATE_S = 0.17;
 void gauge_free(job *j, gauge *g)
 {
 	mem_free(&j->m, g->seat, g->p, sizeof *g->seat);
+	mem_free(&j->m, g->had, g->p, sizeof *g->had);
 	mem_free(&j->m, g->before, g->p, sizeof *g->before);
 	mem_free(&j->m, g->after, g->p, sizeof *g->after);
 	*g = (gauge){ 0 };
@@ -29,9 +30,10 @@ static status gauge_alloc(job *j, gauge *g)
 {
 	*g = (gauge){ .p = j->c->rank == 0 ? (size_t)j->c->size : 0 };
 	g->seat = mem_array(&j->m, g->p, sizeof *g->seat, "hosts", &j->e);
+	g->had = mem_array(&j->m, g->p, sizeof *g->had, "quotas", &j->e);
 	g->before = mem_array(&j->m, g->p, sizeof *g->before, "speeds", &j->e);
 	g->after = mem_array(&j->m, g->p, sizeof *g->after, "speeds", &j->e);
-	return g->seat && g->before && g->after ? ST_OK : ST_RESOURCE;
+	return g->seat && g->had && g->before && g->after ? ST_OK : ST_RESOURCE;
 }
 
 static seat own_seat(const comm *c)
@@ -59,13 +61,18 @@ uint64_t seat_hash(const seat *s)
 }
 
 /* All ranks measure themselves, at the same time. */
-static status calibrate(job *j)
+static status calibrate(job *j, allowance *had)
 {
 	calibration *c = NULL;
 	status rc = calibrate_open(&c, &j->m, &j->o->lay, j->threads, j->c->size, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK) {
-		j->mine.rate = calibrate_run(c, CALIBRATE_S);
+		const quota before = quota_find("");
+		j->mine.rate = calibrate_run(c, CALIBRATE_S, &had->got_cpus);
+		const quota after = quota_find("");
+		had->quota_cpus = after.cpus;
+		had->group = XXH3_64bits_withSeed(j->c->host, strlen(j->c->host), after.group);
+		had->waits = after.throttled - before.throttled;
 		if (!(j->mine.rate.sort_s > 0))
 			rc = err_set(&j->e, ST_INTERNAL, "the clock stood still while calibrating");
 	}
@@ -131,10 +138,22 @@ static bool is_first(const gauge *g, size_t i)
 	return true;
 }
 
+/* What is measured in a moment, at the pace that quotas allow a long run. */
+static void to_quotas(const job *j, const gauge *g)
+{
+	for (size_t i = 0; i < g->p; i++) {
+		const double slower = quota_slowdown(g->had, g->p, i);
+		j->rate[i].sort_s *= slower;
+		j->rate[i].merge_s *= slower;
+		j->rate[i].copy_s *= slower;
+	}
+}
+
 /* From measured rates: how fast each is with an equal share, of the fastest. */
 static void measured_speeds(const job *j, const gauge *g)
 {
 	const uint64_t n = j->records / g->p > 1000 ? j->records / g->p : 1000;
+	to_quotas(j, g);
 	for (size_t i = 0; i < g->p; i++)
 		if (is_first(g, i))
 			level(j, g, i);
@@ -150,13 +169,15 @@ static void measured_speeds(const job *j, const gauge *g)
 	to_fastest(j->speed, g->p);
 }
 
-static status gather_ranks(job *j, gauge *g)
+static status gather_ranks(job *j, gauge *g, const allowance *had)
 {
 	const seat mine = own_seat(j->c);
 	const rates rate = j->mine.rate; /* no rank may gather into what it sends */
 	status rc = comm_gather(j->c, &mine, g->seat, sizeof mine, 0);
 	for (size_t i = 0; i < g->p; i++)
 		g->seat[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
+	if (rc == ST_OK)
+		rc = comm_gather(j->c, had, g->had, sizeof *had, 0);
 	if (rc == ST_OK)
 		rc = comm_gather(j->c, &rate, j->rate, sizeof rate, 0);
 	return rc;
@@ -184,11 +205,12 @@ static void note_one_processor(job *j, const gauge *g)
 
 status gauge_ranks(job *j, gauge *g)
 {
+	allowance had = { 0, 0, 0, 0 };
 	status rc = comm_agree(j->c, gauge_alloc(j, g));
 	if (rc == ST_OK && j->o->calibrate)
-		rc = calibrate(j);
+		rc = calibrate(j, &had);
 	if (rc == ST_OK)
-		rc = gather_ranks(j, g);
+		rc = gather_ranks(j, g, &had);
 	if (rc == ST_OK && g->p && j->c->processes > 1)
 		note_one_processor(j, g);
 	if (rc == ST_OK && g->p && j->o->calibrate)

@@ -4,6 +4,7 @@
 #define HETSORT_GAUGE_H
 
 #include "job.h"
+#include "quota.h"
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
  * what one of them lacks another has, so they are taken to be alike. */
@@ -17,6 +18,7 @@ typedef struct seat {
 typedef struct gauge {
 	size_t p;
 	seat *seat;     /* each rank's */
+	allowance *had; /* of the processors, each while it was measured */
 	double *before; /* speeds for the share that is read, */
 	double *after;  /* and for the one that is written */
 } gauge;

@@ -2,7 +2,7 @@
 /* Sizes as users write them, and the search for the limit that decides. Pages swapped out do not
  * count anywhere: a sort that swaps is slower than one that spills. */
 #include "limit.h"
-#include "cgroup.h"
+#include "headroom.h"
 #include "sysfile.h"
 
 #include <inttypes.h>
@@ -209,7 +209,7 @@ status limit_find(const limit_query *q, memory_limit *l, err *e)
 {
 	search s = { q, l, UINT64_MAX };
 	*l = (memory_limit){ UINT64_MAX, "no limit of memory is known" };
-	cgroup_rooms(q->root, of_node, &s);
+	headroom_find(q->root, of_node, &s);
 	of_machine(&s);
 	of_process(&s, "address space (RLIMIT_AS)", "Max address space", "VmSize");
 	of_process(&s, "data (RLIMIT_DATA)", "Max data size", "VmData");

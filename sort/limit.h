@@ -40,9 +40,9 @@ typedef struct memory_limit {
 } memory_limit;
 
 /* limit_find - the smallest of: the wish; what is left in each control group of the process
- * (cgroup.h); of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish is taken
- * as it is; without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others. Divided by the ranks it is
- * for: a limit of the process by process_ranks, else by node_ranks. A percentage is one of the
+ * (headroom.h); of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish is
+ * taken as it is; without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others. Divided by the ranks it
+ * is for: a limit of the process by process_ranks, else by node_ranks. A percentage is one of the
  * smallest of the machine's memory and the limits of its control groups, in use or not; ST_REFUSED
  * if neither can be found. */
 status limit_find(const limit_query *q, memory_limit *l, err *e);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of the limits of memory: any text as --memory, and any bytes as the files of /proc and
- * /sys it is looked up in. The input is a machine as in fixtures/limit: a line "want NODE PROCESS
- * MEMORY", then files, each after a line "== PATH". Files are served from memory, so that a run
- * takes microseconds: sysfile.c is compiled here with an fopen of ours. */
+/* Fuzzer of the limits of memory and processors: any text as --memory, and any bytes as the files
+ * of /proc and /sys it is looked up in. The input is a machine as in fixtures/limit: a line "want
+ * NODE PROCESS MEMORY", then files, each after a line "== PATH". Files are served from memory, so
+ * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
 #include "../../scripts/fuzz.h"
 #include "limit.h"
+#include "quota.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static FILE *fopen_tree(const char *path, const char *mode);
@@ -98,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	q.node_ranks++;
 	q.process_ranks++;
 	fuzz_check(room(&q) <= some);
+	fuzz_check(isfinite(quota_find("").cpus) && quota_find("").cpus >= 0);
 	free(tree);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include "calibrate.h"
 #include "estimate.h"
+#include "quota.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -27,7 +28,7 @@ static double when(double work, double share, double period, double phase)
 static void laps(const double length[KERNELS], double share, double period, double phase,
 		 double lap[KERNELS])
 {
-	static double at[MOST + 1];
+	static double at[MOST + 1], cpu[MOST + 1];
 	double work = 0;
 	size_t n = 0;
 	at[0] = when(0, share, period, phase);
@@ -36,9 +37,10 @@ static void laps(const double length[KERNELS], double share, double period, doub
 			work += length[k];
 			n++;
 			at[n] = when(work, share, period, phase);
+			cpu[n] = work;
 		}
 	while (n + KERNELS <= MOST && at[n] - at[0] < 0.18);
-	estimate_laps(at, n, lap);
+	estimate_laps(at, cpu, n, lap);
 }
 
 /* Within 5 % of the true factor, for each kernel; within 3 % where periods are 10 ms or less. */
@@ -82,10 +84,30 @@ static void odd_input(void **state)
 	const double one[] = { 5, 6, 8, 11 }, still[] = { 5, 5, 5, 5 };
 	double lap[KERNELS];
 	(void)state;
-	estimate_laps(one, KERNELS, lap);
+	estimate_laps(one, one, KERNELS, lap);
 	assert_true(fabs(lap[KERNEL_SORT] + lap[KERNEL_MERGE] + lap[KERNEL_COPY] - 6) < 0.5);
-	estimate_laps(still, KERNELS, lap);
+	estimate_laps(still, still, KERNELS, lap);
 	assert_true(lap[KERNEL_SORT] == 0);
+}
+
+/* Ranks of one group get its quota together, in the parts that they had; others get what they had.
+ */
+static void quotas_bound(void **state)
+{
+	static const allowance a[] = {
+		{ 0.30, 0.2, 1, 3 }, /* a burst before it had to wait */
+		{ 0.15, 0.2, 2, 2 }, /* a pause after one */
+		{ 0.25, 0.5, 3, 0 }, /* never waited for its quota: there is another reason */
+		{ 0.40, 0.3, 4, 0 }, /* more than the quota, from what it had saved */
+		{ 0.40, 1.5, 5, 0 }, { 1.60, 1.5, 5, 9 }, /* two in one group, one of them saw it
+							     wait */
+		{ 0.70, 0, 1, 4 },                        /* no quota at all */
+		{ 0, 0.2, 6, 1 },    { INFINITY, 0.2, 7, 1 }, { NAN, 0.2, 8, 1 },
+	};
+	static const double slower[] = { 1.5, 0.75, 1, 4. / 3, 4. / 3, 4. / 3, 1, 1, 1, 1 };
+	(void)state;
+	for (size_t i = 0; i < LEN(a); i++)
+		assert_true(fabs(quota_slowdown(a, LEN(a), i) - slower[i]) < 1e-12);
 }
 
 /* The real thing runs, whatever the layout, and gives back its memory. */
@@ -103,7 +125,9 @@ static void measures(void **state)
 			calibration *c = NULL;
 			assert_int_equal(
 				calibrate_open(&c, &m, &layouts[i], i % 3 + 1, streams, &e), ST_OK);
-			const rates r = calibrate_run(c, 0.003);
+			double cpus;
+			const rates r = calibrate_run(c, 0.003, &cpus);
+			assert_true(cpus > 0 && cpus < 1.5 * (i % 3 + 1));
 			assert_true(r.sort_s > 0 && r.merge_s > 0 && r.copy_s > 0);
 			assert_true(isfinite(r.sort_s + r.merge_s + r.copy_s));
 			calibrate_free(c);
@@ -114,9 +138,8 @@ static void measures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_share),
-		cmocka_unit_test(tells_kernels_apart),
-		cmocka_unit_test(odd_input),
+		cmocka_unit_test(finds_the_share), cmocka_unit_test(tells_kernels_apart),
+		cmocka_unit_test(odd_input),       cmocka_unit_test(quotas_bound),
 		cmocka_unit_test(measures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits of memory over recorded and made-up machines: each file fixtures/limit/NAME.tree holds the
- * files of one, after lines "== PATH", and what should come out:
+/* Limits of memory and quotas of processors over recorded and made-up machines: each file
+ * fixtures/limit/NAME.tree holds the files of one, after lines "== PATH", and what should come out:
  *   want NODE_RANKS PROCESS_RANKS --memory|- RANK_BYTES TEXT     or "refused" for the last two
+ *   quota CPUS PERIODS_WAITED
  * fixtures/limit/record makes such a file of the machine it runs on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "limit.h"
+#include "quota.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,6 +83,16 @@ static void expect(const char *line, const char *root, const char *name)
 			 l.text);
 }
 
+static void expect_quota(const char *line, const char *root, const char *name)
+{
+	double cpus;
+	uint64_t throttled;
+	assert_int_equal(sscanf(line, "quota %lf %" SCNu64, &cpus, &throttled), 2);
+	const quota q = quota_find(root);
+	if (q.cpus != cpus || q.throttled != throttled || !q.group != !(cpus > 0))
+		fail_msg("%s: %s     got: %g %" PRIu64, name, line, q.cpus, q.throttled);
+}
+
 static void one_tree(const char *dir, const char *name)
 {
 	char path[PATH_BYTES + NAME_BYTES], root[PATH_BYTES + NAME_BYTES], line[LINE_BYTES];
@@ -96,6 +108,8 @@ static void one_tree(const char *dir, const char *name)
 		if (strncmp(line, "want ", 5) == 0) {
 			expect(line, root, name);
 			wants++;
+		} else if (strncmp(line, "quota ", 6) == 0) {
+			expect_quota(line, root, name);
 		}
 	}
 	fclose(tree);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The limits of memory, and what is used, of one control group after the other. */
+#include "headroom.h"
+#include "cgroup.h"
+
+enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */
+
+/* Who wants to know. */
+typedef struct listener {
+	headroom_found *found;
+	void *arg;
+} listener;
+
+static void tell(const listener *to, const cgroup_level *l, const char *kind, uint64_t limit_bytes,
+		 uint64_t used_bytes)
+{
+	if (limit_bytes >> NO_LIMIT_BITS == 0)
+		to->found(to->arg, &(headroom){ kind, l->name, limit_bytes, used_bytes });
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void tell_v2(const listener *to, const cgroup_level *l)
+{
+	const uint64_t reclaimable = cgroup_value(l, "memory.stat", "active_file", 0) +
+				     cgroup_value(l, "memory.stat", "inactive_file", 0) +
+				     cgroup_value(l, "memory.stat", "slab_reclaimable", 0);
+	const uint64_t used = less(cgroup_value(l, "memory.current", "", 0), reclaimable);
+	tell(to, l, "cgroup memory.max", cgroup_value(l, "memory.max", "", UINT64_MAX), used);
+	/* beyond it the group is slowed down until it makes no progress */
+	tell(to, l, "cgroup memory.high", cgroup_value(l, "memory.high", "", UINT64_MAX), used);
+}
+
+static void tell_v1(const listener *to, const cgroup_level *l)
+{
+	const uint64_t cache = cgroup_value(l, "memory.stat", "total_active_file", 0) +
+			       cgroup_value(l, "memory.stat", "total_inactive_file", 0);
+	const uint64_t used = less(cgroup_value(l, "memory.usage_in_bytes", "", 0), cache);
+	tell(to, l, "cgroup memory.limit_in_bytes",
+	     cgroup_value(l, "memory.limit_in_bytes", "", UINT64_MAX), used);
+	if (l->leaf) /* tells of groups above the mount point as well, though not what they use */
+		tell(to, l, "cgroup hierarchical_memory_limit",
+		     cgroup_value(l, "memory.stat", "hierarchical_memory_limit", UINT64_MAX), used);
+}
+
+static bool visit(void *arg, const cgroup_level *l)
+{
+	/* old hierarchies may not charge their children's memory */
+	if (!l->v2 && !l->leaf && cgroup_value(l, "memory.use_hierarchy", "", 1) == 0)
+		return false;
+	if (l->v2)
+		tell_v2(arg, l);
+	else
+		tell_v1(arg, l);
+	return true;
+}
+
+void headroom_find(const char *root, headroom_found *found, void *arg)
+{
+	cgroup_walk(root, "memory", visit, &(listener){ found, arg });
+}
