@@ -18,30 +18,30 @@ enum { MOST_FILES = 1 << 21 };       /* of a rank: no command line names more */
 enum { OUTPUT = -1, MANIFEST = -2 }; /* what, or the index of an input */
 
 /* One file: itself, or, for what is to be made, its folder and name. */
-typedef struct claim {
+typedef struct use {
 	uint64_t dev, ino, mark;
 	int32_t kind, rank, what, unused;
 	char host[HOST_BYTES];
-} claim;
+} use;
 
-typedef struct claims {
-	claim *c;
+typedef struct uses {
+	use *c;
 	size_t n;
-} claims;
+} uses;
 
-static void add(const job *j, claims *all, int kind, int what, const struct stat *st, uint64_t mark)
+static void add(const job *j, uses *all, int kind, int what, const struct stat *st, uint64_t mark)
 {
-	claim *c = &all->c[all->n++];
-	*c = (claim){ .dev = st->st_dev,
-		      .ino = st->st_ino,
-		      .mark = mark,
-		      .kind = kind,
-		      .rank = j->c->rank,
-		      .what = what };
+	use *c = &all->c[all->n++];
+	*c = (use){ .dev = st->st_dev,
+		    .ino = st->st_ino,
+		    .mark = mark,
+		    .kind = kind,
+		    .rank = j->c->rank,
+		    .what = what };
 	memcpy(c->host, j->c->host, sizeof c->host);
 }
 
-static void add_target(const job *j, claims *all, const target *t, int what)
+static void add_target(const job *j, uses *all, const target *t, int what)
 {
 	struct stat st;
 	if (!t->base)
@@ -53,14 +53,14 @@ static void add_target(const job *j, claims *all, const target *t, int what)
 }
 
 /* A standard stream that the shell has led to a file. */
-static void add_stream(const job *j, claims *all, int kind, int what, int fd)
+static void add_stream(const job *j, uses *all, int kind, int what, int fd)
 {
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		add(j, all, kind, what, &st, 0);
 }
 
-static void collect(const job *j, claims *all)
+static void collect(const job *j, uses *all)
 {
 	if (j->in.per_rank || j->c->rank == 0)
 		for (size_t i = 0; i < j->in.files; i++)
@@ -75,7 +75,7 @@ static void collect(const job *j, claims *all)
 	add_target(j, all, &j->out.manifest, MANIFEST);
 }
 
-static int same(const claim *a, const claim *b)
+static int same(const use *a, const use *b)
 {
 	const int class_a = a->kind == MADE, class_b = b->kind == MADE;
 	if (class_a != class_b)
@@ -91,7 +91,7 @@ static int same(const claim *a, const claim *b)
 
 static int by_file(const void *a_, const void *b_)
 {
-	const claim *a = a_, *b = b_;
+	const use *a = a_, *b = b_;
 	const int d = same(a, b);
 	if (d)
 		return d;
@@ -101,7 +101,7 @@ static int by_file(const void *a_, const void *b_)
 }
 
 /* "input 'a' of rank 1" */
-static void name_claim(const job *j, const claim *c, char *text, size_t bytes)
+static void name_use(const job *j, const use *c, char *text, size_t bytes)
 {
 	char q[QUOTED_BYTES], whose[32] = "";
 	const options *o = j->o;
@@ -122,17 +122,17 @@ static void name_claim(const job *j, const claim *c, char *text, size_t bytes)
 	free(path);
 }
 
-static status refuse(job *j, const claim *a, const claim *b)
+static status refuse(job *j, const use *a, const use *b)
 {
 	char ta[QUOTED_BYTES + 64], tb[QUOTED_BYTES + 64];
-	name_claim(j, a, ta, sizeof ta);
-	name_claim(j, b, tb, sizeof tb);
+	name_use(j, a, ta, sizeof ta);
+	name_use(j, b, tb, sizeof tb);
 	return err_set(&j->e, ST_REFUSED, "%s is the same file as %s", tb, ta);
 }
 
 /* What is read stands first among equal ones. That a file is replaced twice is no trouble by itself
  * (they are links): that the same one is made twice is. */
-static status compare(job *j, claim *c, size_t n)
+static status compare(job *j, use *c, size_t n)
 {
 	qsort(c, n, sizeof *c, by_file);
 	for (size_t i = 1; i < n; i++)
@@ -142,16 +142,16 @@ static status compare(job *j, claim *c, size_t n)
 	return ST_OK;
 }
 
-static size_t own_claims(const job *j)
+static size_t own_uses(const job *j)
 {
 	return j->in.files + 4; /* output and manifest, and what they replace */
 }
 
 /* As many places for each rank as the one with most files needs. */
-static status most_claims(job *j, size_t *most)
+static status most_uses(job *j, size_t *most)
 {
 	const size_t p = (size_t)j->c->size;
-	uint64_t mine = own_claims(j), *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
+	uint64_t mine = own_uses(j), *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &mine, all, sizeof mine);
@@ -165,8 +165,8 @@ static status most_claims(job *j, size_t *most)
 	return rc;
 }
 
-/* The ranks' claims one after the other: does each speak of itself, and of what there is? */
-static status vet(job *j, const claim *c, size_t most)
+/* The ranks' uses one after the other: does each speak of itself, and of what there is? */
+static status vet(job *j, const use *c, size_t most)
 {
 	for (size_t i = 0; i < (size_t)j->c->size * most; i++, c++)
 		if (c->kind < NOTHING || c->kind > MADE || c->what < MANIFEST ||
@@ -181,14 +181,14 @@ status refuse_overlaps(job *j)
 {
 	const size_t ranks = j->c->rank == 0 ? (size_t)j->c->size : 0;
 	size_t most, bytes;
-	status rc = most_claims(j, &most);
+	status rc = most_uses(j, &most);
 	if (rc != ST_OK)
 		return rc;
-	bytes = most * sizeof(claim);
+	bytes = most * sizeof(use);
 	/* what this rank has said may have come out as less */
-	const size_t room = most > own_claims(j) ? most : own_claims(j);
-	claims mine = { mem_array(&j->m, room, sizeof(claim), "names", &j->e), 0 };
-	claim *all = mem_array(&j->m, ranks, bytes, "names", &j->e);
+	const size_t room = most > own_uses(j) ? most : own_uses(j);
+	uses mine = { mem_array(&j->m, room, sizeof(use), "names", &j->e), 0 };
+	use *all = mem_array(&j->m, ranks, bytes, "names", &j->e);
 	rc = comm_agree(j->c, mine.c && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		collect(j, &mine);
@@ -198,7 +198,7 @@ status refuse_overlaps(job *j)
 		rc = vet(j, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(j, all, ranks * most);
-	mem_free(&j->m, mine.c, room, sizeof(claim));
+	mem_free(&j->m, mine.c, room, sizeof(use));
 	mem_free(&j->m, all, ranks, bytes);
 	return rc;
 }

@@ -107,12 +107,20 @@ status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
 	return rc;
 }
 
+/* How many directories share the file system of dir[i], that one included. */
+static size_t sharing(const tempdir *dir, size_t dirs, size_t i)
+{
+	size_t n = 1;
+	for (size_t k = 0; k < dirs; k++)
+		n += k != i && dir[k].dev == dir[i].dev;
+	return n;
+}
+
 /* What all ranks here will put on the file system of dir[i]; directories may share one. */
 static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned ranks)
 {
-	uint64_t here = 1, all;
-	for (size_t k = 0; k < s->dirs; k++)
-		here += k != i && s->dir[k].dev == s->dir[i].dev;
+	const uint64_t here = sharing(s->dir, s->dirs, i);
+	uint64_t all;
 	/* runs are dealt out in turn: a directory may get one more than another */
 	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
 	const uint64_t a_run = s->runs > 0 ? bytes / s->runs : 0;
@@ -162,9 +170,7 @@ status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t 
 		rc = tempdir_open(&t[up], dir[up], e);
 	for (size_t i = 0; rc == ST_OK && i < dirs; i++) {
 		uint64_t there, all;
-		size_t here = 1;
-		for (size_t k = 0; k < dirs; k++)
-			here += k != i && t[k].dev == t[i].dev;
+		const size_t here = sharing(t, dirs, i);
 		rc = tempdir_free_bytes(&t[i], &there, e);
 		if (!__builtin_mul_overflow(there / here / ranks, dirs, &all) && all < *bytes)
 			*bytes = all;
