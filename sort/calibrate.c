@@ -35,11 +35,12 @@ typedef struct sample {
 	entry *order; /* k sorted streams */
 	head node[MAX_STREAMS], first[MAX_STREAMS];
 	size_t at[MAX_STREAMS]; /* next record of each stream */
-	double lap[LAPS + 1], cpu[LAPS + 1];
-	checksum sum; /* somebody has to use it */
+	double ended[LAPS + 1]; /* when laps did */
+	double cpu[LAPS + 1];   /* and the thread's processor time then */
+	checksum sum;           /* somebody has to use it */
 	double limit_s;
-	rates found; /* 0 if the thread never came */
-	double share;
+	rates found;  /* 0 if the thread never came */
+	double share; /* of the time in which the processor was ours */
 } sample;
 
 struct calibration {
@@ -189,7 +190,7 @@ static void look_at_clocks(sample *c, size_t n)
 {
 	struct timespec t = { 0, 0 };
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	c->lap[n] = now_s();
+	c->ended[n] = now_s();
 	c->cpu[n] = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -210,8 +211,8 @@ static void measure(void *samples, unsigned worker)
 			run(c, (kernel)k);
 			look_at_clocks(c, ++n);
 		}
-	while (n + KERNELS <= LAPS && c->lap[n] - c->lap[0] < c->limit_s);
-	c->share = estimate_laps(c->lap, c->cpu, n, lap_s);
+	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
+	c->share = estimate_laps(c->ended, c->cpu, n, lap_s);
 	c->found = (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
 			    lap_s[KERNEL_COPY] / bytes };
 }

@@ -45,16 +45,15 @@ quota quota_find(const char *root)
 
 double quota_slowdown(const allowance *a, size_t p, size_t i)
 {
-	const double quota_cpus = a[i].quota_cpus;
 	double got = 0;
 	bool waited = false;
+	if (!(a[i].quota_cpus > 0))
+		return 1;
 	for (size_t k = 0; k < p; k++)
 		if (a[k].quota_cpus > 0 && a[k].group == a[i].group) {
 			got += a[k].got_cpus;
 			waited |= a[k].waits > 0;
 		}
-	const double slowdown = got / quota_cpus;
-	return quota_cpus > 0 && (waited || slowdown > 1) && slowdown > 0 && isfinite(slowdown)
-		       ? slowdown
-		       : 1;
+	const double slowdown = got / a[i].quota_cpus;
+	return (waited || slowdown > 1) && slowdown > 0 && isfinite(slowdown) ? slowdown : 1;
 }

@@ -6,7 +6,7 @@
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 [ -z "${SANITIZER:-}" ] || skip_all "sums over so many records take hours under a sanitizer"
-max=${PUBLISHED_MAX:-1000000000} # records; more is a matter of patience only
+max=${PUBLISHED_MAX:-800000000} # records; more is a matter of patience only
 
 while IFS=$'\t' read -r flags recs want; do
   case $flags in '#'*) continue ;; esac
