@@ -176,7 +176,7 @@ static status gather_ranks(job *j, gauge *g, const allowance *had)
 	status rc = comm_gather(j->c, &mine, g->seat, sizeof mine, 0);
 	for (size_t i = 0; i < g->p; i++)
 		g->seat[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
-	if (rc == ST_OK)
+	if (rc == ST_OK && j->o->calibrate)
 		rc = comm_gather(j->c, had, g->had, sizeof *had, 0);
 	if (rc == ST_OK)
 		rc = comm_gather(j->c, &rate, j->rate, sizeof rate, 0);
