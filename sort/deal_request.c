@@ -91,17 +91,14 @@ static status listen(counter *k, asking *a, int to)
 	return comm_recv(k->d->j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-/* The next block of a chunk; when the last one has arrived, its rank may ask again. */
+/* A block of a chunk has arrived; if it was the last one, the rank may ask again. */
 static status move_on(counter *k, asking *a, bool *any)
 {
 	transfer *t = a->lane;
 	bool arrived = false;
-	status rc = ST_OK;
-	if (transfer_may_send(t)) {
-		*any = true;
-		return transfer_send(t, k->d);
-	}
-	rc = comm_test(k->d->j->c, &t->req[t->done % DEAL_SLOTS], &arrived);
+	if (t->done == t->begun)
+		return ST_OK;
+	const status rc = comm_test(k->d->j->c, &t->req[t->done % DEAL_SLOTS], &arrived);
 	if (rc != ST_OK || !arrived)
 		return rc;
 	*any = true;
@@ -126,6 +123,21 @@ static status attend(counter *k, int i, bool *any)
 		return rc;
 	*any = true;
 	return answer(k, a, i, lane);
+}
+
+/* The next block of the oldest chunk that has a slot for it: a rank has its chunk as soon as it can
+ * take it, and sorts while others get theirs. Chunks are handed out from the beginning of the input
+ * on, so the oldest is the one whose next record is the first. */
+static status send_next(counter *k, bool *any)
+{
+	transfer *oldest = NULL;
+	for (size_t i = 0; i < k->lanes; i++) {
+		transfer *t = &k->lane[i];
+		if (t->to && transfer_may_send(t) && (!oldest || t->at < oldest->at))
+			oldest = t;
+	}
+	*any |= oldest != NULL;
+	return oldest ? transfer_send(oldest, k->d) : ST_OK;
 }
 
 static void open_lanes(counter *k)
@@ -155,6 +167,8 @@ static status answer_all(dealer *d, asking *a)
 		bool any = false;
 		for (int i = 1; i < j->c->size && rc == ST_OK; i++)
 			rc = attend(&k, i, &any);
+		if (rc == ST_OK)
+			rc = send_next(&k, &any);
 		tries = any ? 0 : tries + 1;
 		if (!any) {
 			const double t0 = now_s();

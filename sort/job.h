@@ -83,7 +83,7 @@ typedef struct job_result {
 	checksum sum;
 	int size;
 	const char *comm_kind;
-	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling though nothing failed */
+	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling beside the ranks' errors */
 	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
 } job_result;
 

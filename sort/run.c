@@ -220,8 +220,10 @@ static void collect(job *j, status rc, job_result *res)
 		return;
 	}
 	free(all);
-	if (j->c->rank == 0)
+	if (j->c->rank == 0) {
 		*res = (job_result){ .status = rc };
+		memcpy(res->note, j->e.text, sizeof res->note); /* its own reason at least */
+	}
 }
 
 /* The network is gone: nobody can be agreed with. Say what is known here. */

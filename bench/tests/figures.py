@@ -37,7 +37,7 @@ def adapt(f, _):
         points += [(f"{source}: where one turns slow, with --adapt over without",
                     median(f, with_it) / median(f, without), 0.3, most),
                    (f"{source}: where nothing turns slow", f[f"4 {source} regained"]["steady_adapt"][0], 0.5, 1.1),
-                   (f"{source}: runs whose shares changed", f[with_it]["changed"], 2, 3)]
+                   (f"{source}: runs whose shares changed", f[with_it]["changed"], 4, 5)]
     return points
 
 
