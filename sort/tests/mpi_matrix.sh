@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The property matrix over MPI ranks, with messages of any length and with short ones; with
-# HETSORT_LONG=1 a ninth of all its cases.
+# The property matrix over MPI ranks, with messages of any length and with short ones.
 set -u
 n=0 bad=0
 matrix=$OBJ/sort/tests/test_matrix
