@@ -15,6 +15,7 @@ STAT = "/proc/stat"
 IDLE_PERCENT = 2   # less than that, and hosts whose shares leave a tenth of the CPUs over got less
 MOST_OF_ALL = 0.91
 LOOK_S, BEFORE_PERCENT = 0.3, 85
+STOLEN_PERCENT = 15
 LEAST_SHARE = 0.0999
 MOVE_S = 0.02
 
@@ -26,15 +27,16 @@ def fair_share(speeds, second=0):
 
 
 def _ticks():
-    """Idle, and all, of all CPUs."""
+    """Idle, stolen by an underlying machine, and all, of all CPUs."""
     with open(STAT) as f:
         t = [int(v) for v in f.readline().split()[1:9]]
-    return t[3] + t[4], sum(t)
+    return t[3] + t[4], t[7], sum(t)
 
 
-def _idle_percent(then):
-    idle, total = (a - b for a, b in zip(_ticks(), then))
-    return 100 * idle / total if total > 0 else 100.0
+def _percents(then):
+    """Idle and stolen since then."""
+    idle, stolen, total = (a - b for a, b in zip(_ticks(), then))
+    return (100 * idle / total, 100 * stolen / total) if total > 0 else (100.0, 0.0)
 
 
 class Watch:
@@ -44,14 +46,15 @@ class Watch:
     def __init__(self):
         then = _ticks()
         time.sleep(LOOK_S)
-        self.before = _idle_percent(then)
+        self.before = _percents(then)[0]
         self.then = _ticks()
 
     def end(self, has_slack):
-        """(idle percent before, during, disturbed)."""
-        during = _idle_percent(self.then)
-        disturbed = self.before < BEFORE_PERCENT or (has_slack and during < IDLE_PERCENT)
+        """Percents idle before and during the run, and stolen in it; and whether it was disturbed."""
+        during, stolen = _percents(self.then)
+        disturbed = self.before < BEFORE_PERCENT or stolen > STOLEN_PERCENT or (has_slack and during < IDLE_PERCENT)
         return {"idle_before_percent": round(self.before, 1), "idle_percent": round(during, 1),
+                "stolen_percent": round(stolen, 1),
                 "disturbed": bool(disturbed)}
 
 
