@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # One Makefile for all rooms. A file that is added to a room is found by its name:
-#   ROOM/*.c               the room's library or programs
-#   ROOM/tests/test_*.c|sh  run by `make check`       (no network, no root, no mpirun)
-#   ROOM/tests/mpi_*.sh     run by `make check-mpi`
-#   ROOM/tests/long_*.sh    run by `make check-long`
-#   ROOM/tests/fuzz_*.c     libFuzzer targets, corpus in ROOM/tests/corpus/NAME/; `make check`
-#                           replays the corpus, `make fuzz` searches
-#   sort/tests/fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
+#   ROOM/*.c, ROOM/*/*.c   the room's library or programs
+# and, in ROOM/tests and ROOM/*/tests:
+#   test_*.c|sh  run by `make check`       (no network, no root, no mpirun)
+#   mpi_*.sh     run by `make check-mpi`
+#   long_*.sh    run by `make check-long`
+#   fuzz_*.c     libFuzzer targets, corpus in corpus/NAME/ beside them; `make check` replays the
+#                corpus, `make fuzz` searches
+#   fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
 
 VERSION := $(shell cat VERSION)
 SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
@@ -73,13 +74,17 @@ LINKMPI = $(if $(filter yes,$(MPI)),$(MPIWRAP) -pthread $(CFLAGS) $(LDFLAGS),$(L
 # ---------------------------------------------------------------------------------------- rooms
 objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
+# The folders of the sorter, but for those that hold no code of it.
+SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include),$(patsubst %/,%,$(wildcard sort/*/)))
+
 PART_SRC := $(filter-out partition/hetplan%,$(wildcard partition/*.c))
 PLAN_SRC := $(wildcard partition/hetplan*.c)
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
-SORT_MPI := sort/comm_mpi.c sort/comm_mpi_run.c sort/api_mpi.c
-SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,sort/fail%.c),$(wildcard sort/*.c)) \
+SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
+SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
+SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
@@ -107,11 +112,12 @@ PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),h
             $(if $(wildcard sort/main.c),hetsort) $(if $(BURN_SRC),cpuburn)
 
 ROOMS    := gensort partition sort bench
-TESTS_C  := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/test_*.c))
-TESTS_SH := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/test_*.sh))
-MPI_SH   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/mpi_*.sh))
-LONG_SH  := $(foreach r,$(ROOMS) scripts,$(wildcard $(r)/tests/long_*.sh))
-FUZZ_C   := $(foreach r,$(ROOMS),$(wildcard $(r)/tests/fuzz_*.c))
+in_tests  = $(foreach r,$(1),$(wildcard $(r)/tests/$(2) $(r)/*/tests/$(2)))
+TESTS_C  := $(call in_tests,$(ROOMS),test_*.c)
+TESTS_SH := $(call in_tests,$(ROOMS) scripts,test_*.sh)
+MPI_SH   := $(call in_tests,$(ROOMS),mpi_*.sh)
+LONG_SH  := $(call in_tests,$(ROOMS) scripts,long_*.sh)
+FUZZ_C   := $(call in_tests,$(ROOMS),fuzz_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 FUZZ_X   := $(patsubst %.c,$(OBJ)/%,$(FUZZ_C))
 # What starts a fuzzer: scripts/fuzz has libFuzzer do it, and leaves this empty.
@@ -121,7 +127,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
             partition/mpi/examples/*.c)))
 
 # The same of libhetsort.
-SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c)))
+SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c sort/lib/tests/mpi/*.c)))
 SCATTERX := $(if $(LIBPMPI),$(BINDIR)/bench/scatter_client)
 LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
@@ -154,15 +160,17 @@ $(OBJ)/%.o: %.c
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
-$(call objs,$(SORT_SRC) sort/main.c): EXTRA = -Isort/include -Ipartition/include \
-	$(if $(filter yes,$(MPI)),-DHAVE_MPI)
-$(OBJ)/sort/uring.o: EXTRA += $(URING_CFLAGS)
+SORT_INC := -iquote sort $(addprefix -iquote ,$(SORT_DIRS)) -Isort/include -Ipartition/include
+$(call objs,$(SORT_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 # Ranks compare the sources that they were built of.
-SOURCES := $(wildcard sort/*.[ch])
-$(OBJ)/sort/hello.o: EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
-$(OBJ)/sort/hello.o: $(SOURCES)
+SOURCES := $(wildcard sort/*.[ch] $(addsuffix /*.[ch],$(SORT_DIRS)))
+HELLO_O := $(call objs,$(filter %/hello.c %/handshake.c,$(SORT_SRC)))
+$(HELLO_O): EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
+$(HELLO_O): $(SOURCES)
 $(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
-$(OBJ)/sort/tests/%: EXTRA = -Isort -Isort/include -Ipartition/include $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
+$(call objs,$(SORT_TESTS)): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)
 
 $(call objs,$(SORT_MPI)): $(OBJ)/%.o: %.c
@@ -204,20 +212,21 @@ $(SOLINKS): $(OBJ)/$(SOFILE)
 $(MPISOLINKS): $(OBJ)/$(MPISOFILE)
 	$(Q)ln -sf $(MPISOFILE) $@
 
+SORT_MAP := $(wildcard sort/hetsort.map sort/lib/hetsort.map)
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
 
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
 # libhetpart beside itself.
 OBJCOPY ?= objcopy
-$(OBJ)/libhetsort.o: $(call objs,$(filter sort/api%,$(SORT_SRC))) $(LIBSORT)
+$(OBJ)/libhetsort.o: $(call objs,$(filter %/api.c %/api_mpi.c,$(SORT_SRC))) $(LIBSORT)
 	$(Q)$(LD) -r -o $@ $^ && $(OBJCOPY) --localize-hidden $@
 $(OBJ)/libhetsort.a: $(OBJ)/libhetsort.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
-$(OBJ)/$(SORTSO): $(OBJ)/libhetsort.o sort/hetsort.map $(LIBPARTS) $(SOLINKS)
+$(OBJ)/$(SORTSO): $(OBJ)/libhetsort.o $(SORT_MAP) $(LIBPARTS) $(SOLINKS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINKMPI) $(call SOFLAGS,libhetsort.so.$(SOMAJOR),sort/hetsort.map) -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(OBJ) -lhetpart -lm
+	$(Q)$(LINKMPI) $(call SOFLAGS,libhetsort.so.$(SOMAJOR),$(SORT_MAP)) -Wl,--as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(OBJ) -lhetpart -lm
 $(SORTLINK): $(OBJ)/$(SORTSO)
 	$(Q)ln -sf $(SORTSO) $@
 
@@ -254,13 +263,17 @@ $(SMPI_X:=.o): $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(SMPI_INC) -c -o $@ $<
-$(OBJ)/sort/tests/mpi/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--wrap=mmap64,--wrap=munmap,--wrap=pthread_create
+$(filter %/oom_test,$(SMPI_X)): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--wrap=mmap64,--wrap=munmap,--wrap=pthread_create
 $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
-$(OBJ)/sort/tests/%: $(OBJ)/sort/tests/%.o $(LIBSORT) $(LIBPART)
+$(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
-$(OBJ)/bin/fault_%: $(OBJ)/sort/tests/fault_%.o $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
+FAULT_C := $(call in_tests,sort,fault_*.c)
+define fault_program
+$(OBJ)/bin/$(notdir $(1:.c=)): $(OBJ)/$(1:.c=.o) $(LIBSORT) $(LIBPART)
+	$$(call link,$$(LINKMPI) $$(FAILWRAP),$$(SORT_LIBS))
+endef
+$(foreach f,$(FAULT_C),$(eval $(call fault_program,$(f))))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 
@@ -286,7 +299,6 @@ check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $$(($(TEST_JOBS) + 1)) $(patsubst %.c,$(OBJ)/%,$(LONG_TESTS))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
-FAULT_C := $(wildcard sort/tests/fault_*.c)
 failpoints:
 	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 OBJ=$(OBJ)/failpoints BINDIR=$(BINDIR)/failpoints \
 	  $(addprefix $(BINDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
@@ -378,7 +390,7 @@ PARTNERS = $(call cxx_has,hwy/contrib/sort/vqsort.h,-DHAVE_HWY) $(call cxx_has,t
            $(call cxx_has,boost/sort/sort.hpp,-DHAVE_BOOST) $(call cxx_has,omp.h,-DHAVE_OPENMP,-fopenmp)
 PARTNER_LIBS = $(if $(findstring HWY,$(PARTNERS)),-lhwy_contrib -lhwy) $(if $(findstring TBB,$(PARTNERS)),-ltbb) \
            $(if $(findstring OPENMP,$(PARTNERS)),-fopenmp)
-$(OBJ)/bench/local_bench.o: EXTRA = -Isort $(if $(CXX_OK),-DHAVE_PARTNERS)
+$(OBJ)/bench/local_bench.o: EXTRA = $(SORT_INC) $(if $(CXX_OK),-DHAVE_PARTNERS)
 $(OBJ)/bench/local_partners.o: bench/local_partners.cc bench/local.h
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)

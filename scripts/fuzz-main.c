@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A fuzzer without libFuzzer: one run for each file that is named, or for each file of the corpus
- * that belongs to it ($ROOT/ROOM/tests/corpus/NAME for .../ROOM/tests/fuzz_NAME). So every input
- * that was ever found is a test, whatever the compiler. Speaks TAP; a run that fails aborts. */
+ * that belongs to it ($ROOT/ROOM/tests/corpus/NAME for .../ROOM/tests/fuzz_NAME, where ROOM may be
+ * two folders). So every input that was ever found is a test, whatever the compiler. Speaks TAP; a
+ * run that fails aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 257 };
 
@@ -55,19 +57,23 @@ static bool replay(const char *path, int number)
 	return true;
 }
 
-/* Where the inputs of this program are. */
+/* Where the inputs of this program are: its room is one folder, or a folder in another. */
 static bool corpus_of(const char *program, char dir[PATH_BYTES])
 {
 	static const char marker[] = "/tests/fuzz_";
 	const char *root = getenv("ROOT"), *tests = strstr(program, marker);
-	const char *room = tests;
-	if (!tests)
-		return false;
-	while (room > program && room[-1] != '/')
-		room--;
-	const int n = snprintf(dir, PATH_BYTES, "%s/%.*s/tests/corpus/%s", root ? root : ".",
-			       (int)(tests - room), room, tests + sizeof marker - 1);
-	return n > 0 && n < PATH_BYTES;
+	bool found = false;
+	for (int folders = 2; tests && folders > 0 && !found; folders--) {
+		const char *room = tests;
+		for (int slashes = 0; room > program; room--)
+			if (room[-1] == '/' && ++slashes == folders)
+				break;
+		const int n =
+			snprintf(dir, PATH_BYTES, "%s/%.*s/tests/corpus/%s", root ? root : ".",
+				 (int)(tests - room), room, tests + sizeof marker - 1);
+		found = n > 0 && n < PATH_BYTES && (folders == 1 || access(dir, F_OK) == 0);
+	}
+	return found;
 }
 
 static int replay_corpus(const char *dir)
