@@ -5,7 +5,7 @@
 
 #include "budget.h"
 #include "comm.h"
-#include "limit.h"
+#include "memory_limit.h"
 #include "load.h"
 #include "output.h"
 #include "rates.h"

@@ -3,7 +3,7 @@
  * the job is refused with the figure that it takes; nothing has been read by then. */
 #include "deal.h"
 #include "flow.h"
-#include "limit.h"
+#include "memory_limit.h"
 #include "spill.h"
 
 #include <inttypes.h>

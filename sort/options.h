@@ -4,7 +4,7 @@
 #define HETSORT_OPTIONS_H
 
 #include "direct.h"
-#include "limit.h"
+#include "memory_limit.h"
 #include "record.h"
 #include "status.h"
 

@@ -8,8 +8,8 @@
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
  *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
  *   fault_walk allocs          each allocation, and nothing else */
-#include "../failpoint.h"
-#include "../options.h"
+#include "failpoint.h"
+#include "options.h"
 #include "fault_help.h"
 #include "open_files.h"
 

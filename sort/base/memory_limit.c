@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sizes as users write them, and the search for the limit that decides. Pages swapped out do not
  * count anywhere: a sort that swaps is slower than one that spills. */
-#include "limit.h"
-#include "headroom.h"
+#include "memory_limit.h"
+#include "cgroup_memory.h"
 #include "sysfile.h"
 
 #include <inttypes.h>

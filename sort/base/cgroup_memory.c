@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The limits of memory, and what is used, of one control group after the other. */
-#include "headroom.h"
+#include "cgroup_memory.h"
 #include "cgroup.h"
 
 enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */

@@ -3,8 +3,8 @@
  * of /proc and /sys it is looked up in. The input is a machine as in fixtures/limit: a line "want
  * NODE PROCESS MEMORY", then files, each after a line "== PATH". Files are served from memory, so
  * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
-#include "../../scripts/fuzz.h"
-#include "limit.h"
+#include "../../../scripts/fuzz.h"
+#include "memory_limit.h"
 #include "quota.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static FILE *fopen_tree(const char *path, const char *mode);
 #define fopen fopen_tree
-#include "../sysfile.c"
+#include "sysfile.c"
 #undef fopen
 
 static char *tree; /* the input as text, zero bytes and all */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "limit.h"
+#include "memory_limit.h"
 #include "quota.h"
 
 #include <dirent.h>
@@ -122,7 +122,7 @@ static void recorded_machines(void **state)
 	char dir[PATH_BYTES];
 	const char *root = getenv("ROOT");
 	size_t trees = 0;
-	snprintf(dir, sizeof dir, "%s/sort/tests/fixtures/limit", root ? root : ".");
+	snprintf(dir, sizeof dir, "%s/sort/base/tests/fixtures/memory_limit", root ? root : ".");
 	DIR *d = opendir(dir);
 	assert_non_null(d);
 	for (struct dirent *f = readdir(d); f; f = readdir(d)) {
