@@ -45,7 +45,7 @@ TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 
 comma   := ,
 
-# Faults on demand (sort/failpoint.h), for tests: the sorter's own calls go by sort/failwrap.c first.
+# Faults on demand (sort/testing/failpoint.h), for tests: the sorter's own calls go by sort/testing/failwrap.c first.
 ifeq ($(FAILPOINTS),1)
 NEEDED  += -DHETSORT_FAILPOINTS
 FAILED   = malloc calloc realloc strdup strndup mmap64 asprintf open64 openat64 read pread64 preadv64v2 \

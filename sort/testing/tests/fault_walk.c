@@ -33,7 +33,7 @@ static status options_for_walk(options *o, int argc, char **argv, err *e);
 int hetsort_main(int argc, char **argv);
 #define main          hetsort_main
 #define options_parse options_for_walk
-#include "../main.c"
+#include "../../main.c"
 #undef main
 #undef options_parse
 
