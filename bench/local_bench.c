@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "gather.h"
-#include "order.h"
+#include "bucket_sort.h"
 #include "pool.h"
 
 #ifndef HAVE_PARTNERS /* no C++ compiler: ours and the floor alone */

@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "estimate.h"
 #include "gather.h"
-#include "losertree.h"
+#include "loser_tree.h"
 #include "pool.h"
 #include "radix.h"
 

@@ -4,9 +4,9 @@
 #include "memory_sort.h"
 #include "entries.h"
 #include "exchange.h"
-#include "order.h"
-#include "past_cache.h"
-#include "places.h"
+#include "bucket_sort.h"
+#include "streaming_store.h"
+#include "permutation.h"
 #include "split.h"
 #include "stream_merge.h"
 

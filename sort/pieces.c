@@ -2,7 +2,7 @@
 /* Every run gives regular samples; of all samples in order, each OVERSAMPLE-th ends a piece. As
  * (key, position) is a total order, equal keys are cut like any others. Pure but for the memory. */
 #include "pieces.h"
-#include "kmerge.h"
+#include "pairwise_merge.h"
 #include "radix.h"
 
 enum { OVERSAMPLE = 32 };

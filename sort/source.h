@@ -3,7 +3,7 @@
 #ifndef HETSORT_SOURCE_H
 #define HETSORT_SOURCE_H
 
-#include "losertree.h"
+#include "loser_tree.h"
 #include "pieces.h"
 #include "window.h"
 

@@ -3,7 +3,7 @@
  * others; then entries are merged as if the runs had always been there. */
 #include "window.h"
 #include "feed.h"
-#include "kmerge.h"
+#include "pairwise_merge.h"
 #include "spill.h"
 
 #include <stdlib.h>

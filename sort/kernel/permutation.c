@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking positions out of entries, and gathering by them. Pure; bound by memory latency, so records
  * are fetched ahead. */
-#include "places.h"
+#include "permutation.h"
 
 void places_of(const entry *e, size_t n, void *pos, bool wide)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Full lines by streaming stores, which x86-64 always has; the ends by ordinary ones. Pure. */
-#include "past_cache.h"
+#include "streaming_store.h"
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
  * Touches nothing but its scratch and the bucket's place in the output. */
 #include "bucket.h"
 #include "gather.h"
-#include "numbers.h"
+#include "u64_sort.h"
 #include "radix.h"
 
 enum { BATCH = 256, FEW = 12 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing lists of chunks past the cache, and reading them back. */
-#include "chunks.h"
+#include "bucket_lists.h"
 
 #include <string.h>
 

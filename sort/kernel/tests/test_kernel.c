@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kmerge.h"
-#include "numbers.h"
-#include "order.h"
+#include "pairwise_merge.h"
+#include "u64_sort.h"
+#include "bucket_sort.h"
 #include "radix.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loser tree over k streams, k any number: leaf s hangs below inner node (s + k) / 2. Pure.
  * A replacement walks one path upwards and compares with the loser kept at each node. */
-#include "losertree.h"
+#include "loser_tree.h"
 
 static inline bool before(const head *a, const head *b, const losertree *t)
 {

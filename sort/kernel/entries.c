@@ -2,7 +2,7 @@
 /* Each thread makes and sorts a run of its own; then the threads merge the runs in pieces, from the
  * one array into the other. */
 #include "entries.h"
-#include "kmerge.h"
+#include "pairwise_merge.h"
 #include "pieces.h"
 #include "pool.h"
 #include "radix.h"

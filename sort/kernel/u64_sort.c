@@ -3,7 +3,7 @@
  * and a bin of a few is sorted by a network of vector operations, or by insertion where the
  * processor has none. Bins that stay large are split again: as numbers differ, they become smaller.
  * Pure. */
-#include "numbers.h"
+#include "u64_sort.h"
 
 #include <string.h>
 

@@ -6,12 +6,12 @@
  *
  * The numbers need no memory of their own: they lie at the end of the output, which is written from
  * the front. Where writing gets there, the few buckets that are left move to a small array. */
-#include "order.h"
+#include "bucket_sort.h"
 #include "bucket.h"
-#include "chunks.h"
+#include "bucket_lists.h"
 #include "gather.h"
-#include "keymap.h"
-#include "past_cache.h"
+#include "classifier.h"
+#include "streaming_store.h"
 #include "pool.h"
 #include "radix.h"
 

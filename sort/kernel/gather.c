@@ -2,7 +2,7 @@
 /* Random gather with prefetch: the record that is copied now was asked for DISTANCE records ago.
  * Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
-#include "past_cache.h"
+#include "streaming_store.h"
 
 enum { DISTANCE = 16 };
 

@@ -4,7 +4,7 @@
 #ifndef HETSORT_BUCKET_H
 #define HETSORT_BUCKET_H
 
-#include "chunks.h"
+#include "bucket_lists.h"
 #include "record.h"
 
 /* What is the same for all buckets. */

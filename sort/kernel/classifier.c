@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Making the map from a sample. Two looks at it: the shared bytes, then the range behind them; a
  * third fills the cells. Pure. */
-#include "keymap.h"
+#include "classifier.h"
 
 /* bytes (0..8) at off of the record; the load stays inside it. */
 static window window_at(const layout *l, uint32_t off, uint32_t bytes)

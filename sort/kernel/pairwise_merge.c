@@ -3,8 +3,8 @@
  * merge of two decides without a branch: with keys in random order every second one would be
  * mispredicted. More runs than that are sorted anew, which costs the same for any number of them.
  * Pure. */
-#include "kmerge.h"
-#include "numbers.h"
+#include "pairwise_merge.h"
+#include "u64_sort.h"
 #include "radix.h"
 
 enum { MERGED = 8 /* runs; beyond, sorting measures faster */ };

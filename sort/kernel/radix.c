@@ -5,7 +5,7 @@
  * numbers: the first bits of the key that differ, and the index, which makes it stable. What agrees
  * in these bits is settled by comparison. Pure. */
 #include "radix.h"
-#include "numbers.h"
+#include "u64_sort.h"
 
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
