@@ -15,7 +15,7 @@ lint() { run "$ROOT/scripts/lint" --root tree "$@"; }
 
 good_tree() {
   rm -rf tree
-  plant sort/comm_mpi.c <<<'#include <mpi.h>'
+  plant sort/comm/comm_mpi.c <<<'#include <mpi.h>'
   plant sort/include/hetsort.h <<<'#include <mpi.h>'
   plant partition/mpi/hook.c <<<'#include <mpi.h>'
   plant partition/cost.c <<'C'
