@@ -4,7 +4,7 @@
  * transfers go in turn by the one and the other way, and the faster one goes on. A block's time is
  * that from the beginning of a transfer to that of another, so whatever goes on besides counts as
  * it does in the whole sort. */
-#include "engine.h"
+#include "io_backend.h"
 
 #include <pthread.h>
 #include <stdlib.h>

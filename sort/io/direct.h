@@ -3,7 +3,7 @@
 #ifndef HETSORT_DIRECT_H
 #define HETSORT_DIRECT_H
 
-#include "engine.h"
+#include "io_backend.h"
 
 /* What offsets, sizes and memory have to be multiples of; every block device's sector divides it.
  */
