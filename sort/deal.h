@@ -4,7 +4,7 @@
 #define HETSORT_DEAL_H
 
 #include "block.h"
-#include "gauge.h"
+#include "rank_speeds.h"
 #include "spool.h"
 
 enum { DEAL_BLOCK_BYTES = 1 << 20, DEAL_SLOTS = 2 };

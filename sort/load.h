@@ -8,7 +8,7 @@
 #include "checksum.h"
 #include "input.h"
 #include "mem.h"
-#include "pace.h"
+#include "speed_history.h"
 #include "runs.h"
 
 /* What reading leaves behind. */

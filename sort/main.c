@@ -3,7 +3,7 @@
  * prints, and the only one that ends the process. */
 #include "check.h"
 #include "comm.h"
-#include "emulate.h"
+#include "emulation.h"
 #include "failpoint.h"
 #include "launch.h"
 #include "lock.h"

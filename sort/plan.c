@@ -3,7 +3,7 @@
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
 #include "deal.h"
-#include "online.h"
+#include "history.h"
 #include "shares.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
 #include "deal.h"
-#include "online.h"
+#include "history.h"
 #include "claim.h"
 #include "clock.h"
 

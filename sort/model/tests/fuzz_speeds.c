@@ -2,7 +2,7 @@
 /* Fuzzer of the speeds parser: whatever the bytes, it either refuses with a sentence or fills all
  * speeds with finite numbers above zero, and those, written as a list and by host, are read as
  * the same. The first byte chooses how many are wanted; the ranks are on hosts a, b, c, ... */
-#include "../../scripts/fuzz.h"
+#include "../../../scripts/fuzz.h"
 #include "speeds.h"
 
 #include <math.h>

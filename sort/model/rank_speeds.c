@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
  * no time but for --speeds=auto, which measures for a fifth of a second. */
-#include "gauge.h"
+#include "rank_speeds.h"
 #include "calibrate.h"
 #include "speeds.h"
 

@@ -6,7 +6,7 @@
 #include "calibrate.h"
 #include "checksum.h"
 #include "clock.h"
-#include "estimate.h"
+#include "lap_estimate.h"
 #include "gather.h"
 #include "loser_tree.h"
 #include "pool.h"

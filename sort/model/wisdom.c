@@ -2,7 +2,7 @@
 /* Wisdom through libhetpart's models: for each kind of rank and each part of a run one cost, fitted
  * to what was seen. Called at rank 0. Reads and writes one small file; nothing it finds there can
  * make a run fail. */
-#include "learn.h"
+#include "wisdom.h"
 #include "shares.h"
 
 #include <errno.h>

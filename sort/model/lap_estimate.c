@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The estimator of the calibration. Pure: no clock, no memory. */
-#include "estimate.h"
+#include "lap_estimate.h"
 
 /* Least squares on cpu(at), the straight lines between the ends of laps: its slope is
  * 12 / W^3 times the integral of (t - middle) cpu(t) over the W seconds. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --plan=online: shares by what earlier runs have shown, and this run told to the next. Rank 0
  * keeps the book. Nothing that goes wrong with the book makes a run fail. */
-#include "online.h"
-#include "learn.h"
+#include "history.h"
+#include "wisdom.h"
 
 #include <ctype.h>
 #include <inttypes.h>

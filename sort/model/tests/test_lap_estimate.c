@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include "calibrate.h"
-#include "estimate.h"
+#include "lap_estimate.h"
 #include "quota.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

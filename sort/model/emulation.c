@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Equal virtual ranks in numbers that fit unequal nodes [S2], by the planner library. Rank 0 plans,
  * the others take its word. Touches no data; two collectives of a few bytes a rank. */
-#include "emulate.h"
+#include "emulation.h"
 #include "shares.h"
 #include "speeds.h"
 

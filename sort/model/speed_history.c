@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads end their tasks in any order and at any time, so a task counts evenly over the time that
  * it took: what is half done when the last part begins counts by half. */
-#include "pace.h"
+#include "speed_history.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "pace.h"
+#include "speed_history.h"
 #include "splitmix.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

@@ -3,7 +3,7 @@
 #ifndef HETSORT_ONLINE_H
 #define HETSORT_ONLINE_H
 
-#include "gauge.h"
+#include "rank_speeds.h"
 
 /* online_open - what is known of runs like this one. */
 status online_open(job *j, const gauge *g);
