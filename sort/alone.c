@@ -6,12 +6,12 @@
  * write; for each piece two keys. */
 #include "clock.h"
 #include "failpoint.h"
-#include "feed.h"
+#include "read_ahead.h"
 #include "flow.h"
 #include "gather.h"
-#include "pieces.h"
+#include "merge_partition.h"
 #include "pool.h"
-#include "window.h"
+#include "merge_slice.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

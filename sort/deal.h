@@ -5,7 +5,7 @@
 
 #include "block.h"
 #include "rank_speeds.h"
-#include "spool.h"
+#include "run_formation.h"
 
 enum { DEAL_BLOCK_BYTES = 1 << 20, DEAL_SLOTS = 2 };
 

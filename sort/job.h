@@ -6,7 +6,7 @@
 #include "budget.h"
 #include "comm.h"
 #include "memory_limit.h"
-#include "load.h"
+#include "read_runs.h"
 #include "output.h"
 #include "rates.h"
 #include "source.h"

@@ -4,8 +4,8 @@
 #define HETSORT_SOURCE_H
 
 #include "loser_tree.h"
-#include "pieces.h"
-#include "window.h"
+#include "merge_partition.h"
+#include "merge_slice.h"
 
 #include <pthread.h>
 

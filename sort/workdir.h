@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --workdir: a directory where sorted runs outlive the program, so that --resume goes on with them.
  * For each rank there are, in one directory for all or on a disk of its own:
- *   hetsort-rank0.json    the state: what the runs belong to, see state.h
- *   hetsort-rank0.run7    runs, see seal.h
+ *   hetsort-rank0.json    the state: what the runs belong to, see resume_state.h
+ *   hetsort-rank0.run7    runs, see run_checkpoint.h
  * and, while a job is at it, a lock, see lock.h. */
 #ifndef HETSORT_WORKDIR_H
 #define HETSORT_WORKDIR_H
 
 #include "file.h"
-#include "seal.h"
-#include "state.h"
+#include "run_checkpoint.h"
+#include "resume_state.h"
 
 enum { WORKDIR_NAME_BYTES = 40 };
 

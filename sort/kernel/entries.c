@@ -3,7 +3,7 @@
  * one array into the other. */
 #include "entries.h"
 #include "pairwise_merge.h"
-#include "pieces.h"
+#include "merge_partition.h"
 #include "pool.h"
 #include "radix.h"
 

@@ -5,9 +5,9 @@
 #define HETSORT_SPOOL_H
 
 #include "budget.h"
-#include "load.h"
+#include "read_runs.h"
 #include "reader.h"
-#include "seal.h"
+#include "run_checkpoint.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
  * scratch is free, or leaves it to who gives one back. So reading and sorting overlap, and at the
  * end only the last runs are left to sort. Memory: records, entries, and a scratch of one run for
  * each computing thread. */
-#include "load.h"
+#include "read_runs.h"
 #include "clock.h"
 #include "file.h"
 #include "pool.h"

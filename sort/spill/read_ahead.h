@@ -6,7 +6,7 @@
 #ifndef HETSORT_FEED_H
 #define HETSORT_FEED_H
 
-#include "window.h"
+#include "merge_slice.h"
 
 typedef struct feed feed;
 

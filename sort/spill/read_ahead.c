@@ -2,7 +2,7 @@
 /* Chunks come in the order of the first piece that needs them, then of runs. There are as many
  * slots as the piece that touches most chunks needs, and more: so the oldest piece under way always
  * gets its chunks, whatever later ones hold. */
-#include "feed.h"
+#include "read_ahead.h"
 #include "spill.h"
 
 #include <pthread.h>

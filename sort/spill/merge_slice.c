@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run's part of a piece is read in portions, trimmed at the piece's bounds, and laid behind the
  * others; then entries are merged as if the runs had always been there. */
-#include "window.h"
-#include "feed.h"
+#include "merge_slice.h"
+#include "read_ahead.h"
 #include "pairwise_merge.h"
 #include "spill.h"
 

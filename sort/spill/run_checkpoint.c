@@ -3,7 +3,7 @@
  * order of this machine. It says what it belongs to, so that no run of another sort, place or
  * length is taken, and the digest in its head covers all of it; the records are covered by the
  * checksums, which every reading verifies. */
-#include "seal.h"
+#include "run_checkpoint.h"
 #include "failpoint.h"
 #include "file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of a sort that was not finished. Read strictly: unknown members, other versions and
  * numbers that no sort has are refused, so that whoever uses a state can trust its sizes. */
-#include "state.h"
+#include "resume_state.h"
 #include "budget.h"
 #include "json.h"
 

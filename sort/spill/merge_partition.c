@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every run gives regular samples; of all samples in order, each OVERSAMPLE-th ends a piece. As
  * (key, position) is a total order, equal keys are cut like any others. Pure but for the memory. */
-#include "pieces.h"
+#include "merge_partition.h"
 #include "pairwise_merge.h"
 #include "radix.h"
 

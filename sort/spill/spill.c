@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
  * (buffers of writers, the table of checksums) is dealt out by atomic counters. Nothing is synced:
- * files without names do not outlive the program, those with names are the matter of seal.c, and a
+ * files without names do not outlive the program, those with names are the matter of run_checkpoint.c, and a
  * write that the disk lost is found by the checksums. */
 #include "spill.h"
 #include "failpoint.h"

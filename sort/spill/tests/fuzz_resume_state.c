@@ -2,10 +2,10 @@
 /* Fuzzer of the state of a sort that has not ended: whatever the bytes, it is either refused with a
  * sentence, or has numbers that runs can be laid out by, and written again it is read as the same.
  */
-#include "../../scripts/fuzz.h"
+#include "../../../scripts/fuzz.h"
 #include "budget.h"
 #include "json.h"
-#include "state.h"
+#include "resume_state.h"
 
 static void check_numbers(const work_state *s)
 {

@@ -3,7 +3,7 @@
  * of records, two entries for each, a batch; and for all an item for every stride-th record. What a
  * stream had in memory already has the place of the runs, with a second entry for each of as many
  * records, until it is on disk. */
-#include "spool.h"
+#include "run_formation.h"
 #include "clock.h"
 #include "gather.h"
 #include "pool.h"

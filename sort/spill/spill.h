@@ -3,7 +3,7 @@
  * block has a checksum in memory, which every reading of it verifies.
  *
  * A run is a file of its own without a name, or with one where it is to outlive the program
- * (seal.h); records lie in it one after another, and blocks are cut out of that stream, so a record
+ * (run_checkpoint.h); records lie in it one after another, and blocks are cut out of that stream, so a record
  * may lie across a border. Where block_bytes can be a multiple
  * of the record none does: a window that begins and ends at borders is then read without excess.
  *

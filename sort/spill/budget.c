@@ -5,8 +5,8 @@
 #include "budget.h"
 #include "direct.h"
 #include "spill.h"
-#include "spool.h"
-#include "window.h"
+#include "run_formation.h"
+#include "merge_slice.h"
 
 #include <inttypes.h>
 
