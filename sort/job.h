@@ -9,7 +9,7 @@
 #include "read_runs.h"
 #include "output.h"
 #include "rates.h"
-#include "source.h"
+#include "outgoing.h"
 #include "split.h"
 #include "workdir.h"
 #include "writer.h"

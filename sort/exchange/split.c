@@ -4,7 +4,7 @@
  * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
 #include "split.h"
 #include "radix.h"
-#include "search.h"
+#include "splitter_search.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exact multi-way selection. Splitter j is looked after by rank j: it gathers proposals, names the
  * pivot and rules from the counts. Per rank and round O(P) bytes, in O(log N) rounds. */
-#include "search.h"
+#include "splitter_search.h"
 
 #include <stdlib.h>
 

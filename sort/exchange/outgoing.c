@@ -2,7 +2,7 @@
 /* Each stream is merged piece by piece: entries of runs in memory, which then name the records to
  * gather; or records of runs on disk, read into a window. Memory, in all streams together: entries
  * of about BATCH_RECS records, or a sixteenth of all, twice; or a window for each. */
-#include "source.h"
+#include "outgoing.h"
 #include "gather.h"
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
