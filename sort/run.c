@@ -3,7 +3,7 @@
  * on how it went, and leave together if it went wrong anywhere. */
 #include "deal.h"
 #include "history.h"
-#include "claim.h"
+#include "part_summary.h"
 #include "clock.h"
 
 #include <signal.h>

@@ -29,13 +29,13 @@ calls() { prototypes | grep -oE '\bhetsort_[a-z_]+\(' | tr -d '(' | sort; }
 ok "the header declares calls" test "$(calls | wc -l)" -ge 4
 
 # ------------------------------------------------------------------------------------ the header
-echo '#include <hetsort.h>' >alone.c
-echo 'int main(void) { hetsort_opts o = HETSORT_OPTS_INIT; return (int)o.record_bytes + HETSORT_OK; }' >>alone.c
-cp alone.c alone.cc
+echo '#include <hetsort.h>' >single_rank.c
+echo 'int main(void) { hetsort_opts o = HETSORT_OPTS_INIT; return (int)o.record_bytes + HETSORT_OK; }' >>single_rank.c
+cp single_rank.c alone.cc
 warn="-Wall -Wextra -Wshadow -Wundef -Werror"
 for define in $defines -DHETSORT_NO_MPI; do
   # shellcheck disable=SC2086
-  ok "header alone, C11, $define" "${CC:-cc}" -std=c11 $warn -Wpedantic -Wstrict-prototypes $define -I"$inc" -c alone.c
+  ok "header alone, C11, $define" "${CC:-cc}" -std=c11 $warn -Wpedantic -Wstrict-prototypes $define -I"$inc" -c single_rank.c
   if command -v c++ >/dev/null; then
     # shellcheck disable=SC2086
     ok "header alone, C++, $define" c++ -std=c++11 $warn -Wpedantic $define -I"$inc" -c alone.cc
@@ -43,7 +43,7 @@ for define in $defines -DHETSORT_NO_MPI; do
 done
 if [ -z "$defines" ]; then
   # shellcheck disable=SC2086
-  ok "header alone, C11 with MPI" "${cc[@]}" -std=c11 $warn -Wstrict-prototypes -I"$inc" -c alone.c
+  ok "header alone, C11 with MPI" "${cc[@]}" -std=c11 $warn -Wstrict-prototypes -I"$inc" -c single_rank.c
   if mpicxx --version >/dev/null 2>&1; then # it may be there without a compiler behind it
     # shellcheck disable=SC2086
     ok "header alone, C++ with MPI" mpicxx -std=c++11 $warn -Wno-cast-function-type -I"$inc" -c alone.cc

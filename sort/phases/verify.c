@@ -2,7 +2,7 @@
 /* Last phases: what went in came out, in order also across the ranks' borders; only then to the
  * disk and under the final names, the manifest last of all. */
 #include "job.h"
-#include "claim.h"
+#include "part_summary.h"
 #include "clock.h"
 #include "manifest.h"
 

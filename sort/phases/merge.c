@@ -2,7 +2,7 @@
 /* Exchange and merge in one: the sorted streams of all ranks are merged while they arrive, and
  * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
  */
-#include "flow.h"
+#include "exchange_setup.h"
 #include "stream_merge.h"
 
 static uint32_t own_heads(void *job_, head *h, uint32_t most)

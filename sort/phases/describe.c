@@ -2,7 +2,7 @@
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
 #include "deal.h"
-#include "hello.h"
+#include "handshake.h"
 
 #include <inttypes.h>
 #include <sched.h>

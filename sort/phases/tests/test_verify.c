@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "claim.h"
+#include "part_summary.h"
 #include "job.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rank 0 writes what was verified of each rank's part as JSON, next to the parts. */
 #include "manifest.h"
-#include "claim.h"
+#include "part_summary.h"
 #include "json.h"
 #include "names.h"
 

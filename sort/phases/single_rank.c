@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "failpoint.h"
 #include "read_ahead.h"
-#include "flow.h"
+#include "exchange_setup.h"
 #include "gather.h"
 #include "merge_partition.h"
 #include "pool.h"

@@ -2,7 +2,7 @@
 /* The first message of a rank. Its size and the places in it are the same in all versions, or two
  * of them could not tell that they differ. What it holds decides whether the bytes of later
  * messages mean the same to all. HELLO_BYTES a rank. */
-#include "hello.h"
+#include "handshake.h"
 #include "splitter_search.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Opening and closing the flow of records. Everything that can be refused for want of memory or
  * disk is asked for before the first record moves; from then on a rank that fails keeps on
  * receiving, so that its peers come to the next border as well. */
-#include "flow.h"
+#include "exchange_setup.h"
 #include "clock.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * sort, not a merge. Each source has its place in the receive buffer, so positions there follow
  * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
 #include "clock.h"
-#include "flow.h"
+#include "exchange_setup.h"
 #include "gather.h"
 #include "radix.h"
 
