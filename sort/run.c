@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
-#include "deal.h"
+#include "scatter.h"
 #include "history.h"
 #include "part_summary.h"
 #include "clock.h"

@@ -6,7 +6,7 @@
  * and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and agreements on
  * how that went. */
 #include "adapt.h"
-#include "deal.h"
+#include "scatter.h"
 #include "shares.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Third phase: may the records stay in memory? Otherwise they go by way of sorted runs on disk, or
  * the job is refused with the figure that it takes; nothing has been read by then. */
-#include "deal.h"
+#include "scatter.h"
 #include "exchange_setup.h"
 #include "memory_limit.h"
 #include "spill.h"

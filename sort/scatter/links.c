@@ -3,7 +3,7 @@
  * measured with messages to one rank after the other, as they will be sent: long enough to see what
  * a link carries once buffers and buckets of tokens are used up. */
 #include "clock.h"
-#include "deal.h"
+#include "scatter.h"
 #include "speeds.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * others take chunks, each sorted before the next is asked for, so that who is slow asks less
  * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
 #include "../partition/chunk.h"
-#include "deal.h"
+#include "scatter.h"
 #include "clock.h"
 #include "pool.h"
 #include "radix.h"

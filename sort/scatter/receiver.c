@@ -3,7 +3,7 @@
  * handed on, DEAL_SLOTS posted ahead. A transfer runs on to its end also after a block came
  * damaged, because rank 0 waits for every block to be taken. */
 #include "block.h"
-#include "deal.h"
+#include "scatter.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How rank 0 divides the input that it deals out: by libhetpart's scatter, which knows that ranks
  * are served one after the other, or by the simpler rules beside which that can be seen. */
-#include "deal.h"
+#include "scatter.h"
 #include "shares.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Dealing out planned shares: rank 0 reads blocks and sends them, to one rank after the other, two
  * blocks under way. A rank that has its share sorts it while others get theirs. What rank 0 cannot
  * read it sends as it is, so that nobody waits in vain: the border of the phase tells. */
-#include "deal.h"
+#include "scatter.h"
 
 #include <string.h>
 
