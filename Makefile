@@ -127,7 +127,7 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
             partition/mpi/examples/*.c)))
 
 # The same of libhetsort.
-SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/tests/mpi/*.c sort/lib/tests/mpi/*.c)))
+SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/lib/tests/mpi/*.c)))
 SCATTERX := $(if $(LIBPMPI),$(BINDIR)/bench/scatter_client)
 LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
@@ -165,7 +165,7 @@ $(call objs,$(SORT_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MP
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 # Ranks compare the sources that they were built of.
 SOURCES := $(wildcard sort/*.[ch] $(addsuffix /*.[ch],$(SORT_DIRS)))
-HELLO_O := $(call objs,$(filter %/hello.c %/handshake.c,$(SORT_SRC)))
+HELLO_O := $(call objs,sort/phases/handshake.c)
 $(HELLO_O): EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
 $(HELLO_O): $(SOURCES)
 $(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
@@ -212,7 +212,7 @@ $(SOLINKS): $(OBJ)/$(SOFILE)
 $(MPISOLINKS): $(OBJ)/$(MPISOFILE)
 	$(Q)ln -sf $(MPISOFILE) $@
 
-SORT_MAP := $(wildcard sort/hetsort.map sort/lib/hetsort.map)
+SORT_MAP := sort/lib/hetsort.map
 SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
 
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
@@ -558,4 +558,4 @@ clean:  ## remove build/ and bin/
 help:  ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' Makefile
 
--include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d $(OBJ)/*/*/*/*.d)
+-include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d $(OBJ)/*/*/*/*.d $(OBJ)/*/*/*/*/*.d)
