@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort: options in, ranks started, result told. The only file of the sorter that
  * prints, and the only one that ends the process. */
-#include "check.h"
+#include "manifest_check.h"
 #include "comm.h"
 #include "emulation.h"
 #include "failpoint.h"

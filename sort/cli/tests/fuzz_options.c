@@ -2,7 +2,7 @@
 /* Fuzzer of hetsort's command line and of the names in it: whatever the words, it either refuses
  * with a clean sentence, or every option is within its bounds, and the same words say the same
  * again. The input is words ended by zero bytes. */
-#include "../../scripts/fuzz.h"
+#include "../../../scripts/fuzz.h"
 #include "names.h"
 #include "options.h"
 

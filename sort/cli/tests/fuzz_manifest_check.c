@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzzer of --check-manifest: whatever the bytes, it is refused with a sentence, or judged by parts
  * that are in its own folder, of which there are none here but empty ones. */
-#include "../../scripts/fuzz.h"
-#include "check.h"
+#include "../../../scripts/fuzz.h"
+#include "manifest_check.h"
 
 #include <fcntl.h>
 #include <stdio.h>

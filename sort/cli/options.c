@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line: getopt_long, strict numbers, and the checks that need nothing but the options
  * themselves. No printing and no file is touched: main() prints, describe looks at files. */
-#include "options_check.h"
+#include "options_validate.h"
 #include "names.h"
 
 #include <errno.h>

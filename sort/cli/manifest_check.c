@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A manifest is what somebody else may have written: every member is looked at, none that is
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
-#include "check.h"
+#include "manifest_check.h"
 #include "json.h"
 #include "reread.h"
 
