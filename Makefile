@@ -160,7 +160,7 @@ $(OBJ)/%.o: %.c
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
-SORT_INC := -iquote sort $(addprefix -iquote ,$(SORT_DIRS)) -Isort/include -Ipartition/include
+SORT_INC := -iquote sort -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 # Ranks compare the sources that they were built of.

@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "gather.h"
-#include "bucket_sort.h"
-#include "pool.h"
+#include "kernel/gather.h"
+#include "kernel/bucket_sort.h"
+#include "base/pool.h"
 
 #ifndef HAVE_PARTNERS /* no C++ compiler: ours and the floor alone */
 const partner PARTNERS[] = { { NULL, NULL, 0, 0 } };

@@ -3,7 +3,7 @@
  * written when it ends by exit() alone, and much of what reports an error ends by _exit(), by a
  * signal to itself, or by MPI_Abort(). Not for what others end with SIGKILL. */
 #define HETSORT_FAILPOINTS
-#include "../sort/failpoint.h"
+#include "testing/failpoint.h"
 
 #include <signal.h>
 #include <sys/types.h>

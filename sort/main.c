@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort: options in, ranks started, result told. The only file of the sorter that
  * prints, and the only one that ends the process. */
-#include "manifest_check.h"
-#include "comm.h"
-#include "emulation.h"
-#include "failpoint.h"
-#include "launch.h"
-#include "lock.h"
-#include "names.h"
-#include "options.h"
-#include "report.h"
-#include "signals.h"
-#include "unfinished.h"
-#include "watch.h"
-#include "workdir.h"
+#include "cli/manifest_check.h"
+#include "comm/comm.h"
+#include "model/emulation.h"
+#include "testing/failpoint.h"
+#include "cli/launch.h"
+#include "io/lock.h"
+#include "io/names.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "io/unfinished.h"
+#include "comm/watch.h"
+#include "phases/workdir.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
-#include "scatter.h"
-#include "history.h"
-#include "part_summary.h"
-#include "clock.h"
+#include "scatter/scatter.h"
+#include "model/history.h"
+#include "phases/part_summary.h"
+#include "base/clock.h"
 
 #include <signal.h>
 #include <stdio.h>

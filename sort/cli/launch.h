@@ -3,7 +3,7 @@
 #ifndef HETSORT_LAUNCH_H
 #define HETSORT_LAUNCH_H
 
-#include "status.h"
+#include "base/status.h"
 
 /* launch_rank - the number of this process, NULL without a launcher. */
 const char *launch_rank(void);

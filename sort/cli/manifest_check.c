@@ -2,8 +2,8 @@
 /* A manifest is what somebody else may have written: every member is looked at, none that is
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "manifest_check.h"
-#include "json.h"
-#include "reread.h"
+#include "io/json.h"
+#include "spill/reread.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_CHECK_H
 #define HETSORT_CHECK_H
 
-#include "status.h"
+#include "base/status.h"
 
 /* check_manifest - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
  * missing, or has not the records, checksum or keys stated, or is not in order, in itself or with

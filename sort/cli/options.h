@@ -3,10 +3,10 @@
 #ifndef HETSORT_OPTIONS_H
 #define HETSORT_OPTIONS_H
 
-#include "direct.h"
-#include "memory_limit.h"
-#include "record.h"
-#include "status.h"
+#include "io/direct.h"
+#include "base/memory_limit.h"
+#include "kernel/record.h"
+#include "base/status.h"
 
 #include <stdatomic.h>
 

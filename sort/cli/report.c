@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The JSON report: written on success and on failure alike, complete or not at all. */
 #include "report.h"
-#include "json.h"
+#include "io/json.h"
 #include "signals.h"
 
 #include <string.h>

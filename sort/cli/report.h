@@ -3,7 +3,7 @@
 #ifndef HETSORT_REPORT_H
 #define HETSORT_REPORT_H
 
-#include "job.h"
+#include "phases/job.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
 #ifndef HETSORT_COMM_H
 #define HETSORT_COMM_H
 
-#include "failpoint.h"
-#include "status.h"
+#include "testing/failpoint.h"
+#include "base/status.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

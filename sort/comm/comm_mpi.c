@@ -4,7 +4,7 @@
  * thread level they give, and leaves the processor to those who compute. Messages longer than
  * max_msg travel in pieces, so no count ever exceeds an int. */
 #include "comm_mpi.h"
-#include "clock.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * from the monotonic clock of one process each and never compared between ranks. A process that was
  * stopped and goes on starts counting anew. Memory: 400 bytes for each line to another rank. */
 #include "watch.h"
-#include "clock.h"
-#include "progress.h"
+#include "base/clock.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <pthread.h>

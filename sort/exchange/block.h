@@ -4,7 +4,7 @@
 #ifndef HETSORT_BLOCK_H
 #define HETSORT_BLOCK_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdint.h>
 

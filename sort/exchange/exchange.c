@@ -7,7 +7,7 @@
  * and one block for the rank's own records. */
 #include "exchange.h"
 #include "block.h"
-#include "clock.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>

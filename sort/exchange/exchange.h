@@ -4,8 +4,8 @@
 #ifndef HETSORT_EXCHANGE_H
 #define HETSORT_EXCHANGE_H
 
-#include "comm.h"
-#include "mem.h"
+#include "comm/comm.h"
+#include "base/mem.h"
 
 typedef struct exchange exchange;
 

@@ -3,7 +3,7 @@
  * gather; or records of runs on disk, read into a window. Memory, in all streams together: entries
  * of about BATCH_RECS records, or a sixteenth of all, twice; or a window for each. */
 #include "outgoing.h"
-#include "gather.h"
+#include "kernel/gather.h"
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
 

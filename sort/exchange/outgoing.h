@@ -3,9 +3,9 @@
 #ifndef HETSORT_SOURCE_H
 #define HETSORT_SOURCE_H
 
-#include "loser_tree.h"
-#include "merge_partition.h"
-#include "merge_slice.h"
+#include "kernel/loser_tree.h"
+#include "spill/merge_partition.h"
+#include "spill/merge_slice.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
  * every splitter between two of them. A bracket is only a guess: whoever uses it checks it against
  * true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks. */
 #include "split.h"
-#include "splitmix.h"
+#include "base/splitmix.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * dealt out between the ends of all brackets; only what lies inside a bracket is then sorted, and
  * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
 #include "split.h"
-#include "radix.h"
+#include "kernel/radix.h"
 #include "splitter_search.h"
 
 #include <stdlib.h>

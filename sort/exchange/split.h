@@ -4,9 +4,9 @@
 #ifndef HETSORT_SPLIT_H
 #define HETSORT_SPLIT_H
 
-#include "comm.h"
-#include "mem.h"
-#include "runs.h"
+#include "comm/comm.h"
+#include "base/mem.h"
+#include "spill/runs.h"
 
 /* A splitter's whereabouts as guessed from samples: it lies in [lo, hi). An absent end is open. */
 typedef struct bracket {

@@ -3,9 +3,9 @@
 #ifndef HETSORT_SEARCH_H
 #define HETSORT_SEARCH_H
 
-#include "comm.h"
-#include "mem.h"
-#include "runs.h"
+#include "comm/comm.h"
+#include "base/mem.h"
+#include "spill/runs.h"
 
 /* What one rank knows of one splitter in one of its runs: it cuts at a place in [lo, hi]. Of count
  * splitters and R runs, range j * R + k is that of splitter j in run k. */

@@ -5,7 +5,7 @@
 #define HETSORT_STREAM_MERGE_H
 
 #include "exchange.h"
-#include "loser_tree.h"
+#include "kernel/loser_tree.h"
 
 enum { MERGE_BATCH = 64 };
 

@@ -3,9 +3,9 @@
  * transfer under way. Both are attempts: whatever they do not do in one go (a file system that
  * refuses, a short count) goes the usual way, which also has the words for what fails there too. */
 #include "direct.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "file.h"
-#include "progress.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>

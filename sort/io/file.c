@@ -3,7 +3,7 @@
  * get their final name only when complete. Names are resolved once, in a directory held open, and
  * no symbolic link is followed there. */
 #include "file.h"
-#include "progress.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>

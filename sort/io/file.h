@@ -3,7 +3,7 @@
 #ifndef HETSORT_FILE_H
 #define HETSORT_FILE_H
 
-#include "status.h"
+#include "base/status.h"
 #include "unfinished.h"
 
 #include <stdint.h>

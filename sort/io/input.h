@@ -3,7 +3,7 @@
 #ifndef HETSORT_INPUT_H
 #define HETSORT_INPUT_H
 
-#include "options.h"
+#include "cli/options.h"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,7 @@
 #ifndef HETSORT_JSON_H
 #define HETSORT_JSON_H
 
-#include "checksum.h"
+#include "kernel/checksum.h"
 #include "file.h"
 
 #include <jansson.h>

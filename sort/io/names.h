@@ -3,7 +3,7 @@
 #ifndef HETSORT_NAMES_H
 #define HETSORT_NAMES_H
 
-#include "status.h"
+#include "base/status.h"
 
 /* name_is_per_rank - does the pattern hold a %r? */
 bool name_is_per_rank(const char *pattern);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the name of the output to a file under it, in steps that all ranks take together. */
 #include "output.h"
-#include "failpoint.h"
+#include "testing/failpoint.h"
 #include "json.h"
 #include "lock.h"
 #include "names.h"

@@ -4,9 +4,9 @@
 #ifndef HETSORT_OUTPUT_H
 #define HETSORT_OUTPUT_H
 
-#include "comm.h"
+#include "comm/comm.h"
 #include "file.h"
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct output {
 	bool is_stdout, per_rank;

@@ -2,7 +2,7 @@
 /* The slice as stretches of files, each open twice: through the page cache and past it. A mapped
  * file that shrinks would kill the process: hence reads. */
 #include "reader.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "file.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
 #ifndef HETSORT_READER_H
 #define HETSORT_READER_H
 
-#include "checksum.h"
+#include "kernel/checksum.h"
 #include "direct.h"
 #include "input.h"
-#include "record.h"
+#include "kernel/record.h"
 
 typedef struct reader reader;
 

@@ -7,9 +7,9 @@
 
 #ifdef HAVE_URING
 
-#	include "clock.h"
-#	include "failpoint.h"
-#	include "progress.h"
+#	include "base/clock.h"
+#	include "testing/failpoint.h"
+#	include "base/progress.h"
 
 #	include <errno.h>
 #	include <liburing.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_URING_H
 #define HETSORT_URING_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 /* A few buffers go round between who fills and who writes. Full ones end at a block of the file
  * where the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
-#include "clock.h"
-#include "failpoint.h"
+#include "base/clock.h"
+#include "testing/failpoint.h"
 #include "file.h"
 
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #define HETSORT_WRITER_H
 
 #include "direct.h"
-#include "inspect.h"
-#include "mem.h"
+#include "kernel/inspect.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 

@@ -12,7 +12,7 @@
 #include "gather.h"
 #include "classifier.h"
 #include "streaming_store.h"
-#include "pool.h"
+#include "base/pool.h"
 #include "radix.h"
 
 #include <stdatomic.h>

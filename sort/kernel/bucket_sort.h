@@ -3,7 +3,7 @@
 #ifndef HETSORT_ORDER_H
 #define HETSORT_ORDER_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include "record.h"
 
 /* records_sort - the n records of `in`, stably by key, to out (room for n, not overlapping them).

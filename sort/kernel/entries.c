@@ -3,8 +3,8 @@
  * one array into the other. */
 #include "entries.h"
 #include "pairwise_merge.h"
-#include "merge_partition.h"
-#include "pool.h"
+#include "spill/merge_partition.h"
+#include "base/pool.h"
 #include "radix.h"
 
 #include <stdatomic.h>

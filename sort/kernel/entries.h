@@ -3,7 +3,7 @@
 #ifndef HETSORT_ENTRIES_H
 #define HETSORT_ENTRIES_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include "record.h"
 
 /* entries_of - the n records' entries in order, in a or in b (room for n each): *sorted tells

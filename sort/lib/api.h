@@ -3,8 +3,8 @@
 #ifndef HETSORT_API_H
 #define HETSORT_API_H
 
-#include "record.h"
-#include "status.h"
+#include "kernel/record.h"
+#include "base/status.h"
 
 #include <hetsort.h>
 

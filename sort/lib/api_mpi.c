@@ -2,9 +2,9 @@
 /* The public calls over ranks: arguments checked by each, agreed by all, then the sort in memory.
  * The caller's communicator is only looked at and duplicated. */
 #include "api.h"
-#include "comm_mpi.h"
+#include "comm/comm_mpi.h"
 #include "memory_sort.h"
-#include "shares.h"
+#include "model/shares.h"
 
 #include <inttypes.h>
 #include <math.h>

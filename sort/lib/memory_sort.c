@@ -2,13 +2,13 @@
 /* The phases of the sort in memory. Entries are made and sorted in the output array where they fit,
  * and shrink to positions before records come there: no second copy of anything large. */
 #include "memory_sort.h"
-#include "entries.h"
-#include "exchange.h"
-#include "bucket_sort.h"
-#include "streaming_store.h"
-#include "permutation.h"
-#include "split.h"
-#include "stream_merge.h"
+#include "kernel/entries.h"
+#include "exchange/exchange.h"
+#include "kernel/bucket_sort.h"
+#include "kernel/streaming_store.h"
+#include "kernel/permutation.h"
+#include "exchange/split.h"
+#include "exchange/stream_merge.h"
 
 /* For each rank so much that a block stays in the cache on its way through: a quarter of a MiB. */
 enum {

@@ -4,9 +4,9 @@
 #ifndef HETSORT_MEMORY_SORT_H
 #define HETSORT_MEMORY_SORT_H
 
-#include "comm.h"
-#include "mem.h"
-#include "record.h"
+#include "comm/comm.h"
+#include "base/mem.h"
+#include "kernel/record.h"
 
 typedef struct memory_job {
 	comm *c;

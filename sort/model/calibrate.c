@@ -4,13 +4,13 @@
  * no message. A lap takes less than a millisecond on a usual core: short against the periods of
  * quotas. */
 #include "calibrate.h"
-#include "checksum.h"
-#include "clock.h"
+#include "kernel/checksum.h"
+#include "base/clock.h"
 #include "lap_estimate.h"
-#include "gather.h"
-#include "loser_tree.h"
-#include "pool.h"
-#include "radix.h"
+#include "kernel/gather.h"
+#include "kernel/loser_tree.h"
+#include "base/pool.h"
+#include "kernel/radix.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_CALIBRATE_H
 #define HETSORT_CALIBRATE_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include "rates.h"
 
 typedef struct calibration calibration;

@@ -3,8 +3,8 @@
 #ifndef HETSORT_EMULATE_H
 #define HETSORT_EMULATE_H
 
-#include "comm_virtual.h"
-#include "options.h"
+#include "comm/comm_virtual.h"
+#include "cli/options.h"
 
 typedef struct emulation {
 	int *count;        /* of each rank of the comm, at least 1 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Quotas of one control group after the other, and what they mean for ranks. */
 #include "quota.h"
-#include "cgroup.h"
+#include "base/cgroup.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_GAUGE_H
 #define HETSORT_GAUGE_H
 
-#include "job.h"
+#include "phases/job.h"
 #include "quota.h"
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:

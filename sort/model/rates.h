@@ -3,7 +3,7 @@
 #ifndef HETSORT_RATES_H
 #define HETSORT_RATES_H
 
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct rates {
 	double sort_s;  /* a record and unit of ln n: its entry made and sorted */

@@ -3,7 +3,7 @@
 #ifndef HETSORT_SHARES_H
 #define HETSORT_SHARES_H
 
-#include "options.h"
+#include "cli/options.h"
 
 #include <hetpart.h>
 

@@ -2,7 +2,7 @@
 /* Strict parsing of speeds. The parser works on a counted buffer and trusts nothing in it; a file
  * is read whole, and refused beyond MAX_FILE_BYTES. */
 #include "speeds.h"
-#include "file.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

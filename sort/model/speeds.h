@@ -3,7 +3,7 @@
 #ifndef HETSORT_SPEEDS_H
 #define HETSORT_SPEEDS_H
 
-#include "status.h"
+#include "base/status.h"
 
 /* What is wanted. */
 typedef struct speeds_want {

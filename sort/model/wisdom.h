@@ -3,7 +3,7 @@
 #ifndef HETSORT_LEARN_H
 #define HETSORT_LEARN_H
 
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct wisdom wisdom;
 

@@ -6,8 +6,8 @@
  * and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and agreements on
  * how that went. */
 #include "adapt.h"
-#include "scatter.h"
-#include "shares.h"
+#include "scatter/scatter.h"
+#include "model/shares.h"
 
 #include <math.h>
 

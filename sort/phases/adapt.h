@@ -3,8 +3,8 @@
 #ifndef HETSORT_ADAPT_H
 #define HETSORT_ADAPT_H
 
-#include "mem.h"
-#include "options.h"
+#include "base/mem.h"
+#include "cli/options.h"
 
 /* Of a rank's work: all of it, its last half, and its last quarter. */
 enum { SIGHT_PARTS = 3 };

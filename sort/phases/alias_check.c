@@ -4,7 +4,7 @@
  * numbers of one host are comparable; between hosts the lock of the output stands guard.
  * Memory: about 100 bytes for each file of each rank, on rank 0. */
 #include "job.h"
-#include "names.h"
+#include "io/names.h"
 
 #include <fcntl.h>
 #include <stdio.h>

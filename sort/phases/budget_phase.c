@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Third phase: may the records stay in memory? Otherwise they go by way of sorted runs on disk, or
  * the job is refused with the figure that it takes; nothing has been read by then. */
-#include "scatter.h"
+#include "scatter/scatter.h"
 #include "exchange_setup.h"
-#include "memory_limit.h"
-#include "spill.h"
+#include "base/memory_limit.h"
+#include "spill/spill.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

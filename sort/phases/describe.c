@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
-#include "scatter.h"
+#include "scatter/scatter.h"
 #include "handshake.h"
 
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 /* The variant without a first sort: records go to their rank as they are, and the last step is a
  * sort, not a merge. Each source has its place in the receive buffer, so positions there follow
  * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
-#include "clock.h"
+#include "base/clock.h"
 #include "exchange_setup.h"
-#include "gather.h"
-#include "radix.h"
+#include "kernel/gather.h"
+#include "kernel/radix.h"
 
 /* What arrives: records in the order of their sources, and an entry for each. */
 typedef struct landing {

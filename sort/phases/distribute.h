@@ -4,7 +4,7 @@
 #define HETSORT_DISTRIBUTE_H
 
 #include "job.h"
-#include "run_formation.h"
+#include "spill/run_formation.h"
 
 /* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
 typedef struct guess {

@@ -8,8 +8,8 @@
  * Once begun, a rank goes through all rounds, whatever it cannot read or keep: the others count on
  * it. */
 #include "distribute.h"
-#include "exchange.h"
-#include "gather.h"
+#include "exchange/exchange.h"
+#include "kernel/gather.h"
 
 enum { ROUND_BYTES = 8 << 20 };
 

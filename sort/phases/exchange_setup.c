@@ -3,7 +3,7 @@
  * disk is asked for before the first record moves; from then on a rank that fails keeps on
  * receiving, so that its peers come to the next border as well. */
 #include "exchange_setup.h"
-#include "clock.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef HETSORT_FLOW_H
 #define HETSORT_FLOW_H
 
-#include "exchange.h"
+#include "exchange/exchange.h"
 #include "job.h"
 
 /* flow_windows - what the windows of the exchange take, by the mean share and the least limit of

@@ -3,7 +3,7 @@
  * of them could not tell that they differ. What it holds decides whether the bytes of later
  * messages mean the same to all. HELLO_BYTES a rank. */
 #include "handshake.h"
-#include "splitter_search.h"
+#include "exchange/splitter_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,16 +3,16 @@
 #ifndef HETSORT_JOB_H
 #define HETSORT_JOB_H
 
-#include "budget.h"
-#include "comm.h"
-#include "memory_limit.h"
-#include "read_runs.h"
-#include "output.h"
-#include "rates.h"
-#include "outgoing.h"
-#include "split.h"
+#include "spill/budget.h"
+#include "comm/comm.h"
+#include "base/memory_limit.h"
+#include "spill/read_runs.h"
+#include "io/output.h"
+#include "model/rates.h"
+#include "exchange/outgoing.h"
+#include "exchange/split.h"
 #include "workdir.h"
-#include "writer.h"
+#include "io/writer.h"
 
 typedef enum phase {
 	PH_DESCRIBE,
@@ -140,9 +140,10 @@ typedef struct job {
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;
-	bool regained;         /* the output of an earlier program: all that is left is names */
-	checksum sum;          /* of the input of all ranks */
-	unsigned char *claims; /* [size] what they say of their parts, verified: see part_summary.h */
+	bool regained; /* the output of an earlier program: all that is left is names */
+	checksum sum;  /* of the input of all ranks */
+	unsigned char
+		*claims; /* [size] what they say of their parts, verified: see part_summary.h */
 	rank_result mine;
 } job;
 

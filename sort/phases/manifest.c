@@ -2,8 +2,8 @@
 /* Rank 0 writes what was verified of each rank's part as JSON, next to the parts. */
 #include "manifest.h"
 #include "part_summary.h"
-#include "json.h"
-#include "names.h"
+#include "io/json.h"
+#include "io/names.h"
 
 #include <stdlib.h>
 #include <string.h>

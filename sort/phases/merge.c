@@ -3,7 +3,7 @@
  * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
  */
 #include "exchange_setup.h"
-#include "stream_merge.h"
+#include "exchange/stream_merge.h"
 
 static uint32_t own_heads(void *job_, head *h, uint32_t most)
 {

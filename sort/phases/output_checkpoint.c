@@ -4,9 +4,9 @@
  * is, and count and checksum of its part. --resume reads it again as a whole, and if it still is
  * what was noted, on all ranks, only names are left to give; if not on one, all merge again. */
 #include "job.h"
-#include "failpoint.h"
-#include "json.h"
-#include "reread.h"
+#include "testing/failpoint.h"
+#include "io/json.h"
+#include "spill/reread.h"
 
 #include <unistd.h>
 

@@ -3,8 +3,8 @@
 #ifndef HETSORT_CLAIM_H
 #define HETSORT_CLAIM_H
 
-#include "checksum.h"
-#include "record.h"
+#include "kernel/checksum.h"
+#include "kernel/record.h"
 
 #include <string.h>
 

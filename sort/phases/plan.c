@@ -2,9 +2,9 @@
 /* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
-#include "scatter.h"
-#include "history.h"
-#include "shares.h"
+#include "scatter/scatter.h"
+#include "model/history.h"
+#include "model/shares.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
  * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
-#include "scatter.h"
+#include "scatter/scatter.h"
 #include "distribute.h"
 
 #include <inttypes.h>

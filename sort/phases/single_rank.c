@@ -4,14 +4,14 @@
  * into pieces that stay in the cache, runs on disk into as large ones as memory allows. Memory: for
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
-#include "clock.h"
-#include "failpoint.h"
-#include "read_ahead.h"
+#include "base/clock.h"
+#include "testing/failpoint.h"
+#include "spill/read_ahead.h"
 #include "exchange_setup.h"
-#include "gather.h"
-#include "merge_partition.h"
-#include "pool.h"
-#include "merge_slice.h"
+#include "kernel/gather.h"
+#include "spill/merge_partition.h"
+#include "base/pool.h"
+#include "spill/merge_slice.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

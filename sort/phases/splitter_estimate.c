@@ -4,8 +4,8 @@
  * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
  * all. */
 #include "distribute.h"
-#include "clock.h"
-#include "splitmix.h"
+#include "base/clock.h"
+#include "base/splitmix.h"
 
 #include <stdlib.h>
 #include <sys/random.h>

@@ -3,7 +3,7 @@
  * disk and under the final names, the manifest last of all. */
 #include "job.h"
 #include "part_summary.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "manifest.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * runs without a state are nobody's. */
 #include "workdir.h"
 #include "job.h"
-#include "json.h"
-#include "lock.h"
+#include "io/json.h"
+#include "io/lock.h"
 
 #include <ctype.h>
 #include <dirent.h>

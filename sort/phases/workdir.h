@@ -7,9 +7,9 @@
 #ifndef HETSORT_WORKDIR_H
 #define HETSORT_WORKDIR_H
 
-#include "file.h"
-#include "run_checkpoint.h"
-#include "resume_state.h"
+#include "io/file.h"
+#include "spill/run_checkpoint.h"
+#include "spill/resume_state.h"
 
 enum { WORKDIR_NAME_BYTES = 40 };
 

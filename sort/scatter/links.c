@@ -2,9 +2,9 @@
 /* What messages from rank 0 cost: a startup and seconds a byte for each rank, from --links or
  * measured with messages to one rank after the other, as they will be sent: long enough to see what
  * a link carries once buffers and buckets of tokens are used up. */
-#include "clock.h"
+#include "base/clock.h"
 #include "scatter.h"
-#include "speeds.h"
+#include "model/speeds.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The other end of dealing out: blocks from rank 0 as they arrive, each checked before it is
  * handed on, DEAL_SLOTS posted ahead. A transfer runs on to its end also after a block came
  * damaged, because rank 0 waits for every block to be taken. */
-#include "block.h"
+#include "exchange/block.h"
 #include "scatter.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
  * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
 #include "../partition/chunk.h"
 #include "scatter.h"
-#include "clock.h"
-#include "pool.h"
-#include "radix.h"
+#include "base/clock.h"
+#include "base/pool.h"
+#include "kernel/radix.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #ifndef HETSORT_DEAL_H
 #define HETSORT_DEAL_H
 
-#include "block.h"
-#include "rank_speeds.h"
-#include "run_formation.h"
+#include "exchange/block.h"
+#include "model/rank_speeds.h"
+#include "spill/run_formation.h"
 
 enum { DEAL_BLOCK_BYTES = 1 << 20, DEAL_SLOTS = 2 };
 

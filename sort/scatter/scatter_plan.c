@@ -2,7 +2,7 @@
 /* How rank 0 divides the input that it deals out: by libhetpart's scatter, which knows that ranks
  * are served one after the other, or by the simpler rules beside which that can be seen. */
 #include "scatter.h"
-#include "shares.h"
+#include "model/shares.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * price of not fitting, however much there is: runs are as long as memory allows, and one merge
  * takes them all. */
 #include "budget.h"
-#include "direct.h"
+#include "io/direct.h"
 #include "spill.h"
 #include "run_formation.h"
 #include "merge_slice.h"

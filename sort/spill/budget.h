@@ -3,8 +3,8 @@
 #ifndef HETSORT_BUDGET_H
 #define HETSORT_BUDGET_H
 
-#include "record.h"
-#include "status.h"
+#include "kernel/record.h"
+#include "base/status.h"
 
 enum { MOST_RUNS = 1024 }; /* on disk: what one merge takes */
 

@@ -2,8 +2,8 @@
 /* Every run gives regular samples; of all samples in order, each OVERSAMPLE-th ends a piece. As
  * (key, position) is a total order, equal keys are cut like any others. Pure but for the memory. */
 #include "merge_partition.h"
-#include "pairwise_merge.h"
-#include "radix.h"
+#include "kernel/pairwise_merge.h"
+#include "kernel/radix.h"
 
 enum { OVERSAMPLE = 32 };
 

@@ -4,7 +4,7 @@
 #ifndef HETSORT_PIECES_H
 #define HETSORT_PIECES_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include "runs.h"
 
 typedef struct pieces {

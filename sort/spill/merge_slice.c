@@ -3,7 +3,7 @@
  * others; then entries are merged as if the runs had always been there. */
 #include "merge_slice.h"
 #include "read_ahead.h"
-#include "pairwise_merge.h"
+#include "kernel/pairwise_merge.h"
 #include "spill.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef HETSORT_WINDOW_H
 #define HETSORT_WINDOW_H
 
-#include "mem.h"
+#include "base/mem.h"
 #include "runs.h"
 
 enum { PORTION_BYTES = 2 << 20 }; /* read at a time */

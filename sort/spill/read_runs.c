@@ -4,11 +4,11 @@
  * end only the last runs are left to sort. Memory: records, entries, and a scratch of one run for
  * each computing thread. */
 #include "read_runs.h"
-#include "clock.h"
-#include "file.h"
-#include "pool.h"
-#include "radix.h"
-#include "reader.h"
+#include "base/clock.h"
+#include "io/file.h"
+#include "base/pool.h"
+#include "kernel/radix.h"
+#include "io/reader.h"
 #include "spill.h"
 
 #include <inttypes.h>

@@ -4,11 +4,11 @@
 #ifndef HETSORT_LOAD_H
 #define HETSORT_LOAD_H
 
-#include "direct.h"
-#include "checksum.h"
-#include "input.h"
-#include "mem.h"
-#include "speed_history.h"
+#include "io/direct.h"
+#include "kernel/checksum.h"
+#include "io/input.h"
+#include "base/mem.h"
+#include "model/speed_history.h"
 #include "runs.h"
 
 /* What reading leaves behind. */

@@ -3,9 +3,9 @@
 #ifndef HETSORT_REREAD_H
 #define HETSORT_REREAD_H
 
-#include "direct.h"
-#include "inspect.h"
-#include "mem.h"
+#include "io/direct.h"
+#include "kernel/inspect.h"
+#include "base/mem.h"
 
 /* reread - inspect n records of f from offset, a multiple of a record's bytes, on. ST_INVALID,
  * without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */

@@ -3,7 +3,7 @@
  * numbers that no sort has are refused, so that whoever uses a state can trust its sizes. */
 #include "resume_state.h"
 #include "budget.h"
-#include "json.h"
+#include "io/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

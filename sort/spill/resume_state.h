@@ -4,9 +4,9 @@
 #ifndef HETSORT_STATE_H
 #define HETSORT_STATE_H
 
-#include "checksum.h"
-#include "input.h"
-#include "record.h"
+#include "kernel/checksum.h"
+#include "io/input.h"
+#include "kernel/record.h"
 
 struct json_t;
 

@@ -4,8 +4,8 @@
  * length is taken, and the digest in its head covers all of it; the records are covered by the
  * checksums, which every reading verifies. */
 #include "run_checkpoint.h"
-#include "failpoint.h"
-#include "file.h"
+#include "testing/failpoint.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef HETSORT_SEAL_H
 #define HETSORT_SEAL_H
 
-#include "checksum.h"
+#include "kernel/checksum.h"
 #include "spill.h"
 
 /* What the runs of one sort on one rank have in common. */

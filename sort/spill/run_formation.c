@@ -4,10 +4,10 @@
  * stream had in memory already has the place of the runs, with a second entry for each of as many
  * records, until it is on disk. */
 #include "run_formation.h"
-#include "clock.h"
-#include "gather.h"
-#include "pool.h"
-#include "radix.h"
+#include "base/clock.h"
+#include "kernel/gather.h"
+#include "base/pool.h"
+#include "kernel/radix.h"
 #include "spill.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 
 #include "budget.h"
 #include "read_runs.h"
-#include "reader.h"
+#include "io/reader.h"
 #include "run_checkpoint.h"
 
 #include <stdatomic.h>

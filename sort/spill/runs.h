@@ -5,7 +5,7 @@
 #ifndef HETSORT_RUNS_H
 #define HETSORT_RUNS_H
 
-#include "record.h"
+#include "kernel/record.h"
 #include "spill.h"
 
 /* What looking at runs on disk takes; one thread's. */

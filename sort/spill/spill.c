@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
  * (buffers of writers, the table of checksums) is dealt out by atomic counters. Nothing is synced:
- * files without names do not outlive the program, those with names are the matter of run_checkpoint.c, and a
- * write that the disk lost is found by the checksums. */
+ * files without names do not outlive the program, those with names are the matter of
+ * run_checkpoint.c, and a write that the disk lost is found by the checksums. */
 #include "spill.h"
-#include "failpoint.h"
-#include "file.h"
+#include "testing/failpoint.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * block has a checksum in memory, which every reading of it verifies.
  *
  * A run is a file of its own without a name, or with one where it is to outlive the program
- * (run_checkpoint.h); records lie in it one after another, and blocks are cut out of that stream, so a record
- * may lie across a border. Where block_bytes can be a multiple
- * of the record none does: a window that begins and ends at borders is then read without excess.
+ * (run_checkpoint.h); records lie in it one after another, and blocks are cut out of that stream,
+ * so a record may lie across a border. Where block_bytes can be a multiple of the record none does:
+ * a window that begins and ends at borders is then read without excess.
  *
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
  * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run. Open files: two a run.
@@ -13,8 +13,8 @@
 #ifndef HETSORT_SPILL_H
 #define HETSORT_SPILL_H
 
-#include "mem.h"
-#include "tempdir.h"
+#include "base/mem.h"
+#include "io/tempdir.h"
 
 enum {
 	SPILL_ALIGN = IO_ALIGN,     /* of the buffers that are read into */

@@ -2,7 +2,7 @@
 /* The plan of faults and when they strike. One for the process, as the environment is; counters are
  * atomic, the plan does not change while ranks run. Only in builds with failpoints. */
 #include "failpoint.h"
-#include "splitmix.h"
+#include "base/splitmix.h"
 
 #include <errno.h>
 #include <signal.h>

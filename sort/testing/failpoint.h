@@ -30,14 +30,15 @@
  *   delay@PHASE:R=SECONDS                it sleeps there
  *
  *   differ@WHAT:R                        rank R is unlike the others: version, sources, order,
- *                                        sizes or layout (handshake.c), or threads: its MPI allows none
+ *                                        sizes or layout (handshake.c), or threads: its MPI allows
+ * none
  *
  * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
  * this program's own objects, so no call can be forgotten, and libraries are left alone. */
 #ifndef HETSORT_FAILPOINT_H
 #define HETSORT_FAILPOINT_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
  * planned shares. Runs on threads as ranks; started by an MPI launcher, on its ranks.
  *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  leave out larger sizes
  *   HETSORT_LONG=1        every case; else, and over MPI, they are sampled */
-#include "clock.h"
-#include "job.h"
+#include "base/clock.h"
+#include "phases/job.h"
 #include "distributions.h"
 
 #include <fcntl.h>

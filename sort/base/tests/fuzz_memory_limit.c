@@ -4,15 +4,15 @@
  * NODE PROCESS MEMORY", then files, each after a line "== PATH". Files are served from memory, so
  * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
 #include "../../../scripts/fuzz.h"
-#include "memory_limit.h"
-#include "quota.h"
+#include "base/memory_limit.h"
+#include "model/quota.h"
 
 #include <math.h>
 #include <stdio.h>
 
 static FILE *fopen_tree(const char *path, const char *mode);
 #define fopen fopen_tree
-#include "sysfile.c"
+#include "base/sysfile.c"
 #undef fopen
 
 static char *tree; /* the input as text, zero bytes and all */

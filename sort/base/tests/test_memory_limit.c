@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "memory_limit.h"
-#include "quota.h"
+#include "base/memory_limit.h"
+#include "model/quota.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Fuzzer of --check-manifest: whatever the bytes, it is refused with a sentence, or judged by parts
  * that are in its own folder, of which there are none here but empty ones. */
 #include "../../../scripts/fuzz.h"
-#include "manifest_check.h"
+#include "cli/manifest_check.h"
 
 #include <fcntl.h>
 #include <stdio.h>

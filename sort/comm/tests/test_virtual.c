@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "clock.h"
-#include "comm_virtual.h"
+#include "base/clock.h"
+#include "comm/comm_virtual.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blocks between ranks: whatever bit flips on the way, and whichever block comes instead, it is
  * noticed, and the message names block and ranks. */
-#include "block.h"
+#include "exchange/block.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

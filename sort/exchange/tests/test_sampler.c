@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "splitmix.h"
-#include "split.h"
+#include "base/splitmix.h"
+#include "exchange/split.h"
 
 enum { RANKS = 4, REC = 100, SMALL = 100000, LARGE = 700000, MOST_WORDS = 24 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "direct.h"
+#include "io/direct.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -15,7 +15,7 @@ is "an unknown way" "$rc/$(head -n 1 <<<"$err")" \
 
 # a build without liburing, and one that links no ring at all
 cat >bare.c <<'C'
-#include "uring.h"
+#include "io/uring.h"
 #include <stdio.h>
 int main(void)
 {
@@ -25,7 +25,7 @@ int main(void)
 	return u != NULL || uring_move(u, 0, NULL, 1, 0, false) != 0;
 }
 C
-"${CC:-cc}" -D_GNU_SOURCE -std=gnu11 -I"$ROOT/sort" -o bare bare.c "$ROOT/sort/uring.c" "$ROOT/sort/status.c" -pthread
+"${CC:-cc}" -D_GNU_SOURCE -std=gnu11 -iquote "$ROOT/sort" -o bare bare.c "$ROOT/sort/io/uring.c" "$ROOT/sort/base/status.c" -pthread
 run ./bare
 is "built without liburing" "$rc/$out" "0/2 this hetsort was built without io_uring (liburing)"
 

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pairwise_merge.h"
-#include "u64_sort.h"
-#include "bucket_sort.h"
-#include "radix.h"
+#include "kernel/pairwise_merge.h"
+#include "kernel/u64_sort.h"
+#include "kernel/bucket_sort.h"
+#include "kernel/radix.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 

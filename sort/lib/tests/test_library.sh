@@ -72,7 +72,7 @@ if [ -e "$lib" ]; then
 fi
 defines='' # the map and the manual hold the calls of both
 is "the map names the header's calls" \
-  "$(sed -n '/global:/,/local:/s/^[[:blank:]]*\(.*\);$/\1/p' "$ROOT/sort/hetsort.map" | sort)" "$(calls)"
+  "$(sed -n '/global:/,/local:/s/^[[:blank:]]*\(.*\);$/\1/p' "$ROOT/sort/lib/hetsort.map" | sort)" "$(calls)"
 
 # ------------------------------------------------------------------------------------- the manual
 is "each call is named in the NAME of a page, once, and nothing else is" \

@@ -4,7 +4,7 @@
  * answer, nothing else is written, and no more memory is held than was said. */
 #include "cases.h"
 
-#include "memory_sort.h"
+#include "lib/memory_sort.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
  * speeds with finite numbers above zero, and those, written as a list and by host, are read as
  * the same. The first byte chooses how many are wanted; the ranks are on hosts a, b, c, ... */
 #include "../../../scripts/fuzz.h"
-#include "speeds.h"
+#include "model/speeds.h"
 
 #include <math.h>
 #include <stdio.h>

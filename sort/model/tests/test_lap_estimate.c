@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include "calibrate.h"
-#include "lap_estimate.h"
-#include "quota.h"
+#include "model/calibrate.h"
+#include "model/lap_estimate.h"
+#include "model/quota.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include "shares.h"
+#include "model/shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "speed_history.h"
-#include "splitmix.h"
+#include "model/speed_history.h"
+#include "base/splitmix.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

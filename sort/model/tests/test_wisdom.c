@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <hetpart.h>
-#include "wisdom.h"
+#include "model/wisdom.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -3,7 +3,7 @@
 # the next job goes on with what was complete, on all of them.
 set -u
 . "$ROOT/scripts/tap.sh"
-. "$ROOT/sort/tests/sealed.sh"
+. "$ROOT/sort/phases/tests/checkpoints.sh"
 bytes=20000000
 hetsort=$BIN/failpoints/hetsort
 begin_with $((bytes / 100))

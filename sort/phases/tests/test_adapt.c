@@ -9,10 +9,10 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include "adapt.h"
-#include "rates.h"
-#include "shares.h"
-#include "splitmix.h"
+#include "phases/adapt.h"
+#include "model/rates.h"
+#include "model/shares.h"
+#include "base/splitmix.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -5,7 +5,7 @@
 # sed has $ as well
 set -u
 . "$ROOT/scripts/tap.sh"
-. "$ROOT/sort/tests/sealed.sh"
+. "$ROOT/sort/phases/tests/checkpoints.sh"
 records=200000
 hetsort=$BIN/failpoints/hetsort
 begin_with $records

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "part_summary.h"
-#include "job.h"
+#include "phases/part_summary.h"
+#include "phases/job.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -3,9 +3,9 @@
  * sentence, or has numbers that runs can be laid out by, and written again it is read as the same.
  */
 #include "../../../scripts/fuzz.h"
-#include "budget.h"
-#include "json.h"
-#include "resume_state.h"
+#include "spill/budget.h"
+#include "io/json.h"
+#include "spill/resume_state.h"
 
 static void check_numbers(const work_state *s)
 {

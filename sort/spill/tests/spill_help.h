@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "spill.h"
+#include "spill/spill.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /* Windows over spilled runs, read ahead or not: piece by piece the same records come out, in the
  * order of (key, place), whatever the sizes, the distribution of keys and the threads; and a feed
  * that fails, or is left in the middle, ends. */
-#include "read_ahead.h"
-#include "pool.h"
+#include "spill/read_ahead.h"
+#include "base/pool.h"
 #include "spill_help.h"
-#include "merge_slice.h"
+#include "spill/merge_slice.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The files of spilled runs: damage is found, directories are judged, nothing is left. */
-#include "open_files.h"
+#include "testing/tests/open_files.h"
 #include "spill_help.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
 #ifndef HETSORT_FAULT_HELP_H
 #define HETSORT_FAULT_HELP_H
 
-#include "splitmix.h"
+#include "base/splitmix.h"
 
 #include <dirent.h>
 #include <fcntl.h>

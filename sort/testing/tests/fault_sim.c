@@ -4,8 +4,8 @@
  * Each seed is a sort in a process of its own, after which the promises are looked at. A seed
  * replays its cluster; which thread comes first stays the kernel's.
  *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
-#include "failpoint.h"
-#include "job.h"
+#include "testing/failpoint.h"
+#include "phases/job.h"
 #include "fault_help.h"
 
 #include <inttypes.h>

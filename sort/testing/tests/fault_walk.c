@@ -8,8 +8,8 @@
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
  *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
  *   fault_walk allocs          each allocation, and nothing else */
-#include "failpoint.h"
-#include "options.h"
+#include "testing/failpoint.h"
+#include "cli/options.h"
 #include "fault_help.h"
 #include "open_files.h"
 
@@ -33,7 +33,7 @@ static status options_for_walk(options *o, int argc, char **argv, err *e);
 int hetsort_main(int argc, char **argv);
 #define main          hetsort_main
 #define options_parse options_for_walk
-#include "../../main.c"
+#include "main.c"
 #undef main
 #undef options_parse
 

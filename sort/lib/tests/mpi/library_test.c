@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* library_test.c - the public calls over ranks: the one right answer whatever the layout, size,
  * distribution, spread, speeds and mode; over communicators that are a part of all ranks, too. */
-#include "manifest_check.h"
+#include "cli/manifest_check.h"
 
-#include "cases.h"
+#include "lib/tests/cases.h"
 
 #include <hetsort.h>
 

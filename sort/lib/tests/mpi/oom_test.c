@@ -3,9 +3,9 @@
  * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
  * that cannot be started are done without. The linker sends what libhetsort and libhetpart ask of
  * the system here, not what MPI asks. */
-#include "manifest_check.h"
+#include "cli/manifest_check.h"
 
-#include "cases.h"
+#include "lib/tests/cases.h"
 
 #include <hetsort.h>
 #include <errno.h>
