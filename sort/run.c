@@ -123,12 +123,12 @@ const char *phase_name(phase p)
 static void job_free(job *j)
 {
 	const size_t p = (size_t)j->c->size;
-	mem_free(&j->m, j->dealt, j->dealt_room, sizeof *j->dealt);
+	mem_free(&j->m, j->by_destination, j->by_destination_room, sizeof *j->by_destination);
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	mem_free(&j->m, j->claims, p, claim_bytes(&j->o->lay));
 	online_free(j->book);
-	deal_free(j);
+	scatter_plan_free(j);
 	brackets_free(&j->m, &j->guess);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
 	mem_free(&j->m, j->rate, p, sizeof *j->rate);

@@ -320,7 +320,7 @@ static status set_flag(options *o, int opt)
 }
 
 /* How an input that is on rank 0 alone gets to the others. */
-static status set_dealing(options *o, seen *s, int opt, const char *arg, err *e)
+static status set_scattering(options *o, seen *s, int opt, const char *arg, err *e)
 {
 	static const char *const sources[] = { "all", "root", NULL };
 	status rc = ST_OK;
@@ -334,7 +334,7 @@ static status set_dealing(options *o, seen *s, int opt, const char *arg, err *e)
 		rc = set_choice("source", arg, sources, &v, e);
 		o->from_root = v;
 	}
-	s->dealing |= opt != OPT_SOURCE;
+	s->scattering |= opt != OPT_SOURCE;
 	return rc;
 }
 
@@ -373,7 +373,7 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 	case OPT_SOURCE:
 	case OPT_SCATTER:
 	case OPT_LINKS:
-		rc = set_dealing(o, s, opt, arg, e);
+		rc = set_scattering(o, s, opt, arg, e);
 		break;
 	case OPT_STRATEGY:
 		rc = set_choice("strategy", arg, strategies, &v, e);

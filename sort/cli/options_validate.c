@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-static status check_dealing(const options *o, const seen *s, err *e)
+static status check_scattering(const options *o, const seen *s, err *e)
 {
-	if (s->dealing && !o->from_root)
+	if (s->scattering && !o->from_root)
 		return err_set(e, ST_REFUSED, "--scatter and --links go with --source=root");
 	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
 		if (name_is_per_rank(o->inputs[i]))
@@ -92,7 +92,7 @@ status options_check(options *o, const seen *s, err *e)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
 	if (o->report && strcmp(o->report, "-") == 0)
 		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");
-	status rc = check_dealing(o, s, e);
+	status rc = check_scattering(o, s, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
 	if (rc == ST_OK)

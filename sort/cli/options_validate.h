@@ -7,7 +7,7 @@
 
 /* Which options were given: where that says more than their values. */
 typedef struct seen {
-	bool plan, key, dealing;
+	bool plan, key, scattering;
 } seen;
 
 /* options_check - ST_REFUSED, with the reason, where options contradict each other. */

@@ -54,7 +54,7 @@ static void show_rates(const job_result *r, const options *o, FILE *f)
 	}
 }
 
-/* The rates of the links, where rank 0 deals out the input. */
+/* The rates of the links, where rank 0 scatters the input. */
 static void show_links(const job_result *r, const options *o, FILE *f)
 {
 	if (!o->from_root || r->size == 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From brackets to exact cuts. Sorted entries are searched as they are. Unsorted ones are first
- * dealt out between the ends of all brackets; only what lies inside a bracket is then sorted, and
+ * divided among the ends of all brackets; only what lies inside a bracket is then sorted, and
  * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
 #include "split.h"
 #include "kernel/radix.h"
@@ -43,26 +43,27 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 	return rc;
 }
 
-/* The ends of all brackets in ascending order; rung k is what lies between end k-1 and end k. */
-typedef struct ladder {
+/* The ends of all brackets in ascending order; interval k is what lies between end k-1 and end k.
+ */
+typedef struct intervals {
 	const item **end;
-	size_t ends, rungs;
-	uint64_t *start; /* rung k's entries are [start[k], start[k + 1]) once dealt out */
-	uint64_t *at;    /* where the next entry of rung k goes */
-} ladder;
+	size_t ends, intervals;
+	uint64_t *start; /* interval k's entries are [start[k], start[k + 1]) once divided */
+	uint64_t *at;    /* where the next entry of interval k goes */
+} intervals;
 
 static int by_item(const void *a, const void *b, void *lay)
 {
 	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
 }
 
-static status ladder_alloc(ladder *l, mem *m, const brackets *b, const layout *lay, err *er)
+static status intervals_alloc(intervals *l, mem *m, const brackets *b, const layout *lay, err *er)
 {
 	const size_t most = 2 * b->count;
 	layout order = *lay;
-	*l = (ladder){ .end = mem_array(m, most, sizeof *l->end, "brackets", er),
-		       .start = mem_array(m, most + 2, sizeof *l->start, "counts", er),
-		       .at = mem_array(m, most + 2, sizeof *l->at, "counts", er) };
+	*l = (intervals){ .end = mem_array(m, most, sizeof *l->end, "brackets", er),
+			  .start = mem_array(m, most + 2, sizeof *l->start, "counts", er),
+			  .at = mem_array(m, most + 2, sizeof *l->at, "counts", er) };
 	if (!l->end || !l->start || !l->at)
 		return ST_RESOURCE;
 	for (size_t j = 0; j < b->count; j++) {
@@ -71,12 +72,12 @@ static status ladder_alloc(ladder *l, mem *m, const brackets *b, const layout *l
 		if (b->b[j].hi)
 			l->end[l->ends++] = b->b[j].hi;
 	}
-	l->rungs = l->ends + 1;
+	l->intervals = l->ends + 1;
 	qsort_r(l->end, l->ends, sizeof *l->end, by_item, &order);
 	return ST_OK;
 }
 
-static void ladder_free(ladder *l, mem *m, const brackets *b)
+static void intervals_free(intervals *l, mem *m, const brackets *b)
 {
 	const size_t most = 2 * b->count;
 	mem_free(m, l->end, most, sizeof *l->end);
@@ -84,7 +85,7 @@ static void ladder_free(ladder *l, mem *m, const brackets *b)
 	mem_free(m, l->at, most + 2, sizeof *l->at);
 }
 
-static size_t rung_of(const ladder *l, const entry *e, const records *r)
+static size_t interval_of(const intervals *l, const entry *e, const records *r)
 {
 	size_t lo = 0, hi = l->ends;
 	while (lo < hi) {
@@ -97,19 +98,19 @@ static size_t rung_of(const ladder *l, const entry *e, const records *r)
 	return lo;
 }
 
-/* Deal entries out by rung, in order of position within each. */
-static void deal(ladder *l, const records *r, const entry *e, entry *out, size_t n)
+/* Deal entries out by interval, in order of position within each. */
+static void to_intervals(intervals *l, const records *r, const entry *e, entry *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		l->start[rung_of(l, &e[i], r) + 1]++;
-	for (size_t k = 0; k < l->rungs; k++)
+		l->start[interval_of(l, &e[i], r) + 1]++;
+	for (size_t k = 0; k < l->intervals; k++)
 		l->at[k + 1] = l->start[k + 1] += l->start[k];
 	for (size_t i = 0; i < n; i++)
-		out[l->at[rung_of(l, &e[i], r)]++] = e[i];
+		out[l->at[interval_of(l, &e[i], r)]++] = e[i];
 }
 
-/* Where the rung above (or starting with) item `it` starts: how many entries precede it. */
-static uint64_t dealt_before(const ladder *l, const item *it, const layout *lay)
+/* Where the interval above (or starting with) item `it` starts: how many entries precede it. */
+static uint64_t sorted_before(const intervals *l, const item *it, const layout *lay)
 {
 	size_t lo = 0, hi = l->ends;
 	while (lo < hi) {
@@ -122,11 +123,11 @@ static uint64_t dealt_before(const ladder *l, const item *it, const layout *lay)
 	return l->start[lo + 1];
 }
 
-/* Sort the rungs that a splitter may lie on. */
-static void sort_rungs(const ladder *l, const records *r, entry *out, entry *tmp, const range *g,
+/* Sort the intervals that a splitter may lie on. */
+static void sort_rungs(const intervals *l, const records *r, entry *out, entry *tmp, const range *g,
 		       size_t count)
 {
-	for (size_t k = 0; k < l->rungs; k++) {
+	for (size_t k = 0; k < l->intervals; k++) {
 		const uint64_t from = l->start[k], to = l->start[k + 1];
 		bool wanted = false;
 		for (size_t j = 0; j < count && !wanted; j++)
@@ -141,16 +142,16 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 {
 	const uint64_t start[] = { 0, n };
 	const runs all = { .recs = *r, .e = out, .count = 1, .start = start };
-	ladder l;
+	intervals l;
 	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
-	status rc = ladder_alloc(&l, m, b, &r->lay, er);
+	status rc = intervals_alloc(&l, m, b, &r->lay, er);
 	rc = comm_agree(c, g ? rc : ST_RESOURCE);
 	if (rc == ST_OK)
-		deal(&l, r, e, out, n);
+		to_intervals(&l, r, e, out, n);
 	for (size_t j = 0; rc == ST_OK && j < b->count; j++) {
 		const bracket *k = &b->b[j];
-		g[j] = (range){ k->lo ? dealt_before(&l, k->lo, &r->lay) : 0,
-				k->hi ? dealt_before(&l, k->hi, &r->lay) : n };
+		g[j] = (range){ k->lo ? sorted_before(&l, k->lo, &r->lay) : 0,
+				k->hi ? sorted_before(&l, k->hi, &r->lay) : n };
 	}
 	if (rc == ST_OK)
 		rc = check_ranges(c, m, &all, g, target, b->count, er);
@@ -158,7 +159,7 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 		sort_rungs(&l, r, out, e, g, b->count);
 		rc = cut_within(c, m, &all, g, target, b->count, cut, er);
 	}
-	ladder_free(&l, m, b);
+	intervals_free(&l, m, b);
 	mem_free(m, g, b->count, sizeof *g);
 	return rc;
 }

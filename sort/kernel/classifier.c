@@ -117,8 +117,8 @@ static void find_heavy(keymap *m, const unsigned char *const *sample, size_t n,
 
 /* Neighbouring cells to one bucket, up to an even share of what the sample has left; heavy ones to
  * three. Returns the last bucket. */
-static uint32_t deal_cells(keymap *m, const uint32_t *count, size_t cells, size_t n,
-			   uint32_t buckets)
+static uint32_t divide_cells(keymap *m, const uint32_t *count, size_t cells, size_t n,
+			     uint32_t buckets)
 {
 	uint32_t b = 1, held = 0, end = buckets - 4 * m->n_heavy;
 	size_t left = n; /* in this bucket, and in cells from here on */
@@ -161,5 +161,5 @@ void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample,
 		count[cell_of_sample(m, sample[i])]++;
 	const uint32_t most = (buckets - 4) / 8 < HEAVY_MAX ? (buckets - 4) / 8 : HEAVY_MAX;
 	find_heavy(m, sample, n, count, cells, most);
-	m->buckets = deal_cells(m, count, cells, n, buckets - 1) + 2;
+	m->buckets = divide_cells(m, count, cells, n, buckets - 1) + 2;
 }

@@ -33,7 +33,7 @@ static inline void insertion(uint64_t *a, size_t n)
 	}
 }
 
-/* How the numbers of an array are dealt to bins. */
+/* How the numbers of an array go to bins. */
 typedef struct bins {
 	uint64_t least;
 	unsigned shift, n;
@@ -64,7 +64,7 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 }
 
 /* Deal a to its bins in to; end[v] is where bin v ends. */
-static void deal(const uint64_t *a, uint64_t *to, size_t n, const bins *b, uint32_t *end)
+static void to_bins(const uint64_t *a, uint64_t *to, size_t n, const bins *b, uint32_t *end)
 {
 	memset(end, 0, b->n * sizeof *end);
 	for (size_t i = 0; i < n; i++)
@@ -104,7 +104,7 @@ void numbers_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 		return;
 	}
 	const bins b = bins_for(a, n, FILL_INSERT);
-	deal(a, tmp, n, &b, end);
+	to_bins(a, tmp, n, &b, end);
 	finish(a, tmp, &b, end);
 }
 
@@ -185,7 +185,7 @@ void numbers_sort(uint64_t *a, uint64_t *tmp, size_t n)
 		return;
 	}
 	const bins b = bins_for(a, n, FILL_NETWORK);
-	deal(a, tmp, n, &b, end);
+	to_bins(a, tmp, n, &b, end);
 	finish_vectors(a, tmp, &b, end);
 }
 

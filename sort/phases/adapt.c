@@ -186,21 +186,21 @@ static void planned_speeds(const job *j, double *planned)
 			rates_after_s(&one, j->o, some) / rates_after_s(&j->rate[i], j->o, some);
 }
 
-/* What reading and sorting should have taken, and what it took. Where rank 0 deals out the input,
+/* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
  * the others wait for it while they read: sorting alone counts, and what they have to send is what
  * they asked for, a slow rank for less. Rank 0 itself, which serves meanwhile, tells nothing. */
 static sighting own_sighting(const job *j, double planned)
 {
 	const rank_result *r = &j->mine;
-	const bool deals = job_deals(j);
+	const bool scatters = job_scatters(j);
 	rates expected = r->rate;
-	if (deals)
+	if (scatters)
 		expected.copy_s = 0;
 	sighting s = { .work_s = rates_before_s(&expected, j->o, j->data.n) * planned,
-		       .held = deals ? 0 : j->data.n };
-	if (deals && j->c->rank == 0)
+		       .held = scatters ? 0 : j->data.n };
+	if (scatters && j->c->rank == 0)
 		s.work_s = 0;
-	s.took_s[0] = r->phase_s[PH_SORT] + (deals ? 0 : r->phase_s[PH_READ]);
+	s.took_s[0] = r->phase_s[PH_SORT] + (scatters ? 0 : r->phase_s[PH_READ]);
 	for (int k = 1; k < SIGHT_PARTS; k++)
 		s.took_s[k] = pace_last_s(&j->pace, ldexp(1, -k));
 	return s;

@@ -53,7 +53,7 @@ static status check_spilling(job *j)
 	const status rc = choose_tmpdirs(j);
 	if (rc != ST_OK)
 		return rc;
-	if (job_deals(j) && j->o->scatter == SCATTER_DYNAMIC)
+	if (job_scatters(j) && j->o->scatter == SCATTER_DYNAMIC)
 		return err_set(&j->e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
 			       " records: it takes %" PRIu64
@@ -103,7 +103,7 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .threads = j->threads,
 			       .ranks = (unsigned)j->c->size,
 			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
-			       .receives = job_spreads(j) || job_deals(j),
+			       .receives = job_spreads(j) || job_scatters(j),
 			       .flow_bytes = flow_bytes(j, out_recs),
 			       .keeps = j->o->workdir && own_share(j, j->share_in) > 0,
 			       .run_recs = j->work.found ? j->work.s.run_recs : 0,
@@ -197,7 +197,7 @@ static status make_budget(job *j)
 		budget_force(&j->budget, &bq, bq.run_recs ? bq.run_recs : j->o->spill_recs);
 	else
 		rc = budget_make(&j->budget, &bq, &j->e);
-	if (job_spreads(j) || job_deals(j))
+	if (job_spreads(j) || job_scatters(j))
 		if (!j->c->threads_allowed)
 			j->budget.workers = 1; /* who takes a run talks to other ranks */
 	if (rc == ST_OK && j->budget.spills)

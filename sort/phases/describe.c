@@ -126,7 +126,7 @@ status phase_describe(job *j)
 	if (rc != ST_OK)
 		return rc;
 	rc = alloc_plan(j);
-	rc = comm_agree(j->c, rc == ST_OK ? deal_alloc(j) : rc);
+	rc = comm_agree(j->c, rc == ST_OK ? scatter_plan_alloc(j) : rc);
 	if (rc != ST_OK)
 		return rc;
 	rc = count_threads(j);

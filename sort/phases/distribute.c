@@ -94,8 +94,9 @@ status phase_distribute(job *j)
 		rc = receive_all(&d, j, x);
 	if (rc == ST_OK) {
 		/* what was read has been sent: its room is the scratch of the last sort */
-		mem_free(&j->m, j->dealt, j->dealt_room, sizeof *j->dealt);
-		j->dealt = NULL;
+		mem_free(&j->m, j->by_destination, j->by_destination_room,
+			 sizeof *j->by_destination);
+		j->by_destination = NULL;
 		loaded_free(&j->m, &j->data);
 		d.tmp = mem_array(&j->m, d.n, sizeof *d.tmp, "sorting", &j->e);
 		rc = d.tmp ? ST_OK : ST_RESOURCE;

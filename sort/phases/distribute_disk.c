@@ -71,7 +71,7 @@ static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_
 }
 
 /* Entries by destination, in the order of the input for each. */
-static void deal_out(rounds *x, size_t n, uint64_t first)
+static void scatter_out(rounds *x, size_t n, uint64_t first)
 {
 	const job *j = x->j;
 	const records r = { x->raw, j->o->lay, 0 };
@@ -124,7 +124,7 @@ static status begin_round(rounds *x)
 	job *j = x->j;
 	uint64_t first;
 	const size_t n = part_of(x, &first);
-	deal_out(x, read_part(x, first, n), first);
+	scatter_out(x, read_part(x, first, n), first);
 	status rc = comm_alltoall(j->c, x->send, x->recv, sizeof *x->recv);
 	const exchange_plan p = { .c = j->c,
 				  .m = &j->m,

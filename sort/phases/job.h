@@ -90,13 +90,13 @@ typedef struct job_result {
 typedef struct book book;
 
 /* How the input leaves rank 0, where it is there alone. */
-typedef struct deal {
+typedef struct scatter_plan {
 	size_t p;          /* 0: it does not */
 	double *startup_s; /* [p] of a message from rank 0 to each */
 	double *byte_s;    /* [p] */
 	double *arrive_s;  /* [p] predicted: when a rank has its share */
 	uint32_t *order;   /* [p] ranks as they are served, rank 0 last */
-} deal;
+} scatter_plan;
 
 typedef struct job {
 	comm *c;
@@ -109,27 +109,27 @@ typedef struct job {
 	input in;
 	output out;
 	workdir work;
-	engine *io;          /* by which way files are read and written */
-	uint64_t records;    /* over all ranks */
-	double *speed;       /* [size] */
-	rates *rate;         /* [size] nominal or measured */
-	uint64_t *share_in;  /* [size] records that each rank reads and sorts */
-	uint64_t *share_out; /* [size] records that it writes */
-	uint64_t *target;    /* [size - 1] sums of share_out: what precedes each splitter */
-	deal deal;           /* with --source=root */
-	unsigned threads;    /* of this rank */
-	unsigned ranks_here; /* on this host */
+	engine *io;           /* by which way files are read and written */
+	uint64_t records;     /* over all ranks */
+	double *speed;        /* [size] */
+	rates *rate;          /* [size] nominal or measured */
+	uint64_t *share_in;   /* [size] records that each rank reads and sorts */
+	uint64_t *share_out;  /* [size] records that it writes */
+	uint64_t *target;     /* [size - 1] sums of share_out: what precedes each splitter */
+	scatter_plan scatter; /* with --source=root */
+	unsigned threads;     /* of this rank */
+	unsigned ranks_here;  /* on this host */
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange */
 	budget budget;
-	char *tmpdir; /* for runs, if none is named */
-	loaded data;  /* this rank's records and entries */
-	records recs; /* the records as a view */
-	pace pace;    /* of reading and sorting, with --adapt */
-	runs r;       /* what is to be merged or sent: the runs of data, or dealt */
-	entry *dealt; /* by distributing: entries by destination, as one run */
-	uint64_t dealt_start[2];
-	size_t dealt_room;
+	char *tmpdir;          /* for runs, if none is named */
+	loaded data;           /* this rank's records and entries */
+	records recs;          /* the records as a view */
+	pace pace;             /* of reading and sorting, with --adapt */
+	runs r;                /* what is to be merged or sent: the runs of data, or dealt */
+	entry *by_destination; /* by distributing: entries by destination, as one run */
+	uint64_t by_destination_start[2];
+	size_t by_destination_room;
 	brackets guess;
 	uint64_t *cut; /* [(size + 1) * runs] what each rank gets of each run */
 	size_t cut_room;

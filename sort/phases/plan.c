@@ -26,8 +26,8 @@ static status make_shares(job *j, const gauge *g)
 	status rc = ST_OK;
 	if (j->o->plan == PLAN_ONLINE && !j->in.is_stdin)
 		rc = online_open(j, g);
-	if (rc == ST_OK && job_deals(j))
-		rc = deal_shares(j, g);
+	if (rc == ST_OK && job_scatters(j))
+		rc = scatter_shares(j, g);
 	else if (rc == ST_OK && !j->in.per_rank)
 		rc = one_vector(j, g, true, j->share_in);
 	if (rc == ST_OK)
@@ -52,9 +52,9 @@ static void note_plan(job *j)
 	r->rate = j->rate[j->c->rank];
 	r->predicted_s = rates_before_s(&r->rate, j->o, r->planned_in) +
 			 rates_after_s(&r->rate, j->o, r->planned_out);
-	if (job_deals(j)) {
-		r->link_s = j->c->rank ? j->deal.byte_s[j->c->rank] : 0;
-		r->predicted_s += j->deal.arrive_s[j->c->rank];
+	if (job_scatters(j)) {
+		r->link_s = j->c->rank ? j->scatter.byte_s[j->c->rank] : 0;
+		r->predicted_s += j->scatter.arrive_s[j->c->rank];
 	}
 }
 
@@ -84,10 +84,10 @@ static status share_plan(job *j)
 		rc = comm_bcast(j->c, j->share_in, p * sizeof *j->share_in, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(j->c, j->share_out, p * sizeof *j->share_out, 0);
-	if (rc == ST_OK && job_deals(j))
-		rc = comm_bcast(j->c, j->deal.arrive_s, p * sizeof *j->deal.arrive_s, 0);
-	if (rc == ST_OK && job_deals(j))
-		rc = comm_bcast(j->c, j->deal.byte_s, p * sizeof *j->deal.byte_s, 0);
+	if (rc == ST_OK && job_scatters(j))
+		rc = comm_bcast(j->c, j->scatter.arrive_s, p * sizeof *j->scatter.arrive_s, 0);
+	if (rc == ST_OK && job_scatters(j))
+		rc = comm_bcast(j->c, j->scatter.byte_s, p * sizeof *j->scatter.byte_s, 0);
 	if (rc == ST_OK)
 		rc = plan_check(j, j->share_in, "reading");
 	return rc == ST_OK ? plan_check(j, j->share_out, "writing") : rc;
@@ -97,10 +97,10 @@ status phase_plan(job *j)
 {
 	gauge g;
 	status rc = gauge_ranks(j, &g);
-	if (job_deals(j)) { /* rank 0 may have failed alone, and messages are to follow */
+	if (job_scatters(j)) { /* rank 0 may have failed alone, and messages are to follow */
 		rc = comm_agree(j->c, rc);
 		if (rc == ST_OK)
-			rc = deal_links(j, &g);
+			rc = scatter_links(j, &g);
 	}
 	if (rc == ST_OK && g.p)
 		rc = make_shares(j, &g);

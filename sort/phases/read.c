@@ -82,8 +82,8 @@ static uint64_t most_recs(const job *j)
 static pace *pace_of(job *j, uint64_t n, bool sort)
 {
 	const rates *r = &j->mine.rate;
-	const bool waits = job_deals(j) ? j->o->scatter != SCATTER_DYNAMIC
-					: j->budget.spills && job_spreads(j);
+	const bool waits = job_scatters(j) ? j->o->scatter != SCATTER_DYNAMIC
+					   : j->budget.spills && job_spreads(j);
 	if (!j->o->adapt.on || j->c->size == 1 || n == 0 || waits)
 		return NULL;
 	j->pace.read_s = r->copy_s * j->o->lay.record_bytes;
@@ -115,7 +115,7 @@ status phase_read(job *j)
 	const bool spreads = j->budget.spills && job_spreads(j);
 	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
 			  : spreads          ? spread(j, sp)
-			  : job_deals(j)     ? deal_input(j, &sp)
+			  : job_scatters(j)  ? scatter_input(j, &sp)
 			  : j->budget.spills ? spool_input(&j->in, &sp, &j->m, &j->data, &j->e)
 					     : load_input(&j->in, &p, &j->m, &j->data, &j->e);
 	j->r = j->data.r;
@@ -139,14 +139,18 @@ status phase_sample(job *j)
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
 static status split_by_dealing(job *j)
 {
-	j->dealt_room = j->data.n;
-	j->dealt = mem_array(&j->m, j->dealt_room, sizeof *j->dealt, "entries", &j->e);
-	const status rc = comm_agree(j->c, j->dealt ? ST_OK : ST_RESOURCE);
+	j->by_destination_room = j->data.n;
+	j->by_destination = mem_array(&j->m, j->by_destination_room, sizeof *j->by_destination,
+				      "entries", &j->e);
+	const status rc = comm_agree(j->c, j->by_destination ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	j->dealt_start[1] = j->data.n;
-	j->r = (runs){ .recs = j->recs, .e = j->dealt, .count = 1, .start = j->dealt_start };
-	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->dealt, j->data.n,
+	j->by_destination_start[1] = j->data.n;
+	j->r = (runs){ .recs = j->recs,
+		       .e = j->by_destination,
+		       .count = 1,
+		       .start = j->by_destination_start };
+	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->by_destination, j->data.n,
 			      j->target, &j->guess, j->cut, &j->e);
 }
 

@@ -22,11 +22,11 @@ typedef struct links {
 	double limit_s; /* of one link */
 } links;
 
-status deal_alloc(job *j)
+status scatter_plan_alloc(job *j)
 {
 	const size_t p = (size_t)j->c->size;
-	deal *d = &j->deal;
-	if (!job_deals(j))
+	scatter_plan *d = &j->scatter;
+	if (!job_scatters(j))
 		return ST_OK;
 	d->p = p;
 	d->startup_s = mem_array(&j->m, p, sizeof *d->startup_s, "links", &j->e);
@@ -36,16 +36,16 @@ status deal_alloc(job *j)
 	return d->startup_s && d->byte_s && d->arrive_s && d->order ? ST_OK : ST_RESOURCE;
 }
 
-void deal_free(job *j)
+void scatter_plan_free(job *j)
 {
-	deal *d = &j->deal;
+	scatter_plan *d = &j->scatter;
 	mem_free(&j->m, d->startup_s, d->p, sizeof *d->startup_s);
 	mem_free(&j->m, d->byte_s, d->p, sizeof *d->byte_s);
 	mem_free(&j->m, d->arrive_s, d->p, sizeof *d->arrive_s);
 	mem_free(&j->m, d->order, d->p, sizeof *d->order);
 }
 
-status deal_wait(comm *c, comm_req *r, double *wait_s)
+status scatter_wait(comm *c, comm_req *r, double *wait_s)
 {
 	const double t0 = now_s();
 	bool done = false;
@@ -70,7 +70,7 @@ static status one(comm *c, int to, unsigned char *buf, size_t bytes)
 	double waited_s = 0;
 	const status rc = c->rank == 0 ? comm_send(c, buf, bytes, to, TAG_PING, &r)
 				       : comm_recv(c, buf, bytes, 0, TAG_PING, &r);
-	return rc == ST_OK ? deal_wait(c, &r, &waited_s) : rc;
+	return rc == ST_OK ? scatter_wait(c, &r, &waited_s) : rc;
 }
 
 /* The quickest of some messages, seen from rank 0; at `to` the other end. */
@@ -119,7 +119,7 @@ static status sustained(comm *c, int to, const links *l, double *moving_s, uint6
 		status rc = c->rank == 0 ? comm_send(c, &bytes, sizeof bytes, to, TAG_PING, &r)
 					 : comm_recv(c, &bytes, sizeof bytes, 0, TAG_PING, &r);
 		if (rc == ST_OK)
-			rc = deal_wait(c, &r, &waited_s);
+			rc = scatter_wait(c, &r, &waited_s);
 		if (rc == ST_OK && bytes > 0)
 			rc = volley(c, to, l, bytes, &s);
 		if (rc != ST_OK || bytes == 0)
@@ -134,7 +134,7 @@ static status sustained(comm *c, int to, const links *l, double *moving_s, uint6
 
 static status measure_link(job *j, int to, const links *l)
 {
-	deal *d = &j->deal;
+	scatter_plan *d = &j->scatter;
 	const bool grows =
 		l->most >= 4 * (uint64_t)FIRST_BYTES; /* else one message is all there is */
 	double moving_s = 0;
@@ -165,19 +165,19 @@ static status read_links(job *j, const gauge *g)
 	for (size_t i = 0; i < g->p; i++)
 		name[i] = g->seat[i].host;
 	const status rc = speeds_load(j->o->links, &(speeds_want){ "link", g->p, name },
-				      j->deal.byte_s, &j->e);
+				      j->scatter.byte_s, &j->e);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		j->deal.byte_s[i] = 1e-6 / j->deal.byte_s[i];
+		j->scatter.byte_s[i] = 1e-6 / j->scatter.byte_s[i];
 	mem_free(&j->m, name, g->p, sizeof *name);
 	return rc;
 }
 
-status deal_links(job *j, const gauge *g)
+status scatter_links(job *j, const gauge *g)
 {
 	if (j->o->links)
 		return comm_agree(j->c, g->p ? read_links(j, g) : ST_OK);
 	const uint64_t share = j->records / (uint64_t)j->c->size + 1;
-	const size_t block = deal_block_recs(j->o), bytes = j->o->lay.record_bytes;
+	const size_t block = scatter_block_recs(j->o), bytes = j->o->lay.record_bytes;
 	const size_t n = share < block ? (size_t)share : block; /* no more than there will be */
 	const links l = { mem_array(&j->m, n, bytes, "measuring links", &j->e), n * bytes,
 			  share * bytes, fmax(LIMIT_S / fmax(j->c->size - 1, 1), LEAST_LIMIT_S) };

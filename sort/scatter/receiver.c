@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The other end of dealing out: blocks from rank 0 as they arrive, each checked before it is
- * handed on, DEAL_SLOTS posted ahead. A transfer runs on to its end also after a block came
+/* The receiving end: blocks from rank 0 as they arrive, each checked before it is
+ * handed on, SCATTER_SLOTS posted ahead. A transfer runs on to its end also after a block came
  * damaged, because rank 0 waits for every block to be taken. */
 #include "exchange/block.h"
 #include "scatter.h"
 
 #include <string.h>
 
-block_header deal_header(const options *o, int to, uint64_t block, size_t n)
+block_header scatter_header(const options *o, int to, uint64_t block, size_t n)
 {
 	return (block_header){ .from = 0,
 			       .to = to,
@@ -16,74 +16,76 @@ block_header deal_header(const options *o, int to, uint64_t block, size_t n)
 			       .records = n };
 }
 
-status inbox_open(inbox *b, job *j)
+status receiver_open(receiver *b, job *j)
 {
-	*b = (inbox){ .j = j, .block_recs = deal_block_recs(j->o) };
-	b->slots = mem_array(&j->m, DEAL_SLOTS, deal_slot_bytes(j->o), "blocks dealt out", &j->e);
+	*b = (receiver){ .j = j, .block_recs = scatter_block_recs(j->o) };
+	b->slots = mem_array(&j->m, SCATTER_SLOTS, scatter_slot_bytes(j->o), "blocks dealt out",
+			     &j->e);
 	return b->slots ? ST_OK : ST_RESOURCE;
 }
 
-void inbox_close(inbox *b)
+void receiver_close(receiver *b)
 {
 	job *j = b->j;
 	j->mine.phase_s[PH_EXCHANGE] += b->waited_s;
 	j->mine.phase_s[PH_READ] -= b->waited_s;
 	if (!atomic_load(&j->c->broken)) /* else a block may still be on its way to a slot */
-		mem_free(&j->m, b->slots, DEAL_SLOTS, deal_slot_bytes(j->o));
+		mem_free(&j->m, b->slots, SCATTER_SLOTS, scatter_slot_bytes(j->o));
 }
 
-void inbox_expect(inbox *b, uint64_t n)
+void receiver_expect(receiver *b, uint64_t n)
 {
 	b->n = n;
 	b->posted = b->taken = b->left = 0;
 }
 
-static size_t count_of(const inbox *b, uint64_t block)
+static size_t count_of(const receiver *b, uint64_t block)
 {
 	const uint64_t left = b->n - block * b->block_recs;
 	return left < b->block_recs ? (size_t)left : b->block_recs;
 }
 
-static block_header *slot_of(const inbox *b, uint64_t block)
+static block_header *slot_of(const receiver *b, uint64_t block)
 {
-	return (void *)(b->slots + block % DEAL_SLOTS * deal_slot_bytes(b->j->o));
+	return (void *)(b->slots + block % SCATTER_SLOTS * scatter_slot_bytes(b->j->o));
 }
 
-static status post(inbox *b)
+static status post(receiver *b)
 {
 	const options *o = b->j->o;
 	const uint64_t blocks = b->n / b->block_recs + (b->n % b->block_recs != 0);
 	status rc = ST_OK;
-	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < DEAL_SLOTS) {
-		const int slot = (int)(b->posted % DEAL_SLOTS);
+	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SCATTER_SLOTS) {
+		const int slot = (int)(b->posted % SCATTER_SLOTS);
 		rc = comm_recv(b->j->c, slot_of(b, b->posted),
-			       deal_message(o, count_of(b, b->posted)), 0, slot, &b->req[slot]);
+			       scatter_message_bytes(o, count_of(b, b->posted)), 0, slot,
+			       &b->req[slot]);
 		b->posted++;
 	}
 	return rc;
 }
 
 /* Wait for the next block and look at it. */
-static status next_block(inbox *b)
+static status next_block(receiver *b)
 {
 	status rc = post(b);
 	if (rc != ST_OK || b->posted == b->taken)
 		return rc;
-	rc = deal_wait(b->j->c, &b->req[b->taken % DEAL_SLOTS], &b->waited_s);
+	rc = scatter_wait(b->j->c, &b->req[b->taken % SCATTER_SLOTS], &b->waited_s);
 	if (rc != ST_OK)
 		return rc;
 	const block_header *h = slot_of(b, b->taken);
 	const block_header wanted =
-		deal_header(b->j->o, b->j->c->rank, b->taken, count_of(b, b->taken));
+		scatter_header(b->j->o, b->j->c->rank, b->taken, count_of(b, b->taken));
 	b->rec = (const unsigned char *)(h + 1);
 	b->left = (size_t)wanted.records;
 	b->taken++;
 	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
 }
 
-status inbox_take(void *inbox_, unsigned char *to, size_t n, size_t *got, err *e)
+status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
 {
-	inbox *b = inbox_;
+	receiver *b = receiver_;
 	const size_t bytes = b->j->o->lay.record_bytes;
 	*got = 0;
 	for (size_t k; *got < n; *got += k) {
@@ -102,7 +104,7 @@ status inbox_take(void *inbox_, unsigned char *to, size_t n, size_t *got, err *e
 	return ST_OK;
 }
 
-status inbox_drain(inbox *b)
+status receiver_drain(receiver *b)
 {
 	status rc = ST_OK;
 	do {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	TAG_REQUEST = DEAL_SLOTS,
+	TAG_REQUEST = SCATTER_SLOTS,
 	TAG_COUNT,
 	LEAST_RUN = 1 << 16,
 	CHUNKS = 32,
@@ -24,28 +24,28 @@ enum {
 /* What a rank asks for. */
 enum { MORE = 1, NO_MORE = 2 };
 
-uint64_t deal_least_chunk(const job *j)
+uint64_t scatter_least_chunk(const job *j)
 {
 	const uint64_t n = j->records / ((uint64_t)j->c->size * CHUNKS);
-	const uint64_t block = deal_block_recs(j->o);
+	const uint64_t block = scatter_block_recs(j->o);
 	return n > block ? n : block;
 }
 
 /* ------------------------------------------------------------------------------------- rank 0 */
 
 /* One of the others. */
-typedef struct asking {
+typedef struct request {
 	comm_req req;
 	uint64_t word;
 	bool asked; /* it waits for an answer */
 	bool left;  /* it has been told that there is nothing more */
 	transfer *lane;
-} asking;
+} request;
 
 /* Whoever asks, what is left for them, and the ways there: each carries nothing or one chunk. */
 typedef struct counter {
-	dealer *d;
-	asking *a;
+	scatter_sender *d;
+	request *a;
 	struct chunker chunks;
 	transfer lane[LANES]; /* free if it leads to rank 0 */
 	size_t lanes;
@@ -57,7 +57,7 @@ static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 {
 	comm_req r;
 	const status rc = comm_send(c, &word, sizeof word, to, tag, &r);
-	return rc == ST_OK ? deal_wait(c, &r, wait_s) : rc;
+	return rc == ST_OK ? scatter_wait(c, &r, wait_s) : rc;
 }
 
 static transfer *free_lane(counter *k)
@@ -68,7 +68,7 @@ static transfer *free_lane(counter *k)
 	return NULL;
 }
 
-static status answer(counter *k, asking *a, int to, transfer *lane)
+static status answer(counter *k, request *a, int to, transfer *lane)
 {
 	const job *j = k->d->j;
 	const uint64_t at = j->records - k->chunks.left;
@@ -86,19 +86,19 @@ static status answer(counter *k, asking *a, int to, transfer *lane)
 	return a->word != NO_MORE ? send_word(j->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
 }
 
-static status listen(counter *k, asking *a, int to)
+static status listen(counter *k, request *a, int to)
 {
 	return comm_recv(k->d->j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
 /* A block of a chunk has arrived; if it was the last one, the rank may ask again. */
-static status move_on(counter *k, asking *a, bool *any)
+static status move_on(counter *k, request *a, bool *any)
 {
 	transfer *t = a->lane;
 	bool arrived = false;
 	if (t->done == t->begun)
 		return ST_OK;
-	const status rc = comm_test(k->d->j->c, &t->req[t->done % DEAL_SLOTS], &arrived);
+	const status rc = comm_test(k->d->j->c, &t->req[t->done % SCATTER_SLOTS], &arrived);
 	if (rc != ST_OK || !arrived)
 		return rc;
 	*any = true;
@@ -112,7 +112,7 @@ static status move_on(counter *k, asking *a, bool *any)
 
 static status attend(counter *k, int i, bool *any)
 {
-	asking *a = &k->a[i];
+	request *a = &k->a[i];
 	if (a->left)
 		return ST_OK;
 	if (a->lane)
@@ -133,30 +133,30 @@ static status send_next(counter *k, bool *any)
 	transfer *oldest = NULL;
 	for (size_t i = 0; i < k->lanes; i++) {
 		transfer *t = &k->lane[i];
-		if (t->to && transfer_may_send(t) && (!oldest || t->at < oldest->at))
+		if (t->to && scatter_may_send(t) && (!oldest || t->at < oldest->at))
 			oldest = t;
 	}
 	*any |= oldest != NULL;
-	return oldest ? transfer_send(oldest, k->d) : ST_OK;
+	return oldest ? scatter_send(oldest, k->d) : ST_OK;
 }
 
 static void open_lanes(counter *k)
 {
-	const size_t bytes = DEAL_SLOTS * deal_slot_bytes(k->d->j->o);
+	const size_t bytes = SCATTER_SLOTS * scatter_slot_bytes(k->d->j->o);
 	for (size_t i = 0; i < k->lanes; i++)
 		k->lane[i].slots = k->d->buf + i * bytes;
 }
 
-static status answer_all(dealer *d, asking *a)
+static status answer_all(scatter_sender *d, request *a)
 {
 	job *j = d->j;
 	counter k = { .d = d,
 		      .a = a,
 		      .chunks = { .rule = HETPART_CHUNK_FACTORING,
 				  .n = (uint64_t)j->c->size - 1,
-				  .chunk = deal_least_chunk(j),
+				  .chunk = scatter_least_chunk(j),
 				  .left = j->records },
-		      .lanes = d->slots / DEAL_SLOTS,
+		      .lanes = d->slots / SCATTER_SLOTS,
 		      .there = j->c->size - 1 };
 	status rc = ST_OK;
 	open_lanes(&k);
@@ -184,19 +184,19 @@ static status answer_all(dealer *d, asking *a)
 /* ------------------------------------------------------------------------------------ the others
  */
 
-typedef struct taker {
+typedef struct scatter_worker {
 	job *j;
 	const load_plan *p;
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
-	inbox in;
+	receiver in;
 	double sorted_s; /* so far */
 	status failed;
-} taker;
+} scatter_worker;
 
 /* A chunk's runs [first, runs), to be sorted by several threads. */
 typedef struct batch {
-	const taker *t;
+	const scatter_worker *t;
 	size_t first;
 	entry *tmp;
 	atomic_size_t next;
@@ -205,7 +205,7 @@ typedef struct batch {
 static void sort_runs(void *batch_, unsigned worker)
 {
 	batch *b = batch_;
-	const taker *t = b->t;
+	const scatter_worker *t = b->t;
 	(void)worker;
 	for (size_t k; (k = b->first + atomic_fetch_add(&b->next, 1)) < t->runs;)
 		entries_sort(t->j->data.entries + t->start[k],
@@ -213,7 +213,7 @@ static void sort_runs(void *batch_, unsigned worker)
 			     (size_t)(t->start[k + 1] - t->start[k]), &t->j->data.r.recs);
 }
 
-static status add_run(taker *t, uint64_t end)
+static status add_run(scatter_worker *t, uint64_t end)
 {
 	if (t->runs + 2 > t->room) {
 		const size_t room = 2 * t->room + 64;
@@ -229,7 +229,7 @@ static status add_run(taker *t, uint64_t end)
 }
 
 /* The chunk from record `at` to the end of what is loaded. */
-static status sort_chunk(taker *t, size_t at)
+static status sort_chunk(scatter_worker *t, size_t at)
 {
 	job *j = t->j;
 	const size_t n = j->data.n - at;
@@ -252,34 +252,34 @@ static status sort_chunk(taker *t, size_t at)
 }
 
 /* Room for n more records; if there is none, they are taken and forgotten. */
-static void make_room(taker *t, uint64_t n)
+static void make_room(scatter_worker *t, uint64_t n)
 {
 	loaded *d = &t->j->data;
 	while (t->failed == ST_OK && d->room - d->n < n)
 		t->failed = load_grow(t->p, &t->j->m, d, &t->j->e);
 }
 
-static status take_chunk(taker *t, uint64_t n)
+static status take_chunk(scatter_worker *t, uint64_t n)
 {
 	const layout *l = &t->j->o->lay;
 	loaded *d = &t->j->data;
 	make_room(t, n);
-	inbox_expect(&t->in, n);
+	receiver_expect(&t->in, n);
 	while (n > 0 && t->failed == ST_OK) {
 		unsigned char *to = d->recs + d->n * l->record_bytes;
 		size_t k = n < t->in.block_recs ? (size_t)n : t->in.block_recs;
-		t->failed = inbox_take(&t->in, to, k, &k, &t->j->e);
+		t->failed = receiver_take(&t->in, to, k, &k, &t->j->e);
 		if (t->failed != ST_OK)
 			break;
 		(void)entries_take(l, to, k, d->n, d->entries + d->n, &d->verify_s);
 		d->n += k;
 		n -= k;
 	}
-	return inbox_drain(&t->in);
+	return receiver_drain(&t->in);
 }
 
 /* One request and what comes of it; *n 0: nothing any more. */
-static status one_chunk(taker *t, uint64_t *n, double *wait_s)
+static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 {
 	comm *c = t->j->c;
 	const size_t at = t->j->data.n;
@@ -291,7 +291,7 @@ static status one_chunk(taker *t, uint64_t *n, double *wait_s)
 		return rc;
 	rc = comm_recv(c, n, sizeof *n, 0, TAG_COUNT, &r);
 	if (rc == ST_OK)
-		rc = deal_wait(c, &r, wait_s);
+		rc = scatter_wait(c, &r, wait_s);
 	if (rc == ST_OK && *n)
 		rc = take_chunk(t, *n);
 	if (rc == ST_OK && *n && t->failed == ST_OK && t->p->sort)
@@ -300,7 +300,7 @@ static status one_chunk(taker *t, uint64_t *n, double *wait_s)
 }
 
 /* The chunks' runs become those of what is loaded. */
-static status keep_runs(taker *t)
+static status keep_runs(scatter_worker *t)
 {
 	job *j = t->j;
 	loaded *d = &j->data;
@@ -316,7 +316,7 @@ static status keep_runs(taker *t)
 	return ST_OK;
 }
 
-static status take_all(taker *t)
+static status take_all(scatter_worker *t)
 {
 	job *j = t->j;
 	double waited_s = 0;
@@ -337,39 +337,39 @@ static status take_all(taker *t)
 static status hand_out(job *j, const load_plan *p)
 {
 	const size_t others = (size_t)j->c->size - 1;
-	dealer d = { .j = j, .slots = DEAL_SLOTS * (others < LANES ? others : LANES) };
-	asking *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
-	status rc = a ? deal_open(&d) : ST_RESOURCE;
+	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS * (others < LANES ? others : LANES) };
+	request *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
+	status rc = a ? scatter_sender_open(&d) : ST_RESOURCE;
 	if (rc == ST_OK)
 		rc = load_room(p, &j->m, 0, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = answer_all(&d, a);
 	if (rc == ST_OK)
-		rc = deal_check(&d);
+		rc = scatter_sender_check(&d);
 	if (rc == ST_OK)
 		rc = load_sort(p, &j->m, &j->data, &j->e);
 	j->data.sum = d.sum;
-	deal_close(&d);
+	scatter_sender_close(&d);
 	mem_free(&j->m, a, (size_t)j->c->size, sizeof *a);
 	return rc;
 }
 
 static status ask_for(job *j, const load_plan *p)
 {
-	taker t = { .j = j, .p = p };
-	status rc = inbox_open(&t.in, j);
+	scatter_worker t = { .j = j, .p = p };
+	status rc = receiver_open(&t.in, j);
 	if (rc == ST_OK)
 		rc = load_room(p, &j->m, p->n + p->n / 8 + t.in.block_recs, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = take_all(&t);
 	free(t.start);
-	inbox_close(&t.in);
+	receiver_close(&t.in);
 	return rc;
 }
 
-status deal_on_request(job *j, const load_plan *p)
+status scatter_on_request(job *j, const load_plan *p)
 {
 	status rc = j->c->rank == 0 ? hand_out(j, p) : ask_for(j, p);
 	rc = comm_agree(j->c, rc);

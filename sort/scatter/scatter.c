@@ -6,28 +6,28 @@
 
 #include <string.h>
 
-status deal_open(dealer *d)
+status scatter_sender_open(scatter_sender *d)
 {
 	job *j = d->j;
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
-	d->block_recs = deal_block_recs(j->o);
-	d->buf = mem_array(&j->m, d->slots, deal_slot_bytes(j->o), "blocks to deal out", &j->e);
+	d->block_recs = scatter_block_recs(j->o);
+	d->buf = mem_array(&j->m, d->slots, scatter_slot_bytes(j->o), "blocks to deal out", &j->e);
 	return d->buf ? reader_open(&d->from, &j->in, &rp, &j->e) : ST_RESOURCE;
 }
 
-status deal_check(dealer *d)
+status scatter_sender_check(scatter_sender *d)
 {
 	return d->failed == ST_OK ? reader_check(d->from, &d->j->e) : d->failed;
 }
 
-void deal_close(dealer *d)
+void scatter_sender_close(scatter_sender *d)
 {
 	reader_close(d->from);
-	mem_free(&d->j->m, d->buf, d->slots, deal_slot_bytes(d->j->o));
+	mem_free(&d->j->m, d->buf, d->slots, scatter_slot_bytes(d->j->o));
 }
 
 /* Records [at, at + n) of the input to a block. */
-static void fill_block(dealer *d, uint64_t at, size_t n, unsigned char *to)
+static void fill_block(scatter_sender *d, uint64_t at, size_t n, unsigned char *to)
 {
 	const uint32_t bytes = d->j->o->lay.record_bytes;
 	const unsigned char *start = to;
@@ -43,58 +43,58 @@ static void fill_block(dealer *d, uint64_t at, size_t n, unsigned char *to)
 		d->sum = checksum_join(d->sum, checksum_records(start, all, bytes));
 }
 
-bool transfer_may_send(const transfer *t)
+bool scatter_may_send(const transfer *t)
 {
-	return t->left > 0 && t->begun - t->done < DEAL_SLOTS;
+	return t->left > 0 && t->begun - t->done < SCATTER_SLOTS;
 }
 
-status transfer_send(transfer *t, dealer *d)
+status scatter_send(transfer *t, scatter_sender *d)
 {
 	const options *o = d->j->o;
 	const size_t n = t->left < d->block_recs ? (size_t)t->left : d->block_recs;
-	const int slot = (int)(t->begun % DEAL_SLOTS);
-	block_header *h = (void *)(t->slots + (size_t)slot * deal_slot_bytes(o));
+	const int slot = (int)(t->begun % SCATTER_SLOTS);
+	block_header *h = (void *)(t->slots + (size_t)slot * scatter_slot_bytes(o));
 	fill_block(d, t->at, n, (unsigned char *)(h + 1));
-	*h = deal_header(o, t->to, t->begun++, n);
+	*h = scatter_header(o, t->to, t->begun++, n);
 	block_seal(h);
-	FAIL_FLIP(FAIL_SENT, h, deal_message(o, n));
+	FAIL_FLIP(FAIL_SENT, h, scatter_message_bytes(o, n));
 	t->at += n;
 	t->left -= n;
-	return comm_send(d->j->c, h, deal_message(o, n), t->to, slot, &t->req[slot]);
+	return comm_send(d->j->c, h, scatter_message_bytes(o, n), t->to, slot, &t->req[slot]);
 }
 
 /* All of a share. */
-static status send_share(dealer *d, int to, uint64_t at, uint64_t n)
+static status send_share(scatter_sender *d, int to, uint64_t at, uint64_t n)
 {
 	transfer t = { .to = to, .at = at, .left = n, .slots = d->buf };
 	double waited_s = 0;
 	status rc = ST_OK;
 	while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
-		rc = transfer_may_send(&t)
-			     ? transfer_send(&t, d)
-			     : deal_wait(d->j->c, &t.req[t.done++ % DEAL_SLOTS], &waited_s);
+		rc = scatter_may_send(&t)
+			     ? scatter_send(&t, d)
+			     : scatter_wait(d->j->c, &t.req[t.done++ % SCATTER_SLOTS], &waited_s);
 	d->j->mine.phase_s[PH_EXCHANGE] += waited_s;
 	d->j->mine.phase_s[PH_READ] -= waited_s;
 	return rc;
 }
 
-static status serve_all(dealer *d)
+static status serve_all(scatter_sender *d)
 {
 	const job *j = d->j;
 	status rc = ST_OK;
-	for (size_t i = 0; i < j->deal.p && rc == ST_OK; i++) {
-		const uint32_t to = j->deal.order[i];
+	for (size_t i = 0; i < j->scatter.p && rc == ST_OK; i++) {
+		const uint32_t to = j->scatter.order[i];
 		uint64_t at = 0;
 		for (uint32_t r = 0; r < to; r++)
 			at += j->share_in[r];
 		if (to != 0)
 			rc = send_share(d, (int)to, at, j->share_in[to]);
 	}
-	return rc == ST_OK ? deal_check(d) : rc;
+	return rc == ST_OK ? scatter_sender_check(d) : rc;
 }
 
 /* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status deal_out(dealer *d, const spool_plan *p)
+static status scatter_out(scatter_sender *d, const spool_plan *p)
 {
 	job *j = d->j;
 	status rc = serve_all(d);
@@ -106,7 +106,7 @@ static status deal_out(dealer *d, const spool_plan *p)
 }
 
 /* To their place in memory; entries while they are in the cache. */
-static status take_to_memory(inbox *b, const load_plan *p)
+static status take_to_memory(receiver *b, const load_plan *p)
 {
 	job *j = b->j;
 	loaded *d = &j->data;
@@ -115,7 +115,7 @@ static status take_to_memory(inbox *b, const load_plan *p)
 		const uint64_t left = p->n - d->n;
 		unsigned char *to = d->recs + d->n * p->lay.record_bytes;
 		size_t n = left < b->block_recs ? (size_t)left : b->block_recs;
-		rc = inbox_take(b, to, n, &n, &j->e);
+		rc = receiver_take(b, to, n, &n, &j->e);
 		if (rc != ST_OK)
 			break;
 		(void)entries_take(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
@@ -124,45 +124,46 @@ static status take_to_memory(inbox *b, const load_plan *p)
 	return rc == ST_OK ? load_sort(p, &j->m, d, &j->e) : rc;
 }
 
-static status take_to_disk(inbox *b, const spool_plan *p)
+static status take_to_disk(receiver *b, const spool_plan *p)
 {
 	job *j = b->j;
 	loaded none = { 0 };
-	const status rc = spool_stream(inbox_take, b, &none, p, &j->m, &j->data, &j->e);
+	const status rc = spool_stream(receiver_take, b, &none, p, &j->m, &j->data, &j->e);
 	j->data.sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }
 
 static status take_share(job *j, const spool_plan *p)
 {
-	inbox b;
-	status rc = inbox_open(&b, j);
+	receiver b;
+	status rc = receiver_open(&b, j);
 	if (rc == ST_OK && !p->b->spills)
 		rc = load_room(&p->load, &j->m, p->load.n, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK) {
-		inbox_expect(&b, p->load.n);
+		receiver_expect(&b, p->load.n);
 		rc = p->b->spills ? take_to_disk(&b, p) : take_to_memory(&b, &p->load);
 		if (rc != ST_OK)
-			(void)inbox_drain(&b);
+			(void)receiver_drain(&b);
 	}
-	inbox_close(&b);
+	receiver_close(&b);
 	return rc;
 }
 
-status deal_records(job *j, const spool_plan *p)
+status scatter_records(job *j, const spool_plan *p)
 {
-	dealer d = { .j = j, .slots = DEAL_SLOTS };
+	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS };
 	if (j->c->rank != 0)
 		return take_share(j, p);
-	status rc = comm_agree(j->c, deal_open(&d));
+	status rc = comm_agree(j->c, scatter_sender_open(&d));
 	if (rc == ST_OK)
-		rc = deal_out(&d, p);
-	deal_close(&d);
+		rc = scatter_out(&d, p);
+	scatter_sender_close(&d);
 	return rc;
 }
 
-status deal_input(job *j, const spool_plan *p)
+status scatter_input(job *j, const spool_plan *p)
 {
-	return j->o->scatter == SCATTER_DYNAMIC ? deal_on_request(j, &p->load) : deal_records(j, p);
+	return j->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(j, &p->load)
+						: scatter_records(j, p);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How rank 0 divides the input that it deals out: by libhetpart's scatter, which knows that ranks
+/* How rank 0 divides the input that it scatters: by libhetpart's scatter, which knows that ranks
  * are served one after the other, or by the simpler rules beside which that can be seen. */
 #include "scatter.h"
 #include "model/shares.h"
@@ -51,8 +51,8 @@ static hetpart_status view_proc(const job *j, view *v, size_t i, hetpart_err *he
 	hetpart_status st = hetpart_cost_callback(&compute, work_s, &v->work[i], true, 1, he);
 	v->proc[i].compute = compute;
 	if (st == HETPART_OK && r != 0)
-		st = hetpart_cost_affine(&link, j->deal.startup_s[r],
-					 j->deal.byte_s[r] * j->o->lay.record_bytes, 1, he);
+		st = hetpart_cost_affine(&link, j->scatter.startup_s[r],
+					 j->scatter.byte_s[r] * j->o->lay.record_bytes, 1, he);
 	v->proc[i].link = link;
 	return st;
 }
@@ -98,7 +98,7 @@ static hetpart_status forecast(job *j, const view *v, hetpart_err *he)
 	for (size_t i = 0; i < workers; i++)
 		w[i] = (hetpart_worker){ v->proc[i].compute, v->proc[i].link };
 	const hetpart_status st = hetpart_farm_create(
-		&plan, j->records, w, workers, HETPART_CHUNK_FACTORING, deal_least_chunk(j), he);
+		&plan, j->records, w, workers, HETPART_CHUNK_FACTORING, scatter_least_chunk(j), he);
 	j->share_in[0] = 0;
 	for (size_t i = 0; st == HETPART_OK && i < workers; i++)
 		j->share_in[rank_of(v, i)] = hetpart_plan_share(plan, i);
@@ -113,15 +113,15 @@ static void note_arrivals(job *j, const view *v)
 	double t = 0;
 	for (size_t i = 0; i < v->p; i++) {
 		const size_t r = rank_of(v, v->order[i]);
-		j->deal.order[i] = (uint32_t)r;
+		j->scatter.order[i] = (uint32_t)r;
 		t += hetpart_cost_eval(v->served[i].link, r ? j->share_in[r] : 0) > 0
 			     ? hetpart_cost_eval(v->served[i].link, j->share_in[r])
 			     : 0;
-		j->deal.arrive_s[r] = j->o->scatter == SCATTER_DYNAMIC ? 0 : t;
+		j->scatter.arrive_s[r] = j->o->scatter == SCATTER_DYNAMIC ? 0 : t;
 	}
 }
 
-status deal_shares(job *j, const gauge *g)
+status scatter_shares(job *j, const gauge *g)
 {
 	const bool sorting = j->o->strategy == BY_MERGING;
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };

@@ -250,7 +250,7 @@ static void test_sort(void **state)
 }
 
 /* Deal the sorted entries to k runs: blocks of what lies together, or each to a random one. */
-static void deal(const input *in, const entry *sorted, entry *const *run, size_t *n, size_t k)
+static void split_runs(const input *in, const entry *sorted, entry *const *run, size_t *n, size_t k)
 {
 	uint64_t seed = k;
 	memset(n, 0, k * sizeof *n);
@@ -275,7 +275,7 @@ static void one_merge(const input *in)
 		size_t n[KMERGE_MAX];
 		for (size_t i = 0; i < KS[c]; i++)
 			src[i] = run[i] = malloc((in->n + 1) * sizeof *run[i]);
-		deal(in, e, run, n, KS[c]);
+		split_runs(in, e, run, n, KS[c]);
 		entries_merge(src, n, KS[c], out, tmp, &in->r);
 		must_be_sorted(in, out, "entries_merge");
 		for (size_t i = 0; i < KS[c]; i++)

@@ -264,7 +264,7 @@ static void what_was_of_late_counts(void **state)
 	}
 }
 
-/* Who had nothing to do, as a root that deals out the input, does not hide what the others show. */
+/* Who had nothing to do, as a root that scatters the input, does not hide what the others show. */
 static void the_idle_do_not_hide_it(void **state)
 {
 	static const course c = { 8, { 1.25, 1.5, 2 }, 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* library_test.c - the public calls over ranks: the one right answer whatever the layout, size,
  * distribution, spread, speeds and mode; over communicators that are a part of all ranks, too. */
-#include "cli/manifest_check.h"
+#include "check.h"
 
 #include "lib/tests/cases.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* misuse_test.c - bad arguments on one rank alone: that rank says what it is, all others say whose
  * it is, nobody hangs, and the next call works. The caller's communicator stays as it was. */
-#include "cli/manifest_check.h"
+#include "check.h"
 
 #include <hetsort.h>
 

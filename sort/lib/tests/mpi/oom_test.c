@@ -3,7 +3,7 @@
  * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
  * that cannot be started are done without. The linker sends what libhetsort and libhetpart ask of
  * the system here, not what MPI asks. */
-#include "cli/manifest_check.h"
+#include "check.h"
 
 #include "lib/tests/cases.h"
 
