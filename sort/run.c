@@ -27,7 +27,7 @@ static const step by_merging[] = {
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
 	{ PH_READ, phase_regain },       /* is the output there, but for its name? */
 	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
-	{ PH_SAMPLE, phase_sample },     /* guess the splitters */
+	{ PH_SAMPLE, phase_sample },     /* estimate the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
 	{ PH_MERGE, phase_merge },    /* records to their rank, merged and written as they come */
 	{ PH_SYNC, phase_sync },      /* to the disk */
@@ -127,9 +127,9 @@ static void job_free(job *j)
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	mem_free(&j->m, j->claims, p, claim_bytes(&j->o->lay));
-	online_free(j->book);
+	history_free(j->history);
 	scatter_plan_free(j);
-	brackets_free(&j->m, &j->guess);
+	brackets_free(&j->m, &j->brackets);
 	mem_free(&j->m, j->speed, p, sizeof *j->speed);
 	mem_free(&j->m, j->rate, p, sizeof *j->rate);
 	mem_free(&j->m, j->share_in, p, sizeof *j->share_in);

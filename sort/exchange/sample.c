@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivot sampling: each rank sends evenly spread samples to rank 0, which sorts them and brackets
- * every splitter between two of them. A bracket is only a guess: whoever uses it checks it against
- * true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks. */
+ * every splitter between two of them. A bracket is only an estimate: whoever uses it checks it
+ * against true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks.
+ */
 #include "split.h"
 #include "base/splitmix.h"
 

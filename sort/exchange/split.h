@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "spill/runs.h"
 
-/* A splitter's whereabouts as guessed from samples: it lies in [lo, hi). An absent end is open. */
+/* A splitter's whereabouts as estimated from samples: it lies in [lo, hi). An absent end is open.
+ */
 typedef struct bracket {
 	const item *lo, *hi; /* NULL: open; in store */
 } bracket;
@@ -20,7 +21,7 @@ typedef struct brackets {
 	size_t raw_bytes;
 } brackets;
 
-/* sample_brackets - collective: guess the brackets of the size - 1 splitters from samples.
+/* sample_brackets - collective: estimate the brackets of the size - 1 splitters from samples.
  * r        this rank's runs; sorted tells whether they are in order already.
  * target   target[j]: how many records, of all ranks, precede splitter j.
  * Each rank sends a bounded number of samples to rank 0, which sorts them. */

@@ -33,7 +33,7 @@ static const proposal *proposal_at(const unsigned char *base, const board *b, si
 	return (const void *)(base + i * b->stride);
 }
 
-/* Rank j's verdict on its own splitter: does each end of the guess hold? */
+/* Rank j's verdict on its own splitter: does each end of the estimate hold? */
 static range ends_that_hold(const comm *c, const range *in, const uint64_t *target, size_t count)
 {
 	range sum = { 0, 0 };

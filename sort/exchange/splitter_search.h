@@ -13,8 +13,9 @@ typedef struct range {
 	uint64_t lo, hi;
 } range;
 
-/* check_ranges - collective: are guessed ranges right over all ranks? Where splitter j lies outside
- * [lo, hi] on one side, that side opens to the ends of the runs. target as in search_splitters. */
+/* check_ranges - collective: are estimated ranges right over all ranks? Where splitter j lies
+ * outside [lo, hi] on one side, that side opens to the ends of the runs. target as in
+ * search_splitters. */
 status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *target, size_t count,
 		    err *er);
 

@@ -26,7 +26,7 @@ typedef struct run {
 	entry *order, *tmp; /* n_in each, in the output array or of their own */
 	bool borrowed;
 	uint64_t *target; /* [size]: what precedes each splitter, and all */
-	brackets guess;
+	brackets brackets;
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *send, *recv; /* [size] records to and from each rank */
 	void *pos;             /* [n_in] */
@@ -110,7 +110,7 @@ static void release(run *r)
 	const size_t p = (size_t)r->j->c->size;
 	exchange_free(r->x);
 	give_entries(r);
-	brackets_free(m, &r->guess);
+	brackets_free(m, &r->brackets);
 	mem_free(m, r->target, p, sizeof *r->target);
 	mem_free(m, r->cut, p + 1, sizeof *r->cut);
 	mem_free(m, r->send, p, sizeof *r->send);
@@ -131,9 +131,9 @@ static status sort_and_split(run *r)
 	if (rc != ST_OK)
 		return rc;
 	const runs one = { .recs = r->recs, .e = sorted, .count = 1, .start = start };
-	rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->guess, j->e);
+	rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->brackets, j->e);
 	if (rc == ST_OK)
-		rc = split_sorted(j->c, j->m, &one, r->target, &r->guess, r->cut, j->e);
+		rc = split_sorted(j->c, j->m, &one, r->target, &r->brackets, r->cut, j->e);
 	for (size_t d = 0; rc == ST_OK && d < p; d++)
 		r->send[d] = r->cut[d + 1] - r->cut[d];
 	if (rc == ST_OK)

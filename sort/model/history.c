@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --plan=online: shares by what earlier runs have shown, and this run told to the next. Rank 0
- * keeps the book. Nothing that goes wrong with the book makes a run fail. */
+ * keeps the history. Nothing that goes wrong with it makes a run fail. */
 #include "history.h"
 #include "wisdom.h"
 
@@ -13,7 +13,7 @@
 
 enum { HOST_SHOWN = 36 }; /* characters of a host's name in a key; the hash tells the rest */
 
-struct book {
+struct history {
 	wisdom *w;
 	size_t p;
 	const char **key; /* p, into text */
@@ -26,17 +26,17 @@ typedef struct told {
 	uint64_t in, out;
 } told;
 
-static void key_of(const seat *s, char *key)
+static void key_of(const placement *s, char *key)
 {
 	char host[HOST_BYTES];
 	memcpy(host, s->host, sizeof host);
 	for (char *c = host; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '_')
 			*c = '-';
-	snprintf(key, WISDOM_KEY_BYTES, "%.*s:%016" PRIx64, HOST_SHOWN, host, seat_hash(s));
+	snprintf(key, WISDOM_KEY_BYTES, "%.*s:%016" PRIx64, HOST_SHOWN, host, placement_hash(s));
 }
 
-void online_free(book *b)
+void history_free(history *b)
 {
 	if (!b)
 		return;
@@ -46,10 +46,10 @@ void online_free(book *b)
 	free(b);
 }
 
-status online_open(job *j, const gauge *g)
+status history_open(job *j, const rank_speeds *g)
 {
-	book *b = calloc(1, sizeof *b);
-	j->book = b;
+	history *b = calloc(1, sizeof *b);
+	j->history = b;
 	if (b) {
 		b->p = g->p;
 		b->key = calloc(g->p, sizeof *b->key);
@@ -59,16 +59,16 @@ status online_open(job *j, const gauge *g)
 		return err_set(&j->e, ST_RESOURCE, "no memory for the names of %zu ranks", g->p);
 	for (size_t i = 0; i < g->p; i++) {
 		char *key = b->text + i * WISDOM_KEY_BYTES;
-		key_of(&g->seat[i], key);
+		key_of(&g->placement[i], key);
 		b->key[i] = key;
 	}
 	return wisdom_open(&b->w, j->o, j->c->host, g->p, &j->note, &j->e);
 }
 
-status online_shares(job *j, bool before, uint64_t *share, bool *known)
+status history_shares(job *j, bool before, uint64_t *share, bool *known)
 {
-	return wisdom_shares(j->book->w, before ? PART_BEFORE : PART_AFTER, j->records,
-			     j->book->key, j->book->p, share, known, &j->e);
+	return wisdom_shares(j->history->w, before ? PART_BEFORE : PART_AFTER, j->records,
+			     j->history->key, j->history->p, share, known, &j->e);
 }
 
 static told own_times(const job *j)
@@ -81,7 +81,7 @@ static told own_times(const job *j)
 		       .out = j->mine.out };
 }
 
-static void learn(book *b, const told *t, err *note)
+static void learn(history *b, const told *t, err *note)
 {
 	wisdom_fade(b->w);
 	for (size_t i = 0; i < b->p; i++) {
@@ -103,7 +103,7 @@ status phase_learn(job *j)
 	if (rc == ST_OK) {
 		rc = comm_gather(j->c, &mine, all, sizeof mine, 0);
 		if (rc == ST_OK && p)
-			learn(j->book, all, &j->note);
+			learn(j->history, all, &j->note);
 	} else if (!j->c->broken) {
 		rc = ST_OK;
 	}

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --plan=online: shares from what earlier runs have shown. At rank 0, which keeps j->book. */
+/* --plan=online: shares from what earlier runs have shown. At rank 0, which keeps j->history. */
 #ifndef HETSORT_ONLINE_H
 #define HETSORT_ONLINE_H
 
 #include "rank_speeds.h"
 
-/* online_open - what is known of runs like this one. */
-status online_open(job *j, const gauge *g);
+/* history_open - what is known of runs like this one. */
+status history_open(job *j, const rank_speeds *g);
 
-/* online_shares - of the share that is read, or written; *known false: nothing is known yet, share
+/* history_shares - of the share that is read, or written; *known false: nothing is known yet, share
  * is untouched. */
-status online_shares(job *j, bool before, uint64_t *share, bool *known);
+status history_shares(job *j, bool before, uint64_t *share, bool *known);
 
-void online_free(book *b);
+void history_free(history *b);
 
 #endif

@@ -17,28 +17,28 @@
 /* Of the at most 0.2 s that calibrating may take; the rest goes into making the sample. */
 static const double CALIBRATE_S = 0.17;
 
-void gauge_free(job *j, gauge *g)
+void rank_speeds_free(job *j, rank_speeds *g)
 {
-	mem_free(&j->m, g->seat, g->p, sizeof *g->seat);
+	mem_free(&j->m, g->placement, g->p, sizeof *g->placement);
 	mem_free(&j->m, g->had, g->p, sizeof *g->had);
 	mem_free(&j->m, g->before, g->p, sizeof *g->before);
 	mem_free(&j->m, g->after, g->p, sizeof *g->after);
-	*g = (gauge){ 0 };
+	*g = (rank_speeds){ 0 };
 }
 
-static status gauge_alloc(job *j, gauge *g)
+static status rank_speeds_alloc(job *j, rank_speeds *g)
 {
-	*g = (gauge){ .p = j->c->rank == 0 ? (size_t)j->c->size : 0 };
-	g->seat = mem_array(&j->m, g->p, sizeof *g->seat, "hosts", &j->e);
+	*g = (rank_speeds){ .p = j->c->rank == 0 ? (size_t)j->c->size : 0 };
+	g->placement = mem_array(&j->m, g->p, sizeof *g->placement, "hosts", &j->e);
 	g->had = mem_array(&j->m, g->p, sizeof *g->had, "quotas", &j->e);
 	g->before = mem_array(&j->m, g->p, sizeof *g->before, "speeds", &j->e);
 	g->after = mem_array(&j->m, g->p, sizeof *g->after, "speeds", &j->e);
-	return g->seat && g->had && g->before && g->after ? ST_OK : ST_RESOURCE;
+	return g->placement && g->had && g->before && g->after ? ST_OK : ST_RESOURCE;
 }
 
-static seat own_seat(const comm *c)
+static placement own_placement(const comm *c)
 {
-	seat s = { .cpus = 0 };
+	placement s = { .cpus = 0 };
 	cpu_set_t set;
 	memcpy(s.host, c->host, sizeof s.host);
 	if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -50,12 +50,12 @@ static seat own_seat(const comm *c)
 	return s;
 }
 
-bool seat_same(const seat *a, const seat *b)
+bool placement_same(const placement *a, const placement *b)
 {
 	return a->cpus == b->cpus && strcmp(a->host, b->host) == 0;
 }
 
-uint64_t seat_hash(const seat *s)
+uint64_t placement_hash(const placement *s)
 {
 	return XXH3_64bits_withSeed(s->host, strlen(s->host), s->cpus);
 }
@@ -82,7 +82,7 @@ static status calibrate(job *j, allowance *had)
 
 /* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.
  */
-static status given_speeds(job *j, const gauge *g)
+static status given_speeds(job *j, const rank_speeds *g)
 {
 	for (size_t i = 0; i < g->p; i++)
 		j->speed[i] = 1;
@@ -90,7 +90,7 @@ static status given_speeds(job *j, const gauge *g)
 	if (j->o->speeds && !j->o->emulate) {
 		const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
 		for (size_t i = 0; name && i < g->p; i++)
-			name[i] = g->seat[i].host;
+			name[i] = g->placement[i].host;
 		rc = name ? speeds_load(j->o->speeds, &(speeds_want){ "speed", g->p, name },
 					j->speed, &j->e)
 			  : ST_RESOURCE;
@@ -113,12 +113,12 @@ static void to_fastest(double *speed, size_t n)
 }
 
 /* The rates of ranks that are alike become their mean. */
-static void level(const job *j, const gauge *g, size_t first)
+static void level(const job *j, const rank_speeds *g, size_t first)
 {
 	rates sum = { 0, 0, 0 };
 	double n = 0;
 	for (size_t i = first; i < g->p; i++)
-		if (seat_same(&g->seat[i], &g->seat[first])) {
+		if (placement_same(&g->placement[i], &g->placement[first])) {
 			sum.sort_s += 1 / j->rate[i].sort_s;
 			sum.merge_s += 1 / j->rate[i].merge_s;
 			sum.copy_s += 1 / j->rate[i].copy_s;
@@ -126,20 +126,20 @@ static void level(const job *j, const gauge *g, size_t first)
 		}
 	const rates mean = { n / sum.sort_s, n / sum.merge_s, n / sum.copy_s };
 	for (size_t i = first; i < g->p; i++)
-		if (seat_same(&g->seat[i], &g->seat[first]))
+		if (placement_same(&g->placement[i], &g->placement[first]))
 			j->rate[i] = mean;
 }
 
-static bool is_first(const gauge *g, size_t i)
+static bool is_first(const rank_speeds *g, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (seat_same(&g->seat[k], &g->seat[i]))
+		if (placement_same(&g->placement[k], &g->placement[i]))
 			return false;
 	return true;
 }
 
-/* What is measured in a moment, at the pace that quotas allow a long run. */
-static void to_quotas(const job *j, const gauge *g)
+/* What is measured in a moment, at the speed that quotas allow a long run. */
+static void to_quotas(const job *j, const rank_speeds *g)
 {
 	for (size_t i = 0; i < g->p; i++) {
 		const double slower = quota_slowdown(g->had, g->p, i);
@@ -150,7 +150,7 @@ static void to_quotas(const job *j, const gauge *g)
 }
 
 /* From measured rates: how fast each is with an equal share, of the fastest. */
-static void measured_speeds(const job *j, const gauge *g)
+static void measured_speeds(const job *j, const rank_speeds *g)
 {
 	const uint64_t n = j->records / g->p > 1000 ? j->records / g->p : 1000;
 	to_quotas(j, g);
@@ -169,13 +169,13 @@ static void measured_speeds(const job *j, const gauge *g)
 	to_fastest(j->speed, g->p);
 }
 
-static status gather_ranks(job *j, gauge *g, const allowance *had)
+static status gather_ranks(job *j, rank_speeds *g, const allowance *had)
 {
-	const seat mine = own_seat(j->c);
+	const placement mine = own_placement(j->c);
 	const rates rate = j->mine.rate; /* no rank may gather into what it sends */
-	status rc = comm_gather(j->c, &mine, g->seat, sizeof mine, 0);
+	status rc = comm_gather(j->c, &mine, g->placement, sizeof mine, 0);
 	for (size_t i = 0; i < g->p; i++)
-		g->seat[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
+		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
 	if (rc == ST_OK && j->o->calibrate)
 		rc = comm_gather(j->c, had, g->had, sizeof *had, 0);
 	if (rc == ST_OK)
@@ -185,14 +185,14 @@ static status gather_ranks(job *j, gauge *g, const allowance *had)
 
 /* Launchers that were told so, or do not know of each other, bind all their ranks to one processor.
  */
-static void note_one_processor(job *j, const gauge *g)
+static void note_one_processor(job *j, const rank_speeds *g)
 {
 	char q[QUOTED_BYTES];
 	for (size_t i = 0; i < g->p; i++) {
-		const seat *s = &g->seat[i];
+		const placement *s = &g->placement[i];
 		size_t together = 0;
 		for (size_t k = i; k < g->p && s->count == 1 && s->online > 1; k++)
-			together += seat_same(s, &g->seat[k]);
+			together += placement_same(s, &g->placement[k]);
 		if (together > 1) {
 			err_set(&j->note, ST_RESOURCE,
 				"%zu ranks on %s may use one and the same of its %" PRIu32
@@ -203,10 +203,10 @@ static void note_one_processor(job *j, const gauge *g)
 	}
 }
 
-status gauge_ranks(job *j, gauge *g)
+status rank_speeds_find(job *j, rank_speeds *g)
 {
 	allowance had = { 0, 0, 0, 0 };
-	status rc = comm_agree(j->c, gauge_alloc(j, g));
+	status rc = comm_agree(j->c, rank_speeds_alloc(j, g));
 	if (rc == ST_OK && j->o->calibrate)
 		rc = calibrate(j, &had);
 	if (rc == ST_OK)

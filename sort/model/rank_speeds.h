@@ -8,28 +8,29 @@
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
  * what one of them lacks another has, so they are taken to be alike. */
-typedef struct seat {
+typedef struct placement {
 	char host[HOST_BYTES];
 	uint64_t cpus;          /* a hash of the set of processors that it may use */
 	uint32_t count, online; /* how many they are, and how many the machine has */
-} seat;
+} placement;
 
 /* What rank 0 plans by; at the others no rank is in it. */
-typedef struct gauge {
+typedef struct rank_speeds {
 	size_t p;
-	seat *seat;     /* each rank's */
-	allowance *had; /* of the processors, each while it was measured */
-	double *before; /* speeds for the share that is read, */
-	double *after;  /* and for the one that is written */
-} gauge;
+	placement *placement; /* each rank's */
+	allowance *had;       /* of the processors, each while it was measured */
+	double *before;       /* speeds for the share that is read, */
+	double *after;        /* and for the one that is written */
+} rank_speeds;
 
-/* gauge_ranks - collective: fills g at rank 0, and j->speed and j->rate there. */
-status gauge_ranks(job *j, gauge *g);
+/* rank_speeds_find - collective: fills g at rank 0, and j->speed and j->rate there. */
+status rank_speeds_find(job *j, rank_speeds *g);
 
-void gauge_free(job *j, gauge *g);
+void rank_speeds_free(job *j, rank_speeds *g);
 
-/* seat_same - may they use the same processors? seat_hash - the same for those that may. */
-bool seat_same(const seat *a, const seat *b);
-uint64_t seat_hash(const seat *s);
+/* placement_same - may they use the same processors? placement_hash - the same for those that may.
+ */
+bool placement_same(const placement *a, const placement *b);
+uint64_t placement_hash(const placement *s);
 
 #endif

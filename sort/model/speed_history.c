@@ -8,7 +8,7 @@
 
 static const double FIRST_BIN_S = 1e-3;
 
-static void double_bins(pace *p)
+static void double_bins(speed_history *p)
 {
 	for (size_t i = 0; i < PACE_BINS / 2; i++)
 		p->work[i] = p->work[2 * i] + p->work[2 * i + 1];
@@ -17,13 +17,13 @@ static void double_bins(pace *p)
 	p->bin_s *= 2;
 }
 
-static size_t bin_of(const pace *p, double at_s)
+static size_t bin_of(const speed_history *p, double at_s)
 {
 	const double i = floor(at_s / p->bin_s);
 	return i < PACE_BINS - 1 ? (size_t)i : PACE_BINS - 1;
 }
 
-void pace_add(pace *p, double from_s, double to_s, double work)
+void speed_history_add(speed_history *p, double from_s, double to_s, double work)
 {
 	if (!p || !(from_s >= 0 && to_s >= from_s) || !isfinite(to_s))
 		return;
@@ -44,7 +44,7 @@ void pace_add(pace *p, double from_s, double to_s, double work)
 	}
 }
 
-double pace_last_s(const pace *p, double part)
+double speed_history_last_s(const speed_history *p, double part)
 {
 	double left = 0;
 	for (size_t i = 0; i < PACE_BINS; i++)

@@ -7,19 +7,19 @@
 enum { PACE_BINS = 256 };
 
 /* Work by time, in bins of equal width. All zero: nothing was done yet. */
-typedef struct pace {
+typedef struct speed_history {
 	double read_s, sort_s; /* what a record counts for that is read, and that is sorted */
 	double bin_s;          /* wide; it doubles when time runs past the last bin */
 	double end_s;          /* of the latest work */
 	double work[PACE_BINS];
-} pace;
+} speed_history;
 
-/* pace_add - work done evenly between two moments, in seconds since the beginning; in any order,
- * also at the same time as other work. p NULL: nobody asks. */
-void pace_add(pace *p, double from_s, double to_s, double work);
+/* speed_history_add - work done evenly between two moments, in seconds since the beginning; in any
+ * order, also at the same time as other work. p NULL: nobody asks. */
+void speed_history_add(speed_history *p, double from_s, double to_s, double work);
 
-/* pace_last_s - how long the last part of all work took, part in (0, 1]: exact but for what a bin
- * hides. 0: there was no work. */
-double pace_last_s(const pace *p, double part);
+/* speed_history_last_s - how long the last part of all work took, part in (0, 1]: exact but for
+ * what a bin hides. 0: there was no work. */
+double speed_history_last_s(const speed_history *p, double part);
 
 #endif

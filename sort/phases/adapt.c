@@ -202,7 +202,7 @@ static sighting own_sighting(const job *j, double planned)
 		s.work_s = 0;
 	s.took_s[0] = r->phase_s[PH_SORT] + (scatters ? 0 : r->phase_s[PH_READ]);
 	for (int k = 1; k < SIGHT_PARTS; k++)
-		s.took_s[k] = pace_last_s(&j->pace, ldexp(1, -k));
+		s.took_s[k] = speed_history_last_s(&j->speed_history, ldexp(1, -k));
 	return s;
 }
 

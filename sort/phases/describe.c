@@ -122,7 +122,7 @@ static status lock_output(job *j)
 
 status phase_describe(job *j)
 {
-	status rc = hello(j);
+	status rc = handshake(j);
 	if (rc != ST_OK)
 		return rc;
 	rc = alloc_plan(j);

@@ -7,21 +7,21 @@
 #include "spill/run_formation.h"
 
 /* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
-typedef struct guess {
+typedef struct splitter_estimate {
 	unsigned char *raw; /* count items, one after the other */
 	size_t count;
 	layout lay;
-} guess;
+} splitter_estimate;
 
-static inline const item *guess_item(const guess *g, size_t i)
+static inline const item *splitter_estimate_item(const splitter_estimate *g, size_t i)
 {
 	return (const void *)(g->raw + i * item_bytes(&g->lay));
 }
 
-/* guess_splitters - collective: from records of this rank's share, which `from` (all of the input)
- * reads. Their places in the order are those in the input. To be freed on failure too. */
-status guess_splitters(job *j, const reader *from, guess *g);
-void guess_free(guess *g, mem *m);
+/* splitter_estimate_make - collective: from records of this rank's share, which `from` (all of the
+ * input) reads. Their places in the order are those in the input. To be freed on failure too. */
+status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g);
+void splitter_estimate_free(splitter_estimate *g, mem *m);
 
 /* distribute_to_disk - collective: each record of the input to about the rank that is to write it,
  * and there to runs on disk, to j->data. What merging then has to move is little. p: as for

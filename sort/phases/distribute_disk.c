@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All ranks go through the input together, in rounds: each reads some of the round's records, which
- * lie beside each other in the input, and sends them where splitters guessed from samples say. What
- * comes in a round is taken in the order of the input, so runs of what came are stable as those of
- * a file are. Merging then makes the shares exact. Memory beside the runs: a round's records, an
- * entry and a word for each, and the windows of the exchange.
+ * lie beside each other in the input, and sends them where splitters estimated from samples say.
+ * What comes in a round is taken in the order of the input, so runs of what came are stable as
+ * those of a file are. Merging then makes the shares exact. Memory beside the runs: a round's
+ * records, an entry and a word for each, and the windows of the exchange.
  *
  * Once begun, a rank goes through all rounds, whatever it cannot read or keep: the others count on
  * it. */
@@ -15,7 +15,7 @@ enum { ROUND_BYTES = 8 << 20 };
 
 typedef struct rounds {
 	job *j;
-	guess g;
+	splitter_estimate g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
 	size_t room;        /* records that this rank may read in a round */
@@ -56,7 +56,7 @@ static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_
 	size_t lo = 0, hi = x->g.count;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		const item *it = guess_item(&x->g, mid);
+		const item *it = splitter_estimate_item(&x->g, mid);
 		int c = prefix_cmp(e->hi, e->lo, it->hi, it->lo);
 		if (c == 0 && tail_bytes(l))
 			c = memcmp(record_tail(r, entry_pos(e)), it->tail, tail_bytes(l));
@@ -237,7 +237,7 @@ static void close_rounds(rounds *x)
 {
 	job *j = x->j;
 	const size_t p = (size_t)j->c->size;
-	guess_free(&x->g, &j->m);
+	splitter_estimate_free(&x->g, &j->m);
 	reader_close(x->from);
 	exchange_free(x->x);
 	if (atomic_load(&j->c->broken))
@@ -284,7 +284,7 @@ status distribute_to_disk(job *j, const spool_plan *p)
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
 	status rc = comm_agree(j->c, open_rounds(&x, &rp));
 	if (rc == ST_OK)
-		rc = guess_splitters(j, x.from, &x.g);
+		rc = splitter_estimate_make(j, x.from, &x.g);
 	if (rc == ST_OK)
 		rc = receive(&x, p);
 	close_rounds(&x);

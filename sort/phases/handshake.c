@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The first message of a rank. Its size and the places in it are the same in all versions, or two
  * of them could not tell that they differ. What it holds decides whether the bytes of later
- * messages mean the same to all. HELLO_BYTES a rank. */
+ * messages mean the same to all. HANDSHAKE_BYTES a rank. */
 #include "handshake.h"
 #include "exchange/splitter_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { HELLO_BYTES = 256, TEXT_BYTES = 32 };
+enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
 
 typedef struct greeting {
 	char version[TEXT_BYTES];
@@ -17,10 +17,10 @@ typedef struct greeting {
 	char sizes[TEXT_BYTES];
 	char layout[2 * TEXT_BYTES];
 	char options[TEXT_BYTES]; /* their hash */
-	char reserved[HELLO_BYTES - 7 * TEXT_BYTES];
+	char reserved[HANDSHAKE_BYTES - 7 * TEXT_BYTES];
 } greeting;
 
-_Static_assert(sizeof(greeting) == HELLO_BYTES, "the same size in all versions");
+_Static_assert(sizeof(greeting) == HANDSHAKE_BYTES, "the same size in all versions");
 
 /* Text, so that it reads the same whatever the byte order, and can be shown. */
 static const struct field {
@@ -73,7 +73,7 @@ static status compare(const greeting *mine, const greeting *first, err *e)
 	return ST_OK;
 }
 
-status hello(job *j)
+status handshake(job *j)
 {
 	const size_t p = (size_t)j->c->size;
 	greeting *all = mem_array(&j->m, p, sizeof *all, "greetings", &j->e);

@@ -5,8 +5,9 @@
 
 #include "job.h"
 
-/* hello - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in j->e, if not
- * all are of the same version, sources, byte order, sizes of types, record layout and options. */
-status hello(job *j);
+/* handshake - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in j->e, if
+ * not all are of the same version, sources, byte order, sizes of types, record layout and options.
+ */
+status handshake(job *j);
 
 #endif

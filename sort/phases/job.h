@@ -87,7 +87,7 @@ typedef struct job_result {
 	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
 } job_result;
 
-typedef struct book book;
+typedef struct history history;
 
 /* How the input leaves rank 0, where it is there alone. */
 typedef struct scatter_plan {
@@ -122,21 +122,21 @@ typedef struct job {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange */
 	budget budget;
-	char *tmpdir;          /* for runs, if none is named */
-	loaded data;           /* this rank's records and entries */
-	records recs;          /* the records as a view */
-	pace pace;             /* of reading and sorting, with --adapt */
-	runs r;                /* what is to be merged or sent: the runs of data, or dealt */
-	entry *by_destination; /* by distributing: entries by destination, as one run */
+	char *tmpdir;                /* for runs, if none is named */
+	loaded data;                 /* this rank's records and entries */
+	records recs;                /* the records as a view */
+	speed_history speed_history; /* of reading and sorting, with --adapt */
+	runs r;                      /* what is to be merged or sent: the runs of data, or dealt */
+	entry *by_destination;       /* by distributing: entries by destination, as one run */
 	uint64_t by_destination_start[2];
 	size_t by_destination_room;
-	brackets guess;
+	brackets brackets;
 	uint64_t *cut; /* [(size + 1) * runs] what each rank gets of each run */
 	size_t cut_room;
 	uint64_t *recv; /* [size] records from each rank */
 	source src;
-	io_fd to;   /* the output as written to */
-	book *book; /* rank 0: what runs have shown, with --plan=online */
+	io_fd to;         /* the output as written to */
+	history *history; /* rank 0: what runs have shown, with --plan=online */
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;

@@ -9,11 +9,11 @@
 #include <inttypes.h>
 
 /* One vector, by experience where there is some and it is asked for. */
-static status one_vector(job *j, const gauge *g, bool before, uint64_t *share)
+static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *share)
 {
 	const bool sorting = before == (j->o->strategy == BY_MERGING);
 	bool known = false;
-	const status rc = j->book ? online_shares(j, before, share, &known) : ST_OK;
+	const status rc = j->history ? history_shares(j, before, share, &known) : ST_OK;
 	if (rc != ST_OK || known)
 		return rc;
 	return shares_by_speed(j->o->plan, sorting, j->records, before ? g->before : g->after, g->p,
@@ -21,11 +21,11 @@ static status one_vector(job *j, const gauge *g, bool before, uint64_t *share)
 }
 
 /* At rank 0: both vectors. */
-static status make_shares(job *j, const gauge *g)
+static status make_shares(job *j, const rank_speeds *g)
 {
 	status rc = ST_OK;
 	if (j->o->plan == PLAN_ONLINE && !j->in.is_stdin)
-		rc = online_open(j, g);
+		rc = history_open(j, g);
 	if (rc == ST_OK && job_scatters(j))
 		rc = scatter_shares(j, g);
 	else if (rc == ST_OK && !j->in.per_rank)
@@ -95,8 +95,8 @@ static status share_plan(job *j)
 
 status phase_plan(job *j)
 {
-	gauge g;
-	status rc = gauge_ranks(j, &g);
+	rank_speeds g;
+	status rc = rank_speeds_find(j, &g);
 	if (job_scatters(j)) { /* rank 0 may have failed alone, and messages are to follow */
 		rc = comm_agree(j->c, rc);
 		if (rc == ST_OK)
@@ -109,6 +109,6 @@ status phase_plan(job *j)
 		rc = share_plan(j);
 	if (rc == ST_OK)
 		note_plan(j);
-	gauge_free(j, &g);
+	rank_speeds_free(j, &g);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank does by itself or with samples: read its share, sort its entries, guess and find the
- * splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
+/* What a rank does by itself or with samples: read its share, sort its entries, estimate and find
+ * the splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "scatter/scatter.h"
 #include "distribute.h"
 
@@ -79,16 +79,17 @@ static uint64_t most_recs(const job *j)
 
 /* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: nobody asks,
  * or reading is waiting for others, which tells nothing of this rank. */
-static pace *pace_of(job *j, uint64_t n, bool sort)
+static speed_history *speed_history_of(job *j, uint64_t n, bool sort)
 {
 	const rates *r = &j->mine.rate;
 	const bool waits = job_scatters(j) ? j->o->scatter != SCATTER_DYNAMIC
 					   : j->budget.spills && job_spreads(j);
 	if (!j->o->adapt.on || j->c->size == 1 || n == 0 || waits)
 		return NULL;
-	j->pace.read_s = r->copy_s * j->o->lay.record_bytes;
-	j->pace.sort_s = sort ? rates_before_s(r, j->o, n) / (double)n - j->pace.read_s : 0;
-	return &j->pace;
+	j->speed_history.read_s = r->copy_s * j->o->lay.record_bytes;
+	j->speed_history.sort_s =
+		sort ? rates_before_s(r, j->o, n) / (double)n - j->speed_history.read_s : 0;
+	return &j->speed_history;
 }
 
 status phase_read(job *j)
@@ -110,7 +111,7 @@ status phase_read(job *j)
 			      .most_recs = most_recs(j),
 			      .least_run = j->o->least_run,
 			      .sort = sort,
-			      .pace = pace_of(j, n, sort) };
+			      .speed_history = speed_history_of(j, n, sort) };
 	const spool_plan sp = spool_plan_of(j, &p);
 	const bool spreads = j->budget.spills && job_spreads(j);
 	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
@@ -133,7 +134,7 @@ status phase_read(job *j)
 
 status phase_sample(job *j)
 {
-	return sample_brackets(j->c, &j->m, &j->r, job_merges(j), j->target, &j->guess, &j->e);
+	return sample_brackets(j->c, &j->m, &j->r, job_merges(j), j->target, &j->brackets, &j->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
@@ -151,7 +152,7 @@ static status split_by_dealing(job *j)
 		       .count = 1,
 		       .start = j->by_destination_start };
 	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->by_destination, j->data.n,
-			      j->target, &j->guess, j->cut, &j->e);
+			      j->target, &j->brackets, j->cut, &j->e);
 }
 
 status phase_split(job *j)
@@ -163,5 +164,5 @@ status phase_split(job *j)
 		return rc;
 	if (!job_merges(j))
 		return split_by_dealing(j);
-	return split_sorted(j->c, &j->m, &j->r, j->target, &j->guess, j->cut, &j->e);
+	return split_sorted(j->c, &j->m, &j->r, j->target, &j->brackets, j->cut, &j->e);
 }

@@ -67,7 +67,7 @@ static int by_item(const void *a, const void *b, void *lay)
 }
 
 /* Rank 0: the first item that has as much before it as the ranks before are to write. */
-static void choose(const job *j, weighed *w, size_t n, guess *g)
+static void choose(const job *j, weighed *w, size_t n, splitter_estimate *g)
 {
 	layout lay = g->lay;
 	double before = 0;
@@ -81,7 +81,7 @@ static void choose(const job *j, weighed *w, size_t n, guess *g)
 	}
 }
 
-static status choose_of_all(job *j, const unsigned char *all, guess *g)
+static status choose_of_all(job *j, const unsigned char *all, splitter_estimate *g)
 {
 	const size_t p = (size_t)j->c->size, room = sample_room(&g->lay);
 	weighed *w = mem_array(&j->m, p * room, sizeof *w, "samples", &j->e);
@@ -99,11 +99,11 @@ static status choose_of_all(job *j, const unsigned char *all, guess *g)
 	return w ? ST_OK : ST_RESOURCE;
 }
 
-status guess_splitters(job *j, const reader *from, guess *g)
+status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g)
 {
 	const layout *l = &j->o->lay;
 	const size_t p = (size_t)j->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
-	*g = (guess){ .count = p - 1, .lay = *l };
+	*g = (splitter_estimate){ .count = p - 1, .lay = *l };
 	g->raw = mem_array(&j->m, g->count, isz, "splitters", &j->e);
 	unsigned char *rec = mem_array(&j->m, 1, l->record_bytes, "a record", &j->e);
 	unsigned char *mine = mem_array(&j->m, bytes, 1, "samples", &j->e);
@@ -121,7 +121,7 @@ status guess_splitters(job *j, const reader *from, guess *g)
 	return rc == ST_OK ? comm_bcast(j->c, g->raw, g->count * isz, 0) : rc;
 }
 
-void guess_free(guess *g, mem *m)
+void splitter_estimate_free(splitter_estimate *g, mem *m)
 {
 	mem_free(m, g->raw, g->count, item_bytes(&g->lay));
 }

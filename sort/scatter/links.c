@@ -157,13 +157,13 @@ static status measure_links(job *j, const links *l)
 }
 
 /* Rank 0's own number is not looked at. */
-static status read_links(job *j, const gauge *g)
+static status read_links(job *j, const rank_speeds *g)
 {
 	const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
 	if (!name)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < g->p; i++)
-		name[i] = g->seat[i].host;
+		name[i] = g->placement[i].host;
 	const status rc = speeds_load(j->o->links, &(speeds_want){ "link", g->p, name },
 				      j->scatter.byte_s, &j->e);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
@@ -172,7 +172,7 @@ static status read_links(job *j, const gauge *g)
 	return rc;
 }
 
-status scatter_links(job *j, const gauge *g)
+status scatter_links(job *j, const rank_speeds *g)
 {
 	if (j->o->links)
 		return comm_agree(j->c, g->p ? read_links(j, g) : ST_OK);

@@ -246,7 +246,7 @@ static status sort_chunk(scatter_worker *t, size_t at)
 	const double took_s = now_s() - t0;
 	j->mine.phase_s[PH_SORT] += took_s;
 	j->mine.phase_s[PH_READ] -= took_s;
-	pace_add(t->p->pace, t->sorted_s, t->sorted_s + took_s, (double)n);
+	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s, (double)n);
 	t->sorted_s += took_s;
 	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
 }

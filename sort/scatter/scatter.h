@@ -39,11 +39,11 @@ static inline bool job_scatters(const job *j)
 
 /* scatter_links - collective: how long messages from rank 0 take, as said or measured, to
  * j->scatter. */
-status scatter_links(job *j, const gauge *g);
+status scatter_links(job *j, const rank_speeds *g);
 
 /* scatter_shares - at rank 0: j->share_in, the order of service, and when each will have its share.
  * How much a rank asks for is not known beforehand (--scatter=dynamic): then a forecast. */
-status scatter_shares(job *j, const gauge *g);
+status scatter_shares(job *j, const rank_speeds *g);
 
 /* scatter_input - collective: as the options say, one of the two below. */
 status scatter_input(job *j, const spool_plan *p);

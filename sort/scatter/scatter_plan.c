@@ -121,7 +121,7 @@ static void note_arrivals(job *j, const view *v)
 	}
 }
 
-status scatter_shares(job *j, const gauge *g)
+status scatter_shares(job *j, const rank_speeds *g)
 {
 	const bool sorting = j->o->strategy == BY_MERGING;
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };

@@ -34,7 +34,7 @@ typedef struct loader {
 	size_t ready_count;
 	size_t next;          /* the first record that nobody has taken to read */
 	double begun_s;       /* by the clock */
-	pthread_mutex_t lock; /* for all from idle on, the sums in d, and the pace */
+	pthread_mutex_t lock; /* for all from idle on, the sums in d, and the speed history */
 	err e;                /* of all that failed, what comes first in the input */
 	size_t failed_at;     /* its record */
 } loader;
@@ -124,10 +124,10 @@ static void note_read(loader *x, size_t at, size_t n)
 /* Under the lock: n records were read, or sorted, from t0 until now. */
 static void note_work(const loader *x, double t0, size_t n, bool sorted)
 {
-	pace *p = x->p->pace;
+	speed_history *p = x->p->speed_history;
 	if (p)
-		pace_add(p, t0 - x->begun_s, now_s() - x->begun_s,
-			 (double)n * (sorted ? p->sort_s : p->read_s));
+		speed_history_add(p, t0 - x->begun_s, now_s() - x->begun_s,
+				  (double)n * (sorted ? p->sort_s : p->read_s));
 }
 
 static void read_chunk(loader *x, const task *t)

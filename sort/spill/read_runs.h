@@ -42,7 +42,7 @@ typedef struct load_plan {
 	size_t least_run;   /* records */
 	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;
-	pace *pace; /* receives what was done when; NULL: nobody asks */
+	speed_history *speed_history; /* receives what was done when; NULL: nobody asks */
 } load_plan;
 
 /* load_input - the slice of files; out is to be freed on failure too. */

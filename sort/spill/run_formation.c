@@ -34,7 +34,7 @@ typedef struct spool {
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
 	double begun_s;       /* by the clock */
-	pthread_mutex_t lock; /* for what follows, the sums in d, and the pace */
+	pthread_mutex_t lock; /* for what follows, the sums in d, and the speed history */
 	err e;
 } spool;
 
@@ -129,11 +129,11 @@ static void finish_run(spool *s, size_t run, const bench *b, const records *r, c
 /* A run was read, sorted and written from t0 until now. */
 static void note_work(spool *s, double t0, size_t n)
 {
-	pace *p = s->p->load.pace;
+	speed_history *p = s->p->load.speed_history;
 	pthread_mutex_lock(&s->lock);
 	if (p)
-		pace_add(p, t0 - s->begun_s, now_s() - s->begun_s,
-			 (double)n * (p->read_s + p->sort_s));
+		speed_history_add(p, t0 - s->begun_s, now_s() - s->begun_s,
+				  (double)n * (p->read_s + p->sort_s));
 	pthread_mutex_unlock(&s->lock);
 }
 

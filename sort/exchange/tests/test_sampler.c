@@ -28,7 +28,7 @@ typedef struct sampler {
 } sampler;
 
 static const sampler of_sample = { UINT64_C(0x68657473), 256 };
-static const sampler of_guess = { UINT64_C(0x64697374), 1024 };
+static const sampler of_estimate = { UINT64_C(0x64697374), 1024 };
 static const layout lay = { REC, 0, 10 };
 
 static unsigned char *input, *expected;
@@ -126,7 +126,7 @@ static status search_rank(comm *c, void *findings_)
 	return rc;
 }
 
-static void guess_is_wrong_and_cuts_exact(void **state)
+static void estimate_is_wrong_and_cuts_exact(void **state)
 {
 	findings f = { 0 };
 	err e = { ST_OK, "" };
@@ -201,8 +201,8 @@ static void shares_are_exact(void **state)
 		{ "--ranks 4 --stable --strategy merge", SMALL, 4, &of_sample, false },
 		{ "--ranks 4 --stable --strategy merge", SMALL, 4, &of_sample, true },
 		{ "--ranks 4 --stable --strategy distribute", SMALL, 4, &of_sample, true },
-		{ "--ranks 2 --strategy distribute --memory 128M --tmpdir .", LARGE, 2, &of_guess,
-		  false },
+		{ "--ranks 2 --strategy distribute --memory 128M --tmpdir .", LARGE, 2,
+		  &of_estimate, false },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
@@ -219,7 +219,7 @@ static void shares_are_exact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(guess_is_wrong_and_cuts_exact),
+		cmocka_unit_test(estimate_is_wrong_and_cuts_exact),
 		cmocka_unit_test(shares_are_exact),
 	};
 	input = malloc((size_t)LARGE * REC + 1);

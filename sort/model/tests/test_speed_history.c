@@ -30,16 +30,16 @@ static void near(double found, double wanted, double length_s)
 
 /* So many equal tasks, one after the other, of a rank that is 1/factor as fast from when `before`
  * of the work is done. */
-static pace slowed(double length_s, size_t tasks, double before, double factor)
+static speed_history slowed(double length_s, size_t tasks, double before, double factor)
 {
-	pace p = { .bin_s = 0 };
+	speed_history p = { .bin_s = 0 };
 	const double all = before + factor * (1 - before);
 	double from = 0;
 	for (size_t i = 0; i < tasks; i++) {
 		const double done = ((double)i + 1) / (double)tasks;
 		const double t = done < before ? done : before + factor * (done - before);
 		const double to = length_s * t / all;
-		pace_add(&p, from, to, 5);
+		speed_history_add(&p, from, to, 5);
 		from = to;
 	}
 	return p;
@@ -52,8 +52,9 @@ static void steady_work_takes_its_part(void **state)
 	for (size_t l = 0; l < LEN(lengths_s); l++)
 		for (size_t t = 0; t < LEN(tasks); t++)
 			for (double part = 1; part > 0.01; part /= 2) {
-				const pace p = slowed(lengths_s[l], tasks[t], 1, 1);
-				near(pace_last_s(&p, part), part * lengths_s[l], lengths_s[l]);
+				const speed_history p = slowed(lengths_s[l], tasks[t], 1, 1);
+				near(speed_history_last_s(&p, part), part * lengths_s[l],
+				     lengths_s[l]);
 			}
 }
 
@@ -70,9 +71,9 @@ static void a_slowdown_is_seen_at_its_size(void **state)
 	for (size_t l = 0; l < LEN(lengths_s); l++)
 		for (size_t k = 0; k < LEN(known); k++) {
 			const double b = known[k].before, f = known[k].factor;
-			const pace p = slowed(lengths_s[l], 4000, b, f);
+			const speed_history p = slowed(lengths_s[l], 4000, b, f);
 			const double full_speed_s = lengths_s[l] / (b + f * (1 - b));
-			near(pace_last_s(&p, 0.25), known[k].quarter * full_speed_s / 4,
+			near(speed_history_last_s(&p, 0.25), known[k].quarter * full_speed_s / 4,
 			     lengths_s[l]);
 		}
 }
@@ -88,7 +89,7 @@ static void threads_do_not_matter(void **state)
 		seed = strtoull(given, NULL, 0);
 	printf("# SEED=%llu\n", (unsigned long long)seed);
 	for (int round = 0; round < 50; round++) {
-		pace p = { .bin_s = 0 };
+		speed_history p = { .bin_s = 0 };
 		double from[TASKS], to[TASKS], end[THREADS] = { 0 }, all = 0;
 		const double mean_s = exp((double)(splitmix(&seed) % 1000) / 100 - 5);
 		for (size_t i = 0; i < TASKS; i++) {
@@ -104,7 +105,7 @@ static void threads_do_not_matter(void **state)
 			from[i - 1] = f, to[i - 1] = t;
 		}
 		for (size_t i = 0; i < TASKS; i++)
-			pace_add(&p, from[i], to[i], to[i] - from[i]);
+			speed_history_add(&p, from[i], to[i], to[i] - from[i]);
 		/* what was done from some moment on, reckoned task by task */
 		const double at = all * 0.6;
 		double whole = 0, last = 0;
@@ -112,28 +113,28 @@ static void threads_do_not_matter(void **state)
 			whole += to[i] - from[i];
 			last += to[i] > at ? to[i] - fmax(at, from[i]) : 0;
 		}
-		near(pace_last_s(&p, last / whole), all - at, all);
+		near(speed_history_last_s(&p, last / whole), all - at, all);
 	}
 }
 
 static void nothing_tells_nothing(void **state)
 {
-	pace p = { .bin_s = 0 };
+	speed_history p = { .bin_s = 0 };
 	(void)state;
-	pace_add(NULL, 0, 1, 1);
-	assert_true(pace_last_s(&p, 0.25) == 0);
-	pace_add(&p, -1, 1, 1);
-	pace_add(&p, 2, 1, 1);
-	pace_add(&p, 0, INFINITY, 1);
-	pace_add(&p, NAN, 1, 1);
-	pace_add(&p, 0, NAN, 1);
-	assert_true(pace_last_s(&p, 0.25) == 0);
-	pace_add(&p, 3, 3, 1); /* the clock stood still */
-	near(pace_last_s(&p, 1), 0, 3);
-	pace_add(&p, 0, 3, 1);
-	near(pace_last_s(&p, 1), 3, 3);
-	near(pace_last_s(&p, 0.5), 0, 3);
-	near(pace_last_s(&p, 0.75), 1.5, 3);
+	speed_history_add(NULL, 0, 1, 1);
+	assert_true(speed_history_last_s(&p, 0.25) == 0);
+	speed_history_add(&p, -1, 1, 1);
+	speed_history_add(&p, 2, 1, 1);
+	speed_history_add(&p, 0, INFINITY, 1);
+	speed_history_add(&p, NAN, 1, 1);
+	speed_history_add(&p, 0, NAN, 1);
+	assert_true(speed_history_last_s(&p, 0.25) == 0);
+	speed_history_add(&p, 3, 3, 1); /* the clock stood still */
+	near(speed_history_last_s(&p, 1), 0, 3);
+	speed_history_add(&p, 0, 3, 1);
+	near(speed_history_last_s(&p, 1), 3, 3);
+	near(speed_history_last_s(&p, 0.5), 0, 3);
+	near(speed_history_last_s(&p, 0.75), 1.5, 3);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * distribution, spread, speeds and mode; over communicators that are a part of all ranks, too. */
 #include "check.h"
 
-#include "lib/tests/cases.h"
+#include "../cases.h"
 
 #include <hetsort.h>
 

@@ -5,7 +5,7 @@
  * the system here, not what MPI asks. */
 #include "check.h"
 
-#include "lib/tests/cases.h"
+#include "../cases.h"
 
 #include <hetsort.h>
 #include <errno.h>
