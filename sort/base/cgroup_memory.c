@@ -7,7 +7,7 @@ enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */
 
 /* Who wants to know. */
 typedef struct listener {
-	headroom_found *found;
+	cgroup_memory_found *found;
 	void *arg;
 } listener;
 
@@ -15,7 +15,7 @@ static void tell(const listener *to, const cgroup_level *l, const char *kind, ui
 		 uint64_t used_bytes)
 {
 	if (limit_bytes >> NO_LIMIT_BITS == 0)
-		to->found(to->arg, &(headroom){ kind, l->name, limit_bytes, used_bytes });
+		to->found(to->arg, &(cgroup_memory){ kind, l->name, limit_bytes, used_bytes });
 }
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -58,7 +58,7 @@ static bool visit(void *arg, const cgroup_level *l)
 	return true;
 }
 
-void headroom_find(const char *root, headroom_found *found, void *arg)
+void cgroup_memory_find(const char *root, cgroup_memory_found *found, void *arg)
 {
 	cgroup_walk(root, "memory", visit, &(listener){ found, arg });
 }

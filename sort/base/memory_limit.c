@@ -80,7 +80,7 @@ static status set_percentage(const char *text, uint64_t whole, uint32_t milliont
 	return ST_OK;
 }
 
-status limit_parse(const char *text, memory_wish *w, err *e)
+status memory_limit_parse(const char *text, memory_wish *w, err *e)
 {
 	const char *p = text;
 	uint64_t whole;
@@ -121,18 +121,18 @@ static const char *human(uint64_t bytes, char buf[32])
 /* ------------------------------------------------------------------------------- search */
 
 typedef struct search {
-	const limit_query *q;
+	const memory_limit_query *q;
 	memory_limit *l;
 	uint64_t capacity_bytes; /* of the node, in use or not */
 } search;
 
-static bool has_wish(const limit_query *q)
+static bool has_wish(const memory_limit_query *q)
 {
 	return q->wish.bytes || q->wish.micropercent;
 }
 
 /* What a limit leaves one of its ranks; the smallest is kept, with its sentence. */
-static void offer(search *s, const headroom *r, unsigned ranks, bool whole)
+static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 {
 	char limit[32], used[32], of[32], q[QUOTED_BYTES], less[48] = "", part[24] = "";
 	const uint64_t left = r->limit_bytes > r->used_bytes ? r->limit_bytes - r->used_bytes : 0;
@@ -152,7 +152,7 @@ static void offer(search *s, const headroom *r, unsigned ranks, bool whole)
 }
 
 /* A limit of all that runs on the node. */
-static void of_node(void *search_, const headroom *r)
+static void of_node(void *search_, const cgroup_memory *r)
 {
 	search *s = search_;
 	if (r->limit_bytes < s->capacity_bytes)
@@ -176,7 +176,7 @@ static void of_machine(search *s)
 	/* a kernel without the second number is older than 3.14 */
 	if (!kilobytes(s, "/proc/meminfo", "MemAvailable", &available) || available > total)
 		available = total;
-	of_node(s, &(headroom){ "memory of the machine", NULL, total, total - available });
+	of_node(s, &(cgroup_memory){ "memory of the machine", NULL, total, total - available });
 }
 
 static void of_process(search *s, const char *name, const char *limit_key, const char *used_key)
@@ -185,7 +185,7 @@ static void of_process(search *s, const char *name, const char *limit_key, const
 	if (!sysfile_number(s->q->root, "/proc/self/limits", limit_key, &limit))
 		return;
 	(void)kilobytes(s, "/proc/self/status", used_key, &used);
-	offer(s, &(headroom){ name, NULL, limit, used }, s->q->process_ranks, has_wish(s->q));
+	offer(s, &(cgroup_memory){ name, NULL, limit, used }, s->q->process_ranks, has_wish(s->q));
 }
 
 static status of_user(search *s, err *e)
@@ -201,15 +201,15 @@ static status of_user(search *s, err *e)
 		bytes = s->capacity_bytes / all * w->micropercent +
 			s->capacity_bytes % all * w->micropercent / all;
 	if (has_wish(s->q))
-		offer(s, &(headroom){ "--memory", NULL, bytes, 0 }, s->q->node_ranks, true);
+		offer(s, &(cgroup_memory){ "--memory", NULL, bytes, 0 }, s->q->node_ranks, true);
 	return ST_OK;
 }
 
-status limit_find(const limit_query *q, memory_limit *l, err *e)
+status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 {
 	search s = { q, l, UINT64_MAX };
 	*l = (memory_limit){ UINT64_MAX, "no limit of memory is known" };
-	headroom_find(q->root, of_node, &s);
+	cgroup_memory_find(q->root, of_node, &s);
 	of_machine(&s);
 	of_process(&s, "address space (RLIMIT_AS)", "Max address space", "VmSize");
 	of_process(&s, "data (RLIMIT_DATA)", "Max data size", "VmData");

@@ -22,29 +22,29 @@ typedef struct memory_wish {
 	uint32_t micropercent; /* millionths of a percent of the node's memory; 0: not said so */
 } memory_wish;
 
-/* limit_parse - a whole or decimal number and a unit, without blanks: K, M, G, T or KiB to TiB for
- * powers of 1024, kB (or KB), MB, GB, TB for powers of 1000, nothing or B for bytes; or a
+/* memory_limit_parse - a whole or decimal number and a unit, without blanks: K, M, G, T or KiB to
+ * TiB for powers of 1024, kB (or KB), MB, GB, TB for powers of 1000, nothing or B for bytes; or a
  * percentage above 0 up to 100%. At most 6 decimals, none for bytes. ST_REFUSED with what is wrong.
  */
-status limit_parse(const char *text, memory_wish *w, err *e);
+status memory_limit_parse(const char *text, memory_wish *w, err *e);
 
-typedef struct limit_query {
+typedef struct memory_limit_query {
 	const char *root;                   /* before each path that is read: "" but in tests */
 	memory_wish wish;                   /* all 0: none */
 	unsigned node_ranks, process_ranks; /* on this node, in this process; at least 1 */
-} limit_query;
+} memory_limit_query;
 
 typedef struct memory_limit {
 	uint64_t rank_bytes;         /* UINT64_MAX if nothing is known to limit; may be 0 */
 	char text[LIMIT_TEXT_BYTES]; /* which limit decided, and how it comes to these bytes */
 } memory_limit;
 
-/* limit_find - the smallest of: the wish; what is left in each control group of the process
+/* memory_limit_find - the smallest of: the wish; what is left in each control group of the process
  * (cgroup_memory.h); of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish is
  * taken as it is; without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others. Divided by the ranks it
  * is for: a limit of the process by process_ranks, else by node_ranks. A percentage is one of the
  * smallest of the machine's memory and the limits of its control groups, in use or not; ST_REFUSED
  * if neither can be found. */
-status limit_find(const limit_query *q, memory_limit *l, err *e);
+status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e);
 
 #endif

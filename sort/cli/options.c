@@ -388,7 +388,7 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		o->io = (io_way)v;
 		break;
 	case OPT_MEMORY:
-		rc = limit_parse(arg, &o->memory, e);
+		rc = memory_limit_parse(arg, &o->memory, e);
 		break;
 	case OPT_WORKDIR:
 		o->workdir = arg;

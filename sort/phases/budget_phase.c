@@ -68,11 +68,11 @@ static status check_spilling(job *j)
 
 static status find_limit(job *j)
 {
-	const limit_query lq = { .root = "",
-				 .wish = j->o->memory,
-				 .node_ranks = j->ranks_here,
-				 .process_ranks = (unsigned)j->c->process_ranks };
-	return limit_find(&lq, &j->limit, &j->e);
+	const memory_limit_query lq = { .root = "",
+					.wish = j->o->memory,
+					.node_ranks = j->ranks_here,
+					.process_ranks = (unsigned)j->c->process_ranks };
+	return memory_limit_find(&lq, &j->limit, &j->e);
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)

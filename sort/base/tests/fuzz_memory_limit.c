@@ -55,7 +55,7 @@ static FILE *fopen_tree(const char *path, const char *mode)
 static void check_parse(const char *text, memory_wish *w)
 {
 	err e = { ST_OK, "" };
-	const status rc = limit_parse(text, w, &e);
+	const status rc = memory_limit_parse(text, w, &e);
 	fuzz_check(rc == e.code);
 	if (rc == ST_OK)
 		fuzz_check(!w->bytes != !w->micropercent && w->micropercent <= 100000000);
@@ -64,11 +64,11 @@ static void check_parse(const char *text, memory_wish *w)
 }
 
 /* What a rank may use of this machine. */
-static uint64_t room(const limit_query *q)
+static uint64_t room(const memory_limit_query *q)
 {
 	memory_limit l;
 	err e = { ST_OK, "" };
-	const status rc = limit_find(q, &l, &e);
+	const status rc = memory_limit_find(q, &l, &e);
 	fuzz_check(rc == e.code && (rc == ST_OK || rc == ST_REFUSED));
 	if (rc != ST_OK) {
 		fuzz_check(q->wish.micropercent && e.text[0] && fuzz_clean(e.text));
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char memory[40] = "-";
 	unsigned node = 1, process = 1;
-	limit_query q = { .root = "" };
+	memory_limit_query q = { .root = "" };
 	tree = malloc(size + 1);
 	tree_bytes = size;
 	fuzz_check(tree != NULL);

@@ -68,10 +68,10 @@ static void expect(const char *line, const char *root, const char *name)
 	err e = { ST_OK, "" };
 	memory_limit l;
 	assert_int_equal(sscanf(line, "want %u %u %39s %n", &node, &process, memory, &at), 3);
-	limit_query q = { .root = root, .node_ranks = node, .process_ranks = process };
+	memory_limit_query q = { .root = root, .node_ranks = node, .process_ranks = process };
 	if (strcmp(memory, "-") != 0)
-		assert_int_equal(limit_parse(memory, &q.wish, &e), ST_OK);
-	const status rc = limit_find(&q, &l, &e);
+		assert_int_equal(memory_limit_parse(memory, &q.wish, &e), ST_OK);
+	const status rc = memory_limit_find(&q, &l, &e);
 	if (strncmp(line + at, "refused", 7) == 0) {
 		assert_int_equal(rc, ST_REFUSED);
 		assert_true(e.text[0]);
@@ -142,15 +142,15 @@ static void this_machine(void **state)
 	(void)state;
 	err e = { ST_OK, "" };
 	memory_limit one, two, small;
-	limit_query q = { .root = "", .node_ranks = 1, .process_ranks = 1 };
-	assert_int_equal(limit_find(&q, &one, &e), ST_OK);
+	memory_limit_query q = { .root = "", .node_ranks = 1, .process_ranks = 1 };
+	assert_int_equal(memory_limit_find(&q, &one, &e), ST_OK);
 	assert_true(one.rank_bytes > 1 << 20);
 	assert_true(one.text[0]);
 	q.node_ranks = q.process_ranks = 2;
-	assert_int_equal(limit_find(&q, &two, &e), ST_OK);
+	assert_int_equal(memory_limit_find(&q, &two, &e), ST_OK);
 	assert_true(two.rank_bytes < one.rank_bytes || one.rank_bytes == UINT64_MAX);
 	q.wish.bytes = 2 << 20;
-	assert_int_equal(limit_find(&q, &small, &e), ST_OK);
+	assert_int_equal(memory_limit_find(&q, &small, &e), ST_OK);
 	assert_int_equal(small.rank_bytes, 1 << 20);
 	assert_string_equal(small.text, "--memory: 2 MiB, for 2 ranks");
 }
@@ -184,7 +184,7 @@ static void sizes(void **state)
 	for (size_t i = 0; i < LEN(good); i++) {
 		err e = { ST_OK, "" };
 		memory_wish w;
-		if (limit_parse(good[i].text, &w, &e) != ST_OK)
+		if (memory_limit_parse(good[i].text, &w, &e) != ST_OK)
 			fail_msg("%s", e.text);
 		assert_true(w.bytes == good[i].bytes);
 		assert_int_equal(w.micropercent, 0);
@@ -204,7 +204,7 @@ static void percentages(void **state)
 	for (size_t i = 0; i < LEN(good); i++) {
 		err e = { ST_OK, "" };
 		memory_wish w;
-		if (limit_parse(good[i].text, &w, &e) != ST_OK)
+		if (memory_limit_parse(good[i].text, &w, &e) != ST_OK)
 			fail_msg("%s", e.text);
 		assert_int_equal(w.micropercent, good[i].micropercent);
 		assert_true(w.bytes == 0);
@@ -254,7 +254,8 @@ static void no_sizes(void **state)
 	for (size_t i = 0; i < LEN(bad); i++) {
 		err e = { ST_OK, "" };
 		memory_wish w;
-		if (limit_parse(bad[i].text, &w, &e) != ST_REFUSED || !strstr(e.text, bad[i].why))
+		if (memory_limit_parse(bad[i].text, &w, &e) != ST_REFUSED ||
+		    !strstr(e.text, bad[i].why))
 			fail_msg("'%s': %s", bad[i].text, e.text);
 		assert_true(w.bytes == 0 && w.micropercent == 0);
 	}
