@@ -126,7 +126,7 @@ static void job_free(job *j)
 	mem_free(&j->m, j->by_destination, j->by_destination_room, sizeof *j->by_destination);
 	loaded_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
-	mem_free(&j->m, j->claims, p, claim_bytes(&j->o->lay));
+	mem_free(&j->m, j->part_summaries, p, part_summary_bytes(&j->o->lay));
 	history_free(j->history);
 	scatter_plan_free(j);
 	brackets_free(&j->m, &j->brackets);

@@ -142,8 +142,8 @@ typedef struct job {
 	unsigned char *seen_keys;
 	bool regained; /* the output of an earlier program: all that is left is names */
 	checksum sum;  /* of the input of all ranks */
-	unsigned char
-		*claims; /* [size] what they say of their parts, verified: see part_summary.h */
+	unsigned char *part_summaries; /* [size] what they say of their parts, verified: see
+					  part_summary.h */
 	rank_result mine;
 } job;
 

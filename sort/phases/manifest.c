@@ -12,7 +12,7 @@ static json_t *part_json(const job *j, int rank)
 {
 	const size_t key = j->o->lay.key_bytes;
 	const unsigned char *first;
-	const claim c = claim_at(j->claims, rank, &j->o->lay, &first);
+	const part_summary c = part_summary_at(j->part_summaries, rank, &j->o->lay, &first);
 	err e = { 0 };
 	char *path = name_expand(j->o->output, rank, &e);
 	if (!path)

@@ -10,7 +10,7 @@
 
 static void state(const job *j, unsigned char *to)
 {
-	const claim mine = { j->mine.in, j->mine.out, j->mine.sum_in, j->mine.sum_out };
+	const part_summary mine = { j->mine.in, j->mine.out, j->mine.sum_in, j->mine.sum_out };
 	const size_t key = j->o->lay.key_bytes;
 	memcpy(to, &mine, sizeof mine);
 	if (mine.out) {
@@ -19,7 +19,7 @@ static void state(const job *j, unsigned char *to)
 	}
 }
 
-static status compare(job *j, const claim *sum)
+static status compare(job *j, const part_summary *sum)
 {
 	if (sum->in != j->records || sum->out != j->records)
 		return err_set(&j->e, ST_INVALID,
@@ -35,14 +35,14 @@ static status compare(job *j, const claim *sum)
 }
 
 /* Totals, and each rank's first key against the last one before it. */
-static status check_claims(job *j)
+static status check_part_summaries(job *j)
 {
 	const size_t key = j->o->lay.key_bytes;
 	const unsigned char *last = NULL;
-	claim sum = { 0 };
+	part_summary sum = { 0 };
 	for (int i = 0; i < j->c->size; i++) {
 		const unsigned char *first;
-		const claim one = claim_at(j->claims, i, &j->o->lay, &first);
+		const part_summary one = part_summary_at(j->part_summaries, i, &j->o->lay, &first);
 		sum.in += one.in;
 		sum.out += one.out;
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
@@ -60,17 +60,17 @@ static status check_claims(job *j)
 
 status phase_verify(job *j)
 {
-	const size_t bytes = claim_bytes(&j->o->lay);
+	const size_t bytes = part_summary_bytes(&j->o->lay);
 	unsigned char *mine = mem_array(&j->m, 1, bytes, "checksums", &j->e);
-	j->claims = mem_array(&j->m, (size_t)j->c->size, bytes, "checksums", &j->e);
-	status rc = comm_agree(j->c, mine && j->claims ? ST_OK : ST_RESOURCE);
+	j->part_summaries = mem_array(&j->m, (size_t)j->c->size, bytes, "checksums", &j->e);
+	status rc = comm_agree(j->c, mine && j->part_summaries ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		state(j, mine);
-		rc = comm_allgather(j->c, mine, j->claims, bytes);
+		rc = comm_allgather(j->c, mine, j->part_summaries, bytes);
 	}
 	if (rc == ST_OK) {
 		const double t0 = now_s();
-		rc = check_claims(j);
+		rc = check_part_summaries(j);
 		j->mine.verify_s += now_s() - t0;
 	}
 	mem_free(&j->m, mine, 1, bytes);

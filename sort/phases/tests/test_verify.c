@@ -38,7 +38,7 @@ static bool are_kept(const job *j, const part *p)
 	bool same = j->sum.lo == 301 && j->sum.hi == 0;
 	for (int i = 0; i < RANKS; i++) {
 		const unsigned char *first;
-		const claim c = claim_at(j->claims, i, &j->o->lay, &first);
+		const part_summary c = part_summary_at(j->part_summaries, i, &j->o->lay, &first);
 		same = same && c.out == p[i].out && c.sum_out.lo == p[i].sum_out &&
 		       (!c.out || (memcmp(first, p[i].first, KEY) == 0 &&
 				   memcmp(first + KEY, p[i].last, KEY) == 0));
@@ -66,7 +66,7 @@ static status verify(comm *c, void *trial_)
 	memcpy(t->said[c->rank], j.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
 		t->kept = are_kept(&j, t->part);
-	mem_free(&j.m, j.claims, RANKS, claim_bytes(&o.lay));
+	mem_free(&j.m, j.part_summaries, RANKS, part_summary_bytes(&o.lay));
 	return j.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
 }
 
