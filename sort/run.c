@@ -23,19 +23,19 @@ static const step by_merging[] = {
 	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
 	{ PH_PLAN, phase_resume },       /* go on with the runs of an earlier program */
 	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
-	{ PH_PLAN, phase_note },         /* for a later program, whose the runs are */
+	{ PH_PLAN, phase_save_state },   /* for a later program, whose the runs are */
 	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
-	{ PH_READ, phase_regain },       /* is the output there, but for its name? */
+	{ PH_READ, phase_load_output },  /* is the output there, but for its name? */
 	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
 	{ PH_SAMPLE, phase_sample },     /* estimate the splitters */
 	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
-	{ PH_MERGE, phase_merge },    /* records to their rank, merged and written as they come */
-	{ PH_SYNC, phase_sync },      /* to the disk */
-	{ PH_SYNC, phase_verify },    /* what went in came out */
-	{ PH_SYNC, phase_seal },      /* for a later program, that only the name is missing */
-	{ PH_COMMIT, phase_commit },  /* final names */
-	{ PH_COMMIT, phase_release }, /* runs are done with */
-	{ PH_COMMIT, phase_learn },   /* tell the next run */
+	{ PH_MERGE, phase_merge },      /* records to their rank, merged and written as they come */
+	{ PH_SYNC, phase_sync },        /* to the disk */
+	{ PH_SYNC, phase_verify },      /* what went in came out */
+	{ PH_SYNC, phase_save_output }, /* for a later program, that only the name is missing */
+	{ PH_COMMIT, phase_commit },    /* final names */
+	{ PH_COMMIT, phase_drop_checkpoints }, /* runs are done with */
+	{ PH_COMMIT, phase_learn },            /* tell the next run */
 };
 
 static const step by_distributing[] = {
@@ -48,19 +48,27 @@ static const step by_distributing[] = {
 };
 
 static const step by_one_rank[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },      { PH_PLAN, phase_resume },
-	{ PH_PLAN, phase_budget },       { PH_PLAN, phase_note },      { PH_READ, phase_read },
-	{ PH_READ, phase_regain },       { PH_MERGE, phase_alone }, /* each piece to its place */
-	{ PH_SYNC, phase_sync },         { PH_SYNC, phase_verify },    { PH_SYNC, phase_seal },
-	{ PH_COMMIT, phase_commit },     { PH_COMMIT, phase_release },
+	{ PH_DESCRIBE, phase_describe },
+	{ PH_PLAN, phase_plan },
+	{ PH_PLAN, phase_resume },
+	{ PH_PLAN, phase_budget },
+	{ PH_PLAN, phase_save_state },
+	{ PH_READ, phase_read },
+	{ PH_READ, phase_load_output },
+	{ PH_MERGE, phase_alone }, /* each piece to its place */
+	{ PH_SYNC, phase_sync },
+	{ PH_SYNC, phase_verify },
+	{ PH_SYNC, phase_save_output },
+	{ PH_COMMIT, phase_commit },
+	{ PH_COMMIT, phase_drop_checkpoints },
 };
 
 /* Not once final names may be there, nor where what was merged would be lost for the little that is
  * left to do. */
 static bool may_stop(const job *j, const step *s)
 {
-	return s->run != phase_commit && s->run != phase_release && s->run != phase_learn &&
-	       !(j->work.on && s->at >= PH_MERGE);
+	return s->run != phase_commit && s->run != phase_drop_checkpoints &&
+	       s->run != phase_learn && !(j->work.on && s->at >= PH_MERGE);
 }
 
 static status stop_if_asked(job *j, const step *s)
@@ -107,7 +115,7 @@ static status take_steps(job *j)
 			n++; /* no data is touched */
 	status rc = ST_OK;
 	for (size_t i = 0; i < n && rc == ST_OK; i++)
-		if (!j->regained || s[i].at >= PH_SYNC)
+		if (!j->output_found || s[i].at >= PH_SYNC)
 			rc = take_step(j, &s[i]);
 	return rc;
 }

@@ -18,7 +18,7 @@ static uint64_t sum_of(const block_header *h, uint64_t bytes)
 	return XXH3_64bits_withSeed(h, offsetof(block_header, sum), records);
 }
 
-void block_seal(block_header *h)
+void block_stamp(block_header *h)
 {
 	h->magic = MAGIC;
 	h->sum = sum_of(h, h->records * h->record_bytes);

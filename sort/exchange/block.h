@@ -17,8 +17,8 @@ typedef struct block_header {
 	uint64_t sum; /* XXH3 of the records, then of the fields above */
 } block_header;
 
-/* block_seal - fill in magic and sum; the other fields are set, the records follow h. */
-void block_seal(block_header *h);
+/* block_stamp - fill in magic and sum; the other fields are set, the records follow h. */
+void block_stamp(block_header *h);
 
 /* block_check - is h, which has arrived with room for wanted->records, what was wanted (all fields
  * but magic and sum), and whole? ST_PEER, naming block and ranks, if not. */

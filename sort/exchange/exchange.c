@@ -174,7 +174,7 @@ static status step_out(exchange *x, int to, bool *moved)
 	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
 	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
 	*h = header_of(x, x->p.c->rank, to, o->begun++, n);
-	block_seal(h);
+	block_stamp(h);
 	*moved = true;
 	FAIL_FLIP(FAIL_SENT, h, block_message(x, n));
 	return comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);

@@ -140,8 +140,8 @@ typedef struct job {
 	writer w;
 	inspected seen; /* what was written */
 	unsigned char *seen_keys;
-	bool regained; /* the output of an earlier program: all that is left is names */
-	checksum sum;  /* of the input of all ranks */
+	bool output_found; /* the output of an earlier program: all that is left is names */
+	checksum sum;      /* of the input of all ranks */
 	unsigned char *part_summaries; /* [size] what they say of their parts, verified: see
 					  part_summary.h */
 	rank_result mine;
@@ -156,10 +156,10 @@ status phase_describe(job *j);
 status phase_plan(job *j);
 status phase_resume(job *j); /* runs of an earlier program decide what each rank reads */
 status phase_budget(job *j);
-status phase_note(job *j); /* what the runs to come belong to */
+status phase_save_state(job *j); /* what the runs to come belong to */
 status phase_read(job *j);
-status phase_regain(job *j); /* an output that was complete, but for its name */
-status phase_adapt(job *j);  /* output shares by the speeds of this very run */
+status phase_load_output(job *j); /* an output that was complete, but for its name */
+status phase_adapt(job *j);       /* output shares by the speeds of this very run */
 status phase_sample(job *j);
 status phase_split(job *j);
 status phase_merge(job *j);      /* exchange, merge and write, all at once */
@@ -167,9 +167,9 @@ status phase_distribute(job *j); /* exchange, then sort and write */
 status phase_alone(job *j);      /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
-status phase_seal(job *j); /* note that it is complete */
+status phase_save_output(job *j); /* note that it is complete */
 status phase_commit(job *j);
-status phase_release(job *j); /* the runs are done with */
+status phase_drop_checkpoints(job *j); /* the runs are done with */
 status phase_learn(job *j);
 
 /* refuse_overlaps - collective: a file that is read twice, made twice, or read and replaced, by one

@@ -10,21 +10,21 @@
 
 #include <unistd.h>
 
-status phase_seal(job *j)
+status phase_save_output(job *j)
 {
 	workdir *w = &j->work;
 	err e = { ST_OK, "" }; /* a state that cannot be written costs a merge, if ever */
-	if (!w->on || j->regained || j->out.is_stdout)
+	if (!w->on || j->output_found || j->out.is_stdout)
 		return ST_OK;
-	w->s.out = (output_seal){ j->out.file.id, j->mine.out, j->mine.sum_out };
-	if (json_write(state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &e) == ST_OK)
+	w->s.out = (output_checkpoint){ j->out.file.id, j->mine.out, j->mine.sum_out };
+	if (json_write(resume_state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &e) == ST_OK)
 		output_keep(&j->out);
 	FAIL_PHASE("complete");
 	return ST_OK;
 }
 
 /* Do the ranks speak of one output, and of all of it? */
-static bool fit_together(const job *j, const output_seal *all)
+static bool fit_together(const job *j, const output_checkpoint *all)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < j->c->size; i++)
@@ -47,10 +47,10 @@ static status read_again(job *j, uint64_t recs, err *e)
 }
 
 /* Every byte of this rank's part is read, whatever the file's times and number are. */
-static bool is_as_sealed(job *j, const output_seal *all)
+static bool is_as_saved(job *j, const output_checkpoint *all)
 {
 	const layout *l = &j->o->lay;
-	const output_seal *own = &all[j->c->rank];
+	const output_checkpoint *own = &all[j->c->rank];
 	err e = { ST_OK, "" };
 	uint64_t before = 0;
 	for (int i = 0; i < j->c->rank; i++)
@@ -67,12 +67,12 @@ static bool is_as_sealed(job *j, const output_seal *all)
 	       j->seen.sum.lo == own->sum.lo;
 }
 
-static void take_over(job *j, const output_seal *all)
+static void take_over(job *j, const output_checkpoint *all)
 {
 	for (int i = 0; i < j->c->size; i++)
 		j->share_out[i] = all[i].records;
 	plan_targets(j);
-	j->regained = true;
+	j->output_found = true;
 	j->mine.merge_kept = true;
 	j->mine.planned_out = j->mine.out = j->seen.records;
 	j->mine.sum_out = j->seen.sum;
@@ -88,9 +88,9 @@ static void let_go(job *j)
 }
 
 /* A vote: one rank whose part is not there, and all merge again. */
-static status vote(job *j, const output_seal *all)
+static status vote(job *j, const output_checkpoint *all)
 {
-	const bool yes = fit_together(j, all) && is_as_sealed(j, all);
+	const bool yes = fit_together(j, all) && is_as_saved(j, all);
 	const status rc = comm_agree(j->c, yes ? ST_OK : ST_REFUSED);
 	if (rc == ST_OK)
 		take_over(j, all);
@@ -99,12 +99,12 @@ static status vote(job *j, const output_seal *all)
 	return atomic_load(&j->c->broken) ? rc : ST_OK;
 }
 
-status phase_regain(job *j)
+status phase_load_output(job *j)
 {
 	const size_t p = (size_t)j->c->size;
 	if (!j->work.resuming || j->out.is_stdout)
 		return ST_OK;
-	output_seal *all = mem_array(&j->m, p, sizeof *all, "states", &j->e);
+	output_checkpoint *all = mem_array(&j->m, p, sizeof *all, "states", &j->e);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(j->c, &j->work.s.out, all, sizeof *all);

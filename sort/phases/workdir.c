@@ -112,14 +112,14 @@ static status remove_all(int dirfd, const char *begin, const char *path, const i
 /* ------------------------------------------------------------------------------- the phases */
 
 /* What this sort is, without its shares and runs. */
-static status own_state(const job *j, work_state *s, err *e)
+static status own_state(const job *j, resume_state *s, err *e)
 {
-	const status rc = state_alloc(s, j->c->size, j->in.files, e);
+	const status rc = resume_state_alloc(s, j->c->size, j->in.files, e);
 	if (rc != ST_OK)
 		return rc;
 	s->rank = j->c->rank;
 	s->lay = j->o->lay;
-	state_inputs(s, &j->in);
+	resume_state_inputs(s, &j->in);
 	return ST_OK;
 }
 
@@ -128,7 +128,7 @@ static status load(job *j)
 	workdir *w = &j->work;
 	char q[QUOTED_BYTES];
 	struct stat st;
-	work_state is = { 0 };
+	resume_state is = { 0 };
 	if (fstatat(w->file.dirfd, w->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_refuse(&j->e, errno, "cannot look at %s",
@@ -138,12 +138,12 @@ static status load(job *j)
 			       "workdir %s holds a sort that has not ended: --resume goes on with "
 			       "it, --clean removes it",
 			       quoted(j->o->workdir, q));
-	status rc = state_load(w->file.path, &w->s, &j->e);
+	status rc = resume_state_load(w->file.path, &w->s, &j->e);
 	if (rc == ST_OK)
 		rc = own_state(j, &is, &j->e);
 	if (rc == ST_OK)
-		rc = state_fits(&w->s, &is, &j->in, w->file.path, &j->e);
-	state_free(&is);
+		rc = resume_state_fits(&w->s, &is, &j->in, w->file.path, &j->e);
+	resume_state_free(&is);
 	w->found = rc == ST_OK;
 	return rc;
 }
@@ -231,7 +231,7 @@ static status agree_on_job(job *j, finding *all)
 	if (rc != ST_OK)
 		return rc;
 	w->resuming = first >= 0;
-	w->seal = (seal_plan){ w->s.job, w->name, j->o->fsync };
+	w->seal = (run_checkpoint_plan){ w->s.job, w->name, j->o->fsync };
 	if (!w->resuming && j->c->rank == 0 &&
 	    getrandom(&w->seal.job, sizeof w->seal.job, 0) != sizeof w->seal.job)
 		w->seal.job = (uint64_t)getpid();
@@ -252,7 +252,7 @@ status phase_resume(job *j)
 	return rc;
 }
 
-status phase_note(job *j)
+status phase_save_state(job *j)
 {
 	workdir *w = &j->work;
 	unsigned removed = 0;
@@ -270,12 +270,12 @@ status phase_note(job *j)
 	if (own_share(j, j->share_in) == 0)
 		w->s.run_recs = w->s.stride = 0;
 	memcpy(w->s.share_in, j->share_in, (size_t)j->c->size * sizeof *j->share_in);
-	return json_write(state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &j->e);
+	return json_write(resume_state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &j->e);
 }
 
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
  * is synced: runs are made again for a state that comes back without them. */
-status phase_release(job *j)
+status phase_drop_checkpoints(job *j)
 {
 	const workdir *w = &j->work;
 	char name[WORKDIR_NAME_BYTES + 24];
@@ -295,7 +295,7 @@ void workdir_close(workdir *w)
 {
 	if (w->on)
 		target_discard(&w->file);
-	state_free(&w->s);
+	resume_state_free(&w->s);
 }
 
 /* ------------------------------------------------------------------------------- cleaning */

@@ -19,8 +19,8 @@ typedef struct workdir {
 	bool resuming;                 /* with that of any rank: the same on all */
 	target file;                   /* of the state */
 	char name[WORKDIR_NAME_BYTES]; /* of the runs, without the number */
-	work_state s;
-	seal_plan seal;
+	resume_state s;
+	run_checkpoint_plan seal;
 } workdir;
 
 /* workdir_close - let go of it; what is in it stays. */

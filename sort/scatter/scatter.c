@@ -56,7 +56,7 @@ status scatter_send(transfer *t, scatter_sender *d)
 	block_header *h = (void *)(t->slots + (size_t)slot * scatter_slot_bytes(o));
 	fill_block(d, t->at, n, (unsigned char *)(h + 1));
 	*h = scatter_header(o, t->to, t->begun++, n);
-	block_seal(h);
+	block_stamp(h);
 	FAIL_FLIP(FAIL_SENT, h, scatter_message_bytes(o, n));
 	t->at += n;
 	t->left -= n;

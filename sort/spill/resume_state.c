@@ -13,22 +13,22 @@
 
 enum { VERSION = 1, MOST_RANKS = 1 << 20, MOST_STRIDE = 1 << 20 };
 
-status state_alloc(work_state *s, int32_t ranks, size_t inputs, err *e)
+status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e)
 {
-	*s = (work_state){ .ranks = ranks, .inputs = inputs };
+	*s = (resume_state){ .ranks = ranks, .inputs = inputs };
 	s->share_in = calloc((size_t)ranks, sizeof *s->share_in);
 	s->input = calloc(inputs ? inputs : 1, sizeof *s->input);
 	if (s->share_in && s->input)
 		return ST_OK;
-	state_free(s);
+	resume_state_free(s);
 	return err_set(e, ST_RESOURCE, "no memory for a state of %" PRId32 " ranks", ranks);
 }
 
-void state_free(work_state *s)
+void resume_state_free(resume_state *s)
 {
 	free(s->share_in);
 	free(s->input);
-	*s = (work_state){ 0 };
+	*s = (resume_state){ 0 };
 }
 
 /* ------------------------------------------------------------------------------- writing */
@@ -40,7 +40,7 @@ static json_t *input_json(const input_id *id, const char *path)
 			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns);
 }
 
-static json_t *output_json(const output_seal *out)
+static json_t *output_json(const output_checkpoint *out)
 {
 	char id[20];
 	snprintf(id, sizeof id, "%016" PRIx64, out->id);
@@ -48,7 +48,7 @@ static json_t *output_json(const output_seal *out)
 			 "checksum", json_checksum(out->sum));
 }
 
-json_t *state_json(const work_state *s, const input *in)
+json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20];
 	json_t *shares = json_array(), *inputs = json_array();
@@ -89,7 +89,7 @@ static bool parse_hex(const char *text, size_t n, uint64_t *number)
 }
 
 /* None: it was not complete. */
-static bool parse_output(work_state *s, json_t *output)
+static bool parse_output(resume_state *s, json_t *output)
 {
 	const char *id, *sum;
 	json_int_t n;
@@ -106,7 +106,7 @@ static bool parse_output(work_state *s, json_t *output)
 	return true;
 }
 
-static bool parse_shares(work_state *s, json_t *shares)
+static bool parse_shares(resume_state *s, json_t *shares)
 {
 	uint64_t sum = 0;
 	for (int32_t i = 0; i < s->ranks; i++) {
@@ -121,7 +121,7 @@ static bool parse_shares(work_state *s, json_t *shares)
 	return sum <= INT64_MAX / s->lay.record_bytes;
 }
 
-static bool parse_inputs(work_state *s, json_t *inputs)
+static bool parse_inputs(resume_state *s, json_t *inputs)
 {
 	for (size_t i = 0; i < s->inputs; i++) {
 		const char *file;
@@ -137,7 +137,7 @@ static bool parse_inputs(work_state *s, json_t *inputs)
 }
 
 /* Does it cut the rank's share into runs as a sort would? */
-static bool possible_runs(const work_state *s, json_int_t run_recs, json_int_t stride)
+static bool possible_runs(const resume_state *s, json_int_t run_recs, json_int_t stride)
 {
 	const uint64_t own = s->share_in[s->rank], each = (uint64_t)run_recs;
 	if (own == 0)
@@ -146,20 +146,20 @@ static bool possible_runs(const work_state *s, json_int_t run_recs, json_int_t s
 	       stride <= MOST_STRIDE;
 }
 
-static bool possible_head(const work_state *s, json_int_t rec, json_int_t off, json_int_t key)
+static bool possible_head(const resume_state *s, json_int_t rec, json_int_t off, json_int_t key)
 {
 	return s->ranks > 0 && s->ranks <= MOST_RANKS && s->rank >= 0 && s->rank < s->ranks &&
 	       rec > 0 && rec <= MAX_RECORD_BYTES && key > 0 && key <= rec && off >= 0 &&
 	       off <= rec - key;
 }
 
-static status parse_document(json_t *doc, const char *name, work_state *s, err *e)
+static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
 {
 	const char *format, *made_by, *job;
 	int version, rank, ranks;
 	json_int_t rec, off, key, run_recs, stride;
 	json_t *shares, *inputs, *output = NULL;
-	work_state h = { 0 };
+	resume_state h = { 0 };
 	if (json_unpack(doc,
 			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s?o!}",
 			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
@@ -175,7 +175,7 @@ static status parse_document(json_t *doc, const char *name, work_state *s, err *
 	if (!possible_head(&h, rec, off, key) || !parse_hex(job, 1, &h.job) ||
 	    !json_is_array(inputs) || json_array_size(shares) != (size_t)ranks)
 		return malformed(name, "its sizes are impossible", e);
-	const status rc = state_alloc(s, ranks, json_array_size(inputs), e);
+	const status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
 	s->job = h.job;
@@ -183,7 +183,7 @@ static status parse_document(json_t *doc, const char *name, work_state *s, err *
 	s->lay = (layout){ (uint32_t)rec, (uint32_t)off, (uint32_t)key };
 	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
 	    !possible_runs(s, run_recs, stride) || !parse_output(s, output)) {
-		state_free(s);
+		resume_state_free(s);
 		return malformed(name, "its shares, runs, inputs or output are impossible", e);
 	}
 	s->run_recs = (uint64_t)run_recs;
@@ -191,10 +191,10 @@ static status parse_document(json_t *doc, const char *name, work_state *s, err *
 	return ST_OK;
 }
 
-status state_parse(const char *text, size_t len, const char *name, work_state *s, err *e)
+status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e)
 {
 	json_t *doc = NULL;
-	*s = (work_state){ 0 };
+	*s = (resume_state){ 0 };
 	status rc = json_parse(text, len, "state", name, &doc, e);
 	if (rc == ST_OK)
 		rc = parse_document(doc, name, s, e);
@@ -202,10 +202,10 @@ status state_parse(const char *text, size_t len, const char *name, work_state *s
 	return rc;
 }
 
-status state_load(const char *path, work_state *s, err *e)
+status resume_state_load(const char *path, resume_state *s, err *e)
 {
 	json_t *doc = NULL;
-	*s = (work_state){ 0 };
+	*s = (resume_state){ 0 };
 	status rc = json_read("state", path, &doc, e);
 	if (rc == ST_OK)
 		rc = parse_document(doc, path, s, e);
@@ -215,7 +215,7 @@ status state_load(const char *path, work_state *s, err *e)
 
 /* ------------------------------------------------------------------------------- comparing */
 
-void state_inputs(work_state *s, const input *in)
+void resume_state_inputs(resume_state *s, const input *in)
 {
 	for (size_t i = 0; i < s->inputs; i++) {
 		const struct stat *st = &in->file[i].st;
@@ -225,7 +225,7 @@ void state_inputs(work_state *s, const input *in)
 }
 
 /* The inputs as a list: another one there, or one that was written to since. */
-static status same_inputs(const work_state *was, const work_state *is, const input *in,
+static status same_inputs(const resume_state *was, const resume_state *is, const input *in,
 			  const char *name, err *e)
 {
 	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
@@ -246,8 +246,8 @@ static status same_inputs(const work_state *was, const work_state *is, const inp
 	return ST_OK;
 }
 
-status state_fits(const work_state *was, const work_state *is, const input *in, const char *name,
-		  err *e)
+status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
+			 const char *name, err *e)
 {
 	char q[QUOTED_BYTES];
 	const layout *a = &was->lay, *b = &is->lay;

@@ -18,13 +18,13 @@ typedef struct input_id {
 } input_id;
 
 /* A rank's part of an output that is complete, but under a temporary name. */
-typedef struct output_seal {
+typedef struct output_checkpoint {
 	uint64_t id; /* of that name, see file.h; 0: there is none */
 	uint64_t records;
 	checksum sum;
-} output_seal;
+} output_checkpoint;
 
-typedef struct work_state {
+typedef struct resume_state {
 	uint64_t job; /* a random number, the same on all ranks */
 	int32_t rank, ranks;
 	layout lay;
@@ -33,29 +33,30 @@ typedef struct work_state {
 	uint64_t *share_in; /* [ranks] records that each reads */
 	input_id *input;    /* [inputs] */
 	size_t inputs;
-	output_seal out;
-} work_state;
+	output_checkpoint out;
+} resume_state;
 
-/* state_alloc - arrays of these lengths. state_free - also of one that is all zero. */
-status state_alloc(work_state *s, int32_t ranks, size_t inputs, err *e);
-void state_free(work_state *s);
+/* resume_state_alloc - arrays of these lengths. resume_state_free - also of one that is all zero.
+ */
+status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e);
+void resume_state_free(resume_state *s);
 
-/* state_parse - text of len bytes, which may hold anything; name stands for it in messages.
+/* resume_state_parse - text of len bytes, which may hold anything; name stands for it in messages.
  * Refuses (ST_REFUSED) what is no state or has impossible numbers; s is then empty. */
-status state_parse(const char *text, size_t len, const char *name, work_state *s, err *e);
+status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e);
 
-/* state_load - the same of a file. */
-status state_load(const char *path, work_state *s, err *e);
+/* resume_state_load - the same of a file. */
+status resume_state_load(const char *path, resume_state *s, err *e);
 
-/* state_json - the document; in has the names of the inputs. NULL without memory. */
-struct json_t *state_json(const work_state *s, const input *in);
+/* resume_state_json - the document; in has the names of the inputs. NULL without memory. */
+struct json_t *resume_state_json(const resume_state *s, const input *in);
 
-/* state_inputs - the identities of the inputs, s->inputs of them. */
-void state_inputs(work_state *s, const input *in);
+/* resume_state_inputs - the identities of the inputs, s->inputs of them. */
+void resume_state_inputs(resume_state *s, const input *in);
 
-/* state_fits - refuses (ST_REFUSED, with what differs) a sort `is` that is not the one that `was`
- * begun; shares and runs are not compared. */
-status state_fits(const work_state *was, const work_state *is, const input *in, const char *name,
-		  err *e);
+/* resume_state_fits - refuses (ST_REFUSED, with what differs) a sort `is` that is not the one that
+ * `was` begun; shares and runs are not compared. */
+status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
+			 const char *name, err *e);
 
 #endif

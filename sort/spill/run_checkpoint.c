@@ -24,8 +24,8 @@ typedef struct head {
 	uint64_t digest; /* of what stands above, the checksums and the samples */
 } head;
 
-static head head_of(const spill_place *at, size_t run, uint64_t recs, const seal_plan *p,
-		    const seal_note *n)
+static head head_of(const spill_place *at, size_t run, uint64_t recs, const run_checkpoint_plan *p,
+		    const run_checkpoint *n)
 {
 	return (head){ .magic = MAGIC,
 		       .job = p->job,
@@ -48,7 +48,7 @@ static uint64_t digest(const head *h, const uint64_t *sum, const void *sample)
 	return XXH3_64bits_digest(&x);
 }
 
-static status to_disk(const spill_place *at, const seal_plan *p, err *e)
+static status to_disk(const spill_place *at, const run_checkpoint_plan *p, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (p->fsync && fsync(at->fd) != 0)
@@ -56,7 +56,8 @@ static status to_disk(const spill_place *at, const seal_plan *p, err *e)
 	return ST_OK;
 }
 
-status seal_run(const spill *s, size_t run, const seal_plan *p, const seal_note *n, err *e)
+status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
+			   const run_checkpoint *n, err *e)
 {
 	const uint64_t recs = spill_run_recs(s, run);
 	const spill_place at = spill_run_place(s, run, recs);
@@ -78,7 +79,8 @@ status seal_run(const spill *s, size_t run, const seal_plan *p, const seal_note 
 }
 
 /* The seal as it lies there, with room for it; false if it is none of this run. */
-static bool read_seal(const spill_place *at, const head *wanted, uint64_t *sum, seal_note *n)
+static bool read_checkpoint(const spill_place *at, const head *wanted, uint64_t *sum,
+			    run_checkpoint *n)
 {
 	head h;
 	struct stat st;
@@ -95,14 +97,14 @@ static bool read_seal(const spill_place *at, const head *wanted, uint64_t *sum, 
 	return h.digest == digest(&h, sum, n->sample);
 }
 
-status seal_take(spill *s, size_t run, uint64_t recs, const seal_plan *p, mem *m, seal_note *n,
-		 bool *taken, err *e)
+status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
+			   mem *m, run_checkpoint *n, bool *taken, err *e)
 {
 	const spill_place at = spill_run_place(s, run, recs);
 	const head wanted = head_of(&at, run, recs, p, n);
 	uint64_t *sum = mem_array(m, at.blocks, sizeof *sum, "checksums of a run", e);
 	status rc = sum ? ST_OK : ST_RESOURCE;
-	*taken = sum && read_seal(&at, &wanted, sum, n);
+	*taken = sum && read_checkpoint(&at, &wanted, sum, n);
 	if (*taken)
 		rc = spill_run_adopt(s, run, recs, sum, e);
 	mem_free(m, sum, at.blocks, sizeof *sum);

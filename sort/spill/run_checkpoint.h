@@ -9,27 +9,28 @@
 #include "spill.h"
 
 /* What the runs of one sort on one rank have in common. */
-typedef struct seal_plan {
+typedef struct run_checkpoint_plan {
 	uint64_t job;     /* a random number that tells sorts apart */
 	const char *name; /* as in spill_plan */
 	bool fsync;       /* wait for the disk */
-} seal_plan;
+} run_checkpoint_plan;
 
 /* What is known of a run beside its records. */
-typedef struct seal_note {
+typedef struct run_checkpoint {
 	checksum sum; /* of its records */
 	void *sample; /* what reading it again needs, sample_bytes */
 	size_t sample_bytes;
-} seal_note;
+} run_checkpoint;
 
-/* seal_run - the complete run to the disk, and then its seal. Any number of threads, each with runs
- * of its own. */
-status seal_run(const spill *s, size_t run, const seal_plan *p, const seal_note *n, err *e);
+/* run_checkpoint_save - the complete run to the disk, and then its seal. Any number of threads,
+ * each with runs of its own. */
+status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
+			   const run_checkpoint *n, err *e);
 
-/* seal_take - if the file of run `run`, of which nothing was begun, is a complete run of recs
- * records of this sort, *taken is true, the run can be read, and n is filled (sample has room for
- * sample_bytes). A file that is missing, cut or changed is not taken, and no error. */
-status seal_take(spill *s, size_t run, uint64_t recs, const seal_plan *p, mem *m, seal_note *n,
-		 bool *taken, err *e);
+/* run_checkpoint_load - if the file of run `run`, of which nothing was begun, is a complete run of
+ * recs records of this sort, *taken is true, the run can be read, and n is filled (sample has room
+ * for sample_bytes). A file that is missing, cut or changed is not taken, and no error. */
+status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
+			   mem *m, run_checkpoint *n, bool *taken, err *e);
 
 #endif

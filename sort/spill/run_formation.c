@@ -91,19 +91,20 @@ static status write_run(spool *s, size_t run, const bench *b, const records *r, 
 }
 
 /* What is to be told of a run beside its records. */
-static seal_note note_of(const spool *s, size_t run)
+static run_checkpoint note_of(const spool *s, size_t run)
 {
 	const loaded *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	return (seal_note){ .sample = d->sample + d->sample_at[run] * isz,
-			    .sample_bytes = (d->sample_at[run + 1] - d->sample_at[run]) * isz };
+	return (run_checkpoint){ .sample = d->sample + d->sample_at[run] * isz,
+				 .sample_bytes =
+					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
 }
 
 static status keep_run(const spool *s, size_t run, checksum sum, err *e)
 {
-	seal_note note = note_of(s, run);
+	run_checkpoint note = note_of(s, run);
 	note.sum = sum;
-	return seal_run(s->d->spill, run, s->p->keep, &note, e);
+	return run_checkpoint_save(s->d->spill, run, s->p->keep, &note, e);
 }
 
 /* The run's records, whose entries b has, in order to disk. */
@@ -231,8 +232,8 @@ static status take_kept(spool *s, mem *m, err *e)
 	status rc = ST_OK;
 	for (size_t run = 0; rc == ST_OK && s->p->keep && run < d->r.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
-		seal_note note = note_of(s, run);
-		rc = seal_take(d->spill, run, n, s->p->keep, m, &note, &s->kept[run], e);
+		run_checkpoint note = note_of(s, run);
+		rc = run_checkpoint_load(d->spill, run, n, s->p->keep, m, &note, &s->kept[run], e);
 		if (!s->kept[run])
 			continue;
 		d->sum = checksum_join(d->sum, note.sum);

@@ -18,9 +18,9 @@ typedef struct spool_plan {
 	const budget *b;
 	const char *const *dir; /* for the runs */
 	size_t dirs;
-	unsigned ranks_here;     /* that spill into the same directories */
-	const seal_plan *keep;   /* runs outlive the program, and those of an earlier one are taken
-				    over; NULL: they do not */
+	unsigned ranks_here;             /* that spill into the same directories */
+	const run_checkpoint_plan *keep; /* runs outlive the program, and those of an earlier one
+				  are taken over; NULL: they do not */
 	const atomic_bool *stop; /* set: begin no more runs, leave the rest undone; NULL: never */
 	const char *full; /* of a stream whose length nobody knows: why load.n is all it may have */
 } spool_plan;

@@ -28,7 +28,7 @@ static void make(message *m, uint64_t records)
 		m->byte[i] = (unsigned char)(i * 37);
 	m->h = fields;
 	m->h.records = records;
-	block_seal(&m->h);
+	block_stamp(&m->h);
 }
 
 static void test_whole(void **state)

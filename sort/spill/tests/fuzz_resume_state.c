@@ -7,7 +7,7 @@
 #include "io/json.h"
 #include "spill/resume_state.h"
 
-static void check_numbers(const work_state *s)
+static void check_numbers(const resume_state *s)
 {
 	uint64_t sum = 0;
 	fuzz_check(s->ranks > 0 && s->rank >= 0 && s->rank < s->ranks);
@@ -26,7 +26,7 @@ static void check_numbers(const work_state *s)
 	fuzz_check(s->out.id || (!s->out.records && !s->out.sum.hi && !s->out.sum.lo));
 }
 
-static bool same(const work_state *a, const work_state *b)
+static bool same(const resume_state *a, const resume_state *b)
 {
 	return a->job == b->job && a->rank == b->rank && a->ranks == b->ranks &&
 	       a->run_recs == b->run_recs && a->stride == b->stride && a->inputs == b->inputs &&
@@ -36,20 +36,20 @@ static bool same(const work_state *a, const work_state *b)
 	       memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
 
-static void check_again(const work_state *s)
+static void check_again(const resume_state *s)
 {
 	static char name[] = "name";
 	err e = { ST_OK, "" };
-	work_state again;
+	resume_state again;
 	input in = { .file = calloc(s->inputs + 1, sizeof *in.file), .files = s->inputs };
 	for (size_t i = 0; in.file && i < s->inputs; i++)
 		in.file[i].path = name;
-	json_t *doc = in.file ? state_json(s, &in) : NULL;
+	json_t *doc = in.file ? resume_state_json(s, &in) : NULL;
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	fuzz_check(text != NULL);
-	fuzz_check(state_parse(text, strlen(text), "again", &again, &e) == ST_OK);
-	fuzz_check(same(s, &again) && state_fits(s, &again, &in, "again", &e) == ST_OK);
-	state_free(&again);
+	fuzz_check(resume_state_parse(text, strlen(text), "again", &again, &e) == ST_OK);
+	fuzz_check(same(s, &again) && resume_state_fits(s, &again, &in, "again", &e) == ST_OK);
+	resume_state_free(&again);
 	free(text);
 	json_decref(doc);
 	free(in.file);
@@ -58,14 +58,14 @@ static void check_again(const work_state *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	err e = { ST_OK, "" };
-	work_state s;
+	resume_state s;
 	/* a copy of exactly this length, so that one byte too far is seen */
 	char *text = malloc(size ? size : 1);
 	if (!text)
 		return 0;
 	if (size)
 		memcpy(text, data, size);
-	const status rc = state_parse(text, size, "fuzz", &s, &e);
+	const status rc = resume_state_parse(text, size, "fuzz", &s, &e);
 	free(text);
 	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
 	if (rc == ST_OK) {
@@ -74,6 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		fuzz_check(!s.share_in && !s.input);
 	}
-	state_free(&s);
+	resume_state_free(&s);
 	return 0;
 }

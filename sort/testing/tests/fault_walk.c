@@ -209,7 +209,7 @@ static ending run_program(const struct sort *s, const char *plan)
 }
 
 /* Does the first rank's state speak of a complete output? */
-static bool is_sealed(void)
+static bool has_checkpoint(void)
 {
 	char text[4096];
 	FILE *f = fopen("work/hetsort-rank0.json", "rb");
@@ -230,7 +230,7 @@ static outcome run_case(const struct sort *s, const char *plan)
 	const ssize_t n = pread(said_fd, o.said, sizeof o.said - 1, 0);
 	o.said[n > 0 ? n : 0] = '\0';
 	look_at_output(&o);
-	if (o.end.code == 0 || !*plan || !is_sealed()) /* else it is for the next program */
+	if (o.end.code == 0 || !*plan || !has_checkpoint()) /* else it is for the next program */
 		take_litter(".", o.left);
 	take_litter("spill", o.left);
 	if (strstr(s->args, "--workdir")) {
