@@ -81,7 +81,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 }
 
 /* What it takes to send this rank's records and to write what comes. */
-static uint64_t flow_bytes(job *j, uint64_t out_recs)
+static uint64_t exchange_bytes(job *j, uint64_t out_recs)
 {
 	const uint64_t rec = j->o->lay.record_bytes, p = (uint64_t)j->c->size;
 	const uint64_t n = j->in.is_stdin ? POS_MASK : own_share(j, j->share_in);
@@ -104,7 +104,7 @@ static budget_query query_of(job *j, uint64_t out_recs)
 			       .ranks = (unsigned)j->c->size,
 			       .distributing = j->c->size > 1 && j->o->strategy == BY_DISTRIBUTING,
 			       .receives = job_spreads(j) || job_scatters(j),
-			       .flow_bytes = flow_bytes(j, out_recs),
+			       .exchange_bytes = exchange_bytes(j, out_recs),
 			       .keeps = j->o->workdir && own_share(j, j->share_in) > 0,
 			       .run_recs = j->work.found ? j->work.s.run_recs : 0,
 			       .stride = j->work.found ? j->work.s.stride : 0 };
@@ -215,7 +215,7 @@ static status size_windows(job *j)
 		rc = comm_allgather(j->c, &j->limit.rank_bytes, all, sizeof *all);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		least = all[i] < least ? all[i] : least;
-	j->windows_bytes = flow_windows(j, least);
+	j->windows_bytes = exchange_setup_windows(j, least);
 	mem_free(&j->m, all, p, sizeof *all);
 	return rc;
 }

@@ -64,7 +64,7 @@ static status receive_all(landing *d, job *j, exchange *x)
 		for (int i = 0; rc == ST_OK && i < j->c->size; i++)
 			rc = land(d, &j->o->lay, x, (j->c->rank + i) % j->c->size, &any);
 	}
-	return rc == ST_OK ? flow_drained(j, x) : rc;
+	return rc == ST_OK ? exchange_setup_drained(j, x) : rc;
 }
 
 static void write_sorted(const landing *d, job *j)
@@ -89,7 +89,7 @@ status phase_distribute(job *j)
 	exchange *x = NULL;
 	status rc = comm_agree(j->c, landing_alloc(&d, j));
 	if (rc == ST_OK)
-		rc = flow_open(j, &x);
+		rc = exchange_setup_open(j, &x);
 	if (rc == ST_OK)
 		rc = receive_all(&d, j, x);
 	if (rc == ST_OK) {
@@ -103,7 +103,7 @@ status phase_distribute(job *j)
 	}
 	if (rc == ST_OK)
 		write_sorted(&d, j);
-	rc = flow_close(j, x, rc);
+	rc = exchange_setup_close(j, x, rc);
 	landing_free(&d, j);
 	return rc;
 }

@@ -18,7 +18,7 @@ enum {
 	LIMIT_PART = 8
 };
 
-uint64_t flow_windows(const job *j, uint64_t least_limit_bytes)
+uint64_t exchange_setup_windows(const job *j, uint64_t least_limit_bytes)
 {
 	const uint64_t mean = j->records * j->o->lay.record_bytes / (uint64_t)j->c->size;
 	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
@@ -45,7 +45,7 @@ static bool writes_direct(const job *j)
 	return j->o->direct == DIRECT_ALWAYS || (j->o->direct == DIRECT_AUTO && j->budget.spills);
 }
 
-status flow_output(job *j, io_fd *to)
+status exchange_setup_output(job *j, io_fd *to)
 {
 	const layout *l = &j->o->lay;
 	const uint64_t mine = own_share(j, j->share_out) * l->record_bytes;
@@ -67,7 +67,7 @@ status flow_output(job *j, io_fd *to)
 	return rc;
 }
 
-void flow_output_close(const io_fd *to)
+void exchange_setup_output_close(const io_fd *to)
 {
 	if (to->direct >= 0)
 		close(to->direct);
@@ -75,7 +75,7 @@ void flow_output_close(const io_fd *to)
 
 static status open_writer(job *j)
 {
-	const status rc = flow_output(j, &j->to);
+	const status rc = exchange_setup_output(j, &j->to);
 	const sink to = { j->to, output_name(&j->out), j->out.offset, own_share(j, j->share_out),
 			  j->o->fsync };
 	return rc == ST_OK ? writer_open(&j->w, &j->m, &j->o->lay, &to, &j->seen, &j->e) : rc;
@@ -97,7 +97,7 @@ static status check_arrivals(job *j)
 	return ST_OK;
 }
 
-status flow_open(job *j, exchange **x)
+status exchange_setup_open(job *j, exchange **x)
 {
 	*x = NULL;
 	status rc = comm_agree(j->c, source_open(&j->src, &j->m, &j->r, j->cut, (size_t)j->c->size,
@@ -137,7 +137,7 @@ static void note_traffic(job *j)
 	}
 }
 
-status flow_drained(job *j, exchange *x)
+status exchange_setup_drained(job *j, exchange *x)
 {
 	exchange_times t = { 0, 0 };
 	const status rc = exchange_finish(x, &t, &j->e);
@@ -147,7 +147,7 @@ status flow_drained(job *j, exchange *x)
 	return rc;
 }
 
-status flow_close(job *j, exchange *x, status rc)
+status exchange_setup_close(job *j, exchange *x, status rc)
 {
 	if (rc == ST_OK && x)
 		rc = source_failure(&j->src, &j->e);
@@ -164,7 +164,7 @@ status flow_close(job *j, exchange *x, status rc)
 	exchange_free(x);
 	source_close(&j->src, &j->m);
 	writer_free(&j->w);
-	flow_output_close(&j->to);
+	exchange_setup_output_close(&j->to);
 	j->to = (io_fd)IO_FD_NONE;
 	return rc == ST_OK ? flushed : rc;
 }

@@ -35,7 +35,7 @@ status phase_merge(job *j)
 	head *heads = mem_array(&j->m, 2 * p, sizeof *heads, "streams", &j->e);
 	status rc = comm_agree(j->c, s && heads ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = flow_open(j, &x);
+		rc = exchange_setup_open(j, &x);
 	if (rc == ST_OK) {
 		stream_merge g = { .x = x,
 				   .rank = (uint32_t)j->c->rank,
@@ -49,9 +49,9 @@ status phase_merge(job *j)
 				   .to = j };
 		rc = stream_merge_run(&g);
 		if (rc == ST_OK)
-			rc = flow_drained(j, x);
+			rc = exchange_setup_drained(j, x);
 	}
-	rc = flow_close(j, x, rc);
+	rc = exchange_setup_close(j, x, rc);
 	mem_free(&j->m, s, p, sizeof *s);
 	mem_free(&j->m, heads, 2 * p, sizeof *heads);
 	return rc;

@@ -291,10 +291,10 @@ status phase_alone(job *j)
 	if (rc == ST_OK)
 		rc = alloc_benches(&a);
 	if (rc == ST_OK)
-		rc = flow_output(j, &a.to);
+		rc = exchange_setup_output(j, &a.to);
 	if (rc == ST_OK && j->data.n > 0)
 		rc = run_threads(&a);
-	flow_output_close(&a.to);
+	exchange_setup_output_close(&a.to);
 	feed_close(a.w.feed);
 	free_benches(&a);
 	pieces_free(&a.p, &j->m);

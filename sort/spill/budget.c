@@ -42,7 +42,7 @@ static uint64_t core_bytes(const budget_query *q)
 	uint64_t piece = CORE_PIECE_BYTES + 2 * CORE_PIECE_BYTES / rec * sizeof(entry);
 	if (piece > data + 2 * entries)
 		piece = data + 2 * entries;
-	const uint64_t merge = q->flow_bytes ? q->flow_bytes : (q->threads + 2) * piece;
+	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : (q->threads + 2) * piece;
 	const uint64_t landing = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
 	return landing + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
 }
@@ -115,7 +115,7 @@ static uint64_t run_bytes(const budget *b, const budget_query *q)
 /* While runs are sorted. */
 static uint64_t receiving_bytes(const budget_query *q)
 {
-	return q->receives ? q->flow_bytes : 0;
+	return q->receives ? q->exchange_bytes : 0;
 }
 
 /* Runs as long as workers have room. */
@@ -169,9 +169,10 @@ static bool fit_alone(budget *b, const budget_query *q, uint64_t bytes, uint64_t
 static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
 {
 	const uint64_t portion = PORTION_BYTES + 2 * BLOCK_BYTES;
-	if (bytes < q->flow_bytes || !fit_pieces(b, q, bytes - q->flow_bytes, q->ranks, portion))
+	if (bytes < q->exchange_bytes ||
+	    !fit_pieces(b, q, bytes - q->exchange_bytes, q->ranks, portion))
 		return false;
-	*used = q->flow_bytes + q->ranks * (portion + piece_bytes(b, q));
+	*used = q->exchange_bytes + q->ranks * (portion + piece_bytes(b, q));
 	return true;
 }
 

@@ -15,12 +15,12 @@ typedef struct budget_query {
 	layout lay;
 	unsigned threads;
 	unsigned ranks;
-	bool distributing;   /* holds what it receives as well */
-	bool receives;       /* what it sorts comes from other ranks */
-	uint64_t flow_bytes; /* windows of the exchange and buffers, 0 for a rank alone */
-	bool keeps;          /* by way of the disk, whatever the memory, in runs so short that few
-			      * bytes are lost with one that is not complete */
-	uint64_t run_recs;   /* of runs that are there already, and their samples; 0: none are */
+	bool distributing;       /* holds what it receives as well */
+	bool receives;           /* what it sorts comes from other ranks */
+	uint64_t exchange_bytes; /* windows of the exchange and buffers, 0 for a rank alone */
+	bool keeps;        /* by way of the disk, whatever the memory, in runs so short that few
+			    * bytes are lost with one that is not complete */
+	uint64_t run_recs; /* of runs that are there already, and their samples; 0: none are */
 	size_t stride;
 } budget_query;
 
