@@ -153,7 +153,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *buf)
 {
 	const size_t n = block_count(x, x->out[to].count, k);
-	x->p.fill(x->p.source, to, k * x->block_recs, n, buf);
+	x->p.fill(x->p.outgoing, to, k * x->block_recs, n, buf);
 	return n;
 }
 

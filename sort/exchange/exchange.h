@@ -12,14 +12,14 @@ typedef struct exchange exchange;
 /* Copies the next n records of the stream to rank `to`, of which `skip` were copied before, to buf.
  * Blocks of a stream are asked for in order; those to other ranks by the thread that sends, those
  * to this rank by the reader. */
-typedef void exchange_fill(void *source, int to, uint64_t skip, size_t n, unsigned char *buf);
+typedef void exchange_fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf);
 
 typedef struct exchange_plan {
 	comm *c;
 	mem *m;
 	size_t record_bytes;
 	exchange_fill *fill;
-	void *source;         /* for fill */
+	void *outgoing;       /* for fill */
 	const uint64_t *send; /* [size] records for each rank */
 	const uint64_t *recv; /* [size] records that come from each rank */
 	unsigned threads;     /* 0 the reader moves everything, 1 one thread, 2 sender + receiver */

@@ -20,12 +20,12 @@ struct stream_out {
 };
 
 /* A single run in memory needs no merging. */
-static bool is_plain(const source *s)
+static bool is_plain(const outgoing *s)
 {
 	return !s->r->spill && s->r->count == 1;
 }
 
-static status open_in_memory(const source *s, stream_out *o, mem *m, err *e)
+static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 {
 	const uint64_t part = runs_total(s->r) / BATCH_PART;
 	const size_t batch = part < BATCH_RECS ? (size_t)part : BATCH_RECS;
@@ -40,7 +40,7 @@ static status open_in_memory(const source *s, stream_out *o, mem *m, err *e)
 	return o->room && o->tmp ? ST_OK : ST_RESOURCE;
 }
 
-static status open_on_disk(const source *s, stream_out *o, mem *m, size_t piece_recs, err *e)
+static status open_on_disk(const outgoing *s, stream_out *o, mem *m, size_t piece_recs, err *e)
 {
 	status rc = windows_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);
 	o->count = o->w.count;
@@ -48,7 +48,7 @@ static status open_on_disk(const source *s, stream_out *o, mem *m, size_t piece_
 	return rc == ST_OK ? window_open(&o->v, m, &o->w, e) : rc;
 }
 
-static status open_stream(source *s, size_t to, mem *m, size_t piece_recs, err *e)
+static status open_stream(outgoing *s, size_t to, mem *m, size_t piece_recs, err *e)
 {
 	stream_out *o = &s->s[to];
 	o->lo = s->cut + to * s->r->count;
@@ -65,10 +65,10 @@ static status open_stream(source *s, size_t to, mem *m, size_t piece_recs, err *
 	return ST_OK;
 }
 
-status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
-		   size_t piece_recs, err *e)
+status outgoing_open(outgoing *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
+		     size_t piece_recs, err *e)
 {
-	*s = (source){ .r = r, .cut = cut, .size = size };
+	*s = (outgoing){ .r = r, .cut = cut, .size = size };
 	pthread_mutex_init(&s->lock, NULL);
 	s->s = mem_array(m, size, sizeof *s->s, "outgoing streams", e);
 	s->send = mem_array(m, size, sizeof *s->send, "outgoing streams", e);
@@ -78,7 +78,7 @@ status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t
 	return rc;
 }
 
-void source_close(source *s, mem *m)
+void outgoing_close(outgoing *s, mem *m)
 {
 	if (!s->r)
 		return;
@@ -93,10 +93,10 @@ void source_close(source *s, mem *m)
 	mem_free(m, s->s, s->size, sizeof *s->s);
 	mem_free(m, s->send, s->size, sizeof *s->send);
 	pthread_mutex_destroy(&s->lock);
-	*s = (source){ 0 };
+	*s = (outgoing){ 0 };
 }
 
-static void merge_in_memory(const source *s, stream_out *o)
+static void merge_in_memory(const outgoing *s, stream_out *o)
 {
 	o->left = pieces_merge(&o->p, s->r, o->next, o->room, o->tmp);
 	o->at = o->room;
@@ -113,7 +113,7 @@ static status merge_from_disk(stream_out *o, err *e)
 	return ST_OK;
 }
 
-static status next_piece(const source *s, stream_out *o, err *e)
+static status next_piece(const outgoing *s, stream_out *o, err *e)
 {
 	status rc = ST_OK;
 	if (o->next == o->count)
@@ -126,7 +126,7 @@ static status next_piece(const source *s, stream_out *o, err *e)
 	return rc;
 }
 
-static status fill(const source *s, stream_out *o, size_t n, unsigned char *buf, err *e)
+static status fill(const outgoing *s, stream_out *o, size_t n, unsigned char *buf, err *e)
 {
 	while (n > 0) {
 		const status rc = o->left ? ST_OK : next_piece(s, o, e);
@@ -142,7 +142,7 @@ static status fill(const source *s, stream_out *o, size_t n, unsigned char *buf,
 	return ST_OK;
 }
 
-static void keep(source *s, const err *e)
+static void keep(outgoing *s, const err *e)
 {
 	pthread_mutex_lock(&s->lock);
 	if (e->code != ST_OK)
@@ -150,7 +150,7 @@ static void keep(source *s, const err *e)
 	pthread_mutex_unlock(&s->lock);
 }
 
-uint32_t source_heads(source *s, int to, head *h, uint32_t most)
+uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most)
 {
 	stream_out *o = &s->s[to];
 	err e = { ST_OK, "" };
@@ -174,18 +174,18 @@ uint32_t source_heads(source *s, int to, head *h, uint32_t most)
 	return n;
 }
 
-void source_fill(void *source_, int to, uint64_t skip, size_t n, unsigned char *buf)
+void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
-	source *s = source_;
+	outgoing *s = outgoing_;
 	err e = { ST_OK, "" };
 	(void)skip;
-	if (source_failure(s, NULL) == ST_OK && fill(s, &s->s[to], n, buf, &e) == ST_OK)
+	if (outgoing_failure(s, NULL) == ST_OK && fill(s, &s->s[to], n, buf, &e) == ST_OK)
 		return;
 	memset(buf, 0xff, n * s->r->recs.lay.record_bytes); /* in order behind all that was sent */
 	keep(s, &e);
 }
 
-status source_failure(source *s, err *e)
+status outgoing_failure(outgoing *s, err *e)
 {
 	pthread_mutex_lock(&s->lock);
 	const err own = s->e;

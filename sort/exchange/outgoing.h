@@ -11,7 +11,7 @@
 
 typedef struct stream_out stream_out;
 
-typedef struct source {
+typedef struct outgoing {
 	const runs *r;
 	const uint64_t *cut; /* [(size + 1) * runs] as split_sorted leaves them */
 	size_t size;
@@ -19,24 +19,24 @@ typedef struct source {
 	uint64_t *send; /* [size] records for each rank */
 	pthread_mutex_t lock;
 	err e; /* the first failure to read; from then on records of the largest key are sent */
-} source;
+} outgoing;
 
-/* source_open - streams to `size` ranks, for runs on disk in pieces of piece_recs records. r and
+/* outgoing_open - streams to `size` ranks, for runs on disk in pieces of piece_recs records. r and
  * cut live as long. To be closed on failure too. */
-status source_open(source *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
-		   size_t piece_recs, err *e);
+status outgoing_open(outgoing *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
+		     size_t piece_recs, err *e);
 
-/* source_fill - an exchange_fill: the next n records of the stream to rank `to`. A failure is kept,
- * because the peers count on the records. */
-void source_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
+/* outgoing_fill - an exchange_fill: the next n records of the stream to rank `to`. A failure is
+ * kept, because the peers count on the records. */
+void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
-/* source_heads - the next heads of the stream to rank `to`, at most `most`, none where it has
- * ended; instead of source_fill. Their records stay where they are until the next call. */
-uint32_t source_heads(source *s, int to, head *h, uint32_t most);
+/* outgoing_heads - the next heads of the stream to rank `to`, at most `most`, none where it has
+ * ended; instead of outgoing_fill. Their records stay where they are until the next call. */
+uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most);
 
-/* source_failure - has anything sent been made up? */
-status source_failure(source *s, err *e);
+/* outgoing_failure - has anything sent been made up? */
+status outgoing_failure(outgoing *s, err *e);
 
-void source_close(source *s, mem *m);
+void outgoing_close(outgoing *s, mem *m);
 
 #endif

@@ -353,7 +353,7 @@ static size_t first_in_chunks(const split *p)
 	return i;
 }
 
-static status cut_source(split *p)
+static status cut_outgoing(split *p)
 {
 	const sorter *s = p->s;
 	const bucket all = { .numbers = p->from, .n = p->n };
@@ -374,7 +374,7 @@ static status sort_split(split *p)
 	while ((b = buckets_fit(s, p->n, parts)) < FEWEST_BUCKETS && parts > 1)
 		parts /= 2;
 	make_map(p, b);
-	status rc = cut_source(p);
+	status rc = cut_outgoing(p);
 	if (rc == ST_OK)
 		rc = chunks_begin(p, parts);
 	if (rc == ST_OK) {

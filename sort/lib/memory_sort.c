@@ -146,9 +146,9 @@ static status sort_and_split(run *r)
 	return ST_OK;
 }
 
-static void fill(void *source, int to, uint64_t skip, size_t n, unsigned char *buf)
+static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
-	const run *r = source;
+	const run *r = outgoing;
 	const uint64_t first = r->cut[to] + skip;
 	places_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
 }
@@ -161,7 +161,7 @@ static status open_exchange(run *r)
 				  .m = j->m,
 				  .record_bytes = j->lay.record_bytes,
 				  .fill = fill,
-				  .source = r,
+				  .outgoing = r,
 				  .send = r->send,
 				  .recv = r->recv,
 				  .threads = j->exchange_threads,

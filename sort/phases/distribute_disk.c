@@ -130,7 +130,7 @@ static status begin_round(rounds *x)
 				  .m = &j->m,
 				  .record_bytes = j->o->lay.record_bytes,
 				  .fill = fill,
-				  .source = x,
+				  .outgoing = x,
 				  .send = x->send,
 				  .recv = x->recv,
 				  .threads = j->o->exchange_threads,

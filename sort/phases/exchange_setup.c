@@ -100,18 +100,19 @@ static status check_arrivals(job *j)
 status exchange_setup_open(job *j, exchange **x)
 {
 	*x = NULL;
-	status rc = comm_agree(j->c, source_open(&j->src, &j->m, &j->r, j->cut, (size_t)j->c->size,
-						 j->budget.piece_recs, &j->e));
+	status rc =
+		comm_agree(j->c, outgoing_open(&j->outgoing, &j->m, &j->r, j->cut,
+					       (size_t)j->c->size, j->budget.piece_recs, &j->e));
 	if (rc == ST_OK)
-		rc = comm_alltoall(j->c, j->src.send, j->recv, sizeof *j->recv);
+		rc = comm_alltoall(j->c, j->outgoing.send, j->recv, sizeof *j->recv);
 	if (rc != ST_OK)
 		return rc;
 	const exchange_plan p = { .c = j->c,
 				  .m = &j->m,
 				  .record_bytes = j->o->lay.record_bytes,
-				  .fill = source_fill,
-				  .source = &j->src,
-				  .send = j->src.send,
+				  .fill = outgoing_fill,
+				  .outgoing = &j->outgoing,
+				  .send = j->outgoing.send,
 				  .recv = j->recv,
 				  .threads = j->o->exchange_threads,
 				  .budget_bytes = (size_t)j->windows_bytes,
@@ -132,7 +133,7 @@ static void note_traffic(job *j)
 	for (int i = 0; i < j->c->size; i++) {
 		if (i == j->c->rank)
 			continue;
-		j->mine.sent_bytes += j->src.send[i] * bytes;
+		j->mine.sent_bytes += j->outgoing.send[i] * bytes;
 		j->mine.received_bytes += j->recv[i] * bytes;
 	}
 }
@@ -150,7 +151,7 @@ status exchange_setup_drained(job *j, exchange *x)
 status exchange_setup_close(job *j, exchange *x, status rc)
 {
 	if (rc == ST_OK && x)
-		rc = source_failure(&j->src, &j->e);
+		rc = outgoing_failure(&j->outgoing, &j->e);
 	const status flushed = j->w.raw ? writer_flush(&j->w, &j->e) : ST_OK;
 	double *t = j->mine.phase_s;
 	j->mine.out = j->seen.records;
@@ -162,7 +163,7 @@ status exchange_setup_close(job *j, exchange *x, status rc)
 	t[j->at] -= j->w.wait_s;
 	j->mine.verify_s += j->w.verify_s;
 	exchange_free(x);
-	source_close(&j->src, &j->m);
+	outgoing_close(&j->outgoing, &j->m);
 	writer_free(&j->w);
 	exchange_setup_output_close(&j->to);
 	j->to = (io_fd)IO_FD_NONE;

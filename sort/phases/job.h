@@ -134,7 +134,7 @@ typedef struct job {
 	uint64_t *cut; /* [(size + 1) * runs] what each rank gets of each run */
 	size_t cut_room;
 	uint64_t *recv; /* [size] records from each rank */
-	source src;
+	outgoing outgoing;
 	io_fd to;         /* the output as written to */
 	history *history; /* rank 0: what runs have shown, with --plan=online */
 	writer w;

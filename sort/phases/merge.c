@@ -8,7 +8,7 @@
 static uint32_t own_heads(void *job_, head *h, uint32_t most)
 {
 	job *j = job_;
-	return source_heads(&j->src, j->c->rank, h, most);
+	return outgoing_heads(&j->outgoing, j->c->rank, h, most);
 }
 
 static void write_records(void *job_, const head *h, size_t n)
