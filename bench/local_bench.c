@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local_bench.c - sorting in memory: records_sort beside what libraries offer, over kinds of input.
+/* local_bench.c - sorting in memory: bucket_sort_records beside what libraries offer, over kinds of input.
  * In every round all sorts run one after the other, and a ratio compares two of the same round.
  * Each result is validated: order, that the records are those of the input, and stability where it
  * is promised. A wrong one ends the program. usage: local_bench [-r ROUNDS] [-k KIND] [-s SORT] [-t
@@ -217,7 +217,7 @@ static void ours(struct input *d, unsigned threads)
 	mem m = { 0 };
 	err e = { 0 };
 
-	if (records_sort(&m, &r, d->n, d->out, threads, &e) != ST_OK) {
+	if (bucket_sort_records(&m, &r, d->n, d->out, threads, &e) != ST_OK) {
 		fprintf(stderr, "local_bench: %s\n", e.text);
 		exit(1);
 	}

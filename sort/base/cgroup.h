@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The control groups of this process, version 1 and 2. */
-#ifndef HETSORT_CGROUP_H
-#define HETSORT_CGROUP_H
+#ifndef HETSORT_BASE_CGROUP_H
+#define HETSORT_BASE_CGROUP_H
 
 #include <stdbool.h>
 #include <stdint.h>

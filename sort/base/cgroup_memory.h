@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the control groups of this process leave of the memory. */
-#ifndef HETSORT_HEADROOM_H
-#define HETSORT_HEADROOM_H
+#ifndef HETSORT_BASE_CGROUP_MEMORY_H
+#define HETSORT_BASE_CGROUP_MEMORY_H
 
 #include <stdint.h>
 

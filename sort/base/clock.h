@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time for measuring and napping: monotonic, never the wall clock. */
-#ifndef HETSORT_CLOCK_H
-#define HETSORT_CLOCK_H
+#ifndef HETSORT_BASE_CLOCK_H
+#define HETSORT_BASE_CLOCK_H
 
 #include <time.h>
 

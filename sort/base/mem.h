@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory of one rank: checked sizes, page-aligned buffers, and the account of what is held.
  * One `mem` belongs to one rank; its main thread alone allocates and frees through it. */
-#ifndef HETSORT_MEM_H
-#define HETSORT_MEM_H
+#ifndef HETSORT_BASE_MEM_H
+#define HETSORT_BASE_MEM_H
 
 #include "status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How much memory one rank may use: what the user allows or, of what the system leaves, a part that
  * is safe. Reads files of /proc and /sys, changes and keeps nothing; once a run. */
-#ifndef HETSORT_LIMIT_H
-#define HETSORT_LIMIT_H
+#ifndef HETSORT_BASE_MEMORY_LIMIT_H
+#define HETSORT_BASE_MEMORY_LIMIT_H
 
 #include "status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads for a piece of work that deals itself out: every worker takes from the same atomic
  * counter until nothing is left, so it does not matter how many workers there are. */
-#ifndef HETSORT_POOL_H
-#define HETSORT_POOL_H
+#ifndef HETSORT_BASE_POOL_H
+#define HETSORT_BASE_POOL_H
 
 typedef void pool_work(void *arg, unsigned worker);
 

@@ -2,8 +2,8 @@
 /* Signs of life for the watch: whoever gets something done in this process, a block moved, a piece
  * of a file read or written, a run sorted, says so here. One count for the process, so that what
  * has no job at hand can say it, too; an atomic addition for some MiB of work. */
-#ifndef HETSORT_PROGRESS_H
-#define HETSORT_PROGRESS_H
+#ifndef HETSORT_BASE_PROGRESS_H
+#define HETSORT_BASE_PROGRESS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers that look random, from a state of 8 bytes: splitmix64. Pure. */
-#ifndef HETSORT_SPLITMIX_H
-#define HETSORT_SPLITMIX_H
+#ifndef HETSORT_BASE_SPLITMIX_H
+#define HETSORT_BASE_SPLITMIX_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 /* What a function of the sorter returns, and the sentence that goes with it.
  * The values are the program's exit codes. No printing here: main() prints.
  * An err is a few hundred bytes on the caller's stack; nothing is allocated. */
-#ifndef HETSORT_STATUS_H
-#define HETSORT_STATUS_H
+#ifndef HETSORT_BASE_STATUS_H
+#define HETSORT_BASE_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers in the text files by which Linux tells about itself (/proc, /sys). */
-#ifndef HETSORT_SYSFILE_H
-#define HETSORT_SYSFILE_H
+#ifndef HETSORT_BASE_SYSFILE_H
+#define HETSORT_BASE_SYSFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What launchers say of a process in its environment. */
-#ifndef HETSORT_LAUNCH_H
-#define HETSORT_LAUNCH_H
+#ifndef HETSORT_CLI_LAUNCH_H
+#define HETSORT_CLI_LAUNCH_H
 
 #include "base/status.h"
 

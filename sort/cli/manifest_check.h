@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Are the parts that a manifest names what it says? */
-#ifndef HETSORT_CHECK_H
-#define HETSORT_CHECK_H
+#ifndef HETSORT_CLI_MANIFEST_CHECK_H
+#define HETSORT_CLI_MANIFEST_CHECK_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a sort is asked to do: the command line as a struct. */
-#ifndef HETSORT_OPTIONS_H
-#define HETSORT_OPTIONS_H
+#ifndef HETSORT_CLI_OPTIONS_H
+#define HETSORT_CLI_OPTIONS_H
 
 #include "io/direct.h"
 #include "base/memory_limit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The second half of options_parse: what only the whole command line can tell. */
-#ifndef HETSORT_OPTIONS_CHECK_H
-#define HETSORT_OPTIONS_CHECK_H
+#ifndef HETSORT_CLI_OPTIONS_VALIDATE_H
+#define HETSORT_CLI_OPTIONS_VALIDATE_H
 
 #include "options.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a job went, for people and for programs. Called at rank 0. */
-#ifndef HETSORT_REPORT_H
-#define HETSORT_REPORT_H
+#ifndef HETSORT_CLI_REPORT_H
+#define HETSORT_CLI_REPORT_H
 
 #include "phases/job.h"
 

@@ -3,8 +3,8 @@
  * lock, allocate and write like any other code, and happens at once, whatever the other threads
  * wait for.
  */
-#ifndef HETSORT_SIGNALS_H
-#define HETSORT_SIGNALS_H
+#ifndef HETSORT_CLI_SIGNALS_H
+#define HETSORT_CLI_SIGNALS_H
 
 #include <stdatomic.h>
 

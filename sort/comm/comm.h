@@ -4,8 +4,8 @@
  * several as threads of each process. Collectives: called by every rank's main thread in the same
  * order, while no other thread of the rank uses the comm. Block messages: any thread of the rank.
  */
-#ifndef HETSORT_COMM_H
-#define HETSORT_COMM_H
+#ifndef HETSORT_COMM_COMM_H
+#define HETSORT_COMM_COMM_H
 
 #include "testing/failpoint.h"
 #include "base/status.h"

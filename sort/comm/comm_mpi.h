@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A comm over an MPI communicator that somebody else has. For comm_mpi.c and the public calls. */
-#ifndef HETSORT_COMM_MPI_H
-#define HETSORT_COMM_MPI_H
+#ifndef HETSORT_COMM_COMM_MPI_H
+#define HETSORT_COMM_COMM_MPI_H
 
 #include "comm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Several virtual ranks in each process, for process emulation. */
-#ifndef HETSORT_COMM_VIRTUAL_H
-#define HETSORT_COMM_VIRTUAL_H
+#ifndef HETSORT_COMM_COMM_VIRTUAL_H
+#define HETSORT_COMM_COMM_VIRTUAL_H
 
 #include "comm.h"
 

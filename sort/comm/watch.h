@@ -2,8 +2,8 @@
 /* The watchdog: finds the rank that makes no progress any more, so that a job ends with its name
  * instead of hanging. A thread of each rank sends a beat to rank 0, and rank 0 to all, ten times in
  * the time allowed. */
-#ifndef HETSORT_WATCH_H
-#define HETSORT_WATCH_H
+#ifndef HETSORT_COMM_WATCH_H
+#define HETSORT_COMM_WATCH_H
 
 #include "comm.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What goes before the records of a block between ranks, so that the receiver can tell that it is
  * the block that it waits for, and whole. */
-#ifndef HETSORT_BLOCK_H
-#define HETSORT_BLOCK_H
+#ifndef HETSORT_EXCHANGE_BLOCK_H
+#define HETSORT_EXCHANGE_BLOCK_H
 
 #include "base/status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All-to-all exchange as a set of bounded streams: each rank sends every other its records in
  * order, in blocks, and reads from each a stream of blocks while they arrive. */
-#ifndef HETSORT_EXCHANGE_H
-#define HETSORT_EXCHANGE_H
+#ifndef HETSORT_EXCHANGE_EXCHANGE_H
+#define HETSORT_EXCHANGE_EXCHANGE_H
 
 #include "comm/comm.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank sends: for each destination its part of the runs, as one sorted stream. */
-#ifndef HETSORT_SOURCE_H
-#define HETSORT_SOURCE_H
+#ifndef HETSORT_EXCHANGE_OUTGOING_H
+#define HETSORT_EXCHANGE_OUTGOING_H
 
 #include "kernel/loser_tree.h"
 #include "spill/merge_partition.h"

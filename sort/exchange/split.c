@@ -133,7 +133,7 @@ static void sort_rungs(const intervals *l, const records *r, entry *out, entry *
 		for (size_t j = 0; j < count && !wanted; j++)
 			wanted = g[j].lo < to && from < g[j].hi;
 		if (wanted)
-			entries_sort(out + from, tmp + from, to - from, r);
+			radix_sort(out + from, tmp + from, to - from, r);
 	}
 }
 

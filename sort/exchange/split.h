@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Splitter search: where every rank has to cut its records so that each destination gets exactly
  * its planned share. The order is (key, rank, position), so equal keys are cut anywhere. */
-#ifndef HETSORT_SPLIT_H
-#define HETSORT_SPLIT_H
+#ifndef HETSORT_EXCHANGE_SPLIT_H
+#define HETSORT_EXCHANGE_SPLIT_H
 
 #include "comm/comm.h"
 #include "base/mem.h"

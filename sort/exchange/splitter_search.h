@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Multi-way selection over the runs of all ranks: exact places of all splitters at once. */
-#ifndef HETSORT_SEARCH_H
-#define HETSORT_SEARCH_H
+#ifndef HETSORT_EXCHANGE_SPLITTER_SEARCH_H
+#define HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 
 #include "comm/comm.h"
 #include "base/mem.h"

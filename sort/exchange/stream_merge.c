@@ -105,7 +105,7 @@ static size_t merge_many(stream_merge *g, head *to, uint32_t *emptied)
 		*emptied = i;
 		if (++s->at == s->n || n == MERGE_BATCH)
 			return n;
-		losertree_replace(&g->t, s->h[s->at], i);
+		loser_tree_replace(&g->t, s->h[s->at], i);
 	}
 }
 
@@ -116,7 +116,7 @@ static status merge_tree(stream_merge *g)
 	status rc = ST_OK;
 	for (uint32_t i = 0; i < g->k; i++)
 		g->heads[i] = g->s[i].n ? g->s[i].h[0] : head_end();
-	losertree_init(&g->t, g->heads + g->k, g->k, g->heads, &g->lay);
+	loser_tree_init(&g->t, g->heads + g->k, g->k, g->heads, &g->lay);
 	while (rc == ST_OK && !head_is_end(&g->t.node[0])) {
 		uint32_t i;
 		const size_t n = merge_many(g, taken, &i);
@@ -124,7 +124,7 @@ static status merge_tree(stream_merge *g)
 		g->put(g->to, taken, n);
 		if ((rc = refill_if_empty(g, i)) != ST_OK)
 			return rc;
-		losertree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);
+		loser_tree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);
 		rc = look(g, n, &since);
 	}
 	return rc;

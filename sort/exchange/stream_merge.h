@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The merge behind the exchange: streams of the other ranks as they arrive, and this rank's own
  * records from where they lie. */
-#ifndef HETSORT_STREAM_MERGE_H
-#define HETSORT_STREAM_MERGE_H
+#ifndef HETSORT_EXCHANGE_STREAM_MERGE_H
+#define HETSORT_EXCHANGE_STREAM_MERGE_H
 
 #include "exchange.h"
 #include "kernel/loser_tree.h"
@@ -31,7 +31,7 @@ typedef struct stream_merge {
 	/* n records, which follow all before, to where they go */
 	void (*put)(void *to, const head *h, size_t n);
 	void *to;
-	losertree t;
+	loser_tree t;
 } stream_merge;
 
 /* stream_merge_run - read all streams to their end. Equal keys leave in the order of ranks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading and writing past the page cache, where file system, offset and memory allow. */
-#ifndef HETSORT_DIRECT_H
-#define HETSORT_DIRECT_H
+#ifndef HETSORT_IO_DIRECT_H
+#define HETSORT_IO_DIRECT_H
 
 #include "io_backend.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* File calls that do the whole of what they are asked, or say why not. */
-#ifndef HETSORT_FILE_H
-#define HETSORT_FILE_H
+#ifndef HETSORT_IO_FILE_H
+#define HETSORT_IO_FILE_H
 
 #include "base/status.h"
 #include "unfinished.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The input: files read as one sequence of records, of which each rank takes a slice. */
-#ifndef HETSORT_INPUT_H
-#define HETSORT_INPUT_H
+#ifndef HETSORT_IO_INPUT_H
+#define HETSORT_IO_INPUT_H
 
 #include "cli/options.h"
 

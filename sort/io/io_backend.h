@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* By which of two ways large transfers go: blocking calls, of which each thread has one under way,
  * or io_uring. One engine serves all files and threads of a rank. */
-#ifndef HETSORT_ENGINE_H
-#define HETSORT_ENGINE_H
+#ifndef HETSORT_IO_IO_BACKEND_H
+#define HETSORT_IO_IO_BACKEND_H
 
 #include "uring.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON documents to files, by jansson. */
-#ifndef HETSORT_JSON_H
-#define HETSORT_JSON_H
+#ifndef HETSORT_IO_JSON_H
+#define HETSORT_IO_JSON_H
 
 #include "kernel/checksum.h"
 #include "file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One job at a time makes a file. */
-#ifndef HETSORT_LOCK_H
-#define HETSORT_LOCK_H
+#ifndef HETSORT_IO_LOCK_H
+#define HETSORT_IO_LOCK_H
 
 #include "file.h"
 

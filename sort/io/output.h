@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The output: one file that all ranks write at exact offsets, one a rank with a manifest, or
  * standard output. Nothing stands under a final name before all ranks are done. */
-#ifndef HETSORT_OUTPUT_H
-#define HETSORT_OUTPUT_H
+#ifndef HETSORT_IO_OUTPUT_H
+#define HETSORT_IO_OUTPUT_H
 
 #include "comm/comm.h"
 #include "file.h"

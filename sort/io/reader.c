@@ -133,8 +133,8 @@ status reader_check(const reader *r, err *e)
 	return rc;
 }
 
-checksum entries_take(const layout *l, const unsigned char *recs, size_t n, uint64_t pos, entry *e,
-		      double *verify_s)
+checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
+			entry *e, double *verify_s)
 {
 	const double t0 = now_s();
 	const checksum sum = checksum_records(recs, n, l->record_bytes);

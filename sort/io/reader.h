@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A rank's slice of the input, open for reading at any place by any number of threads. */
-#ifndef HETSORT_READER_H
-#define HETSORT_READER_H
+#ifndef HETSORT_IO_READER_H
+#define HETSORT_IO_READER_H
 
 #include "kernel/checksum.h"
 #include "direct.h"
@@ -40,9 +40,9 @@ status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
-/* entries_take - the entries of n records that lie at positions pos on, and their checksum; adds to
- * *verify_s the seconds that the checksum took. */
-checksum entries_take(const layout *l, const unsigned char *recs, size_t n, uint64_t pos, entry *e,
-		      double *verify_s);
+/* reader_entries - the entries of n records that lie at positions pos on, and their checksum; adds
+ * to *verify_s the seconds that the checksum took. */
+checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
+			entry *e, double *verify_s);
 
 #endif

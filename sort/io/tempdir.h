@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A directory for temporary files that nobody else can reach: they have no name, so the kernel
  * takes their space back however the program ends, or one in a directory that is ours alone. */
-#ifndef HETSORT_TEMPDIR_H
-#define HETSORT_TEMPDIR_H
+#ifndef HETSORT_IO_TEMPDIR_H
+#define HETSORT_IO_TEMPDIR_H
 
 #include "direct.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names that must not outlive the process: it knows at any time which it has made, so that it can
  * be ended at any time, whatever its threads do. */
-#ifndef HETSORT_UNFINISHED_H
-#define HETSORT_UNFINISHED_H
+#ifndef HETSORT_IO_UNFINISHED_H
+#define HETSORT_IO_UNFINISHED_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Large transfers by Linux's io_uring: one thread has many parts of one under way at once. */
-#ifndef HETSORT_URING_H
-#define HETSORT_URING_H
+#ifndef HETSORT_IO_URING_H
+#define HETSORT_IO_URING_H
 
 #include "base/status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A sorted stream of records on its way to a file: buffered, inspected, and written by a thread of
  * its own while the next buffer is filled. One thread fills. */
-#ifndef HETSORT_WRITER_H
-#define HETSORT_WRITER_H
+#ifndef HETSORT_IO_WRITER_H
+#define HETSORT_IO_WRITER_H
 
 #include "direct.h"
 #include "kernel/inspect.h"

@@ -9,13 +9,13 @@
 
 enum { BATCH = 256, FEW = 12 };
 
-bool numbers_rise(cursor r, uint64_t *first, uint64_t *last)
+bool bucket_rises(cursor r, uint64_t *first, uint64_t *last)
 {
 	const uint64_t *at;
-	size_t n = cursor_next(&r, &at);
+	size_t n = bucket_lists_next(&r, &at);
 	bool rise = true;
 	*first = *last = at[0];
-	for (; rise && n > 0; n = cursor_next(&r, &at)) {
+	for (; rise && n > 0; n = bucket_lists_next(&r, &at)) {
 		rise = at[0] >= *last;
 		for (size_t i = 1; i < n; i++)
 			rise &= at[i] > at[i - 1];
@@ -57,9 +57,9 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 	entry *e = entries_at(c, b, b->n), *tmp = e - b->n;
 	const uint64_t *at;
 	cursor r = b->numbers;
-	for (size_t n, done = 0; (n = cursor_next(&r, &at)) > 0; done += n)
+	for (size_t n, done = 0; (n = bucket_lists_next(&r, &at)) > 0; done += n)
 		to_entries(c, at, n, e + done);
-	entries_sort(e, tmp, b->n, c->in);
+	radix_sort(e, tmp, b->n, c->in);
 	/* The records may go where the entries lie, which are read before that is written. */
 	unsigned char *out = place(c, b);
 	for (size_t i = 0; i < b->n; i += BATCH) {
@@ -67,7 +67,7 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 		const size_t n = b->n - i < BATCH ? b->n - i : BATCH;
 		for (size_t j = 0; j < n; j++)
 			order[j] = entry_pos(&e[i + j]);
-		gather_numbers(c->in, order, UINT64_MAX, n, c->past, out + i * bytes);
+		gather_u64(c->in, order, UINT64_MAX, n, c->past, out + i * bytes);
 	}
 }
 
@@ -89,7 +89,7 @@ static void settle(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n)
 	if (n > FEW) {
 		entry *e = entries_at(c, b, n), *tmp = e - n;
 		to_entries(c, a, n, e);
-		entries_sort(e, tmp, n, c->in);
+		radix_sort(e, tmp, n, c->in);
 		for (size_t i = 0; i < n; i++)
 			a[i] = entry_pos(&e[i]);
 		return;
@@ -121,18 +121,18 @@ static void gather_as_is(const bucket_ctx *c, const bucket *b)
 	unsigned char *out = place(c, b);
 	const uint64_t *at;
 	cursor r = b->numbers;
-	for (size_t n; (n = cursor_next(&r, &at)) > 0; out += n * bytes)
-		gather_numbers(c->in, at, c->pos_mask, n, c->past, out);
+	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0; out += n * bytes)
+		gather_u64(c->in, at, c->pos_mask, n, c->past, out);
 }
 
-void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp)
+void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp)
 {
 	uint64_t first, last;
 	if (b->sorted) {
 		gather_as_is(c, b);
 		return;
 	}
-	const bool rise = numbers_rise(b->numbers, &first, &last);
+	const bool rise = bucket_rises(b->numbers, &first, &last);
 	if (b->n > c->cap) {
 		if (rise && b->exact)
 			gather_as_is(c, b);
@@ -142,11 +142,11 @@ void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tm
 	}
 	const uint64_t *at;
 	cursor r = b->numbers;
-	for (size_t n, done = 0; (n = cursor_next(&r, &at)) > 0; done += n)
+	for (size_t n, done = 0; (n = bucket_lists_next(&r, &at)) > 0; done += n)
 		memcpy(a + done, at, n * sizeof *a);
 	if (!rise)
-		numbers_sort(a, tmp, b->n);
+		u64_sort(a, tmp, b->n);
 	if (!b->exact)
 		settle_ties(c, b, a, b->n);
-	gather_numbers(c->in, a, c->pos_mask, b->n, c->past, place(c, b));
+	gather_u64(c->in, a, c->pos_mask, b->n, c->past, place(c, b));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One bucket of records by one thread: its numbers are sorted in the cache, and its records
  * gathered to their place. */
-#ifndef HETSORT_BUCKET_H
-#define HETSORT_BUCKET_H
+#ifndef HETSORT_KERNEL_BUCKET_H
+#define HETSORT_KERNEL_BUCKET_H
 
 #include "bucket_lists.h"
 #include "record.h"
@@ -31,10 +31,10 @@ typedef struct bucket {
 	bool large;           /* not for one thread */
 } bucket;
 
-/* bucket_sort - sort the bucket to its place; a and tmp have room for cap numbers. */
-void bucket_sort(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp);
+/* bucket_finish - sort the bucket to its place; a and tmp have room for cap numbers. */
+void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp);
 
-/* numbers_rise - whether the numbers of r (one at least) ascend; *first and *last of them. */
-bool numbers_rise(cursor r, uint64_t *first, uint64_t *last);
+/* bucket_rises - whether the numbers of r (one at least) ascend; *first and *last of them. */
+bool bucket_rises(cursor r, uint64_t *first, uint64_t *last);
 
 #endif

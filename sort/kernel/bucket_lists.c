@@ -20,7 +20,7 @@ static inline void line_out(uint64_t *to, const uint64_t *from)
 #endif
 }
 
-void writer_begin(writer *w, chunks *c, uint32_t part, lane *lanes, uint64_t *lines)
+void bucket_lists_begin(writer *w, bucket_lists *c, uint32_t part, lane *lanes, uint64_t *lines)
 {
 	*w = (writer){ c, c->lists + (size_t)part * c->buckets, lanes, lines, 0, 0 };
 	memset(lanes, 0, c->buckets * sizeof *lanes);
@@ -45,7 +45,7 @@ static void more(writer *w, uint32_t bucket)
 	l->to = w->c->base + (size_t)chunk * CHUNK_NUMBERS;
 }
 
-void writer_line(writer *w, uint32_t bucket)
+void bucket_lists_line(writer *w, uint32_t bucket)
 {
 	lane *l = &w->lanes[bucket];
 	if ((l->n - LINE_NUMBERS) % CHUNK_NUMBERS == 0)
@@ -54,7 +54,7 @@ void writer_line(writer *w, uint32_t bucket)
 	l->to += LINE_NUMBERS;
 }
 
-void writer_end(writer *w)
+void bucket_lists_end(writer *w)
 {
 	for (uint32_t b = 0; b < w->c->buckets; b++) {
 		lane *l = &w->lanes[b];
@@ -78,7 +78,7 @@ static void enter_list(cursor *r)
 	r->n_in_part = l->n;
 }
 
-cursor cursor_of(const chunks *c, uint32_t bucket)
+cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket)
 {
 	cursor r = { .c = c, .bucket = bucket };
 	for (uint32_t p = 0; p < c->parts; p++)
@@ -95,7 +95,7 @@ static void skip_empty(cursor *r)
 	}
 }
 
-size_t cursor_next(cursor *r, const uint64_t **at)
+size_t bucket_lists_next(cursor *r, const uint64_t **at)
 {
 	size_t n = r->n;
 	if (!r->c) {
@@ -118,7 +118,7 @@ size_t cursor_next(cursor *r, const uint64_t **at)
 	return n;
 }
 
-cursor cursor_cut(cursor *r, uint64_t least)
+cursor bucket_lists_cut(cursor *r, uint64_t least)
 {
 	const uint64_t *at;
 	cursor piece = *r;
@@ -130,6 +130,6 @@ cursor cursor_cut(cursor *r, uint64_t least)
 		return piece;
 	}
 	for (size_t n = 1; n > 0 && piece.n < least; piece.n += n)
-		n = cursor_next(r, &at);
+		n = bucket_lists_next(r, &at);
 	return piece;
 }

@@ -3,8 +3,8 @@
  * is cut into parts, each of which has lists of its own: a bucket is those of all parts, one after
  * the other, and so in the order of the input. Pure, but for the one counter that hands out chunks.
  */
-#ifndef HETSORT_CHUNKS_H
-#define HETSORT_CHUNKS_H
+#ifndef HETSORT_KERNEL_BUCKET_LISTS_H
+#define HETSORT_KERNEL_BUCKET_LISTS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,14 +24,14 @@ typedef struct list {
 	uint64_t n;
 } list;
 
-typedef struct chunks {
+typedef struct bucket_lists {
 	uint64_t *base; /* aligned to a cache line */
 	uint32_t *next; /* of each chunk, the one that follows in its list */
 	uint32_t most;  /* chunks there are */
 	_Atomic uint32_t used;
 	list *lists; /* parts x buckets */
 	uint32_t parts, buckets;
-} chunks;
+} bucket_lists;
 
 /* chunks_needed - that n numbers take at most. */
 static inline uint64_t chunks_needed(uint64_t n, uint32_t parts, uint32_t buckets)
@@ -47,46 +47,46 @@ typedef struct lane {
 } lane;
 
 typedef struct writer {
-	chunks *c;
+	bucket_lists *c;
 	list *lists;      /* of this part */
 	lane *lanes;      /* one a bucket */
 	uint64_t *lines;  /* LINE_NUMBERS a bucket, aligned */
 	uint32_t at, end; /* chunks taken and not yet used */
 } writer;
 
-/* writer_begin - to write part `part`; lanes and lines are scratch of c->buckets elements. */
-void writer_begin(writer *w, chunks *c, uint32_t part, lane *lanes, uint64_t *lines);
+/* bucket_lists_begin - to write part `part`; lanes and lines are scratch of c->buckets elements. */
+void bucket_lists_begin(writer *w, bucket_lists *c, uint32_t part, lane *lanes, uint64_t *lines);
 
-/* writer_line - the line of this bucket is full. */
-void writer_line(writer *w, uint32_t bucket);
+/* bucket_lists_line - the line of this bucket is full. */
+void bucket_lists_line(writer *w, uint32_t bucket);
 
-/* writer_end - what is still in the lines follows. */
-void writer_end(writer *w);
+/* bucket_lists_end - what is still in the lines follows. */
+void bucket_lists_end(writer *w);
 
 static inline void writer_put(writer *w, uint32_t bucket, uint64_t number)
 {
 	lane *l = &w->lanes[bucket];
 	w->lines[(size_t)bucket * LINE_NUMBERS + l->n++ % LINE_NUMBERS] = number;
 	if (l->n % LINE_NUMBERS == 0)
-		writer_line(w, bucket);
+		bucket_lists_line(w, bucket);
 }
 
 /* Reads n numbers of a bucket, from the beginning of a chunk on; or n that lie together. */
 typedef struct cursor {
-	const chunks *c; /* NULL: the numbers are at flat */
+	const bucket_lists *c; /* NULL: the numbers are at flat */
 	const uint64_t *flat;
 	uint64_t n;         /* left */
 	uint64_t n_in_part; /* left in the current list */
 	uint32_t bucket, part, chunk;
 } cursor;
 
-cursor cursor_of(const chunks *c, uint32_t bucket);
+cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket);
 
-/* cursor_next - how many numbers come next at *at; 0 at the end. */
-size_t cursor_next(cursor *r, const uint64_t **at);
+/* bucket_lists_next - how many numbers come next at *at; 0 at the end. */
+size_t bucket_lists_next(cursor *r, const uint64_t **at);
 
-/* cursor_cut - at least the next n numbers (or all there are) as a cursor of their own, up to where
- * a chunk ends; r goes on behind them. */
-cursor cursor_cut(cursor *r, uint64_t least);
+/* bucket_lists_cut - at least the next n numbers (or all there are) as a cursor of their own, up to
+ * where a chunk ends; r goes on behind them. */
+cursor bucket_lists_cut(cursor *r, uint64_t least);
 
 #endif

@@ -25,29 +25,29 @@ enum {
 	KEYS_AHEAD = 40
 };
 
-const order_sizes ORDER_SIZES = { .simple = 16384,
-				  .bucket = 8000,
-				  .cap = 32768,
-				  .large_nth = 64,
-				  .depth = 6,
-				  .past_bytes = 8 << 20 };
+const bucket_sort_sizes BUCKET_SORT_SIZES = { .simple = 16384,
+					      .bucket = 8000,
+					      .cap = 32768,
+					      .large_nth = 64,
+					      .depth = 6,
+					      .past_bytes = 8 << 20 };
 
 /* Scratch of one worker. */
-typedef struct bench {
+typedef struct workspace {
 	lane *lanes;
 	uint64_t *lines;
 	uint64_t *a, *tmp;
-} bench;
+} workspace;
 
 typedef struct sorter {
 	bucket_ctx c;
 	mem *m;
 	err *e;
-	const order_sizes *sizes;
+	const bucket_sort_sizes *sizes;
 	size_t n;
 	unsigned threads, pos_bits;
 	uint32_t buckets_max;
-	bench *benches; /* one a thread */
+	workspace *workspaces; /* one a thread */
 	const unsigned char **sample;
 	uint16_t *of_cell;
 	uint32_t *count;
@@ -61,8 +61,8 @@ typedef struct split {
 	cursor from;
 	uint64_t start, n;
 	unsigned depth;
-	keymap map;
-	chunks chunks;
+	classifier map;
+	bucket_lists chunks;
 	bucket *pieces; /* what from is cut into for the threads */
 	size_t n_pieces;
 	bucket *buckets;
@@ -98,7 +98,7 @@ static size_t sample_numbers(const split *p, size_t want)
 	cursor r = p->from;
 	uint64_t seen = 0;
 	size_t got = 0;
-	for (size_t n; got < want && (n = cursor_next(&r, &at)) > 0; seen += n)
+	for (size_t n; got < want && (n = bucket_lists_next(&r, &at)) > 0; seen += n)
 		for (uint64_t i; got < want && (i = p->n * got / want) < seen + n; got++)
 			s->sample[got] = record_at(s->c.in, at[i - seen] & s->c.pos_mask);
 	return got;
@@ -111,22 +111,22 @@ static void make_map(split *p, uint32_t buckets)
 	want = want < SAMPLE_MAX ? want : SAMPLE_MAX;
 	want = want < p->n ? want : p->n;
 	const size_t got = p->whole ? sample_whole(p, want) : sample_numbers(p, want);
-	keymap_make(&p->map, &s->c.in->lay, s->sample, got, s->pos_bits, buckets, s->of_cell,
-		    s->count);
+	classifier_make(&p->map, &s->c.in->lay, s->sample, got, s->pos_bits, buckets, s->of_cell,
+			s->count);
 }
 
 /* -------------------------------------------------------------------------------- scatter */
 
 static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
 {
-	const keymap map = p->map;
+	const classifier map = p->map;
 	const records *in = p->s->c.in;
 	const size_t bytes = in->lay.record_bytes;
 	const unsigned char *rec = record_at(in, from);
 	for (uint64_t i = from; i < to; i++, rec += bytes) {
 		uint64_t number;
 		__builtin_prefetch((const void *)((uintptr_t)rec + KEYS_AHEAD * bytes));
-		const uint32_t b = keymap_bucket(&map, rec, i, &number);
+		const uint32_t b = classifier_bucket(&map, rec, i, &number);
 		writer_put(w, b, number);
 	}
 }
@@ -134,18 +134,19 @@ static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
 static void put_numbers(const split *p, writer *w, cursor r)
 {
 	enum { DISTANCE = 16 };
-	const keymap map = p->map;
+	const classifier map = p->map;
 	const records *in = p->s->c.in;
 	const uint64_t mask = p->s->c.pos_mask;
 	const uint64_t *at;
-	for (size_t n; (n = cursor_next(&r, &at)) > 0;)
+	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0;)
 		for (size_t i = 0; i < n; i++) {
 			const uint64_t pos = at[i] & mask;
 			uint64_t number;
 			if (i + DISTANCE < n)
 				__builtin_prefetch(record_at(in, at[i + DISTANCE] & mask) +
 						   in->lay.key_off);
-			const uint32_t b = keymap_bucket(&map, record_at(in, pos), pos, &number);
+			const uint32_t b =
+				classifier_bucket(&map, record_at(in, pos), pos, &number);
 			writer_put(w, b, number);
 		}
 }
@@ -153,16 +154,16 @@ static void put_numbers(const split *p, writer *w, cursor r)
 static void scatter_parts(void *arg, unsigned worker)
 {
 	split *p = arg;
-	bench *own = &p->s->benches[worker];
+	workspace *own = &p->s->workspaces[worker];
 	const uint32_t parts = p->chunks.parts;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < parts;) {
 		writer w;
-		writer_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
+		bucket_lists_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
 		if (p->whole)
 			put_range(p, &w, p->n * i / parts, p->n * (i + 1) / parts);
 		for (size_t k = p->n_pieces * i / parts; k < p->n_pieces * (i + 1) / parts; k++)
 			put_numbers(p, &w, p->pieces[k].numbers);
-		writer_end(&w);
+		bucket_lists_end(&w);
 	}
 }
 
@@ -177,7 +178,7 @@ static void run(split *p, pool_work *work, size_t begin, size_t end)
 static status chunks_begin(split *p, uint32_t parts)
 {
 	const sorter *s = p->s;
-	chunks *k = &p->chunks;
+	bucket_lists *k = &p->chunks;
 	k->parts = parts;
 	k->buckets = p->map.buckets;
 	k->most = (uint32_t)chunks_needed(p->n, parts, k->buckets);
@@ -216,7 +217,7 @@ static void check_rise(void *arg, unsigned worker)
 	(void)worker;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end && !p->falling;) {
 		bucket *b = &p->buckets[i];
-		if (!numbers_rise(b->numbers, &b->first, &b->last))
+		if (!bucket_rises(b->numbers, &b->first, &b->last))
 			p->falling = true;
 	}
 }
@@ -229,7 +230,7 @@ static size_t cut(const bucket *b, bucket *to)
 	size_t k = 0;
 	for (; start < b->start + b->n; k++) {
 		to[k] = *b;
-		to[k].numbers = cursor_cut(&r, PIECE);
+		to[k].numbers = bucket_lists_cut(&r, PIECE);
 		to[k].start = start;
 		to[k].n = to[k].numbers.n;
 		start += to[k].n;
@@ -264,9 +265,9 @@ static status list_buckets(split *p)
 	if (!p->buckets)
 		return ST_RESOURCE;
 	for (uint32_t v = 0; v < p->map.buckets; v++) {
-		bucket b = { .numbers = cursor_of(&p->chunks, v), .start = start };
+		bucket b = { .numbers = bucket_lists_cursor(&p->chunks, v), .start = start };
 		b.n = b.numbers.n;
-		b.exact = keymap_exact(&p->map, v);
+		b.exact = classifier_exact(&p->map, v);
 		start += b.n;
 		if (b.n == 0)
 			continue;
@@ -290,10 +291,10 @@ static status list_buckets(split *p)
 static void sort_buckets(void *arg, unsigned worker)
 {
 	split *p = arg;
-	const bench *own = &p->s->benches[worker];
+	const workspace *own = &p->s->workspaces[worker];
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end;)
 		if (!p->buckets[i].large)
-			bucket_sort(&p->s->c, &p->buckets[i], own->a, own->tmp);
+			bucket_finish(&p->s->c, &p->buckets[i], own->a, own->tmp);
 }
 
 static void move_buckets(void *arg, unsigned worker)
@@ -305,7 +306,7 @@ static void move_buckets(void *arg, unsigned worker)
 		bucket *b = &p->buckets[i];
 		uint64_t *to = p->moved + (b->start - from);
 		const uint64_t *at;
-		for (size_t n, done = 0; (n = cursor_next(&b->numbers, &at)) > 0; done += n)
+		for (size_t n, done = 0; (n = bucket_lists_next(&b->numbers, &at)) > 0; done += n)
 			memcpy(to + done, at, n * sizeof *to);
 		b->numbers = (cursor){ .flat = to, .n = b->n };
 	}
@@ -403,7 +404,7 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, er
 	if (order && tmp) {
 		for (size_t i = 0; i < n; i++)
 			order[i] = entry_make(record_at(in, i), &in->lay, i);
-		entries_sort(order, tmp, n, in);
+		radix_sort(order, tmp, n, in);
 		gather(in, order, n, 0, out);
 	}
 	const status rc = order && tmp ? ST_OK : ST_RESOURCE;
@@ -413,16 +414,16 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, er
 }
 
 /* All scratch of the threads in one array. */
-static size_t bench_bytes(const sorter *s)
+static size_t workspace_bytes(const sorter *s)
 {
 	return s->buckets_max * (sizeof(lane) + LINE_NUMBERS * sizeof(uint64_t)) +
 	       2 * s->sizes->cap * sizeof(uint64_t) + 64;
 }
 
-static void benches_place(sorter *s, unsigned char *at)
+static void place_workspaces(sorter *s, unsigned char *at)
 {
 	for (unsigned i = 0; i < s->threads; i++) {
-		bench *b = &s->benches[i];
+		workspace *b = &s->workspaces[i];
 		at += -(uintptr_t)at % 64;
 		b->lines = (uint64_t *)(void *)at;
 		b->a = b->lines + (size_t)s->buckets_max * LINE_NUMBERS;
@@ -435,36 +436,37 @@ static void benches_place(sorter *s, unsigned char *at)
 static status by_buckets(sorter *s)
 {
 	mem *m = s->m;
-	const size_t bytes = bench_bytes(s) * s->threads + 64;
+	const size_t bytes = workspace_bytes(s) * s->threads + 64;
 	unsigned char *scratch = mem_array(m, bytes, 1, "scratch", s->e);
-	s->benches = mem_array(m, s->threads, sizeof *s->benches, "scratch", s->e);
+	s->workspaces = mem_array(m, s->threads, sizeof *s->workspaces, "scratch", s->e);
 	s->sample = mem_array(m, SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
 	s->of_cell = mem_array(m, CELLS_MAX, sizeof *s->of_cell, "cells", s->e);
 	s->count = mem_array(m, CELLS_MAX, sizeof *s->count, "cells", s->e);
 	unsigned char *room = s->c.room ? NULL : mem_array(m, s->n, ROOM_BYTES, "numbers", s->e);
 	status rc = ST_RESOURCE;
-	if (scratch && s->benches && s->sample && s->of_cell && s->count && (s->c.room || room)) {
+	if (scratch && s->workspaces && s->sample && s->of_cell && s->count &&
+	    (s->c.room || room)) {
 		split all = { .s = s, .whole = true, .n = s->n };
 		s->c.room = s->c.room ? s->c.room : room;
-		benches_place(s, scratch);
+		place_workspaces(s, scratch);
 		rc = sort_split(&all);
 	}
 	mem_free(m, room, s->n, ROOM_BYTES);
 	mem_free(m, s->count, CELLS_MAX, sizeof *s->count);
 	mem_free(m, s->of_cell, CELLS_MAX, sizeof *s->of_cell);
 	mem_free(m, s->sample, SAMPLE_MAX, sizeof *s->sample);
-	mem_free(m, s->benches, s->threads, sizeof *s->benches);
+	mem_free(m, s->workspaces, s->threads, sizeof *s->workspaces);
 	mem_free(m, scratch, bytes, 1);
 	return rc;
 }
 
-status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-			  const order_sizes *sizes, err *e)
+status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+			 const bucket_sort_sizes *sizes, err *e)
 {
 	const uint32_t bytes = in->lay.record_bytes;
 	const bool own_room = bytes < ROOM_BYTES;
 	sorter s = { .c = { in, out, 0, own_room ? NULL : out, own_room ? ROOM_BYTES : bytes,
-			    sizes->cap, bytes <= PAST_MOST && n >= sizes->past_bytes / bytes },
+			    sizes->cap, bytes <= STREAMING_MOST && n >= sizes->past_bytes / bytes },
 		     .m = m,
 		     .e = e,
 		     .sizes = sizes,
@@ -483,17 +485,17 @@ status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *ou
 
 /* Short records are sorted beside the output, few of them as entries. Otherwise: scratch of the
  * threads; maps, lists and pieces of each split; the numbers that move out of the way. */
-uint64_t records_sort_bytes(const layout *l, uint64_t n, unsigned threads)
+uint64_t bucket_sort_bytes(const layout *l, uint64_t n, unsigned threads)
 {
-	const uint64_t mib = 1 << 20, splits = ORDER_SIZES.depth;
-	if (n <= ORDER_SIZES.simple || l->record_bytes < WINDOW_BYTES)
+	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;
+	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < WINDOW_BYTES)
 		return 2 * n * sizeof(entry);
 	const uint64_t room = l->record_bytes < ROOM_BYTES ? n * ROOM_BYTES : 0;
 	return room + n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
 }
 
-status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		    err *e)
+status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
+			   unsigned threads, err *e)
 {
-	return records_sort_sized(m, in, n, out, threads, &ORDER_SIZES, e);
+	return bucket_sort_sized(m, in, n, out, threads, &BUCKET_SORT_SIZES, e);
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting records in memory, from one array to another, on the threads of one process. */
-#ifndef HETSORT_ORDER_H
-#define HETSORT_ORDER_H
+#ifndef HETSORT_KERNEL_BUCKET_SORT_H
+#define HETSORT_KERNEL_BUCKET_SORT_H
 
 #include "base/mem.h"
 #include "record.h"
 
-/* records_sort - the n records of `in`, stably by key, to out (room for n, not overlapping them).
- * Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it needs
- * besides: a few percent of the data, or half of it where records are shorter than 40 bytes. */
-status records_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		    err *e);
+/* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
+ * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
+ * needs besides: a few percent of the data, or half of it where records are shorter than 40 bytes.
+ */
+status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
+			   unsigned threads, err *e);
 
-/* records_sort_bytes - at most what records_sort allocates. */
-uint64_t records_sort_bytes(const layout *l, uint64_t n, unsigned threads);
+/* bucket_sort_bytes - at most what bucket_sort_records allocates. */
+uint64_t bucket_sort_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that decide which way a sort goes: variables so that tests reach every way. */
-typedef struct order_sizes {
+typedef struct bucket_sort_sizes {
 	size_t simple;     /* up to so many records are sorted as entries, by one thread */
 	size_t bucket;     /* records that a bucket should have */
 	size_t cap;        /* records that one thread sorts as numbers at once */
@@ -24,11 +25,11 @@ typedef struct order_sizes {
 			    */
 	unsigned depth;    /* splits one after the other */
 	size_t past_bytes; /* so much output, more than caches have, is written past them */
-} order_sizes;
+} bucket_sort_sizes;
 
-extern const order_sizes ORDER_SIZES;
+extern const bucket_sort_sizes BUCKET_SORT_SIZES;
 
-status records_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-			  const order_sizes *sizes, err *e);
+status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+			 const bucket_sort_sizes *sizes, err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order-free checksum of records: the sum, modulo 2^128, of the XXH3-64 hash of each. A sum,
  * because a pair of equal records must not cancel out. Pure. */
-#ifndef HETSORT_CHECKSUM_H
-#define HETSORT_CHECKSUM_H
+#ifndef HETSORT_KERNEL_CHECKSUM_H
+#define HETSORT_KERNEL_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

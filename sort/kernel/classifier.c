@@ -24,7 +24,7 @@ static uint32_t shared_bytes(const layout *l, const unsigned char *const *sample
 	return shared;
 }
 
-int keymap_outside(const keymap *m, const unsigned char *rec)
+int classifier_outside(const classifier *m, const unsigned char *rec)
 {
 	const uint64_t v = window_read(&m->head, rec);
 	if (v != m->head_value)
@@ -35,7 +35,8 @@ int keymap_outside(const keymap *m, const unsigned char *rec)
 		      m->shared_bytes - WINDOW_BYTES);
 }
 
-static void find_window(keymap *m, const layout *l, const unsigned char *const *sample, size_t n)
+static void find_window(classifier *m, const layout *l, const unsigned char *const *sample,
+			size_t n)
 {
 	const uint32_t shared = shared_bytes(l, sample, n), left = l->key_bytes - shared;
 	const uint32_t head = shared < WINDOW_BYTES ? shared : WINDOW_BYTES;
@@ -51,7 +52,8 @@ static void find_window(keymap *m, const layout *l, const unsigned char *const *
 	m->body = window_at(l, l->key_off + shared, body);
 }
 
-static void find_range(keymap *m, const unsigned char *const *sample, size_t n, unsigned pos_bits)
+static void find_range(classifier *m, const unsigned char *const *sample, size_t n,
+		       unsigned pos_bits)
 {
 	m->base = UINT64_MAX;
 	m->top = 0;
@@ -68,19 +70,19 @@ static void find_range(keymap *m, const unsigned char *const *sample, size_t n, 
 	m->exact = m->exact && m->norm + zeros >= pos_bits;
 }
 
-uint32_t keymap_beside(const keymap *m, const unsigned char *rec, uint32_t bucket)
+uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket)
 {
 	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
 	const int c = memcmp(rec + m->key_off, heavy, m->key_bytes);
 	return bucket + (c >= 0) + (c > 0);
 }
 
-static inline size_t cell_of_sample(const keymap *m, const unsigned char *rec)
+static inline size_t cell_of_sample(const classifier *m, const unsigned char *rec)
 {
-	return keymap_cell(m, window_read(&m->body, rec) - m->base);
+	return classifier_cell(m, window_read(&m->body, rec) - m->base);
 }
 
-static bool same_key(const keymap *m, const unsigned char *rec, const unsigned char *key)
+static bool same_key(const classifier *m, const unsigned char *rec, const unsigned char *key)
 {
 	return memcmp(rec + m->key_off, key, m->key_bytes) == 0;
 }
@@ -88,7 +90,7 @@ static bool same_key(const keymap *m, const unsigned char *rec, const unsigned c
 /* Cells that hold much of the sample, most of it one key: of_cell becomes 1 + the key's index
  * there, and 0 elsewhere. A vote finds the only key that can be most of a cell, a second look
  * counts it. */
-static void find_heavy(keymap *m, const unsigned char *const *sample, size_t n,
+static void find_heavy(classifier *m, const unsigned char *const *sample, size_t n,
 		       const uint32_t *count, size_t cells, uint32_t most)
 {
 	size_t votes[HEAVY_MAX] = { 0 }, real[HEAVY_MAX] = { 0 };
@@ -117,7 +119,7 @@ static void find_heavy(keymap *m, const unsigned char *const *sample, size_t n,
 
 /* Neighbouring cells to one bucket, up to an even share of what the sample has left; heavy ones to
  * three. Returns the last bucket. */
-static uint32_t divide_cells(keymap *m, const uint32_t *count, size_t cells, size_t n,
+static uint32_t divide_cells(classifier *m, const uint32_t *count, size_t cells, size_t n,
 			     uint32_t buckets)
 {
 	uint32_t b = 1, held = 0, end = buckets - 4 * m->n_heavy;
@@ -145,8 +147,8 @@ static uint32_t divide_cells(keymap *m, const uint32_t *count, size_t cells, siz
 	return b;
 }
 
-void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample, size_t n,
-		 unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count)
+void classifier_make(classifier *m, const layout *l, const unsigned char *const *sample, size_t n,
+		     unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count)
 {
 	unsigned bits = 6;
 	find_window(m, l, sample, n);
@@ -155,7 +157,7 @@ void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample,
 		bits++;
 	m->cell_shift = 52 - bits;
 	m->of_cell = of_cell;
-	const size_t cells = keymap_cell(m, m->top - m->base) + 1;
+	const size_t cells = classifier_cell(m, m->top - m->base) + 1;
 	memset(count, 0, cells * sizeof *count);
 	for (size_t i = 0; i < n; i++)
 		count[cell_of_sample(m, sample[i])]++;

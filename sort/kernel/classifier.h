@@ -8,8 +8,8 @@
  * a bucket, so that each holds about the same share of the sample. Keys outside the range, which
  * the sample did not see, go to a bucket at either end. A key that fills much of the sample by
  * itself has a bucket of its own, and what else is in its cell one below and one above that. */
-#ifndef HETSORT_KEYMAP_H
-#define HETSORT_KEYMAP_H
+#ifndef HETSORT_KERNEL_CLASSIFIER_H
+#define HETSORT_KERNEL_CLASSIFIER_H
 
 #include "record.h"
 
@@ -30,7 +30,7 @@ typedef struct window {
 	uint64_t keep;
 } window;
 
-typedef struct keymap {
+typedef struct classifier {
 	const unsigned char *common; /* a key that begins with the shared bytes */
 	uint64_t head_value;         /* the first of them, as a window */
 	window head, body;
@@ -47,20 +47,20 @@ typedef struct keymap {
 	uint32_t n_heavy;
 	/* Of the bucket below a heavy key 1 + its index, of its own HEAVY_ITSELF; else 0. */
 	uint8_t beside[BUCKETS_MAX];
-} keymap;
+} classifier;
 
-/* keymap_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
+/* classifier_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
  * sample   n >= 1 records; window and position are read from them
  * pos_bits that a position takes in a number
  * of_cell  room for CELLS_MAX; count  the same, scratch. Records have at least WINDOW_BYTES. */
-void keymap_make(keymap *m, const layout *l, const unsigned char *const *sample, size_t n,
-		 unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count);
+void classifier_make(classifier *m, const layout *l, const unsigned char *const *sample, size_t n,
+		     unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count);
 
-/* keymap_outside - for a key that does not share the common bytes: below 0, above 0, or 0. */
-int keymap_outside(const keymap *m, const unsigned char *rec);
+/* classifier_outside - for a key that does not share the common bytes: below 0, above 0, or 0. */
+int classifier_outside(const classifier *m, const unsigned char *rec);
 
-/* keymap_beside - which of the three buckets of a heavy key's cell. */
-uint32_t keymap_beside(const keymap *m, const unsigned char *rec, uint32_t bucket);
+/* classifier_beside - which of the three buckets of a heavy key's cell. */
+uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket);
 
 static inline uint64_t window_read(const window *w, const unsigned char *rec)
 {
@@ -71,7 +71,7 @@ static inline uint64_t window_read(const window *w, const unsigned char *rec)
 
 /* The cell at distance x from the beginning: its exponent and leading bits. Conversion rounds, and
  * never changes the order. */
-static inline size_t keymap_cell(const keymap *m, uint64_t x)
+static inline size_t classifier_cell(const classifier *m, uint64_t x)
 {
 	const double one = 1, d = (double)(int64_t)(x >> 1) + one;
 	uint64_t bits, bits_of_one;
@@ -80,15 +80,15 @@ static inline size_t keymap_cell(const keymap *m, uint64_t x)
 	return (size_t)((bits - bits_of_one) >> m->cell_shift);
 }
 
-/* keymap_bucket - the bucket of the record at position pos, and its number: the upper bits of its
- * window above the position. Outside the range, the position alone. */
-static inline uint32_t keymap_bucket(const keymap *m, const unsigned char *rec, uint64_t pos,
-				     uint64_t *number)
+/* classifier_bucket - the bucket of the record at position pos, and its number: the upper bits of
+ * its window above the position. Outside the range, the position alone. */
+static inline uint32_t classifier_bucket(const classifier *m, const unsigned char *rec,
+					 uint64_t pos, uint64_t *number)
 {
 	const uint64_t w = window_read(&m->body, rec);
 	int side = 0;
 	if (m->shared_bytes)
-		side = keymap_outside(m, rec);
+		side = classifier_outside(m, rec);
 	if (side == 0 && (w < m->base || w > m->top))
 		side = w < m->base ? -1 : 1;
 	*number = pos;
@@ -96,14 +96,14 @@ static inline uint32_t keymap_bucket(const keymap *m, const unsigned char *rec, 
 		return side < 0 ? 0 : m->buckets - 1;
 	const uint64_t x = w - m->base;
 	*number |= x << m->norm & ~m->pos_mask;
-	const uint32_t b = m->of_cell[keymap_cell(m, x)];
+	const uint32_t b = m->of_cell[classifier_cell(m, x)];
 	if (__builtin_expect(b & HEAVY_CELL, 0))
-		return keymap_beside(m, rec, b & ~(uint32_t)HEAVY_CELL);
+		return classifier_beside(m, rec, b & ~(uint32_t)HEAVY_CELL);
 	return b;
 }
 
-/* keymap_exact - whether the order of its numbers is all there is to the order of bucket b. */
-static inline bool keymap_exact(const keymap *m, uint32_t b)
+/* classifier_exact - whether the order of its numbers is all there is to the order of bucket b. */
+static inline bool classifier_exact(const classifier *m, uint32_t b)
 {
 	return b > 0 && b < m->buckets - 1 && (m->exact || m->beside[b] == HEAVY_ITSELF);
 }

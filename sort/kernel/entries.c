@@ -36,7 +36,7 @@ static void sort_runs(void *team_, unsigned worker)
 	for (size_t k; (k = atomic_fetch_add(&t->next, 1)) < t->r.count;) {
 		const uint64_t from = t->r.start[k], to = t->r.start[k + 1];
 		make(t->in, from, to, t->a);
-		entries_sort(t->a + from, t->b + from, to - from, t->in);
+		radix_sort(t->a + from, t->b + from, to - from, t->in);
 	}
 }
 
@@ -81,11 +81,11 @@ status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsig
 		  entry **sorted, err *e)
 {
 	size_t count = n / LEAST_RUN < threads ? n / LEAST_RUN : threads;
-	count = count < KMERGE_MAX ? count : KMERGE_MAX;
+	count = count < PAIRWISE_MAX ? count : PAIRWISE_MAX;
 	*sorted = a;
 	if (count < 2) {
 		make(in, 0, n, a);
-		entries_sort(a, b, n, in);
+		radix_sort(a, b, n, in);
 		return ST_OK;
 	}
 	uint64_t *start = mem_array(m, count + 1, sizeof *start, "runs", e);

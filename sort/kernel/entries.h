@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The entries of records in memory, made and sorted by several threads. */
-#ifndef HETSORT_ENTRIES_H
-#define HETSORT_ENTRIES_H
+#ifndef HETSORT_KERNEL_ENTRIES_H
+#define HETSORT_KERNEL_ENTRIES_H
 
 #include "base/mem.h"
 #include "record.h"

@@ -9,7 +9,7 @@ enum { DISTANCE = 16 };
 /* order holds positions under mask, one every `step` words; past: where they go instead of out. */
 static inline __attribute__((always_inline)) void
 by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask, size_t n,
-	     size_t known, unsigned char *out, past_cache *past)
+	     size_t known, unsigned char *out, streaming_store *past)
 {
 	const uint32_t bytes = r->lay.record_bytes;
 	for (size_t i = 0; i < known && i < DISTANCE; i++)
@@ -19,8 +19,8 @@ by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask
 			record_fetch(record_at(r, order[(i + DISTANCE) * step] & mask), bytes);
 		const unsigned char *rec = record_at(r, order[i * step] & mask);
 		if (past) {
-			record_copy(past_cache_room(past), rec, bytes);
-			past_cache_add(past, bytes);
+			record_copy(streaming_store_room(past), rec, bytes);
+			streaming_store_add(past, bytes);
 		} else {
 			record_copy(out, rec, bytes);
 			out += bytes;
@@ -35,15 +35,15 @@ void gather(const records *r, const entry *order, size_t n, size_t ahead, unsign
 			     n + ahead, out, NULL);
 }
 
-void gather_numbers(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n, bool past,
-		    unsigned char *out)
+void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n, bool past,
+		unsigned char *out)
 {
-	past_cache to;
+	streaming_store to;
 	if (!past) {
 		by_positions(r, order, 1, pos_mask, n, n, out, NULL);
 		return;
 	}
-	past_cache_begin(&to, out);
+	streaming_store_begin(&to, out);
 	by_positions(r, order, 1, pos_mask, n, n, NULL, &to);
-	past_cache_end(&to);
+	streaming_store_end(&to);
 }

@@ -15,7 +15,7 @@ static size_t unordered10(const unsigned char *key, size_t n, size_t stride)
 	return bad;
 }
 
-size_t unordered(const layout *l, const unsigned char *recs, size_t n)
+size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 {
 	const unsigned char *key = recs + l->key_off;
 	size_t bad = 0;
@@ -29,7 +29,7 @@ size_t unordered(const layout *l, const unsigned char *recs, size_t n)
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
 {
 	const unsigned char *first = recs + l->key_off;
-	size_t bad = unordered(l, recs, n);
+	size_t bad = inspect_unordered(l, recs, n);
 	if (seen->records == 0)
 		memcpy(seen->first_key, first, l->key_bytes);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The last look at records before they leave: order, checksum, count. */
-#ifndef HETSORT_INSPECT_H
-#define HETSORT_INSPECT_H
+#ifndef HETSORT_KERNEL_INSPECT_H
+#define HETSORT_KERNEL_INSPECT_H
 
 #include "checksum.h"
 #include "record.h"
@@ -14,7 +14,7 @@ typedef struct inspected {
 } inspected;
 
 /* unordered - how many of n records are smaller than the one before them. */
-size_t unordered(const layout *l, const unsigned char *recs, size_t n);
+size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n);
 
 /* inspect - count n > 0 records in that follow what was seen; returns how many are out of order,
  * the first of them against the last key seen. */

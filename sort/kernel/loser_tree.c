@@ -3,7 +3,7 @@
  * A replacement walks one path upwards and compares with the loser kept at each node. */
 #include "loser_tree.h"
 
-static inline bool before(const head *a, const head *b, const losertree *t)
+static inline bool before(const head *a, const head *b, const loser_tree *t)
 {
 	if (t->tail && a->rec && b->rec) {
 		int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
@@ -15,7 +15,7 @@ static inline bool before(const head *a, const head *b, const losertree *t)
 	return a->hi != b->hi ? a->hi < b->hi : a->lo < b->lo;
 }
 
-void losertree_replace(losertree *t, head h, uint32_t stream)
+void loser_tree_replace(loser_tree *t, head h, uint32_t stream)
 {
 	for (uint32_t i = (stream + t->k) / 2; i > 0; i /= 2) {
 		if (before(&t->node[i], &h, t)) {
@@ -28,7 +28,7 @@ void losertree_replace(losertree *t, head h, uint32_t stream)
 }
 
 /* The winner of the subtree at i, leaving the losers in its nodes. */
-static head build(losertree *t, uint32_t i, const head *first)
+static head build(loser_tree *t, uint32_t i, const head *first)
 {
 	if (i >= t->k)
 		return first[i - t->k];
@@ -38,8 +38,8 @@ static head build(losertree *t, uint32_t i, const head *first)
 	return right_wins ? r : l;
 }
 
-void losertree_init(losertree *t, head *node, uint32_t k, const head *first, const layout *l)
+void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l)
 {
-	*t = (losertree){ node, k, tail_bytes(l), l->key_off + PREFIX_BYTES };
+	*t = (loser_tree){ node, k, tail_bytes(l), l->key_off + PREFIX_BYTES };
 	node[0] = build(t, 1, first);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loser tree: which of k sorted streams has the smallest head, in log2 k comparisons. */
-#ifndef HETSORT_LOSERTREE_H
-#define HETSORT_LOSERTREE_H
+#ifndef HETSORT_KERNEL_LOSER_TREE_H
+#define HETSORT_KERNEL_LOSER_TREE_H
 
 #include "record.h"
 
@@ -12,12 +12,12 @@ typedef struct head {
 	const unsigned char *rec; /* for keys longer than the prefix */
 } head;
 
-typedef struct losertree {
+typedef struct loser_tree {
 	head *node;    /* node[0] the winner, node[1..k) the losers */
 	uint32_t k;    /* streams, >= 1 */
 	uint32_t tail; /* key bytes beyond the prefix */
 	uint32_t tail_off;
-} losertree;
+} loser_tree;
 
 /* head_make - the head of stream s whose first record is rec. */
 static inline head head_make(const unsigned char *rec, uint32_t s, const layout *l)
@@ -43,11 +43,11 @@ static inline uint32_t head_stream(const head *h)
 	return (uint32_t)(h->lo & POS_MASK);
 }
 
-/* losertree_init - t over k streams; node has room for k heads, first[0..k) are the heads that the
+/* loser_tree_init - t over k streams; node has room for k heads, first[0..k) are the heads that the
  * streams start with. */
-void losertree_init(losertree *t, head *node, uint32_t k, const head *first, const layout *l);
+void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l);
 
-/* losertree_replace - the winner's stream goes on with head h; node[0] is the new winner. */
-void losertree_replace(losertree *t, head h, uint32_t stream);
+/* loser_tree_replace - the winner's stream goes on with head h; node[0] is the new winner. */
+void loser_tree_replace(loser_tree *t, head h, uint32_t stream);
 
 #endif

@@ -84,7 +84,7 @@ static void by_position(entry *e, size_t n, entry *tmp)
 	uint64_t *lo = &tmp->hi, *scratch = lo + n;
 	for (size_t i = 0; i < n; i++)
 		lo[i] = e[i].lo;
-	numbers_sort(lo, scratch, n);
+	u64_sort(lo, scratch, n);
 	for (size_t i = 0; i < n; i++)
 		e[i].lo = lo[i];
 }
@@ -95,7 +95,7 @@ static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const re
 	size_t n = 0;
 	for (size_t i = 0; i < k; n += s[i++].n)
 		copy(out + n, s[i].e, s[i].n);
-	entries_sort(out, tmp, n, r);
+	radix_sort(out, tmp, n, r);
 	for (size_t i = 0, end; i < n; i = end) {
 		bool rise = true;
 		for (end = i + 1; end < n && same_key(&out[i], &out[end], r, tail); end++)
@@ -107,10 +107,10 @@ static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const re
 
 /* Buffers alternate so that the last level ends in out: an even number of levels begins in tmp, an
  * odd one in out. */
-void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
-		   const records *r)
+void pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
+		    const records *r)
 {
-	slice s[KMERGE_MAX];
+	slice s[PAIRWISE_MAX];
 	for (size_t i = 0; i < k; i++)
 		s[i] = (slice){ run[i], n[i] };
 	if (k > MERGED) {
@@ -122,10 +122,10 @@ void entries_merge(const entry *const *run, const size_t *n, size_t k, entry *ou
 }
 
 /* The first level, or the copy that is sorted, leaves e, which is then as free as tmp. */
-entry *entries_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
-			const records *r)
+entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+			 const records *r)
 {
 	entry *out = k > MERGED || levels(k) % 2 ? tmp : e;
-	entries_merge(run, n, k, out, out == e ? tmp : e, r);
+	pairwise_merge(run, n, k, out, out == e ? tmp : e, r);
 	return out;
 }

@@ -3,7 +3,7 @@
  * are fetched ahead. */
 #include "permutation.h"
 
-void places_of(const entry *e, size_t n, void *pos, bool wide)
+void permutation_of(const entry *e, size_t n, void *pos, bool wide)
 {
 	uint32_t *narrow = pos;
 	uint64_t *full = pos;
@@ -15,15 +15,16 @@ void places_of(const entry *e, size_t n, void *pos, bool wide)
 	}
 }
 
-void places_gather(const places *p, uint64_t first, size_t n, size_t ahead, unsigned char *to)
+void permutation_gather(const permutation *p, uint64_t first, size_t n, size_t ahead,
+			unsigned char *to)
 {
 	const uint32_t bytes = p->r.lay.record_bytes;
 	const uint64_t end = first + n, known = end + ahead;
 	for (uint64_t i = first; i < end && i < first + PLACES_AHEAD; i++)
-		places_fetch(p, i);
+		permutation_fetch(p, i);
 	for (uint64_t i = first; i < end; i++, to += bytes) {
 		if (i + PLACES_AHEAD < known)
-			places_fetch(p, i + PLACES_AHEAD);
-		record_copy(to, places_record(p, i), bytes);
+			permutation_fetch(p, i + PLACES_AHEAD);
+		record_copy(to, permutation_record(p, i), bytes);
 	}
 }

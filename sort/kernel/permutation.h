@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An order of records without their keys: positions alone, of 4 bytes where they fit, else 8. What
  * entries shrink to when nothing is compared any more: a quarter of their memory. Pure. */
-#ifndef HETSORT_PLACES_H
-#define HETSORT_PLACES_H
+#ifndef HETSORT_KERNEL_PERMUTATION_H
+#define HETSORT_KERNEL_PERMUTATION_H
 
 #include "record.h"
 
-typedef struct places {
+typedef struct permutation {
 	records r;
 	const void *pos; /* uint32_t or uint64_t, as wide says */
 	bool wide;
-} places;
+} permutation;
 
-/* places_width - bytes of a position among n records. */
-static inline size_t places_width(uint64_t n)
+/* permutation_width - bytes of a position among n records. */
+static inline size_t permutation_width(uint64_t n)
 {
 	return n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
-static inline const unsigned char *places_record(const places *p, uint64_t i)
+static inline const unsigned char *permutation_record(const permutation *p, uint64_t i)
 {
 	return record_at(&p->r,
 			 p->wide ? ((const uint64_t *)p->pos)[i] : ((const uint32_t *)p->pos)[i]);
@@ -27,16 +27,18 @@ static inline const unsigned char *places_record(const places *p, uint64_t i)
 /* How far ahead records are asked for: their places are known, their lines far away. */
 enum { PLACES_AHEAD = 16 };
 
-static inline __attribute__((always_inline)) void places_fetch(const places *p, uint64_t i)
+static inline __attribute__((always_inline)) void permutation_fetch(const permutation *p,
+								    uint64_t i)
 {
-	record_fetch(places_record(p, i), p->r.lay.record_bytes);
+	record_fetch(permutation_record(p, i), p->r.lay.record_bytes);
 }
 
-/* places_of - the positions of e[0..n) into pos (n of the width for n_all records). */
-void places_of(const entry *e, size_t n, void *pos, bool wide);
+/* permutation_of - the positions of e[0..n) into pos (n of the width for n_all records). */
+void permutation_of(const entry *e, size_t n, void *pos, bool wide);
 
-/* places_gather - the records at places [first, first + n) to `to`, one after the other; ahead as
- * for gather(). */
-void places_gather(const places *p, uint64_t first, size_t n, size_t ahead, unsigned char *to);
+/* permutation_gather - the records at places [first, first + n) to `to`, one after the other; ahead
+ * as for gather(). */
+void permutation_gather(const permutation *p, uint64_t first, size_t n, size_t ahead,
+			unsigned char *to);
 
 #endif

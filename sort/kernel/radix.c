@@ -112,7 +112,7 @@ static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, c
 	const uint64_t index = (1 << INDEX_BITS) - 1;
 	for (size_t i = 0; i < n; i++)
 		number[i] = (distance(g, &a[i]) & ~index) | i;
-	numbers_sort(number, tmp, n);
+	u64_sort(number, tmp, n);
 	for (size_t i = 0; i < n; i++)
 		b[i] = a[number[i] & index];
 	if (home)
@@ -156,7 +156,7 @@ static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
 			level(b + at, a + at, end[v] - at, !home, c);
 }
 
-void entries_sort(entry *a, entry *tmp, size_t n, const records *r)
+void radix_sort(entry *a, entry *tmp, size_t n, const records *r)
 {
 	const ctx c = { r, tail_bytes(&r->lay) };
 	if (n > 1)

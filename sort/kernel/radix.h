@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Local sort of entries. */
-#ifndef HETSORT_RADIX_H
-#define HETSORT_RADIX_H
+#ifndef HETSORT_KERNEL_RADIX_H
+#define HETSORT_KERNEL_RADIX_H
 
 #include "record.h"
 
-/* entries_sort - sort a[0..n) by key, equal keys keeping their order (stable).
+/* radix_sort - sort a[0..n) by key, equal keys keeping their order (stable).
  * tmp   room for n entries; its content is lost.
  * r     the records behind the entries: read only for keys longer than PREFIX_BYTES.
  * Time O(n * distinct digits), at most 10 passes and, for longer keys that agree in the first 10
  * bytes, O(m log m) comparisons of the rest. No allocation, no thread. */
-void entries_sort(entry *a, entry *tmp, size_t n, const records *r);
+void radix_sort(entry *a, entry *tmp, size_t n, const records *r);
 
 #endif

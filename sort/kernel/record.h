@@ -2,8 +2,8 @@
 /* Records, their entries, and the one total order (key, rank, position) that everything sorts by.
  * Pure: pointers and counts in, counts out. An entry stands for its record while sorting: it holds
  * the first 10 bytes of the key and the position, 16 bytes in all. */
-#ifndef HETSORT_RECORD_H
-#define HETSORT_RECORD_H
+#ifndef HETSORT_KERNEL_RECORD_H
+#define HETSORT_KERNEL_RECORD_H
 
 #include <endian.h>
 #include <stdbool.h>

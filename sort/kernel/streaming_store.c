@@ -26,20 +26,20 @@ static void fence(void)
 }
 #endif
 
-void past_cache_begin(past_cache *p, unsigned char *to)
+void streaming_store_begin(streaming_store *p, unsigned char *to)
 {
 	p->skip = p->used = (uintptr_t)to % PAST_LINE;
 	p->to = to - p->skip;
 }
 
 /* The part of the first line that is ours, once it is full (or at the end). */
-static void write_first(past_cache *p, size_t end)
+static void write_first(streaming_store *p, size_t end)
 {
 	memcpy(p->to + p->skip, p->stage + p->skip, end - p->skip);
 	p->skip = 0;
 }
 
-void past_cache_flush(past_cache *p)
+void streaming_store_flush(streaming_store *p)
 {
 	const size_t whole = p->used / PAST_LINE * PAST_LINE;
 	size_t from = 0;
@@ -54,9 +54,9 @@ void past_cache_flush(past_cache *p)
 	memmove(p->stage, p->stage + whole, p->used);
 }
 
-void past_cache_end(past_cache *p)
+void streaming_store_end(streaming_store *p)
 {
-	past_cache_flush(p);
+	streaming_store_flush(p);
 	write_first(p, p->used);
 	fence();
 }

@@ -85,7 +85,7 @@ static void finish(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *en
 {
 	for (uint32_t v = 0, at = 0; v < b->n; at = end[v++])
 		if (end[v] - at > INSERT)
-			numbers_sort_plain(tmp + at, a + at, end[v] - at);
+			u64_sort_plain(tmp + at, a + at, end[v] - at);
 	a[0] = tmp[0];
 	for (size_t i = 1; i < end[b->n - 1]; i++) {
 		const uint64_t x = tmp[i];
@@ -96,7 +96,7 @@ static void finish(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *en
 	}
 }
 
-void numbers_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
+void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	uint32_t end[BINS];
 	if (n <= INSERT) {
@@ -148,7 +148,7 @@ VECTORS static inline __m512i bitonic8(__m512i x)
 static void again(uint64_t *to, uint64_t *from, size_t n)
 {
 	if (n > ALONE)
-		numbers_sort(from, to, n);
+		u64_sort(from, to, n);
 	else
 		insertion(from, n);
 	memcpy(to, from, n * sizeof *to);
@@ -177,11 +177,11 @@ VECTORS static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, co
 	}
 }
 
-void numbers_sort(uint64_t *a, uint64_t *tmp, size_t n)
+void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	uint32_t end[BINS];
 	if (n <= INSERT || !__builtin_cpu_supports("avx512f")) {
-		numbers_sort_plain(a, tmp, n);
+		u64_sort_plain(a, tmp, n);
 		return;
 	}
 	const bins b = bins_for(a, n, FILL_NETWORK);
@@ -191,9 +191,9 @@ void numbers_sort(uint64_t *a, uint64_t *tmp, size_t n)
 
 #else
 
-void numbers_sort(uint64_t *a, uint64_t *tmp, size_t n)
+void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
-	numbers_sort_plain(a, tmp, n);
+	u64_sort_plain(a, tmp, n);
 }
 
 #endif

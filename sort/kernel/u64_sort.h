@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting distinct 64-bit numbers in the cache. */
-#ifndef HETSORT_NUMBERS_H
-#define HETSORT_NUMBERS_H
+#ifndef HETSORT_KERNEL_U64_SORT_H
+#define HETSORT_KERNEL_U64_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* numbers_sort - sort a[0..n), all of them different, ascending.
+/* u64_sort - sort a[0..n), all of them different, ascending.
  * tmp   room for n numbers; its content is lost.
  * Pure; made for n up to some ten thousand, where both arrays stay in the cache: O(n) where the
  * numbers spread evenly, at most O(n * 64 / log n). */
-void numbers_sort(uint64_t *a, uint64_t *tmp, size_t n);
+void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
-/* numbers_sort_plain - the same without vector instructions: what other processors run. */
-void numbers_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
+/* u64_sort_plain - the same without vector instructions: what other processors run. */
+void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
 #endif

@@ -185,7 +185,7 @@ hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out, const h
 		st = api_arrays(&l, in, n, out, n, &why);
 	if (st == HETSORT_OK && n) {
 		const records r = { in, l, 0 };
-		if (records_sort(&m, &r, (size_t)n, out, full.threads, &e) != ST_OK)
+		if (bucket_sort_records(&m, &r, (size_t)n, out, full.threads, &e) != ST_OK)
 			st = api_failed(&why, &e);
 	}
 	return api_return(he, &why, st);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the public calls share: statuses, sentences and the checks of their arguments. No MPI. */
-#ifndef HETSORT_API_H
-#define HETSORT_API_H
+#ifndef HETSORT_LIB_API_H
+#define HETSORT_LIB_API_H
 
 #include "kernel/record.h"
 #include "base/status.h"

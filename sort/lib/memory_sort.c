@@ -30,7 +30,7 @@ typedef struct run {
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *send, *recv; /* [size] records to and from each rank */
 	void *pos;             /* [n_in] */
-	places own;
+	permutation own;
 	merge_stream *streams; /* [size] */
 	head *heads;           /* [2 size] */
 	exchange *x;
@@ -96,7 +96,7 @@ static status prepare(run *r)
 	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
 	r->streams = mem_array(j->m, p, sizeof *r->streams, "streams", j->e);
 	r->heads = mem_array(j->m, 2 * p, sizeof *r->heads, "streams", j->e);
-	r->pos = mem_array(j->m, (size_t)j->n_in, places_width(j->n_in), "positions", j->e);
+	r->pos = mem_array(j->m, (size_t)j->n_in, permutation_width(j->n_in), "positions", j->e);
 	if (!r->target || !r->cut || !r->send || !r->recv || !r->streams || !r->heads || !r->pos)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
@@ -117,7 +117,7 @@ static void release(run *r)
 	mem_free(m, r->recv, p, sizeof *r->recv);
 	mem_free(m, r->streams, p, sizeof *r->streams);
 	mem_free(m, r->heads, 2 * p, sizeof *r->heads);
-	mem_free(m, r->pos, (size_t)r->j->n_in, places_width(r->j->n_in));
+	mem_free(m, r->pos, (size_t)r->j->n_in, permutation_width(r->j->n_in));
 }
 
 static status sort_and_split(run *r)
@@ -140,8 +140,8 @@ static status sort_and_split(run *r)
 		rc = comm_alltoall(j->c, r->send, r->recv, sizeof *r->send);
 	if (rc != ST_OK)
 		return rc;
-	r->own = (places){ r->recs, r->pos, places_width(n) > sizeof(uint32_t) };
-	places_of(sorted, n, r->pos, r->own.wide);
+	r->own = (permutation){ r->recs, r->pos, permutation_width(n) > sizeof(uint32_t) };
+	permutation_of(sorted, n, r->pos, r->own.wide);
 	give_entries(r); /* from here on the output array is output */
 	return ST_OK;
 }
@@ -150,7 +150,7 @@ static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char 
 {
 	const run *r = outgoing;
 	const uint64_t first = r->cut[to] + skip;
-	places_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
+	permutation_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
 }
 
 static status open_exchange(run *r)
@@ -172,12 +172,12 @@ static status open_exchange(run *r)
 
 /* Both ends of the merge: this rank's own records, and the output array. */
 typedef struct ends {
-	const places *own;
+	const permutation *own;
 	uint64_t at, end; /* own places that go to this rank */
 	uint32_t rank, record_bytes;
 	unsigned char *out;
 	bool large; /* the output is larger than caches */
-	past_cache past;
+	streaming_store past;
 } ends;
 
 static uint32_t own_heads(void *ends_, head *h, uint32_t most)
@@ -187,8 +187,8 @@ static uint32_t own_heads(void *ends_, head *h, uint32_t most)
 	const uint32_t n = left < most ? (uint32_t)left : most;
 	for (uint32_t i = 0; i < n; i++, x->at++) {
 		if (x->end - x->at > PLACES_AHEAD)
-			places_fetch(x->own, x->at + PLACES_AHEAD);
-		h[i] = head_make(places_record(x->own, x->at), x->rank, &x->own->r.lay);
+			permutation_fetch(x->own, x->at + PLACES_AHEAD);
+		h[i] = head_make(permutation_record(x->own, x->at), x->rank, &x->own->r.lay);
 	}
 	return n;
 }
@@ -199,8 +199,8 @@ static void put_records(void *ends_, const head *h, size_t n)
 	const uint32_t bytes = x->record_bytes;
 	for (size_t i = 0; i < n; i++) {
 		if (x->large) {
-			record_copy(past_cache_room(&x->past), h[i].rec, bytes);
-			past_cache_add(&x->past, bytes);
+			record_copy(streaming_store_room(&x->past), h[i].rec, bytes);
+			streaming_store_add(&x->past, bytes);
 		} else {
 			record_copy(x->out, h[i].rec, bytes);
 			x->out += bytes;
@@ -218,9 +218,9 @@ static ends open_ends(const run *r)
 		   .rank = (uint32_t)rank,
 		   .record_bytes = r->j->lay.record_bytes,
 		   .out = r->j->out };
-	x.large = bytes >= LARGE_BYTES && x.record_bytes <= PAST_MOST;
+	x.large = bytes >= LARGE_BYTES && x.record_bytes <= STREAMING_MOST;
 	for (uint64_t i = x.at; i < x.end && i < x.at + PLACES_AHEAD; i++)
-		places_fetch(x.own, i);
+		permutation_fetch(x.own, i);
 	return x;
 }
 
@@ -239,11 +239,11 @@ static status exchange_and_merge(run *r)
 			   .put = put_records,
 			   .to = &both };
 	if (both.large)
-		past_cache_begin(&both.past, both.out);
+		streaming_store_begin(&both.past, both.out);
 	exchange_start(r->x);
 	const status rc = stream_merge_run(&g);
 	if (both.large)
-		past_cache_end(&both.past);
+		streaming_store_end(&both.past);
 	return rc == ST_OK ? exchange_finish(r->x, &unused, r->j->e) : rc;
 }
 
@@ -271,10 +271,10 @@ uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int r
 {
 	const uint64_t p = (uint64_t)ranks;
 	if (ranks == 1)
-		return records_sort_bytes(l, n_in, threads);
+		return bucket_sort_bytes(l, n_in, threads);
 	const uint64_t entries =
 		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
-	return entries + entries_of_bytes(n_in, threads) + n_in * places_width(n_in) +
+	return entries + entries_of_bytes(n_in, threads) + n_in * permutation_width(n_in) +
 	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
 	       small_bytes(l, p);
 }
@@ -283,7 +283,8 @@ status memory_sort(const memory_job *j)
 {
 	run r = { .j = j, .recs = { j->in, j->lay, (uint32_t)j->c->rank } };
 	if (j->c->size == 1)
-		return records_sort(j->m, &r.recs, (size_t)j->n_in, j->out, j->threads, j->e);
+		return bucket_sort_records(j->m, &r.recs, (size_t)j->n_in, j->out, j->threads,
+					   j->e);
 	const status rc = over_ranks(&r);
 	release(&r);
 	return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort in memory: records of all ranks from the callers' arrays into their output arrays. The
  * same phases as run.c without files: sort, sample, split, exchange and merge. */
-#ifndef HETSORT_MEMORY_SORT_H
-#define HETSORT_MEMORY_SORT_H
+#ifndef HETSORT_LIB_MEMORY_SORT_H
+#define HETSORT_LIB_MEMORY_SORT_H
 
 #include "comm/comm.h"
 #include "base/mem.h"

@@ -79,7 +79,7 @@ static void sort_sample(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	make_entries(c, c->e);
-	entries_sort(c->e, c->tmp, c->n, &r);
+	radix_sort(c->e, c->tmp, c->n, &r);
 }
 
 static void copy_sample(sample *c)
@@ -99,18 +99,18 @@ static void merge_sample(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	unsigned char *to = c->out;
-	losertree t;
+	loser_tree t;
 	gather(&r, c->order, c->n, 0, c->mid);
 	for (uint32_t s = 0; s < c->k; s++) {
 		c->at[s] = start(c, s);
 		c->first[s] = next_head(c, s);
 	}
-	losertree_init(&t, c->node, c->k, c->first, &c->lay);
+	loser_tree_init(&t, c->node, c->k, c->first, &c->lay);
 	while (!head_is_end(&t.node[0])) {
 		const uint32_t s = head_stream(&t.node[0]);
 		record_copy(to, t.node[0].rec, c->lay.record_bytes);
 		to += c->lay.record_bytes;
-		losertree_replace(&t, next_head(c, s), s);
+		loser_tree_replace(&t, next_head(c, s), s);
 	}
 }
 
@@ -119,7 +119,7 @@ static void make_streams(sample *c)
 	const records r = { c->recs, c->lay, 0 };
 	make_entries(c, c->order);
 	for (uint32_t s = 0; s < c->k; s++)
-		entries_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
+		radix_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
 }
 
 static void run(sample *c, kernel k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measuring how fast this rank is, on records made for it. */
-#ifndef HETSORT_CALIBRATE_H
-#define HETSORT_CALIBRATE_H
+#ifndef HETSORT_MODEL_CALIBRATE_H
+#define HETSORT_MODEL_CALIBRATE_H
 
 #include "base/mem.h"
 #include "rates.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Process emulation: how many virtual ranks each node runs. */
-#ifndef HETSORT_EMULATE_H
-#define HETSORT_EMULATE_H
+#ifndef HETSORT_MODEL_EMULATION_H
+#define HETSORT_MODEL_EMULATION_H
 
 #include "comm/comm_virtual.h"
 #include "cli/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --plan=online: shares from what earlier runs have shown. At rank 0, which keeps j->history. */
-#ifndef HETSORT_ONLINE_H
-#define HETSORT_ONLINE_H
+#ifndef HETSORT_MODEL_HISTORY_H
+#define HETSORT_MODEL_HISTORY_H
 
 #include "rank_speeds.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From many short laps to the speed of a long run. */
-#ifndef HETSORT_ESTIMATE_H
-#define HETSORT_ESTIMATE_H
+#ifndef HETSORT_MODEL_LAP_ESTIMATE_H
+#define HETSORT_MODEL_LAP_ESTIMATE_H
 
 #include <stddef.h>
 

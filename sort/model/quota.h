@@ -2,8 +2,8 @@
 /* The processor time that control groups allow this process. A quota lets a group run at full speed
  * until it is used up and then wait for the next period, so a short measurement shows it badly; it
  * tells itself what a long run gets. */
-#ifndef HETSORT_QUOTA_H
-#define HETSORT_QUOTA_H
+#ifndef HETSORT_MODEL_QUOTA_H
+#define HETSORT_MODEL_QUOTA_H
 
 #include <stddef.h>
 #include <stdint.h>

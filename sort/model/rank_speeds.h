@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How fast the ranks are: by their nominal rates, by what the user says, or measured. */
-#ifndef HETSORT_GAUGE_H
-#define HETSORT_GAUGE_H
+#ifndef HETSORT_MODEL_RANK_SPEEDS_H
+#define HETSORT_MODEL_RANK_SPEEDS_H
 
 #include "phases/job.h"
 #include "quota.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How fast a rank is: seconds for the pieces of work that a sort is made of. */
-#ifndef HETSORT_RATES_H
-#define HETSORT_RATES_H
+#ifndef HETSORT_MODEL_RATES_H
+#define HETSORT_MODEL_RATES_H
 
 #include "cli/options.h"
 

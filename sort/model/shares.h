@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shares by the planner library, in the sorter's terms. */
-#ifndef HETSORT_SHARES_H
-#define HETSORT_SHARES_H
+#ifndef HETSORT_MODEL_SHARES_H
+#define HETSORT_MODEL_SHARES_H
 
 #include "cli/options.h"
 

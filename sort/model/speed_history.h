@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* When a rank's work was done: how fast it was of late, as opposed to all the time. Pure; the
  * caller looks at the clock, and keeps threads apart. */
-#ifndef HETSORT_PACE_H
-#define HETSORT_PACE_H
+#ifndef HETSORT_MODEL_SPEED_HISTORY_H
+#define HETSORT_MODEL_SPEED_HISTORY_H
 
 enum { PACE_BINS = 256 };
 

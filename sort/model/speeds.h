@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One number for each rank, from a list or a file: relative speeds, or rates of links. */
-#ifndef HETSORT_SPEEDS_H
-#define HETSORT_SPEEDS_H
+#ifndef HETSORT_MODEL_SPEEDS_H
+#define HETSORT_MODEL_SPEEDS_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Wisdom: what runs have shown of the ranks, kept in a file for the next run of the same kind. */
-#ifndef HETSORT_LEARN_H
-#define HETSORT_LEARN_H
+#ifndef HETSORT_MODEL_WISDOM_H
+#define HETSORT_MODEL_WISDOM_H
 
 #include "cli/options.h"
 

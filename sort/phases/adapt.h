@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How fast ranks are now, by what they have just done, and what that would change. Pure. */
-#ifndef HETSORT_ADAPT_H
-#define HETSORT_ADAPT_H
+#ifndef HETSORT_PHASES_ADAPT_H
+#define HETSORT_PHASES_ADAPT_H
 
 #include "base/mem.h"
 #include "cli/options.h"

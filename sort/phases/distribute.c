@@ -70,7 +70,7 @@ static status receive_all(landing *d, job *j, exchange *x)
 static void write_sorted(const landing *d, job *j)
 {
 	const records r = { d->recs, j->o->lay, (uint32_t)j->c->rank };
-	entries_sort(d->e, d->tmp, d->n, &r);
+	radix_sort(d->e, d->tmp, d->n, &r);
 	for (size_t at = 0; at < d->n;) {
 		size_t room;
 		unsigned char *to = writer_room(&j->w, &room);

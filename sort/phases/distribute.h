@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanging first where memory does not hold what a rank receives. */
-#ifndef HETSORT_DISTRIBUTE_H
-#define HETSORT_DISTRIBUTE_H
+#ifndef HETSORT_PHASES_DISTRIBUTE_H
+#define HETSORT_PHASES_DISTRIBUTE_H
 
 #include "job.h"
 #include "spill/run_formation.h"

@@ -97,7 +97,8 @@ static size_t read_part(rounds *x, uint64_t first, size_t n)
 		if (x->e_read.code != ST_OK ||
 		    reader_read(x->from, first + at, k, to, &x->e_read) != ST_OK)
 			return 0;
-		x->sum = checksum_join(x->sum, entries_take(l, to, k, at, x->e + at, &x->verify_s));
+		x->sum = checksum_join(x->sum,
+				       reader_entries(l, to, k, at, x->e + at, &x->verify_s));
 	}
 	return n;
 }

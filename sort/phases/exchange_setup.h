@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The frame that both strategies share: open the exchange and the output, let records flow, close.
  */
-#ifndef HETSORT_FLOW_H
-#define HETSORT_FLOW_H
+#ifndef HETSORT_PHASES_EXCHANGE_SETUP_H
+#define HETSORT_PHASES_EXCHANGE_SETUP_H
 
 #include "exchange/exchange.h"
 #include "job.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The handshake: before anything else the ranks find out whether they fit together. */
-#ifndef HETSORT_HELLO_H
-#define HETSORT_HELLO_H
+#ifndef HETSORT_PHASES_HANDSHAKE_H
+#define HETSORT_PHASES_HANDSHAKE_H
 
 #include "job.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One sort on one rank: everything its phases hand on to each other. */
-#ifndef HETSORT_JOB_H
-#define HETSORT_JOB_H
+#ifndef HETSORT_PHASES_JOB_H
+#define HETSORT_PHASES_JOB_H
 
 #include "spill/budget.h"
 #include "comm/comm.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The manifest of an output of several files. */
-#ifndef HETSORT_MANIFEST_H
-#define HETSORT_MANIFEST_H
+#ifndef HETSORT_PHASES_MANIFEST_H
+#define HETSORT_PHASES_MANIFEST_H
 
 #include "job.h"
 

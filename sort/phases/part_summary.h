@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank says of its part of the output when it is complete. Pure. */
-#ifndef HETSORT_CLAIM_H
-#define HETSORT_CLAIM_H
+#ifndef HETSORT_PHASES_PART_SUMMARY_H
+#define HETSORT_PHASES_PART_SUMMARY_H
 
 #include "kernel/checksum.h"
 #include "kernel/record.h"

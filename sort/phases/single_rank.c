@@ -19,11 +19,11 @@
 enum { WAITING = 2, BATCH_BYTES = 4 << 20, LEAST_BATCH_BYTES = 512 << 10, BATCH_PART = 128 };
 
 /* A thread's room. */
-typedef struct bench {
+typedef struct workspace {
 	unsigned char *batch;
 	entry *order, *tmp; /* of a piece in memory */
 	window v;           /* of a piece on disk */
-} bench;
+} workspace;
 
 /* A piece, merged. */
 typedef struct merged {
@@ -39,7 +39,7 @@ typedef struct alone {
 	windows w; /* on disk */
 	size_t count, most;
 	io_fd to;
-	bench *bench;
+	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
 	unsigned char *keys; /* [2 * count] the first and the last of each piece */
 	atomic_size_t next;
@@ -56,7 +56,7 @@ static bool on_disk(const alone *a)
 	return a->j->r.spill != NULL;
 }
 
-static void merge_in_memory(const alone *a, const bench *b, size_t i, merged *g)
+static void merge_in_memory(const alone *a, const workspace *b, size_t i, merged *g)
 {
 	const size_t n = pieces_merge(&a->p, &a->j->r, i, b->order, b->tmp);
 	*g = (merged){ &a->j->recs, b->order, n, a->p.first[i] };
@@ -64,7 +64,7 @@ static void merge_in_memory(const alone *a, const bench *b, size_t i, merged *g)
 
 /* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
  */
-static void merge_from_disk(alone *a, bench *b, size_t i, merged *g, err *e)
+static void merge_from_disk(alone *a, workspace *b, size_t i, merged *g, err *e)
 {
 	window_load(&b->v, &a->w, i, e);
 	pthread_mutex_lock(&a->lock);
@@ -95,7 +95,7 @@ static void write_batch(alone *a, const unsigned char *recs, size_t n, uint64_t 
 }
 
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
-static void emit(alone *a, const bench *b, const merged *g, inspected *seen, err *e)
+static void emit(alone *a, const workspace *b, const merged *g, inspected *seen, err *e)
 {
 	const layout *l = &a->j->o->lay;
 	const uint64_t offset = a->j->out.is_stdout ? 0 : a->j->out.offset;
@@ -135,7 +135,7 @@ static void await_turn(alone *a, size_t i)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static void do_piece(alone *a, bench *b, size_t i)
+static void do_piece(alone *a, workspace *b, size_t i)
 {
 	const layout *l = &a->j->o->lay;
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
@@ -166,7 +166,7 @@ static void work(void *alone_, unsigned worker)
 	alone *a = alone_;
 	bool going = true;
 	for (size_t i; going && (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
-		do_piece(a, &a->bench[worker], i);
+		do_piece(a, &a->workspace[worker], i);
 		pthread_mutex_lock(&a->lock);
 		going = a->e.code == ST_OK;
 		pthread_mutex_unlock(&a->lock);
@@ -191,7 +191,7 @@ static status join_pieces(alone *a)
 	return ST_OK;
 }
 
-static status alloc_bench(alone *a, bench *b)
+static status alloc_workspace(alone *a, workspace *b)
 {
 	job *j = a->j;
 	b->batch = mem_array(&j->m, a->batch_bytes, 1, "output buffers", &j->e);
@@ -213,7 +213,7 @@ static size_t choose_batch(const alone *a)
 	return part > LEAST_BATCH_BYTES ? (size_t)part : LEAST_BATCH_BYTES;
 }
 
-static status alloc_benches(alone *a)
+static status alloc_workspaces(alone *a)
 {
 	job *j = a->j;
 	const layout *l = &j->o->lay;
@@ -223,24 +223,24 @@ static status alloc_benches(alone *a)
 	const size_t batch = a->chunk < a->most ? a->chunk : a->most;
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
 	a->threads = wanted < a->count ? wanted : a->count;
-	a->bench = mem_array(&j->m, a->threads, sizeof *a->bench, "threads", &j->e);
+	a->workspace = mem_array(&j->m, a->threads, sizeof *a->workspace, "threads", &j->e);
 	a->keys = mem_array(&j->m, 2 * a->count, l->key_bytes, "keys", &j->e);
-	for (size_t i = 0; a->bench && i < a->threads && rc == ST_OK; i++)
-		rc = alloc_bench(a, &a->bench[i]);
-	return a->bench && a->keys ? rc : ST_RESOURCE;
+	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
+		rc = alloc_workspace(a, &a->workspace[i]);
+	return a->workspace && a->keys ? rc : ST_RESOURCE;
 }
 
-static void free_benches(alone *a)
+static void free_workspaces(alone *a)
 {
 	mem *m = &a->j->m;
-	for (size_t i = 0; a->bench && i < a->threads; i++) {
-		bench *b = &a->bench[i];
+	for (size_t i = 0; a->workspace && i < a->threads; i++) {
+		workspace *b = &a->workspace[i];
 		mem_free(m, b->batch, a->batch_bytes, 1);
 		mem_free(m, b->order, a->most, sizeof *b->order);
 		mem_free(m, b->tmp, a->most, sizeof *b->tmp);
 		window_close(&b->v, m);
 	}
-	mem_free(m, a->bench, a->threads, sizeof *a->bench);
+	mem_free(m, a->workspace, a->threads, sizeof *a->workspace);
 	mem_free(m, a->keys, 2 * a->count, a->j->o->lay.key_bytes);
 }
 
@@ -289,14 +289,14 @@ status phase_alone(job *j)
 	j->recv[0] = j->data.n;
 	status rc = cut(&a);
 	if (rc == ST_OK)
-		rc = alloc_benches(&a);
+		rc = alloc_workspaces(&a);
 	if (rc == ST_OK)
 		rc = exchange_setup_output(j, &a.to);
 	if (rc == ST_OK && j->data.n > 0)
 		rc = run_threads(&a);
 	exchange_setup_output_close(&a.to);
 	feed_close(a.w.feed);
-	free_benches(&a);
+	free_workspaces(&a);
 	pieces_free(&a.p, &j->m);
 	windows_free(&a.w, &j->m);
 	j->mine.out = j->seen.records;

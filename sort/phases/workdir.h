@@ -4,8 +4,8 @@
  *   hetsort-rank0.json    the state: what the runs belong to, see resume_state.h
  *   hetsort-rank0.run7    runs, see run_checkpoint.h
  * and, while a job is at it, a lock, see lock.h. */
-#ifndef HETSORT_WORKDIR_H
-#define HETSORT_WORKDIR_H
+#ifndef HETSORT_PHASES_WORKDIR_H
+#define HETSORT_PHASES_WORKDIR_H
 
 #include "io/file.h"
 #include "spill/run_checkpoint.h"

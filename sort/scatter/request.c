@@ -208,9 +208,9 @@ static void sort_runs(void *batch_, unsigned worker)
 	const scatter_worker *t = b->t;
 	(void)worker;
 	for (size_t k; (k = b->first + atomic_fetch_add(&b->next, 1)) < t->runs;)
-		entries_sort(t->j->data.entries + t->start[k],
-			     b->tmp + (t->start[k] - t->start[b->first]),
-			     (size_t)(t->start[k + 1] - t->start[k]), &t->j->data.r.recs);
+		radix_sort(t->j->data.entries + t->start[k],
+			   b->tmp + (t->start[k] - t->start[b->first]),
+			   (size_t)(t->start[k + 1] - t->start[k]), &t->j->data.r.recs);
 }
 
 static status add_run(scatter_worker *t, uint64_t end)
@@ -271,7 +271,7 @@ static status take_chunk(scatter_worker *t, uint64_t n)
 		t->failed = receiver_take(&t->in, to, k, &k, &t->j->e);
 		if (t->failed != ST_OK)
 			break;
-		(void)entries_take(l, to, k, d->n, d->entries + d->n, &d->verify_s);
+		(void)reader_entries(l, to, k, d->n, d->entries + d->n, &d->verify_s);
 		d->n += k;
 		n -= k;
 	}

@@ -118,7 +118,7 @@ static status take_to_memory(receiver *b, const load_plan *p)
 		rc = receiver_take(b, to, n, &n, &j->e);
 		if (rc != ST_OK)
 			break;
-		(void)entries_take(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
+		(void)reader_entries(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
 		d->n += n;
 	}
 	return rc == ST_OK ? load_sort(p, &j->m, d, &j->e) : rc;

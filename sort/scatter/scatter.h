@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --source=root: the input is on rank 0 alone, which scatters it. */
-#ifndef HETSORT_DEAL_H
-#define HETSORT_DEAL_H
+#ifndef HETSORT_SCATTER_SCATTER_H
+#define HETSORT_SCATTER_SCATTER_H
 
 #include "exchange/block.h"
 #include "model/rank_speeds.h"

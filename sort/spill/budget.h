@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a rank sorts within its memory: all in core, or in runs that spill to disk. Pure. */
-#ifndef HETSORT_BUDGET_H
-#define HETSORT_BUDGET_H
+#ifndef HETSORT_SPILL_BUDGET_H
+#define HETSORT_SPILL_BUDGET_H
 
 #include "kernel/record.h"
 #include "base/status.h"

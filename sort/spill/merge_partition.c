@@ -15,12 +15,12 @@ static size_t draw(const runs *r, const uint64_t *lo, const uint64_t *hi, size_t
 	for (size_t k = 0; k < r->count; k++)
 		for (uint64_t at = lo[k] + stride - 1; at < hi[k]; at += stride)
 			sample[n++] = r->e[at];
-	entries_sort(sample, tmp, n, &r->recs);
+	radix_sort(sample, tmp, n, &r->recs);
 	return n;
 }
 
 /* The first place in [lo, hi) of a run that does not precede entry e. */
-static uint64_t places_before(const runs *r, uint64_t lo, uint64_t hi, const entry *e)
+static uint64_t permutation_before(const runs *r, uint64_t lo, uint64_t hi, const entry *e)
 {
 	while (lo < hi) {
 		const uint64_t mid = lo + (hi - lo) / 2;
@@ -38,7 +38,7 @@ static void end_piece(pieces *p, const runs *r, const uint64_t *hi, size_t i, co
 	uint64_t *cut = p->cut + i * p->runs, *next = cut + p->runs;
 	uint64_t n = 0;
 	for (size_t k = 0; k < p->runs; k++) {
-		next[k] = end ? places_before(r, cut[k], hi[k], end) : hi[k];
+		next[k] = end ? permutation_before(r, cut[k], hi[k], end) : hi[k];
 		n += next[k] - cut[k];
 	}
 	p->first[i + 1] = p->first[i] + n;
@@ -82,13 +82,13 @@ status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const ui
 size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry *tmp)
 {
 	const uint64_t *cut = p->cut + i * r->count;
-	const entry *from[KMERGE_MAX];
-	size_t n[KMERGE_MAX];
+	const entry *from[PAIRWISE_MAX];
+	size_t n[PAIRWISE_MAX];
 	for (size_t k = 0; k < r->count; k++) {
 		from[k] = r->e + cut[k];
 		n[k] = (size_t)(cut[r->count + k] - cut[k]);
 	}
-	entries_merge(from, n, r->count, out, tmp, &r->recs);
+	pairwise_merge(from, n, r->count, out, tmp, &r->recs);
 	return (size_t)(p->first[i + 1] - p->first[i]);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs cut into pieces that can be merged independently of each other: all of piece i precedes all
  * of piece i + 1. */
-#ifndef HETSORT_PIECES_H
-#define HETSORT_PIECES_H
+#ifndef HETSORT_SPILL_MERGE_PARTITION_H
+#define HETSORT_SPILL_MERGE_PARTITION_H
 
 #include "base/mem.h"
 #include "runs.h"

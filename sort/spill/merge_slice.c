@@ -200,5 +200,5 @@ status window_load(window *v, const windows *w, size_t i, err *e)
 
 void window_merge(window *v)
 {
-	v->order = entries_merge_in(v->from, v->len, v->runs, v->e, v->tmp, &v->recs);
+	v->order = pairwise_merge_in(v->from, v->len, v->runs, v->e, v->tmp, &v->recs);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs on disk, merged piece by piece: all of piece i precedes all of piece i + 1. Samples bound
  * the pieces and tell nearly where these lie in each run; what is read too much is left out. */
-#ifndef HETSORT_WINDOW_H
-#define HETSORT_WINDOW_H
+#ifndef HETSORT_SPILL_MERGE_SLICE_H
+#define HETSORT_SPILL_MERGE_SLICE_H
 
 #include "base/mem.h"
 #include "runs.h"

@@ -3,8 +3,8 @@
  * the samples, so each is read once, in that order, as early as there is room, by threads of its
  * own; whoever has to wait for one reads as well. Chunks that several pieces share stay until the
  * last of these has taken its part. Memory: the bytes given; 4 bytes a chunk. */
-#ifndef HETSORT_FEED_H
-#define HETSORT_FEED_H
+#ifndef HETSORT_SPILL_READ_AHEAD_H
+#define HETSORT_SPILL_READ_AHEAD_H
 
 #include "merge_slice.h"
 

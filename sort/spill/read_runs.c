@@ -139,7 +139,7 @@ static void read_chunk(loader *x, const task *t)
 	double verify_s = 0;
 	const double t0 = now_s();
 	if (reader_read(x->from, t->at, t->n, to, &e) == ST_OK)
-		sum = entries_take(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
+		sum = reader_entries(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
 	pthread_mutex_lock(&x->lock);
 	if (e.code != ST_OK && (x->e.code == ST_OK || t->at < x->failed_at)) {
 		x->e = e;
@@ -157,7 +157,7 @@ static void sort_run(loader *x, const task *t)
 	const uint64_t from = x->d->start[t->run];
 	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
 	const double t0 = now_s();
-	entries_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
+	radix_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
 	pthread_mutex_lock(&x->lock);
 	x->d->sort_s += now_s() - t0;
 	note_work(x, t0, n, true);
@@ -336,9 +336,9 @@ status load_stream(const load_plan *p, mem *m, loaded *d, bool *ended, err *e)
 		size_t got = 0;
 		rc = load_take(&lay, to, n, &got, e);
 		if (rc == ST_OK)
-			d->sum = checksum_join(
-				d->sum,
-				entries_take(&lay, to, got, d->n, d->entries + d->n, &d->verify_s));
+			d->sum = checksum_join(d->sum,
+					       reader_entries(&lay, to, got, d->n,
+							      d->entries + d->n, &d->verify_s));
 		d->n += got;
 		*ended = got < n;
 	}

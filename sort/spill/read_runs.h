@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a rank's share of the input: records to memory, an entry for each, sorted in runs while
  * the rest is still being read. */
-#ifndef HETSORT_LOAD_H
-#define HETSORT_LOAD_H
+#ifndef HETSORT_SPILL_READ_RUNS_H
+#define HETSORT_SPILL_READ_RUNS_H
 
 #include "io/direct.h"
 #include "kernel/checksum.h"

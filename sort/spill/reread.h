@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records of a file that was written before, looked at again. */
-#ifndef HETSORT_REREAD_H
-#define HETSORT_REREAD_H
+#ifndef HETSORT_SPILL_REREAD_H
+#define HETSORT_SPILL_REREAD_H
 
 #include "io/direct.h"
 #include "kernel/inspect.h"

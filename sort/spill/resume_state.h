@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank's runs on disk belong to, as a document: enough to tell whether a later program may
  * go on with them, and to cut its input into the same runs; and whether its output is complete. */
-#ifndef HETSORT_STATE_H
-#define HETSORT_STATE_H
+#ifndef HETSORT_SPILL_RESUME_STATE_H
+#define HETSORT_SPILL_RESUME_STATE_H
 
 #include "kernel/checksum.h"
 #include "io/input.h"

@@ -2,8 +2,8 @@
 /* A run on disk that outlives the program: behind its records stands, under a seal, all that it
  * takes to go on with it. The seal is written when the records are on the disk, so a file that has
  * one is complete, whenever the program or the machine ended; no list of finished runs is kept. */
-#ifndef HETSORT_SEAL_H
-#define HETSORT_SEAL_H
+#ifndef HETSORT_SPILL_RUN_CHECKPOINT_H
+#define HETSORT_SPILL_RUN_CHECKPOINT_H
 
 #include "kernel/checksum.h"
 #include "spill.h"

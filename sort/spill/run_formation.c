@@ -15,10 +15,10 @@
 #include <stdatomic.h>
 
 /* A worker's room. */
-typedef struct bench {
+typedef struct workspace {
 	unsigned char *raw, *batch;
 	entry *e, *tmp;
-} bench;
+} workspace;
 
 typedef struct spool {
 	loaded *d;
@@ -29,7 +29,7 @@ typedef struct spool {
 	const loaded *held; /* what is in memory of it */
 	bool ended;
 	pthread_mutex_t taking; /* who takes of the stream has it until his run is complete */
-	bench *bench;
+	workspace *workspace;
 	bool *kept; /* [runs] there already */
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
@@ -39,7 +39,7 @@ typedef struct spool {
 } spool;
 
 /* From the files, or where a stream has left them already: entries of the run's records. */
-static status read_run(spool *s, const bench *b, unsigned char *recs, uint64_t first, size_t n,
+static status read_run(spool *s, const workspace *b, unsigned char *recs, uint64_t first, size_t n,
 		       checksum *sum, err *e)
 {
 	enum { CACHED_BYTES = 256 << 10 };
@@ -57,7 +57,7 @@ static status read_run(spool *s, const bench *b, unsigned char *recs, uint64_t f
 		}
 		if (rc == ST_OK)
 			*sum = checksum_join(*sum,
-					     entries_take(l, to, k, at, b->e + at, &verify_s));
+					     reader_entries(l, to, k, at, b->e + at, &verify_s));
 	}
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, *sum);
@@ -67,7 +67,7 @@ static status read_run(spool *s, const bench *b, unsigned char *recs, uint64_t f
 }
 
 /* Items of the sorted run, whose positions are their places. */
-static void take_samples(spool *s, size_t run, const bench *b, const records *r, size_t n)
+static void take_samples(spool *s, size_t run, const workspace *b, const records *r, size_t n)
 {
 	const loaded *d = s->d;
 	const size_t isz = item_bytes(&r->lay);
@@ -79,7 +79,8 @@ static void take_samples(spool *s, size_t run, const bench *b, const records *r,
 	}
 }
 
-static status write_run(spool *s, size_t run, const bench *b, const records *r, size_t n, err *e)
+static status write_run(spool *s, size_t run, const workspace *b, const records *r, size_t n,
+			err *e)
 {
 	status rc = spill_run_begin(s->d->spill, run, n, e);
 	for (size_t at = 0; rc == ST_OK && at < n; at += s->batch_recs) {
@@ -108,13 +109,14 @@ static status keep_run(const spool *s, size_t run, checksum sum, err *e)
 }
 
 /* The run's records, whose entries b has, in order to disk. */
-static void finish_run(spool *s, size_t run, const bench *b, const records *r, checksum sum, err *e)
+static void finish_run(spool *s, size_t run, const workspace *b, const records *r, checksum sum,
+		       err *e)
 {
 	const size_t n = (size_t)(s->d->start[run + 1] - s->d->start[run]);
 	double sort_s = 0;
 	if (e->code == ST_OK) {
 		const double t0 = now_s();
-		entries_sort(b->e, b->tmp, n, r);
+		radix_sort(b->e, b->tmp, n, r);
 		take_samples(s, run, b, r, n);
 		sort_s = now_s() - t0;
 		if (write_run(s, run, b, r, n, e) == ST_OK && s->p->keep)
@@ -138,7 +140,7 @@ static void note_work(spool *s, double t0, size_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void do_run(spool *s, size_t run, const bench *b)
+static void do_run(spool *s, size_t run, const workspace *b)
 {
 	const uint64_t first = s->d->start[run];
 	const size_t n = (size_t)(s->d->start[run + 1] - first);
@@ -167,7 +169,7 @@ static void work(void *spool_, unsigned worker)
 	spool *s = spool_;
 	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;)
 		if (!s->kept[run])
-			do_run(s, run, &s->bench[worker]);
+			do_run(s, run, &s->workspace[worker]);
 }
 
 /* A run of n records behind those there are; false if there are to be no more. */
@@ -184,7 +186,7 @@ static bool add_run(loaded *d, const spool_plan *p, size_t n)
 }
 
 /* The stream's next run to b; false: there is none. */
-static bool take_run(spool *s, const bench *b, size_t *run)
+static bool take_run(spool *s, const workspace *b, size_t *run)
 {
 	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
 	err e = { ST_OK, "" };
@@ -210,7 +212,7 @@ static bool take_run(spool *s, const bench *b, size_t *run)
 static void work_on_stream(void *spool_, unsigned worker)
 {
 	spool *s = spool_;
-	const bench *b = &s->bench[worker];
+	const workspace *b = &s->workspace[worker];
 	for (size_t run; goes_on(s) && take_run(s, b, &run);)
 		do_run(s, run, b);
 }
@@ -218,7 +220,7 @@ static void work_on_stream(void *spool_, unsigned worker)
 static void work_on_held(void *spool_, unsigned worker)
 {
 	spool *s = spool_;
-	bench b = s->bench[worker];
+	workspace b = s->workspace[worker];
 	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
 		err e = { ST_OK, "" };
 		b.e = s->held->entries + s->d->start[run];
@@ -244,22 +246,22 @@ static status take_kept(spool *s, mem *m, err *e)
 }
 
 /* What sorting and writing a run takes. */
-static status alloc_benches(spool *s, mem *m, err *e)
+static status alloc_workspaces(spool *s, mem *m, err *e)
 {
 	const budget *b = s->p->b;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_ALIGN;
 	s->batch_recs = SPOOL_BATCH_BYTES / l->record_bytes + 1;
-	s->bench = mem_array(m, b->workers, sizeof *s->bench, "threads", e);
-	for (unsigned i = 0; s->bench && i < b->workers; i++) {
-		bench *w = &s->bench[i];
+	s->workspace = mem_array(m, b->workers, sizeof *s->workspace, "threads", e);
+	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
+		workspace *w = &s->workspace[i];
 		w->batch = mem_array(m, s->batch_recs, l->record_bytes, "a batch", e);
 		w->tmp = mem_array(m, b->run_recs, sizeof *w->tmp, "sorting", e);
 		if (!w->batch || !w->tmp)
 			rc = ST_RESOURCE;
 	}
-	return s->bench ? rc : ST_RESOURCE;
+	return s->workspace ? rc : ST_RESOURCE;
 }
 
 /* What reading it takes besides. */
@@ -267,7 +269,7 @@ static status alloc_rooms(spool *s, mem *m, err *e)
 {
 	status rc = ST_OK;
 	for (unsigned i = 0; i < s->p->b->workers; i++) {
-		bench *w = &s->bench[i];
+		workspace *w = &s->workspace[i];
 		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
 		w->e = mem_array(m, s->p->b->run_recs, sizeof *w->e, "entries", e);
 		if (!w->raw || !w->e)
@@ -276,17 +278,17 @@ static status alloc_rooms(spool *s, mem *m, err *e)
 	return rc;
 }
 
-static void free_benches(spool *s, mem *m)
+static void free_workspaces(spool *s, mem *m)
 {
 	const budget *b = s->p->b;
-	for (unsigned i = 0; s->bench && i < b->workers; i++) {
-		const bench *w = &s->bench[i];
+	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
+		const workspace *w = &s->workspace[i];
 		mem_free(m, w->raw, s->raw_bytes, 1);
 		mem_free(m, w->batch, s->batch_recs, s->p->load.lay.record_bytes);
 		mem_free(m, w->e, b->run_recs, sizeof *w->e);
 		mem_free(m, w->tmp, b->run_recs, sizeof *w->tmp);
 	}
-	mem_free(m, s->bench, b->workers, sizeof *s->bench);
+	mem_free(m, s->workspace, b->workers, sizeof *s->workspace);
 }
 
 /* Room for all runs and samples that there may be. */
@@ -359,7 +361,7 @@ static status make_runs(spool *s, const input *in, mem *m, err *e)
 	const load_plan *l = &s->p->load;
 	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
 	reader *r = NULL;
-	status rc = alloc_benches(s, m, e);
+	status rc = alloc_workspaces(s, m, e);
 	if (rc == ST_OK)
 		rc = alloc_rooms(s, m, e);
 	if (rc == ST_OK)
@@ -372,7 +374,7 @@ static status make_runs(spool *s, const input *in, mem *m, err *e)
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	reader_close(r);
-	free_benches(s, m);
+	free_workspaces(s, m);
 	return rc;
 }
 
@@ -419,7 +421,7 @@ status spool_stream(record_take *take, void *from, loaded *held, const spool_pla
 	spool s = { .d = out, .p = p, .take = take, .source = from, .held = held };
 	status rc = open_spool(&s, m, e);
 	if (rc == ST_OK)
-		rc = alloc_benches(&s, m, e);
+		rc = alloc_workspaces(&s, m, e);
 	if (rc == ST_OK) {
 		out->sum = held->sum;
 		out->verify_s = held->verify_s;
@@ -434,7 +436,7 @@ status spool_stream(record_take *take, void *from, loaded *held, const spool_pla
 		rc = run_workers(&s, work_on_stream, e);
 	if (rc == ST_OK && out->r.count == 0)
 		rc = empty_run(&s, e);
-	free_benches(&s, m);
+	free_workspaces(&s, m);
 	end_writing(out);
 	return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a rank's share of the input that does not fit into memory: run after run is read, sorted
  * and written to disk. */
-#ifndef HETSORT_SPOOL_H
-#define HETSORT_SPOOL_H
+#ifndef HETSORT_SPILL_RUN_FORMATION_H
+#define HETSORT_SPILL_RUN_FORMATION_H
 
 #include "budget.h"
 #include "read_runs.h"

@@ -2,8 +2,8 @@
 /* What a rank holds after reading: sorted runs, one for each stretch of its input, in memory or on
  * disk. All places in them have one number, run after run, so equal keys of a rank are in the order
  * of it. */
-#ifndef HETSORT_RUNS_H
-#define HETSORT_RUNS_H
+#ifndef HETSORT_SPILL_RUNS_H
+#define HETSORT_SPILL_RUNS_H
 
 #include "kernel/record.h"
 #include "spill.h"

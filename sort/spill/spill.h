@@ -10,8 +10,8 @@
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
  * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run. Open files: two a run.
  */
-#ifndef HETSORT_SPILL_H
-#define HETSORT_SPILL_H
+#ifndef HETSORT_SPILL_SPILL_H
+#define HETSORT_SPILL_SPILL_H
 
 #include "base/mem.h"
 #include "io/tempdir.h"

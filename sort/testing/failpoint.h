@@ -35,8 +35,8 @@
  *
  * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
  * this program's own objects, so no call can be forgotten, and libraries are left alone. */
-#ifndef HETSORT_FAILPOINT_H
-#define HETSORT_FAILPOINT_H
+#ifndef HETSORT_TESTING_FAILPOINT_H
+#define HETSORT_TESTING_FAILPOINT_H
 
 #include "base/status.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting in memory: entries_sort, entries_merge and records_sort give, for every layout,
+/* Sorting in memory: radix_sort, pairwise_merge and bucket_sort_records give, for every layout,
  * distribution and size, exactly the order that qsort gives by (key, position). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,8 +237,8 @@ static void one_sort(const input *in)
 {
 	entry *e = entries_of(in), *tmp = malloc((in->n + 1) * sizeof *tmp);
 	assert_non_null(tmp);
-	entries_sort(e, tmp, in->n, &in->r);
-	must_be_sorted(in, e, "entries_sort");
+	radix_sort(e, tmp, in->n, &in->r);
+	must_be_sorted(in, e, "radix_sort");
 	free(e);
 	free(tmp);
 }
@@ -268,15 +268,15 @@ static void one_merge(const input *in)
 	entry *tmp = malloc((in->n + 1) * sizeof *tmp);
 	assert_non_null(out);
 	assert_non_null(tmp);
-	entries_sort(e, tmp, in->n, &in->r);
+	radix_sort(e, tmp, in->n, &in->r);
 	for (size_t c = 0; c < LEN(KS) && in->n < 10000; c++) {
-		entry *run[KMERGE_MAX];
-		const entry *src[KMERGE_MAX];
-		size_t n[KMERGE_MAX];
+		entry *run[PAIRWISE_MAX];
+		const entry *src[PAIRWISE_MAX];
+		size_t n[PAIRWISE_MAX];
 		for (size_t i = 0; i < KS[c]; i++)
 			src[i] = run[i] = malloc((in->n + 1) * sizeof *run[i]);
 		split_runs(in, e, run, n, KS[c]);
-		entries_merge(src, n, KS[c], out, tmp, &in->r);
+		pairwise_merge(src, n, KS[c], out, tmp, &in->r);
 		must_be_sorted(in, out, "entries_merge");
 		for (size_t i = 0; i < KS[c]; i++)
 			free(run[i]);
@@ -293,7 +293,7 @@ static void test_merge(void **state)
 }
 
 /* As shipped; so small that every way is taken; with few large buckets, split at most once. */
-static const order_sizes SIZED[] = {
+static const bucket_sort_sizes SIZED[] = {
 	{ 16384, 8000, 32768, 64, 6, 8 << 20 },
 	{ 16, 100, 300, 8, 6, 0 },
 	{ 100, 1000, 20, 3, 1, 0 },
@@ -310,7 +310,7 @@ static void one_records_sort(const input *in)
 		err e = { 0 };
 		memset(out, 0, in->n * bytes + 1);
 		assert_int_equal(
-			records_sort_sized(&m, &in->r, in->n, out, threads, &SIZED[v / 3], &e),
+			bucket_sort_sized(&m, &in->r, in->n, out, threads, &SIZED[v / 3], &e),
 			ST_OK);
 		assert_int_equal(m.now_bytes, 0);
 		for (size_t i = 0; i < in->n; i++)
@@ -348,8 +348,7 @@ static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
 static void test_numbers(void **state)
 {
 	static const size_t NS[] = { 0, 1, 2, 8, 9, 16, 17, 24, 25, 49, 500, 5000, 30000, 100000 };
-	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { numbers_sort,
-									numbers_sort_plain };
+	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { u64_sort, u64_sort_plain };
 	(void)state;
 	for (unsigned v = 0; v < 6 * LEN(NS); v++) {
 		const size_t n = NS[v / 6];

@@ -2,8 +2,8 @@
 /* cases.h - inputs for the sort in memory, and what must come out of it. A stable sort has one
  * right answer, so outputs are compared with it byte for byte. Everything is a function of the case
  * alone: each rank makes all of it for itself. */
-#ifndef HETSORT_TEST_CASES_H
-#define HETSORT_TEST_CASES_H
+#ifndef HETSORT_LIB_TESTS_CASES_H
+#define HETSORT_LIB_TESTS_CASES_H
 
 #include <stdbool.h>
 #include <stdint.h>

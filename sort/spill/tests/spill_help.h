@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the tests of spilled runs share: runs whose every byte follows from its place. */
-#ifndef HETSORT_SPILL_HELP_H
-#define HETSORT_SPILL_HELP_H
+#ifndef HETSORT_SPILL_TESTS_SPILL_HELP_H
+#define HETSORT_SPILL_TESTS_SPILL_HELP_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the programs that inject faults share: numbers from a seed, a child with a time limit, and
  * what it leaves behind. */
-#ifndef HETSORT_FAULT_HELP_H
-#define HETSORT_FAULT_HELP_H
+#ifndef HETSORT_TESTING_TESTS_FAULT_HELP_H
+#define HETSORT_TESTING_TESTS_FAULT_HELP_H
 
 #include "base/splitmix.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many descriptors this process has open: the same before and after what leaves none behind. */
-#ifndef HETSORT_OPEN_FILES_H
-#define HETSORT_OPEN_FILES_H
+#ifndef HETSORT_TESTING_TESTS_OPEN_FILES_H
+#define HETSORT_TESTING_TESTS_OPEN_FILES_H
 
 #include <dirent.h>
 #include <stddef.h>
