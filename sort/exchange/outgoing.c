@@ -9,11 +9,11 @@ enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
 
 struct stream_out {
 	const uint64_t *lo, *hi; /* [runs] */
-	pieces p;                /* of runs in memory, or */
-	windows w;               /* on disk */
+	merge_partition p;       /* of runs in memory, or */
+	merge_slices w;          /* on disk */
 	size_t next, count;      /* pieces */
 	entry *room, *tmp;
-	window v;
+	merge_slice v;
 	const records *recs; /* the piece at hand: left entries from at on */
 	const entry *at;
 	size_t left;
@@ -30,7 +30,7 @@ static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 	const uint64_t part = runs_total(s->r) / BATCH_PART;
 	const size_t batch = part < BATCH_RECS ? (size_t)part : BATCH_RECS;
 	const size_t share = batch / s->size, recs = share > LEAST_PIECE ? share : LEAST_PIECE;
-	const status rc = pieces_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
+	const status rc = merge_partition_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
 	if (rc != ST_OK)
 		return rc;
 	o->count = o->p.count;
@@ -42,10 +42,10 @@ static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 
 static status open_on_disk(const outgoing *s, stream_out *o, mem *m, size_t piece_recs, err *e)
 {
-	status rc = windows_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);
+	status rc = merge_slices_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);
 	o->count = o->w.count;
 	o->recs = &o->v.recs;
-	return rc == ST_OK ? window_open(&o->v, m, &o->w, e) : rc;
+	return rc == ST_OK ? merge_slice_open(&o->v, m, &o->w, e) : rc;
 }
 
 static status open_stream(outgoing *s, size_t to, mem *m, size_t piece_recs, err *e)
@@ -86,9 +86,9 @@ void outgoing_close(outgoing *s, mem *m)
 		stream_out *o = &s->s[to];
 		mem_free(m, o->room, o->p.most, sizeof *o->room);
 		mem_free(m, o->tmp, o->p.most, sizeof *o->tmp);
-		window_close(&o->v, m);
-		pieces_free(&o->p, m);
-		windows_free(&o->w, m);
+		merge_slice_close(&o->v, m);
+		merge_partition_free(&o->p, m);
+		merge_slices_free(&o->w, m);
 	}
 	mem_free(m, s->s, s->size, sizeof *s->s);
 	mem_free(m, s->send, s->size, sizeof *s->send);
@@ -98,16 +98,16 @@ void outgoing_close(outgoing *s, mem *m)
 
 static void merge_in_memory(const outgoing *s, stream_out *o)
 {
-	o->left = pieces_merge(&o->p, s->r, o->next, o->room, o->tmp);
+	o->left = merge_partition_merge(&o->p, s->r, o->next, o->room, o->tmp);
 	o->at = o->room;
 }
 
 static status merge_from_disk(stream_out *o, err *e)
 {
-	const status rc = window_load(&o->v, &o->w, o->next, e);
+	const status rc = merge_slice_load(&o->v, &o->w, o->next, e);
 	if (rc != ST_OK)
 		return rc;
-	window_merge(&o->v);
+	merge_slice_merge(&o->v);
 	o->at = o->v.order;
 	o->left = o->v.n;
 	return ST_OK;

@@ -4,12 +4,12 @@
 #include "classifier.h"
 
 /* bytes (0..8) at off of the record; the load stays inside it. */
-static window window_at(const layout *l, uint32_t off, uint32_t bytes)
+static key_window window_at(const layout *l, uint32_t off, uint32_t bytes)
 {
 	const uint32_t last = l->record_bytes - WINDOW_BYTES;
 	const uint32_t at = off < last ? off : last;
 	const uint64_t keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
-	return (window){ at, bytes ? 8 * (off - at) : 0, keep };
+	return (key_window){ at, bytes ? 8 * (off - at) : 0, keep };
 }
 
 static uint32_t shared_bytes(const layout *l, const unsigned char *const *sample, size_t n)

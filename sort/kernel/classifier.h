@@ -24,16 +24,16 @@ enum {
 };
 
 /* 8 bytes at a place in the record, as a number: shifted up past the record's end, and masked. */
-typedef struct window {
+typedef struct key_window {
 	uint32_t at;
 	unsigned up;
 	uint64_t keep;
-} window;
+} key_window;
 
 typedef struct classifier {
 	const unsigned char *common; /* a key that begins with the shared bytes */
 	uint64_t head_value;         /* the first of them, as a window */
-	window head, body;
+	key_window head, body;
 	uint32_t key_off, shared_bytes, key_bytes;
 	uint64_t base, top; /* the range in the window */
 	uint64_t pos_mask;
@@ -62,7 +62,7 @@ int classifier_outside(const classifier *m, const unsigned char *rec);
 /* classifier_beside - which of the three buckets of a heavy key's cell. */
 uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket);
 
-static inline uint64_t window_read(const window *w, const unsigned char *rec)
+static inline uint64_t window_read(const key_window *w, const unsigned char *rec)
 {
 	uint64_t v;
 	memcpy(&v, rec + w->at, sizeof v);

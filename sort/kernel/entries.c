@@ -15,7 +15,7 @@ typedef struct team {
 	const records *in;
 	entry *a, *b;
 	runs r; /* in a */
-	pieces p;
+	merge_partition p;
 	entry *scratch; /* [threads * p.most] */
 	atomic_size_t next;
 } team;
@@ -44,8 +44,8 @@ static void merge_pieces(void *team_, unsigned worker)
 {
 	team *t = team_;
 	for (size_t i; (i = atomic_fetch_add(&t->next, 1)) < t->p.count;)
-		pieces_merge(&t->p, &t->r, i, t->b + t->p.first[i],
-			     t->scratch + worker * t->p.most);
+		merge_partition_merge(&t->p, &t->r, i, t->b + t->p.first[i],
+				      t->scratch + worker * t->p.most);
 }
 
 static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
@@ -53,7 +53,7 @@ static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
 	const uint64_t *start = t->r.start;
 	pool_run(threads, sort_runs, t);
 	atomic_store(&t->next, 0);
-	status rc = pieces_cut(&t->p, m, &t->r, start, start + 1, PIECE_RECS, e);
+	status rc = merge_partition_cut(&t->p, m, &t->r, start, start + 1, PIECE_RECS, e);
 	if (rc == ST_OK) {
 		t->scratch = mem_array(m, threads * t->p.most, sizeof *t->scratch, "merging", e);
 		if (t->scratch)
@@ -62,7 +62,7 @@ static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
 			rc = ST_RESOURCE;
 		mem_free(m, t->scratch, threads * t->p.most, sizeof *t->scratch);
 	}
-	pieces_free(&t->p, m);
+	merge_partition_free(&t->p, m);
 	return rc;
 }
 

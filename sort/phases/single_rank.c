@@ -22,7 +22,7 @@ enum { WAITING = 2, BATCH_BYTES = 4 << 20, LEAST_BATCH_BYTES = 512 << 10, BATCH_
 typedef struct workspace {
 	unsigned char *batch;
 	entry *order, *tmp; /* of a piece in memory */
-	window v;           /* of a piece on disk */
+	merge_slice v;      /* of a piece on disk */
 } workspace;
 
 /* A piece, merged. */
@@ -35,8 +35,8 @@ typedef struct merged {
 
 typedef struct alone {
 	job *j;
-	pieces p;  /* in memory, or */
-	windows w; /* on disk */
+	merge_partition p; /* in memory, or */
+	merge_slices w;    /* on disk */
 	size_t count, most;
 	io_fd to;
 	workspace *workspace;
@@ -58,7 +58,7 @@ static bool on_disk(const alone *a)
 
 static void merge_in_memory(const alone *a, const workspace *b, size_t i, merged *g)
 {
-	const size_t n = pieces_merge(&a->p, &a->j->r, i, b->order, b->tmp);
+	const size_t n = merge_partition_merge(&a->p, &a->j->r, i, b->order, b->tmp);
 	*g = (merged){ &a->j->recs, b->order, n, a->p.first[i] };
 }
 
@@ -66,7 +66,7 @@ static void merge_in_memory(const alone *a, const workspace *b, size_t i, merged
  */
 static void merge_from_disk(alone *a, workspace *b, size_t i, merged *g, err *e)
 {
-	window_load(&b->v, &a->w, i, e);
+	merge_slice_load(&b->v, &a->w, i, e);
 	pthread_mutex_lock(&a->lock);
 	while (a->placed < i)
 		pthread_cond_wait(&a->turn, &a->lock);
@@ -77,7 +77,7 @@ static void merge_from_disk(alone *a, workspace *b, size_t i, merged *g, err *e)
 	pthread_mutex_unlock(&a->lock);
 	if (e->code != ST_OK)
 		return;
-	window_merge(&b->v);
+	merge_slice_merge(&b->v);
 	g->order = b->v.order;
 }
 
@@ -198,7 +198,7 @@ static status alloc_workspace(alone *a, workspace *b)
 	if (!b->batch)
 		return ST_RESOURCE;
 	if (on_disk(a))
-		return window_open(&b->v, &j->m, &a->w, &j->e);
+		return merge_slice_open(&b->v, &j->m, &a->w, &j->e);
 	b->order = mem_array(&j->m, a->most, sizeof *b->order, "merging", &j->e);
 	b->tmp = mem_array(&j->m, a->most, sizeof *b->tmp, "merging", &j->e);
 	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
@@ -238,7 +238,7 @@ static void free_workspaces(alone *a)
 		mem_free(m, b->batch, a->batch_bytes, 1);
 		mem_free(m, b->order, a->most, sizeof *b->order);
 		mem_free(m, b->tmp, a->most, sizeof *b->tmp);
-		window_close(&b->v, m);
+		merge_slice_close(&b->v, m);
 	}
 	mem_free(m, a->workspace, a->threads, sizeof *a->workspace);
 	mem_free(m, a->keys, 2 * a->count, a->j->o->lay.key_bytes);
@@ -268,15 +268,16 @@ static status cut(alone *a)
 	const runs *r = &j->r;
 	status rc;
 	if (on_disk(a)) {
-		rc = windows_cut(&a->w, &j->m, r, r->start, r->start + 1, j->budget.piece_recs,
-				 &j->e);
+		rc = merge_slices_cut(&a->w, &j->m, r, r->start, r->start + 1, j->budget.piece_recs,
+				      &j->e);
 		if (rc == ST_OK)
-			rc = feed_open(&a->w.feed, &j->m, &a->w, j->budget.feed_bytes, &j->e);
+			rc = read_ahead_open(&a->w.read_ahead, &j->m, &a->w,
+					     j->budget.read_ahead_bytes, &j->e);
 		a->count = a->w.count;
 		a->most = a->w.most;
 	} else {
-		rc = pieces_cut(&a->p, &j->m, r, r->start, r->start + 1,
-				j->o->piece_bytes / j->o->lay.record_bytes + 1, &j->e);
+		rc = merge_partition_cut(&a->p, &j->m, r, r->start, r->start + 1,
+					 j->o->piece_bytes / j->o->lay.record_bytes + 1, &j->e);
 		a->count = a->p.count;
 		a->most = a->p.most;
 	}
@@ -295,10 +296,10 @@ status phase_alone(job *j)
 	if (rc == ST_OK && j->data.n > 0)
 		rc = run_threads(&a);
 	exchange_setup_output_close(&a.to);
-	feed_close(a.w.feed);
+	read_ahead_close(a.w.read_ahead);
 	free_workspaces(&a);
-	pieces_free(&a.p, &j->m);
-	windows_free(&a.w, &j->m);
+	merge_partition_free(&a.p, &j->m);
+	merge_slices_free(&a.w, &j->m);
 	j->mine.out = j->seen.records;
 	j->mine.written_bytes = j->seen.records * j->o->lay.record_bytes;
 	j->mine.sum_out = j->seen.sum;

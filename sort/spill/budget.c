@@ -20,10 +20,11 @@ enum {
 	MOST_PIECE_BYTES = 32 << 20, /* merged at a time: gathering does not gain by more */
 	GOOD_CHUNK_BYTES = 1 << 20,  /* read at a time: smaller ones take the disk longer */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64,          /* or what half a chunk holds, if those are fewer */
-	SAMPLED_PART = 64,          /* of the records, that samples with long keys begin with */
-	FEED_CHUNK_BYTES = 5 << 20, /* with what reading ahead takes at most of them, beside runs */
-	FEED_CHUNKS = 100,
+	LEAST_STRIDE = 64, /* or what half a chunk holds, if those are fewer */
+	SAMPLED_PART = 64, /* of the records, that samples with long keys begin with */
+	READ_AHEAD_CHUNK_BYTES =
+		5 << 20, /* with what reading ahead takes at most of them, beside runs */
+	READ_AHEAD_CHUNKS = 100,
 	CORE_RUNS = 16,
 	/* where runs are kept: some at least, and so many at most that windows read less of the
 	 * excess than of the piece */
@@ -160,9 +161,10 @@ static bool fit_alone(budget *b, const budget_query *q, uint64_t bytes, uint64_t
 	if (!fit_pieces(b, q, bytes / 2, b->workers, batch))
 		return false;
 	const uint64_t pieces = b->workers * (batch + piece_bytes(b, q));
-	b->feed_bytes = between(0, bytes - pieces, FEED_CHUNK_BYTES * (2 * b->runs + FEED_CHUNKS));
-	*used = pieces + b->feed_bytes;
-	return b->feed_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk;
+	b->read_ahead_bytes = between(0, bytes - pieces,
+				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
+	*used = pieces + b->read_ahead_bytes;
+	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk;
 }
 
 /* Several: a window for each that is sent to. */
@@ -319,5 +321,5 @@ void budget_force(budget *b, const budget_query *q, uint64_t recs)
 	b->piece_recs = b->run_recs;
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
-	b->feed_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
+	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
 }

@@ -31,10 +31,10 @@ typedef struct budget {
 	uint64_t disk_bytes; /* for runs; 0 in core */
 	/* where it spills */
 	uint64_t run_recs, runs;
-	unsigned workers;    /* that read and sort a run at a time each, and later merge */
-	size_t stride;       /* one sample for so many records of a run */
-	size_t piece_recs;   /* merged at a time by each worker */
-	uint64_t feed_bytes; /* for what a rank alone reads ahead of its merge */
+	unsigned workers;          /* that read and sort a run at a time each, and later merge */
+	size_t stride;             /* one sample for so many records of a run */
+	size_t piece_recs;         /* merged at a time by each worker */
+	uint64_t read_ahead_bytes; /* for what a rank alone reads ahead of its merge */
 	/* of a stream */
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have by way of the disk; 0: it cannot spill */

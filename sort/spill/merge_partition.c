@@ -33,7 +33,8 @@ static uint64_t permutation_before(const runs *r, uint64_t lo, uint64_t hi, cons
 }
 
 /* Piece i ends before entry `end`, the last one (NULL) with the runs. */
-static void end_piece(pieces *p, const runs *r, const uint64_t *hi, size_t i, const entry *end)
+static void end_piece(merge_partition *p, const runs *r, const uint64_t *hi, size_t i,
+		      const entry *end)
 {
 	uint64_t *cut = p->cut + i * p->runs, *next = cut + p->runs;
 	uint64_t n = 0;
@@ -46,16 +47,16 @@ static void end_piece(pieces *p, const runs *r, const uint64_t *hi, size_t i, co
 		p->most = (size_t)n;
 }
 
-static status alloc_pieces(pieces *p, mem *m, const runs *r, size_t room, err *e)
+static status alloc_pieces(merge_partition *p, mem *m, const runs *r, size_t room, err *e)
 {
-	*p = (pieces){ .room = room, .runs = r->count };
+	*p = (merge_partition){ .room = room, .runs = r->count };
 	p->cut = mem_array(m, (room + 1) * p->runs, sizeof *p->cut, "pieces", e);
 	p->first = mem_array(m, room + 1, sizeof *p->first, "pieces", e);
 	return p->cut && p->first ? ST_OK : ST_RESOURCE;
 }
 
-status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
-		  size_t recs, err *e)
+status merge_partition_cut(merge_partition *p, mem *m, const runs *r, const uint64_t *lo,
+			   const uint64_t *hi, size_t recs, err *e)
 {
 	const size_t stride = recs / OVERSAMPLE ? recs / OVERSAMPLE : 1;
 	uint64_t total = 0;
@@ -79,7 +80,8 @@ status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const ui
 	return rc;
 }
 
-size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry *tmp)
+size_t merge_partition_merge(const merge_partition *p, const runs *r, size_t i, entry *out,
+			     entry *tmp)
 {
 	const uint64_t *cut = p->cut + i * r->count;
 	const entry *from[PAIRWISE_MAX];
@@ -92,9 +94,9 @@ size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry 
 	return (size_t)(p->first[i + 1] - p->first[i]);
 }
 
-void pieces_free(pieces *p, mem *m)
+void merge_partition_free(merge_partition *p, mem *m)
 {
 	mem_free(m, p->cut, (p->room + 1) * p->runs, sizeof *p->cut);
 	mem_free(m, p->first, p->room + 1, sizeof *p->first);
-	*p = (pieces){ 0 };
+	*p = (merge_partition){ 0 };
 }

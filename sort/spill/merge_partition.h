@@ -7,24 +7,25 @@
 #include "base/mem.h"
 #include "runs.h"
 
-typedef struct pieces {
+typedef struct merge_partition {
 	size_t count, most; /* pieces; records in the largest */
 	size_t room;        /* pieces that the arrays have room for */
 	size_t runs;
 	uint64_t *cut; /* [(count + 1) * runs] of run k, piece i has the places from cut[i * runs +
 			  k] to cut[(i + 1) * runs + k] */
 	uint64_t *first; /* [count + 1] records in the pieces before */
-} pieces;
+} merge_partition;
 
-/* pieces_cut - of the places [lo[k], hi[k]) of each run k, about `recs` records each, by samples: a
- * piece is at most a few times that. To be freed on failure too. */
-status pieces_cut(pieces *p, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
-		  size_t recs, err *e);
+/* merge_partition_cut - of the places [lo[k], hi[k]) of each run k, about `recs` records each, by
+ * samples: a piece is at most a few times that. To be freed on failure too. */
+status merge_partition_cut(merge_partition *p, mem *m, const runs *r, const uint64_t *lo,
+			   const uint64_t *hi, size_t recs, err *e);
 
-/* pieces_merge - the entries of piece i of the runs r that were cut, in order, to out; tmp is
- * scratch. Each has room for the piece; returns how many they are. */
-size_t pieces_merge(const pieces *p, const runs *r, size_t i, entry *out, entry *tmp);
+/* merge_partition_merge - the entries of piece i of the runs r that were cut, in order, to out; tmp
+ * is scratch. Each has room for the piece; returns how many they are. */
+size_t merge_partition_merge(const merge_partition *p, const runs *r, size_t i, entry *out,
+			     entry *tmp);
 
-void pieces_free(pieces *p, mem *m);
+void merge_partition_free(merge_partition *p, mem *m);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-void windows_places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
+void merge_slices_places(const merge_slices *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
 {
 	const runs *r = w->r;
 	uint64_t unused;
@@ -30,7 +30,7 @@ static int by_item(const void *a, const void *b, void *lay)
 }
 
 /* The samples within the windows, in order; returns how many. */
-static size_t sort_samples(const windows *w, const item **s)
+static size_t sort_samples(const merge_slices *w, const item **s)
 {
 	const runs *r = w->r;
 	layout lay = r->recs.lay;
@@ -45,12 +45,12 @@ static size_t sort_samples(const windows *w, const item **s)
 	return n;
 }
 
-static void measure(windows *w)
+static void measure(merge_slices *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		uint64_t n = 0, lo, hi;
 		for (size_t k = 0; k < w->r->count; k++) {
-			windows_places(w, i, k, &lo, &hi);
+			merge_slices_places(w, i, k, &lo, &hi);
 			n += hi > lo ? hi - lo : 0;
 		}
 		if (n > w->most)
@@ -58,11 +58,11 @@ static void measure(windows *w)
 	}
 }
 
-status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
-		   size_t recs, err *e)
+status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *lo,
+			const uint64_t *hi, size_t recs, err *e)
 {
 	const size_t all = r->sample_at[r->count], each = recs / r->stride ? recs / r->stride : 1;
-	*w = (windows){ .r = r, .lo = lo, .hi = hi, .room = all / each + 2 };
+	*w = (merge_slices){ .r = r, .lo = lo, .hi = hi, .room = all / each + 2 };
 	const item **s = mem_array(m, all, sizeof *s, "samples", e);
 	w->bound = mem_array(m, w->room, sizeof *w->bound, "pieces", e);
 	if (s && w->bound) {
@@ -76,20 +76,20 @@ status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const 
 	return s && w->bound ? ST_OK : ST_RESOURCE;
 }
 
-void windows_free(windows *w, mem *m)
+void merge_slices_free(merge_slices *w, mem *m)
 {
 	mem_free(m, w->bound, w->room, sizeof *w->bound);
-	*w = (windows){ 0 };
+	*w = (merge_slices){ 0 };
 }
 
-status window_open(window *v, mem *m, const windows *w, err *e)
+status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, err *e)
 {
 	const size_t one = spill_read_bytes(w->r->spill, 1);
-	*v = (window){ .room = w->most,
-		       .runs = w->r->count,
-		       .record_bytes = w->r->recs.lay.record_bytes,
-		       .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
-	v->portion_bytes = w->feed ? 0 : v->portion_bytes + SPILL_ALIGN;
+	*v = (merge_slice){ .room = w->most,
+			    .runs = w->r->count,
+			    .record_bytes = w->r->recs.lay.record_bytes,
+			    .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
+	v->portion_bytes = w->read_ahead ? 0 : v->portion_bytes + SPILL_ALIGN;
 	v->portion = mem_array(m, v->portion_bytes, 1, "a portion of a run", e);
 	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);
 	v->e = mem_array(m, v->room, sizeof *v->e, "entries", e);
@@ -100,7 +100,7 @@ status window_open(window *v, mem *m, const windows *w, err *e)
 	return v->portion && v->raw && v->e && v->tmp && v->from && v->len ? ST_OK : ST_RESOURCE;
 }
 
-void window_close(window *v, mem *m)
+void merge_slice_close(merge_slice *v, mem *m)
 {
 	mem_free(m, v->portion, v->portion_bytes, 1);
 	mem_free(m, v->raw, v->room, v->record_bytes);
@@ -108,11 +108,11 @@ void window_close(window *v, mem *m)
 	mem_free(m, v->tmp, v->room, sizeof *v->tmp);
 	mem_free(m, v->from, v->runs, sizeof *v->from);
 	mem_free(m, v->len, v->runs, sizeof *v->len);
-	*v = (window){ 0 };
+	*v = (merge_slice){ 0 };
 }
 
 /* How many of n records, which lie at places from `place` on, precede item it. */
-static size_t recs_before(const window *v, const unsigned char *recs, size_t n, uint64_t place,
+static size_t recs_before(const merge_slice *v, const unsigned char *recs, size_t n, uint64_t place,
 			  const item *it)
 {
 	const records r = { recs, v->recs.lay, v->recs.rank };
@@ -132,8 +132,8 @@ static size_t recs_before(const window *v, const unsigned char *recs, size_t n, 
 }
 
 /* What of n records read belongs to piece i goes behind what is there. */
-static void keep(window *v, const windows *w, size_t i, const unsigned char *recs, size_t n,
-		 uint64_t place)
+static void keep(merge_slice *v, const merge_slices *w, size_t i, const unsigned char *recs,
+		 size_t n, uint64_t place)
 {
 	const item *from = w->bound[i], *to = w->bound[i + 1];
 	const size_t a = from ? recs_before(v, recs, n, place, from) : 0;
@@ -147,8 +147,8 @@ static void keep(window *v, const windows *w, size_t i, const unsigned char *rec
 }
 
 /* Run k's part of piece i, which has places [lo, hi), read here. */
-static status read_run(window *v, const windows *w, size_t i, size_t k, uint64_t lo, uint64_t hi,
-		       err *e)
+static status read_run(merge_slice *v, const merge_slices *w, size_t i, size_t k, uint64_t lo,
+		       uint64_t hi, err *e)
 {
 	unsigned char *buf = v->portion + (size_t)(-(uintptr_t)v->portion % SPILL_ALIGN);
 	const size_t bytes = v->portion_bytes - SPILL_ALIGN;
@@ -167,38 +167,39 @@ static status read_run(window *v, const windows *w, size_t i, size_t k, uint64_t
 }
 
 /* The same out of what was read ahead. */
-static status take_run(window *v, const windows *w, size_t i, size_t k, uint64_t lo, uint64_t hi,
-		       err *e)
+static status take_run(merge_slice *v, const merge_slices *w, size_t i, size_t k, uint64_t lo,
+		       uint64_t hi, err *e)
 {
 	while (lo < hi) {
-		feed_chunk c;
-		const status rc = feed_take(w->feed, k, lo, &c, e);
+		read_ahead_chunk c;
+		const status rc = read_ahead_take(w->read_ahead, k, lo, &c, e);
 		if (rc != ST_OK)
 			return rc;
 		const uint64_t skip = lo - c.first, end = c.first + c.n < hi ? c.first + c.n : hi;
 		keep(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
-		feed_give(w->feed, k, &c);
+		read_ahead_give(w->read_ahead, k, &c);
 		lo = end;
 	}
 	return ST_OK;
 }
 
-status window_load(window *v, const windows *w, size_t i, err *e)
+status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e)
 {
 	status rc = ST_OK;
 	v->n = 0;
 	for (size_t k = 0; rc == ST_OK && k < v->runs; k++) {
 		const size_t before = v->n;
 		uint64_t lo, hi;
-		windows_places(w, i, k, &lo, &hi);
-		rc = w->feed ? take_run(v, w, i, k, lo, hi, e) : read_run(v, w, i, k, lo, hi, e);
+		merge_slices_places(w, i, k, &lo, &hi);
+		rc = w->read_ahead ? take_run(v, w, i, k, lo, hi, e)
+				   : read_run(v, w, i, k, lo, hi, e);
 		v->from[k] = v->e + before;
 		v->len[k] = v->n - before;
 	}
 	return rc;
 }
 
-void window_merge(window *v)
+void merge_slice_merge(merge_slice *v)
 {
 	v->order = pairwise_merge_in(v->from, v->len, v->runs, v->e, v->tmp, &v->recs);
 }

@@ -10,25 +10,26 @@
 enum { PORTION_BYTES = 2 << 20 }; /* read at a time */
 
 /* The pieces of the places [lo[k], hi[k]) of each run k. */
-typedef struct windows {
+typedef struct merge_slices {
 	const runs *r;
 	const uint64_t *lo, *hi;
 	size_t count, most; /* pieces; records in one at most */
 	const item **bound; /* [count + 1] the first item not in the piece before; NULL: an end */
 	size_t room;
-	struct feed *feed; /* where pieces come from; NULL: each window reads its own */
-} windows;
+	struct read_ahead *read_ahead; /* where pieces come from; NULL: each window reads its own */
+} merge_slices;
 
-/* windows_cut - pieces of about recs records. To be freed on failure too; r, lo, hi live on. */
-status windows_cut(windows *w, mem *m, const runs *r, const uint64_t *lo, const uint64_t *hi,
-		   size_t recs, err *e);
-void windows_free(windows *w, mem *m);
+/* merge_slices_cut - pieces of about recs records. To be freed on failure too; r, lo, hi live on.
+ */
+status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *lo,
+			const uint64_t *hi, size_t recs, err *e);
+void merge_slices_free(merge_slices *w, mem *m);
 
-/* windows_places - the places of run k that piece i may have, by the samples. */
-void windows_places(const windows *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi);
+/* merge_slices_places - the places of run k that piece i may have, by the samples. */
+void merge_slices_places(const merge_slices *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi);
 
 /* One thread's room for a piece. */
-typedef struct window {
+typedef struct merge_slice {
 	unsigned char *portion, *raw;
 	size_t portion_bytes, room; /* room: records */
 	entry *e, *tmp;
@@ -39,13 +40,13 @@ typedef struct window {
 	size_t *len;
 	uint32_t record_bytes;
 	size_t runs;
-} window;
+} merge_slice;
 
-/* window_open - room for the pieces of w. window_load - read piece i, without its order yet.
- * window_merge - its order. */
-status window_open(window *v, mem *m, const windows *w, err *e);
-status window_load(window *v, const windows *w, size_t i, err *e);
-void window_merge(window *v);
-void window_close(window *v, mem *m);
+/* merge_slice_open - room for the pieces of w. merge_slice_load - read piece i, without its order
+ * yet. merge_slice_merge - its order. */
+status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, err *e);
+status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e);
+void merge_slice_merge(merge_slice *v);
+void merge_slice_close(merge_slice *v, mem *m);
 
 #endif

@@ -22,9 +22,9 @@ typedef struct slot {
 	bool ready;
 } slot;
 
-struct feed {
+struct read_ahead {
 	mem *m;
-	const windows *w;
+	const merge_slices *w;
 	uint64_t chunk_recs;
 	size_t slot_bytes, slots, raw_bytes;
 	unsigned char *raw;
@@ -46,7 +46,7 @@ struct feed {
 /* ------------------------------------------------------------------------------- geometry */
 
 /* The chunks of run k that have places [lo, hi), as [*from, *to). */
-static void chunks_of(const feed *f, size_t k, uint64_t lo, uint64_t hi, uint64_t *from,
+static void chunks_of(const read_ahead *f, size_t k, uint64_t lo, uint64_t hi, uint64_t *from,
 		      uint64_t *to)
 {
 	const uint64_t start = f->w->r->start[k], n = f->chunk_recs;
@@ -56,21 +56,21 @@ static void chunks_of(const feed *f, size_t k, uint64_t lo, uint64_t hi, uint64_
 
 /* Chunks in memory, at most, while piece i is the oldest that is not done: those it needs and those
  * that it only lies within. */
-static size_t held_by(const feed *f, size_t i)
+static size_t held_by(const read_ahead *f, size_t i)
 {
 	const uint64_t n = f->chunk_recs;
 	size_t held = 0;
 	for (size_t k = 0; k < f->w->r->count; k++) {
 		uint64_t lo, hi;
 		const uint64_t start = f->w->r->start[k];
-		windows_places(f->w, i, k, &lo, &hi);
+		merge_slices_places(f->w, i, k, &lo, &hi);
 		hi = hi > lo ? hi : lo;
 		held += (size_t)((hi - start + n - 1) / n - (lo - start) / n);
 	}
 	return held;
 }
 
-static size_t most_held(const feed *f)
+static size_t most_held(const read_ahead *f)
 {
 	size_t most = 0;
 	for (size_t i = 0; i < f->w->count; i++) {
@@ -81,7 +81,7 @@ static size_t most_held(const feed *f)
 }
 
 /* Chunks as large as can be, so that those for a piece and some more fit into the bytes. */
-static bool size_chunks(feed *f, uint64_t bytes)
+static bool size_chunks(read_ahead *f, uint64_t bytes)
 {
 	const runs *r = f->w->r;
 	const uint64_t piece = (uint64_t)f->w->most * r->recs.lay.record_bytes;
@@ -103,12 +103,12 @@ static bool size_chunks(feed *f, uint64_t bytes)
 }
 
 /* The next chunk in order; false: that was the last. */
-static bool find_next(feed *f, size_t *k, uint64_t *chunk)
+static bool find_next(read_ahead *f, size_t *k, uint64_t *chunk)
 {
 	for (; f->piece < f->w->count; f->piece++, f->run = 0)
 		for (; f->run < f->w->r->count; f->run++) {
 			uint64_t lo, hi, from, to;
-			windows_places(f->w, f->piece, f->run, &lo, &hi);
+			merge_slices_places(f->w, f->piece, f->run, &lo, &hi);
 			chunks_of(f, f->run, lo, hi, &from, &to);
 			if (f->next[f->run] < from)
 				f->next[f->run] = from;
@@ -122,12 +122,12 @@ static bool find_next(feed *f, size_t *k, uint64_t *chunk)
 }
 
 /* How many pieces need a chunk of run k, the first of them being the one at hand. */
-static size_t pieces_with(const feed *f, size_t k, uint64_t chunk)
+static size_t pieces_with(const read_ahead *f, size_t k, uint64_t chunk)
 {
 	size_t n = 0;
 	for (size_t i = f->piece; i < f->w->count; i++) {
 		uint64_t lo, hi, from, to;
-		windows_places(f->w, i, k, &lo, &hi);
+		merge_slices_places(f->w, i, k, &lo, &hi);
 		chunks_of(f, k, lo, hi, &from, &to);
 		if (from > chunk)
 			break;
@@ -136,24 +136,25 @@ static size_t pieces_with(const feed *f, size_t k, uint64_t chunk)
 	return n;
 }
 
-static feed_chunk chunk_at(const feed *f, size_t k, uint64_t chunk)
+static read_ahead_chunk chunk_at(const read_ahead *f, size_t k, uint64_t chunk)
 {
 	const uint64_t *start = f->w->r->start, first = start[k] + chunk * f->chunk_recs;
 	const uint64_t left = start[k + 1] - first;
-	return (feed_chunk){ .first = first, .n = left < f->chunk_recs ? left : f->chunk_recs };
+	return (read_ahead_chunk){ .first = first,
+				   .n = left < f->chunk_recs ? left : f->chunk_recs };
 }
 
 /* ------------------------------------------------------------------------------- reading */
 
 /* Under the lock, which is let go meanwhile: read one chunk, if there is one to read and room. */
-static bool read_next(feed *f)
+static bool read_next(read_ahead *f)
 {
 	size_t k;
 	uint64_t chunk;
 	if (f->stop || f->e.code != ST_OK || f->empties == 0 || !find_next(f, &k, &chunk))
 		return false;
 	const uint32_t at = f->empty[--f->empties];
-	const feed_chunk c = chunk_at(f, k, chunk);
+	const read_ahead_chunk c = chunk_at(f, k, chunk);
 	slot *s = &f->slot[at];
 	err e = { ST_OK, "" };
 	s->pieces = pieces_with(f, k, chunk);
@@ -169,9 +170,9 @@ static bool read_next(feed *f)
 	return true;
 }
 
-static void *read_all(void *feed_)
+static void *read_all(void *read_ahead_)
 {
-	feed *f = feed_;
+	read_ahead *f = read_ahead_;
 	pthread_mutex_lock(&f->lock);
 	while (!f->stop && f->e.code == ST_OK && f->piece < f->w->count)
 		if (!read_next(f))
@@ -180,7 +181,7 @@ static void *read_all(void *feed_)
 	return NULL;
 }
 
-status feed_take(feed *f, size_t k, uint64_t place, feed_chunk *c, err *e)
+status read_ahead_take(read_ahead *f, size_t k, uint64_t place, read_ahead_chunk *c, err *e)
 {
 	const uint64_t chunk = (place - f->w->r->start[k]) / f->chunk_recs;
 	const uint32_t *at = &f->slot_of[f->before[k] + chunk];
@@ -198,7 +199,7 @@ status feed_take(feed *f, size_t k, uint64_t place, feed_chunk *c, err *e)
 	return own.code == ST_OK ? ST_OK : err_set(e, own.code, "%s", own.text);
 }
 
-void feed_give(feed *f, size_t k, const feed_chunk *c)
+void read_ahead_give(read_ahead *f, size_t k, const read_ahead_chunk *c)
 {
 	slot *s = &f->slot[c->slot];
 	pthread_mutex_lock(&f->lock);
@@ -214,7 +215,7 @@ void feed_give(feed *f, size_t k, const feed_chunk *c)
 
 /* ------------------------------------------------------------------------------- opening */
 
-static status allocate(feed *f, err *e)
+static status allocate(read_ahead *f, err *e)
 {
 	const runs *r = f->w->r;
 	const size_t k = r->count;
@@ -241,19 +242,19 @@ static status allocate(feed *f, err *e)
 	return ST_OK;
 }
 
-status feed_open(feed **out, mem *m, const windows *w, uint64_t bytes, err *e)
+status read_ahead_open(read_ahead **out, mem *m, const merge_slices *w, uint64_t bytes, err *e)
 {
 	*out = NULL;
-	feed *f = mem_array(m, 1, sizeof *f, "reading ahead", e);
+	read_ahead *f = mem_array(m, 1, sizeof *f, "reading ahead", e);
 	if (!f)
 		return ST_RESOURCE;
-	*f = (feed){ .m = m, .w = w };
+	*f = (read_ahead){ .m = m, .w = w };
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->news, NULL);
 	const bool fits = size_chunks(f, bytes);
 	const status rc = fits ? allocate(f, e) : ST_OK;
 	if (!fits || rc != ST_OK) {
-		feed_close(f);
+		read_ahead_close(f);
 		return rc;
 	}
 	/* where the system refuses a thread, those who wait read */
@@ -264,7 +265,7 @@ status feed_open(feed **out, mem *m, const windows *w, uint64_t bytes, err *e)
 	return ST_OK;
 }
 
-void feed_close(feed *f)
+void read_ahead_close(read_ahead *f)
 {
 	if (!f)
 		return;

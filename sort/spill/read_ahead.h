@@ -8,27 +8,27 @@
 
 #include "merge_slice.h"
 
-typedef struct feed feed;
+typedef struct read_ahead read_ahead;
 
 /* A part of a run in memory. */
-typedef struct feed_chunk {
+typedef struct read_ahead_chunk {
 	const unsigned char *recs;
 	uint64_t first, n; /* places of it in all runs: [first, first + n) */
 	size_t slot;
-} feed_chunk;
+} read_ahead_chunk;
 
-/* feed_open - for the pieces of w, within so many bytes, and start to read; each piece is then
- * loaded once, and begun in order. *f is NULL, and the result still ST_OK, where the bytes do not
- * suffice. f is closed on failure; main thread of the rank, as feed_close. */
-status feed_open(feed **f, mem *m, const windows *w, uint64_t bytes, err *e);
+/* read_ahead_open - for the pieces of w, within so many bytes, and start to read; each piece is
+ * then loaded once, and begun in order. *f is NULL, and the result still ST_OK, where the bytes do
+ * not suffice. f is closed on failure; main thread of the rank, as read_ahead_close. */
+status read_ahead_open(read_ahead **f, mem *m, const merge_slices *w, uint64_t bytes, err *e);
 
-/* feed_take - the chunk that holds `place` of run k, for a piece that has the place; waits for it.
- * Any number of threads. After a failure every call fails. */
-status feed_take(feed *f, size_t k, uint64_t place, feed_chunk *c, err *e);
+/* read_ahead_take - the chunk that holds `place` of run k, for a piece that has the place; waits
+ * for it. Any number of threads. After a failure every call fails. */
+status read_ahead_take(read_ahead *f, size_t k, uint64_t place, read_ahead_chunk *c, err *e);
 
-/* feed_give - this piece has taken what it needs of the chunk. */
-void feed_give(feed *f, size_t k, const feed_chunk *c);
+/* read_ahead_give - this piece has taken what it needs of the chunk. */
+void read_ahead_give(read_ahead *f, size_t k, const read_ahead_chunk *c);
 
-void feed_close(feed *f);
+void read_ahead_close(read_ahead *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Windows over spilled runs, read ahead or not: piece by piece the same records come out, in the
- * order of (key, place), whatever the sizes, the distribution of keys and the threads; and a feed
- * that fails, or is left in the middle, ends. */
+ * order of (key, place), whatever the sizes, the distribution of keys and the threads; and a
+ * read-ahead that fails, or is left in the middle, ends. */
 #include "spill/read_ahead.h"
 #include "base/pool.h"
 #include "spill_help.h"
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { JUST_ENOUGH = 1 }; /* bytes for a feed: chunks are small then */
+enum { JUST_ENOUGH = 1 }; /* bytes to read ahead: chunks are small then */
 enum { KEY_BYTES = 4, MOST_TEST_RUNS = 40, TEST_STRIDE = 16 };
 
 typedef enum keys { RANDOM, FEW, EQUAL, SORTED, STEEP, KINDS } keys;
@@ -121,8 +121,8 @@ static void bed_free(bed *b)
 /* Threads that take pieces, each into its place of out. */
 typedef struct crew {
 	const bed *b;
-	const windows *w;
-	window *v;
+	const merge_slices *w;
+	merge_slice *v;
 	atomic_size_t next;
 	atomic_int failures;
 	unsigned char **out; /* [pieces] */
@@ -132,14 +132,14 @@ typedef struct crew {
 static void load_pieces(void *crew_, unsigned worker)
 {
 	crew *c = crew_;
-	window *v = &c->v[worker];
+	merge_slice *v = &c->v[worker];
 	for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->w->count;) {
 		err e = { ST_OK, "" };
-		if (window_load(v, c->w, i, &e) != ST_OK) {
+		if (merge_slice_load(v, c->w, i, &e) != ST_OK) {
 			c->failures++;
 			return;
 		}
-		window_merge(v);
+		merge_slice_merge(v);
 		const uint32_t rec = v->record_bytes;
 		c->n[i] = v->n;
 		c->out[i] = malloc(v->n * rec + 1);
@@ -149,8 +149,9 @@ static void load_pieces(void *crew_, unsigned worker)
 	}
 }
 
-/* All pieces on so many threads; feed_bytes 0: without a feed. Returns how many threads failed. */
-static int load_all(bed *b, windows *w, unsigned threads, crew *c)
+/* All pieces on so many threads; read_ahead_bytes 0: without reading ahead. Returns how many
+ * threads failed. */
+static int load_all(bed *b, merge_slices *w, unsigned threads, crew *c)
 {
 	err e = { ST_OK, "" };
 	*c = (crew){ .b = b, .w = w };
@@ -159,10 +160,10 @@ static int load_all(bed *b, windows *w, unsigned threads, crew *c)
 	c->n = calloc(w->count, sizeof *c->n);
 	assert_true(c->v && c->out && c->n);
 	for (unsigned i = 0; i < threads; i++)
-		good(window_open(&c->v[i], &b->m, w, &e), &e);
+		good(merge_slice_open(&c->v[i], &b->m, w, &e), &e);
 	pool_run(threads, load_pieces, c);
 	for (unsigned i = 0; i < threads; i++)
-		window_close(&c->v[i], &b->m);
+		merge_slice_close(&c->v[i], &b->m);
 	return c->failures;
 }
 
@@ -201,26 +202,26 @@ static void check_pieces(const bed *b, const crew *c)
 	assert_int_equal(sum, want);
 }
 
-static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_t feed_bytes,
+static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_t read_ahead_bytes,
 		bool fed)
 {
 	bed b;
 	err e = { ST_OK, "" };
-	windows w;
+	merge_slices w;
 	crew c;
 	bed_make(&b, rec, count, 40 + 50000 / rec, kind, rec + count);
-	good(windows_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
-	if (feed_bytes == JUST_ENOUGH)
-		feed_bytes = 4 * w.most * rec + (count + 4) * 8 * (rec + SPILL_ALIGN);
+	good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
+	if (read_ahead_bytes == JUST_ENOUGH)
+		read_ahead_bytes = 4 * w.most * rec + (count + 4) * 8 * (rec + SPILL_ALIGN);
 	const size_t before = b.m.now_bytes;
-	good(feed_open(&w.feed, &b.m, &w, feed_bytes, &e), &e);
-	assert_int_equal(w.feed != NULL, fed);
-	assert_true(b.m.now_bytes - before <= feed_bytes + (64 << 10));
+	good(read_ahead_open(&w.read_ahead, &b.m, &w, read_ahead_bytes, &e), &e);
+	assert_int_equal(w.read_ahead != NULL, fed);
+	assert_true(b.m.now_bytes - before <= read_ahead_bytes + (64 << 10));
 	assert_int_equal(load_all(&b, &w, threads, &c), 0);
-	feed_close(w.feed);
+	read_ahead_close(w.read_ahead);
 	check_pieces(&b, &c);
 	crew_free(&c);
-	windows_free(&w, &b.m);
+	merge_slices_free(&w, &b.m);
 	bed_free(&b);
 }
 
@@ -236,7 +237,7 @@ static void all_come_out(void **state)
 			}
 }
 
-static void too_few_bytes_for_a_feed(void **state)
+static void too_few_bytes_to_read_ahead(void **state)
 {
 	(void)state;
 	one(100, 20, RANDOM, 2, 20000, false);
@@ -250,17 +251,17 @@ static void it_can_be_left(void **state)
 	for (size_t pieces = 0; pieces < 3; pieces++) {
 		bed b;
 		err e = { ST_OK, "" };
-		windows w;
-		window v;
+		merge_slices w;
+		merge_slice v;
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
-		good(windows_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
-		good(feed_open(&w.feed, &b.m, &w, 400000, &e), &e);
-		good(window_open(&v, &b.m, &w, &e), &e);
+		good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
+		good(read_ahead_open(&w.read_ahead, &b.m, &w, 400000, &e), &e);
+		good(merge_slice_open(&v, &b.m, &w, &e), &e);
 		for (size_t i = 0; i < pieces; i++)
-			good(window_load(&v, &w, i, &e), &e);
-		feed_close(w.feed);
-		window_close(&v, &b.m);
-		windows_free(&w, &b.m);
+			good(merge_slice_load(&v, &w, i, &e), &e);
+		read_ahead_close(w.read_ahead);
+		merge_slice_close(&v, &b.m);
+		merge_slices_free(&w, &b.m);
 		bed_free(&b);
 	}
 }
@@ -271,17 +272,17 @@ static void a_failure_ends_all(void **state)
 	enum { THREADS = 3 };
 	bed b;
 	err e = { ST_OK, "" };
-	windows w;
+	merge_slices w;
 	crew c;
 	(void)state;
 	bed_make(&b, 100, 12, 2000, RANDOM, 1);
-	good(windows_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
+	good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
 	spill_drop_run(b.s, 7);
-	good(feed_open(&w.feed, &b.m, &w, 400000, &e), &e);
+	good(read_ahead_open(&w.read_ahead, &b.m, &w, 400000, &e), &e);
 	assert_int_equal(load_all(&b, &w, THREADS, &c), THREADS);
-	feed_close(w.feed);
+	read_ahead_close(w.read_ahead);
 	crew_free(&c);
-	windows_free(&w, &b.m);
+	merge_slices_free(&w, &b.m);
 	bed_free(&b);
 }
 
@@ -289,7 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_come_out),
-		cmocka_unit_test(too_few_bytes_for_a_feed),
+		cmocka_unit_test(too_few_bytes_to_read_ahead),
 		cmocka_unit_test(it_can_be_left),
 		cmocka_unit_test(a_failure_ends_all),
 	};
