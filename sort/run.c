@@ -132,7 +132,7 @@ static void job_free(job *j)
 {
 	const size_t p = (size_t)j->c->size;
 	mem_free(&j->m, j->by_destination, j->by_destination_room, sizeof *j->by_destination);
-	loaded_free(&j->m, &j->data);
+	loaded_runs_free(&j->m, &j->data);
 	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
 	mem_free(&j->m, j->part_summaries, p, part_summary_bytes(&j->o->lay));
 	history_free(j->history);
@@ -148,7 +148,7 @@ static void job_free(job *j)
 	free(j->tmpdir);
 	output_discard(&j->out);
 	workdir_close(&j->work);
-	engine_close(j->io);
+	io_backend_close(j->io);
 	input_free(&j->in);
 }
 
@@ -163,8 +163,8 @@ static void fill_result(job *j)
 	r->mem_peak_bytes = j->m.peak_bytes;
 	if (getrusage(RUSAGE_SELF, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
-	engine_tell(j->io, false, &r->io[0]);
-	engine_tell(j->io, true, &r->io[1]);
+	io_backend_stats(j->io, false, &r->io[0]);
+	io_backend_stats(j->io, true, &r->io[1]);
 	r->status = j->e.code;
 	r->phase = j->at;
 	memcpy(r->text, j->e.text, sizeof r->text);
@@ -182,7 +182,7 @@ static void vet(rank_result *r, int rank)
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
 		     ends(r->text, ERR_TEXT_BYTES) && (unsigned)r->adapt_state <= ADAPT_CHANGED;
 	for (int i = 0; i < 2; i++)
-		sound = sound && (unsigned)r->io[i].way <= IO_THREADS;
+		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)
 		*r = (rank_result){ .rank = rank,
 				    .host = "unknown",

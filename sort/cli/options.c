@@ -173,7 +173,7 @@ const char *scatter_name(scatter_kind k)
 
 static const char *const io_names[] = { "auto", "uring", "threads", NULL };
 
-const char *io_name(io_way w)
+const char *io_name(io_method w)
 {
 	return io_names[w];
 }
@@ -385,7 +385,7 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		break;
 	case OPT_IO:
 		rc = set_choice("io", arg, io_names, &v, e);
-		o->io = (io_way)v;
+		o->io = (io_method)v;
 		break;
 	case OPT_MEMORY:
 		rc = memory_limit_parse(arg, &o->memory, e);

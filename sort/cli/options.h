@@ -59,7 +59,7 @@ typedef struct options {
 	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	direct_io direct;
-	io_way io;
+	io_method io;
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
 	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
@@ -90,6 +90,6 @@ uint64_t options_hash(const options *o);
 const char *plan_name(plan_kind k);
 const char *strategy_name(strategy s);
 const char *scatter_name(scatter_kind k);
-const char *io_name(io_way w);
+const char *io_name(io_method w);
 
 #endif

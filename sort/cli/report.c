@@ -97,20 +97,20 @@ static json_t *rates_json(const rates *r)
 			 r->merge_s, "copy_s_per_byte", r->copy_s);
 }
 
-static json_t *told_json(const io_told *t)
+static json_t *io_stats_json(const io_stats *t)
 {
 	json_t *trial = t->uring_bytes_per_s > 0
 				? json_pack("{s:f, s:f}", "uring_bytes_per_s", t->uring_bytes_per_s,
 					    "threads_bytes_per_s", t->calls_bytes_per_s)
 				: json_null();
-	return json_pack("{s:s, s:I, s:o}", "way", io_name((io_way)t->way), "uring_bytes",
+	return json_pack("{s:s, s:I, s:o}", "way", io_name((io_method)t->method), "uring_bytes",
 			 (json_int_t)t->uring_bytes, "trial", trial);
 }
 
 static json_t *io_json(const rank_result *r)
 {
-	return json_pack("{s:o, s:o, s:s}", "read", told_json(&r->io[0]), "write",
-			 told_json(&r->io[1]), "no_uring", r->io_text);
+	return json_pack("{s:o, s:o, s:s}", "read", io_stats_json(&r->io[0]), "write",
+			 io_stats_json(&r->io[1]), "no_uring", r->io_text);
 }
 
 static json_t *rank_json(const rank_result *r, const options *opt)

@@ -66,7 +66,7 @@ static void show_links(const job_result *r, const options *o, FILE *f)
 	fputc('\n', f);
 }
 
-static void show_trial(const char *what, const io_told *t, FILE *f)
+static void show_trial(const char *what, const io_stats *t, FILE *f)
 {
 	if (t->uring_bytes_per_s > 0)
 		fprintf(f, "; %s: %.3f GB/s by uring, %.3f by threads", what,
@@ -83,11 +83,11 @@ static void show_io(const job_result *r, const options *o, FILE *f)
 {
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
-		const char *read = io_name((io_way)k->io[0].way);
-		const char *write = io_name((io_way)k->io[1].way);
+		const char *read = io_name((io_method)k->io[0].method);
+		const char *write = io_name((io_method)k->io[1].method);
 		if (i > 0 && !was_tried(k) && !was_tried(k - 1) &&
-		    k->io[0].way == k[-1].io[0].way && k->io[1].way == k[-1].io[1].way &&
-		    strcmp(k->io_text, k[-1].io_text) == 0)
+		    k->io[0].method == k[-1].io[0].method &&
+		    k->io[1].method == k[-1].io[1].method && strcmp(k->io_text, k[-1].io_text) == 0)
 			continue;
 		fprintf(f, "rank %d: files read by %s, written by %s", i, read, write);
 		show_trial("reads", &k->io[0], f);

@@ -102,7 +102,7 @@ static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offs
 	size_t head, large = direct_part(f, p, bytes, offset, &head), moved = 0;
 	const io_kind kind = { bytes, writing, large > 0 };
 	const int fd = large ? f->direct : f->fd;
-	uring *ring = engine_ring(f->io, &kind, now_s());
+	uring *ring = io_backend_ring(f->io, &kind, now_s());
 	if (ring && large == 0) {
 		head = 0;
 		large = bytes;
@@ -112,7 +112,7 @@ static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offs
 		return rc;
 	if (ring) {
 		moved = uring_move(ring, fd, p + head, large, offset + head, writing);
-		engine_moved(f->io, &kind, moved);
+		io_backend_moved(f->io, &kind, moved);
 	} else {
 		moved = move_direct(f, p + head, large, offset + head, writing);
 	}

@@ -14,7 +14,7 @@ typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 /* One open file: through the page cache, and past it (-1: not possible, or not wanted). */
 typedef struct io_fd {
 	int fd, direct;
-	engine *io; /* by which way; NULL: calls */
+	io_backend *io; /* by which way; NULL: calls */
 } io_fd;
 #define IO_FD_NONE                     \
 	{                              \

@@ -32,7 +32,7 @@ typedef struct direction {
 	bool last;
 } direction;
 
-struct engine {
+struct io_backend {
 	uring *ring; /* NULL: none, all goes by calls */
 	size_t part_bytes;
 	bool forced;
@@ -40,9 +40,9 @@ struct engine {
 	direction dir[2];
 };
 
-status engine_open(engine **out, io_way wish, size_t part_bytes, err *why, err *e)
+status io_backend_open(io_backend **out, io_method wish, size_t part_bytes, err *why, err *e)
 {
-	engine *x = calloc(1, sizeof *x);
+	io_backend *x = calloc(1, sizeof *x);
 	*out = NULL;
 	if (!x)
 		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
@@ -83,7 +83,7 @@ static bool try_one(direction *d, uint64_t at, const io_kind *k, double now_s)
 }
 
 /* The end of the trial is that of its last block. */
-static bool next_way(direction *d, const io_kind *k, double now_s)
+static bool next_method(direction *d, const io_kind *k, double now_s)
 {
 	const bool by_rule = k->writing && k->direct;
 	const uint64_t i = d->begun++;
@@ -96,7 +96,7 @@ static bool next_way(direction *d, const io_kind *k, double now_s)
 }
 
 /* What is far less than a part is not worth a ring. */
-uring *engine_ring(engine *x, const io_kind *k, double now_s)
+uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 {
 	if (!x || !x->ring || k->bytes < x->part_bytes / LEAST_PART)
 		return NULL;
@@ -104,27 +104,27 @@ uring *engine_ring(engine *x, const io_kind *k, double now_s)
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
 	direction *d = &x->dir[k->writing];
-	d->last = next_way(d, k, now_s);
+	d->last = next_method(d, k, now_s);
 	uring *r = d->last ? x->ring : NULL;
 	pthread_mutex_unlock(&x->lock);
 	return r;
 }
 
-void engine_moved(engine *x, const io_kind *k, size_t bytes)
+void io_backend_moved(io_backend *x, const io_kind *k, size_t bytes)
 {
 	pthread_mutex_lock(&x->lock);
 	x->dir[k->writing].uring_bytes += bytes;
 	pthread_mutex_unlock(&x->lock);
 }
 
-void engine_tell(engine *x, bool writing, io_told *t)
+void io_backend_stats(io_backend *x, bool writing, io_stats *t)
 {
-	*t = (io_told){ .way = IO_THREADS };
+	*t = (io_stats){ .method = IO_THREADS };
 	if (!x)
 		return;
 	pthread_mutex_lock(&x->lock);
 	const direction *d = &x->dir[writing];
-	t->way = d->last ? IO_URING : IO_THREADS;
+	t->method = d->last ? IO_URING : IO_THREADS;
 	t->uring_bytes = d->uring_bytes;
 	if (d->judged) {
 		t->calls_bytes_per_s = rate(&d->trial[0]);
@@ -133,7 +133,7 @@ void engine_tell(engine *x, bool writing, io_told *t)
 	pthread_mutex_unlock(&x->lock);
 }
 
-void engine_close(engine *x)
+void io_backend_close(io_backend *x)
 {
 	if (!x)
 		return;

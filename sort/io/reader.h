@@ -18,7 +18,7 @@ typedef struct reader_plan {
 	uint64_t first, n; /* records of the input's sequence */
 	layout lay;
 	direct_io direct;
-	engine *io; /* outlives the reader; NULL: calls */
+	io_backend *io; /* outlives the reader; NULL: calls */
 } reader_plan;
 
 /* reader_open - out is NULL on failure. */

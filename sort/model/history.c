@@ -21,10 +21,10 @@ struct history {
 };
 
 /* What a rank tells of its run. */
-typedef struct told {
+typedef struct run_times {
 	double before_s, after_s;
 	uint64_t in, out;
-} told;
+} run_times;
 
 static void key_of(const placement *s, char *key)
 {
@@ -71,17 +71,17 @@ status history_shares(job *j, bool before, uint64_t *share, bool *known)
 			     j->history->key, j->history->p, share, known, &j->e);
 }
 
-static told own_times(const job *j)
+static run_times own_times(const job *j)
 {
 	const double *t = j->mine.phase_s;
 	const bool merging = j->o->strategy == BY_MERGING;
-	return (told){ .before_s = t[PH_READ] + (merging ? t[PH_SORT] : 0),
-		       .after_s = t[PH_MERGE] + t[PH_WRITE] + (merging ? 0 : t[PH_SORT]),
-		       .in = j->mine.in,
-		       .out = j->mine.out };
+	return (run_times){ .before_s = t[PH_READ] + (merging ? t[PH_SORT] : 0),
+			    .after_s = t[PH_MERGE] + t[PH_WRITE] + (merging ? 0 : t[PH_SORT]),
+			    .in = j->mine.in,
+			    .out = j->mine.out };
 }
 
-static void learn(history *b, const told *t, err *note)
+static void learn(history *b, const run_times *t, err *note)
 {
 	wisdom_fade(b->w);
 	for (size_t i = 0; i < b->p; i++) {
@@ -95,10 +95,10 @@ static void learn(history *b, const told *t, err *note)
 status phase_learn(job *j)
 {
 	const size_t p = j->c->rank == 0 ? (size_t)j->c->size : 0;
-	const told mine = own_times(j);
+	const run_times mine = own_times(j);
 	if (j->o->plan != PLAN_ONLINE || j->in.is_stdin || j->work.resuming)
 		return ST_OK; /* what was not read takes no time */
-	told *all = mem_array(&j->m, p, sizeof *all, "times", &j->note);
+	run_times *all = mem_array(&j->m, p, sizeof *all, "times", &j->note);
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		rc = comm_gather(j->c, &mine, all, sizeof mine, 0);

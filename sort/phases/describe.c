@@ -104,10 +104,10 @@ static status alloc_plan(job *j)
 }
 
 /* Why there is no io_uring is told by whoever asked for it, else in the report. */
-static status choose_engine(job *j)
+static status choose_io_backend(job *j)
 {
 	err why = { ST_OK, "" };
-	const status rc = engine_open(&j->io, j->o->io, j->o->io_part_bytes, &why, &j->e);
+	const status rc = io_backend_open(&j->io, j->o->io, j->o->io_part_bytes, &why, &j->e);
 	memcpy(j->mine.io_text, why.text, sizeof j->mine.io_text - 1);
 	return rc;
 }
@@ -131,7 +131,7 @@ status phase_describe(job *j)
 		return rc;
 	rc = count_threads(j);
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, choose_engine(j));
+		rc = comm_agree(j->c, choose_io_backend(j));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, look_at_files(j));
 	if (rc == ST_OK)

@@ -97,7 +97,7 @@ status phase_distribute(job *j)
 		mem_free(&j->m, j->by_destination, j->by_destination_room,
 			 sizeof *j->by_destination);
 		j->by_destination = NULL;
-		loaded_free(&j->m, &j->data);
+		loaded_runs_free(&j->m, &j->data);
 		d.tmp = mem_array(&j->m, d.n, sizeof *d.tmp, "sorting", &j->e);
 		rc = d.tmp ? ST_OK : ST_RESOURCE;
 	}

@@ -25,7 +25,7 @@ void splitter_estimate_free(splitter_estimate *g, mem *m);
 
 /* distribute_to_disk - collective: each record of the input to about the rank that is to write it,
  * and there to runs on disk, to j->data. What merging then has to move is little. p: as for
- * spool_stream; every rank has the whole input. */
-status distribute_to_disk(job *j, const spool_plan *p);
+ * run_formation_stream; every rank has the whole input. */
+status distribute_to_disk(job *j, const run_formation_plan *p);
 
 #endif

@@ -263,11 +263,11 @@ static void note_rounds(const rounds *x)
 	r->phase_s[PH_READ] -= x->waited_s;
 }
 
-static status receive(rounds *x, const spool_plan *p)
+static status receive(rounds *x, const run_formation_plan *p)
 {
 	job *j = x->j;
-	loaded none = { 0 };
-	status rc = spool_stream(take, x, &none, p, &j->m, &j->data, &j->e);
+	loaded_runs none = { 0 };
+	status rc = run_formation_stream(take, x, &none, p, &j->m, &j->data, &j->e);
 	drain(x);
 	if (rc == ST_OK && x->e_exchange.code)
 		rc = err_set(&j->e, x->e_exchange.code, "%s", x->e_exchange.text);
@@ -279,7 +279,7 @@ static status receive(rounds *x, const spool_plan *p)
 	return rc;
 }
 
-status distribute_to_disk(job *j, const spool_plan *p)
+status distribute_to_disk(job *j, const run_formation_plan *p)
 {
 	rounds x = { .j = j };
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };

@@ -59,7 +59,7 @@ typedef struct rank_result {
 	int32_t adapt_state; /* an adapt_state */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
-	io_told io[2];                       /* reads, writes */
+	io_stats io[2];                      /* reads, writes */
 	char io_text[IO_TEXT_BYTES];         /* why there is no io_uring, "" if there is */
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
@@ -109,7 +109,7 @@ typedef struct job {
 	input in;
 	output out;
 	workdir work;
-	engine *io;           /* by which way files are read and written */
+	io_backend *io;       /* by which way files are read and written */
 	uint64_t records;     /* over all ranks */
 	double *speed;        /* [size] */
 	rates *rate;          /* [size] nominal or measured */
@@ -123,7 +123,7 @@ typedef struct job {
 	uint64_t windows_bytes; /* of the exchange */
 	budget budget;
 	char *tmpdir;                /* for runs, if none is named */
-	loaded data;                 /* this rank's records and entries */
+	loaded_runs data;            /* this rank's records and entries */
 	records recs;                /* the records as a view */
 	speed_history speed_history; /* of reading and sorting, with --adapt */
 	runs r;                      /* what is to be merged or sent: the runs of data, or dealt */

@@ -17,49 +17,50 @@ static void count_stdin(job *j)
 	budget_ended(j);
 }
 
-static spool_plan spool_plan_of(const job *j, const load_plan *p)
+static run_formation_plan run_formation_plan_of(const job *j, const read_runs_plan *p)
 {
 	const bool keep = j->work.on;
-	spool_plan sp = { .load = *p,
-			  .b = &j->budget,
-			  .ranks_here = j->ranks_here,
-			  .keep = keep ? &j->work.seal : NULL,
-			  .stop = keep ? j->o->stop : NULL };
+	run_formation_plan sp = { .load = *p,
+				  .b = &j->budget,
+				  .ranks_here = j->ranks_here,
+				  .keep = keep ? &j->work.seal : NULL,
+				  .stop = keep ? j->o->stop : NULL };
 	sp.dir = job_tmpdirs(j, &sp.dirs);
 	return sp;
 }
 
 /* What exceeds the memory goes on by way of the disk. */
-static status spool_stdin(job *j, spool_plan sp)
+static status spool_stdin(job *j, run_formation_plan sp)
 {
 	layout lay = sp.load.lay;
-	loaded held = j->data;
-	j->data = (loaded){ 0 };
+	loaded_runs held = j->data;
+	j->data = (loaded_runs){ 0 };
 	sp.load.n = j->budget.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n)
-		return spool_stream(load_take, &lay, &held, &sp, &j->m, &j->data, &j->e);
+		return run_formation_stream(read_runs_take, &lay, &held, &sp, &j->m, &j->data,
+					    &j->e);
 	err_set(&j->e, ST_RESOURCE,
 		"standard input is more than the %zu records that %" PRIu64
 		" bytes of memory hold: %s",
 		held.n, j->limit.rank_bytes, NO_ROOM);
-	loaded_free(&j->m, &held);
+	loaded_runs_free(&j->m, &held);
 	return ST_RESOURCE;
 }
 
-static status read_stdin(job *j, const spool_plan *p)
+static status read_stdin(job *j, const run_formation_plan *p)
 {
 	bool ended;
-	status rc = load_stream(&p->load, &j->m, &j->data, &ended, &j->e);
+	status rc = read_runs_stream(&p->load, &j->m, &j->data, &ended, &j->e);
 	if (rc != ST_OK)
 		return rc;
-	rc = ended ? load_sort(&p->load, &j->m, &j->data, &j->e) : spool_stdin(j, *p);
+	rc = ended ? read_runs_sort(&p->load, &j->m, &j->data, &j->e) : spool_stdin(j, *p);
 	if (rc == ST_OK)
 		count_stdin(j);
 	return rc;
 }
 
-static status spread(job *j, spool_plan sp)
+static status spread(job *j, run_formation_plan sp)
 {
 	sp.load.n = j->budget.most_recs;
 	sp.full = "samples of the input did not tell how its keys are distributed";
@@ -101,24 +102,25 @@ status phase_read(job *j)
 		return err_set(&j->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);
 	const bool sort = j->c->size == 1 || j->o->strategy == BY_MERGING;
-	const load_plan p = { .first = first,
-			      .n = n,
-			      .lay = *l,
-			      .rank = (uint32_t)j->c->rank,
-			      .threads = j->threads,
-			      .direct = j->o->direct,
-			      .io = j->io,
-			      .most_recs = most_recs(j),
-			      .least_run = j->o->least_run,
-			      .sort = sort,
-			      .speed_history = speed_history_of(j, n, sort) };
-	const spool_plan sp = spool_plan_of(j, &p);
+	const read_runs_plan p = { .first = first,
+				   .n = n,
+				   .lay = *l,
+				   .rank = (uint32_t)j->c->rank,
+				   .threads = j->threads,
+				   .direct = j->o->direct,
+				   .io = j->io,
+				   .most_recs = most_recs(j),
+				   .least_run = j->o->least_run,
+				   .sort = sort,
+				   .speed_history = speed_history_of(j, n, sort) };
+	const run_formation_plan sp = run_formation_plan_of(j, &p);
 	const bool spreads = j->budget.spills && job_spreads(j);
-	const status rc = j->in.is_stdin     ? read_stdin(j, &sp)
-			  : spreads          ? spread(j, sp)
-			  : job_scatters(j)  ? scatter_input(j, &sp)
-			  : j->budget.spills ? spool_input(&j->in, &sp, &j->m, &j->data, &j->e)
-					     : load_input(&j->in, &p, &j->m, &j->data, &j->e);
+	const status rc = j->in.is_stdin    ? read_stdin(j, &sp)
+			  : spreads         ? spread(j, sp)
+			  : job_scatters(j) ? scatter_input(j, &sp)
+			  : j->budget.spills
+				  ? run_formation_input(&j->in, &sp, &j->m, &j->data, &j->e)
+				  : read_runs_input(&j->in, &p, &j->m, &j->data, &j->e);
 	j->r = j->data.r;
 	j->recs = j->data.r.recs;
 	j->mine.in = spreads ? n : j->data.n;

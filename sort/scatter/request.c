@@ -186,7 +186,7 @@ static status answer_all(scatter_sender *d, request *a)
 
 typedef struct scatter_worker {
 	job *j;
-	const load_plan *p;
+	const read_runs_plan *p;
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
 	receiver in;
@@ -254,15 +254,15 @@ static status sort_chunk(scatter_worker *t, size_t at)
 /* Room for n more records; if there is none, they are taken and forgotten. */
 static void make_room(scatter_worker *t, uint64_t n)
 {
-	loaded *d = &t->j->data;
+	loaded_runs *d = &t->j->data;
 	while (t->failed == ST_OK && d->room - d->n < n)
-		t->failed = load_grow(t->p, &t->j->m, d, &t->j->e);
+		t->failed = read_runs_grow(t->p, &t->j->m, d, &t->j->e);
 }
 
 static status take_chunk(scatter_worker *t, uint64_t n)
 {
 	const layout *l = &t->j->o->lay;
-	loaded *d = &t->j->data;
+	loaded_runs *d = &t->j->data;
 	make_room(t, n);
 	receiver_expect(&t->in, n);
 	while (n > 0 && t->failed == ST_OK) {
@@ -303,9 +303,9 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 static status keep_runs(scatter_worker *t)
 {
 	job *j = t->j;
-	loaded *d = &j->data;
+	loaded_runs *d = &j->data;
 	if (!t->p->sort || t->runs == 0)
-		return load_sort(t->p, &j->m, d, &j->e);
+		return read_runs_sort(t->p, &j->m, d, &j->e);
 	d->start_room = t->runs + 1;
 	d->start = mem_array(&j->m, d->start_room, sizeof *d->start, "runs", &j->e);
 	if (!d->start)
@@ -334,33 +334,33 @@ static status take_all(scatter_worker *t)
 /* ------------------------------------------------------------------------------------- together */
 
 /* Rank 0 has no records, but an array of none. */
-static status hand_out(job *j, const load_plan *p)
+static status hand_out(job *j, const read_runs_plan *p)
 {
 	const size_t others = (size_t)j->c->size - 1;
 	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS * (others < LANES ? others : LANES) };
 	request *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
 	status rc = a ? scatter_sender_open(&d) : ST_RESOURCE;
 	if (rc == ST_OK)
-		rc = load_room(p, &j->m, 0, &j->data, &j->e);
+		rc = read_runs_room(p, &j->m, 0, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = answer_all(&d, a);
 	if (rc == ST_OK)
 		rc = scatter_sender_check(&d);
 	if (rc == ST_OK)
-		rc = load_sort(p, &j->m, &j->data, &j->e);
+		rc = read_runs_sort(p, &j->m, &j->data, &j->e);
 	j->data.sum = d.sum;
 	scatter_sender_close(&d);
 	mem_free(&j->m, a, (size_t)j->c->size, sizeof *a);
 	return rc;
 }
 
-static status ask_for(job *j, const load_plan *p)
+static status ask_for(job *j, const read_runs_plan *p)
 {
 	scatter_worker t = { .j = j, .p = p };
 	status rc = receiver_open(&t.in, j);
 	if (rc == ST_OK)
-		rc = load_room(p, &j->m, p->n + p->n / 8 + t.in.block_recs, &j->data, &j->e);
+		rc = read_runs_room(p, &j->m, p->n + p->n / 8 + t.in.block_recs, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = take_all(&t);
@@ -369,7 +369,7 @@ static status ask_for(job *j, const load_plan *p)
 	return rc;
 }
 
-status scatter_on_request(job *j, const load_plan *p)
+status scatter_on_request(job *j, const read_runs_plan *p)
 {
 	status rc = j->c->rank == 0 ? hand_out(j, p) : ask_for(j, p);
 	rc = comm_agree(j->c, rc);

@@ -94,22 +94,22 @@ static status serve_all(scatter_sender *d)
 }
 
 /* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status scatter_out(scatter_sender *d, const spool_plan *p)
+static status scatter_out(scatter_sender *d, const run_formation_plan *p)
 {
 	job *j = d->j;
 	status rc = serve_all(d);
 	if (rc == ST_OK)
-		rc = p->b->spills ? spool_input(&j->in, p, &j->m, &j->data, &j->e)
-				  : load_input(&j->in, &p->load, &j->m, &j->data, &j->e);
+		rc = p->b->spills ? run_formation_input(&j->in, p, &j->m, &j->data, &j->e)
+				  : read_runs_input(&j->in, &p->load, &j->m, &j->data, &j->e);
 	j->data.sum = checksum_join(j->data.sum, d->sum);
 	return rc;
 }
 
 /* To their place in memory; entries while they are in the cache. */
-static status take_to_memory(receiver *b, const load_plan *p)
+static status take_to_memory(receiver *b, const read_runs_plan *p)
 {
 	job *j = b->j;
-	loaded *d = &j->data;
+	loaded_runs *d = &j->data;
 	status rc = ST_OK;
 	while (rc == ST_OK && d->n < p->n) {
 		const uint64_t left = p->n - d->n;
@@ -121,24 +121,24 @@ static status take_to_memory(receiver *b, const load_plan *p)
 		(void)reader_entries(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
 		d->n += n;
 	}
-	return rc == ST_OK ? load_sort(p, &j->m, d, &j->e) : rc;
+	return rc == ST_OK ? read_runs_sort(p, &j->m, d, &j->e) : rc;
 }
 
-static status take_to_disk(receiver *b, const spool_plan *p)
+static status take_to_disk(receiver *b, const run_formation_plan *p)
 {
 	job *j = b->j;
-	loaded none = { 0 };
-	const status rc = spool_stream(receiver_take, b, &none, p, &j->m, &j->data, &j->e);
+	loaded_runs none = { 0 };
+	const status rc = run_formation_stream(receiver_take, b, &none, p, &j->m, &j->data, &j->e);
 	j->data.sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }
 
-static status take_share(job *j, const spool_plan *p)
+static status take_share(job *j, const run_formation_plan *p)
 {
 	receiver b;
 	status rc = receiver_open(&b, j);
 	if (rc == ST_OK && !p->b->spills)
-		rc = load_room(&p->load, &j->m, p->load.n, &j->data, &j->e);
+		rc = read_runs_room(&p->load, &j->m, p->load.n, &j->data, &j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK) {
 		receiver_expect(&b, p->load.n);
@@ -150,7 +150,7 @@ static status take_share(job *j, const spool_plan *p)
 	return rc;
 }
 
-status scatter_records(job *j, const spool_plan *p)
+status scatter_records(job *j, const run_formation_plan *p)
 {
 	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS };
 	if (j->c->rank != 0)
@@ -162,7 +162,7 @@ status scatter_records(job *j, const spool_plan *p)
 	return rc;
 }
 
-status scatter_input(job *j, const spool_plan *p)
+status scatter_input(job *j, const run_formation_plan *p)
 {
 	return j->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(j, &p->load)
 						: scatter_records(j, p);

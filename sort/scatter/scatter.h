@@ -46,16 +46,16 @@ status scatter_links(job *j, const rank_speeds *g);
 status scatter_shares(job *j, const rank_speeds *g);
 
 /* scatter_input - collective: as the options say, one of the two below. */
-status scatter_input(job *j, const spool_plan *p);
+status scatter_input(job *j, const run_formation_plan *p);
 
 /* scatter_records - collective: every rank's share to j->data, from rank 0 in the order of service.
  * What does not fit into memory goes to runs on disk. Rank 0 comes last and reads its share itself.
  */
-status scatter_records(job *j, const spool_plan *p);
+status scatter_records(job *j, const run_formation_plan *p);
 
 /* scatter_on_request - the same for --scatter=dynamic: rank 0 hands out chunks to who asks for
  * them, and takes none itself. A rank sorts a chunk before it asks for the next. */
-status scatter_on_request(job *j, const load_plan *p);
+status scatter_on_request(job *j, const read_runs_plan *p);
 
 /* scatter_wait - until a message is done, which the seconds that it took are added to. */
 status scatter_wait(comm *c, comm_req *r, double *wait_s);

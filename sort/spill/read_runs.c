@@ -25,8 +25,8 @@ enum {
 };
 
 typedef struct loader {
-	loaded *d;
-	const load_plan *p;
+	loaded_runs *d;
+	const read_runs_plan *p;
 	const reader *from; /* NULL: all is read */
 	entry **scratch;    /* [scratches] of which the first `idle` are free */
 	size_t scratches, idle, run_recs;
@@ -49,22 +49,22 @@ typedef struct task {
 
 /* ------------------------------------------------------------------------------------- memory */
 
-void loaded_free(mem *m, loaded *d)
+void loaded_runs_free(mem *m, loaded_runs *d)
 {
 	mem_free(m, d->raw, d->raw_bytes, 1);
 	mem_free(m, d->entries, d->room, sizeof *d->entries);
 	mem_free(m, d->start, d->start_room, sizeof *d->start);
 	mem_free(m, d->sample, d->samples, item_bytes(&d->r.recs.lay));
 	mem_free(m, d->sample_at, d->start_room, sizeof *d->sample_at);
-	mem_free(m, d->desk.raw, d->desk.raw_bytes, 1);
-	mem_free(m, d->desk.it, 1, item_bytes(&d->r.recs.lay));
+	mem_free(m, d->lookup.raw, d->lookup.raw_bytes, 1);
+	mem_free(m, d->lookup.it, 1, item_bytes(&d->r.recs.lay));
 	spill_close(d->spill);
-	*d = (loaded){ 0 };
+	*d = (loaded_runs){ 0 };
 }
 
 /* Room for `room` records that start at the file's offset. */
-static status alloc_records(mem *m, const load_plan *p, size_t room, uint64_t offset, loaded *d,
-			    err *e)
+static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64_t offset,
+			    loaded_runs *d, err *e)
 {
 	size_t bytes;
 	d->room = room;
@@ -84,7 +84,8 @@ static status alloc_records(mem *m, const load_plan *p, size_t room, uint64_t of
 }
 
 /* Where the runs lie. */
-static status lay_out_runs(mem *m, const load_plan *p, loaded *d, size_t *run_recs, err *e)
+static status lay_out_runs(mem *m, const read_runs_plan *p, loaded_runs *d, size_t *run_recs,
+			   err *e)
 {
 	size_t most = p->threads * 4u;
 	most = most < LEAST_RUNS ? LEAST_RUNS : most > MOST_RUNS ? MOST_RUNS : most;
@@ -230,7 +231,8 @@ static void free_loader(loader *x, mem *m)
 }
 
 /* Read all (from NULL: it is there already), sort the runs. */
-static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *from, err *e)
+static status run_loader(const read_runs_plan *p, mem *m, loaded_runs *d, const reader *from,
+			 err *e)
 {
 	loader x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
 	status rc = lay_out_runs(m, p, d, &x.run_recs, e);
@@ -255,11 +257,11 @@ static status run_loader(const load_plan *p, mem *m, loaded *d, const reader *fr
 /* --------------------------------------------------------------------------------------- files
  */
 
-status load_input(const input *in, const load_plan *p, mem *m, loaded *d, err *e)
+status read_runs_input(const input *in, const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
 	reader *r;
-	*d = (loaded){ 0 };
+	*d = (loaded_runs){ 0 };
 	status rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK)
 		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
@@ -274,33 +276,33 @@ status load_input(const input *in, const load_plan *p, mem *m, loaded *d, err *e
 
 /* ------------------------------------------------------------------------------ standard input */
 
-static bool may_grow(const load_plan *p, const loaded *d)
+static bool may_grow(const read_runs_plan *p, const loaded_runs *d)
 {
 	return d->room <= p->most_recs / 2;
 }
 
 /* Twice the room, with what is there. */
-status load_grow(const load_plan *p, mem *m, loaded *d, err *e)
+status read_runs_grow(const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	if (!may_grow(p, d))
 		return err_set(e, ST_RESOURCE,
 			       "what came is more than the %" PRIu64
 			       " records that the limit of memory holds",
 			       p->most_recs);
-	loaded more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
+	loaded_runs more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
 	if (rc != ST_OK) {
-		loaded_free(m, &more);
+		loaded_runs_free(m, &more);
 		return rc;
 	}
 	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
 	memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
-	loaded_free(m, d);
+	loaded_runs_free(m, d);
 	*d = more;
 	return ST_OK;
 }
 
-status load_take(void *lay, unsigned char *to, size_t n, size_t *got, err *e)
+status read_runs_take(void *lay, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	const uint32_t bytes = ((const layout *)lay)->record_bytes;
 	const status rc = file_read_some(STDIN_FILENO, to, n * bytes, got, "-", e);
@@ -313,7 +315,7 @@ status load_take(void *lay, unsigned char *to, size_t n, size_t *got, err *e)
 }
 
 /* Room that becomes the most there may be by doubling. */
-static size_t first_room(const load_plan *p, size_t chunk)
+static size_t first_room(const read_runs_plan *p, size_t chunk)
 {
 	uint64_t room = p->most_recs;
 	while (room / 2 > 2 * chunk)
@@ -321,20 +323,20 @@ static size_t first_room(const load_plan *p, size_t chunk)
 	return room ? (size_t)room : 1;
 }
 
-status load_stream(const load_plan *p, mem *m, loaded *d, bool *ended, err *e)
+status read_runs_stream(const read_runs_plan *p, mem *m, loaded_runs *d, bool *ended, err *e)
 {
 	layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
-	*d = (loaded){ 0 };
+	*d = (loaded_runs){ 0 };
 	*ended = false;
 	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
 	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
-		if (d->n == d->room && (rc = load_grow(p, m, d, e)) != ST_OK)
+		if (d->n == d->room && (rc = read_runs_grow(p, m, d, e)) != ST_OK)
 			break;
 		const size_t n = d->room - d->n < chunk ? d->room - d->n : chunk;
 		unsigned char *to = d->recs + d->n * lay.record_bytes;
 		size_t got = 0;
-		rc = load_take(&lay, to, n, &got, e);
+		rc = read_runs_take(&lay, to, n, &got, e);
 		if (rc == ST_OK)
 			d->sum = checksum_join(d->sum,
 					       reader_entries(&lay, to, got, d->n,
@@ -345,13 +347,13 @@ status load_stream(const load_plan *p, mem *m, loaded *d, bool *ended, err *e)
 	return rc;
 }
 
-status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e)
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, loaded_runs *out, err *e)
 {
-	*out = (loaded){ 0 };
+	*out = (loaded_runs){ 0 };
 	return alloc_records(m, p, room, 0, out, e);
 }
 
-status load_sort(const load_plan *p, mem *m, loaded *d, err *e)
+status read_runs_sort(const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	return run_loader(p, m, d, NULL, e);
 }

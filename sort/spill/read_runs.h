@@ -12,7 +12,7 @@
 #include "runs.h"
 
 /* What reading leaves behind. */
-typedef struct loaded {
+typedef struct loaded_runs {
 	unsigned char *raw; /* as allocated; records start at the place in a page that they have in
 			       the file, so that they can be read past the page cache */
 	size_t raw_bytes;
@@ -22,7 +22,7 @@ typedef struct loaded {
 	uint64_t *start; /* of the runs */
 	size_t start_room;
 	spill *spill; /* runs on disk, what looking at them takes, and samples, see runs.h */
-	runs_desk desk;
+	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;
 	runs r; /* one run of all, in the order of the input, if sorting was not asked for */
@@ -30,36 +30,38 @@ typedef struct loaded {
 	uint64_t recs_kept;
 	checksum sum;
 	double sort_s, verify_s; /* of all threads together: sorting, checksums */
-} loaded;
+} loaded_runs;
 
-typedef struct load_plan {
+typedef struct read_runs_plan {
 	uint64_t first, n; /* records of the input's sequence; of standard input, to its end */
 	layout lay;
 	uint32_t rank;
 	unsigned threads; /* that compute; some more wait for the disk */
 	direct_io direct;
-	engine *io;
+	io_backend *io;
 	size_t least_run;   /* records */
 	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;
 	speed_history *speed_history; /* receives what was done when; NULL: nobody asks */
-} load_plan;
+} read_runs_plan;
 
-/* load_input - the slice of files; out is to be freed on failure too. */
-status load_input(const input *in, const load_plan *p, mem *m, loaded *out, err *e);
+/* read_runs_input - the slice of files; out is to be freed on failure too. */
+status read_runs_input(const input *in, const read_runs_plan *p, mem *m, loaded_runs *out, err *e);
 
-/* load_stream - standard input, unsorted, to its end or as much as there is room for: *ended. */
-status load_stream(const load_plan *p, mem *m, loaded *out, bool *ended, err *e);
+/* read_runs_stream - standard input, unsorted, to its end or as much as there is room for: *ended.
+ */
+status read_runs_stream(const read_runs_plan *p, mem *m, loaded_runs *out, bool *ended, err *e);
 
-/* load_take - a record_take of standard input; layout is a const layout *. */
-status load_take(void *layout, unsigned char *to, size_t n, size_t *got, err *e);
+/* read_runs_take - a record_take of standard input; layout is a const layout *. */
+status read_runs_take(void *layout, unsigned char *to, size_t n, size_t *got, err *e);
 
-/* For records that come from elsewhere: load_room makes room for some; the caller fills records and
- * entries and counts them in n, with load_grow where more come; load_sort does the rest. */
-status load_room(const load_plan *p, mem *m, size_t room, loaded *out, err *e);
-status load_grow(const load_plan *p, mem *m, loaded *d, err *e);
-status load_sort(const load_plan *p, mem *m, loaded *d, err *e);
+/* For records that come from elsewhere: read_runs_room makes room for some; the caller fills
+ * records and entries and counts them in n, with read_runs_grow where more come; read_runs_sort
+ * does the rest. */
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, loaded_runs *out, err *e);
+status read_runs_grow(const read_runs_plan *p, mem *m, loaded_runs *d, err *e);
+status read_runs_sort(const read_runs_plan *p, mem *m, loaded_runs *d, err *e);
 
-void loaded_free(mem *m, loaded *d);
+void loaded_runs_free(mem *m, loaded_runs *d);
 
 #endif

@@ -20,13 +20,13 @@ typedef struct workspace {
 	entry *e, *tmp;
 } workspace;
 
-typedef struct spool {
-	loaded *d;
-	const spool_plan *p;
+typedef struct run_formation {
+	loaded_runs *d;
+	const run_formation_plan *p;
 	const reader *from; /* files, or */
 	record_take *take;  /* a stream, from `source` */
 	void *source;
-	const loaded *held; /* what is in memory of it */
+	const loaded_runs *held; /* what is in memory of it */
 	bool ended;
 	pthread_mutex_t taking; /* who takes of the stream has it until his run is complete */
 	workspace *workspace;
@@ -36,11 +36,11 @@ typedef struct spool {
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for what follows, the sums in d, and the speed history */
 	err e;
-} spool;
+} run_formation;
 
 /* From the files, or where a stream has left them already: entries of the run's records. */
-static status read_run(spool *s, const workspace *b, unsigned char *recs, uint64_t first, size_t n,
-		       checksum *sum, err *e)
+static status read_run(run_formation *s, const workspace *b, unsigned char *recs, uint64_t first,
+		       size_t n, checksum *sum, err *e)
 {
 	enum { CACHED_BYTES = 256 << 10 };
 	const layout *l = &s->p->load.lay;
@@ -67,9 +67,10 @@ static status read_run(spool *s, const workspace *b, unsigned char *recs, uint64
 }
 
 /* Items of the sorted run, whose positions are their places. */
-static void take_samples(spool *s, size_t run, const workspace *b, const records *r, size_t n)
+static void take_samples(run_formation *s, size_t run, const workspace *b, const records *r,
+			 size_t n)
 {
-	const loaded *d = s->d;
+	const loaded_runs *d = s->d;
 	const size_t isz = item_bytes(&r->lay);
 	unsigned char *to = d->sample + d->sample_at[run] * isz;
 	for (size_t i = 0; i < n; i += s->p->b->stride, to += isz) {
@@ -79,8 +80,8 @@ static void take_samples(spool *s, size_t run, const workspace *b, const records
 	}
 }
 
-static status write_run(spool *s, size_t run, const workspace *b, const records *r, size_t n,
-			err *e)
+static status write_run(run_formation *s, size_t run, const workspace *b, const records *r,
+			size_t n, err *e)
 {
 	status rc = spill_run_begin(s->d->spill, run, n, e);
 	for (size_t at = 0; rc == ST_OK && at < n; at += s->batch_recs) {
@@ -92,16 +93,16 @@ static status write_run(spool *s, size_t run, const workspace *b, const records 
 }
 
 /* What is to be told of a run beside its records. */
-static run_checkpoint note_of(const spool *s, size_t run)
+static run_checkpoint note_of(const run_formation *s, size_t run)
 {
-	const loaded *d = s->d;
+	const loaded_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
 	return (run_checkpoint){ .sample = d->sample + d->sample_at[run] * isz,
 				 .sample_bytes =
 					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
 }
 
-static status keep_run(const spool *s, size_t run, checksum sum, err *e)
+static status keep_run(const run_formation *s, size_t run, checksum sum, err *e)
 {
 	run_checkpoint note = note_of(s, run);
 	note.sum = sum;
@@ -109,8 +110,8 @@ static status keep_run(const spool *s, size_t run, checksum sum, err *e)
 }
 
 /* The run's records, whose entries b has, in order to disk. */
-static void finish_run(spool *s, size_t run, const workspace *b, const records *r, checksum sum,
-		       err *e)
+static void finish_run(run_formation *s, size_t run, const workspace *b, const records *r,
+		       checksum sum, err *e)
 {
 	const size_t n = (size_t)(s->d->start[run + 1] - s->d->start[run]);
 	double sort_s = 0;
@@ -130,7 +131,7 @@ static void finish_run(spool *s, size_t run, const workspace *b, const records *
 }
 
 /* A run was read, sorted and written from t0 until now. */
-static void note_work(spool *s, double t0, size_t n)
+static void note_work(run_formation *s, double t0, size_t n)
 {
 	speed_history *p = s->p->load.speed_history;
 	pthread_mutex_lock(&s->lock);
@@ -140,7 +141,7 @@ static void note_work(spool *s, double t0, size_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void do_run(spool *s, size_t run, const workspace *b)
+static void do_run(run_formation *s, size_t run, const workspace *b)
 {
 	const uint64_t first = s->d->start[run];
 	const size_t n = (size_t)(s->d->start[run + 1] - first);
@@ -156,7 +157,7 @@ static void do_run(spool *s, size_t run, const workspace *b)
 	note_work(s, t0, n);
 }
 
-static bool goes_on(spool *s)
+static bool goes_on(run_formation *s)
 {
 	pthread_mutex_lock(&s->lock);
 	const bool yes = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
@@ -164,16 +165,16 @@ static bool goes_on(spool *s)
 	return yes;
 }
 
-static void work(void *spool_, unsigned worker)
+static void work(void *run_formation_, unsigned worker)
 {
-	spool *s = spool_;
+	run_formation *s = run_formation_;
 	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;)
 		if (!s->kept[run])
 			do_run(s, run, &s->workspace[worker]);
 }
 
 /* A run of n records behind those there are; false if there are to be no more. */
-static bool add_run(loaded *d, const spool_plan *p, size_t n)
+static bool add_run(loaded_runs *d, const run_formation_plan *p, size_t n)
 {
 	const size_t k = d->r.count;
 	if (k == p->b->runs || n > p->load.n - d->start[k])
@@ -186,7 +187,7 @@ static bool add_run(loaded *d, const spool_plan *p, size_t n)
 }
 
 /* The stream's next run to b; false: there is none. */
-static bool take_run(spool *s, const workspace *b, size_t *run)
+static bool take_run(run_formation *s, const workspace *b, size_t *run)
 {
 	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
 	err e = { ST_OK, "" };
@@ -209,17 +210,17 @@ static bool take_run(spool *s, const workspace *b, size_t *run)
 	return n > 0;
 }
 
-static void work_on_stream(void *spool_, unsigned worker)
+static void work_on_stream(void *run_formation_, unsigned worker)
 {
-	spool *s = spool_;
+	run_formation *s = run_formation_;
 	const workspace *b = &s->workspace[worker];
 	for (size_t run; goes_on(s) && take_run(s, b, &run);)
 		do_run(s, run, b);
 }
 
-static void work_on_held(void *spool_, unsigned worker)
+static void work_on_held(void *run_formation_, unsigned worker)
 {
-	spool *s = spool_;
+	run_formation *s = run_formation_;
 	workspace b = s->workspace[worker];
 	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
 		err e = { ST_OK, "" };
@@ -228,9 +229,9 @@ static void work_on_held(void *spool_, unsigned worker)
 	}
 }
 
-static status take_kept(spool *s, mem *m, err *e)
+static status take_kept(run_formation *s, mem *m, err *e)
 {
-	loaded *d = s->d;
+	loaded_runs *d = s->d;
 	status rc = ST_OK;
 	for (size_t run = 0; rc == ST_OK && s->p->keep && run < d->r.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
@@ -246,7 +247,7 @@ static status take_kept(spool *s, mem *m, err *e)
 }
 
 /* What sorting and writing a run takes. */
-static status alloc_workspaces(spool *s, mem *m, err *e)
+static status alloc_workspaces(run_formation *s, mem *m, err *e)
 {
 	const budget *b = s->p->b;
 	const layout *l = &s->p->load.lay;
@@ -265,7 +266,7 @@ static status alloc_workspaces(spool *s, mem *m, err *e)
 }
 
 /* What reading it takes besides. */
-static status alloc_rooms(spool *s, mem *m, err *e)
+static status alloc_rooms(run_formation *s, mem *m, err *e)
 {
 	status rc = ST_OK;
 	for (unsigned i = 0; i < s->p->b->workers; i++) {
@@ -278,7 +279,7 @@ static status alloc_rooms(spool *s, mem *m, err *e)
 	return rc;
 }
 
-static void free_workspaces(spool *s, mem *m)
+static void free_workspaces(run_formation *s, mem *m)
 {
 	const budget *b = s->p->b;
 	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
@@ -292,7 +293,7 @@ static void free_workspaces(spool *s, mem *m)
 }
 
 /* Room for all runs and samples that there may be. */
-static status lay_out(const spool_plan *p, mem *m, loaded *d, err *e)
+static status lay_out(const run_formation_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	const budget *b = p->b;
 	d->start_room = b->runs + 1;
@@ -309,7 +310,7 @@ static status lay_out(const spool_plan *p, mem *m, loaded *d, err *e)
 }
 
 /* n records, as many to a run as can be. */
-static void add_runs(loaded *d, const spool_plan *p, uint64_t n)
+static void add_runs(loaded_runs *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
 		k = n < p->b->run_recs ? n : p->b->run_recs;
@@ -317,7 +318,7 @@ static void add_runs(loaded *d, const spool_plan *p, uint64_t n)
 	}
 }
 
-static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
+static status open_spill(const run_formation_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	const spill_plan sp = { .dir = p->dir,
 				.dirs = p->dirs,
@@ -334,19 +335,19 @@ static status open_spill(const spool_plan *p, mem *m, loaded *d, err *e)
 	if (rc != ST_OK)
 		return rc;
 	d->r.spill = d->spill;
-	d->r.desk = &d->desk;
-	d->desk.key = spill_key;
-	spill_view *v = &d->desk.view;
+	d->r.lookup = &d->lookup;
+	d->lookup.key = spill_key;
+	spill_view *v = &d->lookup.view;
 	v->buf_bytes = spill_read_bytes(d->spill, 1);
-	d->desk.raw_bytes = v->buf_bytes + SPILL_ALIGN;
-	d->desk.raw = mem_array(m, d->desk.raw_bytes, 1, "a block of a run", e);
-	if (d->desk.raw)
-		v->buf = d->desk.raw + (size_t)(-(uintptr_t)d->desk.raw % SPILL_ALIGN);
-	d->desk.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
-	return v->buf && d->desk.it ? ST_OK : ST_RESOURCE;
+	d->lookup.raw_bytes = v->buf_bytes + SPILL_ALIGN;
+	d->lookup.raw = mem_array(m, d->lookup.raw_bytes, 1, "a block of a run", e);
+	if (d->lookup.raw)
+		v->buf = d->lookup.raw + (size_t)(-(uintptr_t)d->lookup.raw % SPILL_ALIGN);
+	d->lookup.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
+	return v->buf && d->lookup.it ? ST_OK : ST_RESOURCE;
 }
 
-static status run_workers(spool *s, pool_work *what, err *e)
+static status run_workers(run_formation *s, pool_work *what, err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->taking, NULL);
@@ -356,9 +357,9 @@ static status run_workers(spool *s, pool_work *what, err *e)
 	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
 }
 
-static status make_runs(spool *s, const input *in, mem *m, err *e)
+static status make_runs(run_formation *s, const input *in, mem *m, err *e)
 {
-	const load_plan *l = &s->p->load;
+	const read_runs_plan *l = &s->p->load;
 	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
 	reader *r = NULL;
 	status rc = alloc_workspaces(s, m, e);
@@ -378,23 +379,24 @@ static status make_runs(spool *s, const input *in, mem *m, err *e)
 	return rc;
 }
 
-static status open_spool(spool *s, mem *m, err *e)
+static status open_run_formation(run_formation *s, mem *m, err *e)
 {
-	*s->d = (loaded){ 0 };
+	*s->d = (loaded_runs){ 0 };
 	const status rc = lay_out(s->p, m, s->d, e);
 	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
 }
 
-static void end_writing(loaded *d)
+static void end_writing(loaded_runs *d)
 {
 	if (d->spill)
 		spill_end_writing(d->spill);
 }
 
-status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e)
+status run_formation_input(const input *in, const run_formation_plan *p, mem *m, loaded_runs *out,
+			   err *e)
 {
-	spool s = { .d = out, .p = p };
-	status rc = open_spool(&s, m, e);
+	run_formation s = { .d = out, .p = p };
+	status rc = open_run_formation(&s, m, e);
 	if (rc == ST_OK) {
 		add_runs(out, p, p->load.n);
 		s.kept = mem_array(m, p->b->runs, sizeof *s.kept, "runs", e);
@@ -408,18 +410,18 @@ status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, er
 }
 
 /* Nothing came: a run is there all the same. */
-static status empty_run(const spool *s, err *e)
+static status empty_run(const run_formation *s, err *e)
 {
 	(void)add_run(s->d, s->p, 0);
 	const status rc = spill_run_begin(s->d->spill, 0, 0, e);
 	return rc == ST_OK ? spill_run_end(s->d->spill, 0, e) : rc;
 }
 
-status spool_stream(record_take *take, void *from, loaded *held, const spool_plan *p, mem *m,
-		    loaded *out, err *e)
+status run_formation_stream(record_take *take, void *from, loaded_runs *held,
+			    const run_formation_plan *p, mem *m, loaded_runs *out, err *e)
 {
-	spool s = { .d = out, .p = p, .take = take, .source = from, .held = held };
-	status rc = open_spool(&s, m, e);
+	run_formation s = { .d = out, .p = p, .take = take, .source = from, .held = held };
+	status rc = open_run_formation(&s, m, e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&s, m, e);
 	if (rc == ST_OK) {
@@ -429,7 +431,7 @@ status spool_stream(record_take *take, void *from, loaded *held, const spool_pla
 		if (held->n > 0)
 			rc = run_workers(&s, work_on_held, e);
 	}
-	loaded_free(m, held);
+	loaded_runs_free(m, held);
 	if (rc == ST_OK)
 		rc = alloc_rooms(&s, m, e);
 	if (rc == ST_OK)

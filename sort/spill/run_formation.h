@@ -13,8 +13,8 @@
 
 enum { SPOOL_BATCH_BYTES = 1 << 20 }; /* gathered at a time, by each worker */
 
-typedef struct spool_plan {
-	load_plan load;
+typedef struct run_formation_plan {
+	read_runs_plan load;
 	const budget *b;
 	const char *const *dir; /* for the runs */
 	size_t dirs;
@@ -23,16 +23,17 @@ typedef struct spool_plan {
 				  are taken over; NULL: they do not */
 	const atomic_bool *stop; /* set: begin no more runs, leave the rest undone; NULL: never */
 	const char *full; /* of a stream whose length nobody knows: why load.n is all it may have */
-} spool_plan;
+} run_formation_plan;
 
-/* spool_input - as load_input; out holds runs on disk, and says how many of them, and of the
- * records, were there already. */
-status spool_input(const input *in, const spool_plan *p, mem *m, loaded *out, err *e);
+/* run_formation_input - as read_runs_input; out holds runs on disk, and says how many of them, and
+ * of the records, were there already. */
+status run_formation_input(const input *in, const run_formation_plan *p, mem *m, loaded_runs *out,
+			   err *e);
 
-/* spool_stream - the same for at most load.n records that come one after the other, from one thread
- * at a time, in at most b->runs runs. held: those that came before, in memory and unsorted, at most
- * what b->workers runs have; their room is given back. */
-status spool_stream(record_take *take, void *from, loaded *held, const spool_plan *p, mem *m,
-		    loaded *out, err *e);
+/* run_formation_stream - the same for at most load.n records that come one after the other, from
+ * one thread at a time, in at most b->runs runs. held: those that came before, in memory and
+ * unsorted, at most what b->workers runs have; their room is given back. */
+status run_formation_stream(record_take *take, void *from, loaded_runs *held,
+			    const run_formation_plan *p, mem *m, loaded_runs *out, err *e);
 
 #endif

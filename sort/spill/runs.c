@@ -9,8 +9,8 @@ static void item_on_disk(const runs *r, size_t k, uint64_t place, item *it)
 	const unsigned char *rec;
 	const records one = { NULL, r->recs.lay, r->recs.rank };
 	*it = (item){ .rank = one.rank };
-	if (r->desk->key(r->spill, &r->desk->view, k, place - r->start[k], &rec, &r->desk->e) !=
-	    ST_OK)
+	if (r->lookup->key(r->spill, &r->lookup->view, k, place - r->start[k], &rec,
+			   &r->lookup->e) != ST_OK)
 		return;
 	const records at = { rec, one.lay, one.rank };
 	const entry e = entry_make(rec, &one.lay, 0);
@@ -67,10 +67,10 @@ static uint64_t before_on_disk(const runs *r, uint64_t lo, uint64_t hi, const it
 	runs_between_samples(r, k, it, &from, &to);
 	lo = from < lo ? lo : from < hi ? from : hi;
 	hi = to > hi ? hi : to > lo ? to : lo;
-	while (lo < hi && r->desk->e.code == ST_OK) {
+	while (lo < hi && r->lookup->e.code == ST_OK) {
 		const uint64_t mid = lo + (hi - lo) / 2;
-		item_on_disk(r, k, mid, r->desk->it);
-		if (item_cmp(r->desk->it, it, &r->recs.lay) < 0)
+		item_on_disk(r, k, mid, r->lookup->it);
+		if (item_cmp(r->lookup->it, it, &r->recs.lay) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -94,6 +94,6 @@ uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 
 status runs_failure(const runs *r, err *e)
 {
-	const err *own = r->spill ? &r->desk->e : NULL;
+	const err *own = r->spill ? &r->lookup->e : NULL;
 	return own && own->code != ST_OK ? err_set(e, own->code, "%s", own->text) : ST_OK;
 }

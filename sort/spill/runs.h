@@ -9,7 +9,7 @@
 #include "spill.h"
 
 /* What looking at runs on disk takes; one thread's. */
-typedef struct runs_desk {
+typedef struct runs_lookup {
 	unsigned char *raw;
 	size_t raw_bytes;
 	spill_view view; /* in raw */
@@ -18,7 +18,7 @@ typedef struct runs_desk {
 		      err *e);
 	item *it;
 	err e; /* the first failure to read; what is found after it means nothing */
-} runs_desk;
+} runs_lookup;
 
 typedef struct runs {
 	records recs;          /* base NULL: on disk */
@@ -28,7 +28,7 @@ typedef struct runs {
 	/* on disk, for lack of entries, an item for each stride-th record of a run, its position
 	 * being its place: those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
 	spill *spill;
-	runs_desk *desk;
+	runs_lookup *lookup;
 	const unsigned char *sample;
 	const size_t *sample_at; /* [count + 1] */
 	size_t stride;

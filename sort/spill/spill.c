@@ -50,7 +50,7 @@ struct spill {
 	size_t writers;
 	atomic_bool *busy; /* [writers] */
 	bool direct;
-	engine *io;
+	io_backend *io;
 };
 
 static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])

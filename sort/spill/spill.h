@@ -36,7 +36,7 @@ typedef struct spill_plan {
 	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
 	bool growing;          /* recs and runs may be far more than will come: a run's file is made
 				* when it begins, and space is looked for when it is taken */
-	engine *io;            /* outlives the spill; NULL: calls */
+	io_backend *io;        /* outlives the spill; NULL: calls */
 	bool buffered;         /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 

@@ -151,34 +151,34 @@ static void the_rest_by_calls(void **state)
 {
 	err e = { ST_OK, "" }, why = { ST_OK, "" };
 	unsigned char *buf = malloc(FILE_BYTES + 1);
-	engine *x;
-	io_told t;
+	io_backend *x;
+	io_stats t;
 	uring_close(open_uring());
 	(void)state;
-	assert_int_equal(engine_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
 	const io_fd f = { make_file(true), -1, x };
 	assert_int_equal(io_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
 	assert_memory_equal(buf, content, FILE_BYTES);
-	engine_tell(x, false, &t);
-	assert_int_equal(t.way, IO_URING);
+	io_backend_stats(x, false, &t);
+	assert_int_equal(t.method, IO_URING);
 	assert_int_equal(t.uring_bytes, FILE_BYTES);
 	assert_int_equal(io_read_at(&f, buf, FILE_BYTES + 1, 0, "a", &e), ST_IO);
 	assert_string_equal(e.text, "'a' ends at byte 1000003: it was cut short while being read");
-	engine_tell(x, true, &t);
+	io_backend_stats(x, true, &t);
 	assert_int_equal(t.uring_bytes, 0);
 	close(f.fd);
-	engine_close(x);
+	io_backend_close(x);
 	free(buf);
 }
 
 /* A job whose blocks of transfers take uring_s by io_uring, 1 by calls: the way it goes in the end.
  * While both are under way, time tells nothing. */
-static bool uring_stays(engine *x, const io_kind *k, double uring_s)
+static bool uring_stays(io_backend *x, const io_kind *k, double uring_s)
 {
 	double now = 1000;
 	bool before = false;
 	for (size_t i = 0, same = 0; i < 200; i++) {
-		const bool by_ring = engine_ring(x, k, now) != NULL;
+		const bool by_ring = io_backend_ring(x, k, now) != NULL;
 		assert_true(i == 0 || i >= 30 || by_ring == before);
 		same = by_ring == before ? same + 1 : 0;
 		now += same < 4 ? 50 : by_ring ? uring_s : 1;
@@ -187,7 +187,7 @@ static bool uring_stays(engine *x, const io_kind *k, double uring_s)
 	return before;
 }
 
-static void the_faster_way(void **state)
+static void the_faster_method(void **state)
 {
 	static const struct {
 		double uring_s;
@@ -201,19 +201,19 @@ static void the_faster_way(void **state)
 		err e = { ST_OK, "" }, why = { ST_OK, "" };
 		const io_kind k = { PART, true, i % 2 };
 		const bool wins = i % 2 ? cases[i / 2].uring_stays : cases[i / 2].calls_stay;
-		engine *x;
-		io_told t;
-		assert_int_equal(engine_open(&x, IO_AUTO, PART, &why, &e), ST_OK);
+		io_backend *x;
+		io_stats t;
+		assert_int_equal(io_backend_open(&x, IO_AUTO, PART, &why, &e), ST_OK);
 		assert_int_equal(uring_stays(x, &k, s), wins);
-		engine_tell(x, true, &t);
-		assert_int_equal(t.way, wins ? IO_URING : IO_THREADS);
+		io_backend_stats(x, true, &t);
+		assert_int_equal(t.method, wins ? IO_URING : IO_THREADS);
 		assert_true(t.calls_bytes_per_s == PART);
 		assert_true(t.uring_bytes_per_s > 0.99 * PART / s);
 		assert_true(t.uring_bytes_per_s < 1.01 * PART / s);
-		engine_tell(x, false, &t); /* reading was not tried */
-		assert_int_equal(t.way, IO_THREADS);
+		io_backend_stats(x, false, &t); /* reading was not tried */
+		assert_int_equal(t.method, IO_THREADS);
 		assert_true(t.uring_bytes_per_s == 0);
-		engine_close(x);
+		io_backend_close(x);
 	}
 }
 
@@ -222,25 +222,25 @@ static void forced(void **state)
 {
 	err e = { ST_OK, "" }, why = { ST_OK, "" };
 	const io_kind part = { PART, true, true }, less = { PART / 8 - 1, true, true };
-	engine *x;
+	io_backend *x;
 	(void)state;
-	assert_null(engine_ring(NULL, &part, 0));
-	assert_int_equal(engine_open(&x, IO_THREADS, PART, &why, &e), ST_OK);
+	assert_null(io_backend_ring(NULL, &part, 0));
+	assert_int_equal(io_backend_open(&x, IO_THREADS, PART, &why, &e), ST_OK);
 	assert_false(uring_stays(x, &part, 0.1));
-	engine_close(x);
+	io_backend_close(x);
 	uring_close(open_uring());
-	assert_int_equal(engine_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
 	assert_true(uring_stays(x, &part, 10));
-	assert_null(engine_ring(x, &less, 0));
-	engine_close(x);
+	assert_null(io_backend_ring(x, &less, 0));
+	io_backend_close(x);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_transfers), cmocka_unit_test(as_far_as_it_goes),
-		cmocka_unit_test(many_threads),    cmocka_unit_test(the_rest_by_calls),
-		cmocka_unit_test(the_faster_way),  cmocka_unit_test(forced),
+		cmocka_unit_test(whole_transfers),   cmocka_unit_test(as_far_as_it_goes),
+		cmocka_unit_test(many_threads),      cmocka_unit_test(the_rest_by_calls),
+		cmocka_unit_test(the_faster_method), cmocka_unit_test(forced),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)
