@@ -161,14 +161,14 @@ static status emulate_run(comm *c, void *arg)
 	const invocation *v = arg;
 	emulation m;
 	err e = { ST_OK, "" };
-	status rc = emulate_plan(&m, c, &v->o, &e);
+	status rc = emulation_plan(&m, c, &v->o, &e);
 	if (rc == ST_OK && c->rank == 0 && (v->o.explain || v->o.verbosity > 0))
 		show_emulation(&m, c->size, v->o.explain ? stdout : stderr);
 	if (rc == ST_OK)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
-	emulate_free(&m);
+	emulation_free(&m);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		lost(c, "start", rc);
 	return rc;
@@ -236,7 +236,7 @@ static status clean_one(const options *o, const char *pattern, int rank)
 	const bool dir = path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	if (path && (dir ? workdir_clean : lock_clean)(path, &removed, &e) == ST_OK &&
 	    o->verbosity > 0)
-		fprintf(stderr, "hetsort: %s: %u files removed\n", quoted(path, q), removed);
+		fprintf(stderr, "hetsort: %s: %u files removed\n", err_quoted(path, q), removed);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	free(path);
@@ -262,7 +262,7 @@ static status check(const options *o)
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		err e = { ST_OK, "" };
-		const status rc = check_manifest(o->inputs[i], &e);
+		const status rc = manifest_check(o->inputs[i], &e);
 		if (rc != ST_OK)
 			fprintf(stderr, "hetsort: %s\n", e.text);
 		worst = rc > worst ? rc : worst;

@@ -35,16 +35,23 @@ static const step by_merging[] = {
 	{ PH_SYNC, phase_save_output }, /* for a later program, that only the name is missing */
 	{ PH_COMMIT, phase_commit },    /* final names */
 	{ PH_COMMIT, phase_drop_checkpoints }, /* runs are done with */
-	{ PH_COMMIT, phase_learn },            /* tell the next run */
+	{ PH_COMMIT, phase_update_wisdom },    /* tell the next run */
 };
 
 static const step by_distributing[] = {
-	{ PH_DESCRIBE, phase_describe }, { PH_PLAN, phase_plan },       { PH_PLAN, phase_budget },
-	{ PH_READ, phase_read },         { PH_PLAN, phase_adapt },      { PH_SAMPLE, phase_sample },
-	{ PH_SPLIT, phase_split },       { PH_SORT, phase_distribute }, /* the last step is a sort
-									 */
-	{ PH_SYNC, phase_sync },         { PH_SYNC, phase_verify },     { PH_COMMIT, phase_commit },
-	{ PH_COMMIT, phase_learn },
+	{ PH_DESCRIBE, phase_describe },
+	{ PH_PLAN, phase_plan },
+	{ PH_PLAN, phase_budget },
+	{ PH_READ, phase_read },
+	{ PH_PLAN, phase_adapt },
+	{ PH_SAMPLE, phase_sample },
+	{ PH_SPLIT, phase_split },
+	{ PH_SORT, phase_distribute }, /* the last step is a sort
+					*/
+	{ PH_SYNC, phase_sync },
+	{ PH_SYNC, phase_verify },
+	{ PH_COMMIT, phase_commit },
+	{ PH_COMMIT, phase_update_wisdom },
 };
 
 static const step by_one_rank[] = {
@@ -55,7 +62,7 @@ static const step by_one_rank[] = {
 	{ PH_PLAN, phase_save_state },
 	{ PH_READ, phase_read },
 	{ PH_READ, phase_load_output },
-	{ PH_MERGE, phase_alone }, /* each piece to its place */
+	{ PH_MERGE, phase_single_rank }, /* each piece to its place */
 	{ PH_SYNC, phase_sync },
 	{ PH_SYNC, phase_verify },
 	{ PH_SYNC, phase_save_output },
@@ -68,7 +75,7 @@ static const step by_one_rank[] = {
 static bool may_stop(const job *j, const step *s)
 {
 	return s->run != phase_commit && s->run != phase_drop_checkpoints &&
-	       s->run != phase_learn && !(j->work.on && s->at >= PH_MERGE);
+	       s->run != phase_update_wisdom && !(j->work.on && s->at >= PH_MERGE);
 }
 
 static status stop_if_asked(job *j, const step *s)
@@ -176,7 +183,7 @@ static bool ends(const char *text, size_t bytes)
 }
 
 /* Where a rank's words make no sense, that is all there is to tell of it. */
-static void vet(rank_result *r, int rank)
+static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
@@ -213,7 +220,7 @@ static void collect(job *j, status rc, job_result *res)
 	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
 		if (all) {
 			for (int i = 0; i < j->c->size; i++)
-				vet(&all[i], i);
+				validate_result(&all[i], i);
 			explain(all, j->c->size, rc);
 			*res = (job_result){ .status = rc,
 					     .records = j->records,
@@ -235,7 +242,7 @@ static void collect(job *j, status rc, job_result *res)
 }
 
 /* The network is gone: nobody can be agreed with. Say what is known here. */
-static status tell_alone(job *j, status rc, job_result *res)
+static status tell_without_ranks(job *j, status rc, job_result *res)
 {
 	if (rc == ST_OK)
 		rc = ST_PEER;
@@ -257,7 +264,7 @@ status job_run(comm *c, const options *o, job_result *res)
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
 	if (atomic_load(&c->broken))
-		rc = tell_alone(&j, rc, res);
+		rc = tell_without_ranks(&j, rc, res);
 	job_free(&j);
 	return rc;
 }

@@ -67,7 +67,7 @@ static bool decimal(const char **p, uint64_t *whole, uint32_t *millionths)
 static status refuse(const char *text, const char *why, err *e)
 {
 	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "%s is no size of memory: %s", quoted(text, q), why);
+	return err_set(e, ST_REFUSED, "%s is no size of memory: %s", err_quoted(text, q), why);
 }
 
 static status set_percentage(const char *text, uint64_t whole, uint32_t millionths, memory_wish *w,
@@ -147,7 +147,7 @@ static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 	if (ranks > 1)
 		snprintf(of, sizeof of, ", for %u ranks", ranks);
 	snprintf(s->l->text, sizeof s->l->text, "%s%s%s: %s%s%s%s", r->kind, r->where ? " of " : "",
-		 r->where ? quoted(r->where, q) : "", human(r->limit_bytes, limit), less, part,
+		 r->where ? err_quoted(r->where, q) : "", human(r->limit_bytes, limit), less, part,
 		 ranks > 1 ? of : "");
 }
 

@@ -76,7 +76,7 @@ static size_t escape(unsigned char c, char out[5])
 	return (size_t)snprintf(out, 5, "\\%03o", c);
 }
 
-const char *quoted(const char *path, char buf[QUOTED_BYTES])
+const char *err_quoted(const char *path, char buf[QUOTED_BYTES])
 {
 	size_t len = strlen(path), at = 0;
 	const size_t keep_end = 60; /* of a long path the start and the end tell most */

@@ -47,6 +47,6 @@ static inline status err_code(status told, status otherwise)
 status err_refuse(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf. */
-const char *quoted(const char *path, char buf[QUOTED_BYTES]);
+const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);
 
 #endif

@@ -33,13 +33,13 @@ typedef struct stated {
 static status malformed(check *c, const char *why)
 {
 	char q[QUOTED_BYTES];
-	return err_set(c->e, ST_REFUSED, "manifest %s: %s", quoted(c->path, q), why);
+	return err_set(c->e, ST_REFUSED, "manifest %s: %s", err_quoted(c->path, q), why);
 }
 
 static status wrong(check *c, const char *file, const char *why)
 {
 	char q[QUOTED_BYTES];
-	return err_set(c->e, ST_INVALID, "part %s %s", quoted(file, q), why);
+	return err_set(c->e, ST_INVALID, "part %s %s", err_quoted(file, q), why);
 }
 
 static status same_hex(check *c, const stated *s, const char *what, const unsigned char *key,
@@ -147,7 +147,7 @@ static status check_document(check *c, json_t *doc)
 	return with_memory(c, parts, (uint64_t)total);
 }
 
-status check_manifest(const char *path, err *e)
+status manifest_check(const char *path, err *e)
 {
 	check c = { .path = path, .e = e };
 	target t;

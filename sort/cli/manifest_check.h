@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 
-/* check_manifest - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
+/* manifest_check - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
  * missing, or has not the records, checksum or keys stated, or is not in order, in itself or with
  * the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
-status check_manifest(const char *path, err *e);
+status manifest_check(const char *path, err *e);
 
 #endif

@@ -199,7 +199,7 @@ static bool number(const char *s, uint64_t lo, uint64_t hi, char end, uint64_t *
 static status bad(const char *name, const char *arg, const char *wanted, err *e)
 {
 	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", quoted(arg, q), name,
+	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", err_quoted(arg, q), name,
 		       wanted);
 }
 
@@ -417,7 +417,7 @@ static status bad_option(const char *word, bool lacks, err *e)
 	bool known = false;
 	for (const struct option *t = table; t->name; t++)
 		known |= optopt == t->val;
-	quoted(optopt == 0 || (known && word[1] == '-') ? word : letter, q);
+	err_quoted(optopt == 0 || (known && word[1] == '-') ? word : letter, q);
 	return known ? err_set(e, ST_REFUSED, "option %s takes %s argument", q, lacks ? "an" : "no")
 		     : err_set(e, ST_REFUSED, "unknown or ambiguous option %s", q);
 }
@@ -450,7 +450,7 @@ status options_parse(options *o, int argc, char **argv, err *e)
 	}
 	o->inputs = (const char *const *)argv + optind;
 	o->ninputs = (size_t)(argc - optind);
-	return options_check(o, &s, e);
+	return options_validate(o, &s, e);
 }
 
 uint64_t options_hash(const options *o)

@@ -71,11 +71,11 @@ static status check_cleaning(const options *o, err *e)
 		if (name_is_per_rank(o->inputs[i]))
 			return err_set(e, ST_REFUSED,
 				       "--clean needs --ranks, for the %%r in the name %s",
-				       quoted(o->inputs[i], q));
+				       err_quoted(o->inputs[i], q));
 	return ST_OK;
 }
 
-status options_check(options *o, const seen *s, err *e)
+status options_validate(options *o, const seen *s, err *e)
 {
 	if (!s->plan)
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;

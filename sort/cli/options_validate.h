@@ -10,7 +10,7 @@ typedef struct seen {
 	bool plan, key, scattering;
 } seen;
 
-/* options_check - ST_REFUSED, with the reason, where options contradict each other. */
-status options_check(options *o, const seen *s, err *e);
+/* options_validate - ST_REFUSED, with the reason, where options contradict each other. */
+status options_validate(options *o, const seen *s, err *e);
 
 #endif

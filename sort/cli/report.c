@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-double busy_s(const rank_result *r)
+double report_busy_s(const rank_result *r)
 {
 	double sum = 0;
 	for (int p = 0; p < PHASES; p++)
@@ -17,11 +17,11 @@ double busy_s(const rank_result *r)
 	return sum;
 }
 
-double balance(const job_result *r)
+double report_balance(const job_result *r)
 {
 	double most = 0, sum = 0;
 	for (int i = 0; r->rank && i < r->size; i++) {
-		const double b = busy_s(&r->rank[i]);
+		const double b = report_busy_s(&r->rank[i]);
 		sum += b;
 		most = b > most ? b : most;
 	}
@@ -204,7 +204,7 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 			 signal_json(r->status), "command", command_json(argc, argv), "versions",
 			 versions_json(r), "config", config_json(o), "records",
 			 (json_int_t)r->records, "total_s", r->total_s, "all_read_s", r->all_read_s,
-			 "balance", balance(r), "adapt", adapt_json(r), "checksum_kind",
+			 "balance", report_balance(r), "adapt", adapt_json(r), "checksum_kind",
 			 CHECKSUM_NAME, "checksum", json_checksum(r->sum), "notes", notes_json(r),
 			 "ranks", ranks_json(r, o));
 }

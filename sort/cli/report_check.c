@@ -48,8 +48,8 @@ static status keep_apart(const char *report, const char *what, const char *path,
 		stat(report, &there) == 0 && look(what, path, &other) && same_file(&there, &other);
 	if (!same && (strcmp(path, "-") == 0 || !same_name(report, path)))
 		return ST_OK;
-	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", quoted(report, q),
-		       what, quoted(path, qp));
+	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", err_quoted(report, q),
+		       what, err_quoted(path, qp));
 }
 
 /* For every rank, or once where they share it. What is no name others will say. */
@@ -76,7 +76,7 @@ static status can_be_made(const char *report, err *e)
 	if (rc == ST_OK)
 		rc = target_check(&t, true, e);
 	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
-		rc = err_refuse(e, errno, "cannot make report %s", quoted(report, q));
+		rc = err_refuse(e, errno, "cannot make report %s", err_quoted(report, q));
 	target_discard(&t);
 	return rc;
 }

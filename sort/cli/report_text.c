@@ -132,7 +132,7 @@ static void row(const rank_result *k, int i, FILE *f)
 		k->out);
 	for (size_t c = 0; c < COLUMNS; c++)
 		fprintf(f, " %8.3f", k->phase_s[columns[c]]);
-	fprintf(f, " %8.3f %8.3f\n", busy_s(k), k->wait_s);
+	fprintf(f, " %8.3f %8.3f\n", report_busy_s(k), k->wait_s);
 }
 
 /* What --adapt made of the speeds it saw. */
@@ -197,7 +197,7 @@ void report_table(const job_result *r, const options *o, FILE *f)
 		r->total_s,
 		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
 		      rate),
-		balance(r), verify, human((double)peak, most));
+		report_balance(r), verify, human((double)peak, most));
 	show_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);

@@ -17,7 +17,7 @@ typedef struct ends {
 } ends;
 
 /* One process. */
-typedef struct house {
+typedef struct process {
 	comm *outer;
 	const int *count; /* ranks of each process */
 	int size, most;   /* ranks of all processes, and of one at most */
@@ -30,17 +30,17 @@ typedef struct house {
 	void *arg;
 	bool moved_in; /* its threads are there */
 	char kind[160];
-} house;
+} process;
 
-typedef struct lodger {
+typedef struct virtual_rank {
 	comm c; /* first, so that a comm is a lodger */
-	house *h;
+	process *h;
 	comm *inner;
-} lodger;
+} virtual_rank;
 
-static lodger *lodger_of(comm *c)
+static virtual_rank *virtual_rank_of(comm *c)
 {
-	return (lodger *)c;
+	return (virtual_rank *)c;
 }
 
 static void take(void *to, const void *from, size_t bytes)
@@ -49,13 +49,13 @@ static void take(void *to, const void *from, size_t bytes)
 		memcpy(to, from, bytes);
 }
 
-typedef status work(house *h, size_t bytes, int root);
+typedef status work(process *h, size_t bytes, int root);
 
 /* The first rank does it, the others wait, and all learn how it went. */
 static status by_first(comm *c, work *fn, ends mine, size_t bytes, int root)
 {
-	house *h = lodger_of(c)->h;
-	comm *in = lodger_of(c)->inner;
+	process *h = virtual_rank_of(c)->h;
+	comm *in = virtual_rank_of(c)->inner;
 	int32_t went = ST_OK;
 	status rc = in->ops->gather(in, &mine, h->shown, sizeof mine, 0);
 	if (rc == ST_OK && in->rank == 0)
@@ -65,7 +65,7 @@ static status by_first(comm *c, work *fn, ends mine, size_t bytes, int root)
 	return rc == ST_OK ? (status)went : rc;
 }
 
-static status do_bcast(house *h, size_t bytes, int root)
+static status do_bcast(process *h, size_t bytes, int root)
 {
 	const int from = h->home[root];
 	void *buf = h->shown[from == h->outer->rank ? h->place[root] : 0].recv;
@@ -90,7 +90,7 @@ static char *blocks(size_t n, size_t a, size_t b)
 }
 
 /* To one rank's packed array, from blocks of `most` ranks a process. */
-static void unpack(const house *h, char *to, const char *all, size_t bytes)
+static void unpack(const process *h, char *to, const char *all, size_t bytes)
 {
 	for (int i = 0; i < h->size; i++) {
 		const size_t at = (size_t)h->home[i] * (size_t)h->most + (size_t)h->place[i];
@@ -100,7 +100,7 @@ static void unpack(const house *h, char *to, const char *all, size_t bytes)
 
 enum { EVERYWHERE = -1 };
 
-static status do_gather(house *h, size_t bytes, int root)
+static status do_gather(process *h, size_t bytes, int root)
 {
 	comm *out = h->outer;
 	const size_t most = (size_t)h->most, block = most * bytes;
@@ -130,7 +130,7 @@ static status virtual_allgather(comm *c, const void *mine, void *all, size_t byt
 }
 
 /* Between two processes goes a square of most x most blocks, by sender and receiver. */
-static status do_alltoall(house *h, size_t bytes, int root)
+static status do_alltoall(process *h, size_t bytes, int root)
 {
 	comm *out = h->outer;
 	const size_t most = (size_t)h->most, row = most * bytes, square = most * row;
@@ -163,13 +163,13 @@ static status virtual_alltoall(comm *c, const void *send, void *recv, size_t byt
 
 static status virtual_start(comm *c, comm_req *req)
 {
-	const lodger *l = lodger_of(c);
-	const house *h = l->h;
+	const virtual_rank *l = virtual_rank_of(c);
+	const process *h = l->h;
 	const int own = l->inner->rank, other = h->place[req->peer];
 	const int from = req->sending ? own : other, to = req->sending ? other : own;
-	const int process = h->home[req->peer];
-	req->inside = process == h->outer->rank;
-	req->peer = req->inside ? other : process;
+	const int home = h->home[req->peer];
+	req->inside = home == h->outer->rank;
+	req->peer = req->inside ? other : home;
 	if (req->inside)
 		return l->inner->ops->start(l->inner, req);
 	req->tag += COMM_TAGS * (from * h->most + to);
@@ -178,13 +178,13 @@ static status virtual_start(comm *c, comm_req *req)
 
 static status virtual_test(comm *c, comm_req *req, bool *done)
 {
-	comm *way = req->inside ? lodger_of(c)->inner : lodger_of(c)->h->outer;
+	comm *way = req->inside ? virtual_rank_of(c)->inner : virtual_rank_of(c)->h->outer;
 	return way->ops->test(way, req, done);
 }
 
 static void virtual_end_job(comm *c, int code)
 {
-	comm *out = lodger_of(c)->h->outer;
+	comm *out = virtual_rank_of(c)->h->outer;
 	out->ops->end_job(out, code);
 }
 
@@ -194,11 +194,11 @@ static const struct comm_ops virtual_ops = {
 };
 
 /* One virtual rank; none begins before the threads of all processes are there. */
-static status move_in(comm *inner, void *house_)
+static status move_in(comm *inner, void *process_)
 {
-	house *h = house_;
+	process *h = process_;
 	int32_t all = ST_OK;
-	lodger l = { .h = h, .inner = inner };
+	virtual_rank l = { .h = h, .inner = inner };
 	if (inner->rank == 0) {
 		h->moved_in = true;
 		all = comm_agree(h->outer, ST_OK);
@@ -220,7 +220,7 @@ static status move_in(comm *inner, void *house_)
 }
 
 /* Which rank lives where. */
-static status survey(house *h, err *e)
+static status survey(process *h, err *e)
 {
 	comm *out = h->outer;
 	for (int p = 0; p < out->size; p++) {
@@ -249,7 +249,7 @@ static status survey(house *h, err *e)
 
 status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e)
 {
-	house h = {
+	process h = {
 		.outer = outer, .count = count, .here = count[outer->rank], .fn = fn, .arg = arg
 	};
 	status rc = comm_agree(outer, survey(&h, e));

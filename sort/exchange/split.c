@@ -12,7 +12,7 @@
 static status cut_within(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
 			 size_t count, uint64_t *cut, err *er)
 {
-	const status rc = search_splitters(c, m, r, g, target, count, er);
+	const status rc = splitter_search(c, m, r, g, target, count, er);
 	for (size_t k = 0; k < r->count; k++) {
 		cut[k] = r->start[k];
 		cut[(count + 1) * r->count + k] = r->start[k + 1];
@@ -36,7 +36,7 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 		}
 	rc = comm_agree(c, rc == ST_OK ? runs_failure(r, er) : rc);
 	if (rc == ST_OK)
-		rc = check_ranges(c, m, r, g, target, b->count, er);
+		rc = splitter_search_check(c, m, r, g, target, b->count, er);
 	if (rc == ST_OK)
 		rc = cut_within(c, m, r, g, target, b->count, cut, er);
 	mem_free(m, g, b->count * r->count, sizeof *g);
@@ -154,7 +154,7 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 				k->hi ? sorted_before(&l, k->hi, &r->lay) : n };
 	}
 	if (rc == ST_OK)
-		rc = check_ranges(c, m, &all, g, target, b->count, er);
+		rc = splitter_search_check(c, m, &all, g, target, b->count, er);
 	if (rc == ST_OK) {
 		sort_rungs(&l, r, out, e, g, b->count);
 		rc = cut_within(c, m, &all, g, target, b->count, cut, er);

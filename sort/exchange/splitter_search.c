@@ -67,8 +67,8 @@ static void open_ends(const runs *r, range *g, bool lo_holds, bool hi_holds)
 	}
 }
 
-status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *target, size_t count,
-		    err *er)
+status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+			     size_t count, err *er)
 {
 	const size_t p = (size_t)c->size;
 	range *out = mem_array(m, p, sizeof *out, "splitter counts", er);
@@ -283,8 +283,8 @@ static void board_free(mem *m, board *b)
 	mem_free(m, b->mids, b->runs + 1, b->stride - offsetof(proposal, it));
 }
 
-status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-			size_t count, err *er)
+status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+		       size_t count, err *er)
 {
 	board b;
 	bool live = true;

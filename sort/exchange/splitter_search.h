@@ -13,18 +13,18 @@ typedef struct range {
 	uint64_t lo, hi;
 } range;
 
-/* check_ranges - collective: are estimated ranges right over all ranks? Where splitter j lies
- * outside [lo, hi] on one side, that side opens to the ends of the runs. target as in
- * search_splitters. */
-status check_ranges(comm *c, mem *m, const runs *r, range *g, const uint64_t *target, size_t count,
-		    err *er);
+/* splitter_search_check - collective: are estimated ranges right over all ranks? Where splitter j
+ * lies outside [lo, hi] on one side, that side opens to the ends of the runs. target as in
+ * splitter_search. */
+status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+			     size_t count, err *er);
 
-/* search_splitters - collective: narrow the ranges until lo == hi everywhere, so that over all
+/* splitter_search - collective: narrow the ranges until lo == hi everywhere, so that over all
  * ranks exactly target[j] records precede splitter j. Needs count < size: rank j looks after
  * splitter j. Runs need to be in order as far as the ranges reach. Each round asks all ranks for
  * the middle of what is left, takes their weighted median and counts what precedes it: at least an
  * eighth drops out, with a single run at each rank a quarter. */
-status search_splitters(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-			size_t count, err *er);
+status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
+		       size_t count, err *er);
 
 #endif

@@ -43,13 +43,13 @@ status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot read %s at byte %" PRIu64, quoted(path, q),
-				       offset);
+			return err_sys(e, errno, "cannot read %s at byte %" PRIu64,
+				       err_quoted(path, q), offset);
 		if (n == 0)
 			return err_set(e, ST_IO,
 				       "%s ends at byte %" PRIu64
 				       ": it was cut short while being read",
-				       quoted(path, q), offset);
+				       err_quoted(path, q), offset);
 		progress_tick();
 		p += n;
 		bytes -= (size_t)n;
@@ -67,7 +67,7 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 		if (n < 0 && again(fd, POLLIN))
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot read %s", quoted(path, q));
+			return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
 		if (n == 0)
 			break;
 		*got += (size_t)n;
@@ -87,7 +87,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 		if (n < 0 && again(fd, POLLOUT))
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot write %s", quoted(path, q));
+			return err_sys(e, errno, "cannot write %s", err_quoted(path, q));
 		progress_tick();
 		p += n;
 		bytes -= (size_t)n;
@@ -113,7 +113,7 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 		if (errno == EOPNOTSUPP || errno == ENOSYS)
 			return ST_OK;
 		return err_sys(e, errno, "cannot reserve %" PRIu64 " bytes for %s", bytes,
-			       quoted(path, q));
+			       err_quoted(path, q));
 	}
 	return ST_OK;
 }
@@ -128,7 +128,7 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (sync_dir(dirfd) != 0)
-		return err_sys(e, errno, "cannot sync the directory of %s", quoted(path, q));
+		return err_sys(e, errno, "cannot sync the directory of %s", err_quoted(path, q));
 	return ST_OK;
 }
 
@@ -138,19 +138,19 @@ status target_open(target *t, const char *path, err *e)
 	const char *slash = strrchr(path, '/');
 	*t = (target){ .dirfd = -1, .lock_fd = -1 };
 	if (!*path || (slash && !slash[1]))
-		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s does not name a file", err_quoted(path, q));
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	t->base = strdup(slash ? slash + 1 : path);
 	t->path = strdup(path);
 	if (!dir || !t->base || !t->path) {
 		free(dir);
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
 	}
 	t->mark = XXH3_64bits(t->base, strlen(t->base));
 	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	status rc = ST_OK;
 	if (t->dirfd < 0)
-		rc = err_refuse(e, errno, "cannot open the directory of %s", quoted(path, q));
+		rc = err_refuse(e, errno, "cannot open the directory of %s", err_quoted(path, q));
 	free(dir);
 	return rc;
 }
@@ -162,19 +162,20 @@ status target_check(const target *t, bool force, err *e)
 	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return ST_OK;
-		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path, q),
+		return err_set(e, ST_REFUSED, "cannot look at %s: %s", err_quoted(t->path, q),
 			       strerror(errno));
 	}
 	if (S_ISDIR(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a directory", quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s is a directory", err_quoted(t->path, q));
 	if (S_ISLNK(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a symbolic link", quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s is a symbolic link",
+			       err_quoted(t->path, q));
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ST_REFUSED, "output %s is not a regular file",
-			       quoted(t->path, q));
+			       err_quoted(t->path, q));
 	if (!force)
 		return err_set(e, ST_REFUSED, "output %s exists (--force replaces it)",
-			       quoted(t->path, q));
+			       err_quoted(t->path, q));
 	return ST_OK;
 }
 
@@ -196,7 +197,8 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	target_temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
 	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot create a file beside %s", quoted(t->path, q));
+			: err_sys(e, errno, "cannot create a file beside %s",
+				  err_quoted(t->path, q));
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
@@ -206,7 +208,8 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	target_temp_name(t, name);
 	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* who created it removes it */
 	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot open the file beside %s", quoted(t->path, q));
+			: err_sys(e, errno, "cannot open the file beside %s",
+				  err_quoted(t->path, q));
 }
 
 void target_keep(target *t)
@@ -248,9 +251,10 @@ status target_commit(target *t, bool force, err *e)
 			(void)unlinkat(t->dirfd, temp, 0);
 	}
 	if (rc != 0 && errno == EEXIST)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
+			       err_quoted(t->path, q));
 	if (rc != 0)
-		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path, q));
+		return err_sys(e, errno, "cannot rename onto %s", err_quoted(t->path, q));
 	unfinished_forget(&t->temp);
 	return ST_OK;
 }
@@ -262,7 +266,7 @@ status target_sync_name(const target *t, err *e)
 		return err_sys(e, errno,
 			       "%s is complete, but its name may not outlast a loss of power: "
 			       "cannot sync its directory",
-			       quoted(t->path, q));
+			       err_quoted(t->path, q));
 	return ST_OK;
 }
 

@@ -16,15 +16,16 @@ static status look(input_file *f, err *e)
 	char q[QUOTED_BYTES];
 	const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_refuse(e, errno, "cannot open input %s", quoted(f->path, q));
+		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
 	const int rc = fstat(fd, &f->st), errnum = errno;
 	close(fd);
 	if (rc != 0)
-		return err_refuse(e, errnum, "cannot look at input %s", quoted(f->path, q));
+		return err_refuse(e, errnum, "cannot look at input %s", err_quoted(f->path, q));
 	if (S_ISDIR(f->st.st_mode))
-		return err_set(e, ST_REFUSED, "input %s is a directory", quoted(f->path, q));
+		return err_set(e, ST_REFUSED, "input %s is a directory", err_quoted(f->path, q));
 	if (!S_ISREG(f->st.st_mode))
-		return err_set(e, ST_REFUSED, "input %s is not a regular file", quoted(f->path, q));
+		return err_set(e, ST_REFUSED, "input %s is not a regular file",
+			       err_quoted(f->path, q));
 	return ST_OK;
 }
 
@@ -36,7 +37,8 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " bytes, no multiple of the record size %u: "
 			       "%" PRIu64 " bytes are left over",
-			       quoted(f->path, q), bytes, l->record_bytes, bytes % l->record_bytes);
+			       err_quoted(f->path, q), bytes, l->record_bytes,
+			       bytes % l->record_bytes);
 	f->first = in->records;
 	f->count = bytes / l->record_bytes;
 	in->records += f->count;
@@ -49,7 +51,7 @@ static status add_file(input *in, const options *o, const char *pattern, int ran
 	char q[QUOTED_BYTES];
 	f->path = in->per_rank ? name_expand(pattern, rank, e) : strdup(pattern);
 	if (!f->path)
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(pattern, q));
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(pattern, q));
 	in->files++;
 	const status rc = look(f, e);
 	return rc == ST_OK ? measure(in, f, &o->lay, e) : rc;
@@ -98,11 +100,11 @@ status input_unchanged(const input_file *f, int fd, err *e)
 	struct stat st;
 	char q[QUOTED_BYTES];
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at input %s", quoted(f->path, q));
+		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
 	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino || st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
 	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
 		return err_set(e, ST_IO, "input %s changed while it was being sorted",
-			       quoted(f->path, q));
+			       err_quoted(f->path, q));
 	return ST_OK;
 }

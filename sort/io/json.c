@@ -85,7 +85,7 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	for (char *c = je.text; *c; c++) /* it shows what stands there */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, quoted(name, q),
+	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, err_quoted(name, q),
 		       je.line, je.column, je.text);
 }
 
@@ -94,12 +94,14 @@ static status read_open(int fd, const char *what, const char *path, json_t **doc
 	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "%s %s is no regular file", what, quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s %s is no regular file", what,
+			       err_quoted(path, q));
 	if (st.st_size > DOCUMENT_BYTES_MAX)
-		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what, quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what,
+			       err_quoted(path, q));
 	char *text = malloc((size_t)st.st_size + 1);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, err_quoted(path, q));
 	status rc = file_read_at(fd, text, (size_t)st.st_size, 0, path, e);
 	if (rc == ST_OK)
 		rc = json_parse(text, (size_t)st.st_size, what, path, doc, e);
@@ -113,7 +115,7 @@ status json_read(const char *what, const char *path, json_t **doc, err *e)
 	*doc = NULL;
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_refuse(e, errno, "cannot open %s %s", what, quoted(path, q));
+		return err_refuse(e, errno, "cannot open %s %s", what, err_quoted(path, q));
 	const status rc = read_open(fd, what, path, doc, e);
 	close(fd);
 	return rc;
@@ -131,9 +133,9 @@ static status put_text(const char *text, target *t, bool force, bool sync, err *
 		return rc;
 	rc = file_write_at(fd, text, strlen(text), 0, t->path, e);
 	if (rc == ST_OK && sync && fsync(fd) != 0)
-		rc = err_sys(e, errno, "cannot sync %s", quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
 	if (close(fd) != 0 && rc == ST_OK)
-		rc = err_sys(e, errno, "cannot close %s", quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot close %s", err_quoted(t->path, q));
 	if (rc == ST_OK)
 		rc = target_commit(t, force, e);
 	if (rc == ST_OK && sync)
@@ -147,7 +149,7 @@ status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	json_decref(doc);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(t->path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(t->path, q));
 	const status rc = put_text(text, t, force, sync, e);
 	free(text);
 	return rc;

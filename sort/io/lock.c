@@ -42,7 +42,7 @@ static status refuse(const target *t, int fd, err *e)
 	holder[n > 0 ? n : 0] = '\0';
 	holder[strcspn(holder, "\n")] = '\0';
 	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
-		       quoted(t->path, q), *holder ? quoted(holder, qh) : "just starting");
+		       err_quoted(t->path, q), *holder ? err_quoted(holder, qh) : "just starting");
 }
 
 /* Where locks are not to be had, we are as well off as without this file. */
@@ -59,7 +59,8 @@ static status take(target *t, int *fd, err *e)
 		*fd = openat(t->dirfd, t->lock.name,
 			     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 		if (*fd < 0)
-			return err_refuse(e, errno, "cannot lock output %s", quoted(t->path, q));
+			return err_refuse(e, errno, "cannot lock output %s",
+					  err_quoted(t->path, q));
 		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
 			if (still_there(t, *fd))
 				return ST_OK;
@@ -76,7 +77,7 @@ static status take(target *t, int *fd, err *e)
 		close(*fd);
 	}
 	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
-		       quoted(t->path, q));
+		       err_quoted(t->path, q));
 }
 
 static void tell_holder(const target *t)
@@ -150,7 +151,7 @@ status lock_clean(const char *path, unsigned *removed, err *e)
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "making it",
-			     quoted(path, q));
+			     err_quoted(path, q));
 	target_discard(&t);
 	return rc;
 }

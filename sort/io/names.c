@@ -39,7 +39,7 @@ static char *expand(const char *pattern, int rank, const char *text, err *e)
 	const size_t longest = text ? strlen(text) : RANK_TEXT_BYTES;
 	char *out = malloc(strlen(pattern) * (longest + 1) + 1), *o = out;
 	if (!out) {
-		err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(pattern, q));
+		err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(pattern, q));
 		return NULL;
 	}
 	for (const char *s = pattern; *s;) {
@@ -52,7 +52,7 @@ static char *expand(const char *pattern, int rank, const char *text, err *e)
 		if (n == 0) {
 			err_set(e, ST_REFUSED,
 				"in the name %s, %% stands before something else than r or %%",
-				quoted(pattern, q));
+				err_quoted(pattern, q));
 			free(out);
 			return NULL;
 		}

@@ -28,7 +28,7 @@ static status describe_manifest(output *o, const options *opt, err *e)
 	if (!json_can_name(opt->output))
 		return err_set(e, ST_REFUSED,
 			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
-			       quoted(opt->output, q));
+			       err_quoted(opt->output, q));
 	char *name = opt->manifest ? strdup(opt->manifest)
 				   : name_expand_text(opt->output, "manifest", e);
 	if (!name)
@@ -84,7 +84,7 @@ static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
 	if (rc == ST_OK)
 		rc = file_reserve(o->fd, 0, bytes, o->file.path, e);
 	if (rc == ST_OK && ftruncate(o->fd, (off_t)bytes) != 0)
-		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path, q));
+		rc = err_sys(e, errno, "cannot set the size of %s", err_quoted(o->file.path, q));
 	return rc;
 }
 
@@ -148,12 +148,12 @@ status output_sync(output *o, bool sync, err *e)
 		return ST_OK;
 	o->fd = -1;
 	if (sync && fsync(fd) != 0) {
-		err_sys(e, errno, "cannot sync %s", quoted(o->file.path, q));
+		err_sys(e, errno, "cannot sync %s", err_quoted(o->file.path, q));
 		close(fd);
 		return e->code;
 	}
 	if (close(fd) != 0)
-		return err_sys(e, errno, "cannot close %s", quoted(o->file.path, q));
+		return err_sys(e, errno, "cannot close %s", err_quoted(o->file.path, q));
 	return ST_OK;
 }
 
@@ -167,7 +167,7 @@ static status drop_old_manifest(output *o, bool sync, err *e)
 		return sync ? file_sync_dir(o->manifest.dirfd, o->manifest.path, e) : ST_OK;
 	if (errno == ENOENT)
 		return ST_OK;
-	return err_sys(e, errno, "cannot remove the old %s", quoted(o->manifest.path, q));
+	return err_sys(e, errno, "cannot remove the old %s", err_quoted(o->manifest.path, q));
 }
 
 status output_commit(output *o, comm *c, const options *opt, err *e)

@@ -53,7 +53,7 @@ static status open_part(const reader_plan *p, part *f, err *e)
 	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
 	f->fd.fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
 	if (f->fd.fd < 0)
-		return err_sys(e, errno, "cannot open input %s", quoted(f->f->path, q));
+		return err_sys(e, errno, "cannot open input %s", err_quoted(f->f->path, q));
 	io_read_ahead(&f->fd, p->direct, offset, bytes);
 	return ST_OK;
 }

@@ -24,15 +24,15 @@ static status look_at(tempdir *t, const char *path, err *e)
 	struct statfs fs;
 	if (fstat(t->fd, &st) != 0 || fstatfs(t->fd, &fs) != 0)
 		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s",
-			       quoted(path, q), strerror(errno));
+			       err_quoted(path, q), strerror(errno));
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		return err_set(e, ST_REFUSED,
 			       "temporary directory %s is writable by everybody and has no sticky "
 			       "bit",
-			       quoted(path, q));
+			       err_quoted(path, q));
 	if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s",
-			       quoted(path, q), strerror(errno));
+			       err_quoted(path, q), strerror(errno));
 	t->dev = st.st_dev;
 	t->in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 	return ST_OK;
@@ -44,11 +44,11 @@ status tempdir_open(tempdir *t, const char *path, err *e)
 	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 	if (t->fd < 0)
 		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s",
-			       quoted(path, q), strerror(errno));
+			       err_quoted(path, q), strerror(errno));
 	status rc = look_at(t, path, e);
 	if (rc == ST_OK && asprintf(&t->label, "%s/(spill file)", path) < 0) {
 		t->label = NULL;
-		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path, q));
+		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
 	}
 	if (rc != ST_OK)
 		tempdir_close(t);
@@ -85,7 +85,7 @@ status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f,
 	if (f->fd < 0 && !name && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		f->fd = create_and_unlink(t->fd, flags);
 	if (f->fd < 0)
-		return err_sys(e, errno, "cannot create %s", quoted(t->label, q));
+		return err_sys(e, errno, "cannot create %s", err_quoted(t->label, q));
 	if (direct && !t->in_memory)
 		f->direct = io_open_direct(f->fd, O_RDWR);
 	return ST_OK;
@@ -97,7 +97,8 @@ status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e)
 	struct statvfs fs;
 	*bytes = 0;
 	if (fstatvfs(t->fd, &fs) != 0)
-		return err_sys(e, errno, "cannot find the free space for %s", quoted(t->label, q));
+		return err_sys(e, errno, "cannot find the free space for %s",
+			       err_quoted(t->label, q));
 	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
 		*bytes = UINT64_MAX;
 	return ST_OK;

@@ -212,7 +212,7 @@ static void measure(void *samples, unsigned worker)
 			look_at_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
-	c->share = estimate_laps(c->ended, c->cpu, n, lap_s);
+	c->share = lap_estimate(c->ended, c->cpu, n, lap_s);
 	c->found = (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
 			    lap_s[KERNEL_COPY] / bytes };
 }

@@ -47,13 +47,13 @@ static status check_counts(const emulation *m, const char *const *host, int node
 			return err_set(e, ST_REFUSED,
 				       "--emulate has no virtual rank for rank %d (%s), which is "
 				       "too slow: take a larger number, or leave that node out",
-				       i, quoted(host[i], q));
+				       i, err_quoted(host[i], q));
 		if (m->count[i] > COMM_MAX_VIRTUAL)
 			return err_set(
 				e, ST_REFUSED,
 				"--emulate has %d virtual ranks for rank %d (%s): at most %d "
 				"fit one process",
-				m->count[i], i, quoted(host[i], q), COMM_MAX_VIRTUAL);
+				m->count[i], i, err_quoted(host[i], q), COMM_MAX_VIRTUAL);
 	}
 	return ST_OK;
 }
@@ -80,7 +80,7 @@ static status plan_counts(emulation *m, const options *o, char (*name)[HOST_BYTE
 	return rc;
 }
 
-status emulate_plan(emulation *m, comm *c, const options *o, err *e)
+status emulation_plan(emulation *m, comm *c, const options *o, err *e)
 {
 	const size_t p = (size_t)c->size;
 	char(*name)[HOST_BYTES] = calloc(p, sizeof *name);
@@ -102,7 +102,7 @@ status emulate_plan(emulation *m, comm *c, const options *o, err *e)
 	return rc;
 }
 
-void emulate_free(emulation *m)
+void emulation_free(emulation *m)
 {
 	free(m->count);
 	*m = (emulation){ 0 };

@@ -12,11 +12,11 @@ typedef struct emulation {
 	double efficiency; /* the part of the whole speed that equal ranks reach */
 } emulation;
 
-/* emulate_plan - collective, once options are read: numbers of ranks by --speeds and --emulate, the
- * same everywhere. Free m with emulate_free, also on failure. Only ranks that find a fault of their
- * own, or rank 0 one of the plan, get a sentence. */
-status emulate_plan(emulation *m, comm *c, const options *o, err *e);
+/* emulation_plan - collective, once options are read: numbers of ranks by --speeds and --emulate,
+ * the same everywhere. Free m with emulation_free, also on failure. Only ranks that find a fault of
+ * their own, or rank 0 one of the plan, get a sentence. */
+status emulation_plan(emulation *m, comm *c, const options *o, err *e);
 
-void emulate_free(emulation *m);
+void emulation_free(emulation *m);
 
 #endif

@@ -92,7 +92,7 @@ static void learn(history *b, const run_times *t, err *note)
 }
 
 /* The output stands already: only the network can fail here. */
-status phase_learn(job *j)
+status phase_update_wisdom(job *j)
 {
 	const size_t p = j->c->rank == 0 ? (size_t)j->c->size : 0;
 	const run_times mine = own_times(j);

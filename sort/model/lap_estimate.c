@@ -16,7 +16,7 @@ static double slope(const double *at, const double *cpu, size_t n)
 	return whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
 }
 
-double estimate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
+double lap_estimate(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
 	const double share = slope(at, cpu, n), rounds = (double)(n / KERNELS);
 	for (size_t k = 0; k < KERNELS; k++) {

@@ -8,7 +8,7 @@
 /* The work of a calibration, done in turn again and again. */
 typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
 
-/* estimate_laps - seconds that one run of each kernel takes, stalls included.
+/* lap_estimate - seconds that one run of each kernel takes, stalls included.
  * at, cpu   n + 1 moments, and the processor time that the thread had until then: lap i, of kernel
  *           i % KERNELS, went from at[i] to at[i + 1]. Neither ever falls.
  * n         a multiple of KERNELS, at least one of each.
@@ -18,6 +18,6 @@ typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
  * others wait. Processor time says how long kernels take without that; how much of the time is ours
  * is its slope over time, fitted by least squares to the whole curve: where in a period of stalls
  * the first and the last lap fall then hardly counts. */
-double estimate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
+double lap_estimate(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
 
 #endif

@@ -197,7 +197,7 @@ static void note_one_processor(job *j, const rank_speeds *g)
 			err_set(&j->note, ST_RESOURCE,
 				"%zu ranks on %s may use one and the same of its %" PRIu32
 				" processors: was the launcher told to bind them so?",
-				together, quoted(s->host, q), s->online);
+				together, err_quoted(s->host, q), s->online);
 			return;
 		}
 	}

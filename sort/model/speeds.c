@@ -54,14 +54,14 @@ static const char *shown(const char *at, size_t len, char q[QUOTED_BYTES])
 	const size_t n = len < sizeof text - 1 ? len : sizeof text - 1;
 	memcpy(text, at, n);
 	text[n] = '\0';
-	return quoted(text, q);
+	return err_quoted(text, q);
 }
 
 static status bad_number(const cursor *c, size_t len, const char *why, err *e)
 {
 	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED, "%ss %s, line %zu: %s is no %s: %s", c->want->what,
-		       quoted(c->name, qn), c->line, shown(c->at, len, q), c->want->what, why);
+		       err_quoted(c->name, qn), c->line, shown(c->at, len, q), c->want->what, why);
 }
 
 /* Whether the word of len bytes is a number, of whatever size and sign. */
@@ -106,12 +106,12 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 			skip_gaps(c);
 			if (c->at == c->end)
 				return err_set(e, ST_REFUSED, "%ss %s end with a comma", w->what,
-					       quoted(c->name, q));
+					       err_quoted(c->name, q));
 		}
 	}
 	if (got != w->n)
 		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there %s %zu rank%s",
-			       w->what, quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
+			       w->what, err_quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
 			       w->n == 1 ? "" : "s");
 	return ST_OK;
 }
@@ -120,7 +120,7 @@ static status bad_host(const cursor *c, const char *host, size_t len, const char
 {
 	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED, "%ss %s, line %zu: host %s %s", c->want->what,
-		       quoted(c->name, qn), c->line, shown(host, len, q), why);
+		       err_quoted(c->name, qn), c->line, shown(host, len, q), why);
 }
 
 /* The number v to all ranks of a host; 0 marks those that have none yet. */
@@ -174,7 +174,8 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 	for (size_t i = 0; i < w->n; i++)
 		if (!(speed[i] > 0))
 			return err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
-				       w->what, quoted(c->name, q), quoted(w->host[i], qh), i);
+				       w->what, err_quoted(c->name, q), err_quoted(w->host[i], qh),
+				       i);
 	return ST_OK;
 }
 
@@ -195,11 +196,11 @@ static status parse_file(int fd, const char *path, const speeds_want *w, double 
 	char q[QUOTED_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
 	size_t got = 0;
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
 	status rc = file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, path, e);
 	if (rc == ST_OK && got > MAX_FILE_BYTES)
 		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %d bytes", w->what,
-			     quoted(path, q), MAX_FILE_BYTES);
+			     err_quoted(path, q), MAX_FILE_BYTES);
 	if (rc == ST_OK)
 		rc = speeds_parse(text, got, path, w, speed, e);
 	free(text);
@@ -215,7 +216,7 @@ status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 		return speeds_parse(arg, strlen(arg), arg, w, speed, e);
 	if (fd < 0)
 		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what,
-			       quoted(arg, q), strerror(errno));
+			       err_quoted(arg, q), strerror(errno));
 	const status rc = parse_file(fd, arg, w, speed, e);
 	close(fd);
 	return rc == ST_IO ? ST_REFUSED : rc;

@@ -102,10 +102,10 @@ static void judge(wisdom *w, hetpart_wisdom *found, err *note)
 	if (strcmp(hetpart_wisdom_host(found), w->kind) != 0) {
 		w->keep = false;
 		err_set(note, ST_REFUSED, "wisdom %s is left alone: it is about other runs, %s",
-			quoted(w->path, q), quoted(hetpart_wisdom_host(found), qk));
+			err_quoted(w->path, q), err_quoted(hetpart_wisdom_host(found), qk));
 	} else if (then + HALF_A_YEAR_S < now) {
 		err_set(note, ST_REFUSED, "wisdom %s is older than half a year: starting anew",
-			quoted(w->path, q));
+			err_quoted(w->path, q));
 	} else {
 		w->w = found;
 		return;

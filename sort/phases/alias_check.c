@@ -118,7 +118,7 @@ static void name_use(const job *j, const use *c, char *text, size_t bytes)
 		 c->what >= 0          ? "input"
 		 : c->what == MANIFEST ? "manifest"
 				       : "output",
-		 quoted(shown, q), whose);
+		 err_quoted(shown, q), whose);
 	free(path);
 }
 
@@ -166,7 +166,7 @@ static status most_uses(job *j, size_t *most)
 }
 
 /* The ranks' uses one after the other: does each speak of itself, and of what there is? */
-static status vet(job *j, const use *c, size_t most)
+static status validate_result(job *j, const use *c, size_t most)
 {
 	for (size_t i = 0; i < (size_t)j->c->size * most; i++, c++)
 		if (c->kind < NOTHING || c->kind > MADE || c->what < MANIFEST ||
@@ -177,7 +177,7 @@ static status vet(job *j, const use *c, size_t most)
 	return ST_OK;
 }
 
-status refuse_overlaps(job *j)
+status alias_check(job *j)
 {
 	const size_t ranks = j->c->rank == 0 ? (size_t)j->c->size : 0;
 	size_t most, bytes;
@@ -195,7 +195,7 @@ status refuse_overlaps(job *j)
 		rc = comm_gather(j->c, mine.c, all, bytes, 0);
 	}
 	if (rc == ST_OK && ranks)
-		rc = vet(j, all, most);
+		rc = validate_result(j, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(j, all, ranks * most);
 	mem_free(&j->m, mine.c, room, sizeof(use));

@@ -135,7 +135,7 @@ status phase_describe(job *j)
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, look_at_files(j));
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, refuse_overlaps(j));
+		rc = comm_agree(j->c, alias_check(j));
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, workdir_open(j));
 	if (rc == ST_OK && !j->o->explain)

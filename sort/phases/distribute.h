@@ -23,9 +23,9 @@ static inline const item *splitter_estimate_item(const splitter_estimate *g, siz
 status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g);
 void splitter_estimate_free(splitter_estimate *g, mem *m);
 
-/* distribute_to_disk - collective: each record of the input to about the rank that is to write it,
+/* distribute_disk - collective: each record of the input to about the rank that is to write it,
  * and there to runs on disk, to j->data. What merging then has to move is little. p: as for
  * run_formation_stream; every rank has the whole input. */
-status distribute_to_disk(job *j, const run_formation_plan *p);
+status distribute_disk(job *j, const run_formation_plan *p);
 
 #endif

@@ -279,7 +279,7 @@ static status receive(rounds *x, const run_formation_plan *p)
 	return rc;
 }
 
-status distribute_to_disk(job *j, const run_formation_plan *p)
+status distribute_disk(job *j, const run_formation_plan *p)
 {
 	rounds x = { .j = j };
 	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };

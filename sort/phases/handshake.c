@@ -66,7 +66,7 @@ static status compare(const greeting *mine, const greeting *first, err *e)
 		const char *b = (const char *)first + fields[i].at;
 		if (memcmp(a, b, fields[i].bytes) != 0)
 			return err_set(e, ST_PEER, "it has another %s than rank 0: %s, there %s",
-				       fields[i].name, quoted(a, q), quoted(b, q0));
+				       fields[i].name, err_quoted(a, q), err_quoted(b, q0));
 	}
 	if (memcmp(mine->options, first->options, sizeof mine->options) != 0)
 		return err_set(e, ST_PEER, "started with other options than rank 0");

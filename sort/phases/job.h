@@ -162,19 +162,19 @@ status phase_load_output(job *j); /* an output that was complete, but for its na
 status phase_adapt(job *j);       /* output shares by the speeds of this very run */
 status phase_sample(job *j);
 status phase_split(job *j);
-status phase_merge(job *j);      /* exchange, merge and write, all at once */
-status phase_distribute(job *j); /* exchange, then sort and write */
-status phase_alone(job *j);      /* the only rank: merge and write */
+status phase_merge(job *j);       /* exchange, merge and write, all at once */
+status phase_distribute(job *j);  /* exchange, then sort and write */
+status phase_single_rank(job *j); /* the only rank: merge and write */
 status phase_sync(job *j);
 status phase_verify(job *j);
 status phase_save_output(job *j); /* note that it is complete */
 status phase_commit(job *j);
 status phase_drop_checkpoints(job *j); /* the runs are done with */
-status phase_learn(job *j);
+status phase_update_wisdom(job *j);
 
-/* refuse_overlaps - collective: a file that is read twice, made twice, or read and replaced, by one
+/* alias_check - collective: a file that is read twice, made twice, or read and replaced, by one
  * rank or by two, is refused. Touches nothing. */
-status refuse_overlaps(job *j);
+status alias_check(job *j);
 
 /* workdir_open - find and lock the directory where runs are kept, and load what an earlier program
  * has left there for this rank, if it is of this very sort. */

@@ -64,7 +64,7 @@ static status spread(job *j, run_formation_plan sp)
 {
 	sp.load.n = j->budget.most_recs;
 	sp.full = "samples of the input did not tell how its keys are distributed";
-	const status rc = distribute_to_disk(j, &sp);
+	const status rc = distribute_disk(j, &sp);
 	if (rc == ST_OK)
 		budget_ended(j);
 	return rc;

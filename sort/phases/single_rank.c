@@ -33,7 +33,7 @@ typedef struct merged {
 	uint64_t first; /* records before it */
 } merged;
 
-typedef struct alone {
+typedef struct single_rank {
 	job *j;
 	merge_partition p; /* in memory, or */
 	merge_slices w;    /* on disk */
@@ -49,14 +49,14 @@ typedef struct alone {
 	uint64_t placed_recs;
 	err e;
 	double write_s;
-} alone;
+} single_rank;
 
-static bool on_disk(const alone *a)
+static bool on_disk(const single_rank *a)
 {
 	return a->j->r.spill != NULL;
 }
 
-static void merge_in_memory(const alone *a, const workspace *b, size_t i, merged *g)
+static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
 {
 	const size_t n = merge_partition_merge(&a->p, &a->j->r, i, b->order, b->tmp);
 	*g = (merged){ &a->j->recs, b->order, n, a->p.first[i] };
@@ -64,7 +64,7 @@ static void merge_in_memory(const alone *a, const workspace *b, size_t i, merged
 
 /* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
  */
-static void merge_from_disk(alone *a, workspace *b, size_t i, merged *g, err *e)
+static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, err *e)
 {
 	merge_slice_load(&b->v, &a->w, i, e);
 	pthread_mutex_lock(&a->lock);
@@ -81,7 +81,7 @@ static void merge_from_disk(alone *a, workspace *b, size_t i, merged *g, err *e)
 	g->order = b->v.order;
 }
 
-static void write_batch(alone *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
+static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
 {
 	const output *o = &a->j->out;
 	const size_t bytes = n * a->j->o->lay.record_bytes;
@@ -95,7 +95,7 @@ static void write_batch(alone *a, const unsigned char *recs, size_t n, uint64_t 
 }
 
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
-static void emit(alone *a, const workspace *b, const merged *g, inspected *seen, err *e)
+static void emit(single_rank *a, const workspace *b, const merged *g, inspected *seen, err *e)
 {
 	const layout *l = &a->j->o->lay;
 	const uint64_t offset = a->j->out.is_stdout ? 0 : a->j->out.offset;
@@ -127,7 +127,7 @@ static void emit(alone *a, const workspace *b, const merged *g, inspected *seen,
 }
 
 /* A stream takes the pieces one after another. */
-static void await_turn(alone *a, size_t i)
+static void await_turn(single_rank *a, size_t i)
 {
 	pthread_mutex_lock(&a->lock);
 	while (a->written < i)
@@ -135,7 +135,7 @@ static void await_turn(alone *a, size_t i)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static void do_piece(alone *a, workspace *b, size_t i)
+static void do_piece(single_rank *a, workspace *b, size_t i)
 {
 	const layout *l = &a->j->o->lay;
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
@@ -161,9 +161,9 @@ static void do_piece(alone *a, workspace *b, size_t i)
 
 /* Whoever has taken a piece brings it to its end, since others may wait for its turn; after a
  * failure no more are taken. */
-static void work(void *alone_, unsigned worker)
+static void work(void *single_rank_, unsigned worker)
 {
-	alone *a = alone_;
+	single_rank *a = single_rank_;
 	bool going = true;
 	for (size_t i; going && (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
 		do_piece(a, &a->workspace[worker], i);
@@ -174,7 +174,7 @@ static void work(void *alone_, unsigned worker)
 }
 
 /* Pieces are in order inside; are they among each other? */
-static status join_pieces(alone *a)
+static status join_pieces(single_rank *a)
 {
 	job *j = a->j;
 	const size_t key = j->o->lay.key_bytes;
@@ -191,7 +191,7 @@ static status join_pieces(alone *a)
 	return ST_OK;
 }
 
-static status alloc_workspace(alone *a, workspace *b)
+static status alloc_workspace(single_rank *a, workspace *b)
 {
 	job *j = a->j;
 	b->batch = mem_array(&j->m, a->batch_bytes, 1, "output buffers", &j->e);
@@ -205,7 +205,7 @@ static status alloc_workspace(alone *a, workspace *b)
 }
 
 /* In memory a part of the data, so that all batches are little beside it. */
-static size_t choose_batch(const alone *a)
+static size_t choose_batch(const single_rank *a)
 {
 	const uint64_t part = (uint64_t)a->j->data.n * a->j->o->lay.record_bytes / BATCH_PART;
 	if (on_disk(a) || part > BATCH_BYTES)
@@ -213,7 +213,7 @@ static size_t choose_batch(const alone *a)
 	return part > LEAST_BATCH_BYTES ? (size_t)part : LEAST_BATCH_BYTES;
 }
 
-static status alloc_workspaces(alone *a)
+static status alloc_workspaces(single_rank *a)
 {
 	job *j = a->j;
 	const layout *l = &j->o->lay;
@@ -230,7 +230,7 @@ static status alloc_workspaces(alone *a)
 	return a->workspace && a->keys ? rc : ST_RESOURCE;
 }
 
-static void free_workspaces(alone *a)
+static void free_workspaces(single_rank *a)
 {
 	mem *m = &a->j->m;
 	for (size_t i = 0; a->workspace && i < a->threads; i++) {
@@ -244,7 +244,7 @@ static void free_workspaces(alone *a)
 	mem_free(m, a->keys, 2 * a->count, a->j->o->lay.key_bytes);
 }
 
-static status run_threads(alone *a)
+static status run_threads(single_rank *a)
 {
 	rank_result *mine = &a->j->mine;
 	const phase at = a->j->at;
@@ -262,7 +262,7 @@ static status run_threads(alone *a)
 	return join_pieces(a);
 }
 
-static status cut(alone *a)
+static status cut(single_rank *a)
 {
 	job *j = a->j;
 	const runs *r = &j->r;
@@ -284,9 +284,9 @@ static status cut(alone *a)
 	return rc;
 }
 
-status phase_alone(job *j)
+status phase_single_rank(job *j)
 {
-	alone a = { .j = j, .to = IO_FD_NONE };
+	single_rank a = { .j = j, .to = IO_FD_NONE };
 	j->recv[0] = j->data.n;
 	status rc = cut(&a);
 	if (rc == ST_OK)

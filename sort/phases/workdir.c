@@ -28,11 +28,11 @@ static status check_dir(int dirfd, const char *path, err *e)
 	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(dirfd, &st) != 0)
-		return err_refuse(e, errno, "cannot look at workdir %s", quoted(path, q));
+		return err_refuse(e, errno, "cannot look at workdir %s", err_quoted(path, q));
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return err_set(e, ST_REFUSED,
 			       "workdir %s belongs to others or can be written by them",
-			       quoted(path, q));
+			       err_quoted(path, q));
 	return ST_OK;
 }
 
@@ -40,13 +40,14 @@ static status make_dir(const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (mkdir(path, 0700) != 0)
-		return errno == EEXIST
-			       ? ST_OK
-			       : err_refuse(e, errno, "cannot make workdir %s", quoted(path, q));
+		return errno == EEXIST ? ST_OK
+				       : err_refuse(e, errno, "cannot make workdir %s",
+						    err_quoted(path, q));
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const int up = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const status rc = up < 0 ? err_refuse(e, errno, "cannot open workdir %s", quoted(path, q))
-				 : file_sync_dir(up, path, e);
+	const status rc =
+		up < 0 ? err_refuse(e, errno, "cannot open workdir %s", err_quoted(path, q))
+		       : file_sync_dir(up, path, e);
 	if (up >= 0)
 		close(up);
 	if (fd >= 0)
@@ -77,7 +78,7 @@ static status spare_inputs(int dirfd, const char *name, const input *in, err *e)
 		if (st.st_ino == in->file[i].st.st_ino && st.st_dev == in->file[i].st.st_dev)
 			return err_set(e, ST_REFUSED,
 				       "input %s has the name of a run in the workdir",
-				       quoted(in->file[i].path, q));
+				       err_quoted(in->file[i].path, q));
 	return ST_OK;
 }
 
@@ -90,7 +91,7 @@ static status remove_all(int dirfd, const char *begin, const char *path, const i
 	const int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
-		rc = err_sys(e, errno, "cannot read the directory of %s", quoted(path, q));
+		rc = err_sys(e, errno, "cannot read the directory of %s", err_quoted(path, q));
 		if (fd >= 0)
 			close(fd);
 		return rc;
@@ -103,7 +104,7 @@ static status remove_all(int dirfd, const char *begin, const char *path, const i
 		if (unlinkat(dirfd, f->d_name, 0) == 0)
 			++*removed;
 		else if (errno != ENOENT)
-			rc = err_sys(e, errno, "cannot remove %s", quoted(f->d_name, q));
+			rc = err_sys(e, errno, "cannot remove %s", err_quoted(f->d_name, q));
 	}
 	closedir(d);
 	return rc;
@@ -132,12 +133,12 @@ static status load(job *j)
 	if (fstatat(w->file.dirfd, w->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_refuse(&j->e, errno, "cannot look at %s",
-						    quoted(w->file.path, q));
+						    err_quoted(w->file.path, q));
 	if (!j->o->resume)
 		return err_set(&j->e, ST_REFUSED,
 			       "workdir %s holds a sort that has not ended: --resume goes on with "
 			       "it, --clean removes it",
-			       quoted(j->o->workdir, q));
+			       err_quoted(j->o->workdir, q));
 	status rc = resume_state_load(w->file.path, &w->s, &j->e);
 	if (rc == ST_OK)
 		rc = own_state(j, &is, &j->e);
@@ -328,7 +329,7 @@ static status clean_rank(const char *path, int64_t rank, unsigned *removed, err 
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "at it",
-			     quoted(path, q));
+			     err_quoted(path, q));
 	snprintf(name, sizeof name, PREFIX "%" PRId64 ".json", rank);
 	if (rc == ST_OK)
 		rc = remove_all(t.dirfd, name, path, NULL, removed, e);
@@ -348,7 +349,7 @@ status workdir_clean(const char *path, unsigned *removed, err *e)
 	DIR *d = opendir(path);
 	*removed = 0;
 	if (!d)
-		return err_refuse(e, errno, "cannot read directory %s", quoted(path, q));
+		return err_refuse(e, errno, "cannot read directory %s", err_quoted(path, q));
 	for (const struct dirent *f; rc == ST_OK && (f = readdir(d));)
 		if (rank_of(f->d_name, &rank) &&
 		    faccessat(dirfd(d), f->d_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)

@@ -72,7 +72,7 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 static status malformed(const char *name, const char *why, err *e)
 {
 	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "state %s: %s", quoted(name, q), why);
+	return err_set(e, ST_REFUSED, "state %s: %s", err_quoted(name, q), why);
 }
 
 /* n numbers of 16 digits each, and no more. */
@@ -231,7 +231,7 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
 	if (was->inputs != is->inputs)
 		return err_set(e, ST_REFUSED, "state %s is of %zu input files, not of %zu",
-			       quoted(name, q), was->inputs, is->inputs);
+			       err_quoted(name, q), was->inputs, is->inputs);
 	for (size_t i = 0; i < is->inputs; i++) {
 		const input_id *a = &was->input[i], *b = &is->input[i];
 		const char *what = a->inode != b->inode   ? "is another file"
@@ -241,7 +241,7 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 					   : NULL;
 		if (what)
 			return err_set(e, ST_REFUSED, "input %s %s since state %s was made",
-				       quoted(in->file[i].path, qi), what, quoted(name, q));
+				       err_quoted(in->file[i].path, qi), what, err_quoted(name, q));
 	}
 	return ST_OK;
 }
@@ -255,13 +255,13 @@ status resume_state_fits(const resume_state *was, const resume_state *is, const 
 		return err_set(e, ST_REFUSED,
 			       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
 			       " of %" PRId32,
-			       quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
+			       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
 	if (a->record_bytes != b->record_bytes || a->key_off != b->key_off ||
 	    a->key_bytes != b->key_bytes)
 		return err_set(e, ST_REFUSED,
 			       "state %s is of records of %u bytes with a key of %u at %u, not of "
 			       "%u with %u at %u",
-			       quoted(name, q), a->record_bytes, a->key_bytes, a->key_off,
+			       err_quoted(name, q), a->record_bytes, a->key_bytes, a->key_off,
 			       b->record_bytes, b->key_bytes, b->key_off);
 	return same_inputs(was, is, in, name, e);
 }

@@ -52,7 +52,7 @@ static status to_disk(const spill_place *at, const run_checkpoint_plan *p, err *
 {
 	char q[QUOTED_BYTES];
 	if (p->fsync && fsync(at->fd) != 0)
-		return err_sys(e, errno, "cannot sync %s", quoted(at->label, q));
+		return err_sys(e, errno, "cannot sync %s", err_quoted(at->label, q));
 	return ST_OK;
 }
 

@@ -155,7 +155,7 @@ static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, e
 			return err_set(e, ST_RESOURCE,
 				       "temporary directory %s has %" PRIu64
 				       " bytes free, spilling needs %" PRIu64,
-				       quoted(p->dir[i], q), there, need);
+				       err_quoted(p->dir[i], q), there, need);
 	}
 	return ST_OK;
 }
@@ -323,7 +323,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 		return rc;
 	const tempdir *t = &s->dir[r->dir];
 	if (s->name[0] && ftruncate(r->f.fd, 0) != 0)
-		return err_sys(e, errno, "cannot empty %s", quoted(t->label, q));
+		return err_sys(e, errno, "cannot empty %s", err_quoted(t->label, q));
 	/* a tmpfs would fill the space with zeros */
 	return t->in_memory ? ST_OK
 			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
@@ -382,7 +382,7 @@ status spill_run_end(spill *s, size_t i, err *e)
 	if (rc != ST_OK)
 		return rc;
 	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
-		return err_sys(e, errno, "cannot shorten %s", quoted(s->dir[r->dir].label, q));
+		return err_sys(e, errno, "cannot shorten %s", err_quoted(s->dir[r->dir].label, q));
 	atomic_store(&s->busy[r->writer], false);
 	r->state = RUN_COMPLETE;
 	return ST_OK;
@@ -495,7 +495,7 @@ static status verify(const spill *s, const run *r, span w, const unsigned char *
 			continue;
 		forget(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
-			       quoted(s->dir[r->dir].label, q), block, i,
+			       err_quoted(s->dir[r->dir].label, q), block, i,
 			       s->name[0] ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;

@@ -150,7 +150,7 @@ status fail_plan(const char *text, err *e)
 		if (count == MOST_POINTS || !point_at(&at, &points[count]) || (*at && *at != ',')) {
 			count = 0;
 			return err_set(e, ST_REFUSED, "HETSORT_FAIL: cannot read the point at %s",
-				       quoted(start, q));
+				       err_quoted(start, q));
 		}
 		more = skip(&at, ",");
 	}
