@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort: options in, ranks started, result told. The only file of the sorter that
+/* The program hetsort: settings in, ranks started, result told. The only file of the sorter that
  * prints, and the only one that ends the process. */
 #include "cli/manifest_check.h"
 #include "comm/comm.h"
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 typedef struct invocation {
-	options o;
+	settings o;
 	int argc;
 	char **argv;
 	atomic_bool stop; /* at the next border of a phase */
@@ -37,7 +37,7 @@ enum { LAST_MOMENT_MS = 400 }; /* for the report: launchers kill a second after 
 
 static status tell(const invocation *v, const job_result *res)
 {
-	const options *o = &v->o;
+	const settings *o = &v->o;
 	err e = { ST_OK, "" };
 	status rc = res->status;
 	report_errors(res, stderr);
@@ -78,7 +78,7 @@ static void tell_stall(comm *c, const stall *s)
 	comm_abort(c, ST_PEER);
 }
 
-static void start_watch(watch **w, comm *c, const options *o)
+static void start_watch(watch **w, comm *c, const settings *o)
 {
 	err e = { ST_OK, "" };
 	if (o->timeout_s == 0)
@@ -226,7 +226,7 @@ static void interrupted(int sig, void *invocation_)
 	signals_die(sig);
 }
 
-static status clean_one(const options *o, const char *pattern, int rank)
+static status clean_one(const settings *o, const char *pattern, int rank)
 {
 	err e = { ST_OK, "" };
 	char q[QUOTED_BYTES];
@@ -244,7 +244,7 @@ static status clean_one(const options *o, const char *pattern, int rank)
 }
 
 /* All names, also if one fails; a name with %r is that of each rank. */
-static status clean(const options *o)
+static status clean(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
@@ -257,7 +257,7 @@ static status clean(const options *o)
 	return worst;
 }
 
-static status check(const options *o)
+static status check(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {

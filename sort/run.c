@@ -256,7 +256,7 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 	return rc;
 }
 
-status job_run(comm *c, const options *o, job_result *res)
+status job_run(comm *c, const settings *o, job_result *res)
 {
 	job j = { .c = c, .o = o, .begun_s = now_s(), .out = { .fd = -1 }, .to = IO_FD_NONE };
 	FAIL_RANK(c->rank);

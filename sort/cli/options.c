@@ -3,14 +3,13 @@
  * themselves. No printing and no file is touched: main() prints, describe looks at files. */
 #include "options_validate.h"
 #include "io/names.h"
+#include "io/uring.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <string.h>
 
 enum {
 	OPT_SPEEDS = 256,
@@ -156,33 +155,6 @@ const char *options_help(void)
 	       "anything but 0 no file under an output's final name is new or changed.\n";
 }
 
-static const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
-					  "asymptotic", "online", NULL };
-
-const char *plan_name(plan_kind k)
-{
-	return plan_names[k];
-}
-
-static const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", NULL };
-
-const char *scatter_name(scatter_kind k)
-{
-	return scatter_names[k];
-}
-
-static const char *const io_names[] = { "auto", "uring", "threads", NULL };
-
-const char *io_name(io_method w)
-{
-	return io_names[w];
-}
-
-const char *strategy_name(strategy s)
-{
-	return s == BY_MERGING ? "merge" : "distribute";
-}
-
 /* A whole decimal number in [lo, hi], ended by `end`; *rest is what follows. */
 static bool number(const char *s, uint64_t lo, uint64_t hi, char end, uint64_t *v,
 		   const char **rest)
@@ -215,7 +187,7 @@ static status set_number(const char *name, const char *arg, uint64_t lo, uint64_
 	return bad(name, arg, wanted, e);
 }
 
-static status set_key(options *o, const char *arg, err *e)
+static status set_key(settings *o, const char *arg, err *e)
 {
 	const char *rest;
 	uint64_t off, len;
@@ -242,7 +214,7 @@ static status set_choice(const char *name, const char *arg, const char *const *c
 }
 
 /* Options whose argument is a number. */
-static status set_count(options *o, int opt, const char *arg, err *e)
+static status set_count(settings *o, int opt, const char *arg, err *e)
 {
 	uint64_t v = 0;
 	status rc = ST_OK;
@@ -279,7 +251,7 @@ static status set_count(options *o, int opt, const char *arg, err *e)
 	return rc;
 }
 
-static status set_flag(options *o, int opt)
+static status set_flag(settings *o, int opt)
 {
 	switch (opt) {
 	case 'f':
@@ -320,7 +292,7 @@ static status set_flag(options *o, int opt)
 }
 
 /* How an input that is on rank 0 alone gets to the others. */
-static status set_scattering(options *o, seen *s, int opt, const char *arg, err *e)
+static status set_scattering(settings *o, seen *s, int opt, const char *arg, err *e)
 {
 	static const char *const sources[] = { "all", "root", NULL };
 	status rc = ST_OK;
@@ -338,10 +310,8 @@ static status set_scattering(options *o, seen *s, int opt, const char *arg, err 
 	return rc;
 }
 
-static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
+static status set_one(settings *o, seen *s, int opt, const char *arg, err *e)
 {
-	static const char *const strategies[] = { "merge", "distribute", NULL };
-	static const char *const directs[] = { "auto", "always", "never", NULL };
 	status rc = ST_OK;
 	int v = 0;
 	switch (opt) {
@@ -376,11 +346,11 @@ static status set_one(options *o, seen *s, int opt, const char *arg, err *e)
 		rc = set_scattering(o, s, opt, arg, e);
 		break;
 	case OPT_STRATEGY:
-		rc = set_choice("strategy", arg, strategies, &v, e);
+		rc = set_choice("strategy", arg, strategy_names, &v, e);
 		o->strategy = (strategy)v;
 		break;
 	case OPT_DIRECT:
-		rc = set_choice("direct", arg, directs, &v, e);
+		rc = set_choice("direct", arg, direct_names, &v, e);
 		o->direct = (direct_io)v;
 		break;
 	case OPT_IO:
@@ -422,7 +392,7 @@ static status bad_option(const char *word, bool lacks, err *e)
 		     : err_set(e, ST_REFUSED, "unknown or ambiguous option %s", q);
 }
 
-static const options defaults = {
+static const settings defaults = {
 	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
 	.exchange_threads = 2,
 	.adapt = { .gain = 0.1, .saved_s = 0.02 },
@@ -434,7 +404,7 @@ static const options defaults = {
 	.fsync = true,
 };
 
-status options_parse(options *o, int argc, char **argv, err *e)
+status options_parse(settings *o, int argc, char **argv, err *e)
 {
 	seen s = { false, false, false };
 	*o = defaults;
@@ -451,38 +421,4 @@ status options_parse(options *o, int argc, char **argv, err *e)
 	o->inputs = (const char *const *)argv + optind;
 	o->ninputs = (size_t)(argc - optind);
 	return options_validate(o, &s, e);
-}
-
-uint64_t options_hash(const options *o)
-{
-	XXH3_state_t h;
-	const uint64_t part[] = { o->plan,
-				  o->strategy,
-				  o->lay.record_bytes,
-				  o->lay.key_off,
-				  o->lay.key_bytes,
-				  o->exchange_threads,
-				  o->max_message,
-				  o->timeout_s,
-				  o->stable,
-				  o->force,
-				  o->fsync,
-				  o->explain,
-				  o->ninputs,
-				  o->calibrate,
-				  o->from_root,
-				  o->scatter,
-				  o->adapt.on,
-				  o->resume,
-				  (uint64_t)o->emulate };
-	const char *const text[] = { HETSORT_VERSION, o->output ? o->output : "",
-				     o->manifest ? o->manifest : "", o->speeds ? o->speeds : "",
-				     o->workdir ? o->workdir : "" };
-	XXH3_64bits_reset(&h);
-	XXH3_64bits_update(&h, part, sizeof part);
-	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
-		XXH3_64bits_update(&h, text[i], strlen(text[i]) + 1);
-	for (size_t i = 0; i < o->ninputs; i++)
-		XXH3_64bits_update(&h, o->inputs[i], strlen(o->inputs[i]) + 1);
-	return XXH3_64bits_digest(&h);
 }

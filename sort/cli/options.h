@@ -1,95 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a sort is asked to do: the command line as a struct. */
+/* The command line as settings. */
 #ifndef HETSORT_CLI_OPTIONS_H
 #define HETSORT_CLI_OPTIONS_H
 
-#include "io/direct.h"
-#include "base/memory_limit.h"
-#include "kernel/record.h"
-#include "base/status.h"
-
-#include <stdatomic.h>
-
-typedef enum plan_kind {
-	PLAN_EQUAL,
-	PLAN_LINEAR,
-	PLAN_NLOGN,
-	PLAN_TAYLOR,
-	PLAN_ASYMPTOTIC,
-	PLAN_ONLINE
-} plan_kind;
-typedef enum scatter_kind {
-	SCATTER_EQUAL,
-	SCATTER_SPEED,
-	SCATTER_BALANCED,
-	SCATTER_DYNAMIC
-} scatter_kind;
-typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
-typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
-
-enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
-
-/* When output shares are planned anew: what it must gain at least. Variables so that tests reach
- * it. */
-typedef struct adapt_rule {
-	bool on;
-	double gain;    /* of the predicted time that is left, 0 to 1 */
-	double saved_s; /* and in seconds */
-} adapt_rule;
-
-typedef struct options {
-	wish wish;
-	const char *const *inputs; /* in argv */
-	size_t ninputs;
-	const char *output;   /* NULL only with explain */
-	const char *manifest; /* NULL: named after the output */
-	const char *report;   /* NULL: none */
-	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
-	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
-	bool calibrate;       /* measure the speeds */
-	const char *links;    /* rates from rank 0, as speeds; NULL: measured */
-	bool from_root;       /* the input is on rank 0 alone */
-	scatter_kind scatter;
-	plan_kind plan;
-	strategy strategy;
-	adapt_rule adapt;
-	layout lay;
-	unsigned exchange_threads;
-	int ranks;        /* without a launcher: threads as ranks; 0: one */
-	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
-	unsigned threads; /* of each rank; 0: its part of the node's processors */
-	direct_io direct;
-	io_method io;
-	memory_wish memory;
-	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
-	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
-	const char *workdir;             /* runs are kept there; NULL: they are not */
-	bool resume;                     /* go on with those that are there */
-	size_t max_message;              /* bytes */
-	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
-			     */
-	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
-	size_t piece_bytes; /* what a thread merges at once */
-	size_t io_part_bytes; /* of a transfer by io_uring */
-	unsigned timeout_s;   /* without progress of a rank; 0: none */
-	bool stable, force, fsync, explain;
-	int verbosity;           /* -1 quiet, 0, 1 verbose */
-	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
-} options;
+#include "base/settings.h"
 
 /* options_parse - argv as main() got it; strings are not copied, argv may be permuted. */
-status options_parse(options *o, int argc, char **argv, err *e);
+status options_parse(settings *o, int argc, char **argv, err *e);
 
 /* options_usage, options_help - static text. */
 const char *options_usage(void);
 const char *options_help(void);
-
-/* options_hash - of all that ranks must agree on. */
-uint64_t options_hash(const options *o);
-
-const char *plan_name(plan_kind k);
-const char *strategy_name(strategy s);
-const char *scatter_name(scatter_kind k);
-const char *io_name(io_method w);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static status check_scattering(const options *o, const seen *s, err *e)
+static status check_scattering(const settings *o, const seen *s, err *e)
 {
 	if (s->scattering && !o->from_root)
 		return err_set(e, ST_REFUSED, "--scatter and --links go with --source=root");
@@ -22,7 +22,7 @@ static status check_scattering(const options *o, const seen *s, err *e)
 }
 
 /* Runs are kept where they go by way of the disk in one place that is known again. */
-static status check_keeping(const options *o, err *e)
+static status check_keeping(const settings *o, err *e)
 {
 	if (o->resume && !o->workdir)
 		return err_set(e, ST_REFUSED, "--resume goes with --workdir");
@@ -37,7 +37,7 @@ static status check_keeping(const options *o, err *e)
 }
 
 /* The speeds decide how many ranks there are, so nothing is left for shares to do. */
-static status check_emulation(options *o, const seen *s, err *e)
+static status check_emulation(settings *o, const seen *s, err *e)
 {
 	if (!o->emulate)
 		return ST_OK;
@@ -45,12 +45,12 @@ static status check_emulation(options *o, const seen *s, err *e)
 		return err_set(e, ST_REFUSED, "--emulate needs speeds: --speeds=LIST or FILE");
 	if (s->plan && o->plan != PLAN_EQUAL)
 		return err_set(e, ST_REFUSED, "--emulate has equal shares, not --plan=%s",
-			       plan_name(o->plan));
+			       plan_names[o->plan]);
 	o->plan = PLAN_EQUAL;
 	return ST_OK;
 }
 
-static status check_layout(options *o, const seen *s, err *e)
+static status check_layout(settings *o, const seen *s, err *e)
 {
 	layout *l = &o->lay;
 	if (!s->key && l->key_bytes > l->record_bytes)
@@ -64,7 +64,7 @@ static status check_layout(options *o, const seen *s, err *e)
 }
 
 /* Files of one rank alone would look as if all had been cleaned. */
-static status check_cleaning(const options *o, err *e)
+static status check_cleaning(const settings *o, err *e)
 {
 	char q[QUOTED_BYTES];
 	for (size_t i = 0; !o->ranks && i < o->ninputs; i++)
@@ -75,7 +75,7 @@ static status check_cleaning(const options *o, err *e)
 	return ST_OK;
 }
 
-status options_validate(options *o, const seen *s, err *e)
+status options_validate(settings *o, const seen *s, err *e)
 {
 	if (!s->plan)
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;

@@ -11,6 +11,6 @@ typedef struct seen {
 } seen;
 
 /* options_validate - ST_REFUSED, with the reason, where options contradict each other. */
-status options_validate(options *o, const seen *s, err *e);
+status options_validate(settings *o, const seen *s, err *e);
 
 #endif

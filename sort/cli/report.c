@@ -78,7 +78,7 @@ static json_t *memory_json(const rank_result *r)
 }
 
 /* What was there from an earlier program; null without --resume. */
-static json_t *resume_json(const rank_result *r, const options *o)
+static json_t *resume_json(const rank_result *r, const settings *o)
 {
 	const bool all = r->kept_runs > 0 && r->kept_runs == r->spill_runs;
 	if (!o->resume)
@@ -103,7 +103,7 @@ static json_t *io_stats_json(const io_stats *t)
 				? json_pack("{s:f, s:f}", "uring_bytes_per_s", t->uring_bytes_per_s,
 					    "threads_bytes_per_s", t->calls_bytes_per_s)
 				: json_null();
-	return json_pack("{s:s, s:I, s:o}", "way", io_name((io_method)t->method), "uring_bytes",
+	return json_pack("{s:s, s:I, s:o}", "way", io_names[t->method], "uring_bytes",
 			 (json_int_t)t->uring_bytes, "trial", trial);
 }
 
@@ -113,7 +113,7 @@ static json_t *io_json(const rank_result *r)
 			 io_stats_json(&r->io[1]), "no_uring", r->io_text);
 }
 
-static json_t *rank_json(const rank_result *r, const options *opt)
+static json_t *rank_json(const rank_result *r, const settings *opt)
 {
 	json_t *o = json_pack("{s:i, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, "
 			      "s:o, s:o, s:o, s:i}",
@@ -134,7 +134,7 @@ static json_t *rank_json(const rank_result *r, const options *opt)
 	return o;
 }
 
-static json_t *ranks_json(const job_result *r, const options *o)
+static json_t *ranks_json(const job_result *r, const settings *o)
 {
 	json_t *a = json_array();
 	for (int i = 0; r->rank && i < r->size; i++)
@@ -160,13 +160,13 @@ static json_t *versions_json(const job_result *r)
 			 r->comm_kind ? r->comm_kind : "");
 }
 
-static json_t *config_json(const options *o)
+static json_t *config_json(const settings *o)
 {
 	return json_pack("{s:s, s:b, s:s, s:s, s:s, s:i, s:b, s:b, s:i, s:i, s:i}", "plan",
-			 plan_name(o->plan), "rates_measured", o->calibrate, "source",
+			 plan_names[o->plan], "rates_measured", o->calibrate, "source",
 			 o->from_root ? "root" : "all", "scatter",
-			 o->from_root ? scatter_name(o->scatter) : "", "strategy",
-			 strategy_name(o->strategy), "exchange_threads", (int)o->exchange_threads,
+			 o->from_root ? scatter_names[o->scatter] : "", "strategy",
+			 strategy_names[o->strategy], "exchange_threads", (int)o->exchange_threads,
 			 "stable", o->stable, "fsync", o->fsync, "record_bytes",
 			 (int)o->lay.record_bytes, "key_offset", (int)o->lay.key_off, "key_bytes",
 			 (int)o->lay.key_bytes);
@@ -190,7 +190,7 @@ static json_t *notes_json(const job_result *r)
 	return r->note[0] ? json_and(json_array(), json_name(r->note)) : json_array();
 }
 
-static json_t *report_json(const job_result *r, const options *o, int argc, char *const *argv)
+static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
 {
 	char date[40];
 	const time_t now = time(NULL);
@@ -209,7 +209,7 @@ static json_t *report_json(const job_result *r, const options *o, int argc, char
 			 "ranks", ranks_json(r, o));
 }
 
-status report_write(const job_result *r, const options *o, int argc, char *const *argv,
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv,
 		    const char *path, err *e)
 {
 	target t;

@@ -9,17 +9,17 @@
 
 /* report_check - refuses a report that would replace an input or output of any of the ranks, or for
  * which there is no folder that takes it. */
-status report_check(const options *o, int ranks, err *e);
+status report_check(const settings *o, int ranks, err *e);
 
 /* report_write - the JSON report to path, replacing what is there. */
-status report_write(const job_result *r, const options *o, int argc, char *const *argv,
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv,
 		    const char *path, err *e);
 
 /* report_table - plan, phases and ranks as a table. */
-void report_table(const job_result *r, const options *o, FILE *f);
+void report_table(const job_result *r, const settings *o, FILE *f);
 
 /* report_plan - what --explain shows: shares and predicted times. */
-void report_plan(const job_result *r, const options *o, FILE *f);
+void report_plan(const job_result *r, const settings *o, FILE *f);
 
 /* report_errors - one line for each failure, equal ones of several ranks once. */
 void report_errors(const job_result *r, FILE *f);

@@ -53,7 +53,7 @@ static status keep_apart(const char *report, const char *what, const char *path,
 }
 
 /* For every rank, or once where they share it. What is no name others will say. */
-static status apart_from_all(const options *o, const char *what, const char *pattern, int ranks,
+static status apart_from_all(const settings *o, const char *what, const char *pattern, int ranks,
 			     err *e)
 {
 	const bool per_rank = name_is_per_rank(pattern);
@@ -81,7 +81,7 @@ static status can_be_made(const char *report, err *e)
 	return rc;
 }
 
-static status apart_from_files(const options *o, int ranks, err *e)
+static status apart_from_files(const settings *o, int ranks, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < o->ninputs; i++)
@@ -99,7 +99,7 @@ static status apart_from_files(const options *o, int ranks, err *e)
 	return rc;
 }
 
-status report_check(const options *o, int ranks, err *e)
+status report_check(const settings *o, int ranks, err *e)
 {
 	if (!o->report)
 		return ST_OK;

@@ -16,7 +16,7 @@ static const char *human(double bytes, char buf[24])
 	return buf;
 }
 
-static void heading(const job_result *r, const options *o, FILE *f)
+static void heading(const job_result *r, const settings *o, FILE *f)
 {
 	char b[24];
 	fprintf(f,
@@ -24,7 +24,7 @@ static void heading(const job_result *r, const options *o, FILE *f)
 		"strategy %s\n",
 		r->records, o->lay.record_bytes, human((double)r->records * o->lay.record_bytes, b),
 		o->lay.key_bytes, o->lay.key_off, r->size, r->size == 1 ? "" : "s", r->comm_kind,
-		plan_name(o->plan), strategy_name(o->strategy));
+		plan_names[o->plan], strategy_names[o->strategy]);
 }
 
 static void explain_memory(const rank_result *k, int i, FILE *f)
@@ -40,7 +40,7 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 }
 
 /* What was measured of each rank, where that was asked for. */
-static void show_rates(const job_result *r, const options *o, FILE *f)
+static void show_rates(const job_result *r, const settings *o, FILE *f)
 {
 	if (!o->calibrate)
 		return;
@@ -55,12 +55,12 @@ static void show_rates(const job_result *r, const options *o, FILE *f)
 }
 
 /* The rates of the links, where rank 0 scatters the input. */
-static void show_links(const job_result *r, const options *o, FILE *f)
+static void show_links(const job_result *r, const settings *o, FILE *f)
 {
 	if (!o->from_root || r->size == 1)
 		return;
 	fprintf(f, "input dealt out by rank 0, scatter %s; links in MB/s, %s:",
-		scatter_name(o->scatter), o->links ? "as given" : "measured");
+		scatter_names[o->scatter], o->links ? "as given" : "measured");
 	for (int i = 1; r->rank && i < r->size; i++)
 		fprintf(f, " %.4g", 1e-6 / r->rank[i].link_s);
 	fputc('\n', f);
@@ -79,12 +79,12 @@ static bool was_tried(const rank_result *k)
 }
 
 /* By which way each rank reads and writes, where it is not as on the rank before it. */
-static void show_io(const job_result *r, const options *o, FILE *f)
+static void show_io(const job_result *r, const settings *o, FILE *f)
 {
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
-		const char *read = io_name((io_method)k->io[0].method);
-		const char *write = io_name((io_method)k->io[1].method);
+		const char *read = io_names[k->io[0].method];
+		const char *write = io_names[k->io[1].method];
 		if (i > 0 && !was_tried(k) && !was_tried(k - 1) &&
 		    k->io[0].method == k[-1].io[0].method &&
 		    k->io[1].method == k[-1].io[1].method && strcmp(k->io_text, k[-1].io_text) == 0)
@@ -101,7 +101,7 @@ static void show_io(const job_result *r, const options *o, FILE *f)
 	}
 }
 
-void report_plan(const job_result *r, const options *o, FILE *f)
+void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
 	fprintf(f, "%5s %-16s %8s %14s %14s %12s\n", "rank", "host", "speed", "reads", "writes",
@@ -156,7 +156,7 @@ static void adapt_lines(const job_result *r, FILE *f)
 }
 
 /* What --resume found. */
-static void resume_lines(const job_result *r, const options *o, FILE *f)
+static void resume_lines(const job_result *r, const settings *o, FILE *f)
 {
 	char kept[24], all[24];
 	for (int i = 0; o->resume && r->rank && i < r->size; i++) {
@@ -170,7 +170,7 @@ static void resume_lines(const job_result *r, const options *o, FILE *f)
 	}
 }
 
-void report_table(const job_result *r, const options *o, FILE *f)
+void report_table(const job_result *r, const settings *o, FILE *f)
 {
 	char rate[24], most[24];
 	double verify = 0;

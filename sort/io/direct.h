@@ -9,8 +9,6 @@
  */
 enum { IO_ALIGN = 4096 };
 
-typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
-
 /* One open file: through the page cache, and past it (-1: not possible, or not wanted). */
 typedef struct io_fd {
 	int fd, direct;

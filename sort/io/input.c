@@ -45,7 +45,7 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	return ST_OK;
 }
 
-static status add_file(input *in, const options *o, const char *pattern, int rank, err *e)
+static status add_file(input *in, const settings *o, const char *pattern, int rank, err *e)
 {
 	input_file *f = &in->file[in->files];
 	char q[QUOTED_BYTES];
@@ -57,7 +57,7 @@ static status add_file(input *in, const options *o, const char *pattern, int ran
 	return rc == ST_OK ? measure(in, f, &o->lay, e) : rc;
 }
 
-static status check_kinds(input *in, const options *o, err *e)
+static status check_kinds(input *in, const settings *o, err *e)
 {
 	size_t own = 0, dashes = 0;
 	for (size_t i = 0; i < o->ninputs; i++) {
@@ -73,7 +73,7 @@ static status check_kinds(input *in, const options *o, err *e)
 	return ST_OK;
 }
 
-status input_describe(input *in, const options *o, int rank, err *e)
+status input_describe(input *in, const settings *o, int rank, err *e)
 {
 	*in = (input){ 0 };
 	status rc = check_kinds(in, o, e);

@@ -3,7 +3,7 @@
 #ifndef HETSORT_IO_INPUT_H
 #define HETSORT_IO_INPUT_H
 
-#include "cli/options.h"
+#include "base/settings.h"
 
 #include <sys/stat.h>
 
@@ -23,7 +23,7 @@ typedef struct input {
 
 /* input_describe - look at the files of this rank; refuses what is no regular file, cannot be read,
  * or does not hold whole records. */
-status input_describe(input *in, const options *o, int rank, err *e);
+status input_describe(input *in, const settings *o, int rank, err *e);
 
 /* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described. */
 status input_unchanged(const input_file *f, int fd, err *e);

@@ -40,7 +40,7 @@ struct io_backend {
 	direction dir[2];
 };
 
-status io_backend_open(io_backend **out, io_method wish, size_t part_bytes, err *why, err *e)
+status io_backend_open(io_backend **out, io_method wanted, size_t part_bytes, err *why, err *e)
 {
 	io_backend *x = calloc(1, sizeof *x);
 	*out = NULL;
@@ -48,12 +48,12 @@ status io_backend_open(io_backend **out, io_method wish, size_t part_bytes, err 
 		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
 	pthread_mutex_init(&x->lock, NULL);
 	x->part_bytes = part_bytes;
-	x->forced = x->dir[0].last = x->dir[1].last = wish == IO_URING;
+	x->forced = x->dir[0].last = x->dir[1].last = wanted == IO_URING;
 	*out = x;
-	if (wish == IO_THREADS)
+	if (wanted == IO_THREADS)
 		return ST_OK;
-	const status rc = uring_open(&x->ring, part_bytes, wish == IO_URING ? e : why);
-	return wish == IO_URING ? rc : ST_OK;
+	const status rc = uring_open(&x->ring, part_bytes, wanted == IO_URING ? e : why);
+	return wanted == IO_URING ? rc : ST_OK;
 }
 
 static double rate(const tally *t)

@@ -4,9 +4,8 @@
 #ifndef HETSORT_IO_IO_BACKEND_H
 #define HETSORT_IO_IO_BACKEND_H
 
+#include "base/settings.h"
 #include "uring.h"
-
-typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
 
 enum { IO_TEXT_BYTES = 96 };
 
@@ -21,7 +20,7 @@ typedef struct io_stats {
 
 /* io_backend_open - IO_URING is refused where uring_open refuses; under IO_AUTO `why` (may be
  * empty) then says why everything goes by calls. part_bytes as in uring_open. */
-status io_backend_open(io_backend **out, io_method wish, size_t part_bytes, err *why, err *e);
+status io_backend_open(io_backend **out, io_method wanted, size_t part_bytes, err *why, err *e);
 
 /* A transfer: of bytes, a write or a read, past the page cache or through it. */
 typedef struct io_kind {

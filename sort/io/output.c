@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static status describe_one(target *t, const char *path, const options *opt, err *e)
+static status describe_one(target *t, const char *path, const settings *opt, err *e)
 {
 	status rc = target_open(t, path, e);
 	if (rc == ST_OK)
@@ -22,7 +22,7 @@ static status describe_one(target *t, const char *path, const options *opt, err 
 	return rc;
 }
 
-static status describe_manifest(output *o, const options *opt, err *e)
+static status describe_manifest(output *o, const settings *opt, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (!json_can_name(opt->output))
@@ -38,7 +38,7 @@ static status describe_manifest(output *o, const options *opt, err *e)
 	return rc;
 }
 
-status output_describe(output *o, const options *opt, int rank, err *e)
+status output_describe(output *o, const settings *opt, int rank, err *e)
 {
 	*o = (output){ .fd = -1,
 		       .file = { .dirfd = -1, .lock_fd = -1 },
@@ -170,7 +170,7 @@ static status drop_old_manifest(output *o, bool sync, err *e)
 	return err_sys(e, errno, "cannot remove the old %s", err_quoted(o->manifest.path, q));
 }
 
-status output_commit(output *o, comm *c, const options *opt, err *e)
+status output_commit(output *o, comm *c, const settings *opt, err *e)
 {
 	/* past this border no rank stops for a signal: the names of all change, or of none */
 	unfinished_settle();

@@ -6,7 +6,7 @@
 
 #include "comm/comm.h"
 #include "file.h"
-#include "cli/options.h"
+#include "base/settings.h"
 
 typedef struct output {
 	bool is_stdout, per_rank;
@@ -19,7 +19,7 @@ typedef struct output {
 
 /* output_describe - find the directory and refuse, before any work, a name that exists (without
  * force) or is no plain file. Touches nothing. */
-status output_describe(output *o, const options *opt, int rank, err *e);
+status output_describe(output *o, const settings *opt, int rank, err *e);
 
 /* output_lock - keep other jobs from what this rank owns, remove what dead ones have left there:
  * *removed files, but not what was kept with this id. Refuses if another job is at it. */
@@ -49,7 +49,7 @@ bool output_has_room(const output *o, uint64_t bytes);
 status output_sync(output *o, bool fsync, err *e);
 
 /* output_commit - collective, after all have synced and verified: rename and sync the directory. */
-status output_commit(output *o, comm *c, const options *opt, err *e);
+status output_commit(output *o, comm *c, const settings *opt, err *e);
 
 /* output_name - as the user knows it. */
 const char *output_name(const output *o);

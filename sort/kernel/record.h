@@ -5,27 +5,18 @@
 #ifndef HETSORT_KERNEL_RECORD_H
 #define HETSORT_KERNEL_RECORD_H
 
+#include "base/layout.h"
+
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum {
-	DEFAULT_RECORD_BYTES = 100,
-	DEFAULT_KEY_BYTES = 10,
-	MAX_RECORD_BYTES = 65536,
-	PREFIX_BYTES = 10, /* of the key, held in an entry */
-};
+enum { PREFIX_BYTES = 10 }; /* of the key, held in an entry */
 
 #define POS_BITS 48
 #define POS_MASK ((UINT64_C(1) << POS_BITS) - 1)
-
-typedef struct layout {
-	uint32_t record_bytes;
-	uint32_t key_off;
-	uint32_t key_bytes;
-} layout;
 
 typedef struct entry {
 	uint64_t hi; /* key bytes 0-7, big-endian, missing ones 0 */

@@ -12,7 +12,7 @@
 enum { MOST_A_NODE = 4 };
 
 /* Ranks that disagree would wait for one another in different calls. */
-static status all_alike(comm *c, const options *o, err *e)
+static status all_alike(comm *c, const settings *o, err *e)
 {
 	const int32_t mine = o->emulate;
 	const status rc = comm_allgather(c, &mine, c->codes, sizeof mine);
@@ -59,7 +59,7 @@ static status check_counts(const emulation *m, const char *const *host, int node
 }
 
 /* At rank 0. */
-static status plan_counts(emulation *m, const options *o, char (*name)[HOST_BYTES], int nodes,
+static status plan_counts(emulation *m, const settings *o, char (*name)[HOST_BYTES], int nodes,
 			  err *e)
 {
 	double *speed = calloc((size_t)nodes, sizeof *speed);
@@ -80,7 +80,7 @@ static status plan_counts(emulation *m, const options *o, char (*name)[HOST_BYTE
 	return rc;
 }
 
-status emulation_plan(emulation *m, comm *c, const options *o, err *e)
+status emulation_plan(emulation *m, comm *c, const settings *o, err *e)
 {
 	const size_t p = (size_t)c->size;
 	char(*name)[HOST_BYTES] = calloc(p, sizeof *name);

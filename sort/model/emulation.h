@@ -4,7 +4,7 @@
 #define HETSORT_MODEL_EMULATION_H
 
 #include "comm/comm_virtual.h"
-#include "cli/options.h"
+#include "base/settings.h"
 
 typedef struct emulation {
 	int *count;        /* of each rank of the comm, at least 1 */
@@ -15,7 +15,7 @@ typedef struct emulation {
 /* emulation_plan - collective, once options are read: numbers of ranks by --speeds and --emulate,
  * the same everywhere. Free m with emulation_free, also on failure. Only ranks that find a fault of
  * their own, or rank 0 one of the plan, get a sentence. */
-status emulation_plan(emulation *m, comm *c, const options *o, err *e);
+status emulation_plan(emulation *m, comm *c, const settings *o, err *e);
 
 void emulation_free(emulation *m);
 

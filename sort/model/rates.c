@@ -17,19 +17,19 @@ static double n_ln_n(double n)
 	return n > 1 ? n * log(n) : 0;
 }
 
-double rates_before_s(const rates *r, const options *o, uint64_t n)
+double rates_before_s(const rates *r, const settings *o, uint64_t n)
 {
 	const double read_s = r->copy_s * o->lay.record_bytes * (double)n;
 	return read_s + (o->strategy == BY_MERGING ? r->sort_s * n_ln_n((double)n) : 0);
 }
 
-double rates_after_s(const rates *r, const options *o, uint64_t n)
+double rates_after_s(const rates *r, const settings *o, uint64_t n)
 {
 	const double move_s = (r->merge_s + r->copy_s) * o->lay.record_bytes * (double)n;
 	return move_s + (o->strategy == BY_MERGING ? 0 : r->sort_s * n_ln_n((double)n));
 }
 
-double rates_send_s(const rates *r, const options *o, uint64_t n, size_t p)
+double rates_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 {
 	const double leaves = o->lay.record_bytes * (double)n * (1 - 1 / (double)p);
 	return (r->merge_s / 2 + r->copy_s) * leaves; /* of a merge, about half is gathering */

@@ -3,7 +3,7 @@
 #ifndef HETSORT_MODEL_RATES_H
 #define HETSORT_MODEL_RATES_H
 
-#include "cli/options.h"
+#include "base/settings.h"
 
 typedef struct rates {
 	double sort_s;  /* a record and unit of ln n: its entry made and sorted */
@@ -15,11 +15,11 @@ typedef struct rates {
 rates rates_nominal(double speed);
 
 /* rates_before_s, rates_after_s - seconds for n records before the exchange, and after it. */
-double rates_before_s(const rates *r, const options *o, uint64_t n);
-double rates_after_s(const rates *r, const options *o, uint64_t n);
+double rates_before_s(const rates *r, const settings *o, uint64_t n);
+double rates_after_s(const rates *r, const settings *o, uint64_t n);
 
 /* rates_send_s - seconds to gather and hand over what leaves a rank that has read n records, if all
  * of p ranks write alike. */
-double rates_send_s(const rates *r, const options *o, uint64_t n, size_t p);
+double rates_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
 #endif

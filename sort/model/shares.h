@@ -3,7 +3,7 @@
 #ifndef HETSORT_MODEL_SHARES_H
 #define HETSORT_MODEL_SHARES_H
 
-#include "cli/options.h"
+#include "base/settings.h"
 
 #include <hetpart.h>
 

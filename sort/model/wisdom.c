@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ static void as_name(const char *kind, char *name)
 
 /* --wisdom, $HETSORT_WISDOM: a folder or a file; else the usual folder for what programs remember.
  */
-static bool find_path(wisdom *w, const options *o)
+static bool find_path(wisdom *w, const settings *o)
 {
 	char name[KIND_BYTES];
 	const char *arg = o->wisdom ? o->wisdom : getenv("HETSORT_WISDOM");
@@ -136,7 +137,7 @@ static void load(wisdom *w, err *note)
 		he.text);
 }
 
-status wisdom_open(wisdom **out, const options *o, const char *host, size_t ranks, err *note,
+status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ranks, err *note,
 		   err *e)
 {
 	wisdom *w = calloc(1, sizeof *w);
@@ -145,8 +146,8 @@ status wisdom_open(wisdom **out, const options *o, const char *host, size_t rank
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for wisdom");
 	snprintf(w->kind, sizeof w->kind, "%s %s ranks %zu threads %u record %u key %u %u", host,
-		 strategy_name(o->strategy), ranks, o->threads, o->lay.record_bytes, o->lay.key_off,
-		 o->lay.key_bytes);
+		 strategy_names[o->strategy], ranks, o->threads, o->lay.record_bytes,
+		 o->lay.key_off, o->lay.key_bytes);
 	find_path(w, o);
 	load(w, note);
 	return w->w ? ST_OK : shares_status(hetpart_wisdom_create(&w->w, w->kind, &he), &he, e);

@@ -3,7 +3,7 @@
 #ifndef HETSORT_MODEL_WISDOM_H
 #define HETSORT_MODEL_WISDOM_H
 
-#include "cli/options.h"
+#include "base/settings.h"
 
 typedef struct wisdom wisdom;
 
@@ -17,7 +17,7 @@ enum { WISDOM_KEY_BYTES = 64 };
  * or of another kind is not obeyed, and note says so.
  * note  receives what is worth telling; its code is not looked at.
  * Returns ST_RESOURCE without memory; a file never makes it fail. */
-status wisdom_open(wisdom **out, const options *o, const char *host, size_t ranks, err *note,
+status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ranks, err *note,
 		   err *e);
 
 /* wisdom_shares - n records among p ranks so that all take the same time, as far as is known.

@@ -76,7 +76,7 @@ bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *no
 
 /* What is left to a rank: to send what it holds, whatever it writes, and to write. */
 typedef struct task {
-	const options *o;
+	const settings *o;
 	double send_s, speed;
 } task;
 
@@ -104,7 +104,7 @@ static double time_left_s(task *t, size_t p, const uint64_t *share)
 	return last;
 }
 
-status adapt_plan(mem *m, const options *o, const sighting *s, const double *planned,
+status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
 		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
 		  err *e)
 {

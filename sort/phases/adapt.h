@@ -4,7 +4,7 @@
 #define HETSORT_PHASES_ADAPT_H
 
 #include "base/mem.h"
-#include "cli/options.h"
+#include "base/settings.h"
 
 /* Of a rank's work: all of it, its last half, and its last quarter. */
 enum { SIGHT_PARTS = 3 };
@@ -38,7 +38,7 @@ typedef struct prospect {
  * planned  speeds, and written: the shares by the plan so far, p entries each.
  * now      receives the present speeds, share the shares that they call for. Both are the planned
  *          ones where no rank tells anything. */
-status adapt_plan(mem *m, const options *o, const sighting *s, const double *planned,
+status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
 		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
 		  err *e);
 

@@ -104,7 +104,7 @@ static int by_file(const void *a_, const void *b_)
 static void name_use(const job *j, const use *c, char *text, size_t bytes)
 {
 	char q[QUOTED_BYTES], whose[32] = "";
-	const options *o = j->o;
+	const settings *o = j->o;
 	char *path = NULL;
 	if (c->what >= 0 ? j->in.per_rank : c->what == OUTPUT && j->out.per_rank)
 		path = name_expand(c->what >= 0 ? o->inputs[c->what] : o->output, c->rank, NULL);

@@ -35,7 +35,7 @@ static const struct field {
 	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
 };
 
-static void fill_in(greeting *g, const options *o)
+static void fill_in(greeting *g, const settings *o)
 {
 	const uint16_t one = 0x0102;
 	const unsigned char *first = (const void *)&one;
@@ -45,7 +45,7 @@ static void fill_in(greeting *g, const options *o)
 		 sizeof(item), sizeof(rank_result), sizeof(checksum));
 	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key of %" PRIu32 " at %" PRIu32,
 		 o->lay.record_bytes, o->lay.key_bytes, o->lay.key_off);
-	snprintf(g->options, sizeof g->options, "%016" PRIx64, options_hash(o));
+	snprintf(g->options, sizeof g->options, "%016" PRIx64, settings_sum(o));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (FAIL_DIFFER(fields[i].fault))
 			((char *)g)[fields[i].at] ^= 1;

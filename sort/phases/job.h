@@ -100,7 +100,7 @@ typedef struct scatter_plan {
 
 typedef struct job {
 	comm *c;
-	const options *o;
+	const settings *o;
 	mem m;
 	err e;
 	err note; /* rank 0: worth telling, though nothing failed */
@@ -149,7 +149,7 @@ typedef struct job {
 
 /* job_run - sort as told; collective. res is filled on rank 0 and ignored elsewhere. Prints
  * nothing. Returns the status that all ranks agreed on. */
-status job_run(comm *c, const options *o, job_result *res);
+status job_run(comm *c, const settings *o, job_result *res);
 
 /* The phases, in order; each returns this rank's status, the border makes it everybody's. */
 status phase_describe(job *j);

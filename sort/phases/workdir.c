@@ -152,7 +152,7 @@ static status load(job *j)
 status workdir_open(job *j)
 {
 	workdir *w = &j->work;
-	const options *o = j->o;
+	const settings *o = j->o;
 	unsigned removed = 0;
 	if (!o->workdir || o->explain)
 		return ST_OK;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-block_header scatter_header(const options *o, int to, uint64_t block, size_t n)
+block_header scatter_header(const settings *o, int to, uint64_t block, size_t n)
 {
 	return (block_header){ .from = 0,
 			       .to = to,
@@ -52,7 +52,7 @@ static block_header *slot_of(const receiver *b, uint64_t block)
 
 static status post(receiver *b)
 {
-	const options *o = b->j->o;
+	const settings *o = b->j->o;
 	const uint64_t blocks = b->n / b->block_recs + (b->n % b->block_recs != 0);
 	status rc = ST_OK;
 	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SCATTER_SLOTS) {

@@ -50,7 +50,7 @@ bool scatter_may_send(const transfer *t)
 
 status scatter_send(transfer *t, scatter_sender *d)
 {
-	const options *o = d->j->o;
+	const settings *o = d->j->o;
 	const size_t n = t->left < d->block_recs ? (size_t)t->left : d->block_recs;
 	const int slot = (int)(t->begun % SCATTER_SLOTS);
 	block_header *h = (void *)(t->slots + (size_t)slot * scatter_slot_bytes(o));

@@ -10,7 +10,7 @@
 enum { SCATTER_BLOCK_BYTES = 1 << 20, SCATTER_SLOTS = 2 };
 
 /* scatter_block_recs - how many records travel at once; the same on all ranks. */
-static inline size_t scatter_block_recs(const options *o)
+static inline size_t scatter_block_recs(const settings *o)
 {
 	const size_t n = SCATTER_BLOCK_BYTES / o->lay.record_bytes;
 	return n ? n : 1;
@@ -18,18 +18,18 @@ static inline size_t scatter_block_recs(const options *o)
 
 /* scatter_message_bytes - bytes of a block of n records with its header; scatter_slot_bytes: of the
  * largest. */
-static inline size_t scatter_message_bytes(const options *o, size_t n)
+static inline size_t scatter_message_bytes(const settings *o, size_t n)
 {
 	return (sizeof(block_header) + n * o->lay.record_bytes + 7) / 8 * 8;
 }
 
-static inline size_t scatter_slot_bytes(const options *o)
+static inline size_t scatter_slot_bytes(const settings *o)
 {
 	return scatter_message_bytes(o, scatter_block_recs(o));
 }
 
 /* scatter_header - of n records for a rank, without magic and sum. */
-block_header scatter_header(const options *o, int to, uint64_t block, size_t n);
+block_header scatter_header(const settings *o, int to, uint64_t block, size_t n);
 
 /* job_scatters - whether records have to be scattered. */
 static inline bool job_scatters(const job *j)
@@ -45,7 +45,7 @@ status scatter_links(job *j, const rank_speeds *g);
  * How much a rank asks for is not known beforehand (--scatter=dynamic): then a forecast. */
 status scatter_shares(job *j, const rank_speeds *g);
 
-/* scatter_input - collective: as the options say, one of the two below. */
+/* scatter_input - collective: as the settings say, one of the two below. */
 status scatter_input(job *j, const run_formation_plan *p);
 
 /* scatter_records - collective: every rank's share to j->data, from rank 0 in the order of service.

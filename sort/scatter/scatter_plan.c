@@ -9,7 +9,7 @@
 /* What a rank does with records that have come to it. */
 typedef struct rank_work {
 	const rates *rate;
-	const options *o;
+	const settings *o;
 } rank_work;
 
 static double work_s(void *ctx, uint64_t n)

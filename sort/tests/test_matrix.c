@@ -45,7 +45,7 @@ typedef struct bench {
 	unsigned char *input, *output;
 	size_t bytes;
 	job_result res;
-	options o;
+	settings o;
 } bench;
 
 /* The record's key from value v (later key bytes repeat it), its index where there is room. */
@@ -298,27 +298,27 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 	char speeds[256], links[256];
 	list_speeds(t, 50, links, sizeof links);
 	const char *in = from_stdin(t) ? "-" : b->in;
-	b->o = (options){ .inputs = &in,
-			  .ninputs = 1,
-			  .output = b->out,
-			  .plan = t->plan,
-			  .wisdom = b->wisdom,
-			  .strategy = t->strategy,
-			  .adapt = { .on = t->adapt, .gain = -1, .saved_s = -1 },
-			  .lay = t->lay,
-			  .exchange_threads = t->threads,
-			  .threads = 1 + t->threads,
-			  .least_run = t->n % 2 ? 1 : 1 << 15,
-			  .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
-			  .spill_recs = t->scatter != SCATTER_DYNAMIC && spills(t)
-						? t->n / (size_t)t->p / 5 + 1
-						: 0,
-			  .links = links, /* measured, they would take long with short messages */
-			  .from_root = t->scatter != NOT_DEALT,
-			  .scatter = t->scatter == NOT_DEALT ? SCATTER_EQUAL
-							     : (scatter_kind)t->scatter,
-			  .stable = t->scatter != SCATTER_DYNAMIC,
-			  .force = true };
+	b->o = (settings){ .inputs = &in,
+			   .ninputs = 1,
+			   .output = b->out,
+			   .plan = t->plan,
+			   .wisdom = b->wisdom,
+			   .strategy = t->strategy,
+			   .adapt = { .on = t->adapt, .gain = -1, .saved_s = -1 },
+			   .lay = t->lay,
+			   .exchange_threads = t->threads,
+			   .threads = 1 + t->threads,
+			   .least_run = t->n % 2 ? 1 : 1 << 15,
+			   .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
+			   .spill_recs = t->scatter != SCATTER_DYNAMIC && spills(t)
+						 ? t->n / (size_t)t->p / 5 + 1
+						 : 0,
+			   .links = links, /* measured, they would take long with short messages */
+			   .from_root = t->scatter != NOT_DEALT,
+			   .scatter = t->scatter == NOT_DEALT ? SCATTER_EQUAL
+							      : (scatter_kind)t->scatter,
+			   .stable = t->scatter != SCATTER_DYNAMIC,
+			   .force = true };
 	if (t->speeds->slow) {
 		list_speeds(t, t->speeds->slow, speeds, sizeof speeds);
 		b->o.speeds = speeds;
@@ -351,8 +351,8 @@ static void report_case(tally *y, const test_case *t, const char *why)
 	       "%s\n",
 	       t->d->name, t->n, t->p, t->lay.record_bytes, t->lay.key_bytes, t->lay.key_off,
 	       t->strategy == BY_MERGING ? "merge" : "distribute", t->threads, t->speeds->name,
-	       plan_name(t->plan), t->adapt ? " adapt" : "",
-	       t->scatter == NOT_DEALT ? "none" : scatter_name((scatter_kind)t->scatter), why);
+	       plan_names[t->plan], t->adapt ? " adapt" : "",
+	       t->scatter == NOT_DEALT ? "none" : scatter_names[t->scatter], why);
 }
 
 static void run_case(tally *y, const test_case *t)

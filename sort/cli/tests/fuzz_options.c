@@ -27,7 +27,7 @@ static void check_name(const char *pattern)
 	free(word);
 }
 
-static void check_sort(const options *o)
+static void check_sort(const settings *o)
 {
 	const layout *l = &o->lay;
 	fuzz_check(o->ninputs > 0 && (o->output || o->explain));
@@ -38,7 +38,7 @@ static void check_sort(const options *o)
 		   o->threads <= 1024 && o->max_message >= 1 && o->max_message <= 256 << 20);
 	fuzz_check(!o->memory.bytes || !o->memory.micropercent);
 	fuzz_check(o->memory.micropercent <= 100000000 && o->tmpdirs <= MAX_TMPDIRS);
-	fuzz_check(plan_name(o->plan) && strategy_name(o->strategy));
+	fuzz_check(plan_names[o->plan] && strategy_names[o->strategy]);
 	for (size_t i = 0; i < o->ninputs; i++)
 		check_name(o->inputs[i]);
 	if (o->output)
@@ -48,7 +48,7 @@ static void check_sort(const options *o)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	fuzz_line l;
-	options o, again;
+	settings o, again;
 	err e = { ST_OK, "" };
 	fuzz_words(&l, data, size);
 	const status rc = options_parse(&o, l.argc, l.argv, &e);
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_sort(&o);
 		/* argv was put in order by the first time */
 		fuzz_check(options_parse(&again, l.argc, l.argv, &e) == ST_OK);
-		fuzz_check(options_hash(&again) == options_hash(&o));
+		fuzz_check(settings_sum(&again) == settings_sum(&o));
 	}
 	free(l.text);
 	return 0;

@@ -73,16 +73,16 @@ static double ideal(hetpart_cost_fn *f, uint64_t n, const double *speed)
 	return t;
 }
 
-static options of_kind(const char *wisdom_path)
+static settings of_kind(const char *wisdom_path)
 {
-	return (options){ .wisdom = wisdom_path, .lay = { 100, 0, 10 }, .plan = PLAN_ONLINE };
+	return (settings){ .wisdom = wisdom_path, .lay = { 100, 0, 10 }, .plan = PLAN_ONLINE };
 }
 
 /* One run by the book: plans, works, learns. Returns how far its end is above the best. */
 static double run(const char *path, hetpart_cost_fn *f, const double *speed, uint64_t n,
 		  double noise, unsigned *seed)
 {
-	const options o = of_kind(path);
+	const settings o = of_kind(path);
 	uint64_t share[P], sum = 0;
 	double last = 0;
 	bool known;
@@ -158,7 +158,7 @@ static void follows(void **state)
 
 static void nothing_known(void **state)
 {
-	const options o = of_kind("none");
+	const settings o = of_kind("none");
 	uint64_t share[P];
 	bool known = true;
 	wisdom *w = NULL;
@@ -187,7 +187,7 @@ static void write_text(const char *path, const char *text)
 /* Opens path as that host and saves; the file's size before and after, and the note, tell. */
 static void try_file(const char *path, const char *host, const char *words, bool replaced)
 {
-	const options o = of_kind(path);
+	const settings o = of_kind(path);
 	uint64_t share[P];
 	bool known = true;
 	wisdom *w = NULL;
@@ -207,7 +207,7 @@ static void try_file(const char *path, const char *host, const char *words, bool
 
 static void files_not_obeyed(void **state)
 {
-	const options o = of_kind("old");
+	const settings o = of_kind("old");
 	unsigned seed = 1;
 	wisdom *w = NULL;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
@@ -233,7 +233,7 @@ static void files_not_obeyed(void **state)
 
 static void places(void **state)
 {
-	options o = of_kind(NULL);
+	settings o = of_kind(NULL);
 	unsigned seed = 1;
 	struct stat st;
 	(void)state;

@@ -23,7 +23,7 @@ static const double speed_sets[][P] = {
 };
 
 typedef struct situation {
-	options o;
+	settings o;
 	double planned[P], now[P];
 	uint64_t in[P], written[P], share[P];
 	sighting seen[P];
@@ -31,7 +31,7 @@ typedef struct situation {
 } situation;
 
 typedef struct writing {
-	const options *o;
+	const settings *o;
 	double speed;
 } writing;
 

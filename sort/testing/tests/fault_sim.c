@@ -19,7 +19,7 @@ typedef struct cluster {
 	int ranks;
 	size_t n, max_msg;
 	unsigned lateness; /* of 256 tests, how many say "not yet" whatever is true */
-	options o;
+	settings o;
 	char speeds[128], faults[128];
 	bool aborts; /* a fault that ends the job as it stands */
 } cluster;
@@ -76,17 +76,17 @@ static void draw(cluster *k, uint64_t *s)
 	*k = (cluster){ .ranks = 1 + (int)below(s, MOST_RANKS),
 			.lateness = (unsigned)below(s, 250) };
 	k->max_msg = msgs[below(s, LEN(msgs))];
-	k->o = (options){ .inputs = inputs,
-			  .ninputs = 1,
-			  .output = "out",
-			  .lay = layouts[below(s, LEN(layouts))],
-			  .strategy = below(s, 3) ? BY_MERGING : BY_DISTRIBUTING,
-			  .scatter = (scatter_kind)below(s, 3),
-			  .exchange_threads = (unsigned)below(s, 3),
-			  .threads = 1 + (unsigned)below(s, 3),
-			  .max_message = k->max_msg,
-			  .least_run = 1 + (size_t)below(s, 500),
-			  .stable = true };
+	k->o = (settings){ .inputs = inputs,
+			   .ninputs = 1,
+			   .output = "out",
+			   .lay = layouts[below(s, LEN(layouts))],
+			   .strategy = below(s, 3) ? BY_MERGING : BY_DISTRIBUTING,
+			   .scatter = (scatter_kind)below(s, 3),
+			   .exchange_threads = (unsigned)below(s, 3),
+			   .threads = 1 + (unsigned)below(s, 3),
+			   .max_message = k->max_msg,
+			   .least_run = 1 + (size_t)below(s, 500),
+			   .stable = true };
 	k->o.piece_bytes = k->o.lay.record_bytes * (1 + (size_t)below(s, 300));
 	k->o.from_root = k->ranks > 1 && below(s, 4) == 0;
 	k->n = draw_size(s, k);
@@ -292,7 +292,7 @@ static void run_seed(uint64_t seed, atomic_uint *struck, tally *y)
 		       "%u, %d ranks, %s, %u and %u threads, messages of %zu, root %d, speeds %s, "
 		       "faults %s\n",
 		       seed, why, end.code, end.signal, k.n, k.o.lay.record_bytes,
-		       k.o.lay.key_bytes, k.o.lay.key_off, k.ranks, strategy_name(k.o.strategy),
+		       k.o.lay.key_bytes, k.o.lay.key_off, k.ranks, strategy_names[k.o.strategy],
 		       k.o.threads, k.o.exchange_threads, k.max_msg, k.o.from_root, k.speeds,
 		       k.faults);
 }

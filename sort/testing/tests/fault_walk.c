@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 /* The program under test, with sizes that give its paths work on few records. */
-static status options_for_walk(options *o, int argc, char **argv, err *e);
+static status options_for_walk(settings *o, int argc, char **argv, err *e);
 int hetsort_main(int argc, char **argv);
 #define main          hetsort_main
 #define options_parse options_for_walk
@@ -82,7 +82,7 @@ static const struct sort {
 static uint64_t spill_recs; /* of the sort under way */
 static bool has_uring;      /* else its sorts are as others */
 
-static status options_for_walk(options *o, int argc, char **argv, err *e)
+static status options_for_walk(settings *o, int argc, char **argv, err *e)
 {
 	const status rc = options_parse(o, argc, argv, e);
 	o->spill_recs = spill_recs;

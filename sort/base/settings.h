@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a sort is asked to do, and the names of its choices. */
+#ifndef HETSORT_BASE_SETTINGS_H
+#define HETSORT_BASE_SETTINGS_H
+
+#include "layout.h"
+#include "memory_limit.h"
+#include "status.h"
+
+#include <stdatomic.h>
+
+typedef enum plan_kind {
+	PLAN_EQUAL,
+	PLAN_LINEAR,
+	PLAN_NLOGN,
+	PLAN_TAYLOR,
+	PLAN_ASYMPTOTIC,
+	PLAN_ONLINE
+} plan_kind;
+typedef enum scatter_kind {
+	SCATTER_EQUAL,
+	SCATTER_SPEED,
+	SCATTER_BALANCED,
+	SCATTER_DYNAMIC
+} scatter_kind;
+typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
+typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
+typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
+typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
+
+enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
+
+/* When output shares are planned anew: what it must gain at least. Variables so that tests reach
+ * it. */
+typedef struct adapt_rule {
+	bool on;
+	double gain;    /* of the predicted time that is left, 0 to 1 */
+	double saved_s; /* and in seconds */
+} adapt_rule;
+
+typedef struct settings {
+	wish wish;
+	const char *const *inputs; /* in argv */
+	size_t ninputs;
+	const char *output;   /* NULL only with explain */
+	const char *manifest; /* NULL: named after the output */
+	const char *report;   /* NULL: none */
+	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
+	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
+	bool calibrate;       /* measure the speeds */
+	const char *links;    /* rates from rank 0, as speeds; NULL: measured */
+	bool from_root;       /* the input is on rank 0 alone */
+	scatter_kind scatter;
+	plan_kind plan;
+	strategy strategy;
+	adapt_rule adapt;
+	layout lay;
+	unsigned exchange_threads;
+	int ranks;        /* without a launcher: threads as ranks; 0: one */
+	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
+	unsigned threads; /* of each rank; 0: its part of the node's processors */
+	direct_io direct;
+	io_method io;
+	memory_wish memory;
+	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
+	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
+	const char *workdir;             /* runs are kept there; NULL: they are not */
+	bool resume;                     /* go on with those that are there */
+	size_t max_message;              /* bytes */
+	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
+			     */
+	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
+	size_t piece_bytes; /* what a thread merges at once */
+	size_t io_part_bytes; /* of a transfer by io_uring */
+	unsigned timeout_s;   /* without progress of a rank; 0: none */
+	bool stable, force, fsync, explain;
+	int verbosity;           /* -1 quiet, 0, 1 verbose */
+	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
+} settings;
+
+/* The words of the command line for these; each list ends with NULL. */
+extern const char *const plan_names[],
+	*const strategy_names[], *const scatter_names[], *const io_names[], *const direct_names[];
+
+/* settings_sum - of all that ranks must have alike. */
+uint64_t settings_sum(const settings *o);
+
+#endif
