@@ -401,10 +401,10 @@ static void size(size_t n, const struct options *o)
 			measure(&d, o);
 		}
 	mem m = { .now_bytes = n * (2 * REC_BYTES + 48) }; /* what room() gave */
-	mem_free(&m, d.in, n * REC_BYTES, 1);
-	mem_free(&m, d.out, n * REC_BYTES, 1);
-	mem_free(&m, d.scratch, n * 32, 1);
-	mem_free(&m, d.random, n * sizeof *d.random, 1);
+	mem_free(&m, d.in);
+	mem_free(&m, d.out);
+	mem_free(&m, d.scratch);
+	mem_free(&m, d.random);
 }
 
 static int usage(void)

@@ -137,21 +137,20 @@ const char *phase_name(phase p)
 
 static void job_free(job *j)
 {
-	const size_t p = (size_t)j->c->size;
-	mem_free(&j->m, j->by_destination, j->by_destination_room, sizeof *j->by_destination);
+	mem_free(&j->m, j->by_destination);
 	loaded_runs_free(&j->m, &j->data);
-	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
-	mem_free(&j->m, j->part_summaries, p, part_summary_bytes(&j->o->lay));
+	mem_free(&j->m, j->seen_keys);
+	mem_free(&j->m, j->part_summaries);
 	history_free(j->history);
 	scatter_plan_free(j);
 	brackets_free(&j->m, &j->brackets);
-	mem_free(&j->m, j->speed, p, sizeof *j->speed);
-	mem_free(&j->m, j->rate, p, sizeof *j->rate);
-	mem_free(&j->m, j->share_in, p, sizeof *j->share_in);
-	mem_free(&j->m, j->share_out, p, sizeof *j->share_out);
-	mem_free(&j->m, j->target, p, sizeof *j->target);
-	mem_free(&j->m, j->cut, j->cut_room, sizeof *j->cut);
-	mem_free(&j->m, j->recv, p, sizeof *j->recv);
+	mem_free(&j->m, j->speed);
+	mem_free(&j->m, j->rate);
+	mem_free(&j->m, j->share_in);
+	mem_free(&j->m, j->share_out);
+	mem_free(&j->m, j->target);
+	mem_free(&j->m, j->cut);
+	mem_free(&j->m, j->recv);
 	free(j->tmpdir);
 	output_discard(&j->out);
 	workdir_close(&j->work);

@@ -3,10 +3,25 @@
  * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
 #include "mem.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LARGE_BYTES = 1 << 20 };
+enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096 };
+
+/* Stands before each array, so that who frees it need not know its size. */
+typedef struct head {
+	size_t bytes; /* of the array */
+	void *start;  /* as it was allocated */
+} head;
+
+_Static_assert(sizeof(head) % _Alignof(max_align_t) == 0, "arrays stay aligned");
+
+/* The head of a large array has a page to itself. */
+static size_t room_before(size_t bytes)
+{
+	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(head);
+}
 
 static void *large(size_t bytes)
 {
@@ -19,28 +34,30 @@ static void *large(size_t bytes)
 
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 {
-	size_t bytes;
-	void *p = NULL;
-	if (size_mul(n, size, &bytes))
-		p = bytes >= LARGE_BYTES ? large(bytes) : calloc(bytes ? bytes : 1, 1);
-	if (!p) {
+	size_t bytes, room;
+	unsigned char *start = NULL;
+	if (size_mul(n, size, &bytes) && !__builtin_add_overflow(bytes, room_before(bytes), &room))
+		start = bytes >= LARGE_BYTES ? large(room) : calloc(room, 1);
+	if (!start) {
 		err_set(e, ST_RESOURCE, "no memory for %s: %zu x %zu bytes", name, n, size);
 		return NULL;
 	}
 	m->now_bytes += bytes;
 	if (m->now_bytes > m->peak_bytes)
 		m->peak_bytes = m->now_bytes;
+	unsigned char *p = start + room_before(bytes);
+	((head *)(void *)p)[-1] = (head){ bytes, start };
 	return p;
 }
 
-void mem_free(mem *m, void *p, size_t n, size_t size)
+void mem_free(mem *m, void *p)
 {
 	if (!p)
 		return;
-	size_t bytes = n * size;
-	m->now_bytes -= bytes;
-	if (bytes >= LARGE_BYTES)
-		munmap(p, bytes);
+	const head h = ((head *)p)[-1];
+	m->now_bytes -= h.bytes;
+	if (h.bytes >= LARGE_BYTES)
+		munmap(h.start, h.bytes + room_before(h.bytes));
 	else
-		free(p);
+		free(h.start);
 }

@@ -123,7 +123,7 @@ static status with_memory(check *c, json_t *parts, uint64_t total)
 	const size_t keys = 3u * c->lay.key_bytes;
 	c->keys = mem_array(&c->m, keys, 1, "keys", c->e);
 	const status rc = c->keys ? check_parts(c, parts, total) : ST_RESOURCE;
-	mem_free(&c->m, c->keys, keys, 1);
+	mem_free(&c->m, c->keys);
 	return rc;
 }
 

@@ -445,7 +445,6 @@ void exchange_free(exchange *x)
 	if (!x)
 		return;
 	mem *m = x->p.m;
-	const size_t size = (size_t)x->p.c->size;
 	if (x->running) { /* the reader gave up early */
 		give_up(x, ST_PEER);
 		join_movers(x);
@@ -454,9 +453,9 @@ void exchange_free(exchange *x)
 		return; /* blocks under way, which nobody can call off, still use the windows */
 	pthread_cond_destroy(&x->news);
 	pthread_mutex_destroy(&x->lock);
-	mem_free(m, x->out, size, sizeof *x->out);
-	mem_free(m, x->in, size, sizeof *x->in);
-	mem_free(m, x->slots, x->slot_count, x->block_bytes);
-	mem_free(m, x->own, 1, x->block_bytes);
-	mem_free(m, x, 1, sizeof *x);
+	mem_free(m, x->out);
+	mem_free(m, x->in);
+	mem_free(m, x->slots);
+	mem_free(m, x->own);
+	mem_free(m, x);
 }

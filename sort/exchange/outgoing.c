@@ -84,14 +84,14 @@ void outgoing_close(outgoing *s, mem *m)
 		return;
 	for (size_t to = 0; s->s && to < s->size; to++) {
 		stream_out *o = &s->s[to];
-		mem_free(m, o->room, o->p.most, sizeof *o->room);
-		mem_free(m, o->tmp, o->p.most, sizeof *o->tmp);
+		mem_free(m, o->room);
+		mem_free(m, o->tmp);
 		merge_slice_close(&o->v, m);
 		merge_partition_free(&o->p, m);
 		merge_slices_free(&o->w, m);
 	}
-	mem_free(m, s->s, s->size, sizeof *s->s);
-	mem_free(m, s->send, s->size, sizeof *s->send);
+	mem_free(m, s->s);
+	mem_free(m, s->send);
 	pthread_mutex_destroy(&s->lock);
 	*s = (outgoing){ 0 };
 }

@@ -156,9 +156,9 @@ static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int s
 			pack(out->raw + j * raw_stride(l), &one, isz);
 		}
 	}
-	mem_free(m, w, room, sizeof *w);
+	mem_free(m, w);
 out:
-	mem_free(m, b, (size_t)size, sizeof *b);
+	mem_free(m, b);
 	return rc;
 }
 
@@ -211,14 +211,14 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 		rc = comm_bcast(c, out->raw, out->raw_bytes, 0);
 	if (rc == ST_OK)
 		unpack(out, l);
-	mem_free(m, mine, bytes, 1);
-	mem_free(m, all, p, bytes);
+	mem_free(m, mine);
+	mem_free(m, all);
 	return rc;
 }
 
 void brackets_free(mem *m, brackets *b)
 {
-	mem_free(m, b->b, b->count, sizeof *b->b);
-	mem_free(m, b->raw, b->raw_bytes, 1);
+	mem_free(m, b->b);
+	mem_free(m, b->raw);
 	*b = (brackets){ 0 };
 }

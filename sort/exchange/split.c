@@ -39,7 +39,7 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 		rc = splitter_search_check(c, m, r, g, target, b->count, er);
 	if (rc == ST_OK)
 		rc = cut_within(c, m, r, g, target, b->count, cut, er);
-	mem_free(m, g, b->count * r->count, sizeof *g);
+	mem_free(m, g);
 	return rc;
 }
 
@@ -77,12 +77,11 @@ static status intervals_alloc(intervals *l, mem *m, const brackets *b, const lay
 	return ST_OK;
 }
 
-static void intervals_free(intervals *l, mem *m, const brackets *b)
+static void intervals_free(intervals *l, mem *m)
 {
-	const size_t most = 2 * b->count;
-	mem_free(m, l->end, most, sizeof *l->end);
-	mem_free(m, l->start, most + 2, sizeof *l->start);
-	mem_free(m, l->at, most + 2, sizeof *l->at);
+	mem_free(m, l->end);
+	mem_free(m, l->start);
+	mem_free(m, l->at);
 }
 
 static size_t interval_of(const intervals *l, const entry *e, const records *r)
@@ -159,7 +158,7 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 		sort_rungs(&l, r, out, e, g, b->count);
 		rc = cut_within(c, m, &all, g, target, b->count, cut, er);
 	}
-	intervals_free(&l, m, b);
-	mem_free(m, g, b->count, sizeof *g);
+	intervals_free(&l, m);
+	mem_free(m, g);
 	return rc;
 }

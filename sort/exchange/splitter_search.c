@@ -84,8 +84,8 @@ status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uin
 	}
 	for (size_t j = 0; rc == ST_OK && j < count; j++)
 		open_ends(r, g + j * r->count, in[j].lo, in[j].hi);
-	mem_free(m, out, p, sizeof *out);
-	mem_free(m, in, p, sizeof *in);
+	mem_free(m, out);
+	mem_free(m, in);
 	return rc;
 }
 
@@ -272,15 +272,15 @@ static status board_alloc(mem *m, board *b, size_t p, const runs *r, err *er)
 
 static void board_free(mem *m, board *b)
 {
-	mem_free(m, b->out, b->p, b->stride);
-	mem_free(m, b->in, b->p, b->stride);
-	mem_free(m, b->pivots, b->p, b->stride);
-	mem_free(m, b->counts, b->p, sizeof *b->counts);
-	mem_free(m, b->sums, b->p, sizeof *b->sums);
-	mem_free(m, b->order, b->p, sizeof *b->order);
-	mem_free(m, b->cut, b->p * b->runs, sizeof *b->cut);
-	mem_free(m, b->mid, b->runs, sizeof *b->mid);
-	mem_free(m, b->mids, b->runs + 1, b->stride - offsetof(proposal, it));
+	mem_free(m, b->out);
+	mem_free(m, b->in);
+	mem_free(m, b->pivots);
+	mem_free(m, b->counts);
+	mem_free(m, b->sums);
+	mem_free(m, b->order);
+	mem_free(m, b->cut);
+	mem_free(m, b->mid);
+	mem_free(m, b->mids);
 }
 
 status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,

@@ -76,8 +76,7 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 	w->chunk = io_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
 	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
 	w->buffer_bytes = most * l->record_bytes + 2 * IO_ALIGN;
-	w->raw_bytes = WRITER_BUFFERS * w->buffer_bytes;
-	w->raw = mem_array(m, w->raw_bytes, 1, "output buffers", e);
+	w->raw = mem_array(m, WRITER_BUFFERS * w->buffer_bytes, 1, "output buffers", e);
 	if (!w->raw)
 		return ST_RESOURCE;
 	next_buffer(w);
@@ -149,6 +148,6 @@ void writer_free(writer *w)
 	}
 	pthread_cond_destroy(&w->news);
 	pthread_mutex_destroy(&w->lock);
-	mem_free(w->m, w->raw, w->raw_bytes, 1);
+	mem_free(w->m, w->raw);
 	*w = (writer){ 0 };
 }

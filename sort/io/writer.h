@@ -26,9 +26,9 @@ typedef struct writer {
 	layout lay;
 	mem *m;
 	inspected *seen;
-	unsigned char *raw;                    /* all buffers */
-	size_t raw_bytes, buffer_bytes, chunk; /* chunk: records a full buffer ends a multiple of */
-	unsigned char *buf;                    /* being filled: used of room records */
+	unsigned char *raw;         /* all buffers */
+	size_t buffer_bytes, chunk; /* chunk: records a full buffer ends a multiple of */
+	unsigned char *buf;         /* being filled: used of room records */
 	size_t used, room;
 	struct {
 		unsigned char *recs;

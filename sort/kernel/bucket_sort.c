@@ -193,9 +193,8 @@ static status chunks_begin(split *p, uint32_t parts)
 static void chunks_end(split *p)
 {
 	mem *m = p->s->m;
-	mem_free(m, p->chunks.next, p->chunks.most, sizeof *p->chunks.next);
-	mem_free(m, p->chunks.lists, (size_t)p->chunks.parts * p->chunks.buckets,
-		 sizeof *p->chunks.lists);
+	mem_free(m, p->chunks.next);
+	mem_free(m, p->chunks.lists);
 }
 
 /* The most buckets whose chunks fit into half of the room of n records. */
@@ -388,9 +387,9 @@ static status sort_split(split *p)
 		if (rc == ST_OK)
 			rc = move_rest(p, first);
 	}
-	mem_free(s->m, p->moved, p->n_moved, sizeof *p->moved);
-	mem_free(s->m, p->buckets, p->most_buckets, sizeof *p->buckets);
-	mem_free(s->m, p->pieces, p->n / CHUNK_NUMBERS + p->n / PIECE + 1, sizeof *p->pieces);
+	mem_free(s->m, p->moved);
+	mem_free(s->m, p->buckets);
+	mem_free(s->m, p->pieces);
 	chunks_end(p);
 	return rc;
 }
@@ -408,8 +407,8 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, er
 		gather(in, order, n, 0, out);
 	}
 	const status rc = order && tmp ? ST_OK : ST_RESOURCE;
-	mem_free(m, order, n, sizeof *order);
-	mem_free(m, tmp, n, sizeof *tmp);
+	mem_free(m, order);
+	mem_free(m, tmp);
 	return rc;
 }
 
@@ -451,12 +450,12 @@ static status by_buckets(sorter *s)
 		place_workspaces(s, scratch);
 		rc = sort_split(&all);
 	}
-	mem_free(m, room, s->n, ROOM_BYTES);
-	mem_free(m, s->count, CELLS_MAX, sizeof *s->count);
-	mem_free(m, s->of_cell, CELLS_MAX, sizeof *s->of_cell);
-	mem_free(m, s->sample, SAMPLE_MAX, sizeof *s->sample);
-	mem_free(m, s->workspaces, s->threads, sizeof *s->workspaces);
-	mem_free(m, scratch, bytes, 1);
+	mem_free(m, room);
+	mem_free(m, s->count);
+	mem_free(m, s->of_cell);
+	mem_free(m, s->sample);
+	mem_free(m, s->workspaces);
+	mem_free(m, scratch);
 	return rc;
 }
 

@@ -60,7 +60,7 @@ static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
 			pool_run(threads, merge_pieces, t);
 		else
 			rc = ST_RESOURCE;
-		mem_free(m, t->scratch, threads * t->p.most, sizeof *t->scratch);
+		mem_free(m, t->scratch);
 	}
 	merge_partition_free(&t->p, m);
 	return rc;
@@ -96,7 +96,7 @@ status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsig
 	team t = { .in = in, .a = a, .b = b };
 	t.r = (runs){ .recs = *in, .e = a, .count = count, .start = start };
 	const status rc = sort_by_team(m, &t, (unsigned)count, e);
-	mem_free(m, start, count + 1, sizeof *start);
+	mem_free(m, start);
 	*sorted = b;
 	return rc;
 }

@@ -124,10 +124,9 @@ static hetsort_status take_arrays(call *k)
 
 static void give_arrays(call *k)
 {
-	const size_t p = (size_t)k->c->size;
-	mem_free(&k->m, k->speed, p, sizeof *k->speed);
-	mem_free(&k->m, k->share, p, sizeof *k->share);
-	mem_free(&k->m, k->count, p, sizeof *k->count);
+	mem_free(&k->m, k->speed);
+	mem_free(&k->m, k->share);
+	mem_free(&k->m, k->count);
 }
 
 /* Does this rank ask for what rank 0 asks for? */

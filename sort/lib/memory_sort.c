@@ -76,10 +76,9 @@ static status take_entries(run *r)
 
 static void give_entries(run *r)
 {
-	const size_t n = (size_t)r->j->n_in;
 	if (!r->borrowed) {
-		mem_free(r->j->m, r->order, n, sizeof *r->order);
-		mem_free(r->j->m, r->tmp, n, sizeof *r->tmp);
+		mem_free(r->j->m, r->order);
+		mem_free(r->j->m, r->tmp);
 	}
 	r->order = r->tmp = NULL;
 }
@@ -107,17 +106,16 @@ static status prepare(run *r)
 static void release(run *r)
 {
 	mem *m = r->j->m;
-	const size_t p = (size_t)r->j->c->size;
 	exchange_free(r->x);
 	give_entries(r);
 	brackets_free(m, &r->brackets);
-	mem_free(m, r->target, p, sizeof *r->target);
-	mem_free(m, r->cut, p + 1, sizeof *r->cut);
-	mem_free(m, r->send, p, sizeof *r->send);
-	mem_free(m, r->recv, p, sizeof *r->recv);
-	mem_free(m, r->streams, p, sizeof *r->streams);
-	mem_free(m, r->heads, 2 * p, sizeof *r->heads);
-	mem_free(m, r->pos, (size_t)r->j->n_in, permutation_width(r->j->n_in));
+	mem_free(m, r->target);
+	mem_free(m, r->cut);
+	mem_free(m, r->send);
+	mem_free(m, r->recv);
+	mem_free(m, r->streams);
+	mem_free(m, r->heads);
+	mem_free(m, r->pos);
 }
 
 static status sort_and_split(run *r)

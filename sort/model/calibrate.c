@@ -158,12 +158,12 @@ static status alloc_sample(sample *c, mem *m, err *e)
 
 static void free_sample(sample *c, mem *m)
 {
-	mem_free(m, c->recs, c->n, c->lay.record_bytes);
-	mem_free(m, c->mid, c->n, c->lay.record_bytes);
-	mem_free(m, c->out, c->n, c->lay.record_bytes);
-	mem_free(m, c->e, c->n, sizeof *c->e);
-	mem_free(m, c->tmp, c->n, sizeof *c->tmp);
-	mem_free(m, c->order, c->n, sizeof *c->order);
+	mem_free(m, c->recs);
+	mem_free(m, c->mid);
+	mem_free(m, c->out);
+	mem_free(m, c->e);
+	mem_free(m, c->tmp);
+	mem_free(m, c->order);
 }
 
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
@@ -244,6 +244,6 @@ void calibrate_free(calibration *c)
 		return;
 	for (unsigned i = 0; i < c->threads; i++)
 		free_sample(&c->s[i], c->m);
-	mem_free(c->m, c->s, c->threads, sizeof *c->s);
+	mem_free(c->m, c->s);
 	free(c);
 }

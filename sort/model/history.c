@@ -107,6 +107,6 @@ status phase_update_wisdom(job *j)
 	} else if (!j->c->broken) {
 		rc = ST_OK;
 	}
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }

@@ -19,10 +19,10 @@ static const double CALIBRATE_S = 0.17;
 
 void rank_speeds_free(job *j, rank_speeds *g)
 {
-	mem_free(&j->m, g->placement, g->p, sizeof *g->placement);
-	mem_free(&j->m, g->had, g->p, sizeof *g->had);
-	mem_free(&j->m, g->before, g->p, sizeof *g->before);
-	mem_free(&j->m, g->after, g->p, sizeof *g->after);
+	mem_free(&j->m, g->placement);
+	mem_free(&j->m, g->had);
+	mem_free(&j->m, g->before);
+	mem_free(&j->m, g->after);
 	*g = (rank_speeds){ 0 };
 }
 
@@ -94,7 +94,7 @@ static status given_speeds(job *j, const rank_speeds *g)
 		rc = name ? speeds_load(j->o->speeds, &(speeds_want){ "speed", g->p, name },
 					j->speed, &j->e)
 			  : ST_RESOURCE;
-		mem_free(&j->m, name, g->p, sizeof *name);
+		mem_free(&j->m, name);
 	}
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
 		g->before[i] = g->after[i] = j->speed[i];

@@ -128,7 +128,7 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 		out->gain = out->saved_s > 0 ? out->saved_s / before_s : 0;
 		out->worth = out->gain >= o->adapt.gain && out->saved_s >= o->adapt.saved_s;
 	}
-	mem_free(m, t, p, sizeof *t);
+	mem_free(m, t);
 	return rc;
 }
 
@@ -244,9 +244,9 @@ status phase_adapt(job *j)
 		comm_agree(j->c, d.seen && d.planned && d.speed && d.share ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = adapt_together(j, &d);
-	mem_free(&j->m, d.seen, p, sizeof *d.seen);
-	mem_free(&j->m, d.planned, p, sizeof *d.planned);
-	mem_free(&j->m, d.speed, p, sizeof *d.speed);
-	mem_free(&j->m, d.share, p, sizeof *d.share);
+	mem_free(&j->m, d.seen);
+	mem_free(&j->m, d.planned);
+	mem_free(&j->m, d.speed);
+	mem_free(&j->m, d.share);
 	return rc;
 }

@@ -161,7 +161,7 @@ static status most_uses(job *j, size_t *most)
 		if (all[i] > MOST_FILES)
 			rc = err_set(&j->e, ST_PEER, "rank %zu names too many files", i);
 	}
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }
 
@@ -198,7 +198,7 @@ status alias_check(job *j)
 		rc = validate_result(j, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(j, all, ranks * most);
-	mem_free(&j->m, mine.c, room, sizeof(use));
-	mem_free(&j->m, all, ranks, bytes);
+	mem_free(&j->m, mine.c);
+	mem_free(&j->m, all);
 	return rc;
 }

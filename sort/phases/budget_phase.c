@@ -157,7 +157,7 @@ static status agree_to_spill(job *j, bool *any)
 		rc = comm_allgather(j->c, &mine, all, sizeof *all);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		*any |= all[i];
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }
 
@@ -216,7 +216,7 @@ static status size_windows(job *j)
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		least = all[i] < least ? all[i] : least;
 	j->windows_bytes = exchange_setup_windows(j, least);
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }
 

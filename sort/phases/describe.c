@@ -32,7 +32,7 @@ static status count_threads(job *j)
 	mine /= online < 0 || mine == (unsigned)online ? j->ranks_here
 						       : (unsigned)j->c->process_ranks;
 	j->threads = j->o->threads ? j->o->threads : mine ? mine : 1;
-	mem_free(&j->m, host, p, sizeof *host);
+	mem_free(&j->m, host);
 	return rc;
 }
 

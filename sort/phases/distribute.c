@@ -27,10 +27,10 @@ static status landing_alloc(landing *d, job *j)
 
 static void landing_free(landing *d, job *j)
 {
-	mem_free(&j->m, d->recs, d->n, j->o->lay.record_bytes);
-	mem_free(&j->m, d->e, d->n, sizeof *d->e);
-	mem_free(&j->m, d->tmp, d->n, sizeof *d->tmp);
-	mem_free(&j->m, d->at, (size_t)j->c->size, sizeof *d->at);
+	mem_free(&j->m, d->recs);
+	mem_free(&j->m, d->e);
+	mem_free(&j->m, d->tmp);
+	mem_free(&j->m, d->at);
 }
 
 /* One block of source s to its place. */
@@ -94,8 +94,7 @@ status phase_distribute(job *j)
 		rc = receive_all(&d, j, x);
 	if (rc == ST_OK) {
 		/* what was read has been sent: its room is the scratch of the last sort */
-		mem_free(&j->m, j->by_destination, j->by_destination_room,
-			 sizeof *j->by_destination);
+		mem_free(&j->m, j->by_destination);
 		j->by_destination = NULL;
 		loaded_runs_free(&j->m, &j->data);
 		d.tmp = mem_array(&j->m, d.n, sizeof *d.tmp, "sorting", &j->e);

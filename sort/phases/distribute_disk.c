@@ -237,18 +237,17 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 static void close_rounds(rounds *x)
 {
 	job *j = x->j;
-	const size_t p = (size_t)j->c->size;
 	splitter_estimate_free(&x->g, &j->m);
 	reader_close(x->from);
 	exchange_free(x->x);
 	if (atomic_load(&j->c->broken))
 		return; /* somebody may still be sending of these */
-	mem_free(&j->m, x->raw, x->room, j->o->lay.record_bytes);
-	mem_free(&j->m, x->e, x->room, sizeof *x->e);
-	mem_free(&j->m, x->out, x->room, sizeof *x->out);
-	mem_free(&j->m, x->send, p, sizeof *x->send);
-	mem_free(&j->m, x->recv, p, sizeof *x->recv);
-	mem_free(&j->m, x->at, p, sizeof *x->at);
+	mem_free(&j->m, x->raw);
+	mem_free(&j->m, x->e);
+	mem_free(&j->m, x->out);
+	mem_free(&j->m, x->send);
+	mem_free(&j->m, x->recv);
+	mem_free(&j->m, x->at);
 }
 
 static void note_rounds(const rounds *x)

@@ -89,6 +89,6 @@ status handshake(job *j)
 	/* all leave, also those that are like rank 0 */
 	for (size_t i = 1; i < p && rc == ST_OK; i++)
 		rc = compare(&all[i], &all[0], NULL);
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }

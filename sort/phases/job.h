@@ -129,10 +129,8 @@ typedef struct job {
 	runs r;                      /* what is to be merged or sent: the runs of data, or dealt */
 	entry *by_destination;       /* by distributing: entries by destination, as one run */
 	uint64_t by_destination_start[2];
-	size_t by_destination_room;
 	brackets brackets;
-	uint64_t *cut; /* [(size + 1) * runs] what each rank gets of each run */
-	size_t cut_room;
+	uint64_t *cut;  /* [(size + 1) * runs] what each rank gets of each run */
 	uint64_t *recv; /* [size] records from each rank */
 	outgoing outgoing;
 	io_fd to;         /* the output as written to */

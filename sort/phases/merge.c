@@ -52,7 +52,7 @@ status phase_merge(job *j)
 			rc = exchange_setup_drained(j, x);
 	}
 	rc = exchange_setup_close(j, x, rc);
-	mem_free(&j->m, s, p, sizeof *s);
-	mem_free(&j->m, heads, 2 * p, sizeof *heads);
+	mem_free(&j->m, s);
+	mem_free(&j->m, heads);
 	return rc;
 }

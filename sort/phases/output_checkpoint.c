@@ -80,7 +80,7 @@ static void take_over(job *j, const output_checkpoint *all)
 
 static void let_go(job *j)
 {
-	mem_free(&j->m, j->seen_keys, 2, j->o->lay.key_bytes);
+	mem_free(&j->m, j->seen_keys);
 	j->seen_keys = NULL;
 	j->seen = (inspected){ 0 };
 	if (j->work.s.out.id)
@@ -110,6 +110,6 @@ status phase_load_output(job *j)
 		rc = comm_allgather(j->c, &j->work.s.out, all, sizeof *all);
 	if (rc == ST_OK)
 		rc = vote(j, all);
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }

@@ -142,9 +142,8 @@ status phase_sample(job *j)
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
 static status split_by_dealing(job *j)
 {
-	j->by_destination_room = j->data.n;
-	j->by_destination = mem_array(&j->m, j->by_destination_room, sizeof *j->by_destination,
-				      "entries", &j->e);
+	j->by_destination =
+		mem_array(&j->m, j->data.n, sizeof *j->by_destination, "entries", &j->e);
 	const status rc = comm_agree(j->c, j->by_destination ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
@@ -159,8 +158,8 @@ static status split_by_dealing(job *j)
 
 status phase_split(job *j)
 {
-	j->cut_room = ((size_t)j->c->size + 1) * j->r.count;
-	j->cut = mem_array(&j->m, j->cut_room, sizeof *j->cut, "cuts", &j->e);
+	j->cut = mem_array(&j->m, ((size_t)j->c->size + 1) * j->r.count, sizeof *j->cut, "cuts",
+			   &j->e);
 	const status rc = comm_agree(j->c, j->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;

@@ -235,13 +235,13 @@ static void free_workspaces(single_rank *a)
 	mem *m = &a->j->m;
 	for (size_t i = 0; a->workspace && i < a->threads; i++) {
 		workspace *b = &a->workspace[i];
-		mem_free(m, b->batch, a->batch_bytes, 1);
-		mem_free(m, b->order, a->most, sizeof *b->order);
-		mem_free(m, b->tmp, a->most, sizeof *b->tmp);
+		mem_free(m, b->batch);
+		mem_free(m, b->order);
+		mem_free(m, b->tmp);
 		merge_slice_close(&b->v, m);
 	}
-	mem_free(m, a->workspace, a->threads, sizeof *a->workspace);
-	mem_free(m, a->keys, 2 * a->count, a->j->o->lay.key_bytes);
+	mem_free(m, a->workspace);
+	mem_free(m, a->keys);
 }
 
 static status run_threads(single_rank *a)

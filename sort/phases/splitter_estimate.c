@@ -95,7 +95,7 @@ static status choose_of_all(job *j, const unsigned char *all, splitter_estimate 
 	}
 	if (w)
 		choose(j, w, n, g);
-	mem_free(&j->m, w, p * room, sizeof *w);
+	mem_free(&j->m, w);
 	return w ? ST_OK : ST_RESOURCE;
 }
 
@@ -114,14 +114,14 @@ status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g)
 		rc = comm_gather(j->c, mine, all, bytes, 0);
 	if (rc == ST_OK && j->c->rank == 0)
 		rc = choose_of_all(j, all, g);
-	mem_free(&j->m, rec, 1, l->record_bytes);
-	mem_free(&j->m, mine, bytes, 1);
-	mem_free(&j->m, all, j->c->rank == 0 ? p : 0, bytes);
+	mem_free(&j->m, rec);
+	mem_free(&j->m, mine);
+	mem_free(&j->m, all);
 	rc = comm_agree(j->c, rc);
 	return rc == ST_OK ? comm_bcast(j->c, g->raw, g->count * isz, 0) : rc;
 }
 
 void splitter_estimate_free(splitter_estimate *g, mem *m)
 {
-	mem_free(m, g->raw, g->count, item_bytes(&g->lay));
+	mem_free(m, g->raw);
 }

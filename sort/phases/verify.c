@@ -73,7 +73,7 @@ status phase_verify(job *j)
 		rc = check_part_summaries(j);
 		j->mine.verify_s += now_s() - t0;
 	}
-	mem_free(&j->m, mine, 1, bytes);
+	mem_free(&j->m, mine);
 	return rc;
 }
 

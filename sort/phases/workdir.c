@@ -249,7 +249,7 @@ status phase_resume(job *j)
 	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = agree_on_job(j, all);
-	mem_free(&j->m, all, p, sizeof *all);
+	mem_free(&j->m, all);
 	return rc;
 }
 

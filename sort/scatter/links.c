@@ -39,10 +39,10 @@ status scatter_plan_alloc(job *j)
 void scatter_plan_free(job *j)
 {
 	scatter_plan *d = &j->scatter;
-	mem_free(&j->m, d->startup_s, d->p, sizeof *d->startup_s);
-	mem_free(&j->m, d->byte_s, d->p, sizeof *d->byte_s);
-	mem_free(&j->m, d->arrive_s, d->p, sizeof *d->arrive_s);
-	mem_free(&j->m, d->order, d->p, sizeof *d->order);
+	mem_free(&j->m, d->startup_s);
+	mem_free(&j->m, d->byte_s);
+	mem_free(&j->m, d->arrive_s);
+	mem_free(&j->m, d->order);
 }
 
 status scatter_wait(comm *c, comm_req *r, double *wait_s)
@@ -168,7 +168,7 @@ static status read_links(job *j, const rank_speeds *g)
 				      j->scatter.byte_s, &j->e);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
 		j->scatter.byte_s[i] = 1e-6 / j->scatter.byte_s[i];
-	mem_free(&j->m, name, g->p, sizeof *name);
+	mem_free(&j->m, name);
 	return rc;
 }
 
@@ -186,6 +186,6 @@ status scatter_links(job *j, const rank_speeds *g)
 		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
 		rc = comm_agree(j->c, measure_links(j, &l));
 	}
-	mem_free(&j->m, l.buf, n, bytes);
+	mem_free(&j->m, l.buf);
 	return rc;
 }

@@ -30,7 +30,7 @@ void receiver_close(receiver *b)
 	j->mine.phase_s[PH_EXCHANGE] += b->waited_s;
 	j->mine.phase_s[PH_READ] -= b->waited_s;
 	if (!atomic_load(&j->c->broken)) /* else a block may still be on its way to a slot */
-		mem_free(&j->m, b->slots, SCATTER_SLOTS, scatter_slot_bytes(j->o));
+		mem_free(&j->m, b->slots);
 }
 
 void receiver_expect(receiver *b, uint64_t n)

@@ -242,7 +242,7 @@ static status sort_chunk(scatter_worker *t, size_t at)
 	b.tmp = mem_array(&j->m, n, sizeof *b.tmp, "sorting", &j->e);
 	if (rc == ST_OK && b.tmp)
 		pool_run((unsigned)parts, sort_runs, &b);
-	mem_free(&j->m, b.tmp, n, sizeof *b.tmp);
+	mem_free(&j->m, b.tmp);
 	const double took_s = now_s() - t0;
 	j->mine.phase_s[PH_SORT] += took_s;
 	j->mine.phase_s[PH_READ] -= took_s;
@@ -306,11 +306,10 @@ static status keep_runs(scatter_worker *t)
 	loaded_runs *d = &j->data;
 	if (!t->p->sort || t->runs == 0)
 		return read_runs_sort(t->p, &j->m, d, &j->e);
-	d->start_room = t->runs + 1;
-	d->start = mem_array(&j->m, d->start_room, sizeof *d->start, "runs", &j->e);
+	d->start = mem_array(&j->m, t->runs + 1, sizeof *d->start, "runs", &j->e);
 	if (!d->start)
 		return ST_RESOURCE;
-	memcpy(d->start, t->start, d->start_room * sizeof *d->start);
+	memcpy(d->start, t->start, (t->runs + 1) * sizeof *d->start);
 	d->r.start = d->start;
 	d->r.count = t->runs;
 	return ST_OK;
@@ -351,7 +350,7 @@ static status hand_out(job *j, const read_runs_plan *p)
 		rc = read_runs_sort(p, &j->m, &j->data, &j->e);
 	j->data.sum = d.sum;
 	scatter_sender_close(&d);
-	mem_free(&j->m, a, (size_t)j->c->size, sizeof *a);
+	mem_free(&j->m, a);
 	return rc;
 }
 

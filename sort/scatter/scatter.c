@@ -23,7 +23,7 @@ status scatter_sender_check(scatter_sender *d)
 void scatter_sender_close(scatter_sender *d)
 {
 	reader_close(d->from);
-	mem_free(&d->j->m, d->buf, d->slots, scatter_slot_bytes(d->j->o));
+	mem_free(&d->j->m, d->buf);
 }
 
 /* Records [at, at + n) of the input to a block. */

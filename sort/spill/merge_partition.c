@@ -75,8 +75,8 @@ status merge_partition_cut(merge_partition *p, mem *m, const runs *r, const uint
 	} else {
 		rc = ST_RESOURCE;
 	}
-	mem_free(m, sample, most, sizeof *sample);
-	mem_free(m, tmp, most, sizeof *tmp);
+	mem_free(m, sample);
+	mem_free(m, tmp);
 	return rc;
 }
 
@@ -96,7 +96,7 @@ size_t merge_partition_merge(const merge_partition *p, const runs *r, size_t i, 
 
 void merge_partition_free(merge_partition *p, mem *m)
 {
-	mem_free(m, p->cut, (p->room + 1) * p->runs, sizeof *p->cut);
-	mem_free(m, p->first, p->room + 1, sizeof *p->first);
+	mem_free(m, p->cut);
+	mem_free(m, p->first);
 	*p = (merge_partition){ 0 };
 }

@@ -72,13 +72,13 @@ status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *
 		w->count++;
 		measure(w);
 	}
-	mem_free(m, s, all, sizeof *s);
+	mem_free(m, s);
 	return s && w->bound ? ST_OK : ST_RESOURCE;
 }
 
 void merge_slices_free(merge_slices *w, mem *m)
 {
-	mem_free(m, w->bound, w->room, sizeof *w->bound);
+	mem_free(m, w->bound);
 	*w = (merge_slices){ 0 };
 }
 
@@ -102,12 +102,12 @@ status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, err *e)
 
 void merge_slice_close(merge_slice *v, mem *m)
 {
-	mem_free(m, v->portion, v->portion_bytes, 1);
-	mem_free(m, v->raw, v->room, v->record_bytes);
-	mem_free(m, v->e, v->room, sizeof *v->e);
-	mem_free(m, v->tmp, v->room, sizeof *v->tmp);
-	mem_free(m, v->from, v->runs, sizeof *v->from);
-	mem_free(m, v->len, v->runs, sizeof *v->len);
+	mem_free(m, v->portion);
+	mem_free(m, v->raw);
+	mem_free(m, v->e);
+	mem_free(m, v->tmp);
+	mem_free(m, v->from);
+	mem_free(m, v->len);
 	*v = (merge_slice){ 0 };
 }
 

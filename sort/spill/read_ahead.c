@@ -26,7 +26,7 @@ struct read_ahead {
 	mem *m;
 	const merge_slices *w;
 	uint64_t chunk_recs;
-	size_t slot_bytes, slots, raw_bytes;
+	size_t slot_bytes, slots;
 	unsigned char *raw;
 	slot *slot;
 	uint32_t *empty; /* [slots] a stack of those without a chunk */
@@ -226,8 +226,7 @@ static status allocate(read_ahead *f, err *e)
 	for (size_t i = 0; i < k; i++)
 		f->before[i + 1] =
 			f->before[i] + (r->start[i + 1] - r->start[i]) / f->chunk_recs + 1;
-	f->raw_bytes = f->slots * f->slot_bytes + SPILL_ALIGN;
-	f->raw = mem_array(f->m, f->raw_bytes, 1, "chunks of runs", e);
+	f->raw = mem_array(f->m, f->slots * f->slot_bytes + SPILL_ALIGN, 1, "chunks of runs", e);
 	f->slot = mem_array(f->m, f->slots, sizeof *f->slot, "chunks of runs", e);
 	f->empty = mem_array(f->m, f->slots, sizeof *f->empty, "chunks of runs", e);
 	f->slot_of = mem_array(f->m, f->before[k], sizeof *f->slot_of, "chunks of runs", e);
@@ -279,11 +278,11 @@ void read_ahead_close(read_ahead *f)
 	pthread_cond_destroy(&f->news);
 	pthread_mutex_destroy(&f->lock);
 	if (f->before)
-		mem_free(m, f->slot_of, f->before[f->w->r->count], sizeof *f->slot_of);
-	mem_free(m, f->empty, f->slots, sizeof *f->empty);
-	mem_free(m, f->slot, f->slots, sizeof *f->slot);
-	mem_free(m, f->raw, f->raw_bytes, 1);
-	mem_free(m, f->next, f->w->r->count, sizeof *f->next);
-	mem_free(m, f->before, f->w->r->count + 1, sizeof *f->before);
-	mem_free(m, f, 1, sizeof *f);
+		mem_free(m, f->slot_of);
+	mem_free(m, f->empty);
+	mem_free(m, f->slot);
+	mem_free(m, f->raw);
+	mem_free(m, f->next);
+	mem_free(m, f->before);
+	mem_free(m, f);
 }

@@ -51,13 +51,13 @@ typedef struct task {
 
 void loaded_runs_free(mem *m, loaded_runs *d)
 {
-	mem_free(m, d->raw, d->raw_bytes, 1);
-	mem_free(m, d->entries, d->room, sizeof *d->entries);
-	mem_free(m, d->start, d->start_room, sizeof *d->start);
-	mem_free(m, d->sample, d->samples, item_bytes(&d->r.recs.lay));
-	mem_free(m, d->sample_at, d->start_room, sizeof *d->sample_at);
-	mem_free(m, d->lookup.raw, d->lookup.raw_bytes, 1);
-	mem_free(m, d->lookup.it, 1, item_bytes(&d->r.recs.lay));
+	mem_free(m, d->raw);
+	mem_free(m, d->entries);
+	mem_free(m, d->start);
+	mem_free(m, d->sample);
+	mem_free(m, d->sample_at);
+	mem_free(m, d->lookup.raw);
+	mem_free(m, d->lookup.it);
 	spill_close(d->spill);
 	*d = (loaded_runs){ 0 };
 }
@@ -71,8 +71,7 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 	if (!size_mul(room, p->lay.record_bytes, &bytes) || bytes > SIZE_MAX - 2 * IO_ALIGN)
 		return err_set(e, ST_RESOURCE, "no memory for records: %zu x %u bytes", room,
 			       p->lay.record_bytes);
-	d->raw_bytes = bytes + 2 * IO_ALIGN;
-	d->raw = mem_array(m, d->raw_bytes, 1, "records", e);
+	d->raw = mem_array(m, bytes + 2 * IO_ALIGN, 1, "records", e);
 	d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
 	if (!d->raw || !d->entries)
 		return ST_RESOURCE;
@@ -95,8 +94,7 @@ static status lay_out_runs(mem *m, const read_runs_plan *p, loaded_runs *d, size
 	if (!p->sort || each > d->n)
 		each = d->n;
 	d->r.count = each ? d->n / each + (d->n % each != 0) : 1;
-	d->start_room = d->r.count + 1;
-	d->r.start = d->start = mem_array(m, d->start_room, sizeof *d->start, "runs", e);
+	d->r.start = d->start = mem_array(m, d->r.count + 1, sizeof *d->start, "runs", e);
 	if (!d->start)
 		return ST_RESOURCE;
 	for (size_t k = 0; k < d->r.count; k++)
@@ -222,12 +220,11 @@ static status alloc_loader(loader *x, mem *m, err *e)
 
 static void free_loader(loader *x, mem *m)
 {
-	const size_t count = x->d->r.count;
 	for (size_t i = 0; x->scratch && i < x->idle; i++)
-		mem_free(m, x->scratch[i], x->run_recs, sizeof **x->scratch);
-	mem_free(m, x->scratch, x->scratches, sizeof *x->scratch);
-	mem_free(m, x->left, count, sizeof *x->left);
-	mem_free(m, x->ready, count, sizeof *x->ready);
+		mem_free(m, x->scratch[i]);
+	mem_free(m, x->scratch);
+	mem_free(m, x->left);
+	mem_free(m, x->ready);
 }
 
 /* Read all (from NULL: it is there already), sort the runs. */

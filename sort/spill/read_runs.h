@@ -15,13 +15,11 @@
 typedef struct loaded_runs {
 	unsigned char *raw; /* as allocated; records start at the place in a page that they have in
 			       the file, so that they can be read past the page cache */
-	size_t raw_bytes;
 	unsigned char *recs;
 	entry *entries;
 	size_t n, room;  /* records, and how many there is memory for */
 	uint64_t *start; /* of the runs */
-	size_t start_room;
-	spill *spill; /* runs on disk, what looking at them takes, and samples, see runs.h */
+	spill *spill;    /* runs on disk, what looking at them takes, and samples, see runs.h */
 	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;

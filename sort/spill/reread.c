@@ -35,6 +35,6 @@ status reread(const io_fd *f, const char *path, uint64_t offset, uint64_t n, con
 		return ST_RESOURCE;
 	unsigned char *buf = raw + (size_t)(-(uintptr_t)raw % IO_ALIGN);
 	const status rc = inspect_all(f, path, offset, n, l, chunk, buf, seen, e);
-	mem_free(m, raw, bytes, 1);
+	mem_free(m, raw);
 	return rc;
 }

@@ -107,6 +107,6 @@ status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkp
 	*taken = sum && read_checkpoint(&at, &wanted, sum, n);
 	if (*taken)
 		rc = spill_run_adopt(s, run, recs, sum, e);
-	mem_free(m, sum, at.blocks, sizeof *sum);
+	mem_free(m, sum);
 	return rc;
 }

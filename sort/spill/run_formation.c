@@ -284,21 +284,20 @@ static void free_workspaces(run_formation *s, mem *m)
 	const budget *b = s->p->b;
 	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
 		const workspace *w = &s->workspace[i];
-		mem_free(m, w->raw, s->raw_bytes, 1);
-		mem_free(m, w->batch, s->batch_recs, s->p->load.lay.record_bytes);
-		mem_free(m, w->e, b->run_recs, sizeof *w->e);
-		mem_free(m, w->tmp, b->run_recs, sizeof *w->tmp);
+		mem_free(m, w->raw);
+		mem_free(m, w->batch);
+		mem_free(m, w->e);
+		mem_free(m, w->tmp);
 	}
-	mem_free(m, s->workspace, b->workers, sizeof *s->workspace);
+	mem_free(m, s->workspace);
 }
 
 /* Room for all runs and samples that there may be. */
 static status lay_out(const run_formation_plan *p, mem *m, loaded_runs *d, err *e)
 {
 	const budget *b = p->b;
-	d->start_room = b->runs + 1;
-	d->start = mem_array(m, d->start_room, sizeof *d->start, "runs", e);
-	d->sample_at = mem_array(m, d->start_room, sizeof *d->sample_at, "samples", e);
+	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
+	d->sample_at = mem_array(m, b->runs + 1, sizeof *d->sample_at, "samples", e);
 	d->samples = (size_t)(p->load.n / b->stride) + b->runs;
 	d->sample = mem_array(m, d->samples, item_bytes(&p->load.lay), "samples", e);
 	d->r = (runs){ .recs = { NULL, p->load.lay, p->load.rank },
@@ -339,8 +338,7 @@ static status open_spill(const run_formation_plan *p, mem *m, loaded_runs *d, er
 	d->lookup.key = spill_key;
 	spill_view *v = &d->lookup.view;
 	v->buf_bytes = spill_read_bytes(d->spill, 1);
-	d->lookup.raw_bytes = v->buf_bytes + SPILL_ALIGN;
-	d->lookup.raw = mem_array(m, d->lookup.raw_bytes, 1, "a block of a run", e);
+	d->lookup.raw = mem_array(m, v->buf_bytes + SPILL_ALIGN, 1, "a block of a run", e);
 	if (d->lookup.raw)
 		v->buf = d->lookup.raw + (size_t)(-(uintptr_t)d->lookup.raw % SPILL_ALIGN);
 	d->lookup.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
@@ -404,7 +402,7 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	}
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
-	mem_free(m, s.kept, p->b->runs, sizeof *s.kept);
+	mem_free(m, s.kept);
 	end_writing(out);
 	return rc;
 }

@@ -11,7 +11,6 @@
 /* What looking at runs on disk takes; one thread's. */
 typedef struct runs_lookup {
 	unsigned char *raw;
-	size_t raw_bytes;
 	spill_view view; /* in raw */
 	/* spill_key, which thus is linked to no program that keeps its runs in memory */
 	status (*key)(spill *s, spill_view *v, size_t run, uint64_t i, const unsigned char **rec,

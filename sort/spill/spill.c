@@ -390,7 +390,7 @@ status spill_run_end(spill *s, size_t i, err *e)
 
 void spill_end_writing(spill *s)
 {
-	mem_free(s->m, s->buffer, s->writers, s->piece_bytes);
+	mem_free(s->m, s->buffer);
 	s->buffer = NULL;
 }
 
@@ -567,10 +567,10 @@ void spill_close(spill *s)
 	for (size_t i = 0; s->dir && i < s->dirs; i++)
 		tempdir_close(&s->dir[i]);
 	mem *m = s->m;
-	mem_free(m, s->buffer, s->writers, s->piece_bytes);
-	mem_free(m, s->busy, s->writers, sizeof *s->busy);
-	mem_free(m, s->sum, s->sums, sizeof *s->sum);
-	mem_free(m, s->run, s->runs, sizeof *s->run);
-	mem_free(m, s->dir, s->dirs, sizeof *s->dir);
-	mem_free(m, s, 1, sizeof *s);
+	mem_free(m, s->buffer);
+	mem_free(m, s->busy);
+	mem_free(m, s->sum);
+	mem_free(m, s->run);
+	mem_free(m, s->dir);
+	mem_free(m, s);
 }

@@ -66,7 +66,7 @@ static status verify(comm *c, void *trial_)
 	memcpy(t->said[c->rank], j.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
 		t->kept = are_kept(&j, t->part);
-	mem_free(&j.m, j.part_summaries, RANKS, part_summary_bytes(&o.lay));
+	mem_free(&j.m, j.part_summaries);
 	return j.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
 }
 
