@@ -77,8 +77,9 @@ objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 # The folders of the sorter, but for those that hold no code of it.
 SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include),$(patsubst %/,%,$(wildcard sort/*/)))
 
-PART_SRC := $(filter-out partition/hetplan%,$(wildcard partition/*.c))
-PLAN_SRC := $(wildcard partition/hetplan*.c)
+PART_SRC := $(filter-out partition/hetplan%,$(wildcard partition/*.c $(addprefix partition/,$(addsuffix /*.c, \
+            base unrelated share scatter chain online farm))))
+PLAN_SRC := $(wildcard partition/hetplan*.c partition/hetplan/*.c partition/hetplan/*/*.c)
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
@@ -120,6 +121,7 @@ LONG_SH  := $(call in_tests,$(ROOMS) scripts,long_*.sh)
 FUZZ_C   := $(call in_tests,$(ROOMS),fuzz_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 FUZZ_X   := $(patsubst %.c,$(OBJ)/%,$(FUZZ_C))
+PART_X   := $(filter $(OBJ)/partition/%,$(TESTS_X) $(FUZZ_X))
 # What starts a fuzzer: scripts/fuzz has libFuzzer do it, and leaves this empty.
 FUZZ_MAIN = $(OBJ)/scripts/fuzz-main.o
 # What the tests over MPI start: programs against libhetpart_mpi, and its examples.
@@ -159,7 +161,8 @@ $(OBJ)/%.o: %.c
 	$(Q)$(COMPILE) $(EXTRA) -c -o $@ $<
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
-$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) -Ipartition/include
+PART_INC := -iquote partition -Ipartition/include
+$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
@@ -168,7 +171,7 @@ SOURCES := $(wildcard sort/*.[ch] $(addsuffix /*.[ch],$(SORT_DIRS)))
 HELLO_O := $(call objs,sort/phases/handshake.c)
 $(HELLO_O): EXTRA += -DHETSORT_SOURCES='"$(shell cat $(sort $(SOURCES)) | cksum | cut -d' ' -f1)"'
 $(HELLO_O): $(SOURCES)
-$(OBJ)/partition/tests/%: EXTRA = -Ipartition -Ipartition/include
+$(PART_X:=.o): EXTRA = $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
 $(call objs,$(SORT_TESTS)): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)
@@ -252,8 +255,7 @@ $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
-$(OBJ)/partition/tests/%: $(OBJ)/partition/tests/%.o \
-		$(call objs,$(filter-out partition/hetplan.c,$(PLAN_SRC))) $(LIBPART)
+$(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan.c partition/hetplan/main.c,$(PLAN_SRC))) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
@@ -373,7 +375,7 @@ experiments-quick: all $(BENCH_X) $(SCATTERX)  ## the same in a few minutes, jud
 	$(Q)BIN="$(abspath $(BINDIR))" bench/experiments all --quick $(ARGS)
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
-$(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) -Ipartition -Ipartition/include
+$(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) $(PART_INC)
 $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS))
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)

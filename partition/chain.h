@@ -4,7 +4,7 @@
 #ifndef CHAIN_H
 #define CHAIN_H
 
-#include "part.h"
+#include "base/part.h"
 
 #define CHAIN_DATES_MAX 100000000
 

@@ -5,7 +5,7 @@
 #define CHAIN_LP_H
 
 #include "chain.h"
-#include "lp.h"
+#include "base/lp.h"
 
 /* Each fraction is the sum of two columns: one from 0 to its value at the start, one above; so a
  * start that is no vertex is a basis all the same. */

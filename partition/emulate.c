@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "part.h"
+#include "base/part.h"
 
 hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings, size_t nprocs,
 				      uint64_t processes, hetpart_err *err)

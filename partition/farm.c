@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "chunk.h"
-#include "part.h"
+#include "base/part.h"
 
 struct worker {
 	double ready; /* when it asks for the next chunk */

@@ -3,7 +3,7 @@
 #ifndef PART_MODEL_H
 #define PART_MODEL_H
 
-#include "part.h"
+#include "base/part.h"
 
 #define MODEL_RATIO  1.1                        /* of one cell to the next */
 #define MODEL_PARTS  4                          /* of a cell, so that a jump inside of it shows */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "part.h"
+#include "base/part.h"
 
 struct entry {
 	long double key;

@@ -4,7 +4,7 @@
 #ifndef SCATTER_H
 #define SCATTER_H
 
-#include "part.h"
+#include "base/part.h"
 
 /* One cost, its times multiplied by 2^-shift of the problem. */
 struct sc_cost {

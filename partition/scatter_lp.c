@@ -4,7 +4,7 @@
  * do not. May not touch: whole numbers. Costs a simplex run of 2 p + 1 rows. */
 #include <math.h>
 
-#include "lp.h"
+#include "base/lp.h"
 #include "scatter.h"
 
 /* Columns: y_i, the time of share i in units of tau; the port's time after i; T. tau = n / sum 1/c

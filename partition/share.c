@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "part.h"
+#include "base/part.h"
 
 struct job {
 	hetpart_plan *plan;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "part.h"
+#include "base/part.h"
 
 struct bracket {
 	const struct procs *ps;

@@ -3,7 +3,7 @@
  * independence of scale and order, extremes, and every argument that must be refused. */
 #include "tests.h"
 
-#include "part.h"
+#include "base/part.h"
 
 static hetpart_cost *nlogn, *linear;
 

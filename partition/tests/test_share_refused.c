@@ -2,7 +2,7 @@
 /* Shares without communication: what is refused, and with which words. */
 #include "tests.h"
 
-#include "part.h"
+#include "base/part.h"
 
 static hetpart_cost *nlogn, *linear;
 

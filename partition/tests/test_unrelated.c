@@ -3,7 +3,7 @@
  * arbitrary costs, quantised shares, agreement of all methods, limits and refusals. */
 #include "tests.h"
 
-#include "part.h"
+#include "base/part.h"
 
 static double brute(uint64_t n, hetpart_cost *const *c, size_t p, const uint64_t *caps)
 {

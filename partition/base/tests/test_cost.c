@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_cost.c - costs: values, predicates, inverses, and every argument that must be refused. */
-#include "tests.h"
+#include "tests/tests.h"
 
-#include "part.h"
+#include "base/part.h"
 
 static double odd(void *ctx, uint64_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_plan.c - the result object: accessors, what they say about nothing, hash, and the text. */
-#include "tests.h"
+#include "tests/tests.h"
 
 static hetpart_plan *plan(uint64_t n, size_t p, double second)
 {

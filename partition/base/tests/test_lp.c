@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_lp.c - linear programmes that cannot be solved: each ends with its reason, and GLPK neither
  * prints nor ends the process. */
-#include "tests.h"
+#include "tests/tests.h"
 
-#include "lp.h"
+#include "base/lp.h"
 
 /* A programme of one column and two rows, x = 1 and coef x >= least, under the guard. */
 struct small {
