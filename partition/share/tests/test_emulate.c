@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_emulate.c - process emulation against its reference values and brute force; self-scheduling
  * against small cases by hand, and its invariants. */
-#include "tests.h"
+#include "tests/tests.h"
 
 static void reference(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_share.c - shares for processors of known speed: reference values, optimality by brute force,
  * independence of scale and order, extremes, and every argument that must be refused. */
-#include "tests.h"
+#include "tests/tests.h"
 
 #include "base/part.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shares without communication: what is refused, and with which words. */
-#include "tests.h"
+#include "tests/tests.h"
 
 #include "base/part.h"
 
