@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scatter_ladder.h"
+#include "ladder.h"
 
 enum { COMP, LINK };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scatter_table.h"
+#include "table.h"
 
 struct work {
 	struct sc_table t;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scatter_table.h"
+#include "table.h"
 
 /* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
 static size_t crossing(const struct sc_table *t, size_t d)

@@ -5,7 +5,7 @@
  * May not touch: cost kinds. Costs O(1) amortised for each processor and amount. */
 #include <math.h>
 
-#include "scatter_table.h"
+#include "table.h"
 
 /* Candidates k, rising; the first is the best. A new one is added at the back: those before it that
  * are no better now never will be, as all gain step alike. Returns the new tail. */

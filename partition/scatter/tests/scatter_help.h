@@ -4,7 +4,7 @@
 #ifndef SCATTER_HELP_H
 #define SCATTER_HELP_H
 
-#include "tests.h"
+#include "tests/tests.h"
 
 #define MAX_P 64
 
