@@ -2,7 +2,7 @@
 /* chain_basis.c - a starting basis from a schedule: dates are basic, each held by the row that
  * gives it; fractions sit at the bound that is their value; one fraction of each load is basic for
  * the sum. Triangular in time, and feasible. May not touch: coefficients. Costs O(columns). */
-#include "chain_lp.h"
+#include "programme.h"
 
 static void column(struct model *mo, size_t col, int status)
 {

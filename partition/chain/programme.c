@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "chain_lp.h"
+#include "programme.h"
 
 static size_t row_count(size_t total, size_t m, size_t nloads)
 {
