@@ -5,7 +5,7 @@
 #include <hetpart.h>
 
 #include "bench.h"
-#include "tests/learn_help.h"
+#include "online/tests/learn_help.h"
 
 /* ------------------------------------------------- the partner: the form is known, n^b or a cliff
  */

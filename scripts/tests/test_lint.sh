@@ -18,7 +18,7 @@ good_tree() {
   plant sort/comm/comm_mpi.c <<<'#include <mpi.h>'
   plant sort/include/hetsort.h <<<'#include <mpi.h>'
   plant partition/mpi/hook.c <<<'#include <mpi.h>'
-  plant partition/cost.c <<'C'
+  plant partition/base/cost.c <<'C'
 #include <stdio.h>
 /* printf("in a comment"); abort(); system("x");
  * #include <mpi.h> */
@@ -29,7 +29,7 @@ int cost(char *s, int n)
 	return my_printf(n) + ecosystem(n);
 }
 C
-  plant partition/wisdom.c <<<'int f(void *file) { return fprintf(file, "x") + !fopen("a", "r"); }'
+  plant partition/online/wisdom.c <<<'int f(void *file) { return fprintf(file, "x") + !fopen("a", "r"); }'
   plant partition/hetplan.c <<<'int main(void) { printf("x"); exit(1); }'
   plant sort/main.c <<<'int main(void) { exit(2); }'
   plant gensort/valsort.c <<<'#include "record.h"'
@@ -71,16 +71,16 @@ is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 9 passed, 0 failed"
 
 plant sort/run.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/run.c:2
 plant sort/tests/test_a.c <<<'# include "mpi.h"'; fires "mpi.h in a test" mpi-header sort/tests/test_a.c:2
-plant partition/mpi.c <<<'#include <mpi.h>';     fires "mpi.h beside partition/mpi/" mpi-header partition/mpi.c:2
-plant partition/a.c <<<'#include <pthread.h>';   fires "threads in the planner" pure-planner partition/a.c:2
-plant partition/part.h <<<'#include <mpi.h>';    fires "MPI in a planner header" pure-planner partition/part.h:2
-plant partition/a.c <<<'int f(void) { return printf ("x"); }'; fires "the planner prints" pure-planner partition/a.c:2
-plant partition/a.c <<<'int f(void) { return fprintf(log, "x"); }'; fires "the planner writes a file" pure-planner partition/a.c:2
-plant partition/wisdom.c <<<'int f(void) { return fprintf(stderr, "x"); }'; fires "wisdom prints" pure-planner partition/wisdom.c:2
-plant partition/wisdom_read.c <<<'int f(void) { return puts("x"); }'; fires "wisdom puts" pure-planner partition/wisdom_read.c:2
+plant partition/base/mpi.c <<<'#include <mpi.h>';     fires "mpi.h beside partition/mpi/" mpi-header partition/base/mpi.c:2
+plant partition/share/a.c <<<'#include <pthread.h>';   fires "threads in the planner" pure-planner partition/share/a.c:2
+plant partition/base/part.h <<<'#include <mpi.h>';    fires "MPI in a planner header" pure-planner partition/base/part.h:2
+plant partition/share/a.c <<<'int f(void) { return printf ("x"); }'; fires "the planner prints" pure-planner partition/share/a.c:2
+plant partition/share/a.c <<<'int f(void) { return fprintf(log, "x"); }'; fires "the planner writes a file" pure-planner partition/share/a.c:2
+plant partition/online/wisdom.c <<<'int f(void) { return fprintf(stderr, "x"); }'; fires "wisdom prints" pure-planner partition/online/wisdom.c:2
+plant partition/online/wisdom_read.c <<<'int f(void) { return puts("x"); }'; fires "wisdom puts" pure-planner partition/online/wisdom_read.c:2
 plant sort/run.c <<<'void f(void) { if (1) abort(); }'; fires "the sorter aborts" library-exit sort/run.c:2
 plant sort/run.c <<<'void f(void) { comm_abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/run.c:2
-plant partition/a.c <<<'void f(void) { exit(1); }'; fires "the planner exits" library-exit partition/a.c:2
+plant partition/share/a.c <<<'void f(void) { exit(1); }'; fires "the planner exits" library-exit partition/share/a.c:2
 plant partition/mpi/a.c <<<'void f(void) { MPI_Abort(c, 1); }'; fires "the planner's ranks abort" library-exit partition/mpi/a.c:2
 plant gensort/val_join.c <<<'#include "gen_lcg.h"'; fires "the validator uses the generator" own-validator gensort/val_join.c:2
 plant gensort/valsort.c <<<'#include "../sort/keys.h"'; fires "the validator uses the sorter" own-validator gensort/valsort.c:2

@@ -4,7 +4,7 @@
  * end. Costs O(1) for a cell and for a fit. */
 #include <math.h>
 
-#include "model_curve.h"
+#include "curve.h"
 
 /* Before there are repeated observations, believe in this much noise as if it came from so many. */
 #define PRIOR_NOISE  0.05

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_wisdom.c - wisdom from run to run: what is saved comes back, damage is refused with its
  * line, another machine's is never used, the file is replaced in one piece. */
-#include "tests.h"
+#include "tests/tests.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* fuzz_wisdom.c - any bytes as a wisdom file, as they are and with a checksum that fits, so that
  * the lines before it are reached. What is accepted must print, parse again to the same text, and
  * plan. */
-#include "../../scripts/fuzz.h"
+#include "../../../scripts/fuzz.h"
 #include <stdio.h>
 
 #include <hetpart.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_model.c - learning an unknown cost: the fitted function on small cases, and the true
  * makespan, batch after batch, on four shapes of cost with noise. */
-#include "tests.h"
+#include "tests/tests.h"
 
 #include "learn_help.h"
 

@@ -6,7 +6,7 @@
  * touch: the model. Costs O(cells^2) for the cells that hold something. */
 #include <math.h>
 
-#include "model_curve.h"
+#include "curve.h"
 
 /* How far, as a ratio, a curve is trusted outside of the items seen. */
 #define REACH 1.5
