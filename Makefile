@@ -77,9 +77,9 @@ objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 # The folders of the sorter, but for those that hold no code of it.
 SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include),$(patsubst %/,%,$(wildcard sort/*/)))
 
-PART_SRC := $(filter-out partition/hetplan%,$(wildcard partition/*.c $(addprefix partition/,$(addsuffix /*.c, \
-            base unrelated share scatter chain online farm))))
-PLAN_SRC := $(wildcard partition/hetplan*.c partition/hetplan/*.c partition/hetplan/*/*.c)
+# The folders of the planner, each above those that it may use.
+PART_SRC := $(wildcard partition/*.c $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
+PLAN_SRC := $(wildcard $(patsubst %,partition/%/*.c,hetplan/request hetplan/ops hetplan/display hetplan))
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
@@ -255,7 +255,7 @@ $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
-$(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan.c partition/hetplan/main.c,$(PLAN_SRC))) $(LIBPART)
+$(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)

@@ -30,7 +30,7 @@ int cost(char *s, int n)
 }
 C
   plant partition/online/wisdom.c <<<'int f(void *file) { return fprintf(file, "x") + !fopen("a", "r"); }'
-  plant partition/hetplan.c <<<'int main(void) { printf("x"); exit(1); }'
+  plant partition/hetplan/main.c <<<'int main(void) { printf("x"); exit(1); }'
   plant sort/main.c <<<'int main(void) { exit(2); }'
   plant gensort/valsort.c <<<'#include "record.h"'
   plant gensort/gensort.c <<<'#include "gen_lcg.h"'

@@ -2,8 +2,8 @@
 /* fuzz_request.c - any bytes as a line of a batch, within limits that keep every plan small. The
  * answer must be written as JSON that reads back as the same value; shares must sum to items; what
  * succeeds must make tables and charts. */
-#include "../../scripts/fuzz.h"
-#include "hetplan.h"
+#include "../../../scripts/fuzz.h"
+#include "hetplan/hetplan.h"
 
 static const struct hp_limits small = {
 	.line_bytes = 4096,

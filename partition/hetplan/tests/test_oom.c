@@ -3,12 +3,12 @@
  * included: no answer or an error, nothing leaked, and the next request is answered. Counts through
  * glibc's allocator; skipped elsewhere and under sanitizers, which bring their own. */
 #define OOM_SHARED_TOO
-#include "oom_help.h"
+#include "tests/oom_help.h"
 
 #ifndef OOM_CANNOT
 
-#	include "tests.h"
-#	include "hetplan.h"
+#	include "tests/tests.h"
+#	include "hetplan/hetplan.h"
 
 #	include <fcntl.h>
 #	include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fuzz_option.c - any text as the word of an option: the first byte chooses the kind. What is
  * accepted is JSON of that kind, what is refused has a reason; messages and names are clean. */
-#include "../../scripts/fuzz.h"
-#include "hetplan.h"
+#include "../../../scripts/fuzz.h"
+#include "hetplan/hetplan.h"
 
 static void check_clean(const char *s)
 {

@@ -7,7 +7,7 @@
 
 hetplan=$BIN/hetplan
 rays=$ROOT/partition/examples/rays.json
-table=$ROOT/partition/tests/refused.tsv
+table=$ROOT/partition/hetplan/tests/refused.tsv
 
 # request METHOD [REVERSED] - the 16 processors as a request line
 request() {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan.h"
+#include "hetplan/hetplan.h"
 
 enum column_kind {
 	COLUMN_ROW,

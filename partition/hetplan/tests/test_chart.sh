@@ -68,7 +68,7 @@ run "$hetplan" share -n 9 -s 1 --cost linear
 is "no chart into a pipe" "$(grep -c '|' <<<"$out")" 0
 
 # shellcheck disable=SC2317  # called through run and ok
-well_formed() { awk -f "$ROOT/partition/tests/xml.awk" "$1"; }
+well_formed() { awk -f "$ROOT/partition/hetplan/tests/xml.awk" "$1"; }
 for bad in '<a>' '<a></b>' '<a b=c/>' '<a b="1" b="2"/>' '<a>&x;</a>' '<a/><b/>' '<a b="<"/>'; do
   printf '<?xml version="1.0" encoding="UTF-8"?>\n%s\n' "$bad" >bad.svg
   run well_formed bad.svg
