@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../chunk.h"
+#include "../farm/chunk.h"
 
 static struct hm_run bytes_run(const struct farm *f, const void *at, uint64_t bytes)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "../chunk.h"
+#include "../farm/chunk.h"
 
 struct service {
 	struct farm *f;

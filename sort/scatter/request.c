@@ -3,7 +3,7 @@
  * factoring, several of them side by side, as one that is slow also takes its chunk slowly; the
  * others take chunks, each sorted before the next is asked for, so that who is slow asks less
  * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
-#include "../partition/chunk.h"
+#include "../partition/farm/chunk.h"
 #include "scatter.h"
 #include "base/clock.h"
 #include "base/pool.h"
