@@ -78,7 +78,7 @@ objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include),$(patsubst %/,%,$(wildcard sort/*/)))
 
 # The folders of the planner, each above those that it may use.
-PART_SRC := $(wildcard partition/*.c $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
+PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
 PLAN_SRC := $(wildcard $(patsubst %,partition/%/*.c,hetplan/request hetplan/ops hetplan/display hetplan))
 PMPI_SRC := $(wildcard partition/mpi/*.c)
 GEN_SRC  := $(wildcard gensort/gen*.c)
