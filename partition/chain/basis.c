@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_basis.c - a starting basis from a schedule: dates are basic, each held by the row that
+/* basis.c - a starting basis from a schedule: dates are basic, each held by the row that
  * gives it; fractions sit at the bound that is their value; one fraction of each load is basic for
  * the sum. Triangular in time, and feasible. May not touch: coefficients. Costs O(columns). */
 #include "programme.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_heuristic.c - SIMPLE, SINGLEINST and MULTIINST of [S3]: one pass over the loads, a
- * bisection for each installment. May not touch: the rules of the chain (chain_model.c). Costs some
+/* heuristic.c - SIMPLE, SINGLEINST and MULTIINST of [S3]: one pass over the loads, a
+ * bisection for each installment. May not touch: the rules of the chain (rules.c). Costs some
  * 60 m operations for each installment. */
 #include <math.h>
 #include <stdlib.h>

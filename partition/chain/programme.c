@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_lp.c - the linear programme of [S3] for given numbers of installments, constraints (1)-(13)
- * with the corrected indices, in units near 1, begun from SINGLEINST's schedule rather than from
- * nothing: some seven times fewer simplex steps. May not touch: dates (they come from the replay).
- * Costs a simplex run of about 4 m rows for each installment. */
+/* programme.c - the linear programme of [S3] for given numbers of installments, constraints
+ * (1)-(13) with the corrected indices, in units near 1, begun from SINGLEINST's schedule rather
+ * than from nothing: some seven times fewer simplex steps. May not touch: dates (they come from the
+ * replay). Costs a simplex run of about 4 m rows for each installment. */
 #include <math.h>
 #include <stdlib.h>
 

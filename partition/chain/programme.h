@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_lp.h - the columns and rows of the chain's linear programme, shared by its builder and its
+/* programme.h - the columns and rows of the chain's linear programme, shared by its builder and its
  * starting basis. Not installed. [S3] */
-#ifndef CHAIN_LP_H
-#define CHAIN_LP_H
+#ifndef CHAIN_PROGRAMME_H
+#define CHAIN_PROGRAMME_H
 
 #include "chain.h"
 #include "base/lp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_model.c - a chain problem checked and brought to units near 1, and the step by which an
+/* rules.c - a chain problem checked and brought to units near 1, and the step by which an
  * installment moves down the chain. May not touch: how fractions are found. Costs O(loads m). */
 #include <math.h>
 #include <stdlib.h>

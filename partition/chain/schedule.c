@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_schedule.c - the schedule object: made, grown, dated, read.
+/* schedule.c - the schedule object: made, grown, dated, read.
  * May not touch: how fractions are found. Costs O(installments m). */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_args.c - the command line: a verb, options that are members of the request, options of
+/* args.c - the command line: a verb, options that are members of the request, options of
  * the output. getopt's own messages would print words raw, so they are off.
  * Touches optind and its kin: call once. */
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_batch.c - one request a line in, one answer a line out. A bad line is answered too, and
+/* batch.c - one request a line in, one answer a line out. A bad line is answered too, and
  * the batch goes on.
  * May not touch: what a request means. Costs one line of memory, bounded by the limits. */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_compare.c - one problem by every method: makespan, gap to the bound, time to plan, or why
+/* compare.c - one problem by every method: makespan, gap to the bound, time to plan, or why
  * a method does not apply.
  * May not touch: how they plan. Costs all methods, less those beyond the steps allowed. */
 #include <math.h>

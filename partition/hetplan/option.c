@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_option.c - words of the command line as JSON: numbers, lists, costs, points.
+/* option.c - words of the command line as JSON: numbers, lists, costs, points.
  * May not touch: which option they belong to; ranges are checked with the request.
  * Costs one pass over the word. */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_verb.c - a verb: makes the request from file and options, runs it, shows the answer.
+/* verb.c - a verb: makes the request from file and options, runs it, shows the answer.
  * May not touch: how anything is planned or drawn. Costs what the operation costs. */
 #include <errno.h>
 #include <stdlib.h>

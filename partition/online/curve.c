@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_curve.c - curves through a stretch of cells by least squares of relative errors: a power
+/* curve.c - curves through a stretch of cells by least squares of relative errors: a power
  * law with a belief about its exponent, a straight line. May not touch: the model, where stretches
  * end. Costs O(1) for a cell and for a fit. */
 #include <math.h>

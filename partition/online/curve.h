@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_curve.h - curves through a stretch of cells, and how well each explains it. Internal. */
+/* curve.h - curves through a stretch of cells, and how well each explains it. Internal. */
 #ifndef PART_MODEL_CURVE_H
 #define PART_MODEL_CURVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_fit.c - from observations to a cost: pool adjacent violators, so that the cost rises with
+/* isotonic.c - from observations to a cost: pool adjacent violators, so that the cost rises with
  * the items, then lines from (0, 0) through the pools [S4 section 3.3].
  * May not touch: the model it reads. Costs O(cells). */
 #include <math.h>

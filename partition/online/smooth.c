@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_smooth.c - less noise than the cells' means: power laws and straight lines on stretches of
+/* smooth.c - less noise than the cells' means: power laws and straight lines on stretches of
  * cells. Where a stretch ends is not decided but averaged: all divisions of the cells, each with
  * the weight the data give it (Bayesian information criterion), by two recursions as for a hidden
  * Markov chain. A cliff or a jump starts a new stretch; one that is uncertain is half seen. May not

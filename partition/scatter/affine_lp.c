@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_lp.c - [S0]'s linear programme for affine costs: minimise T subject to T >= sum_{j<=i}
+/* affine_lp.c - [S0]'s linear programme for affine costs: minimise T subject to T >= sum_{j<=i}
  * link_j(x_j) + comp_i(x_i). It pays every startup, even for nothing, which the dynamic programmes
  * do not. May not touch: whole numbers. Costs a simplex run of 2 p + 1 rows. */
 #include <math.h>

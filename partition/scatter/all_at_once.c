@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_once.c - the affine shares of [S2]: as if all were sent at once (processor i ends at l_i
+/* all_at_once.c - the affine shares of [S2]: as if all were sent at once (processor i ends at l_i
  * + c_i d_i, by water filling), a second pass with the waits of the first (the stair), and the
  * minimising algorithm for whole shares. May not touch: the one-port model. Costs O(p log p). */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_dp.c - the dynamic programmes of [S0]: Algorithm 1 for any costs, Algorithm 2 for
+/* dp.c - the dynamic programmes of [S0]: Algorithm 1 for any costs, Algorithm 2 for
  * increasing ones. cost[d,i] = min over e of link_i(e) + max(comp_i(e), cost[d-e,i+1]).
  * May not touch: cost kinds. Costs O(p n^2) time at worst, 4 p n bytes. */
 #include <math.h>

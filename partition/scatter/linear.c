@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_linear.c - the closed form for linear costs, real shares: processors that are kept end
+/* linear.c - the closed form for linear costs, real shares: processors that are kept end
  * together; one whose link is slower than all kept after it together (D) is dropped. [S0]
  * May not touch: whole numbers. Costs O(p). */
 #include <float.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_multires.c - exact shares for increasing costs by a ladder of grids 2^s. On each grid:
+/* multires.c - exact shares for increasing costs by a ladder of grids 2^s. On each grid:
  * a plan of whole blocks (upper bound), lower bounds of the cost of d items on the processors from
  * i on and of the port time before i; only amounts d whose two bounds sum to less than the best
  * plan are looked at on the next grid. On grid 1 the bounds are exact. May not touch: cost kinds.

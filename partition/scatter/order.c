@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_order.c - in which order the root serves, and which processor should be the root. [S0]
+/* order.c - in which order the root serves, and which processor should be the root. [S0]
  * May not touch: how shares are found. Costs O(p log p) for an order, p plans for a root. */
 #include <inttypes.h>
 #include <math.h>

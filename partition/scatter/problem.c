@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_model.c - a scatter problem checked and brought to units near 1, and the one-port times
+/* problem.c - a scatter problem checked and brought to units near 1, and the one-port times
  * of given shares. May not touch: how shares are found. Costs O(p). */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_round.c - the rounding scheme of [S0]: nearest to a whole number first, then against the
+/* rounding.c - the rounding scheme of [S0]: nearest to a whole number first, then against the
  * running error e, so that no sum of shares drifts. The last share is n_k - e: the print's n_k + e
  * would miss the total. May not touch: costs. Costs O(p log p). */
 #include <inttypes.h>

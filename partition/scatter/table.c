@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_table.c - the frame of the dynamic programmes over all amounts 0 .. n.
+/* table.c - the frame of the dynamic programmes over all amounts 0 .. n.
  * May not touch: how a row is found. Costs 4 p n + 36 n bytes and O(p n) calls of the costs. */
 #include <inttypes.h>
 #include <math.h>

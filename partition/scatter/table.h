@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_table.h - the frame of the dynamic programmes over all amounts 0 .. n: tables of one
+/* table.h - the frame of the dynamic programmes over all amounts 0 .. n: tables of one
  * processor's costs, the row of those after it, and the choices. Not installed. */
 #ifndef SCATTER_TABLE_H
 #define SCATTER_TABLE_H

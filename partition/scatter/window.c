@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_window.c - [S0]'s programme in O(p n) for increasing compute and affine link costs: the
+/* window.c - [S0]'s programme in O(p n) for increasing compute and affine link costs: the
  * crossing E(d) = min{e : comp(e) >= next(d - e)} moves by at most one as d grows, and below it
  * link(e) + next(d - e) is a minimum over a sliding window (monotone queue of k = d - e).
  * May not touch: cost kinds. Costs O(1) amortised for each processor and amount. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dp.c - best shares for any costs by the dynamic programme of [S4],
+/* quantised_dp.c - best shares for any costs by the dynamic programme of [S4],
  * T(m, i) = min over n_i of max(f_i(n_i), T(m - n_i, i - 1)), with shares in multiples of a quantum
  * and one processor taking what is over. May not touch: which costs these are.
  * Costs p (N/q)^2 steps (three times that if q does not divide N) and p (N/q) words of 4 bytes. */

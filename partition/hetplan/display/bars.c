@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_bars.c - from an answer to who receives, sends and computes when.
+/* bars.c - from an answer to who receives, sends and computes when.
  * May not touch: how it is drawn. Costs one bar for each message and computation. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_gantt.c - bars as text: a line for each processor, time to the right. A character shows
+/* gantt.c - bars as text: a line for each processor, time to the right. A character shows
  * what took most of its time.
  * May not touch: how the bars came about. Costs rows times bars. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_svg.c - bars as an SVG picture: a row for each processor, time to the right, ticks,
+/* svg.c - bars as an SVG picture: a row for each processor, time to the right, ticks,
  * legend, title.
  * May not touch: how the bars came about. Costs one rectangle for each bar. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_json.c - JSON to a stream on one line, with numbers as short as they can be and exact.
+/* write_json.c - JSON to a stream on one line, with numbers as short as they can be and exact.
  * May not touch: what the numbers mean. Costs a pass over the value. */
 #include <inttypes.h>
 #include <stdlib.h>

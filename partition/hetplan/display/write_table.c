@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_table.c - an answer as an aligned table or as CSV: one row for each processor, for a
+/* write_table.c - an answer as an aligned table or as CSV: one row for each processor, for a
  * chain one for each load, installment and processor.
  * May not touch: numbers; it only writes them. Costs two passes over the cells. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_answer.c - the members of an answer.
+/* answer.c - the members of an answer.
  * May not touch: the request. Costs one JSON value for each number. */
 #include <math.h>
 

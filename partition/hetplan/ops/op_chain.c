@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_op_chain.c - operations on a chain: chain, chain-replay.
+/* op_chain.c - operations on a chain: chain, chain-replay.
  * May not touch: how they are planned. Costs what the library's planner costs. */
 #include "hetplan/hetplan.h"
 

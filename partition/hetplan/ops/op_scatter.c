@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_op_scatter.c - operations with one root: scatter, scatter-order, scatter-root, farm.
+/* op_scatter.c - operations with one root: scatter, scatter-order, scatter-root, farm.
  * May not touch: how they are planned. Costs what the library's planner costs. */
 #include "hetplan/hetplan.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_op_share.c - operations without communication: share, share-unrelated, round, emulate,
+/* op_share.c - operations without communication: share, share-unrelated, round, emulate,
  * model.
  * May not touch: how they are planned. Costs what the library's planner costs. */
 #include <math.h>

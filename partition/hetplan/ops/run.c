@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_run.c - from a request to its answer: finds the operation, checks the keys, runs it.
+/* run.c - from a request to its answer: finds the operation, checks the keys, runs it.
  * May not touch: streams. Costs what the operation costs. */
 #include <string.h>
 

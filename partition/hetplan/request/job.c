@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_job.c - a job and what belongs to it: memory, costs, plans, the reason of its failure.
+/* job.c - a job and what belongs to it: memory, costs, plans, the reason of its failure.
  * May not touch: what a request means. Costs one small node for each thing owned. */
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_parse.c - bytes to a request object. A first pass bounds depth and number of values, so
+/* parse.c - bytes to a request object. A first pass bounds depth and number of values, so
  * that no line makes the parser take more memory than the limits say.
  * May not touch: what the request means. Costs two passes over the bytes. */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_read.c - strict reading of a request: every value has a type and a range, every key is
+/* read.c - strict reading of a request: every value has a type and a range, every key is
  * known, and the message names the place.
  * May not touch: the library. Costs a pass over what is read. */
 #include <inttypes.h>

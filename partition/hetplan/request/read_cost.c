@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_cost.c - costs, processors and chains from a request.
+/* read_cost.c - costs, processors and chains from a request.
  * May not touch: how they are planned; ranges of numbers are the library's to check.
  * Costs one library object for each cost. */
 #include <math.h>

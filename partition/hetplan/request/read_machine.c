@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_machine.c - the machine a request describes: a cost for each processor, processors with
+/* read_machine.c - the machine a request describes: a cost for each processor, processors with
  * links, a chain.
  * May not touch: how it is planned. Costs one library object for each cost. */
 #include "hetplan/hetplan.h"

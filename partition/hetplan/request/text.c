@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan_text.c - text that is safe to print, and numbers from and to text without a loss.
+/* text.c - text that is safe to print, and numbers from and to text without a loss.
  * May not touch: JSON. Costs a pass over the text. */
 #include <errno.h>
 #include <math.h>

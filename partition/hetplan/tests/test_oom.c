@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_hetplan_oom.c - every operation with each of its allocations failing in turn, the parser's
+/* test_oom.c - every operation with each of its allocations failing in turn, the parser's
  * included: no answer or an error, nothing leaked, and the next request is answered. Counts through
  * glibc's allocator; skipped elsewhere and under sanitizers, which bring their own. */
 #define OOM_SHARED_TOO

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_hetplan_ops.c - every operation of a batch, from the request line to the answer, against the
+/* test_ops.c - every operation of a batch, from the request line to the answer, against the
  * values of the sources; limits; text and numbers. */
 #include "tests/tests.h"
 #include "hetplan/hetplan.h"
