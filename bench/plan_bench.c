@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/part.h"
+#include "share/share.h"
 
 enum { MOST = 200 };
 #define LEAST_S 0.5 /* repeat until this much time has passed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* part.h - what the planner's own files share: errors, checked sizes, costs, plans, the time of n
- * items on processor i. Not installed. Names with external linkage begin with part_, because a
+/* part.h - what all planners share: errors, checked sizes, costs, plans, the time of n items on
+ * processor i. Not installed. Names with external linkage begin with part_, because a
  * static library cannot hide them. */
 #ifndef PART_H
 #define PART_H
@@ -141,53 +141,5 @@ hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpar
 
 /* Copy opts into *full, defaults for what the caller's version lacks. */
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err);
-
-/* ---------------------------------------------------------------------------------- algorithms */
-
-/* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
- * costs must be increasing. O((p + moves) log p). */
-hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
-				hetpart_err *err);
-
-/* As part_round_exact(), but keeps what share[] has: only adds what lacks to the smallest next
- * time, or takes what is too much from the largest time. */
-hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
-			       hetpart_err *err);
-
-/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 100 p calls of
- * the cost. HETPART_ERANGE when no finite makespan exists. */
-hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
-			      hetpart_err *err);
-
-/* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
- * a time a little later, where they sum to about items. A start for part_round_exact(). */
-void part_start(const struct procs *ps, uint64_t items, const double *real, uint64_t *share);
-
-/* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
-hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
-				 hetpart_err *err);
-hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err);
-hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
-			       hetpart_err *err);
-
-/* Best shares for any costs: sums of sets, dynamic programme. HETPART_ENOMEM over the memory the
- * options allow, HETPART_ERANGE when no finite makespan exists. */
-hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
-			   const hetpart_opts *opts, hetpart_err *err);
-hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
-		       const hetpart_opts *opts, hetpart_err *err);
-uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
-uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
-hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err);
-
-/* The three above and the choice between them, as the options say; fills in plan's shares and
- * method. */
-hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
-			   hetpart_err *err);
-
-/* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
- * speeds scaled as in ps; capacities kept. */
-hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
-			  hetpart_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "scatter.h"
+#include "unrelated/unrelated.h"
 
 struct vessel {
 	double floor; /* l: when it can begin */

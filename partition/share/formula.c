@@ -4,7 +4,7 @@
  * times two. */
 #include <math.h>
 
-#include "base/part.h"
+#include "share.h"
 
 static const hetpart_cost unit_linear = {
 	.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1

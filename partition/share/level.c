@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "share.h"
 
 #define TINY 1e-300 /* items: a share that is as good as none */
 

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/part.h"
+#include "share.h"
+#include "unrelated/unrelated.h"
 
 struct job {
 	hetpart_plan *plan;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "share.h"
 
 #define FEW  1000 /* processors: below this the heap is as fast */
 #define NEAR 64   /* items from the goal: good enough */

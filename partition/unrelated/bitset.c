@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/part.h"
+#include "unrelated.h"
 
 struct sums {
 	size_t p, n;     /* processors, items */

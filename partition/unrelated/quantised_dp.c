@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/part.h"
+#include "unrelated.h"
 
 #define OVER UINT32_C(0x80000000) /* in a choice: this processor takes what is over */
 

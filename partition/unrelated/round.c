@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "unrelated.h"
 
 struct entry {
 	long double key;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "unrelated.h"
 
 struct bracket {
 	const struct procs *ps;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/part.h"
+#include "unrelated.h"
 
 hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err)
 {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* share.h - shares of one cost by speed: real ones of equal time or by a formula, and whole ones
+ * near them. Not installed. */
+#ifndef SHARE_H
+#define SHARE_H
+
+#include "base/part.h"
+
+/* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
+ * speeds scaled as in ps; capacities kept. */
+hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
+			  hetpart_err *err);
+
+/* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
+ * a time a little later, where they sum to about items. A start for part_round_exact(). */
+void part_start(const struct procs *ps, uint64_t items, const double *real, uint64_t *share);
+
+/* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
+hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
+				 hetpart_err *err);
+hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err);
+hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
+			       hetpart_err *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* unrelated.h - whole shares for processors of any costs, and the choice between the methods. Not
+ * installed. */
+#ifndef UNRELATED_H
+#define UNRELATED_H
+
+#include "base/part.h"
+
+/* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
+ * costs must be increasing. O((p + moves) log p). */
+hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
+				hetpart_err *err);
+
+/* As part_round_exact(), but keeps what share[] has: only adds what lacks to the smallest next
+ * time, or takes what is too much from the largest time. */
+hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
+			       hetpart_err *err);
+
+/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 100 p calls of
+ * the cost. HETPART_ERANGE when no finite makespan exists. */
+hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
+			      hetpart_err *err);
+
+/* Best shares for any costs: sums of sets, dynamic programme. HETPART_ENOMEM over the memory the
+ * options allow, HETPART_ERANGE when no finite makespan exists. */
+hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
+			   const hetpart_opts *opts, hetpart_err *err);
+hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
+		       const hetpart_opts *opts, hetpart_err *err);
+uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
+uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
+hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err);
+
+/* The three above and the choice between them, as the options say; fills in plan's shares and
+ * method. */
+hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
+			   hetpart_err *err);
+
+#endif
