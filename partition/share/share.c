@@ -74,6 +74,7 @@ static hetpart_status by_threshold(struct job *j, hetpart_err *err)
 static hetpart_status by_level(struct job *j, hetpart_err *err)
 {
 	long double t = 0;
+	bool too_far;
 	hetpart_status rc = part_level(&j->ps, j->items, j->plan->real, &t, err);
 
 	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
@@ -82,7 +83,10 @@ static hetpart_status by_level(struct job *j, hetpart_err *err)
 		return rc;
 	j->plan->real_makespan = (double)(t * j->ps.cost->scale * j->ps.unit);
 	part_start(&j->ps, j->items, j->plan->real, j->plan->share);
-	return part_round_exact(&j->ps, j->items, j->plan->share, err);
+	rc = part_round_exact(&j->ps, j->items, j->plan->share, &too_far, err);
+	if (rc == HETPART_OK && too_far)
+		rc = part_threshold(&j->ps, j->items, j->plan->share, err);
+	return rc;
 }
 
 static hetpart_status by_exact(struct job *j, hetpart_err *err)

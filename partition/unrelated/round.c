@@ -112,7 +112,7 @@ static uint64_t lack(const struct procs *ps, uint64_t items, const uint64_t *sha
 	return *over ? sum - items : items - sum;
 }
 
-/* Bring the sum to items. *too_far: by single moves this would take for ever. */
+/* Bring the sum to items. *too_far: by single moves this would take too long. */
 static bool settle(struct heap *h, bool *too_far)
 {
 	bool over;
@@ -138,36 +138,36 @@ static bool trim(struct heap *h, bool *too_far)
 }
 
 static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
-				   bool exact, hetpart_err *err)
+				   bool exact, bool *too_far, hetpart_err *err)
 {
 	struct heap h = { ps, items, share, NULL, true };
-	bool too_far = false, ok;
+	bool ok;
 
+	*too_far = false;
 	h.e = part_calloc(ps->n, sizeof *h.e);
 	if (!h.e)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	for (size_t i = 0; i < ps->n; i++)
 		if (share[i] > part_cap(ps, i, items))
 			share[i] = part_cap(ps, i, items);
-	ok = settle(&h, &too_far) && (too_far || !exact || trim(&h, &too_far));
+	ok = settle(&h, too_far) && (*too_far || !exact || trim(&h, too_far));
 	free(h.e);
-	if (too_far && exact)
-		return part_threshold(ps, items, share, err);
-	if (too_far)
-		return part_fail(err, HETPART_EINVAL, "the real shares do not sum to the items");
-	if (!ok)
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
-	return HETPART_OK;
+	return ok ? HETPART_OK : part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 }
 
 hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
-				hetpart_err *err)
+				bool *too_far, hetpart_err *err)
 {
-	return round_shares(ps, items, share, true, err);
+	return round_shares(ps, items, share, true, too_far, err);
 }
 
 hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err)
 {
-	return round_shares(ps, items, share, false, err);
+	bool too_far;
+	hetpart_status rc = round_shares(ps, items, share, false, &too_far, err);
+
+	if (rc == HETPART_OK && too_far)
+		return part_fail(err, HETPART_EINVAL, "the real shares do not sum to the items");
+	return rc;
 }

@@ -7,12 +7,13 @@
 #include "base/part.h"
 
 /* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
- * costs must be increasing. O((p + moves) log p). */
+ * costs must be increasing. O((p + moves) log p). *too_far: by single moves this would take too
+ * long, and share[] is not that plan; part_threshold() finds it. */
 hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
-				hetpart_err *err);
+				bool *too_far, hetpart_err *err);
 
-/* As part_round_exact(), but keeps what share[] has: only adds what lacks to the smallest next
- * time, or takes what is too much from the largest time. */
+/* Keeps what share[] has: only adds what lacks to the smallest next time, or takes what is too much
+ * from the largest time. HETPART_EINVAL if share[] is far from items. */
 hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err);
 
