@@ -27,8 +27,10 @@ void *part_calloc(size_t n, size_t size);
 /* a * b + c, UINT64_MAX where that does not fit. */
 uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c);
 
-/* HETPART_ENOMEM unless bytes keep to limit; 0: HETPART_MEM_DEFAULT_BYTES. */
-hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, hetpart_err *err);
+/* HETPART_ENOMEM, with what else the caller can do, unless bytes keep to limit; 0:
+ * HETPART_MEM_DEFAULT_BYTES. */
+hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, const char *advice,
+				hetpart_err *err);
 
 /* ---------------------------------------------------------------------------------------- cost */
 

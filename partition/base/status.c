@@ -84,7 +84,8 @@ uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
 	return r;
 }
 
-hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, hetpart_err *err)
+hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, const char *advice,
+				hetpart_err *err)
 {
 	if (!limit)
 		limit = HETPART_MEM_DEFAULT_BYTES;
@@ -92,6 +93,6 @@ hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, hetpart_err *err
 		return HETPART_OK;
 	return part_fail(err, HETPART_ENOMEM,
 			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
-			 " are allowed: raise max_mem_bytes or take another method",
-			 bytes, limit);
+			 " are allowed: raise max_mem_bytes or %s",
+			 bytes, limit, advice);
 }

@@ -231,8 +231,8 @@ hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, const hetpart_
 			  hetpart_err *err)
 {
 	struct model mo = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
-	hetpart_status rc =
-		part_check_bytes(part_ch_lp_bytes(sd->total, ch->m), opts->max_mem_bytes, err);
+	hetpart_status rc = part_check_bytes(part_ch_lp_bytes(sd->total, ch->m),
+					     opts->max_mem_bytes, "take another method", err);
 
 	mo.limit_s = opts->limit_s;
 	mo.unit = part_calloc(ch->nloads * ch->m, sizeof *mo.unit);

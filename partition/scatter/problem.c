@@ -22,7 +22,7 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 
 hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err)
 {
-	return part_check_bytes(bytes, sc->max_mem, err);
+	return part_check_bytes(bytes, sc->max_mem, "take another method", err);
 }
 
 static void set_cost(struct sc_cost *c, const hetpart_cost *cost, struct scatter *sc, size_t i)

@@ -170,7 +170,8 @@ hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *sha
 			   const hetpart_opts *opts, hetpart_err *err)
 {
 	struct sums s = { .p = ps->n, .n = (size_t)items, .words = (size_t)items / 64 + 1 };
-	hetpart_status rc = part_check_mem(part_bitset_bytes(items, ps->n), opts, err);
+	hetpart_status rc = part_check_bytes(part_bitset_bytes(items, ps->n), opts->max_mem_bytes,
+					     QUANTUM_ADVICE, err);
 
 	if (rc != HETPART_OK)
 		return rc;

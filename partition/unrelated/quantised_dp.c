@@ -118,7 +118,8 @@ hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
 		       const hetpart_opts *opts, hetpart_err *err)
 {
 	struct table t = { .p = ps->n, .quantum = opts->quantum ? opts->quantum : 1 };
-	hetpart_status rc = part_check_mem(part_dp_bytes(items, ps->n, t.quantum), opts, err);
+	hetpart_status rc = part_check_bytes(part_dp_bytes(items, ps->n, t.quantum),
+					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
 	bool got;
 
 	if (rc != HETPART_OK)

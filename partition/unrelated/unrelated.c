@@ -6,18 +6,6 @@
 
 #include "unrelated.h"
 
-hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err)
-{
-	uint64_t limit = opts->max_mem_bytes ? opts->max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
-
-	if (bytes <= limit && bytes <= SIZE_MAX)
-		return HETPART_OK;
-	return part_fail(err, HETPART_ENOMEM,
-			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
-			 " are allowed: raise max_mem_bytes or set a quantum",
-			 bytes, limit);
-}
-
 static bool all_increasing(const struct procs *ps)
 {
 	if (!ps->costs)

@@ -30,7 +30,9 @@ hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
 		       const hetpart_opts *opts, hetpart_err *err);
 uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
 uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
-hetpart_status part_check_mem(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err);
+
+/* What to do where a method needs more memory than the options allow. */
+#define QUANTUM_ADVICE "set a quantum"
 
 /* The three above and the choice between them, as the options say; fills in plan's shares and
  * method. */
