@@ -26,7 +26,7 @@ struct farm {
 	uint64_t done; /* items this rank has worked on */
 };
 
-/* farm_serve - the root's part, farm_ask - a worker's: until all items are done or somebody has
+/* farm_serve - the root's part, farm_ask - a worker's: until all items are done or some rank has
  * failed. Return what failed on this rank. */
 hetpart_status farm_serve(struct farm *f, hetpart_err *err);
 hetpart_status farm_ask(struct farm *f, hetpart_err *err);
