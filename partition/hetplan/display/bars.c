@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "display.h"
 
 #define ROWS_MAX   4096
 #define CHUNKS_MAX 100000 /* of a farm */

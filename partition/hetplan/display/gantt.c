@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "display.h"
 
 #define IDLE   3
 #define LABELS 24

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "display.h"
 
 #define TOP      66  /* title and legend */
 #define BOTTOM   48  /* axis */

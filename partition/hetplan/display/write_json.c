@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "hetplan/hetplan.h"
+#include "display.h"
 
 static bool put_value(FILE *f, const json_t *v);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "display.h"
 
 enum column_kind {
 	COLUMN_ROW,

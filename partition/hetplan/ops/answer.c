@@ -3,7 +3,7 @@
  * May not touch: the request. Costs one JSON value for each number. */
 #include <math.h>
 
-#include "hetplan/hetplan.h"
+#include "ops.h"
 
 bool hp_put(struct hp_job *job, const char *key, json_t *value)
 {

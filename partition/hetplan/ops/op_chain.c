@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* op_chain.c - operations on a chain: chain, chain-replay.
  * May not touch: how they are planned. Costs what the library's planner costs. */
-#include "hetplan/hetplan.h"
+#include "ops.h"
 
 /* A number of one installment and processor, or link. */
 typedef double cell(const hetpart_schedule *s, size_t load, size_t inst, size_t i);

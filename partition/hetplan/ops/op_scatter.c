@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* op_scatter.c - operations with one root: scatter, scatter-order, scatter-root, farm.
  * May not touch: how they are planned. Costs what the library's planner costs. */
-#include "hetplan/hetplan.h"
+#include "ops.h"
 
 /* clang-format off */
 static const char *const method_names[] = {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "ops.h"
 
 static bool own_plan(struct hp_job *job, hetpart_status rc, hetpart_plan *plan,
 		     const hetpart_err *err)

@@ -3,7 +3,7 @@
  * May not touch: streams. Costs what the operation costs. */
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "ops.h"
 
 static const struct hp_op *const groups[] = { hp_ops_share, hp_ops_scatter, hp_ops_chain };
 

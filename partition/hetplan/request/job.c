@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 const struct hp_limits hp_limits = {
 	.line_bytes = (size_t)64 << 20,

@@ -4,7 +4,7 @@
  * May not touch: what the request means. Costs two passes over the bytes. */
 #include <errno.h>
 
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 struct scan {
 	size_t depth, deepest, values;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 static const char *type_name(const json_t *v)
 {

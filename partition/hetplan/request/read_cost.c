@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 /* One cost being read. */
 struct reading {

@@ -2,7 +2,7 @@
 /* read_machine.c - the machine a request describes: a cost for each processor, processors with
  * links, a chain.
  * May not touch: how it is planned. Costs one library object for each cost. */
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 static bool cost(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *free,
 		 void *out)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hetplan/hetplan.h"
+#include "request.h"
 
 /* The smallest value of a sequence of 2, 3 and 4 bytes: shorter ones are another way to write it.
  */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ops.h - from a request to its answer: the operations, and the members of an answer. */
+#ifndef HETPLAN_OPS_H
+#define HETPLAN_OPS_H
+
+#include "hetplan/request/request.h"
+
+/* Add a member to the answer; takes value over, NULL is out of memory. */
+bool hp_put(struct hp_job *job, const char *key, json_t *value);
+
+/* A number, or null where JSON has none. */
+json_t *hp_json_real(double x);
+
+/* The number at a path of an answer's arrays; NaN where there is none. */
+double hp_at_index(const json_t *array, size_t i);
+
+/* Shares under that name, real shares, times, makespan, bounds, method. */
+bool hp_put_plan(struct hp_job *job, const char *shares, const hetpart_plan *plan);
+bool hp_put_indices(struct hp_job *job, const char *key, const size_t *v, size_t n);
+bool hp_put_reals(struct hp_job *job, const char *key, const double *v, size_t n);
+
+/* An operation: reads job->in, fills in job->out. */
+struct hp_op {
+	const char *name, *verb;
+	bool (*run)(struct hp_job *job);
+	const char *keys[16];
+	const char *methods[16]; /* what --compare tries */
+};
+
+extern const struct hp_op hp_ops_share[], hp_ops_scatter[], hp_ops_chain[];
+
+/* The operation of that name; NULL if there is none. */
+const struct hp_op *hp_op_find(const char *name);
+
+/* Whether the program has such a verb. */
+bool hp_verb_known(const char *verb);
+
+/* Simulate the farm of the request; watch is told of each chunk. The plan belongs to the job. */
+bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan);
+
+/* Run the request in job->in; on failure the reason is in job->text. */
+bool hp_run(struct hp_job *job);
+
+#endif
