@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "chunk.h"
 #include "base/part.h"
 
 struct worker {
@@ -19,7 +18,7 @@ struct farm {
 	size_t n;
 	struct worker *heap;
 	hetpart_plan *plan;
-	struct chunker todo;
+	hetpart_chunks todo;
 	double port; /* when the root's port is free */
 	hetpart_farm_watch *watch;
 	void *ctx;
@@ -61,7 +60,7 @@ static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc,
 static hetpart_status serve(struct farm *f, hetpart_err *err)
 {
 	size_t i = f->heap[0].proc;
-	uint64_t size = chunk_next(&f->todo);
+	uint64_t size = hetpart_chunks_next(&f->todo);
 	double send, work, start = f->heap[0].ready;
 	hetpart_status rc = time_of(f->workers[i].link, size, i, &send, err);
 
@@ -119,7 +118,7 @@ hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetp
 					     "self-scheduling, factoring" };
 	struct farm f = { .workers = workers,
 			  .n = nprocs,
-			  .todo = { .rule = rule, .n = nprocs, .chunk = chunk, .left = items },
+			  .todo = { .rule = rule, .nprocs = nprocs, .chunk = chunk, .left = items },
 			  .watch = watch,
 			  .ctx = ctx };
 	hetpart_status rc;

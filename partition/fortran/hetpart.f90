@@ -76,6 +76,11 @@ module hetpart
     integer(c_int64_t) :: items
     real(c_double) :: sent, arrived, done
   end type
+  type, bind(c) :: hetpart_chunks ! set the first four
+    integer(c_int) :: rule
+    integer(c_int64_t) :: nprocs, chunk, left
+    integer(c_int64_t) :: batch_chunk = 0, batch_left = 0
+  end type
   type, bind(c) :: hetpart_chain ! begin with hetpart_chain_init()
     integer(c_size_t) :: struct_size, nprocs, nloads
     type(c_ptr) :: w, z, tau, latency, vcomm, vcomp ! c_loc() of arrays of real(c_double)
@@ -537,6 +542,12 @@ module hetpart
       type(c_ptr), value :: ctx
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
+    end function
+
+    function hetpart_chunks_next(chunks) bind(c) result(res)
+      import
+      type(hetpart_chunks), intent(in out) :: chunks
+      integer(c_int64_t) :: res
     end function
 
     ! scatters

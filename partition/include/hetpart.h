@@ -542,6 +542,22 @@ typedef enum hetpart_chunk_rule {
 	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) each, then anew, at least chunk */
 } hetpart_chunk_rule;
 
+/* Items that are handed out in chunks, for a farm of the caller's own: set the first four members,
+ * the others are 0 at first. */
+typedef struct hetpart_chunks {
+	hetpart_chunk_rule rule;
+	uint64_t nprocs; /* processors that take chunks, >= 1 */
+	uint64_t chunk;  /* the size, or the smallest size, >= 1 */
+	uint64_t left;   /* items not yet handed out; the caller may lower it between calls */
+	uint64_t batch_chunk, batch_left; /* FACTORING: size and number of the chunks to come */
+} hetpart_chunks;
+
+/* hetpart_chunks_next - take the next chunk off what is left.
+ * chunks  changed; one thread at a time.
+ * Returns its size by the rule, at most what was left; 0 if nothing was, and if chunks is NULL or
+ *   nprocs is 0. A chunk of 0 counts as 1, an unknown rule as FIXED. */
+HETPART_API uint64_t hetpart_chunks_next(hetpart_chunks *chunks);
+
 #define HETPART_FARM_CHUNKS_MAX UINT64_C(1000000000)
 
 /* hetpart_farm_create - what self-scheduling would give: a root hands out chunks on request, first

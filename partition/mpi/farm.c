@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "../farm/chunk.h"
-
 static hetpart_status check_root_opts(const struct farm *f, hetpart_err *err)
 {
 	const hetpart_mpi_farm_opts *o = &f->opts;
@@ -43,12 +41,12 @@ static hetpart_status check(struct farm *f, const hetpart_mpi_farm_opts *opts, h
 /* The first chunk is the largest under every rule. */
 static uint64_t largest_chunk(const struct farm *f)
 {
-	struct chunker c = { .rule = f->opts.rule,
-			     .n = (uint64_t)f->h.size - !f->opts.root_works,
+	hetpart_chunks c = { .rule = f->opts.rule,
+			     .nprocs = (uint64_t)f->h.size - !f->opts.root_works,
 			     .chunk = f->opts.chunk,
 			     .left = f->items };
 
-	return chunk_next(&c);
+	return hetpart_chunks_next(&c);
 }
 
 /* Every rank learns the root's options and makes room for what it may be sent. */

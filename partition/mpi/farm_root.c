@@ -6,11 +6,9 @@
 
 #include <stdlib.h>
 
-#include "../farm/chunk.h"
-
 struct service {
 	struct farm *f;
-	struct chunker todo;
+	hetpart_chunks todo;
 	uint64_t ask[ASK_WORDS]; /* where the next request arrives */
 	MPI_Request req;
 	int active;        /* workers that have not been stopped */
@@ -65,7 +63,7 @@ static hetpart_status stop(struct service *s, int worker, hetpart_err *err)
 
 static hetpart_status give(struct service *s, int worker, hetpart_err *err)
 {
-	const hetpart_mpi_chunk chunk = take_off(s, chunk_next(&s->todo));
+	const hetpart_mpi_chunk chunk = take_off(s, hetpart_chunks_next(&s->todo));
 
 	return answer(s, worker, FARM_CHUNK, &chunk, err);
 }
@@ -196,7 +194,7 @@ hetpart_status farm_serve(struct farm *f, hetpart_err *err)
 	const bool works = f->opts.root_works;
 	struct service s = { .f = f,
 			     .todo = { .rule = f->opts.rule,
-				       .n = (uint64_t)f->h.size - !works,
+				       .nprocs = (uint64_t)f->h.size - !works,
 				       .chunk = f->opts.chunk,
 				       .left = f->items },
 			     .active = f->h.size - 1,

@@ -40,7 +40,7 @@ wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_mod
 wisdom_set:ipsdp wisdom_get:bpsp wisdom_model_name:spz wisdom_number_name:spz wisdom_merge:ippp
 wisdom_print:zppz wisdom_parse:ipszsup wisdom_load:ipssup wisdom_save:ipsp wisdom_free:-p
 emulate_create:ippzup emulate_best:ippzup emulate_efficiency:dpp farm_create:ipupziup
-farm_trace:ipupziuppp
+farm_trace:ipupziuppp chunks_next:up
 scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:ipupzp
 scatter_order:ipupzp scatter_root:ippppupppzpp
 chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
@@ -599,6 +599,19 @@ def farm_trace(items, workers, rule="guided", chunk=1):
                       _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), watch, None,
                       costs=costs))
     return plan, chunks
+
+
+class _Chunks(ctypes.Structure):
+    _fields_ = [("rule", ctypes.c_int), ("nprocs", ctypes.c_uint64), ("chunk", ctypes.c_uint64),
+                ("left", ctypes.c_uint64), ("batch_chunk", ctypes.c_uint64),
+                ("batch_left", ctypes.c_uint64)]
+
+
+def chunk_sizes(items, nprocs, rule="guided", chunk=1):
+    """An iterator over the sizes of the chunks in which a farm hands out its items."""
+    chunks = _Chunks(_choice(CHUNK_RULES, rule), _count(nprocs, "nprocs"), _count(chunk, "chunk"),
+                     _count(items, "items"))
+    return iter(lambda: _c.chunks_next(ctypes.byref(chunks)), 0)
 
 
 # --------------------------------------------------------------------------------------- scatter

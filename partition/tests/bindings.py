@@ -212,6 +212,7 @@ def test_emulation_and_farm():
     same(hetpart.emulate_best([1, 2, 5], 100).shares, [1, 2, 5])
     same(sum(hetpart.farm(100, [(1, .1), (2, .1), (3, None)], rule="factoring", chunk=2)), 100)
     refused(ValueError, "ratings: 2 entries for 3", hetpart.emulate_efficiency, plan, [1, 2])
+    same(list(hetpart.chunk_sizes(16, 2, rule="factoring")), [4, 4, 2, 2, 1, 1, 1, 1])
     plan, chunks = hetpart.farm_trace(5, [(1, 1), (1, 1)], rule="fixed", chunk=2)
     same([(c.proc, c.items, c.sent, c.arrived, c.done) for c in chunks],
          [(0, 2, 0, 2, 4), (1, 2, 2, 4, 6), (0, 1, 4, 5, 6)])

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* chunks.c - how many items a farm hands out next, for the simulated farm and for real ones.
+ * May not touch: who gets them. Costs O(1) for a chunk. */
+#include "base/part.h"
+
+static uint64_t rounded_up(uint64_t left, uint64_t n)
+{
+	return left / n + (left % n != 0);
+}
+
+uint64_t hetpart_chunks_next(hetpart_chunks *c)
+{
+	uint64_t size;
+
+	if (!c || c->nprocs == 0 || c->left == 0)
+		return 0;
+	size = c->chunk;
+	if (c->rule == HETPART_CHUNK_GUIDED)
+		size = rounded_up(c->left, c->nprocs);
+	if (c->rule == HETPART_CHUNK_FACTORING) {
+		if (c->batch_left == 0) {
+			c->batch_chunk = rounded_up(rounded_up(c->left, 2), c->nprocs);
+			c->batch_left = c->nprocs;
+		}
+		c->batch_left--;
+		size = c->batch_chunk;
+	}
+	if (size < c->chunk)
+		size = c->chunk;
+	if (size > c->left)
+		size = c->left;
+	if (size == 0)
+		size = 1; /* chunk was 0 */
+	c->left -= size;
+	return size;
+}
