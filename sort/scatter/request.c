@@ -3,12 +3,12 @@
  * factoring, several of them side by side, as one that is slow also takes its chunk slowly; the
  * others take chunks, each sorted before the next is asked for, so that who is slow asks less
  * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
-#include "../partition/farm/chunk.h"
 #include "scatter.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "kernel/radix.h"
 
+#include <hetpart.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ typedef struct request {
 typedef struct counter {
 	scatter_sender *d;
 	request *a;
-	struct chunker chunks;
+	hetpart_chunks chunks;
 	transfer lane[LANES]; /* free if it leads to rank 0 */
 	size_t lanes;
 	int there; /* ranks that may ask again */
@@ -74,7 +74,7 @@ static status answer(counter *k, request *a, int to, transfer *lane)
 	const uint64_t at = j->records - k->chunks.left;
 	if (a->word != MORE || k->d->failed != ST_OK)
 		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
-	const uint64_t n = k->chunks.left ? chunk_next(&k->chunks) : 0;
+	const uint64_t n = hetpart_chunks_next(&k->chunks);
 	a->asked = false;
 	a->left = n == 0;
 	k->there -= a->left;
@@ -153,7 +153,7 @@ static status answer_all(scatter_sender *d, request *a)
 	counter k = { .d = d,
 		      .a = a,
 		      .chunks = { .rule = HETPART_CHUNK_FACTORING,
-				  .n = (uint64_t)j->c->size - 1,
+				  .nprocs = (uint64_t)j->c->size - 1,
 				  .chunk = scatter_least_chunk(j),
 				  .left = j->records },
 		      .lanes = d->slots / SCATTER_SLOTS,
