@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* level.c - real shares with equal times: the T at which sum f^-1(T k_i) = N, and the shares there.
- * May not touch: whole numbers. Costs O(p) for each Newton step: 4-6 steps for n ln n, 10-60 for
- * piecewise costs; capacities repeat it on the processors that are not full yet. */
+/* equal_time.c - real shares with equal times: the T at which sum f^-1(T k_i) = N, and the shares
+ * there. May not touch: whole numbers. Costs O(p) for each Newton step: 4-6 steps for n ln n, 10-60
+ * for piecewise costs; capacities repeat it on the processors that are not full yet. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
