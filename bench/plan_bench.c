@@ -106,12 +106,12 @@ static bool by_plan(struct job *j)
 }
 
 /* The equal time T and the real shares alone. */
-static bool by_level(struct job *j)
+static bool by_equal_time(struct job *j)
 {
 	struct procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
 	double *real = malloc(j->p * sizeof *real);
 	long double t = 0;
-	bool ok = real && part_level(&ps, j->items, real, &t, NULL) == HETPART_OK;
+	bool ok = real && part_equal_time(&ps, j->items, real, &t, NULL) == HETPART_OK;
 
 	j->answer = (double)t;
 	free(real);
@@ -158,7 +158,7 @@ static void nlogn_table(void)
 		struct figure gsl = measure(by_gsl, &j, 0);
 		double want = j.answer;
 		show("GSL in the loop", p, j.items, gsl, 0);
-		show("equal times", p, j.items, measure(by_level, &j, want), gsl.median);
+		show("equal times", p, j.items, measure(by_equal_time, &j, want), gsl.median);
 	}
 	head("n ln n: the whole plan, rounded");
 	for (size_t p = 10; p <= most; p *= 10) {

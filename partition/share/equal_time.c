@@ -10,7 +10,7 @@
 
 #define TINY 1e-300 /* items: a share that is as good as none */
 
-struct level {
+struct equal_time {
 	const hetpart_cost *cost;
 	size_t n;             /* processors that are not full */
 	size_t *proc;         /* which they are */
@@ -21,33 +21,33 @@ struct level {
 	long double t;        /* their time, at scale 1 */
 };
 
-static double fastest(const struct level *lv)
+static double fastest(const struct equal_time *et)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < lv->n; i++)
-		most = fmax(most, lv->k[i]);
+	for (size_t i = 0; i < et->n; i++)
+		most = fmax(most, et->k[i]);
 	return most;
 }
 
 /* Theorem 1: for f(n) = n^a the share goes with k^(1/a); linear is a = 1. */
-static void by_power(struct level *lv, double a)
+static void by_power(struct equal_time *et, double a)
 {
 	long double sum = 0;
-	double most = fastest(lv); /* not 1 when the fastest are full */
+	double most = fastest(et); /* not 1 when the fastest are full */
 
-	for (size_t i = 0; i < lv->n; i++) {
+	for (size_t i = 0; i < et->n; i++) {
 		if (a == 1)
-			lv->x[i] = lv->k[i] / most;
-		else if (lv->k[i] >= DBL_MIN)
-			lv->x[i] = pow(lv->k[i] / most, 1 / a);
+			et->x[i] = et->k[i] / most;
+		else if (et->k[i] >= DBL_MIN)
+			et->x[i] = pow(et->k[i] / most, 1 / a);
 		else /* not small any more as a root */
-			lv->x[i] = (double)powl(lv->speeds[lv->proc[i]] * lv->unit / most, 1 / a);
-		sum += lv->x[i];
+			et->x[i] = (double)powl(et->speeds[et->proc[i]] * et->unit / most, 1 / a);
+		sum += et->x[i];
 	}
-	for (size_t i = 0; i < lv->n; i++)
-		lv->x[i] = (double)(lv->target * (lv->x[i] / sum));
-	lv->t = powl(lv->target / sum, a) / most;
+	for (size_t i = 0; i < et->n; i++)
+		et->x[i] = (double)(et->target * (et->x[i] / sum));
+	et->t = powl(et->target / sum, a) / most;
 }
 
 /* f and f' at x for the two convex costs, natural logarithms. */
@@ -62,97 +62,97 @@ static double convex(enum cost_kind kind, double x, double *slope)
 /* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. r[]
  * receives the inverse derivatives, x[] the Newton point for T = 0, *off the largest relative error
  * that x[] had at the last T. */
-static double newton_step(struct level *lv, double *r, double *off)
+static double newton_step(struct equal_time *et, double *r, double *off)
 {
 	long double sum = 0, slope = 0;
-	double t = (double)lv->t;
+	double t = (double)et->t;
 
 	*off = 0;
-	for (size_t i = 0; i < lv->n; i++) {
-		double x = lv->x[i], d, f = convex(lv->cost->kind, x, &d), e;
+	for (size_t i = 0; i < et->n; i++) {
+		double x = et->x[i], d, f = convex(et->cost->kind, x, &d), e;
 		r[i] = 1 / d;
-		e = fabs(f - t * lv->k[i]) * r[i];
+		e = fabs(f - t * et->k[i]) * r[i];
 		if (e > *off * x)
 			*off = e / x;
-		lv->x[i] = x - f * r[i];
-		sum += lv->x[i];
-		slope += lv->k[i] * r[i];
+		et->x[i] = x - f * r[i];
+		sum += et->x[i];
+		slope += et->k[i] * r[i];
 	}
-	return (double)fmaxl(0, (lv->target - sum) / slope);
+	return (double)fmaxl(0, (et->target - sum) / slope);
 }
 
-/* T is settled; a small share, that hardly moves T, may not be. */
-static void polish(struct level *lv)
+/* T is found; a small share, which hardly moves T, may not be. */
+static void refine_small_shares(struct equal_time *et)
 {
-	for (size_t i = 0; i < lv->n; i++) {
-		double y = (double)lv->t * lv->k[i], moved = 1;
-		if (lv->cost->kind == COST_NLOG2N1 && lv->x[i] < 1) {
-			lv->x[i] = part_unit_inverse(lv->cost, y / M_LN2, NULL);
+	for (size_t i = 0; i < et->n; i++) {
+		double y = (double)et->t * et->k[i], moved = 1;
+		if (et->cost->kind == COST_NLOG2N1 && et->x[i] < 1) {
+			et->x[i] = part_unit_inverse(et->cost, y / M_LN2, NULL);
 			continue;
 		}
-		for (int step = 0; step < 60 && moved > 1e-9 * lv->x[i]; step++) {
-			double d, f = convex(lv->cost->kind, lv->x[i], &d);
+		for (int step = 0; step < 60 && moved > 1e-9 * et->x[i]; step++) {
+			double d, f = convex(et->cost->kind, et->x[i], &d);
 			moved = fabs(f - y) / d;
-			lv->x[i] -= (f - y) / d;
+			et->x[i] -= (f - y) / d;
 		}
 	}
 }
 
 /* Where Newton starts. n ln n: by speed, at least 1. n ln(n + 1) = z: within a small factor of the
  * solution for the T of a single processor, because by speed it would be far off for slow ones. */
-static void start_at(struct level *lv)
+static void initial_shares(struct equal_time *et)
 {
 	double speed = 0, t;
 
-	for (size_t i = 0; i < lv->n; i++)
-		speed += lv->k[i];
-	t = lv->target / speed * log1p(lv->target / (double)lv->n);
-	for (size_t i = 0; i < lv->n; i++) {
-		double z = t * lv->k[i];
-		if (lv->cost->kind == COST_NLOGN)
-			lv->x[i] = fmax(1, lv->target * (lv->k[i] / speed));
+	for (size_t i = 0; i < et->n; i++)
+		speed += et->k[i];
+	t = et->target / speed * log1p(et->target / (double)et->n);
+	for (size_t i = 0; i < et->n; i++) {
+		double z = t * et->k[i];
+		if (et->cost->kind == COST_NLOGN)
+			et->x[i] = fmax(1, et->target * (et->k[i] / speed));
 		else
-			lv->x[i] = fmax(TINY, z < 1 ? sqrt(z) : z / log1p(z));
+			et->x[i] = fmax(TINY, z < 1 ? sqrt(z) : z / log1p(z));
 	}
-	lv->t = 0;
+	et->t = 0;
 }
 
 /* n ln n and n log2(n + 1). f is convex, so every step's T is at or below the solution and T rises
  * to it; for n ln n every n_i stays >= 1. One logarithm for each processor and step. */
-static hetpart_status by_newton(struct level *lv, hetpart_err *err)
+static hetpart_status by_newton(struct equal_time *et, hetpart_err *err)
 {
-	bool log2 = lv->cost->kind == COST_NLOG2N1;
+	bool log2 = et->cost->kind == COST_NLOG2N1;
 	double t = 0, was, off = 0, least = log2 ? TINY : 1;
-	double *r = part_calloc(lv->n, sizeof *r);
+	double *r = part_calloc(et->n, sizeof *r);
 
 	if (!r)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", lv->n);
-	start_at(lv);
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", et->n);
+	initial_shares(et);
 	for (int step = 0; step < 100; step++) {
 		was = t;
-		lv->t = t = newton_step(lv, r, &off);
-		for (size_t i = 0; i < lv->n; i++) {
-			double x = lv->x[i] + t * lv->k[i] * r[i];
-			lv->x[i] = x > least ? x : least;
+		et->t = t = newton_step(et, r, &off);
+		for (size_t i = 0; i < et->n; i++) {
+			double x = et->x[i] + t * et->k[i] * r[i];
+			et->x[i] = x > least ? x : least;
 		}
 		if (step > 1 && t <= was * (1 + 2 * DBL_EPSILON))
 			break;
 	}
 	free(r);
 	if (off > 1e-8)
-		polish(lv);
-	lv->t /= log2 ? M_LN2 : 1;
+		refine_small_shares(et);
+	et->t /= log2 ? M_LN2 : 1;
 	return HETPART_OK;
 }
 
-static double sum_at(const struct level *lv, double t, double *slope)
+static double sum_at(const struct equal_time *et, double t, double *slope)
 {
 	long double sum = 0, ds = 0;
 
-	for (size_t i = 0; i < lv->n; i++) {
+	for (size_t i = 0; i < et->n; i++) {
 		double d;
-		sum += part_unit_inverse(lv->cost, t * lv->k[i], &d);
-		ds += d * lv->k[i];
+		sum += part_unit_inverse(et->cost, t * et->k[i], &d);
+		ds += d * et->k[i];
 	}
 	*slope = (double)ds;
 	return (double)sum;
@@ -160,126 +160,126 @@ static double sum_at(const struct level *lv, double t, double *slope)
 
 /* Make the shares sum to the target where T cannot: a start so large that T has no digits left for
  * the items, or a cost of 0 for more than all items. */
-static void stretch(struct level *lv)
+static void scale_to_target(struct equal_time *et)
 {
 	long double sum = 0;
 	size_t best = 0;
 
-	for (size_t i = 0; i < lv->n; i++) {
-		sum += lv->x[i];
-		if (lv->k[i] > lv->k[best])
+	for (size_t i = 0; i < et->n; i++) {
+		sum += et->x[i];
+		if (et->k[i] > et->k[best])
 			best = i;
 	}
 	if (!(sum > 0))
-		lv->x[best] = lv->target;
-	else if (fabsl(sum - lv->target) > 1e-14L * lv->target)
-		for (size_t i = 0; i < lv->n; i++)
-			lv->x[i] = (double)(lv->x[i] * (lv->target / sum));
+		et->x[best] = et->target;
+	else if (fabsl(sum - et->target) > 1e-14L * et->target)
+		for (size_t i = 0; i < et->n; i++)
+			et->x[i] = (double)(et->x[i] * (et->target / sum));
 }
 
-/* Shares at lo and hi, next to each other, joined so that they sum to the target: where the cost
- * jumps, no T gives the sum itself. */
-static void join(struct level *lv, double lo, double hi)
+/* Shares at lo and hi, next to each other, interpolated so that they sum to the target: where the
+ * cost jumps, no T gives the sum itself. */
+static void interpolate(struct equal_time *et, double lo, double hi)
 {
-	double d, a = sum_at(lv, lo, &d), b = sum_at(lv, hi, &d);
-	double part = b > a ? fmin(1, fmax(0, (lv->target - a) / (b - a))) : 1;
+	double d, a = sum_at(et, lo, &d), b = sum_at(et, hi, &d);
+	double part = b > a ? fmin(1, fmax(0, (et->target - a) / (b - a))) : 1;
 
-	for (size_t i = 0; i < lv->n; i++) {
-		double x = part_unit_inverse(lv->cost, lo * lv->k[i], NULL);
-		double y = part_unit_inverse(lv->cost, hi * lv->k[i], NULL);
-		lv->x[i] = x + part * (y - x);
+	for (size_t i = 0; i < et->n; i++) {
+		double x = part_unit_inverse(et->cost, lo * et->k[i], NULL);
+		double y = part_unit_inverse(et->cost, hi * et->k[i], NULL);
+		et->x[i] = x + part * (y - x);
 	}
-	lv->t = part > 0.5 ? hi : lo;
-	stretch(lv);
+	et->t = part > 0.5 ? hi : lo;
+	scale_to_target(et);
 }
 
 /* About where T is: everybody takes the mean. */
-static double first_guess(const struct level *lv)
+static double estimate_time(const struct equal_time *et)
 {
-	double speed = 0, mean = lv->target / (double)lv->n;
+	double speed = 0, mean = et->target / (double)et->n;
 
-	for (size_t i = 0; i < lv->n; i++)
-		speed += lv->k[i];
-	return part_cost_real(lv->cost, mean) / lv->cost->scale * (double)lv->n / speed;
+	for (size_t i = 0; i < et->n; i++)
+		speed += et->k[i];
+	return part_cost_real(et->cost, mean) / et->cost->scale * (double)et->n / speed;
 }
 
 /* Any invertible cost: Newton on T inside a bracket, every third step a halving. Where the inverse
  * is piecewise linear the last step is exact. */
-static hetpart_status by_bracket(struct level *lv, hetpart_err *err)
+static hetpart_status by_bracketed_newton(struct equal_time *et, hetpart_err *err)
 {
 	double lo = 0, hi, slope, t, s;
 
-	hi = part_cost_real(lv->cost, lv->target) / lv->cost->scale / fastest(lv);
+	hi = part_cost_real(et->cost, et->target) / et->cost->scale / fastest(et);
 	if (!isfinite(hi))
 		return part_fail(err, HETPART_ENOSOL, "the time of all items is beyond range");
-	if (sum_at(lv, 0, &slope) >= lv->target)
+	if (sum_at(et, 0, &slope) >= et->target)
 		hi = 0;
-	t = first_guess(lv);
+	t = estimate_time(et);
 	if (!(t > lo && t < hi))
 		t = hi;
 	for (int step = 1; step < 400 && hi - lo > DBL_EPSILON * hi; step++) {
-		s = sum_at(lv, t, &slope);
-		if (s >= lv->target)
+		s = sum_at(et, t, &slope);
+		if (s >= et->target)
 			hi = t;
 		else
 			lo = t;
-		if (fabs(s - lv->target) <= 2 * DBL_EPSILON * lv->target)
+		if (fabs(s - et->target) <= 2 * DBL_EPSILON * et->target)
 			break;
-		t += slope > 0 ? (lv->target - s) / slope : 0;
+		t += slope > 0 ? (et->target - s) / slope : 0;
 		if (step % 3 == 0 || !(t > lo && t < hi))
 			t = lo + (hi - lo) / 2;
 	}
-	join(lv, lo, hi);
+	interpolate(et, lo, hi);
 	return HETPART_OK;
 }
 
-static hetpart_status solve(struct level *lv, hetpart_err *err)
+static hetpart_status solve(struct equal_time *et, hetpart_err *err)
 {
-	switch (lv->cost->kind) {
+	switch (et->cost->kind) {
 	case COST_NLOGN:
 	case COST_NLOG2N1:
-		return by_newton(lv, err);
+		return by_newton(et, err);
 	case COST_POWER:
-		by_power(lv, lv->cost->exponent);
+		by_power(et, et->cost->exponent);
 		return HETPART_OK;
 	case COST_AFFINE:
-		if (lv->cost->startup == 0) {
-			by_power(lv, 1);
-			lv->t *= lv->cost->per_item;
+		if (et->cost->startup == 0) {
+			by_power(et, 1);
+			et->t *= et->cost->per_item;
 			return HETPART_OK;
 		}
-		return by_bracket(lv, err);
+		return by_bracketed_newton(et, err);
 	default:
-		return by_bracket(lv, err);
+		return by_bracketed_newton(et, err);
 	}
 }
 
 /* Move the shares to real[]; processors over their capacity get it and leave. Returns how many:
  * the others' T only rises by that, so who is full stays full. */
-static size_t settle(struct level *lv, const uint64_t *caps, double *real)
+static size_t store_shares(struct equal_time *et, const uint64_t *caps, double *real)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < lv->n; i++) {
-		size_t pr = lv->proc[i];
+	for (size_t i = 0; i < et->n; i++) {
+		size_t pr = et->proc[i];
 		double cap = caps ? (double)caps[pr] : INFINITY;
-		real[pr] = fmin(lv->x[i], cap);
-		if (lv->x[i] >= cap)
+		real[pr] = fmin(et->x[i], cap);
+		if (et->x[i] >= cap)
 			continue;
-		lv->proc[kept++] = pr;
+		et->proc[kept++] = pr;
 	}
-	size_t left = lv->n - kept;
-	lv->n = kept;
+	size_t left = et->n - kept;
+	et->n = kept;
 	return left;
 }
 
-static double rest(uint64_t items, const struct procs *ps, const struct level *lv)
+static double rest(uint64_t items, const struct procs *ps, const struct equal_time *et)
 {
 	long double full = 0;
 	size_t j = 0;
 
 	for (size_t i = 0; i < ps->n; i++)
-		if (j < lv->n && lv->proc[j] == i)
+		if (j < et->n && et->proc[j] == i)
 			j++;
 		else
 			full += ps->caps[i]; /* not real[i]: a double drops items above 2^53 */
@@ -287,68 +287,68 @@ static double rest(uint64_t items, const struct procs *ps, const struct level *l
 }
 
 /* n ln n with at most one item each: every such plan costs nothing, and there is no equal T > 0. */
-static bool few(const struct level *lv)
+static bool at_most_one_each(const struct equal_time *et)
 {
-	return lv->cost->kind == COST_NLOGN && lv->target <= (double)lv->n;
+	return et->cost->kind == COST_NLOGN && et->target <= (double)et->n;
 }
 
 /* Speeds of the processors that are not full, the fastest near 1 again. */
-static void take_speeds(struct level *lv)
+static void rescale_speeds(struct equal_time *et)
 {
 	double most = 0;
 	int shift;
 
-	for (size_t i = 0; i < lv->n; i++)
-		most = fmax(most, lv->speeds[lv->proc[i]]);
+	for (size_t i = 0; i < et->n; i++)
+		most = fmax(most, et->speeds[et->proc[i]]);
 	frexp(most, &shift);
-	lv->unit = ldexpl(1, -shift);
-	for (size_t i = 0; i < lv->n; i++)
-		lv->k[i] = (double)(lv->speeds[lv->proc[i]] * lv->unit);
+	et->unit = ldexpl(1, -shift);
+	for (size_t i = 0; i < et->n; i++)
+		et->k[i] = (double)(et->speeds[et->proc[i]] * et->unit);
 }
 
-static hetpart_status run(struct level *lv, const struct procs *ps, uint64_t items, double *real,
-			  hetpart_err *err)
+static hetpart_status run(struct equal_time *et, const struct procs *ps, uint64_t items,
+			  double *real, hetpart_err *err)
 {
 	do {
 		hetpart_status rc = HETPART_OK;
-		take_speeds(lv);
-		if (few(lv))
-			for (size_t i = 0; i < lv->n; i++)
-				lv->x[i] = lv->target / (double)lv->n, lv->t = 0;
+		rescale_speeds(et);
+		if (at_most_one_each(et))
+			for (size_t i = 0; i < et->n; i++)
+				et->x[i] = et->target / (double)et->n, et->t = 0;
 		else
-			rc = solve(lv, err);
+			rc = solve(et, err);
 		if (rc != HETPART_OK)
 			return rc;
-		lv->t *= lv->unit / ps->unit;
-		if (settle(lv, ps->caps, real) == 0 || lv->n == 0)
+		et->t *= et->unit / ps->unit;
+		if (store_shares(et, ps->caps, real) == 0 || et->n == 0)
 			break;
-		lv->target = rest(items, ps, lv);
-	} while (lv->target > 0);
+		et->target = rest(items, ps, et);
+	} while (et->target > 0);
 	return HETPART_OK;
 }
 
-hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
-			  hetpart_err *err)
+hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, long double *t,
+			       hetpart_err *err)
 {
-	struct level lv = {
+	struct equal_time et = {
 		.cost = ps->cost, .n = ps->n, .speeds = ps->speeds, .target = (double)items
 	};
 	hetpart_status rc;
 
-	lv.proc = part_calloc(ps->n, sizeof *lv.proc);
-	lv.k = part_calloc(ps->n, sizeof *lv.k);
-	lv.x = part_calloc(ps->n, sizeof *lv.x);
-	if (!lv.proc || !lv.k || !lv.x) {
+	et.proc = part_calloc(ps->n, sizeof *et.proc);
+	et.k = part_calloc(ps->n, sizeof *et.k);
+	et.x = part_calloc(ps->n, sizeof *et.x);
+	if (!et.proc || !et.k || !et.x) {
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 		goto out;
 	}
 	for (size_t i = 0; i < ps->n; i++)
-		lv.proc[i] = i;
-	rc = run(&lv, ps, items, real, err);
-	*t = lv.t;
+		et.proc[i] = i;
+	rc = run(&et, ps, items, real, err);
+	*t = et.t;
 out:
-	free(lv.proc);
-	free(lv.k);
-	free(lv.x);
+	free(et.proc);
+	free(et.k);
+	free(et.x);
 	return rc;
 }

@@ -17,7 +17,7 @@ hetpart_status part_proportional(const struct procs *ps, uint64_t items, double 
 	long double t;
 
 	by_speed.cost = &unit_linear;
-	return part_level(&by_speed, items, real, &t, err);
+	return part_equal_time(&by_speed, items, real, &t, err);
 }
 
 /* Eq (5) with k normalised to sum 1: n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */

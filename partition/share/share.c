@@ -71,11 +71,11 @@ static hetpart_status by_threshold(struct job *j, hetpart_err *err)
 }
 
 /* Real shares where the cost has an inverse, and the best whole shares from there. */
-static hetpart_status by_level(struct job *j, hetpart_err *err)
+static hetpart_status by_equal_time(struct job *j, hetpart_err *err)
 {
 	long double t = 0;
 	bool too_far;
-	hetpart_status rc = part_level(&j->ps, j->items, j->plan->real, &t, err);
+	hetpart_status rc = part_equal_time(&j->ps, j->items, j->plan->real, &t, err);
 
 	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
 		return by_threshold(j, err);
@@ -102,7 +102,7 @@ static hetpart_status by_exact(struct job *j, hetpart_err *err)
 	else if (part_cost_invertible(c))
 		j->plan->method = "exact, equal times";
 	if (part_cost_invertible(c))
-		return by_level(j, err);
+		return by_equal_time(j, err);
 	return by_threshold(j, err);
 }
 

@@ -8,8 +8,8 @@
 
 /* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
  * speeds scaled as in ps; capacities kept. */
-hetpart_status part_level(const struct procs *ps, uint64_t items, double *real, long double *t,
-			  hetpart_err *err);
+hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, long double *t,
+			       hetpart_err *err);
 
 /* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
  * a time a little later, where they sum to about items. A start for part_round_exact(). */
