@@ -82,7 +82,7 @@ static hetpart_status by_equal_time(struct job *j, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	j->plan->real_makespan = (double)(t * j->ps.cost->scale * j->ps.unit);
-	part_start(&j->ps, j->items, j->plan->real, j->plan->share);
+	part_initial_rounding(&j->ps, j->items, j->plan->real, j->plan->share);
 	rc = part_round_exact(&j->ps, j->items, j->plan->share, &too_far, err);
 	if (rc == HETPART_OK && too_far)
 		rc = part_threshold(&j->ps, j->items, j->plan->share, err);

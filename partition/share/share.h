@@ -13,7 +13,8 @@ hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *r
 
 /* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
  * a time a little later, where they sum to about items. A start for part_round_exact(). */
-void part_start(const struct procs *ps, uint64_t items, const double *real, uint64_t *share);
+void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+			   uint64_t *share);
 
 /* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* start.c - whole shares near the optimum from real ones with equal times. The floors lack p/2
- * items; the floors at a time a little later, found by secants, lack next to none, which saves the
- * heap most of its work when p is large. May not touch: the rounding itself, which is exact from
- * any start. Costs O(p) for each of at most ten steps. */
+/* initial_rounding.c - whole shares near the optimum from real ones with equal times. The floors
+ * lack p/2 items; the floors at a time a little later, found by secants, lack next to none, which
+ * saves the heap most of its work when p is large. May not touch: the rounding itself, which is
+ * exact from any start. Costs O(p) for each of at most ten steps. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,7 +30,8 @@ static double missing(const struct procs *ps, uint64_t items, const double *real
 }
 
 /* The time by which to go on, by secants kept inside a bracket. */
-static double delay(const struct procs *ps, uint64_t items, const double *real, const double *rate)
+static double later_by(const struct procs *ps, uint64_t items, const double *real,
+		       const double *rate)
 {
 	double lo = 0, hi, sum = 0, short_lo = missing(ps, items, real, rate, 0), short_hi;
 
@@ -56,7 +57,8 @@ static double delay(const struct procs *ps, uint64_t items, const double *real, 
 	return lo;
 }
 
-void part_start(const struct procs *ps, uint64_t items, const double *real, uint64_t *share)
+void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+			   uint64_t *share)
 {
 	double *rate = NULL, by = 0;
 
@@ -67,7 +69,7 @@ void part_start(const struct procs *ps, uint64_t items, const double *real, uint
 			double k = (double)(ps->speeds[i] * ps->unit);
 			rate[i] = real[i] > 0 ? k / part_unit_slope(ps->cost, real[i]) : 0;
 		}
-		by = delay(ps, items, real, rate);
+		by = later_by(ps, items, real, rate);
 	}
 	for (size_t i = 0; i < ps->n; i++)
 		share[i] = whole(ps, i, items, real[i] + (rate ? by * rate[i] : 0));
