@@ -8,53 +8,56 @@
 #include "scatter.h"
 #include "unrelated/unrelated.h"
 
-struct vessel {
-	double floor; /* l: when it can begin */
-	double slope; /* c: time per item */
+/* A processor that takes any real number of items, from its start on. */
+struct receiver {
+	double start;    /* l: when it can begin */
+	double per_item; /* c: time */
 	size_t proc;
 };
 
-static int by_floor(const void *va, const void *vb)
+static int by_start(const void *va, const void *vb)
 {
-	const struct vessel *a = va, *b = vb;
+	const struct receiver *a = va, *b = vb;
 
-	if (a->floor != b->floor)
-		return a->floor < b->floor ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
 	return a->proc < b->proc ? -1 : 1;
 }
 
-/* Level T at which the vessels, sorted, hold n; those with floor >= T stay dry. A vessel of slope 0
- * holds any amount: *sink, and T is its floor. T counts from the first floor. */
-static long double level(const struct vessel *v, size_t p, uint64_t n, size_t *sink)
+/* The time T by which the processors, sorted, can take n items; those that start at T or later get
+ * none. One that takes items in no time gets any number: *sink, and T is its start. T counts from
+ * the first start. */
+static long double water_level(const struct receiver *v, size_t p, uint64_t n, size_t *sink)
 {
 	long double gain = 0, base = 0, t = INFINITY;
 
 	*sink = p;
 	for (size_t i = 0; i < p; i++) {
-		long double rise = (long double)v[i].floor - v[0].floor;
+		long double rise = (long double)v[i].start - v[0].start;
 		if (t <= rise)
 			break;
-		if (!(v[i].slope > 0)) {
+		if (!(v[i].per_item > 0)) {
 			*sink = i;
 			return rise;
 		}
-		gain += 1.0L / v[i].slope;
-		base += rise / v[i].slope;
+		gain += 1.0L / v[i].per_item;
+		base += rise / v[i].per_item;
 		t = (n + base) / gain;
 	}
 	return t;
 }
 
-static void fill(struct vessel *v, size_t p, uint64_t n, double *real)
+static void water_fill(struct receiver *v, size_t p, uint64_t n, double *real)
 {
 	long double t, left = n;
 	size_t sink;
 
-	qsort(v, p, sizeof *v, by_floor);
-	t = level(v, p, n, &sink);
+	qsort(v, p, sizeof *v, by_start);
+	t = water_level(v, p, n, &sink);
 	for (size_t i = 0; i < p; i++) {
-		long double room = t - ((long double)v[i].floor - v[0].floor);
-		long double d = i == sink || room <= 0 || !(v[i].slope > 0) ? 0 : room / v[i].slope;
+		long double room = t - ((long double)v[i].start - v[0].start);
+		long double d =
+			i == sink || room <= 0 || !(v[i].per_item > 0) ? 0 : room / v[i].per_item;
 		real[v[i].proc] = (double)d;
 		left -= d;
 	}
@@ -62,24 +65,24 @@ static void fill(struct vessel *v, size_t p, uint64_t n, double *real)
 		real[v[sink].proc] = (double)fmaxl(0, left);
 }
 
-/* floors of pass two: the sends of pass one that come before. */
-static void set_vessels(const struct scatter *sc, struct vessel *v, bool waits)
+/* In pass two a processor also waits for the sends of pass one that come before its own. */
+static void set_receivers(const struct scatter *sc, struct receiver *v, bool waits)
 {
 	double port = 0;
 
 	for (size_t i = 0; i < sc->p; i++) {
 		const struct sc_cost *l = &sc->link[i], *c = &sc->comp[i];
 		double x = sc->plan->real[i];
-		v[i] = (struct vessel){ l->startup + c->startup + (waits ? port : 0),
-					l->per_item + c->per_item, i };
+		v[i] = (struct receiver){ l->startup + c->startup + (waits ? port : 0),
+					  l->per_item + c->per_item, i };
 		if (waits && x > 0)
 			port += l->startup + l->per_item * x;
 	}
 }
 
-hetpart_status part_sc_once(struct scatter *sc, int passes, hetpart_err *err)
+hetpart_status part_sc_all_at_once(struct scatter *sc, int passes, hetpart_err *err)
 {
-	struct vessel *v;
+	struct receiver *v;
 
 	if (!sc->affine)
 		return part_fail(err, HETPART_EINVAL, "the method needs affine costs");
@@ -88,8 +91,8 @@ hetpart_status part_sc_once(struct scatter *sc, int passes, hetpart_err *err)
 	if (!v)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
 	for (int pass = 0; pass < passes; pass++) {
-		set_vessels(sc, v, pass > 0);
-		fill(v, sc->p, sc->n, sc->plan->real);
+		set_receivers(sc, v, pass > 0);
+		water_fill(v, sc->p, sc->n, sc->plan->real);
 	}
 	free(v);
 	sc->plan->real_makespan = ldexp(part_sc_real_ends(sc, false), sc->shift);

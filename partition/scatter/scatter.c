@@ -44,9 +44,9 @@ static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_
 	case HETPART_SCATTER_CLOSED:
 		return part_sc_closed(sc, err);
 	case HETPART_SCATTER_ALL_AT_ONCE:
-		return part_sc_once(sc, 1, err);
+		return part_sc_all_at_once(sc, 1, err);
 	case HETPART_SCATTER_TWO_PASS:
-		return part_sc_once(sc, 2, err);
+		return part_sc_all_at_once(sc, 2, err);
 	case HETPART_SCATTER_GREEDY:
 		return part_sc_greedy(sc, err);
 	case HETPART_SCATTER_AUTO:

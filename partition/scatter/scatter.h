@@ -60,7 +60,7 @@ hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_closed(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_once(struct scatter *sc, int passes, hetpart_err *err);
+hetpart_status part_sc_all_at_once(struct scatter *sc, int passes, hetpart_err *err);
 hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err);
 
 /* Memory of the three dynamic programmes. */
