@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ladder.h"
+#include "grid.h"
 
 /* Largest m <= hi blocks whose message and computation end by the upper bound when the port is
  * free at start at the earliest; UINT64_MAX if there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ladder.c - the rows of one grid: G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k
+/* grid.c - the rows of one grid: G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k
  * - j), G_{i+1}(j)). Rows rise with k, so the j where comp takes over rises too; above it an affine
  * link makes a sliding window minimum, any other a short scan.
  * May not touch: cost kinds. Costs O(1) amortised for each entry where links are affine. */
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ladder.h"
+#include "grid.h"
 
 enum { COMP, LINK };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ladder.h - one grid of the exact ladder: for each processor i the amounts d, in blocks of
+/* grid.h - one grid of the exact ladder: for each processor i the amounts d, in blocks of
  * 2^s items, that may be left before it, and a bound for the time i and those after it need for d.
  * Not installed. */
 #ifndef SCATTER_LADDER_H
