@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scatter_bench.c - time to plan a scatter: all methods side by side on the 16-processor platform
- * of [S0], and the exact ladder on large made-up platforms. One JSON line for each measurement, all
- * samples in it; every plan is checked for its sum and, if exact, against the others. */
+ * of [S0], and the multiresolution method on large made-up platforms. One JSON line for each
+ * measurement, all samples in it; every plan is checked for its sum and, if exact, against the
+ * others. */
 #include <hetpart.h>
 
 #include "bench.h"

@@ -617,7 +617,7 @@ typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_DP = 1,            /* [S0] Algorithm 1: any costs, O(p n^2), exact */
 	HETPART_SCATTER_DP_INCREASING = 2, /* [S0] Algorithm 2: increasing costs, exact */
 	HETPART_SCATTER_WINDOW = 3,   /* increasing compute, affine link costs: O(p n), exact */
-	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: a ladder of coarse grids, exact */
+	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: ever finer grids, exact */
 	HETPART_SCATTER_LP = 5,       /* affine costs: [S0] linear programme and rounding */
 	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
 	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */

@@ -11,104 +11,104 @@
 
 enum { COMP, LINK };
 
-hetpart_status part_lad_rows(struct ladder *la, hetpart_err *err)
+hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err)
 {
 	uint64_t total = 0, width = 0, bytes;
 	hetpart_status rc;
 
-	for (size_t i = 0; i < la->sc->p; i++) {
-		uint64_t w = la->span[i].hi - la->span[i].lo + 1;
-		la->row[i] = (size_t)total;
+	for (size_t i = 0; i < gr->sc->p; i++) {
+		uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
+		gr->row[i] = (size_t)total;
 		total = part_mul_add(w, 1, total);
 		width = w > width ? w : width;
 	}
 	bytes = part_mul_add(total, sizeof(double), part_mul_add(width, 7 * sizeof(double), 0));
-	if ((rc = part_sc_check_mem(la->sc, bytes, err)) != HETPART_OK)
+	if ((rc = part_sc_check_mem(gr->sc, bytes, err)) != HETPART_OK)
 		return rc;
-	la->entries = (size_t)total;
-	if (total <= la->room && width <= la->width)
+	gr->entries = (size_t)total;
+	if (total <= gr->room && width <= gr->width)
 		return HETPART_OK;
-	part_lad_free(la);
-	la->room = (size_t)total;
-	la->width = (size_t)width;
-	la->bound = part_calloc(la->room, sizeof *la->bound);
-	la->port = part_calloc(la->width, sizeof *la->port);
-	la->port2 = part_calloc(la->width, sizeof *la->port2);
-	la->queue = part_calloc(la->width, sizeof *la->queue);
-	la->seen[COMP] = part_calloc(2 * la->width, sizeof(double));
-	la->seen[LINK] = part_calloc(2 * la->width, sizeof(double));
-	if (la->bound && la->port && la->port2 && la->queue && la->seen[COMP] && la->seen[LINK])
+	part_grid_free(gr);
+	gr->room = (size_t)total;
+	gr->width = (size_t)width;
+	gr->bound = part_calloc(gr->room, sizeof *gr->bound);
+	gr->port = part_calloc(gr->width, sizeof *gr->port);
+	gr->port2 = part_calloc(gr->width, sizeof *gr->port2);
+	gr->queue = part_calloc(gr->width, sizeof *gr->queue);
+	gr->seen[COMP] = part_calloc(2 * gr->width, sizeof(double));
+	gr->seen[LINK] = part_calloc(2 * gr->width, sizeof(double));
+	if (gr->bound && gr->port && gr->port2 && gr->queue && gr->seen[COMP] && gr->seen[LINK])
 		return HETPART_OK;
-	return part_fail(err, HETPART_ENOMEM, "no memory for %zu amounts", la->room);
+	return part_fail(err, HETPART_ENOMEM, "no memory for %zu amounts", gr->room);
 }
 
-void part_lad_free(struct ladder *la)
+void part_grid_free(struct grid *gr)
 {
-	free(la->bound);
-	free(la->port);
-	free(la->port2);
-	free(la->queue);
-	free(la->seen[COMP]);
-	free(la->seen[LINK]);
-	la->bound = la->port = la->port2 = la->seen[COMP] = la->seen[LINK] = NULL;
-	la->queue = NULL;
-	la->room = la->width = 0;
+	free(gr->bound);
+	free(gr->port);
+	free(gr->port2);
+	free(gr->queue);
+	free(gr->seen[COMP]);
+	free(gr->seen[LINK]);
+	gr->bound = gr->port = gr->port2 = gr->seen[COMP] = gr->seen[LINK] = NULL;
+	gr->queue = NULL;
+	gr->room = gr->width = 0;
 }
 
 /* Times within one row are asked for again and again; a cost may be a slow function. */
-static void forget(struct ladder *la, size_t i)
+static void forget(struct grid *gr, size_t i)
 {
-	const struct span *sp = &la->span[i], *next = &la->span[i + 1];
-	bool affine[2] = { la->sc->comp[i].affine, la->sc->link[i].affine };
+	const struct interval *sp = &gr->amounts[i], *next = &gr->amounts[i + 1];
+	bool affine[2] = { gr->sc->comp[i].affine, gr->sc->link[i].affine };
 
-	la->base = sp->lo > next->hi ? sp->lo - next->hi : 0;
-	if (sp->hi < next->lo + la->base)
+	gr->base = sp->lo > next->hi ? sp->lo - next->hi : 0;
+	if (sp->hi < next->lo + gr->base)
 		return;
 	for (int what = COMP; what <= LINK; what++)
 		if (!affine[what])
-			memset(la->seen[what], 0xff,
-			       (size_t)(sp->hi - next->lo - la->base + 1) * sizeof(double));
+			memset(gr->seen[what], 0xff,
+			       (size_t)(sp->hi - next->lo - gr->base + 1) * sizeof(double));
 }
 
-static double remembered(const struct ladder *la, int what, const struct sc_cost *c, uint64_t m)
+static double remembered(const struct grid *gr, int what, const struct sc_cost *c, uint64_t m)
 {
-	double *at = &la->seen[what][m - la->base];
+	double *at = &gr->seen[what][m - gr->base];
 
 	if (isnan(*at))
-		*at = sc_time(c, lad_items(la, m));
+		*at = sc_time(c, grid_items(gr, m));
 	return *at;
 }
 
-static inline double row_comp(const struct ladder *la, size_t i, uint64_t m)
+static inline double row_comp(const struct grid *gr, size_t i, uint64_t m)
 {
-	const struct sc_cost *c = &la->sc->comp[i];
+	const struct sc_cost *c = &gr->sc->comp[i];
 
-	return c->affine ? sc_time(c, lad_items(la, m)) : remembered(la, COMP, c, m);
+	return c->affine ? sc_time(c, grid_items(gr, m)) : remembered(gr, COMP, c, m);
 }
 
-static inline double row_link(const struct ladder *la, size_t i, uint64_t m)
+static inline double row_link(const struct grid *gr, size_t i, uint64_t m)
 {
-	const struct sc_cost *c = &la->sc->link[i];
+	const struct sc_cost *c = &gr->sc->link[i];
 
-	return c->affine ? sc_time(c, lad_items(la, m)) : remembered(la, LINK, c, m);
+	return c->affine ? sc_time(c, grid_items(gr, m)) : remembered(gr, LINK, c, m);
 }
 
 /* Whether computing k - j blocks takes at least as long as the others take for j. */
-static bool comp_rules(const struct ladder *la, size_t i, uint64_t k, uint64_t j)
+static bool comp_rules(const struct grid *gr, size_t i, uint64_t k, uint64_t j)
 {
-	return row_comp(la, i, k - j) >= lad_at(la, i + 1, j);
+	return row_comp(gr, i, k - j) >= grid_at(gr, i + 1, j);
 }
 
 /* Of j in [from, last] the one with smallest link + next, better than *best; the scan ends where
  * the others alone take too long. Returns where, or keep if nothing is better. */
-static uint64_t scan(const struct ladder *la, size_t i, uint64_t k, struct span js, double *best,
+static uint64_t scan(const struct grid *gr, size_t i, uint64_t k, struct interval js, double *best,
 		     uint64_t keep)
 {
 	for (uint64_t j = js.lo; j <= js.hi; j++) {
-		double g = lad_at(la, i + 1, j);
+		double g = grid_at(gr, i + 1, j);
 		if (g >= *best)
 			break;
-		double v = row_link(la, i, k - j) + g;
+		double v = row_link(gr, i, k - j) + g;
 		if (v < *best) {
 			*best = v;
 			keep = j;
@@ -117,16 +117,16 @@ static uint64_t scan(const struct ladder *la, size_t i, uint64_t k, struct span 
 	return keep;
 }
 
-static void last_row(struct ladder *la)
+static void last_row(struct grid *gr)
 {
-	size_t i = la->sc->p - 1;
-	const struct span *sp = &la->span[i];
-	uint64_t rest = la->kind == LAD_UPPER ? la->sc->n & ((UINT64_C(1) << la->s) - 1) : 0;
+	size_t i = gr->sc->p - 1;
+	const struct interval *sp = &gr->amounts[i];
+	uint64_t rest = gr->kind == GRID_UPPER ? gr->sc->n & ((UINT64_C(1) << gr->s) - 1) : 0;
 
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
-		uint64_t d = (k << la->s) + rest;
-		la->bound[la->row[i] + (k - sp->lo)] =
-			sc_time(&la->sc->link[i], d) + sc_time(&la->sc->comp[i], d);
+		uint64_t d = (k << gr->s) + rest;
+		gr->bound[gr->row[i] + (k - sp->lo)] =
+			sc_time(&gr->sc->link[i], d) + sc_time(&gr->sc->comp[i], d);
 	}
 }
 
@@ -136,13 +136,13 @@ struct window {
 };
 
 /* Let the window hold all j below k; drop those that comp rules, below first. */
-static void slide(struct window *w, const struct ladder *la, size_t i, uint64_t k, uint64_t first)
+static void slide(struct window *w, const struct grid *gr, size_t i, uint64_t k, uint64_t first)
 {
-	for (; w->add < k && w->add <= la->span[i + 1].hi; w->add++) {
-		double g = lad_at(la, i + 1, w->add);
+	for (; w->add < k && w->add <= gr->amounts[i + 1].hi; w->add++) {
+		double g = grid_at(gr, i + 1, w->add);
 		while (w->tail > w->head) {
 			uint64_t b = w->q[w->tail - 1];
-			if (lad_at(la, i + 1, b) + w->step * (double)(w->add - b) < g)
+			if (grid_at(gr, i + 1, b) + w->step * (double)(w->add - b) < g)
 				break;
 			w->tail--;
 		}
@@ -152,86 +152,86 @@ static void slide(struct window *w, const struct ladder *la, size_t i, uint64_t 
 		w->head++;
 }
 
-static void fill_row(struct ladder *la, size_t i)
+static void fill_row(struct grid *gr, size_t i)
 {
-	const struct span *sp = &la->span[i], *next = &la->span[i + 1];
-	bool affine = la->sc->link[i].affine;
-	struct window w = { la->queue, 0, 0, next->lo, 0 };
+	const struct interval *sp = &gr->amounts[i], *next = &gr->amounts[i + 1];
+	bool affine = gr->sc->link[i].affine;
+	struct window w = { gr->queue, 0, 0, next->lo, 0 };
 	uint64_t first = next->lo; /* comp rules every j below */
 
-	forget(la, i);
-	w.step = ldexp(la->sc->link[i].per_item, (int)la->s);
+	forget(gr, i);
+	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
 		uint64_t top = k < next->hi ? k : next->hi;
 		double best = INFINITY;
-		while (first <= top && comp_rules(la, i, k, first))
+		while (first <= top && comp_rules(gr, i, k, first))
 			first++;
 		if (first > next->lo)
-			best = row_link(la, i, k - (first - 1)) + row_comp(la, i, k - (first - 1));
+			best = row_link(gr, i, k - (first - 1)) + row_comp(gr, i, k - (first - 1));
 		if (!affine) {
-			scan(la, i, k, (struct span){ first, top }, &best, 0);
+			scan(gr, i, k, (struct interval){ first, top }, &best, 0);
 		} else {
-			slide(&w, la, i, k, first);
+			slide(&w, gr, i, k, first);
 			if (top == k && first <= k)
-				best = fmin(best, lad_at(la, i + 1, k));
+				best = fmin(best, grid_at(gr, i + 1, k));
 			if (w.head < w.tail)
-				best = fmin(best, row_link(la, i, k - w.q[w.head]) +
-							  lad_at(la, i + 1, w.q[w.head]));
+				best = fmin(best, row_link(gr, i, k - w.q[w.head]) +
+							  grid_at(gr, i + 1, w.q[w.head]));
 		}
-		la->bound[la->row[i] + (k - sp->lo)] = best;
+		gr->bound[gr->row[i] + (k - sp->lo)] = best;
 	}
 }
 
-void part_lad_fill(struct ladder *la, enum lad_kind kind)
+void part_grid_fill(struct grid *gr, enum grid_kind kind)
 {
-	la->kind = kind;
-	last_row(la);
-	for (size_t i = la->sc->p - 1; i-- > 0;)
-		fill_row(la, i);
+	gr->kind = kind;
+	last_row(gr);
+	for (size_t i = gr->sc->p - 1; i-- > 0;)
+		fill_row(gr, i);
 }
 
 /* The best j for k blocks before processor i; UINT64_MAX if there is none. */
-static uint64_t best_next(struct ladder *la, size_t i, uint64_t k)
+static uint64_t best_next(struct grid *gr, size_t i, uint64_t k)
 {
-	const struct span *next = &la->span[i + 1];
+	const struct interval *next = &gr->amounts[i + 1];
 	uint64_t top = k < next->hi ? k : next->hi, lo = next->lo, hi = top + 1;
 	uint64_t keep = UINT64_MAX;
 	double best = INFINITY;
 
-	forget(la, i);
+	forget(gr, i);
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
-		if (comp_rules(la, i, k, mid))
+		if (comp_rules(gr, i, k, mid))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (lo > next->lo) {
 		keep = lo - 1;
-		best = row_link(la, i, k - keep) + row_comp(la, i, k - keep);
+		best = row_link(gr, i, k - keep) + row_comp(gr, i, k - keep);
 	}
-	return scan(la, i, k, (struct span){ lo, top }, &best, keep);
+	return scan(gr, i, k, (struct interval){ lo, top }, &best, keep);
 }
 
-void part_lad_take(struct ladder *la)
+void part_grid_take(struct grid *gr)
 {
-	size_t p = la->sc->p;
-	uint64_t k = la->span[0].lo, left = la->sc->n;
+	size_t p = gr->sc->p;
+	uint64_t k = gr->amounts[0].lo, left = gr->sc->n;
 	double end;
 
 	for (size_t i = 0; i + 1 < p; i++) {
-		uint64_t j = best_next(la, i, k);
+		uint64_t j = best_next(gr, i, k);
 		if (j == UINT64_MAX)
 			return;
-		la->path[i] = (k - j) << la->s;
-		left -= la->path[i];
+		gr->path[i] = (k - j) << gr->s;
+		left -= gr->path[i];
 		k = j;
 	}
-	la->path[p - 1] = left;
-	end = part_sc_ends(la->sc, la->path, NULL);
-	if (!(end < la->upper))
+	gr->path[p - 1] = left;
+	end = part_sc_ends(gr->sc, gr->path, NULL);
+	if (!(end < gr->upper))
 		return;
-	la->upper = end;
+	gr->upper = end;
 	for (size_t i = 0; i < p; i++)
-		la->sc->plan->share[i] = la->path[i];
+		gr->sc->plan->share[i] = gr->path[i];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* upper.c - a first plan, not the best: by bisection the smallest T at which all items go
- * when each processor in turn takes all it can finish by T. The upper bound of the exact ladder.
- * May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs for each step. */
+ * when each processor in turn takes all it can finish by T. The upper bound that multires.c begins
+ * with. May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs for each step.
+ */
 #include <math.h>
 #include <stdlib.h>
 
