@@ -7,6 +7,8 @@
 
 #include <hetpart.h>
 
+#include "order.h"
+
 /* ------------------------------------------------------------------ errors and checked sizes */
 
 #if defined(__GNUC__)

@@ -21,19 +21,16 @@ long double part_time(const struct procs *ps, size_t i, uint64_t n)
 
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
 {
-	while (lo < hi) {
-		uint64_t mid = hi - (hi - lo) / 2;
-		if (part_time(ps, i, mid) <= limit)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
+	struct bisection s = { lo, hi, 0 };
+
+	while (last_step(&s))
+		last_told(&s, part_time(ps, i, s.mid) <= limit);
+	return s.lo;
 }
 
 uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
 {
-	return ps->caps && ps->caps[i] < items ? ps->caps[i] : items;
+	return ps->caps ? smaller(ps->caps[i], items) : items;
 }
 
 hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)
@@ -72,10 +69,8 @@ hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_e
 
 	if (!ps->caps)
 		return HETPART_OK;
-	for (size_t i = 0; i < ps->n && room < items; i++) {
-		uint64_t cap = part_cap(ps, i, items);
-		room = cap > items - room ? items : room + cap;
-	}
+	for (size_t i = 0; i < ps->n && room < items; i++)
+		room = add_up_to(room, part_cap(ps, i, items), items);
 	if (room < items)
 		return part_fail(err, HETPART_ERANGE,
 				 "the capacities hold '%" PRIu64 "' items of %" PRIu64 ": %" PRIu64

@@ -57,8 +57,8 @@ static inline double chain_send(const struct chain *ch, const struct chain_state
 {
 	double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3), m = 2 */
 
-	after = after > st->link[i] ? after : st->link[i];
-	return after > arrived ? after : arrived;
+	after = later(after, st->link[i]);
+	return later(after, arrived);
 }
 
 /* Let one installment of load through, with one fraction for each processor; the four dates of each

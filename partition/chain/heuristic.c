@@ -32,9 +32,9 @@ static bool all_by(const struct chain *ch, const struct chain_state *st, size_t 
 	double arrived = 0, rest = part;
 
 	for (size_t i = 0; i < ch->m; i++) {
-		double start = arrived > st->proc[i] ? arrived : st->proc[i];
+		double start = later(arrived, st->proc[i]);
 		double take = (end - start) / ch->comp[load * ch->m + i];
-		f[i] = take > 0 ? take : 0;
+		f[i] = later(take, 0);
 		if (!(f[i] < rest))
 			f[i] = rest;
 		rest -= f[i];

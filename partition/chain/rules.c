@@ -197,7 +197,7 @@ void part_ch_step(const struct chain *ch, struct chain_state *st, size_t load, c
 	for (size_t i = ch->m; i-- > 1;)
 		rest += f[i];
 	for (size_t i = 0; i < ch->m; i++) {
-		comp[0] = arrived > st->proc[i] ? arrived : st->proc[i];
+		comp[0] = later(arrived, st->proc[i]);
 		comp[1] = st->proc[i] = comp[0] + f[i] * ch->comp[load * ch->m + i];
 		if (i + 1 < ch->m) {
 			comm[0] = chain_send(ch, st, i, arrived);

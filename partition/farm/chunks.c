@@ -3,11 +3,6 @@
  * May not touch: who gets them. Costs O(1) for a chunk. */
 #include "base/part.h"
 
-static uint64_t rounded_up(uint64_t left, uint64_t n)
-{
-	return left / n + (left % n != 0);
-}
-
 uint64_t hetpart_chunks_next(hetpart_chunks *c)
 {
 	uint64_t size;
@@ -16,21 +11,16 @@ uint64_t hetpart_chunks_next(hetpart_chunks *c)
 		return 0;
 	size = c->chunk;
 	if (c->rule == HETPART_CHUNK_GUIDED)
-		size = rounded_up(c->left, c->nprocs);
+		size = divide_up(c->left, c->nprocs);
 	if (c->rule == HETPART_CHUNK_FACTORING) {
 		if (c->batch_left == 0) {
-			c->batch_chunk = rounded_up(rounded_up(c->left, 2), c->nprocs);
+			c->batch_chunk = divide_up(divide_up(c->left, 2), c->nprocs);
 			c->batch_left = c->nprocs;
 		}
 		c->batch_left--;
 		size = c->batch_chunk;
 	}
-	if (size < c->chunk)
-		size = c->chunk;
-	if (size > c->left)
-		size = c->left;
-	if (size == 0)
-		size = 1; /* chunk was 0 */
+	size = smaller(larger(size, larger(c->chunk, 1)), c->left);
 	c->left -= size;
 	return size;
 }

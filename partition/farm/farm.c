@@ -26,7 +26,7 @@ struct farm {
 
 static bool earlier(const struct worker *a, const struct worker *b)
 {
-	return a->ready < b->ready || (a->ready == b->ready && a->proc < b->proc);
+	return compare_keys(a->ready, a->proc, b->ready, b->proc) < 0;
 }
 
 static void sift(struct farm *f)

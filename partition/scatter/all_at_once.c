@@ -19,9 +19,7 @@ static int by_start(const void *va, const void *vb)
 {
 	const struct receiver *a = va, *b = vb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->proc < b->proc ? -1 : 1;
+	return compare_keys(a->start, a->proc, b->start, b->proc);
 }
 
 /* The time T by which the processors, sorted, can take n items; those that start at T or later get

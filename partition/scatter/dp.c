@@ -10,16 +10,11 @@
 /* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
 static size_t crossing(const struct sc_table *t, size_t d)
 {
-	size_t lo = 0, hi = d + 1;
+	struct bisection s = { 0, d + 1, 0 };
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->comp[mid] >= t->next[d - mid])
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	while (first_step(&s))
+		first_told(&s, t->comp[s.mid] >= t->next[d - s.mid]);
+	return s.lo;
 }
 
 /* Algorithm 2: from the crossing downwards, until what the others need is too much alone. */

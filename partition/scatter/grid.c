@@ -20,7 +20,7 @@ hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err)
 		uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
 		gr->row[i] = (size_t)total;
 		total = part_mul_add(w, 1, total);
-		width = w > width ? w : width;
+		width = larger(w, width);
 	}
 	bytes = part_mul_add(total, sizeof(double), part_mul_add(width, 7 * sizeof(double), 0));
 	if ((rc = part_sc_check_mem(gr->sc, bytes, err)) != HETPART_OK)
@@ -162,7 +162,7 @@ static void fill_row(struct grid *gr, size_t i)
 	forget(gr, i);
 	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
-		uint64_t top = k < next->hi ? k : next->hi;
+		uint64_t top = smaller(k, next->hi);
 		double best = INFINITY;
 		while (first <= top && comp_rules(gr, i, k, first))
 			first++;
@@ -194,23 +194,18 @@ void part_grid_fill(struct grid *gr, enum grid_kind kind)
 static uint64_t best_next(struct grid *gr, size_t i, uint64_t k)
 {
 	const struct interval *next = &gr->amounts[i + 1];
-	uint64_t top = k < next->hi ? k : next->hi, lo = next->lo, hi = top + 1;
-	uint64_t keep = UINT64_MAX;
+	uint64_t top = smaller(k, next->hi), keep = UINT64_MAX;
+	struct bisection s = { next->lo, top + 1, 0 };
 	double best = INFINITY;
 
 	forget(gr, i);
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		if (comp_rules(gr, i, k, mid))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo > next->lo) {
-		keep = lo - 1;
+	while (first_step(&s))
+		first_told(&s, !comp_rules(gr, i, k, s.mid));
+	if (s.lo > next->lo) {
+		keep = s.lo - 1;
 		best = row_link(gr, i, k - keep) + row_comp(gr, i, k - keep);
 	}
-	return scan(gr, i, k, (struct interval){ lo, top }, &best, keep);
+	return scan(gr, i, k, (struct interval){ s.lo, top }, &best, keep);
 }
 
 void part_grid_take(struct grid *gr)

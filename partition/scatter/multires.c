@@ -15,18 +15,14 @@
  * free at start at the earliest; UINT64_MAX if there is none. */
 static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint64_t hi)
 {
-	uint64_t lo = 0;
+	struct bisection s = { 0, hi, 0 };
 
 	if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
 		return UINT64_MAX;
-	while (lo < hi) {
-		uint64_t mid = hi - (hi - lo) / 2;
-		if (start + grid_link(gr, i, mid) + grid_comp(gr, i, mid) <= gr->upper)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
+	while (last_step(&s))
+		last_told(&s,
+			  start + grid_link(gr, i, s.mid) + grid_comp(gr, i, s.mid) <= gr->upper);
+	return s.lo;
 }
 
 /* A straight line at or below the link's time of 1 .. most blocks: *at for 1, *step for each more.
@@ -103,8 +99,7 @@ static bool prune(struct grid *gr)
 		double start = INFINITY, *swap = gr->port;
 		for (uint64_t k = from.lo; k <= from.hi; k++)
 			start = fmin(start, gr->port[k - from.lo]);
-		if (to.hi > from.hi)
-			to.hi = from.hi;
+		to.hi = smaller(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;
 		uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
@@ -126,8 +121,7 @@ static bool refine(struct grid *gr)
 	size_t p = gr->sc->p;
 
 	for (size_t i = p - 1; i-- > 0;)
-		if (gr->kept[i].lo < gr->kept[i + 1].lo)
-			gr->kept[i].lo = gr->kept[i + 1].lo;
+		gr->kept[i].lo = larger(gr->kept[i].lo, gr->kept[i + 1].lo);
 	for (size_t i = 1; i < p; i++)
 		if (gr->kept[i].lo > gr->kept[i].hi)
 			return false;
@@ -135,9 +129,7 @@ static bool refine(struct grid *gr)
 	for (size_t i = 0; i < p; i++) {
 		uint64_t all = gr->sc->n >> gr->s;
 		gr->amounts[i].lo = 2 * gr->kept[i].lo;
-		gr->amounts[i].hi = 2 * gr->kept[i].hi + 1;
-		if (gr->amounts[i].hi > all)
-			gr->amounts[i].hi = all;
+		gr->amounts[i].hi = smaller(2 * gr->kept[i].hi + 1, all);
 	}
 	gr->amounts[0].lo = gr->amounts[0].hi;
 	return true;

@@ -17,9 +17,7 @@ static int by_fraction(const void *va, const void *vb)
 {
 	const struct part *a = va, *b = vb;
 
-	if (a->fraction != b->fraction)
-		return a->fraction < b->fraction ? -1 : 1;
-	return a->proc < b->proc ? -1 : 1;
+	return compare_keys(a->fraction, a->proc, b->fraction, b->proc);
 }
 
 /* e > 0: too much was given, so the next is the smallest fraction, cut off; e < 0: the largest,
@@ -49,7 +47,7 @@ static void take_back(uint64_t *share, size_t p, uint64_t over)
 		for (size_t i = 1; i < p; i++)
 			if (share[i] > share[most])
 				most = i;
-		uint64_t take = share[most] < over ? share[most] : over;
+		uint64_t take = smaller(share[most], over);
 		share[most] -= take;
 		over -= take;
 	}

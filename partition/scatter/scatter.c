@@ -121,7 +121,7 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:
 	case HETPART_SCATTER_MULTIRES:
-		return part_mul_add(grids < most ? grids : most, 1, small);
+		return part_mul_add(smaller(grids, most), 1, small);
 	case HETPART_SCATTER_DP:
 	case HETPART_SCATTER_DP_INCREASING:
 	case HETPART_SCATTER_WINDOW:

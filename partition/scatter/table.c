@@ -32,18 +32,13 @@ static void tabulate(const struct sc_cost *c, size_t n, double *restrict v)
 		v[e] = part_sc_other(c, e);
 }
 
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
 {
 	uint32_t at = 0;
 
 	*best = INFINITY;
 	for (size_t e = 0; e <= d; e++) {
-		double v = t->link[e] + larger(t->comp[e], t->next[d - e]);
+		double v = t->link[e] + later(t->comp[e], t->next[d - e]);
 		if (v < *best) {
 			*best = v;
 			at = (uint32_t)e;
@@ -55,16 +50,11 @@ uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
 /* Most items that processor i can take and end by the limit, whatever the others do. */
 static size_t most_items(const struct scatter *sc, size_t i, double limit)
 {
-	uint64_t lo = 0, hi = sc->n;
+	struct bisection s = { 0, sc->n, 0 };
 
-	while (lo < hi) {
-		uint64_t mid = hi - (hi - lo) / 2;
-		if (sc_time(&sc->link[i], mid) + sc_time(&sc->comp[i], mid) <= limit)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return (size_t)lo;
+	while (last_step(&s))
+		last_told(&s, sc_time(&sc->link[i], s.mid) + sc_time(&sc->comp[i], s.mid) <= limit);
+	return (size_t)s.lo;
 }
 
 /* Let row i end where the processors from i on can take no more; amounts beyond the end of the row

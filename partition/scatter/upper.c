@@ -25,23 +25,18 @@ static uint64_t most_affine(const struct scatter *sc, size_t i, double port, dou
 		e = room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
 	while (e > 0 && e < (UINT64_C(1) << 50) && end_of(sc, i, port, e) > t)
 		e--;
-	return e < cap ? e : cap;
+	return smaller(e, cap);
 }
 
 static uint64_t most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
 {
-	uint64_t lo = 0, hi = cap;
+	struct bisection s = { 0, cap, 0 };
 
 	if (sc->link[i].affine && sc->comp[i].affine)
 		return most_affine(sc, i, port, t, cap);
-	while (lo < hi) {
-		uint64_t mid = hi - (hi - lo) / 2;
-		if (end_of(sc, i, port, mid) <= t)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
+	while (last_step(&s))
+		last_told(&s, end_of(sc, i, port, s.mid) <= t);
+	return s.lo;
 }
 
 /* Whether all items go by t; share says how. */

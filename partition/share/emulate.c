@@ -49,7 +49,7 @@ struct node {
 
 static bool earlier(const struct node *a, const struct node *b)
 {
-	return a->next < b->next || (a->next == b->next && a->proc < b->proc);
+	return compare_keys(a->next, a->proc, b->next, b->proc) < 0;
 }
 
 static void sift(struct node *heap, size_t n, size_t at)

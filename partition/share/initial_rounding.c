@@ -11,13 +11,6 @@
 #define FEW  1000 /* processors: below this the heap is as fast */
 #define NEAR 64   /* items from the goal: good enough */
 
-static uint64_t whole(const struct procs *ps, size_t i, uint64_t items, double x)
-{
-	uint64_t cap = part_cap(ps, i, items);
-
-	return !(x > 0) ? 0 : x >= (double)cap ? cap : (uint64_t)x;
-}
-
 /* Items short of the goal (negative: too many) when everybody goes on for by time units. */
 static double missing(const struct procs *ps, uint64_t items, const double *real,
 		      const double *rate, double by)
@@ -25,7 +18,7 @@ static double missing(const struct procs *ps, uint64_t items, const double *real
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ps->n; i++)
-		sum += whole(ps, i, items, real[i] + by * rate[i]);
+		sum += whole_part(ps, i, items, real[i] + by * rate[i]);
 	return (double)items - (double)sum;
 }
 
@@ -72,6 +65,6 @@ void part_initial_rounding(const struct procs *ps, uint64_t items, const double 
 		by = later_by(ps, items, real, rate);
 	}
 	for (size_t i = 0; i < ps->n; i++)
-		share[i] = whole(ps, i, items, real[i] + (rate ? by * rate[i] : 0));
+		share[i] = whole_part(ps, i, items, real[i] + (rate ? by * rate[i] : 0));
 	free(rate);
 }

@@ -55,11 +55,8 @@ static hetpart_status check(const struct job *j, hetpart_err *err)
 
 static void floors(const struct job *j)
 {
-	for (size_t i = 0; i < j->ps.n; i++) {
-		double x = floor(j->plan->real[i]);
-		uint64_t cap = part_cap(&j->ps, i, j->items);
-		j->plan->share[i] = !(x > 0) ? 0 : x >= (double)cap ? cap : (uint64_t)x;
-	}
+	for (size_t i = 0; i < j->ps.n; i++)
+		j->plan->share[i] = whole_part(&j->ps, i, j->items, j->plan->real[i]);
 }
 
 static hetpart_status by_threshold(struct job *j, hetpart_err *err)

@@ -11,6 +11,14 @@
 hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, long double *t,
 			       hetpart_err *err);
 
+/* The whole part of a real share of processor i, within its capacity. */
+static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
+{
+	uint64_t cap = part_cap(ps, i, items);
+
+	return !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)real;
+}
+
 /* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
  * a time a little later, where they sum to about items. A start for part_round_exact(). */
 void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,

@@ -38,7 +38,7 @@ static void relax(const double *f, const double *now, double *next, uint32_t *ch
 {
 	for (size_t at = 0; at <= m; at++)
 		for (size_t e = 0; e <= at; e++) {
-			double t = f[e] > now[at - e] ? f[e] : now[at - e];
+			double t = later(f[e], now[at - e]);
 			if (t < next[at]) {
 				next[at] = t;
 				choice[at] = (uint32_t)e | mark;

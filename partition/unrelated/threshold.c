@@ -23,7 +23,7 @@ static uint64_t fill(struct bracket *b, long double t)
 
 	for (size_t i = 0; i < b->ps->n; i++) {
 		b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
-		sum = b->mid[i] > b->items - sum ? b->items : sum + b->mid[i];
+		sum = add_up_to(sum, b->mid[i], b->items);
 	}
 	return sum;
 }
@@ -68,9 +68,7 @@ static void take(const struct bracket *b, uint64_t *share)
 	for (size_t i = 0; i < b->ps->n; i++)
 		left -= share[i] = b->lo[i];
 	for (size_t i = 0; i < b->ps->n && left; i++) {
-		uint64_t more = b->hi[i] - b->lo[i];
-		if (more > left)
-			more = left;
+		uint64_t more = smaller(b->hi[i] - b->lo[i], left);
 		share[i] += more;
 		left -= more;
 	}
@@ -103,7 +101,7 @@ static uint64_t fill_finite(struct bracket *b)
 		b->mid[i] = b->hi[i];
 		if (part_time(b->ps, i, b->hi[i]) > LDBL_MAX)
 			b->mid[i] = part_most(b->ps, i, 0, b->hi[i], LDBL_MAX);
-		sum = b->mid[i] > b->items - sum ? b->items : sum + b->mid[i];
+		sum = add_up_to(sum, b->mid[i], b->items);
 	}
 	return sum;
 }
@@ -118,7 +116,7 @@ static void try_time(struct bracket *b, long double t)
  * makespan is hardly ever outside of these two. */
 static void guess(struct bracket *b)
 {
-	uint64_t mean = b->items / b->ps->n + (b->items % b->ps->n != 0);
+	uint64_t mean = divide_up(b->items, b->ps->n);
 	long double least = LDBL_MAX, most = 0;
 
 	for (size_t i = 0; i < b->ps->n; i++) {
