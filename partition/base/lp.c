@@ -113,7 +113,7 @@ static hetpart_status verdict(int rc, int status, hetpart_err *err)
 			 status);
 }
 
-/* A basis the solver cannot work with: scale, and begin anew from the rows. */
+/* The solver cannot use the basis: scale, and start again from the rows. */
 static int again(struct lp *lp, const glp_smcp *parm)
 {
 	glp_scale_prob(lp->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);

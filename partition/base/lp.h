@@ -15,7 +15,7 @@ struct lp {
 	int n, room;  /* triplets used, allocated */
 	int term_was; /* the caller's terminal setting, once begun */
 	bool begun;
-	bool ours; /* the thread did not use GLPK before: leave nothing behind */
+	bool ours; /* the thread did not use GLPK before: free its environment */
 };
 
 /* Run fn(ctx, err), which may call GLPK and the functions below on lp (zeroed before). GLPK prints

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plan_print.c - a plan explained in text, written into the caller's buffer.
- * May not touch: files, streams. Costs O(p) for the summary, 64 lines at most for the processors.
- */
+ * May not touch: files, streams. Costs O(p) for the summary; at most 64 processors are shown. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* status.c - status texts, error sentences, checked allocation and the version.
- * May not touch: any planner. Costs nothing. */
+ * May not touch: any planner. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

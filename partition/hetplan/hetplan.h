@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan.h - what stands above the answer of one request: batches, comparisons, the command line.
- */
+/* hetplan.h - what uses the answers to requests: batches, comparisons, the command line. */
 #ifndef HETPLAN_H
 #define HETPLAN_H
 

@@ -12,8 +12,7 @@
  * parallel sorting; [S0] Genaud, Giersch, Vivien: load-balancing scatter operations for grid
  * computing; [S2] David, Genaud, Giersch, Schwarz, Violard: source code transformation strategies
  * to load-balance grid applications; [S3] Gallet, Robert, Vivien: scheduling multiple divisible
- * loads on a linear processor network.
- */
+ * loads on a linear processor network. */
 #ifndef HETPART_H
 #define HETPART_H
 
@@ -260,7 +259,7 @@ typedef struct hetpart_opts {
  * err     NULL, or receives the reason of a failure.
  * With EXACT, ties go to the faster processor, then to the first. The order of the processors and
  * the scale of the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more
- * items than processors, everybody gets at least one, however slow it is.
+ * items than processors, every processor gets at least one, however slow.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
  *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
@@ -305,7 +304,7 @@ HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, ui
 HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs,
 						       const hetpart_opts *opts);
 
-/* hetpart_share_round - whole shares from real ones: everybody keeps the whole part, and each item
+/* hetpart_share_round - whole shares from real ones: each keeps its whole part, and each item
  * left over goes to the smallest f(n_i + 1)/k_i. The best rounding of shares with equal times [S4];
  * for other shares the best that keeps the whole parts.
  * out     receives the plan, NULL on failure; free with hetpart_plan_free().
@@ -407,9 +406,8 @@ HETPART_API void hetpart_model_free(hetpart_model *model);
  *     cell ITEMS COST WEIGHT SPREAD
  *     checksum 16-HEX-DIGITS
  * Keys of later versions are skipped. Names have 1 to 63 letters, digits, '.', '_', ':' or '-'; the
- * host is a line of 1 to 127 printable characters that the caller makes from what it takes a
- * machine by (name, processor, cores). Wisdom that several threads change needs the caller's lock.
- */
+ * host is a line of 1 to 127 printable characters by which the caller knows the machine (its name,
+ * processor, cores). Wisdom that several threads change needs the caller's lock. */
 typedef struct hetpart_wisdom hetpart_wisdom;
 
 /* hetpart_wisdom_create - wisdom about nothing yet.
@@ -423,7 +421,7 @@ HETPART_API hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const cha
 /* hetpart_wisdom_host - the machine it is about; lives as long as the wisdom; "" for NULL. */
 HETPART_API const char *hetpart_wisdom_host(const hetpart_wisdom *wisdom);
 
-/* hetpart_wisdom_time - when it was made, seconds since 1970; 0 if nobody said, and for NULL. */
+/* hetpart_wisdom_time - when it was made, seconds since 1970; 0 if not known, and for NULL. */
 HETPART_API uint64_t hetpart_wisdom_time(const hetpart_wisdom *wisdom);
 
 /* hetpart_wisdom_set_time - say when it was made (the library has no clock).
@@ -454,7 +452,7 @@ HETPART_API hetpart_status hetpart_wisdom_set(hetpart_wisdom *wisdom, const char
  * is not NULL. */
 HETPART_API bool hetpart_wisdom_get(const hetpart_wisdom *wisdom, const char *name, double *value);
 
-/* hetpart_wisdom_model_name, hetpart_wisdom_number_name - the names, from index 0; NULL behind the
+/* hetpart_wisdom_model_name, hetpart_wisdom_number_name - the names, from index 0; NULL after the
  * last. They live until the wisdom changes. */
 HETPART_API const char *hetpart_wisdom_model_name(const hetpart_wisdom *wisdom, size_t index);
 HETPART_API const char *hetpart_wisdom_number_name(const hetpart_wisdom *wisdom, size_t index);
@@ -480,7 +478,7 @@ HETPART_API size_t hetpart_wisdom_print(const hetpart_wisdom *wisdom, char *buf,
  * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out or text is NULL; HETPART_EFORMAT: damaged, err names the
  *   line; HETPART_ESTALE: sound, but of another machine, too old, or in another version of the
- *   format: start anew and save over it; HETPART_ENOMEM. */
+ *   format: begin with new wisdom and save over it; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text,
 						size_t bytes, const char *host, uint64_t oldest_s,
 						hetpart_err *err) HETPART_MUST_CHECK;
@@ -504,13 +502,17 @@ HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
 /* ================================================== process emulation and self-scheduling */
 
 /* hetpart_emulate_create - divide equal processes among nodes of different rating, for programs
- * that give every process the same amount of work: each next process goes to the smallest (m_i +
- * 1)/r_i, which is optimal for every number at once. The plan's shares are processes, its times
- * m_i/r_i; a slow node may get none. [S2]. out        receives the plan, NULL on failure; free with
- * hetpart_plan_free(). ratings    nprocs entries, not kept: finite, > 0. nprocs     >= 1. processes
- * 0 .. HETPART_ITEMS_MAX. err        NULL, or receives the reason of a failure. Returns HETPART_OK;
- * HETPART_EINVAL: a pointer is NULL, nprocs is 0 or a rating out of its range; HETPART_ERANGE: too
- * many processes; HETPART_ENOMEM. Safe from any number of threads. */
+ * that give every process the same amount of work: each next process goes to the node where
+ * (m_i + 1)/r_i is smallest, which is optimal for every number of processes at once. The plan's
+ * shares are processes, its times m_i/r_i; a slow node may get none. [S2]
+ * out        receives the plan, NULL on failure; free with hetpart_plan_free().
+ * ratings    nprocs entries, not kept: finite, > 0.
+ * nprocs     >= 1.
+ * processes  0 .. HETPART_ITEMS_MAX.
+ * err        NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0 or a rating is out of its
+ *   range; HETPART_ERANGE: too many processes; HETPART_ENOMEM.
+ * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings,
 						  size_t nprocs, uint64_t processes,
 						  hetpart_err *err) HETPART_MUST_CHECK;
@@ -518,15 +520,17 @@ HETPART_API hetpart_status hetpart_emulate_create(hetpart_plan **out, const doub
 #define HETPART_EMULATE_MAX UINT64_C(1000000000)
 
 /* hetpart_emulate_best - the same, with the number of processes up to most that comes nearest to
- * the ideal speed (the smallest such number). Takes time in proportion to most. most  1 ..
- * HETPART_EMULATE_MAX; the other arguments as above. Returns as above; HETPART_ERANGE: most out of
- * its range. */
+ * the ideal speed (the smallest such number). Takes time in proportion to most.
+ * most  1 .. HETPART_EMULATE_MAX; the other arguments as above.
+ * Returns as above; HETPART_ERANGE: most is out of its range. */
 HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings,
 						size_t nprocs, uint64_t most,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_emulate_efficiency - speed of an emulation over that of the ideal division, M divided by
- * (sum r) max(m_i/r_i): 1 is perfect. ratings as they were given; NaN if a pointer is NULL. */
+/* hetpart_emulate_efficiency - speed of an emulation divided by that of the ideal division, which
+ * is M/((sum r) max(m_i/r_i)): 1 is perfect.
+ * ratings  those that the plan was made with.
+ * Returns NaN if a pointer is NULL. */
 HETPART_API double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *ratings);
 
 /* One processor of a farm; the costs are not kept. */
@@ -539,7 +543,7 @@ typedef struct hetpart_worker {
 typedef enum hetpart_chunk_rule {
 	HETPART_CHUNK_FIXED = 0,    /* chunk items */
 	HETPART_CHUNK_GUIDED = 1,   /* R/p, at least chunk */
-	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) each, then anew, at least chunk */
+	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) each, then again, at least chunk */
 } hetpart_chunk_rule;
 
 /* Items that are handed out in chunks, for a farm of the caller's own: set the first four members,
@@ -562,12 +566,13 @@ HETPART_API uint64_t hetpart_chunks_next(hetpart_chunks *chunks);
 
 /* hetpart_farm_create - what self-scheduling would give: a root hands out chunks on request, first
  * come first served, one message at a time; simulated with exact costs. A chunk whose link takes no
- * time (the root's own) does not wait for the port. [S2].
+ * time (the root's own) does not wait for the port. [S2]
  * out      receives the plan, NULL on failure: items for each processor and when it ends.
  * items    0 .. HETPART_ITEMS_MAX.
  * workers  nprocs entries, not kept; they first ask in this order.
  * nprocs   >= 1.
- * rule     see above. chunk: >= 1, the size, or the smallest size.
+ * rule     see above.
+ * chunk    >= 1: the size, or the smallest size.
  * err      NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer or a computing cost is NULL, nprocs or chunk is 0,
  *   rule is unknown, a callback gave a negative time or NaN; HETPART_ERANGE: more than
@@ -669,8 +674,7 @@ typedef struct hetpart_scatter_opts {
  *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
  *   HETPART_EINTERNAL: the LP solver failed.
  * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
- * for its messages and errors are reset there; when GLPK runs out of memory, its objects are freed.
- */
+ * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */
 HETPART_API hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 						  const hetpart_scatter_proc *procs, size_t nprocs,
 						  const hetpart_scatter_opts *opts,
@@ -750,8 +754,7 @@ HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root
 						size_t nprocs, const hetpart_scatter_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* ======================================================== divisible loads on a chain of processors
- */
+/* ================================================= divisible loads on a chain of processors */
 
 /* A chain P_0 - P_1 - ... - P_{m-1}: P_0 holds all loads at time 0 and hands on what it does not
  * compute, each processor the same. A load is divided into installments, an installment into one
@@ -799,8 +802,7 @@ typedef struct hetpart_chain_opts {
 #define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0 }
 /* clang-format on */
 
-/* Fractions and the dates that follow from them: immutable, independent of what it was made from.
- */
+/* Fractions and the dates that follow from them; immutable. */
 typedef struct hetpart_schedule hetpart_schedule;
 
 /* hetpart_chain_create - divide the loads among the processors of a chain. [S3]
@@ -828,8 +830,7 @@ typedef struct hetpart_schedule hetpart_schedule;
  *   HETPART_ENOMEM: no memory, or LP needs more than max_mem_bytes;
  *   HETPART_EINTERNAL: the LP solver failed.
  * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
- * for its messages and errors are reset there; when GLPK runs out of memory, its objects are freed.
- */
+ * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */
 HETPART_API hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
 						const hetpart_chain_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;

@@ -68,8 +68,7 @@ static hetpart_status give(struct service *s, int worker, hetpart_err *err)
 	return answer(s, worker, FARM_CHUNK, &chunk, err);
 }
 
-/* -------------------------------------------------------------------------------------- the
- * results */
+/* ------------------------------------------------------------------------------ the results */
 
 static hetpart_status take(struct service *s, int rank, const hetpart_mpi_chunk *chunk,
 			   const void *result, size_t bytes, hetpart_err *err)
@@ -120,8 +119,7 @@ static hetpart_status receive(struct service *s, int worker, bool *stopped, hetp
 				: st;
 }
 
-/* --------------------------------------------------------------------------------------- requests
- */
+/* --------------------------------------------------------------------------------- requests */
 
 /* A worker has asked: what it brings, then what it gets. */
 static void serve(struct service *s, int worker, hetpart_err *err)
@@ -172,7 +170,7 @@ static hetpart_status serve_if_asked(struct service *s, bool *asked, hetpart_err
 	return s->active > 0 ? listen(s, err) : HETPART_OK;
 }
 
-/* A chunk for the root itself: the smallest, so that nobody waits long. */
+/* A chunk for the root itself: the smallest, so that no worker waits long. */
 static void work_here(struct service *s, hetpart_err *err)
 {
 	const uint64_t size = s->todo.chunk < s->todo.left ? s->todo.chunk : s->todo.left;

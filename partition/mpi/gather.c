@@ -61,8 +61,7 @@ hetpart_status hetpart_mpi_gather_speeds(double *speeds, double mine, MPI_Comm c
 	return hm_close(&h, st, &why, err);
 }
 
-/* ----------------------------------------------------------------------------------- observations
- */
+/* ----------------------------------------------------------------------------- observations */
 
 struct pool {
 	struct hm h;
@@ -171,8 +170,7 @@ hetpart_status hetpart_mpi_model_add(hetpart_model *model, const hetpart_point *
 	return hm_close(&p.h, st, &mine, err);
 }
 
-/* --------------------------------------------------------------------------------- plan by speeds
- */
+/* --------------------------------------------------------------------------- plan by speeds */
 
 static hetpart_status share(hetpart_plan **out, uint64_t items, const double *speeds, size_t n,
 			    const hetpart_model *model, const hetpart_opts *opts, hetpart_err *err)

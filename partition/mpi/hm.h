@@ -24,9 +24,8 @@ void hm_tell(hetpart_err *err, hetpart_status status, const char *fmt, ...)
 /* hm_mpi - HETPART_OK for MPI_SUCCESS, else HETPART_EPEER and MPI's words for it. */
 hetpart_status hm_mpi(int rc, const char *what, hetpart_err *err);
 
-/* hm_open - check and duplicate the communicator; hm_refuse - hand out the reason why that failed;
- * hm_close - free the duplicate and hand out the reason of a failure, of which freeing may be one.
- */
+/* hm_open - check and duplicate the communicator; hm_refuse - tell the caller why that failed;
+ * hm_close - free the duplicate and tell the caller of a failure; freeing may be one. */
 hetpart_status hm_open(struct hm *h, MPI_Comm comm, hetpart_err *err);
 hetpart_status hm_refuse(hetpart_status st, const hetpart_err *mine, hetpart_err *err);
 hetpart_status hm_close(struct hm *h, hetpart_status st, hetpart_err *mine, hetpart_err *err);
@@ -103,9 +102,8 @@ hetpart_status hm_copy_run(struct hm *h, const struct hm_run *from, const struct
 			   hetpart_err *err);
 
 /* hm_fit - the affine cost with the smallest relative squared error over the points; startup and
- * slope are >= 0. npoints >= 1, items > 0, times > 0; runs: how often each point counts, NULL:
- * once.
- */
+ * slope are >= 0. npoints >= 1, items > 0, times > 0; runs: how often each point counts (NULL:
+ * once). */
 hetpart_mpi_affine hm_fit(const hetpart_point *points, const double *runs, size_t npoints);
 
 /* hm_same_plan - HETPART_EINVAL on all ranks unless their plans have the same hash. */

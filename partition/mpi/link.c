@@ -28,8 +28,7 @@ struct link {
 	char *buf;
 };
 
-/* ---------------------------------------------------------------------------------------- the root
- */
+/* --------------------------------------------------------------------------------- the root */
 
 /* There with that many items, and back with none. */
 static hetpart_status ping(struct link *l, int rank, uint64_t items, double *t, hetpart_err *err)
@@ -160,8 +159,7 @@ static hetpart_status measure_all(struct link *l, hetpart_err *err)
 	return st;
 }
 
-/* -------------------------------------------------------------------------------------- the others
- */
+/* ------------------------------------------------------------------------------- the others */
 
 /* The next message's tag. Waits with naps until the first, then in earnest. */
 static hetpart_status next_tag(struct link *l, int bytes, int *tag, hetpart_err *err)
@@ -207,8 +205,7 @@ static hetpart_status answer_all(struct link *l, hetpart_mpi_timing *timing, het
 	return st;
 }
 
-/* ---------------------------------------------------------------------------------------- the call
- */
+/* --------------------------------------------------------------------------------- the call */
 
 static hetpart_status check(struct link *l, const hetpart_mpi_timing *out, hetpart_err *err)
 {

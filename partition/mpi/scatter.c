@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* ------------------------------------------------------------------------------- the root decides
- */
+/* ------------------------------------------------------------------------- the root decides */
 
 static hetpart_status root_memory(struct scatter *s, hetpart_err *err)
 {
@@ -110,8 +109,7 @@ static hetpart_status decide(struct scatter *s, hetpart_err *err)
 	return check_reach(s, err);
 }
 
-/* -------------------------------------------------------------------------------- all ranks learn
- */
+/* -------------------------------------------------------------------------- all ranks learn */
 
 static hetpart_status hand_out_counts(struct scatter *s, hetpart_err *err)
 {
@@ -158,8 +156,7 @@ static hetpart_status settle(struct scatter *s, hetpart_err *err)
 	return hm_agree(&s->h, st, err);
 }
 
-/* ----------------------------------------------------------------------------------- items travel
- */
+/* ----------------------------------------------------------------------------- items travel */
 
 static hetpart_status serve_one(struct scatter *s, size_t rank, hetpart_err *err)
 {
@@ -190,8 +187,7 @@ static hetpart_status travel(struct scatter *s, hetpart_err *err)
 	return st == HETPART_OK ? serve_one(s, (size_t)s->root, err) : st;
 }
 
-/* --------------------------------------------------------------------------------------- the call
- */
+/* --------------------------------------------------------------------------------- the call */
 
 static void give_back(struct scatter *s)
 {

@@ -81,8 +81,7 @@ hetpart_status scatter_check(struct scatter *s, hetpart_err *err)
 	return st;
 }
 
-/* --------------------------------------------------------------------------------------- the root
- */
+/* --------------------------------------------------------------------------------- the root */
 
 /* order[] from the options, or the ranks as they stand; each exactly once. */
 static hetpart_status read_order(struct scatter *s, hetpart_err *err)
@@ -155,8 +154,7 @@ hetpart_status scatter_check_root(struct scatter *s, hetpart_err *err)
 	return st == HETPART_OK ? read_order(s, err) : st;
 }
 
-/* ------------------------------------------------------------------------------ memory for a share
- */
+/* ----------------------------------------------------------------------- memory for a share */
 
 hetpart_status scatter_allocate(struct scatter *s, hetpart_err *err)
 {

@@ -29,8 +29,7 @@ size_t part_model_cell(double items);
 void part_cell_pour(struct cell *c, const struct cell *more);
 
 /* Smooth n <= MODEL_SEEN cells, in order of items, all with a cost: the average of curves on as
- * many stretches as the data justify, as points into out (MODEL_POINTS entries); returns how many.
- */
+ * many stretches as the data justify, as points into out[MODEL_POINTS]; returns their number. */
 size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out);
 
 #endif

@@ -111,7 +111,7 @@ hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err)
 	sc->plan->method = "lp";
 	for (size_t i = 0; i < sc->p; i++)
 		job.sum += 1 / per_item(sc, i);
-	if (sc->n == 0 || !isfinite(job.sum)) /* somebody takes any number in no time */
+	if (sc->n == 0 || !isfinite(job.sum)) /* a processor takes any number in no time */
 		part_sc_linear(sc, sc->plan->real);
 	else
 		rc = part_lp_guard(&job.lp, solve, &job, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* grid.c - the rows of one grid: G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k
- * - j), G_{i+1}(j)). Rows rise with k, so the j where comp takes over rises too; above it an affine
- * link makes a sliding window minimum, any other a short scan.
- * May not touch: cost kinds. Costs O(1) amortised for each entry where links are affine. */
+ * - j), G_{i+1}(j)). Rows rise with k, so the j from which comp is the larger rises too; above it
+ * an affine link makes a sliding window minimum, any other a short scan. May not touch: cost kinds.
+ * Costs O(1) amortised for each entry where links are affine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ void part_grid_free(struct grid *gr)
 }
 
 /* Times within one row are asked for again and again; a cost may be a slow function. */
-static void forget(struct grid *gr, size_t i)
+static void forget_times(struct grid *gr, size_t i)
 {
 	const struct interval *sp = &gr->amounts[i], *next = &gr->amounts[i + 1];
 	bool affine[2] = { gr->sc->comp[i].affine, gr->sc->link[i].affine };
@@ -70,7 +70,7 @@ static void forget(struct grid *gr, size_t i)
 			       (size_t)(sp->hi - next->lo - gr->base + 1) * sizeof(double));
 }
 
-static double remembered(const struct grid *gr, int what, const struct sc_cost *c, uint64_t m)
+static double time_once(const struct grid *gr, int what, const struct sc_cost *c, uint64_t m)
 {
 	double *at = &gr->seen[what][m - gr->base];
 
@@ -83,18 +83,18 @@ static inline double row_comp(const struct grid *gr, size_t i, uint64_t m)
 {
 	const struct sc_cost *c = &gr->sc->comp[i];
 
-	return c->affine ? sc_time(c, grid_items(gr, m)) : remembered(gr, COMP, c, m);
+	return c->affine ? sc_time(c, grid_items(gr, m)) : time_once(gr, COMP, c, m);
 }
 
 static inline double row_link(const struct grid *gr, size_t i, uint64_t m)
 {
 	const struct sc_cost *c = &gr->sc->link[i];
 
-	return c->affine ? sc_time(c, grid_items(gr, m)) : remembered(gr, LINK, c, m);
+	return c->affine ? sc_time(c, grid_items(gr, m)) : time_once(gr, LINK, c, m);
 }
 
 /* Whether computing k - j blocks takes at least as long as the others take for j. */
-static bool comp_rules(const struct grid *gr, size_t i, uint64_t k, uint64_t j)
+static bool comp_is_larger(const struct grid *gr, size_t i, uint64_t k, uint64_t j)
 {
 	return row_comp(gr, i, k - j) >= grid_at(gr, i + 1, j);
 }
@@ -135,7 +135,8 @@ struct window {
 	double step; /* link time of one more block */
 };
 
-/* Let the window hold all j below k; drop those that comp rules, below first. */
+/* Let the window hold all j below k; drop those below first, where comp is
+ * the larger. */
 static void slide(struct window *w, const struct grid *gr, size_t i, uint64_t k, uint64_t first)
 {
 	for (; w->add < k && w->add <= gr->amounts[i + 1].hi; w->add++) {
@@ -157,14 +158,14 @@ static void fill_row(struct grid *gr, size_t i)
 	const struct interval *sp = &gr->amounts[i], *next = &gr->amounts[i + 1];
 	bool affine = gr->sc->link[i].affine;
 	struct window w = { gr->queue, 0, 0, next->lo, 0 };
-	uint64_t first = next->lo; /* comp rules every j below */
+	uint64_t first = next->lo; /* comp is the larger for every j below */
 
-	forget(gr, i);
+	forget_times(gr, i);
 	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
 		uint64_t top = smaller(k, next->hi);
 		double best = INFINITY;
-		while (first <= top && comp_rules(gr, i, k, first))
+		while (first <= top && comp_is_larger(gr, i, k, first))
 			first++;
 		if (first > next->lo)
 			best = row_link(gr, i, k - (first - 1)) + row_comp(gr, i, k - (first - 1));
@@ -198,9 +199,9 @@ static uint64_t best_next(struct grid *gr, size_t i, uint64_t k)
 	struct bisection s = { next->lo, top + 1, 0 };
 	double best = INFINITY;
 
-	forget(gr, i);
+	forget_times(gr, i);
 	while (first_step(&s))
-		first_told(&s, !comp_rules(gr, i, k, s.mid));
+		first_told(&s, !comp_is_larger(gr, i, k, s.mid));
 	if (s.lo > next->lo) {
 		keep = s.lo - 1;
 		best = row_link(gr, i, k - keep) + row_comp(gr, i, k - keep);

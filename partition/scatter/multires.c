@@ -25,8 +25,8 @@ static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint6
 	return s.lo;
 }
 
-/* A straight line at or below the link's time of 1 .. most blocks: *at for 1, *step for each more.
- */
+/* A straight line at or below the link's time of 1 .. most blocks: *at for one, *step for each
+ * further one. */
 static void line_below(const struct grid *gr, size_t i, uint64_t most, double *at, double *step)
 {
 	double first = grid_link(gr, i, 1), gap = 0;

@@ -65,7 +65,7 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 		sum += real[i];
 	norm = sum > 0 ? items / sum : 0;
 	if (fabsl(sum - items) <= 1e-12L * p)
-		norm = 1; /* as good as exact: keep whole shares whole */
+		norm = 1; /* exact but for rounding: keep whole shares whole */
 	for (size_t i = 0; i < p; i++) {
 		part[i].proc = i;
 		part[i].whole = floorl(real[i] * norm);

@@ -39,8 +39,7 @@ static inline double sc_time(const struct sc_cost *c, uint64_t n)
 	return part_sc_other(c, n);
 }
 
-/* Check the arguments and fill in everything but plan. Free with part_sc_free() even if it fails.
- */
+/* Check the arguments and fill in all but the plan. Free with part_sc_free() even if it fails. */
 hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err);
 void part_sc_free(struct scatter *sc);
@@ -79,7 +78,8 @@ double part_sc_linear(const struct scatter *sc, double *real);
  * for costs that are not affine. real is room for p entries. */
 double part_sc_lower(const struct scatter *sc, double *real);
 
-/* Scaled makespan of the plan's real shares; all: everybody pays the startups, even for nothing. */
+/* Scaled makespan of the plan's real shares; all: every processor pays
+ * the startups, even for no items. */
 double part_sc_real_ends(const struct scatter *sc, bool all);
 
 /* The rounding scheme: share[] from real[], which sums to about items. */

@@ -11,7 +11,7 @@ struct work {
 	struct sc_table t;
 	double *link, *comp, *next, *row;
 	uint32_t *choice; /* (p - 1) rows of n + 1 */
-	double limit;     /* a makespan that can be had; infinite: all amounts count */
+	double limit;     /* the makespan of some plan; infinite: all amounts count */
 };
 
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* upper.c - a first plan, not the best: by bisection the smallest T at which all items go
  * when each processor in turn takes all it can finish by T. The upper bound that multires.c begins
- * with. May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs for each step.
- */
+ * with. May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs a step. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,8 +12,8 @@ static double end_of(const struct scatter *sc, size_t i, double port, uint64_t e
 	return port + (sc_time(&sc->link[i], e) + sc_time(&sc->comp[i], e));
 }
 
-/* Most items that affine processor i, begun at port, ends by t: the formula, then at most a step.
- */
+/* Most items that affine processor i, begun at port, ends by t: the formula, then down while the
+ * rounding of doubles makes it end later. */
 static uint64_t most_affine(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
 {
 	double per_item = sc->link[i].per_item + sc->comp[i].per_item;

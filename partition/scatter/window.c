@@ -31,7 +31,7 @@ static void row_window(const struct sc_table *t, uint32_t *restrict choice, doub
 		size_t at = 0;
 		if (d > 0)
 			tail = push(q, head, tail, d - 1, next, t->link_per_item);
-		/* each by one at most; without a jump, because no one can foretell it */
+		/* each by one at most; without a branch, which would be unpredictable */
 		cross += (cross <= d) &
 			 (comp[cross <= d ? cross : d] < next[cross <= d ? d - cross : 0]);
 		head += (head < tail) & (q[head] + cross <= d);

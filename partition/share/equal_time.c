@@ -8,7 +8,7 @@
 
 #include "share.h"
 
-#define TINY 1e-300 /* items: a share that is as good as none */
+#define TINY 1e-300 /* items: a share that counts as none */
 
 struct equal_time {
 	const hetpart_cost *cost;
@@ -193,7 +193,7 @@ static void interpolate(struct equal_time *et, double lo, double hi)
 	scale_to_target(et);
 }
 
-/* About where T is: everybody takes the mean. */
+/* About where T is: every processor takes the mean. */
 static double estimate_time(const struct equal_time *et)
 {
 	double speed = 0, mean = et->target / (double)et->n;

@@ -11,7 +11,7 @@
 #define FEW  1000 /* processors: below this the heap is as fast */
 #define NEAR 64   /* items from the goal: good enough */
 
-/* Items short of the goal (negative: too many) when everybody goes on for by time units. */
+/* Items short of the goal (negative: too many) when every processor goes on for `by` time units. */
 static double missing(const struct procs *ps, uint64_t items, const double *real,
 		      const double *rate, double by)
 {

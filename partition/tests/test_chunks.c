@@ -25,8 +25,8 @@ static void small_cases(void **state)
 	sizes((hetpart_chunk_rule)99, 5, fixed, 4);
 }
 
-/* All is handed out, no chunk is larger than the one before, all but the last keep to the smallest.
- */
+/* All items are handed out, no chunk is larger than the one before, only the last may be smaller
+ * than the smallest size. */
 static void invariants(void **state)
 {
 	uint64_t seed = 1;

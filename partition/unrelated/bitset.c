@@ -62,7 +62,7 @@ static bool has(const uint64_t *set, size_t bit)
 	return set[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Whether the items can be divided so that everybody ends by t. */
+/* Whether the items can be divided so that every processor ends by t. */
 static bool feasible(struct sums *s, double t)
 {
 	memset(s->reach, 0, (s->p + 1) * s->words * sizeof *s->reach);

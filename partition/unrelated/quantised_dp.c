@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* quantised_dp.c - best shares for any costs by the dynamic programme of [S4],
  * T(m, i) = min over n_i of max(f_i(n_i), T(m - n_i, i - 1)), with shares in multiples of a quantum
- * and one processor taking what is over. May not touch: which costs these are.
+ * and one processor taking the rest. May not touch: which costs these are.
  * Costs p (N/q)^2 steps (three times that if q does not divide N) and p (N/q) words of 4 bytes. */
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include "unrelated.h"
 
-#define OVER UINT32_C(0x80000000) /* in a choice: this processor takes what is over */
+#define OVER UINT32_C(0x80000000) /* in a choice: this processor takes the rest */
 
-/* Layer 0: nobody took what is over yet; layer 1: somebody did. Without rest only layer 0. */
+/* Layer 0: no processor took the rest yet; layer 1: one did. Without a rest only layer 0. */
 struct table {
 	size_t p, m; /* processors, quanta */
 	uint64_t quantum, rest;

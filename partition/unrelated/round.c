@@ -99,8 +99,9 @@ static bool heap_move(struct heap *h, bool add, uint64_t count)
 	return true;
 }
 
-/* What the shares lack (or exceed, *over) of items. */
-static uint64_t lack(const struct procs *ps, uint64_t items, const uint64_t *share, bool *over)
+/* How many items the shares are short of items, or *over it. */
+static uint64_t difference(const struct procs *ps, uint64_t items, const uint64_t *share,
+			   bool *over)
 {
 	uint64_t sum = 0;
 
@@ -113,17 +114,17 @@ static uint64_t lack(const struct procs *ps, uint64_t items, const uint64_t *sha
 }
 
 /* Bring the sum to items. *too_far: by single moves this would take too long. */
-static bool settle(struct heap *h, bool *too_far)
+static bool reach_sum(struct heap *h, bool *too_far)
 {
 	bool over;
-	uint64_t count = lack(h->ps, h->items, h->share, &over);
+	uint64_t count = difference(h->ps, h->items, h->share, &over);
 
 	*too_far = count > 4 * (uint64_t)h->ps->n + (1 << 18);
 	return *too_far || heap_move(h, !over, count);
 }
 
-/* No plan can do without the smallest next time (or it is this very plan): whoever takes longer
- * gives items back, and the greedy rule from there is optimal. */
+/* No plan can do without the smallest next time (or it is this very plan): processors that take
+ * longer give items back, and the greedy rule from there is optimal. */
 static bool trim(struct heap *h, bool *too_far)
 {
 	long double next = INFINITY;
@@ -134,7 +135,7 @@ static bool trim(struct heap *h, bool *too_far)
 	for (size_t i = 0; i < h->ps->n; i++)
 		if (h->share[i] && part_time(h->ps, i, h->share[i]) > next)
 			h->share[i] = part_most(h->ps, i, 0, h->share[i] - 1, next);
-	return settle(h, too_far);
+	return reach_sum(h, too_far);
 }
 
 static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
@@ -150,7 +151,7 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	for (size_t i = 0; i < ps->n; i++)
 		if (share[i] > part_cap(ps, i, items))
 			share[i] = part_cap(ps, i, items);
-	ok = settle(&h, too_far) && (*too_far || !exact || trim(&h, too_far));
+	ok = reach_sum(&h, too_far) && (*too_far || !exact || trim(&h, too_far));
 	free(h.e);
 	return ok ? HETPART_OK : part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 }

@@ -16,7 +16,7 @@ struct bracket {
 	long double t_lo, t_hi;
 };
 
-/* Most items everybody can end by t, into mid; the sum, at most items. */
+/* Most items every processor can end by t, into mid; the sum, at most items. */
 static uint64_t fill(struct bracket *b, long double t)
 {
 	uint64_t sum = 0;
@@ -60,8 +60,8 @@ static uint64_t gap(const struct bracket *b)
 	return sum;
 }
 
-/* Everybody has lo; what lacks comes from [lo, hi], all of it at cost t_hi. */
-static void take(const struct bracket *b, uint64_t *share)
+/* Every processor has lo; what lacks comes from [lo, hi], all of it at cost t_hi. */
+static void give_out(const struct bracket *b, uint64_t *share)
 {
 	uint64_t left = b->items;
 
@@ -88,7 +88,7 @@ static hetpart_status narrow_down(struct bracket *b, uint64_t *share, hetpart_er
 		}
 		narrow(b, t, fill(b, t) >= b->items);
 	}
-	take(b, share);
+	give_out(b, share);
 	return HETPART_OK;
 }
 
@@ -113,8 +113,8 @@ static void try_time(struct bracket *b, long double t)
 }
 
 /* Some processor takes items/p or more, and if all take just that, the slowest ends last: the
- * makespan is hardly ever outside of these two. */
-static void guess(struct bracket *b)
+ * makespan is rarely outside of these two. */
+static void first_bracket(struct bracket *b)
 {
 	uint64_t mean = divide_up(b->items, b->ps->n);
 	long double least = LDBL_MAX, most = 0;
@@ -142,11 +142,11 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 	narrow(b, LDBL_MAX, true);
 	if (fill(b, least) >= b->items) {
 		narrow(b, least, true); /* lo is 0 for all */
-		take(b, share);
+		give_out(b, share);
 		return HETPART_OK;
 	}
 	narrow(b, least, false);
-	guess(b);
+	first_bracket(b);
 	return narrow_down(b, share, err);
 }
 

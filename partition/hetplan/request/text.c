@@ -9,8 +9,7 @@
 
 #include "request.h"
 
-/* The smallest value of a sequence of 2, 3 and 4 bytes: shorter ones are another way to write it.
- */
+/* The smallest value of a sequence of 2, 3 and 4 bytes: smaller values have a shorter one. */
 static const unsigned smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 
 static size_t sequence_bytes(unsigned char c)

@@ -20,8 +20,7 @@
  * Nothing is printed, and no call ends the program.
  *
  * The last argument is an optional hetpart_err as in hetpart.h. Results leave through
- * out-parameters, which are NULL or 0 or untouched on failure, buffers of items excepted.
- */
+ * out-parameters, which are NULL or 0 or untouched on failure, except buffers of items. */
 #ifndef HETPART_MPI_H
 #define HETPART_MPI_H
 
@@ -279,8 +278,7 @@ HETPART_API hetpart_status hetpart_mpi_measure_link(hetpart_mpi_timing *out, uin
 						    MPI_Comm comm,
 						    hetpart_err *err) HETPART_MUST_CHECK;
 
-/* ============================================================================ the same everywhere
- */
+/* ====================================================================== the same everywhere */
 
 /* hetpart_mpi_gather_speeds - every rank learns the speed of each.
  * speeds  receives the size of the communicator numbers, in the order of ranks.

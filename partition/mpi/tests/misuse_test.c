@@ -26,8 +26,7 @@ static hetpart_status no_kernel(void *ctx, uint64_t items, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- scatter
- */
+/* ---------------------------------------------------------------------------------- scatter */
 
 /* What the bad rank does wrong. The ones up to ROOT_ONLY any rank can do. */
 enum misuse {
@@ -210,8 +209,7 @@ static void misuse_scatter(enum misuse what)
 	free(c.order);
 }
 
-/* ------------------------------------------------------------------------------------ other calls
- */
+/* ------------------------------------------------------------------------------ other calls */
 
 static void misuse_others(void)
 {
@@ -265,8 +263,7 @@ static void misuse_others(void)
 	free(speeds);
 }
 
-/* What is refused for its size, or beside other arguments, and callbacks that fail without a word.
- */
+/* What is refused for its size or with other arguments, and callbacks that give no reason. */
 
 static hetpart_status silent(void *ctx, uint64_t items, hetpart_err *err)
 {
@@ -421,8 +418,7 @@ static void no_communicator(void)
 	CHECK(MPI_Comm_free(&inter) == MPI_SUCCESS && MPI_Comm_free(&half) == MPI_SUCCESS, "free");
 }
 
-/* --------------------------------------------------------------------- the caller's communicator
- */
+/* ---------------------------------------------------------------- the caller's communicator */
 
 static int copied, deleted, handled;
 

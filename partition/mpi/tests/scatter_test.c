@@ -219,8 +219,7 @@ static void sweep(void)
 				}
 }
 
-/* ------------------------------------------------------------------------------- the other calls
- */
+/* -------------------------------------------------------------------------- the other calls */
 
 /* Blocks in reverse order with a hole of one item between them, served backwards. */
 static void explicit_counts(int root, bool in_place)
