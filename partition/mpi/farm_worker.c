@@ -4,26 +4,26 @@
  * chunk. */
 #include "farm.h"
 
-static struct hm_run bytes_run(const struct farm *f, const void *at, uint64_t bytes)
+static struct hm_items bytes_as_items(const struct farm *f, const void *at, uint64_t bytes)
 {
-	return (struct hm_run){ (char *)(uintptr_t)at, 1, MPI_BYTE, bytes,
-				hm_piece(f->opts.max_msg_bytes, 1) };
+	return (struct hm_items){ (char *)(uintptr_t)at, 1, MPI_BYTE, bytes,
+				  hm_piece(f->opts.max_msg_bytes, 1) };
 }
 
 hetpart_status farm_send_bytes(struct farm *f, const void *at, uint64_t bytes, int to, int tag,
 			       hetpart_err *err)
 {
-	const struct hm_run run = bytes_run(f, at, bytes);
+	const struct hm_items items = bytes_as_items(f, at, bytes);
 
-	return hm_send_run(&f->h, &run, to, tag, err);
+	return hm_send_items(&f->h, &items, to, tag, err);
 }
 
 hetpart_status farm_recv_bytes(struct farm *f, void *at, uint64_t bytes, int from, int tag,
 			       hetpart_err *err)
 {
-	const struct hm_run run = bytes_run(f, at, bytes);
+	const struct hm_items items = bytes_as_items(f, at, bytes);
 
-	return hm_recv_run(&f->h, &run, from, tag, err);
+	return hm_recv_items(&f->h, &items, from, tag, err);
 }
 
 hetpart_status farm_work(struct farm *f, const hetpart_mpi_chunk *chunk, const void **result,

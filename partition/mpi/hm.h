@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hm.h - what the files of libhetpart_mpi share: the duplicated communicator, the agreement of
- * ranks, waiting without spinning, and runs of items that travel in pieces.
+ * ranks, waiting without spinning, and items that travel in pieces.
  * May not touch: the caller's communicator beyond duplicating it; libhetpart below its header. */
 #ifndef HETPART_HM_H
 #define HETPART_HM_H
@@ -80,7 +80,7 @@ hetpart_status hm_recv(struct hm *h, void *buf, int n, MPI_Datatype type, int fr
 		       hetpart_err *err);
 
 /* count items in memory that travel in messages of at most piece items. */
-struct hm_run {
+struct hm_items {
 	char *at;
 	ptrdiff_t extent; /* from one item to the next */
 	MPI_Datatype type;
@@ -93,13 +93,13 @@ struct hm_run {
 /* hm_piece - items in a message of about max_msg_bytes (0: HM_MSG_BYTES), >= 1. */
 int hm_piece(size_t max_msg_bytes, uint64_t item_bytes);
 
-hetpart_status hm_send_run(struct hm *h, const struct hm_run *run, int to, int tag,
-			   hetpart_err *err);
-hetpart_status hm_recv_run(struct hm *h, const struct hm_run *run, int from, int tag,
-			   hetpart_err *err);
-/* hm_copy_run - from memory to memory by way of MPI, which knows both layouts. */
-hetpart_status hm_copy_run(struct hm *h, const struct hm_run *from, const struct hm_run *to,
-			   hetpart_err *err);
+hetpart_status hm_send_items(struct hm *h, const struct hm_items *items, int to, int tag,
+			     hetpart_err *err);
+hetpart_status hm_recv_items(struct hm *h, const struct hm_items *items, int from, int tag,
+			     hetpart_err *err);
+/* hm_copy_items - from memory to memory by way of MPI, which knows both layouts. */
+hetpart_status hm_copy_items(struct hm *h, const struct hm_items *from, const struct hm_items *to,
+			     hetpart_err *err);
 
 /* hm_fit - the affine cost with the smallest relative squared error over the points; startup and
  * slope are >= 0. npoints >= 1, items > 0, times > 0; runs: how often each point counts (NULL:

@@ -160,27 +160,27 @@ static hetpart_status settle(struct scatter *s, hetpart_err *err)
 
 static hetpart_status serve_one(struct scatter *s, size_t rank, hetpart_err *err)
 {
-	const struct hm_run block = {
+	const struct hm_items block = {
 		.at = (char *)(uintptr_t)s->send + (ptrdiff_t)s->displs[rank] * s->send_extent,
 		.extent = s->send_extent,
 		.type = s->send_type,
 		.count = s->counts[rank],
 		.piece = s->piece,
 	};
-	const struct hm_run mine = { s->recv, s->recv_extent, s->recv_type, s->mine, s->piece };
+	const struct hm_items mine = { s->recv, s->recv_extent, s->recv_type, s->mine, s->piece };
 
 	if (rank != (size_t)s->root)
-		return hm_send_run(&s->h, &block, (int)rank, HM_ITEMS, err);
-	return s->in_place ? HETPART_OK : hm_copy_run(&s->h, &block, &mine, err);
+		return hm_send_items(&s->h, &block, (int)rank, HM_ITEMS, err);
+	return s->in_place ? HETPART_OK : hm_copy_items(&s->h, &block, &mine, err);
 }
 
 static hetpart_status travel(struct scatter *s, hetpart_err *err)
 {
-	const struct hm_run mine = { s->recv, s->recv_extent, s->recv_type, s->mine, s->piece };
+	const struct hm_items mine = { s->recv, s->recv_extent, s->recv_type, s->mine, s->piece };
 	hetpart_status st = HETPART_OK;
 
 	if (!s->at_root)
-		return hm_recv_run(&s->h, &mine, s->root, HM_ITEMS, err);
+		return hm_recv_items(&s->h, &mine, s->root, HM_ITEMS, err);
 	for (size_t j = 0; j < (size_t)s->h.size && st == HETPART_OK; j++)
 		if (s->order[j] != (size_t)s->root)
 			st = serve_one(s, s->order[j], err);
