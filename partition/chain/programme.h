@@ -9,7 +9,7 @@
 
 /* Each fraction is the sum of two columns: one from 0 to its value at the start, one above; so a
  * start that is no vertex is a basis all the same. */
-struct model {
+struct programme {
 	const struct chain *ch;
 	hetpart_schedule
 		*sd; /* start: fractions, and their dates in units near 1; then the result */
@@ -24,37 +24,37 @@ struct model {
 
 /* Columns: fractions up to the start, fractions above, starts of messages, of computations, the
  * makespan. */
-static inline size_t col_low(const struct model *mo, size_t t, size_t i)
+static inline size_t col_low(const struct programme *pg, size_t t, size_t i)
 {
-	return t * mo->m + i;
+	return t * pg->m + i;
 }
 
-static inline size_t col_high(const struct model *mo, size_t t, size_t i)
+static inline size_t col_high(const struct programme *pg, size_t t, size_t i)
 {
-	return mo->total * mo->m + t * mo->m + i;
+	return pg->total * pg->m + t * pg->m + i;
 }
 
-static inline size_t col_dates(const struct model *mo)
+static inline size_t col_dates(const struct programme *pg)
 {
-	return 2 * mo->total * mo->m;
+	return 2 * pg->total * pg->m;
 }
 
-static inline size_t col_send(const struct model *mo, size_t t, size_t i)
+static inline size_t col_send(const struct programme *pg, size_t t, size_t i)
 {
-	return col_dates(mo) + t * (mo->m - 1) + i;
+	return col_dates(pg) + t * (pg->m - 1) + i;
 }
 
-static inline size_t col_work(const struct model *mo, size_t t, size_t i)
+static inline size_t col_work(const struct programme *pg, size_t t, size_t i)
 {
-	return col_dates(mo) + mo->total * (mo->m - 1) + t * mo->m + i;
+	return col_dates(pg) + pg->total * (pg->m - 1) + t * pg->m + i;
 }
 
-static inline size_t col_makespan(const struct model *mo)
+static inline size_t col_makespan(const struct programme *pg)
 {
-	return col_dates(mo) + mo->total * (2 * mo->m - 1);
+	return col_dates(pg) + pg->total * (2 * pg->m - 1);
 }
 
 /* Make the start the basis of the programme. */
-void part_ch_basis(struct model *mo);
+void part_ch_basis(struct programme *pg);
 
 #endif

@@ -61,7 +61,7 @@ static void set_basis(struct lp *lp, const struct scatter *sc)
 	glp_set_row_stat(lp->prob, (int)(2 * sc->p) + 1, GLP_NS);
 }
 
-struct job {
+struct affine_lp {
 	struct scatter *sc;
 	struct lp lp;
 	double sum; /* of 1/c */
@@ -69,24 +69,24 @@ struct job {
 
 static hetpart_status solve(void *ctx, hetpart_err *err)
 {
-	struct job *job = ctx;
-	struct scatter *sc = job->sc;
-	double tau = (double)sc->n / job->sum;
+	struct affine_lp *alp = ctx;
+	struct scatter *sc = alp->sc;
+	double tau = (double)sc->n / alp->sum;
 	size_t rows = 2 * sc->p + 1;
-	hetpart_status rc = part_lp_open(&job->lp, rows, rows, 7 * sc->p, err);
+	hetpart_status rc = part_lp_open(&alp->lp, rows, rows, 7 * sc->p, err);
 
 	if (rc != HETPART_OK)
 		return rc;
 	for (size_t i = 0; i < sc->p; i++)
-		put_processor(&job->lp, sc, i, tau, job->sum);
-	part_lp_equal(&job->lp, 2 * sc->p, 1);
-	glp_set_obj_coef(job->lp.prob, (int)col_end(sc) + 1, 1);
+		put_processor(&alp->lp, sc, i, tau, alp->sum);
+	part_lp_equal(&alp->lp, 2 * sc->p, 1);
+	glp_set_obj_coef(alp->lp.prob, (int)col_end(sc) + 1, 1);
 	part_sc_linear(sc, sc->plan->real);
-	set_basis(&job->lp, sc);
-	rc = part_lp_solve(&job->lp, 0, err);
+	set_basis(&alp->lp, sc);
+	rc = part_lp_solve(&alp->lp, 0, err);
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
 		sc->plan->real[i] =
-			fmax(0, part_lp_value(&job->lp, col_y(i))) * (tau / per_item(sc, i));
+			fmax(0, part_lp_value(&alp->lp, col_y(i))) * (tau / per_item(sc, i));
 	return rc;
 }
 
@@ -103,19 +103,19 @@ static void normalise(struct scatter *sc)
 
 hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err)
 {
-	struct job job = { .sc = sc };
+	struct affine_lp alp = { .sc = sc };
 	hetpart_status rc = HETPART_OK;
 
 	if (!sc->affine)
 		return part_fail(err, HETPART_EINVAL, "the method needs affine costs");
 	sc->plan->method = "lp";
 	for (size_t i = 0; i < sc->p; i++)
-		job.sum += 1 / per_item(sc, i);
-	if (sc->n == 0 || !isfinite(job.sum)) /* a processor takes any number in no time */
+		alp.sum += 1 / per_item(sc, i);
+	if (sc->n == 0 || !isfinite(alp.sum)) /* a processor takes any number in no time */
 		part_sc_linear(sc, sc->plan->real);
 	else
-		rc = part_lp_guard(&job.lp, solve, &job, err);
-	part_lp_close(&job.lp);
+		rc = part_lp_guard(&alp.lp, solve, &alp, err);
+	part_lp_close(&alp.lp);
 	if (rc != HETPART_OK)
 		return rc;
 	normalise(sc);

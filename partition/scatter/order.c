@@ -55,7 +55,7 @@ hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 	if (rc == HETPART_OK)
 		sort_by_link(&sc, order, key);
 	if (rc == HETPART_OK && sc.bad.seen)
-		rc = part_sc_blame(&sc, err);
+		rc = part_sc_bad_cost(&sc, err);
 	free(key);
 	part_sc_free(&sc);
 	return rc;

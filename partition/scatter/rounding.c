@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rounding.c - the rounding scheme of [S0]: nearest to a whole number first, then against the
- * running error e, so that no sum of shares drifts. The last share is n_k - e: the print's n_k + e
- * would miss the total. May not touch: costs. Costs O(p log p). */
+ * running error e, so that no sum of shares drifts. The last share is n_k - e: the n_k + e of the
+ * paper would miss the total. May not touch: costs. Costs O(p log p). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "scatter.h"
 
-struct part {
+struct real_share {
 	long double whole, fraction; /* fraction in [0, 1) */
 	size_t proc;
 };
 
 static int by_fraction(const void *va, const void *vb)
 {
-	const struct part *a = va, *b = vb;
+	const struct real_share *a = va, *b = vb;
 
 	return compare_keys(a->fraction, a->proc, b->fraction, b->proc);
 }
 
 /* e > 0: too much was given, so the next is the smallest fraction, cut off; e < 0: the largest,
- * made whole; e = 0: whichever is nearer. Returns what is left for the last. */
-static uint64_t scheme(const struct part *part, size_t p, uint64_t items, uint64_t *share)
+ * made whole; e = 0: whichever is nearer. The last share is what is left.
+ * Returns how many items were given too many, by the rounding of doubles. */
+static uint64_t round_in_order(const struct real_share *parts, size_t p, uint64_t items,
+			       uint64_t *share)
 {
 	size_t lo = 0, hi = p - 1;
 	long double e = 0, given = 0;
 
 	while (lo < hi) {
-		bool up = e < 0 || (e == 0 && 1 - part[hi].fraction < part[lo].fraction);
-		const struct part *x = up ? &part[hi--] : &part[lo++];
+		bool up = e < 0 || (e == 0 && 1 - parts[hi].fraction < parts[lo].fraction);
+		const struct real_share *x = up ? &parts[hi--] : &parts[lo++];
 		long double add = up && x->fraction > 0 ? 1 : 0;
 		share[x->proc] = (uint64_t)(x->whole + add);
 		e += add - x->fraction;
 		given += x->whole + add;
 	}
-	share[part[lo].proc] = given < items ? items - (uint64_t)given : 0;
+	share[parts[lo].proc] = given < items ? items - (uint64_t)given : 0;
 	return given > items ? (uint64_t)(given - items) : 0;
 }
 
@@ -56,10 +58,10 @@ static void take_back(uint64_t *share, size_t p, uint64_t over)
 hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real, size_t p,
 			     hetpart_err *err)
 {
-	struct part *part = part_calloc(p, sizeof *part);
+	struct real_share *parts = part_calloc(p, sizeof *parts);
 	long double sum = 0, norm;
 
-	if (!part)
+	if (!parts)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", p);
 	for (size_t i = 0; i < p; i++)
 		sum += real[i];
@@ -67,13 +69,13 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 	if (fabsl(sum - items) <= 1e-12L * p)
 		norm = 1; /* exact but for rounding: keep whole shares whole */
 	for (size_t i = 0; i < p; i++) {
-		part[i].proc = i;
-		part[i].whole = floorl(real[i] * norm);
-		part[i].fraction = real[i] * norm - part[i].whole;
+		parts[i].proc = i;
+		parts[i].whole = floorl(real[i] * norm);
+		parts[i].fraction = real[i] * norm - parts[i].whole;
 	}
-	qsort(part, p, sizeof *part, by_fraction);
-	take_back(share, p, scheme(part, p, items, share));
-	free(part);
+	qsort(parts, p, sizeof *parts, by_fraction);
+	take_back(share, p, round_in_order(parts, p, items, share));
+	free(parts);
 	return HETPART_OK;
 }
 

@@ -10,7 +10,7 @@
 /* Below this many pairs of processor and amount the plain programmes are the cheapest. */
 #define SMALL (UINT64_C(1) << 14)
 
-hetpart_status part_sc_blame(const struct scatter *sc, hetpart_err *err)
+hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err)
 {
 	return part_fail(err, HETPART_EINVAL,
 			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
@@ -64,7 +64,7 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	if (rc == HETPART_OK)
 		part_sc_ends(sc, pl->share, pl->time);
 	if (sc->bad.seen)
-		return part_sc_blame(sc, err);
+		return part_sc_bad_cost(sc, err);
 	if (rc == HETPART_OK)
 		rc = part_plan_close(pl, err);
 	if (rc != HETPART_OK)

@@ -48,7 +48,7 @@ void part_sc_free(struct scatter *sc);
 double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time);
 
 /* HETPART_EINVAL: tell which cost misbehaved. */
-hetpart_status part_sc_blame(const struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err);
 
 /* HETPART_ENOMEM unless bytes keep to the limit. */
 hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err);

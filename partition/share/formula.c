@@ -43,7 +43,7 @@ hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real,
 	return HETPART_OK;
 }
 
-/* x (ln x + ln ln x)/(ln x)^2 for x >= e. The print's first term lacks a factor ln x. */
+/* x (ln x + ln ln x)/(ln x)^2 for x >= e. The paper's first term lacks a factor ln x. */
 static double theorem2(double x, double *slope)
 {
 	double l = log(x), ll = log(l), n = x * (l + ll) / (l * l);

@@ -7,7 +7,7 @@
 #include "share.h"
 #include "unrelated/unrelated.h"
 
-struct job {
+struct problem {
 	hetpart_plan *plan;
 	struct procs ps;
 	uint64_t items;
@@ -36,10 +36,10 @@ static bool is_free(const hetpart_cost *c)
 	return hetpart_cost_is_affine(c, &startup, &per_item) && startup == 0 && per_item == 0;
 }
 
-static hetpart_status check(const struct job *j, hetpart_err *err)
+static hetpart_status check(const struct problem *pb, hetpart_err *err)
 {
-	const struct procs *ps = &j->ps;
-	hetpart_method m = j->opts.method;
+	const struct procs *ps = &pb->ps;
+	hetpart_method m = pb->opts.method;
 	bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
 
 	if (is_free(ps->cost))
@@ -50,137 +50,138 @@ static hetpart_status check(const struct job *j, hetpart_err *err)
 		return part_fail(err, HETPART_EINVAL, "the method knows no capacities");
 	if (m == HETPART_METHOD_PROPORTIONAL && !ps->cost->increasing)
 		return part_fail(err, HETPART_EINVAL, "the method needs an increasing cost");
-	return part_check_caps(ps, j->items, err);
+	return part_check_caps(ps, pb->items, err);
 }
 
-static void floors(const struct job *j)
+static void floors(const struct problem *pb)
 {
-	for (size_t i = 0; i < j->ps.n; i++)
-		j->plan->share[i] = whole_part(&j->ps, i, j->items, j->plan->real[i]);
+	for (size_t i = 0; i < pb->ps.n; i++)
+		pb->plan->share[i] = whole_part(&pb->ps, i, pb->items, pb->plan->real[i]);
 }
 
-static hetpart_status by_threshold(struct job *j, hetpart_err *err)
+static hetpart_status by_threshold(struct problem *pb, hetpart_err *err)
 {
-	j->plan->method = "threshold";
-	for (size_t i = 0; i < j->ps.n; i++)
-		j->plan->real[i] = NAN;
-	return part_threshold(&j->ps, j->items, j->plan->share, err);
+	pb->plan->method = "threshold";
+	for (size_t i = 0; i < pb->ps.n; i++)
+		pb->plan->real[i] = NAN;
+	return part_threshold(&pb->ps, pb->items, pb->plan->share, err);
 }
 
 /* Real shares where the cost has an inverse, and the best whole shares from there. */
-static hetpart_status by_equal_time(struct job *j, hetpart_err *err)
+static hetpart_status by_equal_time(struct problem *pb, hetpart_err *err)
 {
 	long double t = 0;
 	bool too_far;
-	hetpart_status rc = part_equal_time(&j->ps, j->items, j->plan->real, &t, err);
+	hetpart_status rc = part_equal_time(&pb->ps, pb->items, pb->plan->real, &t, err);
 
 	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
-		return by_threshold(j, err);
+		return by_threshold(pb, err);
 	if (rc != HETPART_OK)
 		return rc;
-	j->plan->real_makespan = (double)(t * j->ps.cost->scale * j->ps.unit);
-	part_initial_rounding(&j->ps, j->items, j->plan->real, j->plan->share);
-	rc = part_round_exact(&j->ps, j->items, j->plan->share, &too_far, err);
+	pb->plan->real_makespan = (double)(t * pb->ps.cost->scale * pb->ps.unit);
+	part_initial_rounding(&pb->ps, pb->items, pb->plan->real, pb->plan->share);
+	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, &too_far, err);
 	if (rc == HETPART_OK && too_far)
-		rc = part_threshold(&j->ps, j->items, j->plan->share, err);
+		rc = part_threshold(&pb->ps, pb->items, pb->plan->share, err);
 	return rc;
 }
 
-static hetpart_status by_exact(struct job *j, hetpart_err *err)
+static hetpart_status by_exact(struct problem *pb, hetpart_err *err)
 {
-	const hetpart_cost *c = j->ps.cost;
+	const hetpart_cost *c = pb->ps.cost;
 
 	if (c->kind == COST_NLOGN)
-		j->plan->method = "exact, Lambert W";
+		pb->plan->method = "exact, Lambert W";
 	else if (hetpart_cost_is_linear(c))
-		j->plan->method = "exact, D'Hondt";
+		pb->plan->method = "exact, D'Hondt";
 	else if (c->kind == COST_POWER)
-		j->plan->method = "exact, multiplicative";
+		pb->plan->method = "exact, multiplicative";
 	else if (part_cost_invertible(c))
-		j->plan->method = "exact, equal times";
+		pb->plan->method = "exact, equal times";
 	if (part_cost_invertible(c))
-		return by_equal_time(j, err);
-	return by_threshold(j, err);
+		return by_equal_time(pb, err);
+	return by_threshold(pb, err);
 }
 
 /* Real shares by a formula, rounded; their makespan is that of the true cost. */
-static hetpart_status by_formula(struct job *j, hetpart_err *err)
+static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
 {
-	double *real = j->plan->real;
+	double *real = pb->plan->real;
 	long double worst = 0;
 	hetpart_status rc;
 
-	if (j->opts.method == HETPART_METHOD_TAYLOR) {
-		j->plan->method = "Taylor, eq (5)";
-		rc = part_taylor(&j->ps, j->items, real, err);
-	} else if (j->opts.method == HETPART_METHOD_ASYMPTOTIC) {
-		j->plan->method = "asymptotic, Theorem 2";
-		rc = part_asymptotic(&j->ps, j->items, real, err);
+	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
+		pb->plan->method = "Taylor, eq (5)";
+		rc = part_taylor(&pb->ps, pb->items, real, err);
+	} else if (pb->opts.method == HETPART_METHOD_ASYMPTOTIC) {
+		pb->plan->method = "asymptotic, Theorem 2";
+		rc = part_asymptotic(&pb->ps, pb->items, real, err);
 	} else {
-		j->plan->method = "proportional";
-		rc = part_proportional(&j->ps, j->items, real, err);
+		pb->plan->method = "proportional";
+		rc = part_proportional(&pb->ps, pb->items, real, err);
 	}
 	if (rc != HETPART_OK)
 		return rc;
-	for (size_t i = 0; i < j->ps.n; i++) {
-		long double f = part_cost_real(j->ps.cost, real[i]);
-		worst = fmaxl(worst, f / j->ps.speeds[i]);
+	for (size_t i = 0; i < pb->ps.n; i++) {
+		long double f = part_cost_real(pb->ps.cost, real[i]);
+		worst = fmaxl(worst, f / pb->ps.speeds[i]);
 	}
-	if (j->ps.cost->kind != COST_CALLBACK)
-		j->plan->real_makespan = (double)worst;
-	floors(j);
-	return part_round_keep(&j->ps, j->items, j->plan->share, err);
+	if (pb->ps.cost->kind != COST_CALLBACK)
+		pb->plan->real_makespan = (double)worst;
+	floors(pb);
+	return part_round_keep(&pb->ps, pb->items, pb->plan->share, err);
 }
 
-static hetpart_status dispatch(struct job *j, hetpart_err *err)
+static hetpart_status dispatch(struct problem *pb, hetpart_err *err)
 {
-	bool quantum = j->opts.quantum > 1;
+	bool quantum = pb->opts.quantum > 1;
 
-	switch (j->opts.method) {
+	switch (pb->opts.method) {
 	case HETPART_METHOD_EXACT:
-		if (j->ps.cost->increasing && !quantum)
-			return by_exact(j, err);
-		return part_search(&j->ps, &j->opts, j->plan, err);
+		if (pb->ps.cost->increasing && !quantum)
+			return by_exact(pb, err);
+		return part_search(&pb->ps, &pb->opts, pb->plan, err);
 	case HETPART_METHOD_TAYLOR:
 	case HETPART_METHOD_ASYMPTOTIC:
 	case HETPART_METHOD_PROPORTIONAL:
 		if (quantum)
 			return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
-		return by_formula(j, err);
+		return by_formula(pb, err);
 	default:
-		return part_search(&j->ps, &j->opts, j->plan, err);
+		return part_search(&pb->ps, &pb->opts, pb->plan, err);
 	}
 }
 
 /* Everything but the pointers, which differ from call to call. */
-static hetpart_status prepare(struct job *j, const hetpart_opts *opts, hetpart_err *err)
+static hetpart_status prepare(struct problem *pb, const hetpart_opts *opts, hetpart_err *err)
 {
-	hetpart_status rc = part_check_items(j->items, j->ps.n, err);
+	hetpart_status rc = part_check_items(pb->items, pb->ps.n, err);
 
 	if (rc == HETPART_OK)
-		rc = part_opts_read(&j->opts, opts, err);
-	j->ps.caps = j->opts.capacities;
+		rc = part_opts_read(&pb->opts, opts, err);
+	pb->ps.caps = pb->opts.capacities;
 	if (rc == HETPART_OK)
-		rc = check_speeds(j->ps.speeds, j->ps.n, &j->ps.shift, err);
-	j->ps.unit = ldexpl(1, -j->ps.shift);
+		rc = check_speeds(pb->ps.speeds, pb->ps.n, &pb->ps.shift, err);
+	pb->ps.unit = ldexpl(1, -pb->ps.shift);
 	if (rc == HETPART_OK)
-		rc = check(j, err);
+		rc = check(pb, err);
 	if (rc != HETPART_OK)
 		return rc;
-	j->plan = part_plan_new(j->ps.n, j->items, "none");
-	if (!j->plan)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", j->ps.n);
+	pb->plan = part_plan_new(pb->ps.n, pb->items, "none");
+	if (!pb->plan)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", pb->ps.n);
 	return HETPART_OK;
 }
 
-static hetpart_status finish(struct job *j, hetpart_status rc, hetpart_plan **out, hetpart_err *err)
+static hetpart_status finish(struct problem *pb, hetpart_status rc, hetpart_plan **out,
+			     hetpart_err *err)
 {
-	if (rc == HETPART_OK || j->ps.bad->seen)
-		rc = part_plan_times(j->plan, &j->ps, err);
+	if (rc == HETPART_OK || pb->ps.bad->seen)
+		rc = part_plan_times(pb->plan, &pb->ps, err);
 	if (rc == HETPART_OK)
-		*out = j->plan;
+		*out = pb->plan;
 	else
-		hetpart_plan_free(j->plan);
+		hetpart_plan_free(pb->plan);
 	return rc;
 }
 
@@ -189,7 +190,7 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 				    const hetpart_opts *opts, hetpart_err *err)
 {
 	struct bad_cost bad = { 0 };
-	struct job j = { .items = items };
+	struct problem pb = { .items = items };
 	hetpart_status rc;
 
 	if (out)
@@ -199,11 +200,11 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 				 !out      ? "out"
 				 : !speeds ? "speeds"
 					   : "cost");
-	j.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
-	rc = prepare(&j, opts, err);
+	pb.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
+	rc = prepare(&pb, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
-	return finish(&j, items ? dispatch(&j, err) : HETPART_OK, out, err);
+	return finish(&pb, items ? dispatch(&pb, err) : HETPART_OK, out, err);
 }
 
 static hetpart_status check_real(const double *real, size_t n, uint64_t items, hetpart_err *err)
@@ -229,7 +230,7 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 				   hetpart_err *err)
 {
 	struct bad_cost bad = { 0 };
-	struct job j = { .items = items };
+	struct problem pb = { .items = items };
 	hetpart_status rc;
 
 	if (out)
@@ -242,15 +243,15 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 					  : "speeds");
 	if (!cost->increasing)
 		return part_fail(err, HETPART_EINVAL, "rounding needs an increasing cost");
-	j.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
+	pb.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
 	rc = check_real(real, nprocs, items, err);
 	if (rc == HETPART_OK)
-		rc = prepare(&j, NULL, err);
+		rc = prepare(&pb, NULL, err);
 	if (rc != HETPART_OK)
 		return rc;
 	for (size_t i = 0; i < nprocs; i++)
-		j.plan->real[i] = real[i];
-	j.plan->method = "rounded";
-	floors(&j);
-	return finish(&j, part_round_keep(&j.ps, items, j.plan->share, err), out, err);
+		pb.plan->real[i] = real[i];
+	pb.plan->method = "rounded";
+	floors(&pb);
+	return finish(&pb, part_round_keep(&pb.ps, items, pb.plan->share, err), out, err);
 }

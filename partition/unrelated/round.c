@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* round.c - whole shares from a start: the next item goes to the smallest f(n_i + 1)/k_i, and the
- * certificate that the result is optimal [S4]. The print's rule (n_i + 1)/k_i, without f, is right
+ * certificate that the result is optimal [S4]. The paper's rule (n_i + 1)/k_i, without f, is right
  * for linear costs only. May not touch: where the start comes from. Costs O((p + moves) log p). */
 #include <math.h>
 #include <stdlib.h>

@@ -91,7 +91,7 @@ static void programme_pays_constants(void **state)
 	}
 }
 
-/* The last share is n_k - e. Here e = .4 - .3 before it: the print's n_k + e sums to 11.2. */
+/* The last share is n_k - e. Here e = .4 - .3 before it: the paper's n_k + e sums to 11.2. */
 static void last_rounding_subtracts(void **state)
 {
 	double real[] = { 3.3, 3.4, 3.3 };

@@ -22,7 +22,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The print gives the next item to the smallest (n + 1)/k for every cost: 1.648 here. */
+/* The paper gives the next item to the smallest (n + 1)/k for every cost: 1.648 here. */
 static void greedy_uses_the_cost(void **state)
 {
 	double k[] = { 1, 2 };
@@ -106,7 +106,7 @@ static void excess_table(void **state)
 }
 
 /* Speeds 1 and 1.5: an equal split is 24.9 % above the optimum, shares by speed 1.06 %. What n ln n
- * is worth beside the equal split, as the print has it, is mostly what the speeds are worth. */
+ * is worth beside the equal split, as the paper has it, is mostly what the speeds are worth. */
 static void equal_split_is_no_partner(void **state)
 {
 	double k[] = { 1, 1.5 };
