@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* curve.c - curves through a stretch of cells by least squares of relative errors: a power
- * law with a belief about its exponent, a straight line. May not touch: the model, where stretches
+/* curve.c - curves through a segment of cells by least squares of relative errors: a power
+ * law with a prior for its exponent, a straight line. May not touch: the model, where segments
  * end. Costs O(1) for a cell and for a fit. */
 #include <math.h>
 
 #include "curve.h"
 
-/* Before there are repeated observations, believe in this much noise as if it came from so many. */
+/* Prior of the noise: this much, as if seen in so many repeated observations. */
 #define PRIOR_NOISE  0.05
 #define PRIOR_WEIGHT 4
-/* Before there is anything to tell the exponent: 1, give or take. */
-#define PRIOR_POWER 1.0
-#define PRIOR_GIVE  0.5
+/* Prior of the exponent: its mean and standard deviation. */
+#define PRIOR_POWER  1.0
+#define PRIOR_SPREAD 0.5
 
 double part_curve_noise(const struct cell *cell, size_t n)
 {
@@ -37,13 +37,13 @@ static void line_add(struct line *l, double x, double y, double weight)
 	l->w = w;
 }
 
-void part_stretch_add(struct stretch *s, const struct cell *c)
+void part_segment_add(struct segment *s, const struct cell *c)
 {
 	line_add(&s->log, log(c->items), log(c->cost), c->weight);
 	line_add(&s->lin, c->items, c->cost, c->weight / (c->cost * c->cost));
 }
 
-/* The line of slope b through the means; rest: squares of errors beside its own. */
+/* The line of slope b through the means; rest: squares of errors besides its own. */
 static struct curve line_curve(const struct line *l, double b, double noise, double rest)
 {
 	double own = l->yy - b * (2 * l->xy - b * l->xx);
@@ -52,13 +52,13 @@ static struct curve line_curve(const struct line *l, double b, double noise, dou
 }
 
 /* The straight line counts only where it is clearly better; a falling one is none. */
-void part_stretch_fit(const struct stretch *s, double noise, struct curve fit[CURVES])
+void part_segment_fit(const struct segment *s, double noise, struct curve fit[CURVES])
 {
-	double belief = noise / (PRIOR_GIVE * PRIOR_GIVE);
-	double b = (s->log.xy + PRIOR_POWER * belief) / (s->log.xx + belief);
+	double prior = noise / (PRIOR_SPREAD * PRIOR_SPREAD);
+	double b = (s->log.xy + PRIOR_POWER * prior) / (s->log.xx + prior);
 	double off = b - PRIOR_POWER;
 
-	fit[CURVE_POWER] = line_curve(&s->log, b, noise, belief * off * off);
+	fit[CURVE_POWER] = line_curve(&s->log, b, noise, prior * off * off);
 	fit[CURVE_STRAIGHT] = (struct curve){ 0, 0, -INFINITY };
 	if (s->lin.xx > 0 && s->lin.xy > 0)
 		fit[CURVE_STRAIGHT] = line_curve(&s->lin, s->lin.xy / s->lin.xx, noise, noise);

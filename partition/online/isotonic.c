@@ -37,7 +37,7 @@ static size_t gather(const hetpart_model *model, struct cell seen[MODEL_SEEN])
 		struct cell c = { 0 };
 		for (size_t j = i; j < i + whole; j++)
 			if (tells(&model->cell[j]))
-				part_cell_pour(&c, &model->cell[j]);
+				part_cell_merge(&c, &model->cell[j]);
 		if (c.weight > 0)
 			seen[n++] = c;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model.c - observations (items, cost) of an unknown cost, pooled in geometric cells of ratio 1.1
  * in four parts: without the cells a noise of 5 % stalls the scheme at 2.5-3 % imbalance [S4
- * section 3.3], without the parts a cliff inside of a cell is blurred for ever. May not touch:
+ * section 3.3], without the parts a jump inside a cell stays blurred. May not touch:
  * files, plans. Costs O(1) for an observation, 59 kB for a model. */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ size_t part_model_cell(double items)
 	return at < MODEL_CELLS - 1 ? (size_t)at : MODEL_CELLS - 1;
 }
 
-void part_cell_pour(struct cell *c, const struct cell *more)
+void part_cell_merge(struct cell *c, const struct cell *more)
 {
 	struct cell was = *c;
 	double part = more->weight / (was.weight + more->weight);
@@ -45,9 +45,9 @@ void part_cell_pour(struct cell *c, const struct cell *more)
 	}
 }
 
-static void pour(hetpart_model *model, const struct cell *more)
+static void add_observation(hetpart_model *model, const struct cell *more)
 {
-	part_cell_pour(&model->cell[part_model_cell(more->items)], more);
+	part_cell_merge(&model->cell[part_model_cell(more->items)], more);
 }
 
 static hetpart_status check_points(const hetpart_point *pt, size_t n, hetpart_err *err)
@@ -75,7 +75,8 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 		return HETPART_EINVAL;
 	for (size_t i = 0; i < count; i++)
 		if (observed[i].items >= 1)
-			pour(model, &(struct cell){ observed[i].items, observed[i].time_s, 1, 0 });
+			add_observation(model, &(struct cell){ observed[i].items,
+							       observed[i].time_s, 1, 0 });
 	return HETPART_OK;
 }
 
@@ -102,7 +103,7 @@ hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *fro
 	for (size_t i = 0; i < MODEL_CELLS; i++) {
 		struct cell c = from->cell[i]; /* a copy: a model may be merged into itself */
 		if (c.weight > 0)
-			pour(into, &c);
+			add_observation(into, &c);
 	}
 	return HETPART_OK;
 }

@@ -26,10 +26,10 @@ struct hetpart_model {
 size_t part_model_cell(double items);
 
 /* Add a mean with its weight (> 0) to another, weight 0: none yet. */
-void part_cell_pour(struct cell *c, const struct cell *more);
+void part_cell_merge(struct cell *c, const struct cell *more);
 
 /* Smooth n <= MODEL_SEEN cells, in order of items, all with a cost: the average of curves on as
- * many stretches as the data justify, as points into out[MODEL_POINTS]; returns their number. */
+ * many segments as the data justify, as points into out[MODEL_POINTS]; returns their number. */
 size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out);
 
 #endif
