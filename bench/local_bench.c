@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local_bench.c - sorting in memory: bucket_sort_records beside what libraries offer, over kinds of input.
- * In every round all sorts run one after the other, and a ratio compares two of the same round.
- * Each result is validated: order, that the records are those of the input, and stability where it
- * is promised. A wrong one ends the program. usage: local_bench [-r ROUNDS] [-k KIND] [-s SORT] [-t
- * THREADS] [-j FILE] [RECORDS...] -k, -s  only kinds or sorts whose name contains this    -j  all
- * samples, as JSON lines The floor is what no such sort can leave out: keys are read once, records
- * gathered once in random order. Memory: 2 x 100 + 32 bytes a record, and 8 for the floor's order.
+/* local_bench.c - sorting in memory: bucket_sort_records beside what libraries offer, over kinds of
+ * input. In every round all sorts run one after the other, and a ratio compares two of the same
+ * round. Each result is validated: order, that the records are those of the input, and stability
+ * where it is promised. A wrong one ends the program. usage: local_bench [-r ROUNDS] [-k KIND] [-s
+ * SORT] [-t THREADS] [-j FILE] [RECORDS...] -k, -s  only kinds or sorts whose name contains this -j
+ * all samples, as JSON lines The floor is what no such sort can leave out: keys are read once,
+ * records gathered once in random order. Memory: 2 x 100 + 32 bytes a record, and 8 for the floor's
+ * order.
  */
 #include "bench.h"
 #include "local.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
-#include "scatter/scatter.h"
-#include "model/history.h"
-#include "phases/part_summary.h"
 #include "base/clock.h"
+#include "phases/budget_phase.h"
+#include "phases/job.h"
+#include "phases/part_summary.h"
+#include "phases/phases.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,76 +14,234 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* One sort on one rank: a value for each thing that a phase makes for those after it. Only the
+ * steps below see all of them; each tells which ones its phase reads, and which it makes. */
+typedef struct job {
+	rank_env env;
+	rank_result mine;
+	phase at;
+	double begun_s, all_read_s; /* by the clock; since then, when all ranks had read */
+	files files;
+	cpu_share cpus;
+	workdir work;
+	history *history; /* rank 0, with --plan=online */
+	share_plan shares;
+	scatter_plan scatter;
+	memory_plan memory;
+	loaded_runs data;
+	speed_history speeds; /* of reading and sorting, with --adapt */
+	cuts cuts;
+	output_part part;
+	verified verified;
+} job;
+
+static settled settled_of(const job *j)
+{
+	return (settled){ .f = &j->files,
+			  .cpus = &j->cpus,
+			  .w = &j->work,
+			  .s = &j->shares,
+			  .sp = &j->scatter,
+			  .mp = &j->memory };
+}
+
+/* A phase has planned anew: its plan takes the place of the old one. */
+static status replan(job *j, share_plan *next, status rc)
+{
+	if (rc == ST_OK && next->in)
+		share_plan_replace(&j->env, &j->shares, next);
+	share_plan_drop(&j->env, next);
+	return rc;
+}
+
+/* Agree on the settings, find the files, count the records. */
+static status describe(job *j)
+{
+	return phase_describe(&j->env, &j->files, &j->cpus, &j->work, &j->shares, &j->scatter);
+}
+
+/* How much each rank reads, and how much it writes. */
+static status plan(job *j)
+{
+	return phase_plan(&j->env, &j->files, &j->cpus, &j->shares, &j->scatter, &j->history);
+}
+
+/* Go on with the runs of an earlier program. */
+static status resume(job *j)
+{
+	share_plan next = { 0 };
+	return replan(j, &next, phase_resume(&j->env, &j->files.in, &j->work, &j->shares, &next));
+}
+
+/* In memory, or spilled to disk. */
+static status plan_memory(job *j)
+{
+	const settled k = settled_of(j);
+	return phase_budget(&j->env, &k, &j->memory);
+}
+
+/* For a later program: what the runs to come belong to. */
+static status save_state(job *j)
+{
+	const settled k = settled_of(j);
+	return phase_save_state(&j->env, &k, &j->work);
+}
+
+/* Records to memory or disk, in sorted runs. */
+static status read_input(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	memory_plan mp = j->memory;
+	const status rc = phase_read(&j->env, &k, &j->data, &j->speeds, &next, &mp);
+	j->memory = mp;
+	return replan(j, &next, rc);
+}
+
+/* Is the output there, but for its name? */
+static status load_output(job *j)
+{
+	share_plan next = { 0 };
+	return replan(j, &next,
+		      phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part));
+}
+
+/* A rank that turned slow is to write less. */
+static status adapt(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	return replan(j, &next, phase_adapt(&j->env, &k, &j->data, &j->speeds, &next));
+}
+
+/* Estimate the splitters. */
+static status sample(job *j)
+{
+	return phase_sample(&j->env, &j->shares, &j->data, budget_merges(&j->env, &j->memory),
+			    &j->cuts);
+}
+
+/* Cut exactly at the planned shares. */
+static status split(job *j)
+{
+	return phase_split(&j->env, &j->shares, &j->data, budget_merges(&j->env, &j->memory),
+			   &j->cuts);
+}
+
+static exchange_setup setup_of(job *j, const settled *k)
+{
+	return (exchange_setup){ .env = &j->env,
+				 .k = k,
+				 .cuts = &j->cuts,
+				 .f = &j->files,
+				 .w = &j->part,
+				 .to = IO_FD_NONE };
+}
+
+/* Records to their rank, merged and written as they come. */
+static status merge(job *j)
+{
+	const settled k = settled_of(j);
+	exchange_setup t = setup_of(j, &k);
+	return phase_merge(&t);
+}
+
+/* Records to their rank; the last step is a sort. */
+static status distribute(job *j)
+{
+	const settled k = settled_of(j);
+	exchange_setup t = setup_of(j, &k);
+	return phase_distribute(&t, &j->data, &j->cuts);
+}
+
+/* The only rank: each piece to its place. */
+static status merge_alone(job *j)
+{
+	const settled k = settled_of(j);
+	return phase_single_rank(&j->env, &k, &j->files, &j->data, &j->part);
+}
+
+/* To the disk. */
+static status sync_output(job *j)
+{
+	return phase_sync(&j->env, &j->files.out);
+}
+
+/* What went in came out. */
+static status verify(job *j)
+{
+	return phase_verify(&j->env, j->shares.records, &j->part, &j->verified);
+}
+
+/* For a later program: that only the name is missing. */
+static status save_output(job *j)
+{
+	return phase_save_output(&j->env, &j->files, &j->work, &j->part);
+}
+
+/* Final names. */
+static status commit(job *j)
+{
+	return phase_commit(&j->env, &j->files, j->shares.records, &j->verified);
+}
+
+/* Runs are done with. */
+static status drop_checkpoints(job *j)
+{
+	return phase_drop_checkpoints(&j->env, &j->work, j->memory.budget.runs);
+}
+
+/* What was not read takes no time, so it teaches nothing. */
+static status update_wisdom(job *j)
+{
+	return phase_update_wisdom(&j->env, !j->files.in.is_stdin && !j->work.resuming, j->history);
+}
+
+/* Who takes a step: several ranks, by their strategy, or a single one. */
+enum {
+	MERGING = 1 << BY_MERGING,
+	DISTRIBUTING = 1 << BY_DISTRIBUTING,
+	SEVERAL = MERGING | DISTRIBUTING,
+	SINGLE = 1 << 30
+};
+
 typedef struct step {
 	phase at;
+	unsigned who;
+	bool naming; /* final names may be there */
 	status (*run)(job *j);
 } step;
 
-static const step by_merging[] = {
-	{ PH_DESCRIBE, phase_describe }, /* agree on options, find the files, count the records */
-	{ PH_PLAN, phase_plan },         /* how much each rank reads, and how much it writes */
-	{ PH_PLAN, phase_resume },       /* go on with the runs of an earlier program */
-	{ PH_PLAN, phase_budget },       /* in memory, or by way of the disk */
-	{ PH_PLAN, phase_save_state },   /* for a later program, whose the runs are */
-	{ PH_READ, phase_read },         /* records to memory, in sorted runs */
-	{ PH_READ, phase_load_output },  /* is the output there, but for its name? */
-	{ PH_PLAN, phase_adapt },        /* if a rank turned slow, it is to write less */
-	{ PH_SAMPLE, phase_sample },     /* estimate the splitters */
-	{ PH_SPLIT, phase_split },       /* cut exactly at the planned shares */
-	{ PH_MERGE, phase_merge },      /* records to their rank, merged and written as they come */
-	{ PH_SYNC, phase_sync },        /* to the disk */
-	{ PH_SYNC, phase_verify },      /* what went in came out */
-	{ PH_SYNC, phase_save_output }, /* for a later program, that only the name is missing */
-	{ PH_COMMIT, phase_commit },    /* final names */
-	{ PH_COMMIT, phase_drop_checkpoints }, /* runs are done with */
-	{ PH_COMMIT, phase_update_wisdom },    /* tell the next run */
+static const step steps[] = {
+	{ PH_DESCRIBE, SEVERAL | SINGLE, false, describe },
+	{ PH_PLAN, SEVERAL | SINGLE, false, plan },
+	{ PH_PLAN, MERGING | SINGLE, false, resume },
+	{ PH_PLAN, SEVERAL | SINGLE, false, plan_memory },
+	{ PH_PLAN, MERGING | SINGLE, false, save_state },
+	{ PH_READ, SEVERAL | SINGLE, false, read_input },
+	{ PH_READ, MERGING | SINGLE, false, load_output },
+	{ PH_PLAN, SEVERAL, false, adapt },
+	{ PH_SAMPLE, SEVERAL, false, sample },
+	{ PH_SPLIT, SEVERAL, false, split },
+	{ PH_MERGE, MERGING, false, merge },
+	{ PH_SORT, DISTRIBUTING, false, distribute },
+	{ PH_MERGE, SINGLE, false, merge_alone },
+	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output },
+	{ PH_SYNC, SEVERAL | SINGLE, false, verify },
+	{ PH_SYNC, MERGING | SINGLE, false, save_output },
+	{ PH_COMMIT, SEVERAL | SINGLE, true, commit },
+	{ PH_COMMIT, MERGING | SINGLE, true, drop_checkpoints },
+	{ PH_COMMIT, SEVERAL, true, update_wisdom },
 };
 
-static const step by_distributing[] = {
-	{ PH_DESCRIBE, phase_describe },
-	{ PH_PLAN, phase_plan },
-	{ PH_PLAN, phase_budget },
-	{ PH_READ, phase_read },
-	{ PH_PLAN, phase_adapt },
-	{ PH_SAMPLE, phase_sample },
-	{ PH_SPLIT, phase_split },
-	{ PH_SORT, phase_distribute }, /* the last step is a sort
-					*/
-	{ PH_SYNC, phase_sync },
-	{ PH_SYNC, phase_verify },
-	{ PH_COMMIT, phase_commit },
-	{ PH_COMMIT, phase_update_wisdom },
-};
-
-static const step by_one_rank[] = {
-	{ PH_DESCRIBE, phase_describe },
-	{ PH_PLAN, phase_plan },
-	{ PH_PLAN, phase_resume },
-	{ PH_PLAN, phase_budget },
-	{ PH_PLAN, phase_save_state },
-	{ PH_READ, phase_read },
-	{ PH_READ, phase_load_output },
-	{ PH_MERGE, phase_single_rank }, /* each piece to its place */
-	{ PH_SYNC, phase_sync },
-	{ PH_SYNC, phase_verify },
-	{ PH_SYNC, phase_save_output },
-	{ PH_COMMIT, phase_commit },
-	{ PH_COMMIT, phase_drop_checkpoints },
-};
-
-/* Not once final names may be there, nor where what was merged would be lost for the little that is
- * left to do. */
-static bool may_stop(const job *j, const step *s)
-{
-	return s->run != phase_commit && s->run != phase_drop_checkpoints &&
-	       s->run != phase_update_wisdom && !(j->work.on && s->at >= PH_MERGE);
-}
-
+/* Not where final names may be, nor where what was merged would be lost for the little that is left
+ * to do. */
 static status stop_if_asked(job *j, const step *s)
 {
-	if (!j->o->stop || !atomic_load(j->o->stop) || !may_stop(j, s))
+	const settings *o = j->env.o;
+	if (!o->stop || !atomic_load(o->stop) || s->naming || (j->work.on && s->at >= PH_MERGE))
 		return ST_OK;
-	return err_set(&j->e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
+	return err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
 		       j->work.on ? "; --resume goes on from here" : "");
 }
 
@@ -90,72 +249,56 @@ static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
 	j->at = s->at;
-	atomic_store(&j->c->phase, (int)s->at);
+	atomic_store(&j->env.c->phase, (int)s->at);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s();
-	j->mine.phase_s[s->at] += t1 - t0;
-	rc = comm_agree(j->c, rc);
+	result_phase_end(&j->mine, s->at, t1 - t0);
+	rc = comm_agree(j->env.c, rc);
 	j->mine.wait_s += now_s() - t1;
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
 	return rc;
 }
 
-#define STEPS(list) (*n = sizeof(list) / sizeof *(list), (list))
-
-static const step *steps_of(const job *j, size_t *n)
+/* With an output of an earlier program only names are left to give. */
+static bool is_due(const job *j, const step *s)
 {
-	if (j->c->size == 1)
-		return STEPS(by_one_rank);
-	return j->o->strategy == BY_MERGING ? STEPS(by_merging) : STEPS(by_distributing);
+	const unsigned who = j->env.c->size == 1 ? (unsigned)SINGLE : 1U << j->env.o->strategy;
+	return (s->who & who) && !(j->part.found && s->at < PH_SYNC);
 }
 
 static status take_steps(job *j)
 {
-	size_t n;
-	const step *s = steps_of(j, &n);
-	if (j->o->explain)
-		for (n = 0; s[n].at <= PH_PLAN;)
-			n++; /* no data is touched */
 	status rc = ST_OK;
-	for (size_t i = 0; i < n && rc == ST_OK; i++)
-		if (!j->output_found || s[i].at >= PH_SYNC)
-			rc = take_step(j, &s[i]);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
+		if (j->env.o->explain && steps[i].at > PH_PLAN)
+			break; /* no data is touched */
+		if (is_due(j, &steps[i]))
+			rc = take_step(j, &steps[i]);
+	}
 	return rc;
-}
-
-const char *phase_name(phase p)
-{
-	static const char *const name[PHASES] = { "describe", "plan",  "read",     "sort",
-						  "sample",   "split", "exchange", "merge",
-						  "write",    "sync",  "commit" };
-	return (unsigned)p < PHASES ? name[p] : "unknown"; /* another rank may have said it */
 }
 
 static void job_free(job *j)
 {
-	mem_free(&j->m, j->by_destination);
-	loaded_runs_free(&j->m, &j->data);
-	mem_free(&j->m, j->seen_keys);
-	mem_free(&j->m, j->part_summaries);
+	mem *m = &j->env.m;
+	loaded_runs_free(m, &j->data);
+	mem_free(m, j->cuts.by_destination);
+	mem_free(m, j->cuts.cut);
+	brackets_free(m, &j->cuts.brackets);
+	mem_free(m, j->part.keys);
+	mem_free(m, j->verified.part_summaries);
 	history_free(j->history);
-	scatter_plan_free(j);
-	brackets_free(&j->m, &j->brackets);
-	mem_free(&j->m, j->speed);
-	mem_free(&j->m, j->rate);
-	mem_free(&j->m, j->share_in);
-	mem_free(&j->m, j->share_out);
-	mem_free(&j->m, j->target);
-	mem_free(&j->m, j->cut);
-	mem_free(&j->m, j->recv);
-	free(j->tmpdir);
-	output_discard(&j->out);
+	scatter_plan_free(&j->env, &j->scatter);
+	share_plan_free(&j->env, &j->shares);
+	free(j->memory.tmpdir);
+	output_discard(&j->files.out);
 	workdir_close(&j->work);
-	io_backend_close(j->io);
-	input_free(&j->in);
+	io_backend_close(j->files.io);
+	input_free(&j->files.in);
 }
 
 /* What this rank has to say for the report. */
@@ -163,17 +306,17 @@ static void fill_result(job *j)
 {
 	struct rusage u;
 	rank_result *r = &j->mine;
-	r->rank = j->c->rank;
-	memcpy(r->host, j->c->host, sizeof r->host);
+	r->rank = j->env.c->rank;
+	memcpy(r->host, j->env.c->host, sizeof r->host);
 	r->pid = (int32_t)getpid();
-	r->mem_peak_bytes = j->m.peak_bytes;
+	r->mem_peak_bytes = j->env.m.peak_bytes;
 	if (getrusage(RUSAGE_SELF, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
-	io_backend_stats(j->io, false, &r->io[0]);
-	io_backend_stats(j->io, true, &r->io[1]);
-	r->status = j->e.code;
+	io_backend_stats(j->files.io, false, &r->io[0]);
+	io_backend_stats(j->files.io, true, &r->io[1]);
+	r->status = j->env.e.code;
 	r->phase = j->at;
-	memcpy(r->text, j->e.text, sizeof r->text);
+	memcpy(r->text, j->env.e.text, sizeof r->text);
 }
 
 static bool ends(const char *text, size_t bytes)
@@ -213,30 +356,30 @@ static void collect(job *j, status rc, job_result *res)
 {
 	rank_result *all = NULL;
 	fill_result(j);
-	if (j->c->rank == 0)
-		all = calloc((size_t)j->c->size, sizeof *all);
-	const status there = comm_agree(j->c, j->c->rank || all ? ST_OK : ST_RESOURCE);
-	if (there == ST_OK && comm_gather(j->c, &j->mine, all, sizeof *all, 0) == ST_OK) {
+	if (j->env.c->rank == 0)
+		all = calloc((size_t)j->env.c->size, sizeof *all);
+	const status there = comm_agree(j->env.c, j->env.c->rank || all ? ST_OK : ST_RESOURCE);
+	if (there == ST_OK && comm_gather(j->env.c, &j->mine, all, sizeof *all, 0) == ST_OK) {
 		if (all) {
-			for (int i = 0; i < j->c->size; i++)
+			for (int i = 0; i < j->env.c->size; i++)
 				validate_result(&all[i], i);
-			explain(all, j->c->size, rc);
+			explain(all, j->env.c->size, rc);
 			*res = (job_result){ .status = rc,
-					     .records = j->records,
+					     .records = j->shares.records,
 					     .total_s = now_s() - j->begun_s,
 					     .all_read_s = j->all_read_s,
-					     .sum = j->sum,
-					     .size = j->c->size,
-					     .comm_kind = j->c->kind,
+					     .sum = j->verified.sum,
+					     .size = j->env.c->size,
+					     .comm_kind = j->env.c->kind,
 					     .rank = all };
-			memcpy(res->note, j->note.text, sizeof res->note);
+			memcpy(res->note, j->env.note.text, sizeof res->note);
 		}
 		return;
 	}
 	free(all);
-	if (j->c->rank == 0) {
+	if (j->env.c->rank == 0) {
 		*res = (job_result){ .status = rc };
-		memcpy(res->note, j->e.text, sizeof res->note); /* its own reason at least */
+		memcpy(res->note, j->env.e.text, sizeof res->note); /* its own reason at least */
 	}
 }
 
@@ -245,10 +388,10 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 {
 	if (rc == ST_OK)
 		rc = ST_PEER;
-	err_set(&j->e, rc, "the other ranks cannot be reached any more");
+	err_set(&j->env.e, rc, "the other ranks cannot be reached any more");
 	fill_result(j);
 	free(res->rank);
-	*res = (job_result){ .status = rc, .size = 1, .comm_kind = j->c->kind };
+	*res = (job_result){ .status = rc, .size = 1, .comm_kind = j->env.c->kind };
 	res->rank = malloc(sizeof *res->rank);
 	if (res->rank)
 		*res->rank = j->mine;
@@ -257,7 +400,9 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 
 status job_run(comm *c, const settings *o, job_result *res)
 {
-	job j = { .c = c, .o = o, .begun_s = now_s(), .out = { .fd = -1 }, .to = IO_FD_NONE };
+	job j = { .env = { .c = c, .o = o, .stats = &j.mine },
+		  .begun_s = now_s(),
+		  .files.out.fd = -1 };
 	FAIL_RANK(c->rank);
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))

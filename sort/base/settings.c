@@ -14,6 +14,16 @@ const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", N
 const char *const io_names[] = { "auto", "uring", "threads", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
+static const strategy_kind strategies[] = {
+	[BY_MERGING] = { .sorts_first = true, .keeps_runs = true },
+	[BY_DISTRIBUTING] = { .sorts_first = false, .keeps_runs = false },
+};
+
+const strategy_kind *settings_strategy(const settings *o)
+{
+	return &strategies[o->strategy];
+}
+
 uint64_t settings_sum(const settings *o)
 {
 	XXH3_state_t h;

@@ -24,6 +24,13 @@ typedef enum scatter_kind {
 	SCATTER_DYNAMIC
 } scatter_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
+
+/* What the phases have to know of a strategy; run.c has its steps. */
+typedef struct strategy_kind {
+	bool sorts_first; /* what is read, before the exchange; else what was received, after it */
+	bool keeps_runs;  /* with --workdir */
+} strategy_kind;
+
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
 typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
@@ -84,5 +91,8 @@ extern const char *const plan_names[],
 
 /* settings_sum - of all that ranks must have alike. */
 uint64_t settings_sum(const settings *o);
+
+/* settings_strategy - of this sort. */
+const strategy_kind *settings_strategy(const settings *o);
 
 #endif

@@ -30,7 +30,7 @@ static status check_keeping(const settings *o, err *e)
 		return err_set(e, ST_REFUSED, "--workdir names no directory");
 	if (o->workdir && o->tmpdirs)
 		return err_set(e, ST_REFUSED, "runs go to --workdir or to --tmpdir, not to both");
-	if (o->workdir && (o->from_root || o->strategy == BY_DISTRIBUTING))
+	if (o->workdir && (o->from_root || !settings_strategy(o)->keeps_runs))
 		return err_set(e, ST_REFUSED,
 			       "--workdir goes with --source=all and --strategy=merge");
 	return ST_OK;

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --plan=online: shares from what earlier runs have shown. At rank 0, which keeps j->history. */
+/* --plan=online: shares from what earlier runs have shown. At rank 0. */
 #ifndef HETSORT_MODEL_HISTORY_H
 #define HETSORT_MODEL_HISTORY_H
 
 #include "rank_speeds.h"
 
-/* history_open - what is known of runs like this one. */
-status history_open(job *j, const rank_speeds *g);
+typedef struct history history;
 
-/* history_shares - of the share that is read, or written; *known false: nothing is known yet, share
- * is untouched. */
-status history_shares(job *j, bool before, uint64_t *share, bool *known);
+/* What a rank tells of its run: seconds before and after the exchange, records read and written. */
+typedef struct run_times {
+	double before_s, after_s;
+	uint64_t in, out;
+} run_times;
+
+/* history_open - what is known of runs like this one. To be freed on failure too. */
+status history_open(rank_env *env, const rank_speeds *g, history **out);
+
+/* history_shares - of so many records, for the share that is read, or written; *known false:
+ * nothing is known yet, share is untouched. */
+status history_shares(rank_env *env, history *b, bool before, uint64_t total, uint64_t *share,
+		      bool *known);
+
+/* history_add - the times of all ranks in this run, for the next one; failure is only a note. */
+void history_add(history *b, const run_times *t, err *note);
 
 void history_free(history *b);
 

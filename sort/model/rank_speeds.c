@@ -17,22 +17,22 @@
 /* Of the at most 0.2 s that calibrating may take; the rest goes into making the sample. */
 static const double CALIBRATE_S = 0.17;
 
-void rank_speeds_free(job *j, rank_speeds *g)
+void rank_speeds_free(rank_env *env, rank_speeds *g)
 {
-	mem_free(&j->m, g->placement);
-	mem_free(&j->m, g->had);
-	mem_free(&j->m, g->before);
-	mem_free(&j->m, g->after);
+	mem_free(&env->m, g->placement);
+	mem_free(&env->m, g->had);
+	mem_free(&env->m, g->before);
+	mem_free(&env->m, g->after);
 	*g = (rank_speeds){ 0 };
 }
 
-static status rank_speeds_alloc(job *j, rank_speeds *g)
+static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 {
-	*g = (rank_speeds){ .p = j->c->rank == 0 ? (size_t)j->c->size : 0 };
-	g->placement = mem_array(&j->m, g->p, sizeof *g->placement, "hosts", &j->e);
-	g->had = mem_array(&j->m, g->p, sizeof *g->had, "quotas", &j->e);
-	g->before = mem_array(&j->m, g->p, sizeof *g->before, "speeds", &j->e);
-	g->after = mem_array(&j->m, g->p, sizeof *g->after, "speeds", &j->e);
+	*g = (rank_speeds){ .p = env->c->rank == 0 ? (size_t)env->c->size : 0 };
+	g->placement = mem_array(&env->m, g->p, sizeof *g->placement, "hosts", &env->e);
+	g->had = mem_array(&env->m, g->p, sizeof *g->had, "quotas", &env->e);
+	g->before = mem_array(&env->m, g->p, sizeof *g->before, "speeds", &env->e);
+	g->after = mem_array(&env->m, g->p, sizeof *g->after, "speeds", &env->e);
 	return g->placement && g->had && g->before && g->after ? ST_OK : ST_RESOURCE;
 }
 
@@ -61,44 +61,45 @@ uint64_t placement_hash(const placement *s)
 }
 
 /* All ranks measure themselves, at the same time. */
-static status calibrate(job *j, allowance *had)
+static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance *had)
 {
 	calibration *c = NULL;
-	status rc = calibrate_open(&c, &j->m, &j->o->lay, j->threads, j->c->size, &j->e);
-	rc = comm_agree(j->c, rc);
+	status rc = calibrate_open(&c, &env->m, &env->o->lay, threads, env->c->size, &env->e);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		const quota before = quota_find("");
-		j->mine.rate = calibrate_run(c, CALIBRATE_S, &had->got_cpus);
+		*rate = calibrate_run(c, CALIBRATE_S, &had->got_cpus);
 		const quota after = quota_find("");
 		had->quota_cpus = after.cpus;
-		had->group = XXH3_64bits_withSeed(j->c->host, strlen(j->c->host), after.group);
+		had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), after.group);
 		had->waits = after.throttled - before.throttled;
-		if (!(j->mine.rate.sort_s > 0))
-			rc = err_set(&j->e, ST_INTERNAL, "the clock stood still while calibrating");
+		if (!(rate->sort_s > 0))
+			rc = err_set(&env->e, ST_INTERNAL,
+				     "the clock stood still while calibrating");
 	}
 	calibrate_free(c);
-	return comm_agree(j->c, rc);
+	return comm_agree(env->c, rc);
 }
 
 /* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.
  */
-static status given_speeds(job *j, const rank_speeds *g)
+static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 {
 	for (size_t i = 0; i < g->p; i++)
-		j->speed[i] = 1;
+		s->speed[i] = 1;
 	status rc = ST_OK;
-	if (j->o->speeds && !j->o->emulate) {
-		const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
+	if (env->o->speeds && !env->o->emulate) {
+		const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
 		for (size_t i = 0; name && i < g->p; i++)
 			name[i] = g->placement[i].host;
-		rc = name ? speeds_load(j->o->speeds, &(speeds_want){ "speed", g->p, name },
-					j->speed, &j->e)
+		rc = name ? speeds_load(env->o->speeds, &(speeds_want){ "speed", g->p, name },
+					s->speed, &env->e)
 			  : ST_RESOURCE;
-		mem_free(&j->m, name);
+		mem_free(&env->m, name);
 	}
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
-		g->before[i] = g->after[i] = j->speed[i];
-		j->rate[i] = rates_nominal(j->speed[i]);
+		g->before[i] = g->after[i] = s->speed[i];
+		s->rate[i] = rates_nominal(s->speed[i]);
 	}
 	return rc;
 }
@@ -113,21 +114,21 @@ static void to_fastest(double *speed, size_t n)
 }
 
 /* The rates of ranks that are alike become their mean. */
-static void level(const job *j, const rank_speeds *g, size_t first)
+static void to_mean(const rank_speeds *g, size_t first, rates *rate)
 {
 	rates sum = { 0, 0, 0 };
 	double n = 0;
 	for (size_t i = first; i < g->p; i++)
 		if (placement_same(&g->placement[i], &g->placement[first])) {
-			sum.sort_s += 1 / j->rate[i].sort_s;
-			sum.merge_s += 1 / j->rate[i].merge_s;
-			sum.copy_s += 1 / j->rate[i].copy_s;
+			sum.sort_s += 1 / rate[i].sort_s;
+			sum.merge_s += 1 / rate[i].merge_s;
+			sum.copy_s += 1 / rate[i].copy_s;
 			n++;
 		}
 	const rates mean = { n / sum.sort_s, n / sum.merge_s, n / sum.copy_s };
 	for (size_t i = first; i < g->p; i++)
 		if (placement_same(&g->placement[i], &g->placement[first]))
-			j->rate[i] = mean;
+			rate[i] = mean;
 }
 
 static bool is_first(const rank_speeds *g, size_t i)
@@ -139,53 +140,53 @@ static bool is_first(const rank_speeds *g, size_t i)
 }
 
 /* What is measured in a moment, at the speed that quotas allow a long run. */
-static void to_quotas(const job *j, const rank_speeds *g)
+static void to_quotas(const rank_speeds *g, rates *rate)
 {
 	for (size_t i = 0; i < g->p; i++) {
 		const double slower = quota_slowdown(g->had, g->p, i);
-		j->rate[i].sort_s *= slower;
-		j->rate[i].merge_s *= slower;
-		j->rate[i].copy_s *= slower;
+		rate[i].sort_s *= slower;
+		rate[i].merge_s *= slower;
+		rate[i].copy_s *= slower;
 	}
 }
 
 /* From measured rates: how fast each is with an equal share, of the fastest. */
-static void measured_speeds(const job *j, const rank_speeds *g)
+static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
 {
-	const uint64_t n = j->records / g->p > 1000 ? j->records / g->p : 1000;
-	to_quotas(j, g);
+	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
+	to_quotas(g, s->rate);
 	for (size_t i = 0; i < g->p; i++)
 		if (is_first(g, i))
-			level(j, g, i);
+			to_mean(g, i, s->rate);
 	for (size_t i = 0; i < g->p; i++) {
-		const double before_s = rates_before_s(&j->rate[i], j->o, n);
-		const double after_s = rates_after_s(&j->rate[i], j->o, n);
+		const double before_s = rates_before_s(&s->rate[i], o, n);
+		const double after_s = rates_after_s(&s->rate[i], o, n);
 		g->before[i] = 1 / before_s;
 		g->after[i] = 1 / after_s;
-		j->speed[i] = 1 / (before_s + after_s);
+		s->speed[i] = 1 / (before_s + after_s);
 	}
 	to_fastest(g->before, g->p);
 	to_fastest(g->after, g->p);
-	to_fastest(j->speed, g->p);
+	to_fastest(s->speed, g->p);
 }
 
-static status gather_ranks(job *j, rank_speeds *g, const allowance *had)
+static status gather_ranks(rank_env *env, const rates *rate, const allowance *had, rank_speeds *g,
+			   rates *all)
 {
-	const placement mine = own_placement(j->c);
-	const rates rate = j->mine.rate; /* no rank may gather into what it sends */
-	status rc = comm_gather(j->c, &mine, g->placement, sizeof mine, 0);
+	const placement mine = own_placement(env->c);
+	status rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
 	for (size_t i = 0; i < g->p; i++)
 		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
-	if (rc == ST_OK && j->o->calibrate)
-		rc = comm_gather(j->c, had, g->had, sizeof *had, 0);
+	if (rc == ST_OK && env->o->calibrate)
+		rc = comm_gather(env->c, had, g->had, sizeof *had, 0);
 	if (rc == ST_OK)
-		rc = comm_gather(j->c, &rate, j->rate, sizeof rate, 0);
+		rc = comm_gather(env->c, rate, all, sizeof *all, 0);
 	return rc;
 }
 
 /* Launchers that were told so, or do not know of each other, bind all their ranks to one processor.
  */
-static void note_one_processor(job *j, const rank_speeds *g)
+static void note_one_processor(rank_env *env, const rank_speeds *g)
 {
 	char q[QUOTED_BYTES];
 	for (size_t i = 0; i < g->p; i++) {
@@ -194,7 +195,7 @@ static void note_one_processor(job *j, const rank_speeds *g)
 		for (size_t k = i; k < g->p && s->count == 1 && s->online > 1; k++)
 			together += placement_same(s, &g->placement[k]);
 		if (together > 1) {
-			err_set(&j->note, ST_RESOURCE,
+			err_set(&env->note, ST_RESOURCE,
 				"%zu ranks on %s may use one and the same of its %" PRIu32
 				" processors: was the launcher told to bind them so?",
 				together, err_quoted(s->host, q), s->online);
@@ -203,19 +204,20 @@ static void note_one_processor(job *j, const rank_speeds *g)
 	}
 }
 
-status rank_speeds_find(job *j, rank_speeds *g)
+status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
 {
 	allowance had = { 0, 0, 0, 0 };
-	status rc = comm_agree(j->c, rank_speeds_alloc(j, g));
-	if (rc == ST_OK && j->o->calibrate)
-		rc = calibrate(j, &had);
+	rates rate = { 0, 0, 0 }; /* not in s: no rank may gather into what it sends */
+	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
+	if (rc == ST_OK && env->o->calibrate)
+		rc = calibrate(env, threads, &rate, &had);
 	if (rc == ST_OK)
-		rc = gather_ranks(j, g, &had);
-	if (rc == ST_OK && g->p && j->c->processes > 1)
-		note_one_processor(j, g);
-	if (rc == ST_OK && g->p && j->o->calibrate)
-		measured_speeds(j, g);
+		rc = gather_ranks(env, &rate, &had, g, s->rate);
+	if (rc == ST_OK && g->p && env->c->processes > 1)
+		note_one_processor(env, g);
+	if (rc == ST_OK && g->p && env->o->calibrate)
+		measured_speeds(env->o, g, s);
 	else if (rc == ST_OK && g->p)
-		rc = given_speeds(j, g);
+		rc = given_speeds(env, g, s);
 	return rc;
 }

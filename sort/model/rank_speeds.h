@@ -3,8 +3,8 @@
 #ifndef HETSORT_MODEL_RANK_SPEEDS_H
 #define HETSORT_MODEL_RANK_SPEEDS_H
 
-#include "phases/job.h"
 #include "quota.h"
+#include "share_plan.h"
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
  * what one of them lacks another has, so they are taken to be alike. */
@@ -23,10 +23,11 @@ typedef struct rank_speeds {
 	double *after;        /* and for the one that is written */
 } rank_speeds;
 
-/* rank_speeds_find - collective: fills g at rank 0, and j->speed and j->rate there. */
-status rank_speeds_find(job *j, rank_speeds *g);
+/* rank_speeds_find - collective: fills g at rank 0, and s->speed and s->rate there. s->records is
+ * set; threads of this rank are what is measured. To be freed on failure too. */
+status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
-void rank_speeds_free(job *j, rank_speeds *g);
+void rank_speeds_free(rank_env *env, rank_speeds *g);
 
 /* placement_same - may they use the same processors? placement_hash - the same for those that may.
  */

@@ -20,13 +20,13 @@ static double n_ln_n(double n)
 double rates_before_s(const rates *r, const settings *o, uint64_t n)
 {
 	const double read_s = r->copy_s * o->lay.record_bytes * (double)n;
-	return read_s + (o->strategy == BY_MERGING ? r->sort_s * n_ln_n((double)n) : 0);
+	return read_s + (settings_strategy(o)->sorts_first ? r->sort_s * n_ln_n((double)n) : 0);
 }
 
 double rates_after_s(const rates *r, const settings *o, uint64_t n)
 {
 	const double move_s = (r->merge_s + r->copy_s) * o->lay.record_bytes * (double)n;
-	return move_s + (o->strategy == BY_MERGING ? 0 : r->sort_s * n_ln_n((double)n));
+	return move_s + (settings_strategy(o)->sorts_first ? 0 : r->sort_s * n_ln_n((double)n));
 }
 
 double rates_send_s(const rates *r, const settings *o, uint64_t n, size_t p)

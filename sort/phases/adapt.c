@@ -6,7 +6,8 @@
  * and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and agreements on
  * how that went. */
 #include "adapt.h"
-#include "scatter/scatter.h"
+#include "budget_phase.h"
+#include "phases.h"
 #include "model/shares.h"
 
 #include <math.h>
@@ -132,121 +133,130 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	return rc;
 }
 
-static status decide(job *j, draft *d, verdict *v)
+static status decide(rank_env *env, const share_plan *s, draft *d, verdict *v)
 {
 	prospect p;
-	const status rc = adapt_plan(&j->m, j->o, d->seen, d->planned, j->share_out,
-				     (size_t)j->c->size, d->speed, d->share, &p, &j->e);
+	const status rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->out,
+				     (size_t)env->c->size, d->speed, d->share, &p, &env->e);
 	*v = (verdict){ rc == ST_OK && p.worth ? ADAPT_CHANGED : ADAPT_KEPT, p.gain };
 	return rc;
 }
 
 /* Ranks of one host may share its disk: each leaves the others as much as it takes. */
-static bool has_room(job *j, uint64_t out_recs)
+static bool has_room(const rank_env *env, const settled *k, uint64_t out_recs)
 {
 	uint64_t bytes;
-	if (out_recs <= own_share(j, j->share_out))
+	if (out_recs <= own_share(env, k->s->out))
 		return true;
-	return !__builtin_mul_overflow(out_recs, (uint64_t)j->o->lay.record_bytes * j->ranks_here,
+	return !__builtin_mul_overflow(out_recs,
+				       (uint64_t)env->o->lay.record_bytes * k->cpus->ranks_here,
 				       &bytes) &&
-	       output_has_room(&j->out, bytes) && budget_holds(j, out_recs);
+	       output_has_room(&k->f->out, bytes) && budget_holds(env, k, out_recs);
 }
 
 /* A vote: one rank without room, and all keep their shares. */
-static status vote(job *j, const draft *d, verdict *v)
+static status vote(rank_env *env, const settled *k, const draft *d, verdict *v)
 {
-	const bool yes = has_room(j, own_share(j, d->share));
-	const status rc = comm_agree(j->c, yes ? ST_OK : ST_REFUSED);
+	const bool yes = has_room(env, k, own_share(env, d->share));
+	const status rc = comm_agree(env->c, yes ? ST_OK : ST_REFUSED);
 	if (rc != ST_OK)
 		v->state = ADAPT_NO_ROOM;
-	return atomic_load(&j->c->broken) ? rc : ST_OK;
+	return atomic_load(&env->c->broken) ? rc : ST_OK;
 }
 
-static void note(job *j, const draft *d, const verdict *v)
+static void note(rank_env *env, const share_plan *s, const draft *d, const verdict *v)
 {
-	rank_result *r = &j->mine;
+	rank_result *r = env->stats;
 	r->planned_out_before = r->planned_out;
-	r->speed_seen = d->speed[j->c->rank] * (j->speed[0] / d->planned[0]);
+	r->speed_seen = d->speed[env->c->rank] * (s->speed[0] / d->planned[0]);
 	r->adapt_gain = v->gain;
 	r->adapt_state = v->state;
-	if (v->state != ADAPT_CHANGED)
-		return;
-	memcpy(j->share_out, d->share, (size_t)j->c->size * sizeof *d->share);
-	plan_targets(j);
-	r->planned_out = own_share(j, j->share_out);
+	if (v->state == ADAPT_CHANGED)
+		r->planned_out = own_share(env, d->share);
 }
 
 /* For what comes after reading: the rates may weigh merging otherwise than sorting. */
-static void planned_speeds(const job *j, double *planned)
+static void planned_speeds(const rank_env *env, const share_plan *s, double *planned)
 {
 	const rates one = rates_nominal(1);
 	const uint64_t some = 1000000;
-	for (int i = 0; i < j->c->size; i++)
-		planned[i] =
-			rates_after_s(&one, j->o, some) / rates_after_s(&j->rate[i], j->o, some);
+	for (int i = 0; i < env->c->size; i++)
+		planned[i] = rates_after_s(&one, env->o, some) /
+			     rates_after_s(&s->rate[i], env->o, some);
 }
 
 /* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
  * the others wait for it while they read: sorting alone counts, and what they have to send is what
  * they asked for, a slow rank for less. Rank 0 itself, which serves meanwhile, tells nothing. */
-static sighting own_sighting(const job *j, double planned)
+static sighting own_sighting(const rank_env *env, const loaded_runs *d, const speed_history *speeds,
+			     double planned)
 {
-	const rank_result *r = &j->mine;
-	const bool scatters = job_scatters(j);
+	const rank_result *r = env->stats;
+	const bool scatters = env_scatters(env);
 	rates expected = r->rate;
 	if (scatters)
 		expected.copy_s = 0;
-	sighting s = { .work_s = rates_before_s(&expected, j->o, j->data.n) * planned,
-		       .held = scatters ? 0 : j->data.n };
-	if (scatters && j->c->rank == 0)
+	sighting s = { .work_s = rates_before_s(&expected, env->o, d->n) * planned,
+		       .held = scatters ? 0 : d->n };
+	if (scatters && env->c->rank == 0)
 		s.work_s = 0;
 	s.took_s[0] = r->phase_s[PH_SORT] + (scatters ? 0 : r->phase_s[PH_READ]);
 	for (int k = 1; k < SIGHT_PARTS; k++)
-		s.took_s[k] = speed_history_last_s(&j->speed_history, ldexp(1, -k));
+		s.took_s[k] = speed_history_last_s(speeds, ldexp(1, -k));
 	return s;
 }
 
-static status adapt_together(job *j, draft *d)
+static status adapt_together(rank_env *env, const settled *k, const sighting *mine, draft *d,
+			     share_plan *next)
 {
-	const size_t p = (size_t)j->c->size;
-	planned_speeds(j, d->planned);
-	const sighting mine = own_sighting(j, d->planned[j->c->rank]);
+	const size_t p = (size_t)env->c->size;
 	verdict v = { ADAPT_KEPT, 0 };
-	status rc = comm_gather(j->c, &mine, d->seen, sizeof mine, 0);
+	status rc = comm_gather(env->c, mine, d->seen, sizeof *mine, 0);
 	if (rc != ST_OK)
 		return rc;
-	rc = comm_agree(j->c, j->c->rank == 0 ? decide(j, d, &v) : ST_OK);
+	rc = comm_agree(env->c, env->c->rank == 0 ? decide(env, k->s, d, &v) : ST_OK);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, &v, sizeof v, 0);
+		rc = comm_bcast(env->c, &v, sizeof v, 0);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, d->speed, p * sizeof *d->speed, 0);
+		rc = comm_bcast(env->c, d->speed, p * sizeof *d->speed, 0);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, d->share, p * sizeof *d->share, 0);
+		rc = comm_bcast(env->c, d->share, p * sizeof *d->share, 0);
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, plan_check(j, d->share, "writing"));
+		rc = comm_agree(env->c, share_plan_check(env, k->s->records, d->share,
+							 k->f->in.is_stdin, "writing"));
 	if (rc == ST_OK && v.state == ADAPT_CHANGED)
-		rc = vote(j, d, &v);
-	if (rc == ST_OK)
-		note(j, d, &v);
-	return rc;
+		rc = vote(env, k, d, &v);
+	if (rc != ST_OK)
+		return rc;
+	note(env, k->s, d, &v);
+	if (v.state == ADAPT_CHANGED) {
+		memcpy(next->out, d->share, p * sizeof *d->share);
+		share_plan_sum_out(env, next);
+	}
+	return ST_OK;
 }
 
-status phase_adapt(job *j)
+status phase_adapt(rank_env *env, const settled *k, const loaded_runs *d,
+		   const speed_history *speeds, share_plan *next)
 {
-	const size_t p = (size_t)j->c->size;
-	if (!j->o->adapt.on || j->work.resuming) /* what was not read tells no speed */
+	const size_t p = (size_t)env->c->size;
+	if (!env->o->adapt.on || k->w->resuming) /* what was not read tells no speed */
 		return ST_OK;
-	draft d = { mem_array(&j->m, p, sizeof *d.seen, "speeds", &j->e),
-		    mem_array(&j->m, p, sizeof *d.planned, "speeds", &j->e),
-		    mem_array(&j->m, p, sizeof *d.speed, "speeds", &j->e),
-		    mem_array(&j->m, p, sizeof *d.share, "shares", &j->e) };
-	status rc =
-		comm_agree(j->c, d.seen && d.planned && d.speed && d.share ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = adapt_together(j, &d);
-	mem_free(&j->m, d.seen);
-	mem_free(&j->m, d.planned);
-	mem_free(&j->m, d.speed);
-	mem_free(&j->m, d.share);
+	draft t = { mem_array(&env->m, p, sizeof *t.seen, "speeds", &env->e),
+		    mem_array(&env->m, p, sizeof *t.planned, "speeds", &env->e),
+		    mem_array(&env->m, p, sizeof *t.speed, "speeds", &env->e),
+		    mem_array(&env->m, p, sizeof *t.share, "shares", &env->e) };
+	status rc = t.seen && t.planned && t.speed && t.share ? share_plan_copy(env, k->s, next)
+							      : ST_RESOURCE;
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK) {
+		planned_speeds(env, k->s, t.planned);
+		const sighting mine = own_sighting(env, d, speeds, t.planned[env->c->rank]);
+		rc = adapt_together(env, k, &mine, &t, next);
+	}
+	mem_free(&env->m, t.seen);
+	mem_free(&env->m, t.planned);
+	mem_free(&env->m, t.speed);
+	mem_free(&env->m, t.share);
 	return rc;
 }

@@ -3,7 +3,7 @@
  * reads and makes, as numbers of file systems and files, and looks for what is there twice. Only
  * numbers of one host are comparable; between hosts the lock of the output stands guard.
  * Memory: about 100 bytes for each file of each rank, on rank 0. */
-#include "job.h"
+#include "alias_check.h"
 #include "io/names.h"
 
 #include <fcntl.h>
@@ -29,50 +29,51 @@ typedef struct uses {
 	size_t n;
 } uses;
 
-static void add(const job *j, uses *all, int kind, int what, const struct stat *st, uint64_t mark)
+static void add(const rank_env *env, uses *all, int kind, int what, const struct stat *st,
+		uint64_t mark)
 {
 	use *c = &all->c[all->n++];
 	*c = (use){ .dev = st->st_dev,
 		    .ino = st->st_ino,
 		    .mark = mark,
 		    .kind = kind,
-		    .rank = j->c->rank,
+		    .rank = env->c->rank,
 		    .what = what };
-	memcpy(c->host, j->c->host, sizeof c->host);
+	memcpy(c->host, env->c->host, sizeof c->host);
 }
 
-static void add_target(const job *j, uses *all, const target *t, int what)
+static void add_target(const rank_env *env, uses *all, const target *t, int what)
 {
 	struct stat st;
 	if (!t->base)
 		return;
 	if (fstat(t->dirfd, &st) == 0)
-		add(j, all, MADE, what, &st, t->mark);
+		add(env, all, MADE, what, &st, t->mark);
 	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		add(j, all, REPLACED, what, &st, 0);
+		add(env, all, REPLACED, what, &st, 0);
 }
 
 /* A standard stream that the shell has led to a file. */
-static void add_stream(const job *j, uses *all, int kind, int what, int fd)
+static void add_stream(const rank_env *env, uses *all, int kind, int what, int fd)
 {
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		add(j, all, kind, what, &st, 0);
+		add(env, all, kind, what, &st, 0);
 }
 
-static void collect(const job *j, uses *all)
+static void collect(const rank_env *env, const files *f, uses *all)
 {
-	if (j->in.per_rank || j->c->rank == 0)
-		for (size_t i = 0; i < j->in.files; i++)
-			add(j, all, READ, (int)i, &j->in.file[i].st, 0);
+	if (f->in.per_rank || env->c->rank == 0)
+		for (size_t i = 0; i < f->in.files; i++)
+			add(env, all, READ, (int)i, &f->in.file[i].st, 0);
 	/* no job of several ranks has these */
-	if (j->in.is_stdin)
-		add_stream(j, all, READ, 0, STDIN_FILENO);
-	if (j->out.is_stdout)
-		add_stream(j, all, REPLACED, OUTPUT, STDOUT_FILENO);
-	if (j->out.owner)
-		add_target(j, all, &j->out.file, OUTPUT);
-	add_target(j, all, &j->out.manifest, MANIFEST);
+	if (f->in.is_stdin)
+		add_stream(env, all, READ, 0, STDIN_FILENO);
+	if (f->out.is_stdout)
+		add_stream(env, all, REPLACED, OUTPUT, STDOUT_FILENO);
+	if (f->out.owner)
+		add_target(env, all, &f->out.file, OUTPUT);
+	add_target(env, all, &f->out.manifest, MANIFEST);
 }
 
 static int same(const use *a, const use *b)
@@ -101,18 +102,18 @@ static int by_file(const void *a_, const void *b_)
 }
 
 /* "input 'a' of rank 1" */
-static void name_use(const job *j, const use *c, char *text, size_t bytes)
+static void name_use(const rank_env *env, const files *f, const use *c, char *text, size_t bytes)
 {
 	char q[QUOTED_BYTES], whose[32] = "";
-	const settings *o = j->o;
+	const settings *o = env->o;
 	char *path = NULL;
-	if (c->what >= 0 ? j->in.per_rank : c->what == OUTPUT && j->out.per_rank)
+	if (c->what >= 0 ? f->in.per_rank : c->what == OUTPUT && f->out.per_rank)
 		path = name_expand(c->what >= 0 ? o->inputs[c->what] : o->output, c->rank, NULL);
 	const char *shown = path                  ? path
 			    : c->what == OUTPUT   ? o->output
-			    : c->what == MANIFEST ? j->out.manifest.path
+			    : c->what == MANIFEST ? f->out.manifest.path
 						  : o->inputs[c->what];
-	if (j->c->size > 1)
+	if (env->c->size > 1)
 		snprintf(whose, sizeof whose, " of rank %d", (int)c->rank);
 	snprintf(text, bytes, "%s %s%s",
 		 c->what >= 0          ? "input"
@@ -122,83 +123,84 @@ static void name_use(const job *j, const use *c, char *text, size_t bytes)
 	free(path);
 }
 
-static status refuse(job *j, const use *a, const use *b)
+static status refuse(rank_env *env, const files *f, const use *a, const use *b)
 {
 	char ta[QUOTED_BYTES + 64], tb[QUOTED_BYTES + 64];
-	name_use(j, a, ta, sizeof ta);
-	name_use(j, b, tb, sizeof tb);
-	return err_set(&j->e, ST_REFUSED, "%s is the same file as %s", tb, ta);
+	name_use(env, f, a, ta, sizeof ta);
+	name_use(env, f, b, tb, sizeof tb);
+	return err_set(&env->e, ST_REFUSED, "%s is the same file as %s", tb, ta);
 }
 
 /* What is read stands first among equal ones. That a file is replaced twice is no trouble by itself
  * (they are links): that the same one is made twice is. */
-static status compare(job *j, use *c, size_t n)
+static status compare(rank_env *env, const files *f, use *c, size_t n)
 {
 	qsort(c, n, sizeof *c, by_file);
 	for (size_t i = 1; i < n; i++)
 		if (c[i].kind != NOTHING && c[i - 1].kind != NOTHING && c[i - 1].kind != REPLACED &&
 		    same(&c[i - 1], &c[i]) == 0)
-			return refuse(j, &c[i - 1], &c[i]);
+			return refuse(env, f, &c[i - 1], &c[i]);
 	return ST_OK;
 }
 
-static size_t own_uses(const job *j)
+static size_t own_uses(const input *in)
 {
-	return j->in.files + 4; /* output and manifest, and what they replace */
+	return in->files + 4; /* output and manifest, and what they replace */
 }
 
 /* As many places for each rank as the one with most files needs. */
-static status most_uses(job *j, size_t *most)
+static status most_uses(rank_env *env, uint64_t mine, size_t *most)
 {
-	const size_t p = (size_t)j->c->size;
-	uint64_t mine = own_uses(j), *all = mem_array(&j->m, p, sizeof *all, "counts", &j->e);
-	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	const size_t p = (size_t)env->c->size;
+	uint64_t *all = mem_array(&env->m, p, sizeof *all, "counts", &env->e);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+		rc = comm_allgather(env->c, &mine, all, sizeof mine);
 	*most = 0;
 	for (size_t i = 0; rc == ST_OK && i < p; i++) {
 		*most = all[i] > *most ? (size_t)all[i] : *most;
 		if (all[i] > MOST_FILES)
-			rc = err_set(&j->e, ST_PEER, "rank %zu names too many files", i);
+			rc = err_set(&env->e, ST_PEER, "rank %zu names too many files", i);
 	}
-	mem_free(&j->m, all);
+	mem_free(&env->m, all);
 	return rc;
 }
 
 /* The ranks' uses one after the other: does each speak of itself, and of what there is? */
-static status validate_result(job *j, const use *c, size_t most)
+static status validate(rank_env *env, const use *c, size_t most)
 {
-	for (size_t i = 0; i < (size_t)j->c->size * most; i++, c++)
+	for (size_t i = 0; i < (size_t)env->c->size * most; i++, c++)
 		if (c->kind < NOTHING || c->kind > MADE || c->what < MANIFEST ||
-		    c->what >= (int64_t)j->o->ninputs ||
+		    c->what >= (int64_t)env->o->ninputs ||
 		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
-			return err_set(&j->e, ST_PEER,
+			return err_set(&env->e, ST_PEER,
 				       "what rank %zu says of its files makes no sense", i / most);
 	return ST_OK;
 }
 
-status alias_check(job *j)
+status alias_check(rank_env *env, const files *f)
 {
-	const size_t ranks = j->c->rank == 0 ? (size_t)j->c->size : 0;
+	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	const size_t own = own_uses(&f->in);
 	size_t most, bytes;
-	status rc = most_uses(j, &most);
+	status rc = most_uses(env, own, &most);
 	if (rc != ST_OK)
 		return rc;
 	bytes = most * sizeof(use);
 	/* what this rank has said may have come out as less */
-	const size_t room = most > own_uses(j) ? most : own_uses(j);
-	uses mine = { mem_array(&j->m, room, sizeof(use), "names", &j->e), 0 };
-	use *all = mem_array(&j->m, ranks, bytes, "names", &j->e);
-	rc = comm_agree(j->c, mine.c && all ? ST_OK : ST_RESOURCE);
+	const size_t room = most > own ? most : own;
+	uses mine = { mem_array(&env->m, room, sizeof(use), "names", &env->e), 0 };
+	use *all = mem_array(&env->m, ranks, bytes, "names", &env->e);
+	rc = comm_agree(env->c, mine.c && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
-		collect(j, &mine);
-		rc = comm_gather(j->c, mine.c, all, bytes, 0);
+		collect(env, f, &mine);
+		rc = comm_gather(env->c, mine.c, all, bytes, 0);
 	}
 	if (rc == ST_OK && ranks)
-		rc = validate_result(j, all, most);
+		rc = validate(env, all, most);
 	if (rc == ST_OK && ranks)
-		rc = compare(j, all, ranks * most);
-	mem_free(&j->m, mine.c);
-	mem_free(&j->m, all);
+		rc = compare(env, f, all, ranks * most);
+	mem_free(&env->m, mine.c);
+	mem_free(&env->m, all);
 	return rc;
 }

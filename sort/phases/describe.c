@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
-#include "scatter/scatter.h"
+#include "alias_check.h"
 #include "handshake.h"
+#include "phases.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -17,131 +18,118 @@ static unsigned processors(void)
 }
 
 /* Ranks of one host share its processors, unless the launcher has dealt them out. */
-static status count_threads(job *j)
+static status count_threads(rank_env *env, cpu_share *cpus)
 {
-	const size_t p = (size_t)j->c->size;
+	const size_t p = (size_t)env->c->size;
 	unsigned here = 0, mine = processors();
-	char(*host)[HOST_BYTES] = mem_array(&j->m, p, sizeof *host, "host names", &j->e);
-	status rc = comm_agree(j->c, host ? ST_OK : ST_RESOURCE);
+	char(*host)[HOST_BYTES] = mem_array(&env->m, p, sizeof *host, "host names", &env->e);
+	status rc = comm_agree(env->c, host ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = comm_allgather(j->c, j->c->host, host, sizeof *host);
+		rc = comm_allgather(env->c, env->c->host, host, sizeof *host);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		here += memcmp(host[i], j->c->host, sizeof *host) == 0;
-	j->ranks_here = here ? here : 1;
+		here += memcmp(host[i], env->c->host, sizeof *host) == 0;
+	cpus->ranks_here = here ? here : 1;
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-	mine /= online < 0 || mine == (unsigned)online ? j->ranks_here
-						       : (unsigned)j->c->process_ranks;
-	j->threads = j->o->threads ? j->o->threads : mine ? mine : 1;
-	mem_free(&j->m, host);
+	mine /= online < 0 || mine == (unsigned)online ? cpus->ranks_here
+						       : (unsigned)env->c->process_ranks;
+	cpus->threads = env->o->threads ? env->o->threads : mine ? mine : 1;
+	mem_free(&env->m, host);
 	return rc;
 }
 
-static status look_at_files(job *j)
+static status look_at_files(rank_env *env, files *f)
 {
-	const bool mine = j->c->rank == 0 || !j->o->from_root;
-	status rc = mine ? input_describe(&j->in, j->o, j->c->rank, &j->e) : ST_OK;
-	if (rc == ST_OK && j->o->output)
-		rc = output_describe(&j->out, j->o, j->c->rank, &j->e);
+	const bool mine = env->c->rank == 0 || !env->o->from_root;
+	status rc = mine ? input_describe(&f->in, env->o, env->c->rank, &env->e) : ST_OK;
+	if (rc == ST_OK && env->o->output)
+		rc = output_describe(&f->out, env->o, env->c->rank, &env->e);
 	if (rc != ST_OK)
 		return rc;
-	if (j->c->size > 1 && (j->in.is_stdin || j->out.is_stdout))
-		return err_set(&j->e, ST_REFUSED,
+	if (env->c->size > 1 && (f->in.is_stdin || f->out.is_stdout))
+		return err_set(&env->e, ST_REFUSED,
 			       "standard input and output (-) need a single rank, not %d",
-			       j->c->size);
-	if (j->in.is_stdin && j->o->explain)
-		return err_set(&j->e, ST_REFUSED,
+			       env->c->size);
+	if (f->in.is_stdin && env->o->explain)
+		return err_set(&env->e, ST_REFUSED,
 			       "--explain cannot know the size of standard input");
 	return ST_OK;
 }
 
 /* What the input says of itself: share_in where files belong to ranks, and the total. */
-static status count_records(job *j)
+static status count_records(rank_env *env, const input *in, share_plan *s)
 {
-	uint64_t mine = j->in.records;
-	if (j->o->from_root && comm_bcast(j->c, &mine, sizeof mine, 0) != ST_OK)
+	uint64_t mine = in->records;
+	if (env->o->from_root && comm_bcast(env->c, &mine, sizeof mine, 0) != ST_OK)
 		return ST_PEER;
-	status rc = comm_allgather(j->c, &mine, j->share_in, sizeof mine);
+	status rc = comm_allgather(env->c, &mine, s->in, sizeof mine);
 	if (rc != ST_OK)
 		return rc;
-	if (!j->in.per_rank) {
-		for (int i = 0; i < j->c->size; i++)
-			if (j->share_in[i] != j->share_in[0])
-				return err_set(&j->e, ST_PEER,
+	if (!in->per_rank) {
+		for (int i = 0; i < env->c->size; i++)
+			if (s->in[i] != s->in[0])
+				return err_set(&env->e, ST_PEER,
 					       "the input has %" PRIu64
 					       " records here, but %" PRIu64
 					       " on rank 0: is it the same file?",
-					       mine, j->share_in[0]);
-		j->records = mine;
+					       mine, s->in[0]);
+		s->records = mine;
 		return ST_OK;
 	}
-	for (int i = 0; i < j->c->size; i++)
-		if (__builtin_add_overflow(j->records, j->share_in[i], &j->records))
-			return err_set(&j->e, ST_REFUSED, "too many records");
+	for (int i = 0; i < env->c->size; i++)
+		if (__builtin_add_overflow(s->records, s->in[i], &s->records))
+			return err_set(&env->e, ST_REFUSED, "too many records");
 	return ST_OK;
 }
 
-static status check_totals(job *j)
+static status check_totals(rank_env *env, uint64_t total)
 {
 	uint64_t bytes;
-	if (__builtin_mul_overflow(j->records, j->o->lay.record_bytes, &bytes) || bytes > INT64_MAX)
-		return err_set(&j->e, ST_REFUSED,
-			       "%" PRIu64 " records are more than a file can hold", j->records);
+	if (__builtin_mul_overflow(total, env->o->lay.record_bytes, &bytes) || bytes > INT64_MAX)
+		return err_set(&env->e, ST_REFUSED,
+			       "%" PRIu64 " records are more than a file can hold", total);
 	return ST_OK;
-}
-
-static status alloc_plan(job *j)
-{
-	const size_t p = (size_t)j->c->size;
-	j->speed = mem_array(&j->m, p, sizeof *j->speed, "speeds", &j->e);
-	j->rate = mem_array(&j->m, p, sizeof *j->rate, "rates", &j->e);
-	j->share_in = mem_array(&j->m, p, sizeof *j->share_in, "shares", &j->e);
-	j->share_out = mem_array(&j->m, p, sizeof *j->share_out, "shares", &j->e);
-	j->target = mem_array(&j->m, p, sizeof *j->target, "shares", &j->e);
-	j->recv = mem_array(&j->m, p, sizeof *j->recv, "counts", &j->e);
-	return j->speed && j->rate && j->share_in && j->share_out && j->target && j->recv
-		       ? ST_OK
-		       : ST_RESOURCE;
 }
 
 /* Why there is no io_uring is told by whoever asked for it, else in the report. */
-static status choose_io_backend(job *j)
+static status choose_io_backend(rank_env *env, io_backend **io)
 {
 	err why = { ST_OK, "" };
-	const status rc = io_backend_open(&j->io, j->o->io, j->o->io_part_bytes, &why, &j->e);
-	memcpy(j->mine.io_text, why.text, sizeof j->mine.io_text - 1);
+	const status rc = io_backend_open(io, env->o->io, env->o->io_part_bytes, &why, &env->e);
+	memcpy(env->stats->io_text, why.text, sizeof env->stats->io_text - 1);
 	return rc;
 }
 
-static status lock_output(job *j)
+static status lock_output(rank_env *env, output *out, const workdir *w)
 {
 	unsigned removed;
-	const status rc = output_lock(&j->out, j->work.s.out.id, &removed, &j->e);
-	j->mine.leftovers += removed;
+	const status rc = output_lock(out, w->s.out.id, &removed, &env->e);
+	env->stats->leftovers += removed;
 	return rc;
 }
 
-status phase_describe(job *j)
+status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, share_plan *s,
+		      scatter_plan *sp)
 {
-	status rc = handshake(j);
+	status rc = handshake(env);
 	if (rc != ST_OK)
 		return rc;
-	rc = alloc_plan(j);
-	rc = comm_agree(j->c, rc == ST_OK ? scatter_plan_alloc(j) : rc);
+	rc = share_plan_make(env, s);
+	rc = comm_agree(env->c, rc == ST_OK ? scatter_plan_make(env, sp) : rc);
 	if (rc != ST_OK)
 		return rc;
-	rc = count_threads(j);
+	rc = count_threads(env, cpus);
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, choose_io_backend(j));
+		rc = comm_agree(env->c, choose_io_backend(env, &f->io));
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, look_at_files(j));
+		rc = comm_agree(env->c, look_at_files(env, f));
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, alias_check(j));
+		rc = comm_agree(env->c, alias_check(env, f));
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, workdir_open(j));
-	if (rc == ST_OK && !j->o->explain)
-		rc = comm_agree(j->c, lock_output(j));
-	if (rc != ST_OK || j->in.is_stdin)
+		rc = comm_agree(env->c, workdir_open(env, &f->in, w));
+	if (rc == ST_OK && !env->o->explain)
+		rc = comm_agree(env->c, lock_output(env, &f->out, w));
+	if (rc != ST_OK || f->in.is_stdin)
 		return rc;
-	rc = count_records(j);
-	return rc == ST_OK ? check_totals(j) : rc;
+	rc = count_records(env, &f->in, s);
+	return rc == ST_OK ? check_totals(env, s->records) : rc;
 }

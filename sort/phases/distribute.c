@@ -2,39 +2,39 @@
 /* The variant without a first sort: records go to their rank as they are, and the last step is a
  * sort, not a merge. Each source has its place in the receive buffer, so positions there follow
  * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
-#include "base/clock.h"
-#include "exchange_setup.h"
+#include "budget_phase.h"
+#include "phases.h"
 #include "kernel/gather.h"
 #include "kernel/radix.h"
 
 /* What arrives: records in the order of their sources, and an entry for each. */
-typedef struct landing {
+typedef struct receive_buffer {
 	unsigned char *recs;
 	entry *e, *tmp;
 	uint64_t *at; /* [size] where the next record of each source goes */
 	size_t n;
 	size_t open; /* sources that have more */
-} landing;
+} receive_buffer;
 
-static status landing_alloc(landing *d, job *j)
+static status receive_buffer_alloc(receive_buffer *d, rank_env *env, uint64_t n)
 {
-	d->n = own_share(j, j->share_out);
-	d->recs = mem_array(&j->m, d->n, j->o->lay.record_bytes, "received records", &j->e);
-	d->e = mem_array(&j->m, d->n, sizeof *d->e, "entries", &j->e);
-	d->at = mem_array(&j->m, (size_t)j->c->size, sizeof *d->at, "counts", &j->e);
+	d->n = n;
+	d->recs = mem_array(&env->m, d->n, env->o->lay.record_bytes, "received records", &env->e);
+	d->e = mem_array(&env->m, d->n, sizeof *d->e, "entries", &env->e);
+	d->at = mem_array(&env->m, (size_t)env->c->size, sizeof *d->at, "counts", &env->e);
 	return d->recs && d->e && d->at ? ST_OK : ST_RESOURCE;
 }
 
-static void landing_free(landing *d, job *j)
+static void receive_buffer_free(receive_buffer *d, rank_env *env)
 {
-	mem_free(&j->m, d->recs);
-	mem_free(&j->m, d->e);
-	mem_free(&j->m, d->tmp);
-	mem_free(&j->m, d->at);
+	mem_free(&env->m, d->recs);
+	mem_free(&env->m, d->e);
+	mem_free(&env->m, d->tmp);
+	mem_free(&env->m, d->at);
 }
 
 /* One block of source s to its place. */
-static status land(landing *d, const layout *l, exchange *x, int s, bool *any)
+static status take_block(receive_buffer *d, const layout *l, exchange *x, int s, bool *any)
 {
 	const unsigned char *rec;
 	size_t n;
@@ -50,59 +50,63 @@ static status land(landing *d, const layout *l, exchange *x, int s, bool *any)
 }
 
 /* Block after block, the sources in turn. */
-static status receive_all(landing *d, job *j, exchange *x)
+static status receive_all(receive_buffer *d, exchange_setup *t)
 {
+	const rank_env *env = t->env;
 	status rc = ST_OK;
 	uint64_t sum = 0;
 	bool any = true;
-	for (int s = 0; s < j->c->size; s++) {
+	for (int s = 0; s < env->c->size; s++) {
 		d->at[s] = sum;
-		sum += j->recv[s];
+		sum += t->recv[s];
 	}
 	while (rc == ST_OK && any) {
 		any = false;
-		for (int i = 0; rc == ST_OK && i < j->c->size; i++)
-			rc = land(d, &j->o->lay, x, (j->c->rank + i) % j->c->size, &any);
+		for (int i = 0; rc == ST_OK && i < env->c->size; i++)
+			rc = take_block(d, &env->o->lay, t->x, (env->c->rank + i) % env->c->size,
+					&any);
 	}
-	return rc == ST_OK ? exchange_setup_drained(j, x) : rc;
+	return rc == ST_OK ? exchange_setup_drained(t) : rc;
 }
 
-static void write_sorted(const landing *d, job *j)
+static void write_sorted(const receive_buffer *d, exchange_setup *t)
 {
-	const records r = { d->recs, j->o->lay, (uint32_t)j->c->rank };
+	const rank_env *env = t->env;
+	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
 	radix_sort(d->e, d->tmp, d->n, &r);
 	for (size_t at = 0; at < d->n;) {
 		size_t room;
-		unsigned char *to = writer_room(&j->w, &room);
+		unsigned char *to = writer_room(&t->to_file, &room);
 		const size_t n = room < d->n - at ? room : d->n - at;
 		gather(&r, d->e + at, n, d->n - at - n, to);
-		writer_add(&j->w, n);
+		writer_add(&t->to_file, n);
 		at += n;
 	}
 }
 
-status phase_distribute(job *j)
+status phase_distribute(exchange_setup *t, loaded_runs *read, cuts *k)
 {
-	if (job_merges(j)) /* by way of the disk: all but the sorting of runs is left to do */
-		return phase_merge(j);
-	landing d = { 0 };
-	exchange *x = NULL;
-	status rc = comm_agree(j->c, landing_alloc(&d, j));
+	rank_env *env = t->env;
+	if (budget_merges(
+		    env, t->k->mp)) /* spilled to disk: all but the sorting of runs is left to do */
+		return phase_merge(t);
+	receive_buffer d = { 0 };
+	status rc = comm_agree(env->c, receive_buffer_alloc(&d, env, own_share(env, t->k->s->out)));
 	if (rc == ST_OK)
-		rc = exchange_setup_open(j, &x);
+		rc = exchange_setup_open(t);
 	if (rc == ST_OK)
-		rc = receive_all(&d, j, x);
+		rc = receive_all(&d, t);
 	if (rc == ST_OK) {
 		/* what was read has been sent: its room is the scratch of the last sort */
-		mem_free(&j->m, j->by_destination);
-		j->by_destination = NULL;
-		loaded_runs_free(&j->m, &j->data);
-		d.tmp = mem_array(&j->m, d.n, sizeof *d.tmp, "sorting", &j->e);
+		mem_free(&env->m, k->by_destination);
+		k->by_destination = NULL;
+		loaded_runs_free(&env->m, read);
+		d.tmp = mem_array(&env->m, d.n, sizeof *d.tmp, "sorting", &env->e);
 		rc = d.tmp ? ST_OK : ST_RESOURCE;
 	}
 	if (rc == ST_OK)
-		write_sorted(&d, j);
-	rc = exchange_setup_close(j, x, rc);
-	landing_free(&d, j);
+		write_sorted(&d, t);
+	rc = exchange_setup_close(t, rc);
+	receive_buffer_free(&d, env);
 	return rc;
 }

@@ -3,7 +3,7 @@
 #ifndef HETSORT_PHASES_DISTRIBUTE_H
 #define HETSORT_PHASES_DISTRIBUTE_H
 
-#include "job.h"
+#include "values.h"
 #include "spill/run_formation.h"
 
 /* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
@@ -20,12 +20,14 @@ static inline const item *splitter_estimate_item(const splitter_estimate *g, siz
 
 /* splitter_estimate_make - collective: from records of this rank's share, which `from` (all of the
  * input) reads. Their places in the order are those in the input. To be freed on failure too. */
-status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g);
+status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *from,
+			      splitter_estimate *g);
 void splitter_estimate_free(splitter_estimate *g, mem *m);
 
 /* distribute_disk - collective: each record of the input to about the rank that is to write it,
- * and there to runs on disk, to j->data. What merging then has to move is little. p: as for
+ * and there to runs on disk, to out. What merging then has to move is little. p: as for
  * run_formation_stream; every rank has the whole input. */
-status distribute_disk(job *j, const run_formation_plan *p);
+status distribute_disk(rank_env *env, const settled *k, const run_formation_plan *p,
+		       loaded_runs *out);
 
 #endif

@@ -14,7 +14,8 @@
 enum { ROUND_BYTES = 8 << 20 };
 
 typedef struct rounds {
-	job *j;
+	rank_env *env;
+	const settled *k;
 	splitter_estimate g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
@@ -35,18 +36,18 @@ typedef struct rounds {
 /* How many records rank r has read before a round. */
 static uint64_t read_before(const rounds *x, int r, uint64_t round)
 {
-	return (uint64_t)((unsigned __int128)x->j->share_in[r] * round / x->count);
+	return (uint64_t)((unsigned __int128)x->k->s->in[r] * round / x->count);
 }
 
 /* This rank's records of the round: n from *first on. */
 static size_t part_of(const rounds *x, uint64_t *first)
 {
-	const job *j = x->j;
+	const rank_env *env = x->env;
 	*first = 0;
-	for (int r = 0; r < j->c->size; r++)
-		*first += read_before(x, r, x->round + (r < j->c->rank));
-	return (size_t)(read_before(x, j->c->rank, x->round + 1) -
-			read_before(x, j->c->rank, x->round));
+	for (int r = 0; r < env->c->size; r++)
+		*first += read_before(x, r, x->round + (r < env->c->rank));
+	return (size_t)(read_before(x, env->c->rank, x->round + 1) -
+			read_before(x, env->c->rank, x->round));
 }
 
 /* The rank whose the record is. */
@@ -73,9 +74,9 @@ static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_
 /* Entries by destination, in the order of the input for each. */
 static void scatter_out(rounds *x, size_t n, uint64_t first)
 {
-	const job *j = x->j;
-	const records r = { x->raw, j->o->lay, 0 };
-	const size_t p = (size_t)j->c->size;
+	const rank_env *env = x->env;
+	const records r = { x->raw, env->o->lay, 0 };
+	const size_t p = (size_t)env->c->size;
 	memset(x->send, 0, p * sizeof *x->send);
 	for (size_t i = 0; i < n; i++)
 		x->send[rank_of(x, &r, &x->e[i], first)]++;
@@ -90,7 +91,7 @@ static void scatter_out(rounds *x, size_t n, uint64_t first)
 /* Nothing, once reading has failed. */
 static size_t read_part(rounds *x, uint64_t first, size_t n)
 {
-	const layout *l = &x->j->o->lay;
+	const layout *l = &x->env->o->lay;
 	for (size_t at = 0, k; at < n; at += k) {
 		unsigned char *to = x->raw + at * l->record_bytes;
 		k = reader_chunk(x->from, first + at, n - at);
@@ -106,14 +107,14 @@ static size_t read_part(rounds *x, uint64_t first, size_t n)
 static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
 	const rounds *x = rounds_;
-	const records r = { x->raw, x->j->o->lay, 0 };
+	const records r = { x->raw, x->env->o->lay, 0 };
 	gather(&r, x->out + x->at[to] + skip, n, 0, buf);
 }
 
 /* What a rank does not send would be waited for. */
 static status check_round(rounds *x)
 {
-	for (int i = 0; i < x->j->c->size; i++)
+	for (int i = 0; i < x->env->c->size; i++)
 		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
 			return err_set(&x->e_exchange, ST_PEER,
 				       "rank %d announces more records than it may have read", i);
@@ -122,25 +123,26 @@ static status check_round(rounds *x)
 
 static status begin_round(rounds *x)
 {
-	job *j = x->j;
+	rank_env *env = x->env;
 	uint64_t first;
 	const size_t n = part_of(x, &first);
 	scatter_out(x, read_part(x, first, n), first);
-	status rc = comm_alltoall(j->c, x->send, x->recv, sizeof *x->recv);
-	const exchange_plan p = { .c = j->c,
-				  .m = &j->m,
-				  .record_bytes = j->o->lay.record_bytes,
+	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
+	const exchange_plan p = { .c = env->c,
+				  .m = &env->m,
+				  .record_bytes = env->o->lay.record_bytes,
 				  .fill = fill,
 				  .outgoing = x,
 				  .send = x->send,
 				  .recv = x->recv,
-				  .threads = j->o->exchange_threads,
-				  .budget_bytes = (size_t)j->windows_bytes,
-				  .total = j->records };
+				  .threads = env->o->exchange_threads,
+				  .budget_bytes = (size_t)x->k->mp->windows_bytes,
+				  .total = x->k->s->records };
 	if (rc == ST_OK)
 		rc = check_round(x);
-	if (!atomic_load(&j->c->broken))
-		rc = comm_agree(j->c, rc == ST_OK ? exchange_open(&x->x, &p, &x->e_exchange) : rc);
+	if (!atomic_load(&env->c->broken))
+		rc = comm_agree(env->c,
+				rc == ST_OK ? exchange_open(&x->x, &p, &x->e_exchange) : rc);
 	if (rc != ST_OK) {
 		exchange_free(x->x);
 		x->x = NULL;
@@ -148,9 +150,9 @@ static status begin_round(rounds *x)
 	}
 	exchange_start(x->x);
 	x->src = 0;
-	for (int i = 0; i < j->c->size; i++) {
-		x->sent += i == j->c->rank ? 0 : x->send[i];
-		x->received += i == j->c->rank ? 0 : x->recv[i];
+	for (int i = 0; i < env->c->size; i++) {
+		x->sent += i == env->c->rank ? 0 : x->send[i];
+		x->received += i == env->c->rank ? 0 : x->recv[i];
 	}
 	return ST_OK;
 }
@@ -160,7 +162,7 @@ static status end_round(rounds *x)
 	exchange_times t = { 0, 0 };
 	const status rc = exchange_finish(x->x, &t, &x->e_exchange);
 	x->waited_s += t.wait_s;
-	x->j->mine.move_s += t.move_s;
+	x->env->stats->move_s += t.move_s;
 	exchange_free(x->x);
 	x->x = NULL;
 	x->round++;
@@ -174,7 +176,7 @@ static status next_block(rounds *x)
 	while (rc == ST_OK && x->left == 0 && x->round < x->count) {
 		if (!x->x)
 			rc = begin_round(x);
-		else if (x->src == x->j->c->size)
+		else if (x->src == x->env->c->size)
 			rc = end_round(x);
 		else if ((rc = exchange_next(x->x, x->src, &x->rec, &x->left)) == ST_OK)
 			x->src += x->left == 0;
@@ -187,7 +189,7 @@ static status next_block(rounds *x)
 static status take(void *rounds_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	rounds *x = rounds_;
-	const size_t bytes = x->j->o->lay.record_bytes;
+	const size_t bytes = x->env->o->lay.record_bytes;
 	*got = 0;
 	for (size_t k; *got < n; *got += k) {
 		const status rc = x->left ? ST_OK : next_block(x);
@@ -214,79 +216,80 @@ static void drain(rounds *x)
 
 static status open_rounds(rounds *x, const reader_plan *rp)
 {
-	job *j = x->j;
-	const size_t p = (size_t)j->c->size, each = j->o->lay.record_bytes + 2 * sizeof(entry);
+	rank_env *env = x->env;
+	const size_t p = (size_t)env->c->size, each = env->o->lay.record_bytes + 2 * sizeof(entry);
 	uint64_t most = 0;
 	for (size_t r = 0; r < p; r++)
-		most = j->share_in[r] > most ? j->share_in[r] : most;
+		most = x->k->s->in[r] > most ? x->k->s->in[r] : most;
 	/* with short runs, as tests have them, some rounds too */
-	const uint64_t wanted = j->o->spill_recs ? j->o->spill_recs : ROUND_BYTES / each + 1;
+	const uint64_t wanted = env->o->spill_recs ? env->o->spill_recs : ROUND_BYTES / each + 1;
 	x->count = most / wanted + 1;
-	x->room = (size_t)(own_share(j, j->share_in) / x->count + 1);
-	x->raw = mem_array(&j->m, x->room, j->o->lay.record_bytes, "records of a round", &j->e);
-	x->e = mem_array(&j->m, x->room, sizeof *x->e, "entries", &j->e);
-	x->out = mem_array(&j->m, x->room, sizeof *x->out, "entries", &j->e);
-	x->send = mem_array(&j->m, p, sizeof *x->send, "counts", &j->e);
-	x->recv = mem_array(&j->m, p, sizeof *x->recv, "counts", &j->e);
-	x->at = mem_array(&j->m, p, sizeof *x->at, "counts", &j->e);
+	x->room = (size_t)(own_share(env, x->k->s->in) / x->count + 1);
+	x->raw = mem_array(&env->m, x->room, env->o->lay.record_bytes, "records of a round",
+			   &env->e);
+	x->e = mem_array(&env->m, x->room, sizeof *x->e, "entries", &env->e);
+	x->out = mem_array(&env->m, x->room, sizeof *x->out, "entries", &env->e);
+	x->send = mem_array(&env->m, p, sizeof *x->send, "counts", &env->e);
+	x->recv = mem_array(&env->m, p, sizeof *x->recv, "counts", &env->e);
+	x->at = mem_array(&env->m, p, sizeof *x->at, "counts", &env->e);
 	if (!x->raw || !x->e || !x->out || !x->send || !x->recv || !x->at)
 		return ST_RESOURCE;
-	return reader_open(&x->from, &j->in, rp, &j->e);
+	return reader_open(&x->from, &x->k->f->in, rp, &env->e);
 }
 
 static void close_rounds(rounds *x)
 {
-	job *j = x->j;
-	splitter_estimate_free(&x->g, &j->m);
+	rank_env *env = x->env;
+	splitter_estimate_free(&x->g, &env->m);
 	reader_close(x->from);
 	exchange_free(x->x);
-	if (atomic_load(&j->c->broken))
+	if (atomic_load(&env->c->broken))
 		return; /* somebody may still be sending of these */
-	mem_free(&j->m, x->raw);
-	mem_free(&j->m, x->e);
-	mem_free(&j->m, x->out);
-	mem_free(&j->m, x->send);
-	mem_free(&j->m, x->recv);
-	mem_free(&j->m, x->at);
+	mem_free(&env->m, x->raw);
+	mem_free(&env->m, x->e);
+	mem_free(&env->m, x->out);
+	mem_free(&env->m, x->send);
+	mem_free(&env->m, x->recv);
+	mem_free(&env->m, x->at);
 }
 
-static void note_rounds(const rounds *x)
+static void note_rounds(const rounds *x, loaded_runs *out)
 {
-	rank_result *r = &x->j->mine;
-	const uint64_t bytes = x->j->o->lay.record_bytes;
-	x->j->data.sum = x->sum;
-	x->j->data.verify_s += x->verify_s;
+	rank_result *r = x->env->stats;
+	const uint64_t bytes = x->env->o->lay.record_bytes;
+	out->sum = x->sum;
+	out->verify_s += x->verify_s;
 	r->sent_bytes += x->sent * bytes;
 	r->received_bytes += x->received * bytes;
-	r->phase_s[PH_EXCHANGE] += x->waited_s;
-	r->phase_s[PH_READ] -= x->waited_s;
+	result_shift(r, PH_EXCHANGE, x->waited_s);
 }
 
-static status receive(rounds *x, const run_formation_plan *p)
+static status receive(rounds *x, const run_formation_plan *p, loaded_runs *out)
 {
-	job *j = x->j;
+	rank_env *env = x->env;
 	loaded_runs none = { 0 };
-	status rc = run_formation_stream(take, x, &none, p, &j->m, &j->data, &j->e);
+	status rc = run_formation_stream(take, x, &none, p, &env->m, out, &env->e);
 	drain(x);
 	if (rc == ST_OK && x->e_exchange.code)
-		rc = err_set(&j->e, x->e_exchange.code, "%s", x->e_exchange.text);
+		rc = err_set(&env->e, x->e_exchange.code, "%s", x->e_exchange.text);
 	if (rc == ST_OK && x->e_read.code)
-		rc = err_set(&j->e, x->e_read.code, "%s", x->e_read.text);
+		rc = err_set(&env->e, x->e_read.code, "%s", x->e_read.text);
 	if (rc == ST_OK)
-		rc = reader_check(x->from, &j->e);
-	note_rounds(x);
+		rc = reader_check(x->from, &env->e);
+	note_rounds(x, out);
 	return rc;
 }
 
-status distribute_disk(job *j, const run_formation_plan *p)
+status distribute_disk(rank_env *env, const settled *k, const run_formation_plan *p,
+		       loaded_runs *out)
 {
-	rounds x = { .j = j };
-	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
-	status rc = comm_agree(j->c, open_rounds(&x, &rp));
+	rounds x = { .env = env, .k = k };
+	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->f->io };
+	status rc = comm_agree(env->c, open_rounds(&x, &rp));
 	if (rc == ST_OK)
-		rc = splitter_estimate_make(j, x.from, &x.g);
+		rc = splitter_estimate_make(env, k->s, x.from, &x.g);
 	if (rc == ST_OK)
-		rc = receive(&x, p);
+		rc = receive(&x, p, out);
 	close_rounds(&x);
 	return rc;
 }

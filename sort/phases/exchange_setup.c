@@ -18,11 +18,11 @@ enum {
 	LIMIT_PART = 8
 };
 
-uint64_t exchange_setup_windows(const job *j, uint64_t least_limit_bytes)
+uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
 {
-	const uint64_t mean = j->records * j->o->lay.record_bytes / (uint64_t)j->c->size;
+	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
 	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
-	const uint64_t peers = (uint64_t)(j->c->size - 1) * LEAST_PEER_BYTES;
+	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
 	uint64_t bytes = peers < LEAST_WINDOWS_BYTES ? peers : LEAST_WINDOWS_BYTES;
 	bytes = bytes < mean / 2 ? bytes : mean / 2;
 	bytes = bytes < part ? part : bytes;
@@ -31,38 +31,39 @@ uint64_t exchange_setup_windows(const job *j, uint64_t least_limit_bytes)
 }
 
 /* A number that no other job beside the same output has. */
-static status job_id(job *j, uint64_t *id)
+static status job_id(rank_env *env, uint64_t *id)
 {
 	*id = 0;
-	if (j->c->rank == 0 && getrandom(id, sizeof *id, 0) != sizeof *id)
+	if (env->c->rank == 0 && getrandom(id, sizeof *id, 0) != sizeof *id)
 		*id = (uint64_t)(now_s() * 1e9);
-	return comm_bcast(j->c, id, sizeof *id, 0);
+	return comm_bcast(env->c, id, sizeof *id, 0);
 }
 
 /* Written early, the page cache is faster than going past it, as long as its pages find room. */
-static bool writes_direct(const job *j)
+static bool writes_direct(const rank_env *env, const memory_plan *mp)
 {
-	return j->o->direct == DIRECT_ALWAYS || (j->o->direct == DIRECT_AUTO && j->budget.spills);
+	return env->o->direct == DIRECT_ALWAYS ||
+	       (env->o->direct == DIRECT_AUTO && mp->budget.spills);
 }
 
-status exchange_setup_output(job *j, io_fd *to)
+status exchange_setup_output(rank_env *env, const settled *k, files *f, output_part *w, io_fd *to)
 {
-	const layout *l = &j->o->lay;
-	const uint64_t mine = own_share(j, j->share_out) * l->record_bytes;
+	const share_plan *s = k->s;
+	const layout *l = &env->o->lay;
+	const uint64_t mine = own_share(env, s->out) * l->record_bytes;
 	uint64_t id;
-	*to = (io_fd){ .fd = -1, .direct = -1, .io = j->io };
-	j->seen_keys = mem_array(&j->m, 2, l->key_bytes, "keys", &j->e);
-	status rc = comm_agree(j->c, j->seen_keys ? ST_OK : ST_RESOURCE);
+	*to = (io_fd){ .fd = -1, .direct = -1, .io = f->io };
+	w->keys = mem_array(&env->m, 2, l->key_bytes, "keys", &env->e);
+	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	j->seen = (inspected){ .first_key = j->seen_keys, .last_key = j->seen_keys + l->key_bytes };
-	rc = job_id(j, &id);
+	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + l->key_bytes };
+	rc = job_id(env, &id);
 	if (rc == ST_OK)
-		rc = output_create(&j->out, j->c, id,
-				   share_before(j, j->share_out) * l->record_bytes, mine,
-				   j->records * l->record_bytes, &j->e);
-	to->fd = j->out.fd;
-	if (rc == ST_OK && !j->out.is_stdout && writes_direct(j))
+		rc = output_create(&f->out, env->c, id, share_before(env, s->out) * l->record_bytes,
+				   mine, s->records * l->record_bytes, &env->e);
+	to->fd = f->out.fd;
+	if (rc == ST_OK && !f->out.is_stdout && writes_direct(env, k->mp))
 		to->direct = io_open_direct(to->fd, O_WRONLY);
 	return rc;
 }
@@ -73,99 +74,117 @@ void exchange_setup_output_close(const io_fd *to)
 		close(to->direct);
 }
 
-static status open_writer(job *j)
+static status open_writer(exchange_setup *t)
 {
-	const status rc = exchange_setup_output(j, &j->to);
-	const sink to = { j->to, output_name(&j->out), j->out.offset, own_share(j, j->share_out),
-			  j->o->fsync };
-	return rc == ST_OK ? writer_open(&j->w, &j->m, &j->o->lay, &to, &j->seen, &j->e) : rc;
+	rank_env *env = t->env;
+	const output *out = &t->f->out;
+	const status rc = exchange_setup_output(env, t->k, t->f, t->w, &t->to);
+	const sink to = { t->to, output_name(out), out->offset, own_share(env, t->k->s->out),
+			  env->o->fsync };
+	return rc == ST_OK
+		       ? writer_open(&t->to_file, &env->m, &env->o->lay, &to, &t->w->seen, &env->e)
+		       : rc;
 }
 
 /* What is announced is what the splitters leave to this rank: there is room for no more, and what
  * does not come would be waited for. */
-static status check_arrivals(job *j)
+static status check_arrivals(const exchange_setup *t)
 {
+	const uint64_t wanted = own_share(t->env, t->k->s->out);
 	uint64_t sum = 0;
 	bool ok = true;
-	for (int i = 0; i < j->c->size; i++)
-		ok &= !__builtin_add_overflow(sum, j->recv[i], &sum);
-	if (!ok || sum != own_share(j, j->share_out))
-		return err_set(&j->e, ST_PEER,
+	for (int i = 0; i < t->env->c->size; i++)
+		ok &= !__builtin_add_overflow(sum, t->recv[i], &sum);
+	if (!ok || sum != wanted)
+		return err_set(&t->env->e, ST_PEER,
 			       "the ranks announce another number of records than the %" PRIu64
 			       " that are to come",
-			       own_share(j, j->share_out));
+			       wanted);
 	return ST_OK;
 }
 
-status exchange_setup_open(job *j, exchange **x)
+static status open_outgoing(exchange_setup *t)
 {
-	*x = NULL;
-	status rc =
-		comm_agree(j->c, outgoing_open(&j->outgoing, &j->m, &j->r, j->cut,
-					       (size_t)j->c->size, j->budget.piece_recs, &j->e));
+	rank_env *env = t->env;
+	const size_t p = (size_t)env->c->size;
+	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
+	return t->recv ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut, p,
+				       t->k->mp->budget.piece_recs, &env->e)
+		       : ST_RESOURCE;
+}
+
+status exchange_setup_open(exchange_setup *t)
+{
+	rank_env *env = t->env;
+	status rc = comm_agree(env->c, open_outgoing(t));
 	if (rc == ST_OK)
-		rc = comm_alltoall(j->c, j->outgoing.send, j->recv, sizeof *j->recv);
+		rc = comm_alltoall(env->c, t->out.send, t->recv, sizeof *t->recv);
 	if (rc != ST_OK)
 		return rc;
-	const exchange_plan p = { .c = j->c,
-				  .m = &j->m,
-				  .record_bytes = j->o->lay.record_bytes,
+	const exchange_plan p = { .c = env->c,
+				  .m = &env->m,
+				  .record_bytes = env->o->lay.record_bytes,
 				  .fill = outgoing_fill,
-				  .outgoing = &j->outgoing,
-				  .send = j->outgoing.send,
-				  .recv = j->recv,
-				  .threads = j->o->exchange_threads,
-				  .budget_bytes = (size_t)j->windows_bytes,
-				  .total = j->records };
-	rc = check_arrivals(j);
-	rc = comm_agree(j->c, rc == ST_OK ? exchange_open(x, &p, &j->e) : rc);
+				  .outgoing = &t->out,
+				  .send = t->out.send,
+				  .recv = t->recv,
+				  .threads = env->o->exchange_threads,
+				  .budget_bytes = (size_t)t->k->mp->windows_bytes,
+				  .total = t->k->s->records };
+	rc = check_arrivals(t);
+	rc = comm_agree(env->c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
 	if (rc == ST_OK)
-		rc = comm_agree(j->c, open_writer(j));
+		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	if (rc == ST_OK)
-		exchange_start(*x);
+		exchange_start(t->x);
 	return rc;
 }
 
-static void note_traffic(job *j)
+static void note_traffic(const exchange_setup *t)
 {
-	const uint64_t bytes = j->o->lay.record_bytes;
-	for (int i = 0; i < j->c->size; i++) {
-		if (i == j->c->rank)
+	const rank_env *env = t->env;
+	const uint64_t bytes = env->o->lay.record_bytes;
+	for (int i = 0; i < env->c->size; i++) {
+		if (i == env->c->rank)
 			continue;
-		j->mine.sent_bytes += j->outgoing.send[i] * bytes;
-		j->mine.received_bytes += j->recv[i] * bytes;
+		env->stats->sent_bytes += t->out.send[i] * bytes;
+		env->stats->received_bytes += t->recv[i] * bytes;
 	}
 }
 
-status exchange_setup_drained(job *j, exchange *x)
+status exchange_setup_drained(exchange_setup *t)
 {
-	exchange_times t = { 0, 0 };
-	const status rc = exchange_finish(x, &t, &j->e);
-	j->mine.phase_s[PH_EXCHANGE] += t.wait_s;
-	j->mine.phase_s[j->at] -= t.wait_s; /* the step's whole time is added to it */
-	j->mine.move_s += t.move_s;
+	rank_result *r = t->env->stats;
+	exchange_times times = { 0, 0 };
+	const status rc = exchange_finish(t->x, &times, &t->env->e);
+	result_shift(r, PH_EXCHANGE, times.wait_s);
+	r->move_s += times.move_s;
 	return rc;
 }
 
-status exchange_setup_close(job *j, exchange *x, status rc)
+void exchange_setup_written(rank_env *env, const output_part *w)
 {
-	if (rc == ST_OK && x)
-		rc = outgoing_failure(&j->outgoing, &j->e);
-	const status flushed = j->w.raw ? writer_flush(&j->w, &j->e) : ST_OK;
-	double *t = j->mine.phase_s;
-	j->mine.out = j->seen.records;
-	j->mine.written_bytes = j->seen.records * j->o->lay.record_bytes;
-	j->mine.sum_out = j->seen.sum;
-	if (x)
-		note_traffic(j);
-	t[PH_WRITE] += j->w.wait_s;
-	t[j->at] -= j->w.wait_s;
-	j->mine.verify_s += j->w.verify_s;
-	exchange_free(x);
-	outgoing_close(&j->outgoing, &j->m);
-	writer_free(&j->w);
-	exchange_setup_output_close(&j->to);
-	j->to = (io_fd)IO_FD_NONE;
+	env->stats->out = w->seen.records;
+	env->stats->written_bytes = w->seen.records * env->o->lay.record_bytes;
+	env->stats->sum_out = w->seen.sum;
+}
+
+status exchange_setup_close(exchange_setup *t, status rc)
+{
+	rank_env *env = t->env;
+	if (rc == ST_OK && t->x)
+		rc = outgoing_failure(&t->out, &env->e);
+	const status flushed = t->to_file.raw ? writer_flush(&t->to_file, &env->e) : ST_OK;
+	exchange_setup_written(env, t->w);
+	if (t->x)
+		note_traffic(t);
+	result_shift(env->stats, PH_WRITE, t->to_file.wait_s);
+	env->stats->verify_s += t->to_file.verify_s;
+	exchange_free(t->x);
+	outgoing_close(&t->out, &env->m);
+	writer_free(&t->to_file);
+	exchange_setup_output_close(&t->to);
+	mem_free(&env->m, t->recv);
 	return rc == ST_OK ? flushed : rc;
 }

@@ -73,22 +73,22 @@ static status compare(const greeting *mine, const greeting *first, err *e)
 	return ST_OK;
 }
 
-status handshake(job *j)
+status handshake(rank_env *env)
 {
-	const size_t p = (size_t)j->c->size;
-	greeting *all = mem_array(&j->m, p, sizeof *all, "greetings", &j->e);
+	const size_t p = (size_t)env->c->size;
+	greeting *all = mem_array(&env->m, p, sizeof *all, "greetings", &env->e);
 	greeting mine;
-	fill_in(&mine, j->o);
-	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	fill_in(&mine, env->o);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = comm_allgather(j->c, &mine, all, sizeof mine);
+		rc = comm_allgather(env->c, &mine, all, sizeof mine);
 	for (size_t i = 0; i < p && rc == ST_OK; i++)
 		end_texts(&all[i]);
 	if (rc == ST_OK)
-		rc = compare(&all[j->c->rank], &all[0], &j->e);
+		rc = compare(&all[env->c->rank], &all[0], &env->e);
 	/* all leave, also those that are like rank 0 */
 	for (size_t i = 1; i < p && rc == ST_OK; i++)
 		rc = compare(&all[i], &all[0], NULL);
-	mem_free(&j->m, all);
+	mem_free(&env->m, all);
 	return rc;
 }

@@ -3,11 +3,12 @@
 #ifndef HETSORT_PHASES_HANDSHAKE_H
 #define HETSORT_PHASES_HANDSHAKE_H
 
-#include "job.h"
+#include "values.h"
 
-/* handshake - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in j->e, if
- * not all are of the same version, sources, byte order, sizes of types, record layout and options.
+/* handshake - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in env->e,
+ * if not all are of the same version, sources, byte order, sizes of types, record layout and
+ * options.
  */
-status handshake(job *j);
+status handshake(rank_env *env);
 
 #endif

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *part_json(const job *j, int rank)
+static json_t *part_json(const rank_env *env, const verified *v, int rank)
 {
-	const size_t key = j->o->lay.key_bytes;
+	const size_t key = env->o->lay.key_bytes;
 	const unsigned char *first;
-	const part_summary c = part_summary_at(j->part_summaries, rank, &j->o->lay, &first);
+	const part_summary c = part_summary_at(v->part_summaries, rank, &env->o->lay, &first);
 	err e = { 0 };
-	char *path = name_expand(j->o->output, rank, &e);
+	char *path = name_expand(env->o->output, rank, &e);
 	if (!path)
 		return NULL;
 	const char *slash = strrchr(path, '/');
@@ -28,18 +28,20 @@ static json_t *part_json(const job *j, int rank)
 	return json_with(o, "last_key", json_hex(first + key, key));
 }
 
-static json_t *manifest_json(const job *j)
+static json_t *manifest_json(const rank_env *env, uint64_t total, const verified *v)
 {
 	json_t *parts = json_array();
-	for (int i = 0; i < j->c->size; i++)
-		parts = json_and(parts, part_json(j, i));
+	for (int i = 0; i < env->c->size; i++)
+		parts = json_and(parts, part_json(env, v, i));
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:s, s:o}", "format", "hetsort-manifest",
-			 "version", 1, "record_bytes", (int)j->o->lay.record_bytes, "key_offset",
-			 (int)j->o->lay.key_off, "key_bytes", (int)j->o->lay.key_bytes, "records",
-			 (json_int_t)j->records, "checksum_kind", CHECKSUM_NAME, "parts", parts);
+			 "version", 1, "record_bytes", (int)env->o->lay.record_bytes, "key_offset",
+			 (int)env->o->lay.key_off, "key_bytes", (int)env->o->lay.key_bytes,
+			 "records", (json_int_t)total, "checksum_kind", CHECKSUM_NAME, "parts",
+			 parts);
 }
 
-status manifest_write(job *j)
+status manifest_write(rank_env *env, output *out, uint64_t total, const verified *v)
 {
-	return json_write(manifest_json(j), &j->out.manifest, j->o->force, j->o->fsync, &j->e);
+	return json_write(manifest_json(env, total, v), &out->manifest, env->o->force,
+			  env->o->fsync, &env->e);
 }

@@ -2,113 +2,123 @@
 /* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
-#include "scatter/scatter.h"
-#include "model/history.h"
+#include "phases.h"
 #include "model/shares.h"
 
-#include <inttypes.h>
-
 /* One vector, by experience where there is some and it is asked for. */
-static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *share)
+static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool before,
+			 const share_plan *s, uint64_t *share)
 {
-	const bool sorting = before == (j->o->strategy == BY_MERGING);
+	const bool sorting = before == settings_strategy(env->o)->sorts_first;
 	bool known = false;
-	const status rc = j->history ? history_shares(j, before, share, &known) : ST_OK;
+	const status rc = h ? history_shares(env, h, before, s->records, share, &known) : ST_OK;
 	if (rc != ST_OK || known)
 		return rc;
-	return shares_by_speed(j->o->plan, sorting, j->records, before ? g->before : g->after, g->p,
-			       share, &j->e);
+	return shares_by_speed(env->o->plan, sorting, s->records, before ? g->before : g->after,
+			       g->p, share, &env->e);
 }
 
 /* At rank 0: both vectors. */
-static status make_shares(job *j, const rank_speeds *g)
+static status make_shares(rank_env *env, const input *in, const rank_speeds *g, history **h,
+			  share_plan *s, scatter_plan *sp)
 {
 	status rc = ST_OK;
-	if (j->o->plan == PLAN_ONLINE && !j->in.is_stdin)
-		rc = history_open(j, g);
-	if (rc == ST_OK && job_scatters(j))
-		rc = scatter_shares(j, g);
-	else if (rc == ST_OK && !j->in.per_rank)
-		rc = one_vector(j, g, true, j->share_in);
+	if (env->o->plan == PLAN_ONLINE && !in->is_stdin)
+		rc = history_open(env, g, h);
+	if (rc == ST_OK && env_scatters(env))
+		rc = scatter_shares(env, g, s, sp);
+	else if (rc == ST_OK && !in->per_rank)
+		rc = one_vector(env, g, *h, true, s, s->in);
 	if (rc == ST_OK)
-		rc = one_vector(j, g, false, j->share_out);
+		rc = one_vector(env, g, *h, false, s, s->out);
 	return rc;
 }
 
-void plan_targets(job *j)
+static void note_plan(rank_env *env, const share_plan *s, const scatter_plan *sp)
 {
-	uint64_t sum = 0;
-	for (int i = 0; i < j->c->size; i++)
-		j->target[i] = sum += j->share_out[i];
-}
-
-static void note_plan(job *j)
-{
-	plan_targets(j);
-	rank_result *r = &j->mine;
-	r->speed = j->speed[j->c->rank];
-	r->planned_in = own_share(j, j->share_in);
-	r->planned_out = own_share(j, j->share_out);
-	r->rate = j->rate[j->c->rank];
-	r->predicted_s = rates_before_s(&r->rate, j->o, r->planned_in) +
-			 rates_after_s(&r->rate, j->o, r->planned_out);
-	if (job_scatters(j)) {
-		r->link_s = j->c->rank ? j->scatter.byte_s[j->c->rank] : 0;
-		r->predicted_s += j->scatter.arrive_s[j->c->rank];
+	rank_result *r = env->stats;
+	r->speed = s->speed[env->c->rank];
+	r->planned_in = own_share(env, s->in);
+	r->planned_out = own_share(env, s->out);
+	r->rate = s->rate[env->c->rank];
+	r->predicted_s = rates_before_s(&r->rate, env->o, r->planned_in) +
+			 rates_after_s(&r->rate, env->o, r->planned_out);
+	if (env_scatters(env)) {
+		r->link_s = env->c->rank ? sp->byte_s[env->c->rank] : 0;
+		r->predicted_s += sp->arrive_s[env->c->rank];
 	}
-}
-
-/* More would be read or written than there is, less than there is would be lost. */
-status plan_check(job *j, const uint64_t *share, const char *what)
-{
-	uint64_t sum = 0;
-	bool ok = true;
-	for (int i = 0; i < j->c->size; i++)
-		ok &= !__builtin_add_overflow(sum, share[i], &sum);
-	if (!ok || (sum != j->records && !j->in.is_stdin))
-		return err_set(&j->e, ST_PEER,
-			       "the shares that rank 0 has planned for %s are not those of %" PRIu64
-			       " records",
-			       what, j->records);
-	return ST_OK;
 }
 
 /* What rank 0 found and planned to everybody. */
-static status share_plan(job *j)
+static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_plan *sp)
 {
-	const size_t p = (size_t)j->c->size;
-	status rc = comm_bcast(j->c, j->speed, p * sizeof *j->speed, 0);
+	const size_t p = (size_t)env->c->size;
+	status rc = comm_bcast(env->c, s->speed, p * sizeof *s->speed, 0);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, j->rate, p * sizeof *j->rate, 0);
+		rc = comm_bcast(env->c, s->rate, p * sizeof *s->rate, 0);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, j->share_in, p * sizeof *j->share_in, 0);
+		rc = comm_bcast(env->c, s->in, p * sizeof *s->in, 0);
 	if (rc == ST_OK)
-		rc = comm_bcast(j->c, j->share_out, p * sizeof *j->share_out, 0);
-	if (rc == ST_OK && job_scatters(j))
-		rc = comm_bcast(j->c, j->scatter.arrive_s, p * sizeof *j->scatter.arrive_s, 0);
-	if (rc == ST_OK && job_scatters(j))
-		rc = comm_bcast(j->c, j->scatter.byte_s, p * sizeof *j->scatter.byte_s, 0);
+		rc = comm_bcast(env->c, s->out, p * sizeof *s->out, 0);
+	if (rc == ST_OK && env_scatters(env))
+		rc = comm_bcast(env->c, sp->arrive_s, p * sizeof *sp->arrive_s, 0);
+	if (rc == ST_OK && env_scatters(env))
+		rc = comm_bcast(env->c, sp->byte_s, p * sizeof *sp->byte_s, 0);
 	if (rc == ST_OK)
-		rc = plan_check(j, j->share_in, "reading");
-	return rc == ST_OK ? plan_check(j, j->share_out, "writing") : rc;
+		rc = share_plan_check(env, s->records, s->in, is_stdin, "reading");
+	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
 }
 
-status phase_plan(job *j)
+status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
+		  scatter_plan *sp, history **h)
 {
 	rank_speeds g;
-	status rc = rank_speeds_find(j, &g);
-	if (job_scatters(j)) { /* rank 0 may have failed alone, and messages are to follow */
-		rc = comm_agree(j->c, rc);
+	status rc = rank_speeds_find(env, cpus->threads, s, &g);
+	if (env_scatters(env)) { /* rank 0 may have failed alone, and messages are to follow */
+		rc = comm_agree(env->c, rc);
 		if (rc == ST_OK)
-			rc = scatter_links(j, &g);
+			rc = scatter_links(env, &g, s->records, sp);
 	}
 	if (rc == ST_OK && g.p)
-		rc = make_shares(j, &g);
-	rc = comm_agree(j->c, rc);
+		rc = make_shares(env, &f->in, &g, h, s, sp);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = share_plan(j);
-	if (rc == ST_OK)
-		note_plan(j);
-	rank_speeds_free(j, &g);
+		rc = tell_plan(env, f->in.is_stdin, s, sp);
+	if (rc == ST_OK) {
+		share_plan_sum_out(env, s);
+		note_plan(env, s, sp);
+	}
+	rank_speeds_free(env, &g);
+	return rc;
+}
+
+static run_times own_times(const rank_env *env)
+{
+	const rank_result *r = env->stats;
+	const double *t = r->phase_s;
+	const bool first = settings_strategy(env->o)->sorts_first;
+	return (run_times){ .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
+			    .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
+			    .in = r->in,
+			    .out = r->out };
+}
+
+/* The output stands already: only the network can fail here. */
+status phase_update_wisdom(rank_env *env, bool worth, history *h)
+{
+	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	const run_times mine = own_times(env);
+	if (env->o->plan != PLAN_ONLINE || !worth)
+		return ST_OK;
+	run_times *all = mem_array(&env->m, p, sizeof *all, "times", &env->note);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		rc = comm_gather(env->c, &mine, all, sizeof mine, 0);
+		if (rc == ST_OK && p)
+			history_add(h, all, &env->note);
+	} else if (!env->c->broken) {
+		rc = ST_OK;
+	}
+	mem_free(&env->m, all);
 	return rc;
 }

@@ -1,169 +1,209 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank does by itself or with samples: read its share, sort its entries, estimate and find
  * the splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
-#include "scatter/scatter.h"
+#include "budget_phase.h"
 #include "distribute.h"
+#include "phases.h"
 
 #include <inttypes.h>
 
 static const char NO_ROOM[] = "to go on by way of the disk it takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
-/* Standard input tells its size only now: the plan of one rank is corrected. */
-static void count_stdin(job *j)
+/* What reading goes by, and what it makes. */
+typedef struct reading {
+	rank_env *env;
+	const settled *k;
+	loaded_runs *d;
+	share_plan *next; /* where shares show only now */
+	memory_plan *mp;
+} reading;
+
+/* Standard input tells its size only now: the plan of one rank is made anew. */
+static status count_stdin(reading *x)
 {
-	j->records = j->share_in[0] = j->share_out[0] = j->target[0] = j->data.n;
-	j->mine.planned_in = j->mine.planned_out = j->data.n;
-	budget_ended(j);
+	rank_env *env = x->env;
+	if (share_plan_copy(env, x->k->s, x->next) != ST_OK)
+		return ST_RESOURCE;
+	x->next->records = x->next->in[0] = x->next->out[0] = x->next->before[0] = x->d->n;
+	env->stats->planned_in = env->stats->planned_out = x->d->n;
+	const settled now = { .f = x->k->f,
+			      .cpus = x->k->cpus,
+			      .w = x->k->w,
+			      .s = x->next,
+			      .sp = x->k->sp,
+			      .mp = x->mp };
+	budget_ended(env, &now, x->d, x->mp);
+	return ST_OK;
 }
 
-static run_formation_plan run_formation_plan_of(const job *j, const read_runs_plan *p)
+static run_formation_plan run_formation_plan_of(const reading *x, const read_runs_plan *p)
 {
-	const bool keep = j->work.on;
+	const workdir *w = x->k->w;
 	run_formation_plan sp = { .load = *p,
-				  .b = &j->budget,
-				  .ranks_here = j->ranks_here,
-				  .keep = keep ? &j->work.seal : NULL,
-				  .stop = keep ? j->o->stop : NULL };
-	sp.dir = job_tmpdirs(j, &sp.dirs);
+				  .b = &x->k->mp->budget,
+				  .ranks_here = x->k->cpus->ranks_here,
+				  .keep = w->on ? &w->seal : NULL,
+				  .stop = w->on ? x->env->o->stop : NULL };
+	sp.dir = budget_tmpdirs(x->env, x->k->mp, &sp.dirs);
 	return sp;
 }
 
-/* What exceeds the memory goes on by way of the disk. */
-static status spool_stdin(job *j, run_formation_plan sp)
+/* What exceeds the memory spills to disk. */
+static status spill_stdin(reading *x, run_formation_plan sp)
 {
+	rank_env *env = x->env;
 	layout lay = sp.load.lay;
-	loaded_runs held = j->data;
-	j->data = (loaded_runs){ 0 };
-	sp.load.n = j->budget.most_recs;
+	loaded_runs held = *x->d;
+	*x->d = (loaded_runs){ 0 };
+	sp.load.n = x->k->mp->budget.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n)
-		return run_formation_stream(read_runs_take, &lay, &held, &sp, &j->m, &j->data,
-					    &j->e);
-	err_set(&j->e, ST_RESOURCE,
+		return run_formation_stream(read_runs_take, &lay, &held, &sp, &env->m, x->d,
+					    &env->e);
+	err_set(&env->e, ST_RESOURCE,
 		"standard input is more than the %zu records that %" PRIu64
 		" bytes of memory hold: %s",
-		held.n, j->limit.rank_bytes, NO_ROOM);
-	loaded_runs_free(&j->m, &held);
+		held.n, x->k->mp->limit.rank_bytes, NO_ROOM);
+	loaded_runs_free(&env->m, &held);
 	return ST_RESOURCE;
 }
 
-static status read_stdin(job *j, const run_formation_plan *p)
+static status read_stdin(reading *x, const run_formation_plan *p)
 {
+	rank_env *env = x->env;
 	bool ended;
-	status rc = read_runs_stream(&p->load, &j->m, &j->data, &ended, &j->e);
-	if (rc != ST_OK)
-		return rc;
-	rc = ended ? read_runs_sort(&p->load, &j->m, &j->data, &j->e) : spool_stdin(j, *p);
+	status rc = read_runs_stream(&p->load, &env->m, x->d, &ended, &env->e);
 	if (rc == ST_OK)
-		count_stdin(j);
+		rc = ended ? read_runs_sort(&p->load, &env->m, x->d, &env->e) : spill_stdin(x, *p);
+	return rc == ST_OK ? count_stdin(x) : rc;
+}
+
+static status spread(reading *x, run_formation_plan sp)
+{
+	sp.load.n = x->k->mp->budget.most_recs;
+	sp.full = "samples of the input did not tell how its keys are distributed";
+	const status rc = distribute_disk(x->env, x->k, &sp, x->d);
+	if (rc == ST_OK)
+		budget_ended(x->env, x->k, x->d, x->mp);
 	return rc;
 }
 
-static status spread(job *j, run_formation_plan sp)
+static status receive_scattered(reading *x, const run_formation_plan *p)
 {
-	sp.load.n = j->budget.most_recs;
-	sp.full = "samples of the input did not tell how its keys are distributed";
-	const status rc = distribute_disk(j, &sp);
+	rank_env *env = x->env;
+	const scatter_job k = { &x->k->f->in, x->k->s, x->k->sp, p };
+	status rc = scatter_input(env, &k, x->d);
+	if (env->o->scatter != SCATTER_DYNAMIC)
+		return rc;
+	const uint64_t mine = env->stats->planned_in = x->d->n;
 	if (rc == ST_OK)
-		budget_ended(j);
-	return rc;
+		rc = comm_agree(env->c, share_plan_copy(env, x->k->s, x->next));
+	return rc == ST_OK ? comm_allgather(env->c, &mine, x->next->in, sizeof mine) : rc;
 }
 
 /* In memory, of records whose number shows when they end; where room doubles both are there. */
-static uint64_t most_recs(const job *j)
+static uint64_t most_recs(const rank_env *env, const settled *k)
 {
-	return j->in.is_stdin
-		       ? j->budget.core_recs
-		       : j->limit.rank_bytes / 3 * 2 / (j->o->lay.record_bytes + sizeof(entry));
+	return k->f->in.is_stdin ? k->mp->budget.core_recs
+				 : k->mp->limit.rank_bytes / 3 * 2 /
+					   (env->o->lay.record_bytes + sizeof(entry));
 }
 
 /* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: nobody asks,
  * or reading is waiting for others, which tells nothing of this rank. */
-static speed_history *speed_history_of(job *j, uint64_t n, bool sort)
+static speed_history *speed_history_of(const rank_env *env, const settled *k, bool sort, uint64_t n,
+				       speed_history *h)
 {
-	const rates *r = &j->mine.rate;
-	const bool waits = job_scatters(j) ? j->o->scatter != SCATTER_DYNAMIC
-					   : j->budget.spills && job_spreads(j);
-	if (!j->o->adapt.on || j->c->size == 1 || n == 0 || waits)
+	const rates *r = &env->stats->rate;
+	const bool waits = env_scatters(env)
+				   ? env->o->scatter != SCATTER_DYNAMIC
+				   : k->mp->budget.spills && budget_spreads(env, &k->f->in);
+	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
 		return NULL;
-	j->speed_history.read_s = r->copy_s * j->o->lay.record_bytes;
-	j->speed_history.sort_s =
-		sort ? rates_before_s(r, j->o, n) / (double)n - j->speed_history.read_s : 0;
-	return &j->speed_history;
+	h->read_s = r->copy_s * env->o->lay.record_bytes;
+	h->sort_s = sort ? rates_before_s(r, env->o, n) / (double)n - h->read_s : 0;
+	return h;
 }
 
-status phase_read(job *j)
+/* What of the work with the input this rank has done. */
+static void note_read(rank_env *env, const settled *k, const loaded_runs *d, uint64_t in)
 {
-	const layout *l = &j->o->lay;
-	const uint64_t n = own_share(j, j->share_in);
-	const uint64_t first = j->in.per_rank ? 0 : share_before(j, j->share_in);
+	rank_result *r = env->stats;
+	const uint64_t bytes = env->o->lay.record_bytes;
+	r->in = in;
+	r->kept_runs = d->runs_kept;
+	r->kept_bytes = d->recs_kept * bytes;
+	r->read_bytes = in * bytes - r->kept_bytes;
+	r->sum_in = d->sum;
+	r->verify_s += d->verify_s;
+	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
+}
+
+status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history *speeds,
+		  share_plan *next, memory_plan *mp)
+{
+	const input *in = &k->f->in;
+	const uint64_t n = own_share(env, k->s->in);
+	const uint64_t first = in->per_rank ? 0 : share_before(env, k->s->in);
 	if (n > POS_MASK)
-		return err_set(&j->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
+		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);
-	const bool sort = j->c->size == 1 || j->o->strategy == BY_MERGING;
+	const bool sort = env->c->size == 1 || settings_strategy(env->o)->sorts_first;
 	const read_runs_plan p = { .first = first,
 				   .n = n,
-				   .lay = *l,
-				   .rank = (uint32_t)j->c->rank,
-				   .threads = j->threads,
-				   .direct = j->o->direct,
-				   .io = j->io,
-				   .most_recs = most_recs(j),
-				   .least_run = j->o->least_run,
+				   .lay = env->o->lay,
+				   .rank = (uint32_t)env->c->rank,
+				   .threads = k->cpus->threads,
+				   .direct = env->o->direct,
+				   .io = k->f->io,
+				   .most_recs = most_recs(env, k),
+				   .least_run = env->o->least_run,
 				   .sort = sort,
-				   .speed_history = speed_history_of(j, n, sort) };
-	const run_formation_plan sp = run_formation_plan_of(j, &p);
-	const bool spreads = j->budget.spills && job_spreads(j);
-	const status rc = j->in.is_stdin    ? read_stdin(j, &sp)
-			  : spreads         ? spread(j, sp)
-			  : job_scatters(j) ? scatter_input(j, &sp)
-			  : j->budget.spills
-				  ? run_formation_input(&j->in, &sp, &j->m, &j->data, &j->e)
-				  : read_runs_input(&j->in, &p, &j->m, &j->data, &j->e);
-	j->r = j->data.r;
-	j->recs = j->data.r.recs;
-	j->mine.in = spreads ? n : j->data.n;
-	j->mine.kept_runs = j->data.runs_kept;
-	j->mine.kept_bytes = j->data.recs_kept * l->record_bytes;
-	j->mine.read_bytes = j->mine.in * (uint64_t)l->record_bytes - j->mine.kept_bytes;
-	j->mine.sum_in = j->data.sum;
-	j->mine.verify_s += j->data.verify_s;
-	j->mine.phase_s[PH_SORT] += j->data.sort_s / j->threads;
-	j->mine.phase_s[PH_READ] -= j->data.sort_s / j->threads;
+				   .speed_history = speed_history_of(env, k, sort, n, speeds) };
+	reading x = { env, k, d, next, mp };
+	const run_formation_plan sp = run_formation_plan_of(&x, &p);
+	const bool spills = k->mp->budget.spills, spreads = spills && budget_spreads(env, in);
+	const status rc = in->is_stdin        ? read_stdin(&x, &sp)
+			  : spreads           ? spread(&x, sp)
+			  : env_scatters(env) ? receive_scattered(&x, &sp)
+			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
+					      : read_runs_input(in, &p, &env->m, d, &env->e);
+	note_read(env, k, d, spreads ? n : d->n);
 	return rc;
 }
 
-status phase_sample(job *j)
+status phase_sample(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k)
 {
-	return sample_brackets(j->c, &j->m, &j->r, job_merges(j), j->target, &j->brackets, &j->e);
+	return sample_brackets(env->c, &env->m, &d->r, merges, s->before, &k->brackets, &env->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
-static status split_by_dealing(job *j)
+static status split_by_destination(rank_env *env, const share_plan *s, const loaded_runs *d,
+				   cuts *k)
 {
-	j->by_destination =
-		mem_array(&j->m, j->data.n, sizeof *j->by_destination, "entries", &j->e);
-	const status rc = comm_agree(j->c, j->by_destination ? ST_OK : ST_RESOURCE);
+	k->by_destination = mem_array(&env->m, d->n, sizeof *k->by_destination, "entries", &env->e);
+	const status rc = comm_agree(env->c, k->by_destination ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	j->by_destination_start[1] = j->data.n;
-	j->r = (runs){ .recs = j->recs,
-		       .e = j->by_destination,
+	k->by_destination_start[1] = d->n;
+	k->r = (runs){ .recs = d->r.recs,
+		       .e = k->by_destination,
 		       .count = 1,
-		       .start = j->by_destination_start };
-	return split_unsorted(j->c, &j->m, &j->recs, j->data.entries, j->by_destination, j->data.n,
-			      j->target, &j->brackets, j->cut, &j->e);
+		       .start = k->by_destination_start };
+	return split_unsorted(env->c, &env->m, &d->r.recs, d->entries, k->by_destination, d->n,
+			      s->before, &k->brackets, k->cut, &env->e);
 }
 
-status phase_split(job *j)
+status phase_split(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k)
 {
-	j->cut = mem_array(&j->m, ((size_t)j->c->size + 1) * j->r.count, sizeof *j->cut, "cuts",
-			   &j->e);
-	const status rc = comm_agree(j->c, j->cut ? ST_OK : ST_RESOURCE);
+	k->r = d->r;
+	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->r.count, sizeof *k->cut, "cuts",
+			   &env->e);
+	const status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	if (!job_merges(j))
-		return split_by_dealing(j);
-	return split_sorted(j->c, &j->m, &j->r, j->target, &j->brackets, j->cut, &j->e);
+	return merges ? split_sorted(env->c, &env->m, &k->r, s->before, &k->brackets, k->cut,
+				     &env->e)
+		      : split_by_destination(env, s, d, k);
 }

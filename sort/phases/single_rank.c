@@ -4,10 +4,10 @@
  * into pieces that stay in the cache, runs on disk into as large ones as memory allows. Memory: for
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
+#include "phases.h"
 #include "base/clock.h"
 #include "testing/failpoint.h"
 #include "spill/read_ahead.h"
-#include "exchange_setup.h"
 #include "kernel/gather.h"
 #include "spill/merge_partition.h"
 #include "base/pool.h"
@@ -34,9 +34,13 @@ typedef struct merged {
 } merged;
 
 typedef struct single_rank {
-	job *j;
-	merge_partition p; /* in memory, or */
-	merge_slices w;    /* on disk */
+	rank_env *env;
+	const settled *k;
+	const output *out;
+	const loaded_runs *d;
+	output_part *w;
+	merge_partition p;   /* in memory, or */
+	merge_slices slices; /* on disk */
 	size_t count, most;
 	io_fd to;
 	workspace *workspace;
@@ -53,20 +57,20 @@ typedef struct single_rank {
 
 static bool on_disk(const single_rank *a)
 {
-	return a->j->r.spill != NULL;
+	return a->d->r.spill != NULL;
 }
 
 static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
 {
-	const size_t n = merge_partition_merge(&a->p, &a->j->r, i, b->order, b->tmp);
-	*g = (merged){ &a->j->recs, b->order, n, a->p.first[i] };
+	const size_t n = merge_partition_merge(&a->p, &a->d->r, i, b->order, b->tmp);
+	*g = (merged){ &a->d->r.recs, b->order, n, a->p.first[i] };
 }
 
 /* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
  */
 static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, err *e)
 {
-	merge_slice_load(&b->v, &a->w, i, e);
+	merge_slice_load(&b->v, &a->slices, i, e);
 	pthread_mutex_lock(&a->lock);
 	while (a->placed < i)
 		pthread_cond_wait(&a->turn, &a->lock);
@@ -83,22 +87,22 @@ static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, e
 
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
 {
-	const output *o = &a->j->out;
-	const size_t bytes = n * a->j->o->lay.record_bytes;
-	const uint64_t offset = o->offset + at * a->j->o->lay.record_bytes;
+	const output *o = a->out;
+	const size_t bytes = n * a->env->o->lay.record_bytes;
+	const uint64_t offset = o->offset + at * a->env->o->lay.record_bytes;
 	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
 	else if (io_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&
-		 a->j->o->fsync && a->to.direct < 0)
+		 a->env->o->fsync && a->to.direct < 0)
 		file_start_writeback(o->fd, offset, bytes);
 }
 
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
 static void emit(single_rank *a, const workspace *b, const merged *g, inspected *seen, err *e)
 {
-	const layout *l = &a->j->o->lay;
-	const uint64_t offset = a->j->out.is_stdout ? 0 : a->j->out.offset;
+	const layout *l = &a->env->o->lay;
+	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	double verify_s = 0, write_s = 0;
 	for (size_t done = 0, n; e->code == ST_OK && done < g->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + g->first + done;
@@ -121,7 +125,7 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 		write_s += now_s() - t1;
 	}
 	pthread_mutex_lock(&a->lock);
-	a->j->mine.verify_s += verify_s;
+	a->env->stats->verify_s += verify_s;
 	a->write_s += write_s;
 	pthread_mutex_unlock(&a->lock);
 }
@@ -137,7 +141,7 @@ static void await_turn(single_rank *a, size_t i)
 
 static void do_piece(single_rank *a, workspace *b, size_t i)
 {
-	const layout *l = &a->j->o->lay;
+	const layout *l = &a->env->o->lay;
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
 	inspected seen = { .first_key = keys, .last_key = keys + l->key_bytes };
 	err e = { ST_OK, "" };
@@ -146,14 +150,14 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 		merge_from_disk(a, b, i, &g, &e);
 	else
 		merge_in_memory(a, b, i, &g);
-	if (a->j->out.is_stdout)
+	if (a->out->is_stdout)
 		await_turn(a, i);
 	emit(a, b, &g, &seen, &e);
 	pthread_mutex_lock(&a->lock);
 	if (e.code != ST_OK)
 		err_set(&a->e, e.code, "%s", e.text);
-	a->j->seen.records += seen.records;
-	a->j->seen.sum = checksum_join(a->j->seen.sum, seen.sum);
+	a->w->seen.records += seen.records;
+	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
 	a->written++;
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
@@ -176,15 +180,15 @@ static void work(void *single_rank_, unsigned worker)
 /* Pieces are in order inside; are they among each other? */
 static status join_pieces(single_rank *a)
 {
-	job *j = a->j;
-	const size_t key = j->o->lay.key_bytes;
+	rank_env *env = a->env;
+	const size_t key = env->o->lay.key_bytes;
 	if (a->e.code != ST_OK)
-		return err_set(&j->e, a->e.code, "%s", a->e.text);
-	memcpy(j->seen.first_key, a->keys, key);
-	memcpy(j->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
+		return err_set(&env->e, a->e.code, "%s", a->e.text);
+	memcpy(a->w->seen.first_key, a->keys, key);
+	memcpy(a->w->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
 	for (size_t i = 1; i < a->count; i++)
 		if (memcmp(a->keys + (2 * i - 1) * key, a->keys + 2 * i * key, key) > 0)
-			return err_set(&j->e, ST_INTERNAL,
+			return err_set(&env->e, ST_INTERNAL,
 				       "piece %zu of the output begins before the one before it "
 				       "ends",
 				       i);
@@ -193,21 +197,21 @@ static status join_pieces(single_rank *a)
 
 static status alloc_workspace(single_rank *a, workspace *b)
 {
-	job *j = a->j;
-	b->batch = mem_array(&j->m, a->batch_bytes, 1, "output buffers", &j->e);
+	rank_env *env = a->env;
+	b->batch = mem_array(&env->m, a->batch_bytes, 1, "output buffers", &env->e);
 	if (!b->batch)
 		return ST_RESOURCE;
 	if (on_disk(a))
-		return merge_slice_open(&b->v, &j->m, &a->w, &j->e);
-	b->order = mem_array(&j->m, a->most, sizeof *b->order, "merging", &j->e);
-	b->tmp = mem_array(&j->m, a->most, sizeof *b->tmp, "merging", &j->e);
+		return merge_slice_open(&b->v, &env->m, &a->slices, &env->e);
+	b->order = mem_array(&env->m, a->most, sizeof *b->order, "merging", &env->e);
+	b->tmp = mem_array(&env->m, a->most, sizeof *b->tmp, "merging", &env->e);
 	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
 }
 
 /* In memory a part of the data, so that all batches are little beside it. */
 static size_t choose_batch(const single_rank *a)
 {
-	const uint64_t part = (uint64_t)a->j->data.n * a->j->o->lay.record_bytes / BATCH_PART;
+	const uint64_t part = (uint64_t)a->d->n * a->env->o->lay.record_bytes / BATCH_PART;
 	if (on_disk(a) || part > BATCH_BYTES)
 		return BATCH_BYTES;
 	return part > LEAST_BATCH_BYTES ? (size_t)part : LEAST_BATCH_BYTES;
@@ -215,16 +219,16 @@ static size_t choose_batch(const single_rank *a)
 
 static status alloc_workspaces(single_rank *a)
 {
-	job *j = a->j;
-	const layout *l = &j->o->lay;
-	const size_t wanted = on_disk(a) ? j->budget.workers : j->threads + WAITING;
+	rank_env *env = a->env;
+	const layout *l = &env->o->lay;
+	const size_t wanted = on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + WAITING;
 	status rc = ST_OK;
 	a->chunk = io_chunk_recs(l->record_bytes, choose_batch(a));
 	const size_t batch = a->chunk < a->most ? a->chunk : a->most;
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
 	a->threads = wanted < a->count ? wanted : a->count;
-	a->workspace = mem_array(&j->m, a->threads, sizeof *a->workspace, "threads", &j->e);
-	a->keys = mem_array(&j->m, 2 * a->count, l->key_bytes, "keys", &j->e);
+	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
+	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
 		rc = alloc_workspace(a, &a->workspace[i]);
 	return a->workspace && a->keys ? rc : ST_RESOURCE;
@@ -232,7 +236,7 @@ static status alloc_workspaces(single_rank *a)
 
 static void free_workspaces(single_rank *a)
 {
-	mem *m = &a->j->m;
+	mem *m = &a->env->m;
 	for (size_t i = 0; a->workspace && i < a->threads; i++) {
 		workspace *b = &a->workspace[i];
 		mem_free(m, b->batch);
@@ -246,8 +250,7 @@ static void free_workspaces(single_rank *a)
 
 static status run_threads(single_rank *a)
 {
-	rank_result *mine = &a->j->mine;
-	const phase at = a->j->at;
+	rank_result *mine = a->env->stats;
 	const double t0 = now_s();
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->turn, NULL);
@@ -257,51 +260,49 @@ static status run_threads(single_rank *a)
 	/* of the time together, the part that a thread spent on writing on average */
 	const double all_s = now_s() - t0, mean_s = a->write_s / threads;
 	const double write_s = mean_s < all_s ? mean_s : all_s;
-	mine->phase_s[PH_WRITE] += write_s;
-	mine->phase_s[at] -= write_s;
+	result_shift(mine, PH_WRITE, write_s);
 	return join_pieces(a);
 }
 
 static status cut(single_rank *a)
 {
-	job *j = a->j;
-	const runs *r = &j->r;
+	rank_env *env = a->env;
+	const runs *r = &a->d->r;
 	status rc;
 	if (on_disk(a)) {
-		rc = merge_slices_cut(&a->w, &j->m, r, r->start, r->start + 1, j->budget.piece_recs,
-				      &j->e);
+		rc = merge_slices_cut(&a->slices, &env->m, r, r->start, r->start + 1,
+				      a->k->mp->budget.piece_recs, &env->e);
 		if (rc == ST_OK)
-			rc = read_ahead_open(&a->w.read_ahead, &j->m, &a->w,
-					     j->budget.read_ahead_bytes, &j->e);
-		a->count = a->w.count;
-		a->most = a->w.most;
+			rc = read_ahead_open(&a->slices.read_ahead, &env->m, &a->slices,
+					     a->k->mp->budget.read_ahead_bytes, &env->e);
+		a->count = a->slices.count;
+		a->most = a->slices.most;
 	} else {
-		rc = merge_partition_cut(&a->p, &j->m, r, r->start, r->start + 1,
-					 j->o->piece_bytes / j->o->lay.record_bytes + 1, &j->e);
+		rc = merge_partition_cut(&a->p, &env->m, r, r->start, r->start + 1,
+					 env->o->piece_bytes / env->o->lay.record_bytes + 1,
+					 &env->e);
 		a->count = a->p.count;
 		a->most = a->p.most;
 	}
 	return rc;
 }
 
-status phase_single_rank(job *j)
+status phase_single_rank(rank_env *env, const settled *k, files *f, const loaded_runs *d,
+			 output_part *w)
 {
-	single_rank a = { .j = j, .to = IO_FD_NONE };
-	j->recv[0] = j->data.n;
+	single_rank a = { .env = env, .k = k, .out = &f->out, .d = d, .w = w, .to = IO_FD_NONE };
 	status rc = cut(&a);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
 	if (rc == ST_OK)
-		rc = exchange_setup_output(j, &a.to);
-	if (rc == ST_OK && j->data.n > 0)
+		rc = exchange_setup_output(env, k, f, w, &a.to);
+	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	exchange_setup_output_close(&a.to);
-	read_ahead_close(a.w.read_ahead);
+	read_ahead_close(a.slices.read_ahead);
 	free_workspaces(&a);
-	merge_partition_free(&a.p, &j->m);
-	merge_slices_free(&a.w, &j->m);
-	j->mine.out = j->seen.records;
-	j->mine.written_bytes = j->seen.records * j->o->lay.record_bytes;
-	j->mine.sum_out = j->seen.sum;
+	merge_partition_free(&a.p, &env->m);
+	merge_slices_free(&a.slices, &env->m);
+	exchange_setup_written(env, w);
 	return rc;
 }

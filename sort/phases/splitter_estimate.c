@@ -38,10 +38,11 @@ static uint64_t seed(void)
 }
 
 /* One from each k-th part of the share, at a random place there. */
-static status draw(job *j, const reader *from, unsigned char *rec, unsigned char *to)
+static status draw(rank_env *env, const share_plan *s, const reader *from, unsigned char *rec,
+		   unsigned char *to)
 {
-	const layout *l = &j->o->lay;
-	const uint64_t first = share_before(j, j->share_in), n = own_share(j, j->share_in);
+	const layout *l = &env->o->lay;
+	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
 	const size_t k = samples_of(l, n), isz = item_bytes(l);
 	const records one = { rec, *l, 0 };
 	uint64_t state = seed();
@@ -50,7 +51,7 @@ static status draw(job *j, const reader *from, unsigned char *rec, unsigned char
 		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
 		const uint64_t hi = (uint64_t)((unsigned __int128)n * (i + 1) / k);
 		const uint64_t place = first + lo + splitmix(&state) % (hi - lo);
-		rc = reader_read(from, place, 1, rec, &j->e);
+		rc = reader_read(from, place, 1, rec, &env->e);
 		if (rc != ST_OK)
 			break;
 		const entry e = entry_make(rec, l, 0);
@@ -67,58 +68,61 @@ static int by_item(const void *a, const void *b, void *lay)
 }
 
 /* Rank 0: the first item that has as much before it as the ranks before are to write. */
-static void choose(const job *j, weighed *w, size_t n, splitter_estimate *g)
+static void choose(const share_plan *s, weighed *w, size_t n, splitter_estimate *g)
 {
 	layout lay = g->lay;
 	double before = 0;
 	size_t at = 0;
 	qsort_r(w, n, sizeof *w, by_item, &lay);
 	for (size_t i = 0; i < g->count; i++) {
-		while (at + 1 < n && before + w[at].weight / 2 < (double)j->target[i])
+		while (at + 1 < n && before + w[at].weight / 2 < (double)s->before[i])
 			before += w[at++].weight;
 		if (n > 0)
 			memcpy(g->raw + i * item_bytes(&lay), w[at].it, item_bytes(&lay));
 	}
 }
 
-static status choose_of_all(job *j, const unsigned char *all, splitter_estimate *g)
+static status choose_of_all(rank_env *env, const share_plan *s, const unsigned char *all,
+			    splitter_estimate *g)
 {
-	const size_t p = (size_t)j->c->size, room = sample_room(&g->lay);
-	weighed *w = mem_array(&j->m, p * room, sizeof *w, "samples", &j->e);
+	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
+	weighed *w = mem_array(&env->m, p * room, sizeof *w, "samples", &env->e);
 	size_t n = 0;
 	for (size_t r = 0; w && r < p; r++) {
-		const size_t k = samples_of(&g->lay, j->share_in[r]);
+		const size_t k = samples_of(&g->lay, s->in[r]);
 		for (size_t i = 0; i < k; i++)
 			w[n++] = (weighed){ (const void *)(all +
 							   (r * room + i) * item_bytes(&g->lay)),
-					    (double)j->share_in[r] / (double)k };
+					    (double)s->in[r] / (double)k };
 	}
 	if (w)
-		choose(j, w, n, g);
-	mem_free(&j->m, w);
+		choose(s, w, n, g);
+	mem_free(&env->m, w);
 	return w ? ST_OK : ST_RESOURCE;
 }
 
-status splitter_estimate_make(job *j, const reader *from, splitter_estimate *g)
+status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *from,
+			      splitter_estimate *g)
 {
-	const layout *l = &j->o->lay;
-	const size_t p = (size_t)j->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
+	const layout *l = &env->o->lay;
+	const size_t p = (size_t)env->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
 	*g = (splitter_estimate){ .count = p - 1, .lay = *l };
-	g->raw = mem_array(&j->m, g->count, isz, "splitters", &j->e);
-	unsigned char *rec = mem_array(&j->m, 1, l->record_bytes, "a record", &j->e);
-	unsigned char *mine = mem_array(&j->m, bytes, 1, "samples", &j->e);
-	unsigned char *all = mem_array(&j->m, j->c->rank == 0 ? p : 0, bytes, "samples", &j->e);
-	status rc = g->raw && rec && mine && all ? draw(j, from, rec, mine) : ST_RESOURCE;
-	rc = comm_agree(j->c, rc);
+	g->raw = mem_array(&env->m, g->count, isz, "splitters", &env->e);
+	unsigned char *rec = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
+	unsigned char *mine = mem_array(&env->m, bytes, 1, "samples", &env->e);
+	unsigned char *all =
+		mem_array(&env->m, env->c->rank == 0 ? p : 0, bytes, "samples", &env->e);
+	status rc = g->raw && rec && mine && all ? draw(env, s, from, rec, mine) : ST_RESOURCE;
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = comm_gather(j->c, mine, all, bytes, 0);
-	if (rc == ST_OK && j->c->rank == 0)
-		rc = choose_of_all(j, all, g);
-	mem_free(&j->m, rec);
-	mem_free(&j->m, mine);
-	mem_free(&j->m, all);
-	rc = comm_agree(j->c, rc);
-	return rc == ST_OK ? comm_bcast(j->c, g->raw, g->count * isz, 0) : rc;
+		rc = comm_gather(env->c, mine, all, bytes, 0);
+	if (rc == ST_OK && env->c->rank == 0)
+		rc = choose_of_all(env, s, all, g);
+	mem_free(&env->m, rec);
+	mem_free(&env->m, mine);
+	mem_free(&env->m, all);
+	rc = comm_agree(env->c, rc);
+	return rc == ST_OK ? comm_bcast(env->c, g->raw, g->count * isz, 0) : rc;
 }
 
 void splitter_estimate_free(splitter_estimate *g, mem *m)

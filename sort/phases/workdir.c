@@ -2,8 +2,7 @@
 /* Steps of a sort that have to do with its directory. The state is written before the first run
  * and removed when the output has its final name, each time by all ranks before any goes on; so
  * runs without a state are nobody's. */
-#include "workdir.h"
-#include "job.h"
+#include "phases.h"
 #include "io/json.h"
 #include "io/lock.h"
 
@@ -113,61 +112,59 @@ static status remove_all(int dirfd, const char *begin, const char *path, const i
 /* ------------------------------------------------------------------------------- the phases */
 
 /* What this sort is, without its shares and runs. */
-static status own_state(const job *j, resume_state *s, err *e)
+static status own_state(const rank_env *env, const input *in, resume_state *s, err *e)
 {
-	const status rc = resume_state_alloc(s, j->c->size, j->in.files, e);
+	const status rc = resume_state_alloc(s, env->c->size, in->files, e);
 	if (rc != ST_OK)
 		return rc;
-	s->rank = j->c->rank;
-	s->lay = j->o->lay;
-	resume_state_inputs(s, &j->in);
+	s->rank = env->c->rank;
+	s->lay = env->o->lay;
+	resume_state_inputs(s, in);
 	return ST_OK;
 }
 
-static status load(job *j)
+static status load(rank_env *env, const input *in, workdir *w)
 {
-	workdir *w = &j->work;
 	char q[QUOTED_BYTES];
 	struct stat st;
 	resume_state is = { 0 };
 	if (fstatat(w->file.dirfd, w->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
-				       : err_refuse(&j->e, errno, "cannot look at %s",
+				       : err_refuse(&env->e, errno, "cannot look at %s",
 						    err_quoted(w->file.path, q));
-	if (!j->o->resume)
-		return err_set(&j->e, ST_REFUSED,
+	if (!env->o->resume)
+		return err_set(&env->e, ST_REFUSED,
 			       "workdir %s holds a sort that has not ended: --resume goes on with "
 			       "it, --clean removes it",
-			       err_quoted(j->o->workdir, q));
-	status rc = resume_state_load(w->file.path, &w->s, &j->e);
+			       err_quoted(env->o->workdir, q));
+	status rc = resume_state_load(w->file.path, &w->s, &env->e);
 	if (rc == ST_OK)
-		rc = own_state(j, &is, &j->e);
+		rc = own_state(env, in, &is, &env->e);
 	if (rc == ST_OK)
-		rc = resume_state_fits(&w->s, &is, &j->in, w->file.path, &j->e);
+		rc = resume_state_fits(&w->s, &is, in, w->file.path, &env->e);
 	resume_state_free(&is);
 	w->found = rc == ST_OK;
 	return rc;
 }
 
-status workdir_open(job *j)
+status workdir_open(rank_env *env, const input *in, workdir *w)
 {
-	workdir *w = &j->work;
-	const settings *o = j->o;
+	const settings *o = env->o;
 	unsigned removed = 0;
 	if (!o->workdir || o->explain)
 		return ST_OK;
-	if (j->in.is_stdin)
-		return err_set(&j->e, ST_REFUSED,
+	if (in->is_stdin)
+		return err_set(&env->e, ST_REFUSED,
 			       "standard input cannot be read again: --workdir takes files");
 	w->on = true;
-	snprintf(w->name, sizeof w->name, PREFIX "%d.run", j->c->rank);
-	status rc = make_dir(o->workdir, &j->e);
+	snprintf(w->name, sizeof w->name, PREFIX "%d.run", env->c->rank);
+	status rc = make_dir(o->workdir, &env->e);
 	if (rc == ST_OK)
-		rc = open_target(&w->file, o->workdir, j->c->rank, &j->e);
+		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
 	if (rc == ST_OK)
-		rc = target_lock(&w->file, &removed, &j->e);
-	j->mine.leftovers += removed;
-	return rc == ST_OK ? load(j) : rc;
+		rc = target_lock(&w->file, &removed, &env->e);
+	env->stats->leftovers += removed;
+	return rc == ST_OK ? load(env, in, w) : rc;
 }
 
 /* What ranks tell each other of what they found. */
@@ -175,25 +172,25 @@ typedef struct finding {
 	uint64_t found, job, shares;
 } finding;
 
-static uint64_t hash_shares(const job *j)
+static uint64_t hash_shares(const rank_env *env, const workdir *w)
 {
 	uint64_t h = 0;
-	for (int i = 0; j->work.found && i < j->c->size; i++)
-		h = h * UINT64_C(0x9e3779b97f4a7c15) + j->work.s.share_in[i];
+	for (int i = 0; w->found && i < env->c->size; i++)
+		h = h * UINT64_C(0x9e3779b97f4a7c15) + w->s.share_in[i];
 	return h;
 }
 
 /* Of the first rank that has a state; -1: none has. */
-static status compare(job *j, const finding *all, int *first)
+static status compare(rank_env *env, const finding *all, int *first)
 {
 	*first = -1;
-	for (int i = 0; i < j->c->size; i++) {
+	for (int i = 0; i < env->c->size; i++) {
 		if (!all[i].found)
 			continue;
 		if (*first < 0)
 			*first = i;
 		if (all[i].job != all[*first].job || all[i].shares != all[*first].shares)
-			return err_set(&j->e, ST_REFUSED,
+			return err_set(&env->e, ST_REFUSED,
 				       "the states of ranks %d and %d are of different sorts",
 				       *first, i);
 	}
@@ -201,94 +198,98 @@ static status compare(job *j, const finding *all, int *first)
 }
 
 /* The shares of the earlier program are those of its runs. */
-static status take_shares(job *j, int first)
+static status take_shares(rank_env *env, const input *in, const workdir *w, int first,
+			  share_plan *next)
 {
+	const size_t bytes = (size_t)env->c->size * sizeof *next->in;
 	uint64_t sum = 0;
-	if (j->c->rank == first)
-		memcpy(j->share_in, j->work.s.share_in, (size_t)j->c->size * sizeof *j->share_in);
-	const status rc =
-		comm_bcast(j->c, j->share_in, (size_t)j->c->size * sizeof *j->share_in, first);
+	if (env->c->rank == first)
+		memcpy(next->in, w->s.share_in, bytes);
+	const status rc = comm_bcast(env->c, next->in, bytes, first);
 	if (rc != ST_OK)
 		return rc;
-	for (int i = 0; i < j->c->size; i++)
-		sum += j->share_in[i];
-	if (sum != j->records || (j->in.per_rank && own_share(j, j->share_in) != j->in.records))
-		return err_set(&j->e, ST_REFUSED, "the shares of the state are not of this input");
-	j->mine.planned_in = own_share(j, j->share_in);
+	for (int i = 0; i < env->c->size; i++)
+		sum += next->in[i];
+	if (sum != next->records || (in->per_rank && own_share(env, next->in) != in->records))
+		return err_set(&env->e, ST_REFUSED,
+			       "the shares of the state are not of this input");
+	env->stats->planned_in = own_share(env, next->in);
 	return ST_OK;
 }
 
-static status agree_on_job(job *j, finding *all)
+/* *first: the first rank that found something; -1: none did. */
+static status agree_on_job(rank_env *env, workdir *w, finding *all, int *first)
 {
-	workdir *w = &j->work;
-	int first;
-	const finding mine = { w->found, w->s.job, hash_shares(j) };
-	status rc = comm_allgather(j->c, &mine, all, sizeof mine);
-	if (rc == ST_OK && memcmp(&all[j->c->rank], &mine, sizeof mine) != 0)
-		rc = err_set(&j->e, ST_PEER, "what ranks found of earlier sorts came damaged");
+	const finding mine = { w->found, w->s.job, hash_shares(env, w) };
+	status rc = comm_allgather(env->c, &mine, all, sizeof mine);
+	if (rc == ST_OK && memcmp(&all[env->c->rank], &mine, sizeof mine) != 0)
+		rc = err_set(&env->e, ST_PEER, "what ranks found of earlier sorts came damaged");
 	if (rc == ST_OK)
-		rc = compare(j, all, &first);
-	rc = comm_agree(j->c, rc);
+		rc = compare(env, all, first);
+	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK)
 		return rc;
-	w->resuming = first >= 0;
-	w->seal = (run_checkpoint_plan){ w->s.job, w->name, j->o->fsync };
-	if (!w->resuming && j->c->rank == 0 &&
+	w->resuming = *first >= 0;
+	w->seal = (run_checkpoint_plan){ w->s.job, w->name, env->o->fsync };
+	if (!w->resuming && env->c->rank == 0 &&
 	    getrandom(&w->seal.job, sizeof w->seal.job, 0) != sizeof w->seal.job)
 		w->seal.job = (uint64_t)getpid();
-	rc = comm_bcast(j->c, &w->seal.job, sizeof w->seal.job, w->resuming ? first : 0);
-	return rc == ST_OK && w->resuming ? take_shares(j, first) : rc;
+	return comm_bcast(env->c, &w->seal.job, sizeof w->seal.job, w->resuming ? *first : 0);
 }
 
-status phase_resume(job *j)
+status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan *s,
+		    share_plan *next)
 {
-	const size_t p = (size_t)j->c->size;
-	if (!j->work.on)
+	const size_t p = (size_t)env->c->size;
+	int first = -1;
+	if (!w->on)
 		return ST_OK;
-	finding *all = mem_array(&j->m, p, sizeof *all, "states", &j->e);
-	status rc = comm_agree(j->c, all ? ST_OK : ST_RESOURCE);
+	finding *all = mem_array(&env->m, p, sizeof *all, "states", &env->e);
+	status rc = all ? share_plan_copy(env, s, next) : ST_RESOURCE;
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = agree_on_job(j, all);
-	mem_free(&j->m, all);
+		rc = agree_on_job(env, w, all, &first);
+	if (rc == ST_OK && w->resuming)
+		rc = take_shares(env, in, w, first, next);
+	mem_free(&env->m, all);
 	return rc;
 }
 
-status phase_save_state(job *j)
+status phase_save_state(rank_env *env, const settled *k, workdir *w)
 {
-	workdir *w = &j->work;
+	const input *in = &k->f->in;
 	unsigned removed = 0;
 	if (!w->on || w->found)
 		return ST_OK;
-	status rc = remove_all(w->file.dirfd, w->name, w->file.path, &j->in, &removed, &j->e);
-	j->mine.leftovers += removed;
+	status rc = remove_all(w->file.dirfd, w->name, w->file.path, in, &removed, &env->e);
+	env->stats->leftovers += removed;
 	if (rc == ST_OK)
-		rc = own_state(j, &w->s, &j->e);
+		rc = own_state(env, in, &w->s, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	w->s.job = w->seal.job;
-	w->s.run_recs = j->budget.run_recs;
-	w->s.stride = j->budget.stride;
-	if (own_share(j, j->share_in) == 0)
+	w->s.run_recs = k->mp->budget.run_recs;
+	w->s.stride = k->mp->budget.stride;
+	if (own_share(env, k->s->in) == 0)
 		w->s.run_recs = w->s.stride = 0;
-	memcpy(w->s.share_in, j->share_in, (size_t)j->c->size * sizeof *j->share_in);
-	return json_write(resume_state_json(&w->s, &j->in), &w->file, true, j->o->fsync, &j->e);
+	memcpy(w->s.share_in, k->s->in, (size_t)env->c->size * sizeof *k->s->in);
+	return json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync, &env->e);
 }
 
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
  * is synced: runs are made again for a state that comes back without them. */
-status phase_drop_checkpoints(job *j)
+status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
 {
-	const workdir *w = &j->work;
 	char name[WORKDIR_NAME_BYTES + 24];
 	if (!w->on)
 		return ST_OK;
 	int rc = unlinkat(w->file.dirfd, w->file.base, 0);
-	for (uint64_t run = 0; rc == 0 && run < j->budget.runs; run++) {
+	for (uint64_t run = 0; rc == 0 && run < count; run++) {
 		snprintf(name, sizeof name, "%s%" PRIu64, w->name, run);
 		rc = unlinkat(w->file.dirfd, name, 0);
 	}
 	if (rc != 0)
-		err_sys(&j->note, errno, "the output is complete; cannot empty the workdir");
+		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	return ST_OK;
 }
 

@@ -7,6 +7,7 @@
 #ifndef HETSORT_PHASES_WORKDIR_H
 #define HETSORT_PHASES_WORKDIR_H
 
+#include "comm/rank_env.h"
 #include "io/file.h"
 #include "spill/run_checkpoint.h"
 #include "spill/resume_state.h"
@@ -22,6 +23,10 @@ typedef struct workdir {
 	resume_state s;
 	run_checkpoint_plan seal;
 } workdir;
+
+/* workdir_open - find and lock the directory where runs are kept, and load what an earlier program
+ * has left there for this rank, if it is of this very sort. */
+status workdir_open(rank_env *env, const input *in, workdir *w);
 
 /* workdir_close - let go of it; what is in it stays. */
 void workdir_close(workdir *w);

@@ -22,27 +22,26 @@ typedef struct links {
 	double limit_s; /* of one link */
 } links;
 
-status scatter_plan_alloc(job *j)
+status scatter_plan_make(rank_env *env, scatter_plan *sp)
 {
-	const size_t p = (size_t)j->c->size;
-	scatter_plan *d = &j->scatter;
-	if (!job_scatters(j))
+	const size_t p = (size_t)env->c->size;
+	*sp = (scatter_plan){ 0 };
+	if (!env_scatters(env))
 		return ST_OK;
-	d->p = p;
-	d->startup_s = mem_array(&j->m, p, sizeof *d->startup_s, "links", &j->e);
-	d->byte_s = mem_array(&j->m, p, sizeof *d->byte_s, "links", &j->e);
-	d->arrive_s = mem_array(&j->m, p, sizeof *d->arrive_s, "links", &j->e);
-	d->order = mem_array(&j->m, p, sizeof *d->order, "order of service", &j->e);
-	return d->startup_s && d->byte_s && d->arrive_s && d->order ? ST_OK : ST_RESOURCE;
+	sp->p = p;
+	sp->startup_s = mem_array(&env->m, p, sizeof *sp->startup_s, "links", &env->e);
+	sp->byte_s = mem_array(&env->m, p, sizeof *sp->byte_s, "links", &env->e);
+	sp->arrive_s = mem_array(&env->m, p, sizeof *sp->arrive_s, "links", &env->e);
+	sp->order = mem_array(&env->m, p, sizeof *sp->order, "order of service", &env->e);
+	return sp->startup_s && sp->byte_s && sp->arrive_s && sp->order ? ST_OK : ST_RESOURCE;
 }
 
-void scatter_plan_free(job *j)
+void scatter_plan_free(rank_env *env, scatter_plan *sp)
 {
-	scatter_plan *d = &j->scatter;
-	mem_free(&j->m, d->startup_s);
-	mem_free(&j->m, d->byte_s);
-	mem_free(&j->m, d->arrive_s);
-	mem_free(&j->m, d->order);
+	mem_free(&env->m, sp->startup_s);
+	mem_free(&env->m, sp->byte_s);
+	mem_free(&env->m, sp->arrive_s);
+	mem_free(&env->m, sp->order);
 }
 
 status scatter_wait(comm *c, comm_req *r, double *wait_s)
@@ -132,60 +131,59 @@ static status sustained(comm *c, int to, const links *l, double *moving_s, uint6
 	}
 }
 
-static status measure_link(job *j, int to, const links *l)
+static status measure_link(rank_env *env, int to, const links *l, scatter_plan *sp)
 {
-	scatter_plan *d = &j->scatter;
 	const bool grows =
 		l->most >= 4 * (uint64_t)FIRST_BYTES; /* else one message is all there is */
 	double moving_s = 0;
 	uint64_t moved = l->bytes;
-	status rc = quickest(j->c, to, l->buf, 1, &d->startup_s[to]);
+	status rc = quickest(env->c, to, l->buf, 1, &sp->startup_s[to]);
 	if (rc == ST_OK)
-		rc = grows ? sustained(j->c, to, l, &moving_s, &moved)
-			   : quickest(j->c, to, l->buf, l->bytes, &moving_s);
-	d->byte_s[to] = fmax((moving_s - d->startup_s[to]) / (double)moved, LEAST_BYTE_S);
+		rc = grows ? sustained(env->c, to, l, &moving_s, &moved)
+			   : quickest(env->c, to, l->buf, l->bytes, &moving_s);
+	sp->byte_s[to] = fmax((moving_s - sp->startup_s[to]) / (double)moved, LEAST_BYTE_S);
 	return rc;
 }
 
-static status measure_links(job *j, const links *l)
+static status measure_links(rank_env *env, const links *l, scatter_plan *sp)
 {
 	status rc = ST_OK;
-	for (int to = 1; to < j->c->size && rc == ST_OK; to++)
-		if (j->c->rank == 0 || j->c->rank == to)
-			rc = measure_link(j, to, l);
+	for (int to = 1; to < env->c->size && rc == ST_OK; to++)
+		if (env->c->rank == 0 || env->c->rank == to)
+			rc = measure_link(env, to, l, sp);
 	return rc;
 }
 
 /* Rank 0's own number is not looked at. */
-static status read_links(job *j, const rank_speeds *g)
+static status read_links(rank_env *env, const rank_speeds *g, scatter_plan *sp)
 {
-	const char **name = mem_array(&j->m, g->p, sizeof *name, "host names", &j->e);
+	const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
 	if (!name)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < g->p; i++)
 		name[i] = g->placement[i].host;
-	const status rc = speeds_load(j->o->links, &(speeds_want){ "link", g->p, name },
-				      j->scatter.byte_s, &j->e);
+	const status rc = speeds_load(env->o->links, &(speeds_want){ "link", g->p, name },
+				      sp->byte_s, &env->e);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		j->scatter.byte_s[i] = 1e-6 / j->scatter.byte_s[i];
-	mem_free(&j->m, name);
+		sp->byte_s[i] = 1e-6 / sp->byte_s[i];
+	mem_free(&env->m, name);
 	return rc;
 }
 
-status scatter_links(job *j, const rank_speeds *g)
+status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp)
 {
-	if (j->o->links)
-		return comm_agree(j->c, g->p ? read_links(j, g) : ST_OK);
-	const uint64_t share = j->records / (uint64_t)j->c->size + 1;
-	const size_t block = scatter_block_recs(j->o), bytes = j->o->lay.record_bytes;
+	if (env->o->links)
+		return comm_agree(env->c, g->p ? read_links(env, g, sp) : ST_OK);
+	const uint64_t share = total / (uint64_t)env->c->size + 1;
+	const size_t block = scatter_block_recs(env->o), bytes = env->o->lay.record_bytes;
 	const size_t n = share < block ? (size_t)share : block; /* no more than there will be */
-	const links l = { mem_array(&j->m, n, bytes, "measuring links", &j->e), n * bytes,
-			  share * bytes, fmax(LIMIT_S / fmax(j->c->size - 1, 1), LEAST_LIMIT_S) };
-	status rc = comm_agree(j->c, l.buf ? ST_OK : ST_RESOURCE);
+	const links l = { mem_array(&env->m, n, bytes, "measuring links", &env->e), n * bytes,
+			  share * bytes, fmax(LIMIT_S / fmax(env->c->size - 1, 1), LEAST_LIMIT_S) };
+	status rc = comm_agree(env->c, l.buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
-		rc = comm_agree(j->c, measure_links(j, &l));
+		rc = comm_agree(env->c, measure_links(env, &l, sp));
 	}
-	mem_free(&j->m, l.buf);
+	mem_free(&env->m, l.buf);
 	return rc;
 }

@@ -16,21 +16,20 @@ block_header scatter_header(const settings *o, int to, uint64_t block, size_t n)
 			       .records = n };
 }
 
-status receiver_open(receiver *b, job *j)
+status receiver_open(receiver *b, rank_env *env)
 {
-	*b = (receiver){ .j = j, .block_recs = scatter_block_recs(j->o) };
-	b->slots = mem_array(&j->m, SCATTER_SLOTS, scatter_slot_bytes(j->o), "blocks dealt out",
-			     &j->e);
+	*b = (receiver){ .env = env, .block_recs = scatter_block_recs(env->o) };
+	b->slots = mem_array(&env->m, SCATTER_SLOTS, scatter_slot_bytes(env->o), "blocks dealt out",
+			     &env->e);
 	return b->slots ? ST_OK : ST_RESOURCE;
 }
 
 void receiver_close(receiver *b)
 {
-	job *j = b->j;
-	j->mine.phase_s[PH_EXCHANGE] += b->waited_s;
-	j->mine.phase_s[PH_READ] -= b->waited_s;
-	if (!atomic_load(&j->c->broken)) /* else a block may still be on its way to a slot */
-		mem_free(&j->m, b->slots);
+	rank_env *env = b->env;
+	result_shift(env->stats, PH_EXCHANGE, b->waited_s);
+	if (!atomic_load(&env->c->broken)) /* else a block may still be on its way to a slot */
+		mem_free(&env->m, b->slots);
 }
 
 void receiver_expect(receiver *b, uint64_t n)
@@ -47,17 +46,17 @@ static size_t count_of(const receiver *b, uint64_t block)
 
 static block_header *slot_of(const receiver *b, uint64_t block)
 {
-	return (void *)(b->slots + block % SCATTER_SLOTS * scatter_slot_bytes(b->j->o));
+	return (void *)(b->slots + block % SCATTER_SLOTS * scatter_slot_bytes(b->env->o));
 }
 
 static status post(receiver *b)
 {
-	const settings *o = b->j->o;
+	const settings *o = b->env->o;
 	const uint64_t blocks = b->n / b->block_recs + (b->n % b->block_recs != 0);
 	status rc = ST_OK;
 	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SCATTER_SLOTS) {
 		const int slot = (int)(b->posted % SCATTER_SLOTS);
-		rc = comm_recv(b->j->c, slot_of(b, b->posted),
+		rc = comm_recv(b->env->c, slot_of(b, b->posted),
 			       scatter_message_bytes(o, count_of(b, b->posted)), 0, slot,
 			       &b->req[slot]);
 		b->posted++;
@@ -71,12 +70,12 @@ static status next_block(receiver *b)
 	status rc = post(b);
 	if (rc != ST_OK || b->posted == b->taken)
 		return rc;
-	rc = scatter_wait(b->j->c, &b->req[b->taken % SCATTER_SLOTS], &b->waited_s);
+	rc = scatter_wait(b->env->c, &b->req[b->taken % SCATTER_SLOTS], &b->waited_s);
 	if (rc != ST_OK)
 		return rc;
 	const block_header *h = slot_of(b, b->taken);
 	const block_header wanted =
-		scatter_header(b->j->o, b->j->c->rank, b->taken, count_of(b, b->taken));
+		scatter_header(b->env->o, b->env->c->rank, b->taken, count_of(b, b->taken));
 	b->rec = (const unsigned char *)(h + 1);
 	b->left = (size_t)wanted.records;
 	b->taken++;
@@ -86,7 +85,7 @@ static status next_block(receiver *b)
 status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	receiver *b = receiver_;
-	const size_t bytes = b->j->o->lay.record_bytes;
+	const size_t bytes = b->env->o->lay.record_bytes;
 	*got = 0;
 	for (size_t k; *got < n; *got += k) {
 		const status rc = b->left ? ST_OK : next_block(b);
@@ -110,6 +109,6 @@ status receiver_drain(receiver *b)
 	do {
 		b->left = 0;
 		rc = next_block(b);
-	} while ((rc == ST_OK || b->damage.code) && !atomic_load(&b->j->c->broken) && b->left);
+	} while ((rc == ST_OK || b->damage.code) && !atomic_load(&b->env->c->broken) && b->left);
 	return rc;
 }

@@ -24,10 +24,10 @@ enum {
 /* What a rank asks for. */
 enum { MORE = 1, NO_MORE = 2 };
 
-uint64_t scatter_least_chunk(const job *j)
+uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
 {
-	const uint64_t n = j->records / ((uint64_t)j->c->size * CHUNKS);
-	const uint64_t block = scatter_block_recs(j->o);
+	const uint64_t n = total / ((uint64_t)env->c->size * CHUNKS);
+	const uint64_t block = scatter_block_recs(env->o);
 	return n > block ? n : block;
 }
 
@@ -70,8 +70,8 @@ static transfer *free_lane(counter *k)
 
 static status answer(counter *k, request *a, int to, transfer *lane)
 {
-	const job *j = k->d->j;
-	const uint64_t at = j->records - k->chunks.left;
+	const rank_env *env = k->d->env;
+	const uint64_t at = k->d->k->s->records - k->chunks.left;
 	if (a->word != MORE || k->d->failed != ST_OK)
 		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
 	const uint64_t n = hetpart_chunks_next(&k->chunks);
@@ -83,12 +83,12 @@ static status answer(counter *k, request *a, int to, transfer *lane)
 		*lane = (transfer){ .to = to, .at = at, .left = n, .slots = slots };
 		a->lane = lane;
 	}
-	return a->word != NO_MORE ? send_word(j->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
+	return a->word != NO_MORE ? send_word(env->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
 }
 
 static status listen(counter *k, request *a, int to)
 {
-	return comm_recv(k->d->j->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
+	return comm_recv(k->d->env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
 /* A block of a chunk has arrived; if it was the last one, the rank may ask again. */
@@ -98,7 +98,7 @@ static status move_on(counter *k, request *a, bool *any)
 	bool arrived = false;
 	if (t->done == t->begun)
 		return ST_OK;
-	const status rc = comm_test(k->d->j->c, &t->req[t->done % SCATTER_SLOTS], &arrived);
+	const status rc = comm_test(k->d->env->c, &t->req[t->done % SCATTER_SLOTS], &arrived);
 	if (rc != ST_OK || !arrived)
 		return rc;
 	*any = true;
@@ -117,7 +117,7 @@ static status attend(counter *k, int i, bool *any)
 		return ST_OK;
 	if (a->lane)
 		return move_on(k, a, any);
-	const status rc = a->asked ? ST_OK : comm_test(k->d->j->c, &a->req, &a->asked);
+	const status rc = a->asked ? ST_OK : comm_test(k->d->env->c, &a->req, &a->asked);
 	transfer *lane = free_lane(k);
 	if (rc != ST_OK || !a->asked || !lane)
 		return rc;
@@ -142,30 +142,30 @@ static status send_next(counter *k, bool *any)
 
 static void open_lanes(counter *k)
 {
-	const size_t bytes = SCATTER_SLOTS * scatter_slot_bytes(k->d->j->o);
+	const size_t bytes = SCATTER_SLOTS * scatter_slot_bytes(k->d->env->o);
 	for (size_t i = 0; i < k->lanes; i++)
 		k->lane[i].slots = k->d->buf + i * bytes;
 }
 
 static status answer_all(scatter_sender *d, request *a)
 {
-	job *j = d->j;
+	rank_env *env = d->env;
 	counter k = { .d = d,
 		      .a = a,
 		      .chunks = { .rule = HETPART_CHUNK_FACTORING,
-				  .nprocs = (uint64_t)j->c->size - 1,
-				  .chunk = scatter_least_chunk(j),
-				  .left = j->records },
+				  .nprocs = (uint64_t)env->c->size - 1,
+				  .chunk = scatter_least_chunk(env, d->k->s->records),
+				  .left = d->k->s->records },
 		      .lanes = d->slots / SCATTER_SLOTS,
-		      .there = j->c->size - 1 };
+		      .there = env->c->size - 1 };
 	status rc = ST_OK;
 	open_lanes(&k);
-	for (int i = 1; i < j->c->size && rc == ST_OK; i++)
+	for (int i = 1; i < env->c->size && rc == ST_OK; i++)
 		rc = listen(&k, &a[i], i);
-	comm_wait_begin(j->c);
+	comm_wait_begin(env->c);
 	for (unsigned tries = 0; rc == ST_OK && k.there > 0;) {
 		bool any = false;
-		for (int i = 1; i < j->c->size && rc == ST_OK; i++)
+		for (int i = 1; i < env->c->size && rc == ST_OK; i++)
 			rc = attend(&k, i, &any);
 		if (rc == ST_OK)
 			rc = send_next(&k, &any);
@@ -176,16 +176,16 @@ static status answer_all(scatter_sender *d, request *a)
 			k.waited_s += now_s() - t0;
 		}
 	}
-	j->mine.phase_s[PH_EXCHANGE] += k.waited_s;
-	j->mine.phase_s[PH_READ] -= k.waited_s;
-	return comm_wait_end(j->c, rc);
+	result_shift(env->stats, PH_EXCHANGE, k.waited_s);
+	return comm_wait_end(env->c, rc);
 }
 
 /* ------------------------------------------------------------------------------------ the others
  */
 
 typedef struct scatter_worker {
-	job *j;
+	rank_env *env;
+	loaded_runs *d; /* what has come so far */
 	const read_runs_plan *p;
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
@@ -208,9 +208,8 @@ static void sort_runs(void *batch_, unsigned worker)
 	const scatter_worker *t = b->t;
 	(void)worker;
 	for (size_t k; (k = b->first + atomic_fetch_add(&b->next, 1)) < t->runs;)
-		radix_sort(t->j->data.entries + t->start[k],
-			   b->tmp + (t->start[k] - t->start[b->first]),
-			   (size_t)(t->start[k + 1] - t->start[k]), &t->j->data.r.recs);
+		radix_sort(t->d->entries + t->start[k], b->tmp + (t->start[k] - t->start[b->first]),
+			   (size_t)(t->start[k + 1] - t->start[k]), &t->d->r.recs);
 }
 
 static status add_run(scatter_worker *t, uint64_t end)
@@ -219,7 +218,7 @@ static status add_run(scatter_worker *t, uint64_t end)
 		const size_t room = 2 * t->room + 64;
 		uint64_t *more = realloc(t->start, room * sizeof *more);
 		if (!more)
-			return err_set(&t->j->e, ST_RESOURCE, "no memory for %zu runs", room);
+			return err_set(&t->env->e, ST_RESOURCE, "no memory for %zu runs", room);
 		t->start = more;
 		t->room = room;
 	}
@@ -231,21 +230,20 @@ static status add_run(scatter_worker *t, uint64_t end)
 /* The chunk from record `at` to the end of what is loaded. */
 static status sort_chunk(scatter_worker *t, size_t at)
 {
-	job *j = t->j;
-	const size_t n = j->data.n - at;
+	rank_env *env = t->env;
+	const size_t n = t->d->n - at;
 	size_t parts = n / LEAST_RUN < t->p->threads ? n / LEAST_RUN + 1 : t->p->threads;
 	batch b = { .t = t, .first = t->runs, .next = 0 };
 	const double t0 = now_s();
 	status rc = ST_OK;
 	for (size_t i = 1; i <= parts && rc == ST_OK; i++)
 		rc = add_run(t, at + n * i / parts);
-	b.tmp = mem_array(&j->m, n, sizeof *b.tmp, "sorting", &j->e);
+	b.tmp = mem_array(&env->m, n, sizeof *b.tmp, "sorting", &env->e);
 	if (rc == ST_OK && b.tmp)
 		pool_run((unsigned)parts, sort_runs, &b);
-	mem_free(&j->m, b.tmp);
+	mem_free(&env->m, b.tmp);
 	const double took_s = now_s() - t0;
-	j->mine.phase_s[PH_SORT] += took_s;
-	j->mine.phase_s[PH_READ] -= took_s;
+	result_shift(env->stats, PH_SORT, took_s);
 	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s, (double)n);
 	t->sorted_s += took_s;
 	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
@@ -254,21 +252,21 @@ static status sort_chunk(scatter_worker *t, size_t at)
 /* Room for n more records; if there is none, they are taken and forgotten. */
 static void make_room(scatter_worker *t, uint64_t n)
 {
-	loaded_runs *d = &t->j->data;
+	loaded_runs *d = t->d;
 	while (t->failed == ST_OK && d->room - d->n < n)
-		t->failed = read_runs_grow(t->p, &t->j->m, d, &t->j->e);
+		t->failed = read_runs_grow(t->p, &t->env->m, d, &t->env->e);
 }
 
 static status take_chunk(scatter_worker *t, uint64_t n)
 {
-	const layout *l = &t->j->o->lay;
-	loaded_runs *d = &t->j->data;
+	const layout *l = &t->env->o->lay;
+	loaded_runs *d = t->d;
 	make_room(t, n);
 	receiver_expect(&t->in, n);
 	while (n > 0 && t->failed == ST_OK) {
 		unsigned char *to = d->recs + d->n * l->record_bytes;
 		size_t k = n < t->in.block_recs ? (size_t)n : t->in.block_recs;
-		t->failed = receiver_take(&t->in, to, k, &k, &t->j->e);
+		t->failed = receiver_take(&t->in, to, k, &k, &t->env->e);
 		if (t->failed != ST_OK)
 			break;
 		(void)reader_entries(l, to, k, d->n, d->entries + d->n, &d->verify_s);
@@ -281,8 +279,8 @@ static status take_chunk(scatter_worker *t, uint64_t n)
 /* One request and what comes of it; *n 0: nothing any more. */
 static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 {
-	comm *c = t->j->c;
-	const size_t at = t->j->data.n;
+	comm *c = t->env->c;
+	const size_t at = t->d->n;
 	comm_req r;
 	const uint64_t word = t->failed == ST_OK ? MORE : NO_MORE;
 	status rc = send_word(c, word, 0, TAG_REQUEST, wait_s);
@@ -302,11 +300,11 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 /* The chunks' runs become those of what is loaded. */
 static status keep_runs(scatter_worker *t)
 {
-	job *j = t->j;
-	loaded_runs *d = &j->data;
+	rank_env *env = t->env;
+	loaded_runs *d = t->d;
 	if (!t->p->sort || t->runs == 0)
-		return read_runs_sort(t->p, &j->m, d, &j->e);
-	d->start = mem_array(&j->m, t->runs + 1, sizeof *d->start, "runs", &j->e);
+		return read_runs_sort(t->p, &env->m, d, &env->e);
+	d->start = mem_array(&env->m, t->runs + 1, sizeof *d->start, "runs", &env->e);
 	if (!d->start)
 		return ST_RESOURCE;
 	memcpy(d->start, t->start, (t->runs + 1) * sizeof *d->start);
@@ -317,14 +315,13 @@ static status keep_runs(scatter_worker *t)
 
 static status take_all(scatter_worker *t)
 {
-	job *j = t->j;
+	rank_env *env = t->env;
 	double waited_s = 0;
 	uint64_t n = 1;
 	status rc = ST_OK;
 	while (rc == ST_OK && n > 0)
 		rc = one_chunk(t, &n, &waited_s);
-	j->mine.phase_s[PH_EXCHANGE] += waited_s;
-	j->mine.phase_s[PH_READ] -= waited_s;
+	result_shift(env->stats, PH_EXCHANGE, waited_s);
 	if (rc == ST_OK)
 		rc = t->failed;
 	return rc == ST_OK ? keep_runs(t) : rc;
@@ -333,34 +330,37 @@ static status take_all(scatter_worker *t)
 /* ------------------------------------------------------------------------------------- together */
 
 /* Rank 0 has no records, but an array of none. */
-static status hand_out(job *j, const read_runs_plan *p)
+static status hand_out(rank_env *env, const scatter_job *k, loaded_runs *out)
 {
-	const size_t others = (size_t)j->c->size - 1;
-	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS * (others < LANES ? others : LANES) };
-	request *a = mem_array(&j->m, (size_t)j->c->size, sizeof *a, "requests", &j->e);
+	const read_runs_plan *p = &k->p->load;
+	const size_t others = (size_t)env->c->size - 1;
+	scatter_sender d = { .env = env,
+			     .k = k,
+			     .slots = SCATTER_SLOTS * (others < LANES ? others : LANES) };
+	request *a = mem_array(&env->m, (size_t)env->c->size, sizeof *a, "requests", &env->e);
 	status rc = a ? scatter_sender_open(&d) : ST_RESOURCE;
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &j->m, 0, &j->data, &j->e);
-	rc = comm_agree(j->c, rc);
+		rc = read_runs_room(p, &env->m, 0, out, &env->e);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = answer_all(&d, a);
 	if (rc == ST_OK)
 		rc = scatter_sender_check(&d);
 	if (rc == ST_OK)
-		rc = read_runs_sort(p, &j->m, &j->data, &j->e);
-	j->data.sum = d.sum;
+		rc = read_runs_sort(p, &env->m, out, &env->e);
+	out->sum = d.sum;
 	scatter_sender_close(&d);
-	mem_free(&j->m, a);
+	mem_free(&env->m, a);
 	return rc;
 }
 
-static status ask_for(job *j, const read_runs_plan *p)
+static status ask_for(rank_env *env, const read_runs_plan *p, loaded_runs *out)
 {
-	scatter_worker t = { .j = j, .p = p };
-	status rc = receiver_open(&t.in, j);
+	scatter_worker t = { .env = env, .d = out, .p = p };
+	status rc = receiver_open(&t.in, env);
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &j->m, p->n + p->n / 8 + t.in.block_recs, &j->data, &j->e);
-	rc = comm_agree(j->c, rc);
+		rc = read_runs_room(p, &env->m, p->n + p->n / 8 + t.in.block_recs, out, &env->e);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = take_all(&t);
 	free(t.start);
@@ -368,13 +368,9 @@ static status ask_for(job *j, const read_runs_plan *p)
 	return rc;
 }
 
-status scatter_on_request(job *j, const read_runs_plan *p)
+status scatter_on_request(rank_env *env, const scatter_job *k, loaded_runs *out)
 {
-	status rc = j->c->rank == 0 ? hand_out(j, p) : ask_for(j, p);
-	rc = comm_agree(j->c, rc);
-	const uint64_t mine = j->data.n;
-	if (rc == ST_OK)
-		rc = comm_allgather(j->c, &mine, j->share_in, sizeof mine);
-	j->mine.planned_in = mine;
-	return rc;
+	const status rc =
+		env->c->rank == 0 ? hand_out(env, k, out) : ask_for(env, &k->p->load, out);
+	return comm_agree(env->c, rc);
 }

@@ -8,33 +8,35 @@
 
 status scatter_sender_open(scatter_sender *d)
 {
-	job *j = d->j;
-	const reader_plan rp = { 0, j->records, j->o->lay, j->o->direct, j->io };
-	d->block_recs = scatter_block_recs(j->o);
-	d->buf = mem_array(&j->m, d->slots, scatter_slot_bytes(j->o), "blocks to deal out", &j->e);
-	return d->buf ? reader_open(&d->from, &j->in, &rp, &j->e) : ST_RESOURCE;
+	rank_env *env = d->env;
+	const reader_plan rp = { 0, d->k->s->records, env->o->lay, env->o->direct,
+				 d->k->p->load.io };
+	d->block_recs = scatter_block_recs(env->o);
+	d->buf = mem_array(&env->m, d->slots, scatter_slot_bytes(env->o), "blocks to deal out",
+			   &env->e);
+	return d->buf ? reader_open(&d->from, d->k->in, &rp, &env->e) : ST_RESOURCE;
 }
 
 status scatter_sender_check(scatter_sender *d)
 {
-	return d->failed == ST_OK ? reader_check(d->from, &d->j->e) : d->failed;
+	return d->failed == ST_OK ? reader_check(d->from, &d->env->e) : d->failed;
 }
 
 void scatter_sender_close(scatter_sender *d)
 {
 	reader_close(d->from);
-	mem_free(&d->j->m, d->buf);
+	mem_free(&d->env->m, d->buf);
 }
 
 /* Records [at, at + n) of the input to a block. */
 static void fill_block(scatter_sender *d, uint64_t at, size_t n, unsigned char *to)
 {
-	const uint32_t bytes = d->j->o->lay.record_bytes;
+	const uint32_t bytes = d->env->o->lay.record_bytes;
 	const unsigned char *start = to;
 	const size_t all = n;
 	while (n > 0 && d->failed == ST_OK) {
 		const size_t k = reader_chunk(d->from, at, n);
-		d->failed = reader_read(d->from, at, k, to, &d->j->e);
+		d->failed = reader_read(d->from, at, k, to, &d->env->e);
 		to += k * bytes;
 		at += k;
 		n -= k;
@@ -50,7 +52,7 @@ bool scatter_may_send(const transfer *t)
 
 status scatter_send(transfer *t, scatter_sender *d)
 {
-	const settings *o = d->j->o;
+	const settings *o = d->env->o;
 	const size_t n = t->left < d->block_recs ? (size_t)t->left : d->block_recs;
 	const int slot = (int)(t->begun % SCATTER_SLOTS);
 	block_header *h = (void *)(t->slots + (size_t)slot * scatter_slot_bytes(o));
@@ -60,7 +62,7 @@ status scatter_send(transfer *t, scatter_sender *d)
 	FAIL_FLIP(FAIL_SENT, h, scatter_message_bytes(o, n));
 	t->at += n;
 	t->left -= n;
-	return comm_send(d->j->c, h, scatter_message_bytes(o, n), t->to, slot, &t->req[slot]);
+	return comm_send(d->env->c, h, scatter_message_bytes(o, n), t->to, slot, &t->req[slot]);
 }
 
 /* All of a share. */
@@ -72,77 +74,77 @@ static status send_share(scatter_sender *d, int to, uint64_t at, uint64_t n)
 	while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
 		rc = scatter_may_send(&t)
 			     ? scatter_send(&t, d)
-			     : scatter_wait(d->j->c, &t.req[t.done++ % SCATTER_SLOTS], &waited_s);
-	d->j->mine.phase_s[PH_EXCHANGE] += waited_s;
-	d->j->mine.phase_s[PH_READ] -= waited_s;
+			     : scatter_wait(d->env->c, &t.req[t.done++ % SCATTER_SLOTS], &waited_s);
+	result_shift(d->env->stats, PH_EXCHANGE, waited_s);
 	return rc;
 }
 
 static status serve_all(scatter_sender *d)
 {
-	const job *j = d->j;
+	const scatter_plan *sp = d->k->sp;
+	const uint64_t *share = d->k->s->in;
 	status rc = ST_OK;
-	for (size_t i = 0; i < j->scatter.p && rc == ST_OK; i++) {
-		const uint32_t to = j->scatter.order[i];
+	for (size_t i = 0; i < sp->p && rc == ST_OK; i++) {
+		const uint32_t to = sp->order[i];
 		uint64_t at = 0;
 		for (uint32_t r = 0; r < to; r++)
-			at += j->share_in[r];
+			at += share[r];
 		if (to != 0)
-			rc = send_share(d, (int)to, at, j->share_in[to]);
+			rc = send_share(d, (int)to, at, share[to]);
 	}
 	return rc == ST_OK ? scatter_sender_check(d) : rc;
 }
 
 /* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status scatter_out(scatter_sender *d, const run_formation_plan *p)
+static status scatter_out(scatter_sender *d, loaded_runs *out)
 {
-	job *j = d->j;
+	rank_env *env = d->env;
+	const run_formation_plan *p = d->k->p;
 	status rc = serve_all(d);
 	if (rc == ST_OK)
-		rc = p->b->spills ? run_formation_input(&j->in, p, &j->m, &j->data, &j->e)
-				  : read_runs_input(&j->in, &p->load, &j->m, &j->data, &j->e);
-	j->data.sum = checksum_join(j->data.sum, d->sum);
+		rc = p->b->spills ? run_formation_input(d->k->in, p, &env->m, out, &env->e)
+				  : read_runs_input(d->k->in, &p->load, &env->m, out, &env->e);
+	out->sum = checksum_join(out->sum, d->sum);
 	return rc;
 }
 
 /* To their place in memory; entries while they are in the cache. */
-static status take_to_memory(receiver *b, const read_runs_plan *p)
+static status take_to_memory(receiver *b, const read_runs_plan *p, loaded_runs *d)
 {
-	job *j = b->j;
-	loaded_runs *d = &j->data;
+	rank_env *env = b->env;
 	status rc = ST_OK;
 	while (rc == ST_OK && d->n < p->n) {
 		const uint64_t left = p->n - d->n;
 		unsigned char *to = d->recs + d->n * p->lay.record_bytes;
 		size_t n = left < b->block_recs ? (size_t)left : b->block_recs;
-		rc = receiver_take(b, to, n, &n, &j->e);
+		rc = receiver_take(b, to, n, &n, &env->e);
 		if (rc != ST_OK)
 			break;
 		(void)reader_entries(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
 		d->n += n;
 	}
-	return rc == ST_OK ? read_runs_sort(p, &j->m, d, &j->e) : rc;
+	return rc == ST_OK ? read_runs_sort(p, &env->m, d, &env->e) : rc;
 }
 
-static status take_to_disk(receiver *b, const run_formation_plan *p)
+static status take_to_disk(receiver *b, const run_formation_plan *p, loaded_runs *out)
 {
-	job *j = b->j;
+	rank_env *env = b->env;
 	loaded_runs none = { 0 };
-	const status rc = run_formation_stream(receiver_take, b, &none, p, &j->m, &j->data, &j->e);
-	j->data.sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
+	const status rc = run_formation_stream(receiver_take, b, &none, p, &env->m, out, &env->e);
+	out->sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }
 
-static status take_share(job *j, const run_formation_plan *p)
+static status take_share(rank_env *env, const run_formation_plan *p, loaded_runs *out)
 {
 	receiver b;
-	status rc = receiver_open(&b, j);
+	status rc = receiver_open(&b, env);
 	if (rc == ST_OK && !p->b->spills)
-		rc = read_runs_room(&p->load, &j->m, p->load.n, &j->data, &j->e);
-	rc = comm_agree(j->c, rc);
+		rc = read_runs_room(&p->load, &env->m, p->load.n, out, &env->e);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		receiver_expect(&b, p->load.n);
-		rc = p->b->spills ? take_to_disk(&b, p) : take_to_memory(&b, &p->load);
+		rc = p->b->spills ? take_to_disk(&b, p, out) : take_to_memory(&b, &p->load, out);
 		if (rc != ST_OK)
 			(void)receiver_drain(&b);
 	}
@@ -150,20 +152,20 @@ static status take_share(job *j, const run_formation_plan *p)
 	return rc;
 }
 
-status scatter_records(job *j, const run_formation_plan *p)
+status scatter_records(rank_env *env, const scatter_job *k, loaded_runs *out)
 {
-	scatter_sender d = { .j = j, .slots = SCATTER_SLOTS };
-	if (j->c->rank != 0)
-		return take_share(j, p);
-	status rc = comm_agree(j->c, scatter_sender_open(&d));
+	scatter_sender d = { .env = env, .k = k, .slots = SCATTER_SLOTS };
+	if (env->c->rank != 0)
+		return take_share(env, k->p, out);
+	status rc = comm_agree(env->c, scatter_sender_open(&d));
 	if (rc == ST_OK)
-		rc = scatter_out(&d, p);
+		rc = scatter_out(&d, out);
 	scatter_sender_close(&d);
 	return rc;
 }
 
-status scatter_input(job *j, const run_formation_plan *p)
+status scatter_input(rank_env *env, const scatter_job *k, loaded_runs *out)
 {
-	return j->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(j, &p->load)
-						: scatter_records(j, p);
+	return env->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(env, k, out)
+						  : scatter_records(env, k, out);
 }

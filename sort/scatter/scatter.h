@@ -4,7 +4,9 @@
 #define HETSORT_SCATTER_SCATTER_H
 
 #include "exchange/block.h"
+#include "model/rank_result.h"
 #include "model/rank_speeds.h"
+#include "model/share_plan.h"
 #include "spill/run_formation.h"
 
 enum { SCATTER_BLOCK_BYTES = 1 << 20, SCATTER_SLOTS = 2 };
@@ -31,41 +33,63 @@ static inline size_t scatter_slot_bytes(const settings *o)
 /* scatter_header - of n records for a rank, without magic and sum. */
 block_header scatter_header(const settings *o, int to, uint64_t block, size_t n);
 
-/* job_scatters - whether records have to be scattered. */
-static inline bool job_scatters(const job *j)
+/* How the input leaves rank 0; p is 0 where it does not. */
+typedef struct scatter_plan {
+	size_t p;
+	double *startup_s; /* [p] of a message from rank 0 to each */
+	double *byte_s;    /* [p] */
+	double *arrive_s;  /* [p] predicted: when a rank has its share */
+	uint32_t *order;   /* [p] ranks as they are served, rank 0 last */
+} scatter_plan;
+
+/* env_scatters - whether records have to be scattered. */
+static inline bool env_scatters(const rank_env *env)
 {
-	return j->o->from_root && j->c->size > 1;
+	return env->o->from_root && env->c->size > 1;
 }
 
-/* scatter_links - collective: how long messages from rank 0 take, as said or measured, to
- * j->scatter. */
-status scatter_links(job *j, const rank_speeds *g);
+/* scatter_plan_make - room for the plan, if there is to be one. To be freed on failure too. */
+status scatter_plan_make(rank_env *env, scatter_plan *sp);
+void scatter_plan_free(rank_env *env, scatter_plan *sp);
 
-/* scatter_shares - at rank 0: j->share_in, the order of service, and when each will have its share.
+/* scatter_links - collective: how long messages from rank 0 take, as given or measured, for
+ * `total` records. */
+status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp);
+
+/* scatter_shares - at rank 0: s->in, the order of service, and when each will have its share.
  * How much a rank asks for is not known beforehand (--scatter=dynamic): then a forecast. */
-status scatter_shares(job *j, const rank_speeds *g);
+status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp);
 
-/* scatter_input - collective: as the settings say, one of the two below. */
-status scatter_input(job *j, const run_formation_plan *p);
+/* What is to be scattered, and how. */
+typedef struct scatter_job {
+	const input *in;
+	const share_plan *s;
+	const scatter_plan *sp;
+	const run_formation_plan *p;
+} scatter_job;
 
-/* scatter_records - collective: every rank's share to j->data, from rank 0 in the order of service.
- * What does not fit into memory goes to runs on disk. Rank 0 comes last and reads its share itself.
- */
-status scatter_records(job *j, const run_formation_plan *p);
+/* scatter_input - collective: every rank's records to out, from rank 0, as the settings say by one
+ * of the two below. */
+status scatter_input(rank_env *env, const scatter_job *k, loaded_runs *out);
 
-/* scatter_on_request - the same for --scatter=dynamic: rank 0 hands out chunks to who asks for
- * them, and takes none itself. A rank sorts a chunk before it asks for the next. */
-status scatter_on_request(job *j, const read_runs_plan *p);
+/* scatter_records - collective: planned shares, in the order of service. What does not fit into
+ * memory goes to runs on disk. Rank 0 comes last and reads its share itself. */
+status scatter_records(rank_env *env, const scatter_job *k, loaded_runs *out);
+
+/* scatter_on_request - collective, --scatter=dynamic: rank 0 hands out chunks to who asks for them,
+ * and takes none itself. A rank sorts a chunk before it asks for the next. */
+status scatter_on_request(rank_env *env, const scatter_job *k, loaded_runs *out);
 
 /* scatter_wait - until a message is done, which the seconds that it took are added to. */
 status scatter_wait(comm *c, comm_req *r, double *wait_s);
 
-/* scatter_least_chunk - of --scatter=dynamic, in records. */
-uint64_t scatter_least_chunk(const job *j);
+/* scatter_least_chunk - of --scatter=dynamic, in records, of so many in all. */
+uint64_t scatter_least_chunk(const rank_env *env, uint64_t total);
 
 /* The sender: rank 0's end. */
 typedef struct scatter_sender {
-	job *j;
+	rank_env *env;
+	const scatter_job *k;
 	reader *from;
 	unsigned char *buf;
 	size_t slots; /* of a block each, in buf */
@@ -74,7 +98,7 @@ typedef struct scatter_sender {
 	status failed; /* the input cannot be read: what is sent now is no record */
 } scatter_sender;
 
-/* scatter_sender_open - d->j and d->slots are set. To be closed on failure too. */
+/* scatter_sender_open - d->env, d->k and d->slots are set. To be closed on failure too. */
 status scatter_sender_open(scatter_sender *d);
 
 /* Records of the input on their way to a rank, in blocks, SCATTER_SLOTS of them at a time. */
@@ -86,8 +110,7 @@ typedef struct transfer {
 	unsigned char *slots; /* SCATTER_SLOTS of the sender's */
 } transfer;
 
-/* scatter_may_send - is there a slot, and something to send? scatter_send: then the next block.
- */
+/* scatter_may_send - is there a slot, and something to send? scatter_send: the next block. */
 bool scatter_may_send(const transfer *t);
 status scatter_send(transfer *t, scatter_sender *d);
 
@@ -98,7 +121,7 @@ void scatter_sender_close(scatter_sender *d);
 
 /* The other ranks' end. */
 typedef struct receiver {
-	job *j;
+	rank_env *env;
 	unsigned char *slots; /* SCATTER_SLOTS blocks */
 	size_t block_recs;
 	comm_req req[SCATTER_SLOTS];
@@ -111,7 +134,7 @@ typedef struct receiver {
 } receiver;
 
 /* receiver_open, receiver_close - main thread. */
-status receiver_open(receiver *b, job *j);
+status receiver_open(receiver *b, rank_env *env);
 void receiver_close(receiver *b);
 
 /* receiver_expect - n records are to come. */
@@ -122,9 +145,5 @@ status receiver_take(void *receiver, unsigned char *to, size_t n, size_t *got, e
 
 /* receiver_drain - take what is left, and forget it. */
 status receiver_drain(receiver *b);
-
-/* scatter_plan_alloc, scatter_plan_free - the arrays of j->scatter. */
-status scatter_plan_alloc(job *j);
-void scatter_plan_free(job *j);
 
 #endif

@@ -43,22 +43,25 @@ static void view_free(view *v)
 	free(v->order);
 }
 
-static hetpart_status view_proc(const job *j, view *v, size_t i, hetpart_err *he)
+static hetpart_status view_proc(const rank_env *env, const share_plan *s, const scatter_plan *sp,
+				view *v, size_t i, hetpart_err *he)
 {
 	const size_t r = rank_of(v, i);
 	hetpart_cost *compute = NULL, *link = NULL;
-	v->work[i] = (rank_work){ &j->rate[r], j->o };
+	v->work[i] = (rank_work){ &s->rate[r], env->o };
 	hetpart_status st = hetpart_cost_callback(&compute, work_s, &v->work[i], true, 1, he);
 	v->proc[i].compute = compute;
 	if (st == HETPART_OK && r != 0)
-		st = hetpart_cost_affine(&link, j->scatter.startup_s[r],
-					 j->scatter.byte_s[r] * j->o->lay.record_bytes, 1, he);
+		st = hetpart_cost_affine(&link, sp->startup_s[r],
+					 sp->byte_s[r] * env->o->lay.record_bytes, 1, he);
 	v->proc[i].link = link;
 	return st;
 }
 
-static hetpart_status view_open(const job *j, view *v, size_t p, hetpart_err *he)
+static hetpart_status view_open(const rank_env *env, const share_plan *s, const scatter_plan *sp,
+				view *v, hetpart_err *he)
 {
+	const size_t p = sp->p;
 	*v = (view){ .p = p };
 	v->work = calloc(p, sizeof *v->work);
 	v->proc = calloc(p, sizeof *v->proc);
@@ -68,27 +71,27 @@ static hetpart_status view_open(const job *j, view *v, size_t p, hetpart_err *he
 		return HETPART_ENOMEM;
 	hetpart_status st = HETPART_OK;
 	for (size_t i = 0; i < p && st == HETPART_OK; i++)
-		st = view_proc(j, v, i, he);
+		st = view_proc(env, s, sp, v, i, he);
 	if (st == HETPART_OK)
-		st = hetpart_scatter_order(v->order, j->records, v->proc, p, he);
+		st = hetpart_scatter_order(v->order, s->records, v->proc, p, he);
 	for (size_t i = 0; i < p && st == HETPART_OK; i++)
 		v->served[i] = v->proc[v->order[i]];
 	return st;
 }
 
-static hetpart_status balanced(job *j, const view *v, hetpart_err *he)
+static hetpart_status balanced(share_plan *s, const view *v, hetpart_err *he)
 {
 	hetpart_plan *plan = NULL;
 	const hetpart_status st =
-		hetpart_scatter_create(&plan, j->records, v->served, v->p, NULL, he);
+		hetpart_scatter_create(&plan, s->records, v->served, v->p, NULL, he);
 	for (size_t i = 0; st == HETPART_OK && i < v->p; i++)
-		j->share_in[rank_of(v, v->order[i])] = hetpart_plan_share(plan, i);
+		s->in[rank_of(v, v->order[i])] = hetpart_plan_share(plan, i);
 	hetpart_plan_free(plan);
 	return st;
 }
 
 /* What handing out chunks would give, the root taking none. */
-static hetpart_status forecast(job *j, const view *v, hetpart_err *he)
+static hetpart_status forecast(const rank_env *env, share_plan *s, const view *v, hetpart_err *he)
 {
 	hetpart_plan *plan = NULL;
 	const size_t workers = v->p - 1;
@@ -97,46 +100,47 @@ static hetpart_status forecast(job *j, const view *v, hetpart_err *he)
 		return HETPART_ENOMEM;
 	for (size_t i = 0; i < workers; i++)
 		w[i] = (hetpart_worker){ v->proc[i].compute, v->proc[i].link };
-	const hetpart_status st = hetpart_farm_create(
-		&plan, j->records, w, workers, HETPART_CHUNK_FACTORING, scatter_least_chunk(j), he);
-	j->share_in[0] = 0;
+	const hetpart_status st =
+		hetpart_farm_create(&plan, s->records, w, workers, HETPART_CHUNK_FACTORING,
+				    scatter_least_chunk(env, s->records), he);
+	s->in[0] = 0;
 	for (size_t i = 0; st == HETPART_OK && i < workers; i++)
-		j->share_in[rank_of(v, i)] = hetpart_plan_share(plan, i);
+		s->in[rank_of(v, i)] = hetpart_plan_share(plan, i);
 	hetpart_plan_free(plan);
 	free(w);
 	return st;
 }
 
 /* Each rank has its share when those before it have theirs. */
-static void note_arrivals(job *j, const view *v)
+static void note_arrivals(const rank_env *env, const share_plan *s, const view *v, scatter_plan *sp)
 {
 	double t = 0;
 	for (size_t i = 0; i < v->p; i++) {
 		const size_t r = rank_of(v, v->order[i]);
-		j->scatter.order[i] = (uint32_t)r;
-		t += hetpart_cost_eval(v->served[i].link, r ? j->share_in[r] : 0) > 0
-			     ? hetpart_cost_eval(v->served[i].link, j->share_in[r])
+		sp->order[i] = (uint32_t)r;
+		t += hetpart_cost_eval(v->served[i].link, r ? s->in[r] : 0) > 0
+			     ? hetpart_cost_eval(v->served[i].link, s->in[r])
 			     : 0;
-		j->scatter.arrive_s[r] = j->o->scatter == SCATTER_DYNAMIC ? 0 : t;
+		sp->arrive_s[r] = env->o->scatter == SCATTER_DYNAMIC ? 0 : t;
 	}
 }
 
-status scatter_shares(job *j, const rank_speeds *g)
+status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp)
 {
-	const bool sorting = j->o->strategy == BY_MERGING;
+	const bool sorting = settings_strategy(env->o)->sorts_first;
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };
 	view v;
 	status rc = ST_OK;
-	hetpart_status st = view_open(j, &v, g->p, &he);
-	if (st == HETPART_OK && j->o->scatter == SCATTER_BALANCED)
-		st = balanced(j, &v, &he);
-	else if (st == HETPART_OK && j->o->scatter == SCATTER_DYNAMIC)
-		st = forecast(j, &v, &he);
+	hetpart_status st = view_open(env, s, sp, &v, &he);
+	if (st == HETPART_OK && env->o->scatter == SCATTER_BALANCED)
+		st = balanced(s, &v, &he);
+	else if (st == HETPART_OK && env->o->scatter == SCATTER_DYNAMIC)
+		st = forecast(env, s, &v, &he);
 	else if (st == HETPART_OK)
-		rc = shares_by_speed(j->o->scatter == SCATTER_EQUAL ? PLAN_EQUAL : j->o->plan,
-				     sorting, j->records, g->before, g->p, j->share_in, &j->e);
+		rc = shares_by_speed(env->o->scatter == SCATTER_EQUAL ? PLAN_EQUAL : env->o->plan,
+				     sorting, s->records, g->before, g->p, s->in, &env->e);
 	if (st == HETPART_OK && rc == ST_OK)
-		note_arrivals(j, &v);
+		note_arrivals(env, s, &v, sp);
 	view_free(&v);
-	return rc != ST_OK ? rc : shares_status(st, &he, &j->e);
+	return rc != ST_OK ? rc : shares_status(st, &he, &env->e);
 }

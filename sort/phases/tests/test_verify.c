@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "phases/part_summary.h"
-#include "phases/job.h"
+#include "phases/phases.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -33,12 +33,12 @@ typedef struct trial {
 	bool kept; /* rank 0 has what the manifest tells */
 } trial;
 
-static bool are_kept(const job *j, const part *p)
+static bool are_kept(const verified *v, const layout *lay, const part *p)
 {
-	bool same = j->sum.lo == 301 && j->sum.hi == 0;
+	bool same = v->sum.lo == 301 && v->sum.hi == 0;
 	for (int i = 0; i < RANKS; i++) {
 		const unsigned char *first;
-		const part_summary c = part_summary_at(j->part_summaries, i, &j->o->lay, &first);
+		const part_summary c = part_summary_at(v->part_summaries, i, lay, &first);
 		same = same && c.out == p[i].out && c.sum_out.lo == p[i].sum_out &&
 		       (!c.out || (memcmp(first, p[i].first, KEY) == 0 &&
 				   memcmp(first + KEY, p[i].last, KEY) == 0));
@@ -54,20 +54,18 @@ static status verify(comm *c, void *trial_)
 	unsigned char keys[2 * KEY];
 	memcpy(keys, p->first, KEY);
 	memcpy(keys + KEY, p->last, KEY);
-	job j = { .c = c,
-		  .o = &o,
-		  .records = 10,
-		  .seen = { .first_key = keys, .last_key = keys + KEY } };
-	j.mine.in = p->in;
-	j.mine.out = p->out;
-	j.mine.sum_in.lo = p->sum_in;
-	j.mine.sum_out.lo = p->sum_out;
-	t->rc[c->rank] = phase_verify(&j);
-	memcpy(t->said[c->rank], j.e.text, ERR_TEXT_BYTES);
+	rank_result mine = { .in = p->in, .out = p->out };
+	rank_env env = { .c = c, .o = &o, .stats = &mine };
+	const output_part w = { .seen = { .first_key = keys, .last_key = keys + KEY } };
+	verified v = { .part_summaries = NULL };
+	mine.sum_in.lo = p->sum_in;
+	mine.sum_out.lo = p->sum_out;
+	t->rc[c->rank] = phase_verify(&env, 10, &w, &v);
+	memcpy(t->said[c->rank], env.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
-		t->kept = are_kept(&j, t->part);
-	mem_free(&j.m, j.part_summaries);
-	return j.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
+		t->kept = are_kept(&v, &o.lay, t->part);
+	mem_free(&env.m, v.part_summaries);
+	return env.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
 }
 
 static trial of(const part *p)

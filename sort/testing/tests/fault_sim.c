@@ -6,6 +6,8 @@
  *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
 #include "testing/failpoint.h"
 #include "phases/job.h"
+
+#include <pthread.h>
 #include "fault_help.h"
 
 #include <inttypes.h>

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every step of a rank has at hand: its comm, what it is asked to do, its memory, its first
+ * failure, and where it notes what the report tells of it. One for each rank; its main thread's. */
+#ifndef HETSORT_COMM_RANK_ENV_H
+#define HETSORT_COMM_RANK_ENV_H
+
+#include "base/mem.h"
+#include "base/settings.h"
+#include "comm.h"
+
+struct rank_result; /* model/rank_result.h */
+
+typedef struct rank_env {
+	comm *c;
+	const settings *o;
+	mem m;
+	err e;
+	err note; /* rank 0: worth a line, though nothing failed */
+	struct rank_result *stats;
+} rank_env;
+
+/* own_share - what this rank is to read, or to write. */
+static inline uint64_t own_share(const rank_env *env, const uint64_t *share)
+{
+	return share[env->c->rank];
+}
+
+/* share_before - the sum of the shares of the ranks before this one. */
+static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < env->c->rank; i++)
+		sum += share[i];
+	return sum;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The phases of a job, and what a rank reports of its part in them. */
+#ifndef HETSORT_MODEL_RANK_RESULT_H
+#define HETSORT_MODEL_RANK_RESULT_H
+
+#include "base/memory_limit.h"
+#include "comm/rank_env.h"
+#include "io/io_backend.h"
+#include "kernel/checksum.h"
+#include "rates.h"
+
+typedef enum phase {
+	PH_DESCRIBE,
+	PH_PLAN,
+	PH_READ,
+	PH_SORT,
+	PH_SAMPLE,
+	PH_SPLIT,
+	PH_EXCHANGE,
+	PH_MERGE,
+	PH_WRITE,
+	PH_SYNC,
+	PH_COMMIT,
+	PHASES
+} phase;
+
+/* phase_name - one word. */
+const char *phase_name(phase p);
+
+/* What became of --adapt; the same on all ranks. */
+typedef enum adapt_state {
+	ADAPT_OFF,
+	ADAPT_KEPT,    /* the gain was too small */
+	ADAPT_NO_ROOM, /* memory or disk of a rank would not hold more */
+	ADAPT_CHANGED,
+} adapt_state;
+
+/* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
+typedef struct rank_result {
+	int32_t rank;
+	char host[HOST_BYTES];
+	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
+	double shifted_s;       /* of the phase under way, already counted for another */
+	double wait_s;          /* at borders, for the slowest rank */
+	double verify_s;        /* of the phases' time: checksums and order */
+	double move_s;          /* of the phases' time: blocks moved, where no thread does it */
+	double predicted_s;     /* by the plan, at these rates: nominal or measured */
+	rates rate;
+	double speed;
+	double link_s; /* a byte from rank 0, where it deals out the input; else 0 */
+	uint64_t planned_in, planned_out; /* records */
+	uint64_t planned_out_before;      /* by the first plan; else only if adapt_state is set */
+	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: nobody looked */
+	double adapt_gain;   /* predicted, of the time that was left */
+	int32_t adapt_state; /* an adapt_state */
+	uint64_t in, out;
+	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
+	io_stats io[2];                      /* reads, writes */
+	char io_text[IO_TEXT_BYTES];         /* why there is no io_uring, "" if there is */
+	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
+	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
+	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
+	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
+	int32_t merge_kept;                  /* its output was complete as well */
+	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
+	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
+	int32_t pid;
+	unsigned leftovers; /* temporary files of dead jobs, removed */
+	checksum sum_in, sum_out;
+	int32_t status, phase; /* where it failed, if it did */
+	char text[ERR_TEXT_BYTES];
+} rank_result;
+
+/* result_shift - so many seconds of the phase under way belong to another one. result_phase_end
+ * takes them off, so that no phase has less than nothing at any time. */
+static inline void result_shift(rank_result *r, phase to, double s)
+{
+	r->phase_s[to] += s;
+	r->shifted_s += s;
+}
+
+/* result_phase_end - the phase took so long, with what of it belongs to others. */
+static inline void result_phase_end(rank_result *r, phase p, double s)
+{
+	r->phase_s[p] += s - r->shifted_s;
+	r->shifted_s = 0;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The phases of a job, in order: what each reads is const, what it makes is not. All are
+ * collective. Each returns this rank's status; at the border of a phase it becomes everybody's. */
+#ifndef HETSORT_PHASES_PHASES_H
+#define HETSORT_PHASES_PHASES_H
+
+#include "exchange_setup.h"
+#include "values.h"
+#include "model/history.h"
+
+/* phase_describe - agree on the settings, find the files, count the records. s: no shares yet but
+ * of files that belong to ranks. */
+status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, share_plan *s,
+		      scatter_plan *sp);
+
+/* phase_plan - how much each rank reads, and how much it writes. h: with --plan=online, on rank 0.
+ */
+status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
+		  scatter_plan *sp, history **h);
+
+/* phase_resume - runs of an earlier program decide what each rank reads: a new plan in `next`. */
+status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan *s,
+		    share_plan *next);
+
+/* phase_budget - in memory, or spilled to disk. k->mp is not looked at. */
+status phase_budget(rank_env *env, const settled *k, memory_plan *mp);
+
+/* phase_save_state - what the runs to come belong to, for a later program. */
+status phase_save_state(rank_env *env, const settled *k, workdir *w);
+
+/* phase_read - records to memory or to disk, in sorted runs if they are to be merged. Where the
+ * shares show only now (standard input, --scatter=dynamic), a new plan in `next`; mp becomes what
+ * memory is taken then. speeds: with --adapt. */
+status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history *speeds,
+		  share_plan *next, memory_plan *mp);
+
+/* phase_load_output - is the output of an earlier program there, but for its name? Then its shares
+ * are those of `next`, and w->found is set. */
+status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
+			 share_plan *next, output_part *w);
+
+/* phase_adapt - output shares by the speeds of this very run: a new plan in `next`, if that gains
+ * enough. */
+status phase_adapt(rank_env *env, const settled *k, const loaded_runs *d,
+		   const speed_history *speeds, share_plan *next);
+
+/* phase_sample - estimate the splitters. phase_split - cut exactly at the planned shares. merges:
+ * the runs are sorted. */
+status phase_sample(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k);
+status phase_split(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k);
+
+/* phase_merge - exchange, merge and write, all at once. */
+status phase_merge(exchange_setup *t);
+
+/* phase_distribute - exchange, then sort and write; frees what was read once it is sent. */
+status phase_distribute(exchange_setup *t, loaded_runs *d, cuts *k);
+
+/* phase_single_rank - the only rank: merge and write. */
+status phase_single_rank(rank_env *env, const settled *k, files *f, const loaded_runs *d,
+			 output_part *w);
+
+status phase_sync(rank_env *env, output *out);
+
+/* phase_verify - what went in came out, in order also across the ranks' borders. */
+status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v);
+
+/* phase_save_output - note that the output is complete, for a later program. */
+status phase_save_output(rank_env *env, files *f, workdir *work, const output_part *w);
+
+/* phase_commit - final names; the manifest last of all. */
+status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v);
+
+/* phase_drop_checkpoints - the output is complete: its runs, so many, are done with. */
+status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count);
+
+/* phase_update_wisdom - tell the next run how long this one took; h: at rank 0. */
+status phase_update_wisdom(rank_env *env, bool worth, history *h);
+
+#endif

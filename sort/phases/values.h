@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the phases of a job hand on. Each value is made by one phase and only read by those after
+ * it; run.c shows which phase makes which.
+ */
+#ifndef HETSORT_PHASES_VALUES_H
+#define HETSORT_PHASES_VALUES_H
+
+#include "base/memory_limit.h"
+#include "exchange/split.h"
+#include "io/input.h"
+#include "io/output.h"
+#include "kernel/inspect.h"
+#include "model/rank_result.h"
+#include "model/share_plan.h"
+#include "scatter/scatter.h"
+#include "spill/budget.h"
+#include "workdir.h"
+
+/* What is read and written, and by which backend. */
+typedef struct files {
+	input in;
+	output out;
+	io_backend *io;
+} files;
+
+typedef struct cpu_share {
+	unsigned threads;    /* of this rank */
+	unsigned ranks_here; /* on this host */
+} cpu_share;
+
+/* Memory: the limit, and how to stay within it. */
+typedef struct memory_plan {
+	memory_limit limit;
+	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
+	budget budget;
+	char *tmpdir; /* for runs, if none is named */
+} memory_plan;
+
+/* What is settled before the first record is read. */
+typedef struct settled {
+	const files *f;
+	const cpu_share *cpus;
+	const workdir *w;
+	const share_plan *s;
+	const scatter_plan *sp;
+	const memory_plan *mp;
+} settled;
+
+/* Where this rank's records are cut, and the runs that are cut: what each rank gets of each. */
+typedef struct cuts {
+	brackets brackets;
+	runs r;                /* as read, or */
+	entry *by_destination; /* by distributing: entries by destination, as one run */
+	uint64_t by_destination_start[2];
+	uint64_t *cut; /* [(size + 1) * runs] */
+} cuts;
+
+/* This rank's part of the output. */
+typedef struct output_part {
+	inspected seen;
+	unsigned char *keys; /* the first and the last one */
+	bool found;          /* it is of an earlier program: all that is left is names */
+} output_part;
+
+/* What all ranks say of their parts, compared with the input. */
+typedef struct verified {
+	checksum sum;                  /* of the input of all ranks */
+	unsigned char *part_summaries; /* [size] see part_summary.h */
+} verified;
+
+#endif
