@@ -14,6 +14,7 @@
 #include "io/unfinished.h"
 #include "comm/watch.h"
 #include "phases/workdir.h"
+#include "run.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

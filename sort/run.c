@@ -3,8 +3,7 @@
  * on how it went, and leave together if it went wrong anywhere. */
 #include "base/clock.h"
 #include "phases/budget_phase.h"
-#include "phases/job.h"
-#include "phases/part_summary.h"
+#include "run.h"
 #include "phases/phases.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_CLI_REPORT_H
 #define HETSORT_CLI_REPORT_H
 
-#include "phases/job.h"
+#include "model/rank_result.h"
 
 #include <stdio.h>
 

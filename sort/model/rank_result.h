@@ -86,4 +86,16 @@ static inline void result_phase_end(rank_result *r, phase p, double s)
 	r->shifted_s = 0;
 }
 
+/* How the whole job ended, at rank 0. */
+typedef struct job_result {
+	status status;
+	uint64_t records;
+	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
+	checksum sum;
+	int size;
+	const char *comm_kind;
+	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling beside the ranks' errors */
+	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
+} job_result;
+
 #endif

@@ -2,7 +2,7 @@
 /* What a rank does by itself or with samples: read its share, sort its entries, estimate and find
  * the splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "budget_phase.h"
-#include "distribute.h"
+#include "exchange/distribute_disk.h"
 #include "phases.h"
 
 #include <inttypes.h>
@@ -83,7 +83,8 @@ static status spread(reading *x, run_formation_plan sp)
 {
 	sp.load.n = x->k->mp->budget.most_recs;
 	sp.full = "samples of the input did not tell how its keys are distributed";
-	const status rc = distribute_disk(x->env, x->k, &sp, x->d);
+	const distribute_plan k = { &x->k->f->in, x->k->s, x->k->mp->windows_bytes, &sp };
+	const status rc = distribute_disk(x->env, &k, x->d);
 	if (rc == ST_OK)
 		budget_ended(x->env, x->k, x->d, x->mp);
 	return rc;

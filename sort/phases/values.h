@@ -62,10 +62,34 @@ typedef struct output_part {
 	bool found;          /* it is of an earlier program: all that is left is names */
 } output_part;
 
+/* What a rank says of its part of the output when it is complete. Followed by the first and the
+ * last key, zeros where there is no record. */
+typedef struct part_summary {
+	uint64_t in, out;
+	checksum sum_in, sum_out;
+} part_summary;
+
+static inline size_t part_summary_bytes(const layout *l)
+{
+	return sizeof(part_summary) + 2 * (((size_t)l->key_bytes + 7) / 8 * 8);
+}
+
+/* part_summary_at - that of a rank, among those of all; *first_key receives where its keys begin.
+ */
+static inline part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
+					   const unsigned char **first_key)
+{
+	const unsigned char *at = all + (size_t)rank * part_summary_bytes(l);
+	part_summary c;
+	memcpy(&c, at, sizeof c);
+	*first_key = at + sizeof c;
+	return c;
+}
+
 /* What all ranks say of their parts, compared with the input. */
 typedef struct verified {
 	checksum sum;                  /* of the input of all ranks */
-	unsigned char *part_summaries; /* [size] see part_summary.h */
+	unsigned char *part_summaries; /* [size] */
 } verified;
 
 #endif

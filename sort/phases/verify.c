@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Last phases: what went in came out, in order also across the ranks' borders; only then to the
- * disk and under the final names, the manifest last of all. */
+/* What went in came out, in order also across the ranks' borders. */
 #include "phases.h"
-#include "part_summary.h"
 #include "base/clock.h"
-#include "manifest.h"
 
 #include <inttypes.h>
 
@@ -77,20 +74,4 @@ status phase_verify(rank_env *env, uint64_t total, const output_part *w, verifie
 	}
 	mem_free(&env->m, mine);
 	return rc;
-}
-
-status phase_sync(rank_env *env, output *out)
-{
-	return output_sync(out, env->o->fsync, &env->e);
-}
-
-status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
-{
-	/* A rank that stood still until the others gave up must not name what they have left. */
-	status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK)
-		rc = output_commit(&f->out, env->c, env->o, &env->e);
-	return rc == ST_OK && f->out.per_rank && env->c->rank == 0
-		       ? manifest_write(env, &f->out, total, v)
-		       : rc;
 }

@@ -5,7 +5,7 @@
  *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  leave out larger sizes
  *   HETSORT_LONG=1        every case; else, and over MPI, they are sampled */
 #include "base/clock.h"
-#include "phases/job.h"
+#include "run.h"
 #include "distributions.h"
 
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "phases/part_summary.h"
 #include "phases/phases.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

@@ -5,7 +5,7 @@
  * replays its cluster; which thread comes first stays the kernel's.
  *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
 #include "testing/failpoint.h"
-#include "phases/job.h"
+#include "run.h"
 
 #include <pthread.h>
 #include "fault_help.h"

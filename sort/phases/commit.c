@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 writes what was verified of each rank's part as JSON, next to the parts. */
-#include "manifest.h"
-#include "part_summary.h"
+/* To the disk, and under the final names; last of all, where each rank has a part, the manifest:
+ * rank 0 writes what was verified of each part as JSON, next to the parts. A complete output has
+ * one, and no other has. */
+#include "phases.h"
 #include "io/json.h"
 #include "io/names.h"
 
@@ -40,8 +41,19 @@ static json_t *manifest_json(const rank_env *env, uint64_t total, const verified
 			 parts);
 }
 
-status manifest_write(rank_env *env, output *out, uint64_t total, const verified *v)
+status phase_sync(rank_env *env, output *out)
 {
-	return json_write(manifest_json(env, total, v), &out->manifest, env->o->force,
-			  env->o->fsync, &env->e);
+	return output_sync(out, env->o->fsync, &env->e);
+}
+
+status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
+{
+	/* A rank that stood still until the others gave up must not name what they have left. */
+	status rc = comm_agree(env->c, ST_OK);
+	if (rc == ST_OK)
+		rc = output_commit(&f->out, env->c, env->o, &env->e);
+	return rc == ST_OK && f->out.per_rank && env->c->rank == 0
+		       ? json_write(manifest_json(env, total, v), &f->out.manifest, env->o->force,
+				    env->o->fsync, &env->e)
+		       : rc;
 }

@@ -3,7 +3,7 @@
  * as planned, whatever the order of the input and however often keys repeat, because a record's
  * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
  * all. */
-#include "distribute.h"
+#include "distribute_disk.h"
 #include "base/clock.h"
 #include "base/splitmix.h"
 

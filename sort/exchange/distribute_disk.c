@@ -7,15 +7,16 @@
  *
  * Once begun, a rank goes through all rounds, whatever it cannot read or keep: the others count on
  * it. */
-#include "distribute.h"
-#include "exchange/exchange.h"
+#include "distribute_disk.h"
+#include "exchange.h"
 #include "kernel/gather.h"
+#include "model/rank_result.h"
 
 enum { ROUND_BYTES = 8 << 20 };
 
 typedef struct rounds {
 	rank_env *env;
-	const settled *k;
+	const distribute_plan *k;
 	splitter_estimate g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
@@ -136,7 +137,7 @@ static status begin_round(rounds *x)
 				  .send = x->send,
 				  .recv = x->recv,
 				  .threads = env->o->exchange_threads,
-				  .budget_bytes = (size_t)x->k->mp->windows_bytes,
+				  .budget_bytes = (size_t)x->k->windows_bytes,
 				  .total = x->k->s->records };
 	if (rc == ST_OK)
 		rc = check_round(x);
@@ -234,7 +235,7 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	x->at = mem_array(&env->m, p, sizeof *x->at, "counts", &env->e);
 	if (!x->raw || !x->e || !x->out || !x->send || !x->recv || !x->at)
 		return ST_RESOURCE;
-	return reader_open(&x->from, &x->k->f->in, rp, &env->e);
+	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
 static void close_rounds(rounds *x)
@@ -280,16 +281,15 @@ static status receive(rounds *x, const run_formation_plan *p, loaded_runs *out)
 	return rc;
 }
 
-status distribute_disk(rank_env *env, const settled *k, const run_formation_plan *p,
-		       loaded_runs *out)
+status distribute_disk(rank_env *env, const distribute_plan *k, loaded_runs *out)
 {
 	rounds x = { .env = env, .k = k };
-	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->f->io };
+	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
 	status rc = comm_agree(env->c, open_rounds(&x, &rp));
 	if (rc == ST_OK)
 		rc = splitter_estimate_make(env, k->s, x.from, &x.g);
 	if (rc == ST_OK)
-		rc = receive(&x, p, out);
+		rc = receive(&x, k->p, out);
 	close_rounds(&x);
 	return rc;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanging first where memory does not hold what a rank receives. */
-#ifndef HETSORT_PHASES_DISTRIBUTE_H
-#define HETSORT_PHASES_DISTRIBUTE_H
+#ifndef HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
+#define HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 
-#include "values.h"
+#include "model/share_plan.h"
 #include "spill/run_formation.h"
 
 /* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
@@ -24,10 +24,17 @@ status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *
 			      splitter_estimate *g);
 void splitter_estimate_free(splitter_estimate *g, mem *m);
 
+/* What is distributed. */
+typedef struct distribute_plan {
+	const input *in;
+	const share_plan *s;
+	uint64_t windows_bytes;      /* of the exchange */
+	const run_formation_plan *p; /* as for run_formation_stream */
+} distribute_plan;
+
 /* distribute_disk - collective: each record of the input to about the rank that is to write it,
- * and there to runs on disk, to out. What merging then has to move is little. p: as for
- * run_formation_stream; every rank has the whole input. */
-status distribute_disk(rank_env *env, const settled *k, const run_formation_plan *p,
-		       loaded_runs *out);
+ * and there to runs on disk, to out. What merging then has to move is little. Every rank has the
+ * whole input. */
+status distribute_disk(rank_env *env, const distribute_plan *k, loaded_runs *out);
 
 #endif
