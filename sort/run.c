@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* One sort on one rank: a value for each thing that a phase makes for those after it. Only the
- * steps below see all of them; each tells which ones its phase reads, and which it makes. */
+ * steps below see all of them; each shows which ones its phase reads, and which it makes. */
 typedef struct job {
 	rank_env env;
 	rank_result mine;
@@ -154,7 +154,7 @@ static status distribute(job *j)
 }
 
 /* The only rank: each piece to its place. */
-static status merge_alone(job *j)
+static status merge_single_rank(job *j)
 {
 	const settled k = settled_of(j);
 	return phase_single_rank(&j->env, &k, &j->files, &j->data, &j->part);
@@ -224,7 +224,7 @@ static const step steps[] = {
 	{ PH_SPLIT, SEVERAL, false, split },
 	{ PH_MERGE, MERGING, false, merge },
 	{ PH_SORT, DISTRIBUTING, false, distribute },
-	{ PH_MERGE, SINGLE, false, merge_alone },
+	{ PH_MERGE, SINGLE, false, merge_single_rank },
 	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output },
 	{ PH_SYNC, SEVERAL | SINGLE, false, verify },
 	{ PH_SYNC, MERGING | SINGLE, false, save_output },
@@ -323,7 +323,7 @@ static bool ends(const char *text, size_t bytes)
 	return memchr(text, '\0', bytes) != NULL;
 }
 
-/* Where a rank's words make no sense, that is all there is to tell of it. */
+/* A result that makes no sense is replaced by one that says so. */
 static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
@@ -338,7 +338,7 @@ static void validate_result(rank_result *r, int rank)
 				    .text = "what it told of itself makes no sense" };
 }
 
-/* No rank that told of a failure has said which? Then that is the failure. */
+/* A failure that no rank has explained is one by itself. */
 static void explain(rank_result *all, int size, status rc)
 {
 	for (int i = 0; i < size; i++)
@@ -382,7 +382,7 @@ static void collect(job *j, status rc, job_result *res)
 	}
 }
 
-/* The network is gone: nobody can be agreed with. Say what is known here. */
+/* The network is gone and no agreement possible: report what is known here. */
 static status tell_without_ranks(job *j, status rc, job_result *res)
 {
 	if (rc == ST_OK)

@@ -37,7 +37,7 @@ typedef struct sample {
 	size_t at[MAX_STREAMS]; /* next record of each stream */
 	double ended[LAPS + 1]; /* when laps did */
 	double cpu[LAPS + 1];   /* and the thread's processor time then */
-	checksum sum;           /* somebody has to use it */
+	checksum sum;           /* used, so that the compiler keeps the work */
 	double limit_s;
 	rates found;  /* 0 if the thread never came */
 	double share; /* of the time in which the processor was ours */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --plan=online: shares by what earlier runs have shown, and this run told to the next. Rank 0
- * keeps the history. Nothing that goes wrong with it makes a run fail. */
+/* --plan=online: shares by the times of earlier runs; the times of this run are kept for the
+ * next. Rank 0 keeps the history. A fault in it never makes a run fail. */
 #include "history.h"
 #include "wisdom.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { HOST_SHOWN = 36 }; /* characters of a host's name in a key; the hash tells the rest */
+enum { HOST_SHOWN = 36 }; /* characters of a host's name in a key; the hash stands for the rest */
 
 struct history {
 	wisdom *w;

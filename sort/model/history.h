@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --plan=online: shares from what earlier runs have shown. At rank 0. */
+/* --plan=online: shares from the times of earlier runs. At rank 0. */
 #ifndef HETSORT_MODEL_HISTORY_H
 #define HETSORT_MODEL_HISTORY_H
 
@@ -7,7 +7,8 @@
 
 typedef struct history history;
 
-/* What a rank tells of its run: seconds before and after the exchange, records read and written. */
+/* What a rank reports of its run: seconds before and after the exchange, records read and written.
+ */
 typedef struct run_times {
 	double before_s, after_s;
 	uint64_t in, out;

@@ -47,10 +47,10 @@ typedef struct rank_result {
 	double predicted_s;     /* by the plan, at these rates: nominal or measured */
 	rates rate;
 	double speed;
-	double link_s; /* a byte from rank 0, where it deals out the input; else 0 */
+	double link_s; /* a byte from rank 0, where it scatters the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t planned_out_before;      /* by the first plan; else only if adapt_state is set */
-	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: nobody looked */
+	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, of the time that was left */
 	int32_t adapt_state; /* an adapt_state */
 	uint64_t in, out;

@@ -184,7 +184,7 @@ static status gather_ranks(rank_env *env, const rates *rate, const allowance *ha
 	return rc;
 }
 
-/* Launchers that were told so, or do not know of each other, bind all their ranks to one processor.
+/* Launchers that are asked to, or do not know of each other, bind all their ranks to one processor.
  */
 static void note_one_processor(rank_env *env, const rank_speeds *g)
 {

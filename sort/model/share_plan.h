@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who reads and who writes how much: the same on all ranks. Who plans anew makes a new plan and
- * replaces the old one by it; nobody writes into a plan that others already use. */
+/* Who reads and who writes how much: the same on all ranks. Planning anew makes a new plan,
+ * which then replaces the old one; a plan that is in use never changes. */
 #ifndef HETSORT_MODEL_SHARE_PLAN_H
 #define HETSORT_MODEL_SHARE_PLAN_H
 
@@ -33,8 +33,8 @@ void share_plan_free(rank_env *env, share_plan *s);
 void share_plan_sum_out(const rank_env *env, share_plan *s);
 
 /* share_plan_check - are these shares, which rank 0 has planned, those of `records`? what: reading,
- * writing. ST_PEER if not; from standard input, whose size nobody knows, only a sum that overflows
- * is wrong. */
+ * writing. ST_PEER if not; the size of standard input is unknown, so only a sum that overflows is
+ * wrong there. */
 status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, bool is_stdin,
 			const char *what);
 

@@ -15,7 +15,7 @@ typedef struct speed_history {
 } speed_history;
 
 /* speed_history_add - work done evenly between two moments, in seconds since the beginning; in any
- * order, also at the same time as other work. p NULL: nobody asks. */
+ * order, also at the same time as other work. p NULL: not wanted. */
 void speed_history_add(speed_history *p, double from_s, double to_s, double work);
 
 /* speed_history_last_s - how long the last part of all work took, part in (0, 1]: exact but for

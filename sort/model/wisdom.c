@@ -131,7 +131,7 @@ static void load(wisdom *w, err *note)
 		judge(w, found, note);
 		return;
 	}
-	/* a damaged file is replaced, somebody's other file is not */
+	/* a damaged file is replaced, another kind of file is not */
 	w->keep = rc == HETPART_EFORMAT && is_wisdom(w->path);
 	err_set(note, ST_REFUSED, "wisdom is ignored%s: %s", w->keep ? " and replaced" : "",
 		he.text);

@@ -14,7 +14,7 @@ enum { WISDOM_KEY_BYTES = 64 };
 
 /* wisdom_open - look for what is known of runs of this kind: these records, this strategy, so many
  * ranks, with rank 0 on this host. A file that cannot be read, is damaged, older than half a year
- * or of another kind is not obeyed, and note says so.
+ * or of another kind is not used, and note says so.
  * note  receives what is worth telling; its code is not looked at.
  * Returns ST_RESOURCE without memory; a file never makes it fail. */
 status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ranks, err *note,
@@ -34,7 +34,7 @@ void wisdom_fade(wisdom *w);
 /* wisdom_add - a rank took seconds for n records. */
 void wisdom_add(wisdom *w, part of, const char *key, uint64_t n, double seconds);
 
-/* wisdom_save - put the file in place of what was there, unless that was somebody else's; makes
+/* wisdom_save - put the file in place of what was there, unless that is another kind of file; makes
  * its folder. Failure is only a note. time_s: since 1970. */
 void wisdom_save(wisdom *w, uint64_t time_s, err *note);
 

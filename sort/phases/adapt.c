@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between reading and sampling: what each rank is to write is planned anew by how fast it read and
- * sorted in this run, of late: a node that turned slow in the middle is as slow as it is now. Only
- * here it costs nothing: no record has left its rank, and splitters go wherever shares say. Rank 0
- * plans, and the shares change on all ranks or on none: only if that promises enough, and if memory
- * and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and agreements on
- * how that went. */
+/* Between reading and sampling, output shares are planned anew by how fast each rank has read and
+ * sorted in the last part of this run, so a node that became slow counts as slow as it is now. This
+ * is the cheap moment: no record has left its rank, and splitters follow the shares. Rank 0 plans;
+ * the shares change on all ranks or on none, only if the predicted gain is large enough and the
+ * memory and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and
+ * agreements. */
 #include "adapt.h"
 #include "budget_phase.h"
 #include "phases.h"
@@ -12,13 +12,13 @@
 
 #include <math.h>
 
-/* A rank with less than this part of the mean work tells too little of its speed. */
+/* A rank with less than this part of the mean work does not show its speed. */
 static const double LEAST_PART = 0.1;
 
 /* Nor does a part of it that took less: a quota of CPU time may come in periods of 0.1 s. */
 static const double LEAST_S = 1;
 
-/* What rank 0 tells the others. */
+/* What rank 0 broadcasts. */
 typedef struct verdict {
 	int32_t state;
 	double gain;
@@ -31,7 +31,7 @@ typedef struct draft {
 	uint64_t *share;
 } draft;
 
-static bool tells(const sighting *s, double mean_s)
+static bool shows_speed(const sighting *s, double mean_s)
 {
 	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
 }
@@ -41,7 +41,7 @@ static size_t part_to_judge(const sighting *s, size_t p, double mean_s)
 {
 	for (size_t k = SIGHT_PARTS; --k > 0;) {
 		size_t i = 0;
-		while (i < p && (!tells(&s[i], mean_s) || s[i].took_s[k] >= LEAST_S))
+		while (i < p && (!shows_speed(&s[i], mean_s) || s[i].took_s[k] >= LEAST_S))
 			i++;
 		if (i == p)
 			return k;
@@ -58,21 +58,21 @@ bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *no
 	for (size_t i = 0; i < p; i++) {
 		const double work_s = ldexp(s[i].work_s, -(int)k);
 		now[i] = 0;
-		if (!tells(&s[i], mean))
+		if (!shows_speed(&s[i], mean))
 			continue;
 		now[i] = work_s / s[i].took_s[k];
 		expected += work_s / planned[i];
 		took += s[i].took_s[k];
 	}
 	*unit_s = expected > 0 ? took / expected : 1;
-	bool told = expected > 0;
+	bool known = expected > 0;
 	for (size_t i = 0; i < p; i++) {
 		now[i] = now[i] > 0 ? now[i] * *unit_s : planned[i];
-		told = told && now[i] > 0 && isfinite(now[i]);
+		known = known && now[i] > 0 && isfinite(now[i]);
 	}
-	for (size_t i = 0; i < p && !told; i++)
+	for (size_t i = 0; i < p && !known; i++)
 		now[i] = planned[i];
-	return told;
+	return known;
 }
 
 /* What is left to a rank: to send what it holds, whatever it writes, and to write. */
@@ -186,8 +186,8 @@ static void planned_speeds(const rank_env *env, const share_plan *s, double *pla
 }
 
 /* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
- * the others wait for it while they read: sorting alone counts, and what they have to send is what
- * they asked for, a slow rank for less. Rank 0 itself, which serves meanwhile, tells nothing. */
+ * the others wait for it while they read: only sorting counts, and what they have to send is what
+ * they requested, a slow rank less. Rank 0 itself serves them, which shows no speed. */
 static sighting own_sighting(const rank_env *env, const loaded_runs *d, const speed_history *speeds,
 			     double planned)
 {
@@ -240,7 +240,7 @@ status phase_adapt(rank_env *env, const settled *k, const loaded_runs *d,
 		   const speed_history *speeds, share_plan *next)
 {
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || k->w->resuming) /* what was not read tells no speed */
+	if (!env->o->adapt.on || k->w->resuming) /* what was not read shows no speed */
 		return ST_OK;
 	draft t = { mem_array(&env->m, p, sizeof *t.seen, "speeds", &env->e),
 		    mem_array(&env->m, p, sizeof *t.planned, "speeds", &env->e),

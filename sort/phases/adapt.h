@@ -18,11 +18,11 @@ typedef struct sighting {
 
 /* adapt_speeds - present speeds of p ranks in the scale of the planned ones: by the last part of
  * their work that took each of them long enough to tell, the same part for all, else by all of it.
- * A rank that had little to do, or took no time that the clock saw, tells nothing: it keeps its
+ * A rank that had little to do, or took no time that the clock saw, shows no speed: it keeps its
  * planned speed.
  * now     receives p entries, finite and above zero.
  * unit_s  receives what a rank of speed 1 takes for a second's work.
- * Returns false, and the planned speeds, where no rank tells anything. */
+ * Returns false, and the planned speeds, where no rank shows a speed. */
 bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s);
 
 /* What the speeds are worth. */
@@ -37,7 +37,7 @@ typedef struct prospect {
  * o        strategy, record size and the rule count.
  * planned  speeds, and written: the shares by the plan so far, p entries each.
  * now      receives the present speeds, share the shares that they call for. Both are the planned
- *          ones where no rank tells anything. */
+ *          ones where no rank shows a speed. */
 status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
 		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
 		  err *e);

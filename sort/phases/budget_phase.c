@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Third phase: may the records stay in memory? Otherwise they go by way of sorted runs on disk, or
- * the job is refused with the figure that it takes; nothing has been read by then. */
+/* Third phase: may the records stay in memory? Otherwise sorted runs spill to disk, or the job is
+ * refused with the memory that it takes. Nothing has been read by then. */
 #include "budget_phase.h"
 #include "phases.h"
 #include "base/memory_limit.h"
@@ -113,7 +113,7 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			       .stride = k->w->found ? k->w->s.stride : 0 };
 }
 
-/* By merging, and by way of the disk, what is written passes through windows. */
+/* By merging, and where runs spill to disk, what is written passes through windows. */
 bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs)
 {
 	const memory_plan *mp = k->mp;
@@ -124,8 +124,8 @@ bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs)
 	       (budget_make(&b, &q, &e) == ST_OK && !b.spills);
 }
 
-/* For standard input. Where runs go is looked at now if somebody said it; if it need not be used,
- * a default that cannot be used is no trouble. */
+/* For standard input. A folder for runs that was named is looked at now; a default that cannot be
+ * used matters only once it is needed. */
 static status make_stream_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
 	budget_query q = query_of(env, k, mp, 0);
@@ -165,7 +165,7 @@ static status agree_to_spill(rank_env *env, bool *any)
 	return rc;
 }
 
-/* Where samples alone say what comes to a rank: more than its share, to be safe. */
+/* Where only samples show what comes to a rank: more than its share, to be safe. */
 static uint64_t most_to_come(const rank_env *env, const share_plan *s)
 {
 	const uint64_t share = own_share(env, s->out), most = share + share / 4 + GUESSED_RECS;

@@ -17,7 +17,7 @@ static unsigned processors(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* Ranks of one host share its processors, unless the launcher has dealt them out. */
+/* Ranks of one host share its processors, unless the launcher has divided them. */
 static status count_threads(rank_env *env, cpu_share *cpus)
 {
 	const size_t p = (size_t)env->c->size;
@@ -90,7 +90,7 @@ static status check_totals(rank_env *env, uint64_t total)
 	return ST_OK;
 }
 
-/* Why there is no io_uring is told by whoever asked for it, else in the report. */
+/* Why there is no io_uring is an error if it was asked for, else a line of the report. */
 static status choose_io_backend(rank_env *env, io_backend **io)
 {
 	err why = { ST_OK, "" };

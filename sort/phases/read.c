@@ -19,7 +19,7 @@ typedef struct reading {
 	memory_plan *mp;
 } reading;
 
-/* Standard input tells its size only now: the plan of one rank is made anew. */
+/* The size of standard input is known only now: the plan of one rank is made anew. */
 static status count_stdin(reading *x)
 {
 	rank_env *env = x->env;
@@ -111,8 +111,8 @@ static uint64_t most_recs(const rank_env *env, const settled *k)
 					   (env->o->lay.record_bytes + sizeof(entry));
 }
 
-/* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: nobody asks,
- * or reading is waiting for others, which tells nothing of this rank. */
+/* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: not wanted,
+ * or reading means waiting for others, which shows no speed. */
 static speed_history *speed_history_of(const rank_env *env, const settled *k, bool sort, uint64_t n,
 				       speed_history *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One rank has nobody to exchange with: its threads take pieces of the merged order, and each
+/* One rank needs no exchange: its threads take pieces of the merged order, and each
  * merges one, gathers its records, inspects and writes them at their place. Runs in memory are cut
  * into pieces that stay in the cache, runs on disk into as large ones as memory allows. Memory: for
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
@@ -163,7 +163,7 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Whoever has taken a piece brings it to its end, since others may wait for its turn; after a
+/* A thread finishes the piece that it has taken, since others may wait for its turn; after a
  * failure no more are taken. */
 static void work(void *single_rank_, unsigned worker)
 {

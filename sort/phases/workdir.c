@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Steps of a sort that have to do with its directory. The state is written before the first run
  * and removed when the output has its final name, each time by all ranks before any goes on; so
- * runs without a state are nobody's. */
+ * runs without a state belong to no job. */
 #include "phases.h"
 #include "io/json.h"
 #include "io/lock.h"

@@ -28,7 +28,7 @@ typedef struct workdir {
  * has left there for this rank, if it is of this very sort. */
 status workdir_open(rank_env *env, const input *in, workdir *w);
 
-/* workdir_close - let go of it; what is in it stays. */
+/* workdir_close - give up its lock; what is in it stays. */
 void workdir_close(workdir *w);
 
 /* workdir_clean - remove what jobs that did not end have left in this directory, *removed files.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dealing out on request: rank 0 answers whoever asks with the next chunk of the input, sized by
- * factoring, several of them side by side, as one that is slow also takes its chunk slowly; the
- * others take chunks, each sorted before the next is asked for, so that who is slow asks less
- * often. A rank that has no room for a chunk lets it pass, and says so the next time. */
+/* Scatter on request: rank 0 answers each request with the next chunk of the input, sized by
+ * factoring. It serves several ranks side by side, as a slow rank also takes its chunk slowly. The
+ * others sort a chunk before they request the next one, so a slow rank requests less often. A rank
+ * without room for a chunk receives and drops it, and reports the failure with its next request. */
 #include "scatter.h"
 #include "base/clock.h"
 #include "base/pool.h"
@@ -38,11 +38,11 @@ typedef struct request {
 	comm_req req;
 	uint64_t word;
 	bool asked; /* it waits for an answer */
-	bool left;  /* it has been told that there is nothing more */
+	bool left;  /* it knows that there is nothing more */
 	transfer *lane;
 } request;
 
-/* Whoever asks, what is left for them, and the ways there: each carries nothing or one chunk. */
+/* The requests, what is left for them, and the transfers: each carries one chunk or none. */
 typedef struct counter {
 	scatter_sender *d;
 	request *a;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dealing out planned shares: rank 0 reads blocks and sends them, to one rank after the other, two
- * blocks under way. A rank that has its share sorts it while others get theirs. What rank 0 cannot
- * read it sends as it is, so that nobody waits in vain: the border of the phase tells. */
+/* Scatter of planned shares: rank 0 reads blocks and sends them to one rank after the other, two
+ * blocks under way. A rank that has its share sorts it while others get theirs. If rank 0 cannot
+ * read, it goes on sending blocks, so that no rank waits for ever, and the agreement at the end of
+ * the phase reports the failure. */
 #include "scatter.h"
 
 #include <string.h>
