@@ -89,7 +89,7 @@ SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
-BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn*.c))
+BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn/*.c))
 
 LIBPART  := $(OBJ)/libhetpart.a
 LIBPMPI  := $(if $(filter yes,$(MPI)),$(OBJ)/libhetpart_mpi.a)

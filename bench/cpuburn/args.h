@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cpuburn_args.h - the command line of cpuburn. */
+/* args.h - the command line of cpuburn. */
 #ifndef CPUBURN_ARGS_H
 #define CPUBURN_ARGS_H
 

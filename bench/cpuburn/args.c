@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line of cpuburn: options, and the CPUs this process may use. Prints; never exits. */
-#include "cpuburn_args.h"
+#include "args.h"
 
 #include <errno.h>
 #include <getopt.h>

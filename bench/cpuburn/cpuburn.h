@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cpuburn.h - the parts of cpuburn: burner threads, a group with a CPU quota, and the reference
- * loop that measures what either of them does. Only cpuburn.c, its command line and cpuburn_say.c
+ * loop that measures what either of them does. Only cpuburn.c, its command line and say.c
  * print. */
 #ifndef CPUBURN_H
 #define CPUBURN_H
@@ -29,11 +29,11 @@ static inline double clock_s(clockid_t id)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- cpuburn_say.c: "cpuburn: ..." and a new line on standard error, control bytes as escapes */
+/* ---- say.c: "cpuburn: ..." and a new line on standard error, control bytes as escapes */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_list(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
 
-/* ---- cpuburn_thread.c: one thread for each CPU, which keeps a share of its time from others */
+/* ---- thread.c: one thread for each CPU, which keeps a share of its time from others */
 typedef struct burner burner;
 
 /* Starts with share 0. HOW_ANY takes the first of fifo, nice and plain (no higher priority) that is
@@ -44,7 +44,7 @@ void burner_set(burner *b, double share); /* from the next period on */
 double burner_burnt_s(const burner *b);   /* processor time of all threads so far */
 void burner_stop(burner *b);              /* joins and frees; NULL is fine */
 
-/* ---- cpuburn_group.c: a control group with a quota, version 1 or 2 */
+/* ---- group.c: a control group with a quota, version 1 or 2 */
 typedef struct group group;
 
 /* A new group below the one this process is in. What is in it is killed, and the group removed,
@@ -54,7 +54,7 @@ bool group_quota(group *g, double cpus, struct why *why); /* 0: none */
 bool group_join(const group *g); /* moves the calling process; async-signal-safe */
 void group_close(group *g);      /* NULL is fine */
 
-/* ---- cpuburn_measure.c: how fast a reference loop runs on these CPUs */
+/* ---- measure.c: how fast a reference loop runs on these CPUs */
 struct speed {
 	double rounds_per_s;     /* of the loop, over all CPUs, by the clock on the wall */
 	double rounds_per_cpu_s; /* and by processor time */

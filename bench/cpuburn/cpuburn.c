@@ -4,7 +4,7 @@
  * when it ends, however it ends. Costs about one second to set up. */
 #include "cpuburn.h"
 
-#include "cpuburn_args.h"
+#include "args.h"
 
 #include <errno.h>
 #include <math.h>
