@@ -40,6 +40,20 @@ await() { # await COMMAND... - until it succeeds; after a minute it is given up
   return 1
 }
 
+# Of processes, as /proc has them: ps and pgrep are not everywhere.
+state_of() { # state_of PID - R, S, D, T (stopped), Z (nobody has asked for its exit code), ...; nothing if it is gone
+  sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null
+}
+gone() { # gone PID... - have all of them ended, also if nobody has asked for their exit codes?
+  local tap_p
+  for tap_p in "$@"; do
+    case $(state_of "$tap_p") in '' | Z | X) ;; *) return 1 ;; esac
+  done
+}
+children_of() { # children_of PID - one a line
+  grep -l -s -x "PPid:[[:space:]]*$1" /proc/[0-9]*/status | cut -d/ -f3
+}
+
 skip_all() { echo "$1"; exit 77; }
 
 done_testing() { echo "1..$tap_n"; [ $tap_bad -eq 0 ] && [ $tap_n -gt 0 ]; exit; }

@@ -27,7 +27,6 @@ else
   launch() { exec timeout -k 2 100 "$ROOT/scripts/mpirun" 4 "$@"; }
 fi
 
-state() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
 since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.2f", b - a}'; }
 
 begin() { # begin PHASE RANK ARGUMENT... - a job over an old output, until that rank stands still there
@@ -40,7 +39,7 @@ begin() { # begin PHASE RANK ARGUMENT... - a job over an old output, until that 
   for ((i = 0; i < 2000; i++)); do
     if [ -s "pid.$rank" ]; then
       pid=$(cat "pid.$rank")
-      [ "$(state "$pid")" != T ] || break
+      [ "$(state_of "$pid")" != T ] || break
     fi
     [ -d /proc/$job ] || break
     sleep 0.01
@@ -66,7 +65,7 @@ once() { # once kill|stop PHASE RANK ARGUMENT...
   local kind=$1 phase=$2 rank=$3; shift 3
   if [ "$kind" = stop ]; then set -- "$@" --timeout $timeout_s; fi
   begin "$phase" "$rank" "$@"
-  reached=$(state "$pid") from=$EPOCHREALTIME
+  reached=$(state_of "$pid") from=$EPOCHREALTIME
   [ "$kind" = stop ] || kill -KILL "$pid"
   over
 }
@@ -103,7 +102,6 @@ fi
 
 # A host whose plug is pulled, and one that stands still as a whole. The other ranks end the job; the
 # launcher waits for its daemon there, until the connection breaks or the host goes on.
-gone() { local p; for p in "$@"; do case $(state "$p") in '' | Z) ;; *) return 1 ;; esac; done; }
 host_fails() { # host_fails WHAT FAIL... -- REPAIR...
   local name="$1 of a host" fail=() i others; shift
   while [ "$1" != -- ]; do fail+=("$1"); shift; done

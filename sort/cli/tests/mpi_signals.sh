@@ -27,9 +27,6 @@ start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
   job=$!
   await eval '[ -e hanging.0 ] || [ ! -d /proc/$job ]'
 }
-gone() { # also if nobody has asked for its exit code yet
-  case $(ps -o stat= -p "$1") in '' | Z*) ;; *) ps -fp "$1"; return 1 ;; esac
-}
 ends() { # ends NAME - the job ends by itself, with a failure, and has not named its output
   wait $job; rc=$?
   ok "$1: ends and fails" test "$rc" -ne 0
@@ -42,7 +39,7 @@ ends() { # ends NAME - the job ends by itself, with a failure, and has not named
 told_all=0
 for call in read write fsync write@2 fsync write; do
   start $call -o out in
-  kill -s TERM "$(pgrep -P $job)"
+  kill -s TERM "$(children_of $job)"
   ends "TERM to the launcher in $call"
   [ "$(field status) $(field signal)/$(find . -name '.hetsort-*')" = "interrupted SIGTERM/" ] && told_all=$((told_all + 1))
   [ $told_all -lt 3 ] || break

@@ -21,7 +21,7 @@ start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs i
   pid=$!
   # shellcheck disable=SC2016
   await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
-  child=$(pgrep -P $pid)
+  child=$(children_of $pid)
 }
 end() { wait $pid; rc=$?; rm -f hanging; }
 

@@ -57,11 +57,12 @@ cat >on_power_cut <<'END'
 # on_power_cut STATE SHIM COMMAND... - the power fails when the command is in the call that SHIM means, or has
 # ended. STATE is left in boot/: what the file system has then. It commits nothing by itself.
 state=$1 plan=$2; shift 2
+. "$ROOT/scripts/tap.sh"
 mount -t tmpfs -o size=80M none back && truncate -s 32M back/image &&
   mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 back/image && mount -o loop,commit=300 back/image disk || exit 77
 if [ "$state" != none ]; then cp old disk/out && sync -f disk; fi
 SHIM=$plan SHIM_FILE=$PWD/hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
-while [ ! -e hanging ] && [ "$(ps -o stat= -p $pid | head -c 1)" != Z ] && [ -d /proc/$pid ]; do sleep 0.01; done
+until [ -e hanging ] || gone $pid; do sleep 0.01; done
 cp --sparse=always back/image back/cut
 [ -e hanging ] && rm hanging && echo met
 wait $pid; rc=$?

@@ -34,9 +34,8 @@ env --default-signal=TERM SHIM=hang=create SHIM_FILE=hanging SHIM_CLOCK=3600 LD_
 pid=$!
 await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
 kill -TERM $pid
-ended() { case $(ps -o stat= -p $pid) in '' | Z*) ;; *) return 1 ;; esac; }
-ok "SIGTERM while the wall clock jumps: it ends" await ended
-ended || kill -KILL $pid
+ok "SIGTERM while the wall clock jumps: it ends" await gone $pid
+gone $pid || kill -KILL $pid
 wait $pid
 is "SIGTERM while the wall clock jumps: by the signal" "$?" 143
 rm -f hanging

@@ -13,7 +13,7 @@ sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a bl
 merged() { # had an earlier program merged all? "done" or "no", or both where ranks differ
   sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '
 }
-stopped() { case $(ps -o stat= -p "$1") in T*) ;; *) return 1 ;; esac; } # stopped PID - by SIGSTOP
+stopped() { [ "$(state_of "$1")" = T ]; } # stopped PID - by SIGSTOP
 flip() { # flip FILE BYTE - a bit of it; counted from the end where it is negative
   local at=$2 b
   [ "$at" -ge 0 ] || at=$(($(stat -c %s "$1") + at))
