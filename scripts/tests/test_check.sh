@@ -17,7 +17,7 @@ all:
 check:
 	@echo a line of check; echo "$${CHECK-10 passed, 0 failed}"; exit $${CHECK_RC:-0}
 check-mpi:
-	@sleep $${MPI_S:-0}; echo "$${MPI-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
+	@sleep $${MPI_S:-0} & echo $$! >../sleeper; wait $$!; echo "$${MPI-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
 MAKE
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -48,9 +48,20 @@ CHECK='0 passed, 0 failed' MPI_RC=77 LINT='0 passed, 0 failed' check
 is "nothing ran" "$(last)" "1 0 passed, 0 failed"
 DEPS_RC=1 check
 is "something needed is missing" "$(last)" "1 0 passed, 1 failed"
-CHECK_LIMIT_S=2 MPI_S=30 check
-is "out of time" "$rc" 1
-ok "and that is told" grep -q 'cut off: no time left of 2 s' <<<"$out"
+check
+is "what was left out is told in one line, before the last" \
+  "$(tail -n 3 <<<"$out" | grep -n -E '^left out: make check-long .*, check-faults, check-sim, asan, tsan, fuzz, ' | cut -d: -f1)" 1
+check --strict
+ok "without a tool that is missing, where none may be" grep -q '^left out: .*, analyze$' <<<"$out"
+
+# A signal ends the step that is under way, and the check.
+rm sleeper
+MPI_S=600 tree/scripts/check >said 2>&1 &
+pid=$!
+await test -s sleeper
+kill $pid; wait $pid
+is "a signal ends it" $? 130
+ok "and the step" await gone "$(cat sleeper)"
 
 rm tree/deps.log
 check --no-install --strict

@@ -30,6 +30,10 @@ runner silent.sh;        is "a test that tests nothing" "$(last)" "1 0 passed, 1
 runner dies.sh;          is "a bad exit status" "$(last)" "1 1 passed, 1 failed"
 runner lies.sh;          is "exit 0 does not hide a failed point" "$(last)" "1 1 passed, 1 failed"
 runner hangs.sh;         is "a test that hangs" "$(last)" "1 0 passed, 1 failed"
+ok "which limit struck is told" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
+plant tardy.sh <<<'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; sleep 60'
+runner tardy.sh good.sh; is "a test that hangs at its end keeps its counts" "$(last)" "1 3 passed, 1 failed"
+ok "which limit struck is told then, too" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
 runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 failed"
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
 runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
