@@ -27,7 +27,7 @@ said() { # what the last command that was run said, for whoever looks into a fai
 # shellcheck disable=SC2034  # rc, out and err are read by the tests
 run() { # run COMMAND... - sets rc, out, err
   out=$("$@" 2>"${TEST_TMP:-.}/.stderr"); rc=$?
-  err=$(cat "${TEST_TMP:-.}/.stderr")
+  err=$(<"${TEST_TMP:-.}/.stderr")
   return 0
 }
 

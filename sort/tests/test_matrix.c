@@ -3,7 +3,10 @@
  * and speeds, the output is sorted, a permutation of the input, stable, and cut exactly at the
  * planned shares. Runs on threads as ranks; started by an MPI launcher, on its ranks.
  *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  leave out larger sizes
- *   HETSORT_LONG=1        every case; else, and over MPI, they are sampled */
+ *   HETSORT_LONG=1        every case, over MPI a ninth of them; else a sample with every pair of
+ *                         distribution, size or layout, ranks, strategy, exchange threads, speeds,
+ *                         plan, source and adapting; over MPI a third of that, with every pair but
+ *                         some of distribution or size with plan or source */
 #include "base/clock.h"
 #include "run.h"
 #include "distributions.h"
@@ -339,6 +342,11 @@ typedef struct tally {
 	bench b;
 } tally;
 
+static const int ranks[] = { 1, 2, 3, 4, 7, 8 };
+
+/* How many ways to sort one input: strategies, exchange threads, speeds. */
+enum { VARIANTS = 2 * 3 * (int)LEN(speed_sets) };
+
 static bool is_root(const tally *y)
 {
 	return !y->c || y->c->rank == 0;
@@ -400,17 +408,35 @@ static size_t most(size_t n)
 	return n < limit ? n : limit;
 }
 
-/* Outside the long run: every fifth case, of the large ones every 19th, shifting with the number
- * of ranks so that each option meets each size. */
-static bool sampled_out(const tally *y, size_t n, size_t variant)
+/* Where the matrix is: the distribution, the size or the layout, and what spreads the former. */
+typedef struct cell {
+	size_t row, column, third;
+} cell;
+
+static size_t place_of_ranks(int p)
 {
-	const char *sanitizer = getenv("SANITIZER");
+	size_t i = 0;
+	while (i + 1 < LEN(ranks) && ranks[i] != p)
+		i++;
+	return i;
+}
+
+/* Outside the long run one variant of each cell, and of the large ones of every third cell only.
+ * The factors make it meet each pair of its options, whichever two of the numbers are held. */
+static bool sampled_out(const tally *y, const cell *at, size_t n, size_t variant)
+{
+	const size_t p = place_of_ranks(y->p);
+	const size_t chosen = (p + 6 * at->third + 7 * at->column) % VARIANTS;
+	const bool is_long = getenv("HETSORT_LONG");
 	if (n > most(n))
 		return true;
-	if (!y->c && getenv("HETSORT_LONG"))
+	if (is_long && !y->c)
 		return false;
-	const size_t one_in = n == LARGE ? 19 : 5;
-	return (variant + (size_t)y->p) % (sanitizer && *sanitizer ? 3 * one_in : one_in) != 0;
+	if (n == LARGE && (at->row + p) % 3 != 0)
+		return true;
+	if (y->c && !is_long && n != LARGE && (at->row + at->column + 2 * p) % 3 != 0)
+		return true;
+	return is_long ? variant % 9 != chosen % 9 : variant != chosen;
 }
 
 /* Equal shares where there are no speeds; else the methods in turn, so that in the end each meets
@@ -432,18 +458,19 @@ static int scatter_of(const tally *y)
 }
 
 /* All strategies, modes and speeds on one input. */
-static void run_variants(tally *y, test_case t)
+static void run_variants(tally *y, test_case t, cell at)
 {
 	size_t variant = 0;
-	if (!prepare(y, &t)) {
-		report_case(y, &t, "the input cannot be made");
-		return;
-	}
+	bool prepared = false;
 	for (int s = 0; s < 2; s++)
 		for (unsigned threads = 0; threads < 3; threads++)
 			for (size_t k = 0; k < LEN(speed_sets); k++, variant++) {
-				if (sampled_out(y, t.n, variant))
+				if (sampled_out(y, &at, t.n, variant))
 					continue;
+				if (!prepared && !(prepared = prepare(y, &t))) {
+					report_case(y, &t, "the input cannot be made");
+					return;
+				}
 				t.strategy = s ? BY_DISTRIBUTING : BY_MERGING;
 				t.threads = threads;
 				t.speeds = &speed_sets[k];
@@ -467,14 +494,18 @@ static void end_point(tally *y, const char *name)
 	y->cases = y->case_failures = 0;
 }
 
-static void run_sizes(tally *y, const struct distribution *d)
+static void run_sizes(tally *y, size_t d)
 {
 	const layout standard = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES };
 	const size_t p = (size_t)y->p;
 	const size_t sizes[] = { 0, 1, p - 1, p, p + 1, 100, 1000, 4095, 4096, 4097, LARGE };
 	for (size_t i = 0; i < LEN(sizes); i++)
-		run_variants(y, (test_case){ .d = d, .lay = standard, .n = sizes[i], .p = y->p });
-	end_point(y, d->name);
+		run_variants(
+			y,
+			(test_case){
+				.d = &distributions[d], .lay = standard, .n = sizes[i], .p = y->p },
+			(cell){ d, i, d / 3 });
+	end_point(y, distributions[d].name);
 }
 
 /* Other layouts: the shortest and the longest, keys at an offset, keys longer than an entry's. */
@@ -495,7 +526,8 @@ static void run_layouts(tally *y)
 				(test_case){ .d = &distributions[of_interest[d]],
 					     .lay = layouts[l],
 					     .n = layouts[l].record_bytes > 4096 ? 40 : most(700),
-					     .p = y->p });
+					     .p = y->p },
+				(cell){ d, l, d });
 		char name[64];
 		snprintf(name, sizeof name, "records of %u, key of %u at %u",
 			 layouts[l].record_bytes, layouts[l].key_bytes, layouts[l].key_off);
@@ -506,7 +538,7 @@ static void run_layouts(tally *y)
 static void run_matrix(tally *y)
 {
 	for (size_t d = 0; d < LEN(distributions); d++)
-		run_sizes(y, &distributions[d]);
+		run_sizes(y, d);
 	run_layouts(y);
 }
 
@@ -539,7 +571,6 @@ static status over_mpi(comm *c, void *arg)
 
 int main(void)
 {
-	static const int ranks[] = { 1, 2, 3, 4, 7, 8 };
 	tally y = { .c = NULL };
 	set_paths(&y.b);
 #ifdef HAVE_MPI
