@@ -41,28 +41,29 @@ ok "a stack of 128 kB: message" grep -q "the limit of the stack is 131072 bytes:
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then echo "# no root or no setpriv"; done_testing; fi
 [ -z "${SANITIZER:-}" ] || chmod -R a+rwX "$OBJ" # counts are written by whoever runs
 as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"; }
-chmod 711 . && mkdir plain && chmod 777 plain
-as_nobody "$hetsort" --ranks 1 -o plain/out in
+# The tree, and what is above the folder of this test, may be closed to others: so a copy, by a relative name.
+chmod 711 . && mkdir plain && chmod 777 plain && install -m 755 "$hetsort" hetsort
+as_nobody prlimit --nofile=100 ./hetsort --ranks 1 -o plain/out in
 if [ "$rc" -ne 0 ]; then
-  echo "# the program is in a folder that others do not see: $err"
+  echo "# others cannot start the program here: $err"
 else
   rm -f plain/out
   install -m 600 in secret
-  as_nobody "$hetsort" -o plain/out secret
+  as_nobody ./hetsort -o plain/out secret
   is "an input that this user may not read: exit code, left over" "$rc/$(ls -A plain)" 2/
   ok "an input that this user may not read: message" grep -q "cannot open input 'secret': Permission denied" <<<"$err"
   mkdir -m 755 closed && mkdir -m 700 hidden
-  as_nobody "$hetsort" --memory 64M --tmpdir closed -o plain/out large
+  as_nobody ./hetsort --memory 64M --tmpdir closed -o plain/out large
   is "a folder for runs that this user may not write to: exit code, left over" "$rc/$(ls -A plain closed)" "2/$(ls -A plain closed)"
   ok "a folder for runs that this user may not write to: message" \
     grep -q "cannot write in temporary directory 'closed': Permission denied" <<<"$err"
-  as_nobody "$hetsort" --clean hidden
+  as_nobody ./hetsort --clean hidden
   is "--clean of a folder that this user may not read" "$rc/$err" \
     "2/hetsort: cannot read directory 'hidden': Permission denied"
-  as_nobody prlimit --nproc=1 "$hetsort" --threads 4 -o plain/out in
+  as_nobody prlimit --nproc=1 ./hetsort --threads 4 -o plain/out in
   is "no process more for this user: threads are done without" "$rc/$(cmp plain/out expected)" 0/
   rm -f plain/out
-  as_nobody prlimit --nproc=1 "$hetsort" --ranks 3 -o plain/out in
+  as_nobody prlimit --nproc=1 ./hetsort --ranks 3 -o plain/out in
   is "no process more for this user: exit code, left over" "$rc/$(ls -A plain)" 4/
   ok "no process more for this user: message" grep -q "cannot start thread 1 of 3" <<<"$err"
   install -m 4755 -o 65534 "$hetsort" lent 2>/dev/null && as_lent=("$PWD/lent" --version)
