@@ -282,11 +282,11 @@ $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o
 $(FUZZ_X): $(FUZZ_MAIN)
 
 # ---------------------------------------------------------------------------------------- checks
-# TESTS=... are the tests to run, in place of all; TEST_JOBS how many at a time: more than there are
-# processors, as most of them wait for disks, children and limits of time now and then.
+# TESTS=... are the tests to run, in place of all; TEST_JOBS how many at a time, over MPI one more: more
+# than there are processors, as they wait for disks, children and limits of time now and then.
 TEST_JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 1) + 1)))
 # Those that take longest begin first, so that at the end nothing waits for one of them.
-LONGEST := mpi_faults mpi_experiments mpi_watch mpi_cli mpi_library mpi_kill mpi_resume mpi_matrix mpi_clients \
+LONGEST := mpi_resume mpi_kill mpi_faults mpi_experiments mpi_library mpi_watch mpi_matrix mpi_cli mpi_clients \
            test_matrix test_cli test_resume test_failpoint test_cluster test_feed test_vectors test_faults
 is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
@@ -296,12 +296,11 @@ check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no netw
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
-	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
+	$(Q)$(RUN) -j $$(($(TEST_JOBS) + 1)) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
 
-# A test that reads HETSORT_LONG is sampled elsewhere, whole here. The experiments measure, so they run by
-# themselves.
+# A test that reads HETSORT_LONG is sampled elsewhere, whole here. What measures runs by itself.
 LONG_TESTS := $(LONG_SH) $(shell grep -l HETSORT_LONG $(if $(filter yes,$(MPI)),$(MPI_SH)) $(TESTS_C) $(TESTS_SH))
-LONG_ALONE := $(filter %_experiments.sh,$(LONG_TESTS))
+LONG_ALONE := $(filter %_experiments.sh %/test_cpuburn.sh %/test_cluster.sh,$(LONG_TESTS))
 check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
 	  $(patsubst %.c,$(OBJ)/%,$(call longest_first,$(filter-out $(LONG_ALONE),$(LONG_TESTS))))
