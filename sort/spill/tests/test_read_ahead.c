@@ -232,6 +232,9 @@ static void all_come_out(void **state)
 	for (size_t i = 0; i < LEN(rec); i++)
 		for (keys kind = RANDOM; kind < KINDS; kind++)
 			for (size_t count = 1; count <= MOST_TEST_RUNS; count += 13) {
+				/* every second: each two of the three meet */
+				if ((i + kind + count / 13) % 2 && !getenv("HETSORT_LONG"))
+					continue;
 				one(rec[i], count, kind, 1 + count % 4, 16 << 20, true);
 				one(rec[i], count, kind, 1 + kind, JUST_ENOUGH, true);
 			}
