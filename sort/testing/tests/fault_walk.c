@@ -372,15 +372,15 @@ static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
 	return last;
 }
 
-/* Of each sort a quick walk takes failing allocations and files, and every second of the other
- * kinds of faults, such that each meets half of the sorts; those of io_uring meet the sorts that
- * use it. */
+/* Of each sort a quick walk takes failing allocations and files, and every third of the other kinds
+ * of faults, such that each meets a third of the sorts; those of io_uring meet the sorts that use
+ * it. */
 static bool is_left_out(size_t sort, size_t kind)
 {
 	if (strncmp(faults[kind].before, "uring:", 6) == 0 ||
 	    strncmp(faults[kind].before, "ring:", 5) == 0)
 		return !strstr(sorts[sort].args, "uring");
-	return kind > 1 && (sort + kind) % 2 != 0;
+	return kind > 1 && (sort + kind) % 3 != 0;
 }
 
 /* All of one kind of fault in one sort: a unit of work for a worker. */

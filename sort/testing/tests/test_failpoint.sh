@@ -92,7 +92,7 @@ grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
 is "a sample of the walk: no promise is broken" "$rc/$(grep -c '^not ok' <<<"$out")" 0/0
 ok "a sample of the walk: faults struck" test "$(grep -c -v ', 0 faults' <<<"$(grep '^ok' <<<"$out")")" -gt 50
 mkdir sim
-run env TEST_TMP="$TEST_TMP/sim" "$BIN/failpoints/fault_sim" 80 1
+run env TEST_TMP="$TEST_TMP/sim" "$BIN/failpoints/fault_sim" 48 1
 grep '^#' <<<"$out"
-is "80 clusters from seeds" "$rc/$(grep -c '^ok' <<<"$out")" 0/4
+is "48 clusters from seeds" "$rc/$(grep -c '^ok' <<<"$out")" 0/4
 done_testing
