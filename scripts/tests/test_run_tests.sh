@@ -7,7 +7,7 @@ cp "$ROOT/scripts/run-tests" tree/scripts/
 export TMPDIR=$PWD
 
 plant() { cat >"tree/$1"; } # plant NAME <SCRIPT
-runner() { run env TEST_TIMEOUT=1 tree/scripts/run-tests "$@"; }
+runner() { run env TEST_TIMEOUT="${limit:-100}" tree/scripts/run-tests "$@"; }
 last() { printf '%s' "$rc ${out##*$'\n'}"; }
 
 plant good.sh <<<'echo "ok 1 - a"; echo "ok 2 - b"; echo 1..2'
@@ -29,11 +29,11 @@ runner no_plan.sh;       is "no plan" "$(last)" "1 1 passed, 1 failed"
 runner silent.sh;        is "a test that tests nothing" "$(last)" "1 0 passed, 1 failed"
 runner dies.sh;          is "a bad exit status" "$(last)" "1 1 passed, 1 failed"
 runner lies.sh;          is "exit 0 does not hide a failed point" "$(last)" "1 1 passed, 1 failed"
-runner hangs.sh;         is "a test that hangs" "$(last)" "1 0 passed, 1 failed"
+limit=1 runner hangs.sh;         is "a test that hangs" "$(last)" "1 0 passed, 1 failed"
 ok "which limit struck is told" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
 plant tardy.sh <<<'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; sleep 60'
-runner tardy.sh good.sh; is "a test that hangs at its end keeps its counts" "$(last)" "1 3 passed, 1 failed"
-ok "which limit struck is told then, too" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
+limit=5 runner tardy.sh good.sh; is "a test that hangs at its end keeps its counts" "$(last)" "1 3 passed, 1 failed"
+ok "which limit struck is told then, too" grep -q '# timed out after 5 s (TEST_TIMEOUT)$' <<<"$out"
 runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 failed"
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
 runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
@@ -48,7 +48,7 @@ is "no scratch folder is left behind" "$(ls -d hetsort-test* 2>/dev/null)" ""
 meet() { echo "touch \"\$MEET/$1\"; for _ in \$(seq 100); do [ ! -e \"\$MEET/$2\" ] || { echo 'ok 1 - met'; break; }; sleep 0.05; done; echo 1..1"; }
 export MEET=$PWD/meet
 mkdir meet; meet a b | plant a.sh; meet b a | plant b.sh
-TEST_TIMEOUT=10 tree/scripts/run-tests -j 2 a.sh b.sh >said
+TEST_TIMEOUT=100 tree/scripts/run-tests -j 2 a.sh b.sh >said
 is "-j 2: two at a time" "$? $(tail -n 1 said)" "0 2 passed, 0 failed"
 rm meet/*
 run env TEST_TIMEOUT=6 tree/scripts/run-tests a.sh b.sh
