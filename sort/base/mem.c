@@ -2,6 +2,7 @@
 /* Buffers straight from the kernel: first touch of fresh memory costs as much as a sort, so large
  * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
 #include "mem.h"
+#include "minmax.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,8 +44,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 		return NULL;
 	}
 	m->now_bytes += bytes;
-	if (m->now_bytes > m->peak_bytes)
-		m->peak_bytes = m->now_bytes;
+	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
 	unsigned char *p = start + room_before(bytes);
 	((head *)(void *)p)[-1] = (head){ bytes, start };
 	return p;

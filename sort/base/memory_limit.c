@@ -3,6 +3,7 @@
  * count anywhere: a sort that swaps is slower than one that spills. */
 #include "memory_limit.h"
 #include "cgroup_memory.h"
+#include "minmax.h"
 #include "sysfile.h"
 
 #include <inttypes.h>
@@ -155,8 +156,7 @@ static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 static void of_node(void *search_, const cgroup_memory *r)
 {
 	search *s = search_;
-	if (r->limit_bytes < s->capacity_bytes)
-		s->capacity_bytes = r->limit_bytes;
+	s->capacity_bytes = u64_min(s->capacity_bytes, r->limit_bytes);
 	offer(s, r, s->q->node_ranks, has_wish(s->q));
 }
 

@@ -8,6 +8,7 @@
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,24 +61,17 @@ static size_t block_recs_for(const exchange_plan *p)
 {
 	const size_t rec = p->record_bytes;
 	const size_t slots = 2 * WINDOW * ((size_t)p->c->size - 1) + 1;
-	size_t bytes = p->budget_bytes / slots;
-	if (bytes > MAX_BLOCK_BYTES)
-		bytes = MAX_BLOCK_BYTES;
-	size_t recs = bytes > rec + sizeof(block_header) ? (bytes - sizeof(block_header)) / rec : 1;
-	if (recs > p->total)
-		recs = p->total ? (size_t)p->total : 1;
-	return recs;
+	const size_t bytes = size_min(p->budget_bytes / slots, MAX_BLOCK_BYTES);
+	const size_t recs =
+		bytes > rec + sizeof(block_header) ? (bytes - sizeof(block_header)) / rec : 1;
+	return p->total ? (size_t)u64_min(recs, p->total) : 1;
 }
 
 uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks)
 {
 	const uint64_t p = (uint64_t)ranks, slots = 2 * WINDOW * (p - 1) + 1;
-	uint64_t block = budget_bytes / slots;
-	if (block > MAX_BLOCK_BYTES)
-		block = MAX_BLOCK_BYTES;
-	if (block < record_bytes + sizeof(block_header))
-		block = record_bytes + sizeof(block_header);
-	block += 7; /* rounded up */
+	uint64_t block = u64_min(budget_bytes / slots, MAX_BLOCK_BYTES);
+	block = u64_max(block, record_bytes + sizeof(block_header)) + 7; /* rounded up */
 	return sizeof(exchange) + p * (sizeof(outgoing) + sizeof(incoming)) + slots * block;
 }
 
@@ -89,8 +83,7 @@ static uint64_t blocks_of(const exchange *x, uint64_t count)
 /* Records in block k of a stream of count. */
 static size_t block_count(const exchange *x, uint64_t count, uint64_t k)
 {
-	const uint64_t left = count - k * x->block_recs;
-	return left < x->block_recs ? (size_t)left : x->block_recs;
+	return (size_t)u64_min(count - k * x->block_recs, x->block_recs);
 }
 
 /* A block of n records with its header; the next slot is aligned again. */

@@ -3,6 +3,7 @@
  * gather; or records of runs on disk, read into a window. Memory, in all streams together: entries
  * of about BATCH_RECS records, or a sixteenth of all, twice; or a window for each. */
 #include "outgoing.h"
+#include "base/minmax.h"
 #include "kernel/gather.h"
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
@@ -27,9 +28,8 @@ static bool is_plain(const outgoing *s)
 
 static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 {
-	const uint64_t part = runs_total(s->r) / BATCH_PART;
-	const size_t batch = part < BATCH_RECS ? (size_t)part : BATCH_RECS;
-	const size_t share = batch / s->size, recs = share > LEAST_PIECE ? share : LEAST_PIECE;
+	const size_t batch = (size_t)u64_min(runs_total(s->r) / BATCH_PART, BATCH_RECS);
+	const size_t recs = size_max(batch / s->size, LEAST_PIECE);
 	const status rc = merge_partition_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
 	if (rc != ST_OK)
 		return rc;
@@ -132,7 +132,7 @@ static status fill(const outgoing *s, stream_out *o, size_t n, unsigned char *bu
 		const status rc = o->left ? ST_OK : next_piece(s, o, e);
 		if (rc != ST_OK)
 			return rc;
-		const size_t k = n < o->left ? n : o->left;
+		const size_t k = size_min(n, o->left);
 		gather(o->recs, o->at, k, o->left - k, buf);
 		o->at += k;
 		o->left -= k;
@@ -160,7 +160,7 @@ uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most)
 		keep(s, &e);
 		return 0;
 	}
-	const uint32_t n = o->left < most ? (uint32_t)o->left : most;
+	const uint32_t n = (uint32_t)size_min(o->left, most);
 	for (uint32_t i = 0; i < n; i++) {
 		const entry *en = &o->at[i];
 		const unsigned char *rec = record_at(o->recs, entry_pos(en));

@@ -4,6 +4,8 @@
  * against true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks.
  */
 #include "split.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
 #include "base/splitmix.h"
 
 #include <math.h>
@@ -75,15 +77,10 @@ static double margin_of(const batch *const *b, int size, bool regular)
 /* The first of n samples with more than t before it (or n); `before` grows along the list. */
 static size_t first_beyond(const weighed *w, size_t n, double t)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (w[mid].before > t)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	lower_bound b = { .lo = 0, .hi = n };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, w[b.mid].before <= t);
+	return b.lo;
 }
 
 /* The last sample surely before place t, and the first surely behind it. */
@@ -173,8 +170,7 @@ static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *
 /* Samples of one rank that are sent: few, and of long keys fewer. */
 static size_t sample_room(size_t isz)
 {
-	const size_t most = MAX_SAMPLE_BYTES / isz;
-	return most < SAMPLES_PER_RANK ? most : SAMPLES_PER_RANK;
+	return size_min(MAX_SAMPLE_BYTES / isz, SAMPLES_PER_RANK);
 }
 
 size_t sample_most_bytes(const layout *l)
@@ -196,12 +192,10 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 		rc = ST_RESOURCE;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
-		if (r->spill) {
-			const size_t there = r->sample_at[r->count];
-			draw_from_samples(mine, r, there < room ? there : room);
-		} else {
-			draw(mine, r, n < room ? n : room, sorted);
-		}
+		if (r->spill)
+			draw_from_samples(mine, r, size_min(r->sample_at[r->count], room));
+		else
+			draw(mine, r, size_min(n, room), sorted);
 		rc = comm_gather(c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && c->rank == 0)

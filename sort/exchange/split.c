@@ -3,6 +3,7 @@
  * divided among the ends of all brackets; only what lies inside a bracket is then sorted, and
  * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
 #include "split.h"
+#include "base/lower_bound.h"
 #include "kernel/radix.h"
 #include "splitter_search.h"
 
@@ -86,15 +87,10 @@ static void intervals_free(intervals *l, mem *m)
 
 static size_t interval_of(const intervals *l, const entry *e, const records *r)
 {
-	size_t lo = 0, hi = l->ends;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (entry_item_cmp(e, l->end[mid], r) < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	lower_bound b = { .lo = 0, .hi = l->ends };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, entry_item_cmp(e, l->end[b.mid], r) >= 0);
+	return b.lo;
 }
 
 /* Deal entries out by interval, in order of position within each. */
@@ -111,15 +107,10 @@ static void to_intervals(intervals *l, const records *r, const entry *e, entry *
 /* Where the interval above (or starting with) item `it` starts: how many entries precede it. */
 static uint64_t sorted_before(const intervals *l, const item *it, const layout *lay)
 {
-	size_t lo = 0, hi = l->ends;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (item_cmp(l->end[mid], it, lay) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return l->start[lo + 1];
+	lower_bound b = { .lo = 0, .hi = l->ends };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, item_cmp(l->end[b.mid], it, lay) < 0);
+	return l->start[b.lo + 1];
 }
 
 /* Sort the intervals that a splitter may lie on. */

@@ -4,6 +4,7 @@
  * where they lie. So the comparing does not wait for memory, nor the copying for comparisons. Each
  * record is copied once here; a block is let go when all of it has been copied. */
 #include "stream_merge.h"
+#include "base/minmax.h"
 
 enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two looks at the exchange */
 
@@ -23,7 +24,7 @@ static status refill(stream_merge *g, uint32_t i)
 			return rc;
 		s->left = n;
 	}
-	s->n = s->left < MERGE_BATCH ? (uint32_t)s->left : MERGE_BATCH;
+	s->n = (uint32_t)u64_min(s->left, MERGE_BATCH);
 	for (uint32_t k = 0; k < s->n; k++, s->rec += g->lay.record_bytes)
 		s->h[k] = head_make(s->rec, i, &g->lay);
 	s->left -= s->n;

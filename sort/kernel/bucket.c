@@ -3,6 +3,7 @@
  * another one, and numbers that agree in what they hold of the key, as entries with the whole key.
  * Touches nothing but its scratch and the bucket's place in the output. */
 #include "bucket.h"
+#include "base/minmax.h"
 #include "gather.h"
 #include "u64_sort.h"
 #include "radix.h"
@@ -64,7 +65,7 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 	unsigned char *out = place(c, b);
 	for (size_t i = 0; i < b->n; i += BATCH) {
 		uint64_t order[BATCH];
-		const size_t n = b->n - i < BATCH ? b->n - i : BATCH;
+		const size_t n = size_min(b->n - i, BATCH);
 		for (size_t j = 0; j < n; j++)
 			order[j] = entry_pos(&e[i + j]);
 		gather_u64(c->in, order, UINT64_MAX, n, c->past, out + i * bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing lists of chunks past the cache, and reading them back. */
 #include "bucket_lists.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -105,10 +106,7 @@ size_t bucket_lists_next(cursor *r, const uint64_t **at)
 		return n;
 	}
 	skip_empty(r);
-	if (n > CHUNK_NUMBERS)
-		n = CHUNK_NUMBERS;
-	if (n > r->n_in_part)
-		n = r->n_in_part;
+	n = size_min(n, u64_min(CHUNK_NUMBERS, r->n_in_part));
 	if (n > 0) {
 		*at = r->c->base + (size_t)r->chunk * CHUNK_NUMBERS;
 		r->chunk = r->c->next[r->chunk];
@@ -124,7 +122,7 @@ cursor bucket_lists_cut(cursor *r, uint64_t least)
 	cursor piece = *r;
 	piece.n = 0;
 	if (!r->c) {
-		piece.n = least < r->n ? least : r->n;
+		piece.n = u64_min(least, r->n);
 		r->flat += piece.n;
 		r->n -= piece.n;
 		return piece;

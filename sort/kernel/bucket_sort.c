@@ -7,6 +7,7 @@
  * The numbers need no memory of their own: they lie at the end of the output, which is written from
  * the front. Where writing gets there, the few buckets that are left move to a small array. */
 #include "bucket_sort.h"
+#include "base/minmax.h"
 #include "bucket.h"
 #include "bucket_lists.h"
 #include "gather.h"
@@ -107,9 +108,8 @@ static size_t sample_numbers(const split *p, size_t want)
 static void make_map(split *p, uint32_t buckets)
 {
 	const sorter *s = p->s;
-	size_t want = (size_t)buckets * SAMPLE_PER_BUCKET;
-	want = want < SAMPLE_MAX ? want : SAMPLE_MAX;
-	want = want < p->n ? want : p->n;
+	const size_t most = size_min((size_t)buckets * SAMPLE_PER_BUCKET, SAMPLE_MAX);
+	const size_t want = size_min(most, p->n);
 	const size_t got = p->whole ? sample_whole(p, want) : sample_numbers(p, want);
 	classifier_make(&p->map, &s->c.in->lay, s->sample, got, s->pos_bits, buckets, s->of_cell,
 			s->count);
@@ -203,9 +203,8 @@ static uint32_t buckets_fit(const sorter *s, uint64_t n, uint32_t parts)
 	const uint64_t chunk_bytes = CHUNK_NUMBERS * sizeof(uint64_t);
 	const uint64_t half = n * s->c.stride / 2, numbers = n * sizeof(uint64_t) + 64;
 	const uint64_t lists = half > numbers ? (half - numbers) / chunk_bytes / parts : 0;
-	uint64_t b = lists > CHUNK_BATCH + 1 ? lists - CHUNK_BATCH - 1 : 0;
-	b = b < n / s->sizes->bucket + 3 ? b : n / s->sizes->bucket + 3;
-	return b < s->buckets_max ? (uint32_t)b : s->buckets_max;
+	const uint64_t b = lists > CHUNK_BATCH + 1 ? lists - CHUNK_BATCH - 1 : 0;
+	return (uint32_t)u64_min(u64_min(b, n / s->sizes->bucket + 3), s->buckets_max);
 }
 
 /* -------------------------------------------------------------------------------- buckets */
@@ -474,8 +473,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	while (n >> s.pos_bits)
 		s.pos_bits++;
 	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
-	const uint64_t want = n / sizes->bucket + 3;
-	s.buckets_max = want < BUCKETS_MAX ? (uint32_t)want : BUCKETS_MAX;
+	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
 	if (n <= sizes->simple || bytes < WINDOW_BYTES || s.buckets_max < FEWEST_BUCKETS ||
 	    buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
 		return simple(m, in, n, out, e);

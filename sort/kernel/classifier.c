@@ -2,12 +2,13 @@
 /* Making the map from a sample. Two looks at it: the shared bytes, then the range behind them; a
  * third fills the cells. Pure. */
 #include "classifier.h"
+#include "base/minmax.h"
 
 /* bytes (0..8) at off of the record; the load stays inside it. */
 static key_window window_at(const layout *l, uint32_t off, uint32_t bytes)
 {
 	const uint32_t last = l->record_bytes - WINDOW_BYTES;
-	const uint32_t at = off < last ? off : last;
+	const uint32_t at = (uint32_t)u64_min(off, last);
 	const uint64_t keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
 	return (key_window){ at, bytes ? 8 * (off - at) : 0, keep };
 }
@@ -39,8 +40,8 @@ static void find_window(classifier *m, const layout *l, const unsigned char *con
 			size_t n)
 {
 	const uint32_t shared = shared_bytes(l, sample, n), left = l->key_bytes - shared;
-	const uint32_t head = shared < WINDOW_BYTES ? shared : WINDOW_BYTES;
-	const uint32_t body = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+	const uint32_t head = (uint32_t)u64_min(shared, WINDOW_BYTES);
+	const uint32_t body = (uint32_t)u64_min(left, WINDOW_BYTES);
 	m->key_off = l->key_off;
 	m->key_bytes = l->key_bytes;
 	m->common = sample[0] + l->key_off;
@@ -59,8 +60,8 @@ static void find_range(classifier *m, const unsigned char *const *sample, size_t
 	m->top = 0;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t w = window_read(&m->body, sample[i]);
-		m->base = w < m->base ? w : m->base;
-		m->top = w > m->top ? w : m->top;
+		m->base = u64_min(w, m->base);
+		m->top = u64_max(w, m->top);
 	}
 	const uint64_t range = m->top - m->base;
 	m->norm = range ? (unsigned)__builtin_clzll(range) : 0;
@@ -161,7 +162,7 @@ void classifier_make(classifier *m, const layout *l, const unsigned char *const 
 	memset(count, 0, cells * sizeof *count);
 	for (size_t i = 0; i < n; i++)
 		count[cell_of_sample(m, sample[i])]++;
-	const uint32_t most = (buckets - 4) / 8 < HEAVY_MAX ? (buckets - 4) / 8 : HEAVY_MAX;
+	const uint32_t most = (uint32_t)u64_min((buckets - 4) / 8, HEAVY_MAX);
 	find_heavy(m, sample, n, count, cells, most);
 	m->buckets = divide_cells(m, count, cells, n, buckets - 1) + 2;
 }

@@ -2,6 +2,7 @@
 /* Each thread makes and sorts a run of its own; then the threads merge the runs in pieces, from the
  * one array into the other. */
 #include "entries.h"
+#include "base/minmax.h"
 #include "pairwise_merge.h"
 #include "spill/merge_partition.h"
 #include "base/pool.h"
@@ -80,8 +81,7 @@ uint64_t entries_of_bytes(uint64_t n, unsigned threads)
 status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsigned threads,
 		  entry **sorted, err *e)
 {
-	size_t count = n / LEAST_RUN < threads ? n / LEAST_RUN : threads;
-	count = count < PAIRWISE_MAX ? count : PAIRWISE_MAX;
+	const size_t count = size_min(size_min(n / LEAST_RUN, threads), PAIRWISE_MAX);
 	*sorted = a;
 	if (count < 2) {
 		make(in, 0, n, a);

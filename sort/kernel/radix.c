@@ -5,6 +5,7 @@
  * numbers: the first bits of the key that differ, and the index, which makes it stable. What agrees
  * in these bits is settled by comparison. Pure. */
 #include "radix.h"
+#include "base/minmax.h"
 #include "u64_sort.h"
 
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
@@ -56,11 +57,11 @@ static void insertion(entry *a, size_t n, const ctx *c)
 static void tail_sort(entry *a, entry *b, size_t n, const ctx *c)
 {
 	for (size_t i = 0; i < n; i += SMALL)
-		insertion(a + i, n - i < SMALL ? n - i : SMALL, c);
+		insertion(a + i, size_min(n - i, SMALL), c);
 	for (size_t w = SMALL; w < n; w *= 2) {
 		for (size_t lo = 0; lo < n; lo += 2 * w) {
-			const size_t mid = n - lo < w ? n : lo + w;
-			const size_t hi = n - lo < 2 * w ? n : lo + 2 * w;
+			const size_t mid = lo + size_min(n - lo, w);
+			const size_t hi = lo + size_min(n - lo, 2 * w);
 			size_t i = lo, j = mid;
 			for (size_t k = lo; k < hi; k++)
 				b[k] = j >= hi || (i < mid && !less(&a[j], &a[i], c)) ? a[i++]
@@ -74,16 +75,16 @@ static range range_of(const entry *a, size_t n)
 {
 	uint64_t least = a[0].hi, most = least, lo_least = a[0].lo, lo_most = lo_least;
 	for (size_t i = 1; i < n; i++) {
-		least = a[i].hi < least ? a[i].hi : least;
-		most = a[i].hi > most ? a[i].hi : most;
+		least = u64_min(a[i].hi, least);
+		most = u64_max(a[i].hi, most);
 	}
 	if (least != most) {
 		const unsigned norm = (unsigned)__builtin_clzll(most - least);
 		return (range){ least, norm, 64 - norm + 64 - POS_BITS, false };
 	}
 	for (size_t i = 1; i < n; i++) {
-		lo_least = a[i].lo < lo_least ? a[i].lo : lo_least;
-		lo_most = a[i].lo > lo_most ? a[i].lo : lo_most;
+		lo_least = u64_min(a[i].lo, lo_least);
+		lo_most = u64_max(a[i].lo, lo_most);
 	}
 	const uint64_t w = (lo_most & ~POS_MASK) - (lo_least & ~POS_MASK);
 	const unsigned norm = w ? (unsigned)__builtin_clzll(w) : 0;

@@ -4,6 +4,7 @@
  * processor has none. Bins that stay large are split again: as numbers differ, they become smaller.
  * Pure. */
 #include "u64_sort.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -48,8 +49,8 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 {
 	uint64_t least = a[0], most = a[0];
 	for (size_t i = 1; i < n; i++) {
-		least = a[i] < least ? a[i] : least;
-		most = a[i] > most ? a[i] : most;
+		least = u64_min(a[i], least);
+		most = u64_max(a[i], most);
 	}
 	if (n / fill > BINS) /* bins for another round, which has them in the cache */
 		fill = LATER;

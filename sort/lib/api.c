@@ -4,10 +4,10 @@
 #define HETSORT_NO_MPI /* this file is compiled without it */
 #include "api.h"
 #include "memory_sort.h"
+#include "base/processors.h"
 #include "kernel/bucket_sort.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -62,16 +62,6 @@ hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_statu
 	return st;
 }
 
-/* The processors that this thread may use. */
-static uint32_t processors(void)
-{
-	cpu_set_t set;
-	if (sched_getaffinity(0, sizeof set, &set) != 0)
-		return 1;
-	const int n = CPU_COUNT(&set);
-	return n > 0 ? (uint32_t)n : 1;
-}
-
 /* Options of a later version are fine where they ask for nothing that this one lacks. */
 static hetsort_status read_opts(hetsort_opts *full, const hetsort_opts *opts, hetsort_err *why)
 {
@@ -121,7 +111,7 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 				"exchange_threads is '%" PRIu32 "': want 0, 1 or 2",
 				full->exchange_threads);
 	if (full->threads == 0)
-		full->threads = processors();
+		full->threads = processors_count();
 	return HETSORT_OK;
 }
 

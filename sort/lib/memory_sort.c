@@ -2,6 +2,7 @@
 /* The phases of the sort in memory. Entries are made and sorted in the output array where they fit,
  * and shrink to positions before records come there: no second copy of anything large. */
 #include "memory_sort.h"
+#include "base/minmax.h"
 #include "kernel/entries.h"
 #include "exchange/exchange.h"
 #include "kernel/bucket_sort.h"
@@ -36,18 +37,12 @@ typedef struct run {
 	exchange *x;
 } run;
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* For all windows of a rank, by the mean share: blocks have one size everywhere. */
 static size_t windows_bytes(uint64_t all_bytes, int ranks)
 {
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
-	const uint64_t wanted = part < LEAST_WINDOWS_BYTES ? LEAST_WINDOWS_BYTES : part;
-	const uint64_t most = least(MOST_WINDOWS_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
-	return (size_t)least(wanted, most);
+	const uint64_t most = u64_min(MOST_WINDOWS_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
+	return (size_t)u64_min(u64_max(part, LEAST_WINDOWS_BYTES), most);
 }
 
 /* Do the entries of n_in records, twice, fit where n_out records will be? */
@@ -182,7 +177,7 @@ static uint32_t own_heads(void *ends_, head *h, uint32_t most)
 {
 	ends *x = ends_;
 	const uint64_t left = x->end - x->at;
-	const uint32_t n = left < most ? (uint32_t)left : most;
+	const uint32_t n = (uint32_t)u64_min(left, most);
 	for (uint32_t i = 0; i < n; i++, x->at++) {
 		if (x->end - x->at > PLACES_AHEAD)
 			permutation_fetch(x->own, x->at + PLACES_AHEAD);

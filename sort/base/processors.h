@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The processors that the calling thread may use. */
+#ifndef HETSORT_BASE_PROCESSORS_H
+#define HETSORT_BASE_PROCESSORS_H
+
+#include <stdint.h>
+
+typedef struct processors {
+	uint32_t count;    /* that the thread may use; 0: the system does not tell */
+	uint32_t online;   /* of the machine; 0: the system does not tell */
+	uint64_t set_hash; /* of the set: equal for threads that may use the same ones */
+} processors;
+
+processors processors_find(void);
+
+/* processors_count - that the thread may use, at least 1. */
+unsigned processors_count(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The small helpers of base/: binary search, and the processors of machines of any size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/lower_bound.h"
+#include "base/minmax.h"
+#include "base/processors.h"
+#include "base/streams.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------- processors */
+
+static struct machine {
+	size_t least_bytes; /* of a set that the kernel takes; 0: it answers nothing */
+	size_t cpu[3];      /* that the thread may use */
+	size_t calls;
+} machine;
+
+/* In place of the C library's. */
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	assert_int_equal(pid, 0);
+	machine.calls++;
+	errno = machine.least_bytes ? EINVAL : ENOSYS;
+	if (machine.least_bytes == 0 || bytes < machine.least_bytes)
+		return -1;
+	memset(set, 0, bytes);
+	for (size_t i = 0; i < 3; i++)
+		CPU_SET_S(machine.cpu[i], bytes, set);
+	return 0;
+}
+
+static void a_set_grows_to_the_machine(void **state)
+{
+	(void)state;
+	machine = (struct machine){ 512, { 1, 1023, 4000 }, 0 };
+	const processors large = processors_find();
+	assert_int_equal(large.count, 3);
+	assert_int_equal(machine.calls, 3);
+	assert_int_equal(processors_count(), 3);
+	machine.cpu[2] = 4001;
+	assert_true(processors_find().set_hash != large.set_hash);
+	assert_true(large.online >= 1);
+}
+
+static void a_small_machine_is_asked_once(void **state)
+{
+	(void)state;
+	machine = (struct machine){ 8, { 0, 2, 5 }, 0 };
+	const processors p = processors_find();
+	assert_int_equal(p.count, 3);
+	assert_int_equal(machine.calls, 1);
+	assert_true(processors_find().set_hash == p.set_hash);
+}
+
+static void without_an_answer_there_is_one(void **state)
+{
+	(void)state;
+	machine = (struct machine){ 0, { 0 }, 0 };
+	assert_int_equal(processors_find().count, 0);
+	assert_int_equal(processors_count(), 1);
+	machine = (struct machine){ SIZE_MAX, { 0 }, 0 };
+	assert_int_equal(processors_count(), 1);
+}
+
+/* ------------------------------------------------------------------------------ search */
+
+static uint64_t search(const unsigned *a, uint64_t lo, uint64_t hi, unsigned x, unsigned *looks)
+{
+	lower_bound b = { .lo = lo, .hi = hi };
+	while (lower_bound_open(&b)) {
+		assert_true(b.mid >= lo && b.mid < hi);
+		++*looks;
+		lower_bound_step(&b, a[b.mid] < x);
+	}
+	return b.lo;
+}
+
+static void search_finds_the_first_place(void **state)
+{
+	(void)state;
+	enum { N = 40 };
+	unsigned a[N];
+	for (unsigned i = 0; i < N; i++)
+		a[i] = 10 + i / 3 * 2; /* each three times, and gaps */
+	for (uint64_t lo = 0; lo <= N; lo++)
+		for (uint64_t hi = lo; hi <= N; hi++)
+			for (unsigned x = 8; x < 40; x++) {
+				unsigned looks = 0;
+				uint64_t first = lo;
+				while (first < hi && a[first] < x)
+					first++;
+				assert_int_equal(search(a, lo, hi, x, &looks), first);
+				assert_true(looks <= 6);
+			}
+}
+
+static void search_takes_any_range(void **state)
+{
+	(void)state;
+	lower_bound b = { .lo = 1, .hi = UINT64_MAX };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, b.mid < UINT64_MAX - 1);
+	assert_true(b.lo == UINT64_MAX - 1);
+	b = (lower_bound){ .lo = 1, .hi = 0 }; /* none */
+	assert_false(lower_bound_open(&b));
+	assert_int_equal(b.lo, 1);
+}
+
+static void smaller_and_larger(void **state)
+{
+	(void)state;
+	assert_true(u64_min(3, UINT64_MAX) == 3 && u64_min(4, 2) == 2);
+	assert_true(u64_max(3, UINT64_MAX) == UINT64_MAX && u64_max(4, 2) == 4);
+	assert_true(size_min(3, SIZE_MAX) == 3 && size_min(4, 2) == 2);
+	assert_true(size_max(3, SIZE_MAX) == SIZE_MAX && size_max(4, 2) == 4);
+	assert_true(stream_is_standard("-"));
+	assert_false(stream_is_standard("--") || stream_is_standard("") ||
+		     stream_is_standard("/dev/stdin"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_set_grows_to_the_machine),
+		cmocka_unit_test(a_small_machine_is_asked_once),
+		cmocka_unit_test(without_an_answer_there_is_one),
+		cmocka_unit_test(search_finds_the_first_place),
+		cmocka_unit_test(search_takes_any_range),
+		cmocka_unit_test(smaller_and_larger),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
