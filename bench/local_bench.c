@@ -247,7 +247,7 @@ static void floor_part(void *arg, unsigned worker)
 			gather(&r, w->d->random + at, n, w->d->n - at - n,
 			       w->d->out + at * REC_BYTES);
 		for (size_t i = at; w->extract && i < at + n; i++)
-			to[i] = entry_make10(record_at(&r, i), i);
+			to[i] = entry_make(record_at(&r, i), &r.lay, i);
 	}
 }
 

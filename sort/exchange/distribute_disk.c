@@ -54,14 +54,11 @@ static size_t part_of(const rounds *x, uint64_t *first)
 /* The rank whose the record is. */
 static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_t first)
 {
-	const layout *l = &r->lay;
 	size_t lo = 0, hi = x->g.count;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 		const item *it = splitter_estimate_item(&x->g, mid);
-		int c = prefix_cmp(e->hi, e->lo, it->hi, it->lo);
-		if (c == 0 && tail_bytes(l))
-			c = memcmp(record_tail(r, entry_pos(e)), it->tail, tail_bytes(l));
+		int c = entry_item_key_cmp(e, it, r);
 		if (c == 0)
 			c = place_cmp(0, first + entry_pos(e), 0, it->lo);
 		if (c < 0)

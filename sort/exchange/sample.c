@@ -57,11 +57,6 @@ static void draw(batch *out, const runs *r, size_t k, bool sorted)
 	}
 }
 
-static int by_item(const void *a, const void *b, void *lay)
-{
-	return item_cmp(((const weighed *)a)->it, ((const weighed *)b)->it, lay);
-}
-
 /* How far a sample's estimated place in the total order may be off: a whole weight of each rank
  * where the samples are regular, and five standard deviations more where they are random. */
 static double margin_of(const batch *const *b, int size, bool regular)
@@ -144,7 +139,7 @@ static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int s
 				(weighed){ (const void *)(b[i]->items + k * isz), b[i]->weight, 0 };
 	if (w) {
 		layout lay = *l;
-		qsort_r(w, n, sizeof *w, by_item, &lay);
+		qsort_r(w, n, sizeof *w, item_order, &lay);
 		for (size_t i = 1; i < n; i++)
 			w[i].before = w[i - 1].before + w[i - 1].weight;
 		const double margin = margin_of(b, size, regular);

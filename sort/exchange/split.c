@@ -53,11 +53,6 @@ typedef struct intervals {
 	uint64_t *at;    /* where the next entry of interval k goes */
 } intervals;
 
-static int by_item(const void *a, const void *b, void *lay)
-{
-	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
-}
-
 static status intervals_alloc(intervals *l, mem *m, const brackets *b, const layout *lay, err *er)
 {
 	const size_t most = 2 * b->count;
@@ -74,7 +69,7 @@ static status intervals_alloc(intervals *l, mem *m, const brackets *b, const lay
 			l->end[l->ends++] = b->b[j].hi;
 	}
 	l->intervals = l->ends + 1;
-	qsort_r(l->end, l->ends, sizeof *l->end, by_item, &order);
+	qsort_r(l->end, l->ends, sizeof *l->end, item_order, &order);
 	return ST_OK;
 }
 

@@ -138,5 +138,5 @@ status stream_merge_run(stream_merge *g)
 		rc = refill(g, i);
 	if (rc != ST_OK)
 		return rc;
-	return g->k == 2 && !tail_bytes(&g->lay) ? merge_pair(g) : merge_tree(g);
+	return g->k == 2 && !key_tail_bytes(&g->lay) ? merge_pair(g) : merge_tree(g);
 }

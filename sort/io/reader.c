@@ -139,11 +139,7 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	const double t0 = now_s();
 	const checksum sum = checksum_records(recs, n, l->record_bytes);
 	*verify_s += now_s() - t0;
-	if (l->key_bytes == DEFAULT_KEY_BYTES)
-		for (size_t i = 0; i < n; i++, recs += l->record_bytes)
-			e[i] = entry_make10(recs + l->key_off, pos + i);
-	else
-		for (size_t i = 0; i < n; i++, recs += l->record_bytes)
-			e[i] = entry_make(recs, l, pos + i);
+	for (size_t i = 0; i < n; i++, recs += l->record_bytes)
+		e[i] = entry_make(recs, l, pos + i);
 	return sum;
 }

@@ -45,8 +45,8 @@ static void to_entries(const bucket_ctx *c, const uint64_t *a, size_t n, entry *
 	const layout *l = &c->in->lay;
 	for (size_t i = 0; i < n; i++) {
 		if (i + DISTANCE < n)
-			__builtin_prefetch(record_at(c->in, a[i + DISTANCE] & c->pos_mask) +
-					   l->key_off);
+			__builtin_prefetch(
+				key_at(l, record_at(c->in, a[i + DISTANCE] & c->pos_mask)));
 		const uint64_t pos = a[i] & c->pos_mask;
 		e[i] = entry_make(record_at(c->in, pos), l, pos);
 	}
@@ -80,8 +80,8 @@ static inline bool tied(const bucket_ctx *c, uint64_t a, uint64_t b)
 static int key_cmp(const bucket_ctx *c, uint64_t a, uint64_t b)
 {
 	const layout *l = &c->in->lay;
-	return memcmp(record_at(c->in, a & c->pos_mask) + l->key_off,
-		      record_at(c->in, b & c->pos_mask) + l->key_off, l->key_bytes);
+	return key_compare(l, key_at(l, record_at(c->in, a & c->pos_mask)),
+			   key_at(l, record_at(c->in, b & c->pos_mask)));
 }
 
 /* n numbers with the same key bits, in the order of their positions: by the whole key, stably. */

@@ -143,8 +143,8 @@ static void put_numbers(const split *p, writer *w, cursor r)
 			const uint64_t pos = at[i] & mask;
 			uint64_t number;
 			if (i + DISTANCE < n)
-				__builtin_prefetch(record_at(in, at[i + DISTANCE] & mask) +
-						   in->lay.key_off);
+				__builtin_prefetch(
+					key_at(&in->lay, record_at(in, at[i + DISTANCE] & mask)));
 			const uint32_t b =
 				classifier_bucket(&map, record_at(in, pos), pos, &number);
 			writer_put(w, b, number);
@@ -474,7 +474,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 		s.pos_bits++;
 	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
 	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
-	if (n <= sizes->simple || bytes < WINDOW_BYTES || s.buckets_max < FEWEST_BUCKETS ||
+	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES || s.buckets_max < FEWEST_BUCKETS ||
 	    buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
 		return simple(m, in, n, out, e);
 	return by_buckets(&s);
@@ -485,7 +485,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 uint64_t bucket_sort_bytes(const layout *l, uint64_t n, unsigned threads)
 {
 	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;
-	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < WINDOW_BYTES)
+	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < KEY_WINDOW_BYTES)
 		return 2 * n * sizeof(entry);
 	const uint64_t room = l->record_bytes < ROOM_BYTES ? n * ROOM_BYTES : 0;
 	return room + n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);

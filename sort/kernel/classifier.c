@@ -4,53 +4,38 @@
 #include "classifier.h"
 #include "base/minmax.h"
 
-/* bytes (0..8) at off of the record; the load stays inside it. */
-static key_window window_at(const layout *l, uint32_t off, uint32_t bytes)
-{
-	const uint32_t last = l->record_bytes - WINDOW_BYTES;
-	const uint32_t at = (uint32_t)u64_min(off, last);
-	const uint64_t keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
-	return (key_window){ at, bytes ? 8 * (off - at) : 0, keep };
-}
-
 static uint32_t shared_bytes(const layout *l, const unsigned char *const *sample, size_t n)
 {
 	uint32_t shared = l->key_bytes;
-	for (size_t i = 1; i < n && shared > 0; i++) {
-		uint32_t b = 0;
-		while (b < shared && sample[i][l->key_off + b] == sample[0][l->key_off + b])
-			b++;
-		shared = b;
-	}
+	for (size_t i = 1; i < n && shared > 0; i++)
+		shared = key_shared_bytes(key_at(l, sample[i]), key_at(l, sample[0]), shared);
 	return shared;
 }
 
 int classifier_outside(const classifier *m, const unsigned char *rec)
 {
-	const uint64_t v = window_read(&m->head, rec);
+	const uint64_t v = key_window_read(&m->head, rec);
 	if (v != m->head_value)
 		return v < m->head_value ? -1 : 1;
-	if (m->shared_bytes <= WINDOW_BYTES)
+	if (m->shared_bytes <= KEY_WINDOW_BYTES)
 		return 0;
-	return memcmp(rec + m->key_off + WINDOW_BYTES, m->common + WINDOW_BYTES,
-		      m->shared_bytes - WINDOW_BYTES);
+	return key_part_compare(key_at(&m->lay, rec), m->common, KEY_WINDOW_BYTES, m->shared_bytes);
 }
 
 static void find_window(classifier *m, const layout *l, const unsigned char *const *sample,
 			size_t n)
 {
 	const uint32_t shared = shared_bytes(l, sample, n), left = l->key_bytes - shared;
-	const uint32_t head = (uint32_t)u64_min(shared, WINDOW_BYTES);
-	const uint32_t body = (uint32_t)u64_min(left, WINDOW_BYTES);
-	m->key_off = l->key_off;
-	m->key_bytes = l->key_bytes;
-	m->common = sample[0] + l->key_off;
+	const uint32_t head = (uint32_t)u64_min(shared, KEY_WINDOW_BYTES);
+	const uint32_t body = (uint32_t)u64_min(left, KEY_WINDOW_BYTES);
+	m->lay = *l;
+	m->common = key_at(l, sample[0]);
 	m->shared_bytes = shared;
 	m->constant = left == 0;
-	m->exact = left <= WINDOW_BYTES;
-	m->head = window_at(l, l->key_off, head);
-	m->head_value = window_read(&m->head, sample[0]);
-	m->body = window_at(l, l->key_off + shared, body);
+	m->exact = left <= KEY_WINDOW_BYTES;
+	m->head = key_window_at(l, 0, head);
+	m->head_value = key_window_read(&m->head, sample[0]);
+	m->body = key_window_at(l, shared, body);
 }
 
 static void find_range(classifier *m, const unsigned char *const *sample, size_t n,
@@ -59,7 +44,7 @@ static void find_range(classifier *m, const unsigned char *const *sample, size_t
 	m->base = UINT64_MAX;
 	m->top = 0;
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t w = window_read(&m->body, sample[i]);
+		const uint64_t w = key_window_read(&m->body, sample[i]);
 		m->base = u64_min(w, m->base);
 		m->top = u64_max(w, m->top);
 	}
@@ -74,18 +59,18 @@ static void find_range(classifier *m, const unsigned char *const *sample, size_t
 uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket)
 {
 	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
-	const int c = memcmp(rec + m->key_off, heavy, m->key_bytes);
+	const int c = key_compare(&m->lay, key_at(&m->lay, rec), heavy);
 	return bucket + (c >= 0) + (c > 0);
 }
 
 static inline size_t cell_of_sample(const classifier *m, const unsigned char *rec)
 {
-	return classifier_cell(m, window_read(&m->body, rec) - m->base);
+	return classifier_cell(m, key_window_read(&m->body, rec) - m->base);
 }
 
 static bool same_key(const classifier *m, const unsigned char *rec, const unsigned char *key)
 {
-	return memcmp(rec + m->key_off, key, m->key_bytes) == 0;
+	return key_equal(&m->lay, key_at(&m->lay, rec), key);
 }
 
 /* Cells that hold much of the sample, most of it one key: of_cell becomes 1 + the key's index
@@ -105,7 +90,7 @@ static void find_heavy(classifier *m, const unsigned char *const *sample, size_t
 		if (h == 0)
 			continue;
 		if (votes[h - 1] == 0)
-			m->heavy[h - 1] = sample[i] + m->key_off;
+			m->heavy[h - 1] = key_at(&m->lay, sample[i]);
 		votes[h - 1] += same_key(m, sample[i], m->heavy[h - 1]) ? 1 : (size_t)-1;
 	}
 	for (size_t i = 0; m->n_heavy > 0 && i < n; i++) {

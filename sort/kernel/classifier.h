@@ -14,7 +14,6 @@
 #include "record.h"
 
 enum {
-	WINDOW_BYTES = 8,
 	BUCKETS_MAX = 8192,
 	CELL_BITS_MAX = 12,
 	CELLS_MAX = 64 << CELL_BITS_MAX,
@@ -23,18 +22,12 @@ enum {
 	HEAVY_ITSELF = 255,
 };
 
-/* 8 bytes at a place in the record, as a number: shifted up past the record's end, and masked. */
-typedef struct key_window {
-	uint32_t at;
-	unsigned up;
-	uint64_t keep;
-} key_window;
-
 typedef struct classifier {
 	const unsigned char *common; /* a key that begins with the shared bytes */
 	uint64_t head_value;         /* the first of them, as a window */
 	key_window head, body;
-	uint32_t key_off, shared_bytes, key_bytes;
+	layout lay;
+	uint32_t shared_bytes;
 	uint64_t base, top; /* the range in the window */
 	uint64_t pos_mask;
 	unsigned norm; /* shifts the range's top bit to the top of a number */
@@ -52,7 +45,7 @@ typedef struct classifier {
 /* classifier_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
  * sample   n >= 1 records; window and position are read from them
  * pos_bits that a position takes in a number
- * of_cell  room for CELLS_MAX; count  the same, scratch. Records have at least WINDOW_BYTES. */
+ * of_cell  room for CELLS_MAX; count  the same, scratch. Records have at least KEY_WINDOW_BYTES. */
 void classifier_make(classifier *m, const layout *l, const unsigned char *const *sample, size_t n,
 		     unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count);
 
@@ -61,13 +54,6 @@ int classifier_outside(const classifier *m, const unsigned char *rec);
 
 /* classifier_beside - which of the three buckets of a heavy key's cell. */
 uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket);
-
-static inline uint64_t window_read(const key_window *w, const unsigned char *rec)
-{
-	uint64_t v;
-	memcpy(&v, rec + w->at, sizeof v);
-	return be64toh(v) << w->up & w->keep;
-}
 
 /* The cell at distance x from the beginning: its exponent and leading bits. Conversion rounds, and
  * never changes the order. */
@@ -85,7 +71,7 @@ static inline size_t classifier_cell(const classifier *m, uint64_t x)
 static inline uint32_t classifier_bucket(const classifier *m, const unsigned char *rec,
 					 uint64_t pos, uint64_t *number)
 {
-	const uint64_t w = window_read(&m->body, rec);
+	const uint64_t w = key_window_read(&m->body, rec);
 	int side = 0;
 	if (m->shared_bytes)
 		side = classifier_outside(m, rec);

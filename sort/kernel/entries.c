@@ -25,9 +25,8 @@ static void make(const records *in, uint64_t from, uint64_t to, entry *e)
 {
 	const layout *l = &in->lay;
 	const unsigned char *rec = record_at(in, from);
-	const bool usual = l->key_bytes == PREFIX_BYTES;
 	for (uint64_t i = from; i < to; i++, rec += l->record_bytes)
-		e[i] = usual ? entry_make10(rec + l->key_off, i) : entry_make(rec, l, i);
+		e[i] = entry_make(rec, l, i);
 }
 
 static void sort_runs(void *team_, unsigned worker)

@@ -5,10 +5,11 @@
 
 static inline bool before(const head *a, const head *b, const loser_tree *t)
 {
-	if (t->tail && a->rec && b->rec) {
-		int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
+	if (t->tails && a->rec && b->rec) {
+		int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
 		if (c == 0)
-			c = memcmp(a->rec + t->tail_off, b->rec + t->tail_off, t->tail);
+			c = key_tail_compare(&t->lay, key_tail(&t->lay, a->rec),
+					     key_tail(&t->lay, b->rec));
 		if (c)
 			return c < 0;
 	}
@@ -40,6 +41,6 @@ static head build(loser_tree *t, uint32_t i, const head *first)
 
 void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l)
 {
-	*t = (loser_tree){ node, k, tail_bytes(l), l->key_off + PREFIX_BYTES };
+	*t = (loser_tree){ node, k, key_tail_bytes(l) > 0, *l };
 	node[0] = build(t, 1, first);
 }

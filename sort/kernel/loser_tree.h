@@ -9,21 +9,20 @@
  * below, so that equal keys leave in the order of their streams. */
 typedef struct head {
 	uint64_t hi, lo;
-	const unsigned char *rec; /* for keys longer than the prefix */
+	const unsigned char *rec; /* NULL: the stream has ended */
 } head;
 
 typedef struct loser_tree {
-	head *node;    /* node[0] the winner, node[1..k) the losers */
-	uint32_t k;    /* streams, >= 1 */
-	uint32_t tail; /* key bytes beyond the prefix */
-	uint32_t tail_off;
+	head *node; /* node[0] the winner, node[1..k) the losers */
+	uint32_t k; /* streams, >= 1 */
+	bool tails; /* keys are longer than the prefix */
+	layout lay;
 } loser_tree;
 
 /* head_make - the head of stream s whose first record is rec. */
 static inline head head_make(const unsigned char *rec, uint32_t s, const layout *l)
 {
-	const entry e = l->key_bytes == PREFIX_BYTES ? entry_make10(rec + l->key_off, s)
-						     : entry_make(rec, l, s);
+	const entry e = entry_make(rec, l, s);
 	return (head){ e.hi, e.lo, rec };
 }
 

@@ -14,18 +14,10 @@ typedef struct slice {
 	size_t n;
 } slice;
 
-/* (key, position) as one number of 128 bits: what an entry is, but for the rest of a long key. */
+/* (key, position) as one number of 128 bits: what an entry is where the prefix holds the key. */
 static inline bool below(const entry *a, const entry *b)
 {
 	return a->hi < b->hi || (a->hi == b->hi && a->lo < b->lo);
-}
-
-static inline bool below_tail(const entry *a, const entry *b, const records *r, uint32_t tail)
-{
-	int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
-	if (c == 0)
-		c = memcmp(record_tail(r, entry_pos(a)), record_tail(r, entry_pos(b)), tail);
-	return c ? c < 0 : entry_pos(a) < entry_pos(b);
 }
 
 /* An empty run may have no address. */
@@ -39,9 +31,9 @@ static void copy(entry *to, const entry *from, size_t n)
 static void merge_two(slice a, slice b, entry *to, const records *r)
 {
 	const entry *x = a.e, *xend = x + a.n, *y = b.e, *yend = y + b.n;
-	const uint32_t tail = tail_bytes(&r->lay);
+	const bool tails = key_tail_bytes(&r->lay) > 0;
 	while (x < xend && y < yend) {
-		const bool second = tail ? below_tail(y, x, r, tail) : below(y, x);
+		const bool second = tails ? entry_cmp(y, x, r) < 0 : below(y, x);
 		*to++ = second ? *y : *x;
 		y += second;
 		x += !second;
@@ -71,13 +63,6 @@ static unsigned levels(size_t k)
 	return n;
 }
 
-static bool same_key(const entry *a, const entry *b, const records *r, uint32_t tail)
-{
-	return prefix_cmp(a->hi, a->lo, b->hi, b->lo) == 0 &&
-	       (!tail ||
-		memcmp(record_tail(r, entry_pos(a)), record_tail(r, entry_pos(b)), tail) == 0);
-}
-
 /* Entries of one key, which differ in their positions alone, in the order of these. */
 static void by_position(entry *e, size_t n, entry *tmp)
 {
@@ -91,14 +76,13 @@ static void by_position(entry *e, size_t n, entry *tmp)
 
 static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const records *r)
 {
-	const uint32_t tail = tail_bytes(&r->lay);
 	size_t n = 0;
 	for (size_t i = 0; i < k; n += s[i++].n)
 		copy(out + n, s[i].e, s[i].n);
 	radix_sort(out, tmp, n, r);
 	for (size_t i = 0, end; i < n; i = end) {
 		bool rise = true;
-		for (end = i + 1; end < n && same_key(&out[i], &out[end], r, tail); end++)
+		for (end = i + 1; end < n && entry_key_cmp(&out[i], &out[end], r) == 0; end++)
 			rise &= out[end - 1].lo < out[end].lo;
 		if (!rise)
 			by_position(out + i, end - i, tmp);

@@ -10,8 +10,8 @@ enum { PAIRWISE_MAX = 1024 };
 /* pairwise_merge - the runs run[0..k) of n[0..k) entries each, k in 1..PAIRWISE_MAX, into out, in
  * the order of (key, position), in which every run already is. Runs may be empty. out  room for the
  * sum of n; tmp  the same, scratch. Neither overlaps the runs or the other. r    the records behind
- * the entries: read only for keys longer than PREFIX_BYTES. No allocation, no thread. Time O(sum of
- * n); best where out and tmp stay in the cache. */
+ * the entries: read only for keys longer than KEY_PREFIX_BYTES. No allocation, no thread. Time
+ * O(sum of n); best where out and tmp stay in the cache. */
 void pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
 		    const records *r);
 

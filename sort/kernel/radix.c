@@ -10,12 +10,6 @@
 
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
-/* What stays the same down the recursion. */
-typedef struct ctx {
-	const records *r;
-	uint32_t tail; /* key bytes that an entry does not hold */
-} ctx;
-
 /* The keys of some entries: their distance from the least, the highest bit that can differ on top.
  * Where the first 8 bytes differ, that is what is measured, and the other two only follow. */
 typedef struct range {
@@ -33,39 +27,31 @@ static inline uint64_t distance(const range *g, const entry *e)
 	return (e->hi - g->least) << g->norm | lo >> 1 >> (63 - g->norm);
 }
 
-static inline bool less(const entry *a, const entry *b, const ctx *c)
-{
-	const int order = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
-	if (order || !c->tail)
-		return order < 0;
-	return memcmp(record_tail(c->r, entry_pos(a)), record_tail(c->r, entry_pos(b)), c->tail) <
-	       0;
-}
-
-static void insertion(entry *a, size_t n, const ctx *c)
+static void insertion(entry *a, size_t n, const records *r)
 {
 	for (size_t i = 1; i < n; i++) {
 		const entry x = a[i];
 		size_t j = i;
-		for (; j > 0 && less(&x, &a[j - 1], c); j--)
+		for (; j > 0 && entry_key_cmp(&x, &a[j - 1], r) < 0; j--)
 			a[j] = a[j - 1];
 		a[j] = x;
 	}
 }
 
 /* Bottom-up merge sort by comparison, for what agrees in all digits: sorts a, b is scratch. */
-static void tail_sort(entry *a, entry *b, size_t n, const ctx *c)
+static void tail_sort(entry *a, entry *b, size_t n, const records *r)
 {
 	for (size_t i = 0; i < n; i += SMALL)
-		insertion(a + i, size_min(n - i, SMALL), c);
+		insertion(a + i, size_min(n - i, SMALL), r);
 	for (size_t w = SMALL; w < n; w *= 2) {
 		for (size_t lo = 0; lo < n; lo += 2 * w) {
 			const size_t mid = lo + size_min(n - lo, w);
 			const size_t hi = lo + size_min(n - lo, 2 * w);
 			size_t i = lo, j = mid;
 			for (size_t k = lo; k < hi; k++)
-				b[k] = j >= hi || (i < mid && !less(&a[j], &a[i], c)) ? a[i++]
-										      : a[j++];
+				b[k] = j >= hi || (i < mid && entry_key_cmp(&a[j], &a[i], r) >= 0)
+					       ? a[i++]
+					       : a[j++];
 		}
 		memcpy(a, b, n * sizeof *a);
 	}
@@ -92,7 +78,7 @@ static range range_of(const entry *a, size_t n)
 }
 
 /* Runs of a that agree in the bits which the numbers held; b is scratch. */
-static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const ctx *c)
+static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const records *r)
 {
 	for (size_t i = 0, end; i + 1 < n; i = end) {
 		const uint64_t key = number[i] >> INDEX_BITS;
@@ -100,14 +86,14 @@ static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const c
 		while (end < n && number[end] >> INDEX_BITS == key)
 			end++;
 		if (end - i > 1)
-			tail_sort(a + i, b + i, end - i, c);
+			tail_sort(a + i, b + i, end - i, r);
 	}
 }
 
 /* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. Not inlined: its arrays
  * must not be in every frame of the recursion. */
 static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, const range *g,
-						 bool home, const ctx *c)
+						 bool home, const records *r)
 {
 	uint64_t number[NUMBERS], tmp[NUMBERS];
 	const uint64_t index = (1 << INDEX_BITS) - 1;
@@ -118,24 +104,24 @@ static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, c
 		b[i] = a[number[i] & index];
 	if (home)
 		memcpy(a, b, n * sizeof *a);
-	if (c->tail || g->bits > 64 - INDEX_BITS)
-		settle(number, home ? a : b, home ? b : a, n, c);
+	if (key_tail_bytes(&r->lay) || g->bits > 64 - INDEX_BITS)
+		settle(number, home ? a : b, home ? b : a, n, r);
 }
 
 /* The same for any n. */
-static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
+static void level(entry *a, entry *b, size_t n, bool home, const records *r)
 {
 	size_t end[1 << BIN_BITS];
 	const range g = range_of(a, n);
 	if (g.bits == 0 || n <= SMALL) {
-		if (c->tail || g.bits > 0)
-			tail_sort(a, b, n, c);
+		if (key_tail_bytes(&r->lay) || g.bits > 0)
+			tail_sort(a, b, n, r);
 		if (!home)
 			memcpy(b, a, n * sizeof *a);
 		return;
 	}
 	if (n <= NUMBERS) {
-		by_numbers(a, b, n, &g, home, c);
+		by_numbers(a, b, n, &g, home, r);
 		return;
 	}
 	unsigned bits = 1;
@@ -154,12 +140,11 @@ static void level(entry *a, entry *b, size_t n, bool home, const ctx *c)
 		b[end[distance(&g, &a[i]) >> (64 - bits)]++] = a[i];
 	for (size_t v = 0, at = 0; v < (size_t)1 << bits; at = end[v++])
 		if (end[v] > at)
-			level(b + at, a + at, end[v] - at, !home, c);
+			level(b + at, a + at, end[v] - at, !home, r);
 }
 
 void radix_sort(entry *a, entry *tmp, size_t n, const records *r)
 {
-	const ctx c = { r, tail_bytes(&r->lay) };
 	if (n > 1)
-		level(a, tmp, n, true, &c);
+		level(a, tmp, n, true, r);
 }

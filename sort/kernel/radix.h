@@ -7,7 +7,7 @@
 
 /* radix_sort - sort a[0..n) by key, equal keys keeping their order (stable).
  * tmp   room for n entries; its content is lost.
- * r     the records behind the entries: read only for keys longer than PREFIX_BYTES.
+ * r     the records behind the entries: read only for keys longer than KEY_PREFIX_BYTES.
  * Time O(n * distinct digits), at most 10 passes and, for longer keys that agree in the first 10
  * bytes, O(m log m) comparisons of the rest. No allocation, no thread. */
 void radix_sort(entry *a, entry *tmp, size_t n, const records *r);

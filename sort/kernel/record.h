@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records, their entries, and the one total order (key, rank, position) that everything sorts by.
  * Pure: pointers and counts in, counts out. An entry stands for its record while sorting: it holds
- * the first 10 bytes of the key and the position, 16 bytes in all. */
+ * the prefix of the key and the position, 16 bytes in all. key.h has the order of keys. */
 #ifndef HETSORT_KERNEL_RECORD_H
 #define HETSORT_KERNEL_RECORD_H
 
-#include "base/layout.h"
+#include "key.h"
 
-#include <endian.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-enum { PREFIX_BYTES = 10 }; /* of the key, held in an entry */
-
-#define POS_BITS 48
+#define POS_BITS KEY_PREFIX_FREE_BITS
 #define POS_MASK ((UINT64_C(1) << POS_BITS) - 1)
 
 typedef struct entry {
-	uint64_t hi; /* key bytes 0-7, big-endian, missing ones 0 */
-	uint64_t lo; /* key bytes 8-9 above POS_BITS, position below */
+	uint64_t hi; /* of the key's prefix */
+	uint64_t lo; /* the same above POS_BITS, position below */
 } entry;
 
 /* The records that entries point into. */
@@ -30,12 +22,11 @@ typedef struct records {
 	uint32_t rank; /* whose they are: the second part of the total order */
 } records;
 
-/* A key that travels between ranks, with its place in the total order; keys longer than an entry's
- * prefix have the rest in tail. */
+/* A key that travels between ranks, with its place in the total order. */
 typedef struct item {
 	uint64_t hi, lo; /* as in entry */
 	uint64_t rank;
-	unsigned char tail[];
+	unsigned char tail[]; /* of the key */
 } item;
 
 static inline uint64_t entry_pos(const entry *e)
@@ -43,15 +34,10 @@ static inline uint64_t entry_pos(const entry *e)
 	return e->lo & POS_MASK;
 }
 
-static inline uint32_t tail_bytes(const layout *l)
-{
-	return l->key_bytes > PREFIX_BYTES ? l->key_bytes - PREFIX_BYTES : 0;
-}
-
 /* item_bytes - size of an item of this layout, a multiple of 8 so that arrays stay aligned. */
 static inline size_t item_bytes(const layout *l)
 {
-	return sizeof(item) + ((size_t)tail_bytes(l) + 7) / 8 * 8;
+	return sizeof(item) + ((size_t)key_tail_bytes(l) + 7) / 8 * 8;
 }
 
 static inline const unsigned char *record_at(const records *r, uint64_t pos)
@@ -86,48 +72,25 @@ static inline __attribute__((always_inline)) void record_fetch(const unsigned ch
 /* entry_make - the entry of the record at rec with position pos. */
 static inline entry entry_make(const unsigned char *rec, const layout *l, uint64_t pos)
 {
-	unsigned char k[16] = { 0 };
-	uint64_t hi, lo;
-	const uint32_t n = l->key_bytes < PREFIX_BYTES ? l->key_bytes : PREFIX_BYTES;
-	memcpy(k, rec + l->key_off, n);
-	memcpy(&hi, k, 8);
-	memcpy(&lo, k + 8, 8);
-	return (entry){ be64toh(hi), (be64toh(lo) & ~POS_MASK) | pos };
-}
-
-/* The same for keys of 10 bytes: no zero filling, two loads. */
-static inline entry entry_make10(const unsigned char *key, uint64_t pos)
-{
-	uint64_t hi;
-	uint16_t lo;
-	memcpy(&hi, key, 8);
-	memcpy(&lo, key + 8, 2);
-	return (entry){ be64toh(hi), (uint64_t)be16toh(lo) << POS_BITS | pos };
-}
-
-/* Order of two prefixes: hi, then the two key bytes in lo. */
-static inline int prefix_cmp(uint64_t a_hi, uint64_t a_lo, uint64_t b_hi, uint64_t b_lo)
-{
-	if (a_hi != b_hi)
-		return a_hi < b_hi ? -1 : 1;
-	const uint64_t a = a_lo >> POS_BITS, b = b_lo >> POS_BITS;
-	return (a > b) - (a < b);
+	const key_prefix p = key_prefix_of(l, rec);
+	return (entry){ p.hi, p.lo | pos };
 }
 
 static inline const unsigned char *record_tail(const records *r, uint64_t pos)
 {
-	return record_at(r, pos) + r->lay.key_off + PREFIX_BYTES;
+	return key_tail(&r->lay, record_at(r, pos));
 }
 
 /* item_of - the item of entry e of records r, into it (item_bytes() wide). */
 static inline void item_of(item *it, const entry *e, const records *r)
 {
 	*it = (item){ .hi = e->hi, .lo = e->lo, .rank = r->rank };
-	const uint32_t tail = tail_bytes(&r->lay);
+	const uint32_t tail = key_tail_bytes(&r->lay);
 	if (tail)
 		memcpy(it->tail, record_tail(r, entry_pos(e)), tail);
 }
 
+/* place_cmp - the order of equal keys: by rank, then by position. */
 static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint64_t b_lo)
 {
 	if (arank != brank)
@@ -136,32 +99,53 @@ static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint6
 	return (a > b) - (a < b);
 }
 
-/* entry_item_cmp - the total order between a local entry and an item of any rank. */
-static inline int entry_item_cmp(const entry *e, const item *it, const records *r)
+/* entry_key_cmp - the keys of two entries of r, without their positions. */
+static inline int entry_key_cmp(const entry *a, const entry *b, const records *r)
 {
-	int c = prefix_cmp(e->hi, e->lo, it->hi, it->lo);
-	const uint32_t tail = tail_bytes(&r->lay);
-	if (c == 0 && tail)
-		c = memcmp(record_tail(r, entry_pos(e)), it->tail, tail);
-	return c ? c : place_cmp(r->rank, e->lo, it->rank, it->lo);
+	const int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
+	if (c || !key_tail_bytes(&r->lay))
+		return c;
+	return key_tail_compare(&r->lay, record_tail(r, entry_pos(a)),
+				record_tail(r, entry_pos(b)));
 }
 
-/* entry_cmp - the same between two entries of one rank. */
+/* entry_item_key_cmp - the keys of an entry of r and of an item, without their places. */
+static inline int entry_item_key_cmp(const entry *e, const item *it, const records *r)
+{
+	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);
+	if (c || !key_tail_bytes(&r->lay))
+		return c;
+	return key_tail_compare(&r->lay, record_tail(r, entry_pos(e)), it->tail);
+}
+
+/* entry_cmp - the total order between two entries of one rank. */
 static inline int entry_cmp(const entry *a, const entry *b, const records *r)
 {
-	int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
-	const uint32_t tail = tail_bytes(&r->lay);
-	if (c == 0 && tail)
-		c = memcmp(record_tail(r, entry_pos(a)), record_tail(r, entry_pos(b)), tail);
+	const int c = entry_key_cmp(a, b, r);
 	return c ? c : place_cmp(0, a->lo, 0, b->lo);
 }
 
+/* entry_item_cmp - the same between a local entry and an item of any rank. */
+static inline int entry_item_cmp(const entry *e, const item *it, const records *r)
+{
+	const int c = entry_item_key_cmp(e, it, r);
+	return c ? c : place_cmp(r->rank, e->lo, it->rank, it->lo);
+}
+
+/* item_cmp - the same between two items. */
 static inline int item_cmp(const item *a, const item *b, const layout *l)
 {
-	int c = prefix_cmp(a->hi, a->lo, b->hi, b->lo);
-	if (c == 0 && tail_bytes(l))
-		c = memcmp(a->tail, b->tail, tail_bytes(l));
+	int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
+	if (c == 0 && key_tail_bytes(l))
+		c = key_tail_compare(l, a->tail, b->tail);
 	return c ? c : place_cmp(a->rank, a->lo, b->rank, b->lo);
+}
+
+/* item_order - the same as qsort_r() calls it for an array of pointers to items, or of structures
+ * that begin with one; lay: their layout. */
+static inline int item_order(const void *a, const void *b, void *lay)
+{
+	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
 }
 
 #endif

@@ -65,8 +65,7 @@ static void make_entries(const sample *c, entry *e)
 {
 	const unsigned char *rec = c->recs;
 	for (size_t i = 0; i < c->n; i++, rec += c->lay.record_bytes)
-		e[i] = c->lay.key_bytes == DEFAULT_KEY_BYTES ? entry_make10(rec + c->lay.key_off, i)
-							     : entry_make(rec, &c->lay, i);
+		e[i] = entry_make(rec, &c->lay, i);
 }
 
 /* Stream s has the records [start(s), start(s + 1)). */

@@ -181,13 +181,14 @@ static void work(void *single_rank_, unsigned worker)
 static status join_pieces(single_rank *a)
 {
 	rank_env *env = a->env;
-	const size_t key = env->o->lay.key_bytes;
+	const layout *l = &env->o->lay;
+	const size_t key = l->key_bytes;
 	if (a->e.code != ST_OK)
 		return err_set(&env->e, a->e.code, "%s", a->e.text);
-	memcpy(a->w->seen.first_key, a->keys, key);
-	memcpy(a->w->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
+	key_copy(l, a->w->seen.first_key, a->keys);
+	key_copy(l, a->w->seen.last_key, a->keys + (2 * a->count - 1) * key);
 	for (size_t i = 1; i < a->count; i++)
-		if (memcmp(a->keys + (2 * i - 1) * key, a->keys + 2 * i * key, key) > 0)
+		if (key_compare(l, a->keys + (2 * i - 1) * key, a->keys + 2 * i * key) > 0)
 			return err_set(&env->e, ST_INTERNAL,
 				       "piece %zu of the output begins before the one before it "
 				       "ends",

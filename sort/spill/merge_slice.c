@@ -119,11 +119,9 @@ static size_t recs_before(const merge_slice *v, const unsigned char *recs, size_
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		const entry e = entry_make(record_at(&r, mid), &r.lay, place + mid);
-		int c = prefix_cmp(e.hi, e.lo, it->hi, it->lo);
-		if (c == 0 && tail_bytes(&r.lay))
-			c = memcmp(record_tail(&r, mid), it->tail, tail_bytes(&r.lay));
-		if (c < 0 || (c == 0 && place_cmp(r.rank, e.lo, it->rank, it->lo) < 0))
+		const entry e = entry_make(record_at(&r, mid), &r.lay, mid);
+		const int c = entry_item_key_cmp(&e, it, &r);
+		if (c < 0 || (c == 0 && place_cmp(r.rank, place + mid, it->rank, it->lo) < 0))
 			lo = mid + 1;
 		else
 			hi = mid;
