@@ -30,7 +30,8 @@ static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 {
 	const size_t batch = (size_t)u64_min(runs_total(s->r) / BATCH_PART, BATCH_RECS);
 	const size_t recs = size_max(batch / s->size, LEAST_PIECE);
-	const status rc = merge_partition_cut(&o->p, m, s->r, o->lo, o->hi, recs, e);
+	const entry_runs r = { s->r->recs, s->r->e, s->r->count };
+	const status rc = merge_partition_cut(&o->p, m, &r, o->lo, o->hi, recs, e);
 	if (rc != ST_OK)
 		return rc;
 	o->count = o->p.count;
@@ -96,9 +97,9 @@ void outgoing_close(outgoing *s, mem *m)
 	*s = (outgoing){ 0 };
 }
 
-static void merge_in_memory(const outgoing *s, stream_out *o)
+static void merge_in_memory(stream_out *o)
 {
-	o->left = merge_partition_merge(&o->p, s->r, o->next, o->room, o->tmp);
+	o->left = merge_partition_merge(&o->p, o->next, o->room, o->tmp);
 	o->at = o->room;
 }
 
@@ -121,7 +122,7 @@ static status next_piece(const outgoing *s, stream_out *o, err *e)
 	if (s->r->spill)
 		rc = merge_from_disk(o, e);
 	else
-		merge_in_memory(s, o);
+		merge_in_memory(o);
 	o->next++;
 	return rc;
 }

@@ -4,7 +4,7 @@
 #define HETSORT_EXCHANGE_OUTGOING_H
 
 #include "kernel/loser_tree.h"
-#include "spill/merge_partition.h"
+#include "kernel/merge_partition.h"
 #include "spill/merge_slice.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include "entries.h"
 #include "base/minmax.h"
 #include "pairwise_merge.h"
-#include "spill/merge_partition.h"
+#include "merge_partition.h"
 #include "base/pool.h"
 #include "radix.h"
 
@@ -15,7 +15,8 @@ enum { LEAST_RUN = 1 << 12, PIECE_RECS = 1 << 13 };
 typedef struct team {
 	const records *in;
 	entry *a, *b;
-	runs r; /* in a */
+	size_t runs;
+	const uint64_t *start; /* [runs + 1] of each run, in a */
 	merge_partition p;
 	entry *scratch; /* [threads * p.most] */
 	atomic_size_t next;
@@ -33,8 +34,8 @@ static void sort_runs(void *team_, unsigned worker)
 {
 	team *t = team_;
 	(void)worker;
-	for (size_t k; (k = atomic_fetch_add(&t->next, 1)) < t->r.count;) {
-		const uint64_t from = t->r.start[k], to = t->r.start[k + 1];
+	for (size_t k; (k = atomic_fetch_add(&t->next, 1)) < t->runs;) {
+		const uint64_t from = t->start[k], to = t->start[k + 1];
 		make(t->in, from, to, t->a);
 		radix_sort(t->a + from, t->b + from, to - from, t->in);
 	}
@@ -44,16 +45,16 @@ static void merge_pieces(void *team_, unsigned worker)
 {
 	team *t = team_;
 	for (size_t i; (i = atomic_fetch_add(&t->next, 1)) < t->p.count;)
-		merge_partition_merge(&t->p, &t->r, i, t->b + t->p.first[i],
+		merge_partition_merge(&t->p, i, t->b + t->p.first[i],
 				      t->scratch + worker * t->p.most);
 }
 
 static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
 {
-	const uint64_t *start = t->r.start;
+	const entry_runs r = { *t->in, t->a, t->runs };
 	pool_run(threads, sort_runs, t);
 	atomic_store(&t->next, 0);
-	status rc = merge_partition_cut(&t->p, m, &t->r, start, start + 1, PIECE_RECS, e);
+	status rc = merge_partition_cut(&t->p, m, &r, t->start, t->start + 1, PIECE_RECS, e);
 	if (rc == ST_OK) {
 		t->scratch = mem_array(m, threads * t->p.most, sizeof *t->scratch, "merging", e);
 		if (t->scratch)
@@ -92,8 +93,7 @@ status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsig
 		return ST_RESOURCE;
 	for (size_t k = 0; k <= count; k++)
 		start[k] = (uint64_t)((unsigned __int128)n * k / count);
-	team t = { .in = in, .a = a, .b = b };
-	t.r = (runs){ .recs = *in, .e = a, .count = count, .start = start };
+	team t = { .in = in, .a = a, .b = b, .runs = count, .start = start };
 	const status rc = sort_by_team(m, &t, (unsigned)count, e);
 	mem_free(m, start);
 	*sorted = b;

@@ -9,7 +9,7 @@
 #include "testing/failpoint.h"
 #include "spill/read_ahead.h"
 #include "kernel/gather.h"
-#include "spill/merge_partition.h"
+#include "kernel/merge_partition.h"
 #include "base/pool.h"
 #include "spill/merge_slice.h"
 
@@ -62,7 +62,7 @@ static bool on_disk(const single_rank *a)
 
 static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
 {
-	const size_t n = merge_partition_merge(&a->p, &a->d->r, i, b->order, b->tmp);
+	const size_t n = merge_partition_merge(&a->p, i, b->order, b->tmp);
 	*g = (merged){ &a->d->r.recs, b->order, n, a->p.first[i] };
 }
 
@@ -279,7 +279,8 @@ static status cut(single_rank *a)
 		a->count = a->slices.count;
 		a->most = a->slices.most;
 	} else {
-		rc = merge_partition_cut(&a->p, &env->m, r, r->start, r->start + 1,
+		const entry_runs e = { r->recs, r->e, r->count };
+		rc = merge_partition_cut(&a->p, &env->m, &e, r->start, r->start + 1,
 					 env->o->piece_bytes / env->o->lay.record_bytes + 1,
 					 &env->e);
 		a->count = a->p.count;
