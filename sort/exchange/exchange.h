@@ -7,6 +7,9 @@
 #include "comm/comm.h"
 #include "base/mem.h"
 
+/* What callers give the windows: LEAST where there are data enough, and never more than MOST. */
+enum { EXCHANGE_LEAST_BYTES = 8 << 20, EXCHANGE_MOST_BYTES = 256 << 20 };
+
 typedef struct exchange exchange;
 
 /* Copies the next n records of the stream to rank `to`, of which `skip` were copied before, to buf.

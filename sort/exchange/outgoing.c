@@ -41,6 +41,14 @@ static status open_in_memory(const outgoing *s, stream_out *o, mem *m, err *e)
 	return o->room && o->tmp ? ST_OK : ST_RESOURCE;
 }
 
+/* A stream's pieces are merged in two arrays, and may come out twice as long as they should. */
+uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
+{
+	const uint64_t two = 2 * sizeof(entry), entry_bytes = 2 * two;
+	return u64_min(BATCH_RECS * entry_bytes, recs * (entry_bytes / BATCH_PART)) +
+	       u64_min(ranks * LEAST_PIECE * entry_bytes, recs * two);
+}
+
 static status open_on_disk(const outgoing *s, stream_out *o, mem *m, size_t piece_recs, err *e)
 {
 	status rc = merge_slices_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);

@@ -39,4 +39,8 @@ status outgoing_failure(outgoing *s, err *e);
 
 void outgoing_close(outgoing *s, mem *m);
 
+/* outgoing_most_bytes - at most what outgoing_open allocates for so many records of runs in memory
+ * to so many ranks, but for some hundred bytes a rank. */
+uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
+
 #endif

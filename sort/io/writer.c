@@ -3,6 +3,7 @@
  * where the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "file.h"
 
@@ -17,6 +18,12 @@ static size_t choose_buffer(uint64_t bytes)
 	return part < LEAST_BUFFER_BYTES ? LEAST_BUFFER_BYTES
 	       : part < BUFFER_BYTES     ? (size_t)part
 					 : BUFFER_BYTES;
+}
+
+uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
+{
+	const uint64_t most = WRITER_BUFFERS * BUFFER_BYTES;
+	return u64_min(most, WRITER_BUFFERS * u64_min(recs, most) * record_bytes);
 }
 
 /* The next buffer in turn, its start as far from a page's as its place in the file from a block's.

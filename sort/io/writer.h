@@ -63,6 +63,9 @@ void writer_add(writer *w, size_t n);
 /* writer_flush - what is left goes out. ST_INTERNAL if records were not in order. */
 status writer_flush(writer *w, err *e);
 
+/* writer_most_bytes - at most what writer_open allocates for so many records. */
+uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes);
+
 void writer_free(writer *w);
 
 #endif

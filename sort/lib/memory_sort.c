@@ -13,9 +13,7 @@
 
 /* For each rank so much that a block stays in the cache on its way through: a quarter of a MiB. */
 enum {
-	LEAST_WINDOWS_BYTES = 8 << 20,
 	RANK_WINDOWS_BYTES = 2 << 20,
-	MOST_WINDOWS_BYTES = 256 << 20,
 	WINDOWS_PART = 32,
 	LARGE_BYTES = 8 << 20,
 };
@@ -41,8 +39,8 @@ typedef struct run {
 static size_t windows_bytes(uint64_t all_bytes, int ranks)
 {
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
-	const uint64_t most = u64_min(MOST_WINDOWS_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
-	return (size_t)u64_min(u64_max(part, LEAST_WINDOWS_BYTES), most);
+	const uint64_t most = u64_min(EXCHANGE_MOST_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
+	return (size_t)u64_min(u64_max(part, EXCHANGE_LEAST_BYTES), most);
 }
 
 /* Do the entries of n_in records, twice, fit where n_out records will be? */

@@ -13,12 +13,6 @@
 enum {
 	FORCED_RUNS = 64, /* of standard input, for tests */
 	GUESSED_RECS = 1 << 16,
-	/* batches of outgoing streams: of a sixteenth of the entries, twice, some twice as long */
-	BATCHES_BYTES = 8 << 20,
-	BATCH_BYTES = 4,              /* for a record */
-	LEAST_BATCH_BYTES = 16 << 10, /* for a rank, but no more than its entries twice: */
-	ENTRIES_BYTES = 32,
-	BUFFERS_BYTES = 6 << 20, /* of the writer */
 	CONTROL_BYTES = 64 << 10,
 	PEER_BYTES = 3 << 10, /* heads of its stream, counts, requests */
 };
@@ -75,24 +69,19 @@ static status find_limit(rank_env *env, const cpu_share *cpus, memory_limit *lim
 	return memory_limit_find(&lq, limit, &env->e);
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* What it takes to send this rank's records and to write what comes. */
 static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memory_plan *mp,
 			       uint64_t out_recs)
 {
-	const uint64_t rec = env->o->lay.record_bytes, p = (uint64_t)env->c->size;
+	const uint32_t rec = env->o->lay.record_bytes;
+	const uint64_t p = (uint64_t)env->c->size;
 	const uint64_t n = k->f->in.is_stdin ? POS_MASK : own_share(env, k->s->in);
-	const uint64_t out = lesser(k->f->in.is_stdin ? POS_MASK : out_recs, BUFFERS_BYTES);
+	const uint64_t out = k->f->in.is_stdin ? POS_MASK : out_recs;
 	if (p == 1)
 		return 0;
 	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size) +
-	       lesser(BATCHES_BYTES, n * BATCH_BYTES) +
-	       lesser(p * LEAST_BATCH_BYTES, n * ENTRIES_BYTES) +
-	       lesser(BUFFERS_BYTES, 3 * out * rec) + CONTROL_BYTES + p * PEER_BYTES;
+	       outgoing_most_bytes(n, p) + writer_most_bytes(out, rec) + CONTROL_BYTES +
+	       p * PEER_BYTES;
 }
 
 static budget_query query_of(const rank_env *env, const settled *k, const memory_plan *mp,

@@ -4,6 +4,7 @@
  * receiving, so that its peers come to the next border as well. */
 #include "exchange_setup.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,9 +12,7 @@
 #include <unistd.h>
 
 enum {
-	LEAST_WINDOWS_BYTES = 8 << 20, /* but no more than half of the data, nor than */
-	LEAST_PEER_BYTES = 1 << 20,    /* for each peer */
-	MOST_WINDOWS_BYTES = 256 << 20,
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer, and no more than half of the data */
 	WINDOWS_PART = 16,
 	LIMIT_PART = 8
 };
@@ -23,11 +22,8 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
 	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
 	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
-	uint64_t bytes = peers < LEAST_WINDOWS_BYTES ? peers : LEAST_WINDOWS_BYTES;
-	bytes = bytes < mean / 2 ? bytes : mean / 2;
-	bytes = bytes < part ? part : bytes;
-	bytes = bytes < MOST_WINDOWS_BYTES ? bytes : MOST_WINDOWS_BYTES;
-	return bytes < most ? bytes : most;
+	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), mean / 2);
+	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
 /* A number that no other job beside the same output has. */
