@@ -2,14 +2,13 @@
 /* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
  * no time but for --speeds=auto, which measures for a fifth of a second. */
 #include "rank_speeds.h"
+#include "base/processors.h"
 #include "calibrate.h"
 #include "speeds.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -39,13 +38,12 @@ static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 static placement own_placement(const comm *c)
 {
 	placement s = { .cpus = 0 };
-	cpu_set_t set;
+	const processors p = processors_find();
 	memcpy(s.host, c->host, sizeof s.host);
-	if (sched_getaffinity(0, sizeof set, &set) == 0) {
-		const long online = sysconf(_SC_NPROCESSORS_ONLN);
-		s.cpus = XXH3_64bits(&set, sizeof set);
-		s.count = (uint32_t)CPU_COUNT(&set);
-		s.online = online > 0 ? (uint32_t)online : 0;
+	if (p.count) {
+		s.cpus = p.set_hash;
+		s.count = p.count;
+		s.online = p.online;
 	}
 	return s;
 }

@@ -2,26 +2,18 @@
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
 #include "alias_check.h"
+#include "base/processors.h"
 #include "handshake.h"
 #include "phases.h"
 
 #include <inttypes.h>
-#include <sched.h>
-#include <unistd.h>
-
-/* The processors that this process may use. */
-static unsigned processors(void)
-{
-	cpu_set_t set;
-	const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-	return n > 0 ? (unsigned)n : 1;
-}
 
 /* Ranks of one host share its processors, unless the launcher has divided them. */
 static status count_threads(rank_env *env, cpu_share *cpus)
 {
 	const size_t p = (size_t)env->c->size;
-	unsigned here = 0, mine = processors();
+	const processors cpu = processors_find();
+	unsigned here = 0, mine = cpu.count ? cpu.count : 1;
 	char(*host)[HOST_BYTES] = mem_array(&env->m, p, sizeof *host, "host names", &env->e);
 	status rc = comm_agree(env->c, host ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
@@ -29,9 +21,8 @@ static status count_threads(rank_env *env, cpu_share *cpus)
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		here += memcmp(host[i], env->c->host, sizeof *host) == 0;
 	cpus->ranks_here = here ? here : 1;
-	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-	mine /= online < 0 || mine == (unsigned)online ? cpus->ranks_here
-						       : (unsigned)env->c->process_ranks;
+	mine /= cpu.online == 0 || mine == cpu.online ? cpus->ranks_here
+						      : (unsigned)env->c->process_ranks;
 	cpus->threads = env->o->threads ? env->o->threads : mine ? mine : 1;
 	mem_free(&env->m, host);
 	return rc;
