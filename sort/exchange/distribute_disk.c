@@ -9,6 +9,7 @@
  * it. */
 #include "distribute_disk.h"
 #include "exchange.h"
+#include "base/lower_bound.h"
 #include "kernel/gather.h"
 #include "model/rank_result.h"
 
@@ -54,19 +55,15 @@ static size_t part_of(const rounds *x, uint64_t *first)
 /* The rank whose the record is. */
 static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_t first)
 {
-	size_t lo = 0, hi = x->g.count;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		const item *it = splitter_estimate_item(&x->g, mid);
+	lower_bound b = { .lo = 0, .hi = x->g.count };
+	while (lower_bound_open(&b)) {
+		const item *it = splitter_estimate_item(&x->g, b.mid);
 		int c = entry_item_key_cmp(e, it, r);
 		if (c == 0)
 			c = place_cmp(0, first + entry_pos(e), 0, it->lo);
-		if (c < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
+		lower_bound_step(&b, c >= 0);
 	}
-	return lo;
+	return b.lo;
 }
 
 /* Entries by destination, in the order of the input for each. */

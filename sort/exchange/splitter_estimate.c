@@ -4,6 +4,7 @@
  * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
  * all. */
 #include "distribute_disk.h"
+#include "base/minmax.h"
 #include "base/clock.h"
 #include "base/splitmix.h"
 
@@ -20,14 +21,12 @@ typedef struct weighed {
 
 static size_t sample_room(const layout *l)
 {
-	const size_t most = MOST_SAMPLE_BYTES / item_bytes(l);
-	return most < MOST_SAMPLES ? most : MOST_SAMPLES;
+	return size_min(MOST_SAMPLE_BYTES / item_bytes(l), MOST_SAMPLES);
 }
 
 static size_t samples_of(const layout *l, uint64_t share)
 {
-	const size_t room = sample_room(l);
-	return share < room ? (size_t)share : room;
+	return (size_t)u64_min(share, sample_room(l));
 }
 
 /* Not the same in every run: nobody who makes keys is to know what will be drawn of them. */
@@ -62,18 +61,13 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	return rc;
 }
 
-static int by_item(const void *a, const void *b, void *lay)
-{
-	return item_cmp(((const weighed *)a)->it, ((const weighed *)b)->it, lay);
-}
-
 /* Rank 0: the first item that has as much before it as the ranks before are to write. */
 static void choose(const share_plan *s, weighed *w, size_t n, splitter_estimate *g)
 {
 	layout lay = g->lay;
 	double before = 0;
 	size_t at = 0;
-	qsort_r(w, n, sizeof *w, by_item, &lay);
+	qsort_r(w, n, sizeof *w, item_order, &lay);
 	for (size_t i = 0; i < g->count; i++) {
 		while (at + 1 < n && before + w[at].weight / 2 < (double)s->before[i])
 			before += w[at++].weight;

@@ -4,6 +4,7 @@
  * no message. A lap takes less than a millisecond on a usual core: short against the periods of
  * quotas. */
 #include "calibrate.h"
+#include "base/minmax.h"
 #include "kernel/checksum.h"
 #include "base/clock.h"
 #include "lap_estimate.h"
@@ -140,7 +141,7 @@ static void run_all(sample *c)
 static size_t sample_recs(const layout *l)
 {
 	const size_t n = SAMPLE_BYTES / l->record_bytes;
-	return n < MIN_RECS ? MIN_RECS : n > SAMPLE_RECS ? SAMPLE_RECS : n;
+	return size_min(size_max(n, MIN_RECS), SAMPLE_RECS);
 }
 
 static status alloc_sample(sample *c, mem *m, err *e)

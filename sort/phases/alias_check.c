@@ -4,6 +4,7 @@
  * numbers of one host are comparable; between hosts the lock of the output stands guard.
  * Memory: about 100 bytes for each file of each rank, on rank 0. */
 #include "alias_check.h"
+#include "base/minmax.h"
 #include "io/names.h"
 
 #include <fcntl.h>
@@ -188,7 +189,7 @@ status alias_check(rank_env *env, const files *f)
 		return rc;
 	bytes = most * sizeof(use);
 	/* what this rank has said may have come out as less */
-	const size_t room = most > own ? most : own;
+	const size_t room = size_max(most, own);
 	uses mine = { mem_array(&env->m, room, sizeof(use), "names", &env->e), 0 };
 	use *all = mem_array(&env->m, ranks, bytes, "names", &env->e);
 	rc = comm_agree(env->c, mine.c && all ? ST_OK : ST_RESOURCE);

@@ -2,6 +2,7 @@
 /* Third phase: may the records stay in memory? Otherwise sorted runs spill to disk, or the job is
  * refused with the memory that it takes. Nothing has been read by then. */
 #include "budget_phase.h"
+#include "base/minmax.h"
 #include "phases.h"
 #include "base/memory_limit.h"
 #include "spill/spill.h"
@@ -158,7 +159,7 @@ static status agree_to_spill(rank_env *env, bool *any)
 static uint64_t most_to_come(const rank_env *env, const share_plan *s)
 {
 	const uint64_t share = own_share(env, s->out), most = share + share / 4 + GUESSED_RECS;
-	return most < s->records ? most : s->records;
+	return u64_min(most, s->records);
 }
 
 /* In memory only if that of all ranks holds what comes. */

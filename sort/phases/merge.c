@@ -3,6 +3,7 @@
  * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
  */
 #include "exchange/stream_merge.h"
+#include "base/minmax.h"
 #include "phases.h"
 
 static uint32_t own_heads(void *setup, head *h, uint32_t most)
@@ -18,7 +19,7 @@ static void write_records(void *setup, const head *h, size_t n)
 	while (n > 0) {
 		size_t room;
 		unsigned char *to = writer_room(&t->to_file, &room);
-		const size_t k = n < room ? n : room;
+		const size_t k = size_min(n, room);
 		for (size_t i = 0; i < k; i++)
 			record_copy(to + i * bytes, h[i].rec, bytes);
 		writer_add(&t->to_file, k);

@@ -5,6 +5,7 @@
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
 #include "phases.h"
+#include "base/minmax.h"
 #include "base/clock.h"
 #include "testing/failpoint.h"
 #include "spill/read_ahead.h"
@@ -215,7 +216,7 @@ static size_t choose_batch(const single_rank *a)
 	const uint64_t part = (uint64_t)a->d->n * a->env->o->lay.record_bytes / BATCH_PART;
 	if (on_disk(a) || part > BATCH_BYTES)
 		return BATCH_BYTES;
-	return part > LEAST_BATCH_BYTES ? (size_t)part : LEAST_BATCH_BYTES;
+	return (size_t)u64_max(part, LEAST_BATCH_BYTES);
 }
 
 static status alloc_workspaces(single_rank *a)
@@ -225,9 +226,9 @@ static status alloc_workspaces(single_rank *a)
 	const size_t wanted = on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + WAITING;
 	status rc = ST_OK;
 	a->chunk = io_chunk_recs(l->record_bytes, choose_batch(a));
-	const size_t batch = a->chunk < a->most ? a->chunk : a->most;
+	const size_t batch = size_min(a->chunk, a->most);
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
-	a->threads = wanted < a->count ? wanted : a->count;
+	a->threads = size_min(wanted, a->count);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
 	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)

@@ -3,6 +3,7 @@
  * measured with messages to one rank after the other, as they will be sent: long enough to see what
  * a link carries once buffers and buckets of tokens are used up. */
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "scatter.h"
 #include "model/speeds.h"
 
@@ -176,7 +177,7 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 		return comm_agree(env->c, g->p ? read_links(env, g, sp) : ST_OK);
 	const uint64_t share = total / (uint64_t)env->c->size + 1;
 	const size_t block = scatter_block_recs(env->o), bytes = env->o->lay.record_bytes;
-	const size_t n = share < block ? (size_t)share : block; /* no more than there will be */
+	const size_t n = (size_t)u64_min(share, block); /* no more than there will be */
 	const links l = { mem_array(&env->m, n, bytes, "measuring links", &env->e), n * bytes,
 			  share * bytes, fmax(LIMIT_S / fmax(env->c->size - 1, 1), LEAST_LIMIT_S) };
 	status rc = comm_agree(env->c, l.buf ? ST_OK : ST_RESOURCE);

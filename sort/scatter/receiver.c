@@ -3,6 +3,7 @@
  * handed on, SCATTER_SLOTS posted ahead. A transfer runs on to its end also after a block came
  * damaged, because rank 0 waits for every block to be taken. */
 #include "exchange/block.h"
+#include "base/minmax.h"
 #include "scatter.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ void receiver_expect(receiver *b, uint64_t n)
 static size_t count_of(const receiver *b, uint64_t block)
 {
 	const uint64_t left = b->n - block * b->block_recs;
-	return left < b->block_recs ? (size_t)left : b->block_recs;
+	return (size_t)u64_min(left, b->block_recs);
 }
 
 static block_header *slot_of(const receiver *b, uint64_t block)

@@ -4,6 +4,7 @@
  * others sort a chunk before they request the next one, so a slow rank requests less often. A rank
  * without room for a chunk receives and drops it, and reports the failure with its next request. */
 #include "scatter.h"
+#include "base/minmax.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "kernel/radix.h"
@@ -28,7 +29,7 @@ uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
 {
 	const uint64_t n = total / ((uint64_t)env->c->size * CHUNKS);
 	const uint64_t block = scatter_block_recs(env->o);
-	return n > block ? n : block;
+	return u64_max(n, block);
 }
 
 /* ------------------------------------------------------------------------------------- rank 0 */
@@ -265,7 +266,7 @@ static status take_chunk(scatter_worker *t, uint64_t n)
 	receiver_expect(&t->in, n);
 	while (n > 0 && t->failed == ST_OK) {
 		unsigned char *to = d->recs + d->n * l->record_bytes;
-		size_t k = n < t->in.block_recs ? (size_t)n : t->in.block_recs;
+		size_t k = (size_t)u64_min(n, t->in.block_recs);
 		t->failed = receiver_take(&t->in, to, k, &k, &t->env->e);
 		if (t->failed != ST_OK)
 			break;

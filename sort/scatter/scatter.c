@@ -4,6 +4,7 @@
  * read, it goes on sending blocks, so that no rank waits for ever, and the agreement at the end of
  * the phase reports the failure. */
 #include "scatter.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -54,7 +55,7 @@ bool scatter_may_send(const transfer *t)
 status scatter_send(transfer *t, scatter_sender *d)
 {
 	const settings *o = d->env->o;
-	const size_t n = t->left < d->block_recs ? (size_t)t->left : d->block_recs;
+	const size_t n = (size_t)u64_min(t->left, d->block_recs);
 	const int slot = (int)(t->begun % SCATTER_SLOTS);
 	block_header *h = (void *)(t->slots + (size_t)slot * scatter_slot_bytes(o));
 	fill_block(d, t->at, n, (unsigned char *)(h + 1));
@@ -117,7 +118,7 @@ static status take_to_memory(receiver *b, const read_runs_plan *p, loaded_runs *
 	while (rc == ST_OK && d->n < p->n) {
 		const uint64_t left = p->n - d->n;
 		unsigned char *to = d->recs + d->n * p->lay.record_bytes;
-		size_t n = left < b->block_recs ? (size_t)left : b->block_recs;
+		size_t n = (size_t)u64_min(left, b->block_recs);
 		rc = receiver_take(b, to, n, &n, &env->e);
 		if (rc != ST_OK)
 			break;
