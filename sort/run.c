@@ -287,7 +287,7 @@ static void job_free(job *j)
 	loaded_runs_free(m, &j->data);
 	mem_free(m, j->cuts.by_destination);
 	mem_free(m, j->cuts.cut);
-	brackets_free(m, &j->cuts.brackets);
+	sample_brackets_free(m, &j->cuts.brackets);
 	mem_free(m, j->part.keys);
 	mem_free(m, j->verified.part_summaries);
 	history_free(j->history);

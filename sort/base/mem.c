@@ -11,17 +11,17 @@
 enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096 };
 
 /* Stands before each array, so that who frees it need not know its size. */
-typedef struct head {
+typedef struct array_header {
 	size_t bytes; /* of the array */
 	void *start;  /* as it was allocated */
-} head;
+} array_header;
 
-_Static_assert(sizeof(head) % _Alignof(max_align_t) == 0, "arrays stay aligned");
+_Static_assert(sizeof(array_header) % _Alignof(max_align_t) == 0, "arrays stay aligned");
 
-/* The head of a large array has a page to itself. */
+/* The header of a large array has a page to itself. */
 static size_t room_before(size_t bytes)
 {
-	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(head);
+	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header);
 }
 
 static void *large(size_t bytes)
@@ -46,7 +46,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	m->now_bytes += bytes;
 	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
 	unsigned char *p = start + room_before(bytes);
-	((head *)(void *)p)[-1] = (head){ bytes, start };
+	((array_header *)(void *)p)[-1] = (array_header){ bytes, start };
 	return p;
 }
 
@@ -54,7 +54,7 @@ void mem_free(mem *m, void *p)
 {
 	if (!p)
 		return;
-	const head h = ((head *)p)[-1];
+	const array_header h = ((array_header *)p)[-1];
 	m->now_bytes -= h.bytes;
 	if (h.bytes >= LARGE_BYTES)
 		munmap(h.start, h.bytes + room_before(h.bytes));

@@ -38,9 +38,9 @@ typedef struct err {
 status err_tell(err *e, status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 status err_tell_sys(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static inline status err_code(status told, status otherwise)
+static inline status err_code(status kept, status otherwise)
 {
-	return told != ST_OK ? told : otherwise;
+	return kept != ST_OK ? kept : otherwise;
 }
 
 /* err_refuse - the same before any work: ST_REFUSED instead of ST_IO. */

@@ -16,29 +16,29 @@
 enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
 
 /* The stream to one rank. Blocks [0, sent) are through, [sent, begun) under way. */
-typedef struct outgoing {
+typedef struct out_stream {
 	uint64_t count; /* records */
 	uint64_t blocks, begun, sent;
 	unsigned char *buf;
 	comm_req req[WINDOW];
-} outgoing;
+} out_stream;
 
 /* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
  * [taken, arrived) wait for it, [arrived, posted) are under way. */
-typedef struct incoming {
+typedef struct in_stream {
 	uint64_t count, blocks;
 	uint64_t posted;            /* the moving side alone */
 	uint64_t arrived, released; /* both sides, under the lock */
 	uint64_t taken;             /* the reader alone */
 	unsigned char *buf;
 	comm_req req[WINDOW];
-} incoming;
+} in_stream;
 
 struct exchange {
 	exchange_plan p;
 	size_t block_recs, block_bytes;
-	outgoing *out;
-	incoming *in;
+	out_stream *out;
+	in_stream *in;
 	unsigned char *slots, *own; /* all windows; the block of this rank's own stream */
 	size_t slot_count;
 	pthread_mutex_t lock;
@@ -72,7 +72,7 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks
 	const uint64_t p = (uint64_t)ranks, slots = 2 * WINDOW * (p - 1) + 1;
 	uint64_t block = u64_min(budget_bytes / slots, MAX_BLOCK_BYTES);
 	block = u64_max(block, record_bytes + sizeof(block_header)) + 7; /* rounded up */
-	return sizeof(exchange) + p * (sizeof(outgoing) + sizeof(incoming)) + slots * block;
+	return sizeof(exchange) + p * (sizeof(out_stream) + sizeof(in_stream)) + slots * block;
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -107,8 +107,8 @@ static void lay_out_streams(exchange *x)
 	const comm *c = x->p.c;
 	unsigned char *slot = x->slots;
 	for (int i = 0; i < c->size; i++) {
-		outgoing *o = &x->out[i];
-		incoming *n = &x->in[i];
+		out_stream *o = &x->out[i];
+		in_stream *n = &x->in[i];
 		o->count = x->p.send[i];
 		n->count = x->p.recv[i];
 		o->blocks = blocks_of(x, o->count);
@@ -153,7 +153,7 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 /* Move the stream to rank `to` on by at most one block. */
 static status step_out(exchange *x, int to, bool *moved)
 {
-	outgoing *o = &x->out[to];
+	out_stream *o = &x->out[to];
 	bool done = true;
 	status rc = ST_OK;
 	while (o->sent < o->begun && done && rc == ST_OK) {
@@ -175,7 +175,7 @@ static status step_out(exchange *x, int to, bool *moved)
 
 static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
 {
-	incoming *n = &x->in[from];
+	in_stream *n = &x->in[from];
 	status rc = ST_OK;
 	while (rc == ST_OK && n->posted < n->blocks && n->posted - released < WINDOW) {
 		const int slot = (int)(n->posted % WINDOW);
@@ -190,7 +190,7 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 /* Is block k from rank `from` what it should be? */
 static void look_at(exchange *x, int from, uint64_t k)
 {
-	const incoming *n = &x->in[from];
+	const in_stream *n = &x->in[from];
 	const block_header wanted =
 		header_of(x, from, x->p.c->rank, k, block_count(x, n->count, k));
 	const block_header *h = (const void *)(n->buf + (size_t)(k % WINDOW) * x->block_bytes);
@@ -205,7 +205,7 @@ static void look_at(exchange *x, int from, uint64_t k)
 /* Move the stream from rank `from` on: tell of blocks that came, post what is free. */
 static status step_in(exchange *x, int from, bool *moved)
 {
-	incoming *n = &x->in[from];
+	in_stream *n = &x->in[from];
 	pthread_mutex_lock(&x->lock);
 	uint64_t arrived = n->arrived;
 	const uint64_t released = n->released, before = arrived;
@@ -359,13 +359,13 @@ status exchange_progress(exchange *x)
 }
 
 /* This rank's own records: gathered when the reader asks. */
-static void next_own(exchange *x, incoming *n, const unsigned char **recs, size_t *count)
+static void next_own(exchange *x, in_stream *n, const unsigned char **recs, size_t *count)
 {
 	*count = fill_block(x, x->p.c->rank, n->taken++, x->own);
 	*recs = x->own;
 }
 
-static status await_block(exchange *x, incoming *n)
+static status await_block(exchange *x, in_stream *n)
 {
 	status rc = ST_OK;
 	pthread_mutex_lock(&x->lock);
@@ -394,7 +394,7 @@ static status await_block(exchange *x, incoming *n)
 
 status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n)
 {
-	incoming *in = &x->in[src];
+	in_stream *in = &x->in[src];
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivot sampling: each rank sends evenly spread samples to rank 0, which sorts them and brackets
- * every splitter between two of them. A bracket is only an estimate: whoever uses it checks it
- * against true counts. Costs each rank at most SAMPLES_PER_RANK items, rank 0 that times the ranks.
- */
-#include "split.h"
+ * every splitter between two of them. A bracket is an estimate: its user checks it against true
+ * counts. Memory: SAMPLES_PER_RANK items at most, at rank 0 as many for each rank. */
+#include "sample.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/splitmix.h"
@@ -14,21 +13,21 @@
 enum { SAMPLES_PER_RANK = 256, MAX_SAMPLE_BYTES = 1 << 20 };
 
 /* What a rank sends: how many samples, each for how many records, then the items. */
-typedef struct batch {
+typedef struct sample_batch {
 	uint64_t count;
 	double weight;
 	unsigned char items[];
-} batch;
+} sample_batch;
 
 /* A sample at rank 0. */
-typedef struct weighed {
+typedef struct weighed_sample {
 	const item *it;
 	double weight; /* records that it stands for */
 	double before; /* records before it, by the samples */
-} weighed;
+} weighed_sample;
 
 /* k of the samples that runs on disk have, evenly spread. */
-static void draw_from_samples(batch *out, const runs *r, size_t k)
+static void draw_from_samples(sample_batch *out, const runs *r, size_t k)
 {
 	const size_t all = r->sample_at[r->count], isz = item_bytes(&r->recs.lay);
 	out->count = k;
@@ -41,7 +40,7 @@ static void draw_from_samples(batch *out, const runs *r, size_t k)
 
 /* k samples, one from each k-th part: its middle where the entries are sorted, a random place where
  * they are not (a fixed stride would meet periodic inputs in step). */
-static void draw(batch *out, const runs *r, size_t k, bool sorted)
+static void draw(sample_batch *out, const runs *r, size_t k, bool sorted)
 {
 	const uint64_t n = runs_total(r);
 	uint64_t state = UINT64_C(0x68657473) + r->recs.rank;
@@ -59,7 +58,7 @@ static void draw(batch *out, const runs *r, size_t k, bool sorted)
 
 /* How far a sample's estimated place in the total order may be off: a whole weight of each rank
  * where the samples are regular, and five standard deviations more where they are random. */
-static double margin_of(const batch *const *b, int size, bool regular)
+static double margin_of(const sample_batch *const *b, int size, bool regular)
 {
 	double sum = 0, square = 0;
 	for (int i = 0; i < size; i++) {
@@ -70,7 +69,7 @@ static double margin_of(const batch *const *b, int size, bool regular)
 }
 
 /* The first of n samples with more than t before it (or n); `before` grows along the list. */
-static size_t first_beyond(const weighed *w, size_t n, double t)
+static size_t first_beyond(const weighed_sample *w, size_t n, double t)
 {
 	lower_bound b = { .lo = 0, .hi = n };
 	while (lower_bound_open(&b))
@@ -79,7 +78,7 @@ static size_t first_beyond(const weighed *w, size_t n, double t)
 }
 
 /* The last sample surely before place t, and the first surely behind it. */
-static bracket pick(const weighed *w, size_t n, double t, double margin)
+static bracket pick(const weighed_sample *w, size_t n, double t, double margin)
 {
 	const size_t lo = first_beyond(w, n, t - margin), hi = first_beyond(w, n, t + margin);
 	return (bracket){ lo > 0 ? w[lo - 1].it : NULL, hi < n ? w[hi].it : NULL };
@@ -117,9 +116,9 @@ static void unpack(brackets *out, const layout *l)
 static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int size, bool regular,
 		     const layout *l, const uint64_t *target, brackets *out, err *er)
 {
-	const size_t isz = item_bytes(l), most = (batch_bytes - sizeof(batch)) / isz;
-	const batch **b = mem_array(m, (size_t)size, sizeof *b, "sample batches", er);
-	weighed *w = NULL;
+	const size_t isz = item_bytes(l), most = (batch_bytes - sizeof(sample_batch)) / isz;
+	const sample_batch **b = mem_array(m, (size_t)size, sizeof *b, "sample batches", er);
+	weighed_sample *w = NULL;
 	size_t n = 0, room = 0;
 	status rc = b ? ST_OK : ST_RESOURCE;
 	for (int i = 0; b && i < size; i++) {
@@ -135,8 +134,8 @@ static status choose(mem *m, const unsigned char *all, size_t batch_bytes, int s
 	rc = w ? ST_OK : ST_RESOURCE;
 	for (int i = 0; w && i < size; i++)
 		for (size_t k = 0; k < b[i]->count; k++)
-			w[n++] =
-				(weighed){ (const void *)(b[i]->items + k * isz), b[i]->weight, 0 };
+			w[n++] = (weighed_sample){ (const void *)(b[i]->items + k * isz),
+						   b[i]->weight, 0 };
 	if (w) {
 		layout lay = *l;
 		qsort_r(w, n, sizeof *w, item_order, &lay);
@@ -171,7 +170,7 @@ static size_t sample_room(size_t isz)
 size_t sample_most_bytes(const layout *l)
 {
 	const size_t isz = item_bytes(l);
-	return sizeof(batch) + sample_room(isz) * (isz + sizeof(weighed));
+	return sizeof(sample_batch) + sample_room(isz) * (isz + sizeof(weighed_sample));
 }
 
 status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
@@ -179,9 +178,9 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 {
 	const layout *l = &r->recs.lay;
 	const size_t isz = item_bytes(l), room = sample_room(isz), n = runs_total(r);
-	const size_t bytes = sizeof(batch) + room * isz, p = (size_t)c->size;
+	const size_t bytes = sizeof(sample_batch) + room * isz, p = (size_t)c->size;
 	status rc = alloc_brackets(m, out, p - 1, l, er);
-	batch *mine = mem_array(m, bytes, 1, "samples", er);
+	sample_batch *mine = mem_array(m, bytes, 1, "samples", er);
 	unsigned char *all = c->rank == 0 ? mem_array(m, p, bytes, "samples", er) : NULL;
 	if (!mine || (c->rank == 0 && !all))
 		rc = ST_RESOURCE;
@@ -205,7 +204,7 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 	return rc;
 }
 
-void brackets_free(mem *m, brackets *b)
+void sample_brackets_free(mem *m, brackets *b)
 {
 	mem_free(m, b->b);
 	mem_free(m, b->raw);

@@ -109,8 +109,8 @@ static uint64_t sorted_before(const intervals *l, const item *it, const layout *
 }
 
 /* Sort the intervals that a splitter may lie on. */
-static void sort_rungs(const intervals *l, const records *r, entry *out, entry *tmp, const range *g,
-		       size_t count)
+static void sort_intervals(const intervals *l, const records *r, entry *out, entry *tmp,
+			   const range *g, size_t count)
 {
 	for (size_t k = 0; k < l->intervals; k++) {
 		const uint64_t from = l->start[k], to = l->start[k + 1];
@@ -141,7 +141,7 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 	if (rc == ST_OK)
 		rc = splitter_search_check(c, m, &all, g, target, b->count, er);
 	if (rc == ST_OK) {
-		sort_rungs(&l, r, out, e, g, b->count);
+		sort_intervals(&l, r, out, e, g, b->count);
 		rc = cut_within(c, m, &all, g, target, b->count, cut, er);
 	}
 	intervals_free(&l, m);

@@ -17,7 +17,7 @@ typedef struct proposal {
 enum verdict { DONE, GO_LEFT, GO_RIGHT, HIT };
 
 /* The buffers of a search, of P elements where nothing else is said. */
-typedef struct board {
+typedef struct search_buffers {
 	size_t p, runs, stride;
 	unsigned char *out, *in; /* proposals; out doubles as the pivots of all splitters */
 	uint64_t *counts, *sums;
@@ -26,9 +26,9 @@ typedef struct board {
 	uint64_t *cut;          /* [p * runs] where each pivot cuts each run */
 	range *mid;             /* [runs] lo the place, hi how many places it stands for */
 	unsigned char *mids;    /* [runs + 1] their items, and one to move */
-} board;
+} search_buffers;
 
-static const proposal *proposal_at(const unsigned char *base, const board *b, size_t i)
+static const proposal *proposal_at(const unsigned char *base, const search_buffers *b, size_t i)
 {
 	return (const void *)(base + i * b->stride);
 }
@@ -89,14 +89,14 @@ status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uin
 	return rc;
 }
 
-static item *mid_at(const board *b, const runs *r, size_t i)
+static item *mid_at(const search_buffers *b, const runs *r, size_t i)
 {
 	return (void *)(b->mids + i * item_bytes(&r->recs.lay));
 }
 
 /* The middles of what is left in each run, in order. Returns how many there are, *width: places in
  * all. */
-static size_t sort_middles(const board *b, const runs *r, const range *g, uint64_t *width)
+static size_t sort_middles(const search_buffers *b, const runs *r, const range *g, uint64_t *width)
 {
 	const layout *l = &r->recs.lay;
 	const size_t isz = item_bytes(l);
@@ -121,7 +121,7 @@ static size_t sort_middles(const board *b, const runs *r, const range *g, uint64
 }
 
 /* For each splitter the weighted median of the middles of its runs. */
-static void propose(const board *b, const runs *r, const range *g, size_t count)
+static void propose(const search_buffers *b, const runs *r, const range *g, size_t count)
 {
 	for (size_t j = 0; j < count; j++) {
 		proposal *q = (void *)(b->out + j * b->stride);
@@ -142,7 +142,7 @@ static int by_item(const void *a, const void *b, void *lay)
 }
 
 /* The proposal in the middle of all places that are left, NULL where none are. */
-static const proposal *weighted_median(const board *b, layout *lay)
+static const proposal *weighted_median(const search_buffers *b, layout *lay)
 {
 	size_t n = 0;
 	uint64_t total = 0, seen = 0;
@@ -162,7 +162,8 @@ static const proposal *weighted_median(const board *b, layout *lay)
 }
 
 /* My splitter's pivot to everybody, theirs to me; *live tells whether there is any. */
-static status name_pivots(comm *c, const board *b, const layout *l, size_t count, bool *live)
+static status name_pivots(comm *c, const search_buffers *b, const layout *l, size_t count,
+			  bool *live)
 {
 	layout lay = *l;
 	proposal *mine = (void *)b->out; /* proposals have been sent: their room is free */
@@ -178,7 +179,7 @@ static status name_pivots(comm *c, const board *b, const layout *l, size_t count
 	return rc;
 }
 
-static void count_before(const board *b, const runs *r, const range *g, size_t count)
+static void count_before(const search_buffers *b, const runs *r, const range *g, size_t count)
 {
 	for (size_t j = 0; j < count; j++) {
 		const proposal *q = proposal_at(b->pivots, b, j);
@@ -191,7 +192,7 @@ static void count_before(const board *b, const runs *r, const range *g, size_t c
 }
 
 /* Rank j rules for splitter j: which way from the pivot, or right there. */
-static uint64_t rule(const comm *c, const board *b, const uint64_t *target, size_t count)
+static uint64_t rule(const comm *c, const search_buffers *b, const uint64_t *target, size_t count)
 {
 	uint64_t sum = 0;
 	if ((size_t)c->rank >= count || !proposal_at(b->pivots, b, (size_t)c->rank)->width)
@@ -210,7 +211,7 @@ static bool owns(const runs *r, size_t k, const item *it)
 }
 
 /* Ranges g of splitter j, after the verdict on its pivot. */
-static void narrow(const board *b, const runs *r, range *g, size_t j)
+static void narrow(const search_buffers *b, const runs *r, range *g, size_t j)
 {
 	const item *it = &proposal_at(b->pivots, b, j)->it;
 	const uint64_t *cut = b->cut + j * r->count;
@@ -230,8 +231,8 @@ static void narrow(const board *b, const runs *r, range *g, size_t j)
 		}
 }
 
-static status search_round(comm *c, const board *b, const runs *r, range *g, const uint64_t *target,
-			   size_t count, bool *live)
+static status search_round(comm *c, const search_buffers *b, const runs *r, range *g,
+			   const uint64_t *target, size_t count, bool *live)
 {
 	propose(b, r, g, count);
 	status rc = comm_alltoall(c, b->out, b->in, b->stride);
@@ -250,11 +251,11 @@ static status search_round(comm *c, const board *b, const runs *r, range *g, con
 	return rc;
 }
 
-static status board_alloc(mem *m, board *b, size_t p, const runs *r, err *er)
+static status buffers_alloc(mem *m, search_buffers *b, size_t p, const runs *r, err *er)
 {
-	*b = (board){ .p = p,
-		      .runs = r->count,
-		      .stride = offsetof(proposal, it) + item_bytes(&r->recs.lay) };
+	*b = (search_buffers){ .p = p,
+			       .runs = r->count,
+			       .stride = offsetof(proposal, it) + item_bytes(&r->recs.lay) };
 	b->out = mem_array(m, p, b->stride, "splitter proposals", er);
 	b->in = mem_array(m, p, b->stride, "splitter proposals", er);
 	b->pivots = mem_array(m, p, b->stride, "pivots", er);
@@ -270,7 +271,7 @@ static status board_alloc(mem *m, board *b, size_t p, const runs *r, err *er)
 		       : ST_RESOURCE;
 }
 
-static void board_free(mem *m, board *b)
+static void buffers_free(mem *m, search_buffers *b)
 {
 	mem_free(m, b->out);
 	mem_free(m, b->in);
@@ -286,9 +287,9 @@ static void board_free(mem *m, board *b)
 status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
 		       size_t count, err *er)
 {
-	board b;
+	search_buffers b;
 	bool live = true;
-	status rc = comm_agree(c, board_alloc(m, &b, (size_t)c->size, r, er));
+	status rc = comm_agree(c, buffers_alloc(m, &b, (size_t)c->size, r, er));
 	for (unsigned round = 0; rc == ST_OK && live; round++) {
 		if (round == MOST_ROUNDS) {
 			rc = err_set(er, ST_PEER, "the ranks never agree on where to cut");
@@ -299,6 +300,6 @@ status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t 
 		    ST_OK) /* runs on disk may be unreadable, and then the rounds no longer end */
 			rc = comm_agree(c, runs_failure(r, er));
 	}
-	board_free(m, &b);
+	buffers_free(m, &b);
 	return rc;
 }

@@ -10,7 +10,7 @@
 
 enum { BATCH = 256, FEW = 12 };
 
-bool bucket_rises(cursor r, uint64_t *first, uint64_t *last)
+bool bucket_rises(bucket_cursor r, uint64_t *first, uint64_t *last)
 {
 	const uint64_t *at;
 	size_t n = bucket_lists_next(&r, &at);
@@ -57,7 +57,7 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 	const size_t bytes = c->in->lay.record_bytes;
 	entry *e = entries_at(c, b, b->n), *tmp = e - b->n;
 	const uint64_t *at;
-	cursor r = b->numbers;
+	bucket_cursor r = b->numbers;
 	for (size_t n, done = 0; (n = bucket_lists_next(&r, &at)) > 0; done += n)
 		to_entries(c, at, n, e + done);
 	radix_sort(e, tmp, b->n, c->in);
@@ -68,7 +68,7 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 		const size_t n = size_min(b->n - i, BATCH);
 		for (size_t j = 0; j < n; j++)
 			order[j] = entry_pos(&e[i + j]);
-		gather_u64(c->in, order, UINT64_MAX, n, c->past, out + i * bytes);
+		gather_u64(c->in, order, UINT64_MAX, n, c->streaming, out + i * bytes);
 	}
 }
 
@@ -121,9 +121,9 @@ static void gather_as_is(const bucket_ctx *c, const bucket *b)
 	const size_t bytes = c->in->lay.record_bytes;
 	unsigned char *out = place(c, b);
 	const uint64_t *at;
-	cursor r = b->numbers;
+	bucket_cursor r = b->numbers;
 	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0; out += n * bytes)
-		gather_u64(c->in, at, c->pos_mask, n, c->past, out);
+		gather_u64(c->in, at, c->pos_mask, n, c->streaming, out);
 }
 
 void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp)
@@ -142,12 +142,12 @@ void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *
 		return;
 	}
 	const uint64_t *at;
-	cursor r = b->numbers;
+	bucket_cursor r = b->numbers;
 	for (size_t n, done = 0; (n = bucket_lists_next(&r, &at)) > 0; done += n)
 		memcpy(a + done, at, n * sizeof *a);
 	if (!rise)
 		u64_sort(a, tmp, b->n);
 	if (!b->exact)
 		settle_ties(c, b, a, b->n);
-	gather_u64(c->in, a, c->pos_mask, b->n, c->past, place(c, b));
+	gather_u64(c->in, a, c->pos_mask, b->n, c->streaming, place(c, b));
 }

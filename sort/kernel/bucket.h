@@ -16,14 +16,14 @@ typedef struct bucket_ctx {
 	 * the bucket's place in the output, where a record has ROOM_BYTES. */
 	unsigned char *room;
 	size_t stride;
-	size_t cap; /* numbers that are sorted at once */
-	bool past;  /* the output is written past the cache */
+	size_t cap;     /* numbers that are sorted at once */
+	bool streaming; /* the output is written past the cache */
 } bucket_ctx;
 
 enum { ROOM_BYTES = 40 }; /* scratch of a bucket, per record: two entries, and alignment */
 
 typedef struct bucket {
-	cursor numbers;
+	bucket_cursor numbers;
 	uint64_t start, n;    /* its records in the output */
 	uint64_t first, last; /* numbers, where somebody looked */
 	bool exact;           /* the order of the numbers is that of the records */
@@ -35,6 +35,6 @@ typedef struct bucket {
 void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp);
 
 /* bucket_rises - whether the numbers of r (one at least) ascend; *first and *last of them. */
-bool bucket_rises(cursor r, uint64_t *first, uint64_t *last);
+bool bucket_rises(bucket_cursor r, uint64_t *first, uint64_t *last);
 
 #endif

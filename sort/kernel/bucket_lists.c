@@ -21,16 +21,17 @@ static inline void line_out(uint64_t *to, const uint64_t *from)
 #endif
 }
 
-void bucket_lists_begin(writer *w, bucket_lists *c, uint32_t part, lane *lanes, uint64_t *lines)
+void bucket_lists_begin(bucket_writer *w, bucket_lists *c, uint32_t part, lane *lanes,
+			uint64_t *lines)
 {
-	*w = (writer){ c, c->lists + (size_t)part * c->buckets, lanes, lines, 0, 0 };
+	*w = (bucket_writer){ c, c->lists + (size_t)part * c->buckets, lanes, lines, 0, 0 };
 	memset(lanes, 0, c->buckets * sizeof *lanes);
 	for (uint32_t b = 0; b < c->buckets; b++)
-		w->lists[b] = (list){ CHUNK_NONE, 0 };
+		w->lists[b] = (bucket_list){ CHUNK_NONE, 0 };
 }
 
 /* Another chunk for this bucket; the lane's line goes to its beginning. */
-static void more(writer *w, uint32_t bucket)
+static void more(bucket_writer *w, uint32_t bucket)
 {
 	lane *l = &w->lanes[bucket];
 	if (w->at == w->end) {
@@ -46,7 +47,7 @@ static void more(writer *w, uint32_t bucket)
 	l->to = w->c->base + (size_t)chunk * CHUNK_NUMBERS;
 }
 
-void bucket_lists_line(writer *w, uint32_t bucket)
+void bucket_lists_line(bucket_writer *w, uint32_t bucket)
 {
 	lane *l = &w->lanes[bucket];
 	if ((l->n - LINE_NUMBERS) % CHUNK_NUMBERS == 0)
@@ -55,7 +56,7 @@ void bucket_lists_line(writer *w, uint32_t bucket)
 	l->to += LINE_NUMBERS;
 }
 
-void bucket_lists_end(writer *w)
+void bucket_lists_end(bucket_writer *w)
 {
 	for (uint32_t b = 0; b < w->c->buckets; b++) {
 		lane *l = &w->lanes[b];
@@ -72,23 +73,23 @@ void bucket_lists_end(writer *w)
 #endif
 }
 
-static void enter_list(cursor *r)
+static void enter_list(bucket_cursor *r)
 {
-	const list *l = &r->c->lists[(size_t)r->part * r->c->buckets + r->bucket];
+	const bucket_list *l = &r->c->lists[(size_t)r->part * r->c->buckets + r->bucket];
 	r->chunk = l->first;
 	r->n_in_part = l->n;
 }
 
-cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket)
+bucket_cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket)
 {
-	cursor r = { .c = c, .bucket = bucket };
+	bucket_cursor r = { .c = c, .bucket = bucket };
 	for (uint32_t p = 0; p < c->parts; p++)
 		r.n += c->lists[(size_t)p * c->buckets + bucket].n;
 	enter_list(&r);
 	return r;
 }
 
-static void skip_empty(cursor *r)
+static void skip_empty(bucket_cursor *r)
 {
 	while (r->n > 0 && r->n_in_part == 0) {
 		r->part++;
@@ -96,7 +97,7 @@ static void skip_empty(cursor *r)
 	}
 }
 
-size_t bucket_lists_next(cursor *r, const uint64_t **at)
+size_t bucket_lists_next(bucket_cursor *r, const uint64_t **at)
 {
 	size_t n = r->n;
 	if (!r->c) {
@@ -116,10 +117,10 @@ size_t bucket_lists_next(cursor *r, const uint64_t **at)
 	return n;
 }
 
-cursor bucket_lists_cut(cursor *r, uint64_t least)
+bucket_cursor bucket_lists_cut(bucket_cursor *r, uint64_t least)
 {
 	const uint64_t *at;
-	cursor piece = *r;
+	bucket_cursor piece = *r;
 	piece.n = 0;
 	if (!r->c) {
 		piece.n = u64_min(least, r->n);

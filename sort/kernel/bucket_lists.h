@@ -19,22 +19,22 @@ enum {
 };
 
 /* The list of one bucket in one part. */
-typedef struct list {
+typedef struct bucket_list {
 	uint32_t first;
 	uint64_t n;
-} list;
+} bucket_list;
 
 typedef struct bucket_lists {
 	uint64_t *base; /* aligned to a cache line */
 	uint32_t *next; /* of each chunk, the one that follows in its list */
 	uint32_t most;  /* chunks there are */
 	_Atomic uint32_t used;
-	list *lists; /* parts x buckets */
+	bucket_list *lists; /* parts x buckets */
 	uint32_t parts, buckets;
 } bucket_lists;
 
-/* chunks_needed - that n numbers take at most. */
-static inline uint64_t chunks_needed(uint64_t n, uint32_t parts, uint32_t buckets)
+/* bucket_lists_chunks - that n numbers take at most. */
+static inline uint64_t bucket_lists_chunks(uint64_t n, uint32_t parts, uint32_t buckets)
 {
 	return n / CHUNK_NUMBERS + (uint64_t)parts * (buckets + CHUNK_BATCH);
 }
@@ -46,24 +46,25 @@ typedef struct lane {
 	uint64_t n;   /* numbers so far */
 } lane;
 
-typedef struct writer {
+typedef struct bucket_writer {
 	bucket_lists *c;
-	list *lists;      /* of this part */
-	lane *lanes;      /* one a bucket */
-	uint64_t *lines;  /* LINE_NUMBERS a bucket, aligned */
-	uint32_t at, end; /* chunks taken and not yet used */
-} writer;
+	bucket_list *lists; /* of this part */
+	lane *lanes;        /* one a bucket */
+	uint64_t *lines;    /* LINE_NUMBERS a bucket, aligned */
+	uint32_t at, end;   /* chunks taken and not yet used */
+} bucket_writer;
 
 /* bucket_lists_begin - to write part `part`; lanes and lines are scratch of c->buckets elements. */
-void bucket_lists_begin(writer *w, bucket_lists *c, uint32_t part, lane *lanes, uint64_t *lines);
+void bucket_lists_begin(bucket_writer *w, bucket_lists *c, uint32_t part, lane *lanes,
+			uint64_t *lines);
 
 /* bucket_lists_line - the line of this bucket is full. */
-void bucket_lists_line(writer *w, uint32_t bucket);
+void bucket_lists_line(bucket_writer *w, uint32_t bucket);
 
 /* bucket_lists_end - what is still in the lines follows. */
-void bucket_lists_end(writer *w);
+void bucket_lists_end(bucket_writer *w);
 
-static inline void writer_put(writer *w, uint32_t bucket, uint64_t number)
+static inline void bucket_lists_put(bucket_writer *w, uint32_t bucket, uint64_t number)
 {
 	lane *l = &w->lanes[bucket];
 	w->lines[(size_t)bucket * LINE_NUMBERS + l->n++ % LINE_NUMBERS] = number;
@@ -72,21 +73,21 @@ static inline void writer_put(writer *w, uint32_t bucket, uint64_t number)
 }
 
 /* Reads n numbers of a bucket, from the beginning of a chunk on; or n that lie together. */
-typedef struct cursor {
+typedef struct bucket_cursor {
 	const bucket_lists *c; /* NULL: the numbers are at flat */
 	const uint64_t *flat;
 	uint64_t n;         /* left */
 	uint64_t n_in_part; /* left in the current list */
 	uint32_t bucket, part, chunk;
-} cursor;
+} bucket_cursor;
 
-cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket);
+bucket_cursor bucket_lists_cursor(const bucket_lists *c, uint32_t bucket);
 
 /* bucket_lists_next - how many numbers come next at *at; 0 at the end. */
-size_t bucket_lists_next(cursor *r, const uint64_t **at);
+size_t bucket_lists_next(bucket_cursor *r, const uint64_t **at);
 
 /* bucket_lists_cut - at least the next n numbers (or all there are) as a cursor of their own, up to
  * where a chunk ends; r goes on behind them. */
-cursor bucket_lists_cut(cursor *r, uint64_t least);
+bucket_cursor bucket_lists_cut(bucket_cursor *r, uint64_t least);
 
 #endif

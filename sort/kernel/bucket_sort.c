@@ -31,14 +31,14 @@ const bucket_sort_sizes BUCKET_SORT_SIZES = { .simple = 16384,
 					      .cap = 32768,
 					      .large_nth = 64,
 					      .depth = 6,
-					      .past_bytes = 8 << 20 };
+					      .streaming_bytes = 8 << 20 };
 
 /* Scratch of one worker. */
-typedef struct workspace {
+typedef struct bucket_workspace {
 	lane *lanes;
 	uint64_t *lines;
 	uint64_t *a, *tmp;
-} workspace;
+} bucket_workspace;
 
 typedef struct sorter {
 	bucket_ctx c;
@@ -48,7 +48,7 @@ typedef struct sorter {
 	size_t n;
 	unsigned threads, pos_bits;
 	uint32_t buckets_max;
-	workspace *workspaces; /* one a thread */
+	bucket_workspace *workspaces; /* one a thread */
 	const unsigned char **sample;
 	uint16_t *of_cell;
 	uint32_t *count;
@@ -56,10 +56,10 @@ typedef struct sorter {
 
 /* One split: the records whose numbers `from` gives (or all of the input), to be sorted to the
  * places from start on. */
-typedef struct split {
+typedef struct bucket_split {
 	sorter *s;
 	bool whole;
-	cursor from;
+	bucket_cursor from;
 	uint64_t start, n;
 	unsigned depth;
 	classifier map;
@@ -73,13 +73,13 @@ typedef struct split {
 	uint64_t *moved; /* the numbers that had to move */
 	uint64_t n_moved;
 	_Atomic bool falling;
-} split;
+} bucket_split;
 
-static status sort_split(split *p);
+static status sort_split(bucket_split *p);
 
 /* --------------------------------------------------------------------------------- sample */
 
-static size_t sample_whole(const split *p, size_t want)
+static size_t sample_whole(const bucket_split *p, size_t want)
 {
 	const sorter *s = p->s;
 	uint64_t x = p->n;
@@ -92,11 +92,11 @@ static size_t sample_whole(const split *p, size_t want)
 	return want;
 }
 
-static size_t sample_numbers(const split *p, size_t want)
+static size_t sample_numbers(const bucket_split *p, size_t want)
 {
 	const sorter *s = p->s;
 	const uint64_t *at;
-	cursor r = p->from;
+	bucket_cursor r = p->from;
 	uint64_t seen = 0;
 	size_t got = 0;
 	for (size_t n; got < want && (n = bucket_lists_next(&r, &at)) > 0; seen += n)
@@ -105,7 +105,7 @@ static size_t sample_numbers(const split *p, size_t want)
 	return got;
 }
 
-static void make_map(split *p, uint32_t buckets)
+static void make_map(bucket_split *p, uint32_t buckets)
 {
 	const sorter *s = p->s;
 	const size_t most = size_min((size_t)buckets * SAMPLE_PER_BUCKET, SAMPLE_MAX);
@@ -117,7 +117,7 @@ static void make_map(split *p, uint32_t buckets)
 
 /* -------------------------------------------------------------------------------- scatter */
 
-static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
+static void put_range(const bucket_split *p, bucket_writer *w, uint64_t from, uint64_t to)
 {
 	const classifier map = p->map;
 	const records *in = p->s->c.in;
@@ -127,11 +127,11 @@ static void put_range(const split *p, writer *w, uint64_t from, uint64_t to)
 		uint64_t number;
 		__builtin_prefetch((const void *)((uintptr_t)rec + KEYS_AHEAD * bytes));
 		const uint32_t b = classifier_bucket(&map, rec, i, &number);
-		writer_put(w, b, number);
+		bucket_lists_put(w, b, number);
 	}
 }
 
-static void put_numbers(const split *p, writer *w, cursor r)
+static void put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r)
 {
 	enum { DISTANCE = 16 };
 	const classifier map = p->map;
@@ -147,17 +147,17 @@ static void put_numbers(const split *p, writer *w, cursor r)
 					key_at(&in->lay, record_at(in, at[i + DISTANCE] & mask)));
 			const uint32_t b =
 				classifier_bucket(&map, record_at(in, pos), pos, &number);
-			writer_put(w, b, number);
+			bucket_lists_put(w, b, number);
 		}
 }
 
 static void scatter_parts(void *arg, unsigned worker)
 {
-	split *p = arg;
-	workspace *own = &p->s->workspaces[worker];
+	bucket_split *p = arg;
+	bucket_workspace *own = &p->s->workspaces[worker];
 	const uint32_t parts = p->chunks.parts;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < parts;) {
-		writer w;
+		bucket_writer w;
 		bucket_lists_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
 		if (p->whole)
 			put_range(p, &w, p->n * i / parts, p->n * (i + 1) / parts);
@@ -167,7 +167,7 @@ static void scatter_parts(void *arg, unsigned worker)
 	}
 }
 
-static void run(split *p, pool_work *work, size_t begin, size_t end)
+static void run(bucket_split *p, pool_work *work, size_t begin, size_t end)
 {
 	p->next = begin;
 	p->end = end;
@@ -175,13 +175,13 @@ static void run(split *p, pool_work *work, size_t begin, size_t end)
 }
 
 /* Room for chunks at the end of this split's places. */
-static status chunks_begin(split *p, uint32_t parts)
+static status chunks_begin(bucket_split *p, uint32_t parts)
 {
 	const sorter *s = p->s;
 	bucket_lists *k = &p->chunks;
 	k->parts = parts;
 	k->buckets = p->map.buckets;
-	k->most = (uint32_t)chunks_needed(p->n, parts, k->buckets);
+	k->most = (uint32_t)bucket_lists_chunks(p->n, parts, k->buckets);
 	k->next = mem_array(s->m, k->most, sizeof *k->next, "chunks", s->e);
 	k->lists = mem_array(s->m, (size_t)parts * k->buckets, sizeof *k->lists, "lists", s->e);
 	unsigned char *end = s->c.room + (p->start + p->n) * s->c.stride;
@@ -190,7 +190,7 @@ static status chunks_begin(split *p, uint32_t parts)
 	return k->next && k->lists ? ST_OK : ST_RESOURCE;
 }
 
-static void chunks_end(split *p)
+static void chunks_end(bucket_split *p)
 {
 	mem *m = p->s->m;
 	mem_free(m, p->chunks.next);
@@ -211,7 +211,7 @@ static uint32_t buckets_fit(const sorter *s, uint64_t n, uint32_t parts)
 
 static void check_rise(void *arg, unsigned worker)
 {
-	split *p = arg;
+	bucket_split *p = arg;
 	(void)worker;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end && !p->falling;) {
 		bucket *b = &p->buckets[i];
@@ -223,7 +223,7 @@ static void check_rise(void *arg, unsigned worker)
 /* Cut b into pieces at p->buckets + at; returns how many. */
 static size_t cut(const bucket *b, bucket *to)
 {
-	cursor r = b->numbers;
+	bucket_cursor r = b->numbers;
 	uint64_t start = b->start;
 	size_t k = 0;
 	for (; start < b->start + b->n; k++) {
@@ -237,7 +237,7 @@ static size_t cut(const bucket *b, bucket *to)
 }
 
 /* Whether the n pieces of a bucket ascend: each by itself, and from one to the next. */
-static bool pieces_rise(split *p, size_t first, size_t n)
+static bool pieces_rise(bucket_split *p, size_t first, size_t n)
 {
 	p->falling = false;
 	run(p, check_rise, first, first + n);
@@ -247,14 +247,14 @@ static bool pieces_rise(split *p, size_t first, size_t n)
 	return rise;
 }
 
-static bool is_large(const split *p, uint64_t n)
+static bool is_large(const bucket_split *p, uint64_t n)
 {
 	const sorter *s = p->s;
 	return n > s->sizes->cap && n > s->n / s->sizes->large_nth && p->depth < s->sizes->depth &&
 	       buckets_fit(s, n, 1) >= FEWEST_BUCKETS;
 }
 
-static status list_buckets(split *p)
+static status list_buckets(bucket_split *p)
 {
 	const sorter *s = p->s;
 	uint64_t start = p->start;
@@ -288,8 +288,8 @@ static status list_buckets(split *p)
 
 static void sort_buckets(void *arg, unsigned worker)
 {
-	split *p = arg;
-	const workspace *own = &p->s->workspaces[worker];
+	bucket_split *p = arg;
+	const bucket_workspace *own = &p->s->workspaces[worker];
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end;)
 		if (!p->buckets[i].large)
 			bucket_finish(&p->s->c, &p->buckets[i], own->a, own->tmp);
@@ -297,7 +297,7 @@ static void sort_buckets(void *arg, unsigned worker)
 
 static void move_buckets(void *arg, unsigned worker)
 {
-	split *p = arg;
+	bucket_split *p = arg;
 	(void)worker;
 	const uint64_t from = p->start + p->n - p->n_moved;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->end;) {
@@ -306,22 +306,22 @@ static void move_buckets(void *arg, unsigned worker)
 		const uint64_t *at;
 		for (size_t n, done = 0; (n = bucket_lists_next(&b->numbers, &at)) > 0; done += n)
 			memcpy(to + done, at, n * sizeof *to);
-		b->numbers = (cursor){ .flat = to, .n = b->n };
+		b->numbers = (bucket_cursor){ .flat = to, .n = b->n };
 	}
 }
 
 /* Buckets [begin, end): those for one thread each, then the large ones, each by all threads. */
-static status finish_buckets(split *p, size_t begin, size_t end)
+static status finish_buckets(bucket_split *p, size_t begin, size_t end)
 {
 	status rc = ST_OK;
 	run(p, sort_buckets, begin, end);
 	for (size_t i = begin; i < end && rc == ST_OK; i++) {
 		const bucket *b = &p->buckets[i];
-		split part = { .s = p->s,
-			       .from = b->numbers,
-			       .start = b->start,
-			       .n = b->n,
-			       .depth = p->depth + 1 };
+		bucket_split part = { .s = p->s,
+				      .from = b->numbers,
+				      .start = b->start,
+				      .n = b->n,
+				      .depth = p->depth + 1 };
 		if (b->large)
 			rc = sort_split(&part);
 	}
@@ -329,7 +329,7 @@ static status finish_buckets(split *p, size_t begin, size_t end)
 }
 
 /* The buckets from the first on whose place reaches the chunks move out of the way. */
-static status move_rest(split *p, size_t first)
+static status move_rest(bucket_split *p, size_t first)
 {
 	const sorter *s = p->s;
 	if (first == p->n_buckets)
@@ -342,7 +342,7 @@ static status move_rest(split *p, size_t first)
 	return finish_buckets(p, first, p->n_buckets);
 }
 
-static size_t first_in_chunks(const split *p)
+static size_t first_in_chunks(const bucket_split *p)
 {
 	const sorter *s = p->s;
 	const uint64_t free = (uint64_t)((unsigned char *)p->chunks.base - s->c.room) / s->c.stride;
@@ -352,7 +352,7 @@ static size_t first_in_chunks(const split *p)
 	return i;
 }
 
-static status cut_outgoing(split *p)
+static status cut_source(bucket_split *p)
 {
 	const sorter *s = p->s;
 	const bucket all = { .numbers = p->from, .n = p->n };
@@ -366,14 +366,14 @@ static status cut_outgoing(split *p)
 	return ST_OK;
 }
 
-static status sort_split(split *p)
+static status sort_split(bucket_split *p)
 {
 	sorter *s = p->s;
 	uint32_t parts = s->threads, b;
 	while ((b = buckets_fit(s, p->n, parts)) < FEWEST_BUCKETS && parts > 1)
 		parts /= 2;
 	make_map(p, b);
-	status rc = cut_outgoing(p);
+	status rc = cut_source(p);
 	if (rc == ST_OK)
 		rc = chunks_begin(p, parts);
 	if (rc == ST_OK) {
@@ -421,7 +421,7 @@ static size_t workspace_bytes(const sorter *s)
 static void place_workspaces(sorter *s, unsigned char *at)
 {
 	for (unsigned i = 0; i < s->threads; i++) {
-		workspace *b = &s->workspaces[i];
+		bucket_workspace *b = &s->workspaces[i];
 		at += -(uintptr_t)at % 64;
 		b->lines = (uint64_t *)(void *)at;
 		b->a = b->lines + (size_t)s->buckets_max * LINE_NUMBERS;
@@ -444,7 +444,7 @@ static status by_buckets(sorter *s)
 	status rc = ST_RESOURCE;
 	if (scratch && s->workspaces && s->sample && s->of_cell && s->count &&
 	    (s->c.room || room)) {
-		split all = { .s = s, .whole = true, .n = s->n };
+		bucket_split all = { .s = s, .whole = true, .n = s->n };
 		s->c.room = s->c.room ? s->c.room : room;
 		place_workspaces(s, scratch);
 		rc = sort_split(&all);
@@ -464,7 +464,8 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	const uint32_t bytes = in->lay.record_bytes;
 	const bool own_room = bytes < ROOM_BYTES;
 	sorter s = { .c = { in, out, 0, own_room ? NULL : out, own_room ? ROOM_BYTES : bytes,
-			    sizes->cap, bytes <= STREAMING_MOST && n >= sizes->past_bytes / bytes },
+			    sizes->cap,
+			    bytes <= STREAMING_MOST_BYTES && n >= sizes->streaming_bytes / bytes },
 		     .m = m,
 		     .e = e,
 		     .sizes = sizes,
@@ -482,7 +483,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 
 /* Short records are sorted beside the output, few of them as entries. Otherwise: scratch of the
  * threads; maps, lists and pieces of each split; the numbers that move out of the way. */
-uint64_t bucket_sort_bytes(const layout *l, uint64_t n, unsigned threads)
+uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)
 {
 	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;
 	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < KEY_WINDOW_BYTES)

@@ -13,18 +13,18 @@
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
-/* bucket_sort_bytes - at most what bucket_sort_records allocates. */
-uint64_t bucket_sort_bytes(const layout *l, uint64_t n, unsigned threads);
+/* bucket_sort_most_bytes - at most what bucket_sort_records allocates. */
+uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that decide which way a sort goes: variables so that tests reach every way. */
 typedef struct bucket_sort_sizes {
-	size_t simple;     /* up to so many records are sorted as entries, by one thread */
-	size_t bucket;     /* records that a bucket should have */
-	size_t cap;        /* records that one thread sorts as numbers at once */
-	size_t large_nth;  /* a bucket of more than this part of all is split again, by all threads
-			    */
-	unsigned depth;    /* splits one after the other */
-	size_t past_bytes; /* so much output, more than caches have, is written past them */
+	size_t simple;    /* up to so many records are sorted as entries, by one thread */
+	size_t bucket;    /* records that a bucket should have */
+	size_t cap;       /* records that one thread sorts as numbers at once */
+	size_t large_nth; /* a bucket of more than this part of all is split again, by all threads
+			   */
+	unsigned depth;   /* splits one after the other */
+	size_t streaming_bytes; /* so much output, more than caches have, is written past them */
 } bucket_sort_sizes;
 
 extern const bucket_sort_sizes BUCKET_SORT_SIZES;

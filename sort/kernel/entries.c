@@ -68,7 +68,7 @@ static status sort_by_team(mem *m, team *t, unsigned threads, err *e)
 }
 
 /* Samples twice, cuts, and a piece for each thread, which may come out some times as long. */
-uint64_t entries_of_bytes(uint64_t n, unsigned threads)
+uint64_t entries_most_bytes(uint64_t n, unsigned threads)
 {
 	const uint64_t samples = n / (PIECE_RECS / 32) + threads;
 	const uint64_t piece = PIECE_RECS + (uint64_t)threads * (PIECE_RECS / 32);

@@ -11,7 +11,7 @@
 status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsigned threads,
 		  entry **sorted, err *e);
 
-/* entries_of_bytes - at most what entries_of allocates. */
-uint64_t entries_of_bytes(uint64_t n, unsigned threads);
+/* entries_most_bytes - at most what entries_of allocates. */
+uint64_t entries_most_bytes(uint64_t n, unsigned threads);
 
 #endif

@@ -6,10 +6,11 @@
 
 enum { DISTANCE = 16 };
 
-/* order holds positions under mask, one every `step` words; past: where they go instead of out. */
+/* order holds positions under mask, one every `step` words; streaming: where they go instead of
+ * out. */
 static inline __attribute__((always_inline)) void
 by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask, size_t n,
-	     size_t known, unsigned char *out, streaming_store *past)
+	     size_t known, unsigned char *out, streaming_store *streaming)
 {
 	const uint32_t bytes = r->lay.record_bytes;
 	for (size_t i = 0; i < known && i < DISTANCE; i++)
@@ -18,9 +19,9 @@ by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask
 		if (i + DISTANCE < known)
 			record_fetch(record_at(r, order[(i + DISTANCE) * step] & mask), bytes);
 		const unsigned char *rec = record_at(r, order[i * step] & mask);
-		if (past) {
-			record_copy(streaming_store_room(past), rec, bytes);
-			streaming_store_add(past, bytes);
+		if (streaming) {
+			record_copy(streaming_store_room(streaming), rec, bytes);
+			streaming_store_add(streaming, bytes);
 		} else {
 			record_copy(out, rec, bytes);
 			out += bytes;
@@ -35,11 +36,11 @@ void gather(const records *r, const entry *order, size_t n, size_t ahead, unsign
 			     n + ahead, out, NULL);
 }
 
-void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n, bool past,
-		unsigned char *out)
+void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
+		bool streaming, unsigned char *out)
 {
 	streaming_store to;
-	if (!past) {
+	if (!streaming) {
 		by_positions(r, order, 1, pos_mask, n, n, out, NULL);
 		return;
 	}

@@ -9,10 +9,10 @@
 
 enum { MERGED = 8 /* runs; beyond, sorting measures faster */ };
 
-typedef struct slice {
+typedef struct entry_run {
 	const entry *e;
 	size_t n;
-} slice;
+} entry_run;
 
 /* (key, position) as one number of 128 bits: what an entry is where the prefix holds the key. */
 static inline bool below(const entry *a, const entry *b)
@@ -28,7 +28,7 @@ static void copy(entry *to, const entry *from, size_t n)
 }
 
 /* a and b into to; the rest of the one that lasts longer is copied. */
-static void merge_two(slice a, slice b, entry *to, const records *r)
+static void merge_two(entry_run a, entry_run b, entry *to, const records *r)
 {
 	const entry *x = a.e, *xend = x + a.n, *y = b.e, *yend = y + b.n;
 	const bool tails = key_tail_bytes(&r->lay) > 0;
@@ -42,14 +42,14 @@ static void merge_two(slice a, slice b, entry *to, const records *r)
 	copy(to + (xend - x), y, (size_t)(yend - y));
 }
 
-/* One level: slices 2i and 2i + 1 become slice i, in to. Returns how many there are now. */
-static size_t pair_up(slice *s, size_t k, entry *to, const records *r)
+/* One level: runs 2i and 2i + 1 become entry_run i, in to. Returns how many there are now. */
+static size_t pair_up(entry_run *s, size_t k, entry *to, const records *r)
 {
 	for (size_t i = 0; i < k; i += 2) {
-		const slice b = i + 1 < k ? s[i + 1] : (slice){ s[i].e, 0 };
+		const entry_run b = i + 1 < k ? s[i + 1] : (entry_run){ s[i].e, 0 };
 		const size_t n = s[i].n + b.n;
 		merge_two(s[i], b, to, r);
-		s[i / 2] = (slice){ to, n };
+		s[i / 2] = (entry_run){ to, n };
 		to += n;
 	}
 	return (k + 1) / 2;
@@ -74,7 +74,7 @@ static void by_position(entry *e, size_t n, entry *tmp)
 		e[i].lo = lo[i];
 }
 
-static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const records *r)
+static void sort_anew(const entry_run *s, size_t k, entry *out, entry *tmp, const records *r)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < k; n += s[i++].n)
@@ -94,9 +94,9 @@ static void sort_anew(const slice *s, size_t k, entry *out, entry *tmp, const re
 void pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
 		    const records *r)
 {
-	slice s[PAIRWISE_MAX];
+	entry_run s[PAIRWISE_MAX];
 	for (size_t i = 0; i < k; i++)
-		s[i] = (slice){ run[i], n[i] };
+		s[i] = (entry_run){ run[i], n[i] };
 	if (k > MERGED) {
 		sort_anew(s, k, out, tmp, r);
 		return;

@@ -20,11 +20,11 @@ void permutation_gather(const permutation *p, uint64_t first, size_t n, size_t a
 {
 	const uint32_t bytes = p->r.lay.record_bytes;
 	const uint64_t end = first + n, known = end + ahead;
-	for (uint64_t i = first; i < end && i < first + PLACES_AHEAD; i++)
+	for (uint64_t i = first; i < end && i < first + PERMUTATION_AHEAD; i++)
 		permutation_fetch(p, i);
 	for (uint64_t i = first; i < end; i++, to += bytes) {
-		if (i + PLACES_AHEAD < known)
-			permutation_fetch(p, i + PLACES_AHEAD);
+		if (i + PERMUTATION_AHEAD < known)
+			permutation_fetch(p, i + PERMUTATION_AHEAD);
 		record_copy(to, permutation_record(p, i), bytes);
 	}
 }

@@ -25,7 +25,7 @@ static inline const unsigned char *permutation_record(const permutation *p, uint
 }
 
 /* How far ahead records are asked for: their places are known, their lines far away. */
-enum { PLACES_AHEAD = 16 };
+enum { PERMUTATION_AHEAD = 16 };
 
 static inline __attribute__((always_inline)) void permutation_fetch(const permutation *p,
 								    uint64_t i)

@@ -12,14 +12,14 @@ enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
 /* The keys of some entries: their distance from the least, the highest bit that can differ on top.
  * Where the first 8 bytes differ, that is what is measured, and the other two only follow. */
-typedef struct range {
+typedef struct key_range {
 	uint64_t least;
 	unsigned norm; /* 0..63 */
 	unsigned bits; /* of the key that may differ */
 	bool low;      /* the first 8 bytes are all the same */
-} range;
+} key_range;
 
-static inline uint64_t distance(const range *g, const entry *e)
+static inline uint64_t distance(const key_range *g, const entry *e)
 {
 	const uint64_t lo = e->lo & ~POS_MASK;
 	if (g->low)
@@ -57,7 +57,7 @@ static void tail_sort(entry *a, entry *b, size_t n, const records *r)
 	}
 }
 
-static range range_of(const entry *a, size_t n)
+static key_range range_of(const entry *a, size_t n)
 {
 	uint64_t least = a[0].hi, most = least, lo_least = a[0].lo, lo_most = lo_least;
 	for (size_t i = 1; i < n; i++) {
@@ -66,7 +66,7 @@ static range range_of(const entry *a, size_t n)
 	}
 	if (least != most) {
 		const unsigned norm = (unsigned)__builtin_clzll(most - least);
-		return (range){ least, norm, 64 - norm + 64 - POS_BITS, false };
+		return (key_range){ least, norm, 64 - norm + 64 - POS_BITS, false };
 	}
 	for (size_t i = 1; i < n; i++) {
 		lo_least = u64_min(a[i].lo, lo_least);
@@ -74,7 +74,7 @@ static range range_of(const entry *a, size_t n)
 	}
 	const uint64_t w = (lo_most & ~POS_MASK) - (lo_least & ~POS_MASK);
 	const unsigned norm = w ? (unsigned)__builtin_clzll(w) : 0;
-	return (range){ lo_least & ~POS_MASK, norm, w ? 64 - POS_BITS - norm : 0, true };
+	return (key_range){ lo_least & ~POS_MASK, norm, w ? 64 - POS_BITS - norm : 0, true };
 }
 
 /* Runs of a that agree in the bits which the numbers held; b is scratch. */
@@ -92,7 +92,7 @@ static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const r
 
 /* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. Not inlined: its arrays
  * must not be in every frame of the recursion. */
-static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, const range *g,
+static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, const key_range *g,
 						 bool home, const records *r)
 {
 	uint64_t number[NUMBERS], tmp[NUMBERS];
@@ -112,7 +112,7 @@ static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, c
 static void level(entry *a, entry *b, size_t n, bool home, const records *r)
 {
 	size_t end[1 << BIN_BITS];
-	const range g = range_of(a, n);
+	const key_range g = range_of(a, n);
 	if (g.bits == 0 || n <= SMALL) {
 		if (key_tail_bytes(&r->lay) || g.bits > 0)
 			tail_sort(a, b, n, r);

@@ -28,7 +28,7 @@ static void fence(void)
 
 void streaming_store_begin(streaming_store *p, unsigned char *to)
 {
-	p->skip = p->used = (uintptr_t)to % PAST_LINE;
+	p->skip = p->used = (uintptr_t)to % STREAMING_LINE;
 	p->to = to - p->skip;
 }
 
@@ -41,11 +41,11 @@ static void write_first(streaming_store *p, size_t end)
 
 void streaming_store_flush(streaming_store *p)
 {
-	const size_t whole = p->used / PAST_LINE * PAST_LINE;
+	const size_t whole = p->used / STREAMING_LINE * STREAMING_LINE;
 	size_t from = 0;
 	if (p->skip && whole) {
-		write_first(p, PAST_LINE);
-		from = PAST_LINE;
+		write_first(p, STREAMING_LINE);
+		from = STREAMING_LINE;
 	}
 	if (from < whole)
 		copy_lines(p->to + from, p->stage + from, whole - from);

@@ -7,19 +7,19 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { PAST_LINE = 64, PAST_STAGE = 4096, STREAMING_MOST = 1024 };
+enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
 
 typedef struct streaming_store {
 	unsigned char *to; /* where the stage goes, at the beginning of a line */
 	size_t skip;       /* bytes of the first line that are not ours */
 	size_t used;       /* of the stage, with skip */
-	_Alignas(PAST_LINE) unsigned char stage[PAST_STAGE + STREAMING_MOST];
+	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
 } streaming_store;
 
 /* streaming_store_begin - write from `to` on. */
 void streaming_store_begin(streaming_store *p, unsigned char *to);
 
-/* streaming_store_room - where the next bytes, STREAMING_MOST at most, are to be put;
+/* streaming_store_room - where the next bytes, STREAMING_MOST_BYTES at most, are to be put;
  * streaming_store_add - they are there. */
 static inline unsigned char *streaming_store_room(streaming_store *p)
 {
@@ -31,7 +31,7 @@ void streaming_store_flush(streaming_store *p);
 static inline void streaming_store_add(streaming_store *p, size_t bytes)
 {
 	p->used += bytes;
-	if (p->used >= PAST_STAGE)
+	if (p->used >= STREAMING_STAGE)
 		streaming_store_flush(p);
 }
 

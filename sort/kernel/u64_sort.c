@@ -19,8 +19,8 @@ enum {
 	INSERT = 24,
 	FILL_NETWORK = 6,
 	FILL_INSERT = 1,
-	LATER = 2048,
-	ALONE = 48
+	FILL_MANY = 2048,
+	SPLIT_AGAIN = 48
 };
 
 static inline void insertion(uint64_t *a, size_t n)
@@ -53,7 +53,7 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 		most = u64_max(a[i], most);
 	}
 	if (n / fill > BINS) /* bins for another round, which has them in the cache */
-		fill = LATER;
+		fill = FILL_MANY;
 	bins b = { least, 0, 1 };
 	const unsigned width = 64 - (unsigned)__builtin_clzll((most - least) | 1);
 	unsigned bits = 1;
@@ -148,7 +148,7 @@ VECTORS static inline __m512i bitonic8(__m512i x)
 /* What remains of a bin that is too large for the end of it: n numbers of from into to, sorted. */
 static void again(uint64_t *to, uint64_t *from, size_t n)
 {
-	if (n > ALONE)
+	if (n > SPLIT_AGAIN)
 		u64_sort(from, to, n);
 	else
 		insertion(from, n);

@@ -159,7 +159,7 @@ uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
 	    api_count(&l, records_in, "in", &why) != HETSORT_OK ||
 	    api_count(&l, records_out, "out", &why) != HETSORT_OK)
 		return UINT64_MAX;
-	return memory_sort_bytes(&l, records_in, records_out, ranks, full.threads);
+	return memory_sort_most_bytes(&l, records_in, records_out, ranks, full.threads);
 }
 
 hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out, const hetsort_opts *opts,

@@ -13,7 +13,7 @@
 enum kind { SHARE, SORT, COUNTS };
 
 /* What one rank asks for. */
-typedef struct request {
+typedef struct call_args {
 	enum kind kind;
 	const void *in;
 	uint64_t n_in;
@@ -21,11 +21,11 @@ typedef struct request {
 	uint64_t room;   /* of COUNTS: records wished */
 	uint64_t *n_out; /* NULL for COUNTS */
 	const hetsort_opts *opts;
-} request;
+} call_args;
 
 /* A call on its way. */
 typedef struct call {
-	const request *q;
+	const call_args *q;
 	comm *c;
 	mem m;
 	err e;           /* of a phase, here */
@@ -89,9 +89,9 @@ static hetsort_status together(call *k, hetsort_status mine)
 	return api_fail(&k->why, HETSORT_EPEER, "rank %d: %s", who, words);
 }
 
-static hetsort_status check_request(call *k)
+static hetsort_status check_args(call *k)
 {
-	const request *q = k->q;
+	const call_args *q = k->q;
 	hetsort_status st = api_opts(&k->o, &k->lay, q->opts, &k->why);
 	if (st != HETSORT_OK)
 		return st;
@@ -222,7 +222,7 @@ static hetsort_status check_room(call *k)
 
 static hetsort_status sort(call *k)
 {
-	const request *q = k->q;
+	const call_args *q = k->q;
 	const memory_job j = { .c = k->c,
 			       .m = &k->m,
 			       .e = &k->e,
@@ -264,7 +264,7 @@ static hetsort_status with_ranks(call *k, hetsort_status st)
 	return st;
 }
 
-static hetsort_status run(const request *q, MPI_Comm parent, hetsort_err *he)
+static hetsort_status run(const call_args *q, MPI_Comm parent, hetsort_err *he)
 {
 	call k = { .q = q };
 	if (q->n_out)
@@ -272,7 +272,7 @@ static hetsort_status run(const request *q, MPI_Comm parent, hetsort_err *he)
 	hetsort_status st = check_comm(parent, &k.why);
 	if (st != HETSORT_OK)
 		return api_return(he, &k.why, st);
-	const hetsort_status mine = check_request(&k);
+	const hetsort_status mine = check_args(&k);
 	if (comm_mpi_open(&k.c, parent, COMM_MAX_MSG, &k.e) != ST_OK)
 		return api_return(he, &k.why, api_failed(&k.why, &k.e));
 	st = with_ranks(&k, mine);
@@ -285,7 +285,7 @@ static hetsort_status run(const request *q, MPI_Comm parent, hetsort_err *he)
 hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
 			     MPI_Comm parent, hetsort_err *he)
 {
-	const request q = { .kind = SHARE, .n_in = n_in, .n_out = n_out, .opts = opts };
+	const call_args q = { .kind = SHARE, .n_in = n_in, .n_out = n_out, .opts = opts };
 	return run(&q, parent, he);
 }
 
@@ -293,13 +293,13 @@ hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out, uint64_t r
 			    uint64_t *n_out, const hetsort_opts *opts, MPI_Comm parent,
 			    hetsort_err *he)
 {
-	const request q = { SORT, in, n_in, out, room, n_out, opts };
+	const call_args q = { SORT, in, n_in, out, room, n_out, opts };
 	return run(&q, parent, he);
 }
 
 hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out, uint64_t n_out,
 				   const hetsort_opts *opts, MPI_Comm parent, hetsort_err *he)
 {
-	const request q = { COUNTS, in, n_in, out, n_out, NULL, opts };
+	const call_args q = { COUNTS, in, n_in, out, n_out, NULL, opts };
 	return run(&q, parent, he);
 }

@@ -8,6 +8,7 @@
 #include "kernel/bucket_sort.h"
 #include "kernel/streaming_store.h"
 #include "kernel/permutation.h"
+#include "exchange/sample.h"
 #include "exchange/split.h"
 #include "exchange/stream_merge.h"
 
@@ -19,7 +20,7 @@ enum {
 };
 
 /* What one sort holds on its way. */
-typedef struct run {
+typedef struct sort_state {
 	const memory_job *j;
 	records recs;
 	entry *order, *tmp; /* n_in each, in the output array or of their own */
@@ -33,7 +34,7 @@ typedef struct run {
 	merge_stream *streams; /* [size] */
 	head *heads;           /* [2 size] */
 	exchange *x;
-} run;
+} sort_state;
 
 /* For all windows of a rank, by the mean share: blocks have one size everywhere. */
 static size_t windows_bytes(uint64_t all_bytes, int ranks)
@@ -51,7 +52,7 @@ static bool fits_in_output(uint64_t n_in, uint64_t n_out, uint32_t record_bytes)
 }
 
 /* Room for two arrays of entries. */
-static status take_entries(run *r)
+static status take_entries(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t n = (size_t)j->n_in;
@@ -67,7 +68,7 @@ static status take_entries(run *r)
 	return r->tmp ? ST_OK : ST_RESOURCE;
 }
 
-static void give_entries(run *r)
+static void give_entries(sort_state *r)
 {
 	if (!r->borrowed) {
 		mem_free(r->j->m, r->order);
@@ -77,7 +78,7 @@ static void give_entries(run *r)
 }
 
 /* All that this rank needs by itself, before the first phase. */
-static status prepare(run *r)
+static status prepare(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t p = (size_t)j->c->size;
@@ -96,12 +97,12 @@ static status prepare(run *r)
 	return take_entries(r);
 }
 
-static void release(run *r)
+static void release(sort_state *r)
 {
 	mem *m = r->j->m;
 	exchange_free(r->x);
 	give_entries(r);
-	brackets_free(m, &r->brackets);
+	sample_brackets_free(m, &r->brackets);
 	mem_free(m, r->target);
 	mem_free(m, r->cut);
 	mem_free(m, r->send);
@@ -111,7 +112,7 @@ static void release(run *r)
 	mem_free(m, r->pos);
 }
 
-static status sort_and_split(run *r)
+static status sort_and_split(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t n = (size_t)j->n_in, p = (size_t)j->c->size;
@@ -139,12 +140,12 @@ static status sort_and_split(run *r)
 
 static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
-	const run *r = outgoing;
+	const sort_state *r = outgoing;
 	const uint64_t first = r->cut[to] + skip;
 	permutation_gather(&r->own, first, n, (size_t)(r->cut[to + 1] - first) - n, buf);
 }
 
-static status open_exchange(run *r)
+static status open_exchange(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const uint64_t bytes = j->records * j->lay.record_bytes;
@@ -162,23 +163,23 @@ static status open_exchange(run *r)
 }
 
 /* Both ends of the merge: this rank's own records, and the output array. */
-typedef struct ends {
+typedef struct merge_ends {
 	const permutation *own;
 	uint64_t at, end; /* own places that go to this rank */
 	uint32_t rank, record_bytes;
 	unsigned char *out;
 	bool large; /* the output is larger than caches */
-	streaming_store past;
-} ends;
+	streaming_store streaming;
+} merge_ends;
 
 static uint32_t own_heads(void *ends_, head *h, uint32_t most)
 {
-	ends *x = ends_;
+	merge_ends *x = ends_;
 	const uint64_t left = x->end - x->at;
 	const uint32_t n = (uint32_t)u64_min(left, most);
 	for (uint32_t i = 0; i < n; i++, x->at++) {
-		if (x->end - x->at > PLACES_AHEAD)
-			permutation_fetch(x->own, x->at + PLACES_AHEAD);
+		if (x->end - x->at > PERMUTATION_AHEAD)
+			permutation_fetch(x->own, x->at + PERMUTATION_AHEAD);
 		h[i] = head_make(permutation_record(x->own, x->at), x->rank, &x->own->r.lay);
 	}
 	return n;
@@ -186,12 +187,12 @@ static uint32_t own_heads(void *ends_, head *h, uint32_t most)
 
 static void put_records(void *ends_, const head *h, size_t n)
 {
-	ends *x = ends_;
+	merge_ends *x = ends_;
 	const uint32_t bytes = x->record_bytes;
 	for (size_t i = 0; i < n; i++) {
 		if (x->large) {
-			record_copy(streaming_store_room(&x->past), h[i].rec, bytes);
-			streaming_store_add(&x->past, bytes);
+			record_copy(streaming_store_room(&x->streaming), h[i].rec, bytes);
+			streaming_store_add(&x->streaming, bytes);
 		} else {
 			record_copy(x->out, h[i].rec, bytes);
 			x->out += bytes;
@@ -199,26 +200,26 @@ static void put_records(void *ends_, const head *h, size_t n)
 	}
 }
 
-static ends open_ends(const run *r)
+static merge_ends open_ends(const sort_state *r)
 {
 	const int rank = r->j->c->rank;
 	const uint64_t bytes = r->j->share[rank] * r->j->lay.record_bytes;
-	ends x = { .own = &r->own,
-		   .at = r->cut[rank],
-		   .end = r->cut[rank + 1],
-		   .rank = (uint32_t)rank,
-		   .record_bytes = r->j->lay.record_bytes,
-		   .out = r->j->out };
-	x.large = bytes >= LARGE_BYTES && x.record_bytes <= STREAMING_MOST;
-	for (uint64_t i = x.at; i < x.end && i < x.at + PLACES_AHEAD; i++)
+	merge_ends x = { .own = &r->own,
+			 .at = r->cut[rank],
+			 .end = r->cut[rank + 1],
+			 .rank = (uint32_t)rank,
+			 .record_bytes = r->j->lay.record_bytes,
+			 .out = r->j->out };
+	x.large = bytes >= LARGE_BYTES && x.record_bytes <= STREAMING_MOST_BYTES;
+	for (uint64_t i = x.at; i < x.end && i < x.at + PERMUTATION_AHEAD; i++)
 		permutation_fetch(x.own, i);
 	return x;
 }
 
-static status exchange_and_merge(run *r)
+static status exchange_and_merge(sort_state *r)
 {
 	exchange_times unused;
-	ends both = open_ends(r);
+	merge_ends both = open_ends(r);
 	stream_merge g = { .x = r->x,
 			   .rank = (uint32_t)r->j->c->rank,
 			   .k = (uint32_t)r->j->c->size,
@@ -230,15 +231,15 @@ static status exchange_and_merge(run *r)
 			   .put = put_records,
 			   .to = &both };
 	if (both.large)
-		streaming_store_begin(&both.past, both.out);
+		streaming_store_begin(&both.streaming, both.out);
 	exchange_start(r->x);
 	const status rc = stream_merge_run(&g);
 	if (both.large)
-		streaming_store_end(&both.past);
+		streaming_store_end(&both.streaming);
 	return rc == ST_OK ? exchange_finish(r->x, &unused, r->j->e) : rc;
 }
 
-static status over_ranks(run *r)
+static status over_ranks(sort_state *r)
 {
 	status rc = comm_agree(r->j->c, prepare(r));
 	if (rc == ST_OK)
@@ -257,22 +258,22 @@ static uint64_t small_bytes(const layout *l, uint64_t ranks)
 	return (ranks + 1) * (sample_most_bytes(l) + items + fixed);
 }
 
-uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
-			   unsigned threads)
+uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
+				unsigned threads)
 {
 	const uint64_t p = (uint64_t)ranks;
 	if (ranks == 1)
-		return bucket_sort_bytes(l, n_in, threads);
+		return bucket_sort_most_bytes(l, n_in, threads);
 	const uint64_t entries =
 		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
-	return entries + entries_of_bytes(n_in, threads) + n_in * permutation_width(n_in) +
+	return entries + entries_most_bytes(n_in, threads) + n_in * permutation_width(n_in) +
 	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
 	       small_bytes(l, p);
 }
 
 status memory_sort(const memory_job *j)
 {
-	run r = { .j = j, .recs = { j->in, j->lay, (uint32_t)j->c->rank } };
+	sort_state r = { .j = j, .recs = { j->in, j->lay, (uint32_t)j->c->rank } };
 	if (j->c->size == 1)
 		return bucket_sort_records(j->m, &r.recs, (size_t)j->n_in, j->out, j->threads,
 					   j->e);

@@ -26,8 +26,8 @@ typedef struct memory_job {
  * this one. */
 status memory_sort(const memory_job *j);
 
-/* memory_sort_bytes - at most what memory_sort allocates on a rank, unless the comm does. */
-uint64_t memory_sort_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
-			   unsigned threads);
+/* memory_sort_most_bytes - at most what memory_sort allocates on a rank, unless the comm does. */
+uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
+				unsigned threads);
 
 #endif

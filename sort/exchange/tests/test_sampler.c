@@ -110,7 +110,7 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 		rc = split_unsorted(c, m, &recs, e, out, N, target, &b, cut, &er);
 	for (int d = 0; rc == ST_OK && d < RANKS; d++)
 		f->share[d] += cut[d + 1] - cut[d];
-	brackets_free(m, &b);
+	sample_brackets_free(m, &b);
 	return rc;
 }
 
