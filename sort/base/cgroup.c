@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From /proc/self/cgroup (which group) and /proc/self/mountinfo (where it can be seen) to the
  * directories with limits. In a container the group may be named as the host sees it while only its
- * own part is mounted, or by a path that is not there at all: the walk then finds what there is, on
- * its way up to the mount point. Reads some files of /proc and /sys, once a run. */
+ * own part is mounted, or by a path that is not there at all: the walk up to the mount point then
+ * finds what there is. Reads some files of /proc and /sys, once a run. */
 #include "cgroup.h"
 #include "sysfile.h"
 

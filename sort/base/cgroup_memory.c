@@ -5,7 +5,7 @@
 
 enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */
 
-/* Who wants to know. */
+/* The function to call for each limit. */
 typedef struct listener {
 	cgroup_memory_found *found;
 	void *arg;

@@ -12,13 +12,12 @@ typedef struct cgroup_memory {
 	uint64_t limit_bytes, used_bytes;
 } cgroup_memory;
 
-/* Called for each limit found; the room lives as long as the call. */
+/* Called for each limit found; r lives as long as the call. */
 typedef void cgroup_memory_found(void *arg, const cgroup_memory *r);
 
 /* cgroup_memory_find - the limits of the group and of all groups above it that can be seen, looked
  * up below root ("" for this machine). What is missing or cannot be understood does not limit.
- * Clean page cache and reclaimable slabs count as free, as the kernel takes them before it kills.
- */
+ * Clean page cache and reclaimable slabs count as free: the kernel takes them before it kills. */
 void cgroup_memory_find(const char *root, cgroup_memory_found *found, void *arg);
 
 #endif

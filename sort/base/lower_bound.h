@@ -6,8 +6,7 @@
  *	lower_bound b = { .lo = 0, .hi = n };
  *	while (lower_bound_open(&b))
  *		lower_bound_step(&b, a[b.mid] < x);
- *	return b.lo;
- */
+ *	return b.lo; */
 #ifndef HETSORT_BASE_LOWER_BOUND_H
 #define HETSORT_BASE_LOWER_BOUND_H
 

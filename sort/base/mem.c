@@ -10,7 +10,7 @@
 
 enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096 };
 
-/* Stands before each array, so that who frees it need not know its size. */
+/* Stands before each array, so that freeing it does not take its size. */
 typedef struct array_header {
 	size_t bytes; /* of the array */
 	void *start;  /* as it was allocated */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory of one rank: checked sizes, page-aligned buffers, and the account of what is held.
- * One `mem` belongs to one rank; its main thread alone allocates and frees through it. */
+/* Memory of one rank: checked sizes, page-aligned buffers, and a count of what is held.
+ * One `mem` belongs to one rank; only its main thread allocates and frees through it. */
 #ifndef HETSORT_BASE_MEM_H
 #define HETSORT_BASE_MEM_H
 

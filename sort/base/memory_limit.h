@@ -24,8 +24,7 @@ typedef struct memory_wish {
 
 /* memory_limit_parse - a whole or decimal number and a unit, without blanks: K, M, G, T or KiB to
  * TiB for powers of 1024, kB (or KB), MB, GB, TB for powers of 1000, nothing or B for bytes; or a
- * percentage above 0 up to 100%. At most 6 decimals, none for bytes. ST_REFUSED with what is wrong.
- */
+ * percentage above 0 up to 100%. At most 6 decimals, none for bytes. ST_REFUSED tells why. */
 status memory_limit_parse(const char *text, memory_wish *w, err *e);
 
 typedef struct memory_limit_query {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starting and joining workers. No queue: the work deals itself out. */
+/* Starting and joining workers. No queue: workers take parts from a counter. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@ typedef struct worker {
 	unsigned index;
 } worker;
 
-static void *live(void *self)
+static void *run_worker(void *self)
 {
 	const worker *w = self;
 	w->work(w->arg, w->index);
@@ -25,7 +25,7 @@ unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 	unsigned up = 1;
 	for (; w && up < threads; up++) {
 		w[up] = (worker){ .work = work, .arg = arg, .index = up };
-		if (pthread_create(&w[up].thread, NULL, live, &w[up]) != 0)
+		if (pthread_create(&w[up].thread, NULL, run_worker, &w[up]) != 0)
 			break;
 	}
 	work(arg, 0);

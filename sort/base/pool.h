@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads for a piece of work that deals itself out: every worker takes from the same atomic
- * counter until nothing is left, so it does not matter how many workers there are. */
+/* Threads for work in many parts: every worker takes the next part from one atomic counter until
+ * none is left, so it does not matter how many workers there are. */
 #ifndef HETSORT_BASE_POOL_H
 #define HETSORT_BASE_POOL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The count of this process. Orders nothing: the watch only looks whether it changes. */
+/* The count of this process. It is relaxed: the watch only looks whether it changes. */
 #include "progress.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signs of life for the watch: whoever gets something done in this process, a block moved, a piece
- * of a file read or written, a run sorted, says so here. One count for the process, so that what
- * has no job at hand can say it, too; an atomic addition for some MiB of work. */
+/* Progress of this process, which the watch looks at: code that has moved a block, read or written
+ * a part of a file or sorted a run counts it here. One count for the whole process, so nothing has
+ * to be passed down for it; it takes an atomic addition for some MiB of work. */
 #ifndef HETSORT_BASE_PROGRESS_H
 #define HETSORT_BASE_PROGRESS_H
 

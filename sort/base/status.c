@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Error sentences: formatting, classification of errno, and quoting of names that come from
- * outside and may hold anything. Touches no global but errno's text. Costs nothing on success. */
+ * outside and may hold anything. Touches no global but errno's text. */
 #include "status.h"
 
 #include <errno.h>

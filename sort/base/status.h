@@ -26,8 +26,7 @@ typedef struct err {
 	char text[ERR_TEXT_BYTES]; /* lower case, subject in quotes, no full stop */
 } err;
 
-/* err_set - keep the first failure: fills e (may be NULL) unless it already holds one; returns st.
- */
+/* err_set - keep the first failure: fills e (may be NULL) unless it holds one; returns st. */
 #define err_set(e, st, ...) err_code(err_tell(e, st, __VA_ARGS__), st)
 
 /* err_sys - the same for a failed system call: the code follows from errnum (a full disk or no

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The exchange. Per peer and direction a window of WINDOW block slots; a slot's receive is posted
  * as soon as its last block has been read, and sends are synchronous, so posted receives are the
- * credits: no rank is ever sent what it has no room for, and no peer can hold up another's stream.
- * Each block has a header with a checksum. One that comes damaged is noted and the streams run on
- * to their end, so that no rank waits for this one. Memory: 2 * WINDOW * block bytes * (ranks - 1)
+ * credits: a rank is sent only what it has room for, and no peer can hold up another's stream.
+ * Each block has a header with a checksum. After a damaged block the streams still run to their
+ * end, so that no rank waits for this one. Memory: 2 * WINDOW * block bytes * (ranks - 1)
  * and one block for the rank's own records. */
 #include "exchange.h"
 #include "block.h"
@@ -15,7 +15,7 @@
 
 enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
 
-/* The stream to one rank. Blocks [0, sent) are through, [sent, begun) under way. */
+/* The stream to one rank. Blocks [0, sent) are sent, [sent, begun) are being sent. */
 typedef struct out_stream {
 	uint64_t count; /* records */
 	uint64_t blocks, begun, sent;
@@ -24,12 +24,12 @@ typedef struct out_stream {
 } out_stream;
 
 /* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
- * [taken, arrived) wait for it, [arrived, posted) are under way. */
+ * [taken, arrived) wait for it, [arrived, posted) are awaited. */
 typedef struct in_stream {
 	uint64_t count, blocks;
-	uint64_t posted;            /* the moving side alone */
-	uint64_t arrived, released; /* both sides, under the lock */
-	uint64_t taken;             /* the reader alone */
+	uint64_t posted;            /* only of the side that moves blocks */
+	uint64_t arrived, released; /* of both sides, under the lock */
+	uint64_t taken;             /* only of the reader */
 	unsigned char *buf;
 	comm_req req[WINDOW];
 } in_stream;
@@ -50,11 +50,6 @@ struct exchange {
 	bool self_in, self_out; /* what the main thread has to move itself */
 	exchange_times time;
 };
-
-static size_t peers_of(const exchange *x)
-{
-	return (size_t)x->p.c->size - 1;
-}
 
 /* Every slot the same, within the budget, and no larger than all there is to move. */
 static size_t block_recs_for(const exchange_plan *p)
@@ -132,7 +127,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	pthread_cond_init(&x->news, NULL);
 	x->block_recs = block_recs_for(p);
 	x->block_bytes = block_message(x, x->block_recs);
-	x->slot_count = 2 * WINDOW * peers_of(x);
+	x->slot_count = 2 * WINDOW * (size - 1);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
 	x->slots = mem_array(p->m, x->slot_count, x->block_bytes, "exchange windows", e);
@@ -188,7 +183,7 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 }
 
 /* Is block k from rank `from` what it should be? */
-static void look_at(exchange *x, int from, uint64_t k)
+static void check_arrived(exchange *x, int from, uint64_t k)
 {
 	const in_stream *n = &x->in[from];
 	const block_header wanted =
@@ -202,7 +197,7 @@ static void look_at(exchange *x, int from, uint64_t k)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* Move the stream from rank `from` on: tell of blocks that came, post what is free. */
+/* Move the stream from rank `from` on: count blocks that came, post receives for free slots. */
 static status step_in(exchange *x, int from, bool *moved)
 {
 	in_stream *n = &x->in[from];
@@ -215,7 +210,7 @@ static status step_in(exchange *x, int from, bool *moved)
 	while (arrived < n->posted && done && rc == ST_OK) {
 		rc = comm_test(x->p.c, &n->req[arrived % WINDOW], &done);
 		if (done && rc == ST_OK)
-			look_at(x, from, arrived);
+			check_arrived(x, from, arrived);
 		arrived += done;
 	}
 	if (arrived != before) {
@@ -273,7 +268,7 @@ static status failure(exchange *x)
 	return rc;
 }
 
-/* A mover's life: steps while there is something to do, naps while nothing moves. */
+/* Moves blocks until all are through: naps while nothing can move. */
 static exchange_times move_all(exchange *x, bool out, bool in)
 {
 	status rc = ST_OK;
@@ -358,13 +353,6 @@ status exchange_progress(exchange *x)
 	return progress(x, &moved);
 }
 
-/* This rank's own records: gathered when the reader asks. */
-static void next_own(exchange *x, in_stream *n, const unsigned char **recs, size_t *count)
-{
-	*count = fill_block(x, x->p.c->rank, n->taken++, x->own);
-	*recs = x->own;
-}
-
 static status await_block(exchange *x, in_stream *n)
 {
 	status rc = ST_OK;
@@ -398,8 +386,9 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;
-	if (src == x->p.c->rank) {
-		next_own(x, in, recs, n);
+	if (src == x->p.c->rank) { /* its own records are gathered when the reader asks */
+		*n = fill_block(x, src, in->taken++, x->own);
+		*recs = x->own;
 		return ST_OK;
 	}
 	comm_wait_begin(x->p.c);
@@ -411,7 +400,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	return ST_OK;
 }
 
-static void join_movers(exchange *x)
+static void join_threads(exchange *x)
 {
 	for (; x->running; x->running--)
 		pthread_join(x->thread[x->running - 1], NULL);
@@ -424,7 +413,7 @@ status exchange_finish(exchange *x, exchange_times *t, err *e)
 	if (failure(x) == ST_OK)
 		last = move_all(x, x->self_out, x->self_in);
 	const double t0 = now_s();
-	join_movers(x);
+	join_threads(x);
 	(void)comm_wait_end(x->p.c, ST_OK);
 	t->move_s = x->time.move_s + last.move_s;
 	t->wait_s = x->time.wait_s + last.wait_s + (now_s() - t0);
@@ -440,10 +429,10 @@ void exchange_free(exchange *x)
 	mem *m = x->p.m;
 	if (x->running) { /* the reader gave up early */
 		give_up(x, ST_PEER);
-		join_movers(x);
+		join_threads(x);
 	}
 	if (atomic_load(&x->p.c->broken))
-		return; /* blocks under way, which nobody can call off, still use the windows */
+		return; /* requests that cannot be cancelled still use the windows */
 	pthread_cond_destroy(&x->news);
 	pthread_mutex_destroy(&x->lock);
 	mem_free(m, x->out);

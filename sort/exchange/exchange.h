@@ -37,15 +37,15 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e);
 /* exchange_most_bytes - at most what exchange_open allocates. */
 uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks);
 
-/* exchange_start - all ranks have opened: let it run. A thread that cannot be started is stood in
- * for by the reader. */
+/* exchange_start - all ranks have opened: let it run. Where a thread cannot be started, the reader
+ * moves its blocks. */
 void exchange_start(exchange *x);
 
 /* exchange_next - the next block of the stream from rank src: *n records at *recs, valid until the
  * next call for the same src; *n 0 is the end. Blocks until there is one. Main thread. */
 status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n);
 
-/* exchange_progress - a moment for moving blocks, where no thread does it. */
+/* exchange_progress - move what can be moved now, where no thread does it. */
 status exchange_progress(exchange *x);
 
 /* Of the main thread: how long it had nothing to do but wait, and how long it moved blocks. */
@@ -54,7 +54,7 @@ typedef struct exchange_times {
 } exchange_times;
 
 /* exchange_finish - read all streams to their end first; waits until all is sent, stops threads.
- * ST_PEER, with e filled, if a block came damaged: what was read since then is worth nothing. */
+ * ST_PEER, with e filled, if a block came damaged: what was read since then may be wrong. */
 status exchange_finish(exchange *x, exchange_times *t, err *e);
 
 void exchange_free(exchange *x);

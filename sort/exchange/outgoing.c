@@ -105,12 +105,6 @@ void outgoing_close(outgoing *s, mem *m)
 	*s = (outgoing){ 0 };
 }
 
-static void merge_in_memory(stream_out *o)
-{
-	o->left = merge_partition_merge(&o->p, o->next, o->room, o->tmp);
-	o->at = o->room;
-}
-
 static status merge_from_disk(stream_out *o, err *e)
 {
 	const status rc = merge_slice_load(&o->v, &o->w, o->next, e);
@@ -127,10 +121,12 @@ static status next_piece(const outgoing *s, stream_out *o, err *e)
 	status rc = ST_OK;
 	if (o->next == o->count)
 		return err_set(e, ST_INTERNAL, "runs on disk hold fewer records than they did");
-	if (s->r->spill)
+	if (s->r->spill) {
 		rc = merge_from_disk(o, e);
-	else
-		merge_in_memory(o);
+	} else {
+		o->left = merge_partition_merge(&o->p, o->next, o->room, o->tmp);
+		o->at = o->room;
+	}
 	o->next++;
 	return rc;
 }

@@ -18,7 +18,7 @@ typedef struct outgoing {
 	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
 	pthread_mutex_t lock;
-	err e; /* the first failure to read; from then on records of the largest key are sent */
+	err e; /* the first failure to read; after it records of the largest key are sent */
 } outgoing;
 
 /* outgoing_open - streams to `size` ranks, for runs on disk in pieces of piece_recs records. r and
@@ -26,8 +26,8 @@ typedef struct outgoing {
 status outgoing_open(outgoing *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
 		     size_t piece_recs, err *e);
 
-/* outgoing_fill - an exchange_fill: the next n records of the stream to rank `to`. A failure is
- * kept, because the peers count on the records. */
+/* outgoing_fill - an exchange_fill: the next n records of the stream to rank `to`. After a
+ * failure, which is kept, records are made up, because the peers wait for them. */
 void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
 /* outgoing_heads - the next heads of the stream to rank `to`, at most `most`, none where it has

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From brackets to exact cuts. Sorted entries are searched as they are. Unsorted ones are first
  * divided among the ends of all brackets; only what lies inside a bracket is then sorted, and
- * the same search cuts there. Costs beside the search: nothing, or two passes over the entries. */
+ * the same search cuts there, after two passes over the entries. */
 #include "split.h"
 #include "base/lower_bound.h"
 #include "kernel/radix.h"
@@ -44,8 +44,7 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 	return rc;
 }
 
-/* The ends of all brackets in ascending order; interval k is what lies between end k-1 and end k.
- */
+/* The ends of all brackets in ascending order; interval k lies between end k-1 and end k. */
 typedef struct intervals {
 	const item **end;
 	size_t ends, intervals;
@@ -88,7 +87,7 @@ static size_t interval_of(const intervals *l, const entry *e, const records *r)
 	return b.lo;
 }
 
-/* Deal entries out by interval, in order of position within each. */
+/* Distribute entries by interval, in order of position within each. */
 static void to_intervals(intervals *l, const records *r, const entry *e, entry *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

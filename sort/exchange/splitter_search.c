@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact multi-way selection. Splitter j is looked after by rank j: it gathers proposals, names the
- * pivot and rules from the counts. Per rank and round O(P) bytes, in O(log N) rounds. */
+/* Exact multi-way selection. Rank j is in charge of splitter j: it gathers proposals, chooses the
+ * pivot and decides by the counts. Per rank and round O(P) bytes, in O(log N) rounds. */
 #include "splitter_search.h"
 
 #include <stdlib.h>
@@ -161,9 +161,9 @@ static const proposal *weighted_median(const search_buffers *b, layout *lay)
 	return NULL;
 }
 
-/* My splitter's pivot to everybody, theirs to me; *live tells whether there is any. */
-static status name_pivots(comm *c, const search_buffers *b, const layout *l, size_t count,
-			  bool *live)
+/* This rank's pivot to all, and theirs to this one; *live: there is any. */
+static status share_pivots(comm *c, const search_buffers *b, const layout *l, size_t count,
+			   bool *live)
 {
 	layout lay = *l;
 	proposal *mine = (void *)b->out; /* proposals have been sent: their room is free */
@@ -191,8 +191,8 @@ static void count_before(const search_buffers *b, const runs *r, const range *g,
 	}
 }
 
-/* Rank j rules for splitter j: which way from the pivot, or right there. */
-static uint64_t rule(const comm *c, const search_buffers *b, const uint64_t *target, size_t count)
+/* Rank j decides on splitter j: left or right of the pivot, or just there. */
+static uint64_t decide(const comm *c, const search_buffers *b, const uint64_t *target, size_t count)
 {
 	uint64_t sum = 0;
 	if ((size_t)c->rank >= count || !proposal_at(b->pivots, b, (size_t)c->rank)->width)
@@ -223,7 +223,7 @@ static void narrow(const search_buffers *b, const runs *r, range *g, size_t j)
 		case GO_LEFT:
 			g[k].hi = cut[k];
 			break;
-		case GO_RIGHT: /* the pivot itself stays on the left: whoever owns it passes it */
+		case GO_RIGHT: /* the pivot itself stays on the left: its owner skips it */
 			g[k].lo = cut[k] + owns(r, k, it);
 			break;
 		default:
@@ -237,14 +237,14 @@ static status search_round(comm *c, const search_buffers *b, const runs *r, rang
 	propose(b, r, g, count);
 	status rc = comm_alltoall(c, b->out, b->in, b->stride);
 	if (rc == ST_OK)
-		rc = name_pivots(c, b, &r->recs.lay, count, live);
+		rc = share_pivots(c, b, &r->recs.lay, count, live);
 	if (rc != ST_OK || !*live)
 		return rc;
 	count_before(b, r, g, count);
 	rc = comm_alltoall(c, b->counts, b->sums, sizeof *b->sums);
 	if (rc != ST_OK)
 		return rc;
-	const uint64_t verdict = rule(c, b, target, count);
+	const uint64_t verdict = decide(c, b, target, count);
 	rc = comm_allgather(c, &verdict, b->sums, sizeof verdict);
 	for (size_t j = 0; rc == ST_OK && j < count; j++)
 		narrow(b, r, g + j * r->count, j);

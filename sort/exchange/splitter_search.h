@@ -20,8 +20,8 @@ status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uin
 			     size_t count, err *er);
 
 /* splitter_search - collective: narrow the ranges until lo == hi everywhere, so that over all
- * ranks exactly target[j] records precede splitter j. Needs count < size: rank j looks after
- * splitter j. Runs need to be in order as far as the ranges reach. Each round asks all ranks for
+ * ranks exactly target[j] records precede splitter j. Needs count < size: rank j is in charge
+ * of splitter j. Runs need to be in order as far as the ranges reach. Each round asks all ranks for
  * the middle of what is left, takes their weighted median and counts what precedes it: at least an
  * eighth drops out, with a single run at each rank a quarter. */
 status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,

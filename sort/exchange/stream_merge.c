@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Heads of all streams are taken in batches, merged until a batch is used up, and then the records
  * behind them are copied: of the other ranks out of the windows of the exchange, of this one from
- * where they lie. So the comparing does not wait for memory, nor the copying for comparisons. Each
- * record is copied once here; a block is let go when all of it has been copied. */
+ * where they lie. So comparing does not wait for memory, nor copying for comparisons. Each record
+ * is copied once here; a block is released when all of it has been copied. */
 #include "stream_merge.h"
 #include "base/minmax.h"
 
@@ -31,8 +31,8 @@ static status refill(stream_merge *g, uint32_t i)
 	return ST_OK;
 }
 
-/* Two streams, keys within the prefix: without a branch that nobody can foretell. Returns how many
- * went to `to`, until one batch is used up. */
+/* Two streams, keys within the prefix: without a branch that would be mispredicted. Returns how
+ * many went to `to`, until one batch is used up. */
 static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
 {
 	size_t n = 0;
@@ -40,7 +40,7 @@ static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
 	while (i < a->n && j < b->n) {
 		const head *x = &a->h[i], *y = &b->h[j];
 		const bool second =
-			(y->hi < x->hi) | ((y->hi == x->hi) & (y->lo < x->lo)); /* no jump */
+			(y->hi < x->hi) | ((y->hi == x->hi) & (y->lo < x->lo)); /* no branch */
 		const head *first = second ? y : x;
 		to[n++] = *first;
 		i += !second;
@@ -66,8 +66,8 @@ static status refill_if_empty(stream_merge *g, uint32_t i)
 	return s->n && s->at == s->n ? refill(g, i) : ST_OK;
 }
 
-/* Now and then, by the bytes merged since. */
-static status look(stream_merge *g, size_t n, size_t *since)
+/* Once in PROGRESS_BYTES merged. */
+static status progress(stream_merge *g, size_t n, size_t *since)
 {
 	*since += n * g->lay.record_bytes;
 	if (*since < PROGRESS_BYTES)
@@ -90,7 +90,7 @@ static status merge_pair(stream_merge *g)
 		if ((rc = refill_if_empty(g, 0)) == ST_OK)
 			rc = refill_if_empty(g, 1);
 		if (rc == ST_OK)
-			rc = look(g, n, &since);
+			rc = progress(g, n, &since);
 	}
 	return rc;
 }
@@ -126,7 +126,7 @@ static status merge_tree(stream_merge *g)
 		if ((rc = refill_if_empty(g, i)) != ST_OK)
 			return rc;
 		loser_tree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);
-		rc = look(g, n, &since);
+		rc = progress(g, n, &since);
 	}
 	return rc;
 }

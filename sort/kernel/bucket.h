@@ -25,7 +25,7 @@ enum { ROOM_BYTES = 40 }; /* scratch of a bucket, per record: two entries, and a
 typedef struct bucket {
 	bucket_cursor numbers;
 	uint64_t start, n;    /* its records in the output */
-	uint64_t first, last; /* numbers, where somebody looked */
+	uint64_t first, last; /* numbers, as bucket_rises() found them */
 	bool exact;           /* the order of the numbers is that of the records */
 	bool sorted;          /* already, and exact */
 	bool large;           /* not for one thread */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers in buckets: each bucket is a list of chunks, so nothing is counted beforehand. The input
  * is cut into parts, each of which has lists of its own: a bucket is those of all parts, one after
- * the other, and so in the order of the input. Pure, but for the one counter that hands out chunks.
- */
+ * the other, and so in the order of the input. Pure, but for the counter of chunks taken. */
 #ifndef HETSORT_KERNEL_BUCKET_LISTS_H
 #define HETSORT_KERNEL_BUCKET_LISTS_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting records in memory. A sample gives a map from keys to some thousand buckets; all threads
- * read the keys once and write 8-byte numbers (bits of the key, position) to the buckets; then each
- * takes bucket after bucket, sorts its numbers in the cache and gathers its records to their place.
- * A bucket that came out far too large is split again by all threads.
+/* Sorting records in memory. A sample gives a classifier from keys to some thousand buckets; all
+ * threads read the keys once and write 8-byte numbers (bits of the key, position) to the buckets;
+ * then each takes bucket after bucket, sorts its numbers in the cache and gathers its records to
+ * their place. A bucket that is far too large is split again by all threads.
  *
  * The numbers need no memory of their own: they lie at the end of the output, which is written from
- * the front. Where writing gets there, the few buckets that are left move to a small array. */
+ * the front. When writing reaches them, the few buckets that are left move to a small array. */
 #include "bucket_sort.h"
 #include "base/minmax.h"
 #include "bucket.h"
@@ -70,7 +70,7 @@ typedef struct bucket_split {
 	size_t n_buckets, most_buckets;
 	_Atomic size_t next; /* work to be taken */
 	size_t end;
-	uint64_t *moved; /* the numbers that had to move */
+	uint64_t *moved; /* numbers copied out of the output, before it is written there */
 	uint64_t n_moved;
 	_Atomic bool falling;
 } bucket_split;
@@ -188,13 +188,6 @@ static status chunks_begin(bucket_split *p, uint32_t parts)
 	end -= (size_t)k->most * CHUNK_NUMBERS * sizeof *k->base;
 	k->base = (uint64_t *)(void *)(end - (uintptr_t)end % 64);
 	return k->next && k->lists ? ST_OK : ST_RESOURCE;
-}
-
-static void chunks_end(bucket_split *p)
-{
-	mem *m = p->s->m;
-	mem_free(m, p->chunks.next);
-	mem_free(m, p->chunks.lists);
 }
 
 /* The most buckets whose chunks fit into half of the room of n records. */
@@ -328,7 +321,7 @@ static status finish_buckets(bucket_split *p, size_t begin, size_t end)
 	return rc;
 }
 
-/* The buckets from the first on whose place reaches the chunks move out of the way. */
+/* The places of the buckets from `first` on overlap the chunks: their numbers are copied first. */
 static status move_rest(bucket_split *p, size_t first)
 {
 	const sorter *s = p->s;
@@ -389,7 +382,8 @@ static status sort_split(bucket_split *p)
 	mem_free(s->m, p->moved);
 	mem_free(s->m, p->buckets);
 	mem_free(s->m, p->pieces);
-	chunks_end(p);
+	mem_free(s->m, p->chunks.next);
+	mem_free(s->m, p->chunks.lists);
 	return rc;
 }
 
@@ -482,7 +476,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 }
 
 /* Short records are sorted beside the output, few of them as entries. Otherwise: scratch of the
- * threads; maps, lists and pieces of each split; the numbers that move out of the way. */
+ * threads; maps, lists and pieces of each split; the numbers that are copied out of the output. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)
 {
 	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;

@@ -8,23 +8,21 @@
 
 /* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
  * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
- * needs besides: a few percent of the data, or half of it where records are shorter than 40 bytes.
- */
+ * allocates: a few percent of the data, or half of it where records are shorter than 40 bytes. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
 /* bucket_sort_most_bytes - at most what bucket_sort_records allocates. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
-/* Sizes that decide which way a sort goes: variables so that tests reach every way. */
+/* Sizes that decide how records are sorted: variables so that tests reach every case. */
 typedef struct bucket_sort_sizes {
 	size_t simple;    /* up to so many records are sorted as entries, by one thread */
 	size_t bucket;    /* records that a bucket should have */
 	size_t cap;       /* records that one thread sorts as numbers at once */
-	size_t large_nth; /* a bucket of more than this part of all is split again, by all threads
-			   */
+	size_t large_nth; /* n: all threads split a bucket of more than 1/n of all records again */
 	unsigned depth;   /* splits one after the other */
-	size_t streaming_bytes; /* so much output, more than caches have, is written past them */
+	size_t streaming_bytes; /* of output, from which on it is written past the caches */
 } bucket_sort_sizes;
 
 extern const bucket_sort_sizes BUCKET_SORT_SIZES;

@@ -7,7 +7,7 @@
 #include "record.h"
 
 /* entries_of - the n records' entries in order, in a or in b (room for n each): *sorted tells
- * which. Uses up to `threads` threads (>= 1); more than one take some room besides. */
+ * which. Uses up to `threads` threads (>= 1); several take memory (entries_most_bytes). */
 status entries_of(mem *m, const records *in, size_t n, entry *a, entry *b, unsigned threads,
 		  entry **sorted, err *e);
 

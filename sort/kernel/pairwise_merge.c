@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A few runs are merged by pairs, level upon level, between two buffers that stay in the cache. A
  * merge of two decides without a branch: with keys in random order every second one would be
- * mispredicted. More runs than that are sorted anew, which costs the same for any number of them.
- * Pure. */
+ * mispredicted. More runs than that are sorted again, which takes the same time for any number of
+ * them. Pure. */
 #include "pairwise_merge.h"
 #include "u64_sort.h"
 #include "radix.h"
@@ -63,7 +63,7 @@ static unsigned levels(size_t k)
 	return n;
 }
 
-/* Entries of one key, which differ in their positions alone, in the order of these. */
+/* Entries of one key: only their positions differ, and order them. */
 static void by_position(entry *e, size_t n, entry *tmp)
 {
 	uint64_t *lo = &tmp->hi, *scratch = lo + n;
@@ -74,17 +74,17 @@ static void by_position(entry *e, size_t n, entry *tmp)
 		e[i].lo = lo[i];
 }
 
-static void sort_anew(const entry_run *s, size_t k, entry *out, entry *tmp, const records *r)
+static void sort_again(const entry_run *s, size_t k, entry *out, entry *tmp, const records *r)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < k; n += s[i++].n)
 		copy(out + n, s[i].e, s[i].n);
 	radix_sort(out, tmp, n, r);
 	for (size_t i = 0, end; i < n; i = end) {
-		bool rise = true;
+		bool ascend = true;
 		for (end = i + 1; end < n && entry_key_cmp(&out[i], &out[end], r) == 0; end++)
-			rise &= out[end - 1].lo < out[end].lo;
-		if (!rise)
+			ascend &= out[end - 1].lo < out[end].lo;
+		if (!ascend)
 			by_position(out + i, end - i, tmp);
 	}
 }
@@ -98,7 +98,7 @@ void pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *o
 	for (size_t i = 0; i < k; i++)
 		s[i] = (entry_run){ run[i], n[i] };
 	if (k > MERGED) {
-		sort_anew(s, k, out, tmp, r);
+		sort_again(s, k, out, tmp, r);
 		return;
 	}
 	for (unsigned left = levels(k); left > 0; left--)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An order of records without their keys: positions alone, of 4 bytes where they fit, else 8. What
- * entries shrink to when nothing is compared any more: a quarter of their memory. Pure. */
+/* An order of records without their keys: only positions, of 4 bytes where they fit, else 8.
+ * Entries are reduced to it when nothing is compared any more: it takes a quarter of their memory.
+ * Pure. */
 #ifndef HETSORT_KERNEL_PERMUTATION_H
 #define HETSORT_KERNEL_PERMUTATION_H
 

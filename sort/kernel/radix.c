@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Radix sort of 16-byte entries from one array into the other and back. While there are many, they
  * go to bins of about a thousand by their place between the smallest key and the largest, so
- * that bytes which all keys share cost nothing. A bin that fits into the cache is sorted as 8-byte
- * numbers: the first bits of the key that differ, and the index, which makes it stable. What agrees
- * in these bits is settled by comparison. Pure. */
+ * that bytes which all keys share take no passes. A bin that fits into the cache is sorted as
+ * 8-byte numbers: the first bits of the key that differ, and the index, which makes it stable. What
+ * agrees in these bits is settled by comparison. Pure. */
 #include "radix.h"
 #include "base/minmax.h"
 #include "u64_sort.h"

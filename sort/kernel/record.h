@@ -45,8 +45,7 @@ static inline const unsigned char *record_at(const records *r, uint64_t pos)
 	return r->base + pos * r->lay.record_bytes;
 }
 
-/* record_copy - one record; the usual size as a constant, which the compiler copies with vectors.
- */
+/* record_copy - one record; the usual size as a constant, so that the compiler uses vectors. */
 static inline void record_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	if (bytes == DEFAULT_RECORD_BYTES)

@@ -52,7 +52,7 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 		least = u64_min(a[i], least);
 		most = u64_max(a[i], most);
 	}
-	if (n / fill > BINS) /* bins for another round, which has them in the cache */
+	if (n / fill > BINS) /* larger bins, which are split again in the cache */
 		fill = FILL_MANY;
 	bins b = { least, 0, 1 };
 	const unsigned width = 64 - (unsigned)__builtin_clzll((most - least) | 1);
@@ -64,7 +64,7 @@ static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
 	return b;
 }
 
-/* Deal a to its bins in to; end[v] is where bin v ends. */
+/* Scatter a to its bins in `to`; end[v] is where bin v ends. */
 static void to_bins(const uint64_t *a, uint64_t *to, size_t n, const bins *b, uint32_t *end)
 {
 	memset(end, 0, b->n * sizeof *end);
@@ -136,7 +136,7 @@ VECTORS static inline __m512i sort8(__m512i x)
 	return x;
 }
 
-/* Rising lanes, then falling ones, or the other way round. */
+/* Sorts ascending lanes that are followed by descending ones, or the reverse. */
 VECTORS static inline __m512i bitonic8(__m512i x)
 {
 	STEP(x, _mm512_shuffle_i64x2(x, x, 0x4e), 0xf0);

@@ -18,12 +18,12 @@ typedef struct call_args {
 	const void *in;
 	uint64_t n_in;
 	void *out;
-	uint64_t room;   /* of COUNTS: records wished */
+	uint64_t room;   /* of COUNTS: records to receive */
 	uint64_t *n_out; /* NULL for COUNTS */
 	const hetsort_opts *opts;
 } call_args;
 
-/* A call on its way. */
+/* A call that is being carried out. */
 typedef struct call {
 	const call_args *q;
 	comm *c;
@@ -36,7 +36,7 @@ typedef struct call {
 	uint64_t *share; /* [size] records that each rank receives */
 	struct counts {
 		uint64_t in, out;
-	} * count;        /* [size] brought, and wished */
+	} * count;        /* [size] brought, and to be received */
 	uint64_t records; /* over all ranks */
 } call;
 
@@ -68,7 +68,7 @@ static int first_failed(const comm *c)
 	return who;
 }
 
-/* All ranks go on, or none: the first that failed tells the others why. */
+/* All ranks go on, or none: the first that failed sends its reason to the others. */
 static hetsort_status together(call *k, hetsort_status mine)
 {
 	comm *c = k->c;
@@ -169,7 +169,7 @@ static hetsort_status same_everywhere(call *k)
 	return together(k, st);
 }
 
-/* What all bring and wish; refusals are the same on all ranks. */
+/* What all ranks bring and are to receive; refusals are the same on all of them. */
 static hetsort_status add_up(call *k)
 {
 	const struct counts mine = { k->q->n_in, k->q->kind == COUNTS ? k->q->room : 0 };
@@ -193,7 +193,7 @@ static hetsort_status add_up(call *k)
 	return HETSORT_OK;
 }
 
-/* Rank 0 divides, the others take its word. */
+/* Rank 0 divides, and sends the shares to the others. */
 static hetsort_status divide(call *k)
 {
 	const size_t p = (size_t)k->c->size;

@@ -12,14 +12,14 @@
 #include "exchange/split.h"
 #include "exchange/stream_merge.h"
 
-/* For each rank so much that a block stays in the cache on its way through: a quarter of a MiB. */
+/* For each rank so much that a block is a quarter of a MiB and stays in the cache. */
 enum {
 	RANK_WINDOWS_BYTES = 2 << 20,
 	WINDOWS_PART = 32,
 	LARGE_BYTES = 8 << 20,
 };
 
-/* What one sort holds on its way. */
+/* What one sort holds between its steps. */
 typedef struct sort_state {
 	const memory_job *j;
 	records recs;
@@ -51,7 +51,7 @@ static bool fits_in_output(uint64_t n_in, uint64_t n_out, uint32_t record_bytes)
 	return need <= (unsigned __int128)n_out * record_bytes;
 }
 
-/* Room for two arrays of entries. */
+/* Two arrays of entries. */
 static status take_entries(sort_state *r)
 {
 	const memory_job *j = r->j;
