@@ -8,7 +8,6 @@
 #include "base/minmax.h"
 #include "base/clock.h"
 #include "testing/failpoint.h"
-#include "spill/read_ahead.h"
 #include "kernel/gather.h"
 #include "kernel/merge_partition.h"
 #include "base/pool.h"
@@ -41,7 +40,8 @@ typedef struct single_rank {
 	const loaded_runs *d;
 	output_part *w;
 	merge_partition p;   /* in memory, or */
-	merge_slices slices; /* on disk */
+	merge_slices slices; /* on disk, */
+	read_ahead *ahead;   /* and read ahead; NULL: not */
 	size_t count, most;
 	io_fd to;
 	workspace *workspace;
@@ -204,7 +204,7 @@ static status alloc_workspace(single_rank *a, workspace *b)
 	if (!b->batch)
 		return ST_RESOURCE;
 	if (on_disk(a))
-		return merge_slice_open(&b->v, &env->m, &a->slices, &env->e);
+		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead, &env->e);
 	b->order = mem_array(&env->m, a->most, sizeof *b->order, "merging", &env->e);
 	b->tmp = mem_array(&env->m, a->most, sizeof *b->tmp, "merging", &env->e);
 	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
@@ -275,7 +275,7 @@ static status cut(single_rank *a)
 		rc = merge_slices_cut(&a->slices, &env->m, r, r->start, r->start + 1,
 				      a->k->mp->budget.piece_recs, &env->e);
 		if (rc == ST_OK)
-			rc = read_ahead_open(&a->slices.read_ahead, &env->m, &a->slices,
+			rc = read_ahead_open(&a->ahead, &env->m, &a->slices,
 					     a->k->mp->budget.read_ahead_bytes, &env->e);
 		a->count = a->slices.count;
 		a->most = a->slices.most;
@@ -302,7 +302,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const loaded
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	exchange_setup_output_close(&a.to);
-	read_ahead_close(a.slices.read_ahead);
+	read_ahead_close(a.ahead);
 	free_workspaces(&a);
 	merge_partition_free(&a.p, &env->m);
 	merge_slices_free(&a.slices, &env->m);

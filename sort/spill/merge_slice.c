@@ -2,94 +2,18 @@
 /* A run's part of a piece is read in portions, trimmed at the piece's bounds, and laid behind the
  * others; then entries are merged as if the runs had always been there. */
 #include "merge_slice.h"
-#include "read_ahead.h"
 #include "kernel/pairwise_merge.h"
 #include "spill.h"
 
-#include <stdlib.h>
-
-void merge_slices_places(const merge_slices *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi)
-{
-	const runs *r = w->r;
-	uint64_t unused;
-	*lo = r->start[k];
-	*hi = r->start[k + 1];
-	if (w->bound[i])
-		runs_between_samples(r, k, w->bound[i], lo, &unused);
-	if (w->bound[i + 1])
-		runs_between_samples(r, k, w->bound[i + 1], &unused, hi);
-	if (*lo < w->lo[k])
-		*lo = w->lo[k];
-	if (*hi > w->hi[k])
-		*hi = w->hi[k];
-}
-
-static int by_item(const void *a, const void *b, void *lay)
-{
-	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
-}
-
-/* The samples within the windows, in order; returns how many. */
-static size_t sort_samples(const merge_slices *w, const item **s)
-{
-	const runs *r = w->r;
-	layout lay = r->recs.lay;
-	size_t n = 0;
-	for (size_t k = 0; k < r->count; k++)
-		for (size_t i = 0; i < runs_samples(r, k); i++) {
-			const uint64_t place = r->start[k] + i * r->stride;
-			if (place >= w->lo[k] && place < w->hi[k])
-				s[n++] = runs_sample(r, k, i);
-		}
-	qsort_r(s, n, sizeof *s, by_item, &lay);
-	return n;
-}
-
-static void measure(merge_slices *w)
-{
-	for (size_t i = 0; i < w->count; i++) {
-		uint64_t n = 0, lo, hi;
-		for (size_t k = 0; k < w->r->count; k++) {
-			merge_slices_places(w, i, k, &lo, &hi);
-			n += hi > lo ? hi - lo : 0;
-		}
-		if (n > w->most)
-			w->most = (size_t)n;
-	}
-}
-
-status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *lo,
-			const uint64_t *hi, size_t recs, err *e)
-{
-	const size_t all = r->sample_at[r->count], each = recs / r->stride ? recs / r->stride : 1;
-	*w = (merge_slices){ .r = r, .lo = lo, .hi = hi, .room = all / each + 2 };
-	const item **s = mem_array(m, all, sizeof *s, "samples", e);
-	w->bound = mem_array(m, w->room, sizeof *w->bound, "pieces", e);
-	if (s && w->bound) {
-		const size_t n = sort_samples(w, s), parts = n / each + (n % each != 0);
-		for (size_t i = 1; i < parts; i++) /* as equal as can be: the largest counts */
-			w->bound[++w->count] = s[(size_t)((uint64_t)n * i / parts)];
-		w->count++;
-		measure(w);
-	}
-	mem_free(m, s);
-	return s && w->bound ? ST_OK : ST_RESOURCE;
-}
-
-void merge_slices_free(merge_slices *w, mem *m)
-{
-	mem_free(m, w->bound);
-	*w = (merge_slices){ 0 };
-}
-
-status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, err *e)
+status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead, err *e)
 {
 	const size_t one = spill_read_bytes(w->r->spill, 1);
-	*v = (merge_slice){ .room = w->most,
+	*v = (merge_slice){ .read_ahead = ahead,
+			    .room = w->most,
 			    .runs = w->r->count,
 			    .record_bytes = w->r->recs.lay.record_bytes,
 			    .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
-	v->portion_bytes = w->read_ahead ? 0 : v->portion_bytes + SPILL_ALIGN;
+	v->portion_bytes = ahead ? 0 : v->portion_bytes + SPILL_ALIGN;
 	v->portion = mem_array(m, v->portion_bytes, 1, "a portion of a run", e);
 	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);
 	v->e = mem_array(m, v->room, sizeof *v->e, "entries", e);
@@ -170,12 +94,12 @@ static status take_run(merge_slice *v, const merge_slices *w, size_t i, size_t k
 {
 	while (lo < hi) {
 		read_ahead_chunk c;
-		const status rc = read_ahead_take(w->read_ahead, k, lo, &c, e);
+		const status rc = read_ahead_take(v->read_ahead, k, lo, &c, e);
 		if (rc != ST_OK)
 			return rc;
 		const uint64_t skip = lo - c.first, end = c.first + c.n < hi ? c.first + c.n : hi;
 		keep(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
-		read_ahead_give(w->read_ahead, k, &c);
+		read_ahead_give(v->read_ahead, k, &c);
 		lo = end;
 	}
 	return ST_OK;
@@ -189,7 +113,7 @@ status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e)
 		const size_t before = v->n;
 		uint64_t lo, hi;
 		merge_slices_places(w, i, k, &lo, &hi);
-		rc = w->read_ahead ? take_run(v, w, i, k, lo, hi, e)
+		rc = v->read_ahead ? take_run(v, w, i, k, lo, hi, e)
 				   : read_run(v, w, i, k, lo, hi, e);
 		v->from[k] = v->e + before;
 		v->len[k] = v->n - before;

@@ -6,7 +6,7 @@
 #ifndef HETSORT_SPILL_READ_AHEAD_H
 #define HETSORT_SPILL_READ_AHEAD_H
 
-#include "merge_slice.h"
+#include "merge_slices.h"
 
 typedef struct read_ahead read_ahead;
 

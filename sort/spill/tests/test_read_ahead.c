@@ -2,7 +2,6 @@
 /* Windows over spilled runs, read ahead or not: piece by piece the same records come out, in the
  * order of (key, place), whatever the sizes, the distribution of keys and the threads; and a
  * read-ahead that fails, or is left in the middle, ends. */
-#include "spill/read_ahead.h"
 #include "base/pool.h"
 #include "spill_help.h"
 #include "spill/merge_slice.h"
@@ -151,7 +150,7 @@ static void load_pieces(void *crew_, unsigned worker)
 
 /* All pieces on so many threads; read_ahead_bytes 0: without reading ahead. Returns how many
  * threads failed. */
-static int load_all(bed *b, merge_slices *w, unsigned threads, crew *c)
+static int load_all(bed *b, merge_slices *w, read_ahead *ahead, unsigned threads, crew *c)
 {
 	err e = { ST_OK, "" };
 	*c = (crew){ .b = b, .w = w };
@@ -160,7 +159,7 @@ static int load_all(bed *b, merge_slices *w, unsigned threads, crew *c)
 	c->n = calloc(w->count, sizeof *c->n);
 	assert_true(c->v && c->out && c->n);
 	for (unsigned i = 0; i < threads; i++)
-		good(merge_slice_open(&c->v[i], &b->m, w, &e), &e);
+		good(merge_slice_open(&c->v[i], &b->m, w, ahead, &e), &e);
 	pool_run(threads, load_pieces, c);
 	for (unsigned i = 0; i < threads; i++)
 		merge_slice_close(&c->v[i], &b->m);
@@ -208,17 +207,18 @@ static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_
 	bed b;
 	err e = { ST_OK, "" };
 	merge_slices w;
+	read_ahead *ahead;
 	crew c;
 	bed_make(&b, rec, count, 40 + 50000 / rec, kind, rec + count);
 	good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
 	if (read_ahead_bytes == JUST_ENOUGH)
 		read_ahead_bytes = 4 * w.most * rec + (count + 4) * 8 * (rec + SPILL_ALIGN);
 	const size_t before = b.m.now_bytes;
-	good(read_ahead_open(&w.read_ahead, &b.m, &w, read_ahead_bytes, &e), &e);
-	assert_int_equal(w.read_ahead != NULL, fed);
+	good(read_ahead_open(&ahead, &b.m, &w, read_ahead_bytes, &e), &e);
+	assert_int_equal(ahead != NULL, fed);
 	assert_true(b.m.now_bytes - before <= read_ahead_bytes + (64 << 10));
-	assert_int_equal(load_all(&b, &w, threads, &c), 0);
-	read_ahead_close(w.read_ahead);
+	assert_int_equal(load_all(&b, &w, ahead, threads, &c), 0);
+	read_ahead_close(ahead);
 	check_pieces(&b, &c);
 	crew_free(&c);
 	merge_slices_free(&w, &b.m);
@@ -255,14 +255,15 @@ static void it_can_be_left(void **state)
 		bed b;
 		err e = { ST_OK, "" };
 		merge_slices w;
+		read_ahead *ahead;
 		merge_slice v;
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
 		good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
-		good(read_ahead_open(&w.read_ahead, &b.m, &w, 400000, &e), &e);
-		good(merge_slice_open(&v, &b.m, &w, &e), &e);
+		good(read_ahead_open(&ahead, &b.m, &w, 400000, &e), &e);
+		good(merge_slice_open(&v, &b.m, &w, ahead, &e), &e);
 		for (size_t i = 0; i < pieces; i++)
 			good(merge_slice_load(&v, &w, i, &e), &e);
-		read_ahead_close(w.read_ahead);
+		read_ahead_close(ahead);
 		merge_slice_close(&v, &b.m);
 		merge_slices_free(&w, &b.m);
 		bed_free(&b);
@@ -276,14 +277,15 @@ static void a_failure_ends_all(void **state)
 	bed b;
 	err e = { ST_OK, "" };
 	merge_slices w;
+	read_ahead *ahead;
 	crew c;
 	(void)state;
 	bed_make(&b, 100, 12, 2000, RANDOM, 1);
 	good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
 	spill_drop_run(b.s, 7);
-	good(read_ahead_open(&w.read_ahead, &b.m, &w, 400000, &e), &e);
-	assert_int_equal(load_all(&b, &w, THREADS, &c), THREADS);
-	read_ahead_close(w.read_ahead);
+	good(read_ahead_open(&ahead, &b.m, &w, 400000, &e), &e);
+	assert_int_equal(load_all(&b, &w, ahead, THREADS, &c), THREADS);
+	read_ahead_close(ahead);
 	crew_free(&c);
 	merge_slices_free(&w, &b.m);
 	bed_free(&b);
