@@ -6,8 +6,8 @@
 #include "model/emulation.h"
 #include "testing/failpoint.h"
 #include "cli/launch.h"
-#include "io/lock.h"
-#include "io/names.h"
+#include "io/target.h"
+#include "io/name.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -235,7 +235,7 @@ static status clean_one(const settings *o, const char *pattern, int rank)
 	struct stat st;
 	char *path = name_expand(pattern, rank, &e);
 	const bool dir = path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-	if (path && (dir ? workdir_clean : lock_clean)(path, &removed, &e) == ST_OK &&
+	if (path && (dir ? workdir_clean : target_clean)(path, &removed, &e) == ST_OK &&
 	    o->verbosity > 0)
 		fprintf(stderr, "hetsort: %s: %u files removed\n", err_quoted(path, q), removed);
 	if (e.code != ST_OK)

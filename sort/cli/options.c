@@ -2,7 +2,7 @@
 /* The command line: getopt_long, strict numbers, and the checks that need nothing but the options
  * themselves. No printing and no file is touched: main() prints, describe looks at files. */
 #include "options_validate.h"
-#include "io/names.h"
+#include "io/name.h"
 #include "io/uring.h"
 
 #include <errno.h>

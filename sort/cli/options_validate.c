@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Do the options go together? And what those that were not given are to be. */
 #include "options_validate.h"
-#include "io/names.h"
+#include "io/name.h"
 
 #include <string.h>
 

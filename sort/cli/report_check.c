@@ -2,8 +2,8 @@
 /* The report is written on failure too, over what stands under its name: so its name is looked at
  * before all else, also whether it can be had. A stat for each input and output of each rank, if
  * there is an old report. */
-#include "io/file.h"
-#include "io/names.h"
+#include "io/target.h"
+#include "io/name.h"
 #include "report.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole reads and writes (EINTR, short counts, more than Linux moves in one call), and files that
- * get their final name only when complete. Names are resolved once, in a directory held open, and
- * no symbolic link is followed there. */
+/* Whole reads and writes: EINTR, short counts, more than Linux moves in one call. */
 #include "file.h"
 #include "base/progress.h"
 
@@ -9,14 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { MOST_AT_ONCE = 1 << 30 };
 
@@ -118,168 +109,15 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 	return ST_OK;
 }
 
-static int sync_dir(int dirfd)
+bool file_try_sync_dir(int dirfd)
 {
-	const int rc = fsync(dirfd);
-	return rc != 0 && errno == EINVAL ? 0 : rc; /* EINVAL: this file system has no such thing */
+	return fsync(dirfd) == 0 || errno == EINVAL; /* EINVAL: this file system cannot */
 }
 
 status file_sync_dir(int dirfd, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
-	if (sync_dir(dirfd) != 0)
+	if (!file_try_sync_dir(dirfd))
 		return err_sys(e, errno, "cannot sync the directory of %s", err_quoted(path, q));
 	return ST_OK;
-}
-
-status target_open(target *t, const char *path, err *e)
-{
-	char q[QUOTED_BYTES];
-	const char *slash = strrchr(path, '/');
-	*t = (target){ .dirfd = -1, .lock_fd = -1 };
-	if (!*path || (slash && !slash[1]))
-		return err_set(e, ST_REFUSED, "%s does not name a file", err_quoted(path, q));
-	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	t->base = strdup(slash ? slash + 1 : path);
-	t->path = strdup(path);
-	if (!dir || !t->base || !t->path) {
-		free(dir);
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
-	}
-	t->mark = XXH3_64bits(t->base, strlen(t->base));
-	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	status rc = ST_OK;
-	if (t->dirfd < 0)
-		rc = err_refuse(e, errno, "cannot open the directory of %s", err_quoted(path, q));
-	free(dir);
-	return rc;
-}
-
-status target_check(const target *t, bool force, err *e)
-{
-	struct stat st;
-	char q[QUOTED_BYTES];
-	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		if (errno == ENOENT)
-			return ST_OK;
-		return err_set(e, ST_REFUSED, "cannot look at %s: %s", err_quoted(t->path, q),
-			       strerror(errno));
-	}
-	if (S_ISDIR(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a directory", err_quoted(t->path, q));
-	if (S_ISLNK(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a symbolic link",
-			       err_quoted(t->path, q));
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is not a regular file",
-			       err_quoted(t->path, q));
-	if (!force)
-		return err_set(e, ST_REFUSED, "output %s exists (--force replaces it)",
-			       err_quoted(t->path, q));
-	return ST_OK;
-}
-
-/* The name says whose it is, and stays below NAME_MAX whatever the target's is. */
-void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
-{
-	snprintf(name, UNFINISHED_NAME_BYTES, ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp",
-		 t->mark, t->id, t->base);
-}
-
-enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
-
-status target_create(target *t, uint64_t id, int *fd, err *e)
-{
-	char q[QUOTED_BYTES];
-	t->id = id;
-	t->named = false;
-	t->temp.dirfd = t->dirfd;
-	target_temp_name(t, t->temp.name);
-	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
-	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot create a file beside %s",
-				  err_quoted(t->path, q));
-}
-
-status target_attach(target *t, uint64_t id, int *fd, err *e)
-{
-	char q[QUOTED_BYTES], name[UNFINISHED_NAME_BYTES];
-	t->id = id;
-	target_temp_name(t, name);
-	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* who created it removes it */
-	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot open the file beside %s",
-				  err_quoted(t->path, q));
-}
-
-void target_keep(target *t)
-{
-	unfinished_forget(&t->temp);
-}
-
-void target_find(target *t, uint64_t id, int *fd)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	char name[UNFINISHED_NAME_BYTES];
-	t->id = id;
-	target_temp_name(t, name);
-	*fd = openat(t->dirfd, name, flags);
-	t->named = *fd < 0;
-	if (t->named)
-		*fd = openat(t->dirfd, t->base, flags);
-}
-
-void target_drop(const target *t)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	target_temp_name(t, name);
-	(void)unlinkat(t->dirfd, name, 0); /* one that stays is a leftover to the next job */
-}
-
-status target_commit(target *t, bool force, err *e)
-{
-	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
-	if (t->named)
-		return ST_OK;
-	target_temp_name(t, temp);
-	int rc = force ? renameat(t->dirfd, temp, t->dirfd, t->base)
-		       : renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
-	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
-		/* no such rename on this file system: a hard link never replaces either */
-		rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
-		if (rc == 0) /* else it is left to the next job: the output is there */
-			(void)unlinkat(t->dirfd, temp, 0);
-	}
-	if (rc != 0 && errno == EEXIST)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
-			       err_quoted(t->path, q));
-	if (rc != 0)
-		return err_sys(e, errno, "cannot rename onto %s", err_quoted(t->path, q));
-	unfinished_forget(&t->temp);
-	return ST_OK;
-}
-
-status target_sync_name(const target *t, err *e)
-{
-	char q[QUOTED_BYTES];
-	if (sync_dir(t->dirfd) != 0)
-		return err_sys(e, errno,
-			       "%s is complete, but its name may not outlast a loss of power: "
-			       "cannot sync its directory",
-			       err_quoted(t->path, q));
-	return ST_OK;
-}
-
-void target_discard(target *t)
-{
-	unfinished_remove(&t->temp);
-	if (t->base && t->lock_fd >= 0) {
-		unfinished_remove(&t->lock); /* first: nobody may get the lock on what goes away */
-		close(t->lock_fd);
-	}
-	if (t->base && t->dirfd >= 0)
-		close(t->dirfd);
-	free(t->base);
-	free(t->path);
-	*t = (target){ .dirfd = -1, .lock_fd = -1 };
 }

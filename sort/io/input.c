@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Describing input files: what they are and how many records they hold. No data is read. */
 #include "input.h"
-#include "names.h"
+#include "name.h"
 
 #include <errno.h>
 #include <fcntl.h>

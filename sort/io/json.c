@@ -2,6 +2,7 @@
 /* Manifest, report and state share this: a document is dumped to memory and written as a whole, so
  * that no reader ever sees half of it. What is read may be somebody else's. */
 #include "json.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #define HETSORT_IO_JSON_H
 
 #include "kernel/checksum.h"
-#include "file.h"
+#include "target.h"
 
 #include <jansson.h>
 

@@ -2,9 +2,9 @@
 /* From the name of the output to a file under it, in steps that all ranks take together. */
 #include "output.h"
 #include "testing/failpoint.h"
+#include "file.h"
 #include "json.h"
-#include "lock.h"
-#include "names.h"
+#include "name.h"
 
 #include <errno.h>
 #include <fcntl.h>

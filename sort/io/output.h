@@ -5,7 +5,7 @@
 #define HETSORT_IO_OUTPUT_H
 
 #include "comm/comm.h"
-#include "file.h"
+#include "target.h"
 #include "base/settings.h"
 
 typedef struct output {

@@ -5,7 +5,7 @@
  * Memory: about 100 bytes for each file of each rank, on rank 0. */
 #include "alias_check.h"
 #include "base/minmax.h"
-#include "io/names.h"
+#include "io/name.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * one, and no other has. */
 #include "phases.h"
 #include "io/json.h"
-#include "io/names.h"
+#include "io/name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
 #include "phases.h"
+#include "io/file.h"
 #include "base/minmax.h"
 #include "base/clock.h"
 #include "testing/failpoint.h"

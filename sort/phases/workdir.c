@@ -3,8 +3,8 @@
  * and removed when the output has its final name, each time by all ranks before any goes on; so
  * runs without a state belong to no job. */
 #include "phases.h"
+#include "io/file.h"
 #include "io/json.h"
-#include "io/lock.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,12 +3,12 @@
  * For each rank there are, in one directory for all or on a disk of its own:
  *   hetsort-rank0.json    the state: what the runs belong to, see resume_state.h
  *   hetsort-rank0.run7    runs, see run_checkpoint.h
- * and, while a job is at it, a lock, see lock.h. */
+ * and, while a job is at it, a lock, see target.h. */
 #ifndef HETSORT_PHASES_WORKDIR_H
 #define HETSORT_PHASES_WORKDIR_H
 
 #include "comm/rank_env.h"
-#include "io/file.h"
+#include "io/target.h"
 #include "spill/run_checkpoint.h"
 #include "spill/resume_state.h"
 

@@ -19,7 +19,7 @@ typedef struct input_id {
 
 /* A rank's part of an output that is complete, but under a temporary name. */
 typedef struct output_checkpoint {
-	uint64_t id; /* of that name, see file.h; 0: there is none */
+	uint64_t id; /* of that name, see target.h; 0: there is none */
 	uint64_t records;
 	checksum sum;
 } output_checkpoint;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expansion of %r in file names. Pure but for the memory of the result; a pattern is read as data
  * and never reaches printf as a format. */
-#include "names.h"
+#include "name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

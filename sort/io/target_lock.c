@@ -4,7 +4,8 @@
  * Who holds the lock removes the file, so whoever gets a lock looks whether its file is still
  * there.
  */
-#include "lock.h"
+#include "target.h"
+#include "file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -139,7 +140,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	return ST_OK;
 }
 
-status lock_clean(const char *path, unsigned *removed, err *e)
+status target_clean(const char *path, unsigned *removed, err *e)
 {
 	target t;
 	char q[QUOTED_BYTES];

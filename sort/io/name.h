@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* File names with the rank in them: %r, %3r with leading zeros, %% for a percent sign. */
-#ifndef HETSORT_IO_NAMES_H
-#define HETSORT_IO_NAMES_H
+#ifndef HETSORT_IO_NAME_H
+#define HETSORT_IO_NAME_H
 
 #include "base/status.h"
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A file that is to be made: written under a temporary name in the same directory, then renamed, so
+ * that nobody ever sees half of it under its final name. A lock keeps other jobs from making the
+ * same file. */
+#ifndef HETSORT_IO_TARGET_H
+#define HETSORT_IO_TARGET_H
+
+#include "base/status.h"
+#include "unfinished.h"
+
+#include <stdint.h>
+
+typedef struct target {
+	int dirfd;       /* the target's directory */
+	char *base;      /* its name in there */
+	char *path;      /* as the user gave it, for messages */
+	uint64_t mark;   /* of base: what its temporary names have in common */
+	uint64_t id;     /* of its temporary file */
+	bool named;      /* it has its final name already */
+	unfinished temp; /* the name until it is complete */
+	unfinished lock; /* see target_lock */
+	int lock_fd;     /* -1: not locked */
+} target;
+
+/* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
+ * whose directory cannot be opened. */
+status target_open(target *t, const char *path, err *e);
+
+/* target_check - may it be made? Refuses a directory, a symbolic link, anything but a regular file,
+ * and, without force, a file that exists. */
+status target_check(const target *t, bool force, err *e);
+
+/* target_create - create the temporary file named after id, mode 0666 less the umask. */
+status target_create(target *t, uint64_t id, int *fd, err *e);
+
+/* target_attach - open the temporary file that another rank has created for the same id. */
+status target_attach(target *t, uint64_t id, int *fd, err *e);
+
+/* target_keep - the temporary file outlives the program, unless it is committed. target_find - open
+ * the one of this id for reading, or what has the final name, *fd -1: there is neither. target_drop
+ * - remove the one that was kept. */
+void target_keep(target *t);
+void target_find(target *t, uint64_t id, int *fd);
+void target_drop(const target *t);
+
+/* target_temp_name - of the temporary file. */
+void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES]);
+
+/* target_commit - rename onto the final name; without force never over a file that came meanwhile.
+ */
+status target_commit(target *t, bool force, err *e);
+
+/* target_sync_name - make that name durable. On failure the file is there and complete, which the
+ * message says: nothing but a loss of power can take the name away. */
+status target_sync_name(const target *t, err *e);
+
+/* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
+ * process; else keeps others from it until target_discard or the end of the process, and removes
+ * the temporary files, *removed of them, that jobs which were killed have left for it, but not
+ * the one of t->id.
+ * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
+status target_lock(target *t, unsigned *removed, err *e);
+
+/* target_clean - remove what dead jobs have left for the output path. ST_REFUSED if a job is making
+ * it, or if the file system cannot tell. */
+status target_clean(const char *path, unsigned *removed, err *e);
+
+/* target_discard - remove the temporary file if there is one, let go of lock and directory. */
+void target_discard(target *t);
+
+#endif
