@@ -54,7 +54,7 @@ static status open_part(const reader_plan *p, part *f, err *e)
 	f->fd.fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
 	if (f->fd.fd < 0)
 		return err_sys(e, errno, "cannot open input %s", err_quoted(f->f->path, q));
-	io_read_ahead(&f->fd, p->direct, offset, bytes);
+	io_fd_will_read(&f->fd, p->direct, offset, bytes);
 	return ST_OK;
 }
 
@@ -64,7 +64,7 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	*out = NULL;
 	if (!r)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
-	*r = (reader){ .lay = p->lay, .chunk = io_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
+	*r = (reader){ .lay = p->lay, .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
 	find_parts(r, in, p);
 	status rc = ST_OK;
 	for (size_t i = 0; i < r->parts && rc == ST_OK; i++)
@@ -106,7 +106,7 @@ size_t reader_align(const reader *r, uint64_t at)
 	if (r->parts == 0)
 		return 0;
 	const part *f = part_at(r, at);
-	return (size_t)((f->skip + at - f->at) * r->lay.record_bytes % IO_ALIGN);
+	return (size_t)((f->skip + at - f->at) * r->lay.record_bytes % IO_FD_ALIGN);
 }
 
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
@@ -122,7 +122,7 @@ status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	const part *f = part_at(r, at);
 	const uint32_t bytes = r->lay.record_bytes;
-	return io_read_at(&f->fd, to, n * bytes, (f->skip + at - f->at) * bytes, f->f->path, e);
+	return io_fd_read_at(&f->fd, to, n * bytes, (f->skip + at - f->at) * bytes, f->f->path, e);
 }
 
 status reader_check(const reader *r, err *e)

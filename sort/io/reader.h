@@ -4,7 +4,7 @@
 #define HETSORT_IO_READER_H
 
 #include "kernel/checksum.h"
-#include "direct.h"
+#include "io_fd.h"
 #include "input.h"
 #include "kernel/record.h"
 

@@ -87,7 +87,7 @@ status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f,
 	if (f->fd < 0)
 		return err_sys(e, errno, "cannot create %s", err_quoted(t->label, q));
 	if (direct && !t->in_memory)
-		f->direct = io_open_direct(f->fd, O_RDWR);
+		f->direct = io_fd_open_direct(f->fd, O_RDWR);
 	return ST_OK;
 }
 

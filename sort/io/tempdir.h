@@ -4,7 +4,7 @@
 #ifndef HETSORT_IO_TEMPDIR_H
 #define HETSORT_IO_TEMPDIR_H
 
-#include "direct.h"
+#include "io_fd.h"
 
 typedef struct tempdir {
 	int fd;         /* held open: what happens to the name later does not matter */

@@ -33,8 +33,8 @@ static void next_buffer(writer *w)
 	const uint32_t bytes = w->lay.record_bytes;
 	const uint64_t first = w->to.offset / bytes; /* counted from where the file begins */
 	unsigned char *b = w->raw + w->filled % WRITER_BUFFERS * w->buffer_bytes;
-	b += (size_t)(-(uintptr_t)b % IO_ALIGN);
-	w->buf = b + w->to.offset % IO_ALIGN;
+	b += (size_t)(-(uintptr_t)b % IO_FD_ALIGN);
+	w->buf = b + w->to.offset % IO_FD_ALIGN;
 	w->used = 0;
 	w->room = w->chunk - (size_t)(first % w->chunk);
 }
@@ -51,7 +51,7 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 		err_set(e, ST_INTERNAL, "%zu records before record %" PRIu64 " are out of order",
 			bad, w->seen->records);
 	if (e->code == ST_OK &&
-	    io_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) == ST_OK && w->to.durable)
+	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) == ST_OK && w->to.durable)
 		file_start_writeback(w->to.fd.fd, offset, bytes);
 }
 
@@ -80,9 +80,9 @@ static void *write_all(void *writer_)
 status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e)
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
-	w->chunk = io_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
+	w->chunk = io_fd_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
 	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
-	w->buffer_bytes = most * l->record_bytes + 2 * IO_ALIGN;
+	w->buffer_bytes = most * l->record_bytes + 2 * IO_FD_ALIGN;
 	w->raw = mem_array(m, WRITER_BUFFERS * w->buffer_bytes, 1, "output buffers", e);
 	if (!w->raw)
 		return ST_RESOURCE;

@@ -4,7 +4,7 @@
 #ifndef HETSORT_IO_WRITER_H
 #define HETSORT_IO_WRITER_H
 
-#include "direct.h"
+#include "io_fd.h"
 #include "kernel/inspect.h"
 #include "base/mem.h"
 

@@ -60,7 +60,7 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 				   mine, s->records * l->record_bytes, &env->e);
 	to->fd = f->out.fd;
 	if (rc == ST_OK && !f->out.is_stdout && writes_direct(env, k->mp))
-		to->direct = io_open_direct(to->fd, O_WRONLY);
+		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
 	return rc;
 }
 

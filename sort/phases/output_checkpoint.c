@@ -38,7 +38,7 @@ static status read_again(rank_env *env, const files *f, uint64_t recs, inspected
 {
 	const layout *l = &env->o->lay;
 	io_fd from = { f->out.fd, -1, f->io };
-	io_read_ahead(&from, env->o->direct, f->out.offset, recs * l->record_bytes);
+	io_fd_will_read(&from, env->o->direct, f->out.offset, recs * l->record_bytes);
 	const status rc =
 		reread(&from, output_name(&f->out), f->out.offset, recs, l, &env->m, seen, e);
 	if (from.direct >= 0)

@@ -95,7 +95,7 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
-	else if (io_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&
+	else if (io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&
 		 a->env->o->fsync && a->to.direct < 0)
 		file_start_writeback(o->fd, offset, bytes);
 }
@@ -108,8 +108,8 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 	double verify_s = 0, write_s = 0;
 	for (size_t done = 0, n; e->code == ST_OK && done < g->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + g->first + done;
-		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_ALIGN) +
-				    place * l->record_bytes % IO_ALIGN;
+		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
+				    place * l->record_bytes % IO_FD_ALIGN;
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < g->n - done ? n : g->n - done;
 		gather(g->recs, g->order + done, n, g->n - done - n, to);
@@ -226,9 +226,9 @@ static status alloc_workspaces(single_rank *a)
 	const layout *l = &env->o->lay;
 	const size_t wanted = on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + WAITING;
 	status rc = ST_OK;
-	a->chunk = io_chunk_recs(l->record_bytes, choose_batch(a));
+	a->chunk = io_fd_chunk_recs(l->record_bytes, choose_batch(a));
 	const size_t batch = size_min(a->chunk, a->most);
-	a->batch_bytes = batch * l->record_bytes + 2 * IO_ALIGN;
+	a->batch_bytes = batch * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = size_min(wanted, a->count);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
 	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);

@@ -3,7 +3,7 @@
  * price of not fitting, however much there is: runs are as long as memory allows, and one merge
  * takes them all. */
 #include "budget.h"
-#include "io/direct.h"
+#include "io/io_fd.h"
 #include "spill.h"
 #include "run_formation.h"
 #include "merge_slice.h"
@@ -90,7 +90,7 @@ static uint64_t kept_recs(const budget_query *q)
  * each worker. */
 static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 {
-	const uint64_t unit = io_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
+	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
 	if (most == 0)
@@ -109,7 +109,7 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 
 static uint64_t run_bytes(const budget *b, const budget_query *q)
 {
-	return SPOOL_BATCH_BYTES + SPILL_PIECE_BYTES + BLOCK_BYTES + 4 * IO_ALIGN +
+	return SPOOL_BATCH_BYTES + SPILL_PIECE_BYTES + BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       b->run_recs * record_room(q);
 }
 
@@ -157,7 +157,7 @@ static bool fit_pieces(budget *b, const budget_query *q, uint64_t bytes, uint64_
 static bool fit_alone(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
 		      uint64_t *used)
 {
-	const uint64_t batch = ALONE_BATCH_BYTES + 4 * IO_ALIGN;
+	const uint64_t batch = ALONE_BATCH_BYTES + 4 * IO_FD_ALIGN;
 	if (!fit_pieces(b, q, bytes / 2, b->workers, batch))
 		return false;
 	const uint64_t pieces = b->workers * (batch + piece_bytes(b, q));
@@ -206,7 +206,7 @@ static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
 	static const uint64_t chunk[] = { GOOD_CHUNK_BYTES, LEAST_CHUNK_BYTES, 0 };
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
-	const size_t half = io_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
+	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	const size_t first = most_of(half, sample_bytes(q) * SAMPLED_PART / q->lay.record_bytes);
 	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)

@@ -68,15 +68,15 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 {
 	size_t bytes;
 	d->room = room;
-	if (!size_mul(room, p->lay.record_bytes, &bytes) || bytes > SIZE_MAX - 2 * IO_ALIGN)
+	if (!size_mul(room, p->lay.record_bytes, &bytes) || bytes > SIZE_MAX - 2 * IO_FD_ALIGN)
 		return err_set(e, ST_RESOURCE, "no memory for records: %zu x %u bytes", room,
 			       p->lay.record_bytes);
-	d->raw = mem_array(m, bytes + 2 * IO_ALIGN, 1, "records", e);
+	d->raw = mem_array(m, bytes + 2 * IO_FD_ALIGN, 1, "records", e);
 	d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
 	if (!d->raw || !d->entries)
 		return ST_RESOURCE;
-	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_ALIGN);
-	d->recs = d->raw + to_page + offset % IO_ALIGN;
+	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_FD_ALIGN);
+	d->recs = d->raw + to_page + offset % IO_FD_ALIGN;
 	d->r.recs = (records){ d->recs, p->lay, p->rank };
 	d->r.e = d->entries;
 	return ST_OK;

@@ -4,7 +4,7 @@
 #ifndef HETSORT_SPILL_READ_RUNS_H
 #define HETSORT_SPILL_READ_RUNS_H
 
-#include "io/direct.h"
+#include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "io/input.h"
 #include "base/mem.h"

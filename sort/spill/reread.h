@@ -3,7 +3,7 @@
 #ifndef HETSORT_SPILL_REREAD_H
 #define HETSORT_SPILL_REREAD_H
 
-#include "io/direct.h"
+#include "io/io_fd.h"
 #include "kernel/inspect.h"
 #include "base/mem.h"
 

@@ -145,7 +145,7 @@ static void do_run(run_formation *s, size_t run, const workspace *b)
 {
 	const uint64_t first = s->d->start[run];
 	const size_t n = (size_t)(s->d->start[run + 1] - first);
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
+	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
 	if (!s->take)
 		recs += reader_align(s->from, first);
 	const records r = { recs, s->p->load.lay, s->p->load.rank };
@@ -189,7 +189,7 @@ static bool add_run(loaded_runs *d, const run_formation_plan *p, size_t n)
 /* The stream's next run to b; false: there is none. */
 static bool take_run(run_formation *s, const workspace *b, size_t *run)
 {
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_ALIGN);
+	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
 	err e = { ST_OK, "" };
 	size_t n = 0;
 	pthread_mutex_lock(&s->taking);
@@ -252,7 +252,7 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	const budget *b = s->p->b;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
-	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_ALIGN;
+	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
 	s->batch_recs = SPOOL_BATCH_BYTES / l->record_bytes + 1;
 	s->workspace = mem_array(m, b->workers, sizeof *s->workspace, "threads", e);
 	for (unsigned i = 0; s->workspace && i < b->workers; i++) {

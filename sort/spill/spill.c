@@ -342,7 +342,7 @@ static status flush(spill *s, run *r, size_t fill, err *e)
 		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
 	}
 	FAIL_FLIP(FAIL_SPILL, p, fill);
-	const status rc = io_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
+	const status rc = io_fd_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
 	if (rc == ST_OK && r->f.direct < 0) /* else memory fills with dirty pages first */
 		file_start_writeback(r->f.fd, offset, stored);
 	return rc;
@@ -516,8 +516,8 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	const span w = span_of(s, r, first, n);
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
 		return misused(e, i, "the buffer to read it is too small or not aligned");
-	status rc =
-		io_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start, s->dir[r->dir].label, e);
+	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
+				  s->dir[r->dir].label, e);
 	if (rc == ST_OK)
 		rc = verify(s, r, w, buf, e);
 	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);

@@ -17,7 +17,7 @@
 #include "io/tempdir.h"
 
 enum {
-	SPILL_ALIGN = IO_ALIGN,     /* of the buffers that are read into */
+	SPILL_ALIGN = IO_FD_ALIGN,  /* of the buffers that are read into */
 	SPILL_PIECE_BYTES = 4 << 20 /* least bytes in a write, but for the last of a run; a direct
 				     * write or read of 4 MiB is 1.5 times as fast as one of 1 */
 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "io/direct.h"
+#include "io/io_fd.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -157,12 +157,12 @@ static void the_rest_by_calls(void **state)
 	(void)state;
 	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
 	const io_fd f = { make_file(true), -1, x };
-	assert_int_equal(io_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
+	assert_int_equal(io_fd_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
 	assert_memory_equal(buf, content, FILE_BYTES);
 	io_backend_stats(x, false, &t);
 	assert_int_equal(t.method, IO_URING);
 	assert_int_equal(t.uring_bytes, FILE_BYTES);
-	assert_int_equal(io_read_at(&f, buf, FILE_BYTES + 1, 0, "a", &e), ST_IO);
+	assert_int_equal(io_fd_read_at(&f, buf, FILE_BYTES + 1, 0, "a", &e), ST_IO);
 	assert_string_equal(e.text, "'a' ends at byte 1000003: it was cut short while being read");
 	io_backend_stats(x, true, &t);
 	assert_int_equal(t.uring_bytes, 0);

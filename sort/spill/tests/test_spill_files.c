@@ -151,7 +151,7 @@ static void files(void **state)
 	io_fd f;
 	good(tempdir_open(&t, here, &e), &e);
 	good(tempdir_create(&t, NULL, false, &f, &e), &e);
-	const int direct = t.in_memory ? -1 : io_open_direct(f.fd, O_RDWR);
+	const int direct = t.in_memory ? -1 : io_fd_open_direct(f.fd, O_RDWR);
 	close(direct);
 	close(f.fd);
 	tempdir_close(&t);

@@ -2,7 +2,7 @@
 /* Direct I/O saves the copy to the page cache and the cache's room, io_uring has several parts of a
  * transfer under way. Both are attempts: whatever they do not do in one go (a file system that
  * refuses, a short count) goes the usual way, which also has the words for what fails there too. */
-#include "direct.h"
+#include "io_fd.h"
 #include "base/clock.h"
 #include "file.h"
 #include "base/progress.h"
@@ -15,9 +15,9 @@
 
 enum { PROBES = 32, MOST_AT_ONCE = 64 << 20 };
 
-size_t io_chunk_recs(uint32_t record_bytes, size_t bytes)
+size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes)
 {
-	size_t unit = IO_ALIGN; /* records in the smallest common multiple of record and block */
+	size_t unit = IO_FD_ALIGN; /* records in the smallest common multiple of record and block */
 	for (uint32_t r = record_bytes; r % 2 == 0 && unit > 1; r /= 2)
 		unit /= 2;
 	if (unit * record_bytes <= bytes)
@@ -25,14 +25,14 @@ size_t io_chunk_recs(uint32_t record_bytes, size_t bytes)
 	return bytes > record_bytes ? bytes / record_bytes : 1;
 }
 
-int io_open_direct(int fd, int access_mode)
+int io_fd_open_direct(int fd, int access_mode)
 {
 	char self[32];
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
 	return open(self, access_mode | O_DIRECT | O_CLOEXEC);
 }
 
-bool io_is_cached(int fd, uint64_t offset, uint64_t bytes)
+bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
 	unsigned there = 0;
 	for (unsigned i = 0; i < PROBES && bytes > 0; i++) {
@@ -44,10 +44,11 @@ bool io_is_cached(int fd, uint64_t offset, uint64_t bytes)
 	return there > PROBES / 2;
 }
 
-void io_read_ahead(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
+void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 {
-	if (when == DIRECT_ALWAYS || (when == DIRECT_AUTO && !io_is_cached(f->fd, offset, bytes)))
-		f->direct = io_open_direct(f->fd, O_RDONLY);
+	if (when == DIRECT_ALWAYS ||
+	    (when == DIRECT_AUTO && !io_fd_is_cached(f->fd, offset, bytes)))
+		f->direct = io_fd_open_direct(f->fd, O_RDONLY);
 	if (f->direct < 0)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }
@@ -56,12 +57,13 @@ void io_read_ahead(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 			  size_t *head)
 {
-	const size_t to_page = (size_t)(-offset % IO_ALIGN);
+	const size_t to_page = (size_t)(-offset % IO_FD_ALIGN);
 	*head = bytes;
-	if (f->direct < 0 || (uintptr_t)buf % IO_ALIGN != offset % IO_ALIGN || bytes < to_page)
+	if (f->direct < 0 || (uintptr_t)buf % IO_FD_ALIGN != offset % IO_FD_ALIGN ||
+	    bytes < to_page)
 		return 0;
 	*head = to_page;
-	return (bytes - to_page) / IO_ALIGN * IO_ALIGN;
+	return (bytes - to_page) / IO_FD_ALIGN * IO_FD_ALIGN;
 }
 
 static size_t portion(size_t bytes)
@@ -79,7 +81,7 @@ static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64
 		const off_t at = (off_t)(offset + done);
 		const ssize_t n = writing ? pwrite(f->direct, p + done, most, at)
 					  : pread(f->direct, p + done, most, at);
-		if (n <= 0 || n % IO_ALIGN)
+		if (n <= 0 || n % IO_FD_ALIGN)
 			break;
 		progress_tick();
 		done += (size_t)n;
@@ -120,14 +122,14 @@ static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offs
 	return move_cached(f, p + head, bytes - head, offset + head, writing, path, e);
 }
 
-status io_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
-		  err *e)
+status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
+		     err *e)
 {
 	return move(f, buf, bytes, offset, false, path, e);
 }
 
-status io_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset, const char *path,
-		   err *e)
+status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
+		      const char *path, err *e)
 {
 	/* only read */
 	return move(f, (unsigned char *)(uintptr_t)buf, bytes, offset, true, path, e);
