@@ -3,7 +3,7 @@
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "manifest_check.h"
 #include "io/json.h"
-#include "spill/reread.h"
+#include "io/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,8 @@ static status check_part(check *c, const stated *s)
 		 (uint64_t)st.st_size % c->lay.record_bytes)
 		rc = wrong(c, s->file, "has not the size that is stated");
 	if (rc == ST_OK)
-		rc = reread(&f, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen, c->e);
+		rc = reader_inspect(&f, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen,
+				    c->e);
 	close(fd);
 	if (rc == ST_INVALID)
 		return wrong(c, s->file, "is not in order");

@@ -3,9 +3,10 @@
 #ifndef HETSORT_IO_READER_H
 #define HETSORT_IO_READER_H
 
-#include "kernel/checksum.h"
 #include "io_fd.h"
 #include "input.h"
+#include "base/mem.h"
+#include "kernel/inspect.h"
 #include "kernel/record.h"
 
 typedef struct reader reader;
@@ -44,5 +45,10 @@ void reader_close(reader *r);
  * to *verify_s the seconds that the checksum took. */
 checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
 			entry *e, double *verify_s);
+
+/* reader_inspect - inspect n records of f from offset, a multiple of a record's bytes, on.
+ * ST_INVALID, without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
+		      const layout *l, mem *m, inspected *seen, err *e);
 
 #endif

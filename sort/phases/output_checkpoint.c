@@ -6,7 +6,7 @@
 #include "phases.h"
 #include "testing/failpoint.h"
 #include "io/json.h"
-#include "spill/reread.h"
+#include "io/reader.h"
 
 #include <unistd.h>
 
@@ -39,8 +39,8 @@ static status read_again(rank_env *env, const files *f, uint64_t recs, inspected
 	const layout *l = &env->o->lay;
 	io_fd from = { f->out.fd, -1, f->io };
 	io_fd_will_read(&from, env->o->direct, f->out.offset, recs * l->record_bytes);
-	const status rc =
-		reread(&from, output_name(&f->out), f->out.offset, recs, l, &env->m, seen, e);
+	const status rc = reader_inspect(&from, output_name(&f->out), f->out.offset, recs, l,
+					 &env->m, seen, e);
 	if (from.direct >= 0)
 		close(from.direct);
 	return rc;
