@@ -69,17 +69,13 @@ typedef struct settings {
 	direct_io direct;
 	io_method io;
 	memory_wish memory;
-	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
-	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
-	const char *workdir;             /* runs are kept there; NULL: they are not */
-	bool resume;                     /* go on with those that are there */
-	size_t max_message;              /* bytes */
-	size_t least_run;   /* records: shorter runs cost more to merge than they save (tests: less)
-			     */
-	size_t spill_recs;  /* records of a run on disk, for tests; 0: by the limit of memory */
-	size_t piece_bytes; /* what a thread merges at once */
-	size_t io_part_bytes; /* of a transfer by io_uring */
-	unsigned timeout_s;   /* without progress of a rank; 0: none */
+	const char *tmpdir[MAX_TMPDIRS];     /* in argv */
+	size_t tmpdirs;                      /* 0: $TMPDIR or the output's directory */
+	const char *workdir;                 /* runs are kept there; NULL: they are not */
+	bool resume;                         /* go on with those that are there */
+	size_t max_message;                  /* bytes */
+	const struct test_sizes *test_sizes; /* testing/test_sizes.h; NULL: the usual ones */
+	unsigned timeout_s;                  /* without progress of a rank; 0: none */
 	bool stable, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */

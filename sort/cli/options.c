@@ -3,7 +3,6 @@
  * themselves. No printing and no file is touched: main() prints, describe looks at files. */
 #include "options_validate.h"
 #include "io/name.h"
-#include "io/uring.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -397,9 +396,6 @@ static const settings defaults = {
 	.exchange_threads = 2,
 	.adapt = { .gain = 0.1, .saved_s = 0.02 },
 	.max_message = 256 << 20,
-	.least_run = 1 << 15,
-	.piece_bytes = 4 << 20,
-	.io_part_bytes = URING_PART_BYTES,
 	.scatter = SCATTER_BALANCED,
 	.fsync = true,
 };

@@ -12,6 +12,7 @@
 #include "base/lower_bound.h"
 #include "kernel/gather.h"
 #include "model/rank_result.h"
+#include "testing/test_sizes.h"
 
 enum { ROUND_BYTES = 8 << 20 };
 
@@ -217,7 +218,8 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	for (size_t r = 0; r < p; r++)
 		most = x->k->s->in[r] > most ? x->k->s->in[r] : most;
 	/* with short runs, as tests have them, some rounds too */
-	const uint64_t wanted = env->o->spill_recs ? env->o->spill_recs : ROUND_BYTES / each + 1;
+	const uint64_t test_recs = test_sizes_of(env->o)->run_recs;
+	const uint64_t wanted = test_recs ? test_recs : ROUND_BYTES / each + 1;
 	x->count = most / wanted + 1;
 	x->room = (size_t)(own_share(env, x->k->s->in) / x->count + 1);
 	x->raw = mem_array(&env->m, x->room, env->o->lay.record_bytes, "records of a round",

@@ -47,12 +47,12 @@ status io_backend_open(io_backend **out, io_method wanted, size_t part_bytes, er
 	if (!x)
 		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
 	pthread_mutex_init(&x->lock, NULL);
-	x->part_bytes = part_bytes;
+	x->part_bytes = part_bytes ? part_bytes : URING_PART_BYTES;
 	x->forced = x->dir[0].last = x->dir[1].last = wanted == IO_URING;
 	*out = x;
 	if (wanted == IO_THREADS)
 		return ST_OK;
-	const status rc = uring_open(&x->ring, part_bytes, wanted == IO_URING ? e : why);
+	const status rc = uring_open(&x->ring, x->part_bytes, wanted == IO_URING ? e : why);
 	return wanted == IO_URING ? rc : ST_OK;
 }
 

@@ -6,13 +6,13 @@
 #include "phases.h"
 #include "base/memory_limit.h"
 #include "spill/spill.h"
+#include "testing/test_sizes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	FORCED_RUNS = 64, /* of standard input, for tests */
 	GUESSED_RECS = 1 << 16,
 	CONTROL_BYTES = 64 << 10,
 	PEER_BYTES = 3 << 10, /* heads of its stream, counts, requests */
@@ -100,6 +100,7 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			       .exchange_bytes = exchange_bytes(env, k, mp, out_recs),
 			       .keeps = env->o->workdir && own_share(env, k->s->in) > 0,
 			       .run_recs = k->w->found ? k->w->s.run_recs : 0,
+			       .test_run_recs = test_sizes_of(env->o)->run_recs,
 			       .stride = k->w->found ? k->w->s.stride : 0 };
 }
 
@@ -118,7 +119,7 @@ bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs)
  * used matters only once it is needed. */
 static status make_stream_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
-	budget_query q = query_of(env, k, mp, 0);
+	const budget_query q = query_of(env, k, mp, 0);
 	size_t dirs;
 	uint64_t bytes = 0;
 	err e = { ST_OK, "" };
@@ -129,15 +130,8 @@ static status make_stream_budget(rank_env *env, const settled *k, memory_plan *m
 	rc = spill_room(dir, dirs, k->cpus->ranks_here, &bytes, &e);
 	if (rc != ST_OK && env->o->tmpdirs)
 		return err_set(&env->e, rc, "%s", e.text);
-	if (env->o->spill_recs) {
-		q.recs = env->o->spill_recs * FORCED_RUNS;
-		budget_force(&mp->budget, &q, env->o->spill_recs);
-		mp->budget.spills = false;
-	} else {
-		/* one that cannot be used says so when it is */
-		budget_stream(&mp->budget, &q,
-			      rc == ST_OK ? bytes / env->o->lay.record_bytes : POS_MASK);
-	}
+	/* one that cannot be used says so when it is */
+	budget_stream(&mp->budget, &q, rc == ST_OK ? bytes / env->o->lay.record_bytes : POS_MASK);
 	return ST_OK;
 }
 
@@ -167,16 +161,12 @@ static status make_spread_budget(rank_env *env, const settled *k, memory_plan *m
 {
 	budget_query q = query_of(env, k, mp, own_share(env, k->s->out));
 	err no_room = { ST_OK, "" };
-	bool any = budget_make(&mp->budget, &q, &no_room) != ST_OK || mp->budget.spills ||
-		   (env->o->spill_recs && k->s->records > 0);
+	bool any = budget_make(&mp->budget, &q, &no_room) != ST_OK || mp->budget.spills;
 	const status rc = agree_to_spill(env, &any);
 	if (rc != ST_OK || !any)
 		return rc;
 	q.recs = most_to_come(env, k->s);
-	if (!env->o->spill_recs)
-		return budget_disk(&mp->budget, &q, &env->e);
-	budget_force(&mp->budget, &q, env->o->spill_recs);
-	return ST_OK;
+	return budget_disk(&mp->budget, &q, &env->e);
 }
 
 static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
@@ -187,8 +177,6 @@ static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 	status rc = ST_OK;
 	if (budget_spreads(env, &k->f->in))
 		rc = make_spread_budget(env, k, mp);
-	else if (env->o->spill_recs && bq.recs > 0)
-		budget_force(&mp->budget, &bq, bq.run_recs ? bq.run_recs : env->o->spill_recs);
 	else
 		rc = budget_make(&mp->budget, &bq, &env->e);
 	if (budget_spreads(env, &k->f->in) || env_scatters(env))

@@ -4,6 +4,7 @@
 #include "budget_phase.h"
 #include "exchange/distribute_disk.h"
 #include "phases.h"
+#include "testing/test_sizes.h"
 
 #include <inttypes.h>
 
@@ -159,7 +160,7 @@ status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history
 				   .direct = env->o->direct,
 				   .io = k->f->io,
 				   .most_recs = most_recs(env, k),
-				   .least_run = env->o->least_run,
+				   .least_run = test_sizes_of(env->o)->least_run_recs,
 				   .sort = sort,
 				   .speed_history = speed_history_of(env, k, sort, n, speeds) };
 	reading x = { env, k, d, next, mp };

@@ -13,11 +13,18 @@
 #include "kernel/merge_partition.h"
 #include "base/pool.h"
 #include "spill/merge_slice.h"
+#include "testing/test_sizes.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum { WAITING = 2, BATCH_BYTES = 4 << 20, LEAST_BATCH_BYTES = 512 << 10, BATCH_PART = 128 };
+enum {
+	WAITING = 2,
+	MERGE_BYTES = 4 << 20, /* merged in one go */
+	BATCH_BYTES = 4 << 20,
+	LEAST_BATCH_BYTES = 512 << 10,
+	BATCH_PART = 128,
+};
 
 /* A thread's room. */
 typedef struct workspace {
@@ -281,10 +288,11 @@ static status cut(single_rank *a)
 		a->count = a->slices.count;
 		a->most = a->slices.most;
 	} else {
+		const size_t test_bytes = test_sizes_of(env->o)->merge_bytes;
+		const size_t bytes = test_bytes ? test_bytes : MERGE_BYTES;
 		const entry_runs e = { r->recs, r->e, r->count };
 		rc = merge_partition_cut(&a->p, &env->m, &e, r->start, r->start + 1,
-					 env->o->piece_bytes / env->o->lay.record_bytes + 1,
-					 &env->e);
+					 bytes / env->o->lay.record_bytes + 1, &env->e);
 		a->count = a->p.count;
 		a->most = a->p.most;
 	}

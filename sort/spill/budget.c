@@ -32,6 +32,7 @@ enum {
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
+	TEST_RUNS = 64,             /* that standard input may have in tests */
 	CORE_PIECE_BYTES = 8 << 20, /* a piece of 4 MiB may come out twice as long */
 };
 
@@ -235,16 +236,43 @@ static uint64_t least_limit(const budget_query *q)
 	return hi;
 }
 
+/* As a test wants it, whatever the memory. */
+static void force(budget *b, const budget_query *q)
+{
+	const uint64_t recs = q->run_recs ? q->run_recs : q->test_run_recs;
+	*b = (budget){ .spills = true,
+		       .core_bytes = core_bytes(q),
+		       .disk_bytes = q->recs * q->lay.record_bytes,
+		       .run_recs = recs < q->recs ? recs : q->recs,
+		       .workers = WORKERS,
+		       .stride = 3 };
+	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+	b->piece_recs = b->run_recs;
+	b->core_recs = 2 * b->run_recs;
+	b->most_recs = q->recs;
+	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
+}
+
+static bool is_forced(const budget_query *q)
+{
+	return q->test_run_recs && q->recs > 0;
+}
+
 status budget_make(budget *b, const budget_query *q, err *e)
 {
 	*b = (budget){ .core_bytes = core_bytes(q) };
 	b->bytes = b->core_bytes;
-	return !q->keeps && b->core_bytes <= q->limit_bytes ? ST_OK : budget_disk(b, q, e);
+	const bool fits = b->core_bytes <= q->limit_bytes;
+	return fits && !q->keeps && !is_forced(q) ? ST_OK : budget_disk(b, q, e);
 }
 
 status budget_disk(budget *b, const budget_query *q, err *e)
 {
 	*b = (budget){ .core_bytes = core_bytes(q), .most_recs = q->recs };
+	if (is_forced(q)) {
+		force(b, q);
+		return ST_OK;
+	}
 	if (!fits_somehow(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
@@ -287,6 +315,12 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 	const uint64_t most = INT64_MAX / q->lay.record_bytes;
 	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, holds);
 	budget_query whole = *q;
+	if (q->test_run_recs) {
+		whole.recs = q->test_run_recs * TEST_RUNS;
+		force(b, &whole);
+		b->spills = false;
+		return;
+	}
 	*b = (budget){ .bytes = q->limit_bytes, .core_recs = core };
 	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_somehow);
 	if (whole.recs <= core || !fits_somehow(b, &whole, q->limit_bytes))
@@ -307,19 +341,4 @@ void budget_settle(budget *b, const budget_query *q)
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
 		(void)fits_merging(b, &whole, q->limit_bytes, 0);
-}
-
-void budget_force(budget *b, const budget_query *q, uint64_t recs)
-{
-	*b = (budget){ .spills = true,
-		       .core_bytes = core_bytes(q),
-		       .disk_bytes = q->recs * q->lay.record_bytes,
-		       .run_recs = recs < q->recs ? recs : q->recs,
-		       .workers = WORKERS,
-		       .stride = 3 };
-	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
-	b->piece_recs = b->run_recs;
-	b->core_recs = 2 * b->run_recs;
-	b->most_recs = q->recs;
-	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
 }

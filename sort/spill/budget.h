@@ -22,6 +22,7 @@ typedef struct budget_query {
 			    * bytes are lost with one that is not complete */
 	uint64_t run_recs; /* of runs that are there already, and their samples; 0: none are */
 	size_t stride;
+	uint64_t test_run_recs; /* tests: spill, in runs of so many records; 0: as memory asks */
 } budget_query;
 
 typedef struct budget {
@@ -52,8 +53,5 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs);
 
 /* budget_settle - that stream has ended with q->recs, in b->runs runs on disk. */
 void budget_settle(budget *b, const budget_query *q);
-
-/* budget_force - by way of the disk, in runs of so many records, whatever the memory. */
-void budget_force(budget *b, const budget_query *q, uint64_t recs);
 
 #endif

@@ -19,6 +19,7 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
+	LEAST_RUN_RECS = 1 << 15, /* shorter ones cost more to merge than they save */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
 	WAITING = 2, /* threads beyond the computing ones, so that the disk always has work */
@@ -89,8 +90,8 @@ static status lay_out_runs(mem *m, const read_runs_plan *p, loaded_runs *d, size
 	size_t most = p->threads * 4u;
 	most = most < LEAST_RUNS ? LEAST_RUNS : most > MOST_RUNS ? MOST_RUNS : most;
 	size_t each = d->n / most + (d->n % most != 0);
-	if (each < p->least_run)
-		each = p->least_run;
+	const size_t least = p->least_run ? p->least_run : LEAST_RUN_RECS;
+	each = each < least ? least : each;
 	if (!p->sort || each > d->n)
 		each = d->n;
 	d->r.count = each ? d->n / each + (d->n % each != 0) : 1;

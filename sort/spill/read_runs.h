@@ -37,7 +37,7 @@ typedef struct read_runs_plan {
 	unsigned threads; /* that compute; some more wait for the disk */
 	direct_io direct;
 	io_backend *io;
-	size_t least_run;   /* records */
+	size_t least_run;   /* records of a run in memory, at least; 0: as it pays */
 	uint64_t most_recs; /* in memory, of those whose number shows when they end */
 	bool sort;
 	speed_history *speed_history; /* receives what was done when; NULL: nobody asks */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "run.h"
 #include "distributions.h"
+#include "testing/test_sizes.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -301,6 +302,12 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 	char speeds[256], links[256];
 	list_speeds(t, 50, links, sizeof links);
 	const char *in = from_stdin(t) ? "-" : b->in;
+	const bool on_disk = t->scatter != SCATTER_DYNAMIC && spills(t);
+	const test_sizes sizes = {
+		.least_run_recs = t->n % 2,
+		.merge_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
+		.run_recs = on_disk ? t->n / (size_t)t->p / 5 + 1 : 0,
+	};
 	b->o = (settings){ .inputs = &in,
 			   .ninputs = 1,
 			   .output = b->out,
@@ -311,11 +318,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			   .lay = t->lay,
 			   .exchange_threads = t->threads,
 			   .threads = 1 + t->threads,
-			   .least_run = t->n % 2 ? 1 : 1 << 15,
-			   .piece_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
-			   .spill_recs = t->scatter != SCATTER_DYNAMIC && spills(t)
-						 ? t->n / (size_t)t->p / 5 + 1
-						 : 0,
+			   .test_sizes = &sizes,
 			   .links = links, /* measured, they would take long with short messages */
 			   .from_root = t->scatter != NOT_DEALT,
 			   .scatter = t->scatter == NOT_DEALT ? SCATTER_EQUAL

@@ -6,6 +6,7 @@
  *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
 #include "testing/failpoint.h"
 #include "run.h"
+#include "testing/test_sizes.h"
 
 #include <pthread.h>
 #include "fault_help.h"
@@ -22,6 +23,7 @@ typedef struct cluster {
 	size_t n, max_msg;
 	unsigned lateness; /* of 256 tests, how many say "not yet" whatever is true */
 	settings o;
+	test_sizes sizes;
 	char speeds[128], faults[128];
 	bool aborts; /* a fault that ends the job as it stands */
 } cluster;
@@ -87,13 +89,14 @@ static void draw(cluster *k, uint64_t *s)
 			   .exchange_threads = (unsigned)below(s, 3),
 			   .threads = 1 + (unsigned)below(s, 3),
 			   .max_message = k->max_msg,
-			   .least_run = 1 + (size_t)below(s, 500),
+			   .test_sizes = &k->sizes,
 			   .stable = true };
-	k->o.piece_bytes = k->o.lay.record_bytes * (1 + (size_t)below(s, 300));
+	k->sizes.least_run_recs = 1 + (size_t)below(s, 500);
+	k->sizes.merge_bytes = k->o.lay.record_bytes * (1 + (size_t)below(s, 300));
 	k->o.from_root = k->ranks > 1 && below(s, 4) == 0;
 	k->n = draw_size(s, k);
 	if (k->ranks == 1 && below(s, 2))
-		k->o.spill_recs = k->n / 6 + 1;
+		k->sizes.run_recs = k->n / 6 + 1;
 	k->o.tmpdir[0] = "spill";
 	k->o.tmpdirs = 1;
 	if (below(s, 2))

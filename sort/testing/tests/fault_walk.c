@@ -9,6 +9,7 @@
  *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
  *   fault_walk allocs          each allocation, and nothing else */
 #include "testing/failpoint.h"
+#include "testing/test_sizes.h"
 #include "cli/options.h"
 #include "fault_help.h"
 #include "open_files.h"
@@ -79,16 +80,13 @@ static const struct sort {
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
-static uint64_t spill_recs; /* of the sort under way */
-static bool has_uring;      /* else its sorts are as others */
+static test_sizes sizes = { .least_run_recs = 64, .merge_bytes = 20000, .uring_part_bytes = 4096 };
+static bool has_uring; /* else its sorts are as others */
 
 static status options_for_walk(settings *o, int argc, char **argv, err *e)
 {
 	const status rc = options_parse(o, argc, argv, e);
-	o->spill_recs = spill_recs;
-	o->least_run = 64;
-	o->piece_bytes = 20000;
-	o->io_part_bytes = 4096;
+	o->test_sizes = &sizes;
 	if (!has_uring)
 		o->io = IO_AUTO;
 	return rc;
@@ -150,7 +148,7 @@ static void run_child(const struct sort *s, const char *plan)
 {
 	char text[256], *argv[MOST_ARGS];
 	const int argc = split_args(s, plan, text, argv);
-	spill_recs = s->spill_recs;
+	sizes.run_recs = s->spill_recs;
 	const int in = s->from_stdin ? open("in", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(said_fd, STDERR_FILENO) < 0 ||
 	    setenv("HETSORT_FAIL", plan, 1) != 0)
