@@ -27,7 +27,7 @@ typedef struct job {
 	share_plan shares;
 	scatter_plan scatter;
 	memory_plan memory;
-	loaded_runs data;
+	read_runs data;
 	speed_history speeds; /* of reading and sorting, with --adapt */
 	cuts cuts;
 	output_part part;
@@ -284,7 +284,7 @@ static status take_steps(job *j)
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
-	loaded_runs_free(m, &j->data);
+	read_runs_free(m, &j->data);
 	mem_free(m, j->cuts.by_destination);
 	mem_free(m, j->cuts.cut);
 	sample_brackets_free(m, &j->cuts.brackets);

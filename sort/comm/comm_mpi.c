@@ -2,7 +2,7 @@
 /* comm over MPI. Nothing blocks inside MPI: every operation is started, then tested with short
  * sleeps in between, each call under one mutex; that is right on Open MPI, MPICH and LAM whatever
  * thread level they give, and leaves the processor to those who compute. Messages longer than
- * max_msg travel in pieces, so no count ever exceeds an int. */
+ * max_msg travel in fragments, so no count ever exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 
@@ -72,8 +72,8 @@ static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
 
 enum collective { GATHER, ALLGATHER, ALLTOALL };
 
-static status one_piece(mpi *m, enum collective kind, const void *send, void *recv, size_t bytes,
-			int root)
+static status one_fragment(mpi *m, enum collective kind, const void *send, void *recv, size_t bytes,
+			   int root)
 {
 	MPI_Request req;
 	const int n = (int)bytes;
@@ -89,7 +89,7 @@ static status one_piece(mpi *m, enum collective kind, const void *send, void *re
 	return rc == MPI_SUCCESS ? await(m, &req) : checked(rc);
 }
 
-/* Copy `blocks` pieces of n bytes between a packed array and one of blocks `stride` apart. */
+/* Copy `blocks` fragments of n bytes between a packed array and one of blocks `stride` apart. */
 static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
 		   int blocks)
 {
@@ -97,19 +97,19 @@ static void repack(char *to, size_t to_stride, const char *from, size_t from_str
 		memcpy(to + (size_t)i * to_stride, from + (size_t)i * from_stride, n);
 }
 
-/* A collective whose blocks exceed max_msg: piece by piece through packed arrays. */
-static status in_pieces(mpi *m, enum collective kind, const char *send, char *recv, size_t bytes,
-			int root)
+/* A collective whose blocks exceed max_msg: fragment by fragment through packed arrays. */
+static status in_fragments(mpi *m, enum collective kind, const char *send, char *recv, size_t bytes,
+			   int root)
 {
 	const int p = m->c.size, out = kind == ALLTOALL ? p : 1;
-	const size_t piece = least(m->c.max_msg, bytes);
+	const size_t fragment = least(m->c.max_msg, bytes);
 	const bool receives = kind != GATHER || m->c.rank == root;
-	char *s = malloc(piece * (size_t)out), *r = malloc(piece * (size_t)p);
+	char *s = malloc(fragment * (size_t)out), *r = malloc(fragment * (size_t)p);
 	status st = s && r ? ST_OK : ST_RESOURCE;
-	for (size_t at = 0; at < bytes && st == ST_OK; at += piece) {
-		const size_t n = least(piece, bytes - at);
+	for (size_t at = 0; at < bytes && st == ST_OK; at += fragment) {
+		const size_t n = least(fragment, bytes - at);
 		repack(s, n, send + at, bytes, n, out);
-		st = one_piece(m, kind, s, r, n, root);
+		st = one_fragment(m, kind, s, r, n, root);
 		if (st == ST_OK && receives)
 			repack(recv + at, bytes, r, n, n, p);
 	}
@@ -124,8 +124,8 @@ static status collective(comm *c, enum collective kind, const void *send, void *
 	if (bytes == 0)
 		return ST_OK;
 	if (bytes <= c->max_msg)
-		return one_piece(mpi_of(c), kind, send, recv, bytes, root);
-	return in_pieces(mpi_of(c), kind, send, recv, bytes, root);
+		return one_fragment(mpi_of(c), kind, send, recv, bytes, root);
+	return in_fragments(mpi_of(c), kind, send, recv, bytes, root);
 }
 
 static status mpi_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
@@ -143,8 +143,8 @@ static status mpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 	return collective(c, ALLTOALL, send, recv, bytes, 0);
 }
 
-/* Start the next piece of a block. Called with the lock held. */
-static status next_piece(mpi *m, comm_req *r)
+/* Start the next fragment of a block. Called with the lock held. */
+static status next_fragment(mpi *m, comm_req *r)
 {
 	MPI_Request req;
 	const int n = (int)least(m->c.max_msg, r->bytes - r->done);
@@ -161,12 +161,12 @@ static status mpi_start(comm *c, comm_req *r)
 {
 	mpi *m = mpi_of(c);
 	pthread_mutex_lock(&m->lock);
-	const status st = next_piece(m, r);
+	const status st = next_fragment(m, r);
 	pthread_mutex_unlock(&m->lock);
 	return st;
 }
 
-/* Has a piece come in the length that was asked for? */
+/* Has a fragment come in the length that was asked for? */
 static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
 {
 	int n = 0;
@@ -174,8 +174,8 @@ static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
 			      (size_t)n == least(m->c.max_msg, r->bytes - r->done));
 }
 
-/* The piece under way, and where it is through the ones after it. Called with the lock held. */
-static status test_pieces(mpi *m, comm_req *r, bool *done)
+/* The fragment under way, and where it is through the ones after it. Called with the lock held. */
+static status test_fragments(mpi *m, comm_req *r, bool *done)
 {
 	for (;;) {
 		MPI_Request req;
@@ -193,7 +193,7 @@ static status test_pieces(mpi *m, comm_req *r, bool *done)
 			*done = true;
 			return ST_OK;
 		}
-		const status next = next_piece(m, r);
+		const status next = next_fragment(m, r);
 		if (next != ST_OK)
 			return next;
 	}
@@ -204,7 +204,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	mpi *m = mpi_of(c);
 	*done = false;
 	pthread_mutex_lock(&m->lock);
-	const status st = test_pieces(m, r, done);
+	const status st = test_fragments(m, r, done);
 	pthread_mutex_unlock(&m->lock);
 	return st;
 }

@@ -3,7 +3,7 @@
  * progress.h and next to no processor time. It finds that out itself; one that is stopped or gone
  * is missed by rank 0, rank 0 by all; and if all wait for one another, rank 0 knows. Ages are taken
  * from the monotonic clock of one process each and never compared between ranks. A process that was
- * stopped and goes on starts counting anew. Memory: 400 bytes for each line to another rank. */
+ * stopped and goes on starts counting anew. Memory: 400 bytes for each link to another rank. */
 #include "watch.h"
 #include "base/clock.h"
 #include "base/progress.h"
@@ -13,32 +13,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_BEAT = COMM_TAGS - 1, BEATS = 10 }; /* no other message uses this tag */
+enum { TAG_HEARTBEAT = COMM_TAGS - 1, HEARTBEATS = 10 }; /* no other message uses this tag */
 
-typedef struct beat {
+typedef struct heartbeat {
 	int32_t phase, waiting, last;
 	uint64_t ticks;
 	double idle_s;
 	char host[HOST_BYTES];
-} beat;
+} heartbeat;
 
 /* To one other rank and back. */
-typedef struct line {
+typedef struct link {
 	int rank;
 	comm_req send, recv;
-	beat out, in, known;
+	heartbeat out, in, known;
 	bool sending, receiving;
-	bool said_last, ended; /* own last beat is on its way; the other's has come */
+	bool sent_last, ended; /* own last heartbeat is on its way; the other's has come */
 	double heard_at;
-} line;
+} link;
 
 struct watch {
 	comm *c;
 	double timeout_s;
 	watch_alarm *alarm;
-	line *line;
-	int lines;
-	beat own;
+	link *link;
+	int links;
+	heartbeat own;
 	double ticked_at, looked_at, cpu_s;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -54,15 +54,15 @@ static double cpu_now_s(void)
 }
 
 /* A process that polls takes a few percent of a processor; one that computes takes more. */
-static void look_at_own(watch *w, double now)
+static void measure_own(watch *w, double now)
 {
 	const uint64_t ticks = progress_ticks() + atomic_load(&w->c->ticks);
 	const double cpu_s = cpu_now_s(), past_s = now - w->looked_at;
 	const bool was_stopped = past_s > w->timeout_s / 2;
 	if (ticks != w->own.ticks || cpu_s - w->cpu_s > 0.2 * past_s || was_stopped)
 		w->ticked_at = now;
-	for (int i = 0; was_stopped && i < w->lines; i++)
-		w->line[i].heard_at = now;
+	for (int i = 0; was_stopped && i < w->links; i++)
+		w->link[i].heard_at = now;
 	w->own.ticks = ticks;
 	w->own.phase = atomic_load(&w->c->phase);
 	w->own.waiting = atomic_load(&w->c->waiting) > 0;
@@ -71,15 +71,16 @@ static void look_at_own(watch *w, double now)
 	w->looked_at = now;
 }
 
-/* ------------------------------------------------------------------------------------- beats */
+/* ------------------------------------------------------------------------------------- heartbeats
+ */
 
 /* Not by comm_send and comm_recv: a failure here is not the sort's, silence says it all. */
-static bool start(comm *c, comm_req *req, beat *b, int peer, bool sending)
+static bool start(comm *c, comm_req *req, heartbeat *b, int peer, bool sending)
 {
 	*req = (comm_req){ .buf = (unsigned char *)b,
 			   .bytes = sizeof *b,
 			   .peer = peer,
-			   .tag = TAG_BEAT,
+			   .tag = TAG_HEARTBEAT,
 			   .sending = sending };
 	return c->ops->start(c, req) == ST_OK;
 }
@@ -90,8 +91,8 @@ static bool arrived(comm *c, comm_req *req)
 	return c->ops->test(c, req, &done) == ST_OK && done;
 }
 
-/* To a rank that was kept from listening the last beat that came counts, not the oldest. */
-static void hear(watch *w, line *l, double now)
+/* To a rank that was kept from listening the last heartbeat that came counts, not the oldest. */
+static void receive_heartbeats(watch *w, link *l, double now)
 {
 	while (!l->ended) {
 		if (!l->receiving)
@@ -105,43 +106,43 @@ static void hear(watch *w, line *l, double now)
 	}
 }
 
-static void speak(watch *w, line *l, bool closing)
+static void send_heartbeat(watch *w, link *l, bool closing)
 {
 	if (l->sending && arrived(w->c, &l->send))
 		l->sending = false;
-	if (l->sending || l->said_last)
+	if (l->sending || l->sent_last)
 		return;
 	l->out = w->own;
 	l->out.last = closing;
 	l->sending = start(w->c, &l->send, &l->out, l->rank, true);
-	l->said_last = closing;
+	l->sent_last = closing;
 }
 
-/* ----------------------------------------------------------------------------------- judging */
+/* ----------------------------------------------------------------------------------- checking */
 
-static void raise_alarm(watch *w, int kind, int rank, const beat *b, double seconds)
+static void raise_alarm(watch *w, int kind, int rank, const heartbeat *b, double seconds)
 {
 	const stall s = { kind, rank, b->host, b->phase, seconds, b->ticks };
 	w->alarm(w->c, &s);
 }
 
-static void judge_own(watch *w)
+static void check_own(watch *w)
 {
 	if (!w->own.waiting && w->own.idle_s > w->timeout_s)
 		raise_alarm(w, STALL_STUCK, w->c->rank, &w->own, w->own.idle_s);
 }
 
-static void judge_others(watch *w, double now)
+static void check_others(watch *w, double now)
 {
 	bool all_wait = w->own.waiting && w->own.idle_s > w->timeout_s;
-	for (int i = 0; i < w->lines; i++) {
-		const line *l = &w->line[i];
+	for (int i = 0; i < w->links; i++) {
+		const link *l = &w->link[i];
 		const double silent_s = now - l->heard_at;
 		if (l->ended)
 			continue;
 		all_wait &= l->known.waiting && l->known.idle_s > w->timeout_s;
-		/* longer than for a rank that can speak for itself */
-		if (silent_s > w->timeout_s + w->timeout_s / BEATS * 2)
+		/* longer than for a rank that can send_heartbeat for itself */
+		if (silent_s > w->timeout_s + w->timeout_s / HEARTBEATS * 2)
 			raise_alarm(w, STALL_SILENT, l->rank, &l->known, silent_s);
 	}
 	if (all_wait && w->c->rank == 0)
@@ -150,7 +151,7 @@ static void judge_others(watch *w, double now)
 
 /* ------------------------------------------------------------------------------------ thread */
 
-static bool wait_a_turn(watch *w, double seconds)
+static bool wait_for_next(watch *w, double seconds)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -167,35 +168,35 @@ static bool wait_a_turn(watch *w, double seconds)
 
 static bool all_ended(const watch *w)
 {
-	for (int i = 0; i < w->lines; i++)
-		if (w->line[i].sending || !w->line[i].said_last || !w->line[i].ended)
+	for (int i = 0; i < w->links; i++)
+		if (w->link[i].sending || !w->link[i].sent_last || !w->link[i].ended)
 			return false;
 	return true;
 }
 
-static void *look_out(void *watch_)
+static void *watch_loop(void *watch_)
 {
 	watch *w = watch_;
 	bool closing = false;
 	for (unsigned tries = 0; !(closing && (all_ended(w) || atomic_load(&w->c->broken)));) {
 		const double now = now_s();
-		look_at_own(w, now);
+		measure_own(w, now);
 		if (!closing)
-			judge_own(w); /* before the network, which may be what it is stuck in */
-		for (int i = 0; i < w->lines; i++) {
-			hear(w, &w->line[i], now);
-			speak(w, &w->line[i], closing);
+			check_own(w); /* before the network, which may be what it is stuck in */
+		for (int i = 0; i < w->links; i++) {
+			receive_heartbeats(w, &w->link[i], now);
+			send_heartbeat(w, &w->link[i], closing);
 		}
-		judge_others(w, now);
+		check_others(w, now);
 		if (closing)
 			nap(tries++);
 		else
-			closing = wait_a_turn(w, w->timeout_s / BEATS);
+			closing = wait_for_next(w, w->timeout_s / HEARTBEATS);
 	}
 	return NULL;
 }
 
-static void set_up(watch *w)
+static void init(watch *w)
 {
 	const double now = now_s();
 	pthread_condattr_t monotonic;
@@ -207,39 +208,39 @@ static void set_up(watch *w)
 	w->ticked_at = w->looked_at = now;
 	w->cpu_s = cpu_now_s();
 	memcpy(w->own.host, w->c->host, sizeof w->own.host);
-	for (int i = 0; i < w->lines; i++) {
-		w->line[i].rank = w->c->rank == 0 ? i + 1 : 0;
-		w->line[i].heard_at = now;
+	for (int i = 0; i < w->links; i++) {
+		w->link[i].rank = w->c->rank == 0 ? i + 1 : 0;
+		w->link[i].heard_at = now;
 	}
 }
 
-static void take_down(watch *w)
+static void destroy(watch *w)
 {
 	pthread_cond_destroy(&w->stop);
 	pthread_mutex_destroy(&w->lock);
-	free(w->line);
+	free(w->link);
 	free(w);
 }
 
 status watch_start(watch **out, comm *c, double timeout_s, watch_alarm *alarm, err *e)
 {
-	const int lines = c->rank == 0 ? c->size - 1 : 1;
+	const int links = c->rank == 0 ? c->size - 1 : 1;
 	watch *w = calloc(1, sizeof *w);
 	*out = NULL;
 	if (w)
-		w->line = calloc((size_t)lines + 1, sizeof *w->line);
-	if (!w || !w->line) {
+		w->link = calloc((size_t)links + 1, sizeof *w->link);
+	if (!w || !w->link) {
 		free(w);
 		return err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
 	}
 	w->c = c;
 	w->timeout_s = timeout_s;
 	w->alarm = alarm;
-	w->lines = lines;
-	set_up(w);
-	const int rc = pthread_create(&w->thread, NULL, look_out, w);
+	w->links = links;
+	init(w);
+	const int rc = pthread_create(&w->thread, NULL, watch_loop, w);
 	if (rc != 0) {
-		take_down(w);
+		destroy(w);
 		return err_set(e, ST_RESOURCE, "cannot start the watch's thread: %s", strerror(rc));
 	}
 	*out = w;
@@ -255,5 +256,5 @@ void watch_stop(watch *w)
 	pthread_cond_signal(&w->stop);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
-	take_down(w);
+	destroy(w);
 }

@@ -250,7 +250,7 @@ static void close_rounds(rounds *x)
 	mem_free(&env->m, x->at);
 }
 
-static void note_rounds(const rounds *x, loaded_runs *out)
+static void note_rounds(const rounds *x, read_runs *out)
 {
 	rank_result *r = x->env->stats;
 	const uint64_t bytes = x->env->o->lay.record_bytes;
@@ -261,10 +261,10 @@ static void note_rounds(const rounds *x, loaded_runs *out)
 	result_shift(r, PH_EXCHANGE, x->waited_s);
 }
 
-static status receive(rounds *x, const run_formation_plan *p, loaded_runs *out)
+static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 {
 	rank_env *env = x->env;
-	loaded_runs none = { 0 };
+	read_runs none = { 0 };
 	status rc = run_formation_stream(take, x, &none, p, &env->m, out, &env->e);
 	drain(x);
 	if (rc == ST_OK && x->e_exchange.code)
@@ -277,7 +277,7 @@ static status receive(rounds *x, const run_formation_plan *p, loaded_runs *out)
 	return rc;
 }
 
-status distribute_disk(rank_env *env, const distribute_plan *k, loaded_runs *out)
+status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 {
 	rounds x = { .env = env, .k = k };
 	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };

@@ -35,6 +35,6 @@ typedef struct distribute_plan {
 /* distribute_disk - collective: each record of the input to about the rank that is to write it,
  * and there to runs on disk, to out. What merging then has to move is little. Every rank has the
  * whole input. */
-status distribute_disk(rank_env *env, const distribute_plan *k, loaded_runs *out);
+status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out);
 
 #endif

@@ -16,8 +16,8 @@ static size_t portion(size_t bytes)
 	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
 }
 
-/* After a call that failed: is it to be made again? A pipe that its maker, or another program that
- * has it too, made nonblocking is waited for. */
+/* After a call that failed: shall it be made again? Waits for a pipe that another program has made
+ * nonblocking. */
 static bool again(int fd, short event)
 {
 	struct pollfd p = { .fd = fd, .events = event };
@@ -111,7 +111,7 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 
 bool file_try_sync_dir(int dirfd)
 {
-	return fsync(dirfd) == 0 || errno == EINVAL; /* EINVAL: this file system cannot */
+	return fsync(dirfd) == 0 || errno == EINVAL; /* EINVAL: this file system cannot sync it */
 }
 
 status file_sync_dir(int dirfd, const char *path, err *e)

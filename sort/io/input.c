@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opening without blocking finds out whether we may read it, and cannot hang on a FIFO. */
+/* Opening shows whether we may read it; without blocking, as a FIFO would hang. */
 static status look(input_file *f, err *e)
 {
 	char q[QUOTED_BYTES];

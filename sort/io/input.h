@@ -10,7 +10,7 @@
 typedef struct input_file {
 	char *path;
 	uint64_t first, count; /* its records in the sequence of all files */
-	struct stat st;        /* as first seen: it must not change meanwhile */
+	struct stat st;        /* as first seen: it must not change */
 } input_file;
 
 typedef struct input {
@@ -18,11 +18,11 @@ typedef struct input {
 	size_t files;
 	uint64_t records; /* in all files that this rank knows of */
 	bool per_rank;    /* every rank has files of its own */
-	bool is_stdin;    /* the only input; its size shows when it is read */
+	bool is_stdin;    /* the only input; its size is not known before its end */
 } input;
 
-/* input_describe - look at the files of this rank; refuses what is no regular file, cannot be read,
- * or does not hold whole records. */
+/* input_describe - stat the files of this rank; refuses what is no regular file, cannot be read, or
+ * does not hold whole records. */
 status input_describe(input *in, const settings *o, int rank, err *e);
 
 /* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is written past the page cache goes by io_uring, all else by calls: so it was faster where
- * this was measured. What is right here a trial shows after some hundred megabytes: blocks of
- * transfers go in turn by the one and the other way, and the faster one goes on. A block's time is
- * that from the beginning of a transfer to that of another, so whatever goes on besides counts as
- * it does in the whole sort. */
+/* At first io_uring writes past the page cache, and calls do all else: so it was faster where this
+ * was measured. After some hundred megabytes a trial shows what is faster here: rounds of transfers
+ * are made by the one method and the other in turn, and the faster one is used from then on. A
+ * round's time is from the beginning of one transfer to the beginning of another, so it covers
+ * whatever else the sort does meanwhile. */
 #include "io_backend.h"
 
 #include <pthread.h>
@@ -11,11 +11,11 @@
 
 enum {
 	BEFORE = 32, /* transfers before the trial */
-	BLOCK = 20,  /* of one way; the first are on their way together with the other's: untimed */
+	ROUND = 20,  /* by one method; the first MIXED overlap with the round before: untimed */
 	MIXED = 6,
-	TRIAL = 4 * BLOCK,
-	LEAST_PART = 8, /* of a part */
-	GAIN_PART = 8,  /* the other way must be faster by one in so many, else it was chance */
+	TRIAL = 4 * ROUND,
+	SMALL = 8, /* io_uring does not pay for a transfer of less than 1 / so much of a segment */
+	GAIN = 8,  /* the other method must be faster by 1 / so much, else it was chance */
 };
 
 typedef struct tally {
@@ -25,7 +25,7 @@ typedef struct tally {
 
 typedef struct direction {
 	uint64_t begun; /* transfers */
-	double since_s; /* in a trial: when the time of the block began */
+	double since_s; /* in a trial: when the time of the round began */
 	tally trial[2]; /* by calls, by io_uring */
 	uint64_t uring_bytes;
 	bool judged, verdict; /* by io_uring? */
@@ -34,25 +34,25 @@ typedef struct direction {
 
 struct io_backend {
 	uring *ring; /* NULL: none, all goes by calls */
-	size_t part_bytes;
+	size_t segment_bytes;
 	bool forced;
 	pthread_mutex_t lock; /* for the directions */
 	direction dir[2];
 };
 
-status io_backend_open(io_backend **out, io_method wanted, size_t part_bytes, err *why, err *e)
+status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e)
 {
 	io_backend *x = calloc(1, sizeof *x);
 	*out = NULL;
 	if (!x)
 		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
 	pthread_mutex_init(&x->lock, NULL);
-	x->part_bytes = part_bytes ? part_bytes : URING_PART_BYTES;
+	x->segment_bytes = segment_bytes ? segment_bytes : URING_SEGMENT_BYTES;
 	x->forced = x->dir[0].last = x->dir[1].last = wanted == IO_URING;
 	*out = x;
 	if (wanted == IO_THREADS)
 		return ST_OK;
-	const status rc = uring_open(&x->ring, x->part_bytes, wanted == IO_URING ? e : why);
+	const status rc = uring_open(&x->ring, x->segment_bytes, wanted == IO_URING ? e : why);
 	return wanted == IO_URING ? rc : ST_OK;
 }
 
@@ -64,7 +64,7 @@ static double rate(const tally *t)
 static void judge(direction *d, bool by_rule)
 {
 	const double other = rate(&d->trial[!by_rule]), ours = rate(&d->trial[by_rule]);
-	const bool change = other * (GAIN_PART - 1) > ours * GAIN_PART;
+	const bool change = other * (GAIN - 1) > ours * GAIN;
 	d->judged = true;
 	d->verdict = by_rule != change;
 }
@@ -72,17 +72,17 @@ static void judge(direction *d, bool by_rule)
 /* Transfer `at` of the trial begins: by io_uring? */
 static bool try_one(direction *d, uint64_t at, const io_kind *k, double now_s)
 {
-	const bool by_ring = at / BLOCK % 2 == 1;
-	if (at % BLOCK == 0 && at > 0)
+	const bool by_ring = at / ROUND % 2 == 1;
+	if (at % ROUND == 0 && at > 0)
 		d->trial[!by_ring].seconds += now_s - d->since_s;
-	if (at % BLOCK == MIXED)
+	if (at % ROUND == MIXED)
 		d->since_s = now_s;
-	if (at % BLOCK >= MIXED)
+	if (at % ROUND >= MIXED)
 		d->trial[by_ring].bytes += k->bytes;
 	return by_ring;
 }
 
-/* The end of the trial is that of its last block. */
+/* The trial ends with its last round. */
 static bool next_method(direction *d, const io_kind *k, double now_s)
 {
 	const bool by_rule = k->writing && k->direct;
@@ -95,10 +95,9 @@ static bool next_method(direction *d, const io_kind *k, double now_s)
 	return i < BEFORE + TRIAL ? by_ring : d->verdict;
 }
 
-/* What is far less than a part is not worth a ring. */
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 {
-	if (!x || !x->ring || k->bytes < x->part_bytes / LEAST_PART)
+	if (!x || !x->ring || k->bytes < x->segment_bytes / SMALL)
 		return NULL;
 	if (x->forced)
 		return x->ring;

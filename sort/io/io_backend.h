@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* By which of two methods large transfers go: blocking calls, of which each thread has one under
- * way, or io_uring. One engine serves all files and threads of a rank. */
+/* The method of large transfers: blocking calls, of which each thread has one under way, or
+ * io_uring. One backend serves all files and threads of a rank. */
 #ifndef HETSORT_IO_IO_BACKEND_H
 #define HETSORT_IO_IO_BACKEND_H
 
@@ -11,17 +11,18 @@ enum { IO_TEXT_BYTES = 96 };
 
 typedef struct io_backend io_backend;
 
-/* What became of one direction. Rates are of the job's work with its files, in the trial. */
+/* Of reading, or of writing. Rates are those of the whole sort during the trial. */
 typedef struct io_stats {
-	uint64_t uring_bytes;                        /* that went by io_uring */
+	uint64_t uring_bytes;                        /* moved by io_uring */
 	double uring_bytes_per_s, calls_bytes_per_s; /* 0: there was no trial */
-	int32_t method;                              /* of the last ones */
+	int32_t method;                              /* of the last transfers */
 } io_stats;
 
 /* io_backend_open - IO_URING is refused where uring_open refuses; under IO_AUTO `why` (may be
- * empty) then says why everything goes by calls. part_bytes as in uring_open, 0: URING_PART_BYTES.
+ * empty) then says why all transfers are by calls. segment_bytes as in uring_open, 0:
+ * URING_SEGMENT_BYTES.
  */
-status io_backend_open(io_backend **out, io_method wanted, size_t part_bytes, err *why, err *e);
+status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
 
 /* A transfer: of bytes, a write or a read, past the page cache or through it. */
 typedef struct io_kind {
@@ -32,7 +33,7 @@ typedef struct io_kind {
 /* io_backend_ring - for the next transfer: io_uring, or NULL: calls. x may be NULL. */
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s);
 
-/* io_backend_moved - so many bytes of it went by the ring. */
+/* io_backend_moved - io_uring moved so many bytes of it. */
 void io_backend_moved(io_backend *x, const io_kind *k, size_t bytes);
 
 void io_backend_stats(io_backend *x, bool writing, io_stats *t);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Direct I/O saves the copy to the page cache and the cache's room, io_uring has several parts of a
- * transfer under way. Both are attempts: whatever they do not do in one go (a file system that
- * refuses, a short count) goes the usual way, which also has the words for what fails there too. */
+/* Direct I/O saves the copy to the page cache and the cache's memory; io_uring has several segments
+ * of a transfer under way. Both are attempts: what they do not do at once (a file system that
+ * refuses, a short count) is done by blocking calls through the page cache, which also make the
+ * messages. */
 #include "io_fd.h"
 #include "base/clock.h"
 #include "file.h"
@@ -53,7 +54,8 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }
 
-/* The bytes of [offset, offset + bytes) that can go direct: *head before them cannot. */
+/* How many bytes of [offset, offset + bytes) can go past the page cache; *head before them cannot.
+ */
 static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 			  size_t *head)
 {
@@ -66,18 +68,13 @@ static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_
 	return (bytes - to_page) / IO_FD_ALIGN * IO_FD_ALIGN;
 }
 
-static size_t portion(size_t bytes)
-{
-	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
-}
-
-/* Bytes from p on, as far as they go past the page cache; how many did. */
+/* Moves bytes from p on past the page cache; returns how many it could move. */
 static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset,
 			  bool writing)
 {
 	size_t done = 0;
 	while (done < bytes) {
-		const size_t most = portion(bytes - done);
+		const size_t left = bytes - done, most = left < MOST_AT_ONCE ? left : MOST_AT_ONCE;
 		const off_t at = (off_t)(offset + done);
 		const ssize_t n = writing ? pwrite(f->direct, p + done, most, at)
 					  : pread(f->direct, p + done, most, at);
@@ -96,8 +93,7 @@ static status move_cached(const io_fd *f, unsigned char *p, size_t bytes, uint64
 		       : file_read_at(f->fd, p, bytes, offset, path, e);
 }
 
-/* Head and rest by calls through the page cache, what is large and goes past it, or by a ring,
- * between them. */
+/* Head and rest through the page cache; what is between them past it, or by io_uring. */
 static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
 		   const char *path, err *e)
 {
@@ -131,6 +127,6 @@ status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, c
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e)
 {
-	/* only read */
+	/* writing only reads the memory */
 	return move(f, (unsigned char *)(uintptr_t)buf, bytes, offset, true, path, e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Manifest, report and state share this: a document is dumped to memory and written as a whole, so
- * that no reader ever sees half of it. What is read may be somebody else's. */
+/* Manifest, report and state use this. A document is dumped to memory and written as a whole, so
+ * that no reader ever sees half of it. What is read is not trusted. */
 #include "json.h"
 #include "file.h"
 
@@ -83,7 +83,7 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	*doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (*doc)
 		return ST_OK;
-	for (char *c = je.text; *c; c++) /* it shows what stands there */
+	for (char *c = je.text; *c; c++) /* the text quotes the document */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, err_quoted(name, q),

@@ -11,7 +11,7 @@
 /* json_name - a file name as a JSON string; if it is no UTF-8, bytes from 0x80 on come as \ooo. */
 json_t *json_name(const char *path);
 
-/* json_can_name - is it UTF-8, so that who reads the string finds the file? */
+/* json_can_name - is the name UTF-8, so that the string is the name? */
 bool json_can_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
@@ -29,8 +29,8 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 /* json_read - the same of a regular file of at most 64 MiB. */
 status json_read(const char *what, const char *path, json_t **doc, err *e);
 
-/* json_write - doc, which is consumed and may be NULL (no memory), to t by way of a temporary name.
- */
+/* json_write - doc, which is consumed and may be NULL (no memory), to t, under its final name when
+ * it is complete. */
 status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
 
 #endif

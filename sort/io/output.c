@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the name of the output to a file under it, in steps that all ranks take together. */
+/* The steps from the name of the output to the file, which all ranks take together. */
 #include "output.h"
 #include "testing/failpoint.h"
 #include "file.h"
@@ -135,7 +135,7 @@ bool output_has_room(const output *o, uint64_t bytes)
 	struct statvfs v;
 	uint64_t free_bytes;
 	if (!o->per_rank || fstatvfs(o->file.dirfd, &v) != 0)
-		return true; /* others say it if it is not so */
+		return true; /* unknown: writing shows it */
 	return __builtin_mul_overflow((uint64_t)v.f_bavail, (uint64_t)v.f_frsize, &free_bytes) ||
 	       bytes <= free_bytes;
 }
@@ -157,7 +157,7 @@ status output_sync(output *o, bool sync, err *e)
 	return ST_OK;
 }
 
-/* With --force an old manifest must not outlive the parts that it speaks of, on the disk either. */
+/* With --force an old manifest must not outlive the files that it describes, on the disk either. */
 static status drop_old_manifest(output *o, bool sync, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -172,10 +172,10 @@ static status drop_old_manifest(output *o, bool sync, err *e)
 
 status output_commit(output *o, comm *c, const settings *opt, err *e)
 {
-	/* past this border no rank stops for a signal: the names of all change, or of none */
+	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
 	status rc = ST_OK;
-	/* a folder that cannot be synced shows now, while nothing has its name */
+	/* a directory that cannot be synced shows now, before any file has its name */
 	if (o->owner && opt->fsync)
 		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
 	rc = comm_agree(c, rc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The output: one file that all ranks write at exact offsets, one a rank with a manifest, or
- * standard output. Nothing stands under a final name before all ranks are done. */
+ * standard output. No file gets its final name before all ranks are done. */
 #ifndef HETSORT_IO_OUTPUT_H
 #define HETSORT_IO_OUTPUT_H
 
@@ -21,8 +21,8 @@ typedef struct output {
  * force) or is no plain file. Touches nothing. */
 status output_describe(output *o, const settings *opt, int rank, err *e);
 
-/* output_lock - keep other jobs from what this rank owns, remove what dead ones have left there:
- * *removed files, but not what was kept with this id. Refuses if another job is at it. */
+/* output_lock - lock what this rank owns, and remove what killed jobs have left there: *removed
+ * files, but not the one that was kept with this id. Refuses if another job is making it. */
 status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
@@ -30,15 +30,14 @@ status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e);
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
 		     uint64_t total, err *e);
 
-/* output_keep - the temporary file is complete: it outlives the program, for one that comes after
- * it. */
+/* output_keep - the temporary file is complete: it outlives the program, for a later one. */
 void output_keep(output *o);
 
 /* output_find - open the one that was kept with this id, or what has the final name already; false:
- * it is not there, or has another size. The rest as in output_create. */
+ * there is none, or it has another size. The other arguments as in output_create. */
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total);
 
-/* output_drop - what was kept is not wanted: close and remove it. */
+/* output_drop - close and remove what was kept. */
 void output_drop(output *o);
 
 /* output_has_room - can the disk of this rank's own file hold so many bytes? True where one file is

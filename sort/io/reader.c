@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The slice as stretches of files, each open twice: through the page cache and past it. A mapped
- * file that shrinks would kill the process: hence reads. */
+/* The share as extents of files, each open twice: through the page cache and past it. Files are not
+ * mapped: a mapped file that shrinks would kill the process. */
 #include "reader.h"
 #include "base/clock.h"
 #include "file.h"
@@ -12,23 +12,22 @@
 
 enum { CHUNK_BYTES = 4 << 20 };
 
-/* A stretch of one file that belongs to the slice. */
-typedef struct part {
+/* What the share has of one file. */
+typedef struct extent {
 	const input_file *f;
 	io_fd fd;
 	uint64_t skip;  /* the file's records before it */
-	uint64_t at, n; /* its place in the slice */
-} part;
+	uint64_t at, n; /* its place in the share */
+} extent;
 
 struct reader {
 	layout lay;
 	size_t chunk; /* records: chunks of a file end at multiples of it */
-	size_t parts;
-	part part[];
+	size_t extents;
+	extent extent[];
 };
 
-/* The parts of the files that make up the slice. */
-static void find_parts(reader *r, const input *in, const reader_plan *p)
+static void find_extents(reader *r, const input *in, const reader_plan *p)
 {
 	uint64_t at = 0;
 	for (size_t i = 0; i < in->files; i++) {
@@ -38,16 +37,16 @@ static void find_parts(reader *r, const input *in, const reader_plan *p)
 		const uint64_t hi = end < file_end ? end : file_end;
 		if (lo >= hi)
 			continue;
-		r->part[r->parts++] = (part){ .f = f,
-					      .fd = { -1, -1, p->io },
-					      .skip = lo - f->first,
-					      .at = at,
-					      .n = hi - lo };
+		r->extent[r->extents++] = (extent){ .f = f,
+						    .fd = { -1, -1, p->io },
+						    .skip = lo - f->first,
+						    .at = at,
+						    .n = hi - lo };
 		at += hi - lo;
 	}
 }
 
-static status open_part(const reader_plan *p, part *f, err *e)
+static status open_extent(const reader_plan *p, extent *f, err *e)
 {
 	char q[QUOTED_BYTES];
 	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
@@ -60,15 +59,15 @@ static status open_part(const reader_plan *p, part *f, err *e)
 
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 {
-	reader *r = malloc(sizeof *r + in->files * sizeof r->part[0]);
+	reader *r = malloc(sizeof *r + in->files * sizeof r->extent[0]);
 	*out = NULL;
 	if (!r)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
 	*r = (reader){ .lay = p->lay, .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
-	find_parts(r, in, p);
+	find_extents(r, in, p);
 	status rc = ST_OK;
-	for (size_t i = 0; i < r->parts && rc == ST_OK; i++)
-		rc = open_part(p, &r->part[i], e);
+	for (size_t i = 0; i < r->extents && rc == ST_OK; i++)
+		rc = open_extent(p, &r->extent[i], e);
 	if (rc == ST_OK)
 		*out = r;
 	else
@@ -78,8 +77,8 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 
 void reader_close(reader *r)
 {
-	for (size_t i = 0; r && i < r->parts; i++) {
-		const io_fd *f = &r->part[i].fd;
+	for (size_t i = 0; r && i < r->extents; i++) {
+		const io_fd *f = &r->extent[i].fd;
 		if (f->fd >= 0)
 			close(f->fd);
 		if (f->direct >= 0)
@@ -88,39 +87,39 @@ void reader_close(reader *r)
 	free(r);
 }
 
-static const part *part_at(const reader *r, uint64_t at)
+static const extent *extent_at(const reader *r, uint64_t at)
 {
-	size_t lo = 0, hi = r->parts;
+	size_t lo = 0, hi = r->extents;
 	while (hi - lo > 1) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (r->part[mid].at <= at)
+		if (r->extent[mid].at <= at)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return &r->part[lo];
+	return &r->extent[lo];
 }
 
 size_t reader_align(const reader *r, uint64_t at)
 {
-	if (r->parts == 0)
+	if (r->extents == 0)
 		return 0;
-	const part *f = part_at(r, at);
+	const extent *f = extent_at(r, at);
 	return (size_t)((f->skip + at - f->at) * r->lay.record_bytes % IO_FD_ALIGN);
 }
 
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 {
-	const part *f = part_at(r, at);
-	const uint64_t in_part = at - f->at, left = f->n - in_part;
-	const size_t to_end = r->chunk - (size_t)((f->skip + in_part) % r->chunk);
+	const extent *f = extent_at(r, at);
+	const uint64_t in_extent = at - f->at, left = f->n - in_extent;
+	const size_t to_end = r->chunk - (size_t)((f->skip + in_extent) % r->chunk);
 	const uint64_t most = left < n ? left : n;
 	return most < to_end ? (size_t)most : to_end;
 }
 
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
-	const part *f = part_at(r, at);
+	const extent *f = extent_at(r, at);
 	const uint32_t bytes = r->lay.record_bytes;
 	return io_fd_read_at(&f->fd, to, n * bytes, (f->skip + at - f->at) * bytes, f->f->path, e);
 }
@@ -128,8 +127,8 @@ status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 status reader_check(const reader *r, err *e)
 {
 	status rc = ST_OK;
-	for (size_t i = 0; i < r->parts && rc == ST_OK; i++)
-		rc = input_unchanged(r->part[i].f, r->part[i].fd.fd, e);
+	for (size_t i = 0; i < r->extents && rc == ST_OK; i++)
+		rc = input_unchanged(r->extent[i].f, r->extent[i].fd.fd, e);
 	return rc;
 }
 
@@ -144,8 +143,8 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
-/* From front to back, in chunks that end at blocks of the file where the record size allows, so
- * that they go past the page cache whole. */
+/* Chunks end at multiples of IO_FD_ALIGN where the record size allows, so that they go past the
+ * page cache whole. */
 static status inspect_all(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
 			  const layout *l, size_t chunk, unsigned char *buf, inspected *seen,
 			  err *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's slice of the input, open for reading at any place by any number of threads. */
+/* A rank's share of the input, open for reading at any place by any number of threads. */
 #ifndef HETSORT_IO_READER_H
 #define HETSORT_IO_READER_H
 
@@ -12,28 +12,28 @@
 typedef struct reader reader;
 
 /* Records that come one after the other: the next n to `to`; *got < n: these are the last. On
- * failure *got means nothing. */
+ * failure *got is undefined. */
 typedef status record_take(void *from, unsigned char *to, size_t n, size_t *got, err *e);
 
 typedef struct reader_plan {
 	uint64_t first, n; /* records of the input's sequence */
 	layout lay;
 	direct_io direct;
-	io_backend *io; /* outlives the reader; NULL: calls */
+	io_backend *io; /* outlives the reader; NULL: blocking calls */
 } reader_plan;
 
 /* reader_open - out is NULL on failure. */
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e);
 
 /* reader_align - how far from a page's start memory has to begin for the records from `at` of the
- * slice on to be read past the page cache. */
+ * share on to be read past the page cache. */
 size_t reader_align(const reader *r, uint64_t at);
 
-/* reader_chunk - how many records from `at` of the slice on, at most n, make one read: of one file,
- * and as a rule ending at one of its blocks. */
+/* reader_chunk - how many records from `at` of the share on, at most n, make one read: of one file,
+ * and as a rule ending at a multiple of IO_FD_ALIGN. */
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 
-/* reader_read - n records from `at` of the slice on, which reader_chunk said go together. */
+/* reader_read - n records from `at` of the share on, which reader_chunk said go together. */
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
 
 /* reader_check - has any of the files changed since it was described? (ST_IO) */

@@ -62,7 +62,7 @@ status target_check(const target *t, bool force, err *e)
 	return ST_OK;
 }
 
-/* The name says whose it is, and stays below NAME_MAX whatever the target's is. */
+/* Has the target's name, cut so that it stays below NAME_MAX. */
 void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
 {
 	snprintf(name, UNFINISHED_NAME_BYTES, ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp",
@@ -89,7 +89,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	char q[QUOTED_BYTES], name[UNFINISHED_NAME_BYTES];
 	t->id = id;
 	target_temp_name(t, name);
-	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* who created it removes it */
+	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* the rank that created it removes it */
 	return *fd >= 0 ? ST_OK
 			: err_sys(e, errno, "cannot open the file beside %s",
 				  err_quoted(t->path, q));
@@ -116,7 +116,7 @@ void target_drop(const target *t)
 {
 	char name[UNFINISHED_NAME_BYTES];
 	target_temp_name(t, name);
-	(void)unlinkat(t->dirfd, name, 0); /* one that stays is a leftover to the next job */
+	(void)unlinkat(t->dirfd, name, 0); /* if that fails, the next job removes it */
 }
 
 status target_commit(target *t, bool force, err *e)
@@ -130,7 +130,7 @@ status target_commit(target *t, bool force, err *e)
 	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
 		/* no such rename on this file system: a hard link never replaces either */
 		rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
-		if (rc == 0) /* else it is left to the next job: the output is there */
+		if (rc == 0) /* if this fails, the next job does it: the output is there */
 			(void)unlinkat(t->dirfd, temp, 0);
 	}
 	if (rc != 0 && errno == EEXIST)
@@ -157,7 +157,8 @@ void target_discard(target *t)
 {
 	unfinished_remove(&t->temp);
 	if (t->base && t->lock_fd >= 0) {
-		unfinished_remove(&t->lock); /* first: nobody may get the lock on what goes away */
+		unfinished_remove(
+			&t->lock); /* before unlocking: no job may lock a file that is removed */
 		close(t->lock_fd);
 	}
 	if (t->base && t->dirfd >= 0)

@@ -14,10 +14,10 @@ typedef struct target {
 	int dirfd;       /* the target's directory */
 	char *base;      /* its name in there */
 	char *path;      /* as the user gave it, for messages */
-	uint64_t mark;   /* of base: what its temporary names have in common */
+	uint64_t mark;   /* a hash of base, in all its temporary names */
 	uint64_t id;     /* of its temporary file */
 	bool named;      /* it has its final name already */
-	unfinished temp; /* the name until it is complete */
+	unfinished temp; /* its name until it is complete */
 	unfinished lock; /* see target_lock */
 	int lock_fd;     /* -1: not locked */
 } target;
@@ -46,26 +46,25 @@ void target_drop(const target *t);
 /* target_temp_name - of the temporary file. */
 void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES]);
 
-/* target_commit - rename onto the final name; without force never over a file that came meanwhile.
- */
+/* target_commit - rename onto the final name; without force it does not replace a file that has
+ * appeared meanwhile. */
 status target_commit(target *t, bool force, err *e);
 
-/* target_sync_name - make that name durable. On failure the file is there and complete, which the
- * message says: nothing but a loss of power can take the name away. */
+/* target_sync_name - make that name durable. On failure the file is there and complete, as the
+ * message says; only a loss of power could remove the name. */
 status target_sync_name(const target *t, err *e);
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
- * process; else keeps others from it until target_discard or the end of the process, and removes
- * the temporary files, *removed of them, that jobs which were killed have left for it, but not
- * the one of t->id.
+ * process; else no other job can make it until target_discard or the end of the process. Removes
+ * the temporary files, *removed of them, that killed jobs have left for it, except that of t->id.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 
-/* target_clean - remove what dead jobs have left for the output path. ST_REFUSED if a job is making
- * it, or if the file system cannot tell. */
+/* target_clean - remove what killed jobs have left for the output path. ST_REFUSED if a job is
+ * making it, or if the file system has no locks. */
 status target_clean(const char *path, unsigned *removed, err *e);
 
-/* target_discard - remove the temporary file if there is one, let go of lock and directory. */
+/* target_discard - remove the temporary file if there is one, release lock and directory. */
 void target_discard(target *t);
 
 #endif

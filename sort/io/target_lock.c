@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flock on a file beside the target, which the kernel gives up with the process, however it ends;
- * on NFS the server knows of it, so it holds between hosts. The file's text is for messages alone.
- * Who holds the lock removes the file, so whoever gets a lock looks whether its file is still
- * there.
- */
+/* flock on a file beside the target, which the kernel releases when the process ends, however it
+ * ends; on NFS the server knows of it, so it holds between hosts. The file's text is for messages
+ * only. The holder of the lock removes the file, so a process that gets a lock checks that its file
+ * still has the name. */
 #include "target.h"
 #include "file.h"
 
@@ -27,7 +26,7 @@ static bool is_named(const target *t, int fd)
 	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-/* A look that fails is no other file, and letting go would leave this one: hence a second. */
+/* Looks twice: if only the first look failed, going on with another file would leave this one. */
 static bool still_there(const target *t, int fd)
 {
 	bool there = is_named(t, fd);
@@ -46,7 +45,7 @@ static status refuse(const target *t, int fd, err *e)
 		       err_quoted(t->path, q), *holder ? err_quoted(holder, qh) : "just starting");
 }
 
-/* Where locks are not to be had, we are as well off as without this file. */
+/* The file system has no locks: go on without. */
 static bool no_locks(int errnum)
 {
 	return errnum == ENOLCK || errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == EINVAL;
@@ -81,7 +80,7 @@ static status take(target *t, int *fd, err *e)
 		       err_quoted(t->path, q));
 }
 
-static void tell_holder(const target *t)
+static void write_holder(const target *t)
 {
 	char text[HOLDER_BYTES], host[HOLDER_BYTES / 2] = "";
 	if (gethostname(host, sizeof host - 1) != 0)
@@ -91,7 +90,7 @@ static void tell_holder(const target *t)
 		(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
 }
 
-/* But of the one that was kept. */
+/* A temporary file of the target, except the one that is kept. */
 static bool is_temp_of(const target *t, const char *name)
 {
 	char prefix[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
@@ -103,7 +102,7 @@ static bool is_temp_of(const target *t, const char *name)
 	       strcmp(name, kept) != 0;
 }
 
-/* All of them are dead: who lives holds the lock. */
+/* The jobs that made them have ended: a running one would hold the lock. */
 static unsigned remove_leftovers(const target *t)
 {
 	unsigned removed = 0;
@@ -135,7 +134,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	}
 	t->lock_fd = fd;
 	unfinished_note(&t->lock);
-	tell_holder(t);
+	write_holder(t);
 	*removed = remove_leftovers(t);
 	return ST_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files without a name: O_TMPFILE, and where a file system has no such thing, a name that nobody
- * can guess, created exclusively and removed at once. Writes nothing but the block of the probe. */
+/* Files without a name: by O_TMPFILE, and on file systems that do not have it, with a random name,
+ * created exclusively and removed at once. */
 #include "tempdir.h"
 #include "file.h"
 

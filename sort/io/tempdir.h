@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A directory for temporary files that nobody else can reach: they have no name, so the kernel
- * takes their space back however the program ends, or one in a directory that is ours alone. */
+/* A directory for temporary files that no other user can open: they have no name, so the kernel
+ * frees their space however the program ends, or a name in a directory of our own. */
 #ifndef HETSORT_IO_TEMPDIR_H
 #define HETSORT_IO_TEMPDIR_H
 
 #include "io_fd.h"
 
 typedef struct tempdir {
-	int fd;         /* held open: what happens to the name later does not matter */
+	int fd;         /* held open: later changes of its name do not matter */
 	char *label;    /* "DIR/(spill file)", for messages */
 	uint64_t dev;   /* its file system */
 	bool in_memory; /* a tmpfs: files there take memory, not disk */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A list under a lock. Creating a file and noting it is one step under that lock, so that no file
- * slips through between; who ends the process never gives the lock back. */
+/* A list under a lock. A file is created and put on the list under that lock, so that none is
+ * missed; the thread that ends the process never releases it. */
 #include "unfinished.h"
 
 #include <fcntl.h>
@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* recursive, since who ends the process may still write a report, by way of a temporary name */
+/* recursive, since the thread that ends the process may still write a report under a temporary name
+ */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
 static bool settled, frozen;

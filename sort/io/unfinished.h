@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names that must not outlive the process: it knows at any time which it has made, so that it can
- * be ended at any time, whatever its threads do. */
+/* Names of files that must not outlive the process. They are on a list, so that the process can
+ * remove them and end at any time, whatever its threads do. */
 #ifndef HETSORT_IO_UNFINISHED_H
 #define HETSORT_IO_UNFINISHED_H
 
@@ -20,7 +20,7 @@ typedef struct unfinished {
  * or -1 with errno and an empty name. */
 int unfinished_create(unfinished *u, int flags, mode_t mode);
 
-/* unfinished_note - the file u->dirfd and u->name say is there already, and is ours. */
+/* unfinished_note - put a file on the list that exists already; u->dirfd and u->name say which. */
 void unfinished_note(unfinished *u);
 
 /* unfinished_forget - it has got its final name. unfinished_remove - unlink it. Both do nothing
@@ -28,13 +28,13 @@ void unfinished_note(unfinished *u);
 void unfinished_forget(unfinished *u);
 void unfinished_remove(unfinished *u);
 
-/* unfinished_settle - final names are about to be given: from now on the process is not to be
- * ended before its time. Returns when that is certain. */
+/* unfinished_settle - files are about to get their final names: from now on unfinished_freeze
+ * fails. */
 void unfinished_settle(void);
 
-/* unfinished_freeze - who is going to end the process says so: from now on no other thread makes a
- * name, or settles. False if the process has settled. Waits half a second at most for a thread that
- * makes a name just now. */
+/* unfinished_freeze - the calling thread is going to end the process: from now on no other thread
+ * makes a name, or settles. False if the process has settled. Waits half a second at most for a
+ * thread that is making a name. */
 bool unfinished_freeze(void);
 
 /* unfinished_remove_all - unlink all names, after unfinished_freeze. */

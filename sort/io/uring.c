@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A transfer is cut into parts, of which up to DEPTH are in the kernel's hands; a part that came
- * short goes on where it stopped. The first part that fails, by its place, ends the transfer; those
- * before it are completed, those after it only awaited, since their memory is the caller's. A ring
- * serves one transfer at a time: a thread takes one, or makes one, and gives it back. */
+/* A transfer is cut into segments, of which up to DEPTH are submitted at a time; a segment of which
+ * only a part was moved is submitted again for the rest. The segment nearest to the beginning that
+ * fails ends the transfer: those before it are completed, those after it only awaited, since the
+ * kernel uses the caller's memory until then. A ring serves one transfer at a time: a thread takes
+ * a free one, or makes one, and gives it back. */
 #include "uring.h"
 
 #ifdef HAVE_URING
@@ -25,14 +26,14 @@ typedef struct ring {
 } ring;
 
 struct uring {
-	size_t part_bytes;
+	size_t segment_bytes;
 	pthread_mutex_t lock;
 	ring *idle;
 };
 
-typedef struct part {
+typedef struct segment {
 	size_t at, left; /* bytes of the transfer; left 0: not in use */
-} part;
+} segment;
 
 typedef struct transfer {
 	struct io_uring *q;
@@ -40,10 +41,10 @@ typedef struct transfer {
 	bool writing;
 	unsigned char *p;
 	uint64_t offset;
-	size_t part_bytes, next; /* next: what lies before it has been cut into parts */
-	size_t end;              /* of the transfer, or where the first part failed */
-	unsigned open;           /* parts that are queued or in the kernel's hands */
-	part part[DEPTH];
+	size_t segment_bytes, next; /* next: the end of the last segment */
+	size_t end;                 /* of the transfer, or where the first segment failed */
+	unsigned open;              /* segments that are queued or submitted */
+	segment segment[DEPTH];
 } transfer;
 
 /* ------------------------------------------------------------------------------------- rings */
@@ -115,13 +116,13 @@ static status open_first(uring *u, err *e)
 	return ST_OK;
 }
 
-status uring_open(uring **out, size_t part_bytes, err *e)
+status uring_open(uring **out, size_t segment_bytes, err *e)
 {
 	uring *u = calloc(1, sizeof *u);
 	*out = NULL;
 	if (!u)
 		return err_set(e, ST_RESOURCE, "no memory for io_uring");
-	u->part_bytes = part_bytes;
+	u->segment_bytes = segment_bytes;
 	pthread_mutex_init(&u->lock, NULL);
 	const status rc = open_first(u, e);
 	if (rc == ST_OK)
@@ -145,8 +146,8 @@ void uring_close(uring *u)
 
 /* --------------------------------------------------------------------------------- transfers */
 
-/* There is an entry for each part. */
-static void queue_part(transfer *t, part *s)
+/* The queue has an entry for each segment. */
+static void queue_segment(transfer *t, segment *s)
 {
 	struct io_uring_sqe *q = io_uring_get_sqe(t->q);
 	if (t->writing)
@@ -159,13 +160,13 @@ static void queue_part(transfer *t, part *s)
 
 static void queue_more(transfer *t)
 {
-	for (part *s = t->part; s < t->part + DEPTH && t->next < t->end; s++) {
+	for (segment *s = t->segment; s < t->segment + DEPTH && t->next < t->end; s++) {
 		const size_t left = t->end - t->next;
 		if (s->left > 0)
 			continue;
-		*s = (part){ t->next, left < t->part_bytes ? left : t->part_bytes };
+		*s = (segment){ t->next, left < t->segment_bytes ? left : t->segment_bytes };
 		t->next += s->left;
-		queue_part(t, s);
+		queue_segment(t, s);
 	}
 }
 
@@ -174,7 +175,7 @@ static void fail_at(transfer *t, size_t at)
 	t->end = at < t->end ? at : t->end;
 }
 
-/* False: the kernel takes nothing, and has nothing that could make it think otherwise. */
+/* False: the kernel takes no segment, and has none whose end could change that. */
 static bool submit(transfer *t)
 {
 	int rc = 0;
@@ -184,20 +185,20 @@ static bool submit(transfer *t)
 	return io_uring_sq_ready(t->q) < t->open;
 }
 
-/* A part that has come back, and what became of it. Nothing else ends the wait. */
-static part *await_part(transfer *t, int *result)
+/* Wait, without a timeout, until a segment has ended; *result is what became of it. */
+static segment *await_segment(transfer *t, int *result)
 {
 	struct io_uring_cqe *c;
 	for (unsigned tries = 0; io_uring_wait_cqe(t->q, &c) != 0; tries++)
 		nap(tries);
-	part *s = io_uring_cqe_get_data(c);
+	segment *s = io_uring_cqe_get_data(c);
 	*result = FAIL_RESULT(FAIL_URING, c->res);
 	io_uring_cqe_seen(t->q, c);
 	t->open--;
 	return s;
 }
 
-static void land(transfer *t, part *s, int result)
+static void segment_ended(transfer *t, segment *s, int result)
 {
 	if (result <= 0) {
 		fail_at(t, s->at);
@@ -210,22 +211,22 @@ static void land(transfer *t, part *s, int result)
 	if (s->at >= t->end)
 		s->left = 0;
 	if (s->left > 0)
-		queue_part(t, s);
+		queue_segment(t, s);
 }
 
-/* False: the ring is of no use any more. */
-static bool move_parts(transfer *t)
+/* False: the ring cannot be used any more. */
+static bool move_segments(transfer *t)
 {
 	for (queue_more(t); t->open > 0; queue_more(t)) {
 		int result;
 		if (!submit(t)) {
 			for (size_t i = 0; i < DEPTH; i++)
-				if (t->part[i].left > 0)
-					fail_at(t, t->part[i].at);
+				if (t->segment[i].left > 0)
+					fail_at(t, t->segment[i].at);
 			return false;
 		}
-		part *s = await_part(t, &result);
-		land(t, s, result);
+		segment *s = await_segment(t, &result);
+		segment_ended(t, s, result);
 	}
 	return true;
 }
@@ -240,9 +241,9 @@ size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t off
 		       .writing = writing,
 		       .p = p,
 		       .offset = offset,
-		       .part_bytes = u->part_bytes,
+		       .segment_bytes = u->segment_bytes,
 		       .end = bytes };
-	if (move_parts(&t))
+	if (move_segments(&t))
 		give_ring(u, r);
 	else
 		free_ring(r);
@@ -251,9 +252,9 @@ size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t off
 
 #else
 
-status uring_open(uring **out, size_t part_bytes, err *e)
+status uring_open(uring **out, size_t segment_bytes, err *e)
 {
-	(void)part_bytes;
+	(void)segment_bytes;
 	*out = NULL;
 	return err_set(e, ST_REFUSED, "this hetsort was built without io_uring (liburing)");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Large transfers by Linux's io_uring: one thread has many parts of one under way at once. */
+/* Large transfers by Linux's io_uring: many segments of one transfer are under way at once. */
 #ifndef HETSORT_IO_URING_H
 #define HETSORT_IO_URING_H
 
@@ -7,21 +7,21 @@
 
 #include <stdint.h>
 
-enum { URING_PART_BYTES = 1 << 20 };
+enum { URING_SEGMENT_BYTES = 1 << 20 };
 
 typedef struct uring uring;
 
 /* uring_open - refuses (ST_REFUSED, *out NULL) where the program was built without liburing, or the
- * kernel or a container does not let it; ST_RESOURCE for lack of memory or descriptors. part_bytes:
- * URING_PART_BYTES; tests: less. */
-status uring_open(uring **out, size_t part_bytes, err *e);
+ * kernel or a container does not allow it; ST_RESOURCE for lack of memory or descriptors.
+ * segment_bytes: URING_SEGMENT_BYTES; tests: less. */
+status uring_open(uring **out, size_t segment_bytes, err *e);
 
-/* uring_move - move bytes between p and the file at offset. An attempt: returns how many bytes from
- * the beginning on went, and who wants the rest, and the words for what failed there, goes the
- * usual way. On return nothing is under way any more. Any number of threads. */
+/* uring_move - move bytes between p and the file at offset. Returns how many bytes from the
+ * beginning on were moved; blocking calls can move the rest, or say what fails there. On return
+ * nothing is under way any more. Any number of threads. */
 size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing);
 
-/* uring_close - no thread is in it any more; NULL is fine. */
+/* uring_close - when no thread uses it any more; NULL is fine. */
 void uring_close(uring *u);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A few buffers go round between who fills and who writes. Full ones end at a block of the file
- * where the record size allows, so that they go past the page cache whole. */
+/* A few buffers are filled and written in turn. Full ones end at a multiple of IO_FD_ALIGN where
+ * the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -11,7 +11,7 @@
 
 enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128 };
 
-/* A part of what will come, so that all of them are little beside the data. */
+/* A small part of the data, so that all buffers together are small beside it. */
 static size_t choose_buffer(uint64_t bytes)
 {
 	const uint64_t part = bytes / BUFFER_PART;
@@ -26,8 +26,8 @@ uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 	return u64_min(most, WRITER_BUFFERS * u64_min(recs, most) * record_bytes);
 }
 
-/* The next buffer in turn, its start as far from a page's as its place in the file from a block's.
- */
+/* The next buffer in turn; its start is as far from a page as its offset in the file, for direct
+ * I/O. */
 static void next_buffer(writer *w)
 {
 	const uint32_t bytes = w->lay.record_bytes;
@@ -61,7 +61,7 @@ static void *write_all(void *writer_)
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (w->written == w->filled && !w->ending)
-			pthread_cond_wait(&w->news, &w->lock);
+			pthread_cond_wait(&w->changed, &w->lock);
 		if (w->written == w->filled)
 			break;
 		err e = w->e;
@@ -71,7 +71,7 @@ static void *write_all(void *writer_)
 		pthread_mutex_lock(&w->lock);
 		w->e = e;
 		w->written++;
-		pthread_cond_signal(&w->news);
+		pthread_cond_signal(&w->changed);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -88,7 +88,7 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 		return ST_RESOURCE;
 	next_buffer(w);
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->news, NULL);
+	pthread_cond_init(&w->changed, NULL);
 	w->threaded = pthread_create(&w->thread, NULL, write_all, w) == 0;
 	return ST_OK;
 }
@@ -97,7 +97,7 @@ static void await_written(writer *w, uint64_t goal)
 {
 	const double t0 = now_s();
 	while (w->written < goal)
-		pthread_cond_wait(&w->news, &w->lock);
+		pthread_cond_wait(&w->changed, &w->lock);
 	w->wait_s += now_s() - t0;
 }
 
@@ -114,7 +114,7 @@ static void hand_over(writer *w)
 	pthread_mutex_lock(&w->lock);
 	w->filled++;
 	if (w->threaded) {
-		pthread_cond_signal(&w->news);
+		pthread_cond_signal(&w->changed);
 		await_written(w, w->filled < WRITER_BUFFERS ? 0 : w->filled - WRITER_BUFFERS + 1);
 	} else {
 		const double t0 = now_s();
@@ -149,11 +149,11 @@ void writer_free(writer *w)
 	if (w->threaded) {
 		pthread_mutex_lock(&w->lock);
 		w->ending = true;
-		pthread_cond_signal(&w->news);
+		pthread_cond_signal(&w->changed);
 		pthread_mutex_unlock(&w->lock);
 		pthread_join(w->thread, NULL);
 	}
-	pthread_cond_destroy(&w->news);
+	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->lock);
 	mem_free(w->m, w->raw);
 	*w = (writer){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sorted stream of records on its way to a file: buffered, inspected, and written by a thread of
- * its own while the next buffer is filled. One thread fills. */
+/* Writes a sorted stream of records to a file: buffered, inspected, and written by a thread of its
+ * own while the next buffer is filled. One thread fills. */
 #ifndef HETSORT_IO_WRITER_H
 #define HETSORT_IO_WRITER_H
 
@@ -18,7 +18,7 @@ typedef struct sink {
 	const char *path;
 	uint64_t offset; /* of the first record */
 	uint64_t recs;   /* that will come: buffers need not be larger */
-	bool durable;    /* it will be synced: let the disk begin early */
+	bool durable;    /* it will be synced: start writing to the disk early */
 } sink;
 
 typedef struct writer {
@@ -27,7 +27,7 @@ typedef struct writer {
 	mem *m;
 	inspected *seen;
 	unsigned char *raw;         /* all buffers */
-	size_t buffer_bytes, chunk; /* chunk: records a full buffer ends a multiple of */
+	size_t buffer_bytes, chunk; /* chunk: a full buffer ends at a multiple of so many records */
 	unsigned char *buf;         /* being filled: used of room records */
 	size_t used, room;
 	struct {
@@ -35,14 +35,14 @@ typedef struct writer {
 		size_t n;
 		uint64_t offset;
 	} full[WRITER_BUFFERS];
-	/* buffers [written, filled) are the thread's */
+	/* buffers [written, filled) are still to be written */
 	uint64_t filled, written;
 	bool threaded, ending;
 	pthread_t thread;
 	pthread_mutex_t lock; /* for the counts, ending and e */
-	pthread_cond_t news;
+	pthread_cond_t changed;
 	err e;           /* the first failure; from then on records are dropped */
-	double wait_s;   /* of who fills, for a free buffer */
+	double wait_s;   /* for a free buffer */
 	double verify_s; /* inspecting */
 } writer;
 
@@ -56,11 +56,11 @@ static inline unsigned char *writer_room(const writer *w, size_t *recs)
 	return w->buf + w->used * w->lay.record_bytes;
 }
 
-/* writer_add - n records stand where writer_room said. A failure to write them is kept: the caller
- * goes on (its peers count on it), and learns of it from writer_flush. */
+/* writer_add - n records are where writer_room said. The caller does not see a failure to write
+ * them before writer_flush: other ranks rely on its going on. */
 void writer_add(writer *w, size_t n);
 
-/* writer_flush - what is left goes out. ST_INTERNAL if records were not in order. */
+/* writer_flush - write what is left. ST_INTERNAL if records were not in order. */
 status writer_flush(writer *w, err *e);
 
 /* writer_most_bytes - at most what writer_open allocates for so many records. */

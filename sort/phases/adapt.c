@@ -188,7 +188,7 @@ static void planned_speeds(const rank_env *env, const share_plan *s, double *pla
 /* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
  * the others wait for it while they read: only sorting counts, and what they have to send is what
  * they requested, a slow rank less. Rank 0 itself serves them, which shows no speed. */
-static sighting own_sighting(const rank_env *env, const loaded_runs *d, const speed_history *speeds,
+static sighting own_sighting(const rank_env *env, const read_runs *d, const speed_history *speeds,
 			     double planned)
 {
 	const rank_result *r = env->stats;
@@ -236,8 +236,8 @@ static status adapt_together(rank_env *env, const settled *k, const sighting *mi
 	return ST_OK;
 }
 
-status phase_adapt(rank_env *env, const settled *k, const loaded_runs *d,
-		   const speed_history *speeds, share_plan *next)
+status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const speed_history *speeds,
+		   share_plan *next)
 {
 	const size_t p = (size_t)env->c->size;
 	if (!env->o->adapt.on || k->w->resuming) /* what was not read shows no speed */

@@ -210,13 +210,13 @@ static void note_budget(rank_env *env, const memory_plan *mp)
 	r->spill_runs = mp->budget.spills ? mp->budget.runs : 0;
 }
 
-void budget_ended(rank_env *env, const settled *k, const loaded_runs *d, memory_plan *mp)
+void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_plan *mp)
 {
 	budget_query q = query_of(env, k, mp, 0);
 	q.recs = d->n;
 	mp->budget.runs = d->r.count;
 	if (d->spill)
-		budget_settle(&mp->budget, &q);
+		budget_end(&mp->budget, &q);
 	note_budget(env, mp);
 }
 

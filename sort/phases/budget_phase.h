@@ -14,7 +14,7 @@ bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs);
 
 /* budget_ended - all that this rank holds has come: what it takes now that its size is known. k->s
  * has the shares from before. */
-void budget_ended(rank_env *env, const settled *k, const loaded_runs *d, memory_plan *mp);
+void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_plan *mp);
 
 /* budget_spreads - would what exceeds the memory be exchanged first? Not what each rank or only one
  * has: it is sorted where it is, and moved while it is merged. */

@@ -86,8 +86,8 @@ static status check_totals(rank_env *env, uint64_t total)
 static status choose_io_backend(rank_env *env, io_backend **io)
 {
 	err why = { ST_OK, "" };
-	const status rc = io_backend_open(io, env->o->io, test_sizes_of(env->o)->uring_part_bytes,
-					  &why, &env->e);
+	const status rc = io_backend_open(
+		io, env->o->io, test_sizes_of(env->o)->uring_segment_bytes, &why, &env->e);
 	memcpy(env->stats->io_text, why.text, sizeof env->stats->io_text - 1);
 	return rc;
 }

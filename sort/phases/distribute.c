@@ -84,7 +84,7 @@ static void write_sorted(const receive_buffer *d, exchange_setup *t)
 	}
 }
 
-status phase_distribute(exchange_setup *t, loaded_runs *read, cuts *k)
+status phase_distribute(exchange_setup *t, read_runs *read, cuts *k)
 {
 	rank_env *env = t->env;
 	if (budget_merges(
@@ -100,7 +100,7 @@ status phase_distribute(exchange_setup *t, loaded_runs *read, cuts *k)
 		/* what was read has been sent: its room is the scratch of the last sort */
 		mem_free(&env->m, k->by_destination);
 		k->by_destination = NULL;
-		loaded_runs_free(&env->m, read);
+		read_runs_free(&env->m, read);
 		d.tmp = mem_array(&env->m, d.n, sizeof *d.tmp, "sorting", &env->e);
 		rc = d.tmp ? ST_OK : ST_RESOURCE;
 	}

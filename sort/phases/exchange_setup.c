@@ -105,7 +105,7 @@ static status open_outgoing(exchange_setup *t)
 	const size_t p = (size_t)env->c->size;
 	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
 	return t->recv ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut, p,
-				       t->k->mp->budget.piece_recs, &env->e)
+				       t->k->mp->budget.slice_recs, &env->e)
 		       : ST_RESOURCE;
 }
 

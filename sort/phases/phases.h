@@ -31,7 +31,7 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w);
 /* phase_read - records to memory or to disk, in sorted runs if they are to be merged. Where the
  * shares show only now (standard input, --scatter=dynamic), a new plan in `next`; mp becomes what
  * memory is taken then. speeds: with --adapt. */
-status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history *speeds,
+status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *speeds,
 		  share_plan *next, memory_plan *mp);
 
 /* phase_load_output - is the output of an earlier program there, but for its name? Then its shares
@@ -41,22 +41,22 @@ status phase_load_output(rank_env *env, files *f, const workdir *work, const sha
 
 /* phase_adapt - output shares by the speeds of this very run: a new plan in `next`, if that gains
  * enough. */
-status phase_adapt(rank_env *env, const settled *k, const loaded_runs *d,
-		   const speed_history *speeds, share_plan *next);
+status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const speed_history *speeds,
+		   share_plan *next);
 
 /* phase_sample - estimate the splitters. phase_split - cut exactly at the planned shares. merges:
  * the runs are sorted. */
-status phase_sample(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k);
-status phase_split(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k);
+status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
+status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
 
 /* phase_merge - exchange, merge and write, all at once. */
 status phase_merge(exchange_setup *t);
 
 /* phase_distribute - exchange, then sort and write; frees what was read once it is sent. */
-status phase_distribute(exchange_setup *t, loaded_runs *d, cuts *k);
+status phase_distribute(exchange_setup *t, read_runs *d, cuts *k);
 
 /* phase_single_rank - the only rank: merge and write. */
-status phase_single_rank(rank_env *env, const settled *k, files *f, const loaded_runs *d,
+status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
 			 output_part *w);
 
 status phase_sync(rank_env *env, output *out);

@@ -15,7 +15,7 @@ static const char NO_ROOM[] = "to go on by way of the disk it takes more memory 
 typedef struct reading {
 	rank_env *env;
 	const settled *k;
-	loaded_runs *d;
+	read_runs *d;
 	share_plan *next; /* where shares show only now */
 	memory_plan *mp;
 } reading;
@@ -55,8 +55,8 @@ static status spill_stdin(reading *x, run_formation_plan sp)
 {
 	rank_env *env = x->env;
 	layout lay = sp.load.lay;
-	loaded_runs held = *x->d;
-	*x->d = (loaded_runs){ 0 };
+	read_runs held = *x->d;
+	*x->d = (read_runs){ 0 };
 	sp.load.n = x->k->mp->budget.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n)
@@ -66,7 +66,7 @@ static status spill_stdin(reading *x, run_formation_plan sp)
 		"standard input is more than the %zu records that %" PRIu64
 		" bytes of memory hold: %s",
 		held.n, x->k->mp->limit.rank_bytes, NO_ROOM);
-	loaded_runs_free(&env->m, &held);
+	read_runs_free(&env->m, &held);
 	return ST_RESOURCE;
 }
 
@@ -129,7 +129,7 @@ static speed_history *speed_history_of(const rank_env *env, const settled *k, bo
 }
 
 /* What of the work with the input this rank has done. */
-static void note_read(rank_env *env, const settled *k, const loaded_runs *d, uint64_t in)
+static void note_read(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
 {
 	rank_result *r = env->stats;
 	const uint64_t bytes = env->o->lay.record_bytes;
@@ -142,7 +142,7 @@ static void note_read(rank_env *env, const settled *k, const loaded_runs *d, uin
 	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
 }
 
-status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history *speeds,
+status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *speeds,
 		  share_plan *next, memory_plan *mp)
 {
 	const input *in = &k->f->in;
@@ -175,14 +175,13 @@ status phase_read(rank_env *env, const settled *k, loaded_runs *d, speed_history
 	return rc;
 }
 
-status phase_sample(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k)
+status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
 	return sample_brackets(env->c, &env->m, &d->r, merges, s->before, &k->brackets, &env->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
-static status split_by_destination(rank_env *env, const share_plan *s, const loaded_runs *d,
-				   cuts *k)
+static status split_by_destination(rank_env *env, const share_plan *s, const read_runs *d, cuts *k)
 {
 	k->by_destination = mem_array(&env->m, d->n, sizeof *k->by_destination, "entries", &env->e);
 	const status rc = comm_agree(env->c, k->by_destination ? ST_OK : ST_RESOURCE);
@@ -197,7 +196,7 @@ static status split_by_destination(rank_env *env, const share_plan *s, const loa
 			      s->before, &k->brackets, k->cut, &env->e);
 }
 
-status phase_split(rank_env *env, const share_plan *s, const loaded_runs *d, bool merges, cuts *k)
+status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
 	k->r = d->r;
 	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->r.count, sizeof *k->cut, "cuts",

@@ -45,7 +45,7 @@ typedef struct single_rank {
 	rank_env *env;
 	const settled *k;
 	const output *out;
-	const loaded_runs *d;
+	const read_runs *d;
 	output_part *w;
 	merge_partition p;   /* in memory, or */
 	merge_slices slices; /* on disk, */
@@ -281,7 +281,7 @@ static status cut(single_rank *a)
 	status rc;
 	if (on_disk(a)) {
 		rc = merge_slices_cut(&a->slices, &env->m, r, r->start, r->start + 1,
-				      a->k->mp->budget.piece_recs, &env->e);
+				      a->k->mp->budget.slice_recs, &env->e);
 		if (rc == ST_OK)
 			rc = read_ahead_open(&a->ahead, &env->m, &a->slices,
 					     a->k->mp->budget.read_ahead_bytes, &env->e);
@@ -299,7 +299,7 @@ static status cut(single_rank *a)
 	return rc;
 }
 
-status phase_single_rank(rank_env *env, const settled *k, files *f, const loaded_runs *d,
+status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
 			 output_part *w)
 {
 	single_rank a = { .env = env, .k = k, .out = &f->out, .d = d, .w = w, .to = IO_FD_NONE };

@@ -186,7 +186,7 @@ static status answer_all(scatter_sender *d, request *a)
 
 typedef struct scatter_worker {
 	rank_env *env;
-	loaded_runs *d; /* what has come so far */
+	read_runs *d; /* what has come so far */
 	const read_runs_plan *p;
 	uint64_t *start; /* of the runs; room for `room` */
 	size_t runs, room;
@@ -253,7 +253,7 @@ static status sort_chunk(scatter_worker *t, size_t at)
 /* Room for n more records; if there is none, they are taken and forgotten. */
 static void make_room(scatter_worker *t, uint64_t n)
 {
-	loaded_runs *d = t->d;
+	read_runs *d = t->d;
 	while (t->failed == ST_OK && d->room - d->n < n)
 		t->failed = read_runs_grow(t->p, &t->env->m, d, &t->env->e);
 }
@@ -261,7 +261,7 @@ static void make_room(scatter_worker *t, uint64_t n)
 static status take_chunk(scatter_worker *t, uint64_t n)
 {
 	const layout *l = &t->env->o->lay;
-	loaded_runs *d = t->d;
+	read_runs *d = t->d;
 	make_room(t, n);
 	receiver_expect(&t->in, n);
 	while (n > 0 && t->failed == ST_OK) {
@@ -302,7 +302,7 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 static status keep_runs(scatter_worker *t)
 {
 	rank_env *env = t->env;
-	loaded_runs *d = t->d;
+	read_runs *d = t->d;
 	if (!t->p->sort || t->runs == 0)
 		return read_runs_sort(t->p, &env->m, d, &env->e);
 	d->start = mem_array(&env->m, t->runs + 1, sizeof *d->start, "runs", &env->e);
@@ -331,7 +331,7 @@ static status take_all(scatter_worker *t)
 /* ------------------------------------------------------------------------------------- together */
 
 /* Rank 0 has no records, but an array of none. */
-static status hand_out(rank_env *env, const scatter_job *k, loaded_runs *out)
+static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
 	const size_t others = (size_t)env->c->size - 1;
@@ -355,7 +355,7 @@ static status hand_out(rank_env *env, const scatter_job *k, loaded_runs *out)
 	return rc;
 }
 
-static status ask_for(rank_env *env, const read_runs_plan *p, loaded_runs *out)
+static status ask_for(rank_env *env, const read_runs_plan *p, read_runs *out)
 {
 	scatter_worker t = { .env = env, .d = out, .p = p };
 	status rc = receiver_open(&t.in, env);
@@ -369,7 +369,7 @@ static status ask_for(rank_env *env, const read_runs_plan *p, loaded_runs *out)
 	return rc;
 }
 
-status scatter_on_request(rank_env *env, const scatter_job *k, loaded_runs *out)
+status scatter_on_request(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const status rc =
 		env->c->rank == 0 ? hand_out(env, k, out) : ask_for(env, &k->p->load, out);

@@ -98,7 +98,7 @@ static status serve_all(scatter_sender *d)
 }
 
 /* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status scatter_out(scatter_sender *d, loaded_runs *out)
+static status scatter_out(scatter_sender *d, read_runs *out)
 {
 	rank_env *env = d->env;
 	const run_formation_plan *p = d->k->p;
@@ -111,7 +111,7 @@ static status scatter_out(scatter_sender *d, loaded_runs *out)
 }
 
 /* To their place in memory; entries while they are in the cache. */
-static status take_to_memory(receiver *b, const read_runs_plan *p, loaded_runs *d)
+static status take_to_memory(receiver *b, const read_runs_plan *p, read_runs *d)
 {
 	rank_env *env = b->env;
 	status rc = ST_OK;
@@ -128,16 +128,16 @@ static status take_to_memory(receiver *b, const read_runs_plan *p, loaded_runs *
 	return rc == ST_OK ? read_runs_sort(p, &env->m, d, &env->e) : rc;
 }
 
-static status take_to_disk(receiver *b, const run_formation_plan *p, loaded_runs *out)
+static status take_to_disk(receiver *b, const run_formation_plan *p, read_runs *out)
 {
 	rank_env *env = b->env;
-	loaded_runs none = { 0 };
+	read_runs none = { 0 };
 	const status rc = run_formation_stream(receiver_take, b, &none, p, &env->m, out, &env->e);
 	out->sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
 	return rc;
 }
 
-static status take_share(rank_env *env, const run_formation_plan *p, loaded_runs *out)
+static status take_share(rank_env *env, const run_formation_plan *p, read_runs *out)
 {
 	receiver b;
 	status rc = receiver_open(&b, env);
@@ -154,7 +154,7 @@ static status take_share(rank_env *env, const run_formation_plan *p, loaded_runs
 	return rc;
 }
 
-status scatter_records(rank_env *env, const scatter_job *k, loaded_runs *out)
+status scatter_records(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	scatter_sender d = { .env = env, .k = k, .slots = SCATTER_SLOTS };
 	if (env->c->rank != 0)
@@ -166,7 +166,7 @@ status scatter_records(rank_env *env, const scatter_job *k, loaded_runs *out)
 	return rc;
 }
 
-status scatter_input(rank_env *env, const scatter_job *k, loaded_runs *out)
+status scatter_input(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	return env->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(env, k, out)
 						  : scatter_records(env, k, out);

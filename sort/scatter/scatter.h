@@ -70,15 +70,15 @@ typedef struct scatter_job {
 
 /* scatter_input - collective: every rank's records to out, from rank 0, as the settings say by one
  * of the two below. */
-status scatter_input(rank_env *env, const scatter_job *k, loaded_runs *out);
+status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
 /* scatter_records - collective: planned shares, in the order of service. What does not fit into
  * memory goes to runs on disk. Rank 0 comes last and reads its share itself. */
-status scatter_records(rank_env *env, const scatter_job *k, loaded_runs *out);
+status scatter_records(rank_env *env, const scatter_job *k, read_runs *out);
 
 /* scatter_on_request - collective, --scatter=dynamic: rank 0 hands out chunks to who asks for them,
  * and takes none itself. A rank sorts a chunk before it asks for the next. */
-status scatter_on_request(rank_env *env, const scatter_job *k, loaded_runs *out);
+status scatter_on_request(rank_env *env, const scatter_job *k, read_runs *out);
 
 /* scatter_wait - until a message is done, which the seconds that it took are added to. */
 status scatter_wait(comm *c, comm_req *r, double *wait_s);

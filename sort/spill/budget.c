@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What sorting takes, as the phases allocate it. Two reads and two writes of the data are the
- * price of not fitting, however much there is: runs are as long as memory allows, and one merge
- * takes them all. */
+/* Counts the memory that the phases allocate. A sort that does not fit into memory reads and writes
+ * the data twice, however much there is: runs are as long as memory allows, and one merge takes all
+ * of them. */
 #include "budget.h"
 #include "io/io_fd.h"
 #include "spill.h"
-#include "run_formation.h"
 #include "merge_slice.h"
 
 #include <inttypes.h>
@@ -15,25 +14,24 @@ enum {
 	WORKERS = 4,
 	SLACK_BYTES = 4 << 20,   /* stacks, control data */
 	STRIDE_BYTES = 64 << 10, /* of records for a sample */
-	BLOCK_BYTES = 256 << 10, /* of a spilled run, at most */
-	ALONE_BATCH_BYTES = 4 << 20,
-	MOST_PIECE_BYTES = 32 << 20, /* merged at a time: gathering does not gain by more */
-	GOOD_CHUNK_BYTES = 1 << 20,  /* read at a time: smaller ones take the disk longer */
+	SINGLE_BATCH_BYTES = 4 << 20,
+	MOST_SLICE_BYTES = 32 << 20, /* longer ones do not make gathering faster */
+	GOOD_CHUNK_BYTES = 1 << 20,  /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64, /* or what half a chunk holds, if those are fewer */
-	SAMPLED_PART = 64, /* of the records, that samples with long keys begin with */
-	READ_AHEAD_CHUNK_BYTES =
-		5 << 20, /* with what reading ahead takes at most of them, beside runs */
+	LEAST_STRIDE = 64, /* or the records of half a chunk, if those are fewer */
+	SAMPLE_SHARE = 64, /* samples take at first at most 1 / so much of the data */
+	/* reading ahead takes at most so many chunks, and two for each run */
+	READ_AHEAD_CHUNK_BYTES = 5 << 20,
 	READ_AHEAD_CHUNKS = 100,
 	CORE_RUNS = 16,
-	/* where runs are kept: some at least, and so many at most that windows read less of the
-	 * excess than of the piece */
+	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
+	 * reads fewer records beyond its bounds than within them */
 	LEAST_KEPT_BYTES = 4 << 20,
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
-	TEST_RUNS = 64,             /* that standard input may have in tests */
-	CORE_PIECE_BYTES = 8 << 20, /* a piece of 4 MiB may come out twice as long */
+	TEST_RUNS = 64,            /* that standard input may have in tests */
+	CORE_PART_BYTES = 8 << 20, /* a part of 4 MiB may become twice as long */
 };
 
 static uint64_t core_bytes(const budget_query *q)
@@ -41,12 +39,12 @@ static uint64_t core_bytes(const budget_query *q)
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t entries = q->recs * sizeof(entry);
 	const uint64_t scratch = entries / CORE_RUNS * q->threads;
-	uint64_t piece = CORE_PIECE_BYTES + 2 * CORE_PIECE_BYTES / rec * sizeof(entry);
-	if (piece > data + 2 * entries)
-		piece = data + 2 * entries;
-	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : (q->threads + 2) * piece;
-	const uint64_t landing = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
-	return landing + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
+	uint64_t part = CORE_PART_BYTES + 2 * CORE_PART_BYTES / rec * sizeof(entry);
+	if (part > data + 2 * entries)
+		part = data + 2 * entries;
+	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : (q->threads + 2) * part;
+	const uint64_t received = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
+	return received + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
 }
 
 static size_t sample_bytes(const budget_query *q)
@@ -63,11 +61,11 @@ static size_t most_of(size_t a, size_t b)
 static uint64_t fixed_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
-	return (q->recs / b->stride + MOST_RUNS) * sample_bytes(q) +
+	return (q->recs / b->stride + BUDGET_MOST_RUNS) * sample_bytes(q) +
 	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES;
 }
 
-/* With a record, while it is sorted or merged. */
+/* A record with its entries, while it is sorted or merged. */
 static uint64_t record_room(const budget_query *q)
 {
 	return q->lay.record_bytes + 2 * sizeof(entry);
@@ -87,11 +85,11 @@ static uint64_t kept_recs(const budget_query *q)
 	return between(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
 }
 
-/* Records of a run, if memory holds `most` for each worker; 0 if that is too few. As many runs for
- * each worker. */
+/* Records of a run, if memory holds `most` for each worker; 0 if that is too few. Each
+ * worker gets as many runs. */
 static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 {
-	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, SPILL_PIECE_BYTES);
+	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, SPILL_WRITE_BYTES);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
 	if (most == 0)
@@ -110,72 +108,72 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 
 static uint64_t run_bytes(const budget *b, const budget_query *q)
 {
-	return SPOOL_BATCH_BYTES + SPILL_PIECE_BYTES + BLOCK_BYTES + 4 * IO_FD_ALIGN +
+	return BUDGET_BATCH_BYTES + SPILL_WRITE_BYTES + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       b->run_recs * record_room(q);
 }
 
-/* While runs are sorted. */
+/* What the exchange takes while runs are sorted. */
 static uint64_t receiving_bytes(const budget_query *q)
 {
 	return q->receives ? q->exchange_bytes : 0;
 }
 
-/* Runs as long as workers have room. */
+/* Runs as long as the memory of each worker allows. */
 static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
 	b->run_recs = 0;
-	if (each < run_bytes(b, q) + SPILL_PIECE_BYTES)
+	if (each < run_bytes(b, q) + SPILL_WRITE_BYTES)
 		return false;
 	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b->workers);
 	if (b->run_recs == 0)
 		return false;
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
-	return b->runs <= MOST_RUNS;
+	return b->runs <= BUDGET_MOST_RUNS;
 }
 
-/* A piece may reach two strides too far in each run. */
-static uint64_t piece_bytes(const budget *b, const budget_query *q)
+/* A slice may reach two strides too far in each run. */
+static uint64_t slice_bytes(const budget *b, const budget_query *q)
 {
-	return (b->piece_recs + 2 * b->runs * b->stride) * record_room(q);
+	return (b->slice_recs + 2 * b->runs * b->stride) * record_room(q);
 }
 
 /* Pieces, at_once of them at a time, which take so many bytes together, each `fixed` with it. */
-static bool fit_pieces(budget *b, const budget_query *q, uint64_t bytes, uint64_t at_once,
+static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_t at_once,
 		       uint64_t fixed)
 {
 	const uint64_t excess = 2 * b->runs * b->stride, each = bytes / at_once;
-	const uint64_t most = MOST_PIECE_BYTES / q->lay.record_bytes + 1;
+	const uint64_t most = MOST_SLICE_BYTES / q->lay.record_bytes + 1;
 	if (each < fixed)
 		return false;
 	const uint64_t room = (each - fixed) / record_room(q);
 	const uint64_t n = room > excess ? room - excess : 0;
-	b->piece_recs = (size_t)between(0, n, most > excess ? most : excess);
-	return b->piece_recs >= b->runs * b->stride;
+	b->slice_recs = (size_t)between(0, n, most > excess ? most : excess);
+	return b->slice_recs >= b->runs * b->stride;
 }
 
-/* A rank alone: half of the memory for merging, the rest for what is read ahead. */
-static bool fit_alone(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
-		      uint64_t *used)
+/* A single rank: half of the memory for merging, the rest for what is read ahead. */
+static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
+			    uint64_t *used)
 {
-	const uint64_t batch = ALONE_BATCH_BYTES + 4 * IO_FD_ALIGN;
-	if (!fit_pieces(b, q, bytes / 2, b->workers, batch))
+	const uint64_t batch = SINGLE_BATCH_BYTES + 4 * IO_FD_ALIGN;
+	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
 		return false;
-	const uint64_t pieces = b->workers * (batch + piece_bytes(b, q));
-	b->read_ahead_bytes = between(0, bytes - pieces,
+	const uint64_t slices = b->workers * (batch + slice_bytes(b, q));
+	b->read_ahead_bytes = between(0, bytes - slices,
 				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
-	*used = pieces + b->read_ahead_bytes;
+	*used = slices + b->read_ahead_bytes;
 	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk;
 }
 
-/* Several: a window for each that is sent to. */
+/* Several ranks: a slice for each rank that is sent to. */
 static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
 {
-	const uint64_t portion = PORTION_BYTES + 2 * BLOCK_BYTES;
+	const uint64_t chunk = MERGE_SLICE_CHUNK_BYTES + 2 * SPILL_MOST_BLOCK_BYTES;
 	if (bytes < q->exchange_bytes ||
-	    !fit_pieces(b, q, bytes - q->exchange_bytes, q->ranks, portion))
+	    !fit_slices(b, q, bytes - q->exchange_bytes, q->ranks, chunk))
 		return false;
-	*used = q->exchange_bytes + q->ranks * (portion + piece_bytes(b, q));
+	*used = q->exchange_bytes + q->ranks * (chunk + slice_bytes(b, q));
 	return true;
 }
 
@@ -185,14 +183,14 @@ static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint6
 	const uint64_t fixed = fixed_bytes(q, b);
 	const uint64_t sorting = receiving_bytes(q) + b->workers * run_bytes(b, q);
 	uint64_t merging = 0;
-	if (q->ranks == 1 ? !fit_alone(b, q, limit - fixed, least_chunk, &merging)
+	if (q->ranks == 1 ? !fit_single_rank(b, q, limit - fixed, least_chunk, &merging)
 			  : !fit_streams(b, q, limit - fixed, &merging))
 		return false;
 	b->bytes = fixed + (sorting > merging ? sorting : merging);
 	return true;
 }
 
-/* Does it go with so many workers within the limit? Fills the rest of b. */
+/* Do so many workers keep within the limit? Fills the rest of b. */
 static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers,
 		 uint64_t least_chunk)
 {
@@ -202,14 +200,14 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 	       fits_merging(b, q, limit, least_chunk);
 }
 
-static bool fits_somehow(budget *b, const budget_query *q, uint64_t limit)
+static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 {
 	static const uint64_t chunk[] = { GOOD_CHUNK_BYTES, LEAST_CHUNK_BYTES, 0 };
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
-	const size_t first = most_of(half, sample_bytes(q) * SAMPLED_PART / q->lay.record_bytes);
+	const size_t first = most_of(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
 	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)
 		for (unsigned workers = WORKERS; workers >= least; workers--)
 			for (size_t s = first; s > few / 2; s /= 2) {
@@ -224,11 +222,11 @@ static uint64_t least_limit(const budget_query *q)
 {
 	budget b = { 0 };
 	uint64_t lo = 0, hi = core_bytes(q);
-	while (q->keeps && !fits_somehow(&b, q, hi) && hi < INT64_MAX / 2)
+	while (q->keeps && !fits_any(&b, q, hi) && hi < INT64_MAX / 2)
 		hi *= 2;
 	while (hi - lo > 1 << 20) {
 		const uint64_t mid = lo + (hi - lo) / 2;
-		if (fits_somehow(&b, q, mid))
+		if (fits_any(&b, q, mid))
 			hi = mid;
 		else
 			lo = mid;
@@ -236,7 +234,7 @@ static uint64_t least_limit(const budget_query *q)
 	return hi;
 }
 
-/* As a test wants it, whatever the memory. */
+/* What a test asks for, whatever the memory. */
 static void force(budget *b, const budget_query *q)
 {
 	const uint64_t recs = q->run_recs ? q->run_recs : q->test_run_recs;
@@ -247,10 +245,10 @@ static void force(budget *b, const budget_query *q)
 		       .workers = WORKERS,
 		       .stride = 3 };
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
-	b->piece_recs = b->run_recs;
+	b->slice_recs = b->run_recs;
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
-	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * BLOCK_BYTES;
+	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * SPILL_MOST_BLOCK_BYTES;
 }
 
 static bool is_forced(const budget_query *q)
@@ -273,7 +271,7 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 		force(b, q);
 		return ST_OK;
 	}
-	if (!fits_somehow(b, q, q->limit_bytes))
+	if (!fits_any(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
 			       " records of %u bytes: it takes %" PRIu64
@@ -285,24 +283,24 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 	return ST_OK;
 }
 
-/* A stream's room doubles, and then both are there. */
-static bool holds(budget *b, const budget_query *q, uint64_t limit)
+/* The memory for a stream is doubled when it is full, and for a moment both are there. */
+static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 {
 	(void)b;
 	return core_bytes(q) <= limit &&
 	       q->recs * (q->lay.record_bytes + sizeof(entry)) <= limit / 3 * 2;
 }
 
-/* The most records, up to `most`, for which that is so. */
+/* The most records, up to `most`, that fit by this rule. */
 static uint64_t most_recs(const budget_query *q, uint64_t most,
-			  bool (*is_so)(budget *, const budget_query *, uint64_t))
+			  bool (*fit)(budget *, const budget_query *, uint64_t))
 {
 	budget b;
 	budget_query some = *q;
 	uint64_t lo = 0, hi = most + 1;
 	while (hi - lo > 1) {
 		some.recs = lo + (hi - lo) / 2;
-		if (is_so(&b, &some, q->limit_bytes))
+		if (fit(&b, &some, q->limit_bytes))
 			lo = some.recs;
 		else
 			hi = some.recs;
@@ -313,7 +311,7 @@ static uint64_t most_recs(const budget_query *q, uint64_t most,
 void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 {
 	const uint64_t most = INT64_MAX / q->lay.record_bytes;
-	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, holds);
+	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, fits_in_core);
 	budget_query whole = *q;
 	if (q->test_run_recs) {
 		whole.recs = q->test_run_recs * TEST_RUNS;
@@ -322,17 +320,17 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 		return;
 	}
 	*b = (budget){ .bytes = q->limit_bytes, .core_recs = core };
-	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_somehow);
-	if (whole.recs <= core || !fits_somehow(b, &whole, q->limit_bytes))
+	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_any);
+	if (whole.recs <= core || !fits_any(b, &whole, q->limit_bytes))
 		return;
 	b->most_recs = whole.recs;
-	/* while these are written their room is that of all runs at a time */
+	/* while these are written they take the memory of all runs at a time */
 	b->core_recs = core < b->workers * b->run_recs ? core : b->workers * b->run_recs;
-	/* what is held first ends with a shorter run */
-	b->runs += b->runs < MOST_RUNS;
+	/* the last run of what memory held first is shorter */
+	b->runs += b->runs < BUDGET_MOST_RUNS;
 }
 
-void budget_settle(budget *b, const budget_query *q)
+void budget_end(budget *b, const budget_query *q)
 {
 	budget_query whole = *q;
 	whole.recs = b->most_recs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run's part of a piece is read in portions, trimmed at the piece's bounds, and laid behind the
- * others; then entries are merged as if the runs had always been there. */
+/* What a run has of a slice is read chunk by chunk, trimmed at the slice's bounds, and copied
+ * behind what other runs have; then entries are merged as those of runs in memory. */
 #include "merge_slice.h"
 #include "kernel/pairwise_merge.h"
 #include "spill.h"
@@ -12,21 +12,22 @@ status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahea
 			    .room = w->most,
 			    .runs = w->r->count,
 			    .record_bytes = w->r->recs.lay.record_bytes,
-			    .portion_bytes = one > PORTION_BYTES ? one : PORTION_BYTES };
-	v->portion_bytes = ahead ? 0 : v->portion_bytes + SPILL_ALIGN;
-	v->portion = mem_array(m, v->portion_bytes, 1, "a portion of a run", e);
+			    .chunk_bytes =
+				    one > MERGE_SLICE_CHUNK_BYTES ? one : MERGE_SLICE_CHUNK_BYTES };
+	v->chunk_bytes = ahead ? 0 : v->chunk_bytes + SPILL_ALIGN;
+	v->chunk = mem_array(m, v->chunk_bytes, 1, "a portion of a run", e);
 	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);
 	v->e = mem_array(m, v->room, sizeof *v->e, "entries", e);
 	v->tmp = mem_array(m, v->room, sizeof *v->tmp, "merging", e);
 	v->from = mem_array(m, v->runs, sizeof *v->from, "runs", e);
 	v->len = mem_array(m, v->runs, sizeof *v->len, "runs", e);
 	v->recs = (records){ v->raw, w->r->recs.lay, w->r->recs.rank };
-	return v->portion && v->raw && v->e && v->tmp && v->from && v->len ? ST_OK : ST_RESOURCE;
+	return v->chunk && v->raw && v->e && v->tmp && v->from && v->len ? ST_OK : ST_RESOURCE;
 }
 
 void merge_slice_close(merge_slice *v, mem *m)
 {
-	mem_free(m, v->portion);
+	mem_free(m, v->chunk);
 	mem_free(m, v->raw);
 	mem_free(m, v->e);
 	mem_free(m, v->tmp);
@@ -53,9 +54,9 @@ static size_t recs_before(const merge_slice *v, const unsigned char *recs, size_
 	return lo;
 }
 
-/* What of n records read belongs to piece i goes behind what is there. */
-static void keep(merge_slice *v, const merge_slices *w, size_t i, const unsigned char *recs,
-		 size_t n, uint64_t place)
+/* Append to v those of n records that belong to slice i. */
+static void append(merge_slice *v, const merge_slices *w, size_t i, const unsigned char *recs,
+		   size_t n, uint64_t place)
 {
 	const item *from = w->bound[i], *to = w->bound[i + 1];
 	const size_t a = from ? recs_before(v, recs, n, place, from) : 0;
@@ -68,12 +69,12 @@ static void keep(merge_slice *v, const merge_slices *w, size_t i, const unsigned
 		v->e[v->n] = entry_make(at, &v->recs.lay, v->n);
 }
 
-/* Run k's part of piece i, which has places [lo, hi), read here. */
+/* Run k's places [lo, hi), of which slice i has some, read by this thread. */
 static status read_run(merge_slice *v, const merge_slices *w, size_t i, size_t k, uint64_t lo,
 		       uint64_t hi, err *e)
 {
-	unsigned char *buf = v->portion + (size_t)(-(uintptr_t)v->portion % SPILL_ALIGN);
-	const size_t bytes = v->portion_bytes - SPILL_ALIGN;
+	unsigned char *buf = v->chunk + (size_t)(-(uintptr_t)v->chunk % SPILL_ALIGN);
+	const size_t bytes = v->chunk_bytes - SPILL_ALIGN;
 	const uint64_t start = w->r->start[k];
 	status rc = ST_OK;
 	while (rc == ST_OK && lo < hi) {
@@ -82,13 +83,13 @@ static status read_run(merge_slice *v, const merge_slices *w, size_t i, size_t k
 		const uint64_t n = fit < hi - lo ? fit : hi - lo;
 		rc = spill_read(w->r->spill, k, lo - start, n, buf, bytes, &recs, e);
 		if (rc == ST_OK)
-			keep(v, w, i, recs, (size_t)n, lo);
+			append(v, w, i, recs, (size_t)n, lo);
 		lo += n;
 	}
 	return rc;
 }
 
-/* The same out of what was read ahead. */
+/* The same from chunks that were read ahead. */
 static status take_run(merge_slice *v, const merge_slices *w, size_t i, size_t k, uint64_t lo,
 		       uint64_t hi, err *e)
 {
@@ -98,7 +99,7 @@ static status take_run(merge_slice *v, const merge_slices *w, size_t i, size_t k
 		if (rc != ST_OK)
 			return rc;
 		const uint64_t skip = lo - c.first, end = c.first + c.n < hi ? c.first + c.n : hi;
-		keep(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
+		append(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
 		read_ahead_give(v->read_ahead, k, &c);
 		lo = end;
 	}

@@ -6,16 +6,16 @@
 
 #include "read_ahead.h"
 
-enum { PORTION_BYTES = 2 << 20 }; /* read at a time */
+enum { MERGE_SLICE_CHUNK_BYTES = 2 << 20 }; /* of a read, where nothing is read ahead */
 
-/* One thread's room for a slice. */
+/* The memory of one thread for a slice. */
 typedef struct merge_slice {
-	read_ahead *read_ahead; /* where records come from; NULL: the slice reads for itself */
-	unsigned char *portion, *raw;
-	size_t portion_bytes, room; /* room: records */
+	read_ahead *read_ahead; /* NULL: the thread reads for itself */
+	unsigned char *chunk, *raw;
+	size_t chunk_bytes, room; /* room: records */
 	entry *e, *tmp;
-	records recs; /* of the piece */
-	entry *order; /* of the piece, sorted, n in all */
+	records recs; /* of the slice */
+	entry *order; /* of the slice, sorted, n in all */
 	size_t n;
 	const entry **from; /* [runs] */
 	size_t *len;
@@ -23,8 +23,9 @@ typedef struct merge_slice {
 	size_t runs;
 } merge_slice;
 
-/* merge_slice_open - room for the pieces of w. merge_slice_load - read piece i, without its order
- * yet. merge_slice_merge - its order. */
+/* merge_slice_open - memory for any slice of w, whose records come from `ahead` if that is not
+ * NULL. merge_slice_load - read slice i, its runs one after the other. merge_slice_merge - sort it.
+ */
 status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead, err *e);
 status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e);
 void merge_slice_merge(merge_slice *v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Of the samples of all runs, in order, every so many begin the next slice. */
+/* The samples of all runs are sorted; slices begin at samples that are equally far apart. */
 #include "merge_slices.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int by_item(const void *a, const void *b, void *lay)
 	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
 }
 
-/* The samples within the windows, in order; returns how many. */
+/* The samples within the slices, in order; returns how many. */
 static size_t sort_samples(const merge_slices *w, const item **s)
 {
 	const runs *r = w->r;
@@ -62,9 +62,10 @@ status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *
 	const item **s = mem_array(m, all, sizeof *s, "samples", e);
 	w->bound = mem_array(m, w->room, sizeof *w->bound, "pieces", e);
 	if (s && w->bound) {
-		const size_t n = sort_samples(w, s), parts = n / each + (n % each != 0);
-		for (size_t i = 1; i < parts; i++) /* as equal as can be: the largest counts */
-			w->bound[++w->count] = s[(size_t)((uint64_t)n * i / parts)];
+		const size_t n = sort_samples(w, s), count = n / each + (n % each != 0);
+		for (size_t i = 1; i < count;
+		     i++) /* as equal as possible: the largest one takes the memory */
+			w->bound[++w->count] = s[(size_t)((uint64_t)n * i / count)];
 		w->count++;
 		measure(w);
 	}

@@ -8,22 +8,22 @@
 #include "base/mem.h"
 #include "runs.h"
 
-/* The pieces of the places [lo[k], hi[k]) of each run k. */
+/* The slices of the places [lo[k], hi[k]) of each run k. */
 typedef struct merge_slices {
 	const runs *r;
 	const uint64_t *lo, *hi;
-	size_t count, most; /* pieces; records in one at most */
-	const item **bound; /* [count + 1] the first item not in the piece before; NULL: an end */
+	size_t count, most; /* slices; records in one at most */
+	const item **bound; /* [count + 1] the first item not in the slice before; NULL: an end */
 	size_t room;
 } merge_slices;
 
-/* merge_slices_cut - pieces of about recs records. To be freed on failure too; r, lo, hi live on.
- */
+/* merge_slices_cut - slices of about recs records. To be freed on failure too; r, lo and hi have to
+ * outlive w. */
 status merge_slices_cut(merge_slices *w, mem *m, const runs *r, const uint64_t *lo,
 			const uint64_t *hi, size_t recs, err *e);
 void merge_slices_free(merge_slices *w, mem *m);
 
-/* merge_slices_places - the places of run k that piece i may have, by the samples. */
+/* merge_slices_places - by the samples, slice i has no other places of run k than [*lo, *hi). */
 void merge_slices_places(const merge_slices *w, size_t i, size_t k, uint64_t *lo, uint64_t *hi);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chunks come in the order of the first piece that needs them, then of runs. There are as many
- * slots as the piece that touches most chunks needs, and more: so the oldest piece under way always
- * gets its chunks, whatever later ones hold. */
+/* Chunks are read in the order of the first slice that needs them, then of runs. There are more
+ * slots than any slice needs: so the oldest slice under way always gets its chunks, whatever later
+ * ones hold. */
 #include "read_ahead.h"
 #include "spill.h"
 
@@ -14,11 +14,11 @@ enum {
 	MOST_AHEAD = 64,
 };
 
-/* Room for a chunk. */
+/* Memory for a chunk. */
 typedef struct slot {
 	unsigned char *buf;
 	const unsigned char *recs;
-	size_t pieces; /* that still need it */
+	size_t slices; /* that still need it */
 	bool ready;
 } slot;
 
@@ -34,16 +34,16 @@ struct read_ahead {
 	uint64_t *before;  /* [runs + 1] chunks in the runs before */
 	uint64_t *next;    /* [runs] the next chunk to read */
 	uint32_t *slot_of; /* [chunks] 1 + its slot; 0: not in memory */
-	size_t piece, run; /* the first piece that the next chunk is for, and its run */
+	size_t slice, run; /* the first slice that the next chunk is for, and its run */
 	pthread_mutex_t lock;
-	pthread_cond_t news;
+	pthread_cond_t changed;
 	bool stop;
 	err e;
 	pthread_t reader[READERS];
 	size_t readers;
 };
 
-/* ------------------------------------------------------------------------------- geometry */
+/* ------------------------------------------------------------------------------- chunks */
 
 /* The chunks of run k that have places [lo, hi), as [*from, *to). */
 static void chunks_of(const read_ahead *f, size_t k, uint64_t lo, uint64_t hi, uint64_t *from,
@@ -54,7 +54,7 @@ static void chunks_of(const read_ahead *f, size_t k, uint64_t lo, uint64_t hi, u
 	*to = hi > lo ? (hi - start + n - 1) / n : *from;
 }
 
-/* Chunks in memory, at most, while piece i is the oldest that is not done: those it needs and those
+/* Chunks in memory, at most, while slice i is the oldest that is not done: those it needs and those
  * that it only lies within. */
 static size_t held_by(const read_ahead *f, size_t i)
 {
@@ -80,13 +80,13 @@ static size_t most_held(const read_ahead *f)
 	return most;
 }
 
-/* Chunks as large as can be, so that those for a piece and some more fit into the bytes. */
+/* The largest chunks of which those for one slice and some more fit into the bytes. */
 static bool size_chunks(read_ahead *f, uint64_t bytes)
 {
 	const runs *r = f->w->r;
-	const uint64_t piece = (uint64_t)f->w->most * r->recs.lay.record_bytes;
+	const uint64_t slice = (uint64_t)f->w->most * r->recs.lay.record_bytes;
 	const uint64_t spread = r->count + r->count / 4 + 2 * LEAST_AHEAD;
-	uint64_t want = bytes > 2 * piece ? (bytes - piece) / spread : bytes / 2 / spread;
+	uint64_t want = bytes > 2 * slice ? (bytes - slice) / spread : bytes / 2 / spread;
 	for (want = want < MOST_CHUNK_BYTES ? want : MOST_CHUNK_BYTES;; want /= 2) {
 		f->chunk_recs = spill_chunk_recs(r->spill, (size_t)want, &f->slot_bytes);
 		const uint64_t room = bytes / (f->slot_bytes + sizeof *f->slot + sizeof *f->empty);
@@ -102,13 +102,13 @@ static bool size_chunks(read_ahead *f, uint64_t bytes)
 	}
 }
 
-/* The next chunk in order; false: that was the last. */
+/* The next chunk in order; false: there is none. */
 static bool find_next(read_ahead *f, size_t *k, uint64_t *chunk)
 {
-	for (; f->piece < f->w->count; f->piece++, f->run = 0)
+	for (; f->slice < f->w->count; f->slice++, f->run = 0)
 		for (; f->run < f->w->r->count; f->run++) {
 			uint64_t lo, hi, from, to;
-			merge_slices_places(f->w, f->piece, f->run, &lo, &hi);
+			merge_slices_places(f->w, f->slice, f->run, &lo, &hi);
 			chunks_of(f, f->run, lo, hi, &from, &to);
 			if (f->next[f->run] < from)
 				f->next[f->run] = from;
@@ -121,11 +121,11 @@ static bool find_next(read_ahead *f, size_t *k, uint64_t *chunk)
 	return false;
 }
 
-/* How many pieces need a chunk of run k, the first of them being the one at hand. */
-static size_t pieces_with(const read_ahead *f, size_t k, uint64_t chunk)
+/* How many slices need a chunk of run k; f->slice is the first of them. */
+static size_t slices_with(const read_ahead *f, size_t k, uint64_t chunk)
 {
 	size_t n = 0;
-	for (size_t i = f->piece; i < f->w->count; i++) {
+	for (size_t i = f->slice; i < f->w->count; i++) {
 		uint64_t lo, hi, from, to;
 		merge_slices_places(f->w, i, k, &lo, &hi);
 		chunks_of(f, k, lo, hi, &from, &to);
@@ -146,7 +146,8 @@ static read_ahead_chunk chunk_at(const read_ahead *f, size_t k, uint64_t chunk)
 
 /* ------------------------------------------------------------------------------- reading */
 
-/* Under the lock, which is let go meanwhile: read one chunk, if there is one to read and room. */
+/* Under the lock, which is released while reading: read the next chunk; false: there is none, or no
+ * free slot. */
 static bool read_next(read_ahead *f)
 {
 	size_t k;
@@ -157,7 +158,7 @@ static bool read_next(read_ahead *f)
 	const read_ahead_chunk c = chunk_at(f, k, chunk);
 	slot *s = &f->slot[at];
 	err e = { ST_OK, "" };
-	s->pieces = pieces_with(f, k, chunk);
+	s->slices = slices_with(f, k, chunk);
 	f->slot_of[f->before[k] + chunk] = at + 1;
 	pthread_mutex_unlock(&f->lock);
 	spill_read(f->w->r->spill, k, c.first - f->w->r->start[k], c.n, s->buf, f->slot_bytes,
@@ -166,7 +167,7 @@ static bool read_next(read_ahead *f)
 	s->ready = true;
 	if (e.code != ST_OK)
 		err_set(&f->e, e.code, "%s", e.text);
-	pthread_cond_broadcast(&f->news);
+	pthread_cond_broadcast(&f->changed);
 	return true;
 }
 
@@ -174,9 +175,9 @@ static void *read_all(void *read_ahead_)
 {
 	read_ahead *f = read_ahead_;
 	pthread_mutex_lock(&f->lock);
-	while (!f->stop && f->e.code == ST_OK && f->piece < f->w->count)
+	while (!f->stop && f->e.code == ST_OK && f->slice < f->w->count)
 		if (!read_next(f))
-			pthread_cond_wait(&f->news, &f->lock);
+			pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
@@ -189,7 +190,7 @@ status read_ahead_take(read_ahead *f, size_t k, uint64_t place, read_ahead_chunk
 	pthread_mutex_lock(&f->lock);
 	while (f->e.code == ST_OK && !(*at && f->slot[*at - 1].ready))
 		if (!read_next(f))
-			pthread_cond_wait(&f->news, &f->lock);
+			pthread_cond_wait(&f->changed, &f->lock);
 	const err own = f->e;
 	if (own.code == ST_OK) {
 		c->slot = *at - 1;
@@ -203,12 +204,12 @@ void read_ahead_give(read_ahead *f, size_t k, const read_ahead_chunk *c)
 {
 	slot *s = &f->slot[c->slot];
 	pthread_mutex_lock(&f->lock);
-	if (--s->pieces == 0) {
+	if (--s->slices == 0) {
 		const uint64_t chunk = (c->first - f->w->r->start[k]) / f->chunk_recs;
 		f->slot_of[f->before[k] + chunk] = 0;
 		s->ready = false;
 		f->empty[f->empties++] = (uint32_t)c->slot;
-		pthread_cond_broadcast(&f->news);
+		pthread_cond_broadcast(&f->changed);
 	}
 	pthread_mutex_unlock(&f->lock);
 }
@@ -249,14 +250,14 @@ status read_ahead_open(read_ahead **out, mem *m, const merge_slices *w, uint64_t
 		return ST_RESOURCE;
 	*f = (read_ahead){ .m = m, .w = w };
 	pthread_mutex_init(&f->lock, NULL);
-	pthread_cond_init(&f->news, NULL);
+	pthread_cond_init(&f->changed, NULL);
 	const bool fits = size_chunks(f, bytes);
 	const status rc = fits ? allocate(f, e) : ST_OK;
 	if (!fits || rc != ST_OK) {
 		read_ahead_close(f);
 		return rc;
 	}
-	/* where the system refuses a thread, those who wait read */
+	/* where the system refuses a thread, those that wait for a chunk read it */
 	while (f->readers < READERS &&
 	       pthread_create(&f->reader[f->readers], NULL, read_all, f) == 0)
 		f->readers++;
@@ -271,11 +272,11 @@ void read_ahead_close(read_ahead *f)
 	mem *m = f->m;
 	pthread_mutex_lock(&f->lock);
 	f->stop = true;
-	pthread_cond_broadcast(&f->news);
+	pthread_cond_broadcast(&f->changed);
 	pthread_mutex_unlock(&f->lock);
 	for (size_t i = 0; i < f->readers; i++)
 		pthread_join(f->reader[i], NULL);
-	pthread_cond_destroy(&f->news);
+	pthread_cond_destroy(&f->changed);
 	pthread_mutex_destroy(&f->lock);
 	if (f->before)
 		mem_free(m, f->slot_of);

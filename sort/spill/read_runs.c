@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loader's threads take chunks of the input in order; who completes a run sorts it, if a
- * scratch is free, or leaves it to who gives one back. So reading and sorting overlap, and at the
- * end only the last runs are left to sort. Memory: records, entries, and a scratch of one run for
- * each computing thread. */
+/* Threads take chunks of the input in order. A run whose records are all there is sorted by the
+ * next thread that finds a free scratch array. So reading and sorting overlap, and at the end only
+ * the last runs are left to sort. Memory: records, entries, and a scratch array of one run for each
+ * computing thread. */
 #include "read_runs.h"
 #include "base/clock.h"
 #include "io/file.h"
@@ -22,25 +22,25 @@ enum {
 	LEAST_RUN_RECS = 1 << 15, /* shorter ones cost more to merge than they save */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
-	WAITING = 2, /* threads beyond the computing ones, so that the disk always has work */
+	WAITING = 2, /* threads more than compute, so that the disk always has work */
 };
 
-typedef struct loader {
-	loaded_runs *d;
+typedef struct reading {
+	read_runs *d;
 	const read_runs_plan *p;
 	const reader *from; /* NULL: all is read */
 	entry **scratch;    /* [scratches] of which the first `idle` are free */
 	size_t scratches, idle, run_recs;
-	size_t *left, *ready; /* [runs] records that a run waits for; runs to be sorted */
+	size_t *left, *ready; /* [runs] records still to be read; runs to be sorted */
 	size_t ready_count;
-	size_t next;          /* the first record that nobody has taken to read */
+	size_t next;          /* the first record that no thread has taken to read */
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for all from idle on, the sums in d, and the speed history */
-	err e;                /* of all that failed, what comes first in the input */
+	err e;                /* the failure that comes first in the input */
 	size_t failed_at;     /* its record */
-} loader;
+} reading;
 
-/* What a worker has to do next. */
+/* What a thread does next. */
 typedef struct task {
 	enum { NOTHING, READ, SORT } kind;
 	size_t at, n; /* READ: records */
@@ -50,7 +50,7 @@ typedef struct task {
 
 /* ------------------------------------------------------------------------------------- memory */
 
-void loaded_runs_free(mem *m, loaded_runs *d)
+void read_runs_free(mem *m, read_runs *d)
 {
 	mem_free(m, d->raw);
 	mem_free(m, d->entries);
@@ -60,12 +60,12 @@ void loaded_runs_free(mem *m, loaded_runs *d)
 	mem_free(m, d->lookup.raw);
 	mem_free(m, d->lookup.it);
 	spill_close(d->spill);
-	*d = (loaded_runs){ 0 };
+	*d = (read_runs){ 0 };
 }
 
 /* Room for `room` records that start at the file's offset. */
 static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64_t offset,
-			    loaded_runs *d, err *e)
+			    read_runs *d, err *e)
 {
 	size_t bytes;
 	d->room = room;
@@ -83,9 +83,8 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 	return ST_OK;
 }
 
-/* Where the runs lie. */
-static status lay_out_runs(mem *m, const read_runs_plan *p, loaded_runs *d, size_t *run_recs,
-			   err *e)
+/* How long the runs are. */
+static status lay_out_runs(mem *m, const read_runs_plan *p, read_runs *d, size_t *run_recs, err *e)
 {
 	size_t most = p->threads * 4u;
 	most = most < LEAST_RUNS ? LEAST_RUNS : most > MOST_RUNS ? MOST_RUNS : most;
@@ -107,8 +106,8 @@ static status lay_out_runs(mem *m, const read_runs_plan *p, loaded_runs *d, size
 
 /* ------------------------------------------------------------------------------------- threads */
 
-/* Under the lock: records [at, at + n) are there; runs that are complete are ready. */
-static void note_read(loader *x, size_t at, size_t n)
+/* Under the lock: records [at, at + n) have been read; complete runs become ready. */
+static void note_read(reading *x, size_t at, size_t n)
 {
 	while (n > 0) {
 		const size_t k = at / x->run_recs, to_end = (size_t)x->d->start[k + 1] - at;
@@ -122,7 +121,7 @@ static void note_read(loader *x, size_t at, size_t n)
 }
 
 /* Under the lock: n records were read, or sorted, from t0 until now. */
-static void note_work(const loader *x, double t0, size_t n, bool sorted)
+static void note_work(const reading *x, double t0, size_t n, bool sorted)
 {
 	speed_history *p = x->p->speed_history;
 	if (p)
@@ -130,7 +129,7 @@ static void note_work(const loader *x, double t0, size_t n, bool sorted)
 				  (double)n * (sorted ? p->sort_s : p->read_s));
 }
 
-static void read_chunk(loader *x, const task *t)
+static void read_chunk(reading *x, const task *t)
 {
 	const layout *l = &x->p->lay;
 	unsigned char *to = x->d->recs + t->at * l->record_bytes;
@@ -152,7 +151,7 @@ static void read_chunk(loader *x, const task *t)
 	pthread_mutex_unlock(&x->lock);
 }
 
-static void sort_run(loader *x, const task *t)
+static void sort_run(reading *x, const task *t)
 {
 	const uint64_t from = x->d->start[t->run];
 	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
@@ -165,7 +164,7 @@ static void sort_run(loader *x, const task *t)
 	pthread_mutex_unlock(&x->lock);
 }
 
-static task next_task(loader *x)
+static task next_task(reading *x)
 {
 	task t = { .kind = NOTHING };
 	pthread_mutex_lock(&x->lock);
@@ -183,10 +182,10 @@ static task next_task(loader *x)
 	return t;
 }
 
-/* What a worker finds nothing of is in the hands of others, who also do what comes of it. */
-static void work(void *loader_, unsigned worker)
+/* A thread that finds no task ends: those under way bring what follows from them to an end. */
+static void work(void *reading_, unsigned worker)
 {
-	loader *x = loader_;
+	reading *x = reading_;
 	(void)worker;
 	for (;;) {
 		const task t = next_task(x);
@@ -199,7 +198,7 @@ static void work(void *loader_, unsigned worker)
 	}
 }
 
-static status alloc_loader(loader *x, mem *m, err *e)
+static status alloc_reading(reading *x, mem *m, err *e)
 {
 	const size_t count = x->d->r.count, threads = x->p->threads;
 	x->scratches = !x->p->sort ? 0 : threads < count ? threads : count;
@@ -219,7 +218,7 @@ static status alloc_loader(loader *x, mem *m, err *e)
 	return ST_OK;
 }
 
-static void free_loader(loader *x, mem *m)
+static void free_reading(reading *x, mem *m)
 {
 	for (size_t i = 0; x->scratch && i < x->idle; i++)
 		mem_free(m, x->scratch[i]);
@@ -228,15 +227,15 @@ static void free_loader(loader *x, mem *m)
 	mem_free(m, x->ready);
 }
 
-/* Read all (from NULL: it is there already), sort the runs. */
-static status run_loader(const read_runs_plan *p, mem *m, loaded_runs *d, const reader *from,
-			 err *e)
+/* Read all records (from NULL: they are in memory already) and sort the runs. */
+static status read_and_sort(const read_runs_plan *p, mem *m, read_runs *d, const reader *from,
+			    err *e)
 {
-	loader x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
+	reading x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
 	status rc = lay_out_runs(m, p, d, &x.run_recs, e);
 	if (rc != ST_OK)
 		return rc;
-	rc = alloc_loader(&x, m, e);
+	rc = alloc_reading(&x, m, e);
 	if (rc == ST_OK && d->n > 0) {
 		pthread_mutex_init(&x.lock, NULL);
 		if (!from) {
@@ -248,24 +247,23 @@ static status run_loader(const read_runs_plan *p, mem *m, loaded_runs *d, const 
 		if (x.e.code != ST_OK)
 			rc = err_set(e, x.e.code, "%s", x.e.text);
 	}
-	free_loader(&x, m);
+	free_reading(&x, m);
 	return rc;
 }
 
-/* --------------------------------------------------------------------------------------- files
- */
+/* ------------------------------------------------------------------------------------- files */
 
-status read_runs_input(const input *in, const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
+status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
 	reader *r;
-	*d = (loaded_runs){ 0 };
+	*d = (read_runs){ 0 };
 	status rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK)
 		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
 	d->n = p->n;
 	if (rc == ST_OK)
-		rc = run_loader(p, m, d, r, e);
+		rc = read_and_sort(p, m, d, r, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	reader_close(r);
@@ -274,28 +272,28 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, loaded_
 
 /* ------------------------------------------------------------------------------ standard input */
 
-static bool may_grow(const read_runs_plan *p, const loaded_runs *d)
+static bool may_grow(const read_runs_plan *p, const read_runs *d)
 {
 	return d->room <= p->most_recs / 2;
 }
 
-/* Twice the room, with what is there. */
-status read_runs_grow(const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
+/* Memory for twice the records, with those that are there. */
+status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	if (!may_grow(p, d))
 		return err_set(e, ST_RESOURCE,
 			       "what came is more than the %" PRIu64
 			       " records that the limit of memory holds",
 			       p->most_recs);
-	loaded_runs more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
+	read_runs more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
 	if (rc != ST_OK) {
-		loaded_runs_free(m, &more);
+		read_runs_free(m, &more);
 		return rc;
 	}
 	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
 	memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
-	loaded_runs_free(m, d);
+	read_runs_free(m, d);
 	*d = more;
 	return ST_OK;
 }
@@ -312,7 +310,7 @@ status read_runs_take(void *lay, unsigned char *to, size_t n, size_t *got, err *
 	return rc;
 }
 
-/* Room that becomes the most there may be by doubling. */
+/* Doubled some times, this becomes most_recs. */
 static size_t first_room(const read_runs_plan *p, size_t chunk)
 {
 	uint64_t room = p->most_recs;
@@ -321,11 +319,11 @@ static size_t first_room(const read_runs_plan *p, size_t chunk)
 	return room ? (size_t)room : 1;
 }
 
-status read_runs_stream(const read_runs_plan *p, mem *m, loaded_runs *d, bool *ended, err *e)
+status read_runs_stream(const read_runs_plan *p, mem *m, read_runs *d, bool *ended, err *e)
 {
 	layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
-	*d = (loaded_runs){ 0 };
+	*d = (read_runs){ 0 };
 	*ended = false;
 	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
 	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
@@ -345,13 +343,13 @@ status read_runs_stream(const read_runs_plan *p, mem *m, loaded_runs *d, bool *e
 	return rc;
 }
 
-status read_runs_room(const read_runs_plan *p, mem *m, size_t room, loaded_runs *out, err *e)
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e)
 {
-	*out = (loaded_runs){ 0 };
+	*out = (read_runs){ 0 };
 	return alloc_records(m, p, room, 0, out, e);
 }
 
-status read_runs_sort(const read_runs_plan *p, mem *m, loaded_runs *d, err *e)
+status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
-	return run_loader(p, m, d, NULL, e);
+	return read_and_sort(p, m, d, NULL, e);
 }

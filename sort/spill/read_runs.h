@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a rank's share of the input: records to memory, an entry for each, sorted in runs while
- * the rest is still being read. */
+/* Reading a rank's share of the input into memory: its records, with an entry for each, sorted in
+ * runs while the rest is still being read. */
 #ifndef HETSORT_SPILL_READ_RUNS_H
 #define HETSORT_SPILL_READ_RUNS_H
 
@@ -11,55 +11,54 @@
 #include "model/speed_history.h"
 #include "runs.h"
 
-/* What reading leaves behind. */
-typedef struct loaded_runs {
-	unsigned char *raw; /* as allocated; records start at the place in a page that they have in
+/* The records of a rank in sorted runs, in memory or, of the run formation, on disk. */
+typedef struct read_runs {
+	unsigned char *raw; /* as allocated; records start at the offset in a page that they have in
 			       the file, so that they can be read past the page cache */
 	unsigned char *recs;
 	entry *entries;
 	size_t n, room;  /* records, and how many there is memory for */
 	uint64_t *start; /* of the runs */
-	spill *spill;    /* runs on disk, what looking at them takes, and samples, see runs.h */
+	spill *spill;    /* of runs on disk, as lookup and samples: see runs.h */
 	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;
-	runs r; /* one run of all, in the order of the input, if sorting was not asked for */
-	size_t runs_kept; /* on disk since an earlier program, and their records */
+	runs r;           /* if sorting was not asked for, one run in the order of the input */
+	size_t runs_kept; /* that an earlier program left on disk, and their records */
 	uint64_t recs_kept;
 	checksum sum;
 	double sort_s, verify_s; /* of all threads together: sorting, checksums */
-} loaded_runs;
+} read_runs;
 
 typedef struct read_runs_plan {
-	uint64_t first, n; /* records of the input's sequence; of standard input, to its end */
+	uint64_t first, n; /* records of the input's sequence; standard input is read to its end */
 	layout lay;
 	uint32_t rank;
-	unsigned threads; /* that compute; some more wait for the disk */
+	unsigned threads; /* that compute; a few more wait for the disk */
 	direct_io direct;
 	io_backend *io;
 	size_t least_run;   /* records of a run in memory, at least; 0: as it pays */
-	uint64_t most_recs; /* in memory, of those whose number shows when they end */
+	uint64_t most_recs; /* in memory, where their number is not known before */
 	bool sort;
-	speed_history *speed_history; /* receives what was done when; NULL: nobody asks */
+	speed_history *speed_history; /* receives how much was done when; NULL: not wanted */
 } read_runs_plan;
 
 /* read_runs_input - the slice of files; out is to be freed on failure too. */
-status read_runs_input(const input *in, const read_runs_plan *p, mem *m, loaded_runs *out, err *e);
+status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *out, err *e);
 
-/* read_runs_stream - standard input, unsorted, to its end or as much as there is room for: *ended.
- */
-status read_runs_stream(const read_runs_plan *p, mem *m, loaded_runs *out, bool *ended, err *e);
+/* read_runs_stream - standard input, unsorted, to its end (*ended) or until memory is full. */
+status read_runs_stream(const read_runs_plan *p, mem *m, read_runs *out, bool *ended, err *e);
 
 /* read_runs_take - a record_take of standard input; layout is a const layout *. */
 status read_runs_take(void *layout, unsigned char *to, size_t n, size_t *got, err *e);
 
-/* For records that come from elsewhere: read_runs_room makes room for some; the caller fills
- * records and entries and counts them in n, with read_runs_grow where more come; read_runs_sort
- * does the rest. */
-status read_runs_room(const read_runs_plan *p, mem *m, size_t room, loaded_runs *out, err *e);
-status read_runs_grow(const read_runs_plan *p, mem *m, loaded_runs *d, err *e);
-status read_runs_sort(const read_runs_plan *p, mem *m, loaded_runs *d, err *e);
+/* For records that come from other ranks: read_runs_room allocates memory for some; the caller
+ * fills records and entries and counts them in n, with read_runs_grow where more come;
+ * read_runs_sort sorts them in runs. */
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e);
+status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e);
+status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 
-void loaded_runs_free(mem *m, loaded_runs *d);
+void read_runs_free(mem *m, read_runs *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of a sort that was not finished. Read strictly: unknown members, other versions and
- * numbers that no sort has are refused, so that whoever uses a state can trust its sizes. */
+ * numbers that no sort has are refused, so that users of a state can trust its sizes. */
 #include "resume_state.h"
 #include "budget.h"
 #include "io/json.h"
@@ -88,7 +88,7 @@ static bool parse_hex(const char *text, size_t n, uint64_t *number)
 	return true;
 }
 
-/* None: it was not complete. */
+/* NULL: the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
 	const char *id, *sum;
@@ -136,13 +136,13 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	return true;
 }
 
-/* Does it cut the rank's share into runs as a sort would? */
+/* Could a sort have cut the rank's share into such runs? */
 static bool possible_runs(const resume_state *s, json_int_t run_recs, json_int_t stride)
 {
 	const uint64_t own = s->share_in[s->rank], each = (uint64_t)run_recs;
 	if (own == 0)
 		return run_recs == 0 && stride == 0;
-	return run_recs > 0 && each <= own && (own - 1) / each < MOST_RUNS && stride > 0 &&
+	return run_recs > 0 && each <= own && (own - 1) / each < BUDGET_MOST_RUNS && stride > 0 &&
 	       stride <= MOST_STRIDE;
 }
 
@@ -224,7 +224,7 @@ void resume_state_inputs(resume_state *s, const input *in)
 	}
 }
 
-/* The inputs as a list: another one there, or one that was written to since. */
+/* Refuses another file, and one that was written to since. */
 static status same_inputs(const resume_state *was, const resume_state *is, const input *in,
 			  const char *name, err *e)
 {

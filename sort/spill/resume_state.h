@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank's runs on disk belong to, as a document: enough to tell whether a later program may
- * go on with them, and to cut its input into the same runs; and whether its output is complete. */
+/* Which sort a rank's runs on disk belong to, as a JSON document: enough to decide whether a later
+ * program may use them, and to cut its input into the same runs; and whether its output is
+ * complete. */
 #ifndef HETSORT_SPILL_RESUME_STATE_H
 #define HETSORT_SPILL_RESUME_STATE_H
 
@@ -10,8 +11,7 @@
 
 struct json_t;
 
-/* An input file, as far as it stays the same from host to host and start to start: a device number
- * does not. */
+/* What identifies an input file on every host and after a restart: a device number does not. */
 typedef struct input_id {
 	uint64_t inode, bytes;
 	int64_t mtime_s, mtime_ns;
@@ -36,8 +36,8 @@ typedef struct resume_state {
 	output_checkpoint out;
 } resume_state;
 
-/* resume_state_alloc - arrays of these lengths. resume_state_free - also of one that is all zero.
- */
+/* resume_state_alloc - arrays of these lengths. resume_state_free - also of a state that is all
+ * zero. */
 status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e);
 void resume_state_free(resume_state *s);
 
@@ -54,8 +54,8 @@ struct json_t *resume_state_json(const resume_state *s, const input *in);
 /* resume_state_inputs - the identities of the inputs, s->inputs of them. */
 void resume_state_inputs(resume_state *s, const input *in);
 
-/* resume_state_fits - refuses (ST_REFUSED, with what differs) a sort `is` that is not the one that
- * `was` begun; shares and runs are not compared. */
+/* resume_state_fits - refuses (ST_REFUSED, with what differs) to go on with the sort `was` by the
+ * sort `is`; shares and runs are not compared. */
 status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
 			 const char *name, err *e);
 

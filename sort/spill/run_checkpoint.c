@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A seal is a head of numbers, the checksums of the run's blocks, and its samples, in the byte
- * order of this machine. It says what it belongs to, so that no run of another sort, place or
- * length is taken, and the digest in its head covers all of it; the records are covered by the
- * checksums, which every reading verifies. */
+/* A checkpoint is a head of numbers, the checksums of the run's blocks, and its samples, in the
+ * byte order of this machine. The head says which run of which sort it is, and how long, so that no
+ * other is taken for it; its digest covers the whole checkpoint. The checksums cover the records:
+ * every read verifies them. */
 #include "run_checkpoint.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -21,10 +21,10 @@ typedef struct head {
 	uint64_t magic, job, run, recs;
 	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
 	checksum sum;
-	uint64_t digest; /* of what stands above, the checksums and the samples */
+	uint64_t digest; /* of the members above, the checksums and the samples */
 } head;
 
-static head head_of(const spill_place *at, size_t run, uint64_t recs, const run_checkpoint_plan *p,
+static head head_of(const spill_layout *at, size_t run, uint64_t recs, const run_checkpoint_plan *p,
 		    const run_checkpoint *n)
 {
 	return (head){ .magic = MAGIC,
@@ -48,7 +48,7 @@ static uint64_t digest(const head *h, const uint64_t *sum, const void *sample)
 	return XXH3_64bits_digest(&x);
 }
 
-static status to_disk(const spill_place *at, const run_checkpoint_plan *p, err *e)
+static status sync_run(const spill_layout *at, const run_checkpoint_plan *p, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (p->fsync && fsync(at->fd) != 0)
@@ -60,11 +60,11 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 			   const run_checkpoint *n, err *e)
 {
 	const uint64_t recs = spill_run_recs(s, run);
-	const spill_place at = spill_run_place(s, run, recs);
+	const spill_layout at = spill_run_layout(s, run, recs);
 	head h = head_of(&at, run, recs, p, n);
 	h.digest = digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
-	status rc = to_disk(&at, p, e);
+	status rc = sync_run(&at, p, e);
 	if (rc == ST_OK)
 		rc = file_write_at(at.fd, at.sum, sums, at.end + sizeof h, at.label, e);
 	if (rc == ST_OK)
@@ -73,13 +73,13 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	if (rc == ST_OK)
 		rc = file_write_at(at.fd, &h, sizeof h, at.end, at.label, e);
 	if (rc == ST_OK)
-		rc = to_disk(&at, p, e);
+		rc = sync_run(&at, p, e);
 	FAIL_PHASE("sealed");
 	return rc;
 }
 
-/* The seal as it lies there, with room for it; false if it is none of this run. */
-static bool read_checkpoint(const spill_place *at, const head *wanted, uint64_t *sum,
+/* The checkpoint in the file, to where there is room for it; false if it is none of this run. */
+static bool read_checkpoint(const spill_layout *at, const head *wanted, uint64_t *sum,
 			    run_checkpoint *n)
 {
 	head h;
@@ -100,7 +100,7 @@ static bool read_checkpoint(const spill_place *at, const head *wanted, uint64_t 
 status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
 			   mem *m, run_checkpoint *n, bool *taken, err *e)
 {
-	const spill_place at = spill_run_place(s, run, recs);
+	const spill_layout at = spill_run_layout(s, run, recs);
 	const head wanted = head_of(&at, run, recs, p, n);
 	uint64_t *sum = mem_array(m, at.blocks, sizeof *sum, "checksums of a run", e);
 	status rc = sum ? ST_OK : ST_RESOURCE;

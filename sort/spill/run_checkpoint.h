@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run on disk that outlives the program: behind its records stands, under a seal, all that it
- * takes to go on with it. The seal is written when the records are on the disk, so a file that has
- * one is complete, whenever the program or the machine ended; no list of finished runs is kept. */
+/* A run on disk that outlives the program: a checkpoint behind its records has all that a later
+ * program needs to use it. The checkpoint is written when the records are on the disk, so a file
+ * that has one is complete, whenever the program or the machine ended; no list of complete runs is
+ * needed. */
 #ifndef HETSORT_SPILL_RUN_CHECKPOINT_H
 #define HETSORT_SPILL_RUN_CHECKPOINT_H
 
@@ -12,24 +13,24 @@
 typedef struct run_checkpoint_plan {
 	uint64_t job;     /* a random number that tells sorts apart */
 	const char *name; /* as in spill_plan */
-	bool fsync;       /* wait for the disk */
+	bool fsync;       /* wait until the disk has the data */
 } run_checkpoint_plan;
 
-/* What is known of a run beside its records. */
+/* What a run has beside its records. */
 typedef struct run_checkpoint {
 	checksum sum; /* of its records */
-	void *sample; /* what reading it again needs, sample_bytes */
+	void *sample; /* its samples, sample_bytes */
 	size_t sample_bytes;
 } run_checkpoint;
 
-/* run_checkpoint_save - the complete run to the disk, and then its seal. Any number of threads,
- * each with runs of its own. */
+/* run_checkpoint_save - write the complete run's checkpoint, once its records are on the disk. Any
+ * number of threads, each with runs of its own. */
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 
-/* run_checkpoint_load - if the file of run `run`, of which nothing was begun, is a complete run of
- * recs records of this sort, *taken is true, the run can be read, and n is filled (sample has room
- * for sample_bytes). A file that is missing, cut or changed is not taken, and no error. */
+/* run_checkpoint_load - if the file of run `run`, which was not begun, is a complete run of recs
+ * records of this sort, *taken is true, the run can be read, and n is filled (sample has room for
+ * sample_bytes). A file that is missing, cut or changed is not taken, and no error. */
 status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
 			   mem *m, run_checkpoint *n, bool *taken, err *e);
 

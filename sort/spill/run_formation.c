@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Workers take whole runs: one reads while another sorts or writes. Memory, for each of them: a run
- * of records, two entries for each, a batch; and for all an item for every stride-th record. What a
- * stream had in memory already has the place of the runs, with a second entry for each of as many
- * records, until it is on disk. */
+ * of records, two entries for each, a batch; and for all an item for every stride-th record.
+ * Records of a stream that are in memory already are written first, with a second entry for each,
+ * and freed before the workers get memory for runs. */
 #include "run_formation.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
@@ -14,23 +14,23 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A worker's room. */
+/* The memory of a worker. */
 typedef struct workspace {
 	unsigned char *raw, *batch;
 	entry *e, *tmp;
 } workspace;
 
 typedef struct run_formation {
-	loaded_runs *d;
+	read_runs *d;
 	const run_formation_plan *p;
 	const reader *from; /* files, or */
 	record_take *take;  /* a stream, from `source` */
 	void *source;
-	const loaded_runs *held; /* what is in memory of it */
+	const read_runs *held; /* its records that are in memory already */
 	bool ended;
-	pthread_mutex_t taking; /* who takes of the stream has it until his run is complete */
+	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
 	workspace *workspace;
-	bool *kept; /* [runs] there already */
+	bool *kept; /* [runs] an earlier program left it */
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
 	double begun_s;       /* by the clock */
@@ -38,7 +38,8 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-/* From the files, or where a stream has left them already: entries of the run's records. */
+/* Read the run's records from the files, or find them where the stream was read to; make their
+ * entries. */
 static status read_run(run_formation *s, const workspace *b, unsigned char *recs, uint64_t first,
 		       size_t n, checksum *sum, err *e)
 {
@@ -66,11 +67,11 @@ static status read_run(run_formation *s, const workspace *b, unsigned char *recs
 	return rc;
 }
 
-/* Items of the sorted run, whose positions are their places. */
+/* Items of the sorted run, with their places for positions. */
 static void take_samples(run_formation *s, size_t run, const workspace *b, const records *r,
 			 size_t n)
 {
-	const loaded_runs *d = s->d;
+	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&r->lay);
 	unsigned char *to = d->sample + d->sample_at[run] * isz;
 	for (size_t i = 0; i < n; i += s->p->b->stride, to += isz) {
@@ -92,24 +93,24 @@ static status write_run(run_formation *s, size_t run, const workspace *b, const 
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
 }
 
-/* What is to be told of a run beside its records. */
-static run_checkpoint note_of(const run_formation *s, size_t run)
+/* What a checkpoint has of a run beside its records. */
+static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 {
-	const loaded_runs *d = s->d;
+	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
 	return (run_checkpoint){ .sample = d->sample + d->sample_at[run] * isz,
 				 .sample_bytes =
 					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
 }
 
-static status keep_run(const run_formation *s, size_t run, checksum sum, err *e)
+static status save_run(const run_formation *s, size_t run, checksum sum, err *e)
 {
-	run_checkpoint note = note_of(s, run);
-	note.sum = sum;
-	return run_checkpoint_save(s->d->spill, run, s->p->keep, &note, e);
+	run_checkpoint saved = checkpoint_of(s, run);
+	saved.sum = sum;
+	return run_checkpoint_save(s->d->spill, run, s->p->keep, &saved, e);
 }
 
-/* The run's records, whose entries b has, in order to disk. */
+/* Sort the run's entries, which b has, and write its records to disk in this order. */
 static void finish_run(run_formation *s, size_t run, const workspace *b, const records *r,
 		       checksum sum, err *e)
 {
@@ -121,7 +122,7 @@ static void finish_run(run_formation *s, size_t run, const workspace *b, const r
 		take_samples(s, run, b, r, n);
 		sort_s = now_s() - t0;
 		if (write_run(s, run, b, r, n, e) == ST_OK && s->p->keep)
-			keep_run(s, run, sum, e);
+			save_run(s, run, sum, e);
 	}
 	pthread_mutex_lock(&s->lock);
 	s->d->sort_s += sort_s;
@@ -173,8 +174,8 @@ static void work(void *run_formation_, unsigned worker)
 			do_run(s, run, &s->workspace[worker]);
 }
 
-/* A run of n records behind those there are; false if there are to be no more. */
-static bool add_run(loaded_runs *d, const run_formation_plan *p, size_t n)
+/* One more run, of n records; false if there may be no more. */
+static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 {
 	const size_t k = d->r.count;
 	if (k == p->b->runs || n > p->load.n - d->start[k])
@@ -186,13 +187,13 @@ static bool add_run(loaded_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* The stream's next run to b; false: there is none. */
+/* Read the stream's next run to b; false: there is none. */
 static bool take_run(run_formation *s, const workspace *b, size_t *run)
 {
 	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
 	err e = { ST_OK, "" };
 	size_t n = 0;
-	pthread_mutex_lock(&s->taking);
+	pthread_mutex_lock(&s->stream_lock);
 	*run = s->d->r.count;
 	if (!s->ended && s->take(s->source, recs, (size_t)s->p->b->run_recs, &n, &e) == ST_OK &&
 	    n > 0 && !add_run(s->d, s->p, n))
@@ -201,7 +202,7 @@ static bool take_run(run_formation *s, const workspace *b, size_t *run)
 	if (e.code != ST_OK)
 		n = 0;
 	s->ended = s->ended || n < s->p->b->run_recs;
-	pthread_mutex_unlock(&s->taking);
+	pthread_mutex_unlock(&s->stream_lock);
 	if (e.code != ST_OK) {
 		pthread_mutex_lock(&s->lock);
 		err_set(&s->e, e.code, "%s", e.text);
@@ -229,31 +230,31 @@ static void work_on_held(void *run_formation_, unsigned worker)
 	}
 }
 
-static status take_kept(run_formation *s, mem *m, err *e)
+static status load_kept(run_formation *s, mem *m, err *e)
 {
-	loaded_runs *d = s->d;
+	read_runs *d = s->d;
 	status rc = ST_OK;
 	for (size_t run = 0; rc == ST_OK && s->p->keep && run < d->r.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
-		run_checkpoint note = note_of(s, run);
-		rc = run_checkpoint_load(d->spill, run, n, s->p->keep, m, &note, &s->kept[run], e);
+		run_checkpoint saved = checkpoint_of(s, run);
+		rc = run_checkpoint_load(d->spill, run, n, s->p->keep, m, &saved, &s->kept[run], e);
 		if (!s->kept[run])
 			continue;
-		d->sum = checksum_join(d->sum, note.sum);
+		d->sum = checksum_join(d->sum, saved.sum);
 		d->runs_kept++;
 		d->recs_kept += n;
 	}
 	return rc;
 }
 
-/* What sorting and writing a run takes. */
+/* Memory to sort and write a run. */
 static status alloc_workspaces(run_formation *s, mem *m, err *e)
 {
 	const budget *b = s->p->b;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
-	s->batch_recs = SPOOL_BATCH_BYTES / l->record_bytes + 1;
+	s->batch_recs = BUDGET_BATCH_BYTES / l->record_bytes + 1;
 	s->workspace = mem_array(m, b->workers, sizeof *s->workspace, "threads", e);
 	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
 		workspace *w = &s->workspace[i];
@@ -265,8 +266,8 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	return s->workspace ? rc : ST_RESOURCE;
 }
 
-/* What reading it takes besides. */
-static status alloc_rooms(run_formation *s, mem *m, err *e)
+/* Memory to read it, besides. */
+static status alloc_run_memory(run_formation *s, mem *m, err *e)
 {
 	status rc = ST_OK;
 	for (unsigned i = 0; i < s->p->b->workers; i++) {
@@ -292,8 +293,8 @@ static void free_workspaces(run_formation *s, mem *m)
 	mem_free(m, s->workspace);
 }
 
-/* Room for all runs and samples that there may be. */
-static status lay_out(const run_formation_plan *p, mem *m, loaded_runs *d, err *e)
+/* Memory for as many runs and samples as there may be. */
+static status lay_out(const run_formation_plan *p, mem *m, read_runs *d, err *e)
 {
 	const budget *b = p->b;
 	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
@@ -308,8 +309,8 @@ static status lay_out(const run_formation_plan *p, mem *m, loaded_runs *d, err *
 	return d->start && d->sample_at && d->sample ? ST_OK : ST_RESOURCE;
 }
 
-/* n records, as many to a run as can be. */
-static void add_runs(loaded_runs *d, const run_formation_plan *p, uint64_t n)
+/* n records in runs of full length, but for the last. */
+static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
 		k = n < p->b->run_recs ? n : p->b->run_recs;
@@ -317,7 +318,7 @@ static void add_runs(loaded_runs *d, const run_formation_plan *p, uint64_t n)
 	}
 }
 
-static status open_spill(const run_formation_plan *p, mem *m, loaded_runs *d, err *e)
+static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err *e)
 {
 	const spill_plan sp = { .dir = p->dir,
 				.dirs = p->dirs,
@@ -325,7 +326,7 @@ static status open_spill(const run_formation_plan *p, mem *m, loaded_runs *d, er
 				.record_bytes = p->load.lay.record_bytes,
 				.runs = p->b->runs,
 				.recs = p->load.n,
-				.writers = p->b->workers,
+				.buffers = p->b->workers,
 				.ranks_here = p->ranks_here,
 				.growing = p->full != NULL,
 				.io = p->load.io,
@@ -348,9 +349,9 @@ static status open_spill(const run_formation_plan *p, mem *m, loaded_runs *d, er
 static status run_workers(run_formation *s, pool_work *what, err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->taking, NULL);
+	pthread_mutex_init(&s->stream_lock, NULL);
 	pool_run(s->p->b->workers, what, s);
-	pthread_mutex_destroy(&s->taking);
+	pthread_mutex_destroy(&s->stream_lock);
 	pthread_mutex_destroy(&s->lock);
 	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
 }
@@ -362,7 +363,7 @@ static status make_runs(run_formation *s, const input *in, mem *m, err *e)
 	reader *r = NULL;
 	status rc = alloc_workspaces(s, m, e);
 	if (rc == ST_OK)
-		rc = alloc_rooms(s, m, e);
+		rc = alloc_run_memory(s, m, e);
 	if (rc == ST_OK)
 		rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK) {
@@ -379,18 +380,18 @@ static status make_runs(run_formation *s, const input *in, mem *m, err *e)
 
 static status open_run_formation(run_formation *s, mem *m, err *e)
 {
-	*s->d = (loaded_runs){ 0 };
+	*s->d = (read_runs){ 0 };
 	const status rc = lay_out(s->p, m, s->d, e);
 	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
 }
 
-static void end_writing(loaded_runs *d)
+static void end_writing(read_runs *d)
 {
 	if (d->spill)
 		spill_end_writing(d->spill);
 }
 
-status run_formation_input(const input *in, const run_formation_plan *p, mem *m, loaded_runs *out,
+status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e)
 {
 	run_formation s = { .d = out, .p = p };
@@ -398,7 +399,7 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	if (rc == ST_OK) {
 		add_runs(out, p, p->load.n);
 		s.kept = mem_array(m, p->b->runs, sizeof *s.kept, "runs", e);
-		rc = s.kept ? take_kept(&s, m, e) : ST_RESOURCE;
+		rc = s.kept ? load_kept(&s, m, e) : ST_RESOURCE;
 	}
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
@@ -407,7 +408,7 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	return rc;
 }
 
-/* Nothing came: a run is there all the same. */
+/* The stream is empty: there is one run all the same. */
 static status empty_run(const run_formation *s, err *e)
 {
 	(void)add_run(s->d, s->p, 0);
@@ -415,8 +416,8 @@ static status empty_run(const run_formation *s, err *e)
 	return rc == ST_OK ? spill_run_end(s->d->spill, 0, e) : rc;
 }
 
-status run_formation_stream(record_take *take, void *from, loaded_runs *held,
-			    const run_formation_plan *p, mem *m, loaded_runs *out, err *e)
+status run_formation_stream(record_take *take, void *from, read_runs *held,
+			    const run_formation_plan *p, mem *m, read_runs *out, err *e)
 {
 	run_formation s = { .d = out, .p = p, .take = take, .source = from, .held = held };
 	status rc = open_run_formation(&s, m, e);
@@ -429,9 +430,9 @@ status run_formation_stream(record_take *take, void *from, loaded_runs *held,
 		if (held->n > 0)
 			rc = run_workers(&s, work_on_held, e);
 	}
-	loaded_runs_free(m, held);
+	read_runs_free(m, held);
 	if (rc == ST_OK)
-		rc = alloc_rooms(&s, m, e);
+		rc = alloc_run_memory(&s, m, e);
 	if (rc == ST_OK)
 		rc = run_workers(&s, work_on_stream, e);
 	if (rc == ST_OK && out->r.count == 0)

@@ -3,7 +3,7 @@
 #include "runs.h"
 #include "spill.h"
 
-/* Record `place` of run k on disk, as an item that has its place for a position. */
+/* Record `place` of run k on disk, as an item with its place for a position. */
 static void item_on_disk(const runs *r, size_t k, uint64_t place, item *it)
 {
 	const unsigned char *rec;
@@ -59,7 +59,7 @@ void runs_between_samples(const runs *r, size_t k, const item *it, uint64_t *lo,
 	*hi = s < runs_samples(r, k) ? r->start[k] + s * r->stride : r->start[k + 1];
 }
 
-/* Samples lead to one stride of the run; the last steps read one block. */
+/* Samples narrow the search to one stride of the run; its last steps read one block. */
 static uint64_t before_on_disk(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 {
 	const size_t k = run_of(r, lo);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank holds after reading: sorted runs, one for each stretch of its input, in memory or on
- * disk. All places in them have one number, run after run, so equal keys of a rank are in the order
- * of it. */
+/* What a rank has after reading: sorted runs, each of consecutive records of its input, in memory
+ * or on disk. A record's place is its number in all runs, one run after the other; equal keys of a
+ * rank are in the order of their places. */
 #ifndef HETSORT_SPILL_RUNS_H
 #define HETSORT_SPILL_RUNS_H
 
 #include "kernel/record.h"
 #include "spill.h"
 
-/* What looking at runs on disk takes; one thread's. */
+/* What looking up records on disk takes; for one thread. */
 typedef struct runs_lookup {
 	unsigned char *raw;
 	spill_view view; /* in raw */
-	/* spill_key, which thus is linked to no program that keeps its runs in memory */
+	/* spill_key; a pointer, so that the library, whose runs are in memory, links no spilling */
 	status (*key)(spill *s, spill_view *v, size_t run, uint64_t i, const unsigned char **rec,
 		      err *e);
 	item *it;
-	err e; /* the first failure to read; what is found after it means nothing */
+	err e; /* the first failure to read; what is looked up after it means nothing */
 } runs_lookup;
 
 typedef struct runs {
@@ -24,8 +24,8 @@ typedef struct runs {
 	const entry *e;        /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
 	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; positions of a run lie between its places */
-	/* on disk, for lack of entries, an item for each stride-th record of a run, its position
-	 * being its place: those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
+	/* on disk, where there are no entries: an item for each stride-th record of a run, with its
+	 * place for a position; those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
 	spill *spill;
 	runs_lookup *lookup;
 	const unsigned char *sample;
@@ -39,13 +39,13 @@ static inline uint64_t runs_total(const runs *r)
 }
 
 /* runs_before - the first place in [lo, hi), which lie in one run, whose record does not precede
- * item it; hi where all do. Reads the disk if the runs are there. */
+ * item it; hi where all do. Reads the disk if the runs are on disk. */
 uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it);
 
-/* runs_item - the record at a place, into it (item_bytes() wide). Reads the disk as well. */
+/* runs_item - the record at a place, into it (item_bytes() wide). May read the disk, too. */
 void runs_item(const runs *r, uint64_t place, item *it);
 
-/* runs_failure - has reading failed? */
+/* runs_failure - the first failure to read, or ST_OK. */
 status runs_failure(const runs *r, err *e);
 
 /* runs_sample - sample s of run k on disk. */

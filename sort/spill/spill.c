@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
- * (buffers of writers, the table of checksums) is dealt out by atomic counters. Nothing is synced:
- * files without names do not outlive the program, those with names are the matter of
- * run_checkpoint.c, and a write that the disk lost is found by the checksums. */
+ * (write buffers, the table of checksums) is handed out by atomic counters. Nothing is synced:
+ * files without names do not outlive the program, those with names are synced by
+ * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -20,19 +20,19 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK_BYTES = 128 << 10, MOST_BLOCK_BYTES = 256 << 10, NAME_BYTES = 64 };
+enum { BLOCK_BYTES = 128 << 10, NAME_BYTES = 64 };
 
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 
-typedef struct run {
+typedef struct run_file {
 	io_fd f;
 	run_state state;
 	size_t dir;          /* index of its directory */
 	uint64_t room_bytes; /* announced at its begin */
 	uint64_t bytes;      /* of records appended */
-	size_t writer;       /* whose buffer it has, while it is written */
+	size_t buffer;       /* the write buffer that it has, while it is written */
 	uint64_t *sum;       /* of its blocks, in the common table */
-} run;
+} run_file;
 
 struct spill {
 	mem *m;
@@ -40,15 +40,15 @@ struct spill {
 	size_t dirs;
 	char name[NAME_BYTES]; /* of all files, before the run's number; empty: they have none */
 	uint32_t record_bytes;
-	size_t block_bytes, piece_bytes;
-	run *run;
+	size_t block_bytes, write_bytes;
+	run_file *run;
 	size_t runs;
 	uint64_t *sum; /* of all blocks of all runs */
 	size_t sums;
 	atomic_size_t sums_taken;
-	unsigned char *buffer; /* [writers] of piece_bytes */
-	size_t writers;
-	atomic_bool *busy; /* [writers] */
+	unsigned char *buffer; /* [buffers] of write_bytes */
+	size_t buffers;
+	atomic_bool *busy; /* [buffers] */
 	bool direct;
 	io_backend *io;
 };
@@ -64,13 +64,13 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
+static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Of what is on disk: the last block is filled up to the alignment, with anything. */
-static uint64_t stored_bytes(const run *r)
+/* On disk: the last block is filled up to the alignment, with arbitrary bytes. */
+static uint64_t stored_bytes(const run_file *r)
 {
 	return round_up(r->bytes, SPILL_ALIGN);
 }
@@ -84,7 +84,7 @@ static size_t gcd(size_t a, size_t b)
 static size_t choose_block(uint32_t record_bytes)
 {
 	const size_t both = SPILL_ALIGN / gcd(SPILL_ALIGN, record_bytes) * record_bytes;
-	if (both > MOST_BLOCK_BYTES)
+	if (both > SPILL_MOST_BLOCK_BYTES)
 		return BLOCK_BYTES;
 	return both > BLOCK_BYTES ? both : BLOCK_BYTES / both * both;
 }
@@ -116,19 +116,19 @@ static size_t sharing(const tempdir *dir, size_t dirs, size_t i)
 	return n;
 }
 
-/* What all ranks here will put on the file system of dir[i]; directories may share one. */
+/* What all ranks here will write to the file system of dir[i]; directories may share one. */
 static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned ranks)
 {
 	const uint64_t here = sharing(s->dir, s->dirs, i);
 	uint64_t all;
-	/* runs are dealt out in turn: a directory may get one more than another */
+	/* directories take runs in turn: one may get a run more than another */
 	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
 	const uint64_t a_run = s->runs > 0 ? bytes / s->runs : 0;
 	const uint64_t share = turns < s->runs ? a_run * turns : bytes;
 	return __builtin_mul_overflow(share, ranks, &all) ? UINT64_MAX : all;
 }
 
-/* What lies there already, of runs that may be complete. */
+/* Disk space of the files that exist already: their runs may be complete. */
 static uint64_t bytes_there(const spill *s)
 {
 	char name[NAME_BYTES + 24];
@@ -189,13 +189,13 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 			return rc;
 	}
 	const uint64_t there = bytes_there(s);
-	return p->growing ? ST_OK : check_space(s, p, bytes - lesser(bytes, there), e);
+	return p->growing ? ST_OK : check_space(s, p, bytes - least(bytes, there), e);
 }
 
 static status create_file(spill *s, size_t i, err *e)
 {
 	char name[NAME_BYTES + 24];
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	r->dir = i % s->dirs;
 	const status rc = tempdir_create(&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL,
 					 s->direct, &r->f, e);
@@ -219,8 +219,8 @@ static status allocate(spill *s, err *e)
 	s->dir = mem_array(s->m, s->dirs, sizeof *s->dir, "spill directories", e);
 	s->run = mem_array(s->m, s->runs, sizeof *s->run, "spilled runs", e);
 	s->sum = mem_array(s->m, s->sums, sizeof *s->sum, "checksums of spilled blocks", e);
-	s->busy = mem_array(s->m, s->writers, sizeof *s->busy, "spill writers", e);
-	s->buffer = mem_array(s->m, s->writers, s->piece_bytes, "spill buffers", e);
+	s->busy = mem_array(s->m, s->buffers, sizeof *s->busy, "spill writers", e);
+	s->buffer = mem_array(s->m, s->buffers, s->write_bytes, "spill buffers", e);
 	for (size_t i = 0; s->run && i < s->runs; i++)
 		s->run[i].f = (io_fd)IO_FD_NONE;
 	for (size_t i = 0; s->dir && i < s->dirs; i++)
@@ -228,20 +228,20 @@ static status allocate(spill *s, err *e)
 	return s->dir && s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
 }
 
-/* The sizes; false if they are no sizes of anything. */
+/* False if the sizes are impossible. */
 static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 {
 	s->record_bytes = p->record_bytes;
 	s->dirs = p->dirs;
 	s->runs = p->runs;
-	s->writers = p->writers;
+	s->buffers = p->buffers;
 	s->direct = !p->buffered;
 	s->io = p->io;
 	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
 	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
-	const uint64_t piece = *bytes < SPILL_PIECE_BYTES ? *bytes + 1 : SPILL_PIECE_BYTES;
-	s->piece_bytes = (size_t)round_up(piece, s->block_bytes);
+	const uint64_t once = *bytes < SPILL_WRITE_BYTES ? *bytes + 1 : SPILL_WRITE_BYTES;
+	s->write_bytes = (size_t)round_up(once, s->block_bytes);
 	/* each run may begin a block of its own */
 	return !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);
 }
@@ -284,20 +284,20 @@ static status misused(err *e, size_t i, const char *why)
 	return err_set(e, ST_INTERNAL, "spilled run %zu: %s", i, why);
 }
 
-static bool take_buffer(spill *s, run *r)
+static bool take_buffer(spill *s, run_file *r)
 {
-	for (r->writer = 0; r->writer < s->writers; r->writer++)
-		if (!atomic_exchange(&s->busy[r->writer], true))
+	for (r->buffer = 0; r->buffer < s->buffers; r->buffer++)
+		if (!atomic_exchange(&s->busy[r->buffer], true))
 			return true;
 	return false;
 }
 
-/* Its place in the table of checksums. */
+/* Reserve the run's part of the table of checksums. */
 static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 {
 	if (i >= s->runs || s->run[i].state != RUN_EMPTY)
 		return misused(e, i, "it cannot begin now");
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	if (__builtin_mul_overflow(recs, s->record_bytes, &r->room_bytes) ||
 	    r->room_bytes > INT64_MAX)
 		return misused(e, i, "it is longer than was planned");
@@ -315,7 +315,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	status rc = make_room(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	if (!take_buffer(s, r))
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
@@ -324,16 +324,16 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	const tempdir *t = &s->dir[r->dir];
 	if (s->name[0] && ftruncate(r->f.fd, 0) != 0)
 		return err_sys(e, errno, "cannot empty %s", err_quoted(t->label, q));
-	/* a tmpfs would fill the space with zeros */
+	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
 			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 
 /* The last `fill` bytes of the run, which are in its buffer. */
-static status flush(spill *s, run *r, size_t fill, err *e)
+static status flush(spill *s, run_file *r, size_t fill, err *e)
 {
-	unsigned char *p = s->buffer + r->writer * s->piece_bytes;
+	unsigned char *p = s->buffer + r->buffer * s->write_bytes;
 	const uint64_t offset = r->bytes - fill;
 	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
 	uint64_t *sum = r->sum + offset / s->block_bytes;
@@ -343,7 +343,7 @@ static status flush(spill *s, run *r, size_t fill, err *e)
 	}
 	FAIL_FLIP(FAIL_SPILL, p, fill);
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
-	if (rc == ST_OK && r->f.direct < 0) /* else memory fills with dirty pages first */
+	if (rc == ST_OK && r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return rc;
 }
@@ -352,19 +352,19 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 {
 	if (i >= s->runs || s->run[i].state != RUN_WRITING)
 		return misused(e, i, "it is not being written");
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	if (n > (r->room_bytes - r->bytes) / s->record_bytes)
 		return misused(e, i, "it is longer than was announced");
-	unsigned char *buffer = s->buffer + r->writer * s->piece_bytes;
+	unsigned char *buffer = s->buffer + r->buffer * s->write_bytes;
 	const unsigned char *from = recs;
 	for (size_t left = (size_t)n * s->record_bytes; left > 0;) {
-		const size_t fill = (size_t)(r->bytes % s->piece_bytes);
-		const size_t room = s->piece_bytes - fill, some = left < room ? left : room;
+		const size_t fill = (size_t)(r->bytes % s->write_bytes);
+		const size_t room = s->write_bytes - fill, some = left < room ? left : room;
 		memcpy(buffer + fill, from, some);
 		from += some;
 		left -= some;
 		r->bytes += some;
-		const status rc = some == room ? flush(s, r, s->piece_bytes, e) : ST_OK;
+		const status rc = some == room ? flush(s, r, s->write_bytes, e) : ST_OK;
 		if (rc != ST_OK)
 			return rc;
 	}
@@ -376,14 +376,14 @@ status spill_run_end(spill *s, size_t i, err *e)
 	char q[QUOTED_BYTES];
 	if (i >= s->runs || s->run[i].state != RUN_WRITING)
 		return misused(e, i, "it is not being written");
-	run *r = &s->run[i];
-	const size_t fill = (size_t)(r->bytes % s->piece_bytes);
+	run_file *r = &s->run[i];
+	const size_t fill = (size_t)(r->bytes % s->write_bytes);
 	const status rc = fill ? flush(s, r, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
 	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
 		return err_sys(e, errno, "cannot shorten %s", err_quoted(s->dir[r->dir].label, q));
-	atomic_store(&s->busy[r->writer], false);
+	atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
 	return ST_OK;
 }
@@ -394,18 +394,18 @@ void spill_end_writing(spill *s)
 	s->buffer = NULL;
 }
 
-/* ------------------------------------------------------------------------------- keeping */
+/* ------------------------------------------------------------------------------- checkpoints */
 
-spill_place spill_run_place(const spill *s, size_t i, uint64_t recs)
+spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 {
-	const run *r = &s->run[i];
+	const run_file *r = &s->run[i];
 	const uint64_t bytes = round_up(recs * s->record_bytes, SPILL_ALIGN);
-	return (spill_place){ .fd = r->f.fd,
-			      .label = s->dir[r->dir].label,
-			      .end = bytes,
-			      .block_bytes = s->block_bytes,
-			      .sum = r->sum,
-			      .blocks = (size_t)((bytes + s->block_bytes - 1) / s->block_bytes) };
+	return (spill_layout){ .fd = r->f.fd,
+			       .label = s->dir[r->dir].label,
+			       .end = bytes,
+			       .block_bytes = s->block_bytes,
+			       .sum = r->sum,
+			       .blocks = (size_t)((bytes + s->block_bytes - 1) / s->block_bytes) };
 }
 
 status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, err *e)
@@ -413,15 +413,15 @@ status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, e
 	const status rc = make_room(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
-	run *r = &s->run[i];
-	memcpy(r->sum, sum, spill_run_place(s, i, recs).blocks * sizeof *sum);
+	run_file *r = &s->run[i];
+	memcpy(r->sum, sum, spill_run_layout(s, i, recs).blocks * sizeof *sum);
 	r->bytes = r->room_bytes;
 	r->state = RUN_COMPLETE;
 	return ST_OK;
 }
 
-/* The next program is not to take it over. */
-static void forget(const spill *s, size_t i)
+/* A later program must not use it. */
+static void remove_name(const spill *s, size_t i)
 {
 	char name[NAME_BYTES + 24];
 	if (s->name[0])
@@ -430,17 +430,17 @@ static void forget(const spill *s, size_t i)
 
 /* ------------------------------------------------------------------------------- reading */
 
-/* Whole blocks on disk, in bytes of the file. */
+/* Whole blocks, in bytes of the file. */
 typedef struct span {
 	uint64_t start, end;
 } span;
 
 /* The blocks that hold records [first, first + n), n >= 1, of a run that has them. */
-static span span_of(const spill *s, const run *r, uint64_t first, uint64_t n)
+static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t n)
 {
 	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
 	return (span){ from / s->block_bytes * s->block_bytes,
-		       lesser(round_up(to, s->block_bytes), stored_bytes(r)) };
+		       least(round_up(to, s->block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
@@ -462,13 +462,13 @@ size_t spill_read_bytes(const spill *s, uint64_t n)
 
 uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_bytes)
 {
-	const run *r = &s->run[i];
+	const run_file *r = &s->run[i];
 	const uint64_t recs = r->bytes / s->record_bytes;
 	if (first >= recs)
 		return 0;
 	const uint64_t start = span_of(s, r, first, 1).start;
 	const uint64_t end = start + buf_bytes / s->block_bytes * s->block_bytes;
-	const uint64_t whole = lesser(end, r->bytes) / s->record_bytes;
+	const uint64_t whole = least(end, r->bytes) / s->record_bytes;
 	return whole > first ? whole - first : 0;
 }
 
@@ -485,15 +485,15 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 	return n;
 }
 
-static status verify(const spill *s, const run *r, span w, const unsigned char *p, err *e)
+static status verify(const spill *s, const run_file *r, span w, const unsigned char *p, err *e)
 {
 	char q[QUOTED_BYTES];
 	const size_t i = (size_t)(r - s->run);
 	for (uint64_t at = w.start; at < w.end; at += s->block_bytes, p += s->block_bytes) {
 		const uint64_t block = at / s->block_bytes;
-		if (XXH3_64bits(p, lesser(w.end - at, s->block_bytes)) == r->sum[block])
+		if (XXH3_64bits(p, least(w.end - at, s->block_bytes)) == r->sum[block])
 			continue;
-		forget(s, i);
+		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
 			       err_quoted(s->dir[r->dir].label, q), block, i,
 			       s->name[0] ? "; with --resume it is made again" : "");
@@ -507,7 +507,7 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	*recs = buf;
 	if (i >= s->runs || s->run[i].state != RUN_COMPLETE)
 		return misused(e, i, "it is not complete");
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	const uint64_t have = spill_run_recs(s, i);
 	if (first > have || n > have - first)
 		return misused(e, i, "records beyond its end are wanted");
@@ -539,7 +539,7 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 		v->run = i;
 		v->first = at - before;
 		v->recs -= before * bytes;
-		v->n = lesser(w.end, s->run[i].bytes) / bytes - v->first;
+		v->n = least(w.end, s->run[i].bytes) / bytes - v->first;
 	}
 	*rec = v->recs + (at - v->first) * s->record_bytes;
 	return ST_OK;
@@ -549,9 +549,10 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 
 void spill_drop_run(spill *s, size_t i)
 {
-	run *r = &s->run[i];
+	run_file *r = &s->run[i];
 	if (r->f.fd >= 0)
-		close(r->f.fd); /* nothing that close could report matters, what counts is synced */
+		close(r->f.fd); /* what close could report does not matter: what has to last is
+				   synced */
 	if (r->f.direct >= 0)
 		close(r->f.direct);
 	r->f = (io_fd)IO_FD_NONE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorted runs on disk: written in order in large pieces, read back at any range of records. Every
+/* Sorted runs on disk: written in order by large writes, read back at any range of records. Every
  * block has a checksum in memory, which every reading of it verifies.
  *
  * A run is a file of its own without a name, or with one where it is to outlive the program
  * (run_checkpoint.h); records lie in it one after another, and blocks are cut out of that stream,
- * so a record may lie across a border. Where block_bytes can be a multiple of the record none does:
- * a window that begins and ends at borders is then read without excess.
+ * so a record may lie in two of them. Where block_bytes can be a multiple of the record none does:
+ * a range that begins and ends with a block is then read without excess.
  *
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
- * records), SPILL_PIECE_BYTES to twice that for each writer, 64 bytes a run. Open files: two a run.
- */
+ * records), SPILL_WRITE_BYTES to twice that for each run written at the same time, 64 bytes a run.
+ * Open files: two a run. */
 #ifndef HETSORT_SPILL_SPILL_H
 #define HETSORT_SPILL_SPILL_H
 
@@ -17,8 +17,9 @@
 #include "io/tempdir.h"
 
 enum {
-	SPILL_ALIGN = IO_FD_ALIGN,  /* of the buffers that are read into */
-	SPILL_PIECE_BYTES = 4 << 20 /* least bytes in a write, but for the last of a run; a direct
+	SPILL_ALIGN = IO_FD_ALIGN, /* of the buffers that are read into */
+	SPILL_MOST_BLOCK_BYTES = 256 << 10,
+	SPILL_WRITE_BYTES = 4 << 20 /* least bytes in a write, except the last of a run; a direct
 				     * write or read of 4 MiB is 1.5 times as fast as one of 1 */
 };
 
@@ -31,12 +32,12 @@ typedef struct spill_plan {
 	uint32_t record_bytes; /* at least 1 */
 	size_t runs;           /* at most */
 	uint64_t recs;         /* at most, in all runs together */
-	size_t writers;        /* runs that are written at the same time, at most */
+	size_t buffers;        /* runs that are written at the same time, at most */
 	unsigned ranks_here;   /* ranks that put as much into the same directories; at least 1 */
 	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
-	bool growing;          /* recs and runs may be far more than will come: a run's file is made
-				* when it begins, and space is looked for when it is taken */
-	io_backend *io;        /* outlives the spill; NULL: calls */
+	bool growing;          /* recs and runs may be far more than will come: a run's file is
+				* created when the run begins, and space is checked when it is used */
+	io_backend *io;        /* outlives the spill; NULL: blocking calls */
 	bool buffered;         /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
@@ -44,14 +45,14 @@ typedef struct spill_plan {
  * ST_IO or ST_RESOURCE if making one fails.) */
 status spill_dirs_check(const char *const *dir, size_t dirs, err *e);
 
-/* spill_room - how many bytes each of `ranks` ranks can put into these directories, in turn. Fails
- * as tempdir_open does. */
+/* spill_room - how many bytes each of `ranks` ranks can write to these directories, a run to each
+ * in turn. Fails as tempdir_open does. */
 status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t *bytes, err *e);
 
-/* spill_open - room for runs 0 to p->runs - 1; p is not kept. Looks whether the directories have
- * the space for p->recs (ST_RESOURCE, with the bytes needed and there), and creates all files, so
- * that a limit on open ones is met before the work; those that have names may be there already, and
- * keep what they hold. Main thread of the rank, as spill_close. */
+/* spill_open - room for runs 0 to p->runs - 1; p is not kept. Checks that the directories have
+ * the space for p->recs (ST_RESOURCE, with the bytes needed and free), and creates all files, so
+ * that a limit on open files shows before the work. Files with names may exist already, and keep
+ * their content. Main thread of the rank, as spill_close. */
 status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 
 /* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk
@@ -61,28 +62,28 @@ status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 /* spill_run_append - the next n records. */
 status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
 
-/* spill_run_end - the run is complete and can be read, by any number of threads (which the caller
- * lets begin after this). */
+/* spill_run_end - the run is complete and can be read, by any number of threads that begin after
+ * this call. */
 status spill_run_end(spill *s, size_t run, err *e);
 
-/* spill_end_writing - all runs are complete: give back what writing took. Main thread. */
+/* spill_end_writing - all runs are complete: free the memory for writing. Main thread. */
 void spill_end_writing(spill *s);
 
-/* What lies on disk for a run of so many records, and where. */
-typedef struct spill_place {
+/* How the file of a run of so many records is laid out. */
+typedef struct spill_layout {
 	int fd;
 	const char *label; /* for messages */
-	uint64_t end;      /* bytes that the records take; what is behind them is not spill's */
+	uint64_t end; /* bytes that the records take; what lies behind them is not of this module */
 	size_t block_bytes;
 	const uint64_t *sum; /* [blocks] checksums, of a complete run */
 	size_t blocks;
-} spill_place;
+} spill_layout;
 
-/* spill_run_place - valid until spill_close. */
-spill_place spill_run_place(const spill *s, size_t run, uint64_t recs);
+/* spill_run_layout - valid until spill_close. */
+spill_layout spill_run_layout(const spill *s, size_t run, uint64_t recs);
 
-/* spill_run_adopt - run `run`, of which nothing was begun, lies complete in its file, with recs
- * records and these checksums of its blocks. */
+/* spill_run_adopt - run `run`, which was not begun, is complete in its file, with recs records and
+ * these checksums of its blocks. */
 status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum, err *e);
 
 /* spill_run_recs - how many records the complete run has. */
@@ -92,14 +93,13 @@ uint64_t spill_run_recs(const spill *s, size_t run);
 size_t spill_read_bytes(const spill *s, uint64_t n);
 
 /* spill_read_fit - how many records from `first` on a buffer of buf_bytes holds at most, so that
- * the reading ends at the border of a block: at least one before the run's end, if buf_bytes is
+ * the read ends with a block: at least one before the run's end, if buf_bytes is
  * spill_read_bytes(s, 1) or more. */
 uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_bytes);
 
 /* spill_chunk_recs - how many records n make a chunk of about `bytes`, a block at least; *buf_bytes
  * is a buffer for n of them from any multiple of n on, with no excess where blocks hold whole
- * records.
- */
+ * records. */
 uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 
 /* spill_read - records [first, first + n) of a complete run into buf, which is aligned to
@@ -108,8 +108,8 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
 		  const unsigned char **recs, err *e);
 
-/* A block or two that a search holds on to: its last steps stay inside and read nothing. Set buf
- * and buf_bytes (spill_read_bytes(s, 1), aligned to SPILL_ALIGN), the rest to 0. One thread's. */
+/* The block or two that a search read last: its last steps find their records there. Set buf and
+ * buf_bytes (spill_read_bytes(s, 1), aligned to SPILL_ALIGN), the rest to 0. For one thread. */
 typedef struct spill_view {
 	void *buf;
 	size_t buf_bytes;
@@ -122,8 +122,8 @@ typedef struct spill_view {
  */
 status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
-/* spill_drop_run - give the run's disk space back, unless its file has a name. Nobody reads or
- * writes it any more. */
+/* spill_drop_run - free the run's disk space, unless its file has a name. No thread reads or writes
+ * the run any more. */
 void spill_drop_run(spill *s, size_t run);
 
 /* spill_close - drop all runs, whatever their state; NULL is fine. */

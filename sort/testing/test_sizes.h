@@ -10,7 +10,7 @@ typedef struct test_sizes {    /* 0: the usual size */
 	size_t least_run_recs; /* records of a run in memory, at least */
 	size_t run_recs;       /* records of a run on disk; the sort spills, whatever the memory */
 	size_t merge_bytes;    /* records that a thread merges in one go */
-	size_t uring_part_bytes; /* of a transfer by io_uring */
+	size_t uring_segment_bytes; /* of a transfer by io_uring */
 } test_sizes;
 
 /* test_sizes_of - those of a sort: all 0 but in tests. */

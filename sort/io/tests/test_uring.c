@@ -46,7 +46,7 @@ static uring *open_uring(void)
 	return u;
 }
 
-/* More and fewer parts than are under way at once; a last one that is not whole. */
+/* More and fewer segments than are under way at once; a last one that is not whole. */
 static const struct span {
 	size_t at, bytes;
 } spans[] = {
@@ -217,20 +217,20 @@ static void the_faster_method(void **state)
 	}
 }
 
-/* Nor is what is far less than a part worth a ring. */
+/* Nor is what is far less than a segment worth a ring. */
 static void forced(void **state)
 {
 	err e = { ST_OK, "" }, why = { ST_OK, "" };
-	const io_kind part = { PART, true, true }, less = { PART / 8 - 1, true, true };
+	const io_kind segment = { PART, true, true }, less = { PART / 8 - 1, true, true };
 	io_backend *x;
 	(void)state;
-	assert_null(io_backend_ring(NULL, &part, 0));
+	assert_null(io_backend_ring(NULL, &segment, 0));
 	assert_int_equal(io_backend_open(&x, IO_THREADS, PART, &why, &e), ST_OK);
-	assert_false(uring_stays(x, &part, 0.1));
+	assert_false(uring_stays(x, &segment, 0.1));
 	io_backend_close(x);
 	uring_close(open_uring());
 	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
-	assert_true(uring_stays(x, &part, 10));
+	assert_true(uring_stays(x, &segment, 10));
 	assert_null(io_backend_ring(x, &less, 0));
 	io_backend_close(x);
 }

@@ -21,7 +21,7 @@ static void check_numbers(const resume_state *s)
 		fuzz_check(s->run_recs == 0);
 	else
 		fuzz_check(s->run_recs > 0 && s->run_recs <= own && s->stride > 0 &&
-			   own / s->run_recs + (own % s->run_recs != 0) <= MOST_RUNS);
+			   own / s->run_recs + (own % s->run_recs != 0) <= BUDGET_MOST_RUNS);
 	fuzz_check(s->out.records <= INT64_MAX / s->lay.record_bytes);
 	fuzz_check(s->out.id || (!s->out.records && !s->out.sum.hi && !s->out.sum.lo));
 }

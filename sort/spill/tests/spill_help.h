@@ -94,7 +94,7 @@ static inline spill_plan plan_of(const char *const *dir, uint32_t rec, size_t co
 			     .record_bytes = rec,
 			     .runs = count,
 			     .recs = recs,
-			     .writers = 1,
+			     .buffers = 1,
 			     .ranks_here = 1 };
 }
 

@@ -64,7 +64,7 @@ static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool lar
 	mem m = { 0, 0 };
 	spill *s;
 	const size_t block = block_bytes ? block_bytes : 128 << 10;
-	const uint64_t b = block / rec > 2 ? block / rec : 2, piece = SPILL_PIECE_BYTES / rec;
+	const uint64_t b = block / rec > 2 ? block / rec : 2, piece = SPILL_WRITE_BYTES / rec;
 	const uint64_t size[RUNS] = {
 		0,     1,         2,         b - 1, b,         b + 1,
 		2 * b, 3 * b + 1, piece - 1, piece, piece + 1, 3 * piece + b,
@@ -117,7 +117,7 @@ static void aligned_windows_waste_nothing(void **state)
 	const spill_plan p = plan_of(&here, 100, 1, 100000);
 	good(spill_open(&s, &m, &p, &e), &e);
 	good(write_run(s, 0, 100, 100000, 1000, &e), &e);
-	const size_t room = SPILL_PIECE_BYTES;
+	const size_t room = SPILL_WRITE_BYTES;
 	const uint64_t n = spill_read_fit(s, 0, 0, room);
 	assert_true(n * 100 > room - 256 * 1024);
 	assert_int_equal(n * 100 % SPILL_ALIGN, 0);
@@ -178,7 +178,7 @@ static void many_threads(void **state)
 	spill *s;
 	const size_t runs = RUNS_EACH * TEAM;
 	spill_plan p = plan_of(&here, TEAM_REC, runs, runs * TEAM_RECS);
-	p.writers = TEAM;
+	p.buffers = TEAM;
 	good(spill_open(&s, &m, &p, &e), &e);
 	all_at_once(s, false);
 	all_at_once(s, true);

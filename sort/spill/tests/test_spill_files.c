@@ -207,7 +207,7 @@ static void too_large_a_plan(void **state)
 		spill *s;
 		spill_plan p = plan_of(&here, 65536, 1, plans[i].recs);
 		p.block_bytes = 1 << 30; /* few checksums: it is the disk that does not suffice */
-		p.writers = 0;
+		p.buffers = 0;
 		p.ranks_here = plans[i].ranks;
 		assert_int_equal(spill_open(&s, &m, &p, &e), ST_RESOURCE);
 		assert_null(s);

@@ -80,7 +80,9 @@ static const struct sort {
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
-static test_sizes sizes = { .least_run_recs = 64, .merge_bytes = 20000, .uring_part_bytes = 4096 };
+static test_sizes sizes = { .least_run_recs = 64,
+			    .merge_bytes = 20000,
+			    .uring_segment_bytes = 4096 };
 static bool has_uring; /* else its sorts are as others */
 
 static status options_for_walk(settings *o, int argc, char **argv, err *e)
@@ -527,7 +529,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < WORKERS; i++)
 		each[i] = (tally){ .quick = quick, .seed = seed + i };
 	uring *u;
-	has_uring = uring_open(&u, URING_PART_BYTES, NULL) == ST_OK;
+	has_uring = uring_open(&u, URING_SEGMENT_BYTES, NULL) == ST_OK;
 	uring_close(u);
 	printf("# seed %" PRIu64 "%s\n", seed, has_uring ? "" : ", no io_uring here");
 	const bool ok = run_workers(each, &w);
