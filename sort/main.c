@@ -141,7 +141,7 @@ static status rank_run(comm *c, void *arg)
 	int32_t code = rc;
 	rc = comm_bcast(c, &code, sizeof code, 0);
 	if (rc == ST_OK)
-		rc = comm_said(c, code);
+		rc = comm_peer_status(c, code);
 	if (atomic_load(&c->broken))
 		lost(c, "end", rc);
 	watch_stop(w);

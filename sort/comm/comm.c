@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What both backends share: leaving together, and telling by whom we were started.
- * Touches no network of its own. */
+/* What all backends share: agreeing on a status, and finding out whether an MPI launcher has
+ * started the process. Uses no network but by the backend. */
 #include "comm.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-status comm_said(comm *c, int32_t code)
+status comm_peer_status(comm *c, int32_t code)
 {
 	const bool is_status = (code >= ST_OK && code <= ST_INTERNAL) ||
 			       (code > ST_SIGNAL && code < ST_SIGNAL + NSIG);
@@ -21,7 +21,7 @@ status comm_worst(comm *c, status mine)
 		return rc != ST_OK ? rc : mine;
 	for (int i = 0; i < c->size; i++)
 		if (c->codes[i] != ST_OK)
-			return comm_said(c, c->codes[i]);
+			return comm_peer_status(c, c->codes[i]);
 	return ST_OK;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one seam to the network: ranks, a few collectives on bytes, and nonblocking blocks.
- * comm_local.c runs the ranks as threads of this process, comm_mpi.c over MPI, comm_virtual.c
- * several as threads of each process. Collectives: called by every rank's main thread in the same
- * order, while no other thread of the rank uses the comm. Block messages: any thread of the rank.
- */
+/* All communication between ranks: a few collectives on bytes, and nonblocking block messages.
+ * comm_local.c runs the ranks as threads of this process, comm_mpi.c as processes over MPI,
+ * comm_virtual.c several as threads of each process. Collectives: called by every rank's main
+ * thread in the same order, while no other thread of the rank makes one. Block messages: any thread
+ * of the rank, if threads_allowed, else the main one. */
 #ifndef HETSORT_COMM_COMM_H
 #define HETSORT_COMM_COMM_H
 
@@ -17,13 +17,13 @@ enum { HOST_BYTES = 64, COMM_MAX_MSG = 256 << 20, COMM_TAGS = 64 /* below this i
 
 typedef struct comm comm;
 
-/* A block message under way; the caller keeps it at its place until comm_test says done. */
+/* A block message under way; stays at its place in memory until comm_test says done. */
 typedef struct comm_req {
 	unsigned char *buf;
 	size_t bytes, done;
 	int peer, tag;
 	bool sending;
-	bool inside;           /* comm_virtual: between threads of this process */
+	bool inside;           /* comm_virtual: between ranks of this process */
 	atomic_bool complete;  /* comm_local */
 	struct comm_req *next; /* comm_local: waiting list */
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
@@ -42,26 +42,25 @@ struct comm_ops {
 struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
-	size_t max_msg;   /* bytes in one network message at most; a variable so that tests reach it
-			   */
-	atomic_int phase; /* where the rank is, for the watch */
-	atomic_int waiting; /* > 0: for other ranks; the watch does not hold it against this one */
-	atomic_uint_fast64_t ticks; /* blocks moved: a sign of life */
+	size_t max_msg;     /* bytes in one network message, at most: a variable, for tests */
+	atomic_int phase;   /* of the rank, for the watchdog */
+	atomic_int waiting; /* > 0: for other ranks; to the watchdog the rank is then not stuck */
+	atomic_uint_fast64_t ticks; /* collectives and blocks done, for the watchdog */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */
-	int process_ranks;          /* that are threads of this process */
+	int process_ranks;          /* ranks that are threads of this process */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
-	int32_t *codes;             /* room for one of each rank: agreeing must not need memory */
+	int32_t *codes;             /* [size] for comm_worst, which must not need memory */
 	const char *kind;           /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
 };
 
-/* After a failure nothing is asked of the network any more: the others may never answer. */
+/* After a failure no backend is called any more: the other ranks may never answer. */
 #define COMM_CALL(c, call) \
 	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL((c)->ops->call)))
 
-/* A collective waits for the others. */
-#define COLLECTIVE(c, call) (comm_wait_begin(c), comm_wait_end(c, COMM_CALL(c, call)))
+/* A collective waits for the other ranks. */
+#define COMM_COLLECTIVE(c, call) (comm_wait_begin(c), comm_wait_end(c, COMM_CALL(c, call)))
 
 static inline void comm_wait_begin(comm *c)
 {
@@ -86,31 +85,32 @@ static inline status comm_noted(comm *c, status rc)
 static inline status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
 	void *said = c->rank == root ? FAIL_LIE(buf, bytes) : buf;
-	return COLLECTIVE(c, bcast(c, said, bytes, root));
+	return COMM_COLLECTIVE(c, bcast(c, said, bytes, root));
 }
 
 /* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
 static inline status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return COLLECTIVE(c, gather(c, FAIL_LIE(mine, bytes), all, bytes, root));
+	return COMM_COLLECTIVE(c, gather(c, FAIL_LIE(mine, bytes), all, bytes, root));
 }
 
 /* comm_allgather - bytes of each rank to every rank, in rank order. */
 static inline status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return COLLECTIVE(c, allgather(c, FAIL_LIE(mine, bytes), all, bytes));
+	return COMM_COLLECTIVE(c, allgather(c, FAIL_LIE(mine, bytes), all, bytes));
 }
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
 static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return COLLECTIVE(c, alltoall(c, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes));
+	return COMM_COLLECTIVE(c,
+			       alltoall(c, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes));
 }
 
-/* comm_send, comm_recv - start moving a block. A send is synchronous: it is done only when the peer
- * has taken it, so at most what a rank has asked for is under way. Blocks of one (sender, receiver,
- * tag) pair off in order, and both sides must know the size; not more than one of a tag may be
- * under way between two ranks at a time. buf stays untouched until done. */
+/* comm_send, comm_recv - start to send or receive a block. A send is synchronous: it is done only
+ * when the peer receives it, so no more is under way than ranks have asked for. Both sides must
+ * know the size. From one rank to another, one block of a tag may be under way at a time. buf must
+ * not be used until done. */
 static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
 			       comm_req *req)
 {
@@ -128,26 +128,28 @@ static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int t
 	return COMM_CALL(c, start(c, req));
 }
 
-/* comm_test - has it arrived, or been taken? Never blocks; nothing moves on without it. */
+/* comm_test - has the block been received, or sent? Never blocks. A message makes progress only in
+ * this call. */
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
 	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
-	/* a fault only then: how often one asks is a matter of chance */
+	/* count a fault only when done: how often a caller tests depends on timing */
 	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
 
-/* comm_agree - the border of a phase: every rank learns the worst status of all, and leaves with it
- * (its own where it failed itself). A rank that fails must still come here. */
+/* comm_worst - collective: the rank's own status if it failed, else that of the first rank that
+ * did. A rank that fails must still call it. comm_agree - the same, between two phases: all ranks
+ * go on, or none. */
 status comm_worst(comm *c, status mine);
 
-/* comm_said - what another rank says it came to. Whoever says what is no status cannot be agreed
- * with: ST_PEER, and the comm is broken. */
-status comm_said(comm *c, int32_t code);
+/* comm_peer_status - the status that another rank sent. What is none means that ranks cannot agree
+ * any more: ST_PEER, and the comm is broken. */
+status comm_peer_status(comm *c, int32_t code);
 
 static inline status comm_agree(comm *c, status mine)
 {
 	const status all = comm_worst(c, mine);
-	return all == ST_OK ? mine : all; /* here, where every caller's compiler sees it */
+	return all == ST_OK ? mine : all; /* inline: a failed `mine` visibly never becomes ST_OK */
 }
 
 /* comm_abort - the last resort when ranks can no longer agree: ends the whole job. */
@@ -163,14 +165,15 @@ typedef status rank_main(comm *c, void *arg);
  * threads cannot be had. */
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_launched - was this process started by an MPI launcher? By the environment alone. */
+/* comm_mpi_launched - has an MPI launcher started this process? By the environment alone. */
 bool comm_mpi_launched(void);
 
-/* comm_mpi_run - MPI_Init, fn on this rank over all ranks, MPI_Finalize. With e set the ranks have
- * not come together, and fn was not called: the others wait until comm_mpi_end(). */
+/* comm_mpi_run - MPI_Init, fn on this rank over all ranks, MPI_Finalize. With e set the
+ * communicator could not be made, and fn was not called: other ranks may wait for this one until
+ * comm_mpi_end(). */
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_end - ends the whole job, as far as MPI is up to it. */
+/* comm_mpi_end - ends the whole job by MPI_Abort, or this process if MPI is not initialized. */
 _Noreturn void comm_mpi_end(int code);
 
 #endif

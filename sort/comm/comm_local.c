@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over threads of one process: collectives by pointers on a board between two barriers, blocks
- * by meeting in the receiver's mailbox, where the second comer copies. No MPI. A block costs one
- * memcpy outside any lock; a collective two barriers. */
+/* comm over threads of one process. In a collective each rank puts a pointer to its bytes in an
+ * array that all read between two barriers. The two requests of a block meet in the receiver's
+ * mailbox: the later one copies. No MPI. A block costs one memcpy outside any lock; a collective
+ * two barriers. */
 #include "comm.h"
 
 #include <pthread.h>
@@ -24,7 +25,7 @@ typedef struct world {
 	const void **board;
 	mailbox *box;
 	int32_t *codes; /* [size][size] for the ranks' comms */
-	int gate;       /* 0 wait, 1 go, -1 go home */
+	int gate;       /* 0: ranks wait, 1: they start, -1: they end */
 } world;
 
 typedef struct local {
@@ -55,7 +56,7 @@ static void barrier(world *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Show my bytes to all; between post() and done() everybody's are readable. */
+/* Between post() and done() the bytes of all ranks are readable. */
 static void post(comm *c, const void *mine)
 {
 	world *w = world_of(c);
@@ -114,7 +115,7 @@ static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes
 	return ST_OK;
 }
 
-/* Take the first request of list that the one at hand pairs with: same tag, from peer. */
+/* Remove the first request of list with this peer and tag; NULL if there is none. */
 static comm_req *match(comm_req **list, int peer, int tag)
 {
 	for (comm_req **at = list; *at; at = &(*at)->next) {
@@ -135,8 +136,8 @@ static void append(comm_req **list, comm_req *r)
 	*list = r;
 }
 
-/* In a mailbox a send's peer is its sender and a receive's peer the sender it waits for, so that
- * the two pair off by the same number. */
+/* In a mailbox the peer of a send is its sender, and that of a receive the sender it waits for: so
+ * the two match by the same number. */
 static status local_start(comm *c, comm_req *req)
 {
 	mailbox *box = &world_of(c)->box[req->sending ? req->peer : c->rank];
@@ -198,7 +199,7 @@ static void open_gate(world *w, int gate)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Start ranks 1.. behind the gate, open it only if all of them stand there, be rank 0 oneself. */
+/* Start the threads of ranks 1.., let them go only if all have started, and run rank 0 here. */
 static status run_ranks(world *w, local *ranks, err *e)
 {
 	int up = 1, rc = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* comm over MPI. Nothing blocks inside MPI: every operation is started, then tested with short
- * sleeps in between, each call under one mutex; that is right on Open MPI, MPICH and LAM whatever
- * thread level they give, and leaves the processor to those who compute. Messages longer than
- * max_msg travel in fragments, so no count ever exceeds an int. */
+ * sleeps in between, each call under one mutex. This needs no more than MPI_THREAD_SERIALIZED, and
+ * leaves the processor to threads that compute. Messages longer than max_msg are sent in fragments,
+ * so no count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 
@@ -32,8 +32,8 @@ static status checked(int rc)
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
-/* Wait for a collective: quick tests first, then naps, so that ranks in step lose
- * microseconds and ranks that wait long burn nothing. */
+/* Wait for a collective: quick tests first, then with sleeps, so that short waits cost microseconds
+ * and long ones no processor time. */
 static status await(mpi *m, MPI_Request *req)
 {
 	const unsigned quick = 200;
@@ -89,7 +89,8 @@ static status one_fragment(mpi *m, enum collective kind, const void *send, void 
 	return rc == MPI_SUCCESS ? await(m, &req) : checked(rc);
 }
 
-/* Copy `blocks` fragments of n bytes between a packed array and one of blocks `stride` apart. */
+/* Copy `blocks` fragments of n bytes between arrays whose blocks are to_stride and from_stride
+ * apart. */
 static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
 		   int blocks)
 {
@@ -166,7 +167,7 @@ static status mpi_start(comm *c, comm_req *r)
 	return st;
 }
 
-/* Has a fragment come in the length that was asked for? */
+/* Did the fragment have the length that was asked for? */
 static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
 {
 	int n = 0;
@@ -174,7 +175,7 @@ static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
 			      (size_t)n == least(m->c.max_msg, r->bytes - r->done));
 }
 
-/* The fragment under way, and where it is through the ones after it. Called with the lock held. */
+/* Test the fragment under way, and when it is done start the next. Called with the lock held. */
 static status test_fragments(mpi *m, comm_req *r, bool *done)
 {
 	for (;;) {
@@ -209,7 +210,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	return st;
 }
 
-/* Nobody but the program ends a job: comm_mpi_run.c. */
+/* Only the program can end the job: comm_mpi_run.c. */
 static const struct comm_ops mpi_ops = {
 	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, NULL,
 };
@@ -223,10 +224,10 @@ static void name_library(char *kind, size_t bytes)
 	version[strcspn(version, ",\n")] = '\0';
 	for (char *tab = version; (tab = strchr(tab, '\t'));)
 		*tab = ' ';
-	snprintf(kind, bytes, "%.*s", (int)bytes - 20, version); /* more may follow */
+	snprintf(kind, bytes, "%.*s", (int)bytes - 20, version); /* callers append to it */
 }
 
-/* Own communicators, so that no message of ours meets one of anybody else's. */
+/* Communicators of our own, so that no message is mistaken for one of the caller's. */
 static status duplicate(mpi *m, MPI_Comm parent)
 {
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
@@ -239,7 +240,7 @@ static status duplicate(mpi *m, MPI_Comm parent)
 	return ST_OK;
 }
 
-/* Has every rank the memory to take part? Before there is room for anybody's answer. */
+/* Has every rank memory for its comm? Needs none itself. */
 static status all_have_memory(mpi *m, bool mine)
 {
 	int have = mine, all = 0;
@@ -289,8 +290,8 @@ static status finish(comm *c, comm_req *r)
 	return st;
 }
 
-/* A byte between every two ranks sets up all connections now, on the main thread: left to the
- * exchange's threads, two ends that connect at once race. */
+/* A byte between every two ranks makes all connections now, on the main thread: by the exchange's
+ * threads, two ranks that connect to each other at the same time could race. */
 static status warm_up(comm *c)
 {
 	unsigned char out = 0, in = 0;
@@ -308,7 +309,7 @@ static status warm_up(comm *c)
 	return st;
 }
 
-/* To the copy in memory goes what was found out without it. */
+/* The comm is first made on the stack (found), then copied, once all ranks have memory. */
 static status open_dup(mpi *found, mpi **out, MPI_Comm parent, size_t max_msg, err *e)
 {
 	int level = MPI_THREAD_SINGLE;
@@ -355,7 +356,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e)
 void comm_mpi_close(comm *c)
 {
 	mpi *m = mpi_of(c);
-	if (!atomic_load(&c->broken)) /* freeing is collective: nobody would come */
+	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks may not call it */
 		free_comms(m);
 	pthread_mutex_destroy(&m->lock);
 	free(c->codes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A comm over an MPI communicator that somebody else has. For comm_mpi.c and the public calls. */
+/* A comm over an MPI communicator of the caller. For comm_mpi_run.c and the library. */
 #ifndef HETSORT_COMM_COMM_MPI_H
 #define HETSORT_COMM_COMM_MPI_H
 
@@ -12,7 +12,7 @@
  * ST_RESOURCE where there is no memory, ST_PEER on the others and where MPI fails. */
 status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e);
 
-/* comm_mpi_close - collective, unless the comm is broken: the duplicates are then left to MPI. */
+/* comm_mpi_close - collective, unless the comm is broken: the duplicates are then not freed. */
 void comm_mpi_close(comm *c);
 
 #endif

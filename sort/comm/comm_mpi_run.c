@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program's way to MPI: starting it, and ending it or the whole job. Not for the library, whose
- * callers have started MPI themselves and decide themselves when to give up. */
+/* Starts MPI for the program, and ends it or the whole job. Not in the library, whose callers start
+ * and end MPI themselves. */
 #include "comm_mpi.h"
 
 #include <stdio.h>

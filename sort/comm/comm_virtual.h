@@ -5,7 +5,7 @@
 
 #include "comm.h"
 
-/* Of one process at most: with both their ends, tags still fit what every MPI has. */
+/* Ranks of one process at most: tags that name both ends are then within what every MPI allows. */
 enum { COMM_MAX_VIRTUAL = 22 };
 
 /* comm_virtual_run - collective over outer: runs count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads

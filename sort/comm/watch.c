@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank is stuck if it does not wait for others and nothing is done in its process: no tick of
- * progress.h and next to no processor time. It finds that out itself; one that is stopped or gone
- * is missed by rank 0, rank 0 by all; and if all wait for one another, rank 0 knows. Ages are taken
- * from the monotonic clock of one process each and never compared between ranks. A process that was
- * stopped and goes on starts counting anew. Memory: 400 bytes for each link to another rank. */
+/* A rank is stuck if it does not wait for others and its process makes no progress: no tick of
+ * progress.h and next to no processor time. It detects that itself. Rank 0 detects a rank that is
+ * stopped or gone, all others detect it of rank 0; and if all wait for one another, rank 0 detects
+ * that. Times are from the monotonic clock of one process each and never compared between ranks. A
+ * process that was stopped and continues starts counting anew. Memory: 400 bytes for each link to
+ * another rank. */
 #include "watch.h"
 #include "base/clock.h"
 #include "base/progress.h"
@@ -28,7 +29,7 @@ typedef struct link {
 	comm_req send, recv;
 	heartbeat out, in, known;
 	bool sending, receiving;
-	bool sent_last, ended; /* own last heartbeat is on its way; the other's has come */
+	bool sent_last, ended; /* the own last heartbeat is under way; the other's was received */
 	double heard_at;
 } link;
 
@@ -53,7 +54,7 @@ static double cpu_now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A process that polls takes a few percent of a processor; one that computes takes more. */
+/* A process that only polls takes a few percent of a processor; one that computes takes more. */
 static void measure_own(watch *w, double now)
 {
 	const uint64_t ticks = progress_ticks() + atomic_load(&w->c->ticks);
@@ -71,10 +72,9 @@ static void measure_own(watch *w, double now)
 	w->looked_at = now;
 }
 
-/* ------------------------------------------------------------------------------------- heartbeats
- */
+/* -------------------------------------------------------------------------------- heartbeats */
 
-/* Not by comm_send and comm_recv: a failure here is not the sort's, silence says it all. */
+/* Not by comm_send and comm_recv: a failure here must not break the comm. */
 static bool start(comm *c, comm_req *req, heartbeat *b, int peer, bool sending)
 {
 	*req = (comm_req){ .buf = (unsigned char *)b,
@@ -91,7 +91,7 @@ static bool arrived(comm *c, comm_req *req)
 	return c->ops->test(c, req, &done) == ST_OK && done;
 }
 
-/* To a rank that was kept from listening the last heartbeat that came counts, not the oldest. */
+/* Receives all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
 static void receive_heartbeats(watch *w, link *l, double now)
 {
 	while (!l->ended) {
@@ -141,7 +141,7 @@ static void check_others(watch *w, double now)
 		if (l->ended)
 			continue;
 		all_wait &= l->known.waiting && l->known.idle_s > w->timeout_s;
-		/* longer than for a rank that can send_heartbeat for itself */
+		/* later than a rank that is stuck reports itself */
 		if (silent_s > w->timeout_s + w->timeout_s / HEARTBEATS * 2)
 			raise_alarm(w, STALL_SILENT, l->rank, &l->known, silent_s);
 	}
@@ -182,7 +182,7 @@ static void *watch_loop(void *watch_)
 		const double now = now_s();
 		measure_own(w, now);
 		if (!closing)
-			check_own(w); /* before the network, which may be what it is stuck in */
+			check_own(w); /* before the network, where the rank may be stuck */
 		for (int i = 0; i < w->links; i++) {
 			receive_heartbeats(w, &w->link[i], now);
 			send_heartbeat(w, &w->link[i], closing);

@@ -19,9 +19,8 @@ typedef struct io_stats {
 } io_stats;
 
 /* io_backend_open - IO_URING is refused where uring_open refuses; under IO_AUTO `why` (may be
- * empty) then says why all transfers are by calls. segment_bytes as in uring_open, 0:
- * URING_SEGMENT_BYTES.
- */
+ * empty) then says why calls are used. segment_bytes as in uring_open, 0:
+ * URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
 
 /* A transfer: of bytes, a write or a read, past the page cache or through it. */

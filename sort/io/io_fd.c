@@ -54,8 +54,7 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }
 
-/* How many bytes of [offset, offset + bytes) can go past the page cache; *head before them cannot.
- */
+/* How many bytes of [offset, offset + bytes) can go past the page cache; *head before do not. */
 static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 			  size_t *head)
 {

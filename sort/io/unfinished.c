@@ -8,8 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* recursive, since the thread that ends the process may still write a report under a temporary name
- */
+/* recursive: the thread that ends the process may still write a report */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
 static bool settled, frozen;

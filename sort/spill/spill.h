@@ -118,8 +118,7 @@ typedef struct spill_view {
 	const unsigned char *recs;
 } spill_view;
 
-/* spill_key - record `at` of the complete run i; *rec is valid until the next call with this view.
- */
+/* spill_key - record `at` of the complete run i; *rec is valid until the next call with v. */
 status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
 /* spill_drop_run - free the run's disk space, unless its file has a name. No thread reads or writes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan of faults and when they strike. One for the process, as the environment is; counters are
- * atomic, the plan does not change while ranks run. Only in builds with failpoints. */
+/* The points of faults and when they strike. One list for the process, as the environment is;
+ * counters are atomic, the list does not change while ranks run. Only in builds with failpoints. */
 #include "failpoint.h"
 #include "base/splitmix.h"
 
@@ -22,7 +22,7 @@ typedef struct point {
 	int errnum;
 	char phase[PHASE_BYTES];
 	double delay_s;
-	unsigned char *lie; /* readers may come late: it is kept */
+	unsigned char *lie; /* never freed: other ranks may read it late */
 	atomic_uint_fast64_t seen;
 } point;
 
@@ -57,7 +57,7 @@ static const struct errno_name {
 	{ "ENOSYS", ENOSYS }, { "EPERM", EPERM },   { "short", SHORT },
 };
 
-/* Take word off the front of *s. */
+/* If *s begins with word, move behind it. */
 static bool skip(const char **s, const char *word)
 {
 	const size_t n = strlen(word);
@@ -244,7 +244,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes)
 		p[bytes / 2] ^= 0x10;
 }
 
-/* In turn: noise, no bit, every bit, and the truth but for one byte. */
+/* By turns random bytes, all bits 0, all bits 1, and the true bytes but for one. */
 static void make_up(unsigned char *lie, const point *p, size_t bytes)
 {
 	uint64_t s = p->n * 64 + (uint64_t)(my_rank + 1);

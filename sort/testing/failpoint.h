@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
- * any other build the macros below are nothing and failpoint.c and failwrap.c are left out.
+ * any other build the macros below are empty, and failpoint.c and failwrap.c are left out.
  *
  *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once
  *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
  *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
  *                                        moves half of what a read or write was to move
  *
- *   uring:N[=ERRNO][@rankR]              the N-th part that io_uring has moved did not go: EIO, or
- *                                        ...; =short: half of it did not
+ *   uring:N[=ERRNO][@rankR]              the N-th segment that io_uring has moved failed: EIO, or
+ *                                        ...; =short: half of it was not moved
  *
  *   ring:N[=ERRNO][@rankR]               the N-th io_uring is not set up
  *
  *   thread:N[@rankR]                     the N-th thread does not start
  *
- *   comm:N[@rankR]                       the N-th call of the comm (a test: when it would be done)
+ *   comm:N[@rankR]                       the N-th call of the comm fails (of comm_test, those that
+ *                                        would return done are counted)
  *
- *   lie:N[@rankR]                        what is said to other ranks the N-th time, in a block or
- *                                        to all, is not what it should be
+ *   lie:N[@rankR]                        the N-th message to other ranks, a block or in a
+ * collective, has wrong content
  *
- *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips on its way
+ *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips
  *
- *   flip@spill:N[@rankR]                 a bit of the N-th piece written to a run flips on disk
+ *   flip@spill:N[@rankR]                 a bit of the N-th write to a run flips on disk
  *
  *   flip@write:N[@rankR]                 a bit of the N-th batch of merged records flips in memory
  *
- *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R comes to the phase
+ *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R reaches the phase
  *
- *   delay@PHASE:R=SECONDS                it sleeps there
+ *   delay@PHASE:R=SECONDS                rank R sleeps there
  *
- *   differ@WHAT:R                        rank R is unlike the others: version, sources, order,
- *                                        sizes or layout (handshake.c), or threads: its MPI allows
+ *   differ@WHAT:R                        rank R differs from the others: version, sources, order,
+ *                                        sizes or layout (handshake.c); threads: its MPI allows
  * none
  *
- * Allocations, files and threads are met at the link: ld's --wrap puts failwrap.c before libc for
- * this program's own objects, so no call can be forgotten, and libraries are left alone. */
+ * For allocations, files and threads, ld's --wrap puts failwrap.c before libc in this program's own
+ * objects, so no call can be forgotten, and libraries are not changed. */
 #ifndef HETSORT_TESTING_FAILPOINT_H
 #define HETSORT_TESTING_FAILPOINT_H
 
@@ -61,12 +62,11 @@ typedef enum fail_kind {
 
 #ifdef HETSORT_FAILPOINTS
 
-/* fail_plan - set the points, NULL or "" for none; before any thread starts. Refuses what the
- * grammar does not know. */
+/* fail_plan - set the points, NULL or "" for none; before any thread starts. Refuses what does not
+ * follow the grammar. */
 status fail_plan(const char *text, err *e);
 
-/* fail_count_in - count the points that strike in *place, which may be shared with a process that
- * outlives this one. */
+/* fail_count_in - count the points that strike in *place, which processes may share. */
 void fail_count_in(atomic_uint *place);
 
 /* fail_rank - the calling thread, and those that it starts, belong to this rank. fail_my_rank: -1
@@ -77,18 +77,16 @@ int fail_my_rank(void);
 /* fail_now - count an event; does a point strike? *errnum is what it asks for (0: by default). */
 bool fail_now(fail_kind kind, int *errnum);
 
-/* fail_phase - the rank comes to this phase. */
+/* fail_phase - the rank has reached this phase. */
 void fail_phase(const char *phase);
 
-/* fail_differ - is this rank to be unlike the others in this? */
+/* fail_differ - shall this rank differ from the others in this? */
 bool fail_differ(const char *what);
 
-/* fail_result - of a call that moved so many bytes, or returned a negative errno: that, or what a
- * point makes of it. */
+/* fail_result - the result of a call, bytes moved or a negative errno, or what a point makes it. */
 int fail_result(fail_kind kind, int result);
 
-/* fail_lie - what is said instead of these bytes: they themselves, or what a point makes of them.
- */
+/* fail_lie - what is sent for these bytes: they themselves, or what a point makes of them. */
 void *fail_lie(const void *truth, size_t bytes);
 
 /* fail_flip - flip a bit of buf, if a point says so. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What stands before libc where failpoints are built in (ld --wrap): the same calls, which fail
- * when the plan says so. Nothing else is changed. Left out: unlink, without which nothing could be
- * cleaned up, and what only gives hints. */
+/* Wrappers of libc calls in builds with failpoints (ld --wrap): the same calls, which fail when a
+ * point strikes. Not wrapped: unlink, without which nothing could be cleaned up, and calls that
+ * only give hints. */
 #include "failpoint.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) WRAPPED(int, asprintf, char **out, const c
 
 /* ------------------------------------------------------------------------------------- files */
 
-/* Does this call fail? Then errno is set, unless it is only to move less (errnum -1). */
+/* Does this call fail? Then errno is set. *errnum < 0: it only moves less. */
 static bool no_file(int *errnum)
 {
 	*errnum = 0;
@@ -199,7 +199,7 @@ WRAPPED(int, linkat, int from_dir, const char *from, int to_dir, const char *to,
 	UNLESS_IT_FAILS(__real_linkat(from_dir, from, to_dir, to, flags));
 }
 
-/* A descriptor is gone, whatever close says of it. */
+/* The descriptor is closed, even if close fails. */
 WRAPPED(int, close, int fd)
 {
 	int errnum;

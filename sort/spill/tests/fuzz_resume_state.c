@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzzer of the state of a sort that has not ended: whatever the bytes, it is either refused with a
- * sentence, or has numbers that runs can be laid out by, and written again it is read as the same.
- */
+ * sentence, or has numbers that runs can be laid out by, and reads as the same when it is written
+ * again. */
 #include "../../../scripts/fuzz.h"
 #include "spill/budget.h"
 #include "io/json.h"

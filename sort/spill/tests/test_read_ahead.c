@@ -175,8 +175,7 @@ static void crew_free(crew *c)
 	free(c->v);
 }
 
-/* One after another, the pieces hold all records in the order of keys, equal ones by their place.
- */
+/* One after another, the pieces hold all records in the order of keys, then of places. */
 static void check_pieces(const bed *b, const crew *c)
 {
 	const uint32_t rec = b->lay.record_bytes;
