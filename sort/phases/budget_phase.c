@@ -49,12 +49,11 @@ static status check_spilling(rank_env *env, const settled *k, memory_plan *mp)
 	if (rc != ST_OK)
 		return rc;
 	if (env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC)
-		return err_set(&env->e, ST_RESOURCE,
-			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			       " records: it takes %" PRIu64
-			       "; --scatter=dynamic cannot go by way of the disk",
-			       mp->limit.rank_bytes, own_share(env, k->s->in),
-			       mp->budget.core_bytes);
+		return err_set(
+			&env->e, ST_RESOURCE,
+			"%" PRIu64 " bytes of memory are not enough for %" PRIu64
+			" records: it takes %" PRIu64 "; --scatter=dynamic cannot spill to disk",
+			mp->limit.rank_bytes, own_share(env, k->s->in), mp->budget.core_bytes);
 	const char *const *dir = budget_tmpdirs(env, mp, &dirs);
 	if (env->o->workdir && env->o->explain)
 		return ST_OK; /* it may not be there yet */

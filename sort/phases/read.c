@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-static const char NO_ROOM[] = "to go on by way of the disk it takes more memory (--memory) or more "
+static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
 /* What reading goes by, and what it makes. */

@@ -275,7 +275,7 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 		return err_set(e, ST_RESOURCE,
 			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
 			       " records of %u bytes: it takes %" PRIu64
-			       " to sort them by way of the disk, %" PRIu64 " in memory",
+			       " to sort them by spilling to disk, %" PRIu64 " in memory",
 			       q->limit_bytes, q->recs, q->lay.record_bytes, least_limit(q),
 			       b->core_bytes);
 	b->spills = true;

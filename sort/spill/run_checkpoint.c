@@ -74,7 +74,7 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 		rc = file_write_at(at.fd, &h, sizeof h, at.end, at.label, e);
 	if (rc == ST_OK)
 		rc = sync_run(&at, p, e);
-	FAIL_PHASE("sealed");
+	FAIL_PHASE("checkpoint");
 	return rc;
 }
 

@@ -199,7 +199,7 @@ for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-si
   done
   rm whole
 done
-refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot go by way of the disk" \
+refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot spill to disk" \
   "$hetsort" --memory 96M --ranks 2 --source root --scatter dynamic -o out large
 refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in

@@ -3,7 +3,7 @@
 begin_with() { # begin_with RECORDS - in the test's folder: in, and expected, sorted by a key with many equals
   cd "$TEST_TMP" && "$BIN/gensort" --no-fsync "$1" in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
 }
-sealed() { # sealed RANK - has it a run with a seal, which ends anywhere in a block?
+has_checkpoint() { # has_checkpoint RANK - has it a run with a checkpoint, which ends anywhere in a block?
   local f bytes
   for f in store/hetsort-rank"$1".run*; do
     if bytes=$(stat -c %s "$f" 2>/dev/null) && [ $((bytes % 4096)) -ne 0 ]; then return 0; fi

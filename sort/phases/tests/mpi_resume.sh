@@ -22,13 +22,13 @@ goes_on() { # goes_on NAME
 ranks=(1) # all of them in check-long
 if [ -n "${HETSORT_LONG:-}" ]; then ranks=(0 1 2); fi
 for rank in "${ranks[@]}"; do
-  for phase in plan read sealed sample exchange merge sync commit; do
+  for phase in plan read checkpoint sample exchange merge sync commit; do
     rm -rf store out
     job "kill@$phase:$rank"
     ok "rank $rank killed in $phase: the job fails" test "$rc" -ne 0 -a ! -e out
     goes_on "rank $rank killed in $phase"
     case $phase in
-      plan | read | sealed) ;; # what the others had done until they were ended differs
+      plan | read | checkpoint) ;; # what the others had done until they were ended differs
       *)
         is "rank $rank killed in $phase: bytes not read again" "$(not_read)" $bytes
         is "rank $rank killed in $phase: merged again" "$(merged)" "$([ "$phase" = commit ] && echo "done" || echo no)" ;;
@@ -45,10 +45,10 @@ is "a byte of the complete output changed: merged again" "$(merged)" no
 
 # SIGUSR1 to the launcher, which passes it on
 rm -rf store out
-HETSORT_FAIL=delay@sealed:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir store -o out in 2>err &
+HETSORT_FAIL=delay@checkpoint:1=2 "$ROOT/scripts/mpirun" 3 "$hetsort" -s --key 0,1 --workdir store -o out in 2>err &
 job=$!
 # shellcheck disable=SC2016
-await eval 'sealed 1 || [ ! -d /proc/$job ]'
+await eval 'has_checkpoint 1 || [ ! -d /proc/$job ]'
 kill -s USR1 $job
 wait $job
 ok "USR1: the job fails" test $? -ne 0 -a ! -e out

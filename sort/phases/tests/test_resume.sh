@@ -37,7 +37,7 @@ refuses() { # refuses NAME WORDS ARGUMENT... - and leaves all as it is
 # killed in every phase
 for mode in "--ranks 1" "--ranks 3"; do
   ranks=${mode#--ranks }
-  for phase in describe plan read sealed sample split merge exchange write sync commit; do
+  for phase in describe plan read checkpoint sample split merge exchange write sync commit; do
     case $ranks/$phase in 1/sample | 1/split | 1/exchange) continue ;; esac
     rank=$((ranks / 2))
     killed $phase:$rank $mode
@@ -48,7 +48,7 @@ for mode in "--ranks 1" "--ranks 3"; do
     saved=$(sum bytes_not_read)
     case $phase in
       describe | plan | read) is "killed in $phase, $mode: bytes not read again" "$saved" 0 ;;
-      sealed) # a rank's first run of one or more, while other ranks may have sealed all of theirs
+      checkpoint) # a rank's first run of one or more, while other ranks may have saved all of theirs
         ok "killed in $phase, $mode: some bytes are not read again ($saved)" \
           test "$saved" -gt 0 -a "$saved" -lt $((records * 100 + (ranks > 1))) ;;
       *) is "killed in $phase, $mode: bytes not read again" "$saved/$(field read | sort -u | head -n 1)" \
@@ -57,7 +57,7 @@ for mode in "--ranks 1" "--ranks 3"; do
   done
 done
 ok "the report says which phase is done" grep -q '"read": "done"' report
-for phase in sealed merge; do
+for phase in checkpoint merge; do
   killed $phase:0 --ranks 1
   HETSORT_FAIL=kill@write:0 sort_ --resume --ranks 1
   is "killed in $phase, then again" "$rc" 137
@@ -88,9 +88,9 @@ finishes "a rank has lost its state" --ranks 3
 
 # SIGUSR1: the run that is being made is the last
 rm -rf out store
-HETSORT_FAIL=delay@sealed:0=2 "$hetsort" -s --key 0,1 --report report --workdir store --threads 1 -o out in 2>err &
+HETSORT_FAIL=delay@checkpoint:0=2 "$hetsort" -s --key 0,1 --report report --workdir store --threads 1 -o out in 2>err &
 pid=$!
-await eval 'sealed 0 || [ ! -d /proc/$pid ]'
+await eval 'has_checkpoint 0 || [ ! -d /proc/$pid ]'
 kill -s USR1 $pid
 wait $pid
 is "USR1: exit code, output" "$?/$(ls out 2>/dev/null)" "$((128 + $(kill -l USR1)))/"
@@ -132,8 +132,8 @@ is "refused: standard input" "$rc/$(ls out 2>/dev/null)" 2/
 run "$hetsort" --explain --workdir w2 -o out in
 is "--explain makes nothing" "$rc/$(ls -d w2 2>/dev/null)" 0/
 
-# what is damaged is found: seals when runs are taken over, blocks when they are merged
-damages() { # damages NAME COMMAND... - a run without a seal is made again
+# what is damaged is found: checkpoints when runs are taken over, blocks when they are merged
+damages() { # damages NAME COMMAND... - a run without a checkpoint is made again
   local name=$1; shift
   killed merge:0
   "$@"
