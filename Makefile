@@ -138,7 +138,7 @@ BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 # What `make help` shows is a task, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects programs-for-tests \
+.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects every-object programs-for-tests \
         failpoints FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -150,6 +150,10 @@ lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's li
 # What programs and libraries are made of, for scripts/analyze.
 objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) sort/main.c \
            $(BURN_SRC))
+
+# Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
+every-object: $(call objs,$(C_FILES))
+	$(Q): objects are in $(OBJ)
 
 FORCE:
 $(BINDIR)/%: $(OBJ)/bin/% FORCE
@@ -427,6 +431,9 @@ bench-library: $(OBJ)/bench/library_bench  ## measure sorting in memory over RAN
 
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint
+
+graph:  ## the folders and what they include of each other (ARGS=--svg: as a picture)
+	$(Q)scripts/include-graph $(ARGS)
 
 format:  ## let clang-format rewrite the sources
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
