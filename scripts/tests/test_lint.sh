@@ -2,12 +2,7 @@
 # Each rule of scripts/lint must fire on a tree that breaks it, and stay silent on the same tree
 # before. The good tree is full of near misses: words in comments and strings, longer names.
 . "$ROOT/scripts/tap.sh"
-
-plant() { # plant FILE <TEXT - into the tree, below an SPDX line if it is C
-  mkdir -p "tree/$(dirname "$1")"
-  case $1 in *.[ch]) echo '/* SPDX-License-Identifier: GPL-3.0-or-later */' ;; esac >"tree/$1"
-  cat >>"tree/$1"
-}
+. "$ROOT/scripts/tests/planted_tree.sh"
 
 lines() { local i; for ((i = 0; i < $1; i++)); do echo "$2"; done; } # lines N TEXT
 
@@ -107,6 +102,95 @@ fires "a file of 601 lines" size "sort/f.c:601: 601 lines"
 plant doc.md <<<"It lies in /${home}/anna/data.";fires "somebody's home" paths doc.md:1
 plant run.sh <<<"cp /${home/home/root}/x .";      fires "root's home" paths run.sh:1
 
+# The rule of layers, on a tree that has a table, a Makefile and a build. A run of lint takes a while, so
+# several breaks are planted for each.
+breaks() { # breaks N - the rule alone finds N things, which told looks for
+  lint layers
+  is "$1 findings" "$rc $(grep -c '^    ' <<<"$out") ${out##*$'\n'}" "1 $1 0 passed, 1 failed"
+  [ "$(grep -c '^    ' <<<"$out")" -eq "$1" ] || printf '# %s\n' "$out"
+}
+told() { ok "$1" grep -q -x -F -- "    $2" <<<"$out"; } # told NAME FINDING
+table() { sed -i "$1" tree/CONTRIBUTING.md; }
+
+layered_tree
+lint layers
+is "layers without a finding, and without a build" "$rc $(grep -c 'ok (16 files, 8 objects not up to date, so their calls were not looked at)' <<<"$out")" "0 1"
+lint --strict layers
+is "when strict, a build is needed" "$rc $(grep -c 'Makefile:1: calls cannot be looked at: 8 objects are not up to date' <<<"$out")" "1 1"
+build_tree
+lint --strict layers
+is "layers without a finding, with a build" "$rc $(grep -c 'ok (16 files)' <<<"$out")" "0 1"
+[ "$rc" -eq 0 ] || printf '# %s\n' "$out"
+
+plant sort/base/x.c <<<$'#include "x.h"\n#include "middle/a.h"\nint x(void) { return 1; }'
+plant sort/base/y.h <<<$'# include "../top/other.h"'
+plant sort/base/z.h <<<$'#define HEADER "middle/a.h"\n#ifdef NEVER\n#include "nowhere.h"\n#include "top/other.h"\n#endif'
+plant sort/top/other.h </dev/null
+plant sort/top/other.c <<<$'#include "base/z.h"\n#include "partition/share/share.h"\n#include HEADER'
+plant sort/middle/a.c <<<$'#include "base/tests/help.h"\n#include <mpi.h>\nint a(void) { return 1; }'
+plant sort/middle/b.c <<<$'#include "../partition/share/share.h"'
+plant sort/base/tests/test_x.c <<<$'\n#include "../../../partition/share/share.h"'
+table 's/`middle`, //'
+breaks 12
+told "an include up, in a file newer than the build" "sort/base/x.c:3: includes sort/middle/a.h, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
+told "an include up in a header, by another path" "sort/base/y.h:2: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
+told "an include that this build leaves out" "sort/base/z.h:5: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
+told "an include of nothing" "sort/base/z.h:4: includes nowhere.h, which is no file of this tree"
+told "an include by way of a macro" "sort/top/other.c:1: the compiler reads sort/middle/a.h for it, which no #include names"
+told "an include down that the table does not have" "sort/top/main.c:4: includes sort/middle/a.h, but sort/top/ may use sort/base, partition/include alone (CONTRIBUTING.md:5)"
+told "another part's private header" "sort/middle/b.c:2: includes partition/share/share.h, which is private to partition/"
+told "another part's private header, by its path in the tree" "sort/top/other.c:3: includes partition/share/share.h, which is private to partition/"
+told "another part's private header in a test" "sort/base/tests/test_x.c:3: includes partition/share/share.h, which is private to partition/"
+told "a test's header outside of tests" "sort/middle/a.c:2: includes sort/base/tests/help.h, which is for tests"
+told "somebody else's header, in a row that does not name it" "sort/middle/a.c:3: includes <mpi.h>, which sort/middle/ may not (CONTRIBUTING.md:6)"
+
+layered_tree
+plant sort/middle/b.h <<<$'#ifndef B_H\n#define B_H\n#include "a.h"\nint b(void);\n#endif'
+plant sort/middle/b.c <<<$'#include "b.h"\n\nint b(void) { return a(); }'
+plant sort/base/x.c <<<$'int x(void);\nint b(void);\nint x(void) { return b(); }'
+build_tree
+breaks 3
+told "a circle of includes" "sort/middle/a.h:2: a circle: includes sort/middle/b.h, which includes sort/middle/a.h"
+told "a call up, without an include" "sort/base/x.c:3: calls b of sort/middle/b.c, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
+told "a circle of calls, of three files" "sort/base/x.c:3: a circle: calls b of sort/middle/b.c, which calls a of sort/middle/a.c, which calls x of sort/base/x.c"
+
+layered_tree
+plant sort/new/a.c <<<'static int new;'; plant sort/new/b.c <<<'static int newer;'
+rm tree/partition/share/round.c
+plant sort/base/w.c <<<'static int w;'
+for i in {10..23}; do plant "sort/middle/m$i.c" <<<'static int m;'; done
+table 's|`base` .$|`base`, `top`, `share`, `partition/share` \||'
+table '$a | `sort/old/` | gone | - |\n| `sort/base/` | again | - |'
+breaks 9
+told "a folder without a row" "sort/new/a.c:1: the table of CONTRIBUTING.md has no row for sort/new/"
+told "a folder of one module" "partition/share/share.c:1: is alone in partition/share/"
+told "more modules than the row says" "sort/base/w.c:1: sort/base/ has 4 modules, more than 3"
+told "more than 15 modules" "sort/middle/a.c:1: sort/middle/ has 16 modules, more than 15"
+told "a row that may use what stands above it" "CONTRIBUTING.md:6: sort/middle/ may use sort/top/, which does not stand below it"
+told "a row that may use no folder" "CONTRIBUTING.md:6: sort/middle/ may use share/, which is no folder of this tree"
+told "a row that may use what is private" "CONTRIBUTING.md:6: sort/middle/ may use partition/share/, which is private to partition/"
+told "a row without a folder" "CONTRIBUTING.md:10: sort/old/ is no folder of this tree"
+told "a folder with two rows" "CONTRIBUTING.md:11: sort/base/ has a row already"
+
+layered_tree
+table '/^|/d'
+lint layers
+told "no table" "CONTRIBUTING.md:1: there is no table of folders"
+echo 'nonsense' >>tree/Makefile
+lint layers
+told "a Makefile that does not work" "include-graph ended with status 2"
+
+# The same in a copy of this tree, beside its build.
+mkdir copy
+(cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
+if [ -d "$ROOT/build" ]; then ln -s "$ROOT/build" copy/build; fi
+sed -i '2i #include "phases/values.h"' copy/sort/kernel/radix.c
+sed -i '2i #include "../partition/base/part.h"' copy/sort/model/shares.c
+run "$ROOT/scripts/lint" --root copy layers
+is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/kernel/radix.c:2: includes sort/phases/values.h, but sort/phases/ stands above sort/kernel/' \
+  -e 'sort/model/shares.c:2: includes partition/base/part.h, which is private to partition/' <<<"$out")" "1 2"
+
+good_tree
 # The rules that run a tool, where it is there.
 tool_fires() { # tool_fires TOOL NAME RULE WHERE
   if command -v "$1" >/dev/null 2>&1; then shift; fires "$@"; else good_tree; fi
