@@ -71,19 +71,24 @@ typedef struct key_prefix {
 	uint64_t lo; /* bytes 8-9 above KEY_PREFIX_FREE_BITS, which are 0 */
 } key_prefix;
 
-static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec)
+static inline key_prefix key_prefix_read(const unsigned char *key)
 {
-	const unsigned char *key = key_at(l, rec);
-	unsigned char filled[16] = { 0 };
 	uint64_t hi;
 	uint16_t lo;
-	if (l->key_bytes < KEY_PREFIX_BYTES) {
-		memcpy(filled, key, l->key_bytes);
-		key = filled;
-	}
 	memcpy(&hi, key, sizeof hi);
 	memcpy(&lo, key + sizeof hi, sizeof lo);
 	return (key_prefix){ be64toh(hi), (uint64_t)be16toh(lo) << KEY_PREFIX_FREE_BITS };
+}
+
+/* key_prefix_of_short - of a key that is shorter than it. */
+key_prefix key_prefix_of_short(const layout *l, const unsigned char *rec) __attribute__((pure));
+
+/* key_prefix_of - of a record's key. */
+static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec)
+{
+	if (__builtin_expect(l->key_bytes < KEY_PREFIX_BYTES, 0))
+		return key_prefix_of_short(l, rec);
+	return key_prefix_read(key_at(l, rec));
 }
 
 /* key_prefix_compare - of two prefixes, whatever their free bits hold. */
