@@ -41,12 +41,12 @@ clients() { # the examples, as their authors would build them
 }
 
 # shellcheck disable=SC2034  # for over_ranks
-tests=$OBJ/sort/tests/mpi
+tests=$OBJ/sort/lib/tests/mpi
 over_ranks library_test 1 2 3 4 7
 over_ranks misuse_test 1 2 3
 over_ranks oom_test 1 2 3
 for level in 0 3; do
-  run timeout 240 "$ROOT/scripts/mpirun" 3 "$OBJ/sort/tests/mpi/library_test" $level
+  run timeout 240 "$ROOT/scripts/mpirun" 3 "$OBJ/sort/lib/tests/mpi/library_test" $level
   is "library_test, thread level $level" "$rc $(grep -c -x -E '[1-9][0-9]* checks, 0 failed' <<<"$out")" "0 1"
 done
 
