@@ -5,6 +5,7 @@
  * so no count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -49,11 +50,6 @@ static status await(mpi *m, MPI_Request *req)
 	}
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
 {
 	mpi *m = mpi_of(c);
@@ -61,7 +57,7 @@ static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
 	for (size_t at = 0; at < bytes && st == ST_OK; at += c->max_msg) {
 		MPI_Request req;
 		pthread_mutex_lock(&m->lock);
-		st = checked(MPI_Ibcast((char *)buf + at, (int)least(c->max_msg, bytes - at),
+		st = checked(MPI_Ibcast((char *)buf + at, (int)size_min(c->max_msg, bytes - at),
 					MPI_BYTE, root, m->ctl, &req));
 		pthread_mutex_unlock(&m->lock);
 		if (st == ST_OK)
@@ -103,12 +99,12 @@ static status in_fragments(mpi *m, enum collective kind, const char *send, char 
 			   int root)
 {
 	const int p = m->c.size, out = kind == ALLTOALL ? p : 1;
-	const size_t fragment = least(m->c.max_msg, bytes);
+	const size_t fragment = size_min(m->c.max_msg, bytes);
 	const bool receives = kind != GATHER || m->c.rank == root;
 	char *s = malloc(fragment * (size_t)out), *r = malloc(fragment * (size_t)p);
 	status st = s && r ? ST_OK : ST_RESOURCE;
 	for (size_t at = 0; at < bytes && st == ST_OK; at += fragment) {
-		const size_t n = least(fragment, bytes - at);
+		const size_t n = size_min(fragment, bytes - at);
 		repack(s, n, send + at, bytes, n, out);
 		st = one_fragment(m, kind, s, r, n, root);
 		if (st == ST_OK && receives)
@@ -148,7 +144,7 @@ static status mpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 static status next_fragment(mpi *m, comm_req *r)
 {
 	MPI_Request req;
-	const int n = (int)least(m->c.max_msg, r->bytes - r->done);
+	const int n = (int)size_min(m->c.max_msg, r->bytes - r->done);
 	int rc;
 	if (r->sending)
 		rc = MPI_Issend(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
@@ -172,7 +168,7 @@ static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
 {
 	int n = 0;
 	return r->sending || (MPI_Get_count(st, MPI_BYTE, &n) == MPI_SUCCESS &&
-			      (size_t)n == least(m->c.max_msg, r->bytes - r->done));
+			      (size_t)n == size_min(m->c.max_msg, r->bytes - r->done));
 }
 
 /* Test the fragment under way, and when it is done start the next. Called with the lock held. */
@@ -189,7 +185,7 @@ static status test_fragments(mpi *m, comm_req *r, bool *done)
 			return checked(rc);
 		if (!came_whole(m, r, &st))
 			return ST_PEER;
-		r->done += least(m->c.max_msg, r->bytes - r->done);
+		r->done += size_min(m->c.max_msg, r->bytes - r->done);
 		if (r->done == r->bytes) {
 			*done = true;
 			return ST_OK;
@@ -254,7 +250,7 @@ static status all_have_memory(mpi *m, bool mine)
 static void fill_in(mpi *m, int level, size_t max_msg)
 {
 	m->c.ops = &mpi_ops;
-	m->c.max_msg = least(max_msg, COMM_MAX_MSG);
+	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
 	m->c.processes = m->c.size;
 	m->c.process_ranks = 1;
 	FAIL_RANK(m->c.rank);

@@ -3,6 +3,8 @@
  * mapped: a mapped file that shrinks would kill the process. */
 #include "reader.h"
 #include "base/clock.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
 #include "file.h"
 
 #include <errno.h>
@@ -33,8 +35,8 @@ static void find_extents(reader *r, const input *in, const reader_plan *p)
 	for (size_t i = 0; i < in->files; i++) {
 		const input_file *f = &in->file[i];
 		const uint64_t end = p->first + p->n, file_end = f->first + f->count;
-		const uint64_t lo = p->first > f->first ? p->first : f->first;
-		const uint64_t hi = end < file_end ? end : file_end;
+		const uint64_t lo = u64_max(p->first, f->first);
+		const uint64_t hi = u64_min(end, file_end);
 		if (lo >= hi)
 			continue;
 		r->extent[r->extents++] = (extent){ .f = f,
@@ -89,15 +91,10 @@ void reader_close(reader *r)
 
 static const extent *extent_at(const reader *r, uint64_t at)
 {
-	size_t lo = 0, hi = r->extents;
-	while (hi - lo > 1) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (r->extent[mid].at <= at)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return &r->extent[lo];
+	lower_bound b = { .lo = 1, .hi = r->extents };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, r->extent[b.mid].at <= at);
+	return &r->extent[b.lo - 1];
 }
 
 size_t reader_align(const reader *r, uint64_t at)
@@ -113,8 +110,7 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 	const extent *f = extent_at(r, at);
 	const uint64_t in_extent = at - f->at, left = f->n - in_extent;
 	const size_t to_end = r->chunk - (size_t)((f->skip + in_extent) % r->chunk);
-	const uint64_t most = left < n ? left : n;
-	return most < to_end ? (size_t)most : to_end;
+	return (size_t)u64_min(u64_min(left, n), to_end);
 }
 
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)

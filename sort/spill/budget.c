@@ -3,6 +3,8 @@
  * the data twice, however much there is: runs are as long as memory allows, and one merge takes all
  * of them. */
 #include "budget.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
 #include "io/io_fd.h"
 #include "spill.h"
 #include "merge_slice.h"
@@ -50,11 +52,6 @@ static uint64_t core_bytes(const budget_query *q)
 static size_t sample_bytes(const budget_query *q)
 {
 	return item_bytes(&q->lay) + sizeof(entry);
-}
-
-static size_t most_of(size_t a, size_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Samples of all runs, checksums of all blocks, and what does not depend on the data. */
@@ -207,11 +204,11 @@ static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
-	const size_t first = most_of(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
+	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
 	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)
 		for (unsigned workers = WORKERS; workers >= least; workers--)
 			for (size_t s = first; s > few / 2; s /= 2) {
-				b->stride = q->stride ? q->stride : most_of(s, few);
+				b->stride = q->stride ? q->stride : size_max(s, few);
 				if (fits(b, q, limit, workers, chunk[i]))
 					return true;
 			}
@@ -297,15 +294,12 @@ static uint64_t most_recs(const budget_query *q, uint64_t most,
 {
 	budget b;
 	budget_query some = *q;
-	uint64_t lo = 0, hi = most + 1;
-	while (hi - lo > 1) {
-		some.recs = lo + (hi - lo) / 2;
-		if (fit(&b, &some, q->limit_bytes))
-			lo = some.recs;
-		else
-			hi = some.recs;
+	lower_bound n = { .lo = 1, .hi = most + 1 };
+	while (lower_bound_open(&n)) {
+		some.recs = n.mid;
+		lower_bound_step(&n, fit(&b, &some, q->limit_bytes));
 	}
-	return lo;
+	return n.lo - 1;
 }
 
 void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)

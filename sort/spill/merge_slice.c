@@ -2,6 +2,7 @@
 /* What a run has of a slice is read chunk by chunk, trimmed at the slice's bounds, and copied
  * behind what other runs have; then entries are merged as those of runs in memory. */
 #include "merge_slice.h"
+#include "base/lower_bound.h"
 #include "kernel/pairwise_merge.h"
 #include "spill.h"
 
@@ -41,17 +42,15 @@ static size_t recs_before(const merge_slice *v, const unsigned char *recs, size_
 			  const item *it)
 {
 	const records r = { recs, v->recs.lay, v->recs.rank };
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		const entry e = entry_make(record_at(&r, mid), &r.lay, mid);
-		const int c = entry_item_key_cmp(&e, it, &r);
-		if (c < 0 || (c == 0 && place_cmp(r.rank, place + mid, it->rank, it->lo) < 0))
-			lo = mid + 1;
-		else
-			hi = mid;
+	lower_bound b = { .lo = 0, .hi = n };
+	while (lower_bound_open(&b)) {
+		const entry e = entry_make(record_at(&r, b.mid), &r.lay, b.mid);
+		int c = entry_item_key_cmp(&e, it, &r);
+		if (c == 0)
+			c = place_cmp(r.rank, place + b.mid, it->rank, it->lo);
+		lower_bound_step(&b, c < 0);
 	}
-	return lo;
+	return b.lo;
 }
 
 /* Append to v those of n records that belong to slice i. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding a place in a sorted run, whether in memory or on disk. */
 #include "runs.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
 #include "spill.h"
 
 /* Record `place` of run k on disk, as an item with its place for a position. */
@@ -20,15 +22,10 @@ static void item_on_disk(const runs *r, size_t k, uint64_t place, item *it)
 
 static size_t run_of(const runs *r, uint64_t place)
 {
-	size_t lo = 0, hi = r->count;
-	while (hi - lo > 1) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (r->start[mid] <= place)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	lower_bound b = { .lo = 1, .hi = r->count };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, r->start[b.mid] <= place);
+	return b.lo - 1;
 }
 
 void runs_item(const runs *r, uint64_t place, item *it)
@@ -41,15 +38,10 @@ void runs_item(const runs *r, uint64_t place, item *it)
 
 size_t runs_samples_before(const runs *r, size_t k, const item *it)
 {
-	size_t lo = 0, hi = runs_samples(r, k);
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (item_cmp(runs_sample(r, k, mid), it, &r->recs.lay) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	lower_bound b = { .lo = 0, .hi = runs_samples(r, k) };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, item_cmp(runs_sample(r, k, b.mid), it, &r->recs.lay) < 0);
+	return b.lo;
 }
 
 void runs_between_samples(const runs *r, size_t k, const item *it, uint64_t *lo, uint64_t *hi)
@@ -65,31 +57,23 @@ static uint64_t before_on_disk(const runs *r, uint64_t lo, uint64_t hi, const it
 	const size_t k = run_of(r, lo);
 	uint64_t from, to;
 	runs_between_samples(r, k, it, &from, &to);
-	lo = from < lo ? lo : from < hi ? from : hi;
-	hi = to > hi ? hi : to > lo ? to : lo;
-	while (lo < hi && r->lookup->e.code == ST_OK) {
-		const uint64_t mid = lo + (hi - lo) / 2;
-		item_on_disk(r, k, mid, r->lookup->it);
-		if (item_cmp(r->lookup->it, it, &r->recs.lay) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
+	lower_bound b = { .lo = u64_max(lo, u64_min(from, hi)) };
+	b.hi = u64_max(b.lo, u64_min(to, hi));
+	while (r->lookup->e.code == ST_OK && lower_bound_open(&b)) {
+		item_on_disk(r, k, b.mid, r->lookup->it);
+		lower_bound_step(&b, item_cmp(r->lookup->it, it, &r->recs.lay) < 0);
 	}
-	return lo;
+	return b.lo;
 }
 
 uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 {
 	if (r->spill && lo < hi)
 		return before_on_disk(r, lo, hi, it);
-	while (lo < hi) {
-		const uint64_t mid = lo + (hi - lo) / 2;
-		if (entry_item_cmp(&r->e[mid], it, &r->recs) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	lower_bound b = { .lo = lo, .hi = hi };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, entry_item_cmp(&r->e[b.mid], it, &r->recs) < 0);
+	return b.lo;
 }
 
 status runs_failure(const runs *r, err *e)

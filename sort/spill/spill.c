@@ -4,6 +4,7 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
+#include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
 
@@ -62,11 +63,6 @@ static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
 static uint64_t round_up(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) / to * to;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* On disk: the last block is filled up to the alignment, with arbitrary bytes. */
@@ -189,7 +185,7 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 			return rc;
 	}
 	const uint64_t there = bytes_there(s);
-	return p->growing ? ST_OK : check_space(s, p, bytes - least(bytes, there), e);
+	return p->growing ? ST_OK : check_space(s, p, bytes - u64_min(bytes, there), e);
 }
 
 static status create_file(spill *s, size_t i, err *e)
@@ -440,7 +436,7 @@ static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t 
 {
 	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
 	return (span){ from / s->block_bytes * s->block_bytes,
-		       least(round_up(to, s->block_bytes), stored_bytes(r)) };
+		       u64_min(round_up(to, s->block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
@@ -468,7 +464,7 @@ uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_byt
 		return 0;
 	const uint64_t start = span_of(s, r, first, 1).start;
 	const uint64_t end = start + buf_bytes / s->block_bytes * s->block_bytes;
-	const uint64_t whole = least(end, r->bytes) / s->record_bytes;
+	const uint64_t whole = u64_min(end, r->bytes) / s->record_bytes;
 	return whole > first ? whole - first : 0;
 }
 
@@ -491,7 +487,7 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 	const size_t i = (size_t)(r - s->run);
 	for (uint64_t at = w.start; at < w.end; at += s->block_bytes, p += s->block_bytes) {
 		const uint64_t block = at / s->block_bytes;
-		if (XXH3_64bits(p, least(w.end - at, s->block_bytes)) == r->sum[block])
+		if (XXH3_64bits(p, u64_min(w.end - at, s->block_bytes)) == r->sum[block])
 			continue;
 		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
@@ -539,7 +535,7 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 		v->run = i;
 		v->first = at - before;
 		v->recs -= before * bytes;
-		v->n = least(w.end, s->run[i].bytes) / bytes - v->first;
+		v->n = u64_min(w.end, s->run[i].bytes) / bytes - v->first;
 	}
 	*rec = v->recs + (at - v->first) * s->record_bytes;
 	return ST_OK;
