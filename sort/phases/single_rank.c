@@ -19,9 +19,6 @@
 #include <stdatomic.h>
 
 enum {
-	WAITING = 2,
-	MERGE_BYTES = 4 << 20, /* merged in one go */
-	BATCH_BYTES = 4 << 20,
 	LEAST_BATCH_BYTES = 512 << 10,
 	BATCH_PART = 128,
 };
@@ -222,8 +219,8 @@ static status alloc_workspace(single_rank *a, workspace *b)
 static size_t choose_batch(const single_rank *a)
 {
 	const uint64_t part = (uint64_t)a->d->n * a->env->o->lay.record_bytes / BATCH_PART;
-	if (on_disk(a) || part > BATCH_BYTES)
-		return BATCH_BYTES;
+	if (on_disk(a) || part > BUDGET_SINGLE_BATCH_BYTES)
+		return BUDGET_SINGLE_BATCH_BYTES;
 	return (size_t)u64_max(part, LEAST_BATCH_BYTES);
 }
 
@@ -231,7 +228,8 @@ static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
-	const size_t wanted = on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + WAITING;
+	const size_t wanted =
+		on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + BUDGET_SINGLE_WAITING;
 	status rc = ST_OK;
 	a->chunk = io_fd_chunk_recs(l->record_bytes, choose_batch(a));
 	const size_t batch = size_min(a->chunk, a->most);
@@ -289,7 +287,7 @@ static status cut(single_rank *a)
 		a->most = a->slices.most;
 	} else {
 		const size_t test_bytes = test_sizes_of(env->o)->merge_bytes;
-		const size_t bytes = test_bytes ? test_bytes : MERGE_BYTES;
+		const size_t bytes = test_bytes ? test_bytes : BUDGET_SINGLE_PART_BYTES;
 		const entry_runs e = { r->recs, r->e, r->count };
 		rc = merge_partition_cut(&a->p, &env->m, &e, r->start, r->start + 1,
 					 bytes / env->o->lay.record_bytes + 1, &env->e);

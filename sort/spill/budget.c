@@ -14,9 +14,7 @@
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
 	WORKERS = 4,
-	SLACK_BYTES = 4 << 20,   /* stacks, control data */
-	STRIDE_BYTES = 64 << 10, /* of records for a sample */
-	SINGLE_BATCH_BYTES = 4 << 20,
+	SLACK_BYTES = 4 << 20,       /* stacks, control data */
 	MOST_SLICE_BYTES = 32 << 20, /* longer ones do not make gathering faster */
 	GOOD_CHUNK_BYTES = 1 << 20,  /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
@@ -32,8 +30,8 @@ enum {
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
-	TEST_RUNS = 64,            /* that standard input may have in tests */
-	CORE_PART_BYTES = 8 << 20, /* a part of 4 MiB may become twice as long */
+	TEST_RUNS = 64,                                 /* that standard input may have in tests */
+	CORE_PART_BYTES = 2 * BUDGET_SINGLE_PART_BYTES, /* it may come out twice as long */
 };
 
 static uint64_t core_bytes(const budget_query *q)
@@ -44,7 +42,8 @@ static uint64_t core_bytes(const budget_query *q)
 	uint64_t part = CORE_PART_BYTES + 2 * CORE_PART_BYTES / rec * sizeof(entry);
 	if (part > data + 2 * entries)
 		part = data + 2 * entries;
-	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : (q->threads + 2) * part;
+	const uint64_t merge =
+		q->exchange_bytes ? q->exchange_bytes : (q->threads + BUDGET_SINGLE_WAITING) * part;
 	const uint64_t received = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
 	return received + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
 }
@@ -59,7 +58,7 @@ static uint64_t fixed_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
 	return (q->recs / b->stride + BUDGET_MOST_RUNS) * sample_bytes(q) +
-	       data / STRIDE_BYTES * sizeof(uint64_t) + SLACK_BYTES;
+	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t) + SLACK_BYTES;
 }
 
 /* A record with its entries, while it is sorted or merged. */
@@ -153,7 +152,7 @@ static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_
 static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
 			    uint64_t *used)
 {
-	const uint64_t batch = SINGLE_BATCH_BYTES + 4 * IO_FD_ALIGN;
+	const uint64_t batch = BUDGET_SINGLE_BATCH_BYTES + 4 * IO_FD_ALIGN;
 	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
 		return false;
 	const uint64_t slices = b->workers * (batch + slice_bytes(b, q));

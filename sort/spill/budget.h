@@ -11,6 +11,13 @@ enum {
 	BUDGET_BATCH_BYTES = 1 << 20, /* each worker of the run formation gathers at a time */
 };
 
+/* What a single rank takes to merge and write, which its phase allocates. */
+enum {
+	BUDGET_SINGLE_PART_BYTES = 4 << 20,  /* of runs in memory, merged in one go */
+	BUDGET_SINGLE_BATCH_BYTES = 4 << 20, /* gathered at a time by each thread, at most */
+	BUDGET_SINGLE_WAITING = 2, /* threads more than processors: some wait for the disk */
+};
+
 typedef struct budget_query {
 	uint64_t limit_bytes; /* UINT64_MAX: none */
 	uint64_t recs;        /* that this rank reads */

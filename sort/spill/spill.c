@@ -21,7 +21,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK_BYTES = 128 << 10, NAME_BYTES = 64 };
+enum { BLOCK_BYTES = 2 * SPILL_LEAST_BLOCK_BYTES, NAME_BYTES = 64 };
 
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 

@@ -17,6 +17,7 @@
 #include "io/tempdir.h"
 
 enum {
+	SPILL_LEAST_BLOCK_BYTES = 64 << 10,
 	SPILL_ALIGN = IO_FD_ALIGN, /* of the buffers that are read into */
 	SPILL_MOST_BLOCK_BYTES = 256 << 10,
 	SPILL_WRITE_BYTES = 4 << 20 /* least bytes in a write, except the last of a run; a direct
