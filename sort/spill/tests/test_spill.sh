@@ -7,7 +7,7 @@ set -u
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
 cd "$TEST_TMP" || exit 1
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
-spill=$OBJ/sort/tests/test_spill dir=$TEST_TMP/spill
+spill=$OBJ/sort/spill/tests/test_spill dir=$TEST_TMP/spill
 mkdir spill
 
 shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
