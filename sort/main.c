@@ -271,12 +271,6 @@ static status check(const settings *o)
 	return worst;
 }
 
-static int say(const char *text)
-{
-	fputs(text, stdout);
-	return fflush(stdout) == 0 ? ST_OK : ST_IO;
-}
-
 /* A standard stream that is closed would leave its number to a file, and what is printed would land
  * there. In its place comes one on which every use fails. */
 static status hold_standard_streams(err *e)
@@ -340,10 +334,11 @@ int main(int argc, char **argv)
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	if (rc == ST_OK && v.o.wish == WISH_VERSION)
-		return say("hetsort " HETSORT_VERSION "\n"
-			   "License GPLv3+: GNU GPL version 3 or later.\n");
+		puts("hetsort " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
 	if (rc == ST_OK && v.o.wish == WISH_HELP)
-		return say(options_usage()) == ST_OK ? say(options_help()) : ST_IO;
+		options_help(stdout);
+	if (rc == ST_OK && (v.o.wish == WISH_VERSION || v.o.wish == WISH_HELP))
+		return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
 	if (rc == ST_OK && v.o.wish == WISH_CLEAN)
 		return clean(&v.o);
 	if (rc == ST_OK && v.o.wish == WISH_CHECK)

@@ -78,15 +78,15 @@ typedef struct settings {
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
 	bool stable, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
+	uint64_t sum;            /* of the options that all ranks must have alike */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;
 
 /* The words of the command line for these; each list ends with NULL. */
 extern const char *const plan_names[],
-	*const strategy_names[], *const scatter_names[], *const io_names[], *const direct_names[];
-
-/* settings_sum - of all that ranks must have alike. */
-uint64_t settings_sum(const settings *o);
+	*const strategy_names[], *const source_names[], *const scatter_names[],
+								*const io_names[],
+									*const direct_names[];
 
 /* settings_strategy - of this sort. */
 const strategy_kind *settings_strategy(const settings *o);

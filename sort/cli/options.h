@@ -5,11 +5,13 @@
 
 #include "base/settings.h"
 
-/* options_parse - argv as main() got it; strings are not copied, argv may be permuted. */
+#include <stdio.h>
+
+/* options_parse - argv as main() got it; strings are not copied, argv may be permuted. ST_REFUSED
+ * with the reason in e. */
 status options_parse(settings *o, int argc, char **argv, err *e);
 
-/* options_usage, options_help - static text. */
-const char *options_usage(void);
-const char *options_help(void);
+/* options_help - usage, options and exit status, in lines of at most 80 columns. */
+void options_help(FILE *f);
 
 #endif

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-static status check_scattering(const settings *o, const seen *s, err *e)
+static status check_scattering(const settings *o, option_set given, err *e)
 {
-	if (s->scattering && !o->from_root)
-		return err_set(e, ST_REFUSED, "--scatter and --links go with --source=root");
+	for (size_t i = 0; i < option_count && !o->from_root; i++)
+		if (option_rows[i].with_root && given >> i & 1)
+			return err_set(e, ST_REFUSED,
+				       "--scatter and --links go with --source=root");
 	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
 		if (name_is_per_rank(o->inputs[i]))
 			return err_set(e, ST_REFUSED,
@@ -21,7 +23,7 @@ static status check_scattering(const settings *o, const seen *s, err *e)
 	return ST_OK;
 }
 
-/* Runs are kept where they go by way of the disk in one place that is known again. */
+/* Runs are kept in one place that the next job finds again. */
 static status check_keeping(const settings *o, err *e)
 {
 	if (o->resume && !o->workdir)
@@ -37,23 +39,23 @@ static status check_keeping(const settings *o, err *e)
 }
 
 /* The speeds decide how many ranks there are, so nothing is left for shares to do. */
-static status check_emulation(settings *o, const seen *s, err *e)
+static status check_emulation(settings *o, option_set given, err *e)
 {
 	if (!o->emulate)
 		return ST_OK;
 	if (!o->speeds)
 		return err_set(e, ST_REFUSED, "--emulate needs speeds: --speeds=LIST or FILE");
-	if (s->plan && o->plan != PLAN_EQUAL)
+	if (option_is_in(given, "plan") && o->plan != PLAN_EQUAL)
 		return err_set(e, ST_REFUSED, "--emulate has equal shares, not --plan=%s",
 			       plan_names[o->plan]);
 	o->plan = PLAN_EQUAL;
 	return ST_OK;
 }
 
-static status check_layout(settings *o, const seen *s, err *e)
+static status check_layout(settings *o, option_set given, err *e)
 {
 	layout *l = &o->lay;
-	if (!s->key && l->key_bytes > l->record_bytes)
+	if (!option_is_in(given, "key") && l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
 	if ((uint64_t)l->key_off + l->key_bytes > l->record_bytes)
 		return err_set(e, ST_REFUSED,
@@ -75,9 +77,9 @@ static status check_cleaning(const settings *o, err *e)
 	return ST_OK;
 }
 
-status options_validate(settings *o, const seen *s, err *e)
+status options_validate(settings *o, option_set given, err *e)
 {
-	if (!s->plan)
+	if (!option_is_in(given, "plan"))
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
 		return err_set(e, ST_REFUSED,
@@ -92,10 +94,10 @@ status options_validate(settings *o, const seen *s, err *e)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
 	if (o->report && strcmp(o->report, "-") == 0)
 		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");
-	status rc = check_scattering(o, s, e);
+	status rc = check_scattering(o, given, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
 	if (rc == ST_OK)
-		rc = check_emulation(o, s, e);
-	return rc == ST_OK ? check_layout(o, s, e) : rc;
+		rc = check_emulation(o, given, e);
+	return rc == ST_OK ? check_layout(o, given, e) : rc;
 }

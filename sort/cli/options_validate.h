@@ -3,14 +3,10 @@
 #ifndef HETSORT_CLI_OPTIONS_VALIDATE_H
 #define HETSORT_CLI_OPTIONS_VALIDATE_H
 
-#include "options.h"
+#include "option_rows.h"
 
-/* Which options were given: where that says more than their values. */
-typedef struct seen {
-	bool plan, key, scattering;
-} seen;
-
-/* options_validate - ST_REFUSED, with the reason, where options contradict each other. */
-status options_validate(settings *o, const seen *s, err *e);
+/* options_validate - ST_REFUSED, with the reason, where options contradict each other; else sets
+ * what follows from others where it was not given. */
+status options_validate(settings *o, option_set given, err *e);
 
 #endif

@@ -126,11 +126,21 @@ fi
 rm -f new
 
 # other options on one rank: found before any work
-printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=--stable; fi\nexec "%s" $extra -o new in\n' \
-  "$hetsort" >odd && chmod +x odd
-run timeout 120 "$ROOT/scripts/mpirun" 3 ./odd
-is "other options on one rank: exit code" "$rc" 5
-ok "other options on one rank: message" grep -q "rank 1 .* other options" <<<"$err"
-ok "other options on one rank: nothing written" test ! -e new
+odd() { # odd OPTION - with it on rank 1 of 3 only
+  rm -f new
+  printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=%s; fi\nexec "%s" $extra --source root -o new in\n' \
+    "$1" "$hetsort" >odd && chmod +x odd
+  run timeout 120 "$ROOT/scripts/mpirun" 3 ./odd
+}
+for option in --stable --links=1,2,3; do
+  odd $option
+  is "other options on one rank: $option: exit code" "$rc" 5
+  ok "other options on one rank: $option: message" grep -q "rank 1 .* other options" <<<"$err"
+  ok "other options on one rank: $option: nothing written" test ! -e new
+done
+for option in --threads=1 --memory=1G --tmpdir=. --direct=never --io=threads --report=r --wisdom=w -v -q; do
+  odd $option
+  is "$option on one rank: sorted" "$rc" 0
+done
 
 done_testing

@@ -336,8 +336,19 @@ sorts "as the only task of a step" 1000 env SLURM_STEP_NUM_TASKS=1 "$hetsort" -o
 # --- refusals: options and numbers
 refuses "no input" 2 "no input file is named" "$hetsort" -o out
 refuses "no output" 2 "no output is named" "$hetsort" in
-refuses "unknown option" 2 "unknown or ambiguous option '--frobnicate'" "$hetsort" --frobnicate -o out in
-refuses "unknown letter among others" 2 "unknown or ambiguous option '-x'" "$hetsort" --force in -xv -o out
+refuses "unknown option" 2 "unknown option '--frobnicate'"$'\n' "$hetsort" --frobnicate -o out in
+refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did you mean --strategy?)" \
+  "$hetsort" --strategi=merge -o out in
+refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)" "$hetsort" --froce -o out in
+refuses "ambiguous option" 2 "ambiguous option: --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
+refuses "option that begins three" 2 "ambiguous option: --report, --record-size or --resume" "$hetsort" --re -o out in
+refuses "unknown letter among others" 2 "unknown option '-x'" "$hetsort" --force in -xv -o out
+refuses "option given twice" 2 "--key is given twice" "$hetsort" --key 0,10 --key 20,4 -o out in
+refuses "option given twice, by letter and name" 2 "--output is given twice" "$hetsort" -o out in --output=out2
+refuses "option given twice, abbreviated, and alike" 2 "--threads is given twice" "$hetsort" --thr 1 --threads=1 -o out in
+refuses "option given twice, once by a word" 2 "--speeds is given twice" "$hetsort" --speeds auto --speeds 1 -o out in
+sorts "switches given twice" 1000 "$hetsort" -q -q -f -f --stable -s --no-fsync --no-fsync -o out in
+sorts "abbreviated option" 1000 "$hetsort" --strat merge -o out in
 refuses "option without its argument" 2 "option '-o' takes an argument" "$hetsort" in -o
 refuses "long option without its argument" 2 "option '--key' takes an argument" "$hetsort" in --key
 refuses "argument of an option that takes none" 2 "option '--force=3' takes no argument" "$hetsort" --force=3 -o out in
@@ -424,6 +435,7 @@ run "$hetsort" --version
 is "--version" "$rc ${out%%$'\n'*}" "0 hetsort $(cat "$ROOT/VERSION")"
 run "$hetsort" --help
 is "--help: exit code" "$rc" 0
+is "--help: no line is longer than 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
 ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
 undocumented() { # options of --help that the manual has not
   local o
@@ -433,6 +445,16 @@ undocumented() { # options of --help that the manual has not
   done
 }
 is "--help: each option is in the manual" "$(undocumented)" ""
+# options that have an entry in the manual, but none in --help
+unexplained() {
+  local o
+  sed -n 's/^\.It Fl/Fl/p' "$ROOT/sort/man/hetsort.1" | grep -oE 'Fl \\-[a-z\-]+' | sed 's/^Fl \\-//; s/\\//g' | while read -r o; do
+    grep -qE -- "--$o([=[:space:]]|$)" <<<"$out" || echo "$o"
+  done
+}
+is "--help: has each option of the manual" "$(unexplained)" ""
+is "--help: as many entries as the manual" "$(grep -cE '^  (-[a-z], |    )--' <<<"$out")" \
+  "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | grep '^\.It Fl' | grep -oE 'Fl \\-' | wc -l)"
 run sh -c '"$0" --help >/dev/full' "$hetsort"
 is "--help on a full disk" "$rc" 3
 run "$hetsort" -v -o out in

@@ -17,7 +17,7 @@ start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs i
   local call=$1; shift
   rm -rf report hanging out*
   timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1}" SHIM="hang=$call" SHIM_FILE=hanging \
-    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report --direct never "$@" <&0 2>err &
+    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report "${to:-report}" --direct never "$@" <&0 2>err &
   pid=$!
   # shellcheck disable=SC2016
   await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
@@ -55,7 +55,7 @@ interrupts TERM 143 write@9 --memory 128M --ranks 2 --strategy distribute --tmpd
 is "interrupted while distributing to the disk: nothing left" "$(ls -A spill)" ""
 rm large
 mkdir gone
-start read -o out --report gone/report in
+to=gone/report start read -o out in
 rm -r gone
 kill -s TERM "$child"
 end

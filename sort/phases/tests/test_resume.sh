@@ -14,7 +14,7 @@ begin_with $records
 
 field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 sum() { field "$1" | awk '{ n += $1 } END { print n + 0 }'; }
-sort_() { run timeout -s KILL 120 "$hetsort" -s --key 0,1 --report report --workdir store "$@" -o out in; }
+sort_() { run timeout -s KILL 120 "$hetsort" -s --key "${key:-0,1}" --report report --workdir "${store:-store}" "$@" -o out in; }
 killed() { # killed POINT ARGUMENT... - a job that ends there
   local point=$1; shift
   rm -rf store out
@@ -102,7 +102,7 @@ ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 killed merge:1 --ranks 3
 refuses "without --resume" "holds a sort that has not ended: --resume goes on with it, --clean removes it" --ranks 3
 refuses "other ranks" "is of rank 0 of 3, not of 0 of 2" --resume --ranks 2
-refuses "other key" "with a key of 1 at 0, not of 100 with 2 at 0" --resume --ranks 3 --key 0,2
+key=0,2 refuses "other key" "with a key of 1 at 0, not of 100 with 2 at 0" --resume --ranks 3
 refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
 refuses "another input more" "is of 1 input files, not of 2" --resume --ranks 3 in2
@@ -157,7 +157,7 @@ for at in 0 1000000 4000000; do
   finishes "bit $at of a record: a second --resume"
 done
 killed merge:0
-HETSORT_FAIL=flip@spill:1 sort_ --workdir work2
+HETSORT_FAIL=flip@spill:1 store=work2 sort_
 is "bit that flips on its way to the disk" "$rc/$(ls out 2>/dev/null)" 3/
 mv work2 work3 && rm -rf store && mv work3 store
 finishes "bit that flips on its way to the disk"

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lint: table. The options, in the order of --help. A new one is a row here, a member of settings,
+ * and an entry in the manual. */
+#include "option_rows.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define FIELD(member)                                                             \
+	{                                                                         \
+		offsetof(settings, member), sizeof(((const settings *)0)->member) \
+	}
+
+const option_row option_rows[] = {
+	{ "output", 'o', "FILE", OPT_TEXT, FIELD(output), .section = OF_FILES,
+	  .help = "write FILE; with %r one file a rank and a manifest" },
+	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest), .section = OF_FILES,
+	  .help = "name of the manifest [OUTPUT with 'manifest' for %r]" },
+	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true, .section = OF_FILES,
+	  .help = "replace an output that exists" },
+	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = { 8, "fsync" },
+	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
+	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "rank 0 alone writes it",
+	  .section = OF_FILES, .help = "write a report in JSON, on failure too" },
+
+	{ "record-size", 0, "N", OPT_NUMBER, FIELD(lay.record_bytes), .lo = 1,
+	  .hi = MAX_RECORD_BYTES, .report = { 9, "record_bytes" }, .section = OF_RECORDS,
+	  .help = "bytes in a record, {} [100]" },
+	{ "key", 0, "OFF,LEN", OPT_KEY, FIELD(lay), .report = { 10, "key" }, .section = OF_RECORDS,
+	  .help = "the key's place in it [0,10]" },
+	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = { 7, "stable" },
+	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
+
+	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
+	  .word = { "auto", FIELD(calibrate), true }, .report = { 2, "rates_measured" },
+	  .section = OF_WORK,
+	  .help = "of the ranks: 1,1,0.5, a file of numbers or of lines HOST NUMBER, or measured "
+		  "[all equal]" },
+	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names,
+	  .report = { 1, "plan" }, .section = OF_WORK,
+	  .help = "shares: {} (online: as earlier runs have shown) [nlogn with --speeds, else "
+		  "equal]" },
+	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),
+	  .may_differ = "rank 0 alone reads and writes it", .section = OF_WORK,
+	  .help = "where online keeps that [~/.local/state/hetsort]" },
+	{ "source", 0, "WHERE", OPT_CHOICE, FIELD(from_root), .choices = source_names,
+	  .report = { 3, "source" }, .section = OF_WORK,
+	  .help = "all: every rank reads the input; root: only rank 0 has it and scatters it "
+		  "[all]" },
+	{ "scatter", 0, "KIND", OPT_CHOICE, FIELD(scatter), .choices = scatter_names,
+	  .with_root = true, .report = { 4, "scatter" }, .section = OF_WORK,
+	  .help = "how: {} [balanced]" },
+	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links), .word = { .text = "auto" },
+	  .with_root = true, .section = OF_WORK,
+	  .help = "MB/s from rank 0 to each, or measured [auto]" },
+	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true, .section = OF_WORK,
+	  .help = "a rank that turns out slow while it reads is to write less" },
+	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .lo = 1, .hi = 1024,
+	  .may_differ = "each rank has processors of its own", .section = OF_WORK,
+	  .help = "threads of each rank [its part of the processors]" },
+	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 4096, .section = OF_WORK,
+	  .help = "without mpirun: P ranks in this process [1]" },
+	{ "emulate", 0, "M|best", OPT_NUMBER, FIELD(emulate), .lo = 1, .hi = 65536,
+	  .word = { "best", FIELD(emulate), EMULATE_BEST }, .section = OF_WORK,
+	  .help = "M equal virtual ranks, more on faster ones of --speeds: threads of each rank, "
+		  "instead of unequal shares" },
+	{ "memory", 0, "SIZE|%", OPT_MEMORY, FIELD(memory), .may_differ = "nodes differ in memory",
+	  .section = OF_WORK,
+	  .help = "limit for all ranks of a node; what does not fit spills to disk [three quarters "
+		  "of what is free]" },
+	{ "tmpdir", 0, "DIR", OPT_TMPDIR, FIELD(tmpdir), .may_differ = "nodes differ in disks",
+	  .section = OF_WORK,
+	  .help = "where that spills to; may be repeated [$TMPDIR, or beside OUTPUT]" },
+	{ "workdir", 0, "DIR", OPT_TEXT, FIELD(workdir), .section = OF_WORK,
+	  .help = "keep sorted runs in DIR until the output is complete" },
+	{ "resume", 0, NULL, OPT_SET, FIELD(resume), .value = true, .section = OF_WORK,
+	  .help = "continue with the runs that an earlier job has left there" },
+	{ "direct", 0, "WHEN", OPT_CHOICE, FIELD(direct), .choices = direct_names,
+	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
+	  .help = "past the page cache: {} [auto]" },
+	{ "io", 0, "WAY", OPT_CHOICE, FIELD(io), .choices = io_names,
+	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
+	  .help = "files by uring (io_uring), threads, or auto: as a trial in the run shows faster "
+		  "[auto]" },
+	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
+	  .report = { 5, "strategy" }, .section = OF_WORK,
+	  .help = "merge: sort, exchange, merge; distribute: exchange, sort [merge]" },
+	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .lo = 0, .hi = 2,
+	  .report = { 6, "exchange_threads" }, .section = OF_WORK,
+	  .help = "0: none, 1: one, 2: a sender and a receiver [2]" },
+	{ "max-message", 0, "BYTES", OPT_NUMBER, FIELD(max_message), .lo = 1, .hi = 256 << 20,
+	  .section = OF_WORK, .help = "longest message between ranks [256 MiB]" },
+	{ "timeout", 0, "SECONDS", OPT_NUMBER, FIELD(timeout_s), .lo = 0, .hi = 1000000,
+	  .section = OF_WORK,
+	  .help = "end the job when a rank makes no progress for so long [0: never]" },
+	{ "explain", 0, NULL, OPT_SET, FIELD(explain), .value = true, .section = OF_WORK,
+	  .help = "print the plan and predicted times, touch no data" },
+	{ "verbose", 'v', NULL, OPT_SET, FIELD(verbosity), .value = 1,
+	  .may_differ = "rank 0 alone prints", .section = OF_WORK,
+	  .help = "print the plan and a table of phases and ranks" },
+	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN, .section = OF_WORK,
+	  .help = "sort nothing: remove what killed jobs left beside the outputs, or in the "
+		  "workdirs, named as operands" },
+	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK, .section = OF_WORK,
+	  .help = "sort nothing: are the parts of the manifests named as operands there, as stated "
+		  "and in order?" },
+	{ "quiet", 'q', NULL, OPT_SET, FIELD(verbosity), .value = -1,
+	  .may_differ = "rank 0 alone prints", .section = OF_WORK, .help = "print errors only" },
+	{ "help", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .section = OF_WORK,
+	  .help = "print this and exit" },
+	{ "version", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_VERSION, .section = OF_WORK,
+	  .help = "print the version and exit" },
+};
+
+const size_t option_count = sizeof option_rows / sizeof *option_rows;
+
+_Static_assert(sizeof option_rows / sizeof *option_rows <= OPTIONS_MAX, "a bit for each option");
+
+bool option_is_in(option_set s, const char *name)
+{
+	size_t i = 0;
+	while (i < option_count && strcmp(option_rows[i].name, name) != 0)
+		i++;
+	assert(i < option_count);
+	return s >> i & 1;
+}
+
+int64_t option_load(const settings *o, option_field f)
+{
+	const char *at = (const char *)o + f.at;
+	uint8_t byte = 0;
+	int32_t word = 0;
+	int64_t whole = 0;
+	if (f.bytes == sizeof byte)
+		memcpy(&byte, at, sizeof byte);
+	else if (f.bytes == sizeof word)
+		memcpy(&word, at, sizeof word);
+	else
+		memcpy(&whole, at, sizeof whole);
+	return byte + word + whole; /* two of them are 0 */
+}
+
+void option_store(settings *o, option_field f, int64_t value)
+{
+	const uint8_t byte = (uint8_t)value;
+	const int32_t word = (int32_t)value;
+	char *at = (char *)o + f.at;
+	if (f.bytes == sizeof byte)
+		memcpy(at, &byte, sizeof byte);
+	else if (f.bytes == sizeof word)
+		memcpy(at, &word, sizeof word);
+	else if (f.bytes == sizeof value)
+		memcpy(at, &value, sizeof value);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of the options: whatever row is added, it is parsed, bounded, refused twice, and counted
+ * in the sum that ranks compare unless it says why not. */
+#include "cli/option_rows.h"
+#include "cli/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BYTES = 128 };
+
+/* What goes with an option, so that it is not refused for the lack of it. */
+static const char *company(const option_row *r)
+{
+	return r->with_root                          ? "--source=root"
+	       : strcmp(r->name, "resume") == 0      ? "--workdir=d"
+	       : strcmp(r->name, "emulate") == 0     ? "--speeds=1,2"
+	       : strcmp(r->name, "record-size") == 0 ? "--key=0,1"
+						     : "--explain";
+}
+
+/* Parses `hetsort -o out in`, the option's company, and the option, times times. */
+static status parse(settings *o, const option_row *r, const char *arg, int times, err *e)
+{
+	char base[][WORD_BYTES] = { "hetsort", "-oout", "", "", "in" }, word[WORD_BYTES];
+	char *argv[8] = { base[0], base[1], base[2] };
+	int argc = 3;
+	*e = (err){ ST_OK, "" };
+	strcpy(base[2], company(r));
+	snprintf(word, sizeof word, "--%s%s%s", r->name, arg ? "=" : "", arg ? arg : "");
+	if (strcmp(r->name, "output") == 0)
+		argc = 2, argv[1] = base[2];
+	if (strcmp(r->name, "explain") == 0)
+		argc = 2;
+	for (int i = 0; i < times; i++)
+		argv[argc++] = word;
+	argv[argc++] = base[4];
+	return options_parse(o, argc, argv, e);
+}
+
+/* An argument that the option takes, unlike what it is without; NULL: it takes none. */
+static const char *argument(const option_row *r, char buf[WORD_BYTES])
+{
+	settings plain;
+	err e;
+	assert_int_equal(parse(&plain, r, NULL, 0, &e), ST_OK);
+	switch (r->kind) {
+	case OPT_SET:
+		return NULL;
+	case OPT_NUMBER:
+		snprintf(buf, WORD_BYTES, "%ju",
+			 (uintmax_t)(option_load(&plain, r->field) == (int64_t)r->lo ? r->hi
+										     : r->lo));
+		return buf;
+	case OPT_CHOICE:
+		return r->choices[option_load(&plain, r->field) == 0 ? 1 : 0];
+	case OPT_KEY:
+		return "1,2";
+	case OPT_MEMORY:
+		return "1G";
+	default:
+		return "1,2";
+	}
+}
+
+static bool is_sort(const option_row *r)
+{
+	return r->field.at != offsetof(settings, wish);
+}
+
+/* The sum of the command line without this option, but with its company. */
+static uint64_t sum_without(const option_row *r)
+{
+	settings o;
+	err e;
+	assert_int_equal(parse(&o, r, NULL, 0, &e), ST_OK);
+	return o.sum;
+}
+
+static void what_counts_changes_the_sum(void **state)
+{
+	(void)state;
+	int counted = 0, free_to_differ = 0;
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		char buf[WORD_BYTES];
+		settings o;
+		err e;
+		if (!is_sort(r))
+			continue;
+		if (parse(&o, r, argument(r, buf), 1, &e) != ST_OK)
+			fail_msg("--%s: %s", r->name, e.text);
+		if ((o.sum == sum_without(r)) != (r->may_differ != NULL))
+			fail_msg("--%s: the sum is %s", r->name,
+				 r->may_differ ? "another" : "the same");
+		counted += !r->may_differ;
+		free_to_differ += r->may_differ != NULL;
+	}
+	assert_true(counted > 20 && free_to_differ > 5);
+}
+
+static void given_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		char buf[WORD_BYTES], said[WORD_BYTES];
+		settings o;
+		err e;
+		const bool may = r->kind == OPT_SET || r->kind == OPT_TMPDIR;
+		snprintf(said, sizeof said, "--%s is given twice", r->name);
+		assert_int_equal(parse(&o, r, argument(r, buf), 2, &e), may ? ST_OK : ST_REFUSED);
+		assert_string_equal(e.text, may ? "" : said);
+	}
+}
+
+static void a_word_counts_too(void **state)
+{
+	(void)state;
+	int words = 0;
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		settings o;
+		err e;
+		if (!r->word.text || r->word.field.bytes == 0 || r->may_differ)
+			continue;
+		assert_int_equal(parse(&o, r, r->word.text, 1, &e), ST_OK);
+		assert_int_equal(option_load(&o, r->word.field), r->word.value);
+		assert_true(o.sum != sum_without(r));
+		words++;
+	}
+	assert_int_equal(words, 2);
+}
+
+static void numbers_stay_in_their_range(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		char word[WORD_BYTES];
+		settings o;
+		err e;
+		if (r->kind != OPT_NUMBER)
+			continue;
+		for (int k = 0; k < 2; k++) {
+			const uint64_t v = k ? r->hi : r->lo;
+			snprintf(word, sizeof word, "%ju", (uintmax_t)v);
+			assert_int_equal(parse(&o, r, word, 1, &e), ST_OK);
+			assert_int_equal(option_load(&o, r->field), v);
+		}
+		snprintf(word, sizeof word, "%ju", (uintmax_t)r->hi + 1);
+		assert_int_equal(parse(&o, r, word, 1, &e), ST_REFUSED);
+	}
+}
+
+/* Names, letters and places in the report are there once; choices stand in the help. */
+static void rows_are_whole(void **state)
+{
+	(void)state;
+	char *help = NULL;
+	size_t len;
+	FILE *f = open_memstream(&help, &len);
+	assert_non_null(f);
+	options_help(f);
+	fclose(f);
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		assert_true((r->arg == NULL) == (r->kind == OPT_SET));
+		assert_true(r->field.at + r->field.bytes <= sizeof(settings));
+		assert_true((r->choices != NULL) == (r->kind == OPT_CHOICE));
+		assert_true((r->report.place == 0) == (r->report.name == NULL));
+		for (size_t k = 0; k < i; k++) {
+			assert_string_not_equal(r->name, option_rows[k].name);
+			assert_true(!r->letter || r->letter != option_rows[k].letter);
+			assert_true(!r->report.place ||
+				    r->report.place != option_rows[k].report.place);
+		}
+		char own[WORD_BYTES];
+		snprintf(own, sizeof own, "--%s", r->name);
+		const char *at = strstr(help, own);
+		assert_non_null(at);
+		for (size_t c = 0; r->choices && r->choices[c]; c++)
+			assert_true(strstr(r->help, "{}") || strstr(r->help, r->choices[c]));
+	}
+	free(help);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_whole),
+		cmocka_unit_test(what_counts_changes_the_sum),
+		cmocka_unit_test(a_word_counts_too),
+		cmocka_unit_test(given_twice),
+		cmocka_unit_test(numbers_stay_in_their_range),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
