@@ -3,24 +3,77 @@
  * of them could not tell that they differ. What it holds decides whether the bytes of later
  * messages mean the same to all. HANDSHAKE_BYTES a rank. */
 #include "handshake.h"
+#include "exchange/block.h"
 #include "exchange/splitter_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Raise it when ranks come to say other things to each other, or in another order, or to compute
+ * in another way what each computes for itself and all have to have alike. */
+enum { PROTOCOL = 1 };
+
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
 
 typedef struct greeting {
 	char version[TEXT_BYTES];
-	char sources[TEXT_BYTES]; /* a checksum: compilers and their options may differ */
+	char protocol[TEXT_BYTES];
 	char order[TEXT_BYTES];
 	char sizes[TEXT_BYTES];
 	char layout[2 * TEXT_BYTES];
-	char options[TEXT_BYTES]; /* their hash */
+	char options[TEXT_BYTES]; /* their sum */
 	char reserved[HANDSHAKE_BYTES - 7 * TEXT_BYTES];
 } greeting;
 
 _Static_assert(sizeof(greeting) == HANDSHAKE_BYTES, "the same size in all versions");
+
+/* What shapes messages: a changed struct or enum shows here, also where PROTOCOL was forgotten. */
+static const uint64_t shapes[] = {
+	/* structs that travel as they are */
+	sizeof(item),
+	offsetof(item, rank),
+	offsetof(item, tail),
+	sizeof(range),
+	sizeof(rates),
+	sizeof(checksum),
+	sizeof(block_header),
+	offsetof(block_header, block),
+	offsetof(block_header, sum),
+	sizeof(part_summary),
+	offsetof(part_summary, sum_in),
+	sizeof(rank_result),
+	offsetof(rank_result, phase_s),
+	offsetof(rank_result, rate),
+	offsetof(rank_result, planned_in),
+	offsetof(rank_result, adapt_state),
+	offsetof(rank_result, read_bytes),
+	offsetof(rank_result, io),
+	offsetof(rank_result, limit_bytes),
+	offsetof(rank_result, limit_text),
+	offsetof(rank_result, sum_in),
+	offsetof(rank_result, status),
+	offsetof(rank_result, text),
+	sizeof(io_stats),
+	/* values of enums in them */
+	PHASES,
+	ADAPT_CHANGED,
+	PLAN_ONLINE,
+	SCATTER_DYNAMIC,
+	BY_DISTRIBUTING,
+	IO_THREADS,
+	ST_INTERNAL,
+	ST_SIGNAL,
+	/* sizes of what has no struct */
+	HOST_BYTES,
+	COMM_TAGS,
+	ERR_TEXT_BYTES,
+	LIMIT_TEXT_BYTES,
+	IO_TEXT_BYTES,
+	MAX_RECORD_BYTES,
+};
 
 /* Text, so that it reads the same whatever the byte order, and can be shown. */
 static const struct field {
@@ -29,7 +82,7 @@ static const struct field {
 	size_t at, bytes;
 } fields[] = {
 	{ "version", "version", offsetof(greeting, version), TEXT_BYTES },
-	{ "build", "sources", offsetof(greeting, sources), TEXT_BYTES },
+	{ "protocol", "protocol", offsetof(greeting, protocol), TEXT_BYTES },
 	{ "byte order", "order", offsetof(greeting, order), TEXT_BYTES },
 	{ "set of type sizes", "sizes", offsetof(greeting, sizes), TEXT_BYTES },
 	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
@@ -39,7 +92,9 @@ static void fill_in(greeting *g, const settings *o)
 {
 	const uint16_t one = 0x0102;
 	const unsigned char *first = (const void *)&one;
-	*g = (greeting){ HETSORT_VERSION, HETSORT_SOURCES, "", "", "", "", "" };
+	*g = (greeting){ HETSORT_VERSION, "", "", "", "", "", "" };
+	snprintf(g->protocol, sizeof g->protocol, "%d.%016" PRIx64, PROTOCOL,
+		 (uint64_t)XXH3_64bits(shapes, sizeof shapes));
 	snprintf(g->order, sizeof g->order, "%s", *first == 2 ? "little-endian" : "big-endian");
 	snprintf(g->sizes, sizeof g->sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *), sizeof(size_t),
 		 sizeof(item), sizeof(rank_result), sizeof(checksum));
@@ -51,7 +106,7 @@ static void fill_in(greeting *g, const settings *o)
 			((char *)g)[fields[i].at] ^= 1;
 }
 
-/* Who is no hetsort may send what does not end. */
+/* What is no hetsort may send texts without an end. */
 static void end_texts(greeting *g)
 {
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

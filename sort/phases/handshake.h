@@ -6,9 +6,8 @@
 #include "values.h"
 
 /* handshake - collective. ST_PEER, at the rank that is unlike rank 0 with what differs in env->e,
- * if not all are of the same version, sources, byte order, sizes of types, record layout and
- * options.
- */
+ * if not all are of the same version, protocol, byte order, sizes of types, record layout and
+ * options. */
 status handshake(rank_env *env);
 
 #endif

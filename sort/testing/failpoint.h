@@ -30,9 +30,9 @@
  *
  *   delay@PHASE:R=SECONDS                rank R sleeps there
  *
- *   differ@WHAT:R                        rank R differs from the others: version, sources, order,
- *                                        sizes or layout (handshake.c); threads: its MPI allows
- * none
+ *   differ@WHAT:R                        rank R differs from the others: version, protocol,
+ *                                        order, sizes or layout (handshake.c), or threads: its MPI
+ *                                        allows none
  *
  * For allocations, files and threads, ld's --wrap puts failwrap.c before libc in this program's own
  * objects, so no call can be forgotten, and libraries are not changed. */

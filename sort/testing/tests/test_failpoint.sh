@@ -64,8 +64,8 @@ for block in 2 3 4; do
     --ranks 2 --source root --speeds 0.01,1 --links 1,1000000
 done
 mv few in
-for what in version sources order sizes layout; do
-  case $what in sources) name=build ;; order) name="byte order" ;; sizes) name="set of type sizes" ;;
+for what in version protocol order sizes layout; do
+  case $what in order) name="byte order" ;; sizes) name="set of type sizes" ;;
     layout) name="record layout" ;; *) name=$what ;; esac
   fails differ@$what:1 5 "hetsort: rank 1 ($(hostname)), describe: it has another $name than rank 0: '" --ranks 3
 done
