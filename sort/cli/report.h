@@ -24,10 +24,4 @@ void report_plan(const job_result *r, const settings *o, FILE *f);
 /* report_errors - one line for each failure, equal ones of several ranks once. */
 void report_errors(const job_result *r, FILE *f);
 
-/* report_busy_s - what a rank worked, without waiting for others. */
-double report_busy_s(const rank_result *r);
-
-/* balance - the busiest rank over the mean, 1 is perfect; 0 where nothing was done. */
-double report_balance(const job_result *r);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a person sees: the plan, the table of phases and ranks, the failures. */
 #include "report.h"
+#include "report_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -101,18 +102,43 @@ static void show_io(const job_result *r, const settings *o, FILE *f)
 	}
 }
 
+static void cell(const report_column *c, const rank_result *k, FILE *f)
+{
+	const char *at = (const char *)k + c->at;
+	const double *real = (const void *)at;
+	if (c->kind == FIELD_INT32)
+		fprintf(f, "%*" PRId32, c->width, *(const int32_t *)(const void *)at);
+	else if (c->kind == FIELD_UINT64)
+		fprintf(f, "%*" PRIu64, c->width, *(const uint64_t *)(const void *)at);
+	else if (c->kind == FIELD_TEXT)
+		fprintf(f, "%*.*s", c->width, c->digits ? c->digits : HOST_BYTES, at);
+	else
+		fprintf(f, c->fixed ? "%*.*f" : "%*.*g", c->width, c->digits,
+			c->make ? c->make(k) : *real);
+}
+
+static void table(const job_result *r, const report_column *columns, FILE *f)
+{
+	for (const report_column *c = columns; c->heading; c++)
+		fprintf(f, "%s%*s", c == columns ? "" : " ", c->width, c->heading);
+	fputc('\n', f);
+	for (int i = 0; r->rank && i < r->size; i++) {
+		for (const report_column *c = columns; c->heading; c++) {
+			if (c != columns)
+				fputc(' ', f);
+			cell(c, &r->rank[i], f);
+		}
+		fputc('\n', f);
+	}
+}
+
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
-	fprintf(f, "%5s %-16s %8s %14s %14s %12s\n", "rank", "host", "speed", "reads", "writes",
-		"predicted s");
+	table(r, report_plan_columns, f);
 	double last = 0;
-	for (int i = 0; r->rank && i < r->size; i++) {
-		const rank_result *k = &r->rank[i];
-		fprintf(f, "%5d %-16s %8.4g %14" PRIu64 " %14" PRIu64 " %12.3f\n", i, k->host,
-			k->speed, k->planned_in, k->planned_out, k->predicted_s);
-		last = k->predicted_s > last ? k->predicted_s : last;
-	}
+	for (int i = 0; r->rank && i < r->size; i++)
+		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
 	for (int i = 0; r->rank && i < r->size; i++)
 		explain_memory(&r->rank[i], i, f);
 	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
@@ -120,19 +146,6 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	show_io(r, o, f);
 	show_rates(r, o, f);
 	show_links(r, o, f);
-}
-
-static const phase columns[] = { PH_READ,     PH_SORT,  PH_SAMPLE, PH_SPLIT,
-				 PH_EXCHANGE, PH_MERGE, PH_WRITE,  PH_SYNC };
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
-static void row(const rank_result *k, int i, FILE *f)
-{
-	fprintf(f, "%5d %-12.12s %6.3g %11" PRIu64 " %11" PRIu64, i, k->host, k->speed, k->in,
-		k->out);
-	for (size_t c = 0; c < COLUMNS; c++)
-		fprintf(f, " %8.3f", k->phase_s[columns[c]]);
-	fprintf(f, " %8.3f %8.3f\n", report_busy_s(k), k->wait_s);
 }
 
 /* What --adapt made of the speeds it saw. */
@@ -176,13 +189,9 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	double verify = 0;
 	uint64_t peak = 0, leftovers = 0;
 	heading(r, o, f);
-	fprintf(f, "%5s %-12s %6s %11s %11s", "rank", "host", "speed", "reads", "writes");
-	for (size_t c = 0; c < COLUMNS; c++)
-		fprintf(f, " %8s", phase_name(columns[c]));
-	fprintf(f, " %8s %8s\n", "busy", "wait");
+	table(r, report_run_columns, f);
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
-		row(k, i, f);
 		verify = k->verify_s > verify ? k->verify_s : verify;
 		peak = k->mem_peak_bytes > peak ? k->mem_peak_bytes : peak;
 		leftovers += k->leftovers;

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lint: table. The members of the report, in its order, and the columns of the tables. What a rank
+ * is to tell besides is a member of rank_result, and a row here. */
+#include "report_fields.h"
+#include "option_rows.h"
+#include "signals.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+/* A member of a struct; its type tells the kind. */
+#define KIND_OF(lvalue) \
+	_Generic((lvalue),        \
+		int32_t           \
+		: FIELD_INT32,    \
+		  uint32_t        \
+		: FIELD_INT32,    \
+		  uint64_t        \
+		: FIELD_UINT64,   \
+		  double          \
+		: FIELD_REAL,     \
+		  char *          \
+		: FIELD_TEXT)
+#define OF(type, member) .kind = KIND_OF(((type *)0)->member), .at = offsetof(type, member)
+#define RANK(member)     OF(rank_result, member)
+#define JOB(member)      OF(job_result, member)
+#define MADE(function)   .kind = FIELD_MADE, .by.make = function
+#define SAYS(words)      .kind = FIELD_SAYS, .by.text = words
+#define OBJECT(list)     .kind = FIELD_OBJECT, .by.members = list
+#define CHOICE(type, member, list) \
+	.kind = FIELD_CHOICE, .at = offsetof(type, member), .by.words = list
+
+double report_busy_s(const rank_result *r)
+{
+	double sum = 0;
+	for (int p = 0; p < PHASES; p++)
+		if (p != PH_EXCHANGE) /* that is waiting for blocks */
+			sum += r->phase_s[p];
+	return sum;
+}
+
+double report_balance(const job_result *r)
+{
+	double most = 0, sum = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const double b = report_busy_s(&r->rank[i]);
+		sum += b;
+		most = b > most ? b : most;
+	}
+	return sum > 0 ? most * r->size / sum : 0;
+}
+
+static json_t *value(const report_field *f, const void *of, const report_source *s)
+{
+	const char *at = (const char *)of + f->at;
+	int32_t word = 0;
+	uint64_t whole = 0;
+	double real = 0;
+	switch (f->kind) {
+	case FIELD_INT32:
+		memcpy(&word, at, sizeof word);
+		return json_integer(word);
+	case FIELD_UINT64:
+		memcpy(&whole, at, sizeof whole);
+		return whole > INT64_MAX ? json_null() : json_integer((json_int_t)whole);
+	case FIELD_REAL:
+		memcpy(&real, at, sizeof real);
+		return json_real(real);
+	case FIELD_TEXT:
+		return json_string(at);
+	case FIELD_CHOICE:
+		memcpy(&word, at, sizeof word);
+		return json_string(f->by.words[word]);
+	case FIELD_OBJECT:
+		return report_object(f->by.members, at, s);
+	case FIELD_SAYS:
+		return json_string(f->by.text);
+	default:
+		return f->by.make(of, s);
+	}
+}
+
+json_t *report_object(const report_field *list, const void *of, const report_source *s)
+{
+	json_t *o = json_object();
+	for (const report_field *f = list; f->name; f++)
+		if (!f->when || f->when(of, s))
+			o = json_with(o, f->name, value(f, of, s));
+		else if (f->or_null)
+			o = json_with(o, f->name, json_null());
+	return o;
+}
+
+/* ------------------------------------------------------------------------------- of a rank */
+
+static bool adapts(const void *of, const report_source *s)
+{
+	(void)s;
+	return ((const rank_result *)of)->adapt_state != ADAPT_OFF;
+}
+
+static bool speed_was_seen(const void *of, const report_source *s)
+{
+	(void)s;
+	return ((const rank_result *)of)->speed_seen > 0;
+}
+
+static bool failed(const void *of, const report_source *s)
+{
+	(void)s;
+	return ((const rank_result *)of)->status != ST_OK;
+}
+
+static bool resumes(const void *of, const report_source *s)
+{
+	(void)of;
+	return s->o->resume;
+}
+
+static bool was_tried(const void *of, const report_source *s)
+{
+	(void)s;
+	return ((const io_stats *)of)->uring_bytes_per_s > 0;
+}
+
+static json_t *phases_json(const void *of, const report_source *s)
+{
+	const rank_result *r = of;
+	json_t *o = json_object();
+	(void)s;
+	for (int p = 0; p < PHASES; p++)
+		o = json_with(o, phase_name((phase)p), json_real(r->phase_s[p]));
+	return o;
+}
+
+static json_t *phase_json(const void *of, const report_source *s)
+{
+	(void)s;
+	return json_string(phase_name((phase)((const rank_result *)of)->phase));
+}
+
+static json_t *message_json(const void *of, const report_source *s)
+{
+	(void)s;
+	return json_name(((const rank_result *)of)->text);
+}
+
+/* How much of the reading an earlier program had done. */
+static json_t *read_json(const void *of, const report_source *s)
+{
+	const rank_result *r = of;
+	const bool all = r->kept_runs > 0 && r->kept_runs == r->spill_runs;
+	(void)s;
+	return json_string(all ? "done" : r->kept_runs ? "in part" : "no");
+}
+
+static const char *const kept_words[] = { "no", "done", NULL };
+
+static const report_field rates_fields[] = {
+	{ "sort_s_per_record_ln", OF(rates, sort_s) },
+	{ "merge_s_per_byte", OF(rates, merge_s) },
+	{ "copy_s_per_byte", OF(rates, copy_s) },
+	{ .name = NULL },
+};
+
+static const report_field records_fields[] = {
+	{ "planned_in", RANK(planned_in) },
+	{ "planned_out", RANK(planned_out) },
+	{ "in", RANK(in) },
+	{ "out", RANK(out) },
+	{ "planned_out_before", RANK(planned_out_before), .when = adapts },
+	{ .name = NULL },
+};
+
+static const report_field bytes_fields[] = {
+	{ "read", RANK(read_bytes) },
+	{ "written", RANK(written_bytes) },
+	{ "sent", RANK(sent_bytes) },
+	{ "received", RANK(received_bytes) },
+	{ "arrays_peak", RANK(mem_peak_bytes) },
+	{ "process_peak", RANK(rss_peak_bytes) },
+	{ .name = NULL },
+};
+
+static const report_field memory_fields[] = {
+	{ "limit_bytes", RANK(limit_bytes) },     { "limit", RANK(limit_text) },
+	{ "planned_bytes", RANK(planned_bytes) }, { "spill_bytes", RANK(spill_bytes) },
+	{ "spill_runs", RANK(spill_runs) },       { .name = NULL },
+};
+
+static const report_field trial_fields[] = {
+	{ "uring_bytes_per_s", OF(io_stats, uring_bytes_per_s) },
+	{ "threads_bytes_per_s", OF(io_stats, calls_bytes_per_s) },
+	{ .name = NULL },
+};
+
+static const report_field io_stats_fields[] = {
+	{ "way", CHOICE(io_stats, method, io_names) },
+	{ "uring_bytes", OF(io_stats, uring_bytes) },
+	{ "trial", OBJECT(trial_fields), .when = was_tried, .or_null = true },
+	{ .name = NULL },
+};
+
+static const report_field io_fields[] = {
+	{ "read", OBJECT(io_stats_fields), .at = offsetof(rank_result, io[0]) },
+	{ "write", OBJECT(io_stats_fields), .at = offsetof(rank_result, io[1]) },
+	{ "no_uring", RANK(io_text) },
+	{ .name = NULL },
+};
+
+static const report_field resumed_fields[] = {
+	{ "merge", CHOICE(rank_result, merge_kept, kept_words) },
+	{ "read", MADE(read_json) },
+	{ "runs", RANK(kept_runs) },
+	{ "bytes_not_read", RANK(kept_bytes) },
+	{ .name = NULL },
+};
+
+static const report_field error_fields[] = {
+	{ "code", RANK(status) },
+	{ "phase", MADE(phase_json) },
+	{ "message", MADE(message_json) },
+	{ .name = NULL },
+};
+
+static const report_field rank_fields[] = {
+	{ "rank", RANK(rank) },
+	{ "host", RANK(host) },
+	{ "pid", RANK(pid) },
+	{ "speed", RANK(speed) },
+	{ "rates", OBJECT(rates_fields), .at = offsetof(rank_result, rate) },
+	{ "link_s_per_byte", RANK(link_s) },
+	{ "predicted_s", RANK(predicted_s) },
+	{ "wait_s", RANK(wait_s) },
+	{ "verify_s", RANK(verify_s) },
+	{ "move_s", RANK(move_s) },
+	{ "records", OBJECT(records_fields) },
+	{ "bytes", OBJECT(bytes_fields) },
+	{ "phases_s", MADE(phases_json) },
+	{ "memory", OBJECT(memory_fields) },
+	{ "io", OBJECT(io_fields) },
+	{ "resumed", OBJECT(resumed_fields), .when = resumes, .or_null = true },
+	{ "leftovers_removed", RANK(leftovers) },
+	{ "speed_seen", RANK(speed_seen), .when = speed_was_seen },
+	{ "error", OBJECT(error_fields), .when = failed },
+	{ .name = NULL },
+};
+
+/* ------------------------------------------------------------------------------ of the job */
+
+/* Not without --adapt, nor where the run ended before. */
+static bool adapted(const void *of, const report_source *s)
+{
+	const rank_result *first = ((const job_result *)of)->rank;
+	return first && adapts(first, s);
+}
+
+static json_t *adapt_json(const void *of, const report_source *s)
+{
+	static const char *const shares[] = { "", "kept", "no room", "changed" };
+	static const report_field fields[] = {
+		{ "shares", CHOICE(rank_result, adapt_state, shares) },
+		{ "predicted_gain", RANK(adapt_gain) },
+		{ .name = NULL },
+	};
+	return report_object(fields, ((const job_result *)of)->rank, s);
+}
+
+static json_t *ranks_json(const void *of, const report_source *s)
+{
+	const job_result *r = of;
+	json_t *a = json_array();
+	for (int i = 0; r->rank && i < r->size; i++)
+		a = json_and(a, report_object(rank_fields, &r->rank[i], s));
+	return a;
+}
+
+static json_t *version_json(const void *of, const report_source *s)
+{
+	(void)of;
+	(void)s;
+	return json_integer(1);
+}
+
+static json_t *date_json(const void *of, const report_source *s)
+{
+	char date[40];
+	const time_t now = time(NULL);
+	struct tm tm;
+	(void)of;
+	(void)s;
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_string(date);
+}
+
+static json_t *status_json(const void *of, const report_source *s)
+{
+	static const char *const word[] = { "ok",       "invalid", "refused", "io",
+					    "resource", "peer",    "internal" };
+	const status st = ((const job_result *)of)->status;
+	(void)s;
+	return json_string((size_t)st < sizeof word / sizeof *word ? word[st] : "interrupted");
+}
+
+static json_t *signal_json(const void *of, const report_source *s)
+{
+	const status st = ((const job_result *)of)->status;
+	(void)s;
+	return st > ST_SIGNAL ? json_string(signals_name((int)st - ST_SIGNAL)) : json_null();
+}
+
+static json_t *command_json(const void *of, const report_source *s)
+{
+	json_t *a = json_array();
+	(void)of;
+	for (int i = 0; i < s->argc; i++)
+		a = json_and(a, json_name(s->argv[i]));
+	return a;
+}
+
+static json_t *kernel_json(const void *of, const report_source *s)
+{
+	struct utsname u;
+	(void)of;
+	(void)s;
+	if (uname(&u) != 0)
+		memset(&u, 0, sizeof u);
+	return json_string(u.release);
+}
+
+static json_t *comm_json(const void *of, const report_source *s)
+{
+	const char *kind = ((const job_result *)of)->comm_kind;
+	(void)s;
+	return json_string(kind ? kind : "");
+}
+
+static json_t *balance_json(const void *of, const report_source *s)
+{
+	(void)s;
+	return json_real(report_balance(of));
+}
+
+static json_t *sum_json(const void *of, const report_source *s)
+{
+	(void)s;
+	return json_checksum(((const job_result *)of)->sum);
+}
+
+/* What is worth telling beside the failures. */
+static json_t *notes_json(const void *of, const report_source *s)
+{
+	const job_result *r = of;
+	(void)s;
+	return r->note[0] ? json_and(json_array(), json_name(r->note)) : json_array();
+}
+
+/* One option, as its row says; a key has two members. */
+static json_t *option_json(json_t *o, const option_row *r, const settings *set)
+{
+	const int64_t v = option_load(set, r->field);
+	if (r->kind == OPT_KEY) {
+		o = json_with(o, "key_offset", json_integer(set->lay.key_off));
+		return json_with(o, "key_bytes", json_integer(set->lay.key_bytes));
+	}
+	if (r->kind == OPT_CHOICE)
+		return json_with(o, r->report.name,
+				 json_string(r->with_root && !set->from_root ? "" : r->choices[v]));
+	if (r->kind == OPT_TEXT)
+		return json_with(o, r->report.name, json_boolean(option_load(set, r->word.field)));
+	return json_with(o, r->report.name, r->kind == OPT_SET ? json_boolean(v) : json_integer(v));
+}
+
+static json_t *config_json(const void *of, const report_source *s)
+{
+	json_t *o = json_object();
+	(void)of;
+	for (int place = 1; place <= OPTIONS_MAX; place++)
+		for (size_t i = 0; i < option_count; i++)
+			if (option_rows[i].report.place == place)
+				o = option_json(o, &option_rows[i], s->o);
+	return o;
+}
+
+static const report_field versions_fields[] = {
+	{ "hetsort", SAYS(HETSORT_VERSION) },
+	{ "compiler", SAYS(__VERSION__) },
+	{ "kernel", MADE(kernel_json) },
+	{ "ranks", MADE(comm_json) },
+	{ .name = NULL },
+};
+
+const report_field report_fields[] = {
+	{ "format", SAYS("hetsort-report") },
+	{ "version", MADE(version_json) },
+	{ "date", MADE(date_json) },
+	{ "status", MADE(status_json) },
+	{ "exit_code", JOB(status) },
+	{ "signal", MADE(signal_json) },
+	{ "command", MADE(command_json) },
+	{ "versions", OBJECT(versions_fields) },
+	{ "config", MADE(config_json) },
+	{ "records", JOB(records) },
+	{ "total_s", JOB(total_s) },
+	{ "all_read_s", JOB(all_read_s) },
+	{ "balance", MADE(balance_json) },
+	{ "adapt", MADE(adapt_json), .when = adapted, .or_null = true },
+	{ "checksum_kind", SAYS(CHECKSUM_NAME) },
+	{ "checksum", MADE(sum_json) },
+	{ "notes", MADE(notes_json) },
+	{ "ranks", MADE(ranks_json) },
+	{ .name = NULL },
+};
+
+/* ------------------------------------------------------------------------------ the tables */
+
+const report_column report_run_columns[] = {
+	{ "rank", RANK(rank), .width = 5 },
+	{ "host", RANK(host), .width = -12, .digits = 12 },
+	{ "speed", RANK(speed), .width = 6, .digits = 3 },
+	{ "reads", RANK(in), .width = 11 },
+	{ "writes", RANK(out), .width = 11 },
+	{ "read", RANK(phase_s[PH_READ]), .width = 8, .digits = 3, .fixed = true },
+	{ "sort", RANK(phase_s[PH_SORT]), .width = 8, .digits = 3, .fixed = true },
+	{ "sample", RANK(phase_s[PH_SAMPLE]), .width = 8, .digits = 3, .fixed = true },
+	{ "split", RANK(phase_s[PH_SPLIT]), .width = 8, .digits = 3, .fixed = true },
+	{ "exchange", RANK(phase_s[PH_EXCHANGE]), .width = 8, .digits = 3, .fixed = true },
+	{ "merge", RANK(phase_s[PH_MERGE]), .width = 8, .digits = 3, .fixed = true },
+	{ "write", RANK(phase_s[PH_WRITE]), .width = 8, .digits = 3, .fixed = true },
+	{ "sync", RANK(phase_s[PH_SYNC]), .width = 8, .digits = 3, .fixed = true },
+	{ "busy", .kind = FIELD_REAL, .make = report_busy_s, .width = 8, .digits = 3,
+	  .fixed = true },
+	{ "wait", RANK(wait_s), .width = 8, .digits = 3, .fixed = true },
+	{ .heading = NULL },
+};
+
+const report_column report_plan_columns[] = {
+	{ "rank", RANK(rank), .width = 5 },
+	{ "host", RANK(host), .width = -16 },
+	{ "speed", RANK(speed), .width = 8, .digits = 4 },
+	{ "reads", RANK(planned_in), .width = 14 },
+	{ "writes", RANK(planned_out), .width = 14 },
+	{ "predicted s", RANK(predicted_s), .width = 12, .digits = 3, .fixed = true },
+	{ .heading = NULL },
+};
