@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort: settings in, ranks started, result told. The only file of the sorter that
- * prints, and the only one that ends the process. */
-#include "cli/manifest_check.h"
-#include "comm/comm.h"
-#include "model/emulation.h"
-#include "testing/failpoint.h"
+/* The program hetsort: options in, ranks started, result printed. Of the sorter, only this file and
+ * those in cli/ print. */
 #include "cli/launch.h"
-#include "io/target.h"
-#include "io/name.h"
+#include "cli/operands.h"
 #include "cli/options.h"
+#include "cli/process.h"
 #include "cli/report.h"
 #include "cli/signals.h"
-#include "io/unfinished.h"
+#include "comm/comm.h"
 #include "comm/watch.h"
-#include "phases/workdir.h"
+#include "io/unfinished.h"
+#include "model/emulation.h"
 #include "run.h"
+#include "testing/failpoint.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct invocation {
@@ -36,7 +28,7 @@ typedef struct invocation {
 
 enum { LAST_MOMENT_MS = 400 }; /* for the report: launchers kill a second after a signal */
 
-static status tell(const invocation *v, const job_result *res)
+static status print_result(const invocation *v, const job_result *res)
 {
 	const settings *o = &v->o;
 	err e = { ST_OK, "" };
@@ -61,8 +53,8 @@ static status tell(const invocation *v, const job_result *res)
 	return rc;
 }
 
-/* On the watch's thread: the job ends here. */
-static void tell_stall(comm *c, const stall *s)
+/* Called on the thread of the watch; ends the job. */
+static void end_stalled(comm *c, const stall *s)
 {
 	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
 	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host, at);
@@ -74,7 +66,7 @@ static void tell_stall(comm *c, const stall *s)
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks);
-	if (unfinished_freeze()) /* nobody else comes to remove them */
+	if (unfinished_freeze()) /* else they would stay */
 		unfinished_remove_all();
 	comm_abort(c, ST_PEER);
 }
@@ -86,14 +78,14 @@ static void start_watch(watch **w, comm *c, const settings *o)
 		return;
 	if (!c->threads_allowed)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
-	else if (watch_start(w, c, o->timeout_s, tell_stall, &e) != ST_OK)
+	else if (watch_start(w, c, o->timeout_s, end_stalled, &e) != ST_OK)
 		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
 	if (!*w)
 		comm_abort(c, ST_RESOURCE);
 }
 
-/* What no job is begun with. */
-static status may_begin(comm *c, const invocation *v)
+/* Collective: the launcher started these ranks, and the report can be written. */
+static status check_start(comm *c, const invocation *v)
 {
 	err e = { ST_OK, "" };
 	launch_check(c->processes, &e);
@@ -109,32 +101,32 @@ static status may_begin(comm *c, const invocation *v)
 	return rc;
 }
 
-/* Nobody can be agreed with: say so, and end the job. */
-static void lost(comm *c, const char *at, status rc)
+/* The other ranks cannot be told: print why, and end the job. */
+static void end_unreachable(comm *c, const char *at, status rc)
 {
 	fprintf(stderr, "hetsort: rank %d (%s), %s: the other ranks cannot be reached any more\n",
 		c->rank, c->host, at);
 	comm_abort(c, rc);
 }
 
-/* One rank, thread or process. The exit code is rank 0's: the report may have failed there. */
+/* One rank, a thread or a process. Rank 0's exit code counts: the report may have failed there. */
 static status rank_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	job_result res = { .status = ST_OK };
 	watch *w = NULL;
-	status rc = may_begin(c, v);
+	status rc = check_start(c, v);
 	if (rc != ST_OK && atomic_load(&c->broken))
-		lost(c, "start", rc);
+		end_unreachable(c, "start", rc);
 	if (rc != ST_OK)
 		return rc;
 	start_watch(&w, c, &v->o);
 	rc = job_run(c, &v->o, &res);
-	/* launchers send signals to ranks that have not ended yet: that changes no outcome */
+	/* launchers signal ranks that have not ended yet: from here on that changes nothing */
 	unfinished_settle();
 	const bool broken = atomic_load(&c->broken);
 	if (c->rank == 0 || broken)
-		rc = tell(v, &res);
+		rc = print_result(v, &res);
 	free(res.rank);
 	if (broken)
 		comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
@@ -143,12 +135,12 @@ static status rank_run(comm *c, void *arg)
 	if (rc == ST_OK)
 		rc = comm_peer_status(c, code);
 	if (atomic_load(&c->broken))
-		lost(c, "end", rc);
+		end_unreachable(c, "end", rc);
 	watch_stop(w);
 	return rc;
 }
 
-static void show_emulation(const emulation *m, int nodes, FILE *f)
+static void print_emulation(const emulation *m, int nodes, FILE *f)
 {
 	fprintf(f, "emulation: %d virtual ranks:", m->size);
 	for (int i = 0; i < nodes; i++)
@@ -156,7 +148,7 @@ static void show_emulation(const emulation *m, int nodes, FILE *f)
 	fprintf(f, "; %.1f %% of the whole speed\n", 100 * m->efficiency);
 }
 
-/* One node of an emulation: the ranks are threads of it. */
+/* One process of an emulation: its virtual ranks are threads. */
 static status emulate_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
@@ -164,19 +156,19 @@ static status emulate_run(comm *c, void *arg)
 	err e = { ST_OK, "" };
 	status rc = emulation_plan(&m, c, &v->o, &e);
 	if (rc == ST_OK && c->rank == 0 && (v->o.explain || v->o.verbosity > 0))
-		show_emulation(&m, c->size, v->o.explain ? stdout : stderr);
+		print_emulation(&m, c->size, v->o.explain ? stdout : stderr);
 	if (rc == ST_OK)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
 	emulation_free(&m);
 	if (rc != ST_OK && atomic_load(&c->broken))
-		lost(c, "start", rc);
+		end_unreachable(c, "start", rc);
 	return rc;
 }
 
 #ifdef HAVE_MPI
-/* A rank that cannot join the others says so itself: rank 0 may know nothing of it, and waits. */
+/* A rank that cannot join the others prints why: rank 0 may not know of it, and waits. */
 static _Noreturn void not_joined(status rc, const err *e)
 {
 	char host[HOST_BYTES] = "unknown";
@@ -206,14 +198,14 @@ static status start(invocation *v, err *e)
 #endif
 }
 
-/* On the thread that waits for signals, whatever the others do: they are not asked. */
+/* Called on the thread that waits for signals, at any moment of the sort. */
 static void interrupted(int sig, void *invocation_)
 {
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
 	err e = { ST_OK, "" };
 	if (!unfinished_freeze())
-		return; /* it comes too late: names are being given, which takes but a moment */
+		return; /* too late: files are getting their final names, which takes a moment */
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
 	if (launch_speaks()) {
@@ -223,126 +215,34 @@ static void interrupted(int sig, void *invocation_)
 			fprintf(stderr, "hetsort: no report: %s\n", e.text);
 	}
 	if (comm_mpi_launched())
-		signals_await_deadline(); /* the first death makes launchers kill at once */
+		signals_await_deadline(); /* when one process ends, launchers kill the others */
 	signals_die(sig);
 }
 
-static status clean_one(const settings *o, const char *pattern, int rank)
+static int instead_of_sort(const settings *o)
 {
-	err e = { ST_OK, "" };
-	char q[QUOTED_BYTES];
-	unsigned removed = 0;
-	struct stat st;
-	char *path = name_expand(pattern, rank, &e);
-	const bool dir = path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-	if (path && (dir ? workdir_clean : target_clean)(path, &removed, &e) == ST_OK &&
-	    o->verbosity > 0)
-		fprintf(stderr, "hetsort: %s: %u files removed\n", err_quoted(path, q), removed);
-	if (e.code != ST_OK)
-		fprintf(stderr, "hetsort: %s\n", e.text);
-	free(path);
-	return e.code;
-}
-
-/* All names, also if one fails; a name with %r is that of each rank. */
-static status clean(const settings *o)
-{
-	status worst = ST_OK;
-	for (size_t i = 0; i < o->ninputs; i++) {
-		const bool per_rank = name_is_per_rank(o->inputs[i]);
-		for (int r = 0; r < (per_rank ? o->ranks : 1); r++) {
-			const status rc = clean_one(o, o->inputs[i], r);
-			worst = rc > worst ? rc : worst;
-		}
-	}
-	return worst;
-}
-
-static status check(const settings *o)
-{
-	status worst = ST_OK;
-	for (size_t i = 0; i < o->ninputs; i++) {
-		err e = { ST_OK, "" };
-		const status rc = manifest_check(o->inputs[i], &e);
-		if (rc != ST_OK)
-			fprintf(stderr, "hetsort: %s\n", e.text);
-		worst = rc > worst ? rc : worst;
-	}
-	return worst;
-}
-
-/* A standard stream that is closed would leave its number to a file, and what is printed would land
- * there. In its place comes one on which every use fails. */
-static status hold_standard_streams(err *e)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-			return err_set(e, ST_RESOURCE, "standard stream %d is closed", fd);
-	return ST_OK;
-}
-
-/* Runs on disk take descriptors: as many as we may have. */
-static void raise_file_limit(void)
-{
-	struct rlimit l;
-	if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == l.rlim_max)
-		return;
-	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &l);
-}
-
-/* Names, libraries and environment are the caller's: with another one's rights they would reach
- * what he may not. */
-static status refuse_lent_rights(err *e)
-{
-	return getauxval(AT_SECURE)
-		       ? err_set(e, ST_REFUSED,
-				 "it does not run with rights that its caller has not "
-				 "(set-user-ID, set-group-ID, capabilities of the file)")
-		       : ST_OK;
-}
-
-enum { LEAST_STACK_BYTES = 512 << 10 };
-
-/* Threads get as much as the limit says, and too little shows as a crash. */
-static status need_stack(err *e)
-{
-	struct rlimit l;
-	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST_STACK_BYTES)
-		return ST_OK;
-	return err_set(e, ST_RESOURCE, "the limit of the stack is %ju bytes: it takes %d",
-		       (uintmax_t)l.rlim_cur, LEAST_STACK_BYTES);
+	if (o->wish == WISH_CLEAN)
+		return operands_clean(o);
+	if (o->wish == WISH_CHECK)
+		return operands_check(o);
+	if (o->wish == WISH_HELP)
+		options_help(stdout);
+	else
+		puts("hetsort " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
+	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
 }
 
 int main(int argc, char **argv)
 {
 	invocation v = { .argc = argc, .argv = argv };
 	err e = { ST_OK, "" };
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or launchers mix them */
-	/* a closed pipe and a file size limit show as errors of the call that meets them */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	raise_file_limit();
-	status rc = hold_standard_streams(&e);
-	if (rc == ST_OK)
-		rc = refuse_lent_rights(&e);
-	if (rc == ST_OK)
-		rc = need_stack(&e);
+	status rc = process_prepare(&e);
 	if (rc == ST_OK)
 		rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
-	if (rc == ST_OK && v.o.wish == WISH_VERSION)
-		puts("hetsort " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
-	if (rc == ST_OK && v.o.wish == WISH_HELP)
-		options_help(stdout);
-	if (rc == ST_OK && (v.o.wish == WISH_VERSION || v.o.wish == WISH_HELP))
-		return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
-	if (rc == ST_OK && v.o.wish == WISH_CLEAN)
-		return clean(&v.o);
-	if (rc == ST_OK && v.o.wish == WISH_CHECK)
-		return check(&v.o);
+	if (rc == ST_OK && v.o.wish != WISH_SORT)
+		return instead_of_sort(&v.o);
 	if (rc == ST_OK) {
 		v.o.stop = &v.stop;
 		signals_block();

@@ -41,7 +41,7 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 }
 
 /* What was measured of each rank, where that was asked for. */
-static void show_rates(const job_result *r, const settings *o, FILE *f)
+static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
 	if (!o->calibrate)
 		return;
@@ -56,7 +56,7 @@ static void show_rates(const job_result *r, const settings *o, FILE *f)
 }
 
 /* The rates of the links, where rank 0 scatters the input. */
-static void show_links(const job_result *r, const settings *o, FILE *f)
+static void print_links(const job_result *r, const settings *o, FILE *f)
 {
 	if (!o->from_root || r->size == 1)
 		return;
@@ -67,7 +67,7 @@ static void show_links(const job_result *r, const settings *o, FILE *f)
 	fputc('\n', f);
 }
 
-static void show_trial(const char *what, const io_stats *t, FILE *f)
+static void print_trial(const char *what, const io_stats *t, FILE *f)
 {
 	if (t->uring_bytes_per_s > 0)
 		fprintf(f, "; %s: %.3f GB/s by uring, %.3f by threads", what,
@@ -80,7 +80,7 @@ static bool was_tried(const rank_result *k)
 }
 
 /* By which way each rank reads and writes, where it is not as on the rank before it. */
-static void show_io(const job_result *r, const settings *o, FILE *f)
+static void print_io(const job_result *r, const settings *o, FILE *f)
 {
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
@@ -91,8 +91,8 @@ static void show_io(const job_result *r, const settings *o, FILE *f)
 		    k->io[1].method == k[-1].io[1].method && strcmp(k->io_text, k[-1].io_text) == 0)
 			continue;
 		fprintf(f, "rank %d: files read by %s, written by %s", i, read, write);
-		show_trial("reads", &k->io[0], f);
-		show_trial("writes", &k->io[1], f);
+		print_trial("reads", &k->io[0], f);
+		print_trial("writes", &k->io[1], f);
 		if (k->io_text[0])
 			fprintf(f, "; no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
@@ -143,9 +143,9 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		explain_memory(&r->rank[i], i, f);
 	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
-	show_io(r, o, f);
-	show_rates(r, o, f);
-	show_links(r, o, f);
+	print_io(r, o, f);
+	print_rates(r, o, f);
+	print_links(r, o, f);
 }
 
 /* What --adapt made of the speeds it saw. */
@@ -207,11 +207,11 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
 		      rate),
 		report_balance(r), verify, human((double)peak, most));
-	show_io(r, o, f);
+	print_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);
-	show_rates(r, o, f);
-	show_links(r, o, f);
+	print_rates(r, o, f);
+	print_links(r, o, f);
 	if (leftovers)
 		fprintf(f, "removed %" PRIu64 " temporary files of a job that was killed\n",
 			leftovers);

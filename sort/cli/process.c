@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Standard streams, limits and rights of the process. */
+#include "process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The number of a closed standard stream would go to the next file that is opened, and what is
+ * printed would be written there. It is given to a stream on which every use fails. */
+static status hold_standard_streams(err *e)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return err_set(e, ST_RESOURCE, "standard stream %d is closed", fd);
+	return ST_OK;
+}
+
+/* Runs on disk take many descriptors. */
+static void raise_file_limit(void)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur == l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
+/* Names, libraries and environment are the caller's. With more rights than the caller has, they
+ * would reach files that the caller may not. */
+static status refuse_lent_rights(err *e)
+{
+	return getauxval(AT_SECURE)
+		       ? err_set(e, ST_REFUSED,
+				 "it does not run with rights that its caller has not "
+				 "(set-user-ID, set-group-ID, capabilities of the file)")
+		       : ST_OK;
+}
+
+enum { LEAST_STACK_BYTES = 512 << 10 };
+
+/* A thread's stack is as large as the limit; one that is too small ends in a crash. */
+static status need_stack(err *e)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST_STACK_BYTES)
+		return ST_OK;
+	return err_set(e, ST_RESOURCE, "the limit of the stack is %ju bytes: it takes %d",
+		       (uintmax_t)l.rlim_cur, LEAST_STACK_BYTES);
+}
+
+status process_prepare(err *e)
+{
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or launchers mix them */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	raise_file_limit();
+	status rc = hold_standard_streams(e);
+	if (rc == ST_OK)
+		rc = refuse_lent_rights(e);
+	return rc == ST_OK ? need_stack(e) : rc;
+}
