@@ -161,7 +161,7 @@ for memory in 40M ${whole:+64M 128M}; do
 done
 "$hetsort" --memory 64M --tmpdir spill -o - - <large >streamed
 ok "standard input by way of the disk to standard output" cmp -s streamed sorted
-refuses "standard input beyond the limit" 4 "it takes more memory (--memory)" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
+refuses "standard input beyond the limit" 4 "spilling to disk takes more memory (--memory)" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
 refuses "part of a record behind much of standard input" 2 "partial record of 50 bytes" \
   sh -c 'head -c 69999950 large | "$0" --memory 64M --tmpdir spill -o out -' "$hetsort"
 is "part of a record: nothing left" "$(ls -A spill)" ""
