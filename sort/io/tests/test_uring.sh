@@ -21,7 +21,7 @@ int main(void)
 {
 	err e = { ST_OK, "" };
 	uring *u;
-	printf("%d %s\n", uring_open(&u, URING_PART_BYTES, &e), e.text);
+	printf("%d %s\n", uring_open(&u, URING_SEGMENT_BYTES, &e), e.text);
 	return u != NULL || uring_move(u, 0, NULL, 1, 0, false) != 0;
 }
 C
