@@ -7,7 +7,7 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/phases/tests/checkpoints.sh"
-records=200000 every=3
+records=200000 every=5
 [ -z "${HETSORT_LONG:-}" ] || every=1
 hetsort=$BIN/failpoints/hetsort
 begin_with $records
