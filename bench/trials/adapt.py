@@ -6,7 +6,7 @@ one host, drawn by --seed but never the first, gets 1/F of its CPU share. In pai
 that:
   own           each host reads its portion from its own disk
   own --adapt   and writes less where it turned slow: what it reads is given
-  root          the first host has the input, and deals it out in equal portions
+  root          the first host has the input, and scatters it in equal portions
   root --adapt  it deals chunks out to who asks for more (--scatter dynamic), so a slow one reads less as well
 What --adapt regains is told as a part of what the slow host costs, in all and after reading and sorting, and
 beside the most that could have been regained: by who knows at once how slow the host is, and divides all work

@@ -60,8 +60,8 @@ static void print_links(const job_result *r, const settings *o, FILE *f)
 {
 	if (!o->from_root || r->size == 1)
 		return;
-	fprintf(f, "input dealt out by rank 0, scatter %s; links in MB/s, %s:",
-		scatter_names[o->scatter], o->links ? "as given" : "measured");
+	fprintf(f, "input from rank 0, scatter %s; links in MB/s, %s:", scatter_names[o->scatter],
+		o->links ? "as given" : "measured");
 	for (int i = 1; r->rank && i < r->size; i++)
 		fprintf(f, " %.4g", 1e-6 / r->rank[i].link_s);
 	fputc('\n', f);

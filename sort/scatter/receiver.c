@@ -20,8 +20,8 @@ block_header scatter_header(const settings *o, int to, uint64_t block, size_t n)
 status receiver_open(receiver *b, rank_env *env)
 {
 	*b = (receiver){ .env = env, .block_recs = scatter_block_recs(env->o) };
-	b->slots = mem_array(&env->m, SCATTER_SLOTS, scatter_slot_bytes(env->o), "blocks dealt out",
-			     &env->e);
+	b->slots = mem_array(&env->m, SCATTER_SLOTS, scatter_slot_bytes(env->o),
+			     "blocks to receive", &env->e);
 	return b->slots ? ST_OK : ST_RESOURCE;
 }
 

@@ -12,8 +12,8 @@ status scatter_sender_open(scatter_sender *d)
 	const reader_plan rp = { 0, d->k->s->records, env->o->lay, env->o->direct,
 				 d->k->p->load.io };
 	d->block_recs = scatter_block_recs(env->o);
-	d->buf = mem_array(&env->m, d->slots, scatter_slot_bytes(env->o), "blocks to deal out",
-			   &env->e);
+	d->buf =
+		mem_array(&env->m, d->slots, scatter_slot_bytes(env->o), "blocks to send", &env->e);
 	return d->buf ? reader_open(&d->from, d->k->in, &rp, &env->e) : ST_RESOURCE;
 }
 

@@ -180,7 +180,7 @@ static const char *check_adapting(const bench *b, const test_case *t)
 }
 
 /* How long a rank that writes n records has to go on, where its share is by linear cost. What it
- * has read is to be sent, which counts where shares change after reading and it was not dealt out.
+ * has read is to be sent, which counts where shares change after reading and it was not scattered.
  */
 static double linear_s(const bench *b, const test_case *t, const rank_result *r, uint64_t n)
 {
@@ -273,7 +273,7 @@ static void list_speeds(const test_case *t, double slow, char *text, size_t byte
 				       i % 2 ? slow : 1.0);
 }
 
-/* Some go by way of the disk: where one rank has nothing to distribute, and of the others' cases
+/* Some spill to disk: where one rank has nothing to distribute, and of the others' cases
  * those with one thread for the exchange. */
 static bool spills(const test_case *t)
 {
@@ -451,7 +451,7 @@ static plan_kind plan_of(const tally *y, const test_case *t)
 	return t->speeds->slow ? methods[y->runs % LEN(methods)] : PLAN_EQUAL;
 }
 
-/* Every third case is dealt out by rank 0, in each way in turn. */
+/* Every third case is scattered by rank 0, in each way in turn. */
 static int scatter_of(const tally *y)
 {
 	static const int ways[] = { SCATTER_EQUAL, NOT_DEALT,     NOT_DEALT,       SCATTER_BALANCED,

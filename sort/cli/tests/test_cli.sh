@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The command line of hetsort: what works, and every refusal with its message and exit code, after
 # which no output and no temporary file is there. Needs no root, network or launcher. HETSORT_LONG=1: more sizes
-# of memory and of records by way of the disk, and more ranks.
+# of memory and of records that spill to disk, and more ranks.
 # shellcheck disable=SC2016,SC2317  # inner shells expand; functions are called through ok
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -132,24 +132,24 @@ mkdir spill
 for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--threads 1"; do
   # shellcheck disable=SC2086
   run timeout 60 "$hetsort" --memory 64M $mode --report report -o out large
-  is "by way of the disk, $mode" "$rc/$err" "0/"
-  ok "by way of the disk, $mode: same bytes as in memory" cmp -s out sorted
+  is "spilled to disk, $mode" "$rc/$err" "0/"
+  ok "spilled to disk, $mode: same bytes as in memory" cmp -s out sorted
   runs=$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report)
-  ok "by way of the disk, $mode: in runs" [ "$runs" -gt 1 ]
+  ok "spilled to disk, $mode: in runs" [ "$runs" -gt 1 ]
   held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report)
-  ok "by way of the disk, $mode: within the limit" [ "$held" -le 67108864 ]
-  ok "by way of the disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
+  ok "spilled to disk, $mode: within the limit" [ "$held" -le 67108864 ]
+  ok "spilled to disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
   rm out
 done
 run timeout 60 "$hetsort" --ranks 4 --memory 112M --report report -o out large
-is "four ranks by way of the disk" "$rc/$err" "0/"
-ok "four ranks by way of the disk: same bytes as in memory" cmp -s out sorted
-ok "four ranks by way of the disk: each in runs" [ "$(grep -c '"spill_runs": [2-9]' report)" -eq 4 ]
+is "four ranks spilled to disk" "$rc/$err" "0/"
+ok "four ranks spilled to disk: same bytes as in memory" cmp -s out sorted
+ok "four ranks spilled to disk: each in runs" [ "$(grep -c '"spill_runs": [2-9]' report)" -eq 4 ]
 held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
-ok "four ranks by way of the disk: within the limit" [ "$held" -le $((28 << 20)) ]
+ok "four ranks spilled to disk: within the limit" [ "$held" -le $((28 << 20)) ]
 rm out
 "$hetsort" --memory 64M -o - large >streamed
-ok "by way of the disk to standard output" cmp -s streamed sorted
+ok "spilled to disk to standard output" cmp -s streamed sorted
 refuses "too little memory" 4 "it takes" "$hetsort" --memory 8M -o out large
 for memory in 40M ${whole:+64M 128M}; do
   run timeout 60 "$hetsort" --memory "$memory" --tmpdir spill --report report -o out - < <(cat large)
@@ -160,7 +160,7 @@ for memory in 40M ${whole:+64M 128M}; do
   rm out
 done
 "$hetsort" --memory 64M --tmpdir spill -o - - <large >streamed
-ok "standard input by way of the disk to standard output" cmp -s streamed sorted
+ok "standard input spilled to disk to standard output" cmp -s streamed sorted
 refuses "standard input beyond the limit" 4 "spilling to disk takes more memory (--memory)" sh -c '"$0" --memory 8M -o out - <large' "$hetsort"
 refuses "part of a record behind much of standard input" 2 "partial record of 50 bytes" \
   sh -c 'head -c 69999950 large | "$0" --memory 64M --tmpdir spill -o out -' "$hetsort"
@@ -168,15 +168,15 @@ is "part of a record: nothing left" "$(ls -A spill)" ""
 refuses "no such directory for standard input's runs" 2 "nowhere" \
   sh -c '"$0" --memory 64M --tmpdir nowhere -o out - <large' "$hetsort"
 run "$hetsort" --memory 96M --ranks 2 --source root --scatter equal --tmpdir spill --report report -o out large
-is "dealt out, by way of the disk" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
-ok "dealt out: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
+is "scattered, spilled to disk" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+ok "scattered: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
 rm out
 for mode in "" "--speeds 1,2 --adapt" "--exchange-threads 0"; do
   # shellcheck disable=SC2086
   run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute $mode --tmpdir spill --report report -o out large
-  is "distributed by way of the disk $mode" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
-  ok "distributed by way of the disk $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
-  ok "distributed by way of the disk $mode: within the limit" \
+  is "distributed spilled to disk $mode" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+  ok "distributed spilled to disk $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
+  ok "distributed spilled to disk $mode: within the limit" \
     [ "$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)" -le 67108864 ]
   rm out
 done
@@ -193,7 +193,7 @@ for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-si
     [ -n "$whole" ] || [ $((turn % 4)) -le 1 ] || continue # one of each layout, and both modes
     # shellcheck disable=SC2086
     run timeout 60 "$hetsort" $layout --stable --no-fsync $mode --tmpdir spill --report report -o out large
-    is "large records by way of the disk, $layout $mode" "$rc/$err/$(cmp out whole)/$(ls -A spill)" "0///"
+    is "large records spilled to disk, $layout $mode" "$rc/$err/$(cmp out whole)/$(ls -A spill)" "0///"
     ok "large records, $layout $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
     rm -f out
   done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys made by somebody who knows the sampler: what it draws is small and all else is large, so
  * that samples tell nothing of where to cut. The guess is wrong then, and the shares are exact all
- * the same: of the search, and of the program with several ranks, in memory and by way of the disk.
+ * the same: of the search, and of the program with several ranks, in memory and spilled to disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>

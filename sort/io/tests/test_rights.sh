@@ -98,7 +98,7 @@ fi
 trap 'rmdir "$group" 2>/dev/null' EXIT
 "$hetsort" --no-fsync -o sorted large
 group_in 64M "$hetsort" --no-fsync --report report -o out large
-is "a group's bound is found, and kept by way of the disk" "$rc/$err/$(cmp out sorted)" 0//
+is "a group's bound is found, and kept by spilling to disk" "$rc/$err/$(cmp out sorted)" 0//
 ok "a group's bound: in runs" grep -q '"spill_runs": [1-9]' report
 rm -f out
 group_in 8M "$hetsort" -o out large

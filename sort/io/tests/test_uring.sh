@@ -44,7 +44,7 @@ for mode in "--direct never" "--direct always" "--ranks 3" "--ranks 3 --strategy
   # shellcheck disable=SC2086  # several words
   run "$hetsort" $mode --io uring --report report -o out in
   is "uring, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
-  case $mode in *root*) least=15000000 ;; *) least=30000000 ;; esac # what is dealt out is read in small blocks
+  case $mode in *root*) least=15000000 ;; *) least=30000000 ;; esac # what is scattered is read in small blocks
   ok "uring, $mode: most went by it" test "$(moved)" -gt $least
   rm -f out report
 done

@@ -56,7 +56,7 @@ done
 shim short "$hetsort" --direct always -o out in
 is "short and interrupted calls past the page cache" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
-# other ways of the records: pipes, runs on disk, what rank 0 deals out, parts with a manifest
+# other ways of the records: pipes, runs on disk, what rank 0 scatters, parts with a manifest
 mkdir spill work
 short() { # short NAME COMMAND... - which makes out of in
   local name=$1; shift
@@ -74,7 +74,7 @@ short() { # short NAME COMMAND... - which makes out of in
     short "runs that are kept, --direct $direct" "$hetsort" --memory 36M --workdir work --direct $direct -o out in
   done
   for scatter in balanced dynamic; do
-    short "dealt out, $scatter" "$hetsort" --ranks 3 --source root --scatter $scatter -o out in
+    short "scattered, $scatter" "$hetsort" --ranks 3 --source root --scatter $scatter -o out in
   done
   short "parts and their check" bash -c '"$0" --ranks 3 -o out.%r in && "$0" --check-manifest out.manifest >&- &&
     cat out.[0-2] >out && rm out.*' "$hetsort"
