@@ -41,7 +41,9 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 			       bytes % l->record_bytes);
 	f->first = in->records;
 	f->count = bytes / l->record_bytes;
-	in->records += f->count;
+	if (__builtin_add_overflow(in->records, f->count, &in->records))
+		return err_set(e, ST_REFUSED, "with input %s there are too many records",
+			       err_quoted(f->path, q));
 	return ST_OK;
 }
 

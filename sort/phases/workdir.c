@@ -208,9 +208,11 @@ static status take_shares(rank_env *env, const input *in, const workdir *w, int 
 	const status rc = comm_bcast(env->c, next->in, bytes, first);
 	if (rc != ST_OK)
 		return rc;
+	bool ok = true;
 	for (int i = 0; i < env->c->size; i++)
-		sum += next->in[i];
-	if (sum != next->records || (in->per_rank && own_share(env, next->in) != in->records))
+		ok &= !__builtin_add_overflow(sum, next->in[i], &sum);
+	if (!ok || sum != next->records ||
+	    (in->per_rank && own_share(env, next->in) != in->records))
 		return err_set(&env->e, ST_REFUSED,
 			       "the shares of the state are not of this input");
 	env->stats->planned_in = own_share(env, next->in);
