@@ -26,7 +26,10 @@ typedef struct invocation {
 	atomic_bool stop; /* at the next border of a phase */
 } invocation;
 
-enum { LAST_MOMENT_MS = 400 }; /* for the report: launchers kill a second after a signal */
+enum {
+	LAST_MOMENT_MS = 400, /* for the report: launchers kill a second after a signal */
+	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
+};
 
 static status print_result(const invocation *v, const job_result *res)
 {
@@ -66,6 +69,8 @@ static void end_stalled(comm *c, const stall *s)
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks);
+	/* what hangs may be the file system, and then removing files hangs as well */
+	signals_deadline_exit(ST_PEER, STALL_END_MS);
 	if (unfinished_freeze()) /* else they would stay */
 		unfinished_remove_all();
 	comm_abort(c, ST_PEER);
@@ -167,6 +172,31 @@ static status emulate_run(comm *c, void *arg)
 	return rc;
 }
 
+/* One process. Whether it emulates decides which messages follow, so the processes compare that
+ * before all else. */
+static status process_run(comm *c, void *arg)
+{
+	const invocation *v = arg;
+	int32_t first = v->o.emulate;
+	status rc = ST_OK;
+	if (c->processes > 1) {
+		rc = comm_bcast(c, &first, sizeof first, 0);
+		if (rc == ST_OK && first != v->o.emulate) {
+			fprintf(stderr,
+				"hetsort: rank %d (%s), start: started with other options than "
+				"rank 0\n",
+				c->rank, c->host);
+			rc = ST_PEER;
+		}
+		rc = comm_agree(c, rc);
+	}
+	if (rc != ST_OK && atomic_load(&c->broken))
+		end_unreachable(c, "start", rc);
+	if (rc != ST_OK)
+		return rc;
+	return v->o.emulate ? emulate_run(c, arg) : rank_run(c, arg);
+}
+
 #ifdef HAVE_MPI
 /* A rank that cannot join the others prints why: rank 0 may not know of it, and waits. */
 static _Noreturn void not_joined(status rc, const err *e)
@@ -181,15 +211,15 @@ static _Noreturn void not_joined(status rc, const err *e)
 
 static status start(invocation *v, err *e)
 {
-	rank_main *run = v->o.emulate ? emulate_run : rank_run;
 	if (!comm_mpi_launched())
-		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, run, v, e);
+		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, process_run, v,
+				      e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
 #ifdef HAVE_MPI
-	const status rc = comm_mpi_run(v->o.max_message, run, v, e);
+	const status rc = comm_mpi_run(v->o.max_message, process_run, v, e);
 	if (e->code != ST_OK)
 		not_joined(rc, e);
 	return rc;

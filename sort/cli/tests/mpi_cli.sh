@@ -128,12 +128,12 @@ rm -f new
 # other options on one rank: found before any work
 odd() { # odd OPTION - with it on rank 1 of 3 only
   rm -f new
-  printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra=%s; fi\nexec "%s" $extra --source root -o new in\n' \
+  printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra="%s"; fi\nexec "%s" $extra --source root -o new in\n' \
     "$1" "$hetsort" >odd && chmod +x odd
   run timeout 120 "$ROOT/scripts/mpirun" 3 ./odd
 }
-for option in --stable --links=1,2,3; do
-  odd $option
+for option in --stable --links=1,2,3 "--emulate=4 --speeds=1,1,1"; do
+  odd "$option"
   is "other options on one rank: $option: exit code" "$rc" 5
   ok "other options on one rank: $option: message" grep -q "rank 1 .* other options" <<<"$err"
   ok "other options on one rank: $option: nothing written" test ! -e new
