@@ -16,7 +16,12 @@ static const struct {
 	int sig;
 	const char *name;
 } asked[] = {
-	{ SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" }, { SIGUSR1, "SIGUSR1" }
+	{ SIGINT, "SIGINT" },   { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" },
+	{ SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" }, { SIGQUIT, "SIGQUIT" },
+	{ SIGXCPU, "SIGXCPU" }, { SIGIO, "SIGIO" },
+#ifdef SIGPWR
+	{ SIGPWR, "SIGPWR" },
+#endif
 };
 
 static struct {
