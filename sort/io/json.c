@@ -122,7 +122,7 @@ status json_read(const char *what, const char *path, json_t **doc, err *e)
 	return rc;
 }
 
-static status put_text(const char *text, target *t, bool force, bool sync, err *e)
+static status put_text(const char *text, size_t bytes, target *t, bool force, bool sync, err *e)
 {
 	uint64_t id = 0;
 	int fd = -1;
@@ -132,7 +132,7 @@ static status put_text(const char *text, target *t, bool force, bool sync, err *
 	status rc = target_create(t, id, &fd, e);
 	if (rc != ST_OK)
 		return rc;
-	rc = file_write_at(fd, text, strlen(text), 0, t->path, e);
+	rc = file_write_at(fd, text, bytes, 0, t->path, e);
 	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
 	if (close(fd) != 0 && rc == ST_OK)
@@ -151,7 +151,9 @@ status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
 	json_decref(doc);
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(t->path, q));
-	const status rc = put_text(text, t, force, sync, e);
+	const size_t bytes = strlen(text);
+	text[bytes] = '\n'; /* in place of the end */
+	const status rc = put_text(text, bytes + 1, t, force, sync, e);
 	free(text);
 	return rc;
 }

@@ -17,6 +17,7 @@ for p in 1 2 5; do sorted --ranks $p; judge "$p ranks" 0 ""; done
 sorted --ranks 3 --record-size 1000 --key 900,37; judge "other records" 0 ""
 : >in0; "$hetsort" --ranks 2 -o z.%r in0; run "$hetsort" --check-manifest z.manifest
 is "no records" "$rc" 0
+is "a manifest ends in a newline" "$(tail -c 2 z.manifest | od -An -tx1 | tr -d ' ')" 7d0a
 head -c 100 in >in1; "$hetsort" --ranks 3 -o y.%r in1; run "$hetsort" --check-manifest y.manifest z.manifest
 is "parts without records, two manifests" "$rc" 0
 
