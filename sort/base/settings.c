@@ -12,7 +12,7 @@ const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", N
 const char *const io_names[] = { "auto", "uring", "threads", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
-static const strategy_kind strategies[] = {
+static const strategy_kind strategies[STRATEGIES] = {
 	[BY_MERGING] = { .sorts_first = true, .keeps_runs = true },
 	[BY_DISTRIBUTING] = { .sorts_first = false, .keeps_runs = false },
 };

@@ -23,7 +23,7 @@ typedef enum scatter_kind {
 	SCATTER_BALANCED,
 	SCATTER_DYNAMIC
 } scatter_kind;
-typedef enum strategy { BY_MERGING, BY_DISTRIBUTING } strategy;
+typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy;
 
 /* What the phases have to know of a strategy; run.c has its steps. */
 typedef struct strategy_kind {
