@@ -177,11 +177,12 @@ static status emulate_run(comm *c, void *arg)
 static status process_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
-	int32_t first = v->o.emulate;
+	const int32_t mine = v->o.emulate != 0;
+	int32_t first = mine;
 	status rc = ST_OK;
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
-		if (rc == ST_OK && first != v->o.emulate) {
+		if (rc == ST_OK && first != mine) {
 			fprintf(stderr,
 				"hetsort: rank %d (%s), start: started with other options than "
 				"rank 0\n",

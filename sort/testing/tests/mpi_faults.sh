@@ -46,7 +46,7 @@ is "and there --timeout cannot be kept" "$rc/$(ls out 2>/dev/null)" 4/
 ok "which is said" grep -q "^hetsort: --timeout needs an MPI that lets threads call it" <<<"$err"
 rm -f .hetsort-*
 # what another rank says is looked at: it is right, or the job ends, if only by --timeout
-promised lie:5@rank0 5 ", describe: it has another version than rank 0: "
+promised lie:8@rank0 5 ", describe: it has another version than rank 0: "
 lies="2 25 49 74"
 [ -z "$whole" ] || lies="2 9 16 25 33 41 49 58 66 74"
 for n in $lies; do
