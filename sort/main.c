@@ -56,6 +56,12 @@ static status print_result(const invocation *v, const job_result *res)
 	return rc;
 }
 
+static void exit_stalled(int alarm_)
+{
+	(void)alarm_;
+	_exit(ST_PEER);
+}
+
 /* Called on the thread of the watch; ends the job. */
 static void end_stalled(comm *c, const stall *s)
 {
@@ -70,7 +76,7 @@ static void end_stalled(comm *c, const stall *s)
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks);
 	/* what hangs may be the file system, and then removing files hangs as well */
-	signals_deadline_exit(ST_PEER, STALL_END_MS);
+	signals_alarm(exit_stalled, STALL_END_MS);
 	if (unfinished_freeze()) /* else they would stay */
 		unfinished_remove_all();
 	comm_abort(c, ST_PEER);

@@ -19,8 +19,8 @@ static inline bool size_mul(size_t a, size_t b, size_t *r)
 }
 
 /* mem_array - n elements of size bytes, zeroed, or NULL with e filled ("NAME: ... bytes"). n 0
- * gives a valid pointer. Large arrays start at a page, and are of huge ones where the kernel has
- * them. */
+ * gives a valid pointer. Large arrays start at a multiple of 4096 bytes, and are of huge pages
+ * where the kernel has them. */
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e);
 
 /* mem_free - give back what mem_array gave; NULL is fine. */

@@ -102,28 +102,17 @@ static void die_of_due(int alarm_)
 	signals_die(due);
 }
 
-static void exit_with_due(int alarm_)
-{
-	(void)alarm_;
-	_exit(due);
-}
-
-static void set_deadline(int what, void (*end)(int), unsigned ms)
+void signals_alarm(void (*end)(int), unsigned ms)
 {
 	const struct itimerval in = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-	due = what;
 	signal(SIGALRM, end);
 	(void)setitimer(ITIMER_REAL, &in, NULL);
 }
 
 void signals_deadline(int sig, unsigned ms)
 {
-	set_deadline(sig, die_of_due, ms);
-}
-
-void signals_deadline_exit(int code, unsigned ms)
-{
-	set_deadline(code, exit_with_due, ms);
+	due = sig;
+	signals_alarm(die_of_due, ms);
 }
 
 _Noreturn void signals_await_deadline(void)

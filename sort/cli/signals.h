@@ -22,8 +22,8 @@ void signals_watch(atomic_bool *stop, signals_end *end, void *arg);
 /* signals_deadline - die of sig in ms milliseconds, whatever hangs. */
 void signals_deadline(int sig, unsigned ms);
 
-/* signals_deadline_exit - the same, with an exit code. */
-void signals_deadline_exit(int code, unsigned ms);
+/* signals_alarm - call end, as a signal handler, in ms milliseconds. */
+void signals_alarm(void (*end)(int), unsigned ms);
 
 /* signals_await_deadline - until then, of which the process dies. */
 _Noreturn void signals_await_deadline(void);
