@@ -18,10 +18,15 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Of numbers that are not NaN; fmax() is a call where NaN must be kept apart. */
+/* Of numbers that are not NaN: fmax() and fmin() are calls, as they must keep NaN apart. */
 static inline double later(double a, double b)
 {
 	return a > b ? a : b;
+}
+
+static inline double sooner(double a, double b)
+{
+	return a < b ? a : b;
 }
 
 /* a + b, at most limit; a <= limit. */

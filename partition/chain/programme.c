@@ -174,8 +174,8 @@ static void set_units(struct programme *pg)
 		for (size_t i = 0; i < ch->m; i++) {
 			int by;
 			if (i > 0)
-				sent = fmax(sent, ch->comm[n * (ch->m - 1) + i - 1]);
-			double most = fmax(sent, ch->comp[n * ch->m + i]);
+				sent = later(sent, ch->comm[n * (ch->m - 1) + i - 1]);
+			double most = later(sent, ch->comp[n * ch->m + i]);
 			frexp(most, &by);
 			pg->unit[n * ch->m + i] = most > 1e8 ? 0 : ldexp(1, by);
 		}

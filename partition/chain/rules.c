@@ -109,7 +109,7 @@ static hetpart_status fill_in(struct chain *ch, const hetpart_chain *c, hetpart_
 	for (size_t i = 0; ch->latency && i + 1 < ch->m; i++)
 		ch->latency[i] = (double)(c->latency[i] * unit);
 	for (size_t k = 0; k < ch->m * ch->nloads; k++)
-		most = fmax(most, fmax(ch->comp[k], ch->comm[k]));
+		most = later(most, later(ch->comp[k], ch->comm[k]));
 	if (most <= 0x1p900)
 		return HETPART_OK;
 	return part_fail(err, HETPART_ERANGE, "the times differ beyond the range of a double");

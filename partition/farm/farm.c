@@ -69,7 +69,7 @@ static hetpart_status serve(struct farm *f, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	if (send > 0) {
-		start = fmax(start, f->port) + send;
+		start = later(start, f->port) + send;
 		f->port = start;
 	}
 	f->plan->share[i] += size;

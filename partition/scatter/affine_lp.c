@@ -86,7 +86,7 @@ static hetpart_status solve(void *ctx, hetpart_err *err)
 	rc = part_lp_solve(&alp->lp, 0, err);
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
 		sc->plan->real[i] =
-			fmax(0, part_lp_value(&alp->lp, col_y(i))) * (tau / per_item(sc, i));
+			later(0, part_lp_value(&alp->lp, col_y(i))) * (tau / per_item(sc, i));
 	return rc;
 }
 

@@ -174,10 +174,10 @@ static void fill_row(struct grid *gr, size_t i)
 		} else {
 			slide(&w, gr, i, k, first);
 			if (top == k && first <= k)
-				best = fmin(best, grid_at(gr, i + 1, k));
+				best = sooner(best, grid_at(gr, i + 1, k));
 			if (w.head < w.tail)
-				best = fmin(best, row_link(gr, i, k - w.q[w.head]) +
-							  grid_at(gr, i + 1, w.q[w.head]));
+				best = sooner(best, row_link(gr, i, k - w.q[w.head]) +
+							    grid_at(gr, i + 1, w.q[w.head]));
 		}
 		gr->bound[gr->row[i] + (k - sp->lo)] = best;
 	}

@@ -39,7 +39,7 @@ static void line_below(const struct grid *gr, size_t i, uint64_t most, double *a
 	if (!isfinite(*step))
 		*step = 0;
 	for (uint64_t m = 2; m < most; m++)
-		gap = fmin(gap, grid_link(gr, i, m) - (first + *step * (double)(m - 1)));
+		gap = sooner(gap, grid_link(gr, i, m) - (first + *step * (double)(m - 1)));
 	*at += gap - 1e-15 * (first + *step * (double)most);
 }
 
@@ -66,8 +66,8 @@ static void port_row(struct grid *gr, size_t i, const struct interval *from,
 		double v =
 			j >= from->lo && j <= from->hi ? gr->port[j - from->lo] + still : INFINITY;
 		if (head < tail)
-			v = fmin(v, gr->port[q[head] - from->lo] + at +
-					    step * (double)(q[head] - j - 1));
+			v = sooner(v, gr->port[q[head] - from->lo] + at +
+					      step * (double)(q[head] - j - 1));
 		gr->port2[j - to->lo] = v;
 	}
 }
@@ -98,7 +98,7 @@ static bool prune(struct grid *gr)
 		struct interval from = gr->kept[i], to = gr->amounts[i + 1];
 		double start = INFINITY, *swap = gr->port;
 		for (uint64_t k = from.lo; k <= from.hi; k++)
-			start = fmin(start, gr->port[k - from.lo]);
+			start = sooner(start, gr->port[k - from.lo]);
 		to.hi = smaller(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;

@@ -75,7 +75,7 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	room = part_calloc(sc->p, sizeof *room);
 	if (!room)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
-	pl->lower = fmin(pl->makespan, ldexp(part_sc_lower(sc, room), sc->shift));
+	pl->lower = sooner(pl->makespan, ldexp(part_sc_lower(sc, room), sc->shift));
 	if (!sc->affine)
 		pl->lower = NAN;
 	free(room);

@@ -65,6 +65,8 @@ called() {
 }
 is "it calls nothing but what it is allowed to" \
   "$(called | grep -vE '^(gsl_|glp_)' | comm -23 - allowed.sorted)" ""
+is "the planners with long inner loops compare inline, without fmin() and fmax()" \
+  "$(nm -u "$OBJ"/partition/{scatter,chain,farm}/*.o | awk '$2 ~ /^fm(in|ax)$/ {print $2}')" ""
 is "nothing is undefined" "$(ldd -r "$lib" 2>&1 | grep -E 'undefined|not found')" ""
 cat >version.c <<'C'
 #include <stdio.h>
