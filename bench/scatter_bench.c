@@ -20,7 +20,7 @@ static const struct {
 };
 
 static const char *names[] = { "auto", "dp",     "dp-increasing", "window",   "multires",
-			       "lp",   "closed", "all-at-once",   "two-pass", "greedy" };
+			       "lp",   "closed", "all-at-once",   "two-pass", "greedy", "fill" };
 
 struct problem {
 	const char *name;

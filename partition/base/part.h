@@ -90,7 +90,8 @@ struct hetpart_plan {
 	double makespan; /* max of time */
 	double real_makespan;
 	double lower; /* no plan of whole items is better; NaN where the method does not say */
-	const char *method; /* static text */
+	hetpart_status stopped; /* what ended the method early; HETPART_OK: nothing */
+	const char *method;     /* static text */
 };
 
 /* A plan with all shares 0, times 0, reals NaN; NULL when out of memory. */

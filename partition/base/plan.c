@@ -95,6 +95,11 @@ double hetpart_plan_lower_bound(const hetpart_plan *plan)
 	return plan ? plan->lower : NAN;
 }
 
+hetpart_status hetpart_plan_stopped(const hetpart_plan *plan)
+{
+	return plan ? plan->stopped : HETPART_EINVAL;
+}
+
 const char *hetpart_plan_method(const hetpart_plan *plan)
 {
 	return plan ? plan->method : "";

@@ -48,6 +48,9 @@ static void put_summary(struct text *t, const hetpart_plan *pl)
 	if (idle)
 		put(t, ", %zu without items", idle);
 	put(t, "\n");
+	if (pl->stopped != HETPART_OK)
+		put(t, "%s before the method ended: no plan ends before %.6g\n",
+		    hetpart_status_text(pl->stopped), pl->lower);
 }
 
 size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size)

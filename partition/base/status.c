@@ -39,6 +39,8 @@ const char *hetpart_status_text(hetpart_status status)
 		return "another rank failed";
 	case HETPART_ETIME:
 		return "out of time";
+	case HETPART_ECANCEL:
+		return "canceled";
 	}
 	return "unknown status";
 }

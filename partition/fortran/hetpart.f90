@@ -19,6 +19,7 @@ module hetpart
     enumerator :: HETPART_OK = 0, HETPART_EINVAL = 1, HETPART_ERANGE = 2, HETPART_ENOMEM = 3
     enumerator :: HETPART_EIO = 4, HETPART_EFORMAT = 5, HETPART_ESTALE = 6, HETPART_ENOSOL = 7
     enumerator :: HETPART_EINTERNAL = 8, HETPART_EPEER = 9, HETPART_ETIME = 10
+    enumerator :: HETPART_ECANCEL = 11
   end enum
   ! methods of shares
   enum, bind(c)
@@ -32,7 +33,7 @@ module hetpart
     enumerator :: HETPART_SCATTER_DP_INCREASING = 2, HETPART_SCATTER_WINDOW = 3
     enumerator :: HETPART_SCATTER_MULTIRES = 4, HETPART_SCATTER_LP = 5, HETPART_SCATTER_CLOSED = 6
     enumerator :: HETPART_SCATTER_ALL_AT_ONCE = 7, HETPART_SCATTER_TWO_PASS = 8
-    enumerator :: HETPART_SCATTER_GREEDY = 9
+    enumerator :: HETPART_SCATTER_GREEDY = 9, HETPART_SCATTER_FILL = 10
   end enum
   ! rules of farms
   enum, bind(c)
@@ -63,6 +64,9 @@ module hetpart
     integer(c_size_t) :: struct_size
     integer(c_int) :: method
     integer(c_int64_t) :: max_mem_bytes
+    real(c_double) :: time_limit_s
+    type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
+    type(c_ptr) :: stop_ctx
   end type
   type, bind(c) :: hetpart_scatter_proc
     type(c_ptr) :: compute = c_null_ptr, link = c_null_ptr
@@ -95,6 +99,11 @@ module hetpart
   end type
 
   abstract interface
+    function hetpart_stop_fn(ctx) bind(c) result(stop)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: ctx
+      integer(c_int) :: stop
+    end function
     function hetpart_cost_fn(ctx, items) bind(c) result(time)
       import :: c_ptr, c_int64_t, c_double
       type(c_ptr), value :: ctx
@@ -260,6 +269,11 @@ module hetpart
       import
       type(c_ptr), value :: plan
       real(c_double) :: res
+    end function
+    function hetpart_plan_stopped(plan) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int) :: res
     end function
     function hetpart_plan_method(plan) bind(c) result(res)
       import
@@ -719,7 +733,7 @@ contains
   pure function hetpart_scatter_opts_init() result(opts)
     type(hetpart_scatter_opts) :: opts
 
-    opts = hetpart_scatter_opts(0, HETPART_SCATTER_AUTO, 0)
+    opts = hetpart_scatter_opts(0, HETPART_SCATTER_AUTO, 0, 0, c_null_funptr, c_null_ptr)
     opts%struct_size = storage_size(opts) / 8
   end function
 

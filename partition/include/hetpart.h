@@ -58,7 +58,8 @@ typedef enum hetpart_status {
 	HETPART_ENOSOL = 7,    /* the method has no solution for these values */
 	HETPART_EINTERNAL = 8, /* a fault of the library itself: please report it */
 	HETPART_EPEER = 9,     /* another rank failed (used by callers that run over ranks) */
-	HETPART_ETIME = 10     /* the time the caller allows ran out before the answer */
+	HETPART_ETIME = 10,    /* the time the caller allows ran out before the answer */
+	HETPART_ECANCEL = 11   /* the caller's callback said stop before the answer */
 } hetpart_status;
 
 /* hetpart_status_text - a few words for a status.
@@ -198,6 +199,12 @@ HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
  * method has none. */
 HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
 
+/* hetpart_plan_stopped - HETPART_OK: the method ran to its end. Otherwise this is the best plan
+ * found when it was stopped, by HETPART_ETIME (the time limit), HETPART_ENOMEM (max_mem_bytes) or
+ * HETPART_ECANCEL (the caller's callback); hetpart_plan_lower_bound() says how good it is at least.
+ * HETPART_EINVAL if plan is NULL. */
+HETPART_API hetpart_status hetpart_plan_stopped(const hetpart_plan *plan);
+
 /* hetpart_plan_method - name of the method that made the plan, static text; "" if plan is NULL. */
 HETPART_API const char *hetpart_plan_method(const hetpart_plan *plan);
 
@@ -227,6 +234,16 @@ typedef enum hetpart_method {
 } hetpart_method;
 
 #define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
+
+/* What scatters and chains take where their options leave the limits at 0: this many seconds, and
+ * half of the memory that is available (HETPART_MEM_DEFAULT_BYTES where the system does not say).
+ * At a limit they give the best they have, see hetpart_plan_stopped(): it may then differ from run
+ * to run. */
+#define HETPART_TIME_DEFAULT_S 10.0
+
+/* Asked now and then while a planner works, in its thread, after every million steps or so and
+ * never by the clock. Returns 0 to go on; anything else stops the planner as a limit does. */
+typedef int hetpart_stop_fn(void *ctx);
 
 /* Start from HETPART_OPTS_INIT, then set what you need. */
 typedef struct hetpart_opts {
@@ -627,18 +644,22 @@ typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
 	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */
 	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], again with the waits of pass one */
-	HETPART_SCATTER_GREEDY = 9 /* increasing costs: [S2] next item where it ends soonest */
+	HETPART_SCATTER_GREEDY = 9, /* increasing costs: [S2] next item where it ends soonest */
+	HETPART_SCATTER_FILL = 10   /* links that get slower along the order: O(p log n), exact */
 } hetpart_scatter_method;
 
 /* Start from HETPART_SCATTER_OPTS_INIT, then set what you need. */
 typedef struct hetpart_scatter_opts {
 	size_t struct_size;            /* sizeof(hetpart_scatter_opts), set by the INIT macro */
 	hetpart_scatter_method method; /* HETPART_SCATTER_AUTO by default */
-	uint64_t max_mem_bytes;        /* most memory to use; 0: HETPART_MEM_DEFAULT_BYTES */
+	uint64_t max_mem_bytes;        /* most memory to use; 0: half of what is available */
+	double time_limit_s;           /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
+	hetpart_stop_fn *stop;         /* NULL, or asked whether to stop */
+	void *stop_ctx;                /* handed to stop */
 } hetpart_scatter_opts;
 
 /* clang-format off */
-#define HETPART_SCATTER_OPTS_INIT { sizeof(hetpart_scatter_opts), HETPART_SCATTER_AUTO, 0 }
+#define HETPART_SCATTER_OPTS_INIT { sizeof(hetpart_scatter_opts), HETPART_SCATTER_AUTO, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /* hetpart_scatter_create - divide items among processors served one after the other by a root.
@@ -649,11 +670,13 @@ typedef struct hetpart_scatter_opts {
  *         NULL.
  * nprocs  >= 1.
  * opts    NULL for defaults. method:
- *         AUTO: increasing costs: WINDOW or DP_INCREASING where p n is small, otherwise MULTIRES;
- *           other costs: DP. hetpart_plan_method() says which.
+ *         AUTO: FILL where it fits; other increasing costs: WINDOW or DP_INCREASING where p n is
+ *           small, otherwise MULTIRES; other costs: DP. hetpart_plan_method() says which.
  *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
  *         MULTIRES: milliseconds for 1e6 items on 16 processors, seconds for 1e9 on 1000; memory
  *           grows with the number of near-optimal plans, up to max_mem_bytes.
+ *         FILL: links get slower in the order of service, the root's aside; where they have
+ *           startups, processors do, too, or are equal.
  *         LP: pays every startup even at 0 items, where the exact methods do not: its real makespan
  *           bounds the optimum from below for linear costs only. makespan <= real makespan + sum of
  *           per-item link times + largest per-item compute time.
@@ -665,13 +688,17 @@ typedef struct hetpart_scatter_opts {
  *         LP, CLOSED, ALL_AT_ONCE, TWO_PASS give real shares and round them by
  *         hetpart_scatter_round(). hetpart_plan_lower_bound() is set by all methods but GREEDY
  *         with costs that are not affine.
+ *         An exact method that max_mem_bytes, time_limit_s or stop() ends gives the best plan so
+ *         far, and hetpart_plan_stopped() tells; a table leaves the rest of the time to MULTIRES,
+ *         or, where costs are not increasing, to tables of whole blocks, which have no bound.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, a cost does
  *     not fit the method, or a callback gave a negative time or NaN;
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or than the method takes, or no plan ends in
  *     finite time (tables);
- *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
+ *   HETPART_ENOMEM, HETPART_ETIME, HETPART_ECANCEL: no memory, out of time or stopped before there
+ *     was any plan;
  *   HETPART_EINTERNAL: the LP solver failed.
  * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
  * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */

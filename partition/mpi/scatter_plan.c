@@ -4,6 +4,7 @@
  * May not touch: items; how shares are found. Costs what the planner costs. */
 #include "hm.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct planning {
@@ -98,12 +99,29 @@ static hetpart_status check_speeds(const struct hm_costs *costs, size_t n, hetpa
 	return HETPART_OK;
 }
 
+/* Every rank makes the plan by itself, so what ends the search must not be a clock nor the memory
+ * that is left: a count is the same everywhere. It is reached after some seconds. */
+#define LOOKS_MAX 4000
+
+static int enough(void *ctx)
+{
+	int *looks = (int *)ctx;
+
+	return ++*looks > LOOKS_MAX;
+}
+
 static hetpart_status make_plan(hetpart_plan **out, struct planning *p, uint64_t items,
 				const struct hm_costs *costs, const size_t *order, hetpart_err *err)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 
+	int looks = 0;
+
 	opts.method = costs->method;
+	opts.time_limit_s = INFINITY;
+	opts.max_mem_bytes = HETPART_MEM_DEFAULT_BYTES;
+	opts.stop = enough;
+	opts.stop_ctx = &looks;
 	if (costs->shares == HETPART_MPI_BALANCED)
 		return hetpart_scatter_create(out, items, p->served, p->n, &opts, err);
 	for (size_t j = 0; j < p->n; j++)

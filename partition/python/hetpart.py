@@ -20,6 +20,8 @@ import math
 import numbers
 import operator
 import os
+import signal
+import threading
 
 # The calls: result and arguments, in letters. Pointers of all kinds are p.
 _LETTERS = {"i": ctypes.c_int, "d": ctypes.c_double, "u": ctypes.c_uint64, "z": ctypes.c_size_t,
@@ -30,7 +32,7 @@ cost_affine:ipdddp cost_linear:ipdp cost_nlogn:ipdp cost_nlog2n1:ipdp cost_power
 cost_piecewise:ippzdp cost_table:ippzdp cost_callback:ipppbdp cost_eval:dpu cost_increasing:bp
 cost_is_affine:bppp cost_is_linear:bp cost_free:-p
 plan_nprocs:zp plan_items:up plan_share:upz plan_shares:pp plan_real_share:dpz plan_time:dpz
-plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_method:sp plan_hash:up
+plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_method:sp plan_hash:up
 plan_print:zppz plan_free:-p
 share_create:ipupzppp share_unrelated_create:ipupzpp share_unrelated_mem_bytes:uuzp
 share_round:ipuppzpp
@@ -76,6 +78,7 @@ def _bind(lib):
 
 _c = _bind(_load())
 _COST_FN = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_uint64)
+_STOP_FN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _OUT_OF_RANGE = 2**64
 __version__ = _c.version().decode()
 ITEMS_MAX = 2**63 - 1
@@ -125,8 +128,12 @@ class TimeError(Error, TimeoutError):
     """The time allowed ran out."""
 
 
+class CanceledError(Error):
+    """The caller's stop() said so before there was anything to return."""
+
+
 _ERRORS = {1: InvalidError, 2: RangeError, 3: NoMemoryError, 4: FileError, 5: FormatError,
-           6: StaleError, 7: NoSolutionError, 10: TimeError}
+           6: StaleError, 7: NoSolutionError, 10: TimeError, 11: CanceledError}
 
 
 class _Err(ctypes.Structure):
@@ -325,6 +332,44 @@ def _maybe_cost(value):
     return None if value is None else _cost(value)
 
 
+# ------------------------------------------------------------------------- limits and interruption
+
+
+def _stopped(status):
+    """None, or in a few words what ended a method early."""
+    return _c.status_text(status).decode() if status else None
+
+
+class _Interruptible:
+    """A block in which a planner is asked to stop when stop() says so or Control-C was pressed: the
+    handler of the signal notes it, and the one before it is called when the planner is back."""
+
+    def __init__(self, stop):
+        self._stop, self._failures, self._signals, self._handler = stop, [], [], None
+        self.callback = _STOP_FN(self._asked)
+
+    def _asked(self, _):
+        try:
+            return bool(self._signals) or bool(self._stop and self._stop())
+        except BaseException as failure:  # it must not pass through the library
+            self._failures.append(failure)
+            return True
+
+    def __enter__(self):
+        ours = threading.current_thread() is threading.main_thread()
+        if ours and callable(signal.getsignal(signal.SIGINT)):
+            self._handler = signal.signal(signal.SIGINT, lambda *a: self._signals.append(a))
+        return self
+
+    def __exit__(self, *_):
+        if self._handler:
+            signal.signal(signal.SIGINT, self._handler)
+        if self._signals:
+            self._handler(*self._signals[0])
+        if self._failures:
+            raise self._failures[0]
+
+
 # ----------------------------------------------------------------------------------------- plans
 
 
@@ -363,6 +408,7 @@ class Plan(_Owner):
     makespan = property(lambda self: _c.plan_makespan(self._p))
     real_makespan = property(lambda self: _c.plan_real_makespan(self._p))
     lower_bound = property(lambda self: _c.plan_lower_bound(self._p))
+    stopped = property(lambda self: _stopped(_c.plan_stopped(self._p)))
     method = property(lambda self: _c.plan_method(self._p).decode())
     hash = property(lambda self: _c.plan_hash(self._p))
 
@@ -617,27 +663,32 @@ def chunk_sizes(items, nprocs, rule="guided", chunk=1):
 # --------------------------------------------------------------------------------------- scatter
 
 SCATTER_METHODS = ("auto", "dp", "dp_increasing", "window", "multires", "lp", "closed",
-                   "all_at_once", "two_pass", "greedy")
+                   "all_at_once", "two_pass", "greedy", "fill")
 Root = collections.namedtuple("Root", "plan root order total")
 
 
 class _ScatterOpts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
-                ("max_mem_bytes", ctypes.c_uint64)]
+                ("max_mem_bytes", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
+                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p)]
 
 
-def _scatter_opts(method="auto", max_mem_bytes=0):
+def _scatter_opts(method="auto", max_mem_bytes=0, time_limit_s=0):
     return _ScatterOpts(ctypes.sizeof(_ScatterOpts), _choice(SCATTER_METHODS, method),
-                        _count(max_mem_bytes, "max_mem_bytes"))
+                        _count(max_mem_bytes, "max_mem_bytes"), time_limit_s)
 
 
-def scatter(items, procs, **options):
+def scatter(items, procs, stop=None, **options):
     """procs: pairs (compute, link) of costs in the order of service, the root last; its link may
-    be None. Options: method (of SCATTER_METHODS), max_mem_bytes."""
+    be None. Options: method (of SCATTER_METHODS), max_mem_bytes, time_limit_s, and stop(), which is
+    asked now and then: the plan is then the best so far, and its stopped says why."""
     array, costs = _pairs(procs)
     opts = _scatter_opts(**options)
-    return Plan(_make(_c.scatter_create, _count(items, "items"), array, len(array),
-                      ctypes.byref(opts), costs=costs))
+    with _Interruptible(stop) as block:
+        opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
+        plan = Plan(_make(_c.scatter_create, _count(items, "items"), array, len(array),
+                          ctypes.byref(opts), costs=costs))
+    return plan
 
 
 def scatter_mem_bytes(items, nprocs, **options):
@@ -666,7 +717,7 @@ def scatter_order(items, procs):
     return list(order)
 
 
-def scatter_root(items, compute, link, from_store=None, **options):
+def scatter_root(items, compute, link, from_store=None, stop=None, **options):
     """link[r][i]: cost of the message from r to i; link[r][r] is not looked at. Gives
     (plan, root, order, total)."""
     compute = [_cost(c) for c in compute]
@@ -680,10 +731,13 @@ def scatter_root(items, compute, link, from_store=None, **options):
     _same_length("from_store", store, nprocs)
     root, order = ctypes.c_size_t(), (ctypes.c_size_t * nprocs)()
     total, opts = (ctypes.c_double * nprocs)(), _scatter_opts(**options)
-    plan = _make(_c.scatter_root, ctypes.byref(root), order, total, _count(items, "items"),
-                 _pointers(compute), _pointers(links), _pointers(store), nprocs,
-                 ctypes.byref(opts), costs=[c for c in compute + links + store if c])
-    return Root(Plan(plan), root.value, list(order), list(total))
+    with _Interruptible(stop) as block:
+        opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
+        plan = Plan(_make(_c.scatter_root, ctypes.byref(root), order, total,
+                          _count(items, "items"), _pointers(compute), _pointers(links),
+                          _pointers(store), nprocs, ctypes.byref(opts),
+                          costs=[c for c in compute + links + store if c]))
+    return Root(plan, root.value, list(order), list(total))
 
 
 # ---------------------------------------------------------------------------------------- chains

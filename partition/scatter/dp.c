@@ -24,6 +24,7 @@ static uint32_t increasing_cost(const struct sc_table *t, size_t d, double *best
 
 	*best = e <= d ? t->link[e] + t->comp[e] : INFINITY;
 	while (e-- > 0) {
+		part_spend(t->budget, 1);
 		double v = t->link[e] + t->next[d - e];
 		if (v < *best) {
 			*best = v;
@@ -35,16 +36,9 @@ static uint32_t increasing_cost(const struct sc_table *t, size_t d, double *best
 	return (uint32_t)at;
 }
 
-/* Algorithm 1: look at every e. */
-static void row_any(const struct sc_table *t, uint32_t *choice, double *row)
-{
-	for (size_t d = 0; d <= t->n; d++)
-		choice[d] = part_sc_table_one(t, d, &row[d]);
-}
-
 static void row_increasing(const struct sc_table *t, uint32_t *choice, double *row)
 {
-	for (size_t d = 0; d <= t->n; d++)
+	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++)
 		choice[d] = increasing_cost(t, d, &row[d]);
 }
 
@@ -53,5 +47,5 @@ hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err)
 	if (increasing && !(sc->comp_increasing && sc->link_increasing))
 		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 	sc->plan->method = increasing ? "dp-increasing" : "dp";
-	return part_sc_table_run(sc, increasing ? row_increasing : row_any, false, err);
+	return part_sc_table_run(sc, increasing ? row_increasing : part_sc_row_any, false, err);
 }

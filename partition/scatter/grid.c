@@ -11,10 +11,9 @@
 
 enum { COMP, LINK };
 
-hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err)
+bool part_grid_rows(struct grid *gr)
 {
-	uint64_t total = 0, width = 0, bytes;
-	hetpart_status rc;
+	uint64_t total = 0, width = 0;
 
 	for (size_t i = 0; i < gr->sc->p; i++) {
 		uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
@@ -22,12 +21,12 @@ hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err)
 		total = part_mul_add(w, 1, total);
 		width = larger(w, width);
 	}
-	bytes = part_mul_add(total, sizeof(double), part_mul_add(width, 7 * sizeof(double), 0));
-	if ((rc = part_sc_check_mem(gr->sc, bytes, err)) != HETPART_OK)
-		return rc;
+	if (!part_sc_has_mem(gr->sc, part_mul_add(total, sizeof(double),
+						  part_mul_add(width, 7 * sizeof(double), 0))))
+		return false;
 	gr->entries = (size_t)total;
 	if (total <= gr->room && width <= gr->width)
-		return HETPART_OK;
+		return true;
 	part_grid_free(gr);
 	gr->room = (size_t)total;
 	gr->width = (size_t)width;
@@ -38,8 +37,10 @@ hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err)
 	gr->seen[COMP] = part_calloc(2 * gr->width, sizeof(double));
 	gr->seen[LINK] = part_calloc(2 * gr->width, sizeof(double));
 	if (gr->bound && gr->port && gr->port2 && gr->queue && gr->seen[COMP] && gr->seen[LINK])
-		return HETPART_OK;
-	return part_fail(err, HETPART_ENOMEM, "no memory for %zu amounts", gr->room);
+		return true;
+	part_grid_free(gr);
+	gr->sc->budget.why = HETPART_ENOMEM;
+	return false;
 }
 
 void part_grid_free(struct grid *gr)
@@ -106,7 +107,7 @@ static uint64_t scan(const struct grid *gr, size_t i, uint64_t k, struct interva
 {
 	for (uint64_t j = js.lo; j <= js.hi; j++) {
 		double g = grid_at(gr, i + 1, j);
-		if (g >= *best)
+		if (g >= *best || part_spend(&gr->sc->budget, 1))
 			break;
 		double v = row_link(gr, i, k - j) + g;
 		if (v < *best) {
@@ -165,6 +166,8 @@ static void fill_row(struct grid *gr, size_t i)
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
 		uint64_t top = smaller(k, next->hi);
 		double best = INFINITY;
+		if (part_spend(&gr->sc->budget, 4))
+			return;
 		while (first <= top && comp_is_larger(gr, i, k, first))
 			first++;
 		if (first > next->lo)
@@ -183,12 +186,15 @@ static void fill_row(struct grid *gr, size_t i)
 	}
 }
 
-void part_grid_fill(struct grid *gr, enum grid_kind kind)
+bool part_grid_fill(struct grid *gr, enum grid_kind kind)
 {
+	struct budget *budget = &gr->sc->budget;
+
 	gr->kind = kind;
 	last_row(gr);
-	for (size_t i = gr->sc->p - 1; i-- > 0;)
+	for (size_t i = gr->sc->p - 1; i-- > 0 && budget->why == HETPART_OK;)
 		fill_row(gr, i);
+	return budget->why == HETPART_OK;
 }
 
 /* The best j for k blocks before processor i; UINT64_MAX if there is none. */
@@ -217,7 +223,7 @@ void part_grid_take(struct grid *gr)
 
 	for (size_t i = 0; i + 1 < p; i++) {
 		uint64_t j = best_next(gr, i, k);
-		if (j == UINT64_MAX)
+		if (j == UINT64_MAX || k < j)
 			return;
 		gr->path[i] = (k - j) << gr->s;
 		left -= gr->path[i];

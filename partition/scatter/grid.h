@@ -31,6 +31,7 @@ struct grid {
 	size_t entries;     /* entries in use: bound */
 	bool helped;        /* the last plan tried was better than all before */
 	double upper, tol;  /* makespan of the best plan so far (plan->share), its rounding */
+	double lower;       /* what the grids before have proven */
 	uint64_t *path;     /* p entries: a plan being tried */
 };
 
@@ -56,11 +57,11 @@ static inline double grid_at(const struct grid *gr, size_t i, uint64_t k)
 	return gr->bound[gr->row[i] + (size_t)(k - gr->amounts[i].lo)];
 }
 
-/* Make room for the rows of these amounts; HETPART_ENOMEM over the problem's limit. */
-hetpart_status part_grid_rows(struct grid *gr, hetpart_err *err);
+/* Make room for the rows of these amounts; false if the budget's memory does not suffice. */
+bool part_grid_rows(struct grid *gr);
 
-/* Fill in all rows, from the root backwards. */
-void part_grid_fill(struct grid *gr, enum grid_kind kind);
+/* Fill in all rows, from the root backwards; false if the budget ended before. */
+bool part_grid_fill(struct grid *gr, enum grid_kind kind);
 
 /* Read the plan off rows of GRID_UPPER; keep it if it is better than the best so far. */
 void part_grid_take(struct grid *gr);

@@ -103,7 +103,7 @@ static bool prune(struct grid *gr)
 		if (to.lo > to.hi)
 			return false;
 		uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
-		if (most == UINT64_MAX)
+		if (most == UINT64_MAX || part_spend(&gr->sc->budget, to.hi - to.lo))
 			return false;
 		port_row(gr, i, &from, &to, most);
 		if (!cut(gr, i + 1, &to))
@@ -144,49 +144,91 @@ static void try_plan(struct grid *gr, size_t entries_before)
 	if (gr->s > 0 && (entries_before == 0 ||
 			  (!gr->helped && gr->entries <= entries_before + entries_before / 8)))
 		return;
-	part_grid_fill(gr, GRID_UPPER);
-	part_grid_take(gr);
+	if (part_grid_fill(gr, GRID_UPPER))
+		part_grid_take(gr);
 	gr->helped = gr->upper < before;
 }
 
-/* One grid; *more says whether a finer one is needed. */
-static hetpart_status on_grid(struct grid *gr, bool *more, hetpart_err *err)
+/* One grid; whether a finer one is needed. Grid 1 and grids that the budget ends on need none. */
+static bool on_grid(struct grid *gr)
 {
 	size_t entries_before = gr->entries;
-	hetpart_status rc = part_grid_rows(gr, err);
+	double bound;
 
-	*more = false;
-	if (rc != HETPART_OK)
-		return rc;
+	if (!part_grid_rows(gr))
+		return false;
 	try_plan(gr, entries_before);
-	if (gr->s == 0)
-		return HETPART_OK;
-	part_grid_fill(gr, GRID_LOWER);
-	if (grid_at(gr, 0, gr->amounts[0].lo) < gr->upper * (1 - gr->tol))
-		*more = prune(gr) && refine(gr);
-	return HETPART_OK;
+	if (gr->s == 0 || !part_grid_fill(gr, GRID_LOWER))
+		return false;
+	bound = grid_at(gr, 0, gr->amounts[0].lo);
+	gr->lower = later(gr->lower, sooner(bound, gr->upper) * (1 - gr->tol));
+	return bound < gr->upper * (1 - gr->tol) && prune(gr) && refine(gr);
+}
+
+/* All amounts, on a grid of few of them. */
+static void coarsest(struct grid *gr)
+{
+	const struct scatter *sc = gr->sc;
+
+	for (gr->s = 0; sc->n >> gr->s > 4 * (uint64_t)sc->p + 16;)
+		gr->s++;
+	for (size_t i = 0; i < sc->p; i++)
+		gr->amounts[i] = (struct interval){ 0, sc->n >> gr->s };
+	gr->amounts[0].lo = gr->amounts[0].hi;
+}
+
+/* The amounts near those of the best plan so far. */
+static void around_plan(struct grid *gr, uint64_t reach)
+{
+	const struct scatter *sc = gr->sc;
+	uint64_t left = sc->n;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		uint64_t k = left >> gr->s;
+		gr->amounts[i].lo = k > reach ? k - reach : 0;
+		gr->amounts[i].hi = add_up_to(k, reach, sc->n >> gr->s);
+		left -= sc->plan->share[i];
+	}
+	gr->amounts[0].lo = gr->amounts[0].hi = sc->n >> gr->s;
+}
+
+/* The budget ended before the best plan was proven: grids that are finer and finer, but narrow,
+ * find a better one as a rule. */
+static void polish(struct grid *gr)
+{
+	uint64_t reach = smaller(512, (1 << 19) / gr->sc->p + 4);
+
+	coarsest(gr);
+	for (gr->s++; gr->s-- > 0;) {
+		around_plan(gr, reach);
+		if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
+			return;
+		part_grid_take(gr);
+	}
 }
 
 static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 {
 	struct scatter *sc = gr->sc;
-	bool more = true;
+	double end_s = part_budget_reserve(&sc->budget, 0.2);
 
-	while (sc->n >> gr->s > 4 * (uint64_t)sc->p + 16)
-		gr->s++;
-	for (size_t i = 0; i < sc->p; i++)
-		gr->amounts[i].hi = sc->n >> gr->s;
-	gr->amounts[0].lo = gr->amounts[0].hi;
+	coarsest(gr);
 	gr->tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 	gr->upper = part_sc_upper(sc, sc->plan->share);
 	if (!isfinite(gr->upper))
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
-	while (more && gr->upper > 0) {
-		hetpart_status rc = on_grid(gr, &more, err);
-		if (rc != HETPART_OK)
-			return rc;
-	}
-	sc->exact = true;
+		return sc->budget.why == HETPART_OK
+			       ? part_fail(err, HETPART_ERANGE, "no plan ends in finite time")
+			       : part_budget_fail(&sc->budget, err);
+	while (gr->upper > 0 && on_grid(gr))
+		continue;
+	sc->budget.end_s = end_s;
+	sc->exact = sc->budget.why == HETPART_OK;
+	if (sc->exact)
+		return HETPART_OK;
+	sc->plan->stopped = sc->budget.why;
+	sc->budget.why = HETPART_OK;
+	polish(gr);
+	sc->lower = gr->lower;
 	return HETPART_OK;
 }
 

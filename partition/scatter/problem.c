@@ -13,6 +13,7 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 {
 	long double t = part_cost_fine(c->cost, n);
 
+	part_spend(c->budget, c->cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 256 : 16);
 	if (t >= 0)
 		return (double)(t * c->unit);
 	if (!c->bad->seen)
@@ -20,14 +21,19 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 	return INFINITY;
 }
 
-hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err)
+bool part_sc_has_mem(struct scatter *sc, uint64_t bytes)
 {
-	return part_check_bytes(bytes, sc->max_mem, "take another method", err);
+	bool has = bytes <= sc->budget.max_mem && bytes < SIZE_MAX;
+
+	if (!has && sc->budget.why == HETPART_OK)
+		sc->budget.why = HETPART_ENOMEM;
+	return has;
 }
 
 static void set_cost(struct sc_cost *c, const hetpart_cost *cost, struct scatter *sc, size_t i)
 {
 	*c = (struct sc_cost){ .cost = cost ? cost : &free_cost, .bad = &sc->bad, .proc = i };
+	c->budget = &sc->budget;
 	c->unit = 1;
 	c->affine = c->cost->kind == COST_AFFINE;
 }
@@ -119,7 +125,9 @@ hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_sc
 	*sc = (struct scatter){ .p = nprocs, .n = items };
 	if ((rc = check(items, procs, nprocs, err)) != HETPART_OK)
 		return rc;
-	sc->max_mem = opts->max_mem_bytes;
+	if ((rc = part_budget_open(&sc->budget, opts->time_limit_s, opts->max_mem_bytes, opts->stop,
+				   opts->stop_ctx, err)) != HETPART_OK)
+		return rc;
 	sc->link = part_calloc(nprocs, sizeof *sc->link);
 	sc->comp = part_calloc(nprocs, sizeof *sc->comp);
 	if (!sc->link || !sc->comp)

@@ -19,6 +19,8 @@ hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err)
 
 static hetpart_scatter_method cheapest_exact(const struct scatter *sc)
 {
+	if (part_sc_can_fill(sc))
+		return HETPART_SCATTER_FILL;
 	if (!sc->comp_increasing || !sc->link_increasing)
 		return HETPART_SCATTER_DP;
 	if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL)
@@ -49,6 +51,8 @@ static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_
 		return part_sc_all_at_once(sc, 2, err);
 	case HETPART_SCATTER_GREEDY:
 		return part_sc_greedy(sc, err);
+	case HETPART_SCATTER_FILL:
+		return part_sc_fill(sc, err);
 	case HETPART_SCATTER_AUTO:
 		break;
 	}
@@ -72,10 +76,15 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	pl->lower = pl->makespan;
 	if (sc->exact || sc->n == 0)
 		return HETPART_OK;
+	if (pl->stopped != HETPART_OK && !sc->affine) {
+		pl->lower = sc->lower > 0 ? sooner(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
+		return HETPART_OK;
+	}
 	room = part_calloc(sc->p, sizeof *room);
 	if (!room)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
-	pl->lower = sooner(pl->makespan, ldexp(part_sc_lower(sc, room), sc->shift));
+	pl->lower = ldexp(later(sc->lower, part_sc_lower(sc, room)), sc->shift);
+	pl->lower = sooner(pl->makespan, pl->lower);
 	if (!sc->affine)
 		pl->lower = NAN;
 	free(room);
@@ -111,21 +120,24 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_scatter_opts *opts)
 {
 	hetpart_scatter_opts full = HETPART_SCATTER_OPTS_INIT;
-	uint64_t small = part_mul_add(nprocs, 512, 4096), most, grids;
+	uint64_t small = part_mul_add(nprocs, 512, 4096), grids;
+	struct budget budget;
 
 	if (part_opts_copy(&full, sizeof full, opts, NULL) != HETPART_OK ||
 	    items > HETPART_ITEMS_MAX || nprocs == 0)
 		return UINT64_MAX;
-	most = full.max_mem_bytes ? full.max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
+	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
+		return UINT64_MAX;
 	grids = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:
 	case HETPART_SCATTER_MULTIRES:
-		return part_mul_add(smaller(grids, most), 1, small);
+		return part_mul_add(smaller(grids, budget.max_mem), 1, small);
 	case HETPART_SCATTER_DP:
 	case HETPART_SCATTER_DP_INCREASING:
 	case HETPART_SCATTER_WINDOW:
-		return part_mul_add(part_sc_dp_bytes(items, nprocs), 1, small);
+		return part_mul_add(smaller(part_sc_dp_bytes(items, nprocs), budget.max_mem), 1,
+				    small);
 	case HETPART_SCATTER_LP:
 		return part_mul_add(nprocs, 4096, UINT64_C(1) << 20);
 	default:

@@ -4,6 +4,7 @@
 #ifndef SCATTER_H
 #define SCATTER_H
 
+#include "base/budget.h"
 #include "base/part.h"
 
 /* One cost, its times multiplied by 2^-shift of the problem. */
@@ -13,6 +14,7 @@ struct sc_cost {
 	double startup, per_item; /* affine: scaled */
 	long double unit;         /* 2^-shift */
 	struct bad_cost *bad;     /* as in struct procs */
+	struct budget *budget;    /* pays for the costs that are not affine */
 	size_t proc;
 };
 
@@ -23,10 +25,11 @@ struct scatter {
 	struct sc_cost *link, *comp; /* p entries each */
 	int shift;                   /* a plan that gives all to one processor ends near 2^shift */
 	bool comp_increasing, link_increasing, link_affine, affine, linear;
-	uint64_t max_mem;
-	bool exact; /* set by a method whose plan is the best of whole shares */
+	struct budget budget;
+	bool exact;   /* set by a method whose plan is the best of whole shares */
+	double lower; /* scaled: what a method that was stopped has proven; 0: nothing */
 	struct bad_cost bad;
-	hetpart_plan *plan; /* the methods set share, and real, real_makespan, lower, method */
+	hetpart_plan *plan; /* the methods set share, and real, real_makespan, method, stopped */
 };
 
 /* Scaled time of n items, never NaN: a callback's NaN or negative time is noted, and infinite. */
@@ -50,13 +53,15 @@ double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *tim
 /* HETPART_EINVAL: tell which cost misbehaved. */
 hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err);
 
-/* HETPART_ENOMEM unless bytes keep to the limit. */
-hetpart_status part_sc_check_mem(const struct scatter *sc, uint64_t bytes, hetpart_err *err);
+/* Whether bytes keep to the limit; if not, the budget is at its end. */
+bool part_sc_has_mem(struct scatter *sc, uint64_t bytes);
 
-/* The methods. Each sets share (sum n) and method of the plan. */
+/* The methods. Each sets share (sum n) and method of the plan. An exact one that is stopped gives
+ * the best it has and says so in plan->stopped. */
 hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err);
 hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err);
+hetpart_status part_sc_fill(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_closed(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_all_at_once(struct scatter *sc, int passes, hetpart_err *err);
@@ -65,10 +70,16 @@ hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err);
 /* Memory of the three dynamic programmes. */
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs);
 
+/* Whether part_sc_fill() takes the costs. */
+bool part_sc_can_fill(const struct scatter *sc);
+
+/* Most items, up to cap, that processor i ends by t when the port is free from port on. */
+uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap);
+
 /* Shares that end by some time t when each processor in turn takes all it can finish by t, for the
  * smallest t at which all n items are taken; share has p entries. Returns the scaled makespan,
  * infinite if there is none. Costs must be increasing. */
-double part_sc_upper(const struct scatter *sc, uint64_t *share);
+double part_sc_upper(struct scatter *sc, uint64_t *share);
 
 /* Real shares of smallest makespan for the linear parts of affine costs, processors that do not pay
  * dropped; real has p entries. Returns the makespan, scaled. [S0] */

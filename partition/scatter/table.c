@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table.c - the frame of the dynamic programmes over all amounts 0 .. n.
- * May not touch: how a row is found. Costs 4 p n + 36 n bytes and O(p n) calls of the costs. */
+/* table.c - the frame of the dynamic programmes over all amounts 0 .. n, and what is left to do
+ * where they do not end in the budget. May not touch: how a row is found. Costs 4 p n + 36 n bytes
+ * and O(p n) calls of the costs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "table.h"
 
 struct work {
 	struct sc_table t;
+	uint64_t block; /* shares are multiples of it; the root takes the rest as well */
+	size_t n;       /* blocks */
 	double *link, *comp, *next, *row;
 	uint32_t *choice; /* (p - 1) rows of n + 1 */
 	double limit;     /* the makespan of some plan; infinite: all amounts count */
@@ -21,15 +25,19 @@ uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
 	return part_mul_add(part_mul_add(nprocs - 1, 4, 36), row, 0);
 }
 
-static void tabulate(const struct sc_cost *c, size_t n, double *restrict v)
+/* Times of 0 .. n blocks and more items. */
+static void tabulate(const struct sc_cost *c, const struct work *w, size_t n, uint64_t more,
+		     double *restrict v)
 {
 	double startup = c->startup, per_item = c->per_item;
 
-	v[0] = sc_time(c, 0);
-	for (size_t e = 1; c->affine && e <= n; e++)
-		v[e] = startup + per_item * (double)(int64_t)e;
-	for (size_t e = 1; !c->affine && e <= n; e++)
-		v[e] = part_sc_other(c, e);
+	v[0] = sc_time(c, more);
+	if (c->affine && w->block == 1 && more == 0)
+		for (size_t e = 1; e <= n; e++)
+			v[e] = startup + per_item * (double)(int64_t)e;
+	else
+		for (size_t e = 1; e <= n && !part_spend(w->t.budget, 1); e++)
+			v[e] = sc_time(c, e * w->block + more);
 }
 
 uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
@@ -47,6 +55,12 @@ uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
 	return at;
 }
 
+void part_sc_row_any(const struct sc_table *t, uint32_t *choice, double *row)
+{
+	for (size_t d = 0; d <= t->n && !part_spend(t->budget, d); d++)
+		choice[d] = part_sc_table_one(t, d, &row[d]);
+}
+
 /* Most items that processor i can take and end by the limit, whatever the others do. */
 static size_t most_items(const struct scatter *sc, size_t i, double limit)
 {
@@ -61,30 +75,38 @@ static size_t most_items(const struct scatter *sc, size_t i, double limit)
  * after it are in no plan. */
 static void extend(const struct scatter *sc, struct work *w, size_t i, size_t *reach)
 {
-	size_t most = isfinite(w->limit) ? most_items(sc, i, w->limit) : (size_t)sc->n;
+	size_t most = isfinite(w->limit) ? most_items(sc, i, w->limit) : w->n;
 	size_t was = *reach;
 
-	*reach = i == 0 || most > (size_t)sc->n - was ? (size_t)sc->n : was + most;
+	*reach = i == 0 || most > w->n - was ? w->n : was + most;
 	for (size_t d = was + 1; i + 1 < sc->p && d <= *reach; d++)
 		w->next[d] = INFINITY;
 	w->t.n = *reach;
 }
 
-/* Rows from the root backwards; of the first processor only what all items need is of interest. */
-static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
+static void last_row(const struct scatter *sc, struct work *w, size_t reach)
 {
-	size_t len = (size_t)sc->n + 1, reach = 0;
+	uint64_t rest = sc->n % w->block;
 
-	extend(sc, w, sc->p - 1, &reach);
-	tabulate(&sc->link[sc->p - 1], reach, w->next);
-	tabulate(&sc->comp[sc->p - 1], reach, w->comp);
+	tabulate(&sc->link[sc->p - 1], w, reach, rest, w->next);
+	tabulate(&sc->comp[sc->p - 1], w, reach, rest, w->comp);
 	for (size_t d = 0; d <= reach; d++)
 		w->next[d] += w->comp[d];
-	for (size_t i = sc->p - 1; i-- > 0;) {
+}
+
+/* Rows from the root backwards; of the first processor only what all items need is of interest.
+ * False if the budget ended before. */
+static bool all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
+{
+	size_t len = w->n + 1, reach = 0;
+
+	extend(sc, w, sc->p - 1, &reach);
+	last_row(sc, w, reach);
+	for (size_t i = sc->p - 1; i-- > 0 && !part_spend(w->t.budget, reach);) {
 		double *swap = w->next;
 		extend(sc, w, i, &reach);
-		tabulate(&sc->link[i], reach, w->link);
-		tabulate(&sc->comp[i], reach, w->comp);
+		tabulate(&sc->link[i], w, reach, 0, w->link);
+		tabulate(&sc->comp[i], w, reach, 0, w->comp);
 		w->t.link = w->link, w->t.comp = w->comp, w->t.next = w->next;
 		w->t.link_per_item = sc->link[i].per_item;
 		if (i > 0)
@@ -94,54 +116,156 @@ static void all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 		w->next = w->row;
 		w->row = swap;
 	}
+	return w->t.budget->why == HETPART_OK;
 }
 
-static hetpart_status read_shares(struct scatter *sc, const struct work *w, hetpart_err *err)
+static void read_shares(const struct scatter *sc, const struct work *w, uint64_t *share)
 {
-	size_t d = (size_t)sc->n, len = d + 1;
+	size_t d = w->n, len = d + 1;
 
-	if (!(w->next[d] < INFINITY))
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	for (size_t i = 0; i + 1 < sc->p; i++) {
 		size_t e = w->choice[i * len + d];
-		sc->plan->share[i] = e;
+		share[i] = e * w->block;
 		d -= e;
 	}
-	sc->plan->share[sc->p - 1] = d;
+	share[sc->p - 1] = d * w->block + sc->n % w->block;
+}
+
+/* Memory for blocks of that size; false if there is none. Close it whatever this returns. */
+static bool open_work(struct scatter *sc, struct work *w, uint64_t block)
+{
+	size_t len = (size_t)(sc->n / block) + 1;
+
+	*w = (struct work){ .block = block, .n = len - 1, .limit = INFINITY };
+	w->t.budget = &sc->budget;
+	w->link = part_calloc(len, sizeof *w->link);
+	w->comp = part_calloc(len, sizeof *w->comp);
+	w->next = part_calloc(len, sizeof *w->next);
+	w->row = part_calloc(len, sizeof *w->row);
+	w->t.scratch = part_calloc(len, sizeof *w->t.scratch);
+	w->choice = part_calloc((sc->p - 1) * len, sizeof *w->choice);
+	return w->t.scratch && w->link && w->comp && w->next && w->row && w->choice;
+}
+
+static void close_work(struct work *w)
+{
+	free(w->link);
+	free(w->comp);
+	free(w->next);
+	free(w->row);
+	free(w->choice);
+	free(w->t.scratch);
+}
+
+/* The best plan of whole blocks into path; *end is its makespan, infinite where there is none or
+ * the budget ended. */
+static void whole_blocks(struct scatter *sc, uint64_t block, uint64_t *path, double *end)
+{
+	struct work w;
+
+	*end = INFINITY;
+	if (!open_work(sc, &w, block)) {
+		sc->budget.why = HETPART_ENOMEM;
+	} else if (all_rows(sc, &w, part_sc_row_any) && w.next[w.n] < INFINITY) {
+		read_shares(sc, &w, path);
+		*end = part_sc_ends(sc, path, NULL);
+	}
+	close_work(&w);
+}
+
+/* Blocks so few that their table is made in any budget. */
+static uint64_t few_blocks(const struct scatter *sc)
+{
+	uint64_t few = 8;
+
+	while (few * few * sc->p < 1 << 16)
+		few *= 2;
+	return few;
+}
+
+/* For costs that are not increasing: tables of whole blocks, at first few of them, then twice as
+ * many, until the budget ends. */
+static hetpart_status ever_finer(struct scatter *sc, uint64_t *path, hetpart_err *err)
+{
+	struct budget given = sc->budget;
+	double best = INFINITY, end;
+
+	sc->budget.stop = NULL;
+	sc->budget.end_s = INFINITY;
+	for (uint64_t blocks = few_blocks(sc);; blocks *= 2) {
+		uint64_t block = larger(1, divide_up(sc->n, blocks));
+		whole_blocks(sc, block, path, &end);
+		if (end < best)
+			memcpy(sc->plan->share, path, sc->p * sizeof *path);
+		best = sooner(best, end);
+		sc->exact = block == 1 && sc->budget.why == HETPART_OK;
+		sc->budget.stop = given.stop;
+		sc->budget.end_s = given.end_s;
+		if (block == 1 || part_budget_look(&sc->budget) ||
+		    !part_sc_has_mem(sc, part_sc_dp_bytes(sc->n / (block / 2), sc->p)))
+			break;
+	}
+	return best < INFINITY ? HETPART_OK : part_budget_fail(&sc->budget, err);
+}
+
+/* The budget ended before the table. */
+static hetpart_status make_do(struct scatter *sc, hetpart_err *err)
+{
+	hetpart_status rc, why = sc->budget.why;
+	uint64_t *path;
+
+	sc->budget.why = HETPART_OK;
+	if (sc->comp_increasing && sc->link_increasing) {
+		rc = part_sc_multires(sc, err);
+	} else if (!(path = part_calloc(sc->p, sizeof *path))) {
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
+	} else {
+		sc->plan->method = "dp of blocks";
+		rc = ever_finer(sc, path, err);
+		free(path);
+	}
+	sc->plan->stopped = why;
+	return rc;
+}
+
+/* The table itself; the budget tells whether it came to its end. */
+static hetpart_status whole_table(struct scatter *sc, sc_row_fn *row, bool bounded,
+				  hetpart_err *err)
+{
+	struct work w;
+	hetpart_status rc = HETPART_OK;
+
+	if (!open_work(sc, &w, 1)) {
+		sc->budget.why = HETPART_ENOMEM;
+		goto done;
+	}
+	if (bounded) /* room for the rounding of sums along a row */
+		w.limit = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
+	if (!all_rows(sc, &w, row))
+		goto done;
 	sc->exact = true;
-	return HETPART_OK;
+	if (w.next[w.n] < INFINITY)
+		read_shares(sc, &w, sc->plan->share);
+	else
+		rc = part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+done:
+	close_work(&w);
+	return rc;
 }
 
 hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded, hetpart_err *err)
 {
-	struct work w = { .limit = INFINITY };
-	size_t len = (size_t)sc->n + 1;
-	hetpart_status rc = part_sc_check_mem(sc, part_sc_dp_bytes(sc->n, sc->p), err);
+	hetpart_status rc = HETPART_OK;
+	double end_s;
 
-	if (rc != HETPART_OK)
-		return rc;
 	if (sc->n >= UINT32_MAX - 1)
 		return part_fail(err, HETPART_ERANGE,
 				 "'%" PRIu64 "' items: the method takes at most 2^32 - 2", sc->n);
-	w.link = part_calloc(len, sizeof *w.link);
-	w.comp = part_calloc(len, sizeof *w.comp);
-	w.next = part_calloc(len, sizeof *w.next);
-	w.row = part_calloc(len, sizeof *w.row);
-	w.t.scratch = part_calloc(len, sizeof *w.t.scratch);
-	w.choice = part_calloc((sc->p - 1) * len, sizeof *w.choice);
-	if (bounded) /* room for the rounding of sums along a row */
-		w.limit = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
-	if (w.t.scratch && w.link && w.comp && w.next && w.row && w.choice) {
-		all_rows(sc, &w, row);
-		rc = read_shares(sc, &w, err);
-	} else {
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu items", len - 1);
-	}
-	free(w.link);
-	free(w.comp);
-	free(w.next);
-	free(w.row);
-	free(w.choice);
-	free(w.t.scratch);
-	return rc;
+	end_s = part_budget_reserve(&sc->budget, 0.25);
+	if (part_sc_has_mem(sc, part_sc_dp_bytes(sc->n, sc->p)))
+		rc = whole_table(sc, row, bounded, err);
+	sc->budget.end_s = end_s;
+	if (rc != HETPART_OK || sc->exact)
+		return rc;
+	return make_do(sc, err);
 }

@@ -13,7 +13,7 @@ static double end_of(const struct scatter *sc, size_t i, double port, uint64_t e
 }
 
 /* Most items that affine processor i, begun at port, ends by t: the formula, then down while the
- * rounding of doubles makes it end later. */
+ * rounding of doubles makes it end later, or up where it does not. */
 static uint64_t most_affine(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
 {
 	double per_item = sc->link[i].per_item + sc->comp[i].per_item;
@@ -24,10 +24,12 @@ static uint64_t most_affine(const struct scatter *sc, size_t i, double port, dou
 		e = room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
 	while (e > 0 && e < (UINT64_C(1) << 50) && end_of(sc, i, port, e) > t)
 		e--;
+	if (e > 0 && e < cap && end_of(sc, i, port, e + 1) <= t)
+		e++;
 	return smaller(e, cap);
 }
 
-static uint64_t most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
+uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
 {
 	struct bisection s = { 0, cap, 0 };
 
@@ -45,24 +47,25 @@ static bool fits(const struct scatter *sc, double t, uint64_t *share)
 	double port = 0;
 
 	for (size_t i = 0; i < sc->p; i++) {
-		share[i] = most(sc, i, port, t, left);
+		share[i] = part_sc_most(sc, i, port, t, left);
 		left -= share[i];
 		port += sc_time(&sc->link[i], share[i]);
 	}
 	return left == 0;
 }
 
-double part_sc_upper(const struct scatter *sc, uint64_t *share)
+double part_sc_upper(struct scatter *sc, uint64_t *share)
 {
 	double lo = 0, hi = 1;
 
 	while (!fits(sc, hi, share)) {
 		lo = hi;
 		hi *= 2;
-		if (!(hi < 0x1p200))
+		if (part_spend(&sc->budget, sc->p) || !(hi < 0x1p200))
 			return INFINITY;
 	}
-	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi; step++) {
+	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi && !part_spend(&sc->budget, sc->p);
+	     step++) {
 		double mid = lo + (hi - lo) / 2;
 		if (fits(sc, mid, share))
 			hi = mid;

@@ -27,6 +27,8 @@ static void row_window(const struct sc_table *t, uint32_t *restrict choice, doub
 	size_t head = 0, tail = 0, cross = 0; /* E(d) */
 
 	for (size_t d = 0; d <= t->n; d++) {
+		if (d % BUDGET_STRIDE == BUDGET_STRIDE - 1 && part_spend(t->budget, BUDGET_STRIDE))
+			return;
 		double best = INFINITY, v = next[d] + link[0];
 		size_t at = 0;
 		if (d > 0)

@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import re
+import signal
 import sys
 import traceback
 
@@ -93,7 +94,7 @@ def test_fortran_declares_calls_as_the_header_does():
             for one in re.findall(r"(\w+)(?:\(\*\))?", names):
                 declared[one] = letter_of_fortran(attributes, one)
         found[name] = [declared.get("res", "-")] + [declared[a.strip()] for a in args.split(",") if a.strip()]
-    for callback in ("hetpart_cost_fn", "hetpart_farm_watch"):
+    for callback in ("hetpart_cost_fn", "hetpart_farm_watch", "hetpart_stop_fn"):
         found.pop(callback)
     same(found, calls)
     same({n: v for n, v in enums(module).items() if n != "HETPART_ERR_BYTES"}, enums(text))
@@ -129,7 +130,7 @@ def test_versions():
 
 def test_scatter_reference_vectors():
     plan = hetpart.scatter(ITEMS1, TABLE1)
-    same(plan.method, "multires")
+    same(plan.method, "fill")
     near(plan.makespan, 403.9752296)
     near(plan.lower_bound, plan.makespan)
     near(hetpart.scatter(ITEMS1, TABLE1, method="closed").real_makespan, 403.9730150)
@@ -287,6 +288,32 @@ def test_refusals_carry_the_library_s_sentence():
     refused(hetpart.NoSolutionError, "", hetpart.share, 2, [1], hetpart.nlogn(), method="taylor")
     refused(hetpart.InvalidError, "", hetpart.scatter, 10, [])
     refused(hetpart.InvalidError, "", hetpart.share, 10, [math.nan], 1)
+
+
+def endless(**options):
+    """A table of 10^12 steps."""
+    pairs = [(hetpart.nlogn(1e-6), 3e-6), (hetpart.nlogn(2e-6), 1e-6), (hetpart.nlogn(3e-6), None)]
+    return hetpart.scatter(10**6, pairs, method="dp", time_limit_s=math.inf, **options)
+
+
+def test_a_planner_can_be_stopped():
+    plan = endless(stop=lambda: True)
+    same((plan.stopped, sum(plan)), ("canceled", 10**6))
+    same(hetpart.scatter(10, [(1, None)]).stopped, None)
+    plan = hetpart.scatter(10**6, [(hetpart.nlogn(), 3), (hetpart.nlogn(2), 1), (1, None)], max_mem_bytes=5000)
+    same(plan.stopped, "out of memory")
+    assert 0 < plan.lower_bound < plan.makespan
+    refused(hetpart.InvalidError, "time limit", hetpart.scatter, 10, [(1, None)], time_limit_s=-1)
+
+
+def test_control_c_interrupts_a_planner():
+    refused(KeyboardInterrupt, "", endless, stop=lambda: os.kill(os.getpid(), signal.SIGINT))
+    same(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def broken():
+        raise KeyError("no patience")
+
+    refused(KeyError, "no patience", endless, stop=broken)
 
 
 def test_an_exception_in_a_callback_comes_out():

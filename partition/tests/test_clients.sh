@@ -59,7 +59,7 @@ if has pkg-config; then
     ok "Fortran: share.f90 builds" gfortran -std=f2018 -Wall -Wextra -Werror -o share_f \
       "$(pkg-config --variable=fortran_module hetpart)" "$examples/share.f90" "${libs[@]}"
     answers "Fortran: shares" "shares  206873  393127  400000" ./share_f
-    answers "Fortran: scatter" "multires 403.9752296" ./share_f
+    answers "Fortran: scatter" "fill 403.9752296" ./share_f
     answers "Fortran: a learnt cost" "learnt  100  200" ./share_f
     answers "Fortran: emulation" "emulated  1  2  7 0.893" ./share_f
     answers "Fortran: a refusal" "refused: '18446744073709551615' items" ./share_f
@@ -77,7 +77,7 @@ else
 fi
 
 if has python3; then
-  answers "Python: finds the library by where it was installed" "multires 403.9752296" \
+  answers "Python: finds the library by where it was installed" "fill 403.9752296" \
     env PYTHONPATH="$inst/share/hetpart/python" python3 "$examples/share.py"
   answers "Python: shares" "shares [206873, 393127, 400000]" \
     env PYTHONPATH="$inst/share/hetpart/python" python3 "$examples/share.py"
@@ -110,7 +110,7 @@ if has cmake; then
   answers "CMake, C" "$best" shared/build/scatter
   is "CMake takes the shared library" "$(needs shared/build/scatter)" 1
   if has c++; then answers "CMake, C++" "2 49339" shared/build/share_cc; fi
-  if has gfortran; then answers "CMake, Fortran" "multires 403.9752296" shared/build/share_f; fi
+  if has gfortran; then answers "CMake, Fortran" "fill 403.9752296" shared/build/share_f; fi
   mv "$inst" moved
   examples=$PWD/moved/share/hetpart/examples
   ok "CMake, static library of a tree that was moved" cmake_project static "$PWD/moved" -DLANGUAGES=C \

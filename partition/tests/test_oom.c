@@ -22,6 +22,8 @@ static double many[2000];
 static hetpart_status keep(hetpart_status rc, hetpart_plan **pl)
 {
 	assert_true((rc == HETPART_OK) == (*pl != NULL));
+	if (hetpart_plan_stopped(*pl) == HETPART_ENOMEM) /* the best plan without that memory */
+		rc = err.status = HETPART_ENOMEM;
 	hetpart_plan_free(*pl);
 	return rc;
 }

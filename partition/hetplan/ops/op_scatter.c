@@ -6,14 +6,14 @@
 /* clang-format off */
 static const char *const method_names[] = {
 	"auto", "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", "twopass",
-	"greedy", NULL
+	"greedy", "fill", NULL
 };
 /* clang-format on */
 static const hetpart_scatter_method method_values[] = {
 	HETPART_SCATTER_AUTO,   HETPART_SCATTER_DP,          HETPART_SCATTER_DP_INCREASING,
 	HETPART_SCATTER_WINDOW, HETPART_SCATTER_MULTIRES,    HETPART_SCATTER_LP,
 	HETPART_SCATTER_CLOSED, HETPART_SCATTER_ALL_AT_ONCE, HETPART_SCATTER_TWO_PASS,
-	HETPART_SCATTER_GREEDY,
+	HETPART_SCATTER_GREEDY, HETPART_SCATTER_FILL,
 };
 
 static bool own_plan(struct hp_job *job, hetpart_status rc, hetpart_plan *plan,
@@ -171,7 +171,7 @@ static bool farm(struct hp_job *job)
 
 /* clang-format off */
 #define METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", \
-		  "twopass", "greedy", NULL }
+		  "twopass", "greedy", "fill", NULL }
 
 const struct hp_op hp_ops_scatter[] = {
 	{ "scatter", "scatter", scatter,

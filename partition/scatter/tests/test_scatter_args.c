@@ -142,23 +142,15 @@ static void invalid_arguments(void **state)
 	opts.struct_size = 4;
 	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 16, &opts, &err), HETPART_EINVAL);
 	opts.struct_size = sizeof opts;
-	opts.method = HETPART_SCATTER_WINDOW;
-	opts.max_mem_bytes = 1000000;
-	assert_int_equal(hetpart_scatter_create(&pl, 817101, pr.proc, 16, &opts, &err),
-			 HETPART_ENOMEM);
-	assert_non_null(strstr(err.text, "1000000 are allowed"));
-	opts.method = HETPART_SCATTER_MULTIRES;
-	opts.max_mem_bytes = 1000;
-	assert_int_equal(hetpart_scatter_create(&pl, 817101, pr.proc, 16, &opts, NULL),
-			 HETPART_ENOMEM);
-	assert_null(pl);
-	opts.max_mem_bytes = UINT64_MAX;
 	opts.method = HETPART_SCATTER_DP;
-	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 62, pr.proc, 16, &opts, &err),
-			 HETPART_ENOMEM);
 	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 32, pr.proc, 16, &opts, &err),
 			 HETPART_ERANGE);
 	assert_non_null(strstr(err.text, "the method takes at most 2^32 - 2"));
+	opts.time_limit_s = -1;
+	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 16, &opts, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "the time limit is '-1'"));
+	opts.time_limit_s = NAN;
+	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 16, &opts, &err), HETPART_EINVAL);
 	problem_free(&pr);
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* budget.c - what a planner may use: time, memory, and the caller's patience.
+ * May not touch: planners. Costs one look at the clock every BUDGET_STRIDE steps. */
+#include "budget.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_s(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock is always there */
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What the system can give without pushing out anything; 0 where it does not say. */
+static uint64_t available_bytes(void)
+{
+	char text[1024] = "";
+	int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+	const char *at = strstr(text, "MemAvailable:");
+
+	if (fd >= 0)
+		close(fd);
+	return got > 0 && at ? strtoull(at + strlen("MemAvailable:"), NULL, 10) * 1024 : 0;
+}
+
+static uint64_t default_bytes(void)
+{
+	uint64_t available = available_bytes();
+
+	return available ? available / 2 : HETPART_MEM_DEFAULT_BYTES;
+}
+
+hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t max_mem_bytes,
+				hetpart_stop_fn *stop, void *stop_ctx, hetpart_err *err)
+{
+	if (!(time_limit_s >= 0))
+		return part_fail(err, HETPART_EINVAL,
+				 "the time limit is '%g': want seconds, 0 or more", time_limit_s);
+	if (time_limit_s == 0)
+		time_limit_s = HETPART_TIME_DEFAULT_S;
+	*b = (struct budget){ .end_s = now_s() + time_limit_s, .stop = stop, .stop_ctx = stop_ctx };
+	b->max_mem = max_mem_bytes ? max_mem_bytes : default_bytes();
+	return HETPART_OK;
+}
+
+bool part_budget_look(struct budget *b)
+{
+	b->steps = 0;
+	if (b->why == HETPART_OK && b->stop && b->stop(b->stop_ctx) != 0)
+		b->why = HETPART_ECANCEL;
+	if (b->why == HETPART_OK && now_s() >= b->end_s)
+		b->why = HETPART_ETIME;
+	return b->why != HETPART_OK;
+}
+
+double part_budget_reserve(struct budget *b, double part)
+{
+	double end = b->end_s, left = end - now_s();
+
+	if (left > 0 && left < INFINITY)
+		b->end_s = end - part * left;
+	return end;
+}
+
+hetpart_status part_budget_fail(const struct budget *b, hetpart_err *err)
+{
+	switch (b->why) {
+	case HETPART_ETIME:
+		return part_fail(err, b->why, "out of time before there was any plan");
+	case HETPART_ECANCEL:
+		return part_fail(err, b->why, "canceled before there was any plan");
+	default:
+		return part_fail(err, HETPART_ENOMEM,
+				 "out of the memory allowed before there was any plan");
+	}
+}

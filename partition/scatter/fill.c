@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fill.c - exact shares where links get slower along the order of service (the root's link aside):
+ * each processor in turn takes all it can finish by T, for the smallest T that does. That is
+ * optimal:
+ *   - One item moved from the next processor that has any to one before it that has room delays
+ *     nobody, as its link is no slower there.
+ *   - Where links have startups, all items of that processor move to one before it that has none,
+ * as long as it is no slower either. So some best plan has every processor full, or all after it
+ * empty. The root's share is the rest; what it needs follows from how many items the others take,
+ * in pieces, one for each processor that is the last to be served. May not touch: other links.
+ * Costs O(p log n) for each step of a bisection over T. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scatter.h"
+
+/* Whether b never takes less time than a, as far as their kinds tell. */
+static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
+{
+	if (a == b)
+		return true;
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case COST_AFFINE:
+		return b->scale * b->startup >= a->scale * a->startup &&
+		       b->scale * b->per_item >= a->scale * a->per_item;
+	case COST_NLOGN:
+	case COST_NLOG2N1:
+		return b->scale >= a->scale;
+	case COST_POWER:
+		return b->exponent == a->exponent && b->scale >= a->scale;
+	default:
+		return false;
+	}
+}
+
+/* How the root's time for its message and its computation grows. */
+enum growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER };
+
+static enum growth growth_of(const hetpart_cost *c)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+	case COST_NLOGN:
+	case COST_NLOG2N1:
+		return GROWS_FASTER;
+	case COST_POWER:
+		return c->exponent >= 1 ? GROWS_FASTER : GROWS_SLOWER;
+	default:
+		return GROWS_ANYHOW;
+	}
+}
+
+/* Whether processor i may stand before processor i + 1. */
+static bool in_order(const struct scatter *sc, size_t i)
+{
+	const struct sc_cost *l = &sc->link[i];
+
+	return no_faster(l[1].cost, l->cost) &&
+	       (l->startup == 0 || no_faster(sc->comp[i + 1].cost, sc->comp[i].cost));
+}
+
+/* How many processors are in order: p, p - 1 if the root is not, or less. */
+static size_t how_many_in_order(const struct scatter *sc)
+{
+	size_t n = 1;
+
+	while (n < sc->p && in_order(sc, n - 1))
+		n++;
+	return n;
+}
+
+bool part_sc_can_fill(const struct scatter *sc)
+{
+	size_t p = sc->p, n = how_many_in_order(sc);
+
+	if (!sc->comp_increasing || !sc->link_affine || n + 1 < p)
+		return false;
+	for (size_t i = 0; i < p; i++)
+		if (sc_time(&sc->comp[i], 0) > 0) /* would count for those without items, too */
+			return false;
+	return n == p || growth_of(sc->comp[p - 1].cost) != GROWS_ANYHOW;
+}
+
+/* What is known when the others before processor i have their shares. */
+struct filled {
+	const struct scatter *sc;
+	size_t i;
+	double port;
+	uint64_t left;
+};
+
+/* When the root ends if processor i takes m items, is the last one served, and the root has the
+ * rest. */
+static double root_end(const struct filled *f, uint64_t m)
+{
+	const struct sc_cost *link = &f->sc->link[f->sc->p - 1], *comp = &f->sc->comp[f->sc->p - 1];
+	double port = m ? f->port + sc_time(&f->sc->link[f->i], m) : f->port;
+
+	return port + (sc_time(link, f->left - m) + sc_time(comp, f->left - m));
+}
+
+/* Of m in [1, hi], hi < left, the one with which the root ends first. */
+static uint64_t best_rest(const struct filled *f, uint64_t hi)
+{
+	struct bisection s = { 1, hi, 0 };
+
+	if (growth_of(f->sc->comp[f->sc->p - 1].cost) == GROWS_SLOWER)
+		return root_end(f, 1) < root_end(f, hi) ? 1 : hi;
+	while (first_step(&s)) /* the first whose successor is no better */
+		first_told(&s, root_end(f, s.mid) <= root_end(f, s.mid + 1));
+	return s.lo;
+}
+
+/* Shares of the others, then of the root, that end by t; false if there are none. */
+static bool with_root(const struct scatter *sc, double t, uint64_t *share)
+{
+	struct filled f = { .sc = sc, .left = sc->n };
+
+	for (; f.i + 1 < sc->p && root_end(&f, 0) > t; f.i++) {
+		uint64_t most = part_sc_most(sc, f.i, f.port, t, f.left);
+		uint64_t hi = most - (most > 0 && most == f.left), m = hi ? best_rest(&f, hi) : 0;
+		share[f.i] = m && root_end(&f, m) <= t ? m : most;
+		if (share[f.i] > 0)
+			f.port += sc_time(&sc->link[f.i], share[f.i]);
+		f.left -= share[f.i];
+	}
+	for (size_t i = f.i; i + 1 < sc->p; i++)
+		share[i] = 0;
+	share[sc->p - 1] = f.left;
+	f.i = sc->p - 1;
+	return root_end(&f, 0) <= t;
+}
+
+static bool all_alike(const struct scatter *sc, double t, uint64_t *share)
+{
+	uint64_t left = sc->n;
+	double port = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		share[i] = part_sc_most(sc, i, port, t, left);
+		left -= share[i];
+		port += sc_time(&sc->link[i], share[i]);
+	}
+	return left == 0;
+}
+
+/* The smallest T, to the rounding of the sums; 0 < T < 2^200 holds for what is in reach. */
+static bool smallest(struct scatter *sc, uint64_t *share)
+{
+	bool (*fits)(const struct scatter *, double, uint64_t *) =
+		how_many_in_order(sc) == sc->p ? all_alike : with_root;
+	double lo = 0, hi = 1, tol = DBL_EPSILON * (2 * (double)sc->p + 16);
+
+	while (!fits(sc, hi, share)) {
+		lo = hi;
+		hi *= 2;
+		if (!(hi < 0x1p200))
+			return false;
+	}
+	memcpy(sc->plan->share, share, sc->p * sizeof *share);
+	for (double mid = hi / 2; hi - lo > tol * hi; mid = lo + (hi - lo) / 2) {
+		if (!fits(sc, mid, share)) {
+			lo = mid;
+			continue;
+		}
+		hi = sooner(mid, part_sc_ends(sc, share, NULL));
+		memcpy(sc->plan->share, share, sc->p * sizeof *share);
+	}
+	return true;
+}
+
+hetpart_status part_sc_fill(struct scatter *sc, hetpart_err *err)
+{
+	uint64_t *share;
+
+	if (!part_sc_can_fill(sc))
+		return part_fail(err, HETPART_EINVAL,
+				 "the method needs links that get slower in the order of service");
+	sc->plan->method = "fill";
+	if (!(share = part_calloc(sc->p, sizeof *share)))
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
+	sc->exact = smallest(sc, share);
+	free(share);
+	return sc->exact ? HETPART_OK
+			 : part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_scatter_limits.c - scatters that are large or hostile: exact where processors are alike or
+ * links are in order, and otherwise the best plan that the time, the memory and the caller allow,
+ * with a bound that holds. No time is judged: what ends a search here is memory or the callback. */
+#include "scatter_help.h"
+
+#define MANY 1000
+
+static hetpart_scatter_proc procs[MANY];
+
+static hetpart_cost *power(double exponent, double scale)
+{
+	hetpart_cost *c;
+
+	OK(hetpart_cost_power(&c, exponent, scale, &err));
+	return c;
+}
+
+static hetpart_cost *nlogn(double scale)
+{
+	hetpart_cost *c;
+
+	OK(hetpart_cost_nlogn(&c, scale, &err));
+	return c;
+}
+
+static void free_procs(size_t p)
+{
+	for (size_t i = 0; i < p; i++) {
+		hetpart_cost_free((hetpart_cost *)procs[i].compute);
+		hetpart_cost_free((hetpart_cost *)procs[i].link);
+	}
+}
+
+static void add(size_t i, hetpart_cost *compute, hetpart_cost *link)
+{
+	procs[i] = (hetpart_scatter_proc){ compute, link };
+}
+
+static uint64_t sum_of(const hetpart_plan *pl)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < hetpart_plan_nprocs(pl); i++)
+		sum += hetpart_plan_share(pl, i);
+	return sum;
+}
+
+/* A plan that is proven, of the makespan that is wanted to 1e-9. */
+static void exact(uint64_t n, size_t p, double want)
+{
+	hetpart_plan *pl;
+
+	OK(hetpart_scatter_create(&pl, n, procs, p, NULL, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_OK);
+	assert_int_equal(sum_of(pl), n);
+	assert_true(hetpart_plan_lower_bound(pl) == hetpart_plan_makespan(pl));
+	NEAR(hetpart_plan_makespan(pl), want, 1e-9);
+	hetpart_plan_free(pl);
+	free_procs(p);
+}
+
+/* Of equal processors any may be left out, so there is a crowd of plans that are nearly the best.
+ * The figures are those of the window method, where its table can be had, else of the grids. */
+static void equal_processors(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 200; i++)
+		add(i, affine(0, 1e-3), affine(1, 1e-8));
+	exact(10000000, 200, 141.98942607);
+	for (size_t i = 0; i < 200; i++)
+		add(i, nlogn(1e-6), i < 199 ? affine(0, 1e-8) : NULL);
+	exact(10000000, 200, 0.592710461801);
+	for (size_t i = 0; i < MANY; i++)
+		add(i, nlogn(1e-6), i < MANY - 1 ? affine(0, 1e-9) : NULL);
+	exact(1000000000, MANY, 14.3218308496);
+	for (size_t i = 0; i < 200; i++)
+		add(i, power(0.5, 1), i < 199 ? affine(0, 1e-6) : NULL);
+	exact(10000000, 200, 228.688650697);
+}
+
+/* Startups of seconds to days: most processors are worth less than nothing. */
+static void latencies_of_any_length(void **state)
+{
+	uint64_t s = 1;
+	hetpart_plan *by_grids, *by_auto;
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+
+	(void)state;
+	opts.method = HETPART_SCATTER_WINDOW;
+	for (size_t i = 0; i < 50; i++)
+		add(i, affine(0, 1e-3 * (1 + rnd_real(&s))),
+		    i < 49 ? affine(pow(10, -3 + 9 * rnd_real(&s)), 1e-8) : NULL);
+	OK(hetpart_scatter_create(&by_grids, 100000, procs, 50, &opts, &err));
+	OK(hetpart_scatter_create(&by_auto, 100000, procs, 50, NULL, &err));
+	NEAR(hetpart_plan_makespan(by_auto), hetpart_plan_makespan(by_grids), 1e-12);
+	assert_true(hetpart_plan_lower_bound(by_auto) == hetpart_plan_makespan(by_auto));
+	hetpart_plan_free(by_grids);
+	hetpart_plan_free(by_auto);
+	free_procs(50);
+}
+
+/* Links in no order, with which nearly all plans are nearly the best. */
+static void hostile(size_t p)
+{
+	uint64_t s = 1;
+
+	for (size_t i = 0; i < p; i++)
+		add(i, nlogn(1e-6 * (1 + 3 * rnd_real(&s))),
+		    i < p - 1 ? affine(0, 1e-6 * (1 + 9 * rnd_real(&s))) : NULL);
+}
+
+/* A plan that is not proven, but whose bound is right. */
+static void stopped(const hetpart_plan *pl, uint64_t n, hetpart_status why, double optimum,
+		    double within)
+{
+	assert_int_equal(hetpart_plan_stopped(pl), why);
+	assert_int_equal(sum_of(pl), n);
+	assert_true(hetpart_plan_lower_bound(pl) <= optimum * (1 + 1e-12));
+	assert_true(hetpart_plan_makespan(pl) >= optimum * (1 - 1e-12));
+	assert_true(hetpart_plan_makespan(pl) <= within * hetpart_plan_lower_bound(pl));
+}
+
+static void little_memory_makes_a_bounded_plan(void **state)
+{
+	static const hetpart_scatter_method methods[] = { HETPART_SCATTER_AUTO,
+							  HETPART_SCATTER_WINDOW,
+							  HETPART_SCATTER_DP_INCREASING,
+							  HETPART_SCATTER_DP };
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	hetpart_plan *best, *pl;
+
+	(void)state;
+	hostile(20);
+	opts.method = HETPART_SCATTER_WINDOW;
+	OK(hetpart_scatter_create(&best, 60000, procs, 20, &opts, &err));
+	opts.max_mem_bytes = 60000;
+	for (size_t k = 0; k < LEN(methods); k++) {
+		opts.method = methods[k];
+		OK(hetpart_scatter_create(&pl, 60000, procs, 20, &opts, &err));
+		stopped(pl, 60000, HETPART_ENOMEM, hetpart_plan_makespan(best), 1.1);
+		assert_string_equal(hetpart_plan_method(pl), "multires");
+		hetpart_plan_free(pl);
+	}
+	hetpart_plan_free(best);
+	free_procs(20);
+}
+
+/* Stops at the call whose number it is told. */
+struct patience {
+	int calls, last;
+};
+
+static int stop_at(void *ctx)
+{
+	struct patience *p = ctx;
+
+	return ++p->calls >= p->last;
+}
+
+/* The callback ends each method where it says so, the same on every machine. */
+static void callback_cancels(void **state)
+{
+	static const hetpart_scatter_method methods[] = { HETPART_SCATTER_AUTO,
+							  HETPART_SCATTER_WINDOW,
+							  HETPART_SCATTER_DP_INCREASING,
+							  HETPART_SCATTER_DP };
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	hetpart_plan *first, *again;
+
+	(void)state;
+	hostile(40);
+	opts.stop = stop_at;
+	opts.time_limit_s = INFINITY;
+	opts.max_mem_bytes = UINT64_C(1) << 30;
+	for (size_t k = 0; k < LEN(methods); k++) {
+		struct patience p = { 0, 2 };
+		opts.method = methods[k];
+		opts.stop_ctx = &p;
+		OK(hetpart_scatter_create(&first, 1000000, procs, 40, &opts, &err));
+		assert_int_equal(hetpart_plan_stopped(first), HETPART_ECANCEL);
+		assert_int_equal(sum_of(first), 1000000);
+		assert_in_range(p.calls, 2, 4); /* what is left to do asks again */
+		p.calls = 0;
+		OK(hetpart_scatter_create(&again, 1000000, procs, 40, &opts, &err));
+		assert_int_equal(hetpart_plan_hash(again), hetpart_plan_hash(first));
+		hetpart_plan_free(first);
+		hetpart_plan_free(again);
+	}
+	free_procs(40);
+}
+
+/* Rising and falling, at least a thousandth a number. */
+static double wave(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	return n ? (double)n * 1e-3 * (2 + sin((double)n / 997)) : 0;
+}
+
+/* Where costs are not increasing, shares of whole blocks are all that can be found in time. */
+static void any_costs_make_blocks(void **state)
+{
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	struct patience p = { 0, 20 };
+	hetpart_cost *c;
+	hetpart_plan *pl;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		OK(hetpart_cost_callback(&c, wave, NULL, false, 1 + (double)i, &err));
+		add(i, c, affine(0, 1e-6));
+	}
+	opts.stop = stop_at;
+	opts.stop_ctx = &p;
+	OK(hetpart_scatter_create(&pl, 300000, procs, 4, &opts, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ECANCEL);
+	assert_string_equal(hetpart_plan_method(pl), "dp of blocks");
+	assert_int_equal(sum_of(pl), 300000);
+	assert_true(hetpart_plan_makespan(pl) < 3 * 300 / 2); /* the first alone: 600 and more */
+	assert_true(isnan(hetpart_plan_lower_bound(pl)));
+	hetpart_plan_free(pl);
+	free_procs(4);
+}
+
+/* A table that no machine makes in time, and a limit of a moment. */
+static void time_limit_ends_the_table(void **state)
+{
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	hetpart_plan *pl;
+
+	(void)state;
+	hostile(3);
+	opts.method = HETPART_SCATTER_DP;
+	opts.time_limit_s = 0.05;
+	opts.max_mem_bytes = UINT64_C(1) << 31;
+	OK(hetpart_scatter_create(&pl, 10000000, procs, 3, &opts, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ETIME);
+	assert_int_equal(sum_of(pl), 10000000);
+	assert_true(hetpart_plan_print(pl, NULL, 0) > 0);
+	hetpart_plan_free(pl);
+	free_procs(3);
+}
+
+static void without_a_plan_there_is_no_reason(void **state)
+{
+	(void)state;
+	assert_int_equal(hetpart_plan_stopped(NULL), HETPART_EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_processors),
+		cmocka_unit_test(latencies_of_any_length),
+		cmocka_unit_test(little_memory_makes_a_bounded_plan),
+		cmocka_unit_test(callback_cancels),
+		cmocka_unit_test(any_costs_make_blocks),
+		cmocka_unit_test(time_limit_ends_the_table),
+		cmocka_unit_test(without_a_plan_there_is_no_reason),
+	};
+	return cmocka_run_group_tests_name("scatter limits", tests, NULL, NULL);
+}
