@@ -640,8 +640,9 @@ typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_DP_INCREASING = 2, /* [S0] Algorithm 2: increasing costs, exact */
 	HETPART_SCATTER_WINDOW = 3,   /* increasing compute, affine link costs: O(p n), exact */
 	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: ever finer grids, exact */
-	HETPART_SCATTER_LP = 5,       /* affine costs: [S0] linear programme and rounding */
-	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
+	HETPART_SCATTER_LP =
+		5, /* affine costs: [S0] linear programme, solved exactly, and rounding */
+	HETPART_SCATTER_CLOSED = 6, /* linear costs: [S0] closed form and rounding, O(p log p) */
 	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */
 	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], again with the waits of pass one */
 	HETPART_SCATTER_GREEDY = 9, /* increasing costs: [S2] next item where it ends soonest */
@@ -698,10 +699,8 @@ typedef struct hetpart_scatter_opts {
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or than the method takes, or no plan ends in
  *     finite time (tables);
  *   HETPART_ENOMEM, HETPART_ETIME, HETPART_ECANCEL: no memory, out of time or stopped before there
- *     was any plan;
- *   HETPART_EINTERNAL: the LP solver failed.
- * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
- * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */
+ *     was any plan.
+ * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 						  const hetpart_scatter_proc *procs, size_t nprocs,
 						  const hetpart_scatter_opts *opts,

@@ -138,8 +138,6 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	case HETPART_SCATTER_WINDOW:
 		return part_mul_add(smaller(part_sc_dp_bytes(items, nprocs), budget.max_mem), 1,
 				    small);
-	case HETPART_SCATTER_LP:
-		return part_mul_add(nprocs, 4096, UINT64_C(1) << 20);
 	default:
 		return small;
 	}
