@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* learn.c - batch after batch on nodes whose speeds are known and whose cost is not: each batch is
  * divided by what the batches before it took, and the next run starts with what this one learnt.
- *     cc learn.c $(pkg-config --cflags --libs hetpart) -lm && ./a.out && ./a.out
+ *     cc learn.c $(pkg-config --cflags --libs hetpart) && ./a.out && ./a.out
  * What was learnt is kept in learn.wisdom, or in the file that is named.
  * "Running" a share is a formula here; a program of yours would take the time instead. */
 #include <math.h>

@@ -37,10 +37,10 @@ answers() { # answers NAME PROGRAM - over 1 and 3 ranks
     is "$1, $ranks ranks" "$rc $out" "0 100003 numbers, sum of square roots 5000250003"
   done
 }
-client() { # client PROGRAM LIBRARY... - the example in an empty folder
+client() { # client PROGRAM LIBRARY... - the example in an empty folder, by the documented line alone
   local program=$1; shift
   "${MPICC:-mpicc}" -std=c11 -Wall -Wextra -Werror "${cflags[@]}" -o "$program" \
-    "$inst/share/hetpart/examples/scatter_client.c" "$@" -lm
+    "${source:-$inst/share/hetpart/examples/scatter_client.c}" "$@"
 }
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$inst/lib/pkgconfig
@@ -49,6 +49,7 @@ if command -v pkg-config >/dev/null; then
   read -ra static <<<"$(pkg-config --static --libs hetpart_mpi)"
   is "pkg-config tells the version" "$(pkg-config --modversion hetpart_mpi)" "$version"
   ok "a client builds" client ./shared "${libs[@]}"
+  source=$ROOT/bench/scatter_client.c ok "and so does that of the experiments" client ./measured "${libs[@]}"
   is "with the shared libraries" "$(needs shared | grep -c "$mpi_soname")" 1
   export LD_LIBRARY_PATH=$inst/lib
   answers "pkg-config, shared" ./shared
