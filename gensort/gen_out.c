@@ -4,8 +4,10 @@
  * cannot pass for a complete one meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "gen_out.h"
@@ -30,7 +32,19 @@ static int cut(int fd, uint64_t bytes)
 	return rc < 0 ? errno : 0;
 }
 
-/* Only a lack of space counts here: not every file system can preallocate. */
+/* Would a file of this size be refused however much room there is? lseek() knows what the file
+ * system can hold, and changes nothing. */
+static bool too_large(int fd, uint64_t bytes)
+{
+	struct rlimit most;
+
+	if (bytes > INT64_MAX || lseek(fd, (off_t)bytes, SEEK_SET) < 0)
+		return true;
+	return getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur;
+}
+
+/* A file system, or a kernel, that cannot preallocate is no failure; whatever else it answers would
+ * only come up later, in a write. */
 static int reserve(int fd, uint64_t bytes)
 {
 	int rc;
@@ -38,29 +52,38 @@ static int reserve(int fd, uint64_t bytes)
 	do
 		rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
 	while (rc < 0 && errno == EINTR);
-	return rc < 0 && (errno == ENOSPC || errno == EDQUOT) ? errno : 0;
+	return rc < 0 && errno != EOPNOTSUPP && errno != ENOSYS ? errno : 0;
 }
 
 static int prepare(struct gen_out *o, uint64_t bytes)
 {
 	struct stat st;
-	int rc;
+	int rc = 0;
 
 	if (fstat(o->fd, &st) < 0)
 		return errno;
-	o->regular = S_ISREG(st.st_mode);
+	if (!S_ISREG(st.st_mode))
+		return 0;
 	o->dev = st.st_dev;
 	o->ino = st.st_ino;
-	if (!o->regular)
-		return 0;
-	if (bytes > INT64_MAX)
+	o->regular = true;
+	if (too_large(o->fd, bytes))
 		return EFBIG;
-	if (st.st_size > 0) {
+	o->changed = true;
+	if (st.st_size > 0)
 		rc = cut(o->fd, bytes > 0 && (uint64_t)st.st_size >= bytes ? bytes - 1 : 0);
-		if (rc != 0)
-			return rc;
-	}
-	return bytes > 0 && (uint64_t)st.st_size < bytes ? reserve(o->fd, bytes) : 0;
+	if (rc == 0 && bytes > 0 && (uint64_t)st.st_size < bytes)
+		rc = reserve(o->fd, bytes);
+	return rc;
+}
+
+static void no_room(const char *name, uint64_t bytes, int err)
+{
+	char what[64] = "cannot make room for 2^64 bytes or more in";
+
+	if (bytes < UINT64_MAX)
+		snprintf(what, sizeof what, "cannot make room for %" PRIu64 " bytes in", bytes);
+	gen_error(what, name, err);
 }
 
 bool gen_out_open(struct gen_out *o, const char *name, uint64_t bytes)
@@ -82,7 +105,7 @@ bool gen_out_open(struct gen_out *o, const char *name, uint64_t bytes)
 	}
 	err = prepare(o, bytes);
 	if (err != 0) {
-		gen_error("cannot prepare", name, err);
+		no_room(name, bytes, err);
 		gen_out_discard(o);
 		return false;
 	}
@@ -171,6 +194,8 @@ void gen_out_discard(struct gen_out *o)
 {
 	if (o->created && o->regular && still_there(o) && unlink(o->name) == 0)
 		gen_error("removed the incomplete file", o->name, 0);
+	else if (o->regular && !o->changed)
+		; /* what was there before is there still */
 	else if (o->regular && (o->fd >= 0 ? ftruncate(o->fd, 0) : truncate(o->name, 0)) == 0)
 		gen_error("emptied the incomplete file", o->name, 0);
 	else

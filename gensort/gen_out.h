@@ -15,11 +15,14 @@ struct gen_out {
 	int fd;       /* -1 for nowhere */
 	bool regular; /* opened by name and regular: offsets, preallocation, removal */
 	bool created; /* by us, so ours to remove */
+	bool changed; /* what was there before, if it was regular */
 	dev_t dev;    /* which file it was, so that no other is removed */
 	ino_t ino;
 };
 
-/* gen_out_open - open or create `name` for `bytes` bytes; reports its failure and returns it. */
+/* gen_out_open - open or create `name` for `bytes` bytes (UINT64_MAX: that or more); reports its
+ * failure and returns it. A file that cannot hold them, or for which there is no room, is refused
+ * here. */
 bool gen_out_open(struct gen_out *o, const char *name, uint64_t bytes);
 
 /* gen_out_write - write all of n bytes; at offset `at` if the output is regular, else next.

@@ -51,15 +51,19 @@ done
 run "$gensort" 10 $'no/\e[2J'
 is 'names are printed safely' "$err" "gensort: cannot open 'no/\\x1b[2J': No such file or directory"
 run "$gensort" 18446744073709551615 huge
-is 'more than a file can hold' "$rc $(first "$err")" "1 gensort: cannot prepare 'huge': File too large"
+is 'more than a file can hold' "$rc $(first "$err")" "1 gensort: cannot make room for 2^64 bytes or more in 'huge': File too large"
 ok 'leaves no file' [ ! -e huge ]
 # Never 1 GB: the limit must hold whether the program runs as root or not.
 run bash -c 'ulimit -f 100; "$1" -t2 --no-fsync 10000 limited' - "$gensort"
-is 'a file size limit' "$rc $(first "$err")" "1 gensort: cannot write 'limited': File too large"
-is 'the incomplete file is removed' "$(ls limited 2>/dev/null) ${err##*$'\n'}" " gensort: removed the incomplete file 'limited'"
-"$gensort" 10000 limited
+is 'a file size limit' "$rc $err" "1 gensort: cannot make room for 1000000 bytes in 'limited': File too large
+gensort: removed the incomplete file 'limited'"
+is 'leaves no file' "$(ls limited 2>/dev/null)" ""
+"$gensort" 10000 limited; cp limited before
 run bash -c 'ulimit -f 100; "$1" -t2 --no-fsync -b5 20000 limited' - "$gensort"
-is 'a file that was there is emptied' "$rc $(stat -c %s limited) ${err##*$'\n'}" "1 0 gensort: emptied the incomplete file 'limited'"
+is 'a file that was there' "$rc $err" "1 gensort: cannot make room for 2000000 bytes in 'limited': File too large"
+ok 'is as it was' cmp limited before
+run bash -c 'ulimit -f 1000; "$1" -t2 --no-fsync 10240 limited' - "$gensort"
+is 'a file of just that size' "$rc $err $(stat -c %s limited)" "0  1024000"
 
 # What was there before.
 "$gensort" 3000 want
@@ -116,9 +120,22 @@ fails close=28 "cannot close 'got': No space left on device" --no-fsync 10
 fails alloc=12 "cannot write 'got': Cannot allocate memory" 10
 rm -f got
 shim fallocate=28 "$gensort" 10 got
-is 'no space to reserve' "$rc/$(first "$err")/$(ls got 2>/dev/null)" "1/gensort: cannot prepare 'got': No space left on device/"
-shim fallocate=95 "$gensort" 10 got
-is 'a file system that cannot reserve' "$rc/$err/$(stat -c %s got)" "0//1000"
+is 'no space to reserve' "$rc/$(first "$err")/$(ls got 2>/dev/null)" \
+  "1/gensort: cannot make room for 1000 bytes in 'got': No space left on device/"
+for errno in 95 38; do
+  shim fallocate=$errno "$gensort" 10 got
+  is "a file system or a kernel that cannot reserve ($errno)" "$rc/$err/$(stat -c %s got)" "0//1000"
+  rm -f got
+done
+for errno in 5 27 122; do
+  shim fallocate=$errno "$gensort" 10 got
+  is "what else it answers is a failure, before a record is written ($errno)" \
+    "$rc ${err%%bytes*}$(ls got 2>/dev/null)" "1 gensort: cannot make room for 1000 "
+done
+# 18 TB, which ext4 does not hold, and other file systems have no room for; nothing is written all the same.
+shim write=5 "$gensort" --no-fsync 180000000000 huge
+is 'a file beyond what the file system holds' "$rc ${err%%\': *}" \
+  "1 gensort: cannot make room for 18000000000000 bytes in 'huge"
 shim fsync=5@2 "$gensort" 10 other
 is 'the folder of a new file is synced too' "$rc/$(first "$err")/$(ls other 2>/dev/null)" "1/gensort: cannot sync 'other': Input/output error/"
 shim fsync=5 "$gensort" --no-fsync 10 other
