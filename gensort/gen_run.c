@@ -4,12 +4,11 @@
  * making, summing and writing. */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "gen_crc.h"
 #include "gen_run.h"
+#include "processors.h"
 
 enum {
 	BLOCK_RECS = 4096,
@@ -136,20 +135,9 @@ static void do_all(struct run *r, unsigned threads, unsigned char *buf)
 		do_block(r, r->blocks - 1, buf, &r->checksum);
 }
 
-static unsigned processors(void)
-{
-	cpu_set_t set;
-	long online;
-
-	if (sched_getaffinity(0, sizeof set, &set) == 0)
-		return (unsigned)CPU_COUNT(&set);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than a cpu_set_t holds */
-	return online > 0 ? (unsigned)online : 1;
-}
-
 static unsigned thread_count(const struct run *r)
 {
-	unsigned n = r->args->threads ? r->args->threads : processors();
+	unsigned n = r->args->threads ? r->args->threads : processors_count();
 
 	if (n > GEN_MAX_THREADS)
 		n = GEN_MAX_THREADS;

@@ -3,9 +3,8 @@
  * work. Each takes a block, sums it up, waits for its turn, and joins it to what is known: so
  * the first unordered record is announced as soon as it is certain to be the first. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include "processors.h"
 #include "val_run.h"
 
 struct judge {
@@ -85,21 +84,10 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static unsigned processors(void)
-{
-	cpu_set_t set;
-	long online;
-
-	if (sched_getaffinity(0, sizeof set, &set) == 0)
-		return (unsigned)CPU_COUNT(&set);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than a cpu_set_t holds */
-	return online > 0 ? (unsigned)online : 1;
-}
-
 /* No more threads than blocks; a stream's length is not known. */
 static unsigned thread_count(const struct judge *j)
 {
-	unsigned n = j->args->threads ? j->args->threads : processors();
+	unsigned n = j->args->threads ? j->args->threads : processors_count();
 	uint64_t blocks = (uint64_t)j->in->size / VAL_BLOCK_BYTES + 1;
 
 	if (n > VAL_MAX_THREADS)
