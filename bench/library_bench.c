@@ -270,9 +270,9 @@ static void prepare(struct data *d)
 /* The partner needs all processors, also where the launcher has given each rank one. */
 static void free_processors(void)
 {
-	cpu_set_t set;
-	memset(&set, 0xff, sizeof set);
-	(void)sched_setaffinity(0, sizeof set, &set);
+	cpu_set_t set[8]; /* as many processors as a Linux kernel can be built for */
+	memset(set, 0xff, sizeof set);
+	(void)sched_setaffinity(0, sizeof set, set);
 }
 
 int main(int argc, char **argv)

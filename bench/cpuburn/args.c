@@ -65,9 +65,9 @@ static bool cpu_number(const char **p, long *out)
 	return errno == 0 && *out < CPUS_MAX;
 }
 
-static bool cpu_list(struct args *a, const char *text, cpu_set_t *set)
+static bool cpu_list(struct args *a, const char *text, struct cpus *set)
 {
-	CPU_ZERO(set);
+	*set = (struct cpus){ 0 };
 	for (const char *p = text;; p++) {
 		long first, last;
 
@@ -77,7 +77,7 @@ static bool cpu_list(struct args *a, const char *text, cpu_set_t *set)
 		if (*p == '-' && (p++, !cpu_number(&p, &last) || last < first))
 			break;
 		for (; first <= last; first++)
-			CPU_SET((size_t)first, set);
+			cpus_add(set, (int)first);
 		if (*p == '\0')
 			return true;
 		if (*p != ',')
@@ -88,17 +88,17 @@ static bool cpu_list(struct args *a, const char *text, cpu_set_t *set)
 
 static bool choose_cpus(struct args *a, const char *list)
 {
-	cpu_set_t mine, set;
+	struct cpus mine, set;
 
-	if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+	if (sched_getaffinity(0, sizeof mine, mine.part) != 0)
 		return refuse(a, "cannot find out which CPUs may be used: %s", strerror(errno));
 	set = mine;
 	if (list && !cpu_list(a, list, &set))
 		return false;
 	for (int i = 0; i < CPUS_MAX; i++) {
-		if (!CPU_ISSET((size_t)i, &set))
+		if (!cpus_has(&set, i))
 			continue;
-		if (!CPU_ISSET((size_t)i, &mine))
+		if (!cpus_has(&mine, i))
 			return refuse(a, "CPU %d is not there, or not for this process", i);
 		a->cpus[a->ncpus++] = i;
 	}

@@ -268,16 +268,15 @@ static pid_t start_command(const struct args *a, const group *g)
 {
 	pid_t parent = getpid(), child = fork();
 	sigset_t none;
-	cpu_set_t set;
+	struct cpus set = { 0 };
 
 	if (child != 0)
 		return child;
-	CPU_ZERO(&set);
 	for (size_t i = 0; i < a->ncpus; i++)
-		CPU_SET((size_t)a->cpus[i], &set);
+		cpus_add(&set, a->cpus[i]);
 	sigemptyset(&none);
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent ||
-	    sched_setaffinity(0, sizeof set, &set) != 0 ||
+	    sched_setaffinity(0, sizeof set, set.part) != 0 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) != 0 || (g && !group_join(g))) {
 		say("cannot set up the command: %s", strerror(errno));
 		_exit(126);

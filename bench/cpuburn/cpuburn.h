@@ -13,7 +13,23 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { CPUS_MAX = CPU_SETSIZE };
+/* What a Linux kernel can be built for, which is more than a cpu_set_t holds. A kernel refuses a
+ * set smaller than its own, and takes a larger one. */
+enum { CPUS_MAX = 8192 };
+
+struct cpus {
+	cpu_set_t part[CPUS_MAX / CPU_SETSIZE];
+};
+
+static inline void cpus_add(struct cpus *set, int cpu)
+{
+	CPU_SET_S((size_t)cpu, sizeof *set, set->part);
+}
+
+static inline bool cpus_has(const struct cpus *set, int cpu)
+{
+	return CPU_ISSET_S((size_t)cpu, sizeof *set, set->part);
+}
 
 enum how { HOW_ANY, HOW_FIFO, HOW_NICE, HOW_PLAIN, HOW_GROUP };
 

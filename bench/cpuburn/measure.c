@@ -19,13 +19,12 @@ struct result { /* written by the child, in shared memory */
 
 static void rounds_of(int cpu, double seconds_s, struct result *r)
 {
-	cpu_set_t set;
+	struct cpus set = { 0 };
 	uint64_t x = 88172645463325252U, rounds = 0;
 	double start_s, cpu_s, now_s;
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof set, &set) != 0)
+	cpus_add(&set, cpu);
+	if (sched_setaffinity(0, sizeof set, set.part) != 0)
 		_exit(1);
 	/* The first look at the clocks, and the move to the CPU, are not to count. */
 	start_s = clock_s(CLOCK_MONOTONIC);

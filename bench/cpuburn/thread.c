@@ -54,12 +54,11 @@ static int rise(enum how how)
 
 static int set_up(struct one *o)
 {
-	cpu_set_t set;
+	struct cpus set = { 0 };
 	int rc;
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)o->cpu, &set);
-	rc = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+	cpus_add(&set, o->cpu);
+	rc = pthread_setaffinity_np(pthread_self(), sizeof set, set.part);
 	if (rc == 0)
 		rc = rise(o->all->how);
 	/* Sleeps end when they should: the default of 50 us is a twentieth of a short period. */

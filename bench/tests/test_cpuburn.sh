@@ -179,6 +179,47 @@ else
   ok "and said" grep -q 'control group' said
 fi
 
+# A machine whose CPUs are numbered beyond what a cpu_set_t holds, and which burns on the ones it has.
+if [ "${SANITIZER:-coverage}" = coverage ]; then # preloading and the sanitizers do not go together
+  cat >large.c <<'C'
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	(void)pid;
+	if (bytes < 512)
+		return errno = EINVAL, -1;
+	memset(set, 0, bytes);
+	return CPU_SET_S(4000, bytes, set), 0;
+}
+static int only_4000(size_t bytes, const cpu_set_t *set)
+{
+	return bytes >= 512 && CPU_COUNT_S(bytes, set) == 1 && CPU_ISSET_S(4000, bytes, set) ? 0 : EINVAL;
+}
+int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+	(void)pid;
+	return (errno = only_4000(bytes, set)) ? -1 : 0;
+}
+int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+	(void)thread;
+	return only_4000(bytes, set);
+}
+C
+  "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o large.so large.c || exit 1
+  large() { run env LD_PRELOAD="$PWD/large.so" "$burn" --factor=1.5 --seconds=0.2 --json=report "$@"; }
+  large --no-calibration -- true
+  is "CPU 4000: it burns, and starts its command" "$rc" 0
+  large --cpus=4000
+  is "CPU 4000: and measures" "$rc" 0
+  large --cpus=3999
+  is "CPU 3999 is not there" "$rc $err" "2 cpuburn: CPU 3999 is not there, or not for this process"
+fi
+
 # Root without CAP_SYS_NICE has no more right than others.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --seconds=0.1 --json=report
