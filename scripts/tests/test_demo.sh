@@ -7,10 +7,15 @@ stub() { cat >"$1" && chmod +x "$1"; }
 mkdir bin work
 stub bin/gensort <<<'#!/bin/sh
 shift 2; echo "$1" >"$2"; echo "${SUM_IN:-abc123}" >&2; exit "${GEN_RC:-0}"'
+# Equal shares take 2 s, others 1.5 s.
 stub bin/hetsort <<<'#!/bin/sh
-for last; do :; done
-while [ "$1" != -o ]; do shift; done
-cp "$last" "$2"; echo "the table"; exit "${SORT_RC:-0}"'
+total=1.5
+while [ $# -gt 1 ]; do
+  case $1 in --speeds) [ "$2" != 1,1,1,1 ] || total=2.0 ;; --report) report=$2 ;; -o) out=$2 ;; esac
+  shift
+done
+printf "{\n  \"total_s\": %s,\n  \"phases_s\": {\n    \"read\": 0.75,\n    \"exchange\": 9,\n    \"merge\": 0.5\n  }\n}\n" $total >"$report"
+cp "$1" "$out"; echo "the table"; echo "checksum 0123, input = output" >&2; exit "${SORT_RC:-0}"'
 stub bin/valsort <<<'#!/bin/sh
 echo "Records: ${COUNT_OUT:-$(cat "$2")}
 Checksum: ${SUM_OUT:-abc123}
@@ -27,6 +32,12 @@ demo --records 50
 is "the demo ends well" "$rc" 0
 ok "its last line tells it" grep -q '^ok: 50 records sorted on 4 ranks' <<<"$(last_line)"
 ok "the sorter's table is shown" grep -q -x 'the table' <<<"$out"
+ok "that threads are equally fast is told" grep -q 'Shares are unequal, speeds are not' <<<"$out"
+is "one kind of checksum is shown, and whose it is" "$(grep -o -i "[a-z']* *checksum.* .*[0-9].*" <<<"${out%ok:*}" | sed 's/^ *//')" "\
+gensort's checksum is abc123
+Checksum: abc123
+valsort's checksum is gensort's: abc123"
+ok "nothing is compared then" grep -q 'left out: the ranks are equally fast' <<<"$out"
 is "nothing is left behind" "$(ls work)" ""
 
 GEN_RC=1 demo --records 50;     fails "the generator fails" "gensort' failed, status 1"
@@ -45,6 +56,44 @@ demo --records 1e6;    is "1e6 is no number here" "$rc" 2
 demo --records;        is "a missing value is refused" "$rc" 2
 demo --nonsense;       is "an unknown argument is refused" "$rc" 2
 is "then nothing was made" "$(ls work)" ""
+
+# In a tree of its own: what is installed and built, and ranks that a launcher starts. The launcher is
+# a stub that starts the last of them.
+mkdir -p tree/scripts stubs
+cp "$ROOT"/scripts/{demo,mpirun,at-speed} tree/scripts/
+cp -R bin tree/
+stub tree/scripts/deps <<<'#!/bin/sh
+echo "$*" >deps.log'
+stub stubs/make <<'SH'
+#!/bin/sh
+case $1 in
+  -n) printf '%s\n' 'mkdir -p x' "printf '  %-6s %s\n' CC a.c" "printf '  %-6s %s\n' LINK b" ;;
+  *) printf '%s\n' '  CC     a.c' 'warning: words' '  LINK   b'; exit "${MAKE_RC:-0}" ;;
+esac
+SH
+stub stubs/launcher <<<'#!/bin/sh
+[ "$1" != --version ] || exit 0
+shift 2
+PMI_RANK=3 exec "$@"'
+stub stubs/mpicc </dev/null
+planted() { run env PATH="$PWD/stubs:$PATH" MPIRUN=launcher tree/scripts/demo --dir work --records 50 "$@"; }
+
+planted
+is "in a tree of its own it ends well" "$rc $(ls work)" "0 "
+is "it installs what building takes, nothing for tests" "$(cat tree/deps.log)" "build wanted"
+is "how far the build is" "$(grep files <<<"$out" | head -n 1)" "    1 of 2 files"
+if "$ROOT/scripts/at-speed" --how 1,0.5 >/dev/null; then
+  ok "which ranks are slowed is told" grep -q '^ *rank 3: processor [0-9,]*, [0-9]* % of the time$' <<<"$out"
+  ok "equal shares, five times" grep -q '^    equal shares     2.00 2.00 2.00 2.00 2.00 s; in the last round the ranks worked 1.25 s$' <<<"$out"
+  ok "and planned ones" grep -q '^    planned shares   1.50 1.50 1.50 1.50 1.50 s;' <<<"$out"
+  ok "and what they gain" grep -q 'planned shares take 75 % of the time of equal ones' <<<"$out"
+  planted --speeds 1,1,1,1
+  ok "no gain is told as well" grep -q 'planned shares gained nothing here (100 %' <<<"$out"
+else
+  ok "where ranks cannot be slowed it says so" grep -q 'the ranks cannot be slowed here' <<<"$out"
+fi
+MAKE_RC=2 planted
+is "a build that fails ends it" "$rc $(grep -c "^demo: 'make' failed" <<<"$err") $(ls work)" "1 1 "
 
 if [ -x "$BIN/gensort" ] && [ -x "$BIN/valsort" ] && [ -x "$BIN/hetsort" ]; then
   run "$ROOT/scripts/demo" --bin "$BIN" --dir work --no-mpi --records 20000

@@ -49,9 +49,12 @@ stub deb/apt-get <<'SH'
 dir=${0%/*}
 echo "$*" >>"$dir/apt-get.log"
 case " $* " in *" update "*) exit "${FAKE_UPDATE:-0}" ;; esac
-[ "${FAKE_INSTALL:-0}" -eq 0 ] || { echo "E: broken"; exit 100; }
+case " $* " in *" APT::Status-Fd=1 "*) ;; *) exit 99 ;; esac
+echo "dlstatus:1:7.5000:Retrieving file 1 of 9"
+echo "pmstatus:make:11.1111:Installing make (amd64)"
+[ "${FAKE_INSTALL:-0}" -eq 0 ] || { echo "E: broken: by dpkg"; exit 100; }
 printf '#!/bin/sh\n' >"$dir/cc"
-for c in make cc pkg-config mpicc mpirun timeout cksum; do
+for c in make cc pkg-config mpicc mpirun taskset timeout cksum; do
   printf '#!/bin/sh\nexit 0\n' >"$dir/$c"; chmod_x "$dir/$c"
 done
 SH
@@ -66,6 +69,7 @@ cp -R deb user; cp -R deb user_sudo; cp -R deb broken; cp -R deb offline; cp -R 
 deps_on deb
 is "as root apt-get installs" "$rc" 0
 ok "what it is about to install is said first" names '^deps: installing with apt-get: make gcc'
+ok "then what it does, at once" names '^deps: download: 7 %, Retrieving file 1 of 9$'
 is "lists are fetched first" "$(grep -c update deb/apt-get.log)" 1
 ok "without recommended packages" grep -q -e 'install -y --no-install-recommends make gcc' deb/apt-get.log
 ok "a package this release does not have is left out" names "no package 'libisal-dev' here"
@@ -92,7 +96,7 @@ ok "through sudo -n" grep -q -e '^-n env .*install' user_sudo/sudo.log
 
 FAKE_INSTALL=1 deps_on broken
 is "a failed installation fails" "$rc" 1
-ok "with apt-get's own words" names 'E: broken'
+ok "with apt-get's own words" names '^E: broken: by dpkg$'
 FAKE_UPDATE=100 deps_on offline
 is "old lists do when new ones cannot be had" "$rc" 0
 deps_on no_install --no-install
