@@ -143,9 +143,32 @@ BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
+# Headers of others, looked for once in each build folder: what to do is said at once, not by a compiler
+# in the middle of the build.
+HAS_PART = $(addprefix $(OBJ)/has/,glpk.h gsl/gsl_errno.h)
+HAS_PLAN = $(OBJ)/has/jansson.h
+HAS_SORT = $(addprefix $(OBJ)/has/,jansson.h xxhash.h)
+HAS_GEN  = $(if $(filter yes,$(ISAL)),,$(OBJ)/has/zlib.h)
+HAS_TEST = $(OBJ)/has/cmocka.h
+HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
+# Or make puts them off, as files in between.
+.PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
 
-lib: $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
+all: $(HAS) $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
+
+lib: $(HAS_PART) $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
+
+$(HAS) $(HAS_TEST): $(OBJ)/has/%:
+	@mkdir -p $(@D)
+	$(Q)command -v $(firstword $(CC)) >/dev/null 2>&1 || { echo "make: no compiler '$(CC)' here; run scripts/deps" >&2; exit 1; }
+	$(Q)printf '#include <%s>\n' stdarg.h stdint.h setjmp.h $* | $(CC) $(NEEDED) $(CPPFLAGS) $(CFLAGS) $(GSL_CFLAGS) -E -x c - >/dev/null 2>&1 || \
+	  { echo "make: no header '$*' here; run scripts/deps, which installs what is missing" >&2; exit 1; }
+	@touch $@
+$(call objs,$(PART_SRC)): | $(HAS_PART)
+$(call objs,$(PLAN_SRC)): | $(HAS_PLAN)
+$(call objs,$(SORT_SRC) sort/main.c): | $(HAS_SORT)
+$(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
+$(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
 objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) sort/main.c \
@@ -291,7 +314,7 @@ is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
 RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
-check: all $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
+check: all $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
