@@ -561,10 +561,15 @@ drop = $(if $(strip $(of_$(1))),rm -f $(patsubst %,'$(DESTDIR)$(to_$(1))/%',$(no
 # Folders that are empty now: all of them below DESTDIR, otherwise only our own.
 tidy = $(if $(DESTDIR),cd '$(DESTDIR)' && rmdir -p '.$(to_$(1))' 2>/dev/null || true$(newline))
 
+# Static libraries alone need nobody to find them.
+AFTER_INSTALL = $(if $(filter yes,$(SHARED)),$(Q)scripts/after-install '$(LIBDIR)' '$(DESTDIR)')
+
 install: all $(foreach k,$(KINDS),$(of_$k))  ## install below PREFIX (DESTDIR honoured)
 	$(foreach k,$(KINDS),$(call put,$k))
+	$(AFTER_INSTALL)
 install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install the planner's libraries alone
 	$(foreach k,$(KINDS_LIB),$(call put,$k))
+	$(AFTER_INSTALL)
 
 # Also what another installation, with MPI or a shared library, may have put there.
 uninstall: LIBPMPI = $(OBJ)/libhetpart_mpi.a

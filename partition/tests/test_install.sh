@@ -67,4 +67,38 @@ fi
 ok "make uninstall without DESTDIR" installation uninstall "$own" "${folders[@]}"
 is "leaves no file" "$(contents "$own")" ""
 is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name examples)" ""
+
+# What is said at the end, or done by root: a stub stands for ldconfig.
+if [ ! -e "$OBJ/$soname" ]; then left_out "no shared library here (SHARED=no)"; done_testing; fi
+: >make.log
+ok "make install-lib" installation install-lib "$own"
+is "it says how programs find the libraries" "$(tail -n 1 make.log)" \
+  "install:   export PKG_CONFIG_PATH=$own/lib/pkgconfig LD_LIBRARY_PATH=$own/lib"
+ok "below a DESTDIR" installation install-lib /usr/local DESTDIR="$dest"
+is "what to do later" "$(tail -n 1 make.log)" \
+  "install: where these files go in the end, run ldconfig if '/usr/local/lib' is a folder of the system"
+mkdir -p stubs searched "with blanks"
+ln -sfn searched link
+cat >stubs/ldconfig <<SH
+#!/bin/sh
+case \$1 in
+  -v) printf '%s\n' '/lib: (from <builtin>:0)' '	libc.so -> libc.so' '$PWD/searched: (from x:2)' '$PWD/with blanks:' ;;
+  *) echo run >>ldconfig.log; exit \${LDCONFIG_RC:-0} ;;
+esac
+SH
+printf '%s\n' '#!/bin/sh' "echo \"\${FAKE_UID:-0}\"" >stubs/id
+chmod +x stubs/*
+after() { run env PATH="$PWD/stubs:$PATH" "$@"; }
+runs() { if [ -e ldconfig.log ]; then wc -l <ldconfig.log; else echo 0; fi; }
+after "$ROOT/scripts/after-install" "$PWD/link"
+is "root has the linker's cache made anew, and nothing is said" "$rc/$out$err/$(runs)" "0//1"
+after "$ROOT/scripts/after-install" "$PWD/with blanks"
+is "also for a folder with blanks" "$rc/$out$err/$(runs)" "0//2"
+after "$ROOT/scripts/after-install" "$PWD/stubs"
+is "a folder that is not searched" "$rc/$(runs)/$(tail -n 1 <<<"$out")" \
+  "0/2/install:   export PKG_CONFIG_PATH=$PWD/stubs/pkgconfig LD_LIBRARY_PATH=$PWD/stubs"
+after env FAKE_UID=1000 "$ROOT/scripts/after-install" "$PWD/searched"
+is "a user is told" "$rc/$(runs)/$out" "0/2/install: programs find the libraries in '$PWD/searched' after: sudo ldconfig"
+after env LDCONFIG_RC=1 "$ROOT/scripts/after-install" "$PWD/searched"
+is "an ldconfig that fails is no failure of the installation" "$rc/$(grep -c 'sudo ldconfig' <<<"$out")" "0/1"
 done_testing
