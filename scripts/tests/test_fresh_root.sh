@@ -1,0 +1,86 @@
+# shellcheck shell=bash disable=SC2016,SC2317  # stubs for sh; functions called through ok
+# scripts/fresh-root with stubs for all that needs root: which ways it takes, what it runs there, and what it adds up.
+. "$ROOT/scripts/tap.sh"
+
+stub() { cat >"stubs/$1" && chmod +x "stubs/$1"; }
+mkdir stubs
+for tool in mount umount ip apt-config useradd; do stub $tool </dev/null; done
+stub id <<<'echo 0'
+stub debootstrap <<'SH'
+#!/bin/sh
+echo debootstrap >>"$CALLS"
+mkdir -p "$3/etc/apt/apt.conf.d" "$3/var/cache/apt/archives" "$3/var/lib/apt" "$3/proc/sys" "$3/sys" "$3/dev" "$3/root"
+echo 12 >"$3/etc/debian_version"
+SH
+stub git <<'SH'
+#!/bin/sh
+for last; do :; done
+case " $* " in *" clone "*) mkdir "$last" ;; *) echo abc123 ;; esac
+SH
+stub unshare <<<'#!/bin/sh
+shift; exec "$@"'
+stub setpriv <<'SH'
+#!/bin/sh
+echo "setpriv $3" >>"$CALLS"
+shift 3
+exec "$@"
+SH
+# What runs inside: noted, not run. The table of calls has the way, the account and the command.
+stub chroot <<'SH'
+#!/bin/sh
+echo "$*" | sed 's|^[^ ]*/||; s|env -i .* HOME=[^ ]* ||; s|bash -c .*exec "$@" ||' >>CALLS
+case " $* " in
+  *" ./scripts/demo"*) [ ! -e BAD ] || exit 1 ;;
+  *" ./scripts/check"*) echo "7 passed, 0 failed" ;;
+esac
+SH
+export CALLS=$PWD/calls
+sed -i "s|CALLS|$CALLS|; s|BAD|$PWD/bad|" stubs/chroot
+fresh() { : >calls; run env FRESH_ROOT_INSIDE=1 MIRROR=here PATH="$PWD/stubs:$PATH" "$ROOT/scripts/fresh-root" "$@"; }
+table() { sed -n -E 's/^(base|root|user|container|full) +([a-z-]+) +[0-9]+ s  /\1 \2 /p' <<<"$out"; }
+
+fresh --ways root,user,container,full roots
+is "all four ways" "$rc $(table)" "0 base set-up ok
+root demo ok
+root check ok, 7 passed, 0 failed
+user set-up ok
+user demo ok
+user check ok, 7 passed, 0 failed
+container demo ok
+container check ok, 7 passed, 0 failed
+full set-up ok
+full demo ok
+full check ok, 7 passed, 0 failed"
+is "one minimal system for all" "$(grep -c '^debootstrap' calls)" 1
+is "in which folder and as whom" "$(grep scripts/ calls)" "root /root/hetsort ./scripts/demo
+root /root/hetsort ./scripts/check
+user bash -c cd \"\$0\" && scripts/deps /home/plain/hetsort
+user runuser -u plain -- /home/plain/hetsort ./scripts/demo
+user runuser -u plain -- /home/plain/hetsort ./scripts/check
+container /root/hetsort ./scripts/demo
+container /root/hetsort ./scripts/check
+full /root/hetsort ./scripts/demo
+full /root/hetsort ./scripts/check --strict"
+is "a container has its capabilities alone" \
+  "$(grep -c '^setpriv -all,' calls)/$(grep -c 'setpriv.*sys_admin' calls)" 2/0
+ok "nothing is left" test ! -e roots
+
+fresh --keep --ways container --no-demo kept
+is "some ways, one command" "$rc $(table | tail -n 1)" "0 container check ok, 7 passed, 0 failed"
+fresh --keep --ways root --no-check kept
+is "a system that was kept is used again" "$rc $(table) $(grep -c debootstrap calls)" "0 root demo ok 0"
+touch bad
+fresh --ways root kept
+is "a command that fails does not keep the others from running" "$rc $(table)" "1 root demo FAILED (1)
+root check ok, 7 passed, 0 failed"
+is "and is told" "$err" "fresh-root: 1 steps failed"
+
+mkdir full; touch full/precious
+fresh full
+is "a folder with something in it is refused" "$rc $(ls full)" "1 precious"
+for words in "--ways tea here" "--ways root" "--tea here" "--ways root, here"; do
+  # shellcheck disable=SC2086  # words
+  fresh $words
+  is "refused: $words" "$rc" 2
+done
+done_testing
