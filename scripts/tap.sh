@@ -31,10 +31,18 @@ run() { # run COMMAND... - sets rc, out, err
   return 0
 }
 
-await() { # await COMMAND... - until it succeeds; after a minute it is given up
+# bash calls it for a tool that is not here. run-tests tells of it where the test fails.
+command_not_found_handle() {
+  echo "$1" >>"${TEST_TMP:-.}/.missing"
+  echo "'$1' is not installed" >&2
+  return 127
+}
+
+await() { # await COMMAND... - until it succeeds; given up after a minute, at once where a tool was missing
   local tap_i
   for ((tap_i = 0; tap_i < 3000; tap_i++)); do
     if "$@"; then return 0; fi
+    if [ -e "${TEST_TMP:-.}/.missing" ]; then return 1; fi
     sleep 0.02
   done
   return 1

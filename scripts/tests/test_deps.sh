@@ -54,7 +54,7 @@ echo "dlstatus:1:7.5000:Retrieving file 1 of 9"
 echo "pmstatus:make:11.1111:Installing make (amd64)"
 [ "${FAKE_INSTALL:-0}" -eq 0 ] || { echo "E: broken: by dpkg"; exit 100; }
 printf '#!/bin/sh\n' >"$dir/cc"
-for c in make cc pkg-config mpicc mpirun taskset timeout cksum; do
+for c in make cc pkg-config mpicc mpirun taskset timeout cksum ar ld objcopy cmp diff nm readelf objdump gzip tar unshare setpriv prlimit; do
   printf '#!/bin/sh\nexit 0\n' >"$dir/$c"; chmod_x "$dir/$c"
 done
 SH

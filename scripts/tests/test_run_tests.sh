@@ -38,6 +38,14 @@ runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
 runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
 ok "a skip is told, with its reason" grep -q 'skipped: no such machine' <<<"$out"
+cp "$ROOT/scripts/tap.sh" tree/scripts/
+# shellcheck disable=SC2016
+plant lacks.sh <<<'. "$ROOT/scripts/tap.sh"; no-such-tool >up & ok "it starts" await test -s up; ok "again" await test -s up; done_testing'
+limit=50 runner lacks.sh; is "a tool that is missing ends what waits for it" "$(last)" "1 0 passed, 2 failed"
+ok "and is named" grep -q '# not installed, and this test needs it: no-such-tool $' <<<"$out"
+# shellcheck disable=SC2016
+plant copes.sh <<<'. "$ROOT/scripts/tap.sh"; no-such-tool 2>/dev/null; is "it copes" $? 127; done_testing'
+runner copes.sh;         is "a test that can do without passes" "$(last)" "0 1 passed, 0 failed"
 plant sums.sh <<<'echo "# 3 words"; echo "# sum: 7 of 9"; echo "ok 1 - a"; echo 1..1'
 runner sums.sh;          is "what a test sums up is shown" "$(sed -n 2p <<<"$out")" "  7 of 9"
 runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"

@@ -58,20 +58,22 @@ done
 ln -s "$PWD/victim/file" out.manifest
 run "$hetsort" --ranks 2 --force -o out.%r in
 is "link at the manifest" "$rc/$(cat victim/file)" 2/precious
-# a lock's name can be known before
-"$hetsort" -o probe in && rm probe
-lock=$(strace -f -e trace=openat "$hetsort" -o probe in 2>&1 | sed -n 's/.*"\(\.hetsort-[^"]*\.lock\)".*/\1/p' | head -n 1)
-rm -f probe
-if [ -n "$lock" ]; then
-  for plant in "ln -s victim/file" "ln -s nowhere" mkfifo mkdir; do
-    $plant "$lock"
-    run timeout 20 "$hetsort" -o probe in
-    is "planted where the lock goes, $plant" "$((rc == 2 || rc == 0))/$(cat victim/file)$([ -e nowhere ] && echo made)" 1/precious
-    rm -rf "$lock" probe
-  done
-else
-  echo "# no strace here: the lock's name is not known"
-fi
+# a lock's name can be known before: it is there while a job waits for its input
+mkfifo feed
+"$hetsort" -o probe - <feed & pid=$!
+exec 5>feed
+lock=''
+locked() { lock=$(echo .hetsort-*.lock); [ -e "$lock" ]; }
+ok "a lock is there while a job waits" await locked
+exec 5>&-
+wait $pid
+rm -f probe feed
+for plant in "ln -s victim/file" "ln -s nowhere" mkfifo mkdir; do
+  $plant "$lock"
+  run timeout 20 "$hetsort" -o probe in
+  is "planted where the lock goes, $plant" "$((rc == 2 || rc == 0))/$(cat victim/file)$([ -e nowhere ] && echo made)" 1/precious
+  rm -rf "$lock" probe
+done
 
 for mask in 022 027 077 000; do
   (umask $mask && "$hetsort" --ranks 2 --report mode.json -o mode.%r in)
