@@ -5,7 +5,8 @@
  * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
  * unlink, truncate (by descriptor), thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the
  * N-th call creates the file named by SHIM_FILE and goes on when that is gone; here CALL may be
- * create as well (open with O_EXCL). SHIM_CLOCK=SECONDS, beside any of these: every other look at
+ * create as well (open with O_EXCL). SHIM=size=BYTES: the file named by SHIM_FILE
+ * says that it has so many. SHIM_CLOCK=SECONDS, beside any of these: every other look at
  * the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -128,6 +129,18 @@ ssize_t pread64(int fd, void *p, size_t n, off_t at)
 	meddle();
 	LIMIT("read", n)
 	return ((ssize_t(*)(int, void *, size_t, off_t))next("pread64"))(fd, p, n, at);
+}
+
+int fstat64(int fd, struct stat64 *st)
+{
+	struct stat64 other;
+	const char *file = getenv("SHIM_FILE");
+	int rc = ((int (*)(int, struct stat64 *))next("fstat64"))(fd, st);
+
+	if (rc == 0 && file && strncmp(plan(), "size=", 5) == 0 && stat64(file, &other) == 0 &&
+	    other.st_dev == st->st_dev && other.st_ino == st->st_ino)
+		st->st_size = atol(plan() + 5);
+	return rc;
 }
 
 int openat64(int dirfd, const char *path, int flags, ...)

@@ -10,11 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opening shows whether we may read it; without blocking, as a FIFO would hang. */
+/* Never waits: the file may be a FIFO, or have become one. */
+enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+
+/* Opening shows whether we may read it. */
 static status look(input_file *f, err *e)
 {
 	char q[QUOTED_BYTES];
-	const int fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	const int fd = open(f->path, OPEN_FLAGS);
 	if (fd < 0)
 		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
 	const int rc = fstat(fd, &f->st), errnum = errno;
@@ -97,16 +100,69 @@ void input_free(input *in)
 	*in = (input){ 0 };
 }
 
-status input_unchanged(const input_file *f, int fd, err *e)
+/* What follows the bytes that the size speaks of: 1 or 0, -1 with errno. Some file systems know of
+ * less than there is. */
+static ssize_t read_behind(int fd, off_t size)
+{
+	char c;
+	ssize_t n;
+	do
+		n = pread(fd, &c, 1, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Who writes can set the time of modification back, but not that of change. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT) && a->st_size == b->st_size &&
+	       same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
+}
+
+static status check_identity(const input_file *f, int fd, err *e)
 {
 	struct stat st;
 	char q[QUOTED_BYTES];
 	if (fstat(fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
-	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino || st.st_size != f->st.st_size ||
-	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
+	if (!same_file(&st, &f->st))
 		return err_set(e, ST_IO, "input %s changed while it was being sorted",
 			       err_quoted(f->path, q));
 	return ST_OK;
+}
+
+status input_open(const input_file *f, int *fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	*fd = open(f->path, OPEN_FLAGS);
+	if (*fd < 0)
+		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
+	status rc = check_identity(f, *fd, e);
+	if (rc == ST_OK && fcntl(*fd, F_SETFL, 0) != 0)
+		rc = err_sys(e, errno, "cannot read input %s", err_quoted(f->path, q));
+	if (rc == ST_OK)
+		return ST_OK;
+	close(*fd);
+	*fd = -1;
+	return rc;
+}
+
+status input_unchanged(const input_file *f, int fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	const status rc = check_identity(f, fd, e);
+	const ssize_t more = rc == ST_OK ? read_behind(fd, f->st.st_size) : 0;
+	if (more < 0)
+		return err_sys(e, errno, "cannot read the end of input %s", err_quoted(f->path, q));
+	if (more > 0)
+		return err_set(e, ST_IO,
+			       "input %s does not end with the %jd bytes that are its size",
+			       err_quoted(f->path, q), (intmax_t)f->st.st_size);
+	return rc;
 }

@@ -25,7 +25,12 @@ typedef struct input {
  * does not hold whole records. */
 status input_describe(input *in, const settings *o, int rank, err *e);
 
-/* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described. */
+/* input_open - for reading. Refuses (ST_IO) what is not the file that was described any more, and
+ * never waits for it: it may have become a FIFO. *fd is -1 on failure. */
+status input_open(const input_file *f, int *fd, err *e);
+
+/* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described, or goes on
+ * behind its size. */
 status input_unchanged(const input_file *f, int fd, err *e);
 
 void input_free(input *in);

@@ -7,8 +7,6 @@
 #include "base/minmax.h"
 #include "file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -50,13 +48,11 @@ static void find_extents(reader *r, const input *in, const reader_plan *p)
 
 static status open_extent(const reader_plan *p, extent *f, err *e)
 {
-	char q[QUOTED_BYTES];
 	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
-	f->fd.fd = open(f->f->path, O_RDONLY | O_CLOEXEC);
-	if (f->fd.fd < 0)
-		return err_sys(e, errno, "cannot open input %s", err_quoted(f->f->path, q));
-	io_fd_will_read(&f->fd, p->direct, offset, bytes);
-	return ST_OK;
+	const status rc = input_open(f->f, &f->fd.fd, e);
+	if (rc == ST_OK)
+		io_fd_will_read(&f->fd, p->direct, offset, bytes);
+	return rc;
 }
 
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
