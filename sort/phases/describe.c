@@ -5,6 +5,7 @@
 #include "base/processors.h"
 #include "handshake.h"
 #include "phases.h"
+#include "same_input.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -45,6 +46,15 @@ static status look_at_files(rank_env *env, files *f)
 		return err_set(&env->e, ST_REFUSED,
 			       "--explain cannot know the size of standard input");
 	return ST_OK;
+}
+
+/* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
+ * files are enough. */
+static status compare_views(rank_env *env, const input *in, const cpu_share *cpus)
+{
+	if (env->c->size == 1 || env->o->from_root || in->per_rank)
+		return ST_OK;
+	return same_input(env, in, !env->o->explain && cpus->ranks_here < (unsigned)env->c->size);
 }
 
 /* What the input says of itself: share_in where files belong to ranks, and the total. */
@@ -115,6 +125,8 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = comm_agree(env->c, choose_io_backend(env, &f->io));
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, look_at_files(env, f));
+	if (rc == ST_OK)
+		rc = compare_views(env, &f->in, cpus);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, alias_check(env, f));
 	if (rc == ST_OK)
