@@ -193,7 +193,8 @@ static status drop_checkpoints(job *j)
 /* What was not read takes no time, so it teaches nothing. */
 static status update_wisdom(job *j)
 {
-	return phase_update_wisdom(&j->env, !j->files.in.is_stdin && !j->work.resuming, j->history);
+	return phase_update_wisdom(&j->env, !j->files.in.is_stream && !j->work.resuming,
+				   j->history);
 }
 
 /* Who takes a step: several ranks, by their strategy, or a single one. */

@@ -71,7 +71,8 @@ void options_help(FILE *f)
 	     "\n"
 	     "INPUT is one or more files, read as one; %r in a name stands for the rank, so that "
 	     "each rank reads its own (%3r: with leading zeros; %% beside it: a plain %).\n"
-	     "- is standard input or output, where one rank runs.\n",
+	     "- is standard input, or standard output where one rank runs; both if none is "
+	     "named.\n",
 	     0, 0, f);
 	for (int s = 0; s < OPTION_SECTIONS; s++) {
 		fprintf(f, "%s\n", section[s]);

@@ -2,8 +2,10 @@
 /* Do the options go together? And what those that were not given are to be. */
 #include "options_validate.h"
 #include "io/name.h"
+#include "launch.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static status check_scattering(const settings *o, option_set given, err *e)
 {
@@ -77,8 +79,38 @@ static status check_cleaning(const settings *o, err *e)
 	return ST_OK;
 }
 
+/* Without names a sort is a filter, as others are, where something is led to it. A launcher leads
+ * standard input to one rank at most. */
+static void take_standard_streams(settings *o)
+{
+	static const char *const standard[] = { "-" };
+	if (o->wish == WISH_SORT && !o->explain && o->ninputs == 0 && !o->output &&
+	    !launch_rank() && !isatty(STDIN_FILENO)) {
+		o->inputs = standard;
+		o->ninputs = 1;
+		o->output = "-";
+	}
+	/* also where that leads to a file */
+	if (o->output && strcmp(o->output, "/dev/stdout") == 0)
+		o->output = "-";
+	if (o->report && strcmp(o->report, "/dev/stdout") == 0)
+		o->report = "-";
+}
+
+static status check_report(const settings *o, err *e)
+{
+	if (!o->report || strcmp(o->report, "-") != 0)
+		return ST_OK;
+	if (o->explain)
+		return err_set(e, ST_REFUSED, "--report=-: --explain prints to standard output");
+	if (o->output && strcmp(o->output, "-") == 0)
+		return err_set(e, ST_REFUSED, "--report=-: the records go to standard output");
+	return ST_OK;
+}
+
 status options_validate(settings *o, option_set given, err *e)
 {
+	take_standard_streams(o);
 	if (!option_is_in(given, "plan"))
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
@@ -92,9 +124,9 @@ status options_validate(settings *o, option_set given, err *e)
 		return ST_OK;
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
-	if (o->report && strcmp(o->report, "-") == 0)
-		return err_set(e, ST_REFUSED, "--report names a file, not standard output (-)");
-	status rc = check_scattering(o, given, e);
+	status rc = check_report(o, e);
+	if (rc == ST_OK)
+		rc = check_scattering(o, given, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
 	if (rc == ST_OK)

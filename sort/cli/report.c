@@ -45,9 +45,10 @@ static status keep_apart(const char *report, const char *what, const char *path,
 {
 	struct stat there, other;
 	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
-	const bool same =
-		stat(report, &there) == 0 && look(what, path, &other) && same_file(&there, &other);
-	if (!same && (strcmp(path, "-") == 0 || !same_name(report, path)))
+	const bool printed = strcmp(report, "-") == 0;
+	const bool same = look("report", report, &there) && look(what, path, &other) &&
+			  same_file(&there, &other) && !S_ISCHR(there.st_mode);
+	if (!same && (printed || strcmp(path, "-") == 0 || !same_name(report, path)))
 		return ST_OK;
 	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", err_quoted(report, q),
 		       what, err_quoted(path, qp));
@@ -105,7 +106,7 @@ status report_check(const settings *o, int ranks, err *e)
 	if (!o->report)
 		return ST_OK;
 	const status rc = apart_from_files(o, ranks, e);
-	return rc == ST_OK ? can_be_made(o->report, e) : rc;
+	return rc == ST_OK && strcmp(o->report, "-") != 0 ? can_be_made(o->report, e) : rc;
 }
 
 status report_write(const job_result *r, const settings *o, int argc, char *const *argv,
@@ -113,6 +114,8 @@ status report_write(const job_result *r, const settings *o, int argc, char *cons
 {
 	const report_source source = { r, o, argc, argv };
 	target t;
+	if (strcmp(path, "-") == 0)
+		return json_print(report_object(report_fields, r, &source), e);
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
 		rc = target_check(&t, true, e);

@@ -61,6 +61,7 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 			return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
 		if (n == 0)
 			break;
+		progress_tick();
 		*got += (size_t)n;
 	}
 	return ST_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Describing input files: what they are and how many records they hold. No data is read. */
+/* Describing inputs: what they are and how many records they hold; and opening them, if they are
+ * that still. */
 #include "input.h"
 #include "name.h"
 
@@ -13,23 +14,57 @@
 /* Never waits: the file may be a FIFO, or have become one. */
 enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
 
-/* Opening shows whether we may read it. */
-static status look(input_file *f, err *e)
+/* What follows the bytes that the size speaks of: 1 or 0, -1 with errno. Some file systems know of
+ * less than there is. */
+static ssize_t read_behind(int fd, off_t size)
+{
+	char c;
+	ssize_t n;
+	do
+		n = pread(fd, &c, 1, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Opening shows whether we may read it. A file that says it is empty but has content, as those of
+ * procfs, is read as a stream: its size shows at its end. */
+static status look_inside(input_file *f, err *e)
 {
 	char q[QUOTED_BYTES];
 	const int fd = open(f->path, OPEN_FLAGS);
 	if (fd < 0)
 		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
-	const int rc = fstat(fd, &f->st), errnum = errno;
+	int errnum = fstat(fd, &f->st) == 0 ? 0 : errno;
+	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_behind(fd, 0) : 0;
+	if (more < 0)
+		errnum = errno;
 	close(fd);
-	if (rc != 0)
-		return err_refuse(e, errnum, "cannot look at input %s", err_quoted(f->path, q));
+	f->is_stream = more > 0;
+	return errnum ? err_refuse(e, errnum, "cannot read input %s", err_quoted(f->path, q))
+		      : ST_OK;
+}
+
+/* Not opened before it is read: the other end of a FIFO would notice. */
+static status look_at_stream(input_file *f, err *e)
+{
+	char q[QUOTED_BYTES];
+	f->is_stream = true;
+	if (strcmp(f->path, "-") != 0 && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
+		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
+	return ST_OK;
+}
+
+static status look(input_file *f, err *e)
+{
+	char q[QUOTED_BYTES];
+	const bool is_stdin = strcmp(f->path, "-") == 0;
+	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
+		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
 	if (S_ISDIR(f->st.st_mode))
 		return err_set(e, ST_REFUSED, "input %s is a directory", err_quoted(f->path, q));
-	if (!S_ISREG(f->st.st_mode))
-		return err_set(e, ST_REFUSED, "input %s is not a regular file",
-			       err_quoted(f->path, q));
-	return ST_OK;
+	if (S_ISSOCK(f->st.st_mode) && !is_stdin)
+		return err_set(e, ST_REFUSED, "input %s is a socket", err_quoted(f->path, q));
+	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, e) : look_at_stream(f, e);
 }
 
 static status measure(input *in, input_file *f, const layout *l, err *e)
@@ -50,66 +85,65 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	return ST_OK;
 }
 
-static status add_file(input *in, const settings *o, const char *pattern, int rank, err *e)
+status input_count(input *in, const layout *l, err *e)
+{
+	status rc = ST_OK;
+	in->records = 0;
+	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
+		if (!in->file[i].is_stream || in->file[i].fd >= 0)
+			rc = measure(in, &in->file[i], l, e);
+	return rc;
+}
+
+static status add_file(input *in, const char *pattern, int rank, err *e)
 {
 	input_file *f = &in->file[in->files];
 	char q[QUOTED_BYTES];
+	*f = (input_file){ .fd = -1 };
 	f->path = in->per_rank ? name_expand(pattern, rank, e) : strdup(pattern);
 	if (!f->path)
 		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(pattern, q));
 	in->files++;
 	const status rc = look(f, e);
-	return rc == ST_OK ? measure(in, f, &o->lay, e) : rc;
+	in->streams += f->is_stream;
+	return rc;
 }
 
-static status check_kinds(input *in, const settings *o, err *e)
+static status check_names(input *in, const settings *o, err *e)
 {
-	size_t own = 0, dashes = 0;
-	for (size_t i = 0; i < o->ninputs; i++) {
+	size_t own = 0;
+	for (size_t i = 0; i < o->ninputs; i++)
 		own += name_is_per_rank(o->inputs[i]);
-		dashes += strcmp(o->inputs[i], "-") == 0;
-	}
-	if (own && own < o->ninputs)
-		return err_set(e, ST_REFUSED, "either all inputs have %%r in their names, or none");
-	if (dashes && o->ninputs > 1)
-		return err_set(e, ST_REFUSED, "standard input (-) must be the only input");
 	in->per_rank = own > 0;
-	in->is_stdin = dashes > 0;
-	return ST_OK;
+	return own && own < o->ninputs
+		       ? err_set(e, ST_REFUSED,
+				 "either all inputs have %%r in their names, or none")
+		       : ST_OK;
 }
 
 status input_describe(input *in, const settings *o, int rank, err *e)
 {
 	*in = (input){ 0 };
-	status rc = check_kinds(in, o, e);
-	if (rc != ST_OK || in->is_stdin)
+	status rc = check_names(in, o, e);
+	if (rc != ST_OK)
 		return rc;
 	in->file = calloc(o->ninputs, sizeof *in->file);
 	if (!in->file)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input names", o->ninputs);
 	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++)
-		rc = add_file(in, o, o->inputs[i], rank, e);
-	return rc;
+		rc = add_file(in, o->inputs[i], rank, e);
+	return rc == ST_OK ? input_count(in, &o->lay, e) : rc;
 }
 
 void input_free(input *in)
 {
-	for (size_t i = 0; i < in->files; i++)
+	for (size_t i = 0; i < in->files; i++) {
 		free(in->file[i].path);
+		if (in->file[i].fd >= 0)
+			close(in->file[i].fd);
+	}
 	free(in->file);
 	*in = (input){ 0 };
-}
-
-/* What follows the bytes that the size speaks of: 1 or 0, -1 with errno. Some file systems know of
- * less than there is. */
-static ssize_t read_behind(int fd, off_t size)
-{
-	char c;
-	ssize_t n;
-	do
-		n = pread(fd, &c, 1, size);
-	while (n < 0 && errno == EINTR);
-	return n;
 }
 
 static bool same_time(struct timespec a, struct timespec b)
@@ -140,12 +174,43 @@ static status check_identity(const input_file *f, int fd, err *e)
 status input_open(const input_file *f, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
-	*fd = open(f->path, OPEN_FLAGS);
+	*fd = f->fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : open(f->path, OPEN_FLAGS);
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
 	status rc = check_identity(f, *fd, e);
-	if (rc == ST_OK && fcntl(*fd, F_SETFL, 0) != 0)
+	if (rc == ST_OK && f->fd < 0 && fcntl(*fd, F_SETFL, 0) != 0)
 		rc = err_sys(e, errno, "cannot read input %s", err_quoted(f->path, q));
+	if (rc == ST_OK)
+		return ST_OK;
+	close(*fd);
+	*fd = -1;
+	return rc;
+}
+
+/* What is written to a stream changes its times, and the size of some: only the rest is compared.
+ */
+static status check_stream(const input_file *f, int fd, err *e)
+{
+	struct stat st;
+	char q[QUOTED_BYTES];
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
+	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino ||
+	    (st.st_mode & S_IFMT) != (f->st.st_mode & S_IFMT))
+		return err_set(e, ST_IO, "input %s changed before it was read",
+			       err_quoted(f->path, q));
+	return ST_OK;
+}
+
+status input_open_stream(const input_file *f, int *fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int wait = S_ISREG(f->st.st_mode) ? OPEN_FLAGS : OPEN_FLAGS & ~O_NONBLOCK;
+	*fd = strcmp(f->path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+					: open(f->path, wait);
+	if (*fd < 0)
+		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
+	const status rc = check_stream(f, *fd, e);
 	if (rc == ST_OK)
 		return ST_OK;
 	close(*fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input: files read as one sequence of records, of which each rank takes a slice. */
+/* The input: files and streams, read as one sequence of records of which each rank takes a slice.
+ */
 #ifndef HETSORT_IO_INPUT_H
 #define HETSORT_IO_INPUT_H
 
@@ -11,19 +12,25 @@ typedef struct input_file {
 	char *path;
 	uint64_t first, count; /* its records in the sequence of all files */
 	struct stat st;        /* as first seen: it must not change */
+	bool is_stream;        /* a pipe, a device, ...: its size shows at its end */
+	int fd;                /* a file without a name that the stream was copied to; -1: none */
 } input_file;
 
 typedef struct input {
 	input_file *file;
-	size_t files;
-	uint64_t records; /* in all files that this rank knows of */
+	size_t files, streams; /* streams: so many of the files */
+	uint64_t records; /* in all files that this rank knows of, but for streams not copied */
 	bool per_rank;    /* every rank has files of its own */
-	bool is_stdin;    /* the only input; its size is not known before its end */
+	bool is_stream;   /* the only file is a stream that the only rank reads as it comes */
 } input;
 
-/* input_describe - stat the files of this rank; refuses what is no regular file, cannot be read, or
- * does not hold whole records. */
+/* input_describe - stat the files of this rank; refuses what is a directory or a socket, cannot be
+ * read, or does not hold whole records. Streams are not opened. is_stream is not set. To be freed
+ * on failure too. */
 status input_describe(input *in, const settings *o, int rank, err *e);
+
+/* input_count - where the records of each file are, anew: streams have been copied. */
+status input_count(input *in, const layout *l, err *e);
 
 /* input_open - for reading. Refuses (ST_IO) what is not the file that was described any more, and
  * never waits for it: it may have become a FIFO. *fd is -1 on failure. */
@@ -32,6 +39,9 @@ status input_open(const input_file *f, int *fd, err *e);
 /* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described, or goes on
  * behind its size. */
 status input_unchanged(const input_file *f, int fd, err *e);
+
+/* input_open_stream - a stream, which is waited for: a FIFO until somebody writes to it. */
+status input_open_stream(const input_file *f, int *fd, err *e);
 
 void input_free(input *in);
 

@@ -144,16 +144,37 @@ static status put_text(const char *text, size_t bytes, target *t, bool force, bo
 	return rc;
 }
 
-status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+/* The text, which ends in a newline and not in a zero byte. */
+static status format(json_t *doc, const char *path, char **text, size_t *bytes, err *e)
 {
 	char q[QUOTED_BYTES];
-	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
+	*text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	json_decref(doc);
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(t->path, q));
-	const size_t bytes = strlen(text);
-	text[bytes] = '\n'; /* in place of the end */
-	const status rc = put_text(text, bytes + 1, t, force, sync, e);
+	if (!*text)
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+	*bytes = strlen(*text) + 1;
+	(*text)[*bytes - 1] = '\n';
+	return ST_OK;
+}
+
+status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+{
+	char *text;
+	size_t bytes;
+	status rc = format(doc, t->path, &text, &bytes, e);
+	if (rc == ST_OK)
+		rc = put_text(text, bytes, t, force, sync, e);
+	free(text);
+	return rc;
+}
+
+status json_print(json_t *doc, err *e)
+{
+	char *text;
+	size_t bytes;
+	status rc = format(doc, "-", &text, &bytes, e);
+	if (rc == ST_OK)
+		rc = file_write_at(STDOUT_FILENO, text, bytes, FILE_APPEND, "-", e);
 	free(text);
 	return rc;
 }

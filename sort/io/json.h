@@ -33,4 +33,7 @@ status json_read(const char *what, const char *path, json_t **doc, err *e);
  * it is complete. */
 status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
 
+/* json_print - doc, which is consumed and may be NULL, to standard output. */
+status json_print(json_t *doc, err *e);
+
 #endif

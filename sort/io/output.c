@@ -38,12 +38,36 @@ static status describe_manifest(output *o, const settings *opt, err *e)
 	return rc;
 }
 
+bool output_is_stream(const char *path)
+{
+	struct stat st;
+	return strcmp(path, "-") == 0 ||
+	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+}
+
+bool output_stat_stream(const output *o, struct stat *st)
+{
+	return (strcmp(o->stream, "-") == 0 ? fstat(STDOUT_FILENO, st) : stat(o->stream, st)) == 0;
+}
+
+/* Waits until somebody reads from a FIFO. */
+static status open_stream(output *o, err *e)
+{
+	char q[QUOTED_BYTES];
+	o->offset = FILE_APPEND;
+	o->fd = strcmp(o->stream, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+					    : open(o->stream, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	return o->fd >= 0 ? ST_OK
+			  : err_sys(e, errno, "cannot open output %s", err_quoted(o->stream, q));
+}
+
 status output_describe(output *o, const settings *opt, int rank, err *e)
 {
 	*o = (output){ .fd = -1,
 		       .file = { .dirfd = -1, .lock_fd = -1 },
 		       .manifest = { .dirfd = -1, .lock_fd = -1 } };
-	o->is_stdout = strcmp(opt->output, "-") == 0;
+	o->stream = opt->output;
+	o->is_stdout = output_is_stream(opt->output);
 	o->per_rank = name_is_per_rank(opt->output);
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
 	if (opt->manifest && !o->per_rank)
@@ -74,7 +98,7 @@ status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e)
 
 const char *output_name(const output *o)
 {
-	return o->is_stdout ? "-" : o->file.path;
+	return o->is_stdout ? o->stream : o->file.path;
 }
 
 static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
@@ -93,11 +117,8 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 {
 	status rc = ST_OK;
 	o->offset = o->per_rank ? 0 : offset;
-	if (o->is_stdout) {
-		o->offset = FILE_APPEND;
-		o->fd = STDOUT_FILENO;
-		return ST_OK;
-	}
+	if (o->is_stdout)
+		return open_stream(o, e);
 	if (o->owner)
 		rc = create_own(o, id, o->per_rank ? bytes : total, e);
 	rc = comm_agree(c, rc);
@@ -191,7 +212,7 @@ status output_commit(output *o, comm *c, const settings *opt, err *e)
 
 void output_discard(output *o)
 {
-	if (o->fd >= 0 && !o->is_stdout)
+	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
 	target_discard(&o->file);

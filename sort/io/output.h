@@ -8,9 +8,13 @@
 #include "target.h"
 #include "base/settings.h"
 
+#include <sys/stat.h>
+
 typedef struct output {
-	bool is_stdout, per_rank;
-	bool owner; /* this rank creates, renames or removes a file of its own */
+	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
+	bool per_rank;
+	const char *stream; /* its name, of the settings; "-" for standard output */
+	bool owner;         /* this rank creates, renames or removes a file of its own */
 	target file;
 	target manifest; /* rank 0 of per-rank outputs: where the manifest goes */
 	int fd;          /* -1: not open */
@@ -20,6 +24,12 @@ typedef struct output {
 /* output_describe - find the directory and refuse, before any work, a name that exists (without
  * force) or is no plain file. Touches nothing. */
 status output_describe(output *o, const settings *opt, int rank, err *e);
+
+/* output_is_stream - is it "-", or the name of a FIFO or of a character device? */
+bool output_is_stream(const char *path);
+
+/* output_stat_stream - what the stream is; false: unknown. */
+bool output_stat_stream(const output *o, struct stat *st);
 
 /* output_lock - lock what this rank owns, and remove what killed jobs have left there: *removed
  * files, but not the one that was kept with this id. Refuses if another job is making it. */

@@ -223,7 +223,7 @@ static status adapt_together(rank_env *env, const settled *k, const sighting *mi
 		rc = comm_bcast(env->c, d->share, p * sizeof *d->share, 0);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, share_plan_check(env, k->s->records, d->share,
-							 k->f->in.is_stdin, "writing"));
+							 k->f->in.is_stream, "writing"));
 	if (rc == ST_OK && v.state == ADAPT_CHANGED)
 		rc = vote(env, k, d, &v);
 	if (rc != ST_OK)

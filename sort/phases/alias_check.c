@@ -54,24 +54,27 @@ static void add_target(const rank_env *env, uses *all, const target *t, int what
 		add(env, all, REPLACED, what, &st, 0);
 }
 
-/* A standard stream that the shell has led to a file. */
-static void add_stream(const rank_env *env, uses *all, int kind, int what, int fd)
+/* Devices and sockets may be read and written, and read twice, without harm. */
+static bool matters(const struct stat *st)
+{
+	return !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
+}
+
+static void add_stream(const rank_env *env, const output *out, uses *all)
 {
 	struct stat st;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		add(env, all, kind, what, &st, 0);
+	if (output_stat_stream(out, &st) && matters(&st))
+		add(env, all, REPLACED, OUTPUT, &st, 0);
 }
 
 static void collect(const rank_env *env, const files *f, uses *all)
 {
 	if (f->in.per_rank || env->c->rank == 0)
 		for (size_t i = 0; i < f->in.files; i++)
-			add(env, all, READ, (int)i, &f->in.file[i].st, 0);
-	/* no job of several ranks has these */
-	if (f->in.is_stdin)
-		add_stream(env, all, READ, 0, STDIN_FILENO);
+			if (matters(&f->in.file[i].st))
+				add(env, all, READ, (int)i, &f->in.file[i].st, 0);
 	if (f->out.is_stdout)
-		add_stream(env, all, REPLACED, OUTPUT, STDOUT_FILENO);
+		add_stream(env, &f->out, all);
 	if (f->out.owner)
 		add_target(env, all, &f->out.file, OUTPUT);
 	add_target(env, all, &f->out.manifest, MANIFEST);

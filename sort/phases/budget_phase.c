@@ -18,19 +18,23 @@ enum {
 	PEER_BYTES = 3 << 10, /* heads of its stream, counts, requests */
 };
 
-/* The directories for runs: those named, else $TMPDIR, else the output's. */
+char *budget_default_tmpdir(const settings *o)
+{
+	const char *named = getenv("TMPDIR");
+	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
+	if (named && *named == '/')
+		return strdup(named);
+	if (!o->output || output_is_stream(o->output))
+		return strdup("/tmp");
+	return slash ? strndup(o->output, (size_t)(slash - o->output) + 1) : strdup(".");
+}
+
+/* The directories for runs: those named, else the default. */
 static status choose_tmpdirs(rank_env *env, memory_plan *mp)
 {
-	const char *named = getenv("TMPDIR"), *out = env->o->output ? env->o->output : "-";
-	const char *slash = strrchr(out, '/');
 	if (env->o->tmpdirs || env->o->workdir)
 		return ST_OK;
-	if (named && *named == '/')
-		mp->tmpdir = strdup(named);
-	else if (strcmp(out, "-") == 0)
-		mp->tmpdir = strdup("/tmp");
-	else
-		mp->tmpdir = slash ? strndup(out, (size_t)(slash - out) + 1) : strdup(".");
+	mp->tmpdir = budget_default_tmpdir(env->o);
 	return mp->tmpdir ? ST_OK : err_set(&env->e, ST_RESOURCE, "no memory for a name");
 }
 
@@ -75,8 +79,8 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 {
 	const uint32_t rec = env->o->lay.record_bytes;
 	const uint64_t p = (uint64_t)env->c->size;
-	const uint64_t n = k->f->in.is_stdin ? POS_MASK : own_share(env, k->s->in);
-	const uint64_t out = k->f->in.is_stdin ? POS_MASK : out_recs;
+	const uint64_t n = k->f->in.is_stream ? POS_MASK : own_share(env, k->s->in);
+	const uint64_t out = k->f->in.is_stream ? POS_MASK : out_recs;
 	if (p == 1)
 		return 0;
 	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size) +
@@ -114,7 +118,7 @@ bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs)
 	       (budget_make(&b, &q, &e) == ST_OK && !b.spills);
 }
 
-/* For standard input. A folder for runs that was named is looked at now; a default that cannot be
+/* For a stream. A folder for runs that was named is looked at now; a default that cannot be
  * used matters only once it is needed. */
 static status make_stream_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
@@ -170,7 +174,7 @@ static status make_spread_budget(rank_env *env, const settled *k, memory_plan *m
 
 static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
-	if (k->f->in.is_stdin)
+	if (k->f->in.is_stream)
 		return make_stream_budget(env, k, mp);
 	const budget_query bq = query_of(env, k, mp, own_share(env, k->s->out));
 	status rc = ST_OK;

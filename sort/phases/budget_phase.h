@@ -6,6 +6,10 @@
 #include "values.h"
 #include "spill/read_runs.h"
 
+/* budget_default_tmpdir - where runs go if no directory is named: $TMPDIR, or the output's. NULL
+ * without memory. */
+char *budget_default_tmpdir(const settings *o);
+
 /* budget_tmpdirs - where runs go, *n directories. */
 const char *const *budget_tmpdirs(const rank_env *env, const memory_plan *mp, size_t *n);
 

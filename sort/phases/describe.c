@@ -6,6 +6,7 @@
 #include "handshake.h"
 #include "phases.h"
 #include "same_input.h"
+#include "stream_copy.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -30,22 +31,35 @@ static status count_threads(rank_env *env, cpu_share *cpus)
 	return rc;
 }
 
+/* Where streams go: a single rank reads the only input as it comes; otherwise they are copied
+ * first, which other processes than rank 0's know nothing of. */
+static status check_streams(rank_env *env, files *f)
+{
+	char q[QUOTED_BYTES];
+	const input *in = &f->in;
+	f->in.is_stream = in->streams == 1 && in->files == 1 && env->c->size == 1;
+	if (env->c->size > 1 && env->o->output && f->out.is_stdout)
+		return err_set(&env->e, ST_REFUSED,
+			       "output %s is a stream: these need a single rank, not %d",
+			       err_quoted(env->o->output, q), env->c->size);
+	if (in->streams && env->o->explain)
+		return err_set(&env->e, ST_REFUSED,
+			       "--explain cannot know the size of standard input and other "
+			       "streams");
+	if (in->streams && env->c->processes > 1 && !in->per_rank && !env->o->from_root)
+		return err_set(&env->e, ST_REFUSED,
+			       "standard input and other streams lead to rank 0 alone: "
+			       "--source=root has it hand on what it reads");
+	return ST_OK;
+}
+
 static status look_at_files(rank_env *env, files *f)
 {
 	const bool mine = env->c->rank == 0 || !env->o->from_root;
 	status rc = mine ? input_describe(&f->in, env->o, env->c->rank, &env->e) : ST_OK;
 	if (rc == ST_OK && env->o->output)
 		rc = output_describe(&f->out, env->o, env->c->rank, &env->e);
-	if (rc != ST_OK)
-		return rc;
-	if (env->c->size > 1 && (f->in.is_stdin || f->out.is_stdout))
-		return err_set(&env->e, ST_REFUSED,
-			       "standard input and output (-) need a single rank, not %d",
-			       env->c->size);
-	if (f->in.is_stdin && env->o->explain)
-		return err_set(&env->e, ST_REFUSED,
-			       "--explain cannot know the size of standard input");
-	return ST_OK;
+	return rc == ST_OK ? check_streams(env, f) : rc;
 }
 
 /* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
@@ -133,7 +147,9 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = comm_agree(env->c, workdir_open(env, &f->in, w));
 	if (rc == ST_OK && !env->o->explain)
 		rc = comm_agree(env->c, lock_output(env, &f->out, w));
-	if (rc != ST_OK || f->in.is_stdin)
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, copy_streams(env, &f->in));
+	if (rc != ST_OK || f->in.is_stream)
 		return rc;
 	rc = count_records(env, &f->in, s);
 	return rc == ST_OK ? check_totals(env, s->records) : rc;

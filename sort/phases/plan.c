@@ -23,7 +23,7 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 			  share_plan *s, scatter_plan *sp)
 {
 	status rc = ST_OK;
-	if (env->o->plan == PLAN_ONLINE && !in->is_stdin)
+	if (env->o->plan == PLAN_ONLINE && !in->is_stream)
 		rc = history_open(env, g, h);
 	if (rc == ST_OK && env_scatters(env))
 		rc = scatter_shares(env, g, s, sp);
@@ -83,7 +83,7 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 		rc = make_shares(env, &f->in, &g, h, s, sp);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = tell_plan(env, f->in.is_stdin, s, sp);
+		rc = tell_plan(env, f->in.is_stream, s, sp);
 	if (rc == ST_OK) {
 		share_plan_sum_out(env, s);
 		note_plan(env, s, sp);

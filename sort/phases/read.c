@@ -7,6 +7,7 @@
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
@@ -20,8 +21,8 @@ typedef struct reading {
 	memory_plan *mp;
 } reading;
 
-/* The size of standard input is known only now: the plan of one rank is made anew. */
-static status count_stdin(reading *x)
+/* The size of a stream is known only now: the plan of one rank is made anew. */
+static status count_stream(reading *x)
 {
 	rank_env *env = x->env;
 	if (share_plan_copy(env, x->k->s, x->next) != ST_OK)
@@ -51,33 +52,39 @@ static run_formation_plan run_formation_plan_of(const reading *x, const read_run
 }
 
 /* What exceeds the memory spills to disk. */
-static status spill_stdin(reading *x, run_formation_plan sp)
+static status spill_stream(reading *x, record_stream *from, run_formation_plan sp)
 {
 	rank_env *env = x->env;
-	layout lay = sp.load.lay;
+	char q[QUOTED_BYTES];
 	read_runs held = *x->d;
 	*x->d = (read_runs){ 0 };
 	sp.load.n = x->k->mp->budget.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n)
-		return run_formation_stream(read_runs_take, &lay, &held, &sp, &env->m, x->d,
+		return run_formation_stream(read_runs_take, from, &held, &sp, &env->m, x->d,
 					    &env->e);
 	err_set(&env->e, ST_RESOURCE,
-		"standard input is more than the %zu records that %" PRIu64
-		" bytes of memory hold: %s",
-		held.n, x->k->mp->limit.rank_bytes, NO_ROOM);
+		"input %s has more than the %zu records that %" PRIu64 " bytes of memory hold: %s",
+		err_quoted(from->path, q), held.n, x->k->mp->limit.rank_bytes, NO_ROOM);
 	read_runs_free(&env->m, &held);
 	return ST_RESOURCE;
 }
 
-static status read_stdin(reading *x, const run_formation_plan *p)
+static status read_stream(reading *x, const run_formation_plan *p)
 {
 	rank_env *env = x->env;
+	const input_file *f = x->k->f->in.file;
+	record_stream from = { .lay = env->o->lay, .path = f->path };
 	bool ended;
-	status rc = read_runs_stream(&p->load, &env->m, x->d, &ended, &env->e);
+	status rc = input_open_stream(f, &from.fd, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	rc = read_runs_stream(&p->load, &from, &env->m, x->d, &ended, &env->e);
 	if (rc == ST_OK)
-		rc = ended ? read_runs_sort(&p->load, &env->m, x->d, &env->e) : spill_stdin(x, *p);
-	return rc == ST_OK ? count_stdin(x) : rc;
+		rc = ended ? read_runs_sort(&p->load, &env->m, x->d, &env->e)
+			   : spill_stream(x, &from, *p);
+	close(from.fd);
+	return rc == ST_OK ? count_stream(x) : rc;
 }
 
 static status spread(reading *x, run_formation_plan sp)
@@ -107,9 +114,9 @@ static status receive_scattered(reading *x, const run_formation_plan *p)
 /* In memory, of records whose number shows when they end; where room doubles both are there. */
 static uint64_t most_recs(const rank_env *env, const settled *k)
 {
-	return k->f->in.is_stdin ? k->mp->budget.core_recs
-				 : k->mp->limit.rank_bytes / 3 * 2 /
-					   (env->o->lay.record_bytes + sizeof(entry));
+	return k->f->in.is_stream ? k->mp->budget.core_recs
+				  : k->mp->limit.rank_bytes / 3 * 2 /
+					    (env->o->lay.record_bytes + sizeof(entry));
 }
 
 /* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: not wanted,
@@ -166,7 +173,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 	reading x = { env, k, d, next, mp };
 	const run_formation_plan sp = run_formation_plan_of(&x, &p);
 	const bool spills = k->mp->budget.spills, spreads = spills && budget_spreads(env, in);
-	const status rc = in->is_stdin        ? read_stdin(&x, &sp)
+	const status rc = in->is_stream       ? read_stream(&x, &sp)
 			  : spreads           ? spread(&x, sp)
 			  : env_scatters(env) ? receive_scattered(&x, &sp)
 			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)

@@ -25,7 +25,7 @@ typedef struct view {
 /* What rank 0 says before its views. */
 typedef struct reference {
 	char host[HOST_BYTES];
-	uint64_t files;
+	uint64_t files, streams;
 } reference;
 
 /* The first block, the last, and those between them at equal distances. */
@@ -53,7 +53,7 @@ static status look(const input_file *f, bool sample, view *v, err *e)
 {
 	int fd;
 	*v = (view){ f->st.st_dev, f->st.st_ino, (uint64_t)f->st.st_size, 0 };
-	if (!sample)
+	if (!sample || f->is_stream)
 		return ST_OK;
 	status rc = input_open(f, &fd, e);
 	if (rc != ST_OK)
@@ -90,13 +90,15 @@ static status compare(rank_env *env, const input *in, const reference *first, co
 
 static status exchange(rank_env *env, const input *in, view *mine, view *others)
 {
-	reference first = { .files = in->files };
+	reference first = { .files = in->files, .streams = in->streams };
 	memcpy(first.host, env->c->host, sizeof first.host);
 	status rc = comm_bcast(env->c, &first, sizeof first, 0);
 	if (rc == ST_OK && first.files != in->files)
 		rc = err_set(&env->e, ST_PEER,
 			     "the input has %zu files here, but %" PRIu64 " on rank 0 (%.*s)",
 			     in->files, first.files, HOST_BYTES - 1, first.host);
+	if (rc == ST_OK && first.streams != in->streams)
+		rc = err_set(&env->e, ST_PEER, "some inputs are streams here, but not on rank 0");
 	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK)
 		return rc;

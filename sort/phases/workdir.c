@@ -153,9 +153,9 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 	unsigned removed = 0;
 	if (!o->workdir || o->explain)
 		return ST_OK;
-	if (in->is_stdin)
+	if (in->streams)
 		return err_set(&env->e, ST_REFUSED,
-			       "standard input cannot be read again: --workdir takes files");
+			       "a stream cannot be read again: --workdir takes files");
 	w->on = true;
 	snprintf(w->name, sizeof w->name, PREFIX "%d.run", env->c->rank);
 	status rc = make_dir(o->workdir, &env->e);

@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	STREAM_BYTES = 4 << 20,
@@ -270,7 +269,7 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------ standard input */
+/* ------------------------------------------------------------------------------------ streams */
 
 static bool may_grow(const read_runs_plan *p, const read_runs *d)
 {
@@ -298,14 +297,15 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 	return ST_OK;
 }
 
-status read_runs_take(void *lay, unsigned char *to, size_t n, size_t *got, err *e)
+status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t *got, err *e)
 {
-	const uint32_t bytes = ((const layout *)lay)->record_bytes;
-	const status rc = file_read_some(STDIN_FILENO, to, n * bytes, got, "-", e);
+	const record_stream *s = record_stream_;
+	const uint32_t bytes = s->lay.record_bytes;
+	char q[QUOTED_BYTES];
+	const status rc = file_read_some(s->fd, to, n * bytes, got, s->path, e);
 	if (rc == ST_OK && *got % bytes)
-		return err_set(e, ST_REFUSED,
-			       "standard input ends with a partial record of %zu bytes",
-			       *got % bytes);
+		return err_set(e, ST_REFUSED, "input %s ends with a partial record of %zu bytes",
+			       err_quoted(s->path, q), *got % bytes);
 	*got /= bytes;
 	return rc;
 }
@@ -319,7 +319,8 @@ static size_t first_room(const read_runs_plan *p, size_t chunk)
 	return room ? (size_t)room : 1;
 }
 
-status read_runs_stream(const read_runs_plan *p, mem *m, read_runs *d, bool *ended, err *e)
+status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *d,
+			bool *ended, err *e)
 {
 	layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
@@ -332,7 +333,7 @@ status read_runs_stream(const read_runs_plan *p, mem *m, read_runs *d, bool *end
 		const size_t n = d->room - d->n < chunk ? d->room - d->n : chunk;
 		unsigned char *to = d->recs + d->n * lay.record_bytes;
 		size_t got = 0;
-		rc = read_runs_take(&lay, to, n, &got, e);
+		rc = read_runs_take(s, to, n, &got, e);
 		if (rc == ST_OK)
 			d->sum = checksum_join(d->sum,
 					       reader_entries(&lay, to, got, d->n,

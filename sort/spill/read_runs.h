@@ -31,7 +31,7 @@ typedef struct read_runs {
 } read_runs;
 
 typedef struct read_runs_plan {
-	uint64_t first, n; /* records of the input's sequence; standard input is read to its end */
+	uint64_t first, n; /* records of the input's sequence; a stream is read to its end */
 	layout lay;
 	uint32_t rank;
 	unsigned threads; /* that compute; a few more wait for the disk */
@@ -46,11 +46,19 @@ typedef struct read_runs_plan {
 /* read_runs_input - the slice of files; out is to be freed on failure too. */
 status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *out, err *e);
 
-/* read_runs_stream - standard input, unsorted, to its end (*ended) or until memory is full. */
-status read_runs_stream(const read_runs_plan *p, mem *m, read_runs *out, bool *ended, err *e);
+/* Records from a pipe, or whatever else has an end but no size. */
+typedef struct record_stream {
+	layout lay;
+	int fd;
+	const char *path;
+} record_stream;
 
-/* read_runs_take - a record_take of standard input; layout is a const layout *. */
-status read_runs_take(void *layout, unsigned char *to, size_t n, size_t *got, err *e);
+/* read_runs_stream - a stream, unsorted, to its end (*ended) or until memory is full. */
+status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *out,
+			bool *ended, err *e);
+
+/* read_runs_take - a record_take of a record_stream. */
+status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *got, err *e);
 
 /* For records that come from other ranks: read_runs_room allocates memory for some; the caller
  * fills records and entries and counts them in n, with read_runs_grow where more come;

@@ -100,8 +100,9 @@ refuses "partial record on one rank of four" \
 refuses "output exists" "output 'in' exists" -o in joined
 refuses "usage" "no output is named" in
 refuses "--ranks under a launcher" "--ranks is for runs without a launcher" --ranks 2 -o new in
-refuses "standard output" "need a single rank, not 4" -o - in
+refuses "standard output" "these need a single rank, not 4" -o - in
 
+refuses "standard input without --source=root" "lead to rank 0 alone: --source=root" -o new -
 on 2 -o - in
 is "- with two ranks" "$rc" 2
 # shellcheck disable=SC2094  # it is read only
@@ -110,6 +111,8 @@ if "$ROOT/scripts/mpirun" 1 cat <in 2>/dev/null | cmp -s - in; then
   is "- with one rank" "$rc" 0
   run "$valsort" streamed
   is "- with one rank: valid" "$rc" 0
+  run sh -c '"$0" 3 "$1" --source root -o piped - <in' "$ROOT/scripts/mpirun" "$hetsort"
+  is "- scattered" "$rc/$(cmp piped streamed)" 0/
 else
   echo "# this launcher does not hand on its standard input, not to cat either"
 fi

@@ -246,13 +246,15 @@ refuses "partial record" 2 "'short' has 150 bytes, no multiple of the record siz
   "$hetsort" -o out short
 refuses "missing input" 2 "cannot open input 'nowhere': No such file" "$hetsort" -o out nowhere
 refuses "input is a directory" 2 "input 'sub' is a directory" "$hetsort" -o out sub
-mkfifo fifo
-refuses "input is a FIFO" 2 "input 'fifo' is not a regular file" "$hetsort" -o out fifo
-refuses "input is a device" 2 "input '/dev/null' is not a regular file" "$hetsort" -o out /dev/null
 if command -v python3 >/dev/null; then
   python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("sock")'
-  refuses "input is a socket" 2 "sock'" "$hetsort" -o out sock
+  refuses "input is a socket" 2 "input 'sock' is a socket" "$hetsort" -o out sock
 fi
+ln -s loop loop
+refuses "input is a link to itself" 2 "cannot open input 'loop': Too many levels of symbolic links" "$hetsort" -o out loop
+long=$(printf 'x%.0s' {1..256})
+refuses "input with a name too long" 2 "': File name too long" "$hetsort" -o out "$long"
+refuses "input below a file" 2 "cannot open input 'in/x': Not a directory" "$hetsort" -o out in/x
 refuses "partial record on standard input" 2 "partial record of 50 bytes" \
   sh -c '"$0" -o out - <short' "$hetsort"
 if [ "$(id -u)" -ne 0 ]; then
@@ -279,7 +281,16 @@ refuses "report = standard input" 2 "report 'in' is the same file as input '-'" 
 refuses "report = standard output" 2 "report 'keep' is the same file as output '-'" \
   sh -c '"$0" --report keep -o - in >keep' "$hetsort"
 cp in keep
-refuses "report on standard output" 2 "--report names a file" "$hetsort" --report - -o out in
+refuses "report among the records" 2 "--report=-: the records go to standard output" "$hetsort" --report - -o - in
+refuses "report among the records, by another name" 2 "report '-' is the same file as output" sh -c '"$0" --report - -o /dev/fd/1 in | cat; exit 2' "$hetsort"
+refuses "report among the records, by its full name" 2 "--report=-: the records go" "$hetsort" --report /dev/stdout -o - in
+refuses "report beside the plan" 2 "--report=-: --explain prints to standard output" "$hetsort" --report - --explain in
+run "$hetsort" --report - -o out in
+is "report on standard output: exit code, output" "$rc/$err/$(cmp out expected)" 0//
+ok "report on standard output: it is the report" grep -q '"format": "hetsort-report"' <<<"$out"
+rm out
+run "$hetsort" --report - -o out nowhere
+ok "report of a failure on standard output" grep -q '"status": "refused"' <<<"$out"
 refuses "closed standard input" 3 "cannot read '-': Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
 refuses "closed standard output" 3 "cannot write '-': Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
@@ -322,8 +333,7 @@ refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "% stands before something else" "$hetsort" -o out.%r.%d in
-refuses "standard input among files" 2 "must be the only input" "$hetsort" -o out - in
-refuses "standard output of several ranks" 2 "need a single rank" "$hetsort" --ranks 2 -o - in
+refuses "standard output of several ranks" 2 "output '-' is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
 refuses "manifest without %r" 2 "--manifest goes with one output a rank" "$hetsort" --manifest m -o out in
 
 refuses "a launcher's processes that do not know of each other" 2 \
@@ -409,7 +419,7 @@ refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \
   "$hetsort" --ranks 2 --speeds nospeeds -o out in
 
 # --- a full disk, where this user may mount one or has one
-refuses "output on /dev/full's file system" 2 "is not a regular file" "$hetsort" -f -o /dev/full in
+refuses "a device that is full" 4 "cannot write '/dev/full': No space left on device" "$hetsort" -o /dev/full in
 # shellcheck disable=SC2016  # expanded by the inner shell
 on_small_tmpfs='mkdir -p small && mount -t tmpfs -o size=64k none small || exit 77
   "$0" -o small/out both; rc=$?; ls -A small; exit $rc'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What inputs are, or become: other files, FIFOs and directories under their names while the job runs,
 # files that hold more than they say. An error or the right result, never a wait for ever.
-# shellcheck disable=SC2016  # inner shells expand
+# shellcheck disable=SC2016,SC2086,SC2317  # inner shells expand; $ranks is words; functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -47,5 +47,68 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then
     says "less size than content, $ranks" "input 'in' does not end with the 150000 bytes that are its size"
     rm -rf work
   done
+fi
+
+# --- streams
+"$BIN/gensort" --no-fsync -b2000 3000 more && cat in more >both && "$hetsort" -o all both && mkfifo fifo || exit 1
+sorts() { # sorts NAME EXPECTED COMMAND... - to out, or to standard output
+  local name=$1 expected=$2; shift 2
+  run timeout 60 bash -o pipefail -c "$*"
+  is "$name: exit code, message" "$rc/$err" "0/"
+  [ -z "$out" ] || printf '%s\n' "$out" >out
+  ok "$name: sorted" cmp -s out "$expected"
+  is "$name: nothing else" "$(left_over)" ./out
+  rm -f out
+}
+export hetsort
+for ranks in "" "--ranks 3" "--ranks 3 --source root" "--ranks 3 --strategy distribute"; do
+  sorts "a pipe, $ranks" expected "cat in | $hetsort $ranks -o out -"
+  sorts "a pipe by name, $ranks" expected "cat in | $hetsort $ranks -o out /dev/stdin"
+  sorts "a FIFO, $ranks" expected "cat in >fifo & $hetsort $ranks -o out fifo"
+  sorts "a process, $ranks" expected "$hetsort $ranks -o out <(cat in)"
+  sorts "a pipe before a file, $ranks" all "cat in | $hetsort $ranks -o out - more"
+  sorts "a process between, $ranks" all "$hetsort $ranks -o out in <(cat more) /dev/null"
+  sorts "two FIFOs, $ranks" all "$hetsort $ranks -o out <(cat in) <(cat more)"
+  : >nothing
+  sorts "no content, $ranks" nothing "$hetsort $ranks -o out /dev/null"
+done
+cp in parts.0 && cp more parts.2 && mkfifo parts.1
+sorts "a FIFO for one rank" all "cat /dev/null >parts.1 & $hetsort --ranks 3 -o out parts.%r"
+sorts "no names at all" expected "cat in | $hetsort >out"
+sorts "no names, a file" expected "$hetsort <in >out"
+sorts "to /dev/stdout, a file" expected "$hetsort -o /dev/stdout in >out"
+sorts "to /dev/stdout, a pipe" expected "$hetsort -o /dev/stdout in | cat >out"
+sorts "to a FIFO" expected "cat fifo >out & $hetsort -o fifo in; wait"
+run "$hetsort" -o /dev/null in
+is "to /dev/null" "$rc/$err" 0/
+is "to /dev/null: still a device" "$(stat -c %F /dev/null)" "character special file"
+cat /proc/version /proc/version >versions
+"$hetsort" --record-size 1 --key 0,1 -o sorted versions
+sorts "a file that says it is empty and is not" sorted "$hetsort --record-size 1 --key 0,1 -o out /proc/version <(cat /proc/version)"
+refuses() { # refuses NAME CODE WORDS COMMAND - nothing is left
+  run timeout 60 bash -c "$4"
+  is "$1: exit code, left over" "$rc/$(left_over)" "$2/"
+  says "$1" "$3"
+}
+refuses "part of a record in a stream of two ranks" 2 "input 'fifo' has 150 bytes, no multiple of the record size" \
+  "head -c 150 in >fifo & $hetsort --ranks 2 -o out fifo"
+refuses "the same stream twice" 2 "input '/dev/stdin' is the same file as input '-'" "cat in | $hetsort -o out - /dev/stdin"
+refuses "a FIFO to itself" 2 "output 'fifo' is the same file as input 'fifo'" "$hetsort -o fifo fifo"
+refuses "no room for the copy of a stream" 2 "cannot open temporary directory 'none'" "cat in | $hetsort --ranks 2 --tmpdir none -o out -"
+refuses "a stream in a workdir" 2 "a stream cannot be read again" "cat in | $hetsort --ranks 2 --workdir work -o out -"
+rm -rf work
+refuses "the plan of a stream" 2 "cannot know the size" "$hetsort --explain -o out more <(cat in)"
+refuses "an output that exists, before the stream is read" 2 "'in' exists" "$hetsort --ranks 2 -o in fifo"
+if mknod nobody c 240 255 2>/dev/null; then
+  refuses "a device that nobody drives" 3 "cannot open input 'nobody': No such device" "$hetsort -o out nobody"
+  rm nobody
+fi
+if [ "$(id -u)" -eq 0 ] && loop=$(losetup --find --show --read-only in 2>/dev/null); then
+  head -c $(($(blockdev --getsize64 "$loop") / 100 * 100)) in >whole
+  if [ "$(stat -c %s whole)" = "$(blockdev --getsize64 "$loop")" ]; then
+    "$hetsort" -f -o blocks whole
+    sorts "a block device" blocks "$hetsort --ranks 2 -o out $loop"
+  fi
+  losetup -d "$loop"
 fi
 done_testing

@@ -54,6 +54,7 @@ static const struct sort {
 	{ "spilled to disk, buffered", "--threads 2 --direct never --tmpdir spill", 200, 1, false },
 	{ "standard input", "--threads 2", 0, 1, true },
 	{ "standard input, spilled to disk", "--threads 2 --tmpdir spill", 200, 1, true },
+	{ "standard input, copied", "--ranks 3 --tmpdir spill", 0, 3, true },
 	{ "merge", "--ranks 3", 0, 3, false },
 	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3, false },
 	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync --timeout 60", 0,
