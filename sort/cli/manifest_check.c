@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A manifest is what somebody else may have written: every member is looked at, none that is
- * unknown is passed over, and a part is a plain name in the manifest's own folder. */
+/* The parts are read where they lie, in the manifest's own folder, and never through a link. */
 #include "manifest_check.h"
-#include "io/json.h"
+#include "io/manifest.h"
 #include "io/reader.h"
 
 #include <errno.h>
@@ -14,27 +13,13 @@
 #include <unistd.h>
 
 typedef struct check {
-	const char *path; /* of the manifest */
 	int dirfd;
 	layout lay;
 	mem m;
 	unsigned char *keys; /* first and last of the part, last of all before */
 	bool any;            /* records before this part */
-	uint64_t records;
 	err *e;
 } check;
-
-/* What the manifest says of a part. */
-typedef struct stated {
-	const char *file, *sum, *first, *last;
-	json_int_t rank, records;
-} stated;
-
-static status malformed(check *c, const char *why)
-{
-	char q[QUOTED_BYTES];
-	return err_set(c->e, ST_REFUSED, "manifest %s: %s", err_quoted(c->path, q), why);
-}
 
 static status wrong(check *c, const char *file, const char *why)
 {
@@ -42,7 +27,7 @@ static status wrong(check *c, const char *file, const char *why)
 	return err_set(c->e, ST_INVALID, "part %s %s", err_quoted(file, q), why);
 }
 
-static status same_hex(check *c, const stated *s, const char *what, const unsigned char *key,
+static status same_hex(check *c, const manifest_part *s, const char *what, const unsigned char *key,
 		       const char *said)
 {
 	json_t *is = json_hex(key, c->lay.key_bytes);
@@ -51,12 +36,12 @@ static status same_hex(check *c, const stated *s, const char *what, const unsign
 	return same ? ST_OK : wrong(c, s->file, what);
 }
 
-static status same_keys(check *c, const stated *s, const inspected *seen)
+static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 {
 	const size_t key = c->lay.key_bytes;
 	unsigned char *before = c->keys + 2 * key;
 	if (s->records == 0)
-		return s->first || s->last ? malformed(c, "keys of a part without records") : ST_OK;
+		return ST_OK;
 	if (same_hex(c, s, "has another first key than is stated", seen->first_key, s->first) ||
 	    same_hex(c, s, "has another last key than is stated", seen->last_key, s->last))
 		return ST_INVALID;
@@ -67,7 +52,7 @@ static status same_keys(check *c, const stated *s, const inspected *seen)
 	return ST_OK;
 }
 
-static status check_part(check *c, const stated *s)
+static status check_part(check *c, const manifest_part *s)
 {
 	struct stat st;
 	inspected seen = { .first_key = c->keys, .last_key = c->keys + c->lay.key_bytes };
@@ -78,12 +63,11 @@ static status check_part(check *c, const stated *s)
 	status rc = ST_OK;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		rc = wrong(c, s->file, "is no regular file");
-	else if ((uint64_t)st.st_size / c->lay.record_bytes != (uint64_t)s->records ||
+	else if ((uint64_t)st.st_size / c->lay.record_bytes != s->records ||
 		 (uint64_t)st.st_size % c->lay.record_bytes)
 		rc = wrong(c, s->file, "has not the size that is stated");
 	if (rc == ST_OK)
-		rc = reader_inspect(&f, s->file, 0, (uint64_t)s->records, &c->lay, &c->m, &seen,
-				    c->e);
+		rc = reader_inspect(&f, s->file, 0, s->records, &c->lay, &c->m, &seen, c->e);
 	close(fd);
 	if (rc == ST_INVALID)
 		return wrong(c, s->file, "is not in order");
@@ -96,70 +80,29 @@ static status check_part(check *c, const stated *s)
 	return rc == ST_OK ? same_keys(c, s, &seen) : rc;
 }
 
-static status check_parts(check *c, json_t *parts, uint64_t total)
-{
-	size_t i;
-	json_t *part;
-	status rc = ST_OK;
-	json_array_foreach(parts, i, part)
-	{
-		stated s = { 0 };
-		if (json_unpack(part, "{s:I, s:s, s:I, s:s, s?s, s?s !}", "rank", &s.rank, "file",
-				&s.file, "records", &s.records, "checksum", &s.sum, "first_key",
-				&s.first, "last_key", &s.last) != 0)
-			return malformed(c, "a part is not as it should be");
-		if (s.rank < 0 || (size_t)s.rank != i || s.records < 0 || !*s.file ||
-		    strchr(s.file, '/') || strcmp(s.file, ".") == 0 || strcmp(s.file, "..") == 0)
-			return malformed(c, "a part's rank, count or name is impossible");
-		if ((rc = check_part(c, &s)) != ST_OK)
-			return rc;
-		c->records += (uint64_t)s.records;
-	}
-	return c->records == total ? ST_OK
-				   : malformed(c, "its parts have not its number of records");
-}
-
-static status with_memory(check *c, json_t *parts, uint64_t total)
+static status check_parts(check *c, const manifest *said)
 {
 	const size_t keys = 3u * c->lay.key_bytes;
 	c->keys = mem_array(&c->m, keys, 1, "keys", c->e);
-	const status rc = c->keys ? check_parts(c, parts, total) : ST_RESOURCE;
+	status rc = c->keys ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; i < said->parts && rc == ST_OK; i++)
+		rc = check_part(c, &said->part[i]);
 	mem_free(&c->m, c->keys);
 	return rc;
 }
 
-static status check_document(check *c, json_t *doc)
-{
-	const char *format, *sum;
-	json_int_t version, bytes, off, key, total;
-	json_t *parts;
-	if (json_unpack(doc, "{s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o !}", "format", &format,
-			"version", &version, "record_bytes", &bytes, "key_offset", &off,
-			"key_bytes", &key, "records", &total, "checksum_kind", &sum, "parts",
-			&parts) != 0 ||
-	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
-		return malformed(c, "is no manifest of hetsort");
-	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
-		return malformed(c, "is of another version");
-	if (bytes < 1 || bytes > MAX_RECORD_BYTES || key < 1 || key > bytes || off < 0 ||
-	    off > bytes - key || total < 0 || total > INT64_MAX / bytes)
-		return malformed(c, "its sizes are impossible");
-	c->lay = (layout){ (uint32_t)bytes, (uint32_t)off, (uint32_t)key };
-	return with_memory(c, parts, (uint64_t)total);
-}
-
 status manifest_check(const char *path, err *e)
 {
-	check c = { .path = path, .e = e };
+	manifest said = { NULL };
 	target t;
-	json_t *doc = NULL;
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
-		rc = json_read("manifest", path, &doc, e);
-	c.dirfd = t.dirfd;
-	if (rc == ST_OK)
-		rc = check_document(&c, doc);
-	json_decref(doc);
+		rc = manifest_load(&said, path, e);
+	if (rc == ST_OK) {
+		check c = { .dirfd = t.dirfd, .lay = said.lay, .e = e };
+		rc = check_parts(&c, &said);
+	}
+	manifest_free(&said);
 	target_discard(&t);
 	return rc;
 }

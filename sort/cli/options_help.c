@@ -70,7 +70,9 @@ void options_help(FILE *f)
 	     "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
 	     "\n"
 	     "INPUT is one or more files, read as one; %r in a name stands for the rank, so that "
-	     "each rank reads its own (%3r: with leading zeros; %% beside it: a plain %).\n"
+	     "each rank reads its own (%3r: with leading zeros; %% beside it: a plain %). A "
+	     "manifest "
+	     "stands for its parts, and with one %r is all of them.\n"
 	     "- is standard input, or standard output where one rank runs; both if none is "
 	     "named.\n",
 	     0, 0, f);

@@ -2,13 +2,16 @@
 /* Describing inputs: what they are and how many records they hold; and opening them, if they are
  * that still. */
 #include "input.h"
+#include "manifest.h"
 #include "name.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Never waits: the file may be a FIFO, or have become one. */
@@ -26,6 +29,15 @@ static ssize_t read_behind(int fd, off_t size)
 	return n;
 }
 
+/* What cannot be read now says so later. */
+static head_kind look_at_head(int fd)
+{
+	char head[HEAD_BYTES];
+	struct iovec v = { head, sizeof head };
+	const ssize_t n = preadv2(fd, &v, 1, 0, 0);
+	return n > 0 ? head_judge(head, (size_t)n) : HEAD_ANY;
+}
+
 /* Opening shows whether we may read it. A file that says it is empty but has content, as those of
  * procfs, is read as a stream: its size shows at its end. */
 static status look_inside(input_file *f, err *e)
@@ -38,6 +50,8 @@ static status look_inside(input_file *f, err *e)
 	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_behind(fd, 0) : 0;
 	if (more < 0)
 		errnum = errno;
+	if (errnum == 0)
+		f->head = look_at_head(fd);
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", err_quoted(f->path, q))
@@ -95,17 +109,74 @@ status input_count(input *in, const layout *l, err *e)
 	return rc;
 }
 
-static status add_file(input *in, const char *pattern, int rank, err *e)
+/* path is consumed, and may be NULL: no memory, which has been said. */
+static status add_file(input *in, char *path, err *e)
 {
-	input_file *f = &in->file[in->files];
-	char q[QUOTED_BYTES];
-	*f = (input_file){ .fd = -1 };
-	f->path = in->per_rank ? name_expand(pattern, rank, e) : strdup(pattern);
-	if (!f->path)
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(pattern, q));
-	in->files++;
+	input_file *more = path ? realloc(in->file, (in->files + 1) * sizeof *more) : NULL;
+	if (!more) {
+		free(path);
+		return err_set(e, ST_RESOURCE, "no memory for %zu input names", in->files + 1);
+	}
+	in->file = more;
+	input_file *f = &in->file[in->files++];
+	*f = (input_file){ .path = path, .fd = -1 };
 	const status rc = look(f, e);
 	in->streams += f->is_stream;
+	return rc;
+}
+
+static status add_part(input *in, const char *path, const manifest_part *p, const layout *l, err *e)
+{
+	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
+	const status rc = add_file(in, manifest_part_path(path, p, e), e);
+	if (rc != ST_OK)
+		return rc;
+	const input_file *f = &in->file[in->files - 1];
+	if (f->is_stream || (uint64_t)f->st.st_size != p->records * l->record_bytes)
+		return err_set(e, ST_REFUSED, "input %s has not the size that manifest %s states",
+			       err_quoted(f->path, q), err_quoted(path, qm));
+	return ST_OK;
+}
+
+static status add_manifest(input *in, const char *path, const layout *l, err *e)
+{
+	manifest m;
+	char q[QUOTED_BYTES];
+	status rc = manifest_load(&m, path, e);
+	if (rc == ST_OK && m.lay.record_bytes != l->record_bytes)
+		rc = err_set(e, ST_REFUSED, "manifest %s is of records of %u bytes, not %u",
+			     err_quoted(path, q), m.lay.record_bytes, l->record_bytes);
+	for (size_t i = 0; i < m.parts && rc == ST_OK; i++)
+		rc = add_part(in, path, &m.part[i], l, e);
+	manifest_free(&m);
+	return rc;
+}
+
+/* The parts of a manifest take its place. */
+static status add_operand(input *in, const char *name, const layout *l, err *e)
+{
+	status rc = add_file(in, strdup(name), e);
+	if (rc != ST_OK || in->file[in->files - 1].head != HEAD_MANIFEST)
+		return rc;
+	char *path = in->file[--in->files].path;
+	rc = add_manifest(in, path, l, e);
+	free(path);
+	return rc;
+}
+
+static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
+{
+	const status rc = add_file(in, name_expand(pattern, rank, e), e);
+	if (rc != ST_OK || in->file[in->files - 1].is_stream)
+		return rc;
+	return parts_check_own(pattern, rank, l, (uint64_t)in->file[in->files - 1].st.st_size, e);
+}
+
+static status add_all_parts(input *in, const char *pattern, const layout *l, err *e)
+{
+	char *path = name_expand_text(pattern, "manifest", e);
+	const status rc = path ? add_manifest(in, path, l, e) : e->code;
+	free(path);
 	return rc;
 }
 
@@ -121,17 +192,18 @@ static status check_names(input *in, const settings *o, err *e)
 		       : ST_OK;
 }
 
-status input_describe(input *in, const settings *o, int rank, err *e)
+status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
 {
 	*in = (input){ 0 };
 	status rc = check_names(in, o, e);
-	if (rc != ST_OK)
-		return rc;
-	in->file = calloc(o->ninputs, sizeof *in->file);
-	if (!in->file)
-		return err_set(e, ST_RESOURCE, "no memory for %zu input names", o->ninputs);
-	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++)
-		rc = add_file(in, o->inputs[i], rank, e);
+	const bool own = in->per_rank;
+	in->per_rank = own && !all_parts;
+	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++) {
+		const char *name = o->inputs[i];
+		rc = !own        ? add_operand(in, name, &o->lay, e)
+		     : all_parts ? add_all_parts(in, name, &o->lay, e)
+				 : add_own(in, name, rank, &o->lay, e);
+	}
 	return rc == ST_OK ? input_count(in, &o->lay, e) : rc;
 }
 

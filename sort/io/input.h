@@ -5,6 +5,7 @@
 #define HETSORT_IO_INPUT_H
 
 #include "base/settings.h"
+#include "head.h"
 
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@ typedef struct input_file {
 	char *path;
 	uint64_t first, count; /* its records in the sequence of all files */
 	struct stat st;        /* as first seen: it must not change */
+	head_kind head;        /* what it looks like */
 	bool is_stream;        /* a pipe, a device, ...: its size shows at its end */
 	int fd;                /* a file without a name that the stream was copied to; -1: none */
 } input_file;
@@ -24,10 +26,11 @@ typedef struct input {
 	bool is_stream;   /* the only file is a stream that the only rank reads as it comes */
 } input;
 
-/* input_describe - stat the files of this rank; refuses what is a directory or a socket, cannot be
- * read, or does not hold whole records. Streams are not opened. is_stream is not set. To be freed
- * on failure too. */
-status input_describe(input *in, const settings *o, int rank, err *e);
+/* input_describe - look at the files of this rank; refuses what is a directory or a socket, cannot
+ * be read, or does not hold whole records. A manifest stands for its parts; so does, with all_parts
+ * (see parts.h), a name with %r. Streams are not opened. in->is_stream is not set. To be freed on
+ * failure too. */
+status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e);
 
 /* input_count - where the records of each file are, anew: streams have been copied. */
 status input_count(input *in, const layout *l, err *e);

@@ -15,8 +15,8 @@
 
 /* In the order in which equal ones are to be found. */
 enum kind { NOTHING, READ, REPLACED, MADE };
-enum { MOST_FILES = 1 << 21 };       /* of a rank: no command line names more */
-enum { OUTPUT = -1, MANIFEST = -2 }; /* what, or the index of an input */
+enum { MOST_FILES = 1 << 21 };                    /* of a rank: no command line names more */
+enum { OUTPUT = -1, MANIFEST = -2, REPORT = -3 }; /* what, or the index of an input */
 
 /* One file: itself, or, for what is to be made, its folder and name. */
 typedef struct use {
@@ -67,6 +67,15 @@ static void add_stream(const rank_env *env, const output *out, uses *all)
 		add(env, all, REPLACED, OUTPUT, &st, 0);
 }
 
+/* It has been compared with all that has a name on the command line; a manifest's parts have none.
+ */
+static void add_report(const rank_env *env, uses *all)
+{
+	struct stat st;
+	if (stat(env->o->report, &st) == 0)
+		add(env, all, REPLACED, REPORT, &st, 0);
+}
+
 static void collect(const rank_env *env, const files *f, uses *all)
 {
 	if (f->in.per_rank || env->c->rank == 0)
@@ -78,6 +87,8 @@ static void collect(const rank_env *env, const files *f, uses *all)
 	if (f->out.owner)
 		add_target(env, all, &f->out.file, OUTPUT);
 	add_target(env, all, &f->out.manifest, MANIFEST);
+	if (env->c->rank == 0 && env->o->report)
+		add_report(env, all);
 }
 
 static int same(const use *a, const use *b)
@@ -116,12 +127,14 @@ static void name_use(const rank_env *env, const files *f, const use *c, char *te
 	const char *shown = path                  ? path
 			    : c->what == OUTPUT   ? o->output
 			    : c->what == MANIFEST ? f->out.manifest.path
-						  : o->inputs[c->what];
+			    : c->what == REPORT   ? o->report
+						  : f->in.file[c->what].path;
 	if (env->c->size > 1)
 		snprintf(whose, sizeof whose, " of rank %d", (int)c->rank);
 	snprintf(text, bytes, "%s %s%s",
 		 c->what >= 0          ? "input"
 		 : c->what == MANIFEST ? "manifest"
+		 : c->what == REPORT   ? "report"
 				       : "output",
 		 err_quoted(shown, q), whose);
 	free(path);
@@ -149,7 +162,7 @@ static status compare(rank_env *env, const files *f, use *c, size_t n)
 
 static size_t own_uses(const input *in)
 {
-	return in->files + 4; /* output and manifest, and what they replace */
+	return in->files + 5; /* output and manifest, what they replace, and the report */
 }
 
 /* As many places for each rank as the one with most files needs. */
@@ -171,11 +184,12 @@ static status most_uses(rank_env *env, uint64_t mine, size_t *most)
 }
 
 /* The ranks' uses one after the other: does each speak of itself, and of what there is? */
-static status validate(rank_env *env, const use *c, size_t most)
+static status validate(rank_env *env, const input *in, const use *c, size_t most)
 {
+	const size_t inputs = in->per_rank ? env->o->ninputs : in->files;
 	for (size_t i = 0; i < (size_t)env->c->size * most; i++, c++)
-		if (c->kind < NOTHING || c->kind > MADE || c->what < MANIFEST ||
-		    c->what >= (int64_t)env->o->ninputs ||
+		if (c->kind < NOTHING || c->kind > MADE || c->what < REPORT ||
+		    c->what >= (int64_t)inputs ||
 		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
 			return err_set(&env->e, ST_PEER,
 				       "what rank %zu says of its files makes no sense", i / most);
@@ -201,7 +215,7 @@ status alias_check(rank_env *env, const files *f)
 		rc = comm_gather(env->c, mine.c, all, bytes, 0);
 	}
 	if (rc == ST_OK && ranks)
-		rc = validate(env, all, most);
+		rc = validate(env, &f->in, all, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(env, f, all, ranks * most);
 	mem_free(&env->m, mine.c);

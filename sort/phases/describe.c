@@ -4,6 +4,7 @@
 #include "alias_check.h"
 #include "base/processors.h"
 #include "handshake.h"
+#include "io/parts.h"
 #include "phases.h"
 #include "same_input.h"
 #include "stream_copy.h"
@@ -53,10 +54,20 @@ static status check_streams(rank_env *env, files *f)
 	return ST_OK;
 }
 
-static status look_at_files(rank_env *env, files *f)
+/* As rank 0 sees it: a manifest lies where it runs. */
+static status find_parts(rank_env *env, bool *all_parts)
+{
+	*all_parts = false;
+	const status rc = comm_agree(
+		env->c,
+		env->c->rank == 0 ? parts_find(env->o, env->c->size, all_parts, &env->e) : ST_OK);
+	return rc == ST_OK ? comm_bcast(env->c, all_parts, sizeof *all_parts, 0) : rc;
+}
+
+static status look_at_files(rank_env *env, bool all_parts, files *f)
 {
 	const bool mine = env->c->rank == 0 || !env->o->from_root;
-	status rc = mine ? input_describe(&f->in, env->o, env->c->rank, &env->e) : ST_OK;
+	status rc = mine ? input_describe(&f->in, env->o, env->c->rank, all_parts, &env->e) : ST_OK;
 	if (rc == ST_OK && env->o->output)
 		rc = output_describe(&f->out, env->o, env->c->rank, &env->e);
 	return rc == ST_OK ? check_streams(env, f) : rc;
@@ -127,6 +138,7 @@ static status lock_output(rank_env *env, output *out, const workdir *w)
 status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, share_plan *s,
 		      scatter_plan *sp)
 {
+	bool all_parts;
 	status rc = handshake(env);
 	if (rc != ST_OK)
 		return rc;
@@ -138,7 +150,9 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, choose_io_backend(env, &f->io));
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, look_at_files(env, f));
+		rc = find_parts(env, &all_parts);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, look_at_files(env, all_parts, f));
 	if (rc == ST_OK)
 		rc = compare_views(env, &f->in, cpus);
 	if (rc == ST_OK)

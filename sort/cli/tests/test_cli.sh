@@ -321,8 +321,8 @@ ln -sfn in.0 over/in.2
 refuses "input of two ranks by symlink" 2 "input 'over/in.2' of rank 2 is the same file as input 'over/in.0' of rank 0" \
   "$hetsort" --ranks 3 -o out.%r over/in.%r
 rm over/in.2 && cp in over/in.2 && mv over/in.0 over/in.3 && ln over/in.3 over/in.0 && mv over/in.3 over/e2/res
-refuses "output of a rank = its own input" 2 "output 'over/e0/res' is the same file as input 'over/in.0'" \
-  "$hetsort" -f --ranks 1 --manifest out.m -o over/e%r/res over/in.%r
+refuses "output of a rank = its own input" 2 "output 'over/e0/res' of rank 0 is the same file as input 'over/in.0' of rank 0" \
+  "$hetsort" -f --ranks 3 --manifest out.m -o over/e%r/res over/in.%r
 rm over/d0/res && ln -f over/in.1 over/d2/res && ln -sfn d2 over/e2
 refuses "output of one rank = input of another" 2 "output 'over/e2/res' of rank 2 is the same file as input 'over/in.1' of rank 1" \
   "$hetsort" -f --ranks 3 --manifest out.m -o over/e%r/res over/in.%r

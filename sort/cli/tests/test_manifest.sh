@@ -55,7 +55,9 @@ breaks "first key" 1 "another first key" change '0,/"first_key": "../s//"first_k
 breaks "last key" 1 "another last key" change '0,/"last_key": "../s//"last_key": "zz/'
 breaks "checksum" 1 "another checksum" change '0,/"checksum": "../s//"checksum": "zz/'
 breaks "records of all" 2 "not its number of records" change '0,/"records": 3000/s//"records": 3001/'
-breaks "records of a part" 1 "has not the size" change 's/"records": 1000/"records": 999/'
+breaks "records of a part" 2 "not its number of records" change 's/"records": 1000/"records": 999/'
+count_elsewhere() { change '0,/"records": 1000/s//"records": 1001/'; change '0,/"records": 1000/s//"records": 999/'; }
+breaks "records of parts, the same in all" 1 "has not the size" count_elsewhere
 breaks "negative records" 2 "impossible" change '0,/"records": 3000/s//"records": -1/'
 breaks "records beyond 2^63 bytes" 2 "impossible" change '0,/"records": 3000/s//"records": 922337203685477581/'
 breaks "number beyond 64 bits" 2 "line" change '0,/"records": 3000/s//"records": 99999999999999999999/'

@@ -32,7 +32,7 @@ static status compare_files(comm *c, void *trial_)
 	input in;
 	memset(c->host, 0, sizeof c->host);
 	snprintf(c->host, sizeof c->host, "host%d", t->one_host ? 0 : c->rank);
-	status rc = comm_agree(c, input_describe(&in, &o, c->rank, &env.e));
+	status rc = comm_agree(c, input_describe(&in, &o, c->rank, false, &env.e));
 	if (rc == ST_OK)
 		(void)same_input(&env, &in, !t->one_host);
 	input_free(&in);

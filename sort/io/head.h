@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the beginning of a file looks like. */
+#ifndef HETSORT_IO_HEAD_H
+#define HETSORT_IO_HEAD_H
+
+#include <stddef.h>
+
+enum { HEAD_BYTES = 4096 };
+
+typedef enum head_kind { HEAD_ANY, HEAD_MANIFEST } head_kind;
+
+/* head_judge - the first bytes of a file, at most HEAD_BYTES. */
+head_kind head_judge(const char *text, size_t bytes);
+
+#endif

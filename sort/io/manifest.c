@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A manifest is what somebody else may have written: every member is looked at, none that is
+ * unknown is passed over, and a part is a plain name in the manifest's own folder. */
+#include "manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static status malformed(const char *path, const char *why, err *e)
+{
+	char q[QUOTED_BYTES];
+	return err_set(e, ST_REFUSED, "manifest %s: %s", err_quoted(path, q), why);
+}
+
+static bool is_plain(const char *file)
+{
+	return *file && !strchr(file, '/') && strcmp(file, ".") != 0 && strcmp(file, "..") != 0;
+}
+
+static status load_part(manifest *m, size_t i, json_t *part, const char *path, err *e)
+{
+	manifest_part *p = &m->part[i];
+	json_int_t rank, records;
+	if (json_unpack(part, "{s:I, s:s, s:I, s:s, s?s, s?s !}", "rank", &rank, "file", &p->file,
+			"records", &records, "checksum", &p->sum, "first_key", &p->first,
+			"last_key", &p->last) != 0)
+		return malformed(path, "a part is not as it should be", e);
+	if (rank < 0 || (size_t)rank != i || records < 0 || !is_plain(p->file))
+		return malformed(path, "a part's rank, count or name is impossible", e);
+	if (records == 0 && (p->first || p->last))
+		return malformed(path, "keys of a part without records", e);
+	p->records = (uint64_t)records;
+	return ST_OK;
+}
+
+static status load_parts(manifest *m, json_t *parts, const char *path, err *e)
+{
+	uint64_t sum = 0;
+	m->parts = json_array_size(parts);
+	m->part = calloc(m->parts + 1, sizeof *m->part);
+	if (!m->part)
+		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
+	for (size_t i = 0; i < m->parts; i++) {
+		const status rc = load_part(m, i, json_array_get(parts, i), path, e);
+		if (rc != ST_OK)
+			return rc;
+		if (__builtin_add_overflow(sum, m->part[i].records, &sum))
+			return malformed(path, "its sizes are impossible", e);
+	}
+	return sum == m->records ? ST_OK
+				 : malformed(path, "its parts have not its number of records", e);
+}
+
+static status load_document(manifest *m, const char *path, err *e)
+{
+	const char *format, *sum;
+	json_int_t version, bytes, off, key, total;
+	json_t *parts;
+	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o !}", "format", &format,
+			"version", &version, "record_bytes", &bytes, "key_offset", &off,
+			"key_bytes", &key, "records", &total, "checksum_kind", &sum, "parts",
+			&parts) != 0 ||
+	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
+		return malformed(path, "is no manifest of hetsort", e);
+	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
+		return malformed(path, "is of another version", e);
+	if (bytes < 1 || bytes > MAX_RECORD_BYTES || key < 1 || key > bytes || off < 0 ||
+	    off > bytes - key || total < 0 || total > INT64_MAX / bytes)
+		return malformed(path, "its sizes are impossible", e);
+	m->lay = (layout){ (uint32_t)bytes, (uint32_t)off, (uint32_t)key };
+	m->records = (uint64_t)total;
+	return load_parts(m, parts, path, e);
+}
+
+status manifest_load(manifest *m, const char *path, err *e)
+{
+	*m = (manifest){ NULL };
+	const status rc = json_read("manifest", path, &m->doc, e);
+	return rc == ST_OK ? load_document(m, path, e) : rc;
+}
+
+void manifest_free(manifest *m)
+{
+	json_decref(m->doc);
+	free(m->part);
+	*m = (manifest){ NULL };
+}
+
+bool manifest_begins(const char *text, size_t bytes)
+{
+	static const char begin[] = "{\n  \"format\": \"hetsort-manifest\"";
+	return bytes >= sizeof begin - 1 && memcmp(text, begin, sizeof begin - 1) == 0;
+}
+
+char *manifest_part_path(const char *path, const manifest_part *p, err *e)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
+	char *out = malloc(dir + strlen(p->file) + 1);
+	if (!out) {
+		err_set(e, ST_RESOURCE, "no memory for the name of a part");
+		return NULL;
+	}
+	memcpy(out, path, dir);
+	strcpy(out + dir, p->file);
+	return out;
+}

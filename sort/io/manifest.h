@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The JSON file beside an output in several parts that names them, read back. */
+#ifndef HETSORT_IO_MANIFEST_H
+#define HETSORT_IO_MANIFEST_H
+
+#include "base/layout.h"
+#include "json.h"
+
+/* What is stated of a part. Texts belong to the manifest. */
+typedef struct manifest_part {
+	const char *file;         /* in the manifest's folder */
+	const char *sum;          /* of its records, in hexadecimal digits */
+	const char *first, *last; /* keys, likewise; NULL: none is stated */
+	uint64_t records;
+} manifest_part;
+
+typedef struct manifest {
+	json_t *doc;
+	layout lay;
+	uint64_t records; /* of all parts */
+	manifest_part *part;
+	size_t parts;
+} manifest;
+
+/* manifest_load - refuses (ST_REFUSED) what is no manifest of ours, or states what cannot be. To be
+ * freed on failure too. */
+status manifest_load(manifest *m, const char *path, err *e);
+void manifest_free(manifest *m);
+
+/* manifest_begins - is this how a manifest begins? */
+bool manifest_begins(const char *text, size_t bytes);
+
+/* manifest_part_path - beside the manifest at path: a fresh string, NULL without memory. */
+char *manifest_part_path(const char *path, const manifest_part *p, err *e);
+
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Outputs in parts as inputs, by %r or by their manifest, on as many ranks as wrote them, fewer and more: all
+# parts are sorted, or the set is refused.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"$BIN/gensort" --no-fsync 4000 in && "$BIN/gensort" --no-fsync -b4000 500 more && cat in more >both || exit 1
+mkdir good deep
+"$hetsort" -o expected in && "$hetsort" -o all both && "$hetsort" -s -q --ranks 4 -o good/p.%r in || exit 1
+sorts() { # sorts NAME EXPECTED ARGUMENT... - silently
+  local name=$1 expected=$2; shift 2
+  run timeout 60 "$hetsort" -f -o out "$@"
+  is "$name: exit code, message" "$rc/$err" 0/
+  ok "$name: sorted" cmp -s out "$expected"
+  rm -f out
+}
+cp good/* .
+for ranks in 1 2 3 4 5; do
+  sorts "parts of 4 ranks on $ranks" expected --ranks $ranks p.%r
+  sorts "their manifest on $ranks" expected --ranks $ranks p.manifest
+done
+sorts "a manifest beside a file" all --ranks 2 p.manifest more
+sorts "a manifest at the root" expected --ranks 3 --source root p.manifest
+"$hetsort" --ranks 3 --manifest deep/set -o deep/q.%2r more
+sorts "a manifest of its own name, elsewhere" all deep/set in
+sorts "a manifest elsewhere, and %r in no name" all --ranks 2 deep/set p.manifest
+"$hetsort" --ranks 11 -o deep/w.%2r more
+sorts "two sets of parts" all --ranks 2 p.%r deep/w.%2r
+cat p.[0-3] >joined && "$hetsort" -s --key 20,5 -o bykey joined
+sorts "by another key" bykey -s --key 20,5 p.%r
+
+refuses() { # refuses NAME WORDS ARGUMENT... - of the sets as they are now, which are then made good again
+  local name=$1 words=$2; shift 2
+  run timeout 60 "$hetsort" -o out "$@"
+  is "$name: exit code, output" "$rc/$(ls out 2>/dev/null)" 2/
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+  rm -f p.*; cp good/* .
+}
+for by in p.%r p.manifest "--ranks 3 p.%r" "--ranks 3 --source root p.manifest"; do
+  # shellcheck disable=SC2086  # words
+  {
+    rm p.2; refuses "part missing, $by" "cannot open input 'p.2': No such file" $by
+    truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' has not the size that manifest 'p.manifest' states" $by
+    refuses "another record size, $by" "manifest 'p.manifest' is of records of 100 bytes, not 50" --record-size 50 $by
+    echo no >>p.manifest; refuses "manifest damaged, $by" "manifest 'p.manifest', line" $by
+  }
+done
+for ranks in 1 3 4 5; do
+  cp p.0 p.4; refuses "a part more, $ranks ranks" "manifest 'p.manifest' names 4 parts, but there is 'p.4'" --ranks $ranks p.%r
+done
+truncate -s -100 p.1; refuses "part cut, 4 ranks" "part 1 has not the size, or not the size of a record, that manifest 'p.manifest' states" --ranks 4 p.%r
+cp deep/set p.manifest; refuses "a manifest of other parts" "manifest 'p.manifest' does not name 'p.0' as part 0" p.%r
+rm deep/w.manifest; refuses "one set without a manifest" "input 'deep/w.%2r' has no manifest" --ranks 11 p.%r deep/w.%2r
+rm p.manifest; refuses "no manifest, one rank" "no rank would read 'p.1'" p.%r
+rm p.manifest; refuses "no manifest, too few ranks" "no rank would read 'p.3'" --ranks 3 p.%r
+rm p.manifest; sorts "no manifest, a rank for each part" expected --ranks 4 p.%r
+cp good/* .
+refuses "the report over a part" "report 'p.1' of rank 0 is the same file as input 'p.1' of rank 0" --ranks 2 --report p.1 p.manifest
+done_testing
