@@ -30,17 +30,17 @@ static ssize_t read_behind(int fd, off_t size)
 }
 
 /* What cannot be read now says so later. */
-static head_kind look_at_head(int fd)
+static head_kind look_at_head(int fd, const layout *l)
 {
 	char head[HEAD_BYTES];
 	struct iovec v = { head, sizeof head };
 	const ssize_t n = preadv2(fd, &v, 1, 0, 0);
-	return n > 0 ? head_judge(head, (size_t)n) : HEAD_ANY;
+	return n > 0 ? head_judge(head, (size_t)n, l->record_bytes) : HEAD_ANY;
 }
 
 /* Opening shows whether we may read it. A file that says it is empty but has content, as those of
  * procfs, is read as a stream: its size shows at its end. */
-static status look_inside(input_file *f, err *e)
+static status look_inside(input_file *f, const layout *l, err *e)
 {
 	char q[QUOTED_BYTES];
 	const int fd = open(f->path, OPEN_FLAGS);
@@ -51,7 +51,7 @@ static status look_inside(input_file *f, err *e)
 	if (more < 0)
 		errnum = errno;
 	if (errnum == 0)
-		f->head = look_at_head(fd);
+		f->head = look_at_head(fd, l);
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", err_quoted(f->path, q))
@@ -68,7 +68,7 @@ static status look_at_stream(input_file *f, err *e)
 	return ST_OK;
 }
 
-static status look(input_file *f, err *e)
+static status look(input_file *f, const layout *l, err *e)
 {
 	char q[QUOTED_BYTES];
 	const bool is_stdin = strcmp(f->path, "-") == 0;
@@ -78,7 +78,7 @@ static status look(input_file *f, err *e)
 		return err_set(e, ST_REFUSED, "input %s is a directory", err_quoted(f->path, q));
 	if (S_ISSOCK(f->st.st_mode) && !is_stdin)
 		return err_set(e, ST_REFUSED, "input %s is a socket", err_quoted(f->path, q));
-	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, e) : look_at_stream(f, e);
+	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, l, e) : look_at_stream(f, e);
 }
 
 static status measure(input *in, input_file *f, const layout *l, err *e)
@@ -88,9 +88,12 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	if (bytes % l->record_bytes)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " bytes, no multiple of the record size %u: "
-			       "%" PRIu64 " bytes are left over",
+			       "%" PRIu64 " bytes are left over%s",
 			       err_quoted(f->path, q), bytes, l->record_bytes,
-			       bytes % l->record_bytes);
+			       bytes % l->record_bytes,
+			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
+						       "sort(1) sorts"
+						     : "");
 	f->first = in->records;
 	f->count = bytes / l->record_bytes;
 	if (__builtin_add_overflow(in->records, f->count, &in->records))
@@ -110,7 +113,7 @@ status input_count(input *in, const layout *l, err *e)
 }
 
 /* path is consumed, and may be NULL: no memory, which has been said. */
-static status add_file(input *in, char *path, err *e)
+static status add_file(input *in, char *path, const layout *l, err *e)
 {
 	input_file *more = path ? realloc(in->file, (in->files + 1) * sizeof *more) : NULL;
 	if (!more) {
@@ -120,7 +123,7 @@ static status add_file(input *in, char *path, err *e)
 	in->file = more;
 	input_file *f = &in->file[in->files++];
 	*f = (input_file){ .path = path, .fd = -1 };
-	const status rc = look(f, e);
+	const status rc = look(f, l, e);
 	in->streams += f->is_stream;
 	return rc;
 }
@@ -128,7 +131,7 @@ static status add_file(input *in, char *path, err *e)
 static status add_part(input *in, const char *path, const manifest_part *p, const layout *l, err *e)
 {
 	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
-	const status rc = add_file(in, manifest_part_path(path, p, e), e);
+	const status rc = add_file(in, manifest_part_path(path, p, e), l, e);
 	if (rc != ST_OK)
 		return rc;
 	const input_file *f = &in->file[in->files - 1];
@@ -155,7 +158,7 @@ static status add_manifest(input *in, const char *path, const layout *l, err *e)
 /* The parts of a manifest take its place. */
 static status add_operand(input *in, const char *name, const layout *l, err *e)
 {
-	status rc = add_file(in, strdup(name), e);
+	status rc = add_file(in, strdup(name), l, e);
 	if (rc != ST_OK || in->file[in->files - 1].head != HEAD_MANIFEST)
 		return rc;
 	char *path = in->file[--in->files].path;
@@ -166,7 +169,7 @@ static status add_operand(input *in, const char *name, const layout *l, err *e)
 
 static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
-	const status rc = add_file(in, name_expand(pattern, rank, e), e);
+	const status rc = add_file(in, name_expand(pattern, rank, e), l, e);
 	if (rc != ST_OK || in->file[in->files - 1].is_stream)
 		return rc;
 	return parts_check_own(pattern, rank, l, (uint64_t)in->file[in->files - 1].st.st_size, e);

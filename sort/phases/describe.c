@@ -73,6 +73,17 @@ static status look_at_files(rank_env *env, bool all_parts, files *f)
 	return rc == ST_OK ? check_streams(env, f) : rc;
 }
 
+static void note_lines(rank_env *env, const input *in)
+{
+	char q[QUOTED_BYTES];
+	for (size_t i = 0; i < in->files; i++)
+		if (in->file[i].head == HEAD_LINES)
+			err_set(&env->note, ST_REFUSED,
+				"input %s looks like lines of text: they are cut into records of "
+				"%u bytes, sort(1) sorts lines",
+				err_quoted(in->file[i].path, q), env->o->lay.record_bytes);
+}
+
 /* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
  * files are enough. */
 static status compare_views(rank_env *env, const input *in, const cpu_share *cpus)
@@ -153,6 +164,8 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = find_parts(env, &all_parts);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, look_at_files(env, all_parts, f));
+	if (rc == ST_OK)
+		note_lines(env, &f->in);
 	if (rc == ST_OK)
 		rc = compare_views(env, &f->in, cpus);
 	if (rc == ST_OK)

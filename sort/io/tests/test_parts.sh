@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Outputs in parts as inputs, by %r or by their manifest, on as many ranks as wrote them, fewer and more: all
-# parts are sorted, or the set is refused.
+# parts are sorted, or the set is refused. And lines of text, which are told from records.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -57,4 +57,25 @@ rm p.manifest; refuses "no manifest, too few ranks" "no rank would read 'p.3'" -
 rm p.manifest; sorts "no manifest, a rank for each part" expected --ranks 4 p.%r
 cp good/* .
 refuses "the report over a part" "report 'p.1' of rank 0 is the same file as input 'p.1' of rank 0" --ranks 2 --report p.1 p.manifest
+
+# --- lines of text
+seq 1 2000 >lines # 8893 bytes
+refuses "lines of text" "left over; it looks like lines of text, which sort(1) sorts" lines
+head -c 12 lines >line
+refuses "less than a record of text" "it looks like lines of text" line
+head -c 8800 lines >fits
+run "$hetsort" -o out fits
+is "lines that fit: exit code, message" "$rc/$err" "0/hetsort: note: input 'fits' looks like lines of text: they are cut into \
+records of 100 bytes, sort(1) sorts lines"
+run "$hetsort" -f -q -o out fits
+is "lines that fit, --quiet" "$rc/$err" 0/
+"$BIN/gensort" --no-fsync -a 100 ascii && "$hetsort" -f -o byname ascii
+sorts "ASCII records are none" byname ascii
+head -c 150 ascii >short
+run "$hetsort" -f -o out short
+is "part of an ASCII record: refused without a word of lines" "$rc/${err##*: }" "2/50 bytes are left over"
+seq -f %079.0f 1 500 | shuf >fixed && LC_ALL=C sort fixed >inorder
+sorts "lines of the record's length" inorder --record-size 80 --key 0,80 fixed
+printf '%050d\n%048d\n' {1..40} >twofold && cp twofold sorted
+sorts "two lines a record" sorted --record-size 100 --key 0,50 twofold
 done_testing
