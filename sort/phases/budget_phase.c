@@ -223,9 +223,19 @@ void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_pl
 	note_budget(env, mp);
 }
 
+/* What an entry has bits for. It bounds what is computed below, too. */
+static status check_count(rank_env *env, const share_plan *s)
+{
+	const uint64_t n = own_share(env, s->in);
+	return n <= POS_MASK ? ST_OK
+			     : err_set(&env->e, ST_REFUSED,
+				       "%" PRIu64 " records are too many for one rank", n);
+}
+
 status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
-	status rc = comm_agree(env->c, find_limit(env, k->cpus, &mp->limit));
+	status rc = check_count(env, k->s);
+	rc = comm_agree(env->c, rc == ST_OK ? find_limit(env, k->cpus, &mp->limit) : rc);
 	if (rc == ST_OK)
 		rc = size_windows(env, k->s->records, mp);
 	if (rc == ST_OK)

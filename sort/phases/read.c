@@ -155,9 +155,6 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 	const input *in = &k->f->in;
 	const uint64_t n = own_share(env, k->s->in);
 	const uint64_t first = in->per_rank ? 0 : share_before(env, k->s->in);
-	if (n > POS_MASK)
-		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
-			       n);
 	const bool sort = env->c->size == 1 || settings_strategy(env->o)->sorts_first;
 	const read_runs_plan p = { .first = first,
 				   .n = n,

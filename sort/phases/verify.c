@@ -42,8 +42,10 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		const unsigned char *first;
 		const part_summary one =
 			part_summary_at(v->part_summaries, i, &env->o->lay, &first);
-		sum.in += one.in;
-		sum.out += one.out;
+		if (__builtin_add_overflow(sum.in, one.in, &sum.in) ||
+		    __builtin_add_overflow(sum.out, one.out, &sum.out))
+			return err_set(&env->e, ST_INVALID,
+				       "up to rank %d, more records are told of than can be", i);
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		if (!one.out)

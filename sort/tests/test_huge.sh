@@ -36,12 +36,21 @@ mkdir large
 # Only file systems in memory have files of up to 2^63 - 1 bytes.
 beyond='mount -t tmpfs none large && truncate -s 9223372036854775800 large/in.0 large/in.1 large/in.2 && truncate -s 116 large/rest || exit 77; shift 0; exec "$@"'
 # The last three are 2^64 + 100 bytes, which a sum without a check takes for 100.
-for in in "--ranks 2 large/in.0 large/in.1" "--ranks 2 large/in.%r" "--ranks 3 --record-size 1 --key 0,1 large/in.%r" \
+for in in "--ranks 2 large/in.0 large/in.1" "--ranks 3 large/in.%r" "--ranks 3 --record-size 1 --key 0,1 large/in.%r" \
   "--record-size 1 --key 0,1 large/in.0 large/in.1 large/rest"; do
   # shellcheck disable=SC2086  # words
   run $own_mounts sh -c "$beyond" sh "$hetsort" --explain $in
   if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount such a file system"; continue; fi
   is "more than 2^63 bytes, $in" "$rc" 2
   ok "more than 2^63 bytes, $in: message" grep -q "more than a file can hold\|too many records" <<<"$err"
+done
+# More than 2^48 of them on a rank: 16 bytes for each of 2^62 are more than 64 bits count.
+# shellcheck disable=SC2086  # words
+for options in "--explain" "--ranks 3 -o large/out" "--ranks 3 --strategy distribute --explain"; do
+  run $own_mounts sh -c "$beyond" sh sh -c 'truncate -s 4611686018427387904 large/one && exec "$0" "$@"' \
+    "$hetsort" --record-size 1 --key 0,1 $options large/one
+  if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount such a file system"; continue; fi
+  is "more than 2^48 records on a rank, $options" "$rc" 2
+  ok "more than 2^48 records on a rank, $options: message" grep -q "plan: [0-9]* records are too many for one rank" <<<"$err"
 done
 done_testing

@@ -127,11 +127,31 @@ static void what_does_not_is_refused_by_all(void **state)
 	}
 }
 
+/* Modulo 2^64 the counts of two ranks are those of the plan. */
+static void counts_do_not_wrap(void **state)
+{
+	const uint64_t half = UINT64_C(1) << 63;
+	(void)state;
+	for (int written = 0; written < 2; written++) {
+		part p[RANKS];
+		memcpy(p, good, sizeof p);
+		*(written ? &p[0].out : &p[0].in) += half;
+		*(written ? &p[1].out : &p[1].in) += half;
+		const trial t = of(p);
+		for (int i = 0; i < RANKS; i++) {
+			assert_int_equal(t.rc[i], ST_INVALID);
+			assert_string_equal(t.said[i],
+					    "up to rank 1, more records are told of than can be");
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fits_is_kept),
 		cmocka_unit_test(what_does_not_is_refused_by_all),
+		cmocka_unit_test(counts_do_not_wrap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
