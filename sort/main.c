@@ -77,8 +77,7 @@ static void end_stalled(comm *c, const stall *s)
 			s->ticks);
 	/* what hangs may be the file system, and then removing files hangs as well */
 	signals_alarm(exit_stalled, STALL_END_MS);
-	if (unfinished_freeze()) /* else they would stay */
-		unfinished_remove_all();
+	unfinished_give_up(); /* else they would stay */
 	comm_abort(c, ST_PEER);
 }
 
@@ -112,12 +111,20 @@ static status check_start(comm *c, const invocation *v)
 	return rc;
 }
 
+/* Without the other ranks. */
+static void end_alone(comm *c, status rc)
+{
+	unfinished_give_up();
+	comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
+}
+
 /* The other ranks cannot be told: print why, and end the job. */
 static void end_unreachable(comm *c, const char *at, status rc)
 {
-	fprintf(stderr, "hetsort: rank %d (%s), %s: the other ranks cannot be reached any more\n",
-		c->rank, c->host, at);
-	comm_abort(c, rc);
+	char why[COMM_FAILURE_BYTES];
+	fprintf(stderr, "hetsort: rank %d (%s), %s: %s\n", c->rank, c->host, at,
+		comm_failure(c, why));
+	end_alone(c, rc);
 }
 
 /* One rank, a thread or a process. Rank 0's exit code counts: the report may have failed there. */
@@ -133,14 +140,14 @@ static status rank_run(comm *c, void *arg)
 		return rc;
 	start_watch(&w, c, &v->o);
 	rc = job_run(c, &v->o, &res);
-	/* launchers signal ranks that have not ended yet: from here on that changes nothing */
-	unfinished_settle();
 	const bool broken = atomic_load(&c->broken);
+	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
+		unfinished_settle();
 	if (c->rank == 0 || broken)
 		rc = print_result(v, &res);
 	free(res.rank);
 	if (broken)
-		comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
+		end_alone(c, rc);
 	int32_t code = rc;
 	rc = comm_bcast(c, &code, sizeof code, 0);
 	if (rc == ST_OK)

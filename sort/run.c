@@ -386,9 +386,10 @@ static void collect(job *j, status rc, job_result *res)
 /* The network is gone and no agreement possible: report what is known here. */
 static status tell_without_ranks(job *j, status rc, job_result *res)
 {
+	char why[COMM_FAILURE_BYTES];
 	if (rc == ST_OK)
 		rc = ST_PEER;
-	err_set(&j->env.e, rc, "the other ranks cannot be reached any more");
+	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
 	fill_result(j);
 	free(res->rank);
 	*res = (job_result){ .status = rc, .size = 1, .comm_kind = j->env.c->kind };

@@ -13,7 +13,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { HOST_BYTES = 64, COMM_MAX_MSG = 256 << 20, COMM_TAGS = 64 /* below this is every tag */ };
+enum {
+	HOST_BYTES = 64,
+	COMM_FAILURE_BYTES = 80,
+	COMM_MAX_MSG = 256 << 20,
+	COMM_TAGS = 64 /* below this is every tag */
+};
 
 typedef struct comm comm;
 
@@ -51,6 +56,9 @@ struct comm {
 	int process_ranks;          /* ranks that are threads of this process */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
 	int32_t *codes;             /* [size] for comm_worst, which must not need memory */
+	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */
+	uint64_t round;             /* collectives so far */
+	atomic_int damaged;         /* 1 + the rank whose message came damaged, or 0 */
 	const char *kind;           /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
 };
@@ -58,9 +66,6 @@ struct comm {
 /* After a failure no backend is called any more: the other ranks may never answer. */
 #define COMM_CALL(c, call) \
 	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL((c)->ops->call)))
-
-/* A collective waits for the other ranks. */
-#define COMM_COLLECTIVE(c, call) (comm_wait_begin(c), comm_wait_end(c, COMM_CALL(c, call)))
 
 static inline void comm_wait_begin(comm *c)
 {
@@ -81,31 +86,34 @@ static inline status comm_noted(comm *c, status rc)
 	return rc;
 }
 
+/* The collectives, checked: what a rank sends has a sum with it that also tells of the sender, the
+ * receiver and the number of the call. Where it does not fit what came, the comm is broken, and
+ * comm_failure() names the sender. */
+
 /* comm_bcast - root's bytes to every rank. */
-static inline status comm_bcast(comm *c, void *buf, size_t bytes, int root)
-{
-	void *said = c->rank == root ? FAIL_LIE(buf, bytes) : buf;
-	return COMM_COLLECTIVE(c, bcast(c, said, bytes, root));
-}
+status comm_bcast(comm *c, void *buf, size_t bytes, int root);
 
 /* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
-static inline status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	return COMM_COLLECTIVE(c, gather(c, FAIL_LIE(mine, bytes), all, bytes, root));
-}
+status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root);
 
 /* comm_allgather - bytes of each rank to every rank, in rank order. */
-static inline status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return COMM_COLLECTIVE(c, allgather(c, FAIL_LIE(mine, bytes), all, bytes));
-}
+status comm_allgather(comm *c, const void *mine, void *all, size_t bytes);
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
-static inline status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	return COMM_COLLECTIVE(c,
-			       alltoall(c, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes));
-}
+status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes);
+
+/* A number in a message of its own, with its sum. comm_word_for - to be sent to this rank with this
+ * tag. comm_word_check - what has come from there: ST_PEER, and the comm is broken, where it is not
+ * what was sent. */
+typedef struct comm_word {
+	uint64_t value, sum;
+} comm_word;
+
+comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag);
+status comm_word_check(comm *c, comm_word *w, int from, int tag);
+
+/* comm_failure - what has broken the comm, as text. */
+const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
 /* comm_send, comm_recv - start to send or receive a block. A send is synchronous: it is done only
  * when the peer receives it, so no more is under way than ranks have asked for. Both sides must
@@ -151,6 +159,11 @@ static inline status comm_agree(comm *c, status mine)
 	const status all = comm_worst(c, mine);
 	return all == ST_OK ? mine : all; /* inline: a failed `mine` visibly never becomes ST_OK */
 }
+
+/* comm_room_bytes - memory for what a comm of so many ranks needs. comm_give_room - it is there,
+ * from here on. */
+size_t comm_room_bytes(int size);
+void comm_give_room(comm *c, void *room);
 
 /* comm_abort - the last resort when ranks can no longer agree: ends the whole job. */
 static inline void comm_abort(comm *c, int code)

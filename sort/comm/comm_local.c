@@ -24,8 +24,8 @@ typedef struct world {
 	unsigned long round;
 	const void **board;
 	mailbox *box;
-	int32_t *codes; /* [size][size] for the ranks' comms */
-	int gate;       /* 0: ranks wait, 1: they start, -1: they end */
+	char *room; /* [size] for the ranks' comms */
+	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
 } world;
 
 typedef struct local {
@@ -227,11 +227,11 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 		       .rank = rank,
 		       .size = w->size,
 		       .max_msg = max_msg,
-		       .codes = w->codes + (size_t)rank * (size_t)w->size,
 		       .processes = 1,
 		       .process_ranks = w->size,
 		       .threads_allowed = true,
 		       .kind = "threads" };
+	comm_give_room(&l->c, w->room + (size_t)rank * comm_room_bytes(w->size));
 	if (gethostname(l->c.host, sizeof l->c.host - 1) != 0)
 		strcpy(l->c.host, "localhost");
 }
@@ -245,8 +245,8 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	local *ranks = calloc((size_t)size, sizeof *ranks);
 	w.board = calloc((size_t)size, sizeof *w.board);
 	w.box = calloc((size_t)size, sizeof *w.box);
-	w.codes = calloc((size_t)size, (size_t)size * sizeof *w.codes);
-	if (!ranks || !w.board || !w.box || !w.codes) {
+	w.room = calloc((size_t)size, comm_room_bytes(size));
+	if (!ranks || !w.board || !w.box || !w.room) {
 		err_set(e, rc, "no memory for %d ranks", size);
 		goto out;
 	}
@@ -267,6 +267,6 @@ out:
 	free(ranks);
 	free((void *)w.board);
 	free(w.box);
-	free(w.codes);
+	free(w.room);
 	return rc;
 }

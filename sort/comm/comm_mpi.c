@@ -312,17 +312,17 @@ static status open_dup(mpi *found, mpi **out, MPI_Comm parent, size_t max_msg, e
 	if (duplicate(found, parent) != ST_OK || MPI_Query_thread(&level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
 	mpi *m = *out = calloc(1, sizeof *m);
-	int32_t *codes = calloc((size_t)found->c.size, sizeof *codes);
-	const status st = all_have_memory(found, m && codes);
+	void *room = calloc(1, comm_room_bytes(found->c.size));
+	const status st = all_have_memory(found, m && room);
 	if (st != ST_OK) {
-		free(codes);
+		free(room);
 		return err_set(e, st,
 			       st == ST_PEER ? "another rank has no memory for the communicator"
 					     : "no memory for %d ranks",
 			       found->c.size);
 	}
 	*m = *found;
-	m->c.codes = codes;
+	comm_give_room(&m->c, room);
 	fill_in(m, level, max_msg);
 	return ST_OK;
 }
@@ -355,6 +355,6 @@ void comm_mpi_close(comm *c)
 	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks may not call it */
 		free_comms(m);
 	pthread_mutex_destroy(&m->lock);
-	free(c->codes);
+	free(c->sums);
 	free(m);
 }

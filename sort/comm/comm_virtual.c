@@ -25,7 +25,7 @@ typedef struct process {
 	int *index_of;    /* [size] its index among the ranks of its process */
 	int first, here;  /* ranks of this process: the first, and how many */
 	buffer *buffers;  /* [here] */
-	int32_t *codes;   /* [here][size] for the ranks' comms */
+	char *room;       /* [here] for the ranks' comms */
 	rank_main *fn;
 	void *arg;
 	bool started; /* all its threads run */
@@ -216,8 +216,8 @@ static status run_virtual_rank(comm *inner, void *process_)
 		      .processes = p->outer->processes,
 		      .process_ranks = p->outer->process_ranks > 1 ? p->size : p->here,
 		      .threads_allowed = p->outer->threads_allowed,
-		      .codes = p->codes + (size_t)inner->rank * (size_t)p->size,
 		      .kind = p->kind };
+	comm_give_room(&v.c, p->room + (size_t)inner->rank * comm_room_bytes(p->size));
 	memcpy(v.c.host, p->outer->host, sizeof v.c.host);
 	return p->fn(&v.c, p->arg);
 }
@@ -237,8 +237,8 @@ static status place_ranks(process *p, err *e)
 	p->process_of = calloc(size, sizeof *p->process_of);
 	p->index_of = calloc(size, sizeof *p->index_of);
 	p->buffers = calloc(here, sizeof *p->buffers);
-	p->codes = calloc(here * size, sizeof *p->codes);
-	if (!p->process_of || !p->index_of || !p->buffers || !p->codes)
+	p->room = calloc(here, comm_room_bytes(p->size));
+	if (!p->process_of || !p->index_of || !p->buffers || !p->room)
 		return err_set(e, ST_RESOURCE, "no memory for %d ranks", p->size);
 	for (int i = 0, r = 0; i < out->size; i++)
 		for (int k = 0; k < p->count[i]; k++, r++) {
@@ -264,6 +264,6 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 	free(p.process_of);
 	free(p.index_of);
 	free(p.buffers);
-	free(p.codes);
+	free(p.room);
 	return rc;
 }

@@ -124,6 +124,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 {
 	*removed = 0;
 	t->lock.dirfd = t->dirfd;
+	t->lock.is_lock = true;
 	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
 		 t->base);
 	int fd;

@@ -59,19 +59,34 @@ void unfinished_settle(void)
 	pthread_mutex_unlock(&lock);
 }
 
-bool unfinished_freeze(void)
+/* False: a file system that hangs. What is there stays there. */
+static bool lock_in_time(void)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until); /* the wall clock may be set meanwhile */
 	until.tv_nsec += 500000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) != 0)
-		return true; /* a file system that hangs: what is there stays there */
+	return pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+bool unfinished_freeze(void)
+{
+	if (!lock_in_time())
+		return true;
 	frozen = !settled;
 	if (!frozen)
 		pthread_mutex_unlock(&lock);
 	return frozen;
+}
+
+void unfinished_give_up(void)
+{
+	if (!lock_in_time())
+		return;
+	for (const unfinished *u = all; u; u = u->next)
+		if (!settled || u->is_lock)
+			(void)unlinkat(u->dirfd, u->name, 0);
 }
 
 void unfinished_remove_all(void)

@@ -13,6 +13,7 @@ enum { UNFINISHED_NAME_BYTES = 80 };
 typedef struct unfinished {
 	int dirfd;
 	char name[UNFINISHED_NAME_BYTES]; /* empty: there is none */
+	bool is_lock;                     /* means nothing once this process has ended */
 	struct unfinished *next;
 } unfinished;
 
@@ -36,6 +37,10 @@ void unfinished_settle(void);
  * makes a name, or settles. False if the process has settled. Waits half a second at most for a
  * thread that is making a name. */
 bool unfinished_freeze(void);
+
+/* unfinished_give_up - the calling thread is going to end the process, which cannot go on: unlink
+ * all names, but once the process has settled only those of locks. */
+void unfinished_give_up(void);
 
 /* unfinished_remove_all - unlink all names, after unfinished_freeze. */
 void unfinished_remove_all(void);

@@ -109,17 +109,24 @@ static uint64_t next_volley(const links *l, uint64_t last, double past_s, double
 	return settled || past_s > l->limit_s || sent + 2 * last > l->most ? 0 : 2 * last;
 }
 
+/* Rank 0 says how many bytes come next. */
+static status tell(comm *c, int to, uint64_t *bytes)
+{
+	comm_word w = comm_word_for(c, *bytes, to, TAG_PING);
+	status rc = one(c, to, (unsigned char *)&w, sizeof w);
+	if (rc == ST_OK && c->rank != 0)
+		rc = comm_word_check(c, &w, 0, TAG_PING);
+	*bytes = w.value;
+	return rc;
+}
+
 static status sustained(comm *c, int to, const links *l, double *moving_s, uint64_t *moved)
 {
 	double past_s = 0; /* in volleys, whatever else the machine did meanwhile */
 	double byte_s = 0;
 	for (uint64_t bytes = FIRST_BYTES;;) {
-		comm_req r;
-		double s = 0, waited_s = 0;
-		status rc = c->rank == 0 ? comm_send(c, &bytes, sizeof bytes, to, TAG_PING, &r)
-					 : comm_recv(c, &bytes, sizeof bytes, 0, TAG_PING, &r);
-		if (rc == ST_OK)
-			rc = scatter_wait(c, &r, &waited_s);
+		double s = 0;
+		status rc = tell(c, to, &bytes);
 		if (rc == ST_OK && bytes > 0)
 			rc = volley(c, to, l, bytes, &s);
 		if (rc != ST_OK || bytes == 0)

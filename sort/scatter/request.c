@@ -37,7 +37,7 @@ uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
 /* One of the others. */
 typedef struct request {
 	comm_req req;
-	uint64_t word;
+	comm_word word;
 	bool asked; /* it waits for an answer */
 	bool left;  /* it knows that there is nothing more */
 	transfer *lane;
@@ -57,7 +57,8 @@ typedef struct counter {
 static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 {
 	comm_req r;
-	const status rc = comm_send(c, &word, sizeof word, to, tag, &r);
+	const comm_word w = comm_word_for(c, word, to, tag);
+	const status rc = comm_send(c, &w, sizeof w, to, tag, &r);
 	return rc == ST_OK ? scatter_wait(c, &r, wait_s) : rc;
 }
 
@@ -73,7 +74,7 @@ static status answer(counter *k, request *a, int to, transfer *lane)
 {
 	const rank_env *env = k->d->env;
 	const uint64_t at = k->d->k->s->records - k->chunks.left;
-	if (a->word != MORE || k->d->failed != ST_OK)
+	if (a->word.value != MORE || k->d->failed != ST_OK)
 		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
 	const uint64_t n = hetpart_chunks_next(&k->chunks);
 	a->asked = false;
@@ -84,7 +85,7 @@ static status answer(counter *k, request *a, int to, transfer *lane)
 		*lane = (transfer){ .to = to, .at = at, .left = n, .slots = slots };
 		a->lane = lane;
 	}
-	return a->word != NO_MORE ? send_word(env->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
+	return a->word.value != NO_MORE ? send_word(env->c, n, to, TAG_COUNT, &k->waited_s) : ST_OK;
 }
 
 static status listen(counter *k, request *a, int to)
@@ -111,6 +112,13 @@ static status move_on(counter *k, request *a, bool *any)
 	return listen(k, a, to);
 }
 
+/* Has it asked? */
+static status hear(comm *c, request *a, int from)
+{
+	const status rc = comm_test(c, &a->req, &a->asked);
+	return rc == ST_OK && a->asked ? comm_word_check(c, &a->word, from, TAG_REQUEST) : rc;
+}
+
 static status attend(counter *k, int i, bool *any)
 {
 	request *a = &k->a[i];
@@ -118,7 +126,7 @@ static status attend(counter *k, int i, bool *any)
 		return ST_OK;
 	if (a->lane)
 		return move_on(k, a, any);
-	const status rc = a->asked ? ST_OK : comm_test(k->d->env->c, &a->req, &a->asked);
+	const status rc = a->asked ? ST_OK : hear(k->d->env->c, a, i);
 	transfer *lane = free_lane(k);
 	if (rc != ST_OK || !a->asked || !lane)
 		return rc;
@@ -283,14 +291,19 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 	comm *c = t->env->c;
 	const size_t at = t->d->n;
 	comm_req r;
+	comm_word w;
 	const uint64_t word = t->failed == ST_OK ? MORE : NO_MORE;
 	status rc = send_word(c, word, 0, TAG_REQUEST, wait_s);
 	*n = 0;
 	if (rc != ST_OK || word == NO_MORE)
 		return rc;
-	rc = comm_recv(c, n, sizeof *n, 0, TAG_COUNT, &r);
+	rc = comm_recv(c, &w, sizeof w, 0, TAG_COUNT, &r);
 	if (rc == ST_OK)
 		rc = scatter_wait(c, &r, wait_s);
+	if (rc == ST_OK)
+		rc = comm_word_check(c, &w, 0, TAG_COUNT);
+	if (rc == ST_OK)
+		*n = w.value;
 	if (rc == ST_OK && *n)
 		rc = take_chunk(t, *n);
 	if (rc == ST_OK && *n && t->failed == ST_OK && t->p->sort)

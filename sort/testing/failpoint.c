@@ -19,7 +19,7 @@ typedef struct point {
 	fail_kind kind;
 	uint64_t n; /* which event; of phases: the first time */
 	int rank;
-	int errnum;
+	int errnum; /* of flips: 1 + the bit */
 	char phase[PHASE_BYTES];
 	double delay_s;
 	unsigned char *lie; /* never freed: other ranks may read it late */
@@ -41,10 +41,11 @@ static const struct kind_name {
 	{ "alloc:", FAIL_ALLOC, false },      { "file:", FAIL_FILE, false },
 	{ "uring:", FAIL_URING, false },      { "ring:", FAIL_RING, false },
 	{ "thread:", FAIL_THREAD, false },    { "comm:", FAIL_COMM, false },
-	{ "lie:", FAIL_LIE, false },          { "flip@sent:", FAIL_SENT, false },
-	{ "flip@spill:", FAIL_SPILL, false }, { "flip@write:", FAIL_WRITE, false },
-	{ "kill@", FAIL_KILL, true },         { "stop@", FAIL_STOP, true },
-	{ "delay@", FAIL_DELAY, true },       { "differ@", FAIL_UNLIKE, true },
+	{ "lie:", FAIL_LIE, false },          { "flip@heard:", FAIL_HEARD, false },
+	{ "flip@sent:", FAIL_SENT, false },   { "flip@spill:", FAIL_SPILL, false },
+	{ "flip@write:", FAIL_WRITE, false }, { "kill@", FAIL_KILL, true },
+	{ "stop@", FAIL_STOP, true },         { "delay@", FAIL_DELAY, true },
+	{ "differ@", FAIL_UNLIKE, true },
 };
 
 static const struct errno_name {
@@ -119,13 +120,23 @@ static bool phase_point(const char **s, point *p)
 	return p->delay_s <= 3600;
 }
 
-/* N[=ERRNO][@rankR] */
+static bool bit_at(const char **s, int *bit)
+{
+	uint64_t v = 0;
+	const bool ok = whole_number(s, INT32_MAX - 1, &v);
+	*bit = (int)v + 1;
+	return ok;
+}
+
+/* N[=ERRNO][@rankR], N[=BIT][@rankR] */
 static bool counted_point(const char **s, point *p)
 {
 	if (!whole_number(s, UINT32_MAX, &p->n) || p->n == 0)
 		return false;
 	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
 	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
+		return false;
+	if (p->kind == FAIL_HEARD && skip(s, "=") && !bit_at(s, &p->errnum))
 		return false;
 	return !skip(s, "@rank") || rank_at(s, &p->rank);
 }
@@ -240,8 +251,11 @@ int fail_result(fail_kind kind, int result)
 void fail_flip(fail_kind kind, void *buf, size_t bytes)
 {
 	unsigned char *p = buf;
-	if (bytes > 0 && fail_now(kind, NULL))
-		p[bytes / 2] ^= 0x10;
+	int bit = 0;
+	if (bytes == 0 || !fail_now(kind, &bit))
+		return;
+	const size_t at = bit ? (size_t)(bit - 1) % (8 * bytes) : bytes / 2 * 8 + 4;
+	p[at / 8] ^= (unsigned char)(1U << (at % 8));
 }
 
 /* By turns random bytes, all bits 0, all bits 1, and the true bytes but for one. */

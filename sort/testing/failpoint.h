@@ -20,6 +20,9 @@
  *   lie:N[@rankR]                        the N-th message to other ranks, a block or in a
  * collective, has wrong content
  *
+ *   flip@heard:N[=BIT][@rankR]           a bit of the N-th message that is no block flips on the
+ * way
+ *
  *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips
  *
  *   flip@spill:N[@rankR]                 a bit of the N-th write to a run flips on disk
@@ -51,6 +54,7 @@ typedef enum fail_kind {
 	FAIL_THREAD,
 	FAIL_COMM,
 	FAIL_LIE,
+	FAIL_HEARD,
 	FAIL_SENT,
 	FAIL_SPILL,
 	FAIL_WRITE,

@@ -14,7 +14,7 @@ is "hetsort does not look at HETSORT_FAIL" "$rc" 0
 rm -f out
 
 for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc:1,,comm:1' file:1=EPONY alloc:1=EIO \
-  alloc:1@rank alloc:1@rankx flip@:1 flip@sent kill@merge kill@:1 kill@merge:x delay@read:0 delay@read:0=x \
+  alloc:1@rank alloc:1@rankx flip@:1 flip@sent flip@sent:1=2 flip@heard:1=x kill@merge kill@:1 kill@merge:x delay@read:0 delay@read:0=x \
   comm:99999999999999999999 kill@averyveryverylongphase:1; do
   HETSORT_FAIL=$bad run "$hetsort" -o out in
   is "refused: HETSORT_FAIL=$bad" "$rc/$(grep -c 'HETSORT_FAIL: cannot read the point at' <<<"$err")" 2/1
@@ -36,6 +36,11 @@ rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2 ($(hostname)), " --ranks 3
 rm -f .hetsort-*
 fails alloc:12@rank1 4 "hetsort: rank 1 ($(hostname)), " --ranks 3
+for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # on the way to that rank alone
+  rank=${at#*@rank}
+  fails flip@heard:$at 5 "hetsort: rank $rank ($(hostname)), " --ranks 3
+  is "flip@heard:$at: what came, nothing left" "$(grep -c ': a message of rank [0-2] came damaged$' <<<"$err")/$(find . -name '.hetsort-*')" 1/
+done
 for strategy in merge distribute; do
   for threads in 0 1 2; do
     fails flip@sent:1@rank2 5 " came damaged: its checksum is not what it was when it was sent" --ranks 3 \
