@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "comm/comm.h"
+#include "comm/deadline.h"
 #include "comm/watch.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
@@ -62,6 +63,24 @@ static void exit_stalled(int alarm_)
 	_exit(ST_PEER);
 }
 
+/* The temporary files would stay. What hangs may be their file system: removing them hangs then,
+ * too. */
+static void give_up_soon(void)
+{
+	signals_alarm(exit_stalled, STALL_END_MS);
+	unfinished_give_up();
+}
+
+/* Before there is a comm, and after. */
+static _Noreturn void end_job(status rc)
+{
+#ifdef HAVE_MPI
+	if (comm_mpi_launched())
+		comm_mpi_end(rc);
+#endif
+	_exit(rc);
+}
+
 /* Called on the thread of the watch; ends the job. */
 static void end_stalled(comm *c, const stall *s)
 {
@@ -71,14 +90,29 @@ static void end_stalled(comm *c, const stall *s)
 		fprintf(stderr,
 			"all ranks wait for one another, and nothing has moved for %.1f s\n",
 			s->seconds);
+	else if (s->kind == STALL_DAMAGED)
+		fprintf(stderr, "a message of it came damaged\n");
 	else
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks);
-	/* what hangs may be the file system, and then removing files hangs as well */
-	signals_alarm(exit_stalled, STALL_END_MS);
-	unfinished_give_up(); /* else they would stay */
+	give_up_soon();
 	comm_abort(c, ST_PEER);
+}
+
+/* Called on the thread of the deadline: this process joins, or leaves, the others. */
+static void end_overdue(const overdue *o)
+{
+	char host[HOST_BYTES] = "unknown";
+	const char *rank = launch_rank();
+	(void)gethostname(host, sizeof host - 1);
+	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, o->what);
+	if (o->peer >= 0)
+		fprintf(stderr, "no connection with rank %d for %.1f s\n", o->peer, o->seconds);
+	else
+		fprintf(stderr, "no progress for %.1f s\n", o->seconds);
+	give_up_soon();
+	end_job(ST_PEER);
 }
 
 static void start_watch(watch **w, comm *c, const settings *o)
@@ -133,6 +167,8 @@ static status rank_run(comm *c, void *arg)
 	const invocation *v = arg;
 	job_result res = { .status = ST_OK };
 	watch *w = NULL;
+	FAIL_RANK(c->rank);
+	FAIL_PHASE("start");
 	status rc = check_start(c, v);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "start", rc);
@@ -155,6 +191,8 @@ static status rank_run(comm *c, void *arg)
 	if (atomic_load(&c->broken))
 		end_unreachable(c, "end", rc);
 	watch_stop(w);
+	deadline_enter("end: leaving the other ranks");
+	FAIL_PHASE("end");
 	return rc;
 }
 
@@ -219,7 +257,7 @@ static _Noreturn void not_joined(status rc, const err *e)
 	const char *rank = launch_rank();
 	(void)gethostname(host, sizeof host - 1);
 	fprintf(stderr, "hetsort: rank %s (%s), start: %s\n", rank ? rank : "?", host, e->text);
-	comm_mpi_end(rc);
+	end_job(rc);
 }
 #endif
 
@@ -291,7 +329,11 @@ int main(int argc, char **argv)
 		v.o.stop = &v.stop;
 		signals_block();
 		signals_watch(&v.stop, interrupted, &v);
-		rc = start(&v, &e);
+		deadline_enter("start: joining the other ranks");
+		if (v.o.timeout_s > 0)
+			rc = deadline_start(v.o.timeout_s, end_overdue, &e);
+		if (rc == ST_OK)
+			rc = start(&v, &e);
 	}
 	if (e.code != ST_OK && launch_speaks()) {
 		fprintf(stderr, "hetsort: %s\n", e.text);

@@ -6,6 +6,7 @@
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "deadline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -229,9 +230,7 @@ static status duplicate(mpi *m, MPI_Comm parent)
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
 	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(m->ctl, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-	    MPI_Comm_rank(m->ctl, &m->c.rank) != MPI_SUCCESS ||
-	    MPI_Comm_size(m->ctl, &m->c.size) != MPI_SUCCESS)
+	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return ST_PEER;
 	return ST_OK;
 }
@@ -274,79 +273,95 @@ static void free_comms(mpi *m)
 		MPI_Comm_free(&m->ctl);
 }
 
-static status finish(comm *c, comm_req *r)
+/* Until the request is done, which takes that rank. */
+static status answered(MPI_Request *req, int peer)
 {
-	bool done = false;
-	status st = ST_OK;
-	for (unsigned tries = 0; st == ST_OK && !done; tries++) {
-		st = comm_test(c, r, &done);
-		if (!done)
+	int flag = 0;
+	int rc = MPI_SUCCESS;
+	deadline_wait_for(peer);
+	for (unsigned tries = 0; rc == MPI_SUCCESS && !flag; tries++) {
+		rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
+		if (!flag)
 			nap(tries);
 	}
-	return st;
+	return checked(rc);
 }
 
-/* A byte between every two ranks makes all connections now, on the main thread: by the exchange's
- * threads, two ranks that connect to each other at the same time could race. */
-static status warm_up(comm *c)
+/* An empty message between every two ranks makes all connections now, on the main thread: by the
+ * exchange's threads, two ranks that connect to each other at the same time could race. All are
+ * under way at once, so only ranks that cannot reach each other wait. req: two for each rank. */
+static status connect_all(const mpi *m, MPI_Comm on, MPI_Request *req)
 {
-	unsigned char out = 0, in = 0;
+	const int n = 2 * m->c.size;
 	status st = ST_OK;
-	for (int s = 1; s < c->size && st == ST_OK; s++) {
-		comm_req send, recv;
-		st = comm_recv(c, &in, 1, (c->rank - s + c->size) % c->size, 0, &recv);
-		if (st == ST_OK)
-			st = comm_send(c, &out, 1, (c->rank + s) % c->size, 0, &send);
-		if (st == ST_OK)
-			st = finish(c, &recv);
-		if (st == ST_OK)
-			st = finish(c, &send);
-	}
+	for (int i = 0; i < n && st == ST_OK; i++)
+		if (i / 2 == m->c.rank)
+			req[i] = MPI_REQUEST_NULL;
+		else
+			st = checked(i % 2 ? MPI_Issend(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i])
+					   : MPI_Irecv(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i]));
+	for (int i = 0; i < n && st == ST_OK; i++)
+		st = answered(&req[i], i / 2);
+	deadline_wait_for(-1);
 	return st;
 }
 
-/* The comm is first made on the stack (found), then copied, once all ranks have memory. */
-static status open_dup(mpi *found, mpi **out, MPI_Comm parent, size_t max_msg, err *e)
+static status refuse_memory(const mpi *m, status st, err *e)
 {
-	int level = MPI_THREAD_SINGLE;
-	if (duplicate(found, parent) != ST_OK || MPI_Query_thread(&level) != MPI_SUCCESS)
+	return err_set(e, st,
+		       st == ST_PEER ? "another rank has no memory for the communicator"
+				     : "no memory for %d ranks",
+		       m->c.size);
+}
+
+/* memory: there is all that this rank needs. Where parent is ours, connections are made before MPI
+ * needs them, and a rank without memory need not tell: the job ends. */
+static status join(mpi *m, MPI_Comm parent, bool ours, bool memory, MPI_Request *req, err *e)
+{
+	if (ours && !memory)
+		return refuse_memory(m, ST_RESOURCE, e);
+	if (ours && connect_all(m, parent, req) != ST_OK)
+		return err_set(e, ST_PEER, "cannot reach all other ranks");
+	if (duplicate(m, parent) != ST_OK)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
-	mpi *m = *out = calloc(1, sizeof *m);
-	void *room = calloc(1, comm_room_bytes(found->c.size));
-	const status st = all_have_memory(found, m && room);
-	if (st != ST_OK) {
-		free(room);
-		return err_set(e, st,
-			       st == ST_PEER ? "another rank has no memory for the communicator"
-					     : "no memory for %d ranks",
-			       found->c.size);
+	const status st = all_have_memory(m, memory);
+	if (st != ST_OK)
+		return refuse_memory(m, st, e);
+	if (!ours && connect_all(m, m->data, req) != ST_OK) {
+		m->ctl = m->data = MPI_COMM_NULL; /* other ranks may not help to free them */
+		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	}
-	*m = *found;
-	comm_give_room(&m->c, room);
-	fill_in(m, level, max_msg);
 	return ST_OK;
 }
 
-status comm_mpi_open(comm **c, MPI_Comm parent, size_t max_msg, err *e)
+/* The comm is first made on the stack, then copied, once all ranks have memory. */
+status comm_mpi_open(comm **c, MPI_Comm parent, bool ours, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,
 		      .data = MPI_COMM_NULL,
-		      .lock = PTHREAD_MUTEX_INITIALIZER },
-	    *m = NULL;
-	status st = open_dup(&found, &m, parent, max_msg, e);
+		      .lock = PTHREAD_MUTEX_INITIALIZER };
+	int level = MPI_THREAD_SINGLE;
 	*c = NULL;
+	if (MPI_Comm_rank(parent, &found.c.rank) != MPI_SUCCESS ||
+	    MPI_Comm_size(parent, &found.c.size) != MPI_SUCCESS ||
+	    MPI_Query_thread(&level) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	mpi *m = calloc(1, sizeof *m);
+	void *room = calloc(1, comm_room_bytes(found.c.size));
+	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
+	const status st = join(&found, parent, ours, m && room && req, req, e);
+	free(req);
 	if (st != ST_OK) {
 		free_comms(&found);
+		free(room);
 		free(m);
 		return st;
 	}
+	*m = found;
+	fill_in(m, level, max_msg);
+	comm_give_room(&m->c, room);
 	*c = &m->c;
-	if ((st = warm_up(&m->c)) == ST_OK)
-		return ST_OK;
-	err_set(e, st, "cannot reach all other ranks");
-	comm_mpi_close(*c);
-	*c = NULL;
-	return st;
+	return ST_OK;
 }
 
 void comm_mpi_close(comm *c)

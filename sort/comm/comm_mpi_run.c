@@ -4,13 +4,16 @@
 #include "comm_mpi.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+static atomic_bool finalizing; /* MPI_Abort may not be called any more */
 
 _Noreturn void comm_mpi_end(int code)
 {
 	int up = 0;
 	fflush(NULL);
-	if (MPI_Initialized(&up) == MPI_SUCCESS && up)
+	if (!atomic_load(&finalizing) && MPI_Initialized(&up) == MPI_SUCCESS && up)
 		MPI_Abort(MPI_COMM_WORLD, code);
 	_exit(code);
 }
@@ -25,9 +28,15 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	comm *c;
 	int level = 0;
+	/* comm_mpi_open connects all ranks, and knows which one does not answer */
+	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "MPI does not start");
-	status st = comm_mpi_open(&c, MPI_COMM_WORLD, max_msg, e);
+	/* also for requests that belong to no communicator */
+	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+	    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "MPI does not let errors be returned");
+	status st = comm_mpi_open(&c, MPI_COMM_WORLD, true, max_msg, e);
 	if (st != ST_OK)
 		return st;
 	struct comm_ops ops = *c->ops;
@@ -35,6 +44,7 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	c->ops = &ops;
 	st = fn(c, arg);
 	comm_mpi_close(c);
+	atomic_store(&finalizing, true);
 	MPI_Finalize();
 	return st;
 }

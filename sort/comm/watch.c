@@ -8,11 +8,15 @@
 #include "watch.h"
 #include "base/clock.h"
 #include "base/progress.h"
+#include "deadline.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { TAG_HEARTBEAT = COMM_TAGS - 1, HEARTBEATS = 10 }; /* no other message uses this tag */
 
@@ -21,6 +25,7 @@ typedef struct heartbeat {
 	uint64_t ticks;
 	double idle_s;
 	char host[HOST_BYTES];
+	uint64_t sum; /* of the fields above */
 } heartbeat;
 
 /* To one other rank and back. */
@@ -41,6 +46,7 @@ struct watch {
 	int links;
 	heartbeat own;
 	double ticked_at, looked_at, cpu_s;
+	bool leaving; /* has nothing left to do but to wait for the others' end */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t stop;
@@ -66,10 +72,16 @@ static void measure_own(watch *w, double now)
 		w->link[i].heard_at = now;
 	w->own.ticks = ticks;
 	w->own.phase = atomic_load(&w->c->phase);
-	w->own.waiting = atomic_load(&w->c->waiting) > 0;
+	w->own.waiting = w->leaving || atomic_load(&w->c->waiting) > 0;
 	w->own.idle_s = now - w->ticked_at;
 	w->cpu_s = cpu_s;
 	w->looked_at = now;
+}
+
+static void raise_alarm(watch *w, int kind, int rank, const heartbeat *b, double seconds)
+{
+	const stall s = { kind, rank, b->host, b->phase, seconds, b->ticks };
+	w->alarm(w->c, &s);
 }
 
 /* -------------------------------------------------------------------------------- heartbeats */
@@ -83,6 +95,11 @@ static bool start(comm *c, comm_req *req, heartbeat *b, int peer, bool sending)
 			   .tag = TAG_HEARTBEAT,
 			   .sending = sending };
 	return c->ops->start(c, req) == ST_OK;
+}
+
+static uint64_t sum_of(const heartbeat *b)
+{
+	return XXH3_64bits(b, offsetof(heartbeat, sum));
 }
 
 static bool arrived(comm *c, comm_req *req)
@@ -100,31 +117,29 @@ static void receive_heartbeats(watch *w, link *l, double now)
 		if (!l->receiving || !arrived(w->c, &l->recv))
 			return;
 		l->receiving = false;
+		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
+		if (l->in.sum != sum_of(&l->in))
+			raise_alarm(w, STALL_DAMAGED, l->rank, &l->known, 0);
 		l->known = l->in;
 		l->heard_at = now;
 		l->ended = l->in.last;
 	}
 }
 
-static void send_heartbeat(watch *w, link *l, bool closing)
+static void send_heartbeat(watch *w, link *l)
 {
 	if (l->sending && arrived(w->c, &l->send))
 		l->sending = false;
 	if (l->sending || l->sent_last)
 		return;
 	l->out = w->own;
-	l->out.last = closing;
+	l->out.last = w->leaving;
+	l->out.sum = sum_of(&l->out);
 	l->sending = start(w->c, &l->send, &l->out, l->rank, true);
-	l->sent_last = closing;
+	l->sent_last = w->leaving;
 }
 
 /* ----------------------------------------------------------------------------------- checking */
-
-static void raise_alarm(watch *w, int kind, int rank, const heartbeat *b, double seconds)
-{
-	const stall s = { kind, rank, b->host, b->phase, seconds, b->ticks };
-	w->alarm(w->c, &s);
-}
 
 static void check_own(watch *w)
 {
@@ -174,25 +189,44 @@ static bool all_ended(const watch *w)
 	return true;
 }
 
+static void exchange_heartbeats(watch *w, double now)
+{
+	for (int i = 0; i < w->links; i++) {
+		receive_heartbeats(w, &w->link[i], now);
+		send_heartbeat(w, &w->link[i]);
+	}
+	deadline_renew(); /* the network lets us go on */
+}
+
+static void look(watch *w)
+{
+	const double now = now_s();
+	measure_own(w, now);
+	check_own(w); /* before the network, where the rank may be stuck */
+	exchange_heartbeats(w, now);
+	check_others(w, now);
+}
+
+/* The last heartbeats; a rank that never sends its own may wait for this one. */
+static void take_leave(watch *w)
+{
+	w->leaving = true;
+	for (unsigned tries = 0; !all_ended(w) && !atomic_load(&w->c->broken);) {
+		if (now_s() - w->looked_at > w->timeout_s / HEARTBEATS)
+			look(w);
+		else
+			exchange_heartbeats(w, now_s());
+		nap(tries++);
+	}
+}
+
 static void *watch_loop(void *watch_)
 {
 	watch *w = watch_;
-	bool closing = false;
-	for (unsigned tries = 0; !(closing && (all_ended(w) || atomic_load(&w->c->broken)));) {
-		const double now = now_s();
-		measure_own(w, now);
-		if (!closing)
-			check_own(w); /* before the network, where the rank may be stuck */
-		for (int i = 0; i < w->links; i++) {
-			receive_heartbeats(w, &w->link[i], now);
-			send_heartbeat(w, &w->link[i], closing);
-		}
-		check_others(w, now);
-		if (closing)
-			nap(tries++);
-		else
-			closing = wait_for_next(w, w->timeout_s / HEARTBEATS);
-	}
+	do
+		look(w);
+	while (!wait_for_next(w, w->timeout_s / HEARTBEATS));
+	take_leave(w);
 	return NULL;
 }
 

@@ -14,8 +14,9 @@ typedef struct stall {
 	enum {
 		STALL_STUCK,
 		STALL_SILENT,
-		STALL_ALL
-	} kind; /* no progress; no heartbeats; all wait */
+		STALL_ALL,
+		STALL_DAMAGED
+	} kind; /* no progress; no heartbeats; all wait; a heartbeat with a wrong bit */
 	int rank;
 	const char *host;
 	int phase;      /* of the comm, as last known */

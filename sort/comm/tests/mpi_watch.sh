@@ -20,6 +20,23 @@ for rank in 0 2; do
     rm -f .hetsort-*
   done
 done
+# before MPI has started, and after all is done but to end it
+cat >stopped <<'END'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" != 1 ] || kill -STOP $$
+exec "$@"
+END
+chmod +x stopped
+run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 ./stopped "$hetsort" --timeout 2 -o out in
+is "stopped before it starts: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
+ok "stopped before it starts: who waits, and at what" \
+  grep -qE "^hetsort: rank [02] \($(hostname)\), start: joining the other ranks: no [a-z]+ .*for [0-9.]+ s" <<<"$err"
+on stop@end:1 --timeout 2
+is "stopped at the end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 5/same
+ok "stopped at the end: who waits, and at what" \
+  grep -q "^hetsort: rank [02] ($(hostname)), end: leaving the other ranks: no progress for" <<<"$err"
+is "stopped at the end: nothing temporary" "$(find . -name '.hetsort-*')" ""
+rm out
 on delay@merge:1=60 --timeout 2
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
 ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merge: no progress for" <<<"$err"

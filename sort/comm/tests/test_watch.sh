@@ -14,6 +14,15 @@ for where in read:1 merge:0 write:1 commit:2; do
   case $phase in exchange | write) phase=merge ;; esac
   ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $phase: no progress for" <<<"$err"
 done
+for where in start end; do
+  HETSORT_FAIL=delay@$where:1=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -f -o out in
+  is "a rank that sleeps, $where: exit code" "$rc" 5
+  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank 0 ($(hostname)), $where: .*: no progress for" <<<"$err"
+  is "a rank that sleeps, $where: nothing temporary" "$(find . -name '.hetsort-*')" ""
+  case $where in start) is "a rank that sleeps, start: no output" "$(ls out 2>/dev/null)" "" ;;
+    end) is "a rank that sleeps, end: the output is complete" "$(cmp out expected)" "" ;; esac
+done
+rm -f out
 HETSORT_FAIL=delay@read:0=60 run timeout -s KILL 50 "$hetsort" --timeout 1 -o out in
 is "a single rank that sleeps" "$rc/$(ls out 2>/dev/null)" 5/
 is "what was under temporary names is gone" "$(find . -name '.hetsort-*')" ""
@@ -34,7 +43,9 @@ done
 is "nothing changes where all work" "$i/$(cmp -s out expected && echo same)" 6/same
 run "$hetsort" --timeout x -o new in
 is "not a number" "$rc" 2
-HETSORT_FAIL=thread:4 run "$hetsort" --ranks 3 --timeout 9 -o new in
+HETSORT_FAIL=thread:2 run "$hetsort" --ranks 3 --timeout 9 -o new in
+is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start the thread of --timeout: Resource temporarily unavailable"
+HETSORT_FAIL=thread:5 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the watch: exit code" "$rc" 4
 ok "no thread for the watch: message" grep -q "start: cannot start the watch's thread" <<<"$err"
 done_testing

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A rank that leaves while the others wait for it, whichever it is: the watch ends the job. Each
+ * case is a process of its own, which the alarm ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "comm/watch.h"
+
+enum { RANKS = 3, FOUND = 42 };
+
+static void end(comm *c, const stall *s)
+{
+	(void)c;
+	_exit(s->kind == STALL_ALL && s->rank == 0 ? FOUND : 1);
+}
+
+static status one_rank(comm *c, void *leaver)
+{
+	watch *w;
+	err e = { ST_OK, "" };
+	char byte = 0;
+	if (watch_start(&w, c, 0.3, end, &e) != ST_OK)
+		return e.code;
+	if (c->rank != *(int *)leaver)
+		(void)comm_allgather(c, &byte, &(char[RANKS]){ 0 }, 1);
+	watch_stop(w);
+	return ST_OK;
+}
+
+static int ends_with(int leaver)
+{
+	int st = 0;
+	err e = { ST_OK, "" };
+	const pid_t pid = fork();
+	if (pid == 0) {
+		alarm(60);
+		(void)comm_local_run(RANKS, 1000, one_rank, &leaver, &e);
+		_exit(0);
+	}
+	assert_true(pid > 0 && waitpid(pid, &st, 0) == pid);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : -WTERMSIG(st);
+}
+
+static void others_do_not_wait_for_ever(void **state)
+{
+	(void)state;
+	for (int leaver = 0; leaver < RANKS; leaver++)
+		assert_int_equal(ends_with(leaver), FOUND);
+	assert_int_equal(ends_with(RANKS), 0); /* nobody */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(others_do_not_wait_for_ever) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
