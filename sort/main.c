@@ -85,7 +85,8 @@ static _Noreturn void end_job(status rc)
 static void end_stalled(comm *c, const stall *s)
 {
 	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
-	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host, at);
+	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
+		at);
 	if (s->kind == STALL_ALL)
 		fprintf(stderr,
 			"all ranks wait for one another, and nothing has moved for %.1f s\n",

@@ -102,23 +102,19 @@ static uint64_t sum_of(const heartbeat *b)
 	return XXH3_64bits(b, offsetof(heartbeat, sum));
 }
 
-static bool arrived(comm *c, comm_req *req)
-{
-	bool done = false;
-	return c->ops->test(c, req, &done) == ST_OK && done;
-}
-
 /* Receives all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
 static void receive_heartbeats(watch *w, link *l, double now)
 {
 	while (!l->ended) {
 		if (!l->receiving)
 			l->receiving = start(w->c, &l->recv, &l->in, l->rank, false);
-		if (!l->receiving || !arrived(w->c, &l->recv))
+		bool done = false;
+		const status rc = l->receiving ? w->c->ops->test(w->c, &l->recv, &done) : ST_OK;
+		if (rc == ST_OK && !done)
 			return;
 		l->receiving = false;
 		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
-		if (l->in.sum != sum_of(&l->in))
+		if (rc != ST_OK || l->in.sum != sum_of(&l->in))
 			raise_alarm(w, STALL_DAMAGED, l->rank, &l->known, 0);
 		l->known = l->in;
 		l->heard_at = now;
@@ -128,7 +124,8 @@ static void receive_heartbeats(watch *w, link *l, double now)
 
 static void send_heartbeat(watch *w, link *l)
 {
-	if (l->sending && arrived(w->c, &l->send))
+	bool done = false;
+	if (l->sending && w->c->ops->test(w->c, &l->send, &done) == ST_OK && done)
 		l->sending = false;
 	if (l->sending || l->sent_last)
 		return;
