@@ -281,8 +281,22 @@ static status start(invocation *v, err *e)
 #endif
 }
 
+/* A launcher that ends a job sends the signal to every rank, and one speaks for all; else it was
+ * meant for this rank. */
+static void print_interrupted(int sig, bool by_launcher)
+{
+	char host[HOST_BYTES] = "unknown";
+	const char *rank = by_launcher ? NULL : launch_rank();
+	(void)gethostname(host, sizeof host - 1);
+	if (rank)
+		fprintf(stderr, "hetsort: rank %s (%s): interrupted by %s\n", rank, host,
+			signals_name(sig));
+	else if (launch_speaks())
+		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
+}
+
 /* Called on the thread that waits for signals, at any moment of the sort. */
-static void interrupted(int sig, void *invocation_)
+static void interrupted(int sig, bool by_parent, void *invocation_)
 {
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
@@ -291,12 +305,10 @@ static void interrupted(int sig, void *invocation_)
 		return; /* too late: files are getting their final names, which takes a moment */
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
-	if (launch_speaks()) {
-		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
-		if (v->o.report &&
-		    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
-			fprintf(stderr, "hetsort: no report: %s\n", e.text);
-	}
+	print_interrupted(sig, by_parent);
+	if (launch_speaks() && v->o.report &&
+	    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
+		fprintf(stderr, "hetsort: no report: %s\n", e.text);
 	if (comm_mpi_launched())
 		signals_await_deadline(); /* when one process ends, launchers kill the others */
 	signals_die(sig);

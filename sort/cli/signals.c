@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 512 << 10 };
@@ -16,9 +16,13 @@ static const struct {
 	int sig;
 	const char *name;
 } asked[] = {
-	{ SIGINT, "SIGINT" },   { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" },
-	{ SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" }, { SIGQUIT, "SIGQUIT" },
-	{ SIGXCPU, "SIGXCPU" }, { SIGIO, "SIGIO" },
+	{ SIGINT, "SIGINT" },       { SIGTERM, "SIGTERM" },     { SIGHUP, "SIGHUP" },
+	{ SIGUSR1, "SIGUSR1" },     { SIGUSR2, "SIGUSR2" },     { SIGQUIT, "SIGQUIT" },
+	{ SIGXCPU, "SIGXCPU" },     { SIGIO, "SIGIO" },         { SIGALRM, "SIGALRM" },
+	{ SIGPROF, "SIGPROF" },     { SIGVTALRM, "SIGVTALRM" },
+#ifdef SIGSTKFLT
+	{ SIGSTKFLT, "SIGSTKFLT" },
+#endif
 #ifdef SIGPWR
 	{ SIGPWR, "SIGPWR" },
 #endif
@@ -44,7 +48,7 @@ void signals_block(void)
 	struct sigaction was;
 	sigemptyset(&watch.set);
 	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-		if (sigaction(asked[i].sig, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+		if (sigaction(asked[i].sig, NULL, &was) == 0 && was.sa_handler == SIG_DFL)
 			sigaddset(&watch.set, asked[i].sig);
 	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
 }
@@ -53,13 +57,14 @@ static void *wait_for_signals(void *unused)
 {
 	(void)unused;
 	for (;;) {
-		int sig;
-		if (sigwait(&watch.set, &sig) != 0)
+		siginfo_t info;
+		const int sig = sigwaitinfo(&watch.set, &info);
+		if (sig < 0)
 			continue;
 		if (sig == SIGUSR1)
 			atomic_store(watch.stop, true);
 		else
-			watch.end(sig, watch.arg);
+			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
 	}
 	return NULL;
 }
@@ -104,9 +109,12 @@ static void die_of_due(int alarm_)
 
 void signals_alarm(void (*end)(int), unsigned ms)
 {
-	const struct itimerval in = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-	signal(SIGALRM, end);
-	(void)setitimer(ITIMER_REAL, &in, NULL);
+	const struct itimerspec in = { .it_value = { ms / 1000, ms % 1000 * 1000000L } };
+	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMAX };
+	timer_t t;
+	signal(SIGRTMAX, end);
+	if (timer_create(CLOCK_MONOTONIC, &by, &t) == 0)
+		(void)timer_settime(t, 0, &in, NULL);
 }
 
 void signals_deadline(int sig, unsigned ms)
@@ -115,8 +123,8 @@ void signals_deadline(int sig, unsigned ms)
 	signals_alarm(die_of_due, ms);
 }
 
-_Noreturn void signals_await_deadline(void)
+void signals_await_deadline(void)
 {
-	for (;;)
-		pause();
+	const struct timespec longer = { 1, 0 }; /* where no timer could be had */
+	(void)nanosleep(&longer, NULL);
 }

@@ -7,26 +7,29 @@
 #define HETSORT_CLI_SIGNALS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
-typedef void signals_end(int sig, void *arg);
+/* by_parent: whoever has started the process has sent it; of a launcher's, to all its processes. */
+typedef void signals_end(int sig, bool by_parent, void *arg);
 
-/* signals_block - before there is any thread: SIGINT, SIGTERM, SIGHUP and SIGUSR1 wait from now on;
- * those that whoever started us lets be ignored stay ignored. */
+/* signals_block - before there is any thread: signals that would end the process wait from now on;
+ * those that are ignored, or have a handler already, stay so. */
 void signals_block(void);
 
-/* signals_watch - SIGUSR1 sets *stop; for each other one end(sig, arg) is called, on a thread of
- * its own, which may end the process by signals_die. Without such a thread the signals end the
- * process by themselves, as if never blocked. */
+/* signals_watch - SIGUSR1 sets *stop; for each other one end(sig, by_parent, arg) is called, on a
+ * thread of its own, which may end the process by signals_die. Without such a thread the signals
+ * end the process by themselves, as if never blocked. */
 void signals_watch(atomic_bool *stop, signals_end *end, void *arg);
 
 /* signals_deadline - die of sig in ms milliseconds, whatever hangs. */
 void signals_deadline(int sig, unsigned ms);
 
-/* signals_alarm - call end, as a signal handler, in ms milliseconds. */
+/* signals_alarm - call end, as a signal handler, in ms milliseconds; not by SIGALRM, which may come
+ * from outside. */
 void signals_alarm(void (*end)(int), unsigned ms);
 
-/* signals_await_deadline - until then, of which the process dies. */
-_Noreturn void signals_await_deadline(void);
+/* signals_await_deadline - until then, or a second. */
+void signals_await_deadline(void);
 
 /* signals_die - of sig, so that a shell sees it. */
 _Noreturn void signals_die(int sig);

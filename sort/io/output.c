@@ -96,6 +96,12 @@ status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e)
 	return rc;
 }
 
+void output_share_lock(output *o)
+{
+	if (!o->is_stdout && !o->owner)
+		target_share_lock(&o->file);
+}
+
 const char *output_name(const output *o)
 {
 	return o->is_stdout ? o->stream : o->file.path;
@@ -129,8 +135,7 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 
 void output_keep(output *o)
 {
-	if (o->owner)
-		target_keep(&o->file);
+	target_keep(&o->file);
 }
 
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total)

@@ -60,6 +60,10 @@ status output_sync(output *o, bool fsync, err *e);
 /* output_commit - collective, after all have synced and verified: rename and sync the directory. */
 status output_commit(output *o, comm *c, const settings *opt, err *e);
 
+/* output_share_lock - after all have locked what they own: where this rank owns nothing, it removes
+ * the owner's lock as well if its process is ended. */
+void output_share_lock(output *o);
+
 /* output_name - as the user knows it. */
 const char *output_name(const output *o);
 

@@ -86,10 +86,13 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
 {
-	char q[QUOTED_BYTES], name[UNFINISHED_NAME_BYTES];
+	char q[QUOTED_BYTES];
 	t->id = id;
-	target_temp_name(t, name);
-	*fd = openat(t->dirfd, name, TEMP_FLAGS); /* the rank that created it removes it */
+	t->shared = true;
+	t->temp.dirfd = t->dirfd;
+	target_temp_name(t, t->temp.name);
+	unfinished_note(&t->temp);
+	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
 	return *fd >= 0 ? ST_OK
 			: err_sys(e, errno, "cannot open the file beside %s",
 				  err_quoted(t->path, q));
@@ -155,6 +158,10 @@ status target_sync_name(const target *t, err *e)
 
 void target_discard(target *t)
 {
+	if (t->shared) {
+		unfinished_forget(&t->temp);
+		unfinished_forget(&t->lock);
+	}
 	unfinished_remove(&t->temp);
 	if (t->base && t->lock_fd >= 0) {
 		unfinished_remove(

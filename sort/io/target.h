@@ -20,6 +20,7 @@ typedef struct target {
 	unfinished temp; /* its name until it is complete */
 	unfinished lock; /* see target_lock */
 	int lock_fd;     /* -1: not locked */
+	bool shared;     /* another rank makes it: its names go only where this process is ended */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
@@ -33,7 +34,8 @@ status target_check(const target *t, bool force, err *e);
 /* target_create - create the temporary file named after id, mode 0666 less the umask. */
 status target_create(target *t, uint64_t id, int *fd, err *e);
 
-/* target_attach - open the temporary file that another rank has created for the same id. */
+/* target_attach - open the temporary file that another rank has created for the same id. Where this
+ * process is ended, it removes that file: a launcher may leave the other one no time for it. */
 status target_attach(target *t, uint64_t id, int *fd, err *e);
 
 /* target_keep - the temporary file outlives the program, unless it is committed. target_find - open
@@ -59,6 +61,9 @@ status target_sync_name(const target *t, err *e);
  * the temporary files, *removed of them, that killed jobs have left for it, except that of t->id.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
+
+/* target_share_lock - another rank has locked it: the same for the lock's file. */
+void target_share_lock(target *t);
 
 /* target_clean - remove what killed jobs have left for the output path. ST_REFUSED if a job is
  * making it, or if the file system has no locks. */

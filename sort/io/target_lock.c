@@ -120,13 +120,25 @@ static unsigned remove_leftovers(const target *t)
 	return removed;
 }
 
-status target_lock(target *t, unsigned *removed, err *e)
+static void name_lock(target *t)
 {
-	*removed = 0;
 	t->lock.dirfd = t->dirfd;
 	t->lock.is_lock = true;
 	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
 		 t->base);
+}
+
+void target_share_lock(target *t)
+{
+	t->shared = true;
+	name_lock(t);
+	unfinished_note(&t->lock);
+}
+
+status target_lock(target *t, unsigned *removed, err *e)
+{
+	*removed = 0;
+	name_lock(t);
 	int fd;
 	const status rc = take(t, &fd, e);
 	if (rc != ST_OK || fd < 0) {

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,9 @@ static bool settled, frozen;
 
 void unfinished_note(unfinished *u)
 {
+	struct stat st;
+	if (u->is_lock && fstatat(u->dirfd, u->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		u->number = st.st_ino;
 	pthread_mutex_lock(&lock);
 	u->next = all;
 	all = u;
@@ -33,6 +37,16 @@ int unfinished_create(unfinished *u, int flags, mode_t mode)
 	return fd;
 }
 
+/* Another process may have removed a lock, and a third one taken it. */
+static void remove_name(const unfinished *u)
+{
+	struct stat st;
+	if (u->is_lock && u->number && fstatat(u->dirfd, u->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_ino != u->number)
+		return;
+	(void)unlinkat(u->dirfd, u->name, 0);
+}
+
 void unfinished_forget(unfinished *u)
 {
 	pthread_mutex_lock(&lock);
@@ -48,7 +62,7 @@ void unfinished_forget(unfinished *u)
 void unfinished_remove(unfinished *u)
 {
 	if (u->name[0])
-		(void)unlinkat(u->dirfd, u->name, 0);
+		remove_name(u);
 	unfinished_forget(u);
 }
 
@@ -86,11 +100,11 @@ void unfinished_give_up(void)
 		return;
 	for (const unfinished *u = all; u; u = u->next)
 		if (!settled || u->is_lock)
-			(void)unlinkat(u->dirfd, u->name, 0);
+			remove_name(u);
 }
 
 void unfinished_remove_all(void)
 {
 	for (const unfinished *u = frozen ? all : NULL; u; u = u->next)
-		(void)unlinkat(u->dirfd, u->name, 0);
+		remove_name(u);
 }

@@ -14,6 +14,7 @@ typedef struct unfinished {
 	int dirfd;
 	char name[UNFINISHED_NAME_BYTES]; /* empty: there is none */
 	bool is_lock;                     /* means nothing once this process has ended */
+	ino_t number;                     /* of the file, 0: unknown. Another's lock stays. */
 	struct unfinished *next;
 } unfinished;
 

@@ -174,6 +174,8 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = comm_agree(env->c, workdir_open(env, &f->in, w));
 	if (rc == ST_OK && !env->o->explain)
 		rc = comm_agree(env->c, lock_output(env, &f->out, w));
+	if (rc == ST_OK && !env->o->explain)
+		output_share_lock(&f->out);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, copy_streams(env, &f->in));
 	if (rc != ST_OK || f->in.is_stream)

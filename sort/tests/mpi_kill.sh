@@ -127,7 +127,22 @@ host_fails() { # host_fails WHAT FAIL... -- REPAIR...
   for ((i = 0; i < 1000; i++)); do gone "$pid" && break; sleep 0.02; done
   again "$name"
 }
+# What one of them sends the other goes to nobody.
+apart() {
+  local ip1 ip2
+  ip1=$("$cluster" --id $id exec n1 hostname -i) ip2=$("$cluster" --id $id exec n2 hostname -i)
+  "$cluster" --id $id exec n1 ip neigh replace "$ip2" lladdr 02:00:00:00:00:99 dev eth0 nud permanent || return
+  "$cluster" --id $id exec n2 ip neigh replace "$ip1" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
+  : >fail
+  (launch ./rank --timeout 4 --force -o out in) >told 2>&1
+  is "two hosts that cannot reach each other: exit code" $? 5
+  ok "two hosts that cannot reach each other: both are named" grep -qE \
+    "^hetsort: rank (1 \(n1\)|2 \(n2\)), start: joining the other ranks: no connection with rank [12] for" told
+  "$cluster" --id $id exec n1 ip neigh del "$ip2" dev eth0
+  "$cluster" --id $id exec n2 ip neigh del "$ip1" dev eth0
+}
 if [ "$where" = "four virtual hosts" ]; then
+  apart
   host_fails "pulled plug" link n2 down -- link n2 up
   host_fails "standstill" freeze n2 -- thaw n2
 fi

@@ -45,9 +45,27 @@ for call in read write fsync write@2 fsync write; do
   [ $told_all -lt 3 ] || break
 done
 ok "TERM to the launcher: report, and nothing temporary ($told_all times)" test $told_all -ge 3
+# one rank alone: it removes what the job has made, whatever time the launcher leaves the others
+for sig in TERM HUP INT ALRM; do
+  start fsync -o out in
+  await eval '[ -e hanging.2 ] || [ ! -d /proc/$job ]'
+  kill -s STOP "$(cat pid.0)"
+  kill -s $sig "$(cat pid.2)"
+  await gone "$(cat pid.2)"
+  is "$sig to rank 2: nothing temporary, though rank 0 stands still" "$(find . -name '.hetsort-*')" ""
+  ends "$sig to rank 2"
+  is "$sig to rank 2: message" "$(grep "^hetsort: rank" told)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
+done
+start read -o out in # only the lock is there
+kill -s STOP "$(cat pid.0)"
+kill -s TERM "$(cat pid.1)"
+await gone "$(cat pid.1)"
+is "TERM to rank 1 while it reads: no lock" "$(find . -name '.hetsort-*')" ""
+ends "TERM to rank 1 while it reads"
 start fsync -o out in
 kill -s TERM "$(cat pid.0)"
 ends "TERM to rank 0"
+is "TERM to rank 0: message" "$(grep ^hetsort: told)" "hetsort: rank 0 ($(hostname)): interrupted by SIGTERM"
 is "TERM to rank 0: report" "$(field status) $(field signal)" "interrupted SIGTERM"
 is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
 start fsync -o out.%r in

@@ -16,7 +16,7 @@ field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
   local call=$1; shift
   rm -rf report hanging out*
-  timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1,QUIT,USR2,XCPU,IO,PWR}" SHIM="hang=$call" SHIM_FILE=hanging \
+  timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1,QUIT,USR2,XCPU,IO,PWR,ALRM,PROF,VTALRM,STKFLT}" SHIM="hang=$call" SHIM_FILE=hanging \
     LD_PRELOAD="$PWD/shim.so" "$hetsort" --report "${to:-report}" --direct never "$@" <&0 2>err &
   pid=$!
   # shellcheck disable=SC2016
@@ -46,7 +46,7 @@ interrupts TERM 143 fallocate -o out in
 interrupts INT 130 write@3 -o out in
 interrupts HUP 129 read@2 --ranks 2 -o out.%r in
 ulimit -c 0 # some of these dump core
-for sig in QUIT USR2 XCPU IO PWR; do
+for sig in QUIT USR2 XCPU IO PWR ALRM PROF VTALRM STKFLT; do
   interrupts $sig $((128 + $(kill -l $sig))) write@2 -o out in
 done
 interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in
@@ -85,7 +85,7 @@ for mode in "--ranks 1" "--ranks 3"; do
   rm hanging
   end
   is "USR1, $mode: exit code, left over" "$rc/$(left_over)" "$((128 + $(kill -l USR1)))/"
-  ok "USR1, $mode: message" grep -q "read: stopped by SIGUSR1" err
+  ok "USR1, $mode: message" grep -q "^hetsort: rank [0-2] (.*), [a-z]*: stopped by SIGUSR1" err
   is "USR1, $mode: report" "$(field status) $(field signal)" "interrupted SIGUSR1"
 done
 
