@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Four ranks over MPI, of which one, or the launcher, gets a signal at any moment; and any bit of any
+# message that is no block flips on the way, over MPI or between threads. Whatever comes of it: status 0
+# means the right output; a file under the final name is the right one; nothing hangs; nothing temporary
+# stays, but what SIGKILL, or SIGSTOP and --timeout, leave for the next run, which removes it.
+#   KILLS, FLIPS: how many of each [200, 500]   SEED: what is drawn [of the time]   LANES: at a time [3]
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+"$ROOT/scripts/mpirun" --here || skip_all "no MPI here"
+kills=${KILLS:-200} flips=${FLIPS:-500} seed=${SEED:-$EPOCHSECONDS} lanes=${LANES:-3} limit_s=120
+"$BIN/gensort" --no-fsync 200000 large && "$BIN/gensort" --no-fsync 3000 small &&
+  "$BIN/hetsort" -q -o large.sorted large && "$BIN/hetsort" -q -o small.sorted small || exit 1
+ways=("" "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute" "--strategy distribute --exchange-threads 0"
+  "--source root --speeds 1,2,3,4" "--source root --scatter dynamic" "--source root --strategy distribute --speeds 2,1,1,1"
+  "--speeds 1,0.5,2,1 --plan linear --stable" "--workdir work --resume")
+cat >rank <<'END'
+#!/bin/sh
+echo $$ >pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+exec "$@"
+END
+chmod +x rank
+
+left() { find . \( -name '.hetsort-*' -o -path './work/*' \) | head -n 3 | paste -sd' '; }
+judge() { # judge WHAT RC INPUT MAY_LEAVE COMMAND... - prints what became of it; the next run is the command
+  local what=$1 rc=$2 in=$3 may_leave=$4 out litter='' end=failed; shift 4
+  out=$(cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" && echo right)
+  litter=$(left)
+  [ "$rc" != 0 ] || end=ok
+  [ $((SECONDS - from)) -lt $limit_s ] || end=hangs
+  if [ "$out" != right ]; then # parts may be there one by one, until there is a manifest
+    if [ "$rc" = 0 ] || [ -e out ] || [ -e out.manifest ]; then end=WRONG; fi
+  fi
+  if [ "$rc" = 0 ] || [ "$may_leave" = no ]; then [ -z "$litter" ] || end+="-litter"; fi
+  rm -f out out.[0-3] out.manifest
+  if [ -n "$litter" ]; then # the next run removes it
+    timeout -k 2 $limit_s "$@" >told.next 2>&1 && [ -z "$(left)" ] || end+="-STAYS"
+    rm -rf out out.[0-3] out.manifest .hetsort-* work
+  fi
+  echo "$end $what rc=$rc${litter:+ left: $litter}$(sed -n 's/^hetsort: / | /p' told | head -n 1)"
+}
+
+draw() { d=$(((RANDOM << 15 | RANDOM) % $1)); } # draw N - sets d, below N; no subshell, whose numbers would repeat
+
+once_killed() {
+  local way sig rank ms job i out=out may_leave=no from=$SECONDS
+  local sigs=(KILL KILL STOP STOP TERM HUP INT) victims=(0 1 2 3 launcher)
+  draw ${#ways[@]}; way=${ways[d]}
+  draw ${#sigs[@]}; sig=${sigs[d]}
+  draw ${#victims[@]}; rank=${victims[d]}
+  draw 1500; ms=$d
+  draw 4; [ $d != 0 ] || out=out.%r
+  if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # nothing of ours would end it
+  case $way in *workdir*) out=out may_leave=yes ;; esac
+  case $sig in KILL | STOP) may_leave=yes ;; esac
+  rm -f pid.*
+  # shellcheck disable=SC2206  # the way is several words
+  local command=("$ROOT/scripts/mpirun" 4 ../rank "$BIN/hetsort" --timeout 3 $way -o $out ../large)
+  timeout -k 2 $limit_s "${command[@]}" >told 2>&1 &
+  job=$!
+  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+  if [ "$rank" = launcher ]; then
+    kill -s "$sig" "$(children_of $job)" 2>/dev/null
+  else
+    for ((i = 0; i < 200; i++)); do if [ -s pid."$rank" ] || [ ! -d /proc/$job ]; then break; fi; sleep 0.02; done
+    kill -s "$sig" "$(cat pid."$rank" 2>/dev/null || echo 999999999)" 2>/dev/null
+  fi
+  wait $job; rc=$?
+  # shellcheck disable=SC2046  # several
+  await gone $(cat pid.* 2>/dev/null) || from=0
+  judge "$sig of $rank after $ms ms, $way, $out" $rc large $may_leave "${command[@]}"
+}
+
+once_flipped() { # once_flipped N
+  local way over plan may_leave=no from=$SECONDS
+  draw ${#ways[@]}; way=${ways[d]}
+  # shellcheck disable=SC2206
+  local command=("$BIN/failpoints/hetsort" --timeout 5 $way -o out ../small)
+  draw 140; plan=flip@heard:$((1 + d))
+  draw 100000; plan+="=$d"
+  draw 4; plan+=@rank$d
+  if [ $(($1 % 4)) = 0 ]; then over=MPI command=("$ROOT/scripts/mpirun" 4 "${command[@]}")
+  else over=threads command+=(--ranks 4); fi
+  HETSORT_FAIL=$plan timeout -k 2 $limit_s "${command[@]}" >told 2>&1; rc=$?
+  # what waits for its name, or is to be gone on with, stays
+  case $way in *workdir*) may_leave=yes ;; esac
+  ! grep -q ", commit: \|, end: " told || may_leave=yes
+  judge "$plan, $over, $way" $rc small $may_leave "${command[@]}"
+}
+
+lane() { # lane I - its share of all
+  local i
+  mkdir -p "lane$1" && cd "lane$1" || exit 1
+  RANDOM=$((seed + $1))
+  for ((i = $1; i < kills; i += lanes)); do once_killed; done >kills
+  for ((i = $1; i < flips; i += lanes)); do once_flipped $((i / lanes)); done >flips
+}
+
+for ((l = 0; l < lanes; l++)); do lane $l & done
+wait
+for kind in kills flips; do
+  cat lane*/$kind >$kind
+  echo "# sum: $(wc -l <$kind) $kind, seed $seed: $(cut -d' ' -f1 $kind | sort | uniq -c | awk '{printf "%s%d %s", c, $1, $2; c = ", "}'); \
+$(grep -c ' left: ' $kind) left something for the next run"
+  is "$kind: all promises kept" "$(grep -v -E '^(ok|failed) ' $kind | head -n 20)" ""
+  is "$kind: as many as wanted" "$(wc -l <$kind)" "${!kind}"
+done
+done_testing
