@@ -56,12 +56,17 @@ for sig in TERM HUP INT ALRM; do
   ends "$sig to rank 2"
   is "$sig to rank 2: message" "$(grep "^hetsort: rank" told)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
 done
-start read -o out in # only the lock is there
-kill -s STOP "$(cat pid.0)"
+start create -o out in # rank 0 cannot remove the lock now
+is "before the output is there: the lock is" "$(find . -name '.hetsort-*.lock' | wc -l)" 1
 kill -s TERM "$(cat pid.1)"
 await gone "$(cat pid.1)"
-is "TERM to rank 1 while it reads: no lock" "$(find . -name '.hetsort-*')" ""
-ends "TERM to rank 1 while it reads"
+is "TERM to rank 1 then: no lock" "$(find . -name '.hetsort-*')" ""
+rm hanging.0
+ends "TERM to rank 1 then"
+start fsync -o out in
+kill -s KILL "$(cat pid.0)"
+ends "KILL of rank 0"
+is "KILL of rank 0: the others remove what it has made" "$(find . -name '.hetsort-*')" ""
 start fsync -o out in
 kill -s TERM "$(cat pid.0)"
 ends "TERM to rank 0"
