@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LD_PRELOAD shim for the tests over MPI, built with mpicc: MPI_SHIM=CALL@N[:RANK] lets the N-th
  * MPI_CALL of the process fail, or of that rank alone (by the launcher's environment). With
- * MPI_SHIM=cut=CALL@N[:RANK] it has half of its room, so what is received there is too long. */
+ * MPI_SHIM=cut=CALL@N[:RANK] it has half of its room, so what is received there is too long; with
+ * MPI_SHIM=stop=Finalize@1[:RANK] the process stops behind it. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,16 @@ static int room(const char *call, int n)
 	}
 
 MAY_FAIL(Init_thread, (int *argc, char ***argv, int wanted, int *got), argc, argv, wanted, got)
+int MPI_Finalize(void)
+{
+	const char *plan = getenv("MPI_SHIM");
+	const int rc = PMPI_Finalize();
+
+	if (plan && strncmp(plan, "stop=", 5) == 0 && is_struck(plan + 5, "Finalize"))
+		raise(SIGSTOP);
+	return rc;
+}
+
 MAY_FAIL(Comm_dup, (MPI_Comm c, MPI_Comm *copy), c, copy)
 MAY_FAIL(Comm_idup, (MPI_Comm c, MPI_Comm *copy, MPI_Request *r), c, copy, r)
 MAY_FAIL(Comm_set_errhandler, (MPI_Comm c, MPI_Errhandler h), c, h)

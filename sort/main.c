@@ -192,7 +192,7 @@ static status rank_run(comm *c, void *arg)
 	if (atomic_load(&c->broken))
 		end_unreachable(c, "end", rc);
 	watch_stop(w);
-	deadline_enter("end: leaving the other ranks");
+	deadline_leave("end: leaving the other ranks");
 	FAIL_PHASE("end");
 	return rc;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,16 @@ void deadline_enter(const char *what)
 	atomic_store(&doing, what);
 	deadline_wait_for(-1);
 	deadline_renew();
+}
+
+void deadline_leave(const char *what)
+{
+	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec in = { .it_value = { (time_t)(2 * SLEEPS * deadline.sleep_s) + 1, 0 } };
+	timer_t t;
+	deadline_enter(what);
+	if (deadline.alarm && timer_create(CLOCK_MONOTONIC, &by, &t) == 0)
+		(void)timer_settime(t, 0, &in, NULL);
 }
 
 static void sleep_once(void)

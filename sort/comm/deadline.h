@@ -26,6 +26,10 @@ status deadline_start(double timeout_s, deadline_alarm *alarm, err *e);
 void deadline_enter(const char *what);
 void deadline_renew(void);
 
+/* deadline_leave - what comes is the last that the process does. Nobody is left to notice if it
+ * stands still then, so the kernel ends it in twice the time. */
+void deadline_leave(const char *what);
+
 /* deadline_wait_for - a rank that has to answer, -1 for none: with one it is earlier, since others
  * may wait for those two. */
 void deadline_wait_for(int peer);

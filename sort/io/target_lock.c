@@ -72,9 +72,11 @@ static status take(target *t, int *fd, err *e)
 		} else if (errno != EINTR) {
 			refuse(t, *fd, e);
 			close(*fd);
+			*fd = -1;
 			return e->code;
 		}
 		close(*fd);
+		*fd = -1;
 	}
 	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
 		       err_quoted(t->path, q));
@@ -139,14 +141,15 @@ status target_lock(target *t, unsigned *removed, err *e)
 {
 	*removed = 0;
 	name_lock(t);
-	int fd;
-	const status rc = take(t, &fd, e);
-	if (rc != ST_OK || fd < 0) {
+	unfinished_hold();
+	const status rc = take(t, &t->lock_fd, e);
+	if (rc == ST_OK && t->lock_fd >= 0)
+		unfinished_note(&t->lock);
+	else
 		t->lock.name[0] = '\0';
+	unfinished_release();
+	if (rc != ST_OK || t->lock_fd < 0)
 		return rc;
-	}
-	t->lock_fd = fd;
-	unfinished_note(&t->lock);
 	write_holder(t);
 	*removed = remove_leftovers(t);
 	return ST_OK;

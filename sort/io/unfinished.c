@@ -14,6 +14,16 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
 static bool settled, frozen;
 
+void unfinished_hold(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void unfinished_release(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
 void unfinished_note(unfinished *u)
 {
 	struct stat st;

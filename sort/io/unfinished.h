@@ -22,6 +22,11 @@ typedef struct unfinished {
  * or -1 with errno and an empty name. */
 int unfinished_create(unfinished *u, int flags, mode_t mode);
 
+/* unfinished_hold, unfinished_release - around the making of a name in other ways, and its note: no
+ * signal's end comes between. */
+void unfinished_hold(void);
+void unfinished_release(void);
+
 /* unfinished_note - put a file on the list that exists already; u->dirfd and u->name say which. */
 void unfinished_note(unfinished *u);
 

@@ -37,6 +37,12 @@ ok "stopped at the end: who waits, and at what" \
   grep -q "^hetsort: rank [02] ($(hostname)), end: leaving the other ranks: no progress for" <<<"$err"
 is "stopped at the end: nothing temporary" "$(find . -name '.hetsort-*')" ""
 rm out
+# nobody is left to notice it: MPI has ended on all ranks
+"${MPICC:-mpicc}" -O1 -shared -fPIC -o mpi-shim.so "$ROOT/scripts/mpi-shim.c" || exit 1
+run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$PWD/mpi-shim.so" \
+  MPI_SHIM=stop=Finalize@1:1 "$hetsort" --timeout 2 -o out in
+is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same
+rm out
 on delay@merge:1=60 --timeout 2
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
 ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merge: no progress for" <<<"$err"
