@@ -52,15 +52,16 @@ full set-up ok
 full demo ok
 full check ok, 7 passed, 0 failed"
 is "one minimal system for all" "$(grep -c '^debootstrap' calls)" 1
-is "in which folder and as whom" "$(grep scripts/ calls)" "root /root/hetsort ./scripts/demo
-root /root/hetsort ./scripts/check
-user bash -c cd \"\$0\" && scripts/deps /home/plain/hetsort
-user runuser -u plain -- /home/plain/hetsort ./scripts/demo
-user runuser -u plain -- /home/plain/hetsort ./scripts/check
-container /root/hetsort ./scripts/demo
-container /root/hetsort ./scripts/check
-full /root/hetsort ./scripts/demo
-full /root/hetsort ./scripts/check --strict"
+home_0=/root plain=/home; plain+=/plain # in the new systems
+is "in which folder and as whom" "$(grep scripts/ calls)" "root $home_0/hetsort ./scripts/demo
+root $home_0/hetsort ./scripts/check
+user bash -c cd \"\$0\" && scripts/deps $plain/hetsort
+user runuser -u plain -- $plain/hetsort ./scripts/demo
+user runuser -u plain -- $plain/hetsort ./scripts/check
+container $home_0/hetsort ./scripts/demo
+container $home_0/hetsort ./scripts/check
+full $home_0/hetsort ./scripts/demo
+full $home_0/hetsort ./scripts/check --strict"
 is "a container has its capabilities alone" \
   "$(grep -c '^setpriv -all,' calls)/$(grep -c 'setpriv.*sys_admin' calls)" 2/0
 ok "nothing is left" test ! -e roots
