@@ -50,7 +50,7 @@ ifeq ($(FAILPOINTS),1)
 NEEDED  += -DHETSORT_FAILPOINTS
 FAILED   = malloc calloc realloc strdup strndup mmap64 asprintf open64 openat64 read pread64 preadv64v2 \
            write pwrite64 fallocate64 ftruncate64 fsync stat64 fstat64 fstatat64 fstatfs64 fstatvfs64 \
-           renameat renameat2 linkat close pthread_create
+           renameat renameat2 linkat unlinkat close pthread_create
 FAILWRAP = $(addprefix -Wl$(comma)--wrap=,$(FAILED))
 endif
 

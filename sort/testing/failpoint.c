@@ -13,14 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_POINTS = 16, ANY_RANK = -2, SHORT = -1, PHASE_BYTES = 16 };
+enum { MOST_POINTS = 16, ANY_RANK = -2, SHORT = -1, KILLED = -2, PHASE_BYTES = 16 };
 
 typedef struct point {
 	fail_kind kind;
 	uint64_t n; /* which event; of phases: the first time */
 	int rank;
-	int errnum; /* of flips: 1 + the bit */
-	char phase[PHASE_BYTES];
+	int errnum;              /* of flips: 1 + the bit */
+	char phase[PHASE_BYTES]; /* of what is counted: that it begins in; "": at once */
+	atomic_bool begun;
 	double delay_s;
 	unsigned char *lie; /* never freed: other ranks may read it late */
 	atomic_uint_fast64_t seen;
@@ -55,7 +56,8 @@ static const struct errno_name {
 	{ "EIO", EIO },       { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EINTR", EINTR },
 	{ "EAGAIN", EAGAIN }, { "EMFILE", EMFILE }, { "ENFILE", ENFILE }, { "EFBIG", EFBIG },
 	{ "EACCES", EACCES }, { "EROFS", EROFS },   { "ESTALE", ESTALE }, { "ENOMEM", ENOMEM },
-	{ "ENOSYS", ENOSYS }, { "EPERM", EPERM },   { "short", SHORT },
+	{ "ENOSYS", ENOSYS }, { "EPERM", EPERM },   { "EXDEV", EXDEV },   { "short", SHORT },
+	{ "kill", KILLED },
 };
 
 /* If *s begins with word, move behind it. */
@@ -99,15 +101,23 @@ static bool errno_at(const char **s, int *errnum)
 	return false;
 }
 
-/* PHASE:R[=SECONDS] */
-static bool phase_point(const char **s, point *p)
+/* Its name, up to the byte `end`, or that of the text. */
+static bool phase_at(const char **s, char end, point *p)
 {
 	const size_t n = strcspn(*s, ":,");
-	if (n == 0 || n >= sizeof p->phase || (*s)[n] != ':')
+	if (n == 0 || n >= sizeof p->phase || (end && (*s)[n] != end))
 		return false;
 	memcpy(p->phase, *s, n);
 	p->phase[n] = '\0';
-	*s += n + 1;
+	*s += n + (end != '\0');
+	return true;
+}
+
+/* PHASE:R[=SECONDS] */
+static bool phase_point(const char **s, point *p)
+{
+	if (!phase_at(s, ':', p))
+		return false;
 	if (!rank_at(s, &p->rank))
 		return false;
 	if (p->kind != FAIL_DELAY)
@@ -128,7 +138,7 @@ static bool bit_at(const char **s, int *bit)
 	return ok;
 }
 
-/* N[=ERRNO][@rankR], N[=BIT][@rankR] */
+/* N[=ERRNO][@rankR][@inPHASE], N[=BIT][@rankR][@inPHASE] */
 static bool counted_point(const char **s, point *p)
 {
 	if (!whole_number(s, UINT32_MAX, &p->n) || p->n == 0)
@@ -138,7 +148,9 @@ static bool counted_point(const char **s, point *p)
 		return false;
 	if (p->kind == FAIL_HEARD && skip(s, "=") && !bit_at(s, &p->errnum))
 		return false;
-	return !skip(s, "@rank") || rank_at(s, &p->rank);
+	if (skip(s, "@rank") && !rank_at(s, &p->rank))
+		return false;
+	return !skip(s, "@in") || phase_at(s, '\0', p);
 }
 
 static bool point_at(const char **s, point *p)
@@ -189,6 +201,8 @@ static bool strikes_now(point *p)
 {
 	if (p->rank != ANY_RANK && p->rank != my_rank)
 		return false;
+	if (p->kind < FAIL_KILL && *p->phase && !atomic_load(&p->begun))
+		return false;
 	const bool now = atomic_fetch_add(&p->seen, 1) + 1 == p->n;
 	if (now)
 		atomic_fetch_add(strikes, 1);
@@ -201,6 +215,8 @@ bool fail_now(fail_kind kind, int *errnum)
 	for (size_t i = 0; i < count; i++)
 		if (points[i].kind == kind && strikes_now(&points[i])) {
 			now = true;
+			if (points[i].errnum == KILLED)
+				(void)kill(getpid(), SIGKILL);
 			if (errnum)
 				*errnum = points[i].errnum;
 		}
@@ -219,6 +235,8 @@ void fail_phase(const char *phase)
 {
 	for (size_t i = 0; i < count; i++) {
 		point *p = &points[i];
+		if (p->kind < FAIL_KILL && strcmp(p->phase, phase) == 0)
+			atomic_store(&p->begun, true);
 		if (p->kind < FAIL_KILL || p->kind > FAIL_DELAY || strcmp(p->phase, phase) != 0 ||
 		    !strikes_now(p))
 			continue;

@@ -2,10 +2,12 @@
 /* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
  * any other build the macros below are empty, and failpoint.c and failwrap.c are left out.
  *
- *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once
+ *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once;
+ *                                        behind one that counts, @inPHASE: from that phase on
  *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
  *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
- *                                        moves half of what a read or write was to move
+ *                                        moves half of what a read or write was to move, =kill
+ *                                        ends the process by SIGKILL before the call
  *
  *   uring:N[=ERRNO][@rankR]              the N-th segment that io_uring has moved failed: EIO, or
  *                                        ...; =short: half of it was not moved

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Wrappers of libc calls in builds with failpoints (ld --wrap): the same calls, which fail when a
- * point strikes. Not wrapped: unlink, without which nothing could be cleaned up, and calls that
- * only give hints. */
+ * point strikes. unlink is counted but does not fail, as nothing could be cleaned up without it.
+ * Not wrapped: calls that only give hints. */
 #include "failpoint.h"
 
 #include <errno.h>
@@ -197,6 +197,12 @@ WRAPPED(int, renameat2, int from_dir, const char *from, int to_dir, const char *
 WRAPPED(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	UNLESS_IT_FAILS(__real_linkat(from_dir, from, to_dir, to, flags));
+}
+
+WRAPPED(int, unlinkat, int dir, const char *path, int flags)
+{
+	(void)fail_now(FAIL_FILE, NULL);
+	return __real_unlinkat(dir, path, flags);
 }
 
 /* The descriptor is closed, even if close fails. */

@@ -15,7 +15,7 @@ rm -f out
 
 for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc:1,,comm:1' file:1=EPONY alloc:1=EIO \
   alloc:1@rank alloc:1@rankx flip@:1 flip@sent flip@sent:1=2 flip@heard:1=x kill@merge kill@:1 kill@merge:x delay@read:0 delay@read:0=x \
-  comm:99999999999999999999 kill@averyveryverylongphase:1; do
+  comm:99999999999999999999 kill@averyveryverylongphase:1 file:1@in file:1@inaveryveryverylongphase 'file:1@in,'; do
   HETSORT_FAIL=$bad run "$hetsort" -o out in
   is "refused: HETSORT_FAIL=$bad" "$rc/$(grep -c 'HETSORT_FAIL: cannot read the point at' <<<"$err")" 2/1
 done
@@ -31,6 +31,9 @@ for phase in describe plan read sample split merge exchange write sync commit; d
   fails "kill@$phase:1" 137 "" --ranks 3
   rm -f .hetsort-* # what a killed program leaves has such a name
 done
+fails file:1=kill@incommit 137 "" --ranks 3
+rm -f .hetsort-*
+fails file:1=EXDEV@rank0@incommit 3 "commit: " --ranks 3
 fails kill@sort:2 137 "" --ranks 3 --strategy distribute
 rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2 ($(hostname)), " --ranks 3
