@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts are read where they lie, in the manifest's own folder, and never through a link. */
 #include "manifest_check.h"
+#include "io/journal.h"
 #include "io/manifest.h"
 #include "io/reader.h"
 
@@ -91,11 +92,25 @@ static status check_parts(check *c, const manifest *said)
 	return rc;
 }
 
+/* Parts of which a journal speaks are on their way from one set to another. */
+static status check_journal(const char *path, target *t, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (!journal_find(t))
+		return ST_OK;
+	return err_set(e, ST_INVALID,
+		       "commit of %s was interrupted, or is under way: where no job is at it, "
+		       "hetsort --clean ends it",
+		       err_quoted(path, q));
+}
+
 status manifest_check(const char *path, err *e)
 {
 	manifest said = { NULL };
 	target t;
 	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = check_journal(path, &t, e);
 	if (rc == ST_OK)
 		rc = manifest_load(&said, path, e);
 	if (rc == ST_OK) {

@@ -5,9 +5,10 @@
 
 #include "base/status.h"
 
-/* manifest_check - reads the manifest and all parts, which lie beside it. ST_INVALID: a part is
- * missing, or has not the records, checksum or keys stated, or is not in order, in itself or with
- * the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+/* manifest_check - reads the manifest and all parts, which lie beside it. ST_INVALID: the job that
+ * made them did not end, or is not over; a part is missing, or has not the records, checksum or
+ * keys stated, or is not in order, in itself or with the one before; ST_REFUSED: no manifest of
+ * ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status manifest_check(const char *path, err *e);
 
 #endif

@@ -2,41 +2,95 @@
 /* --clean and --check-manifest: each operand is looked at, also if one fails, and the worst status
  * is the program's. */
 #include "operands.h"
+#include "io/journal.h"
 #include "io/name.h"
-#include "io/target.h"
 #include "manifest_check.h"
 #include "phases/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-static status clean_one(const settings *o, const char *pattern, int rank)
+/* One file or directory; n becomes larger. */
+static status clean_path(const char *path, cleaned *n)
 {
 	err e = { ST_OK, "" };
-	char q[QUOTED_BYTES];
-	unsigned removed = 0;
 	struct stat st;
-	char *path = name_expand(pattern, rank, &e);
-	const bool dir = path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-	if (path && (dir ? workdir_clean : target_clean)(path, &removed, &e) == ST_OK &&
-	    o->verbosity > 0)
-		fprintf(stderr, "hetsort: %s: %u files removed\n", err_quoted(path, q), removed);
+	cleaned here = { 0, 0 };
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		workdir_clean(path, &here.removed, &e);
+	else
+		journal_clean(path, &here, &e);
+	n->removed += here.removed;
+	n->named += here.named;
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
-	free(path);
 	return e.code;
+}
+
+/* The manifest of the pattern's parts, if it lies beside them. */
+static char *manifest_beside(const settings *o, const char *pattern)
+{
+	const char *slash = strrchr(pattern, '/');
+	char *dir = strndup(pattern, slash ? (size_t)(slash - pattern) : 0);
+	const bool beside = dir && !name_is_per_rank(dir);
+	free(dir);
+	if (o->manifest)
+		return strdup(o->manifest);
+	return beside ? name_expand_text(pattern, "manifest", NULL) : NULL;
+}
+
+/* Parts of which a journal speaks get their names before each is looked at by itself. */
+static status clean_parts(const settings *o, const char *pattern, cleaned *n)
+{
+	char *manifest = manifest_beside(o, pattern);
+	status worst = manifest ? clean_path(manifest, n) : ST_OK;
+	free(manifest);
+	for (int r = 0; r < o->ranks; r++) {
+		err e = { ST_OK, "" };
+		char *part = name_expand(pattern, r, &e);
+		const status rc = part ? clean_path(part, n) : e.code;
+		if (!part)
+			fprintf(stderr, "hetsort: %s\n", e.text);
+		free(part);
+		worst = rc > worst ? rc : worst;
+	}
+	return worst;
+}
+
+static status clean_name(const char *name, cleaned *n)
+{
+	err e = { ST_OK, "" };
+	char *path = name_expand(name, 0, &e);
+	if (!path)
+		fprintf(stderr, "hetsort: %s\n", e.text);
+	const status rc = path ? clean_path(path, n) : e.code;
+	free(path);
+	return rc;
+}
+
+static void print_cleaned(const char *operand, const cleaned *n)
+{
+	char q[QUOTED_BYTES];
+	fprintf(stderr, "hetsort: %s: ", err_quoted(operand, q));
+	if (n->named)
+		fprintf(stderr, "ended the commit of %u parts%s", n->named, n->removed ? ", " : "");
+	if (n->removed)
+		fprintf(stderr, "removed %u %s", n->removed, n->removed == 1 ? "file" : "files");
+	fprintf(stderr, "%s\n", n->removed || n->named ? "" : "nothing to clean");
 }
 
 status operands_clean(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
-		const bool per_rank = name_is_per_rank(o->inputs[i]);
-		for (int r = 0; r < (per_rank ? o->ranks : 1); r++) {
-			const status rc = clean_one(o, o->inputs[i], r);
-			worst = rc > worst ? rc : worst;
-		}
+		cleaned n = { 0, 0 };
+		const status rc = name_is_per_rank(o->inputs[i]) ? clean_parts(o, o->inputs[i], &n)
+								 : clean_name(o->inputs[i], &n);
+		if (o->verbosity >= 0 && (rc == ST_OK || n.removed || n.named))
+			print_cleaned(o->inputs[i], &n);
+		worst = rc > worst ? rc : worst;
 	}
 	return worst;
 }

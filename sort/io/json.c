@@ -110,6 +110,23 @@ static status read_open(int fd, const char *what, const char *path, json_t **doc
 	return rc;
 }
 
+status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	*doc = NULL;
+	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		err_sys(e, errno, "cannot open %s %s", what, err_quoted(name, q));
+	else if (st.st_uid != geteuid())
+		err_set(e, ST_REFUSED, "%s %s belongs to somebody else", what, err_quoted(name, q));
+	else
+		read_open(fd, what, name, doc, e);
+	if (fd >= 0)
+		close(fd);
+	return *doc ? ST_OK : e->code;
+}
+
 status json_read(const char *what, const char *path, json_t **doc, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -122,26 +139,16 @@ status json_read(const char *what, const char *path, json_t **doc, err *e)
 	return rc;
 }
 
-static status put_text(const char *text, size_t bytes, target *t, bool force, bool sync, err *e)
+static status put_text(const char *text, size_t bytes, target *t, uint64_t id, bool hold, bool sync,
+		       err *e)
 {
-	uint64_t id = 0;
 	int fd = -1;
-	char q[QUOTED_BYTES];
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		id = (uint64_t)getpid();
 	status rc = target_create(t, id, &fd, e);
 	if (rc != ST_OK)
 		return rc;
 	rc = file_write_at(fd, text, bytes, 0, t->path, e);
-	if (rc == ST_OK && sync && fsync(fd) != 0)
-		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
-	if (close(fd) != 0 && rc == ST_OK)
-		rc = err_sys(e, errno, "cannot close %s", err_quoted(t->path, q));
-	if (rc == ST_OK)
-		rc = target_commit(t, force, e);
-	if (rc == ST_OK && sync)
-		rc = target_sync_name(t, e);
-	return rc;
+	const status closed = target_close(t, fd, hold, rc == ST_OK && sync, e);
+	return rc == ST_OK ? closed : rc;
 }
 
 /* The text, which ends in a newline and not in a zero byte. */
@@ -157,15 +164,31 @@ static status format(json_t *doc, const char *path, char **text, size_t *bytes, 
 	return ST_OK;
 }
 
-status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+static status stage(json_t *doc, target *t, uint64_t id, bool hold, bool sync, err *e)
 {
 	char *text;
 	size_t bytes;
 	status rc = format(doc, t->path, &text, &bytes, e);
 	if (rc == ST_OK)
-		rc = put_text(text, bytes, t, force, sync, e);
+		rc = put_text(text, bytes, t, id, hold, sync, e);
 	free(text);
 	return rc;
+}
+
+status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
+{
+	return stage(doc, t, id, true, sync, e);
+}
+
+status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+{
+	uint64_t id = 0;
+	if (getrandom(&id, sizeof id, 0) != sizeof id)
+		id = (uint64_t)getpid();
+	status rc = stage(doc, t, id, false, sync, e);
+	if (rc == ST_OK)
+		rc = target_commit(t, force, e);
+	return rc == ST_OK && sync ? target_sync_name(t, e) : rc;
 }
 
 status json_print(json_t *doc, err *e)

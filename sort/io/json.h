@@ -26,8 +26,14 @@ json_t *json_and(json_t *a, json_t *value);
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
 		  err *e);
 
-/* json_read - the same of a regular file of at most 64 MiB. */
+/* json_read - the same of a regular file of at most 64 MiB. json_read_at - by a name in dirfd, that
+ * this user has made. */
 status json_read(const char *what, const char *path, json_t **doc, err *e);
+status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e);
+
+/* json_stage - doc, which is consumed and may be NULL (no memory), to the temporary file of t with
+ * this id: all but its final name. */
+status json_stage(json_t *doc, target *t, uint64_t id, bool fsync, err *e);
 
 /* json_write - doc, which is consumed and may be NULL (no memory), to t, under its final name when
  * it is complete. */

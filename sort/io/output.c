@@ -3,6 +3,7 @@
 #include "output.h"
 #include "testing/failpoint.h"
 #include "file.h"
+#include "journal.h"
 #include "json.h"
 #include "name.h"
 
@@ -84,16 +85,36 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	return rc;
 }
 
-status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e)
+/* Before any rank locks its part: those of an earlier job may have to get their names yet. */
+static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *e)
+{
+	char q[QUOTED_BYTES];
+	unsigned named = 0;
+	if (!o->manifest.base)
+		return ST_OK;
+	status rc = target_lock(&o->manifest, removed, e);
+	if (rc == ST_OK)
+		rc = journal_recover(&o->manifest, &named, e);
+	if (named && !opt->force)
+		rc = err_set(e, ST_REFUSED,
+			     "an earlier job was ended while it renamed its parts: %s is complete "
+			     "now (--force replaces it)",
+			     err_quoted(o->manifest.path, q));
+	return rc;
+}
+
+status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, unsigned *removed,
+		   err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
+	const status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
+	if (rc != ST_OK || !o->owner)
+		return rc;
 	o->file.id = kept_id;
-	status rc = o->owner ? target_lock(&o->file, removed, e) : ST_OK;
-	if (rc == ST_OK && o->manifest.base)
-		rc = target_lock(&o->manifest, &parts, e);
+	const status own = target_lock(&o->file, &parts, e);
 	*removed += parts;
-	return rc;
+	return own;
 }
 
 void output_share_lock(output *o)
@@ -168,51 +189,90 @@ bool output_has_room(const output *o, uint64_t bytes)
 
 status output_sync(output *o, bool sync, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int fd = o->fd;
 	if (o->is_stdout || fd < 0)
 		return ST_OK;
 	o->fd = -1;
-	if (sync && fsync(fd) != 0) {
-		err_sys(e, errno, "cannot sync %s", err_quoted(o->file.path, q));
-		close(fd);
-		return e->code;
-	}
-	if (close(fd) != 0)
-		return err_sys(e, errno, "cannot close %s", err_quoted(o->file.path, q));
-	return ST_OK;
+	return target_close(&o->file, fd, o->owner, sync, e);
 }
 
-/* With --force an old manifest must not outlive the files that it describes, on the disk either. */
-static status drop_old_manifest(output *o, bool sync, err *e)
+/* All that can fail, before any name changes. */
+static status prepare(const output *o, const settings *opt, err *e)
 {
-	char q[QUOTED_BYTES];
-	if (!o->manifest.base)
-		return ST_OK;
-	if (unlinkat(o->manifest.dirfd, o->manifest.base, 0) == 0)
-		return sync ? file_sync_dir(o->manifest.dirfd, o->manifest.path, e) : ST_OK;
-	if (errno == ENOENT)
-		return ST_OK;
-	return err_sys(e, errno, "cannot remove the old %s", err_quoted(o->manifest.path, q));
+	status rc = o->owner ? target_ready(&o->file, opt->force, e) : ST_OK;
+	if (rc == ST_OK && o->manifest.base)
+		rc = target_ready(&o->manifest, opt->force, e);
+	/* a directory that cannot be synced shows now */
+	return rc == ST_OK && o->owner && opt->fsync ? file_sync_dir(o->file.dirfd, o->file.path, e)
+						     : rc;
+}
+
+/* Do all parts lie beside the manifest, where one process can go on with their names? Not those on
+ * disks of their hosts. */
+static status lie_beside(const output *o, comm *c, bool *beside)
+{
+	char name[UNFINISHED_NAME_BYTES] = "";
+	*beside = false;
+	if (o->manifest.base)
+		target_hidden_name(&o->manifest, TARGET_TEMP, name);
+	if (comm_bcast(c, name, sizeof name, 0) != ST_OK)
+		return ST_PEER;
+	name[sizeof name - 1] = '\0';
+	const bool mine = *name && !strchr(name, '/') &&
+			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	*beside = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
+	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
+}
+
+/* A part that is kept from here on is removed only if it is known that no journal names it. */
+static status begin_journal(output *o, comm *c, const settings *opt, err *e)
+{
+	const bool kept = !o->file.temp.name[0];
+	target_keep(&o->file);
+	status rc =
+		o->manifest.base ? journal_begin(&o->manifest, opt->force, opt->fsync, e) : ST_OK;
+	rc = comm_agree(c, rc);
+	o->journaled = rc == ST_OK;
+	if (rc != ST_OK && !kept && !atomic_load(&c->broken))
+		target_drop(&o->file);
+	return rc;
+}
+
+/* From here on a set counts; what is under the names of the old one changes after this. */
+static status begin_set(output *o, comm *c, const settings *opt, err *e)
+{
+	bool beside;
+	status rc = lie_beside(o, c, &beside);
+	if (rc == ST_OK && beside)
+		rc = begin_journal(o, c, opt, e);
+	if (rc == ST_OK && o->manifest.base && opt->force)
+		rc = journal_put_aside(&o->manifest, opt->fsync, e);
+	return comm_agree(c, rc);
+}
+
+static status name_own(output *o, const settings *opt, err *e)
+{
+	status rc = target_commit(&o->file, opt->force, e);
+	FAIL_PHASE("named");
+	if (rc == ST_OK && opt->fsync)
+		rc = target_sync_name(&o->file, e);
+	return rc == ST_OK ? target_look(&o->file, e) : rc;
 }
 
 status output_commit(output *o, comm *c, const settings *opt, err *e)
 {
 	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
-	status rc = ST_OK;
-	/* a directory that cannot be synced shows now, before any file has its name */
-	if (o->owner && opt->fsync)
-		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
-	rc = comm_agree(c, rc);
-	if (rc == ST_OK && opt->force)
-		rc = comm_agree(c, drop_old_manifest(o, opt->fsync, e));
+	status rc = comm_agree(c, prepare(o, opt, e));
+	if (rc == ST_OK && o->per_rank)
+		rc = begin_set(o, c, opt, e);
 	if (rc == ST_OK && o->owner)
-		rc = target_commit(&o->file, opt->force, e);
-	FAIL_PHASE("named");
-	if (rc == ST_OK && o->owner && opt->fsync)
-		rc = target_sync_name(&o->file, e);
-	return comm_agree(c, rc);
+		rc = name_own(o, opt, e);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK && o->manifest.base)
+		rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, opt->force,
+				 opt->fsync, e);
+	return rc == ST_OK && o->manifest.base ? target_look(&o->manifest, e) : rc;
 }
 
 void output_discard(output *o)

@@ -14,6 +14,7 @@ typedef struct output {
 	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
 	bool per_rank;
 	const char *stream; /* its name, of the settings; "-" for standard output */
+	bool journaled;     /* a journal stands, or stood: the set of parts counts */
 	bool owner;         /* this rank creates, renames or removes a file of its own */
 	target file;
 	target manifest; /* rank 0 of per-rank outputs: where the manifest goes */
@@ -31,9 +32,11 @@ bool output_is_stream(const char *path);
 /* output_stat_stream - what the stream is; false: unknown. */
 bool output_stat_stream(const output *o, struct stat *st);
 
-/* output_lock - lock what this rank owns, and remove what killed jobs have left there: *removed
- * files, but not the one that was kept with this id. Refuses if another job is making it. */
-status output_lock(output *o, uint64_t kept_id, unsigned *removed, err *e);
+/* output_lock - collective: lock what this rank owns, and remove what killed jobs have left there:
+ * *removed files, but not the one that was kept with this id. What one has begun to rename is
+ * renamed first. Refuses if another job is making it. */
+status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, unsigned *removed,
+		   err *e);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
@@ -57,7 +60,8 @@ bool output_has_room(const output *o, uint64_t bytes);
 /* output_sync - this rank's bytes to the disk, if fsync, and close. */
 status output_sync(output *o, bool fsync, err *e);
 
-/* output_commit - collective, after all have synced and verified: rename and sync the directory. */
+/* output_commit - collective, after all have synced and verified, and rank 0 has staged the
+ * manifest: final names, synced, and looked at. */
 status output_commit(output *o, comm *c, const settings *opt, err *e);
 
 /* output_share_lock - after all have locked what they own: where this rank owns nothing, it removes

@@ -15,11 +15,18 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#define PREFIX ".hetsort-"
+static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
+					[TARGET_ADDS] = ".commit",
+					[TARGET_REPLACES] = ".replace",
+					[TARGET_OLD] = ".old" };
+static const char digits[] = "0123456789abcdef";
+
 status target_open(target *t, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	const char *slash = strrchr(path, '/');
-	*t = (target){ .dirfd = -1, .lock_fd = -1 };
+	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
 	if (!*path || (slash && !slash[1]))
 		return err_set(e, ST_REFUSED, "%s does not name a file", err_quoted(path, q));
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -63,21 +70,69 @@ status target_check(const target *t, bool force, err *e)
 }
 
 /* Has the target's name, cut so that it stays below NAME_MAX. */
-void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
+void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
 {
-	snprintf(name, UNFINISHED_NAME_BYTES, ".hetsort-%016" PRIx64 "-%016" PRIx64 "-%.32s.tmp",
-		 t->mark, t->id, t->base);
+	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.32s%s",
+		 t->mark, t->id, t->base, suffixes[kind]);
 }
 
-enum { TEMP_FLAGS = O_WRONLY | O_NOFOLLOW | O_CLOEXEC };
+/* The number after *s, of 16 digits and a hyphen. */
+static bool number_at(const char **s, uint64_t *v)
+{
+	*v = 0;
+	for (int i = 0; i < 16; i++, ++*s) {
+		const char *at = **s ? strchr(digits, **s) : NULL;
+		if (!at)
+			return false;
+		*v = *v << 4 | (uint64_t)(at - digits);
+	}
+	return *(*s)++ == '-';
+}
+
+bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind)
+{
+	const char *at = name + strlen(PREFIX);
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) ||
+	    !number_at(&at, id))
+		return false;
+	const size_t len = strlen(at);
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		const size_t n = strlen(suffixes[i]);
+		if (len > n && strcmp(at + len - n, suffixes[i]) == 0) {
+			*kind = (target_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+DIR *target_list(const target *t)
+{
+	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+static void temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
+{
+	target_hidden_name(t, t->kind, name);
+}
+
+enum { TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
 
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
 	t->id = id;
+	t->kind = TARGET_TEMP;
 	t->named = false;
 	t->temp.dirfd = t->dirfd;
-	target_temp_name(t, t->temp.name);
+	temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
 	return *fd >= 0 ? ST_OK
 			: err_sys(e, errno, "cannot create a file beside %s",
@@ -90,7 +145,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	t->id = id;
 	t->shared = true;
 	t->temp.dirfd = t->dirfd;
-	target_temp_name(t, t->temp.name);
+	temp_name(t, t->temp.name);
 	unfinished_note(&t->temp);
 	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
 	return *fd >= 0 ? ST_OK
@@ -108,7 +163,7 @@ void target_find(target *t, uint64_t id, int *fd)
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	char name[UNFINISHED_NAME_BYTES];
 	t->id = id;
-	target_temp_name(t, name);
+	temp_name(t, name);
 	*fd = openat(t->dirfd, name, flags);
 	t->named = *fd < 0;
 	if (t->named)
@@ -118,8 +173,51 @@ void target_find(target *t, uint64_t id, int *fd)
 void target_drop(const target *t)
 {
 	char name[UNFINISHED_NAME_BYTES];
-	target_temp_name(t, name);
+	temp_name(t, name);
 	(void)unlinkat(t->dirfd, name, 0); /* if that fails, the next job removes it */
+}
+
+status target_close(target *t, int fd, bool hold, bool sync, err *e)
+{
+	char q[QUOTED_BYTES];
+	status rc = ST_OK;
+	if (sync && fsync(fd) != 0)
+		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
+	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		rc = err_sys(e, errno, "cannot hold %s open", err_quoted(t->path, q));
+	if (close(fd) != 0 && rc == ST_OK)
+		rc = err_sys(e, errno, "cannot close %s", err_quoted(t->path, q));
+	return rc;
+}
+
+/* Of what has this name: 0 it is the file that was written, else why that cannot be said: ENOENT
+ * nothing is there, EEXIST another file. */
+static int look(const target *t, int dirfd, const char *name)
+{
+	struct stat written, there;
+	if (fstat(t->fd, &written) != 0 || fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno;
+	return written.st_dev == there.st_dev && written.st_ino == there.st_ino ? 0 : EEXIST;
+}
+
+status target_ready(const target *t, bool force, err *e)
+{
+	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
+	struct stat st;
+	if (t->named)
+		return ST_OK;
+	temp_name(t, temp);
+	const int why = look(t, t->dirfd, temp);
+	if (why == EEXIST || why == ENOENT)
+		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
+			       err_quoted(t->path, q), why == EEXIST ? "exchanged" : "removed");
+	if (why)
+		return err_sys(e, why, "cannot look at the file that is to become %s",
+			       err_quoted(t->path, q));
+	if (!force && fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
+			       err_quoted(t->path, q));
+	return ST_OK;
 }
 
 status target_commit(target *t, bool force, err *e)
@@ -127,7 +225,7 @@ status target_commit(target *t, bool force, err *e)
 	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
 	if (t->named)
 		return ST_OK;
-	target_temp_name(t, temp);
+	temp_name(t, temp);
 	int rc = force ? renameat(t->dirfd, temp, t->dirfd, t->base)
 		       : renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
 	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
@@ -142,6 +240,22 @@ status target_commit(target *t, bool force, err *e)
 	if (rc != 0)
 		return err_sys(e, errno, "cannot rename onto %s", err_quoted(t->path, q));
 	unfinished_forget(&t->temp);
+	return ST_OK;
+}
+
+status target_look(const target *t, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int why = look(t, AT_FDCWD, t->path);
+	err_quoted(t->path, q);
+	if (why == EEXIST)
+		return err_set(
+			e, ST_IO,
+			"%s is complete, but another file stands there: it was exchanged, or "
+			"its directory was moved",
+			q);
+	if (why)
+		return err_sys(e, why, "%s is complete, but cannot be found there again", q);
 	return ST_OK;
 }
 
@@ -168,9 +282,11 @@ void target_discard(target *t)
 			&t->lock); /* before unlocking: no job may lock a file that is removed */
 		close(t->lock_fd);
 	}
+	if (t->base && t->fd >= 0)
+		close(t->fd);
 	if (t->base && t->dirfd >= 0)
 		close(t->dirfd);
 	free(t->base);
 	free(t->path);
-	*t = (target){ .dirfd = -1, .lock_fd = -1 };
+	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
 }

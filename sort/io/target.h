@@ -8,19 +8,31 @@
 #include "base/status.h"
 #include "unfinished.h"
 
+#include <dirent.h>
 #include <stdint.h>
 
+/* Files that stand beside a target under hidden names, which tell mark, id and kind. */
+typedef enum target_kind {
+	TARGET_TEMP,     /* being written, or complete */
+	TARGET_ADDS,     /* a journal, see journal.h, of parts that replace nothing */
+	TARGET_REPLACES, /* and of parts that replace what is there */
+	TARGET_OLD       /* the manifest that it replaces */
+} target_kind;
+
 typedef struct target {
-	int dirfd;       /* the target's directory */
-	char *base;      /* its name in there */
-	char *path;      /* as the user gave it, for messages */
-	uint64_t mark;   /* a hash of base, in all its temporary names */
-	uint64_t id;     /* of its temporary file */
-	bool named;      /* it has its final name already */
-	unfinished temp; /* its name until it is complete */
-	unfinished lock; /* see target_lock */
-	int lock_fd;     /* -1: not locked */
-	bool shared;     /* another rank makes it: its names go only where this process is ended */
+	int dirfd;        /* the target's directory */
+	char *base;       /* its name in there */
+	char *path;       /* as the user gave it, for messages */
+	uint64_t mark;    /* a hash of base, in all its temporary names */
+	uint64_t id;      /* of its temporary file */
+	target_kind kind; /* of what has a hidden name until it gets the final one */
+	int fd;           /* what was written, held so that it is told from others; -1: nothing */
+	bool named;       /* it has its final name already */
+	bool journaled;   /* target_lock: a journal speaks of a file that is kept for it */
+	unfinished temp;  /* its name until it is complete */
+	unfinished lock;  /* see target_lock */
+	int lock_fd;      /* -1: not locked */
+	bool shared;      /* another rank makes it: its names go only where this process is ended */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
@@ -45,12 +57,26 @@ void target_keep(target *t);
 void target_find(target *t, uint64_t id, int *fd);
 void target_drop(const target *t);
 
-/* target_temp_name - of the temporary file. */
-void target_temp_name(const target *t, char name[UNFINISHED_NAME_BYTES]);
+/* target_hidden_name - by the target's mark and id. target_parse_name - what such a name tells;
+ * false: it is none. target_list - what is in the target's directory, NULL: that cannot be told. */
+void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES]);
+bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind);
+DIR *target_list(const target *t);
+
+/* target_close - all is written to fd: sync, and close it; t->fd holds the file where `hold`. */
+status target_close(target *t, int fd, bool hold, bool sync, err *e);
+
+/* target_ready - refuses what would make target_commit fail or harm: the temporary file is not the
+ * one that was written any more, or, without force, a file has the final name. */
+status target_ready(const target *t, bool force, err *e);
 
 /* target_commit - rename onto the final name; without force it does not replace a file that has
  * appeared meanwhile. */
 status target_commit(target *t, bool force, err *e);
+
+/* target_look - a second look after target_commit: is what stands at the path, found anew, the file
+ * that was written? */
+status target_look(const target *t, err *e);
 
 /* target_sync_name - make that name durable. On failure the file is there and complete, as the
  * message says; only a loss of power could remove the name. */
@@ -58,16 +84,13 @@ status target_sync_name(const target *t, err *e);
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
  * process; else no other job can make it until target_discard or the end of the process. Removes
- * the temporary files, *removed of them, that killed jobs have left for it, except that of t->id.
+ * the temporary files, *removed of them, that killed jobs have left for it, except that of t->id,
+ * and those of a journal in the same directory, which sets t->journaled.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 
 /* target_share_lock - another rank has locked it: the same for the lock's file. */
 void target_share_lock(target *t);
-
-/* target_clean - remove what killed jobs have left for the output path. ST_REFUSED if a job is
- * making it, or if the file system has no locks. */
-status target_clean(const char *path, unsigned *removed, err *e);
 
 /* target_discard - remove the temporary file if there is one, release lock and directory. */
 void target_discard(target *t);

@@ -92,33 +92,50 @@ static void write_holder(const target *t)
 		(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
 }
 
-/* A temporary file of the target, except the one that is kept. */
-static bool is_temp_of(const target *t, const char *name)
+/* Does a journal of this job stand in the target's directory? */
+static bool has_journal(const target *t, uint64_t id)
 {
-	char prefix[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
-	target_temp_name(t, kept);
-	const size_t n = (size_t)snprintf(prefix, sizeof prefix, ".hetsort-%016" PRIx64 "-",
-					  t->mark),
-		     len = strlen(name);
-	return strncmp(name, prefix, n) == 0 && len > 4 && strcmp(name + len - 4, ".tmp") == 0 &&
-	       strcmp(name, kept) != 0;
+	bool has = false;
+	uint64_t mark, other;
+	target_kind kind;
+	DIR *d = target_list(t);
+	for (const struct dirent *f; d && !has && (f = readdir(d));)
+		has = target_parse_name(f->d_name, &mark, &other, &kind) && other == id &&
+		      (kind == TARGET_ADDS || kind == TARGET_REPLACES);
+	if (d)
+		closedir(d);
+	return has;
 }
 
-/* The jobs that made them have ended: a running one would hold the lock. */
-static unsigned remove_leftovers(const target *t)
+/* A file that a job has left for the target, except the temporary one that is kept: of which job,
+ * and what. */
+static bool is_left_for(const target *t, const char *name, uint64_t *id, target_kind *kind)
+{
+	uint64_t mark;
+	char kept[UNFINISHED_NAME_BYTES];
+	target_hidden_name(t, t->kind, kept);
+	return target_parse_name(name, &mark, id, kind) && mark == t->mark &&
+	       (*kind == TARGET_TEMP || *kind == TARGET_OLD) && strcmp(name, kept) != 0;
+}
+
+/* The jobs that made them have ended: a running one would hold the lock. What a journal speaks of
+ * is the only copy of an output that is complete. */
+static unsigned remove_leftovers(target *t)
 {
 	unsigned removed = 0;
-	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
-	for (const struct dirent *f; (f = readdir(d));)
-		if (is_temp_of(t, f->d_name))
+	uint64_t id;
+	target_kind kind;
+	DIR *d = target_list(t);
+	for (const struct dirent *f; d && (f = readdir(d));) {
+		if (!is_left_for(t, f->d_name, &id, &kind))
+			continue;
+		if (has_journal(t, id))
+			t->journaled |= kind == TARGET_TEMP;
+		else
 			removed += unlinkat(t->dirfd, f->d_name, 0) == 0;
-	closedir(d);
+	}
+	if (d)
+		closedir(d);
 	return removed;
 }
 
@@ -153,21 +170,4 @@ status target_lock(target *t, unsigned *removed, err *e)
 	write_holder(t);
 	*removed = remove_leftovers(t);
 	return ST_OK;
-}
-
-status target_clean(const char *path, unsigned *removed, err *e)
-{
-	target t;
-	char q[QUOTED_BYTES];
-	*removed = 0;
-	status rc = target_open(&t, path, e);
-	if (rc == ST_OK)
-		rc = target_lock(&t, removed, e);
-	if (rc == ST_OK && t.lock_fd < 0)
-		rc = err_set(e, ST_REFUSED,
-			     "the file system of %s has no locks: nothing tells whether a job is "
-			     "making it",
-			     err_quoted(path, q));
-	target_discard(&t);
-	return rc;
 }

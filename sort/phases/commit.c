@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* To the disk, and under the final names; last of all, where each rank has a part, the manifest:
- * rank 0 writes what was verified of each part as JSON, next to the parts. A complete output has
- * one, and no other has. */
+/* To the disk, and under the final names. Where each rank has a part, rank 0 writes what was
+ * verified of each as JSON, next to the parts, before any has its name; the manifest gets its own
+ * last. A complete output has one, and no other has. */
 #include "phases.h"
 #include "io/json.h"
 #include "io/name.h"
@@ -48,12 +48,19 @@ status phase_sync(rank_env *env, output *out)
 
 status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 {
+	output *out = &f->out;
+	char q[QUOTED_BYTES];
 	/* A rank that stood still until the others gave up must not name what they have left. */
 	status rc = comm_agree(env->c, ST_OK);
+	if (rc == ST_OK && out->manifest.base)
+		rc = json_stage(manifest_json(env, total, v), &out->manifest, out->file.id,
+				env->o->fsync, &env->e);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = output_commit(&f->out, env->c, env->o, &env->e);
-	return rc == ST_OK && f->out.per_rank && env->c->rank == 0
-		       ? json_write(manifest_json(env, total, v), &f->out.manifest, env->o->force,
-				    env->o->fsync, &env->e)
-		       : rc;
+		rc = output_commit(out, env->c, env->o, &env->e);
+	if (rc != ST_OK && out->journaled && env->c->rank == 0)
+		err_set(&env->note, rc,
+			"all parts of %s are complete; hetsort --clean gives them their names",
+			err_quoted(out->manifest.path, q));
+	return rc;
 }

@@ -44,8 +44,7 @@ rm out
 start read --ranks 2 -o out.%r in
 run "$hetsort" --ranks 3 -o out.%r in
 is "second job, one output a rank" "$rc" 2
-case $err in *"output 'out.0' is being made"*"output 'out.1' is being made"*) ok "both are named" true ;;
-  *) is "both are named" "$err" "out.0, out.1" ;; esac
+ok "and said of its manifest" grep -q "output 'out.manifest' is being made by another job, 'process $pid on" <<<"$err"
 run "$hetsort" --ranks 1 --manifest out.manifest -o single.%r in
 is "second job, same manifest" "$rc" 2
 rm hanging
@@ -73,21 +72,50 @@ start fsync --ranks 3 -o out.%r in
 kill_it
 is "killed with three outputs: temporary files" "$(temporary)" 3
 touch .hetsort-0123456789abcdef-0123456789abcdef-other.tmp
-run "$hetsort" --clean -v --ranks 3 out.%r out.manifest
+run "$hetsort" --clean --ranks 3 out.%r out.manifest
 is "--clean: exit code" "$rc" 0
-is "--clean: says what it did" "$err" "hetsort: 'out.0': 1 files removed
-hetsort: 'out.1': 1 files removed
-hetsort: 'out.2': 1 files removed
-hetsort: 'out.manifest': 0 files removed"
+is "--clean: says what it did" "$err" "hetsort: 'out.%r': removed 3 files
+hetsort: 'out.manifest': nothing to clean"
+run "$hetsort" --clean -q --ranks 3 out.%r
+is "--clean -q: says nothing" "$rc/$err" 0/
 is "--clean: leaves what is not of these outputs" "$(find . -name '.hetsort-*')" \
   ./.hetsort-0123456789abcdef-0123456789abcdef-other.tmp
 rm .hetsort-*
 start rename@3 --ranks 3 -o out.%r in
 kill_it
 ok "killed between renames: no manifest" test ! -e out.manifest
+run "$hetsort" --check-manifest out.manifest
+is "killed between renames: --check-manifest" "$rc/$err" \
+  "1/hetsort: commit of 'out.manifest' was interrupted, or is under way: where no job is at it, hetsort --clean ends it"
+left=$(find . -name '.hetsort-*.tmp' | head -n 1)
+left_of=${left##*-}
+run "$hetsort" --clean "${left_of%.tmp}"
+is "killed between renames: --clean of one part leaves it" "$rc/$(find . -path "$left")" "2/$left"
+ok "killed between renames: and says where to go on" grep -q -- "--clean of its manifest goes on with that" <<<"$err"
 run "$hetsort" --force --ranks 3 -o out.%r in
 is "killed between renames: a new run repairs" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(hidden)" 0//0
 rm -f out.*
+start rename@2 --ranks 3 -o out.%r in
+kill_it
+rm -f .hetsort-*-out.[12].lock
+run "$hetsort" --ranks 1 --manifest out.manifest -o 'new.%r' in
+is "killed before the renames: the next job ends it, and replaces nothing without --force" "$rc/$(cat out.[0-2] | cmp - expected)/$(hidden)" 2//0
+ok "killed before the renames: and says so" grep -q "'out.manifest' is complete now (--force replaces it)" <<<"$err"
+start rename@2 --ranks 3 --force -o out.%r in
+kill_it
+rm .hetsort-*-out.1.tmp
+run "$hetsort" --clean out.manifest
+is "a part that is gone: the old set stays" "$rc/$(cat out.[0-2] | cmp - expected)/$(find . -name '*.replace')" 0//
+ok "a part that is gone: the old set is complete" "$hetsort" --check-manifest out.manifest
+run "$hetsort" --clean -q --ranks 3 out.%r
+start rename@5 --ranks 3 --force -o out.%r in
+kill_it
+rm .hetsort-*-out.[0-2].tmp
+rm -f out.0
+run "$hetsort" --clean out.manifest
+is "a part that is gone when others are renamed: nothing is lost for it" "$rc/$(find . -name '*.replace' | wc -l)" 2/1
+ok "a part that is gone when others are renamed: message" grep -q "'out.0' is gone since: remove '.hetsort-.*-out.manifest.replace' to give that set up" <<<"$err"
+rm -f .hetsort-* out.*
 
 # the folder gets another name, and somebody's link its old one, while the job is at work
 mkdir folder victim
@@ -95,9 +123,27 @@ start write@2 -o folder/out in
 mv folder moved && ln -s victim folder
 rm hanging
 wait $pid
-is "a folder exchanged for a link: the output is where it was begun" \
-  "$?/$(cmp moved/out expected)/$(ls -A victim)/$(ls -A moved)" 0///out
+is "a folder exchanged for a link: the output is where it was begun, and that is no success" \
+  "$?/$(cmp moved/out expected)/$(ls -A victim)/$(ls -A moved)" 3///out
+ok "a folder exchanged for a link: message" \
+  grep -q "commit: 'folder/out' is complete, but cannot be found there again: No such file or directory" err
 rm -r folder moved victim
+
+# somebody puts another file in the place of the one that is to get the name
+exchange() { local f; f=$(echo .hetsort-*.tmp); mv "$f" ours && cp in "$f"; rm hanging; wait $pid; }
+start fsync -o out in
+exchange
+is "exchanged before the rename: noticed, and no final name" "$?/$(ls out 2>/dev/null)" 3/
+ok "exchanged before the rename: message" grep -q "commit: the file that was to become 'out' was exchanged meanwhile" err
+start fsync -o out in
+rm .hetsort-*.tmp hanging
+wait $pid
+is "removed before the rename" "$?/$(grep -c "the file that was to become 'out' was removed meanwhile" err)" 3/1
+start rename -o out in
+exchange
+is "exchanged at the rename: no success" "$?/$(cmp ours expected)" 3/
+ok "exchanged at the rename: message" grep -q "commit: 'out' is complete, but another file stands there" err
+rm -f out ours .hetsort-*
 
 # names of more than the part that temporary ones show
 long=$(printf 'x%.0s' {1..255})

@@ -9,7 +9,7 @@ set -u
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
-"$BIN/gensort" --no-fsync 150000 in && "$hetsort" -o expected in || exit 1
+"$BIN/gensort" --no-fsync -b7000 1000 other && "$BIN/gensort" --no-fsync 150000 in && "$hetsort" -o expected in || exit 1
 
 shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
@@ -117,24 +117,33 @@ is "a folder not synced after the rename: output" "$rc/$(left_over)/$(cmp out ex
 ok "a folder not synced after the rename: message" grep -q "commit: 'out' $complete" <<<"$err"
 rm out
 fails fsync=5@6 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
-shim fsync=5@7 "$hetsort" --ranks 3 -o out.%r in
-is "folders of parts not synced: parts, and no manifest" \
-  "$rc/$(left_over)/$(cat out.[0-2] | cmp - expected)" "3/./out.0 ./out.1 ./out.2/"
+shim fsync=5@9 "$hetsort" --ranks 3 -o out.%r in
+is "folders of parts not synced: parts, and the journal of their manifest" \
+  "$rc/$(left_over | sed 's/hetsort-[0-9a-f-]*/J/')/$(cat out.[0-2] | cmp - expected)" \
+  "3/./.Jout.manifest.commit ./out.0 ./out.1 ./out.2/"
 ok "folders of parts not synced: message" grep -q "commit: 'out.[0-2]' $complete" <<<"$err"
+ok "folders of parts not synced: what to do" \
+  grep -q "^hetsort: note: all parts of 'out.manifest' are complete; hetsort --clean gives them their names$" <<<"$err"
+"$hetsort" --clean -q out.manifest
+ok "folders of parts not synced: --clean ends it" "$hetsort" --check-manifest out.manifest
 rm out.*
-shim fsync=5@5 "$hetsort" -o out.%r in
+shim fsync=5@6 "$hetsort" -o out.%r in
 is "the manifest's folder not synced: all is there" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
 ok "the manifest's folder not synced: message" grep -q "commit: 'out.manifest' $complete" <<<"$err"
 ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest out.manifest
-shim fsync=5@3 "$hetsort" --force -o out.%r in
-is "with --force the old manifest's end is synced before any part changes" "$rc/$(left_over)" "3/./out.0"
-ok "and said" grep -q "commit: cannot sync the directory of 'out.manifest'" <<<"$err"
-"$hetsort" --force -o out.%r in
-shim unlink=13 "$hetsort" --force -o out.%r in
-is "with --force an old manifest that cannot be removed: exit code" "$rc" 3
-ok "and said, too" grep -q "commit: cannot remove the old 'out.manifest': Permission denied" <<<"$err"
-ok "it still speaks of the parts that are there" "$hetsort" --check-manifest out.manifest
-rm -f out.* .hetsort-*
+cp -a out.0 before
+for plan in write=28@2 fsync=5@2 fsync=5@3 fsync=5@4 rename=5; do
+  shim $plan "$hetsort" --force -o out.%r other
+  is "$plan: --force, with an error before the journal stands" "$((rc == 3 || rc == 4))/$(left_over)/$(cmp out.0 before)" \
+    "1/./out.0 ./out.manifest/"
+  ok "$plan: the old set is complete" "$hetsort" --check-manifest out.manifest
+done
+shim rename=5@2 "$hetsort" --force -o out.%r other
+is "an old manifest that cannot be put aside: exit code" "$rc/$(cmp out.0 before)" 3/
+ok "and said" grep -q "commit: cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
+"$hetsort" --clean -q out.manifest
+is "--clean goes on with the new set" "$("$hetsort" --check-manifest out.manifest; echo $?)/$(cmp -s out.0 before; echo $?)" 0/1
+rm -f out.* before .hetsort-*
 
 # a report that does not get to the disk: the output stands
 for plan in fsync=5@4 close=5@10; do
@@ -145,9 +154,12 @@ for plan in fsync=5@4 close=5@10; do
   rm out
 done
 
-# one output a rank: a failure among the renames leaves no manifest
+# one output a rank: after a failure among the renames the parts wait for the rest of them
 shim rename=5@3 "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3
 ok "a rename that fails: no manifest" test ! -e out.manifest
-is "a rename that fails: nothing temporary" "$(find . -name '.hetsort-*')" ""
+is "a rename that fails: the parts are kept" "$(find . -name 'out.[0-9]' | wc -l)/$(find . -name '.hetsort-*.tmp' | wc -l)" 1/2
+run "$hetsort" --clean --ranks 3 out.%r
+is "a rename that fails: --clean ends it" "$rc/$(cat out.[0-2] | cmp - expected)/$(find . -name '.hetsort-*')" 0//
+ok "a rename that fails: the set is right" "$hetsort" --check-manifest out.manifest
 done_testing

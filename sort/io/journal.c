@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a journal says is looked at before anything is done: it has to belong to this user, and a
+ * part is a plain name in its directory. */
+#include "journal.h"
+#include "file.h"
+#include "json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------- the steps */
+
+static status sync_dir(const target *m, bool sync, err *e)
+{
+	return sync ? file_sync_dir(m->dirfd, m->path, e) : ST_OK;
+}
+
+status journal_begin(target *m, bool replace, bool sync, err *e)
+{
+	char q[QUOTED_BYTES], from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
+	target_hidden_name(m, m->kind, from);
+	m->kind = replace ? TARGET_REPLACES : TARGET_ADDS;
+	target_hidden_name(m, m->kind, to);
+	if (renameat(m->dirfd, from, m->dirfd, to) != 0)
+		return err_sys(e, errno, "cannot make the journal of %s", err_quoted(m->path, q));
+	unfinished_forget(&m->temp);
+	const status rc = sync_dir(m, sync, e);
+	if (rc != ST_OK)
+		(void)unlinkat(m->dirfd, to, 0);
+	return rc;
+}
+
+status journal_put_aside(const target *m, bool sync, err *e)
+{
+	char q[QUOTED_BYTES], old[UNFINISHED_NAME_BYTES];
+	target_hidden_name(m, TARGET_OLD, old);
+	if (renameat(m->dirfd, m->base, m->dirfd, old) == 0)
+		return sync_dir(m, sync, e);
+	return errno == ENOENT
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot put the old %s aside", err_quoted(m->path, q));
+}
+
+/* ------------------------------------------------------------------------------- manifests */
+
+/* A manifest that is read for its parts. */
+typedef struct listing {
+	json_t *doc, *parts;
+	json_int_t record_bytes;
+} listing;
+
+static status list(const target *m, target_kind kind, listing *l, err *e)
+{
+	char name[UNFINISHED_NAME_BYTES], q[QUOTED_BYTES];
+	*l = (listing){ NULL, NULL, 0 };
+	target_hidden_name(m, kind, name);
+	const status rc = json_read_at(m->dirfd, "journal", name, &l->doc, e);
+	if (rc != ST_OK)
+		return rc;
+	if (json_unpack(l->doc, "{s:I, s:o}", "record_bytes", &l->record_bytes, "parts",
+			&l->parts) == 0 &&
+	    json_is_array(l->parts))
+		return ST_OK;
+	json_decref(l->doc);
+	l->doc = NULL;
+	return err_set(e, ST_REFUSED, "journal %s is no manifest of hetsort", err_quoted(name, q));
+}
+
+/* A part, as a target beside the manifest whose job's id it has. */
+typedef struct part {
+	target t;
+	uint64_t bytes;
+} part;
+
+static status part_open(part *p, const target *m, const listing *l, size_t i, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *file = "", *slash = strrchr(m->path, '/');
+	json_int_t records = -1, bytes = -1;
+	char *path;
+	if (json_unpack(json_array_get(l->parts, i), "{s:s, s:I}", "file", &file, "records",
+			&records) != 0 ||
+	    !*file || strchr(file, '/') || strcmp(file, ".") == 0 || strcmp(file, "..") == 0 ||
+	    records < 0 || __builtin_mul_overflow(records, l->record_bytes, &bytes) || bytes < 0)
+		return err_set(e, ST_REFUSED, "the journal of %s is not as it should be",
+			       err_quoted(m->path, q));
+	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - m->path) + 1 : 0, m->path, file) < 0)
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(file, q));
+	const status rc = target_open(&p->t, path, e);
+	free(path);
+	p->t.id = m->id;
+	p->bytes = (uint64_t)bytes;
+	return rc;
+}
+
+/* Does the part, to judge by its size, stand under this name? */
+static status look_for(const part *p, const char *name, bool *there, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	const int rc = fstatat(p->t.dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
+	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == p->bytes;
+	return rc == 0 || errno == ENOENT
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot look at part %s", err_quoted(p->t.path, q));
+}
+
+static status look_for_hidden(const part *p, bool *there, err *e)
+{
+	char name[UNFINISHED_NAME_BYTES];
+	target_hidden_name(&p->t, TARGET_TEMP, name);
+	return look_for(p, name, there, e);
+}
+
+/* ------------------------------------------------------------------------------- the end */
+
+/* Is that of part 0 the name, but for the number? */
+static bool is_numbered(const char *name, const char *first, size_t rank)
+{
+	char text[NAME_MAX + 24];
+	for (size_t at = 0; first[at]; at++)
+		for (size_t zeros = 1; first[at + zeros - 1] == '0'; zeros++) {
+			snprintf(text, sizeof text, "%.*s%0*zu%s", (int)at, first, (int)zeros, rank,
+				 first + at + zeros);
+			if (strcmp(text, name) == 0)
+				return true;
+		}
+	return false;
+}
+
+/* A part of the old set that the new one does not have, if it is as it was. */
+static status remove_part(part *p, err *e)
+{
+	char q[QUOTED_BYTES];
+	bool there;
+	unsigned removed;
+	status rc = look_for(p, p->t.base, &there, e);
+	if (rc == ST_OK && there)
+		rc = target_lock(&p->t, &removed, e);
+	if (rc == ST_OK && there && unlinkat(p->t.dirfd, p->t.base, 0) != 0)
+		rc = err_sys(e, errno, "cannot remove the old part %s", err_quoted(p->t.path, q));
+	return rc;
+}
+
+static status remove_beyond(const target *m, const char *first, size_t parts, err *e)
+{
+	listing old;
+	char name[UNFINISHED_NAME_BYTES];
+	err no_manifest = { ST_OK, "" };
+	target_hidden_name(m, TARGET_OLD, name);
+	if (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+		return ST_OK;
+	status rc = list(m, TARGET_OLD, &old, &no_manifest);
+	if (rc == ST_REFUSED)
+		return ST_OK;
+	if (rc != ST_OK)
+		return err_set(e, rc, "%s", no_manifest.text);
+	for (size_t i = parts; rc == ST_OK && i < json_array_size(old.parts); i++) {
+		part p = { .t = { .dirfd = -1 } };
+		rc = part_open(&p, m, &old, i, e);
+		if (rc == ST_OK && is_numbered(p.t.base, first, i))
+			rc = remove_part(&p, e);
+		target_discard(&p.t);
+	}
+	json_decref(old.doc);
+	return rc;
+}
+
+status journal_end(target *m, const char *first, size_t parts, bool force, bool sync, err *e)
+{
+	char old[UNFINISHED_NAME_BYTES];
+	status rc = m->kind == TARGET_REPLACES ? remove_beyond(m, first, parts, e) : ST_OK;
+	if (rc == ST_OK)
+		rc = target_commit(m, force, e);
+	if (rc == ST_OK && sync)
+		rc = target_sync_name(m, e);
+	target_hidden_name(m, TARGET_OLD, old);
+	if (rc == ST_OK) /* if that fails, the next job does it */
+		(void)unlinkat(m->dirfd, old, 0);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- going on */
+
+bool journal_find(target *m)
+{
+	uint64_t mark, id;
+	target_kind kind;
+	bool found = false;
+	DIR *d = target_list(m);
+	for (const struct dirent *f; d && !found && (f = readdir(d));) {
+		found = target_parse_name(f->d_name, &mark, &id, &kind) && mark == m->mark &&
+			(kind == TARGET_ADDS || kind == TARGET_REPLACES);
+		if (found) {
+			m->id = id;
+			m->kind = kind;
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* What is there of the parts. */
+typedef struct state {
+	unsigned hidden, named; /* so many, under which names */
+	char missing[NAME_MAX + 1];
+} state;
+
+/* With the lock of each part in turn: no rank of the job is left that could still rename. */
+static status look_at_parts(const target *m, const listing *l, state *s, err *e)
+{
+	status rc = ST_OK;
+	*s = (state){ 0 };
+	for (size_t i = 0; rc == ST_OK && i < json_array_size(l->parts); i++) {
+		part p = { .t = { .dirfd = -1 } };
+		unsigned removed;
+		bool hidden = false, named = false;
+		rc = part_open(&p, m, l, i, e);
+		if (rc == ST_OK)
+			rc = target_lock(&p.t, &removed, e);
+		if (rc == ST_OK)
+			rc = look_for_hidden(&p, &hidden, e);
+		if (rc == ST_OK && !hidden)
+			rc = look_for(&p, p.t.base, &named, e);
+		s->hidden += hidden;
+		s->named += named;
+		if (rc == ST_OK && !hidden && !named)
+			snprintf(s->missing, sizeof s->missing, "%s", p.t.base);
+		target_discard(&p.t);
+	}
+	return rc;
+}
+
+static status name_parts(const target *m, const listing *l, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < json_array_size(l->parts); i++) {
+		part p = { .t = { .dirfd = -1 } };
+		bool hidden = false;
+		rc = part_open(&p, m, l, i, e);
+		if (rc == ST_OK)
+			rc = look_for_hidden(&p, &hidden, e);
+		if (rc == ST_OK && hidden)
+			rc = target_commit(&p.t, m->kind == TARGET_REPLACES, e);
+		target_discard(&p.t);
+	}
+	return rc;
+}
+
+/* The old set is as it was as long as its manifest has its name, and where no part has one there is
+ * nothing to lose. */
+static status drop(const target *m, const state *s, err *e)
+{
+	char name[UNFINISHED_NAME_BYTES], q[QUOTED_BYTES], qp[QUOTED_BYTES];
+	struct stat st;
+	target_hidden_name(m, m->kind, name);
+	if (s->named && fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return err_set(e, ST_REFUSED,
+			       "the parts of %s were being renamed when their job ended, and %s is "
+			       "gone since: remove '%s' to give that set up",
+			       err_quoted(m->path, q), err_quoted(s->missing, qp), name);
+	return unlinkat(m->dirfd, name, 0) == 0 ? ST_OK
+						: err_sys(e, errno, "cannot remove '%s' beside %s",
+							  name, err_quoted(m->path, q));
+}
+
+static status go_on(target *m, const listing *l, err *e)
+{
+	part first;
+	const bool force = m->kind == TARGET_REPLACES;
+	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
+	if (rc == ST_OK)
+		rc = name_parts(m, l, e);
+	if (rc == ST_OK)
+		rc = sync_dir(m, true, e);
+	if (rc == ST_OK)
+		rc = part_open(&first, m, l, 0, e);
+	if (rc != ST_OK)
+		return rc;
+	rc = journal_end(m, first.t.base, json_array_size(l->parts), force, true, e);
+	target_discard(&first.t);
+	return rc;
+}
+
+/* Without a lock its job may be at it. */
+static status check_lock(const target *m, err *e)
+{
+	char q[QUOTED_BYTES];
+	return m->lock_fd >= 0
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED,
+				 "the file system of %s has no locks: nothing tells whether "
+				 "a job is making it",
+				 err_quoted(m->path, q));
+}
+
+status journal_recover(target *m, unsigned *named, err *e)
+{
+	listing l;
+	state s;
+	*named = 0;
+	if (!journal_find(m))
+		return ST_OK;
+	status rc = check_lock(m, e);
+	if (rc == ST_OK)
+		rc = list(m, m->kind, &l, e);
+	if (rc != ST_OK)
+		return rc;
+	rc = look_at_parts(m, &l, &s, e);
+	if (rc == ST_OK && *s.missing)
+		rc = drop(m, &s, e);
+	else if (rc == ST_OK && (rc = go_on(m, &l, e)) == ST_OK)
+		*named = s.hidden + s.named;
+	json_decref(l.doc);
+	return rc;
+}
+
+status journal_clean(const char *path, cleaned *n, err *e)
+{
+	target t;
+	char q[QUOTED_BYTES];
+	*n = (cleaned){ 0, 0 };
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_lock(&t, &n->removed, e);
+	if (rc == ST_OK)
+		rc = check_lock(&t, e);
+	if (rc == ST_OK && t.journaled)
+		rc = err_set(
+			e, ST_REFUSED,
+			"%s was being renamed when its job ended: --clean of its manifest goes "
+			"on with that",
+			err_quoted(path, q));
+	if (rc == ST_OK)
+		rc = journal_recover(&t, &n->named, e);
+	target_discard(&t);
+	return rc;
+}

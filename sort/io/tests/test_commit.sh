@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# A set of parts that takes the place of another: the job is killed before any of the calls on files of its last
+# phase, or that call fails, and at any moment there is the whole old set or the whole new one, if need be under the
+# names that --clean, or the next job, gives it. A sample of the calls; with HETSORT_LONG=1 all of them, and of 128
+# parts a sample.
+# shellcheck disable=SC2086  # ranks and options are several words
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort failing=$BIN/failpoints/hetsort
+"$BIN/gensort" --no-fsync 600 in && "$BIN/gensort" --no-fsync -b9000 600 other &&
+  "$hetsort" -o new in && "$hetsort" -o old other || exit 1
+seed=${SEED:-$RANDOM}
+echo "# SEED=$seed"
+RANDOM=$seed
+
+parts() { local i; for ((i = 0; i < $1; i++)); do cat d/out.$i || return; done 2>/dev/null; }
+numbered() { find d -name 'out.[0-9]*' | wc -l; }
+hidden() { find d -name '.hetsort-*' | wc -l; }
+set_there() { # set_there - the set that stands in d/: old, new, none, interrupted, or what else is said of it
+  run "$hetsort" --check-manifest d/out.manifest
+  case $rc/$err in
+    0/*) ;;
+    1/*"was interrupted"*"hetsort --clean ends it"*) echo interrupted; return ;;
+    2/*"cannot open manifest"*) echo none; return ;;
+    *) echo "bad: $err"; return ;;
+  esac
+  if [ "$(numbered)" -eq $olds ] && parts $olds | cmp -s - old; then echo old
+  elif [ "$(numbered)" -eq $news ] && parts $news | cmp -s - new; then echo new
+  else echo "bad: parts of another set, or too many: $(find d | paste -sd' ')"; fi
+}
+prepare() { # prepare OLD NEW - an old set of so many parts (0: none) in before/, and how the new one is made
+  olds=$1 news=$2 force=--force
+  rm -rf before; mkdir before
+  if [ $olds -eq 0 ]; then force=''; else "$hetsort" --no-fsync --ranks $olds -o before/out.%r other || exit 1; fi
+}
+new_set() { rm -rf d; cp -a before d; HETSORT_FAIL=$1 run "$failing" --ranks $news $force $sync -o d/out.%r in; }
+ends_it() { # ends_it N - what is left is cleaned up in one of three ways
+  case $(($1 % 3)) in
+    0) run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
+    1) run "$hetsort" --clean d/out.manifest; [ "$rc" -ne 0 ] || run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
+    *) run "$hetsort" --force --ranks $news -o d/out.%r in ;;
+  esac
+}
+whole() { # whole BEFORE N - was there a whole set, and is there one at the end?
+  local before=$1 ended=$rc after
+  after=$(set_there)
+  case $before/$after/$ended/$(hidden) in
+    old/old/0/0 | old/new/0/0 | new/new/0/0 | interrupted/new/0/0) return 0 ;;
+    none/none/0/0 | none/new/0/0) [ $olds -eq 0 ] && return 0 ;;
+  esac
+  odd+=" $2: $before, then exit $ended and $after, $(hidden) hidden;"
+  return 1
+}
+
+walk() { # walk OLD NEW STEP - SIGKILL before every call
+  local n odd='' kills=0 before interrupted=0 first
+  prepare $1 $2
+  first=$((1 + RANDOM % $3))
+  for ((n = first; n < 5000; n += $3)); do
+    new_set "file:$n=kill@incommit"
+    [ "$rc" -eq 137 ] || break
+    kills=$((kills + 1))
+    before=$(set_there)
+    [ $before != interrupted ] || interrupted=$((interrupted + 1))
+    ends_it $n
+    whole "$before" $n
+  done
+  is "killed in commit, $1 old parts, $2 new: the old set or the new one" "$odd" ""
+  is "killed in commit, $1 old parts, $2 new: not killed at the end" "$rc/$(set_there)/$(hidden)" 0/new/0
+  ok "killed in commit, $1 old parts, $2 new: $kills kills, $interrupted between two sets" test $kills -gt 1
+}
+
+errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
+  local n=0 odd='' failed=0 before why=(EIO ENOSPC EDQUOT EXDEV) last=1 reason
+  prepare $1 $2
+  while [ $last -gt 0 ]; do
+    n=$((n + 1 + RANDOM % $3)) reason=${why[RANDOM % 4]}
+    new_set "file:$n=$reason@incommit"
+    # nothing strikes behind the last call: the output of the failing program tells
+    if [ "$rc" -eq 0 ]; then
+      [ "$(set_there)/$(hidden)" = new/0 ] || odd+=" $n=$reason: success, and $(set_there), $(hidden) hidden;"
+      last=$((last - (n > calls)))
+      continue
+    fi
+    failed=$((failed + 1))
+    [ -n "$err" ] || odd+=" $n=$reason: nothing is said;"
+    before=$(set_there)
+    case $before/$rc/$err in
+      old/[234]/* | none/[234]/*) [ "$(hidden)" -eq 0 ] || odd+=" $n=$reason: $before, $(hidden) hidden;" ;;
+      new/3/*"is complete"* | new/[34]/*) ;;
+      interrupted/[234]/*"all parts of 'd/out.manifest' are complete; hetsort --clean gives them their names"*) ;;
+      *) odd+=" $n=$reason: $before, exit $rc, $err;" ;;
+    esac
+    ends_it $n
+    whole "$before" "$n=$reason"
+  done
+  is "errors in commit, $1 old parts, $2 new: the old set or the new one" "$odd" ""
+  ok "errors in commit, $1 old parts, $2 new: $failed jobs fail" test $failed -gt 0
+}
+
+# parts apart from their manifest: no process alone could go on, so there is no journal
+mkdir d0 d1
+HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 --manifest list -o d%r/out in
+is "parts apart: killed between names: no journal" "$rc/$(find . -name '*.commit' -o -name list | wc -l)" 137/0
+for part in d0/out d1/out; do "$hetsort" --clean -q $part; done
+run "$hetsort" --force --ranks 2 --manifest list -o d%r/out in
+is "parts apart: a new job" "$rc/$(cat d0/out d1/out | cmp - new)/$(find . -name '.hetsort-*')/$(ls list)" 0///list
+rm -r d0 d1
+
+sync=--no-fsync calls=60
+if [ -z "${HETSORT_LONG:-}" ]; then
+  walk 5 3 13
+  errors 5 3 19
+  sync=''
+  walk 0 3 17
+  errors 3 3 23
+  done_testing
+fi
+for sync in '' --no-fsync; do
+  for sets in "1 1" "3 3" "5 3" "2 3" "0 3"; do
+    walk $sets 1
+    errors $sets 1
+  done
+done
+sync=--no-fsync calls=2000
+walk 128 128 11
+walk 5 128 23
+errors 128 128 29
+done_testing
