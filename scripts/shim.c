@@ -2,7 +2,7 @@
 /* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
  * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
- * fsync, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
+ * fsync, flock, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
  * unlink, truncate (by descriptor), thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the
  * N-th call creates the file named by SHIM_FILE and goes on when that is gone; here CALL may be
  * create as well (open with O_EXCL). SHIM=size=BYTES: the file named by SHIM_FILE
@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -156,6 +157,11 @@ int openat64(int dirfd, const char *path, int flags, ...)
 	if ((flags & O_EXCL) && fails("create"))
 		return -1;
 	return ((int (*)(int, const char *, int, ...))next("openat64"))(dirfd, path, flags, mode);
+}
+
+int flock(int fd, int how)
+{
+	return fails("flock") ? -1 : ((int (*)(int, int))next("flock"))(fd, how);
 }
 
 int fsync(int fd)

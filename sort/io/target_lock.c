@@ -51,32 +51,84 @@ static bool no_locks(int errnum)
 	return errnum == ENOLCK || errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == EINVAL;
 }
 
+/* Is it a lock, as this program makes them? A link to some file of the user's, which somebody has
+ * planted under a name that can be known before, is none. */
+static status check_file(const target *t, int fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
+	if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
+		return err_set(e, ST_REFUSED, "cannot lock output %s: '%s' beside it is %s",
+			       err_quoted(t->path, q), t->lock.name,
+			       S_ISREG(st.st_mode) ? "a hard link" : "no regular file");
+	return ST_OK;
+}
+
+typedef enum outcome { TAKEN, AGAIN, NO_LOCKS, FAILED } outcome;
+
+/* A file that is there is another job's, or was left by one: then it goes, and a new one is made,
+ * so nothing is ever written to a file that this process has not made. Another process may take the
+ * new one for left as well, until it is locked. */
+static outcome lock_open(const target *t, int fd, bool made, err *e)
+{
+	char q[QUOTED_BYTES];
+	if (check_file(t, fd, e) != ST_OK)
+		return FAILED;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		const bool there = still_there(t, fd);
+		if (there && !made)
+			(void)unlinkat(t->dirfd, t->lock.name, 0);
+		return there && made ? TAKEN : AGAIN;
+	}
+	if (no_locks(errno)) {
+		(void)unlinkat(t->dirfd, t->lock.name, 0);
+		return NO_LOCKS;
+	}
+	if (errno == EINTR || (errno == EWOULDBLOCK && made))
+		return AGAIN;
+	if (errno == EWOULDBLOCK)
+		refuse(t, fd, e);
+	else
+		err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
+	return FAILED;
+}
+
+static int open_lock(const target *t, bool *made)
+{
+	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL, 0644);
+	*made = fd >= 0;
+	if (fd >= 0 || errno != EEXIST)
+		return fd;
+	fd = openat(t->dirfd, t->lock.name, flags);
+	if (fd < 0 && errno == ENOENT)
+		errno = EINTR; /* its job has ended meanwhile */
+	return fd;
+}
+
 /* *fd is open and locked, or -1 where there are no locks. */
 static status take(target *t, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
 	for (int i = 0; i < TRIES; i++) {
-		*fd = openat(t->dirfd, t->lock.name,
-			     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+		bool made;
+		*fd = open_lock(t, &made);
+		if (*fd < 0 && errno == EINTR)
+			continue;
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot lock output %s",
 					  err_quoted(t->path, q));
-		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-			if (still_there(t, *fd))
-				return ST_OK;
-		} else if (no_locks(errno)) {
-			(void)unlinkat(t->dirfd, t->lock.name, 0);
-			close(*fd);
-			*fd = -1;
+		const outcome o = lock_open(t, *fd, made, e);
+		if (o == TAKEN)
 			return ST_OK;
-		} else if (errno != EINTR) {
-			refuse(t, *fd, e);
-			close(*fd);
-			*fd = -1;
-			return e->code;
-		}
+		if (o == FAILED && made && still_there(t, *fd))
+			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		close(*fd);
 		*fd = -1;
+		if (o != AGAIN)
+			return o == NO_LOCKS ? ST_OK : e->code;
 	}
 	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
 		       err_quoted(t->path, q));
@@ -88,8 +140,7 @@ static void write_holder(const target *t)
 	if (gethostname(host, sizeof host - 1) != 0)
 		strcpy(host, "unknown");
 	const int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
-	if (ftruncate(t->lock_fd, 0) == 0)
-		(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
+	(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
 }
 
 /* Does a journal of this job stand in the target's directory? */

@@ -58,22 +58,34 @@ done
 ln -s "$PWD/victim/file" out.manifest
 run "$hetsort" --ranks 2 --force -o out.%r in
 is "link at the manifest" "$rc/$(cat victim/file)" 2/precious
-# a lock's name can be known before: it is there while a job waits for its input
-mkfifo feed
-"$hetsort" -o probe - <feed & pid=$!
-exec 5>feed
-lock=''
-locked() { lock=$(echo .hetsort-*.lock); [ -e "$lock" ]; }
-ok "a lock is there while a job waits" await locked
-exec 5>&-
-wait $pid
-rm -f probe feed
-for plant in "ln -s victim/file" "ln -s nowhere" mkfifo mkdir; do
+# a lock's name can be known before: a job that was killed leaves it
+HETSORT_FAIL=kill@read:0 run "$BIN/failpoints/hetsort" -o probe in
+lock=$(echo .hetsort-*.lock)
+ok "what a lock says is of its own job" grep -q "^process [0-9]* on" "$lock"
+rm "$lock"
+for plant in "ln -s victim/file" "ln -s nowhere" "ln victim/file" mkfifo mkdir; do
   $plant "$lock"
   run timeout 20 "$hetsort" -o probe in
-  is "planted where the lock goes, $plant" "$((rc == 2 || rc == 0))/$(cat victim/file)$([ -e nowhere ] && echo made)" 1/precious
+  is "planted where the lock goes, $plant" "$rc/$(cat victim/file)$([ -e nowhere ] && echo made)" 2/precious
+  ok "planted where the lock goes, $plant: refused as such" grep -q "cannot lock output 'probe'" <<<"$err"
   rm -rf "$lock" probe
 done
+echo "process 1 on nowhere" >"$lock"
+run "$hetsort" -o probe in
+is "a lock that was left is no lock" "$rc/$(find . -name '.hetsort-*')" 0/
+rm probe
+if [ "${SANITIZER:-coverage}" = coverage ]; then
+  "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
+  for errnum in 5 116; do
+    SHIM=flock=$errnum LD_PRELOAD=$PWD/shim.so run "$hetsort" -o probe in
+    is "a lock that fails, errno $errnum: exit code, left over" "$rc/$(find . -name '.hetsort-*' -o -name probe)" 2/
+    ok "a lock that fails, errno $errnum: the reason" \
+      grep -q "cannot lock output 'probe': \(Input/output error\|Stale file handle\)" <<<"$err"
+  done
+  SHIM=flock=95 LD_PRELOAD=$PWD/shim.so run "$hetsort" -o probe in
+  is "a file system without locks" "$rc/$(cmp probe expected)/$(find . -name '.hetsort-*')" 0//
+  rm -f probe shim.so
+fi
 
 for mask in 022 027 077 000; do
   (umask $mask && "$hetsort" --ranks 2 --report mode.json -o mode.%r in)
