@@ -116,7 +116,9 @@ status json_read_at(int dirfd, const char *what, const char *name, json_t **doc,
 	struct stat st;
 	*doc = NULL;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 && errno == EACCES)
+		err_refuse(e, errno, "cannot open %s %s", what, err_quoted(name, q));
+	else if (fd < 0 || fstat(fd, &st) != 0)
 		err_sys(e, errno, "cannot open %s %s", what, err_quoted(name, q));
 	else if (st.st_uid != geteuid())
 		err_set(e, ST_REFUSED, "%s %s belongs to somebody else", what, err_quoted(name, q));
@@ -144,9 +146,10 @@ static status put_text(const char *text, size_t bytes, target *t, uint64_t id, b
 {
 	int fd = -1;
 	status rc = target_create(t, id, &fd, e);
-	if (rc != ST_OK)
+	if (fd < 0)
 		return rc;
-	rc = file_write_at(fd, text, bytes, 0, t->path, e);
+	if (rc == ST_OK)
+		rc = file_write_at(fd, text, bytes, 0, t->path, e);
 	const status closed = target_close(t, fd, hold, rc == ST_OK && sync, e);
 	return rc == ST_OK ? closed : rc;
 }

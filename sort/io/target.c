@@ -20,13 +20,14 @@ static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
 					[TARGET_ADDS] = ".commit",
 					[TARGET_REPLACES] = ".replace",
 					[TARGET_OLD] = ".old" };
+enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070 };
 static const char digits[] = "0123456789abcdef";
 
 status target_open(target *t, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	const char *slash = strrchr(path, '/');
-	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
+	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1, .most = 0777 };
 	if (!*path || (slash && !slash[1]))
 		return err_set(e, ST_REFUSED, "%s does not name a file", err_quoted(path, q));
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -45,7 +46,7 @@ status target_open(target *t, const char *path, err *e)
 	return rc;
 }
 
-status target_check(const target *t, bool force, err *e)
+status target_check(target *t, bool force, err *e)
 {
 	struct stat st;
 	char q[QUOTED_BYTES];
@@ -66,6 +67,9 @@ status target_check(const target *t, bool force, err *e)
 	if (!force)
 		return err_set(e, ST_REFUSED, "output %s exists (--force replaces it)",
 			       err_quoted(t->path, q));
+	t->replaces = true;
+	t->old_mode = st.st_mode & RIGHTS;
+	t->old_gid = st.st_gid;
 	return ST_OK;
 }
 
@@ -122,6 +126,30 @@ static void temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
 
 enum { TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
 
+static status set_mode(const target *t, int fd, mode_t mode, err *e)
+{
+	char q[QUOTED_BYTES];
+	return fchmod(fd, mode) == 0
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot set the mode of %s", err_quoted(t->path, q));
+}
+
+/* Before there is a byte in it. Until all is written, its owner may write to it in any case. */
+static status set_rights(target *t, int fd, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at the file beside %s",
+			       err_quoted(t->path, q));
+	const mode_t has = st.st_mode & RIGHTS;
+	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
+	if (t->replaces && st.st_gid != t->old_gid && fchown(fd, (uid_t)-1, t->old_gid) != 0)
+		t->mode &= (mode_t)~GROUPS; /* they were another group's */
+	const mode_t now = t->mode | OWNERS;
+	return now == has ? ST_OK : set_mode(t, fd, now, e);
+}
+
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -134,7 +162,7 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	t->temp.dirfd = t->dirfd;
 	temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
-	return *fd >= 0 ? ST_OK
+	return *fd >= 0 ? set_rights(t, *fd, e)
 			: err_sys(e, errno, "cannot create a file beside %s",
 				  err_quoted(t->path, q));
 }
@@ -181,7 +209,9 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 {
 	char q[QUOTED_BYTES];
 	status rc = ST_OK;
-	if (sync && fsync(fd) != 0)
+	if (t->mode && t->mode != (t->mode | OWNERS))
+		rc = set_mode(t, fd, t->mode, e);
+	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
 		rc = err_sys(e, errno, "cannot hold %s open", err_quoted(t->path, q));

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Files that stand beside a target under hidden names, which tell mark, id and kind. */
 typedef enum target_kind {
@@ -28,11 +29,16 @@ typedef struct target {
 	target_kind kind; /* of what has a hidden name until it gets the final one */
 	int fd;           /* what was written, held so that it is told from others; -1: nothing */
 	bool named;       /* it has its final name already */
-	bool journaled;   /* target_lock: a journal speaks of a file that is kept for it */
-	unfinished temp;  /* its name until it is complete */
-	unfinished lock;  /* see target_lock */
-	int lock_fd;      /* -1: not locked */
-	bool shared;      /* another rank makes it: its names go only where this process is ended */
+	bool replaces;    /* a file that target_check has found, with this mode and group */
+	mode_t old_mode;
+	gid_t old_gid;
+	mode_t most; /* else: what group and others may be allowed, beside what the umask leaves */
+	mode_t mode; /* that it will have; 0: as it has */
+	bool journaled;  /* target_lock: a journal speaks of a file that is kept for it */
+	unfinished temp; /* its name until it is complete */
+	unfinished lock; /* see target_lock */
+	int lock_fd;     /* -1: not locked */
+	bool shared;     /* another rank makes it: its names go only where this process is ended */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
@@ -40,10 +46,12 @@ typedef struct target {
 status target_open(target *t, const char *path, err *e);
 
 /* target_check - may it be made? Refuses a directory, a symbolic link, anything but a regular file,
- * and, without force, a file that exists. */
-status target_check(const target *t, bool force, err *e);
+ * and, without force, a file that exists; one that will be replaced is noted. */
+status target_check(target *t, bool force, err *e);
 
-/* target_create - create the temporary file named after id, mode 0666 less the umask. */
+/* target_create - create the temporary file named after id. Its mode is that of the file that it
+ * replaces, and its group, where that is permitted; else 0666 less the umask and what t->most does
+ * not allow. */
 status target_create(target *t, uint64_t id, int *fd, err *e);
 
 /* target_attach - open the temporary file that another rank has created for the same id. Where this

@@ -6,8 +6,10 @@
 #include "io/json.h"
 #include "io/name.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static json_t *part_json(const rank_env *env, const verified *v, int rank)
 {
@@ -46,6 +48,18 @@ status phase_sync(rank_env *env, output *out)
 	return output_sync(out, env->o->fsync, &env->e);
 }
 
+/* It tells keys of the records: no more may read it than the parts. */
+static status stage_manifest(rank_env *env, output *out, uint64_t total, const verified *v)
+{
+	char q[QUOTED_BYTES];
+	struct stat st;
+	if (fstat(out->file.fd, &st) != 0)
+		return err_sys(&env->e, errno, "cannot look at %s", err_quoted(out->file.path, q));
+	out->manifest.most = st.st_mode;
+	return json_stage(manifest_json(env, total, v), &out->manifest, out->file.id, env->o->fsync,
+			  &env->e);
+}
+
 status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 {
 	output *out = &f->out;
@@ -53,8 +67,7 @@ status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 	/* A rank that stood still until the others gave up must not name what they have left. */
 	status rc = comm_agree(env->c, ST_OK);
 	if (rc == ST_OK && out->manifest.base)
-		rc = json_stage(manifest_json(env, total, v), &out->manifest, out->file.id,
-				env->o->fsync, &env->e);
+		rc = stage_manifest(env, out, total, v);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = output_commit(out, env->c, env->o, &env->e);

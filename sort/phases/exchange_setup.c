@@ -35,6 +35,23 @@ static status job_id(rank_env *env, uint64_t *id)
 	return comm_bcast(env->c, id, sizeof *id, 0);
 }
 
+/* What all inputs of all ranks allow; standard input is no file, and allows all. */
+static status rights_of_inputs(rank_env *env, const input *in, mode_t *rights)
+{
+	const size_t p = (size_t)env->c->size;
+	uint32_t mine = 0777, *all = mem_array(&env->m, p, sizeof *all, "modes", &env->e);
+	for (size_t i = 0; i < in->files; i++)
+		mine &= in->file[i].st.st_mode;
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(env->c, &mine, all, sizeof mine);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		mine &= all[i];
+	mem_free(&env->m, all);
+	*rights = mine;
+	return rc;
+}
+
 /* Written early, the page cache is faster than going past it, as long as its pages find room. */
 static bool writes_direct(const rank_env *env, const memory_plan *mp)
 {
@@ -55,6 +72,8 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 		return rc;
 	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + l->key_bytes };
 	rc = job_id(env, &id);
+	if (rc == ST_OK)
+		rc = rights_of_inputs(env, &f->in, &f->out.file.most);
 	if (rc == ST_OK)
 		rc = output_create(&f->out, env->c, id, share_before(env, s->out) * l->record_bytes,
 				   mine, s->records * l->record_bytes, &env->e);

@@ -87,11 +87,62 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then
   rm -f probe shim.so
 fi
 
+chmod 666 in
 for mask in 022 027 077 000; do
   (umask $mask && "$hetsort" --ranks 2 --report mode.json -o mode.%r in)
   wanted=$(printf %o $((0666 & ~0$mask)))
   is "umask $mask" "$(stat -c %a mode.0 mode.manifest mode.json | sort -u)" "$wanted"
   rm -f mode.*
 done
+
+# rights: of what is replaced, else no more than the inputs have, else by the umask
+mode_of() { stat -c %a "$@" | paste -sd' '; }
+rm -f out.manifest
+chmod 644 in
+(umask 022; cp in private; cp in shared; cp in fixed; "$BIN/gensort" --no-fsync -b900 500 more)
+chmod 600 private; chmod 640 shared; chmod 444 fixed; chmod 604 more
+umask 022
+for ranks in 1 3; do
+  for case in "600 private" "640 shared" "644 in" "644 fixed" "600 shared more"; do
+    # shellcheck disable=SC2086  # mode and inputs
+    set -- $case
+    wanted=$1; shift
+    run "$hetsort" --no-fsync --ranks $ranks -o out "$@"
+    is "inputs $*, $ranks ranks" "$rc/$(mode_of out)" "0/$wanted"
+    rm -f out
+  done
+done
+run "$hetsort" --no-fsync --ranks 3 -o out.%r private
+is "parts and manifest of a private input" "$rc/$(mode_of out.0 out.1 out.2 out.manifest)" "0/600 600 600 600"
+rm out.*
+cp private own.0; cp in own.1; chmod 644 own.1
+run "$hetsort" --no-fsync --ranks 2 -o out own.%r
+is "inputs of ranks: the narrowest" "$rc/$(mode_of out)" 0/600
+rm out
+run "$hetsort" --no-fsync -o out - <private
+is "standard input: by the umask" "$rc/$(mode_of out)" 0/644
+for mode in 600 666 444 700; do
+  chmod $mode out
+  run "$hetsort" --no-fsync -f --ranks 2 -o out in
+  is "-f over mode $mode" "$rc/$(mode_of out)" "0/$mode"
+  echo >report; chmod $mode report
+  run "$hetsort" --no-fsync -f --report report -o out in
+  is "a report over mode $mode" "$rc/$(mode_of report)" "0/$mode"
+done
+rm -f out
+run "$hetsort" --no-fsync --ranks 2 -o out.%r in
+chmod 640 out.1 out.manifest
+run "$hetsort" --no-fsync -f --ranks 2 -o out.%r private
+is "-f over parts and manifest" "$rc/$(mode_of out.0 out.1 out.manifest)" "0/644 640 640"
+if [ "$(id -u)" -eq 0 ]; then
+  chgrp 12345 out.0 && chmod 660 out.0
+  run "$hetsort" --no-fsync -f --ranks 2 -o out.%r in
+  is "-f over a file of another group: it is kept" "$rc/$(stat -c '%a %g' out.0)" "0/660 12345"
+  chmod 777 . && install -m 755 "$hetsort" hetsort
+  if command -v setpriv >/dev/null; then
+    run setpriv --reuid=65534 --regid=65534 --clear-groups ./hetsort --no-fsync -f --ranks 2 -o out.%r in
+    is "-f over a file of a group that is not one's own: another gets no rights" "$rc/$(stat -c '%a %g' out.0)" "0/600 65534"
+  fi
+fi
 is "nothing temporary" "$(find . -name '.hetsort-*')" ""
 done_testing
