@@ -104,7 +104,7 @@ static status check_journal(const char *path, target *t, err *e)
 		       err_quoted(path, q));
 }
 
-status manifest_check(const char *path, err *e)
+status manifest_check(const char *path, manifest_checked *n, err *e)
 {
 	manifest said = { NULL };
 	target t;
@@ -117,6 +117,7 @@ status manifest_check(const char *path, err *e)
 		check c = { .dirfd = t.dirfd, .lay = said.lay, .e = e };
 		rc = check_parts(&c, &said);
 	}
+	*n = (manifest_checked){ said.parts, said.records, said.records * said.lay.record_bytes };
 	manifest_free(&said);
 	target_discard(&t);
 	return rc;

@@ -7,6 +7,7 @@
 #include "manifest_check.h"
 #include "phases/workdir.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,14 +96,26 @@ status operands_clean(const settings *o)
 	return worst;
 }
 
+static void print_checked(const char *operand, const manifest_checked *n)
+{
+	char q[QUOTED_BYTES];
+	fprintf(stderr,
+		"hetsort: %s: %" PRIu64 " parts, %" PRIu64 " records, %" PRIu64
+		" bytes: sizes, order, first and last keys and checksums are as stated\n",
+		err_quoted(operand, q), n->parts, n->records, n->bytes);
+}
+
 status operands_check(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		err e = { ST_OK, "" };
-		const status rc = manifest_check(o->inputs[i], &e);
+		manifest_checked n;
+		const status rc = manifest_check(o->inputs[i], &n, &e);
 		if (rc != ST_OK)
 			fprintf(stderr, "hetsort: %s\n", e.text);
+		else if (o->verbosity > 0)
+			print_checked(o->inputs[i], &n);
 		worst = rc > worst ? rc : worst;
 	}
 	return worst;

@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		prepare();
 	const int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size && close(fd) == 0);
-	const status rc = manifest_check(path, &e);
+	manifest_checked n;
+	const status rc = manifest_check(path, &n, &e);
 	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
 	fuzz_check(rc == ST_OK || rc == ST_INVALID || rc == ST_REFUSED || rc == ST_RESOURCE);
 	return 0;

@@ -74,6 +74,12 @@ breaks "part without a name" 2 "impossible" change 's/"part.1"/""/'
 breaks "part without a checksum" 2 "a part is not" change 's/"checksum": .*//'
 run "$hetsort" --check-manifest
 is "no manifest named" "$rc" 2
+run "$hetsort" --check-manifest good/part.manifest
+is "what is as stated needs no word" "$rc/$out$err" 0/
+run "$hetsort" -v --check-manifest good/part.manifest z.manifest
+is "-v says what was checked" "$rc/$err" "0/hetsort: 'good/part.manifest': 3 parts, 3000 records, 300000 bytes: \
+sizes, order, first and last keys and checksums are as stated
+hetsort: 'z.manifest': 2 parts, 0 records, 0 bytes: sizes, order, first and last keys and checksums are as stated"
 
 # no memory, each time for something else: a job that succeeds has told everything
 failed=0 odd='' n=1
