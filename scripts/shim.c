@@ -5,7 +5,8 @@
  * fsync, flock, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
  * unlink, truncate (by descriptor), thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the
  * N-th call creates the file named by SHIM_FILE and goes on when that is gone; here CALL may be
- * create as well (open with O_EXCL). SHIM=size=BYTES: the file named by SHIM_FILE
+ * create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the N-th call, a write at an offset or a
+ * rename, says that it is done and does nothing. SHIM=size=BYTES: the file named by SHIM_FILE
  * says that it has so many. SHIM_CLOCK=SECONDS, beside any of these: every other look at
  * the wall clock is so far ahead. */
 #include <dlfcn.h>
@@ -65,6 +66,18 @@ static int fails(const char *name)
 	return 1;
 }
 
+/* SHIM=lie=CALL@N: does this call of `name` only say that it is done? */
+static int lies(const char *name)
+{
+	size_t n = strlen(name);
+	const char *s = plan(), *at = strchr(s, '@');
+
+	if (strncmp(s, "lie=", 4) != 0 || strncmp(s + 4, name, n) != 0 ||
+	    (s[4 + n] && s[4 + n] != '@'))
+		return 0;
+	return atomic_fetch_add(&calls, 1) + 1 == (at ? strtoul(at + 1, NULL, 10) : 1);
+}
+
 /* How much of n bytes to move: 0 means be interrupted. */
 static size_t some(size_t n)
 {
@@ -106,6 +119,8 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off_t at)
 	if (strncmp(plan(), "slow=", 5) == 0)
 		usleep((useconds_t)atoi(plan() + 5));
 	LIMIT("write", n)
+	if (lies("write"))
+		return (ssize_t)n;
 	return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
 }
 
@@ -198,6 +213,8 @@ void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 int renameat(int from, const char *a, int to, const char *b)
 {
+	if (lies("rename"))
+		return 0;
 	return fails("rename") ? -1
 			       : ((int (*)(int, const char *, int, const char *))next("renameat"))(
 					 from, a, to, b);
@@ -205,6 +222,8 @@ int renameat(int from, const char *a, int to, const char *b)
 
 int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 {
+	if (lies("rename"))
+		return 0;
 	return fails("rename") ? -1
 			       : ((int (*)(int, const char *, int, const char *, unsigned))next(
 					 "renameat2"))(from, a, to, b, flags);

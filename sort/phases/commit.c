@@ -3,10 +3,12 @@
  * verified of each as JSON, next to the parts, before any has its name; the manifest gets its own
  * last. A complete output has one, and no other has. */
 #include "phases.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/name.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +50,46 @@ status phase_sync(rank_env *env, output *out)
 	return output_sync(out, env->o->fsync, &env->e);
 }
 
+/* Does the record number n of this file have that key? */
+static status check_record(rank_env *env, const output *out, uint64_t n, const unsigned char *key,
+			   unsigned char *record)
+{
+	const layout *l = &env->o->lay;
+	char q[QUOTED_BYTES];
+	const status rc = file_read_at(out->file.fd, record, l->record_bytes, n * l->record_bytes,
+				       out->file.path, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	return key_equal(l, key_at(l, record), key)
+		       ? ST_OK
+		       : err_set(&env->e, ST_IO,
+				 "%s is not as it was written: record %" PRIu64 " is another",
+				 err_quoted(out->file.path, q), n);
+}
+
+/* A second look at what this rank's file holds, where each rank's part of it begins and ends: a
+ * write or a sync may have said that it is done. */
+static status check_parts(rank_env *env, const output *out, const verified *v)
+{
+	const layout *l = &env->o->lay;
+	const int first = out->per_rank ? env->c->rank : 0;
+	const int end = out->per_rank ? first + 1 : env->c->size;
+	unsigned char *record = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
+	status rc = record ? ST_OK : ST_RESOURCE;
+	uint64_t before = 0;
+	for (int i = first; rc == ST_OK && i < end; i++) {
+		const unsigned char *key;
+		const part_summary c = part_summary_at(v->part_summaries, i, l, &key);
+		if (c.out)
+			rc = check_record(env, out, before, key, record);
+		if (c.out && rc == ST_OK)
+			rc = check_record(env, out, before + c.out - 1, key + l->key_bytes, record);
+		before += c.out;
+	}
+	mem_free(&env->m, record);
+	return rc;
+}
+
 /* It tells keys of the records: no more may read it than the parts. */
 static status stage_manifest(rank_env *env, output *out, uint64_t total, const verified *v)
 {
@@ -66,6 +108,8 @@ status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 	char q[QUOTED_BYTES];
 	/* A rank that stood still until the others gave up must not name what they have left. */
 	status rc = comm_agree(env->c, ST_OK);
+	if (rc == ST_OK && out->owner)
+		rc = check_parts(env, out, v);
 	if (rc == ST_OK && out->manifest.base)
 		rc = stage_manifest(env, out, total, v);
 	rc = comm_agree(env->c, rc);

@@ -145,6 +145,23 @@ ok "and said" grep -q "commit: cannot put the old 'out.manifest' aside: Input/ou
 is "--clean goes on with the new set" "$("$hetsort" --check-manifest out.manifest; echo $?)/$(cmp -s out.0 before; echo $?)" 0/1
 rm -f out.* before .hetsort-*
 
+# a file system that says yes and does nothing
+for ranks in 1 3; do
+  shim lie=write@2 "$hetsort" --direct never --ranks $ranks -o out other
+  is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
+  ok "a write that is not done, $ranks ranks: message" \
+    grep -q "commit: 'out' is not as it was written: record [0-9]* is another" <<<"$err"
+  shim lie=rename "$hetsort" --ranks $ranks -o out other
+  is "a rename that is not done, $ranks ranks" "$rc/$(ls out 2>/dev/null)" 3/
+  ok "a rename that is not done, $ranks ranks: message" grep -q "commit: 'out' .*cannot be found there" <<<"$err"
+  rm -f .hetsort-*
+done
+"$hetsort" -o out in
+shim lie=rename "$hetsort" -f -o out other
+is "a rename over an old output that is not done" "$rc/$(cmp out expected)" 3/
+ok "a rename over an old output that is not done: message" grep -q "commit: .*another file stands there" <<<"$err"
+rm -f out .hetsort-*
+
 # a report that does not get to the disk: the output stands
 for plan in fsync=5@4 close=5@10; do
   shim $plan "$hetsort" --report report -o out in
