@@ -325,19 +325,14 @@ status journal_recover(target *m, unsigned *named, err *e)
 status journal_clean(const char *path, cleaned *n, err *e)
 {
 	target t;
-	char q[QUOTED_BYTES];
 	*n = (cleaned){ 0, 0 };
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, &n->removed, e);
 	if (rc == ST_OK)
 		rc = check_lock(&t, e);
-	if (rc == ST_OK && t.journaled)
-		rc = err_set(
-			e, ST_REFUSED,
-			"%s was being renamed when its job ended: --clean of its manifest goes "
-			"on with that",
-			err_quoted(path, q));
+	if (rc == ST_OK)
+		rc = target_free(&t, e);
 	if (rc == ST_OK)
 		rc = journal_recover(&t, &n->named, e);
 	target_discard(&t);

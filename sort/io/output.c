@@ -108,13 +108,13 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, un
 {
 	unsigned parts = 0;
 	*removed = 0;
-	const status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
+	status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	o->file.id = kept_id;
-	const status own = target_lock(&o->file, &parts, e);
+	rc = target_lock(&o->file, &parts, e);
 	*removed += parts;
-	return own;
+	return rc == ST_OK ? target_free(&o->file, e) : rc;
 }
 
 void output_share_lock(output *o)

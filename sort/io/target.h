@@ -100,6 +100,9 @@ status target_lock(target *t, unsigned *removed, err *e);
 /* target_share_lock - another rank has locked it: the same for the lock's file. */
 void target_share_lock(target *t);
 
+/* target_free - refuses (ST_REFUSED) a target that is a part of a set with a journal. */
+status target_free(const target *t, err *e);
+
 /* target_discard - remove the temporary file if there is one, release lock and directory. */
 void target_discard(target *t);
 

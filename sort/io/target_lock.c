@@ -205,6 +205,16 @@ void target_share_lock(target *t)
 	unfinished_note(&t->lock);
 }
 
+status target_free(const target *t, err *e)
+{
+	char q[QUOTED_BYTES];
+	return !t->journaled ? ST_OK
+			     : err_set(e, ST_REFUSED,
+				       "%s was being renamed when its job ended: --clean of its "
+				       "manifest goes on with that",
+				       err_quoted(t->path, q));
+}
+
 status target_lock(target *t, unsigned *removed, err *e)
 {
 	*removed = 0;

@@ -99,6 +99,28 @@ errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
   ok "errors in commit, $1 old parts, $2 new: $failed jobs fail" test $failed -gt 0
 }
 
+single() { # single POINTS... - one file that takes the place of another: a rename, and nothing between
+  local n point odd='' ended=0 there
+  for ((n = 1; n < most; n++)); do
+    for point in "$@"; do
+      rm -rf d; mkdir d; cp old d/out
+      HETSORT_FAIL="file:$n=$point@incommit" run "$failing" -f --ranks 2 --no-fsync -o d/out in
+      ended=$((ended + (rc != 0)))
+      there=bad
+      ! cmp -s d/out old || there=old
+      ! cmp -s d/out new || there=new
+      case $rc/$there in 0/new | 137/* | [34]/old) ;; [34]/new) grep -q "is complete" <<<"$err" || there=bad ;; *) there=bad ;; esac
+      run "$hetsort" --clean -q d/out
+      [ "$rc/$(hidden)" = 0/0 ] && [ $there != bad ] && { cmp -s d/out old || cmp -s d/out new; } ||
+        odd+=" $n=$point: $there, then exit $rc, $(hidden) hidden;"
+    done
+  done
+  is "$*: one file, the old one or the new one" "$odd" ""
+  ok "$*: one file, $ended jobs end" test $ended -gt 5
+}
+most=20
+if [ -z "${HETSORT_LONG:-}" ]; then single kill EIO; else most=60; single kill EIO ENOSPC EDQUOT EXDEV; fi
+
 # parts apart from their manifest: no process alone could go on, so there is no journal
 mkdir d0 d1
 HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 --manifest list -o d%r/out in

@@ -56,19 +56,23 @@ fi
 "$hetsort" -o new few && "$hetsort" -o old other || exit 1
 cat >on_power_cut <<'END'
 # on_power_cut STATE SHIM COMMAND... - the power fails when the command is in the call that SHIM means, or has
-# ended. STATE is left in boot/: what the file system has then. It commits nothing by itself.
+# ended. STATE is what there was before: none, or an old output or set. What the file system has then is left in
+# boot/. It commits nothing by itself.
 state=$1 plan=$2; shift 2
 . "$ROOT/scripts/tap.sh"
 mount -t tmpfs -o size=80M none back && truncate -s 32M back/image &&
   mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 back/image && mount -o loop,commit=300 back/image disk || exit 77
-if [ "$state" != none ]; then cp old disk/out && sync -f disk; fi
+case $state in
+  old) cp old disk/out && sync -f disk ;;
+  set) cp -a set/. disk/ && sync -f disk ;;
+esac
 SHIM=$plan SHIM_FILE=$PWD/hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
 until [ -e hanging ] || gone $pid; do sleep 0.01; done
 cp --sparse=always back/image back/cut
 [ -e hanging ] && rm hanging && echo met
 wait $pid; rc=$?
 umount disk && mount -o loop back/cut disk || exit 78
-mkdir -p boot && rm -f boot/* && cp disk/out* boot/ 2>/dev/null
+rm -rf boot && mkdir boot && find disk -maxdepth 1 -type f -exec cp -t boot {} +
 umount disk
 exit $rc
 END
@@ -97,10 +101,25 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 
     [ ! -e boot/out.manifest ] || "$hetsort" --check-manifest boot/out.manifest >/dev/null || touch boot/bad
     is "power cut in $call, parts: no manifest, or all that it tells of" "$rc/$out/$(ls boot/bad 2>/dev/null)" 0/met/
   done
+  mkdir set && "$hetsort" --ranks 3 -o set/out.%r other || exit 1
+  calls="fsync@6 rename@2 rename@4 rename@5"
+  if [ -n "${HETSORT_LONG:-}" ]; then
+    calls="rename@1 rename@2 rename@3 rename@4 rename@5 fsync@3 fsync@4 fsync@5 fsync@6 fsync@7 fsync@8 fsync@9 fsync@10"
+  fi
+  for call in $calls; do
+    cut set hang=$call "$hetsort" --force --ranks 2 -o disk/out.%r few
+    met=$rc/$out
+    run "$hetsort" --clean -q --ranks 3 'boot/out.%r'
+    case $met/$rc/$("$hetsort" --check-manifest boot/out.manifest; echo $?)/$(cd boot && find . -type f | sort | paste -sd' ') in
+      "0/met/0/0/./out.0 ./out.1 ./out.2 ./out.manifest") cat boot/out.[0-2] | cmp -s - old && met=whole ;;
+      "0/met/0/0/./out.0 ./out.1 ./out.manifest") cat boot/out.[01] | cmp -s - new && met=whole ;;
+    esac
+    is "power cut in $call, parts over an old set: one of the two" "$met" whole
+  done
   cut none '' "$hetsort" --ranks 2 -o disk/out.%r few
   ok "power cut after the end, parts: manifest and parts" "$hetsort" --check-manifest boot/out.manifest
 fi
-rm -rf boot
+rm -rf boot set
 
 # --- the same file by another way, and a file system that nobody may write to
 run unshare -m sh -c 'mkdir a b && cp in a/in && mount --bind a b && "$0" --force -o b/in a/in' "$hetsort"

@@ -92,6 +92,8 @@ left_of=${left##*-}
 run "$hetsort" --clean "${left_of%.tmp}"
 is "killed between renames: --clean of one part leaves it" "$rc/$(find . -path "$left")" "2/$left"
 ok "killed between renames: and says where to go on" grep -q -- "--clean of its manifest goes on with that" <<<"$err"
+run "$hetsort" --force -o "${left_of%.tmp}" in
+is "killed between renames: a job for one part alone would be undone later" "$rc/$(find . -path "$left")" "2/$left"
 run "$hetsort" --force --ranks 3 -o out.%r in
 is "killed between renames: a new run repairs" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(hidden)" 0//0
 rm -f out.*
