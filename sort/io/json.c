@@ -94,7 +94,9 @@ static status read_open(int fd, const char *what, const char *path, json_t **doc
 {
 	char q[QUOTED_BYTES];
 	struct stat st;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at %s %s", what, err_quoted(path, q));
+	if (!S_ISREG(st.st_mode))
 		return err_set(e, ST_REFUSED, "%s %s is no regular file", what,
 			       err_quoted(path, q));
 	if (st.st_size > DOCUMENT_BYTES_MAX)
