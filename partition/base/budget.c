@@ -46,7 +46,10 @@ hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t 
 				 "the time limit is '%g': want seconds, 0 or more", time_limit_s);
 	if (time_limit_s == 0)
 		time_limit_s = HETPART_TIME_DEFAULT_S;
-	*b = (struct budget){ .end_s = now_s() + time_limit_s, .stop = stop, .stop_ctx = stop_ctx };
+	*b = (struct budget){ .end_s = now_s() + time_limit_s,
+			      .stop = stop,
+			      .stop_ctx = stop_ctx,
+			      .steps = BUDGET_STRIDE }; /* so that the first step looks */
 	b->max_mem = max_mem_bytes ? max_mem_bytes : default_bytes();
 	return HETPART_OK;
 }
@@ -61,9 +64,14 @@ bool part_budget_look(struct budget *b)
 	return b->why != HETPART_OK;
 }
 
+double part_budget_left_s(const struct budget *b)
+{
+	return later(0, b->end_s - now_s());
+}
+
 double part_budget_reserve(struct budget *b, double part)
 {
-	double end = b->end_s, left = end - now_s();
+	double end = b->end_s, left = part_budget_left_s(b);
 
 	if (left > 0 && left < INFINITY)
 		b->end_s = end - part * left;

@@ -32,6 +32,9 @@ static inline bool part_spend(struct budget *b, uint64_t steps)
 	return b->steps < BUDGET_STRIDE ? b->why != HETPART_OK : part_budget_look(b);
 }
 
+/* Seconds that are left, not below 0. */
+double part_budget_left_s(const struct budget *b);
+
 /* Set a part of the time aside: returns the end, which becomes earlier until it is put back. */
 double part_budget_reserve(struct budget *b, double part);
 

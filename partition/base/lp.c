@@ -101,10 +101,10 @@ void part_lp_least(struct lp *lp, size_t row, double value)
 	glp_set_row_bnds(lp->prob, (int)row + 1, GLP_LO, value, 0);
 }
 
-static hetpart_status verdict(int rc, int status, hetpart_err *err)
+static hetpart_status verdict(int rc, int status, const struct budget *budget, hetpart_err *err)
 {
 	if (rc == GLP_ETMLIM)
-		return part_fail(err, HETPART_ETIME, "the linear programme ran out of time");
+		return part_fail(err, budget->why, "the linear programme was stopped");
 	if (rc == GLP_ENOPFS || (rc == 0 && status == GLP_NOFEAS))
 		return part_fail(err, HETPART_ENOSOL, "the linear programme has no solution");
 	if (rc == 0 && status == GLP_OPT)
@@ -113,15 +113,31 @@ static hetpart_status verdict(int rc, int status, hetpart_err *err)
 			 status);
 }
 
+/* The simplex method until the budget ends. It can be stopped by time alone, so that a callback
+ * wants it to pause and go on; each pause costs a new factorisation. */
+static int simplex(struct lp *lp, glp_smcp *parm, struct budget *budget)
+{
+	double slice_s = budget->stop ? 0.05 : INFINITY;
+	int rc = GLP_ETMLIM;
+
+	while (rc == GLP_ETMLIM && !part_budget_look(budget)) {
+		double limit_s = sooner(slice_s, part_budget_left_s(budget));
+		parm->tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
+		rc = glp_simplex(lp->prob, parm);
+		slice_s = sooner(2 * slice_s, 1);
+	}
+	return rc;
+}
+
 /* The solver cannot use the basis: scale, and start again from the rows. */
-static int again(struct lp *lp, const glp_smcp *parm)
+static int again(struct lp *lp, glp_smcp *parm, struct budget *budget)
 {
 	glp_scale_prob(lp->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
 	glp_std_basis(lp->prob);
-	return glp_simplex(lp->prob, parm);
+	return simplex(lp, parm, budget);
 }
 
-hetpart_status part_lp_solve(struct lp *lp, double limit_s, hetpart_err *err)
+hetpart_status part_lp_solve(struct lp *lp, struct budget *budget, hetpart_err *err)
 {
 	glp_smcp parm;
 	int rc;
@@ -133,12 +149,15 @@ hetpart_status part_lp_solve(struct lp *lp, double limit_s, hetpart_err *err)
 	glp_load_matrix(lp->prob, lp->n, lp->row, lp->col, lp->val);
 	glp_init_smcp(&parm);
 	parm.msg_lev = GLP_MSG_OFF;
-	if (limit_s > 0)
-		parm.tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
-	rc = glp_simplex(lp->prob, &parm);
+	rc = simplex(lp, &parm, budget);
 	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL)
-		rc = again(lp, &parm);
-	return verdict(rc, glp_get_status(lp->prob), err);
+		rc = again(lp, &parm, budget);
+	return verdict(rc, glp_get_status(lp->prob), budget, err);
+}
+
+bool part_lp_feasible(const struct lp *lp)
+{
+	return glp_get_prim_stat(lp->prob) == GLP_FEAS;
 }
 
 double part_lp_value(const struct lp *lp, size_t col)

@@ -6,6 +6,7 @@
 
 #include <glpk.h>
 
+#include "budget.h"
 #include "part.h"
 
 struct lp {
@@ -37,10 +38,13 @@ void part_lp_put(struct lp *lp, size_t row, size_t col, double val);
 void part_lp_equal(struct lp *lp, size_t row, double value);
 void part_lp_least(struct lp *lp, size_t row, double value);
 
-/* Solve by the primal simplex method from the basis that is set (the rows, if none). limit_s: 0 for
- * none. HETPART_ETIME at the limit, HETPART_ENOSOL if there is no solution, HETPART_EINTERNAL if
- * the solver gives up. */
-hetpart_status part_lp_solve(struct lp *lp, double limit_s, hetpart_err *err);
+/* Solve by the primal simplex method from the basis that is set (the rows, if none). HETPART_ETIME
+ * or HETPART_ECANCEL at the end of the budget, HETPART_ENOSOL if there is no solution,
+ * HETPART_EINTERNAL if the solver gives up. */
+hetpart_status part_lp_solve(struct lp *lp, struct budget *budget, hetpart_err *err);
+
+/* Whether the values are those of a solution, if not the best. */
+bool part_lp_feasible(const struct lp *lp);
 
 /* Value of a column, from 0. */
 double part_lp_value(const struct lp *lp, size_t col);

@@ -49,7 +49,7 @@ static hetpart_status run(struct chain *ch, hetpart_schedule *sd, const hetpart_
 		break;
 	}
 	rc = as_given(sd, ch, err);
-	return rc == HETPART_OK ? part_ch_lp(ch, sd, opts, err) : rc;
+	return rc == HETPART_OK ? part_ch_lp(ch, sd, err) : rc;
 }
 
 static hetpart_status plan(hetpart_schedule *sd, struct chain *ch, const hetpart_chain_opts *opts,
@@ -65,6 +65,7 @@ static hetpart_status plan(hetpart_schedule *sd, struct chain *ch, const hetpart
 	if (rc == HETPART_OK && (ch->latency || opts->method == HETPART_CHAIN_LP))
 		rc = part_sd_date(sd, ch, true, err);
 	sd->planned = planned;
+	sd->lower = part_ch_lower(ch);
 	return rc;
 }
 
@@ -79,7 +80,7 @@ static hetpart_status read_opts(hetpart_chain_opts *full, const hetpart_chain_op
 	if (!name_of(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a chain method",
 				 (int)full->method);
-	return part_check_not_negative(full->limit_s, "limit_s", err);
+	return HETPART_OK;
 }
 
 hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
@@ -96,6 +97,9 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 	if ((rc = read_opts(&full, opts, err)) != HETPART_OK)
 		return rc;
 	rc = part_ch_init(&ch, chain, err);
+	if (rc == HETPART_OK)
+		rc = part_budget_open(&ch.budget, full.limit_s, full.max_mem_bytes, full.stop,
+				      full.stop_ctx, err);
 	if (rc == HETPART_OK)
 		rc = part_sd_new(&sd, &ch, name_of(full.method), err);
 	if (rc == HETPART_OK)

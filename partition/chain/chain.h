@@ -4,6 +4,7 @@
 #ifndef CHAIN_H
 #define CHAIN_H
 
+#include "base/budget.h"
 #include "base/part.h"
 
 #define CHAIN_DATES_MAX 100000000
@@ -18,6 +19,7 @@ struct chain {
 	double *speed;       /* m: fractions proportional to 1/w, sum 1 */
 	const size_t *given; /* installments of the caller; NULL: one each */
 	int shift;
+	struct budget budget;
 };
 
 struct hetpart_schedule {
@@ -27,7 +29,8 @@ struct hetpart_schedule {
 	double *fraction;              /* total m */
 	double *comm_start, *comm_end; /* total (m - 1) */
 	double *comp_start, *comp_end; /* total m */
-	double makespan, planned;
+	double makespan, planned, lower;
+	hetpart_status stopped; /* as in struct hetpart_plan */
 	const char *method;
 };
 
@@ -79,13 +82,16 @@ hetpart_status part_sd_grow(hetpart_schedule *sd, const struct chain *ch, size_t
 hetpart_status part_sd_date(hetpart_schedule *sd, const struct chain *ch, bool latency,
 			    hetpart_err *err);
 
-/* The methods: fractions into sd, load after load; lp also sets planned. */
+/* A makespan that no schedule beats, in the caller's unit: messages take no time. */
+double part_ch_lower(const struct chain *ch);
+
+/* The methods: fractions into sd, load after load; lp also sets planned. Those that the budget
+ * stops do the rest in a quicker way, and say so in sd->stopped. */
 hetpart_status part_ch_simple(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
-hetpart_status part_ch_singleinst(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
-hetpart_status part_ch_multiinst(const struct chain *ch, hetpart_schedule *sd, size_t most,
+hetpart_status part_ch_singleinst(struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
+hetpart_status part_ch_multiinst(struct chain *ch, hetpart_schedule *sd, size_t most,
 				 hetpart_err *err);
-hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
-			  hetpart_err *err);
+hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
 uint64_t part_ch_lp_bytes(size_t installments, size_t m);
 
 #endif

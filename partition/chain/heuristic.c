@@ -104,8 +104,8 @@ static double largest(const struct chain *ch, const struct chain_state *st, size
 	return lo;
 }
 
-/* One more installment of load: part by speed, or as single() has it. */
-static hetpart_status append(const struct chain *ch, struct chain_state *st, hetpart_schedule *sd,
+/* One more installment of load: part by speed, or as single() has it while the budget lasts. */
+static hetpart_status append(struct chain *ch, struct chain_state *st, hetpart_schedule *sd,
 			     size_t load, double part, bool by_speed, hetpart_err *err)
 {
 	hetpart_status rc = part_sd_grow(sd, ch, 1, err);
@@ -114,7 +114,9 @@ static hetpart_status append(const struct chain *ch, struct chain_state *st, het
 	if (rc != HETPART_OK)
 		return rc;
 	f = sd->fraction + (sd->total - 1) * ch->m;
-	if (by_speed)
+	if (part_spend(&ch->budget, STEPS * ch->m) && sd->stopped == HETPART_OK)
+		sd->stopped = ch->budget.why;
+	if (by_speed || ch->budget.why != HETPART_OK)
 		for (size_t i = 0; i < ch->m; i++)
 			f[i] = part * ch->speed[i];
 	else
@@ -124,7 +126,7 @@ static hetpart_status append(const struct chain *ch, struct chain_state *st, het
 	return HETPART_OK;
 }
 
-hetpart_status part_ch_singleinst(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err)
+hetpart_status part_ch_singleinst(struct chain *ch, hetpart_schedule *sd, hetpart_err *err)
 {
 	struct chain_state st;
 	hetpart_status rc = part_ch_state(&st, ch, err);
@@ -143,15 +145,34 @@ static hetpart_status no_solution(size_t load, size_t count, double rest, hetpar
 			 load, rest, count);
 }
 
-static hetpart_status multi(const struct chain *ch, struct chain_state *st, hetpart_schedule *sd,
-			    size_t load, size_t most, hetpart_err *err)
+/* Whether the budget allows for more installments than one of each load. When it ends the first
+ * time, the time that was set aside is for those. */
+static bool may_divide(struct chain *ch, hetpart_schedule *sd, double end_s)
+{
+	uint64_t room = part_mul_add(2 * (uint64_t)sd->room, 48 * (uint64_t)ch->m, 0);
+
+	if (sd->stopped != HETPART_OK)
+		return false;
+	if (sd->total == sd->room && room > ch->budget.max_mem)
+		ch->budget.why = HETPART_ENOMEM;
+	if (!part_spend(&ch->budget, STEPS * ch->m))
+		return true;
+	sd->stopped = ch->budget.why;
+	ch->budget.why = HETPART_OK;
+	ch->budget.end_s = end_s;
+	return false;
+}
+
+static hetpart_status multi(struct chain *ch, struct chain_state *st, hetpart_schedule *sd,
+			    size_t load, size_t most, double end_s, hetpart_err *err)
 {
 	double rest = 1;
 
 	for (size_t k = 1; rest > 0; k++) {
-		double part = largest(ch, st, load, rest);
-		bool last = k == most || (most > 0 && part <= 0);
-		if (!most && (k > MANY || part < 1e-12 * rest))
+		bool more = may_divide(ch, sd, end_s);
+		double part = more ? largest(ch, st, load, rest) : rest;
+		bool last = !more || k == most || (most > 0 && part <= 0);
+		if (more && !most && (k > MANY || part < 1e-12 * rest))
 			return no_solution(load, k - 1, rest, err);
 		if (last)
 			part = rest;
@@ -163,16 +184,17 @@ static hetpart_status multi(const struct chain *ch, struct chain_state *st, hetp
 	return HETPART_OK;
 }
 
-hetpart_status part_ch_multiinst(const struct chain *ch, hetpart_schedule *sd, size_t most,
+hetpart_status part_ch_multiinst(struct chain *ch, hetpart_schedule *sd, size_t most,
 				 hetpart_err *err)
 {
 	struct chain_state st;
 	hetpart_status rc = part_ch_state(&st, ch, err);
+	double end_s = part_budget_reserve(&ch->budget, 0.3);
 
 	if (rc == HETPART_OK)
 		rc = append(ch, &st, sd, 0, 1, false, err);
 	for (size_t n = 1; rc == HETPART_OK && n < ch->nloads; n++)
-		rc = multi(ch, &st, sd, n, most, err);
+		rc = multi(ch, &st, sd, n, most, end_s, err);
 	part_ch_state_free(&st);
 	return rc;
 }

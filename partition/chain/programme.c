@@ -154,7 +154,13 @@ static hetpart_status solve(void *ctx, hetpart_err *err)
 		pg->giver[k] = SIZE_MAX;
 	put_loads(pg);
 	part_ch_basis(pg);
-	rc = part_lp_solve(&pg->lp, pg->limit_s, err);
+	rc = part_lp_solve(&pg->lp, &pg->ch->budget, err);
+	if (rc == HETPART_ETIME || rc == HETPART_ECANCEL) {
+		pg->sd->stopped = rc;
+		if (part_lp_feasible(&pg->lp))
+			take(pg, pg->sd);
+		return HETPART_OK; /* what it began with is a schedule, too */
+	}
 	if (rc != HETPART_OK)
 		return rc;
 	take(pg, pg->sd);
@@ -229,21 +235,20 @@ static hetpart_status start(struct programme *pg, struct chain *ch, hetpart_err 
 	return rc;
 }
 
-hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
-			  hetpart_err *err)
+hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, hetpart_err *err)
 {
 	struct programme pg = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
-	hetpart_status rc = part_check_bytes(part_ch_lp_bytes(sd->total, ch->m),
-					     opts->max_mem_bytes, "take another method", err);
+	hetpart_status rc = HETPART_OK;
 
-	pg.limit_s = opts->limit_s;
+	if (part_ch_lp_bytes(sd->total, ch->m) > ch->budget.max_mem)
+		ch->budget.why = HETPART_ENOMEM;
 	pg.unit = part_calloc(ch->nloads * ch->m, sizeof *pg.unit);
-	if (rc == HETPART_OK && !pg.unit)
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu loads", ch->nloads);
-	if (rc == HETPART_OK)
-		rc = start(&pg, ch, err);
-	if (rc == HETPART_OK)
+	rc = pg.unit ? start(&pg, ch, err)
+		     : part_fail(err, HETPART_ENOMEM, "no memory for %zu loads", ch->nloads);
+	if (rc == HETPART_OK && ch->budget.why == HETPART_OK)
 		rc = part_lp_guard(&pg.lp, solve, &pg, err);
+	else
+		sd->stopped = ch->budget.why;
 	free(pg.giver);
 	free(pg.unit);
 	part_lp_close(&pg.lp);

@@ -10,10 +10,9 @@
 /* Each fraction is the sum of two columns: one from 0 to its value at the start, one above; so a
  * start that is no vertex is a basis all the same. */
 struct programme {
-	const struct chain *ch;
+	struct chain *ch;
 	hetpart_schedule
-		*sd; /* start: fractions, and their dates in units near 1; then the result */
-	double limit_s;
+		*sd;  /* start: fractions, and their dates in units near 1; then the result */
 	double *unit; /* [load][proc]: columns hold fraction times unit; 0: it must be 0 */
 	struct lp lp;
 	size_t m, total; /* processors, installments of all loads */

@@ -155,6 +155,25 @@ void part_ch_rescale(struct chain *ch, int by)
 	ch->shift += by;
 }
 
+double part_ch_lower(const struct chain *ch)
+{
+	long double work = 0, end = INFINITY, before;
+
+	for (size_t n = 0; n < ch->nloads; n++)
+		work += (long double)ch->comp[n * ch->m] * ch->speed[0];
+	do { /* without those that begin at the end or later */
+		long double speed = 0, late = 0;
+		before = end;
+		for (size_t i = 0; i < ch->m; i++)
+			if (ch->tau[i] < before) {
+				speed += ch->speed[i];
+				late += (long double)ch->speed[i] * ch->tau[i];
+			}
+		end = (work + late) / speed;
+	} while (end < before);
+	return (double)ldexpl(end * (1 - 1e-12L), ch->shift);
+}
+
 size_t part_ch_installments(const struct chain *ch, size_t load)
 {
 	return ch->given ? ch->given[load] : 1;

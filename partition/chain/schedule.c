@@ -29,7 +29,7 @@ hetpart_status part_sd_new(hetpart_schedule **out, const struct chain *ch, const
 		sd->m = ch->m;
 		sd->nloads = ch->nloads;
 		sd->method = method;
-		sd->planned = NAN;
+		sd->planned = sd->lower = NAN;
 		sd->first = part_calloc(ch->nloads + 1, sizeof *sd->first);
 	}
 	if (sd && sd->first)
@@ -106,6 +106,16 @@ double hetpart_schedule_makespan(const hetpart_schedule *sd)
 double hetpart_schedule_planned_makespan(const hetpart_schedule *sd)
 {
 	return sd ? sd->planned : NAN;
+}
+
+double hetpart_schedule_lower_bound(const hetpart_schedule *sd)
+{
+	return sd ? sd->lower : NAN;
+}
+
+hetpart_status hetpart_schedule_stopped(const hetpart_schedule *sd)
+{
+	return sd ? sd->stopped : HETPART_EINVAL;
 }
 
 const char *hetpart_schedule_method(const hetpart_schedule *sd)

@@ -96,6 +96,8 @@ module hetpart
     integer(c_size_t) :: max_installments
     real(c_double) :: limit_s
     integer(c_int64_t) :: max_mem_bytes
+    type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
+    type(c_ptr) :: stop_ctx
   end type
 
   abstract interface
@@ -658,6 +660,16 @@ module hetpart
       type(c_ptr), value :: schedule
       real(c_double) :: res
     end function
+    function hetpart_schedule_lower_bound(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_stopped(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_int) :: res
+    end function
     function hetpart_schedule_method(schedule) bind(c) result(res)
       import
       type(c_ptr), value :: schedule
@@ -750,7 +762,7 @@ contains
   pure function hetpart_chain_opts_init() result(opts)
     type(hetpart_chain_opts) :: opts
 
-    opts = hetpart_chain_opts(0, HETPART_CHAIN_LP, 0, 0, 0)
+    opts = hetpart_chain_opts(0, HETPART_CHAIN_LP, 0, 0, 0, c_null_funptr, c_null_ptr)
     opts%struct_size = storage_size(opts) / 8
   end function
 

@@ -640,9 +640,8 @@ typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_DP_INCREASING = 2, /* [S0] Algorithm 2: increasing costs, exact */
 	HETPART_SCATTER_WINDOW = 3,   /* increasing compute, affine link costs: O(p n), exact */
 	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: ever finer grids, exact */
-	HETPART_SCATTER_LP =
-		5, /* affine costs: [S0] linear programme, solved exactly, and rounding */
-	HETPART_SCATTER_CLOSED = 6, /* linear costs: [S0] closed form and rounding, O(p log p) */
+	HETPART_SCATTER_LP = 5,       /* affine costs: [S0] linear programme and rounding */
+	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
 	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */
 	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], again with the waits of pass one */
 	HETPART_SCATTER_GREEDY = 9, /* increasing costs: [S2] next item where it ends soonest */
@@ -820,12 +819,14 @@ typedef struct hetpart_chain_opts {
 	size_t struct_size;          /* sizeof(hetpart_chain_opts), set by the INIT macro */
 	hetpart_chain_method method; /* HETPART_CHAIN_LP by default */
 	size_t max_installments;     /* MULTIINST: most for one load; 0: any number */
-	double limit_s;              /* LP: seconds allowed, >= 0; 0: any time */
-	uint64_t max_mem_bytes;      /* most memory to use; 0: HETPART_MEM_DEFAULT_BYTES */
+	double limit_s;              /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
+	uint64_t max_mem_bytes;      /* most memory to use; 0: half of what is available */
+	hetpart_stop_fn *stop;       /* NULL, or asked whether to stop */
+	void *stop_ctx;              /* handed to stop */
 } hetpart_chain_opts;
 
 /* clang-format off */
-#define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0 }
+#define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /* Fractions and the dates that follow from them; immutable. */
@@ -845,6 +846,9 @@ typedef struct hetpart_schedule hetpart_schedule;
  *          1/w, each the largest whose messages all arrive before the one before is computed; the
  *          last one allowed by max_installments takes what is left as SINGLEINST does.
  *        SIMPLE, SINGLEINST and MULTIINST choose their own numbers of installments.
+ *        At the end of limit_s or max_mem_bytes, or when stop() says so, LP gives the best solution
+ *        it has, at first that of SINGLEINST; MULTIINST does the rest of each load in one
+ *        installment; hetpart_schedule_stopped() tells.
  * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer that must be there is NULL, a count is 0, a number is NaN, infinite
@@ -852,8 +856,7 @@ typedef struct hetpart_schedule hetpart_schedule;
  *   HETPART_ERANGE: times beyond the range of a double, or more than 1e8 dates;
  *   HETPART_ENOSOL: MULTIINST without max_installments when the installments shrink too fast ever
  *     to reach the whole load;
- *   HETPART_ETIME: LP ran out of limit_s;
- *   HETPART_ENOMEM: no memory, or LP needs more than max_mem_bytes;
+ *   HETPART_ENOMEM: no memory;
  *   HETPART_EINTERNAL: the LP solver failed.
  * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
  * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */
@@ -891,6 +894,14 @@ HETPART_API double hetpart_schedule_makespan(const hetpart_schedule *schedule);
  * LP the programme's own figure, a lower bound to the solver's precision for every schedule with
  * these installments; NaN for a replay. */
 HETPART_API double hetpart_schedule_planned_makespan(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_lower_bound - a makespan that no schedule of these loads can beat, however many
+ * installments it has: all processors at work all the time, messages for nothing. NaN for a replay,
+ * and if schedule is NULL. */
+HETPART_API double hetpart_schedule_lower_bound(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_stopped - what ended the method early, as hetpart_plan_stopped(). */
+HETPART_API hetpart_status hetpart_schedule_stopped(const hetpart_schedule *schedule);
 
 /* hetpart_schedule_method - name of the method, static text; "" if schedule is NULL. */
 HETPART_API const char *hetpart_schedule_method(const hetpart_schedule *schedule);

@@ -46,7 +46,8 @@ farm_trace:ipupziuppp chunks_next:up
 scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:ipupzp
 scatter_order:ipupzp scatter_root:ippppupppzpp
 chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
-schedule_makespan:dp schedule_planned_makespan:dp schedule_method:sp schedule_nprocs:zp
+schedule_makespan:dp schedule_lower_bound:dp schedule_stopped:ip
+schedule_planned_makespan:dp schedule_method:sp schedule_nprocs:zp
 schedule_nloads:zp schedule_installments:zpz schedule_fraction:dpzzz schedule_fractions:ppp
 schedule_comm:bpzzzpp schedule_comp:bpzzzpp schedule_free:-p
 """
@@ -756,7 +757,8 @@ class _Chain(ctypes.Structure):
 class _ChainOpts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
                 ("max_installments", ctypes.c_size_t), ("limit_s", ctypes.c_double),
-                ("max_mem_bytes", ctypes.c_uint64)]
+                ("max_mem_bytes", ctypes.c_uint64), ("stop", ctypes.c_void_p),
+                ("stop_ctx", ctypes.c_void_p)]
 
 
 class Chain:
@@ -790,11 +792,14 @@ class Chain:
         setattr(self, "_" + name, array)  # keeps it alive
         setattr(self._c, name, ctypes.addressof(array))
 
-    def schedule(self, **options):
+    def schedule(self, stop=None, **options):
         """Divide the loads. Options: method (of CHAIN_METHODS), max_installments, limit_s,
-        max_mem_bytes."""
+        max_mem_bytes, and stop() as in scatter()."""
         opts = _chain_opts(**options)
-        return Schedule(_make(_c.chain_create, ctypes.byref(self._c), ctypes.byref(opts)))
+        with _Interruptible(stop) as block:
+            opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
+            schedule = Schedule(_make(_c.chain_create, ctypes.byref(self._c), ctypes.byref(opts)))
+        return schedule
 
     def mem_bytes(self, **options):
         return _c.chain_mem_bytes(ctypes.byref(self._c), ctypes.byref(_chain_opts(**options)))
@@ -817,6 +822,8 @@ class Schedule(_Owner):
     _free = _c.schedule_free
 
     makespan = property(lambda self: _c.schedule_makespan(self._p))
+    lower_bound = property(lambda self: _c.schedule_lower_bound(self._p))
+    stopped = property(lambda self: _stopped(_c.schedule_stopped(self._p)))
     planned_makespan = property(lambda self: _c.schedule_planned_makespan(self._p))
     method = property(lambda self: _c.schedule_method(self._p).decode())
     nprocs = property(lambda self: _c.schedule_nprocs(self._p))

@@ -61,7 +61,7 @@ double part_sc_upper(struct scatter *sc, uint64_t *share)
 	while (!fits(sc, hi, share)) {
 		lo = hi;
 		hi *= 2;
-		if (part_spend(&sc->budget, sc->p) || !(hi < 0x1p200))
+		if (!(hi < 0x1p200))
 			return INFINITY;
 	}
 	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi && !part_spend(&sc->budget, sc->p);

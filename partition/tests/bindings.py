@@ -267,6 +267,9 @@ def test_chain():
     near(max(schedule.comp(1, i, p)[1] for i in range(2) for p in range(3)), schedule.makespan)
     same((schedule.comm(0, 0, 0)[0], schedule.comm(0, 0, 2)), (0, None))
     assert chain.mem_bytes() > 0
+    assert schedule.lower_bound <= schedule.makespan and schedule.stopped is None
+    loads = [(.5, 1)] * 30
+    same(hetpart.Chain([1] * 5, [.1] * 4, loads).schedule(stop=lambda: True, limit_s=math.inf).stopped, "canceled")
     simple = hetpart.Chain([1, 3], [0], [(1, 1)], tau=[0, 1], latency=[.1]).schedule(method="simple")
     same(simple.fractions, [.75, .25])
     refused(ValueError, "z: 1 entries, not 2", hetpart.Chain, [1, 1, 1], [1], [(1, 1)])

@@ -23,7 +23,8 @@ static hetpart_status run(void *ctx, hetpart_err *e)
 	part_lp_put(&s->lp, 1, 0, s->coef);
 	part_lp_equal(&s->lp, 0, 1);
 	part_lp_least(&s->lp, 1, s->least);
-	return part_lp_solve(&s->lp, 0, e);
+	struct budget any = { .end_s = INFINITY };
+	return part_lp_solve(&s->lp, &any, e);
 }
 
 static hetpart_status solve(struct small s)
@@ -58,7 +59,8 @@ static hetpart_status fall(void *ctx, hetpart_err *e)
 		return rc;
 	glp_set_col_bnds(s->lp.prob, 1, GLP_FR, 0, 0);
 	glp_set_obj_coef(s->lp.prob, 1, 1);
-	return part_lp_solve(&s->lp, 0, e);
+	struct budget any = { .end_s = INFINITY };
+	return part_lp_solve(&s->lp, &any, e);
 }
 
 static void no_end(void **state)
