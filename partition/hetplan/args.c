@@ -48,6 +48,8 @@ static const struct {
 	{ "vcomp", "vcomp", " chain ", HP_KIND_REALS },
 	{ "installments", "installments", " chain ", HP_KIND_WHOLES },
 	{ "max-installments", "max_installments", " chain ", HP_KIND_WHOLE },
+	{ "time-limit", "time_limit_s", " scatter chain ", HP_KIND_REAL },
+	{ "max-mem", "max_mem_bytes", " scatter chain ", HP_KIND_WHOLE },
 	{ "method", "method", " share scatter chain ", HP_KIND_WORD },
 	{ "names", "names", " share scatter chain emulate model ", HP_KIND_NAMES },
 };
@@ -217,6 +219,7 @@ static enum hp_verdict options(int argc, char **argv, struct hp_args *a)
 
 static enum hp_verdict batch_words(int argc, char **argv, struct hp_args *a)
 {
+	static const char limit[] = "--time-limit=";
 	int at = 2;
 
 	if (argc > 2 && strcmp(argv[2], "--help") == 0)
@@ -225,7 +228,11 @@ static enum hp_verdict batch_words(int argc, char **argv, struct hp_args *a)
 		return HP_VERSION;
 	if (argc > 2 && strcmp(argv[2], "--") == 0)
 		at = 3;
-	else if (argc > 2 && argv[2][0] == '-' && argv[2][1] != '\0')
+	else if (argc > 2 && strncmp(argv[2], limit, strlen(limit)) == 0) {
+		if (!hp_text_real(argv[2] + strlen(limit), &a->batch_s) || !(a->batch_s > 0))
+			return usage("--time-limit", "want seconds, more than 0");
+		at = 3;
+	} else if (argc > 2 && argv[2][0] == '-' && argv[2][1] != '\0')
 		return usage(argv[2], "unknown or ambiguous option");
 	if (argc > at + 1)
 		return usage(argv[at + 1], "extra operand");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hetplan.h"
 
@@ -50,6 +51,7 @@ json_t *hp_answer(const char *line, size_t bytes, size_t number, const struct hp
 	json_t *a;
 
 	*ok = hp_job_init(&job, limits, NULL) && hp_parse(&job, line, bytes, number) &&
+	      (limits->time_limit_s >= 0 || hp_fail(&job, NULL, "the batch is out of time")) &&
 	      hp_run(&job);
 	a = *ok ? success(&job) : refusal(&job);
 	hp_job_free(&job);
@@ -91,6 +93,14 @@ static enum got read_line(FILE *in, struct line *l, size_t limit)
 	return c == EOF && l->bytes == 0 ? GOT_END : GOT_LINE;
 }
 
+static double now_s(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock is always there */
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Answer one line; false if the answer cannot be made or written. */
 static bool one(const struct line *l, size_t number, FILE *out, const struct hp_limits *limits,
 		bool *ok)
@@ -109,8 +119,10 @@ static bool one(const struct line *l, size_t number, FILE *out, const struct hp_
 	return written;
 }
 
-int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limits)
+int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limits, double time_s)
 {
+	struct hp_limits left = *limits;
+	double end_s = now_s() + time_s;
 	struct line l = { 0 };
 	bool all = true, ok, going = true;
 	enum got got = GOT_END;
@@ -118,7 +130,9 @@ int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limi
 	for (size_t number = 1;
 	     going && (got = read_line(in, &l, limits->line_bytes)) == GOT_LINE && !ferror(in);
 	     number++) {
-		going = one(&l, number, out, limits, &ok);
+		if (time_s > 0)
+			left.time_limit_s = end_s - now_s();
+		going = one(&l, number, out, &left, &ok);
 		all = all && ok;
 	}
 	free(l.text);

@@ -12,8 +12,9 @@
 json_t *hp_answer(const char *line, size_t bytes, size_t number, const struct hp_limits *limits,
 		  bool *ok);
 
-/* Answer all lines of in on out. Exit status: 0, or 1 if any failed. name is for messages. */
-int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limits);
+/* Answer all lines of in on out. Exit status: 0, or 1 if any failed. name is for messages. After
+ * time_s, 0 for any time, lines are refused; plans take what is left of it at most. */
+int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limits, double time_s);
 
 /* -------------------------------------------------------------------------------- command line */
 
@@ -28,6 +29,7 @@ struct hp_args {
 	bool compare;
 	uint64_t width;     /* columns of a text chart */
 	uint64_t max_steps; /* of a method in a comparison */
+	double batch_s;     /* time of a whole batch; 0: any */
 	json_t *set;        /* members of the request that options give */
 };
 
@@ -38,6 +40,7 @@ enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a);
 enum hp_kind {
 	HP_KIND_WORD,
 	HP_KIND_WHOLE,
+	HP_KIND_REAL,
 	HP_KIND_WHOLES,
 	HP_KIND_REALS,
 	HP_KIND_COST,

@@ -11,7 +11,7 @@
 
 static const char help[] =
 	"Usage: hetplan VERB [OPTION]...\n"
-	"       hetplan batch [FILE|-]\n"
+	"       hetplan batch [--time-limit=S] [FILE|-]\n"
 	"Divide items among processors of unequal speed so that all finish together.\n"
 	"\n"
 	"Verbs:\n"
@@ -46,6 +46,9 @@ static const char help[] =
 	"      --vcomm=LIST --vcomp=LIST   chain: units of data and of computation of each load\n"
 	"      --installments=LIST   chain: number of installments of each load\n"
 	"      --max-installments=N  chain: most of one load, for multiinst\n"
+	"      --time-limit=S        scatter, chain: seconds to plan, then the best so far\n"
+	"                            (default 10); batch: for all requests (default any)\n"
+	"      --max-mem=BYTES       scatter, chain: memory to plan (default half of the free)\n"
 	"  -m, --method=NAME         how to plan; see --compare\n"
 	"      --names=LIST          names of the processors, for tables and charts\n"
 	"A COST is TIME (of one item), linear, nlogn, nlog2n1, power:EXPONENT or\n"
@@ -86,7 +89,7 @@ static int print(const char *text)
 	return finish(fputs(text, stdout) == EOF ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static int batch(const char *name)
+static int batch(const char *name, double time_s)
 {
 	bool standard = !name || strcmp(name, "-") == 0;
 	FILE *in = standard ? stdin : fopen(name, "r");
@@ -96,7 +99,7 @@ static int batch(const char *name)
 		hp_say("cannot open '%s': %s", name, strerror(errno));
 		return EXIT_FAILURE;
 	}
-	status = hp_batch(in, standard ? "standard input" : name, stdout, &hp_limits);
+	status = hp_batch(in, standard ? "standard input" : name, stdout, &hp_limits, time_s);
 	if (!standard && fclose(in) != 0 && status == EXIT_SUCCESS) {
 		hp_say("cannot close '%s': %s", name, strerror(errno));
 		status = EXIT_FAILURE;
@@ -112,7 +115,7 @@ static int perform(enum hp_verdict verdict, const struct hp_args *a)
 	case HP_VERSION:
 		return print(version);
 	case HP_BATCH:
-		return batch(a->input);
+		return batch(a->input, a->batch_s);
 	case HP_RUN:
 		return finish(hp_verb(a));
 	case HP_FAILED:

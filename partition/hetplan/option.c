@@ -138,6 +138,8 @@ json_t *hp_option_value(enum hp_kind kind, const char *word, char why[HP_TEXT_BY
 		return text(word, why);
 	case HP_KIND_WHOLE:
 		return whole(word, why);
+	case HP_KIND_REAL:
+		return real(word, why);
 	case HP_KIND_WHOLES:
 		return list(word, whole, why);
 	case HP_KIND_REALS:

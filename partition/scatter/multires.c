@@ -228,7 +228,7 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 	sc->plan->stopped = sc->budget.why;
 	sc->budget.why = HETPART_OK;
 	polish(gr);
-	sc->lower = gr->lower;
+	sc->lower = later(gr->lower, part_sc_apart(sc, gr->upper));
 	return HETPART_OK;
 }
 

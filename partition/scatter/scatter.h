@@ -81,6 +81,10 @@ uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t,
  * infinite if there is none. Costs must be increasing. */
 double part_sc_upper(struct scatter *sc, uint64_t *share);
 
+/* A time by which the processors cannot take all n items even if nobody waits for the port: at most
+ * upper, scaled. Costs must be increasing. */
+double part_sc_apart(const struct scatter *sc, double upper);
+
 /* Real shares of smallest makespan for the linear parts of affine costs, processors that do not pay
  * dropped; real has p entries. Returns the makespan, scaled. [S0] */
 double part_sc_linear(const struct scatter *sc, double *real);

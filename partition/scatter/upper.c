@@ -75,3 +75,20 @@ double part_sc_upper(struct scatter *sc, uint64_t *share)
 	fits(sc, hi, share);
 	return part_sc_ends(sc, share, NULL);
 }
+
+double part_sc_apart(const struct scatter *sc, double upper)
+{
+	double lo = 0, hi = upper;
+
+	for (int step = 0; step < 40; step++) {
+		double mid = lo + (hi - lo) / 2;
+		uint64_t taken = 0;
+		for (size_t i = 0; i < sc->p && taken < sc->n; i++)
+			taken += part_sc_most(sc, i, 0, mid, sc->n - taken);
+		if (taken < sc->n)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}

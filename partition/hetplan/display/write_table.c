@@ -237,6 +237,7 @@ static bool put_head(FILE *f, const struct hp_job *job)
 		      { "root", "root" } };
 	const char *op = json_string_value(json_object_get(job->out, "op"));
 	const char *method = json_string_value(json_object_get(job->out, "method"));
+	const char *stopped = json_string_value(json_object_get(job->out, "stopped"));
 	char buf[CELL_BYTES];
 
 	if (fprintf(f, "%s%s%s", op, method ? ", method " : "", method ? method : "") < 0)
@@ -249,6 +250,8 @@ static bool put_head(FILE *f, const struct hp_job *job)
 		if (fprintf(f, "%s%s %s", i == 0 ? ": " : ", ", facts[i].title, buf) < 0)
 			return false;
 	}
+	if (stopped && fprintf(f, "\nstopped: %s; this is the best so far", stopped) < 0)
+		return false;
 	return putc('\n', f) != EOF;
 }
 

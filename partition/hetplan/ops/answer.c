@@ -86,6 +86,11 @@ static bool put_known(struct hp_job *job, const char *key, double x)
 	return isnan(x) || hp_put(job, key, hp_json_real(x));
 }
 
+bool hp_put_stopped(struct hp_job *job, hetpart_status why)
+{
+	return why == HETPART_OK || hp_put(job, "stopped", json_string(hetpart_status_text(why)));
+}
+
 bool hp_put_plan(struct hp_job *job, const char *shares, const hetpart_plan *plan)
 {
 	return hp_put(job, "method", json_string(hetpart_plan_method(plan))) &&
@@ -94,5 +99,6 @@ bool hp_put_plan(struct hp_job *job, const char *shares, const hetpart_plan *pla
 	       put_each(job, "times", plan, hetpart_plan_time) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_plan_makespan(plan))) &&
 	       put_known(job, "real_makespan", hetpart_plan_real_makespan(plan)) &&
-	       put_known(job, "lower_bound", hetpart_plan_lower_bound(plan));
+	       put_known(job, "lower_bound", hetpart_plan_lower_bound(plan)) &&
+	       hp_put_stopped(job, hetpart_plan_stopped(plan));
 }

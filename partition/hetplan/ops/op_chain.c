@@ -113,13 +113,17 @@ static bool chain(struct hp_job *job)
 	    !max_installments(job, &opts.max_installments))
 		return false;
 	opts.method = methods[method];
-	opts.max_mem_bytes = job->limits->max_mem_bytes;
+	if (!hp_plan_limits(job, &opts.limit_s, &opts.max_mem_bytes))
+		return false;
 	rc = hetpart_chain_create(&s, &c, &opts, &err);
 	return hp_lib(job, NULL, rc, &err) && hp_own_schedule(job, s) && fits_answer(job, s) &&
 	       hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
 	       put_cells(job, "fractions", s, hetpart_schedule_nprocs(s), fraction) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
-	       hp_put(job, "planned_makespan", hp_json_real(hetpart_schedule_planned_makespan(s)));
+	       hp_put(job, "planned_makespan",
+		      hp_json_real(hetpart_schedule_planned_makespan(s))) &&
+	       hp_put(job, "lower_bound", hp_json_real(hetpart_schedule_lower_bound(s))) &&
+	       hp_put_stopped(job, hetpart_schedule_stopped(s));
 }
 
 /* fractions[load] into out; without "installments" in the request, as many as there are. */
@@ -206,7 +210,7 @@ static bool replay(struct hp_job *job)
 const struct hp_op hp_ops_chain[] = {
 	{ "chain", "chain", chain,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
-	    "method", "max_installments", NULL },
+	    "method", "max_installments", "time_limit_s", "max_mem_bytes", NULL },
 	  { "lp", "simple", "singleinst", "multiinst", NULL } },
 	{ "chain-replay", "chain", replay,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",

@@ -30,8 +30,7 @@ static bool read_opts(struct hp_job *job, hetpart_scatter_opts *opts)
 	if (!hp_choice(job, "method", method_names, &method))
 		return false;
 	opts->method = method_values[method];
-	opts->max_mem_bytes = job->limits->max_mem_bytes;
-	return true;
+	return hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
 }
 
 static bool plan_of(struct hp_job *job, uint64_t items, const hetpart_scatter_proc *procs, size_t n,
@@ -173,13 +172,18 @@ static bool farm(struct hp_job *job)
 #define METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", \
 		  "twopass", "greedy", "fill", NULL }
 
+#define LIMITS "time_limit_s", "max_mem_bytes"
+
 const struct hp_op hp_ops_scatter[] = {
 	{ "scatter", "scatter", scatter,
-	  { "op", "id", "names", "items", "processors", "method", NULL }, METHODS },
+	  { "op", "id", "names", "items", "processors", "method", LIMITS, NULL },
+	  METHODS },
 	{ "scatter-order", "scatter", scatter_order,
-	  { "op", "id", "names", "items", "processors", "method", NULL }, METHODS },
+	  { "op", "id", "names", "items", "processors", "method", LIMITS, NULL },
+	  METHODS },
 	{ "scatter-root", "scatter", scatter_root,
-	  { "op", "id", "names", "items", "compute", "link", "from_store", "method", NULL },
+	  { "op", "id", "names", "items", "compute", "link", "from_store", "method",
+	    LIMITS, NULL },
 	  METHODS },
 	{ "farm", "scatter", farm,
 	  { "op", "id", "names", "items", "processors", "chunk", "rule", NULL }, { NULL } },

@@ -16,6 +16,9 @@ double hp_at_index(const json_t *array, size_t i);
 
 /* Shares under that name, real shares, times, makespan, bounds, method. */
 bool hp_put_plan(struct hp_job *job, const char *shares, const hetpart_plan *plan);
+
+/* What ended a method early, if something did. */
+bool hp_put_stopped(struct hp_job *job, hetpart_status why);
 bool hp_put_indices(struct hp_job *job, const char *key, const size_t *v, size_t n);
 bool hp_put_reals(struct hp_job *job, const char *key, const double *v, size_t n);
 

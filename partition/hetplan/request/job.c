@@ -17,6 +17,7 @@ const struct hp_limits hp_limits = {
 	.best_upto = HETPART_EMULATE_MAX,
 	.installments = 0,
 	.max_mem_bytes = 0,
+	.time_limit_s = 0,
 };
 
 enum owned_kind { OWNED_MEMORY, OWNED_COST, OWNED_PLAN, OWNED_MODEL, OWNED_SCHEDULE };

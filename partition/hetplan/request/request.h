@@ -22,6 +22,7 @@ struct hp_limits {
 	uint64_t best_upto;     /* processes to try */
 	uint64_t installments;  /* installments of one load; 0: any number */
 	uint64_t max_mem_bytes; /* memory of one plan; 0: the library's default */
+	double time_limit_s;    /* most time of one plan; 0: any; below: there is none left */
 };
 
 extern const struct hp_limits hp_limits;
@@ -139,6 +140,9 @@ bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out
 /* Pairs of items and time under a key that must be there. */
 bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n);
+
+/* The limits of one plan: those of the request, where it has some, and at most the job's. */
+bool hp_plan_limits(struct hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
 
 /* The index of the text under a key among names (NULL behind the last); untouched if it is not
  * there. */

@@ -96,6 +96,30 @@ if [ -w /dev/full ]; then
   is "full disk: exit 1" $? 1
   is "full disk: message" "$(cat said)" "hetplan: cannot write 'standard output': No space left on device"
 fi
+# Limits: the best plan so far is an answer, and says what ended the search.
+hostile='{"compute":{"type":"nlogn","scale":1},"link":3},{"compute":{"type":"nlogn","scale":2},"link":1},{"compute":{"type":"nlogn"}}'
+hostile=$(sed 's/"link":\([0-9]\)/"link":{"type":"affine","startup":0,"per_item":\1}/g' <<<"$hostile")
+scatter="{\"op\":\"scatter\",\"items\":1000000,\"processors\":[$hostile]"
+chain='{"op":"chain","w":[1,1,1],"z":[0.1,0.1],"vcomm":[1,1],"vcomp":[1,1]'
+printf '%s,"max_mem_bytes":1000}\n%s,"method":"dp","max_mem_bytes":100000}\n%s,"max_mem_bytes":1}\n' \
+  "$scatter" "$scatter" "$chain" >limited
+run "$hetplan" batch limited
+is "limits: exit 0" "$rc$err" 0
+is "limits: what ended each search" "$(grep -o '"stopped":"[a-z ]*"' <<<"$out" | sort | uniq -c | tr -s ' ')" \
+  ' 3 "stopped":"out of memory"'
+is "limits: each has a bound" "$(grep -c '"lower_bound":[0-9]' <<<"$out")" 3
+printf '%s,"time_limit_s":0}\n%s,"time_limit_s":-1}\n%s,"max_mem_bytes":0}\n' "$scatter" "$chain" "$chain" >limited
+run "$hetplan" batch limited
+is "limits that are none: refused" "$rc$(grep -c '"status":"error"' <<<"$out")" 13
+run "$hetplan" batch --time-limit=1e-9 <<<"$good"
+is "a batch without time: refused" "$rc $(grep -o 'the batch is out of time' <<<"$out")" "1 the batch is out of time"
+run "$hetplan" batch --time-limit=1000 <<<"$good"
+is "a batch with time: as without a limit" "$out" "$want"
+run "$hetplan" batch --time-limit=no
+is "a limit that is no number" "$rc" 2
+run "$hetplan" scatter -n 1000000 --compute=nlogn,nlogn*2,nlogn --link=3,1 --max-mem=1000 --time-limit=100
+is "a table says what ended the search" "$rc $(grep -c 'stopped: out of memory' <<<"$out")" "0 1"
+
 # Each answer is there before the next request is asked.
 mkfifo q a
 "$hetplan" batch <q >a &

@@ -176,7 +176,7 @@ static int perform(const char *command)
 		status = hp_verb(&a);
 	FILE *in = v == HP_BATCH ? fopen(a.input, "r") : NULL;
 	if (in) {
-		status = hp_batch(in, a.input, stdout, &hp_limits);
+		status = hp_batch(in, a.input, stdout, &hp_limits, 0);
 		fclose(in);
 	} else if (v == HP_BATCH) {
 		hp_say("out of memory"); /* main()'s words */
