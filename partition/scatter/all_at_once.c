@@ -63,7 +63,12 @@ static void water_fill(struct receiver *v, size_t p, uint64_t n, double *real)
 		real[v[sink].proc] = (double)fmaxl(0, left);
 }
 
-/* In pass two a processor also waits for the sends of pass one that come before its own. */
+/* In pass two a processor also waits for the sends of pass one that come before its own. Pass one
+ * counts the startups, which that of [S2] does not: a processor whose startup is too long to be
+ * served would get a share there, and delay all after it in pass two. On random platforms with
+ * startups of up to a tenth of the makespan both end within 0.2 % of each other, with startups up
+ * to the makespan within 1 %; up to ten times that, [S2]'s ends 1.8 times as late on average, up to
+ * 100 times, 5 times as late. */
 static void set_receivers(const struct scatter *sc, struct receiver *v, bool waits)
 {
 	double port = 0;
