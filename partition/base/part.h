@@ -139,10 +139,16 @@ hetpart_status part_plan_times(hetpart_plan *plan, const struct procs *ps, hetpa
 hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err);
 hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err);
 
-/* Copy the caller's options, any struct that begins with its size_t struct_size, onto the known
- * bytes of full: defaults on entry, and kept if opts is NULL. A caller built against a newer header
- * may hand over more, as long as the rest is zero. HETPART_EINVAL otherwise. */
-hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpart_err *err);
+/* Bytes of a struct up to the end of a member: its size in the first release, where that is the
+ * member it ended with. A later member never lies in what was padding then. */
+#define PART_END_OF(type, member) (offsetof(type, member) + sizeof((type *)NULL)->member)
+
+/* Copy the caller's options, any struct that begins with its size_t struct_size, onto full: known
+ * bytes of defaults on entry, which stay where opts is NULL or ends before. first: the size in the
+ * first release. A caller built against a newer header may hand over more, as long as the rest is
+ * zero. HETPART_EINVAL otherwise. */
+hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void *opts,
+			      hetpart_err *err);
 
 /* Copy opts into *full, defaults for what the caller's version lacks. */
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err);

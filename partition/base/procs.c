@@ -84,7 +84,8 @@ static bool method_known(hetpart_method m)
 	return m >= HETPART_METHOD_EXACT && m <= HETPART_METHOD_DP;
 }
 
-hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpart_err *err)
+hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void *opts,
+			      hetpart_err *err)
 {
 	const unsigned char *raw = (const unsigned char *)opts;
 	size_t size;
@@ -92,7 +93,7 @@ hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpar
 	if (!opts)
 		return HETPART_OK;
 	memcpy(&size, opts, sizeof size);
-	if (size < known || size > 4096)
+	if (size < first || size > 4096)
 		return part_fail(err, HETPART_EINVAL,
 				 "struct_size of the options is '%zu': start from their INIT macro",
 				 size);
@@ -100,7 +101,8 @@ hetpart_status part_opts_copy(void *full, size_t known, const void *opts, hetpar
 		if (raw[i])
 			return part_fail(err, HETPART_EINVAL,
 					 "the options ask for something this version lacks");
-	memcpy(full, opts, known);
+	memcpy(full, opts, size < known ? size : known);
+	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETPART_OK;
 }
 
@@ -109,9 +111,9 @@ hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetp
 	hetpart_opts defaults = HETPART_OPTS_INIT;
 
 	*full = defaults;
-	if (part_opts_copy(full, sizeof *full, opts, err) != HETPART_OK)
+	if (part_opts_copy(full, PART_END_OF(hetpart_opts, max_mem_bytes), sizeof *full, opts,
+			   err) != HETPART_OK)
 		return HETPART_EINVAL;
-	full->struct_size = sizeof defaults;
 	if (!method_known(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);
 	return HETPART_OK;

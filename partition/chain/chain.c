@@ -75,7 +75,8 @@ static hetpart_status read_opts(hetpart_chain_opts *full, const hetpart_chain_op
 	hetpart_chain_opts defaults = HETPART_CHAIN_OPTS_INIT;
 
 	*full = defaults;
-	if (part_opts_copy(full, sizeof *full, opts, err) != HETPART_OK)
+	if (part_opts_copy(full, PART_END_OF(hetpart_chain_opts, max_mem_bytes), sizeof *full, opts,
+			   err) != HETPART_OK)
 		return HETPART_EINVAL;
 	if (!name_of(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a chain method",

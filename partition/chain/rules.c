@@ -43,7 +43,9 @@ hetpart_status part_ch_check(hetpart_chain *c, const hetpart_chain *given, hetpa
 {
 	if (!given)
 		return part_fail(err, HETPART_EINVAL, "'chain' is NULL");
-	if (part_opts_copy(c, sizeof *c, given, err) != HETPART_OK)
+	*c = (hetpart_chain)HETPART_CHAIN_INIT;
+	if (part_opts_copy(c, PART_END_OF(hetpart_chain, installments), sizeof *c, given, err) !=
+	    HETPART_OK)
 		return HETPART_EINVAL;
 	hetpart_status rc = check_counts(c, err);
 	if (rc == HETPART_OK)

@@ -56,7 +56,8 @@ hetpart_status hm_check_positive(double x, const char *what, hetpart_err *err)
 	return hm_fail(err, HETPART_EINVAL, "%s is '%g': want a finite number above 0", what, x);
 }
 
-hetpart_status hm_opts_read(void *full, size_t bytes, const void *opts, hetpart_err *err)
+hetpart_status hm_opts_read(void *full, size_t first, size_t known, const void *opts,
+			    hetpart_err *err)
 {
 	const unsigned char *raw = (const unsigned char *)opts;
 	size_t size;
@@ -64,15 +65,15 @@ hetpart_status hm_opts_read(void *full, size_t bytes, const void *opts, hetpart_
 	if (!opts)
 		return HETPART_OK;
 	memcpy(&size, opts, sizeof size);
-	if (size < bytes || size > 4096)
+	if (size < first || size > 4096)
 		return hm_fail(err, HETPART_EINVAL,
 			       "struct_size of the options is '%zu': start from their INIT macro",
 			       size);
-	for (size_t i = bytes; i < size; i++)
+	for (size_t i = known; i < size; i++)
 		if (raw[i])
 			return hm_fail(err, HETPART_EINVAL,
 				       "the options ask for something this version lacks");
-	memcpy(full, opts, bytes);
+	memcpy(full, opts, size < known ? size : known);
 	return HETPART_OK;
 }
 
@@ -85,7 +86,8 @@ hetpart_status hm_scatter_opts(hetpart_mpi_scatter_opts *full, const hetpart_mpi
 	*full = defaults;
 	if (!opts)
 		full->shares = HETPART_MPI_EQUAL;
-	st = hm_opts_read(full, sizeof *full, opts, err);
+	st = hm_opts_read(full, HM_END_OF(hetpart_mpi_scatter_opts, max_msg_bytes), sizeof *full,
+			  opts, err);
 	if (st == HETPART_OK)
 		st = hm_check_affine(&full->compute, "compute", err);
 	if (st == HETPART_OK)

@@ -25,7 +25,8 @@ static hetpart_status check_root_opts(const struct farm *f, hetpart_err *err)
 static hetpart_status check(struct farm *f, const hetpart_mpi_farm_opts *opts, hetpart_err *err)
 {
 	const bool at_root = f->h.rank == f->root;
-	hetpart_status st = hm_opts_read(&f->opts, sizeof f->opts, opts, err);
+	hetpart_status st = hm_opts_read(&f->opts, HM_END_OF(hetpart_mpi_farm_opts, max_msg_bytes),
+					 sizeof f->opts, opts, err);
 
 	if (f->opts.chunk == 0)
 		f->opts.chunk = 1;

@@ -52,11 +52,15 @@ hetpart_status hm_check_affine(const hetpart_mpi_affine *cost, const char *what,
 hetpart_status hm_check_positive(double x, const char *what, hetpart_err *err);
 
 /* hm_scatter_opts - the options of a scatter, checked as far as every rank can; NULL: equal shares.
- * hm_opts_read - copy an options struct that begins with its struct_size onto full; full is kept if
- * opts is NULL. */
+ * hm_opts_read - copy an options struct that begins with its struct_size onto full, known bytes of
+ * defaults, which stay where opts is NULL or ends before. first: its size in the first release, up
+ * to the end of the member that was the last. */
+#define HM_END_OF(type, member) (offsetof(type, member) + sizeof((type *)NULL)->member)
+
 hetpart_status hm_scatter_opts(hetpart_mpi_scatter_opts *full, const hetpart_mpi_scatter_opts *opts,
 			       hetpart_err *err);
-hetpart_status hm_opts_read(void *full, size_t bytes, const void *opts, hetpart_err *err);
+hetpart_status hm_opts_read(void *full, size_t first, size_t known, const void *opts,
+			    hetpart_err *err);
 
 /* hm_poll - test once, and nap if it is still under way; *tries counts the tests in a row. hm_nap -
  * the nap alone, none for the first tries. */

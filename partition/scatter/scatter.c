@@ -91,18 +91,28 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	return HETPART_OK;
 }
 
+static hetpart_status read_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
+				hetpart_err *err)
+{
+	const hetpart_scatter_opts defaults = HETPART_SCATTER_OPTS_INIT;
+
+	*full = defaults;
+	return part_opts_copy(full, PART_END_OF(hetpart_scatter_opts, max_mem_bytes), sizeof *full,
+			      opts, err);
+}
+
 hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 				      const hetpart_scatter_proc *procs, size_t nprocs,
 				      const hetpart_scatter_opts *opts, hetpart_err *err)
 {
-	hetpart_scatter_opts full = HETPART_SCATTER_OPTS_INIT;
+	hetpart_scatter_opts full;
 	struct scatter sc;
 	hetpart_status rc;
 
 	if (!out)
 		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
 	*out = NULL;
-	if ((rc = part_opts_copy(&full, sizeof full, opts, err)) != HETPART_OK)
+	if ((rc = read_opts(&full, opts, err)) != HETPART_OK)
 		return rc;
 	rc = part_sc_init(&sc, items, procs, nprocs, &full, err);
 	if (rc == HETPART_OK && !(sc.plan = part_plan_new(nprocs, items, "none")))
@@ -119,12 +129,11 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 
 uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_scatter_opts *opts)
 {
-	hetpart_scatter_opts full = HETPART_SCATTER_OPTS_INIT;
+	hetpart_scatter_opts full;
 	uint64_t small = part_mul_add(nprocs, 512, 4096), grids;
 	struct budget budget;
 
-	if (part_opts_copy(&full, sizeof full, opts, NULL) != HETPART_OK ||
-	    items > HETPART_ITEMS_MAX || nprocs == 0)
+	if (read_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX || nprocs == 0)
 		return UINT64_MAX;
 	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
 		return UINT64_MAX;

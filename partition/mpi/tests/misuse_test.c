@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "../hm.h"
+
 static int bad; /* the rank that misuses */
 
 static bool here(void)
@@ -497,6 +499,21 @@ static void unchanged(void)
 	CHECK(handled == 1, "the handler was called %d times", handled);
 }
 
+/* Options of a program compiled with an older header, which ended before the last member. */
+static void older_options(void)
+{
+	struct {
+		size_t struct_size;
+		uint64_t first, added;
+	} given = { 16, 5, 6 }, full = { sizeof full, 1, 7 };
+	hetpart_err err;
+
+	IS(hm_opts_read(&full, 16, sizeof full, &given, &err), HETPART_OK, &err, "older");
+	CHECK(full.first == 5 && full.added == 7, "%d", (int)full.added);
+	given.struct_size = 15;
+	IS(hm_opts_read(&full, 16, sizeof full, &given, &err), HETPART_EINVAL, &err, "too short");
+}
+
 int main(int argc, char **argv)
 {
 	double speed;
@@ -518,6 +535,7 @@ int main(int argc, char **argv)
 		copied = deleted = handled = 0;
 	}
 	no_communicator();
+	older_options();
 	if (finish() != 0)
 		return 1;
 	return hetpart_mpi_gather_speeds(&speed, 1, MPI_COMM_WORLD, &err) != HETPART_EINVAL;
