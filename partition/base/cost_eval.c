@@ -175,17 +175,17 @@ double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 	}
 }
 
-double part_unit_slope(const hetpart_cost *c, double x)
+double part_unit_slope(const hetpart_cost *c, double x, double y)
 {
 	switch (c->kind) {
 	case COST_AFFINE:
 		return c->per_item;
 	case COST_NLOGN:
-		return 1 + log(x);
+		return 1 + y / x;
 	case COST_NLOG2N1:
-		return (log1p(x) + x / (x + 1)) / M_LN2;
+		return y / x + x / (x + 1) / M_LN2;
 	case COST_POWER:
-		return c->exponent * pow(x, c->exponent - 1);
+		return c->exponent * (y / x);
 	case COST_PIECEWISE: {
 		size_t last = c->npoints - 1, j;
 		if (x >= c->x[last])

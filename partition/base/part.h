@@ -72,8 +72,9 @@ bool part_cost_invertible(const hetpart_cost *cost);
  * Without the scale, because planners by speed need no scale and must not overflow by one. */
 double part_unit_inverse(const hetpart_cost *cost, double y, double *slope);
 
-/* Derivative at scale 1 of an invertible cost at x > 0. */
-double part_unit_slope(const hetpart_cost *cost, double x);
+/* Derivative at scale 1 of an invertible cost at x > 0, where its time is y: no logarithm, no
+ * power. */
+double part_unit_slope(const hetpart_cost *cost, double x, double y);
 
 /* HETPART_EINVAL unless x is finite and > 0 (or >= 0). */
 hetpart_status part_check_positive(double x, const char *what, hetpart_err *err);

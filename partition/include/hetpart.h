@@ -269,7 +269,7 @@ typedef struct hetpart_opts {
  * nprocs  >= 1.
  * cost    f, the time of n items at speed 1; not kept.
  * opts    NULL for defaults. method: EXACT (the default: linear is D'Hondt's rule, n ln n is
- *         Lambert's W by Newton, powers are [S4] Theorem 1, other smooth or piecewise f have equal
+ *         Lambert's W and Newton, powers are [S4] Theorem 1, other smooth or piecewise f have equal
  *         times before rounding, any other increasing f goes by bisection, a cost that is not
  *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
  *         THRESHOLD, BITSET, DP. With capacities an exact plan is the best that keeps them.

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* equal_time.c - real shares with equal times: the T at which sum f^-1(T k_i) = N, and the shares
- * there. May not touch: whole numbers. Costs O(p) for each Newton step: 4-6 steps for n ln n, 10-60
+ * there. May not touch: whole numbers. Costs O(p) for each Newton step: 1-2 steps for n ln n, 10-60
  * for piecewise costs; capacities repeat it on the processors that are not full yet. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "classes.h"
 #include "share.h"
 
-#define TINY 1e-300 /* items: a share that counts as none */
+#define TINY        1e-300 /* items: a share that counts as none */
+#define NEAR_ENOUGH 1e-7   /* relative error of a share that the next Newton step makes 1e-14 */
 
 struct equal_time {
 	const hetpart_cost *cost;
@@ -26,7 +28,7 @@ static double fastest(const struct equal_time *et)
 	double most = 0;
 
 	for (size_t i = 0; i < et->n; i++)
-		most = fmax(most, et->k[i]);
+		most = later(most, et->k[i]);
 	return most;
 }
 
@@ -98,51 +100,40 @@ static void refine_small_shares(struct equal_time *et)
 	}
 }
 
-/* Where Newton starts. n ln n: by speed, at least 1. n ln(n + 1) = z: within a small factor of the
- * solution for the T of a single processor, because by speed it would be far off for slow ones. */
-static void initial_shares(struct equal_time *et)
-{
-	double speed = 0, t;
-
-	for (size_t i = 0; i < et->n; i++)
-		speed += et->k[i];
-	t = et->target / speed * log1p(et->target / (double)et->n);
-	for (size_t i = 0; i < et->n; i++) {
-		double z = t * et->k[i];
-		if (et->cost->kind == COST_NLOGN)
-			et->x[i] = fmax(1, et->target * (et->k[i] / speed));
-		else
-			et->x[i] = fmax(TINY, z < 1 ? sqrt(z) : z / log1p(z));
-	}
-	et->t = 0;
-}
-
-/* n ln n and n log2(n + 1). f is convex, so every step's T is at or below the solution and T rises
- * to it; for n ln n every n_i stays >= 1. One logarithm for each processor and step. */
+/* n ln n and n log2(n + 1). The shares begin where the classes of speed have them (for n ln n by
+ * Lambert's W), so near that one step is often enough: it squares their error. f is convex, so from
+ * the second step on T rises to the solution; for n ln n every n_i stays >= 1. */
 static hetpart_status by_newton(struct equal_time *et, hetpart_err *err)
 {
 	bool log2 = et->cost->kind == COST_NLOG2N1;
-	double t = 0, was, off = 0, least = log2 ? TINY : 1;
+	double unit = log2 ? M_LN2 : 1, t, was = 0, off = INFINITY, least = log2 ? TINY : 1;
 	double *r = part_calloc(et->n, sizeof *r);
+	struct classes seed = { .of = NULL };
+	hetpart_status rc = HETPART_ENOMEM;
 
 	if (!r)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", et->n);
-	initial_shares(et);
-	for (int step = 0; step < 100; step++) {
-		was = t;
-		et->t = t = newton_step(et, r, &off);
-		for (size_t i = 0; i < et->n; i++) {
-			double x = et->x[i] + t * et->k[i] * r[i];
-			et->x[i] = x > least ? x : least;
-		}
+		return part_fail(err, rc, "no memory for %zu processors", et->n);
+	rc = part_classes_solve(&seed, et->cost, et->k, et->n, et->target, err);
+	if (rc != HETPART_OK)
+		goto out;
+	for (size_t i = 0; i < et->n; i++)
+		et->x[i] = later(least, part_classes_share(&seed, et->k[i]));
+	et->t = t = seed.t * unit;
+	for (int step = 0; step < 100 && off > NEAR_ENOUGH; step++) {
 		if (step > 1 && t <= was * (1 + 2 * DBL_EPSILON))
 			break;
+		was = t;
+		et->t = t = newton_step(et, r, &off);
+		for (size_t i = 0; i < et->n; i++)
+			et->x[i] = later(least, et->x[i] + t * et->k[i] * r[i]);
 	}
-	free(r);
-	if (off > 1e-8)
+	if (off > NEAR_ENOUGH)
 		refine_small_shares(et);
-	et->t /= log2 ? M_LN2 : 1;
-	return HETPART_OK;
+	et->t /= unit;
+out:
+	part_classes_free(&seed);
+	free(r);
+	return rc;
 }
 
 static double sum_at(const struct equal_time *et, double t, double *slope)
@@ -263,7 +254,7 @@ static size_t store_shares(struct equal_time *et, const uint64_t *caps, double *
 	for (size_t i = 0; i < et->n; i++) {
 		size_t pr = et->proc[i];
 		double cap = caps ? (double)caps[pr] : INFINITY;
-		real[pr] = fmin(et->x[i], cap);
+		real[pr] = et->x[i] < cap ? et->x[i] : cap;
 		if (et->x[i] >= cap)
 			continue;
 		et->proc[kept++] = pr;
@@ -299,7 +290,7 @@ static void rescale_speeds(struct equal_time *et)
 	int shift;
 
 	for (size_t i = 0; i < et->n; i++)
-		most = fmax(most, et->speeds[et->proc[i]]);
+		most = later(most, et->speeds[et->proc[i]]);
 	frexp(most, &shift);
 	et->unit = ldexpl(1, -shift);
 	for (size_t i = 0; i < et->n; i++)

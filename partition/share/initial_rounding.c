@@ -50,7 +50,7 @@ static double later_by(const struct procs *ps, uint64_t items, const double *rea
 	return lo;
 }
 
-void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real, double t,
 			   uint64_t *share)
 {
 	double *rate = NULL, by = 0;
@@ -60,7 +60,8 @@ void part_initial_rounding(const struct procs *ps, uint64_t items, const double 
 	if (rate) {
 		for (size_t i = 0; i < ps->n; i++) {
 			double k = (double)(ps->speeds[i] * ps->unit);
-			rate[i] = real[i] > 0 ? k / part_unit_slope(ps->cost, real[i]) : 0;
+			double slope = part_unit_slope(ps->cost, real[i], t * k);
+			rate[i] = real[i] > 0 ? k / slope : 0;
 		}
 		by = later_by(ps, items, real, rate);
 	}

@@ -12,6 +12,7 @@ struct problem {
 	struct procs ps;
 	uint64_t items;
 	hetpart_opts opts;
+	bool timed; /* the plan has its times */
 };
 
 static hetpart_status check_speeds(const double *speeds, size_t n, int *shift, hetpart_err *err)
@@ -24,7 +25,7 @@ static hetpart_status check_speeds(const double *speeds, size_t n, int *shift, h
 					 "speed of processor %zu is '%g': want a finite number "
 					 "above 0",
 					 i, speeds[i]);
-		most = fmax(most, speeds[i]);
+		most = later(most, speeds[i]);
 	}
 	frexp(most, shift);
 	return HETPART_OK;
@@ -79,10 +80,11 @@ static hetpart_status by_equal_time(struct problem *pb, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	pb->plan->real_makespan = (double)(t * pb->ps.cost->scale * pb->ps.unit);
-	part_initial_rounding(&pb->ps, pb->items, pb->plan->real, pb->plan->share);
-	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, &too_far, err);
+	part_initial_rounding(&pb->ps, pb->items, pb->plan->real, (double)t, pb->plan->share);
+	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, pb->plan->time, &too_far, err);
 	if (rc == HETPART_OK && too_far)
-		rc = part_threshold(&pb->ps, pb->items, pb->plan->share, err);
+		return part_threshold(&pb->ps, pb->items, pb->plan->share, err);
+	pb->timed = true;
 	return rc;
 }
 
@@ -173,11 +175,23 @@ static hetpart_status prepare(struct problem *pb, const hetpart_opts *opts, hetp
 	return HETPART_OK;
 }
 
+/* Times beyond a double are looked at again: they may be beyond all. */
+static hetpart_status end_plan(struct problem *pb, hetpart_err *err)
+{
+	hetpart_status rc = HETPART_OK;
+
+	if (pb->timed)
+		rc = part_plan_close(pb->plan, err);
+	if (rc == HETPART_OK && !(pb->timed && isfinite(pb->plan->makespan)))
+		rc = part_plan_times(pb->plan, &pb->ps, err);
+	return rc;
+}
+
 static hetpart_status finish(struct problem *pb, hetpart_status rc, hetpart_plan **out,
 			     hetpart_err *err)
 {
 	if (rc == HETPART_OK || pb->ps.bad->seen)
-		rc = part_plan_times(pb->plan, &pb->ps, err);
+		rc = end_plan(pb, err);
 	if (rc == HETPART_OK)
 		*out = pb->plan;
 	else

@@ -14,14 +14,15 @@ hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *r
 /* The whole part of a real share of processor i, within its capacity. */
 static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
 {
-	uint64_t cap = part_cap(ps, i, items);
+	uint64_t cap = ps->caps ? smaller(ps->caps[i], items) : items; /* part_cap(), inline */
 
-	return !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)real;
+	return !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
 }
 
-/* Whole shares from equal-time real ones, near the optimum and within the capacities: the floors at
- * a time a little later, where they sum to about items. A start for part_round_exact(). */
-void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+/* Whole shares from the real ones of equal time t, near the optimum and within the capacities: the
+ * floors at a time a little later, where they sum to about items. A start for part_round_exact().
+ */
+void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real, double t,
 			   uint64_t *share);
 
 /* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */

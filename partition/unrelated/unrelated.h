@@ -8,9 +8,10 @@
 
 /* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
  * costs must be increasing. O((p + moves) log p). *too_far: by single moves this would take too
- * long, and share[] is not that plan; part_threshold() finds it. */
+ * long, and share[] is not that plan; part_threshold() finds it. time, not NULL, wants speeds: it
+ * receives the time of each share. */
 hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
-				bool *too_far, hetpart_err *err);
+				double *time, bool *too_far, hetpart_err *err);
 
 /* Keeps what share[] has: only adds what lacks to the smallest next time, or takes what is too much
  * from the largest time. HETPART_EINVAL if share[] is far from items. */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* classes.c - the equal time of very many processors, by classes of nearly the same speed. For
+ * n ln n each class takes its share by Lambert's W; a share within a class is off by about a
+ * tenth of the square of the class's relative width.
+ * May not touch: exact shares, which one Newton step makes of these. Costs O(n) without a
+ * logarithm, and about five inverses of the cost for each class. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classes.h"
+
+#define FEWEST      16   /* classes: more would take longer than the Newton step they save */
+#define MOST        4096 /* classes */
+#define EACH        16   /* processors for each class, where there are that many */
+#define WIDTH_SHIFT 42   /* bits of a double left out: 1024 classes from a speed to its double */
+
+static uint64_t leading(double k, int shift)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &k, sizeof bits); /* rises with k, which is not negative */
+	return bits >> shift;
+}
+
+static struct class *class_of(const struct classes *c, double k)
+{
+	return &c->of[leading(k, c->shift) - c->first];
+}
+
+static void choose_width(struct classes *c, const double *k, size_t n)
+{
+	uint64_t most = smaller(MOST, larger(FEWEST, n / EACH));
+	double least = k[0], fastest = k[0];
+
+	for (size_t i = 1; i < n; i++) {
+		least = k[i] < least ? k[i] : least;
+		fastest = later(fastest, k[i]);
+	}
+	c->shift = WIDTH_SHIFT;
+	while (leading(fastest, c->shift) - leading(least, c->shift) >= most)
+		c->shift++;
+	c->first = leading(least, c->shift);
+	c->n = (size_t)(leading(fastest, c->shift) - c->first) + 1;
+}
+
+/* Classes without processors leave no gap in the work: only the others are kept in mind. */
+static void fill(struct classes *c, const double *k, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct class *of = class_of(c, k[i]);
+		of->k += k[i];
+		of->count++;
+	}
+	for (size_t j = 0; j < c->n; j++)
+		if (c->of[j].count > 0)
+			c->of[j].k /= c->of[j].count;
+}
+
+/* The shares at time t; returns their sum, and its derivative by t in *by_t. */
+static double sum_at(struct classes *c, double t, double *by_t)
+{
+	double sum = 0;
+
+	*by_t = 0;
+	for (size_t j = 0; j < c->n; j++) {
+		struct class *of = &c->of[j];
+		if (of->count == 0)
+			continue;
+		of->x = part_unit_inverse(c->cost, t * of->k, &of->slope);
+		if (!(t * of->k > 0))
+			of->slope = 0; /* in place of infinite: so slow that it is 0 as a double */
+		sum += of->count * of->x;
+		*by_t += of->count * of->slope * of->k;
+		of->slope *= t;
+	}
+	return sum;
+}
+
+/* The sum is concave in t, so from the second step on t rises to the solution. */
+static void find_time(struct classes *c, double target, size_t n)
+{
+	double speed = 0, by_t, was = 0;
+
+	for (size_t j = 0; j < c->n; j++)
+		speed += c->of[j].count * c->of[j].k;
+	c->t = part_cost_real(c->cost, target / (double)n) / c->cost->scale * (double)n / speed;
+	for (int step = 0; step < 60 && fabs(c->t - was) > 1e-9 * c->t; step++) {
+		double next = c->t + (target - sum_at(c, c->t, &by_t)) / by_t;
+		was = c->t;
+		c->t = next > 0 ? next : was / 2;
+	}
+	sum_at(c, c->t, &by_t);
+}
+
+hetpart_status part_classes_solve(struct classes *c, const hetpart_cost *cost, const double *k,
+				  size_t n, double target, hetpart_err *err)
+{
+	*c = (struct classes){ .cost = cost };
+	choose_width(c, k, n);
+	c->of = part_calloc(c->n, sizeof *c->of);
+	if (!c->of)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu classes of speed", c->n);
+	fill(c, k, n);
+	find_time(c, target, n);
+	return HETPART_OK;
+}
+
+void part_classes_free(struct classes *c)
+{
+	free(c->of);
+}
+
+double part_classes_share(const struct classes *c, double k)
+{
+	const struct class *of = class_of(c, k);
+
+	return of->x + of->slope * (k - of->k);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_work.c - what a plan of very many processors costs, counted and not timed: logarithms, and
+ * values of Lambert's W, which GSL computes. Both are called through functions of this program that
+ * count. */
+#define _GNU_SOURCE 1 /* RTLD_NEXT */
+#include "tests/tests.h"
+
+#include <dlfcn.h>
+#include <gsl/gsl_sf_lambert.h>
+
+static long logs, values_of_w;
+
+static void *next_of(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+
+	if (!found)
+		abort();
+	return found;
+}
+
+double log(double x)
+{
+	static double (*real)(double);
+
+	if (!real)
+		*(void **)&real = next_of("log");
+	logs++;
+	return real(x);
+}
+
+int gsl_sf_lambert_W0_e(double x, gsl_sf_result *result)
+{
+	static int (*real)(double, gsl_sf_result *);
+
+	if (!real)
+		*(void **)&real = next_of("gsl_sf_lambert_W0_e");
+	values_of_w++;
+	return real(x, result);
+}
+
+#define P 100000
+
+static double k[P];
+
+static hetpart_plan *plan(size_t p, uint64_t items, hetpart_method method)
+{
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_cost *nlogn;
+	hetpart_plan *pl;
+
+	o.method = method;
+	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	logs = values_of_w = 0;
+	OK(hetpart_share_create(&pl, items, k, p, nlogn, &o, &err));
+	hetpart_cost_free(nlogn);
+	return pl;
+}
+
+/* Two logarithms for each processor, one for its real share and one for its whole one, and few for
+ * those that may take one of the last items, unless that is all: where all are alike. */
+static void few_logarithms(void **state)
+{
+	const double widest[] = { 0, 1, 5, 30 }; /* natural logarithm of fastest to slowest */
+	uint64_t seed = 5;
+
+	(void)state;
+	for (size_t w = 0; w < LEN(widest); w++) {
+		for (size_t i = 0; i < P; i++)
+			k[i] = exp(widest[w] * rnd_real(&seed));
+		hetpart_plan_free(plan(P, UINT64_C(1) << 40, HETPART_METHOD_EXACT));
+		if (logs > (widest[w] == 0 ? 5 : widest[w] > 10 ? 4 : 3) * P)
+			fail_msg("speeds over e^%g: %ld logarithms for %d processors", widest[w],
+				 logs, P);
+	}
+}
+
+/* README says that GSL computes W for shares by n ln n. */
+static void gsl_computes_w(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < P; i++)
+		k[i] = 1 + (double)(i % 100);
+	for (size_t p = 1; p <= P; p *= 10) {
+		hetpart_plan_free(plan(p, UINT64_C(1) << 40, HETPART_METHOD_EXACT));
+		assert_true(values_of_w > 0);
+		assert_true(values_of_w < 20 * 4096);
+	}
+}
+
+/* [S4] Table: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time that the plan has,
+ * over sizes, numbers of processors and ratios of speed. */
+static void shares_as_gsl_has_them(void **state)
+{
+	const double widest[] = { 0, 1, 5, 30 };
+	const size_t procs[] = { 1, 2, 16, 17, 300, 5000 };
+	uint64_t seed = 6;
+
+	(void)state;
+	for (size_t w = 0; w < LEN(widest); w++)
+		for (size_t j = 0; j < LEN(procs); j++)
+			for (int bits = 14; bits <= 62; bits += 12) {
+				for (size_t i = 0; i < procs[j]; i++)
+					k[i] = exp(widest[w] * rnd_real(&seed));
+				hetpart_plan *pl =
+					plan(procs[j], UINT64_C(1) << bits, HETPART_METHOD_EXACT);
+				double t = hetpart_plan_real_makespan(pl);
+				for (size_t i = 0; i < procs[j]; i++) {
+					double y = t * k[i], x = y / gsl_sf_lambert_W0(y);
+					NEAR(hetpart_plan_real_share(pl, i), x, 1e-12);
+				}
+				hetpart_plan_free(pl);
+			}
+}
+
+int main(void)
+{
+	const char *san = getenv("SANITIZER");
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few_logarithms),
+		cmocka_unit_test(gsl_computes_w),
+		cmocka_unit_test(shares_as_gsl_has_them),
+	};
+	if (san && *san)
+		return 77; /* they have functions of their own in place of these */
+	return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+}
