@@ -82,6 +82,8 @@ hetpart_status part_check_not_negative(double x, const char *what, hetpart_err *
 
 /* ---------------------------------------------------------------------------------------- plan */
 
+#define PART_METHOD_BYTES 48 /* longest name of a method, 0 included, to a multiple of 8 */
+
 struct hetpart_plan {
 	size_t nprocs;
 	uint64_t items;
@@ -92,11 +94,15 @@ struct hetpart_plan {
 	double real_makespan;
 	double lower; /* no plan of whole items is better; NaN where the method does not say */
 	hetpart_status stopped; /* what ended the method early; HETPART_OK: nothing */
-	const char *method;     /* static text */
+	const char *method;                      /* static text, or the next */
+	char unpacked_method[PART_METHOD_BYTES]; /* of hetpart_plan_unpack() */
 };
 
 /* A plan with all shares 0, times 0, reals NaN; NULL when out of memory. */
 hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method);
+
+/* The mixer of splitmix64: v into the hash h, the same on every byte order. */
+uint64_t part_mix(uint64_t h, uint64_t v);
 
 /* Set makespan from the times. HETPART_EINTERNAL if the shares do not sum to items or a time is
  * NaN or negative. */

@@ -70,6 +70,38 @@ const uint64_t *hetpart_plan_shares(const hetpart_plan *plan)
 	return plan ? plan->share : NULL;
 }
 
+uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; plan && i < plan->nprocs && i < proc; i++)
+		first += plan->share[i];
+	return first;
+}
+
+void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first)
+{
+	uint64_t at = 0;
+
+	if (!plan || !first)
+		return;
+	for (size_t i = 0; i < plan->nprocs; i++) {
+		first[i] = at;
+		at += plan->share[i];
+	}
+	first[plan->nprocs] = at;
+}
+
+const double *hetpart_plan_real_shares(const hetpart_plan *plan)
+{
+	return plan ? plan->real : NULL;
+}
+
+const double *hetpart_plan_times(const hetpart_plan *plan)
+{
+	return plan ? plan->time : NULL;
+}
+
 double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc)
 {
 	return plan && proc < plan->nprocs ? plan->real[proc] : NAN;
@@ -105,8 +137,7 @@ const char *hetpart_plan_method(const hetpart_plan *plan)
 	return plan ? plan->method : "";
 }
 
-/* The mixer of splitmix64: one pass over the shares, the same on every byte order. */
-static uint64_t mix(uint64_t h, uint64_t v)
+uint64_t part_mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) + UINT64_C(0x9e3779b97f4a7c15);
 	h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -120,9 +151,9 @@ uint64_t hetpart_plan_hash(const hetpart_plan *plan)
 
 	if (!plan)
 		return 0;
-	h = mix(0, plan->nprocs);
+	h = part_mix(0, plan->nprocs);
 	for (size_t i = 0; i < plan->nprocs; i++)
-		h = mix(h, plan->share[i]);
+		h = part_mix(h, plan->share[i]);
 	return h;
 }
 

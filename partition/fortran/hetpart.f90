@@ -245,6 +245,27 @@ module hetpart
       type(c_ptr), value :: plan
       type(c_ptr) :: res
     end function
+    function hetpart_plan_first(plan, proc) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      integer(c_size_t), value :: proc
+      integer(c_int64_t) :: res
+    end function
+    subroutine hetpart_plan_offsets(plan, first) bind(c)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), intent(out) :: first(*)
+    end subroutine
+    function hetpart_plan_real_shares(plan) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      type(c_ptr) :: res
+    end function
+    function hetpart_plan_times(plan) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      type(c_ptr) :: res
+    end function
     function hetpart_plan_real_share(plan, proc) bind(c) result(res)
       import
       type(c_ptr), value :: plan
@@ -293,6 +314,21 @@ module hetpart
       character(kind=c_char), intent(out) :: buf(*)
       integer(c_size_t), value :: size
       integer(c_size_t) :: res
+    end function
+    function hetpart_plan_pack(plan, buf, size) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      character(kind=c_char), intent(out) :: buf(*)
+      integer(c_size_t), value :: size
+      integer(c_size_t) :: res
+    end function
+    function hetpart_plan_unpack(out, bytes, size, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      character(kind=c_char), intent(in) :: bytes(*)
+      integer(c_size_t), value :: size
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
     end function
     subroutine hetpart_plan_free(plan) bind(c)
       import

@@ -179,6 +179,21 @@ HETPART_API uint64_t hetpart_plan_share(const hetpart_plan *plan, size_t proc);
 /* hetpart_plan_shares - all shares, nprocs entries that live as long as the plan; NULL for NULL. */
 HETPART_API const uint64_t *hetpart_plan_shares(const hetpart_plan *plan);
 
+/* hetpart_plan_first - number of the first item of processor proc where the items stand in the
+ * order of processors, from 0: the sum of the shares before. All items for proc beyond the last; 0
+ * if plan is NULL. Takes O(proc) time: for many, use the next call. */
+HETPART_API uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc);
+
+/* hetpart_plan_offsets - the same for all processors.
+ * first  receives nprocs + 1 numbers: processor i has the items first[i] .. first[i + 1] - 1.
+ * Stores nothing if a pointer is NULL. */
+HETPART_API void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first);
+
+/* hetpart_plan_real_shares, hetpart_plan_times - what the next two calls tell, of all processors:
+ * nprocs entries that live as long as the plan; NULL for NULL. */
+HETPART_API const double *hetpart_plan_real_shares(const hetpart_plan *plan);
+HETPART_API const double *hetpart_plan_times(const hetpart_plan *plan);
+
 /* hetpart_plan_real_share - the share before rounding to whole items; NaN where the method has
  * none, or if there is no such processor. */
 HETPART_API double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc);
@@ -195,8 +210,8 @@ HETPART_API double hetpart_plan_makespan(const hetpart_plan *plan);
 HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
 
 /* hetpart_plan_lower_bound - a makespan that no plan of whole items can beat, proven by the method:
- * makespan minus lower bound is a certified gap, 0 for the exact scatter methods; NaN where the
- * method has none. */
+ * makespan minus lower bound is a certified gap, 0 for exact shares and the exact scatter methods;
+ * NaN where the method has none. Where there are capacities, of the plans that keep them. */
 HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
 
 /* hetpart_plan_stopped - HETPART_OK: the method ran to its end. Otherwise this is the best plan
@@ -205,7 +220,8 @@ HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
  * HETPART_EINVAL if plan is NULL. */
 HETPART_API hetpart_status hetpart_plan_stopped(const hetpart_plan *plan);
 
-/* hetpart_plan_method - name of the method that made the plan, static text; "" if plan is NULL. */
+/* hetpart_plan_method - name of the method that made the plan; it lives as long as the plan; "" if
+ * plan is NULL. */
 HETPART_API const char *hetpart_plan_method(const hetpart_plan *plan);
 
 /* hetpart_plan_hash - a number that two plans with the same shares have in common, on every
@@ -216,6 +232,21 @@ HETPART_API uint64_t hetpart_plan_hash(const hetpart_plan *plan);
  * buf   receives at most size - 1 characters and a terminating 0; may be NULL when size is 0.
  * Returns the length of the whole text without the 0; nothing is lost if it is < size. */
 HETPART_API size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size);
+
+/* hetpart_plan_pack - the plan as bytes that are the same on every machine, with a checksum: for
+ * files and messages.
+ * buf   receives them if size is enough; may be NULL when size is 0.
+ * Returns how many there are, 24 for each processor and a little more; 0 for NULL. */
+HETPART_API size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size);
+
+/* hetpart_plan_unpack - the plan from such bytes; safe on any bytes.
+ * out    receives the plan, NULL on failure; free with hetpart_plan_free().
+ * bytes  size bytes, not kept.
+ * err    NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EFORMAT: damaged, or something
+ *   else; HETPART_ENOMEM. */
+HETPART_API hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
+					       hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_plan_free - give the plan back; NULL is allowed. */
 HETPART_API void hetpart_plan_free(hetpart_plan *plan);

@@ -15,6 +15,7 @@ the call that used it. The library is HETPART_LIBRARY if that is set, else libhe
 system finds it, else the copy installed together with this file.
 """
 import collections
+import collections.abc
 import ctypes
 import math
 import numbers
@@ -31,9 +32,10 @@ version:s status_text:si
 cost_affine:ipdddp cost_linear:ipdp cost_nlogn:ipdp cost_nlog2n1:ipdp cost_power:ipddp
 cost_piecewise:ippzdp cost_table:ippzdp cost_callback:ipppbdp cost_eval:dpu cost_increasing:bp
 cost_is_affine:bppp cost_is_linear:bp cost_free:-p
-plan_nprocs:zp plan_items:up plan_share:upz plan_shares:pp plan_real_share:dpz plan_time:dpz
-plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_method:sp plan_hash:up
-plan_print:zppz plan_free:-p
+plan_nprocs:zp plan_items:up plan_share:upz plan_shares:pp plan_first:upz plan_offsets:-pp
+plan_real_shares:pp plan_times:pp plan_real_share:dpz plan_time:dpz
+plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_method:sp
+plan_hash:up plan_print:zppz plan_pack:zppz plan_unpack:ippzp plan_free:-p
 share_create:ipupzppp share_unrelated_create:ipupzpp share_unrelated_mem_bytes:uuzp
 share_round:ipuppzpp
 model_create:ipp model_add:ippzp model_decay:ipdp model_merge:ippp model_weight:dp
@@ -169,14 +171,32 @@ def _count(value, what):
     return value
 
 
+def _from_buffer(values, letters, kind):
+    """A copy of numbers of that kind that lie in a row in a buffer, such as an array of numpy; None
+    of anything else."""
+    try:
+        view = memoryview(values)
+    except TypeError:
+        return None
+    if view.ndim != 1 or view.format not in letters or not view.c_contiguous:
+        return None
+    return (kind * len(view)).from_buffer_copy(view)
+
+
 def _doubles(values):
-    values = [float(v) for v in values]
-    return (ctypes.c_double * len(values))(*values)
+    array = _from_buffer(values, "d", ctypes.c_double)
+    if array is None:
+        values = [float(v) for v in values]
+        array = (ctypes.c_double * len(values))(*values)
+    return array
 
 
 def _counts(values, what):
-    values = [_count(v, what) for v in values]
-    return (ctypes.c_uint64 * len(values))(*values)
+    array = _from_buffer(values, ("Q", "L"), ctypes.c_uint64)
+    if array is None:
+        values = [_count(v, what) for v in values]
+        array = (ctypes.c_uint64 * len(values))(*values)
+    return array
 
 
 def _same_length(what, values, nprocs):
@@ -374,8 +394,17 @@ class _Interruptible:
 # ----------------------------------------------------------------------------------------- plans
 
 
-class Plan(_Owner):
-    """The result of a planner; a sequence of the shares."""
+def _view(owner, pointer, count, kind):
+    """Numbers of the library as a read-only memoryview, which keeps their owner."""
+    numbers_ = (kind * count).from_address(pointer)
+    numbers_.owner = owner
+    return memoryview(numbers_).cast("B").cast(kind._type_.replace("L", "Q")).toreadonly()
+
+
+class Plan(_Owner, collections.abc.Sequence):
+    """The result of a planner; a sequence of the shares, a slice of it a list. The three views are
+    buffers of the library's own memory, for numpy.asarray(plan.view_shares) and the like: nothing
+    is copied, and the plan stays as long as anything looks at it. Plans can be pickled."""
 
     _free = _c.plan_free
 
@@ -383,28 +412,66 @@ class Plan(_Owner):
         return _c.plan_nprocs(self._p)
 
     def __getitem__(self, proc):
-        return self.shares[proc]
+        if isinstance(proc, slice):
+            return self.view_shares[proc].tolist()
+        nprocs, at = len(self), operator.index(proc)
+        at += nprocs if at < 0 else 0
+        if not 0 <= at < nprocs:
+            raise IndexError("processor %d of %d" % (proc, nprocs))
+        return _c.plan_share(self._p, at)
 
     def __iter__(self):
         return iter(self.shares)
 
+    def __repr__(self):
+        more = ", ..." if len(self) > 8 else ""
+        return "<hetpart.Plan of %d items, %s: [%s%s], makespan %.6g>" % (
+            self.items, self.method, ", ".join(map(str, self[:8])), more, self.makespan)
+
     def __str__(self):
         return _text_of(_c.plan_print, self._p)
 
-    @property
-    def shares(self):
-        pointer = ctypes.cast(_c.plan_shares(self._p), ctypes.POINTER(ctypes.c_uint64))
-        return pointer[:len(self)]
+    def __reduce__(self):
+        return Plan.unpack, (self.pack(),)
+
+    def pack(self):
+        """The plan as bytes that are the same on every machine."""
+        buf = ctypes.create_string_buffer(_c.plan_pack(self._p, None, 0))
+        _c.plan_pack(self._p, buf, len(buf))
+        return buf.raw
+
+    @staticmethod
+    def unpack(packed):
+        """The plan from such bytes."""
+        return Plan(_make(_c.plan_unpack, bytes(packed), len(packed)))
+
+    def first(self, proc):
+        """The number of proc's first item, from 0."""
+        return _c.plan_first(self._p, _count(proc, "proc"))
 
     @property
-    def real_shares(self):
+    def offsets(self):
+        """The first items of all processors, and all items."""
+        first = (ctypes.c_uint64 * (len(self) + 1))()
+        _c.plan_offsets(self._p, first)
+        return first[:]
+
+    @property
+    def view_shares(self):
+        return _view(self, _c.plan_shares(self._p), len(self), ctypes.c_uint64)
+
+    @property
+    def view_real_shares(self):
         """The shares before rounding; NaN where the method has none."""
-        return [_c.plan_real_share(self._p, i) for i in range(len(self))]
+        return _view(self, _c.plan_real_shares(self._p), len(self), ctypes.c_double)
 
     @property
-    def times(self):
-        return [_c.plan_time(self._p, i) for i in range(len(self))]
+    def view_times(self):
+        return _view(self, _c.plan_times(self._p), len(self), ctypes.c_double)
 
+    shares = property(lambda self: self.view_shares.tolist())
+    real_shares = property(lambda self: self.view_real_shares.tolist())
+    times = property(lambda self: self.view_times.tolist())
     items = property(lambda self: _c.plan_items(self._p))
     makespan = property(lambda self: _c.plan_makespan(self._p))
     real_makespan = property(lambda self: _c.plan_real_makespan(self._p))
@@ -837,10 +904,13 @@ class Schedule(_Owner):
                                     _count(installment, "installment"), _count(proc, "proc"))
 
     @property
-    def fractions(self):
+    def view_fractions(self):
+        """All fractions [load][installment][processor], a buffer as those of Plan."""
         count = ctypes.c_size_t()
         pointer = _c.schedule_fractions(self._p, ctypes.byref(count))
-        return ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double))[:count.value]
+        return _view(self, pointer, count.value, ctypes.c_double)
+
+    fractions = property(lambda self: self.view_fractions.tolist())
 
     def _dates(self, function, load, installment, where):
         start, end = ctypes.c_double(), ctypes.c_double()

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """bindings.py ROOT - test_python.sh runs this: TAP, one point for each function test_X below."""
+import array
+import copy
 import ctypes
 import gc
 import math
 import os
+import pickle
 import re
 import signal
 import sys
 import traceback
+import tracemalloc
 
 import hetpart
 
@@ -179,6 +183,65 @@ def test_a_plan_tells_all():
     same(plan.hash, hetpart.share(1000, [2, 4, 10], 1).hash)
     assert plan.hash != hetpart.share(1000, [1, 2, 4], 1).hash
     assert str(plan).startswith("1000 items over 3 processors"), str(plan)
+
+
+def test_a_plan_is_a_sequence():
+    plan = hetpart.share(1000, [1, 2, 5], hetpart.linear())
+    same((plan[-1], plan[1:], plan[::-1], 250 in plan, plan.index(250)),
+         (625, [250, 625], [625, 250, 125], True, 1))
+    refused(IndexError, "", lambda: plan[3])
+    refused(IndexError, "", lambda: plan[-4])
+    same(repr(plan), "<hetpart.Plan of 1000 items, exact, D'Hondt: [125, 250, 625], makespan 125>")
+    same(repr(hetpart.share(9, [1] * 9, 1))[-26:], "1, 1, 1, ...], makespan 1>")
+    same((plan.offsets, plan.first(2), plan.first(3)), ([0, 125, 375, 1000], 375, 1000))
+
+
+def test_views_are_the_library_s_own_memory():
+    plan = hetpart.share(1000, [1, 2, 5], hetpart.linear())
+    view = plan.view_shares
+    same((view.format, view.readonly, list(view)), ("Q", True, [125, 250, 625]))
+    same((plan.view_times.format, plan.view_times.tolist()), ("d", [125, 125, 125]))
+    same(plan.view_real_shares.tolist(), [125, 250, 625])
+    del plan
+    gc.collect()
+    hetpart.share(1000, [5, 2, 1], hetpart.linear())  # would take the memory that was given back
+    same(view.tolist(), [125, 250, 625])
+    same(hetpart.share(1000, array.array("d", [1, 2, 5]), 1).shares, [125, 250, 625])
+    same(hetpart.share(1000, array.array("d", [1, 2, 5]), 1, capacities=view).shares, [125, 250, 625])
+    same(hetpart.share(1000, memoryview(array.array("d", [5, 9, 2, 9, 1]))[::-2], 1).shares, [125, 250, 625])
+    same(hetpart.share(1000, array.array("i", [1, 2, 5]), 1).shares, [125, 250, 625])
+
+
+def test_numpy_looks_at_a_plan_without_a_copy():
+    try:
+        import numpy
+    except ImportError:
+        return
+    plan = hetpart.share(1000, numpy.array([1, 2, 5]), 1)
+    shares = numpy.asarray(plan.view_shares)
+    same((shares.dtype, shares.tolist(), shares.flags.owndata), (numpy.uint64, [125, 250, 625], False))
+
+
+def test_looking_at_one_share_does_not_copy_all():
+    """Objects that a look makes, counted: a plan of a million must not make more than one of three."""
+    few, many = hetpart.share(10, [1, 2, 5], 1), hetpart.share(2**40, array.array("d", [1]) * 10**6, 1)
+    made = []
+    for plan in few, many:
+        tracemalloc.start()
+        plan[1]
+        made.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert made[1] < made[0] + 1000, made
+
+
+def test_a_plan_can_be_pickled():
+    for plan in (hetpart.share(1000, [1, 2, 5], hetpart.nlogn()),
+                 hetpart.scatter(100, [(1, .1), (2, None)]), hetpart.emulate([1, 2], 4)):
+        again = pickle.loads(pickle.dumps(plan))
+        same((str(again), again.hash, again.pack()), (str(plan), plan.hash, plan.pack()))
+        same((repr(copy.deepcopy(plan)), again.method), (repr(plan), plan.method))
+    refused(hetpart.FormatError, "damaged", hetpart.Plan.unpack, plan.pack()[:-1] + b"x")
+    refused(hetpart.FormatError, "no packed plan", hetpart.Plan.unpack, b"")
 
 
 def test_costs():

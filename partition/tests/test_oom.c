@@ -15,7 +15,8 @@
 static hetpart_cost *nlogn, *table, *linear, *half;
 static hetpart_wisdom *wise;
 static char text[4096], path[4096];
-static size_t text_len;
+static unsigned char packed[512];
+static size_t text_len, packed_bytes;
 static const double k[] = { 1, 2, 3 };
 static double many[2000];
 
@@ -78,6 +79,12 @@ static hetpart_status rounded(void)
 	double real[] = { 3.3, 6.7, 10 };
 	hetpart_plan *pl;
 	return keep(hetpart_share_round(&pl, 20, real, k, 3, nlogn, &err), &pl);
+}
+
+static hetpart_status unpack(void)
+{
+	hetpart_plan *pl;
+	return keep(hetpart_plan_unpack(&pl, packed, packed_bytes, &err), &pl);
 }
 
 static hetpart_status costs(void)
@@ -255,6 +262,7 @@ static int setup(void **state)
 {
 	double t[21];
 	hetpart_model *m;
+	hetpart_plan *pl;
 	const char *dir = getenv("TEST_TMP");
 	hetpart_point seen[] = { { 10, 10 }, { 20, 30 } };
 
@@ -271,6 +279,9 @@ static int setup(void **state)
 	OK(hetpart_wisdom_set(wise, "x", 1, &err));
 	OK(hetpart_wisdom_model(wise, "m", &m, &err));
 	OK(hetpart_model_add(m, seen, 2, &err));
+	OK(hetpart_share_create(&pl, 20, k, 3, nlogn, NULL, &err));
+	packed_bytes = hetpart_plan_pack(pl, packed, sizeof packed);
+	hetpart_plan_free(pl);
 	text_len = hetpart_wisdom_print(wise, text, sizeof text);
 	snprintf(path, sizeof path, "%s/oom-wisdom", dir ? dir : ".");
 	return 0;
@@ -300,6 +311,7 @@ static void each_in_turn(void **state)
 		    { "dp", dp },
 		    { "quantised", quantised },
 		    { "rounded", rounded },
+		    { "unpack", unpack },
 		    { "costs", costs },
 		    { "tables", tables },
 		    { "model", model },
