@@ -48,6 +48,41 @@ static void same(const hetpart_wisdom *a, const hetpart_wisdom *b)
 	free(y);
 }
 
+/* Whatever was learnt, what is written can be read: costs from the smallest to the largest double
+ * in one cell, items at its borders, weights from decay and merges. */
+static void whatever_was_learnt_comes_back(void **state)
+{
+	const double costs[] = { 0, 5e-324, 1e-300, 1, 1e300, 1.7976931348623157e308 };
+	uint64_t seed = 31;
+
+	(void)state;
+	for (int round = 0; round < rounds(300); round++) {
+		hetpart_wisdom *w = sample(), *back;
+		hetpart_model *m;
+		OK(hetpart_wisdom_model(w, "any", &m, &err));
+		for (int i = 0; i < 40; i++) {
+			double items = pow(1.1, (double)rnd_below(&seed, 3680) / 8);
+			for (uint64_t ulps = rnd_below(&seed, 3); ulps > 0; ulps--)
+				items = nextafter(items, i % 2 ? INFINITY : 1);
+			hetpart_point seen[2];
+			for (int j = 0; j < 2; j++)
+				seen[j] = (hetpart_point){ fmin(items, 0x1p63),
+							   costs[rnd_below(&seed, LEN(costs))] };
+			OK(hetpart_model_add(m, seen, 2, &err));
+			if (rnd_below(&seed, 8) == 0)
+				OK(hetpart_model_decay(m, rnd_below(&seed, 2) ? 1e-8 : 0.9, &err));
+			if (rnd_below(&seed, 8) == 0)
+				OK(hetpart_model_merge(m, m, &err));
+		}
+		char *text = text_of(w);
+		OK(hetpart_wisdom_parse(&back, text, strlen(text), host, 0, &err));
+		same(w, back);
+		hetpart_wisdom_free(back);
+		hetpart_wisdom_free(w);
+		free(text);
+	}
+}
+
 static void comes_back(void **state)
 {
 	hetpart_wisdom *w = sample(), *back;
@@ -476,19 +511,13 @@ static void many_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),
-		cmocka_unit_test(any_locale),
-		cmocka_unit_test(bad_lines),
-		cmocka_unit_test(later_keys),
-		cmocka_unit_test(damage),
-		cmocka_unit_test(stale),
-		cmocka_unit_test(merging),
-		cmocka_unit_test(disk_full),
-		cmocka_unit_test(files),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(many_names),
-		cmocka_unit_test(unreadable),
-		cmocka_unit_test(too_much_for_a_file),
+		cmocka_unit_test(comes_back), cmocka_unit_test(whatever_was_learnt_comes_back),
+		cmocka_unit_test(any_locale), cmocka_unit_test(bad_lines),
+		cmocka_unit_test(later_keys), cmocka_unit_test(damage),
+		cmocka_unit_test(stale),      cmocka_unit_test(merging),
+		cmocka_unit_test(disk_full),  cmocka_unit_test(files),
+		cmocka_unit_test(refusals),   cmocka_unit_test(many_names),
+		cmocka_unit_test(unreadable), cmocka_unit_test(too_much_for_a_file),
 	};
 	return cmocka_run_group_tests_name("wisdom", tests, NULL, NULL);
 }
