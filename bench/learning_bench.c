@@ -7,13 +7,13 @@
 #include "bench.h"
 #include "online/tests/learn_help.h"
 
-/* ------------------------------------------------- the partner: the form is known, n^b or a cliff
- */
+/* --------------------------------------- the partner: the form is known: n^b, a cliff or a jump */
 
 struct form {
 	enum learn_shape shape;
 	double power;       /* of n, before the factor ln n of n ln n */
-	double place, jump; /* beyond this place each item costs jump times as much more */
+	double place, jump; /* beyond this place each item costs jump times as much more: of a
+			     * cliff the items beyond it, of a jump all */
 };
 
 static double form_cost(void *ctx, uint64_t n)
@@ -23,6 +23,8 @@ static double form_cost(void *ctx, uint64_t n)
 
 	if (f->shape == LEARN_CLIFF)
 		return x + f->jump * fmax(0, x - f->place);
+	if (f->shape == LEARN_JUMP)
+		return x * (1 + (x > f->place ? f->jump : 0));
 	return n ? pow(x, f->power) * (f->shape == LEARN_NLOGN ? log(x) : 1) : 0;
 }
 
@@ -42,7 +44,7 @@ static void fit_power(struct form *f, const hetpart_point *pt, size_t count)
 }
 
 /* Least squares of relative errors of a n + c max(0, n - place); returns what is left. */
-static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, double place)
+static double fit_beyond(struct form *f, const hetpart_point *pt, size_t count, double place)
 {
 	double uu = 0, uv = 0, vv = 0, u = 0, v = 0, a, c, rest = 0;
 
@@ -63,13 +65,35 @@ static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, do
 	return rest;
 }
 
-static void fit_cliff(struct form *f, const hetpart_point *pt, size_t count)
+/* The same of a n below the place and b n beyond it. */
+static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, double place)
+{
+	double sum[2] = { 0, 0 }, squares[2] = { 0, 0 }, rest = 0, factor[2];
+
+	for (size_t i = 0; i < count; i++) {
+		double p = pt[i].items / pt[i].time_s;
+		sum[pt[i].items > place] += p;
+		squares[pt[i].items > place] += p * p;
+	}
+	for (int side = 0; side < 2; side++)
+		factor[side] = squares[side] > 0 ? sum[side] / squares[side] : 0;
+	for (size_t i = 0; i < count; i++) {
+		double e = factor[pt[i].items > place] * pt[i].items / pt[i].time_s - 1;
+		rest += e * e;
+	}
+	f->jump = factor[0] > 0 && factor[1] > factor[0] ? factor[1] / factor[0] - 1 : 0;
+	f->place = place;
+	return rest;
+}
+
+static void fit_place(struct form *f, const hetpart_point *pt, size_t count)
 {
 	struct form best = *f, now = *f;
 	double least = INFINITY;
 
 	for (double place = 20000; place <= 400000; place += 500) {
-		double rest = fit_jump(&now, pt, count, place);
+		double rest = f->shape == LEARN_JUMP ? fit_jump(&now, pt, count, place)
+						     : fit_beyond(&now, pt, count, place);
 		if (rest < least) {
 			least = rest;
 			best = now;
@@ -86,8 +110,8 @@ static hetpart_status by_form(void *ctx, const hetpart_point *seen, size_t count
 	hetpart_status rc;
 
 	*out = NULL;
-	if (count && f.shape == LEARN_CLIFF)
-		fit_cliff(&f, seen, count);
+	if (count && (f.shape == LEARN_CLIFF || f.shape == LEARN_JUMP))
+		fit_place(&f, seen, count);
 	else if (count)
 		fit_power(&f, seen, count);
 	if (count)

@@ -375,7 +375,7 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 
 /* What runs have shown about one unknown cost f: observations (items, cost), where cost is the time
  * a share took times the speed of its processor. They are pooled in cells whose borders are a
- * factor 1.1 apart, in four parts each, so the model has a fixed size (59 kB) however many there
+ * factor 1.1 apart, in eight parts each, so the model has a fixed size (118 kB) however many there
  * are. A model that several threads change needs the caller's lock. [S4] section 3.3. */
 typedef struct hetpart_model hetpart_model;
 
@@ -423,7 +423,9 @@ HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_poin
 
 /* hetpart_model_cost - the fitted cost. The cells' means are smoothed (power laws and straight
  * lines on stretches of cells, all divisions averaged with the weight the data give them), made
- * rising by pooling adjacent violators, and joined by lines from (0, 0); beyond the last corner the
+ * rising by pooling adjacent violators, and joined by lines from (0, 0); a jump that is sure is a
+ * step, half way between what was seen on its two sides, and on the safe side once these are 2 %
+ * apart, as few items too few cost little and one too many costs the jump; beyond the last corner the
  * cost goes on with the larger of the last slope and the mean cost of an item. If nothing was seen,
  * f(n) = n.
  * out    receives the cost, independent of the model, NULL on failure; hetpart_cost_free() it.

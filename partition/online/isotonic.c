@@ -25,21 +25,19 @@ static bool tells(const struct cell *c)
 	return c->weight > 0 && c->cost > 0;
 }
 
-/* What tells something, in parts of cells, or in whole cells if those are too many. */
-static size_t gather(const hetpart_model *model, struct cell seen[MODEL_SEEN])
+/* What tells something, a number of parts of cells taken together; returns how many there are and
+ * stores as many as there is room for. */
+static size_t gather(const hetpart_model *model, size_t together, struct cell seen[MODEL_SEEN])
 {
-	size_t n = 0, parts = 0, whole;
+	size_t n = 0;
 
-	for (size_t i = 0; i < MODEL_CELLS; i++)
-		parts += tells(&model->cell[i]);
-	whole = parts > MODEL_SEEN ? MODEL_PARTS : 1;
-	for (size_t i = 0; i < MODEL_CELLS; i += whole) {
+	for (size_t i = 0; i < MODEL_CELLS; i += together) {
 		struct cell c = { 0 };
-		for (size_t j = i; j < i + whole; j++)
+		for (size_t j = i; j < i + together; j++)
 			if (tells(&model->cell[j]))
 				part_cell_merge(&c, &model->cell[j]);
-		if (c.weight > 0)
-			seen[n++] = c;
+		if (c.weight > 0 && n++ < MODEL_SEEN)
+			seen[n - 1] = c;
 	}
 	return n;
 }
@@ -47,8 +45,12 @@ static size_t gather(const hetpart_model *model, struct cell seen[MODEL_SEEN])
 size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points, size_t room)
 {
 	struct cell seen[MODEL_SEEN], pool[MODEL_POINTS];
-	size_t n = 0, m = model ? gather(model, seen) : 0;
+	size_t n = 0, together = 1, m;
 
+	if (!model)
+		return 0;
+	while ((m = gather(model, together, seen)) > MODEL_SEEN)
+		together *= 2; /* whole cells in the end, which are no more than that */
 	m = part_model_smooth(seen, m, pool);
 	for (size_t i = 0; i < m; i++) { /* pools are no more than points: in place */
 		pool[n++] = pool[i];

@@ -6,7 +6,7 @@
 #include "base/part.h"
 
 #define MODEL_RATIO  1.1                        /* of one cell to the next */
-#define MODEL_PARTS  4                          /* of a cell, so that a jump inside of it shows */
+#define MODEL_PARTS  8                          /* of a cell, so that a jump inside of it shows */
 #define MODEL_SEEN   460                        /* ln(2^63)/ln(1.1), rounded up: cells */
 #define MODEL_CELLS  (MODEL_SEEN * MODEL_PARTS) /* parts of cells */
 #define MODEL_WEIGHT 1e12                       /* of one part, at most */

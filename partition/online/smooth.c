@@ -2,8 +2,8 @@
 /* smooth.c - less noise than the cells' means: power laws and straight lines on segments of
  * cells. Where a segment ends is not decided but averaged: all divisions of the cells, each with
  * the weight the data give it (Bayesian information criterion), by two recursions as for a hidden
- * Markov chain. A jump starts a new segment; an uncertain one shows in part. May not
- * touch: the model. Costs O(cells^2) for the cells that hold something. */
+ * Markov chain. A jump starts a new segment; an uncertain one shows in part, one that is sure as a
+ * step. May not touch: the model. Costs O(cells^2) for the cells that hold something. */
 #include <math.h>
 
 #include "curve.h"
@@ -12,6 +12,13 @@
 #define EXTRAPOLATION 1.5
 /* A segment costs this many numbers: two of its curve, its border, its kind. */
 #define NUMBERS 4
+/* A jump: how likely, how many powers of the items it beats, and by how much (natural logarithm);
+ * the ratio of items between which it is not looked for any closer. */
+#define JUMP_CERTAIN 0.5
+#define JUMP_POWER   3
+#define JUMP_LEAST   0.1
+#define JUMP_NEAR    1.02
+#define STEP_WIDTH   1e-9 /* of a jump in the result, relative: less than an item */
 /* What weighs less is left out of an average. */
 #define LEAST 1e-6
 
@@ -27,6 +34,8 @@ struct smoother {
 	double noise, price; /* price: of a segment, to its ln_likelihood */
 	struct point point[MODEL_POINTS];
 	size_t npoints, at[MODEL_SEEN]; /* at: the point of each cell */
+	double before[MODEL_SEEN + 1];  /* ln of the weight of all divisions of the cells before */
+	double after[MODEL_SEEN + 1];   /* and of those from there on */
 };
 
 static void add_point(struct smoother *s, double items, double weight)
@@ -73,8 +82,10 @@ static double ln_weight(const struct smoother *s, const struct curve fit[CURVES]
 }
 
 /* Forward: ln of the weight of all divisions of the cells before each. */
-static void weigh_divisions(const struct smoother *s, double *before)
+static void weigh_divisions(struct smoother *s)
 {
+	double *before = s->before;
+
 	before[0] = 0;
 	for (size_t to = 1; to <= s->n; to++) {
 		struct segment sum = { 0 };
@@ -124,10 +135,11 @@ static void add_curve(struct smoother *s, size_t from, size_t to, const struct c
 }
 
 /* Backward: after[] as before[], for the cells from each on; so each segment has its share. */
-static void average_curves(struct smoother *s, const double *before)
+static void average_curves(struct smoother *s)
 {
 	const size_t n = s->n;
-	double after[MODEL_SEEN + 1];
+	const double *before = s->before;
+	double *after = s->after;
 
 	after[n] = 0;
 	for (size_t from = n; from-- > 0;) {
@@ -148,11 +160,81 @@ static void average_curves(struct smoother *s, const double *before)
 	}
 }
 
+static double cost_at(const struct smoother *s, size_t d)
+{
+	return exp(s->point[d].ln_cost / s->point[d].share);
+}
+
+/* Whether the cost jumps between cell i and the next one: a segment ends here, and the cost rises
+ * faster than any power of the items would let it. */
+static bool jumps(const struct smoother *s, size_t i)
+{
+	const struct point *a = &s->point[s->at[i]], *b = &s->point[s->at[i + 1]];
+	double rise = b->ln_cost / b->share - a->ln_cost / a->share;
+
+	return s->before[i + 1] + s->after[i + 1] - s->before[s->n] > log(JUMP_CERTAIN) &&
+	       rise > JUMP_POWER * (b->ln_items - a->ln_items) + JUMP_LEAST;
+}
+
+/* The cell after a jump that begins at this one, over more than one border where a cell has seen
+ * both sides; cell itself if there is none. */
+static size_t beyond_jump(const struct smoother *s, size_t cell)
+{
+	while (cell + 1 < s->n && jumps(s, cell))
+		cell++;
+	return cell;
+}
+
+struct corners {
+	struct cell *at;
+	size_t n;
+};
+
+static void add_corner(struct corners *out, double items, double cost, double weight)
+{
+	if (cost > 0 && isfinite(cost) && out->n < MODEL_POINTS)
+		out->at[out->n++] = (struct cell){ items, cost, weight, 0 };
+}
+
+/* A step in place of the points between a and b. It is half way, so that the next run tells more
+ * about its place, until that is known well enough; then before all that may lie beyond it: too few
+ * items for some processors cost little, one too many costs the whole step. */
+static void add_step(const struct smoother *s, struct corners *out, size_t a, size_t b)
+{
+	double from = s->point[a].items, to = s->point[b].items, place = from;
+
+	if (to > JUMP_NEAR * from) {
+		place = sqrt(from * to);
+		add_corner(out, place, cost_at(s, a) * (place / from), LEAST);
+	}
+	add_corner(out, place * (1 + STEP_WIDTH), cost_at(s, b) * (place / to), LEAST);
+}
+
+static size_t collect(const struct smoother *s, struct cell *to)
+{
+	struct corners out = { to, 0 };
+	size_t cell = 0;
+
+	for (size_t d = 0; d < s->npoints; d++) {
+		add_corner(&out, s->point[d].items, cost_at(s, d), s->point[d].weight);
+		if (cell >= s->n || d != s->at[cell])
+			continue;
+		size_t beyond = beyond_jump(s, cell);
+		if (beyond > cell) {
+			add_step(s, &out, d, s->at[beyond]);
+			d = s->at[beyond] - 1; /* the point of that cell is next */
+			cell = beyond;
+		} else {
+			cell++;
+		}
+	}
+	return out.n;
+}
+
 size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out)
 {
 	struct smoother s = { .cell = cell, .n = n, .noise = part_curve_noise(cell, n) };
-	double before[MODEL_SEEN + 1], weight = 1;
-	size_t points = 0;
+	double weight = 1;
 
 	if (n == 0)
 		return 0;
@@ -160,13 +242,7 @@ size_t part_model_smooth(const struct cell *cell, size_t n, struct cell *out)
 		weight += cell[i].weight;
 	s.price = NUMBERS * log(weight) / 2;
 	place_points(&s);
-	weigh_divisions(&s, before);
-	average_curves(&s, before);
-	for (size_t d = 0; d < s.npoints; d++) {
-		double cost = exp(s.point[d].ln_cost / s.point[d].share);
-		if (cost > 0 && isfinite(cost))
-			out[points++] =
-				(struct cell){ s.point[d].items, cost, s.point[d].weight, 0 };
-	}
-	return points;
+	weigh_divisions(&s);
+	average_curves(&s);
+	return collect(&s, out);
 }

@@ -12,8 +12,15 @@ enum { LEARN_P = 8, LEARN_ITEMS = 1000000, LEARN_BATCHES = 30 };
 enum { LEARN_CLIFF_AT = 120000 };
 #define LEARN_NOISE 0.05
 
-enum learn_shape { LEARN_NLOGN, LEARN_POWER_15, LEARN_POWER_07, LEARN_CLIFF, LEARN_SHAPES };
-static const char *const learn_names[] = { "n ln n", "n^1.5", "n^0.7", "cliff" };
+enum learn_shape {
+	LEARN_NLOGN,
+	LEARN_POWER_15,
+	LEARN_POWER_07,
+	LEARN_CLIFF,
+	LEARN_JUMP,
+	LEARN_SHAPES
+};
+static const char *const learn_names[] = { "n ln n", "n^1.5", "n^0.7", "cliff", "jump" };
 
 enum learn_noise { LEARN_UNIFORM, LEARN_NORMAL }; /* up to 5 %; a standard deviation of 5 % */
 
@@ -30,6 +37,13 @@ static inline double learn_cliff(void *ctx, uint64_t n)
 	return (double)n + (over > 0 ? 2 * over : 0);
 }
 
+/* Beyond a limit all items take half as long again. */
+static inline double learn_jump(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	return n > LEARN_CLIFF_AT ? 1.5 * (double)n : (double)n;
+}
+
 static inline hetpart_status learn_truth(hetpart_cost **out, enum learn_shape shape,
 					 hetpart_err *why)
 {
@@ -40,6 +54,8 @@ static inline hetpart_status learn_truth(hetpart_cost **out, enum learn_shape sh
 		return hetpart_cost_power(out, 1.5, 1e-8, why);
 	case LEARN_POWER_07:
 		return hetpart_cost_power(out, 0.7, 1e-8, why);
+	case LEARN_JUMP:
+		return hetpart_cost_callback(out, learn_jump, NULL, true, 1e-8, why);
 	default:
 		return hetpart_cost_callback(out, learn_cliff, NULL, true, 1e-8, why);
 	}
