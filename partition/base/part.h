@@ -93,8 +93,9 @@ struct hetpart_plan {
 	double makespan; /* max of time */
 	double real_makespan;
 	double lower; /* no plan of whole items is better; NaN where the method does not say */
+	bool best;    /* this plan is the lower bound */
 	hetpart_status stopped; /* what ended the method early; HETPART_OK: nothing */
-	const char *method;                      /* static text, or the next */
+	const char *method;     /* static text, or the next */
 	char unpacked_method[PART_METHOD_BYTES]; /* of hetpart_plan_unpack() */
 };
 
@@ -104,8 +105,8 @@ hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method);
 /* The mixer of splitmix64: v into the hash h, the same on every byte order. */
 uint64_t part_mix(uint64_t h, uint64_t v);
 
-/* Set makespan from the times. HETPART_EINTERNAL if the shares do not sum to items or a time is
- * NaN or negative. */
+/* Set makespan from the times, and the lower bound of a best plan. HETPART_EINTERNAL if the shares
+ * do not sum to items or a time is NaN or negative. */
 hetpart_status part_plan_close(hetpart_plan *plan, hetpart_err *err);
 
 /* --------------------------------------------------------------------------------- processors */

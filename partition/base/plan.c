@@ -47,6 +47,8 @@ hetpart_status part_plan_close(hetpart_plan *pl, hetpart_err *err)
 	if (left)
 		return part_fail(err, HETPART_EINTERNAL, "the shares lack %llu items",
 				 (unsigned long long)left);
+	if (pl->best)
+		pl->lower = pl->makespan;
 	return HETPART_OK;
 }
 

@@ -586,7 +586,7 @@ HETPART_API double hetpart_emulate_efficiency(const hetpart_plan *plan, const do
 /* One processor of a farm; the costs are not kept. */
 typedef struct hetpart_worker {
 	const hetpart_cost *compute; /* time to compute n items */
-	const hetpart_cost *link; /* time the root needs to send n items; NULL: nothing to send */
+	const hetpart_cost *link;    /* time of the root to send n items; NULL: nothing to send */
 } hetpart_worker;
 
 /* How large the next chunk is, R items being left for p processors. */

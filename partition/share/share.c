@@ -92,6 +92,7 @@ static hetpart_status by_exact(struct problem *pb, hetpart_err *err)
 {
 	const hetpart_cost *c = pb->ps.cost;
 
+	pb->plan->best = true;
 	if (c->kind == COST_NLOGN)
 		pb->plan->method = "exact, Lambert W";
 	else if (hetpart_cost_is_linear(c))

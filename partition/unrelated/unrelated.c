@@ -26,6 +26,7 @@ hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, het
 		m = HETPART_METHOD_DP;
 	else if (m == HETPART_METHOD_EXACT)
 		m = increasing ? HETPART_METHOD_THRESHOLD : HETPART_METHOD_BITSET;
+	plan->best = opts->quantum <= 1;
 	if (opts->quantum > 1 && m != HETPART_METHOD_DP)
 		return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
 	switch (m) {

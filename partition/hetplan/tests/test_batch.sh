@@ -67,7 +67,7 @@ run "$hetplan" batch <<<"$good
 {\"op\":\"share\",\"id\":17}
 $good"
 is "goes on after an error: exit 1" "$rc" 1
-want='{"id":"g","status":"ok","op":"share","method":"exact, D'"'"'Hondt","shares":[1,2],"real":[1.0,2.0],"times":[1.0,1.0],"makespan":1.0,"real_makespan":1.0}'
+want='{"id":"g","status":"ok","op":"share","method":"exact, D'"'"'Hondt","shares":[1,2],"real":[1.0,2.0],"times":[1.0,1.0],"makespan":1.0,"real_makespan":1.0,"lower_bound":1.0}'
 is "goes on after an error" "$out" "$want
 {\"id\":17,\"status\":\"error\",\"message\":\"'items' is missing\"}
 $want"

@@ -105,6 +105,40 @@ static void excess_table(void **state)
 		}
 }
 
+/* An exact plan is its own lower bound, and of no other plan is the bound known. */
+static void lower_bounds(void **state)
+{
+	const hetpart_method method[] = { HETPART_METHOD_EXACT, HETPART_METHOD_THRESHOLD,
+					  HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+	const double k[] = { 1, 2.5, 7 };
+	const hetpart_cost *costs[] = { nlogn, linear, nlogn };
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_plan *pl;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(method); i++) {
+		o.method = method[i];
+		OK(hetpart_share_create(&pl, 100, k, 3, nlogn, &o, &err));
+		NEAR(hetpart_plan_lower_bound(pl), hetpart_plan_makespan(pl), 0);
+		hetpart_plan_free(pl);
+		OK(hetpart_share_unrelated_create(&pl, 100, costs, 3, &o, &err));
+		NEAR(hetpart_plan_lower_bound(pl), hetpart_plan_makespan(pl), 0);
+		hetpart_plan_free(pl);
+	}
+	OK(hetpart_emulate_create(&pl, k, 3, 10, &err));
+	NEAR(hetpart_plan_lower_bound(pl), hetpart_plan_makespan(pl), 0);
+	hetpart_plan_free(pl);
+	o.method = HETPART_METHOD_PROPORTIONAL;
+	OK(hetpart_share_create(&pl, 100, k, 3, nlogn, &o, &err));
+	assert_true(isnan(hetpart_plan_lower_bound(pl)));
+	hetpart_plan_free(pl);
+	o.method = HETPART_METHOD_DP;
+	o.quantum = 10;
+	OK(hetpart_share_create(&pl, 100, k, 3, nlogn, &o, &err));
+	assert_true(isnan(hetpart_plan_lower_bound(pl)));
+	hetpart_plan_free(pl);
+}
+
 /* Speeds 1 and 1.5: an equal split is 24.9 % above the optimum, shares by speed 1.06 %. What n ln n
  * is worth beside the equal split, as the paper has it, is mostly what the speeds are worth. */
 static void equal_split_is_no_partner(void **state)
@@ -543,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(greedy_uses_the_cost),
+		cmocka_unit_test(lower_bounds),
 		cmocka_unit_test(excess_table),
 		cmocka_unit_test(equal_split_is_no_partner),
 		cmocka_unit_test(optimal_by_brute_force),
