@@ -22,7 +22,7 @@ static json_t *whole(const char *word, char why[HP_TEXT_BYTES])
 {
 	uint64_t x;
 
-	if (!hp_text_whole(word, &x) || x > INT64_MAX)
+	if (!hp_text_count(word, &x) || x > INT64_MAX)
 		return refuse(why, "a whole number below 2^63", word);
 	return json_integer((json_int_t)x);
 }
@@ -107,6 +107,35 @@ static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 	return v;
 }
 
+/* A word NxWORD stands for WORD, N times: cut off that number. */
+static uint64_t cut_times(char **word)
+{
+	size_t digits = strspn(*word, "0123456789");
+	uint64_t times;
+
+	if (digits == 0 || (*word)[digits] != 'x')
+		return 1;
+	(*word)[digits] = '\0';
+	if (!hp_text_whole(*word, &times) || times == 0 || times > hp_limits.procs) {
+		(*word)[digits] = 'x';
+		return 1; /* what reads the word refuses it */
+	}
+	*word += digits + 1;
+	return times;
+}
+
+static bool append(json_t *list, char *word, reader *read, char why[HP_TEXT_BYTES])
+{
+	uint64_t times = read == text ? 1 : cut_times(&word); /* a name may begin like this */
+	json_t *entry = read(word, why);
+	bool ok = entry != NULL;
+
+	for (; ok && times; times--)
+		ok = json_array_append(list, entry) == 0;
+	json_decref(entry);
+	return ok;
+}
+
 /* What read() makes of each word between commas. */
 static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
 {
@@ -115,12 +144,10 @@ static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
 
 	while (v && at) {
 		char *word = at, *comma = strchr(at, ',');
-		json_t *entry;
 		if (comma)
 			*comma = '\0';
 		at = comma ? comma + 1 : NULL;
-		entry = read(word, why);
-		if (!entry || json_array_append_new(v, entry) != 0) {
+		if (!append(v, word, read, why)) {
 			json_decref(v);
 			v = NULL;
 		}

@@ -90,5 +90,5 @@ bool hp_parse(struct hp_job *job, const char *text, size_t bytes, size_t line)
 			       line + (e.line > 0 ? (size_t)e.line - 1 : 0), e.column, e.text);
 	if (!json_is_object(job->in))
 		return hp_fail(job, NULL, "line %zu: want a request in {...}", line);
-	return true;
+	return hp_repeat(job);
 }

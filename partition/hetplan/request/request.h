@@ -95,9 +95,16 @@ const char *hp_number(char buf[HP_NUMBER_BYTES], double x);
 
 /* Decimal text as numbers: the whole of it, no blanks, no signs of whole numbers. */
 bool hp_text_whole(const char *s, uint64_t *value);
+
+/* The same, also as 1e6, 2.5e6, 1M: k, M, G, T, P, E are powers of 1000. */
+bool hp_text_count(const char *s, uint64_t *value);
+
 bool hp_text_real(const char *s, double *value);
 
 /* --------------------------------------------------------------------------------- the request */
+
+/* Write {"repeat": N, "value": X} in the lists of the request out as X, N times. */
+bool hp_repeat(struct hp_job *job);
 
 /* Bytes as a request into job->in; line is the number of the first line in messages. */
 bool hp_parse(struct hp_job *job, const char *text, size_t bytes, size_t line);

@@ -130,6 +130,57 @@ bool hp_text_whole(const char *s, uint64_t *value)
 	return *s == '\0';
 }
 
+/* Tens to multiply by: of an exponent, e6, or a letter, M; -1 for anything else. */
+static int tens(const char *s)
+{
+	static const char letters[] = "kMGTPE";
+	const char *at = *s ? strchr(letters, *s) : NULL;
+	int n = 0;
+
+	if (*s == '\0')
+		return 0;
+	if (at && s[1] == '\0')
+		return 3 * (int)(at - letters + 1);
+	if (*s != 'e' && *s != 'E')
+		return -1;
+	s += s[1] == '+' ? 2 : 1;
+	if (*s == '\0')
+		return -1;
+	for (; *s >= '0' && *s <= '9' && n < 100; s++)
+		n = 10 * n + (*s - '0');
+	return *s == '\0' ? n : -1;
+}
+
+bool hp_text_count(const char *s, uint64_t *value)
+{
+	uint64_t v = 0;
+	int behind = 0, up; /* digits behind the point; powers of ten to come */
+	bool point = false, digits = false;
+
+	for (; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
+		if (*s == '.') {
+			point = true;
+			continue;
+		}
+		digits = true;
+		behind += point;
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+			return false;
+	}
+	up = tens(s);
+	if (!digits || up < 0)
+		return false;
+	for (up -= behind; up > 0; up--)
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v))
+			return false;
+	for (; up < 0; up++, v /= 10)
+		if (v % 10 != 0)
+			return false;
+	*value = v;
+	return true;
+}
+
 bool hp_text_real(const char *s, double *value)
 {
 	char *end;

@@ -130,4 +130,7 @@ is "answers come one by one" "$line" "$want"
 exec 3>&- 4<&-
 wait $!
 is "end of input ends it" $? 0
+run "$BIN/hetplan" batch <<<'{"op":"share","items":1000,"speeds":[{"repeat":3,"value":1},2],"cost":{"type":"linear"}}
+{"op":"scatter","items":9,"processors":[{"repeat":2,"value":{"compute":{"type":"linear"},"link":{"type":"linear"}}},{"compute":{"type":"linear"}}]}'
+is "repeat" "$rc $(grep -o '"shares":[^]]*' <<<"$out" | tr '\n' ' ')" '0 "shares":[200,200,200,400 "shares":[0,0,9 '
 done_testing

@@ -35,7 +35,10 @@ usage "'--frob': unknown or ambiguous option" share --frob
 usage "'-x': unknown or ambiguous option" share -x
 usage "'--i': unknown or ambiguous option" chain --i
 usage "'--items': no value for this option" share --items
-usage "'--items': want a whole number below 2^63, not '1e6'" share --items 1e6
+usage "'--items': want a whole number below 2^63, not '1.5'" share --items 1.5
+usage "'--items': want a whole number below 2^63, not '1e19'" share --items 1e19
+usage "'--speeds': want a number, not '0x1'" share --speeds 0x1
+usage "'--speeds': want a number, not '99999999999x1'" share --speeds 99999999999x1
 usage "'--items': want a whole number below 2^63, not '-1'" share --items=-1
 usage "'--items': want a whole number below 2^63, not '9223372036854775808'" share -n 9223372036854775808
 usage "'--items': given twice" share -n 1 -n 2
@@ -170,4 +173,17 @@ is "closed standard input: exit 1" $? 1
 yes '{"op":"emulate","ratings":[1],"processes":1}' | head -n 5000 >many
 { "$hetplan" batch many; echo $? >status; } | head -n 1 >/dev/null
 is "nobody reads: ended by SIGPIPE" "$(cat status)" 141
+same_plan() { # same_plan WHAT OPTIONS... - -- OPTIONS... give the same answer
+  local what=$1 first=() ; shift
+  while [ "$1" != -- ]; do first+=("$1"); shift; done
+  shift
+  is "$what" "$("$hetplan" "${first[@]}" --json)" "$("$hetplan" "$@" --json)"
+}
+same_plan "1M items" share -n 1M -s 1,2 --cost linear -- share -n 1000000 -s 1,2 --cost linear
+same_plan "3x1 is 1,1,1" share -n 1e3 -s 3x1,2x0.5 --cost nlogn -- share -n 1000 -s 1,1,1,.5,.5 --cost nlogn
+same_plan "costs in groups" scatter -n 99 --compute '2xnlogn*2,1' --link 2x.1 -- scatter -n 99 --compute 'nlogn*2,nlogn*2,1' --link .1,.1
+run "$hetplan" share -n 1e9 -s 100000x1 --cost nlogn --json
+is "a hundred thousand alike" "$rc $(tr , '\n' <<<"$out" | grep -c '^10000$')" "0 99998"
+run "$hetplan" share -n 9 -s 1,2 --cost linear --names 2x3,b
+is "a name may look like a group" "$rc $(grep -c 2x3 <<<"$out")" "0 1"
 done_testing

@@ -384,6 +384,38 @@ static void words(void **state)
 		     hp_text_whole("1e6", &n));
 }
 
+/* Counts as people write them: exact, or refused. */
+static void counts(void **state)
+{
+	static const struct {
+		const char *word;
+		uint64_t count;
+	} good[] = { { "0", 0 },
+		     { "1e6", 1000000 },
+		     { "1E+6", 1000000 },
+		     { "2.5e6", 2500000 },
+		     { "1M", 1000000 },
+		     { "1.5k", 1500 },
+		     { "3.0", 3 },
+		     { "9G", UINT64_C(9000000000) },
+		     { "18446744073709551615", UINT64_MAX },
+		     { "1.8446744073709551615e19", UINT64_MAX },
+		     { "18E", UINT64_C(18000000000000000000) } };
+	static const char *const bad[] = {
+		"",   "e6", ".",  "1e",  "1e-3",          "1.5", "1.0005k", "1MM",   "1m",
+		"1K", "+1", "-1", "1 k", "1e99999999999", "19E", "1e20",    "1..5k", "0x10"
+	};
+	uint64_t n;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(good); i++)
+		if (!hp_text_count(good[i].word, &n) || n != good[i].count)
+			fail_msg("'%s'", good[i].word);
+	for (size_t i = 0; i < LEN(bad); i++)
+		if (hp_text_count(bad[i], &n))
+			fail_msg("'%s' is taken for %" PRIu64, bad[i], n);
+}
+
 static void ticks(void **state)
 {
 	(void)state;
@@ -412,6 +444,7 @@ int main(void)
 		cmocka_unit_test(clean_text),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(words),
+		cmocka_unit_test(counts),
 		cmocka_unit_test(ticks),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
