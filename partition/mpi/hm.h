@@ -50,6 +50,10 @@ static inline hetpart_status hm_agree(struct hm *h, hetpart_status mine, hetpart
 hetpart_status hm_check_root(const struct hm *h, int root, hetpart_err *err);
 hetpart_status hm_check_affine(const hetpart_mpi_affine *cost, const char *what, hetpart_err *err);
 hetpart_status hm_check_positive(double x, const char *what, hetpart_err *err);
+/* hm_measure_type - bytes of an item and from one to the next; HETPART_EINVAL unless the type can
+ * be sent. */
+hetpart_status hm_measure_type(struct hm *h, MPI_Datatype type, const char *name, uint64_t *bytes,
+			       ptrdiff_t *extent, hetpart_err *err);
 
 /* hm_scatter_opts - the options of a scatter, checked as far as every rank can; NULL: equal shares.
  * hm_opts_read - copy an options struct that begins with its struct_size onto full, known bytes of

@@ -22,8 +22,8 @@ static hetpart_status check_type(struct hm *h, MPI_Datatype type, const char *na
 	return hm_fail(err, HETPART_EINVAL, "'%s' is not a committed datatype", name);
 }
 
-static hetpart_status measure_type(struct hm *h, MPI_Datatype type, const char *name,
-				   uint64_t *bytes, ptrdiff_t *extent, hetpart_err *err)
+hetpart_status hm_measure_type(struct hm *h, MPI_Datatype type, const char *name, uint64_t *bytes,
+			       ptrdiff_t *extent, hetpart_err *err)
 {
 	MPI_Count size = MPI_UNDEFINED;
 	MPI_Aint lower, reach;
@@ -60,7 +60,7 @@ static hetpart_status check_receiver(struct scatter *s, hetpart_err *err)
 
 	if (s->in_place)
 		return HETPART_OK;
-	st = measure_type(&s->h, s->recv_type, "recvtype", &s->item_bytes, &s->recv_extent, err);
+	st = hm_measure_type(&s->h, s->recv_type, "recvtype", &s->item_bytes, &s->recv_extent, err);
 	if (st == HETPART_OK && __builtin_mul_overflow(s->capacity, s->recv_extent, &bytes))
 		return hm_fail(err, HETPART_ERANGE,
 			       "recvbuf's capacity is beyond the address space");
@@ -148,7 +148,7 @@ hetpart_status scatter_check_root(struct scatter *s, hetpart_err *err)
 			       (unsigned long long)HETPART_ITEMS_MAX);
 	if (!s->send && s->count > 0)
 		return hm_fail(err, HETPART_EINVAL, "'sendbuf' is NULL");
-	st = measure_type(&s->h, s->send_type, "sendtype", &s->send_bytes, &s->send_extent, err);
+	st = hm_measure_type(&s->h, s->send_type, "sendtype", &s->send_bytes, &s->send_extent, err);
 	if (st == HETPART_OK)
 		st = check_plan(s, err);
 	return st == HETPART_OK ? read_order(s, err) : st;

@@ -144,6 +144,33 @@ HETPART_API hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *
 						    const hetpart_mpi_scatter_opts *opts,
 						    hetpart_err *err) HETPART_MUST_CHECK;
 
+/* hetpart_mpi_gather - MPI_Gatherv with 64-bit counts that only their ranks need to know: the way
+ * back of a scatter. The root receives the items of all ranks one after the other, in the order of
+ * ranks; a rank returns when its items are on their way.
+ * sendbuf   this rank's items, only read; NULL only with count 0; at the root it may be
+ *           MPI_IN_PLACE: its count items are then where they belong in recvbuf.
+ * count     0 .. HETPART_ITEMS_MAX.
+ * sendtype  type of one item, committed; not looked at with MPI_IN_PLACE.
+ * recvbuf   at the root: room for all items; NULL only with capacity 0. Not looked at elsewhere.
+ * capacity  at the root: items that recvbuf holds.
+ * received  NULL, or receives at the root the number of all items, elsewhere 0; 0 on failure.
+ * recvtype  at the root: type of one item, of the same size as sendtype, committed.
+ * root      a rank, the same everywhere.
+ * comm      intracommunicator.
+ * err       NULL, or receives the reason of a failure.
+ * Returns HETPART_OK;
+ *   HETPART_EINVAL: a pointer is NULL, a type is not committed or of another size than the root's,
+ *     root is no rank or not the same everywhere;
+ *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX or, at the root, than capacity: nothing is
+ *     sent; or items beyond the address space;
+ *   HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
+ * Collective. O(ranks) memory at the root. */
+HETPART_API hetpart_status hetpart_mpi_gather(const void *sendbuf, uint64_t count,
+					      MPI_Datatype sendtype, void *recvbuf,
+					      uint64_t capacity, uint64_t *received,
+					      MPI_Datatype recvtype, int root, MPI_Comm comm,
+					      hetpart_err *err) HETPART_MUST_CHECK;
+
 /* ======================================================================================== farm */
 
 /* Some of the items, handed to a worker. */
@@ -322,6 +349,19 @@ HETPART_API hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t
 						    double speed, const hetpart_model *model,
 						    const hetpart_opts *opts, MPI_Comm comm,
 						    hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_mpi_plan_bcast - a plan of one rank on every rank: planned there, or read from a file.
+ * out   receives the plan, on the root a copy, NULL on failure; free with hetpart_plan_free().
+ * plan  at the root: the plan. Not looked at elsewhere.
+ * root  a rank, the same everywhere.
+ * comm  intracommunicator.
+ * err   NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: out is NULL, plan is NULL at the root, root is no rank or not
+ *   the same everywhere; HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
+ * Collective. */
+HETPART_API hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetpart_plan *plan,
+						  int root, MPI_Comm comm,
+						  hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_mpi_plan_agree - whether all ranks hold the same shares, by hetpart_plan_hash().
  * plan  this rank's.

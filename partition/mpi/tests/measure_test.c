@@ -221,6 +221,37 @@ static void differing(double speed)
 	hetpart_plan_free(plan);
 }
 
+/* A plan that only the root can make, over every root; and it is the same in every respect. */
+static void plan_of_one(void)
+{
+	for (int root = 0; root < size; root++) {
+		hetpart_plan *made = NULL, *got = NULL;
+		hetpart_cost *nlogn = NULL;
+		hetpart_err err;
+		double speeds[3] = { 1, 2, 3 + root };
+
+		IS(hetpart_cost_nlogn(&nlogn, 1, &err), HETPART_OK, &err, "cost");
+		if (rank == root)
+			IS(hetpart_share_create(&made, 12345, speeds, 3, nlogn, NULL, &err),
+			   HETPART_OK, &err, "plan");
+		IS(hetpart_mpi_plan_bcast(&got, made, root, MPI_COMM_WORLD, &err), HETPART_OK, &err,
+		   "broadcast");
+		IS(hetpart_mpi_plan_agree(got, MPI_COMM_WORLD, &err), HETPART_OK, &err, "agree");
+		CHECK(hetpart_plan_items(got) == 12345 && hetpart_plan_nprocs(got) == 3 &&
+			      !strcmp(hetpart_plan_method(got), "exact, Lambert W"),
+		      "%s", hetpart_plan_method(got));
+		CHECK(!made || (hetpart_plan_hash(made) == hetpart_plan_hash(got) &&
+				hetpart_plan_makespan(made) == hetpart_plan_makespan(got)),
+		      "hash");
+		hetpart_plan_free(got);
+		IS(hetpart_mpi_plan_bcast(&got, NULL, root, MPI_COMM_WORLD, &err),
+		   rank == root ? HETPART_EINVAL : HETPART_EPEER, &err, "no plan");
+		CHECK(!got, "no plan on failure");
+		hetpart_plan_free(made);
+		hetpart_cost_free(nlogn);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	hetpart_mpi_timing work = { .npoints = 0 }, link = { .npoints = 0 };
@@ -240,5 +271,6 @@ int main(int argc, char **argv)
 	plan_with(&work, &link, size / 2);
 	models(speed);
 	differing(speed);
+	plan_of_one();
 	return finish();
 }

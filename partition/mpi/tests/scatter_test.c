@@ -296,6 +296,72 @@ static void too_small(int small)
 	CHECK(got == 0 && in[0] == UNTOUCHED, "%" PRIu64, got);
 }
 
+/* The way back: what a scatter has handed out comes home in order, for every kind, length and root,
+ * and nothing beside it is touched. */
+static void there_and_back(const struct kind *k, uint64_t items, int root, bool in_place)
+{
+	struct layout home = k->send, away = k->recv;
+	unsigned char *all = new_buffer(&home, items), *back = new_buffer(&home, items), *mine;
+	uint64_t got = 0, total = 77, first = 0;
+	hetpart_err err;
+	void *share = NULL;
+
+	for (uint64_t i = 0; i < items; i++)
+		for (size_t b = 0; b < home.bytes; b++)
+			*byte_of(all, &home, i, b) = value(i, b);
+	IS(hetpart_mpi_scatter_alloc(all, items, home.type, &share, &got, away.type, root,
+				     MPI_COMM_WORLD, NULL, &err),
+	   HETPART_OK, &err, "scatter");
+	mine = share;
+	CHECK(MPI_Exscan(&got, &first, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
+	      "scan");
+	first = rank == 0 ? 0 : first;
+	in_place = in_place && rank == root;
+	for (uint64_t i = 0; in_place && i < got; i++)
+		for (size_t b = 0; b < home.bytes; b++)
+			*byte_of(back, &home, first + i, b) = value(first + i, b);
+	IS(hetpart_mpi_gather(in_place ? MPI_IN_PLACE : mine, got,
+			      in_place ? MPI_DATATYPE_NULL : away.type, rank == root ? back : NULL,
+			      rank == root ? items : 0, &total, home.type, root, MPI_COMM_WORLD,
+			      &err),
+	   HETPART_OK, &err, "gather of %s", k->name);
+	CHECK(total == (rank == root ? items : 0), "%llu items", (unsigned long long)total);
+	if (rank == root)
+		for (uint64_t i = 0; i < items; i++)
+			for (size_t b = 0; b < home.bytes; b++)
+				if (*byte_of(back, &home, i, b) != value(i, b)) {
+					CHECK(false, "item %llu", (unsigned long long)i);
+					i = items - 1;
+					break;
+				}
+	CHECK(!items || back[items * home.extent] == UNTOUCHED, "beyond the buffer");
+	free(share);
+	free(all);
+	free(back);
+}
+
+static void gathers(void)
+{
+	const uint64_t lengths[] = { 0, 1, (uint64_t)size, 1000 };
+	hetpart_err err;
+	uint64_t got;
+	char item = 1, room[4];
+
+	for (int k = 0; k < 5; k++)
+		for (int n = 0; n < 4; n++)
+			there_and_back(&kinds[k], lengths[n], (k + n) % size, n % 2);
+	if (size == 1)
+		return;
+	IS(hetpart_mpi_gather(&item, 1, MPI_CHAR, room, 1, &got, MPI_CHAR, 0, MPI_COMM_WORLD, &err),
+	   rank == 0 ? HETPART_ERANGE : HETPART_EPEER, &err, "no room");
+	IS(hetpart_mpi_gather(&item, 1, rank == 1 ? MPI_INT : MPI_CHAR, room, 4, &got, MPI_CHAR, 0,
+			      MPI_COMM_WORLD, &err),
+	   rank == 0 ? HETPART_EINVAL : HETPART_EPEER, &err, "another size");
+	IS(hetpart_mpi_gather(rank == 1 ? NULL : &item, 1, MPI_CHAR, room, 4, &got, MPI_CHAR, 0,
+			      MPI_COMM_WORLD, &err),
+	   rank == 1 ? HETPART_EINVAL : HETPART_EPEER, &err, "no items");
+}
+
 int main(int argc, char **argv)
 {
 	start(&argc, &argv);
@@ -309,6 +375,7 @@ int main(int argc, char **argv)
 		allocated(root, 1003);
 		too_small(root);
 	}
+	gathers();
 	free_kinds();
 	return finish();
 }
