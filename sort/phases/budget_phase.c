@@ -142,12 +142,13 @@ static status make_stream_budget(rank_env *env, const settled *k, memory_plan *m
 static status agree_to_spill(rank_env *env, bool *any)
 {
 	const size_t p = (size_t)env->c->size;
-	bool mine = *any, *all = mem_array(&env->m, p, sizeof *all, "answers", &env->e);
+	/* what another rank sends need be no bool */
+	uint8_t mine = *any, *all = mem_array(&env->m, p, sizeof *all, "answers", &env->e);
 	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(env->c, &mine, all, sizeof *all);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		*any |= all[i];
+		*any |= all[i] != 0;
 	mem_free(&env->m, all);
 	return rc;
 }

@@ -58,10 +58,14 @@ static status check_streams(rank_env *env, files *f)
 static status find_parts(rank_env *env, bool *all_parts)
 {
 	*all_parts = false;
-	const status rc = comm_agree(
-		env->c,
-		env->c->rank == 0 ? parts_find(env->o, env->c->size, all_parts, &env->e) : ST_OK);
-	return rc == ST_OK ? comm_bcast(env->c, all_parts, sizeof *all_parts, 0) : rc;
+	status rc =
+		env->c->rank == 0 ? parts_find(env->o, env->c->size, all_parts, &env->e) : ST_OK;
+	rc = comm_agree(env->c, rc);
+	uint8_t all = *all_parts; /* not every byte that may come is a bool */
+	if (rc == ST_OK)
+		rc = comm_bcast(env->c, &all, sizeof all, 0);
+	*all_parts = all != 0;
+	return rc;
 }
 
 static status look_at_files(rank_env *env, bool all_parts, files *f)
