@@ -2,6 +2,7 @@
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
 #include "base/clock.h"
+#include "io/unfinished.h"
 #include "phases/budget_phase.h"
 #include "run.h"
 #include "phases/phases.h"
@@ -408,8 +409,10 @@ status job_run(comm *c, const settings *o, job_result *res)
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
-	if (atomic_load(&c->broken))
+	if (atomic_load(&c->broken)) {
 		rc = tell_without_ranks(&j, rc, res);
+		unfinished_give_up(); /* while this rank still knows the names */
+	}
 	job_free(&j);
 	return rc;
 }

@@ -44,7 +44,7 @@ void unfinished_settle(void);
  * thread that is making a name. */
 bool unfinished_freeze(void);
 
-/* unfinished_give_up - the calling thread is going to end the process, which cannot go on: unlink
+/* unfinished_give_up - the caller is going to end the process, which cannot go on: unlink
  * all names, but once the process has settled only those of locks. */
 void unfinished_give_up(void);
 
