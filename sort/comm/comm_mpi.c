@@ -6,7 +6,6 @@
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "deadline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -274,11 +273,10 @@ static void free_comms(mpi *m)
 }
 
 /* Until the request is done, which takes that rank. */
-static status answered(MPI_Request *req, int peer)
+static status answered(MPI_Request *req)
 {
 	int flag = 0;
 	int rc = MPI_SUCCESS;
-	deadline_wait_for(peer);
 	for (unsigned tries = 0; rc == MPI_SUCCESS && !flag; tries++) {
 		rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
 		if (!flag)
@@ -290,7 +288,7 @@ static status answered(MPI_Request *req, int peer)
 /* An empty message between every two ranks makes all connections now, on the main thread: by the
  * exchange's threads, two ranks that connect to each other at the same time could race. All are
  * under way at once, so only ranks that cannot reach each other wait. req: two for each rank. */
-static status connect_all(const mpi *m, MPI_Comm on, MPI_Request *req)
+static status connect_all(const mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
 	status st = ST_OK;
@@ -300,9 +298,13 @@ static status connect_all(const mpi *m, MPI_Comm on, MPI_Request *req)
 		else
 			st = checked(i % 2 ? MPI_Issend(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i])
 					   : MPI_Irecv(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i]));
-	for (int i = 0; i < n && st == ST_OK; i++)
-		st = answered(&req[i], i / 2);
-	deadline_wait_for(-1);
+	for (int i = 0; i < n && st == ST_OK; i++) {
+		if (told)
+			told(i / 2);
+		st = answered(&req[i]);
+	}
+	if (told)
+		told(-1);
 	return st;
 }
 
@@ -314,20 +316,21 @@ static status refuse_memory(const mpi *m, status st, err *e)
 		       m->c.size);
 }
 
-/* memory: there is all that this rank needs. Where parent is ours, connections are made before MPI
- * needs them, and a rank without memory need not tell: the job ends. */
-static status join(mpi *m, MPI_Comm parent, bool ours, bool memory, MPI_Request *req, err *e)
+/* memory: there is all that this rank needs. Where it is told who has to answer, parent is ours:
+ * connections are made before MPI needs them, and a rank without memory need not tell: the job
+ * ends. */
+static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_Request *req, err *e)
 {
-	if (ours && !memory)
+	if (told && !memory)
 		return refuse_memory(m, ST_RESOURCE, e);
-	if (ours && connect_all(m, parent, req) != ST_OK)
+	if (told && connect_all(m, parent, told, req) != ST_OK)
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	if (duplicate(m, parent) != ST_OK)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
 	const status st = all_have_memory(m, memory);
 	if (st != ST_OK)
 		return refuse_memory(m, st, e);
-	if (!ours && connect_all(m, m->data, req) != ST_OK) {
+	if (!told && connect_all(m, m->data, NULL, req) != ST_OK) {
 		m->ctl = m->data = MPI_COMM_NULL; /* other ranks may not help to free them */
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	}
@@ -335,7 +338,7 @@ static status join(mpi *m, MPI_Comm parent, bool ours, bool memory, MPI_Request 
 }
 
 /* The comm is first made on the stack, then copied, once all ranks have memory. */
-status comm_mpi_open(comm **c, MPI_Comm parent, bool ours, size_t max_msg, err *e)
+status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,
 		      .data = MPI_COMM_NULL,
@@ -349,7 +352,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, bool ours, size_t max_msg, err *
 	mpi *m = calloc(1, sizeof *m);
 	void *room = calloc(1, comm_room_bytes(found.c.size));
 	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
-	const status st = join(&found, parent, ours, m && room && req, req, e);
+	const status st = join(&found, parent, told, m && room && req, req, e);
 	free(req);
 	if (st != ST_OK) {
 		free_comms(&found);

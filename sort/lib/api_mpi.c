@@ -273,7 +273,7 @@ static hetsort_status run(const call_args *q, MPI_Comm parent, hetsort_err *he)
 	if (st != HETSORT_OK)
 		return api_return(he, &k.why, st);
 	const hetsort_status mine = check_args(&k);
-	if (comm_mpi_open(&k.c, parent, false, COMM_MAX_MSG, &k.e) != ST_OK)
+	if (comm_mpi_open(&k.c, parent, NULL, COMM_MAX_MSG, &k.e) != ST_OK)
 		return api_return(he, &k.why, api_failed(&k.why, &k.e));
 	st = with_ranks(&k, mine);
 	comm_mpi_close(k.c);

@@ -55,12 +55,13 @@ ended() { # ended JOB SECONDS - 0: in that time; 1: but for the launcher; 2: ran
 }
 
 once_killed() {
-  local way sig rank ms job i out=out end
+  local way sig rank ms after job i out=out end
   local sigs=(KILL KILL STOP STOP TERM HUP INT) victims=(0 1 2 3 launcher)
   draw ${#ways[@]}; way=${ways[d]}
   draw ${#sigs[@]}; sig=${sigs[d]}
   draw ${#victims[@]}; rank=${victims[d]}
-  draw 1500; ms=$d
+  draw 700; ms=$d
+  draw 3; after=$d
   draw 4; [ $d != 0 ] || out=out.%r
   if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # nothing of ours would end it
   case $way in *workdir*) out=out ;; esac
@@ -69,7 +70,9 @@ once_killed() {
   local command=("$ROOT/scripts/mpirun" 4 ../rank "$BIN/hetsort" --timeout 3 $way -o $out ../large)
   timeout -k 2 $((limit_s + 20)) "${command[@]}" >told 2>&1 &
   job=$!
-  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+  # shellcheck disable=SC2016  # for await
+  [ $after = 0 ] || await eval '[ -n "$(find . -name "*.lock")" ] || [ ! -d /proc/$job ]' # it has started
+  sleep "0.$(printf %03d $ms)"
   if [ "$rank" = launcher ]; then
     kill -s "$sig" "$(children_of $job)" 2>/dev/null
   else
@@ -79,7 +82,7 @@ once_killed() {
   ended $job $limit_s; end=$?
   wait $job; rc=$?
   case $end/$rc in 0/0) end=ok ;; 0/*) end=failed ;; 1/*) end=launcher-hung ;; *) end=HANGS ;; esac
-  judge "$sig of $rank after $ms ms, $way, $out" $rc $end large "${command[@]}"
+  judge "$sig of $rank after $ms ms ($after), $way, $out" $rc $end large "${command[@]}"
 }
 
 once_flipped() { # once_flipped N

@@ -91,7 +91,7 @@ static status options_for_walk(settings *o, int argc, char **argv, err *e)
 	const status rc = options_parse(o, argc, argv, e);
 	o->test_sizes = &sizes;
 	if (lied_to)
-		o->timeout_s = 1;
+		o->timeout_s = 3; /* where the machine is busy, nothing may move for a second */
 	if (!has_uring)
 		o->io = IO_AUTO;
 	return rc;
