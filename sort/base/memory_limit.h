@@ -22,9 +22,8 @@ typedef struct memory_wish {
 	uint32_t micropercent; /* millionths of a percent of the node's memory; 0: not said so */
 } memory_wish;
 
-/* memory_limit_parse - a whole or decimal number and a unit, without blanks: K, M, G, T or KiB to
- * TiB for powers of 1024, kB (or KB), MB, GB, TB for powers of 1000, nothing or B for bytes; or a
- * percentage above 0 up to 100%. At most 6 decimals, none for bytes. ST_REFUSED tells why. */
+/* memory_limit_parse - a size as size_parse takes it, above zero; or a percentage above 0 up to
+ * 100%, with at most 6 decimals. ST_REFUSED tells why. */
 status memory_limit_parse(const char *text, memory_wish *w, err *e);
 
 typedef struct memory_limit_query {

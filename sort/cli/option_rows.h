@@ -10,6 +10,7 @@
 typedef enum option_kind {
 	OPT_SET,    /* takes none: the field becomes `value` */
 	OPT_NUMBER, /* whole, from lo to hi */
+	OPT_SIZE,   /* the same of bytes, with a unit */
 	OPT_CHOICE, /* one of `choices`: the field becomes its index */
 	OPT_TEXT,
 	OPT_KEY,    /* OFFSET,LENGTH */
@@ -31,7 +32,7 @@ typedef struct option_row {
 	option_kind kind;
 	option_field field;
 	int value;                  /* of OPT_SET */
-	uint64_t lo, hi;            /* of OPT_NUMBER */
+	uint64_t lo, hi;            /* of OPT_NUMBER and OPT_SIZE */
 	const char *const *choices; /* of OPT_CHOICE; ends with NULL */
 	/* A word that may stand in place of such an argument, and what it sets. NULL: none. */
 	struct {

@@ -2,6 +2,7 @@
 /* The command line: getopt_long over the rows of the options, and strict numbers. Prints nothing
  * and touches no file; the phase describe looks at files. */
 #include "options.h"
+#include "base/size.h"
 #include "option_rows.h"
 #include "options_validate.h"
 
@@ -58,6 +59,20 @@ static status set_number(settings *o, const option_row *r, const char *arg, err 
 	return bad_argument(r, arg, wanted, e);
 }
 
+static status set_size(settings *o, const option_row *r, const char *arg, err *e)
+{
+	char wanted[80], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
+	uint64_t v;
+	const char *why = size_parse(arg, &v);
+	if (!why && v >= r->lo && v <= r->hi) {
+		option_store(o, r->field, (int64_t)v);
+		return ST_OK;
+	}
+	snprintf(wanted, sizeof wanted, "a size from %s to %s is wanted", size_text(r->lo, lo),
+		 size_text(r->hi, hi));
+	return bad_argument(r, arg, why ? why : wanted, e);
+}
+
 static status set_choice(settings *o, const option_row *r, const char *arg, err *e)
 {
 	char wanted[80];
@@ -111,7 +126,7 @@ static status add_tmpdir(settings *o, const option_row *r, const char *arg, err 
 static status (*const set[])(settings *, const option_row *, const char *, err *) = {
 	[OPT_SET] = set_value,     [OPT_NUMBER] = set_number, [OPT_CHOICE] = set_choice,
 	[OPT_TEXT] = set_text,     [OPT_KEY] = set_key,       [OPT_MEMORY] = set_memory,
-	[OPT_TMPDIR] = add_tmpdir,
+	[OPT_TMPDIR] = add_tmpdir, [OPT_SIZE] = set_size,
 };
 
 static status set_option(settings *o, option_set *given, size_t row, const char *arg, err *e)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What --help prints. */
+#include "base/size.h"
 #include "option_rows.h"
 #include "options.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { COLUMNS = 80, TEXT_AT = 26, HELP_BYTES = 400 };
@@ -36,15 +36,16 @@ static void wrap(const char *text, size_t column, size_t indent, FILE *f)
 static const char *help_of(const option_row *r, char text[HELP_BYTES])
 {
 	const char *gap = strstr(r->help, "{}");
+	char lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
 	if (!gap)
 		return r->help;
 	size_t at = (size_t)snprintf(text, HELP_BYTES, "%.*s", (int)(gap - r->help), r->help);
 	for (size_t i = 0; r->choices && r->choices[i] && at < HELP_BYTES; i++)
 		at += (size_t)snprintf(text + at, HELP_BYTES - at, "%s%s", i ? ", " : "",
 				       r->choices[i]);
-	if (!r->choices && at < HELP_BYTES)
-		at += (size_t)snprintf(text + at, HELP_BYTES - at, "%" PRIu64 " to %" PRIu64, r->lo,
-				       r->hi);
+	if (r->kind == OPT_SIZE && at < HELP_BYTES)
+		at += (size_t)snprintf(text + at, HELP_BYTES - at, "%s to %s", size_text(r->lo, lo),
+				       size_text(r->hi, hi));
 	if (at < HELP_BYTES)
 		snprintf(text + at, HELP_BYTES - at, "%s", gap + 2);
 	return text;

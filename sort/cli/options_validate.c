@@ -7,6 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Two options that set the same to something else: the last would win, and the first be lost. */
+static status check_opposites(option_set given, err *e)
+{
+	for (size_t i = 0; i < option_count; i++)
+		for (size_t k = 0; k < i; k++) {
+			const option_row *a = &option_rows[k], *b = &option_rows[i];
+			if ((given >> i & given >> k & 1) && a->kind == OPT_SET &&
+			    b->kind == OPT_SET && a->field.at == b->field.at)
+				return err_set(e, ST_REFUSED, "--%s and --%s exclude each other",
+					       a->name, b->name);
+		}
+	return ST_OK;
+}
+
 static status check_scattering(const settings *o, option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count && !o->from_root; i++)
@@ -111,6 +125,11 @@ static status check_report(const settings *o, err *e)
 status options_validate(settings *o, option_set given, err *e)
 {
 	take_standard_streams(o);
+	if (check_opposites(given, e) != ST_OK)
+		return ST_REFUSED;
+	if (o->explain && o->wish != WISH_SORT)
+		return err_set(e, ST_REFUSED, "--explain is for a sort, not for --%s",
+			       o->wish == WISH_CLEAN ? "clean" : "check-manifest");
 	if (!option_is_in(given, "plan"))
 		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)

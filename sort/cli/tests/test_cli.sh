@@ -201,7 +201,7 @@ for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-si
 done
 refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot spill to disk" \
   "$hetsort" --memory 96M --ranks 2 --source root --scatter dynamic -o out large
-refuses "size without a number" 2 "is no size of memory" "$hetsort" --memory much -o out in
+refuses "size without a number" 2 "is no size or percentage of memory" "$hetsort" --memory much -o out in
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
 run "$hetsort" --memory 64M --explain -o out large
@@ -359,15 +359,25 @@ refuses "option given twice, abbreviated, and alike" 2 "--threads is given twice
 refuses "option given twice, once by a word" 2 "--speeds is given twice" "$hetsort" --speeds auto --speeds 1 -o out in
 sorts "switches given twice" 1000 "$hetsort" -q -q -f -f --stable -s --no-fsync --no-fsync -o out in
 sorts "abbreviated option" 1000 "$hetsort" --strat merge -o out in
+refuses "quiet and verbose" 2 "--verbose and --quiet exclude each other" "$hetsort" -q -o out -v in
+refuses "two things instead of sorting" 2 "--clean and --check-manifest exclude each other" \
+  "$hetsort" --check-manifest --clean in
+touch .hetsort-out.0123456789abcdef.tmp
+run "$hetsort" --clean --explain out
+is "--explain removes nothing" "$rc/$(ls .hetsort-*)" 2/.hetsort-out.0123456789abcdef.tmp
+rm .hetsort-out.*
 refuses "option without its argument" 2 "option '-o' takes an argument" "$hetsort" in -o
 refuses "long option without its argument" 2 "option '--key' takes an argument" "$hetsort" in --key
 refuses "argument of an option that takes none" 2 "option '--force=3' takes no argument" "$hetsort" --force=3 -o out in
 for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
   refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 4096" \
     "$hetsort" --ranks "$bad" -o out in
-  refuses "--record-size='$bad'" 2 "for --record-size: a whole number from 1 to 65536" \
-    "$hetsort" --record-size "$bad" -o out in
+  refuses "--record-size='$bad'" 2 "invalid argument '$bad' for --record-size: " "$hetsort" --record-size "$bad" -o out in
 done
+refuses "--record-size beyond its bounds" 2 "a size from 1 B to 64 KiB is wanted" "$hetsort" --record-size 65K -o out in
+refuses "--max-message in another unit" 2 "for --max-message: units are" "$hetsort" --max-message 1X -o out in
+sorts "--threads=0: as without it" 1000 "$hetsort" --threads 0 -o out in
+sorts "sizes with units" 1000 "$hetsort" --record-size 0.1kb --max-message 1k --memory 1g -o out in
 for bad in 0,0 10 0,10,5 a,b -1,5 0,x ','; do
   refuses "--key='$bad'" 2 "for --key: OFFSET,LENGTH" "$hetsort" --key "$bad" -o out in
 done

@@ -14,6 +14,11 @@
 
 enum { WORD_BYTES = 128 };
 
+static bool is_sort(const option_row *r)
+{
+	return r->field.at != offsetof(settings, wish);
+}
+
 /* What goes with an option, so that it is not refused for the lack of it. */
 static const char *company(const option_row *r)
 {
@@ -21,7 +26,8 @@ static const char *company(const option_row *r)
 	       : strcmp(r->name, "resume") == 0      ? "--workdir=d"
 	       : strcmp(r->name, "emulate") == 0     ? "--speeds=1,2"
 	       : strcmp(r->name, "record-size") == 0 ? "--key=0,1"
-						     : "--explain";
+	       : is_sort(r)                          ? "--explain"
+						     : "--stable";
 }
 
 /* Parses `hetsort -o out in`, the option's company, and the option, times times. */
@@ -53,6 +59,7 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 	case OPT_SET:
 		return NULL;
 	case OPT_NUMBER:
+	case OPT_SIZE:
 		snprintf(buf, WORD_BYTES, "%ju",
 			 (uintmax_t)(option_load(&plain, r->field) == (int64_t)r->lo ? r->hi
 										     : r->lo));
@@ -66,11 +73,6 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 	default:
 		return "1,2";
 	}
-}
-
-static bool is_sort(const option_row *r)
-{
-	return r->field.at != offsetof(settings, wish);
 }
 
 /* The sum of the command line without this option, but with its company. */
@@ -145,7 +147,7 @@ static void numbers_stay_in_their_range(void **state)
 		char word[WORD_BYTES];
 		settings o;
 		err e;
-		if (r->kind != OPT_NUMBER)
+		if (r->kind != OPT_NUMBER && r->kind != OPT_SIZE)
 			continue;
 		for (int k = 0; k < 2; k++) {
 			const uint64_t v = k ? r->hi : r->lo;
@@ -156,6 +158,56 @@ static void numbers_stay_in_their_range(void **state)
 		snprintf(word, sizeof word, "%ju", (uintmax_t)r->hi + 1);
 		assert_int_equal(parse(&o, r, word, 1, &e), ST_REFUSED);
 	}
+}
+
+/* Switches that set the same to something else do not go together, in whatever order. */
+static void opposites_are_refused(void **state)
+{
+	(void)state;
+	int pairs = 0;
+	for (size_t i = 0; i < option_count; i++)
+		for (size_t k = 0; k < option_count; k++) {
+			const option_row *a = &option_rows[i], *b = &option_rows[k];
+			char one[WORD_BYTES], two[WORD_BYTES],
+				base[][8] = { "hetsort", "-oout", "in" };
+			settings o;
+			err e = { ST_OK, "" };
+			if (i == k || a->kind != OPT_SET || b->kind != OPT_SET ||
+			    a->field.at != b->field.at || a->value == WISH_HELP ||
+			    a->value == WISH_VERSION || b->value == WISH_HELP ||
+			    b->value == WISH_VERSION)
+				continue;
+			snprintf(one, sizeof one, "--%s", a->name);
+			snprintf(two, sizeof two, "--%s", b->name);
+			char *argv[] = { base[0], base[1], one, two, base[2], NULL };
+			assert_int_equal(options_parse(&o, 5, argv, &e), ST_REFUSED);
+			assert_non_null(strstr(e.text, "exclude each other"));
+			pairs++;
+		}
+	assert_int_equal(pairs, 4);
+}
+
+/* Whatever option takes a size, and in what unit. */
+static void sizes_have_units(void **state)
+{
+	static const char *const words[] = { "1k", "1K", "1KiB", "1024", "1024B" };
+	(void)state;
+	int sizes = 0;
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		settings o;
+		err e;
+		if (r->kind != OPT_SIZE && r->kind != OPT_MEMORY)
+			continue;
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+			assert_int_equal(parse(&o, r, words[k], 1, &e), ST_OK);
+			assert_int_equal(r->kind == OPT_MEMORY ? (int64_t)o.memory.bytes
+							       : option_load(&o, r->field),
+					 1024);
+		}
+		sizes++;
+	}
+	assert_int_equal(sizes, 3);
 }
 
 /* Names, letters and places in the report are there once; choices stand in the help. */
@@ -198,6 +250,8 @@ int main(void)
 		cmocka_unit_test(a_word_counts_too),
 		cmocka_unit_test(given_twice),
 		cmocka_unit_test(numbers_stay_in_their_range),
+		cmocka_unit_test(sizes_have_units),
+		cmocka_unit_test(opposites_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

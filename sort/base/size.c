@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One parser for all sizes on the command line, and one way to print them. */
+#include "size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DECIMALS = 6, MOST_BINARY = 9999 };
+
+typedef struct unit {
+	const char *name;
+	uint64_t bytes;
+} unit;
+
+static const unit units[] = {
+	{ "", 1 },
+	{ "B", 1 },
+	{ "K", UINT64_C(1) << 10 },
+	{ "KiB", UINT64_C(1) << 10 },
+	{ "kB", UINT64_C(1000) },
+	{ "M", UINT64_C(1) << 20 },
+	{ "MiB", UINT64_C(1) << 20 },
+	{ "MB", UINT64_C(1000000) },
+	{ "G", UINT64_C(1) << 30 },
+	{ "GiB", UINT64_C(1) << 30 },
+	{ "GB", UINT64_C(1000000000) },
+	{ "T", UINT64_C(1) << 40 },
+	{ "TiB", UINT64_C(1) << 40 },
+	{ "TB", UINT64_C(1000000000000) },
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool size_number(const char **text, uint64_t *whole, uint32_t *millionths)
+{
+	const char *s = *text;
+	*whole = 0;
+	*millionths = 0;
+	if (!is_digit(*s))
+		return false;
+	for (; is_digit(*s); s++)
+		if (__builtin_mul_overflow(*whole, 10, whole) ||
+		    __builtin_add_overflow(*whole, (uint64_t)(*s - '0'), whole))
+			return false;
+	if (*s == '.') {
+		const char *first = ++s;
+		for (uint32_t one = SIZE_MILLION / 10; is_digit(*s); s++, one /= 10)
+			*millionths += (uint32_t)(*s - '0') * one;
+		if (s == first || s - first > DECIMALS)
+			return false;
+	}
+	*text = s;
+	return true;
+}
+
+const char *size_parse(const char *text, uint64_t *bytes)
+{
+	const char *p = text;
+	uint64_t whole;
+	uint32_t millionths;
+	*bytes = 0;
+	if (!size_number(&p, &whole, &millionths))
+		return "it begins with no number, or one of too many digits";
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		const unit *u = &units[i];
+		uint64_t sum;
+		if (strcasecmp(p, u->name) != 0)
+			continue;
+		if (u->bytes == 1 && memchr(text, '.', (size_t)(p - text)))
+			return "bytes have no decimals";
+		if (__builtin_mul_overflow(whole, u->bytes, &sum) ||
+		    __builtin_add_overflow(sum, millionths * u->bytes / SIZE_MILLION, &sum))
+			return "it is too large";
+		*bytes = sum;
+		return NULL;
+	}
+	return "units are K, M, G, T, KiB to TiB, kB to TB and B";
+}
+
+/* Is it a whole number of a binary unit, and one that is easy to read? */
+static bool binary_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
+{
+	static const char *const name[] = { "", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	unsigned u = 0;
+	for (; bytes && bytes % 1024 == 0; u++)
+		bytes /= 1024;
+	if (u == 0 || bytes > MOST_BINARY)
+		return false;
+	snprintf(buf, SIZE_TEXT_BYTES, "%" PRIu64 " %s", bytes, name[u]);
+	return true;
+}
+
+const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
+{
+	static const char *const name[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	double v = (double)bytes;
+	unsigned u = 0;
+	if (binary_text(bytes, buf))
+		return buf;
+	for (; v >= 999.5; u++)
+		v /= 1000;
+	snprintf(buf, SIZE_TEXT_BYTES, "%.*f %s",
+		 u == 0 || v >= 99.95 ? 0
+		 : v >= 9.995         ? 1
+				      : 2,
+		 v, name[u]);
+	return buf;
+}

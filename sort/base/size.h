@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sizes in bytes, as people write and read them. Pure. */
+#ifndef HETSORT_BASE_SIZE_H
+#define HETSORT_BASE_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIZE_TEXT_BYTES = 24, SIZE_MILLION = 1000000 };
+
+/* size_number - digits, and after a point up to 6 more, which come as millionths; *text is then
+ * behind them. False: there is no such number, or it has too many digits. */
+bool size_number(const char **text, uint64_t *whole, uint32_t *millionths);
+
+/* size_parse - a whole or decimal number and a unit in either case, without blanks: K, M, G, T or
+ * KiB to TiB for powers of 1024, kB to TB for powers of 1000, nothing or B for bytes, which have no
+ * decimals. NULL, or why it is no size. */
+const char *size_parse(const char *text, uint64_t *bytes);
+
+/* size_text - three digits in powers of 1000, "24.4 MB"; but whole numbers of binary units as
+ * such, "512 MiB". In buf. */
+const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
+
+#endif
