@@ -3,6 +3,7 @@
  * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
 #include "mem.h"
 #include "minmax.h"
+#include "size.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -35,12 +36,15 @@ static void *large(size_t bytes)
 
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 {
+	char text[SIZE_TEXT_BYTES];
 	size_t bytes, room;
 	unsigned char *start = NULL;
-	if (size_mul(n, size, &bytes) && !__builtin_add_overflow(bytes, room_before(bytes), &room))
+	if (!size_mul(n, size, &bytes))
+		bytes = SIZE_MAX; /* no machine has it */
+	if (!__builtin_add_overflow(bytes, room_before(bytes), &room))
 		start = bytes >= LARGE_BYTES ? large(room) : calloc(room, 1);
 	if (!start) {
-		err_set(e, ST_RESOURCE, "no memory for %s: %zu x %zu bytes", name, n, size);
+		err_set(e, ST_RESOURCE, "no memory for %s: %s", name, size_text(bytes, text));
 		return NULL;
 	}
 	m->now_bytes += bytes;

@@ -111,3 +111,8 @@ const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
 		 v, name[u]);
 	return buf;
 }
+
+const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
+{
+	return size_text(bytes + bytes / 200, buf);
+}

@@ -21,4 +21,7 @@ const char *size_parse(const char *text, uint64_t *bytes);
  * such, "512 MiB". In buf. */
 const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
+/* size_text_up - the same of what is needed: never less, by up to 1% more. */
+const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
+
 #endif

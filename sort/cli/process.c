@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Standard streams, limits and rights of the process. */
 #include "process.h"
+#include "base/size.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -47,11 +48,12 @@ enum { LEAST_STACK_BYTES = 512 << 10 };
 /* A thread's stack is as large as the limit; one that is too small ends in a crash. */
 static status need_stack(err *e)
 {
+	char limit[SIZE_TEXT_BYTES], least[SIZE_TEXT_BYTES];
 	struct rlimit l;
 	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST_STACK_BYTES)
 		return ST_OK;
-	return err_set(e, ST_RESOURCE, "the limit of the stack is %ju bytes: it takes %d",
-		       (uintmax_t)l.rlim_cur, LEAST_STACK_BYTES);
+	return err_set(e, ST_RESOURCE, "the limit of the stack is %s: it takes %s",
+		       size_text(l.rlim_cur, limit), size_text(LEAST_STACK_BYTES, least));
 }
 
 status process_prepare(err *e)

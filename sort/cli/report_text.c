@@ -1,42 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a person sees: the plan, the table of phases and ranks, the failures. */
+#include "base/size.h"
 #include "report.h"
 #include "report_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* "1.25 GB" and the like. */
-static const char *human(double bytes, char buf[24])
-{
-	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
-	size_t u = 0;
-	for (; bytes >= 1000 && u + 1 < sizeof unit / sizeof *unit; u++)
-		bytes /= 1000;
-	snprintf(buf, 24, u ? "%.2f %s" : "%.0f %s", bytes, unit[u]);
-	return buf;
-}
-
 static void heading(const job_result *r, const settings *o, FILE *f)
 {
-	char b[24];
+	char b[SIZE_TEXT_BYTES];
 	fprintf(f,
 		"%" PRIu64 " records of %u bytes (%s), key of %u at %u; %d rank%s (%s), plan %s, "
 		"strategy %s\n",
-		r->records, o->lay.record_bytes, human((double)r->records * o->lay.record_bytes, b),
+		r->records, o->lay.record_bytes, size_text(r->records * o->lay.record_bytes, b),
 		o->lay.key_bytes, o->lay.key_off, r->size, r->size == 1 ? "" : "s", r->comm_kind,
 		plan_names[o->plan], strategy_names[o->strategy]);
 }
 
 static void explain_memory(const rank_result *k, int i, FILE *f)
 {
-	char need[24], limit[24], disk[24];
-	fprintf(f, "rank %d: %s of memory", i, human((double)k->planned_bytes, need));
+	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
+	fprintf(f, "rank %d: %s of memory", i, size_text(k->planned_bytes, need));
 	if (k->limit_bytes != UINT64_MAX)
-		fprintf(f, ", limit %s (%s)", human((double)k->limit_bytes, limit), k->limit_text);
+		fprintf(f, ", limit %s (%s)", size_text(k->limit_bytes, limit), k->limit_text);
 	if (k->spill_runs)
 		fprintf(f, "; in %" PRIu64 " runs on disk, %s", k->spill_runs,
-			human((double)k->spill_bytes, disk));
+			size_text(k->spill_bytes, disk));
 	fputc('\n', f);
 }
 
@@ -171,21 +161,21 @@ static void adapt_lines(const job_result *r, FILE *f)
 /* What --resume found. */
 static void resume_lines(const job_result *r, const settings *o, FILE *f)
 {
-	char kept[24], all[24];
+	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
 	for (int i = 0; o->resume && r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		fprintf(f,
 			"rank %d: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read "
 			"again%s\n",
-			i, k->kept_runs, k->spill_runs, human((double)k->kept_bytes, kept),
-			human((double)k->spill_bytes, all),
+			i, k->kept_runs, k->spill_runs, size_text(k->kept_bytes, kept),
+			size_text(k->spill_bytes, all),
 			k->merge_kept ? "; its output was complete, nothing was merged" : "");
 	}
 }
 
 void report_table(const job_result *r, const settings *o, FILE *f)
 {
-	char rate[24], most[24];
+	char rate[SIZE_TEXT_BYTES], most[SIZE_TEXT_BYTES];
 	double verify = 0;
 	uint64_t peak = 0, leftovers = 0;
 	heading(r, o, f);
@@ -204,9 +194,11 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 		"a "
 		"rank %s\n",
 		r->total_s,
-		human(r->total_s > 0 ? (double)r->records * o->lay.record_bytes / r->total_s : 0,
-		      rate),
-		report_balance(r), verify, human((double)peak, most));
+		size_text(r->total_s > 0 ? (uint64_t)((double)r->records * o->lay.record_bytes /
+						      r->total_s)
+					 : 0,
+			  rate),
+		report_balance(r), verify, size_text(peak, most));
 	print_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole reads and writes: EINTR, short counts, more than Linux moves in one call. */
 #include "file.h"
+#include "base/size.h"
 #include "base/progress.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ void file_start_writeback(int fd, uint64_t offset, uint64_t bytes)
 
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
 {
+	char size[SIZE_TEXT_BYTES];
 	char q[QUOTED_BYTES];
 	if (bytes == 0)
 		return ST_OK;
@@ -104,7 +106,7 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 			continue;
 		if (errno == EOPNOTSUPP || errno == ENOSYS)
 			return ST_OK;
-		return err_sys(e, errno, "cannot reserve %" PRIu64 " bytes for %s", bytes,
+		return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size),
 			       err_quoted(path, q));
 	}
 	return ST_OK;

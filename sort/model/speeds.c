@@ -2,6 +2,7 @@
 /* Strict parsing of speeds. The parser works on a counted buffer and trusts nothing in it; a file
  * is read whole, and refused beyond MAX_FILE_BYTES. */
 #include "speeds.h"
+#include "base/size.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -193,14 +194,14 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 
 static status parse_file(int fd, const char *path, const speeds_want *w, double *speed, err *e)
 {
-	char q[QUOTED_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
+	char most[SIZE_TEXT_BYTES], q[QUOTED_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
 	size_t got = 0;
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
 	status rc = file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, path, e);
 	if (rc == ST_OK && got > MAX_FILE_BYTES)
-		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %d bytes", w->what,
-			     err_quoted(path, q), MAX_FILE_BYTES);
+		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %s", w->what,
+			     err_quoted(path, q), size_text(MAX_FILE_BYTES, most));
 	if (rc == ST_OK)
 		rc = speeds_parse(text, got, path, w, speed, e);
 	free(text);

@@ -5,6 +5,7 @@
 #include "base/minmax.h"
 #include "phases.h"
 #include "base/memory_limit.h"
+#include "base/size.h"
 #include "spill/spill.h"
 #include "testing/test_sizes.h"
 
@@ -48,16 +49,17 @@ const char *const *budget_tmpdirs(const rank_env *env, const memory_plan *mp, si
 
 static status check_spilling(rank_env *env, const settled *k, memory_plan *mp)
 {
+	char limit[SIZE_TEXT_BYTES], core[SIZE_TEXT_BYTES];
 	size_t dirs;
 	const status rc = choose_tmpdirs(env, mp);
 	if (rc != ST_OK)
 		return rc;
 	if (env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC)
-		return err_set(
-			&env->e, ST_RESOURCE,
-			"%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			" records: it takes %" PRIu64 "; --scatter=dynamic cannot spill to disk",
-			mp->limit.rank_bytes, own_share(env, k->s->in), mp->budget.core_bytes);
+		return err_set(&env->e, ST_RESOURCE,
+			       "%s of memory are not enough for %" PRIu64
+			       " records: it takes %s; --scatter=dynamic cannot spill to disk",
+			       size_text(mp->limit.rank_bytes, limit), own_share(env, k->s->in),
+			       size_text_up(mp->budget.core_bytes, core));
 	const char *const *dir = budget_tmpdirs(env, mp, &dirs);
 	if (env->o->workdir && env->o->explain)
 		return ST_OK; /* it may not be there yet */

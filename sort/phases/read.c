@@ -4,6 +4,7 @@
 #include "budget_phase.h"
 #include "exchange/distribute_disk.h"
 #include "phases.h"
+#include "base/size.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -55,7 +56,7 @@ static run_formation_plan run_formation_plan_of(const reading *x, const read_run
 static status spill_stream(reading *x, record_stream *from, run_formation_plan sp)
 {
 	rank_env *env = x->env;
-	char q[QUOTED_BYTES];
+	char q[QUOTED_BYTES], limit[SIZE_TEXT_BYTES];
 	read_runs held = *x->d;
 	*x->d = (read_runs){ 0 };
 	sp.load.n = x->k->mp->budget.most_recs;
@@ -64,8 +65,9 @@ static status spill_stream(reading *x, record_stream *from, run_formation_plan s
 		return run_formation_stream(read_runs_take, from, &held, &sp, &env->m, x->d,
 					    &env->e);
 	err_set(&env->e, ST_RESOURCE,
-		"input %s has more than the %zu records that %" PRIu64 " bytes of memory hold: %s",
-		err_quoted(from->path, q), held.n, x->k->mp->limit.rank_bytes, NO_ROOM);
+		"input %s has more than the %zu records that %s of memory hold: %s",
+		err_quoted(from->path, q), held.n,
+		size_text(x->k->mp->limit.rank_bytes, limit), NO_ROOM);
 	read_runs_free(&env->m, &held);
 	return ST_RESOURCE;
 }

@@ -5,6 +5,7 @@
 #include "budget.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
+#include "base/size.h"
 #include "io/io_fd.h"
 #include "spill.h"
 #include "merge_slice.h"
@@ -262,6 +263,7 @@ status budget_make(budget *b, const budget_query *q, err *e)
 
 status budget_disk(budget *b, const budget_query *q, err *e)
 {
+	char limit[SIZE_TEXT_BYTES], least[SIZE_TEXT_BYTES], core[SIZE_TEXT_BYTES];
 	*b = (budget){ .core_bytes = core_bytes(q), .most_recs = q->recs };
 	if (is_forced(q)) {
 		force(b, q);
@@ -269,11 +271,12 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 	}
 	if (!fits_any(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
-			       "%" PRIu64 " bytes of memory are not enough for %" PRIu64
-			       " records of %u bytes: it takes %" PRIu64
-			       " to sort them by spilling to disk, %" PRIu64 " in memory",
-			       q->limit_bytes, q->recs, q->lay.record_bytes, least_limit(q),
-			       b->core_bytes);
+			       "%s of memory are not enough for %" PRIu64
+			       " records of %u bytes: it takes %s to sort them by spilling to "
+			       "disk, %s in memory",
+			       size_text(q->limit_bytes, limit), q->recs, q->lay.record_bytes,
+			       size_text_up(least_limit(q), least),
+			       size_text_up(b->core_bytes, core));
 	b->spills = true;
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	return ST_OK;

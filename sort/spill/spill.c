@@ -4,6 +4,7 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
+#include "base/size.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -140,7 +141,7 @@ static uint64_t bytes_there(const spill *s)
 
 static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, err *e)
 {
-	char q[QUOTED_BYTES];
+	char q[QUOTED_BYTES], free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES];
 	for (size_t i = 0; i < s->dirs; i++) {
 		uint64_t there;
 		const uint64_t need = needed_bytes(s, i, bytes, p->ranks_here);
@@ -149,9 +150,9 @@ static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, e
 			return rc;
 		if (need > there)
 			return err_set(e, ST_RESOURCE,
-				       "temporary directory %s has %" PRIu64
-				       " bytes free, spilling needs %" PRIu64,
-				       err_quoted(p->dir[i], q), there, need);
+				       "temporary directory %s has %s free, spilling needs %s",
+				       err_quoted(p->dir[i], q), size_text(there, free_text),
+				       size_text_up(need, need_text));
 	}
 	return ST_OK;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "base/size.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
@@ -124,12 +125,31 @@ static void texts(void **state)
 		assert_string_equal(size_text(some[i].bytes, buf), some[i].text);
 }
 
+/* What is printed as needed is enough, and hardly more. */
+static void needs(void **state)
+{
+	uint64_t seed = 1;
+	char buf[SIZE_TEXT_BYTES], word[SIZE_TEXT_BYTES];
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		const uint64_t bytes = seed >> (22 + i % 42);
+		uint64_t told;
+		size_text_up(bytes, buf);
+		const size_t digits = strcspn(buf, " ");
+		snprintf(word, sizeof word, "%.*s%s", (int)digits, buf, buf + digits + 1);
+		assert_null(size_parse(word, &told));
+		assert_true(told >= bytes && told - bytes <= bytes / 90);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(no_sizes),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(needs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ for scatter in equal speed balanced dynamic; do
   sorts "--source=root --scatter=$scatter" 1500 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --source root \
     --scatter $scatter --links 100,100,10 -o out in in2
 done
-refuses "--source=root of more than the memory" 4 "bytes of memory are not enough for 500 records" \
+refuses "--source=root of more than the memory" 4 "20 KiB of memory are not enough for 500 records of 100 bytes: it takes " \
   "$hetsort" --ranks 2 --source root --scatter equal --memory 40K -o out in
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
@@ -422,7 +422,7 @@ refuses_hosts "host with a bad speed" ", line 2: '0' is no speed: it must be" "#
 refuses_hosts "host not named" ", line 2: host '' has no" "$me 1\n,1\n"
 refuses_hosts "numbers before hosts" ", line 2: '$me' is no speed" "1\n$me 1\n"
 truncate -s 4194305 longspeeds
-refuses "speeds file of more than 4 MiB" 2 "speeds file 'longspeeds' is larger than 4194304 bytes" \
+refuses "speeds file of more than 4 MiB" 2 "speeds file 'longspeeds' is larger than 4 MiB" \
   "$hetsort" --ranks 2 --speeds longspeeds -o out in
 rm longspeeds
 refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \

@@ -31,7 +31,7 @@ fails "too many open files" 4 "cannot create '$dir/(spill file)': Too many open 
 shim tmpfile=13 "$spill" "$dir" 10000000
 fails "no file may be made" 3 "cannot create '$dir/(spill file)': Permission denied"
 shim fallocate=28@2 "$spill" "$dir" 10000000
-fails "no space to reserve" 4 "cannot reserve 2502656 bytes for '$dir/(spill file)': No space left"
+fails "no space to reserve" 4 "cannot reserve 2444 KiB for '$dir/(spill file)': No space left"
 for n in 2 4; do # the first is the probe's
   shim write=28@$n "$spill" "$dir" 10000000
   fails "disk full at write $n" 4 "cannot write '$dir/(spill file)': No space left on device"
@@ -43,7 +43,7 @@ done
 shim write=22 "$spill" "$dir" 1000
 fails "writes that are refused for good" 3 "Invalid argument"
 shim alloc=12 "$spill" "$dir" 10000000
-fails "no memory" 4 "no memory for spill buffers: 1 x 4198400 bytes"
+fails "no memory" 4 "no memory for spill buffers: 4100 KiB"
 (ulimit -n 6; exec 2>message; "$spill" "$dir" 100; echo $? >code)
 is "limit of open files: exit code" "$(cat code)" 4
 ok "limit of open files: message" grep -q "Too many open files" message
@@ -63,7 +63,7 @@ if [ "$rc" -ne 77 ] && [ "$rc" -ne 1 ]; then # 77, 1: not allowed to mount here
   small 5000000
   is "small tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
   is "small tmpfs: message" "$err" \
-    "temporary directory '$dir' has 4194304 bytes free, spilling needs 5000000"
+    "temporary directory '$dir' has 4 MiB free, spilling needs 5.03 MB"
   small 3000000 2500000
   is "full tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
   is "full tmpfs: message" "$err" "cannot write '$dir/(spill file)': No space left on device"
