@@ -17,7 +17,7 @@ enum { MAX_FILE_BYTES = 4 << 20, NUMBER_BYTES = 80 };
 
 typedef struct cursor {
 	const char *at, *end;
-	size_t line;
+	size_t line;      /* 0: the text is a list on the command line */
 	const char *name; /* of the whole text */
 	const speeds_want *want;
 } cursor;
@@ -35,7 +35,7 @@ static void skip_gaps(cursor *c)
 		comment = (comment || *c->at == '#') && *c->at != '\n';
 		if (!comment && !is_gap(*c->at))
 			break;
-		c->line += *c->at == '\n';
+		c->line += *c->at == '\n' && c->line;
 	}
 }
 
@@ -60,9 +60,11 @@ static const char *shown(const char *at, size_t len, char q[QUOTED_BYTES])
 
 static status bad_number(const cursor *c, size_t len, const char *why, err *e)
 {
-	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "%ss %s, line %zu: %s is no %s: %s", c->want->what,
-		       err_quoted(c->name, qn), c->line, shown(c->at, len, q), c->want->what, why);
+	char q[QUOTED_BYTES], qn[QUOTED_BYTES], line[40] = "";
+	if (c->line)
+		snprintf(line, sizeof line, ", line %zu", c->line);
+	return err_set(e, ST_REFUSED, "%ss %s%s: %s is no %s: %s", c->want->what,
+		       err_quoted(c->name, qn), line, shown(c->at, len, q), c->want->what, why);
 }
 
 /* Whether the word of len bytes is a number, of whatever size and sign. */
@@ -81,7 +83,10 @@ static status one_number(cursor *c, double *v, err *e)
 {
 	const size_t len = word(c);
 	if (!to_number(c->at, len, v))
-		return bad_number(c, len, "a number is wanted", e);
+		return bad_number(c, len,
+				  c->line ? "a number is wanted"
+					  : "a number is wanted, or the name of a file",
+				  e);
 	if (!isfinite(*v) || !(*v > 0))
 		return bad_number(c, len, "it must be finite and above zero", e);
 	c->at += len;
@@ -208,13 +213,25 @@ static status parse_file(int fd, const char *path, const speeds_want *w, double 
 	return rc;
 }
 
+static status parse_list(const char *arg, const speeds_want *w, double *speed, err *e)
+{
+	cursor c = { arg, arg + strlen(arg), 0, arg, w };
+	skip_gaps(&c);
+	return parse_numbers(&c, speed, e);
+}
+
+/* What is there under no name of a file, and looks more like numbers than like a name. */
+static bool is_list(const char *arg)
+{
+	return *arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
+}
+
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 {
 	char q[QUOTED_BYTES];
-	const bool is_list = strspn(arg, "0123456789.,+-eE \t") == strlen(arg) && *arg;
 	const int fd = open(arg, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && is_list)
-		return speeds_parse(arg, strlen(arg), arg, w, speed, e);
+	if (fd < 0 && is_list(arg))
+		return parse_list(arg, w, speed, e);
 	if (fd < 0)
 		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what,
 			       err_quoted(arg, q), strerror(errno));

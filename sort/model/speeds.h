@@ -20,7 +20,8 @@ typedef struct speeds_want {
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e);
 
-/* speeds_load - from arg: a file where there is one of that name, else a list of numbers. */
+/* speeds_load - from arg: a file where there is one of that name, else a list of numbers, if it has
+ * a comma or begins like a number. */
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e);
 
 #endif

@@ -394,7 +394,7 @@ refuses "--source=root of a file a rank" 2 "it has no %r in its name" \
   "$hetsort" --ranks 2 --source root -o out in.%r
 refuses "too few links" 2 "links '1,2': 2 are given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --source root --links 1,2 -o out in
-refuses "zero link" 2 "line 1: '0' is no link: it must be" \
+refuses "zero link" 2 "links '1,0': '0' is no link: it must be" \
   "$hetsort" --ranks 2 --source root --links 1,0 -o out in
 refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
@@ -402,9 +402,16 @@ for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
 done
 refuses "too few speeds" 2 "'1,2': 2 are given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --speeds 1,2 -o out in
-refuses "zero speed" 2 "line 1: '0' is no speed: it must be finite and above zero" \
+refuses "zero speed" 2 "speeds '1,0': '0' is no speed: it must be finite and above zero" \
   "$hetsort" --ranks 2 --speeds 1,0 -o out in
-refuses "negative speed" 2 "line 1: '-1' is no speed: it must be finite and above zero" \
+for bad in 1,x x,1; do # not: no such file
+  refuses "word among speeds, $bad" 2 "speeds '$bad': '" "$hetsort" --ranks 2 --speeds $bad -o out in
+  refuses "word among links, $bad" 2 "is no link: a number is wanted" \
+    "$hetsort" --ranks 2 --source root --links $bad -o out in
+done
+refuses "missing speeds file that begins with a digit" 2 "'1.txt' is no speed: a number is wanted, or the name of a file" \
+  "$hetsort" --ranks 2 --speeds 1.txt -o out in
+refuses "negative speed" 2 "speeds '-1,1': '-1' is no speed: it must be finite and above zero" \
   "$hetsort" --ranks 2 --speeds=-1,1 -o out in
 printf '1\nfast\n' >badspeeds
 refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is no speed" \
