@@ -64,18 +64,15 @@ static void help_row(const option_row *r, FILE *f)
 
 void options_help(FILE *f)
 {
-	static const char *const section[] = {
-		[OF_FILES] = "Files:", [OF_RECORDS] = "Records:", [OF_WORK] = "Work:"
-	};
+	static const char *const section[] = { [OF_FILES] = "Files:",
+					       [OF_RECORDS] = "Records:",
+					       [OF_SHARES] = "Shares:",
+					       [OF_WORK] = "Work:",
+					       [OF_INSTEAD] = "Instead of sorting:" };
 	wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
 	     "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
-	     "\n"
-	     "INPUT is one or more files, read as one; %r in a name stands for the rank, so that "
-	     "each rank reads its own (%3r: with leading zeros; %% beside it: a plain %). A "
-	     "manifest "
-	     "stands for its parts, and with one %r is all of them.\n"
-	     "- is standard input, or standard output where one rank runs; both if none is "
-	     "named.\n",
+	     "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
+	     "- or no name is standard input, or the output of one rank.\n",
 	     0, 0, f);
 	for (int s = 0; s < OPTION_SECTIONS; s++) {
 		fprintf(f, "%s\n", section[s]);
@@ -83,10 +80,8 @@ void options_help(FILE *f)
 			if ((int)option_rows[i].section == s)
 				help_row(&option_rows[i], f);
 	}
-	wrap("\n"
-	     "Exit status: 0 sorted, verified and on disk; 1 the output did not verify; 2 refused "
-	     "before work; 3 input or output failed; 4 out of memory, disk or another resource; 5 "
-	     "another rank failed; 6 internal error; 128+n signal n. On anything but 0 no file "
-	     "under an output's final name is new or changed.",
+	wrap("Exit status: 0 sorted, verified and on disk; 1 output did not verify; 2 refused; 3 "
+	     "input or output failed; 4 out of memory or disk; 5 another rank failed; 6 internal "
+	     "error; 128+n signal n. Unless it is 0, no output is new or changed.",
 	     0, 0, f);
 }

@@ -232,6 +232,7 @@ static void rows_are_whole(void **state)
 			assert_true(!r->report.place ||
 				    r->report.place != option_rows[k].report.place);
 		}
+		assert_true(i == 0 || option_rows[i - 1].section <= r->section);
 		char own[WORD_BYTES];
 		snprintf(own, sizeof own, "--%s", r->name);
 		const char *at = strstr(help, own);
