@@ -54,7 +54,8 @@ static status open_on_disk(const outgoing *s, stream_out *o, mem *m, size_t piec
 	status rc = merge_slices_cut(&o->w, m, s->r, o->lo, o->hi, piece_recs, e);
 	o->count = o->w.count;
 	o->recs = &o->v.recs;
-	return rc == ST_OK ? merge_slice_open(&o->v, m, &o->w, NULL, e) : rc;
+	return rc == ST_OK ? merge_slice_open(&o->v, m, &o->w, NULL, MERGE_SLICE_CHUNK_BYTES, e)
+			   : rc;
 }
 
 static status open_stream(outgoing *s, size_t to, mem *m, size_t piece_recs, err *e)

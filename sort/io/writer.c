@@ -20,10 +20,12 @@ static size_t choose_buffer(uint64_t bytes)
 					 : BUFFER_BYTES;
 }
 
+/* A plan that changes may give a rank more to write: of twice as much. */
 uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 {
-	const uint64_t most = WRITER_BUFFERS * BUFFER_BYTES;
-	return u64_min(most, WRITER_BUFFERS * u64_min(recs, most) * record_bytes);
+	const uint64_t some = u64_min(recs, (uint64_t)BUFFER_BYTES * BUFFER_PART);
+	const uint64_t bytes = choose_buffer(2 * some * record_bytes) + 2 * IO_FD_ALIGN;
+	return WRITER_BUFFERS * u64_min(bytes, some * record_bytes + 2 * IO_FD_ALIGN);
 }
 
 /* The next buffer in turn; its start is as far from a page as its offset in the file, for direct

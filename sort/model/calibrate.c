@@ -138,9 +138,10 @@ static void run_all(sample *c)
 		run(c, (kernel)k);
 }
 
-static size_t sample_recs(const layout *l)
+static size_t sample_recs(const layout *l, uint64_t most_bytes)
 {
-	const size_t n = SAMPLE_BYTES / l->record_bytes;
+	const uint64_t each = 3 * (l->record_bytes + sizeof(entry));
+	const size_t n = (size_t)u64_min(SAMPLE_BYTES / l->record_bytes, most_bytes / each);
 	return size_min(size_max(n, MIN_RECS), SAMPLE_RECS);
 }
 
@@ -167,7 +168,7 @@ static void free_sample(sample *c, mem *m)
 }
 
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
-		      err *e)
+		      uint64_t most_bytes, err *e)
 {
 	calibration *c = calloc(1, sizeof *c);
 	*out = c;
@@ -178,7 +179,7 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 	for (unsigned i = 0; i < threads; i++) {
 		sample *s = &c->s[i];
 		s->lay = *l;
-		s->n = sample_recs(l);
+		s->n = sample_recs(l, most_bytes / threads);
 		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
 		if (alloc_sample(s, m, e) != ST_OK)
 			return ST_RESOURCE;

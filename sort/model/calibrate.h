@@ -9,9 +9,10 @@
 typedef struct calibration calibration;
 
 /* calibrate_open - memory for the samples of so many threads, at most 6 MiB each but for long
- * records. streams: how many the merge will have. To be freed on failure too. */
+ * records, and most_bytes together, but for 100 kB each. streams: how many the merge will have. To
+ * be freed on failure too. */
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
-		      err *e);
+		      uint64_t most_bytes, err *e);
 
 /* calibrate_run - each thread makes its sample, and sorts, merges and copies it for limit_s
  * seconds, and longer where a single round takes longer. Returns the rates of all threads

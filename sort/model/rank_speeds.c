@@ -62,7 +62,9 @@ uint64_t placement_hash(const placement *s)
 static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance *had)
 {
 	calibration *c = NULL;
-	status rc = calibrate_open(&c, &env->m, &env->o->lay, threads, env->c->size, &env->e);
+	const uint64_t half = env->o->memory.bytes / 2 / (uint64_t)env->c->size;
+	status rc = calibrate_open(&c, &env->m, &env->o->lay, threads, env->c->size,
+				   half ? half : UINT64_MAX, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		const quota before = quota_find("");

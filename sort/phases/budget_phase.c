@@ -211,7 +211,8 @@ static status size_windows(rank_env *env, uint64_t total, memory_plan *mp)
 static void note_budget(rank_env *env, const memory_plan *mp)
 {
 	rank_result *r = env->stats;
-	r->planned_bytes = mp->budget.bytes;
+	/* calibrating may have taken more already */
+	r->planned_bytes = u64_max(mp->budget.bytes, env->m.peak_bytes);
 	r->spill_bytes = mp->budget.disk_bytes;
 	r->spill_runs = mp->budget.spills ? mp->budget.runs : 0;
 }

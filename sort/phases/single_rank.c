@@ -18,11 +18,6 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum {
-	LEAST_BATCH_BYTES = 512 << 10,
-	BATCH_PART = 128,
-};
-
 /* A thread's room. */
 typedef struct workspace {
 	unsigned char *batch;
@@ -209,19 +204,16 @@ static status alloc_workspace(single_rank *a, workspace *b)
 	if (!b->batch)
 		return ST_RESOURCE;
 	if (on_disk(a))
-		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead, &env->e);
+		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead,
+					budget_chunk_bytes(&a->k->mp->budget), &env->e);
 	b->order = mem_array(&env->m, a->most, sizeof *b->order, "merging", &env->e);
 	b->tmp = mem_array(&env->m, a->most, sizeof *b->tmp, "merging", &env->e);
 	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
 }
 
-/* In memory a part of the data, so that all batches are little beside it. */
-static size_t choose_batch(const single_rank *a)
+static uint64_t data_bytes(const single_rank *a)
 {
-	const uint64_t part = (uint64_t)a->d->n * a->env->o->lay.record_bytes / BATCH_PART;
-	if (on_disk(a) || part > BUDGET_SINGLE_BATCH_BYTES)
-		return BUDGET_SINGLE_BATCH_BYTES;
-	return (size_t)u64_max(part, LEAST_BATCH_BYTES);
+	return (uint64_t)a->d->n * a->env->o->lay.record_bytes;
 }
 
 static status alloc_workspaces(single_rank *a)
@@ -231,7 +223,9 @@ static status alloc_workspaces(single_rank *a)
 	const size_t wanted =
 		on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + BUDGET_SINGLE_WAITING;
 	status rc = ST_OK;
-	a->chunk = io_fd_chunk_recs(l->record_bytes, choose_batch(a));
+	a->chunk =
+		io_fd_chunk_recs(l->record_bytes, on_disk(a) ? a->k->mp->budget.write_bytes
+							     : budget_batch_bytes(data_bytes(a)));
 	const size_t batch = size_min(a->chunk, a->most);
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = size_min(wanted, a->count);
@@ -287,7 +281,7 @@ static status cut(single_rank *a)
 		a->most = a->slices.most;
 	} else {
 		const size_t test_bytes = test_sizes_of(env->o)->merge_bytes;
-		const size_t bytes = test_bytes ? test_bytes : BUDGET_SINGLE_PART_BYTES;
+		const size_t bytes = test_bytes ? test_bytes : budget_part_bytes(data_bytes(a));
 		const entry_runs e = { r->recs, r->e, r->count };
 		rc = merge_partition_cut(&a->p, &env->m, &e, r->start, r->start + 1,
 					 bytes / env->o->lay.record_bytes + 1, &env->e);

@@ -15,12 +15,15 @@
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
 	WORKERS = 4,
-	SLACK_BYTES = 4 << 20,       /* stacks, control data */
+	SLACK_BYTES = 4 << 20, /* stacks, control data; of little memory a part */
+	LEAST_SLACK_BYTES = 256 << 10,
+	SLACK_PART = 16,
 	MOST_SLICE_BYTES = 32 << 20, /* longer ones do not make gathering faster */
 	GOOD_CHUNK_BYTES = 1 << 20,  /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64, /* or the records of half a chunk, if those are fewer */
-	SAMPLE_SHARE = 64, /* samples take at first at most 1 / so much of the data */
+	LEAST_READ_BYTES = 384 << 10, /* of records that no block holds as a whole */
+	LEAST_STRIDE = 64,            /* or the records of half a chunk, if those are fewer */
+	SAMPLE_SHARE = 64,            /* samples take at first at most 1 / so much of the data */
 	/* reading ahead takes at most so many chunks, and two for each run */
 	READ_AHEAD_CHUNK_BYTES = 5 << 20,
 	READ_AHEAD_CHUNKS = 100,
@@ -31,22 +34,68 @@ enum {
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
-	TEST_RUNS = 64,                                 /* that standard input may have in tests */
-	CORE_PART_BYTES = 2 * BUDGET_SINGLE_PART_BYTES, /* it may come out twice as long */
+	TEST_RUNS = 64, /* that standard input may have in tests */
+	/* of a single rank, in memory: so small that each thread has many */
+	LEAST_PART_BYTES = 256 << 10,
+	MOST_PART_BYTES = 4 << 20,
+	LEAST_BATCH_BYTES = 512 << 10,
+	PARTS = 8,
+	BATCHES = 128,
 };
 
-static uint64_t core_bytes(const budget_query *q)
+static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
+{
+	return v < least ? least : v > most ? most : v;
+}
+
+size_t budget_part_bytes(uint64_t data_bytes)
+{
+	return (size_t)between(LEAST_PART_BYTES, data_bytes / PARTS, MOST_PART_BYTES);
+}
+
+size_t budget_batch_bytes(uint64_t data_bytes)
+{
+	const uint64_t least = u64_min(LEAST_BATCH_BYTES, budget_part_bytes(data_bytes) / 2);
+	return (size_t)between(least, data_bytes / BATCHES, SPILL_WRITE_BYTES);
+}
+
+static uint64_t slack_bytes(uint64_t bytes)
+{
+	return between(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
+}
+
+/* The threads of a single rank that merges in memory, if the longest parts are `longest` / 4 of
+ * what they should be. */
+static uint64_t single_bytes(const budget_query *q, unsigned longest)
+{
+	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
+	const uint64_t part = budget_part_bytes(data);
+	const uint64_t most = u64_min((part / rec + 1) * longest / 4 + 1, q->recs);
+	const uint64_t batch = u64_min(most * rec, budget_batch_bytes(data) + rec);
+	const uint64_t threads = u64_min(q->threads + BUDGET_SINGLE_WAITING, data / part + 1);
+	return threads * (batch + 2 * IO_FD_ALIGN + 2 * most * sizeof(entry));
+}
+
+static uint64_t core_bytes(const budget_query *q, unsigned longest)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t entries = q->recs * sizeof(entry);
 	const uint64_t scratch = entries / CORE_RUNS * q->threads;
-	uint64_t part = CORE_PART_BYTES + 2 * CORE_PART_BYTES / rec * sizeof(entry);
-	if (part > data + 2 * entries)
-		part = data + 2 * entries;
-	const uint64_t merge =
-		q->exchange_bytes ? q->exchange_bytes : (q->threads + BUDGET_SINGLE_WAITING) * part;
+	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : single_bytes(q, longest);
 	const uint64_t received = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
-	return received + data + entries + (scratch > merge ? scratch : merge) + SLACK_BYTES;
+	return received + data + entries + (scratch > merge ? scratch : merge);
+}
+
+/* What has to be there, as parts may come out twice as long; and what will be used. */
+static uint64_t core_needs(const budget_query *q)
+{
+	const uint64_t bytes = core_bytes(q, 8);
+	return bytes + slack_bytes(bytes);
+}
+
+static uint64_t core_uses(const budget_query *q)
+{
+	return core_bytes(q, 5);
 }
 
 static size_t sample_bytes(const budget_query *q)
@@ -54,23 +103,18 @@ static size_t sample_bytes(const budget_query *q)
 	return item_bytes(&q->lay) + sizeof(entry);
 }
 
-/* Samples of all runs, checksums of all blocks, and what does not depend on the data. */
-static uint64_t fixed_bytes(const budget_query *q, const budget *b)
+/* Samples of all runs and checksums of all blocks. */
+static uint64_t samples_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
 	return (q->recs / b->stride + BUDGET_MOST_RUNS) * sample_bytes(q) +
-	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t) + SLACK_BYTES;
+	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
 /* A record with its entries, while it is sorted or merged. */
 static uint64_t record_room(const budget_query *q)
 {
 	return q->lay.record_bytes + 2 * sizeof(entry);
-}
-
-static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
-{
-	return v < least ? least : v > most ? most : v;
 }
 
 /* Records of a run that is to be kept. */
@@ -84,15 +128,15 @@ static uint64_t kept_recs(const budget_query *q)
 
 /* Records of a run, if memory holds `most` for each worker; 0 if that is too few. Each
  * worker gets as many runs. */
-static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
+static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 {
-	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, SPILL_WRITE_BYTES);
+	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
 	if (most == 0)
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
-	count = (count + workers - 1) / workers * workers;
+	count = (count + b->workers - 1) / b->workers * b->workers;
 	uint64_t n = q->recs / count + (q->recs % count != 0);
 	if (q->keeps)
 		n = kept_recs(q) < most ? kept_recs(q) : most;
@@ -105,7 +149,7 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, unsigned workers)
 
 static uint64_t run_bytes(const budget *b, const budget_query *q)
 {
-	return BUDGET_BATCH_BYTES + SPILL_WRITE_BYTES + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
+	return budget_gather_bytes(b) + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       b->run_recs * record_room(q);
 }
 
@@ -120,9 +164,9 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
 	b->run_recs = 0;
-	if (each < run_bytes(b, q) + SPILL_WRITE_BYTES)
+	if (each < run_bytes(b, q) + b->write_bytes)
 		return false;
-	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b->workers);
+	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b);
 	if (b->run_recs == 0)
 		return false;
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
@@ -153,14 +197,21 @@ static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_
 static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
 			    uint64_t *used)
 {
-	const uint64_t batch = BUDGET_SINGLE_BATCH_BYTES + 4 * IO_FD_ALIGN;
+	const uint64_t batch = b->write_bytes + 4 * IO_FD_ALIGN;
 	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
 		return false;
 	const uint64_t slices = b->workers * (batch + slice_bytes(b, q));
 	b->read_ahead_bytes = between(0, bytes - slices,
 				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
 	*used = slices + b->read_ahead_bytes;
-	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk;
+	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk &&
+	       b->read_ahead_bytes / b->workers >= LEAST_READ_BYTES;
+}
+
+size_t budget_chunk_bytes(const budget *b)
+{
+	return (size_t)u64_min(b->read_ahead_bytes / b->workers - SPILL_ALIGN,
+			       MERGE_SLICE_CHUNK_BYTES);
 }
 
 /* Several ranks: a slice for each rank that is sent to. */
@@ -177,13 +228,13 @@ static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64
 /* Merging b->runs runs. */
 static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
 {
-	const uint64_t fixed = fixed_bytes(q, b);
+	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
 	const uint64_t sorting = receiving_bytes(q) + b->workers * run_bytes(b, q);
 	uint64_t merging = 0;
 	if (q->ranks == 1 ? !fit_single_rank(b, q, limit - fixed, least_chunk, &merging)
 			  : !fit_streams(b, q, limit - fixed, &merging))
 		return false;
-	b->bytes = fixed + (sorting > merging ? sorting : merging);
+	b->bytes = samples + (sorting > merging ? sorting : merging);
 	return true;
 }
 
@@ -191,25 +242,34 @@ static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint6
 static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers,
 		 uint64_t least_chunk)
 {
-	const uint64_t fixed = fixed_bytes(q, b) + receiving_bytes(q);
+	const uint64_t fixed = samples_bytes(q, b) + slack_bytes(limit) + receiving_bytes(q);
 	b->workers = workers;
 	return limit >= fixed && fit_runs(b, q, limit - fixed) &&
 	       fits_merging(b, q, limit, least_chunk);
 }
 
+/* Short writes and reads only where there is no memory for longer ones. */
 static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 {
-	static const uint64_t chunk[] = { GOOD_CHUNK_BYTES, LEAST_CHUNK_BYTES, 0 };
+	static const struct {
+		size_t write_bytes;
+		uint64_t chunk_bytes;
+	} way[] = { { SPILL_WRITE_BYTES, GOOD_CHUNK_BYTES },
+		    { SPILL_WRITE_BYTES, LEAST_CHUNK_BYTES },
+		    { SPILL_WRITE_BYTES / 4, LEAST_CHUNK_BYTES },
+		    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
+		    { SPILL_WRITE_BYTES / 16, 0 } };
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
-	for (size_t i = 0; i < sizeof chunk / sizeof *chunk; i++)
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		for (unsigned workers = WORKERS; workers >= least; workers--)
 			for (size_t s = first; s > few / 2; s /= 2) {
+				b->write_bytes = way[i].write_bytes;
 				b->stride = q->stride ? q->stride : size_max(s, few);
-				if (fits(b, q, limit, workers, chunk[i]))
+				if (fits(b, q, limit, workers, way[i].chunk_bytes))
 					return true;
 			}
 	return false;
@@ -218,10 +278,10 @@ static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 static uint64_t least_limit(const budget_query *q)
 {
 	budget b = { 0 };
-	uint64_t lo = 0, hi = core_bytes(q);
+	uint64_t lo = 0, hi = core_needs(q);
 	while (q->keeps && !fits_any(&b, q, hi) && hi < INT64_MAX / 2)
 		hi *= 2;
-	while (hi - lo > 1 << 20) {
+	while (hi - lo > 64 << 10) {
 		const uint64_t mid = lo + (hi - lo) / 2;
 		if (fits_any(&b, q, mid))
 			hi = mid;
@@ -236,7 +296,8 @@ static void force(budget *b, const budget_query *q)
 {
 	const uint64_t recs = q->run_recs ? q->run_recs : q->test_run_recs;
 	*b = (budget){ .spills = true,
-		       .core_bytes = core_bytes(q),
+		       .core_bytes = core_needs(q),
+		       .write_bytes = SPILL_WRITE_BYTES,
 		       .disk_bytes = q->recs * q->lay.record_bytes,
 		       .run_recs = recs < q->recs ? recs : q->recs,
 		       .workers = WORKERS,
@@ -255,8 +316,7 @@ static bool is_forced(const budget_query *q)
 
 status budget_make(budget *b, const budget_query *q, err *e)
 {
-	*b = (budget){ .core_bytes = core_bytes(q) };
-	b->bytes = b->core_bytes;
+	*b = (budget){ .core_bytes = core_needs(q), .bytes = core_uses(q) };
 	const bool fits = b->core_bytes <= q->limit_bytes;
 	return fits && !q->keeps && !is_forced(q) ? ST_OK : budget_disk(b, q, e);
 }
@@ -264,7 +324,7 @@ status budget_make(budget *b, const budget_query *q, err *e)
 status budget_disk(budget *b, const budget_query *q, err *e)
 {
 	char limit[SIZE_TEXT_BYTES], least[SIZE_TEXT_BYTES], core[SIZE_TEXT_BYTES];
-	*b = (budget){ .core_bytes = core_bytes(q), .most_recs = q->recs };
+	*b = (budget){ .core_bytes = core_needs(q), .most_recs = q->recs };
 	if (is_forced(q)) {
 		force(b, q);
 		return ST_OK;
@@ -286,7 +346,7 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 {
 	(void)b;
-	return core_bytes(q) <= limit &&
+	return core_needs(q) <= limit &&
 	       q->recs * (q->lay.record_bytes + sizeof(entry)) <= limit / 3 * 2;
 }
 
@@ -331,7 +391,7 @@ void budget_end(budget *b, const budget_query *q)
 	budget_query whole = *q;
 	whole.recs = b->most_recs;
 	b->spills = true;
-	b->core_bytes = core_bytes(q);
+	b->core_bytes = core_needs(q);
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
 		(void)fits_merging(b, &whole, q->limit_bytes, 0);

@@ -7,15 +7,9 @@
 #include "base/status.h"
 
 enum {
-	BUDGET_MOST_RUNS = 1024,      /* on disk: what one merge takes */
-	BUDGET_BATCH_BYTES = 1 << 20, /* each worker of the run formation gathers at a time */
-};
-
-/* What a single rank takes to merge and write, which its phase allocates. */
-enum {
-	BUDGET_SINGLE_PART_BYTES = 4 << 20,  /* of runs in memory, merged in one go */
-	BUDGET_SINGLE_BATCH_BYTES = 4 << 20, /* gathered at a time by each thread, at most */
-	BUDGET_SINGLE_WAITING = 2, /* threads more than processors: some wait for the disk */
+	BUDGET_MOST_RUNS = 1024,   /* on disk: what one merge takes */
+	BUDGET_SINGLE_WAITING = 2, /* threads more than processors where a single rank merges in
+				    * memory: some wait for the disk */
 };
 
 typedef struct budget_query {
@@ -37,19 +31,35 @@ typedef struct budget_query {
 
 typedef struct budget {
 	bool spills;
-	uint64_t bytes;      /* of memory that the sort will take */
-	uint64_t core_bytes; /* that it would take without spilling */
+	uint64_t bytes;      /* of memory that the sort will use, as far as can be told */
+	uint64_t core_bytes; /* that has to be there without spilling */
 	uint64_t disk_bytes; /* for runs; 0 where it does not spill */
 	/* where it spills */
 	uint64_t run_recs, runs;
-	unsigned workers;  /* threads that read and sort one run at a time each, and later merge */
-	size_t stride;     /* one sample is kept for so many records of a run */
-	size_t slice_recs; /* of a slice: merged at a time by each worker */
+	unsigned workers;   /* threads that read and sort one run at a time each, and later merge */
+	size_t stride;      /* one sample is kept for so many records of a run */
+	size_t write_bytes; /* of runs, and of the output by each worker of a single rank */
+	size_t slice_recs;  /* of a slice: merged at a time by each worker */
 	uint64_t read_ahead_bytes; /* for what a single rank reads ahead of its merge */
 	/* of standard input */
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have if it spills; 0: it cannot spill */
 } budget;
+
+/* What a single rank merges of so much data in memory: about so much in one go, and gathers at a
+ * time by each thread. */
+size_t budget_part_bytes(uint64_t data_bytes);
+size_t budget_batch_bytes(uint64_t data_bytes);
+
+/* budget_gather_bytes - each worker of the run formation gathers so much at a time. */
+static inline size_t budget_gather_bytes(const budget *b)
+{
+	return b->write_bytes / 4;
+}
+
+/* budget_chunk_bytes - what each worker of a single rank reads at a time where nothing is read
+ * ahead, in place of that. */
+size_t budget_chunk_bytes(const budget *b);
 
 /* budget_make - ST_RESOURCE where the limit is too small: the message says which would do. */
 status budget_make(budget *b, const budget_query *q, err *e);

@@ -6,15 +6,15 @@
 #include "kernel/pairwise_merge.h"
 #include "spill.h"
 
-status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead, err *e)
+status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead,
+			size_t chunk_bytes, err *e)
 {
 	const size_t one = spill_read_bytes(w->r->spill, 1);
 	*v = (merge_slice){ .read_ahead = ahead,
 			    .room = w->most,
 			    .runs = w->r->count,
 			    .record_bytes = w->r->recs.lay.record_bytes,
-			    .chunk_bytes =
-				    one > MERGE_SLICE_CHUNK_BYTES ? one : MERGE_SLICE_CHUNK_BYTES };
+			    .chunk_bytes = one > chunk_bytes ? one : chunk_bytes };
 	v->chunk_bytes = ahead ? 0 : v->chunk_bytes + SPILL_ALIGN;
 	v->chunk = mem_array(m, v->chunk_bytes, 1, "a portion of a run", e);
 	v->raw = mem_array(m, v->room, v->record_bytes, "a piece of the runs", e);

@@ -23,9 +23,11 @@ typedef struct merge_slice {
 	size_t runs;
 } merge_slice;
 
-/* merge_slice_open - memory for any slice of w, with records from `ahead` if it is not NULL.
+/* merge_slice_open - memory for any slice of w, with records from `ahead`; if that is NULL they are
+ * read in chunks of chunk_bytes, or of a block of the run if that is longer.
  * merge_slice_load - read slice i, its runs one after the other. merge_slice_merge - sort it. */
-status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead, err *e);
+status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead,
+			size_t chunk_bytes, err *e);
 status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e);
 void merge_slice_merge(merge_slice *v);
 void merge_slice_close(merge_slice *v, mem *m);

@@ -254,7 +254,7 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
-	s->batch_recs = BUDGET_BATCH_BYTES / l->record_bytes + 1;
+	s->batch_recs = budget_gather_bytes(b) / l->record_bytes + 1;
 	s->workspace = mem_array(m, b->workers, sizeof *s->workspace, "threads", e);
 	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
 		workspace *w = &s->workspace[i];
@@ -327,6 +327,7 @@ static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err 
 				.runs = p->b->runs,
 				.recs = p->load.n,
 				.buffers = p->b->workers,
+				.write_bytes = p->b->write_bytes,
 				.ranks_here = p->ranks_here,
 				.growing = p->full != NULL,
 				.io = p->load.io,

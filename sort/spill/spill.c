@@ -237,7 +237,8 @@ static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
 	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
-	const uint64_t once = *bytes < SPILL_WRITE_BYTES ? *bytes + 1 : SPILL_WRITE_BYTES;
+	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
+	const uint64_t once = *bytes < most ? *bytes + 1 : most;
 	s->write_bytes = (size_t)round_up(once, s->block_bytes);
 	/* each run may begin a block of its own */
 	return !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);

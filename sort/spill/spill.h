@@ -34,6 +34,7 @@ typedef struct spill_plan {
 	size_t runs;           /* at most */
 	uint64_t recs;         /* at most, in all runs together */
 	size_t buffers;        /* runs that are written at the same time, at most */
+	size_t write_bytes;    /* in place of SPILL_WRITE_BYTES; 0: that */
 	unsigned ranks_here;   /* ranks that put as much into the same directories; at least 1 */
 	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
 	bool growing;          /* recs and runs may be far more than will come: a run's file is

@@ -76,7 +76,7 @@ if [ "$rc" -eq 77 ]; then echo "# cannot mount: not a page for the manifest is l
 fi
 rm -rf before few shim.so
 "$BIN/gensort" --no-fsync 700000 large || exit 1
-fills "runs" 20M 4 "has 20971520 bytes free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
+fills "runs" 20M 4 "has 20 MiB free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
 fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"
 fills "runs of standard input, filled by another" 40M 4 "No space left on device" sh -c '
   { head -c 30000000 large; head -c 35000000 /dev/zero >small/other; tail -c +30000001 large; } |

@@ -123,8 +123,9 @@ static void measures(void **state)
 			mem m = { 0, 0 };
 			err e = { ST_OK, "" };
 			calibration *c = NULL;
-			assert_int_equal(
-				calibrate_open(&c, &m, &layouts[i], i % 3 + 1, streams, &e), ST_OK);
+			assert_int_equal(calibrate_open(&c, &m, &layouts[i], i % 3 + 1, streams,
+							UINT64_MAX, &e),
+					 ST_OK);
 			double cpus;
 			const rates r = calibrate_run(c, 0.003, &cpus);
 			assert_true(cpus > 0 && cpus < 1.5 * (i % 3 + 1));

@@ -159,7 +159,7 @@ static int load_all(bed *b, merge_slices *w, read_ahead *ahead, unsigned threads
 	c->n = calloc(w->count, sizeof *c->n);
 	assert_true(c->v && c->out && c->n);
 	for (unsigned i = 0; i < threads; i++)
-		good(merge_slice_open(&c->v[i], &b->m, w, ahead, &e), &e);
+		good(merge_slice_open(&c->v[i], &b->m, w, ahead, MERGE_SLICE_CHUNK_BYTES, &e), &e);
 	pool_run(threads, load_pieces, c);
 	for (unsigned i = 0; i < threads; i++)
 		merge_slice_close(&c->v[i], &b->m);
@@ -259,7 +259,7 @@ static void it_can_be_left(void **state)
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
 		good(merge_slices_cut(&w, &b.m, &b.r, b.r.start, b.r.start + 1, 500, &e), &e);
 		good(read_ahead_open(&ahead, &b.m, &w, 400000, &e), &e);
-		good(merge_slice_open(&v, &b.m, &w, ahead, &e), &e);
+		good(merge_slice_open(&v, &b.m, &w, ahead, MERGE_SLICE_CHUNK_BYTES, &e), &e);
 		for (size_t i = 0; i < pieces; i++)
 			good(merge_slice_load(&v, &w, i, &e), &e);
 		read_ahead_close(ahead);

@@ -68,10 +68,10 @@ short() { # short NAME COMMAND... - which makes out of in
 {
   short "pipes" bash -o pipefail -c 'cat in | "$0" -o - - | cat >out' "$hetsort"
   for direct in never always; do
-    short "runs on disk, --direct $direct" "$hetsort" --memory 36M --tmpdir spill --direct $direct -o out in
+    short "runs on disk, --direct $direct" "$hetsort" --memory 16M --tmpdir spill --direct $direct -o out in
     short "runs of standard input, --direct $direct" \
-      bash -c 'cat in | "$0" --memory 36M --tmpdir spill --direct '$direct' -o out -' "$hetsort"
-    short "runs that are kept, --direct $direct" "$hetsort" --memory 36M --workdir work --direct $direct -o out in
+      bash -c 'cat in | "$0" --memory 16M --tmpdir spill --direct '$direct' -o out -' "$hetsort"
+    short "runs that are kept, --direct $direct" "$hetsort" --memory 16M --workdir work --direct $direct -o out in
   done
   for scatter in balanced dynamic; do
     short "scattered, $scatter" "$hetsort" --ranks 3 --source root --scatter $scatter -o out in
@@ -79,8 +79,8 @@ short() { # short NAME COMMAND... - which makes out of in
   short "parts and their check" bash -c '"$0" --ranks 3 -o out.%r in && "$0" --check-manifest out.manifest >&- &&
     cat out.[0-2] >out && rm out.*' "$hetsort"
 }
-ok "runs on disk: there were some" "$hetsort" --memory 36M --tmpdir spill --report report -o out in
-ok "runs on disk: more than one" grep -q '"spill_runs": [2-9]' report
+ok "runs on disk: there were some" "$hetsort" --memory 16M --tmpdir spill --report report -o out in
+ok "runs on disk: more than one" grep -Eq '"spill_runs": ([2-9]|[1-9][0-9])' report
 rm -f out report
 shim thread=11 "$hetsort" --threads 4 -o out in
 is "threads that cannot be had are done without" "$rc/$(cmp -s out expected && echo same)" "0/same"
