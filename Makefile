@@ -392,6 +392,8 @@ bench-growth: all $(BENCH_X)  ## time per byte as the input grows (ARGS=...)
 	$(call BENCH,growth)
 bench-phases: all $(BENCH_X)  ## each phase beside what the machine allows (ARGS=...)
 	$(call BENCH,phases)
+bench-predict: all  ## predicted memory and time beside those taken (ARGS=...)
+	$(call BENCH,predict)
 bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...)
 	$(call BENCH,memory)
 

@@ -131,7 +131,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
 	for (int i = 0; r->rank && i < r->size; i++)
 		explain_memory(&r->rank[i], i, f);
-	fprintf(f, "predicted makespan %.3f s, at %s, with files in memory\n", last,
+	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);
 	print_rates(r, o, f);

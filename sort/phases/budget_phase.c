@@ -4,6 +4,7 @@
 #include "budget_phase.h"
 #include "base/minmax.h"
 #include "phases.h"
+#include "predict_time.h"
 #include "base/memory_limit.h"
 #include "base/size.h"
 #include "spill/spill.h"
@@ -247,5 +248,7 @@ status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 	env->stats->limit_bytes = mp->limit.rank_bytes;
 	memcpy(env->stats->limit_text, mp->limit.text, sizeof env->stats->limit_text);
 	note_budget(env, mp);
+	if (rc == ST_OK && !k->f->in.is_stream)
+		predict_time(env, k);
 	return rc;
 }

@@ -41,11 +41,9 @@ static void note_plan(rank_env *env, const share_plan *s, const scatter_plan *sp
 	r->planned_in = own_share(env, s->in);
 	r->planned_out = own_share(env, s->out);
 	r->rate = s->rate[env->c->rank];
-	r->predicted_s = rates_before_s(&r->rate, env->o, r->planned_in) +
-			 rates_after_s(&r->rate, env->o, r->planned_out);
 	if (env_scatters(env)) {
 		r->link_s = env->c->rank ? sp->byte_s[env->c->rank] : 0;
-		r->predicted_s += sp->arrive_s[env->c->rank];
+		r->predicted_s = sp->arrive_s[env->c->rank];
 	}
 }
 

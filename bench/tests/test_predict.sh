@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# bench/predict on small inputs: memory and time of each case, predicted beside taken. That the memory is within
+# a quarter holds on any machine; times hold on one that does nothing else.
+. "$ROOT/scripts/tap.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+mkdir work
+run "$ROOT/bench/predict" --repeat 1 --dir work --options=--no-fsync --json predict.json \
+  20000 "20000 --ranks 3" "200000 --memory 12M" "60000 --ranks 2 --strategy distribute"
+is "a run succeeds" "$rc/$err" 0/
+is "nothing stays behind" "$(ls work)" ""
+python3 - predict.json >facts <<'PY'
+import json, sys
+s = [x for x in (json.loads(line) for line in open(sys.argv[1])) if x["type"] == "summary"]
+print(len(s))
+print(all(0 < t for x in s for t in x["seconds"]))
+for x in s:
+    told, held = x["memory_bytes"]
+    print(x["command"], "" if 0.75 <= told / held <= 1.25 else f"{told} told, {held} held")
+PY
+is "four cases, memory within a quarter" "$(sed 's/ *$//' facts)" "4
+True
+20000
+20000 --ranks 3
+200000 --memory 12M
+60000 --ranks 2 --strategy distribute"
+run "$ROOT/bench/predict" --dir work "10 --frobnicate"
+is "a case that hetsort refuses: status, work" "$rc/$(ls work)" 1/
+done_testing

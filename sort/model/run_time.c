@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading and sorting go on while the disk moves what is read and what spills, and so do merging
+ * and writing: each of the two steps takes as long as the slower of work and disk. Pure. */
+#include "run_time.h"
+
+#include <math.h>
+
+/* On the machine of the nominal rates: the system's work for a byte read from or written to a file,
+ * beside that of copying it with its checksum; and what a disk takes for a byte. */
+static const double FILE_TO_COPY = 1.9, DISK_S = 0.8e-9;
+
+static double disk_byte_s(const run_load *l)
+{
+	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
+}
+
+/* Until all is read and sorted. */
+static double before_s(const rates *r, const settings *o, const run_load *l)
+{
+	const double in = (double)l->in * o->lay.record_bytes;
+	const double file_s = FILE_TO_COPY * r->copy_s;
+	const double spill_s = l->spills ? r->merge_s / 2 + file_s : 0; /* half: gathered */
+	const double work_s = rates_before_s(r, o, l->in) + in * (file_s + spill_s);
+	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
+}
+
+/* From then on. */
+static double after_s(const rates *r, const settings *o, const run_load *l)
+{
+	const double in = (double)l->in * o->lay.record_bytes;
+	const double out = (double)l->out * o->lay.record_bytes;
+	const double file_s = FILE_TO_COPY * r->copy_s;
+	const double spill_s = l->spills ? in * (file_s + r->copy_s) : 0;
+	const double send_s = l->ranks > 1 ? rates_send_s(r, o, l->in, l->ranks) : 0;
+	const double work_s = rates_after_s(r, o, l->out) + out * file_s + spill_s + send_s;
+	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l));
+}
+
+double run_time_s(const rates *r, const settings *o, const run_load *l)
+{
+	return before_s(r, o, l) + after_s(r, o, l);
+}

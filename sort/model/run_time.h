@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long a rank's part of a sort will take: its work, and what its disk has to move meanwhile. */
+#ifndef HETSORT_MODEL_RUN_TIME_H
+#define HETSORT_MODEL_RUN_TIME_H
+
+#include "rates.h"
+
+/* What a rank has to do. */
+typedef struct run_load {
+	uint64_t in, out; /* records that it reads, and writes */
+	size_t ranks;
+	double cpus; /* that share the work, where the rates are those of one */
+	bool cold;   /* the input is on the disk, not in memory */
+	bool spills;
+	bool durable;        /* the output has to reach the disk before the end */
+	double disk_s;       /* to move a byte from or to the disk; 0: as on a nominal one */
+	unsigned disk_ranks; /* that share a nominal disk */
+} run_load;
+
+/* run_time_s - seconds until the rank has written what it is to write; it waits for no other. */
+double run_time_s(const rates *r, const settings *o, const run_load *l);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The predicted time of runs that were measured on the machine of the nominal rates, 2 processors
+ * with nothing else to do (README.md, Performance): within a quarter. And what adds to it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "model/run_time.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+static const settings usual = { .lay = { 100, 0, 10 } };
+
+static double predicted(const run_load *l)
+{
+	const rates r = rates_nominal(1);
+	return run_time_s(&r, &usual, l);
+}
+
+static void measured_runs(void **state)
+{
+	enum { M = 1000000 };
+	static const struct {
+		double taken_s;
+		run_load load;
+	} run[] = {
+		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1 } },
+		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1 } },
+		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1 } },
+		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2 } },
+		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
+		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
+		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
+	};
+	(void)state;
+	for (size_t i = 0; i < LEN(run); i++) {
+		const double s = predicted(&run[i].load);
+		if (s < 0.75 * run[i].taken_s || s > 1.25 * run[i].taken_s)
+			fail_msg("%.1f s taken, %.2f s predicted", run[i].taken_s, s);
+	}
+}
+
+/* Each of these takes longer, and a disk that is slow enough decides alone. */
+static void what_takes_longer(void **state)
+{
+	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1 };
+	run_load spills = base, slow = base, ranks = base, busy = base;
+	(void)state;
+	spills.spills = true;
+	assert_true(predicted(&spills) > predicted(&base) + 0.1);
+	ranks.ranks = 4;
+	assert_true(predicted(&ranks) > predicted(&base));
+	busy.cpus = 0.5;
+	assert_float_equal(predicted(&busy), 2 * predicted(&base), 1e-9);
+	slow.disk_s = 1e-6; /* 1 MB/s */
+	assert_float_equal(predicted(&slow), predicted(&base), 1e-9);
+	slow.spills = slow.durable = true; /* 100 MB to disk, 100 MB from and 100 MB to disk */
+	assert_float_equal(predicted(&slow), 300, 1e-6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(measured_runs),
+		cmocka_unit_test(what_takes_longer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the model of a run needs to know of this one. Nothing here can fail: what is not known is
+ * nominal. */
+#include "predict_time.h"
+#include "base/minmax.h"
+#include "base/processors.h"
+#include "budget_phase.h"
+#include "io/disk_rate.h"
+#include "model/run_time.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	TRIAL_BYTES = 32 << 20,
+	TRIAL_PART = 16, /* of what is to be written */
+	LEAST_TRIAL_BYTES = 4 << 20,
+};
+
+static const double START_S = 0.02; /* files made, synced and renamed, threads started */
+
+/* Of those that the rates are for: measured ones are of all threads, with all ranks at work. */
+static double processors_of(const rank_env *env, const settled *k)
+{
+	const double all = processors_find().count, threads = k->cpus->threads;
+	const double mine = (all > 0 ? all : 1) / k->cpus->ranks_here;
+	return env->o->calibrate ? 1 : mine < threads ? mine : threads;
+}
+
+static bool is_cold(const input *in, uint64_t bytes)
+{
+	const int fd = in->files && !in->file->is_stream
+			       ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+			       : -1;
+	if (fd < 0)
+		return false;
+	const bool cold = !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)in->file->st.st_size));
+	close(fd);
+	return cold;
+}
+
+/* The directory of the output; "" is none. */
+static void output_dir(const settings *o, char dir[PATH_MAX])
+{
+	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
+	const size_t n = slash ? (size_t)(slash - o->output) + 1 : 0;
+	if (n >= PATH_MAX)
+		return;
+	memcpy(dir, slash ? o->output : ".", slash ? n : 1);
+	dir[slash ? n : 1] = '\0';
+}
+
+static double measured_disk(rank_env *env, const settled *k, uint64_t bytes)
+{
+	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
+	char dir[PATH_MAX] = "";
+	size_t dirs;
+	if (!env->o->calibrate || most < LEAST_TRIAL_BYTES)
+		return 0;
+	if (k->mp->budget.spills)
+		return disk_rate_s(&env->m, *budget_tmpdirs(env, k->mp, &dirs), most);
+	output_dir(env->o, dir);
+	return disk_rate_s(&env->m, dir, most);
+}
+
+void predict_time(rank_env *env, const settled *k)
+{
+	const uint64_t in = own_share(env, k->s->in), out = own_share(env, k->s->out);
+	const uint64_t bytes = in * env->o->lay.record_bytes;
+	const run_load l = { .in = in,
+			     .out = out,
+			     .ranks = (size_t)env->c->size,
+			     .cpus = processors_of(env, k),
+			     .cold = is_cold(&k->f->in, bytes),
+			     .spills = k->mp->budget.spills,
+			     .durable = env->o->fsync && !k->f->out.is_stdout,
+			     .disk_s = measured_disk(env, k, bytes),
+			     .disk_ranks = k->cpus->ranks_here };
+	rank_result *r = env->stats;
+	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
+			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
+}
