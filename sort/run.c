@@ -371,6 +371,8 @@ static void collect(job *j, status rc, job_result *res)
 					     .all_read_s = j->all_read_s,
 					     .sum = j->verified.sum,
 					     .size = j->env.c->size,
+					     .job_ranks = j->env.c->size,
+					     .processes = j->env.c->processes,
 					     .comm_kind = j->env.c->kind,
 					     .rank = all };
 			memcpy(res->note, j->env.note.text, sizeof res->note);
@@ -393,7 +395,11 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
 	fill_result(j);
 	free(res->rank);
-	*res = (job_result){ .status = rc, .size = 1, .comm_kind = j->env.c->kind };
+	*res = (job_result){ .status = rc,
+			     .size = 1,
+			     .job_ranks = j->env.c->size,
+			     .processes = j->env.c->processes,
+			     .comm_kind = j->env.c->kind };
 	res->rank = malloc(sizeof *res->rank);
 	if (res->rank)
 		*res->rank = j->mine;

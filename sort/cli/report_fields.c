@@ -416,25 +416,52 @@ const report_field report_fields[] = {
 
 /* ------------------------------------------------------------------------------ the tables */
 
-const report_column report_run_columns[] = {
-	{ "rank", RANK(rank), .width = 5 },
-	{ "host", RANK(host), .width = -12, .digits = 12 },
-	{ "speed", RANK(speed), .width = 6, .digits = 3 },
-	{ "reads", RANK(in), .width = 11 },
-	{ "writes", RANK(out), .width = 11 },
-	{ "read", RANK(phase_s[PH_READ]), .width = 8, .digits = 3, .fixed = true },
-	{ "sort", RANK(phase_s[PH_SORT]), .width = 8, .digits = 3, .fixed = true },
-	{ "sample", RANK(phase_s[PH_SAMPLE]), .width = 8, .digits = 3, .fixed = true },
-	{ "split", RANK(phase_s[PH_SPLIT]), .width = 8, .digits = 3, .fixed = true },
-	{ "exchange", RANK(phase_s[PH_EXCHANGE]), .width = 8, .digits = 3, .fixed = true },
-	{ "merge", RANK(phase_s[PH_MERGE]), .width = 8, .digits = 3, .fixed = true },
-	{ "write", RANK(phase_s[PH_WRITE]), .width = 8, .digits = 3, .fixed = true },
-	{ "sync", RANK(phase_s[PH_SYNC]), .width = 8, .digits = 3, .fixed = true },
-	{ "busy", .kind = FIELD_REAL, .make = report_busy_s, .width = 8, .digits = 3,
-	  .fixed = true },
-	{ "wait", RANK(wait_s), .width = 8, .digits = 3, .fixed = true },
-	{ .heading = NULL },
-};
+static double all_phases_s(const rank_result *r)
+{
+	return report_busy_s(r) + r->phase_s[PH_EXCHANGE];
+}
+
+/* Sampling is part of it. */
+static double split_s(const rank_result *r)
+{
+	return r->phase_s[PH_SAMPLE] + r->phase_s[PH_SPLIT];
+}
+
+static double planned_mb(const rank_result *r)
+{
+	return 1e-6 * (double)r->planned_bytes;
+}
+
+static double held_mb(const rank_result *r)
+{
+	return 1e-6 * (double)r->mem_peak_bytes;
+}
+
+static double merge_gb_per_s(const rank_result *r)
+{
+	return 1e-9 / r->rate.merge_s;
+}
+
+static double copy_gb_per_s(const rank_result *r)
+{
+	return 1e-9 / r->rate.copy_s;
+}
+
+static double sort_ns(const rank_result *r)
+{
+	return 1e9 * r->rate.sort_s;
+}
+
+#define PHASE(name, phase)                                                                       \
+	{                                                                                        \
+		name, RANK(phase_s[phase]), .width = sizeof name > 7 ? (int)sizeof name - 1 : 6, \
+					    .digits = 3, .fixed = true                           \
+	}
+#define REAL(name, function, wide)                                                      \
+	{                                                                               \
+		name, .kind = FIELD_REAL, .make = function, .width = wide, .digits = 3, \
+		      .fixed = true                                                     \
+	}
 
 const report_column report_plan_columns[] = {
 	{ "rank", RANK(rank), .width = 5 },
@@ -444,4 +471,38 @@ const report_column report_plan_columns[] = {
 	{ "writes", RANK(planned_out), .width = 14 },
 	{ "predicted s", RANK(predicted_s), .width = 12, .digits = 3, .fixed = true },
 	{ .heading = NULL },
+};
+
+const report_column report_result_columns[] = {
+	{ "rank", RANK(rank), .width = 5 },
+	{ "host", RANK(host), .width = -12 },
+	{ "speed", RANK(speed), .width = 6, .digits = 3 },
+	{ "reads", RANK(in), .width = 11 },
+	{ "writes", RANK(out), .width = 11 },
+	REAL("plan MB", planned_mb, 7),
+	REAL("used MB", held_mb, 7),
+	{ "plan s", RANK(predicted_s), .width = 6, .digits = 3, .fixed = true },
+	REAL("took s", all_phases_s, 6),
+	{ .heading = NULL },
+};
+
+const report_column report_phase_columns[] = {
+	{ "rank", RANK(rank), .width = 5 },
+	{ "host", RANK(host), .width = -9 },
+	PHASE("read", PH_READ),
+	PHASE("sort", PH_SORT),
+	REAL("split", split_s, 6),
+	PHASE("exchange", PH_EXCHANGE),
+	PHASE("merge", PH_MERGE),
+	PHASE("write", PH_WRITE),
+	PHASE("sync", PH_SYNC),
+	REAL("busy", report_busy_s, 6),
+	{ "wait", RANK(wait_s), .width = 6, .digits = 3, .fixed = true },
+	{ .heading = NULL },
+};
+
+const report_column report_rate_columns[] = {
+	{ "rank", RANK(rank), .width = 5 }, { "host", RANK(host), .width = -16 },
+	REAL("sort", sort_ns, 8),           REAL("merge", merge_gb_per_s, 8),
+	REAL("copy", copy_gb_per_s, 8),     { .heading = NULL },
 };

@@ -54,15 +54,16 @@ double report_balance(const job_result *r);
 
 /* A column of a table with a line for each rank. */
 typedef struct report_column {
-	const char *heading;                  /* NULL ends a list */
-	field_kind kind;                      /* INT32, UINT64, REAL or TEXT */
-	size_t at;                            /* in rank_result */
-	int width;                            /* below 0: to the left */
-	int digits;                           /* of a real; a text is cut there, 0: it is not */
-	bool fixed;                           /* digits are those behind the point */
+	const char *heading; /* NULL ends a list */
+	field_kind kind;     /* INT32, UINT64, REAL or TEXT */
+	size_t at;           /* in rank_result */
+	int width;           /* below 0: to the left; a text is cut there */
+	int digits;          /* of a real */
+	bool fixed;          /* digits are those behind the point, of less than 10 */
 	double (*make)(const rank_result *r); /* NULL: what is at that place */
 } report_column;
 
-extern const report_column report_run_columns[], report_plan_columns[];
+extern const report_column report_plan_columns[], report_result_columns[], report_phase_columns[],
+	report_rate_columns[];
 
 #endif

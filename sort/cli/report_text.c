@@ -2,7 +2,7 @@
 /* What a person sees: the plan, the table of phases and ranks, the failures. */
 #include "base/size.h"
 #include "report.h"
-#include "report_fields.h"
+#include "report_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,12 +10,11 @@
 static void heading(const job_result *r, const settings *o, FILE *f)
 {
 	char b[SIZE_TEXT_BYTES];
-	fprintf(f,
-		"%" PRIu64 " records of %u bytes (%s), key of %u at %u; %d rank%s (%s), plan %s, "
-		"strategy %s\n",
-		r->records, o->lay.record_bytes, size_text(r->records * o->lay.record_bytes, b),
-		o->lay.key_bytes, o->lay.key_off, r->size, r->size == 1 ? "" : "s", r->comm_kind,
-		plan_names[o->plan], strategy_names[o->strategy]);
+	fprintf(f, "%" PRIu64 " records of %u bytes (%s), key of %u at %u\n", r->records,
+		o->lay.record_bytes, size_text(r->records * o->lay.record_bytes, b),
+		o->lay.key_bytes, o->lay.key_off);
+	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, r->size == 1 ? "" : "s",
+		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
 
 static void explain_memory(const rank_result *k, int i, FILE *f)
@@ -30,6 +29,20 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 	fputc('\n', f);
 }
 
+/* Of many ranks the one that takes most. */
+static void explain_memories(const job_result *r, FILE *f)
+{
+	int most = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		if (r->size <= REPORT_ROWS)
+			explain_memory(&r->rank[i], i, f);
+		if (r->rank[i].planned_bytes > r->rank[most].planned_bytes)
+			most = i;
+	}
+	if (r->rank && r->size > REPORT_ROWS)
+		explain_memory(&r->rank[most], most, f);
+}
+
 /* What was measured of each rank, where that was asked for. */
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
@@ -37,12 +50,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 		return;
 	fprintf(f,
 		"measured rates: sort in ns a record and unit of ln n, merge and copy in GB/s\n");
-	fprintf(f, "%5s %-16s %8s %8s %8s\n", "rank", "host", "sort", "merge", "copy");
-	for (int i = 0; r->rank && i < r->size; i++) {
-		const rank_result *k = &r->rank[i];
-		fprintf(f, "%5d %-16s %8.3f %8.3f %8.3f\n", i, k->host, 1e9 * k->rate.sort_s,
-			1e-9 / k->rate.merge_s, 1e-9 / k->rate.copy_s);
-	}
+	report_rows(r, report_rate_columns, f);
 }
 
 /* The rates of the links, where rank 0 scatters the input. */
@@ -92,50 +100,34 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 	}
 }
 
-static void cell(const report_column *c, const rank_result *k, FILE *f)
-{
-	const char *at = (const char *)k + c->at;
-	const double *real = (const void *)at;
-	if (c->kind == FIELD_INT32)
-		fprintf(f, "%*" PRId32, c->width, *(const int32_t *)(const void *)at);
-	else if (c->kind == FIELD_UINT64)
-		fprintf(f, "%*" PRIu64, c->width, *(const uint64_t *)(const void *)at);
-	else if (c->kind == FIELD_TEXT)
-		fprintf(f, "%*.*s", c->width, c->digits ? c->digits : HOST_BYTES, at);
-	else
-		fprintf(f, c->fixed ? "%*.*f" : "%*.*g", c->width, c->digits,
-			c->make ? c->make(k) : *real);
-}
-
-static void table(const job_result *r, const report_column *columns, FILE *f)
-{
-	for (const report_column *c = columns; c->heading; c++)
-		fprintf(f, "%s%*s", c == columns ? "" : " ", c->width, c->heading);
-	fputc('\n', f);
-	for (int i = 0; r->rank && i < r->size; i++) {
-		for (const report_column *c = columns; c->heading; c++) {
-			if (c != columns)
-				fputc(' ', f);
-			cell(c, &r->rank[i], f);
-		}
-		fputc('\n', f);
-	}
-}
-
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
-	table(r, report_plan_columns, f);
+	report_rows(r, report_plan_columns, f);
 	double last = 0;
 	for (int i = 0; r->rank && i < r->size; i++)
 		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
-	for (int i = 0; r->rank && i < r->size; i++)
-		explain_memory(&r->rank[i], i, f);
+	explain_memories(r, f);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);
 	print_rates(r, o, f);
 	print_links(r, o, f);
+}
+
+static void print_spill(const job_result *r, FILE *f)
+{
+	char b[SIZE_TEXT_BYTES];
+	uint64_t runs = 0, bytes = 0;
+	int ranks = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		ranks += r->rank[i].spill_runs > 0;
+		runs += r->rank[i].spill_runs;
+		bytes += r->rank[i].spill_bytes;
+	}
+	if (ranks)
+		fprintf(f, "spilled to disk: %s in %" PRIu64 " runs, by %d of %d rank%s\n",
+			size_text(bytes, b), runs, ranks, r->size, r->size == 1 ? "" : "s");
 }
 
 /* What --adapt made of the speeds it saw. */
@@ -148,7 +140,7 @@ static void adapt_lines(const job_result *r, FILE *f)
 		return;
 	fprintf(f, "adapt: %s; predicted gain %.1f %% of the time left after reading\n",
 		what[r->rank->adapt_state], 100 * r->rank->adapt_gain);
-	for (int i = 0; i < r->size; i++) {
+	for (int i = 0; i < r->size && r->size <= REPORT_ROWS; i++) {
 		const rank_result *k = &r->rank[i];
 		fprintf(f, "rank %d: speed %.3g while reading, planned %.3g; writes %" PRIu64, i,
 			k->speed_seen, k->speed, k->planned_out);
@@ -162,7 +154,7 @@ static void adapt_lines(const job_result *r, FILE *f)
 static void resume_lines(const job_result *r, const settings *o, FILE *f)
 {
 	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
-	for (int i = 0; o->resume && r->rank && i < r->size; i++) {
+	for (int i = 0; o->resume && r->rank && i < r->size && r->size <= REPORT_ROWS; i++) {
 		const rank_result *k = &r->rank[i];
 		fprintf(f,
 			"rank %d: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read "
@@ -175,30 +167,24 @@ static void resume_lines(const job_result *r, const settings *o, FILE *f)
 
 void report_table(const job_result *r, const settings *o, FILE *f)
 {
-	char rate[SIZE_TEXT_BYTES], most[SIZE_TEXT_BYTES];
+	char rate[SIZE_TEXT_BYTES];
 	double verify = 0;
-	uint64_t peak = 0, leftovers = 0;
+	uint64_t leftovers = 0;
 	heading(r, o, f);
-	table(r, report_run_columns, f);
+	report_rows(r, report_result_columns, f);
+	report_rows(r, report_phase_columns, f);
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		verify = k->verify_s > verify ? k->verify_s : verify;
-		peak = k->mem_peak_bytes > peak ? k->mem_peak_bytes : peak;
 		leftovers += k->leftovers;
 	}
-	fprintf(f,
-		"seconds; exchange is waiting for blocks of other ranks, wait is at the borders of "
-		"phases\n");
-	fprintf(f,
-		"total %.3f s, %s/s; balance %.3f; verification took %.3f s of it; most memory of "
-		"a "
-		"rank %s\n",
-		r->total_s,
+	fprintf(f, "total %.3f s, %s/s; balance %.3f; verification %.3f s of it\n", r->total_s,
 		size_text(r->total_s > 0 ? (uint64_t)((double)r->records * o->lay.record_bytes /
 						      r->total_s)
 					 : 0,
 			  rate),
-		report_balance(r), verify, size_text(peak, most));
+		report_balance(r), verify);
+	print_spill(r, f);
 	print_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);
@@ -232,8 +218,13 @@ void report_errors(const job_result *r, FILE *f)
 		const rank_result *k = &r->rank[i];
 		if (k->status == ST_OK || said_before(r, i))
 			continue;
-		fprintf(f, "hetsort: rank %d (%s), %s: %s", k->rank, k->host,
-			phase_name((phase)k->phase), k->text);
+		fprintf(f, "hetsort: ");
+		if (r->processes > 1)
+			fprintf(f, "rank %d (%s), %s: ", k->rank, k->host,
+				phase_name((phase)k->phase));
+		else if (r->job_ranks > 1)
+			fprintf(f, "rank %d, %s: ", k->rank, phase_name((phase)k->phase));
+		fputs(k->text, f);
 		const int more = saying_the_same(r, i);
 		if (more)
 			fprintf(f, " (and on %d more rank%s)", more, more == 1 ? "" : "s");

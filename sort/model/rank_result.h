@@ -92,7 +92,8 @@ typedef struct job_result {
 	uint64_t records;
 	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
 	checksum sum;
-	int size;
+	int size;                 /* entries of rank */
+	int job_ranks, processes; /* of the job, also where only one rank is told of */
 	const char *comm_kind;
 	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling beside the ranks' errors */
 	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */

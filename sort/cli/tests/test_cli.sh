@@ -252,7 +252,7 @@ is "per rank: --force" "$rc" 0
 run "$hetsort" --ranks 2 -o parts/w.%3r --manifest parts/m.json in
 ok "per rank: width and manifest name" test -s parts/w.000 -a -s parts/w.001 -a -s parts/m.json
 rm parts/in.3
-refuses "file missing on one rank of four" 2 "rank 3 ($(hostname)), describe: cannot open input 'parts/in.3'" \
+refuses "file missing on one rank of four" 2 "hetsort: rank 3, describe: cannot open input 'parts/in.3'" \
   "$hetsort" --ranks 4 -o parts/out.%r parts/in.%r
 
 # --- refusals: files
@@ -492,6 +492,34 @@ run sh -c '"$0" --help >/dev/full' "$hetsort"
 is "--help on a full disk" "$rc" 3
 run "$hetsort" -v -o out in
 ok "-v: table" grep -q "^ rank host" <<<"$err"
+lines() { # lines WORD - the headings and rows of a table of -v
+  awk -v w="$1" '$1 ~ /^ranks?$/ && $2 == "host" {on = index($0, w) > 0} /^total/ {on = 0} on' <<<"$err"
+}
+table_fits() { # table_fits RANKS OPTION...
+  local ranks=$1; shift
+  rm -f out
+  run "$hetsort" -v --ranks "$ranks" "$@" -o out in
+  is "-v, $ranks ranks: exit code" "$rc" 0
+  is "-v, $ranks ranks: tables in 80 columns" "$( (lines "took s"; lines busy) | awk 'length > 80')" ""
+  ok "-v, $ranks ranks: predicted beside taken" grep -q "plan MB used MB plan s took s$" <<<"$err"
+}
+table_fits 3 --speeds 1,2,3.25
+is "-v, 3 ranks: a row each" "$(lines "took s" | wc -l)/$(lines busy | wc -l)" 4/4
+is "-v: nothing spilled" "$(grep -c spilled <<<"$err")" 0
+table_fits 16
+is "-v, 16 ranks: a row each" "$(lines busy | wc -l)" 17
+table_fits 17
+is "-v, 17 ranks: grouped" "$(lines busy | awk '$1 == 17 {print $2}' | paste -sd' ')" "least median most"
+ok "-v, 17 ranks: the busiest" grep -q '^the busiest rank, [0-9]*:$' <<<"$err"
+least_most() { lines "took s" | awk '$1 == 17 {v[$2] = $NF} END {exit !(v["least"] <= v["median"] && v["median"] <= v["most"] && v["most"] > 0)}'; }
+ok "-v, 17 ranks: in order" least_most
+"$gensort" --no-fsync 30000 spilling && rm out
+run "$hetsort" -v --memory 3M -o out spilling
+ok "-v tells that it spilled" grep -q '^spilled to disk: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
+rm out spilling
+"$hetsort" -o out in
+run "$hetsort" -o out in
+is "one rank: a message without rank, host and phase" "$err" "hetsort: output 'out' exists (--force replaces it)"
 ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
 rm -f out
 run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in

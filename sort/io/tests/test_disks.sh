@@ -36,7 +36,7 @@ else
     is "a device that is full behind a file system with room, $ranks ranks: exit code, left over" \
       "$((rc == 3 || rc == 4))/$out" 1/
     ok "a device that is full, $ranks ranks: known when it is synced" \
-      grep -q "sync: cannot sync 'disk/out': \(No space left on device\|Input/output error\)" <<<"$err"
+      grep -q "cannot sync 'disk/out': \(No space left on device\|Input/output error\)" <<<"$err"
   done
   on_device 12 "$hetsort" --no-fsync --direct never -o disk/out in
   is "a device that is full: without a sync nobody is told" "$rc/$out" 0/disk/out
@@ -46,7 +46,7 @@ else
       status=none && truncate -s 20M back/image && exec "$@"' sh "$hetsort" --direct $direct -o out disk/in
     is "sectors that cannot be read, --direct $direct: exit code, left over" "$rc/$out$(left_over)" 3/
     ok "sectors that cannot be read, --direct $direct: message" \
-      grep -q "read: cannot read 'disk/in' at byte [0-9]*: Input/output error" <<<"$err"
+      grep -q "cannot read 'disk/in' at byte [0-9]*: Input/output error" <<<"$err"
   done
 fi
 

@@ -27,7 +27,7 @@ start read -o out in
 run "$hetsort" -o out in
 is "second job: exit code" "$rc" 2
 is "second job: who has it" "${err%%$'\n'*}" \
-  "hetsort: rank 0 ($(hostname)), describe: output 'out' is being made by another job, 'process $pid on $(hostname)'"
+  "hetsort: output 'out' is being made by another job, 'process $pid on $(hostname)'"
 ln -s . here
 run "$hetsort" --force -o here/out in
 is "second job, by another name of the directory" "$rc" 2

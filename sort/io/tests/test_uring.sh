@@ -86,7 +86,7 @@ rm -f report
 for errno in "ENOSYS/Function not implemented" "EPERM/Operation not permitted"; do
   HETSORT_FAIL=ring:1=${errno%/*} run "$faulty" --io uring -o out in
   is "${errno%/*}: refused" "$rc/$(left_over)" 2/
-  ok "${errno%/*}: the reason" grep -q "describe: io_uring cannot be used here: ${errno#*/}$" <<<"$err"
+  ok "${errno%/*}: the reason" grep -q "io_uring cannot be used here: ${errno#*/}$" <<<"$err"
   HETSORT_FAIL=ring:1=${errno%/*} run "$faulty" -v -o out in
   is "${errno%/*}: auto" "$rc/$(cmp -s out expected && echo same)" 0/same
   ok "${errno%/*}: auto says why" grep -q "threads; no uring: .*: ${errno#*/}$" <<<"$err"
@@ -94,7 +94,7 @@ for errno in "ENOSYS/Function not implemented" "EPERM/Operation not permitted"; 
 done
 HETSORT_FAIL=ring:1=ENOMEM run "$faulty" --io uring -o out in
 is "no memory for a ring: exit code, left over" "$rc/$(left_over)" 4/
-ok "no memory for a ring: message" grep -q "describe: io_uring cannot be used here: Cannot allocate memory$" <<<"$err"
+ok "no memory for a ring: message" grep -q "io_uring cannot be used here: Cannot allocate memory$" <<<"$err"
 HETSORT_FAIL=ring:2=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
 is "a ring less on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
@@ -111,7 +111,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers w
     is "$1 and $2: exit code, left over" "$rc/$(left_over)" "$3/"
     ok "$1 and $2: message" grep -q "$4" <<<"$err"
   }
-  fails uring:1=EIO read=5 3 "read: cannot read 'in' at byte [0-9]*: Input/output error"
+  fails uring:1=EIO read=5 3 "cannot read 'in' at byte [0-9]*: Input/output error"
   fails uring:25=ENOSPC write=28 4 "cannot write 'out': No space left on device"
   fails uring:25=EIO write=5 3 "cannot write 'out': Input/output error"
 fi

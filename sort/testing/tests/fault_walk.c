@@ -274,12 +274,16 @@ static const fault faults[] = {
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
-/* Who and what: hetsort, the rank and its phase, or that it could not start. */
+/* Who and what: hetsort and, of several ranks, which one and its phase; or that it could not start.
+ */
 static bool says_enough(const outcome *o)
 {
-	const char *rank = strstr(o->said, "hetsort: rank "), *comma = rank ? strchr(rank, ',') : 0;
-	return (comma && strstr(comma, ": ")) || strstr(o->said, "hetsort: no memory for ") ||
-	       strstr(o->said, "hetsort: cannot start ") || strstr(o->said, "hetsort: no report");
+	const char *said = strstr(o->said, "hetsort: ");
+	const char *colon = said ? strstr(said + 9, ": ") : NULL;
+	return colon || (said && strchr(said, '\'')) ||
+	       strstr(o->said, "hetsort: no memory for ") || strstr(o->said, "hetsort: cannot ") ||
+	       strstr(o->said, "hetsort: the other ranks ") ||
+	       strstr(o->said, "hetsort: no report");
 }
 
 /* What does not hold, NULL if all does. */

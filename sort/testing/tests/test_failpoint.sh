@@ -36,12 +36,12 @@ rm -f .hetsort-*
 fails file:1=EXDEV@rank0@incommit 3 "commit: " --ranks 3
 fails kill@sort:2 137 "" --ranks 3 --strategy distribute
 rm -f .hetsort-*
-fails comm:20@rank2 5 "hetsort: rank 2 ($(hostname)), " --ranks 3
+fails comm:20@rank2 5 "hetsort: rank 2, " --ranks 3
 rm -f .hetsort-*
-fails alloc:12@rank1 4 "hetsort: rank 1 ($(hostname)), " --ranks 3
+fails alloc:12@rank1 4 "hetsort: rank 1, " --ranks 3
 for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # on the way to that rank alone
   rank=${at#*@rank}
-  fails flip@heard:$at 5 "hetsort: rank $rank ($(hostname)), " --ranks 3
+  fails flip@heard:$at 5 "hetsort: rank $rank, " --ranks 3
   is "flip@heard:$at: what came, nothing left" "$(grep -c ': a message of rank [0-2] came damaged$' <<<"$err")/$(find . -name '.hetsort-*')" 1/
 done
 for strategy in merge distribute; do
@@ -68,16 +68,16 @@ for scatter in balanced dynamic; do
 done
 "$BIN/gensort" --no-fsync 50000 more && cp in few && mv more in
 for block in 2 3 4; do
-  fails flip@sent:$block@rank0 5 "hetsort: rank 1 ($(hostname)), read: block $((block - 1)) from rank 0 to rank 1 came damaged" \
+  fails flip@sent:$block@rank0 5 "hetsort: rank 1, read: block $((block - 1)) from rank 0 to rank 1 came damaged" \
     --ranks 2 --source root --speeds 0.01,1 --links 1,1000000
 done
 mv few in
 for what in version protocol order sizes layout; do
   case $what in order) name="byte order" ;; sizes) name="set of type sizes" ;;
     layout) name="record layout" ;; *) name=$what ;; esac
-  fails differ@$what:1 5 "hetsort: rank 1 ($(hostname)), describe: it has another $name than rank 0: '" --ranks 3
+  fails differ@$what:1 5 "hetsort: rank 1, describe: it has another $name than rank 0: '" --ranks 3
 done
-fails lie:3@rank1 5 "hetsort: rank 1 ($(hostname)), describe: it has another version than rank 0: '" --ranks 3 # noise
+fails lie:3@rank1 5 "hetsort: rank 1, describe: it has another version than rank 0: '" --ranks 3 # noise
 fails lie:3@rank0 5 ", describe: it has another version than rank 0: '" --ranks 3
 fails thread:3 4 "hetsort: cannot start thread 2 of 3" --ranks 3
 HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in

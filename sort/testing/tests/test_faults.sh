@@ -37,14 +37,14 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     shim short "$hetsort" $mode -o out in
     is "short and interrupted calls, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
     rm -f out
-    in_turn read=5 3 "read: cannot read 'in' at byte 0: Input/output error" $mode -o out
+    in_turn read=5 3 "cannot read 'in' at byte 0: Input/output error" $mode -o out
     in_turn read=5@2 3 "cannot read 'in' at byte" $mode -o out
     in_turn write=28 4 "cannot write 'out': No space left on device" $mode -o out
     in_turn write=5@2 3 "cannot write 'out': Input/output error" $mode -o out
     in_turn write=28@2 4 "cannot write 'out': No space left on device" $mode -o out
     in_turn fallocate=28 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
-    in_turn fsync=5 3 "sync: cannot sync 'out': Input/output error" $mode -o out
-    in_turn rename=5 3 "commit: cannot rename onto 'out': Input/output error" $mode -o out
+    in_turn fsync=5 3 "cannot sync 'out': Input/output error" $mode -o out
+    in_turn rename=5 3 "cannot rename onto 'out': Input/output error" $mode -o out
     if [ "${mode#--ranks 1}" != "$mode" ]; then allocs="1 2"; else allocs="1 2 3 4 5 6"; fi
     for n in $allocs; do in_turn alloc=12@$n 4 "no memory for" $mode -o out; done
   }
@@ -110,11 +110,11 @@ is "input grown meanwhile" "$rc/$(left_over)" "3/"
 ok "input grown meanwhile: message" grep -q "'grown' changed while it was being sorted" <<<"$err"
 
 # a folder that cannot be synced: before names are given all is as ever, after it the output is complete
-fails fsync=5@2 3 "commit: cannot sync the directory of 'out': Input/output error" -o out
+fails fsync=5@2 3 "cannot sync the directory of 'out': Input/output error" -o out
 complete="is complete, but its name may not outlast a loss of power: cannot sync its directory: Input/output error"
 shim fsync=5@3 "$hetsort" -o out in
 is "a folder not synced after the rename: output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
-ok "a folder not synced after the rename: message" grep -q "commit: 'out' $complete" <<<"$err"
+ok "a folder not synced after the rename: message" grep -q "'out' $complete" <<<"$err"
 rm out
 fails fsync=5@6 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
 shim fsync=5@9 "$hetsort" --ranks 3 -o out.%r in
@@ -129,7 +129,7 @@ ok "folders of parts not synced: --clean ends it" "$hetsort" --check-manifest ou
 rm out.*
 shim fsync=5@6 "$hetsort" -o out.%r in
 is "the manifest's folder not synced: all is there" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
-ok "the manifest's folder not synced: message" grep -q "commit: 'out.manifest' $complete" <<<"$err"
+ok "the manifest's folder not synced: message" grep -q "'out.manifest' $complete" <<<"$err"
 ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest out.manifest
 cp -a out.0 before
 for plan in write=28@2 fsync=5@2 fsync=5@3 fsync=5@4 rename=5; do
@@ -140,7 +140,7 @@ for plan in write=28@2 fsync=5@2 fsync=5@3 fsync=5@4 rename=5; do
 done
 shim rename=5@2 "$hetsort" --force -o out.%r other
 is "an old manifest that cannot be put aside: exit code" "$rc/$(cmp out.0 before)" 3/
-ok "and said" grep -q "commit: cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
+ok "and said" grep -q "cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
 "$hetsort" --clean -q out.manifest
 is "--clean goes on with the new set" "$("$hetsort" --check-manifest out.manifest; echo $?)/$(cmp -s out.0 before; echo $?)" 0/1
 rm -f out.* before .hetsort-*
@@ -150,16 +150,16 @@ for ranks in 1 3; do
   shim lie=write@2 "$hetsort" --direct never --ranks $ranks -o out other
   is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
   ok "a write that is not done, $ranks ranks: message" \
-    grep -q "commit: 'out' is not as it was written: record [0-9]* is another" <<<"$err"
+    grep -q "'out' is not as it was written: record [0-9]* is another" <<<"$err"
   shim lie=rename "$hetsort" --ranks $ranks -o out other
   is "a rename that is not done, $ranks ranks" "$rc/$(ls out 2>/dev/null)" 3/
-  ok "a rename that is not done, $ranks ranks: message" grep -q "commit: 'out' .*cannot be found there" <<<"$err"
+  ok "a rename that is not done, $ranks ranks: message" grep -q "'out' .*cannot be found there" <<<"$err"
   rm -f .hetsort-*
 done
 "$hetsort" -o out in
 shim lie=rename "$hetsort" -f -o out other
 is "a rename over an old output that is not done" "$rc/$(cmp out expected)" 3/
-ok "a rename over an old output that is not done: message" grep -q "commit: .*another file stands there" <<<"$err"
+ok "a rename over an old output that is not done: message" grep -q "another file stands there" <<<"$err"
 rm -f out .hetsort-*
 
 # a report that does not get to the disk: the output stands
