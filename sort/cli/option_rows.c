@@ -21,8 +21,7 @@ const option_row option_rows[] = {
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = { 8, "fsync" },
 	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "rank 0 alone writes it",
-	  .section = OF_FILES,
-	  .help = "write a report in JSON, on failure too; - prints it" },
+	  .section = OF_FILES, .help = "write a report in JSON, on failure too; - prints it" },
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
 	  .hi = MAX_RECORD_BYTES, .report = { 9, "record_bytes" }, .section = OF_RECORDS,

@@ -18,7 +18,14 @@ typedef enum option_kind {
 	OPT_TMPDIR, /* one directory more */
 } option_kind;
 
-typedef enum option_section { OF_FILES, OF_RECORDS, OF_SHARES, OF_WORK, OF_INSTEAD, OPTION_SECTIONS } option_section;
+typedef enum option_section {
+	OF_FILES,
+	OF_RECORDS,
+	OF_SHARES,
+	OF_WORK,
+	OF_INSTEAD,
+	OPTION_SECTIONS
+} option_section;
 
 /* A member of settings. */
 typedef struct option_field {

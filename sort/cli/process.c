@@ -38,7 +38,7 @@ static status refuse_lent_rights(err *e)
 {
 	return getauxval(AT_SECURE)
 		       ? err_set(e, ST_REFUSED,
-				 "it does not run with rights that its caller has not "
+				 "refused to run with more rights than its caller's "
 				 "(set-user-ID, set-group-ID, capabilities of the file)")
 		       : ST_OK;
 }

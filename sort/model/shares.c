@@ -12,7 +12,7 @@ status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 	const status mine = st == HETPART_ENOMEM      ? ST_RESOURCE
 			    : st == HETPART_EINTERNAL ? ST_INTERNAL
 						      : ST_REFUSED;
-	return err_set(e, mine, "no plan: %s", he->text);
+	return err_set(e, mine, "cannot plan the shares: %s", he->text);
 }
 
 static void equal_shares(uint64_t n, size_t p, uint64_t *share)

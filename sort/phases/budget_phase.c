@@ -239,6 +239,7 @@ static status check_count(rank_env *env, const share_plan *s)
 
 status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
+	size_t dirs;
 	status rc = check_count(env, k->s);
 	rc = comm_agree(env->c, rc == ST_OK ? find_limit(env, k->cpus, &mp->limit) : rc);
 	if (rc == ST_OK)
@@ -249,6 +250,6 @@ status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 	memcpy(env->stats->limit_text, mp->limit.text, sizeof env->stats->limit_text);
 	note_budget(env, mp);
 	if (rc == ST_OK && !k->f->in.is_stream)
-		predict_time(env, k);
+		predict_time(env, k, *budget_tmpdirs(env, mp, &dirs));
 	return rc;
 }

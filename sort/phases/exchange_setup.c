@@ -112,8 +112,8 @@ static status check_arrivals(const exchange_setup *t)
 		ok &= !__builtin_add_overflow(sum, t->recv[i], &sum);
 	if (!ok || sum != wanted)
 		return err_set(&t->env->e, ST_PEER,
-			       "the ranks announce another number of records than the %" PRIu64
-			       " that are to come",
+			       "the ranks announce other than the %" PRIu64
+			       " records that this rank is to receive",
 			       wanted);
 	return ST_OK;
 }

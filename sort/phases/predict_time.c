@@ -4,7 +4,6 @@
 #include "predict_time.h"
 #include "base/minmax.h"
 #include "base/processors.h"
-#include "budget_phase.h"
 #include "io/disk_rate.h"
 #include "model/run_time.h"
 
@@ -31,9 +30,8 @@ static double processors_of(const rank_env *env, const settled *k)
 
 static bool is_cold(const input *in, uint64_t bytes)
 {
-	const int fd = in->files && !in->file->is_stream
-			       ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-			       : -1;
+	const bool is_file = in->files && !in->file->is_stream;
+	const int fd = is_file ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return false;
 	const bool cold = !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)in->file->st.st_size));
@@ -52,20 +50,19 @@ static void output_dir(const settings *o, char dir[PATH_MAX])
 	dir[slash ? n : 1] = '\0';
 }
 
-static double measured_disk(rank_env *env, const settled *k, uint64_t bytes)
+static double measured_disk(rank_env *env, const settled *k, const char *run_dir, uint64_t bytes)
 {
 	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
 	char dir[PATH_MAX] = "";
-	size_t dirs;
 	if (!env->o->calibrate || most < LEAST_TRIAL_BYTES)
 		return 0;
 	if (k->mp->budget.spills)
-		return disk_rate_s(&env->m, *budget_tmpdirs(env, k->mp, &dirs), most);
+		return disk_rate_s(&env->m, run_dir, most);
 	output_dir(env->o, dir);
 	return disk_rate_s(&env->m, dir, most);
 }
 
-void predict_time(rank_env *env, const settled *k)
+void predict_time(rank_env *env, const settled *k, const char *run_dir)
 {
 	const uint64_t in = own_share(env, k->s->in), out = own_share(env, k->s->out);
 	const uint64_t bytes = in * env->o->lay.record_bytes;
@@ -76,7 +73,7 @@ void predict_time(rank_env *env, const settled *k)
 			     .cold = is_cold(&k->f->in, bytes),
 			     .spills = k->mp->budget.spills,
 			     .durable = env->o->fsync && !k->f->out.is_stdout,
-			     .disk_s = measured_disk(env, k, bytes),
+			     .disk_s = measured_disk(env, k, run_dir, bytes),
 			     .disk_ranks = k->cpus->ranks_here };
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +

@@ -5,8 +5,9 @@
 
 #include "values.h"
 
-/* predict_time - adds to what the plan has noted of it. The budget is made. Looks whether the input
- * is in memory; where speeds are measured, and there is much to write, it tries the disk. */
-void predict_time(rank_env *env, const settled *k);
+/* predict_time - run_dir: where runs go, if it spills. Adds to what the plan has noted of it. The
+ * budget is made. Looks whether the input is in memory; where speeds are measured, and there is
+ * much to write, it tries the disk. */
+void predict_time(rank_env *env, const settled *k, const char *run_dir);
 
 #endif

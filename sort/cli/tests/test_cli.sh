@@ -347,7 +347,7 @@ ln -s nowhere dangling
 refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort" -f -o dangling in
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
-refuses "unknown % directive" 2 "% stands before something else" "$hetsort" -o out.%r.%d in
+refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
 refuses "standard output of several ranks" 2 "output '-' is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
 refuses "manifest without %r" 2 "--manifest goes with one output a rank" "$hetsort" --manifest m -o out in
 
@@ -481,7 +481,7 @@ is "--help: no line is longer than 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
 ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
 ok "--help: two screens of 25 lines" test "$(wc -l <<<"$out")" -le 50
 is "--help: each option is in the manual, in the same order" \
-  "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -d '\\')" \
+  "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -cd 'a-z\n-')" \
   "$(sed -nE 's/^  (-[a-z], |    )--([a-z-]+).*/\2/p' <<<"$out")"
 if command -v mandoc >/dev/null; then # as many lines as there are ways to call it
   synopsis=$(mandoc -T ascii -O width=80 "$ROOT/sort/man/hetsort.1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^DESC/p')

@@ -73,7 +73,7 @@ else
     echo "# set-user-ID has no meaning on this file system"
   else
     is "set-user-ID: exit code" "$rc" 2
-    ok "set-user-ID: message" grep -q "it does not run with rights that its caller has not" <<<"$err"
+    ok "set-user-ID: message" grep -q "refused to run with more rights than its caller's" <<<"$err"
     run ./lent -o out in
     is "set-user-ID: nothing written" "$rc/$(left_over)" 2/
   fi

@@ -93,7 +93,7 @@ static void refuses(void **state)
 	err e = { ST_OK, "" };
 	(void)state;
 	assert_int_equal(shares_by_speed(PLAN_LINEAR, false, 10, bad, 2, share, &e), ST_REFUSED);
-	assert_memory_equal(e.text, "no plan: ", 9);
+	assert_memory_equal(e.text, "cannot plan the shares: ", 24);
 }
 
 int main(void)
