@@ -51,6 +51,6 @@ for options in "--explain" "--ranks 3 -o large/out" "--ranks 3 --strategy distri
     "$hetsort" --record-size 1 --key 0,1 $options large/one
   if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount such a file system"; continue; fi
   is "more than 2^48 records on a rank, $options" "$rc" 2
-  ok "more than 2^48 records on a rank, $options: message" grep -q "plan: [0-9]* records are too many for one rank" <<<"$err"
+  ok "more than 2^48 records on a rank, $options: message" grep -q "[0-9]* records are too many for one rank" <<<"$err"
 done
 done_testing
