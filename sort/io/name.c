@@ -50,8 +50,7 @@ static char *expand(const char *pattern, int rank, const char *text, err *e)
 		}
 		const size_t n = directive(s, &width);
 		if (n == 0) {
-			err_set(e, ST_REFUSED,
-				"name %s: only r (the rank) or %% may follow %%",
+			err_set(e, ST_REFUSED, "name %s: only r (the rank) or %% may follow %%",
 				err_quoted(pattern, q));
 			free(out);
 			return NULL;
