@@ -19,8 +19,8 @@ static const struct {
 	{ .009288, 0, 1 },
 };
 
-static const char *names[] = { "auto", "dp",     "dp-increasing", "window",   "multires",
-			       "lp",   "closed", "all-at-once",   "two-pass", "greedy", "fill" };
+static const char *names[] = { "auto",   "dp",          "dp-increasing", "window", "multires", "lp",
+			       "closed", "all-at-once", "two-pass",      "greedy", "fill" };
 
 struct problem {
 	const char *name;
