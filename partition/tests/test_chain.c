@@ -378,95 +378,6 @@ static void latencies_only_delay(void **state)
 	}
 }
 
-static int at_once(void *ctx)
-{
-	(void)ctx;
-	return 1;
-}
-
-/* A method that ends early still has a schedule, whole and within a bound. */
-static void stopped_schedule(const hetpart_chain *ch, const hetpart_chain_opts *opts,
-			     hetpart_status why)
-{
-	hetpart_schedule *sd, *again;
-	const double *f;
-	hetpart_chain as_made = *ch;
-	size_t n, q[60];
-
-	OK(hetpart_chain_create(&sd, ch, opts, &err));
-	assert_int_equal(hetpart_schedule_stopped(sd), why);
-	assert_true(hetpart_schedule_makespan(sd) >= hetpart_schedule_lower_bound(sd));
-	assert_true(hetpart_schedule_makespan(sd) < 2 * hetpart_schedule_lower_bound(sd));
-	f = hetpart_schedule_fractions(sd, &n);
-	for (size_t k = 0; k < ch->nloads; k++)
-		q[k] = hetpart_schedule_installments(sd, k);
-	as_made.installments = q;
-	OK(hetpart_chain_replay(&again, &as_made, f, n, &err));
-	NEAR(hetpart_schedule_makespan(again), hetpart_schedule_makespan(sd), 1e-9);
-	assert_int_equal(hetpart_schedule_stopped(again), HETPART_OK);
-	hetpart_schedule_free(sd);
-	hetpart_schedule_free(again);
-}
-
-/* A chain that is as fast as it is wide: MULTIINST would take installments without number. */
-static void hostile_chain(void **state)
-{
-	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
-	double w[20], z[19], v[40];
-	hetpart_chain ch = HETPART_CHAIN_INIT;
-
-	(void)state;
-	for (size_t i = 0; i < 20; i++)
-		w[i] = 1;
-	for (size_t i = 0; i < 19; i++)
-		z[i] = 5e-5;
-	for (size_t n = 0; n < 40; n++)
-		v[n] = n % 2 ? 1e4 : 1e-4;
-	ch.nprocs = 20, ch.nloads = 40, ch.w = w, ch.z = z, ch.vcomm = v, ch.vcomp = v;
-	opts.method = HETPART_CHAIN_MULTIINST;
-	opts.limit_s = INFINITY;
-	opts.stop = at_once;
-	stopped_schedule(&ch, &opts, HETPART_ECANCEL);
-}
-
-static void time_limit(void **state)
-{
-	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
-	double w[10], z[9], v[60];
-	size_t q[60];
-	hetpart_chain ch = HETPART_CHAIN_INIT;
-	hetpart_schedule *sd = (void *)&ch;
-	uint64_t s = 1;
-
-	(void)state;
-	for (size_t i = 0; i < 10; i++)
-		w[i] = 1 + rnd_real(&s);
-	for (size_t i = 0; i < 9; i++)
-		z[i] = .01 + .1 * rnd_real(&s);
-	for (size_t n = 0; n < 60; n++)
-		v[n] = .1 + rnd_real(&s), q[n] = 8;
-	ch.nprocs = 10, ch.nloads = 60, ch.w = w, ch.z = z, ch.vcomm = v, ch.vcomp = v;
-	ch.installments = q;
-	opts.limit_s = 1e-3;
-	stopped_schedule(&ch, &opts, HETPART_ETIME);
-	opts.limit_s = INFINITY;
-	opts.max_mem_bytes = 1000;
-	stopped_schedule(&ch, &opts, HETPART_ENOMEM);
-	opts.method = HETPART_CHAIN_MULTIINST;
-	stopped_schedule(&ch, &opts, HETPART_ENOMEM);
-	opts.max_mem_bytes = 0;
-	opts.stop = at_once;
-	for (int m = HETPART_CHAIN_LP; m <= HETPART_CHAIN_MULTIINST; m++) {
-		opts.method = (hetpart_chain_method)m;
-		if (m == HETPART_CHAIN_LP || m == HETPART_CHAIN_MULTIINST)
-			stopped_schedule(&ch, &opts, HETPART_ECANCEL);
-	}
-	opts.method = HETPART_CHAIN_LP;
-	assert_true(hetpart_chain_mem_bytes(&ch, &opts) > 480 * 10 * 8);
-	assert_true(hetpart_chain_mem_bytes(&ch, &opts) < HETPART_MEM_DEFAULT_BYTES);
-	assert_true(hetpart_chain_mem_bytes(NULL, &opts) == UINT64_MAX);
-}
-
 static void refuse(const struct instance *in, const char *text)
 {
 	hetpart_schedule *sd = (void *)&err;
@@ -635,8 +546,6 @@ int main(void)
 		cmocka_unit_test(badly_scaled_input),
 		cmocka_unit_test(wide_ranges),
 		cmocka_unit_test(latencies_only_delay),
-		cmocka_unit_test(time_limit),
-		cmocka_unit_test(hostile_chain),
 		cmocka_unit_test(invalid_chains),
 		cmocka_unit_test(invalid_options),
 		cmocka_unit_test(invalid_replays),

@@ -97,8 +97,8 @@ if [ -w /dev/full ]; then
   is "full disk: message" "$(cat said)" "hetplan: cannot write 'standard output': No space left on device"
 fi
 # Limits: the best plan so far is an answer, and says what ended the search.
-hostile='{"compute":{"type":"nlogn","scale":1},"link":3},{"compute":{"type":"nlogn","scale":2},"link":1},{"compute":{"type":"nlogn"}}'
-hostile=$(sed 's/"link":\([0-9]\)/"link":{"type":"affine","startup":0,"per_item":\1}/g' <<<"$hostile")
+link='{"type":"affine","startup":0,"per_item"'
+hostile="{\"compute\":{\"type\":\"nlogn\"},\"link\":$link:3}},{\"compute\":{\"type\":\"nlogn\",\"scale\":2},\"link\":$link:1}},{\"compute\":{\"type\":\"nlogn\"}}"
 scatter="{\"op\":\"scatter\",\"items\":1000000,\"processors\":[$hostile]"
 chain='{"op":"chain","w":[1,1,1],"z":[0.1,0.1],"vcomm":[1,1],"vcomp":[1,1]'
 printf '%s,"max_mem_bytes":1000}\n%s,"method":"dp","max_mem_bytes":100000}\n%s,"max_mem_bytes":1}\n' \
