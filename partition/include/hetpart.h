@@ -425,9 +425,9 @@ HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_poin
  * lines on stretches of cells, all divisions averaged with the weight the data give them), made
  * rising by pooling adjacent violators, and joined by lines from (0, 0); a jump that is sure is a
  * step, half way between what was seen on its two sides, and on the safe side once these are 2 %
- * apart, as few items too few cost little and one too many costs the jump; beyond the last corner the
- * cost goes on with the larger of the last slope and the mean cost of an item. If nothing was seen,
- * f(n) = n.
+ * apart, as few items too few cost little and one too many costs the jump; beyond the last corner
+ * the cost goes on with the larger of the last slope and the mean cost of an item. If nothing was
+ * seen, f(n) = n.
  * out    receives the cost, independent of the model, NULL on failure; hetpart_cost_free() it.
  * model  unchanged.
  * err    NULL, or receives the reason of a failure.

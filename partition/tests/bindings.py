@@ -73,7 +73,7 @@ def kind(c):
 
 
 def enums(text):
-    return {name: int(value) for name, value in re.findall(r"\b(HETPART_[A-Z_]+) = (\d+)", text)}
+    return {name: int(value) for name, value in re.findall(r"\b(HETPART_[A-Z_]+) =\s*(\d+)", text)}
 
 
 def test_python_declares_every_call_of_the_header():
