@@ -35,13 +35,13 @@ static status job_id(rank_env *env, uint64_t *id)
 	return comm_bcast(env->c, id, sizeof *id, 0);
 }
 
-/* What all inputs of all ranks allow; standard input is no file, and allows all. */
+/* What all inputs of all ranks allow; streams, such as standard input, are no files and allow all. */
 static status rights_of_inputs(rank_env *env, const input *in, mode_t *rights)
 {
 	const size_t p = (size_t)env->c->size;
 	uint32_t mine = 0777, *all = mem_array(&env->m, p, sizeof *all, "modes", &env->e);
 	for (size_t i = 0; i < in->files; i++)
-		mine &= in->file[i].st.st_mode;
+		mine &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
 	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = comm_allgather(env->c, &mine, all, sizeof mine);

@@ -107,7 +107,7 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 
     calls="rename@1 rename@2 rename@3 rename@4 rename@5 fsync@3 fsync@4 fsync@5 fsync@6 fsync@7 fsync@8 fsync@9 fsync@10"
   fi
   for call in $calls; do
-    cut set hang=$call "$hetsort" --force --ranks 2 -o disk/out.%r few
+    cut set hang="$call" "$hetsort" --force --ranks 2 -o disk/out.%r few
     met=$rc/$out
     run "$hetsort" --clean -q --ranks 3 'boot/out.%r'
     case $met/$rc/$("$hetsort" --check-manifest boot/out.manifest; echo $?)/$(cd boot && find . -type f | sort | paste -sd' ') in
