@@ -157,6 +157,8 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 		return err_set(&env->e, ST_REFUSED,
 			       "a stream cannot be read again: --workdir takes files");
 	w->on = true;
+	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = o->fsync };
+	pthread_mutex_init(&w->notes.lock, NULL);
 	snprintf(w->name, sizeof w->name, PREFIX "%d.run", env->c->rank);
 	status rc = make_dir(o->workdir, &env->e);
 	if (rc == ST_OK)
@@ -232,7 +234,11 @@ static status agree_on_job(rank_env *env, workdir *w, finding *all, int *first)
 	if (rc != ST_OK)
 		return rc;
 	w->resuming = *first >= 0;
-	w->seal = (run_checkpoint_plan){ w->s.job, w->name, env->o->fsync };
+	w->seal = (run_checkpoint_plan){ .job = w->s.job,
+					 .rank = env->c->rank,
+					 .notes = &w->notes,
+					 .name = w->name,
+					 .fsync = env->o->fsync };
 	if (!w->resuming && env->c->rank == 0 &&
 	    getrandom(&w->seal.job, sizeof w->seal.job, 0) != sizeof w->seal.job)
 		w->seal.job = (uint64_t)getpid();
@@ -261,7 +267,11 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w)
 {
 	const input *in = &k->f->in;
 	unsigned removed = 0;
-	if (!w->on || w->found)
+	if (!w->on)
+		return ST_OK;
+	w->seal.first = in->per_rank ? 0 : share_before(env, k->s->in);
+	w->notes.in = in;
+	if (w->found)
 		return ST_OK;
 	status rc = remove_all(w->file.dirfd, w->name, w->file.path, in, &removed, &env->e);
 	env->stats->leftovers += removed;
@@ -270,12 +280,11 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w)
 	if (rc != ST_OK)
 		return rc;
 	w->s.job = w->seal.job;
-	w->s.run_recs = k->mp->budget.run_recs;
-	w->s.stride = k->mp->budget.stride;
-	if (own_share(env, k->s->in) == 0)
-		w->s.run_recs = w->s.stride = 0;
 	memcpy(w->s.share_in, k->s->in, (size_t)env->c->size * sizeof *k->s->in);
-	return json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync, &env->e);
+	rc = resume_state_plan_runs(&w->s, k->mp->budget.run_recs, k->mp->budget.stride, &env->e);
+	return rc == ST_OK ? json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync,
+					&env->e)
+			   : rc;
 }
 
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
@@ -297,8 +306,10 @@ status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
 
 void workdir_close(workdir *w)
 {
-	if (w->on)
+	if (w->on) {
 		target_discard(&w->file);
+		pthread_mutex_destroy(&w->notes.lock);
+	}
 	resume_state_free(&w->s);
 }
 

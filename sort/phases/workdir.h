@@ -21,6 +21,7 @@ typedef struct workdir {
 	target file;                   /* of the state */
 	char name[WORKDIR_NAME_BYTES]; /* of the runs, without the number */
 	resume_state s;
+	run_notes notes; /* how it is brought up to date */
 	run_checkpoint_plan seal;
 } workdir;
 

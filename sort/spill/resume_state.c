@@ -11,7 +11,7 @@
 
 #define FORMAT "hetsort-state"
 
-enum { VERSION = 1, MOST_RANKS = 1 << 20, MOST_STRIDE = 1 << 20 };
+enum { VERSION = 2, MOST_RANKS = 1 << 20, MOST_STRIDE = 1 << 20 };
 
 status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e)
 {
@@ -24,8 +24,19 @@ status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e)
 	return err_set(e, ST_RESOURCE, "no memory for a state of %" PRId32 " ranks", ranks);
 }
 
+status resume_state_plan_runs(resume_state *s, uint64_t run_recs, size_t stride, err *e)
+{
+	const uint64_t own = s->share_in[s->rank];
+	s->run_recs = own ? run_recs : 0;
+	s->stride = own ? stride : 0;
+	s->runs = own ? (size_t)((own - 1) / run_recs + 1) : 0;
+	s->run = calloc(s->runs ? s->runs : 1, sizeof *s->run);
+	return s->run ? ST_OK : err_set(e, ST_RESOURCE, "no memory for a state of %zu runs", s->runs);
+}
+
 void resume_state_free(resume_state *s)
 {
+	free(s->run);
 	free(s->share_in);
 	free(s->input);
 	*s = (resume_state){ 0 };
@@ -51,20 +62,35 @@ static json_t *output_json(const output_checkpoint *out)
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20];
-	json_t *shares = json_array(), *inputs = json_array();
+	json_t *shares = json_array(), *inputs = json_array(), *runs = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
 	for (int32_t i = 0; i < s->ranks; i++)
 		shares = json_and(shares, json_integer((json_int_t)s->share_in[i]));
 	for (size_t i = 0; i < s->inputs; i++)
 		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
-	json_t *doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o}",
+	for (size_t i = 0; i < s->runs; i++)
+		runs = json_and(runs, s->run[i].noted ? json_checksum(s->run[i].sum) : json_null());
+	json_t *doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, "
+				"s:o}",
 				"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION,
 				"job", job, "rank", (int)s->rank, "ranks", (int)s->ranks,
 				"record_bytes", (int)s->lay.record_bytes, "key_offset",
 				(int)s->lay.key_off, "key_bytes", (int)s->lay.key_bytes,
 				"run_records", (json_int_t)s->run_recs, "sample_stride",
-				(json_int_t)s->stride, "share_in", shares, "inputs", inputs);
+				(json_int_t)s->stride, "share_in", shares, "inputs", inputs,
+				"runs", runs);
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
+}
+
+status run_notes_add(run_notes *n, size_t run, checksum sum, err *e)
+{
+	if (run >= n->s->runs)
+		return err_set(e, ST_INTERNAL, "the state has no run %zu", run);
+	pthread_mutex_lock(&n->lock);
+	n->s->run[run] = (run_note){ true, sum };
+	const status rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
+	pthread_mutex_unlock(&n->lock);
+	return rc;
 }
 
 /* ------------------------------------------------------------------------------- reading */
@@ -88,21 +114,43 @@ static bool parse_hex(const char *text, size_t n, uint64_t *number)
 	return true;
 }
 
+static bool parse_checksum(const char *text, checksum *sum)
+{
+	uint64_t half[2];
+	if (!parse_hex(text, 2, half))
+		return false;
+	*sum = (checksum){ half[0], half[1] };
+	return true;
+}
+
+/* null: nothing was read for that run yet. */
+static bool parse_runs(resume_state *s, json_t *runs)
+{
+	if (!json_is_array(runs) || json_array_size(runs) != s->runs)
+		return false;
+	for (size_t i = 0; i < s->runs; i++) {
+		const json_t *one = json_array_get(runs, i);
+		const char *sum = json_string_value(one);
+		s->run[i].noted = sum != NULL;
+		if (sum ? !parse_checksum(sum, &s->run[i].sum) : !json_is_null(one))
+			return false;
+	}
+	return true;
+}
+
 /* NULL: the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
 	const char *id, *sum;
 	json_int_t n;
-	uint64_t half[2];
 	if (!output)
 		return true;
 	if (json_unpack(output, "{s:s, s:I, s:s !}", "id", &id, "records", &n, "checksum", &sum) !=
 		    0 ||
-	    !parse_hex(id, 1, &s->out.id) || !parse_hex(sum, 2, half) || s->out.id == 0 || n < 0 ||
-	    n > INT64_MAX / s->lay.record_bytes)
+	    !parse_hex(id, 1, &s->out.id) || !parse_checksum(sum, &s->out.sum) || s->out.id == 0 ||
+	    n < 0 || n > INT64_MAX / s->lay.record_bytes)
 		return false;
 	s->out.records = (uint64_t)n;
-	s->out.sum = (checksum){ half[0], half[1] };
 	return true;
 }
 
@@ -158,14 +206,15 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	const char *format, *made_by, *job;
 	int version, rank, ranks;
 	json_int_t rec, off, key, run_recs, stride;
-	json_t *shares, *inputs, *output = NULL;
+	json_t *shares, *inputs, *runs, *output = NULL;
 	resume_state h = { 0 };
 	if (json_unpack(doc,
-			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s?o!}",
+			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
+			"s?o!}",
 			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
 			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
 			"key_bytes", &key, "run_records", &run_recs, "sample_stride", &stride,
-			"share_in", &shares, "inputs", &inputs, "output", &output) != 0 ||
+			"share_in", &shares, "inputs", &inputs, "runs", &runs, "output", &output) != 0 ||
 	    strcmp(format, FORMAT) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
@@ -175,20 +224,22 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	if (!possible_head(&h, rec, off, key) || !parse_hex(job, 1, &h.job) ||
 	    !json_is_array(inputs) || json_array_size(shares) != (size_t)ranks)
 		return malformed(name, "its sizes are impossible", e);
-	const status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
+	status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
 	s->job = h.job;
 	s->rank = rank;
 	s->lay = (layout){ (uint32_t)rec, (uint32_t)off, (uint32_t)key };
 	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
-	    !possible_runs(s, run_recs, stride) || !parse_output(s, output)) {
+	    !possible_runs(s, run_recs, stride) || !parse_output(s, output))
+		rc = malformed(name, "its shares, runs, inputs or output are impossible", e);
+	if (rc == ST_OK)
+		rc = resume_state_plan_runs(s, (uint64_t)run_recs, (size_t)stride, e);
+	if (rc == ST_OK && !parse_runs(s, runs))
+		rc = malformed(name, "the checksums of its runs are impossible", e);
+	if (rc != ST_OK)
 		resume_state_free(s);
-		return malformed(name, "its shares, runs, inputs or output are impossible", e);
-	}
-	s->run_recs = (uint64_t)run_recs;
-	s->stride = (size_t)stride;
-	return ST_OK;
+	return rc;
 }
 
 status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e)

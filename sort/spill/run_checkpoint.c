@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A checkpoint is a head of numbers, the checksums of the run's blocks, and its samples, in the
- * byte order of this machine. The head says which run of which sort it is, and how long, so that no
- * other is taken for it; its digest covers the whole checkpoint. The checksums cover the records:
- * every read verifies them. */
+ * byte order of this machine. The head says which records of which sort and rank it has, so that no
+ * other is taken for it, also not one that was put under its name; its digest covers the whole
+ * checkpoint. The checksums cover the records: every read verifies them. */
 #include "run_checkpoint.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -15,10 +15,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x31306e7572736568) /* "hesrun01" where the lowest byte comes first */
+#define MAGIC UINT64_C(0x32306e7572736568) /* "hesrun02" where the lowest byte comes first */
 
 typedef struct head {
-	uint64_t magic, job, run, recs;
+	uint64_t magic, job, rank, run, first, recs;
 	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
 	checksum sum;
 	uint64_t digest; /* of the members above, the checksums and the samples */
@@ -29,7 +29,9 @@ static head head_of(const spill_layout *at, size_t run, uint64_t recs, const run
 {
 	return (head){ .magic = MAGIC,
 		       .job = p->job,
+		       .rank = (uint64_t)p->rank,
 		       .run = run,
+		       .first = p->first + n->first,
 		       .recs = recs,
 		       .end_bytes = at->end,
 		       .block_bytes = at->block_bytes,
@@ -64,7 +66,9 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	head h = head_of(&at, run, recs, p, n);
 	h.digest = digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
-	status rc = sync_run(&at, p, e);
+	status rc = run_notes_add(p->notes, run, n->sum, e);
+	if (rc == ST_OK)
+		rc = sync_run(&at, p, e);
 	if (rc == ST_OK)
 		rc = file_write_at(at.fd, at.sum, sums, at.end + sizeof h, at.label, e);
 	if (rc == ST_OK)
@@ -88,18 +92,22 @@ static bool read_checkpoint(const spill_layout *at, const head *wanted, uint64_t
 	if (fstat(at->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != at->end + sizeof h + sums + n->sample_bytes ||
 	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) != ST_OK ||
-	    memcmp(&h, wanted, offsetof(head, sum)) != 0 ||
+	    memcmp(&h, wanted, offsetof(head, digest)) != 0 ||
 	    file_read_at(at->fd, sum, sums, at->end + sizeof h, at->label, NULL) != ST_OK ||
 	    file_read_at(at->fd, n->sample, n->sample_bytes, at->end + sizeof h + sums, at->label,
 			 NULL) != ST_OK)
 		return false;
-	n->sum = h.sum;
 	return h.digest == digest(&h, sum, n->sample);
 }
 
 status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
 			   mem *m, run_checkpoint *n, bool *taken, err *e)
 {
+	const resume_state *state = p->notes->s;
+	*taken = false;
+	if (run >= state->runs || !state->run[run].noted)
+		return ST_OK;
+	n->sum = state->run[run].sum;
 	const spill_layout at = spill_run_layout(s, run, recs);
 	const head wanted = head_of(&at, run, recs, p, n);
 	uint64_t *sum = mem_array(m, at.blocks, sizeof *sum, "checksums of a run", e);

@@ -98,7 +98,8 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	return (run_checkpoint){ .sample = d->sample + d->sample_at[run] * isz,
+	return (run_checkpoint){ .first = d->start[run],
+				 .sample = d->sample + d->sample_at[run] * isz,
 				 .sample_bytes =
 					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
 }

@@ -200,6 +200,16 @@ static status create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
+/* What close could report does not matter: what has to last is synced. */
+static void close_file(run_file *r)
+{
+	if (r->f.fd >= 0)
+		close(r->f.fd);
+	if (r->f.direct >= 0)
+		close(r->f.direct);
+	r->f = (io_fd)IO_FD_NONE;
+}
+
 static status create_files(spill *s, err *e)
 {
 	status rc = ST_OK;
@@ -307,9 +317,34 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 	return ST_OK;
 }
 
+/* A later program must not use it. */
+static void remove_name(const spill *s, size_t i)
+{
+	char name[NAME_BYTES + 24];
+	if (s->name[0])
+		(void)unlinkat(s->dir[s->run[i].dir].fd, name_of(s, i, name), 0);
+}
+
+/* What an earlier program left under the run's name goes, but not its content: the file may have
+ * another name as well, also that of a run which is used. */
+static status renew_file(spill *s, size_t i, err *e)
+{
+	run_file *r = &s->run[i];
+	struct stat st;
+	char q[QUOTED_BYTES];
+	const tempdir *t = &s->dir[r->dir];
+	if (fstat(r->f.fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at %s", err_quoted(t->label, q));
+	if (st.st_size == 0 && st.st_nlink == 1)
+		return ST_OK;
+	close_file(r);
+	remove_name(s, i);
+	const status rc = create_file(s, i, e);
+	return rc == ST_OK ? file_sync_dir(t->fd, t->label, e) : rc;
+}
+
 status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 {
-	char q[QUOTED_BYTES];
 	status rc = make_room(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
@@ -320,8 +355,8 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
 		return rc;
 	const tempdir *t = &s->dir[r->dir];
-	if (s->name[0] && ftruncate(r->f.fd, 0) != 0)
-		return err_sys(e, errno, "cannot empty %s", err_quoted(t->label, q));
+	if (s->name[0] && (rc = renew_file(s, i, e)) != ST_OK)
+		return rc;
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
 			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
@@ -416,14 +451,6 @@ status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, e
 	r->bytes = r->room_bytes;
 	r->state = RUN_COMPLETE;
 	return ST_OK;
-}
-
-/* A later program must not use it. */
-static void remove_name(const spill *s, size_t i)
-{
-	char name[NAME_BYTES + 24];
-	if (s->name[0])
-		(void)unlinkat(s->dir[s->run[i].dir].fd, name_of(s, i, name), 0);
 }
 
 /* ------------------------------------------------------------------------------- reading */
@@ -547,14 +574,8 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 
 void spill_drop_run(spill *s, size_t i)
 {
-	run_file *r = &s->run[i];
-	if (r->f.fd >= 0)
-		close(r->f.fd); /* what close could report does not matter: what has to last is
-				   synced */
-	if (r->f.direct >= 0)
-		close(r->f.direct);
-	r->f = (io_fd)IO_FD_NONE;
-	r->state = RUN_DROPPED;
+	close_file(&s->run[i]);
+	s->run[i].state = RUN_DROPPED;
 }
 
 void spill_close(spill *s)

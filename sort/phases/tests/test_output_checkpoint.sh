@@ -107,7 +107,7 @@ for mode in "$one" "$three" "$parts"; do
   finishes "another checksum in the state" no
 done
 mode=$three
-for what in '/"output"/,/}/d; /"inputs"/,$s/^  \],$/  ]/' 's/"records": 10000/"records": 10001/' 's/"id": "...../"id": "01234/'; do
+for what in '/"output"/,/}/d; /"runs"/,$s/^  \],$/  ]/' 's/"records": 10000/"records": 10001/' 's/"id": "...../"id": "01234/'; do
   killed commit:0 $mode
   sed -i "$what" store/hetsort-rank1.json
   finishes "other state on one rank, $what" no

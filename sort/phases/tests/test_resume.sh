@@ -161,6 +161,15 @@ HETSORT_FAIL=flip@spill:1 store=work2 sort_
 is "bit that flips on its way to the disk" "$rc/$(ls out 2>/dev/null)" 3/
 mv work2 work3 && rm -rf store && mv work3 store
 finishes "bit that flips on its way to the disk"
+# a complete run of this very sort, of another rank or with other records than were read, under a run's name
+swaps() { mv store/hetsort-rank0.run0 swap && mv store/hetsort-rank1.run0 store/hetsort-rank0.run0 && mv swap store/hetsort-rank1.run0; }
+for how in "cp store/hetsort-rank0.run0 store/hetsort-rank1.run0" "ln -f store/hetsort-rank0.run0 store/hetsort-rank1.run0" swaps; do
+  killed merge:0 --ranks 2
+  $how
+  finishes "run of another rank: ${how%% *}" --ranks 2
+  ok "run of another rank: ${how%% *}: it is read again" test "$(sum bytes_not_read)" -lt $((records * 100))
+done
+damages "checksum of a run in the state" sed -i '/"runs"/,/]/s/"[0-9a-f]\(.*\)[0-9a-f]"/"0\10"/' store/hetsort-rank0.json
 state=store/hetsort-rank0.json
 spoils() { # spoils NAME WORDS COMMAND...
   local name=$1 words=$2; shift 2
@@ -174,7 +183,7 @@ spoils "state cut" "state 'store/hetsort-rank0.json', line" truncate -s 200 $sta
 spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
-spoils "format's version" "another version" change 's/"version": 1/"version": 2/'
+spoils "format's version" "another version" change 's/"version": 2/"version": 3/'
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
 spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
 spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
@@ -183,7 +192,9 @@ spoils "runs longer than the share" "impossible" change 's/"run_records": [0-9]*
 spoils "too many runs" "impossible" change 's/"run_records": [0-9]*/"run_records": 1/'
 spoils "share beyond all" "impossible" change 's/^    200000/    9223372036854775807/'
 spoils "another share" "not of this input" change 's/^    200000/    200001/'
-spoils "no inputs" "of 0 input files" change '/"inputs"/,$c "inputs": []}'
+spoils "more runs than the share has" "checksums of its runs are impossible" change 's/"runs": \[/"runs": [ null,/'
+spoils "a run without a checksum" "checksums of its runs are impossible" change '/"runs"/,/]/s/"[0-9a-f]*"/"0"/'
+spoils "no inputs" "of 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'
 rm -rf store other
 
 # the states of two sorts, each good by itself
