@@ -98,7 +98,7 @@ static outcome lock_open(const target *t, int fd, bool made, err *e)
 static int open_lock(const target *t, bool *made)
 {
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL, 0644);
+	int fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL, 0600 | (t->most & 0044));
 	*made = fd >= 0;
 	if (fd >= 0 || errno != EEXIST)
 		return fd;

@@ -63,6 +63,7 @@ static status open_target(target *t, const char *dir, int64_t rank, err *e)
 	if (rc == ST_OK)
 		rc = check_dir(t->dirfd, dir, e);
 	free(path);
+	t->most = 0;
 	return rc;
 }
 

@@ -76,7 +76,8 @@ is "other ways to read and write" "$rc/$(cmp out expected)/$(left)" 0//./out
 
 # other limits than the first time; a rank that has lost its disk
 killed merge:0 --ranks 3
-ok "runs have mode 600" test -z "$(find store -type f -name 'hetsort-rank*' ! -perm 600 ! -name '*.json')"
+is "all in the workdir has mode 600: states, runs, locks" \
+  "$(find store -type f ! -perm 600; find store -name '*.json' -o -name '.*.lock' | wc -l)" 6
 finishes "with less memory and other threads" --ranks 3 --memory 300M --threads 1
 killed merge:0 --ranks 3
 rm store/hetsort-rank1.*
