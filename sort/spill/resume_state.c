@@ -46,9 +46,10 @@ void resume_state_free(resume_state *s)
 
 static json_t *input_json(const input_id *id, const char *path)
 {
-	return json_pack("{s:o, s:I, s:I, s:I, s:I}", "file", json_name(path), "inode",
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "file", json_name(path), "inode",
 			 (json_int_t)id->inode, "bytes", (json_int_t)id->bytes, "mtime_s",
-			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns);
+			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns,
+			 "ctime_s", (json_int_t)id->ctime_s, "ctime_ns", (json_int_t)id->ctime_ns);
 }
 
 static json_t *output_json(const output_checkpoint *out)
@@ -169,17 +170,23 @@ static bool parse_shares(resume_state *s, json_t *shares)
 	return sum <= INT64_MAX / s->lay.record_bytes;
 }
 
+static bool possible_ns(json_int_t ns)
+{
+	return ns >= 0 && ns <= 999999999;
+}
+
 static bool parse_inputs(resume_state *s, json_t *inputs)
 {
 	for (size_t i = 0; i < s->inputs; i++) {
 		const char *file;
-		json_int_t inode, bytes, sec, ns;
-		if (json_unpack(json_array_get(inputs, i), "{s:s, s:I, s:I, s:I, s:I !}", "file",
-				&file, "inode", &inode, "bytes", &bytes, "mtime_s", &sec,
-				"mtime_ns", &ns) != 0 ||
-		    bytes < 0 || ns < 0 || ns > 999999999)
+		json_int_t inode, bytes, m_s, m_ns, c_s, c_ns;
+		if (json_unpack(json_array_get(inputs, i),
+				"{s:s, s:I, s:I, s:I, s:I, s:I, s:I !}", "file", &file, "inode",
+				&inode, "bytes", &bytes, "mtime_s", &m_s, "mtime_ns", &m_ns,
+				"ctime_s", &c_s, "ctime_ns", &c_ns) != 0 ||
+		    bytes < 0 || !possible_ns(m_ns) || !possible_ns(c_ns))
 			return false;
-		s->input[i] = (input_id){ (uint64_t)inode, (uint64_t)bytes, sec, ns };
+		s->input[i] = (input_id){ (uint64_t)inode, (uint64_t)bytes, m_s, m_ns, c_s, c_ns };
 	}
 	return true;
 }
@@ -271,7 +278,8 @@ void resume_state_inputs(resume_state *s, const input *in)
 	for (size_t i = 0; i < s->inputs; i++) {
 		const struct stat *st = &in->file[i].st;
 		s->input[i] = (input_id){ st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
-					  st->st_mtim.tv_nsec };
+					  st->st_mtim.tv_nsec, st->st_ctim.tv_sec,
+					  st->st_ctim.tv_nsec };
 	}
 }
 
@@ -285,11 +293,12 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 			       err_quoted(name, q), was->inputs, is->inputs);
 	for (size_t i = 0; i < is->inputs; i++) {
 		const input_id *a = &was->input[i], *b = &is->input[i];
+		const bool same_times = a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns &&
+					a->ctime_s == b->ctime_s && a->ctime_ns == b->ctime_ns;
 		const char *what = a->inode != b->inode   ? "is another file"
 				   : a->bytes != b->bytes ? "has another size"
-				   : a->mtime_s != b->mtime_s || a->mtime_ns != b->mtime_ns
-					   ? "was changed"
-					   : NULL;
+				   : !same_times          ? "was changed"
+							  : NULL;
 		if (what)
 			return err_set(e, ST_REFUSED, "input %s %s since state %s was made",
 				       err_quoted(in->file[i].path, qi), what, err_quoted(name, q));

@@ -14,10 +14,11 @@
 
 struct json_t;
 
-/* What identifies an input file on every host and after a restart: a device number does not. */
+/* What identifies an input file on every host and after a restart: a device number does not. The
+ * time of modification can be set back, that of the inode's change cannot. */
 typedef struct input_id {
 	uint64_t inode, bytes;
-	int64_t mtime_s, mtime_ns;
+	int64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
 } input_id;
 
 /* A rank's part of an output that is complete, but under a temporary name. */

@@ -114,7 +114,7 @@ refuses "an input that was touched" "input 'in' was changed since" --resume --ra
 head -c 100 was >>in && touch -r was in
 refuses "an input that has grown" "input 'in' has another size since" --resume --ranks 3
 truncate -s -100 in && touch -r was in
-finishes "the input as it was" --ranks 3
+refuses "an input that was changed, and its time set back" "input 'in' was changed since" --resume --ranks 3
 killed merge:0
 chmod 770 store
 refuses "a workdir that others can write" "can be written by them" --resume
