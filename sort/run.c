@@ -106,6 +106,14 @@ static status load_output(job *j)
 		      phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part));
 }
 
+/* Did an earlier program end well, and nobody saw it? */
+static status find_output(job *j)
+{
+	share_plan next = { 0 };
+	return replan(j, &next,
+		      phase_find_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part));
+}
+
 /* A rank that turned slow is to write less. */
 static status adapt(job *j)
 {
@@ -194,8 +202,8 @@ static status drop_checkpoints(job *j)
 /* What was not read takes no time, so it teaches nothing. */
 static status update_wisdom(job *j)
 {
-	return phase_update_wisdom(&j->env, !j->files.in.is_stream && !j->work.resuming,
-				   j->history);
+	return phase_update_wisdom(
+		&j->env, !j->files.in.is_stream && !j->work.resuming && !j->part.found, j->history);
 }
 
 /* Who takes a step: several ranks, by their strategy, or a single one. */
@@ -217,6 +225,7 @@ static const step steps[] = {
 	{ PH_DESCRIBE, SEVERAL | SINGLE, false, describe },
 	{ PH_PLAN, SEVERAL | SINGLE, false, plan },
 	{ PH_PLAN, MERGING | SINGLE, false, resume },
+	{ PH_PLAN, MERGING | SINGLE, false, find_output },
 	{ PH_PLAN, SEVERAL | SINGLE, false, plan_memory },
 	{ PH_PLAN, MERGING | SINGLE, false, save_state },
 	{ PH_READ, SEVERAL | SINGLE, false, read_input },

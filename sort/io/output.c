@@ -18,8 +18,8 @@
 static status describe_one(target *t, const char *path, const settings *opt, err *e)
 {
 	status rc = target_open(t, path, e);
-	if (rc == ST_OK)
-		rc = target_check(t, opt->force, e);
+	if (rc == ST_OK) /* --resume finds out first whether it is its own */
+		rc = target_check(t, opt->force || opt->resume, e);
 	return rc;
 }
 
@@ -95,7 +95,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 	status rc = target_lock(&o->manifest, removed, e);
 	if (rc == ST_OK)
 		rc = journal_recover(&o->manifest, &named, e);
-	if (named && !opt->force)
+	if (named && !opt->force && !opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now (--force replaces it)",
@@ -103,11 +103,12 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 	return rc;
 }
 
-status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, unsigned *removed,
-		   err *e)
+status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
+		   unsigned *removed, err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
+	o->file.patience_s = o->manifest.patience_s = patience_s;
 	status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
@@ -168,6 +169,15 @@ bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64
 	       (uint64_t)st.st_size == (o->per_rank ? bytes : total);
 }
 
+status output_spare_old(output *o, bool found, err *e)
+{
+	const bool named = found && o->file.named;
+	status rc = named ? ST_OK : target_check(&o->file, false, e);
+	if (rc == ST_OK && o->manifest.base && !named)
+		rc = target_check(&o->manifest, false, e);
+	return rc;
+}
+
 void output_drop(output *o)
 {
 	if (o->fd >= 0)
@@ -196,12 +206,19 @@ status output_sync(output *o, bool sync, err *e)
 	return target_close(&o->file, fd, o->owner, sync, e);
 }
 
+/* May a manifest be there already? One that speaks of this output, where --resume found that under
+ * its final name. */
+static bool replaces(const output *o, const settings *opt)
+{
+	return opt->force || o->file.named;
+}
+
 /* All that can fail, before any name changes. */
 static status prepare(const output *o, const settings *opt, err *e)
 {
 	status rc = o->owner ? target_ready(&o->file, opt->force, e) : ST_OK;
 	if (rc == ST_OK && o->manifest.base)
-		rc = target_ready(&o->manifest, opt->force, e);
+		rc = target_ready(&o->manifest, replaces(o, opt), e);
 	/* a directory that cannot be synced shows now */
 	return rc == ST_OK && o->owner && opt->fsync ? file_sync_dir(o->file.dirfd, o->file.path, e)
 						     : rc;
@@ -229,8 +246,8 @@ static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 {
 	const bool kept = !o->file.temp.name[0];
 	target_keep(&o->file);
-	status rc =
-		o->manifest.base ? journal_begin(&o->manifest, opt->force, opt->fsync, e) : ST_OK;
+	status rc = o->manifest.base ? journal_begin(&o->manifest, replaces(o, opt), opt->fsync, e)
+				     : ST_OK;
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;
 	if (rc != ST_OK && !kept && !atomic_load(&c->broken))
@@ -245,7 +262,7 @@ static status begin_set(output *o, comm *c, const settings *opt, err *e)
 	status rc = lie_beside(o, c, &beside);
 	if (rc == ST_OK && beside)
 		rc = begin_journal(o, c, opt, e);
-	if (rc == ST_OK && o->manifest.base && opt->force)
+	if (rc == ST_OK && o->manifest.base && replaces(o, opt))
 		rc = journal_put_aside(&o->manifest, opt->fsync, e);
 	return comm_agree(c, rc);
 }
@@ -270,7 +287,7 @@ status output_commit(output *o, comm *c, const settings *opt, err *e)
 		rc = name_own(o, opt, e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->manifest.base)
-		rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, opt->force,
+		rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, replaces(o, opt),
 				 opt->fsync, e);
 	return rc == ST_OK && o->manifest.base ? target_look(&o->manifest, e) : rc;
 }

@@ -23,7 +23,7 @@ typedef struct output {
 } output;
 
 /* output_describe - find the directory and refuse, before any work, a name that exists (without
- * force) or is no plain file. Touches nothing. */
+ * force; with resume see output_spare_old) or is no plain file. Touches nothing. */
 status output_describe(output *o, const settings *opt, int rank, err *e);
 
 /* output_is_stream - is it "-", or the name of a FIFO or of a character device? */
@@ -34,9 +34,9 @@ bool output_stat_stream(const output *o, struct stat *st);
 
 /* output_lock - collective: lock what this rank owns, and remove what killed jobs have left there:
  * *removed files, but not the one that was kept with this id. What one has begun to rename is
- * renamed first. Refuses if another job is making it. */
-status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, unsigned *removed,
-		   err *e);
+ * renamed first. Refuses if another job is making it, and still is after patience_s. */
+status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
+		   unsigned *removed, err *e);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
@@ -49,6 +49,10 @@ void output_keep(output *o);
 /* output_find - open the one that was kept with this id, or what has the final name already; false:
  * there is none, or it has another size. The other arguments as in output_create. */
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total);
+
+/* output_spare_old - with resume and without force: refuse what has the final names, unless the
+ * output was found, and found there. */
+status output_spare_old(output *o, bool found, err *e);
 
 /* output_drop - close and remove what was kept. */
 void output_drop(output *o);

@@ -135,6 +135,37 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
+static status sum_all(const reader *r, uint64_t n, unsigned char *buf, checksum *sum, err *e)
+{
+	size_t k;
+	for (uint64_t at = 0; at < n; at += k) {
+		unsigned char *to = buf + reader_align(r, at);
+		k = reader_chunk(r, at, n - at);
+		const status rc = reader_read(r, at, k, to, e);
+		if (rc != ST_OK)
+			return rc;
+		*sum = checksum_join(*sum, checksum_records(to, k, r->lay.record_bytes));
+	}
+	return reader_check(r, e);
+}
+
+status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e)
+{
+	reader *r;
+	*sum = (checksum){ 0, 0 };
+	status rc = reader_open(&r, in, p, e);
+	if (rc != ST_OK)
+		return rc;
+	const size_t most = (size_t)u64_min(p->n, r->chunk);
+	const size_t bytes = most * p->lay.record_bytes + 2 * IO_FD_ALIGN;
+	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
+	rc = raw ? sum_all(r, p->n, raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN), sum, e)
+		 : ST_RESOURCE;
+	mem_free(m, raw);
+	reader_close(r);
+	return rc;
+}
+
 /* Chunks end at multiples of IO_FD_ALIGN where the record size allows, so that they go past the
  * page cache whole. */
 static status inspect_all(const io_fd *f, const char *path, uint64_t offset, uint64_t n,

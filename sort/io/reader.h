@@ -46,6 +46,9 @@ void reader_close(reader *r);
 checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
 			entry *e, double *verify_s);
 
+/* reader_sum - the checksum of the share, and no more. Memory: 4 MiB. */
+status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);
+
 /* reader_inspect - inspect n records of f from offset, a multiple of a record's bytes, on.
  * ST_INVALID, without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,

@@ -39,6 +39,7 @@ typedef struct target {
 	unfinished lock; /* see target_lock */
 	int lock_fd;     /* -1: not locked */
 	bool shared;     /* another rank makes it: its names go only where this process is ended */
+	double patience_s; /* how long target_lock waits for another job to end */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or

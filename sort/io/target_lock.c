@@ -4,6 +4,7 @@
  * only. The holder of the lock removes the file, so a process that gets a lock checks that its file
  * still has the name. */
 #include "target.h"
+#include "base/clock.h"
 #include "file.h"
 
 #include <dirent.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 enum { TRIES = 100, HOLDER_BYTES = 96 };
+
+static const struct timespec SOON = { 0, 50000000 };
 
 static bool is_named(const target *t, int fd)
 {
@@ -66,7 +69,7 @@ static status check_file(const target *t, int fd, err *e)
 	return ST_OK;
 }
 
-typedef enum outcome { TAKEN, AGAIN, NO_LOCKS, FAILED } outcome;
+typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
 
 /* A file that is there is another job's, or was left by one: then it goes, and a new one is made,
  * so nothing is ever written to a file that this process has not made. Another process may take the
@@ -89,9 +92,8 @@ static outcome lock_open(const target *t, int fd, bool made, err *e)
 	if (errno == EINTR || (errno == EWOULDBLOCK && made))
 		return AGAIN;
 	if (errno == EWOULDBLOCK)
-		refuse(t, fd, e);
-	else
-		err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
+		return BUSY;
+	err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
 	return FAILED;
 }
 
@@ -112,6 +114,7 @@ static int open_lock(const target *t, bool *made)
 static status take(target *t, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
+	const double until = now_s() + t->patience_s;
 	for (int i = 0; i < TRIES; i++) {
 		bool made;
 		*fd = open_lock(t, &made);
@@ -123,12 +126,19 @@ static status take(target *t, int *fd, err *e)
 		const outcome o = lock_open(t, *fd, made, e);
 		if (o == TAKEN)
 			return ST_OK;
+		const bool wait = o == BUSY && now_s() < until; /* it may be about to end */
+		if (o == BUSY && !wait)
+			refuse(t, *fd, e);
 		if (o == FAILED && made && still_there(t, *fd))
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		close(*fd);
 		*fd = -1;
-		if (o != AGAIN)
+		if (wait) {
+			i = 0;
+			nanosleep(&SOON, NULL);
+		} else if (o != AGAIN) {
 			return o == NO_LOCKS ? ST_OK : e->code;
+		}
 	}
 	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
 		       err_quoted(t->path, q));

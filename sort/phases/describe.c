@@ -145,7 +145,8 @@ static status choose_io_backend(rank_env *env, io_backend **io)
 static status lock_output(rank_env *env, output *out, const workdir *w)
 {
 	unsigned removed;
-	const status rc = output_lock(out, env->c, env->o, w->s.out.id, &removed, &env->e);
+	const status rc = output_lock(out, env->c, env->o, w->s.out.id, workdir_patience_s(env),
+				      &removed, &env->e);
 	env->stats->leftovers += removed;
 	return rc;
 }

@@ -2,12 +2,19 @@
 /* With --workdir, an output that is complete outlives the program like the runs do: once it is on
  * the disk and compared with the input, each rank notes in its state under which temporary name it
  * is, and count and checksum of its part. --resume reads it again as a whole, and if it still is
- * what was noted, on all ranks, only names are left to give; if not on one, all merge again. */
+ * what was noted, on all ranks, only names are left to give; if not on one, all merge again.
+ *
+ * A job may also have ended well when nobody saw it: killed after its last name, or left alone by
+ * its launcher. Then the output is there, and states are not, on all ranks or some. --resume reads
+ * it, and without a state the input, and if it is in order and has the input's checksum, nothing is
+ * left to do. Whether a sort was stable cannot be seen from that. */
 #include "phases.h"
 #include "testing/failpoint.h"
 #include "io/json.h"
 #include "io/reader.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 status phase_save_output(rank_env *env, files *f, workdir *work, const output_part *w)
@@ -47,8 +54,8 @@ static status read_again(rank_env *env, const files *f, uint64_t recs, inspected
 }
 
 /* Every byte of this rank's part is read, whatever the file's times and number are. */
-static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
-			output_part *w)
+static bool read_part(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
+		      output_part *w)
 {
 	const layout *l = &env->o->lay;
 	const output_checkpoint *own = &all[env->c->rank];
@@ -64,8 +71,15 @@ static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_ch
 	if (!w->keys)
 		return false;
 	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + key };
-	return read_again(env, f, own->records, &w->seen, &e) == ST_OK &&
-	       w->seen.sum.hi == own->sum.hi && w->seen.sum.lo == own->sum.lo;
+	return read_again(env, f, own->records, &w->seen, &e) == ST_OK;
+}
+
+static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
+			output_part *w)
+{
+	const output_checkpoint *own = &all[env->c->rank];
+	return read_part(env, f, total, all, w) && w->seen.sum.hi == own->sum.hi &&
+	       w->seen.sum.lo == own->sum.lo;
 }
 
 static void take_over(rank_env *env, const output_checkpoint *all, share_plan *next, output_part *w)
@@ -79,38 +93,130 @@ static void take_over(rank_env *env, const output_checkpoint *all, share_plan *n
 	env->stats->sum_out = w->seen.sum;
 }
 
-static void let_go(rank_env *env, output *out, const workdir *work, output_part *w)
+static void let_go(rank_env *env, output *out, output_part *w)
 {
 	mem_free(&env->m, w->keys);
 	w->keys = NULL;
 	w->seen = (inspected){ 0 };
-	if (work->s.out.id)
-		output_drop(out);
+	output_drop(out);
+}
+
+/* This rank's part under its final name, as if a state spoke of it; id 0: there is none. */
+static output_checkpoint part_there(const rank_env *env, const output *out, const share_plan *s)
+{
+	enum { NO_TEMPORARY_FILE = 1 };
+	struct stat st;
+	output_checkpoint c = { .records = own_share(env, s->out) };
+	if (fstatat(out->file.dirfd, out->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return c;
+	c.id = NO_TEMPORARY_FILE;
+	if (out->per_rank)
+		c.records = (uint64_t)st.st_size / env->o->lay.record_bytes;
+	return c;
+}
+
+static status read_input_sum(rank_env *env, const files *f, const share_plan *s)
+{
+	rank_result *r = env->stats;
+	const reader_plan rp = { .first = f->in.per_rank ? 0 : share_before(env, s->in),
+				 .n = own_share(env, s->in),
+				 .lay = env->o->lay,
+				 .direct = env->o->direct,
+				 .io = f->io };
+	const status rc = reader_sum(&f->in, &rp, &env->m, &r->sum_in, &env->e);
+	r->in = rp.n;
+	r->read_bytes = rp.n * env->o->lay.record_bytes;
+	return rc;
+}
+
+/* Does verification, which comes again at the end, find nothing? */
+static bool agrees_with_input(rank_env *env, uint64_t total, const output_part *w)
+{
+	const err before = env->e;
+	verified v = { .part_summaries = NULL };
+	env->stats->out = w->seen.records;
+	env->stats->sum_out = w->seen.sum;
+	const bool yes = phase_verify(env, total, w, &v) == ST_OK;
+	mem_free(&env->m, v.part_summaries);
+	env->e = before;
+	return yes;
+}
+
+/* A vote of all ranks. */
+static bool all_say(const rank_env *env, bool yes)
+{
+	return comm_agree(env->c, yes ? ST_OK : ST_REFUSED) == ST_OK;
+}
+
+/* Is there the sorted input under the final names? all: room for what each rank has there. */
+static status find_final(rank_env *env, files *f, const workdir *work, share_plan *next,
+			 output_checkpoint *all, output_part *w)
+{
+	const output_checkpoint mine = part_there(env, &f->out, next);
+	status rc = comm_allgather(env->c, &mine, all, sizeof *all);
+	if (rc != ST_OK || env->o->stable || !fit_together(env, next->records, all))
+		return rc;
+	if (!work->resuming)
+		rc = comm_agree(env->c, read_input_sum(env, f, next));
+	if (rc != ST_OK)
+		return rc;
+	const bool there = all_say(env, read_part(env, f, next->records, all, w));
+	if (there && agrees_with_input(env, next->records, w)) {
+		take_over(env, all, next, w);
+		return workdir_remove_runs(env, &f->in, work);
+	}
+	if (!atomic_load(&env->c->broken))
+		let_go(env, &f->out, w);
+	return ST_OK;
+}
+
+/* A vote: one rank whose part is not there, and all merge again. */
+static status find_saved(rank_env *env, files *f, const workdir *work, share_plan *next,
+			 output_checkpoint *all, output_part *w)
+{
+	const status rc = comm_allgather(env->c, &work->s.out, all, sizeof *all);
+	if (rc != ST_OK)
+		return rc;
+	if (all_say(env, fit_together(env, next->records, all) &&
+				 is_as_saved(env, f, next->records, all, w)))
+		take_over(env, all, next, w);
+	else if (!atomic_load(&env->c->broken))
+		let_go(env, &f->out, w);
+	else
+		return ST_PEER;
+	return ST_OK;
+}
+
+/* Saved, where states are, or under the final names. */
+static status find(rank_env *env, files *f, const workdir *work, share_plan *next, output_part *w)
+{
+	const size_t p = (size_t)env->c->size;
+	output_checkpoint *all = mem_array(&env->m, p, sizeof *all, "states", &env->e);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK && work->resuming)
+		rc = find_saved(env, f, work, next, all, w);
+	if (rc == ST_OK && !w->found)
+		rc = find_final(env, f, work, next, all, w);
+	if (rc == ST_OK && !env->o->force)
+		rc = output_spare_old(&f->out, w->found, &env->e);
+	mem_free(&env->m, all);
+	return rc;
 }
 
 status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
 			 share_plan *next, output_part *w)
 {
-	const size_t p = (size_t)env->c->size;
 	if (!work->resuming || f->out.is_stdout)
 		return ST_OK;
-	output_checkpoint *all = mem_array(&env->m, p, sizeof *all, "states", &env->e);
-	status rc = all ? share_plan_copy(env, s, next) : ST_RESOURCE;
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &work->s.out, all, sizeof *all);
-	if (rc == ST_OK) {
-		/* a vote: one rank whose part is not there, and all merge again */
-		const bool yes = fit_together(env, s->records, all) &&
-				 is_as_saved(env, f, s->records, all, w);
-		const status vote = comm_agree(env->c, yes ? ST_OK : ST_REFUSED);
-		if (vote == ST_OK)
-			take_over(env, all, next, w);
-		else if (!atomic_load(&env->c->broken))
-			let_go(env, &f->out, work, w);
-		else
-			rc = vote;
-	}
-	mem_free(&env->m, all);
-	return rc;
+	const status rc = comm_agree(env->c, share_plan_copy(env, s, next));
+	return rc == ST_OK ? find(env, f, work, next, w) : rc;
+}
+
+status phase_find_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
+			 share_plan *next, output_part *w)
+{
+	if (!work->on || !env->o->resume || work->resuming || env->o->force || f->out.is_stdout)
+		return ST_OK;
+	const status rc = comm_agree(env->c, share_plan_copy(env, s, next));
+	return rc == ST_OK ? find(env, f, work, next, w) : rc;
 }

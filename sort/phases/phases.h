@@ -39,6 +39,11 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
 			 share_plan *next, output_part *w);
 
+/* phase_find_output - the same before anything is read, where no state is left: of what has the final
+ * name and is the sorted input. */
+status phase_find_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
+			 share_plan *next, output_part *w);
+
 /* phase_adapt - output shares by the speeds of this very run: a new plan in `next`, if that gains
  * enough. */
 status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const speed_history *speeds,

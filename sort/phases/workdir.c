@@ -148,6 +148,12 @@ static status load(rank_env *env, const input *in, workdir *w)
 	return rc;
 }
 
+double workdir_patience_s(const rank_env *env)
+{
+	static const double PATIENCE_S = 5;
+	return env->o->resume ? PATIENCE_S : 0;
+}
+
 status workdir_open(rank_env *env, const input *in, workdir *w)
 {
 	const settings *o = env->o;
@@ -164,6 +170,7 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 	status rc = make_dir(o->workdir, &env->e);
 	if (rc == ST_OK)
 		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
+	w->file.patience_s = workdir_patience_s(env);
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
 	env->stats->leftovers += removed;
@@ -264,18 +271,24 @@ status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan
 	return rc;
 }
 
+status workdir_remove_runs(rank_env *env, const input *in, const workdir *w)
+{
+	unsigned removed = 0;
+	const status rc = remove_all(w->file.dirfd, w->name, w->file.path, in, &removed, &env->e);
+	env->stats->leftovers += removed;
+	return rc;
+}
+
 status phase_save_state(rank_env *env, const settled *k, workdir *w)
 {
 	const input *in = &k->f->in;
-	unsigned removed = 0;
 	if (!w->on)
 		return ST_OK;
 	w->seal.first = in->per_rank ? 0 : share_before(env, k->s->in);
 	w->notes.in = in;
 	if (w->found)
 		return ST_OK;
-	status rc = remove_all(w->file.dirfd, w->name, w->file.path, in, &removed, &env->e);
-	env->stats->leftovers += removed;
+	status rc = workdir_remove_runs(env, in, w);
 	if (rc == ST_OK)
 		rc = own_state(env, in, &w->s, &env->e);
 	if (rc != ST_OK)
@@ -288,6 +301,12 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w)
 			   : rc;
 }
 
+/* Or was gone before: the output was found there, by a program that has no state of its runs. */
+static bool remove_one(int dirfd, const char *name)
+{
+	return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT;
+}
+
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
  * is synced: runs are made again for a state that comes back without them. */
 status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
@@ -295,12 +314,12 @@ status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
 	char name[WORKDIR_NAME_BYTES + 24];
 	if (!w->on)
 		return ST_OK;
-	int rc = unlinkat(w->file.dirfd, w->file.base, 0);
-	for (uint64_t run = 0; rc == 0 && run < count; run++) {
+	bool removed = remove_one(w->file.dirfd, w->file.base);
+	for (uint64_t run = 0; removed && run < count; run++) {
 		snprintf(name, sizeof name, "%s%" PRIu64, w->name, run);
-		rc = unlinkat(w->file.dirfd, name, 0);
+		removed = remove_one(w->file.dirfd, name);
 	}
-	if (rc != 0)
+	if (!removed)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	return ST_OK;
 }

@@ -29,6 +29,13 @@ typedef struct workdir {
  * has left there for this rank, if it is of this very sort. */
 status workdir_open(rank_env *env, const input *in, workdir *w);
 
+/* workdir_patience_s - how long --resume waits for the locks of a job that is about to end: ranks
+ * live on for a while after their launcher was killed. */
+double workdir_patience_s(const rank_env *env);
+
+/* workdir_remove_runs - remove all runs of this rank; none of them is an input. */
+status workdir_remove_runs(rank_env *env, const input *in, const workdir *w);
+
 /* workdir_close - give up its lock; what is in it stays. */
 void workdir_close(workdir *w);
 

@@ -65,12 +65,15 @@ for mode in "$one" "$three" "$parts"; do
   # some names given, or all
   killed named:0 $mode
   sort_ --resume $mode
-  is "killed between names, $mode: refused without --force" "$rc/$(grep -o -m 1 "exists (--force replaces it)" <<<"$err")" \
-    "2/exists (--force replaces it)"
-  finishes "killed between names" "done" --force
+  is "killed between names, $mode: goes on" "$rc/$err/$(sorted)/$(merged)" "0///done"
+  killed named:0 $mode
+  finishes "killed between names, --force" "done" --force
   case $mode in *%r*) run "$hetsort" --check-manifest out.manifest; is "killed between names: manifest" "$rc" 0 ;; esac
   killed named:0 $mode
   for f in out*; do flip "$f" 100; done
+  sort_ --resume $mode
+  is "killed between names, then changed, $mode: refused without --force" \
+    "$rc/$(grep -o -m 1 "exists (--force replaces it)" <<<"$err")" "2/exists (--force replaces it)"
   finishes "killed between names, then changed" no --force
 
   # what is not as it was
@@ -135,6 +138,40 @@ for n in 0 1 2; do
   run "$hetsort" --resume --workdir store --report report --ranks 3 -o few.out few
   is "$n records" "$rc/$(merged)/$(wc -c <few.out)/$(ls -A store)" "0/done/$((n * 100))/"
 done
+
+# a job that ended well when nobody saw it: its states are gone, on all ranks or some
+unseen() { # unseen ARGUMENT... - is gone on with once more; sets rc and err
+  run timeout -s KILL 60 "$hetsort" --resume --no-fsync --report report --workdir store "$@" in
+}
+"$BIN/hetsort" -o expected.10 in
+for mode in "$one" "$three" "$parts"; do
+  rm -rf store out* .hetsort-*
+  HETSORT_FAIL=kill@commit:0 unseen $mode
+  cp -rp store kept
+  unseen $mode
+  for states in none one; do
+    unseen $mode
+    is "ended well, states left: $states, $mode" "$rc/$err/$(merged)/$(cat out out.? 2>/dev/null | cmp - expected.10)/$(ls -A store)" \
+      "0//done//"
+    cp -p kept/*.json store && rm store/hetsort-rank0.json
+  done
+  case $mode in *%r*) run "$hetsort" --check-manifest out.manifest; is "ended well, $mode: manifest" "$rc" 0 ;; esac
+  rm -f store/*
+  for f in out out.1; do if [ -e $f ]; then flip $f -1; fi; done
+  sum=$(cat out* | cksum)
+  unseen $mode
+  is "ended well, then changed, $mode: refused, and kept" "$rc/$(grep -c -m 1 "exists (--force" <<<"$err")/$(cat out* | cksum)" "2/1/$sum"
+  for f in out out.1; do if [ -e $f ]; then cat in >$f; fi; done
+  unseen $mode
+  is "the input under the output's name, $mode: refused" "$rc/$(grep -c -m 1 "exists (--force" <<<"$err")" 2/1
+  rm -r kept
+done
+mode=$one
+rm -rf store out*
+sort_ -o out
+sort_ --resume -o out
+is "ended well, --stable: cannot be seen, refused" "$rc/$(cmp out expected)/$(grep -c "exists (--force" <<<"$err")" 2//1
+rm -rf store out*
 
 # what else may come between
 killed commit:0 $mode

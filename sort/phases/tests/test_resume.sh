@@ -235,7 +235,12 @@ run "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out2 in
 is "two jobs: the second" "$rc/$(grep -c "is being made by another job, 'process $pid" <<<"$err")" 2/2
 run "$hetsort" --clean store
 is "--clean of a job that lives" "$rc" 2
-kill -KILL $pid; wait $pid 2>/dev/null
+{ sleep 1 && kill -KILL $pid; } &
+run "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out2 in
+is "two jobs: the first is about to end" "$rc/$(cmp out2 expected)" 0/
+wait $pid 2>/dev/null
+rm -f out2
+killed merge:0 --ranks 2
 touch store/mine
 run "$hetsort" --clean -v store out
 is "--clean" "$rc/$(left)" "0/./store/mine"
