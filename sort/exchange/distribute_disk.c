@@ -30,7 +30,8 @@ typedef struct rounds {
 	int src;                    /* that is taken from */
 	const unsigned char *rec;
 	size_t left;
-	checksum sum; /* of what this rank read */
+	checksum sum;  /* of what this rank read, */
+	uint64_t read; /* so many records */
 	double verify_s, waited_s;
 	uint64_t sent, received;
 	err e_read, e_exchange;
@@ -87,17 +88,13 @@ static void scatter_out(rounds *x, size_t n, uint64_t first)
 /* Nothing, once reading has failed. */
 static size_t read_part(rounds *x, uint64_t first, size_t n)
 {
-	const layout *l = &x->env->o->lay;
-	for (size_t at = 0, k; at < n; at += k) {
-		unsigned char *to = x->raw + at * l->record_bytes;
-		k = reader_chunk(x->from, first + at, n - at);
-		if (x->e_read.code != ST_OK ||
-		    reader_read(x->from, first + at, k, to, &x->e_read) != ST_OK)
-			return 0;
-		x->sum = checksum_join(x->sum,
-				       reader_entries(l, to, k, at, x->e + at, &x->verify_s));
-	}
-	return n;
+	loading got = { .entries = x->e };
+	if (x->e_read.code == ST_OK)
+		(void)reader_load(x->from, first, n, x->raw, &got, &x->e_read);
+	x->sum = checksum_join(x->sum, got.sum);
+	x->verify_s += got.verify_s;
+	x->read += x->e_read.code == ST_OK ? n : 0;
+	return x->e_read.code == ST_OK ? n : 0;
 }
 
 static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
@@ -254,6 +251,7 @@ static void note_rounds(const rounds *x, read_runs *out)
 {
 	rank_result *r = x->env->stats;
 	const uint64_t bytes = x->env->o->lay.record_bytes;
+	r->in = x->read;
 	out->sum = x->sum;
 	out->verify_s += x->verify_s;
 	r->sent_bytes += x->sent * bytes;

@@ -36,13 +36,26 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 /* reader_read - n records from `at` of the share on, which reader_chunk said go together. */
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
 
+/* What reader_load makes of records besides. */
+typedef struct loading {
+	entry *entries;  /* one for each; NULL: none */
+	uint64_t pos;    /* of the first of them */
+	checksum sum;    /* joined with that of the records */
+	double verify_s; /* and what it took, added */
+} loading;
+
+/* reader_load - n records from `at` of the share on to memory that is as far from a page as
+ * reader_align says. Their checksum is taken as they come: each 256 KiB when they are read, or past
+ * the page cache each chunk. */
+status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
+
 /* reader_check - has any of the files changed since it was described? (ST_IO) */
 status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
-/* reader_entries - the entries of n records that lie at positions pos on, and their checksum; adds
- * to *verify_s the seconds that the checksum took. */
+/* reader_entries - the entries of n records that lie at positions pos on (e NULL: none), and their
+ * checksum; adds to *verify_s the seconds that the checksum took. */
 checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
 			entry *e, double *verify_s);
 

@@ -61,9 +61,13 @@ static status spill_stream(reading *x, record_stream *from, run_formation_plan s
 	*x->d = (read_runs){ 0 };
 	sp.load.n = x->k->mp->budget.most_recs;
 	sp.full = NO_ROOM;
-	if (sp.load.n)
-		return run_formation_stream(read_runs_take, from, &held, &sp, &env->m, x->d,
-					    &env->e);
+	if (sp.load.n) {
+		const status rc = run_formation_stream(read_runs_take, from, &held, &sp, &env->m,
+						       x->d, &env->e);
+		x->d->sum = from->sum;
+		x->d->verify_s = from->verify_s;
+		return rc;
+	}
 	err_set(&env->e, ST_RESOURCE,
 		"input %s has more than the %zu records that %s of memory hold: %s",
 		err_quoted(from->path, q), held.n,
@@ -177,7 +181,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 			  : env_scatters(env) ? receive_scattered(&x, &sp)
 			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
 					      : read_runs_input(in, &p, &env->m, d, &env->e);
-	note_read(env, k, d, spreads ? n : d->n);
+	note_read(env, k, d, spreads ? env->stats->in : d->n);
 	return rc;
 }
 

@@ -73,9 +73,7 @@ static status take_to_disk(receiver *b, const run_formation_plan *p, read_runs *
 {
 	rank_env *env = b->env;
 	read_runs none = { 0 };
-	const status rc = run_formation_stream(receiver_take, b, &none, p, &env->m, out, &env->e);
-	out->sum = (checksum){ 0, 0 }; /* it is in that of rank 0 */
-	return rc;
+	return run_formation_stream(receiver_take, b, &none, p, &env->m, out, &env->e);
 }
 
 static status take_share(rank_env *env, const run_formation_plan *p, read_runs *out)

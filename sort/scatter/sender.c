@@ -31,18 +31,10 @@ void scatter_sender_close(scatter_sender *d)
 /* Records [at, at + n) of the input to a block. */
 static void fill_block(scatter_sender *d, uint64_t at, size_t n, unsigned char *to)
 {
-	const uint32_t bytes = d->env->o->lay.record_bytes;
-	const unsigned char *start = to;
-	const size_t all = n;
-	while (n > 0 && d->failed == ST_OK) {
-		const size_t k = reader_chunk(d->from, at, n);
-		d->failed = reader_read(d->from, at, k, to, &d->env->e);
-		to += k * bytes;
-		at += k;
-		n -= k;
-	}
+	loading got = { .entries = NULL };
 	if (d->failed == ST_OK)
-		d->sum = checksum_join(d->sum, checksum_records(start, all, bytes));
+		d->failed = reader_load(d->from, at, n, to, &got, &d->env->e);
+	d->sum = checksum_join(d->sum, got.sum);
 }
 
 bool scatter_may_send(const transfer *t)

@@ -5,6 +5,7 @@
  * computing thread. */
 #include "read_runs.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "io/file.h"
 #include "base/pool.h"
 #include "kernel/radix.h"
@@ -18,6 +19,7 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
+	STEP_BYTES = 256 << 10, /* as in reader_load */
 	LEAST_RUN_RECS = 1 << 15, /* shorter ones cost more to merge than they save */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
@@ -133,18 +135,16 @@ static void read_chunk(reading *x, const task *t)
 	const layout *l = &x->p->lay;
 	unsigned char *to = x->d->recs + t->at * l->record_bytes;
 	err e = { ST_OK, "" };
-	checksum sum = { 0, 0 };
-	double verify_s = 0;
+	loading got = { .entries = x->d->entries + t->at, .pos = t->at };
 	const double t0 = now_s();
-	if (reader_read(x->from, t->at, t->n, to, &e) == ST_OK)
-		sum = reader_entries(l, to, t->n, t->at, x->d->entries + t->at, &verify_s);
+	(void)reader_load(x->from, t->at, t->n, to, &got, &e);
 	pthread_mutex_lock(&x->lock);
 	if (e.code != ST_OK && (x->e.code == ST_OK || t->at < x->failed_at)) {
 		x->e = e;
 		x->failed_at = t->at;
 	}
-	x->d->sum = checksum_join(x->d->sum, sum);
-	x->d->verify_s += verify_s;
+	x->d->sum = checksum_join(x->d->sum, got.sum);
+	x->d->verify_s += got.verify_s;
 	note_read(x, t->at, t->n);
 	note_work(x, t0, t->n, false);
 	pthread_mutex_unlock(&x->lock);
@@ -299,15 +299,28 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 
 status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t *got, err *e)
 {
-	const record_stream *s = record_stream_;
+	record_stream *s = record_stream_;
 	const uint32_t bytes = s->lay.record_bytes;
 	char q[QUOTED_BYTES];
-	const status rc = file_read_some(s->fd, to, n * bytes, got, s->path, e);
-	if (rc == ST_OK && *got % bytes)
-		return err_set(e, ST_REFUSED, "input %s ends with a partial record of %zu bytes",
-			       err_quoted(s->path, q), *got % bytes);
-	*got /= bytes;
-	return rc;
+	*got = 0;
+	for (bool ended = false; *got < n && !ended;) {
+		const size_t step = size_min(n - *got, STEP_BYTES / bytes + 1);
+		unsigned char *at = to + *got * bytes;
+		size_t k = 0;
+		const status rc = file_read_some(s->fd, at, step * bytes, &k, s->path, e);
+		if (rc == ST_OK && k % bytes)
+			return err_set(e, ST_REFUSED,
+				       "input %s ends with a partial record of %zu bytes",
+				       err_quoted(s->path, q), k % bytes);
+		if (rc != ST_OK)
+			return rc;
+		k /= bytes;
+		s->sum = checksum_join(
+			s->sum, reader_entries(&s->lay, at, k, 0, NULL, &s->verify_s));
+		*got += k;
+		ended = k < step;
+	}
+	return ST_OK;
 }
 
 /* Doubled some times, this becomes most_recs. */
@@ -322,7 +335,7 @@ static size_t first_room(const read_runs_plan *p, size_t chunk)
 status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *d,
 			bool *ended, err *e)
 {
-	layout lay = p->lay;
+	const layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
 	*d = (read_runs){ 0 };
 	*ended = false;
@@ -334,13 +347,13 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 		unsigned char *to = d->recs + d->n * lay.record_bytes;
 		size_t got = 0;
 		rc = read_runs_take(s, to, n, &got, e);
-		if (rc == ST_OK)
-			d->sum = checksum_join(d->sum,
-					       reader_entries(&lay, to, got, d->n,
-							      d->entries + d->n, &d->verify_s));
+		for (size_t i = 0; i < got; i++)
+			d->entries[d->n + i] = entry_make(to + i * lay.record_bytes, &lay, d->n + i);
 		d->n += got;
 		*ended = got < n;
 	}
+	d->sum = s->sum;
+	d->verify_s = s->verify_s;
 	return rc;
 }
 

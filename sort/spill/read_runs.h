@@ -51,13 +51,15 @@ typedef struct record_stream {
 	layout lay;
 	int fd;
 	const char *path;
+	checksum sum; /* of what came */
+	double verify_s;
 } record_stream;
 
 /* read_runs_stream - a stream, unsorted, to its end (*ended) or until memory is full. */
 status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *out,
 			bool *ended, err *e);
 
-/* read_runs_take - a record_take of a record_stream. */
+/* read_runs_take - a record_take of a record_stream; its checksum is taken as they come. */
 status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *got, err *e);
 
 /* For records that come from other ranks: read_runs_room allocates memory for some; the caller

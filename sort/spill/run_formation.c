@@ -43,26 +43,17 @@ typedef struct run_formation {
 static status read_run(run_formation *s, const workspace *b, unsigned char *recs, uint64_t first,
 		       size_t n, checksum *sum, err *e)
 {
-	enum { CACHED_BYTES = 256 << 10 };
 	const layout *l = &s->p->load.lay;
-	const size_t some = CACHED_BYTES / l->record_bytes + 1;
+	loading got = { .entries = b->e };
 	status rc = ST_OK;
-	double verify_s = 0;
-	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
-		unsigned char *to = recs + at * l->record_bytes;
-		if (s->take) {
-			k = n - at < some ? n - at : some;
-		} else {
-			k = reader_chunk(s->from, first + at, n - at);
-			rc = reader_read(s->from, first + at, k, to, e);
-		}
-		if (rc == ST_OK)
-			*sum = checksum_join(*sum,
-					     reader_entries(l, to, k, at, b->e + at, &verify_s));
-	}
+	if (s->from)
+		rc = reader_load(s->from, first, n, recs, &got, e);
+	for (size_t i = 0; s->take && i < n; i++)
+		b->e[i] = entry_make(recs + i * l->record_bytes, l, i);
+	*sum = got.sum;
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, *sum);
-	s->d->verify_s += verify_s;
+	s->d->verify_s += got.verify_s;
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -426,7 +417,6 @@ status run_formation_stream(record_take *take, void *from, read_runs *held,
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&s, m, e);
 	if (rc == ST_OK) {
-		out->sum = held->sum;
 		out->verify_s = held->verify_s;
 		add_runs(out, p, held->n);
 		if (held->n > 0)

@@ -31,7 +31,8 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 
 /* run_formation_stream - the same for at most load.n records that come one after the other, from
  * one thread at a time, in at most b->runs runs. held: those that came before, in memory and
- * unsorted, at most the records of b->workers runs; it is freed. */
+ * unsorted, at most the records of b->workers runs; it is freed. out->sum is 0: who gives the
+ * records has seen them first. */
 status run_formation_stream(record_take *take, void *from, read_runs *held,
 			    const run_formation_plan *p, mem *m, read_runs *out, err *e);
 

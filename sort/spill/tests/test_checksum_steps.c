@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The input's checksum is taken as the bytes come: a bit of a record that flips once the next 256 KiB
+ * are asked for is not in it any more, so the output's differs and tells. */
+#include "spill_help.h"
+#include "io/reader.h"
+#include "spill/read_runs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STEP_BYTES = 256 << 10, RECORD_BYTES = 100, RECS = 100000 };
+
+static const layout lay = { RECORD_BYTES, 0, 10 };
+static unsigned char recs[RECS * RECORD_BYTES], were[RECS * RECORD_BYTES];
+static size_t flips;
+
+/* These stand for the C library's. */
+static void flip_before(const void *to)
+{
+	const uintptr_t at = (uintptr_t)to - (uintptr_t)recs;
+	if (at < RECORD_BYTES || at >= sizeof recs)
+		return;
+	recs[at - RECORD_BYTES] ^= 4;
+	flips++;
+}
+
+ssize_t pread(int fd, void *buf, size_t n, off_t at)
+{
+	flip_before(buf);
+	return syscall(SYS_pread64, fd, buf, n, at);
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	flip_before(buf);
+	return syscall(SYS_read, fd, buf, n);
+}
+
+static void write_input(const char *path)
+{
+	for (size_t i = 0; i < sizeof were; i++)
+		were[i] = (unsigned char)(i * 2654435761U >> 13);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(fd, were, sizeof were), sizeof were);
+	close(fd);
+}
+
+static void is_of_the_input(checksum got)
+{
+	const checksum wanted = checksum_records(were, RECS, RECORD_BYTES);
+	assert_int_equal(got.hi, wanted.hi);
+	assert_int_equal(got.lo, wanted.lo);
+	assert_true(flips >= sizeof recs / STEP_BYTES - 1);
+	assert_memory_not_equal(recs, were, sizeof recs);
+}
+
+static void of_files(void **state)
+{
+	static char path[] = "in";
+	static entry entries[RECS];
+	err e = { ST_OK, "" };
+	input_file file = { .path = path, .count = RECS };
+	const input in = { .file = &file, .files = 1, .records = RECS };
+	const reader_plan p = { 0, RECS, lay, DIRECT_NEVER, NULL };
+	loading got = { .entries = entries };
+	reader *r;
+	(void)state;
+	write_input(path);
+	flips = 0;
+	good(reader_open(&r, &in, &p, &e), &e);
+	good(reader_load(r, 0, RECS, recs, &got, &e), &e);
+	reader_close(r);
+	is_of_the_input(got.sum);
+	for (size_t i = 0; i < RECS; i++) {
+		const entry wanted = entry_make(were + i * RECORD_BYTES, &lay, i);
+		assert_memory_equal(&entries[i], &wanted, sizeof wanted);
+	}
+}
+
+static void of_standard_input(void **state)
+{
+	err e = { ST_OK, "" };
+	record_stream from = { .lay = lay, .fd = STDIN_FILENO, .path = "-" };
+	size_t got;
+	(void)state;
+	write_input("in");
+	flips = 0;
+	const int fd = open("in", O_RDONLY);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	good(read_runs_take(&from, recs, RECS, &got, &e), &e);
+	close(fd);
+	assert_int_equal(got, RECS);
+	is_of_the_input(from.sum);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_files),
+		cmocka_unit_test(of_standard_input),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
