@@ -6,6 +6,7 @@
 #include "spill/read_runs.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,17 +57,15 @@ static void is_of_the_input(checksum got)
 	assert_memory_not_equal(recs, were, sizeof recs);
 }
 
-static void of_files(void **state)
+static void load(char *path, direct_io direct)
 {
-	static char path[] = "in";
 	static entry entries[RECS];
 	err e = { ST_OK, "" };
 	input_file file = { .path = path, .count = RECS };
 	const input in = { .file = &file, .files = 1, .records = RECS };
-	const reader_plan p = { 0, RECS, lay, DIRECT_NEVER, NULL };
+	const reader_plan p = { 0, RECS, lay, direct, NULL };
 	loading got = { .entries = entries };
 	reader *r;
-	(void)state;
 	write_input(path);
 	flips = 0;
 	good(reader_open(&r, &in, &p, &e), &e);
@@ -77,6 +76,25 @@ static void of_files(void **state)
 		const entry wanted = entry_make(were + i * RECORD_BYTES, &lay, i);
 		assert_memory_equal(&entries[i], &wanted, sizeof wanted);
 	}
+}
+
+static void of_files(void **state)
+{
+	static char path[] = "in";
+	(void)state;
+	load(path, DIRECT_NEVER);
+}
+
+/* These are read as from the page cache. */
+static void of_files_in_memory(void **state)
+{
+	static char path[64];
+	(void)state;
+	snprintf(path, sizeof path, "/dev/shm/test_checksum_steps.%ld", (long)getpid());
+	if (access("/dev/shm", W_OK) != 0)
+		skip();
+	load(path, DIRECT_AUTO);
+	unlink(path);
 }
 
 static void of_standard_input(void **state)
@@ -99,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_files),
+		cmocka_unit_test(of_files_in_memory),
 		cmocka_unit_test(of_standard_input),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
