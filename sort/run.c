@@ -175,6 +175,12 @@ static status sync_output(job *j)
 	return phase_sync(&j->env, &j->files.out);
 }
 
+/* And from there. */
+static status reread(job *j)
+{
+	return phase_reread(&j->env, &j->files, &j->part);
+}
+
 /* What went in came out. */
 static status verify(job *j)
 {
@@ -237,6 +243,7 @@ static const step steps[] = {
 	{ PH_SORT, DISTRIBUTING, false, distribute },
 	{ PH_MERGE, SINGLE, false, merge_single_rank },
 	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output },
+	{ PH_SYNC, SEVERAL | SINGLE, false, reread },
 	{ PH_SYNC, SEVERAL | SINGLE, false, verify },
 	{ PH_SYNC, MERGING | SINGLE, false, save_output },
 	{ PH_COMMIT, SEVERAL | SINGLE, true, commit },

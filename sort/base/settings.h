@@ -32,6 +32,7 @@ typedef struct strategy_kind {
 } strategy_kind;
 
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
+typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
 typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
 
@@ -68,6 +69,7 @@ typedef struct settings {
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	direct_io direct;
 	io_method io;
+	verify_kind verify; /* what is compared with the input */
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS];     /* in argv */
 	size_t tmpdirs;                      /* 0: $TMPDIR or the output's directory */
@@ -86,7 +88,8 @@ typedef struct settings {
 extern const char *const plan_names[],
 	*const strategy_names[], *const source_names[], *const scatter_names[],
 								*const io_names[],
-									*const direct_names[];
+									*const direct_names[],
+	*const verify_names[];
 
 /* settings_strategy - of this sort. */
 const strategy_kind *settings_strategy(const settings *o);

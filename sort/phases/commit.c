@@ -47,7 +47,7 @@ static json_t *manifest_json(const rank_env *env, uint64_t total, const verified
 
 status phase_sync(rank_env *env, output *out)
 {
-	return output_sync(out, env->o->fsync, &env->e);
+	return output_sync(out, env->o->fsync || env->o->verify == VERIFY_REREAD, &env->e);
 }
 
 /* Does the record number n of this file have that key? */

@@ -41,18 +41,6 @@ static bool fit_together(const rank_env *env, uint64_t total, const output_check
 	return sum == total;
 }
 
-static status read_again(rank_env *env, const files *f, uint64_t recs, inspected *seen, err *e)
-{
-	const layout *l = &env->o->lay;
-	io_fd from = { f->out.fd, -1, f->io };
-	io_fd_will_read(&from, env->o->direct, f->out.offset, recs * l->record_bytes);
-	const status rc = reader_inspect(&from, output_name(&f->out), f->out.offset, recs, l,
-					 &env->m, seen, e);
-	if (from.direct >= 0)
-		close(from.direct);
-	return rc;
-}
-
 /* Every byte of this rank's part is read, whatever the file's times and number are. */
 static bool read_part(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
 		      output_part *w)
@@ -71,7 +59,7 @@ static bool read_part(rank_env *env, files *f, uint64_t total, const output_chec
 	if (!w->keys)
 		return false;
 	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + key };
-	return read_again(env, f, own->records, &w->seen, &e) == ST_OK;
+	return output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;
 }
 
 static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,

@@ -66,6 +66,15 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 
 status phase_sync(rank_env *env, output *out);
 
+/* output_read_again - look at this rank's records of the output, whose file is open; direct: past the
+ * page cache? ST_INVALID, without a sentence: they are out of order. */
+status output_read_again(rank_env *env, const files *f, uint64_t recs, direct_io direct,
+			 inspected *seen, err *e);
+
+/* phase_reread - with --verify=reread: what is verified is the output as it is read from the disk,
+ * not as it was given to the kernel. */
+status phase_reread(rank_env *env, files *f, output_part *w);
+
 /* phase_verify - what went in came out, in order also across the ranks' borders. */
 status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v);
 

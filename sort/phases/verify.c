@@ -2,8 +2,58 @@
 /* What went in came out, in order also across the ranks' borders. */
 #include "phases.h"
 #include "base/clock.h"
+#include "io/reader.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
+
+status output_read_again(rank_env *env, const files *f, uint64_t recs, direct_io direct,
+			 inspected *seen, err *e)
+{
+	const layout *l = &env->o->lay;
+	io_fd from = { f->out.fd, -1, f->io };
+	io_fd_will_read(&from, direct, f->out.offset, recs * l->record_bytes);
+	const status rc = reader_inspect(&from, output_name(&f->out), f->out.offset, recs, l,
+					 &env->m, seen, e);
+	if (from.direct >= 0)
+		close(from.direct);
+	return rc;
+}
+
+/* Pages that are on the disk can be dropped; what stays in the cache all the same, as others use
+ * it or the file system is in memory, is read past it where that is possible. */
+static status reread(rank_env *env, files *f, output_part *w)
+{
+	char q[QUOTED_BYTES];
+	const uint64_t recs = w->seen.records;
+	target_find(&f->out.file, f->out.file.id, &f->out.fd);
+	if (f->out.fd < 0 || f->out.file.named)
+		return err_set(&env->e, ST_IO, "cannot open output %s again",
+			       err_quoted(output_name(&f->out), q));
+	(void)posix_fadvise(f->out.fd, 0, 0, POSIX_FADV_DONTNEED);
+	w->seen.records = 0;
+	w->seen.sum = (checksum){ 0, 0 };
+	status rc = output_read_again(env, f, recs, DIRECT_ALWAYS, &w->seen, &env->e);
+	if (rc == ST_INVALID)
+		err_set(&env->e, rc, "output %s is not in order when it is read again",
+			err_quoted(output_name(&f->out), q));
+	env->stats->out = w->seen.records;
+	env->stats->sum_out = w->seen.sum;
+	close(f->out.fd);
+	f->out.fd = -1;
+	return rc;
+}
+
+status phase_reread(rank_env *env, files *f, output_part *w)
+{
+	if (env->o->verify != VERIFY_REREAD || w->found || f->out.is_stdout)
+		return ST_OK;
+	const double t0 = now_s();
+	const status rc = reread(env, f, w);
+	env->stats->verify_s += now_s() - t0;
+	return rc;
+}
 
 static void state(const rank_env *env, const output_part *w, unsigned char *to)
 {
