@@ -67,6 +67,7 @@ static void load(char *path, direct_io direct)
 	loading got = { .entries = entries };
 	reader *r;
 	write_input(path);
+	assert_int_equal(stat(path, &file.st), 0);
 	flips = 0;
 	good(reader_open(&r, &in, &p, &e), &e);
 	good(reader_load(r, 0, RECS, recs, &got, &e), &e);
