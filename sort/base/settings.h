@@ -86,10 +86,10 @@ typedef struct settings {
 
 /* The words of the command line for these; each list ends with NULL. */
 extern const char *const plan_names[],
-	*const strategy_names[], *const source_names[], *const scatter_names[],
-								*const io_names[],
-									*const direct_names[],
-	*const verify_names[];
+	*const strategy_names[], *const source_names[],
+					 *const scatter_names[],
+						 *const io_names[], *const direct_names[],
+									    *const verify_names[];
 
 /* settings_strategy - of this sort. */
 const strategy_kind *settings_strategy(const settings *o);

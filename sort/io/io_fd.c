@@ -35,7 +35,8 @@ int io_fd_open_direct(int fd, int access_mode)
 	return open(self, access_mode | O_DIRECT | O_CLOEXEC);
 }
 
-/* Files that are nowhere else; newer kernels let them be opened past the page cache all the same. */
+/* Files that are nowhere else; newer kernels let them be opened past the page cache all the same.
+ */
 static bool is_in_memory(int fd)
 {
 	struct statfs fs;

@@ -158,10 +158,9 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		const status rc = reader_read(r, at + done, k, to, e);
 		if (rc != ST_OK)
 			return rc;
-		l->sum = checksum_join(l->sum,
-				       reader_entries(&r->lay, to, k, l->pos + done,
-						      l->entries ? l->entries + done : NULL,
-						      &l->verify_s));
+		l->sum = checksum_join(l->sum, reader_entries(&r->lay, to, k, l->pos + done,
+							      l->entries ? l->entries + done : NULL,
+							      &l->verify_s));
 	}
 	return ST_OK;
 }

@@ -39,8 +39,8 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
 			 share_plan *next, output_part *w);
 
-/* phase_find_output - the same before anything is read, where no state is left: of what has the final
- * name and is the sorted input. */
+/* phase_find_output - the same before anything is read, where no state is left: of what has the
+ * final name and is the sorted input. */
 status phase_find_output(rank_env *env, files *f, const workdir *work, const share_plan *s,
 			 share_plan *next, output_part *w);
 
@@ -66,8 +66,8 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 
 status phase_sync(rank_env *env, output *out);
 
-/* output_read_again - look at this rank's records of the output, whose file is open; direct: past the
- * page cache? ST_INVALID, without a sentence: they are out of order. */
+/* output_read_again - look at this rank's records of the output, whose file is open; direct: past
+ * the page cache? ST_INVALID, without a sentence: they are out of order. */
 status output_read_again(rank_env *env, const files *f, uint64_t recs, direct_io direct,
 			 inspected *seen, err *e);
 

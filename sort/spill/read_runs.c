@@ -19,7 +19,7 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
-	STEP_BYTES = 256 << 10, /* as in reader_load */
+	STEP_BYTES = 256 << 10,   /* as in reader_load */
 	LEAST_RUN_RECS = 1 << 15, /* shorter ones cost more to merge than they save */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
@@ -315,8 +315,8 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 		if (rc != ST_OK)
 			return rc;
 		k /= bytes;
-		s->sum = checksum_join(
-			s->sum, reader_entries(&s->lay, at, k, 0, NULL, &s->verify_s));
+		s->sum = checksum_join(s->sum,
+				       reader_entries(&s->lay, at, k, 0, NULL, &s->verify_s));
 		*got += k;
 		ended = k < step;
 	}
@@ -348,7 +348,8 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 		size_t got = 0;
 		rc = read_runs_take(s, to, n, &got, e);
 		for (size_t i = 0; i < got; i++)
-			d->entries[d->n + i] = entry_make(to + i * lay.record_bytes, &lay, d->n + i);
+			d->entries[d->n + i] =
+				entry_make(to + i * lay.record_bytes, &lay, d->n + i);
 		d->n += got;
 		*ended = got < n;
 	}

@@ -31,7 +31,8 @@ status resume_state_plan_runs(resume_state *s, uint64_t run_recs, size_t stride,
 	s->stride = own ? stride : 0;
 	s->runs = own ? (size_t)((own - 1) / run_recs + 1) : 0;
 	s->run = calloc(s->runs ? s->runs : 1, sizeof *s->run);
-	return s->run ? ST_OK : err_set(e, ST_RESOURCE, "no memory for a state of %zu runs", s->runs);
+	return s->run ? ST_OK
+		      : err_set(e, ST_RESOURCE, "no memory for a state of %zu runs", s->runs);
 }
 
 void resume_state_free(resume_state *s)
@@ -48,8 +49,8 @@ static json_t *input_json(const input_id *id, const char *path)
 {
 	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "file", json_name(path), "inode",
 			 (json_int_t)id->inode, "bytes", (json_int_t)id->bytes, "mtime_s",
-			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns,
-			 "ctime_s", (json_int_t)id->ctime_s, "ctime_ns", (json_int_t)id->ctime_ns);
+			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns, "ctime_s",
+			 (json_int_t)id->ctime_s, "ctime_ns", (json_int_t)id->ctime_ns);
 }
 
 static json_t *output_json(const output_checkpoint *out)
@@ -71,15 +72,14 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
 	for (size_t i = 0; i < s->runs; i++)
 		runs = json_and(runs, s->run[i].noted ? json_checksum(s->run[i].sum) : json_null());
-	json_t *doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, "
-				"s:o}",
-				"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION,
-				"job", job, "rank", (int)s->rank, "ranks", (int)s->ranks,
-				"record_bytes", (int)s->lay.record_bytes, "key_offset",
-				(int)s->lay.key_off, "key_bytes", (int)s->lay.key_bytes,
-				"run_records", (json_int_t)s->run_recs, "sample_stride",
-				(json_int_t)s->stride, "share_in", shares, "inputs", inputs,
-				"runs", runs);
+	json_t *doc = json_pack(
+		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, "
+		"s:o}",
+		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
+		"rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
+		(int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
+		(int)s->lay.key_bytes, "run_records", (json_int_t)s->run_recs, "sample_stride",
+		(json_int_t)s->stride, "share_in", shares, "inputs", inputs, "runs", runs);
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
 }
 
@@ -180,10 +180,9 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	for (size_t i = 0; i < s->inputs; i++) {
 		const char *file;
 		json_int_t inode, bytes, m_s, m_ns, c_s, c_ns;
-		if (json_unpack(json_array_get(inputs, i),
-				"{s:s, s:I, s:I, s:I, s:I, s:I, s:I !}", "file", &file, "inode",
-				&inode, "bytes", &bytes, "mtime_s", &m_s, "mtime_ns", &m_ns,
-				"ctime_s", &c_s, "ctime_ns", &c_ns) != 0 ||
+		if (json_unpack(json_array_get(inputs, i), "{s:s, s:I, s:I, s:I, s:I, s:I, s:I !}",
+				"file", &file, "inode", &inode, "bytes", &bytes, "mtime_s", &m_s,
+				"mtime_ns", &m_ns, "ctime_s", &c_s, "ctime_ns", &c_ns) != 0 ||
 		    bytes < 0 || !possible_ns(m_ns) || !possible_ns(c_ns))
 			return false;
 		s->input[i] = (input_id){ (uint64_t)inode, (uint64_t)bytes, m_s, m_ns, c_s, c_ns };
@@ -221,7 +220,8 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
 			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
 			"key_bytes", &key, "run_records", &run_recs, "sample_stride", &stride,
-			"share_in", &shares, "inputs", &inputs, "runs", &runs, "output", &output) != 0 ||
+			"share_in", &shares, "inputs", &inputs, "runs", &runs, "output",
+			&output) != 0 ||
 	    strcmp(format, FORMAT) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
@@ -277,9 +277,9 @@ void resume_state_inputs(resume_state *s, const input *in)
 {
 	for (size_t i = 0; i < s->inputs; i++) {
 		const struct stat *st = &in->file[i].st;
-		s->input[i] = (input_id){ st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
-					  st->st_mtim.tv_nsec, st->st_ctim.tv_sec,
-					  st->st_ctim.tv_nsec };
+		s->input[i] = (input_id){ st->st_ino,         (uint64_t)st->st_size,
+					  st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+					  st->st_ctim.tv_sec, st->st_ctim.tv_nsec };
 	}
 }
 

@@ -39,9 +39,9 @@ typedef struct resume_state {
 	uint64_t job; /* a random number, the same on all ranks */
 	int32_t rank, ranks;
 	layout lay;
-	uint64_t run_recs;  /* records of a run; 0: the rank reads none */
-	size_t stride;      /* of its samples */
-	run_note *run;      /* [runs] */
+	uint64_t run_recs; /* records of a run; 0: the rank reads none */
+	size_t stride;     /* of its samples */
+	run_note *run;     /* [runs] */
 	size_t runs;
 	uint64_t *share_in; /* [ranks] records that each reads */
 	input_id *input;    /* [inputs] */

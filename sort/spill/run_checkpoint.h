@@ -12,7 +12,7 @@
 
 /* What the runs of one sort on one rank have in common. */
 typedef struct run_checkpoint_plan {
-	uint64_t job;     /* a random number that tells sorts apart */
+	uint64_t job; /* a random number that tells sorts apart */
 	int32_t rank;
 	uint64_t first;   /* of the rank's records in the input */
 	run_notes *notes; /* what was read for each run */
@@ -28,8 +28,8 @@ typedef struct run_checkpoint {
 	size_t sample_bytes;
 } run_checkpoint;
 
-/* run_checkpoint_save - note the checksum in the state, and write the complete run's checkpoint once
- * its records are on the disk. Any number of threads, each with runs of its own. */
+/* run_checkpoint_save - note the checksum in the state, and write the complete run's checkpoint
+ * once its records are on the disk. Any number of threads, each with runs of its own. */
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 

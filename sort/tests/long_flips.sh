@@ -3,6 +3,7 @@
 # any time. What may not be is an output that is wrong with status 0; but in the windows that SECURITY.md names,
 # before the input's checksum and after the output's, where one record differs by that one bit and nothing else.
 # FLIPS of them (500), drawn from SEED; where each sort ends differs all the same with what else the machine does.
+# shellcheck disable=SC2059  # an octal escape belongs into the format
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -13,7 +14,7 @@ echo "# SEED=$SEED"
 "$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" --no-fsync -o expected in || exit 1
 
 begin() { # begin - a sort; sets job
-  "$BIN/hetsort" -f --no-fsync --threads 2 --ranks $1 -o out in 2>told &
+  "$BIN/hetsort" -f --no-fsync --threads 2 --ranks "$1" -o out in 2>told &
   job=$!
 }
 address() { # address - anywhere in the writable private memory of the job; prints it
@@ -36,7 +37,6 @@ flip() { # flip - a bit of the job, while it stands still
   local at byte
   kill -STOP $job 2>/dev/null && at=$(address 2>/dev/null) &&
     byte=$(dd if="/proc/$job/mem" bs=1 skip="$at" count=1 2>/dev/null | od -A n -t u1) && [ -n "$byte" ] &&
-    # shellcheck disable=SC2059  # an octal escape belongs into the format
     printf "\\$(printf %o $((byte ^ 1 << RANDOM % 8)))" |
     dd of="/proc/$job/mem" bs=1 seek="$at" conv=notrunc 2>/dev/null
   local rc=$?
@@ -58,7 +58,7 @@ one_bit() { # one_bit - do out and expected differ in one bit of one record, whe
 noticed=0 harmless=0 crashed=0 inside=0 outside=0 struck=0
 strike() { # strike - one sort, and what became of it
   begin $((struck % 2 ? 3 : 1))
-  sleep "$(awk -v s="$whole_s" -v r=$RANDOM 'BEGIN { print s * r / 32768 }')"
+  sleep "$(awk -v s="$whole_s" -v r="$RANDOM" 'BEGIN { print s * r / 32768 }')"
   if ! flip; then wait $job; return; fi # it was over
   wait $job
   local rc=$?

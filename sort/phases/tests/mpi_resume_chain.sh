@@ -2,6 +2,7 @@
 # Chains of kills: a rank, all ranks or the launcher, at random times, then at once the same command with
 # --resume, and so on. What is not killed ends well, whatever is still running or was done already. A few chains,
 # with HETSORT_LONG=1 forty; SEED repeats them as far as time allows.
+# shellcheck disable=SC2086  # nothing, or an option
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -32,7 +33,6 @@ chain() { # chain - one to three kills, and the end
   local kills=$((RANDOM % 3 + 1)) k resume='' trace=''
   rm -rf store out* .hetsort-*
   for ((k = 0; k < kills; k++)); do
-    # shellcheck disable=SC2086  # nothing, or an option
     begin $resume
     sleep "$(awk -v m="$whole_s" -v r=$RANDOM 'BEGIN { print m * r / 32768 }')"
     strike

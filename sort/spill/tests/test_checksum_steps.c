@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input's checksum is taken as the bytes come: a bit of a record that flips once the next 256 KiB
- * are asked for is not in it any more, so the output's differs and tells. */
+/* The input's checksum is taken as the bytes come: a bit of a record that flips once the next 256
+ * KiB are asked for is not in it any more, so the output's differs and tells. */
 #include "spill_help.h"
 #include "io/reader.h"
 #include "spill/read_runs.h"
@@ -61,7 +61,7 @@ static void load(char *path, direct_io direct)
 {
 	static entry entries[RECS];
 	err e = { ST_OK, "" };
-	input_file file = { .path = path, .count = RECS };
+	input_file file = { .path = path, .count = RECS, .fd = -1 };
 	const input in = { .file = &file, .files = 1, .records = RECS };
 	const reader_plan p = { 0, RECS, lay, direct, NULL };
 	loading got = { .entries = entries };
