@@ -34,7 +34,7 @@ judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the n
   if [ "$rc" = 0 ] && [ -n "$litter" ]; then end=LITTER; fi
   rm -f out out.[0-3] out.manifest
   if [ -n "$litter" ]; then # the next run removes it
-    timeout -k 2 $limit_s "$@" >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
+    timeout -k 2 $((2 * limit_s)) "$@" --timeout 0 >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
     rm -rf out out.[0-3] out.manifest .hetsort-* work
   fi
   echo "$end $what rc=$rc${litter:+ left: $litter}$(sed -n 's/^hetsort: / | /p' told | head -n 1)"
@@ -81,7 +81,7 @@ once_killed() {
   fi
   ended $job $limit_s; end=$?
   wait $job; rc=$?
-  case $end/$rc in 0/0) end=ok ;; 0/*) end=failed ;; 1/*) end=launcher-hung ;; *) end=HANGS ;; esac
+  case $end/$rc in 0/0) end=ok ;; 0/124) end=HANGS ;; 0/*) end=failed ;; 1/*) end=launcher-hung ;; *) end=HANGS ;; esac
   judge "$sig of $rank after $ms ms ($after), $way, $out" $rc $end large "${command[@]}"
 }
 
