@@ -88,7 +88,9 @@ typedef struct hetsort_err {
 #define HETSORT_THREADS_MAX      1024
 
 /* Start from HETSORT_OPTS_INIT, then set what you need. The layout (the first three) and the speeds
- * must be the same on all ranks, the threads need not. */
+ * must be the same on all ranks, the threads need not. Members are only added at the end: a program
+ * compiled with an earlier version has the defaults of those that it lacks; one compiled with a
+ * later version is served where what this one lacks is zero. */
 typedef struct hetsort_opts {
 	size_t struct_size;        /* sizeof(hetsort_opts), set by the INIT macro */
 	uint32_t record_bytes;     /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */

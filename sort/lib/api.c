@@ -14,6 +14,9 @@
 _Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the header says what we take");
 _Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "a sentence and the rank it is of");
 
+/* Where the options of the first release, 0.1.0, end. */
+#define END_OF_FIRST_OPTS (offsetof(hetsort_opts, speeds) + sizeof((hetsort_opts *)NULL)->speeds)
+
 const char *hetsort_version(void)
 {
 	return HETSORT_VERSION;
@@ -62,21 +65,22 @@ hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_statu
 	return st;
 }
 
-/* Options of a later version are fine where they ask for nothing that this one lacks. */
-static hetsort_status read_opts(hetsort_opts *full, const hetsort_opts *opts, hetsort_err *why)
+hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void *opts,
+			     hetsort_err *why)
 {
 	const unsigned char *raw = (const unsigned char *)opts;
 	size_t size;
 	memcpy(&size, raw, sizeof size);
-	if (size < sizeof *full || size > 4096)
+	if (size < first || size > 4096)
 		return api_fail(why, HETSORT_EINVAL,
 				"struct_size of the options is '%zu': start from HETSORT_OPTS_INIT",
 				size);
-	for (size_t i = sizeof *full; i < size; i++)
+	for (size_t i = known; i < size; i++)
 		if (raw[i])
 			return api_fail(why, HETSORT_EINVAL,
 					"the options ask for something this version lacks");
-	memcpy(full, opts, sizeof *full);
+	memcpy(full, opts, size < known ? size : known);
+	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETSORT_OK;
 }
 
@@ -97,7 +101,8 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 {
 	const hetsort_opts defaults = HETSORT_OPTS_INIT;
 	*full = defaults;
-	hetsort_status st = opts ? read_opts(full, opts, why) : HETSORT_OK;
+	hetsort_status st =
+		opts ? api_opts_copy(full, END_OF_FIRST_OPTS, sizeof *full, opts, why) : HETSORT_OK;
 	if (st != HETSORT_OK)
 		return st;
 	*l = (layout){ full->record_bytes, full->key_off, full->key_bytes };

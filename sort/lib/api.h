@@ -18,6 +18,12 @@ hetsort_status api_failed(hetsort_err *why, const err *e);
 /* api_return - hand out the reason of a failure; returns st. */
 hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_status st);
 
+/* api_opts_copy - read options that begin with struct_size, of a program compiled with any version
+ * of the header: what an earlier one lacks stays as it is in full, what a later one adds must be
+ * zero. first: the bytes that the first release had; known: those of this one. */
+hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void *opts,
+			     hetsort_err *why);
+
 /* api_opts - the options, checked, with defaults for NULL; l receives the layout. */
 hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts, hetsort_err *why);
 
