@@ -81,8 +81,11 @@ static outcome lock_open(const target *t, int fd, bool made, err *e)
 		return FAILED;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		const bool there = still_there(t, fd);
-		if (there && !made)
-			(void)unlinkat(t->dirfd, t->lock.name, 0);
+		if (there && !made && unlinkat(t->dirfd, t->lock.name, 0) != 0 && errno != ENOENT) {
+			err_refuse(e, errno, "cannot remove '%s', the lock of a job that has ended",
+				   t->lock.name);
+			return FAILED;
+		}
 		return there && made ? TAKEN : AGAIN;
 	}
 	if (no_locks(errno)) {

@@ -119,6 +119,16 @@ is "a part that is gone when others are renamed: nothing is lost for it" "$rc/$(
 ok "a part that is gone when others are renamed: message" grep -q "'out.0' is gone since: remove '.hetsort-.*-out.manifest.replace' to give that set up" <<<"$err"
 rm -f .hetsort-* out.*
 
+# the lock of a job that was killed, in a folder where it cannot be removed
+start write@2 -o out in
+kill_it
+run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in
+is "a lock that cannot be removed: message" "$rc/$(ls out 2>/dev/null)/$(sed -n 1p <<<"$err")" \
+  "2//hetsort: cannot remove '$(echo .hetsort-*.lock)', the lock of a job that has ended: Permission denied"
+run "$hetsort" -q -o out in
+is "it is removed by a job that may" "$rc/$(hidden)/$(cmp out expected)" 0/0/
+rm -f out
+
 # the folder gets another name, and somebody's link its old one, while the job is at work
 mkdir folder victim
 start write@2 -o folder/out in
@@ -128,7 +138,7 @@ wait $pid
 is "a folder exchanged for a link: the output is where it was begun, and that is no success" \
   "$?/$(cmp moved/out expected)/$(ls -A victim)/$(ls -A moved)" 3///out
 ok "a folder exchanged for a link: message" \
-  grep -q "commit: 'folder/out' is complete, but cannot be found there again: No such file or directory" err
+  grep -q "^hetsort: 'folder/out' is complete, but cannot be found there again: No such file or directory" err
 rm -r folder moved victim
 
 # somebody puts another file in the place of the one that is to get the name
@@ -136,7 +146,7 @@ exchange() { local f; f=$(echo .hetsort-*.tmp); mv "$f" ours && cp in "$f"; rm h
 start fsync -o out in
 exchange
 is "exchanged before the rename: noticed, and no final name" "$?/$(ls out 2>/dev/null)" 3/
-ok "exchanged before the rename: message" grep -q "commit: the file that was to become 'out' was exchanged meanwhile" err
+ok "exchanged before the rename: message" grep -q "^hetsort: the file that was to become 'out' was exchanged meanwhile" err
 start fsync -o out in
 rm .hetsort-*.tmp hanging
 wait $pid
@@ -144,7 +154,7 @@ is "removed before the rename" "$?/$(grep -c "the file that was to become 'out' 
 start rename -o out in
 exchange
 is "exchanged at the rename: no success" "$?/$(cmp ours expected)" 3/
-ok "exchanged at the rename: message" grep -q "commit: 'out' is complete, but another file stands there" err
+ok "exchanged at the rename: message" grep -q "^hetsort: 'out' is complete, but another file stands there" err
 rm -f out ours .hetsort-*
 
 # names of more than the part that temporary ones show
