@@ -116,6 +116,17 @@ static void end_overdue(const overdue *o)
 	end_job(ST_PEER);
 }
 
+/* In one line, so that ranks do not mix; who it is, as report_errors() says it. */
+static void print_failure(const comm *c, const char *at, const char *text)
+{
+	if (c->processes > 1)
+		fprintf(stderr, "hetsort: rank %d (%s), %s: %s\n", c->rank, c->host, at, text);
+	else if (c->size > 1)
+		fprintf(stderr, "hetsort: rank %d, %s: %s\n", c->rank, at, text);
+	else
+		fprintf(stderr, "hetsort: %s\n", text);
+}
+
 static void start_watch(watch **w, comm *c, const settings *o)
 {
 	err e = { ST_OK, "" };
@@ -124,7 +135,7 @@ static void start_watch(watch **w, comm *c, const settings *o)
 	if (!c->threads_allowed)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
 	else if (watch_start(w, c, o->timeout_s, end_stalled, &e) != ST_OK)
-		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
+		print_failure(c, "start", e.text);
 	if (!*w)
 		comm_abort(c, ST_RESOURCE);
 }
@@ -140,9 +151,7 @@ static status check_start(comm *c, const invocation *v)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	const status rc = comm_agree(c, e.code);
 	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
-		fprintf(stderr,
-			"hetsort: rank 0 (%s), start: another rank says that it cannot begin\n",
-			c->host);
+		print_failure(c, "start", "another rank says that it cannot begin");
 	return rc;
 }
 
@@ -157,8 +166,7 @@ static void end_alone(comm *c, status rc)
 static void end_unreachable(comm *c, const char *at, status rc)
 {
 	char why[COMM_FAILURE_BYTES];
-	fprintf(stderr, "hetsort: rank %d (%s), %s: %s\n", c->rank, c->host, at,
-		comm_failure(c, why));
+	print_failure(c, at, comm_failure(c, why));
 	end_alone(c, rc);
 }
 
@@ -217,7 +225,7 @@ static status emulate_run(comm *c, void *arg)
 	if (rc == ST_OK)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
-		fprintf(stderr, "hetsort: rank %d (%s), start: %s\n", c->rank, c->host, e.text);
+		print_failure(c, "start", e.text);
 	emulation_free(&m);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "start", rc);
@@ -235,10 +243,7 @@ static status process_run(comm *c, void *arg)
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
 		if (rc == ST_OK && first != mine) {
-			fprintf(stderr,
-				"hetsort: rank %d (%s), start: started with other options than "
-				"rank 0\n",
-				c->rank, c->host);
+			print_failure(c, "start", "started with other options than rank 0");
 			rc = ST_PEER;
 		}
 		rc = comm_agree(c, rc);

@@ -247,7 +247,7 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	w.box = calloc((size_t)size, sizeof *w.box);
 	w.room = calloc((size_t)size, comm_room_bytes(size));
 	if (!ranks || !w.board || !w.box || !w.room) {
-		err_set(e, rc, "no memory for %d ranks", size);
+		err_set(e, rc, "no memory for the ranks, %d of them", size);
 		goto out;
 	}
 	pthread_mutex_init(&w.lock, NULL);

@@ -312,7 +312,7 @@ static status refuse_memory(const mpi *m, status st, err *e)
 {
 	return err_set(e, st,
 		       st == ST_PEER ? "another rank has no memory for the communicator"
-				     : "no memory for %d ranks",
+				     : "no memory for the ranks, %d of them",
 		       m->c.size);
 }
 

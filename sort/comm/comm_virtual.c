@@ -239,7 +239,7 @@ static status place_ranks(process *p, err *e)
 	p->buffers = calloc(here, sizeof *p->buffers);
 	p->room = calloc(here, comm_room_bytes(p->size));
 	if (!p->process_of || !p->index_of || !p->buffers || !p->room)
-		return err_set(e, ST_RESOURCE, "no memory for %d ranks", p->size);
+		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", p->size);
 	for (int i = 0, r = 0; i < out->size; i++)
 		for (int k = 0; k < p->count[i]; k++, r++) {
 			p->process_of[r] = i;

@@ -274,20 +274,41 @@ static const fault faults[] = {
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
-/* Who and what: hetsort and, of several ranks, which one and its phase; or that it could not start.
- */
-static bool says_enough(const outcome *o)
+/* "rank 2, merge: ", as it may begin. */
+static bool names_rank_and_phase(const char *said)
+{
+	int rank, end = 0;
+	char at[16];
+	return sscanf(said, "rank %d, %15[a-z]: %n", &rank, at, &end) == 2 && end > 0;
+}
+
+/* What one rank says of a failure names a file, or else one of these. */
+static bool names_subject(const char *said)
+{
+	static const char *const subjects[] = { "no memory for ", "cannot start thread ",
+						"io_uring ", "a message of rank ",
+						"the other ranks " };
+	for (size_t i = 0; i < LEN(subjects); i++)
+		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
+			return true;
+	return strchr(said, '\'') && strncmp(said, "rank ", 5) != 0;
+}
+
+/* What failed, and of several ranks on which and in which phase, but before there are any. */
+static bool says_enough(const outcome *o, int ranks)
 {
 	const char *said = strstr(o->said, "hetsort: ");
-	const char *colon = said ? strstr(said + 9, ": ") : NULL;
-	return colon || (said && strchr(said, '\'')) ||
-	       strstr(o->said, "hetsort: no memory for ") || strstr(o->said, "hetsort: cannot ") ||
-	       strstr(o->said, "hetsort: the other ranks ") ||
-	       strstr(o->said, "hetsort: no report");
+	if (!said)
+		return false;
+	said += strlen("hetsort: ");
+	return ranks == 1 || strncmp(said, "no memory for the ranks", 23) == 0 ||
+			       strncmp(said, "cannot start thread ", 20) == 0
+		       ? names_subject(said)
+		       : names_rank_and_phase(said);
 }
 
 /* What does not hold, NULL if all does. */
-static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
+static const char *broken_promise(const outcome *o, int ranks, unsigned codes, bool aborts)
 {
 	if (o->end.hung)
 		return "it hangs";
@@ -312,7 +333,7 @@ static const char *broken_promise(const outcome *o, unsigned codes, bool aborts)
 		return "something is left over";
 	if (!aborts && o->output && !strstr(o->said, "is complete"))
 		return "the output stands, and nothing says that it is complete";
-	return says_enough(o) ? NULL : "the message does not say enough";
+	return says_enough(o, ranks) ? NULL : "the message does not say enough";
 }
 
 /* ----------------------------------------------------------------------------------- walking */
@@ -332,8 +353,9 @@ static atomic_uint_fast64_t *all_struck; /* by all workers */
 static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes, bool aborts)
 {
 	const outcome o = run_case(s, plan);
-	const char *why =
-		!o.struck && o.end.code == 0 && o.right ? NULL : broken_promise(&o, codes, aborts);
+	const char *why = !o.struck && o.end.code == 0 && o.right
+				  ? NULL
+				  : broken_promise(&o, s->ranks, codes, aborts);
 	y->runs++;
 	y->struck += o.struck;
 	y->struck_runs += o.struck > 0;
