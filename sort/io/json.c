@@ -193,6 +193,8 @@ status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
 	status rc = stage(doc, t, id, false, sync, e);
 	if (rc == ST_OK)
 		rc = target_commit(t, force, e);
+	if (rc != ST_OK) /* the target may be written again, by another thread for instance */
+		unfinished_remove(&t->temp);
 	return rc == ST_OK && sync ? target_sync_name(t, e) : rc;
 }
 
