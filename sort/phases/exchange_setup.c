@@ -35,7 +35,7 @@ static status job_id(rank_env *env, uint64_t *id)
 	return comm_bcast(env->c, id, sizeof *id, 0);
 }
 
-/* What all inputs of all ranks allow; streams, such as standard input, are no files and allow all. */
+/* What all inputs of all ranks allow; streams, such as standard input, allow all. */
 static status rights_of_inputs(rank_env *env, const input *in, mode_t *rights)
 {
 	const size_t p = (size_t)env->c->size;

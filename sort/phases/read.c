@@ -70,8 +70,8 @@ static status spill_stream(reading *x, record_stream *from, run_formation_plan s
 	}
 	err_set(&env->e, ST_RESOURCE,
 		"input %s has more than the %zu records that %s of memory hold: %s",
-		err_quoted(from->path, q), held.n,
-		size_text(x->k->mp->limit.rank_bytes, limit), NO_ROOM);
+		err_quoted(from->path, q), held.n, size_text(x->k->mp->limit.rank_bytes, limit),
+		NO_ROOM);
 	read_runs_free(&env->m, &held);
 	return ST_RESOURCE;
 }
