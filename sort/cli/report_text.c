@@ -5,6 +5,7 @@
 #include "report_rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static void heading(const job_result *r, const settings *o, FILE *f)
@@ -22,25 +23,34 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
 	fprintf(f, "rank %d: %s of memory", i, size_text(k->planned_bytes, need));
 	if (k->limit_bytes != UINT64_MAX)
-		fprintf(f, ", limit %s (%s)", size_text(k->limit_bytes, limit), k->limit_text);
+		fprintf(f, ", limit %s", size_text(k->limit_bytes, limit));
 	if (k->spill_runs)
 		fprintf(f, "; in %" PRIu64 " runs on disk, %s", k->spill_runs,
 			size_text(k->spill_bytes, disk));
 	fputc('\n', f);
 }
 
+/* Where a limit comes from, once for ranks that follow each other and have the same one. */
+static void explain_limit(const job_result *r, int i, FILE *f)
+{
+	const rank_result *k = &r->rank[i];
+	if (k->limit_bytes != UINT64_MAX &&
+	    (i + 1 == r->size || r->size > REPORT_ROWS || strcmp(k->limit_text, k[1].limit_text)))
+		fprintf(f, "  %s\n", k->limit_text);
+}
+
 /* Of many ranks the one that takes most. */
 static void explain_memories(const job_result *r, FILE *f)
 {
 	int most = 0;
-	for (int i = 0; r->rank && i < r->size; i++) {
-		if (r->size <= REPORT_ROWS)
-			explain_memory(&r->rank[i], i, f);
+	for (int i = 0; r->rank && i < r->size; i++)
 		if (r->rank[i].planned_bytes > r->rank[most].planned_bytes)
 			most = i;
+	const bool all = r->size <= REPORT_ROWS;
+	for (int i = all ? 0 : most; r->rank && i < (all ? r->size : most + 1); i++) {
+		explain_memory(&r->rank[i], i, f);
+		explain_limit(r, i, f);
 	}
-	if (r->rank && r->size > REPORT_ROWS)
-		explain_memory(&r->rank[most], most, f);
 }
 
 /* What was measured of each rank, where that was asked for. */
@@ -68,7 +78,7 @@ static void print_links(const job_result *r, const settings *o, FILE *f)
 static void print_trial(const char *what, const io_stats *t, FILE *f)
 {
 	if (t->uring_bytes_per_s > 0)
-		fprintf(f, "; %s: %.3f GB/s by uring, %.3f by threads", what,
+		fprintf(f, "\n  %s: %.3f GB/s by uring, %.3f by threads", what,
 			1e-9 * t->uring_bytes_per_s, 1e-9 * t->calls_bytes_per_s);
 }
 
@@ -92,9 +102,9 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 		print_trial("reads", &k->io[0], f);
 		print_trial("writes", &k->io[1], f);
 		if (k->io_text[0])
-			fprintf(f, "; no uring: %s", k->io_text);
+			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
-			fprintf(f, "; writes past the page cache by uring, unless a trial in the "
+			fprintf(f, "\n  writes past the page cache by uring, unless a trial in the "
 				   "run shows otherwise");
 		fputc('\n', f);
 	}
@@ -130,7 +140,32 @@ static void print_spill(const job_result *r, FILE *f)
 			size_text(bytes, b), runs, ranks, r->size, r->size == 1 ? "" : "s");
 }
 
-/* What --adapt made of the speeds it saw. */
+/* What --adapt saw of one rank, and made of it. */
+static void adapt_line(const rank_result *k, FILE *f)
+{
+	fprintf(f, "rank %d: speed %.3g while reading, planned %.3g; writes %" PRIu64, k->rank,
+		k->speed_seen, k->speed, k->planned_out);
+	if (k->planned_out != k->planned_out_before)
+		fprintf(f, ", planned %" PRIu64, k->planned_out_before);
+	fputc('\n', f);
+}
+
+/* The same of many. */
+static void adapt_sum(const job_result *r, FILE *f)
+{
+	int more = 0, less = 0;
+	double least = INFINITY, most = 0;
+	for (int i = 0; i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		more += k->planned_out > k->planned_out_before;
+		less += k->planned_out < k->planned_out_before;
+		least = fmin(least, k->speed_seen);
+		most = fmax(most, k->speed_seen);
+	}
+	fprintf(f, "speeds %.3g to %.3g while reading; %d ranks write more than planned, %d less\n",
+		least, most, more, less);
+}
+
 static void adapt_lines(const job_result *r, FILE *f)
 {
 	static const char *const what[] = { "", "output shares stay as planned",
@@ -138,31 +173,42 @@ static void adapt_lines(const job_result *r, FILE *f)
 					    "output shares changed" };
 	if (!r->rank || r->rank->adapt_state == ADAPT_OFF)
 		return;
-	fprintf(f, "adapt: %s; predicted gain %.1f %% of the time left after reading\n",
+	fprintf(f, "adapt: %s\n  predicted gain %.1f %% of the time left after reading\n",
 		what[r->rank->adapt_state], 100 * r->rank->adapt_gain);
-	for (int i = 0; i < r->size && r->size <= REPORT_ROWS; i++) {
-		const rank_result *k = &r->rank[i];
-		fprintf(f, "rank %d: speed %.3g while reading, planned %.3g; writes %" PRIu64, i,
-			k->speed_seen, k->speed, k->planned_out);
-		if (k->planned_out != k->planned_out_before)
-			fprintf(f, ", planned %" PRIu64, k->planned_out_before);
-		fputc('\n', f);
-	}
+	for (int i = 0; i < r->size && r->size <= REPORT_ROWS; i++)
+		adapt_line(&r->rank[i], f);
+	if (r->size > REPORT_ROWS)
+		adapt_sum(r, f);
 }
 
 /* What --resume found. */
-static void resume_lines(const job_result *r, const settings *o, FILE *f)
+static void resume_line(const char *who, const rank_result *k, FILE *f)
 {
 	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
-	for (int i = 0; o->resume && r->rank && i < r->size && r->size <= REPORT_ROWS; i++) {
+	fprintf(f, "%s: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read again%s\n",
+		who, k->kept_runs, k->spill_runs, size_text(k->kept_bytes, kept),
+		size_text(k->spill_bytes, all),
+		k->merge_kept ? "\n  the output was complete, nothing was merged" : "");
+}
+
+static void resume_lines(const job_result *r, const settings *o, FILE *f)
+{
+	char who[24];
+	rank_result sum = { .merge_kept = true };
+	for (int i = 0; o->resume && r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
-		fprintf(f,
-			"rank %d: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read "
-			"again%s\n",
-			i, k->kept_runs, k->spill_runs, size_text(k->kept_bytes, kept),
-			size_text(k->spill_bytes, all),
-			k->merge_kept ? "; its output was complete, nothing was merged" : "");
+		(void)snprintf(who, sizeof who, "rank %d", i);
+		if (r->size <= REPORT_ROWS)
+			resume_line(who, k, f);
+		sum.kept_runs += k->kept_runs;
+		sum.spill_runs += k->spill_runs;
+		sum.kept_bytes += k->kept_bytes;
+		sum.spill_bytes += k->spill_bytes;
+		sum.merge_kept &= k->merge_kept;
 	}
+	(void)snprintf(who, sizeof who, "%d ranks", r->size);
+	if (o->resume && r->rank && r->size > REPORT_ROWS)
+		resume_line(who, &sum, f);
 }
 
 void report_table(const job_result *r, const settings *o, FILE *f)

@@ -57,7 +57,7 @@ static status check_spilling(rank_env *env, const settled *k, memory_plan *mp)
 		return rc;
 	if (env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC)
 		return err_set(&env->e, ST_RESOURCE,
-			       "%s of memory are not enough for %" PRIu64
+			       "%s of memory a rank are not enough for %" PRIu64
 			       " records: it takes %s; --scatter=dynamic cannot spill to disk",
 			       size_text(mp->limit.rank_bytes, limit), own_share(env, k->s->in),
 			       size_text_up(mp->budget.core_bytes, core));

@@ -83,7 +83,7 @@ for scatter in equal speed balanced dynamic; do
   sorts "--source=root --scatter=$scatter" 1500 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --source root \
     --scatter $scatter --links 100,100,10 -o out in in2
 done
-refuses "--source=root of more than the memory" 4 "20 KiB of memory are not enough for 500 records of 100 bytes: it takes " \
+refuses "--source=root of more than the memory" 4 "20 KiB of memory a rank are not enough for 500 records of 100 bytes: it takes " \
   "$hetsort" --ranks 2 --source root --scatter equal --memory 40K -o out in
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
@@ -523,8 +523,13 @@ is "one rank: a message without rank, host and phase" "$err" "hetsort: output 'o
 ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
 rm -f out
 run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in
-ok "--adapt: told" grep -q '^adapt: output shares .*; predicted gain [0-9.]* % of the time left' <<<"$err"
+ok "--adapt: told" grep -q '^adapt: output shares [a-z: ]*$' <<<"$err"
 is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, planned 1; writes [0-9]*' <<<"$err")" 3
+run "$hetsort" -f -v --adapt --resume --workdir "$TEST_TMP/kept" --ranks 20 -o many in
+is "-v, 20 ranks: what --adapt and --resume did, of all in a line each" \
+  "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks write more than planned, [0-9]+ less$' <<<"$err")/$(
+    grep -c '^20 ranks: 0 of 20 runs were there, 0 B of 100 kB not read again$' <<<"$err")/$(grep -cE '.{81}' <<<"$err")" 1/1/0
+rm -r many kept
 ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
 is "--adapt: shares before, and speeds" \
   "$(grep -c '"planned_out_before": 33[34]' report.json)/$(grep -c '"speed_seen":' report.json)" 3/3
@@ -538,11 +543,14 @@ run "$hetsort" -q -o out in
 is "-q: silent" "$err" ""
 rm -f out
 
-run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear in
+run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear --memory 64M in
 is "--explain: exit code" "$rc" 0
 is "--explain: shares" "$(awk '$1 == 0 || $1 == 1 {print $1, $4, $5}' <<<"$out" | paste -sd' ')" \
   "0 250 250 1 750 750"
 ok "--explain: touches nothing" nothing_written
+is "--explain: a limit, and where it comes from, once for ranks that are alike" \
+  "$(grep -c '^rank [01]: .* of memory, limit 32 MiB$' <<<"$out")/$(grep -cx '  --memory: 64 MiB, for 2 ranks' <<<"$out")" 2/1
+is "--explain: lines in 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
 run "$hetsort" --explain --ranks 3 --speeds 1,1,1 --source root --scatter balanced --links 1,100,0.0001 in
 is "--explain: no share over a link that is too slow" "$(awk '$1 == 2 {print $4}' <<<"$out")" 0
 ok "--explain: links" grep -q "scatter balanced; links in MB/s, as given: 100 0.0001" <<<"$out"
