@@ -18,6 +18,9 @@ struct budget {
  * at the same places however fast the machine is. */
 #define BUDGET_STRIDE (UINT64_C(1) << 20)
 
+/* HETPART_EINVAL for a limit of time that is NaN or negative. */
+hetpart_status part_check_time_limit(double time_limit_s, hetpart_err *err);
+
 /* time_limit_s and max_mem_bytes as the caller gave them: 0 stands for the default. HETPART_EINVAL
  * for a limit that is NaN or negative. */
 hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t max_mem_bytes,
@@ -30,6 +33,12 @@ static inline bool part_spend(struct budget *b, uint64_t steps)
 {
 	b->steps += steps;
 	return b->steps < BUDGET_STRIDE ? b->why != HETPART_OK : part_budget_look(b);
+}
+
+/* The same, for one call of a cost. */
+static inline bool part_spend_cost(struct budget *b, const hetpart_cost *cost)
+{
+	return part_spend(b, cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 256 : 16);
 }
 
 /* Seconds that are left, not below 0. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "part.h"
+#include "budget.h"
 
 long double part_time(const struct procs *ps, size_t i, uint64_t n)
 {
@@ -116,5 +116,5 @@ hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetp
 		return HETPART_EINVAL;
 	if (!method_known(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);
-	return HETPART_OK;
+	return part_check_time_limit(full->time_limit_s, err);
 }

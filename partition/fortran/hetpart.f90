@@ -59,6 +59,9 @@ module hetpart
     integer(c_int) :: method
     type(c_ptr) :: capacities ! c_loc() of an array of integer(c_int64_t), or c_null_ptr
     integer(c_int64_t) :: quantum, max_mem_bytes
+    real(c_double) :: time_limit_s
+    type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
+    type(c_ptr) :: stop_ctx
   end type
   type, bind(c) :: hetpart_scatter_opts ! begin with hetpart_scatter_opts_init()
     integer(c_size_t) :: struct_size
@@ -773,7 +776,7 @@ contains
   pure function hetpart_opts_init() result(opts)
     type(hetpart_opts) :: opts
 
-    opts = hetpart_opts(0, HETPART_METHOD_EXACT, c_null_ptr, 0, 0)
+    opts = hetpart_opts(0, HETPART_METHOD_EXACT, c_null_ptr, 0, 0, 0, c_null_funptr, c_null_ptr)
     opts%struct_size = storage_size(opts) / 8
   end function
 

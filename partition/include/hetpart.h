@@ -266,7 +266,7 @@ typedef enum hetpart_method {
 
 #define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
-/* What scatters and chains take where their options leave the limits at 0: this many seconds, and
+/* What planners take where their options leave the limits at 0: this many seconds, and
  * half of the memory that is available (HETPART_MEM_DEFAULT_BYTES where the system does not say).
  * At a limit they give the best they have, see hetpart_plan_stopped(): it may then differ from run
  * to run. */
@@ -283,10 +283,13 @@ typedef struct hetpart_opts {
 	const uint64_t *capacities; /* most items for each processor, or NULL */
 	uint64_t quantum;           /* DP: all shares but one are multiples of it */
 	uint64_t max_mem_bytes;     /* BITSET, DP; 0: HETPART_MEM_DEFAULT_BYTES */
+	double time_limit_s;        /* BITSET, DP; 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
+	hetpart_stop_fn *stop;      /* NULL, or asked whether to stop */
+	void *stop_ctx;             /* handed to stop */
 } hetpart_opts;
 
 /* clang-format off */
-#define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0 }
+#define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /* =============================================================== shares without communication */
@@ -304,6 +307,9 @@ typedef struct hetpart_opts {
  *         times before rounding, any other increasing f goes by bisection, a cost that is not
  *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
  *         THRESHOLD, BITSET, DP. With capacities an exact plan is the best that keeps them.
+ *         At the end of time_limit_s, or when stop() says so, BITSET gives the best plan so far
+ *         with a lower bound; BITSET before its first plan, and DP, give the plan of THRESHOLD where
+ *         costs are increasing, else the best plan of large blocks: hetpart_plan_stopped() tells.
  * err     NULL, or receives the reason of a failure.
  * With EXACT, ties go to the faster processor, then to the first. The order of the processors and
  * the scale of the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more
@@ -316,7 +322,8 @@ typedef struct hetpart_opts {
  *     down silently), or more than a table of costs reaches, or no plan that ends in finite time;
  *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more than processors, ASYMPTOTIC where a
  *     processor gets fewer than e items;
- *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes.
+ *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
+ *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan.
  * Safe from any number of threads. Memory is O(nprocs), about 100 bytes for each, except BITSET and
  * DP: see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
 HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
@@ -332,14 +339,15 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  * opts    NULL for defaults. method: EXACT (THRESHOLD if every cost is increasing, otherwise
  *         BITSET; DP if a quantum is set), THRESHOLD (any number of items), BITSET (exact, up to
  *         about 1e5 items), DP ([S4] section 3.2: the slow reference; with a quantum > 1 the best
- *         plan in which all shares but one are multiples of it). capacities as there.
+ *         plan in which all shares but one are multiples of it). capacities and limits as there.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, costs or an entry of it is NULL, nprocs is 0, struct_size or method is
  *     unknown or wants speeds, THRESHOLD with a cost that is not increasing, a quantum with another
  *     method than DP, or a callback gave a negative time or NaN;
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than capacities or tables hold;
- *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes.
+ *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
+ *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan.
  * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items,
 							  const hetpart_cost *const *costs,

@@ -487,12 +487,13 @@ METHODS = ("exact", "taylor", "asymptotic", "proportional", "threshold", "bitset
 class _Opts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
                 ("capacities", ctypes.c_void_p), ("quantum", ctypes.c_uint64),
-                ("max_mem_bytes", ctypes.c_uint64)]
+                ("max_mem_bytes", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
+                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p)]
 
 
-def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0):
+def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, time_limit_s=0):
     opts = _Opts(ctypes.sizeof(_Opts), _choice(METHODS, method), None, _count(quantum, "quantum"),
-                 _count(max_mem_bytes, "max_mem_bytes"))
+                 _count(max_mem_bytes, "max_mem_bytes"), time_limit_s)
     if capacities is not None:
         opts.array = _counts(capacities, "a capacity")
         _same_length("capacities", opts.array, nprocs)
@@ -500,21 +501,27 @@ def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0):
     return opts
 
 
-def share(items, speeds, cost, **options):
+def share(items, speeds, cost, stop=None, **options):
     """Processor i takes cost(n)/speeds[i]. Options: method (of METHODS), capacities, quantum,
-    max_mem_bytes."""
+    max_mem_bytes, time_limit_s, and stop() as in scatter()."""
     speeds, cost = _doubles(speeds), _cost(cost)
     opts = _opts(len(speeds), **options)
-    return Plan(_make(_c.share_create, _count(items, "items"), speeds, len(speeds), cost._p,
-                      ctypes.byref(opts), costs=[cost]))
+    with _Interruptible(stop) as block:
+        opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
+        plan = Plan(_make(_c.share_create, _count(items, "items"), speeds, len(speeds), cost._p,
+                          ctypes.byref(opts), costs=[cost]))
+    return plan
 
 
-def share_unrelated(items, costs, **options):
+def share_unrelated(items, costs, stop=None, **options):
     """A cost for each processor; options as share()."""
     costs = [_cost(c) for c in costs]
     opts = _opts(len(costs), **options)
-    return Plan(_make(_c.share_unrelated_create, _count(items, "items"), _pointers(costs),
-                      len(costs), ctypes.byref(opts), costs=costs))
+    with _Interruptible(stop) as block:
+        opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
+        plan = Plan(_make(_c.share_unrelated_create, _count(items, "items"), _pointers(costs),
+                          len(costs), ctypes.byref(opts), costs=costs))
+    return plan
 
 
 def share_unrelated_mem_bytes(items, nprocs, **options):

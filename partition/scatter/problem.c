@@ -13,7 +13,7 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 {
 	long double t = part_cost_fine(c->cost, n);
 
-	part_spend(c->budget, c->cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 256 : 16);
+	part_spend_cost(c->budget, c->cost);
 	if (t >= 0)
 		return (double)(t * c->unit);
 	if (!c->bad->seen)

@@ -366,6 +366,9 @@ def test_a_planner_can_be_stopped():
     plan = endless(stop=lambda: True)
     same((plan.stopped, sum(plan)), ("canceled", 10**6))
     same(hetpart.scatter(10, [(1, None)]).stopped, None)
+    plan = hetpart.share_unrelated(10**5, [1, 2], method="dp", stop=lambda: True)
+    same((plan.stopped, plan.method, plan.shares), ("canceled", "threshold", [66667, 33333]))
+    same(hetpart.share(10**5, [1, 2], 1, method="dp", time_limit_s=1e-9).stopped, "out of time")
     plan = hetpart.scatter(10**6, [(hetpart.nlogn(), 3), (hetpart.nlogn(2), 1), (1, None)], max_mem_bytes=5000)
     same(plan.stopped, "out of memory")
     assert 0 < plan.lower_bound < plan.makespan

@@ -17,6 +17,7 @@ struct sums {
 	double *sorted;  /* candidates for T */
 	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
 	uint64_t *run, *tmp;
+	struct budget *budget;
 };
 
 /* to |= from << by, for bits 0 .. 64 words - 1. */
@@ -48,7 +49,7 @@ static void or_run(struct sums *s, uint64_t *to, const uint64_t *from, size_t fi
 		return;
 	}
 	memcpy(s->run, from, bytes);
-	while (len < want) {
+	while (len < want && !part_spend(s->budget, 2 * s->words)) {
 		size_t by = len <= want - len ? len : want - len;
 		memcpy(s->tmp, s->run, bytes);
 		or_shifted(s->run, s->tmp, by, s->words);
@@ -62,7 +63,7 @@ static bool has(const uint64_t *set, size_t bit)
 	return set[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Whether the items can be divided so that every processor ends by t. */
+/* Whether the items can be divided so that every processor ends by t; false if the budget ended. */
 static bool feasible(struct sums *s, double t)
 {
 	memset(s->reach, 0, (s->p + 1) * s->words * sizeof *s->reach);
@@ -70,14 +71,17 @@ static bool feasible(struct sums *s, double t)
 	for (size_t i = 0; i < s->p; i++) {
 		const double *f = s->time + i * (s->n + 1);
 		uint64_t *from = s->reach + i * s->words, *to = from + s->words;
-		for (size_t e = 0; e <= s->n; e++) {
+		for (size_t e = 0; e <= s->n && s->budget->why == HETPART_OK; e++) {
 			size_t first = e;
 			if (!(f[e] <= t))
 				continue;
 			while (e < s->n && f[e + 1] <= t)
 				e++;
+			part_spend(s->budget, s->words + e - first);
 			or_run(s, to, from, first, e);
 		}
+		if (part_spend(s->budget, s->n))
+			return false;
 	}
 	return has(s->reach + s->p * s->words, s->n);
 }
@@ -88,16 +92,24 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Evaluate every cost once; capacities and impossible numbers are infinite. */
-static void tabulate(struct sums *s, const struct procs *ps)
+/* Evaluate every cost once; capacities and impossible numbers are infinite. Returns the largest
+ * finite time, negative if there is none or the budget ended. */
+static double tabulate(struct sums *s, const struct procs *ps)
 {
+	double most = -1;
+
 	for (size_t i = 0; i < s->p; i++) {
 		uint64_t cap = part_cap(ps, i, s->n);
 		for (size_t e = 0; e <= s->n; e++) {
 			double *t = s->time + i * (s->n + 1) + e;
 			*t = e <= cap ? (double)part_time(ps, i, e) : INFINITY;
+			if (part_spend_cost(s->budget, ps->costs ? ps->costs[i] : ps->cost))
+				return -1;
+			if (*t < INFINITY)
+				most = later(most, *t);
 		}
 	}
+	return most;
 }
 
 /* Distinct finite candidates, in order; how many. */
@@ -132,25 +144,39 @@ static void trace_back(const struct sums *s, double t, uint64_t *share)
 	}
 }
 
-static hetpart_status search(struct sums *s, const struct procs *ps, uint64_t *share,
-			     hetpart_err *err)
+/* The smallest candidate that is feasible; share[] keeps the plan of the smallest one found so far.
+ * Returns the smallest that may be it, which is that plan's unless the budget ended. */
+static double bisect(struct sums *s, uint64_t *share)
 {
-	size_t lo = 0, hi, m;
+	size_t lo = 0, hi = candidates(s) - 1;
 
-	tabulate(s, ps);
-	m = candidates(s);
-	if (m == 0 || !feasible(s, s->sorted[m - 1]))
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
-	for (hi = m - 1; lo < hi;) {
+	while (lo < hi && !part_spend(s->budget, 1)) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (feasible(s, s->sorted[mid]))
+		if (feasible(s, s->sorted[mid])) {
+			trace_back(s, s->sorted[mid], share);
 			hi = mid;
-		else
+		} else if (s->budget->why == HETPART_OK)
 			lo = mid + 1;
 	}
-	if (!feasible(s, s->sorted[lo]))
-		return part_fail(err, HETPART_EINTERNAL, "the bisection lost its solution");
-	trace_back(s, s->sorted[lo], share);
+	return s->sorted[lo];
+}
+
+static hetpart_status search(struct sums *s, const struct procs *ps, hetpart_plan *plan,
+			     hetpart_err *err)
+{
+	double least, most = tabulate(s, ps);
+	bool found = most >= 0 && feasible(s, most);
+
+	if (s->budget->why != HETPART_OK)
+		return s->budget->why;
+	if (!found)
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	trace_back(s, most, plan->share);
+	least = bisect(s, plan->share);
+	if (s->budget->why != HETPART_OK) {
+		plan->best = false;
+		plan->lower = (double)(least * (ps->costs ? 1 : ps->unit));
+	}
 	return HETPART_OK;
 }
 
@@ -166,12 +192,15 @@ uint64_t part_bitset_bytes(uint64_t items, size_t nprocs)
 	return bytes;
 }
 
-hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
-			   const hetpart_opts *opts, hetpart_err *err)
+hetpart_status part_bitset(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+			   hetpart_plan *plan, hetpart_err *err)
 {
-	struct sums s = { .p = ps->n, .n = (size_t)items, .words = (size_t)items / 64 + 1 };
-	hetpart_status rc = part_check_bytes(part_bitset_bytes(items, ps->n), opts->max_mem_bytes,
-					     QUANTUM_ADVICE, err);
+	struct sums s = { .p = ps->n,
+			  .n = (size_t)plan->items,
+			  .words = (size_t)plan->items / 64 + 1,
+			  .budget = budget };
+	hetpart_status rc = part_check_bytes(part_bitset_bytes(plan->items, ps->n),
+					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
 
 	if (rc != HETPART_OK)
 		return rc;
@@ -181,7 +210,7 @@ hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *sha
 	s.run = part_calloc(s.words, sizeof *s.run);
 	s.tmp = part_calloc(s.words, sizeof *s.tmp);
 	if (s.time && s.sorted && s.reach && s.run && s.tmp)
-		rc = search(&s, ps, share, err);
+		rc = search(&s, ps, plan, err);
 	else
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	free(s.time);

@@ -19,6 +19,7 @@ struct table {
 	double *f[2]; /* time of e quanta, without and with the rest */
 	double *now[2], *next[2];
 	uint32_t *choice; /* [p][layers][m + 1] */
+	struct budget *budget;
 };
 
 static void costs_of(struct table *t, const struct procs *ps, size_t i, uint64_t items)
@@ -28,19 +29,21 @@ static void costs_of(struct table *t, const struct procs *ps, size_t i, uint64_t
 	for (size_t l = 0; l < t->layers; l++)
 		for (size_t e = 0; e <= t->m; e++) {
 			uint64_t n = e * t->quantum + (l ? t->rest : 0);
+			if (part_spend_cost(t->budget, ps->costs ? ps->costs[i] : ps->cost))
+				return;
 			t->f[l][e] = n <= cap ? (double)part_time(ps, i, n) : INFINITY;
 		}
 }
 
 /* next[m] = min over e of max(f[e], now[m - e]), remembering e. */
-static void relax(const double *f, const double *now, double *next, uint32_t *choice, size_t m,
-		  uint32_t mark)
+static void relax(struct table *t, const double *f, const double *now, double *next,
+		  uint32_t *choice, uint32_t mark)
 {
-	for (size_t at = 0; at <= m; at++)
+	for (size_t at = 0; at <= t->m && !part_spend(t->budget, at); at++)
 		for (size_t e = 0; e <= at; e++) {
-			double t = later(f[e], now[at - e]);
-			if (t < next[at]) {
-				next[at] = t;
+			double ends = later(f[e], now[at - e]);
+			if (ends < next[at]) {
+				next[at] = ends;
 				choice[at] = (uint32_t)e | mark;
 			}
 		}
@@ -53,10 +56,10 @@ static void step(struct table *t, size_t i)
 	for (size_t l = 0; l < t->layers; l++) {
 		for (size_t at = 0; at <= t->m; at++)
 			t->next[l][at] = INFINITY;
-		relax(t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), t->m, 0);
+		relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
 	}
 	if (t->layers == 2)
-		relax(t->f[1], t->now[0], t->next[1], choice + t->m + 1, t->m, OVER);
+		relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, OVER);
 	for (size_t l = 0; l < t->layers; l++) {
 		double *was = t->now[l];
 		t->now[l] = t->next[l];
@@ -83,10 +86,12 @@ static hetpart_status search(struct table *t, const struct procs *ps, uint64_t i
 	for (size_t l = 0; l < t->layers; l++)
 		for (size_t at = 0; at <= t->m; at++)
 			t->now[l][at] = at + l ? INFINITY : 0;
-	for (size_t i = 0; i < t->p; i++) {
+	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++) {
 		costs_of(t, ps, i, items);
 		step(t, i);
 	}
+	if (t->budget->why != HETPART_OK)
+		return t->budget->why;
 	if (!isfinite(t->now[t->layers - 1][t->m]))
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	trace_back(t, share);
@@ -114,10 +119,13 @@ static void release(struct table *t)
 	free(t->choice);
 }
 
-hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
-		       const hetpart_opts *opts, hetpart_err *err)
+hetpart_status part_dp(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+		       hetpart_plan *plan, hetpart_err *err)
 {
-	struct table t = { .p = ps->n, .quantum = opts->quantum ? opts->quantum : 1 };
+	uint64_t items = plan->items;
+	struct table t = { .p = ps->n,
+			   .quantum = opts->quantum ? opts->quantum : 1,
+			   .budget = budget };
 	hetpart_status rc = part_check_bytes(part_dp_bytes(items, ps->n, t.quantum),
 					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
 	bool got;
@@ -134,7 +142,7 @@ hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
 		got &= (t.next[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
 	}
 	if (got)
-		rc = search(&t, ps, items, share, err);
+		rc = search(&t, ps, items, plan->share, err);
 	else
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	release(&t);

@@ -16,6 +16,60 @@ static bool all_increasing(const struct procs *ps)
 	return true;
 }
 
+#define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
+
+/* Blocks so large that their programme takes next to no time: it has no limit any more, so that
+ * there is a plan in the end. */
+static hetpart_status by_blocks(const struct procs *ps, hetpart_plan *plan, hetpart_err *err)
+{
+	double most = sqrt(BLOCK_STEPS / (double)ps->n);
+	hetpart_opts opts = HETPART_OPTS_INIT;
+	struct budget none = { .end_s = INFINITY };
+
+	opts.quantum = divide_up(plan->items, most > 1 ? (uint64_t)most : 1);
+	plan->method = "dynamic programme, blocks";
+	plan->best = false;
+	return part_dp(ps, &opts, &none, plan, err);
+}
+
+/* What ended a method before it had a plan: one that is quick takes its place. */
+static hetpart_status in_its_place(const struct procs *ps, const hetpart_opts *opts,
+				   const struct budget *budget, hetpart_plan *plan,
+				   hetpart_err *err)
+{
+	hetpart_status rc;
+
+	if (all_increasing(ps) && opts->quantum <= 1) {
+		plan->method = "threshold";
+		return part_threshold(ps, plan->items, plan->share, err);
+	}
+	rc = opts->quantum > 1 ? HETPART_ERANGE : by_blocks(ps, plan, err);
+	return rc == HETPART_ERANGE ? part_budget_fail(budget, err) : rc;
+}
+
+static hetpart_status by_any_costs(const struct procs *ps, const hetpart_opts *opts,
+				   hetpart_method method, hetpart_plan *plan, hetpart_err *err)
+{
+	struct budget budget;
+	hetpart_status rc = part_budget_open(&budget, opts->time_limit_s, opts->max_mem_bytes,
+					     opts->stop, opts->stop_ctx, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	if (method == HETPART_METHOD_BITSET) {
+		plan->method = "bitset";
+		rc = part_bitset(ps, opts, &budget, plan, err);
+	} else {
+		plan->method =
+			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
+		rc = part_dp(ps, opts, &budget, plan, err);
+	}
+	plan->stopped = budget.why;
+	if (rc != HETPART_OK && budget.why != HETPART_OK)
+		return in_its_place(ps, opts, &budget, plan, err);
+	return rc;
+}
+
 hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
 			   hetpart_err *err)
 {
@@ -36,12 +90,8 @@ hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, het
 			return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 		return part_threshold(ps, plan->items, plan->share, err);
 	case HETPART_METHOD_BITSET:
-		plan->method = "bitset";
-		return part_bitset(ps, plan->items, plan->share, opts, err);
 	case HETPART_METHOD_DP:
-		plan->method =
-			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
-		return part_dp(ps, plan->items, plan->share, opts, err);
+		return by_any_costs(ps, opts, m, plan, err);
 	default:
 		return part_fail(err, HETPART_EINVAL, "the method needs one cost and speeds");
 	}

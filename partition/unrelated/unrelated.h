@@ -4,7 +4,7 @@
 #ifndef UNRELATED_H
 #define UNRELATED_H
 
-#include "base/part.h"
+#include "base/budget.h"
 
 /* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
  * costs must be increasing. O((p + moves) log p). *too_far: by single moves this would take too
@@ -23,20 +23,22 @@ hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t 
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);
 
-/* Best shares for any costs: sums of sets, dynamic programme. HETPART_ENOMEM over the memory the
- * options allow, HETPART_ERANGE when no finite makespan exists. */
-hetpart_status part_bitset(const struct procs *ps, uint64_t items, uint64_t *share,
-			   const hetpart_opts *opts, hetpart_err *err);
-hetpart_status part_dp(const struct procs *ps, uint64_t items, uint64_t *share,
-		       const hetpart_opts *opts, hetpart_err *err);
+/* Best shares for any costs: sums of sets, dynamic programme; of the options only the memory, and
+ * the quantum, count. HETPART_ENOMEM over that memory, HETPART_ERANGE when no finite makespan
+ * exists. Where the budget ends before: budget->why; or, of bitset, the best plan so far with its
+ * lower bound, and HETPART_OK. */
+hetpart_status part_bitset(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+			   hetpart_plan *plan, hetpart_err *err);
+hetpart_status part_dp(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+		       hetpart_plan *plan, hetpart_err *err);
 uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
 uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
 
 /* What to do where a method needs more memory than the options allow. */
 #define QUANTUM_ADVICE "set a quantum"
 
-/* The three above and the choice between them, as the options say; fills in plan's shares and
- * method. */
+/* The three above and the choice between them, as the options say; fills in plan's shares, method
+ * and what stopped it. */
 hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
 			   hetpart_err *err);
 

@@ -172,8 +172,6 @@ static bool farm(struct hp_job *job)
 #define METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", \
 		  "twopass", "greedy", "fill", NULL }
 
-#define LIMITS "time_limit_s", "max_mem_bytes"
-
 const struct hp_op hp_ops_scatter[] = {
 	{ "scatter", "scatter", scatter,
 	  { "op", "id", "names", "items", "processors", "method", LIMITS, NULL },

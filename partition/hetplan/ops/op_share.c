@@ -64,7 +64,8 @@ static bool share(struct hp_job *job)
 	    !read_capacity(job, n, &opts))
 		return false;
 	opts.method = methods[method];
-	opts.max_mem_bytes = job->limits->max_mem_bytes;
+	if (!hp_plan_limits(job, &opts.time_limit_s, &opts.max_mem_bytes))
+		return false;
 	rc = hetpart_share_create(&plan, items, speeds, n, cost, &opts, &err);
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
 }
@@ -94,7 +95,8 @@ static bool share_unrelated(struct hp_job *job)
 	    !hp_choice(job, "method", names, &method) || !read_quantum(job, &opts.quantum))
 		return false;
 	opts.method = methods[method];
-	opts.max_mem_bytes = job->limits->max_mem_bytes;
+	if (!hp_plan_limits(job, &opts.time_limit_s, &opts.max_mem_bytes))
+		return false;
 	rc = hetpart_share_unrelated_create(&plan, items, costs, n, &opts, &err);
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
 }
@@ -231,10 +233,10 @@ static bool model(struct hp_job *job)
 /* clang-format off */
 const struct hp_op hp_ops_share[] = {
 	{ "share", "share", share,
-	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity", NULL },
+	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity", LIMITS, NULL },
 	  { "exact", "taylor", "asymptotic", "proportional", NULL } },
 	{ "share-unrelated", "share", share_unrelated,
-	  { "op", "id", "names", "items", "costs", "method", "quantum", NULL },
+	  { "op", "id", "names", "items", "costs", "method", "quantum", LIMITS, NULL },
 	  { "auto", "threshold", "bitset", "dp", NULL } },
 	{ "round", "share", round_shares,
 	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },

@@ -22,6 +22,9 @@ bool hp_put_stopped(struct hp_job *job, hetpart_status why);
 bool hp_put_indices(struct hp_job *job, const char *key, const size_t *v, size_t n);
 bool hp_put_reals(struct hp_job *job, const char *key, const double *v, size_t n);
 
+/* The keys that hp_plan_limits() reads. */
+#define LIMITS "time_limit_s", "max_mem_bytes"
+
 /* An operation: reads job->in, fills in job->out. */
 struct hp_op {
 	const char *name, *verb;

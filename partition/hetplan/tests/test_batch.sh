@@ -108,6 +108,12 @@ is "limits: exit 0" "$rc$err" 0
 is "limits: what ended each search" "$(grep -o '"stopped":"[a-z ]*"' <<<"$out" | sort | uniq -c | tr -s ' ')" \
   ' 3 "stopped":"out of memory"'
 is "limits: each has a bound" "$(grep -c '"lower_bound":[0-9]' <<<"$out")" 3
+zigzag='{"type":"table","values":['$(seq -s, 0 20000 | sed 's/\([0-9]*\)5,/\11,/g')']}'
+printf '{"op":"share-unrelated","items":20000,"costs":[%s,%s],"method":"dp","time_limit_s":1e-6}\n' "$zigzag" "$zigzag" >limited
+run "$hetplan" batch limited
+is "limits: shares that end early" "$rc $(grep -o '"stopped":"[a-z ]*"' <<<"$out")" '0 "stopped":"out of time"'
+run "$hetplan" batch --time-limit=1e6 <<<"$(sed 's/"time_limit_s":1e-6/"max_mem_bytes":9/' limited)"
+is "limits: shares that need more memory" "$rc $(grep -o "allowed" <<<"$out")" "1 allowed"
 printf '%s,"time_limit_s":0}\n%s,"time_limit_s":-1}\n%s,"max_mem_bytes":0}\n' "$scatter" "$chain" "$chain" >limited
 run "$hetplan" batch limited
 is "limits that are none: refused" "$rc$(grep -c '"status":"error"' <<<"$out")" 13

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_share_limits.c - shares by the slow exact methods, processes and farms end where the caller
+ * or the time says so: with the best plan so far and a bound that holds. No time is judged: what
+ * ends a search is the callback, or a limit of a moment for what no machine does in it. */
+#include "tests.h"
+
+#include "base/part.h"
+
+/* Stops at the call whose number it is told. */
+struct patience {
+	int calls, last;
+};
+
+static int stop_at(void *ctx)
+{
+	struct patience *p = ctx;
+
+	return ++p->calls >= p->last;
+}
+
+/* Rising and falling from each number to the next. */
+static double wave(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	return n ? (double)n * 1e-3 * (2 + sin((double)n * (double)n)) : 0;
+}
+
+static double rising(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	return (double)n * (double)n;
+}
+
+#define P 3
+
+static const double speeds[P] = { 1, 2, 5 };
+
+static hetpart_opts opts_of(hetpart_method m, struct patience *p)
+{
+	hetpart_opts o = HETPART_OPTS_INIT;
+
+	o.method = m;
+	o.time_limit_s = INFINITY;
+	o.stop = stop_at;
+	o.stop_ctx = p;
+	return o;
+}
+
+static double optimum(uint64_t n, const hetpart_cost *c)
+{
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_plan *pl;
+	double best;
+
+	o.method = HETPART_METHOD_BITSET;
+	o.time_limit_s = INFINITY;
+	OK(hetpart_share_create(&pl, n, speeds, P, c, &o, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_OK);
+	best = hetpart_plan_makespan(pl);
+	hetpart_plan_free(pl);
+	return best;
+}
+
+static uint64_t sum_of(const hetpart_plan *pl)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < hetpart_plan_nprocs(pl); i++)
+		sum += hetpart_plan_share(pl, i);
+	return sum;
+}
+
+/* Wherever the callback says so, BITSET has a plan; its bounds close in on the optimum. */
+static void bitset_ends_with_a_bound(void **state)
+{
+	const uint64_t n = 20000;
+	hetpart_cost *c;
+	hetpart_plan *pl;
+	double best;
+	int bounded = 0, blocks = 0, step = rounds(100) < 100 ? 80 : 20;
+
+	(void)state;
+	OK(hetpart_cost_callback(&c, wave, NULL, false, 1, &err));
+	best = optimum(n, c);
+	for (int last = 1;; last += step) {
+		struct patience p = { 0, last };
+		hetpart_opts o = opts_of(HETPART_METHOD_BITSET, &p);
+		hetpart_status why;
+		OK(hetpart_share_create(&pl, n, speeds, P, c, &o, &err));
+		assert_int_equal(sum_of(pl), n);
+		assert_true(hetpart_plan_makespan(pl) >= best);
+		why = hetpart_plan_stopped(pl);
+		if (why == HETPART_OK)
+			break;
+		assert_int_equal(why, HETPART_ECANCEL);
+		if (strstr(hetpart_plan_method(pl), "blocks")) {
+			blocks++;
+			assert_true(isnan(hetpart_plan_lower_bound(pl)));
+			assert_true(hetpart_plan_makespan(pl) < 1.2 * best);
+		} else {
+			bounded++;
+			assert_true(hetpart_plan_lower_bound(pl) <= best);
+		}
+		hetpart_plan_free(pl);
+	}
+	assert_true(hetpart_plan_makespan(pl) == best && bounded > 0 && blocks > 0);
+	hetpart_plan_free(pl);
+	hetpart_cost_free(c);
+}
+
+/* Of increasing costs the optimum has another way. */
+static void increasing_costs_have_their_optimum(void **state)
+{
+	static const hetpart_method methods[] = { HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+	hetpart_cost *c;
+	hetpart_plan *pl;
+	double best;
+
+	(void)state;
+	OK(hetpart_cost_callback(&c, rising, NULL, true, 1, &err));
+	best = optimum(5000, c);
+	for (size_t k = 0; k < LEN(methods); k++) {
+		struct patience p = { 0, 2 };
+		hetpart_opts o = opts_of(methods[k], &p);
+		OK(hetpart_share_create(&pl, 5000, speeds, P, c, &o, &err));
+		assert_int_equal(hetpart_plan_stopped(pl), HETPART_ECANCEL);
+		assert_int_equal(p.calls, 2);
+		assert_string_equal(hetpart_plan_method(pl), "threshold");
+		assert_true(hetpart_plan_makespan(pl) == best);
+		assert_true(hetpart_plan_lower_bound(pl) == best);
+		hetpart_plan_free(pl);
+	}
+	hetpart_cost_free(c);
+}
+
+/* What would take hours, and a limit of a moment. */
+static void time_ends_the_dynamic_programme(void **state)
+{
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_cost *c;
+	hetpart_plan *pl;
+
+	(void)state;
+	OK(hetpart_cost_power(&c, 1.5, 1, &err));
+	const hetpart_cost *costs[P] = { c, c, c };
+	o.method = HETPART_METHOD_DP;
+	o.time_limit_s = 0.01;
+	OK(hetpart_share_unrelated_create(&pl, 5000000, costs, P, &o, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ETIME);
+	assert_int_equal(sum_of(pl), 5000000);
+	hetpart_plan_free(pl);
+	o.quantum = 7; /* other plans than those are not asked for */
+	assert_int_equal(hetpart_share_unrelated_create(&pl, 5000000, costs, P, &o, &err),
+			 HETPART_ETIME);
+	assert_null(pl);
+	o.time_limit_s = NAN;
+	assert_int_equal(hetpart_share_unrelated_create(&pl, 5, costs, P, &o, &err),
+			 HETPART_EINVAL);
+	o = (hetpart_opts)HETPART_OPTS_INIT;
+	o.time_limit_s = -1;
+	assert_int_equal(hetpart_share_create(&pl, 5, speeds, P, c, &o, &err), HETPART_EINVAL);
+	hetpart_cost_free(c);
+}
+
+/* One division of 30000 items, which no blocks make. */
+static double one_way(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	return n == 0 || n == 12345 || n == 17655 ? (double)n : INFINITY;
+}
+
+static void no_plan_in_time_is_told(void **state)
+{
+	struct patience p = { 0, 1 };
+	hetpart_opts o = opts_of(HETPART_METHOD_BITSET, &p);
+	hetpart_cost *c;
+	hetpart_plan *pl;
+
+	(void)state;
+	OK(hetpart_cost_callback(&c, one_way, NULL, false, 1, &err));
+	assert_int_equal(hetpart_share_create(&pl, 30000, speeds, 2, c, &o, &err),
+			 HETPART_ECANCEL);
+	assert_null(pl);
+	assert_non_null(strstr(err.text, "before there was any plan"));
+	hetpart_cost_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bitset_ends_with_a_bound),
+		cmocka_unit_test(increasing_costs_have_their_optimum),
+		cmocka_unit_test(time_ends_the_dynamic_programme),
+		cmocka_unit_test(no_plan_in_time_is_told),
+	};
+	return cmocka_run_group_tests_name("share limits", tests, NULL, NULL);
+}
