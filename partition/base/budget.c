@@ -63,6 +63,17 @@ hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t 
 	return HETPART_OK;
 }
 
+hetpart_status part_budget_within(struct budget *b, const hetpart_limits *limits, hetpart_err *err)
+{
+	hetpart_limits full = HETPART_LIMITS_INIT;
+	hetpart_status rc = part_opts_copy(&full, PART_END_OF(hetpart_limits, stop_ctx),
+					   sizeof full, limits, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	return part_budget_open(b, full.time_limit_s, 0, full.stop, full.stop_ctx, err);
+}
+
 bool part_budget_look(struct budget *b)
 {
 	b->steps = 0;

@@ -26,6 +26,12 @@ hetpart_status part_check_time_limit(double time_limit_s, hetpart_err *err);
 hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t max_mem_bytes,
 				hetpart_stop_fn *stop, void *stop_ctx, hetpart_err *err);
 
+/* The same from limits, NULL for defaults, of any version of the header. */
+hetpart_status part_budget_within(struct budget *b, const hetpart_limits *limits, hetpart_err *err);
+
+/* For calls that have no limits. */
+#define NO_LIMITS ((hetpart_limits){ sizeof(hetpart_limits), INFINITY, NULL, NULL })
+
 /* Whether the work is to stop; b->why tells what for, and stays. */
 bool part_budget_look(struct budget *b);
 

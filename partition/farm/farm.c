@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "base/budget.h"
 
 struct worker {
 	double ready; /* when it asks for the next chunk */
@@ -22,6 +22,7 @@ struct farm {
 	double port; /* when the root's port is free */
 	hetpart_farm_watch *watch;
 	void *ctx;
+	struct budget budget;
 };
 
 static bool earlier(const struct worker *a, const struct worker *b)
@@ -104,14 +105,19 @@ static hetpart_status simulate(struct farm *f, hetpart_err *err)
 
 	for (size_t i = 0; i < f->n; i++)
 		f->heap[i] = (struct worker){ 0, i }; /* all ready at once: a heap by position */
-	while (f->todo.left && rc == HETPART_OK)
+	while (f->todo.left && rc == HETPART_OK) {
+		if (part_spend_cost(&f->budget, f->workers[f->heap[0].proc].compute))
+			return part_budget_fail(&f->budget, err);
 		rc = serve(f, err);
+	}
 	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
 }
 
-hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetpart_worker *workers,
-				  size_t nprocs, hetpart_chunk_rule rule, uint64_t chunk,
-				  hetpart_farm_watch *watch, void *ctx, hetpart_err *err)
+hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
+					 const hetpart_worker *workers, size_t nprocs,
+					 hetpart_chunk_rule rule, uint64_t chunk,
+					 hetpart_farm_watch *watch, void *ctx,
+					 const hetpart_limits *limits, hetpart_err *err)
 {
 	static const char *const names[] = { "self-scheduling, fixed chunks",
 					     "self-scheduling, guided",
@@ -128,7 +134,8 @@ hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetp
 	if (!out || !workers)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "workers" : "out");
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
-	    (rc = check(&f, err)) != HETPART_OK)
+	    (rc = check(&f, err)) != HETPART_OK ||
+	    (rc = part_budget_within(&f.budget, limits, err)) != HETPART_OK)
 		return rc;
 	f.heap = part_calloc(nprocs, sizeof *f.heap);
 	f.plan = part_plan_new(nprocs, items, names[rule]);
@@ -142,6 +149,14 @@ hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetp
 	else
 		hetpart_plan_free(f.plan);
 	return rc;
+}
+
+hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetpart_worker *workers,
+				  size_t nprocs, hetpart_chunk_rule rule, uint64_t chunk,
+				  hetpart_farm_watch *watch, void *ctx, hetpart_err *err)
+{
+	return hetpart_farm_trace_within(out, items, workers, nprocs, rule, chunk, watch, ctx,
+					 &NO_LIMITS, err);
 }
 
 hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,

@@ -6,7 +6,7 @@
 !   opts and err may be left out, and so may every other argument declared optional;
 !   texts that go in end in c_null_char, texts that come out are made Fortran's by hetpart_string();
 !   counts are integer(c_int64_t), sizes and positions integer(c_size_t); positions count from 0.
-! Beyond the header: hetpart_opts_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
+! Beyond the header: hetpart_opts_init(), hetpart_limits_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
 ! hetpart_chain_opts_init(), hetpart_shares(), hetpart_wisdom_text(), hetpart_string(),
 ! hetpart_reason().
 module hetpart
@@ -59,6 +59,12 @@ module hetpart
     integer(c_int) :: method
     type(c_ptr) :: capacities ! c_loc() of an array of integer(c_int64_t), or c_null_ptr
     integer(c_int64_t) :: quantum, max_mem_bytes
+    real(c_double) :: time_limit_s
+    type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
+    type(c_ptr) :: stop_ctx
+  end type
+  type, bind(c) :: hetpart_limits ! begin with hetpart_limits_init()
+    integer(c_size_t) :: struct_size
     real(c_double) :: time_limit_s
     type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
     type(c_ptr) :: stop_ctx
@@ -565,6 +571,17 @@ module hetpart
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
     end function
+    function hetpart_emulate_best_within(out, ratings, nprocs, most, limits, &
+      err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      real(c_double), intent(in) :: ratings(*)
+      integer(c_size_t), value :: nprocs
+      integer(c_int64_t), value :: most
+      type(hetpart_limits), intent(in), optional :: limits
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
     function hetpart_emulate_efficiency(plan, ratings) bind(c) result(res)
       import
       type(c_ptr), value :: plan
@@ -595,6 +612,21 @@ module hetpart
       integer(c_int64_t), value :: chunk
       type(c_funptr), value :: watch ! c_funloc() of a hetpart_farm_watch
       type(c_ptr), value :: ctx
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
+    function hetpart_farm_trace_within(out, items, workers, nprocs, rule, chunk, &
+      watch, ctx, limits, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      integer(c_int64_t), value :: items
+      type(hetpart_worker), intent(in) :: workers(*)
+      integer(c_size_t), value :: nprocs
+      integer(c_int), value :: rule
+      integer(c_int64_t), value :: chunk
+      type(c_funptr), value :: watch ! c_funloc() of a hetpart_farm_watch
+      type(c_ptr), value :: ctx
+      type(hetpart_limits), intent(in), optional :: limits
       type(hetpart_err), intent(in out), optional :: err
       integer(c_int) :: res
     end function
@@ -778,6 +810,14 @@ contains
 
     opts = hetpart_opts(0, HETPART_METHOD_EXACT, c_null_ptr, 0, 0, 0, c_null_funptr, c_null_ptr)
     opts%struct_size = storage_size(opts) / 8
+  end function
+
+  ! The defaults, as HETPART_LIMITS_INIT.
+  pure function hetpart_limits_init() result(limits)
+    type(hetpart_limits) :: limits
+
+    limits = hetpart_limits(0, 0, c_null_funptr, c_null_ptr)
+    limits%struct_size = storage_size(limits) / 8
   end function
 
   ! The defaults, as HETPART_SCATTER_OPTS_INIT.

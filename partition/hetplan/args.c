@@ -48,7 +48,7 @@ static const struct {
 	{ "vcomp", "vcomp", " chain ", HP_KIND_REALS },
 	{ "installments", "installments", " chain ", HP_KIND_WHOLES },
 	{ "max-installments", "max_installments", " chain ", HP_KIND_WHOLE },
-	{ "time-limit", "time_limit_s", " share scatter chain ", HP_KIND_REAL },
+	{ "time-limit", "time_limit_s", " share scatter chain emulate ", HP_KIND_REAL },
 	{ "max-mem", "max_mem_bytes", " share scatter chain ", HP_KIND_WHOLE },
 	{ "method", "method", " share scatter chain ", HP_KIND_WORD },
 	{ "names", "names", " share scatter chain emulate model ", HP_KIND_NAMES },

@@ -46,7 +46,7 @@ static const char help[] =
 	"      --vcomm=LIST --vcomp=LIST   chain: units of data and of computation of each load\n"
 	"      --installments=LIST   chain: number of installments of each load\n"
 	"      --max-installments=N  chain: most of one load, for multiinst\n"
-	"      --time-limit=S        share, scatter, chain: seconds to plan, then the best so far\n"
+	"      --time-limit=S        all but model: seconds to plan, then the best so far\n"
 	"                            (default 10); batch: for all requests (default any)\n"
 	"      --max-mem=BYTES       share, scatter, chain: memory to plan (default half of the free)\n"
 	"  -m, --method=NAME         how to plan; see --compare\n"

@@ -276,6 +276,18 @@ typedef enum hetpart_method {
  * never by the clock. Returns 0 to go on; anything else stops the planner as a limit does. */
 typedef int hetpart_stop_fn(void *ctx);
 
+/* The limits alone, for calls without other options; start from HETPART_LIMITS_INIT. */
+typedef struct hetpart_limits {
+	size_t struct_size;    /* sizeof(hetpart_limits) */
+	double time_limit_s;   /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
+	hetpart_stop_fn *stop; /* NULL, or asked whether to stop */
+	void *stop_ctx;        /* handed to stop */
+} hetpart_limits;
+
+/* clang-format off */
+#define HETPART_LIMITS_INIT { sizeof(hetpart_limits), 0, NULL, NULL }
+/* clang-format on */
+
 /* Start from HETPART_OPTS_INIT, then set what you need. */
 typedef struct hetpart_opts {
 	size_t struct_size;         /* sizeof(hetpart_opts) */
@@ -585,6 +597,15 @@ HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double
 						size_t nprocs, uint64_t most,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
+/* hetpart_emulate_best_within - hetpart_emulate_best() that ends at a limit: with the best number up
+ * to the one that it has come to, and hetpart_plan_stopped() tells.
+ * limits  NULL for defaults.
+ * Returns as there; HETPART_EINVAL also: struct_size or the time limit makes no sense. */
+HETPART_API hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *ratings,
+						       size_t nprocs, uint64_t most,
+						       const hetpart_limits *limits,
+						       hetpart_err *err) HETPART_MUST_CHECK;
+
 /* hetpart_emulate_efficiency - speed of an emulation divided by that of the ideal division, which
  * is M/((sum r) max(m_i/r_i)): 1 is perfect.
  * ratings  those that the plan was made with.
@@ -661,6 +682,15 @@ HETPART_API hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items
 					      hetpart_chunk_rule rule, uint64_t chunk,
 					      hetpart_farm_watch *watch, void *ctx,
 					      hetpart_err *err) HETPART_MUST_CHECK;
+
+/* hetpart_farm_trace_within - hetpart_farm_trace() that ends at a limit.
+ * limits  NULL for defaults.
+ * Returns as there; HETPART_EINVAL also: struct_size or the time limit makes no sense;
+ *   HETPART_ETIME, HETPART_ECANCEL: stopped before all items were handed out. */
+HETPART_API hetpart_status hetpart_farm_trace_within(
+	hetpart_plan **out, uint64_t items, const hetpart_worker *workers, size_t nprocs,
+	hetpart_chunk_rule rule, uint64_t chunk, hetpart_farm_watch *watch, void *ctx,
+	const hetpart_limits *limits, hetpart_err *err) HETPART_MUST_CHECK;
 
 /* ===================================================================== scatter from one root */
 

@@ -43,8 +43,8 @@ model_points:zppz model_cost:ippp model_plan:ippupzpp model_free:-p
 wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_model:ipspp
 wisdom_set:ipsdp wisdom_get:bpsp wisdom_model_name:spz wisdom_number_name:spz wisdom_merge:ippp
 wisdom_print:zppz wisdom_parse:ipszsup wisdom_load:ipssup wisdom_save:ipsp wisdom_free:-p
-emulate_create:ippzup emulate_best:ippzup emulate_efficiency:dpp farm_create:ipupziup
-farm_trace:ipupziuppp chunks_next:up
+emulate_create:ippzup emulate_best:ippzup emulate_best_within:ippzupp emulate_efficiency:dpp farm_create:ipupziup
+farm_trace:ipupziuppp farm_trace_within:ipupziupppp chunks_next:up
 scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:ipupzp
 scatter_order:ipupzp scatter_root:ippppupppzpp
 chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
@@ -671,9 +671,23 @@ def emulate(ratings, processes):
     return Plan(_make(_c.emulate_create, ratings, len(ratings), _count(processes, "processes")))
 
 
-def emulate_best(ratings, most):
+class _Limits(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("time_limit_s", ctypes.c_double),
+                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p)]
+
+
+def _limits(block, time_limit_s):
+    return ctypes.byref(_Limits(ctypes.sizeof(_Limits), time_limit_s,
+                                ctypes.cast(block.callback, ctypes.c_void_p)))
+
+
+def emulate_best(ratings, most, stop=None, time_limit_s=math.inf):
+    """When stop() says so or the time is over, the best number so far; its stopped says why."""
     ratings = _doubles(ratings)
-    return Plan(_make(_c.emulate_best, ratings, len(ratings), _count(most, "most")))
+    with _Interruptible(stop) as block:
+        plan = Plan(_make(_c.emulate_best_within, ratings, len(ratings), _count(most, "most"),
+                          _limits(block, time_limit_s)))
+    return plan
 
 
 def emulate_efficiency(plan, ratings):
@@ -711,14 +725,15 @@ class Chunk(ctypes.Structure):
 _FARM_WATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Chunk))
 
 
-def farm_trace(items, workers, rule="guided", chunk=1):
+def farm_trace(items, workers, rule="guided", chunk=1, stop=None, time_limit_s=math.inf):
     """As farm(); the plan and all chunks in the order in which they are handed out."""
     array, costs = _pairs(workers)
     chunks = []
     watch = _FARM_WATCH(lambda _, c: chunks.append(Chunk.from_buffer_copy(c.contents)))
-    plan = Plan(_make(_c.farm_trace, _count(items, "items"), array, len(array),
-                      _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), watch, None,
-                      costs=costs))
+    with _Interruptible(stop) as block:
+        plan = Plan(_make(_c.farm_trace_within, _count(items, "items"), array, len(array),
+                          _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), watch, None,
+                          _limits(block, time_limit_s), costs=costs))
     return plan, chunks
 
 

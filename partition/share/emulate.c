@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "base/budget.h"
 
 hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings, size_t nprocs,
 				      uint64_t processes, hetpart_err *err)
@@ -68,8 +68,10 @@ static void sift(struct node *heap, size_t n, size_t at)
 	heap[at] = moving;
 }
 
-/* The smallest M <= most with the largest M/max(m_i/r_i): one process more at a time. */
-static uint64_t best_number(struct node *heap, const double *ratings, size_t n, uint64_t most)
+/* The smallest M <= most with the largest M/max(m_i/r_i): one process more at a time, at least one
+ * and then as long as the budget lasts. */
+static uint64_t best_number(struct node *heap, const double *ratings, size_t n, uint64_t most,
+			    struct budget *budget)
 {
 	double best = 0;
 	uint64_t at = 1;
@@ -87,13 +89,17 @@ static uint64_t best_number(struct node *heap, const double *ratings, size_t n, 
 		}
 		top->next = (double)(++top->m + 1) / ratings[top->proc];
 		sift(heap, n, 0);
+		if (part_spend(budget, 16))
+			break;
 	}
 	return at;
 }
 
-hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings, size_t nprocs,
-				    uint64_t most, hetpart_err *err)
+hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *ratings, size_t nprocs,
+					   uint64_t most, const hetpart_limits *limits,
+					   hetpart_err *err)
 {
+	struct budget budget;
 	struct node *heap;
 	hetpart_status rc;
 	uint64_t m;
@@ -106,10 +112,22 @@ hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings, s
 	if (most == 0 || most > HETPART_EMULATE_MAX)
 		return part_fail(err, HETPART_ERANGE, "'%llu' processes at most: want 1 to %llu",
 				 (unsigned long long)most, (unsigned long long)HETPART_EMULATE_MAX);
+	rc = part_budget_within(&budget, limits, err);
+	if (rc != HETPART_OK)
+		return rc;
 	heap = part_calloc(nprocs, sizeof *heap);
 	if (!heap)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
-	m = best_number(heap, ratings, nprocs, most);
+	m = best_number(heap, ratings, nprocs, most, &budget);
 	free(heap);
-	return hetpart_emulate_create(out, ratings, nprocs, m, err);
+	rc = hetpart_emulate_create(out, ratings, nprocs, m, err);
+	if (rc == HETPART_OK)
+		(*out)->stopped = budget.why;
+	return rc;
+}
+
+hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings, size_t nprocs,
+				    uint64_t most, hetpart_err *err)
+{
+	return hetpart_emulate_best_within(out, ratings, nprocs, most, &NO_LIMITS, err);
 }

@@ -4,7 +4,7 @@
  * ends a search is the callback, or a limit of a moment for what no machine does in it. */
 #include "tests.h"
 
-#include "base/part.h"
+#include "base/budget.h"
 
 /* Stops at the call whose number it is told. */
 struct patience {
@@ -185,6 +185,63 @@ static void no_plan_in_time_is_told(void **state)
 	hetpart_cost_free(c);
 }
 
+/* Stopped, the best of the numbers up to some other one. */
+static void numbers_of_processes(void **state)
+{
+	const double ratings[] = { 1, sqrt(2), sqrt(5) };
+	struct patience p = { 0, 2 };
+	hetpart_limits limits = HETPART_LIMITS_INIT;
+	hetpart_plan *pl;
+
+	(void)state;
+	limits.time_limit_s = INFINITY;
+	limits.stop = stop_at;
+	limits.stop_ctx = &p;
+	OK(hetpart_emulate_best_within(&pl, ratings, 3, HETPART_EMULATE_MAX, &limits, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ECANCEL);
+	assert_int_equal(p.calls, 2);
+	assert_in_range(hetpart_plan_items(pl), 100, BUDGET_STRIDE);
+	assert_true(hetpart_emulate_efficiency(pl, ratings) > 0.999);
+	hetpart_plan_free(pl);
+	OK(hetpart_emulate_best_within(&pl, ratings, 3, 100, NULL, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_OK);
+	hetpart_plan_free(pl);
+	limits.time_limit_s = -1;
+	assert_int_equal(hetpart_emulate_best_within(&pl, ratings, 3, 9, &limits, &err),
+			 HETPART_EINVAL);
+	assert_null(pl);
+	limits.struct_size = 1;
+	assert_int_equal(hetpart_emulate_best_within(&pl, ratings, 3, 9, &limits, &err),
+			 HETPART_EINVAL);
+}
+
+/* A thousand million chunks. */
+static void farms(void **state)
+{
+	struct patience p = { 0, 3 };
+	hetpart_limits limits = HETPART_LIMITS_INIT;
+	hetpart_worker worker = { NULL, NULL };
+	hetpart_cost *c;
+	hetpart_plan *pl;
+
+	(void)state;
+	OK(hetpart_cost_linear(&c, 1, &err));
+	worker.compute = c;
+	limits.stop = stop_at;
+	limits.stop_ctx = &p;
+	limits.time_limit_s = INFINITY;
+	assert_int_equal(hetpart_farm_trace_within(&pl, 1000000000, &worker, 1, HETPART_CHUNK_FIXED,
+						   1, NULL, NULL, &limits, &err),
+			 HETPART_ECANCEL);
+	assert_null(pl);
+	limits.stop = NULL;
+	limits.time_limit_s = 0.01;
+	assert_int_equal(hetpart_farm_trace_within(&pl, 1000000000, &worker, 1, HETPART_CHUNK_FIXED,
+						   1, NULL, NULL, &limits, &err),
+			 HETPART_ETIME);
+	hetpart_cost_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +249,8 @@ int main(void)
 		cmocka_unit_test(increasing_costs_have_their_optimum),
 		cmocka_unit_test(time_ends_the_dynamic_programme),
 		cmocka_unit_test(no_plan_in_time_is_told),
+		cmocka_unit_test(numbers_of_processes),
+		cmocka_unit_test(farms),
 	};
 	return cmocka_run_group_tests_name("share limits", tests, NULL, NULL);
 }

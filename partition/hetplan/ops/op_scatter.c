@@ -142,6 +142,7 @@ bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_p
 						    HETPART_CHUNK_FACTORING };
 	const struct hp_at at = { NULL, "chunk", 0 };
 	const json_t *v = json_object_get(job->in, "chunk");
+	hetpart_limits limits = HETPART_LIMITS_INIT;
 	hetpart_scatter_proc *procs;
 	hetpart_worker *workers;
 	hetpart_status rc;
@@ -153,11 +154,13 @@ bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_p
 		return hp_fail(job, NULL, "want 'chunk' or 'rule', or both");
 	if (!hp_items(job, &items) || !hp_choice(job, "rule", names, &rule) ||
 	    (v && !hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, &chunk)) ||
-	    !hp_procs(job, &procs, &n) || !(workers = hp_alloc(job, n, sizeof *workers)))
+	    !hp_time_limit(job, &limits.time_limit_s) || !hp_procs(job, &procs, &n) ||
+	    !(workers = hp_alloc(job, n, sizeof *workers)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		workers[i] = (hetpart_worker){ procs[i].compute, procs[i].link };
-	rc = hetpart_farm_trace(plan, items, workers, n, rules[rule], chunk, watch, ctx, &err);
+	rc = hetpart_farm_trace_within(plan, items, workers, n, rules[rule], chunk, watch, ctx,
+				       &limits, &err);
 	return own_plan(job, rc, *plan, &err);
 }
 
@@ -184,7 +187,8 @@ const struct hp_op hp_ops_scatter[] = {
 	    LIMITS, NULL },
 	  METHODS },
 	{ "farm", "scatter", farm,
-	  { "op", "id", "names", "items", "processors", "chunk", "rule", NULL }, { NULL } },
+	  { "op", "id", "names", "items", "processors", "chunk", "rule", "time_limit_s", NULL },
+	  { NULL } },
 	{ NULL, NULL, NULL, { NULL }, { NULL } }
 };
 /* clang-format on */

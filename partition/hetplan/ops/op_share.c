@@ -164,6 +164,7 @@ static bool processes(struct hp_job *job, uint64_t *m, bool *best)
 
 static bool emulate(struct hp_job *job)
 {
+	hetpart_limits limits = HETPART_LIMITS_INIT;
 	hetpart_plan *plan = NULL;
 	hetpart_status rc;
 	hetpart_err err;
@@ -173,9 +174,9 @@ static bool emulate(struct hp_job *job)
 	bool best;
 
 	if (!hp_reals(job, "ratings", job->limits->procs, &ratings, &n) ||
-	    !processes(job, &m, &best))
+	    !processes(job, &m, &best) || !hp_time_limit(job, &limits.time_limit_s))
 		return false;
-	rc = best ? hetpart_emulate_best(&plan, ratings, n, m, &err)
+	rc = best ? hetpart_emulate_best_within(&plan, ratings, n, m, &limits, &err)
 		  : hetpart_emulate_create(&plan, ratings, n, m, &err);
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "counts", plan) &&
 	       hp_put(job, "processes", json_integer((json_int_t)hetpart_plan_items(plan))) &&
@@ -241,7 +242,8 @@ const struct hp_op hp_ops_share[] = {
 	{ "round", "share", round_shares,
 	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },
 	{ "emulate", "emulate", emulate,
-	  { "op", "id", "names", "ratings", "processes", "best_upto", NULL }, { NULL } },
+	  { "op", "id", "names", "ratings", "processes", "best_upto", "time_limit_s",
+	    NULL }, { NULL } },
 	{ "model", "model", model,
 	  { "op", "id", "names", "observations", "speeds", "items", NULL }, { NULL } },
 	{ NULL, NULL, NULL, { NULL }, { NULL } }

@@ -196,25 +196,33 @@ bool hp_choice(struct hp_job *job, const char *key, const char *const *names, si
 	return hp_fail(job, &at, "unknown '%.64s', want one of: %s", json_string_value(v), list);
 }
 
-bool hp_plan_limits(struct hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes)
+bool hp_time_limit(struct hp_job *job, double *time_limit_s)
 {
-	const struct hp_at time_at = { NULL, "time_limit_s", 0 };
-	const struct hp_at mem_at = { NULL, "max_mem_bytes", 0 };
-	const json_t *time = json_object_get(job->in, time_at.key);
-	const json_t *mem = json_object_get(job->in, mem_at.key);
+	const struct hp_at at = { NULL, "time_limit_s", 0 };
+	const json_t *time = json_object_get(job->in, at.key);
 	double most_s = job->limits->time_limit_s;
-	uint64_t most_bytes = job->limits->max_mem_bytes;
 
 	*time_limit_s = HETPART_TIME_DEFAULT_S;
-	*max_mem_bytes = most_bytes;
-	if (time && !hp_real(job, time, &time_at, time_limit_s))
+	if (time && !hp_real(job, time, &at, time_limit_s))
 		return false;
 	if (!(*time_limit_s > 0))
-		return hp_fail(job, &time_at, "want seconds, more than 0");
-	if (mem && !hp_whole(job, mem, &mem_at, 1, INT64_MAX, max_mem_bytes))
-		return false;
+		return hp_fail(job, &at, "want seconds, more than 0");
 	if (most_s > 0 && *time_limit_s > most_s)
 		*time_limit_s = most_s;
+	return true;
+}
+
+bool hp_plan_limits(struct hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes)
+{
+	const struct hp_at mem_at = { NULL, "max_mem_bytes", 0 };
+	const json_t *mem = json_object_get(job->in, mem_at.key);
+	uint64_t most_bytes = job->limits->max_mem_bytes;
+
+	*max_mem_bytes = most_bytes;
+	if (!hp_time_limit(job, time_limit_s))
+		return false;
+	if (mem && !hp_whole(job, mem, &mem_at, 1, INT64_MAX, max_mem_bytes))
+		return false;
 	if (most_bytes > 0 && *max_mem_bytes > most_bytes)
 		*max_mem_bytes = most_bytes;
 	return true;

@@ -148,6 +148,9 @@ bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out
 bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n);
 
+/* The time of one plan: that of the request, where it has one, and at most the job's. */
+bool hp_time_limit(struct hp_job *job, double *time_limit_s);
+
 /* The limits of one plan: those of the request, where it has some, and at most the job's. */
 bool hp_plan_limits(struct hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
 

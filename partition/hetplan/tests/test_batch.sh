@@ -112,6 +112,12 @@ zigzag='{"type":"table","values":['$(seq -s, 0 20000 | sed 's/\([0-9]*\)5,/\11,/
 printf '{"op":"share-unrelated","items":20000,"costs":[%s,%s],"method":"dp","time_limit_s":1e-6}\n' "$zigzag" "$zigzag" >limited
 run "$hetplan" batch limited
 is "limits: shares that end early" "$rc $(grep -o '"stopped":"[a-z ]*"' <<<"$out")" '0 "stopped":"out of time"'
+run "$hetplan" batch --time-limit=0.2 <<<'{"op":"emulate","ratings":[1,1.41421356],"best_upto":1000000000}'
+is "limits: the batch's limit ends a line that runs" "$rc $(grep -o '"stopped":"[a-z ]*"' <<<"$out")" '0 "stopped":"out of time"'
+run "$hetplan" emulate --ratings=1,1.41421356 --best-upto=1000000000 --time-limit=1e-6
+is "limits: emulate has an option" "$rc $(grep -c 'stopped: out of time' <<<"$out")" "0 1"
+run "$hetplan" batch <<<'{"op":"farm","items":1000000000,"chunk":1,"processors":[{"compute":{"type":"linear"}}],"time_limit_s":1e-6}'
+is "limits: farm" "$rc $(grep -o 'out of time' <<<"$out")" "1 out of time"
 run "$hetplan" batch --time-limit=1e6 <<<"$(sed 's/"time_limit_s":1e-6/"max_mem_bytes":9/' limited)"
 is "limits: shares that need more memory" "$rc $(grep -o "allowed" <<<"$out")" "1 allowed"
 printf '%s,"time_limit_s":0}\n%s,"time_limit_s":-1}\n%s,"max_mem_bytes":0}\n' "$scatter" "$chain" "$chain" >limited
