@@ -21,7 +21,7 @@ const option_row option_rows[] = {
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = { 8, "fsync" },
 	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
-	  .section = OF_FILES, .help = "reread: read the output from the disk, too [buffers]" },
+	  .section = OF_FILES, .help = "buffers, or reread the output from disk [buffers]" },
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "rank 0 alone writes it",
 	  .section = OF_FILES, .help = "write a report in JSON, on failure too; - prints it" },
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 enum {
-	BEFORE = 32, /* transfers before the trial */
-	ROUND = 20,  /* by one method; the first MIXED overlap with the round before: untimed */
+	BEFORE = 128, /* segments moved before the trial, in however many transfers */
+	ROUND = 20,   /* by one method; the first MIXED overlap with the round before: untimed */
 	MIXED = 6,
 	TRIAL = 4 * ROUND,
 	SMALL = 8, /* io_uring does not pay for a transfer of less than 1 / so much of a segment */
@@ -24,9 +24,10 @@ typedef struct tally {
 } tally;
 
 typedef struct direction {
-	uint64_t begun; /* transfers */
-	double since_s; /* in a trial: when the time of the round began */
-	tally trial[2]; /* by calls, by io_uring */
+	uint64_t before; /* bytes, until there are enough for a trial */
+	uint64_t tried;  /* transfers since then */
+	double since_s;  /* in a trial: when the time of the round began */
+	tally trial[2];  /* by calls, by io_uring */
 	uint64_t uring_bytes;
 	bool judged, verdict; /* by io_uring? */
 	bool last;
@@ -83,16 +84,18 @@ static bool try_one(direction *d, uint64_t at, const io_kind *k, double now_s)
 }
 
 /* The trial ends with its last round. */
-static bool next_method(direction *d, const io_kind *k, double now_s)
+static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, double now_s)
 {
 	const bool by_rule = k->writing && k->direct;
-	const uint64_t i = d->begun++;
-	if (i < BEFORE)
+	if (d->before < (uint64_t)BEFORE * segment_bytes) {
+		d->before += k->bytes;
 		return by_rule;
-	const bool by_ring = i <= BEFORE + TRIAL && try_one(d, i - BEFORE, k, now_s);
-	if (i == BEFORE + TRIAL)
+	}
+	const uint64_t i = d->tried++;
+	const bool by_ring = i <= TRIAL && try_one(d, i, k, now_s);
+	if (i == TRIAL)
 		judge(d, by_rule);
-	return i < BEFORE + TRIAL ? by_ring : d->verdict;
+	return i < TRIAL ? by_ring : d->verdict;
 }
 
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
@@ -103,7 +106,7 @@ uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
 	direction *d = &x->dir[k->writing];
-	d->last = next_method(d, k, now_s);
+	d->last = next_method(d, k, x->segment_bytes, now_s);
 	uring *r = d->last ? x->ring : NULL;
 	pthread_mutex_unlock(&x->lock);
 	return r;

@@ -177,9 +177,9 @@ static bool uring_stays(io_backend *x, const io_kind *k, double uring_s)
 {
 	double now = 1000;
 	bool before = false;
-	for (size_t i = 0, same = 0; i < 200; i++) {
+	for (size_t i = 0, same = 0; i < 300; i++) {
 		const bool by_ring = io_backend_ring(x, k, now) != NULL;
-		assert_true(i == 0 || i >= 30 || by_ring == before);
+		assert_true(i == 0 || i >= 126 || by_ring == before);
 		same = by_ring == before ? same + 1 : 0;
 		now += same < 4 ? 50 : by_ring ? uring_s : 1;
 		before = by_ring;
