@@ -111,7 +111,7 @@ hetpart_status part_plan_close(hetpart_plan *plan, hetpart_err *err);
 
 /* --------------------------------------------------------------------------------- processors */
 
-/* p processors, each with a time for n items: cost[i](n) where costs are given, else f(n)/speed. */
+/* p processors, each with a time for n items (or blocks of them): cost[i](n) where costs are given, else f(n)/speed. */
 struct procs {
 	size_t n;
 	const hetpart_cost *const *costs; /* n entries, or NULL */
@@ -120,6 +120,8 @@ struct procs {
 	int shift;            /* speeds are divided by 2^shift: near 1 for the fastest */
 	long double unit;     /* 2^-shift */
 	const uint64_t *caps; /* n entries, or NULL */
+	const uint64_t *mins; /* n entries, or NULL */
+	uint64_t block;       /* items that count as one, 0 for 1 */
 	struct bad_cost *bad; /* where part_time() notes a callback's misbehaviour */
 };
 
@@ -137,14 +139,16 @@ long double part_time(const struct procs *ps, size_t i, uint64_t n);
 /* Most items n in [lo, hi] with part_time() <= limit, for increasing costs; lo if there is none. */
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit);
 
-/* Most items processor i may take of items. */
+/* Most items processor i may take of items, and least. */
 uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items);
+uint64_t part_min(const struct procs *ps, size_t i);
 
 /* Fill in the plan's times from its shares (true units, shift undone), then close it. */
 hetpart_status part_plan_times(hetpart_plan *plan, const struct procs *ps, hetpart_err *err);
 
 /* HETPART_EINVAL or HETPART_ERANGE unless items, processors and capacities make sense. */
 hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err);
+hetpart_status part_check_mins(const struct procs *ps, uint64_t items, hetpart_err *err);
 hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err);
 
 /* Bytes of a struct up to the end of a member: its size in the first release, where that is the

@@ -9,11 +9,12 @@
 
 long double part_time(const struct procs *ps, size_t i, uint64_t n)
 {
-	long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, n);
+	uint64_t all = ps->block ? n * ps->block : n; /* at most the items of the plan */
+	long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, all);
 
 	if (!(t >= 0)) {
 		if (!ps->bad->seen)
-			*ps->bad = (struct bad_cost){ true, i, n, (double)t };
+			*ps->bad = (struct bad_cost){ true, i, all, (double)t };
 		return INFINITY;
 	}
 	return ps->costs ? t : t / (ps->speeds[i] * ps->unit);
@@ -30,7 +31,14 @@ uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, l
 
 uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
 {
-	return ps->caps ? smaller(ps->caps[i], items) : items;
+	uint64_t block = larger(ps->block, 1);
+
+	return ps->caps ? smaller(ps->caps[i] / block, items) : items;
+}
+
+uint64_t part_min(const struct procs *ps, size_t i)
+{
+	return ps->mins ? divide_up(ps->mins[i], larger(ps->block, 1)) : 0;
 }
 
 hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)
@@ -76,6 +84,25 @@ hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_e
 				 "the capacities hold '%" PRIu64 "' items of %" PRIu64 ": %" PRIu64
 				 " too few",
 				 room, items, items - room);
+	return HETPART_OK;
+}
+
+hetpart_status part_check_mins(const struct procs *ps, uint64_t items, hetpart_err *err)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; ps->mins && i < ps->n; i++) {
+		if (part_min(ps, i) > part_cap(ps, i, UINT64_MAX))
+			return part_fail(err, HETPART_ERANGE,
+					 "the minimum of processor %zu is more than its capacity",
+					 i);
+		if (__builtin_add_overflow(sum, part_min(ps, i), &sum))
+			sum = UINT64_MAX;
+		if (sum > items)
+			return part_fail(err, HETPART_ERANGE,
+					 "the minimums take more than the '%" PRIu64 "' %s", items,
+					 ps->block ? "whole multiples of the quantum" : "items");
+	}
 	return HETPART_OK;
 }
 

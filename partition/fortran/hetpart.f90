@@ -62,6 +62,7 @@ module hetpart
     real(c_double) :: time_limit_s
     type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
     type(c_ptr) :: stop_ctx
+    type(c_ptr) :: minimums ! as capacities
   end type
   type, bind(c) :: hetpart_limits ! begin with hetpart_limits_init()
     integer(c_size_t) :: struct_size
@@ -808,7 +809,8 @@ contains
   pure function hetpart_opts_init() result(opts)
     type(hetpart_opts) :: opts
 
-    opts = hetpart_opts(0, HETPART_METHOD_EXACT, c_null_ptr, 0, 0, 0, c_null_funptr, c_null_ptr)
+    opts = hetpart_opts(0, HETPART_METHOD_EXACT, c_null_ptr, 0, 0, 0, c_null_funptr, c_null_ptr, &
+                        c_null_ptr)
     opts%struct_size = storage_size(opts) / 8
   end function
 

@@ -31,6 +31,7 @@ static const struct {
 	{ "cost", "cost", " share ", HP_KIND_COST },
 	{ "costs", "costs", " share ", HP_KIND_COSTS },
 	{ "capacity", "capacity", " share ", HP_KIND_WHOLES },
+	{ "minimum", "minimum", " share ", HP_KIND_WHOLES },
 	{ "quantum", "quantum", " share ", HP_KIND_WHOLE },
 	{ "compute", "compute", " scatter ", HP_KIND_COSTS },
 	{ "link", "link", " scatter ", HP_KIND_COSTS },

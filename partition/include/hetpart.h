@@ -293,15 +293,16 @@ typedef struct hetpart_opts {
 	size_t struct_size;         /* sizeof(hetpart_opts) */
 	hetpart_method method;      /* HETPART_METHOD_EXACT by default */
 	const uint64_t *capacities; /* most items for each processor, or NULL */
-	uint64_t quantum;           /* DP: all shares but one are multiples of it */
+	uint64_t quantum;           /* EXACT, THRESHOLD, DP: all shares but one are multiples */
 	uint64_t max_mem_bytes;     /* BITSET, DP; 0: HETPART_MEM_DEFAULT_BYTES */
 	double time_limit_s;        /* BITSET, DP; 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
 	hetpart_stop_fn *stop;      /* NULL, or asked whether to stop */
 	void *stop_ctx;             /* handed to stop */
+	const uint64_t *minimums;   /* least items for each processor, or NULL */
 } hetpart_opts;
 
 /* clang-format off */
-#define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0, 0, NULL, NULL }
+#define HETPART_OPTS_INIT { sizeof(hetpart_opts), HETPART_METHOD_EXACT, NULL, 0, 0, 0, NULL, NULL, NULL }
 /* clang-format on */
 
 /* =============================================================== shares without communication */
@@ -318,7 +319,10 @@ typedef struct hetpart_opts {
  *         Lambert's W and Newton, powers are [S4] Theorem 1, other smooth or piecewise f have equal
  *         times before rounding, any other increasing f goes by bisection, a cost that is not
  *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
- *         THRESHOLD, BITSET, DP. With capacities an exact plan is the best that keeps them.
+ *         THRESHOLD, BITSET, DP. With capacities and minimums an exact plan is the best that keeps
+ *         them; the real shares do not look at minimums. With a quantum > 1 it is the best plan in
+ *         which all shares but one are multiples of it (one has the rest on top), and multiples
+ *         alone count for minimums.
  *         At the end of time_limit_s, or when stop() says so, BITSET gives the best plan so far
  *         with a lower bound; BITSET before its first plan, and DP, give the plan of THRESHOLD where
  *         costs are increasing, else the best plan of large blocks: hetpart_plan_stopped() tells.
@@ -331,7 +335,8 @@ typedef struct hetpart_opts {
  *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
  *     or the quantum, the cost is free, or a callback gave a negative time or NaN;
  *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (never cut
- *     down silently), or more than a table of costs reaches, or no plan that ends in finite time;
+ *     down silently), or fewer than the minimums take, or more than a table of costs reaches, or no
+ *     plan that ends in finite time;
  *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more than processors, ASYMPTOTIC where a
  *     processor gets fewer than e items;
  *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
@@ -349,15 +354,16 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  * costs   nprocs entries, not kept: any costs, the same one more than once if you like.
  * nprocs  >= 1.
  * opts    NULL for defaults. method: EXACT (THRESHOLD if every cost is increasing, otherwise
- *         BITSET; DP if a quantum is set), THRESHOLD (any number of items), BITSET (exact, up to
- *         about 1e5 items), DP ([S4] section 3.2: the slow reference; with a quantum > 1 the best
- *         plan in which all shares but one are multiples of it). capacities and limits as there.
+ *         BITSET, with a quantum DP), THRESHOLD (any number of items), BITSET (exact, up to about
+ *         1e5 items), DP ([S4] section 3.2: the slow reference). capacities, minimums, quantum and
+ *         limits as there.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, costs or an entry of it is NULL, nprocs is 0, struct_size or method is
- *     unknown or wants speeds, THRESHOLD with a cost that is not increasing, a quantum with another
- *     method than DP, or a callback gave a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than capacities or tables hold;
+ *     unknown or wants speeds, THRESHOLD with a cost that is not increasing, BITSET with a quantum,
+ *     or a callback gave a negative time or NaN;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than capacities or tables hold, or
+ *     fewer than the minimums take;
  *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan.
  * Safe from any number of threads. */

@@ -488,22 +488,28 @@ class _Opts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
                 ("capacities", ctypes.c_void_p), ("quantum", ctypes.c_uint64),
                 ("max_mem_bytes", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
-                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p)]
+                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p),
+                ("minimums", ctypes.c_void_p)]
 
 
-def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, time_limit_s=0):
+def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, time_limit_s=0,
+          minimums=None):
     opts = _Opts(ctypes.sizeof(_Opts), _choice(METHODS, method), None, _count(quantum, "quantum"),
                  _count(max_mem_bytes, "max_mem_bytes"), time_limit_s)
     if capacities is not None:
         opts.array = _counts(capacities, "a capacity")
         _same_length("capacities", opts.array, nprocs)
         opts.capacities = ctypes.addressof(opts.array)
+    if minimums is not None:
+        opts.least = _counts(minimums, "a minimum")
+        _same_length("minimums", opts.least, nprocs)
+        opts.minimums = ctypes.addressof(opts.least)
     return opts
 
 
 def share(items, speeds, cost, stop=None, **options):
-    """Processor i takes cost(n)/speeds[i]. Options: method (of METHODS), capacities, quantum,
-    max_mem_bytes, time_limit_s, and stop() as in scatter()."""
+    """Processor i takes cost(n)/speeds[i]. Options: method (of METHODS), capacities, minimums,
+    quantum, max_mem_bytes, time_limit_s, and stop() as in scatter()."""
     speeds, cost = _doubles(speeds), _cost(cost)
     opts = _opts(len(speeds), **options)
     with _Interruptible(stop) as block:

@@ -42,16 +42,20 @@ static hetpart_status check(const struct problem *pb, hetpart_err *err)
 	const struct procs *ps = &pb->ps;
 	hetpart_method m = pb->opts.method;
 	bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
+	hetpart_status rc;
 
 	if (is_free(ps->cost))
 		return part_fail(err, HETPART_EINVAL, "the cost is free: any shares would do");
 	if (formula && ps->cost->kind != COST_NLOGN)
 		return part_fail(err, HETPART_EINVAL, "the method is for the cost n ln n only");
+	if ((formula || m == HETPART_METHOD_PROPORTIONAL) && ps->mins)
+		return part_fail(err, HETPART_EINVAL, "the method knows no minimums");
 	if (formula && ps->caps)
 		return part_fail(err, HETPART_EINVAL, "the method knows no capacities");
 	if (m == HETPART_METHOD_PROPORTIONAL && !ps->cost->increasing)
 		return part_fail(err, HETPART_EINVAL, "the method needs an increasing cost");
-	return part_check_caps(ps, pb->items, err);
+	rc = part_check_caps(ps, pb->items, err);
+	return rc == HETPART_OK ? part_check_mins(ps, pb->items, err) : rc;
 }
 
 static void floors(const struct problem *pb)
@@ -163,6 +167,7 @@ static hetpart_status prepare(struct problem *pb, const hetpart_opts *opts, hetp
 	if (rc == HETPART_OK)
 		rc = part_opts_read(&pb->opts, opts, err);
 	pb->ps.caps = pb->opts.capacities;
+	pb->ps.mins = pb->opts.minimums;
 	if (rc == HETPART_OK)
 		rc = check_speeds(pb->ps.speeds, pb->ps.n, &pb->ps.shift, err);
 	pb->ps.unit = ldexpl(1, -pb->ps.shift);

@@ -265,6 +265,7 @@ def test_shares_with_a_cost_each_and_rounding():
     same(sum(hetpart.share_unrelated(60, costs)), 60)
     assert hetpart.share_unrelated_mem_bytes(60, 3, method="dp") > 0
     same(hetpart.share_round(10, [3.4, 6.6], [1, 2], 1).shares, [3, 7])
+    same(hetpart.share(103, [1, 2, 7], 1, minimums=[20, 0, 0], quantum=5).shares, [20, 18, 65])
     plan = hetpart.share_unrelated(100, costs[:2], method="dp", quantum=10)
     assert sum(share % 10 != 0 for share in plan) <= 1
 

@@ -102,7 +102,8 @@ static double tabulate(struct sums *s, const struct procs *ps)
 		uint64_t cap = part_cap(ps, i, s->n);
 		for (size_t e = 0; e <= s->n; e++) {
 			double *t = s->time + i * (s->n + 1) + e;
-			*t = e <= cap ? (double)part_time(ps, i, e) : INFINITY;
+			*t = e >= part_min(ps, i) && e <= cap ? (double)part_time(ps, i, e)
+							      : INFINITY;
 			if (part_spend_cost(s->budget, ps->costs ? ps->costs[i] : ps->cost))
 				return -1;
 			if (*t < INFINITY)

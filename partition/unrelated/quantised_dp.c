@@ -31,7 +31,9 @@ static void costs_of(struct table *t, const struct procs *ps, size_t i, uint64_t
 			uint64_t n = e * t->quantum + (l ? t->rest : 0);
 			if (part_spend_cost(t->budget, ps->costs ? ps->costs[i] : ps->cost))
 				return;
-			t->f[l][e] = n <= cap ? (double)part_time(ps, i, n) : INFINITY;
+			t->f[l][e] = n <= cap && e * t->quantum >= part_min(ps, i)
+					     ? (double)part_time(ps, i, n)
+					     : INFINITY;
 		}
 }
 

@@ -36,7 +36,7 @@ static bool before(const struct heap *h, const struct entry *a, const struct ent
 static long double key_of(const struct heap *h, size_t i)
 {
 	if (!h->add)
-		return h->share[i] ? -h->now[i] : INFINITY;
+		return h->share[i] > part_min(h->ps, i) ? -h->now[i] : INFINITY;
 	if (h->share[i] >= part_cap(h->ps, i, h->items))
 		return INFINITY;
 	return part_time(h->ps, i, h->share[i] + 1);
@@ -172,8 +172,8 @@ static hetpart_status trim(struct heap *h, bool *too_far, hetpart_err *err)
 	long double next = smallest_next_time(h);
 
 	for (size_t i = 0; i < h->ps->n; i++)
-		if (h->share[i] && h->now[i] > next) {
-			h->share[i] = part_most(h->ps, i, 0, h->share[i] - 1, next);
+		if (h->share[i] > part_min(h->ps, i) && h->now[i] > next) {
+			h->share[i] = part_most(h->ps, i, part_min(h->ps, i), h->share[i] - 1, next);
 			h->now[i] = part_time(h->ps, i, h->share[i]);
 		}
 	return reach_sum(h, too_far, err);
@@ -191,7 +191,7 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	if (!h.now)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	for (size_t i = 0; i < ps->n; i++) {
-		share[i] = smaller(share[i], part_cap(ps, i, items));
+		share[i] = larger(smaller(share[i], part_cap(ps, i, items)), part_min(ps, i));
 		h.now[i] = part_time(ps, i, share[i]);
 	}
 	rc = reach_sum(&h, too_far, err);

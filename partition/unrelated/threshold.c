@@ -100,7 +100,7 @@ static uint64_t fill_finite(struct bracket *b)
 	for (size_t i = 0; i < b->ps->n; i++) {
 		b->mid[i] = b->hi[i];
 		if (part_time(b->ps, i, b->hi[i]) > LDBL_MAX)
-			b->mid[i] = part_most(b->ps, i, 0, b->hi[i], LDBL_MAX);
+			b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], LDBL_MAX);
 		sum = add_up_to(sum, b->mid[i], b->items);
 	}
 	return sum;
@@ -131,17 +131,22 @@ static void first_bracket(struct bracket *b)
 static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *err)
 {
 	const struct procs *ps = b->ps;
-	long double least = 0;
+	long double least = 0, most = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
+		long double t;
 		b->hi[i] = part_cap(ps, i, b->items);
-		least = fmaxl(least, part_time(ps, i, 0));
+		b->lo[i] = part_min(ps, i);
+		t = part_time(ps, i, b->lo[i]);
+		most = fmaxl(most, t);
+		if (b->lo[i] == 0) /* the others' minimums must not keep the rest from equal times */
+			least = fmaxl(least, t);
 	}
-	if (least > LDBL_MAX || fill_finite(b) < b->items)
+	if (most > LDBL_MAX || fill_finite(b) < b->items)
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	narrow(b, LDBL_MAX, true);
 	if (fill(b, least) >= b->items) {
-		narrow(b, least, true); /* lo is 0 for all */
+		narrow(b, least, true); /* lo is the minimum for all */
 		give_out(b, share);
 		return HETPART_OK;
 	}

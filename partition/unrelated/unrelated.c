@@ -16,6 +16,15 @@ static bool all_increasing(const struct procs *ps)
 	return true;
 }
 
+static hetpart_status by_threshold(const struct procs *ps, uint64_t quantum, hetpart_plan *plan,
+				   hetpart_err *err)
+{
+	plan->method = quantum > 1 ? "threshold, quantised" : "threshold";
+	if (quantum > 1)
+		return part_threshold_blocks(ps, plan->items, quantum, plan->share, err);
+	return part_threshold(ps, plan->items, plan->share, err);
+}
+
 #define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
 
 /* Blocks so large that their programme takes next to no time: it has no limit any more, so that
@@ -39,10 +48,8 @@ static hetpart_status in_its_place(const struct procs *ps, const hetpart_opts *o
 {
 	hetpart_status rc;
 
-	if (all_increasing(ps) && opts->quantum <= 1) {
-		plan->method = "threshold";
-		return part_threshold(ps, plan->items, plan->share, err);
-	}
+	if (all_increasing(ps))
+		return by_threshold(ps, opts->quantum, plan, err);
 	rc = opts->quantum > 1 ? HETPART_ERANGE : by_blocks(ps, plan, err);
 	return rc == HETPART_ERANGE ? part_budget_fail(budget, err) : rc;
 }
@@ -76,19 +83,18 @@ hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, het
 	hetpart_method m = opts->method;
 	bool increasing = all_increasing(ps);
 
-	if (m == HETPART_METHOD_EXACT && opts->quantum > 1)
-		m = HETPART_METHOD_DP;
+	if (m == HETPART_METHOD_EXACT && increasing)
+		m = HETPART_METHOD_THRESHOLD;
 	else if (m == HETPART_METHOD_EXACT)
-		m = increasing ? HETPART_METHOD_THRESHOLD : HETPART_METHOD_BITSET;
+		m = opts->quantum > 1 ? HETPART_METHOD_DP : HETPART_METHOD_BITSET;
 	plan->best = opts->quantum <= 1;
-	if (opts->quantum > 1 && m != HETPART_METHOD_DP)
+	if (opts->quantum > 1 && m == HETPART_METHOD_BITSET)
 		return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
 	switch (m) {
 	case HETPART_METHOD_THRESHOLD:
-		plan->method = "threshold";
 		if (!increasing)
 			return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
-		return part_threshold(ps, plan->items, plan->share, err);
+		return by_threshold(ps, opts->quantum, plan, err);
 	case HETPART_METHOD_BITSET:
 	case HETPART_METHOD_DP:
 		return by_any_costs(ps, opts, m, plan, err);
@@ -125,7 +131,9 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 	    (rc = check_costs(costs, nprocs, err)) != HETPART_OK)
 		return rc;
 	ps.caps = full.capacities;
-	if ((rc = part_check_caps(&ps, items, err)) != HETPART_OK)
+	ps.mins = full.minimums;
+	if ((rc = part_check_caps(&ps, items, err)) != HETPART_OK ||
+	    (rc = part_check_mins(&ps, items, err)) != HETPART_OK)
 		return rc;
 	plan = part_plan_new(nprocs, items, "none");
 	if (!plan)

@@ -23,6 +23,10 @@ hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t 
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
 			      hetpart_err *err);
 
+/* The same in multiples of a quantum, one processor having the rest on top. */
+hetpart_status part_threshold_blocks(const struct procs *ps, uint64_t items, uint64_t quantum,
+				     uint64_t *share, hetpart_err *err);
+
 /* Best shares for any costs: sums of sets, dynamic programme; of the options only the memory, and
  * the quantum, count. HETPART_ENOMEM over that memory, HETPART_ERANGE when no finite makespan
  * exists. Where the budget ends before: budget->why; or, of bitset, the best plan so far with its

@@ -21,26 +21,39 @@ static bool read_cost(struct hp_job *job, const hetpart_cost **cost)
 	return v && (*cost = hp_cost(job, v, &at));
 }
 
-/* Most items each processor may take; null is no limit. */
-static bool read_capacity(struct hp_job *job, size_t n, hetpart_opts *opts)
+/* A number for each processor, if there are any; null is none. */
+static bool read_bounds(struct hp_job *job, const char *key, size_t n, uint64_t none,
+			const uint64_t **out)
 {
-	const struct hp_at at = { NULL, "capacity", 0 };
-	const json_t *v = json_object_get(job->in, "capacity");
-	uint64_t *caps;
+	const struct hp_at at = { NULL, key, 0 };
+	const json_t *v = json_object_get(job->in, key);
+	uint64_t *bounds;
 
 	if (!v)
 		return true;
-	if (!hp_array(job, v, &at, n, &n) || !(caps = hp_alloc(job, n, sizeof *caps)))
+	if (!hp_array(job, v, &at, n, &n) || !(bounds = hp_alloc(job, n, sizeof *bounds)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const struct hp_at here = { &at, NULL, i };
 		const json_t *x = json_array_get(v, i);
-		caps[i] = HETPART_ITEMS_MAX;
-		if (!json_is_null(x) && !hp_whole(job, x, &here, 0, HETPART_ITEMS_MAX, &caps[i]))
+		bounds[i] = none;
+		if (!json_is_null(x) && !hp_whole(job, x, &here, 0, HETPART_ITEMS_MAX, &bounds[i]))
 			return false;
 	}
-	opts->capacities = caps;
+	*out = bounds;
 	return true;
+}
+
+/* What the shares of n processors must keep, and what planning may take. */
+static bool read_opts(struct hp_job *job, size_t n, hetpart_opts *opts)
+{
+	const struct hp_at at = { NULL, "quantum", 0 };
+	const json_t *v = json_object_get(job->in, "quantum");
+
+	return read_bounds(job, "capacity", n, HETPART_ITEMS_MAX, &opts->capacities) &&
+	       read_bounds(job, "minimum", n, 0, &opts->minimums) &&
+	       (!v || hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, &opts->quantum)) &&
+	       hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
 }
 
 static bool share(struct hp_job *job)
@@ -61,21 +74,11 @@ static bool share(struct hp_job *job)
 
 	if (!hp_items(job, &items) || !hp_reals(job, "speeds", job->limits->procs, &speeds, &n) ||
 	    !read_cost(job, &cost) || !hp_choice(job, "method", names, &method) ||
-	    !read_capacity(job, n, &opts))
+	    !read_opts(job, n, &opts))
 		return false;
 	opts.method = methods[method];
-	if (!hp_plan_limits(job, &opts.time_limit_s, &opts.max_mem_bytes))
-		return false;
 	rc = hetpart_share_create(&plan, items, speeds, n, cost, &opts, &err);
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
-}
-
-static bool read_quantum(struct hp_job *job, uint64_t *quantum)
-{
-	const struct hp_at at = { NULL, "quantum", 0 };
-	const json_t *v = json_object_get(job->in, "quantum");
-
-	return !v || hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, quantum);
 }
 
 static bool share_unrelated(struct hp_job *job)
@@ -92,11 +95,9 @@ static bool share_unrelated(struct hp_job *job)
 	size_t n = 0, method = 0;
 
 	if (!hp_items(job, &items) || !hp_costs(job, "costs", false, &costs, &n) ||
-	    !hp_choice(job, "method", names, &method) || !read_quantum(job, &opts.quantum))
+	    !hp_choice(job, "method", names, &method) || !read_opts(job, n, &opts))
 		return false;
 	opts.method = methods[method];
-	if (!hp_plan_limits(job, &opts.time_limit_s, &opts.max_mem_bytes))
-		return false;
 	rc = hetpart_share_unrelated_create(&plan, items, costs, n, &opts, &err);
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
 }
@@ -234,10 +235,12 @@ static bool model(struct hp_job *job)
 /* clang-format off */
 const struct hp_op hp_ops_share[] = {
 	{ "share", "share", share,
-	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity", LIMITS, NULL },
+	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity",
+	    "minimum", "quantum", LIMITS, NULL },
 	  { "exact", "taylor", "asymptotic", "proportional", NULL } },
 	{ "share-unrelated", "share", share_unrelated,
-	  { "op", "id", "names", "items", "costs", "method", "quantum", LIMITS, NULL },
+	  { "op", "id", "names", "items", "costs", "method", "capacity", "minimum",
+	    "quantum", LIMITS, NULL },
 	  { "auto", "threshold", "bitset", "dp", NULL } },
 	{ "round", "share", round_shares,
 	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },

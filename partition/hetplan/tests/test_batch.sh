@@ -142,6 +142,11 @@ is "answers come one by one" "$line" "$want"
 exec 3>&- 4<&-
 wait $!
 is "end of input ends it" $? 0
+run "$hetplan" batch <<<'{"op":"share","items":103,"speeds":[1,2,7],"cost":{"type":"linear"},"minimum":[20,null,0],"quantum":5}
+{"op":"share-unrelated","items":103,"costs":[{"type":"linear"},{"type":"linear"}],"minimum":[0,0],"capacity":[null,8]}'
+is "minimum, quantum, capacity" "$rc $(grep -o '"shares":[^]]*' <<<"$out" | tr '\n' ' ')" '0 "shares":[20,18,65 "shares":[95,8 '
+run "$hetplan" share -n 100 -s 1,9 --cost=linear --minimum=30,0 --csv
+is "an option for minimums" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  30 70 "
 run "$BIN/hetplan" batch <<<'{"op":"share","items":1000,"speeds":[{"repeat":3,"value":1},2],"cost":{"type":"linear"}}
 {"op":"scatter","items":9,"processors":[{"repeat":2,"value":{"compute":{"type":"linear"},"link":{"type":"linear"}}},{"compute":{"type":"linear"}}]}'
 is "repeat" "$rc $(grep -o '"shares":[^]]*' <<<"$out" | tr '\n' ' ')" '0 "shares":[200,200,200,400 "shares":[0,0,9 '

@@ -61,7 +61,7 @@ static void refusals(void **state)
 	what.method = (hetpart_method)77;
 	taylor.method = capt.method = HETPART_METHOD_TAYLOR;
 	asym.method = HETPART_METHOD_ASYMPTOTIC;
-	quantum.method = HETPART_METHOD_THRESHOLD;
+	quantum.method = HETPART_METHOD_BITSET;
 	quantum.quantum = 4;
 	cap.capacities = capt.capacities = caps;
 	thr.method = HETPART_METHOD_THRESHOLD;
