@@ -375,6 +375,16 @@ module hetpart
       type(hetpart_opts), intent(in), optional :: opts
       integer(c_int64_t) :: res
     end function
+    function hetpart_share_weights(out, weights, items, speeds, nprocs, err) bind(c) result(res)
+      import
+      type(c_ptr), intent(out) :: out
+      real(c_double), intent(in) :: weights(*)
+      integer(c_int64_t), value :: items
+      real(c_double), intent(in) :: speeds(*)
+      integer(c_size_t), value :: nprocs
+      type(hetpart_err), intent(in out), optional :: err
+      integer(c_int) :: res
+    end function
     function hetpart_share_round(out, items, real, speeds, nprocs, cost, err) bind(c) result(res)
       import
       type(c_ptr), intent(out) :: out

@@ -28,6 +28,7 @@ static const struct {
 } fields[] = {
 	{ "items", "items", " share scatter model ", HP_KIND_WHOLE },
 	{ "speeds", "speeds", " share model ", HP_KIND_REALS },
+	{ "weights", "weights", " share ", HP_KIND_REALS },
 	{ "cost", "cost", " share ", HP_KIND_COST },
 	{ "costs", "costs", " share ", HP_KIND_COSTS },
 	{ "capacity", "capacity", " share ", HP_KIND_WHOLES },

@@ -30,6 +30,7 @@ static const char help[] =
 	"  -s, --speeds=LIST         share, model: speed of each processor\n"
 	"      --cost=COST           share: time of n items at speed 1\n"
 	"      --costs=COSTS         share: a cost for each processor instead of speeds\n"
+	"      --weights=LIST        share: of items in a row, for contiguous parts\n"
 	"      --capacity=LIST       share: most items each may take\n"
 	"      --minimum=LIST        share: least items for each\n"
 	"      --quantum=N           share: shares are multiples of it, but one\n"

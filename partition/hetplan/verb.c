@@ -83,6 +83,8 @@ static const char *default_op(const struct hp_job *job, const char *verb)
 
 	if (strcmp(verb, "share") == 0 && json_object_get(in, "costs"))
 		return "share-unrelated";
+	if (strcmp(verb, "share") == 0 && json_object_get(in, "weights"))
+		return "share-weights";
 	if (strcmp(verb, "scatter") == 0 &&
 	    (json_object_get(in, "chunk") || json_object_get(in, "rule")))
 		return "farm";

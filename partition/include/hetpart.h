@@ -378,6 +378,24 @@ HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, ui
 HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs,
 						       const hetpart_opts *opts);
 
+/* hetpart_share_weights - divide items of unequal weight, in the order in which they stand, into one
+ * contiguous part for each processor, in the order of processors; a part may be empty. Processor i
+ * takes the sum of its weights divided by speeds[i], and the largest such time is the smallest
+ * possible; hetpart_plan_first() tells where parts begin.
+ * out      receives the plan, NULL on failure; free with hetpart_plan_free().
+ * weights  items entries, not kept: finite, >= 0.
+ * items    0 .. HETPART_ITEMS_MAX.
+ * speeds   nprocs entries, not kept: finite, > 0.
+ * nprocs   >= 1.
+ * err      NULL, or receives the reason of a failure.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a weight or speed is out of its
+ *   range; HETPART_ERANGE: too many items, or times beyond the range of a double; HETPART_ENOMEM.
+ * Safe from any number of threads. Memory is 16 bytes an item. */
+HETPART_API hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights,
+						 uint64_t items, const double *speeds,
+						 size_t nprocs,
+						 hetpart_err *err) HETPART_MUST_CHECK;
+
 /* hetpart_share_round - whole shares from real ones: each keeps its whole part, and each item
  * left over goes to the smallest f(n_i + 1)/k_i. The best rounding of shares with equal times [S4];
  * for other shares the best that keeps the whole parts.

@@ -37,7 +37,7 @@ plan_real_shares:pp plan_times:pp plan_real_share:dpz plan_time:dpz
 plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_method:sp
 plan_hash:up plan_print:zppz plan_pack:zppz plan_unpack:ippzp plan_free:-p
 share_create:ipupzppp share_unrelated_create:ipupzpp share_unrelated_mem_bytes:uuzp
-share_round:ipuppzpp
+share_round:ipuppzpp share_weights:ippupzp
 model_create:ipp model_add:ippzp model_decay:ipdp model_merge:ippp model_weight:dp
 model_points:zppz model_cost:ippp model_plan:ippupzpp model_free:-p
 wisdom_create:ipsp wisdom_host:sp wisdom_time:up wisdom_set_time:ipup wisdom_model:ipspp
@@ -533,6 +533,12 @@ def share_unrelated(items, costs, stop=None, **options):
 def share_unrelated_mem_bytes(items, nprocs, **options):
     return _c.share_unrelated_mem_bytes(_count(items, "items"), _count(nprocs, "nprocs"),
                                         ctypes.byref(_opts(nprocs, **options)))
+
+
+def share_weights(weights, speeds):
+    """Contiguous parts of items of unequal weight, in the order of the processors."""
+    weights, speeds = _doubles(weights), _doubles(speeds)
+    return Plan(_make(_c.share_weights, weights, len(weights), speeds, len(speeds)))
 
 
 def share_round(items, real, speeds, cost):

@@ -264,6 +264,8 @@ def test_shares_with_a_cost_each_and_rounding():
     same(len(set(by.values())), 1)
     same(sum(hetpart.share_unrelated(60, costs)), 60)
     assert hetpart.share_unrelated_mem_bytes(60, 3, method="dp") > 0
+    plan = hetpart.share_weights([5, 1, 1, 1, 4], [1, 1, 2])
+    same((plan.shares, plan.makespan, plan.offsets), ([1, 3, 1], 5, [0, 1, 4, 5]))
     same(hetpart.share_round(10, [3.4, 6.6], [1, 2], 1).shares, [3, 7])
     same(hetpart.share(103, [1, 2, 7], 1, minimums=[20, 0, 0], quantum=5).shares, [20, 18, 65])
     plan = hetpart.share_unrelated(100, costs[:2], method="dp", quantum=10)

@@ -102,6 +102,21 @@ static bool share_unrelated(struct hp_job *job)
 	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
 }
 
+static bool share_weights(struct hp_job *job)
+{
+	hetpart_plan *plan = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	double *weights, *speeds;
+	size_t items = 0, n = 0;
+
+	if (!hp_reals(job, "weights", job->limits->values, &weights, &items) ||
+	    !hp_reals(job, "speeds", job->limits->procs, &speeds, &n))
+		return false;
+	rc = hetpart_share_weights(&plan, weights, items, speeds, n, &err);
+	return own_plan(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
+}
+
 static bool round_by_error(struct hp_job *job, uint64_t items, const double *real, size_t n)
 {
 	uint64_t *shares = hp_alloc(job, n, sizeof *shares);
@@ -242,6 +257,8 @@ const struct hp_op hp_ops_share[] = {
 	  { "op", "id", "names", "items", "costs", "method", "capacity", "minimum",
 	    "quantum", LIMITS, NULL },
 	  { "auto", "threshold", "bitset", "dp", NULL } },
+	{ "share-weights", "share", share_weights,
+	  { "op", "id", "names", "weights", "speeds", NULL }, { NULL } },
 	{ "round", "share", round_shares,
 	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },
 	{ "emulate", "emulate", emulate,

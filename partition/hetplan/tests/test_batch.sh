@@ -145,6 +145,10 @@ is "end of input ends it" $? 0
 run "$hetplan" batch <<<'{"op":"share","items":103,"speeds":[1,2,7],"cost":{"type":"linear"},"minimum":[20,null,0],"quantum":5}
 {"op":"share-unrelated","items":103,"costs":[{"type":"linear"},{"type":"linear"}],"minimum":[0,0],"capacity":[null,8]}'
 is "minimum, quantum, capacity" "$rc $(grep -o '"shares":[^]]*' <<<"$out" | tr '\n' ' ')" '0 "shares":[20,18,65 "shares":[95,8 '
+run "$hetplan" batch <<<'{"op":"share-weights","weights":[5,1,1,1,4],"speeds":[1,1,2]}'
+is "contiguous parts of weights" "$rc $(grep -o '"shares":[^]]*' <<<"$out")" '0 "shares":[1,3,1'
+run "$hetplan" share --weights=5,3x1,4 -s 1,1,2 --csv
+is "an option for weights" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  1 3 1 "
 run "$hetplan" share -n 100 -s 1,9 --cost=linear --minimum=30,0 --csv
 is "an option for minimums" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  30 70 "
 run "$BIN/hetplan" batch <<<'{"op":"share","items":1000,"speeds":[{"repeat":3,"value":1},2],"cost":{"type":"linear"}}
