@@ -49,9 +49,8 @@ typedef struct sorter {
 	unsigned threads, pos_bits;
 	uint32_t buckets_max;
 	bucket_workspace *workspaces; /* one a thread */
-	const unsigned char **sample;
-	uint16_t *of_cell;
-	uint32_t *count;
+	entry *sample;                /* and as many for sorting it */
+	classifier_room map_room;
 } sorter;
 
 /* One split: the records whose numbers `from` gives (or all of the input), to be sorted to the
@@ -79,6 +78,11 @@ static status sort_split(bucket_split *p);
 
 /* --------------------------------------------------------------------------------- sample */
 
+static entry entry_at(const sorter *s, uint64_t pos)
+{
+	return entry_make(record_at(s->c.in, pos), &s->c.in->lay, pos);
+}
+
 static size_t sample_whole(const bucket_split *p, size_t want)
 {
 	const sorter *s = p->s;
@@ -87,7 +91,7 @@ static size_t sample_whole(const bucket_split *p, size_t want)
 		/* anywhere in the i-th stretch: a fixed distance could meet a pattern */
 		const uint64_t from = p->n * i / want, to = p->n * (i + 1) / want;
 		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		s->sample[i] = record_at(s->c.in, from + (x >> 33) % (to - from));
+		s->sample[i] = entry_at(s, from + (x >> 33) % (to - from));
 	}
 	return want;
 }
@@ -101,7 +105,7 @@ static size_t sample_numbers(const bucket_split *p, size_t want)
 	size_t got = 0;
 	for (size_t n; got < want && (n = bucket_lists_next(&r, &at)) > 0; seen += n)
 		for (uint64_t i; got < want && (i = p->n * got / want) < seen + n; got++)
-			s->sample[got] = record_at(s->c.in, at[i - seen] & s->c.pos_mask);
+			s->sample[got] = entry_at(s, at[i - seen] & s->c.pos_mask);
 	return got;
 }
 
@@ -111,8 +115,8 @@ static void make_map(bucket_split *p, uint32_t buckets)
 	const size_t most = size_min((size_t)buckets * SAMPLE_PER_BUCKET, SAMPLE_MAX);
 	const size_t want = size_min(most, p->n);
 	const size_t got = p->whole ? sample_whole(p, want) : sample_numbers(p, want);
-	classifier_make(&p->map, &s->c.in->lay, s->sample, got, s->pos_bits, buckets, s->of_cell,
-			s->count);
+	radix_sort(s->sample, s->sample + got, got, s->c.in);
+	classifier_make(&p->map, s->c.in, s->sample, got, s->pos_bits, buckets, &s->map_room);
 }
 
 /* -------------------------------------------------------------------------------- scatter */
@@ -258,7 +262,7 @@ static status list_buckets(bucket_split *p)
 	for (uint32_t v = 0; v < p->map.buckets; v++) {
 		bucket b = { .numbers = bucket_lists_cursor(&p->chunks, v), .start = start };
 		b.n = b.numbers.n;
-		b.exact = classifier_exact(&p->map, v);
+		b.exact = p->map.exact[v];
 		start += b.n;
 		if (b.n == 0)
 			continue;
@@ -431,12 +435,12 @@ static status by_buckets(sorter *s)
 	const size_t bytes = workspace_bytes(s) * s->threads + 64;
 	unsigned char *scratch = mem_array(m, bytes, 1, "scratch", s->e);
 	s->workspaces = mem_array(m, s->threads, sizeof *s->workspaces, "scratch", s->e);
-	s->sample = mem_array(m, SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
-	s->of_cell = mem_array(m, CELLS_MAX, sizeof *s->of_cell, "cells", s->e);
-	s->count = mem_array(m, CELLS_MAX, sizeof *s->count, "cells", s->e);
+	s->sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
+	s->map_room.cells = mem_array(m, CELLS_MAX, sizeof *s->map_room.cells, "cells", s->e);
+	s->map_room.table = mem_array(m, TABLES_MAX, sizeof *s->map_room.table, "cells", s->e);
 	unsigned char *room = s->c.room ? NULL : mem_array(m, s->n, ROOM_BYTES, "numbers", s->e);
 	status rc = ST_RESOURCE;
-	if (scratch && s->workspaces && s->sample && s->of_cell && s->count &&
+	if (scratch && s->workspaces && s->sample && s->map_room.cells && s->map_room.table &&
 	    (s->c.room || room)) {
 		bucket_split all = { .s = s, .whole = true, .n = s->n };
 		s->c.room = s->c.room ? s->c.room : room;
@@ -444,8 +448,8 @@ static status by_buckets(sorter *s)
 		rc = sort_split(&all);
 	}
 	mem_free(m, room);
-	mem_free(m, s->count);
-	mem_free(m, s->of_cell);
+	mem_free(m, s->map_room.table);
+	mem_free(m, s->map_room.cells);
 	mem_free(m, s->sample);
 	mem_free(m, s->workspaces);
 	mem_free(m, scratch);

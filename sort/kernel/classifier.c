@@ -1,153 +1,289 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making the map from a sample. Two looks at it: the shared bytes, then the range behind them; a
- * third fills the cells. Pure. */
+/* Making the map from a sorted sample, in two walks down the tree: the first decides which cells
+ * have a table or a heavy key, the second, which then knows how many buckets these take, numbers
+ * the buckets. Pure. */
 #include "classifier.h"
 #include "base/minmax.h"
 
-static uint32_t shared_bytes(const layout *l, const unsigned char *const *sample, size_t n)
+/* What the making of a map needs besides the map. */
+typedef struct maker {
+	classifier *m;
+	const records *in;
+	const entry *sample;
+	size_t n;
+	uint32_t buckets;
+	size_t dense;    /* samples from which on a cell has a table of its own */
+	uint16_t *cells; /* that are not taken yet */
+	size_t cells_left;
+	uint32_t extra_left; /* tables and heavy keys that the number of buckets still allows */
+	/* the second walk */
+	uint32_t b, end; /* the current bucket, and the first that is left for other uses */
+	size_t held;     /* samples in it */
+	size_t left;     /* samples in it and behind it */
+	bool open;       /* it has a cell */
+} maker;
+
+static const unsigned char *sample_at(const maker *k, size_t i)
 {
-	uint32_t shared = l->key_bytes;
-	for (size_t i = 1; i < n && shared > 0; i++)
-		shared = key_shared_bytes(key_at(l, sample[i]), key_at(l, sample[0]), shared);
-	return shared;
+	return record_at(k->in, entry_pos(&k->sample[i]));
 }
+
+static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
+{
+	return key_window_read(&t->window, sample_at(k, i));
+}
+
+static size_t cell_of(const maker *k, const classifier_table *t, size_t i)
+{
+	const uint64_t x = window_of(k, t, i) - t->base;
+	return t == &k->m->root ? classifier_cell(t, x) : (size_t)(x >> t->shift);
+}
+
+/* Where the samples from i on that share its cell of t end, before `end`. */
+static size_t cell_end(const maker *k, const classifier_table *t, size_t i, size_t end)
+{
+	const size_t cell = cell_of(k, t, i);
+	do
+		i++;
+	while (i < end && cell_of(k, t, i) == cell);
+	return i;
+}
+
+/* The key that occurs most often among the samples [i, end); how often. */
+static size_t most_frequent(const maker *k, size_t i, size_t end, const unsigned char **key)
+{
+	const layout *l = &k->in->lay;
+	size_t most = 0, run = 0;
+	for (; i < end; i++) {
+		const unsigned char *at = key_at(l, sample_at(k, i));
+		run = run && key_equal(l, at, key_at(l, sample_at(k, i - 1))) ? run + 1 : 1;
+		if (run > most) {
+			most = run;
+			*key = at;
+		}
+	}
+	return most;
+}
+
+/* ------------------------------------------------------------------------- which tables there are
+ */
+
+/* The range of samples [i, end) in the window from byte key_from of the key on. */
+static void table_range(const maker *k, classifier_table *t, uint32_t key_from, size_t i,
+			size_t end)
+{
+	const layout *l = &k->in->lay;
+	const uint32_t left = l->key_bytes - key_from;
+	t->key_from = key_from;
+	t->window = key_window_at(l, key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
+	t->base = window_of(k, t, i);
+	t->top = window_of(k, t, end - 1);
+	const uint64_t range = t->top - t->base;
+	t->norm = range ? (unsigned)__builtin_clzll(range) : 0;
+	/* What a number leaves out of the window must be bits that are 0 in every key. */
+	const unsigned zeros = t->window.keep ? (unsigned)__builtin_ctzll(t->window.keep) : 64;
+	const unsigned pos_bits = 64 - (unsigned)__builtin_clzll(k->m->pos_mask);
+	t->exact = left <= KEY_WINDOW_BYTES && t->norm + zeros >= pos_bits;
+}
+
+static void take_cells(maker *k, classifier_table *t, size_t cells)
+{
+	t->cells = (uint32_t)cells;
+	t->of_cell = k->cells;
+	k->cells += cells;
+	k->cells_left -= cells;
+	memset(t->of_cell, 0, cells * sizeof *t->of_cell);
+}
+
+/* A table for samples [i, end) of one cell of `up`, or NULL: they share what is left of the key, or
+ * room or buckets are used up. */
+static classifier_table *add_table(maker *k, const classifier_table *up, size_t i, size_t end)
+{
+	enum { FEWEST_BITS = 6, CELLS_A_SAMPLE = 4 };
+	classifier *m = k->m;
+	classifier_table *t = &m->table[m->n_tables];
+	const uint64_t from = window_of(k, up, i), to = window_of(k, up, end - 1);
+	const unsigned same_bits = from == to ? 64 : (unsigned)__builtin_clzll(from ^ to);
+	const uint32_t key_from = up->key_from + same_bits / 8;
+	if (key_from >= k->in->lay.key_bytes || m->n_tables == TABLES_MAX || k->extra_left == 0)
+		return NULL;
+	table_range(k, t, key_from, i, end);
+	const uint64_t range = t->top - t->base;
+	const unsigned width = 64 - (unsigned)__builtin_clzll(range | 1);
+	unsigned bits = FEWEST_BITS;
+	while ((end - i) * CELLS_A_SAMPLE >> bits)
+		bits++;
+	t->shift = width > bits ? width - bits : 0;
+	if ((range >> t->shift) + 1 > k->cells_left)
+		return NULL;
+	t->from = from;
+	t->to = to;
+	take_cells(k, t, (size_t)(range >> t->shift) + 1);
+	m->n_tables++;
+	k->extra_left--;
+	return t;
+}
+
+/* Decides what each cell of t that has samples, [i, end) in all, leads to. */
+static void grow(maker *k, const classifier_table *t, size_t i, size_t end, unsigned depth)
+{
+	classifier *m = k->m;
+	for (size_t next; i < end; i = next) {
+		const unsigned char *key = NULL;
+		next = cell_end(k, t, i, end);
+		if (next - i <= k->dense && next - i <= k->n / HEAVY_MAX)
+			continue;
+		const size_t n = next - i, same = most_frequent(k, i, next, &key);
+		uint16_t *to = &t->of_cell[cell_of(k, t, i)];
+		const classifier_table *deeper = NULL;
+		if (n - same > k->dense && depth < TABLE_DEPTH)
+			deeper = add_table(k, t, i, next);
+		if (deeper) {
+			*to = (uint16_t)(TABLE_CELL | (deeper - m->table));
+			grow(k, deeper, i, next, depth + 1);
+		} else if (same > 1 && same > k->n / HEAVY_MAX && same >= n / 2 &&
+			   m->n_heavy < HEAVY_MAX && k->extra_left > 0) {
+			m->heavy[m->n_heavy++] = key;
+			*to = (uint16_t)(HEAVY_CELL | m->n_heavy);
+			k->extra_left--;
+		}
+	}
+}
+
+/* ----------------------------------------------------------------------------------- their buckets
+ */
+
+static void next_bucket(maker *k, bool exact)
+{
+	k->left -= k->held;
+	k->held = 0;
+	k->open = false;
+	k->m->exact[++k->b] = exact;
+}
+
+/* The current bucket, the next and the one after it: below the heavy key, itself, and above. */
+static uint16_t number_heavy(maker *k, uint16_t heavy, bool exact)
+{
+	classifier *m = k->m;
+	const uint32_t b = k->b;
+	k->end += 4;
+	m->beside[b] = (uint8_t)heavy;
+	m->beside[b + 1] = HEAVY_ITSELF;
+	m->exact[b + 1] = true;
+	m->exact[b + 2] = exact;
+	k->b += 2;
+	next_bucket(k, exact);
+	return (uint16_t)(HEAVY_CELL | b);
+}
+
+/* Neighbouring cells to one bucket, up to an even share of what the sample has left; a heavy one to
+ * three; a table to its own ones. Begins and ends with a bucket for keys outside the range. */
+static void number_buckets(maker *k, classifier_table *t, size_t i, size_t end)
+{
+	classifier *m = k->m;
+	size_t next = cell_of(k, t, i);
+	t->below = (uint16_t)k->b;
+	m->exact[k->b] = false;
+	next_bucket(k, t->exact);
+	for (uint32_t c = 0; c < t->cells; c++) {
+		const uint16_t was = t->of_cell[c];
+		const size_t at = i;
+		if (c == next) {
+			i = cell_end(k, t, i, end);
+			next = i < end ? cell_of(k, t, i) : SIZE_MAX;
+		}
+		const size_t n = i - at, share = k->left / (k->end - k->b);
+		const bool full = k->held > 0 && k->b + 1 < k->end && k->held + n / 2 >= share;
+		if (k->open && (was || full))
+			next_bucket(k, t->exact);
+		if (was & TABLE_CELL) {
+			k->end += 2;
+			number_buckets(k, &m->table[was & ~TABLE_CELL], at, i);
+			k->end += 2;
+			next_bucket(k, t->exact);
+			continue;
+		}
+		k->held += n;
+		k->open = true;
+		t->of_cell[c] = was ? number_heavy(k, was, t->exact) : (uint16_t)k->b;
+	}
+	if (k->open)
+		next_bucket(k, false);
+	m->exact[k->b] = false;
+	t->above = (uint16_t)k->b;
+}
+
+void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
+		     unsigned pos_bits, uint32_t buckets, const classifier_room *room)
+{
+	const layout *l = &in->lay;
+	maker k = { .m = m,
+		    .in = in,
+		    .sample = sample,
+		    .n = n,
+		    .dense = 2 * n / buckets + 2,
+		    .cells = room->cells,
+		    .cells_left = CELLS_MAX,
+		    .extra_left = (buckets - 3) / 8,
+		    .left = n };
+	classifier_table *root = &m->root;
+	m->common = key_at(l, sample_at(&k, 0));
+	m->lay = *l;
+	m->pos_mask = (UINT64_C(1) << pos_bits) - 1;
+	m->n_tables = m->n_heavy = 0;
+	m->table = room->table;
+	memset(m->beside, 0, sizeof m->beside);
+	const uint32_t shared =
+		key_shared_bytes(m->common, key_at(l, sample_at(&k, n - 1)), l->key_bytes);
+	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
+	m->head_value = key_window_read(&m->head, sample_at(&k, 0));
+	table_range(&k, root, shared, 0, n);
+	unsigned bits = 6;
+	while (bits < CELL_BITS_MAX && 1u << bits < buckets)
+		bits++;
+	root->shift = 52 - bits;
+	take_cells(&k, root, classifier_cell(root, root->top - root->base) + 1);
+	grow(&k, root, 0, n, 0);
+	k.end = buckets - 1 - 4 * (m->n_tables + m->n_heavy);
+	number_buckets(&k, root, 0, n);
+	m->buckets = k.b + 1;
+}
+
+/* ---------------------------------------------------------------------------------------- its use
+ */
 
 int classifier_outside(const classifier *m, const unsigned char *rec)
 {
 	const uint64_t v = key_window_read(&m->head, rec);
 	if (v != m->head_value)
 		return v < m->head_value ? -1 : 1;
-	if (m->shared_bytes <= KEY_WINDOW_BYTES)
+	if (m->root.key_from <= KEY_WINDOW_BYTES)
 		return 0;
-	return key_part_compare(key_at(&m->lay, rec), m->common, KEY_WINDOW_BYTES, m->shared_bytes);
+	return key_part_compare(key_at(&m->lay, rec), m->common, KEY_WINDOW_BYTES,
+				m->root.key_from);
 }
 
-static void find_window(classifier *m, const layout *l, const unsigned char *const *sample,
-			size_t n)
-{
-	const uint32_t shared = shared_bytes(l, sample, n), left = l->key_bytes - shared;
-	const uint32_t head = (uint32_t)u64_min(shared, KEY_WINDOW_BYTES);
-	const uint32_t body = (uint32_t)u64_min(left, KEY_WINDOW_BYTES);
-	m->lay = *l;
-	m->common = key_at(l, sample[0]);
-	m->shared_bytes = shared;
-	m->constant = left == 0;
-	m->exact = left <= KEY_WINDOW_BYTES;
-	m->head = key_window_at(l, 0, head);
-	m->head_value = key_window_read(&m->head, sample[0]);
-	m->body = key_window_at(l, shared, body);
-}
-
-static void find_range(classifier *m, const unsigned char *const *sample, size_t n,
-		       unsigned pos_bits)
-{
-	m->base = UINT64_MAX;
-	m->top = 0;
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t w = key_window_read(&m->body, sample[i]);
-		m->base = u64_min(w, m->base);
-		m->top = u64_max(w, m->top);
-	}
-	const uint64_t range = m->top - m->base;
-	m->norm = range ? (unsigned)__builtin_clzll(range) : 0;
-	m->pos_mask = (UINT64_C(1) << pos_bits) - 1;
-	/* What a number leaves out of the window must be bits that are 0 in every key. */
-	const unsigned zeros = m->body.keep ? (unsigned)__builtin_ctzll(m->body.keep) : 64;
-	m->exact = m->exact && m->norm + zeros >= pos_bits;
-}
-
-uint32_t classifier_beside(const classifier *m, const unsigned char *rec, uint32_t bucket)
+static uint32_t beside_heavy(const classifier *m, const unsigned char *rec, uint32_t bucket)
 {
 	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
 	const int c = key_compare(&m->lay, key_at(&m->lay, rec), heavy);
 	return bucket + (c >= 0) + (c > 0);
 }
 
-static inline size_t cell_of_sample(const classifier *m, const unsigned char *rec)
+uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint64_t w,
+			   uint32_t cell, uint64_t *number)
 {
-	return classifier_cell(m, key_window_read(&m->body, rec) - m->base);
-}
-
-static bool same_key(const classifier *m, const unsigned char *rec, const unsigned char *key)
-{
-	return key_equal(&m->lay, key_at(&m->lay, rec), key);
-}
-
-/* Cells that hold much of the sample, most of it one key: of_cell becomes 1 + the key's index
- * there, and 0 elsewhere. A vote finds the only key that can be most of a cell, a second look
- * counts it. */
-static void find_heavy(classifier *m, const unsigned char *const *sample, size_t n,
-		       const uint32_t *count, size_t cells, uint32_t most)
-{
-	size_t votes[HEAVY_MAX] = { 0 }, real[HEAVY_MAX] = { 0 };
-	m->n_heavy = 0;
-	for (size_t c = 0; c < cells; c++) {
-		const bool much = count[c] > n / HEAVY_MAX && count[c] > 1;
-		m->of_cell[c] = much && m->n_heavy < most ? (uint16_t)++m->n_heavy : 0;
+	while (cell & TABLE_CELL && !(cell & HEAVY_CELL)) {
+		const classifier_table *t = &m->table[cell & ~(uint32_t)TABLE_CELL];
+		*number = pos;
+		if (w < t->from || w > t->to)
+			return w < t->from ? t->below : t->above;
+		w = key_window_read(&t->window, rec);
+		if (w < t->base || w > t->top)
+			return w < t->base ? t->below : t->above;
+		const uint64_t x = w - t->base;
+		*number |= x << t->norm & ~m->pos_mask;
+		cell = t->of_cell[x >> t->shift];
 	}
-	for (size_t i = 0; m->n_heavy > 0 && i < n; i++) {
-		const unsigned h = m->of_cell[cell_of_sample(m, sample[i])];
-		if (h == 0)
-			continue;
-		if (votes[h - 1] == 0)
-			m->heavy[h - 1] = key_at(&m->lay, sample[i]);
-		votes[h - 1] += same_key(m, sample[i], m->heavy[h - 1]) ? 1 : (size_t)-1;
-	}
-	for (size_t i = 0; m->n_heavy > 0 && i < n; i++) {
-		const unsigned h = m->of_cell[cell_of_sample(m, sample[i])];
-		if (h > 0)
-			real[h - 1] += same_key(m, sample[i], m->heavy[h - 1]);
-	}
-	for (size_t c = 0; m->n_heavy > 0 && c < cells; c++)
-		if (m->of_cell[c] && real[m->of_cell[c] - 1] < count[c] / 2)
-			m->of_cell[c] = 0;
-}
-
-/* Neighbouring cells to one bucket, up to an even share of what the sample has left; heavy ones to
- * three. Returns the last bucket. */
-static uint32_t divide_cells(classifier *m, const uint32_t *count, size_t cells, size_t n,
-			     uint32_t buckets)
-{
-	uint32_t b = 1, held = 0, end = buckets - 4 * m->n_heavy;
-	size_t left = n; /* in this bucket, and in cells from here on */
-	memset(m->beside, 0, sizeof m->beside);
-	for (size_t c = 0; c < cells; c++) {
-		const unsigned heavy = m->of_cell[c];
-		const size_t share = left / (end - b);
-		if (held > 0 && (heavy || (b + 1 < end && held + count[c] / 2 >= share))) {
-			left -= held;
-			held = 0;
-			b++;
-		}
-		m->of_cell[c] = (uint16_t)(heavy ? b | HEAVY_CELL : b);
-		held += count[c];
-		if (!heavy)
-			continue;
-		m->beside[b] = (uint8_t)heavy;
-		m->beside[b + 1] = HEAVY_ITSELF;
-		left -= held;
-		held = 0;
-		b += 3;
-		end += 4;
-	}
-	return b;
-}
-
-void classifier_make(classifier *m, const layout *l, const unsigned char *const *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, uint16_t *of_cell, uint32_t *count)
-{
-	unsigned bits = 6;
-	find_window(m, l, sample, n);
-	find_range(m, sample, n, pos_bits);
-	while (bits < CELL_BITS_MAX && 1u << bits < buckets)
-		bits++;
-	m->cell_shift = 52 - bits;
-	m->of_cell = of_cell;
-	const size_t cells = classifier_cell(m, m->top - m->base) + 1;
-	memset(count, 0, cells * sizeof *count);
-	for (size_t i = 0; i < n; i++)
-		count[cell_of_sample(m, sample[i])]++;
-	const uint32_t most = (uint32_t)u64_min((buckets - 4) / 8, HEAVY_MAX);
-	find_heavy(m, sample, n, count, cells, most);
-	m->buckets = divide_cells(m, count, cells, n, buckets - 1) + 2;
+	return cell & HEAVY_CELL ? beside_heavy(m, rec, cell & ~(uint32_t)HEAVY_CELL) : cell;
 }

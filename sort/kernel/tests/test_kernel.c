@@ -114,6 +114,18 @@ static void narrow(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t byt
 	if (i % 2)
 		memset(k, 0x40, bytes < 3 ? bytes : 3);
 }
+/* As gensort -s: keys share their first bytes with a few others, one, two, ... of them, and one of
+ * the keys is frequent. A few keys lie just beside those. */
+static void clusters(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	const uint64_t c = next(s) % 16, what = next(s) % 200;
+	uint64_t same = c;
+	(void)i, (void)n;
+	fill(s, k, 0, bytes);
+	fill(&same, k, 0, what < 40 ? bytes : (size_t)c < bytes ? (size_t)c : bytes);
+	if (what == 199)
+		k[c % bytes] ^= 1;
+}
 
 static const struct kind {
 	const char *name;
@@ -131,6 +143,7 @@ static const struct kind {
 	{ "zipf", zipf },
 	{ "one giant", one_giant },
 	{ "narrow", narrow },
+	{ "clusters", clusters },
 };
 
 static const layout LAYOUTS[] = {
