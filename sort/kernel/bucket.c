@@ -104,7 +104,7 @@ static void settle(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n)
 	}
 }
 
-static void settle_ties(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n)
+void bucket_settle(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n)
 {
 	for (size_t i = 0, end; i + 1 < n; i = end) {
 		end = i + 1;
@@ -148,6 +148,6 @@ void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *
 	if (!rise)
 		u64_sort(a, tmp, b->n);
 	if (!b->exact)
-		settle_ties(c, b, a, b->n);
+		bucket_settle(c, b, a, b->n);
 	gather_u64(c->in, a, c->pos_mask, b->n, c->streaming, place(c, b));
 }

@@ -34,6 +34,10 @@ typedef struct bucket {
 /* bucket_finish - sort the bucket to its place; a and tmp have room for cap numbers. */
 void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp);
 
+/* bucket_settle - numbers that agree in what they hold of the key, among the n sorted ones at a: by
+ * the whole key. */
+void bucket_settle(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n);
+
 /* bucket_rises - whether the numbers of r (one at least) ascend; *first and *last of them. */
 bool bucket_rises(bucket_cursor r, uint64_t *first, uint64_t *last);
 

@@ -2,24 +2,9 @@
 /* Writing lists of chunks past the cache, and reading them back. */
 #include "bucket_lists.h"
 #include "base/minmax.h"
+#include "streaming_store.h"
 
 #include <string.h>
-
-#ifdef __SSE2__
-#	include <emmintrin.h>
-#endif
-
-/* A line that is not read again soon; both ends aligned. */
-static inline void line_out(uint64_t *to, const uint64_t *from)
-{
-#ifdef __SSE2__
-	for (unsigned i = 0; i < LINE_NUMBERS; i += 2)
-		_mm_stream_si128((__m128i *)(void *)(to + i),
-				 _mm_load_si128((const __m128i *)(const void *)(from + i)));
-#else
-	memcpy(to, from, LINE_NUMBERS * sizeof *to);
-#endif
-}
 
 void bucket_lists_begin(bucket_writer *w, bucket_lists *c, uint32_t part, lane *lanes,
 			uint64_t *lines)
@@ -52,7 +37,7 @@ void bucket_lists_line(bucket_writer *w, uint32_t bucket)
 	lane *l = &w->lanes[bucket];
 	if ((l->n - LINE_NUMBERS) % CHUNK_NUMBERS == 0)
 		more(w, bucket);
-	line_out(l->to, w->lines + (size_t)bucket * LINE_NUMBERS);
+	streaming_store_line(l->to, w->lines + (size_t)bucket * LINE_NUMBERS);
 	l->to += LINE_NUMBERS;
 }
 
@@ -68,9 +53,7 @@ void bucket_lists_end(bucket_writer *w)
 			more(w, b);
 		memcpy(l->to, w->lines + (size_t)b * LINE_NUMBERS, rest * sizeof *l->to);
 	}
-#ifdef __SSE2__
-	_mm_sfence();
-#endif
+	streaming_store_fence();
 }
 
 static void enter_list(bucket_cursor *r)

@@ -15,16 +15,11 @@
 #include "streaming_store.h"
 #include "base/pool.h"
 #include "radix.h"
+#include "short_sort.h"
 
 #include <stdatomic.h>
 
-enum {
-	SAMPLE_MAX = 32768,
-	SAMPLE_PER_BUCKET = 8,
-	FEWEST_BUCKETS = 8,
-	PIECE = 8192,
-	KEYS_AHEAD = 40
-};
+enum { FEWEST_BUCKETS = 8, PIECE = 8192, KEYS_AHEAD = 40 };
 
 const bucket_sort_sizes BUCKET_SORT_SIZES = { .simple = 16384,
 					      .bucket = 8000,
@@ -78,43 +73,27 @@ static status sort_split(bucket_split *p);
 
 /* --------------------------------------------------------------------------------- sample */
 
-static entry entry_at(const sorter *s, uint64_t pos)
-{
-	return entry_make(record_at(s->c.in, pos), &s->c.in->lay, pos);
-}
-
-static size_t sample_whole(const bucket_split *p, size_t want)
-{
-	const sorter *s = p->s;
-	uint64_t x = p->n;
-	for (size_t i = 0; i < want; i++) {
-		/* anywhere in the i-th stretch: a fixed distance could meet a pattern */
-		const uint64_t from = p->n * i / want, to = p->n * (i + 1) / want;
-		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		s->sample[i] = entry_at(s, from + (x >> 33) % (to - from));
-	}
-	return want;
-}
-
 static size_t sample_numbers(const bucket_split *p, size_t want)
 {
 	const sorter *s = p->s;
+	const records *in = s->c.in;
 	const uint64_t *at;
 	bucket_cursor r = p->from;
 	uint64_t seen = 0;
 	size_t got = 0;
 	for (size_t n; got < want && (n = bucket_lists_next(&r, &at)) > 0; seen += n)
-		for (uint64_t i; got < want && (i = p->n * got / want) < seen + n; got++)
-			s->sample[got] = entry_at(s, at[i - seen] & s->c.pos_mask);
+		for (uint64_t i; got < want && (i = p->n * got / want) < seen + n; got++) {
+			const uint64_t pos = at[i - seen] & s->c.pos_mask;
+			s->sample[got] = entry_make(record_at(in, pos), &in->lay, pos);
+		}
 	return got;
 }
 
 static void make_map(bucket_split *p, uint32_t buckets)
 {
 	const sorter *s = p->s;
-	const size_t most = size_min((size_t)buckets * SAMPLE_PER_BUCKET, SAMPLE_MAX);
-	const size_t want = size_min(most, p->n);
-	const size_t got = p->whole ? sample_whole(p, want) : sample_numbers(p, want);
+	const size_t got = p->whole ? classifier_sample(s->c.in, p->n, buckets, s->sample)
+				    : sample_numbers(p, classifier_sample_size(p->n, buckets));
 	radix_sort(s->sample, s->sample + got, got, s->c.in);
 	classifier_make(&p->map, s->c.in, s->sample, got, s->pos_bits, buckets, &s->map_room);
 }
@@ -438,16 +417,12 @@ static status by_buckets(sorter *s)
 	s->sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
 	s->map_room.cells = mem_array(m, CELLS_MAX, sizeof *s->map_room.cells, "cells", s->e);
 	s->map_room.table = mem_array(m, TABLES_MAX, sizeof *s->map_room.table, "cells", s->e);
-	unsigned char *room = s->c.room ? NULL : mem_array(m, s->n, ROOM_BYTES, "numbers", s->e);
 	status rc = ST_RESOURCE;
-	if (scratch && s->workspaces && s->sample && s->map_room.cells && s->map_room.table &&
-	    (s->c.room || room)) {
+	if (scratch && s->workspaces && s->sample && s->map_room.cells && s->map_room.table) {
 		bucket_split all = { .s = s, .whole = true, .n = s->n };
-		s->c.room = s->c.room ? s->c.room : room;
 		place_workspaces(s, scratch);
 		rc = sort_split(&all);
 	}
-	mem_free(m, room);
 	mem_free(m, s->map_room.table);
 	mem_free(m, s->map_room.cells);
 	mem_free(m, s->sample);
@@ -460,9 +435,11 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 			 const bucket_sort_sizes *sizes, err *e)
 {
 	const uint32_t bytes = in->lay.record_bytes;
-	const bool own_room = bytes < ROOM_BYTES;
-	sorter s = { .c = { in, out, 0, own_room ? NULL : out, own_room ? ROOM_BYTES : bytes,
-			    sizes->cap,
+	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
+		return simple(m, in, n, out, e);
+	if (bytes <= SHORT_MOST_BYTES)
+		return short_sort(m, in, n, out, threads, sizes, e);
+	sorter s = { .c = { in, out, 0, out, bytes, sizes->cap,
 			    bytes <= STREAMING_MOST_BYTES && n >= sizes->streaming_bytes / bytes },
 		     .m = m,
 		     .e = e,
@@ -473,21 +450,21 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 		s.pos_bits++;
 	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
 	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
-	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES || s.buckets_max < FEWEST_BUCKETS ||
-	    buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
+	if (s.buckets_max < FEWEST_BUCKETS || buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
 		return simple(m, in, n, out, e);
 	return by_buckets(&s);
 }
 
-/* Short records are sorted beside the output, few of them as entries. Otherwise: scratch of the
+/* Few records are sorted as entries. Otherwise: scratch of the
  * threads; maps, lists and pieces of each split; the numbers that are copied out of the output. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)
 {
 	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;
 	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < KEY_WINDOW_BYTES)
 		return 2 * n * sizeof(entry);
-	const uint64_t room = l->record_bytes < ROOM_BYTES ? n * ROOM_BYTES : 0;
-	return room + n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
+	if (l->record_bytes <= SHORT_MOST_BYTES)
+		return short_sort_most_bytes(n, threads);
+	return n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
 }
 
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,

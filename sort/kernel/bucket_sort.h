@@ -8,7 +8,7 @@
 
 /* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
  * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
- * allocates: a few percent of the data, or half of it where records are shorter than 40 bytes. */
+ * allocates: a few percent of the data, and some MB a thread. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 

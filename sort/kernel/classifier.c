@@ -5,6 +5,27 @@
 #include "classifier.h"
 #include "base/minmax.h"
 
+size_t classifier_sample_size(uint64_t n, uint32_t buckets)
+{
+	enum { PER_BUCKET = 8 };
+	return size_min(size_min((size_t)buckets * PER_BUCKET, SAMPLE_MAX), n);
+}
+
+size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample)
+{
+	const size_t want = classifier_sample_size(n, buckets);
+	uint64_t x = n;
+	for (size_t i = 0; i < want; i++) {
+		/* anywhere in the i-th stretch: a fixed distance could meet a pattern */
+		const uint64_t from = n / want * i + n % want * i / want;
+		const uint64_t to = n / want * (i + 1) + n % want * (i + 1) / want;
+		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		const uint64_t pos = from + (x >> 33) % (to - from);
+		sample[i] = entry_make(record_at(in, pos), &in->lay, pos);
+	}
+	return want;
+}
+
 /* What the making of a map needs besides the map. */
 typedef struct maker {
 	classifier *m;

@@ -22,6 +22,7 @@ enum {
 	TABLES_MAX = 1024,
 	TABLE_DEPTH = 8,
 	HEAVY_MAX = 127,
+	SAMPLE_MAX = 32768,
 	TABLE_CELL = 0x4000, /* a cell with a table of its own: its index */
 	HEAVY_CELL = 0x8000, /* a cell with a heavy key: it has this bucket and the next two */
 	HEAVY_ITSELF = 255,
@@ -61,6 +62,13 @@ typedef struct classifier_room {
 	uint16_t *cells;         /* CELLS_MAX */
 	classifier_table *table; /* TABLES_MAX */
 } classifier_room;
+
+/* classifier_sample - records from all over `in`, n in all, for a map to that many buckets.
+ * Returns how many (SAMPLE_MAX at most), unsorted. */
+size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
+
+/* classifier_sample_size - as many as a map to that many buckets needs, of n records. */
+size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 
 /* classifier_make - a map to at most `buckets` (3..BUCKETS_MAX) buckets.
  * in       the records; each has at least KEY_WINDOW_BYTES

@@ -4,28 +4,6 @@
 
 #include <stdint.h>
 
-#ifdef __SSE2__
-#	include <emmintrin.h>
-static void copy_lines(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += sizeof(__m128i))
-		_mm_stream_si128((__m128i *)(void *)(to + i),
-				 _mm_load_si128((const __m128i *)(const void *)(from + i)));
-}
-static void fence(void)
-{
-	_mm_sfence();
-}
-#else
-static void copy_lines(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-	memcpy(to, from, bytes);
-}
-static void fence(void)
-{
-}
-#endif
-
 void streaming_store_begin(streaming_store *p, unsigned char *to)
 {
 	p->skip = p->used = (uintptr_t)to % STREAMING_LINE;
@@ -47,8 +25,8 @@ void streaming_store_flush(streaming_store *p)
 		write_first(p, STREAMING_LINE);
 		from = STREAMING_LINE;
 	}
-	if (from < whole)
-		copy_lines(p->to + from, p->stage + from, whole - from);
+	for (; from < whole; from += STREAMING_LINE)
+		streaming_store_line(p->to + from, p->stage + from);
 	p->to += whole;
 	p->used -= whole;
 	memmove(p->stage, p->stage + whole, p->used);
@@ -58,5 +36,5 @@ void streaming_store_end(streaming_store *p)
 {
 	streaming_store_flush(p);
 	write_first(p, p->used);
-	fence();
+	streaming_store_fence();
 }

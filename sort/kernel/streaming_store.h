@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#	include <emmintrin.h>
+#endif
+
 enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
 
 typedef struct streaming_store {
@@ -15,6 +19,25 @@ typedef struct streaming_store {
 	size_t used;       /* of the stage, with skip */
 	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
 } streaming_store;
+
+/* streaming_store_line - one line alone; both places are aligned to lines. */
+static inline void streaming_store_line(void *to, const void *from)
+{
+#ifdef __SSE2__
+	for (unsigned i = 0; i < STREAMING_LINE / sizeof(__m128i); i++)
+		_mm_stream_si128((__m128i *)to + i, _mm_load_si128((const __m128i *)from + i));
+#else
+	memcpy(to, from, STREAMING_LINE);
+#endif
+}
+
+/* streaming_store_fence - lines of this thread are visible to the others. */
+static inline void streaming_store_fence(void)
+{
+#ifdef __SSE2__
+	_mm_sfence();
+#endif
+}
 
 /* streaming_store_begin - write from `to` on. */
 void streaming_store_begin(streaming_store *p, unsigned char *to);

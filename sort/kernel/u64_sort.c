@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each number goes to one of about n / FILL bins by its place between the smallest and the largest,
  * and a bin of a few is sorted by a network of vector operations, or by insertion where the
- * processor has none. Bins that stay large are split again: as numbers differ, they become smaller.
- * Pure. */
+ * processor has none. Bins that stay large are split again: unless their numbers are equal, they
+ * become smaller. Pure. */
 #include "u64_sort.h"
 #include "base/minmax.h"
 
@@ -105,6 +105,8 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 		return;
 	}
 	const bins b = bins_for(a, n, FILL_INSERT);
+	if (b.n == 1)
+		return; /* all equal */
 	to_bins(a, tmp, n, &b, end);
 	finish(a, tmp, &b, end);
 }
@@ -186,6 +188,8 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 		return;
 	}
 	const bins b = bins_for(a, n, FILL_NETWORK);
+	if (b.n == 1)
+		return; /* all equal */
 	to_bins(a, tmp, n, &b, end);
 	finish_vectors(a, tmp, &b, end);
 }

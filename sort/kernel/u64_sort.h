@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting distinct 64-bit numbers in the cache. */
+/* Sorting 64-bit numbers in the cache. */
 #ifndef HETSORT_KERNEL_U64_SORT_H
 #define HETSORT_KERNEL_U64_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* u64_sort - sort a[0..n), all of them different, ascending.
+/* u64_sort - sort a[0..n) ascending.
  * tmp   room for n numbers; its content is lost.
  * Pure; made for n up to some ten thousand, where both arrays stay in the cache: O(n) where the
  * numbers spread evenly, at most O(n * 64 / log n). */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sorting short records in memory: they are moved to their buckets themselves, as that costs no
+ * more than moving numbers that stand for them. */
+#ifndef HETSORT_KERNEL_SHORT_SORT_H
+#define HETSORT_KERNEL_SHORT_SORT_H
+
+#include "bucket_sort.h"
+
+enum { SHORT_MOST_BYTES = 39 }; /* of a record */
+
+/* short_sort - as bucket_sort_sized, for more than sizes->simple records of KEY_WINDOW_BYTES to
+ * SHORT_MOST_BYTES. */
+status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+		  const bucket_sort_sizes *sizes, err *e);
+
+/* short_sort_most_bytes - at most what it allocates. */
+uint64_t short_sort_most_bytes(uint64_t n, unsigned threads);
+
+#endif
