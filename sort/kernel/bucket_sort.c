@@ -463,7 +463,7 @@ uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)
 	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < KEY_WINDOW_BYTES)
 		return 2 * n * sizeof(entry);
 	if (l->record_bytes <= SHORT_MOST_BYTES)
-		return short_sort_most_bytes(n, threads);
+		return short_sort_most_bytes(n, threads, &BUCKET_SORT_SIZES);
 	return n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
 }
 

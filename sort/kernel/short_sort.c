@@ -414,9 +414,9 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 }
 
 /* Scratch, and for buckets that are too large copies, and entries or half as many records again. */
-uint64_t short_sort_most_bytes(uint64_t n, unsigned threads)
+uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
-	const uint64_t worker = workspace_bytes(BUCKETS_MAX, BUCKET_SORT_SIZES.cap) +
-				sizeof(workspace) + BUCKETS_MAX * sizeof(uint64_t);
+	const uint64_t worker = workspace_bytes(BUCKETS_MAX, sizes->cap) + sizeof(workspace) +
+				BUCKETS_MAX * sizeof(uint64_t);
 	return n * (sizeof(entry) + SHORT_MOST_BYTES) + 2 * worker * threads + (8 << 20);
 }

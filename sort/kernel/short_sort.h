@@ -14,6 +14,6 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 		  const bucket_sort_sizes *sizes, err *e);
 
 /* short_sort_most_bytes - at most what it allocates. */
-uint64_t short_sort_most_bytes(uint64_t n, unsigned threads);
+uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes);
 
 #endif
