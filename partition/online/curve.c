@@ -19,7 +19,7 @@ double part_curve_noise(const struct cell *cell, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		sum += cell[i].weight * cell[i].spread;
-		weight += fmax(0, cell[i].weight - 1);
+		weight += later(0, cell[i].weight - 1);
 	}
 	return sum / weight;
 }
@@ -48,7 +48,7 @@ static struct curve line_curve(const struct line *l, double b, double noise, dou
 {
 	double own = l->yy - b * (2 * l->xy - b * l->xx);
 
-	return (struct curve){ l->y - b * l->x, b, -(fmax(own, 0) + rest) / (2 * noise) };
+	return (struct curve){ l->y - b * l->x, b, -(later(own, 0) + rest) / (2 * noise) };
 }
 
 /* The straight line counts only where it is clearly better; a falling one is none. */

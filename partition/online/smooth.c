@@ -71,9 +71,9 @@ static void place_points(struct smoother *s)
 
 static double ln_sum(double a, double b)
 {
-	double most = fmax(a, b);
+	double most = later(a, b);
 
-	return most == -INFINITY ? most : most + log1p(exp(fmin(a, b) - most));
+	return most == -INFINITY ? most : most + log1p(exp(sooner(a, b) - most));
 }
 
 static double ln_weight(const struct smoother *s, const struct curve fit[CURVES])

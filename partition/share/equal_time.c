@@ -173,7 +173,7 @@ static void scale_to_target(struct equal_time *et)
 static void interpolate(struct equal_time *et, double lo, double hi)
 {
 	double d, a = sum_at(et, lo, &d), b = sum_at(et, hi, &d);
-	double part = b > a ? fmin(1, fmax(0, (et->target - a) / (b - a))) : 1;
+	double part = b > a ? sooner(1, later(0, (et->target - a) / (b - a))) : 1;
 
 	for (size_t i = 0; i < et->n; i++) {
 		double x = part_unit_inverse(et->cost, lo * et->k[i], NULL);

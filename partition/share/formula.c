@@ -58,7 +58,7 @@ static double sum_at(const struct procs *ps, double t, double *real, double *slo
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double k = (double)(ps->speeds[i] * ps->unit), d;
-		real[i] = theorem2(fmax(M_E, t * k), &d);
+		real[i] = theorem2(later(M_E, t * k), &d);
 		sum += real[i];
 		ds += d * k;
 	}
@@ -72,7 +72,7 @@ hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *r
 	double least = INFINITY, lo, hi, t, s, slope, n = (double)items;
 
 	for (size_t i = 0; i < ps->n; i++)
-		least = fmin(least, (double)(ps->speeds[i] * ps->unit));
+		least = sooner(least, (double)(ps->speeds[i] * ps->unit));
 	lo = M_E / least;
 	if (!isfinite(lo) || sum_at(ps, lo, real, &slope) > n)
 		return part_fail(err, HETPART_ENOSOL,
