@@ -111,7 +111,8 @@ hetpart_status part_plan_close(hetpart_plan *plan, hetpart_err *err);
 
 /* --------------------------------------------------------------------------------- processors */
 
-/* p processors, each with a time for n items (or blocks of them): cost[i](n) where costs are given, else f(n)/speed. */
+/* p processors, each with a time for n items (or blocks of them): cost[i](n) where costs are given,
+ * else f(n)/speed. */
 struct procs {
 	size_t n;
 	const hetpart_cost *const *costs; /* n entries, or NULL */

@@ -324,21 +324,18 @@ typedef struct hetpart_opts {
  *         which all shares but one are multiples of it (one has the rest on top), and multiples
  *         alone count for minimums.
  *         At the end of time_limit_s, or when stop() says so, BITSET gives the best plan so far
- *         with a lower bound; BITSET before its first plan, and DP, give the plan of THRESHOLD where
- *         costs are increasing, else the best plan of large blocks: hetpart_plan_stopped() tells.
- * err     NULL, or receives the reason of a failure.
- * With EXACT, ties go to the faster processor, then to the first. The order of the processors and
- * the scale of the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more
- * items than processors, every processor gets at least one, however slow.
- * Returns HETPART_OK;
- *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
- *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
- *     or the quantum, the cost is free, or a callback gave a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (never cut
- *     down silently), or fewer than the minimums take, or more than a table of costs reaches, or no
- *     plan that ends in finite time;
- *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more than processors, ASYMPTOTIC where a
- *     processor gets fewer than e items;
+ *         with a lower bound; BITSET before its first plan, and DP, give the plan of THRESHOLD
+ * where costs are increasing, else the best plan of large blocks: hetpart_plan_stopped() tells. err
+ * NULL, or receives the reason of a failure. With EXACT, ties go to the faster processor, then to
+ * the first. The order of the processors and the scale of the speeds never change the makespan
+ * beyond rounding. n ln n has f(1) = 0: with more items than processors, every processor gets at
+ * least one, however slow. Returns HETPART_OK; HETPART_EINVAL: out, speeds or cost is NULL, nprocs
+ * is 0, a speed is zero, negative, NaN or infinite, struct_size or method is unknown, the method
+ * does not fit the cost, the capacities or the quantum, the cost is free, or a callback gave a
+ * negative time or NaN; HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the
+ * capacities hold (never cut down silently), or fewer than the minimums take, or more than a table
+ * of costs reaches, or no plan that ends in finite time; HETPART_ENOSOL: TAYLOR with fewer than 3
+ * items or no more than processors, ASYMPTOTIC where a processor gets fewer than e items;
  *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan.
  * Safe from any number of threads. Memory is O(nprocs), about 100 bytes for each, except BITSET and
@@ -378,19 +375,16 @@ HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, ui
 HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs,
 						       const hetpart_opts *opts);
 
-/* hetpart_share_weights - divide items of unequal weight, in the order in which they stand, into one
- * contiguous part for each processor, in the order of processors; a part may be empty. Processor i
- * takes the sum of its weights divided by speeds[i], and the largest such time is the smallest
- * possible; hetpart_plan_first() tells where parts begin.
- * out      receives the plan, NULL on failure; free with hetpart_plan_free().
- * weights  items entries, not kept: finite, >= 0.
- * items    0 .. HETPART_ITEMS_MAX.
- * speeds   nprocs entries, not kept: finite, > 0.
- * nprocs   >= 1.
- * err      NULL, or receives the reason of a failure.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a weight or speed is out of its
- *   range; HETPART_ERANGE: too many items, or times beyond the range of a double; HETPART_ENOMEM.
- * Safe from any number of threads. Memory is 16 bytes an item. */
+/* hetpart_share_weights - divide items of unequal weight, in the order in which they stand, into
+ * one contiguous part for each processor, in the order of processors; a part may be empty.
+ * Processor i takes the sum of its weights divided by speeds[i], and the largest such time is the
+ * smallest possible; hetpart_plan_first() tells where parts begin. out      receives the plan, NULL
+ * on failure; free with hetpart_plan_free(). weights  items entries, not kept: finite, >= 0. items
+ * 0 .. HETPART_ITEMS_MAX. speeds   nprocs entries, not kept: finite, > 0. nprocs   >= 1. err NULL,
+ * or receives the reason of a failure. Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL,
+ * nprocs is 0, a weight or speed is out of its range; HETPART_ERANGE: too many items, or times
+ * beyond the range of a double; HETPART_ENOMEM. Safe from any number of threads. Memory is 16 bytes
+ * an item. */
 HETPART_API hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights,
 						 uint64_t items, const double *speeds,
 						 size_t nprocs,
@@ -621,9 +615,8 @@ HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double
 						size_t nprocs, uint64_t most,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_emulate_best_within - hetpart_emulate_best() that ends at a limit: with the best number up
- * to the one that it has come to, and hetpart_plan_stopped() tells.
- * limits  NULL for defaults.
+/* hetpart_emulate_best_within - hetpart_emulate_best() that ends at a limit: with the best number
+ * up to the one that it has come to, and hetpart_plan_stopped() tells. limits  NULL for defaults.
  * Returns as there; HETPART_EINVAL also: struct_size or the time limit makes no sense. */
 HETPART_API hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *ratings,
 						       size_t nprocs, uint64_t most,
@@ -711,10 +704,12 @@ HETPART_API hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items
  * limits  NULL for defaults.
  * Returns as there; HETPART_EINVAL also: struct_size or the time limit makes no sense;
  *   HETPART_ETIME, HETPART_ECANCEL: stopped before all items were handed out. */
-HETPART_API hetpart_status hetpart_farm_trace_within(
-	hetpart_plan **out, uint64_t items, const hetpart_worker *workers, size_t nprocs,
-	hetpart_chunk_rule rule, uint64_t chunk, hetpart_farm_watch *watch, void *ctx,
-	const hetpart_limits *limits, hetpart_err *err) HETPART_MUST_CHECK;
+HETPART_API hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
+						     const hetpart_worker *workers, size_t nprocs,
+						     hetpart_chunk_rule rule, uint64_t chunk,
+						     hetpart_farm_watch *watch, void *ctx,
+						     const hetpart_limits *limits,
+						     hetpart_err *err) HETPART_MUST_CHECK;
 
 /* ===================================================================== scatter from one root */
 

@@ -47,7 +47,7 @@ static void divide_best(const struct parts *ps, uint64_t *share)
 		speed += ps->speeds[i];
 		most = later(most, ps->speeds[i]);
 	}
-	hi = (double)(ps->sum[ps->items] / most); /* all on the fastest */
+	hi = (double)(ps->sum[ps->items] / most);                /* all on the fastest */
 	lo = (double)(ps->sum[ps->items] / speed) * (1 - 1e-12); /* a double's rounding below all */
 	for (;;) {
 		double mid = lo + (hi - lo) / 2, t;
@@ -86,7 +86,8 @@ static hetpart_status sum_up(struct parts *ps, const double *weights, hetpart_er
 	for (size_t i = 0; i < ps->n; i++)
 		if (!isfinite(time_of(ps, i, 0, ps->items)))
 			return part_fail(err, HETPART_ERANGE,
-					 "the time of all items on processor %zu is beyond range", i);
+					 "the time of all items on processor %zu is beyond range",
+					 i);
 	return HETPART_OK;
 }
 

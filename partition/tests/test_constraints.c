@@ -109,8 +109,8 @@ static void check(uint64_t n, hetpart_cost *const *c, const double *k, bool risi
 		    (o.method == HETPART_METHOD_BITSET && o.quantum > 1))
 			continue;
 		rc = one ? hetpart_share_create(&pl, n, k, P, c[0], &o, &err)
-			 : hetpart_share_unrelated_create(
-				   &pl, n, (const hetpart_cost *const *)c, P, &o, &err);
+			 : hetpart_share_unrelated_create(&pl, n, (const hetpart_cost *const *)c, P,
+							  &o, &err);
 		compare(rc, pl, n, l, want);
 	}
 }

@@ -179,8 +179,7 @@ static void no_plan_in_time_is_told(void **state)
 
 	(void)state;
 	OK(hetpart_cost_callback(&c, one_way, NULL, false, 1, &err));
-	assert_int_equal(hetpart_share_create(&pl, 30000, speeds, 2, c, &o, &err),
-			 HETPART_ECANCEL);
+	assert_int_equal(hetpart_share_create(&pl, 30000, speeds, 2, c, &o, &err), HETPART_ECANCEL);
 	assert_null(pl);
 	assert_non_null(strstr(err.text, "before there was any plan"));
 	hetpart_cost_free(c);

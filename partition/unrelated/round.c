@@ -173,7 +173,8 @@ static hetpart_status trim(struct heap *h, bool *too_far, hetpart_err *err)
 
 	for (size_t i = 0; i < h->ps->n; i++)
 		if (h->share[i] > part_min(h->ps, i) && h->now[i] > next) {
-			h->share[i] = part_most(h->ps, i, part_min(h->ps, i), h->share[i] - 1, next);
+			h->share[i] =
+				part_most(h->ps, i, part_min(h->ps, i), h->share[i] - 1, next);
 			h->now[i] = part_time(h->ps, i, h->share[i]);
 		}
 	return reach_sum(h, too_far, err);

@@ -139,7 +139,8 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 		b->lo[i] = part_min(ps, i);
 		t = part_time(ps, i, b->lo[i]);
 		most = fmaxl(most, t);
-		if (b->lo[i] == 0) /* the others' minimums must not keep the rest from equal times */
+		if (b->lo[i] ==
+		    0) /* the others' minimums must not keep the rest from equal times */
 			least = fmaxl(least, t);
 	}
 	if (most > LDBL_MAX || fill_finite(b) < b->items)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* threshold_blocks.c - best shares in multiples of a quantum for increasing costs: the best plan of
- * the whole blocks, and the rest on top where it ends first. That is the best: below the time of one
- * block more every plan has these very blocks, and at that time the rest is on top of some.
- * May not touch: how blocks are divided. Costs as threshold.c. */
+ * the whole blocks, and the rest on top where it ends first. That is the best: below the time of
+ * one block more every plan has these very blocks, and at that time the rest is on top of some. May
+ * not touch: how blocks are divided. Costs as threshold.c. */
 #include <math.h>
 
 #include "unrelated.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_weights.c - contiguous parts of items of unequal weight: the makespan of the dynamic programme
- * over all places to cut, zeros, extremes and refusals. */
+/* test_weights.c - contiguous parts of items of unequal weight: the makespan of the dynamic
+ * programme over all places to cut, zeros, extremes and refusals. */
 #include "tests/tests.h"
 
 #define MOST 40
@@ -63,7 +63,8 @@ static void refusals(void **state)
 
 	(void)state;
 	assert_int_equal(hetpart_share_weights(&pl, w, 3, k, 2, &err), HETPART_EINVAL);
-	assert_string_equal(err.text, "the weight of item 2 is 'nan': want a finite number, 0 or more");
+	assert_string_equal(err.text,
+			    "the weight of item 2 is 'nan': want a finite number, 0 or more");
 	assert_int_equal(hetpart_share_weights(&pl, w, 2, zero, 1, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_share_weights(&pl, w, 2, k, 0, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_share_weights(&pl, NULL, 2, k, 2, &err), HETPART_EINVAL);
