@@ -38,14 +38,6 @@ static uint64_t default_bytes(void)
 	return available ? available / 2 : HETPART_MEM_DEFAULT_BYTES;
 }
 
-hetpart_status part_check_time_limit(double time_limit_s, hetpart_err *err)
-{
-	if (time_limit_s >= 0)
-		return HETPART_OK;
-	return part_fail(err, HETPART_EINVAL, "the time limit is '%g': want seconds, 0 or more",
-			 time_limit_s);
-}
-
 hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t max_mem_bytes,
 				hetpart_stop_fn *stop, void *stop_ctx, hetpart_err *err)
 {

@@ -18,9 +18,6 @@ struct budget {
  * at the same places however fast the machine is. */
 #define BUDGET_STRIDE (UINT64_C(1) << 20)
 
-/* HETPART_EINVAL for a limit of time that is NaN or negative. */
-hetpart_status part_check_time_limit(double time_limit_s, hetpart_err *err);
-
 /* time_limit_s and max_mem_bytes as the caller gave them: 0 stands for the default. HETPART_EINVAL
  * for a limit that is NaN or negative. */
 hetpart_status part_budget_open(struct budget *b, double time_limit_s, uint64_t max_mem_bytes,

@@ -163,6 +163,9 @@ hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_e
 hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void *opts,
 			      hetpart_err *err);
 
+/* HETPART_EINVAL for a limit of time that is NaN or negative. */
+hetpart_status part_check_time_limit(double time_limit_s, hetpart_err *err);
+
 /* Copy opts into *full, defaults for what the caller's version lacks. */
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err);
 

@@ -3,7 +3,6 @@
  * May not touch: how shares are found. Costs O(p) for a check, one cost for a time. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "budget.h"
 
@@ -104,44 +103,4 @@ hetpart_status part_check_mins(const struct procs *ps, uint64_t items, hetpart_e
 					 ps->block ? "whole multiples of the quantum" : "items");
 	}
 	return HETPART_OK;
-}
-
-static bool method_known(hetpart_method m)
-{
-	return m >= HETPART_METHOD_EXACT && m <= HETPART_METHOD_DP;
-}
-
-hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void *opts,
-			      hetpart_err *err)
-{
-	const unsigned char *raw = (const unsigned char *)opts;
-	size_t size;
-
-	if (!opts)
-		return HETPART_OK;
-	memcpy(&size, opts, sizeof size);
-	if (size < first || size > 4096)
-		return part_fail(err, HETPART_EINVAL,
-				 "struct_size of the options is '%zu': start from their INIT macro",
-				 size);
-	for (size_t i = known; i < size; i++)
-		if (raw[i])
-			return part_fail(err, HETPART_EINVAL,
-					 "the options ask for something this version lacks");
-	memcpy(full, opts, size < known ? size : known);
-	memcpy(full, &known, sizeof known); /* its own struct_size */
-	return HETPART_OK;
-}
-
-hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
-{
-	hetpart_opts defaults = HETPART_OPTS_INIT;
-
-	*full = defaults;
-	if (part_opts_copy(full, PART_END_OF(hetpart_opts, max_mem_bytes), sizeof *full, opts,
-			   err) != HETPART_OK)
-		return HETPART_EINVAL;
-	if (!method_known(full->method))
-		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);
-	return part_check_time_limit(full->time_limit_s, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hetpart.h - libhetpart: how many items each processor of a heterogeneous machine should take, so
- * that all of them finish together. Pure computation: no MPI, no threads, no printing, no clock, no
- * global state; only the wisdom calls open a file.
+ * that all of them finish together. Pure computation: no MPI, no threads, no printing, no global
+ * state; limits of time look at the monotonic clock, and only the wisdom calls open a file of the
+ * caller's.
  *
  * Every call that can fail returns a hetpart_status and takes, as last argument, an optional
  * hetpart_err (NULL: not wanted) that receives a sentence a person can act on. Results leave
@@ -512,7 +513,7 @@ HETPART_API const char *hetpart_wisdom_host(const hetpart_wisdom *wisdom);
 /* hetpart_wisdom_time - when it was made, seconds since 1970; 0 if not known, and for NULL. */
 HETPART_API uint64_t hetpart_wisdom_time(const hetpart_wisdom *wisdom);
 
-/* hetpart_wisdom_set_time - say when it was made (the library has no clock).
+/* hetpart_wisdom_set_time - say when it was made (the library does not look at the calendar).
  * time_s  seconds since 1970, below 1e19; 0 for not known.
  * Returns HETPART_OK; HETPART_EINVAL: wisdom is NULL or time_s too large. */
 HETPART_API hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *wisdom, uint64_t time_s,
