@@ -463,6 +463,9 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 PYTHONDIR  ?= $(PREFIX)/share/hetpart/python
+# What is made for these folders; two that install at a time do not get into each other's way.
+FOLDERS    = $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(PYTHONDIR)
+FILLED    := $(OBJ)/install/$(shell printf '%s' "$(subst ",,$(FOLDERS))" | cksum | cut -d' ' -f1)
 
 room_man = $(strip $(foreach r,$(1),$(wildcard $(r)/man/*.$(2))))
 MAN3     = $(call room_man,partition $(if $(LIBPMPI),partition/mpi),3)
@@ -496,11 +499,11 @@ by_link    = cp -Pf
 of_include = partition/include/hetpart.h partition/fortran/hetpart.f90 \
              $(if $(LIBPMPI),partition/mpi/include/hetpart_mpi.h)
 to_include = $(INCLUDEDIR)
-of_pc      = $(OBJ)/install/hetpart.pc $(if $(LIBPMPI),$(OBJ)/install/hetpart_mpi.pc)
+of_pc      = $(FILLED)/hetpart.pc $(if $(LIBPMPI),$(FILLED)/hetpart_mpi.pc)
 to_pc      = $(LIBDIR)/pkgconfig
-of_cmake   = $(OBJ)/install/hetpart-config.cmake $(OBJ)/install/hetpart-config-version.cmake
+of_cmake   = $(FILLED)/hetpart-config.cmake $(FILLED)/hetpart-config-version.cmake
 to_cmake   = $(LIBDIR)/cmake/hetpart
-of_python  = $(OBJ)/install/hetpart.py
+of_python  = $(FILLED)/hetpart.py
 to_python  = $(PYTHONDIR)
 of_examples = $(wildcard partition/examples/* $(if $(LIBPMPI),partition/mpi/examples/*.c))
 to_examples = $(PREFIX)/share/hetpart/examples
@@ -520,9 +523,9 @@ to_link_s    = $(LIBDIR)
 by_link_s    = cp -Pf
 of_include_s = sort/include/hetsort.h
 to_include_s = $(INCLUDEDIR)
-of_pc_s      = $(OBJ)/install/hetsort.pc
+of_pc_s      = $(FILLED)/hetsort.pc
 to_pc_s      = $(LIBDIR)/pkgconfig
-of_cmake_s   = $(OBJ)/install/hetsort-config.cmake $(OBJ)/install/hetsort-config-version.cmake
+of_cmake_s   = $(FILLED)/hetsort-config.cmake $(FILLED)/hetsort-config-version.cmake
 to_cmake_s   = $(LIBDIR)/cmake/hetsort
 of_examples_s = $(wildcard sort/examples/*)
 to_examples_s = $(PREFIX)/share/hetsort/examples
@@ -534,18 +537,18 @@ FILL = rm -f $@; mkdir -p $(@D); sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDI
        -e 's|@PYTHONDIR@|$(PYTHONDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SOMAJOR@|$(SOMAJOR)|' \
        -e 's|@MPI@|$(MPI)|' -e 's|@NO_MPI@|$(if $(filter yes,$(MPI)),, -DHETSORT_NO_MPI)|'
 FILL_PC = $(FILL) -e 's|=$(PREFIX)/|=$${prefix}/|' -e 's|@PREFIX@|$(PREFIX)|'
-$(OBJ)/install/%.pc: partition/pkg/%.pc.in FORCE
+$(FILLED)/%.pc: partition/pkg/%.pc.in FORCE
 	$(Q)$(FILL_PC) $< >$@
-$(OBJ)/install/%.pc: sort/pkg/%.pc.in FORCE
+$(FILLED)/%.pc: sort/pkg/%.pc.in FORCE
 	$(Q)$(FILL_PC) $< >$@
-$(OBJ)/install/%.cmake: partition/pkg/%.cmake.in FORCE
+$(FILLED)/%.cmake: partition/pkg/%.cmake.in FORCE
 	$(Q)$(FILL) $< >$@
-$(OBJ)/install/%.cmake: sort/pkg/%.cmake.in FORCE
+$(FILLED)/%.cmake: sort/pkg/%.cmake.in FORCE
 	$(Q)$(FILL) $< >$@
 # A version of one is a version of the other.
-$(OBJ)/install/hetsort-config-version.cmake: partition/pkg/hetpart-config-version.cmake.in FORCE
+$(FILLED)/hetsort-config-version.cmake: partition/pkg/hetpart-config-version.cmake.in FORCE
 	$(Q)$(FILL) $< >$@
-$(OBJ)/install/%.py: partition/python/%.py FORCE
+$(FILLED)/%.py: partition/python/%.py FORCE
 	$(Q)$(FILL) $< >$@
 # A call that shares its page with others gets a page that points there.
 $(addprefix $(OBJ)/man3/,$(ALIASES) $(SORT_ALIASES)): $(MAN3) $(SORT_MAN3) partition/pkg/man-names.awk

@@ -71,6 +71,10 @@ is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name 
 # What is said at the end, or done by root: a stub stands for ldconfig.
 if [ ! -e "$OBJ/$soname" ]; then left_out "no shared library here (SHARED=no)"; done_testing; fi
 : >make.log
+ok "two prefixes" installation install-lib "$PWD/one"
+ok "two prefixes, the other" installation install-lib "$PWD/two"
+is "what is made for one is not written over for the other, which may come meanwhile" \
+  "$(grep -l -x -e "prefix=$PWD/one" -e "prefix=$PWD/two" "$OBJ"/install/*/hetpart.pc | wc -l)" 2
 ok "make install-lib" installation install-lib "$own"
 is "it says how programs find the libraries" "$(tail -n 1 make.log)" \
   "install:   export PKG_CONFIG_PATH=$own/lib/pkgconfig LD_LIBRARY_PATH=$own/lib"
