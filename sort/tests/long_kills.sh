@@ -24,8 +24,15 @@ END
 chmod +x rank
 
 left() { find . \( -name '.hetsort-*' -o -path './work/*' \) | head -n 3 | paste -sd' '; }
+without_timeout() { # without_timeout COMMAND... - sets next: the command without hetsort's --timeout N
+  next=()
+  while [ $# -gt 0 ]; do
+    if [ "$1" = --timeout ]; then shift; else next+=("$1"); fi
+    shift
+  done
+}
 judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the next run is the command
-  local what=$1 rc=$2 end=$3 in=$4 out litter; shift 4
+  local what=$1 rc=$2 end=$3 in=$4 out litter next; shift 4
   out=$(cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" && echo right)
   litter=$(left)
   if [ "$out" != right ]; then # parts may be there one by one, until there is a manifest
@@ -34,7 +41,8 @@ judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the n
   if [ "$rc" = 0 ] && [ -n "$litter" ]; then end=LITTER; fi
   rm -f out out.[0-3] out.manifest
   if [ -n "$litter" ]; then # the next run removes it
-    timeout -k 2 $((2 * limit_s)) "$@" --timeout 0 >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
+    without_timeout "$@"
+    timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
     rm -rf out out.[0-3] out.manifest .hetsort-* work
   fi
   echo "$end $what rc=$rc${litter:+ left: $litter}$(sed -n 's/^hetsort: / | /p' told | head -n 1)"

@@ -56,7 +56,7 @@ for sig in TERM HUP INT ALRM; do
   ends "$sig to rank 2"
   is "$sig to rank 2: message" "$(grep "^hetsort: rank" told)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
 done
-start create -o out in # rank 0 cannot remove the lock now
+start create@2 -o out in # rank 0 has its lock, and cannot remove it now
 is "before the output is there: the lock is" "$(find . -name '.hetsort-*.lock' | wc -l)" 1
 kill -s TERM "$(cat pid.1)"
 await gone "$(cat pid.1)"
