@@ -74,6 +74,7 @@ hetpart_status hm_opts_read(void *full, size_t first, size_t known, const void *
 			return hm_fail(err, HETPART_EINVAL,
 				       "the options ask for something this version lacks");
 	memcpy(full, opts, size < known ? size : known);
+	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETPART_OK;
 }
 

@@ -135,24 +135,11 @@ static bool with_root(const struct scatter *sc, double t, uint64_t *share)
 	return root_end(&f, 0) <= t;
 }
 
-static bool all_alike(const struct scatter *sc, double t, uint64_t *share)
-{
-	uint64_t left = sc->n;
-	double port = 0;
-
-	for (size_t i = 0; i < sc->p; i++) {
-		share[i] = part_sc_most(sc, i, port, t, left);
-		left -= share[i];
-		port += sc_time(&sc->link[i], share[i]);
-	}
-	return left == 0;
-}
-
 /* The smallest T, to the rounding of the sums; 0 < T < 2^200 holds for what is in reach. */
 static bool smallest(struct scatter *sc, uint64_t *share)
 {
 	bool (*fits)(const struct scatter *, double, uint64_t *) =
-		how_many_in_order(sc) == sc->p ? all_alike : with_root;
+		how_many_in_order(sc) == sc->p ? part_sc_fits : with_root;
 	double lo = 0, hi = 1, tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 
 	while (!fits(sc, hi, share)) {

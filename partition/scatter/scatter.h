@@ -76,6 +76,9 @@ bool part_sc_can_fill(const struct scatter *sc);
 /* Most items, up to cap, that processor i ends by t when the port is free from port on. */
 uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap);
 
+/* Whether all items go by t, each processor taking as many as it can in turn; share says how. */
+bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share);
+
 /* Shares that end by some time t when each processor in turn takes all it can finish by t, for the
  * smallest t at which all n items are taken; share has p entries. Returns the scaled makespan,
  * infinite if there is none. Costs must be increasing. */

@@ -40,8 +40,7 @@ uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t,
 	return s.lo;
 }
 
-/* Whether all items go by t; share says how. */
-static bool fits(const struct scatter *sc, double t, uint64_t *share)
+bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share)
 {
 	uint64_t left = sc->n;
 	double port = 0;
@@ -58,7 +57,7 @@ double part_sc_upper(struct scatter *sc, uint64_t *share)
 {
 	double lo = 0, hi = 1;
 
-	while (!fits(sc, hi, share)) {
+	while (!part_sc_fits(sc, hi, share)) {
 		lo = hi;
 		hi *= 2;
 		if (!(hi < 0x1p200))
@@ -67,12 +66,12 @@ double part_sc_upper(struct scatter *sc, uint64_t *share)
 	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi && !part_spend(&sc->budget, sc->p);
 	     step++) {
 		double mid = lo + (hi - lo) / 2;
-		if (fits(sc, mid, share))
+		if (part_sc_fits(sc, mid, share))
 			hi = mid;
 		else
 			lo = mid;
 	}
-	fits(sc, hi, share);
+	part_sc_fits(sc, hi, share);
 	return part_sc_ends(sc, share, NULL);
 }
 

@@ -15,7 +15,7 @@ kills=${KILLS:-200} flips=${FLIPS:-500} seed=${SEED:-$EPOCHSECONDS} lanes=${LANE
   "$BIN/hetsort" -q -o large.sorted large && "$BIN/hetsort" -q -o small.sorted small || exit 1
 ways=("" "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute" "--strategy distribute --exchange-threads 0"
   "--source root --speeds 1,2,3,4" "--source root --scatter dynamic" "--source root --strategy distribute --speeds 2,1,1,1"
-  "--speeds 1,0.5,2,1 --plan linear --stable" "--workdir work --resume")
+  "--speeds 1,0.5,2,1 --plan linear --stable" "--workdir store --resume")
 cat >rank <<'END'
 #!/bin/sh
 echo $$ >pid.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
@@ -23,7 +23,7 @@ exec "$@"
 END
 chmod +x rank
 
-left() { find . \( -name '.hetsort-*' -o -path './work/*' \) | head -n 3 | paste -sd' '; }
+left() { find . \( -name '.hetsort-*' -o -path './store/*' \) | head -n 3 | paste -sd' '; }
 without_timeout() { # without_timeout COMMAND... - sets next: the command without hetsort's --timeout N
   next=()
   while [ $# -gt 0 ]; do
@@ -43,7 +43,7 @@ judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the n
   if [ -n "$litter" ]; then # the next run removes it
     without_timeout "$@"
     timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
-    rm -rf out out.[0-3] out.manifest .hetsort-* work
+    rm -rf out out.[0-3] out.manifest .hetsort-* store
   fi
   echo "$end $what rc=$rc${litter:+ left: $litter}$(sed -n 's/^hetsort: / | /p' told | head -n 1)"
 }
