@@ -173,17 +173,24 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 	return b->runs <= BUDGET_MOST_RUNS;
 }
 
-/* A slice may reach two strides too far in each run. */
-static uint64_t slice_bytes(const budget *b, const budget_query *q)
+/* A slice may reach so far beyond its bounds, two strides in each run. */
+static uint64_t excess_recs(const budget *b)
 {
-	return (b->slice_recs + 2 * b->runs * b->stride) * record_room(q);
+	return 2 * b->runs * b->stride;
+}
+
+/* So many slices at a time, which have no more than all records within their bounds. */
+static uint64_t slices_bytes(const budget *b, const budget_query *q, uint64_t at_once)
+{
+	const uint64_t within = u64_min(at_once * b->slice_recs, q->recs);
+	return (within + at_once * excess_recs(b)) * record_room(q);
 }
 
 /* Pieces, at_once of them at a time, which take so many bytes together, each `fixed` with it. */
 static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_t at_once,
 		       uint64_t fixed)
 {
-	const uint64_t excess = 2 * b->runs * b->stride, each = bytes / at_once;
+	const uint64_t excess = excess_recs(b), each = bytes / at_once;
 	const uint64_t most = MOST_SLICE_BYTES / q->lay.record_bytes + 1;
 	if (each < fixed)
 		return false;
@@ -193,6 +200,13 @@ static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_
 	return b->slice_recs >= b->runs * b->stride;
 }
 
+/* Nothing is read ahead of the last record: of all runs, each ends within a chunk. */
+static uint64_t most_read_ahead(const budget *b, const budget_query *q)
+{
+	const uint64_t rec = q->lay.record_bytes;
+	return q->recs * rec + b->runs * u64_min(READ_AHEAD_CHUNK_BYTES, b->run_recs * rec);
+}
+
 /* A single rank: half of the memory for merging, the rest for what is read ahead. */
 static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
 			    uint64_t *used)
@@ -200,12 +214,20 @@ static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, ui
 	const uint64_t batch = b->write_bytes + 4 * IO_FD_ALIGN;
 	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
 		return false;
-	const uint64_t slices = b->workers * (batch + slice_bytes(b, q));
+	const uint64_t at_once = u64_min(b->workers, q->recs / (b->slice_recs + 1) + 1);
+	const uint64_t longest = (b->slice_recs + excess_recs(b)) * q->lay.record_bytes;
+	const uint64_t slices =
+		at_once * u64_min(batch, longest) + slices_bytes(b, q, at_once);
 	b->read_ahead_bytes = between(0, bytes - slices,
 				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
-	*used = slices + b->read_ahead_bytes;
+	*used = slices + u64_min(b->read_ahead_bytes, most_read_ahead(b, q));
 	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk &&
 	       b->read_ahead_bytes / b->workers >= LEAST_READ_BYTES;
+}
+
+unsigned budget_sorters(const budget *b)
+{
+	return (unsigned)between(1, b->runs, b->workers);
 }
 
 size_t budget_chunk_bytes(const budget *b)
@@ -221,7 +243,7 @@ static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64
 	if (bytes < q->exchange_bytes ||
 	    !fit_slices(b, q, bytes - q->exchange_bytes, q->ranks, chunk))
 		return false;
-	*used = q->exchange_bytes + q->ranks * (chunk + slice_bytes(b, q));
+	*used = q->exchange_bytes + q->ranks * chunk + slices_bytes(b, q, q->ranks);
 	return true;
 }
 
@@ -229,7 +251,7 @@ static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64
 static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
-	const uint64_t sorting = receiving_bytes(q) + b->workers * run_bytes(b, q);
+	const uint64_t sorting = receiving_bytes(q) + budget_sorters(b) * run_bytes(b, q);
 	uint64_t merging = 0;
 	if (q->ranks == 1 ? !fit_single_rank(b, q, limit - fixed, least_chunk, &merging)
 			  : !fit_streams(b, q, limit - fixed, &merging))

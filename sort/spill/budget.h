@@ -57,6 +57,9 @@ static inline size_t budget_gather_bytes(const budget *b)
 	return b->write_bytes / 4;
 }
 
+/* budget_sorters - workers that get memory for a run: no more than there are runs. */
+unsigned budget_sorters(const budget *b);
+
 /* budget_chunk_bytes - what each worker of a single rank reads at a time where nothing is read
  * ahead, in place of that. */
 size_t budget_chunk_bytes(const budget *b);

@@ -3,6 +3,7 @@
  * slots than any slice needs: so the oldest slice under way always gets its chunks, whatever later
  * ones hold. */
 #include "read_ahead.h"
+#include "base/minmax.h"
 #include "spill.h"
 
 #include <pthread.h>
@@ -80,14 +81,24 @@ static size_t most_held(const read_ahead *f)
 	return most;
 }
 
-/* The largest chunks of which those for one slice and some more fit into the bytes. */
+static uint64_t longest_run_bytes(const runs *r)
+{
+	uint64_t most = 0;
+	for (size_t k = 0; k < r->count; k++)
+		most = u64_max(most, r->start[k + 1] - r->start[k]);
+	return most * r->recs.lay.record_bytes;
+}
+
+/* The largest chunks, none longer than a run, of which those for one slice and some more fit into
+ * the bytes. */
 static bool size_chunks(read_ahead *f, uint64_t bytes)
 {
 	const runs *r = f->w->r;
+	const uint64_t longest = u64_min(MOST_CHUNK_BYTES, longest_run_bytes(r));
 	const uint64_t slice = (uint64_t)f->w->most * r->recs.lay.record_bytes;
 	const uint64_t spread = r->count + r->count / 4 + 2 * LEAST_AHEAD;
 	uint64_t want = bytes > 2 * slice ? (bytes - slice) / spread : bytes / 2 / spread;
-	for (want = want < MOST_CHUNK_BYTES ? want : MOST_CHUNK_BYTES;; want /= 2) {
+	for (want = u64_min(want, longest);; want /= 2) {
 		f->chunk_recs = spill_chunk_recs(r->spill, (size_t)want, &f->slot_bytes);
 		const uint64_t room = bytes / (f->slot_bytes + sizeof *f->slot + sizeof *f->empty);
 		const size_t held = most_held(f);

@@ -29,7 +29,8 @@ typedef struct run_formation {
 	const read_runs *held; /* its records that are in memory already */
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
-	workspace *workspace;
+	workspace *workspace; /* [workers] */
+	unsigned workers;
 	bool *kept; /* [runs] an earlier program left it */
 	size_t raw_bytes, batch_recs;
 	atomic_size_t next;
@@ -247,8 +248,9 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
 	s->batch_recs = budget_gather_bytes(b) / l->record_bytes + 1;
-	s->workspace = mem_array(m, b->workers, sizeof *s->workspace, "threads", e);
-	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
+	s->workers = budget_sorters(b);
+	s->workspace = mem_array(m, s->workers, sizeof *s->workspace, "threads", e);
+	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
 		workspace *w = &s->workspace[i];
 		w->batch = mem_array(m, s->batch_recs, l->record_bytes, "a batch", e);
 		w->tmp = mem_array(m, b->run_recs, sizeof *w->tmp, "sorting", e);
@@ -262,7 +264,7 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 static status alloc_run_memory(run_formation *s, mem *m, err *e)
 {
 	status rc = ST_OK;
-	for (unsigned i = 0; i < s->p->b->workers; i++) {
+	for (unsigned i = 0; i < s->workers; i++) {
 		workspace *w = &s->workspace[i];
 		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
 		w->e = mem_array(m, s->p->b->run_recs, sizeof *w->e, "entries", e);
@@ -274,8 +276,7 @@ static status alloc_run_memory(run_formation *s, mem *m, err *e)
 
 static void free_workspaces(run_formation *s, mem *m)
 {
-	const budget *b = s->p->b;
-	for (unsigned i = 0; s->workspace && i < b->workers; i++) {
+	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
 		const workspace *w = &s->workspace[i];
 		mem_free(m, w->raw);
 		mem_free(m, w->batch);
@@ -318,7 +319,7 @@ static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err 
 				.record_bytes = p->load.lay.record_bytes,
 				.runs = p->b->runs,
 				.recs = p->load.n,
-				.buffers = p->b->workers,
+				.buffers = budget_sorters(p->b),
 				.write_bytes = p->b->write_bytes,
 				.ranks_here = p->ranks_here,
 				.growing = p->full != NULL,
@@ -343,7 +344,7 @@ static status run_workers(run_formation *s, pool_work *what, err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->stream_lock, NULL);
-	pool_run(s->p->b->workers, what, s);
+	pool_run(s->workers, what, s);
 	pthread_mutex_destroy(&s->stream_lock);
 	pthread_mutex_destroy(&s->lock);
 	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
