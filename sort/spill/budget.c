@@ -215,7 +215,8 @@ static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, ui
 	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
 		return false;
 	const uint64_t at_once = u64_min(b->workers, q->recs / (b->slice_recs + 1) + 1);
-	const uint64_t longest = (b->slice_recs + excess_recs(b)) * q->lay.record_bytes;
+	const uint64_t longest =
+		u64_min(b->slice_recs + excess_recs(b), q->recs) * q->lay.record_bytes;
 	const uint64_t slices =
 		at_once * u64_min(batch, longest) + slices_bytes(b, q, at_once);
 	b->read_ahead_bytes = between(0, bytes - slices,
