@@ -77,6 +77,8 @@ module hetpart
     real(c_double) :: time_limit_s
     type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
     type(c_ptr) :: stop_ctx
+    type(c_ptr) :: minimums ! c_loc() of an array of integer(c_int64_t), or c_null_ptr
+    integer(c_int64_t) :: quantum
   end type
   type, bind(c) :: hetpart_scatter_proc
     type(c_ptr) :: compute = c_null_ptr, link = c_null_ptr
@@ -836,7 +838,7 @@ contains
   pure function hetpart_scatter_opts_init() result(opts)
     type(hetpart_scatter_opts) :: opts
 
-    opts = hetpart_scatter_opts(0, HETPART_SCATTER_AUTO, 0, 0, c_null_funptr, c_null_ptr)
+    opts = hetpart_scatter_opts(0, HETPART_SCATTER_AUTO, 0, 0, c_null_funptr, c_null_ptr, c_null_ptr, 0)
     opts%struct_size = storage_size(opts) / 8
   end function
 

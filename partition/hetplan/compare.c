@@ -19,13 +19,13 @@ static double size_of(const json_t *in, const char *key)
 /* About how many steps a method takes; 0 for those that are always quick. */
 static double steps(const json_t *in, const char *op, const char *method)
 {
-	double n = size_of(in, "items"), q = fmax(1, size_of(in, "quantum"));
+	double n = size_of(in, "items") / fmax(1, size_of(in, "quantum"));
 	double p =
 		fmax(fmax(size_of(in, "processors"), size_of(in, "costs")), size_of(in, "compute"));
 	double roots = strcmp(op, "scatter-root") == 0 ? p : 1;
 
 	if (strcmp(method, "dp") == 0)
-		return roots * p * (n / q) * (n / q) / 2;
+		return roots * p * n * n / 2;
 	if (strcmp(method, "dp-increasing") == 0)
 		return roots * p * n * 1000; /* seen in practice; the worst case is dp's */
 	if (strcmp(method, "window") == 0)

@@ -747,10 +747,12 @@ typedef struct hetpart_scatter_opts {
 	double time_limit_s;           /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
 	hetpart_stop_fn *stop;         /* NULL, or asked whether to stop */
 	void *stop_ctx;                /* handed to stop */
+	const uint64_t *minimums;      /* least items for each processor, or NULL */
+	uint64_t quantum;              /* shares are multiples; the root has the rest on top */
 } hetpart_scatter_opts;
 
 /* clang-format off */
-#define HETPART_SCATTER_OPTS_INIT { sizeof(hetpart_scatter_opts), HETPART_SCATTER_AUTO, 0, 0, NULL, NULL }
+#define HETPART_SCATTER_OPTS_INIT { sizeof(hetpart_scatter_opts), HETPART_SCATTER_AUTO, 0, 0, NULL, NULL, NULL, 0 }
 /* clang-format on */
 
 /* hetpart_scatter_create - divide items among processors served one after the other by a root.
@@ -782,12 +784,16 @@ typedef struct hetpart_scatter_opts {
  *         An exact method that max_mem_bytes, time_limit_s or stop() ends gives the best plan so
  *         far, and hetpart_plan_stopped() tells; a table leaves the rest of the time to MULTIRES,
  *         or, where costs are not increasing, to tables of whole blocks, which have no bound.
+ *         minimums and quantum: the exact methods give the best plan that keeps them, GREEDY keeps
+ *         them, the others refuse them. With a quantum > 1 all shares are multiples of it, but
+ *         items % quantum more for the root, the last; multiples alone count for minimums.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, a cost does
- *     not fit the method, or a callback gave a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or than the method takes, or no plan ends in
- *     finite time (tables);
+ *     not fit the method, or it knows no minimums or quantum, or a callback gave a negative time or
+ *     NaN;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or than the method takes, or fewer than the
+ *     minimums take, or no plan ends in finite time (tables);
  *   HETPART_ENOMEM, HETPART_ETIME, HETPART_ECANCEL: no memory, out of time or stopped before there
  *     was any plan.
  * Safe from any number of threads. */

@@ -492,6 +492,13 @@ class _Opts(ctypes.Structure):
                 ("minimums", ctypes.c_void_p)]
 
 
+def _set_minimums(opts, minimums, nprocs):
+    if minimums is not None:
+        opts.least = _counts(minimums, "a minimum")
+        _same_length("minimums", opts.least, nprocs)
+        opts.minimums = ctypes.addressof(opts.least)
+
+
 def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, time_limit_s=0,
           minimums=None):
     opts = _Opts(ctypes.sizeof(_Opts), _choice(METHODS, method), None, _count(quantum, "quantum"),
@@ -500,10 +507,7 @@ def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, t
         opts.array = _counts(capacities, "a capacity")
         _same_length("capacities", opts.array, nprocs)
         opts.capacities = ctypes.addressof(opts.array)
-    if minimums is not None:
-        opts.least = _counts(minimums, "a minimum")
-        _same_length("minimums", opts.least, nprocs)
-        opts.minimums = ctypes.addressof(opts.least)
+    _set_minimums(opts, minimums, nprocs)
     return opts
 
 
@@ -772,20 +776,25 @@ Root = collections.namedtuple("Root", "plan root order total")
 class _ScatterOpts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
                 ("max_mem_bytes", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
-                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p)]
+                ("stop", ctypes.c_void_p), ("stop_ctx", ctypes.c_void_p),
+                ("minimums", ctypes.c_void_p), ("quantum", ctypes.c_uint64)]
 
 
-def _scatter_opts(method="auto", max_mem_bytes=0, time_limit_s=0):
-    return _ScatterOpts(ctypes.sizeof(_ScatterOpts), _choice(SCATTER_METHODS, method),
+def _scatter_opts(nprocs, method="auto", max_mem_bytes=0, time_limit_s=0, minimums=None,
+                  quantum=0):
+    opts = _ScatterOpts(ctypes.sizeof(_ScatterOpts), _choice(SCATTER_METHODS, method),
                         _count(max_mem_bytes, "max_mem_bytes"), time_limit_s)
+    _set_minimums(opts, minimums, nprocs)
+    opts.quantum = _count(quantum, "quantum")
+    return opts
 
 
 def scatter(items, procs, stop=None, **options):
     """procs: pairs (compute, link) of costs in the order of service, the root last; its link may
-    be None. Options: method (of SCATTER_METHODS), max_mem_bytes, time_limit_s, and stop(), which is
-    asked now and then: the plan is then the best so far, and its stopped says why."""
+    be None. Options: method (of SCATTER_METHODS), minimums (of items, for each), quantum (shares are
+    multiples, the root has the rest), max_mem_bytes, time_limit_s, and stop(), which is asked now and then: the plan is then the best so far, and its stopped says why."""
     array, costs = _pairs(procs)
-    opts = _scatter_opts(**options)
+    opts = _scatter_opts(len(array), **options)
     with _Interruptible(stop) as block:
         opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
         plan = Plan(_make(_c.scatter_create, _count(items, "items"), array, len(array),
@@ -795,7 +804,7 @@ def scatter(items, procs, stop=None, **options):
 
 def scatter_mem_bytes(items, nprocs, **options):
     return _c.scatter_mem_bytes(_count(items, "items"), _count(nprocs, "nprocs"),
-                                ctypes.byref(_scatter_opts(**options)))
+                                ctypes.byref(_scatter_opts(nprocs, **options)))
 
 
 def scatter_slack(procs):
@@ -832,7 +841,7 @@ def scatter_root(items, compute, link, from_store=None, stop=None, **options):
     store = [None] * nprocs if from_store is None else [_maybe_cost(c) for c in from_store]
     _same_length("from_store", store, nprocs)
     root, order = ctypes.c_size_t(), (ctypes.c_size_t * nprocs)()
-    total, opts = (ctypes.c_double * nprocs)(), _scatter_opts(**options)
+    total, opts = (ctypes.c_double * nprocs)(), _scatter_opts(nprocs, **options)
     with _Interruptible(stop) as block:
         opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
         plan = Plan(_make(_c.scatter_root, ctypes.byref(root), order, total,

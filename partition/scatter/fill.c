@@ -6,9 +6,10 @@
  *     nobody, as its link is no slower there.
  *   - Where links have startups, all items of that processor move to one before it that has none,
  * as long as it is no slower either. So some best plan has every processor full, or all after it
- * empty. The root's share is the rest; what it needs follows from how many items the others take,
- * in pieces, one for each processor that is the last to be served. May not touch: other links.
- * Costs O(p log n) for each step of a bisection over T. */
+ * empty. With minimums, "empty" is at the minimum, and "full" leaves the port in time to the
+ * minimums of those after it. The root's share is the rest; what it needs follows from how many
+ * items the others take, in pieces, one for each processor that is the last to be served. May not
+ * touch: other links. Costs O(p log n) for each step of a bisection over T. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,13 +55,16 @@ static enum growth growth_of(const hetpart_cost *c)
 	}
 }
 
-/* Whether processor i may stand before processor i + 1. */
+/* Whether processor i may stand before processor i + 1, both with affine links. One that has a
+ * minimum pays its startup in any case. */
 static bool in_order(const struct scatter *sc, size_t i)
 {
 	const struct sc_cost *l = &sc->link[i];
+	bool pays = l->startup > l->none;
 
-	return no_faster(l[1].cost, l->cost) &&
-	       (l->startup == 0 || no_faster(sc->comp[i + 1].cost, sc->comp[i].cost));
+	return l[1].per_item >= l->per_item &&
+	       (!pays || (l[1].least == 0 && l[1].startup >= l->startup &&
+			  no_faster(sc->comp[i + 1].cost, sc->comp[i].cost)));
 }
 
 /* How many processors are in order: p, p - 1 if the root is not, or less. */
@@ -79,8 +83,8 @@ bool part_sc_can_fill(const struct scatter *sc)
 
 	if (!sc->comp_increasing || !sc->link_affine || n + 1 < p)
 		return false;
-	for (size_t i = 0; i < p; i++)
-		if (sc_time(&sc->comp[i], 0) > 0) /* would count for those without items, too */
+	for (size_t i = 0; i < p; i++) /* those without items must not count */
+		if (sc->comp[i].least == 0 && sc_time(&sc->comp[i], 0) > 0)
 			return false;
 	return n == p || growth_of(sc->comp[p - 1].cost) != GROWS_ANYHOW;
 }
@@ -89,7 +93,7 @@ bool part_sc_can_fill(const struct scatter *sc)
 struct filled {
 	const struct scatter *sc;
 	size_t i;
-	double port;
+	double port, mins; /* mins: what the links from i on take for the minimums */
 	uint64_t left;
 };
 
@@ -98,8 +102,10 @@ struct filled {
 static double root_end(const struct filled *f, uint64_t m)
 {
 	const struct sc_cost *link = &f->sc->link[f->sc->p - 1], *comp = &f->sc->comp[f->sc->p - 1];
-	double port = m ? f->port + sc_time(&f->sc->link[f->i], m) : f->port;
+	double port = f->port + f->mins;
 
+	if (m)
+		port += sc_time(&f->sc->link[f->i], m) - f->sc->link[f->i].none;
 	return port + (sc_time(link, f->left - m) + sc_time(comp, f->left - m));
 }
 
@@ -120,18 +126,22 @@ static bool with_root(const struct scatter *sc, double t, uint64_t *share)
 {
 	struct filled f = { .sc = sc, .left = sc->n };
 
+	if (!part_sc_due(sc, t))
+		return false;
+	for (size_t i = 0; i + 1 < sc->p; i++)
+		f.mins += sc->link[i].none;
 	for (; f.i + 1 < sc->p && root_end(&f, 0) > t; f.i++) {
-		uint64_t most = part_sc_most(sc, f.i, f.port, t, f.left);
+		const struct sc_span in = { f.port, sc->due[f.i + 1], t };
+		uint64_t most = part_sc_most(sc, f.i, &in, f.left);
 		uint64_t hi = most - (most > 0 && most == f.left), m = hi ? best_rest(&f, hi) : 0;
 		share[f.i] = m && root_end(&f, m) <= t ? m : most;
-		if (share[f.i] > 0)
-			f.port += sc_time(&sc->link[f.i], share[f.i]);
+		f.port += sc_time(&sc->link[f.i], share[f.i]);
+		f.mins -= sc->link[f.i].none;
 		f.left -= share[f.i];
 	}
 	for (size_t i = f.i; i + 1 < sc->p; i++)
 		share[i] = 0;
 	share[sc->p - 1] = f.left;
-	f.i = sc->p - 1;
 	return root_end(&f, 0) <= t;
 }
 

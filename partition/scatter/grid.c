@@ -177,7 +177,7 @@ static void fill_row(struct grid *gr, size_t i)
 		} else {
 			slide(&w, gr, i, k, first);
 			if (top == k && first <= k)
-				best = sooner(best, grid_at(gr, i + 1, k));
+				best = sooner(best, row_link(gr, i, 0) + grid_at(gr, i + 1, k));
 			if (w.head < w.tail)
 				best = sooner(best, row_link(gr, i, k - w.q[w.head]) +
 							    grid_at(gr, i + 1, w.q[w.head]));

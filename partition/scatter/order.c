@@ -65,7 +65,8 @@ struct choice {
 	const hetpart_cost *const *compute, *const *link, *const *store;
 	size_t p;
 	uint64_t items;
-	const hetpart_scatter_opts *opts;
+	hetpart_scatter_opts opts;
+	uint64_t *mins;                    /* p entries: minimums as served */
 	hetpart_scatter_proc *in, *sorted; /* p entries: as given, as served */
 	size_t *who, *order; /* p entries: processor of in[], place in in[] of sorted[] */
 	hetpart_plan *best;
@@ -93,11 +94,25 @@ static hetpart_status arrange(struct choice *ch, size_t root, hetpart_err *err)
 	return rc;
 }
 
+/* The caller's options, his minimums in the order of service. */
+static hetpart_scatter_opts opts_as_served(const struct choice *ch)
+{
+	hetpart_scatter_opts opts = ch->opts;
+
+	if (!opts.minimums)
+		return opts;
+	for (size_t j = 0; j < ch->p; j++)
+		ch->mins[j] = ch->opts.minimums[ch->who[ch->order[j]]];
+	opts.minimums = ch->mins;
+	return opts;
+}
+
 /* One candidate; *total is its time. A candidate without a plan is no failure. */
 static hetpart_status candidate(struct choice *ch, size_t root, double *total, hetpart_err *err)
 {
 	const hetpart_cost *store = ch->store ? ch->store[root] : NULL;
 	long double fetch = store ? part_cost_fine(store, ch->items) : 0;
+	hetpart_scatter_opts opts;
 	hetpart_plan *pl;
 	hetpart_status rc = arrange(ch, root, err);
 
@@ -107,7 +122,8 @@ static hetpart_status candidate(struct choice *ch, size_t root, double *total, h
 	if (!(fetch >= 0))
 		return part_fail(err, HETPART_EINVAL, "the store's cost for processor %zu is '%Lg'",
 				 root, fetch);
-	rc = hetpart_scatter_create(&pl, ch->items, ch->sorted, ch->p, ch->opts, err);
+	opts = opts_as_served(ch);
+	rc = hetpart_scatter_create(&pl, ch->items, ch->sorted, ch->p, &opts, err);
 	if (rc != HETPART_OK)
 		return rc == HETPART_ERANGE ? HETPART_OK : rc;
 	fetch += pl->makespan;
@@ -134,9 +150,7 @@ static hetpart_status all_candidates(struct choice *ch, double *total, hetpart_e
 		if (rc != HETPART_OK)
 			return rc;
 	}
-	if (!ch->best)
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time from any root");
-	return HETPART_OK;
+	return ch->best ? HETPART_OK : HETPART_ERANGE; /* err has the reason of the last one */
 }
 
 static hetpart_status check(const hetpart_cost *const *compute, const hetpart_cost *const *link,
@@ -168,7 +182,7 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 				    const hetpart_cost *const *from_store, size_t nprocs,
 				    const hetpart_scatter_opts *opts, hetpart_err *err)
 {
-	struct choice ch = { compute, link, from_store, nprocs, items, opts, .best = NULL };
+	struct choice ch = { compute, link, from_store, nprocs, items, .best = NULL };
 	hetpart_status rc;
 
 	if (out)
@@ -176,6 +190,7 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 	if (!out || !root)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "root" : "out");
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
+	    (rc = part_sc_opts(&ch.opts, opts, err)) != HETPART_OK ||
 	    (rc = check(compute, link, nprocs, err)) != HETPART_OK)
 		return rc;
 	ch.in = part_calloc(nprocs, sizeof *ch.in);
@@ -183,7 +198,8 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 	ch.who = part_calloc(nprocs, sizeof *ch.who);
 	ch.order = part_calloc(nprocs, sizeof *ch.order);
 	ch.best_order = part_calloc(nprocs, sizeof *ch.best_order);
-	if (ch.in && ch.sorted && ch.who && ch.order && ch.best_order)
+	ch.mins = part_calloc(nprocs, sizeof *ch.mins);
+	if (ch.mins && ch.in && ch.sorted && ch.who && ch.order && ch.best_order)
 		rc = all_candidates(&ch, total, err);
 	else
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
@@ -200,5 +216,6 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 	free(ch.who);
 	free(ch.order);
 	free(ch.best_order);
+	free(ch.mins);
 	return rc;
 }

@@ -11,13 +11,14 @@ static const hetpart_cost free_cost = { .kind = COST_AFFINE, .increasing = true,
 
 double part_sc_other(const struct sc_cost *c, uint64_t n)
 {
-	long double t = part_cost_fine(c->cost, n);
+	uint64_t items = sc_items(c, n);
+	long double t = part_cost_fine(c->cost, items);
 
 	part_spend_cost(c->budget, c->cost);
 	if (t >= 0)
 		return (double)(t * c->unit);
 	if (!c->bad->seen)
-		*c->bad = (struct bad_cost){ true, c->proc, n, (double)t };
+		*c->bad = (struct bad_cost){ true, c->proc, items, (double)t };
 	return INFINITY;
 }
 
@@ -38,7 +39,7 @@ static void set_cost(struct sc_cost *c, const hetpart_cost *cost, struct scatter
 	c->affine = c->cost->kind == COST_AFFINE;
 }
 
-/* Largest finite time of c at n items or, for a table, anywhere; it fixes the unit when no single
+/* Largest finite time of c at n units or, for a table, anywhere; it fixes the unit when no single
  * processor can take all items. */
 static long double some_time(const struct sc_cost *c, uint64_t n)
 {
@@ -46,7 +47,7 @@ static long double some_time(const struct sc_cost *c, uint64_t n)
 	long double most = 0;
 
 	if (cost->kind != COST_TABLE) {
-		long double t = part_cost_fine(cost, n);
+		long double t = part_cost_fine(cost, sc_items(c, n));
 		return isfinite(t) && t > 0 ? t : 0;
 	}
 	for (size_t i = 0; i < cost->npoints; i++)
@@ -61,8 +62,9 @@ static void set_shift(struct scatter *sc)
 	long double all = INFINITY, some = 0;
 
 	for (size_t i = 0; i < sc->p; i++) {
-		long double t = part_cost_fine(sc->link[i].cost, sc->n);
-		t += part_cost_fine(sc->comp[i].cost, sc->n);
+		uint64_t items = sc_items(&sc->comp[i], sc->n);
+		long double t = part_cost_fine(sc->link[i].cost, items);
+		t += part_cost_fine(sc->comp[i].cost, items);
 		if (t > 0)
 			all = fminl(all, t);
 		some = fmaxl(some, some_time(&sc->link[i], sc->n));
@@ -76,11 +78,16 @@ static void set_shift(struct scatter *sc)
 
 static void scale(struct sc_cost *c, int shift)
 {
+	long double startup, per_item;
+
 	c->unit = ldexpl(1, -shift);
 	if (!c->affine)
 		return;
-	c->startup = (double)(c->cost->startup * (long double)c->cost->scale * c->unit);
-	c->per_item = (double)(c->cost->per_item * (long double)c->cost->scale * c->unit);
+	startup = c->cost->startup * (long double)c->cost->scale * c->unit;
+	per_item = c->cost->per_item * (long double)c->cost->scale * c->unit;
+	c->startup = (double)(startup + per_item * c->least);
+	c->per_item = (double)(per_item * c->quantum);
+	c->none = c->least ? c->startup : 0;
 }
 
 static void classify(struct scatter *sc)
@@ -117,6 +124,28 @@ static hetpart_status check(uint64_t items, const hetpart_scatter_proc *procs, s
 	return HETPART_OK;
 }
 
+/* The minimums, and what is no whole multiple of the quantum, are given; the rest are units. */
+static hetpart_status set_units(struct scatter *sc, const uint64_t *mins, uint64_t quantum,
+				hetpart_err *err)
+{
+	struct procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
+	uint64_t rest = sc->n % quantum;
+	hetpart_status rc;
+
+	sc->n /= quantum;
+	if ((rc = part_check_mins(&ps, sc->n, err)) != HETPART_OK)
+		return rc;
+	for (size_t i = 0; i < sc->p; i++) {
+		uint64_t min = part_min(&ps, i);
+		sc->link[i].least = min * quantum + (i + 1 == sc->p ? rest : 0);
+		sc->link[i].quantum = quantum;
+		sc->comp[i].least = sc->link[i].least;
+		sc->comp[i].quantum = quantum;
+		sc->n -= min;
+	}
+	return HETPART_OK;
+}
+
 hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
 {
@@ -130,12 +159,15 @@ hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_sc
 		return rc;
 	sc->link = part_calloc(nprocs, sizeof *sc->link);
 	sc->comp = part_calloc(nprocs, sizeof *sc->comp);
-	if (!sc->link || !sc->comp)
+	sc->due = part_calloc(nprocs + 1, sizeof *sc->due);
+	if (!sc->link || !sc->comp || !sc->due)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
 	for (size_t i = 0; i < nprocs; i++) {
 		set_cost(&sc->link[i], procs[i].link, sc, i);
 		set_cost(&sc->comp[i], procs[i].compute, sc, i);
 	}
+	if ((rc = set_units(sc, opts->minimums, larger(opts->quantum, 1), err)) != HETPART_OK)
+		return rc;
 	set_shift(sc);
 	for (size_t i = 0; i < nprocs; i++) {
 		scale(&sc->link[i], sc->shift);
@@ -149,6 +181,7 @@ void part_sc_free(struct scatter *sc)
 {
 	free(sc->link);
 	free(sc->comp);
+	free(sc->due);
 }
 
 double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time)
@@ -156,8 +189,9 @@ double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *tim
 	long double port = 0, last = 0;
 
 	for (size_t i = 0; i < sc->p; i++) {
-		port += part_cost_fine(sc->link[i].cost, share[i]);
-		long double end = port + part_cost_fine(sc->comp[i].cost, share[i]);
+		uint64_t items = sc_items(&sc->comp[i], share[i]);
+		port += part_cost_fine(sc->link[i].cost, items);
+		long double end = port + part_cost_fine(sc->comp[i].cost, items);
 		if (time)
 			time[i] = (double)end;
 		last = fmaxl(last, end);

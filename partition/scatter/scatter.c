@@ -28,6 +28,23 @@ static hetpart_scatter_method cheapest_exact(const struct scatter *sc)
 	return sc->link_affine ? HETPART_SCATTER_WINDOW : HETPART_SCATTER_DP_INCREASING;
 }
 
+/* The methods with real shares, which know items alone. */
+static hetpart_status check_limits(const hetpart_scatter_opts *opts, hetpart_err *err)
+{
+	switch (opts->method) {
+	case HETPART_SCATTER_LP:
+	case HETPART_SCATTER_CLOSED:
+	case HETPART_SCATTER_ALL_AT_ONCE:
+	case HETPART_SCATTER_TWO_PASS:
+		if (opts->minimums || opts->quantum > 1)
+			return part_fail(err, HETPART_EINVAL, "the method knows no %s",
+					 opts->minimums ? "minimums" : "quantum");
+		return HETPART_OK;
+	default:
+		return HETPART_OK;
+	}
+}
+
 static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_err *err)
 {
 	if (m == HETPART_SCATTER_AUTO)
@@ -67,6 +84,8 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 
 	if (rc == HETPART_OK)
 		part_sc_ends(sc, pl->share, pl->time);
+	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
+		pl->share[i] = sc_items(&sc->comp[i], pl->share[i]);
 	if (sc->bad.seen)
 		return part_sc_bad_cost(sc, err);
 	if (rc == HETPART_OK)
@@ -91,8 +110,8 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	return HETPART_OK;
 }
 
-static hetpart_status read_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
-				hetpart_err *err)
+hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
+			    hetpart_err *err)
 {
 	const hetpart_scatter_opts defaults = HETPART_SCATTER_OPTS_INIT;
 
@@ -112,7 +131,8 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 	if (!out)
 		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
 	*out = NULL;
-	if ((rc = read_opts(&full, opts, err)) != HETPART_OK)
+	if ((rc = part_sc_opts(&full, opts, err)) != HETPART_OK ||
+	    (rc = check_limits(&full, err)) != HETPART_OK)
 		return rc;
 	rc = part_sc_init(&sc, items, procs, nprocs, &full, err);
 	if (rc == HETPART_OK && !(sc.plan = part_plan_new(nprocs, items, "none")))
@@ -133,10 +153,12 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	uint64_t small = part_mul_add(nprocs, 512, 4096), grids;
 	struct budget budget;
 
-	if (read_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX || nprocs == 0)
+	if (part_sc_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
+	    nprocs == 0)
 		return UINT64_MAX;
 	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
 		return UINT64_MAX;
+	items /= larger(full.quantum, 1);
 	grids = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:

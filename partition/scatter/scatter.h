@@ -7,22 +7,26 @@
 #include "base/budget.h"
 #include "base/part.h"
 
-/* One cost, its times multiplied by 2^-shift of the problem. */
+/* One cost, its times multiplied by 2^-shift of the problem. The methods count units, which are
+ * items unless there are minimums or a quantum: n units are least + n * quantum items, so that
+ * methods know nothing of either. */
 struct sc_cost {
 	const hetpart_cost *cost;
+	uint64_t least, quantum;
 	bool affine;
-	double startup, per_item; /* affine: scaled */
-	long double unit;         /* 2^-shift */
-	struct bad_cost *bad;     /* as in struct procs */
-	struct budget *budget;    /* pays for the costs that are not affine */
+	double none, startup, per_item; /* affine: time of no unit; of n: startup + n * per_item */
+	long double unit;               /* 2^-shift */
+	struct bad_cost *bad;           /* as in struct procs */
+	struct budget *budget;          /* pays for the costs that are not affine */
 	size_t proc;
 };
 
 /* Processors in service order, the root last: processor i is sent its share after 0 .. i-1. */
 struct scatter {
 	size_t p;
-	uint64_t n;
+	uint64_t n;                  /* units */
 	struct sc_cost *link, *comp; /* p entries each */
+	double *due;                 /* p + 1 entries: see part_sc_due() */
 	int shift;                   /* a plan that gives all to one processor ends near 2^shift */
 	bool comp_increasing, link_increasing, link_affine, affine, linear;
 	struct budget budget;
@@ -32,22 +36,33 @@ struct scatter {
 	hetpart_plan *plan; /* the methods set share, and real, real_makespan, method, stopped */
 };
 
-/* Scaled time of n items, never NaN: a callback's NaN or negative time is noted, and infinite. */
+/* Items of n units; the link's and the computation's are the same. */
+static inline uint64_t sc_items(const struct sc_cost *c, uint64_t n)
+{
+	return c->least + n * c->quantum;
+}
+
+/* Scaled time of n units, never NaN: a callback's NaN or negative time is noted, and infinite. */
 double part_sc_other(const struct sc_cost *c, uint64_t n);
 
 static inline double sc_time(const struct sc_cost *c, uint64_t n)
 {
 	if (c->affine)
-		return n ? c->startup + c->per_item * (double)n : 0;
+		return n ? c->startup + c->per_item * (double)n : c->none;
 	return part_sc_other(c, n);
 }
+
+/* The caller's options, defaults for what his version lacks. */
+hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
+			    hetpart_err *err);
 
 /* Check the arguments and fill in all but the plan. Free with part_sc_free() even if it fails. */
 hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err);
 void part_sc_free(struct scatter *sc);
 
-/* Scaled makespan of shares; where time is not NULL, the unscaled end of each processor. */
+/* Scaled makespan of shares in units; where time is not NULL, the unscaled end of each processor.
+ */
 double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time);
 
 /* HETPART_EINVAL: tell which cost misbehaved. */
@@ -56,8 +71,8 @@ hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err);
 /* Whether bytes keep to the limit; if not, the budget is at its end. */
 bool part_sc_has_mem(struct scatter *sc, uint64_t bytes);
 
-/* The methods. Each sets share (sum n) and method of the plan. An exact one that is stopped gives
- * the best it has and says so in plan->stopped. */
+/* The methods. Each sets share (in units, sum n) and method of the plan. An exact one that is
+ * stopped gives the best it has and says so in plan->stopped. */
 hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err);
 hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);
 hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err);
@@ -73,8 +88,18 @@ uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs);
 /* Whether part_sc_fill() takes the costs. */
 bool part_sc_can_fill(const struct scatter *sc);
 
-/* Most items, up to cap, that processor i ends by t when the port is free from port on. */
-uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap);
+/* Times that one processor keeps: the port is free from port on, and wanted again at due; all is
+ * done at end. */
+struct sc_span {
+	double port, due, end;
+};
+
+/* Most units, up to cap, that processor i takes within its times; 0 if there are none. */
+uint64_t part_sc_most(const struct scatter *sc, size_t i, const struct sc_span *in, uint64_t cap);
+
+/* sc->due: when each processor's message must begin at the latest, so that those from it on end by
+ * t with no unit each. False where that is before 0. */
+bool part_sc_due(const struct scatter *sc, double t);
 
 /* Whether all items go by t, each processor taking as many as it can in turn; share says how. */
 bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share);

@@ -1,54 +1,77 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* upper.c - a first plan, not the best: by bisection the smallest T at which all items go
- * when each processor in turn takes all it can finish by T. The upper bound that multires.c begins
+ * when each processor in turn takes all it can finish by T and leave the port to those after it in
+ * time. The upper bound that multires.c begins
  * with. May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs a step. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "scatter.h"
 
-static double end_of(const struct scatter *sc, size_t i, double port, uint64_t e)
+static bool within(const struct scatter *sc, size_t i, const struct sc_span *in, uint64_t e)
 {
-	return port + (sc_time(&sc->link[i], e) + sc_time(&sc->comp[i], e));
+	double link = sc_time(&sc->link[i], e);
+
+	return in->port + (link + sc_time(&sc->comp[i], e)) <= in->end &&
+	       in->port + link <= in->due;
 }
 
-/* Most items that affine processor i, begun at port, ends by t: the formula, then down while the
+static uint64_t units_in(double room, double per_item, uint64_t cap)
+{
+	if (!(room >= 0))
+		return 0;
+	return room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
+}
+
+/* Most units of affine processor i: the formula, then down while the
  * rounding of doubles makes it end later, or up where it does not. */
-static uint64_t most_affine(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
+static uint64_t most_affine(const struct scatter *sc, size_t i, const struct sc_span *in,
+			    uint64_t cap)
 {
-	double per_item = sc->link[i].per_item + sc->comp[i].per_item;
-	double room = t - port - sc->link[i].startup - sc->comp[i].startup;
-	uint64_t e = 0;
+	const struct sc_cost *l = &sc->link[i], *c = &sc->comp[i];
+	double room = in->end - in->port - l->startup - c->startup;
+	uint64_t e = units_in(room, l->per_item + c->per_item, cap);
 
-	if (room >= 0)
-		e = room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
-	while (e > 0 && e < (UINT64_C(1) << 50) && end_of(sc, i, port, e) > t)
+	e = smaller(e, units_in(in->due - in->port - l->startup, l->per_item, cap));
+	while (e > 0 && e < (UINT64_C(1) << 50) && !within(sc, i, in, e))
 		e--;
-	if (e > 0 && e < cap && end_of(sc, i, port, e + 1) <= t)
+	if (e > 0 && e < cap && within(sc, i, in, e + 1))
 		e++;
-	return smaller(e, cap);
+	return e;
 }
 
-uint64_t part_sc_most(const struct scatter *sc, size_t i, double port, double t, uint64_t cap)
+uint64_t part_sc_most(const struct scatter *sc, size_t i, const struct sc_span *in, uint64_t cap)
 {
 	struct bisection s = { 0, cap, 0 };
 
 	if (sc->link[i].affine && sc->comp[i].affine)
-		return most_affine(sc, i, port, t, cap);
+		return most_affine(sc, i, in, cap);
 	while (last_step(&s))
-		last_told(&s, end_of(sc, i, port, s.mid) <= t);
+		last_told(&s, within(sc, i, in, s.mid));
 	return s.lo;
+}
+
+bool part_sc_due(const struct scatter *sc, double t)
+{
+	sc->due[sc->p] = t;
+	for (size_t i = sc->p; i-- > 0;)
+		sc->due[i] = sooner(t - sc_time(&sc->comp[i], 0), sc->due[i + 1]) -
+			     sc_time(&sc->link[i], 0);
+	return sc->due[0] >= 0;
 }
 
 bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share)
 {
+	struct sc_span in = { .end = t };
 	uint64_t left = sc->n;
-	double port = 0;
 
+	if (!part_sc_due(sc, t))
+		return false;
 	for (size_t i = 0; i < sc->p; i++) {
-		share[i] = part_sc_most(sc, i, port, t, left);
+		in.due = sc->due[i + 1];
+		share[i] = part_sc_most(sc, i, &in, left);
 		left -= share[i];
-		port += sc_time(&sc->link[i], share[i]);
+		in.port += sc_time(&sc->link[i], share[i]);
 	}
 	return left == 0;
 }
@@ -81,9 +104,10 @@ double part_sc_apart(const struct scatter *sc, double upper)
 
 	for (int step = 0; step < 40; step++) {
 		double mid = lo + (hi - lo) / 2;
+		const struct sc_span in = { 0, mid, mid };
 		uint64_t taken = 0;
 		for (size_t i = 0; i < sc->p && taken < sc->n; i++)
-			taken += part_sc_most(sc, i, 0, mid, sc->n - taken);
+			taken += part_sc_most(sc, i, &in, sc->n - taken);
 		if (taken < sc->n)
 			lo = mid;
 		else

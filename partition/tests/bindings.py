@@ -152,6 +152,11 @@ def test_scatter_helpers():
     near(hetpart.scatter_slack(TABLE1), slack, 1e-12)
     order = hetpart.scatter_order(ITEMS1, TABLE1_UP)
     same([TABLE1_UP[i] for i in order], TABLE1)
+    bounded = hetpart.scatter(102, [(1, 1), (1, 2), (1, None)], minimums=[0, 20, 0], quantum=5)
+    same([s % 5 for s in bounded.shares], [0, 0, 2])
+    same(bounded.shares[1], 20)
+    refused(ValueError, "minimums", hetpart.scatter, 10, [(1, None)], minimums=[1, 2])
+    same(hetpart.scatter_root(9, [1, 2], [[1, 1], [1, 1]], minimums=[0, 8]).plan.shares.count(8), 1)
     same(hetpart.scatter_round(10, [3.5, 3.25, 3.25]), [4, 3, 3])
     assert hetpart.scatter_mem_bytes(1000, 4, method="dp") >= 4 * 4 * 1000
     link = [[9, .1, .2], [.1, 9, .3], [.1, .1, 9]]  # from oneself to oneself is not looked at

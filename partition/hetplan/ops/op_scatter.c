@@ -22,7 +22,7 @@ static bool own_plan(struct hp_job *job, hetpart_status rc, hetpart_plan *plan,
 	return hp_lib(job, NULL, rc, err) && hp_own_plan(job, plan);
 }
 
-static bool read_opts(struct hp_job *job, hetpart_scatter_opts *opts)
+static bool read_opts(struct hp_job *job, size_t n, hetpart_scatter_opts *opts)
 {
 	size_t method = 0;
 
@@ -30,7 +30,9 @@ static bool read_opts(struct hp_job *job, hetpart_scatter_opts *opts)
 	if (!hp_choice(job, "method", method_names, &method))
 		return false;
 	opts->method = method_values[method];
-	return hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
+	return hp_bounds(job, "minimum", n, 0, &opts->minimums) &&
+	       hp_quantum(job, &opts->quantum) &&
+	       hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
 }
 
 static bool plan_of(struct hp_job *job, uint64_t items, const hetpart_scatter_proc *procs, size_t n,
@@ -50,7 +52,7 @@ static bool scatter(struct hp_job *job)
 	uint64_t items;
 	size_t n;
 
-	return hp_items(job, &items) && read_opts(job, &opts) && hp_procs(job, &procs, &n) &&
+	return hp_items(job, &items) && hp_procs(job, &procs, &n) && read_opts(job, n, &opts) &&
 	       plan_of(job, items, procs, n, &opts);
 }
 
@@ -58,17 +60,22 @@ static bool scatter_order(struct hp_job *job)
 {
 	hetpart_scatter_opts opts;
 	hetpart_scatter_proc *procs, *served;
+	uint64_t items, *mins;
 	size_t *order, n;
-	uint64_t items;
 	hetpart_err err;
 
-	if (!hp_items(job, &items) || !read_opts(job, &opts) || !hp_procs(job, &procs, &n) ||
+	if (!hp_items(job, &items) || !hp_procs(job, &procs, &n) || !read_opts(job, n, &opts) ||
 	    !(order = hp_alloc(job, n, sizeof *order)) ||
+	    !(mins = hp_alloc(job, n, sizeof *mins)) ||
 	    !(served = hp_alloc(job, n, sizeof *served)) ||
 	    !hp_lib(job, NULL, hetpart_scatter_order(order, items, procs, n, &err), &err))
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		served[i] = procs[order[i]];
+		mins[i] = opts.minimums ? opts.minimums[order[i]] : 0;
+	}
+	if (opts.minimums)
+		opts.minimums = mins;
 	return hp_put_indices(job, "order", order, n) && plan_of(job, items, served, n, &opts);
 }
 
@@ -125,7 +132,7 @@ static bool scatter_root(struct hp_job *job)
 	hetpart_status rc;
 	hetpart_err err;
 
-	if (!read_opts(job, &opts) || !read_rooted(job, &r))
+	if (!read_rooted(job, &r) || !read_opts(job, r.n, &opts))
 		return false;
 	rc = hetpart_scatter_root(&plan, &r.root, r.order, r.total, r.items, r.compute, r.link,
 				  r.from_store, r.n, &opts, &err);
@@ -177,14 +184,16 @@ static bool farm(struct hp_job *job)
 
 const struct hp_op hp_ops_scatter[] = {
 	{ "scatter", "scatter", scatter,
-	  { "op", "id", "names", "items", "processors", "method", LIMITS, NULL },
+	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
+	    LIMITS, NULL },
 	  METHODS },
 	{ "scatter-order", "scatter", scatter_order,
-	  { "op", "id", "names", "items", "processors", "method", LIMITS, NULL },
+	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
+	    LIMITS, NULL },
 	  METHODS },
 	{ "scatter-root", "scatter", scatter_root,
-	  { "op", "id", "names", "items", "compute", "link", "from_store", "method",
-	    LIMITS, NULL },
+	  { "op", "id", "names", "items", "compute", "link", "from_store", "method", "minimum",
+	    "quantum", LIMITS, NULL },
 	  METHODS },
 	{ "farm", "scatter", farm,
 	  { "op", "id", "names", "items", "processors", "chunk", "rule", "time_limit_s", NULL },

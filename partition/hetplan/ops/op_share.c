@@ -21,38 +21,12 @@ static bool read_cost(struct hp_job *job, const hetpart_cost **cost)
 	return v && (*cost = hp_cost(job, v, &at));
 }
 
-/* A number for each processor, if there are any; null is none. */
-static bool read_bounds(struct hp_job *job, const char *key, size_t n, uint64_t none,
-			const uint64_t **out)
-{
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *v = json_object_get(job->in, key);
-	uint64_t *bounds;
-
-	if (!v)
-		return true;
-	if (!hp_array(job, v, &at, n, &n) || !(bounds = hp_alloc(job, n, sizeof *bounds)))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		const json_t *x = json_array_get(v, i);
-		bounds[i] = none;
-		if (!json_is_null(x) && !hp_whole(job, x, &here, 0, HETPART_ITEMS_MAX, &bounds[i]))
-			return false;
-	}
-	*out = bounds;
-	return true;
-}
-
 /* What the shares of n processors must keep, and what planning may take. */
 static bool read_opts(struct hp_job *job, size_t n, hetpart_opts *opts)
 {
-	const struct hp_at at = { NULL, "quantum", 0 };
-	const json_t *v = json_object_get(job->in, "quantum");
-
-	return read_bounds(job, "capacity", n, HETPART_ITEMS_MAX, &opts->capacities) &&
-	       read_bounds(job, "minimum", n, 0, &opts->minimums) &&
-	       (!v || hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, &opts->quantum)) &&
+	return hp_bounds(job, "capacity", n, HETPART_ITEMS_MAX, &opts->capacities) &&
+	       hp_bounds(job, "minimum", n, 0, &opts->minimums) &&
+	       hp_quantum(job, &opts->quantum) &&
 	       hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
 }
 

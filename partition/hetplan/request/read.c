@@ -154,6 +154,35 @@ bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out
 	return (*out = hp_list(job, job->in, NULL, &list, n)) != NULL;
 }
 
+bool hp_bounds(struct hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out)
+{
+	const struct hp_at at = { NULL, key, 0 };
+	const json_t *v = json_object_get(job->in, key);
+	uint64_t *bounds;
+
+	if (!v)
+		return true;
+	if (!hp_array(job, v, &at, n, &n) || !(bounds = hp_alloc(job, n, sizeof *bounds)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		const json_t *x = json_array_get(v, i);
+		bounds[i] = none;
+		if (!json_is_null(x) && !hp_whole(job, x, &here, 0, HETPART_ITEMS_MAX, &bounds[i]))
+			return false;
+	}
+	*out = bounds;
+	return true;
+}
+
+bool hp_quantum(struct hp_job *job, uint64_t *out)
+{
+	const struct hp_at at = { NULL, "quantum", 0 };
+	const json_t *v = get(job->in, at.key);
+
+	return !v || hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, out);
+}
+
 static bool point(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
 		  void *out)
 {

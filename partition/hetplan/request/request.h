@@ -144,6 +144,12 @@ bool hp_items(struct hp_job *job, uint64_t *items);
 bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n);
 bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
 
+/* A whole number for each of n processors, if the key is there; null is none. */
+bool hp_bounds(struct hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out);
+
+/* The number of which shares are multiples, if it is there. */
+bool hp_quantum(struct hp_job *job, uint64_t *out);
+
 /* Pairs of items and time under a key that must be there. */
 bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n);

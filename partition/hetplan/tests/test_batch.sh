@@ -151,6 +151,17 @@ run "$hetplan" share --weights=5,3x1,4 -s 1,1,2 --csv
 is "an option for weights" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  1 3 1 "
 run "$hetplan" share -n 100 -s 1,9 --cost=linear --minimum=30,0 --csv
 is "an option for minimums" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  30 70 "
+procs='{"compute":{"type":"linear"},"link":{"type":"linear"}},{"compute":{"type":"linear"},"link":{"type":"linear","scale":2}},{"compute":{"type":"linear","scale":9}}'
+swapped=$(sed 's/,"scale":2//; s/"link":{"type":"linear"/&,"scale":2/' <<<"$procs")
+run "$hetplan" batch <<<"{\"op\":\"scatter\",\"items\":102,\"processors\":[$procs],\"minimum\":[null,20,0],\"quantum\":5}
+{\"op\":\"scatter-order\",\"items\":100,\"processors\":[$swapped],\"minimum\":[20,null,0],\"quantum\":20,\"method\":\"multires\"}
+{\"op\":\"scatter\",\"items\":100,\"processors\":[$procs],\"minimum\":[90,20,0]}
+{\"op\":\"scatter\",\"items\":100,\"processors\":[$procs],\"minimum\":[1,1,1],\"method\":\"lp\"}
+{\"op\":\"scatter\",\"items\":100,\"processors\":[$procs],\"minimum\":[1]}"
+is "scatters: minimum and quantum" "$rc $(grep -o -e '"shares":[^]]*' -e '"message":.*' <<<"$out" | tr '\n' ' ')" \
+  '1 "shares":[75,25,2 "shares":[80,20,0 "message":"the minimums take more than the '"'100'"' items"} "message":"the method knows no minimums"} "message":"'"'minimum'"': 1 entries, want 3"} '
+run "$hetplan" scatter -n 100 --compute=1,1,9 --link=1,2 --minimum=0,20,0 --quantum=20 --csv
+is "scatters: options for both" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  80 20 0 "
 run "$BIN/hetplan" batch <<<'{"op":"share","items":1000,"speeds":[{"repeat":3,"value":1},2],"cost":{"type":"linear"}}
 {"op":"scatter","items":9,"processors":[{"repeat":2,"value":{"compute":{"type":"linear"},"link":{"type":"linear"}}},{"compute":{"type":"linear"}}]}'
 is "repeat" "$rc $(grep -o '"shares":[^]]*' <<<"$out" | tr '\n' ' ')" '0 "shares":[200,200,200,400 "shares":[0,0,9 '

@@ -64,41 +64,6 @@ static void optimal_by_brute_force(void **state)
 				}
 }
 
-/* A cost for one of equal or ever slower processors. */
-static hetpart_cost *slower_cost(int kind, double scale)
-{
-	hetpart_cost *c;
-
-	if (kind == 0)
-		return affine(scale > 4 ? 3 : 0, scale);
-	if (kind == 1)
-		OK(hetpart_cost_nlogn(&c, scale, &err));
-	else
-		OK(hetpart_cost_power(&c, kind == 2 ? 0.5 : 1.5, scale, &err));
-	return c;
-}
-
-/* Links that get slower along the order, with startups or without, on processors of one kind that
- * get slower too where startups want it; the root's link is free, or as slow as any. */
-static struct problem sorted_problem(uint64_t *s, uint64_t max_n)
-{
-	struct problem pr = { .n = rnd_below(s, max_n) };
-	size_t p = 1 + (size_t)rnd_below(s, 5);
-	int kind = (int)rnd_below(s, 4);
-	double startup = 0, link = 0, comp = 1;
-	bool starts = rnd_below(s, 2), equal = rnd_below(s, 3) == 0, free_root = rnd_below(s, 2);
-
-	for (size_t i = 0; i < p; i++) {
-		startup += starts ? (double)rnd_below(s, 9) : 0;
-		link += equal ? i == 0 : (double)rnd_below(s, 3);
-		comp = starts ? comp + (double)rnd_below(s, 3) : 1 + (double)rnd_below(s, 6);
-		add_proc(&pr, slower_cost(kind, equal ? 2 : comp),
-			 free_root && i + 1 == p ? NULL
-						 : affine(equal ? 2 * starts : startup, link));
-	}
-	return pr;
-}
-
 /* The method that needs an order, by brute force. */
 static void fill_is_optimal(void **state)
 {
