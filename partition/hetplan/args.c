@@ -189,6 +189,10 @@ static enum hp_verdict settle(struct hp_args *a)
 		return usage("--method", "not beside '--compare'");
 	if (a->title && !a->svg)
 		return usage("--title", "only beside '--svg'");
+	if (strcmp(a->verb, "show") == 0 && (a->op || a->compare))
+		return usage(a->op ? "--op" : "--compare", "not an option of 'show'");
+	if (strcmp(a->verb, "show") == 0 && !a->input)
+		return usage("FILE", "missing");
 	return HP_RUN;
 }
 
@@ -204,11 +208,15 @@ static enum hp_verdict options(int argc, char **argv, struct hp_args *a)
 {
 	struct option longs[HP_LEN(fields) + HP_LEN(outputs) + 1] = { { NULL, 0, NULL, 0 } };
 	enum hp_verdict v = HP_RUN;
-	int c, at = 2;
+	bool shows = strcmp(a->verb, "show") == 0;
+	int c, at;
 
 	all_options(longs);
 	opterr = 0;
 	optind = 2;
+	if (shows && argc > 2 && (argv[2][0] != '-' || argv[2][1] == '\0'))
+		a->input = argv[optind++];
+	at = optind;
 	while ((c = getopt_long(argc, argv, "+:i:n:s:m:cg", longs, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return bad_option(argv, c, at);
@@ -216,6 +224,8 @@ static enum hp_verdict options(int argc, char **argv, struct hp_args *a)
 			return v;
 		at = optind;
 	}
+	if (shows && !a->input && optind < argc)
+		a->input = argv[optind++];
 	return optind < argc ? usage(argv[optind], "extra operand") : settle(a);
 }
 
@@ -258,8 +268,8 @@ enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a)
 	a->verb = argv[1];
 	if (strcmp(argv[1], "batch") == 0)
 		return batch_words(argc, argv, a);
-	if (!hp_verb_known(argv[1]))
-		return usage(argv[1], "unknown verb, want share, scatter, chain, emulate, model "
-				      "or batch");
+	if (!hp_verb_known(argv[1]) && strcmp(argv[1], "show") != 0)
+		return usage(argv[1], "unknown verb, want share, scatter, chain, emulate, model, "
+				      "show or batch");
 	return options(argc, argv, a);
 }

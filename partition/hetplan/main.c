@@ -11,6 +11,7 @@
 
 static const char help[] =
 	"Usage: hetplan VERB [OPTION]...\n"
+	"       hetplan show [OPTION]... FILE|-\n"
 	"       hetplan batch [--time-limit=S] [FILE|-]\n"
 	"Divide items among processors of unequal speed so that all finish together.\n"
 	"\n"
@@ -20,6 +21,7 @@ static const char help[] =
 	"  chain      loads handed on along a chain of processors\n"
 	"  emulate    equal processes on unequal nodes\n"
 	"  model      shares by a cost that is learnt from observations\n"
+	"  show       a plan that --json has written, checked against its costs\n"
 	"  batch      one JSON request a line in, one JSON answer a line out\n"
 	"\n"
 	"The problem (lists have commas):\n"
@@ -57,7 +59,7 @@ static const char help[] =
 	"affine:STARTUP:TIME, with *FACTOR behind it if wanted.\n"
 	"\n"
 	"Output:\n"
-	"      --json, --csv         instead of a table\n"
+	"      --json, --csv         instead of a table; --json with the request, for show\n"
 	"  -c, --compare             all methods side by side\n"
 	"      --max-steps=N         leave out methods that need more steps (default 10000000000)\n"
 	"  -g, --gantt, --no-gantt   a chart in text, or none (default: on a terminal)\n"

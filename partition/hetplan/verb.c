@@ -170,13 +170,12 @@ static uint64_t columns(const struct hp_args *a)
 	return set && hp_text_whole(set, &n) && n >= 48 && n <= 1000 ? n : 80;
 }
 
-/* As a batch answers. */
-static bool print_json(const struct hp_job *job)
+/* As a batch answers, and with the request: hp_verify() can read it. */
+static bool print_json(const struct hp_job *job, bool compared)
 {
-	json_t *a = json_object(), *id = json_object_get(job->in, "id");
-	bool ok = a && (!id || json_object_set(a, "id", id) == 0) &&
-		  json_object_set_new(a, "status", json_string("ok")) == 0 &&
-		  json_object_update(a, job->out) == 0 && hp_write_json(stdout, a);
+	json_t *a = hp_with_request(job);
+	bool ok =
+		a && (!compared || json_object_del(a, "request") == 0) && hp_write_json(stdout, a);
 
 	json_decref(a);
 	return ok;
@@ -187,7 +186,7 @@ static bool show(struct hp_job *job, const struct hp_args *a)
 	bool ok;
 
 	if (a->format == HP_JSON)
-		ok = print_json(job);
+		ok = print_json(job, a->compare);
 	else if (a->compare)
 		ok = hp_print_comparison(stdout, job->out, a->format == HP_CSV);
 	else
@@ -221,11 +220,33 @@ static bool plan(struct hp_job *job, const struct hp_args *a)
 	return hp_run(job) && show_with_charts(job, a);
 }
 
+/* A plan in a file, whose request and answer become the job's. */
+static int show_file(const struct hp_args *a)
+{
+	struct hp_job job, file;
+	bool ok = hp_job_init(&file, &hp_limits, NULL), read;
+
+	ok = hp_job_init(&job, &hp_limits, NULL) && ok;
+	if (!ok)
+		hp_say("out of memory");
+	else if (!(read = read_input(&file, a->input)) || !(ok = hp_verify(&job, &file)))
+		hp_say("'%s': %s", a->input, read ? job.text : file.text);
+	else if (!(ok = show_with_charts(&job, a)))
+		hp_say("%s", job.text);
+	ok = ok && read;
+	hp_job_free(&job);
+	hp_job_free(&file);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int hp_verb(const struct hp_args *a)
 {
 	struct hp_job job;
-	bool ok = hp_job_init(&job, &hp_limits, NULL);
+	bool ok;
 
+	if (strcmp(a->verb, "show") == 0)
+		return show_file(a);
+	ok = hp_job_init(&job, &hp_limits, NULL);
 	if (ok && a->input && !(ok = read_input(&job, a->input)))
 		hp_say("'%s': %s", a->input, job.text);
 	else if (!ok || !(ok = plan(&job, a)))

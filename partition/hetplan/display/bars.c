@@ -115,28 +115,6 @@ static bool scatter(struct hp_job *job, struct hp_bars *b)
 	return true;
 }
 
-/* The dates of a chain: those of the answer, or of a replay of its fractions. */
-static bool replay(struct hp_job *job, struct hp_job *dates)
-{
-	static const char *const not_wanted[] = { "method", "max_installments", "installments",
-						  "names" };
-	json_t *in = json_copy(job->in);
-	bool ok;
-
-	if (!hp_job_init(dates, job->limits, in) || !in)
-		return hp_fail(job, NULL, "out of memory");
-	for (size_t i = 0; i < HP_LEN(not_wanted); i++)
-		if (json_object_get(in, not_wanted[i]))
-			json_object_del(in, not_wanted[i]);
-	ok = json_object_set_new(in, "op", json_string("chain-replay")) == 0;
-	if (json_object_get(job->out, "fractions"))
-		ok = ok &&
-		     json_object_set(in, "fractions", json_object_get(job->out, "fractions")) == 0;
-	if (!ok)
-		return hp_fail(job, NULL, "out of memory");
-	return hp_run(dates) || hp_fail(job, NULL, "%s", dates->text);
-}
-
 static double date(const json_t *out, const char *key, size_t l, size_t j, size_t i)
 {
 	return hp_at_index(json_array_get(json_array_get(json_object_get(out, key), l), j), i);
@@ -175,7 +153,7 @@ static bool add_dates(struct hp_job *job, struct hp_bars *b, const json_t *out)
 static bool chain(struct hp_job *job, struct hp_bars *b)
 {
 	struct hp_job dates = { .in = NULL };
-	bool ok = replay(job, &dates) && add_dates(job, b, dates.out);
+	bool ok = hp_chain_dates(job, &dates) && add_dates(job, b, dates.out);
 
 	hp_job_free(&dates);
 	return ok;

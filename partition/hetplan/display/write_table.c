@@ -228,13 +228,10 @@ static bool put_head(FILE *f, const struct hp_job *job)
 {
 	static const struct {
 		const char *key, *title;
-	} facts[] = { { "makespan", "makespan" },
-		      { "real_makespan", "before rounding" },
-		      { "lower_bound", "lower bound" },
-		      { "planned_makespan", "as planned" },
-		      { "processes", "processes" },
-		      { "efficiency", "efficiency" },
-		      { "root", "root" } };
+	} facts[] = { { "makespan", "makespan" },           { "real_makespan", "before rounding" },
+		      { "lower_bound", "lower bound" },     { "gap_percent", "gap %" },
+		      { "planned_makespan", "as planned" }, { "processes", "processes" },
+		      { "efficiency", "efficiency" },       { "root", "root" } };
 	const char *op = json_string_value(json_object_get(job->out, "op"));
 	const char *method = json_string_value(json_object_get(job->out, "method"));
 	const char *stopped = json_string_value(json_object_get(job->out, "stopped"));

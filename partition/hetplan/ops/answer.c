@@ -16,6 +16,13 @@ json_t *hp_json_real(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
+double hp_at_key(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : INFINITY;
+}
+
 double hp_at_index(const json_t *array, size_t i)
 {
 	const json_t *v = json_array_get(array, i);

@@ -178,26 +178,94 @@ static bool farm(struct hp_job *job)
 	return hp_farm(job, NULL, NULL, &plan) && hp_put_plan(job, "shares", plan);
 }
 
+/* Index of the processor that is served as number j. */
+static size_t served(const struct hp_job *job, size_t j)
+{
+	const json_t *order = json_object_get(job->out, "order");
+
+	return order ? (size_t)json_integer_value(json_array_get(order, j)) : j;
+}
+
+/* Served one after the other; links and computations by the number of the processor. */
+static void one_by_one(const struct hp_job *job, const hetpart_scatter_proc *procs,
+		       const uint64_t *share, size_t n, double *time)
+{
+	long double port = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		const hetpart_scatter_proc *p = &procs[served(job, j)];
+		port += p->link ? hetpart_cost_eval(p->link, share[j]) : 0;
+		time[j] = (double)(port + hetpart_cost_eval(p->compute, share[j]));
+	}
+}
+
+static bool from_root(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	const struct hp_at at = { NULL, "processors", 0 };
+	hetpart_scatter_proc *procs;
+	size_t all;
+
+	if (!hp_procs(job, &procs, &all))
+		return false;
+	if (all != n)
+		return hp_fail(job, &at, "%zu entries, want %zu", all, n);
+	one_by_one(job, procs, share, n, time);
+	return true;
+}
+
+static bool from_best_root(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	size_t root = (size_t)json_integer_value(json_object_get(job->out, "root"));
+	struct rooted r = { .n = n };
+	hetpart_scatter_proc *procs;
+
+	if (!read_rooted(job, &r) || !(procs = hp_alloc(job, n, sizeof *procs)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		procs[i] = (hetpart_scatter_proc){ r.compute[i],
+						   i == root ? NULL : r.link[root * n + i] };
+	one_by_one(job, procs, share, n, time);
+	return true;
+}
+
+static bool farm_again(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	const struct hp_at at = { NULL, "shares", 0 };
+	hetpart_plan *plan;
+
+	if (!hp_farm(job, NULL, NULL, &plan))
+		return false;
+	if (hetpart_plan_nprocs(plan) != n)
+		return hp_fail(job, &at, "%zu entries, want %zu", n, hetpart_plan_nprocs(plan));
+	for (size_t i = 0; i < n; i++) {
+		const struct hp_at here = { &at, NULL, i };
+		if (hetpart_plan_share(plan, i) != share[i])
+			return hp_fail(job, &here, "the farm hands out another share");
+		time[i] = hetpart_plan_time(plan, i);
+	}
+	return true;
+}
+
 /* clang-format off */
 #define METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", "allatonce", \
 		  "twopass", "greedy", "fill", NULL }
 
 const struct hp_op hp_ops_scatter[] = {
-	{ "scatter", "scatter", scatter,
+	{ "scatter", "scatter", scatter, from_root,
 	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
 	    LIMITS, NULL },
 	  METHODS },
-	{ "scatter-order", "scatter", scatter_order,
+	{ "scatter-order", "scatter", scatter_order, from_root,
 	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
 	    LIMITS, NULL },
 	  METHODS },
-	{ "scatter-root", "scatter", scatter_root,
+	{ "scatter-root", "scatter", scatter_root, from_best_root,
 	  { "op", "id", "names", "items", "compute", "link", "from_store", "method", "minimum",
 	    "quantum", LIMITS, NULL },
 	  METHODS },
-	{ "farm", "scatter", farm,
+	{ "farm", "scatter", farm, farm_again,
 	  { "op", "id", "names", "items", "processors", "chunk", "rule", "time_limit_s", NULL },
 	  { NULL } },
-	{ NULL, NULL, NULL, { NULL }, { NULL } }
+	{ NULL, NULL, NULL, NULL, { NULL }, { NULL } }
 };
 /* clang-format on */

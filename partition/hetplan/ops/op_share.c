@@ -221,25 +221,114 @@ static bool model(struct hp_job *job)
 	       hp_put_plan(job, "shares", plan);
 }
 
+/* Speeds under a key, by which a time can be divided. */
+static bool read_speeds(struct hp_job *job, const char *key, size_t n, double **out)
+{
+	if (!hp_reals(job, key, n, out, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!((*out)[i] > 0))
+			return hp_fail(job, NULL, "'%s[%zu]': want a number above 0", key, i);
+	return true;
+}
+
+static bool divide_by_speed(struct hp_job *job, const hetpart_cost *f, const uint64_t *share,
+			    size_t n, double *time)
+{
+	double *speeds;
+
+	if (!read_speeds(job, "speeds", n, &speeds))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		time[i] = hetpart_cost_eval(f, share[i]) / speeds[i];
+	return true;
+}
+
+static bool by_speed(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	const hetpart_cost *f;
+
+	return read_cost(job, &f) && divide_by_speed(job, f, share, n, time);
+}
+
+static bool of_round(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	if (!json_object_get(job->in, "rule"))
+		return by_speed(job, share, n, time);
+	for (size_t i = 0; i < n; i++)
+		time[i] = NAN;
+	return true;
+}
+
+static bool by_cost(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	const hetpart_cost **costs;
+
+	if (!hp_costs(job, "costs", false, &costs, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		time[i] = hetpart_cost_eval(costs[i], share[i]);
+	return true;
+}
+
+static bool by_weight(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	double *weights, *speeds;
+	size_t items = 0, at = 0;
+
+	if (!hp_reals(job, "weights", job->limits->values, &weights, &items) ||
+	    !read_speeds(job, "speeds", n, &speeds))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		long double sum = 0;
+		for (uint64_t k = 0; k < share[i] && at < items; k++)
+			sum += weights[at++];
+		time[i] = (double)(sum / speeds[i]);
+	}
+	return true;
+}
+
+static bool by_rating(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	double *ratings;
+
+	if (!read_speeds(job, "ratings", n, &ratings))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		time[i] = (double)share[i] / ratings[i];
+	return true;
+}
+
+static bool by_model(struct hp_job *job, const uint64_t *share, size_t n, double *time)
+{
+	hetpart_model *m = NULL;
+	hetpart_cost *f = NULL;
+	hetpart_err err;
+
+	return hp_lib(job, NULL, hetpart_model_create(&m, &err), &err) && hp_own_model(job, m) &&
+	       observations(job, m) && hp_lib(job, NULL, hetpart_model_cost(&f, m, &err), &err) &&
+	       hp_own_cost(job, f) && put_points(job, m) && divide_by_speed(job, f, share, n, time);
+}
+
 /* clang-format off */
 const struct hp_op hp_ops_share[] = {
-	{ "share", "share", share,
+	{ "share", "share", share, by_speed,
 	  { "op", "id", "names", "items", "speeds", "cost", "method", "capacity",
 	    "minimum", "quantum", LIMITS, NULL },
 	  { "exact", "taylor", "asymptotic", "proportional", NULL } },
-	{ "share-unrelated", "share", share_unrelated,
+	{ "share-unrelated", "share", share_unrelated, by_cost,
 	  { "op", "id", "names", "items", "costs", "method", "capacity", "minimum",
 	    "quantum", LIMITS, NULL },
 	  { "auto", "threshold", "bitset", "dp", NULL } },
-	{ "share-weights", "share", share_weights,
+	{ "share-weights", "share", share_weights, by_weight,
 	  { "op", "id", "names", "weights", "speeds", NULL }, { NULL } },
-	{ "round", "share", round_shares,
+	{ "round", "share", round_shares, of_round,
 	  { "op", "id", "names", "items", "shares", "rule", "speeds", "cost", NULL }, { NULL } },
-	{ "emulate", "emulate", emulate,
+	{ "emulate", "emulate", emulate, by_rating,
 	  { "op", "id", "names", "ratings", "processes", "best_upto", "time_limit_s",
 	    NULL }, { NULL } },
-	{ "model", "model", model,
+	{ "model", "model", model, by_model,
 	  { "op", "id", "names", "observations", "speeds", "items", NULL }, { NULL } },
-	{ NULL, NULL, NULL, { NULL }, { NULL } }
+	{ NULL, NULL, NULL, NULL, { NULL }, { NULL } }
 };
 /* clang-format on */

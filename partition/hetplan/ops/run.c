@@ -84,7 +84,7 @@ static size_t processors(const struct hp_job *job)
 	return json_array_size(json_object_get(job->in, "w"));
 }
 
-static bool enough_names(struct hp_job *job)
+bool hp_enough_names(struct hp_job *job)
 {
 	const struct hp_at at = { NULL, "names", 0 };
 	const json_t *v = json_object_get(job->in, "names");
@@ -94,10 +94,17 @@ static bool enough_names(struct hp_job *job)
 		       processors(job));
 }
 
-bool hp_run(struct hp_job *job)
+const struct hp_op *hp_request_op(struct hp_job *job)
 {
 	const struct hp_op *op = choose(job);
 
-	return op && hp_keys(job, job->in, NULL, op->keys) && check_names(job) &&
-	       hp_put(job, "op", json_string(op->name)) && op->run(job) && enough_names(job);
+	return op && hp_keys(job, job->in, NULL, op->keys) && check_names(job) ? op : NULL;
+}
+
+bool hp_run(struct hp_job *job)
+{
+	const struct hp_op *op = hp_request_op(job);
+
+	return op && hp_put(job, "op", json_string(op->name)) && op->run(job) &&
+	       hp_enough_names(job);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fuzz_plan.c - any bytes as a file of a plan, within limits that keep every plan small. One that
+ * is taken over must make tables and charts, and be taken over as the same again when it is
+ * written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../scripts/fuzz.h"
+#include "hetplan/hetplan.h"
+
+static const struct hp_limits small = {
+	.line_bytes = 4096,
+	.values = 600,
+	.depth = 8,
+	.procs = 6,
+	.loads = 3,
+	.items = 300,
+	.best_upto = 1000,
+	.installments = 3,
+	.max_mem_bytes = 1 << 24,
+};
+
+static bool read_plan(struct hp_job *job, const char *text, size_t bytes)
+{
+	struct hp_job file;
+	bool ok;
+
+	fuzz_check(hp_job_init(job, &small, NULL) && hp_job_init(&file, &small, NULL));
+	ok = hp_parse(&file, text, bytes, 1) && hp_verify(job, &file);
+	fuzz_check(ok || job->text[0] != '\0' || file.text[0] != '\0');
+	hp_job_free(&file);
+	return ok;
+}
+
+/* The job as a file, which the caller frees. */
+static char *written(const struct hp_job *job, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, bytes);
+	json_t *plan = hp_with_request(job);
+
+	fuzz_check(f && plan && hp_write_json(f, plan) && fclose(f) == 0);
+	json_decref(plan);
+	return text;
+}
+
+static void show(struct hp_job *job)
+{
+	struct hp_bars bars;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	fuzz_check(f && hp_print_table(f, job) && hp_print_csv(f, job));
+	if (hp_bars(job, &bars))
+		fuzz_check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
+	fuzz_check(fclose(f) == 0);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hp_limits more = small;
+	struct hp_job job, again, file;
+	char *text;
+	size_t bytes;
+
+	if (read_plan(&job, (const char *)data, size)) {
+		show(&job);
+		text = written(&job, &bytes);
+		more.line_bytes = bytes; /* what it adds may be more than was read */
+		more.values = 8 * small.values;
+		fuzz_check(hp_job_init(&again, &small, NULL) && hp_job_init(&file, &more, NULL));
+		fuzz_check(hp_parse(&file, text, bytes, 1) && hp_verify(&again, &file) &&
+			   json_equal(again.out, job.out));
+		hp_job_free(&again);
+		hp_job_free(&file);
+		free(text);
+	}
+	hp_job_free(&job);
+	return 0;
+}
