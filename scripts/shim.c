@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
  * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
- * later ones fail; SHIM=slow=MICROSECONDS delays each write at an offset. CALL is read, write,
- * fsync, flock, close (above 2), fallocate, alloc (aligned_alloc, and mmap without a file), rename,
- * unlink, truncate (by descriptor), thread, tmpfile (open with O_TMPFILE). SHIM=hang=CALL[@N]: the
- * N-th call creates the file named by SHIM_FILE and goes on when that is gone; here CALL may be
- * create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the N-th call, a write at an offset or a
- * rename, says that it is done and does nothing. SHIM=size=BYTES: the file named by SHIM_FILE
- * says that it has so many. SHIM_CLOCK=SECONDS, beside any of these: every other look at
- * the wall clock is so far ahead. */
+ * later ones fail, with ! behind it that call alone; SHIM=slow=MICROSECONDS delays each write at an
+ * offset. CALL is read, write, fsync, flock, close (above 2), fallocate, alloc (aligned_alloc, and
+ * mmap without a file), rename, unlink, truncate (by descriptor), thread, tmpfile (open with
+ * O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named by SHIM_FILE and goes on
+ * when that is gone; here CALL may be create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the
+ * N-th call, a write at an offset or a rename, says that it is done and does nothing.
+ * SHIM=size=BYTES: the file named by SHIM_FILE says that it has so many. SHIM_CLOCK=SECONDS, beside
+ * any of these: every other look at the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,14 +53,16 @@ static void hang(const char *call, const char *name)
 /* True if this call of `name` is to fail; errno is then set. */
 static int fails(const char *name)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), call, first;
 	const char *s = plan(), *at = strchr(s, '@');
 
 	if (strncmp(s, "hang=", 5) == 0)
 		hang(s + 5, name);
 	if (strncmp(s, name, n) != 0 || s[n] != '=')
 		return 0;
-	if (atomic_fetch_add(&calls, 1) + 1 < (at ? strtoul(at + 1, NULL, 10) : 1))
+	call = atomic_fetch_add(&calls, 1) + 1;
+	first = at ? strtoul(at + 1, NULL, 10) : 1;
+	if (call < first || (call > first && strchr(s, '!')))
 		return 0;
 	errno = atoi(s + n + 1);
 	return 1;

@@ -346,7 +346,8 @@ static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
-		     ends(r->text, ERR_TEXT_BYTES) && (unsigned)r->adapt_state <= ADAPT_CHANGED;
+		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
+		     (unsigned)r->adapt_state <= ADAPT_CHANGED;
 	for (int i = 0; i < 2; i++)
 		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)

@@ -186,7 +186,8 @@ static const report_field bytes_fields[] = {
 static const report_field memory_fields[] = {
 	{ "limit_bytes", RANK(limit_bytes) },     { "limit", RANK(limit_text) },
 	{ "planned_bytes", RANK(planned_bytes) }, { "spill_bytes", RANK(spill_bytes) },
-	{ "spill_runs", RANK(spill_runs) },       { .name = NULL },
+	{ "spill_runs", RANK(spill_runs) },       { "tmpdirs_left_out", RANK(left_out) },
+	{ "runs_again", RANK(runs_again) },       { .name = NULL },
 };
 
 static const report_field trial_fields[] = {

@@ -140,6 +140,26 @@ static void print_spill(const job_result *r, FILE *f)
 			size_text(bytes, b), runs, ranks, r->size, r->size == 1 ? "" : "s");
 }
 
+static void left_out_line(const rank_result *k, FILE *f)
+{
+	const uint64_t n = k->runs_again;
+	fprintf(f, "rank %d: no room in %s: left out", k->rank, k->left_out);
+	if (n)
+		fprintf(f, ", %" PRIu64 " run%s written again elsewhere", n, n == 1 ? "" : "s");
+	fputc('\n', f);
+}
+
+/* Directories for runs that had no room, where they are not as on the rank before. */
+static void print_left_out(const job_result *r, FILE *f)
+{
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		if (k->left_out[0] &&
+		    (i == 0 || k->runs_again || strcmp(k->left_out, k[-1].left_out)))
+			left_out_line(k, f);
+	}
+}
+
 /* What --adapt saw of one rank, and made of it. */
 static void adapt_line(const rank_result *k, FILE *f)
 {
@@ -231,6 +251,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 			  rate),
 		report_balance(r), verify);
 	print_spill(r, f);
+	print_left_out(r, f);
 	print_io(r, o, f);
 	adapt_lines(r, f);
 	resume_lines(r, o, f);

@@ -35,6 +35,8 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
+enum { LEFT_OUT_TEXT_BYTES = 256 };
+
 /* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
 typedef struct rank_result {
 	int32_t rank;
@@ -60,6 +62,8 @@ typedef struct rank_result {
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
+	uint64_t runs_again;                 /* written a second time, to another directory */
+	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories without room for runs, "" for none */
 	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
 	int32_t merge_kept;                  /* its output was complete as well */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */

@@ -133,11 +133,12 @@ static status make_stream_budget(rank_env *env, const settled *k, memory_plan *m
 	if (rc != ST_OK)
 		return rc;
 	const char *const *dir = budget_tmpdirs(env, mp, &dirs);
-	rc = spill_room(dir, dirs, k->cpus->ranks_here, &bytes, &e);
+	rc = spill_dirs_room(dir, dirs, &bytes, &e);
 	if (rc != ST_OK && env->o->tmpdirs)
 		return err_set(&env->e, rc, "%s", e.text);
 	/* one that cannot be used says so when it is */
-	budget_stream(&mp->budget, &q, rc == ST_OK ? bytes / env->o->lay.record_bytes : POS_MASK);
+	const uint64_t record = (uint64_t)env->o->lay.record_bytes * k->cpus->ranks_here;
+	budget_stream(&mp->budget, &q, rc == ST_OK ? bytes / record : POS_MASK);
 	return ST_OK;
 }
 

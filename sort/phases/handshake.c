@@ -53,6 +53,7 @@ static const uint64_t shapes[] = {
 	offsetof(rank_result, io),
 	offsetof(rank_result, limit_bytes),
 	offsetof(rank_result, limit_text),
+	offsetof(rank_result, left_out),
 	offsetof(rank_result, sum_in),
 	offsetof(rank_result, status),
 	offsetof(rank_result, text),
@@ -71,6 +72,7 @@ static const uint64_t shapes[] = {
 	COMM_TAGS,
 	ERR_TEXT_BYTES,
 	LIMIT_TEXT_BYTES,
+	LEFT_OUT_TEXT_BYTES,
 	IO_TEXT_BYTES,
 	MAX_RECORD_BYTES,
 };

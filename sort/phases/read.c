@@ -152,6 +152,8 @@ static void note_read(rank_env *env, const settled *k, const read_runs *d, uint6
 	r->read_bytes = in * bytes - r->kept_bytes;
 	r->sum_in = d->sum;
 	r->verify_s += d->verify_s;
+	if (d->spill)
+		spill_left_out(d->spill, r->left_out, sizeof r->left_out, &r->runs_again);
 	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
 }
 

@@ -73,8 +73,8 @@ static void take_samples(run_formation *s, size_t run, const workspace *b, const
 	}
 }
 
-static status write_run(run_formation *s, size_t run, const workspace *b, const records *r,
-			size_t n, err *e)
+static status write_once(run_formation *s, size_t run, const workspace *b, const records *r,
+			 size_t n, err *e)
 {
 	status rc = spill_run_begin(s->d->spill, run, n, e);
 	for (size_t at = 0; rc == ST_OK && at < n; at += s->batch_recs) {
@@ -83,6 +83,20 @@ static status write_run(run_formation *s, size_t run, const workspace *b, const 
 		rc = spill_run_append(s->d->spill, run, b->batch, k, e);
 	}
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
+}
+
+/* The records stay in memory until a directory has room for them. */
+static status write_run(run_formation *s, size_t run, const workspace *b, const records *r,
+			size_t n, err *e)
+{
+	for (;;) {
+		err why = { ST_OK, "" };
+		const status rc = write_once(s, run, b, r, n, &why);
+		if (rc == ST_OK)
+			return ST_OK;
+		if (rc != ST_RESOURCE || !spill_run_again(s->d->spill, run))
+			return err_set(e, rc, "%s", why.text);
+	}
 }
 
 /* What a checkpoint has of a run beside its records. */

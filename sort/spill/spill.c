@@ -4,7 +4,6 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
-#include "base/size.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -38,8 +37,8 @@ typedef struct run_file {
 
 struct spill {
 	mem *m;
-	tempdir *dir;
-	size_t dirs;
+	spill_dirs dirs;
+	atomic_uint_least64_t again; /* runs written a second time */
 	char name[NAME_BYTES]; /* of all files, before the run's number; empty: they have none */
 	uint32_t record_bytes;
 	size_t block_bytes, write_bytes;
@@ -59,6 +58,11 @@ static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
 {
 	snprintf(name, NAME_BYTES + 24, "%s%zu", s->name, i);
 	return name;
+}
+
+static const tempdir *dir_of(const spill *s, size_t i)
+{
+	return &s->dirs.dir[s->run[i].dir];
 }
 
 static uint64_t round_up(uint64_t v, uint64_t to)
@@ -88,43 +92,6 @@ static size_t choose_block(uint32_t record_bytes)
 
 /* ------------------------------------------------------------------------------- opening */
 
-status spill_dirs_check(const char *const *dir, size_t dirs, err *e)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; i < dirs && rc == ST_OK; i++) {
-		tempdir t;
-		io_fd f = IO_FD_NONE;
-		rc = tempdir_open(&t, dir[i], e);
-		if (rc == ST_OK)
-			rc = tempdir_create(&t, NULL, false, &f, e);
-		if (f.fd >= 0)
-			close(f.fd);
-		tempdir_close(&t);
-	}
-	return rc;
-}
-
-/* How many directories share the file system of dir[i], that one included. */
-static size_t sharing(const tempdir *dir, size_t dirs, size_t i)
-{
-	size_t n = 1;
-	for (size_t k = 0; k < dirs; k++)
-		n += k != i && dir[k].dev == dir[i].dev;
-	return n;
-}
-
-/* What all ranks here will write to the file system of dir[i]; directories may share one. */
-static uint64_t needed_bytes(const spill *s, size_t i, uint64_t bytes, unsigned ranks)
-{
-	const uint64_t here = sharing(s->dir, s->dirs, i);
-	uint64_t all;
-	/* directories take runs in turn: one may get a run more than another */
-	const uint64_t turns = (s->runs + s->dirs - 1) / s->dirs * here;
-	const uint64_t a_run = s->runs > 0 ? bytes / s->runs : 0;
-	const uint64_t share = turns < s->runs ? a_run * turns : bytes;
-	return __builtin_mul_overflow(share, ranks, &all) ? UINT64_MAX : all;
-}
-
 /* Disk space of the files that exist already: their runs may be complete. */
 static uint64_t bytes_there(const spill *s)
 {
@@ -132,70 +99,29 @@ static uint64_t bytes_there(const spill *s)
 	struct stat st;
 	uint64_t sum = 0;
 	for (size_t i = 0; s->name[0] && i < s->runs; i++)
-		/* no plan is without a directory. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
-		if (fstatat(s->dir[i % s->dirs].fd, name_of(s, i, name), &st,
-			    AT_SYMLINK_NOFOLLOW) == 0)
+		if (fstatat(dir_of(s, i)->fd, name_of(s, i, name), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
 	return sum;
 }
 
-static status check_space(const spill *s, const spill_plan *p, uint64_t bytes, err *e)
-{
-	char q[QUOTED_BYTES], free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES];
-	for (size_t i = 0; i < s->dirs; i++) {
-		uint64_t there;
-		const uint64_t need = needed_bytes(s, i, bytes, p->ranks_here);
-		const status rc = tempdir_free_bytes(&s->dir[i], &there, e);
-		if (rc != ST_OK)
-			return rc;
-		if (need > there)
-			return err_set(e, ST_RESOURCE,
-				       "temporary directory %s has %s free, spilling needs %s",
-				       err_quoted(p->dir[i], q), size_text(there, free_text),
-				       size_text_up(need, need_text));
-	}
-	return ST_OK;
-}
-
-status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t *bytes, err *e)
-{
-	tempdir *t = calloc(dirs, sizeof *t);
-	status rc = t ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %zu names", dirs);
-	size_t up = 0;
-	*bytes = UINT64_MAX;
-	for (; rc == ST_OK && up < dirs; up++)
-		rc = tempdir_open(&t[up], dir[up], e);
-	for (size_t i = 0; rc == ST_OK && i < dirs; i++) {
-		uint64_t there, all;
-		const size_t here = sharing(t, dirs, i);
-		rc = tempdir_free_bytes(&t[i], &there, e);
-		if (!__builtin_mul_overflow(there / here / ranks, dirs, &all) && all < *bytes)
-			*bytes = all;
-	}
-	for (size_t i = 0; i < up; i++)
-		tempdir_close(&t[i]);
-	free(t);
-	return rc;
-}
-
 static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 {
-	for (size_t i = 0; i < s->dirs; i++) {
-		const status rc = tempdir_open(&s->dir[i], p->dir[i], e);
-		if (rc != ST_OK)
-			return rc;
-	}
-	const uint64_t there = bytes_there(s);
-	return p->growing ? ST_OK : check_space(s, p, bytes - u64_min(bytes, there), e);
+	uint64_t all;
+	const status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
+	if (rc != ST_OK || p->growing)
+		return rc;
+	bytes -= u64_min(bytes, bytes_there(s));
+	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
+		all = UINT64_MAX;
+	return spill_dirs_fit(&s->dirs, all, s->runs ? bytes / s->runs : 0, e);
 }
 
 static status create_file(spill *s, size_t i, err *e)
 {
 	char name[NAME_BYTES + 24];
 	run_file *r = &s->run[i];
-	r->dir = i % s->dirs;
-	const status rc = tempdir_create(&s->dir[r->dir], s->name[0] ? name_of(s, i, name) : NULL,
-					 s->direct, &r->f, e);
+	const status rc = spill_dirs_create(
+		&s->dirs, &r->dir, s->name[0] ? name_of(s, i, name) : NULL, s->direct, &r->f, e);
 	r->f.io = s->io;
 	return rc;
 }
@@ -215,31 +141,27 @@ static status create_files(spill *s, err *e)
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < s->runs; i++)
 		rc = create_file(s, i, e);
-	for (size_t i = 0; rc == ST_OK && s->name[0] && i < s->dirs; i++)
-		rc = file_sync_dir(s->dir[i].fd, s->dir[i].label, e);
+	for (size_t i = 0; rc == ST_OK && s->name[0] && i < s->dirs.count; i++)
+		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
 }
 
 /* All memory, and nothing but memory. */
-static status allocate(spill *s, err *e)
+static status allocate(spill *s, size_t dirs, err *e)
 {
-	s->dir = mem_array(s->m, s->dirs, sizeof *s->dir, "spill directories", e);
 	s->run = mem_array(s->m, s->runs, sizeof *s->run, "spilled runs", e);
 	s->sum = mem_array(s->m, s->sums, sizeof *s->sum, "checksums of spilled blocks", e);
 	s->busy = mem_array(s->m, s->buffers, sizeof *s->busy, "spill writers", e);
 	s->buffer = mem_array(s->m, s->buffers, s->write_bytes, "spill buffers", e);
-	for (size_t i = 0; s->run && i < s->runs; i++)
-		s->run[i].f = (io_fd)IO_FD_NONE;
-	for (size_t i = 0; s->dir && i < s->dirs; i++)
-		s->dir[i].fd = -1;
-	return s->dir && s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; s->run && i < s->runs; i++) /* no plan is without a directory */
+		s->run[i] = (run_file){ .f = IO_FD_NONE, .dir = dirs ? i % dirs : 0 };
+	return s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
 }
 
 /* False if the sizes are impossible. */
 static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 {
 	s->record_bytes = p->record_bytes;
-	s->dirs = p->dirs;
 	s->runs = p->runs;
 	s->buffers = p->buffers;
 	s->direct = !p->buffered;
@@ -273,7 +195,7 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 			     "cannot spill %" PRIu64 " records of %" PRIu32 " bytes: too many",
 			     p->recs, p->record_bytes);
 	if (rc == ST_OK)
-		rc = allocate(s, e);
+		rc = allocate(s, p->dirs, e);
 	if (rc == ST_OK)
 		rc = open_dirs(s, p, bytes, e);
 	if (rc == ST_OK && !p->growing)
@@ -306,9 +228,13 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 	if (i >= s->runs || s->run[i].state != RUN_EMPTY)
 		return misused(e, i, "it cannot begin now");
 	run_file *r = &s->run[i];
-	if (__builtin_mul_overflow(recs, s->record_bytes, &r->room_bytes) ||
-	    r->room_bytes > INT64_MAX)
+	uint64_t bytes;
+	if (__builtin_mul_overflow(recs, s->record_bytes, &bytes) || bytes > INT64_MAX ||
+	    (r->sum && bytes != r->room_bytes))
 		return misused(e, i, "it is longer than was planned");
+	if (r->sum) /* from when it was written elsewhere */
+		return ST_OK;
+	r->room_bytes = bytes;
 	const size_t blocks = (size_t)(round_up(r->room_bytes, s->block_bytes) / s->block_bytes);
 	const size_t at = atomic_fetch_add(&s->sums_taken, blocks);
 	if (at > s->sums || blocks > s->sums - at)
@@ -322,7 +248,7 @@ static void remove_name(const spill *s, size_t i)
 {
 	char name[NAME_BYTES + 24];
 	if (s->name[0])
-		(void)unlinkat(s->dir[s->run[i].dir].fd, name_of(s, i, name), 0);
+		(void)unlinkat(dir_of(s, i)->fd, name_of(s, i, name), 0);
 }
 
 /* What an earlier program left under the run's name goes, but not its content: the file may have
@@ -332,7 +258,7 @@ static status renew_file(spill *s, size_t i, err *e)
 	run_file *r = &s->run[i];
 	struct stat st;
 	char q[QUOTED_BYTES];
-	const tempdir *t = &s->dir[r->dir];
+	const tempdir *t = dir_of(s, i);
 	if (fstat(r->f.fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at %s", err_quoted(t->label, q));
 	if (st.st_size == 0 && st.st_nlink == 1)
@@ -340,7 +266,15 @@ static status renew_file(spill *s, size_t i, err *e)
 	close_file(r);
 	remove_name(s, i);
 	const status rc = create_file(s, i, e);
+	t = dir_of(s, i);
 	return rc == ST_OK ? file_sync_dir(t->fd, t->label, e) : rc;
+}
+
+/* Its file is empty, or incomplete. */
+static void leave_dir(spill *s, size_t i)
+{
+	remove_name(s, i);
+	close_file(&s->run[i]);
 }
 
 status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
@@ -352,20 +286,36 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	if (!take_buffer(s, r))
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
+	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* left out since it was created */
+		leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
 		return rc;
-	const tempdir *t = &s->dir[r->dir];
 	if (s->name[0] && (rc = renew_file(s, i, e)) != ST_OK)
 		return rc;
+	const tempdir *t = dir_of(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
 			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 
-/* The last `fill` bytes of the run, which are in its buffer. */
-static status flush(spill *s, run_file *r, size_t fill, err *e)
+bool spill_run_again(spill *s, size_t i)
 {
+	run_file *r = &s->run[i];
+	if (r->state != RUN_WRITING || !spill_dirs_leave_out(&s->dirs, r->dir))
+		return false;
+	leave_dir(s, i);
+	atomic_store(&s->busy[r->buffer], false);
+	atomic_fetch_add(&s->again, 1);
+	r->bytes = 0;
+	r->state = RUN_EMPTY;
+	return true;
+}
+
+/* The last `fill` bytes of the run, which are in its buffer. */
+static status flush(spill *s, size_t i, size_t fill, err *e)
+{
+	const run_file *r = &s->run[i];
 	unsigned char *p = s->buffer + r->buffer * s->write_bytes;
 	const uint64_t offset = r->bytes - fill;
 	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
@@ -375,7 +325,7 @@ static status flush(spill *s, run_file *r, size_t fill, err *e)
 		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
 	}
 	FAIL_FLIP(FAIL_SPILL, p, fill);
-	const status rc = io_fd_write_at(&r->f, p, stored, offset, s->dir[r->dir].label, e);
+	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, e);
 	if (rc == ST_OK && r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return rc;
@@ -397,7 +347,7 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 		from += some;
 		left -= some;
 		r->bytes += some;
-		const status rc = some == room ? flush(s, r, s->write_bytes, e) : ST_OK;
+		const status rc = some == room ? flush(s, i, s->write_bytes, e) : ST_OK;
 		if (rc != ST_OK)
 			return rc;
 	}
@@ -411,11 +361,11 @@ status spill_run_end(spill *s, size_t i, err *e)
 		return misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
 	const size_t fill = (size_t)(r->bytes % s->write_bytes);
-	const status rc = fill ? flush(s, r, fill, e) : ST_OK;
+	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
 	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
-		return err_sys(e, errno, "cannot shorten %s", err_quoted(s->dir[r->dir].label, q));
+		return err_sys(e, errno, "cannot shorten %s", err_quoted(dir_of(s, i)->label, q));
 	atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
 	return ST_OK;
@@ -434,7 +384,7 @@ spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 	const run_file *r = &s->run[i];
 	const uint64_t bytes = round_up(recs * s->record_bytes, SPILL_ALIGN);
 	return (spill_layout){ .fd = r->f.fd,
-			       .label = s->dir[r->dir].label,
+			       .label = dir_of(s, i)->label,
 			       .end = bytes,
 			       .block_bytes = s->block_bytes,
 			       .sum = r->sum,
@@ -520,7 +470,7 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 			continue;
 		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
-			       err_quoted(s->dir[r->dir].label, q), block, i,
+			       err_quoted(dir_of(s, i)->label, q), block, i,
 			       s->name[0] ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;
@@ -542,7 +492,7 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
 		return misused(e, i, "the buffer to read it is too small or not aligned");
 	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
-				  s->dir[r->dir].label, e);
+				  dir_of(s, i)->label, e);
 	if (rc == ST_OK)
 		rc = verify(s, r, w, buf, e);
 	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);
@@ -578,19 +528,24 @@ void spill_drop_run(spill *s, size_t i)
 	s->run[i].state = RUN_DROPPED;
 }
 
+void spill_left_out(const spill *s, char *text, size_t bytes, uint64_t *again)
+{
+	spill_dirs_left_out(&s->dirs, text, bytes);
+	*again = atomic_load(&s->again);
+}
+
 void spill_close(spill *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; s->run && i < s->runs; i++)
 		spill_drop_run(s, i);
-	for (size_t i = 0; s->dir && i < s->dirs; i++)
-		tempdir_close(&s->dir[i]);
 	mem *m = s->m;
+	s->dirs.m = m;
+	spill_dirs_close(&s->dirs);
 	mem_free(m, s->buffer);
 	mem_free(m, s->busy);
 	mem_free(m, s->sum);
 	mem_free(m, s->run);
-	mem_free(m, s->dir);
 	mem_free(m, s);
 }

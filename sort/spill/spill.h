@@ -13,8 +13,7 @@
 #ifndef HETSORT_SPILL_SPILL_H
 #define HETSORT_SPILL_SPILL_H
 
-#include "base/mem.h"
-#include "io/tempdir.h"
+#include "spill_dirs.h"
 
 enum {
 	SPILL_LEAST_BLOCK_BYTES = 64 << 10,
@@ -27,7 +26,8 @@ enum {
 typedef struct spill spill;
 
 typedef struct spill_plan {
-	const char *const *dir; /* run r goes to dir[r % dirs] */
+	const char *const *dir; /* run r goes to dir[r % dirs], if that has room; they outlive the
+				 * spill */
 	size_t dirs;            /* at least 1 */
 	const char *name;      /* run r is the file of this name and r; NULL: files without names */
 	uint32_t record_bytes; /* at least 1 */
@@ -43,14 +43,6 @@ typedef struct spill_plan {
 	bool buffered;         /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
-/* spill_dirs_check - can files be made in each of these? (ST_REFUSED for what tempdir_open refuses,
- * ST_IO or ST_RESOURCE if making one fails.) */
-status spill_dirs_check(const char *const *dir, size_t dirs, err *e);
-
-/* spill_room - how many bytes each of `ranks` ranks can write to these directories, a run to each
- * in turn. Fails as tempdir_open does. */
-status spill_room(const char *const *dir, size_t dirs, unsigned ranks, uint64_t *bytes, err *e);
-
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Checks that the directories have
  * the space for p->recs (ST_RESOURCE, with the bytes needed and free), and creates all files, so
  * that a limit on open files shows before the work. Files with names may exist already, and keep
@@ -63,6 +55,10 @@ status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 
 /* spill_run_append - the next n records. */
 status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
+
+/* spill_run_again - begin, append or end of this run was ST_RESOURCE: has another directory room?
+ * Then the run can begin there, with as many records, the first of which comes first again. */
+bool spill_run_again(spill *s, size_t run);
 
 /* spill_run_end - the run is complete and can be read, by any number of threads that begin after
  * this call. */
@@ -126,6 +122,10 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 /* spill_drop_run - free the run's disk space, unless its file has a name. No thread reads or writes
  * the run any more. */
 void spill_drop_run(spill *s, size_t run);
+
+/* spill_left_out - the directories that had no room for all that was to go there (see
+ * spill_dirs_left_out), and *again: how many runs were written a second time. */
+void spill_left_out(const spill *s, char *text, size_t bytes, uint64_t *again);
 
 /* spill_close - drop all runs, whatever their state; NULL is fine. */
 void spill_close(spill *s);

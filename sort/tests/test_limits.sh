@@ -83,7 +83,52 @@ fills "runs of standard input, filled by another" 40M 4 "No space left on device
   "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
 fills "runs of what is distributed" 20M 4 "No space left on device" \
   "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large
-rm large
+# --- of several directories for runs, one that is full is left out
+"$hetsort" -o sorted large || exit 1
+# shellcheck disable=SC2016  # the inner shell expands
+in_two='mount -t tmpfs none small && mkdir small/a small/b && mount -t tmpfs -o size="$1" none small/a &&
+  mount -t tmpfs -o size="$2" none small/b || exit 77
+  shift 2; "$@"; rc=$?; ls -A small/a small/b; exit $rc'
+two() { # two SIZE SIZE ARGUMENT... - a sort with file systems of these sizes for its runs; sets rc, out, err
+  # shellcheck disable=SC2086  # two words
+  run timeout 60 $own_mounts sh -c "$in_two" sh "$1" "$2" "$hetsort" --tmpdir small/a --tmpdir small/b --report report -v -o out "${@:3}"
+}
+two 1M 1M --explain large
+if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several directories for runs are left out"; else
+  goes_on() { # goes_on NAME DIR AGAIN - the last sort: what it left out, and whether runs were written again
+    is "$1: exit code, output, left over" "$rc/$(cmp out sorted)/$out$(left_over | sed 's/^out$//;s/^.\/out$//')" \
+      $'0//small/a:\n\nsmall/b:'
+    ok "$1: told" grep -Eq "no room in '$2': left out$3\$" <<<"$err"
+    ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report
+    rm -f out report
+  }
+  again=', [1-9][0-9]* runs? written again elsewhere'
+  two 1M 100M --memory 64M large
+  goes_on "a directory without room for a run" small/a ""
+  two 100M 20M --memory 64M large
+  goes_on "a directory that fills up" small/b "$again"
+  two 20M 100M --memory 64M - <large
+  goes_on "a directory that fills up, standard input" small/a "$again"
+  two 20M 100M --memory 128M --ranks 2 --strategy distribute large
+  goes_on "a directory that fills up, what is distributed" small/a "$again"
+  two 20M 100M --memory 200M --ranks 2 - < <(cat large)
+  goes_on "a directory that fills up, the copy of a stream" small/a ""
+  two 50M 50M --memory 64M large
+  is "room in both together: exit code, output" "$rc/$(cmp out sorted)" 0/
+  ok "room in both together: nothing is left out" grep -q '"tmpdirs_left_out": ""' report
+  rm -f out
+  two 30M 30M --memory 64M large
+  is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
+  ok "no room in both together: message" \
+    grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, spilling needs 70.3 MB, in runs of" <<<"$err"
+  two 20M 20M --memory 128M --ranks 2 --strategy distribute large
+  is "both fill up: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
+  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device" <<<"$err"
+  two 20M 20M --memory 200M --ranks 2 - < <(cat large)
+  is "both fill up, the copy of a stream: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
+  ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device" <<<"$err"
+fi
+rm -f large sorted report
 # shellcheck disable=SC2086  # two words
 run $own_mounts sh -c 'mount -t tmpfs none /dev || exit 77; exec "$0" -o out in <&-' "$hetsort"
 if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: no /dev/null is left out"; else

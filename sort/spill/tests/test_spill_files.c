@@ -173,6 +173,87 @@ static void files(void **state)
 	assert_int_equal(m.now_bytes, 0);
 }
 
+static void wrong(status rc, err *e)
+{
+	assert_int_equal(rc, ST_INTERNAL);
+	assert_non_null(strstr(e->text, "spilled run"));
+	*e = (err){ ST_OK, "" };
+}
+
+/* What was written of a run is written again to the next directory that has room. */
+static void another_directory(void **state)
+{
+	enum { REC = 100, RECS = 5000 };
+	(void)state;
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	char other[256], text[80], wanted[300];
+	uint64_t again;
+	unsigned char some[40 * REC];
+	snprintf(other, sizeof other, "%s/other", here);
+	assert_int_equal(mkdir(other, 0700), 0);
+	const char *dirs[] = { other, here };
+	spill_plan p = plan_of(dirs, REC, 4, 4 * RECS);
+	p.dirs = 2;
+	p.name = "run-";
+	p.block_bytes = p.write_bytes = SPILL_ALIGN; /* some of it is on the disk */
+	const size_t before = open_files();
+	good(spill_open(&s, &m, &p, &e), &e);
+	assert_false(spill_run_again(s, 0)); /* it has not begun */
+	good(spill_run_begin(s, 0, RECS, &e), &e);
+	fill(some, 1, 7, sizeof some); /* not what it will have */
+	good(spill_run_append(s, 0, some, 40, &e), &e);
+	assert_true(spill_run_again(s, 0));
+	wrong(spill_run_append(s, 0, some, 1, &e), &e);
+	wrong(spill_run_begin(s, 0, RECS + 1, &e), &e);
+	good(write_run(s, 0, REC, RECS, 33, &e), &e);
+	/* those that were to go there go here, all of them */
+	for (size_t i = 1; i < 4; i++)
+		good(write_run(s, i, REC, RECS, 33, &e), &e);
+	for (size_t i = 0; i < 4; i++)
+		good(read_range(s, i, REC, 0, RECS, &e), &e);
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(wanted, sizeof wanted, "%s/run-%zu", other, i);
+		assert_int_equal(access(wanted, F_OK), -1);
+		snprintf(wanted, sizeof wanted, "%s/run-%zu", here, i);
+		assert_int_equal(unlink(wanted), 0);
+	}
+	assert_int_equal(rmdir(other), 0);
+	spill_left_out(s, text, sizeof text, &again);
+	assert_int_equal(again, 1);
+	snprintf(wanted, sizeof wanted, "'%s'", other);
+	assert_string_equal(text, strlen(wanted) + 30 < sizeof text ? wanted : "1 more");
+	spill_close(s);
+	assert_int_equal(open_files(), before);
+	assert_int_equal(m.now_bytes, 0);
+}
+
+static void the_last_directory(void **state)
+{
+	(void)state;
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	char text[80];
+	uint64_t again;
+	const char *dirs[] = { here, here, here };
+	spill_plan p = plan_of(dirs, 4096, 3, 30);
+	p.dirs = 3;
+	good(spill_open(&s, &m, &p, &e), &e);
+	for (size_t i = 0; i < 2; i++) {
+		good(spill_run_begin(s, 2, 10, &e), &e);
+		assert_true(spill_run_again(s, 2));
+	}
+	good(spill_run_begin(s, 2, 10, &e), &e);
+	assert_false(spill_run_again(s, 2));
+	spill_left_out(s, text, 26, &again); /* room for a count only */
+	assert_int_equal(again, 2);
+	assert_string_equal(text, "2 more");
+	spill_close(s);
+	assert_int_equal(m.now_bytes, 0);
+}
+
 /* A run may end with fewer records than were announced: it keeps no more space than it needs. */
 static void a_shorter_run(void **state)
 {
@@ -214,13 +295,6 @@ static void too_large_a_plan(void **state)
 		assert_true(strstr(e.text, "spilling needs") || strstr(e.text, "too many"));
 		assert_int_equal(m.now_bytes, 0);
 	}
-}
-
-static void wrong(status rc, err *e)
-{
-	assert_int_equal(rc, ST_INTERNAL);
-	assert_non_null(strstr(e->text, "spilled run"));
-	*e = (err){ ST_OK, "" };
 }
 
 static void misuse(void **state)
@@ -305,6 +379,8 @@ int main(void)
 		cmocka_unit_test(a_file_cut_short_is_found),
 		cmocka_unit_test(bad_directories),
 		cmocka_unit_test(files),
+		cmocka_unit_test(another_directory),
+		cmocka_unit_test(the_last_directory),
 		cmocka_unit_test(a_shorter_run),
 		cmocka_unit_test(too_large_a_plan),
 		cmocka_unit_test(misuse),

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is full is found by a write that fails: free space is everybody's, so what it was when the
+ * work began is a reason to refuse, and none to rely on. */
+#include "spill_dirs.h"
+#include "base/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM_FOR_COUNT = 24 };
+
+status spill_dirs_open(spill_dirs *d, mem *m, const char *const *name, size_t count, err *e)
+{
+	status rc = ST_OK;
+	*d = (spill_dirs){ .m = m, .name = name, .count = count };
+	d->dir = mem_array(m, count, sizeof *d->dir, "directories for runs", e);
+	d->full = mem_array(m, count, sizeof *d->full, "directories for runs", e);
+	for (size_t i = 0; d->dir && i < count; i++)
+		d->dir[i].fd = -1;
+	if (!d->dir || !d->full)
+		return ST_RESOURCE;
+	for (size_t i = 0; rc == ST_OK && i < count; i++)
+		rc = tempdir_open(&d->dir[i], name[i], e);
+	return rc;
+}
+
+void spill_dirs_close(spill_dirs *d)
+{
+	for (size_t i = 0; d->dir && i < d->count; i++)
+		tempdir_close(&d->dir[i]);
+	mem_free(d->m, d->dir);
+	mem_free(d->m, d->full);
+	*d = (spill_dirs){ .m = d->m };
+}
+
+status spill_dirs_check(const char *const *name, size_t count, err *e)
+{
+	mem m = { 0, 0 };
+	spill_dirs d;
+	status rc = spill_dirs_open(&d, &m, name, count, e);
+	for (size_t i = 0; rc == ST_OK && i < count; i++) {
+		size_t at = i;
+		io_fd f = IO_FD_NONE;
+		rc = spill_dirs_create(&d, &at, NULL, false, &f, e);
+		if (f.fd >= 0)
+			close(f.fd);
+	}
+	spill_dirs_close(&d);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------- room */
+
+/* Does an earlier one share its file system? */
+static bool is_counted(const spill_dirs *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (d->dir[k].dev == d->dir[i].dev)
+			return true;
+	return false;
+}
+
+/* What all can hold of pieces of so many bytes, and how many file systems that is. */
+static status find_room(const spill_dirs *d, uint64_t piece, uint64_t *bytes, size_t *systems,
+			err *e)
+{
+	status rc = ST_OK;
+	*bytes = 0;
+	*systems = 0;
+	for (size_t i = 0; rc == ST_OK && i < d->count; i++) {
+		uint64_t there;
+		if (is_counted(d, i))
+			continue;
+		rc = tempdir_free_bytes(&d->dir[i], &there, e);
+		if (__builtin_add_overflow(*bytes, there / piece * piece, bytes))
+			*bytes = UINT64_MAX;
+		++*systems;
+	}
+	return rc;
+}
+
+status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, err *e)
+{
+	mem m = { 0, 0 };
+	spill_dirs d;
+	size_t systems;
+	status rc = spill_dirs_open(&d, &m, name, count, e);
+	if (rc == ST_OK)
+		rc = find_room(&d, 1, bytes, &systems, e);
+	spill_dirs_close(&d);
+	return rc;
+}
+
+/* What holds no run is not tried. */
+static status leave_out_small(spill_dirs *d, uint64_t run_bytes, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < d->count; i++) {
+		uint64_t there;
+		rc = tempdir_free_bytes(&d->dir[i], &there, e);
+		if (rc == ST_OK && there < run_bytes)
+			(void)spill_dirs_leave_out(d, i);
+	}
+	return rc;
+}
+
+status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e)
+{
+	char q[QUOTED_BYTES], free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES],
+		run_text[SIZE_TEXT_BYTES];
+	uint64_t there, whole;
+	size_t systems;
+	status rc = find_room(d, 1, &there, &systems, e);
+	if (rc == ST_OK) /* a run lies in one file system */
+		rc = find_room(d, run_bytes ? run_bytes : 1, &whole, &systems, e);
+	if (rc != ST_OK)
+		return rc;
+	if (bytes <= (systems > 1 ? whole : there))
+		return leave_out_small(d, run_bytes, e);
+	err_quoted(d->name[0], q);
+	size_text(there, free_text);
+	size_text_up(bytes, need_text);
+	if (d->count == 1)
+		return err_set(e, ST_RESOURCE,
+			       "temporary directory %s has %s free, spilling needs %s", q,
+			       free_text, need_text);
+	return err_set(e, ST_RESOURCE,
+		       "temporary directory %s and %zu more have %s free, spilling needs %s, in "
+		       "runs of %s",
+		       q, d->count - 1, free_text, need_text, size_text_up(run_bytes, run_text));
+}
+
+/* ----------------------------------------------------------------------------------- in turn */
+
+size_t spill_dirs_next(const spill_dirs *d, size_t at)
+{
+	for (size_t k = 0; k < d->count; k++)
+		if (!atomic_load(&d->full[(at + k) % d->count]))
+			return (at + k) % d->count;
+	return at % d->count;
+}
+
+bool spill_dirs_leave_out(spill_dirs *d, size_t at)
+{
+	for (size_t k = 0; k < d->count; k++)
+		if (k != at && !atomic_load(&d->full[k])) {
+			atomic_store(&d->full[at], true);
+			return true;
+		}
+	return false;
+}
+
+status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direct, io_fd *f, err *e)
+{
+	for (;;) {
+		err why = { ST_OK, "" };
+		*at = spill_dirs_next(d, *at);
+		const status rc = tempdir_create(&d->dir[*at], file, direct, f, &why);
+		if (rc == ST_OK)
+			return ST_OK;
+		if (rc != ST_RESOURCE || !spill_dirs_leave_out(d, *at))
+			return err_set(e, rc, "%s", why.text);
+	}
+}
+
+void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes)
+{
+	size_t used = 0, more = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < d->count; i++) {
+		char q[QUOTED_BYTES];
+		if (!atomic_load(&d->full[i]))
+			continue;
+		if (more || used + strlen(err_quoted(d->name[i], q)) + ROOM_FOR_COUNT > bytes)
+			more++;
+		else
+			used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+						 used ? ", " : "", q);
+	}
+	if (more)
+		snprintf(text + used, bytes - used, "%s%zu more", used ? " and " : "", more);
+}
