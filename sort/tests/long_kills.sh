@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Four ranks over MPI, of which one, or the launcher, gets a signal at any moment; and any bit of any
-# message that is no block flips on the way, over MPI or between threads. Whatever comes of it: status 0
-# means the right output; a file under the final name is the right one; no rank hangs; what is left under
-# temporary names the next run removes, and after a signal that can be caught that is rare: where the others
-# had begun to give names. Open MPI's launcher may hang or crash by itself when a rank is killed while it starts:
-# that is counted.
+# Four ranks over MPI, of which one, or the launcher, gets a signal: half of the time when some rank has come to a
+# phase, else at any moment that the job takes; and any bit of any message that is no block flips on the way, over
+# MPI or between threads. Whatever comes of it: status 0 means the right output; a file under the final name is the
+# right one; no rank hangs; what is left under temporary names the next run removes, and after a signal that can be
+# caught that is rare. What --workdir keeps for --resume is counted apart. Open MPI's launcher may hang or crash by
+# itself when a rank is killed while it starts: that is counted.
 #   KILLS, FLIPS: how many of each [200, 500]   SEED: what is drawn [of the time]   LANES: at a time [3]
+# shellcheck disable=SC2317,SC2086  # called through ok and await; process numbers
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -13,6 +14,9 @@ cd "$TEST_TMP" || exit 1
 kills=${KILLS:-200} flips=${FLIPS:-500} seed=${SEED:-$EPOCHSECONDS} lanes=${LANES:-3} limit_s=60
 "$BIN/gensort" --no-fsync 200000 large && "$BIN/gensort" --no-fsync 3000 small &&
   "$BIN/hetsort" -q -o large.sorted large && "$BIN/hetsort" -q -o small.sorted small || exit 1
+from=$EPOCHREALTIME
+"$ROOT/scripts/mpirun" 4 "$BIN/hetsort" -o out large && rm out || exit 1
+whole_ms=$(awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { print int(1000 * (b - a)) }')
 ways=("" "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute" "--strategy distribute --exchange-threads 0"
   "--source root --speeds 1,2,3,4" "--source root --scatter dynamic" "--source root --strategy distribute --speeds 2,1,1,1"
   "--speeds 1,0.5,2,1 --plan linear --stable" "--workdir store --resume")
@@ -23,7 +27,18 @@ exec "$@"
 END
 chmod +x rank
 
-left() { find . \( -name '.hetsort-*' -o -path './store/*' \) | head -n 3 | paste -sd' '; }
+# What a job has left: found sets kept, which --resume goes on with as the manual says, runs, states and the
+# complete output whose name a state tells, and litter, which is all else.
+find_left() {
+  local f id complete
+  kept='' litter=''
+  complete=$(sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' store/hetsort-rank*.json 2>/dev/null | sort -u)
+  while read -r f; do
+    case $f in ./store/hetsort-rank*.json | ./store/hetsort-rank*.run*) kept+=" $f"; continue ;; esac
+    for id in $complete; do case $f in ./.hetsort-*-"$id"-*.tmp) kept+=" $f"; continue 2 ;; esac; done
+    litter+=" $f"
+  done < <(find . -name '.hetsort-*' -o -path './store/*')
+}
 without_timeout() { # without_timeout COMMAND... - sets next: the command without hetsort's --timeout N
   next=()
   while [ $# -gt 0 ]; do
@@ -32,20 +47,24 @@ without_timeout() { # without_timeout COMMAND... - sets next: the command withou
   done
 }
 judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the next run is the command
-  local what=$1 rc=$2 end=$3 in=$4 out litter next; shift 4
+  local what=$1 rc=$2 end=$3 in=$4 out kept litter next said; shift 4
   out=$(cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" && echo right)
-  litter=$(left)
+  said=$(sed -n 's/^hetsort: / | /p' told | head -n 1)
+  find_left
   if [ "$out" != right ]; then # parts may be there one by one, until there is a manifest
     if [ "$rc" = 0 ] || [ -e out ] || [ -e out.manifest ]; then end=WRONG; fi
   fi
-  if [ "$rc" = 0 ] && [ -n "$litter" ]; then end=LITTER; fi
+  if [ "$rc" = 0 ] && [ -n "$litter$kept" ]; then end=LITTER; fi
   rm -f out out.[0-3] out.manifest
-  if [ -n "$litter" ]; then # the next run removes it
+  what+=" rc=$rc${litter:+ litter:$litter}${kept:+ kept:$kept}$said"
+  if [ -n "$litter$kept" ]; then # the next run removes it
     without_timeout "$@"
-    timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 && [ -z "$(left)" ] || end=STAYS
+    timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 || end=STAYS
+    find_left
+    if [ -n "$litter$kept" ]; then end=STAYS; fi
     rm -rf out out.[0-3] out.manifest .hetsort-* store
   fi
-  echo "$end $what rc=$rc${litter:+ left: $litter}$(sed -n 's/^hetsort: / | /p' told | head -n 1)"
+  echo "$end $what"
 }
 
 draw() { d=$(((RANDOM << 15 | RANDOM) % $1)); } # draw N - sets d, below N; no subshell, whose numbers would repeat
@@ -62,35 +81,57 @@ ended() { # ended JOB SECONDS - 0: in that time; 1: but for the launcher; 2: ran
   return 2
 }
 
+choose_phase() { # choose_phase WAY - sets phase: one that this way comes by
+  local phases=(start describe plan read sample split exchange write sync commit named end)
+  case $1 in *distribute*) phases+=(sort) ;; *) phases+=(merge) ;; esac
+  case $1 in *workdir*) phases+=(checkpoint complete) ;; esac
+  draw ${#phases[@]}; phase=${phases[d]}
+}
+arrived() { [ "$(state_of "$(cat "pid.$at" 2>/dev/null || echo 0)")" = T ] || [ ! -d /proc/$job ]; }
+come() { [ -s "pid.$1" ] || [ ! -d /proc/$job ]; }
+
+# Half of the strikes come when a rank has come to a phase, before it goes on or a moment after; the others at any
+# time that the job takes.
 once_killed() {
-  local way sig rank ms after job i out=out end
+  local way sig rank phase at ms when job out=out end program=$BIN/hetsort plan=''
   local sigs=(KILL KILL STOP STOP TERM HUP INT) victims=(0 1 2 3 launcher)
   draw ${#ways[@]}; way=${ways[d]}
   draw ${#sigs[@]}; sig=${sigs[d]}
   draw ${#victims[@]}; rank=${victims[d]}
-  draw 700; ms=$d
-  draw 3; after=$d
+  draw 4; at=$d
+  choose_phase "$way"
   draw 4; [ $d != 0 ] || out=out.%r
   if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # nothing of ours would end it
-  case $way in *workdir*) out=out ;; esac
+  draw 2
+  if [ $d = 0 ]; then
+    draw $whole_ms; ms=$d when="$ms ms"
+  else
+    draw 60; ms=$((d > 30 ? d - 30 : 0)) when="$phase of $at + $ms ms"
+    program=$BIN/failpoints/hetsort plan=stop@$phase:$at
+  fi
   rm -f pid.*
   # shellcheck disable=SC2206  # the way is several words
-  local command=("$ROOT/scripts/mpirun" 4 ../rank "$BIN/hetsort" --timeout 3 $way -o $out ../large)
-  timeout -k 2 $((limit_s + 20)) "${command[@]}" >told 2>&1 &
+  local command=("$ROOT/scripts/mpirun" 4 ../rank "$program" --timeout 3 $way -o $out ../large)
+  HETSORT_FAIL=$plan timeout -k 2 $((limit_s + 20)) "${command[@]}" >told 2>&1 &
   job=$!
-  # shellcheck disable=SC2016  # for await
-  [ $after = 0 ] || await eval '[ -n "$(find . -name "*.lock")" ] || [ ! -d /proc/$job ]' # it has started
-  sleep "0.$(printf %03d $ms)"
+  if [ -n "$plan" ]; then
+    await arrived
+    [ $ms = 0 ] || kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null
+  fi
+  sleep "$(printf %d.%03d $((ms / 1000)) $((ms % 1000)))"
   if [ "$rank" = launcher ]; then
     kill -s "$sig" "$(children_of $job)" 2>/dev/null
   else
-    for ((i = 0; i < 200; i++)); do if [ -s "pid.$rank" ] || [ ! -d /proc/$job ]; then break; fi; sleep 0.02; done
+    await come "$rank"
     kill -s "$sig" "$(cat "pid.$rank" 2>/dev/null || echo 999999999)" 2>/dev/null
+  fi
+  if [ -n "$plan" ] && [ "$sig/$rank" != "STOP/$at" ]; then
+    kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null
   fi
   ended $job $limit_s; end=$?
   wait $job; rc=$?
   case $end/$rc in 0/0) end=ok ;; 0/124) end=HANGS ;; 0/*) end=failed ;; 1/*) end=launcher-hung ;; *) end=HANGS ;; esac
-  judge "$sig of $rank after $ms ms ($after), $way, $out" $rc $end large "${command[@]}"
+  judge "$sig of $rank, $when, $way, $out" $rc $end large "${command[@]}"
 }
 
 once_flipped() { # once_flipped N
@@ -121,12 +162,12 @@ wait
 for kind in kills flips; do
   cat lane*/$kind >$kind
   echo "# sum: $(wc -l <$kind) $kind, seed $seed: $(cut -d' ' -f1 $kind | sort | uniq -c | awk '{printf "%s%d %s", c, $1, $2; c = ", "}'); \
-$(grep -c ' left: ' $kind) left something for the next run"
+$(grep -c ' kept: ' $kind) left what --resume goes on with, $(grep -c ' litter: ' $kind) litter for the next run"
+  sed -n 's/\(.* litter: .*\)/#   \1/p' $kind
   is "$kind: all promises kept" "$(grep -v -E '^(ok|failed|launcher-hung) ' $kind | head -n 20)" ""
   is "$kind: as many as wanted" "$(wc -l <$kind)" "${!kind}"
 done
-# shellcheck disable=SC2317  # called through ok
-rare() { [ $((20 * $(grep -v workdir "$1" | grep -c -E "$2.* left: "))) -le "$(grep -c . "$1")" ]; }
+rare() { [ $((20 * $(grep -c -E "$2.* litter: " "$1"))) -le "$(grep -c . "$1")" ]; }
 ok "kills: signals that can be caught rarely leave something" rare kills '^failed (TERM|HUP|INT)'
 ok "flips: they rarely leave something" rare flips '^failed'
 done_testing
