@@ -16,7 +16,7 @@ CFLAGS  ?= -O2 -g
 PEER_CXXFLAGS ?= -O3 -march=native
 MPICC   ?= mpicc
 PREFIX  ?= /usr/local
-BINDIR  ?= bin
+PROGDIR  = bin
 MPI     ?= $(if $(shell command -v $(MPICC) 2>/dev/null),yes,no)
 PKG_CONFIG ?= pkg-config
 pkg      = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
@@ -130,11 +130,11 @@ PMPI_X   := $(if $(LIBPMPI),$(patsubst %.c,$(OBJ)/%,$(wildcard partition/mpi/tes
 
 # The same of libhetsort.
 SMPI_X   := $(if $(filter yes,$(MPI)),$(patsubst %.c,$(OBJ)/%,$(wildcard sort/lib/tests/mpi/*.c)))
-SCATTERX := $(if $(LIBPMPI),$(BINDIR)/bench/scatter_client)
+SCATTERX := $(if $(LIBPMPI),$(PROGDIR)/bench/scatter_client)
 LIBBENCH := $(if $(SMPI_X),$(OBJ)/bench/library_bench)
 
 # What the harness in bench/ runs beside the programs.
-BENCH_X  := $(addprefix $(BINDIR)/bench/,floor records build.json \
+BENCH_X  := $(addprefix $(PROGDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 # What `make help` shows is a task, not a file.
@@ -154,7 +154,7 @@ HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
 # Or make puts them off, as files in between.
 .PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
 
-all: $(HAS) $(addprefix $(BINDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
+all: $(HAS) $(addprefix $(PROGDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
 
 lib: $(HAS_PART) $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
 
@@ -179,7 +179,7 @@ every-object: $(call objs,$(C_FILES))
 	$(Q): objects are in $(OBJ)
 
 FORCE:
-$(BINDIR)/%: $(OBJ)/bin/% FORCE
+$(PROGDIR)/%: $(OBJ)/bin/% FORCE
 	@mkdir -p $(@D); cmp -s $< $@ || { cp -f $< $@.tmp && mv -f $@.tmp $@; }
 
 $(OBJ)/%.o: %.c
@@ -312,7 +312,7 @@ LONGEST := mpi_resume mpi_kill mpi_faults mpi_experiments mpi_library mpi_watch 
            test_matrix test_cli test_resume test_failpoint test_cluster test_read_ahead test_vectors test_faults
 is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
-RUN = BIN="$(abspath $(BINDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
+RUN = BIN="$(abspath $(PROGDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
 check: all $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
@@ -329,26 +329,26 @@ check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 failpoints:
-	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 OBJ=$(OBJ)/failpoints BINDIR=$(BINDIR)/failpoints \
-	  $(addprefix $(BINDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
+	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 OBJ=$(OBJ)/failpoints PROGDIR=$(PROGDIR)/failpoints \
+	  $(addprefix $(PROGDIR)/failpoints/,hetsort $(notdir $(FAULT_C:.c=)))
 
 FAULTS ?= full 100000
 check-faults: failpoints  ## 100000 faults: every allocation, file call and message, then pairs (FAULTS=quick: a sample)
-	$(Q)$(BINDIR)/failpoints/fault_walk $(FAULTS)
+	$(Q)$(PROGDIR)/failpoints/fault_walk $(FAULTS)
 
 SEEDS ?= 10000
 check-sim: failpoints  ## clusters from seeds, with delays and faults (SEEDS=10000 SEED=FIRST)
-	$(Q)$(BINDIR)/failpoints/fault_sim $(SEEDS) $(SEED)
+	$(Q)$(PROGDIR)/failpoints/fault_sim $(SEEDS) $(SEED)
 
 SAN = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
-ASAN = CFLAGS="$(SAN) -fsanitize=address,undefined" BINDIR=build/asan/bin SANITIZER=asan
+ASAN = CFLAGS="$(SAN) -fsanitize=address,undefined" PROGDIR=build/asan/bin SANITIZER=asan
 # Open MPI keeps memory when it ends, which would count as leaks. Experiments measure: not here.
 asan:  ## run the tests under AddressSanitizer and UBSan
 	$(Q)ASAN_OPTIONS=detect_leaks=1 $(MAKE) check $(ASAN)
 	$(if $(filter yes,$(MPI)),$(Q)ASAN_OPTIONS=detect_leaks=0 $(MAKE) check-mpi $(ASAN) \
 	  MPI_SH="$(filter-out bench/%,$(MPI_SH))")
 tsan:  ## run the tests under ThreadSanitizer
-	$(Q)TEST_TIMEOUT=1800 $(MAKE) check CFLAGS="$(SAN) -fsanitize=thread" BINDIR=build/tsan/bin SANITIZER=tsan
+	$(Q)TEST_TIMEOUT=1800 $(MAKE) check CFLAGS="$(SAN) -fsanitize=thread" PROGDIR=build/tsan/bin SANITIZER=tsan
 export SANITIZER
 
 FUZZ_SECONDS ?= 60
@@ -381,7 +381,7 @@ $(OBJ)/bin/bench/build.json: Makefile
 	  "$$($(CXX) --version 2>/dev/null | head -n 1)" "$(PEER_CXXFLAGS)" >$@
 
 # Results stay in build/bench; ARGS goes to the program: make bench ARGS='--records 1000000 --dir /data'
-BENCH = $(Q)mkdir -p build/bench; BIN="$(abspath $(BINDIR))" bench/$(1) --json build/bench/$(1).json $(ARGS)
+BENCH = $(Q)mkdir -p build/bench; BIN="$(abspath $(PROGDIR))" bench/$(1) --json build/bench/$(1).json $(ARGS)
 bench: all $(BENCH_X)  ## measure from file to file, side by side with named partners (ARGS=...)
 	$(call BENCH,run)
 bench-compare:  ## compare two measurements (ARGS='A.json B.json')
@@ -399,9 +399,9 @@ bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...
 
 # On virtual hosts, as root; results stay in build/experiments.
 experiments: all $(BENCH_X) $(SCATTERX)  ## all experiments on virtual hosts of unequal speed (root; ARGS=...)
-	$(Q)BIN="$(abspath $(BINDIR))" bench/experiments all $(ARGS)
+	$(Q)BIN="$(abspath $(PROGDIR))" bench/experiments all $(ARGS)
 experiments-quick: all $(BENCH_X) $(SCATTERX)  ## the same in a few minutes, judged loosely
-	$(Q)BIN="$(abspath $(BINDIR))" bench/experiments all --quick $(ARGS)
+	$(Q)BIN="$(abspath $(PROGDIR))" bench/experiments all --quick $(ARGS)
 
 # A planner's benchmark is a program that prints JSON lines; ARGS goes to it.
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) $(PART_INC)
@@ -459,10 +459,14 @@ format:  ## let clang-format rewrite the sources
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
 # --------------------------------------------------------------------------------------- install
+# Folders of the installation. PROGDIR, where the build puts programs, is none of them.
+BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
-MANDIR     ?= $(PREFIX)/share/man
-PYTHONDIR  ?= $(PREFIX)/share/hetpart/python
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+DOCDIR     ?= $(DATADIR)/doc/hetsort
+PYTHONDIR  ?= $(DATADIR)/hetpart/python
 # What is made for these folders; two that install at a time do not get into each other's way.
 FOLDERS    = $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(PYTHONDIR)
 FILLED    := $(OBJ)/install/$(shell printf '%s' "$(subst ",,$(FOLDERS))" | cksum | cut -d' ' -f1)
@@ -480,14 +484,16 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
 KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s examples_s man3_s
-KINDS      = bin man1 man5 $(KINDS_LIB) $(KINDS_SORT)
-of_bin     = $(addprefix $(BINDIR)/,$(PROGRAMS))
-to_bin     = $(PREFIX)/bin
+KINDS      = bin man1 man5 doc $(KINDS_LIB) $(KINDS_SORT)
+of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
+to_bin     = $(BINDIR)
 by_bin     = install -m 755
 of_man1    = $(call room_man,$(filter-out $(if $(BURN_SRC),,bench),$(ROOMS)),1)
 to_man1    = $(MANDIR)/man1
 of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5
+of_doc     = README.md CHANGELOG.md SECURITY.md LICENSE
+to_doc     = $(DOCDIR)
 of_archive = $(LIBPART) $(LIBPMPI)
 to_archive = $(LIBDIR)
 of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS) $(LIBPMPIS))
@@ -506,7 +512,7 @@ to_cmake   = $(LIBDIR)/cmake/hetpart
 of_python  = $(FILLED)/hetpart.py
 to_python  = $(PYTHONDIR)
 of_examples = $(wildcard partition/examples/* $(if $(LIBPMPI),partition/mpi/examples/*.c))
-to_examples = $(PREFIX)/share/hetpart/examples
+to_examples = $(DATADIR)/hetpart/examples
 of_man3    = $(MAN3) $(addprefix $(OBJ)/man3/,$(ALIASES))
 to_man3    = $(MANDIR)/man3
 of_man5lib = $(call room_man,partition,5)
@@ -528,7 +534,7 @@ to_pc_s      = $(LIBDIR)/pkgconfig
 of_cmake_s   = $(FILLED)/hetsort-config.cmake $(FILLED)/hetsort-config-version.cmake
 to_cmake_s   = $(LIBDIR)/cmake/hetsort
 of_examples_s = $(wildcard sort/examples/*)
-to_examples_s = $(PREFIX)/share/hetsort/examples
+to_examples_s = $(DATADIR)/hetsort/examples
 of_man3_s    = $(SORT_MAN3) $(addprefix $(OBJ)/man3/,$(SORT_ALIASES))
 to_man3_s    = $(MANDIR)/man3
 
@@ -586,13 +592,20 @@ uninstall: LIBPMPIS = $(OBJ)/$(MPISOFILE)
 uninstall: MPISOLINKS = $(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
+	rm -f '$(DESTDIR)$(PYTHONDIR)'/__pycache__/hetpart.*.pyc
+	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
-	rmdir '$(DESTDIR)$(to_cmake)' '$(DESTDIR)$(to_python)' '$(DESTDIR)$(to_examples)' \
-	  '$(DESTDIR)$(PREFIX)/share/hetpart' '$(DESTDIR)$(to_cmake_s)' '$(DESTDIR)$(to_examples_s)' \
-	  '$(DESTDIR)$(PREFIX)/share/hetsort' 2>/dev/null || true
+	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python) $(to_examples) $(DATADIR)/hetpart \
+	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(DOCDIR)) 2>/dev/null || true
 
-dist:  ## a source archive of HEAD
-	git archive --prefix=hetsort-$(VERSION)/ -o hetsort-$(VERSION).tar.gz HEAD
+# ----------------------------------------------------------------------------------------- release
+ARCHIVE = hetsort-$(VERSION).tar.gz
+dist:  ## a source archive of HEAD: hetsort-VERSION.tar.gz
+	$(Q)git diff --quiet HEAD || echo "make: changes that are not committed are not in $(ARCHIVE)" >&2
+	git archive --prefix=hetsort-$(VERSION)/ -o $(ARCHIVE) HEAD
+
+distcheck: dist  ## unpack the archive, build, test, install and uninstall it (TESTS=...)
+	$(Q)scripts/distcheck $(ARCHIVE) $(OBJ)/distcheck
 
 clean:  ## remove build/ and bin/
 	rm -rf build bin

@@ -36,9 +36,9 @@ extern "C" {
 /* ======================================================================== version and status */
 
 #define HETPART_VERSION_MAJOR 0
-#define HETPART_VERSION_MINOR 1
+#define HETPART_VERSION_MINOR 2
 #define HETPART_VERSION_PATCH 0
-#define HETPART_VERSION       "0.1.0"
+#define HETPART_VERSION       "0.2.0"
 
 /* hetpart_version - the version of the library that is linked, as "major.minor.patch".
  * Static text, never NULL; compare it with HETPART_VERSION, the version of this header. */

@@ -15,9 +15,10 @@ header_calls() { # the declared calls, sorted
 installation() {
   local target=$1 prefix=$2 said=''; shift 2
   case ${MAKEFLAGS:-} in *"-- "*) said=${MAKEFLAGS#*-- } ;; esac
-  env -u MFLAGS -u MAKELEVEL MAKEFLAGS="$said" make -s -C "$ROOT" "$target" OBJ="$OBJ" BINDIR="$BIN" \
-    CC="${CC:-cc}" MPI="${HAVE_MPI:-no}" PREFIX="$prefix" LIBDIR="$prefix/lib" INCLUDEDIR="$prefix/include" \
-    MANDIR="$prefix/share/man" PYTHONDIR="$prefix/share/hetpart/python" DESTDIR= "$@" \
+  env -u MFLAGS -u MAKELEVEL MAKEFLAGS="$said" make -s -C "$ROOT" "$target" OBJ="$OBJ" PROGDIR="$BIN" \
+    CC="${CC:-cc}" MPI="${HAVE_MPI:-no}" PREFIX="$prefix" BINDIR="$prefix/bin" \
+    LIBDIR="$prefix/lib" INCLUDEDIR="$prefix/include" DATADIR="$prefix/share" MANDIR="$prefix/share/man" \
+    DOCDIR="$prefix/share/doc/hetsort" PYTHONDIR="$prefix/share/hetpart/python" DESTDIR= "$@" \
     >>"$TEST_TMP/make.log" 2>&1 || { sed 's/^/# /' "$TEST_TMP/make.log"; return 1; }
 }
 

@@ -35,8 +35,10 @@ is "no place holder and no DESTDIR is left in them" \
   "$(grep -rlE '@[A-Z]+@|a folder' "$dest/opt/het/lib/pkgconfig" "$dest/opt/het/lib/cmake" "$dest/opt/het/share/hetpart/python")" ""
 is "all can be read by everybody" "$(find "$dest" -type f ! -perm -444)" ""
 contents "$dest" >first
+mkdir "$dest/opt/het/share/hetpart/python/__pycache__" # as Python does where it may write
+touch "$dest/opt/het/share/hetpart/python/__pycache__/hetpart.cpython-311.pyc"
 ok "installing over it" installation install /opt/het DESTDIR="$dest"
-is "changes nothing" "$(contents "$dest" | diff first -)" ""
+is "changes nothing" "$(contents "$dest" | grep -v __pycache__ | diff first -)" ""
 ok "make uninstall, though now without MPI" installation uninstall /opt/het DESTDIR="$dest" MPI=no SHARED=no
 is "leaves nothing" "$(find "$dest" -mindepth 1)" ""
 
@@ -49,12 +51,14 @@ ok "make uninstall" installation uninstall /opt/het DESTDIR="$dest"
 is "leaves what others put there" "$(contents "$dest")" ./opt/het/lib/pkgconfig/other.pc
 
 own=$PWD/own
-folders=(LIBDIR="$own/lib/arch" INCLUDEDIR="$own/include/hetpart-0" MANDIR="$own/man" PYTHONDIR="$own/py")
+folders=(BINDIR="$own/games" LIBDIR="$own/lib/arch" INCLUDEDIR="$own/include/hetpart-0" DATADIR="$own/data" MANDIR="$own/man"
+  DOCDIR="$own/doc" PYTHONDIR="$own/py")
 ok "folders of one's own choice" installation install "$own" "${folders[@]}"
-for f in include/hetpart-0/hetpart.h lib/arch/libhetpart.a man/man3/hetpart.3 man/man1/hetsort.1 py/hetpart.py; do
+for f in include/hetpart-0/hetpart.h lib/arch/libhetpart.a man/man3/hetpart.3 man/man1/hetsort.1 py/hetpart.py \
+  games/hetsort doc/README.md data/hetpart/examples/shares.c; do
   ok "are kept to: $f" test -s "$own/$f"
 done
-is "and nothing is put elsewhere" "$(cd "$own" && find lib include share -maxdepth 1 ! -type d)" ""
+is "and nothing is put elsewhere" "$(cd "$own" && find . -maxdepth 1 -name bin -o -name share; cd "$own" && find lib include -maxdepth 1 ! -type d)" ""
 if command -v pkg-config >/dev/null; then
   pc() { PKG_CONFIG_PATH="$own/lib/arch/pkgconfig" pkg-config "$@"; }
   is "pkg-config tells the version" "$(pc --modversion hetpart)" "$version"
@@ -66,7 +70,7 @@ else
 fi
 ok "make uninstall without DESTDIR" installation uninstall "$own" "${folders[@]}"
 is "leaves no file" "$(contents "$own")" ""
-is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name examples)" ""
+is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name examples -o -name doc)" ""
 
 # What is said at the end, or done by root: a stub stands for ldconfig.
 if [ ! -e "$OBJ/$soname" ]; then left_out "no shared library here (SHARED=no)"; done_testing; fi

@@ -15,7 +15,7 @@ case " $* " in
 esac
 SH
 chmod +x cc
-build() { run make -s -C "$ROOT" CC="$PWD/cc" OBJ="$PWD/obj" BINDIR="$PWD/bin" CFLAGS= MPI=no ISAL="${ISAL:-yes}" "$@"; }
+build() { run make -s -C "$ROOT" CC="$PWD/cc" OBJ="$PWD/obj" PROGDIR="$PWD/bin" CFLAGS= MPI=no ISAL="${ISAL:-yes}" "$@"; }
 cd "$TEST_TMP" || exit 1
 sed -i "s|looked|$PWD/looked|" cc
 
@@ -35,7 +35,7 @@ ok "the planner's library needs no jansson" grep -q compiled looked
 rm -rf obj
 LACKS=cmocka.h build "$PWD/obj/has/cmocka.h"
 ok "without cmocka tests are not built" grep -q "^make: no header 'cmocka.h' here" <<<"$err"
-run make -s -C "$ROOT" CC=no-such-compiler OBJ="$PWD/obj" BINDIR="$PWD/bin" all
+run make -s -C "$ROOT" CC=no-such-compiler OBJ="$PWD/obj" PROGDIR="$PWD/bin" all
 is "without a compiler" "$rc $(head -n 1 <<<"$err")" "2 make: no compiler 'no-such-compiler' here; run scripts/deps"
 
 rm -f looked

@@ -54,7 +54,7 @@ extern "C" {
 #define HETSORT_VERSION_MAJOR 0
 #define HETSORT_VERSION_MINOR 1
 #define HETSORT_VERSION_PATCH 0
-#define HETSORT_VERSION       "0.1.0"
+#define HETSORT_VERSION       "0.2.0"
 
 /* hetsort_version - the version of the library that is linked, as "major.minor.patch".
  * Static text, never NULL; compare it with HETSORT_VERSION, the version of this header. */

@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# make dist: what git tracks, under the version's name, and the same bytes each time. long_dist.sh builds it.
+. "$ROOT/scripts/tap.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL
+git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1 || skip_all "not in a git repository"
+version=$(cat "$ROOT/VERSION")
+name=hetsort-$version
+
+run make -s -C "$ROOT" dist ARCHIVE="$PWD/one.tar.gz"
+is "make dist" "$rc" 0
+is "it holds what git tracks, in one folder" "$(tar tzf one.tar.gz | grep -v '/$' | LC_ALL=C sort)" \
+  "$(git -C "$ROOT" ls-tree -r --name-only HEAD | sed "s|^|$name/|" | LC_ALL=C sort)"
+run make -s -C "$ROOT" dist ARCHIVE="$PWD/two.tar.gz"
+ok "the same bytes each time" cmp one.tar.gz two.tar.gz
+
+is "CHANGELOG's newest section is this version" "$(sed -n 's/^## \([^ ]*\).*/\1/p' "$ROOT/CHANGELOG.md" | head -n 1)" "$version"
+is "the version of hetsort.h" "$(sed -n 's/^#define HETSORT_VERSION *"\(.*\)"/\1/p' "$ROOT/sort/include/hetsort.h")" "$version"
+is "the version of hetpart.h" "$(sed -n 's/^#define HETPART_VERSION *"\(.*\)"/\1/p' "$ROOT/partition/include/hetpart.h")" "$version"
+is "and its numbers" "$(sed -n 's/^#define HETPART_VERSION_[A-Z]* //p' "$ROOT/partition/include/hetpart.h" | paste -sd .)" "$version"
+
+# The folder of programs is not taken from the environment, where packagers say what it is of the installation.
+run env BINDIR=/nowhere make -s -C "$ROOT" -n --no-print-directory -f - show <<'MAKE'
+include Makefile
+show: ; @echo '$(PROGDIR) $(of_bin) $(to_bin)'
+MAKE
+is "BINDIR is where programs are installed" "$(tail -n 1 <<<"$out" | cut -d' ' -f1,2,3)" "echo 'bin bin/gensort"
+ok "and comes from the environment" grep -q " /nowhere'$" <<<"$out"
+done_testing
