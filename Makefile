@@ -467,6 +467,8 @@ DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 DOCDIR     ?= $(DATADIR)/doc/hetsort
 PYTHONDIR  ?= $(DATADIR)/hetpart/python
+BASHDIR    ?= $(DATADIR)/bash-completion/completions
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 # What is made for these folders; two that install at a time do not get into each other's way.
 FOLDERS    = $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(PYTHONDIR)
 FILLED    := $(OBJ)/install/$(shell printf '%s' "$(subst ",,$(FOLDERS))" | cksum | cut -d' ' -f1)
@@ -484,7 +486,7 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
 KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s examples_s man3_s
-KINDS      = bin man1 man5 doc $(KINDS_LIB) $(KINDS_SORT)
+KINDS      = bin man1 man5 doc bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
 to_bin     = $(BINDIR)
 by_bin     = install -m 755
@@ -494,6 +496,13 @@ of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5
 of_doc     = README.md CHANGELOG.md SECURITY.md LICENSE
 to_doc     = $(DOCDIR)
+of_bash    = $(OBJ)/completion/hetsort
+to_bash    = $(BASHDIR)
+of_bashlink = $(addprefix $(OBJ)/completion/,$(filter-out hetsort,$(PROGRAMS)))
+to_bashlink = $(BASHDIR)
+by_bashlink = cp -Pf
+of_zsh     = scripts/completion/_hetsort
+to_zsh     = $(ZSHDIR)
 of_archive = $(LIBPART) $(LIBPMPI)
 to_archive = $(LIBDIR)
 of_shared  = $(filter %.so.$(VERSION),$(LIBPARTS) $(LIBPMPIS))
@@ -560,6 +569,12 @@ $(FILLED)/%.py: partition/python/%.py FORCE
 $(addprefix $(OBJ)/man3/,$(ALIASES) $(SORT_ALIASES)): $(MAN3) $(SORT_MAN3) partition/pkg/man-names.awk
 	$(Q)mkdir -p $(@D); awk -f partition/pkg/man-names.awk $(MAN3) $(SORT_MAN3) | \
 	  sed -n 's|^$(basename $(@F)) \(.*\)|.so man3/\1.3|p' >$@
+
+# bash looks for completions by the name of the program.
+$(OBJ)/completion/hetsort: scripts/completion/hetsort.bash
+	$(Q)mkdir -p $(@D); cp -f $< $@
+$(OBJ)/completion/%:
+	$(Q)mkdir -p $(@D); ln -sf hetsort $@
 
 define newline
 

@@ -18,7 +18,8 @@ installation() {
   env -u MFLAGS -u MAKELEVEL MAKEFLAGS="$said" make -s -C "$ROOT" "$target" OBJ="$OBJ" PROGDIR="$BIN" \
     CC="${CC:-cc}" MPI="${HAVE_MPI:-no}" PREFIX="$prefix" BINDIR="$prefix/bin" \
     LIBDIR="$prefix/lib" INCLUDEDIR="$prefix/include" DATADIR="$prefix/share" MANDIR="$prefix/share/man" \
-    DOCDIR="$prefix/share/doc/hetsort" PYTHONDIR="$prefix/share/hetpart/python" DESTDIR= "$@" \
+    DOCDIR="$prefix/share/doc/hetsort" PYTHONDIR="$prefix/share/hetpart/python" \
+    BASHDIR="$prefix/share/bash-completion/completions" ZSHDIR="$prefix/share/zsh/site-functions" DESTDIR= "$@" \
     >>"$TEST_TMP/make.log" 2>&1 || { sed 's/^/# /' "$TEST_TMP/make.log"; return 1; }
 }
 

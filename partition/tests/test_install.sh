@@ -13,7 +13,8 @@ ok "make install with DESTDIR" installation install /opt/het DESTDIR="$dest"
 for f in lib/libhetpart.a include/hetpart.h include/hetpart.f90 lib/pkgconfig/hetpart.pc \
   lib/cmake/hetpart/hetpart-config.cmake lib/cmake/hetpart/hetpart-config-version.cmake \
   share/hetpart/python/hetpart.py share/hetpart/examples/shares.c share/man/man3/hetpart.3 \
-  share/man/man5/hetpart-wisdom.5 bin/hetsort; do
+  share/man/man5/hetpart-wisdom.5 bin/hetsort share/bash-completion/completions/gensort \
+  share/zsh/site-functions/_hetsort; do
   ok "installed: $f" test -s "$dest/opt/het/$f"
 done
 if [ "${HAVE_MPI:-no}" = yes ]; then
@@ -52,7 +53,7 @@ is "leaves what others put there" "$(contents "$dest")" ./opt/het/lib/pkgconfig/
 
 own=$PWD/own
 folders=(BINDIR="$own/games" LIBDIR="$own/lib/arch" INCLUDEDIR="$own/include/hetpart-0" DATADIR="$own/data" MANDIR="$own/man"
-  DOCDIR="$own/doc" PYTHONDIR="$own/py")
+  DOCDIR="$own/doc" PYTHONDIR="$own/py" BASHDIR="$own/bash" ZSHDIR="$own/zsh")
 ok "folders of one's own choice" installation install "$own" "${folders[@]}"
 for f in include/hetpart-0/hetpart.h lib/arch/libhetpart.a man/man3/hetpart.3 man/man1/hetsort.1 py/hetpart.py \
   games/hetsort doc/README.md data/hetpart/examples/shares.c; do
