@@ -109,9 +109,9 @@ static bool by_plan(struct job *j)
 static bool by_equal_time(struct job *j)
 {
 	struct procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
-	double *real = malloc(j->p * sizeof *real);
+	double *real = malloc(2 * j->p * sizeof *real);
 	long double t = 0;
-	bool ok = real && part_equal_time(&ps, j->items, real, &t, NULL) == HETPART_OK;
+	bool ok = real && part_equal_time(&ps, j->items, real, real + j->p, &t, NULL) == HETPART_OK;
 
 	j->answer = (double)t;
 	free(real);

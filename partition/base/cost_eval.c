@@ -84,6 +84,22 @@ long double part_cost_fine(const hetpart_cost *c, uint64_t n)
 	return (long double)c->scale * unit_real(c, (double)n);
 }
 
+void part_cost_fine_each(const hetpart_cost *c, const uint64_t *n, size_t count, long double *time)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = larger(most, n[i]);
+	if (c->kind == COST_NLOGN && most < UINT64_C(1) << 53)
+		for (size_t i = 0; i < count; i++) {
+			double x = (double)(int64_t)n[i];
+			time[i] = (long double)c->scale * (x > 1 ? x * log(x) : 0);
+		}
+	else
+		for (size_t i = 0; i < count; i++)
+			time[i] = part_cost_fine(c, n[i]);
+}
+
 double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items)
 {
 	return cost ? (double)part_cost_fine(cost, items) : NAN;

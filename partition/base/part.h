@@ -62,6 +62,10 @@ struct hetpart_cost {
 /* Time of n items, to the precision of n itself even above 2^53 where the kind allows. */
 long double part_cost_fine(const hetpart_cost *cost, uint64_t n);
 
+/* The same for each of n[0 .. count). */
+void part_cost_fine_each(const hetpart_cost *cost, const uint64_t *n, size_t count,
+			 long double *time);
+
 /* Time of a real number of items x >= 0; NaN for callbacks; tables are joined by lines. */
 double part_cost_real(const hetpart_cost *cost, double x);
 
@@ -136,6 +140,9 @@ struct bad_cost {
 /* Time of n items on processor i; speeds count as scaled by 2^-shift. NaN and negative times of
  * callbacks are noted in ps->bad and count as infinite. */
 long double part_time(const struct procs *ps, size_t i, uint64_t n);
+
+/* The same of n[i] items for every processor, rounded: much faster where all have one cost. */
+void part_times(const struct procs *ps, const uint64_t *n, double *time);
 
 /* Most items n in [lo, hi] with part_time() <= limit, for increasing costs; lo if there is none. */
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit);

@@ -19,6 +19,25 @@ long double part_time(const struct procs *ps, size_t i, uint64_t n)
 	return ps->costs ? t : t / (ps->speeds[i] * ps->unit);
 }
 
+void part_times(const struct procs *ps, const uint64_t *n, double *time)
+{
+	enum { AT_ONCE = 256 };
+	long double t[AT_ONCE];
+	size_t count;
+
+	if (ps->costs || ps->block || ps->cost->kind == COST_CALLBACK) {
+		for (size_t i = 0; i < ps->n; i++)
+			time[i] = (double)part_time(ps, i, n[i]);
+		return;
+	}
+	for (size_t at = 0; at < ps->n; at += count) {
+		count = (size_t)smaller(AT_ONCE, ps->n - at);
+		part_cost_fine_each(ps->cost, n + at, count, t);
+		for (size_t i = 0; i < count; i++)
+			time[at + i] = (double)(t[i] / (ps->speeds[at + i] * ps->unit));
+	}
+}
+
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
 {
 	struct bisection s = { lo, hi, 0 };

@@ -111,9 +111,11 @@ void part_classes_free(struct classes *c)
 	free(c->of);
 }
 
-double part_classes_share(const struct classes *c, double k)
+void part_classes_shares(const struct classes *c, const double *k, size_t n, double least,
+			 double *share)
 {
-	const struct class *of = class_of(c, k);
-
-	return of->x + of->slope * (k - of->k);
+	for (size_t i = 0; i < n; i++) {
+		const struct class *of = class_of(c, k[i]);
+		share[i] = later(least, of->x + of->slope * (k[i] - of->k));
+	}
 }

@@ -29,7 +29,8 @@ hetpart_status part_classes_solve(struct classes *c, const hetpart_cost *cost, c
 				  size_t n, double target, hetpart_err *err);
 void part_classes_free(struct classes *c);
 
-/* About the share of a processor of one of these speeds at that time, never below it. */
-double part_classes_share(const struct classes *c, double k);
+/* About the shares of n processors of these speeds at that time, least or more. */
+void part_classes_shares(const struct classes *c, const double *k, size_t n, double least,
+			 double *share);
 
 #endif

@@ -15,13 +15,19 @@
 struct equal_time {
 	const hetpart_cost *cost;
 	size_t n;             /* processors that are not full */
-	size_t *proc;         /* which they are */
+	size_t *proc;         /* which they are; NULL: all, as there are no capacities */
 	double *k, *x;        /* their speeds (the fastest near 1) and shares */
+	double *rate;         /* and the derivatives of the shares by the time */
 	const double *speeds; /* of all, as the caller gave them */
 	long double unit;     /* k is speed times unit */
 	double target;        /* items to divide among them */
 	long double t;        /* their time, at scale 1 */
 };
+
+static double speed_of(const struct equal_time *et, size_t i)
+{
+	return et->speeds[et->proc ? et->proc[i] : i];
+}
 
 static double fastest(const struct equal_time *et)
 {
@@ -44,7 +50,7 @@ static void by_power(struct equal_time *et, double a)
 		else if (et->k[i] >= DBL_MIN)
 			et->x[i] = pow(et->k[i] / most, 1 / a);
 		else /* not small any more as a root */
-			et->x[i] = (double)powl(et->speeds[et->proc[i]] * et->unit / most, 1 / a);
+			et->x[i] = (double)powl(speed_of(et, i) * et->unit / most, 1 / a);
 		sum += et->x[i];
 	}
 	for (size_t i = 0; i < et->n; i++)
@@ -61,26 +67,33 @@ static double convex(enum cost_kind kind, double x, double *slope)
 	return x * ln;
 }
 
-/* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. r[]
- * receives the inverse derivatives, x[] the Newton point for T = 0, *off the largest relative error
- * that x[] had at the last T. */
-static double newton_step(struct equal_time *et, double *r, double *off)
+/* One Newton step for the system f(n_i) = T k_i, sum n_i = N: the T that keeps the sum. rate[]
+ * receives the derivatives, x[] the Newton point for T = 0, *off the largest relative error that
+ * x[] had at the last T. */
+static double newton_step(struct equal_time *et, double *off)
 {
+	enum cost_kind kind = et->cost->kind;
 	long double sum = 0, slope = 0;
-	double t = (double)et->t;
+	double t = (double)et->t, worst = 0;
 
-	*off = 0;
 	for (size_t i = 0; i < et->n; i++) {
-		double x = et->x[i], d, f = convex(et->cost->kind, x, &d), e;
-		r[i] = 1 / d;
-		e = fabs(f - t * et->k[i]) * r[i];
-		if (e > *off * x)
-			*off = e / x;
-		et->x[i] = x - f * r[i];
+		double x = et->x[i], d, f = convex(kind, x, &d), r = 1 / d;
+		double e = fabs(f - t * et->k[i]) * r;
+		if (e > worst * x)
+			worst = e / x;
+		et->x[i] = x - f * r;
+		et->rate[i] = et->k[i] * r;
 		sum += et->x[i];
-		slope += et->k[i] * r[i];
+		slope += et->rate[i];
 	}
+	*off = worst;
 	return (double)fmaxl(0, (et->target - sum) / slope);
+}
+
+static void go_on(struct equal_time *et, double by, double least)
+{
+	for (size_t i = 0; i < et->n; i++)
+		et->x[i] = later(least, et->x[i] + by * et->rate[i]);
 }
 
 /* T is found; a small share, which hardly moves T, may not be. */
@@ -107,33 +120,27 @@ static hetpart_status by_newton(struct equal_time *et, hetpart_err *err)
 {
 	bool log2 = et->cost->kind == COST_NLOG2N1;
 	double unit = log2 ? M_LN2 : 1, t, was = 0, off = INFINITY, least = log2 ? TINY : 1;
-	double *r = part_calloc(et->n, sizeof *r);
-	struct classes seed = { .of = NULL };
-	hetpart_status rc = HETPART_ENOMEM;
+	struct classes seed;
+	hetpart_status rc = part_classes_solve(&seed, et->cost, et->k, et->n, et->target, err);
 
-	if (!r)
-		return part_fail(err, rc, "no memory for %zu processors", et->n);
-	rc = part_classes_solve(&seed, et->cost, et->k, et->n, et->target, err);
 	if (rc != HETPART_OK)
-		goto out;
-	for (size_t i = 0; i < et->n; i++)
-		et->x[i] = later(least, part_classes_share(&seed, et->k[i]));
+		return rc;
+	part_classes_shares(&seed, et->k, et->n, least, et->x);
 	et->t = t = seed.t * unit;
+	part_classes_free(&seed);
 	for (int step = 0; step < 100 && off > NEAR_ENOUGH; step++) {
 		if (step > 1 && t <= was * (1 + 2 * DBL_EPSILON))
 			break;
 		was = t;
-		et->t = t = newton_step(et, r, &off);
-		for (size_t i = 0; i < et->n; i++)
-			et->x[i] = later(least, et->x[i] + t * et->k[i] * r[i]);
+		et->t = t = newton_step(et, &off);
+		go_on(et, t, least);
 	}
 	if (off > NEAR_ENOUGH)
 		refine_small_shares(et);
 	et->t /= unit;
-out:
-	part_classes_free(&seed);
-	free(r);
-	return rc;
+	for (size_t i = 0; log2 && i < et->n; i++)
+		et->rate[i] *= unit;
+	return HETPART_OK;
 }
 
 static double sum_at(const struct equal_time *et, double t, double *slope)
@@ -224,42 +231,96 @@ static hetpart_status by_bracketed_newton(struct equal_time *et, hetpart_err *er
 	return HETPART_OK;
 }
 
+/* The derivatives of shares that were not found by them. */
+static void find_rates(struct equal_time *et)
+{
+	double t = (double)et->t;
+
+	for (size_t i = 0; i < et->n; i++) {
+		double x = et->x[i], k = et->k[i];
+		et->rate[i] = x > 0 ? k / part_unit_slope(et->cost, x, t * k) : 0;
+	}
+}
+
 static hetpart_status solve(struct equal_time *et, hetpart_err *err)
 {
+	hetpart_status rc = HETPART_OK;
+
 	switch (et->cost->kind) {
 	case COST_NLOGN:
 	case COST_NLOG2N1:
 		return by_newton(et, err);
 	case COST_POWER:
 		by_power(et, et->cost->exponent);
-		return HETPART_OK;
+		break;
 	case COST_AFFINE:
 		if (et->cost->startup == 0) {
 			by_power(et, 1);
 			et->t *= et->cost->per_item;
-			return HETPART_OK;
+			break;
 		}
-		return by_bracketed_newton(et, err);
+		rc = by_bracketed_newton(et, err);
+		break;
 	default:
-		return by_bracketed_newton(et, err);
+		rc = by_bracketed_newton(et, err);
 	}
+	find_rates(et);
+	return rc;
+}
+
+/* n ln n with at most one item each: every such plan costs nothing, and there is no equal T > 0. */
+static bool at_most_one_each(const struct equal_time *et)
+{
+	return et->cost->kind == COST_NLOGN && et->target <= (double)et->n;
+}
+
+static hetpart_status solve_any(struct equal_time *et, hetpart_err *err)
+{
+	if (!at_most_one_each(et))
+		return solve(et, err);
+	et->t = 0;
+	for (size_t i = 0; i < et->n; i++) {
+		et->x[i] = et->target / (double)et->n;
+		et->rate[i] = 0;
+	}
+	return HETPART_OK;
+}
+
+static void scale_speeds(struct equal_time *et)
+{
+	for (size_t i = 0; i < et->n; i++)
+		et->k[i] = (double)(speed_of(et, i) * et->unit);
+}
+
+/* The fastest that is not full near 1 again. */
+static void rescale_speeds(struct equal_time *et)
+{
+	double most = 0;
+	int shift;
+
+	for (size_t i = 0; i < et->n; i++)
+		most = later(most, speed_of(et, i));
+	frexp(most, &shift);
+	et->unit = ldexpl(1, -shift);
+	scale_speeds(et);
 }
 
 /* Move the shares to real[]; processors over their capacity get it and leave. Returns how many:
  * the others' T only rises by that, so who is full stays full. */
-static size_t store_shares(struct equal_time *et, const uint64_t *caps, double *real)
+static size_t store_shares(struct equal_time *et, const uint64_t *caps, double *real, double *rate)
 {
-	size_t kept = 0;
+	size_t kept = 0, left;
 
 	for (size_t i = 0; i < et->n; i++) {
 		size_t pr = et->proc[i];
-		double cap = caps ? (double)caps[pr] : INFINITY;
-		real[pr] = et->x[i] < cap ? et->x[i] : cap;
-		if (et->x[i] >= cap)
-			continue;
-		et->proc[kept++] = pr;
+		double cap = (double)caps[pr];
+		bool full = et->x[i] >= cap;
+		real[pr] = full ? cap : et->x[i];
+		rate[pr] = full ? 0 : et->rate[i];
+		if (!full)
+			et->proc[kept++] = pr;
 	}
-	size_t left = et->n - kept;
+	left = et->n - kept;
 	et->n = kept;
 	return left;
 }
@@ -277,69 +338,60 @@ static double rest(uint64_t items, const struct procs *ps, const struct equal_ti
 	return (double)(items - full);
 }
 
-/* n ln n with at most one item each: every such plan costs nothing, and there is no equal T > 0. */
-static bool at_most_one_each(const struct equal_time *et)
+/* Round by round, without those that are full. */
+static hetpart_status within_caps(struct equal_time *et, const struct procs *ps, uint64_t items,
+				  double *real, double *rate, hetpart_err *err)
 {
-	return et->cost->kind == COST_NLOGN && et->target <= (double)et->n;
-}
-
-/* Speeds of the processors that are not full, the fastest near 1 again. */
-static void rescale_speeds(struct equal_time *et)
-{
-	double most = 0;
-	int shift;
-
-	for (size_t i = 0; i < et->n; i++)
-		most = later(most, et->speeds[et->proc[i]]);
-	frexp(most, &shift);
-	et->unit = ldexpl(1, -shift);
-	for (size_t i = 0; i < et->n; i++)
-		et->k[i] = (double)(et->speeds[et->proc[i]] * et->unit);
-}
-
-static hetpart_status run(struct equal_time *et, const struct procs *ps, uint64_t items,
-			  double *real, hetpart_err *err)
-{
+	for (size_t i = 0; i < ps->n; i++)
+		et->proc[i] = i;
 	do {
-		hetpart_status rc = HETPART_OK;
+		hetpart_status rc;
 		rescale_speeds(et);
-		if (at_most_one_each(et))
-			for (size_t i = 0; i < et->n; i++)
-				et->x[i] = et->target / (double)et->n, et->t = 0;
-		else
-			rc = solve(et, err);
+		rc = solve_any(et, err);
 		if (rc != HETPART_OK)
 			return rc;
 		et->t *= et->unit / ps->unit;
-		if (store_shares(et, ps->caps, real) == 0 || et->n == 0)
+		if (store_shares(et, ps->caps, real, rate) == 0 || et->n == 0)
 			break;
 		et->target = rest(items, ps, et);
 	} while (et->target > 0);
+	for (size_t i = 0; i < ps->n; i++)
+		rate[i] *= (double)(ps->unit / et->unit);
 	return HETPART_OK;
 }
 
-hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, long double *t,
-			       hetpart_err *err)
+hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, double *rate,
+			       long double *t, hetpart_err *err)
 {
-	struct equal_time et = {
-		.cost = ps->cost, .n = ps->n, .speeds = ps->speeds, .target = (double)items
-	};
+	struct equal_time et = { .cost = ps->cost,
+				 .n = ps->n,
+				 .x = real,
+				 .rate = rate,
+				 .speeds = ps->speeds,
+				 .unit = ps->unit,
+				 .target = (double)items };
+	bool got = (et.k = part_calloc(ps->n, sizeof *et.k)) != NULL;
 	hetpart_status rc;
 
-	et.proc = part_calloc(ps->n, sizeof *et.proc);
-	et.k = part_calloc(ps->n, sizeof *et.k);
-	et.x = part_calloc(ps->n, sizeof *et.x);
-	if (!et.proc || !et.k || !et.x) {
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
-		goto out;
+	if (ps->caps) {
+		got &= (et.proc = part_calloc(ps->n, sizeof *et.proc)) != NULL;
+		got &= (et.x = part_calloc(ps->n, sizeof *et.x)) != NULL;
+		got &= (et.rate = part_calloc(ps->n, sizeof *et.rate)) != NULL;
 	}
-	for (size_t i = 0; i < ps->n; i++)
-		et.proc[i] = i;
-	rc = run(&et, ps, items, real, err);
+	if (!got) {
+		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+	} else if (ps->caps) {
+		rc = within_caps(&et, ps, items, real, rate, err);
+	} else {
+		scale_speeds(&et);
+		rc = solve_any(&et, err);
+	}
 	*t = et.t;
-out:
-	free(et.proc);
+	if (ps->caps) {
+		free(et.proc);
+		free(et.x);
+		free(et.rate);
+	}
 	free(et.k);
-	free(et.x);
 	return rc;
 }

@@ -77,14 +77,15 @@ static hetpart_status by_equal_time(struct problem *pb, hetpart_err *err)
 {
 	long double t = 0;
 	bool too_far;
-	hetpart_status rc = part_equal_time(&pb->ps, pb->items, pb->plan->real, &t, err);
+	double *real = pb->plan->real, *rate = pb->plan->time; /* no times yet */
+	hetpart_status rc = part_equal_time(&pb->ps, pb->items, real, rate, &t, err);
 
 	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
 		return by_threshold(pb, err);
 	if (rc != HETPART_OK)
 		return rc;
 	pb->plan->real_makespan = (double)(t * pb->ps.cost->scale * pb->ps.unit);
-	part_initial_rounding(&pb->ps, pb->items, pb->plan->real, (double)t, pb->plan->share);
+	part_initial_rounding(&pb->ps, pb->items, real, rate, pb->plan->share);
 	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, pb->plan->time, &too_far, err);
 	if (rc == HETPART_OK && too_far)
 		return part_threshold(&pb->ps, pb->items, pb->plan->share, err);
@@ -125,7 +126,7 @@ static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
 		rc = part_asymptotic(&pb->ps, pb->items, real, err);
 	} else {
 		pb->plan->method = "proportional";
-		rc = part_proportional(&pb->ps, pb->items, real, err);
+		rc = part_proportional(&pb->ps, pb->items, real, pb->plan->time, err);
 	}
 	if (rc != HETPART_OK)
 		return rc;

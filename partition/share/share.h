@@ -6,10 +6,10 @@
 
 #include "base/part.h"
 
-/* Real shares of equal time into real[], their time into *t, for an invertible cost at scale 1 and
- * speeds scaled as in ps; capacities kept. */
-hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, long double *t,
-			       hetpart_err *err);
+/* Real shares of equal time into real[], their derivatives by the time into rate[], their time into
+ * *t, for an invertible cost at scale 1 and speeds scaled as in ps; capacities kept. */
+hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, double *rate,
+			       long double *t, hetpart_err *err);
 
 /* The whole part of a real share of processor i, within its capacity. */
 static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
@@ -19,15 +19,15 @@ static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t ite
 	return !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
 }
 
-/* Whole shares from the real ones of equal time t, near the optimum and within the capacities: the
- * floors at a time a little later, where they sum to about items. A start for part_round_exact().
- */
-void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real, double t,
-			   uint64_t *share);
+/* Whole shares near the optimum and within the capacities, from real ones of equal time that grow
+ * by rate[]: the floors at a time a little later, where they sum to about items. A start for
+ * part_round_exact(). */
+void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+			   const double *rate, uint64_t *share);
 
 /* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
-				 hetpart_err *err);
+				 double *scratch, hetpart_err *err);
 hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err);
 hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
 			       hetpart_err *err);

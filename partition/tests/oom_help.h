@@ -46,6 +46,7 @@ extern void OOM_REAL(free)(void *p);
 
 static long until = -1; /* allocations until one fails; below 0: none does */
 static long live;       /* pieces handed out and not given back */
+static size_t asked;    /* bytes, in all */
 
 static bool fails(void)
 {
@@ -74,16 +75,19 @@ void OOM_OURS(free)(void *p);
 
 void *OOM_OURS(malloc)(size_t n)
 {
+	asked += n;
 	return fails() ? NULL : counted(OOM_REAL(malloc)(n));
 }
 
 void *OOM_OURS(calloc)(size_t n, size_t of)
 {
+	asked += n * of;
 	return fails() ? NULL : counted(OOM_REAL(calloc)(n, of));
 }
 
 void *OOM_OURS(realloc)(void *p, size_t n)
 {
+	asked += n;
 	if (fails())
 		return NULL;
 	return p ? OOM_REAL(realloc)(p, n) : counted(OOM_REAL(malloc)(n));

@@ -354,9 +354,30 @@ static void each_in_turn(void **state)
 	}
 }
 
+/* Each array that a plan of a million processors takes is filled, read, and pushes another out of
+ * the cache: three of the plan, one or two beside them. */
+static void few_bytes_for_each(void **state)
+{
+	enum { P = 100000 };
+	double *mixed = calloc(P, sizeof *mixed);
+	hetpart_plan *pl;
+
+	(void)state;
+	assert_non_null(mixed);
+	for (size_t i = 0; i < P; i++)
+		mixed[i] = 1 + (double)(i * 7919 % 3001) / 1000;
+	asked = 0;
+	OK(hetpart_share_create(&pl, 1000 * P, mixed, P, nlogn, NULL, &err));
+	if (asked > 44 * P)
+		fail_msg("%zu bytes for %d processors", asked, P);
+	hetpart_plan_free(pl);
+	free(mixed);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_in_turn) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_in_turn),
+					    cmocka_unit_test(few_bytes_for_each) };
 	return cmocka_run_group_tests_name("oom", tests, setup, teardown);
 }
 #endif

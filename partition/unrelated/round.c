@@ -17,11 +17,15 @@ struct heap {
 	const struct procs *ps;
 	uint64_t items;
 	uint64_t *share;
-	long double *now; /* the times of the shares */
+	double *now; /* the times of the shares, rounded */
 	struct entry *e;
-	bool add;    /* smallest next time on top; otherwise largest present time, negated */
-	bool convex; /* of all costs f(n)/n never falls */
+	bool add;          /* smallest next time on top; otherwise largest present time, negated */
+	long double added; /* the largest key that the last moves added; no next time is smaller */
+	bool convex;       /* one convex cost: its slope tells the next time from below */
 };
+
+/* What a time may be off by, as a double: relatively, and where it is next to 0. */
+#define ROUNDING (8 * DBL_EPSILON)
 
 /* Ties go to the faster processor, then to the first, so that the order given does not matter. */
 static bool before(const struct heap *h, const struct entry *a, const struct entry *b)
@@ -36,26 +40,44 @@ static bool before(const struct heap *h, const struct entry *a, const struct ent
 static long double key_of(const struct heap *h, size_t i)
 {
 	if (!h->add)
-		return h->share[i] > part_min(h->ps, i) ? -h->now[i] : INFINITY;
+		return h->share[i] > part_min(h->ps, i) ? -part_time(h->ps, i, h->share[i])
+							: INFINITY;
 	if (h->share[i] >= part_cap(h->ps, i, h->items))
 		return INFINITY;
 	return part_time(h->ps, i, h->share[i] + 1);
 }
 
-/* Whether f(n)/n never falls. */
-static bool never_cheaper(const hetpart_cost *c)
+static bool is_convex(const hetpart_cost *c)
 {
 	return c->kind == COST_NLOGN || c->kind == COST_NLOG2N1 || hetpart_cost_is_linear(c) ||
 	       (c->kind == COST_POWER && c->exponent >= 1);
 }
 
-/* Whether processor i's next item surely ends after key, told without the cost: saves the logarithm
- * of nearly all processors where few of them can get an item. */
-static bool surely_after(const struct heap *h, size_t i, long double key)
+/* Whether the first time is later than the second, whatever their rounding did. */
+static inline bool surely_later(double a, double b)
 {
-	long double n = h->share[i];
+	return a <= DBL_MAX && a * (1 - ROUNDING) - DBL_MIN > b;
+}
 
-	return h->convex && h->now[i] * (n + 1) > key * n * (1 + 8 * DBL_EPSILON); /* rounding */
+static bool slope_after(const struct heap *h, size_t i, double n, double now, double key)
+{
+	double per_time = (double)(h->ps->speeds[i] * h->ps->unit) / h->ps->cost->scale;
+	double slope = part_unit_slope(h->ps->cost, n, now * per_time);
+
+	return surely_later(now + slope / per_time, key);
+}
+
+/* Whether processor i, which ends share items now, surely ends the next one after key, told without
+ * the cost: saves the logarithm of nearly all processors where few of them can get an item. For f
+ * convex, f(n + 1) >= f(n) + f'(n) >= f(n) + f(n)/n. */
+static inline bool surely_after(const struct heap *h, size_t i, uint64_t share, double now,
+				double key)
+{
+	double n = (double)share;
+
+	if (!h->convex || share == 0)
+		return false;
+	return surely_later(now * (n + 1), key * n) || slope_after(h, i, n, now, key);
 }
 
 /* Restore the heap of size entries below at; the first (or, if worst, the last) is on top. */
@@ -81,13 +103,23 @@ static void heapify(struct heap *h, size_t size, bool worst)
 		sift(h, i, size, worst);
 }
 
-/* count moves concern none but the count first processors: keep those, the first on top. */
+/* Whether processor i surely comes after the heap's top, told without the cost. */
+static bool surely_not_before(const struct heap *h, size_t i)
+{
+	double key = (double)h->e[0].key;
+
+	if (h->add)
+		return surely_after(h, i, h->share[i], h->now[i], key);
+	return surely_later(-key, h->now[i]);
+}
+
+/* count moves concern none but the count first processors: keep those, the last on top. */
 static void heap_fill(struct heap *h, size_t size)
 {
 	size_t n = h->ps->n;
 
 	for (size_t i = 0; i < n; i++) {
-		if (i >= size && h->add && surely_after(h, i, h->e[0].key))
+		if (i >= size && surely_not_before(h, i))
 			continue;
 		struct entry e = { key_of(h, i), i };
 		if (i < size) {
@@ -99,7 +131,49 @@ static void heap_fill(struct heap *h, size_t size)
 			sift(h, 0, size, true);
 		}
 	}
+}
+
+/* Whether none of those kept can take a second item before the last of them takes its first. */
+static bool one_each(const struct heap *h, size_t size)
+{
+	double last = (double)h->e[0].key;
+
+	for (size_t j = 0; j < size; j++)
+		if (!surely_after(h, h->e[j].proc, h->share[h->e[j].proc] + 1, (double)h->e[j].key,
+				  last))
+			return false;
+	return h->add && last < INFINITY;
+}
+
+/* The key of an entry counts as the time of its processor's new share. */
+static void add_one(struct heap *h, const struct entry *e)
+{
+	h->share[e->proc]++;
+	h->now[e->proc] = (double)e->key;
+}
+
+static void remove_one(struct heap *h, const struct entry *e)
+{
+	h->share[e->proc]--;
+	h->now[e->proc] = (double)part_time(h->ps, e->proc, h->share[e->proc]);
+}
+
+/* The first moves an item, and again, count times. */
+static hetpart_status move_in_order(struct heap *h, size_t size, uint64_t count, hetpart_err *err)
+{
 	heapify(h, size, false);
+	for (; count; count--) {
+		h->added = h->e[0].key;
+		if (h->e[0].key == INFINITY)
+			return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+		if (h->add)
+			add_one(h, &h->e[0]);
+		else
+			remove_one(h, &h->e[0]);
+		h->e[0].key = key_of(h, h->e[0].proc);
+		sift(h, 0, size, false);
+	}
+	return HETPART_OK;
 }
 
 /* Move count items in (add) or out; HETPART_ERANGE when no processor can take or give one. */
@@ -108,24 +182,19 @@ static hetpart_status heap_move(struct heap *h, bool add, uint64_t count, hetpar
 	size_t size = (size_t)smaller(count, h->ps->n);
 	hetpart_status rc = HETPART_OK;
 
+	h->add = add && count;
 	if (count == 0)
 		return HETPART_OK;
 	h->e = part_calloc(size, sizeof *h->e);
 	if (!h->e)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", h->ps->n);
-	h->add = add;
 	heap_fill(h, size);
-	for (; count && rc == HETPART_OK; count--) {
-		size_t i = h->e[0].proc;
-		if (h->e[0].key == INFINITY) {
-			rc = part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
-			continue;
-		}
-		h->share[i] += add ? 1 : UINT64_MAX;
-		h->now[i] = add ? h->e[0].key : part_time(h->ps, i, h->share[i]);
-		h->e[0].key = key_of(h, i);
-		sift(h, 0, size, false);
-	}
+	h->added = h->e[0].key;
+	if (count == size && one_each(h, size))
+		for (size_t j = 0; j < size; j++)
+			add_one(h, &h->e[j]);
+	else
+		rc = move_in_order(h, size, count, err);
 	free(h->e);
 	return rc;
 }
@@ -154,13 +223,16 @@ static hetpart_status reach_sum(struct heap *h, bool *too_far, hetpart_err *err)
 	return *too_far ? HETPART_OK : heap_move(h, !over, count, err);
 }
 
+/* The smallest next time, or what is not larger. */
 static long double smallest_next_time(struct heap *h)
 {
 	long double next = INFINITY;
 
+	if (h->add)
+		return h->added;
 	h->add = true;
 	for (size_t i = 0; i < h->ps->n; i++)
-		if (!surely_after(h, i, next))
+		if (!surely_after(h, i, h->share[i], h->now[i], (double)next))
 			next = fminl(next, key_of(h, i));
 	return next;
 }
@@ -170,14 +242,20 @@ static long double smallest_next_time(struct heap *h)
 static hetpart_status trim(struct heap *h, bool *too_far, hetpart_err *err)
 {
 	long double next = smallest_next_time(h);
+	bool trimmed = false;
 
-	for (size_t i = 0; i < h->ps->n; i++)
-		if (h->share[i] > part_min(h->ps, i) && h->now[i] > next) {
-			h->share[i] =
-				part_most(h->ps, i, part_min(h->ps, i), h->share[i] - 1, next);
-			h->now[i] = part_time(h->ps, i, h->share[i]);
-		}
-	return reach_sum(h, too_far, err);
+	for (size_t i = 0; i < h->ps->n; i++) {
+		uint64_t least;
+		if (surely_later((double)next, h->now[i]))
+			continue;
+		least = part_min(h->ps, i);
+		if (h->share[i] <= least || part_time(h->ps, i, h->share[i]) <= next)
+			continue;
+		h->share[i] = part_most(h->ps, i, least, h->share[i] - 1, next);
+		h->now[i] = (double)part_time(h->ps, i, h->share[i]);
+		trimmed = true;
+	}
+	return trimmed ? reach_sum(h, too_far, err) : HETPART_OK;
 }
 
 static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
@@ -187,20 +265,20 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	hetpart_status rc;
 
 	*too_far = false;
-	h.convex = ps->cost && never_cheaper(ps->cost);
-	h.now = part_calloc(ps->n, sizeof *h.now);
+	h.convex = ps->cost && is_convex(ps->cost);
+	h.now = time ? time : part_calloc(ps->n, sizeof *h.now);
 	if (!h.now)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
-	for (size_t i = 0; i < ps->n; i++) {
+	for (size_t i = 0; i < ps->n; i++)
 		share[i] = larger(smaller(share[i], part_cap(ps, i, items)), part_min(ps, i));
-		h.now[i] = part_time(ps, i, share[i]);
-	}
+	part_times(ps, share, h.now);
 	rc = reach_sum(&h, too_far, err);
 	if (rc == HETPART_OK && exact && !*too_far)
 		rc = trim(&h, too_far, err);
 	for (size_t i = 0; time && i < ps->n; i++)
-		time[i] = (double)(h.now[i] * ps->unit);
-	free(h.now);
+		time[i] = (double)(time[i] * ps->unit);
+	if (!time)
+		free(h.now);
 	return rc;
 }
 

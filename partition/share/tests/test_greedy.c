@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* test_greedy.c - whole shares of very many processors are the greedy ones to the last item: no
+ * item that is taken comes after one that is not, by its time, of equal ones by speed, then by
+ * position. That holds for one plan only. */
+#include "tests/tests.h"
+
+#define P 3000
+
+static double k[P];
+
+struct item {
+	double time;
+	size_t proc;
+};
+
+static struct item item_of(const hetpart_cost *c, uint64_t n, size_t i)
+{
+	return (struct item){ hetpart_cost_eval(c, n) / k[i], i };
+}
+
+static bool before(struct item a, struct item b)
+{
+	if (a.time != b.time)
+		return a.time < b.time;
+	return k[a.proc] != k[b.proc] ? k[a.proc] > k[b.proc] : a.proc < b.proc;
+}
+
+/* Costs whose quotients a double tells apart wherever they differ: no tie is judged by rounding. */
+static void check_greedy(const hetpart_cost *c, size_t p, uint64_t items, const char *what)
+{
+	struct item last = { -1, 0 }, next = { INFINITY, 0 };
+	hetpart_plan *pl;
+
+	OK(hetpart_share_create(&pl, items, k, p, c, NULL, &err));
+	for (size_t i = 0; i < p; i++) {
+		uint64_t n = hetpart_plan_share(pl, i);
+		struct item after = item_of(c, n + 1, i);
+		if (n > 0 && before(last, item_of(c, n, i)))
+			last = item_of(c, n, i);
+		if (before(after, next))
+			next = after;
+	}
+	hetpart_plan_free(pl);
+	if (!before(last, next))
+		fail_msg("%s, %zu processors, %" PRIu64 " items: %zu has its last one at %.17g, "
+			 "%zu could have one at %.17g",
+			 what, p, items, last.proc, last.time, next.proc, next.time);
+}
+
+static void to_the_last_item(void **state)
+{
+	const char *names[] = { "equal", "of 3 kinds", "powers of 2", "mixed", "far apart" };
+	hetpart_cost *costs[2];
+	uint64_t seed = 8;
+
+	(void)state;
+	OK(hetpart_cost_nlogn(&costs[0], 1, &err));
+	OK(hetpart_cost_linear(&costs[1], 1, &err));
+	for (int round = 0; round < rounds(100); round++)
+		for (size_t kind = 0; kind < LEN(names); kind++) {
+			size_t p = 1000 + rnd_below(&seed, P - 1000);
+			uint64_t items = (p + 1) << rnd_below(&seed, 12);
+			for (size_t i = 0; i < p; i++) {
+				double r = rnd_real(&seed);
+				k[i] = kind == 0   ? 1
+				       : kind == 1 ? 1 + floor(3 * r)
+				       : kind == 2 ? ldexp(1, (int)(4 * r))
+				       : kind == 3 ? 1 + 3 * r
+						   : exp(20 * r);
+			}
+			check_greedy(costs[round % 2], p, items + rnd_below(&seed, p), names[kind]);
+		}
+	hetpart_cost_free(costs[0]);
+	hetpart_cost_free(costs[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(to_the_last_item) };
+	return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
+}
