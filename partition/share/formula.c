@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* formula.c - approximate real shares: by speed alone, eq (5) by Taylor, Theorem 2 asymptotically
- * [S4]. May not touch: whole numbers. Costs one logarithm for each processor, Theorem 2 about ten
- * times two. */
+ * [S4]. May not touch: whole numbers. Costs one logarithm for each processor, Theorem 2 two. */
 #include <math.h>
 
+#include "classes.h"
 #include "share.h"
 
 static const hetpart_cost unit_linear = {
@@ -21,9 +21,10 @@ hetpart_status part_proportional(const struct procs *ps, uint64_t items, double 
 }
 
 /* Eq (5) with k normalised to sum 1: n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
-hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err)
+hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, double *log_k,
+			   hetpart_err *err)
 {
-	double n = (double)items, log_sum;
+	double n = (double)items, log_n = log(n), log_sum;
 	long double sum = 0, entropy = 0;
 
 	if (items < 3 || items <= ps->n)
@@ -34,12 +35,11 @@ hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real,
 	log_sum = log((double)sum) + ps->shift * M_LN2;
 	for (size_t i = 0; i < ps->n; i++) {
 		real[i] = (double)(ps->speeds[i] * ps->unit / sum);
-		entropy += real[i] * (log(ps->speeds[i]) - log_sum);
+		log_k[i] = log(ps->speeds[i]) - log_sum;
+		entropy += real[i] * log_k[i];
 	}
-	for (size_t i = 0; i < ps->n; i++) {
-		double e = (double)entropy - (log(ps->speeds[i]) - log_sum);
-		real[i] *= n * (1 + e / log(n));
-	}
+	for (size_t i = 0; i < ps->n; i++)
+		real[i] *= n * (1 + ((double)entropy - log_k[i]) / log_n);
 	return HETPART_OK;
 }
 
@@ -52,45 +52,98 @@ static double theorem2(double x, double *slope)
 	return n;
 }
 
-static double sum_at(const struct procs *ps, double t, double *real, double *slope)
+/* Shares at time t, by how much they grow, and the sum of that. */
+static double sum_at(const struct procs *ps, double t, double *real, double *rate, double *slope)
 {
 	long double sum = 0, ds = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double k = (double)(ps->speeds[i] * ps->unit), d;
 		real[i] = theorem2(later(M_E, t * k), &d);
+		rate[i] = d * k;
 		sum += real[i];
-		ds += d * k;
+		ds += rate[i];
 	}
 	*slope = (double)ds;
 	return (double)sum;
 }
 
-hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
+static double sum_of_classes(const struct classes *c, double t, double *slope)
+{
+	double sum = 0;
+
+	*slope = 0;
+	for (size_t j = 0; j < c->n; j++) {
+		const struct class *of = &c->of[j];
+		double d;
+		if (of->count == 0)
+			continue;
+		sum += of->count * theorem2(later(M_E, t * of->k), &d);
+		*slope += of->count * d * of->k;
+	}
+	return sum;
+}
+
+/* The sum at the least time at which Theorem 2 holds, at most n; near n told by all processors. */
+static bool holds_from(double least, const struct procs *ps, const struct classes *c, double n,
+		       double *real, double *rate)
+{
+	double unused, sum;
+
+	if (!isfinite(least))
+		return false;
+	sum = sum_of_classes(c, least, &unused);
+	if (fabs(sum - n) < 1e-3 * n)
+		sum = sum_at(ps, least, real, rate, &unused);
+	return sum <= n;
+}
+
+/* About the time, by classes of speed. */
+static double near_time(const struct classes *c, double n, double least)
+{
+	double t = later(least, c->t), was = 0, slope;
+
+	for (int step = 0; step < 60 && fabs(t - was) > 1e-9 * t; step++) {
+		was = t;
+		t += (n - sum_of_classes(c, t, &slope)) / slope;
+		t = later(least, t);
+	}
+	return t;
+}
+
+/* Newton's step from near the time is exact, and moves the shares by next to nothing. */
+static void at_the_time(const struct procs *ps, double n, double t, double *real, double *rate)
+{
+	double slope, by = t;
+
+	for (int step = 0; step < 20 && fabs(by) > 1e-7 * t; step++) {
+		by = (n - sum_at(ps, t, real, rate, &slope)) / slope;
+		t += by;
+	}
+	for (size_t i = 0; i < ps->n; i++)
+		real[i] += by * rate[i];
+}
+
+hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real, double *rate,
 			       hetpart_err *err)
 {
-	double least = INFINITY, lo, hi, t, s, slope, n = (double)items;
+	double slowest = INFINITY, least, n = (double)items;
+	struct classes c;
+	hetpart_status rc;
 
-	for (size_t i = 0; i < ps->n; i++)
-		least = sooner(least, (double)(ps->speeds[i] * ps->unit));
-	lo = M_E / least;
-	if (!isfinite(lo) || sum_at(ps, lo, real, &slope) > n)
-		return part_fail(err, HETPART_ENOSOL,
-				 "Theorem 2 does not hold: a processor gets fewer than e items");
-	for (hi = 2 * lo; sum_at(ps, hi, real, &slope) < n; hi *= 2)
-		lo = hi;
-	t = lo;
-	for (int step = 0; step < 200; step++) {
-		s = sum_at(ps, t, real, &slope);
-		if (s < n)
-			lo = t;
-		else
-			hi = t;
-		if (fabs(s - n) <= 1e-15 * n || hi - lo <= 1e-16 * hi)
-			break;
-		t += (n - s) / slope;
-		if (!(t > lo && t < hi))
-			t = lo + (hi - lo) / 2;
+	for (size_t i = 0; i < ps->n; i++) {
+		rate[i] = (double)(ps->speeds[i] * ps->unit);
+		slowest = sooner(slowest, rate[i]);
 	}
-	return HETPART_OK;
+	rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
+	if (rc != HETPART_OK)
+		return rc;
+	least = M_E / slowest;
+	if (holds_from(least, ps, &c, n, real, rate))
+		at_the_time(ps, n, near_time(&c, n, least), real, rate);
+	else
+		rc = part_fail(err, HETPART_ENOSOL,
+			       "Theorem 2 does not hold: a processor gets fewer than e items");
+	part_classes_free(&c);
+	return rc;
 }

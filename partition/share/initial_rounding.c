@@ -10,16 +10,23 @@
 
 #define FEW 1000 /* processors: below this the heap is as fast */
 
-/* Items short of the goal (negative: too many) when every processor goes on for `by` time units. */
+/* Items short of the goal (negative: too many) when every processor goes on for `by` time units,
+ * and how fast those grow that are not at a limit. */
 static double missing(const struct procs *ps, uint64_t items, const double *real,
-		      const double *rate, double by)
+		      const double *rate, double by, double *growth)
 {
 	uint64_t sum = 0;
+	double free_growth = 0;
 
-	if (ps->caps)
-		for (size_t i = 0; i < ps->n; i++)
-			sum += whole_part(ps, i, items, real[i] + by * rate[i]);
-	else /* no limit but the sum, which is a few items more */
+	if (ps->caps || ps->mins) {
+		for (size_t i = 0; i < ps->n; i++) {
+			double x = real[i] + by * rate[i];
+			uint64_t whole = whole_part(ps, i, items, x);
+			sum += whole;
+			free_growth += fabs(x - (double)whole) <= 1 ? rate[i] : 0;
+		}
+		*growth = free_growth;
+	} else /* no limit but the sum, which is a few items more */
 		for (size_t i = 0; i < ps->n; i++)
 			sum += (uint64_t)(int64_t)(real[i] + by * rate[i]);
 	return (double)items - (double)sum;
@@ -30,22 +37,24 @@ static double missing(const struct procs *ps, uint64_t items, const double *real
 static double later_by(const struct procs *ps, uint64_t items, const double *real,
 		       const double *rate)
 {
-	double near = 64 + (double)ps->n / 4096, lo = 0, hi = INFINITY, by, sum = 0;
+	double near = 64 + (double)ps->n / 4096, lo = 0, hi = INFINITY, by, sum = 0, growth = 0;
 
-	for (size_t i = 0; i < ps->n; i++)
-		sum += rate[i];
-	if (!(sum > 0) || !isfinite(sum))
+	for (size_t i = 0; i < ps->n; i++) {
+		sum += real[i];
+		growth += rate[i];
+	}
+	if (!(growth > 0) || !isfinite(growth) || !isfinite(sum))
 		return 0;
-	by = (double)ps->n / 2 / sum;
+	by = later(0, ((double)items - sum + (double)ps->n / 2) / growth);
 	for (int step = 0; step < 8; step++) {
-		double lack = missing(ps, items, real, rate, by);
+		double lack = missing(ps, items, real, rate, by, &growth);
 		if (fabs(lack) <= near)
 			return by;
 		if (lack > 0)
 			lo = by;
 		else
 			hi = by;
-		by += lack / sum;
+		by += lack / growth;
 		if (!(by > lo && by < hi))
 			by = hi < INFINITY ? lo + (hi - lo) / 2 : 2 * lo;
 	}

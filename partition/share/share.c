@@ -3,9 +3,13 @@
  * round, report. May not touch: the arithmetic of any method. Costs O(p) beside the method. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "share.h"
 #include "unrelated/unrelated.h"
+
+#define MANY 1000 /* items that the floors lack: one by one is slow from here on */
 
 struct problem {
 	hetpart_plan *plan;
@@ -111,33 +115,90 @@ static hetpart_status by_exact(struct problem *pb, hetpart_err *err)
 	return by_threshold(pb, err);
 }
 
+/* The costs of the real shares, into the plan's times; the largest time. */
+static double cost_of_real(struct problem *pb)
+{
+	long double worst = 0;
+
+	for (size_t i = 0; i < pb->ps.n; i++) {
+		long double f = part_cost_real(pb->ps.cost, pb->plan->real[i]);
+		pb->plan->time[i] = (double)f;
+		worst = fmaxl(worst, f / pb->ps.speeds[i]);
+	}
+	return (double)worst;
+}
+
+/* The real shares moved back to time 0 along their tangents; of their costs, in rate[], by how much
+ * they grow. */
+static void tangents(const struct problem *pb, double *base, double *rate)
+{
+	const struct procs *ps = &pb->ps;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
+		double slope = part_unit_slope(ps->cost, x, y);
+		bool known = x > 0 && slope > 0;
+		base[i] = known ? x - y / slope : 0;
+		rate[i] = known ? (double)(ps->speeds[i] * ps->unit) / slope : 0;
+	}
+}
+
+/* The plan of smallest makespan among those that take nothing from the floors; the plan's times are
+ * the costs of its real shares. Where the floors lack very many items, the time at which they do not
+ * is found first. */
+static hetpart_status round_near(struct problem *pb, hetpart_err *err)
+{
+	struct procs from_floors = pb->ps;
+	uint64_t sum = 0, *share = pb->plan->share, *least = NULL;
+	double *base = NULL;
+	bool too_far = true;
+	hetpart_status rc = HETPART_OK;
+
+	floors(pb);
+	for (size_t i = 0; i < pb->ps.n; i++)
+		sum = add_up_to(sum, share[i], pb->items);
+	if (pb->items - sum >= MANY && part_cost_invertible(pb->ps.cost)) {
+		base = part_calloc(pb->ps.n, sizeof *base);
+		least = part_calloc(pb->ps.n, sizeof *least);
+	}
+	if (base && least) {
+		memcpy(least, share, pb->ps.n * sizeof *least);
+		from_floors.mins = least;
+		tangents(pb, base, pb->plan->time);
+		part_initial_rounding(&from_floors, pb->items, base, pb->plan->time, share);
+		rc = part_round_exact(&from_floors, pb->items, share, pb->plan->time, &too_far,
+				      err);
+		if (rc == HETPART_OK && too_far)
+			memcpy(share, least, pb->ps.n * sizeof *least);
+	}
+	free(base);
+	free(least);
+	pb->timed = !too_far;
+	return too_far ? part_round_keep(&pb->ps, pb->items, share, err) : rc;
+}
+
 /* Real shares by a formula, rounded; their makespan is that of the true cost. */
 static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
 {
-	double *real = pb->plan->real;
-	long double worst = 0;
+	double *real = pb->plan->real, worst;
 	hetpart_status rc;
 
 	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
 		pb->plan->method = "Taylor, eq (5)";
-		rc = part_taylor(&pb->ps, pb->items, real, err);
+		rc = part_taylor(&pb->ps, pb->items, real, pb->plan->time, err);
 	} else if (pb->opts.method == HETPART_METHOD_ASYMPTOTIC) {
 		pb->plan->method = "asymptotic, Theorem 2";
-		rc = part_asymptotic(&pb->ps, pb->items, real, err);
+		rc = part_asymptotic(&pb->ps, pb->items, real, pb->plan->time, err);
 	} else {
 		pb->plan->method = "proportional";
 		rc = part_proportional(&pb->ps, pb->items, real, pb->plan->time, err);
 	}
 	if (rc != HETPART_OK)
 		return rc;
-	for (size_t i = 0; i < pb->ps.n; i++) {
-		long double f = part_cost_real(pb->ps.cost, real[i]);
-		worst = fmaxl(worst, f / pb->ps.speeds[i]);
-	}
+	worst = cost_of_real(pb);
 	if (pb->ps.cost->kind != COST_CALLBACK)
-		pb->plan->real_makespan = (double)worst;
-	floors(pb);
-	return part_round_keep(&pb->ps, pb->items, pb->plan->share, err);
+		pb->plan->real_makespan = worst;
+	return round_near(pb, err);
 }
 
 static hetpart_status dispatch(struct problem *pb, hetpart_err *err)
@@ -273,6 +334,6 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 	for (size_t i = 0; i < nprocs; i++)
 		pb.plan->real[i] = real[i];
 	pb.plan->method = "rounded";
-	floors(&pb);
-	return finish(&pb, part_round_keep(&pb.ps, items, pb.plan->share, err), out, err);
+	cost_of_real(&pb);
+	return finish(&pb, round_near(&pb, err), out, err);
 }

@@ -11,25 +11,28 @@
 hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, double *rate,
 			       long double *t, hetpart_err *err);
 
-/* The whole part of a real share of processor i, within its capacity. */
+/* The whole part of a real share of processor i, within its capacity, its minimum or more. */
 static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
 {
 	uint64_t cap = ps->caps ? smaller(ps->caps[i], items) : items; /* part_cap(), inline */
+	uint64_t whole = !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
 
-	return !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
+	return ps->mins ? larger(whole, ps->mins[i]) : whole;
 }
 
-/* Whole shares near the optimum and within the capacities, from real ones of equal time that grow
- * by rate[]: the floors at a time a little later, where they sum to about items. A start for
+/* Whole shares near the optimum within capacities and minimums, from real ones at one time for all
+ * that grow by rate[]: the floors at a later time, where they sum to about items. A start for
  * part_round_exact(). */
 void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
 			   const double *rate, uint64_t *share);
 
-/* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2. */
+/* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2.
+ * scratch[] has room for a number of each processor. */
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
 				 double *scratch, hetpart_err *err);
-hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, hetpart_err *err);
+hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, double *scratch,
+			   hetpart_err *err);
 hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
-			       hetpart_err *err);
+			       double *scratch, hetpart_err *err);
 
 #endif

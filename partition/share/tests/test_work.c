@@ -75,6 +75,29 @@ static void few_logarithms(void **state)
 	}
 }
 
+/* Formulas are there to be quick: one logarithm of a speed, or two where Theorem 2 has them, and
+ * one each for the real share, the whole one and, of a few, the next item. */
+static void few_logarithms_by_formula(void **state)
+{
+	const struct {
+		hetpart_method method;
+		long most;
+	} row[] = { { HETPART_METHOD_PROPORTIONAL, 4 },
+		    { HETPART_METHOD_TAYLOR, 4 },
+		    { HETPART_METHOD_ASYMPTOTIC, 5 } };
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t i = 0; i < P; i++)
+		k[i] = exp(rnd_real(&seed));
+	for (size_t r = 0; r < LEN(row); r++) {
+		hetpart_plan_free(plan(P, UINT64_C(1000) * P, row[r].method));
+		if (logs > row[r].most * P)
+			fail_msg("method %d: %ld logarithms for %d processors", (int)row[r].method,
+				 logs, P);
+	}
+}
+
 /* README says that GSL computes W for shares by n ln n. */
 static void gsl_computes_w(void **state)
 {
@@ -118,6 +141,7 @@ int main(void)
 	const char *san = getenv("SANITIZER");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_logarithms),
+		cmocka_unit_test(few_logarithms_by_formula),
 		cmocka_unit_test(gsl_computes_w),
 		cmocka_unit_test(shares_as_gsl_has_them),
 	};
