@@ -4,6 +4,8 @@
  * ends a search is the callback, or a limit of a moment for what no machine does in it. */
 #include "tests.h"
 
+#include <time.h>
+
 #include "base/budget.h"
 
 /* Stops at the call whose number it is told. */
@@ -106,6 +108,56 @@ static void bitset_ends_with_a_bound(void **state)
 	assert_true(hetpart_plan_makespan(pl) == best && bounded > 0 && blocks > 0);
 	hetpart_plan_free(pl);
 	hetpart_cost_free(c);
+}
+
+struct gaps {
+	int calls;
+	double last_s, sum_s, most_s;
+};
+
+/* Processor time from one call to the next; the last call cancels. */
+static int measure_gap(void *ctx)
+{
+	struct gaps *g = ctx;
+	struct timespec t;
+	double now_s, gap_s;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	now_s = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	gap_s = g->calls ? now_s - g->last_s : 0;
+	g->last_s = now_s;
+	g->sum_s += g->calls < 40 ? gap_s : 0;
+	g->most_s = fmax(g->most_s, gap_s);
+	return ++g->calls == 60;
+}
+
+/* A million items: while they are put in order the callback is asked as it is before that, when the
+ * costs are called, 48 times for all of them. */
+static void bitset_asks_all_the_time(void **state)
+{
+	enum { N = 1000000 };
+	double *values = calloc(N + 1, sizeof *values);
+	struct gaps g = { 0, 0, 0, 0 };
+	struct patience none = { 0, 0 };
+	hetpart_opts o = opts_of(HETPART_METHOD_BITSET, &none);
+	uint64_t seed = 4;
+	hetpart_cost *c;
+	hetpart_plan *pl;
+
+	(void)state;
+	assert_non_null(values);
+	for (size_t i = 1; i <= N; i++)
+		values[i] = (double)i * (0.5 + rnd_real(&seed));
+	OK(hetpart_cost_table(&c, values, N + 1, 1, &err));
+	o.stop = measure_gap;
+	o.stop_ctx = &g;
+	OK(hetpart_share_create(&pl, N, speeds, P, c, &o, &err));
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ECANCEL);
+	if (g.most_s > g.sum_s)
+		fail_msg("%g s without a call, %g s for 40 before", g.most_s, g.sum_s);
+	hetpart_plan_free(pl);
+	hetpart_cost_free(c);
+	free(values);
 }
 
 /* Of increasing costs the optimum has another way. */
@@ -246,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bitset_ends_with_a_bound),
+		cmocka_unit_test(bitset_asks_all_the_time),
 		cmocka_unit_test(increasing_costs_have_their_optimum),
 		cmocka_unit_test(time_ends_the_dynamic_programme),
 		cmocka_unit_test(no_plan_in_time_is_told),

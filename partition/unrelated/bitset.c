@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bitset.c - best shares for any costs: the smallest T for which the items are a sum of one number
  * from each S_i(T) = {n : f_i(n) <= T}; sums of sets are shifts of bit vectors. Exact.
- * May not touch: which costs these are. Costs p N calls of the cost, a sort, and log2(p N) times
+ * May not touch: which costs these are. Costs p N calls of the cost, and log2(p N) times
  * p (runs in S_i) log(run) N/64 word operations; memory 16 p N + p N/8 bytes. */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@ struct sums {
 	size_t p, n;     /* processors, items */
 	size_t words;    /* of a vector of n + 1 bits */
 	double *time;    /* [p][n + 1] */
-	double *sorted;  /* candidates for T */
+	double *left;    /* candidates for T */
 	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
 	uint64_t *run, *tmp;
 	struct budget *budget;
@@ -86,12 +86,6 @@ static bool feasible(struct sums *s, double t)
 	return has(s->reach + s->p * s->words, s->n);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Evaluate every cost once; capacities and impossible numbers are infinite. Returns the largest
  * finite time, negative if there is none or the budget ended. */
 static double tabulate(struct sums *s, const struct procs *ps)
@@ -113,21 +107,43 @@ static double tabulate(struct sums *s, const struct procs *ps)
 	return most;
 }
 
-/* Distinct finite candidates, in order; how many. */
-static size_t candidates(struct sums *s)
+/* Times below `below`, in any order; how many. Fewer if the budget ended. */
+static size_t gather(struct sums *s, double below)
 {
 	size_t all = s->p * (s->n + 1), m = 0;
 
-	for (size_t i = 0; i < all; i++)
-		if (isfinite(s->time[i]))
-			s->sorted[m++] = s->time[i];
-	all = m;
-	qsort(s->sorted, all, sizeof *s->sorted, by_value);
-	m = 0;
-	for (size_t i = 0; i < all; i++)
-		if (i == 0 || s->sorted[i] > s->sorted[m - 1])
-			s->sorted[m++] = s->sorted[i];
+	for (size_t i = 0; i < all && !part_spend(s->budget, 1); i++)
+		if (s->time[i] < below)
+			s->left[m++] = s->time[i];
 	return m;
+}
+
+/* Of m candidates, keep those on one side of t; how many. */
+static size_t keep_side(struct sums *s, size_t m, double t, bool smaller_ones)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m && !part_spend(s->budget, 1); i++)
+		if (smaller_ones ? s->left[i] < t : s->left[i] > t)
+			s->left[kept++] = s->left[i];
+	return kept;
+}
+
+/* One of m candidates, near their middle: the middle one of a few. */
+static double near_middle(const struct sums *s, size_t m)
+{
+	enum { FEW = 31 };
+	double few[FEW];
+	size_t n = m < FEW ? m : FEW;
+
+	for (size_t i = 0; i < n; i++) {
+		double t = s->left[m / n * i];
+		size_t at = i;
+		for (; at > 0 && few[at - 1] > t; at--)
+			few[at] = few[at - 1];
+		few[at] = t;
+	}
+	return few[n / 2];
 }
 
 static void trace_back(const struct sums *s, double t, uint64_t *share)
@@ -145,21 +161,26 @@ static void trace_back(const struct sums *s, double t, uint64_t *share)
 	}
 }
 
-/* The smallest candidate that is feasible; share[] keeps the plan of the smallest one found so far.
- * Returns the smallest that may be it, which is that plan's unless the budget ended. */
-static double bisect(struct sums *s, uint64_t *share)
+/* The smallest time that is feasible, known of `best`; share[] keeps the plan of the smallest one
+ * found so far. Half of the candidates go in every step, so that nobody need sort them. Returns
+ * what no plan is better than, which is that plan's time unless the budget ended. */
+static double bisect(struct sums *s, double best, uint64_t *share)
 {
-	size_t lo = 0, hi = candidates(s) - 1;
+	size_t m = gather(s, best);
+	double least = 0;
 
-	while (lo < hi && !part_spend(s->budget, 1)) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (feasible(s, s->sorted[mid])) {
-			trace_back(s, s->sorted[mid], share);
-			hi = mid;
-		} else if (s->budget->why == HETPART_OK)
-			lo = mid + 1;
+	while (m > 0 && s->budget->why == HETPART_OK) {
+		double t = near_middle(s, m);
+		bool enough = feasible(s, t);
+		if (enough) {
+			trace_back(s, t, share);
+			best = t;
+		} else if (s->budget->why == HETPART_OK) {
+			least = t;
+		}
+		m = keep_side(s, m, t, enough);
 	}
-	return s->sorted[lo];
+	return s->budget->why == HETPART_OK ? best : least;
 }
 
 static hetpart_status search(struct sums *s, const struct procs *ps, hetpart_plan *plan,
@@ -173,7 +194,7 @@ static hetpart_status search(struct sums *s, const struct procs *ps, hetpart_pla
 	if (!found)
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	trace_back(s, most, plan->share);
-	least = bisect(s, plan->share);
+	least = bisect(s, most, plan->share);
 	if (s->budget->why != HETPART_OK) {
 		plan->best = false;
 		plan->lower = (double)(least * (ps->costs ? 1 : ps->unit));
@@ -206,16 +227,16 @@ hetpart_status part_bitset(const struct procs *ps, const hetpart_opts *opts, str
 	if (rc != HETPART_OK)
 		return rc;
 	s.time = part_calloc(s.p * (s.n + 1), sizeof *s.time);
-	s.sorted = part_calloc(s.p * (s.n + 1), sizeof *s.sorted);
+	s.left = part_calloc(s.p * (s.n + 1), sizeof *s.left);
 	s.reach = part_calloc((s.p + 1) * s.words, sizeof *s.reach);
 	s.run = part_calloc(s.words, sizeof *s.run);
 	s.tmp = part_calloc(s.words, sizeof *s.tmp);
-	if (s.time && s.sorted && s.reach && s.run && s.tmp)
+	if (s.time && s.left && s.reach && s.run && s.tmp)
 		rc = search(&s, ps, plan, err);
 	else
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	free(s.time);
-	free(s.sorted);
+	free(s.left);
 	free(s.reach);
 	free(s.run);
 	free(s.tmp);
