@@ -27,9 +27,9 @@ static const struct {
 	enum hp_kind kind;
 } fields[] = {
 	{ "items", "items", " share scatter model ", HP_KIND_WHOLE },
-	{ "speeds", "speeds", " share model ", HP_KIND_REALS },
+	{ "speeds", "speeds", " share scatter model ", HP_KIND_SPEEDS },
 	{ "weights", "weights", " share ", HP_KIND_REALS },
-	{ "cost", "cost", " share ", HP_KIND_COST },
+	{ "cost", "cost", " share scatter ", HP_KIND_COST },
 	{ "costs", "costs", " share ", HP_KIND_COSTS },
 	{ "capacity", "capacity", " share ", HP_KIND_WHOLES },
 	{ "minimum", "minimum", " share scatter ", HP_KIND_WHOLES },

@@ -46,9 +46,23 @@ enum hp_kind {
 	HP_KIND_COST,
 	HP_KIND_COSTS,
 	HP_KIND_POINTS,
+	HP_KIND_SPEEDS,
 	HP_KIND_NAMES
 };
 json_t *hp_option_value(enum hp_kind kind, const char *text, char why[HP_TEXT_BYTES]);
+
+/* A file of speeds as an object: "speeds", and "names", "latency", "bandwidth" where it has them; a
+ * new reference, NULL and a reason in why if it is none. text is cut to pieces; one byte behind it
+ * is, too. */
+json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES]);
+
+/* All bytes of a file, '-' for standard input, up to one over the limit of a request, and room for
+ * one more; the caller frees text, on failure too. */
+bool hp_read_file(struct hp_job *job, const char *path, char **text, size_t *bytes);
+
+/* Where --speeds names a file, what is in it takes its place among the members that options give.
+ */
+bool hp_read_speeds(struct hp_job *job, const struct hp_args *a);
 
 /* Verbs: from the arguments to the exit status. */
 int hp_verb(const struct hp_args *a);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hetplan.h"
 
@@ -156,6 +157,13 @@ static json_t *list(const char *words, reader *read, char why[HP_TEXT_BYTES])
 	return v;
 }
 
+/* What is there under no name of a file, and looks more like numbers than like a name. */
+static bool is_list(const char *word)
+{
+	return access(word, F_OK) != 0 && !strchr(word, '/') &&
+	       (strchr("0123456789+-.", *word) || strchr(word, ','));
+}
+
 json_t *hp_option_value(enum hp_kind kind, const char *word, char why[HP_TEXT_BYTES])
 {
 	snprintf(why, HP_TEXT_BYTES, "out of memory");
@@ -175,6 +183,8 @@ json_t *hp_option_value(enum hp_kind kind, const char *word, char why[HP_TEXT_BY
 		return cost(word, why);
 	case HP_KIND_COSTS:
 		return list(word, cost, why);
+	case HP_KIND_SPEEDS:
+		return is_list(word) ? list(word, real, why) : text(word, why);
 	case HP_KIND_POINTS:
 		return list(word, point, why);
 	case HP_KIND_NAMES:

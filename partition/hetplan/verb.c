@@ -8,40 +8,13 @@
 
 #include "hetplan.h"
 
-/* All of a stream into memory of the job, up to one byte over the limit. */
-static bool read_all(struct hp_job *job, FILE *f, char **text, size_t *bytes)
-{
-	size_t room = 0, limit = job->limits->line_bytes + 1, got;
-
-	*text = NULL;
-	*bytes = 0;
-	do {
-		if (*bytes == room) {
-			char *more;
-			room = room ? 2 * room : 65536;
-			if (!(more = realloc(*text, room)))
-				return hp_fail(job, NULL, "out of memory");
-			*text = more;
-		}
-		got = fread(*text + *bytes, 1, room - *bytes, f);
-		*bytes += got;
-	} while (got > 0 && *bytes < limit);
-	return !ferror(f) || hp_fail(job, NULL, "%s", strerror(errno));
-}
-
 static bool read_input(struct hp_job *job, const char *path)
 {
-	bool standard = strcmp(path, "-") == 0, ok;
-	FILE *f = standard ? stdin : fopen(path, "r");
-	char *text = NULL;
+	char *text;
 	size_t bytes;
+	bool ok = hp_read_file(job, path, &text, &bytes) && hp_parse(job, text, bytes, 1);
 
-	if (!f)
-		return hp_fail(job, NULL, "%s", strerror(errno));
-	ok = read_all(job, f, &text, &bytes) && hp_parse(job, text, bytes, 1);
 	free(text);
-	if (!standard && fclose(f) != 0)
-		ok = hp_fail(job, NULL, "%s", strerror(errno));
 	return ok;
 }
 
@@ -112,7 +85,7 @@ static bool make_request(struct hp_job *job, const struct hp_args *a)
 
 	if (!job->in && !(job->in = json_object()))
 		return hp_fail(job, NULL, "out of memory");
-	if (!pair_costs(job, a->set))
+	if (!hp_read_speeds(job, a) || !pair_costs(job, a->set))
 		return false;
 	if (json_object_update(job->in, a->set) != 0)
 		return hp_fail(job, NULL, "out of memory");

@@ -145,7 +145,36 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 	return known ? ST_OK : bad_host(c, host, len, "has no rank", e);
 }
 
-/* One line HOST NUMBER. */
+/* To what counts behind this line: more columns, which are for hetplan. */
+static void skip_line(cursor *c)
+{
+	const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
+	c->at = stop ? stop : c->end;
+	skip_gaps(c);
+}
+
+/* A first line of column names: name,speed. */
+static void skip_header(cursor *c)
+{
+	const char *what = c->want->what;
+	cursor h = *c;
+	size_t len = word(&h);
+	if (len != 4 || (memcmp(h.at, "name", len) != 0 && memcmp(h.at, "host", len) != 0))
+		return;
+	h.at += len;
+	skip_gaps(&h);
+	if (h.at == h.end || *h.at != ',')
+		return;
+	h.at++;
+	skip_gaps(&h);
+	len = word(&h);
+	if (h.line != c->line || len != strlen(what) || memcmp(h.at, what, len) != 0)
+		return;
+	skip_line(&h);
+	*c = h;
+}
+
+/* One line HOST NUMBER, or HOST,NUMBER. */
 static status host_line(cursor *c, double *speed, err *e)
 {
 	const char *host = c->at;
@@ -153,6 +182,11 @@ static status host_line(cursor *c, double *speed, err *e)
 	double v = 0;
 	c->at += len;
 	skip_gaps(c);
+	const bool comma = c->at < c->end && *c->at == ',' && c->line == line;
+	if (comma) {
+		c->at++;
+		skip_gaps(c);
+	}
 	if (len == 0 || c->line != line || c->at == c->end) {
 		c->line = line;
 		return bad_host(c, host, len, "has no number beside it", e);
@@ -161,6 +195,8 @@ static status host_line(cursor *c, double *speed, err *e)
 	if (rc == ST_OK)
 		rc = give(c, host, len, v, speed, e);
 	skip_gaps(c);
+	if (rc == ST_OK && comma && c->at < c->end && *c->at == ',')
+		skip_line(c);
 	if (rc == ST_OK && c->at < c->end && c->line == line)
 		rc = bad_host(c, host, len, "has more than a number beside it", e);
 	return rc;
@@ -172,6 +208,7 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 	char q[QUOTED_BYTES], qh[QUOTED_BYTES];
 	for (size_t i = 0; i < w->n; i++)
 		speed[i] = 0;
+	skip_header(c);
 	while (c->at < c->end) {
 		const status rc = host_line(c, speed, e);
 		if (rc != ST_OK)

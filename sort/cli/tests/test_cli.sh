@@ -441,6 +441,10 @@ refuses_hosts() { # refuses_hosts NAME MESSAGE TEXT
   refuses "$1" 2 "speeds 'badhosts'$2" "$hetsort" --ranks 2 --speeds badhosts -o out in
 }
 me=$(hostname)
+printf 'name, speed,latency\n%s,1,0.5\n' "$me" >hosts.csv
+run timeout 60 "$hetsort" --ranks 2 --speeds hosts.csv --explain in
+is "a speeds file as hetplan has it" "$rc $err" "0 "
+refuses_hosts "columns in another order" ", line 1: 'name' is no speed" "speed,name\n1,$me\n"
 refuses_hosts "host twice" ", line 3: host '$me' is there twice" "$me 1\n\n$me 1\n"
 refuses_hosts "unknown host" ", line 2: host 'no-such-host' has no rank" "$me 1\nno-such-host 1\n"
 refuses_hosts "host without a speed" ", line 1: host '$me' has no number beside it" "$me\n1\n"
