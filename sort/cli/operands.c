@@ -76,7 +76,8 @@ static void print_cleaned(const char *operand, const cleaned *n)
 	char q[QUOTED_BYTES];
 	fprintf(stderr, "hetsort: %s: ", err_quoted(operand, q));
 	if (n->named)
-		fprintf(stderr, "ended the commit of %u parts%s", n->named, n->removed ? ", " : "");
+		fprintf(stderr, "ended the commit of %u part%s%s", n->named,
+			n->named == 1 ? "" : "s", n->removed ? ", " : "");
 	if (n->removed)
 		fprintf(stderr, "removed %u %s", n->removed, n->removed == 1 ? "file" : "files");
 	fprintf(stderr, "%s\n", n->removed || n->named ? "" : "nothing to clean");
@@ -100,9 +101,10 @@ static void print_checked(const char *operand, const manifest_checked *n)
 {
 	char q[QUOTED_BYTES];
 	fprintf(stderr,
-		"hetsort: %s: %" PRIu64 " parts, %" PRIu64 " records, %" PRIu64
-		" bytes: sizes, order, first and last keys and checksums are as stated\n",
-		err_quoted(operand, q), n->parts, n->records, n->bytes);
+		"hetsort: %s: %" PRIu64 " part%s, %" PRIu64 " record%s, %" PRIu64
+		" byte%s: sizes, order, first and last keys and checksums are as stated\n",
+		err_quoted(operand, q), n->parts, n->parts == 1 ? "" : "s", n->records,
+		n->records == 1 ? "" : "s", n->bytes, n->bytes == 1 ? "" : "s");
 }
 
 status operands_check(const settings *o)

@@ -15,7 +15,7 @@ const option_row option_rows[] = {
 	{ "output", 'o', "FILE", OPT_TEXT, FIELD(output), .section = OF_FILES,
 	  .help = "write FILE; with %r one file a rank and a manifest" },
 	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest), .section = OF_FILES,
-	  .help = "the manifest's name [OUTPUT with 'manifest' for %r]" },
+	  .help = "its name ['manifest' for %r], or one of a single file" },
 	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true, .section = OF_FILES,
 	  .help = "replace an output that exists" },
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = { 8, "fsync" },

@@ -91,7 +91,7 @@ static status apart_from_files(const settings *o, int ranks, err *e)
 	if (rc != ST_OK || !o->output)
 		return rc;
 	rc = apart_from_all(o, "output", o->output, ranks, e);
-	if (rc != ST_OK || !name_is_per_rank(o->output))
+	if (rc != ST_OK || !(o->manifest || name_is_per_rank(o->output)))
 		return rc;
 	char *manifest =
 		o->manifest ? strdup(o->manifest) : name_expand_text(o->output, "manifest", NULL);

@@ -71,15 +71,16 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	o->is_stdout = output_is_stream(opt->output);
 	o->per_rank = name_is_per_rank(opt->output);
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
-	if (opt->manifest && !o->per_rank)
-		return err_set(e, ST_REFUSED, "--manifest goes with one output a rank (%%r)");
+	o->listed = o->per_rank || opt->manifest;
+	if (opt->manifest && o->is_stdout)
+		return err_set(e, ST_REFUSED, "--manifest goes with an output that is a file");
 	if (o->is_stdout)
 		return ST_OK;
 	char *path = o->per_rank ? name_expand(opt->output, rank, e) : strdup(opt->output);
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for the output's name");
 	status rc = describe_one(&o->file, path, opt, e);
-	if (rc == ST_OK && o->per_rank && rank == 0)
+	if (rc == ST_OK && o->listed && rank == 0)
 		rc = describe_manifest(o, opt, e);
 	free(path);
 	return rc;
@@ -250,7 +251,7 @@ static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 				     : ST_OK;
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;
-	if (rc != ST_OK && !kept && !atomic_load(&c->broken))
+	if (rc != ST_OK && o->owner && !kept && !atomic_load(&c->broken))
 		target_drop(&o->file);
 	return rc;
 }
@@ -281,14 +282,14 @@ status output_commit(output *o, comm *c, const settings *opt, err *e)
 	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
 	status rc = comm_agree(c, prepare(o, opt, e));
-	if (rc == ST_OK && o->per_rank)
+	if (rc == ST_OK && o->listed)
 		rc = begin_set(o, c, opt, e);
 	if (rc == ST_OK && o->owner)
 		rc = name_own(o, opt, e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->manifest.base)
-		rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, replaces(o, opt),
-				 opt->fsync, e);
+		rc = journal_end(&o->manifest, o->file.base, o->per_rank ? (size_t)c->size : 1,
+				 replaces(o, opt), opt->fsync, e);
 	return rc == ST_OK && o->manifest.base ? target_look(&o->manifest, e) : rc;
 }
 

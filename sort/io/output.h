@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The output: one file that all ranks write at exact offsets, one a rank with a manifest, or
- * standard output. No file gets its final name before all ranks are done. */
+/* The output: one file that all ranks write at exact offsets, one a rank, or
+ * standard output; a manifest lists the parts, or the one file. No file gets its final name before
+ * all ranks are done. */
 #ifndef HETSORT_IO_OUTPUT_H
 #define HETSORT_IO_OUTPUT_H
 
@@ -13,11 +14,12 @@
 typedef struct output {
 	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
 	bool per_rank;
+	bool listed;        /* a manifest is written: of parts, and of one file where asked for */
 	const char *stream; /* its name, of the settings; "-" for standard output */
 	bool journaled;     /* a journal stands, or stood: the set of parts counts */
 	bool owner;         /* this rank creates, renames or removes a file of its own */
 	target file;
-	target manifest; /* rank 0 of per-rank outputs: where the manifest goes */
+	target manifest; /* rank 0, where listed: where the manifest goes */
 	int fd;          /* -1: not open */
 	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
 } output;

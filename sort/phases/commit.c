@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* To the disk, and under the final names. Where each rank has a part, rank 0 writes what was
- * verified of each as JSON, next to the parts, before any has its name; the manifest gets its own
- * last. A complete output has one, and no other has. */
+/* To the disk, and under the final names. Where each rank has a part, or a manifest was asked for,
+ * rank 0 writes what was verified of each file as JSON, next to them, before any has its name; the
+ * manifest gets its own last. A complete set of parts has one, and no other has. */
 #include "phases.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -13,31 +13,65 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static json_t *part_json(const rank_env *env, const verified *v, int rank)
+/* What a file has of the sorted records. */
+typedef struct listed {
+	uint64_t records;
+	checksum sum;
+	const unsigned char *first, *last; /* keys, where there are records */
+} listed;
+
+static void list_rank(const rank_env *env, const verified *v, int rank, listed *f)
 {
-	const size_t key = env->o->lay.key_bytes;
+	const layout *l = &env->o->lay;
 	const unsigned char *first;
-	const part_summary c = part_summary_at(v->part_summaries, rank, &env->o->lay, &first);
-	err e = { 0 };
-	char *path = name_expand(env->o->output, rank, &e);
-	if (!path)
-		return NULL;
-	const char *slash = strrchr(path, '/');
-	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", rank, "file",
-			      json_name(slash ? slash + 1 : path), "records", (json_int_t)c.out,
-			      "checksum", json_checksum(c.sum_out));
-	free(path);
-	if (c.out == 0)
-		return o;
-	o = json_with(o, "first_key", json_hex(first, key));
-	return json_with(o, "last_key", json_hex(first + key, key));
+	const part_summary c = part_summary_at(v->part_summaries, rank, l, &first);
+	if (c.out && !f->first)
+		f->first = first;
+	if (c.out)
+		f->last = first + l->key_bytes;
+	f->records += c.out;
+	f->sum = checksum_join(f->sum, c.sum_out);
 }
 
-static json_t *manifest_json(const rank_env *env, uint64_t total, const verified *v)
+static json_t *part_json(const rank_env *env, int number, const char *path, const listed *f)
+{
+	const size_t key = env->o->lay.key_bytes;
+	const char *slash = strrchr(path, '/');
+	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", number, "file",
+			      json_name(slash ? slash + 1 : path), "records",
+			      (json_int_t)f->records, "checksum", json_checksum(f->sum));
+	if (f->records == 0)
+		return o;
+	o = json_with(o, "first_key", json_hex(f->first, key));
+	return json_with(o, "last_key", json_hex(f->last, key));
+}
+
+static json_t *parts_json(const rank_env *env, const verified *v)
 {
 	json_t *parts = json_array();
+	for (int i = 0; i < env->c->size; i++) {
+		err e = { 0 };
+		listed f = { 0 };
+		char *path = name_expand(env->o->output, i, &e);
+		list_rank(env, v, i, &f);
+		parts = json_and(parts, path ? part_json(env, i, path, &f) : NULL);
+		free(path);
+	}
+	return parts;
+}
+
+/* The one file that all ranks have written. */
+static json_t *whole_json(const rank_env *env, const verified *v)
+{
+	listed f = { 0 };
 	for (int i = 0; i < env->c->size; i++)
-		parts = json_and(parts, part_json(env, v, i));
+		list_rank(env, v, i, &f);
+	return json_and(json_array(), part_json(env, 0, env->o->output, &f));
+}
+
+static json_t *manifest_json(const rank_env *env, bool per_rank, uint64_t total, const verified *v)
+{
+	json_t *parts = per_rank ? parts_json(env, v) : whole_json(env, v);
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:s, s:o}", "format", "hetsort-manifest",
 			 "version", 1, "record_bytes", (int)env->o->lay.record_bytes, "key_offset",
 			 (int)env->o->lay.key_off, "key_bytes", (int)env->o->lay.key_bytes,
@@ -98,8 +132,8 @@ static status stage_manifest(rank_env *env, output *out, uint64_t total, const v
 	if (fstat(out->file.fd, &st) != 0)
 		return err_sys(&env->e, errno, "cannot look at %s", err_quoted(out->file.path, q));
 	out->manifest.most = st.st_mode;
-	return json_stage(manifest_json(env, total, v), &out->manifest, out->file.id, env->o->fsync,
-			  &env->e);
+	return json_stage(manifest_json(env, out->per_rank, total, v), &out->manifest, out->file.id,
+			  env->o->fsync, &env->e);
 }
 
 status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)

@@ -354,7 +354,7 @@ ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
 refuses "standard output of several ranks" 2 "output '-' is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
-refuses "manifest without %r" 2 "--manifest goes with one output a rank" "$hetsort" --manifest m -o out in
+refuses "manifest of a stream" 2 "--manifest goes with an output that is a file" "$hetsort" --manifest m -o - in
 
 refuses "a launcher's processes that do not know of each other" 2 \
   "SLURM_STEP_NUM_TASKS says that 4 processes were started, but MPI joins 1" \

@@ -93,4 +93,24 @@ for ((in_a_row = 0; in_a_row < 12 && n < 2000; n++)); do
 done
 is "no memory: what succeeds has a whole manifest" "$odd" ""
 ok "no memory: $failed of $n jobs fail" test $failed -gt 20
+# --- of one file
+rm -f out* && "$BIN/gensort" --no-fsync 1000 one || exit 1
+for ranks in 1 3; do
+  run "$hetsort" --ranks $ranks --force --manifest out.list -o out one
+  is "a manifest of one file, $ranks ranks: exit code, parts" "$rc/$(grep -c '"rank":' out.list)" 0/1
+  run "$hetsort" --check-manifest -v out.list
+  is "a manifest of one file, $ranks ranks: as stated" "$rc/$(grep -c "'out.list': 1 part, 1000 records, 100000 bytes: " <<<"$err")" 0/1
+done
+keys=$(head -c 10 out | od -An -tx1 | tr -d ' \n')/$(tail -c 100 out | head -c 10 | od -An -tx1 | tr -d ' \n')
+is "a manifest of one file: its keys" "$(sed -n 's/.*"\(first\|last\)_key": "\(.*\)".*/\2/p' out.list | paste -sd/)" "$keys"
+run "$hetsort" --manifest list --force -o again out.list
+is "a manifest of one file is an input" "$rc/$(cmp out again)" 0/
+run "$hetsort" --manifest out.list -o fresh one
+is "a manifest that exists is refused" "$rc/$(ls fresh 2>/dev/null)" 2/
+printf x | dd of=out bs=1 seek=50020 conv=notrunc status=none
+run "$hetsort" --check-manifest out.list
+is "a manifest of one file: a changed byte" "$rc/$err" "1/hetsort: part 'out' has another checksum than is stated"
+: >none
+run "$hetsort" --force --manifest out.list -o out none
+is "a manifest of one file without records" "$rc/$("$hetsort" --check-manifest out.list; echo $?)/$(grep -c _key out.list)" 0/0/0
 done_testing

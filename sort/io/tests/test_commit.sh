@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A set of parts that takes the place of another: the job is killed before any of the calls on files of its last
+# A set of parts, or a file with its manifest, that takes the place of another: the job is killed before any of the calls on files of its last
 # phase, or that call fails, and at any moment there is the whole old set or the whole new one, if need be under the
 # names that --clean, or the next job, gives it. A sample of the calls; with HETSORT_LONG=1 all of them, and of 128
 # parts a sample.
@@ -14,8 +14,10 @@ seed=${SEED:-$RANDOM}
 echo "# SEED=$seed"
 RANDOM=$seed
 
-parts() { local i; for ((i = 0; i < $1; i++)); do cat d/out.$i || return; done 2>/dev/null; }
-numbered() { find d -name 'out.[0-9]*' | wc -l; }
+name=out.%r # or out: one file, and its manifest
+parts() { local i; for ((i = 0; i < $1; i++)); do cat d/${name/\%r/$i} || return; done 2>/dev/null; }
+numbered() { find d -name 'out.[0-9]*' -o -name out | wc -l; }
+output() { if [ $name = out ]; then echo "--manifest $1/out.manifest -o $1/out"; else echo "-o $1/$name"; fi; }
 hidden() { find d -name '.hetsort-*' | wc -l; }
 set_there() { # set_there - the set that stands in d/: old, new, none, interrupted, or what else is said of it
   run "$hetsort" --check-manifest d/out.manifest
@@ -32,13 +34,15 @@ set_there() { # set_there - the set that stands in d/: old, new, none, interrupt
 prepare() { # prepare OLD NEW - an old set of so many parts (0: none) in before/, and how the new one is made
   olds=$1 news=$2 force=--force
   rm -rf before; mkdir before
-  if [ $olds -eq 0 ]; then force=''; else "$hetsort" --no-fsync --ranks $olds -o before/out.%r other || exit 1; fi
+  if [ $olds -eq 0 ]; then force=''; else "$hetsort" --no-fsync --ranks $olds $(output before) other || exit 1; fi
 }
-new_set() { rm -rf d; cp -a before d; HETSORT_FAIL=$1 run "$failing" --ranks $news $force $sync -o d/out.%r in; }
+new_set() { rm -rf d; cp -a before d; HETSORT_FAIL=$1 run "$failing" --ranks ${ranks:-$news} $force $sync $(output d) in; }
 ends_it() { # ends_it N - what is left is cleaned up in one of three ways
-  case $(($1 % 3)) in
-    0) run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
-    1) run "$hetsort" --clean d/out.manifest; [ "$rc" -ne 0 ] || run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
+  case $name$(($1 % 3)) in
+    out[01]) run "$hetsort" --clean d/out.manifest d/out ;;
+    out2) run "$hetsort" --force $(output d) in ;;
+    *0) run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
+    *1) run "$hetsort" --clean d/out.manifest; [ "$rc" -ne 0 ] || run "$hetsort" --clean --ranks $((news > olds ? news : olds)) 'd/out.%r' ;;
     *) run "$hetsort" --force --ranks $news -o d/out.%r in ;;
   esac
 }
@@ -66,9 +70,11 @@ walk() { # walk OLD NEW STEP - SIGKILL before every call
     ends_it $n
     whole "$before" $n
   done
-  is "killed in commit, $1 old parts, $2 new: the old set or the new one" "$odd" ""
-  is "killed in commit, $1 old parts, $2 new: not killed at the end" "$rc/$(set_there)/$(hidden)" 0/new/0
-  ok "killed in commit, $1 old parts, $2 new: $kills kills, $interrupted between two sets" test $kills -gt 1
+  local how="$1 old parts, $2 new"
+  [ $name != out ] || how="$1 old file and manifest, one new"
+  is "killed in commit, $how: the old set or the new one" "$odd" ""
+  is "killed in commit, $how: not killed at the end" "$rc/$(set_there)/$(hidden)" 0/new/0
+  ok "killed in commit, $how: $kills kills, $interrupted between two sets" test $kills -gt 1
 }
 
 errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
@@ -95,8 +101,8 @@ errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
     ends_it $n
     whole "$before" "$n=$reason"
   done
-  is "errors in commit, $1 old parts, $2 new: the old set or the new one" "$odd" ""
-  ok "errors in commit, $1 old parts, $2 new: $failed jobs fail" test $failed -gt 0
+  is "errors in commit, $name: $1 old parts, $2 new: the old set or the new one" "$odd" ""
+  ok "errors in commit, $name: $1 old parts, $2 new: $failed jobs fail" test $failed -gt 0
 }
 
 single() { # single POINTS... - one file that takes the place of another: a rename, and nothing between
@@ -131,6 +137,13 @@ is "parts apart: a new job" "$rc/$(cat d0/out d1/out | cmp - new)/$(find . -name
 rm -r d0 d1
 
 sync=--no-fsync calls=60
+# one file and its manifest
+name=out ranks=2
+walk 1 1 ${HETSORT_LONG:-7}
+errors 1 1 ${HETSORT_LONG:-7}
+sync=''
+walk 0 1 ${HETSORT_LONG:-11}
+name=out.%r ranks='' sync=--no-fsync
 if [ -z "${HETSORT_LONG:-}" ]; then
   walk 5 3 13
   errors 5 3 19
