@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a journal says is looked at before anything is done: it has to belong to this user, and a
- * part is a plain name in its directory. */
+/* A journal has to belong to this user; what it says is looked at by manifest.c before anything is
+ * done. */
 #include "journal.h"
 #include "file.h"
-#include "json.h"
+#include "manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,27 +49,11 @@ status journal_put_aside(const target *m, bool sync, err *e)
 
 /* ------------------------------------------------------------------------------- manifests */
 
-/* A manifest that is read for its parts. */
-typedef struct listing {
-	json_t *doc, *parts;
-	json_int_t record_bytes;
-} listing;
-
-static status list(const target *m, target_kind kind, listing *l, err *e)
+static status load(const target *m, target_kind kind, manifest *l, err *e)
 {
-	char name[UNFINISHED_NAME_BYTES], q[QUOTED_BYTES];
-	*l = (listing){ NULL, NULL, 0 };
+	char name[UNFINISHED_NAME_BYTES];
 	target_hidden_name(m, kind, name);
-	const status rc = json_read_at(m->dirfd, "journal", name, &l->doc, e);
-	if (rc != ST_OK)
-		return rc;
-	if (json_unpack(l->doc, "{s:I, s:o}", "record_bytes", &l->record_bytes, "parts",
-			&l->parts) == 0 &&
-	    json_is_array(l->parts))
-		return ST_OK;
-	json_decref(l->doc);
-	l->doc = NULL;
-	return err_set(e, ST_REFUSED, "journal %s is no manifest of hetsort", err_quoted(name, q));
+	return manifest_load_journal(l, m->dirfd, name, e);
 }
 
 /* A part, as a target beside the manifest whose job's id it has. */
@@ -78,24 +62,15 @@ typedef struct part {
 	uint64_t bytes;
 } part;
 
-static status part_open(part *p, const target *m, const listing *l, size_t i, err *e)
+static status part_open(part *p, const target *m, const manifest *l, size_t i, err *e)
 {
-	char q[QUOTED_BYTES];
-	const char *file = "", *slash = strrchr(m->path, '/');
-	json_int_t records = -1, bytes = -1;
-	char *path;
-	if (json_unpack(json_array_get(l->parts, i), "{s:s, s:I}", "file", &file, "records",
-			&records) != 0 ||
-	    !*file || strchr(file, '/') || strcmp(file, ".") == 0 || strcmp(file, "..") == 0 ||
-	    records < 0 || __builtin_mul_overflow(records, l->record_bytes, &bytes) || bytes < 0)
-		return err_set(e, ST_REFUSED, "the journal of %s is not as it should be",
-			       err_quoted(m->path, q));
-	if (asprintf(&path, "%.*s%s", slash ? (int)(slash - m->path) + 1 : 0, m->path, file) < 0)
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(file, q));
+	char *path = manifest_part_path(m->path, &l->part[i], e);
+	if (!path)
+		return ST_RESOURCE;
 	const status rc = target_open(&p->t, path, e);
 	free(path);
 	p->t.id = m->id;
-	p->bytes = (uint64_t)bytes;
+	p->bytes = l->part[i].records * l->lay.record_bytes;
 	return rc;
 }
 
@@ -150,25 +125,27 @@ static status remove_part(part *p, err *e)
 
 static status remove_beyond(const target *m, const char *first, size_t parts, err *e)
 {
-	listing old;
+	manifest old;
 	char name[UNFINISHED_NAME_BYTES];
 	err no_manifest = { ST_OK, "" };
 	target_hidden_name(m, TARGET_OLD, name);
 	if (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
 		return ST_OK;
-	status rc = list(m, TARGET_OLD, &old, &no_manifest);
-	if (rc == ST_REFUSED)
-		return ST_OK;
+	status rc = load(m, TARGET_OLD, &old, &no_manifest);
+	if (rc == ST_REFUSED) { /* it names no parts */
+		rc = ST_OK;
+		old.parts = 0;
+	}
 	if (rc != ST_OK)
-		return err_set(e, rc, "%s", no_manifest.text);
-	for (size_t i = parts; rc == ST_OK && i < json_array_size(old.parts); i++) {
+		err_set(e, rc, "%s", no_manifest.text);
+	for (size_t i = parts; rc == ST_OK && i < old.parts; i++) {
 		part p = { .t = { .dirfd = -1 } };
 		rc = part_open(&p, m, &old, i, e);
 		if (rc == ST_OK && is_numbered(p.t.base, first, i))
 			rc = remove_part(&p, e);
 		target_discard(&p.t);
 	}
-	json_decref(old.doc);
+	manifest_free(&old);
 	return rc;
 }
 
@@ -214,11 +191,11 @@ typedef struct state {
 } state;
 
 /* With the lock of each part in turn: no rank of the job is left that could still rename. */
-static status look_at_parts(const target *m, const listing *l, state *s, err *e)
+static status look_at_parts(const target *m, const manifest *l, state *s, err *e)
 {
 	status rc = ST_OK;
 	*s = (state){ 0 };
-	for (size_t i = 0; rc == ST_OK && i < json_array_size(l->parts); i++) {
+	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
 		part p = { .t = { .dirfd = -1 } };
 		unsigned removed;
 		bool hidden = false, named = false;
@@ -238,10 +215,10 @@ static status look_at_parts(const target *m, const listing *l, state *s, err *e)
 	return rc;
 }
 
-static status name_parts(const target *m, const listing *l, err *e)
+static status name_parts(const target *m, const manifest *l, err *e)
 {
 	status rc = ST_OK;
-	for (size_t i = 0; rc == ST_OK && i < json_array_size(l->parts); i++) {
+	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
 		part p = { .t = { .dirfd = -1 } };
 		bool hidden = false;
 		rc = part_open(&p, m, l, i, e);
@@ -271,7 +248,7 @@ static status drop(const target *m, const state *s, err *e)
 							  name, err_quoted(m->path, q));
 }
 
-static status go_on(target *m, const listing *l, err *e)
+static status go_on(target *m, const manifest *l, err *e)
 {
 	part first;
 	const bool force = m->kind == TARGET_REPLACES;
@@ -284,7 +261,7 @@ static status go_on(target *m, const listing *l, err *e)
 		rc = part_open(&first, m, l, 0, e);
 	if (rc != ST_OK)
 		return rc;
-	rc = journal_end(m, first.t.base, json_array_size(l->parts), force, true, e);
+	rc = journal_end(m, first.t.base, l->parts, force, true, e);
 	target_discard(&first.t);
 	return rc;
 }
@@ -303,22 +280,21 @@ static status check_lock(const target *m, err *e)
 
 status journal_recover(target *m, unsigned *named, err *e)
 {
-	listing l;
+	manifest l = { NULL };
 	state s;
 	*named = 0;
 	if (!journal_find(m))
 		return ST_OK;
 	status rc = check_lock(m, e);
 	if (rc == ST_OK)
-		rc = list(m, m->kind, &l, e);
-	if (rc != ST_OK)
-		return rc;
-	rc = look_at_parts(m, &l, &s, e);
+		rc = load(m, m->kind, &l, e);
+	if (rc == ST_OK)
+		rc = look_at_parts(m, &l, &s, e);
 	if (rc == ST_OK && *s.missing)
 		rc = drop(m, &s, e);
 	else if (rc == ST_OK && (rc = go_on(m, &l, e)) == ST_OK)
 		*named = s.hidden + s.named;
-	json_decref(l.doc);
+	manifest_free(&l);
 	return rc;
 }
 

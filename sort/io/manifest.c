@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status malformed(const char *path, const char *why, err *e)
+/* What is read, for messages. */
+typedef struct source {
+	const char *what, *name;
+} source;
+
+static status malformed(source s, const char *why, err *e)
 {
 	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "manifest %s: %s", err_quoted(path, q), why);
+	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, err_quoted(s.name, q), why);
 }
 
 static bool is_plain(const char *file)
@@ -17,23 +22,23 @@ static bool is_plain(const char *file)
 	return *file && !strchr(file, '/') && strcmp(file, ".") != 0 && strcmp(file, "..") != 0;
 }
 
-static status load_part(manifest *m, size_t i, json_t *part, const char *path, err *e)
+static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
 	json_int_t rank, records;
 	if (json_unpack(part, "{s:I, s:s, s:I, s:s, s?s, s?s !}", "rank", &rank, "file", &p->file,
 			"records", &records, "checksum", &p->sum, "first_key", &p->first,
 			"last_key", &p->last) != 0)
-		return malformed(path, "a part is not as it should be", e);
+		return malformed(s, "a part is not as it should be", e);
 	if (rank < 0 || (size_t)rank != i || records < 0 || !is_plain(p->file))
-		return malformed(path, "a part's rank, count or name is impossible", e);
+		return malformed(s, "a part's rank, count or name is impossible", e);
 	if (records == 0 && (p->first || p->last))
-		return malformed(path, "keys of a part without records", e);
+		return malformed(s, "keys of a part without records", e);
 	p->records = (uint64_t)records;
 	return ST_OK;
 }
 
-static status load_parts(manifest *m, json_t *parts, const char *path, err *e)
+static status load_parts(manifest *m, json_t *parts, source s, err *e)
 {
 	uint64_t sum = 0;
 	m->parts = json_array_size(parts);
@@ -41,17 +46,17 @@ static status load_parts(manifest *m, json_t *parts, const char *path, err *e)
 	if (!m->part)
 		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
 	for (size_t i = 0; i < m->parts; i++) {
-		const status rc = load_part(m, i, json_array_get(parts, i), path, e);
+		const status rc = load_part(m, i, json_array_get(parts, i), s, e);
 		if (rc != ST_OK)
 			return rc;
 		if (__builtin_add_overflow(sum, m->part[i].records, &sum))
-			return malformed(path, "its sizes are impossible", e);
+			return malformed(s, "its sizes are impossible", e);
 	}
 	return sum == m->records ? ST_OK
-				 : malformed(path, "its parts have not its number of records", e);
+				 : malformed(s, "its parts have not its number of records", e);
 }
 
-static status load_document(manifest *m, const char *path, err *e)
+static status load_document(manifest *m, source s, err *e)
 {
 	const char *format, *sum;
 	json_int_t version, bytes, off, key, total;
@@ -61,22 +66,31 @@ static status load_document(manifest *m, const char *path, err *e)
 			"key_bytes", &key, "records", &total, "checksum_kind", &sum, "parts",
 			&parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
-		return malformed(path, "is no manifest of hetsort", e);
+		return malformed(s, "is no manifest of hetsort", e);
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
-		return malformed(path, "is of another version", e);
+		return malformed(s, "is of another version", e);
 	if (bytes < 1 || bytes > MAX_RECORD_BYTES || key < 1 || key > bytes || off < 0 ||
 	    off > bytes - key || total < 0 || total > INT64_MAX / bytes)
-		return malformed(path, "its sizes are impossible", e);
+		return malformed(s, "its sizes are impossible", e);
 	m->lay = (layout){ (uint32_t)bytes, (uint32_t)off, (uint32_t)key };
 	m->records = (uint64_t)total;
-	return load_parts(m, parts, path, e);
+	return load_parts(m, parts, s, e);
 }
 
 status manifest_load(manifest *m, const char *path, err *e)
 {
+	const source s = { "manifest", path };
 	*m = (manifest){ NULL };
-	const status rc = json_read("manifest", path, &m->doc, e);
-	return rc == ST_OK ? load_document(m, path, e) : rc;
+	const status rc = json_read(s.what, path, &m->doc, e);
+	return rc == ST_OK ? load_document(m, s, e) : rc;
+}
+
+status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e)
+{
+	const source s = { "journal", name };
+	*m = (manifest){ NULL };
+	const status rc = json_read_at(dirfd, s.what, name, &m->doc, e);
+	return rc == ST_OK ? load_document(m, s, e) : rc;
 }
 
 void manifest_free(manifest *m)

@@ -23,8 +23,10 @@ typedef struct manifest {
 } manifest;
 
 /* manifest_load - refuses (ST_REFUSED) what is no manifest of ours, or states what cannot be. To be
- * freed on failure too. */
+ * freed on failure too. manifest_load_journal - one that this user has made, under a hidden name in
+ * dirfd. */
 status manifest_load(manifest *m, const char *path, err *e);
+status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e);
 void manifest_free(manifest *m);
 
 /* manifest_begins - is this how a manifest begins? */

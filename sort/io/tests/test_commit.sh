@@ -136,6 +136,23 @@ run "$hetsort" --force --ranks 2 --manifest list -o d%r/out in
 is "parts apart: a new job" "$rc/$(cat d0/out d1/out | cmp - new)/$(find . -name '.hetsort-*')/$(ls list)" 0///list
 rm -r d0 d1
 
+# a journal that states what cannot be is not obeyed, as a manifest is not
+rm -rf d; mkdir d
+HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 -o d/out.%r in
+cp -a d kept
+for change in 's/"key_bytes": 10/"key_bytes": 0/' 's/"version": 1/"version": 2/' 's/"records": 600/"records": 601/' 's/"rank": 1/"rank": 0/' \
+  's,"file": "out.1","file": "../out.1",' 's/"file"/"other"/'; do
+  rm -rf d; cp -a kept d
+  sed -i "$change" d/.hetsort-*.commit
+  before=$(find d -type f ! -name '*.lock' | sort)
+  run "$hetsort" --clean d/out.manifest
+  is "a journal after $change: refused, nothing is renamed" "$rc/$(grep -c "hetsort: journal '.*commit': " <<<"$err")/$(find d -type f ! -name '*.lock' | sort)" "2/1/$before"
+done
+rm -rf d; cp -a kept d
+run "$hetsort" --clean d/out.manifest
+is "the journal as it was: its parts get their names" "$rc/$(cat d/out.[01] | cmp - new)/$(hidden)" 0//0
+rm -rf d kept
+
 sync=--no-fsync calls=60
 # one file and its manifest
 name=out ranks=2
