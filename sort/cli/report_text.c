@@ -8,12 +8,17 @@
 #include <math.h>
 #include <string.h>
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void heading(const job_result *r, const settings *o, FILE *f)
 {
 	char b[SIZE_TEXT_BYTES];
-	fprintf(f, "%" PRIu64 " records of %u bytes (%s), key of %u at %u\n", r->records,
-		o->lay.record_bytes, size_text(r->records * o->lay.record_bytes, b),
-		o->lay.key_bytes, o->lay.key_off);
+	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key of %u at %u\n", r->records,
+		plural(r->records), o->lay.record_bytes, plural(o->lay.record_bytes),
+		size_text(r->records * o->lay.record_bytes, b), o->lay.key_bytes, o->lay.key_off);
 	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, r->size == 1 ? "" : "s",
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
@@ -25,8 +30,8 @@ static void explain_memory(const rank_result *k, int i, FILE *f)
 	if (k->limit_bytes != UINT64_MAX)
 		fprintf(f, ", limit %s", size_text(k->limit_bytes, limit));
 	if (k->spill_runs)
-		fprintf(f, "; in %" PRIu64 " runs on disk, %s", k->spill_runs,
-			size_text(k->spill_bytes, disk));
+		fprintf(f, "; in %" PRIu64 " run%s on disk, %s", k->spill_runs,
+			plural(k->spill_runs), size_text(k->spill_bytes, disk));
 	fputc('\n', f);
 }
 
@@ -136,8 +141,9 @@ static void print_spill(const job_result *r, FILE *f)
 		bytes += r->rank[i].spill_bytes;
 	}
 	if (ranks)
-		fprintf(f, "spilled to disk: %s in %" PRIu64 " runs, by %d of %d rank%s\n",
-			size_text(bytes, b), runs, ranks, r->size, r->size == 1 ? "" : "s");
+		fprintf(f, "spilled to disk: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
+			size_text(bytes, b), runs, plural(runs), ranks, r->size,
+			plural((uint64_t)r->size));
 }
 
 static void left_out_line(const rank_result *k, FILE *f)
@@ -145,7 +151,7 @@ static void left_out_line(const rank_result *k, FILE *f)
 	const uint64_t n = k->runs_again;
 	fprintf(f, "rank %d: no room in %s: left out", k->rank, k->left_out);
 	if (n)
-		fprintf(f, ", %" PRIu64 " run%s written again elsewhere", n, n == 1 ? "" : "s");
+		fprintf(f, ", %" PRIu64 " run%s written again elsewhere", n, plural(n));
 	fputc('\n', f);
 }
 
@@ -182,8 +188,8 @@ static void adapt_sum(const job_result *r, FILE *f)
 		least = fmin(least, k->speed_seen);
 		most = fmax(most, k->speed_seen);
 	}
-	fprintf(f, "speeds %.3g to %.3g while reading; %d ranks write more than planned, %d less\n",
-		least, most, more, less);
+	fprintf(f, "speeds %.3g to %.3g while reading; %d rank%s more than planned, %d less\n",
+		least, most, more, more == 1 ? " writes" : "s write", less);
 }
 
 static void adapt_lines(const job_result *r, FILE *f)
@@ -205,8 +211,9 @@ static void adapt_lines(const job_result *r, FILE *f)
 static void resume_line(const char *who, const rank_result *k, FILE *f)
 {
 	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
-	fprintf(f, "%s: %" PRIu64 " of %" PRIu64 " runs were there, %s of %s not read again%s\n",
-		who, k->kept_runs, k->spill_runs, size_text(k->kept_bytes, kept),
+	fprintf(f, "%s: %" PRIu64 " of %" PRIu64 " run%s %s there, %s of %s not read again%s\n",
+		who, k->kept_runs, k->spill_runs, plural(k->spill_runs),
+		k->kept_runs == 1 ? "was" : "were", size_text(k->kept_bytes, kept),
 		size_text(k->spill_bytes, all),
 		k->merge_kept ? "\n  the output was complete, nothing was merged" : "");
 }
@@ -258,8 +265,8 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	print_rates(r, o, f);
 	print_links(r, o, f);
 	if (leftovers)
-		fprintf(f, "removed %" PRIu64 " temporary files of a job that was killed\n",
-			leftovers);
+		fprintf(f, "removed %" PRIu64 " temporary file%s of a job that was killed\n",
+			leftovers, plural(leftovers));
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
 }
 

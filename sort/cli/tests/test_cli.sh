@@ -525,6 +525,10 @@ ok "-v, 17 ranks: in order" least_most
 "$gensort" --no-fsync 30000 spilling && rm out
 run "$hetsort" -v --memory 3M -o out spilling
 ok "-v tells that it spilled" grep -q '^spilled to disk: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
+mkdir counted && printf x >counted/one
+run "$hetsort" --record-size 1 --workdir counted -v -o counted/out counted/one
+is "-v counts one by one" "$rc/$(grep -c '^1 record of 1 byte (1 B)' <<<"$err")/$(grep -c ' in 1 run, by 1 of 1 rank$' <<<"$err")" 0/1/1
+rm -r counted
 rm out spilling
 "$hetsort" -o out in
 run "$hetsort" -o out in
