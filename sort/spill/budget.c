@@ -217,8 +217,7 @@ static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, ui
 	const uint64_t at_once = u64_min(b->workers, q->recs / (b->slice_recs + 1) + 1);
 	const uint64_t longest =
 		u64_min(b->slice_recs + excess_recs(b), q->recs) * q->lay.record_bytes;
-	const uint64_t slices =
-		at_once * u64_min(batch, longest) + slices_bytes(b, q, at_once);
+	const uint64_t slices = at_once * u64_min(batch, longest) + slices_bytes(b, q, at_once);
 	b->read_ahead_bytes = between(0, bytes - slices,
 				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
 	*used = slices + u64_min(b->read_ahead_bytes, most_read_ahead(b, q));

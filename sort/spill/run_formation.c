@@ -29,7 +29,7 @@ typedef struct run_formation {
 	const read_runs *held; /* its records that are in memory already */
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
-	workspace *workspace; /* [workers] */
+	workspace *workspace;        /* [workers] */
 	unsigned workers;
 	bool *kept; /* [runs] an earlier program left it */
 	size_t raw_bytes, batch_recs;
