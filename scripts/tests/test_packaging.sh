@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# What packages are made from fits the tree: versions, the calls of the libraries, and which package has which
+# file. Recipes for tools that are not here (Spack, EasyBuild, Docker, Apptainer, GitHub) are read, not run.
+. "$ROOT/scripts/tap.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+cd "$TEST_TMP" || exit 1
+packaging=$ROOT/scripts/packaging
+
+is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)) .*/\1/p' "$ROOT/debian/changelog")" "$version"
+is "CITATION.cff" "$(sed -n 's/^version: //p' "$ROOT/CITATION.cff")" "$version"
+is "Spack's recipe" "$(sed -n 's/^    version("\(.*\)")/\1/p' "$packaging/spack/package.py")" "$version"
+is "and its archive" "$(grep -o 'hetsort-[0-9.]*\.tar\.gz' "$packaging/spack/package.py")" "hetsort-$version.tar.gz"
+is "EasyBuild's" "$(sed -n "s/^version = '\(.*\)'/\1/p" "$packaging"/*.eb)" "$version"
+ok "and its name" test -e "$packaging/hetsort-$version-foss-2023a.eb"
+
+calls() { sed -n 's/^\t\(het[a-z0-9_]*\);/\1/p' "$ROOT/$1" | LC_ALL=C sort; }
+symbols() { sed -n 's/^ \(het[a-z0-9_]*\)@.*/\1/p' "$ROOT/debian/$1.symbols" | LC_ALL=C sort; }
+is "libhetsort0.symbols has what the library exports" "$(symbols libhetsort0)" "$(calls sort/lib/hetsort.map)"
+is "libhetpart0.symbols" "$(symbols libhetpart0)" "$(calls partition/hetpart.map)"
+is "libhetpart-mpi0.symbols" "$(symbols libhetpart-mpi0)" "$(calls partition/mpi/hetpart_mpi.map)"
+
+# packages_of FILE - those whose list has it, or a folder that it is in; $globs is PACKAGE GLOB, one a line
+packages_of() {
+  local package glob
+  while read -r package glob; do
+    # shellcheck disable=SC2254 # a pattern
+    case $1 in $glob | $glob/*) echo "$package" ;; esac
+  done <globs
+}
+if [ "${HAVE_MPI:-no}" = yes ] && [ -e "$OBJ/$soname" ]; then
+  for list in "$ROOT"/debian/*.install; do sed "s|^|$(basename "$list" .install) |" "$list"; done >globs
+  ok "make install, as debian/rules has it" installation install /usr DESTDIR="$PWD/tmp" LIBDIR=/usr/lib/x86_64-linux-gnu \
+    PYTHONDIR=/usr/lib/python3/dist-packages ZSHDIR=/usr/share/zsh/vendor-completions
+  while IFS= read -r file; do
+    echo "$(packages_of "$file" | tr '\n' ' '): $file"
+  done < <(cd tmp && find usr ! -type d | sort) >owners
+  is "each file is in one package" "$(grep -v -E '^[a-z0-9-]+ : ' owners)" ""
+  is "each package has files" "$(sed 's/ :.*//' owners | sort -u)" "$(cut -d' ' -f1 globs | sort -u)"
+  is "each has its paragraph" "$(cut -d' ' -f1 globs | sort -u)" \
+    "$(sed -n 's/^Package: //p' "$ROOT/debian/control" | sort)"
+else echo "# left out: packages have the parts over MPI, too"; fi
+for file in "$ROOT"/debian/tests/sort "$ROOT"/debian/tests/libraries; do
+  ok "syntax of ${file##*/}" sh -n "$file"
+done
+is "debian/tests/control names them" "$(sed -n 's/^Tests: //p' "$ROOT/debian/tests/control" | tr '\n' ' ')" "sort libraries "
+
+if command -v python3 >/dev/null; then
+  run python3 - "$packaging/spack/package.py" "$packaging"/*.eb <<'PY'
+import ast, sys
+spack = ast.parse(open(sys.argv[1]).read())
+assert [n.name for n in spack.body if isinstance(n, ast.ClassDef)] == ["Hetsort"]
+recipe = {"SOURCE_TAR_GZ": "", "SHLIB_EXT": "so"}
+exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), recipe)
+for wanted in "easyblock name version homepage description toolchain moduleclass".split():
+    assert recipe[wanted], wanted
+PY
+  is "recipes of Spack and EasyBuild are Python (not run)" "$rc$err" 0
+else echo "# left out: python3 is not installed"; fi
+if python3 -c 'import yaml' 2>/dev/null; then
+  run python3 - "$ROOT/CITATION.cff" "$ROOT/.github/workflows/check.yml" <<'PY'
+import sys, yaml
+cite, flow = (yaml.safe_load(open(f)) for f in sys.argv[1:])
+assert {"cff-version", "message", "title", "authors"} <= cite.keys()
+matrix = flow["jobs"]["build"]["strategy"]["matrix"]
+assert matrix == {"cc": ["gcc", "clang"], "mpi": ["openmpi", "mpich", "none"]}, matrix
+PY
+  is "CITATION.cff and the workflow are YAML (not run)" "$rc$err" 0
+else echo "# left out: python3 has no yaml"; fi
+if command -v tclsh >/dev/null; then
+  run tclsh - <<TCL
+set said {}
+foreach word {module-whatis conflict prepend-path} { proc \$word args {lappend ::said {*}\$args} }
+set ModulesCurrentModulefile /modulefiles/hetsort/$version
+source {$packaging/modulefile}
+puts \$said
+TCL
+  ok "the modulefile is Tcl, and has the folder of programs" grep -q "hetsort $version: .* PATH /opt/hetsort/bin" <<<"$out"
+else echo "# left out: tclsh is not installed"; fi
+
+# What the recipes start is there.
+while IFS= read -r file; do ok "$file is there" test -e "$ROOT/$file"; done < <(
+  grep -h -o -E '\b(scripts|debian|partition)/[a-z_/]+(\.sh)?\b' "$packaging/Dockerfile" "$packaging/hetsort.def" \
+    "$ROOT/.github/workflows/check.yml" | LC_ALL=C sort -u | grep -v -E '^scripts/packaging/(Dockerfile|hetsort)$')
+done_testing
