@@ -48,7 +48,7 @@ _hetsort() { # COMMAND CURRENT PREVIOUS, as bash calls it; = is a word of its ow
   if [ -z "$words" ]; then
     case $cur in
       -*) words=$(_hetsort_options "$program") ;;
-      *) if [ "$program $COMP_CWORD" = 'hetplan 1' ]; then words='share scatter chain emulate model batch'; fi ;;
+      *) if [ "$program $COMP_CWORD" = 'hetplan 1' ]; then words='share scatter chain emulate model show batch'; fi ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
