@@ -486,7 +486,7 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
 KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s examples_s man3_s
-KINDS      = bin man1 man5 doc bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
+KINDS      = bin man1 man5 man7 doc docs plots bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
 to_bin     = $(BINDIR)
 by_bin     = install -m 755
@@ -494,8 +494,14 @@ of_man1    = $(call room_man,$(filter-out $(if $(BURN_SRC),,bench),$(ROOMS)),1)
 to_man1    = $(MANDIR)/man1
 of_man5    = $(call room_man,$(filter-out partition,$(ROOMS)),5)
 to_man5    = $(MANDIR)/man5
+of_man7    = $(call room_man,$(ROOMS),7)
+to_man7    = $(MANDIR)/man7
 of_doc     = README.md CHANGELOG.md SECURITY.md LICENSE
 to_doc     = $(DOCDIR)
+of_docs    = $(wildcard docs/*.md)
+to_docs    = $(DOCDIR)/docs
+of_plots   = $(wildcard docs/plots/*.svg)
+to_plots   = $(DOCDIR)/docs/plots
 of_bash    = $(OBJ)/completion/hetsort
 to_bash    = $(BASHDIR)
 of_bashlink = $(addprefix $(OBJ)/completion/,$(filter-out hetsort,$(PROGRAMS)))
@@ -611,7 +617,7 @@ uninstall:  ## remove what install put there
 	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
 	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python) $(to_examples) $(DATADIR)/hetpart \
-	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(DOCDIR)) 2>/dev/null || true
+	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_docs) $(DOCDIR)) 2>/dev/null || true
 
 # ----------------------------------------------------------------------------------------- release
 ARCHIVE = hetsort-$(VERSION).tar.gz

@@ -14,6 +14,7 @@ for f in lib/libhetpart.a include/hetpart.h include/hetpart.f90 lib/pkgconfig/he
   lib/cmake/hetpart/hetpart-config.cmake lib/cmake/hetpart/hetpart-config-version.cmake \
   share/hetpart/python/hetpart.py share/hetpart/examples/shares.c share/man/man3/hetpart.3 \
   share/man/man5/hetpart-wisdom.5 bin/hetsort share/bash-completion/completions/gensort \
+  share/doc/hetsort/docs/faults.md share/doc/hetsort/docs/plots/slow.svg share/man/man7/hetsort.7 \
   share/zsh/site-functions/_hetsort; do
   ok "installed: $f" test -s "$dest/opt/het/$f"
 done

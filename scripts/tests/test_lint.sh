@@ -42,14 +42,15 @@ int f(void) {
 }
 }
 C
-  plant README.md <<<'See https://example.org/home/page and ~/home/x.'
+  plant README.md <<<'See https://example.org/home/page, [x](https://example.org), [y](docs/y.md#z) and ~/home/x.'
+  lines 300 x | plant docs/y.md
   plant gensort/man/x.1 </dev/null
   plant sort/tests/test_x.sh <<<'is "a thing" 1 1'
   printf '%s\n' '| 1 | falls | stays | `test_x.sh: a thing` |' '| 2 | rains | *not tested*: no sky |' | plant sort/tests/FAULTS.md
   plant ok.sh <<<'echo "$HOME"'
 }
 
-own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults paths'
+own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults docs paths'
 
 # fires NAME RULE WHERE - RULE alone finds something, and names WHERE
 fires() {
@@ -61,7 +62,7 @@ fires() {
 good_tree
 # shellcheck disable=SC2086  # rules are words
 lint $own
-is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 9 passed, 0 failed"
+is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 10 passed, 0 failed"
 [ "$rc" -eq 0 ] || printf '# %s\n' "$out"
 
 plant sort/run.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/run.c:2
@@ -101,6 +102,10 @@ home=home  # not spelled out, or the rule would fire on this file
 fires "a file of 601 lines" size "sort/f.c:601: 601 lines"
 plant doc.md <<<"It lies in /${home}/anna/data.";fires "somebody's home" paths doc.md:1
 plant run.sh <<<"cp /${home/home/root}/x .";      fires "root's home" paths run.sh:1
+
+plant docs/a.md <<<'![a picture](plots/a.svg)'; fires "a link that leads nowhere" docs "docs/a.md: no file 'plots/a.svg'"
+lines 301 x | plant docs/a.md;                   fires "a long document" docs "docs/a.md: 301 lines, more than 300"
+lines 151 x | plant README.md;                   fires "a long README" docs "README.md: 151 lines, more than 150"
 
 # The rule of layers, on a tree that has a table, a Makefile and a build. A run of lint takes a while, so
 # several breaks are planted for each.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The README's examples that need a launcher. They say mpirun; here that is a shell script which adds
+# The examples of README.md, docs and hetsort(7) that need a launcher. They say mpirun; here that is a shell script which adds
 # what the installed MPI wants on this machine, and knows no hostfile.
 set -u
 mkdir -p "$TEST_TMP/shim"

@@ -98,7 +98,7 @@ static void few_logarithms_by_formula(void **state)
 	}
 }
 
-/* README says that GSL computes W for shares by n ln n. */
+/* docs/design.md says that GSL computes W for shares by n ln n. */
 static void gsl_computes_w(void **state)
 {
 	(void)state;

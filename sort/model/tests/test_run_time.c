@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The predicted time of runs that were measured on the machine of the nominal rates, 2 processors
- * with nothing else to do (README.md, Performance): within a quarter. And what adds to it. */
+ * with nothing else to do (docs/performance.md): within a quarter. And what adds to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
