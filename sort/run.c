@@ -102,8 +102,11 @@ static status read_input(job *j)
 static status load_output(job *j)
 {
 	share_plan next = { 0 };
-	return replan(j, &next,
-		      phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part));
+	const status rc =
+		phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part);
+	if (j->part.found)
+		stages_plan(&j->env.c->stages, STAGE_WRITE, 0);
+	return replan(j, &next, rc);
 }
 
 /* Did an earlier program end well, and nobody saw it? */
@@ -225,30 +228,31 @@ typedef struct step {
 	unsigned who;
 	bool naming; /* final names may be there */
 	status (*run)(job *j);
+	stage_kind moves; /* what moves all of the data */
 } step;
 
 static const step steps[] = {
-	{ PH_DESCRIBE, SEVERAL | SINGLE, false, describe },
-	{ PH_PLAN, SEVERAL | SINGLE, false, plan },
-	{ PH_PLAN, MERGING | SINGLE, false, resume },
-	{ PH_PLAN, MERGING | SINGLE, false, find_output },
-	{ PH_PLAN, SEVERAL | SINGLE, false, plan_memory },
-	{ PH_PLAN, MERGING | SINGLE, false, save_state },
-	{ PH_READ, SEVERAL | SINGLE, false, read_input },
-	{ PH_READ, MERGING | SINGLE, false, load_output },
-	{ PH_PLAN, SEVERAL, false, adapt },
-	{ PH_SAMPLE, SEVERAL, false, sample },
-	{ PH_SPLIT, SEVERAL, false, split },
-	{ PH_MERGE, MERGING, false, merge },
-	{ PH_SORT, DISTRIBUTING, false, distribute },
-	{ PH_MERGE, SINGLE, false, merge_single_rank },
-	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output },
-	{ PH_SYNC, SEVERAL | SINGLE, false, reread },
-	{ PH_SYNC, SEVERAL | SINGLE, false, verify },
-	{ PH_SYNC, MERGING | SINGLE, false, save_output },
-	{ PH_COMMIT, SEVERAL | SINGLE, true, commit },
-	{ PH_COMMIT, MERGING | SINGLE, true, drop_checkpoints },
-	{ PH_COMMIT, SEVERAL, true, update_wisdom },
+	{ PH_DESCRIBE, SEVERAL | SINGLE, false, describe, STAGE_NONE },
+	{ PH_PLAN, SEVERAL | SINGLE, false, plan, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, false, resume, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, false, find_output, STAGE_NONE },
+	{ PH_PLAN, SEVERAL | SINGLE, false, plan_memory, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, false, save_state, STAGE_NONE },
+	{ PH_READ, SEVERAL | SINGLE, false, read_input, STAGE_READ },
+	{ PH_READ, MERGING | SINGLE, false, load_output, STAGE_NONE },
+	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
+	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
+	{ PH_SPLIT, SEVERAL, false, split, STAGE_NONE },
+	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
+	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_WRITE },
+	{ PH_MERGE, SINGLE, false, merge_single_rank, STAGE_WRITE },
+	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output, STAGE_NONE },
+	{ PH_SYNC, SEVERAL | SINGLE, false, reread, STAGE_CHECK },
+	{ PH_SYNC, SEVERAL | SINGLE, false, verify, STAGE_NONE },
+	{ PH_SYNC, MERGING | SINGLE, false, save_output, STAGE_NONE },
+	{ PH_COMMIT, SEVERAL | SINGLE, true, commit, STAGE_NONE },
+	{ PH_COMMIT, MERGING | SINGLE, true, drop_checkpoints, STAGE_NONE },
+	{ PH_COMMIT, SEVERAL, true, update_wisdom, STAGE_NONE },
 };
 
 /* Not where final names may be, nor where what was merged would be lost for the little that is left
@@ -262,16 +266,30 @@ static status stop_if_asked(job *j, const step *s)
 		       j->work.on ? "; --resume goes on from here" : "");
 }
 
+static void stage_begin(job *j, stage_kind k, double now)
+{
+	const share_plan *s = &j->shares;
+	const uint64_t bytes = j->env.o->lay.record_bytes;
+	stages *g = &j->env.c->stages;
+	if (k == STAGE_READ) /* how long a stream is shows at its end */
+		stages_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
+			     now);
+	else if (k == STAGE_WRITE || (k == STAGE_CHECK && j->env.o->verify == VERIFY_REREAD))
+		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
+}
+
 static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
+	stage_begin(j, s->moves, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s();
+	stages_end(&j->env.c->stages, t1);
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	rc = comm_agree(j->env.c, rc);
 	j->mine.wait_s += now_s() - t1;
@@ -429,6 +447,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 		  .begun_s = now_s(),
 		  .files.out.fd = -1 };
 	FAIL_RANK(c->rank);
+	progress_join(&c->stages.count);
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
@@ -437,5 +456,6 @@ status job_run(comm *c, const settings *o, job_result *res)
 		unfinished_give_up(); /* while this rank still knows the names */
 	}
 	job_free(&j);
+	progress_join(NULL);
 	return rc;
 }

@@ -3,6 +3,7 @@
  * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
 #include "mem.h"
 #include "minmax.h"
+#include "progress.h"
 #include "size.h"
 
 #include <stddef.h>
@@ -49,6 +50,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	}
 	m->now_bytes += bytes;
 	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
+	progress_hold(m->now_bytes);
 	unsigned char *p = start + room_before(bytes);
 	((array_header *)(void *)p)[-1] = (array_header){ bytes, start };
 	return p;
@@ -60,6 +62,7 @@ void mem_free(mem *m, void *p)
 		return;
 	const array_header h = ((array_header *)p)[-1];
 	m->now_bytes -= h.bytes;
+	progress_hold(m->now_bytes);
 	if (h.bytes >= LARGE_BYTES)
 		munmap(h.start, h.bytes + room_before(h.bytes));
 	else

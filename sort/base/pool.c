@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starting and joining workers. No queue: workers take parts from a counter. */
 #include "pool.h"
+#include "thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct worker {
@@ -25,7 +25,7 @@ unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 	unsigned up = 1;
 	for (; w && up < threads; up++) {
 		w[up] = (worker){ .work = work, .arg = arg, .index = up };
-		if (pthread_create(&w[up].thread, NULL, run_worker, &w[up]) != 0)
+		if (thread_start(&w[up].thread, "worker", run_worker, &w[up]) != 0)
 			break;
 	}
 	work(arg, 0);

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The count of this process. It is relaxed: the watch only looks whether it changes. */
+/* Counts of this process and its ranks. They are relaxed: those who look want to know about how
+ * far it is, not what is complete. */
 #include "progress.h"
 
-#include <stdatomic.h>
-
 static atomic_uint_fast64_t ticks;
+
+static progress_count nobody; /* of threads that work for no rank */
+static _Thread_local progress_count *mine;
+
+void progress_join(progress_count *p)
+{
+	mine = p;
+}
+
+progress_count *progress_mine(void)
+{
+	return mine ? mine : &nobody;
+}
 
 void progress_tick(void)
 {
@@ -14,4 +26,15 @@ void progress_tick(void)
 uint64_t progress_ticks(void)
 {
 	return atomic_load_explicit(&ticks, memory_order_relaxed);
+}
+
+void progress_add(progress_kind kind, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&progress_mine()->bytes[kind], bytes, memory_order_relaxed);
+	progress_tick();
+}
+
+void progress_hold(size_t bytes)
+{
+	atomic_store_explicit(&progress_mine()->held_bytes, bytes, memory_order_relaxed);
 }

@@ -8,7 +8,9 @@
 #define HETSORT_COMM_COMM_H
 
 #include "testing/failpoint.h"
+#include "base/progress.h"
 #include "base/status.h"
+#include "stages.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -51,6 +53,7 @@ struct comm {
 	atomic_int phase;   /* of the rank, for the watchdog */
 	atomic_int waiting; /* > 0: for other ranks; to the watchdog the rank is then not stuck */
 	atomic_uint_fast64_t ticks; /* collectives and blocks done, for the watchdog */
+	stages stages;              /* how far the rank is */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */
 	int process_ranks;          /* ranks that are threads of this process */
@@ -141,6 +144,8 @@ static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int t
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
 	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
+	if (rc == ST_OK && *done && req->sending)
+		progress_add(PROGRESS_SENT, req->bytes);
 	/* count a fault only when done: how often a caller tests depends on timing */
 	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
@@ -161,7 +166,7 @@ static inline status comm_agree(comm *c, status mine)
 }
 
 /* comm_room_bytes - memory for what a comm of so many ranks needs. comm_give_room - it is there,
- * from here on. */
+ * and the comm can be used from here on. */
 size_t comm_room_bytes(int size);
 void comm_give_room(comm *c, void *room);
 

@@ -9,6 +9,7 @@
 #include "block.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -313,13 +314,11 @@ static void *move_in(void *x)
 	return NULL;
 }
 
-/* The name, of 15 bytes at most, is what top, debuggers and bench/experiments see. */
 static bool start_thread(exchange *x, void *(*fn)(void *), const char *name)
 {
-	if (pthread_create(&x->thread[x->running], NULL, fn, x) != 0)
-		return false;
-	(void)pthread_setname_np(x->thread[x->running++], name);
-	return true;
+	const bool up = thread_start(&x->thread[x->running], name, fn, x) == 0;
+	x->running += up;
+	return up;
 }
 
 void exchange_start(exchange *x)

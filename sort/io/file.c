@@ -42,7 +42,7 @@ status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char
 				       "%s ends at byte %" PRIu64
 				       ": it was cut short while being read",
 				       err_quoted(path, q), offset);
-		progress_tick();
+		progress_add(PROGRESS_READ, (uint64_t)n);
 		p += n;
 		bytes -= (size_t)n;
 		offset += (uint64_t)n;
@@ -62,7 +62,7 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 			return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
 		if (n == 0)
 			break;
-		progress_tick();
+		progress_add(PROGRESS_READ, (uint64_t)n);
 		*got += (size_t)n;
 	}
 	return ST_OK;
@@ -81,7 +81,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot write %s", err_quoted(path, q));
-		progress_tick();
+		progress_add(PROGRESS_WRITTEN, (uint64_t)n);
 		p += n;
 		bytes -= (size_t)n;
 		if (offset != FILE_APPEND)

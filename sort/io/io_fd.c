@@ -91,7 +91,7 @@ static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64
 					  : pread(f->direct, p + done, most, at);
 		if (n <= 0 || n % IO_FD_ALIGN)
 			break;
-		progress_tick();
+		progress_add(writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)n);
 		done += (size_t)n;
 	}
 	return done;

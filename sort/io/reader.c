@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "file.h"
 
 #include <stdlib.h>
@@ -143,6 +144,7 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 		k = size_min(n - at, step_recs(l));
 		sum = checksum_join(sum, checksum_records(recs, k, l->record_bytes));
 		*verify_s += now_s() - t0;
+		progress_add(PROGRESS_IN, k * l->record_bytes);
 		for (size_t i = 0; e && i < k; i++)
 			e[at + i] = entry_make(recs + i * l->record_bytes, l, pos + at + i);
 	}

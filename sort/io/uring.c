@@ -205,7 +205,7 @@ static void segment_ended(transfer *t, segment *s, int result)
 		s->left = 0;
 		return;
 	}
-	progress_tick();
+	progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)result);
 	s->at += (size_t)result;
 	s->left -= (size_t)result;
 	if (s->at >= t->end)

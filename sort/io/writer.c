@@ -4,6 +4,8 @@
 #include "writer.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "base/progress.h"
+#include "base/thread.h"
 #include "testing/failpoint.h"
 #include "file.h"
 
@@ -52,8 +54,11 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 	if (bad)
 		err_set(e, ST_INTERNAL, "%zu records before record %" PRIu64 " are out of order",
 			bad, w->seen->records);
-	if (e->code == ST_OK &&
-	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) == ST_OK && w->to.durable)
+	if (e->code != ST_OK ||
+	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) != ST_OK)
+		return;
+	progress_add(PROGRESS_OUT, bytes);
+	if (w->to.durable)
 		file_start_writeback(w->to.fd.fd, offset, bytes);
 }
 
@@ -91,7 +96,7 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 	next_buffer(w);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	w->threaded = pthread_create(&w->thread, NULL, write_all, w) == 0;
+	w->threaded = thread_start(&w->thread, "writer", write_all, w) == 0;
 	return ST_OK;
 }
 

@@ -14,8 +14,7 @@ static double disk_byte_s(const run_load *l)
 	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
 }
 
-/* Until all is read and sorted. */
-static double before_s(const rates *r, const settings *o, const run_load *l)
+double run_time_before_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
@@ -24,8 +23,7 @@ static double before_s(const rates *r, const settings *o, const run_load *l)
 	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
 }
 
-/* From then on. */
-static double after_s(const rates *r, const settings *o, const run_load *l)
+double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double out = (double)l->out * o->lay.record_bytes;
@@ -38,5 +36,11 @@ static double after_s(const rates *r, const settings *o, const run_load *l)
 
 double run_time_s(const rates *r, const settings *o, const run_load *l)
 {
-	return before_s(r, o, l) + after_s(r, o, l);
+	return run_time_before_s(r, o, l) + run_time_after_s(r, o, l);
+}
+
+double run_time_reread_s(const rates *r, const settings *o, const run_load *l)
+{
+	const double out = (double)l->out * o->lay.record_bytes;
+	return fmax(out * (1 + FILE_TO_COPY) * r->copy_s / l->cpus, out * disk_byte_s(l));
 }

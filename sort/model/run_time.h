@@ -20,4 +20,10 @@ typedef struct run_load {
 /* run_time_s - seconds until the rank has written what it is to write; it waits for no other. */
 double run_time_s(const rates *r, const settings *o, const run_load *l);
 
+/* run_time_before_s, run_time_after_s - its parts: until all is read and sorted, and from then on.
+ * run_time_reread_s - beside it, to read the output again. */
+double run_time_before_s(const rates *r, const settings *o, const run_load *l);
+double run_time_after_s(const rates *r, const settings *o, const run_load *l);
+double run_time_reread_s(const rates *r, const settings *o, const run_load *l);
+
 #endif

@@ -78,4 +78,9 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
+	stages *g = &env->c->stages;
+	stages_plan(g, STAGE_READ, run_time_before_s(&r->rate, env->o, &l));
+	stages_plan(g, STAGE_WRITE, run_time_after_s(&r->rate, env->o, &l));
+	if (env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout)
+		stages_plan(g, STAGE_CHECK, run_time_reread_s(&r->rate, env->o, &l));
 }

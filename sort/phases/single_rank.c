@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "base/minmax.h"
 #include "base/clock.h"
+#include "base/progress.h"
 #include "testing/failpoint.h"
 #include "kernel/gather.h"
 #include "kernel/merge_partition.h"
@@ -122,6 +123,7 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 				g->first + done);
 		else
 			write_batch(a, to, n, g->first + done, e);
+		progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
 		verify_s += t1 - t0;
 		write_s += now_s() - t1;
 	}

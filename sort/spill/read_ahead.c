@@ -5,6 +5,7 @@
 #include "read_ahead.h"
 #include "base/minmax.h"
 #include "spill.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 
@@ -270,7 +271,7 @@ status read_ahead_open(read_ahead **out, mem *m, const merge_slices *w, uint64_t
 	}
 	/* where the system refuses a thread, those that wait for a chunk read it */
 	while (f->readers < READERS &&
-	       pthread_create(&f->reader[f->readers], NULL, read_all, f) == 0)
+	       thread_start(&f->reader[f->readers], "read-ahead", read_all, f) == 0)
 		f->readers++;
 	*out = f;
 	return ST_OK;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "kernel/gather.h"
 #include "base/pool.h"
+#include "base/progress.h"
 #include "kernel/radix.h"
 #include "spill.h"
 
@@ -250,6 +251,7 @@ static status load_kept(run_formation *s, mem *m, err *e)
 		d->sum = checksum_join(d->sum, saved.sum);
 		d->runs_kept++;
 		d->recs_kept += n;
+		progress_add(PROGRESS_KEPT, n * s->p->load.lay.record_bytes);
 	}
 	return rc;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A thread takes over what its starter has in memory of its own: whom it counts for. */
+#include "thread.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+typedef struct birth {
+	const char *name;
+	void *(*work)(void *);
+	void *arg;
+	progress_count *counts;
+} birth;
+
+static void *live(void *birth_)
+{
+	const birth b = *(birth *)birth_;
+	free(birth_);
+	(void)pthread_setname_np(pthread_self(), b.name);
+	progress_join(b.counts);
+	return b.work(b.arg);
+}
+
+int thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *arg)
+{
+	birth *b = malloc(sizeof *b);
+	if (!b)
+		return EAGAIN;
+	*b = (birth){ name, work, arg, progress_mine() };
+	const int rc = pthread_create(thread, NULL, live, b);
+	if (rc != 0)
+		free(b);
+	return rc;
+}

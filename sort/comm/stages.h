@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How far a rank is: the steps of its job that move all of its data, how long the plan says that
+ * they take, and how much of them is done. From this follows the time that is left, which is the
+ * planned one as long as nothing is known, and more and more what was seen. */
+#ifndef HETSORT_COMM_STAGES_H
+#define HETSORT_COMM_STAGES_H
+
+#include "base/progress.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef enum stage_kind {
+	STAGE_NONE,
+	STAGE_READ,  /* the input, into sorted runs */
+	STAGE_WRITE, /* the output */
+	STAGE_CHECK, /* the output, read again */
+	STAGES
+} stage_kind;
+
+typedef struct stage {
+	double planned_s;
+	uint64_t bytes;           /* 0: not known */
+	uint64_t base, kept_base; /* what had been counted when it began */
+	double begun_s, taken_s;  /* by the clock; in all, once it has ended */
+	bool ended;
+} stage;
+
+typedef struct stages {
+	progress_count count;
+	pthread_mutex_t lock; /* for what follows */
+	stage stage[STAGES];
+	stage_kind at; /* the last that has begun */
+} stages;
+
+/* What others hear of it; fixed size, sent as bytes. */
+typedef struct stages_seen {
+	uint64_t done, all;      /* bytes of the stage; all 0: that is not known */
+	double worked_s, work_s; /* of the planned time of all stages: done, and all */
+	double left_s;           /* until the rank is through; below 0: not known */
+	int32_t stage;           /* the last that has begun, a stage_kind */
+	int32_t open;            /* it has not ended */
+} stages_seen;
+
+/* Called by the rank's main thread. stages_init - of a comm. stages_plan - it will take so long.
+ * stages_begin - one after the other. stages_end - the one that has begun; it may have ended
+ * before. */
+void stages_init(stages *s);
+void stages_plan(stages *s, stage_kind k, double planned_s);
+void stages_begin(stages *s, stage_kind k, uint64_t bytes, double now);
+void stages_end(stages *s, double now);
+
+/* stages_look - by any thread. */
+stages_seen stages_look(stages *s, double now);
+
+#endif

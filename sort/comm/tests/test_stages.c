@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The time that is left: planned at first, corrected by what was seen, without what is done. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "comm/stages.h"
+
+enum { MB = 1000000 };
+
+/* Planned: 10 s to read 100 MB, 20 s to write them. */
+static void plan(stages *s)
+{
+	stages_init(s);
+	progress_join(&s->count);
+	stages_plan(s, STAGE_READ, 10);
+	stages_plan(s, STAGE_WRITE, 20);
+}
+
+static void near(double got, double wanted)
+{
+	assert_true(got > 0.99 * wanted - 1e-9 && got < 1.01 * wanted + 1e-9);
+}
+
+static void nothing_is_known_without_a_plan(void **state)
+{
+	stages s;
+	(void)state;
+	stages_init(&s);
+	const stages_seen seen = stages_look(&s, 5);
+	assert_true(seen.left_s < 0);
+	assert_int_equal(seen.stage, STAGE_NONE);
+	assert_false(seen.open);
+}
+
+static void as_planned(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	near(stages_look(&s, 100).left_s, 30);
+	stages_begin(&s, STAGE_READ, 100 * MB, 100);
+	near(stages_look(&s, 100).left_s, 30);
+	progress_add(PROGRESS_IN, 50 * MB);
+	const stages_seen half = stages_look(&s, 105);
+	near(half.left_s, 25);
+	near(half.worked_s / half.work_s, 5.0 / 30);
+	assert_int_equal(half.done, 50 * MB);
+	assert_int_equal(half.all, 100 * MB);
+	assert_true(half.open);
+}
+
+/* Reading takes three times as long as planned: so will the rest. */
+static void what_is_seen_corrects_the_plan(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_IN, 50 * MB);
+	const double left = stages_look(&s, 15).left_s;
+	assert_true(left > 2.7 * 25 && left < 3 * 25 + 1);
+	progress_add(PROGRESS_IN, 50 * MB);
+	stages_end(&s, 30);
+	stages_end(&s, 35);
+	near(stages_look(&s, 40).left_s, stages_look(&s, 30).left_s); /* it waits for others */
+	stages_begin(&s, STAGE_WRITE, 100 * MB, 40);
+	progress_add(PROGRESS_OUT, 90 * MB); /* and this goes as planned */
+	const double rest = stages_look(&s, 58).left_s;
+	assert_true(rest > 1.9 && rest < 2.4);
+	progress_add(PROGRESS_OUT, 10 * MB);
+	stages_end(&s, 60);
+	near(stages_look(&s, 70).left_s, 0);
+	near(stages_look(&s, 70).worked_s, 30);
+}
+
+/* Nothing moves any more: what is left becomes more, not less. */
+static void a_disk_that_hangs(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_IN, 50 * MB);
+	double left = stages_look(&s, 5).left_s;
+	for (int at = 6; at < 60; at += 6) {
+		const double now = stages_look(&s, at).left_s;
+		assert_true(now > left);
+		left = now;
+	}
+}
+
+static void what_an_earlier_job_did_is_left_out(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_KEPT, 80 * MB);
+	progress_add(PROGRESS_IN, 10 * MB);
+	const stages_seen seen = stages_look(&s, 1);
+	assert_int_equal(seen.all, 20 * MB);
+	near(seen.left_s, 1 + 20);
+	progress_add(PROGRESS_KEPT, 20 * MB);
+	assert_int_equal(stages_look(&s, 1).all, 0);
+	near(stages_look(&s, 1).work_s, 20);
+}
+
+/* How long a stream is shows at its end; then what is written has a goal. */
+static void a_stream(void **state)
+{
+	stages s;
+	(void)state;
+	stages_init(&s);
+	progress_join(&s.count);
+	stages_begin(&s, STAGE_READ, 0, 0);
+	progress_add(PROGRESS_IN, 10 * MB);
+	assert_int_equal(stages_look(&s, 3).done, 10 * MB);
+	assert_true(stages_look(&s, 3).left_s < 0);
+	stages_end(&s, 3);
+	stages_begin(&s, STAGE_WRITE, 10 * MB, 3);
+	progress_add(PROGRESS_OUT, 5 * MB);
+	const double left = stages_look(&s, 6).left_s;
+	assert_true(left > 2.7 && left < 3.3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_known_without_a_plan),
+		cmocka_unit_test(as_planned),
+		cmocka_unit_test(what_is_seen_corrects_the_plan),
+		cmocka_unit_test(a_disk_that_hangs),
+		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
+		cmocka_unit_test(a_stream),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
