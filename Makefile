@@ -75,7 +75,7 @@ LINKMPI = $(if $(filter yes,$(MPI)),$(MPIWRAP) -pthread $(CFLAGS) $(LDFLAGS),$(L
 objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 # The folders of the sorter, but for those that hold no code of it.
-SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include),$(patsubst %/,%,$(wildcard sort/*/)))
+SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include sim),$(patsubst %/,%,$(wildcard sort/*/)))
 
 # The folders of the planner, each above those that it may use.
 PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
@@ -87,6 +87,10 @@ SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
 SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
+
+# hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
+SIM_SRC  := $(if $(filter Linux,$(shell uname -s)),$(wildcard sort/sim/*.c))
+SIM_WRAP  = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(SIM_SRC)))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
 BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn/*.c))
@@ -110,7 +114,7 @@ SORTSO   := libhetsort.so.$(VERSION)
 SORTLINK := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetsort.so $(OBJ)/libhetsort.so.$(SOMAJOR))
 SORTLIBS := $(OBJ)/libhetsort.a $(if $(filter yes,$(SHARED)),$(OBJ)/$(SORTSO))
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
-            $(if $(wildcard sort/main.c),hetsort) $(if $(BURN_SRC),cpuburn)
+            $(if $(wildcard sort/main.c),hetsort) $(if $(SIM_SRC),hetsim) $(if $(BURN_SRC),cpuburn)
 
 ROOMS    := gensort partition sort bench
 in_tests  = $(foreach r,$(1),$(wildcard $(r)/tests/$(2) $(r)/*/tests/$(2)))
@@ -166,12 +170,12 @@ $(HAS) $(HAS_TEST): $(OBJ)/has/%:
 	@touch $@
 $(call objs,$(PART_SRC)): | $(HAS_PART)
 $(call objs,$(PLAN_SRC)): | $(HAS_PLAN)
-$(call objs,$(SORT_SRC) sort/main.c): | $(HAS_SORT)
+$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c): | $(HAS_SORT)
 $(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
 $(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
-objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) sort/main.c \
+objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c \
            $(BURN_SRC))
 
 # Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
@@ -191,7 +195,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
-$(call objs,$(SORT_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(PART_X:=.o): EXTRA = $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
@@ -258,7 +262,7 @@ $(SORTLINK): $(OBJ)/$(SORTSO)
 define link
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(1) -o $@ $(filter %.o %.a,$^) $(2)
+	$(Q)$(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(2)
 endef
 
 $(OBJ)/bin/gensort: $(call objs,$(GEN_SRC))
@@ -269,6 +273,9 @@ $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
+
+$(OBJ)/bin/hetsim: $(call objs,sort/main.c $(SIM_SRC)) $(LIBSORT) $(LIBPART)
+	$(call link,$(LINKMPI) $(SIM_WRAP),$(SORT_LIBS))
 
 $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 	$(call link,$(LINK),-lm)
@@ -292,6 +299,9 @@ $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
 $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+# Those of the simulation: with what of it wraps nothing.
+$(patsubst %.c,$(OBJ)/%,$(filter sort/sim/tests/%,$(TESTS_C) $(FUZZ_C))): \
+	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine network)
 FAULT_C := $(call in_tests,sort,fault_*.c)
 define fault_program
 $(OBJ)/bin/$(notdir $(1:.c=)): $(OBJ)/$(1:.c=.o) $(LIBSORT) $(LIBPART)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Completion for bash: of hetsort, and under their own names (links to this file) of gensort, valsort, hetplan and
-# cpuburn. It needs nothing else. The options are those of --help, in its order; tests compare them.
+# Completion for bash: of hetsort, and under their own names (links to this file) of gensort, valsort, hetplan, hetsim
+# and cpuburn. It needs nothing else. The options are those of --help, in its order; tests compare them.
 
 _hetsort_options() { # PROGRAM
   case $1 in
@@ -15,6 +15,7 @@ _hetsort_options() { # PROGRAM
       --tau= --latency= --vcomm= --vcomp= --installments= --max-installments= --time-limit= --max-mem= -m --method=
       --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --title= --help
       --version' ;;
+    hetsim) echo '-s --scale= -r --report= --hosts --calibrate --help --version' ;;
     cpuburn) echo '--factor= --cpus= --seconds= --period= --fifo --nice --cgroup --no-calibration --json= -q --quiet
       --help --version' ;;
   esac
@@ -55,4 +56,4 @@ _hetsort() { # COMMAND CURRENT PREVIOUS, as bash calls it; = is a word of its ow
   case ${COMPREPLY[0]:-} in *[=:]) compopt -o nospace ;; esac
 }
 
-complete -o default -F _hetsort hetsort gensort valsort hetplan cpuburn
+complete -o default -F _hetsort hetsort gensort valsort hetplan hetsim cpuburn

@@ -23,7 +23,7 @@ of_manual() { # Fl -name is --name; of hetsort.1 with \- for each -
     sed 's/^ -/--/; s/^Fl \(.\).*/-\1/'
 }
 
-for program in hetsort gensort valsort hetplan cpuburn; do
+for program in hetsort gensort valsort hetplan hetsim cpuburn; do
   [ -x "$BIN/$program" ] || { echo "# left out: no $program here"; continue; }
   of_help "$program" | LC_ALL=C sort -u >help
   ok "$program has options" test "$(wc -l <help)" -gt 5

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* comm over simulated hosts. A block is a rendezvous, as comm.h wants: it leaves when both sides
+ * have asked for it and know of each other. In a collective all wait for the last, and then as long
+ * as a formula says that an MPI library takes: trees for broadcasts and for short messages of all
+ * to all, one message for each peer otherwise. Takes the place of comm_local_run and of MPI. */
+#include "comm_sim.h"
+#include "engine.h"
+#include "io/unfinished.h"
+#include "network.h"
+#include "wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	FRAME_BYTES = 66,        /* of a message on the wire, beside its own */
+	CONTROL_BYTES = 64,      /* what is no longer has no records */
+	MESSAGE_BYTES = 1 << 20, /* the longest block (exchange.c) */
+	TREE_BYTES = 4096,       /* shorter ones of all to all go by a tree, among */
+	TREE_RANKS = 8,          /* more ranks than this */
+	BUCKETS = 256,
+	TAG_HEARTBEAT = COMM_TAGS - 1 /* watch.c */
+};
+
+enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL };
+
+/* What a rank has brought to the collective under way. */
+typedef struct shown {
+	const void *send;
+	void *recv;
+	actor *who;
+} shown;
+
+typedef struct mailbox {
+	comm_req *sends[BUCKETS], *recvs[BUCKETS]; /* that wait for the other side */
+} mailbox;
+
+typedef struct sim_rank {
+	comm c; /* first, so that a comm is a sim_rank */
+	rank_main *fn;
+	void *arg;
+	status rc;
+	mailbox box;
+} sim_rank;
+
+static struct {
+	const platform *p;
+	double scale;
+	sim_rank *rank; /* [p->hosts] */
+	shown *board;   /* [p->hosts] */
+	char *room;
+	int arrived;
+	comm_traffic traffic[PHASES];
+	void (*at_end)(int code);
+} net;
+
+static comm_traffic *traffic_of(comm *c)
+{
+	return &net.traffic[(unsigned)atomic_load(&c->phase) % PHASES];
+}
+
+const comm_traffic *comm_sim_traffic(phase at)
+{
+	return &net.traffic[at];
+}
+
+double comm_sim_scale(void)
+{
+	if (!actor_self())
+		return 1;
+	const phase at = (phase)atomic_load(&net.rank[engine_here()->number].c.phase);
+	return at == PH_SAMPLE || at == PH_SPLIT ? 1 : net.scale;
+}
+
+/* ------------------------------------------------------------------------------- collectives */
+
+static double collective_s(enum kind kind, double bytes)
+{
+	const double p = net.p->hosts, levels = ceil(log2(p)), one = net.p->rates.message_s;
+	double latency_s = 0, bytes_per_s = INFINITY;
+	for (int i = 0; i < net.p->hosts; i++) {
+		latency_s = fmax(latency_s, engine_host(i)->is.latency_s);
+		bytes_per_s = fmin(bytes_per_s, engine_host(i)->is.net_bytes_per_s);
+	}
+	const double wire_s = (bytes + FRAME_BYTES) / bytes_per_s;
+	if (kind == BCAST)
+		return levels * (latency_s + one + wire_s);
+	if (kind == ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
+		return levels * (latency_s + one + p / 2 * bytes / bytes_per_s);
+	return latency_s + (p - 1) * fmax(one, wire_s);
+}
+
+static void take(void *to, const void *from, size_t bytes)
+{
+	if (bytes && to != from)
+		memcpy(to, from, bytes);
+}
+
+static void take_all(int to, size_t bytes, size_t at)
+{
+	for (int i = 0; i < net.p->hosts; i++)
+		take((char *)net.board[to].recv + (size_t)i * bytes,
+		     (const char *)net.board[i].send + at * bytes, bytes);
+}
+
+static void move_all(enum kind kind, size_t bytes, int root)
+{
+	for (int to = 0; to < net.p->hosts; to++) {
+		if (kind == BCAST)
+			take(net.board[to].recv, net.board[root].recv, bytes);
+		else if (kind == ALLGATHER || (kind == GATHER && to == root))
+			take_all(to, bytes, 0);
+		else if (kind == ALLTOALL)
+			take_all(to, bytes, (size_t)to);
+	}
+}
+
+static double bytes_moved(enum kind kind, size_t bytes)
+{
+	const double p = net.p->hosts, b = (double)bytes * (p - 1);
+	return kind == ALLGATHER || kind == ALLTOALL ? p * b : b;
+}
+
+/* Over a link that is down nothing goes, and a host that has stopped does not take part. */
+static void end_collective(void *seconds)
+{
+	(void)seconds;
+	for (int i = 0; i < net.p->hosts; i++)
+		if (!(engine_host(i)->is.net_bytes_per_s > 0)) {
+			engine_at(engine_now_s() + 0.1, end_collective, NULL);
+			return;
+		}
+	for (int i = 0; i < net.p->hosts; i++)
+		actor_wake(net.board[i].who, engine_now_s());
+}
+
+static status meet(comm *c, enum kind kind, shown mine, size_t bytes, int root)
+{
+	actor_pay();
+	mine.who = actor_self();
+	net.board[c->rank] = mine;
+	if (++net.arrived == net.p->hosts) {
+		const double s = collective_s(kind, (double)bytes);
+		comm_traffic *t = traffic_of(c);
+		net.arrived = 0;
+		move_all(kind, bytes, root);
+		t->collectives++;
+		t->collective_bytes += bytes_moved(kind, bytes);
+		t->collective_s += isfinite(s) ? s : 0;
+		engine_at(engine_now_s() + (isfinite(s) ? s : 0), end_collective, NULL);
+	}
+	actor_wait(INFINITY);
+	return ST_OK;
+}
+
+static status sim_bcast(comm *c, void *buf, size_t bytes, int root)
+{
+	return meet(c, BCAST, (shown){ buf, buf, NULL }, bytes, root);
+}
+
+static status sim_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+{
+	return meet(c, GATHER, (shown){ mine, all, NULL }, bytes, root);
+}
+
+static status sim_allgather(comm *c, const void *mine, void *all, size_t bytes)
+{
+	return meet(c, ALLGATHER, (shown){ mine, all, NULL }, bytes, 0);
+}
+
+static status sim_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+{
+	return meet(c, ALLTOALL, (shown){ send, recv, NULL }, bytes, 0);
+}
+
+/* ------------------------------------------------------------------------------------ blocks */
+
+static comm_req *match(comm_req **list, int peer, int tag)
+{
+	for (; *list; list = &(*list)->next)
+		if ((*list)->peer == peer && (*list)->tag == tag) {
+			comm_req *r = *list;
+			*list = r->next;
+			return r;
+		}
+	return NULL;
+}
+
+static void append(comm_req **list, comm_req *r)
+{
+	while (*list)
+		list = &(*list)->next;
+	r->next = NULL;
+	*list = r;
+}
+
+/* What a block stands for. */
+static double scaled_bytes(const comm_req *r)
+{
+	const bool control = r->tag == TAG_HEARTBEAT || r->bytes <= CONTROL_BYTES;
+	return (double)r->bytes * (control ? 1 : net.scale);
+}
+
+/* How many messages that would be. */
+static double messages(double bytes)
+{
+	return fmax(1, ceil(bytes / MESSAGE_BYTES));
+}
+
+static void note_time(comm_req *r)
+{
+	const double t = engine_now_s();
+	memcpy(&r->handle[0], &t, sizeof t);
+}
+
+static double noted_time(const comm_req *r)
+{
+	double t;
+	memcpy(&t, &r->handle[0], sizeof t);
+	return t;
+}
+
+typedef struct pair {
+	comm_req *send, *recv;
+	host *from, *to;
+} pair;
+
+static void pair_sent(void *pair_)
+{
+	const pair *b = pair_;
+	atomic_store(&b->send->complete, true);
+	host_news(b->from);
+}
+
+static void pair_landed(void *pair_)
+{
+	pair *b = pair_;
+	atomic_store(&b->recv->complete, true);
+	host_news(b->to);
+	free(b);
+}
+
+/* Sender and receiver have asked for it: it leaves when the word of that has gone there and back.
+ */
+static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
+{
+	const double bytes = scaled_bytes(s), n = messages(bytes);
+	pair *b = malloc(sizeof *b);
+	comm_traffic *t = traffic_of(c);
+	if (!b || s->bytes != r->bytes) {
+		free(b);
+		return b ? ST_INTERNAL : ST_RESOURCE;
+	}
+	take(r->buf, s->buf, s->bytes);
+	t->blocks += (uint64_t)n;
+	t->block_bytes += bytes;
+	*b = (pair){ s, r, engine_host(from), engine_host(to) };
+	const delivery d = { b->from, b->to, bytes + FRAME_BYTES * n, pair_sent, pair_landed, b };
+	const double word_s = (b->from->is.latency_s + b->to->is.latency_s) / 2;
+	return network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
+}
+
+static status sim_start(comm *c, comm_req *req)
+{
+	const double own = messages(scaled_bytes(req)) * net.p->rates.message_s;
+	const int from = req->sending ? c->rank : req->peer,
+		  to = req->sending ? req->peer : c->rank;
+	actor_owe(req->sending ? own : own / 2); /* the other half of a receive is in its test */
+	note_time(req);
+	req->peer = from;
+	mailbox *box = &net.rank[to].box;
+	const unsigned k = ((unsigned)from * 4 + (unsigned)req->tag) % BUCKETS;
+	comm_req *other = match(req->sending ? &box->recvs[k] : &box->sends[k], from, req->tag);
+	if (!other) {
+		append(req->sending ? &box->sends[k] : &box->recvs[k], req);
+		return ST_OK;
+	}
+	return req->sending ? start_pair(c, req, other, from, to)
+			    : start_pair(c, other, req, from, to);
+}
+
+static status sim_test(comm *c, comm_req *req, bool *done)
+{
+	(void)c;
+	actor_owe(net.p->rates.test_s);
+	*done = atomic_load(&req->complete);
+	if (*done && !req->sending)
+		actor_owe(messages(scaled_bytes(req)) * net.p->rates.message_s / 2);
+	return ST_OK;
+}
+
+static void sim_end_job(comm *c, int code)
+{
+	(void)c;
+	net.at_end(code);
+	fflush(NULL);
+	_exit(code);
+}
+
+static const struct comm_ops sim_ops = {
+	sim_bcast, sim_gather, sim_allgather, sim_alltoall, sim_start, sim_test, sim_end_job,
+};
+
+/* -------------------------------------------------------------------------------------- ranks */
+
+void comm_sim_open(const platform *p, double scale)
+{
+	net.p = p;
+	net.scale = scale;
+}
+
+void comm_sim_at_end(void (*fn)(int code))
+{
+	net.at_end = fn;
+}
+
+static void *live(void *rank_)
+{
+	sim_rank *r = rank_;
+	r->rc = r->fn(&r->c, r->arg);
+	return NULL;
+}
+
+static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	sim_rank *r = &net.rank[i];
+	r->fn = fn;
+	r->arg = arg;
+	r->c = (comm){ .ops = &sim_ops,
+		       .rank = i,
+		       .size = net.p->hosts,
+		       .max_msg = max_msg,
+		       .processes = net.p->hosts,
+		       .process_ranks = 1,
+		       .threads_allowed = true,
+		       .kind = "simulation" };
+	comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->hosts));
+	snprintf(r->c.host, sizeof r->c.host, "h%d", i);
+	return actor_start(engine_host(i), live, r)
+		       ? ST_OK
+		       : err_set(e, ST_RESOURCE, "no memory for rank %d", i);
+}
+
+static status run_ranks(err *e)
+{
+	status rc = ST_OK;
+	if (engine_run() > 0) {
+		unfinished_give_up();
+		return err_set(
+			e, ST_PEER,
+			"after %.6f simulated seconds all ranks wait, and nothing can happen "
+			"any more: a host has stopped or cannot be reached",
+			engine_now_s());
+	}
+	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
+		rc = net.rank[i].rc;
+	return rc;
+}
+
+/* Of the process: its ranks are the hosts. An emulation asks once more on each host, for threads.
+ */
+WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	if (actor_self())
+		return __real_comm_local_run(size, max_msg, fn, arg, e);
+	const size_t p = (size_t)net.p->hosts;
+	if (size != 1 && size != net.p->hosts)
+		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d hosts", size,
+			       net.p->hosts);
+	net.rank = calloc(p, sizeof *net.rank);
+	net.board = calloc(p, sizeof *net.board);
+	net.room = calloc(p, comm_room_bytes(net.p->hosts));
+	status rc = net.rank && net.board && net.room
+			    ? ST_OK
+			    : err_set(e, ST_RESOURCE, "no memory for the ranks, %zu of them", p);
+	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
+		rc = start_rank(i, max_msg, fn, arg, e);
+	if (rc == ST_OK)
+		rc = run_ranks(e);
+	free(net.rank);
+	free(net.board);
+	free(net.room);
+	return rc;
+}
+
+/* A launcher above us is none of the ranks'. */
+WRAPPED(bool, comm_mpi_launched, void)
+{
+	return false;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program hetsim: hetsort on a simulated cluster. It is hetsort, main() and all, linked with
+ * the wrappers of this folder; this file comes before hetsort's main() and after it. */
+#include "base/size.h"
+#include "comm_sim.h"
+#include "engine.h"
+#include "network.h"
+#include "run.h"
+#include "sim_report.h"
+#include "work.h"
+#include "wrap.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double CALIBRATE_S = 1;
+
+static struct {
+	platform p;
+	double scale;
+	const char *report; /* NULL: standard output */
+	bool hosts, calibrate, ran;
+	char **argv; /* hetsort's */
+	int argc;
+	sim_outcome outcome;
+} sim = { .scale = 1 };
+
+static void help(void)
+{
+	puts("Usage: hetsim [OPTION]... PLATFORM HETSORT-ARGUMENT...\n"
+	     "Sort records as hetsort does, on the simulated cluster that the file PLATFORM\n"
+	     "describes, one rank on each host, and report the time that it takes there.\n\n"
+	     "  -s, --scale=S      each record stands for S records [1]\n"
+	     "  -r, --report=FILE  write the report there [standard output]\n"
+	     "      --hosts        with a line for each host\n"
+	     "      --calibrate    measure this machine's processor, print its rates as a line\n"
+	     "                     of a platform, and end\n"
+	     "      --help         print this\n"
+	     "      --version      print the version\n"
+	     "Exit status: that of hetsort.");
+}
+
+static status parse_scale(const char *arg, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *rest = arg;
+	uint64_t whole;
+	uint32_t millionths;
+	if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 || whole > 1000000000)
+		return err_set(e, ST_REFUSED, "--scale is a number from 1 to 1000000000, not %s",
+			       err_quoted(arg, q));
+	sim.scale = (double)whole + 1e-6 * millionths;
+	return ST_OK;
+}
+
+enum { OPT_HOSTS = 256, OPT_CALIBRATE, OPT_HELP, OPT_VERSION };
+
+static _Noreturn void say_and_end(int opt)
+{
+	if (opt == OPT_HELP)
+		help();
+	else
+		puts("hetsim " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
+	exit(fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO);
+}
+
+/* Up to the platform's name; what follows is hetsort's. */
+static status parse_options(int argc, char **argv, err *e)
+{
+	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
+					       { "report", required_argument, NULL, 'r' },
+					       { "hosts", no_argument, NULL, OPT_HOSTS },
+					       { "calibrate", no_argument, NULL, OPT_CALIBRATE },
+					       { "help", no_argument, NULL, OPT_HELP },
+					       { "version", no_argument, NULL, OPT_VERSION },
+					       { NULL, 0, NULL, 0 } };
+	status rc = ST_OK;
+	for (int opt; rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:", longs, NULL)) != -1;) {
+		if (opt == 's')
+			rc = parse_scale(optarg, e);
+		else if (opt == 'r')
+			sim.report = optarg;
+		else if (opt == OPT_HOSTS)
+			sim.hosts = true;
+		else if (opt == OPT_CALIBRATE)
+			sim.calibrate = true;
+		else if (opt == '?')
+			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
+		else
+			say_and_end(opt);
+	}
+	if (rc == ST_OK && !sim.calibrate && optind == argc)
+		rc = err_set(e, ST_REFUSED, "no platform: see 'hetsim --help'");
+	return rc;
+}
+
+static status calibrate(err *e)
+{
+	sim_rates r = { 0, 0, 0, 0, 0 };
+	const status rc = work_calibrate(CALIBRATE_S, &r, e);
+	if (rc == ST_OK)
+		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,
+		       1e9 * r.merge_s, 1e9 * r.copy_s);
+	return rc;
+}
+
+/* hetsort's command line: what is behind the platform. Its name takes the platform's place. */
+static void make_arguments(int argc, char **argv)
+{
+	static char name[] = "hetsort";
+	argv[optind] = name;
+	sim.argv = argv + optind;
+	sim.argc = argc - optind;
+	optind = 0; /* hetsort parses anew */
+}
+
+static status write_report(err *e)
+{
+	char q[QUOTED_BYTES];
+	FILE *f = sim.report ? fopen(sim.report, "w") : stdout;
+	if (!f)
+		return err_sys(e, errno, "cannot create %s", err_quoted(sim.report, q));
+	sim_report_write(f, &sim.p, sim.scale, &sim.outcome, sim.hosts);
+	const bool failed = fflush(f) != 0 || ferror(f);
+	if ((sim.report && fclose(f) != 0) || failed)
+		return err_sys(e, errno, "cannot write the report");
+	return ST_OK;
+}
+
+static int end(int code, const err *e)
+{
+	if (e->code == ST_OK)
+		return code;
+	fprintf(stderr, "hetsim: %s\n", e->text);
+	return code ? code : (int)e->code;
+}
+
+/* A rank ends the program: what there is to report, is reported. */
+static void report_end(int code)
+{
+	err e = { ST_OK, "" };
+	sim.outcome.status = code;
+	(void)write_report(&e);
+	(void)end(code, &e);
+}
+
+/* Before hetsort's options are known: the cluster is there. */
+static status open_all(int argc, char **argv, err *e)
+{
+	status rc = parse_options(argc, argv, e);
+	if (rc != ST_OK || sim.calibrate)
+		return rc;
+	rc = platform_load(&sim.p, argv[optind], e);
+	if (rc == ST_OK)
+		rc = engine_open(&sim.p, e);
+	make_arguments(argc, argv);
+	network_open(sim.p.switch_bytes_per_s);
+	work_open(&sim.p.rates);
+	comm_sim_open(&sim.p, sim.scale);
+	comm_sim_at_end(report_end);
+	return rc;
+}
+
+WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
+{
+	sim.ran = true;
+	const status rc = __real_job_run(c, o, res);
+	if (c->rank == 0)
+		sim_report_take(&sim.outcome, res);
+	return rc;
+}
+
+WRAPPED(int, main, int argc, char **argv)
+{
+	err e = { ST_OK, "" };
+	int code = open_all(argc, argv, &e);
+	if (code == ST_OK && sim.calibrate)
+		code = calibrate(&e);
+	else if (code == ST_OK)
+		code = sim.outcome.status = __real_main(sim.argc, sim.argv);
+	if (sim.ran)
+		(void)write_report(&e);
+	platform_free(&sim.p);
+	return end(code, &e);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A message occupies its sender's port, then, a latency later, the switch and the receiver's port:
+ * its first byte is passed on while the last is still being sent. */
+#include "network.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How often a link that is down is looked at. */
+static const double RETRY_S = 0.1;
+
+static struct {
+	double bytes_per_s, free_s;
+} sw;
+
+void network_open(double switch_bytes_per_s)
+{
+	sw.bytes_per_s = switch_bytes_per_s;
+	sw.free_s = 0;
+}
+
+/* Behind what is there already: when it is through. */
+static double pass(double *free_s, double takes_s)
+{
+	*free_s = fmax(*free_s, engine_now_s()) + takes_s;
+	return *free_s;
+}
+
+static bool is_up(const host *h)
+{
+	return !h->stopped && h->is.net_bytes_per_s > 0;
+}
+
+/* A message on its way. */
+typedef struct flight {
+	delivery d;
+	double left_s;
+	unsigned held; /* by events to come */
+} flight;
+
+static void release(flight *f)
+{
+	if (--f->held == 0)
+		free(f);
+}
+
+/* A host that has stopped does not come back. */
+static void later(flight *f, const host *down, engine_fn *again)
+{
+	if (down->stopped)
+		release(f);
+	else
+		engine_at(engine_now_s() + RETRY_S, again, f);
+}
+
+static void has_landed(void *flight_)
+{
+	flight *f = flight_;
+	if (!f->d.to->stopped)
+		f->d.landed(f->d.arg);
+	release(f);
+}
+
+static void has_left(void *flight_)
+{
+	flight *f = flight_;
+	if (!f->d.from->stopped)
+		f->d.sent(f->d.arg);
+	release(f);
+}
+
+static void arrive(void *flight_)
+{
+	flight *f = flight_;
+	host *to = f->d.to;
+	if (!is_up(to)) {
+		later(f, to, arrive);
+		return;
+	}
+	const double takes_s = f->d.bytes / to->is.net_bytes_per_s;
+	const double switched_s = pass(&sw.free_s, f->d.bytes / sw.bytes_per_s);
+	const double in_s = pass(&to->in_free_s, takes_s);
+	to->in_s += takes_s;
+	engine_at(fmax(fmax(in_s, switched_s), f->left_s), has_landed, f);
+}
+
+static void depart(void *flight_)
+{
+	flight *f = flight_;
+	host *from = f->d.from;
+	if (!is_up(from)) {
+		later(f, from, depart);
+		return;
+	}
+	const double takes_s = f->d.bytes / from->is.net_bytes_per_s;
+	const double out_s = pass(&from->out_free_s, takes_s);
+	const double latency_s = (from->is.latency_s + f->d.to->is.latency_s) / 2;
+	from->out_s += takes_s;
+	f->left_s = out_s + latency_s;
+	f->held = 2;
+	engine_at(out_s, has_left, f);
+	engine_at(out_s - takes_s + latency_s, arrive, f);
+}
+
+status network_send(const delivery *d, double at_s)
+{
+	flight *f = calloc(1, sizeof *f);
+	if (!f)
+		return ST_RESOURCE;
+	f->d = *d;
+	f->held = 1;
+	engine_at(at_s, depart, f);
+	return ST_OK;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long messages take: through the sender's port, the switch and the receiver's port, each of
+ * which passes one message after the other, as they come. */
+#ifndef HETSORT_SIM_NETWORK_H
+#define HETSORT_SIM_NETWORK_H
+
+#include "engine.h"
+
+/* network_open - a switch of so many bytes a second, INFINITY: never full. */
+void network_open(double switch_bytes_per_s);
+
+/* network_send - so many bytes leave at this time at the earliest. Calls sent(arg) when the last of
+ * them has left its host, and then landed(arg) when it is there; neither, while a link on the way
+ * has no bandwidth or a host has stopped. ST_RESOURCE without memory. */
+typedef struct delivery {
+	host *from, *to;
+	double bytes;
+	engine_fn *sent, *landed;
+	void *arg;
+} delivery;
+
+status network_send(const delivery *d, double at_s);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A line of a platform is a list of words. A property is a name and a value with its unit. */
+#include "platform.h"
+#include "base/size.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_WORDS = 32, MOST_CHANGES = 10000, MOST_FILE_BYTES = 1 << 20 };
+
+typedef struct line {
+	const char *file;
+	unsigned number;
+	char *word[MOST_WORDS];
+	size_t words, next;
+	err *e;
+} line;
+
+#define REFUSE(l, ...) refuse_line(l, err_set((l)->e, ST_REFUSED, __VA_ARGS__))
+
+/* The message gets its place in the file before it. */
+static status refuse_line(const line *l, status rc)
+{
+	char q[QUOTED_BYTES];
+	const err why = *l->e;
+	*l->e = (err){ ST_OK, "" };
+	err_set(l->e, rc, "%s, line %u: %.200s", err_quoted(l->file, q), l->number, why.text);
+	return rc;
+}
+
+/* The next word, or "" behind the last one. */
+static const char *next_word(line *l)
+{
+	return l->next < l->words ? l->word[l->next++] : "";
+}
+
+/* ------------------------------------------------------------------------------------ values */
+
+typedef struct unit {
+	const char *name;
+	double factor;
+} unit;
+
+static const unit plain[] = { { "", 1 }, { NULL, 0 } };
+static const unit seconds[] = {
+	{ "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { NULL, 0 }
+};
+/* Networks are sold by the bit, disks by the byte. */
+static const unit net[] = { { "K", 1e3 / 8 }, { "M", 1e6 / 8 }, { "G", 1e9 / 8 }, { NULL, 0 } };
+static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { NULL, 0 } };
+
+static status read_value(line *l, const char *what, const unit *u, double least, double *v)
+{
+	char q[QUOTED_BYTES];
+	const char *w = next_word(l);
+	uint64_t whole;
+	uint32_t millionths;
+	const char *rest = w;
+	if (!size_number(&rest, &whole, &millionths))
+		return REFUSE(l, "'%s' needs a number, not %s", what, err_quoted(w, q));
+	*v = (double)whole + 1e-6 * millionths;
+	const unit *is = u;
+	while (is->name && strcmp(is->name, rest) != 0)
+		is++;
+	if (!is->name && (*rest || *v != 0)) /* nothing needs no unit */
+		return REFUSE(l, "'%s' has no unit %s", what, err_quoted(rest, q));
+	*v *= is->factor;
+	if (!(*v >= least) || !(*v <= 1e15))
+		return REFUSE(l, "'%s' is out of range: %s", what, err_quoted(w, q));
+	return ST_OK;
+}
+
+static status read_count(line *l, const char *what, unsigned most, unsigned *n)
+{
+	double v;
+	const status rc = read_value(l, what, plain, 0, &v);
+	if (rc != ST_OK)
+		return rc;
+	if (v != floor(v) || v > most)
+		return REFUSE(l, "'%s' is a whole number up to %u", what, most);
+	*n = (unsigned)v;
+	return ST_OK;
+}
+
+static status read_mem(line *l, uint64_t *bytes)
+{
+	char q[QUOTED_BYTES];
+	const char *w = next_word(l), *why = size_parse(w, bytes);
+	return why ? REFUSE(l, "'mem' %s: %s", err_quoted(w, q), why) : ST_OK;
+}
+
+/* ------------------------------------------------------------------------------------- lines */
+
+static const double LEAST = 1e-12; /* what has to be more than nothing */
+
+static status read_property(line *l, const char *name, sim_host *h)
+{
+	char q[QUOTED_BYTES];
+	if (strcmp(name, "speed") == 0)
+		return read_value(l, name, plain, LEAST, &h->speed);
+	if (strcmp(name, "disk") == 0)
+		return read_value(l, name, disk, LEAST, &h->disk_bytes_per_s);
+	if (strcmp(name, "net") == 0)
+		return read_value(l, name, net, LEAST, &h->net_bytes_per_s);
+	if (strcmp(name, "lat") == 0)
+		return read_value(l, name, seconds, 0, &h->latency_s);
+	if (strcmp(name, "mem") == 0)
+		return read_mem(l, &h->mem_bytes);
+	if (strcmp(name, "cores") != 0)
+		return REFUSE(l, "a host has no property %s", err_quoted(name, q));
+	const status rc = read_count(l, name, SIM_MOST_CORES, &h->cores);
+	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "a host without 'cores'") : rc;
+}
+
+/* COUNT x PROPERTY VALUE... */
+static status read_group(line *l, platform *p)
+{
+	sim_host h = { .speed = 1,
+		       .cores = 1,
+		       .mem_bytes = UINT64_C(4) << 30,
+		       .disk_bytes_per_s = INFINITY,
+		       .net_bytes_per_s = 1e9 / 8,
+		       .latency_s = 50e-6 };
+	unsigned n;
+	status rc = read_count(l, "hosts", SIM_MOST_HOSTS, &n);
+	if (rc == ST_OK && (strcmp(next_word(l), "x") != 0 || n == 0))
+		rc = REFUSE(l, "hosts are 'COUNT x PROPERTY VALUE...'");
+	while (rc == ST_OK && l->next < l->words)
+		rc = read_property(l, next_word(l), &h);
+	if (rc == ST_OK && n > (unsigned)(SIM_MOST_HOSTS - p->hosts))
+		rc = REFUSE(l, "more than %d hosts", SIM_MOST_HOSTS);
+	for (; rc == ST_OK && n > 0; n--)
+		p->host[p->hosts++] = h;
+	return rc;
+}
+
+/* at TIME host NUMBER stop | speed X | disk RATE | net RATE */
+static status read_change(line *l, platform *p)
+{
+	sim_change c = { .what = SIM_STOP };
+	unsigned host;
+	if (p->changes == MOST_CHANGES)
+		return REFUSE(l, "more than %d changes", MOST_CHANGES);
+	status rc = read_value(l, "at", seconds, 0, &c.at_s);
+	if (rc == ST_OK && strcmp(next_word(l), "host") != 0)
+		rc = REFUSE(l, "a change is 'at TIME host NUMBER WHAT'");
+	if (rc == ST_OK)
+		rc = read_count(l, "host", SIM_MOST_HOSTS - 1, &host);
+	if (rc != ST_OK)
+		return rc;
+	if ((int)host >= p->hosts)
+		return REFUSE(l, "there is no host %u before this line", host);
+	c.host = (int)host;
+	const char *what = next_word(l);
+	if (strcmp(what, "speed") == 0) {
+		c.what = SIM_SPEED;
+		rc = read_value(l, what, plain, LEAST, &c.value);
+	} else if (strcmp(what, "disk") == 0) {
+		c.what = SIM_DISK;
+		rc = read_value(l, what, disk, LEAST, &c.value);
+	} else if (strcmp(what, "net") == 0) {
+		c.what = SIM_NET;
+		rc = read_value(l, what, net, 0, &c.value);
+	} else if (strcmp(what, "stop") != 0) {
+		rc = REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
+	}
+	if (rc == ST_OK)
+		p->change[p->changes++] = c;
+	return rc;
+}
+
+/* rates NAME VALUE... */
+static status read_rates(line *l, sim_rates *r)
+{
+	char q[QUOTED_BYTES];
+	const struct {
+		const char *name;
+		double *v;
+	} rate[] = { { "sort", &r->sort_s },
+		     { "merge", &r->merge_s },
+		     { "copy", &r->copy_s },
+		     { "message", &r->message_s },
+		     { "test", &r->test_s } };
+	status rc = ST_OK;
+	while (rc == ST_OK && l->next < l->words) {
+		const char *name = next_word(l);
+		size_t i = 0;
+		while (i < sizeof rate / sizeof *rate && strcmp(rate[i].name, name) != 0)
+			i++;
+		rc = i < sizeof rate / sizeof *rate
+			     ? read_value(l, name, seconds, LEAST, rate[i].v)
+			     : REFUSE(l, "there is no rate %s", err_quoted(name, q));
+	}
+	return rc;
+}
+
+static status read_line(line *l, platform *p)
+{
+	char q[QUOTED_BYTES];
+	const char *first = l->word[0];
+	status rc;
+	l->next = 1;
+	if (strcmp(first, "at") == 0)
+		rc = read_change(l, p);
+	else if (strcmp(first, "switch") == 0)
+		rc = read_value(l, first, net, LEAST, &p->switch_bytes_per_s);
+	else if (strcmp(first, "rates") == 0)
+		rc = read_rates(l, &p->rates);
+	else {
+		l->next = 0;
+		rc = read_group(l, p);
+	}
+	if (rc == ST_OK && l->next < l->words)
+		rc = REFUSE(l, "what is %s?", err_quoted(l->word[l->next], q));
+	return rc;
+}
+
+static status split_line(line *l, char *text)
+{
+	char *save = NULL;
+	text[strcspn(text, "#")] = '\0';
+	l->words = l->next = 0;
+	for (char *w = strtok_r(text, " \t\r", &save); w; w = strtok_r(NULL, " \t\r", &save)) {
+		if (l->words == MOST_WORDS)
+			return REFUSE(l, "more than %d words", MOST_WORDS);
+		l->word[l->words++] = w;
+	}
+	return ST_OK;
+}
+
+static status read_lines(platform *p, char *text, const char *name, err *e)
+{
+	char q[QUOTED_BYTES];
+	line l = { .file = name, .e = e };
+	status rc = ST_OK;
+	for (char *at = text; rc == ST_OK && at; l.number++) {
+		char *here = strsep(&at, "\n");
+		l.number += l.number == 0;
+		rc = split_line(&l, here);
+		if (rc == ST_OK && l.words)
+			rc = read_line(&l, p);
+	}
+	if (rc == ST_OK && p->hosts == 0)
+		rc = err_set(e, ST_REFUSED, "%s has no hosts", err_quoted(name, q));
+	return rc;
+}
+
+status platform_parse(platform *p, const char *text, const char *name, err *e)
+{
+	*p = (platform){ .host = calloc(SIM_MOST_HOSTS, sizeof *p->host),
+			 .change = calloc(MOST_CHANGES, sizeof *p->change),
+			 .switch_bytes_per_s = INFINITY,
+			 .rates = { 4e-9, 0.45e-9, 0.35e-9, 3e-6, 0.2e-6 } };
+	char *copy = strdup(text);
+	const status rc = p->host && p->change && copy
+				  ? read_lines(p, copy, name, e)
+				  : err_set(e, ST_RESOURCE, "no memory for a platform");
+	free(copy);
+	return rc;
+}
+
+static status read_text(int fd, char *text, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	size_t at = 0;
+	ssize_t n;
+	while ((n = read(fd, text + at, MOST_FILE_BYTES - at)) > 0)
+		at += (size_t)n;
+	text[at] = '\0';
+	if (n < 0)
+		return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
+	if (at == MOST_FILE_BYTES || strlen(text) != at)
+		return err_set(e, ST_REFUSED, "%s is no text of a platform", err_quoted(path, q));
+	return ST_OK;
+}
+
+status platform_load(platform *p, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	*p = (platform){ .hosts = 0 };
+	char *text = malloc(MOST_FILE_BYTES + 1);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	status rc = ST_OK;
+	if (fd < 0)
+		rc = err_refuse(e, errno, "cannot open %s", err_quoted(path, q));
+	else if (!text)
+		rc = err_set(e, ST_RESOURCE, "no memory for a platform");
+	if (rc == ST_OK)
+		rc = read_text(fd, text, path, e);
+	if (rc == ST_OK)
+		rc = platform_parse(p, text, path, e);
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return rc;
+}
+
+void platform_free(platform *p)
+{
+	free(p->host);
+	free(p->change);
+	*p = (platform){ .hosts = 0 };
+}

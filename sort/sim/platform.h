@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated cluster as a file describes it: hosts in groups, a switch, what changes and when.
+ * The format is in hetsim(1). */
+#ifndef HETSORT_SIM_PLATFORM_H
+#define HETSORT_SIM_PLATFORM_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { SIM_MOST_HOSTS = 4096, SIM_MOST_CORES = 1024 };
+
+/* One machine, which runs one rank. */
+typedef struct sim_host {
+	double speed; /* 1: as the rates say */
+	unsigned cores;
+	uint64_t mem_bytes;
+	double disk_bytes_per_s;
+	double net_bytes_per_s; /* in each direction */
+	double latency_s;       /* from here to any other host, half of it from each side */
+} sim_host;
+
+/* What a host does from a moment on. */
+typedef struct sim_change {
+	double at_s;
+	int host;
+	enum { SIM_STOP, SIM_SPEED, SIM_DISK, SIM_NET } what;
+	double value;
+} sim_change;
+
+/* Seconds of a processor of speed 1. */
+typedef struct sim_rates {
+	double sort_s, merge_s, copy_s; /* as in model/rates.h */
+	double message_s;               /* to send a message, or to receive it */
+	double test_s;                  /* to ask whether it is through */
+} sim_rates;
+
+typedef struct platform {
+	sim_host *host; /* [hosts] */
+	int hosts;
+	sim_change *change; /* [changes] in the order of the file */
+	size_t changes;
+	double switch_bytes_per_s; /* of all messages together; INFINITY: never full */
+	sim_rates rates;
+} platform;
+
+/* platform_parse - from text; name is the file's, for messages. ST_REFUSED names the line.
+ * platform_load - from a file. To be freed on failure too. */
+status platform_parse(platform *p, const char *text, const char *name, err *e);
+status platform_load(platform *p, const char *path, err *e);
+
+void platform_free(platform *p);
+
+#endif

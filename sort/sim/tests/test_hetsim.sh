@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# hetsim: sorts on simulated clusters, what they take, and what goes wrong on them.
+# shellcheck disable=SC2154  # run sets rc, out, err
+. "$ROOT/scripts/tap.sh"
+
+case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
+[ -x "$BIN/hetsim" ] || skip_all "no hetsim here"
+
+sim() { # sim PLATFORM [ARGUMENT...] - in.dat to out.dat
+  local platform=$1; shift
+  printf '%b\n' "$platform" >platform
+  rm -f out.dat
+  run "$BIN/hetsim" -r report "${scale[@]}" platform "$@" --no-fsync -o out.dat in.dat
+}
+value() { awk -v name="$1" '$1 == name { print $2 }' report; }
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+is_sorted() { "$BIN/valsort" -o sum out.dat >/dev/null 2>&1; }
+nothing_left() { [ ! -e out.dat ] && [ -z "$(find . -name '.hetsort-*')" ]; }
+
+"$BIN/gensort" 10000 in.dat 2>/dev/null
+"$BIN/hetsort" -q --no-fsync -o wanted.dat in.dat
+scale=()
+
+# ---------------------------------------------------------------------------- real records
+for p in 1 4 16; do
+  sim "$p x"
+  is "$p hosts sort" "$rc" 0
+  ok "$p hosts: as hetsort does" cmp -s out.dat wanted.dat
+done
+ok "valsort finds them in order" is_sorted
+sim '7 x speed 1 cores 2\n3 x speed 0.25' --strategy=distribute
+is "hosts of unequal speed distribute" "$rc" 0
+ok "they sort as hetsort does" cmp -s out.dat wanted.dat
+sim '4 x' --emulate=8 --speeds=1,1,1,1
+ok "virtual ranks on simulated hosts sort" cmp -s out.dat wanted.dat
+sim '4 x' --source=root
+ok "one host reads, and hands on" cmp -s out.dat wanted.dat
+sim '3 x' --io=threads --direct=always
+ok "ways of input and output can be told, too" cmp -s out.dat wanted.dat
+sim '3 x' --memory=3M --threads=2
+ok "more than memory holds" cmp -s out.dat wanted.dat
+if [ -n "${HETSORT_LONG:-}" ]; then
+  sim '96 x speed 1 net 10G\n96 x speed 0.5 net 10G' --speeds=auto
+  ok "192 hosts sort" cmp -s out.dat wanted.dat
+fi
+
+# -------------------------------------------------------------------------- the same again
+same='3 x speed 1 cores 2 disk 200M/s net 10G\n2 x speed 0.6 lat 10us\nswitch 20G\nat 3ms host 1 net 1G'
+sim "$same" --speeds=auto && mv report first && mv out.dat first.dat
+sim "$same" --speeds=auto
+ok "two runs report the same, to the last digit" cmp -s first report
+ok "two runs write the same" cmp -s first.dat out.dat
+
+# ------------------------------------------------------------------------------ what it takes
+scale=(-s 1000)
+fast='cores 1 net 1000G lat 1us'
+sim "4 x speed 1 $fast"; whole=$(value makespan)
+sim "4 x speed 0.5 $fast"; half=$(value makespan)
+ok "processors of half the speed take nearly twice as long" less "$whole" "$half"
+ok "and not more" less "$half" "$(awk -v a="$whole" 'BEGIN { print 2.01 * a }')"
+unequal="2 x speed 1 $fast\n2 x speed 0.25 $fast"
+sim "$unequal"; equal_shares=$(value makespan)
+sim "$unequal" --speeds=1,1,.25,.25; given=$(value makespan)
+ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN { print .8 * a }')"
+sim "$unequal" --speeds=auto -v
+is "what hosts find when they measure themselves" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 0.25 0.25 "
+sim "4 x $fast\nat 1ms host 2 speed 0.1"; kept=$(value makespan)
+sim "4 x $fast\nat 1ms host 2 speed 0.1" --adapt
+ok "--adapt gives less to a host that turned slow" less "$(value makespan)" "$kept"
+# 10000 records that stand for 1e9 bytes: read and written by four disks of 100 MB/s
+sim "4 x $fast disk 100M/s"
+ok "disks take at least their time" less 4.999 "$(value makespan)"
+sim "4 x $fast disk 100M/s\nat 0 host 3 disk 10M/s"
+ok "a slow disk takes its own" less 49.99 "$(value makespan)"
+# three quarters of each quarter leave their host
+sim '4 x net 1G'
+ok "links take at least their time" less 1.499 "$(value makespan)"
+sim '4 x net 1G\nswitch 1G'
+ok "a switch takes that of all" less 5.999 "$(value makespan)"
+ok "hetsim says where memory would not do" grep -q 'scaled' report
+sim '4 x net 10G mem 8M'
+ok "memory that is too small for what records stand for is told of" grep -q 'more than a host has' report
+
+# ------------------------------------------------------------------------------ what goes wrong
+sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
+is "a host that stops ends the job, as a rank does" "$rc" 5
+ok "and is named as a rank is" grep -q '^hetsort: rank 2 (h2), .*: no sign of life for ' <<<"$err"
+ok "nothing is left then" nothing_left
+is "the report tells the status" "$(grep -c 'status 5,' report)" 1
+sim '4 x net 1G disk 100M/s\nat 2s host 2 stop'
+is "without --timeout all wait, and hetsim ends it" "$rc" 5
+ok "it says so" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
+ok "nothing is left then, either" nothing_left
+sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0' --timeout=5
+is "a link that is cut ends the job" "$rc" 5
+sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0\nat 7s host 1 net 1G' --timeout=5
+is "one that comes back in time does not" "$rc" 0
+ok "and all is sorted" cmp -s out.dat wanted.dat
+rm -f out.dat; printf '4 x disk 1M/s\n' >platform # simulated hours
+"$BIN/hetsim" -s 100000 platform --no-fsync -o out.dat in.dat 2>said &
+await sh -c 'ls .hetsort-*.tmp >/dev/null 2>&1'
+kill -TERM $!
+wait $!
+is "SIGTERM ends hetsim as it ends hetsort" "$?" 143
+ok "nothing is left after it" nothing_left
+sim '2 x net 1G' --ranks=3
+is "another number of ranks than hosts is refused" "$rc" 2
+
+# ------------------------------------------------------------------------------------- usage
+run "$BIN/hetsim" none in.dat -o out.dat
+is "no platform: refused" "$rc" 2
+is "with its name" "$err" "hetsim: cannot open 'none': No such file or directory"
+echo '4 x speed' >platform
+run "$BIN/hetsim" platform in.dat -o out.dat
+is "a platform that says nothing is refused with its line" "$err" "hetsim: 'platform', line 1: 'speed' needs a number, not ''"
+run "$BIN/hetsim" -s 0 platform in.dat -o out.dat
+is "a scale of nothing is refused" "$rc" 2
+run "$BIN/hetsim" --calibrate
+ok "--calibrate prints a line of a platform" grep -q -E '^rates sort [0-9.]+ns merge [0-9.]+ns copy [0-9.]+ns$' <<<"$out"
+scale=() && sim "4 x\n$out"
+is "which a platform takes" "$rc" 0
+run nm "$BIN/hetsort"
+ok "hetsort has nothing of it" test -z "$(grep -E '__wrap_|engine_run|comm_sim' <<<"$out")"
+done_testing

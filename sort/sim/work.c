@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A kernel that calls another is charged as one. The disk serves one transfer after the other, past
+ * any page cache. What is not charged: reading and writing anything but records. */
+#include "work.h"
+#include "base/mem.h"
+#include "base/memory_limit.h"
+#include "base/processors.h"
+#include "comm_sim.h"
+#include "engine.h"
+#include "exchange/stream_merge.h"
+#include "io/disk_rate.h"
+#include "io/io_fd.h"
+#include "kernel/checksum.h"
+#include "kernel/gather.h"
+#include "kernel/merge_partition.h"
+#include "kernel/pairwise_merge.h"
+#include "kernel/radix.h"
+#include "model/calibrate.h"
+#include "model/quota.h"
+#include "wrap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sim_rates rate;
+
+void work_open(const sim_rates *r)
+{
+	rate = *r;
+}
+
+/* ----------------------------------------------------------------------------------- kernels */
+
+static void charge(double s)
+{
+	if (!actor_self())
+		return;
+	actor_pay();
+	actor_compute(s);
+}
+
+static double n_ln_n(double n)
+{
+	return n > 1 ? n * log(n) : 0;
+}
+
+WRAPPED(void, radix_sort, entry *a, entry *tmp, size_t n, const records *r)
+{
+	__real_radix_sort(a, tmp, n, r);
+	charge(rate.sort_s * n_ln_n((double)n * comm_sim_scale()));
+}
+
+WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t bytes)
+{
+	const checksum sum = __real_checksum_records(recs, n, bytes);
+	charge(rate.copy_s * (double)(n * bytes) * comm_sim_scale());
+	return sum;
+}
+
+/* Of a merge, about half is gathering (model/rates.c). */
+WRAPPED(void, gather, const records *r, const entry *order, size_t n, size_t ahead,
+	unsigned char *out)
+{
+	__real_gather(r, order, n, ahead, out);
+	charge((rate.merge_s / 2 + rate.copy_s) * (double)(n * r->lay.record_bytes) *
+	       comm_sim_scale());
+}
+
+/* Runs of entries, in pairs: an entry is moved once for each doubling of the runs, which takes
+ * about as long as one step of a sort. */
+static void charge_merge(size_t n, size_t runs)
+{
+	charge(rate.sort_s * (double)n * log(runs > 1 ? (double)runs : 1) * comm_sim_scale());
+}
+
+WRAPPED(size_t, merge_partition_merge, const merge_partition *p, size_t i, entry *out, entry *tmp)
+{
+	const size_t n = __real_merge_partition_merge(p, i, out, tmp);
+	charge_merge(n, p->runs.count);
+	return n;
+}
+
+WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,
+	entry *tmp, const records *r)
+{
+	size_t all = 0;
+	for (size_t i = 0; i < k; i++)
+		all += n[i];
+	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
+	charge_merge(all, k);
+	return in;
+}
+
+/* What the merge of streams does with its records, and its price. */
+typedef struct priced {
+	void (*put)(void *to, const head *h, size_t n);
+	void *to;
+	uint32_t record_bytes;
+} priced;
+
+static void put_priced(void *priced_, const head *h, size_t n)
+{
+	const priced *p = priced_;
+	p->put(p->to, h, n);
+	actor_owe((rate.merge_s / 2 + rate.copy_s) * (double)(n * p->record_bytes) *
+		  comm_sim_scale());
+}
+
+WRAPPED(status, stream_merge_run, stream_merge *g)
+{
+	priced p = { g->put, g->to, g->lay.record_bytes };
+	g->put = put_priced;
+	g->to = &p;
+	const status rc = __real_stream_merge_run(g);
+	g->put = p.put;
+	g->to = p.to;
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------- disks */
+
+static void use_disk(size_t bytes)
+{
+	if (!actor_self())
+		return;
+	host *h = engine_here();
+	actor_pay();
+	const double s = (double)bytes * comm_sim_scale() / h->is.disk_bytes_per_s;
+	h->disk_free_s = fmax(h->disk_free_s, engine_now_s()) + s;
+	h->disk_s += s;
+	if (s > 0)
+		actor_sleep(h->disk_free_s);
+}
+
+WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t offset,
+	const char *path, err *e)
+{
+	const status rc = __real_io_fd_read_at(f, buf, bytes, offset, path, e);
+	use_disk(bytes);
+	return rc;
+}
+
+WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
+	const char *path, err *e)
+{
+	const status rc = __real_io_fd_write_at(f, buf, bytes, offset, path, e);
+	use_disk(bytes);
+	return rc;
+}
+
+/* Whether a real file is in the page cache, or can be read past it, is nothing to the simulated
+ * disk. */
+WRAPPED(bool, io_fd_is_cached, int fd, uint64_t offset, uint64_t bytes)
+{
+	return actor_self() ? true : __real_io_fd_is_cached(fd, offset, bytes);
+}
+
+WRAPPED(void, io_fd_will_read, io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
+{
+	if (!actor_self())
+		__real_io_fd_will_read(f, when, offset, bytes);
+}
+
+WRAPPED(int, io_fd_open_direct, int fd, int access_mode)
+{
+	return actor_self() ? -1 : __real_io_fd_open_direct(fd, access_mode);
+}
+
+WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t most_bytes)
+{
+	return actor_self() ? comm_sim_scale() / engine_here()->is.disk_bytes_per_s
+			    : __real_disk_rate_s(m, dir, most_bytes);
+}
+
+/* It would wait for the real disk. */
+WRAPPED(status, uring_open, uring **out, size_t segment_bytes, err *e)
+{
+	(void)segment_bytes;
+	*out = NULL;
+	return err_set(e, ST_REFUSED, "io_uring is not simulated");
+}
+
+/* -------------------------------------------------------------------------- the host's limits */
+
+WRAPPED(processors, processors_find, void)
+{
+	if (!actor_self())
+		return __real_processors_find();
+	const host *h = engine_here();
+	return (processors){ h->is.cores, h->is.cores, (uint64_t)h->number };
+}
+
+WRAPPED(quota, quota_find, const char *root)
+{
+	return actor_self() ? (quota){ .cpus = 0 } : __real_quota_find(root);
+}
+
+/* What a rank holds beside records does not become more with them, so the limit is not scaled: the
+ * report tells where a host could not hold what its records stand for. */
+WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)
+{
+	if (!actor_self())
+		return __real_memory_limit_find(q, l, e);
+	const double all = (double)engine_here()->is.mem_bytes;
+	double bytes = all * LIMIT_PARTS / LIMIT_OF_PARTS;
+	if (q->wish.bytes)
+		bytes = (double)q->wish.bytes;
+	else if (q->wish.micropercent)
+		bytes = all * 1e-8 * q->wish.micropercent;
+	*l = (memory_limit){ (uint64_t)(bytes / q->node_ranks),
+			     "the memory of the simulated host" };
+	return ST_OK;
+}
+
+/* ------------------------------------------------------------------------------- calibration */
+
+/* In the simulation: how many threads would measure. */
+struct calibration {
+	unsigned threads;
+	calibration *real;
+};
+
+WRAPPED(status, calibrate_open, calibration **out, mem *m, const layout *l, unsigned threads,
+	int streams, uint64_t most_bytes, err *e)
+{
+	calibration *c = *out = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(e, ST_RESOURCE, "no memory for calibration");
+	c->threads = threads;
+	return actor_self()
+		       ? ST_OK
+		       : __real_calibrate_open(&c->real, m, l, threads, streams, most_bytes, e);
+}
+
+/* They find what the host's processors are. */
+WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
+{
+	if (c->real)
+		return __real_calibrate_run(c->real, limit_s, got_cpus);
+	const host *h = engine_here();
+	const double cpus = fmin(c->threads, h->is.cores);
+	const double slower = comm_sim_scale() / (h->is.speed * cpus);
+	actor_compute(limit_s * h->is.speed);
+	*got_cpus = cpus;
+	return (rates){ rate.sort_s * slower, rate.merge_s * slower, rate.copy_s * slower };
+}
+
+WRAPPED(void, calibrate_free, calibration *c)
+{
+	if (c && c->real)
+		__real_calibrate_free(c->real);
+	free(c);
+}
+
+status work_calibrate(double seconds, sim_rates *r, err *e)
+{
+	mem m = { 0 };
+	calibration *c;
+	double cpus;
+	const layout l = { .record_bytes = 100, .key_bytes = 10 };
+	const status rc = __wrap_calibrate_open(&c, &m, &l, 1, 16, UINT64_MAX, e);
+	if (rc == ST_OK) {
+		const rates found = __wrap_calibrate_run(c, seconds, &cpus);
+		r->sort_s = found.sort_s;
+		r->merge_s = found.merge_s;
+		r->copy_s = found.copy_s;
+	}
+	__wrap_calibrate_free(c);
+	return rc;
+}
