@@ -144,8 +144,8 @@ static void tangents(const struct problem *pb, double *base, double *rate)
 }
 
 /* The plan of smallest makespan among those that take nothing from the floors; the plan's times are
- * the costs of its real shares. Where the floors lack very many items, the time at which they do not
- * is found first. */
+ * the costs of its real shares. Where the floors lack very many items, the time at which they do
+ * not is found first. */
 static hetpart_status round_near(struct problem *pb, hetpart_err *err)
 {
 	struct procs from_floors = pb->ps;
