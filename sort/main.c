@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct invocation {
@@ -28,6 +29,7 @@ typedef struct invocation {
 } invocation;
 
 enum {
+	NAMES_MS = 300,       /* final names are given in so much time, if they are given */
 	LAST_MOMENT_MS = 400, /* for the report: launchers kill a second after a signal */
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
 };
@@ -300,14 +302,28 @@ static void print_interrupted(int sig, bool by_launcher)
 		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
 }
 
+/* Are there names to remove, and may the process end now? Not if files are getting their final
+ * names, which takes a moment; but where another rank has died they never do, and a launcher that
+ * has sent the signal does not wait for long. */
+static bool freeze_names(void)
+{
+	static const struct timespec MOMENT = { 0, NAMES_MS * 1000000L };
+	if (unfinished_freeze())
+		return true;
+	if (!comm_mpi_launched())
+		return false;
+	nanosleep(&MOMENT, NULL);
+	return unfinished_freeze_late();
+}
+
 /* Called on the thread that waits for signals, at any moment of the sort. */
 static void interrupted(int sig, bool by_parent, void *invocation_)
 {
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
 	err e = { ST_OK, "" };
-	if (!unfinished_freeze())
-		return; /* too late: files are getting their final names, which takes a moment */
+	if (!freeze_names())
+		return;
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
 	print_interrupted(sig, by_parent);

@@ -451,6 +451,12 @@ status job_run(comm *c, const settings *o, job_result *res)
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
+	if (!atomic_load(&c->broken)) {
+		/* what a rank leaves that dies before this the others remove */
+		output_release(&j.files.out);
+		workdir_release(&j.work);
+		(void)comm_agree(c, ST_OK);
+	}
 	if (atomic_load(&c->broken)) {
 		rc = tell_without_ranks(&j, rc, res);
 		unfinished_give_up(); /* while this rank still knows the names */

@@ -22,7 +22,7 @@ static status clean_path(const char *path, cleaned *n)
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		workdir_clean(path, &here.removed, &e);
 	else
-		journal_clean(path, &here, &e);
+		journal_clean(path, 0, &here, &e);
 	n->removed += here.removed;
 	n->named += here.named;
 	if (e.code != ST_OK)

@@ -298,11 +298,12 @@ status journal_recover(target *m, unsigned *named, err *e)
 	return rc;
 }
 
-status journal_clean(const char *path, cleaned *n, err *e)
+status journal_clean(const char *path, double patience_s, cleaned *n, err *e)
 {
 	target t;
 	*n = (cleaned){ 0, 0 };
 	status rc = target_open(&t, path, e);
+	t.patience_s = patience_s;
 	if (rc == ST_OK)
 		rc = target_lock(&t, &n->removed, e);
 	if (rc == ST_OK)

@@ -43,8 +43,8 @@ typedef struct cleaned {
 } cleaned;
 
 /* journal_clean - remove what killed jobs have left for the output, part or manifest at path, or
- * end what they have begun. ST_REFUSED if a job is making it, or if the file system has no locks.
- */
-status journal_clean(const char *path, cleaned *n, err *e);
+ * end what they have begun. ST_REFUSED if a job is making it, and still is after patience_s, or if
+ * the file system has no locks. */
+status journal_clean(const char *path, double patience_s, cleaned *n, err *e);
 
 #endif

@@ -23,6 +23,11 @@ static status describe_one(target *t, const char *path, const settings *opt, err
 	return rc;
 }
 
+static char *manifest_name(const settings *opt, err *e)
+{
+	return opt->manifest ? strdup(opt->manifest) : name_expand_text(opt->output, "manifest", e);
+}
+
 static status describe_manifest(output *o, const settings *opt, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -30,8 +35,7 @@ static status describe_manifest(output *o, const settings *opt, err *e)
 		return err_set(e, ST_REFUSED,
 			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
 			       err_quoted(opt->output, q));
-	char *name = opt->manifest ? strdup(opt->manifest)
-				   : name_expand_text(opt->output, "manifest", e);
+	char *name = manifest_name(opt, e);
 	if (!name)
 		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
 	const status rc = describe_one(&o->manifest, name, opt, e);
@@ -86,6 +90,54 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	return rc;
 }
 
+/* ------------------------------------------------------------ a job that ends before its time */
+
+/* Without the staged manifest there is no journal to come, so no part gets its name any more. Where
+ * one stands already, all parts are to get theirs. */
+static bool set_counts(void *output_)
+{
+	const output *o = output_;
+	if (*o->staged)
+		(void)unlinkat(o->file.dirfd, o->staged, 0);
+	return *o->staged && target_has_journal(&o->file, o->file.id);
+}
+
+static char *part_name(int rank, const void *output_)
+{
+	const output *o = output_;
+	err e = { ST_OK, "" };
+	return name_expand(o->opt->output, rank, &e);
+}
+
+/* Where the set counts, the last rank to come here gives the names that are missing: each one has
+ * given up its locks before. */
+static void sweep_manifest(const output *o, bool counts)
+{
+	static const double PATIENCE_S = 0.2; /* with the rank before it */
+	cleaned n;
+	err e = { ST_OK, "" };
+	char *name = manifest_name(o->opt, &e);
+	if (name && counts)
+		journal_clean(name, PATIENCE_S, &n, &e);
+	else if (name && o->rank)
+		target_sweep(name, 0);
+	free(name);
+}
+
+/* What a rank has left that was killed. */
+static void sweep_others(void *output_)
+{
+	const output *o = output_;
+	if (o->per_rank)
+		target_sweep_after(o->rank, o->size, part_name, o, o->kept_id);
+	else if (!o->owner)
+		target_sweep(o->file.path, o->kept_id);
+	if (o->listed)
+		sweep_manifest(o, *o->staged && target_has_journal(&o->file, o->file.id));
+}
+
+/* ------------------------------------------------------------------------------ making it */
+
 /* Before any rank locks its part: those of an earlier job may have to get their names yet. */
 static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *e)
 {
@@ -109,11 +161,18 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, do
 {
 	unsigned parts = 0;
 	*removed = 0;
+	if (o->is_stdout)
+		return ST_OK;
 	o->file.patience_s = o->manifest.patience_s = patience_s;
+	o->file.id = o->kept_id = kept_id;
+	o->opt = opt;
+	o->rank = c->rank;
+	o->size = c->size;
+	o->end = (unfinished_end){ .keep = set_counts, .sweep = sweep_others, .arg = o };
+	unfinished_at_end(&o->end);
 	status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
-	o->file.id = kept_id;
 	rc = target_lock(&o->file, &parts, e);
 	*removed += parts;
 	return rc == ST_OK ? target_free(&o->file, e) : rc;
@@ -159,6 +218,7 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 void output_keep(output *o)
 {
 	target_keep(&o->file);
+	o->kept_id = o->file.id;
 }
 
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total)
@@ -184,6 +244,7 @@ void output_drop(output *o)
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
+	o->kept_id = 0;
 	if (o->owner)
 		target_drop(&o->file);
 }
@@ -227,7 +288,7 @@ static status prepare(const output *o, const settings *opt, err *e)
 
 /* Do all parts lie beside the manifest, where one process can go on with their names? Not those on
  * disks of their hosts. */
-static status lie_beside(const output *o, comm *c, bool *beside)
+static status lie_beside(output *o, comm *c, bool *beside)
 {
 	char name[UNFINISHED_NAME_BYTES] = "";
 	*beside = false;
@@ -238,21 +299,32 @@ static status lie_beside(const output *o, comm *c, bool *beside)
 	name[sizeof name - 1] = '\0';
 	const bool mine = *name && !strchr(name, '/') &&
 			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	unfinished_hold();
+	strcpy(o->staged, mine ? name : "");
+	unfinished_release();
 	*beside = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
 	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
 }
 
-/* A part that is kept from here on is removed only if it is known that no journal names it. */
+/* With the lock, each step that gives names: what ends the process comes before it or after. */
 static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 {
-	const bool kept = !o->file.temp.name[0];
-	target_keep(&o->file);
+	unfinished_hold();
 	status rc = o->manifest.base ? journal_begin(&o->manifest, replaces(o, opt), opt->fsync, e)
 				     : ST_OK;
+	unfinished_release();
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;
-	if (rc != ST_OK && o->owner && !kept && !atomic_load(&c->broken))
-		target_drop(&o->file);
+	if (o->journaled)
+		target_keep(&o->file);
+	return rc;
+}
+
+static status put_old_aside(const output *o, const settings *opt, err *e)
+{
+	unfinished_hold();
+	const status rc = journal_put_aside(&o->manifest, opt->fsync, e);
+	unfinished_release();
 	return rc;
 }
 
@@ -264,17 +336,28 @@ static status begin_set(output *o, comm *c, const settings *opt, err *e)
 	if (rc == ST_OK && beside)
 		rc = begin_journal(o, c, opt, e);
 	if (rc == ST_OK && o->manifest.base && replaces(o, opt))
-		rc = journal_put_aside(&o->manifest, opt->fsync, e);
+		rc = put_old_aside(o, opt, e);
 	return comm_agree(c, rc);
 }
 
 static status name_own(output *o, const settings *opt, err *e)
 {
+	unfinished_hold();
 	status rc = target_commit(&o->file, opt->force, e);
+	unfinished_release();
 	FAIL_PHASE("named");
 	if (rc == ST_OK && opt->fsync)
 		rc = target_sync_name(&o->file, e);
 	return rc == ST_OK ? target_look(&o->file, e) : rc;
+}
+
+static status name_manifest(output *o, comm *c, const settings *opt, err *e)
+{
+	unfinished_hold();
+	const status rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, replaces(o, opt),
+				      opt->fsync, e);
+	unfinished_release();
+	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
 status output_commit(output *o, comm *c, const settings *opt, err *e)
@@ -287,17 +370,22 @@ status output_commit(output *o, comm *c, const settings *opt, err *e)
 	if (rc == ST_OK && o->owner)
 		rc = name_own(o, opt, e);
 	rc = comm_agree(c, rc);
-	if (rc == ST_OK && o->manifest.base)
-		rc = journal_end(&o->manifest, o->file.base, o->per_rank ? (size_t)c->size : 1,
-				 replaces(o, opt), opt->fsync, e);
-	return rc == ST_OK && o->manifest.base ? target_look(&o->manifest, e) : rc;
+	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, opt, e) : rc;
 }
 
-void output_discard(output *o)
+void output_release(output *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
+	target_release(&o->file);
+	target_release(&o->manifest);
+}
+
+void output_discard(output *o)
+{
+	output_release(o);
+	unfinished_end_as_usual(&o->end);
 	target_discard(&o->file);
 	target_discard(&o->manifest);
 }

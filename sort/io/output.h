@@ -19,7 +19,12 @@ typedef struct output {
 	bool journaled;     /* a journal stands, or stood: the set of parts counts */
 	bool owner;         /* this rank creates, renames or removes a file of its own */
 	target file;
-	target manifest; /* rank 0, where listed: where the manifest goes */
+	target manifest;                    /* rank 0, where listed: where the manifest goes */
+	char staged[UNFINISHED_NAME_BYTES]; /* the manifest's name, until it is that of a journal */
+	uint64_t kept_id;   /* of a temporary file that outlives the program; 0: there is none */
+	unfinished_end end; /* what this rank does where the job ends before its time */
+	int rank, size;
+	const settings *opt;
 	int fd;          /* -1: not open */
 	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
 } output;
@@ -77,7 +82,9 @@ void output_share_lock(output *o);
 /* output_name - as the user knows it. */
 const char *output_name(const output *o);
 
-/* output_discard - close and remove whatever is not committed. */
+/* output_release - remove what is not committed, and locks. output_discard - and release all else:
+ * until then this rank looks after those that die before they have done it. */
+void output_release(output *o);
 void output_discard(output *o);
 
 #endif

@@ -300,7 +300,7 @@ status target_sync_name(const target *t, err *e)
 	return ST_OK;
 }
 
-void target_discard(target *t)
+void target_release(target *t)
 {
 	if (t->shared) {
 		unfinished_forget(&t->temp);
@@ -311,7 +311,13 @@ void target_discard(target *t)
 		unfinished_remove(
 			&t->lock); /* before unlocking: no job may lock a file that is removed */
 		close(t->lock_fd);
+		t->lock_fd = -1;
 	}
+}
+
+void target_discard(target *t)
+{
+	target_release(t);
 	if (t->base && t->fd >= 0)
 		close(t->fd);
 	if (t->base && t->dirfd >= 0)

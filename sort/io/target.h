@@ -104,7 +104,24 @@ void target_share_lock(target *t);
 /* target_free - refuses (ST_REFUSED) a target that is a part of a set with a journal. */
 status target_free(const target *t, err *e);
 
-/* target_discard - remove the temporary file if there is one, release lock and directory. */
+/* target_has_journal - does a journal of this job stand in the target's directory, or can that not
+ * be told? */
+bool target_has_journal(const target *t, uint64_t id);
+
+/* target_sweep - if a process that has ended has left a lock for this file: remove it, and all else
+ * that target_lock removes. False: there is none, or its process lives. */
+bool target_sweep(const char *path, uint64_t kept_id);
+
+/* target_sweep_after - the same of the rank after this one, and on, up to one that has left
+ * nothing: the files of a rank that was killed, or of some in a row, are for the one before them.
+ * path: the name of a rank's file, allocated, NULL without memory. */
+typedef char *target_of_rank(int rank, const void *arg);
+void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg,
+			uint64_t kept_id);
+
+/* target_release - remove the temporary file if there is one, and the lock. target_discard - and
+ * release all else. */
+void target_release(target *t);
 void target_discard(target *t);
 
 #endif

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -156,13 +157,12 @@ static void write_holder(const target *t)
 	(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
 }
 
-/* Does a journal of this job stand in the target's directory? */
-static bool has_journal(const target *t, uint64_t id)
+bool target_has_journal(const target *t, uint64_t id)
 {
-	bool has = false;
 	uint64_t mark, other;
 	target_kind kind;
 	DIR *d = target_list(t);
+	bool has = !d;
 	for (const struct dirent *f; d && !has && (f = readdir(d));)
 		has = target_parse_name(f->d_name, &mark, &other, &kind) && other == id &&
 		      (kind == TARGET_ADDS || kind == TARGET_REPLACES);
@@ -193,7 +193,7 @@ static unsigned remove_leftovers(target *t)
 	for (const struct dirent *f; d && (f = readdir(d));) {
 		if (!is_left_for(t, f->d_name, &id, &kind))
 			continue;
-		if (has_journal(t, id))
+		if (target_has_journal(t, id))
 			t->journaled |= kind == TARGET_TEMP;
 		else
 			removed += unlinkat(t->dirfd, f->d_name, 0) == 0;
@@ -244,4 +244,30 @@ status target_lock(target *t, unsigned *removed, err *e)
 	write_holder(t);
 	*removed = remove_leftovers(t);
 	return ST_OK;
+}
+
+bool target_sweep(const char *path, uint64_t kept_id)
+{
+	target t;
+	unsigned removed;
+	err e = { ST_OK, "" };
+	bool swept = target_open(&t, path, &e) == ST_OK;
+	if (swept) {
+		t.id = kept_id;
+		name_lock(&t);
+		swept = faccessat(t.dirfd, t.lock.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+			target_lock(&t, &removed, &e) == ST_OK && t.lock_fd >= 0;
+	}
+	target_discard(&t);
+	return swept;
+}
+
+void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg, uint64_t kept_id)
+{
+	bool swept = true;
+	for (int i = (rank + 1) % size; swept && i != rank; i = (i + 1) % size) {
+		char *name = path(i, arg);
+		swept = name && target_sweep(name, kept_id);
+		free(name);
+	}
 }

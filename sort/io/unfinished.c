@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,7 +13,10 @@
 /* recursive: the thread that ends the process may still write a report */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
-static bool settled, frozen;
+static unfinished_end *ends;
+static atomic_bool
+	settled; /* looked at without the lock, which who names files may hold for long */
+static _Thread_local bool frozen; /* this thread has the lock, for good */
 
 void unfinished_hold(void)
 {
@@ -76,45 +80,86 @@ void unfinished_remove(unfinished *u)
 	unfinished_forget(u);
 }
 
-void unfinished_settle(void)
+void unfinished_at_end(unfinished_end *x)
 {
 	pthread_mutex_lock(&lock);
-	settled = true;
+	x->next = ends;
+	ends = x;
 	pthread_mutex_unlock(&lock);
 }
 
-/* False: a file system that hangs. What is there stays there. */
-static bool lock_in_time(void)
+void unfinished_end_as_usual(unfinished_end *x)
+{
+	pthread_mutex_lock(&lock);
+	for (unfinished_end **at = &ends; *at; at = &(*at)->next)
+		if (*at == x) {
+			*at = x->next;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+}
+
+void unfinished_settle(void)
+{
+	pthread_mutex_lock(&lock);
+	atomic_store(&settled, true);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Else a file system that hangs: what is there stays there. */
+static void freeze(void)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until); /* the wall clock may be set meanwhile */
 	until.tv_nsec += 500000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	return pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) == 0;
+	frozen = pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void thaw(void)
+{
+	if (frozen)
+		pthread_mutex_unlock(&lock);
+	frozen = false;
 }
 
 bool unfinished_freeze(void)
 {
-	if (!lock_in_time())
-		return true;
-	frozen = !settled;
-	if (!frozen)
-		pthread_mutex_unlock(&lock);
-	return frozen;
+	if (!atomic_load(&settled))
+		freeze();
+	if (atomic_load(&settled))
+		thaw();
+	return !atomic_load(&settled);
 }
 
-void unfinished_give_up(void)
+bool unfinished_freeze_late(void)
 {
-	if (!lock_in_time())
-		return;
-	for (const unfinished *u = all; u; u = u->next)
-		if (!settled || u->is_lock)
-			remove_name(u);
+	freeze();
+	const bool left = !frozen || all || ends;
+	if (!left)
+		thaw();
+	return left;
 }
 
 void unfinished_remove_all(void)
 {
-	for (const unfinished *u = frozen ? all : NULL; u; u = u->next)
-		remove_name(u);
+	bool kept = false;
+	if (!frozen)
+		return;
+	for (const unfinished_end *x = ends; x; x = x->next)
+		kept |= x->keep && x->keep(x->arg);
+	for (unfinished *u = all; u; u = u->next)
+		if (u->is_lock || !kept)
+			remove_name(u);
+		else
+			u->name[0] = '\0';
+	for (const unfinished_end *x = ends; x; x = x->next)
+		x->sweep(x->arg);
+}
+
+void unfinished_give_up(void)
+{
+	freeze();
+	unfinished_remove_all();
 }

@@ -35,6 +35,18 @@ void unfinished_note(unfinished *u);
 void unfinished_forget(unfinished *u);
 void unfinished_remove(unfinished *u);
 
+/* What else is to be done where the process is ended. Stays at its place in memory from
+ * unfinished_at_end until unfinished_end_as_usual. */
+typedef struct unfinished_end {
+	bool (*keep)(void *arg);  /* first: do all temporary files stay? NULL: no */
+	void (*sweep)(void *arg); /* last: remove what other processes of the job have left */
+	void *arg;
+	struct unfinished_end *next;
+} unfinished_end;
+
+void unfinished_at_end(unfinished_end *x);
+void unfinished_end_as_usual(unfinished_end *x);
+
 /* unfinished_settle - files are about to get their final names: from now on unfinished_freeze
  * fails. */
 void unfinished_settle(void);
@@ -44,11 +56,16 @@ void unfinished_settle(void);
  * thread that is making a name. */
 bool unfinished_freeze(void);
 
-/* unfinished_give_up - the caller is going to end the process, which cannot go on: unlink
- * all names, but once the process has settled only those of locks. */
-void unfinished_give_up(void);
+/* unfinished_freeze_late - the same of a process that may have settled. False: nothing is left to
+ * do at its end. */
+bool unfinished_freeze_late(void);
 
-/* unfinished_remove_all - unlink all names, after unfinished_freeze. */
+/* unfinished_remove_all - unlink all names, after either of them, and do what else is to be done.
+ */
 void unfinished_remove_all(void);
+
+/* unfinished_give_up - the caller is going to end the process, which cannot go on: freeze and
+ * remove all. */
+void unfinished_give_up(void);
 
 #endif

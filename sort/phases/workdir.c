@@ -54,10 +54,16 @@ static status make_dir(const char *path, err *e)
 	return rc;
 }
 
-static status open_target(target *t, const char *dir, int64_t rank, err *e)
+static char *state_name(const char *dir, int64_t rank)
 {
 	char *path;
-	if (asprintf(&path, "%s/" PREFIX "%" PRId64 ".json", dir, rank) < 0)
+	return asprintf(&path, "%s/" PREFIX "%" PRId64 ".json", dir, rank) < 0 ? NULL : path;
+}
+
+static status open_target(target *t, const char *dir, int64_t rank, err *e)
+{
+	char *path = state_name(dir, rank);
+	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for a name");
 	status rc = target_open(t, path, e);
 	if (rc == ST_OK)
@@ -148,6 +154,18 @@ static status load(rank_env *env, const input *in, workdir *w)
 	return rc;
 }
 
+static char *state_of_rank(int rank, const void *dir)
+{
+	return state_name(dir, rank);
+}
+
+/* The locks of ranks that were killed; runs and states stay. */
+static void sweep_others(void *workdir_)
+{
+	const workdir *w = workdir_;
+	target_sweep_after(w->rank, w->ranks, state_of_rank, w->dir, 0);
+}
+
 double workdir_patience_s(const rank_env *env)
 {
 	static const double PATIENCE_S = 5;
@@ -171,6 +189,11 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 	if (rc == ST_OK)
 		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
 	w->file.patience_s = workdir_patience_s(env);
+	w->dir = o->workdir;
+	w->rank = env->c->rank;
+	w->ranks = env->c->size;
+	w->end = (unfinished_end){ .sweep = sweep_others, .arg = w };
+	unfinished_at_end(&w->end);
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
 	env->stats->leftovers += removed;
@@ -324,9 +347,16 @@ status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
 	return ST_OK;
 }
 
+void workdir_release(workdir *w)
+{
+	if (w->on)
+		target_release(&w->file);
+}
+
 void workdir_close(workdir *w)
 {
 	if (w->on) {
+		unfinished_end_as_usual(&w->end);
 		target_discard(&w->file);
 		pthread_mutex_destroy(&w->notes.lock);
 	}

@@ -21,6 +21,9 @@ typedef struct workdir {
 	target file;                   /* of the state */
 	char name[WORKDIR_NAME_BYTES]; /* of the runs, without the number */
 	resume_state s;
+	unfinished_end end; /* where the job ends before its time */
+	const char *dir;
+	int rank, ranks;
 	run_notes notes; /* how it is brought up to date */
 	run_checkpoint_plan seal;
 } workdir;
@@ -36,7 +39,9 @@ double workdir_patience_s(const rank_env *env);
 /* workdir_remove_runs - remove all runs of this rank; none of them is an input. */
 status workdir_remove_runs(rank_env *env, const input *in, const workdir *w);
 
-/* workdir_close - give up its lock; what is in it stays. */
+/* workdir_release - give up its lock; what is in it stays. workdir_close - and all else: until then
+ * this rank looks after those that die before they have done it. */
+void workdir_release(workdir *w);
 void workdir_close(workdir *w);
 
 /* workdir_clean - remove what jobs that did not end have left in this directory, *removed files.

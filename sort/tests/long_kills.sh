@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Four ranks over MPI, of which one, or the launcher, gets a signal: half of the time when some rank has come to a
-# phase, else at any moment that the job takes; and any bit of any message that is no block flips on the way, over
+# Four ranks over MPI, of which one, or the launcher, gets a signal, when some rank has come to a phase, at any moment
+# that the job takes, or while names are given; and any bit of any message that is no block flips on the way, over
 # MPI or between threads. Whatever comes of it: status 0 means the right output; a file under the final name is the
 # right one; no rank hangs; what is left under temporary names the next run removes, and after a signal that can be
 # caught that is rare. What --workdir keeps for --resume is counted apart. Open MPI's launcher may hang or crash by
@@ -90,49 +90,54 @@ choose_phase() { # choose_phase WAY - sets phase: one that this way comes by
 arrived() { [ "$(state_of "$(cat "pid.$at" 2>/dev/null || echo 0)")" = T ] || [ ! -d /proc/$job ]; }
 come() { [ -s "pid.$1" ] || [ ! -d /proc/$job ]; }
 
-# Half of the strikes come when a rank has come to a phase, before it goes on or a moment after; the others at any
-# time that the job takes.
-once_killed() {
-  local way sig rank phase at ms when job out=out end program=$BIN/hetsort plan=''
+# Of the strikes a third come when a rank has come to a phase, before it goes on or a moment after, a third at any time
+# that the job takes, and in a third a rank dies at a call on a file while final names are given.
+draw_strike() { # draw_strike - sets way, out, program, plan, sig, rank, at, ms, when
   local sigs=(KILL KILL STOP STOP TERM HUP INT) victims=(0 1 2 3 launcher)
+  program=$BIN/failpoints/hetsort out=out
   draw ${#ways[@]}; way=${ways[d]}
   draw ${#sigs[@]}; sig=${sigs[d]}
   draw ${#victims[@]}; rank=${victims[d]}
   draw 4; at=$d
   choose_phase "$way"
-  draw 4; [ $d != 0 ] || out=out.%r
+  draw 3; [ $d = 0 ] || out=out.%r
   if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # nothing of ours would end it
-  draw 2
-  if [ $d = 0 ]; then
-    draw $whole_ms; ms=$d when="$ms ms"
-  else
-    draw 60; ms=$((d > 30 ? d - 30 : 0)) when="$phase of $at + $ms ms"
-    program=$BIN/failpoints/hetsort plan=stop@$phase:$at
+  draw 3
+  case $d in
+    0) draw $whole_ms; ms=$d when="$ms ms" program=$BIN/hetsort plan='' ;;
+    1) draw 60; ms=$((d > 30 ? d - 30 : 0)) when="$phase of $at + $ms ms" plan=stop@$phase:$at ;;
+    2) draw 30; sig=none rank=$at ms=0 when="file call $((1 + d)) of commit" plan=file:$((1 + d))=kill@rank$at@incommit ;;
+  esac
+}
+strike() { # strike - as it was drawn
+  case $plan in stop*)
+    await arrived
+    [ $ms = 0 ] || kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null ;;
+  esac
+  sleep "$(printf %d.%03d $((ms / 1000)) $((ms % 1000)))"
+  if [ "$rank" = launcher ]; then
+    kill -s "$sig" "$(children_of $job)" 2>/dev/null
+  elif [ "$sig" != none ]; then
+    await come "$rank"
+    kill -s "$sig" "$(cat "pid.$rank" 2>/dev/null || echo 999999999)" 2>/dev/null
   fi
+  if [ "$sig/$rank" != "STOP/$at" ]; then kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null; fi
+}
+
+once_killed() {
+  local way sig rank phase at ms when job out end program plan
+  draw_strike
   rm -f pid.*
   # shellcheck disable=SC2206  # the way is several words
   local command=("$ROOT/scripts/mpirun" 4 ../rank "$program" --timeout 3 $way -o $out ../large)
   HETSORT_FAIL=$plan timeout -k 2 $((limit_s + 20)) "${command[@]}" >told 2>&1 &
   job=$!
-  if [ -n "$plan" ]; then
-    await arrived
-    [ $ms = 0 ] || kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null
-  fi
-  sleep "$(printf %d.%03d $((ms / 1000)) $((ms % 1000)))"
-  if [ "$rank" = launcher ]; then
-    kill -s "$sig" "$(children_of $job)" 2>/dev/null
-  else
-    await come "$rank"
-    kill -s "$sig" "$(cat "pid.$rank" 2>/dev/null || echo 999999999)" 2>/dev/null
-  fi
-  if [ -n "$plan" ] && [ "$sig/$rank" != "STOP/$at" ]; then
-    kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null
-  fi
+  strike
   ended $job $limit_s; end=$?
   wait $job; rc=$?
   case $end/$rc in 0/0) end=ok ;; 0/124) end=HANGS ;; 0/*) end=failed ;; 1/*) end=launcher-hung ;; *) end=HANGS ;; esac
   judge "$sig of $rank, $when, $way, $out" $rc $end large "${command[@]}"
-}
+} 2>/dev/null
 
 once_flipped() { # once_flipped N
   local way over plan end=ok

@@ -79,6 +79,30 @@ strikes() { # strikes kill|stop PHASE RANK ARGUMENT... - sets took
   ok "$name: over after $took s" in_time "$1" "$took"
 }
 
+# A rank dies, and the others remove what it has left, or give the names that are missing. Launchers kill them soon
+# after: a busy machine may need several tries until one had the time for it.
+leaves() { # leaves NAME WANTED POINT ARGUMENT... - WANTED: which final names there are then, all or none
+  local name=$1 wanted=$2 point=$3 tries names left rc; shift 3
+  for ((tries = 0; tries < 8; tries++)); do
+    rm -rf out* store .hetsort-*
+    echo "$point" >fail
+    (launch ./rank "$@" -o out.%r in) >told 2>&1; rc=$?
+    names=part left=$(find . -name '.hetsort-*')
+    if "$BIN/hetsort" --check-manifest -q out.manifest 2>/dev/null && cat out.[0-3] | cmp -s - expected; then names=all
+    elif [ -z "$(find . -name 'out*')" ]; then names=none; fi
+    : >fail
+    [ "$((rc != 0))/$names/$left" != "1/$wanted/" ] || break
+    # what is left then is for the next job
+    "$BIN/hetsort" -q --clean --ranks 4 out.%r >/dev/null 2>&1
+  done
+  is "$name: failed, final names, nothing else" "$((rc != 0))/$names/$left" "1/$wanted/"
+}
+leaves "a rank killed, its part and its runs" none kill@merge:2 --workdir store
+leaves "two ranks killed" none kill@sync:1,kill@sync:2
+leaves "rank 0 killed, the manifest staged" none file:1=kill@rank0@incommit
+leaves "a rank killed that has its name" all kill@named:2
+leaves "rank 0 killed that has its name" all kill@named:0
+
 if [ -z "${HETSORT_LONG:-}" ]; then
   strikes kill merge 2
   again "kill in merge"

@@ -76,4 +76,5 @@ is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
 start fsync -o out.%r in
 kill -s KILL "$(cat pid.2)"
 ends "KILL of rank 2"
+is "KILL of rank 2: the others remove what it has made" "$(find . -name '.hetsort-*')" ""
 done_testing
