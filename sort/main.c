@@ -362,6 +362,8 @@ int main(int argc, char **argv)
 	if (rc == ST_OK) {
 		v.o.stop = &v.stop;
 		signals_block();
+		if (comm_mpi_launched())
+			signals_end_with_parent();
 		signals_watch(&v.stop, interrupted, &v);
 		deadline_enter("start: joining the other ranks");
 		if (v.o.timeout_s > 0)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +34,13 @@ static struct {
 	atomic_bool *stop;
 	signals_end *end;
 	void *arg;
+	pid_t parent; /* that this process ends with; 0: none */
 } watch;
+
+static int parent_ended(void)
+{
+	return SIGRTMAX - 1; /* no other use is known */
+}
 
 const char *signals_name(int sig)
 {
@@ -53,6 +60,17 @@ void signals_block(void)
 	pthread_sigmask(SIG_BLOCK, &watch.set, NULL);
 }
 
+void signals_end_with_parent(void)
+{
+	sigset_t one;
+	watch.parent = getppid();
+	sigemptyset(&one);
+	sigaddset(&one, parent_ended());
+	sigaddset(&watch.set, parent_ended());
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	(void)prctl(PR_SET_PDEATHSIG, parent_ended());
+}
+
 static void *wait_for_signals(void *unused)
 {
 	(void)unused;
@@ -63,8 +81,10 @@ static void *wait_for_signals(void *unused)
 			continue;
 		if (sig == SIGUSR1)
 			atomic_store(watch.stop, true);
-		else
+		else if (sig != parent_ended())
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
+		else if (getppid() != watch.parent) /* it is sent for a thread's end as well */
+			watch.end(SIGHUP, true, watch.arg);
 	}
 	return NULL;
 }

@@ -16,6 +16,11 @@ typedef void signals_end(int sig, bool by_parent, void *arg);
  * those that are ignored, or have a handler already, stay so. */
 void signals_block(void);
 
+/* signals_end_with_parent - before signals_watch: the end of the parent process counts as a SIGHUP
+ * from it, also where that is ignored. Some launchers' libraries end their processes a second after
+ * the launcher has died, others never do. */
+void signals_end_with_parent(void);
+
 /* signals_watch - SIGUSR1 sets *stop; for each other one end(sig, by_parent, arg) is called, on a
  * thread of its own, which may end the process by signals_die. Without such a thread the signals
  * end the process by themselves, as if never blocked. */

@@ -77,4 +77,9 @@ start fsync -o out.%r in
 kill -s KILL "$(cat pid.2)"
 ends "KILL of rank 2"
 is "KILL of rank 2: the others remove what it has made" "$(find . -name '.hetsort-*')" ""
+start fsync -o out.%r in
+kill -s KILL "$(children_of $job)"
+await gone "$(cat pid.0)" "$(cat pid.1)" "$(cat pid.2)"
+ends "KILL of the launcher"
+is "KILL of the launcher: nothing temporary" "$(find . -name '.hetsort-*')" ""
 done_testing
