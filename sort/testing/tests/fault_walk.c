@@ -286,9 +286,9 @@ static bool names_rank_and_phase(const char *said)
 /* What one rank says of a failure names a file, or else one of these. */
 static bool names_subject(const char *said)
 {
-	static const char *const subjects[] = { "no memory for ", "cannot start thread ",
-						"io_uring ", "a message of rank ",
-						"the other ranks " };
+	static const char *const subjects[] = { "no memory for ",   "cannot start thread ",
+						"io_uring ",        "a message of rank ",
+						"the other ranks ", "a rank told of a failure" };
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
