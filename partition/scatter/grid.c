@@ -215,11 +215,20 @@ static uint64_t best_next(struct grid *gr, size_t i, uint64_t k)
 	return scan(gr, i, k, (struct interval){ s.lo, top }, &best, keep);
 }
 
+void part_grid_offer(struct grid *gr)
+{
+	double end = part_sc_ends(gr->sc, gr->path, NULL);
+
+	if (!(end < gr->upper))
+		return;
+	gr->upper = end;
+	memcpy(gr->sc->plan->share, gr->path, gr->sc->p * sizeof *gr->path);
+}
+
 void part_grid_take(struct grid *gr)
 {
 	size_t p = gr->sc->p;
 	uint64_t k = gr->amounts[0].lo, left = gr->sc->n;
-	double end;
 
 	for (size_t i = 0; i + 1 < p; i++) {
 		uint64_t j = best_next(gr, i, k);
@@ -230,10 +239,5 @@ void part_grid_take(struct grid *gr)
 		k = j;
 	}
 	gr->path[p - 1] = left;
-	end = part_sc_ends(gr->sc, gr->path, NULL);
-	if (!(end < gr->upper))
-		return;
-	gr->upper = end;
-	for (size_t i = 0; i < p; i++)
-		gr->sc->plan->share[i] = gr->path[i];
+	part_grid_offer(gr);
 }

@@ -63,6 +63,9 @@ bool part_grid_rows(struct grid *gr);
 /* Fill in all rows, from the root backwards; false if the budget ended before. */
 bool part_grid_fill(struct grid *gr, enum grid_kind kind);
 
+/* Keep the plan in path if it is better than the best so far. */
+void part_grid_offer(struct grid *gr);
+
 /* Read the plan off rows of GRID_UPPER; keep it if it is better than the best so far. */
 void part_grid_take(struct grid *gr);
 

@@ -2,14 +2,16 @@
 /* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. On each grid:
  * a plan of whole blocks (upper bound), lower bounds of the cost of d items on the processors from
  * i on and of the port time before i; only amounts d whose two bounds sum to less than the best
- * plan are looked at on the next grid. On grid 1 the bounds are exact. May not touch: cost kinds.
- * Costs O(p W) for each grid, W blocks kept, some p at best. */
+ * plan are looked at on the next grid. Affine costs begin with real shares (relax.c), which as a
+ * rule leave so few amounts of single items that no grid is needed. On grid 1 the bounds are exact.
+ * May not touch: cost kinds. Costs O(p W) for each grid, W blocks kept, some p at best. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "grid.h"
+#include "relax.h"
 
 /* Largest m <= hi blocks whose message and computation end by the upper bound when the port is
  * free at start at the earliest; UINT64_MAX if there is none. */
@@ -207,6 +209,48 @@ static void polish(struct grid *gr)
 	}
 }
 
+#define MOST_ENTRIES (UINT64_C(1) << 24) /* of single items at once: less than a second */
+
+/* Look at all amounts, of single items; false if they are too many. */
+static bool on_items(struct grid *gr)
+{
+	const struct scatter *sc = gr->sc;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < sc->p; i++)
+		total = part_mul_add(gr->amounts[i].hi - gr->amounts[i].lo + 1, 1, total);
+	if (total > MOST_ENTRIES || total > sc->budget.max_mem / (8 * sizeof(double)))
+		return false;
+	gr->s = 0;
+	if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
+		return false;
+	part_grid_take(gr);
+	return true;
+}
+
+/* Affine costs: real shares leave few amounts that can be part of a better plan than the one near
+ * them. True if all of them were looked at; else there may be a better plan and a bound. */
+static bool near_real(struct grid *gr)
+{
+	struct scatter *sc = gr->sc;
+	struct relaxation *rx = part_sc_relax(sc, gr->upper * (1 + 2 * REAL_TOLERANCE));
+	double *real = part_calloc(sc->p, sizeof *real), time;
+	bool done = false;
+
+	if (rx && real && part_sc_relax_plan(rx, &time, real) &&
+	    part_sc_round(gr->path, sc->n, real, sc->p, NULL) == HETPART_OK) {
+		gr->lower = later(gr->lower, sooner(time, gr->upper) * (1 - REAL_TOLERANCE));
+		part_grid_offer(gr);
+		around_plan(gr, smaller(64, (1 << 19) / sc->p + 4));
+		done = on_items(gr) &&
+		       part_sc_relax_amounts(rx, gr->upper * (1 + REAL_TOLERANCE), gr->amounts) &&
+		       on_items(gr);
+	}
+	free(real);
+	part_sc_relax_free(rx);
+	return done;
+}
+
 static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 {
 	struct scatter *sc = gr->sc;
@@ -219,8 +263,11 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 		return sc->budget.why == HETPART_OK
 			       ? part_fail(err, HETPART_ERANGE, "no plan ends in finite time")
 			       : part_budget_fail(&sc->budget, err);
-	while (gr->upper > 0 && on_grid(gr))
-		continue;
+	if (gr->upper > 0 && !near_real(gr)) {
+		coarsest(gr);
+		while (on_grid(gr))
+			continue;
+	}
 	sc->budget.end_s = end_s;
 	sc->exact = sc->budget.why == HETPART_OK;
 	if (sc->exact)

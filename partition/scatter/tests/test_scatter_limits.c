@@ -247,6 +247,61 @@ static void without_a_plan_there_is_no_reason(void **state)
 	assert_int_equal(hetpart_plan_stopped(NULL), HETPART_EINVAL);
 }
 
+static int so_many(void *ctx)
+{
+	return --*(int *)ctx < 0;
+}
+
+/* Links whose startups and times an item have no common order: real shares leave so few whole ones
+ * that the best plan is found, and known to be it, in few steps; plans by tables are as good. */
+static void links_in_no_order(void **state)
+{
+	enum { LINKS = 200 };
+	static struct problem small;
+	hetpart_cost *cost[2 * LINKS];
+	hetpart_scatter_proc lot[LINKS];
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
+		hetpart_plan *pl;
+		uint64_t s = seed;
+		int calls = 80;
+		for (size_t i = 0; i < LINKS; i++) {
+			cost[2 * i] = affine(0, 1 + 9 * rnd_real(&s));
+			cost[2 * i + 1] = affine(1000 * rnd_real(&s), 1e-4 + .01 * rnd_real(&s));
+			lot[i] = (hetpart_scatter_proc){ cost[2 * i], cost[2 * i + 1] };
+		}
+		lot[LINKS - 1].link = NULL;
+		o.time_limit_s = INFINITY;
+		o.stop = so_many;
+		o.stop_ctx = &calls;
+		OK(hetpart_scatter_create(&pl, 10000000, lot, LINKS, &o, &err));
+		assert_string_equal(hetpart_plan_method(pl), "multires");
+		assert_int_equal(hetpart_plan_stopped(pl), HETPART_OK);
+		assert_true(hetpart_plan_lower_bound(pl) == hetpart_plan_makespan(pl));
+		hetpart_plan_free(pl);
+		for (size_t i = 0; i < 2 * LINKS; i++)
+			hetpart_cost_free(cost[i]);
+	}
+	for (int r = 0; r < rounds(200); r++) {
+		uint64_t s = (uint64_t)r;
+		double scale = pow(10, 3 * rnd_real(&s)), share = rnd_real(&s);
+		hetpart_plan *pl, *other;
+		small = (struct problem){ .n = 1 + rnd_below(&s, 4000) };
+		for (size_t i = 0; i < 2 + (size_t)r % 9; i++)
+			add_proc(&small,
+				 affine(r % 3 ? 0 : scale * rnd_real(&s), 1 + 9 * rnd_real(&s)),
+				 affine(scale * rnd_real(&s), share * 4 * rnd_real(&s)));
+		OK(plan_by(&pl, &small, HETPART_SCATTER_MULTIRES));
+		OK(plan_by(&other, &small, HETPART_SCATTER_WINDOW));
+		NEAR(hetpart_plan_makespan(pl), hetpart_plan_makespan(other), 1e-12);
+		hetpart_plan_free(pl);
+		hetpart_plan_free(other);
+		problem_free(&small);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +312,7 @@ int main(void)
 		cmocka_unit_test(any_costs_make_blocks),
 		cmocka_unit_test(time_limit_ends_the_table),
 		cmocka_unit_test(without_a_plan_there_is_no_reason),
+		cmocka_unit_test(links_in_no_order),
 	};
 	return cmocka_run_group_tests_name("scatter limits", tests, NULL, NULL);
 }

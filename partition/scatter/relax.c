@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* relax.c - real shares of affine costs with startups, exactly: units by time are straight
+ * lines between corners, but neither convex nor concave, as a processor may take nothing and save
+ * its startup. With v of the time left behind its startup, processor i takes (v - r)/b and leaves r
+ * to those after it: the most units are v/b + max K(r), K(r) = F(r) - r/b, over a window of r whose
+ * ends move right with v. May not touch: whole numbers. Costs O(corners) for each processor, some p
+ * at worst seen. */
+#include "relax.h"
+
+#include <math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct corner {
+	double t, units;
+};
+
+/* Units by time from the first corner on, to the last; before there is no plan. */
+struct curve {
+	struct corner *at;
+	size_t n, room;
+};
+
+struct relaxation {
+	struct scatter *sc;
+	double end;
+	struct curve *later; /* p + 1: of the processors from each on; the last of none */
+	struct curve a, b;   /* scratch */
+	size_t *queue;       /* scratch: as many as corners */
+	double *event;       /* scratch: twice as many */
+	size_t room;         /* of both */
+};
+
+static bool push(struct curve *c, double t, double units)
+{
+	if (c->n == c->room) {
+		size_t room = c->room ? 2 * c->room : 64;
+		struct corner *at = realloc(c->at, room * sizeof *at);
+		if (!at)
+			return false;
+		c->at = at;
+		c->room = room;
+	}
+	c->at[c->n++] = (struct corner){ t, units };
+	return true;
+}
+
+/* A corner more; one before it that lies on the line, but for rounding, goes. */
+static bool bend(struct curve *c, double t, double units)
+{
+	if (c->n > 0 && t <= c->at[c->n - 1].t) {
+		c->at[c->n - 1].units = later(c->at[c->n - 1].units, units);
+		return true;
+	}
+	if (c->n > 1) {
+		struct corner *p = &c->at[c->n - 2], *q = &c->at[c->n - 1];
+		double on = p->units + (units - p->units) * ((q->t - p->t) / (t - p->t));
+		if (fabs(on - q->units) <= 1e-13 * units)
+			c->n--;
+	}
+	return push(c, t, units);
+}
+
+/* The last corner at or before t, from k on. */
+static size_t corner_at(const struct curve *c, double t, size_t k)
+{
+	while (k + 1 < c->n && c->at[k + 1].t <= t)
+		k++;
+	return k;
+}
+
+static double between(const struct curve *c, double t, size_t k)
+{
+	const struct corner *p = &c->at[k], *q = p + 1;
+
+	if (k + 1 >= c->n || t <= p->t)
+		return p->units;
+	if (t >= q->t)
+		return q->units;
+	return p->units + (q->units - p->units) * ((t - p->t) / (q->t - p->t));
+}
+
+static double units_by(const struct curve *c, double t)
+{
+	size_t lo = 0, hi = c->n;
+
+	if (c->n == 0 || t < c->at[0].t)
+		return -INFINITY;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->at[mid].t <= t)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return between(c, t, lo);
+}
+
+/* The upper envelope of straight lines from y0[] at t0 to y1[] at t1, from where the curve ends. */
+static bool envelope(struct curve *out, double t0, double t1, const double *y0, const double *y1,
+		     size_t lines)
+{
+	double t[5] = { t0, t1 };
+	size_t n = 2;
+
+	for (size_t i = 0; i < lines; i++)
+		for (size_t j = 0; j < i; j++) {
+			double d0 = y0[i] - y0[j], d1 = y1[i] - y1[j];
+			if (d0 * d1 < 0)
+				t[n++] = t0 + (t1 - t0) * (d0 / (d0 - d1));
+		}
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = i; j > 0 && t[j] < t[j - 1]; j--) {
+			double swap = t[j];
+			t[j] = t[j - 1];
+			t[j - 1] = swap;
+		}
+	for (size_t k = 0; k < n; k++) {
+		double most = -INFINITY, at = t1 > t0 ? (t[k] - t0) / (t1 - t0) : 0;
+		for (size_t i = 0; i < lines; i++)
+			if (isfinite(y0[i]))
+				most = later(most, at < 1 ? y0[i] + (y1[i] - y0[i]) * at : y1[i]);
+		if (!bend(out, t[k], most))
+			return false;
+	}
+	return true;
+}
+
+/* The larger of two curves, which end at the same time. */
+static bool larger_of(const struct curve *x, const struct curve *y, struct curve *out)
+{
+	size_t i = 0, j = 0;
+	double t, next;
+
+	out->n = 0;
+	if (x->n == 0 || y->n == 0) {
+		const struct curve *one = x->n ? x : y;
+		for (i = 0; i < one->n; i++)
+			if (!bend(out, one->at[i].t, one->at[i].units))
+				return false;
+		return true;
+	}
+	for (t = sooner(x->at[0].t, y->at[0].t);; t = next) {
+		next = INFINITY;
+		while (i < x->n && x->at[i].t <= t)
+			i++;
+		while (j < y->n && y->at[j].t <= t)
+			j++;
+		if (i < x->n)
+			next = x->at[i].t;
+		if (j < y->n)
+			next = sooner(next, y->at[j].t);
+		if (next == INFINITY)
+			return true;
+		double y0[2] = { i ? between(x, t, i - 1) : -INFINITY,
+				 j ? between(y, t, j - 1) : -INFINITY };
+		double y1[2] = { i ? between(x, next, i - 1) : -INFINITY,
+				 j ? between(y, next, j - 1) : -INFINITY };
+		if (!envelope(out, t, next, y0, y1, 2))
+			return false;
+	}
+}
+
+/* What a processor makes of a curve: a startup that shifts it, b for each unit on the port, and the
+ * least that it must leave: lean v + least. */
+struct step {
+	double startup, b, lean, least, from, to; /* from, to: v */
+};
+
+static bool scratch(struct relaxation *rx, size_t n)
+{
+	size_t room = 2 * n + 2;
+	size_t *queue;
+	double *event;
+
+	if (room <= rx->room)
+		return true;
+	if ((queue = realloc(rx->queue, room * sizeof *queue)))
+		rx->queue = queue;
+	if ((event = realloc(rx->event, 2 * room * sizeof *event)))
+		rx->event = event;
+	rx->room = queue && event ? room : 0;
+	return rx->room > 0;
+}
+
+static int by_value(const void *va, const void *vb)
+{
+	double a = *(const double *)va, b = *(const double *)vb;
+
+	return (a > b) - (a < b);
+}
+
+/* The v at which an end of the window passes a corner. */
+static size_t list_events(struct relaxation *rx, const struct curve *in, const struct step *s)
+{
+	size_t n = 0;
+
+	rx->event[n++] = s->from;
+	rx->event[n++] = s->to;
+	for (size_t k = 0; k < in->n; k++) {
+		double left = (in->at[k].t - s->least) / s->lean;
+		if (in->at[k].t > s->from && in->at[k].t < s->to)
+			rx->event[n++] = in->at[k].t;
+		if (s->lean > 0 && left > s->from && left < s->to)
+			rx->event[n++] = left;
+	}
+	qsort(rx->event, n, sizeof *rx->event, by_value);
+	return n;
+}
+
+/* out(v + startup) = v/b + max of in(r) - r/b over the window, for b > 0. */
+static bool slide(struct relaxation *rx, const struct curve *in, const struct step *s,
+		  struct curve *out)
+{
+	size_t n, head = 0, tail = 0, add = 0, l = 0, r = 0;
+	const double per = 1 / s->b, first = in->at[0].t;
+
+	if (!scratch(rx, in->n))
+		return false;
+	n = list_events(rx, in, s);
+	for (size_t e = 0; e + 1 < n; e++) {
+		double v0 = rx->event[e], v1 = rx->event[e + 1];
+		double l0 = later(first, s->lean * v0 + s->least),
+		       l1 = later(first, s->lean * v1 + s->least);
+		double y0[3], y1[3];
+		size_t lines = 2;
+		if (!(v1 > v0))
+			continue;
+		for (; add < in->n && in->at[add].t <= v0; add++) {
+			double k = in->at[add].units - in->at[add].t * per;
+			while (tail > head && in->at[rx->queue[tail - 1]].units -
+							      in->at[rx->queue[tail - 1]].t * per <=
+						      k)
+				tail--;
+			rx->queue[tail++] = add;
+		}
+		while (head < tail && in->at[rx->queue[head]].t < l1)
+			head++;
+		l = corner_at(in, (l0 + l1) / 2,
+			      l); /* the ends may miss a corner by their rounding */
+		r = corner_at(in, (v0 + v1) / 2, r);
+		y0[0] = between(in, l0, l) + (v0 - l0) * per;
+		y1[0] = between(in, l1, l) + (v1 - l1) * per;
+		y0[1] = between(in, v0, r);
+		y1[1] = between(in, v1, r);
+		if (head < tail) {
+			const struct corner *q = &in->at[rx->queue[head]];
+			y0[lines] = q->units + (v0 - q->t) * per;
+			y1[lines++] = q->units + (v1 - q->t) * per;
+		}
+		if (!envelope(out, v0 + s->startup, v1 + s->startup, y0, y1, lines))
+			return false;
+	}
+	return true;
+}
+
+/* The same where a unit takes the port no time: it takes all that it can by itself, v - least of
+ * it in time a. */
+static bool beside(const struct curve *in, const struct step *s, double offset, double rate,
+		   struct curve *out)
+{
+	size_t k = corner_at(in, s->from, 0);
+
+	for (double v = s->from;; v = in->at[++k].t) {
+		if (v > s->to)
+			v = s->to;
+		if (!bend(out, v + s->startup, between(in, v, k) + offset + rate * v))
+			return false;
+		if (v >= s->to || k + 1 >= in->n)
+			return true;
+	}
+}
+
+/* Processor i before those of a curve, with its startup; each unit begins to count at the start. */
+static bool put_before(struct relaxation *rx, size_t i, const struct curve *in, struct curve *out)
+{
+	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
+	double a = c->per_item, b = l->per_item, mu = c->startup;
+	struct step s = { l->startup, b, a / (a + b), b * mu / (a + b), 0, rx->end - l->startup };
+
+	out->n = 0;
+	if (in->n == 0)
+		return true;
+	s.from = later(mu, in->at[0].t);
+	if (s.from > s.to)
+		return true;
+	if (b > 0)
+		return slide(rx, in, &s, out);
+	return beside(in, &s, -mu / a, 1 / a, out);
+}
+
+/* F_i from F_(i+1): with its startup, or, where it has no minimum, without it. */
+static bool one_more(struct relaxation *rx, size_t i)
+{
+	const struct curve *in = &rx->later[i + 1];
+	struct curve none = { NULL, 0, 0 };
+
+	if (!put_before(rx, i, in, &rx->a))
+		return false;
+	return larger_of(rx->sc->comp[i].least ? &none : in, &rx->a, &rx->later[i]);
+}
+
+struct relaxation *part_sc_relax(struct scatter *sc, double end)
+{
+	struct relaxation *rx = part_calloc(1, sizeof *rx);
+	bool ok = sc->affine;
+
+	for (size_t i = 0; ok && i < sc->p; i++)
+		ok = sc->link[i].per_item + sc->comp[i].per_item > 0;
+	if (!ok || !rx) {
+		free(rx);
+		return NULL;
+	}
+	rx->sc = sc;
+	rx->end = end;
+	rx->later = part_calloc(sc->p + 1, sizeof *rx->later);
+	ok = rx->later && push(&rx->later[sc->p], 0, 0) && push(&rx->later[sc->p], end, 0);
+	for (size_t i = sc->p; ok && i-- > 0;)
+		ok = one_more(rx, i) && !part_spend(&sc->budget, 16 * rx->later[i].n);
+	if (ok)
+		return rx;
+	part_sc_relax_free(rx);
+	return NULL;
+}
+
+void part_sc_relax_free(struct relaxation *rx)
+{
+	if (!rx)
+		return;
+	for (size_t i = 0; rx->later && i <= rx->sc->p; i++)
+		free(rx->later[i].at);
+	free(rx->later);
+	free(rx->a.at);
+	free(rx->b.at);
+	free(rx->queue);
+	free(rx->event);
+	free(rx);
+}
+
+/* What processor i leaves to those after it when u is left before it; u if it takes nothing. */
+static double best_rest(const struct relaxation *rx, size_t i, double u)
+{
+	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
+	const struct curve *in = &rx->later[i + 1];
+	double a = c->per_item, b = l->per_item, v = u - l->startup, least, best, rest;
+
+	if (v < c->startup || units_by(in, v) == -INFINITY)
+		return u;
+	least = later(in->at[0].t, (a * v + b * c->startup) / (a + b));
+	if (b == 0)
+		return v;
+	rest = least;
+	best = units_by(in, least) - least / b;
+	for (size_t k = 0; k < in->n && in->at[k].t <= v; k++)
+		if (in->at[k].t > least && in->at[k].units - in->at[k].t / b > best) {
+			best = in->at[k].units - in->at[k].t / b;
+			rest = in->at[k].t;
+		}
+	if (rx->sc->comp[i].least == 0 && units_by(in, u) >= best + v / b)
+		return u;
+	return rest;
+}
+
+bool part_sc_relax_plan(struct relaxation *rx, double *time, double *real)
+{
+	const struct scatter *sc = rx->sc;
+	const struct curve *all = &rx->later[0];
+	double left = (double)sc->n, u;
+	size_t k = 0;
+
+	while (k < all->n && all->at[k].units < left)
+		k++;
+	if (k == all->n)
+		return false;
+	u = all->at[k].t;
+	if (k > 0 && all->at[k].units > all->at[k - 1].units)
+		u -= (all->at[k].t - all->at[k - 1].t) *
+		     ((all->at[k].units - left) / (all->at[k].units - all->at[k - 1].units));
+	*time = u;
+	for (size_t i = 0; i < sc->p; i++) {
+		const struct sc_cost *l = &sc->link[i], *c = &sc->comp[i];
+		double r = best_rest(rx, i, u), v = u - l->startup;
+		real[i] = 0;
+		if (r < u || sc->comp[i].least)
+			real[i] = l->per_item > 0 ? (v - r) / l->per_item
+						  : (v - c->startup) / c->per_item;
+		real[i] = sooner(left, later(0, real[i]));
+		left -= real[i];
+		u = r;
+	}
+	real[sc->p - 1] += left;
+	return true;
+}
+
+/* What a curve has reached at some time is not lost later. */
+static bool rise(const struct curve *in, double end, struct curve *out)
+{
+	double most = -INFINITY;
+
+	out->n = 0;
+	for (size_t k = 0; k < in->n; k++) {
+		const struct corner *q = &in->at[k], *p = q - 1;
+		if (q->units < most)
+			continue;
+		if (k > 0 && p->units < most &&
+		    !bend(out, p->t + (q->t - p->t) * ((most - p->units) / (q->units - p->units)),
+			  most))
+			return false;
+		most = q->units;
+		if (!bend(out, q->t, most))
+			return false;
+	}
+	return in->n == 0 || bend(out, end, most);
+}
+
+/* Units that the processors up to i can take when they use the port for no more than t and end by
+ * upper, from those of the ones before it. */
+static bool one_later(struct relaxation *rx, size_t i, double upper, struct curve *sent)
+{
+	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
+	double a = c->per_item, b = l->per_item, to = upper - l->startup - c->startup;
+	struct step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to };
+	struct curve none = { NULL, 0, 0 };
+
+	rx->a.n = rx->b.n = 0;
+	s.from = sent->n ? sent->at[0].t : INFINITY;
+	if (s.from <= s.to &&
+	    !(b > 0 ? slide(rx, sent, &s, &rx->a) : beside(sent, &s, to / a, -1 / a, &rx->a)))
+		return false;
+	return rise(&rx->a, upper, &rx->b) && larger_of(c->least ? &none : sent, &rx->b, &rx->a) &&
+	       rise(&rx->a, upper, sent);
+}
+
+/* The amounts before a processor, where those before it and it and those after it take n together.
+ */
+static bool meet(struct relaxation *rx, const struct curve *sent, const struct curve *later_on,
+		 double upper, struct interval *out)
+{
+	double n = (double)rx->sc->n, need = n - 1e-6 - 1e-11 * n, lo = INFINITY, hi = -INFINITY;
+	size_t count = 0;
+
+	if (sent->n == 0 || later_on->n == 0 || !scratch(rx, sent->n + later_on->n))
+		return false;
+	for (size_t k = 0; k < sent->n; k++)
+		rx->event[count++] = sent->at[k].t;
+	for (size_t k = 0; k < later_on->n; k++)
+		rx->event[count++] = upper - later_on->at[k].t;
+	qsort(rx->event, count, sizeof *rx->event, by_value);
+	for (size_t e = 0; e + 1 < count; e++) {
+		double t0 = rx->event[e], t1 = rx->event[e + 1], first = later_on->at[0].t;
+		double last = upper - first;
+		if (t1 < sent->at[0].t || t0 > last || t0 < 0)
+			continue;
+		double s0 = units_by(sent, later(t0, sent->at[0].t)), s1 = units_by(sent, t1);
+		double f0 = units_by(later_on, later(first, upper - t0));
+		double f1 = units_by(later_on, later(first, upper - t1));
+		double d0 = s0 + f0 - need, d1 = s1 + f1 - need;
+		if (d0 < 0 && d1 < 0)
+			continue;
+		if (d0 < 0)
+			f0 += (f1 - f0) * (d0 / (d0 - d1));
+		else if (d1 < 0)
+			s1 = s0 + (s1 - s0) * (d0 / (d0 - d1));
+		lo = sooner(lo, need - s1);
+		hi = later(hi, f0);
+	}
+	if (lo > hi + 2)
+		return false;
+	lo = later(0, floor(sooner(lo, hi)) - 1);
+	hi = sooner(n, ceil(hi) + 2);
+	*out = (struct interval){ (uint64_t)lo, smaller((uint64_t)hi, rx->sc->n) };
+	return true;
+}
+
+bool part_sc_relax_amounts(struct relaxation *rx, double upper, struct interval *amounts)
+{
+	struct curve sent = { NULL, 0, 0 };
+	bool ok = push(&sent, 0, 0) && push(&sent, upper, 0);
+
+	amounts[0] = (struct interval){ rx->sc->n, rx->sc->n };
+	for (size_t i = 0; ok && i + 1 < rx->sc->p; i++)
+		ok = one_later(rx, i, upper, &sent) && !part_spend(&rx->sc->budget, 16 * sent.n) &&
+		     meet(rx, &sent, &rx->later[i + 1], upper, &amounts[i + 1]);
+	free(sent.at);
+	return ok;
+}
