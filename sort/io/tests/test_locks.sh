@@ -64,7 +64,7 @@ for mode in "--ranks 1" "--ranks 3" "--ranks 3 --strategy distribute"; do
       run "$hetsort" -v $mode -o out in
       is "killed in $call, $mode: the next one" "$rc/$(cmp out expected)/$(hidden)" 0//0
       rm out
-      [ $call = read ] || ok "killed in $call, $mode: says so" grep -q "removed 1 temporary files" <<<"$err"
+      [ $call = read ] || ok "killed in $call, $mode: says so" grep -q "removed 1 temporary file" <<<"$err"
     }
   done
 done
