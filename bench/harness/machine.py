@@ -69,6 +69,8 @@ def file_system(path):
         if inside and len(mount) >= len(best["mount"]):
             kind, device = right.split()[:2]
             best = {"mount": mount, "type": kind, "device": device, "options": left.split()[5]}
+    if best["type"] is None:  # below chroot(8) there may be no line for the root
+        best["type"] = job.run(["stat", "-f", "-c", "%T", path]).out.strip()
     return {**best, "bytes": st.f_blocks * st.f_frsize, "free_bytes": st.f_bavail * st.f_frsize}
 
 

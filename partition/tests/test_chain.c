@@ -44,6 +44,7 @@ static hetpart_schedule *must(const struct instance *in, hetpart_chain_method m,
 
 	opts.method = m;
 	opts.max_installments = most;
+	opts.limit_s = INFINITY;
 	OK(hetpart_chain_create(&sd, &in->ch, &opts, &err));
 	return sd;
 }
@@ -86,6 +87,7 @@ static void multiinst_may_have_no_solution(void **state)
 
 	(void)state;
 	opts.method = HETPART_CHAIN_MULTIINST;
+	opts.limit_s = INFINITY;
 	for (double l = .1; l < edge; l += .06) {
 		two_by_two(&in, l, 1);
 		assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_ENOSOL);

@@ -85,8 +85,7 @@ for args in long.sh "-j 2 long.sh good.sh"; do
   kill $runner_pid
   wait $runner_pid
   is "a signal ends the runner: $args" $? 130
-  # shellcheck disable=SC2016
-  ok "and the test it was running" await eval '! kill -0 "$(cat pid)" 2>/dev/null'
+  ok "and the test it was running" await gone "$(cat pid)"
   is "nothing is left" "$(ls -d hetsort-test* 2>/dev/null)" ""
 done
 done_testing

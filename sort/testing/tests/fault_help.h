@@ -19,7 +19,7 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-enum { WORKERS = 4, HANG_S = 30 };
+enum { WORKERS = 4, HANG_S = 120 };
 
 /* How a child ended. */
 typedef struct ending {

@@ -292,6 +292,8 @@ static bool names_subject(const char *said)
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
+	if (strstr(said, " records were planned, "))
+		return true;
 	return strchr(said, '\'') && strncmp(said, "rank ", 5) != 0;
 }
 
