@@ -3,7 +3,7 @@
 # phase, or that call fails, and at any moment there is the whole old set or the whole new one, if need be under the
 # names that --clean, or the next job, gives it. A sample of the calls; with HETSORT_LONG=1 all of them, and of 128
 # parts a sample.
-# shellcheck disable=SC2086  # ranks and options are several words
+# shellcheck disable=SC2046,SC2086  # ranks and options are several words
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
