@@ -354,8 +354,9 @@ static status name_own(output *o, const settings *opt, err *e)
 static status name_manifest(output *o, comm *c, const settings *opt, err *e)
 {
 	unfinished_hold();
-	const status rc = journal_end(&o->manifest, o->file.base, (size_t)c->size, replaces(o, opt),
-				      opt->fsync, e);
+	const size_t parts = o->per_rank ? (size_t)c->size : 1;
+	const status rc =
+		journal_end(&o->manifest, o->file.base, parts, replaces(o, opt), opt->fsync, e);
 	unfinished_release();
 	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
