@@ -260,7 +260,10 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 	*b = (pair){ s, r, engine_host(from), engine_host(to) };
 	const delivery d = { b->from, b->to, bytes + FRAME_BYTES * n, pair_sent, pair_landed, b };
 	const double word_s = (b->from->is.latency_s + b->to->is.latency_s) / 2;
-	return network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
+	const status rc = network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
+	if (rc != ST_OK)
+		free(b);
+	return rc;
 }
 
 static status sim_start(comm *c, comm_req *req)

@@ -193,7 +193,8 @@ WRAPPED(processors, processors_find, void)
 
 WRAPPED(quota, quota_find, const char *root)
 {
-	return actor_self() ? (quota){ .cpus = 0 } : __real_quota_find(root);
+	const quota none = { 0, 0, 0 };
+	return actor_self() ? none : __real_quota_find(root);
 }
 
 /* What a rank holds beside records does not become more with them, so the limit is not scaled: the
