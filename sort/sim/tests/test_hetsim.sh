@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # hetsim: sorts on simulated clusters, what they take, and what goes wrong on them.
-# shellcheck disable=SC2154  # run sets rc, out, err
+# shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"
 
 case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
