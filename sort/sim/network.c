@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A message of one packet waits for none that is longer: packets of all take turns. */
+enum { PACKET_BYTES = 1500 };
+
 /* How often a link that is down is looked at. */
 static const double RETRY_S = 0.1;
 
@@ -20,10 +23,11 @@ void network_open(double switch_bytes_per_s)
 }
 
 /* Behind what is there already: when it is through. */
-static double pass(double *free_s, double takes_s)
+static double pass(double *free_s, const delivery *d, double bytes_per_s)
 {
-	*free_s = fmax(*free_s, engine_now_s()) + takes_s;
-	return *free_s;
+	const double now = engine_now_s(), takes_s = d->bytes / bytes_per_s;
+	*free_s = fmax(*free_s, now) + takes_s;
+	return d->bytes <= PACKET_BYTES ? now + takes_s : *free_s;
 }
 
 static bool is_up(const host *h)
@@ -78,8 +82,8 @@ static void arrive(void *flight_)
 		return;
 	}
 	const double takes_s = f->d.bytes / to->is.net_bytes_per_s;
-	const double switched_s = pass(&sw.free_s, f->d.bytes / sw.bytes_per_s);
-	const double in_s = pass(&to->in_free_s, takes_s);
+	const double switched_s = pass(&sw.free_s, &f->d, sw.bytes_per_s);
+	const double in_s = pass(&to->in_free_s, &f->d, to->is.net_bytes_per_s);
 	to->in_s += takes_s;
 	engine_at(fmax(fmax(in_s, switched_s), f->left_s), has_landed, f);
 }
@@ -93,7 +97,7 @@ static void depart(void *flight_)
 		return;
 	}
 	const double takes_s = f->d.bytes / from->is.net_bytes_per_s;
-	const double out_s = pass(&from->out_free_s, takes_s);
+	const double out_s = pass(&from->out_free_s, &f->d, from->is.net_bytes_per_s);
 	const double latency_s = (from->is.latency_s + f->d.to->is.latency_s) / 2;
 	from->out_s += takes_s;
 	f->left_s = out_s + latency_s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long messages take: through the sender's port, the switch and the receiver's port, each of
- * which passes one message after the other, as they come. */
+ * which passes one message after the other, as they come; those of a packet at once. */
 #ifndef HETSORT_SIM_NETWORK_H
 #define HETSORT_SIM_NETWORK_H
 

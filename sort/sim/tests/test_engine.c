@@ -232,6 +232,19 @@ static void a_link_takes_one_at_a_time(void **state)
 	is_about(landed_s[1], 2.001);
 }
 
+static void a_packet_waits_for_no_long_message(void **state)
+{
+	int first = 0, second = 1;
+	double long_s = 10;
+	(void)state;
+	actor_start(engine_host(2), stay, &long_s);
+	send(&first, 0, 1, 1e6);
+	send(&second, 0, 1, 1000);
+	assert_int_equal(engine_run(), 0);
+	is_about(landed_s[0], 1.001);
+	is_about(landed_s[1], 0.002);
+}
+
 static void a_switch_takes_one_at_a_time(void **state)
 {
 	int first = 0, second = 1;
@@ -259,6 +272,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(naps_miss_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_for_ever_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_takes_one_at_a_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_packet_waits_for_no_long_message, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_switch_takes_one_at_a_time, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,10 @@ sim '4 x net 1G disk 100M/s\nat 2s host 2 stop'
 is "without --timeout all wait, and hetsim ends it" "$rc" 5
 ok "it says so" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
 ok "nothing is left then, either" nothing_left
+scale=(-s 200)
+sim '4 x net 1G disk 100M/s\nat 200ms host 1 net 50M' --timeout=1
+is "a link that is merely slow does not end it" "$rc" 0
+scale=(-s 1000)
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0' --timeout=5
 is "a link that is cut ends the job" "$rc" 5
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0\nat 7s host 1 net 1G' --timeout=5
