@@ -208,23 +208,17 @@ static bool replay(struct hp_job *job)
 
 bool hp_chain_dates(struct hp_job *job, struct hp_job *dates)
 {
-	static const char *const not_wanted[] = { "method", "max_installments", "installments",
-						  "names" };
-	json_t *in = json_copy(job->in);
+	json_t *in = json_copy(job->in), *planned = json_object_get(job->out, "fractions");
 	bool ok;
 
 	if (!hp_job_init(dates, job->limits, in) || !in)
 		return hp_fail(job, NULL, "out of memory");
-	for (size_t i = 0; i < HP_LEN(not_wanted); i++)
-		if (json_object_get(in, not_wanted[i]))
-			json_object_del(in, not_wanted[i]);
-	ok = json_object_set_new(in, "op", json_string("chain-replay")) == 0;
-	if (json_object_get(job->out, "fractions"))
-		ok = ok &&
-		     json_object_set(in, "fractions", json_object_get(job->out, "fractions")) == 0;
+	if (json_object_get(in, "installments")) /* the plan may have fewer */
+		json_object_del(in, "installments");
+	ok = !planned || json_object_set(in, "fractions", planned) == 0;
 	if (!ok)
 		return hp_fail(job, NULL, "out of memory");
-	return hp_run(dates) || hp_fail(job, NULL, "%s", dates->text);
+	return replay(dates) || hp_fail(job, NULL, "%s", dates->text);
 }
 
 /* clang-format off */

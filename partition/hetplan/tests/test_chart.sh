@@ -42,6 +42,9 @@ P1 |--------|-------
 - receive  = send  # compute  . wait  | next
 END
 )"
+is "chain: limits of the planner are none of the chart" \
+  "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1 --time-limit 1e6 2>&1)" \
+  "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1)"
 is "no wider than asked" \
   "$(for w in 48 60 80 200; do chart scatter -i "$rays" --width $w | awk -v w=$w 'length > w'; done)" ""
 is "COLUMNS counts" "$(COLUMNS=60 chart scatter -i "$rays")" "$(chart scatter -i "$rays" --width 60)"

@@ -10,8 +10,7 @@ round_trip() { # round_trip NAME WORDS... - the plan of these words is shown as 
   local name=$1 verb=$2; shift
   if ! "$hetplan" "$@" --json >plan.json 2>said; then is "$name: planned" "$(cat said)" ""; return; fi
   run "$hetplan" show plan.json --json
-  is "$name: comes back as it was" "$rc $err$(sed 's/"gap_percent":[^,]*,//' <<<"$out" | keys)" \
-    "0 $(keys <plan.json)"
+  is "$name: comes back as it was" "$rc $err$(keys <<<"$out" | grep -v '^"gap_percent"')" "0 $(keys <plan.json)"
   run "$hetplan" show --csv plan.json
   is "$name: the same rows" "$rc $err$out" "0 $("$hetplan" "$@" --csv)"
   if [ "$verb" != chain ]; then
@@ -19,14 +18,14 @@ round_trip() { # round_trip NAME WORDS... - the plan of these words is shown as 
     is "$name: a chart" "$rc $err" "0 "
   fi
 }
-keys() { tr '{}' '\n\n' | sed 's/,"request":$//' | head -n 2 | tail -n 1 | tr , '\n' | sort; } # members of the answer, in any order
+keys() { sed 's/[{}]/\n/g' | sed 's/,"request":$//' | head -n 2 | tail -n 1 | tr , '\n' | sort; } # members of the answer, in any order
 
-share=(share -n 1000 -s 1,2.5,4 --cost nlogn)
+share=(share -n 1000 -s "1,2.5,4" --cost nlogn)
 for m in exact taylor asymptotic proportional; do round_trip "share $m" "${share[@]}" --method $m; done
 round_trip "share with bounds" share -n 1000 -s 1,2,4 --cost linear --minimum 300,0,0 --capacity 900,900,400 --quantum 10
 for m in auto threshold bitset dp; do round_trip "unrelated $m" share -n 300 --costs linear,nlogn,power:1.5 --method $m; done
 round_trip weights share --weights 5,3x1,4 -s 1,1,2
-scatter=(scatter -n 500 --compute 1,2,3 --link .3,.2)
+scatter=(scatter -n 500 --compute "1,2,3" --link ".3,.2")
 for m in auto dp dp-increasing window multires lp closed allatonce twopass greedy; do
   round_trip "scatter $m" "${scatter[@]}" --method $m
 done
@@ -37,8 +36,9 @@ round_trip farm "${scatter[@]}" --chunk 7 --rule factoring
 round_trip emulate emulate --ratings 0.46,0.65,1.61,1.61 --processes 11
 round_trip "best emulation" emulate --ratings 1,1.5 --best-upto 20
 round_trip model model --observations 10:20,100:200,300:700 -s 1,3 -n 100
-chain=(chain --w 1,2,1.5 --z .1,.2 --vcomm 1,2 --vcomp 1,3)
+chain=(chain --w "1,2,1.5" --z ".1,.2" --vcomm "1,2" --vcomp "1,3")
 for m in lp simple singleinst multiinst; do round_trip "chain $m" "${chain[@]}" --method $m; done
+round_trip "chain within limits" "${chain[@]}" --installments 2,3 --time-limit 1e6
 echo '{"op":"scatter-root","id":[1],"items":99,"compute":[{"repeat":3,"value":{"type":"nlogn"}}],
   "link":[[null,{"type":"linear"},{"type":"linear","scale":2}],[{"type":"linear","scale":0.5},null,{"type":"linear"}],
   [{"type":"linear"},{"type":"linear"},null]],"minimum":[0,5,9]}' >root.json
@@ -69,7 +69,7 @@ refused "'shares[1]': no multiple of the quantum" "s/\"shares\":\[$shares/\"shar
 run sed "s/\"shares\":\[$shares/\"shares\":[$((a + 5)),$((b - 5)),$c/" plan.json
 echo "$out" >moved.json
 run "$hetplan" show moved.json
-is "dates of other shares" "$rc $(sed "s/'[0-9.]*'/X/g" <<<"$err")" "1 hetplan: 'moved.json': 'times[0]': X, but by the costs it is X"
+is "dates of other shares" "$rc ${err//[0-9.]/}" "1 hetplan: 'movedjson': 'times[]': '', but by the costs it is ''"
 run "$hetplan" show <(sed 's/"makespan":/&1/' plan.json)
 is "another makespan" "$rc ${err##*: }" "1 ${err##*: }"
 ok "another makespan: says which" grep -q "'makespan': .* but by the costs it is" <<<"$err"
