@@ -109,8 +109,8 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 		if (k->io_text[0])
 			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
-			fprintf(f, "\n  writes past the page cache by uring, unless a trial in the "
-				   "run shows otherwise");
+			fprintf(f, "\n  the input past the page cache by uring; writes past it as "
+				   "well, unless a trial in the run shows otherwise");
 		fputc('\n', f);
 	}
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* At first io_uring writes past the page cache, and calls do all else: so it was faster where this
- * was measured. After some hundred megabytes a trial shows what is faster here: rounds of transfers
- * are made by the one method and the other in turn, and the faster one is used from then on. A
- * round's time is from the beginning of one transfer to the beginning of another, so it covers
- * whatever else the sort does meanwhile. */
+/* Reads past the page cache of which somebody wants to know as they come go by io_uring. Of all
+ * else, io_uring at first writes past the page cache, and calls do the rest: so it was faster where
+ * this was measured. After some hundred megabytes a trial shows what is faster here: rounds of
+ * transfers are made by the one method and the other in turn, and the faster one is used from then
+ * on. A round's time is from the beginning of one transfer to the beginning of another, so it
+ * covers whatever else the sort does meanwhile. */
 #include "io_backend.h"
 
 #include <pthread.h>
@@ -106,7 +107,7 @@ uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
 	direction *d = &x->dir[k->writing];
-	d->last = next_method(d, k, x->segment_bytes, now_s);
+	d->last = (k->watched && k->direct) || next_method(d, k, x->segment_bytes, now_s);
 	uring *r = d->last ? x->ring : NULL;
 	pthread_mutex_unlock(&x->lock);
 	return r;

@@ -23,10 +23,11 @@ typedef struct io_stats {
  * URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
 
-/* A transfer: of bytes, a write or a read, past the page cache or through it. */
+/* A transfer: of bytes, a write or a read, past the page cache or through it; of which somebody
+ * wants to know as it comes, which calls past the page cache do not tell. */
 typedef struct io_kind {
 	size_t bytes;
-	bool writing, direct;
+	bool writing, direct, watched;
 } io_kind;
 
 /* io_backend_ring - for the next transfer: io_uring, or NULL: calls. x may be NULL. */

@@ -5,6 +5,7 @@
  * messages. */
 #include "io_fd.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "file.h"
 #include "base/progress.h"
 
@@ -79,65 +80,87 @@ static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_
 	return (bytes - to_page) / IO_FD_ALIGN * IO_FD_ALIGN;
 }
 
-/* Moves bytes from p on past the page cache; returns how many it could move. */
-static size_t move_direct(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset,
-			  bool writing)
+typedef struct transfer {
+	const io_fd *f;
+	unsigned char *p;
+	size_t bytes;
+	uint64_t offset;
+	bool writing;
+	const arrivals *a; /* NULL: nobody wants to know */
+	const char *path;
+} transfer;
+
+/* Moves [at, end) past the page cache; returns how many bytes it could move. */
+static size_t move_direct(const transfer *t, size_t at, size_t end)
 {
-	size_t done = 0;
-	while (done < bytes) {
-		const size_t left = bytes - done, most = left < MOST_AT_ONCE ? left : MOST_AT_ONCE;
-		const off_t at = (off_t)(offset + done);
-		const ssize_t n = writing ? pwrite(f->direct, p + done, most, at)
-					  : pread(f->direct, p + done, most, at);
+	const size_t begin = at;
+	while (at < end) {
+		const size_t most = size_min(end - at, MOST_AT_ONCE);
+		const off_t place = (off_t)(t->offset + at);
+		const ssize_t n = t->writing ? pwrite(t->f->direct, t->p + at, most, place)
+					     : pread(t->f->direct, t->p + at, most, place);
 		if (n <= 0 || n % IO_FD_ALIGN)
 			break;
-		progress_add(writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)n);
-		done += (size_t)n;
+		progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)n);
+		at += (size_t)n;
 	}
-	return done;
+	return at - begin;
 }
 
-static status move_cached(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset,
-			  bool writing, const char *path, err *e)
+static status move_cached(const transfer *t, size_t at, size_t end, err *e)
 {
-	return writing ? file_write_at(f->fd, p, bytes, offset, path, e)
-		       : file_read_at(f->fd, p, bytes, offset, path, e);
+	const int fd = t->f->fd;
+	return t->writing ? file_write_at(fd, t->p + at, end - at, t->offset + at, t->path, e)
+			  : file_read_at(fd, t->p + at, end - at, t->offset + at, t->path, e);
 }
 
 /* Head and rest through the page cache; what is between them past it, or by io_uring. */
-static status move(const io_fd *f, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
-		   const char *path, err *e)
+static status move(const transfer *t, err *e)
 {
-	size_t head, large = direct_part(f, p, bytes, offset, &head), moved = 0;
-	const io_kind kind = { bytes, writing, large > 0 };
+	const io_fd *f = t->f;
+	size_t head, large = direct_part(f, t->p, t->bytes, t->offset, &head), moved;
+	const io_kind kind = { t->bytes, t->writing, large > 0, t->a != NULL };
 	const int fd = large ? f->direct : f->fd;
 	uring *ring = io_backend_ring(f->io, &kind, now_s());
 	if (ring && large == 0) {
 		head = 0;
-		large = bytes;
+		large = t->bytes;
 	}
-	const status rc = move_cached(f, p, head, offset, writing, path, e);
+	status rc = move_cached(t, 0, head, e);
 	if (rc != ST_OK)
 		return rc;
 	if (ring) {
-		moved = uring_move(ring, fd, p + head, large, offset + head, writing);
+		moved = uring_move(ring, fd, t->p + head, large, t->offset + head, t->writing,
+				   t->a);
 		io_backend_moved(f->io, &kind, moved);
 	} else {
-		moved = move_direct(f, p + head, large, offset + head, writing);
+		moved = move_direct(t, head, head + large);
 	}
-	head += moved;
-	return move_cached(f, p + head, bytes - head, offset + head, writing, path, e);
+	rc = move_cached(t, head + moved, t->bytes, e);
+	if (rc == ST_OK && t->a)
+		t->a->tell(t->a->to, t->p + t->bytes);
+	return rc;
+}
+
+status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
+			const arrivals *a, err *e)
+{
+	const transfer t = { f, buf, bytes, offset, false, a, path };
+	return move(&t, e);
 }
 
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e)
 {
-	return move(f, buf, bytes, offset, false, path, e);
+	const transfer t = { f, buf, bytes, offset, false, NULL, path };
+	return move(&t, e);
 }
 
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e)
 {
 	/* writing only reads the memory */
-	return move(f, (unsigned char *)(uintptr_t)buf, bytes, offset, true, path, e);
+	unsigned char *p = (unsigned char *)(uintptr_t)buf;
+	const transfer t = { f, p, bytes, offset, true, NULL, path };
+	return move(&t, e);
 }

@@ -45,4 +45,9 @@ status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, c
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e);
 
+/* io_fd_read_steps - io_fd_read_at for whom wants to know of the bytes as they come: a is told of
+ * each URING_STEP_BYTES or less where io_uring reads, otherwise, or at last, of the end. */
+status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
+			const arrivals *a, err *e);
+
 #endif

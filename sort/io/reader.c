@@ -15,7 +15,7 @@ enum {
 	CHUNK_BYTES = 4 << 20,
 	/* from the read to the checksum nothing tells a bit that flips; and these stay in the cache
 	   until their entries are made */
-	STEP_BYTES = 256 << 10
+	STEP_BYTES = URING_STEP_BYTES
 };
 
 /* What the share has of one file. */
@@ -151,18 +151,41 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
+/* A read under way: of its records, those before `seen` have their checksum and entries. */
+typedef struct arriving {
+	const reader *r;
+	const unsigned char *recs;
+	size_t done, seen; /* records of the load before this read, and of this read */
+	loading *l;
+} arriving;
+
+static void see_records(void *arriving_, const unsigned char *end)
+{
+	arriving *a = arriving_;
+	const layout *lay = &a->r->lay;
+	const size_t came = (size_t)(end - a->recs) / lay->record_bytes, at = a->done + a->seen;
+	const checksum sum = reader_entries(
+		lay, a->recs + a->seen * lay->record_bytes, came - a->seen, a->l->pos + at,
+		a->l->entries ? a->l->entries + at : NULL, &a->l->verify_s);
+	a->l->sum = checksum_join(a->l->sum, sum);
+	a->seen = came;
+}
+
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
 {
-	for (size_t done = 0, k; done < n; done += k, to += k * r->lay.record_bytes) {
+	const uint32_t bytes = r->lay.record_bytes;
+	for (size_t done = 0, k; done < n; done += k, to += k * bytes) {
+		const extent *f = extent_at(r, at + done);
+		const uint64_t offset = (f->skip + at + done - f->at) * bytes;
+		arriving a = { r, to, done, 0, l };
+		const arrivals told = { see_records, &a };
 		k = reader_chunk(r, at + done, n - done);
-		if (extent_at(r, at + done)->fd.direct < 0)
+		if (f->fd.direct < 0)
 			k = size_min(k, step_recs(&r->lay));
-		const status rc = reader_read(r, at + done, k, to, e);
+		const status rc =
+			io_fd_read_steps(&f->fd, to, k * bytes, offset, f->f->path, &told, e);
 		if (rc != ST_OK)
 			return rc;
-		l->sum = checksum_join(l->sum, reader_entries(&r->lay, to, k, l->pos + done,
-							      l->entries ? l->entries + done : NULL,
-							      &l->verify_s));
 	}
 	return ST_OK;
 }

@@ -45,8 +45,8 @@ typedef struct loading {
 } loading;
 
 /* reader_load - n records from `at` of the share on to memory that is as far from a page as
- * reader_align says. Their checksum is taken as they come: each 256 KiB when they are read, or past
- * the page cache each chunk. */
+ * reader_align says. Their checksum is taken as they come: of each 256 KiB when they are read, or,
+ * past the page cache without io_uring, of each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
 
 /* reader_check - has any of the files changed since it was described? (ST_IO) */

@@ -9,6 +9,7 @@
 #ifdef HAVE_URING
 
 #	include "base/clock.h"
+#	include "base/minmax.h"
 #	include "testing/failpoint.h"
 #	include "base/progress.h"
 
@@ -44,6 +45,8 @@ typedef struct transfer {
 	size_t segment_bytes, next; /* next: the end of the last segment */
 	size_t end;                 /* of the transfer, or where the first segment failed */
 	unsigned open;              /* segments that are queued or submitted */
+	const arrivals *a;
+	size_t told;
 	segment segment[DEPTH];
 } transfer;
 
@@ -214,6 +217,19 @@ static void segment_ended(transfer *t, segment *s, int result)
 		queue_segment(t, s);
 }
 
+/* Segments end in any order: complete is what lies before the first that has not. */
+static void tell(transfer *t)
+{
+	size_t complete = t->next < t->end ? t->next : t->end;
+	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
+		if (s->left > 0 && s->at < complete)
+			complete = s->at;
+	if (!t->a || complete == t->told)
+		return;
+	t->told = complete;
+	t->a->tell(t->a->to, t->p + complete);
+}
+
 /* False: the ring cannot be used any more. */
 static bool move_segments(transfer *t)
 {
@@ -227,11 +243,18 @@ static bool move_segments(transfer *t)
 		}
 		segment *s = await_segment(t, &result);
 		segment_ended(t, s, result);
+		tell(t);
 	}
 	return true;
 }
 
-size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing)
+static size_t segment_bytes(const uring *u, const arrivals *a)
+{
+	return a ? size_min(u->segment_bytes, URING_STEP_BYTES) : u->segment_bytes;
+}
+
+size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
+		  const arrivals *a)
 {
 	ring *r = take_ring(u);
 	if (!r)
@@ -241,8 +264,9 @@ size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t off
 		       .writing = writing,
 		       .p = p,
 		       .offset = offset,
-		       .segment_bytes = u->segment_bytes,
-		       .end = bytes };
+		       .segment_bytes = segment_bytes(u, a),
+		       .end = bytes,
+		       .a = a };
 	if (move_segments(&t))
 		give_ring(u, r);
 	else
@@ -259,9 +283,10 @@ status uring_open(uring **out, size_t segment_bytes, err *e)
 	return err_set(e, ST_REFUSED, "this hetsort was built without io_uring (liburing)");
 }
 
-size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing)
+size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
+		  const arrivals *a)
 {
-	(void)u, (void)fd, (void)p, (void)bytes, (void)offset, (void)writing;
+	(void)u, (void)fd, (void)p, (void)bytes, (void)offset, (void)writing, (void)a;
 	return 0;
 }
 

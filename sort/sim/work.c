@@ -141,6 +141,14 @@ WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t
 	return rc;
 }
 
+WRAPPED(status, io_fd_read_steps, const io_fd *f, void *buf, size_t bytes, uint64_t offset,
+	const char *path, const arrivals *a, err *e)
+{
+	const status rc = __real_io_fd_read_steps(f, buf, bytes, offset, path, a, e);
+	use_disk(bytes);
+	return rc;
+}
+
 WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 	const char *path, err *e)
 {

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PART = 4096, FILE_BYTES = 1000003, THREADS = 4 };
+enum { PART = 4096, FILE_BYTES = 1000003, THREADS = 4, AT_ONCE = 16 };
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -63,15 +63,44 @@ static void whole_transfers(void **state)
 		const struct span *s = &spans[i];
 		const int from = make_file(true), to = make_file(false);
 		memset(buf, 0xee, FILE_BYTES);
-		assert_int_equal(uring_move(u, from, buf, s->bytes, s->at, false), s->bytes);
+		assert_int_equal(uring_move(u, from, buf, s->bytes, s->at, false, NULL), s->bytes);
 		assert_memory_equal(buf, content + s->at, s->bytes);
-		assert_int_equal(uring_move(u, to, buf, s->bytes, s->at, true), s->bytes);
+		assert_int_equal(uring_move(u, to, buf, s->bytes, s->at, true, NULL), s->bytes);
 		memset(buf, 0xee, FILE_BYTES);
 		assert_int_equal(pread(to, buf, s->bytes, (off_t)s->at), s->bytes);
 		assert_memory_equal(buf, content + s->at, s->bytes);
 		close(from);
 		close(to);
 	}
+	uring_close(u);
+	free(buf);
+}
+
+typedef struct listener {
+	const unsigned char *p, *seen;
+} listener;
+
+static void listen(void *listener_, const unsigned char *end)
+{
+	listener *l = listener_;
+	assert_true(end > l->seen);
+	assert_true(end - l->seen <= AT_ONCE * PART);
+	assert_memory_equal(l->seen, content + (l->seen - l->p), (size_t)(end - l->seen));
+	l->seen = end;
+}
+
+/* Told of each byte once, in order, when it is there, and not only at the end. */
+static void as_they_come(void **state)
+{
+	unsigned char *buf = calloc(FILE_BYTES, 1);
+	listener l = { buf, buf };
+	const arrivals a = { listen, &l };
+	uring *u = open_uring();
+	(void)state;
+	const int fd = make_file(true);
+	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + 1, 0, false, &a), FILE_BYTES);
+	assert_int_equal(l.seen - buf, FILE_BYTES);
+	close(fd);
 	uring_close(u);
 	free(buf);
 }
@@ -85,18 +114,18 @@ static void as_far_as_it_goes(void **state)
 	struct rlimit l, old;
 	(void)state;
 	const int fd = make_file(true), limited = make_file(false);
-	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + MORE, 0, false), FILE_BYTES);
+	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + MORE, 0, false, NULL), FILE_BYTES);
 	assert_memory_equal(buf, content, FILE_BYTES);
-	assert_int_equal(uring_move(u, fd, buf, PART, FILE_BYTES, false), 0);
+	assert_int_equal(uring_move(u, fd, buf, PART, FILE_BYTES, false, NULL), 0);
 	const int readable = open("/proc/self/exe", O_RDONLY);
-	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, true), 0);
+	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, true, NULL), 0);
 	close(readable);
-	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, false), 0);
+	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, false, NULL), 0);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	l = (struct rlimit){ LIMIT, old.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
-	const size_t there = uring_move(u, limited, content, 40 * PART, 0, true);
+	const size_t there = uring_move(u, limited, content, 40 * PART, 0, true, NULL);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(there, LIMIT);
 	assert_int_equal(pread(limited, buf, FILE_BYTES, 0), LIMIT);
@@ -120,7 +149,7 @@ static void *read_often(void *client_)
 	c->ok = buf != NULL;
 	for (size_t i = 0; c->ok && i < 20; i++) {
 		const size_t at = i * 997, bytes = FILE_BYTES - at;
-		c->ok = uring_move(c->u, c->fd, buf, bytes, at, false) == bytes &&
+		c->ok = uring_move(c->u, c->fd, buf, bytes, at, false, NULL) == bytes &&
 			memcmp(buf, content + at, bytes) == 0;
 	}
 	free(buf);
@@ -199,7 +228,7 @@ static void the_faster_method(void **state)
 	for (size_t i = 0; i < 2 * LEN(cases); i++) {
 		const double s = cases[i / 2].uring_s;
 		err e = { ST_OK, "" }, why = { ST_OK, "" };
-		const io_kind k = { PART, true, i % 2 };
+		const io_kind k = { PART, true, i % 2, false };
 		const bool wins = i % 2 ? cases[i / 2].uring_stays : cases[i / 2].calls_stay;
 		io_backend *x;
 		io_stats t;
@@ -221,7 +250,8 @@ static void the_faster_method(void **state)
 static void forced(void **state)
 {
 	err e = { ST_OK, "" }, why = { ST_OK, "" };
-	const io_kind segment = { PART, true, true }, less = { PART / 8 - 1, true, true };
+	const io_kind segment = { PART, true, true, false };
+	const io_kind less = { PART / 8 - 1, true, true, false };
 	io_backend *x;
 	(void)state;
 	assert_null(io_backend_ring(NULL, &segment, 0));
@@ -241,6 +271,7 @@ int main(void)
 		cmocka_unit_test(whole_transfers),   cmocka_unit_test(as_far_as_it_goes),
 		cmocka_unit_test(many_threads),      cmocka_unit_test(the_rest_by_calls),
 		cmocka_unit_test(the_faster_method), cmocka_unit_test(forced),
+		cmocka_unit_test(as_they_come),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)
