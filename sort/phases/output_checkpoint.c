@@ -175,6 +175,19 @@ static status find_saved(rank_env *env, files *f, const workdir *work, share_pla
 	return ST_OK;
 }
 
+/* Refuses what has the final names and is not known to be this output. */
+static status spare_old(rank_env *env, output *out, bool found)
+{
+	err why = { ST_OK, "" };
+	const status rc = output_spare_old(out, found, &why);
+	if (rc == ST_OK)
+		return ST_OK;
+	return err_set(&env->e, rc, "%s%s", why.text,
+		       env->o->stable ? ": whether its equal keys are in the order of --stable "
+					"cannot be known"
+				      : "");
+}
+
 /* Saved, where states are, or under the final names. */
 static status find(rank_env *env, files *f, const workdir *work, share_plan *next, output_part *w)
 {
@@ -186,7 +199,7 @@ static status find(rank_env *env, files *f, const workdir *work, share_plan *nex
 	if (rc == ST_OK && !w->found)
 		rc = find_final(env, f, work, next, all, w);
 	if (rc == ST_OK && !env->o->force)
-		rc = output_spare_old(&f->out, w->found, &env->e);
+		rc = spare_old(env, &f->out, w->found);
 	mem_free(&env->m, all);
 	return rc;
 }

@@ -170,7 +170,13 @@ mode=$one
 rm -rf store out*
 sort_ -o out
 sort_ --resume -o out
-is "ended well, --stable: cannot be seen, refused" "$rc/$(cmp out expected)/$(grep -c "exists (--force" <<<"$err")" 2//1
+is "ended well, --stable: refused" "$rc/$(cmp out expected)/$err" \
+  "2//hetsort: output 'out' exists (--force replaces it): whether its equal keys are in the order of --stable cannot be known"
+flip out 100
+finishes "ended well, --stable, --force" no --force
+rm -rf store out*
+finishes "no output and no state, --stable: from the start" no
+is "no output and no state, --stable: the input is read" "$(bytes_read)" $((records * 100))
 rm -rf store out*
 
 # what else may come between
