@@ -32,15 +32,16 @@ echo "$*" | sed 's|^[^ ]*/||; s|env -i .* HOME=[^ ]* ||; s|bash -c .*exec "$@" |
 case " $* " in
   *" ./scripts/demo"*) [ ! -e BAD ] || exit 1 ;;
   *" ./scripts/check"*) echo "7 passed, 0 failed" ;;
+  *try-packages*build*) [ ! -e BAD ] || exit 1; touch "$1/root/x.deb" ;;
 esac
 SH
 export CALLS=$PWD/calls
 sed -i "s|CALLS|$CALLS|; s|BAD|$PWD/bad|" stubs/chroot
 fresh() { : >calls; run env FRESH_ROOT_INSIDE=1 MIRROR=here PATH="$PWD/stubs:$PATH" "$ROOT/scripts/fresh-root" "$@"; }
-table() { sed -n -E 's/^(base|root|user|container|full) +([a-z-]+) +[0-9]+ s  /\1 \2 /p' <<<"$out"; }
+table() { sed -n -E 's/^(base|root|user|container|full|packages) +([a-z-]+) +[0-9]+ s  /\1 \2 /p' <<<"$out"; }
 
-fresh --ways root,user,container,full roots
-is "all four ways" "$rc $(table)" "0 base set-up ok
+fresh --ways root,user,container,full,packages roots
+is "all five ways" "$rc $(table)" "0 base set-up ok
 root demo ok
 root check ok, 7 passed, 0 failed
 user set-up ok
@@ -50,7 +51,9 @@ container demo ok
 container check ok, 7 passed, 0 failed
 full set-up ok
 full demo ok
-full check ok, 7 passed, 0 failed"
+full check ok, 7 passed, 0 failed
+packages build ok
+packages use ok"
 is "one minimal system for all" "$(grep -c '^debootstrap' calls)" 1
 home_0=/root plain=/home; plain+=/plain # in the new systems
 is "in which folder and as whom" "$(grep scripts/ calls)" "root $home_0/hetsort ./scripts/demo
@@ -61,7 +64,9 @@ user runuser -u plain -- $plain/hetsort ./scripts/check
 container $home_0/hetsort ./scripts/demo
 container $home_0/hetsort ./scripts/check
 full $home_0/hetsort ./scripts/demo
-full $home_0/hetsort ./scripts/check --strict"
+full $home_0/hetsort ./scripts/check --strict
+packages $home_0/hetsort/scripts/packaging/try-packages build
+installed $home_0/hetsort/scripts/packaging/try-packages use"
 is "a container has its capabilities alone" \
   "$(grep -c '^setpriv -all,' calls)/$(grep -c 'setpriv.*sys_admin' calls)" 2/0
 ok "nothing is left" test ! -e roots
@@ -71,10 +76,12 @@ is "some ways, one command" "$rc $(table | tail -n 1)" "0 container check ok, 7 
 fresh --keep --ways root --no-check kept
 is "a system that was kept is used again" "$rc $(table) $(grep -c debootstrap calls)" "0 root demo ok 0"
 touch bad
-fresh --ways root kept
+fresh --keep --ways root kept
 is "a command that fails does not keep the others from running" "$rc $(table)" "1 root demo FAILED (1)
 root check ok, 7 passed, 0 failed"
 is "and is told" "$err" "fresh-root: 1 steps failed"
+fresh --keep --ways packages kept
+is "packages that are not built are not installed" "$rc $(table) $(grep -c use calls)" "1 packages build FAILED (1) 0"
 
 mkdir full; touch full/precious
 fresh full

@@ -80,6 +80,6 @@ else echo "# left out: tclsh is not installed"; fi
 
 # What the recipes start is there.
 while IFS= read -r file; do ok "$file is there" test -e "$ROOT/$file"; done < <(
-  grep -h -o -E '\b(scripts|debian|partition)/[a-z_/]+(\.sh)?\b' "$packaging/Dockerfile" "$packaging/hetsort.def" \
+  grep -h -o -E '\b(scripts|debian|partition)/[a-z_/-]+(\.sh)?\b' "$packaging/Dockerfile" "$packaging/hetsort.def" \
     "$ROOT/.github/workflows/check.yml" | LC_ALL=C sort -u | grep -v -E '^scripts/packaging/(Dockerfile|hetsort)$')
 done_testing
