@@ -5,6 +5,11 @@ import os
 
 from spack.package import *
 
+try:  # Spack 1.0 and later
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
+
 
 class Hetsort(MakefilePackage):
     """Sorts fixed-length records on machines of unequal speed, and plans such work."""
