@@ -634,6 +634,7 @@ uninstall:  ## remove what install put there
 # ----------------------------------------------------------------------------------------- release
 ARCHIVE = hetsort-$(VERSION).tar.gz
 dist:  ## a source archive of HEAD: hetsort-VERSION.tar.gz
+	$(Q)[ -e .git ] || { echo "make: no git repository here: this is unpacked from an archive already" >&2; exit 1; }
 	$(Q)git diff --quiet HEAD || echo "make: changes that are not committed are not in $(ARCHIVE)" >&2
 	git archive --prefix=hetsort-$(VERSION)/ -o $(ARCHIVE) HEAD
 

@@ -2,7 +2,7 @@
 # make dist: what git tracks, under the version's name, and the same bytes each time. long_dist.sh builds it.
 . "$ROOT/scripts/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
-git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1 || skip_all "not in a git repository"
+{ [ -e "$ROOT/.git" ] && git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1; } || skip_all "not in a git repository"
 version=$(cat "$ROOT/VERSION")
 name=hetsort-$version
 
@@ -12,6 +12,14 @@ is "it holds what git tracks, in one folder" "$(tar tzf one.tar.gz | grep -v '/$
   "$(git -C "$ROOT" ls-tree -r --name-only HEAD | sed "s|^|$name/|" | LC_ALL=C sort)"
 run make -s -C "$ROOT" dist ARCHIVE="$PWD/two.tar.gz"
 ok "the same bytes each time" cmp one.tar.gz two.tar.gz
+
+mkdir unpacked
+tar xzf one.tar.gz -C unpacked --strip-components=1
+cp "$ROOT/Makefile" unpacked # as it is now
+git init -q . # a repository that the tree lies in, but that is not its own
+run make -s -C unpacked dist
+is "an unpacked archive is not archived" "$rc $(head -n 1 <<<"$err")" \
+  "2 make: no git repository here: this is unpacked from an archive already"
 
 is "CHANGELOG's newest section is this version" "$(sed -n 's/^## \([^ ]*\).*/\1/p' "$ROOT/CHANGELOG.md" | head -n 1)" "$version"
 is "the version of hetsort.h" "$(sed -n 's/^#define HETSORT_VERSION *"\(.*\)"/\1/p' "$ROOT/sort/include/hetsort.h")" "$version"
