@@ -22,9 +22,10 @@ is "an unpacked archive is not archived" "$rc $(head -n 1 <<<"$err")" \
   "2 make: no git repository here: this is unpacked from an archive already"
 
 is "CHANGELOG's newest section is this version" "$(sed -n 's/^## \([^ ]*\).*/\1/p' "$ROOT/CHANGELOG.md" | head -n 1)" "$version"
-is "the version of hetsort.h" "$(sed -n 's/^#define HETSORT_VERSION *"\(.*\)"/\1/p' "$ROOT/sort/include/hetsort.h")" "$version"
-is "the version of hetpart.h" "$(sed -n 's/^#define HETPART_VERSION *"\(.*\)"/\1/p' "$ROOT/partition/include/hetpart.h")" "$version"
-is "and its numbers" "$(sed -n 's/^#define HETPART_VERSION_[A-Z]* //p' "$ROOT/partition/include/hetpart.h" | paste -sd .)" "$version"
+for header in sort/include/hetsort.h partition/include/hetpart.h; do
+  is "the version of $header" "$(sed -n 's/^#define HET[A-Z]*_VERSION *"\(.*\)"/\1/p' "$ROOT/$header")" "$version"
+  is "and its numbers" "$(sed -n 's/^#define HET[A-Z]*_VERSION_[A-Z]* //p' "$ROOT/$header" | paste -sd .)" "$version"
+done
 
 # The folder of programs is not taken from the environment, where packagers say what it is of the installation.
 run env BINDIR=/nowhere make -s -C "$ROOT" -n --no-print-directory -f - show <<'MAKE'

@@ -52,7 +52,7 @@ extern "C" {
 /* ======================================================================== version and status */
 
 #define HETSORT_VERSION_MAJOR 0
-#define HETSORT_VERSION_MINOR 1
+#define HETSORT_VERSION_MINOR 2
 #define HETSORT_VERSION_PATCH 0
 #define HETSORT_VERSION       "0.2.0"
 
