@@ -117,16 +117,25 @@ static bool prune(struct grid *gr)
 	return true;
 }
 
-/* The kept amounts on the grid of half the size; amounts never grow along the processors. */
+/* Amounts never grow along the processors; rows rise only where none begins before a later one.
+ * False if that leaves no amount before some processor. */
+static bool descend(struct interval *amounts, size_t p)
+{
+	for (size_t i = p - 1; i-- > 0;)
+		amounts[i].lo = larger(amounts[i].lo, amounts[i + 1].lo);
+	for (size_t i = 0; i < p; i++)
+		if (amounts[i].lo > amounts[i].hi)
+			return false;
+	return true;
+}
+
+/* The kept amounts on the grid of half the size. */
 static bool refine(struct grid *gr)
 {
 	size_t p = gr->sc->p;
 
-	for (size_t i = p - 1; i-- > 0;)
-		gr->kept[i].lo = larger(gr->kept[i].lo, gr->kept[i + 1].lo);
-	for (size_t i = 1; i < p; i++)
-		if (gr->kept[i].lo > gr->kept[i].hi)
-			return false;
+	if (!descend(gr->kept, p))
+		return false;
 	gr->s--;
 	for (size_t i = 0; i < p; i++) {
 		uint64_t all = gr->sc->n >> gr->s;
@@ -229,22 +238,25 @@ static bool on_items(struct grid *gr)
 }
 
 /* Affine costs: real shares leave few amounts that can be part of a better plan than the one near
- * them. True if all of them were looked at; else there may be a better plan and a bound. */
+ * them. True if all of them were looked at, which is exact: the tables are of whole shares, and
+ * relax.c leaves out no amount but those that its rounding, too, keeps from a better plan. Else
+ * there may be a better plan and a bound. */
 static bool near_real(struct grid *gr)
 {
 	struct scatter *sc = gr->sc;
-	struct relaxation *rx = part_sc_relax(sc, gr->upper * (1 + 2 * REAL_TOLERANCE));
+	double tol = part_sc_relax_tolerance(sc);
+	struct relaxation *rx = part_sc_relax(sc, gr->upper * (1 + 2 * tol));
 	double *real = part_calloc(sc->p, sizeof *real), time;
 	bool done = false;
 
 	if (rx && real && part_sc_relax_plan(rx, &time, real) &&
 	    part_sc_round(gr->path, sc->n, real, sc->p, NULL) == HETPART_OK) {
-		gr->lower = later(gr->lower, sooner(time, gr->upper) * (1 - REAL_TOLERANCE));
+		gr->lower = later(gr->lower, sooner(time, gr->upper) * (1 - gr->tol));
 		part_grid_offer(gr);
 		around_plan(gr, smaller(64, (1 << 19) / sc->p + 4));
 		done = on_items(gr) &&
-		       part_sc_relax_amounts(rx, gr->upper * (1 + REAL_TOLERANCE), gr->amounts) &&
-		       on_items(gr);
+		       part_sc_relax_amounts(rx, gr->upper * (1 + tol), gr->amounts) &&
+		       descend(gr->amounts, sc->p) && on_items(gr);
 	}
 	free(real);
 	part_sc_relax_free(rx);

@@ -3,14 +3,22 @@
  * lines between corners, but neither convex nor concave, as a processor may take nothing and save
  * its startup. With v of the time left behind its startup, processor i takes (v - r)/b and leaves r
  * to those after it: the most units are v/b + max K(r), K(r) = F(r) - r/b, over a window of r whose
- * ends move right with v. May not touch: whole numbers. Costs O(corners) for each processor, some p
- * at worst seen. */
+ * ends move right with v.
+ *
+ * What is computed must not be below the truth by more than is known, as plans are ruled out by it.
+ * Errors of times, within `late`, are those of plans that may end so much later, as all of a plan
+ * can be put off. Errors of units are within `lost`. The window is wider than the true one by more
+ * than the rounding of its end, as a little time is many units where b is small. Lines between
+ * corners that are not there any more lie above them. May not touch: whole numbers. Costs
+ * O(corners) for each processor, some p at worst seen. */
 #include "relax.h"
 
+#include <float.h>
 #include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
+
+#define LATE_STEP (16 * DBL_EPSILON) /* of all time: the rounding of one processor's times */
 
 struct corner {
 	double t, units;
@@ -24,12 +32,12 @@ struct curve {
 
 struct relaxation {
 	struct scatter *sc;
-	double end;
-	struct curve *later; /* p + 1: of the processors from each on; the last of none */
-	struct curve a, b;   /* scratch */
-	size_t *queue;       /* scratch: as many as corners */
-	double *event;       /* scratch: twice as many */
-	size_t room;         /* of both */
+	double end, late, lost;
+	struct curve *later;        /* p + 1: of the processors from each on; the last of none */
+	struct curve taking, risen; /* scratch */
+	size_t *queue;              /* scratch: as many as corners */
+	double *event;              /* scratch: twice as many */
+	size_t room;                /* of both */
 };
 
 static bool push(struct curve *c, double t, double units)
@@ -46,7 +54,8 @@ static bool push(struct curve *c, double t, double units)
 	return true;
 }
 
-/* A corner more; one before it that lies on the line, but for rounding, goes. */
+/* A corner more; one before it that lies on the line, but for rounding, goes, and the line rises to
+ * where it was. */
 static bool bend(struct curve *c, double t, double units)
 {
 	if (c->n > 0 && t <= c->at[c->n - 1].t) {
@@ -56,8 +65,12 @@ static bool bend(struct curve *c, double t, double units)
 	if (c->n > 1) {
 		struct corner *p = &c->at[c->n - 2], *q = &c->at[c->n - 1];
 		double on = p->units + (units - p->units) * ((q->t - p->t) / (t - p->t));
-		if (fabs(on - q->units) <= 1e-13 * units)
+		if (fabs(on - q->units) <= 1e-13 * units) {
+			double gap = later(0, q->units - on);
+			p->units += gap;
+			units += gap;
 			c->n--;
+		}
 	}
 	return push(c, t, units);
 }
@@ -163,10 +176,26 @@ static bool larger_of(const struct curve *x, const struct curve *y, struct curve
 }
 
 /* What a processor makes of a curve: a startup that shifts it, b for each unit on the port, and the
- * least that it must leave: lean v + least. */
+ * least that it must leave: lean v + least, which is low by up to twice the margin. */
 struct step {
-	double startup, b, lean, least, from, to; /* from, to: v */
+	double startup, b, lean, least, from, to, margin; /* from, to: v */
 };
+
+/* More than the rounding of lean v + least. */
+static void widen(struct step *s, double end)
+{
+	s->margin = 8 * DBL_EPSILON * (s->lean * end + fabs(s->least));
+	s->least -= 2 * s->margin;
+}
+
+/* What one step from a curve may lose, the choice among its corners included. */
+static void note_rounding(struct relaxation *rx, size_t corners, const struct curve *out)
+{
+	double most = out->n ? out->at[out->n - 1].units : 0;
+
+	rx->late += LATE_STEP * rx->end;
+	rx->lost += 8 * DBL_EPSILON * (double)(corners + 8) * most;
+}
 
 static bool scratch(struct relaxation *rx, size_t n)
 {
@@ -209,6 +238,12 @@ static size_t list_events(struct relaxation *rx, const struct curve *in, const s
 	return n;
 }
 
+/* K(x) <= K(y), by differences, as r/b may be much larger than the units. */
+static bool no_better(const struct corner *x, const struct corner *y, double per)
+{
+	return y->units - x->units >= (y->t - x->t) * per;
+}
+
 /* out(v + startup) = v/b + max of in(r) - r/b over the window, for b > 0. */
 static bool slide(struct relaxation *rx, const struct curve *in, const struct step *s,
 		  struct curve *out)
@@ -228,15 +263,13 @@ static bool slide(struct relaxation *rx, const struct curve *in, const struct st
 		if (!(v1 > v0))
 			continue;
 		for (; add < in->n && in->at[add].t <= v0; add++) {
-			double k = in->at[add].units - in->at[add].t * per;
-			while (tail > head && in->at[rx->queue[tail - 1]].units -
-							      in->at[rx->queue[tail - 1]].t * per <=
-						      k)
+			while (tail > head &&
+			       no_better(&in->at[rx->queue[tail - 1]], &in->at[add], per))
 				tail--;
 			rx->queue[tail++] = add;
 		}
-		while (head < tail && in->at[rx->queue[head]].t < l1)
-			head++;
+		while (head < tail && in->at[rx->queue[head]].t < l1 - s->margin)
+			head++; /* it left at v0, or before */
 		l = corner_at(in, (l0 + l1) / 2,
 			      l); /* the ends may miss a corner by their rounding */
 		r = corner_at(in, (v0 + v1) / 2, r);
@@ -277,9 +310,12 @@ static bool put_before(struct relaxation *rx, size_t i, const struct curve *in, 
 {
 	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
 	double a = c->per_item, b = l->per_item, mu = c->startup;
-	struct step s = { l->startup, b, a / (a + b), b * mu / (a + b), 0, rx->end - l->startup };
+	struct step s = {
+		l->startup, b, a / (a + b), b * mu / (a + b), 0, rx->end - l->startup, 0
+	};
 
 	out->n = 0;
+	widen(&s, rx->end);
 	if (in->n == 0)
 		return true;
 	s.from = later(mu, in->at[0].t);
@@ -296,9 +332,23 @@ static bool one_more(struct relaxation *rx, size_t i)
 	const struct curve *in = &rx->later[i + 1];
 	struct curve none = { NULL, 0, 0 };
 
-	if (!put_before(rx, i, in, &rx->a))
+	if (!put_before(rx, i, in, &rx->taking) ||
+	    !larger_of(rx->sc->comp[i].least ? &none : in, &rx->taking, &rx->later[i]))
 		return false;
-	return larger_of(rx->sc->comp[i].least ? &none : in, &rx->a, &rx->later[i]);
+	note_rounding(rx, in->n, &rx->later[i]);
+	return true;
+}
+
+/* Whether what a processor does by the end, and what it leaves, are far from the largest double. */
+static bool in_range(double a, double b, double end)
+{
+	return a + b > 0 && (b == 0 || end / b < 1e200) &&
+	       (a == 0 || end / a * later(1, b) < 1e200);
+}
+
+double part_sc_relax_tolerance(const struct scatter *sc)
+{
+	return 4 * LATE_STEP * (double)(sc->p + 16);
 }
 
 struct relaxation *part_sc_relax(struct scatter *sc, double end)
@@ -307,7 +357,7 @@ struct relaxation *part_sc_relax(struct scatter *sc, double end)
 	bool ok = sc->affine;
 
 	for (size_t i = 0; ok && i < sc->p; i++)
-		ok = sc->link[i].per_item + sc->comp[i].per_item > 0;
+		ok = in_range(sc->comp[i].per_item, sc->link[i].per_item, end);
 	if (!ok || !rx) {
 		free(rx);
 		return NULL;
@@ -331,8 +381,8 @@ void part_sc_relax_free(struct relaxation *rx)
 	for (size_t i = 0; rx->later && i <= rx->sc->p; i++)
 		free(rx->later[i].at);
 	free(rx->later);
-	free(rx->a.at);
-	free(rx->b.at);
+	free(rx->taking.at);
+	free(rx->risen.at);
 	free(rx->queue);
 	free(rx->event);
 	free(rx);
@@ -366,18 +416,18 @@ bool part_sc_relax_plan(struct relaxation *rx, double *time, double *real)
 {
 	const struct scatter *sc = rx->sc;
 	const struct curve *all = &rx->later[0];
-	double left = (double)sc->n, u;
+	double left = (double)sc->n, need = left - rx->lost, u;
 	size_t k = 0;
 
-	while (k < all->n && all->at[k].units < left)
+	while (k < all->n && all->at[k].units < need)
 		k++;
 	if (k == all->n)
 		return false;
 	u = all->at[k].t;
 	if (k > 0 && all->at[k].units > all->at[k - 1].units)
 		u -= (all->at[k].t - all->at[k - 1].t) *
-		     ((all->at[k].units - left) / (all->at[k].units - all->at[k - 1].units));
-	*time = u;
+		     ((all->at[k].units - need) / (all->at[k].units - all->at[k - 1].units));
+	*time = u - rx->late;
 	for (size_t i = 0; i < sc->p; i++) {
 		const struct sc_cost *l = &sc->link[i], *c = &sc->comp[i];
 		double r = best_rest(rx, i, u), v = u - l->startup;
@@ -420,16 +470,22 @@ static bool one_later(struct relaxation *rx, size_t i, double upper, struct curv
 {
 	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
 	double a = c->per_item, b = l->per_item, to = upper - l->startup - c->startup;
-	struct step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to };
+	struct step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to, 0 };
 	struct curve none = { NULL, 0, 0 };
+	size_t corners = sent->n;
 
-	rx->a.n = rx->b.n = 0;
+	rx->taking.n = rx->risen.n = 0;
+	widen(&s, upper);
 	s.from = sent->n ? sent->at[0].t : INFINITY;
-	if (s.from <= s.to &&
-	    !(b > 0 ? slide(rx, sent, &s, &rx->a) : beside(sent, &s, to / a, -1 / a, &rx->a)))
+	if (s.from <= s.to && !(b > 0 ? slide(rx, sent, &s, &rx->taking)
+				      : beside(sent, &s, to / a, -1 / a, &rx->taking)))
 		return false;
-	return rise(&rx->a, upper, &rx->b) && larger_of(c->least ? &none : sent, &rx->b, &rx->a) &&
-	       rise(&rx->a, upper, sent);
+	if (!rise(&rx->taking, upper, &rx->risen) ||
+	    !larger_of(c->least ? &none : sent, &rx->risen, &rx->taking) ||
+	    !rise(&rx->taking, upper, sent))
+		return false;
+	note_rounding(rx, corners, sent);
+	return true;
 }
 
 /* The amounts before a processor, where those before it and it and those after it take n together.
@@ -437,7 +493,7 @@ static bool one_later(struct relaxation *rx, size_t i, double upper, struct curv
 static bool meet(struct relaxation *rx, const struct curve *sent, const struct curve *later_on,
 		 double upper, struct interval *out)
 {
-	double n = (double)rx->sc->n, need = n - 1e-6 - 1e-11 * n, lo = INFINITY, hi = -INFINITY;
+	double n = (double)rx->sc->n, need = n - rx->lost, lo = INFINITY, hi = -INFINITY;
 	size_t count = 0;
 
 	if (sent->n == 0 || later_on->n == 0 || !scratch(rx, sent->n + later_on->n))
@@ -465,10 +521,11 @@ static bool meet(struct relaxation *rx, const struct curve *sent, const struct c
 		lo = sooner(lo, need - s1);
 		hi = later(hi, f0);
 	}
-	if (lo > hi + 2)
+	hi += rx->lost;
+	if (!(lo <= hi))
 		return false;
-	lo = later(0, floor(sooner(lo, hi)) - 1);
-	hi = sooner(n, ceil(hi) + 2);
+	lo = later(0, floor(lo));
+	hi = sooner(n, ceil(hi));
 	*out = (struct interval){ (uint64_t)lo, smaller((uint64_t)hi, rx->sc->n) };
 	return true;
 }
