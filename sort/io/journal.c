@@ -21,11 +21,11 @@ static status sync_dir(const target *m, bool sync, err *e)
 	return sync ? file_sync_dir(m->dirfd, m->path, e) : ST_OK;
 }
 
-status journal_begin(target *m, bool replace, bool sync, err *e)
+status journal_begin(target *m, target_kind kind, bool sync, err *e)
 {
 	char q[QUOTED_BYTES], from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
 	target_hidden_name(m, m->kind, from);
-	m->kind = replace ? TARGET_REPLACES : TARGET_ADDS;
+	m->kind = kind;
 	target_hidden_name(m, m->kind, to);
 	if (renameat(m->dirfd, from, m->dirfd, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", err_quoted(m->path, q));
@@ -109,7 +109,8 @@ static bool is_numbered(const char *name, const char *first, size_t rank)
 	return false;
 }
 
-/* A part of the old set that the new one does not have, if it is as it was. */
+/* A part of the old set that the new one does not have, if it is as it was. Where it was removed by
+ * a job that was killed then, that job's lock is left. */
 static status remove_part(part *p, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -118,6 +119,8 @@ static status remove_part(part *p, err *e)
 	status rc = look_for(p, p->t.base, &there, e);
 	if (rc == ST_OK && there)
 		rc = target_lock(&p->t, &removed, e);
+	else if (rc == ST_OK)
+		target_sweep(p->t.path, 0);
 	if (rc == ST_OK && there && unlinkat(p->t.dirfd, p->t.base, 0) != 0)
 		rc = err_sys(e, errno, "cannot remove the old part %s", err_quoted(p->t.path, q));
 	return rc;
@@ -173,7 +176,7 @@ bool journal_find(target *m)
 	DIR *d = target_list(m);
 	for (const struct dirent *f; d && !found && (f = readdir(d));) {
 		found = target_parse_name(f->d_name, &mark, &id, &kind) && mark == m->mark &&
-			(kind == TARGET_ADDS || kind == TARGET_REPLACES);
+			target_is_journal(kind);
 		if (found) {
 			m->id = id;
 			m->kind = kind;
@@ -225,7 +228,7 @@ static status name_parts(const target *m, const manifest *l, err *e)
 		if (rc == ST_OK)
 			rc = look_for_hidden(&p, &hidden, e);
 		if (rc == ST_OK && hidden)
-			rc = target_commit(&p.t, m->kind == TARGET_REPLACES, e);
+			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
 		target_discard(&p.t);
 	}
 	return rc;
@@ -251,7 +254,7 @@ static status drop(const target *m, const state *s, err *e)
 static status go_on(target *m, const manifest *l, err *e)
 {
 	part first;
-	const bool force = m->kind == TARGET_REPLACES;
+	const bool force = m->kind != TARGET_ADDS;
 	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
 	if (rc == ST_OK)
 		rc = name_parts(m, l, e);
@@ -298,20 +301,65 @@ status journal_recover(target *m, unsigned *named, err *e)
 	return rc;
 }
 
+/* ------------------------------------------------------------------------------- cleaning */
+
+/* Parts of a set are not ended by one of their names alone. */
+static bool is_of_one(const target *m, const char *base)
+{
+	manifest l;
+	err e = { ST_OK, "" };
+	if (!target_is_journal(m->kind) || load(m, m->kind, &l, &e) != ST_OK)
+		return false;
+	const bool is = l.parts == 1 && strcmp(l.part[0].file, base) == 0;
+	manifest_free(&l);
+	return is;
+}
+
+/* Open the manifest whose journal is of this output alone. False: there is none. */
+static bool open_manifest_of(const target *t, target *m)
+{
+	bool found = false;
+	DIR *d = target_list(t);
+	for (const struct dirent *f; d && !found && (f = readdir(d));) {
+		if (!target_open_hidden(m, t, f->d_name))
+			continue;
+		found = is_of_one(m, t->base);
+		if (!found)
+			target_discard(m);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static status clean(target *t, cleaned *n, err *e)
+{
+	cleaned here = { 0, 0 };
+	status rc = target_lock(t, &here.removed, e);
+	if (rc == ST_OK)
+		rc = check_lock(t, e);
+	if (rc == ST_OK)
+		rc = target_free(t, e);
+	if (rc == ST_OK)
+		rc = journal_recover(t, &here.named, e);
+	n->removed += here.removed;
+	n->named += here.named;
+	return rc;
+}
+
 status journal_clean(const char *path, double patience_s, cleaned *n, err *e)
 {
-	target t;
+	target t, m;
 	*n = (cleaned){ 0, 0 };
 	status rc = target_open(&t, path, e);
 	t.patience_s = patience_s;
+	if (rc == ST_OK && open_manifest_of(&t, &m)) {
+		m.patience_s = patience_s;
+		rc = clean(&m, n, e);
+		target_discard(&m);
+	}
 	if (rc == ST_OK)
-		rc = target_lock(&t, &n->removed, e);
-	if (rc == ST_OK)
-		rc = check_lock(&t, e);
-	if (rc == ST_OK)
-		rc = target_free(&t, e);
-	if (rc == ST_OK)
-		rc = journal_recover(&t, &n->named, e);
+		rc = clean(&t, n, e);
 	target_discard(&t);
 	return rc;
 }

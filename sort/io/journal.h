@@ -16,15 +16,16 @@
 
 #include "target.h"
 
-/* journal_begin - on failure there is none. m is the manifest, as json_stage has left it; replace:
- * parts may take the place of others. */
-status journal_begin(target *m, bool replace, bool fsync, err *e);
+/* journal_begin - on failure there is none. m is the manifest, as json_stage has left it; kind: of
+ * the journal. */
+status journal_begin(target *m, target_kind kind, bool fsync, err *e);
 
 status journal_put_aside(const target *m, bool fsync, err *e);
 
 /* journal_end - of a set of so many parts; also where there is no journal, but a staged manifest.
- * first: the name of part 0; what the old manifest names is removed only if its name is the same
- * but for the number. force: another manifest may have appeared meanwhile. */
+ * first: the name of part 0; what the old manifest names is removed only under TARGET_REPLACES and
+ * if its name is the same but for the number. force: another manifest may have appeared meanwhile.
+ */
 status journal_end(target *m, const char *first, size_t parts, bool force, bool fsync, err *e);
 
 /* journal_find - the one of this manifest: m->id and m->kind are set. False: there is none. */
@@ -43,8 +44,8 @@ typedef struct cleaned {
 } cleaned;
 
 /* journal_clean - remove what killed jobs have left for the output, part or manifest at path, or
- * end what they have begun. ST_REFUSED if a job is making it, and still is after patience_s, or if
- * the file system has no locks. */
+ * end what they have begun, of a single output by its manifest's journal. ST_REFUSED if a job is
+ * making it, and still is after patience_s, or if the file system has no locks. */
 status journal_clean(const char *path, double patience_s, cleaned *n, err *e);
 
 #endif

@@ -309,9 +309,11 @@ static status lie_beside(output *o, comm *c, bool *beside)
 /* With the lock, each step that gives names: what ends the process comes before it or after. */
 static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 {
+	const target_kind kind = !replaces(o, opt) ? TARGET_ADDS
+				 : o->per_rank     ? TARGET_REPLACES
+						   : TARGET_REPLACES_ONE;
 	unfinished_hold();
-	status rc = o->manifest.base ? journal_begin(&o->manifest, replaces(o, opt), opt->fsync, e)
-				     : ST_OK;
+	status rc = o->manifest.base ? journal_begin(&o->manifest, kind, opt->fsync, e) : ST_OK;
 	unfinished_release();
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;

@@ -19,6 +19,7 @@
 static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
 					[TARGET_ADDS] = ".commit",
 					[TARGET_REPLACES] = ".replace",
+					[TARGET_REPLACES_ONE] = ".replace1",
 					[TARGET_OLD] = ".old" };
 enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070 };
 static const char digits[] = "0123456789abcdef";
@@ -108,6 +109,41 @@ bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_ki
 		}
 	}
 	return false;
+}
+
+/* The name that the target had; NULL: no memory. */
+static char *hidden_path(const target *beside, const char *name, target_kind kind)
+{
+	const char *base = name + strlen(PREFIX) + 2 * 17;
+	const char *slash = strrchr(beside->path, '/');
+	const size_t dir = slash ? (size_t)(slash - beside->path) + 1 : 0;
+	const size_t len = strlen(base) - strlen(suffixes[kind]);
+	char *path = malloc(dir + len + 1);
+	if (!path)
+		return NULL;
+	memcpy(path, beside->path, dir);
+	memcpy(path + dir, base, len);
+	path[dir + len] = '\0';
+	return path;
+}
+
+bool target_open_hidden(target *t, const target *beside, const char *name)
+{
+	uint64_t mark, id;
+	target_kind kind;
+	err e = { ST_OK, "" };
+	if (!target_parse_name(name, &mark, &id, &kind))
+		return false;
+	char *path = hidden_path(beside, name, kind);
+	if (!path)
+		return false;
+	const bool is = target_open(t, path, &e) == ST_OK && t->mark == mark;
+	free(path);
+	t->id = id;
+	t->kind = kind;
+	if (!is)
+		target_discard(t);
+	return is;
 }
 
 DIR *target_list(const target *t)

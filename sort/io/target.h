@@ -14,11 +14,17 @@
 
 /* Files that stand beside a target under hidden names, which tell mark, id and kind. */
 typedef enum target_kind {
-	TARGET_TEMP,     /* being written, or complete */
-	TARGET_ADDS,     /* a journal, see journal.h, of parts that replace nothing */
-	TARGET_REPLACES, /* and of parts that replace what is there */
-	TARGET_OLD       /* the manifest that it replaces */
+	TARGET_TEMP,         /* being written, or complete */
+	TARGET_ADDS,         /* a journal, see journal.h, of parts that replace nothing */
+	TARGET_REPLACES,     /* of a set of parts that replaces what is there, */
+	TARGET_REPLACES_ONE, /* and of one file that does, and has no number */
+	TARGET_OLD           /* the manifest that it replaces */
 } target_kind;
+
+static inline bool target_is_journal(target_kind k)
+{
+	return k == TARGET_ADDS || k == TARGET_REPLACES || k == TARGET_REPLACES_ONE;
+}
 
 typedef struct target {
 	int dirfd;        /* the target's directory */
@@ -45,6 +51,10 @@ typedef struct target {
 /* target_open - find the directory of path, which is copied. Refuses a path that ends in a slash or
  * whose directory cannot be opened. */
 status target_open(target *t, const char *path, err *e);
+
+/* target_open_hidden - open the target, in the directory of `beside`, that this hidden name is of,
+ * with its id and kind. False: it is none, or was cut in it. */
+bool target_open_hidden(target *t, const target *beside, const char *name);
 
 /* target_check - may it be made? Refuses a directory, a symbolic link, anything but a regular file,
  * and, without force, a file that exists; one that will be replaced is noted. */

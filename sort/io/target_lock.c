@@ -165,7 +165,7 @@ bool target_has_journal(const target *t, uint64_t id)
 	bool has = !d;
 	for (const struct dirent *f; d && !has && (f = readdir(d));)
 		has = target_parse_name(f->d_name, &mark, &other, &kind) && other == id &&
-		      (kind == TARGET_ADDS || kind == TARGET_REPLACES);
+		      target_is_journal(kind);
 	if (d)
 		closedir(d);
 	return has;

@@ -136,6 +136,45 @@ run "$hetsort" --force --ranks 2 --manifest list -o d%r/out in
 is "parts apart: a new job" "$rc/$(cat d0/out d1/out | cmp - new)/$(find . -name '.hetsort-*')/$(ls list)" 0///list
 rm -r d0 d1
 
+# the name of the output does what that of its manifest does
+met=0
+for n in $(seq 11 24); do
+  rm -rf d; mkdir d
+  HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --ranks 2 --manifest d/list -o d/out in
+  [ -n "$(find d -name '*.commit')" ] || continue
+  met=$((met + 1))
+  run "$hetsort" --clean d/out
+  is "--clean of an output, killed at call $n: it and its manifest have their names" \
+    "$rc/$err/$(cmp d/out new)/$(ls d | paste -sd' ')/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//list out/0"
+done
+ok "--clean of an output: $met commits to end" test $met -gt 1
+rm -rf d
+
+# the lock of an old part that is gone
+met=0
+for n in $(seq 26 60); do
+  rm -rf d; mkdir d
+  "$hetsort" --no-fsync --ranks 5 -o d/out.%r other || exit 1
+  HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --force --ranks 3 -o d/out.%r in
+  [ ! -e d/out.3 ] && [ -n "$(find d -name '*-out.3.lock')" ] || continue
+  met=$((met + 1))
+  run "$hetsort" --clean d/out.manifest
+  is "the lock of an old part, killed at call $n" "$rc/$(find d -name '*-out.3.lock')" 0/
+done
+ok "the lock of an old part: $met left" test $met -gt 0
+rm -rf d
+
+# one file under the name of an old part: the others are not its
+for point in none kill@named:0; do
+  rm -rf d; mkdir d
+  "$hetsort" --no-fsync --ranks 2 --manifest d/list -o d/data%r other || exit 1
+  HETSORT_FAIL=${point#none} run "$failing" --no-fsync --force --manifest d/list -o d/data0 in
+  is "a file named as an old part, $point: how it ended" "$rc" "$([ $point = none ] && echo 0 || echo 137)"
+  run "$hetsort" --clean d/list d/data0
+  is "a file named as an old part, $point: the other parts stay" "$rc/$(ls d | paste -sd' ')/$(hidden)" "0/data0 data1 list/0"
+done
+rm -rf d
+
 # a journal that states what cannot be is not obeyed, as a manifest is not
 rm -rf d; mkdir d
 HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 -o d/out.%r in
