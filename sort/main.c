@@ -5,8 +5,10 @@
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/process.h"
+#include "cli/progress_line.h"
 #include "cli/report.h"
 #include "cli/signals.h"
+#include "comm/board.h"
 #include "comm/comm.h"
 #include "comm/deadline.h"
 #include "comm/watch.h"
@@ -39,6 +41,7 @@ static status print_result(const invocation *v, const job_result *res)
 	const settings *o = &v->o;
 	err e = { ST_OK, "" };
 	status rc = res->status;
+	const bool shown = progress_line_stop();
 	report_errors(res, stderr);
 	if (rc != ST_OK && !res->rank)
 		fprintf(stderr, "hetsort: no memory for what the ranks have to say of a failure\n");
@@ -48,6 +51,8 @@ static status print_result(const invocation *v, const job_result *res)
 		report_plan(res, o, stdout);
 	else if (rc == ST_OK && o->verbosity > 0)
 		report_table(res, o, stderr);
+	if (rc == ST_OK && shown)
+		report_summary(res, o, stderr);
 	if (o->report && report_write(res, o, v->argc, v->argv, o->report, &e) != ST_OK) {
 		fprintf(stderr, "hetsort: no report: %s\n", e.text);
 		rc = rc == ST_OK ? ST_IO : rc;
@@ -87,6 +92,7 @@ static _Noreturn void end_job(status rc)
 static void end_stalled(comm *c, const stall *s)
 {
 	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
+	progress_line_clear();
 	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
 		at);
 	if (s->kind == STALL_ALL)
@@ -109,6 +115,7 @@ static void end_overdue(const overdue *o)
 	char host[HOST_BYTES] = "unknown";
 	const char *rank = launch_rank();
 	(void)gethostname(host, sizeof host - 1);
+	progress_line_clear();
 	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, o->what);
 	if (o->peer >= 0)
 		fprintf(stderr, "no connection with rank %d for %.1f s\n", o->peer, o->seconds);
@@ -121,6 +128,7 @@ static void end_overdue(const overdue *o)
 /* In one line, so that ranks do not mix; who it is, as report_errors() says it. */
 static void print_failure(const comm *c, const char *at, const char *text)
 {
+	progress_line_clear();
 	if (c->processes > 1)
 		fprintf(stderr, "hetsort: rank %d (%s), %s: %s\n", c->rank, c->host, at, text);
 	else if (c->size > 1)
@@ -129,23 +137,36 @@ static void print_failure(const comm *c, const char *at, const char *text)
 		fprintf(stderr, "hetsort: %s\n", text);
 }
 
-static void start_watch(watch **w, comm *c, const settings *o)
+/* shown: ranks in other processes tell how far they are. */
+static void start_watch(watch **w, comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
-	if (o->timeout_s == 0)
+	if (o->timeout_s == 0 && !(shown && c->threads_allowed))
 		return;
 	if (!c->threads_allowed)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
-	else if (watch_start(w, c, o->timeout_s, end_stalled, &e) != ST_OK)
+	else if (watch_start(w, c, o->timeout_s, shown, end_stalled, &e) != ST_OK)
 		print_failure(c, "start", e.text);
 	if (!*w)
 		comm_abort(c, ST_RESOURCE);
 }
 
+/* Rank 0 knows whether progress is shown; all ranks of a job in several processes have to. */
+static status share_wish(comm *c, const settings *o, bool *shown)
+{
+	int32_t wanted = progress_line_wanted(o);
+	status rc = ST_OK;
+	if (c->processes > 1)
+		rc = comm_bcast(c, &wanted, sizeof wanted, 0);
+	*shown = wanted && c->processes > 1;
+	return rc;
+}
+
 /* Collective: the launcher started these ranks, and the report can be written. */
-static status check_start(comm *c, const invocation *v)
+static status check_start(comm *c, const invocation *v, bool *shown)
 {
 	err e = { ST_OK, "" };
+	*shown = false;
 	launch_check(c->processes, &e);
 	if (c->rank == 0)
 		report_check(&v->o, c->size, &e);
@@ -154,7 +175,7 @@ static status check_start(comm *c, const invocation *v)
 	const status rc = comm_agree(c, e.code);
 	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
 		print_failure(c, "start", "another rank says that it cannot begin");
-	return rc;
+	return rc == ST_OK ? share_wish(c, &v->o, shown) : rc;
 }
 
 /* Without the other ranks. */
@@ -180,13 +201,20 @@ static status rank_run(comm *c, void *arg)
 	watch *w = NULL;
 	FAIL_RANK(c->rank);
 	FAIL_PHASE("start");
-	status rc = check_start(c, v);
+	bool shown;
+	if (c->rank == 0)
+		board_open(c->size);
+	status rc = check_start(c, v, &shown);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "start", rc);
 	if (rc != ST_OK)
 		return rc;
-	start_watch(&w, c, &v->o);
+	board_join(c);
+	start_watch(&w, c, &v->o, shown);
+	if (c->rank == 0)
+		progress_line_start(&v->o);
 	rc = job_run(c, &v->o, &res);
+	board_leave(c);
 	const bool broken = atomic_load(&c->broken);
 	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
 		unfinished_settle();
@@ -295,6 +323,7 @@ static void print_interrupted(int sig, bool by_launcher)
 	char host[HOST_BYTES] = "unknown";
 	const char *rank = by_launcher ? NULL : launch_rank();
 	(void)gethostname(host, sizeof host - 1);
+	progress_line_clear();
 	if (rank)
 		fprintf(stderr, "hetsort: rank %s (%s): interrupted by %s\n", rank, host,
 			signals_name(sig));
@@ -364,7 +393,7 @@ int main(int argc, char **argv)
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();
-		signals_watch(&v.stop, interrupted, &v);
+		signals_watch(&v.stop, progress_line_now, interrupted, &v);
 		deadline_enter("start: joining the other ranks");
 		if (v.o.timeout_s > 0)
 			rc = deadline_start(v.o.timeout_s, end_overdue, &e);

@@ -7,7 +7,7 @@ _hetsort_options() { # PROGRAM
     hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --record-size= --key= -s --stable
       --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= --memory=
       --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
-      --explain -v --verbose -q --quiet --clean --check-manifest --help --version' ;;
+      --explain --progress= -v --verbose -q --quiet --clean --check-manifest --help --version' ;;
     gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync --help --version' ;;
     valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= --help --version' ;;
     hetplan) echo '-i --input= --op= -n --items= -s --speeds= --cost= --costs= --weights= --capacity= --minimum=
@@ -31,6 +31,7 @@ _hetsort_values() { # PROGRAM OPTION VERB - the words that it may have; files wh
     'hetsort --io '*) echo 'auto uring threads' ;;
     'hetsort --strategy '*) echo 'merge distribute' ;;
     'hetsort --emulate '*) echo 'best' ;;
+    'hetsort --progress '*) echo 'off' ;;
     'hetplan --op '*) echo 'share share-unrelated share-weights round emulate model scatter scatter-order scatter-root
       farm chain chain-replay' ;;
     'hetplan --cost '*) echo 'linear nlogn nlog2n1 power: affine:' ;;

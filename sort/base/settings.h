@@ -78,6 +78,7 @@ typedef struct settings {
 	size_t max_message;                  /* bytes */
 	const struct test_sizes *test_sizes; /* testing/test_sizes.h; NULL: the usual ones */
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
+	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
 	bool stable, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	uint64_t sum;            /* of the options that all ranks must have alike */

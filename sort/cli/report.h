@@ -18,6 +18,9 @@ status report_write(const job_result *r, const settings *o, int argc, char *cons
 /* report_table - plan, phases and ranks as a table. */
 void report_table(const job_result *r, const settings *o, FILE *f);
 
+/* report_summary - in one line. */
+void report_summary(const job_result *r, const settings *o, FILE *f);
+
 /* report_plan - what --explain shows: shares and predicted times. */
 void report_plan(const job_result *r, const settings *o, FILE *f);
 

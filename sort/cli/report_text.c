@@ -270,6 +270,16 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
 }
 
+void report_summary(const job_result *r, const settings *o, FILE *f)
+{
+	char size[SIZE_TEXT_BYTES], rate[SIZE_TEXT_BYTES];
+	const uint64_t bytes = r->records * o->lay.record_bytes;
+	const double per_s = r->total_s > 0 ? (double)bytes / r->total_s : 0;
+	fprintf(f, "hetsort: %" PRIu64 " records, %s, in %.1f s, %s/s, balance %.2f\n", r->records,
+		size_text(bytes, size), r->total_s, size_text((uint64_t)per_s, rate),
+		report_balance(r));
+}
+
 static bool said_before(const job_result *r, int i)
 {
 	for (int k = 0; k < i; k++)

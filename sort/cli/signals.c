@@ -24,6 +24,9 @@ static const struct {
 #ifdef SIGSTKFLT
 	{ SIGSTKFLT, "SIGSTKFLT" },
 #endif
+#ifdef SIGINFO
+	{ SIGINFO, "SIGINFO" },
+#endif
 #ifdef SIGPWR
 	{ SIGPWR, "SIGPWR" },
 #endif
@@ -33,6 +36,7 @@ static struct {
 	sigset_t set;
 	atomic_bool *stop;
 	signals_end *end;
+	signals_tell *tell;
 	void *arg;
 	pid_t parent; /* that this process ends with; 0: none */
 } watch;
@@ -71,6 +75,15 @@ void signals_end_with_parent(void)
 	(void)prctl(PR_SET_PDEATHSIG, parent_ended());
 }
 
+static bool is_question(int sig)
+{
+#ifdef SIGINFO
+	if (sig == SIGINFO)
+		return true;
+#endif
+	return sig == SIGUSR2;
+}
+
 static void *wait_for_signals(void *unused)
 {
 	(void)unused;
@@ -81,6 +94,8 @@ static void *wait_for_signals(void *unused)
 			continue;
 		if (sig == SIGUSR1)
 			atomic_store(watch.stop, true);
+		else if (is_question(sig))
+			watch.tell();
 		else if (sig != parent_ended())
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
 		else if (getppid() != watch.parent) /* it is sent for a thread's end as well */
@@ -89,11 +104,12 @@ static void *wait_for_signals(void *unused)
 	return NULL;
 }
 
-void signals_watch(atomic_bool *stop, signals_end *end, void *arg)
+void signals_watch(atomic_bool *stop, signals_tell *tell, signals_end *end, void *arg)
 {
 	pthread_attr_t a;
 	pthread_t t;
 	watch.stop = stop;
+	watch.tell = tell;
 	watch.end = end;
 	watch.arg = arg;
 	if (pthread_attr_init(&a) == 0) {

@@ -8,6 +8,7 @@
 #include "watch.h"
 #include "base/clock.h"
 #include "base/progress.h"
+#include "board.h"
 #include "deadline.h"
 
 #include <errno.h>
@@ -20,11 +21,13 @@
 
 enum { TAG_HEARTBEAT = COMM_TAGS - 1, HEARTBEATS = 10 }; /* no other message uses this tag */
 
+static const double MOST_BEAT_S = 0.5; /* where progress is shown */
+
 typedef struct heartbeat {
-	int32_t phase, waiting, last;
+	int32_t waiting, last;
 	uint64_t ticks;
 	double idle_s;
-	char host[HOST_BYTES];
+	rank_seen seen;
 	uint64_t sum; /* of the fields above */
 } heartbeat;
 
@@ -40,7 +43,8 @@ typedef struct link {
 
 struct watch {
 	comm *c;
-	double timeout_s;
+	double timeout_s; /* 0: none */
+	double beat_s;    /* from one heartbeat to the next */
 	watch_alarm *alarm;
 	link *link;
 	int links;
@@ -71,7 +75,9 @@ static void measure_own(watch *w, double now)
 	for (int i = 0; was_stopped && i < w->links; i++)
 		w->link[i].heard_at = now;
 	w->own.ticks = ticks;
-	w->own.phase = atomic_load(&w->c->phase);
+	w->own.seen.phase = atomic_load(&w->c->phase);
+	w->own.seen.waiting = atomic_load(&w->c->waiting) > 0;
+	w->own.seen.at = stages_look(&w->c->stages, now);
 	w->own.waiting = w->leaving || atomic_load(&w->c->waiting) > 0;
 	w->own.idle_s = now - w->ticked_at;
 	w->cpu_s = cpu_s;
@@ -80,7 +86,7 @@ static void measure_own(watch *w, double now)
 
 static void raise_alarm(watch *w, int kind, int rank, const heartbeat *b, double seconds)
 {
-	const stall s = { kind, rank, b->host, b->phase, seconds, b->ticks };
+	const stall s = { kind, rank, b->seen.host, b->seen.phase, seconds, b->ticks };
 	w->alarm(w->c, &s);
 }
 
@@ -119,6 +125,7 @@ static void receive_heartbeats(watch *w, link *l, double now)
 		l->known = l->in;
 		l->heard_at = now;
 		l->ended = l->in.last;
+		board_tell(l->rank, &l->known.seen);
 	}
 }
 
@@ -199,9 +206,11 @@ static void look(watch *w)
 {
 	const double now = now_s();
 	measure_own(w, now);
-	check_own(w); /* before the network, where the rank may be stuck */
+	if (w->timeout_s > 0)
+		check_own(w); /* before the network, where the rank may be stuck */
 	exchange_heartbeats(w, now);
-	check_others(w, now);
+	if (w->timeout_s > 0)
+		check_others(w, now);
 }
 
 /* The last heartbeats; a rank that never sends its own may wait for this one. */
@@ -209,7 +218,7 @@ static void take_leave(watch *w)
 {
 	w->leaving = true;
 	for (unsigned tries = 0; !all_ended(w) && !atomic_load(&w->c->broken);) {
-		if (now_s() - w->looked_at > w->timeout_s / HEARTBEATS)
+		if (now_s() - w->looked_at > w->beat_s)
 			look(w);
 		else
 			exchange_heartbeats(w, now_s());
@@ -222,7 +231,7 @@ static void *watch_loop(void *watch_)
 	watch *w = watch_;
 	do
 		look(w);
-	while (!wait_for_next(w, w->timeout_s / HEARTBEATS));
+	while (!wait_for_next(w, w->beat_s));
 	take_leave(w);
 	return NULL;
 }
@@ -238,7 +247,7 @@ static void init(watch *w)
 	pthread_mutex_init(&w->lock, NULL);
 	w->ticked_at = w->looked_at = now;
 	w->cpu_s = cpu_now_s();
-	memcpy(w->own.host, w->c->host, sizeof w->own.host);
+	memcpy(w->own.seen.host, w->c->host, sizeof w->own.seen.host);
 	for (int i = 0; i < w->links; i++) {
 		w->link[i].rank = w->c->rank == 0 ? i + 1 : 0;
 		w->link[i].heard_at = now;
@@ -253,7 +262,14 @@ static void destroy(watch *w)
 	free(w);
 }
 
-status watch_start(watch **out, comm *c, double timeout_s, watch_alarm *alarm, err *e)
+/* How often ranks tell of themselves. */
+static double beat(double timeout_s, bool shown)
+{
+	const double s = timeout_s / HEARTBEATS;
+	return shown && (timeout_s == 0 || s > MOST_BEAT_S) ? MOST_BEAT_S : s;
+}
+
+status watch_start(watch **out, comm *c, double timeout_s, bool shown, watch_alarm *alarm, err *e)
 {
 	const int links = c->rank == 0 ? c->size - 1 : 1;
 	watch *w = calloc(1, sizeof *w);
@@ -266,6 +282,7 @@ status watch_start(watch **out, comm *c, double timeout_s, watch_alarm *alarm, e
 	}
 	w->c = c;
 	w->timeout_s = timeout_s;
+	w->beat_s = beat(timeout_s, shown);
 	w->alarm = alarm;
 	w->links = links;
 	init(w);

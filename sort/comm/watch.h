@@ -27,10 +27,12 @@ typedef struct stall {
 /* What to do then, on the watchdog's thread: report it, and end the job. */
 typedef void watch_alarm(comm *c, const stall *s);
 
-/* watch_start - called by all ranks, with the same timeout_s > 0, where the comm allows threads.
+/* watch_start - called by all ranks, with the same timeout_s and `shown`, where the comm allows
+ * threads. timeout_s 0: nobody is ever missed. shown: each rank tells twice a second how far it is,
+ * for board.h of rank 0's process.
  * ST_RESOURCE without memory or a thread: to the others this rank would be silent, so the caller
  * ends the job. */
-status watch_start(watch **w, comm *c, double timeout_s, watch_alarm *alarm, err *e);
+status watch_start(watch **w, comm *c, double timeout_s, bool shown, watch_alarm *alarm, err *e);
 
 /* watch_stop - called by all ranks, too: exchanges the last heartbeats. NULL is fine. */
 void watch_stop(watch *w);

@@ -46,7 +46,7 @@ interrupts TERM 143 fallocate -o out in
 interrupts INT 130 write@3 -o out in
 interrupts HUP 129 read@2 --ranks 2 -o out.%r in
 ulimit -c 0 # some of these dump core
-for sig in QUIT USR2 XCPU IO PWR ALRM PROF VTALRM STKFLT; do
+for sig in QUIT XCPU IO PWR ALRM PROF VTALRM STKFLT; do
   interrupts $sig $((128 + $(kill -l $sig))) write@2 -o out in
 done
 interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in

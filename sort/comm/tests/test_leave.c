@@ -24,7 +24,7 @@ static status one_rank(comm *c, void *leaver)
 	watch *w;
 	err e = { ST_OK, "" };
 	char byte = 0;
-	if (watch_start(&w, c, 0.3, end, &e) != ST_OK)
+	if (watch_start(&w, c, 0.3, false, end, &e) != ST_OK)
 		return e.code;
 	if (c->rank != *(int *)leaver)
 		(void)comm_allgather(c, &byte, &(char[RANKS]){ 0 }, 1);
