@@ -21,6 +21,10 @@ MPI     ?= $(if $(shell command -v $(MPICC) 2>/dev/null),yes,no)
 PKG_CONFIG ?= pkg-config
 pkg      = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 
+# What --version -v and reports tell of the build.
+TOLD     = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(TOLD))))), MPI $(MPI), io_uring $(URING)
+
 WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
            -Wwrite-strings -Wformat=2 -Wundef
 NEEDED   = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DHETSORT_VERSION='"$(VERSION)"' -fPIC \
@@ -65,6 +69,8 @@ else
 Q := @
 endif
 say = @printf '  %-6s %s\n' $(1) $(2)
+
+$(OBJ)/sort/cli/report_fields.o: NEEDED += -DHETSORT_BUILD='"$(BUILD)"'
 
 COMPILE = $(CC) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 MPIWRAP = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)

@@ -8,6 +8,8 @@
 #include "cli/progress_line.h"
 #include "cli/report.h"
 #include "cli/signals.h"
+#include "cli/trace_file.h"
+#include "base/clock.h"
 #include "comm/board.h"
 #include "comm/comm.h"
 #include "comm/deadline.h"
@@ -61,6 +63,20 @@ static status print_result(const invocation *v, const job_result *res)
 		fprintf(stderr, "hetsort: cannot write to standard output\n");
 		rc = ST_IO;
 	}
+	return rc;
+}
+
+/* Rank 0 tells what all have recorded, or, where they cannot be asked, those that are here. */
+static status print_trace(const invocation *v, const job_result *res, traces *all)
+{
+	const settings *o = &v->o;
+	err e = { ST_OK, "" };
+	if (!all->row)
+		traces_here(all);
+	const status rc = trace_write(all, res, o->trace, o->fsync && res->status < ST_SIGNAL, &e);
+	if (rc != ST_OK)
+		fprintf(stderr, "hetsort: no trace: %s\n", e.text);
+	free(all->row);
 	return rc;
 }
 
@@ -151,14 +167,16 @@ static void start_watch(watch **w, comm *c, const settings *o, bool shown)
 		comm_abort(c, ST_RESOURCE);
 }
 
-/* Rank 0 knows whether progress is shown; all ranks of a job in several processes have to. */
+/* Rank 0 knows whether progress is shown, and a trace wanted; all ranks of a job in several
+ * processes have to. */
 static status share_wish(comm *c, const settings *o, bool *shown)
 {
-	int32_t wanted = progress_line_wanted(o);
+	int32_t wanted[2] = { progress_line_wanted(o), o->trace != NULL };
 	status rc = ST_OK;
 	if (c->processes > 1)
-		rc = comm_bcast(c, &wanted, sizeof wanted, 0);
-	*shown = wanted && c->processes > 1;
+		rc = comm_bcast(c, wanted, sizeof wanted, 0);
+	*shown = wanted[0] && c->processes > 1;
+	c->traced = wanted[1];
 	return rc;
 }
 
@@ -213,13 +231,23 @@ static status rank_run(comm *c, void *arg)
 	start_watch(&w, c, &v->o, shown);
 	if (c->rank == 0)
 		progress_line_start(&v->o);
+	trace *t = c->traced ? trace_open(c->rank, &c->stages.count, trace_rows_of_rank(c->size),
+					  now_s())
+			     : NULL;
+	traces all = { .row = NULL };
+	err unsaid = { ST_OK, "" };
 	rc = job_run(c, &v->o, &res);
 	board_leave(c);
+	if (c->traced && !atomic_load(&c->broken))
+		(void)traces_gather(c, &all, &unsaid);
 	const bool broken = atomic_load(&c->broken);
 	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
 		unfinished_settle();
 	if (c->rank == 0 || broken)
 		rc = print_result(v, &res);
+	if (c->traced && c->rank == 0 && print_trace(v, &res, &all) != ST_OK && rc == ST_OK)
+		rc = ST_IO;
+	trace_close(t);
 	free(res.rank);
 	if (broken)
 		end_alone(c, rc);
@@ -230,6 +258,8 @@ static status rank_run(comm *c, void *arg)
 	if (atomic_load(&c->broken))
 		end_unreachable(c, "end", rc);
 	watch_stop(w);
+	if (c->rank == 0)
+		board_close();
 	deadline_leave("end: leaving the other ranks");
 	FAIL_PHASE("end");
 	return rc;
@@ -359,6 +389,10 @@ static void interrupted(int sig, bool by_parent, void *invocation_)
 	if (launch_speaks() && v->o.report &&
 	    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
 		fprintf(stderr, "hetsort: no report: %s\n", e.text);
+	if (launch_speaks() && v->o.trace) {
+		traces all = { .row = NULL };
+		(void)print_trace(v, &res, &all);
+	}
 	if (comm_mpi_launched())
 		signals_await_deadline(); /* when one process ends, launchers kill the others */
 	signals_die(sig);
@@ -374,6 +408,8 @@ static int instead_of_sort(const settings *o)
 		options_help(stdout);
 	else
 		puts("hetsort " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
+	if (o->wish == WISH_VERSION && o->verbosity > 0)
+		printf("Built with %s, compiler %s\n", report_build(), __VERSION__);
 	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
 }
 
@@ -390,6 +426,7 @@ int main(int argc, char **argv)
 		return instead_of_sort(&v.o);
 	if (rc == ST_OK) {
 		v.o.stop = &v.stop;
+		v.o.started_s = (int64_t)time(NULL);
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();

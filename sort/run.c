@@ -2,6 +2,8 @@
 /* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
  * on how it went, and leave together if it went wrong anywhere. */
 #include "base/clock.h"
+#include "base/sysfile.h"
+#include "base/trace.h"
 #include "io/unfinished.h"
 #include "phases/budget_phase.h"
 #include "run.h"
@@ -284,6 +286,7 @@ static status take_step(job *j, const step *s)
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
 	stage_begin(j, s->moves, t0);
+	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	if (rc == ST_OK)
@@ -291,7 +294,11 @@ static status take_step(job *j, const step *s)
 	const double t1 = now_s();
 	stages_end(&j->env.c->stages, t1);
 	result_phase_end(&j->mine, s->at, t1 - t0);
+	trace_phase(trace_mine(), -1, t1);
+	result_span(&j->mine, s->at, t0 - j->begun_s, t1 - j->begun_s);
+	const double span = trace_begin();
 	rc = comm_agree(j->env.c, rc);
+	trace_end(TRACE_WAIT, span);
 	j->mine.wait_s += now_s() - t1;
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
@@ -345,6 +352,10 @@ static void fill_result(job *j)
 	memcpy(r->host, j->env.c->host, sizeof r->host);
 	r->pid = (int32_t)getpid();
 	r->mem_peak_bytes = j->env.m.peak_bytes;
+	r->threads = (int32_t)j->cpus.threads;
+	sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
+		     sizeof r->processors);
+	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
 	if (getrusage(RUSAGE_SELF, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
 	io_backend_stats(j->files.io, false, &r->io[0]);
@@ -365,7 +376,10 @@ static void validate_result(rank_result *r, int rank)
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
 		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
-		     (unsigned)r->adapt_state <= ADAPT_CHANGED;
+		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
+		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;
+	for (int i = 0; sound && i < r->spans; i++)
+		sound = (unsigned)r->span[i].phase < PHASES;
 	for (int i = 0; i < 2; i++)
 		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)

@@ -4,7 +4,7 @@
 
 _hetsort_options() { # PROGRAM
   case $1 in
-    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --record-size= --key= -s --stable
+    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --record-size= --key= -s --stable
       --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= --memory=
       --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet --clean --check-manifest --help --version' ;;

@@ -53,6 +53,7 @@ typedef struct settings {
 	const char *output;   /* NULL only with explain */
 	const char *manifest; /* NULL: named after the output */
 	const char *report;   /* NULL: none */
+	const char *trace;    /* NULL: none */
 	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
 	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
 	bool calibrate;       /* measure the speeds */
@@ -81,6 +82,7 @@ typedef struct settings {
 	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
 	bool stable, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
+	int64_t started_s;       /* by the wall clock */
 	uint64_t sum;            /* of the options that all ranks must have alike */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;

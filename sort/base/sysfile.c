@@ -49,3 +49,21 @@ bool sysfile_number(const char *root, const char *path, const char *key, uint64_
 		fclose(f);
 	return found;
 }
+
+void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes)
+{
+	FILE *f = sysfile_open(root, path);
+	const size_t len = strlen(key);
+	char *line = NULL;
+	size_t size = 0, n = 0;
+	bool found = false;
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = strncmp(line, key, len) == 0 && strchr(": \t", line[len]);
+	const char *p = found ? line + len + strspn(line + len, ": \t") : "";
+	for (; n + 1 < bytes && *p >= ' ' && *p <= '~'; p++)
+		text[n++] = *p;
+	text[n] = '\0';
+	free(line);
+	if (f)
+		fclose(f);
+}

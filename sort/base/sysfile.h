@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers in the text files by which Linux tells about itself (/proc, /sys). */
+/* Numbers and words in the text files by which Linux tells about itself (/proc, /sys). */
 #ifndef HETSORT_BASE_SYSFILE_H
 #define HETSORT_BASE_SYSFILE_H
 
@@ -14,5 +14,9 @@ FILE *sysfile_open(const char *root, const char *path);
  * lie between), or with key "" at the beginning of the file. False, with *v unchanged, if there is
  * no such file or line, or anything but a number ("max", "unlimited") stands there. */
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v);
+
+/* sysfile_text - what follows after key, a blank or tab and a colon, in its first line there, cut
+ * at `bytes`; "" if there is none, or it is no ASCII. */
+void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);
 
 #endif

@@ -278,6 +278,13 @@ static const settings defaults = {
 	.fsync = true,
 };
 
+/* Help and version are shown at once, whatever follows; but -v tells more of the version. */
+static void look_ahead(settings *o, const char *next)
+{
+	if (next && (strcmp(next, "-v") == 0 || strcmp(next, "--verbose") == 0))
+		o->verbosity = 1;
+}
+
 status options_parse(settings *o, int argc, char **argv, err *e)
 {
 	struct option longs[OPTIONS_MAX + 1];
@@ -292,6 +299,8 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 		if (!row_of(opt, &row))
 			return bad_option(argv[optind - 1], opt == ':', e);
 		const status rc = set_option(o, &given, row, optarg, e);
+		if (rc == ST_OK && o->wish == WISH_VERSION)
+			look_ahead(o, argv[optind]);
 		if (rc != ST_OK || o->wish == WISH_HELP || o->wish == WISH_VERSION)
 			return rc;
 	}

@@ -80,8 +80,7 @@ void options_help(FILE *f)
 			if ((int)option_rows[i].section == s)
 				help_row(&option_rows[i], f);
 	}
-	wrap("Exit status: 0 sorted, verified and on disk; 1 output did not verify; 2 refused; 3 "
-	     "input or output failed; 4 out of memory or disk; 5 another rank failed; 6 internal "
-	     "error; 128+n signal n. Unless it is 0, no output is new or changed.",
+	wrap("Exit status: 0 sorted, verified, on disk; 1 did not verify; 2 refused; 3 I/O failed; "
+	     "4 no memory or disk; 5 another rank failed; 6 internal; 128+n signal n.",
 	     0, 0, f);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The file of the JSON report. It is written on success and on failure alike, complete or not at
- * all, and over what stands under its name: so its name is looked at before all else, also whether
- * it can be had. A stat for each input and output of each rank, if there is an old report. */
+/* The file of the JSON report, and what that of a trace has in common with it. It is written on
+ * success and on failure alike, complete or not at all, and over what stands under its name: so its
+ * name is looked at before all else, also whether it can be had. A stat for each input and output
+ * of each rank, if there is an old report. */
 #include "io/target.h"
 #include "io/name.h"
 #include "report.h"
@@ -41,21 +42,26 @@ static bool look(const char *what, const char *path, struct stat *st)
 	return fstat(strcmp(what, "input") == 0 ? STDIN_FILENO : STDOUT_FILENO, st) == 0;
 }
 
-static status keep_apart(const char *report, const char *what, const char *path, err *e)
+/* What is written beside the output. */
+typedef struct side_file {
+	const char *what, *path;
+} side_file;
+
+static status keep_apart(const side_file *f, const char *what, const char *path, err *e)
 {
 	struct stat there, other;
 	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
-	const bool printed = strcmp(report, "-") == 0;
-	const bool same = look("report", report, &there) && look(what, path, &other) &&
+	const bool printed = strcmp(f->path, "-") == 0;
+	const bool same = look(f->what, f->path, &there) && look(what, path, &other) &&
 			  same_file(&there, &other) && !S_ISCHR(there.st_mode);
-	if (!same && (printed || strcmp(path, "-") == 0 || !same_name(report, path)))
+	if (!same && (printed || strcmp(path, "-") == 0 || !same_name(f->path, path)))
 		return ST_OK;
-	return err_set(e, ST_REFUSED, "report %s is the same file as %s %s", err_quoted(report, q),
-		       what, err_quoted(path, qp));
+	return err_set(e, ST_REFUSED, "%s %s is the same file as %s %s", f->what,
+		       err_quoted(f->path, q), what, err_quoted(path, qp));
 }
 
 /* For every rank, or once where they share it. What is no name others will say. */
-static status apart_from_all(const settings *o, const char *what, const char *pattern, int ranks,
+static status apart_from_all(const side_file *f, const char *what, const char *pattern, int ranks,
 			     err *e)
 {
 	const bool per_rank = name_is_per_rank(pattern);
@@ -63,50 +69,60 @@ static status apart_from_all(const settings *o, const char *what, const char *pa
 	for (int r = 0; rc == ST_OK && r < (per_rank ? ranks : 1); r++) {
 		char *path = per_rank ? name_expand(pattern, r, NULL) : strdup(pattern);
 		if (path)
-			rc = keep_apart(o->report, what, path, e);
+			rc = keep_apart(f, what, path, e);
 		free(path);
 	}
 	return rc;
 }
 
 /* As report_write will make it, as far as can be told without doing so. */
-static status can_be_made(const char *report, err *e)
+static status can_be_made(const side_file *f, err *e)
 {
 	target t;
 	char q[QUOTED_BYTES];
-	status rc = target_open(&t, report, e);
+	status rc = target_open(&t, f->path, e);
 	if (rc == ST_OK)
 		rc = target_check(&t, true, e);
 	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
-		rc = err_refuse(e, errno, "cannot make report %s", err_quoted(report, q));
+		rc = err_refuse(e, errno, "cannot make %s %s", f->what, err_quoted(f->path, q));
 	target_discard(&t);
 	return rc;
 }
 
-static status apart_from_files(const settings *o, int ranks, err *e)
+static status apart_from_files(const settings *o, const side_file *f, int ranks, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < o->ninputs; i++)
-		rc = apart_from_all(o, "input", o->inputs[i], ranks, e);
+		rc = apart_from_all(f, "input", o->inputs[i], ranks, e);
 	if (rc != ST_OK || !o->output)
 		return rc;
-	rc = apart_from_all(o, "output", o->output, ranks, e);
+	rc = apart_from_all(f, "output", o->output, ranks, e);
 	if (rc != ST_OK || !(o->manifest || name_is_per_rank(o->output)))
 		return rc;
 	char *manifest =
 		o->manifest ? strdup(o->manifest) : name_expand_text(o->output, "manifest", NULL);
 	if (manifest)
-		rc = keep_apart(o->report, "manifest", manifest, e);
+		rc = keep_apart(f, "manifest", manifest, e);
 	free(manifest);
 	return rc;
 }
 
+static status check_side(const settings *o, const side_file *f, int ranks, err *e)
+{
+	if (!f->path)
+		return ST_OK;
+	const status rc = apart_from_files(o, f, ranks, e);
+	return rc == ST_OK && strcmp(f->path, "-") != 0 ? can_be_made(f, e) : rc;
+}
+
 status report_check(const settings *o, int ranks, err *e)
 {
-	if (!o->report)
-		return ST_OK;
-	const status rc = apart_from_files(o, ranks, e);
-	return rc == ST_OK && strcmp(o->report, "-") != 0 ? can_be_made(o->report, e) : rc;
+	const side_file report = { "report", o->report }, trace = { "trace", o->trace };
+	status rc = check_side(o, &report, ranks, e);
+	if (rc == ST_OK)
+		rc = check_side(o, &trace, ranks, e);
+	return rc == ST_OK && o->trace && o->report ? keep_apart(&trace, "report", o->report, e)
+						    : rc;
 }
 
 status report_write(const job_result *r, const settings *o, int argc, char *const *argv,

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* report_check - refuses a report that would replace an input or output of any of the ranks, or for
- * which there is no folder that takes it. */
+/* report_check - refuses a report or a trace that would replace an input or output of any of the
+ * ranks, or for which there is no folder that takes it. */
 status report_check(const settings *o, int ranks, err *e);
 
 /* report_write - the JSON report to path, replacing what is there. */
@@ -17,6 +17,9 @@ status report_write(const job_result *r, const settings *o, int argc, char *cons
 
 /* report_table - plan, phases and ranks as a table. */
 void report_table(const job_result *r, const settings *o, FILE *f);
+
+/* report_build - how this program was compiled. */
+const char *report_build(void);
 
 /* report_summary - in one line. */
 void report_summary(const job_result *r, const settings *o, FILE *f);

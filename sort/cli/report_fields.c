@@ -3,11 +3,16 @@
  * is to tell besides is a member of rank_result, and a row here. */
 #include "report_fields.h"
 #include "option_rows.h"
+#include "report.h"
 #include "signals.h"
 
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+
+#ifndef HETSORT_BUILD /* by the Makefile */
+#	define HETSORT_BUILD "unknown"
+#endif
 
 /* A member of a struct; its type tells the kind. */
 #define KIND_OF(lvalue) \
@@ -134,6 +139,23 @@ static json_t *phases_json(const void *of, const report_source *s)
 	return o;
 }
 
+static json_t *spans_json(const void *of, const report_source *s)
+{
+	static const report_field fields[] = {
+		{ "begin_s", OF(phase_span, begin_s) },
+		{ "end_s", OF(phase_span, end_s) },
+		{ .name = NULL },
+	};
+	const rank_result *r = of;
+	json_t *a = json_array();
+	for (int i = 0; i < r->spans; i++) {
+		json_t *o = report_object(fields, &r->span[i], s);
+		a = json_and(
+			a, json_with(o, "phase", json_string(phase_name((phase)r->span[i].phase))));
+	}
+	return a;
+}
+
 static json_t *phase_json(const void *of, const report_source *s)
 {
 	(void)s;
@@ -229,6 +251,9 @@ static const report_field rank_fields[] = {
 	{ "rank", RANK(rank) },
 	{ "host", RANK(host) },
 	{ "pid", RANK(pid) },
+	{ "threads", RANK(threads) },
+	{ "processors", RANK(processors) },
+	{ "cpu_model", RANK(cpu_model) },
 	{ "speed", RANK(speed) },
 	{ "rates", OBJECT(rates_fields), .at = offsetof(rank_result, rate) },
 	{ "link_s_per_byte", RANK(link_s) },
@@ -239,6 +264,7 @@ static const report_field rank_fields[] = {
 	{ "records", OBJECT(records_fields) },
 	{ "bytes", OBJECT(bytes_fields) },
 	{ "phases_s", MADE(phases_json) },
+	{ "timeline", MADE(spans_json) },
 	{ "memory", OBJECT(memory_fields) },
 	{ "io", OBJECT(io_fields) },
 	{ "resumed", OBJECT(resumed_fields), .when = resumes, .or_null = true },
@@ -284,16 +310,27 @@ static json_t *version_json(const void *of, const report_source *s)
 	return json_integer(1);
 }
 
-static json_t *date_json(const void *of, const report_source *s)
+/* In ISO 8601. */
+static json_t *time_json(time_t at)
 {
 	char date[40];
-	const time_t now = time(NULL);
 	struct tm tm;
-	(void)of;
-	(void)s;
-	gmtime_r(&now, &tm);
+	gmtime_r(&at, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return json_string(date);
+}
+
+static json_t *date_json(const void *of, const report_source *s)
+{
+	(void)of;
+	(void)s;
+	return time_json(time(NULL));
+}
+
+static json_t *started_json(const void *of, const report_source *s)
+{
+	(void)of;
+	return time_json((time_t)s->o->started_s);
 }
 
 static json_t *status_json(const void *of, const report_source *s)
@@ -319,6 +356,18 @@ static json_t *command_json(const void *of, const report_source *s)
 	for (int i = 0; i < s->argc; i++)
 		a = json_and(a, json_name(s->argv[i]));
 	return a;
+}
+
+const char *report_build(void)
+{
+	return HETSORT_BUILD;
+}
+
+static json_t *build_json(const void *of, const report_source *s)
+{
+	(void)of;
+	(void)s;
+	return json_name(report_build());
 }
 
 static json_t *kernel_json(const void *of, const report_source *s)
@@ -386,17 +435,16 @@ static json_t *config_json(const void *of, const report_source *s)
 }
 
 static const report_field versions_fields[] = {
-	{ "hetsort", SAYS(HETSORT_VERSION) },
-	{ "compiler", SAYS(__VERSION__) },
-	{ "kernel", MADE(kernel_json) },
-	{ "ranks", MADE(comm_json) },
-	{ .name = NULL },
+	{ "hetsort", SAYS(HETSORT_VERSION) }, { "compiler", SAYS(__VERSION__) },
+	{ "build", MADE(build_json) },        { "kernel", MADE(kernel_json) },
+	{ "ranks", MADE(comm_json) },         { .name = NULL },
 };
 
 const report_field report_fields[] = {
 	{ "format", SAYS("hetsort-report") },
 	{ "version", MADE(version_json) },
 	{ "date", MADE(date_json) },
+	{ "started", MADE(started_json) },
 	{ "status", MADE(status_json) },
 	{ "exit_code", JOB(status) },
 	{ "signal", MADE(signal_json) },

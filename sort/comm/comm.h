@@ -57,6 +57,7 @@ struct comm {
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */
 	int process_ranks;          /* ranks that are threads of this process */
+	bool traced;                /* rank 0 wants to know what threads did when */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
 	int32_t *codes;             /* [size] for comm_worst, which must not need memory */
 	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */

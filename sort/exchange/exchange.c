@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/thread.h"
+#include "base/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -161,12 +162,15 @@ static status step_out(exchange *x, int to, bool *moved)
 		return rc;
 	const int slot = (int)(o->begun % WINDOW);
 	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
+	const double span = trace_begin();
 	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
 	*h = header_of(x, x->p.c->rank, to, o->begun++, n);
 	block_stamp(h);
 	*moved = true;
 	FAIL_FLIP(FAIL_SENT, h, block_message(x, n));
-	return comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
+	rc = comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
+	trace_end(TRACE_SEND, span);
+	return rc;
 }
 
 static status post_receives(exchange *x, int from, uint64_t released, bool *moved)
@@ -210,8 +214,11 @@ static status step_in(exchange *x, int from, bool *moved)
 	status rc = ST_OK;
 	while (arrived < n->posted && done && rc == ST_OK) {
 		rc = comm_test(x->p.c, &n->req[arrived % WINDOW], &done);
-		if (done && rc == ST_OK)
-			check_arrived(x, from, arrived);
+		if (!done || rc != ST_OK)
+			break;
+		const double span = trace_begin();
+		check_arrived(x, from, arrived);
+		trace_end(TRACE_RECEIVE, span);
 		arrived += done;
 	}
 	if (arrived != before) {
@@ -391,7 +398,9 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 		return ST_OK;
 	}
 	comm_wait_begin(x->p.c);
+	const double span = trace_begin();
 	const status rc = comm_wait_end(x->p.c, await_block(x, in));
+	trace_end(TRACE_WAIT, span);
 	if (rc != ST_OK)
 		return rc;
 	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes + sizeof(block_header);

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "file.h"
 #include "base/progress.h"
+#include "base/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,18 +143,26 @@ static status move(const transfer *t, err *e)
 	return rc;
 }
 
+static status move_traced(const transfer *t, err *e)
+{
+	const double span = trace_begin();
+	const status rc = move(t, e);
+	trace_end(t->writing ? TRACE_WRITE : TRACE_READ, span);
+	return rc;
+}
+
 status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 			const arrivals *a, err *e)
 {
 	const transfer t = { f, buf, bytes, offset, false, a, path };
-	return move(&t, e);
+	return move_traced(&t, e);
 }
 
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e)
 {
 	const transfer t = { f, buf, bytes, offset, false, NULL, path };
-	return move(&t, e);
+	return move_traced(&t, e);
 }
 
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
@@ -162,5 +171,5 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 	/* writing only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
 	const transfer t = { f, p, bytes, offset, true, NULL, path };
-	return move(&t, e);
+	return move_traced(&t, e);
 }

@@ -37,6 +37,15 @@ typedef enum adapt_state {
 
 enum { LEFT_OUT_TEXT_BYTES = 256 };
 
+enum { SPANS = 16, PROCESSORS_BYTES = 64, CPU_MODEL_BYTES = 64 };
+
+/* When a phase began and ended, since the beginning of the job; one that others interrupt has
+ * several. */
+typedef struct phase_span {
+	int32_t phase;
+	double begin_s, end_s;
+} phase_span;
+
 /* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
 typedef struct rank_result {
 	int32_t rank;
@@ -67,7 +76,12 @@ typedef struct rank_result {
 	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
 	int32_t merge_kept;                  /* its output was complete as well */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
-	uint64_t rss_peak_bytes;             /* of its process, which may hold several ranks */
+	int32_t spans;
+	phase_span span[SPANS];
+	int32_t threads;
+	char processors[PROCESSORS_BYTES]; /* that its threads may use: "0-3,8" */
+	char cpu_model[CPU_MODEL_BYTES];
+	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
 	int32_t pid;
 	unsigned leftovers; /* temporary files of dead jobs, removed */
 	checksum sum_in, sum_out;
@@ -89,6 +103,9 @@ static inline void result_phase_end(rank_result *r, phase p, double s)
 	r->phase_s[p] += s - r->shifted_s;
 	r->shifted_s = 0;
 }
+
+/* result_span - a step of this phase was taken then. */
+void result_span(rank_result *r, phase p, double begin_s, double end_s);
 
 /* How the whole job ended, at rank 0. */
 typedef struct job_result {

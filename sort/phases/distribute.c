@@ -4,6 +4,7 @@
  * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
 #include "budget_phase.h"
 #include "phases.h"
+#include "base/trace.h"
 #include "kernel/gather.h"
 #include "kernel/radix.h"
 
@@ -73,7 +74,9 @@ static void write_sorted(const receive_buffer *d, exchange_setup *t)
 {
 	const rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
+	const double span = trace_begin();
 	radix_sort(d->e, d->tmp, d->n, &r);
+	trace_end(TRACE_SORT, span);
 	for (size_t at = 0; at < d->n;) {
 		size_t room;
 		unsigned char *to = writer_room(&t->to_file, &room);

@@ -9,6 +9,7 @@
 #include "base/minmax.h"
 #include "base/clock.h"
 #include "base/progress.h"
+#include "base/trace.h"
 #include "testing/failpoint.h"
 #include "kernel/gather.h"
 #include "kernel/merge_partition.h"
@@ -64,7 +65,9 @@ static bool on_disk(const single_rank *a)
 
 static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
 {
+	const double span = trace_begin();
 	const size_t n = merge_partition_merge(&a->p, i, b->order, b->tmp);
+	trace_end(TRACE_MERGE, span);
 	*g = (merged){ &a->d->r.recs, b->order, n, a->p.first[i] };
 }
 
@@ -83,7 +86,9 @@ static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, e
 	pthread_mutex_unlock(&a->lock);
 	if (e->code != ST_OK)
 		return;
+	const double span = trace_begin();
 	merge_slice_merge(&b->v);
+	trace_end(TRACE_MERGE, span);
 	g->order = b->v.order;
 }
 
@@ -112,7 +117,9 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 				    place * l->record_bytes % IO_FD_ALIGN;
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < g->n - done ? n : g->n - done;
+		const double span = trace_begin();
 		gather(g->recs, g->order + done, n, g->n - done - n, to);
+		trace_end(TRACE_GATHER, span);
 		FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
 		const double t0 = now_s();
 		const size_t bad = inspect(seen, l, to, n);

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "io/file.h"
 #include "base/pool.h"
+#include "base/trace.h"
 #include "kernel/radix.h"
 #include "io/reader.h"
 #include "spill.h"
@@ -155,7 +156,9 @@ static void sort_run(reading *x, const task *t)
 	const uint64_t from = x->d->start[t->run];
 	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
 	const double t0 = now_s();
+	const double span = trace_begin();
 	radix_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
+	trace_end(TRACE_SORT, span);
 	pthread_mutex_lock(&x->lock);
 	x->d->sort_s += now_s() - t0;
 	note_work(x, t0, n, true);
@@ -307,7 +310,9 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 		const size_t step = size_min(n - *got, STEP_BYTES / bytes + 1);
 		unsigned char *at = to + *got * bytes;
 		size_t k = 0;
+		const double span = trace_begin();
 		const status rc = file_read_some(s->fd, at, step * bytes, &k, s->path, e);
+		trace_end(TRACE_READ, span);
 		if (rc == ST_OK && k % bytes)
 			return err_set(e, ST_REFUSED,
 				       "input %s ends with a partial record of %zu bytes",

@@ -8,6 +8,7 @@
 #include "kernel/gather.h"
 #include "base/pool.h"
 #include "base/progress.h"
+#include "base/trace.h"
 #include "kernel/radix.h"
 #include "spill.h"
 
@@ -80,7 +81,9 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 	status rc = spill_run_begin(s->d->spill, run, n, e);
 	for (size_t at = 0; rc == ST_OK && at < n; at += s->batch_recs) {
 		const size_t k = n - at < s->batch_recs ? n - at : s->batch_recs;
+		const double span = trace_begin();
 		gather(r, b->e + at, k, n - at - k, b->batch);
+		trace_end(TRACE_GATHER, span);
 		rc = spill_run_append(s->d->spill, run, b->batch, k, e);
 	}
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
@@ -126,7 +129,9 @@ static void finish_run(run_formation *s, size_t run, const workspace *b, const r
 	double sort_s = 0;
 	if (e->code == ST_OK) {
 		const double t0 = now_s();
+		const double span = trace_begin();
 		radix_sort(b->e, b->tmp, n, r);
+		trace_end(TRACE_SORT, span);
 		take_samples(s, run, b, r, n);
 		sort_s = now_s() - t0;
 		if (write_run(s, run, b, r, n, e) == ST_OK && s->p->keep)

@@ -5,7 +5,7 @@
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
-hetsort=$BIN/failpoints/hetsort here=$ROOT/sort/cli/tests
+hetsort=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
 
 sleeps() { # sleeps PHASE:RANK ARGUMENT... - in the background, until stop
@@ -51,7 +51,7 @@ for word in 0 x 1.5; do
 done
 
 command -v python3 >/dev/null || { done_testing; exit; }
-on_terminal() { out=$(python3 "$here/terminal.py" "$@" 2>&1); err=; }
+on_terminal() { out=$(python3 "$ROOT/scripts/terminal.py" "$@" 2>&1); err=; }
 HETSORT_FAIL=delay@read:0=600 on_terminal 80 TERM '^read ' "$hetsort" --ranks 2 -f -o out in
 is "a terminal: the line makes room for a message" "$(sed '$d' <<<"$out")" "hetsort: interrupted by SIGTERM"
 ok "a terminal: it is within 80 columns" grep -q -E "^columns [4-7][0-9], seen, status -15$" <<<"$out"

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A lane is what one thread at a time records into; the next thread of the same name takes it over,
+ * so there are as many as threads that work at the same time. Memory: 40 bytes for each row. */
+#include "trace.h"
+#include "clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LANES = 64,
+	PART = 8, /* lanes that fill the rows asked for */
+	LEAST_SPANS = 16,
+	MOST_SPANS = 2048,
+	PHASES_MOST = 32,
+	SAMPLES_MOST = 256,
+	FIRST_US = 8, /* what is taken together at first */
+};
+
+typedef struct span {
+	uint64_t at_us, end_us, busy_us;
+	uint32_t spans;
+	uint16_t phase; /* what begins on either side of a phase's border stays apart */
+	uint8_t kind;
+} span;
+
+typedef struct lane {
+	const char *name;
+	bool busy;
+	pthread_mutex_t lock; /* for what follows */
+	uint64_t least_us;    /* spans that last no longer together become one */
+	unsigned n;
+	span *of;
+} lane;
+
+typedef struct phase_span {
+	int phase;
+	uint64_t at_us, end_us;
+	bool ended;
+} phase_span;
+
+struct trace {
+	int rank;
+	double begun_s;
+	unsigned spans; /* of each lane */
+	progress_count *counts;
+	trace *next;
+	pthread_mutex_t lock; /* for what follows, but what is in lanes */
+	lane lane[LANES];
+	unsigned lanes;
+	phase_span phase[PHASES_MOST];
+	unsigned phases;
+	trace_row sample[SAMPLES_MOST];
+	unsigned samples;
+	uint64_t sample_us, next_us; /* between samples; of the next one */
+	atomic_uint now_in;          /* how often a phase has begun or ended */
+};
+
+/* Traces of this process. */
+static struct {
+	pthread_mutex_t lock;
+	trace *first;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local trace *mine;
+static _Thread_local lane *my_lane;
+static _Thread_local unsigned depth;
+
+const char *trace_kind_name(unsigned kind)
+{
+	static const char *const name[TRACE_KINDS] = { "read",   "write", "sort",    "merge",
+						       "gather", "send",  "receive", "wait" };
+	return kind < TRACE_KINDS ? name[kind] : NULL;
+}
+
+static uint64_t us(const trace *t, double at_s)
+{
+	return at_s > t->begun_s ? (uint64_t)((at_s - t->begun_s) * 1e6) : 0;
+}
+
+/* ------------------------------------------------------------------------------------- spans */
+
+/* As one, of the kind that took longer. */
+static span together(const span *a, const span *b)
+{
+	const bool first = a->end_us - a->at_us >= b->end_us - b->at_us;
+	return (span){ .at_us = a->at_us,
+		       .end_us = b->end_us,
+		       .busy_us = a->busy_us + b->busy_us,
+		       .spans = a->spans + b->spans,
+		       .phase = a->phase,
+		       .kind = first ? a->kind : b->kind };
+}
+
+static bool belong_together(const span *a, const span *b, uint64_t least_us)
+{
+	return a->phase == b->phase && b->end_us - a->at_us <= least_us;
+}
+
+/* How many are left of n. */
+static unsigned merge_short(span *s, unsigned n, uint64_t least_us)
+{
+	unsigned k = 0;
+	for (unsigned i = 1; i < n; i++)
+		if (belong_together(&s[k], &s[i], least_us))
+			s[k] = together(&s[k], &s[i]);
+		else
+			s[++k] = s[i];
+	return n ? k + 1 : 0;
+}
+
+/* So that no more than `most` are left: longer and longer ones count as short. In the end what is
+ * left is one for each phase, and then the last ones go. */
+static unsigned shrink(span *s, unsigned n, unsigned most, uint64_t *least_us)
+{
+	for (; n > most && *least_us < UINT64_MAX / 2; *least_us *= 2)
+		n = merge_short(s, n, *least_us);
+	return n < most ? n : most;
+}
+
+static void add_span(trace *t, lane *l, span s)
+{
+	pthread_mutex_lock(&l->lock);
+	span *last = l->n ? &l->of[l->n - 1] : NULL;
+	if (last && belong_together(last, &s, l->least_us)) {
+		*last = together(last, &s);
+	} else {
+		if (l->n == t->spans)
+			l->n = shrink(l->of, l->n, t->spans / 2, &l->least_us);
+		l->of[l->n++] = s;
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* ----------------------------------------------------------------------------------- counters */
+
+/* Where there are many, every second one will do, and half as many from now on. */
+static void thin_out(trace *t)
+{
+	for (unsigned i = 0; i < SAMPLES_MOST / 2; i++)
+		t->sample[i] = t->sample[2 * i];
+	t->samples = SAMPLES_MOST / 2;
+	t->sample_us *= 2;
+}
+
+static trace_row counts_at(trace *t, uint64_t at_us)
+{
+	return (trace_row){ .type = TRACE_COUNTS,
+			    .at_us = at_us,
+			    .counter = { progress_bytes(t->counts, PROGRESS_READ),
+					 progress_bytes(t->counts, PROGRESS_WRITTEN),
+					 progress_bytes(t->counts, PROGRESS_SENT),
+					 atomic_load(&t->counts->held_bytes) } };
+}
+
+static void sample_counts(trace *t, uint64_t at_us)
+{
+	if (pthread_mutex_trylock(&t->lock) != 0)
+		return; /* another thread does it */
+	if (at_us >= t->next_us) {
+		if (t->samples == SAMPLES_MOST)
+			thin_out(t);
+		t->sample[t->samples++] = counts_at(t, at_us);
+		t->next_us = at_us + t->sample_us;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ------------------------------------------------------------------------------------ threads */
+
+double trace_begin(void)
+{
+	return my_lane && depth++ == 0 ? now_s() : 0;
+}
+
+void trace_end(trace_kind kind, double begun_s)
+{
+	if (!my_lane || --depth > 0)
+		return;
+	trace *t = mine;
+	const uint64_t at_us = us(t, begun_s), end_us = us(t, now_s());
+	const span s = { .at_us = at_us,
+			 .end_us = end_us,
+			 .busy_us = end_us - at_us,
+			 .spans = 1,
+			 .phase = my_lane == t->lane ? (uint16_t)atomic_load(&t->now_in) : 0,
+			 .kind = (uint8_t)kind };
+	add_span(t, my_lane, s);
+	sample_counts(t, end_us);
+}
+
+/* Under the lock. One that no thread uses, of this name, or a new one; NULL: there is none. */
+static lane *take_lane(trace *t, const char *name)
+{
+	for (unsigned i = 0; i < t->lanes; i++)
+		if (!t->lane[i].busy && strcmp(t->lane[i].name, name) == 0)
+			return &t->lane[i];
+	if (t->lanes == LANES)
+		return NULL;
+	lane *l = &t->lane[t->lanes];
+	l->of = calloc(t->spans, sizeof *l->of);
+	if (!l->of)
+		return NULL;
+	pthread_mutex_init(&l->lock, NULL);
+	l->name = name;
+	l->least_us = FIRST_US;
+	t->lanes++;
+	return l;
+}
+
+void trace_thread(trace *t, const char *name)
+{
+	if (my_lane) {
+		pthread_mutex_lock(&mine->lock);
+		my_lane->busy = false;
+		pthread_mutex_unlock(&mine->lock);
+	}
+	mine = t;
+	my_lane = NULL;
+	depth = 0;
+	if (!mine)
+		return;
+	pthread_mutex_lock(&t->lock);
+	my_lane = take_lane(t, name);
+	if (my_lane)
+		my_lane->busy = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+trace *trace_mine(void)
+{
+	return mine;
+}
+
+/* ------------------------------------------------------------------------------------- phases */
+
+void trace_phase(trace *t, int phase, double now)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	phase_span *last = t->phases ? &t->phase[t->phases - 1] : NULL;
+	if (last && !last->ended) {
+		last->end_us = us(t, now);
+		last->ended = true;
+	}
+	if (phase >= 0 && last && last->phase == phase)
+		last->ended = false; /* it goes on */
+	else if (phase >= 0 && t->phases < PHASES_MOST)
+		t->phase[t->phases++] = (phase_span){ .phase = phase, .at_us = us(t, now) };
+	atomic_fetch_add(&t->now_in, 1);
+	pthread_mutex_unlock(&t->lock);
+	sample_counts(t, us(t, now));
+}
+
+/* -------------------------------------------------------------------------------------- whole */
+
+trace *trace_open(int rank, progress_count *counts, unsigned rows, double begun_s)
+{
+	trace *t = calloc(1, sizeof *t);
+	if (!t)
+		return NULL;
+	const unsigned part = rows / PART;
+	t->rank = rank;
+	t->begun_s = begun_s;
+	t->spans = part < LEAST_SPANS ? LEAST_SPANS : part > MOST_SPANS ? MOST_SPANS : part;
+	t->counts = counts;
+	t->sample_us = 10000;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_lock(&all.lock);
+	t->next = all.first;
+	all.first = t;
+	pthread_mutex_unlock(&all.lock);
+	trace_thread(t, "main");
+	return t;
+}
+
+void trace_close(trace *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&all.lock);
+	trace **at = &all.first;
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	pthread_mutex_unlock(&all.lock);
+	if (mine == t)
+		trace_thread(NULL, NULL);
+	for (unsigned i = 0; i < t->lanes; i++) {
+		pthread_mutex_destroy(&t->lane[i].lock);
+		free(t->lane[i].of);
+	}
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+trace *trace_hold(int rank)
+{
+	pthread_mutex_lock(&all.lock);
+	trace *t = all.first;
+	while (t && t->rank != rank)
+		t = t->next;
+	return t;
+}
+
+int trace_ranks(void)
+{
+	int ranks = 0;
+	pthread_mutex_lock(&all.lock);
+	for (const trace *t = all.first; t; t = t->next)
+		ranks = t->rank >= ranks ? t->rank + 1 : ranks;
+	pthread_mutex_unlock(&all.lock);
+	return ranks;
+}
+
+void trace_release(void)
+{
+	pthread_mutex_unlock(&all.lock);
+}
+
+typedef struct rows {
+	trace_row *next, *end;
+} rows;
+
+static void put(rows *r, const trace_row *row)
+{
+	if (r->next < r->end)
+		*r->next++ = *row;
+}
+
+static void put_phases(trace *t, rows *r, double now)
+{
+	for (unsigned i = 0; i < t->phases; i++) {
+		const phase_span *p = &t->phase[i];
+		const uint64_t end_us = p->ended ? p->end_us : us(t, now);
+		const trace_row row = { .type = TRACE_PHASE,
+					.kind = (uint8_t)p->phase,
+					.spans = 1,
+					.at_us = p->at_us,
+					.length_us = end_us - p->at_us };
+		put(r, &row);
+	}
+}
+
+static void put_counts(trace *t, rows *r, unsigned most, double now)
+{
+	const trace_row last = counts_at(t, us(t, now));
+	while (t->samples > most && t->samples > 1) {
+		for (unsigned i = 0; 2 * i < t->samples; i++)
+			t->sample[i] = t->sample[2 * i];
+		t->samples = (t->samples + 1) / 2;
+	}
+	for (unsigned i = 0; i < t->samples; i++)
+		put(r, &t->sample[i]);
+	put(r, &last);
+}
+
+static void put_lane(const trace *t, lane *l, rows *r, unsigned most)
+{
+	trace_row row = { .type = TRACE_THREAD, .thread = (uint16_t)(l - t->lane) };
+	strncpy(row.name, l->name, TRACE_NAME_BYTES - 1);
+	put(r, &row);
+	pthread_mutex_lock(&l->lock);
+	l->n = shrink(l->of, l->n, most, &l->least_us);
+	for (unsigned i = 0; i < l->n; i++) {
+		const span *s = &l->of[i];
+		row = (trace_row){ .type = TRACE_SPAN,
+				   .kind = s->kind,
+				   .thread = row.thread,
+				   .spans = s->spans,
+				   .at_us = s->at_us,
+				   .length_us = s->end_us - s->at_us,
+				   .busy_us = s->busy_us };
+		put(r, &row);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Every part has rows for itself, so that none crowds out what follows. */
+void trace_rows(trace *t, trace_row *to, unsigned most, double now)
+{
+	rows r = { to, to + most };
+	memset(to, 0, most * sizeof *to);
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	put_phases(t, &r, now);
+	put_counts(t, &r, most / PART, now);
+	const unsigned left = (unsigned)(r.end - r.next), each = left / (t->lanes + !t->lanes);
+	for (unsigned i = 0; i < t->lanes; i++)
+		put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);
+	pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What ranks in other processes tell of themselves: their part of a trace, and how far they are.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+mpirun=$ROOT/scripts/mpirun
+"$BIN/gensort" --no-fsync 50000 in && "$BIN/hetsort" -o expected in || exit 1
+
+run "$mpirun" 4 "$BIN/hetsort" --no-fsync --trace trace -o out in
+is "four processes: sorted" "$rc/$(cmp out expected 2>&1)" 0/
+is "four processes: a trace" "$(python3 "$ROOT/sort/cli/tests/check_trace.py" trace 4 read sort merge send receive wait 2>&1)" ""
+
+HETSORT_FAIL=delay@merge:1=4 run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --progress 1 -f -o out in
+is "progress: sorted" "$rc/$(cmp out expected 2>&1)" 0/
+ok "progress: the rank that is slow is told, of another process" \
+  grep -q -E "^hetsort: merge [0-9.]+ of 5.00 MB [0-9]+%, job .* left, slowest 1 " <<<"$err"
+done_testing

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An event a line, written as it is formatted. What other ranks say is looked at first. Memory: 48
+ * bytes a row on rank 0, 50,000 rows or 24 a rank, if that is more. */
+#include "trace_file.h"
+#include "base/clock.h"
+#include "io/target.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+	ROWS = 50000,
+	LEAST_ROWS = 24,
+	MOST_BYTES = 16000000,
+	EVENT_BYTES = 400, /* the events of a row */
+};
+
+unsigned trace_rows_of_rank(int ranks)
+{
+	const unsigned each = ROWS / (unsigned)ranks;
+	return each > LEAST_ROWS ? each : LEAST_ROWS;
+}
+
+static bool make_room(traces *all, int ranks)
+{
+	*all = (traces){ .size = ranks, .each = trace_rows_of_rank(ranks) };
+	all->row = calloc((size_t)ranks * all->each, sizeof *all->row);
+	return all->row != NULL;
+}
+
+status traces_gather(comm *c, traces *all, err *e)
+{
+	const unsigned each = trace_rows_of_rank(c->size);
+	trace_row *mine = calloc(each, sizeof *mine);
+	*all = (traces){ 0 };
+	const bool room = mine && (c->rank != 0 || make_room(all, c->size));
+	if (mine)
+		trace_rows(trace_mine(), mine, each, now_s());
+	status rc =
+		comm_agree(c, room ? ST_OK : err_set(e, ST_RESOURCE, "no memory for the trace"));
+	if (rc == ST_OK)
+		rc = comm_gather(c, mine, all->row, each * sizeof *mine, 0);
+	free(mine);
+	if (rc != ST_OK) {
+		free(all->row);
+		all->row = NULL;
+	}
+	return rc;
+}
+
+void traces_here(traces *all)
+{
+	const int ranks = trace_ranks();
+	*all = (traces){ 0 };
+	if (ranks == 0 || !make_room(all, ranks))
+		return;
+	for (int i = 0; i < ranks; i++) {
+		trace *t = trace_hold(i);
+		if (t)
+			trace_rows(t, all->row + (size_t)i * all->each, all->each, now_s());
+		trace_release();
+	}
+}
+
+/* ------------------------------------------------------------------------------------- events */
+
+typedef struct out {
+	FILE *f;
+	uint64_t bytes;
+} out;
+
+/* All that makes it a trace, also where there are too many rows: the last ones are left out. */
+__attribute__((format(printf, 2, 3))) static void event(out *o, const char *format, ...)
+{
+	char text[EVENT_BYTES];
+	va_list ap;
+	va_start(ap, format);
+	const int n = vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof text || o->bytes + (uint64_t)n > MOST_BYTES)
+		return;
+	fprintf(o->f, ",\n%s", text);
+	o->bytes += (uint64_t)n + 2;
+}
+
+/* In a JSON string. */
+static void plain(const char *from, size_t most, char *to)
+{
+	size_t n = 0;
+	for (; n + 1 < most && from[n]; n++)
+		to[n] = from[n] > ' ' && from[n] <= '~' && from[n] != '"' && from[n] != '\\'
+				? from[n]
+				: '_';
+	to[n] = '\0';
+}
+
+static void put_span(out *o, int rank, const trace_row *w, const char *name)
+{
+	char args[100] = "";
+	if (w->spans > 1)
+		snprintf(args, sizeof args,
+			 ",\"args\":{\"spans\":%" PRIu32 ",\"busy_us\":%" PRIu64 "}", w->spans,
+			 w->busy_us);
+	event(o,
+	      "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
+	      ",\"name\":\"%s\"%s}",
+	      rank, w->thread, w->at_us, w->length_us, name, args);
+}
+
+static void put_counts(out *o, int rank, const trace_row *w)
+{
+	static const char *const name[TRACE_COUNTERS] = { "bytes read", "bytes written",
+							  "bytes sent", "memory held" };
+	for (int i = 0; i < TRACE_COUNTERS; i++)
+		event(o,
+		      "{\"ph\":\"C\",\"pid\":%d,\"ts\":%" PRIu64
+		      ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
+		      rank, w->at_us, name[i], w->counter[i]);
+}
+
+static void put_row(out *o, int rank, const trace_row *w)
+{
+	char name[TRACE_NAME_BYTES];
+	if (w->type == TRACE_THREAD) {
+		plain(w->name, sizeof name, name);
+		event(o,
+		      "{\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"name\":\"thread_name\",\"args\":{"
+		      "\"name\":\"%s\"}}",
+		      rank, w->thread, name);
+	} else if (w->type == TRACE_PHASE && w->kind < PHASES) {
+		put_span(o, rank, w, phase_name((phase)w->kind));
+	} else if (w->type == TRACE_SPAN && trace_kind_name(w->kind)) {
+		put_span(o, rank, w, trace_kind_name(w->kind));
+	} else if (w->type == TRACE_COUNTS) {
+		put_counts(o, rank, w);
+	}
+}
+
+static const char *host_of(const job_result *r, int rank, char host[HOST_BYTES])
+{
+	for (int i = 0; r->rank && i < r->size; i++)
+		if (r->rank[i].rank == rank) {
+			plain(r->rank[i].host, HOST_BYTES, host);
+			return host;
+		}
+	if (r->rank || gethostname(host, HOST_BYTES - 1) != 0)
+		return "unknown";
+	host[HOST_BYTES - 1] = '\0';
+	return host;
+}
+
+static void put_all(const traces *all, const job_result *r, out *o)
+{
+	char host[HOST_BYTES];
+	fprintf(o->f, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
+		      "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_"
+		      "index\":0}}");
+	for (int i = 0; i < all->size; i++) {
+		event(o,
+		      "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":"
+		      "\"rank %d (%s)\"}}",
+		      i, i, host_of(r, i, host));
+		for (unsigned k = 0; k < all->each; k++)
+			put_row(o, i, &all->row[(size_t)i * all->each + k]);
+	}
+	fprintf(o->f, "\n]}\n");
+}
+
+/* --------------------------------------------------------------------------------------- file */
+
+static status write_to(int fd, const traces *all, const job_result *r, const char *path, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int own = dup(fd);
+	out o = { .f = own < 0 ? NULL : fdopen(own, "w") };
+	if (!o.f) {
+		if (own >= 0)
+			close(own);
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+	}
+	put_all(all, r, &o);
+	const bool failed = ferror(o.f) != 0;
+	if (fclose(o.f) != 0 || failed)
+		return err_set(e, ST_IO, "cannot write %s", err_quoted(path, q));
+	return ST_OK;
+}
+
+static status make_file(target *t, const traces *all, const job_result *r, bool sync, err *e)
+{
+	uint64_t id = 0;
+	int fd = -1;
+	if (getrandom(&id, sizeof id, 0) != sizeof id)
+		id = (uint64_t)getpid();
+	status rc = target_create(t, id, &fd, e);
+	if (fd < 0)
+		return rc;
+	if (rc == ST_OK)
+		rc = write_to(fd, all, r, t->path, e);
+	const status closed = target_close(t, fd, false, rc == ST_OK && sync, e);
+	rc = rc == ST_OK ? closed : rc;
+	return rc == ST_OK ? target_commit(t, true, e) : rc;
+}
+
+status trace_write(const traces *all, const job_result *r, const char *path, bool sync, err *e)
+{
+	char q[QUOTED_BYTES];
+	target t;
+	if (!all->row)
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_check(&t, true, e);
+	if (rc == ST_OK)
+		rc = make_file(&t, all, r, sync, e);
+	target_discard(&t);
+	return rc;
+}
