@@ -9,6 +9,7 @@
 #include "gen_crc.h"
 #include "gen_run.h"
 #include "processors.h"
+#include "progress.h"
 
 enum {
 	BLOCK_RECS = 4096,
@@ -28,6 +29,7 @@ struct run {
 	pthread_cond_t turned;
 	uint64_t turn; /* block to be written next, if the output is a stream */
 	u128 checksum;
+	struct progress shown; /* only the caller's thread */
 };
 
 static atomic_int stop_signal; /* lock-free, so fit for a signal handler */
@@ -94,7 +96,7 @@ static void do_block(struct run *r, uint64_t block, unsigned char *buf, u128 *su
 }
 
 /* Blocks until none is left but the last: that one is for the caller, when all others are done. */
-static void do_blocks(struct run *r, unsigned char *buf)
+static void do_blocks(struct run *r, unsigned char *buf, struct progress *shown)
 {
 	u128 sum = 0;
 
@@ -104,6 +106,8 @@ static void do_blocks(struct run *r, unsigned char *buf)
 		if (block >= r->blocks - 1)
 			break;
 		do_block(r, block, buf, &sum);
+		if (shown) /* what was handed out is nearly done */
+			progress_now(shown, block * BLOCK_BYTES);
 	}
 	pthread_mutex_lock(&r->lock);
 	r->checksum += sum;
@@ -115,7 +119,7 @@ static void *worker(void *arg)
 	unsigned char *buf = aligned_alloc(PAGE_BYTES, BLOCK_BYTES);
 
 	if (buf) /* without memory the others do this thread's share */
-		do_blocks(arg, buf);
+		do_blocks(arg, buf, NULL);
 	free(buf);
 	return NULL;
 }
@@ -127,7 +131,7 @@ static void do_all(struct run *r, unsigned threads, unsigned char *buf)
 
 	while (id && up + 1 < threads && pthread_create(&id[up], NULL, worker, r) == 0)
 		up++;
-	do_blocks(r, buf);
+	do_blocks(r, buf, &r->shown);
 	while (up > 0)
 		pthread_join(id[--up], NULL);
 	free(id);
@@ -153,10 +157,14 @@ struct gen_result gen_run(const struct gen_args *a, const struct gen_out *out)
 	r.blocks = a->recs / BLOCK_RECS + (a->recs % BLOCK_RECS != 0);
 	if (r.blocks > 0) {
 		buf = aligned_alloc(PAGE_BYTES, BLOCK_BYTES);
+		progress_begin(&r.shown,
+			       a->recs < UINT64_MAX / RECORD_BYTES ? a->recs * RECORD_BYTES : 0,
+			       true);
 		if (buf)
 			do_all(&r, thread_count(&r), buf);
 		else
 			atomic_store(&r.err, ENOMEM);
+		progress_clear(&r.shown);
 		free(buf);
 	}
 	pthread_cond_destroy(&r.turned);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "processors.h"
+#include "progress.h"
 #include "val_run.h"
 
 struct judge {
@@ -16,6 +17,7 @@ struct judge {
 	pthread_cond_t turned;
 	uint64_t turn; /* number of the block to be joined next */
 	bool over;     /* the result stands: the end or a failure was joined */
+	struct progress shown;
 	struct val_result res;
 };
 
@@ -24,8 +26,10 @@ static void join(struct judge *j, const struct val_summary *s)
 	bool none = j->res.sum.first_unordered == 0;
 
 	val_join(&j->res.sum, s, j->args->fold);
-	if (none && j->res.sum.first_unordered != 0)
+	if (none && j->res.sum.first_unordered != 0) {
+		progress_clear(&j->shown);
 		j->say(j->res.sum.first_unordered, j->say_arg);
+	}
 }
 
 static void finish(struct judge *j, enum val_end end, int err)
@@ -41,6 +45,7 @@ static void join_block(struct judge *j, const struct val_summary *s, size_t byte
 	size_t partial = bytes % RECORD_BYTES;
 
 	join(j, s);
+	progress_now(&j->shown, (uint64_t)j->res.sum.recs * RECORD_BYTES);
 	if (err != 0)
 		finish(j, VAL_ERRNO, err);
 	else if (partial != 0)
@@ -120,7 +125,11 @@ struct val_result val_run_records(struct val_in *in, const struct val_args *a, v
 		return (struct val_result){ .end = VAL_ERRNO, .err = ENOMEM };
 	pthread_mutex_init(&j.lock, NULL);
 	pthread_cond_init(&j.turned, NULL);
+	progress_begin(&j.shown,
+		       in->regular && in->size > in->base ? (uint64_t)(in->size - in->base) : 0,
+		       !a->quiet);
 	work_all(&j, buf);
+	progress_clear(&j.shown);
 	pthread_cond_destroy(&j.turned);
 	pthread_mutex_destroy(&j.lock);
 	free(buf);
