@@ -91,7 +91,7 @@ GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
-SORT_SRC := $(filter-out sort/main.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
+SORT_SRC := $(filter-out sort/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
@@ -181,7 +181,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
 $(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
-objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c \
+objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/lib/uncounted.c \
            $(BURN_SRC))
 
 # Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
@@ -201,7 +201,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
-$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(PART_X:=.o): EXTRA = $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
@@ -253,7 +253,7 @@ SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
 # libhetpart beside itself.
 OBJCOPY ?= objcopy
-$(OBJ)/libhetsort.o: $(call objs,$(filter %/api.c %/api_mpi.c,$(SORT_SRC))) $(LIBSORT)
+$(OBJ)/libhetsort.o: $(call objs,$(filter %/api.c %/api_mpi.c,$(SORT_SRC)) sort/lib/uncounted.c) $(LIBSORT)
 	$(Q)$(LD) -r -o $@ $^ && $(OBJCOPY) --localize-hidden $@
 $(OBJ)/libhetsort.a: $(OBJ)/libhetsort.o
 	$(call say,AR,$@)
