@@ -209,7 +209,7 @@ static void *room(size_t bytes)
 
 static records records_of(const struct input *d)
 {
-	return (records){ .base = d->in, .lay = { REC_BYTES, 0, KEY_BYTES } };
+	return (records){ .base = d->in, .lay = LAYOUT_BYTES(REC_BYTES, 0, KEY_BYTES) };
 }
 
 static void ours(struct input *d, unsigned threads)

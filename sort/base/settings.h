@@ -80,7 +80,7 @@ typedef struct settings {
 	const struct test_sizes *test_sizes; /* testing/test_sizes.h; NULL: the usual ones */
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
 	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
-	bool stable, force, fsync, explain;
+	bool stable, reverse, force, fsync, explain;
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
 	uint64_t sum;            /* of the options that all ranks must have alike */

@@ -46,9 +46,9 @@ static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 	if (same_hex(c, s, "has another first key than is stated", seen->first_key, s->first) ||
 	    same_hex(c, s, "has another last key than is stated", seen->last_key, s->last))
 		return ST_INVALID;
-	if (c->any && key_compare(&c->lay, before, seen->first_key) > 0)
+	if (c->any && key_copies_compare(&c->lay, before, seen->first_key) > 0)
 		return wrong(c, s->file, "begins before the part before it ends");
-	key_copy(&c->lay, before, seen->last_key);
+	memcpy(before, seen->last_key, key);
 	c->any = true;
 	return ST_OK;
 }

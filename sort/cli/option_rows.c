@@ -30,8 +30,10 @@ const option_row option_rows[] = {
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
 	  .hi = MAX_RECORD_BYTES, .report = { 9, "record_bytes" }, .section = OF_RECORDS,
 	  .help = "of a record, {} [100]" },
-	{ "key", 0, "OFF,LEN", OPT_KEY, FIELD(lay), .report = { 10, "key" }, .section = OF_RECORDS,
-	  .help = "the key's place in it [0,10]" },
+	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = { 10, "key" }, .section = OF_RECORDS,
+	  .help = "OFF,LEN[,TYPE][,desc] of the key; repeatable [0,10]" },
+	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true, .section = OF_RECORDS,
+	  .help = "descending, and fields with desc ascending" },
 	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = { 7, "stable" },
 	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
 

@@ -6,14 +6,15 @@
 
 #include "base/settings.h"
 
-/* What an option does with its argument. Those without one may be given twice, and OPT_TMPDIR. */
+/* What an option does with its argument. Those without one may be given twice, and OPT_KEY
+ * and OPT_TMPDIR. */
 typedef enum option_kind {
 	OPT_SET,    /* takes none: the field becomes `value` */
 	OPT_NUMBER, /* whole, from lo to hi */
 	OPT_SIZE,   /* the same of bytes, with a unit */
 	OPT_CHOICE, /* one of `choices`: the field becomes its index */
 	OPT_TEXT,
-	OPT_KEY,    /* OFFSET,LENGTH */
+	OPT_KEY,    /* one field more of the key */
 	OPT_MEMORY, /* a size or a percentage */
 	OPT_TMPDIR, /* one directory more */
 } option_kind;

@@ -17,17 +17,15 @@
 
 enum { FIRST_LONG = 256 }; /* what getopt returns for the first row's long name */
 
-/* A whole decimal number in [lo, hi], ended by `end`; *rest is what follows. */
-static bool number(const char *s, uint64_t lo, uint64_t hi, char end, uint64_t *v,
-		   const char **rest)
+/* A whole decimal number in [lo, hi]. */
+static bool number(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
 {
 	char *after;
 	if (*s < '0' || *s > '9') /* strtoull takes signs and spaces */
 		return false;
 	errno = 0;
 	*v = strtoull(s, &after, 10);
-	*rest = after + 1;
-	return errno == 0 && *after == end && *v >= lo && *v <= hi;
+	return errno == 0 && !*after && *v >= lo && *v <= hi;
 }
 
 static status bad_argument(const option_row *r, const char *arg, const char *wanted, err *e)
@@ -47,10 +45,9 @@ static status set_value(settings *o, const option_row *r, const char *arg, err *
 
 static status set_number(settings *o, const option_row *r, const char *arg, err *e)
 {
-	const char *rest;
 	char wanted[80];
 	uint64_t v;
-	if (number(arg, r->lo, r->hi, '\0', &v, &rest)) {
+	if (number(arg, r->lo, r->hi, &v)) {
 		option_store(o, r->field, (int64_t)v);
 		return ST_OK;
 	}
@@ -96,17 +93,10 @@ static status set_text(settings *o, const option_row *r, const char *arg, err *e
 	return ST_OK;
 }
 
-static status set_key(settings *o, const option_row *r, const char *arg, err *e)
+static status add_key(settings *o, const option_row *r, const char *arg, err *e)
 {
-	const char *rest;
-	uint64_t off, len;
-	if (!number(arg, 0, MAX_RECORD_BYTES - 1, ',', &off, &rest) ||
-	    !number(rest, 1, MAX_RECORD_BYTES, '\0', &len, &rest))
-		return bad_argument(r, arg, "OFFSET,LENGTH in bytes is wanted, LENGTH at least 1",
-				    e);
-	o->lay.key_off = (uint32_t)off;
-	o->lay.key_bytes = (uint32_t)len;
-	return ST_OK;
+	const char *why = layout_add_field(&o->lay, arg);
+	return why ? bad_argument(r, arg, why, e) : ST_OK;
 }
 
 static status set_memory(settings *o, const option_row *r, const char *arg, err *e)
@@ -125,7 +115,7 @@ static status add_tmpdir(settings *o, const option_row *r, const char *arg, err 
 
 static status (*const set[])(settings *, const option_row *, const char *, err *) = {
 	[OPT_SET] = set_value,     [OPT_NUMBER] = set_number, [OPT_CHOICE] = set_choice,
-	[OPT_TEXT] = set_text,     [OPT_KEY] = set_key,       [OPT_MEMORY] = set_memory,
+	[OPT_TEXT] = set_text,     [OPT_KEY] = add_key,       [OPT_MEMORY] = set_memory,
 	[OPT_TMPDIR] = add_tmpdir, [OPT_SIZE] = set_size,
 };
 
@@ -133,7 +123,7 @@ static status set_option(settings *o, option_set *given, size_t row, const char 
 {
 	const option_row *r = &option_rows[row];
 	const bool before = *given >> row & 1;
-	if (before && r->kind != OPT_SET && r->kind != OPT_TMPDIR)
+	if (before && r->kind != OPT_SET && r->kind != OPT_TMPDIR && r->kind != OPT_KEY)
 		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
 	*given |= (option_set)1 << row;
 	if (r->word.text && strcmp(arg, r->word.text) == 0) {
@@ -270,7 +260,7 @@ static uint64_t sum(const settings *o)
 }
 
 static const settings defaults = {
-	.lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
+	.lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES),
 	.exchange_threads = 2,
 	.adapt = { .gain = 0.1, .saved_s = 0.02 },
 	.max_message = 256 << 20,

@@ -68,17 +68,12 @@ static status check_emulation(settings *o, option_set given, err *e)
 	return ST_OK;
 }
 
-static status check_layout(settings *o, option_set given, err *e)
+static status check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
-	if (!option_is_in(given, "key") && l->key_bytes > l->record_bytes)
+	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
-	if ((uint64_t)l->key_off + l->key_bytes > l->record_bytes)
-		return err_set(e, ST_REFUSED,
-			       "the key, bytes %u to %llu, does not fit a record of %u bytes",
-			       l->key_off, (unsigned long long)l->key_off + l->key_bytes - 1,
-			       l->record_bytes);
-	return ST_OK;
+	return layout_settle(l, o->reverse, e);
 }
 
 /* Files of one rank alone would look as if all had been cleaned. */
@@ -152,5 +147,5 @@ status options_validate(settings *o, option_set given, err *e)
 		rc = check_keeping(o, e);
 	if (rc == ST_OK)
 		rc = check_emulation(o, given, e);
-	return rc == ST_OK ? check_layout(o, given, e) : rc;
+	return rc == ST_OK ? check_layout(o, e) : rc;
 }

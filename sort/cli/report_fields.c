@@ -407,13 +407,15 @@ static json_t *notes_json(const void *of, const report_source *s)
 	return r->note[0] ? json_and(json_array(), json_name(r->note)) : json_array();
 }
 
-/* One option, as its row says; a key has two members. */
+/* One option, as its row says; a key has three members. */
 static json_t *option_json(json_t *o, const option_row *r, const settings *set)
 {
 	const int64_t v = option_load(set, r->field);
+	char key[KEY_TEXT_BYTES];
 	if (r->kind == OPT_KEY) {
 		o = json_with(o, "key_offset", json_integer(set->lay.key_off));
-		return json_with(o, "key_bytes", json_integer(set->lay.key_bytes));
+		o = json_with(o, "key_bytes", json_integer(set->lay.key_bytes));
+		return json_with(o, "key", json_string(layout_key_text(&set->lay, key)));
 	}
 	if (r->kind == OPT_CHOICE)
 		return json_with(o, r->report.name,

@@ -15,10 +15,10 @@ static const char *plural(uint64_t n)
 
 static void heading(const job_result *r, const settings *o, FILE *f)
 {
-	char b[SIZE_TEXT_BYTES];
-	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key of %u at %u\n", r->records,
+	char b[SIZE_TEXT_BYTES], key[KEY_TEXT_BYTES];
+	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key %s\n", r->records,
 		plural(r->records), o->lay.record_bytes, plural(o->lay.record_bytes),
-		size_text(r->records * o->lay.record_bytes, b), o->lay.key_bytes, o->lay.key_off);
+		size_text(r->records * o->lay.record_bytes, b), layout_key_text(&o->lay, key));
 	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, r->size == 1 ? "" : "s",
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }

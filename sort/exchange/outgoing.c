@@ -187,7 +187,8 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 	(void)skip;
 	if (outgoing_failure(s, NULL) == ST_OK && fill(s, &s->s[to], n, buf, &e) == ST_OK)
 		return;
-	memset(buf, 0xff, n * s->r->recs.lay.record_bytes); /* in order behind all that was sent */
+	for (size_t i = 0; i < n; i++) /* in order behind all that was sent */
+		key_greatest(&s->r->recs.lay, buf + i * s->r->recs.lay.record_bytes);
 	keep(s, &e);
 }
 

@@ -2,10 +2,11 @@
 /* hetsort.h - libhetsort: sort fixed-length records that lie in the caller's memory, on the threads
  * of one process or over the ranks of an MPI communicator, which may differ in speed.
  *
- * Records are compared by key_bytes bytes at key_off, as memcmp() does. Sorting is stable: equal
- * keys stay in the order of (rank, place in that rank's input). Over ranks, each receives exactly
- * the number of records that the shares or the caller say, however the keys are distributed: equal
- * keys are cut anywhere. Rank r's output precedes rank r + 1's.
+ * Records are compared by key_bytes bytes at key_off, as memcmp() does, or by the numbers and bytes
+ * that hetsort_opts.key names. Sorting is stable: equal keys stay in the order of (rank, place in
+ * that rank's input). Over ranks, each receives exactly the number of records that the shares or
+ * the caller say, however the keys are distributed: equal keys are cut anywhere. Rank r's output
+ * precedes rank r + 1's.
  *
  * Every call with a communicator is collective over it, whether it succeeds or not: all its ranks
  * must call it, with the same layout and speeds. It works on duplicates of the communicator, made
@@ -87,10 +88,10 @@ typedef struct hetsort_err {
 #define HETSORT_RECORD_BYTES_MAX 65536
 #define HETSORT_THREADS_MAX      1024
 
-/* Start from HETSORT_OPTS_INIT, then set what you need. The layout (the first three) and the speeds
- * must be the same on all ranks, the threads need not. Members are only added at the end: a program
- * compiled with an earlier version has the defaults of those that it lacks; one compiled with a
- * later version is served where what this one lacks is zero. */
+/* Start from HETSORT_OPTS_INIT, then set what you need. The layout (record_bytes and the key) and
+ * the speeds must be the same on all ranks, the threads need not. Members are only added at the
+ * end: a program compiled with an earlier version has the defaults of those that it lacks; one
+ * compiled with a later version is served where what this one lacks is zero. */
 typedef struct hetsort_opts {
 	size_t struct_size;        /* sizeof(hetsort_opts), set by the INIT macro */
 	uint32_t record_bytes;     /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */
@@ -105,10 +106,15 @@ typedef struct hetsort_opts {
 	const double *speeds;      /* NULL: equal shares; else one for each rank, finite and > 0:
 				    * rank r outputs a share proportional to speeds[r]. Not looked at
 				    * where the caller gives the counts, or there is one process. */
+	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else these are not
+			  * looked at, and it is what hetsort's --key takes, fields separated
+			  * by a space: "0,u64,desc 8,4". The first counts most; types are
+			  * bytes, u8 to u64, i8 to i64, f32 and f64, of the machine's byte
+			  * order or with le or be behind them. Read during the call. */
 } hetsort_opts;
 
 /* clang-format off */
-#define HETSORT_OPTS_INIT { sizeof(hetsort_opts), 100, 0, 10, 1, 0, NULL }
+#define HETSORT_OPTS_INIT { sizeof(hetsort_opts), 100, 0, 10, 1, 0, NULL, NULL }
 /* clang-format on */
 
 /* hetsort_mem_bytes - at most how many bytes a call allocates on a rank, beside the caller's

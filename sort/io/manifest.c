@@ -58,21 +58,20 @@ static status load_parts(manifest *m, json_t *parts, source s, err *e)
 
 static status load_document(manifest *m, source s, err *e)
 {
-	const char *format, *sum;
+	const char *format, *sum, *fields = NULL;
 	json_int_t version, bytes, off, key, total;
 	json_t *parts;
-	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o !}", "format", &format,
-			"version", &version, "record_bytes", &bytes, "key_offset", &off,
-			"key_bytes", &key, "records", &total, "checksum_kind", &sum, "parts",
-			&parts) != 0 ||
+	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s?s, s:I, s:s, s:o !}", "format",
+			&format, "version", &version, "record_bytes", &bytes, "key_offset", &off,
+			"key_bytes", &key, "key", &fields, "records", &total, "checksum_kind", &sum,
+			"parts", &parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
 		return malformed(s, "is no manifest of hetsort", e);
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
 		return malformed(s, "is of another version", e);
-	if (bytes < 1 || bytes > MAX_RECORD_BYTES || key < 1 || key > bytes || off < 0 ||
-	    off > bytes - key || total < 0 || total > INT64_MAX / bytes)
+	if (!layout_restore(&m->lay, bytes, off, key, fields) || total < 0 ||
+	    total > INT64_MAX / bytes)
 		return malformed(s, "its sizes are impossible", e);
-	m->lay = (layout){ (uint32_t)bytes, (uint32_t)off, (uint32_t)key };
 	m->records = (uint64_t)total;
 	return load_parts(m, parts, s, e);
 }

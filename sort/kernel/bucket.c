@@ -80,8 +80,7 @@ static inline bool tied(const bucket_ctx *c, uint64_t a, uint64_t b)
 static int key_cmp(const bucket_ctx *c, uint64_t a, uint64_t b)
 {
 	const layout *l = &c->in->lay;
-	return key_compare(l, key_at(l, record_at(c->in, a & c->pos_mask)),
-			   key_at(l, record_at(c->in, b & c->pos_mask)));
+	return key_compare(l, record_at(c->in, a & c->pos_mask), record_at(c->in, b & c->pos_mask));
 }
 
 /* n numbers with the same key bits, in the order of their positions: by the whole key, stably. */

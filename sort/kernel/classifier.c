@@ -51,7 +51,7 @@ static const unsigned char *sample_at(const maker *k, size_t i)
 
 static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
 {
-	return key_window_read(&t->window, sample_at(k, i));
+	return key_window_read(&k->in->lay, &t->window, sample_at(k, i));
 }
 
 static size_t cell_of(const maker *k, const classifier_table *t, size_t i)
@@ -70,17 +70,17 @@ static size_t cell_end(const maker *k, const classifier_table *t, size_t i, size
 	return i;
 }
 
-/* The key that occurs most often among the samples [i, end); how often. */
-static size_t most_frequent(const maker *k, size_t i, size_t end, const unsigned char **key)
+/* The key that occurs most often among the samples [i, end), by a record; how often. */
+static size_t most_frequent(const maker *k, size_t i, size_t end, const unsigned char **rec)
 {
 	const layout *l = &k->in->lay;
 	size_t most = 0, run = 0;
 	for (; i < end; i++) {
-		const unsigned char *at = key_at(l, sample_at(k, i));
-		run = run && key_equal(l, at, key_at(l, sample_at(k, i - 1))) ? run + 1 : 1;
+		const unsigned char *at = sample_at(k, i);
+		run = run && key_compare(l, at, sample_at(k, i - 1)) == 0 ? run + 1 : 1;
 		if (run > most) {
 			most = run;
-			*key = at;
+			*rec = at;
 		}
 	}
 	return most;
@@ -150,11 +150,11 @@ static void grow(maker *k, const classifier_table *t, size_t i, size_t end, unsi
 {
 	classifier *m = k->m;
 	for (size_t next; i < end; i = next) {
-		const unsigned char *key = NULL;
+		const unsigned char *rec = NULL;
 		next = cell_end(k, t, i, end);
 		if (next - i <= k->dense && next - i <= k->n / HEAVY_MAX)
 			continue;
-		const size_t n = next - i, same = most_frequent(k, i, next, &key);
+		const size_t n = next - i, same = most_frequent(k, i, next, &rec);
 		uint16_t *to = &t->of_cell[cell_of(k, t, i)];
 		const classifier_table *deeper = NULL;
 		if (n - same > k->dense && depth < TABLE_DEPTH)
@@ -164,7 +164,7 @@ static void grow(maker *k, const classifier_table *t, size_t i, size_t end, unsi
 			grow(k, deeper, i, next, depth + 1);
 		} else if (same > 1 && same > k->n / HEAVY_MAX && same >= n / 2 &&
 			   m->n_heavy < HEAVY_MAX && k->extra_left > 0) {
-			m->heavy[m->n_heavy++] = key;
+			m->heavy[m->n_heavy++] = rec;
 			*to = (uint16_t)(HEAVY_CELL | m->n_heavy);
 			k->extra_left--;
 		}
@@ -248,16 +248,15 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 		    .extra_left = (buckets - 3) / 8,
 		    .left = n };
 	classifier_table *root = &m->root;
-	m->common = key_at(l, sample_at(&k, 0));
+	m->common = sample_at(&k, 0);
 	m->lay = *l;
 	m->pos_mask = (UINT64_C(1) << pos_bits) - 1;
 	m->n_tables = m->n_heavy = 0;
 	m->table = room->table;
 	memset(m->beside, 0, sizeof m->beside);
-	const uint32_t shared =
-		key_shared_bytes(m->common, key_at(l, sample_at(&k, n - 1)), l->key_bytes);
+	const uint32_t shared = key_shared_bytes(l, m->common, sample_at(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
-	m->head_value = key_window_read(&m->head, sample_at(&k, 0));
+	m->head_value = key_window_read(l, &m->head, m->common);
 	table_range(&k, root, shared, 0, n);
 	unsigned bits = 6;
 	while (bits < CELL_BITS_MAX && 1u << bits < buckets)
@@ -275,19 +274,18 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 
 int classifier_outside(const classifier *m, const unsigned char *rec)
 {
-	const uint64_t v = key_window_read(&m->head, rec);
+	const uint64_t v = key_window_read(&m->lay, &m->head, rec);
 	if (v != m->head_value)
 		return v < m->head_value ? -1 : 1;
 	if (m->root.key_from <= KEY_WINDOW_BYTES)
 		return 0;
-	return key_part_compare(key_at(&m->lay, rec), m->common, KEY_WINDOW_BYTES,
-				m->root.key_from);
+	return key_part_compare(&m->lay, rec, m->common, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
 static uint32_t beside_heavy(const classifier *m, const unsigned char *rec, uint32_t bucket)
 {
 	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
-	const int c = key_compare(&m->lay, key_at(&m->lay, rec), heavy);
+	const int c = key_compare(&m->lay, rec, heavy);
 	return bucket + (c >= 0) + (c > 0);
 }
 
@@ -299,7 +297,7 @@ uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64
 		*number = pos;
 		if (w < t->from || w > t->to)
 			return w < t->from ? t->below : t->above;
-		w = key_window_read(&t->window, rec);
+		w = key_window_read(&m->lay, &t->window, rec);
 		if (w < t->base || w > t->top)
 			return w < t->base ? t->below : t->above;
 		const uint64_t x = w - t->base;

@@ -44,14 +44,15 @@ typedef struct classifier_table {
 typedef struct classifier {
 	classifier_table root;
 	layout lay;
-	const unsigned char *common; /* a key that begins with the bytes before the root's window */
-	uint64_t head_value;         /* the first of them, as a window */
+	const unsigned char
+		*common;     /* a record whose key begins with the bytes before the root's window */
+	uint64_t head_value; /* the first of them, as a window */
 	key_window head;
 	uint64_t pos_mask;
 	uint32_t buckets;
 	uint32_t n_tables, n_heavy;
 	classifier_table *table;
-	const unsigned char *heavy[HEAVY_MAX];
+	const unsigned char *heavy[HEAVY_MAX]; /* records with these keys */
 	/* Of the bucket below a heavy key 1 + its index, of its own HEAVY_ITSELF; else 0. */
 	uint8_t beside[BUCKETS_MAX];
 	bool exact[BUCKETS_MAX]; /* the order of the bucket's numbers is that of its records */
@@ -103,7 +104,7 @@ static inline uint32_t classifier_bucket(const classifier *m, const unsigned cha
 					 uint64_t pos, uint64_t *number)
 {
 	const classifier_table *root = &m->root;
-	const uint64_t w = key_window_read(&root->window, rec);
+	const uint64_t w = key_window_read(&m->lay, &root->window, rec);
 	int side = 0;
 	if (root->key_from)
 		side = classifier_outside(m, rec);

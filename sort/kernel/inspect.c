@@ -17,24 +17,22 @@ static size_t unordered_prefixes(const layout *l, const unsigned char *rec, size
 
 size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 {
-	const unsigned char *key = key_at(l, recs);
 	size_t bad = 0;
 	if (n == 0 || !key_tail_bytes(l))
 		return n ? unordered_prefixes(l, recs, n) : 0;
-	for (size_t i = 1; i < n; i++, key += l->record_bytes)
-		bad += key_compare(l, key, key + l->record_bytes) > 0;
+	for (size_t i = 1; i < n; i++, recs += l->record_bytes)
+		bad += key_compare(l, recs, recs + l->record_bytes) > 0;
 	return bad;
 }
 
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
 {
-	const unsigned char *first = key_at(l, recs);
 	size_t bad = inspect_unordered(l, recs, n);
 	if (seen->records == 0)
-		key_copy(l, seen->first_key, first);
+		key_copy(l, seen->first_key, recs);
 	else
-		bad += key_compare(l, seen->last_key, first) > 0;
-	key_copy(l, seen->last_key, first + (n - 1) * l->record_bytes);
+		bad += key_copy_compare(l, seen->last_key, recs) > 0;
+	key_copy(l, seen->last_key, recs + (n - 1) * l->record_bytes);
 	seen->sum = checksum_join(seen->sum, checksum_records(recs, n, l->record_bytes));
 	seen->records += n;
 	return bad;

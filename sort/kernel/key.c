@@ -1,11 +1,125 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys that are shorter than a prefix: apart from the loops over the usual ones, which they would
- * slow down if the compiler inlined them. Pure. */
+/* Keys of fields, and those that are shorter than a prefix: apart from the loops over the usual
+ * ones, which they would slow down if the compiler inlined them. Pure. */
 #include "key.h"
+#include "base/minmax.h"
 
-key_prefix key_prefix_of_short(const layout *l, const unsigned char *rec)
+/* What is flipped in the first byte of a field's normal form, and in the others. */
+typedef struct flips {
+	unsigned char first, other;
+} flips;
+
+/* A negative float orders the other way round by all that is not its sign. */
+static flips flips_of(const key_field *f, bool negative)
+{
+	const unsigned char desc = f->desc ? 0xff : 0, sign = f->type < KEY_TYPE_SIGNED ? 0 : 0x80;
+	const unsigned char rest = f->type == KEY_TYPE_FLOAT && negative ? 0xff : 0;
+	return (flips){ desc ^ sign ^ (rest & 0x7f), desc ^ rest };
+}
+
+static void normalise(const key_field *f, const unsigned char *rec, uint32_t from, uint32_t to,
+		      unsigned char *out)
+{
+	const unsigned char *at = rec + f->off;
+	const uint32_t last = f->little ? f->bytes - 1 : 0; /* place of the most significant byte */
+	const flips flip = flips_of(f, at[last] & 0x80);
+	for (uint32_t i = from; i < to; i++)
+		*out++ = at[f->little ? last - i : i] ^ (i == 0 ? flip.first : flip.other);
+}
+
+void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
+		   unsigned char *out)
+{
+	uint32_t begin = 0; /* of the field, in the key */
+	for (uint32_t i = 0; begin < to; begin += l->field[i++].bytes) {
+		const key_field *f = &l->field[i];
+		const uint32_t lo = from > begin ? from - begin : 0;
+		const uint32_t hi = to - begin < f->bytes ? to - begin : f->bytes;
+		if (lo >= hi)
+			continue;
+		normalise(f, rec, lo, hi, out);
+		out += hi - lo;
+	}
+}
+
+int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
+{
+	unsigned char x[KEY_FIELDS_BYTES_MAX], y[KEY_FIELDS_BYTES_MAX];
+	int c = 0;
+	for (uint32_t i = 0; i < l->fields && c == 0; i++) {
+		const key_field *f = &l->field[i];
+		normalise(f, a, 0, f->bytes, x);
+		normalise(f, b, 0, f->bytes, y);
+		c = memcmp(x, y, f->bytes);
+	}
+	return c;
+}
+
+uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigned char *b)
+{
+	unsigned char room[2][KEY_FIELDS_BYTES_MAX];
+	const unsigned char *x = key_part(l, a, 0, l->key_bytes, room[0]);
+	const unsigned char *y = key_part(l, b, 0, l->key_bytes, room[1]);
+	uint32_t n = 0;
+	while (n < l->key_bytes && x[n] == y[n])
+		n++;
+	return n;
+}
+
+/* Where fields overlap, the more significant one counts. */
+void key_greatest(const layout *l, unsigned char *rec)
+{
+	memset(rec, 0xff, l->record_bytes);
+	for (uint32_t i = l->fields; i-- > 0;) {
+		const key_field *f = &l->field[i];
+		const flips flip = flips_of(f, f->desc);
+		memset(rec + f->off, 0xff ^ flip.other, f->bytes);
+		rec[f->off + (f->little ? f->bytes - 1 : 0)] = 0xff ^ flip.first;
+	}
+}
+
+static key_prefix prefix_of_fields(const layout *l, const unsigned char *rec)
 {
 	unsigned char filled[KEY_PREFIX_BYTES] = { 0 };
+	if (l->lead.bytes == l->key_bytes)
+		return (key_prefix){ key_lead_read(&l->lead, rec), 0 };
+	key_of_fields(l, rec, 0, (uint32_t)u64_min(l->key_bytes, KEY_PREFIX_BYTES), filled);
+	return key_prefix_read(filled);
+}
+
+key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec)
+{
+	unsigned char filled[KEY_PREFIX_BYTES] = { 0 };
+	if (l->fields)
+		return prefix_of_fields(l, rec);
 	memcpy(filled, key_at(l, rec), l->key_bytes);
 	return key_prefix_read(filled);
+}
+
+/* Of one piece of bytes. */
+static key_window window_in_record(const layout *l, uint32_t from, uint32_t bytes)
+{
+	const uint32_t off = l->key_off + from, last = l->record_bytes - KEY_WINDOW_BYTES;
+	const uint32_t at = off < last ? off : last;
+	return (key_window){ .at = at, .up = bytes ? 8 * (off - at) : 0 };
+}
+
+key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes)
+{
+	key_window w = window_in_record(l, from, bytes);
+	if (l->fields && bytes > 0)
+		w = from + bytes <= l->lead.bytes
+			    ? (key_window){ .of = WINDOW_LEAD, .up = 8 * from }
+			    : (key_window){ .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
+	w.keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
+	return w;
+}
+
+uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec)
+{
+	unsigned char filled[KEY_WINDOW_BYTES] = { 0 };
+	uint64_t v;
+	key_of_fields(l, rec, w->at, w->at + w->bytes, filled);
+	memcpy(&v, filled, sizeof v);
+	return be64toh(v);
 }

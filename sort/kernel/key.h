@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How keys order: the one place that knows. A key is key_bytes bytes of its record that order as
- * memcmp() has them. Sorting looks at parts of a key as numbers that order in the same way:
- * the prefix, which entries, items and the heads of streams hold, then the tail, which is all
- * behind it; and windows, 8 bytes from any place. Functions take a key's first byte (key_at of a
- * record, or a copy by key_copy) or, for what is read out of it, the record. Pure. */
+/* How keys order: the one place that knows. The normal form of a key is key_bytes bytes that order
+ * as memcmp() has them: the record's own where the layout has no fields; else those of its fields
+ * one after the other, numbers with the most significant byte first and negative ones below, and
+ * descending fields complemented. Floats order by sign, then by their bits: -NaN, -inf, -0, +0,
+ * +inf, +NaN. Sorting looks at parts of the normal form as numbers that order in the same way: the
+ * prefix, which entries, items and the heads of streams hold, then the tail, which is all behind
+ * it; and windows, 8 bytes from any place. Functions take records, and copies by key_copy where
+ * they say so. Pure. */
 #ifndef HETSORT_KERNEL_KEY_H
 #define HETSORT_KERNEL_KEY_H
 
@@ -23,43 +26,95 @@ enum {
 
 /* ------------------------------------------------------------------------------ whole keys */
 
+/* key_at - where a record's key begins: that of its first field. */
 static inline const unsigned char *key_at(const layout *l, const unsigned char *rec)
 {
 	return rec + l->key_off;
 }
 
-/* key_compare - below 0, 0 or above 0, as a orders before, with or behind b. */
+/* key_of_fields - bytes [from, to) of the normal form. */
+void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
+		   unsigned char *out);
+
+int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
+	__attribute__((pure));
+
+/* key_compare - below 0, 0 or above 0, as record a orders before, with or behind b. */
 static inline int key_compare(const layout *l, const unsigned char *a, const unsigned char *b)
+{
+	if (__builtin_expect(l->fields > 0, 0))
+		return key_compare_fields(l, a, b);
+	return memcmp(key_at(l, a), key_at(l, b), l->key_bytes);
+}
+
+/* key_copy - the normal form of a record's key to key_bytes of the caller's. */
+static inline void key_copy(const layout *l, unsigned char *to, const unsigned char *rec)
+{
+	if (__builtin_expect(l->fields > 0, 0))
+		key_of_fields(l, rec, 0, l->key_bytes, to);
+	else
+		memcpy(to, key_at(l, rec), l->key_bytes);
+}
+
+/* key_copies_compare - of two copies. */
+static inline int key_copies_compare(const layout *l, const unsigned char *a,
+				     const unsigned char *b)
 {
 	return memcmp(a, b, l->key_bytes);
 }
 
-static inline bool key_equal(const layout *l, const unsigned char *a, const unsigned char *b)
+/* Bytes [from, to) of a record's normal form: where they lie, or in `room`. */
+static inline const unsigned char *key_part(const layout *l, const unsigned char *rec,
+					    uint32_t from, uint32_t to,
+					    unsigned char room[KEY_FIELDS_BYTES_MAX])
 {
-	return memcmp(a, b, l->key_bytes) == 0;
+	if (__builtin_expect(l->fields > 0, 0)) {
+		key_of_fields(l, rec, from, to, room);
+		return room;
+	}
+	return key_at(l, rec) + from;
 }
 
-/* key_copy - the key to key_bytes of the caller's. */
-static inline void key_copy(const layout *l, unsigned char *to, const unsigned char *key)
+/* key_copy_compare - of a copy and a record. */
+static inline int key_copy_compare(const layout *l, const unsigned char *copy,
+				   const unsigned char *rec)
 {
-	memcpy(to, key, l->key_bytes);
+	unsigned char room[KEY_FIELDS_BYTES_MAX];
+	return memcmp(copy, key_part(l, rec, 0, l->key_bytes, room), l->key_bytes);
 }
 
-/* key_shared_bytes - how many of the first `most` bytes a and b share. */
-static inline uint32_t key_shared_bytes(const unsigned char *a, const unsigned char *b,
-					uint32_t most)
-{
-	uint32_t n = 0;
-	while (n < most && a[n] == b[n])
-		n++;
-	return n;
-}
+/* key_shared_bytes - with how many same bytes the normal forms of records a and b begin. */
+uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigned char *b);
 
 /* key_part_compare - the order of bytes [from, to) alone. */
-static inline int key_part_compare(const unsigned char *a, const unsigned char *b, uint32_t from,
-				   uint32_t to)
+static inline int key_part_compare(const layout *l, const unsigned char *a, const unsigned char *b,
+				   uint32_t from, uint32_t to)
 {
-	return memcmp(a + from, b + from, to - from);
+	unsigned char room[2][KEY_FIELDS_BYTES_MAX];
+	return memcmp(key_part(l, a, from, to, room[0]), key_part(l, b, from, to, room[1]),
+		      to - from);
+}
+
+/* key_greatest - makes the key of a record one that none is behind. */
+void key_greatest(const layout *l, unsigned char *rec);
+
+/* ------------------------------------------------------------------------ a number in front */
+
+/* key_lead_read - its normal form, on top of 64 bits. */
+static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
+{
+	uint64_t v;
+	memcpy(&v, rec + n->at, sizeof v);
+	v = (n->little ? le64toh(v) : be64toh(v)) >> n->down << n->up;
+	return v ^ (-(v >> 63) & n->negative) ^ n->flip;
+}
+
+/* key_lead_raw - the 8 bytes that read as v. */
+static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
+{
+	v ^= n->flip;
+	v ^= -(v >> 63) & n->negative;
+	return n->little ? htole64(v) : htobe64(v);
 }
 
 /* -------------------------------------------------------------------------- prefix and tail */
@@ -80,14 +135,14 @@ static inline key_prefix key_prefix_read(const unsigned char *key)
 	return (key_prefix){ be64toh(hi), (uint64_t)be16toh(lo) << KEY_PREFIX_FREE_BITS };
 }
 
-/* key_prefix_of_short - of a key that is shorter than it. */
-key_prefix key_prefix_of_short(const layout *l, const unsigned char *rec) __attribute__((pure));
+/* key_prefix_of_other - of a key that is shorter than it, or has fields. */
+key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec) __attribute__((pure));
 
 /* key_prefix_of - of a record's key. */
 static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec)
 {
-	if (__builtin_expect(l->key_bytes < KEY_PREFIX_BYTES, 0))
-		return key_prefix_of_short(l, rec);
+	if (__builtin_expect((l->key_bytes < KEY_PREFIX_BYTES) | (l->fields > 0), 0))
+		return key_prefix_of_other(l, rec);
 	return key_prefix_read(key_at(l, rec));
 }
 
@@ -106,40 +161,61 @@ static inline uint32_t key_tail_bytes(const layout *l)
 	return l->key_bytes > KEY_PREFIX_BYTES ? l->key_bytes - KEY_PREFIX_BYTES : 0;
 }
 
-static inline const unsigned char *key_tail(const layout *l, const unsigned char *rec)
-{
-	return key_at(l, rec) + KEY_PREFIX_BYTES;
-}
-
-/* key_tail_compare - the order of two keys with one prefix, by their tails. */
+/* key_tail_compare - the order of two records with one prefix. */
 static inline int key_tail_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 {
-	return memcmp(a, b, key_tail_bytes(l));
+	if (__builtin_expect(l->fields > 0, 0))
+		return key_compare_fields(l, a, b);
+	return memcmp(key_at(l, a) + KEY_PREFIX_BYTES, key_at(l, b) + KEY_PREFIX_BYTES,
+		      key_tail_bytes(l));
+}
+
+/* key_tail_copy - of a record, to key_tail_bytes (above 0) of the caller's. */
+static inline void key_tail_copy(const layout *l, unsigned char *to, const unsigned char *rec)
+{
+	if (__builtin_expect(l->fields > 0, 0))
+		key_of_fields(l, rec, KEY_PREFIX_BYTES, l->key_bytes, to);
+	else
+		memcpy(to, key_at(l, rec) + KEY_PREFIX_BYTES, key_tail_bytes(l));
+}
+
+/* key_tail_compare_copy - of a record and a copy of a tail, above 0 bytes each. */
+static inline int key_tail_compare_copy(const layout *l, const unsigned char *rec,
+					const unsigned char *copy)
+{
+	unsigned char room[KEY_FIELDS_BYTES_MAX];
+	return memcmp(key_part(l, rec, KEY_PREFIX_BYTES, l->key_bytes, room), copy,
+		      key_tail_bytes(l));
 }
 
 /* --------------------------------------------------------------------------------- windows */
 
-/* Bytes of a key as a number: 8 bytes at a place in the record, shifted up past what lies before
- * the window, and masked. */
+/* Bytes of a key as a number: 8 bytes at a place in the record, or the number in front, shifted up
+ * past what lies before the window, and masked. Where they are of several fields, or of one that is
+ * no number, they are put together: `bytes` from `from` on. */
 typedef struct key_window {
-	uint32_t at;
+	enum { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } of;
+	uint32_t at; /* in the record; of fields, in the key */
 	unsigned up;
+	uint32_t bytes;
 	uint64_t keep;
 } key_window;
 
 /* key_window_at - `bytes` (0 to KEY_WINDOW_BYTES) of the key from byte `from` on. The load stays
  * inside the record, which has at least KEY_WINDOW_BYTES. */
-static inline key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes)
-{
-	const uint32_t off = l->key_off + from, last = l->record_bytes - KEY_WINDOW_BYTES;
-	const uint32_t at = off < last ? off : last;
-	const uint64_t keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
-	return (key_window){ at, bytes ? 8 * (off - at) : 0, keep };
-}
+key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
-static inline uint64_t key_window_read(const key_window *w, const unsigned char *rec)
+uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);
+
+static inline uint64_t key_window_read(const layout *l, const key_window *w,
+				       const unsigned char *rec)
 {
 	uint64_t v;
+	if (__builtin_expect(w->of != WINDOW_RECORD, 0)) {
+		if (w->of == WINDOW_FIELDS)
+			return key_window_of_fields(l, w, rec);
+		return key_lead_read(&l->lead, rec) << w->up & w->keep;
+	}
 	memcpy(&v, rec + w->at, sizeof v);
 	return be64toh(v) << w->up & w->keep;
 }

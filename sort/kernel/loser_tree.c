@@ -8,8 +8,7 @@ static inline bool before(const head *a, const head *b, const loser_tree *t)
 	if (t->tails && a->rec && b->rec) {
 		int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
 		if (c == 0)
-			c = key_tail_compare(&t->lay, key_tail(&t->lay, a->rec),
-					     key_tail(&t->lay, b->rec));
+			c = key_tail_compare(&t->lay, a->rec, b->rec);
 		if (c)
 			return c < 0;
 	}

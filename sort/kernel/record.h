@@ -75,18 +75,12 @@ static inline entry entry_make(const unsigned char *rec, const layout *l, uint64
 	return (entry){ p.hi, p.lo | pos };
 }
 
-static inline const unsigned char *record_tail(const records *r, uint64_t pos)
-{
-	return key_tail(&r->lay, record_at(r, pos));
-}
-
 /* item_of - the item of entry e of records r, into it (item_bytes() wide). */
 static inline void item_of(item *it, const entry *e, const records *r)
 {
 	*it = (item){ .hi = e->hi, .lo = e->lo, .rank = r->rank };
-	const uint32_t tail = key_tail_bytes(&r->lay);
-	if (tail)
-		memcpy(it->tail, record_tail(r, entry_pos(e)), tail);
+	if (key_tail_bytes(&r->lay))
+		key_tail_copy(&r->lay, it->tail, record_at(r, entry_pos(e)));
 }
 
 /* place_cmp - the order of equal keys: by rank, then by position. */
@@ -104,8 +98,7 @@ static inline int entry_key_cmp(const entry *a, const entry *b, const records *r
 	const int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
 	if (c || !key_tail_bytes(&r->lay))
 		return c;
-	return key_tail_compare(&r->lay, record_tail(r, entry_pos(a)),
-				record_tail(r, entry_pos(b)));
+	return key_tail_compare(&r->lay, record_at(r, entry_pos(a)), record_at(r, entry_pos(b)));
 }
 
 /* entry_item_key_cmp - the keys of an entry of r and of an item, without their places. */
@@ -114,7 +107,7 @@ static inline int entry_item_key_cmp(const entry *e, const item *it, const recor
 	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);
 	if (c || !key_tail_bytes(&r->lay))
 		return c;
-	return key_tail_compare(&r->lay, record_tail(r, entry_pos(e)), it->tail);
+	return key_tail_compare_copy(&r->lay, record_at(r, entry_pos(e)), it->tail);
 }
 
 /* entry_cmp - the total order between two entries of one rank. */
@@ -136,7 +129,7 @@ static inline int item_cmp(const item *a, const item *b, const layout *l)
 {
 	int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
 	if (c == 0 && key_tail_bytes(l))
-		c = key_tail_compare(l, a->tail, b->tail);
+		c = memcmp(a->tail, b->tail, key_tail_bytes(l));
 	return c ? c : place_cmp(a->rank, a->lo, b->rank, b->lo);
 }
 

@@ -172,13 +172,13 @@ static void move_part(void *arg, unsigned worker)
 /* -------------------------------------------------------------------------------- one bucket */
 
 /* What n keys have in a window goes to a. Whether it ascends. */
-static bool read_windows(const key_window *window, const unsigned char *rec, uint32_t bytes,
+static bool read_windows(const layout *l, const key_window *window, const unsigned char *rec,
 			 size_t n, uint64_t *a, uint64_t *least, uint64_t *most)
 {
 	bool rise = true;
 	uint64_t before = 0, low = UINT64_MAX, high = 0;
-	for (size_t i = 0; i < n; i++, rec += bytes) {
-		const uint64_t v = key_window_read(window, rec);
+	for (size_t i = 0; i < n; i++, rec += l->record_bytes) {
+		const uint64_t v = key_window_read(l, window, rec);
 		a[i] = v;
 		rise &= v >= before;
 		before = v;
@@ -191,11 +191,11 @@ static bool read_windows(const key_window *window, const unsigned char *rec, uin
 }
 
 /* Records that are their keys: equal ones need not be told apart. */
-static void sort_words(const workspace *w, unsigned char *recs, size_t n)
+static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
 {
 	u64_sort(w->a, w->tmp, n);
 	for (size_t i = 0; i < n; i++)
-		w->a[i] = htobe64(w->a[i]);
+		w->a[i] = l->fields ? key_lead_raw(&l->lead, w->a[i]) : htobe64(w->a[i]);
 	memcpy(recs, w->a, n * sizeof *w->a);
 }
 
@@ -225,7 +225,7 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 		left = l->key_bytes - from;
 		const key_window window =
 			key_window_at(l, from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
-		rise = read_windows(&window, recs, bytes, n, w->a, &least, &most);
+		rise = read_windows(l, &window, recs, n, w->a, &least, &most);
 		norm = most > least ? (unsigned)__builtin_clzll(most - least) : 64;
 		same_bits = most > least ? (unsigned)__builtin_clzll(most ^ least) : 64;
 		zeros = (unsigned)__builtin_ctzll(window.keep);
@@ -233,8 +233,8 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 	const bool last = left <= KEY_WINDOW_BYTES;
 	if (last && rise)
 		return;
-	if (bytes == 8 && l->key_bytes == 8) {
-		sort_words(w, recs, n);
+	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->lead.bytes == 8)) {
+		sort_words(l, w, recs, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -270,10 +270,9 @@ static void finish_buckets(void *arg, unsigned worker)
 
 static bool in_order(const layout *l, const unsigned char *rec, size_t n)
 {
-	const unsigned char *key = key_at(l, rec);
 	size_t i = 1;
-	for (; i < n && key_compare(l, key, key + l->record_bytes) <= 0; i++)
-		key += l->record_bytes;
+	for (; i < n && key_compare(l, rec, rec + l->record_bytes) <= 0; i++)
+		rec += l->record_bytes;
 	return i == n;
 }
 

@@ -129,20 +129,30 @@ static void give_arrays(call *k)
 	mem_free(&k->m, k->count);
 }
 
+/* What all ranks have to ask for alike. */
+typedef struct asked {
+	uint32_t size[3]; /* of the layout */
+	uint32_t speeds, kind;
+	char key[KEY_TEXT_BYTES];
+} asked;
+
 /* Does this rank ask for what rank 0 asks for? */
-static hetsort_status compare(call *k, const uint32_t theirs[5], const uint32_t mine[5])
+static hetsort_status compare(call *k, const asked *theirs, const asked *mine)
 {
 	static const char *const name[] = { "record_bytes", "key_off", "key_bytes" };
-	if (theirs[4] != mine[4])
+	if (theirs->kind != mine->kind)
 		return api_fail(&k->why, HETSORT_EINVAL, "this is another call than rank 0's");
 	for (int i = 0; i < 3; i++)
-		if (theirs[i] != mine[i])
+		if (theirs->size[i] != mine->size[i])
 			return api_fail(&k->why, HETSORT_EINVAL,
 					"%s is '%" PRIu32 "', but '%" PRIu32 "' on rank 0", name[i],
-					mine[i], theirs[i]);
-	if (theirs[3] != mine[3])
+					mine->size[i], theirs->size[i]);
+	if (strcmp(theirs->key, mine->key) != 0)
+		return api_fail(&k->why, HETSORT_EINVAL, "key is '%.200s', unlike on rank 0",
+				mine->key);
+	if (theirs->speeds != mine->speeds)
 		return api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, unlike on rank 0",
-				mine[3] ? "given" : "NULL");
+				mine->speeds ? "given" : "NULL");
 	return HETSORT_OK;
 }
 
@@ -151,13 +161,14 @@ static hetsort_status same_everywhere(call *k)
 {
 	const size_t bytes = (size_t)k->c->size * sizeof *k->speed;
 	const bool wanted = k->o.speeds && k->q->kind != COUNTS;
-	const uint32_t mine[5] = { k->lay.record_bytes, k->lay.key_off, k->lay.key_bytes, wanted,
-				   k->q->kind };
-	uint32_t theirs[5];
-	memcpy(theirs, mine, sizeof mine);
-	if (comm_bcast(k->c, theirs, sizeof theirs, 0) != ST_OK)
+	asked mine = { .size = { k->lay.record_bytes, k->lay.key_off, k->lay.key_bytes },
+		       .speeds = wanted,
+		       .kind = k->q->kind };
+	(void)layout_key_text(&k->lay, mine.key);
+	asked theirs = mine;
+	if (comm_bcast(k->c, &theirs, sizeof theirs, 0) != ST_OK)
 		return mpi_failed(k);
-	hetsort_status st = together(k, compare(k, theirs, mine));
+	hetsort_status st = together(k, compare(k, &theirs, &mine));
 	for (int i = 0; i < k->c->size; i++)
 		k->speed[i] = wanted ? k->o.speeds[i] : 1;
 	if (st != HETSORT_OK || !wanted)

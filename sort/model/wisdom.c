@@ -145,9 +145,9 @@ status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ran
 	*out = w;
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for wisdom");
-	snprintf(w->kind, sizeof w->kind, "%s %s ranks %zu threads %u record %u key %u %u", host,
+	snprintf(w->kind, sizeof w->kind, "%s %s ranks %zu threads %u record %u key %u %u%s", host,
 		 strategy_names[o->strategy], ranks, o->threads, o->lay.record_bytes,
-		 o->lay.key_off, o->lay.key_bytes);
+		 o->lay.key_off, o->lay.key_bytes, o->lay.fields ? " fields" : "");
 	find_path(w, o);
 	load(w, note);
 	return w->w ? ST_OK : shares_status(hetpart_wisdom_create(&w->w, w->kind, &he), &he, e);

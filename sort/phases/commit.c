@@ -71,12 +71,14 @@ static json_t *whole_json(const rank_env *env, const verified *v)
 
 static json_t *manifest_json(const rank_env *env, bool per_rank, uint64_t total, const verified *v)
 {
+	const layout *l = &env->o->lay;
+	char key[KEY_TEXT_BYTES];
 	json_t *parts = per_rank ? parts_json(env, v) : whole_json(env, v);
-	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:s, s:o}", "format", "hetsort-manifest",
-			 "version", 1, "record_bytes", (int)env->o->lay.record_bytes, "key_offset",
-			 (int)env->o->lay.key_off, "key_bytes", (int)env->o->lay.key_bytes,
-			 "records", (json_int_t)total, "checksum_kind", CHECKSUM_NAME, "parts",
-			 parts);
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:I, s:s, s:o}", "format",
+			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
+			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
+			 layout_fields_text(l, key), "records", (json_int_t)total, "checksum_kind",
+			 CHECKSUM_NAME, "parts", parts);
 }
 
 status phase_sync(rank_env *env, output *out)
@@ -94,7 +96,7 @@ static status check_record(rank_env *env, const output *out, uint64_t n, const u
 				       out->file.path, &env->e);
 	if (rc != ST_OK)
 		return rc;
-	return key_equal(l, key_at(l, record), key)
+	return key_copy_compare(l, key, record) == 0
 		       ? ST_OK
 		       : err_set(&env->e, ST_IO,
 				 "%s is not as it was written: record %" PRIu64 " is another",

@@ -14,7 +14,7 @@
 
 /* Raise it when ranks come to say other things to each other, or in another order, or to compute
  * in another way what each computes for itself and all have to have alike. */
-enum { PROTOCOL = 2 };
+enum { PROTOCOL = 3 };
 
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
 
@@ -94,14 +94,16 @@ static void fill_in(greeting *g, const settings *o)
 {
 	const uint16_t one = 0x0102;
 	const unsigned char *first = (const void *)&one;
+	char key[KEY_TEXT_BYTES];
 	*g = (greeting){ HETSORT_VERSION, "", "", "", "", "", "" };
 	snprintf(g->protocol, sizeof g->protocol, "%d.%016" PRIx64, PROTOCOL,
 		 (uint64_t)XXH3_64bits(shapes, sizeof shapes));
 	snprintf(g->order, sizeof g->order, "%s", *first == 2 ? "little-endian" : "big-endian");
 	snprintf(g->sizes, sizeof g->sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *), sizeof(size_t),
 		 sizeof(item), sizeof(rank_result), sizeof(checksum));
-	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key of %" PRIu32 " at %" PRIu32,
-		 o->lay.record_bytes, o->lay.key_bytes, o->lay.key_off);
+	/* what does not fit is part of the options' sum */
+	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key %.40s", o->lay.record_bytes,
+		 layout_key_text(&o->lay, key));
 	snprintf(g->options, sizeof g->options, "%016" PRIx64, o->sum);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (FAIL_DIFFER(fields[i].fault))

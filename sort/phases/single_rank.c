@@ -195,10 +195,10 @@ static status join_pieces(single_rank *a)
 	const size_t key = l->key_bytes;
 	if (a->e.code != ST_OK)
 		return err_set(&env->e, a->e.code, "%s", a->e.text);
-	key_copy(l, a->w->seen.first_key, a->keys);
-	key_copy(l, a->w->seen.last_key, a->keys + (2 * a->count - 1) * key);
+	memcpy(a->w->seen.first_key, a->keys, key);
+	memcpy(a->w->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
 	for (size_t i = 1; i < a->count; i++)
-		if (key_compare(l, a->keys + (2 * i - 1) * key, a->keys + 2 * i * key) > 0)
+		if (key_copies_compare(l, a->keys + (2 * i - 1) * key, a->keys + 2 * i * key) > 0)
 			return err_set(&env->e, ST_INTERNAL,
 				       "piece %zu of the output begins before the one before it "
 				       "ends",

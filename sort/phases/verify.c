@@ -62,8 +62,8 @@ static void state(const rank_env *env, const output_part *w, unsigned char *to)
 	const size_t key = env->o->lay.key_bytes;
 	memcpy(to, &mine, sizeof mine);
 	if (mine.out) {
-		key_copy(&env->o->lay, to + sizeof mine, w->seen.first_key);
-		key_copy(&env->o->lay, to + sizeof mine + key, w->seen.last_key);
+		memcpy(to + sizeof mine, w->seen.first_key, key);
+		memcpy(to + sizeof mine + key, w->seen.last_key, key);
 	}
 }
 
@@ -100,7 +100,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		if (!one.out)
 			continue;
-		if (last && key_compare(&env->o->lay, last, first) > 0)
+		if (last && key_copies_compare(&env->o->lay, last, first) > 0)
 			return err_set(&env->e, ST_INVALID,
 				       "rank %d's first key is smaller than the last before it", i);
 		last = first + key;

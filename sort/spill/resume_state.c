@@ -63,7 +63,7 @@ static json_t *output_json(const output_checkpoint *out)
 
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
-	char job[20];
+	char job[20], key[KEY_TEXT_BYTES];
 	json_t *shares = json_array(), *inputs = json_array(), *runs = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
 	for (int32_t i = 0; i < s->ranks; i++)
@@ -73,13 +73,14 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 	for (size_t i = 0; i < s->runs; i++)
 		runs = json_and(runs, s->run[i].noted ? json_checksum(s->run[i].sum) : json_null());
 	json_t *doc = json_pack(
-		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, "
+		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:I, s:I, s:o, s:o, "
 		"s:o}",
 		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
 		"rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
 		(int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
-		(int)s->lay.key_bytes, "run_records", (json_int_t)s->run_recs, "sample_stride",
-		(json_int_t)s->stride, "share_in", shares, "inputs", inputs, "runs", runs);
+		(int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "run_records",
+		(json_int_t)s->run_recs, "sample_stride", (json_int_t)s->stride, "share_in", shares,
+		"inputs", inputs, "runs", runs);
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
 }
 
@@ -200,43 +201,43 @@ static bool possible_runs(const resume_state *s, json_int_t run_recs, json_int_t
 	       stride <= MOST_STRIDE;
 }
 
-static bool possible_head(const resume_state *s, json_int_t rec, json_int_t off, json_int_t key)
+static bool possible_ranks(const resume_state *s)
 {
-	return s->ranks > 0 && s->ranks <= MOST_RANKS && s->rank >= 0 && s->rank < s->ranks &&
-	       rec > 0 && rec <= MAX_RECORD_BYTES && key > 0 && key <= rec && off >= 0 &&
-	       off <= rec - key;
+	return s->ranks > 0 && s->ranks <= MOST_RANKS && s->rank >= 0 && s->rank < s->ranks;
 }
 
 static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
 {
-	const char *format, *made_by, *job;
+	const char *format, *made_by, *job, *fields = NULL;
 	int version, rank, ranks;
 	json_int_t rec, off, key, run_recs, stride;
 	json_t *shares, *inputs, *runs, *output = NULL;
 	resume_state h = { 0 };
-	if (json_unpack(doc,
-			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
-			"s?o!}",
-			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
-			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
-			"key_bytes", &key, "run_records", &run_recs, "sample_stride", &stride,
-			"share_in", &shares, "inputs", &inputs, "runs", &runs, "output",
-			&output) != 0 ||
+	if (json_unpack(
+		    doc,
+		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:I, s:I, s:o, s:o, s:o, "
+		    "s?o!}",
+		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
+		    "rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
+		    "key_bytes", &key, "key", &fields, "run_records", &run_recs, "sample_stride",
+		    &stride, "share_in", &shares, "inputs", &inputs, "runs", &runs, "output",
+		    &output) != 0 ||
 	    strcmp(format, FORMAT) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
 		return malformed(name, "is of another version", e);
 	h.rank = rank;
 	h.ranks = ranks;
-	if (!possible_head(&h, rec, off, key) || !parse_hex(job, 1, &h.job) ||
-	    !json_is_array(inputs) || json_array_size(shares) != (size_t)ranks)
+	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
+	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) ||
+	    json_array_size(shares) != (size_t)ranks)
 		return malformed(name, "its sizes are impossible", e);
 	status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
 	s->job = h.job;
 	s->rank = rank;
-	s->lay = (layout){ (uint32_t)rec, (uint32_t)off, (uint32_t)key };
+	s->lay = h.lay;
 	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
 	    !possible_runs(s, run_recs, stride) || !parse_output(s, output))
 		rc = malformed(name, "its shares, runs, inputs or output are impossible", e);
@@ -309,19 +310,18 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
 			 const char *name, err *e)
 {
-	char q[QUOTED_BYTES];
+	char q[QUOTED_BYTES], key[KEY_TEXT_BYTES], key_is[KEY_TEXT_BYTES];
 	const layout *a = &was->lay, *b = &is->lay;
 	if (was->ranks != is->ranks || was->rank != is->rank)
 		return err_set(e, ST_REFUSED,
 			       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
 			       " of %" PRId32,
 			       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
-	if (a->record_bytes != b->record_bytes || a->key_off != b->key_off ||
-	    a->key_bytes != b->key_bytes)
+	if (!layout_equal(a, b))
 		return err_set(e, ST_REFUSED,
-			       "state %s is of records of %u bytes with a key of %u at %u, not of "
-			       "%u with %u at %u",
-			       err_quoted(name, q), a->record_bytes, a->key_bytes, a->key_off,
-			       b->record_bytes, b->key_bytes, b->key_off);
+			       "state %s is of records of %u bytes with the key '%s', not of %u "
+			       "with '%s'",
+			       err_quoted(name, q), a->record_bytes, layout_key_text(a, key),
+			       b->record_bytes, layout_key_text(b, key_is));
 	return same_inputs(was, is, in, name, e);
 }

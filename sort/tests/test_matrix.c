@@ -499,7 +499,7 @@ static void end_point(tally *y, const char *name)
 
 static void run_sizes(tally *y, size_t d)
 {
-	const layout standard = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES };
+	const layout standard = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES);
 	const size_t p = (size_t)y->p;
 	const size_t sizes[] = { 0, 1, p - 1, p, p + 1, 100, 1000, 4095, 4096, 4097, LARGE };
 	for (size_t i = 0; i < LEN(sizes); i++)
@@ -515,9 +515,11 @@ static void run_sizes(tally *y, size_t d)
 static void run_layouts(tally *y)
 {
 	static const layout layouts[] = {
-		{ 1, 0, 1 },     { 8, 0, 8 },         { 16, 3, 5 },
-		{ 40, 8, 32 },   { 100, 20, 10 },     { 100, 12, 11 },
-		{ 4096, 0, 10 }, { 4096, 100, 3000 }, { 65536, 0, 65536 },
+		LAYOUT_BYTES(1, 0, 1),         LAYOUT_BYTES(8, 0, 8),
+		LAYOUT_BYTES(16, 3, 5),        LAYOUT_BYTES(40, 8, 32),
+		LAYOUT_BYTES(100, 20, 10),     LAYOUT_BYTES(100, 12, 11),
+		LAYOUT_BYTES(4096, 0, 10),     LAYOUT_BYTES(4096, 100, 3000),
+		LAYOUT_BYTES(65536, 0, 65536),
 	};
 	static const size_t of_interest[] = { 0, 3, 6, 7 }; /* distributions */
 	for (size_t l = 0; l < LEN(layouts); l++) {

@@ -27,13 +27,28 @@ static void check_name(const char *pattern)
 	free(word);
 }
 
+/* Every field lies in the record, and the key's text says the same key again. */
+static void check_key(const layout *l)
+{
+	char text[KEY_TEXT_BYTES];
+	layout again;
+	fuzz_check(l->key_bytes >= 1 && l->fields <= KEY_FIELDS_MAX);
+	fuzz_check(l->fields ? l->key_bytes <= KEY_FIELDS_BYTES_MAX
+			     : l->key_off < l->record_bytes &&
+				       l->key_bytes <= l->record_bytes - l->key_off);
+	for (uint32_t i = 0; i < l->fields; i++)
+		fuzz_check(l->field[i].bytes >= 1 && l->field[i].bytes <= l->record_bytes &&
+			   l->field[i].off <= l->record_bytes - l->field[i].bytes);
+	fuzz_check(layout_parse(&again, l->record_bytes, layout_key_text(l, text), NULL) == ST_OK);
+	fuzz_check(memcmp(&again, l, sizeof again) == 0);
+}
+
 static void check_sort(const settings *o)
 {
 	const layout *l = &o->lay;
 	fuzz_check(o->ninputs > 0 && (o->output || o->explain));
 	fuzz_check(l->record_bytes >= 1 && l->record_bytes <= MAX_RECORD_BYTES);
-	fuzz_check(l->key_bytes >= 1 && l->key_off < l->record_bytes &&
-		   l->key_bytes <= l->record_bytes - l->key_off);
+	check_key(l);
 	fuzz_check(o->exchange_threads <= 2 && o->ranks >= 0 && o->ranks <= 4096 &&
 		   o->threads <= 1024 && o->max_message >= 1 && o->max_message <= 256 << 20);
 	fuzz_check(!o->memory.bytes || !o->memory.micropercent);

@@ -371,9 +371,9 @@ refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did yo
   "$hetsort" --strategi=merge -o out in
 refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)" "$hetsort" --froce -o out in
 refuses "ambiguous option" 2 "ambiguous option: --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
-refuses "option that begins three" 2 "ambiguous option: --report, --record-size or --resume" "$hetsort" --re -o out in
+refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --reverse or --resume" "$hetsort" --re -o out in
 refuses "unknown letter among others" 2 "unknown option '-x'" "$hetsort" --force in -xv -o out
-refuses "option given twice" 2 "--key is given twice" "$hetsort" --key 0,10 --key 20,4 -o out in
+refuses "option given twice" 2 "--record-size is given twice" "$hetsort" --record-size 100 --record-size 20 -o out in
 refuses "option given twice, by letter and name" 2 "--output is given twice" "$hetsort" -o out in --output=out2
 refuses "option given twice, abbreviated, and alike" 2 "--threads is given twice" "$hetsort" --thr 1 --threads=1 -o out in
 refuses "option given twice, once by a word" 2 "--speeds is given twice" "$hetsort" --speeds auto --speeds 1 -o out in
@@ -398,9 +398,19 @@ refuses "--record-size beyond its bounds" 2 "a size from 1 B to 64 KiB is wanted
 refuses "--max-message in another unit" 2 "for --max-message: units are" "$hetsort" --max-message 1X -o out in
 sorts "--threads=0: as without it" 1000 "$hetsort" --threads 0 -o out in
 sorts "sizes with units" 1000 "$hetsort" --record-size 0.1kb --max-message 1k --memory 1g -o out in
-for bad in 0,0 10 0,10,5 a,b -1,5 0,x ','; do
+for bad in 0,0 10 a,b -1,5 ','; do
   refuses "--key='$bad'" 2 "for --key: OFFSET,LENGTH" "$hetsort" --key "$bad" -o out in
 done
+for bad in 0,10,5 0,x 0,4,u128 0,u64,up; do
+  refuses "--key='$bad'" 2 "invalid argument '$bad' for --key: a type is one of bytes, u8 to u64" "$hetsort" --key "$bad" -o out in
+done
+refuses "--key: a length that the type does not have" 2 "'0,4,f64' for --key: the length is not that of the type" \
+  "$hetsort" --key 0,4,f64 -o out in
+refuses "--key: fields that are too many" 2 "for --key: a key has at most 16 fields" "$hetsort" --key=0,1{,,,,,,,,,,,,,,,,} -o out in
+refuses "--key: a field beyond the record" 2 "field 2 of the key, bytes 93 to 100, does not fit a record of 100 bytes" \
+  "$hetsort" --key 0,4 --key 93,u64 -o out in
+refuses "--key: fields that are too long" 2 "the key has 300 bytes: more than 256 go as one piece of ascending bytes only" \
+  "$hetsort" --record-size 1000 --key 0,100 --key 200,200 -o out in
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
 refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
@@ -488,7 +498,7 @@ run "$hetsort" --help
 is "--help: exit code" "$rc" 0
 is "--help: no line is longer than 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
 ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
-ok "--help: two screens of 25 lines" test "$(wc -l <<<"$out")" -le 50
+ok "--help: two screens of 27 lines" test "$(wc -l <<<"$out")" -le 54
 is "--help: each option is in the manual, in the same order" \
   "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -cd 'a-z\n-')" \
   "$(sed -nE 's/^  (-[a-z], |    )--([a-z-]+).*/\2/p' <<<"$out")"

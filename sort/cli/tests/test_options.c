@@ -114,7 +114,7 @@ static void given_twice(void **state)
 		char buf[WORD_BYTES], said[WORD_BYTES];
 		settings o;
 		err e;
-		const bool may = r->kind == OPT_SET || r->kind == OPT_TMPDIR;
+		const bool may = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY;
 		snprintf(said, sizeof said, "--%s is given twice", r->name);
 		assert_int_equal(parse(&o, r, argument(r, buf), 2, &e), may ? ST_OK : ST_REFUSED);
 		assert_string_equal(e.text, may ? "" : said);

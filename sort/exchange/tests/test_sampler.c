@@ -29,7 +29,7 @@ typedef struct sampler {
 
 static const sampler of_sample = { UINT64_C(0x68657473), 256 };
 static const sampler of_estimate = { UINT64_C(0x64697374), 1024 };
-static const layout lay = { REC, 0, 10 };
+static const layout lay = LAYOUT_BYTES(REC, 0, 10);
 
 static unsigned char *input, *expected;
 

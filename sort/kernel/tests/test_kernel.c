@@ -147,9 +147,11 @@ static const struct kind {
 };
 
 static const layout LAYOUTS[] = {
-	{ 100, 0, 10 }, { 100, 90, 10 }, { 11, 1, 10 }, { 10, 0, 10 }, { 1, 0, 1 },
-	{ 8, 0, 8 },    { 16, 3, 4 },    { 12, 2, 9 },  { 40, 5, 24 }, { 200, 0, 11 },
-	{ 16, 0, 8 },   { 32, 4, 20 },   { 39, 0, 39 }, { 8, 2, 5 },
+	LAYOUT_BYTES(100, 0, 10), LAYOUT_BYTES(100, 90, 10), LAYOUT_BYTES(11, 1, 10),
+	LAYOUT_BYTES(10, 0, 10),  LAYOUT_BYTES(1, 0, 1),     LAYOUT_BYTES(8, 0, 8),
+	LAYOUT_BYTES(16, 3, 4),   LAYOUT_BYTES(12, 2, 9),    LAYOUT_BYTES(40, 5, 24),
+	LAYOUT_BYTES(200, 0, 11), LAYOUT_BYTES(16, 0, 8),    LAYOUT_BYTES(32, 4, 20),
+	LAYOUT_BYTES(39, 0, 39),  LAYOUT_BYTES(8, 2, 5),
 };
 
 static const size_t SIZES[] = { 0, 1, 2, 3, 24, 25, 257, 4099, 40000 };

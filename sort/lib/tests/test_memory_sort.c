@@ -42,7 +42,7 @@ static status sort_on_rank(comm *c, void *arg)
 {
 	sorting *t = arg;
 	const size_t rank = (size_t)c->rank;
-	const layout l = { t->s.record_bytes, t->s.key_off, t->s.key_bytes };
+	const layout l = LAYOUT_BYTES(t->s.record_bytes, t->s.key_off, t->s.key_bytes);
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	unsigned char *out = bordered(t->out_count[rank] * l.record_bytes);

@@ -114,8 +114,9 @@ static void quotas_bound(void **state)
 static void measures(void **state)
 {
 	static const layout layouts[] = {
-		{ 100, 0, 10 }, { 1, 0, 1 },         { 16, 3, 5 },
-		{ 40, 8, 32 },  { 4096, 100, 3000 }, { 65536, 0, 65536 }
+		LAYOUT_BYTES(100, 0, 10),      LAYOUT_BYTES(1, 0, 1),
+		LAYOUT_BYTES(16, 3, 5),        LAYOUT_BYTES(40, 8, 32),
+		LAYOUT_BYTES(4096, 100, 3000), LAYOUT_BYTES(65536, 0, 65536)
 	};
 	(void)state;
 	for (size_t i = 0; i < LEN(layouts); i++)

@@ -10,7 +10,7 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-static const settings usual = { .lay = { 100, 0, 10 } };
+static const settings usual = { .lay = LAYOUT_BYTES(100, 0, 10) };
 
 static double predicted(const run_load *l)
 {

@@ -75,7 +75,9 @@ static double ideal(hetpart_cost_fn *f, uint64_t n, const double *speed)
 
 static settings of_kind(const char *wisdom_path)
 {
-	return (settings){ .wisdom = wisdom_path, .lay = { 100, 0, 10 }, .plan = PLAN_ONLINE };
+	return (settings){ .wisdom = wisdom_path,
+			   .lay = LAYOUT_BYTES(100, 0, 10),
+			   .plan = PLAN_ONLINE };
 }
 
 /* One run by the book: plans, works, learns. Returns how far its end is above the best. */

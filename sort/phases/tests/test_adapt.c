@@ -57,7 +57,7 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 {
 	err e = { ST_OK, "" };
 	*s = (situation){ .o = { .strategy = by,
-				 .lay = { DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES },
+				 .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES),
 				 .adapt = { .on = true, .gain = 0.1, .saved_s = 0.02 } } };
 	memcpy(s->planned, planned, sizeof s->planned);
 	const bool merging = by == BY_MERGING;
@@ -140,7 +140,7 @@ static void by_costs_as_by_speeds(void **state)
 	(void)state;
 	for (size_t k = 0; k < LEN(speed_sets); k++) {
 		const situation s = { .o = { .strategy = BY_MERGING,
-					     .lay = { DEFAULT_RECORD_BYTES, 0, 10 } } };
+					     .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, 10) } };
 		uint64_t want[P], share[P];
 		err e = { ST_OK, "" };
 		assert_int_equal(shares_divide(N, speed_sets[k], P, false, want, &e), ST_OK);

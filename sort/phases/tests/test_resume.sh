@@ -103,7 +103,7 @@ ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 killed merge:1 --ranks 3
 refuses "without --resume" "holds a sort that has not ended: --resume goes on with it, --clean removes it" --ranks 3
 refuses "other ranks" "is of rank 0 of 3, not of 0 of 2" --resume --ranks 2
-key=0,2 refuses "other key" "with a key of 1 at 0, not of 100 with 2 at 0" --resume --ranks 3
+key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
 refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
 refuses "another input more" "is of 1 input files, not of 2" --resume --ranks 3 in2

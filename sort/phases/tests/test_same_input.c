@@ -27,7 +27,9 @@ typedef struct trial {
 static status compare_files(comm *c, void *trial_)
 {
 	trial *t = trial_;
-	const settings o = { .lay = { 10, 0, 10 }, .inputs = &t->path[c->rank], .ninputs = 1 };
+	const settings o = { .lay = LAYOUT_BYTES(10, 0, 10),
+			     .inputs = &t->path[c->rank],
+			     .ninputs = 1 };
 	rank_env env = { .c = c, .o = &o };
 	input in;
 	memset(c->host, 0, sizeof c->host);

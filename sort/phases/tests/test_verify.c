@@ -49,7 +49,7 @@ static status verify(comm *c, void *trial_)
 {
 	trial *t = trial_;
 	const part *p = &t->part[c->rank];
-	const settings o = { .lay = { 10, 0, KEY } };
+	const settings o = { .lay = LAYOUT_BYTES(10, 0, KEY) };
 	unsigned char keys[2 * KEY];
 	memcpy(keys, p->first, KEY);
 	memcpy(keys + KEY, p->last, KEY);

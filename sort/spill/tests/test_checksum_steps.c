@@ -19,7 +19,7 @@ enum {
 	STEPS = RECS * RECORD_BYTES / STEP_BYTES
 };
 
-static const layout lay = { RECORD_BYTES, 0, 10 };
+static const layout lay = LAYOUT_BYTES(RECORD_BYTES, 0, 10);
 static _Alignas(IO_FD_ALIGN) unsigned char recs[RECS * RECORD_BYTES];
 static unsigned char were[RECS * RECORD_BYTES];
 static size_t flips;

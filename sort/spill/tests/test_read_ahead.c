@@ -79,7 +79,7 @@ static void take_samples(bed *b, size_t k)
 static void bed_make(bed *b, uint32_t rec, size_t count, uint64_t most, keys kind, uint64_t seed)
 {
 	err e = { ST_OK, "" };
-	*b = (bed){ .lay = { rec, 0, KEY_BYTES }, .count = count };
+	*b = (bed){ .lay = LAYOUT_BYTES(rec, 0, KEY_BYTES), .count = count };
 	for (size_t k = 0; k < count; k++) {
 		const uint64_t n = 1 + next(&seed) % most;
 		b->start[k + 1] = b->start[k] + n;

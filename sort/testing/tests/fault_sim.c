@@ -72,9 +72,10 @@ static void draw_faults(uint64_t *s, cluster *k)
 
 static void draw(cluster *k, uint64_t *s)
 {
-	static const layout layouts[] = { { 100, 0, 10 }, { 100, 0, 10 },  { 100, 20, 10 },
-					  { 16, 3, 5 },   { 8, 0, 8 },     { 40, 8, 32 },
-					  { 1, 0, 1 },    { 1000, 12, 11 } };
+	static const layout layouts[] = { LAYOUT_BYTES(100, 0, 10),  LAYOUT_BYTES(100, 0, 10),
+					  LAYOUT_BYTES(100, 20, 10), LAYOUT_BYTES(16, 3, 5),
+					  LAYOUT_BYTES(8, 0, 8),     LAYOUT_BYTES(40, 8, 32),
+					  LAYOUT_BYTES(1, 0, 1),     LAYOUT_BYTES(1000, 12, 11) };
 	static const size_t msgs[] = { 64, 1000, 4096, 256 << 20 };
 	static const char *const inputs[] = { "in" };
 	*k = (cluster){ .ranks = 1 + (int)below(s, MOST_RANKS),

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The texts of keys, and their one form: what orders alike is the same layout, and a key that comes
+ * down to one piece of ascending bytes has no fields, which sorts fastest. Pure. */
+#include "layout.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIELD_TEXT_BYTES = 24, WORD_BYTES = 8 };
+
+static const struct {
+	const char *name;
+	uint8_t type, bytes; /* 0: any number of them */
+} types[] = {
+	{ "bytes", KEY_TYPE_BYTES, 0 },  { "u8", KEY_TYPE_UNSIGNED, 1 },
+	{ "u16", KEY_TYPE_UNSIGNED, 2 }, { "u32", KEY_TYPE_UNSIGNED, 4 },
+	{ "u64", KEY_TYPE_UNSIGNED, 8 }, { "i8", KEY_TYPE_SIGNED, 1 },
+	{ "i16", KEY_TYPE_SIGNED, 2 },   { "i32", KEY_TYPE_SIGNED, 4 },
+	{ "i64", KEY_TYPE_SIGNED, 8 },   { "f32", KEY_TYPE_FLOAT, 4 },
+	{ "f64", KEY_TYPE_FLOAT, 8 },
+};
+
+enum { TYPES = sizeof types / sizeof *types };
+
+/* ---------------------------------------------------------------------------------- parsing */
+
+/* The next word of a list separated by commas; *text is behind it, NULL at the end. */
+static bool next_word(const char **text, char word[WORD_BYTES])
+{
+	if (!*text)
+		return false;
+	const size_t n = strcspn(*text, ",");
+	const bool fits = n > 0 && n < WORD_BYTES;
+	memcpy(word, *text, fits ? n : 0);
+	word[fits ? n : 0] = '\0';
+	*text = (*text)[n] ? *text + n + 1 : NULL;
+	return true;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+/* A whole number of 7 digits at most. */
+static uint32_t number(const char *word)
+{
+	uint32_t v = 0;
+	while (*word)
+		v = 10 * v + (uint32_t)(*word++ - '0');
+	return v;
+}
+
+/* "u64le": the type's name, and the order of its bytes. */
+static bool find_type(const char *word, key_field *f, uint32_t *bytes)
+{
+	for (size_t i = 0; i < TYPES; i++) {
+		const size_t n = strlen(types[i].name);
+		const char *order = word + n;
+		if (strncmp(word, types[i].name, n) != 0)
+			continue;
+		const bool ordered = types[i].bytes > 0;
+		if (*order && !(ordered && (strcmp(order, "le") == 0 || strcmp(order, "be") == 0)))
+			continue;
+		f->type = types[i].type;
+		f->little = *order ? *order == 'l' : ordered && __BYTE_ORDER == __LITTLE_ENDIAN;
+		*bytes = types[i].bytes;
+		return true;
+	}
+	return false;
+}
+
+static const char *parse_field(key_field *f, const char *text)
+{
+	char word[WORD_BYTES];
+	uint32_t bytes = 0;
+	bool length = false, desc = false;
+	if (!next_word(&text, word) || !is_number(word))
+		return "OFFSET,LENGTH in bytes is wanted, and a type and desc may follow";
+	f->off = number(word);
+	bool more = next_word(&text, word);
+	if (more && is_number(word)) {
+		f->bytes = number(word);
+		length = true;
+		more = next_word(&text, word);
+	}
+	if (more && find_type(word, f, &bytes))
+		more = next_word(&text, word);
+	if (more && strcmp(word, "desc") == 0) {
+		desc = true;
+		more = next_word(&text, word);
+	}
+	f->desc = desc;
+	if (more)
+		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, with le or be "
+		       "behind it; then desc may follow";
+	if (!length && bytes == 0)
+		return "OFFSET,LENGTH in bytes is wanted";
+	if (length && bytes > 0 && f->bytes != bytes)
+		return "the length is not that of the type";
+	f->bytes = bytes ? bytes : f->bytes;
+	if (f->off >= MAX_RECORD_BYTES || f->bytes == 0 || f->bytes > MAX_RECORD_BYTES)
+		return "OFFSET,LENGTH are less than 64K, LENGTH at least 1";
+	return NULL;
+}
+
+const char *layout_add_field(layout *l, const char *text)
+{
+	key_field f = { 0 };
+	const char *why = parse_field(&f, text);
+	if (!why && l->fields == KEY_FIELDS_MAX)
+		why = "a key has at most 16 fields";
+	if (!why)
+		l->field[l->fields++] = f;
+	return why;
+}
+
+/* --------------------------------------------------------------------------------- settling */
+
+static status check_fields(const layout *l, err *e)
+{
+	char which[32] = "the key";
+	for (uint32_t i = 0; i < l->fields; i++) {
+		const key_field *f = &l->field[i];
+		const uint64_t end = (uint64_t)f->off + f->bytes;
+		if (l->fields > 1)
+			snprintf(which, sizeof which, "field %" PRIu32 " of the key", i + 1);
+		if (f->bytes == 0)
+			return err_set(e, ST_REFUSED, "%s has no bytes", which);
+		if (end > l->record_bytes)
+			return err_set(e, ST_REFUSED,
+				       "%s, bytes %" PRIu32 " to %" PRIu64
+				       ", does not fit a record of %" PRIu32 " bytes",
+				       which, f->off, end - 1, l->record_bytes);
+	}
+	return ST_OK;
+}
+
+/* Numbers that order as their bytes are bytes; bytes that follow each other are one field. */
+static void join_fields(layout *l)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < l->fields; i++) {
+		key_field f = l->field[i], *last = n ? &l->field[n - 1] : NULL;
+		f.little = f.little && f.bytes > 1;
+		if (f.type == KEY_TYPE_UNSIGNED && !f.little)
+			f.type = KEY_TYPE_BYTES;
+		if (last && last->type == KEY_TYPE_BYTES && f.type == KEY_TYPE_BYTES &&
+		    last->desc == f.desc && last->off + last->bytes == f.off)
+			last->bytes += f.bytes;
+		else
+			l->field[n++] = f;
+	}
+	memset(&l->field[n], 0, (KEY_FIELDS_MAX - n) * sizeof *l->field);
+	l->fields = n;
+}
+
+static key_lead number_of(const key_field *f, uint32_t record_bytes)
+{
+	const unsigned bits = 8 * f->bytes, up = 64 - bits;
+	const uint64_t all = ~UINT64_C(0) << up, sign = UINT64_C(1) << 63;
+	const uint32_t last = record_bytes - KEY_NUMBER_BYTES_MAX;
+	key_lead n = { .at = f->off < last ? f->off : last,
+		       .up = (uint8_t)up,
+		       .little = f->little,
+		       .bytes = (uint8_t)f->bytes };
+	const unsigned before = 8 * (f->off - n.at);
+	n.down = (uint8_t)(f->little ? before : up - before);
+	n.flip = (f->type == KEY_TYPE_UNSIGNED ? 0 : sign) ^ (f->desc ? all : 0);
+	n.negative = f->type == KEY_TYPE_FLOAT ? all & ~sign : 0;
+	return n;
+}
+
+static status settle_fields(layout *l, err *e)
+{
+	const key_field *first = &l->field[0];
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < l->fields; i++)
+		bytes += l->field[i].bytes;
+	l->key_off = first->off;
+	l->key_bytes = (uint32_t)bytes;
+	if (l->fields == 1 && first->type == KEY_TYPE_BYTES && !first->desc) {
+		l->field[0] = (key_field){ 0 };
+		l->fields = 0;
+		return ST_OK;
+	}
+	if (bytes > KEY_FIELDS_BYTES_MAX)
+		return err_set(e, ST_REFUSED,
+			       "the key has %" PRIu64 " bytes: more than %d go as one piece of "
+			       "ascending bytes only",
+			       bytes, KEY_FIELDS_BYTES_MAX);
+	if (first->type != KEY_TYPE_BYTES && l->record_bytes >= KEY_NUMBER_BYTES_MAX)
+		l->lead = number_of(first, l->record_bytes);
+	return ST_OK;
+}
+
+status layout_settle(layout *l, bool reverse, err *e)
+{
+	if (l->fields == 0) {
+		l->field[0] = (key_field){ .off = l->key_off, .bytes = l->key_bytes };
+		l->fields = 1;
+	}
+	const status rc = check_fields(l, e);
+	if (rc != ST_OK)
+		return rc;
+	for (uint32_t i = 0; reverse && i < l->fields; i++)
+		l->field[i].desc = !l->field[i].desc;
+	join_fields(l);
+	return settle_fields(l, e);
+}
+
+status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
+{
+	char word[FIELD_TEXT_BYTES + 1], q[QUOTED_BYTES];
+	*l = (layout){ .record_bytes = record_bytes };
+	do {
+		const size_t n = strcspn(key, " ");
+		const char *why = "it is too long";
+		if (n < sizeof word) {
+			memcpy(word, key, n);
+			word[n] = '\0';
+			why = layout_add_field(l, word);
+		}
+		if (why)
+			return err_set(e, ST_REFUSED, "invalid key %s: %s", err_quoted(key, q),
+				       why);
+		key += n;
+	} while (*key++ == ' ');
+	return layout_settle(l, false, e);
+}
+
+/* ----------------------------------------------------------------------------------- its text */
+
+static int field_text(const key_field *f, char *to, size_t room)
+{
+	int n = snprintf(to, room, "%" PRIu32 ",%" PRIu32, f->off, f->bytes);
+	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
+		if (types[i].type == f->type && types[i].bytes == f->bytes)
+			n += snprintf(to + n, room - (size_t)n, ",%s%s", types[i].name,
+				      f->bytes == 1 ? ""
+				      : f->little   ? "le"
+						    : "be");
+	return n + snprintf(to + n, room - (size_t)n, "%s", f->desc ? ",desc" : "");
+}
+
+const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES])
+{
+	const key_field plain = { .off = l->key_off, .bytes = l->key_bytes };
+	size_t at = (size_t)field_text(l->fields ? &l->field[0] : &plain, text, FIELD_TEXT_BYTES);
+	for (uint32_t i = 1; i < l->fields; i++) {
+		text[at++] = ' ';
+		at += (size_t)field_text(&l->field[i], text + at, FIELD_TEXT_BYTES);
+	}
+	return text;
+}
+
+const char *layout_fields_text(const layout *l, char text[KEY_TEXT_BYTES])
+{
+	return l->fields ? layout_key_text(l, text) : NULL;
+}
+
+bool layout_restore(layout *l, int64_t record_bytes, int64_t key_off, int64_t key_bytes,
+		    const char *fields)
+{
+	if (record_bytes < 1 || record_bytes > MAX_RECORD_BYTES)
+		return false;
+	if (fields)
+		return layout_parse(l, (uint32_t)record_bytes, fields, NULL) == ST_OK &&
+		       l->key_off == key_off && l->key_bytes == key_bytes;
+	*l = (layout)LAYOUT_BYTES((uint32_t)record_bytes, (uint32_t)key_off, (uint32_t)key_bytes);
+	return key_bytes >= 1 && key_bytes <= record_bytes && key_off >= 0 &&
+	       key_off <= record_bytes - key_bytes;
+}
+
+bool layout_equal(const layout *a, const layout *b)
+{
+	return a->record_bytes == b->record_bytes && a->key_off == b->key_off &&
+	       a->key_bytes == b->key_bytes && a->fields == b->fields &&
+	       memcmp(a->field, b->field, sizeof a->field) == 0;
+}
