@@ -4,9 +4,9 @@
 
 _hetsort_options() { # PROGRAM
   case $1 in
-    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --record-size= --key= -s --stable
-      --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= --memory=
-      --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
+    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --record-size= --key= -r --reverse -s --stable
+      --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= -S --memory=
+      -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet --clean --check-manifest --help --version' ;;
     gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync --help --version' ;;
     valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= --help --version' ;;

@@ -17,9 +17,9 @@ of_zsh() { # of_zsh PROGRAM [VERB]
   (service=$1 words=('' "$1" "${2:-}") && . "$ROOT/scripts/completion/_hetsort")
 }
 
-of_help() { "$BIN/$1" --help | sed -n 's/^ \{1,\}\(-.*\)/\1/p' | sed 's/  .*//' | grep -o -E -- '(^|[ ,])--?[a-z][a-z0-9-]*' | tr -d ' ,'; }
+of_help() { "$BIN/$1" --help | sed -n 's/^ \{1,\}\(-.*\)/\1/p' | sed 's/  .*//' | grep -o -E -- '(^|[ ,])--?[a-zA-Z][a-z0-9-]*' | tr -d ' ,'; }
 of_manual() { # Fl -name is --name; of hetsort.1 with \- for each -
-  sed -n '/^\.It Fl/{s/\\-/-/g;s/^\.It/,/;p;}' "$1" | grep -o -E -- ' -[a-z][a-z0-9-]*|Fl [a-z]( |$)' |
+  sed -n '/^\.It Fl/{s/\\-/-/g;s/^\.It/,/;p;}' "$1" | grep -o -E -- ' -[a-z][a-z0-9-]*|Fl [a-zA-Z]( |$)' |
     sed 's/^ -/--/; s/^Fl \(.\).*/-\1/'
 }
 
@@ -31,7 +31,7 @@ for program in hetsort gensort valsort hetplan hetsim cpuburn; do
   is "$program: those of the manual" "$(diff help manual)" ""
   completed "$program" - | tr -d = | LC_ALL=C sort -u >bash
   is "$program: those that bash completes" "$(diff help bash)" ""
-  of_zsh "$program" | sed 's/^\*//; s/^([^)]*)//' | grep -o -E '^--?[a-z][a-z0-9-]*' | LC_ALL=C sort -u >zsh
+  of_zsh "$program" | sed 's/^\*//; s/^([^)]*)//' | grep -o -E '^--?[a-zA-Z][a-z0-9-]*' | LC_ALL=C sort -u >zsh
   is "$program: those that zsh completes" "$(diff help zsh)" ""
   is "$program: an option that takes a value ends in =" \
     "$(completed "$program" -- | grep '=' | LC_ALL=C sort)" \

@@ -65,9 +65,10 @@ const option_row option_rows[] = {
 	{ "emulate", 0, "M|best", OPT_NUMBER, FIELD(emulate), .lo = 1, .hi = 65536,
 	  .word = { "best", FIELD(emulate), EMULATE_BEST }, .section = OF_WORK,
 	  .help = "equal virtual ranks, more where --speeds says so" },
-	{ "memory", 0, "SIZE|%", OPT_MEMORY, FIELD(memory), .may_differ = "nodes differ in memory",
-	  .section = OF_WORK, .help = "of a node's ranks together [3/4 of what is free]" },
-	{ "tmpdir", 0, "DIR", OPT_TMPDIR, FIELD(tmpdir), .may_differ = "nodes differ in disks",
+	{ "memory", 'S', "SIZE|%", OPT_MEMORY, FIELD(memory),
+	  .may_differ = "nodes differ in memory", .section = OF_WORK,
+	  .help = "of a node's ranks together [3/4 of what is free]" },
+	{ "tmpdir", 'T', "DIR", OPT_TMPDIR, FIELD(tmpdir), .may_differ = "nodes differ in disks",
 	  .section = OF_WORK, .help = "for what exceeds it [$TMPDIR, or beside OUTPUT]" },
 	{ "workdir", 0, "DIR", OPT_TEXT, FIELD(workdir), .section = OF_WORK,
 	  .help = "keep sorted runs there until the output is complete" },
@@ -114,13 +115,18 @@ const size_t option_count = sizeof option_rows / sizeof *option_rows;
 
 _Static_assert(sizeof option_rows / sizeof *option_rows <= OPTIONS_MAX, "a bit for each option");
 
-bool option_is_in(option_set s, const char *name)
+size_t option_place(const char *name)
 {
 	size_t i = 0;
 	while (i < option_count && strcmp(option_rows[i].name, name) != 0)
 		i++;
 	assert(i < option_count);
-	return s >> i & 1;
+	return i;
+}
+
+bool option_is_in(option_set s, const char *name)
+{
+	return s >> option_place(name) & 1;
 }
 
 int64_t option_load(const settings *o, option_field f)

@@ -67,6 +67,9 @@ extern const size_t option_count;
 /* option_set_of - a set of rows, one bit each. */
 typedef uint64_t option_set;
 
+/* option_place - the row of this name, which is there. */
+size_t option_place(const char *name);
+
 /* option_is_in - is the option of this name in the set? */
 bool option_is_in(option_set s, const char *name);
 

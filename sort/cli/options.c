@@ -3,6 +3,7 @@
  * and touches no file; the phase describe looks at files. */
 #include "options.h"
 #include "base/size.h"
+#include "option_habits.h"
 #include "option_rows.h"
 #include "options_validate.h"
 
@@ -168,26 +169,39 @@ static const option_row *nearest(const char *name, size_t len)
 	return best;
 }
 
+/* An option of sort(1) that is none of hetsort's. */
+static status bad_habit(const option_habit *h, const char *quoted, err *e)
+{
+	return err_set(e, ST_REFUSED, "unknown option %s: %s", quoted, h->instead);
+}
+
 /* A long name, with its dashes, that getopt could not tell. */
 static status bad_name(const char *word, err *e)
 {
 	const char *name = word + 2;
 	const size_t len = strcspn(name, "=");
-	const option_row *match[OPTIONS_MAX];
+	const char *match[OPTIONS_MAX + OPTION_HABITS_MAX];
+	const option_habit *habit = option_habit_of('\0', name, len);
 	char q[QUOTED_BYTES], list[ERR_TEXT_BYTES] = "";
 	size_t matches = 0, at = 0;
 	for (size_t i = 0; i < option_count; i++)
 		if (len > 0 && strncmp(option_rows[i].name, name, len) == 0)
-			match[matches++] = &option_rows[i];
+			match[matches++] = option_rows[i].name;
+	for (size_t i = 0; i < option_habit_count; i++)
+		if (len > 0 && option_habits[i].same &&
+		    strncmp(option_habits[i].name, name, len) == 0)
+			match[matches++] = option_habits[i].name;
 	for (size_t i = 0; i < matches && at < sizeof list; i++)
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s--%s",
 				       i == 0            ? ""
 				       : i + 1 < matches ? ", "
 							 : " or ",
-				       match[i]->name);
+				       match[i]);
 	if (matches > 0)
 		return err_set(e, ST_REFUSED, "ambiguous option: %s", list);
 	err_quoted(word, q);
+	if (habit)
+		return bad_habit(habit, q, e);
 	const option_row *meant = nearest(name, len);
 	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)", q,
 			       meant->name)
@@ -213,6 +227,9 @@ static status bad_option(const char *word, bool lacks, err *e)
 		return bad_name(word, e);
 	const bool known = row_of(optopt, &row);
 	err_quoted(known && word[1] == '-' ? word : letter, q);
+	const option_habit *habit = known ? NULL : option_habit_of((char)optopt, NULL, 0);
+	if (habit)
+		return bad_habit(habit, q, e);
 	return known ? err_set(e, ST_REFUSED, "option %s takes %s argument", q, lacks ? "an" : "no")
 		     : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
@@ -231,7 +248,13 @@ static void getopt_tables(struct option *longs, char *letters)
 				*letters++ = ':';
 		}
 	}
-	longs[option_count] = (struct option){ NULL, 0, NULL, 0 };
+	longs += option_count;
+	for (size_t i = 0; i < option_habit_count; i++)
+		if (option_habits[i].same)
+			*longs++ = (struct option){ option_habits[i].name, required_argument, NULL,
+						    FIRST_LONG + (int)option_place(
+									 option_habits[i].same) };
+	*longs = (struct option){ NULL, 0, NULL, 0 };
 	*letters = '\0';
 }
 
@@ -277,7 +300,7 @@ static void look_ahead(settings *o, const char *next)
 
 status options_parse(settings *o, int argc, char **argv, err *e)
 {
-	struct option longs[OPTIONS_MAX + 1];
+	struct option longs[OPTIONS_MAX + OPTION_HABITS_MAX + 1];
 	char letters[2 * OPTIONS_MAX + 2];
 	option_set given = 0;
 	size_t row;

@@ -373,6 +373,26 @@ refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)"
 refuses "ambiguous option" 2 "ambiguous option: --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
 refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --reverse or --resume" "$hetsort" --re -o out in
 refuses "unknown letter among others" 2 "unknown option '-x'" "$hetsort" --force in -xv -o out
+while IFS=: read -r option instead; do
+  refuses "of sort(1): $option" 2 ": $instead" "$hetsort" "$option" -o out in
+done <<'END'
+-k1,2:fields have a place in bytes: --key
+-n:numbers have a type: --key OFFSET,TYPE
+-t,:fields have a place in bytes: --key
+-z:records have a length and no end: --record-size
+-b:keys are bytes and binary numbers
+-d:keys are bytes and binary numbers
+-c:no input is checked alone
+-m:inputs need not be sorted
+-u:records with equal keys are all kept
+--unique:records with equal keys are all kept
+--numeric-sort:numbers have a type
+END
+refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in
+refuses "of sort(1): an alias among others" 2 "ambiguous option: --plan or --parallel" "$hetsort" --p 2 -o out in
+mkdir tmp
+sorts "of sort(1): -s -S -T --parallel" 1000 "$hetsort" -s -S 100M -T tmp -T . --parallel=2 -o out in
+sorts "of sort(1): long names" 1000 "$hetsort" --buffer-size 100M --temporary-directory=tmp --stable --output=out in
 refuses "option given twice" 2 "--record-size is given twice" "$hetsort" --record-size 100 --record-size 20 -o out in
 refuses "option given twice, by letter and name" 2 "--output is given twice" "$hetsort" -o out in --output=out2
 refuses "option given twice, abbreviated, and alike" 2 "--threads is given twice" "$hetsort" --thr 1 --threads=1 -o out in
@@ -501,7 +521,7 @@ ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT
 ok "--help: two screens of 27 lines" test "$(wc -l <<<"$out")" -le 54
 is "--help: each option is in the manual, in the same order" \
   "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -cd 'a-z\n-')" \
-  "$(sed -nE 's/^  (-[a-z], |    )--([a-z-]+).*/\2/p' <<<"$out")"
+  "$(sed -nE 's/^  (-[a-zA-Z], |    )--([a-z-]+).*/\2/p' <<<"$out")"
 if command -v mandoc >/dev/null; then # as many lines as there are ways to call it
   synopsis=$(mandoc -T ascii -O width=80 "$ROOT/sort/man/hetsort.1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^DESC/p')
   is "manual: the synopsis" "$(grep -c hetsort <<<"$synopsis")" 4

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lint: table. Options of sort(1). Those of the same letter and meaning are rows of hetsort's. */
+#include "option_habits.h"
+
+#include <string.h>
+
+#define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
+#define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
+
+const option_habit option_habits[] = {
+	{ "buffer-size", '\0', "memory", NULL },
+	{ "parallel", '\0', "threads", NULL },
+	{ "temporary-directory", '\0', "tmpdir", NULL },
+	{ NULL, 'k', NULL, "fields have a place in bytes: --key OFFSET,LENGTH[,TYPE][,desc]" },
+	{ "field-separator", 't', NULL, "fields have a place in bytes: --key OFFSET,LENGTH" },
+	{ "zero-terminated", 'z', NULL, "records have a length and no end: --record-size" },
+	{ "numeric-sort", 'n', NULL, NUMBERS },
+	{ "general-numeric-sort", 'g', NULL, NUMBERS },
+	{ "human-numeric-sort", 'h', NULL, NUMBERS },
+	{ "ignore-leading-blanks", 'b', NULL, TEXT },
+	{ "dictionary-order", 'd', NULL, TEXT },
+	{ "ignore-case", '\0', NULL, TEXT },
+	{ "ignore-nonprinting", 'i', NULL, TEXT },
+	{ "month-sort", 'M', NULL, TEXT },
+	{ "random-sort", 'R', NULL, TEXT },
+	{ "version-sort", 'V', NULL, TEXT },
+	{ "sort", '\0', NULL, TEXT },
+	{ "check", 'c', NULL,
+	  "no input is checked alone; valsort checks records of 100 bytes, --check-manifest "
+	  "parts" },
+	{ NULL, 'C', NULL,
+	  "no input is checked alone; valsort checks records of 100 bytes, --check-manifest "
+	  "parts" },
+	{ "merge", 'm', NULL, "inputs need not be sorted: name them without it" },
+	{ "unique", 'u', NULL, "records with equal keys are all kept" },
+};
+
+const size_t option_habit_count = sizeof option_habits / sizeof *option_habits;
+
+_Static_assert(sizeof option_habits / sizeof *option_habits <= OPTION_HABITS_MAX, "room for all");
+
+const option_habit *option_habit_of(char letter, const char *name, size_t n)
+{
+	for (size_t i = 0; i < option_habit_count; i++) {
+		const option_habit *h = &option_habits[i];
+		if (letter ? h->letter == letter
+			   : h->name && strlen(h->name) == n && strncmp(h->name, name, n) == 0)
+			return h;
+	}
+	return NULL;
+}
