@@ -100,7 +100,8 @@ static void make_map(bucket_split *p, uint32_t buckets)
 
 /* -------------------------------------------------------------------------------- scatter */
 
-static void put_range(const bucket_split *p, bucket_writer *w, uint64_t from, uint64_t to)
+static inline __attribute__((always_inline)) void
+put_range(const bucket_split *p, bucket_writer *w, uint64_t from, uint64_t to, window_kind of)
 {
 	const classifier map = p->map;
 	const records *in = p->s->c.in;
@@ -109,12 +110,13 @@ static void put_range(const bucket_split *p, bucket_writer *w, uint64_t from, ui
 	for (uint64_t i = from; i < to; i++, rec += bytes) {
 		uint64_t number;
 		__builtin_prefetch((const void *)((uintptr_t)rec + KEYS_AHEAD * bytes));
-		const uint32_t b = classifier_bucket(&map, rec, i, &number);
+		const uint32_t b = classifier_bucket(&map, rec, i, &number, of);
 		bucket_lists_put(w, b, number);
 	}
 }
 
-static void put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r)
+static inline __attribute__((always_inline)) void
+put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r, window_kind of)
 {
 	enum { DISTANCE = 16 };
 	const classifier map = p->map;
@@ -129,7 +131,7 @@ static void put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r
 				__builtin_prefetch(
 					key_at(&in->lay, record_at(in, at[i + DISTANCE] & mask)));
 			const uint32_t b =
-				classifier_bucket(&map, record_at(in, pos), pos, &number);
+				classifier_bucket(&map, record_at(in, pos), pos, &number, of);
 			bucket_lists_put(w, b, number);
 		}
 }
@@ -139,13 +141,14 @@ static void scatter_parts(void *arg, unsigned worker)
 	bucket_split *p = arg;
 	bucket_workspace *own = &p->s->workspaces[worker];
 	const uint32_t parts = p->chunks.parts;
+	const window_kind of = p->map.root.window.of;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < parts;) {
 		bucket_writer w;
 		bucket_lists_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
 		if (p->whole)
-			put_range(p, &w, p->n * i / parts, p->n * (i + 1) / parts);
+			WITH_WINDOW(of, put_range, p, &w, p->n * i / parts, p->n * (i + 1) / parts);
 		for (size_t k = p->n_pieces * i / parts; k < p->n_pieces * (i + 1) / parts; k++)
-			put_numbers(p, &w, p->pieces[k].numbers);
+			WITH_WINDOW(of, put_numbers, p, &w, p->pieces[k].numbers);
 		bucket_lists_end(&w);
 	}
 }

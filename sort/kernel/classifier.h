@@ -99,12 +99,13 @@ static inline size_t classifier_cell(const classifier_table *root, uint64_t x)
 
 /* classifier_bucket - the bucket of the record at position pos, and its number: the upper bits of
  * its window, from the beginning of the range, above the position. Outside the range, the position
- * alone. */
-static inline uint32_t classifier_bucket(const classifier *m, const unsigned char *rec,
-					 uint64_t pos, uint64_t *number)
+ * alone. of: the kind of the root's window. */
+static inline __attribute__((always_inline)) uint32_t
+classifier_bucket(const classifier *m, const unsigned char *rec, uint64_t pos, uint64_t *number,
+		  window_kind of)
 {
 	const classifier_table *root = &m->root;
-	const uint64_t w = key_window_read(&m->lay, &root->window, rec);
+	const uint64_t w = key_window_read_as(of, &m->lay, &root->window, rec);
 	int side = 0;
 	if (root->key_from)
 		side = classifier_outside(m, rec);

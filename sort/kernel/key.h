@@ -193,8 +193,10 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 /* Bytes of a key as a number: 8 bytes at a place in the record, or the number in front, shifted up
  * past what lies before the window, and masked. Where they are of several fields, or of one that is
  * no number, they are put together: `bytes` from `from` on. */
+typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
+
 typedef struct key_window {
-	enum { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } of;
+	window_kind of;
 	uint32_t at; /* in the record; of fields, in the key */
 	unsigned up;
 	uint32_t bytes;
@@ -207,17 +209,30 @@ key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
 uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);
 
-static inline uint64_t key_window_read(const layout *l, const key_window *w,
-				       const unsigned char *rec)
+/* key_window_read_as - of a window of this kind: a constant, in loops. */
+static inline __attribute__((always_inline)) uint64_t
+key_window_read_as(window_kind of, const layout *l, const key_window *w, const unsigned char *rec)
 {
 	uint64_t v;
-	if (__builtin_expect(w->of != WINDOW_RECORD, 0)) {
-		if (w->of == WINDOW_FIELDS)
-			return key_window_of_fields(l, w, rec);
+	if (of == WINDOW_FIELDS)
+		return key_window_of_fields(l, w, rec);
+	if (of == WINDOW_LEAD)
 		return key_lead_read(&l->lead, rec) << w->up & w->keep;
-	}
 	memcpy(&v, rec + w->at, sizeof v);
 	return be64toh(v) << w->up & w->keep;
 }
+
+static inline uint64_t key_window_read(const layout *l, const key_window *w,
+				       const unsigned char *rec)
+{
+	return key_window_read_as(w->of, l, w, rec);
+}
+
+/* WITH_WINDOW - call f, an inlined loop, with a kind of windows as the constant that its last
+ * argument is. */
+#define WITH_WINDOW(of, f, ...)                                \
+	((of) == WINDOW_RECORD ? f(__VA_ARGS__, WINDOW_RECORD) \
+	 : (of) == WINDOW_LEAD ? f(__VA_ARGS__, WINDOW_LEAD)   \
+			       : f(__VA_ARGS__, WINDOW_FIELDS))
 
 #endif

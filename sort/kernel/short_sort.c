@@ -79,18 +79,25 @@ static uint64_t part_begin(const short_sorter *s, size_t part)
 	return s->n / s->threads * part + u64_min(s->n % s->threads, part);
 }
 
+static inline __attribute__((always_inline)) void
+count_range(const short_sorter *s, uint64_t from, uint64_t to, uint64_t *count, window_kind of)
+{
+	const uint32_t bytes = s->in->lay.record_bytes;
+	const unsigned char *rec = record_at(s->in, from);
+	uint64_t number;
+	for (uint64_t i = from; i < to; i++, rec += bytes)
+		count[classifier_bucket(&s->map, rec, 0, &number, of)]++;
+}
+
 static void count_part(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
-	const uint32_t bytes = s->in->lay.record_bytes;
 	(void)worker;
 	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
-		uint64_t *count = s->place + p * s->map.buckets, number;
-		const uint64_t end = part_begin(s, p + 1);
-		const unsigned char *rec = record_at(s->in, part_begin(s, p));
+		uint64_t *count = s->place + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
-		for (uint64_t i = part_begin(s, p); i < end; i++, rec += bytes)
-			count[classifier_bucket(&s->map, rec, 0, &number)]++;
+		WITH_WINDOW(s->map.root.window.of, count_range, s, part_begin(s, p),
+			    part_begin(s, p + 1), count);
 	}
 }
 
@@ -121,13 +128,14 @@ static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, b
 	g->to[b] += LINE;
 }
 
-static inline __attribute__((always_inline)) void
-move_range(const short_sorter *s, const stages *g, uint64_t from, uint64_t to, uint32_t bytes)
+static inline __attribute__((always_inline)) void move_range(const short_sorter *s, const stages *g,
+							     uint64_t from, uint64_t to,
+							     uint32_t bytes, window_kind of)
 {
 	const unsigned char *rec = record_at(s->in, from);
 	for (uint64_t i = from; i < to; i++, rec += bytes) {
 		uint64_t number;
-		const uint32_t b = classifier_bucket(&s->map, rec, 0, &number);
+		const uint32_t b = classifier_bucket(&s->map, rec, 0, &number, of);
 		unsigned char *line = g->lines + (size_t)b * STAGE_BYTES;
 		unsigned used = g->used[b];
 		copy_short(line + used, rec, bytes);
@@ -146,6 +154,7 @@ static void move_part(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
+	const window_kind of = s->map.root.window.of;
 	const uint32_t bytes = s->in->lay.record_bytes;
 	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
 		for (uint32_t b = 0; b < s->map.buckets; b++) {
@@ -155,11 +164,11 @@ static void move_part(void *arg, unsigned worker)
 		}
 		const uint64_t from = part_begin(s, p), end = part_begin(s, p + 1);
 		if (bytes == 8)
-			move_range(s, g, from, end, 8);
+			WITH_WINDOW(of, move_range, s, g, from, end, 8);
 		else if (bytes == 16)
-			move_range(s, g, from, end, 16);
+			WITH_WINDOW(of, move_range, s, g, from, end, 16);
 		else
-			move_range(s, g, from, end, bytes);
+			WITH_WINDOW(of, move_range, s, g, from, end, bytes);
 		for (uint32_t b = 0; b < s->map.buckets; b++) {
 			const unsigned skip = g->skip[b];
 			memcpy(g->to[b] + skip, g->lines + (size_t)b * STAGE_BYTES + skip,
@@ -172,13 +181,16 @@ static void move_part(void *arg, unsigned worker)
 /* -------------------------------------------------------------------------------- one bucket */
 
 /* What n keys have in a window goes to a. Whether it ascends. */
-static bool read_windows(const layout *l, const key_window *window, const unsigned char *rec,
-			 size_t n, uint64_t *a, uint64_t *least, uint64_t *most)
+static inline __attribute__((always_inline)) bool
+read_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
+	     uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
 {
+	const uint32_t bytes = l->record_bytes;
+	const layout lay = *l; /* which nothing that is written here can change */
 	bool rise = true;
 	uint64_t before = 0, low = UINT64_MAX, high = 0;
-	for (size_t i = 0; i < n; i++, rec += l->record_bytes) {
-		const uint64_t v = key_window_read(l, window, rec);
+	for (size_t i = 0; i < n; i++, rec += bytes) {
+		const uint64_t v = key_window_read_as(of, &lay, window, rec);
 		a[i] = v;
 		rise &= v >= before;
 		before = v;
@@ -225,7 +237,8 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 		left = l->key_bytes - from;
 		const key_window window =
 			key_window_at(l, from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
-		rise = read_windows(l, &window, recs, n, w->a, &least, &most);
+		rise = WITH_WINDOW(window.of, read_windows, l, &window, recs, n, w->a, &least,
+				   &most);
 		norm = most > least ? (unsigned)__builtin_clzll(most - least) : 64;
 		same_bits = most > least ? (unsigned)__builtin_clzll(most ^ least) : 64;
 		zeros = (unsigned)__builtin_ctzll(window.keep);
