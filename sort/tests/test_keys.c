@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole sorts by random keys of fields, from file to file: byte for byte what an oracle says, for 1
- * to 5 ranks, both strategies, in memory and by way of the disk. HETSORT_LONG=1: 2000 keys. */
+/* Whole sorts by random keys of fields, from file to file and from array to array: byte for byte
+ * what an oracle says, for 1 to 5 ranks, both strategies, in memory and by way of the disk.
+ * HETSORT_LONG=1: 2000 keys. */
 #include "kernel/tests/key_oracle.h"
+#include "lib/memory_sort.h"
 #include "run.h"
 #include "testing/test_sizes.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 16, MOST_RECORDS = 3000, POINTS = 10 };
+enum { MOST_BYTES = 1 << 16, MOST_RECORDS = 3000, MOST_RANKS = 5, POINTS = 10 };
 
 typedef struct job {
 	settings o;
@@ -63,7 +65,7 @@ static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e
 {
 	static const test_sizes tiny = { .least_run_recs = 1 };
 	const char *in = in_path;
-	const int ranks = 1 + (int)(seed % 5);
+	const int ranks = 1 + (int)(seed % MOST_RANKS);
 	const test_sizes spilling = { .run_recs = n / (size_t)ranks / 4 + 1, .merge_bytes = 1000 };
 	j->o = (settings){ .inputs = &in,
 			   .ninputs = 1,
@@ -76,6 +78,48 @@ static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e
 			   .stable = true,
 			   .force = true };
 	return comm_local_run(ranks, 1 << 20, run_rank, j, e);
+}
+
+/* The same records in memory: of n, rank r of p brings and receives those from n * r / p on. */
+typedef struct arrays {
+	const layout *l;
+	const unsigned char *in;
+	unsigned char *out;
+	size_t n;
+} arrays;
+
+static status sort_on_rank(comm *c, void *arrays_)
+{
+	const arrays *a = arrays_;
+	const size_t bytes = a->l->record_bytes, p = (size_t)c->size, rank = (size_t)c->rank;
+	const size_t from = a->n * rank / p;
+	uint64_t share[MOST_RANKS];
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	for (size_t r = 0; r < p; r++)
+		share[r] = a->n * (r + 1) / p - a->n * r / p;
+	return memory_sort(&(memory_job){ .c = c,
+					  .m = &m,
+					  .e = &e,
+					  .lay = *a->l,
+					  .in = a->in + from * bytes,
+					  .n_in = share[rank],
+					  .out = a->out + from * bytes,
+					  .share = share,
+					  .records = a->n,
+					  .threads = 1 });
+}
+
+static bool sorts_arrays(uint64_t seed, const layout *l, const unsigned char *in, size_t n,
+			 const unsigned char *want, err *e)
+{
+	const size_t bytes = n * l->record_bytes;
+	const int ranks = 1 + (int)(seed % MOST_RANKS);
+	arrays a = { l, in, malloc(bytes + 1), n };
+	const bool same = a.out && comm_local_run(ranks, 1 << 20, sort_on_rank, &a, e) == ST_OK &&
+			  memcmp(a.out, want, bytes) == 0;
+	free(a.out);
+	return same;
 }
 
 /* NULL, or what is wrong. */
@@ -99,6 +143,8 @@ static const char *one_key(uint64_t seed, job *j, err *e)
 		why = j->res.rank ? j->res.rank[0].text : e->text;
 	else if (!output_is(want, bytes))
 		why = "the output is not what the oracle says";
+	else if (!sorts_arrays(seed, &l, in, n, want, e))
+		why = "the array is not what the oracle says";
 	free(want);
 	free(in);
 	return why;

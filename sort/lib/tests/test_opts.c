@@ -90,12 +90,42 @@ static void of_no_version(void **state)
 	assert_non_null(strstr(why.text, "this version lacks"));
 }
 
+static hetsort_status sort_pairs(const void *in, void *out, const char *key)
+{
+	hetsort_opts o = HETSORT_OPTS_INIT;
+	o.record_bytes = 4;
+	o.key_off = 77; /* not looked at with a key */
+	o.key = key;
+	return hetsort_sort_local(in, 3, out, &o, &why);
+}
+
+static void keys(void **state)
+{
+	const unsigned char in[] = { 0, 1, 9, 9, 1, 0, 5, 5, 0, 1, 7, 7 };
+	const unsigned char big[] = { 0, 1, 9, 9, 0, 1, 7, 7, 1, 0, 5, 5 };
+	const unsigned char little[] = { 0, 1, 7, 7, 0, 1, 9, 9, 1, 0, 5, 5 };
+	unsigned char out[12];
+	(void)state;
+	assert_int_equal(sort_pairs(in, out, "0,u16be"), HETSORT_OK);
+	assert_memory_equal(out, big, sizeof out);
+	assert_int_equal(sort_pairs(in, out, "0,u16le,desc 2,1"), HETSORT_OK);
+	assert_memory_equal(out, little, sizeof out);
+	assert_int_equal(sort_pairs(in, out, "0,u16be 3,u16be"), HETSORT_EINVAL);
+	assert_string_equal(why.text,
+			    "field 2 of the key, bytes 3 to 4, does not fit a record of 4 bytes");
+	assert_int_equal(sort_pairs(in, out, "0,u16,up"), HETSORT_EINVAL);
+	assert_non_null(strstr(why.text, "invalid key '0,u16,up': a type is one of"));
+	assert_int_equal(sort_pairs(in, out, NULL), HETSORT_EINVAL);
+	assert_non_null(strstr(why.text, "a key of '10' bytes at 77"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sort_of_0_1),
 		cmocka_unit_test(what_is_missing_has_its_default),
 		cmocka_unit_test(of_no_version),
+		cmocka_unit_test(keys),
 	};
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ static const struct misuse {
 	{ "no room", "has room for 9", HETSORT_ERANGE },
 	/* what only another rank than 0 can do */
 	{ "another layout", "key_bytes is '9', but '10' on rank 0", HETSORT_EINVAL },
+	{ "another key", "key is '0,10,desc', unlike on rank 0", HETSORT_EINVAL },
+	{ "a key of unknown type", "invalid key '0,u128'", HETSORT_EINVAL },
 	{ "no speeds", "speeds are NULL", HETSORT_EINVAL },
 	{ "other speeds", "not those of rank 0", HETSORT_EINVAL },
 	{ "another call", "another call", HETSORT_EINVAL },
@@ -111,6 +113,10 @@ static void spoil_options(struct call *c, const char *what)
 		o->exchange_threads = 3;
 	if (!strcmp(what, "another layout"))
 		o->key_bytes = 9;
+	if (!strcmp(what, "another key"))
+		o->key = "0,10,desc";
+	if (!strcmp(what, "a key of unknown type"))
+		o->key = "0,u128";
 }
 
 static void spoil_speeds(struct call *c, const char *what)
