@@ -218,6 +218,37 @@ static void memory(void **state)
 	hetpart_cost_free(c);
 }
 
+/* Increasing costs, and no room for a table: the method that needs none is as exact. */
+static void memory_for_increasing_costs(void **state)
+{
+	static const hetpart_method methods[] = { HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+	hetpart_opts o = HETPART_OPTS_INIT;
+	hetpart_cost *c[2];
+	hetpart_plan *pl, *best;
+
+	(void)state;
+	OK(hetpart_cost_nlogn(&c[0], 1, &err));
+	OK(hetpart_cost_power(&c[1], 1.5, 1, &err));
+	const hetpart_cost *both[] = { c[0], c[1] };
+	for (size_t i = 0; i < LEN(methods); i++) {
+		o.method = methods[i];
+		for (o.quantum = 0; o.quantum < 16 && (o.quantum == 0 || i); o.quantum += 15) {
+			o.max_mem_bytes = 0;
+			OK(hetpart_share_unrelated_create(&best, 1000, both, 2, &o, &err));
+			assert_int_equal(hetpart_plan_stopped(best), HETPART_OK);
+			o.max_mem_bytes = 8;
+			OK(hetpart_share_unrelated_create(&pl, 1000, both, 2, &o, &err));
+			assert_int_equal(hetpart_plan_stopped(pl), HETPART_ENOMEM);
+			assert_non_null(strstr(hetpart_plan_method(pl), "threshold"));
+			NEAR(hetpart_plan_makespan(pl), hetpart_plan_makespan(best), 1e-14);
+			hetpart_plan_free(best);
+			hetpart_plan_free(pl);
+		}
+	}
+	hetpart_cost_free(c[0]);
+	hetpart_cost_free(c[1]);
+}
+
 static double negative(void *ctx, uint64_t n)
 {
 	(void)ctx;
@@ -284,6 +315,7 @@ int main(void)
 		cmocka_unit_test(methods_agree),
 		cmocka_unit_test(costs_as_speeds),
 		cmocka_unit_test(memory),
+		cmocka_unit_test(memory_for_increasing_costs),
 		cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests_name("unrelated", tests, NULL, NULL);

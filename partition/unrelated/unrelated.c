@@ -71,6 +71,8 @@ static hetpart_status by_any_costs(const struct procs *ps, const hetpart_opts *o
 			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
 		rc = part_dp(ps, opts, &budget, plan, err);
 	}
+	if (rc == HETPART_ENOMEM && all_increasing(ps))
+		budget.why = rc;
 	plan->stopped = budget.why;
 	if (rc != HETPART_OK && budget.why != HETPART_OK)
 		return in_its_place(ps, opts, &budget, plan, err);
