@@ -100,8 +100,39 @@ static bool add_row(struct hp_job *job, json_t *rows, const struct hp_op *op, co
 	       hp_fail(job, NULL, "out of memory");
 }
 
-/* What equal shares would give, where processors differ by their speed. */
-static bool equal_by_speed(struct hp_job *job, uint64_t each, uint64_t more, double *t, size_t n)
+/* Shares as equal as what they must keep allows: those of equal processors. In a scatter the root
+ * has what is no multiple of the quantum. */
+static bool equal_shares(struct hp_job *job, bool by_root, uint64_t *share, size_t n)
+{
+	hetpart_opts opts = HETPART_OPTS_INIT;
+	hetpart_plan *plan = NULL;
+	hetpart_cost *linear = NULL;
+	hetpart_status rc;
+	hetpart_err err;
+	uint64_t items, rest = 0;
+	double *speeds = hp_alloc(job, n, sizeof *speeds);
+
+	if (!speeds || !hp_items(job, &items) ||
+	    !hp_bounds(job, "capacity", n, HETPART_ITEMS_MAX, &opts.capacities) ||
+	    !hp_bounds(job, "minimum", n, 0, &opts.minimums) || !hp_quantum(job, &opts.quantum))
+		return false;
+	if (by_root && opts.quantum > 1)
+		rest = items % opts.quantum;
+	for (size_t i = 0; i < n; i++)
+		speeds[i] = 1;
+	rc = hetpart_cost_affine(&linear, 0, 1, 1, &err);
+	if (rc == HETPART_OK)
+		rc = hetpart_share_create(&plan, items - rest, speeds, n, linear, &opts, &err);
+	hetpart_cost_free(linear);
+	if (!hp_lib(job, NULL, rc, &err) || !hp_own_plan(job, plan))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		share[i] = hetpart_plan_share(plan, i) + (i + 1 == n ? rest : 0);
+	return true;
+}
+
+/* When they end, where processors differ by their speed. */
+static bool equal_by_speed(struct hp_job *job, const uint64_t *share, double *t, size_t n)
 {
 	const struct hp_at at = { NULL, "cost", 0 };
 	const hetpart_cost *f = hp_cost(job, json_object_get(job->in, "cost"), &at);
@@ -110,12 +141,12 @@ static bool equal_by_speed(struct hp_job *job, uint64_t each, uint64_t more, dou
 	if (!f || !hp_reals(job, "speeds", n, &speeds, &n))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		t[i] = hetpart_cost_eval(f, each + (i < more)) / speeds[i];
+		t[i] = hetpart_cost_eval(f, share[i]) / speeds[i];
 	return true;
 }
 
 /* The same where a root serves one after the other. */
-static bool equal_by_root(struct hp_job *job, uint64_t each, uint64_t more, double *t)
+static bool equal_by_root(struct hp_job *job, const uint64_t *share, double *t)
 {
 	hetpart_scatter_proc *procs;
 	double port = 0;
@@ -124,9 +155,8 @@ static bool equal_by_root(struct hp_job *job, uint64_t each, uint64_t more, doub
 	if (!hp_procs(job, &procs, &n))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t share = each + (i < more);
-		port += procs[i].link ? hetpart_cost_eval(procs[i].link, share) : 0;
-		t[i] = port + hetpart_cost_eval(procs[i].compute, share);
+		port += procs[i].link ? hetpart_cost_eval(procs[i].link, share[i]) : 0;
+		t[i] = port + hetpart_cost_eval(procs[i].compute, share[i]);
 	}
 	return true;
 }
@@ -139,13 +169,12 @@ static bool add_equal(struct hp_job *job, const char *op, json_t *rows)
 	size_t n = json_array_size(json_object_get(job->in, list));
 	json_t *row = json_object();
 	double *t = hp_alloc(job, n, sizeof *t), last = 0;
-	uint64_t items = 0;
+	uint64_t *share = hp_alloc(job, n, sizeof *share);
 
 	if (json_array_append_new(rows, row) != 0)
 		return hp_fail(job, NULL, "out of memory");
-	if (!t || !hp_items(job, &items) ||
-	    !(by_root ? equal_by_root(job, items / n, items % n, t)
-		      : equal_by_speed(job, items / n, items % n, t, n)) ||
+	if (!t || !share || !equal_shares(job, by_root, share, n) ||
+	    !(by_root ? equal_by_root(job, share, t) : equal_by_speed(job, share, t, n)) ||
 	    !hp_put_reals(job, "times", t, n))
 		return false;
 	for (size_t i = 0; i < n; i++)

@@ -146,6 +146,12 @@ is "compare: methods, side by side" "$(cut -d, -f1 <<<"$out" | tr '\n' ' ')" \
   "method exact taylor asymptotic proportional equal shares "
 is "compare: the gaps of the sources' table" \
   "$(awk -F, '/^(taylor|asym|prop)/ { printf "%.2f ", $4 }' <<<"$out")" "0.21 0.07 4.26 "
+equal() { "$hetplan" "$@" --compare --csv | awk -F, '$1 == "equal shares" { print $2, $3 }'; } # first and last end
+is "compare: equal shares have the minimum" "$(equal share -n 1002 -s 1,2,4 --cost linear --minimum 0,0,800)" "50.5 200.0"
+is "compare: equal shares keep capacities and the quantum" \
+  "$(equal share -n 1001 -s 1,2,4 --cost linear --capacity 97,1000,1000 --quantum 7)" "91.0 227.5"
+is "compare: equal shares that a root sends" \
+  "$(equal scatter -n 102 --compute 1,1,1 --link 1,1 --minimum 70,0,0 --quantum 10)" "102.0 140.0"
 run "$hetplan" scatter -n 50 --compute nlogn,nlogn --link 1 --compare
 is "compare: exit 0 if any method applies" "$rc" 0
 ok "compare: says why a method does not" grep -q '^closed .*linear' <<<"$out"
