@@ -88,8 +88,8 @@ static void refusals(void **state)
 	ROW(9, k, 2, falling, &thr, HETPART_EINVAL, "increasing");
 	ROW(9, k, 2, table, NULL, HETPART_ERANGE, "no plan ends in finite time");
 	ROW(9, k, 2, falling, NULL, HETPART_ERANGE, "no plan ends in finite time");
-	ROW(1 << 30, k, 2, nlogn, &bits, HETPART_ENOMEM, "bytes of memory");
-	ROW(INT64_MAX, k, 2, nlogn, &bits, HETPART_ENOMEM, "bytes of memory");
+	ROW(1 << 30, k, 2, falling, &bits, HETPART_ENOMEM, "bytes of memory");
+	ROW(INT64_MAX, k, 2, falling, &bits, HETPART_ENOMEM, "bytes of memory");
 	ROW(9, k, 2, nan_cost, NULL, HETPART_EINVAL, "gives time 'nan' for");
 	ROW(9, k, 2, neg_cost, NULL, HETPART_EINVAL, "gives time '-1' for");
 	ROW(9, k, 2, neg_cost, &bits, HETPART_EINVAL, "gives time '-1' for");
