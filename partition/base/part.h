@@ -122,12 +122,13 @@ struct procs {
 	const hetpart_cost *const *costs; /* n entries, or NULL */
 	const hetpart_cost *cost;         /* f, when costs is NULL */
 	const double *speeds;             /* n entries, when costs is NULL */
-	int shift;            /* speeds are divided by 2^shift: near 1 for the fastest */
-	long double unit;     /* 2^-shift */
-	const uint64_t *caps; /* n entries, or NULL */
-	const uint64_t *mins; /* n entries, or NULL */
-	uint64_t block;       /* items that count as one, 0 for 1 */
-	struct bad_cost *bad; /* where part_time() notes a callback's misbehaviour */
+	int shift;             /* speeds are divided by 2^shift: near 1 for the fastest */
+	long double unit;      /* 2^-shift */
+	const uint64_t *caps;  /* n entries, or NULL */
+	const uint64_t *mins;  /* n entries, or NULL */
+	uint64_t block;        /* items that count as one, 0 for 1 */
+	struct bad_cost *bad;  /* where part_time() notes a callback's misbehaviour */
+	struct budget *budget; /* of threshold.c; NULL: nothing ends it */
 };
 
 struct bad_cost {

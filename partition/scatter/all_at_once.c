@@ -137,7 +137,7 @@ hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err)
 			costs[i] = &sum[i];
 		}
 		ps.costs = costs;
-		rc = part_threshold(&ps, sc->n, sc->plan->share, err);
+		rc = part_threshold(&ps, sc->n, sc->plan->share, NULL, err);
 	}
 	free(sum);
 	free(costs);

@@ -70,10 +70,12 @@ static void floors(const struct problem *pb)
 
 static hetpart_status by_threshold(struct problem *pb, hetpart_err *err)
 {
-	pb->plan->method = "threshold";
+	hetpart_opts opts = pb->opts;
+
 	for (size_t i = 0; i < pb->ps.n; i++)
 		pb->plan->real[i] = NAN;
-	return part_threshold(&pb->ps, pb->items, pb->plan->share, err);
+	opts.method = HETPART_METHOD_THRESHOLD;
+	return part_search(&pb->ps, &opts, pb->plan, err);
 }
 
 /* Real shares where the cost has an inverse, and the best whole shares from there. */
@@ -92,7 +94,7 @@ static hetpart_status by_equal_time(struct problem *pb, hetpart_err *err)
 	part_initial_rounding(&pb->ps, pb->items, real, rate, pb->plan->share);
 	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, pb->plan->time, &too_far, err);
 	if (rc == HETPART_OK && too_far)
-		return part_threshold(&pb->ps, pb->items, pb->plan->share, err);
+		return part_threshold(&pb->ps, pb->items, pb->plan->share, NULL, err);
 	pb->timed = true;
 	return rc;
 }

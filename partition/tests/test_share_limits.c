@@ -185,6 +185,38 @@ static void increasing_costs_have_their_optimum(void **state)
 	hetpart_cost_free(c);
 }
 
+/* Costs that rise, by their own exact method, stopped at each of its looks in turn: all plans add
+ * up, and the optimum is between their bound and their makespan, which comes near. */
+static void threshold_is_stopped(void **state)
+{
+	double best, off = INFINITY;
+	hetpart_cost *c;
+	int stops = 0;
+
+	(void)state;
+	OK(hetpart_cost_callback(&c, rising, NULL, true, 1, &err));
+	best = optimum(5000, c);
+	for (bool ended = true; ended; stops++) {
+		struct patience p = { 0, stops + 1 };
+		hetpart_opts o = opts_of(HETPART_METHOD_EXACT, &p);
+		hetpart_plan *pl;
+		OK(hetpart_share_create(&pl, 5000, speeds, P, c, &o, &err));
+		ended = hetpart_plan_stopped(pl) == HETPART_ECANCEL;
+		assert_int_equal(hetpart_plan_stopped(pl), ended ? HETPART_ECANCEL : HETPART_OK);
+		assert_int_equal(p.calls >= stops + 1, ended);
+		assert_int_equal(sum_of(pl), 5000);
+		assert_true(hetpart_plan_lower_bound(pl) <= best);
+		assert_true(hetpart_plan_makespan(pl) >= best);
+		if (ended)
+			off = hetpart_plan_makespan(pl) / best - 1;
+		else
+			assert_true(hetpart_plan_lower_bound(pl) == best);
+		hetpart_plan_free(pl);
+	}
+	assert_true(stops > 2 && off < 1);
+	hetpart_cost_free(c);
+}
+
 /* What would take hours, and a limit of a moment. */
 static void time_ends_the_dynamic_programme(void **state)
 {
@@ -300,6 +332,7 @@ int main(void)
 		cmocka_unit_test(bitset_ends_with_a_bound),
 		cmocka_unit_test(bitset_asks_all_the_time),
 		cmocka_unit_test(increasing_costs_have_their_optimum),
+		cmocka_unit_test(threshold_is_stopped),
 		cmocka_unit_test(time_ends_the_dynamic_programme),
 		cmocka_unit_test(no_plan_in_time_is_told),
 		cmocka_unit_test(numbers_of_processes),

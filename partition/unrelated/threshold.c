@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* threshold.c - best whole shares for any increasing costs: bisection on the makespan T, processor
  * i taking the most items it can end by T, then dropping items that cost exactly T.
+ * When the budget ends it gives what is known to end by the upper end of the bracket.
  * May not touch: real shares. Costs O(p) memory and about 100 p calls of the cost. */
 #include <float.h>
 #include <math.h>
@@ -16,20 +17,37 @@ struct bracket {
 	long double t_lo, t_hi;
 };
 
+/* One bisection over a processor's items: whether the budget has ended. */
+static bool spend(const struct procs *ps, size_t i)
+{
+	const hetpart_cost *cost = ps->costs ? ps->costs[i] : ps->cost;
+
+	return ps->budget &&
+	       part_spend(ps->budget, cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 16 : 1024);
+}
+
+static bool ended(const struct bracket *b)
+{
+	return b->ps->budget && b->ps->budget->why != HETPART_OK;
+}
+
 /* Most items every processor can end by t, into mid; the sum, at most items. */
 static uint64_t fill(struct bracket *b, long double t)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < b->ps->n; i++) {
+	for (size_t i = 0; i < b->ps->n && !spend(b->ps, i); i++) {
 		b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
 		sum = add_up_to(sum, b->mid[i], b->items);
 	}
 	return sum;
 }
 
+/* mid is what fill() has for t, unless the budget ended meanwhile. */
 static void narrow(struct bracket *b, long double t, bool enough)
 {
+	if (ended(b))
+		return;
 	uint64_t **side = enough ? &b->hi : &b->lo, *was = *side;
 
 	*side = b->mid;
@@ -80,7 +98,7 @@ static hetpart_status narrow_down(struct bracket *b, uint64_t *share, hetpart_er
 {
 	long double t;
 
-	while ((t = between(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi) {
+	while ((t = between(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi && !ended(b)) {
 		if (gap(b) <= 4 * (uint64_t)b->ps->n) {
 			for (size_t i = 0; i < b->ps->n; i++)
 				share[i] = b->lo[i];
@@ -146,7 +164,7 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 	if (most > LDBL_MAX || fill_finite(b) < b->items)
 		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
 	narrow(b, LDBL_MAX, true);
-	if (fill(b, least) >= b->items) {
+	if (fill(b, least) >= b->items && !ended(b)) {
 		narrow(b, least, true); /* lo is the minimum for all */
 		give_out(b, share);
 		return HETPART_OK;
@@ -157,7 +175,7 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 }
 
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
-			      hetpart_err *err)
+			      double *lower, hetpart_err *err)
 {
 	struct bracket b = { .ps = ps, .items = items };
 	hetpart_status rc;
@@ -169,6 +187,8 @@ hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *
 		rc = bisect(&b, share, err);
 	else
 		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
+	if (lower)
+		*lower = (double)(b.t_lo * (ps->costs ? 1 : ps->unit));
 	free(b.lo);
 	free(b.hi);
 	free(b.mid);

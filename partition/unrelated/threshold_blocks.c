@@ -26,7 +26,7 @@ static size_t rest_taker(const struct procs *ps, uint64_t rest, const uint64_t *
 }
 
 hetpart_status part_threshold_blocks(const struct procs *ps, uint64_t items, uint64_t quantum,
-				     uint64_t *share, hetpart_err *err)
+				     uint64_t *share, double *lower, hetpart_err *err)
 {
 	struct procs blocks = *ps;
 	uint64_t count = items / quantum, rest = items % quantum;
@@ -36,7 +36,7 @@ hetpart_status part_threshold_blocks(const struct procs *ps, uint64_t items, uin
 	blocks.block = quantum;
 	rc = part_check_mins(&blocks, count, err);
 	if (rc == HETPART_OK)
-		rc = part_threshold(&blocks, count, share, err);
+		rc = part_threshold(&blocks, count, share, lower, err);
 	if (rc != HETPART_OK)
 		return rc;
 	for (size_t i = 0; i < ps->n; i++)

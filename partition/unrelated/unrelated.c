@@ -19,10 +19,31 @@ static bool all_increasing(const struct procs *ps)
 static hetpart_status by_threshold(const struct procs *ps, uint64_t quantum, hetpart_plan *plan,
 				   hetpart_err *err)
 {
+	double lower = 0;
+	hetpart_status rc;
+
 	plan->method = quantum > 1 ? "threshold, quantised" : "threshold";
 	if (quantum > 1)
-		return part_threshold_blocks(ps, plan->items, quantum, plan->share, err);
-	return part_threshold(ps, plan->items, plan->share, err);
+		rc = part_threshold_blocks(ps, plan->items, quantum, plan->share, &lower, err);
+	else
+		rc = part_threshold(ps, plan->items, plan->share, &lower, err);
+	if (!ps->budget || ps->budget->why == HETPART_OK)
+		return rc;
+	plan->stopped = ps->budget->why;
+	plan->best = false;
+	plan->lower = lower;
+	return rc;
+}
+
+static hetpart_status by_threshold_within(struct procs within, const hetpart_opts *opts,
+					  hetpart_plan *plan, hetpart_err *err)
+{
+	struct budget budget;
+	hetpart_status rc =
+		part_budget_open(&budget, opts->time_limit_s, 0, opts->stop, opts->stop_ctx, err);
+
+	within.budget = &budget;
+	return rc == HETPART_OK ? by_threshold(&within, opts->quantum, plan, err) : rc;
 }
 
 #define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
@@ -96,7 +117,7 @@ hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, het
 	case HETPART_METHOD_THRESHOLD:
 		if (!increasing)
 			return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
-		return by_threshold(ps, opts->quantum, plan, err);
+		return by_threshold_within(*ps, opts, plan, err);
 	case HETPART_METHOD_BITSET:
 	case HETPART_METHOD_DP:
 		return by_any_costs(ps, opts, m, plan, err);

@@ -19,13 +19,14 @@ hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t 
 			       hetpart_err *err);
 
 /* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 100 p calls of
- * the cost. HETPART_ERANGE when no finite makespan exists. */
+ * the cost. HETPART_ERANGE when no finite makespan exists. lower, if not NULL: a time by which no
+ * plan ends, for plans that the budget of ps ended. */
 hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
-			      hetpart_err *err);
+			      double *lower, hetpart_err *err);
 
 /* The same in multiples of a quantum, one processor having the rest on top. */
 hetpart_status part_threshold_blocks(const struct procs *ps, uint64_t items, uint64_t quantum,
-				     uint64_t *share, hetpart_err *err);
+				     uint64_t *share, double *lower, hetpart_err *err);
 
 /* Best shares for any costs: sums of sets, dynamic programme; of the options only the memory, and
  * the quantum, count. HETPART_ENOMEM over that memory, HETPART_ERANGE when no finite makespan
