@@ -82,7 +82,8 @@ static void no_room(const char *name, uint64_t bytes, int err)
 	char what[64] = "cannot make room for 2^64 bytes or more in";
 
 	if (bytes < UINT64_MAX)
-		snprintf(what, sizeof what, "cannot make room for %" PRIu64 " bytes in", bytes);
+		snprintf(what, sizeof what, "cannot make room for %" PRIu64 " byte%s in", bytes,
+			 bytes == 1 ? "" : "s");
 	gen_error(what, name, err);
 }
 

@@ -2,6 +2,7 @@
 /* The program hetsort: options in, ranks started, result printed. Of the sorter, only this file and
  * those in cli/ print. */
 #include "cli/launch.h"
+#include "base/size.h"
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/process.h"
@@ -118,9 +119,9 @@ static void end_stalled(comm *c, const stall *s)
 	else if (s->kind == STALL_DAMAGED)
 		fprintf(stderr, "a message of it came damaged\n");
 	else
-		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " pieces of work\n",
+		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " piece%s of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
-			s->ticks);
+			s->ticks, plural(s->ticks));
 	give_up_soon();
 	comm_abort(c, ST_PEER);
 }
@@ -267,7 +268,7 @@ static status rank_run(comm *c, void *arg)
 
 static void print_emulation(const emulation *m, int nodes, FILE *f)
 {
-	fprintf(f, "emulation: %d virtual ranks:", m->size);
+	fprintf(f, "emulation: %d virtual rank%s:", m->size, plural((uint64_t)m->size));
 	for (int i = 0; i < nodes; i++)
 		fprintf(f, " %d", m->count[i]);
 	fprintf(f, "; %.1f %% of the whole speed\n", 100 * m->efficiency);

@@ -39,8 +39,8 @@ static void put_summary(struct text *t, const hetpart_plan *pl)
 		busy += pl->makespan > 0 ? pl->time[i] / pl->makespan : 1;
 		idle += pl->share[i] == 0;
 	}
-	put(t, "%" PRIu64 " items over %zu processors, method %s\n", pl->items, pl->nprocs,
-	    pl->method);
+	put(t, "%" PRIu64 " item%s over %zu processor%s, method %s\n", pl->items,
+	    pl->items == 1 ? "" : "s", pl->nprocs, pl->nprocs == 1 ? "" : "s", pl->method);
 	put(t, "makespan %.6g", pl->makespan);
 	if (isfinite(pl->real_makespan))
 		put(t, " (%.6g before rounding)", pl->real_makespan);

@@ -47,7 +47,8 @@ int main(void)
 			fprintf(stderr, "chain: %s\n", err.text);
 			return 1;
 		}
-		printf("%zu installments: makespan %.6f\n", n, hetpart_schedule_makespan(s));
+		printf("%zu installment%s: makespan %.6f\n", n, n == 1 ? "" : "s",
+		       hetpart_schedule_makespan(s));
 		if (n == 1)
 			dates(s);
 		hetpart_schedule_free(s);

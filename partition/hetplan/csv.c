@@ -143,8 +143,9 @@ static bool read_first(struct table *t, char *const *field, size_t n, bool *head
 	if (hp_text_real(field[0], &x))
 		return true;
 	if (n < 2 || n > COLUMNS)
-		return refuse(
-			t, "%zu fields, want: name, speed, and latency and bandwidth if known", n);
+		return refuse(t,
+			      "%zu field%s, want: name, speed, and latency and bandwidth if known",
+			      n, n == 1 ? "" : "s");
 	t->ncolumns = n;
 	for (size_t i = 0; i < n; i++)
 		t->column[i] = (enum column)i;
@@ -167,7 +168,7 @@ static bool read_line(struct table *t, char *line, bool *first)
 	if (header)
 		return true;
 	if (t->ncolumns && n != t->ncolumns)
-		return refuse(t, "%zu fields, want %zu", n, t->ncolumns);
+		return refuse(t, "%zu field%s, want %zu", n, n == 1 ? "" : "s", t->ncolumns);
 	for (size_t i = 0; i < n; i++)
 		if (!add(t, t->ncolumns ? t->column[i] : SPEED, field[i]))
 			return false;

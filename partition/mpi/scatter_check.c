@@ -117,8 +117,9 @@ static hetpart_status check_plan(const struct scatter *s, hetpart_err *err)
 	if (plan && s->explicit_counts)
 		return hm_fail(err, HETPART_EINVAL, "both counts and a plan are given");
 	if (plan && hetpart_plan_nprocs(plan) != (size_t)s->h.size)
-		return hm_fail(err, HETPART_EINVAL, "the plan is for %zu processors, not %d ranks",
-			       hetpart_plan_nprocs(plan), s->h.size);
+		return hm_fail(err, HETPART_EINVAL, "the plan is for %zu processor%s, not %d",
+			       hetpart_plan_nprocs(plan), hetpart_plan_nprocs(plan) == 1 ? "" : "s",
+			       s->h.size);
 	if (plan && hetpart_plan_items(plan) != s->count)
 		return hm_fail(err, HETPART_EINVAL, "the plan is for %llu items, not %llu",
 			       (unsigned long long)hetpart_plan_items(plan),

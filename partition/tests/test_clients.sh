@@ -41,7 +41,7 @@ if has pkg-config; then
   answers "C: shares" "238376.188" ./shares
   answers "C: a refusal is told" "the capacities hold '2300' items of 2500" ./capacity
   answers "C: scatter" "$best" ./scatter
-  answers "C: chain" "1 installments: makespan 0.931937" ./chain
+  answers "C: chain" "1 installment: makespan 0.931937" ./chain
   answers "C: learn, first run" "starting anew" ./learn wisdom
   run ./learn wisdom
   is "C: learn, a later run knows from the start" \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes in bytes, as people write and read them. Pure. */
+/* Sizes in bytes and counts, as people write and read them. Pure. */
 #ifndef HETSORT_BASE_SIZE_H
 #define HETSORT_BASE_SIZE_H
 
@@ -23,5 +23,11 @@ const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
 /* size_text_up - the same of what is needed: never less, by up to 1% more. */
 const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
+
+/* plural - what follows the name of what is counted. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 #endif

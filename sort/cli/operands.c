@@ -2,6 +2,7 @@
 /* --clean and --check-manifest: each operand is looked at, also if one fails, and the worst status
  * is the program's. */
 #include "operands.h"
+#include "base/size.h"
 #include "io/journal.h"
 #include "io/name.h"
 #include "manifest_check.h"
@@ -76,10 +77,10 @@ static void print_cleaned(const char *operand, const cleaned *n)
 	char q[QUOTED_BYTES];
 	fprintf(stderr, "hetsort: %s: ", err_quoted(operand, q));
 	if (n->named)
-		fprintf(stderr, "ended the commit of %u part%s%s", n->named,
-			n->named == 1 ? "" : "s", n->removed ? ", " : "");
+		fprintf(stderr, "ended the commit of %u part%s%s", n->named, plural(n->named),
+			n->removed ? ", " : "");
 	if (n->removed)
-		fprintf(stderr, "removed %u %s", n->removed, n->removed == 1 ? "file" : "files");
+		fprintf(stderr, "removed %u file%s", n->removed, plural(n->removed));
 	fprintf(stderr, "%s\n", n->removed || n->named ? "" : "nothing to clean");
 }
 
@@ -103,8 +104,8 @@ static void print_checked(const char *operand, const manifest_checked *n)
 	fprintf(stderr,
 		"hetsort: %s: %" PRIu64 " part%s, %" PRIu64 " record%s, %" PRIu64
 		" byte%s: sizes, order, first and last keys and checksums are as stated\n",
-		err_quoted(operand, q), n->parts, n->parts == 1 ? "" : "s", n->records,
-		n->records == 1 ? "" : "s", n->bytes, n->bytes == 1 ? "" : "s");
+		err_quoted(operand, q), n->parts, plural(n->parts), n->records, plural(n->records),
+		n->bytes, plural(n->bytes));
 }
 
 status operands_check(const settings *o)

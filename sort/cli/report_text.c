@@ -8,18 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void heading(const job_result *r, const settings *o, FILE *f)
 {
 	char b[SIZE_TEXT_BYTES], key[KEY_TEXT_BYTES];
 	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key %s\n", r->records,
 		plural(r->records), o->lay.record_bytes, plural(o->lay.record_bytes),
 		size_text(r->records * o->lay.record_bytes, b), layout_key_text(&o->lay, key));
-	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, r->size == 1 ? "" : "s",
+	fprintf(f, "%d rank%s (%s), plan %s, strategy %s\n", r->size, plural((uint64_t)r->size),
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
 
@@ -311,7 +306,7 @@ void report_errors(const job_result *r, FILE *f)
 		fputs(k->text, f);
 		const int more = saying_the_same(r, i);
 		if (more)
-			fprintf(f, " (and on %d more rank%s)", more, more == 1 ? "" : "s");
+			fprintf(f, " (and on %d more rank%s)", more, plural((uint64_t)more));
 		fputc('\n', f);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sealing and checking blocks. Pure; reads the records once, while they are in the cache. */
 #include "block.h"
+#include "base/size.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -35,8 +36,9 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 	if (h->magic != MAGIC || !same_fields(h, wanted))
 		return err_set(e, ST_PEER,
 			       "what came from rank %" PRId32 " is not block %" PRIu64
-			       " of %" PRIu64 " records",
-			       wanted->from, wanted->block, wanted->records);
+			       " of %" PRIu64 " record%s",
+			       wanted->from, wanted->block, wanted->records,
+			       plural(wanted->records));
 	if (h->sum != sum_of(h, wanted->records * wanted->record_bytes))
 		return err_set(e, ST_PEER,
 			       "block %" PRIu64 " from rank %" PRId32 " to rank %" PRId32

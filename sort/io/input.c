@@ -2,6 +2,7 @@
 /* Describing inputs: what they are and how many records they hold; and opening them, if they are
  * that still. */
 #include "input.h"
+#include "base/size.h"
 #include "manifest.h"
 #include "name.h"
 #include "parts.h"
@@ -87,9 +88,10 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	const uint64_t bytes = (uint64_t)f->st.st_size;
 	if (bytes % l->record_bytes)
 		return err_set(e, ST_REFUSED,
-			       "input %s has %" PRIu64 " bytes, no multiple of the record size %u: "
-			       "%" PRIu64 " bytes are left over%s",
-			       err_quoted(f->path, q), bytes, l->record_bytes,
+			       "input %s has %" PRIu64
+			       " byte%s, no multiple of the record size %u: "
+			       "%" PRIu64 " left over%s",
+			       err_quoted(f->path, q), bytes, plural(bytes), l->record_bytes,
 			       bytes % l->record_bytes,
 			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
 						       "sort(1) sorts"
@@ -147,8 +149,9 @@ static status add_manifest(input *in, const char *path, const layout *l, err *e)
 	char q[QUOTED_BYTES];
 	status rc = manifest_load(&m, path, e);
 	if (rc == ST_OK && m.lay.record_bytes != l->record_bytes)
-		rc = err_set(e, ST_REFUSED, "manifest %s is of records of %u bytes, not %u",
-			     err_quoted(path, q), m.lay.record_bytes, l->record_bytes);
+		rc = err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
+			     err_quoted(path, q), m.lay.record_bytes, plural(m.lay.record_bytes),
+			     l->record_bytes);
 	for (size_t i = 0; i < m.parts && rc == ST_OK; i++)
 		rc = add_part(in, path, &m.part[i], l, e);
 	manifest_free(&m);

@@ -2,6 +2,7 @@
 /* %r is the number of a rank, and a set of parts may have been written by more or fewer ranks than
  * read it. Its manifest tells; where there is none, the next number's file does. */
 #include "parts.h"
+#include "base/size.h"
 #include "manifest.h"
 #include "name.h"
 
@@ -34,8 +35,9 @@ static status refuse_more(const char *pattern, const char *manifest_name, size_t
 	if (access(next, F_OK) == 0)
 		rc = *manifest_name
 			     ? err_set(e, ST_REFUSED,
-				       "manifest %s names %zu parts, but there is %s",
-				       err_quoted(manifest_name, qm), parts, err_quoted(next, q))
+				       "manifest %s names %zu part%s, but there is %s",
+				       err_quoted(manifest_name, qm), parts, plural(parts),
+				       err_quoted(next, q))
 			     : err_set(e, ST_REFUSED,
 				       "no rank would read %s: without a manifest it takes a rank "
 				       "for each part, or the names of all",

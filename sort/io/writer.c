@@ -2,6 +2,7 @@
 /* A few buffers are filled and written in turn. Full ones end at a multiple of IO_FD_ALIGN where
  * the record size allows, so that they go past the page cache whole. */
 #include "writer.h"
+#include "base/size.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/progress.h"
@@ -52,8 +53,8 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
 	if (bad)
-		err_set(e, ST_INTERNAL, "%zu records before record %" PRIu64 " are out of order",
-			bad, w->seen->records);
+		err_set(e, ST_INTERNAL, "out of order before record %" PRIu64 ": %zu record%s",
+			w->seen->records, bad, plural(bad));
 	if (e->code != ST_OK ||
 	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) != ST_OK)
 		return;

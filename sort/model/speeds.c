@@ -118,7 +118,7 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 	if (got != w->n)
 		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there %s %zu rank%s",
 			       w->what, err_quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
-			       w->n == 1 ? "" : "s");
+			       plural(w->n));
 	return ST_OK;
 }
 

@@ -2,6 +2,7 @@
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
 #include "alias_check.h"
+#include "base/size.h"
 #include "base/processors.h"
 #include "handshake.h"
 #include "io/parts.h"
@@ -84,8 +85,9 @@ static void note_lines(rank_env *env, const input *in)
 		if (in->file[i].head == HEAD_LINES)
 			err_set(&env->note, ST_REFUSED,
 				"input %s looks like lines of text: they are cut into records of "
-				"%u bytes, sort(1) sorts lines",
-				err_quoted(in->file[i].path, q), env->o->lay.record_bytes);
+				"%u byte%s, sort(1) sorts lines",
+				err_quoted(in->file[i].path, q), env->o->lay.record_bytes,
+				plural(env->o->lay.record_bytes));
 }
 
 /* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of

@@ -5,6 +5,7 @@
  * checksum of some blocks are compared. Costs 66 reads of 4 KiB for each file, and only where ranks
  * are on several hosts. Memory: 32 bytes for each file, twice. */
 #include "same_input.h"
+#include "base/size.h"
 #include "io/file.h"
 
 #include <fcntl.h>
@@ -95,8 +96,8 @@ static status exchange(rank_env *env, const input *in, view *mine, view *others)
 	status rc = comm_bcast(env->c, &first, sizeof first, 0);
 	if (rc == ST_OK && first.files != in->files)
 		rc = err_set(&env->e, ST_PEER,
-			     "the input has %zu files here, but %" PRIu64 " on rank 0 (%.*s)",
-			     in->files, first.files, HOST_BYTES - 1, first.host);
+			     "the input has %zu file%s here, but %" PRIu64 " on rank 0 (%.*s)",
+			     in->files, plural(in->files), first.files, HOST_BYTES - 1, first.host);
 	if (rc == ST_OK && first.streams != in->streams)
 		rc = err_set(&env->e, ST_PEER, "some inputs are streams here, but not on rank 0");
 	rc = comm_agree(env->c, rc);

@@ -6,6 +6,7 @@
  * write; for each piece two keys. */
 #include "phases.h"
 #include "io/file.h"
+#include "base/size.h"
 #include "base/minmax.h"
 #include "base/clock.h"
 #include "base/progress.h"
@@ -126,8 +127,8 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 		const double t1 = now_s();
 		if (bad)
 			err_set(e, ST_INTERNAL,
-				"%zu records from record %" PRIu64 " on are out of order", bad,
-				g->first + done);
+				"out of order from record %" PRIu64 " on: %zu record%s",
+				g->first + done, bad, plural(bad));
 		else
 			write_batch(a, to, n, g->first + done, e);
 		progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);

@@ -4,6 +4,7 @@
  * as a formula says that an MPI library takes: trees for broadcasts and for short messages of all
  * to all, one message for each peer otherwise. Takes the place of comm_local_run and of MPI. */
 #include "comm_sim.h"
+#include "base/size.h"
 #include "engine.h"
 #include "io/unfinished.h"
 #include "network.h"
@@ -371,8 +372,8 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	const size_t p = (size_t)net.p->hosts;
 	if (size != 1 && size != net.p->hosts)
-		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d hosts", size,
-			       net.p->hosts);
+		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d host%s", size,
+			       net.p->hosts, plural((uint64_t)net.p->hosts));
 	net.rank = calloc(p, sizeof *net.rank);
 	net.board = calloc(p, sizeof *net.board);
 	net.room = calloc(p, comm_room_bytes(net.p->hosts));

@@ -354,10 +354,11 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 	if (!fits_any(b, q, q->limit_bytes))
 		return err_set(e, ST_RESOURCE,
 			       "%s of memory%s are not enough for %" PRIu64
-			       " records of %u bytes: it takes %s to sort them by spilling to "
+			       " record%s of %u byte%s: it takes %s to sort them by spilling to "
 			       "disk, %s in memory",
 			       size_text(q->limit_bytes, limit), q->ranks > 1 ? " a rank" : "",
-			       q->recs, q->lay.record_bytes, size_text_up(least_limit(q), least),
+			       q->recs, plural(q->recs), q->lay.record_bytes,
+			       plural(q->lay.record_bytes), size_text_up(least_limit(q), least),
 			       size_text_up(b->core_bytes, core));
 	b->spills = true;
 	b->disk_bytes = q->recs * q->lay.record_bytes;

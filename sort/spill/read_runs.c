@@ -4,6 +4,7 @@
  * the last runs are left to sort. Memory: records, entries, and a scratch array of one run for each
  * computing thread. */
 #include "read_runs.h"
+#include "base/size.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "io/file.h"
@@ -315,8 +316,8 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 		trace_end(TRACE_READ, span);
 		if (rc == ST_OK && k % bytes)
 			return err_set(e, ST_REFUSED,
-				       "input %s ends with a partial record of %zu bytes",
-				       err_quoted(s->path, q), k % bytes);
+				       "input %s ends with a partial record of %zu byte%s",
+				       err_quoted(s->path, q), k % bytes, plural(k % bytes));
 		if (rc != ST_OK)
 			return rc;
 		k /= bytes;

@@ -2,6 +2,7 @@
 /* The state of a sort that was not finished. Read strictly: unknown members, other versions and
  * numbers that no sort has are refused, so that users of a state can trust its sizes. */
 #include "resume_state.h"
+#include "base/size.h"
 #include "budget.h"
 #include "io/json.h"
 
@@ -290,8 +291,8 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 {
 	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
 	if (was->inputs != is->inputs)
-		return err_set(e, ST_REFUSED, "state %s is of %zu input files, not of %zu",
-			       err_quoted(name, q), was->inputs, is->inputs);
+		return err_set(e, ST_REFUSED, "state %s is of %zu input file%s, not of %zu",
+			       err_quoted(name, q), was->inputs, plural(was->inputs), is->inputs);
 	for (size_t i = 0; i < is->inputs; i++) {
 		const input_id *a = &was->input[i], *b = &is->input[i];
 		const bool same_times = a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns &&
@@ -319,9 +320,10 @@ status resume_state_fits(const resume_state *was, const resume_state *is, const 
 			       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
 	if (!layout_equal(a, b))
 		return err_set(e, ST_REFUSED,
-			       "state %s is of records of %u bytes with the key '%s', not of %u "
+			       "state %s is of records of %u byte%s with the key '%s', not of %u "
 			       "with '%s'",
-			       err_quoted(name, q), a->record_bytes, layout_key_text(a, key),
-			       b->record_bytes, layout_key_text(b, key_is));
+			       err_quoted(name, q), a->record_bytes, plural(a->record_bytes),
+			       layout_key_text(a, key), b->record_bytes,
+			       layout_key_text(b, key_is));
 	return same_inputs(was, is, in, name, e);
 }

@@ -104,6 +104,10 @@ static void text(void **state)
 	hetpart_plan_print(pl, big, 20000);
 	assert_non_null(strstr(big, ", 99 without items"));
 	assert_non_null(strstr(big, "... and 36 more\n"));
+	hetpart_plan_free(pl);
+	pl = plan(1, 1, 1);
+	hetpart_plan_print(pl, big, 20000);
+	assert_memory_equal(big, "1 item over 1 processor, ", 25);
 	free(big);
 	hetpart_plan_free(pl);
 }

@@ -90,8 +90,9 @@ bool hp_enough_names(struct hp_job *job)
 	const json_t *v = json_object_get(job->in, "names");
 
 	return !v || json_array_size(v) == processors(job) ||
-	       hp_fail(job, &at, "%zu names for %zu processors", json_array_size(v),
-		       processors(job));
+	       hp_fail(job, &at, "%zu name%s for %zu processor%s", json_array_size(v),
+		       json_array_size(v) == 1 ? "" : "s", processors(job),
+		       processors(job) == 1 ? "" : "s");
 }
 
 const struct hp_op *hp_request_op(struct hp_job *job)

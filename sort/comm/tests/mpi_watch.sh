@@ -15,7 +15,7 @@ for rank in 0 2; do
     is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
     ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), $phase: no sign of life for" <<<"$err"
     # two ranks say so at the same time, each in one piece
-    whole="hetsort: rank $rank \($(hostname)\), $phase: no sign of life for [0-9.]+ s, after [0-9]+ pieces of work"
+    whole="hetsort: rank $rank \($(hostname)\), $phase: no sign of life for [0-9.]+ s, after [0-9]+ pieces? of work"
     is "stop@$phase:$rank: whole lines" "$(grep 'hetsort: rank' <<<"$err" | grep -vxE "$whole")" ""
     rm -f .hetsort-*
   done

@@ -73,7 +73,12 @@ is "lines that fit, --quiet" "$rc/$err" 0/
 sorts "ASCII records are none" byname ascii
 head -c 150 ascii >short
 run "$hetsort" -f -o out short
-is "part of an ASCII record: refused without a word of lines" "$rc/${err##*: }" "2/50 bytes are left over"
+is "part of an ASCII record: refused without a word of lines" "$rc/${err##*: }" "2/50 left over"
+printf x >byte
+run "$hetsort" -f -o out byte
+is "one byte" "$rc/$err" "2/hetsort: input 'byte' has 1 byte, no multiple of the record size 100: 1 left over"
+run "$hetsort" -f -o out - <byte
+is "one byte of standard input" "$rc/${err##* record}" "2/ of 1 byte"
 seq -f %079.0f 1 500 | shuf >fixed && LC_ALL=C sort fixed >inorder
 sorts "lines of the record's length" inorder --record-size 80 --key 0,80 fixed
 printf '%050d\n%048d\n' {1..40} >twofold && cp twofold sorted
