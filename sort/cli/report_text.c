@@ -105,7 +105,7 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
 			fprintf(f, "\n  the input past the page cache by uring; writes past it as "
-				   "well, unless a trial in the run shows otherwise");
+				   "well,\n  unless a trial in the run shows otherwise");
 		fputc('\n', f);
 	}
 }

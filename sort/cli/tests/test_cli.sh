@@ -389,7 +389,7 @@ done <<'END'
 --numeric-sort:numbers have a type
 END
 refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in
-refuses "of sort(1): an alias among others" 2 "ambiguous option: --plan or --parallel" "$hetsort" --p 2 -o out in
+refuses "of sort(1): an alias among others" 2 "ambiguous option: --plan, --progress or --parallel" "$hetsort" --p 2 -o out in
 mkdir tmp
 sorts "of sort(1): -s -S -T --parallel" 1000 "$hetsort" -s -S 100M -T tmp -T . --parallel=2 -o out in
 sorts "of sort(1): long names" 1000 "$hetsort" --buffer-size 100M --temporary-directory=tmp --stable --output=out in

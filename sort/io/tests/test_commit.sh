@@ -145,7 +145,7 @@ for n in $(seq 11 24); do
   met=$((met + 1))
   run "$hetsort" --clean d/out
   is "--clean of an output, killed at call $n: it and its manifest have their names" \
-    "$rc/$err/$(cmp d/out new)/$(ls d | paste -sd' ')/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//list out/0"
+    "$rc/$err/$(cmp d/out new)/$(cd d && echo *)/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//list out/0"
 done
 ok "--clean of an output: $met commits to end" test $met -gt 1
 rm -rf d
@@ -156,7 +156,7 @@ for n in $(seq 26 60); do
   rm -rf d; mkdir d
   "$hetsort" --no-fsync --ranks 5 -o d/out.%r other || exit 1
   HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --force --ranks 3 -o d/out.%r in
-  [ ! -e d/out.3 ] && [ -n "$(find d -name '*-out.3.lock')" ] || continue
+  if [ -e d/out.3 ] || [ -z "$(find d -name '*-out.3.lock')" ]; then continue; fi
   met=$((met + 1))
   run "$hetsort" --clean d/out.manifest
   is "the lock of an old part, killed at call $n" "$rc/$(find d -name '*-out.3.lock')" 0/
@@ -171,7 +171,7 @@ for point in none kill@named:0; do
   HETSORT_FAIL=${point#none} run "$failing" --no-fsync --force --manifest d/list -o d/data0 in
   is "a file named as an old part, $point: how it ended" "$rc" "$([ $point = none ] && echo 0 || echo 137)"
   run "$hetsort" --clean d/list d/data0
-  is "a file named as an old part, $point: the other parts stay" "$rc/$(ls d | paste -sd' ')/$(hidden)" "0/data0 data1 list/0"
+  is "a file named as an old part, $point: the other parts stay" "$rc/$(cd d && echo *)/$(hidden)" "0/data0 data1 list/0"
 done
 rm -rf d
 
