@@ -28,7 +28,9 @@ double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double out = (double)l->out * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
-	const double spill_s = l->spills ? in * (file_s + r->copy_s) : 0;
+	/* of several ranks, each merges its runs, and then what all send it */
+	const double again_s = l->ranks > 1 ? r->merge_s : 0;
+	const double spill_s = l->spills ? in * (file_s + r->copy_s + again_s) : 0;
 	const double send_s = l->ranks > 1 ? rates_send_s(r, o, l->in, l->ranks) : 0;
 	const double work_s = rates_after_s(r, o, l->out) + out * file_s + spill_s + send_s;
 	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l));
