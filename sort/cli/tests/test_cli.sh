@@ -262,7 +262,7 @@ refuses "file missing on one rank of four" 2 "hetsort: rank 3, describe: cannot 
 
 # --- refusals: files
 head -c 150 in >short
-refuses "partial record" 2 "'short' has 150 bytes, no multiple of the record size 100: 50 bytes are left" \
+refuses "partial record" 2 "'short' has 150 bytes, no multiple of the record size 100: 50 left over" \
   "$hetsort" -o out short
 refuses "missing input" 2 "cannot open input 'nowhere': No such file" "$hetsort" -o out nowhere
 refuses "input is a directory" 2 "input 'sub' is a directory" "$hetsort" -o out sub

@@ -106,7 +106,7 @@ refuses "other ranks" "is of rank 0 of 3, not of 0 of 2" --resume --ranks 2
 key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
 refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
-refuses "another input more" "is of 1 input files, not of 2" --resume --ranks 3 in2
+refuses "another input more" "is of 1 input file, not of 2" --resume --ranks 3 in2
 mv in kept && cp -p kept in
 refuses "a copy of the input" "is another file since" --resume --ranks 3
 mv kept in && cp -p in was && touch in
