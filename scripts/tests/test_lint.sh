@@ -50,7 +50,7 @@ C
   plant ok.sh <<<'echo "$HOME"'
 }
 
-own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults docs paths'
+own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults docs stray paths'
 
 # fires NAME RULE WHERE - RULE alone finds something, and names WHERE
 fires() {
@@ -62,7 +62,7 @@ fires() {
 good_tree
 # shellcheck disable=SC2086  # rules are words
 lint $own
-is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 10 passed, 0 failed"
+is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 11 passed, 0 failed"
 [ "$rc" -eq 0 ] || printf '# %s\n' "$out"
 
 plant sort/run.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/run.c:2
@@ -102,6 +102,9 @@ home=home  # not spelled out, or the rule would fire on this file
 fires "a file of 601 lines" size "sort/f.c:601: 601 lines"
 plant doc.md <<<"It lies in /${home}/anna/data.";fires "somebody's home" paths doc.md:1
 plant run.sh <<<"cp /${home/home/root}/x .";      fires "root's home" paths run.sh:1
+
+plant in <<<'records';                           fires "records at the top" stray "in: a file at the top"
+head -c 300000 /dev/zero | plant docs/a.bin;     fires "a large file" stray "docs/a.bin: 300000 bytes"
 
 plant docs/a.md <<<'![a picture](plots/a.svg)'; fires "a link that leads nowhere" docs "docs/a.md: no file 'plots/a.svg'"
 lines 301 x | plant docs/a.md;                   fires "a long document" docs "docs/a.md: 301 lines, more than 300"

@@ -17,6 +17,7 @@ lines() { [ "$(grep -c "^hetsort: $2" err)" -ge "$1" ]; } # at least so many of 
 listens() { # SIGUSR2 does not end it any more
   [ "/proc/$pid/exe" -ef "$hetsort" ] && grep -q -s -E '^SigBlk:.*[89a-f]..$' "/proc/$pid/status"
 }
+asked() { kill -USR2 "$pid"; lines "$@"; } # again and again: it may not be in that phase yet
 stop() { kill -TERM $pid; wait $pid; rc=$?; err=$(<err); }
 
 sleeps merge:1 --ranks 3 --progress 1
@@ -26,16 +27,15 @@ is "all lines are whole, and the message is the last" "$(grep -v -x -E 'hetsort:
 ok "they tell bytes, percent, time left and the slowest rank" grep -q -E "^hetsort: merge [0-9.]+ of 2.00 MB [0-9]+%, job [0-9]+%, .* left, slowest 1 " err
 
 sleeps read:0 --ranks 2
-await listens; kill -USR2 $pid
-ok "SIGUSR2 prints a line" await lines 1 "read"
-kill -USR2 $pid
-ok "SIGUSR2 prints another" await lines 2 "read"
+await listens
+ok "SIGUSR2 prints a line" await asked 1 "read"
+ok "SIGUSR2 prints another" await asked 2 "read"
 stop
 is "and the sort goes on until another signal ends it" "$rc/$(tail -n 1 err)" "143/hetsort: interrupted by SIGTERM"
 
 sleeps read:0 -q --progress 1
-await listens; kill -USR2 $pid
-ok "-q: when it is asked for" await lines 1 "read"
+await listens
+ok "-q: when it is asked for" await asked 1 "read"
 stop
 
 HETSORT_FAIL=delay@read:0=2 run "$hetsort" -q --progress 1 -f -o out in
@@ -50,7 +50,7 @@ for word in 0 x 1.5; do
   is "--progress $word is refused" "$rc" 2
 done
 
-command -v python3 >/dev/null || { done_testing; exit; }
+python3 -c 'import pty; pty.openpty()' 2>/dev/null || { done_testing; exit; }
 on_terminal() { out=$(python3 "$ROOT/scripts/terminal.py" "$@" 2>&1); err=; }
 HETSORT_FAIL=delay@read:0=600 on_terminal 80 TERM '^read ' "$hetsort" --ranks 2 -f -o out in
 is "a terminal: the line makes room for a message" "$(sed '$d' <<<"$out")" "hetsort: interrupted by SIGTERM"
