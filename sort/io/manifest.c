@@ -79,7 +79,7 @@ static status load_document(manifest *m, source s, err *e)
 status manifest_load(manifest *m, const char *path, err *e)
 {
 	const source s = { "manifest", path };
-	*m = (manifest){ NULL };
+	*m = (manifest){ 0 };
 	const status rc = json_read(s.what, path, &m->doc, e);
 	return rc == ST_OK ? load_document(m, s, e) : rc;
 }
@@ -87,7 +87,7 @@ status manifest_load(manifest *m, const char *path, err *e)
 status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e)
 {
 	const source s = { "journal", name };
-	*m = (manifest){ NULL };
+	*m = (manifest){ 0 };
 	const status rc = json_read_at(dirfd, s.what, name, &m->doc, e);
 	return rc == ST_OK ? load_document(m, s, e) : rc;
 }
@@ -96,7 +96,7 @@ void manifest_free(manifest *m)
 {
 	json_decref(m->doc);
 	free(m->part);
-	*m = (manifest){ NULL };
+	*m = (manifest){ 0 };
 }
 
 bool manifest_begins(const char *text, size_t bytes)

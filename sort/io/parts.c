@@ -14,7 +14,7 @@
 /* The manifest of parts with such names; its name is "" where there is none. */
 static status load(manifest *m, const char *pattern, char **name, err *e)
 {
-	*m = (manifest){ NULL };
+	*m = (manifest){ 0 };
 	*name = name_expand_text(pattern, "manifest", e);
 	if (!*name)
 		return e->code;
