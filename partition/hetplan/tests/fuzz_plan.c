@@ -6,19 +6,7 @@
 #include <string.h>
 
 #include "../../../scripts/fuzz.h"
-#include "hetplan/hetplan.h"
-
-static const struct hp_limits small = {
-	.line_bytes = 4096,
-	.values = 600,
-	.depth = 8,
-	.procs = 6,
-	.loads = 3,
-	.items = 300,
-	.best_upto = 1000,
-	.installments = 3,
-	.max_mem_bytes = 1 << 24,
-};
+#include "fuzz_limits.h"
 
 static bool read_plan(struct hp_job *job, const char *text, size_t bytes)
 {

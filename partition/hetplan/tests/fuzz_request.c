@@ -3,19 +3,7 @@
  * answer must be written as JSON that reads back as the same value; shares must sum to items; what
  * succeeds must make tables and charts. */
 #include "../../../scripts/fuzz.h"
-#include "hetplan/hetplan.h"
-
-static const struct hp_limits small = {
-	.line_bytes = 4096,
-	.values = 600,
-	.depth = 8,
-	.procs = 6,
-	.loads = 3,
-	.items = 300,
-	.best_upto = 1000,
-	.installments = 3,
-	.max_mem_bytes = 1 << 24,
-};
+#include "fuzz_limits.h"
 
 static void check_sum(const json_t *answer, const json_t *request)
 {
