@@ -239,8 +239,10 @@ static status rank_run(comm *c, void *arg)
 	err unsaid = { ST_OK, "" };
 	rc = job_run(c, &v->o, &res);
 	board_leave(c);
-	if (c->traced && !atomic_load(&c->broken))
-		(void)traces_gather(c, &all, &unsaid);
+	if (c->traced && !atomic_load(&c->broken) && traces_gather(c, &all, &unsaid) != ST_OK &&
+	    c->rank == 0 && c->processes > 1)
+		print_failure(c, "trace, without the ranks of other processes",
+			      unsaid.text[0] ? unsaid.text : "another rank has no memory for it");
 	const bool broken = atomic_load(&c->broken);
 	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
 		unfinished_settle();
