@@ -10,6 +10,7 @@
 #include <hetsort.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 extern void *__real_malloc(size_t n);
@@ -26,14 +27,15 @@ void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offse
 int __wrap_munmap(void *p, size_t n);
 int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg);
 
-static long until = -1; /* allocations until one fails; below 0: none does */
-static long live;
+/* Atomic: a thread of an exchange gives back what its starter took. */
+static atomic_long until = -1; /* allocations until one fails; below 0: none does */
+static atomic_long live;
 static long refused; /* calls for want of memory */
 static bool no_threads;
 
 static bool fails(void)
 {
-	return until >= 0 && until-- == 0;
+	return until >= 0 && atomic_fetch_sub(&until, 1) == 0;
 }
 
 static void *counted(void *p)
