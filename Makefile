@@ -231,7 +231,8 @@ $(LIBSORT): $(call objs,$(SORT_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-PART_LIBS = $(GSL_LIBS) $(GLPK_LIBS) -lm
+# GLPK is loaded where it is needed: only tests that call it are linked with it.
+PART_LIBS = $(GSL_LIBS) -ldl -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
 SOFLAGS   = -shared -Wl,-soname,$(1) -Wl,--version-script=$(2) \
@@ -291,7 +292,7 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
 $(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(LIBPART)
-	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))

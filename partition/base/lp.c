@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lp.c - linear programmes through GLPK. Everything GLPK would abort on (counts below 1, double
- * entries, NaN) is kept from it by the callers' construction and the checks here.
+/* lp.c - linear programmes through GLPK, which no other file knows: another solver takes the place
+ * of this one. Everything GLPK would abort on (counts below 1, double entries, NaN) is kept from it
+ * by the callers' construction and the checks here.
  * May not touch: what the programmes mean. Costs what the simplex method costs. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 
+#include "glpk_load.h"
 #include "lp.h"
+
+struct lp_solver {
+	struct glpk call;
+	glp_prob *prob;
+	int term_was; /* the caller's terminal setting, once begun */
+	bool begun;
+	bool ours; /* the thread did not use GLPK before: free its environment */
+};
 
 static int say_nothing(void *ctx, const char *text)
 {
@@ -21,34 +31,49 @@ static void leave(void *ctx)
 	longjmp(*(jmp_buf *)ctx, 1);
 }
 
-hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err)
+/* Run fn with GLPK's hooks set: where it would abort, it comes back here. */
+static hetpart_status guarded(struct lp_solver *s, lp_fn *fn, void *ctx, hetpart_err *err)
 {
+	const struct glpk *glp = &s->call;
 	jmp_buf back;
 	hetpart_status rc;
 
-	int was = glp_init_env();
+	int was = glp->init_env();
 	if (was > 1)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
-	lp->ours = was == 0;
-	glp_term_hook(say_nothing, NULL);
-	glp_error_hook(leave, &back);
+	s->ours = was == 0;
+	glp->term_hook(say_nothing, NULL);
+	glp->error_hook(leave, &back);
 	if (setjmp(back) != 0) {
-		glp_free_env(); /* hooks and problems with it */
-		lp->prob = NULL;
-		lp->begun = lp->ours = false;
+		glp->free_env(); /* hooks and problems with it */
+		s->prob = NULL;
+		s->begun = s->ours = false;
 		return part_fail(err, HETPART_ENOMEM, "the solver has no memory left");
 	}
 	rc = fn(ctx, err);
-	glp_error_hook(NULL, NULL);
-	glp_term_hook(NULL, NULL);
+	glp->error_hook(NULL, NULL);
+	glp->term_hook(NULL, NULL);
 	return rc;
+}
+
+hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err)
+{
+	hetpart_status rc;
+
+	lp->solver = part_calloc(1, sizeof *lp->solver);
+	if (!lp->solver)
+		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
+	rc = part_glpk_load(&lp->solver->call, err);
+	return rc == HETPART_OK ? guarded(lp->solver, fn, ctx, err) : rc;
 }
 
 hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
 			    hetpart_err *err)
 {
-	lp->term_was = glp_term_out(GLP_OFF);
-	lp->begun = true;
+	struct lp_solver *s = lp->solver;
+
+	s->term_was = s->call.term_out(GLP_OFF);
+	s->begun = true;
 	if (rows > 100000000 || cols > 100000000 || nonzeros > 500000000)
 		return part_fail(err, HETPART_ENOMEM,
 				 "a linear programme of %zu rows and %zu columns is too large",
@@ -59,26 +84,33 @@ hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonz
 	lp->val = part_calloc(nonzeros + 1, sizeof *lp->val);
 	if (!lp->row || !lp->col || !lp->val)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu coefficients", nonzeros);
-	lp->prob = glp_create_prob();
-	glp_set_obj_dir(lp->prob, GLP_MIN);
-	glp_add_rows(lp->prob, (int)rows);
-	glp_add_cols(lp->prob, (int)cols);
+	s->prob = s->call.create_prob();
+	s->call.set_obj_dir(s->prob, GLP_MIN);
+	s->call.add_rows(s->prob, (int)rows);
+	s->call.add_cols(s->prob, (int)cols);
 	for (int j = 1; j <= (int)cols; j++)
-		glp_set_col_bnds(lp->prob, j, GLP_LO, 0, 0);
+		s->call.set_col_bnds(s->prob, j, GLP_LO, 0, 0);
 	return HETPART_OK;
 }
 
 void part_lp_close(struct lp *lp)
 {
-	if (lp->prob)
-		glp_delete_prob(lp->prob);
+	struct lp_solver *s = lp->solver;
+
 	free(lp->row);
 	free(lp->col);
 	free(lp->val);
-	if (lp->ours)
-		glp_free_env();
-	else if (lp->begun)
-		glp_term_out(lp->term_was);
+	if (!s)
+		return;
+	if (s->prob)
+		s->call.delete_prob(s->prob);
+	if (s->ours)
+		s->call.free_env();
+	else if (s->begun)
+		s->call.term_out(s->term_was);
+	part_glpk_drop(&s->call);
+	free(s);
+	lp->solver = NULL;
 }
 
 void part_lp_put(struct lp *lp, size_t row, size_t col, double val)
@@ -93,12 +125,45 @@ void part_lp_put(struct lp *lp, size_t row, size_t col, double val)
 
 void part_lp_equal(struct lp *lp, size_t row, double value)
 {
-	glp_set_row_bnds(lp->prob, (int)row + 1, GLP_FX, value, value);
+	lp->solver->call.set_row_bnds(lp->solver->prob, (int)row + 1, GLP_FX, value, value);
 }
 
 void part_lp_least(struct lp *lp, size_t row, double value)
 {
-	glp_set_row_bnds(lp->prob, (int)row + 1, GLP_LO, value, 0);
+	lp->solver->call.set_row_bnds(lp->solver->prob, (int)row + 1, GLP_LO, value, 0);
+}
+
+void part_lp_bounds(struct lp *lp, size_t col, double low, double high)
+{
+	const int type = !(high > low)     ? GLP_FX
+			 : high < INFINITY ? (low > -INFINITY ? GLP_DB : GLP_UP)
+					   : (low > -INFINITY ? GLP_LO : GLP_FR);
+
+	lp->solver->call.set_col_bnds(lp->solver->prob, (int)col + 1, type, low, high);
+}
+
+void part_lp_objective(struct lp *lp, size_t col, double coef)
+{
+	lp->solver->call.set_obj_coef(lp->solver->prob, (int)col + 1, coef);
+}
+
+static int glpk_place(enum lp_place place)
+{
+	static const int as[] = {
+		[LP_BASIC] = GLP_BS, [LP_LOW] = GLP_NL, [LP_HIGH] = GLP_NU, [LP_FIXED] = GLP_NS
+	};
+
+	return as[place];
+}
+
+void part_lp_row_place(struct lp *lp, size_t row, enum lp_place place)
+{
+	lp->solver->call.set_row_stat(lp->solver->prob, (int)row + 1, glpk_place(place));
+}
+
+void part_lp_col_place(struct lp *lp, size_t col, enum lp_place place)
+{
+	lp->solver->call.set_col_stat(lp->solver->prob, (int)col + 1, glpk_place(place));
 }
 
 static hetpart_status verdict(int rc, int status, const struct budget *budget, hetpart_err *err)
@@ -115,7 +180,7 @@ static hetpart_status verdict(int rc, int status, const struct budget *budget, h
 
 /* The simplex method until the budget ends. It can be stopped by time alone, so that a callback
  * wants it to pause and go on; each pause costs a new factorisation. */
-static int simplex(struct lp *lp, glp_smcp *parm, struct budget *budget)
+static int simplex(struct lp_solver *s, glp_smcp *parm, struct budget *budget)
 {
 	double slice_s = budget->stop ? 0.05 : INFINITY;
 	int rc = GLP_ETMLIM;
@@ -123,22 +188,23 @@ static int simplex(struct lp *lp, glp_smcp *parm, struct budget *budget)
 	while (rc == GLP_ETMLIM && !part_budget_look(budget)) {
 		double limit_s = sooner(slice_s, part_budget_left_s(budget));
 		parm->tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
-		rc = glp_simplex(lp->prob, parm);
+		rc = s->call.simplex(s->prob, parm);
 		slice_s = sooner(2 * slice_s, 1);
 	}
 	return rc;
 }
 
 /* The solver cannot use the basis: scale, and start again from the rows. */
-static int again(struct lp *lp, glp_smcp *parm, struct budget *budget)
+static int again(struct lp_solver *s, glp_smcp *parm, struct budget *budget)
 {
-	glp_scale_prob(lp->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
-	glp_std_basis(lp->prob);
-	return simplex(lp, parm, budget);
+	s->call.scale_prob(s->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
+	s->call.std_basis(s->prob);
+	return simplex(s, parm, budget);
 }
 
 hetpart_status part_lp_solve(struct lp *lp, struct budget *budget, hetpart_err *err)
 {
+	struct lp_solver *s = lp->solver;
 	glp_smcp parm;
 	int rc;
 
@@ -146,21 +212,21 @@ hetpart_status part_lp_solve(struct lp *lp, struct budget *budget, hetpart_err *
 		if (!isfinite(lp->val[k]))
 			return part_fail(err, HETPART_ERANGE,
 					 "a coefficient of the linear programme is beyond range");
-	glp_load_matrix(lp->prob, lp->n, lp->row, lp->col, lp->val);
-	glp_init_smcp(&parm);
+	s->call.load_matrix(s->prob, lp->n, lp->row, lp->col, lp->val);
+	s->call.init_smcp(&parm);
 	parm.msg_lev = GLP_MSG_OFF;
-	rc = simplex(lp, &parm, budget);
+	rc = simplex(s, &parm, budget);
 	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL)
-		rc = again(lp, &parm, budget);
-	return verdict(rc, glp_get_status(lp->prob), budget, err);
+		rc = again(s, &parm, budget);
+	return verdict(rc, s->call.get_status(s->prob), budget, err);
 }
 
 bool part_lp_feasible(const struct lp *lp)
 {
-	return glp_get_prim_stat(lp->prob) == GLP_FEAS;
+	return lp->solver->call.get_prim_stat(lp->solver->prob) == GLP_FEAS;
 }
 
 double part_lp_value(const struct lp *lp, size_t col)
 {
-	return glp_get_col_prim(lp->prob, (int)col + 1);
+	return lp->solver->call.get_col_prim(lp->solver->prob, (int)col + 1);
 }

@@ -41,6 +41,8 @@ const char *hetpart_status_text(hetpart_status status)
 		return "out of time";
 	case HETPART_ECANCEL:
 		return "canceled";
+	case HETPART_EMISSING:
+		return "not installed";
 	}
 	return "unknown status";
 }

@@ -4,22 +4,15 @@
  * the sum. Triangular in time, and feasible. May not touch: coefficients. Costs O(columns). */
 #include "programme.h"
 
-static void column(struct programme *pg, size_t col, int status)
-{
-	glp_set_col_stat(pg->lp.prob, (int)col + 1, status);
-}
-
 static void dates(struct programme *pg)
 {
 	size_t first = col_dates(pg), last = col_makespan(pg);
 
-	for (int r = 1; r <= glp_get_num_rows(pg->lp.prob); r++)
-		glp_set_row_stat(pg->lp.prob, r, GLP_BS);
 	for (size_t col = first; col <= last; col++) {
 		size_t row = pg->giver[col - first];
-		column(pg, col, row == SIZE_MAX ? GLP_NL : GLP_BS);
+		part_lp_col_place(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
 		if (row != SIZE_MAX)
-			glp_set_row_stat(pg->lp.prob, (int)row + 1, GLP_NL);
+			part_lp_row_place(&pg->lp, row, LP_LOW);
 	}
 }
 
@@ -31,9 +24,9 @@ static void fractions(struct programme *pg)
 	for (size_t n = 0; n < sd->nloads; n++)
 		for (size_t k = sd->first[n] * pg->m; k < sd->first[n + 1] * pg->m; k++) {
 			double v = sd->fraction[k] * pg->unit[n * pg->m + k % pg->m];
-			glp_set_col_bnds(pg->lp.prob, (int)k + 1, v > 0 ? GLP_DB : GLP_FX, 0, v);
-			column(pg, k, v > 0 ? GLP_NU : GLP_NS);
-			column(pg, k + pg->total * pg->m, GLP_NL);
+			part_lp_bounds(&pg->lp, k, 0, v);
+			part_lp_col_place(&pg->lp, k, v > 0 ? LP_HIGH : LP_FIXED);
+			part_lp_col_place(&pg->lp, k + pg->total * pg->m, LP_LOW);
 		}
 }
 
@@ -46,8 +39,8 @@ static void sums(struct programme *pg)
 		for (size_t k = from; k < to; k++)
 			if (sd->fraction[k] > sd->fraction[big])
 				big = k;
-		column(pg, big, GLP_BS);
-		glp_set_row_stat(pg->lp.prob, (int)n + 1, GLP_NS);
+		part_lp_col_place(&pg->lp, big, LP_BASIC);
+		part_lp_row_place(&pg->lp, n, LP_FIXED);
 	}
 }
 

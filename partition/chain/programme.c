@@ -105,9 +105,8 @@ static void put_loads(struct programme *pg)
 		part_lp_equal(&pg->lp, n, 1);
 	}
 	for (size_t i = 0; i < pg->m; i++)
-		glp_set_col_bnds(pg->lp.prob, (int)col_work(pg, 0, i) + 1, GLP_LO, pg->ch->tau[i],
-				 0);
-	glp_set_obj_coef(pg->lp.prob, (int)col_makespan(pg) + 1, 1);
+		part_lp_bounds(&pg->lp, col_work(pg, 0, i), pg->ch->tau[i], INFINITY);
+	part_lp_objective(&pg->lp, col_makespan(pg), 1);
 }
 
 /* Fraction i of installment t, of load n; what is within the solver's tolerance of 0 is 0. */

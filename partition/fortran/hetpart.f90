@@ -20,6 +20,7 @@ module hetpart
     enumerator :: HETPART_EIO = 4, HETPART_EFORMAT = 5, HETPART_ESTALE = 6, HETPART_ENOSOL = 7
     enumerator :: HETPART_EINTERNAL = 8, HETPART_EPEER = 9, HETPART_ETIME = 10
     enumerator :: HETPART_ECANCEL = 11
+    enumerator :: HETPART_EMISSING = 12
   end enum
   ! methods of shares
   enum, bind(c)

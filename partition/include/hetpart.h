@@ -60,7 +60,8 @@ typedef enum hetpart_status {
 	HETPART_EINTERNAL = 8, /* a fault of the library itself: please report it */
 	HETPART_EPEER = 9,     /* another rank failed (used by callers that run over ranks) */
 	HETPART_ETIME = 10,    /* the time the caller allows ran out before the answer */
-	HETPART_ECANCEL = 11   /* the caller's callback said stop before the answer */
+	HETPART_ECANCEL = 11,  /* the caller's callback said stop before the answer */
+	HETPART_EMISSING = 12  /* a library that the method needs is not installed */
 } hetpart_status;
 
 /* hetpart_status_text - a few words for a status.
@@ -954,8 +955,9 @@ typedef struct hetpart_schedule hetpart_schedule;
  *   HETPART_ENOSOL: MULTIINST without max_installments when the installments shrink too fast ever
  *     to reach the whole load;
  *   HETPART_ENOMEM: no memory;
- *   HETPART_EINTERNAL: the LP solver failed.
- * Safe from any number of threads. LP uses GLPK, whose state is per thread: a caller's own hooks
+ *   HETPART_EINTERNAL: the LP solver failed;
+ *   HETPART_EMISSING: LP without GLPK: libglpk.so.40 cannot be loaded.
+ * Safe from any number of threads. LP loads GLPK, whose state is per thread: a caller's own hooks
  * for its messages and errors are reset; when GLPK runs out of memory, its objects are freed. */
 HETPART_API hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
 						const hetpart_chain_opts *opts,

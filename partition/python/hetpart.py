@@ -135,8 +135,13 @@ class CanceledError(Error):
     """The caller's stop() said so before there was anything to return."""
 
 
+class MissingError(Error):
+    """A library that the method needs is not installed."""
+
+
 _ERRORS = {1: InvalidError, 2: RangeError, 3: NoMemoryError, 4: FileError, 5: FormatError,
-           6: StaleError, 7: NoSolutionError, 10: TimeError, 11: CanceledError}
+           6: StaleError, 7: NoSolutionError, 10: TimeError, 11: CanceledError,
+           12: MissingError}
 
 
 class _Err(ctypes.Structure):

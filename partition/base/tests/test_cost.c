@@ -138,7 +138,7 @@ static void refusals(void **state)
 static void texts(void **state)
 {
 	(void)state;
-	for (int s = HETPART_OK; s <= HETPART_EPEER; s++)
+	for (int s = HETPART_OK; s <= HETPART_EMISSING; s++)
 		assert_string_not_equal(hetpart_status_text((hetpart_status)s), "unknown status");
 	assert_string_equal(hetpart_status_text((hetpart_status)99), "unknown status");
 	assert_string_equal(hetpart_version(), HETPART_VERSION);

@@ -3,6 +3,8 @@
  * prints nor ends the process. */
 #include "tests/tests.h"
 
+#include <glpk.h>
+
 #include "base/lp.h"
 
 /* A programme of one column and two rows, x = 1 and coef x >= least, under the guard. */
@@ -57,8 +59,8 @@ static hetpart_status fall(void *ctx, hetpart_err *e)
 
 	if (rc != HETPART_OK)
 		return rc;
-	glp_set_col_bnds(s->lp.prob, 1, GLP_FR, 0, 0);
-	glp_set_obj_coef(s->lp.prob, 1, 1);
+	part_lp_bounds(&s->lp, 0, -INFINITY, INFINITY);
+	part_lp_objective(&s->lp, 0, 1);
 	struct budget any = { .end_s = INFINITY };
 	return part_lp_solve(&s->lp, &any, e);
 }

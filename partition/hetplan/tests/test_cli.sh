@@ -190,6 +190,21 @@ same_plan "3x1 is 1,1,1" share -n 1e3 -s 3x1,2x0.5 --cost nlogn -- share -n 1000
 same_plan "costs in groups" scatter -n 99 --compute '2xnlogn*2,1' --link 2x.1 -- scatter -n 99 --compute 'nlogn*2,nlogn*2,1' --link .1,.1
 run "$hetplan" share -n 1e9 -s 100000x1 --cost nlogn --json
 is "a hundred thousand alike" "$rc $(tr , '\n' <<<"$out" | grep -c '^10000$')" "0 99998"
+
+# Without GLPK: a file in its place that is no library, then a library that is not GLPK.
+chain=(chain --w .75,.75 --z 1 --vcomm 1,1 --vcomp 1,1)
+mkdir hidden
+for source in "" /dev/null; do
+  [ -z "$source" ] && : >hidden/libglpk.so.40
+  [ -z "$source" ] || ok "another library" "${CC:-cc}" -shared -o hidden/libglpk.so.40 -x c "$source"
+  run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" "${chain[@]}" --method lp
+  is "method lp names what it lacks" "$rc $out ${err%40*}" "1  hetplan: method lp needs GLPK, the others do not: \
+cannot load 'libglpk.so.40': $PWD/hidden/libglpk.so."
+  run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" "${chain[@]}" --compare
+  is "the other methods work" "$rc $(awk '$NF ~ /^[0-9.e-]+$/ {print $1}' <<<"$out" | paste -sd ' ')" "0 simple singleinst multiinst"
+done
+run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" scatter -n 99 --compute 1,2 --link .1,.1 --method lp
+is "method lp of a scatter needs none" "$rc $(grep -c makespan <<<"$out")" "0 1"
 run "$hetplan" share -n 9 -s 1,2 --cost linear --names 2x3,b
 is "a name may look like a group" "$rc $(grep -c 2x3 <<<"$out")" "0 1"
 done_testing
