@@ -6,6 +6,7 @@
 #include "base/trace.h"
 #include "io/unfinished.h"
 #include "phases/budget_phase.h"
+#include "phases/header.h"
 #include "run.h"
 #include "phases/phases.h"
 
@@ -339,6 +340,7 @@ static void job_free(job *j)
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
 	workdir_close(&j->work);
+	header_free(&j->env, &j->files);
 	io_backend_close(j->files.io);
 	input_free(&j->files.in);
 }

@@ -2,7 +2,9 @@
 /* The words for the choices of a sort, in the order of their enums. */
 #include "settings.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
 				   "asymptotic", "online", NULL };
@@ -17,6 +19,14 @@ static const strategy_kind strategies[STRATEGIES] = {
 	[BY_MERGING] = { .sorts_first = true, .keeps_runs = true },
 	[BY_DISTRIBUTING] = { .sorts_first = false, .keeps_runs = false },
 };
+
+const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
+{
+	*text = '\0';
+	if (o->header_bytes)
+		snprintf(text, SELECTION_TEXT_BYTES, "--skip-header=%" PRIu64, o->header_bytes);
+	return text;
+}
 
 const strategy_kind *settings_strategy(const settings *o)
 {

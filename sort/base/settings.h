@@ -64,6 +64,7 @@ typedef struct settings {
 	strategy strategy;
 	adapt_rule adapt;
 	layout lay;
+	uint64_t header_bytes; /* before the records of each input, and of the first output */
 	unsigned exchange_threads;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
 	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
@@ -93,6 +94,12 @@ extern const char *const plan_names[],
 					 *const scatter_names[],
 						 *const io_names[], *const direct_names[],
 									    *const verify_names[];
+
+enum { SELECTION_TEXT_BYTES = 128 };
+
+/* settings_selection_text - the options that decide which bytes of the input are records, and which
+ * of these are written, as on the command line; "": all, and all. */
+const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES]);
 
 /* settings_strategy - of this sort. */
 const strategy_kind *settings_strategy(const settings *o);

@@ -64,11 +64,11 @@ static status check_part(check *c, const manifest_part *s)
 	status rc = ST_OK;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		rc = wrong(c, s->file, "is no regular file");
-	else if ((uint64_t)st.st_size / c->lay.record_bytes != s->records ||
-		 (uint64_t)st.st_size % c->lay.record_bytes)
+	else if ((uint64_t)st.st_size != manifest_part_bytes(s, &c->lay))
 		rc = wrong(c, s->file, "has not the size that is stated");
 	if (rc == ST_OK)
-		rc = reader_inspect(&f, s->file, 0, s->records, &c->lay, &c->m, &seen, c->e);
+		rc = reader_inspect(&f, s->file, s->header_bytes, s->records, &c->lay, &c->m, &seen,
+				    c->e);
 	close(fd);
 	if (rc == ST_INVALID)
 		return wrong(c, s->file, "is not in order");

@@ -53,6 +53,8 @@ static status look_inside(input_file *f, const layout *l, err *e)
 		errnum = errno;
 	if (errnum == 0)
 		f->head = look_at_head(fd, l);
+	if (f->head == HEAD_LINES && f->header_bytes)
+		f->head = HEAD_ANY; /* that is the header, not the records */
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", err_quoted(f->path, q))
@@ -85,13 +87,19 @@ static status look(input_file *f, const layout *l, err *e)
 static status measure(input *in, input_file *f, const layout *l, err *e)
 {
 	char q[QUOTED_BYTES];
-	const uint64_t bytes = (uint64_t)f->st.st_size;
+	const uint64_t all = (uint64_t)f->st.st_size, bytes = all - f->header_bytes;
+	if (all < f->header_bytes)
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64 " byte%s, and its header is to have %" PRIu64
+			       " (--skip-header)",
+			       err_quoted(f->path, q), all, plural(all), f->header_bytes);
 	if (bytes % l->record_bytes)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64
-			       " byte%s, no multiple of the record size %u: "
+			       " byte%s%s, no multiple of the record size %u: "
 			       "%" PRIu64 " left over%s",
-			       err_quoted(f->path, q), bytes, plural(bytes), l->record_bytes,
+			       err_quoted(f->path, q), bytes, plural(bytes),
+			       f->header_bytes ? " behind its header" : "", l->record_bytes,
 			       bytes % l->record_bytes,
 			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
 						       "sort(1) sorts"
@@ -124,7 +132,7 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 	}
 	in->file = more;
 	input_file *f = &in->file[in->files++];
-	*f = (input_file){ .path = path, .fd = -1 };
+	*f = (input_file){ .path = path, .fd = -1, .header_bytes = in->header_bytes };
 	const status rc = look(f, l, e);
 	in->streams += f->is_stream;
 	return rc;
@@ -136,8 +144,9 @@ static status add_part(input *in, const char *path, const manifest_part *p, cons
 	const status rc = add_file(in, manifest_part_path(path, p, e), l, e);
 	if (rc != ST_OK)
 		return rc;
-	const input_file *f = &in->file[in->files - 1];
-	if (f->is_stream || (uint64_t)f->st.st_size != p->records * l->record_bytes)
+	input_file *f = &in->file[in->files - 1];
+	f->header_bytes = p->header_bytes;
+	if (f->is_stream || (uint64_t)f->st.st_size != manifest_part_bytes(p, l))
 		return err_set(e, ST_REFUSED, "input %s has not the size that manifest %s states",
 			       err_quoted(f->path, q), err_quoted(path, qm));
 	return ST_OK;
@@ -152,6 +161,8 @@ static status add_manifest(input *in, const char *path, const layout *l, err *e)
 		rc = err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
 			     err_quoted(path, q), m.lay.record_bytes, plural(m.lay.record_bytes),
 			     l->record_bytes);
+	if (rc == ST_OK)
+		rc = manifest_check_header(&m, path, in->header_bytes, e);
 	for (size_t i = 0; i < m.parts && rc == ST_OK; i++)
 		rc = add_part(in, path, &m.part[i], l, e);
 	manifest_free(&m);
@@ -173,9 +184,12 @@ static status add_operand(input *in, const char *name, const layout *l, err *e)
 static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
 	const status rc = add_file(in, name_expand(pattern, rank, e), l, e);
-	if (rc != ST_OK || in->file[in->files - 1].is_stream)
+	if (rc != ST_OK)
 		return rc;
-	return parts_check_own(pattern, rank, l, (uint64_t)in->file[in->files - 1].st.st_size, e);
+	input_file *f = &in->file[in->files - 1];
+	if (f->is_stream)
+		return ST_OK;
+	return parts_check_own(pattern, rank, l, (uint64_t)f->st.st_size, &f->header_bytes, e);
 }
 
 static status add_all_parts(input *in, const char *pattern, const layout *l, err *e)
@@ -200,7 +214,7 @@ static status check_names(input *in, const settings *o, err *e)
 
 status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
 {
-	*in = (input){ 0 };
+	*in = (input){ .header_bytes = o->header_bytes };
 	status rc = check_names(in, o, e);
 	const bool own = in->per_rank;
 	in->per_rank = own && !all_parts;
@@ -284,8 +298,9 @@ status input_open_stream(const input_file *f, int *fd, err *e)
 {
 	char q[QUOTED_BYTES];
 	const int wait = S_ISREG(f->st.st_mode) ? OPEN_FLAGS : OPEN_FLAGS & ~O_NONBLOCK;
-	*fd = strcmp(f->path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-					: open(f->path, wait);
+	*fd = f->fd >= 0                  ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0)
+	      : strcmp(f->path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+					  : open(f->path, wait);
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
 	const status rc = check_stream(f, *fd, e);

@@ -11,16 +11,19 @@
 
 typedef struct input_file {
 	char *path;
+	uint64_t header_bytes; /* before its records */
 	uint64_t first, count; /* its records in the sequence of all files */
 	struct stat st;        /* as first seen: it must not change */
 	head_kind head;        /* what it looks like */
 	bool is_stream;        /* a pipe, a device, ...: its size shows at its end */
-	int fd;                /* a file without a name that the stream was copied to; -1: none */
+	int fd; /* a file without a name that the stream was copied to, or the only stream behind
+		 * its header; -1: none */
 } input_file;
 
 typedef struct input {
 	input_file *file;
 	size_t files, streams; /* streams: so many of the files */
+	uint64_t header_bytes; /* of a file whose manifest does not say otherwise */
 	uint64_t records; /* in all files that this rank knows of, but for streams not copied */
 	bool per_rank;    /* every rank has files of its own */
 	bool is_stream;   /* the only file is a stream that the only rank reads as it comes */
@@ -43,7 +46,8 @@ status input_open(const input_file *f, int *fd, err *e);
  * behind its size. */
 status input_unchanged(const input_file *f, int fd, err *e);
 
-/* input_open_stream - a stream, which is waited for: a FIFO until somebody writes to it. */
+/* input_open_stream - a stream, which is waited for: a FIFO until somebody writes to it. With f->fd
+ * set, that is the stream, of which something has been read. */
 status input_open_stream(const input_file *f, int *fd, err *e);
 
 void input_free(input *in);

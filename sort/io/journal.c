@@ -70,7 +70,7 @@ static status part_open(part *p, const target *m, const manifest *l, size_t i, e
 	const status rc = target_open(&p->t, path, e);
 	free(path);
 	p->t.id = m->id;
-	p->bytes = l->part[i].records * l->lay.record_bytes;
+	p->bytes = manifest_part_bytes(&l->part[i], &l->lay);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "manifest.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,19 @@ static bool is_plain(const char *file)
 static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
-	json_int_t rank, records;
-	if (json_unpack(part, "{s:I, s:s, s:I, s:s, s?s, s?s !}", "rank", &rank, "file", &p->file,
-			"records", &records, "checksum", &p->sum, "first_key", &p->first,
-			"last_key", &p->last) != 0)
+	json_int_t rank, records, header = 0;
+	if (json_unpack(part, "{s:I, s:s, s?I, s:I, s:s, s?s, s?s !}", "rank", &rank, "file",
+			&p->file, "header_bytes", &header, "records", &records, "checksum", &p->sum,
+			"first_key", &p->first, "last_key", &p->last) != 0)
 		return malformed(s, "a part is not as it should be", e);
-	if (rank < 0 || (size_t)rank != i || records < 0 || !is_plain(p->file))
+	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
+	    !is_plain(p->file))
 		return malformed(s, "a part's rank, count or name is impossible", e);
 	if (records == 0 && (p->first || p->last))
 		return malformed(s, "keys of a part without records", e);
+	if (header < 0 || header > INT64_MAX - records * m->lay.record_bytes || (header && i > 0))
+		return malformed(s, "a part's header is impossible", e);
+	p->header_bytes = (uint64_t)header;
 	p->records = (uint64_t)records;
 	return ST_OK;
 }
@@ -97,6 +102,18 @@ void manifest_free(manifest *m)
 	json_decref(m->doc);
 	free(m->part);
 	*m = (manifest){ 0 };
+}
+
+status manifest_check_header(const manifest *m, const char *path, uint64_t header_bytes, err *e)
+{
+	char q[QUOTED_BYTES];
+	const uint64_t has = m->parts ? m->part[0].header_bytes : 0;
+	return has == header_bytes
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED,
+				 "manifest %s states a header of %" PRIu64
+				 " bytes before its records (--skip-header=%" PRIu64 ")",
+				 err_quoted(path, q), has, has);
 }
 
 bool manifest_begins(const char *text, size_t bytes)

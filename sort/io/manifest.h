@@ -11,6 +11,7 @@ typedef struct manifest_part {
 	const char *file;         /* in the manifest's folder */
 	const char *sum;          /* of its records, in hexadecimal digits */
 	const char *first, *last; /* keys, likewise; NULL: none is stated */
+	uint64_t header_bytes;    /* before its records; of the first part alone */
 	uint64_t records;
 } manifest_part;
 
@@ -28,6 +29,16 @@ typedef struct manifest {
 status manifest_load(manifest *m, const char *path, err *e);
 status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e);
 void manifest_free(manifest *m);
+
+/* manifest_part_bytes - of the whole file, with records of l, which have the manifest's length. */
+static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout *l)
+{
+	return p->header_bytes + p->records * l->record_bytes;
+}
+
+/* manifest_check_header - refuses (ST_REFUSED) parts of which the first has another header than one
+ * of so many bytes. */
+status manifest_check_header(const manifest *m, const char *path, uint64_t header_bytes, err *e);
 
 /* manifest_begins - is this how a manifest begins? */
 bool manifest_begins(const char *text, size_t bytes);

@@ -75,6 +75,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	o->is_stdout = output_is_stream(opt->output);
 	o->per_rank = name_is_per_rank(opt->output);
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
+	o->header_bytes = !o->per_rank || rank == 0 ? opt->header_bytes : 0;
 	o->listed = o->per_rank || opt->manifest;
 	if (opt->manifest && o->is_stdout)
 		return err_set(e, ST_REFUSED, "--manifest goes with an output that is a file");
@@ -204,11 +205,11 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 		     uint64_t total, err *e)
 {
 	status rc = ST_OK;
-	o->offset = o->per_rank ? 0 : offset;
+	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
 	if (o->is_stdout)
 		return open_stream(o, e);
 	if (o->owner)
-		rc = create_own(o, id, o->per_rank ? bytes : total, e);
+		rc = create_own(o, id, o->header_bytes + (o->per_rank ? bytes : total), e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && !o->owner)
 		rc = target_attach(&o->file, id, &o->fd, e);
@@ -224,10 +225,10 @@ void output_keep(output *o)
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total)
 {
 	struct stat st;
-	o->offset = o->per_rank ? 0 : offset;
+	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
 	target_find(&o->file, id, &o->fd);
 	return o->fd >= 0 && fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == (o->per_rank ? bytes : total);
+	       (uint64_t)st.st_size == o->header_bytes + (o->per_rank ? bytes : total);
 }
 
 status output_spare_old(output *o, bool found, err *e)

@@ -103,18 +103,23 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 	return rc;
 }
 
-status parts_check_own(const char *pattern, int rank, const layout *l, uint64_t bytes, err *e)
+status parts_check_own(const char *pattern, int rank, const layout *l, uint64_t bytes,
+		       uint64_t *header, err *e)
 {
 	manifest m;
 	char *name, q[QUOTED_BYTES];
 	status rc = load(&m, pattern, &name, e);
 	if (rc == ST_OK && *name &&
 	    ((size_t)rank >= m.parts || m.lay.record_bytes != l->record_bytes ||
-	     bytes != m.part[rank].records * l->record_bytes))
+	     bytes != manifest_part_bytes(&m.part[rank], l)))
 		rc = err_set(e, ST_REFUSED,
 			     "part %d has not the size, or not the size of a record, that manifest "
 			     "%s states",
 			     rank, err_quoted(name, q));
+	if (rc == ST_OK && *name)
+		rc = manifest_check_header(&m, name, *header, e);
+	if (rc == ST_OK && *name)
+		*header = m.part[rank].header_bytes;
 	manifest_free(&m);
 	free(name);
 	return rc;

@@ -10,7 +10,9 @@
 status parts_find(const settings *o, int ranks, bool *all, err *e);
 
 /* parts_check_own - has the rank's part, of so many bytes, the size that the manifest beside it
- * states? Nothing to say where there is none. */
-status parts_check_own(const char *pattern, int rank, const layout *l, uint64_t bytes, err *e);
+ * states? Nothing to say where there is none. *header: the bytes that are to precede the records of
+ * an input; becomes what this part has of them. */
+status parts_check_own(const char *pattern, int rank, const layout *l, uint64_t bytes,
+		       uint64_t *header, err *e);
 
 #endif

@@ -33,6 +33,12 @@ struct reader {
 	extent extent[];
 };
 
+/* Where record `at` of the share, which is in extent f, lies in its file. */
+static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
+{
+	return f->f->header_bytes + (f->skip + at - f->at) * l->record_bytes;
+}
+
 static void find_extents(reader *r, const input *in, const reader_plan *p)
 {
 	uint64_t at = 0;
@@ -54,7 +60,7 @@ static void find_extents(reader *r, const input *in, const reader_plan *p)
 
 static status open_extent(const reader_plan *p, extent *f, err *e)
 {
-	const uint64_t offset = f->skip * p->lay.record_bytes, bytes = f->n * p->lay.record_bytes;
+	const uint64_t offset = offset_of(f, f->at, &p->lay), bytes = f->n * p->lay.record_bytes;
 	const status rc = input_open(f->f, &f->fd.fd, e);
 	if (rc == ST_OK)
 		io_fd_will_read(&f->fd, p->direct, offset, bytes);
@@ -103,8 +109,7 @@ size_t reader_align(const reader *r, uint64_t at)
 {
 	if (r->extents == 0)
 		return 0;
-	const extent *f = extent_at(r, at);
-	return (size_t)((f->skip + at - f->at) * r->lay.record_bytes % IO_FD_ALIGN);
+	return (size_t)(offset_of(extent_at(r, at), at, &r->lay) % IO_FD_ALIGN);
 }
 
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
@@ -118,8 +123,8 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	const extent *f = extent_at(r, at);
-	const uint32_t bytes = r->lay.record_bytes;
-	return io_fd_read_at(&f->fd, to, n * bytes, (f->skip + at - f->at) * bytes, f->f->path, e);
+	return io_fd_read_at(&f->fd, to, n * r->lay.record_bytes, offset_of(f, at, &r->lay),
+			     f->f->path, e);
 }
 
 status reader_check(const reader *r, err *e)
@@ -176,7 +181,7 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 	const uint32_t bytes = r->lay.record_bytes;
 	for (size_t done = 0, k; done < n; done += k, to += k * bytes) {
 		const extent *f = extent_at(r, at + done);
-		const uint64_t offset = (f->skip + at + done - f->at) * bytes;
+		const uint64_t offset = offset_of(f, at + done, &r->lay);
 		arriving a = { r, to, done, 0, l };
 		const arrivals told = { see_records, &a };
 		k = reader_chunk(r, at + done, n - done);
@@ -227,13 +232,13 @@ static status inspect_all(const io_fd *f, const char *path, uint64_t offset, uin
 			  const layout *l, size_t chunk, unsigned char *buf, inspected *seen,
 			  err *e)
 {
-	const uint64_t bytes = l->record_bytes, end = offset / bytes + n;
+	const uint64_t bytes = l->record_bytes, end = offset / bytes + n, header = offset % bytes;
 	size_t k;
 	for (uint64_t at = offset / bytes; at < end; at += k) {
-		unsigned char *to = buf + at * bytes % IO_FD_ALIGN;
+		unsigned char *to = buf + (header + at * bytes) % IO_FD_ALIGN;
 		k = chunk - (size_t)(at % chunk);
 		k = k < end - at ? k : (size_t)(end - at);
-		const status rc = io_fd_read_at(f, to, k * bytes, at * bytes, path, e);
+		const status rc = io_fd_read_at(f, to, k * bytes, header + at * bytes, path, e);
 		if (rc != ST_OK)
 			return rc;
 		if (inspect(seen, l, to, k) != 0)

@@ -62,7 +62,7 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 /* reader_sum - the checksum of the share, and no more. Memory: 4 MiB. */
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);
 
-/* reader_inspect - inspect n records of f from offset, a multiple of a record's bytes, on.
+/* reader_inspect - inspect n records of f from offset on.
  * ST_INVALID, without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
 		      const layout *l, mem *m, inspected *seen, err *e);

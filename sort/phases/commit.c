@@ -2,6 +2,7 @@
 /* To the disk, and under the final names. Where each rank has a part, or a manifest was asked for,
  * rank 0 writes what was verified of each file as JSON, next to them, before any has its name; the
  * manifest gets its own last. A complete set of parts has one, and no other has. */
+#include "header.h"
 #include "phases.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -40,6 +41,8 @@ static json_t *part_json(const rank_env *env, int number, const char *path, cons
 	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", number, "file",
 			      json_name(slash ? slash + 1 : path), "records",
 			      (json_int_t)f->records, "checksum", json_checksum(f->sum));
+	if (number == 0 && env->o->header_bytes)
+		o = json_with(o, "header_bytes", json_integer((json_int_t)env->o->header_bytes));
 	if (f->records == 0)
 		return o;
 	o = json_with(o, "first_key", json_hex(f->first, key));
@@ -92,8 +95,9 @@ static status check_record(rank_env *env, const output *out, uint64_t n, const u
 {
 	const layout *l = &env->o->lay;
 	char q[QUOTED_BYTES];
-	const status rc = file_read_at(out->file.fd, record, l->record_bytes, n * l->record_bytes,
-				       out->file.path, &env->e);
+	const status rc =
+		file_read_at(out->file.fd, record, l->record_bytes,
+			     out->header_bytes + n * l->record_bytes, out->file.path, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	return key_copy_compare(l, key, record) == 0
@@ -146,6 +150,8 @@ status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 	status rc = comm_agree(env->c, ST_OK);
 	if (rc == ST_OK && out->owner)
 		rc = check_parts(env, out, v);
+	if (rc == ST_OK && out->owner)
+		rc = header_check(env, f, out->file.fd, &env->e);
 	if (rc == ST_OK && out->manifest.base)
 		rc = stage_manifest(env, out, total, v);
 	rc = comm_agree(env->c, rc);

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/processors.h"
 #include "handshake.h"
+#include "header.h"
 #include "io/parts.h"
 #include "phases.h"
 #include "same_input.h"
@@ -185,6 +186,8 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		output_share_lock(&f->out);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, copy_streams(env, &f->in));
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, header_read(env, f));
 	if (rc != ST_OK || f->in.is_stream)
 		return rc;
 	rc = count_records(env, &f->in, s);

@@ -8,6 +8,7 @@
  * its launcher. Then the output is there, and states are not, on all ranks or some. --resume reads
  * it, and without a state the input, and if it is in order and has the input's checksum, nothing is
  * left to do. Whether a sort was stable cannot be seen from that. */
+#include "header.h"
 #include "phases.h"
 #include "testing/failpoint.h"
 #include "io/json.h"
@@ -59,7 +60,8 @@ static bool read_part(rank_env *env, files *f, uint64_t total, const output_chec
 	if (!w->keys)
 		return false;
 	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + key };
-	return output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;
+	return header_check(env, f, f->out.fd, &e) == ST_OK &&
+	       output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;
 }
 
 static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
@@ -99,7 +101,7 @@ static output_checkpoint part_there(const rank_env *env, const output *out, cons
 		return c;
 	c.id = NO_TEMPORARY_FILE;
 	if (out->per_rank)
-		c.records = (uint64_t)st.st_size / env->o->lay.record_bytes;
+		c.records = ((uint64_t)st.st_size - out->header_bytes) / env->o->lay.record_bytes;
 	return c;
 }
 

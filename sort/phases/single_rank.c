@@ -111,11 +111,12 @@ static void emit(single_rank *a, const workspace *b, const merged *g, inspected 
 {
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
+	const size_t header = (size_t)(offset % l->record_bytes);
 	double verify_s = 0, write_s = 0;
 	for (size_t done = 0, n; e->code == ST_OK && done < g->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + g->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
-				    place * l->record_bytes % IO_FD_ALIGN;
+				    (header + place * l->record_bytes) % IO_FD_ALIGN;
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < g->n - done ? n : g->n - done;
 		const double span = trace_begin();

@@ -20,6 +20,7 @@
 typedef struct files {
 	input in;
 	output out;
+	unsigned char *header; /* rank 0: of the first input, with --skip-header */
 	io_backend *io;
 } files;
 

@@ -126,6 +126,7 @@ static status own_state(const rank_env *env, const input *in, resume_state *s, e
 		return rc;
 	s->rank = env->c->rank;
 	s->lay = env->o->lay;
+	settings_selection_text(env->o, s->selection);
 	resume_state_inputs(s, in);
 	return ST_OK;
 }

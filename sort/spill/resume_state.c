@@ -75,13 +75,13 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 		runs = json_and(runs, s->run[i].noted ? json_checksum(s->run[i].sum) : json_null());
 	json_t *doc = json_pack(
 		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:I, s:I, s:o, s:o, "
-		"s:o}",
+		"s:o, s:s*}",
 		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
 		"rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
 		(int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
 		(int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "run_records",
 		(json_int_t)s->run_recs, "sample_stride", (json_int_t)s->stride, "share_in", shares,
-		"inputs", inputs, "runs", runs);
+		"inputs", inputs, "runs", runs, "selection", *s->selection ? s->selection : NULL);
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
 }
 
@@ -209,7 +209,7 @@ static bool possible_ranks(const resume_state *s)
 
 static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
 {
-	const char *format, *made_by, *job, *fields = NULL;
+	const char *format, *made_by, *job, *fields = NULL, *selection = "";
 	int version, rank, ranks;
 	json_int_t rec, off, key, run_recs, stride;
 	json_t *shares, *inputs, *runs, *output = NULL;
@@ -217,12 +217,12 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	if (json_unpack(
 		    doc,
 		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:I, s:I, s:o, s:o, s:o, "
-		    "s?o!}",
+		    "s?o, s?s!}",
 		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
 		    "rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
 		    "key_bytes", &key, "key", &fields, "run_records", &run_recs, "sample_stride",
 		    &stride, "share_in", &shares, "inputs", &inputs, "runs", &runs, "output",
-		    &output) != 0 ||
+		    &output, "selection", &selection) != 0 ||
 	    strcmp(format, FORMAT) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
@@ -231,7 +231,7 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	h.ranks = ranks;
 	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
 	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) ||
-	    json_array_size(shares) != (size_t)ranks)
+	    strlen(selection) >= sizeof s->selection || json_array_size(shares) != (size_t)ranks)
 		return malformed(name, "its sizes are impossible", e);
 	status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
 	if (rc != ST_OK)
@@ -239,6 +239,7 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	s->job = h.job;
 	s->rank = rank;
 	s->lay = h.lay;
+	strcpy(s->selection, selection);
 	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
 	    !possible_runs(s, run_recs, stride) || !parse_output(s, output))
 		rc = malformed(name, "its shares, runs, inputs or output are impossible", e);
@@ -325,5 +326,8 @@ status resume_state_fits(const resume_state *was, const resume_state *is, const 
 			       err_quoted(name, q), a->record_bytes, plural(a->record_bytes),
 			       layout_key_text(a, key), b->record_bytes,
 			       layout_key_text(b, key_is));
+	if (strcmp(was->selection, is->selection) != 0)
+		return err_set(e, ST_REFUSED, "state %s is of a sort with '%s', not with '%s'",
+			       err_quoted(name, q), was->selection, is->selection);
 	return same_inputs(was, is, in, name, e);
 }

@@ -39,6 +39,7 @@ typedef struct resume_state {
 	uint64_t job; /* a random number, the same on all ranks */
 	int32_t rank, ranks;
 	layout lay;
+	char selection[SELECTION_TEXT_BYTES];
 	uint64_t run_recs; /* records of a run; 0: the rank reads none */
 	size_t stride;     /* of its samples */
 	run_note *run;     /* [runs] */

@@ -207,7 +207,7 @@ static void sizes_have_units(void **state)
 		}
 		sizes++;
 	}
-	assert_int_equal(sizes, 3);
+	assert_int_equal(sizes, 4);
 }
 
 /* Names, letters and places in the report are there once; choices stand in the help. */
