@@ -485,7 +485,12 @@ INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 DOCDIR     ?= $(DATADIR)/doc/hetsort
-PYTHONDIR  ?= $(DATADIR)/hetpart/python
+# Where the interpreter looks, if that is below PREFIX; it is asked only where something is installed.
+ifneq ($(filter install% uninstall,$(MAKECMDGOALS)),)
+PYTHONDIR  ?= $(PYTHON_OWN)
+PYTHON_OWN := $(or $(shell python3 -c 'import site; print(*site.getsitepackages(), sep="\n")' 2>/dev/null | \
+                grep '^$(PREFIX)/lib/python' | head -n 1),$(DATADIR)/hetpart/python)
+endif
 BASHDIR    ?= $(DATADIR)/bash-completion/completions
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 # What is made for these folders; two that install at a time do not get into each other's way.
@@ -543,7 +548,7 @@ of_pc      = $(FILLED)/hetpart.pc $(if $(LIBPMPI),$(FILLED)/hetpart_mpi.pc)
 to_pc      = $(LIBDIR)/pkgconfig
 of_cmake   = $(FILLED)/hetpart-config.cmake $(FILLED)/hetpart-config-version.cmake
 to_cmake   = $(LIBDIR)/cmake/hetpart
-of_python  = $(FILLED)/hetpart.py
+of_python  = python/hetpart.py $(FILLED)/_hetlibrary.py
 to_python  = $(PYTHONDIR)
 of_examples = $(wildcard partition/examples/* $(if $(LIBPMPI),partition/mpi/examples/*.c))
 to_examples = $(DATADIR)/hetpart/examples
@@ -588,7 +593,7 @@ $(FILLED)/%.cmake: sort/pkg/%.cmake.in FORCE
 # A version of one is a version of the other.
 $(FILLED)/hetsort-config-version.cmake: partition/pkg/hetpart-config-version.cmake.in FORCE
 	$(Q)$(FILL) $< >$@
-$(FILLED)/%.py: partition/python/%.py FORCE
+$(FILLED)/%.py: python/%.py FORCE
 	$(Q)$(FILL) $< >$@
 # A call that shares its page with others gets a page that points there.
 $(addprefix $(OBJ)/man3/,$(ALIASES) $(SORT_ALIASES)): $(MAN3) $(SORT_MAN3) partition/pkg/man-names.awk
@@ -632,7 +637,7 @@ uninstall: LIBPMPIS = $(OBJ)/$(MPISOFILE)
 uninstall: MPISOLINKS = $(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
-	rm -f '$(DESTDIR)$(PYTHONDIR)'/__pycache__/hetpart.*.pyc
+	rm -f '$(DESTDIR)$(PYTHONDIR)'/__pycache__/hetpart.*.pyc '$(DESTDIR)$(PYTHONDIR)'/__pycache__/_hetlibrary.*.pyc
 	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
 	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python) $(to_examples) $(DATADIR)/hetpart \

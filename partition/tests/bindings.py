@@ -225,6 +225,21 @@ def test_numpy_looks_at_a_plan_without_a_copy():
     plan = hetpart.share(1000, numpy.array([1, 2, 5]), 1)
     shares = numpy.asarray(plan.view_shares)
     same((shares.dtype, shares.tolist(), shares.flags.owndata), (numpy.uint64, [125, 250, 625], False))
+    same((numpy.asarray(plan).ctypes.data, numpy.asarray(plan, "d").tolist()), (shares.ctypes.data, [125, 250, 625]))
+
+
+def test_arrays_of_numpy_of_all_kinds_go_in():
+    try:
+        import numpy
+    except ImportError:
+        return
+    for kind in "bHiLfd":
+        same(hetpart.share(1000, numpy.array([5, 9, 2, 9, 1], kind)[::-2], 1).shares, [125, 250, 625])
+    for kind in "bHiL":
+        same(hetpart.share(300, [1, 2, 5], 1, minimums=numpy.array([100, 100, 100], kind)).shares, [100, 100, 100])
+    refused(hetpart.InvalidError, "a minimum is negative: -1", hetpart.share, 1000, [1, 2], 1,
+            minimums=numpy.array([1, -1]))
+    refused(TypeError, "float", hetpart.share, 1000, [1, 2], 1, minimums=numpy.array([1.5, 1]))
 
 
 def test_looking_at_one_share_does_not_copy_all():

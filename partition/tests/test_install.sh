@@ -70,6 +70,16 @@ if command -v pkg-config >/dev/null; then
 else
   left_out "pkg-config is not installed"
 fi
+is "the default for Python is one folder, for the installation and its removal" \
+  "$(for goal in install uninstall; do env -u MAKEFLAGS -u MAKELEVEL -u PYTHONDIR make -s -C "$ROOT" PREFIX=/opt/none -pn $goal |
+    sed -n 's/^PYTHON_OWN := //p'; done)" "/opt/none/share/hetpart/python
+/opt/none/share/hetpart/python"
+mkdir -p py3
+printf '%s\n' '#!/bin/sh' 'printf "%s\n" /usr/lib/python3/dist-packages /opt/there/lib/python3.9/site-packages' >py3/python3
+chmod +x py3/python3
+is "and Python's own where it has one below PREFIX" \
+  "$(env -u MAKEFLAGS -u MAKELEVEL -u PYTHONDIR PATH="$PWD/py3:$PATH" make -s -C "$ROOT" PREFIX=/opt/there -pn uninstall |
+    sed -n 's/^PYTHON_OWN := //p')" /opt/there/lib/python3.9/site-packages
 ok "make uninstall without DESTDIR" installation uninstall "$own" "${folders[@]}"
 is "leaves no file" "$(contents "$own")" ""
 is "and no folder of the library's own" "$(find "$own" -name 'hetpart' -o -name examples -o -name doc)" ""

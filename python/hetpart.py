@@ -12,7 +12,7 @@ Where a cost is wanted, a number stands for so much time an item, and a pair for
 item). A refused call raises Error with the library's own sentence; Error has subclasses that are
 ValueError, MemoryError, OSError and TimeoutError as well. An exception in a callback comes out of
 the call that used it. The library is HETPART_LIBRARY if that is set, else libhetpart.so.0 as the
-system finds it, else the copy installed together with this file.
+system finds it, else the copy installed together with this file, or with the program hetsort.
 """
 import collections
 import collections.abc
@@ -23,6 +23,8 @@ import operator
 import os
 import signal
 import threading
+
+import _hetlibrary
 
 # The calls: result and arguments, in letters. Pointers of all kinds are p.
 _LETTERS = {"i": ctypes.c_int, "d": ctypes.c_double, "u": ctypes.c_uint64, "z": ctypes.c_size_t,
@@ -54,19 +56,6 @@ schedule_nloads:zp schedule_installments:zpz schedule_fraction:dpzzz schedule_fr
 schedule_comm:bpzzzpp schedule_comp:bpzzzpp schedule_free:-p
 """
 _SONAME = "libhetpart.so.0"
-_INSTALLED = "@LIBDIR@/" + _SONAME
-
-
-def _load():
-    named = os.environ.get("HETPART_LIBRARY")
-    reasons = []
-    for path in [named] if named else [_SONAME, _INSTALLED]:
-        try:
-            return ctypes.CDLL(path)
-        except OSError as reason:
-            reasons.append(str(reason))
-    raise ImportError("cannot load libhetpart: " + "; ".join(reasons))
-
 
 def _bind(lib):
     calls = {}
@@ -79,7 +68,7 @@ def _bind(lib):
     return collections.namedtuple("Calls", calls)(**calls)
 
 
-_c = _bind(_load())
+_c = _bind(_hetlibrary.load("HETPART_LIBRARY", _SONAME))
 _COST_FN = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_uint64)
 _STOP_FN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _OUT_OF_RANGE = 2**64
@@ -188,8 +177,16 @@ def _from_buffer(values, letters, kind):
     return (kind * len(view)).from_buffer_copy(view)
 
 
+def _array(values, letter):
+    """An array of numpy that is not in a row or of another kind, as one that is; others as they are."""
+    if hasattr(values, "__array__") and values.dtype.kind in "biuf":
+        if letter == "d" or values.dtype.kind == "u" or values.dtype.kind == "i" and (values >= 0).all():
+            return values.astype(letter)
+    return values
+
+
 def _doubles(values):
-    array = _from_buffer(values, "d", ctypes.c_double)
+    array = _from_buffer(_array(values, "d"), "d", ctypes.c_double)
     if array is None:
         values = [float(v) for v in values]
         array = (ctypes.c_double * len(values))(*values)
@@ -197,7 +194,7 @@ def _doubles(values):
 
 
 def _counts(values, what):
-    array = _from_buffer(values, ("Q", "L"), ctypes.c_uint64)
+    array = _from_buffer(_array(values, "L"), ("Q", "L"), ctypes.c_uint64)
     if array is None:
         values = [_count(v, what) for v in values]
         array = (ctypes.c_uint64 * len(values))(*values)
@@ -408,8 +405,8 @@ def _view(owner, pointer, count, kind):
 
 class Plan(_Owner, collections.abc.Sequence):
     """The result of a planner; a sequence of the shares, a slice of it a list. The three views are
-    buffers of the library's own memory, for numpy.asarray(plan.view_shares) and the like: nothing
-    is copied, and the plan stays as long as anything looks at it. Plans can be pickled."""
+    buffers of the library's own memory: numpy.asarray(plan), which are the shares, and
+    numpy.asarray(plan.view_times) copy nothing, and the plan stays as long as anything looks at it. Plans can be pickled."""
 
     _free = _c.plan_free
 
@@ -427,6 +424,11 @@ class Plan(_Owner, collections.abc.Sequence):
 
     def __iter__(self):
         return iter(self.shares)
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy  # who asks has it
+        array = numpy.asarray(self.view_shares, dtype)
+        return array.copy() if copy else array
 
     def __repr__(self):
         more = ", ..." if len(self) > 8 else ""
