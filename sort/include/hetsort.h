@@ -195,6 +195,18 @@ HETSORT_API hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, vo
 					       uint64_t n_out, const hetsort_opts *opts,
 					       MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
 
+/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - the same for languages that hold a
+ * communicator as Fortran does, as a number: Fortran, or Python through mpi4py's py2f(). */
+HETSORT_API hetsort_status hetsort_share_f(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
+					   MPI_Fint comm, hetsort_err *err) HETSORT_MUST_CHECK;
+HETSORT_API hetsort_status hetsort_sort_f(const void *in, uint64_t n_in, void *out, uint64_t room,
+					  uint64_t *n_out, const hetsort_opts *opts, MPI_Fint comm,
+					  hetsort_err *err) HETSORT_MUST_CHECK;
+HETSORT_API hetsort_status hetsort_sort_counts_f(const void *in, uint64_t n_in, void *out,
+						 uint64_t n_out, const hetsort_opts *opts,
+						 MPI_Fint comm,
+						 hetsort_err *err) HETSORT_MUST_CHECK;
+
 #endif /* HETSORT_NO_MPI */
 
 #ifdef __cplusplus

@@ -40,12 +40,18 @@ typedef struct call {
 	uint64_t records; /* over all ranks */
 } call;
 
+static bool mpi_is_running(void)
+{
+	int up = 0, down = 0;
+	return MPI_Initialized(&up) == MPI_SUCCESS && MPI_Finalized(&down) == MPI_SUCCESS && up &&
+	       !down;
+}
+
 /* What can be refused before there is a communicator to agree over. */
 static hetsort_status check_comm(MPI_Comm parent, hetsort_err *why)
 {
-	int up = 0, down = 0, inter = 0;
-	if (MPI_Initialized(&up) != MPI_SUCCESS || MPI_Finalized(&down) != MPI_SUCCESS || !up ||
-	    down)
+	int inter = 0;
+	if (!mpi_is_running())
 		return api_fail(why, HETSORT_EINVAL, "MPI is not running");
 	if (parent == MPI_COMM_NULL)
 		return api_fail(why, HETSORT_EINVAL, "the communicator is MPI_COMM_NULL");
@@ -313,4 +319,29 @@ hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out, uin
 {
 	const call_args q = { COUNTS, in, n_in, out, n_out, NULL, opts };
 	return run(&q, parent, he);
+}
+
+/* Converted only while MPI runs, as the conversion would end the program. */
+static MPI_Comm of_fortran(MPI_Fint parent)
+{
+	return mpi_is_running() ? MPI_Comm_f2c(parent) : MPI_COMM_NULL;
+}
+
+hetsort_status hetsort_share_f(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
+			       MPI_Fint parent, hetsort_err *he)
+{
+	return hetsort_share(n_in, n_out, opts, of_fortran(parent), he);
+}
+
+hetsort_status hetsort_sort_f(const void *in, uint64_t n_in, void *out, uint64_t room,
+			      uint64_t *n_out, const hetsort_opts *opts, MPI_Fint parent,
+			      hetsort_err *he)
+{
+	return hetsort_sort(in, n_in, out, room, n_out, opts, of_fortran(parent), he);
+}
+
+hetsort_status hetsort_sort_counts_f(const void *in, uint64_t n_in, void *out, uint64_t n_out,
+				     const hetsort_opts *opts, MPI_Fint parent, hetsort_err *he)
+{
+	return hetsort_sort_counts(in, n_in, out, n_out, opts, of_fortran(parent), he);
 }

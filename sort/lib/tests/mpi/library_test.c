@@ -74,11 +74,16 @@ static void by_share(const test_case *t, const unsigned char *in, const unsigned
 	hetsort_err err = { HETSORT_OK, "" };
 	CHECK(hetsort_share(brought, &n, &o, over, &err) == HETSORT_OK, "%s: %s", name(t),
 	      err.text);
+	CHECK(hetsort_share_f(brought, &got, &o, MPI_Comm_c2f(over), &err) == HETSORT_OK &&
+		      got == n,
+	      "%s: %s", name(t), err.text);
 	CHECK(MPI_Allgather(&n, 1, MPI_UINT64_T, share, 1, MPI_UINT64_T, over) == MPI_SUCCESS, "!");
 	are_fair(t, share);
 	unsigned char *out = bordered(n * o.record_bytes);
-	CHECK(out && hetsort_sort(in + first * o.record_bytes, brought, out + BORDER, n, &got, &o,
-				  over, &err) == HETSORT_OK,
+	const unsigned char *mine = in + first * o.record_bytes;
+	CHECK(out && (t->n % 2 ? hetsort_sort(mine, brought, out + BORDER, n, &got, &o, over, &err)
+			       : hetsort_sort_f(mine, brought, out + BORDER, n, &got, &o,
+						MPI_Comm_c2f(over), &err)) == HETSORT_OK,
 	      "%s: %s", name(t), err.text);
 	CHECK(got == n, "%s: %" PRIu64 " came, %" PRIu64 " were told", name(t), got, n);
 	is_part(t, out, answer, before(share, (size_t)me), n);
@@ -93,9 +98,11 @@ static void by_counts(const test_case *t, const unsigned char *in, const unsigne
 	const uint64_t n = out_count[me];
 	hetsort_err err = { HETSORT_OK, "" };
 	unsigned char *out = bordered(n * o.record_bytes);
-	CHECK(out && hetsort_sort_counts(in + before(in_count, (size_t)me) * o.record_bytes,
-					 in_count[me], out + BORDER, n, &o, over,
-					 &err) == HETSORT_OK,
+	const unsigned char *mine = in + before(in_count, (size_t)me) * o.record_bytes;
+	CHECK(out && (t->n % 2 ? hetsort_sort_counts(mine, in_count[me], out + BORDER, n, &o, over,
+						     &err)
+			       : hetsort_sort_counts_f(mine, in_count[me], out + BORDER, n, &o,
+						       MPI_Comm_c2f(over), &err)) == HETSORT_OK,
 	      "%s: %s", name(t), err.text);
 	is_part(t, out, answer, before(out_count, (size_t)me), n);
 	free(out);

@@ -271,6 +271,8 @@ static void no_communicator(void)
 	const int low = rank < (size + 1) / 2;
 	CHECK(hetsort_share(1, &n, NULL, MPI_COMM_NULL, &err) == HETSORT_EINVAL, "null");
 	CHECK(hetsort_share(1, &n, NULL, MPI_COMM_NULL, NULL) == HETSORT_EINVAL, "no err wanted");
+	CHECK(hetsort_share_f(1, &n, NULL, MPI_Comm_c2f(MPI_COMM_NULL), &err) == HETSORT_EINVAL,
+	      "null, as Fortran has it");
 	if (size == 1)
 		return;
 	CHECK(MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half) == MPI_SUCCESS &&
@@ -359,6 +361,8 @@ int main(int argc, char **argv)
 	uint64_t n = 0;
 	hetsort_err err;
 	if (hetsort_share(1, &n, NULL, MPI_COMM_WORLD, &err) != HETSORT_EINVAL ||
+	    !strstr(err.text, "MPI is not running") ||
+	    hetsort_share_f(1, &n, NULL, 0, &err) != HETSORT_EINVAL ||
 	    !strstr(err.text, "MPI is not running"))
 		return 1;
 	start(&argc, &argv);
