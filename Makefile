@@ -91,7 +91,7 @@ GEN_SRC  := $(wildcard gensort/gen*.c)
 VAL_SRC  := $(wildcard gensort/val*.c)
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
-SORT_SRC := $(filter-out sort/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
+SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
@@ -120,7 +120,7 @@ SORTSO   := libhetsort.so.$(VERSION)
 SORTLINK := $(if $(filter yes,$(SHARED)),$(OBJ)/libhetsort.so $(OBJ)/libhetsort.so.$(SOMAJOR))
 SORTLIBS := $(OBJ)/libhetsort.a $(if $(filter yes,$(SHARED)),$(OBJ)/$(SORTSO))
 PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),hetplan) \
-            $(if $(wildcard sort/main.c),hetsort) $(if $(SIM_SRC),hetsim) $(if $(BURN_SRC),cpuburn)
+            $(if $(wildcard sort/main.c),hetsort hetsort-report) $(if $(SIM_SRC),hetsim) $(if $(BURN_SRC),cpuburn)
 
 ROOMS    := gensort partition sort bench
 in_tests  = $(foreach r,$(1),$(wildcard $(r)/tests/$(2) $(r)/*/tests/$(2)))
@@ -176,12 +176,12 @@ $(HAS) $(HAS_TEST): $(OBJ)/has/%:
 	@touch $@
 $(call objs,$(PART_SRC)): | $(HAS_PART)
 $(call objs,$(PLAN_SRC)): | $(HAS_PLAN)
-$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c): | $(HAS_SORT)
+$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c): | $(HAS_SORT)
 $(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
 $(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
-objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/lib/uncounted.c \
+objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c \
            $(BURN_SRC))
 
 # Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
@@ -201,7 +201,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
-$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(PART_X:=.o): EXTRA = $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
@@ -227,7 +227,15 @@ $(LIBPART): $(call objs,$(PART_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-$(LIBSORT): $(call objs,$(SORT_SRC))
+# Pages: a template, its style and its scripts as strings of C.
+page_of   = page/embed.awk page/page.html page/page.css page/page.js $(1)
+make_page = @mkdir -p $(@D); awk -v name=$(1) -v style=page/page.css -v script='page/page.js $(2)' -f page/embed.awk page/page.html >$@
+$(OBJ)/sort/report/report_page.c: $(call page_of,sort/report/report.js)
+	$(call make_page,report_page,sort/report/report.js)
+$(OBJ)/sort/report/report_page.o: $(OBJ)/sort/report/report_page.c
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(LIBSORT): $(call objs,$(SORT_SRC)) $(OBJ)/sort/report/report_page.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
@@ -279,6 +287,9 @@ $(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
 $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
+	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
+
+$(OBJ)/bin/hetsort-report: $(call objs,sort/report/main.c) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
 
 $(OBJ)/bin/hetsim: $(call objs,sort/main.c $(SIM_SRC)) $(LIBSORT) $(LIBPART)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Completion for bash: of hetsort, and under their own names (links to this file) of gensort, valsort, hetplan, hetsim
-# and cpuburn. It needs nothing else. The options are those of --help, in its order; tests compare them.
+# Completion for bash: of hetsort, and under their own names (links to this file) of hetsort-report, gensort, valsort,
+# hetplan, hetsim and cpuburn. It needs nothing else. The options are those of --help, in its order; tests compare them.
 
 _hetsort_options() { # PROGRAM
   case $1 in
@@ -8,6 +8,7 @@ _hetsort_options() { # PROGRAM
       --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= -S --memory=
       -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet --clean --check-manifest --help --version' ;;
+    hetsort-report) echo '-o --output= --help --version' ;;
     gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync --help --version' ;;
     valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= --help --version' ;;
     hetplan) echo '-i --input= --op= -n --items= -s --speeds= --cost= --costs= --weights= --capacity= --minimum=
@@ -57,4 +58,4 @@ _hetsort() { # COMMAND CURRENT PREVIOUS, as bash calls it; = is a word of its ow
   case ${COMPREPLY[0]:-} in *[=:]) compopt -o nospace ;; esac
 }
 
-complete -o default -F _hetsort hetsort gensort valsort hetplan hetsim cpuburn
+complete -o default -F _hetsort hetsort hetsort-report gensort valsort hetplan hetsim cpuburn

@@ -169,33 +169,39 @@ static status format(json_t *doc, const char *path, char **text, size_t *bytes, 
 	return ST_OK;
 }
 
-static status stage(json_t *doc, target *t, uint64_t id, bool hold, bool sync, err *e)
+status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 {
 	char *text;
 	size_t bytes;
 	status rc = format(doc, t->path, &text, &bytes, e);
 	if (rc == ST_OK)
-		rc = put_text(text, bytes, t, id, hold, sync, e);
+		rc = put_text(text, bytes, t, id, true, sync, e);
 	free(text);
 	return rc;
 }
 
-status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
-{
-	return stage(doc, t, id, true, sync, e);
-}
-
-status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+status text_write(const char *text, size_t bytes, target *t, bool force, bool sync, err *e)
 {
 	uint64_t id = 0;
 	if (getrandom(&id, sizeof id, 0) != sizeof id)
 		id = (uint64_t)getpid();
-	status rc = stage(doc, t, id, false, sync, e);
+	status rc = put_text(text, bytes, t, id, false, sync, e);
 	if (rc == ST_OK)
 		rc = target_commit(t, force, e);
 	if (rc != ST_OK) /* the target may be written again, by another thread for instance */
 		unfinished_remove(&t->temp);
 	return rc == ST_OK && sync ? target_sync_name(t, e) : rc;
+}
+
+status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+{
+	char *text;
+	size_t bytes;
+	status rc = format(doc, t->path, &text, &bytes, e);
+	if (rc == ST_OK)
+		rc = text_write(text, bytes, t, force, sync, e);
+	free(text);
+	return rc;
 }
 
 status json_print(json_t *doc, err *e)

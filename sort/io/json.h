@@ -39,6 +39,9 @@ status json_stage(json_t *doc, target *t, uint64_t id, bool fsync, err *e);
  * it is complete. */
 status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
 
+/* text_write - the same of any text. */
+status text_write(const char *text, size_t bytes, target *t, bool force, bool fsync, err *e);
+
 /* json_print - doc, which is consumed and may be NULL, to standard output. */
 status json_print(json_t *doc, err *e);
 

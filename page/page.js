@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the pages of reports and plans share: elements, numbers as text, tables, and pictures with a row for each rank
+// or processor. Text from the data only ever becomes text of the page, so that no name in it is taken for markup.
+'use strict';
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const page = document.getElementById('page');
+const SVG_SPACE = document.getElementById('patterns').namespaceURI;
+
+// ---------------------------------------------------------------------------------------------------------- elements
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+const html = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG_SPACE, tag), attributes, children);
+const para = (...children) => html('p', {}, ...children);
+const faint = (...children) => html('p', { class: 'faint' }, ...children);
+
+// -------------------------------------------------------------------------------------------------------------- values
+
+const MISSING = '–';
+const isObject = (v) => v !== null && typeof v === 'object' && !Array.isArray(v);
+const objectOf = (v) => (isObject(v) ? v : {});
+const listOf = (v) => (Array.isArray(v) ? v : []);
+const isNumber = (v) => typeof v === 'number' && Number.isFinite(v);
+const numberOf = (v) => (isNumber(v) ? v : 0);
+const textOf = (v) => (typeof v === 'string' ? v : isNumber(v) || typeof v === 'boolean' ? String(v) : '');
+const sum = (list) => list.reduce((all, v) => all + numberOf(v), 0);
+const most = (list) => list.reduce((top, v) => Math.max(top, numberOf(v)), 0);
+
+// Three digits that count, never in powers of ten.
+function digits(v) {
+  const size = Math.abs(v);
+  return v.toFixed(size >= 100 || size === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}
+function scaled(v, units) {
+  let at = 0;
+  for (; Math.abs(v) >= 999.5 && at + 1 < units.length; at++) v /= 1000;
+  return `${at === 0 ? String(Math.round(v)) : digits(v)} ${units[at]}`;
+}
+const count = (v) => (isNumber(v) ? Math.round(v).toLocaleString('en') : MISSING);
+const bytes = (v) => (isNumber(v) ? scaled(v, ['B', 'kB', 'MB', 'GB', 'TB', 'PB']) : MISSING);
+const rate = (v) => (isNumber(v) ? `${bytes(v)}/s` : MISSING);
+const seconds = (v) => (isNumber(v) ? `${digits(v)} s` : MISSING);
+const percent = (v) => (isNumber(v) ? `${v > 0 ? '+' : ''}${v.toFixed(0)} %` : MISSING);
+const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+
+// -------------------------------------------------------------------------------------------------------------- tables
+
+// columns: { head, value(row), number }; a cell that is no text yet is shown as it is.
+function table(columns, rows, isCritical = () => false) {
+  const kind = (c) => (c.number ? 'number' : c.wide ? 'wide' : null);
+  const head = columns.map((c) => html('th', { scope: 'col', class: kind(c) }, c.head));
+  const line = (row) => html('tr', { class: isCritical(row) ? 'critical' : null },
+    ...columns.map((c) => html('td', { class: kind(c) }, c.value(row))));
+  return html('table', {}, html('thead', {}, html('tr', {}, ...head)), html('tbody', {}, ...rows.map(line)));
+}
+
+// What is wider than the page is scrolled, by keys as well.
+const scroll = (label, ...children) => html('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, ...children);
+const folded = (label, ...children) => html('details', {}, html('summary', {}, label), ...children);
+const asTable = (label, content) => folded('As a table', scroll(label, content));
+
+// ------------------------------------------------------------------------------------------------------------ pictures
+
+const pictures = [];
+const CHAR = 6.7; // about the width of a letter of 12 pixels
+
+// draw(width) gives an svg element; it is called again when the page gets another width.
+function picture(draw) {
+  const box = html('div', { class: 'picture' });
+  pictures.push({ box, draw, width: 0 });
+  return box;
+}
+function drawPictures() {
+  for (const p of pictures) {
+    const width = Math.max(280, Math.floor(p.box.clientWidth));
+    if (width === p.width) continue;
+    p.width = width;
+    p.box.replaceChildren(p.draw(width));
+  }
+}
+
+function legend(entries) {
+  const sample = (cls) => svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true' }, svg('rect', { class: cls, width: 14, height: 14 }));
+  return html('ul', { class: 'legend' }, ...entries.map(([cls, text]) => html('li', {}, sample(cls), text)));
+}
+
+const titled = (node, text) => { node.append(svg('title', {}, text)); return node; };
+const rect = (cls, x, y, width, height, attributes = {}) =>
+  svg('rect', { class: cls, x: x.toFixed(2), y: y.toFixed(2), width: Math.max(0.4, width).toFixed(2), height: height.toFixed(2), ...attributes });
+const text = (cls, x, y, words, attributes = {}) => svg('text', { class: cls, x: x.toFixed(1), y: y.toFixed(1), ...attributes }, words);
+const line = (cls, x1, y1, x2, y2) => svg('line', { class: cls, x1: x1.toFixed(2), y1: y1.toFixed(2), x2: x2.toFixed(2), y2: y2.toFixed(2) });
+const cut = (words, most_chars) => (words.length > most_chars ? `${words.slice(0, Math.max(1, most_chars - 1))}…` : words);
+
+// A step of 1, 2 or 5 times a power of ten, so that there are at most n of them.
+function tick(end, n) {
+  const ten = 10 ** Math.floor(Math.log10(end / n));
+  return [1, 2, 5, 10].map((k) => k * ten).find((step) => end / step <= n + 1e-9);
+}
+
+// A row for each of `rows` ({ label, critical }), which paint(row, y, height, x) draws; x(v) is where v of 0..end is.
+// say(v) is the text of a tick.
+function rowPicture(width, label, rows, end, say, paint) {
+  const small = rows.length > 24;
+  const height = small ? 15 : 24;
+  const longest = rows.reduce((n, r) => Math.max(n, r.label.length + (r.critical ? 4 : 0)), 4);
+  const left = Math.min(longest * CHAR + 8, width * 0.32);
+  const right = 14;
+  const bottom = rows.length * height;
+  const x = (v) => left + (width - left - right) * (end > 0 ? v / end : 0);
+  const out = svg('svg', { viewBox: `0 0 ${width} ${bottom + 26}`, role: 'img', 'aria-label': label });
+  if (end > 0) {
+    const step = tick(end, Math.max(2, Math.floor((width - left) / 90)));
+    for (let i = 0; i * step <= end * 1.0001; i++) {
+      const anchor = x(i * step) > width - 30 ? 'end' : 'middle';
+      out.append(line('axis', x(i * step), 0, x(i * step), bottom + 4),
+        text('small faint', anchor === 'end' ? width : x(i * step), bottom + 18, say(i * step), { 'text-anchor': anchor }));
+    }
+  }
+  rows.forEach((row, i) => {
+    const words = (row.critical ? '▶ ' : '') + row.label;
+    const at = text(`${small ? 'small' : ''}${row.critical ? ' strong' : ''}`, left - 8, (i + 0.5) * height + 4,
+      cut(words, Math.floor((left - 8) / CHAR)), { 'text-anchor': 'end' });
+    out.append(titled(at, words));
+    for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
+  });
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- page
+
+function section(title, ...children) {
+  page.append(html('section', {}, html('h2', {}, title), ...children));
+}
+
+function show() {
+  drawPictures();
+  new ResizeObserver(drawPictures).observe(page);
+  // On paper nothing can be opened.
+  let opened = [];
+  addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll('details:not([open])')];
+    for (const d of opened) d.open = true;
+  });
+  addEventListener('afterprint', () => { for (const d of opened) d.open = false; });
+}

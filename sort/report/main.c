@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program hetsort-report: a report in, its page out. What hetsort --html writes is the same. */
+#include "page.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPT_HELP = 256, OPT_VERSION };
+
+static int print(const char *text)
+{
+	return puts(text) != EOF && fflush(stdout) == 0 ? ST_OK : ST_IO;
+}
+
+static int help(void)
+{
+	return print(
+		"Usage: hetsort-report [-o PAGE] REPORT\n"
+		"Make a page for a browser from a report that hetsort --report has written.\n\n"
+		"  -o, --output=PAGE  write it there [standard output]\n"
+		"      --help         print this\n"
+		"      --version      print the version\n"
+		"Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
+}
+
+/* A page over its report would leave neither. */
+static status keep_apart(const char *report, const char *output, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat a, b;
+	if (stat(report, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev &&
+	    a.st_ino == b.st_ino)
+		return err_set(e, ST_REFUSED, "page %s is the report itself",
+			       err_quoted(output, q));
+	return ST_OK;
+}
+
+static status make_page(const char *report, const char *output, err *e)
+{
+	json_t *doc = NULL;
+	status rc = keep_apart(report, output, e);
+	if (rc == ST_OK)
+		rc = json_read("report", report, &doc, e);
+	if (rc == ST_OK)
+		rc = page_check(doc, report, e);
+	if (rc == ST_OK)
+		rc = page_write(doc, output, false, e);
+	json_decref(doc);
+	return rc;
+}
+
+/* NULL: getopt has said it. */
+static int refuse(const char *why)
+{
+	if (why)
+		fprintf(stderr, "hetsort-report: %s\n", why);
+	fputs("Try 'hetsort-report --help' for more information.\n", stderr);
+	return ST_REFUSED;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = { { "output", required_argument, NULL, 'o' },
+					       { "help", no_argument, NULL, OPT_HELP },
+					       { "version", no_argument, NULL, OPT_VERSION },
+					       { NULL, 0, NULL, 0 } };
+	const char *output = "-";
+	err e = { ST_OK, "" };
+	for (int opt; (opt = getopt_long(argc, argv, "o:", longs, NULL)) != -1;) {
+		if (opt == OPT_HELP)
+			return help();
+		if (opt == OPT_VERSION)
+			return print("hetsort-report " HETSORT_VERSION
+				     "\nLicense GPLv3+: GNU GPL version 3 or later.");
+		if (opt != 'o')
+			return refuse(NULL);
+		output = optarg;
+	}
+	if (optind + 1 != argc)
+		return refuse(optind == argc ? "no report is given" : "more than one report");
+	const status rc = make_page(argv[optind], output, &e);
+	if (rc != ST_OK)
+		fprintf(stderr, "hetsort-report: %s\n", e.text);
+	return rc;
+}

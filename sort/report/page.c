@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Text of the report comes from file names and other hosts: in the page it is data, never markup.
+ * The template is page/, made a string of C by the Makefile. Memory: twice the report's text. */
+#include "page.h"
+#include "base/mem.h"
+#include "io/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REPORT_VERSION = 1 };
+
+extern const char report_page_head[], report_page_tail[];
+
+status page_check(const json_t *report, const char *name, err *e)
+{
+	char q[QUOTED_BYTES];
+	const char *format = json_string_value(json_object_get(report, "format"));
+	const json_t *version = json_object_get(report, "version");
+	if (!format || strcmp(format, "hetsort-report") != 0)
+		return err_set(e, ST_REFUSED, "%s is no report of hetsort", err_quoted(name, q));
+	if (!json_is_integer(version) || json_integer_value(version) != REPORT_VERSION)
+		return err_set(e, ST_REFUSED, "report %s is not of version %d", err_quoted(name, q),
+			       REPORT_VERSION);
+	if (!json_is_array(json_object_get(report, "ranks")))
+		return err_set(e, ST_REFUSED, "report %s has no list of ranks",
+			       err_quoted(name, q));
+	return ST_OK;
+}
+
+/* In JSON, '<' stands in strings only; as an escape it can neither end the element that the data is
+ * in nor begin another one. */
+static char *put_data(char *to, const char *json)
+{
+	for (; *json; json++)
+		if (*json == '<')
+			to = stpcpy(to, "\\u003c");
+		else
+			*to++ = *json;
+	return to;
+}
+
+/* NULL: no memory. The caller frees it. */
+static char *make_text(const json_t *report)
+{
+	char *json = json_dumps(report, JSON_COMPACT), *text = NULL;
+	const size_t rest = strlen(report_page_head) + strlen(report_page_tail) + 2;
+	size_t data = 0;
+	if (json && size_mul(strlen(json), sizeof "\\u003c" - 1, &data) && data < SIZE_MAX - rest)
+		text = malloc(rest + data);
+	if (text) {
+		char *end = put_data(stpcpy(text, report_page_head), json);
+		*end++ = '\n';
+		stpcpy(end, report_page_tail);
+	}
+	free(json);
+	return text;
+}
+
+static status put_file(const char *text, const char *path, bool sync, err *e)
+{
+	target t;
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_check(&t, true, e);
+	if (rc == ST_OK)
+		rc = text_write(text, strlen(text), &t, true, sync, e);
+	target_discard(&t);
+	return rc;
+}
+
+status page_write(const json_t *report, const char *path, bool sync, err *e)
+{
+	char q[QUOTED_BYTES];
+	char *text = make_text(report);
+	if (!text)
+		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+	const status rc = strcmp(path, "-") == 0 ? file_write_at(STDOUT_FILENO, text, strlen(text),
+								 FILE_APPEND, "-", e)
+						 : put_file(text, path, sync, e);
+	free(text);
+	return rc;
+}

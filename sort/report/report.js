@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The page of a report of hetsort. A job that failed, or an older version, may lack any of its members: what is not
+// there is not shown. More than 64 ranks are shown by host, or in groups, and in full in tables.
+'use strict';
+
+const MOST_ROWS = 64;
+const PHASES = { read: 'k0', sort: 'k1', sample: 'k3', split: 'k3', exchange: 'k3', merge: 'k4', write: 'k5', sync: 'k6' };
+const OTHER_PHASES = 'k2';
+const phaseClass = (name) => PHASES[name] || OTHER_PHASES;
+
+// --------------------------------------------------------------------------------------------------------------- ranks
+
+const ranks = listOf(data.ranks).filter(isObject);
+const part = (rank, name) => objectOf(rank[name]);
+const phasesOf = (rank) => Object.entries(part(rank, 'phases_s')).filter(([, s]) => isNumber(s));
+const tookOf = (rank) => sum(phasesOf(rank).map(([, s]) => s));
+const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // that is waiting for blocks
+const spansOf = (rank) => listOf(rank.timeline).filter((s) => isObject(s) && isNumber(s.begin_s) && isNumber(s.end_s));
+const failed = data.status !== 'ok';
+const recordBytes = numberOf(objectOf(data.config).record_bytes);
+const total_s = numberOf(data.total_s) || most(ranks.flatMap(spansOf).map((s) => s.end_s));
+const critical = ranks.length > 1 ? ranks.reduce((top, r) => (busyOf(r) > busyOf(top) ? r : top)) : null;
+const hosts = new Map();
+for (const r of ranks) hosts.set(textOf(r.host), [...(hosts.get(textOf(r.host)) || []), r]);
+
+function blocks(list) {
+  const each = Math.ceil(list.length / MOST_ROWS);
+  return Array.from({ length: Math.ceil(list.length / each) }, (_, i) => list.slice(i * each, (i + 1) * each));
+}
+function groups() {
+  if (ranks.length <= MOST_ROWS) return ranks.map((r) => ({ label: `${textOf(r.rank)} ${textOf(r.host)}`, ranks: [r] }));
+  if (hosts.size > 1 && hosts.size <= MOST_ROWS)
+    return [...hosts].map(([host, list]) => ({ label: `${host} (${list.length})`, ranks: list }));
+  return blocks(ranks).map((list) => ({ label: `${textOf(list[0].rank)}–${textOf(list[list.length - 1].rank)}`, ranks: list }));
+}
+const rows = groups().map((g) => ({ ...g, critical: g.ranks.includes(critical),
+  slowest: g.ranks.reduce((top, r) => (busyOf(r) > busyOf(top) ? r : top)) }));
+const grouped = rows.length < ranks.length;
+const groupWord = hosts.size > 1 && hosts.size <= MOST_ROWS ? 'host' : 'group of ranks';
+const total = (row, of) => sum(row.ranks.map(of));
+const RANK = [{ head: 'rank', number: true, value: (r) => textOf(r.rank) }, { head: 'host', value: (r) => textOf(r.host) }];
+const rankTable = (...columns) => table([...RANK, ...columns], ranks, (r) => r === critical);
+const column = (head, value) => ({ head, number: true, value });
+
+// ------------------------------------------------------------------------------------------------------------- verdict
+
+function sentence() {
+  const what = isNumber(data.records) && data.records > 0 ? plural(data.records, 'record') : 'the records';
+  const where = ranks.length === 0 ? '' : ` on ${plural(ranks.length, 'rank')}${hosts.size > 1 ? ` of ${hosts.size} hosts` : ''}`;
+  if (!failed) return `Sorted ${what}${recordBytes ? `, ${bytes(data.records * recordBytes)},` : ''} in ${seconds(total_s)}${where}`;
+  if (typeof data.signal === 'string') return `Not sorted: interrupted by ${data.signal}`;
+  return `Not sorted: the job failed (${textOf(data.status) || 'unknown'})${total_s > 0 ? ` after ${seconds(total_s)}` : ''}${where}`;
+}
+
+function figures(entries) {
+  const shown = entries.filter(([, value]) => value !== null);
+  return html('dl', { class: 'figures' }, ...shown.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value))));
+}
+
+function verdict() {
+  const moved = numberOf(data.records) * recordBytes;
+  document.title = `hetsort: ${sentence()}`;
+  page.append(html('h1', { class: failed ? 'bad' : 'good' }, sentence()));
+  page.append(faint(`Started ${textOf(data.started) || MISSING}, ended ${textOf(data.date) || MISSING}.`));
+  page.append(figures([
+    ['time', total_s > 0 ? seconds(total_s) : null],
+    ['rate', !failed && moved > 0 && total_s > 0 ? rate(moved / total_s) : null],
+    ['balance (1 is perfect)', numberOf(data.balance) > 0 ? digits(data.balance) : null],
+    ['busiest rank', critical ? `${textOf(critical.rank)}: ${seconds(busyOf(critical))}` : null],
+    ['most memory of a rank', ranks.length ? bytes(most(ranks.map((r) => part(r, 'bytes').arrays_peak))) : null],
+    ['runs on disk', ranks.length ? bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes))) : null],
+  ]));
+}
+
+function messages() {
+  for (const r of ranks.filter((x) => isObject(x.error)))
+    page.append(html('div', { class: 'notice error' }, html('strong', {}, `Rank ${textOf(r.rank)} (${textOf(r.host)}), ${textOf(r.error.phase)}: `),
+      textOf(r.error.message) || 'gave no reason'));
+  if (failed && ranks.length === 0)
+    page.append(html('div', { class: 'notice error' }, 'The job ended before its ranks could say how far they were; standard error tells more.'));
+  for (const note of listOf(data.notes)) page.append(html('div', { class: 'notice' }, html('strong', {}, 'Note: '), textOf(note)));
+}
+
+// ---------------------------------------------------------------------------------------------------- plan and reality
+
+const deviation = (r) => (r.predicted_s > 0 && tookOf(r) > 0 ? 100 * (tookOf(r) / r.predicted_s - 1) : null);
+
+function planned() {
+  if (!ranks.some((r) => numberOf(r.predicted_s) > 0 || tookOf(r) > 0)) return;
+  const end = most(rows.flatMap((row) => row.ranks.flatMap((r) => [tookOf(r), r.predicted_s])));
+  const paint = (row, y, h, x) => {
+    const r = row.slowest;
+    return [titled(rect('k0', x(0), y, x(tookOf(r)) - x(0), h), `rank ${textOf(r.rank)}: took ${seconds(tookOf(r))}, planned ${seconds(r.predicted_s)}`),
+      numberOf(r.predicted_s) > 0 ? line('mark', x(r.predicted_s), y - 1, x(r.predicted_s), y + h + 1) : null];
+  };
+  section('Plan against reality',
+    para(`Seconds that a rank took, and, as a line, those that the plan said.${grouped ? ` Each row is the busiest rank of a ${groupWord}.` : ''}
+Nominal rates predict ratios between ranks; measured ones (--speeds=auto) predict seconds.`),
+    legend([['k0', 'took']]),
+    picture((w) => rowPicture(w, `Seconds taken and planned, ${plural(rows.length, 'row')}`, rows, end, seconds, paint)),
+    asTable('Plan and reality of each rank', rankTable(
+      column('speed', (r) => (isNumber(r.speed) ? digits(r.speed) : MISSING)),
+      column('planned to read', (r) => count(part(r, 'records').planned_in)), column('read', (r) => count(part(r, 'records').in)),
+      column('planned to write', (r) => count(part(r, 'records').planned_out)), column('written', (r) => count(part(r, 'records').out)),
+      column('planned', (r) => seconds(r.predicted_s)), column('took', (r) => seconds(tookOf(r))),
+      column('difference', (r) => percent(deviation(r))))));
+}
+
+// ------------------------------------------------------------------------------------------------------------ timeline
+
+// What is not in a span is waiting, for the rank that reaches the border of the phase last.
+function waitsOf(rank) {
+  const waits = [];
+  let at = 0;
+  for (const s of spansOf(rank)) {
+    if (s.begin_s > at) waits.push([at, s.begin_s]);
+    at = Math.max(at, s.end_s);
+  }
+  if (total_s > at) waits.push([at, total_s]);
+  return waits;
+}
+
+function span(s, y, h, x) {
+  const width = x(s.end_s) - x(s.begin_s), cls = phaseClass(s.phase);
+  const name = `${textOf(s.phase)}: ${seconds(s.begin_s)} to ${seconds(s.end_s)}`;
+  const bar = titled(rect(cls, x(s.begin_s), y, width, h), name);
+  if (h < 16 || width < textOf(s.phase).length * CHAR + 6) return [bar];
+  const ink = ['k0', 'k4', 'k5'].includes(cls) ? 'on-dark' : 'on-light';
+  return [bar, text(ink, x(s.begin_s) + 4, y + h / 2 + 4, textOf(s.phase), { 'aria-hidden': 'true', 'pointer-events': 'none' })];
+}
+
+function timeline() {
+  if (!ranks.some((r) => spansOf(r).length)) return;
+  const names = [...new Set(ranks.flatMap((r) => spansOf(r).map((s) => textOf(s.phase))))];
+  const own = names.filter((n) => PHASES[n] && !['sample', 'split', 'exchange'].includes(n)).map((n) => [PHASES[n], n]);
+  const paint = (row, y, h, x) => [
+    ...waitsOf(row.slowest).map(([a, b]) => titled(rect('wait', x(a), y, x(b) - x(a), h), `wait: ${seconds(a)} to ${seconds(b)}`)),
+    ...spansOf(row.slowest).flatMap((s) => span(s, y, h, x)),
+    row.critical ? rect('critical', x(0), y - 1, x(total_s) - x(0), h + 2, { 'pointer-events': 'none' }) : null];
+  section('Timeline',
+    para(`When each ${grouped ? `${groupWord}'s busiest rank` : 'rank'} was in which phase. ${critical ? `▶ and a frame mark the critical rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
+    legend([...own, ...(names.some((n) => PHASES[n] === 'k3') ? [['k3', 'sample, split, exchange']] : []),
+      ...(names.some((n) => !PHASES[n]) ? [[OTHER_PHASES, 'describe, plan, commit']] : []), ['wait', 'wait']]),
+    picture((w) => rowPicture(w, `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, total_s, seconds, paint)),
+    asTable('When phases began and ended', table([...RANK.map((c) => ({ ...c, value: (e) => c.value(e.rank) })),
+      { head: 'phase', value: (e) => textOf(e.span.phase) }, column('began', (e) => seconds(e.span.begin_s)),
+      column('ended', (e) => seconds(e.span.end_s)), column('lasted', (e) => seconds(e.span.end_s - e.span.begin_s))],
+    ranks.flatMap((rank) => spansOf(rank).map((s) => ({ rank, span: s }))), (e) => e.rank === critical)));
+}
+
+// ------------------------------------------------------------------------------------------------------------ activity
+
+const ACTIVITY = [['read', 'Read from files'], ['written', 'Written to files'], ['sent', 'Sent to other ranks']];
+const activityOf = (rank) => part(rank, 'activity');
+const flow = (rank, kind) => listOf(activityOf(rank)[kind]);
+const stepOf = (rank) => numberOf(activityOf(rank).step_s);
+
+// Bytes a second of a row, in columns of the longest step of any rank.
+function heatOf(row, kind, step_s, columns) {
+  const out = new Array(columns).fill(0);
+  for (const r of row.ranks)
+    flow(r, kind).forEach((b, i) => {
+      const at = Math.min(columns - 1, Math.floor(((i + 0.5) * stepOf(r)) / step_s));
+      out[at] += numberOf(b) / step_s;
+    });
+  return out;
+}
+
+function heatMap(kind, title, step_s, columns) {
+  const heat = new Map(rows.map((row) => [row, heatOf(row, kind, step_s, columns)]));
+  const top = most([...heat.values()].flat());
+  if (!(top > 0)) return null;
+  const end = columns * step_s;
+  const paint = (row, y, h, x) => [rect('ground', x(0), y - 2, x(end) - x(0), h + 4),
+    ...heat.get(row).map((v, i) => (v > 0 ? titled(rect('heat', x(i * step_s), y - 2, x((i + 1) * step_s) - x(i * step_s), h + 4,
+      { 'fill-opacity': (0.06 + 0.94 * (v / top)).toFixed(3) }), `${row.label}: ${rate(v)}, ${seconds(i * step_s)} to ${seconds((i + 1) * step_s)}`) : null))];
+  return html('div', {}, html('h3', {}, `${title}: darkest is ${rate(top)}`),
+    picture((w) => rowPicture(w, `${title}, at most ${rate(top)}`, rows, end, seconds, paint)));
+}
+
+function activity() {
+  const step_s = most(ranks.map(stepOf));
+  if (!(step_s > 0)) return;
+  const columns = Math.max(1, most(ranks.map((r) => Math.ceil((flow(r, 'read').length * stepOf(r)) / step_s - 1e-6))));
+  const maps = ACTIVITY.map(([kind, title]) => heatMap(kind, title, step_s, columns)).filter((m) => m !== null);
+  if (maps.length === 0) return;
+  const peak = (r, kind) => (stepOf(r) > 0 ? most(flow(r, kind)) / stepOf(r) : null);
+  section('Activity', para(`Bytes a second in steps of ${seconds(step_s)}, runs on disk included${grouped ? `; each row is a ${groupWord}, all its ranks together` : ''}.`),
+    ...maps, asTable('Bytes and highest rates of each rank', rankTable(
+      ...ACTIVITY.flatMap(([kind]) => [column(kind, (r) => bytes(sum(flow(r, kind)))), column('at most', (r) => rate(peak(r, kind)))]))));
+}
+
+// ------------------------------------------------------------------------------------------------------------- balance
+
+function phaseBars(row, y, h, x) {
+  let at = 0;
+  const out = [];
+  for (const [name, s] of phasesOf(row.slowest)) {
+    if (name === 'exchange' || s <= 0) continue;
+    out.push(titled(rect(phaseClass(name), x(at), y, x(at + s) - x(at), h), `${name}: ${seconds(s)}`));
+    at += s;
+  }
+  return out;
+}
+
+function adapted() {
+  const before = (r) => part(r, 'records').planned_out_before, after = (r) => part(r, 'records').planned_out;
+  if (!isObject(data.adapt) || !ranks.some((r) => isNumber(before(r)))) return [];
+  const end = most(rows.flatMap((row) => [total(row, before), total(row, after)]));
+  const paint = (row, y, h, x) => [['k2', before], ['k0', after]].map(([cls, of], i) =>
+    titled(rect(cls, x(0), y + (i * h) / 2, x(total(row, of)) - x(0), h / 2 - 0.5), `${row.label}: ${count(total(row, of))} records ${i ? 'after' : 'before'}`));
+  const gain = numberOf(data.adapt.predicted_gain);
+  return [html('h3', {}, 'Shares before and after --adapt'),
+    para(`Shares were ${textOf(data.adapt.shares) || 'not looked at'}${gain > 0 ? `; ${(100 * gain).toFixed(0)} % of the time that was left was the predicted gain` : ''}.`),
+    legend([['k2', 'records to write, before'], ['k0', 'after']]),
+    picture((w) => rowPicture(w, 'Records to write before and after adapting', rows, end, (v) => scaled(v, ['', 'k', 'M', 'G']), paint)),
+    asTable('Shares before and after', rankTable(column('before', (r) => count(before(r))), column('after', (r) => count(after(r))),
+      column('speed seen', (r) => (isNumber(r.speed_seen) ? digits(r.speed_seen) : MISSING))))];
+}
+
+function balance() {
+  const end = most(ranks.map(busyOf));
+  if (!(end > 0)) return;
+  const mean = sum(ranks.map(busyOf)) / ranks.length;
+  const names = [...new Set(ranks.flatMap((r) => phasesOf(r).map(([name]) => name)))].filter((n) => n !== 'exchange');
+  const paint = (row, y, h, x) => [...phaseBars(row, y, h, x), line('mark', x(mean), y - 2, x(mean), y + h + 2)];
+  section('Balance',
+    para(`Seconds that ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} worked itself, without waiting. The line is the mean of all ranks, ${seconds(mean)}; the busiest took ${digits(end / mean)} times as long.`),
+    legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other']]),
+    picture((w) => rowPicture(w, `Seconds worked, mean ${seconds(mean)}`, rows, end, seconds, paint)),
+    asTable('Seconds of each phase', rankTable(...names.map((n) => column(n, (r) => seconds(part(r, 'phases_s')[n]))),
+      column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
+    ...adapted());
+}
+
+// ------------------------------------------------------------------------------------------------------------ exchange
+
+function matrix() {
+  const top = most(ranks.flatMap((r) => listOf(r.sent_to)));
+  if (!(top > 0)) return null;
+  const cell = (v) => html('td', { class: 'number', style: `background: rgba(var(--heat), ${(0.55 * (numberOf(v) / top)).toFixed(3)})` }, numberOf(v) > 0 ? bytes(v) : '');
+  const name = (r) => html('th', { scope: 'col', class: 'number' }, `to ${textOf(r.rank)}`);
+  return scroll('Bytes from rank to rank', html('table', { class: 'matrix' }, html('thead', {}, html('tr', {}, html('th', { scope: 'col' }, 'from'), ...ranks.map(name))),
+    html('tbody', {}, ...ranks.map((r) => html('tr', {}, html('th', { scope: 'row' }, `${textOf(r.rank)} ${textOf(r.host)}`), ...listOf(r.sent_to).map(cell))))));
+}
+
+function exchange() {
+  const of = (r, kind) => part(r, 'bytes')[kind];
+  const end = most(rows.flatMap((row) => [total(row, (r) => of(r, 'sent')), total(row, (r) => of(r, 'received'))]));
+  if (!(end > 0)) return;
+  const paint = (row, y, h, x) => [['k3', 'sent'], ['k6', 'received']].map(([cls, kind], i) =>
+    titled(rect(cls, x(0), y + (i * h) / 2, x(total(row, (r) => of(r, kind))) - x(0), h / 2 - 0.5), `${row.label}: ${bytes(total(row, (r) => of(r, kind)))} ${kind}`));
+  const pairs = matrix();
+  section('Exchange', para('Bytes of records that went from rank to rank.'), pairs,
+    legend([['k3', 'sent'], ['k6', 'received']]), picture((w) => rowPicture(w, 'Bytes sent and received', rows, end, bytes, paint)),
+    asTable('Bytes sent and received', rankTable(column('sent', (r) => bytes(of(r, 'sent'))), column('received', (r) => bytes(of(r, 'received'))))));
+}
+
+// -------------------------------------------------------------------------------------------------------- memory, files
+
+const limitOf = (r) => part(r, 'memory').limit_bytes; // null: none
+
+function memory() {
+  const held = (r) => part(r, 'bytes').arrays_peak, plan = (r) => part(r, 'memory').planned_bytes;
+  if (!ranks.some((r) => held(r) > 0)) return;
+  const top = (row, of) => most(row.ranks.map(of));
+  const used = most(ranks.flatMap((r) => [held(r), plan(r)]));
+  const limits = ranks.map(limitOf).filter(isNumber);
+  const near = limits.length > 0 && most(limits) < 4 * used; // one that is far away would leave no room for the bars
+  const end = near ? Math.max(used, most(limits)) : used;
+  const paint = (row, y, h, x) => [titled(rect('k4', x(0), y, x(top(row, held)) - x(0), h), `${row.label}: held ${bytes(top(row, held))}, planned ${bytes(top(row, plan))}`),
+    line('mark', x(top(row, plan)), y - 1, x(top(row, plan)), y + h + 1),
+    near && top(row, limitOf) > 0 ? titled(rect('wait', x(top(row, limitOf)) - 2, y - 2, 4, h + 4), `limit ${bytes(top(row, limitOf))}`) : null];
+  section('Memory', para(`Most memory that ${grouped ? `a rank of each ${groupWord}` : 'each rank'} held for records; the line is what was planned. ${limits.length === 0 ? 'There was no limit.'
+    : near ? `The hatched bar is the limit, ${bytes(most(limits))}.` : `The limit, ${bytes(most(limits))}, is far to the right.`} Runs on disk: ${bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))}.`),
+    legend([['k4', 'held'], ...(near ? [['wait', 'limit']] : [])]),
+    picture((w) => rowPicture(w, 'Memory held and planned', rows, end, bytes, paint)),
+    asTable('Memory of each rank', rankTable(column('held', (r) => bytes(held(r))), column('planned', (r) => bytes(plan(r))), column('limit', (r) => (isNumber(limitOf(r)) ? bytes(limitOf(r)) : 'none')),
+      column('process', (r) => bytes(part(r, 'bytes').process_peak)), column('runs', (r) => count(part(r, 'memory').spill_runs)), column('on disk', (r) => bytes(part(r, 'memory').spill_bytes)),
+      { head: 'where the limit comes from', wide: true, value: (r) => textOf(part(r, 'memory').limit) })));
+}
+
+function trialText(way) {
+  const trial = objectOf(way.trial);
+  const rates = Object.entries(trial).filter(([, v]) => isNumber(v)).map(([name, v]) => `${name.replace(/_bytes_per_s$/, '')} ${rate(v)}`);
+  return rates.length ? rates.join(', ') : MISSING;
+}
+
+function files() {
+  const io = (r, kind) => objectOf(part(r, 'io')[kind]), moved = (r, kind) => part(r, 'bytes')[kind === 'read' ? 'read' : 'written'];
+  if (!ranks.some((r) => isObject(r.io))) return;
+  const ways = [...new Set(ranks.flatMap((r) => ['read', 'write'].map((k) => textOf(io(r, k).way))))].filter((w) => w);
+  const why = [...new Set(ranks.map((r) => textOf(part(r, 'io').no_uring)))].filter((w) => w);
+  section('Files', para(`Read and written by ${ways.join(' and ') || MISSING}.${why.length ? ` Without io_uring: ${why.join('; ')}.` : ''}`),
+    asTable('How files were read and written', rankTable(...['read', 'write'].flatMap((k) => [column(`${k} bytes`, (r) => bytes(moved(r, k))),
+      { head: `${k} by`, value: (r) => textOf(io(r, k).way) }, column('by io_uring', (r) => bytes(io(r, k).uring_bytes)), { head: 'rates tried', value: (r) => trialText(io(r, k)) }]))));
+}
+
+// ------------------------------------------------------------------------------------------------------------- machine
+
+function pairs(label, entries) {
+  const shown = entries.filter(([, v]) => v !== '' && v !== null);
+  return scroll(label, table([{ head: label, value: (e) => e[0] }, { head: '', wide: true, value: (e) => e[1] }], shown));
+}
+
+function machine() {
+  const versions = objectOf(data.versions), config = Object.entries(objectOf(data.config));
+  const unique = (of) => [...new Set(ranks.map(of))].filter((v) => v !== '');
+  section('Machine and command',
+    para('Command: ', html('span', { class: 'code' }, listOf(data.command).map(textOf).join(' ') || MISSING)),
+    pairs('machine', [['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
+      ['processors', unique((r) => textOf(r.cpu_model)).join(', ')], ['threads of a rank', unique((r) => textOf(r.threads)).join(', ')],
+      ['ranks are', textOf(versions.ranks)], ['kernel', textOf(versions.kernel)], ['hetsort', textOf(versions.hetsort)],
+      ['compiler', textOf(versions.compiler)], ['build', textOf(versions.build)], ['checksum', textOf(data.checksum)], ['exit code', textOf(data.exit_code)]]),
+    ranks.length ? folded('Ranks and the processors that they may use', scroll('Ranks', rankTable(column('pid', (r) => textOf(r.pid)), column('threads', (r) => textOf(r.threads)),
+      { head: 'processors', value: (r) => textOf(r.processors) }, { head: 'model', value: (r) => textOf(r.cpu_model) }))) : null,
+    config.length ? folded('Settings', pairs('settings', config.map(([k, v]) => [k, textOf(v)]))) : null);
+}
+
+verdict();
+messages();
+planned();
+timeline();
+activity();
+balance();
+exchange();
+memory();
+files();
+machine();
+show();

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# hetsort-report: a report in, a page out; what is refused, and that nothing is left of a page that is not made.
+. "$ROOT/scripts/tap.sh"
+data_of() { sed -n '/ id="data">$/{n;p;}' "$1"; } # the line that a page has its report in
+
+"$BIN/gensort" 2000 in
+"$BIN/hetsort" --ranks 3 --report good.json -o out in
+run "$BIN/hetsort-report" -o good.html good.json
+is "a page of a good run" "$rc$out$err" 0
+ok "it has the report's ranks" grep -q '"format":"hetsort-report".*"rank":0,.*"rank":1,.*"rank":2,' <(data_of good.html)
+run "$BIN/hetsort-report" good.json
+is "without -o it is standard output's" "$rc$err" 0
+is "the same page" "$(printf '%s\n' "$out" | cksum)" "$(cksum <good.html)"
+echo old >page.html
+run "$BIN/hetsort-report" --output=page.html good.json
+ok "an older page is replaced" cmp page.html good.html
+
+head -c 150 in >half
+run "$BIN/hetsort" --ranks 2 --report bad.json -o none half
+is "a run that is refused" "$rc" 2
+run "$BIN/hetsort-report" -o bad.html bad.json
+is "has a page" "$rc$err" 0
+ok "with its error" grep -q '"status":"refused".*"message":"[^"]*half' <(data_of bad.html)
+
+refused() { # refused NAME MESSAGE ARGUMENT... - exit code 2, such a message, and no page
+  local name=$1 message=$2; shift 2
+  rm -f no.html
+  run "$BIN/hetsort-report" "$@"
+  is "$name is refused" "$rc" 2
+  ok "$name: why" grep -q -e "$message" <<<"$err"
+  ok "$name: no page" test ! -e no.html
+}
+echo '{"format": "hetsort-manifest", "version": 1}' >other.json
+echo '{"format": "hetsort-report", "version": 99, "ranks": []}' >later.json
+head -c 300 good.json >cut.json
+refused "what is no report" "'other.json' is no report of hetsort" -o no.html other.json
+refused "a later version" "'later.json' is not of version 1" -o no.html later.json
+refused "a report that is cut off" "report 'cut.json', line" -o no.html cut.json
+refused "a file that is not there" "cannot open report 'nothing'" -o no.html nothing
+refused "a folder" "report '.' is no regular file" -o no.html .
+refused "no report" "no report is given" -o no.html
+refused "two of them" "more than one report" -o no.html good.json bad.json
+refused "an option that it does not have" "unrecognized option" --what -o no.html good.json
+cp good.json same.json
+refused "the report as the page" "page 'same.json' is the report itself" -o same.json same.json
+ok "which stays" cmp good.json same.json
+run "$BIN/hetsort-report" -o /dev/full good.json
+ok "a device is no page" test "$rc" -ne 0
+if [ -w /dev/full ]; then
+  "$BIN/hetsort-report" good.json >/dev/full 2>err
+  is "a full disk" "$?" 4
+fi
+is "no temporary file is left" "$(find . -name '.hetsort*')" ""
+done_testing
