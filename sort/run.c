@@ -52,8 +52,8 @@ static settled settled_of(const job *j)
 static status replan(job *j, share_plan *next, status rc)
 {
 	if (rc == ST_OK && next->in)
-		share_plan_replace(&j->env, &j->shares, next);
-	share_plan_drop(&j->env, next);
+		share_plan_replace(&j->shares, next);
+	share_plan_drop(next);
 	return rc;
 }
 
@@ -333,10 +333,10 @@ static void job_free(job *j)
 	mem_free(m, j->cuts.cut);
 	sample_brackets_free(m, &j->cuts.brackets);
 	mem_free(m, j->part.keys);
-	mem_free(m, j->verified.part_summaries);
+	verified_free(m, &j->verified);
 	history_free(j->history);
 	scatter_plan_free(&j->env, &j->scatter);
-	share_plan_free(&j->env, &j->shares);
+	share_plan_free(&j->shares);
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
 	workdir_close(&j->work);
@@ -358,7 +358,7 @@ static void fill_result(job *j)
 	sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
 		     sizeof r->processors);
 	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
-	if (getrusage(RUSAGE_SELF, &u) == 0)
+	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);

@@ -60,7 +60,7 @@ const option_row option_rows[] = {
 	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true, .section = OF_SHARES,
 	  .help = "ranks that turn out slow while reading write less" },
 
-	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 4096, .section = OF_WORK,
+	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536, .section = OF_WORK,
 	  .help = "without mpirun: P ranks in this process [1]" },
 	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .lo = 0, .hi = 1024,
 	  .may_differ = "each rank has processors of its own", .section = OF_WORK,

@@ -13,7 +13,7 @@
 
 enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + sizeof(uint64_t), EVERYONE = -1 };
 
-enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, WORD };
+enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, WORD, REDUCE, BLAME };
 
 typedef struct call {
 	comm *c;
@@ -184,4 +184,75 @@ status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
 	return collective(
 		&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes, 0 });
+}
+
+/* -------------------------------------------------------------------------------- reductions */
+
+/* Of a rank, or the answer to all; or a BLAME: the rank whose word came damaged. */
+static comm_word reduce_word(const comm *c, enum kind kind, int from, uint64_t value)
+{
+	return (comm_word){ value, sum_of(kind, c->round, from, EVERYONE, &value, sizeof value) };
+}
+
+static bool is_word(const comm *c, const comm_word *w, enum kind kind, int from)
+{
+	return w->sum == reduce_word(c, kind, from, w->value).sum;
+}
+
+typedef struct reduction {
+	comm_meeting m; /* first, so that a meeting is a reduction */
+	comm_fold *fold;
+} reduction;
+
+/* By rank 0, or for it. */
+static void fold_all(const comm_meeting *m)
+{
+	const comm_word *word = m->all;
+	comm_word *answer = m->answer;
+	uint64_t all = word->value;
+	for (int i = 0; i < m->c->size; i++) {
+		if (!is_word(m->c, &word[i], REDUCE, i)) {
+			*answer = reduce_word(m->c, BLAME, 0, (uint64_t)i);
+			return;
+		}
+		if (i > 0)
+			all = ((const reduction *)m)->fold(all, word[i].value);
+	}
+	*answer = reduce_word(m->c, REDUCE, 0, all);
+}
+
+static status meet_in_two(comm *c, const comm_meeting *m)
+{
+	status rc = c->ops->gather(c, m->mine, m->all, m->bytes, 0);
+	if (rc == ST_OK && c->rank == 0)
+		m->decide(m);
+	return rc == ST_OK ? c->ops->bcast(c, m->answer, m->bytes, 0) : rc;
+}
+
+static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
+{
+	c->round++;
+	comm_word own = reduce_word(c, REDUCE, c->rank, mine), answer;
+	const reduction r = { { &own, c->sums, sizeof own, fold_all, &answer, c }, fold };
+	FAIL_FLIP(FAIL_HEARD, &own, sizeof own); /* on its way to rank 0 */
+	status rc = c->ops->meet ? c->ops->meet(c, &r.m) : meet_in_two(c, &r.m);
+	if (rc != ST_OK)
+		return rc;
+	FAIL_FLIP(FAIL_HEARD, &answer, sizeof answer);
+	*all = answer.value;
+	if (is_word(c, &answer, REDUCE, 0))
+		return ST_OK;
+	const bool blames = is_word(c, &answer, BLAME, 0);
+	return damaged(c, blames ? (int)answer.value : 0);
+}
+
+status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
+{
+	const uint64_t *said = FAIL_LIE(&mine, sizeof mine);
+	*all = mine;
+	comm_wait_begin(c);
+	return comm_wait_end(c,
+			     atomic_load(&c->broken)
+				     ? ST_PEER
+				     : comm_noted(c, FAIL_COMM_CALL(reduce(c, *said, fold, all))));
 }

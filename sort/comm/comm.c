@@ -13,16 +13,18 @@ status comm_peer_status(comm *c, int32_t code)
 	return is_status ? (status)code : comm_noted(c, ST_PEER);
 }
 
+static uint64_t first_failure(uint64_t a, uint64_t b)
+{
+	return a != ST_OK ? a : b;
+}
+
 status comm_worst(comm *c, status mine)
 {
-	const int32_t own = mine;
-	const status rc = comm_allgather(c, &own, c->codes, sizeof own);
+	uint64_t first;
+	const status rc = comm_reduce(c, mine, first_failure, &first);
 	if (rc != ST_OK || mine != ST_OK)
 		return rc != ST_OK ? rc : mine;
-	for (int i = 0; i < c->size; i++)
-		if (c->codes[i] != ST_OK)
-			return comm_peer_status(c, c->codes[i]);
-	return ST_OK;
+	return first <= INT32_MAX ? comm_peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);
 }
 
 bool comm_mpi_launched(void)

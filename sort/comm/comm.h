@@ -36,11 +36,23 @@ typedef struct comm_req {
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
 } comm_req;
 
+/* The messages of all ranks go to rank 0, which makes an answer to all of them. */
+typedef struct comm_meeting {
+	const void *mine;
+	void *all; /* rank 0: [size] */
+	size_t bytes;
+	void (*decide)(const struct comm_meeting *of_rank_0);
+	void *answer; /* of the same size */
+	comm *c;
+} comm_meeting;
+
+/* meet: NULL, where it is no better than a gather and a broadcast. decide() may run on any rank. */
 struct comm_ops {
 	status (*bcast)(comm *c, void *buf, size_t bytes, int root);
 	status (*gather)(comm *c, const void *mine, void *all, size_t bytes, int root);
 	status (*allgather)(comm *c, const void *mine, void *all, size_t bytes);
 	status (*alltoall)(comm *c, const void *send, void *recv, size_t bytes);
+	status (*meet)(comm *c, const comm_meeting *m);
 	status (*start)(comm *c, comm_req *req);
 	status (*test)(comm *c, comm_req *req, bool *done);
 	void (*end_job)(comm *c, int code);
@@ -59,7 +71,7 @@ struct comm {
 	int process_ranks;          /* ranks that are threads of this process */
 	bool traced;                /* rank 0 wants to know what threads did when */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
-	int32_t *codes;             /* [size] for comm_worst, which must not need memory */
+	int32_t *codes;             /* [size] for callers who must not need memory */
 	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */
 	uint64_t round;             /* collectives so far */
 	atomic_int damaged;         /* 1 + the rank whose message came damaged, or 0 */
@@ -150,6 +162,11 @@ static inline status comm_test(comm *c, comm_req *req, bool *done)
 	/* count a fault only when done: how often a caller tests depends on timing */
 	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
+
+/* comm_reduce - collective: fold of the numbers of all ranks, from rank 0 on. No rank but 0 has
+ * work that grows with their number. */
+typedef uint64_t comm_fold(uint64_t a, uint64_t b);
+status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all);
 
 /* comm_worst - collective: the rank's own status if it failed, else that of the first rank that
  * did. A rank that fails must still call it. comm_agree - the same, between two phases: all ranks

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over threads of one process. In a collective each rank puts a pointer to its bytes in an
- * array that all read between two barriers. The two requests of a block meet in the receiver's
- * mailbox: the later one copies. No MPI. A block costs one memcpy outside any lock; a collective
- * two barriers. */
+/* comm over threads of one process. In a collective each rank puts pointers to its bytes in an
+ * array. Where all send to all, each reads it between two barriers; else the last to come moves the
+ * few bytes of all, since a barrier of thousands of threads costs more. The two requests of a block
+ * meet in the receiver's mailbox: the later one copies. No MPI. A block costs one memcpy outside
+ * any lock. */
 #include "comm.h"
 
 #include <pthread.h>
@@ -16,13 +17,20 @@ typedef struct mailbox {
 	comm_req *recvs; /* waiting for their send */
 } mailbox;
 
+/* What a rank has brought to the collective under way. */
+typedef struct shown {
+	const void *send;
+	void *recv;
+	const comm_meeting *meeting;
+} shown;
+
 typedef struct world {
 	int size;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
-	int arrived, leaving;
+	int arrived;
 	unsigned long round;
-	const void **board;
+	shown *board;
 	mailbox *box;
 	char *room; /* [size] for the ranks' comms */
 	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
@@ -42,31 +50,23 @@ static world *world_of(comm *c)
 	return ((local *)c)->w;
 }
 
-static void barrier(world *w)
+/* Those that wake find the lock free: there may be thousands of them. */
+static void barrier(world *w, void (*last)(world *, size_t, int), size_t bytes, int root)
 {
 	pthread_mutex_lock(&w->lock);
 	const unsigned long round = w->round;
 	if (++w->arrived == w->size) {
+		if (last)
+			last(w, bytes, root);
 		w->arrived = 0;
 		w->round++;
+		pthread_mutex_unlock(&w->lock);
 		pthread_cond_broadcast(&w->turn);
+		return;
 	}
 	while (round == w->round)
 		pthread_cond_wait(&w->turn, &w->lock);
 	pthread_mutex_unlock(&w->lock);
-}
-
-/* Between post() and done() the bytes of all ranks are readable. */
-static void post(comm *c, const void *mine)
-{
-	world *w = world_of(c);
-	w->board[c->rank] = mine;
-	barrier(w);
-}
-
-static void done(comm *c)
-{
-	barrier(world_of(c));
 }
 
 static void take(void *to, const void *from, size_t bytes)
@@ -75,44 +75,76 @@ static void take(void *to, const void *from, size_t bytes)
 		memcpy(to, from, bytes);
 }
 
-static status local_bcast(comm *c, void *buf, size_t bytes, int root)
+static void take_all(const world *w, void *all, size_t bytes, size_t at)
 {
-	post(c, buf);
-	take(buf, world_of(c)->board[root], bytes);
-	done(c);
-	return ST_OK;
+	for (int i = 0; i < w->size; i++)
+		take((char *)all + (size_t)i * bytes, (const char *)w->board[i].send + at * bytes,
+		     bytes);
 }
 
-static void take_all(comm *c, void *all, size_t bytes, size_t at)
+static void bcast_all(world *w, size_t bytes, int root)
 {
-	for (int i = 0; i < c->size; i++)
-		take((char *)all + (size_t)i * bytes,
-		     (const char *)world_of(c)->board[i] + at * bytes, bytes);
+	for (int i = 0; i < w->size; i++)
+		take(w->board[i].recv, w->board[root].send, bytes);
+}
+
+static void gather_all(world *w, size_t bytes, int root)
+{
+	take_all(w, w->board[root].recv, bytes, 0);
+}
+
+static void meet_all(world *w, size_t bytes, int root)
+{
+	const comm_meeting *at = w->board[root].meeting;
+	gather_all(w, bytes, root);
+	at->decide(at);
+	for (int i = 0; i < w->size; i++)
+		take(w->board[i].meeting->answer, at->answer, bytes);
+}
+
+static status local_bcast(comm *c, void *buf, size_t bytes, int root)
+{
+	world *w = world_of(c);
+	w->board[c->rank] = (shown){ .send = buf, .recv = buf };
+	barrier(w, bcast_all, bytes, root);
+	return ST_OK;
 }
 
 static status local_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	post(c, mine);
-	if (c->rank == root)
-		take_all(c, all, bytes, 0);
-	done(c);
+	world *w = world_of(c);
+	w->board[c->rank] = (shown){ .send = mine, .recv = all };
+	barrier(w, gather_all, bytes, root);
+	return ST_OK;
+}
+
+static status local_meet(comm *c, const comm_meeting *m)
+{
+	world *w = world_of(c);
+	w->board[c->rank] = (shown){ m->mine, m->all, m };
+	barrier(w, meet_all, m->bytes, 0);
+	return ST_OK;
+}
+
+/* Each takes what is for it: at `at` in what the others send. */
+static status to_all(comm *c, shown mine, size_t bytes, size_t at)
+{
+	world *w = world_of(c);
+	w->board[c->rank] = mine;
+	barrier(w, NULL, 0, 0);
+	take_all(w, mine.recv, bytes, at);
+	barrier(w, NULL, 0, 0);
 	return ST_OK;
 }
 
 static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	post(c, mine);
-	take_all(c, all, bytes, 0);
-	done(c);
-	return ST_OK;
+	return to_all(c, (shown){ .send = mine, .recv = all }, bytes, 0);
 }
 
 static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	post(c, send);
-	take_all(c, recv, bytes, (size_t)c->rank);
-	done(c);
-	return ST_OK;
+	return to_all(c, (shown){ .send = send, .recv = recv }, bytes, (size_t)c->rank);
 }
 
 /* Remove the first request of list with this peer and tag; NULL if there is none. */
@@ -174,7 +206,7 @@ static void local_end_job(comm *c, int code)
 
 static const struct comm_ops local_ops = {
 	local_bcast, local_gather, local_allgather, local_alltoall,
-	local_start, local_test,   local_end_job,
+	local_meet,  local_start,  local_test,      local_end_job,
 };
 
 static void *rank_thread(void *arg)
@@ -265,7 +297,7 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	pthread_mutex_destroy(&w.lock);
 out:
 	free(ranks);
-	free((void *)w.board);
+	free(w.board);
 	free(w.box);
 	free(w.room);
 	return rc;

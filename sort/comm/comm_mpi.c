@@ -208,7 +208,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 
 /* Only the program can end the job: comm_mpi_run.c. */
 static const struct comm_ops mpi_ops = {
-	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, mpi_start, mpi_test, NULL,
+	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, NULL, mpi_start, mpi_test, NULL,
 };
 
 static void name_library(char *kind, size_t bytes)

@@ -193,7 +193,7 @@ static void virtual_end_job(comm *c, int code)
 
 static const struct comm_ops virtual_ops = {
 	virtual_bcast, virtual_gather, virtual_allgather, virtual_alltoall,
-	virtual_start, virtual_test,   virtual_end_job,
+	NULL,          virtual_start,  virtual_test,      virtual_end_job,
 };
 
 /* A virtual rank; none begins before the threads of all processes run. */

@@ -14,12 +14,11 @@ enum { MOST_A_NODE = 4 };
 /* Ranks that disagree would wait for one another in different calls. */
 static status all_alike(comm *c, const settings *o, err *e)
 {
-	const int32_t mine = o->emulate;
-	const status rc = comm_allgather(c, &mine, c->codes, sizeof mine);
-	for (int i = 0; i < c->size && rc == ST_OK; i++)
-		if (c->codes[i] != mine)
-			return err_set(e, ST_REFUSED, "--emulate is not the same on all ranks");
-	return rc;
+	int32_t first = o->emulate;
+	const status rc = comm_bcast(c, &first, sizeof first, 0);
+	return rc == ST_OK && first != o->emulate
+		       ? err_set(e, ST_REFUSED, "--emulate is not the same on all ranks")
+		       : rc;
 }
 
 static status ask_planner(emulation *m, const double *speed, int nodes, int ranks, err *e)

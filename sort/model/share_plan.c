@@ -1,26 +1,89 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making, copying and checking plans of shares. 40 bytes a rank each. */
+/* Making, copying and checking plans of shares. 56 bytes a rank; the ranks of a process that holds
+ * all of them have the first plan together. It is counted as nobody's memory. */
 #include "share_plan.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Stands before its arrays. */
+struct share_arrays {
+	atomic_int holders;
+	size_t ranks; /* so many uint64_t, double or rates follow */
+};
+
+static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
+{
+	const size_t p = (size_t)env->c->size;
+	size_t bytes;
+	share_arrays *a = NULL;
+	if (size_mul(p, bytes_a_rank, &bytes))
+		a = calloc(1, sizeof *a + bytes);
+	if (a)
+		*a = (share_arrays){ .holders = 1, .ranks = p };
+	else
+		err_set(&env->e, ST_RESOURCE, "no memory for the shares of %zu ranks", p);
+	return a;
+}
+
+/* The last one frees them. */
+static void let_go(share_arrays *a)
+{
+	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
+		free(a);
+}
+
+static void find_shares(share_plan *s)
+{
+	s->in = (void *)(s->shares + 1);
+	s->out = s->in + s->shares->ranks;
+	s->before = s->out + s->shares->ranks;
+}
 
 static status alloc_shares(rank_env *env, share_plan *s)
 {
-	const size_t p = (size_t)env->c->size;
-	s->in = mem_array(&env->m, p, sizeof *s->in, "shares", &env->e);
-	s->out = mem_array(&env->m, p, sizeof *s->out, "shares", &env->e);
-	s->before = mem_array(&env->m, p, sizeof *s->before, "shares", &env->e);
-	return s->in && s->out && s->before ? ST_OK : ST_RESOURCE;
+	s->shares = alloc_arrays(env, sizeof *s->in + sizeof *s->out + sizeof *s->before);
+	if (!s->shares)
+		return ST_RESOURCE;
+	find_shares(s);
+	return ST_OK;
+}
+
+static status alloc_all(rank_env *env, share_plan *s)
+{
+	s->speeds = alloc_arrays(env, sizeof *s->speed + sizeof *s->rate);
+	return s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
+}
+
+/* Rank 0's arrays are those of all. */
+static status share(rank_env *env, share_plan *s)
+{
+	share_arrays *both[] = { s->speeds, s->shares };
+	const status rc = comm_bcast(env->c, (void *)both, sizeof both, 0);
+	if (rc != ST_OK || env->c->rank == 0)
+		return rc;
+	s->speeds = both[0];
+	s->shares = both[1];
+	atomic_fetch_add(&s->speeds->holders, 1);
+	atomic_fetch_add(&s->shares->holders, 1);
+	find_shares(s);
+	return ST_OK;
 }
 
 status share_plan_make(rank_env *env, share_plan *s)
 {
-	const size_t p = (size_t)env->c->size;
-	*s = (share_plan){ 0 };
-	s->speed = mem_array(&env->m, p, sizeof *s->speed, "speeds", &env->e);
-	s->rate = mem_array(&env->m, p, sizeof *s->rate, "rates", &env->e);
-	return s->speed && s->rate ? alloc_shares(env, s) : ST_RESOURCE;
+	*s = (share_plan){ .common = env->c->process_ranks == env->c->size };
+	const bool own = !s->common || env->c->rank == 0;
+	status rc = comm_agree(env->c, own ? alloc_all(env, s) : ST_OK);
+	if (rc == ST_OK && s->common)
+		rc = comm_agree(env->c, share(env, s)); /* before rank 0 may let go */
+	if (rc == ST_OK) {
+		s->speed = (void *)(s->speeds + 1);
+		s->rate = (void *)(s->speed + s->speeds->ranks);
+	}
+	return rc;
 }
 
 status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
@@ -35,25 +98,23 @@ status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
 	return ST_OK;
 }
 
-void share_plan_drop(rank_env *env, share_plan *s)
+void share_plan_drop(share_plan *s)
 {
-	mem_free(&env->m, s->in);
-	mem_free(&env->m, s->out);
-	mem_free(&env->m, s->before);
+	let_go(s->shares);
 }
 
-void share_plan_replace(rank_env *env, share_plan *old, share_plan *s)
+void share_plan_replace(share_plan *old, share_plan *s)
 {
-	share_plan_drop(env, old);
+	share_plan_drop(old);
+	s->speeds = old->speeds;
 	*old = *s;
 	*s = (share_plan){ 0 };
 }
 
-void share_plan_free(rank_env *env, share_plan *s)
+void share_plan_free(share_plan *s)
 {
-	share_plan_drop(env, s);
-	mem_free(&env->m, s->speed);
-	mem_free(&env->m, s->rate);
+	share_plan_drop(s);
+	let_go(s->speeds);
 }
 
 void share_plan_sum_out(const rank_env *env, share_plan *s)

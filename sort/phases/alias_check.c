@@ -166,21 +166,12 @@ static size_t own_uses(const input *in)
 }
 
 /* As many places for each rank as the one with most files needs. */
-static status most_uses(rank_env *env, uint64_t mine, size_t *most)
+static status most_uses(rank_env *env, uint64_t mine, uint64_t *most)
 {
-	const size_t p = (size_t)env->c->size;
-	uint64_t *all = mem_array(&env->m, p, sizeof *all, "counts", &env->e);
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, all, sizeof mine);
-	*most = 0;
-	for (size_t i = 0; rc == ST_OK && i < p; i++) {
-		*most = all[i] > *most ? (size_t)all[i] : *most;
-		if (all[i] > MOST_FILES)
-			rc = err_set(&env->e, ST_PEER, "rank %zu names too many files", i);
-	}
-	mem_free(&env->m, all);
-	return rc;
+	const status rc = comm_reduce(env->c, mine, u64_max, most);
+	return rc == ST_OK && *most > MOST_FILES
+		       ? err_set(&env->e, ST_PEER, "a rank names too many files")
+		       : rc;
 }
 
 /* The ranks' uses one after the other: does each speak of itself, and of what there is? */
@@ -200,13 +191,13 @@ status alias_check(rank_env *env, const files *f)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	const size_t own = own_uses(&f->in);
-	size_t most, bytes;
+	uint64_t most;
 	status rc = most_uses(env, own, &most);
 	if (rc != ST_OK)
 		return rc;
-	bytes = most * sizeof(use);
+	const size_t bytes = (size_t)most * sizeof(use);
 	/* what this rank has said may have come out as less */
-	const size_t room = size_max(most, own);
+	const size_t room = size_max((size_t)most, own);
 	uses mine = { mem_array(&env->m, room, sizeof(use), "names", &env->e), 0 };
 	use *all = mem_array(&env->m, ranks, bytes, "names", &env->e);
 	rc = comm_agree(env->c, mine.c && all ? ST_OK : ST_RESOURCE);

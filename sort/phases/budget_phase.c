@@ -145,15 +145,9 @@ static status make_stream_budget(rank_env *env, const settled *k, memory_plan *m
 /* All ranks exchange in the same way: *any is so on one of them. Collective. */
 static status agree_to_spill(rank_env *env, bool *any)
 {
-	const size_t p = (size_t)env->c->size;
-	/* what another rank sends need be no bool */
-	uint8_t mine = *any, *all = mem_array(&env->m, p, sizeof *all, "answers", &env->e);
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, all, sizeof *all);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		*any |= all[i] != 0;
-	mem_free(&env->m, all);
+	uint64_t all;
+	const status rc = comm_reduce(env->c, *any, u64_max, &all);
+	*any |= all != 0; /* what another rank sends need be no bool */
 	return rc;
 }
 
@@ -198,15 +192,9 @@ static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 /* The windows by the rank that has least: collective. */
 static status size_windows(rank_env *env, uint64_t total, memory_plan *mp)
 {
-	const size_t p = (size_t)env->c->size;
-	uint64_t least = UINT64_MAX, *all = mem_array(&env->m, p, sizeof *all, "limits", &env->e);
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mp->limit.rank_bytes, all, sizeof *all);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		least = all[i] < least ? all[i] : least;
+	uint64_t least;
+	const status rc = comm_reduce(env->c, mp->limit.rank_bytes, u64_min, &least);
 	mp->windows_bytes = exchange_setup_windows(env, total, least);
-	mem_free(&env->m, all);
 	return rc;
 }
 

@@ -112,14 +112,14 @@ static status check_record(rank_env *env, const output *out, uint64_t n, const u
 static status check_parts(rank_env *env, const output *out, const verified *v)
 {
 	const layout *l = &env->o->lay;
-	const int first = out->per_rank ? env->c->rank : 0;
-	const int end = out->per_rank ? first + 1 : env->c->size;
+	const unsigned char *parts = out->per_rank ? v->own : v->part_summaries;
+	const int n = out->per_rank ? 1 : env->c->size;
 	unsigned char *record = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
 	status rc = record ? ST_OK : ST_RESOURCE;
 	uint64_t before = 0;
-	for (int i = first; rc == ST_OK && i < end; i++) {
+	for (int i = 0; rc == ST_OK && i < n; i++) {
 		const unsigned char *key;
-		const part_summary c = part_summary_at(v->part_summaries, i, l, &key);
+		const part_summary c = part_summary_at(parts, i, l, &key);
 		if (c.out)
 			rc = check_record(env, out, before, key, record);
 		if (c.out && rc == ST_OK)

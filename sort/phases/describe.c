@@ -13,24 +13,39 @@
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Hosts are the same if the sums of their names are. */
+static status count_ranks_here(rank_env *env, unsigned *here)
+{
+	const size_t p = (size_t)env->c->size;
+	*here = (unsigned)env->c->process_ranks;
+	if (*here == p)
+		return ST_OK;
+	const uint64_t mine = XXH3_64bits(env->c->host, strlen(env->c->host));
+	uint64_t *host = mem_array(&env->m, p, sizeof *host, "hosts", &env->e);
+	status rc = comm_agree(env->c, host ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(env->c, &mine, host, sizeof mine);
+	*here = rc != ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		*here += host[i] == mine;
+	mem_free(&env->m, host);
+	return rc;
+}
 
 /* Ranks of one host share its processors, unless the launcher has divided them. */
 static status count_threads(rank_env *env, cpu_share *cpus)
 {
-	const size_t p = (size_t)env->c->size;
 	const processors cpu = processors_find();
-	unsigned here = 0, mine = cpu.count ? cpu.count : 1;
-	char(*host)[HOST_BYTES] = mem_array(&env->m, p, sizeof *host, "host names", &env->e);
-	status rc = comm_agree(env->c, host ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, env->c->host, host, sizeof *host);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		here += memcmp(host[i], env->c->host, sizeof *host) == 0;
-	cpus->ranks_here = here ? here : 1;
+	unsigned mine = cpu.count ? cpu.count : 1;
+	const status rc = count_ranks_here(env, &cpus->ranks_here);
 	mine /= cpu.online == 0 || mine == cpu.online ? cpus->ranks_here
 						      : (unsigned)env->c->process_ranks;
 	cpus->threads = env->o->threads ? env->o->threads : mine ? mine : 1;
-	mem_free(&env->m, host);
 	return rc;
 }
 
@@ -100,30 +115,38 @@ static status compare_views(rank_env *env, const input *in, const cpu_share *cpu
 	return same_input(env, in, !env->o->explain && cpus->ranks_here < (unsigned)env->c->size);
 }
 
-/* What the input says of itself: share_in where files belong to ranks, and the total. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static status count_all(rank_env *env, uint64_t mine, share_plan *s)
+{
+	status rc = comm_gather(env->c, &mine, s->in, sizeof mine, 0);
+	if (rc == ST_OK)
+		rc = comm_reduce(env->c, mine, add, &s->records);
+	if (rc == ST_OK && s->records == UINT64_MAX)
+		return err_set(&env->e, ST_REFUSED, "too many records");
+	return rc;
+}
+
+/* What the input says of itself: at rank 0 s->in where files belong to ranks, and the total. */
 static status count_records(rank_env *env, const input *in, share_plan *s)
 {
 	uint64_t mine = in->records;
 	if (env->o->from_root && comm_bcast(env->c, &mine, sizeof mine, 0) != ST_OK)
 		return ST_PEER;
-	status rc = comm_allgather(env->c, &mine, s->in, sizeof mine);
-	if (rc != ST_OK)
-		return rc;
-	if (!in->per_rank) {
-		for (int i = 0; i < env->c->size; i++)
-			if (s->in[i] != s->in[0])
-				return err_set(&env->e, ST_PEER,
-					       "the input has %" PRIu64
-					       " records here, but %" PRIu64
-					       " on rank 0: is it the same file?",
-					       mine, s->in[0]);
-		s->records = mine;
-		return ST_OK;
-	}
-	for (int i = 0; i < env->c->size; i++)
-		if (__builtin_add_overflow(s->records, s->in[i], &s->records))
-			return err_set(&env->e, ST_REFUSED, "too many records");
-	return ST_OK;
+	if (in->per_rank)
+		return count_all(env, mine, s);
+	s->records = mine;
+	const status rc = comm_bcast(env->c, &s->records, sizeof s->records, 0);
+	if (rc == ST_OK && s->records != mine)
+		return err_set(&env->e, ST_PEER,
+			       "the input has %" PRIu64 " records here, but %" PRIu64
+			       " on rank 0: is it the same file?",
+			       mine, s->records);
+	return rc;
 }
 
 static status check_totals(rank_env *env, uint64_t total)
@@ -162,7 +185,8 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 	if (rc != ST_OK)
 		return rc;
 	rc = share_plan_make(env, s);
-	rc = comm_agree(env->c, rc == ST_OK ? scatter_plan_make(env, sp) : rc);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, scatter_plan_make(env, sp));
 	if (rc != ST_OK)
 		return rc;
 	rc = count_threads(env, cpus);

@@ -36,20 +36,19 @@ static status job_id(rank_env *env, uint64_t *id)
 	return comm_bcast(env->c, id, sizeof *id, 0);
 }
 
+static uint64_t in_both(uint64_t a, uint64_t b)
+{
+	return a & b;
+}
+
 /* What all inputs of all ranks allow; streams, such as standard input, allow all. */
 static status rights_of_inputs(rank_env *env, const input *in, mode_t *rights)
 {
-	const size_t p = (size_t)env->c->size;
-	uint32_t mine = 0777, *all = mem_array(&env->m, p, sizeof *all, "modes", &env->e);
+	uint64_t mine = 0777, all;
 	for (size_t i = 0; i < in->files; i++)
 		mine &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, all, sizeof mine);
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		mine &= all[i];
-	mem_free(&env->m, all);
-	*rights = mine;
+	const status rc = comm_reduce(env->c, mine, in_both, &all);
+	*rights = (mode_t)(all & mine); /* whatever was said */
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first message of a rank. Its size and the places in it are the same in all versions, or two
- * of them could not tell that they differ. What it holds decides whether the bytes of later
- * messages mean the same to all. HANDSHAKE_BYTES a rank. */
+/* The first message, rank 0's to all, to which each compares its own. Its size and the places in it
+ * are the same in all versions, or two of them could not tell that they differ. What it holds
+ * decides whether the bytes of later messages mean the same to all. */
 #include "handshake.h"
 #include "exchange/block.h"
 #include "exchange/splitter_search.h"
@@ -134,20 +134,13 @@ static status compare(const greeting *mine, const greeting *first, err *e)
 
 status handshake(rank_env *env)
 {
-	const size_t p = (size_t)env->c->size;
-	greeting *all = mem_array(&env->m, p, sizeof *all, "greetings", &env->e);
 	greeting mine;
 	fill_in(&mine, env->o);
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	greeting first = mine;
+	status rc = comm_bcast(env->c, &first, sizeof first, 0);
+	end_texts(&mine);
+	end_texts(&first);
 	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, all, sizeof mine);
-	for (size_t i = 0; i < p && rc == ST_OK; i++)
-		end_texts(&all[i]);
-	if (rc == ST_OK)
-		rc = compare(&all[env->c->rank], &all[0], &env->e);
-	/* all leave, also those that are like rank 0 */
-	for (size_t i = 1; i < p && rc == ST_OK; i++)
-		rc = compare(&all[i], &all[0], NULL);
-	mem_free(&env->m, all);
-	return rc;
+		rc = compare(&mine, &first, &env->e);
+	return comm_agree(env->c, rc); /* all leave, also those that are like rank 0 */
 }

@@ -123,11 +123,11 @@ static status read_input_sum(rank_env *env, const files *f, const share_plan *s)
 static bool agrees_with_input(rank_env *env, uint64_t total, const output_part *w)
 {
 	const err before = env->e;
-	verified v = { .part_summaries = NULL };
+	verified v = { .own = NULL };
 	env->stats->out = w->seen.records;
 	env->stats->sum_out = w->seen.sum;
 	const bool yes = phase_verify(env, total, w, &v) == ST_OK;
-	mem_free(&env->m, v.part_summaries);
+	verified_free(&env->m, &v);
 	env->e = before;
 	return yes;
 }

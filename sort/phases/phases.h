@@ -78,6 +78,8 @@ status phase_reread(rank_env *env, files *f, output_part *w);
 /* phase_verify - what went in came out, in order also across the ranks' borders. */
 status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v);
 
+void verified_free(mem *m, verified *v);
+
 /* phase_save_output - note that the output is complete, for a later program. */
 status phase_save_output(rank_env *env, files *f, workdir *work, const output_part *w);
 

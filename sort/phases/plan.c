@@ -31,6 +31,8 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 		rc = one_vector(env, g, *h, true, s, s->in);
 	if (rc == ST_OK)
 		rc = one_vector(env, g, *h, false, s, s->out);
+	if (rc == ST_OK)
+		share_plan_sum_out(env, s);
 	return rc;
 }
 
@@ -47,10 +49,12 @@ static void note_plan(rank_env *env, const share_plan *s, const scatter_plan *sp
 	}
 }
 
-/* What rank 0 found and planned to everybody. */
-static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_plan *sp)
+/* Rank 0's plan to those who do not have it in common with it. */
+static status tell_shares(rank_env *env, share_plan *s)
 {
 	const size_t p = (size_t)env->c->size;
+	if (s->common)
+		return ST_OK;
 	status rc = comm_bcast(env->c, s->speed, p * sizeof *s->speed, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, s->rate, p * sizeof *s->rate, 0);
@@ -58,6 +62,16 @@ static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_pla
 		rc = comm_bcast(env->c, s->in, p * sizeof *s->in, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, s->out, p * sizeof *s->out, 0);
+	if (rc == ST_OK)
+		share_plan_sum_out(env, s);
+	return rc;
+}
+
+/* What rank 0 found and planned to everybody. */
+static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_plan *sp)
+{
+	const size_t p = (size_t)env->c->size;
+	status rc = tell_shares(env, s);
 	if (rc == ST_OK && env_scatters(env))
 		rc = comm_bcast(env->c, sp->arrive_s, p * sizeof *sp->arrive_s, 0);
 	if (rc == ST_OK && env_scatters(env))
@@ -82,10 +96,8 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = tell_plan(env, f->in.is_stream, s, sp);
-	if (rc == ST_OK) {
-		share_plan_sum_out(env, s);
+	if (rc == ST_OK)
 		note_plan(env, s, sp);
-	}
 	rank_speeds_free(env, &g);
 	return rc;
 }

@@ -87,10 +87,11 @@ static inline part_summary part_summary_at(const unsigned char *all, int rank, c
 	return c;
 }
 
-/* What all ranks say of their parts, compared with the input. */
+/* What the ranks say of their parts. Rank 0 has compared it with the input. */
 typedef struct verified {
-	checksum sum;                  /* of the input of all ranks */
-	unsigned char *part_summaries; /* [size] */
+	checksum sum;                  /* rank 0: of the input of all ranks */
+	unsigned char *own;            /* part summary */
+	unsigned char *part_summaries; /* rank 0: [size] */
 } verified;
 
 #endif

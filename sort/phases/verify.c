@@ -112,18 +112,24 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v)
 {
 	const size_t bytes = part_summary_bytes(&env->o->lay);
-	unsigned char *mine = mem_array(&env->m, 1, bytes, "checksums", &env->e);
-	v->part_summaries = mem_array(&env->m, (size_t)env->c->size, bytes, "checksums", &env->e);
-	status rc = comm_agree(env->c, mine && v->part_summaries ? ST_OK : ST_RESOURCE);
+	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	v->own = mem_array(&env->m, 1, bytes, "checksums", &env->e);
+	v->part_summaries = mem_array(&env->m, p, bytes, "checksums", &env->e);
+	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
-		state(env, w, mine);
-		rc = comm_allgather(env->c, mine, v->part_summaries, bytes);
+		state(env, w, v->own);
+		rc = comm_gather(env->c, v->own, v->part_summaries, bytes, 0);
 	}
-	if (rc == ST_OK) {
+	if (rc == ST_OK && p) {
 		const double t0 = now_s();
 		rc = check_part_summaries(env, total, v);
 		env->stats->verify_s += now_s() - t0;
 	}
-	mem_free(&env->m, mine);
-	return rc;
+	return comm_agree(env->c, rc);
+}
+
+void verified_free(mem *m, verified *v)
+{
+	mem_free(m, v->own);
+	mem_free(m, v->part_summaries);
 }

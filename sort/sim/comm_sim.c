@@ -26,13 +26,14 @@ enum {
 	TAG_HEARTBEAT = COMM_TAGS - 1 /* watch.c */
 };
 
-enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL };
+enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, MEET };
 
 /* What a rank has brought to the collective under way. */
 typedef struct shown {
 	const void *send;
 	void *recv;
 	actor *who;
+	const comm_meeting *meeting;
 } shown;
 
 typedef struct mailbox {
@@ -89,6 +90,9 @@ static double collective_s(enum kind kind, double bytes)
 	const double wire_s = (bytes + FRAME_BYTES) / bytes_per_s;
 	if (kind == BCAST)
 		return levels * (latency_s + one + wire_s);
+	if (kind == MEET) /* up the tree, where messages become one, and down */
+		return 2 * levels * (latency_s + one + FRAME_BYTES / bytes_per_s) +
+		       (p + levels) * bytes / bytes_per_s;
 	if (kind == ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
 		return levels * (latency_s + one + p / 2 * bytes / bytes_per_s);
 	return latency_s + (p - 1) * fmax(one, wire_s);
@@ -107,8 +111,21 @@ static void take_all(int to, size_t bytes, size_t at)
 		     (const char *)net.board[i].send + at * bytes, bytes);
 }
 
+static void answer_all(size_t bytes)
+{
+	const comm_meeting *at = net.board[0].meeting;
+	take_all(0, bytes, 0);
+	at->decide(at);
+	for (int i = 0; i < net.p->hosts; i++)
+		take(net.board[i].meeting->answer, at->answer, bytes);
+}
+
 static void move_all(enum kind kind, size_t bytes, int root)
 {
+	if (kind == MEET) {
+		answer_all(bytes);
+		return;
+	}
 	for (int to = 0; to < net.p->hosts; to++) {
 		if (kind == BCAST)
 			take(net.board[to].recv, net.board[root].recv, bytes);
@@ -157,24 +174,29 @@ static status meet(comm *c, enum kind kind, shown mine, size_t bytes, int root)
 	return ST_OK;
 }
 
+static status sim_meet(comm *c, const comm_meeting *m)
+{
+	return meet(c, MEET, (shown){ m->mine, m->all, NULL, m }, m->bytes, 0);
+}
+
 static status sim_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	return meet(c, BCAST, (shown){ buf, buf, NULL }, bytes, root);
+	return meet(c, BCAST, (shown){ .send = buf, .recv = buf }, bytes, root);
 }
 
 static status sim_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return meet(c, GATHER, (shown){ mine, all, NULL }, bytes, root);
+	return meet(c, GATHER, (shown){ .send = mine, .recv = all }, bytes, root);
 }
 
 static status sim_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return meet(c, ALLGATHER, (shown){ mine, all, NULL }, bytes, 0);
+	return meet(c, ALLGATHER, (shown){ .send = mine, .recv = all }, bytes, 0);
 }
 
 static status sim_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return meet(c, ALLTOALL, (shown){ send, recv, NULL }, bytes, 0);
+	return meet(c, ALLTOALL, (shown){ .send = send, .recv = recv }, bytes, 0);
 }
 
 /* ------------------------------------------------------------------------------------ blocks */
@@ -305,7 +327,8 @@ static void sim_end_job(comm *c, int code)
 }
 
 static const struct comm_ops sim_ops = {
-	sim_bcast, sim_gather, sim_allgather, sim_alltoall, sim_start, sim_test, sim_end_job,
+	sim_bcast, sim_gather, sim_allgather, sim_alltoall,
+	sim_meet,  sim_start,  sim_test,      sim_end_job,
 };
 
 /* -------------------------------------------------------------------------------------- ranks */

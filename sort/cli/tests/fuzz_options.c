@@ -49,7 +49,7 @@ static void check_sort(const settings *o)
 	fuzz_check(o->ninputs > 0 && (o->output || o->explain));
 	fuzz_check(l->record_bytes >= 1 && l->record_bytes <= MAX_RECORD_BYTES);
 	check_key(l);
-	fuzz_check(o->exchange_threads <= 2 && o->ranks >= 0 && o->ranks <= 4096 &&
+	fuzz_check(o->exchange_threads <= 2 && o->ranks >= 0 && o->ranks <= 65536 &&
 		   o->threads <= 1024 && o->max_message >= 1 && o->max_message <= 256 << 20);
 	fuzz_check(!o->memory.bytes || !o->memory.micropercent);
 	fuzz_check(o->memory.micropercent <= 100000000 && o->tmpdirs <= MAX_TMPDIRS);

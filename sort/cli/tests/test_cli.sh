@@ -410,7 +410,7 @@ refuses "option without its argument" 2 "option '-o' takes an argument" "$hetsor
 refuses "long option without its argument" 2 "option '--key' takes an argument" "$hetsort" in --key
 refuses "argument of an option that takes none" 2 "option '--force=3' takes no argument" "$hetsort" --force=3 -o out in
 for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
-  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 4096" \
+  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 65536" \
     "$hetsort" --ranks "$bad" -o out in
   refuses "--record-size='$bad'" 2 "invalid argument '$bad' for --record-size: " "$hetsort" --record-size "$bad" -o out in
 done

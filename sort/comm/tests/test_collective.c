@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One wrong bit in what a rank receives, in each collective, short and long: that rank is told of
- * it, with the sender, and no other; and words. */
+ * it, with the sender, and no other; and words. What is reduced reaches all, and so does the name
+ * of the rank whose number came damaged, in one meeting of the backend and in two collectives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,11 +155,90 @@ static void a_wrong_bit_in_a_word_is_found(void **state)
 	assert_int_equal(comm_local_run(1, 1000, words, NULL, &e), ST_OK);
 }
 
+/* ------------------------------------------------------------------------------- reductions */
+
+static uint64_t digits(uint64_t a, uint64_t b)
+{
+	return 10 * a + b;
+}
+
+/* A bit of what each rank, or one, has brought, or of the answer. */
+static status odd_meet(comm *c, const comm_meeting *m)
+{
+	unsigned char *word = (unsigned char *)(uintptr_t)m->mine;
+	if (c->rank == now->by && now->bit < 128)
+		word[now->bit / 8] ^= (unsigned char)(1U << (now->bit % 8));
+	return inner->meet(c, m);
+}
+
+static status two_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+{
+	const status rc = inner->gather(c, mine, all, bytes, root);
+	if (c->rank == root && now->bit < 128)
+		((unsigned char *)all)[(size_t)now->by * bytes + now->bit / 8] ^=
+			(unsigned char)(1U << (now->bit % 8));
+	return rc;
+}
+
+static status reduce(comm *c, void *in_two)
+{
+	char why[COMM_FAILURE_BYTES];
+	struct comm_ops odd = *c->ops;
+	uint64_t all = 0;
+	int by = -1;
+	odd.gather = two_gather;
+	odd.meet = in_two ? NULL : odd_meet;
+	c->ops = &odd;
+	const status rc = comm_reduce(c, (uint64_t)c->rank + 1, digits, &all);
+	if (now->bit >= 128)
+		return rc == ST_OK && all == 123 ? ST_OK : ST_INTERNAL;
+	sscanf(comm_failure(c, why), "a message of rank %d came damaged", &by);
+	return rc == ST_PEER && by == now->by && atomic_load(&c->broken) ? ST_OK : ST_INTERNAL;
+}
+
+static void all_have_what_is_reduced_or_know_who_is_to_blame(void **state)
+{
+	(void)state;
+	for (int in_two = 0; in_two < 2; in_two++)
+		for (int by = 0; by < RANKS; by++)
+			for (size_t bit = 0; bit <= 128; bit++) {
+				setting s = { .bit = bit, .by = by };
+				err e = { ST_OK, "" };
+				now = &s;
+				assert_int_equal(
+					comm_local_run(RANKS, 1000, reduce, in_two ? &s : NULL, &e),
+					ST_OK);
+			}
+}
+
+static status worst(comm *c, void *failing_)
+{
+	const int *failing = failing_;
+	const status mine = c->rank >= *failing ? (status)(ST_OK + 1 + c->rank) : ST_OK;
+	const status rc = comm_worst(c, mine);
+	const status wanted = c->rank > *failing  ? mine
+			      : *failing == RANKS ? ST_OK
+						  : (status)(ST_OK + 1 + *failing);
+	return rc == wanted ? ST_OK : ST_INTERNAL;
+}
+
+static void the_first_that_failed_is_told_of(void **state)
+{
+	err e = { ST_OK, "" };
+	(void)state;
+	for (int failing = 0; failing <= RANKS; failing++)
+		assert_int_equal(comm_local_run(RANKS, 1000, worst, &failing, &e), ST_OK);
+}
+
 int main(void)
 {
 	err e = { ST_OK, "" };
-	const struct CMUnitTest tests[] = { cmocka_unit_test(a_wrong_bit_is_found),
-					    cmocka_unit_test(a_wrong_bit_in_a_word_is_found) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wrong_bit_is_found),
+		cmocka_unit_test(a_wrong_bit_in_a_word_is_found),
+		cmocka_unit_test(all_have_what_is_reduced_or_know_who_is_to_blame),
+		cmocka_unit_test(the_first_that_failed_is_told_of)
+	};
 	if (comm_local_run(1, 1, learn_ops, NULL, &e) != ST_OK)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
