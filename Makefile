@@ -125,8 +125,8 @@ PROGRAMS := $(if $(GEN_SRC),gensort) $(if $(VAL_SRC),valsort) $(if $(PLAN_SRC),h
 ROOMS    := gensort partition sort bench
 in_tests  = $(foreach r,$(1),$(wildcard $(r)/tests/$(2) $(r)/*/tests/$(2)))
 TESTS_C  := $(call in_tests,$(ROOMS),test_*.c)
-TESTS_SH := $(call in_tests,$(ROOMS) scripts,test_*.sh)
-MPI_SH   := $(call in_tests,$(ROOMS),mpi_*.sh)
+TESTS_SH := $(call in_tests,$(ROOMS) python scripts,test_*.sh)
+MPI_SH   := $(call in_tests,$(ROOMS) python,mpi_*.sh)
 LONG_SH  := $(call in_tests,$(ROOMS) scripts,long_*.sh)
 FUZZ_C   := $(call in_tests,$(ROOMS),fuzz_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
@@ -520,7 +520,7 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # Kinds of files: of_KIND which they are, to_KIND their folder, by_KIND how they are copied. Both
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
-KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s examples_s man3_s
+KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s python_s examples_s pyexamples_s man3_s
 KINDS      = bin man1 man5 man7 doc docs plots bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
 to_bin     = $(BINDIR)
@@ -583,6 +583,10 @@ of_pc_s      = $(FILLED)/hetsort.pc
 to_pc_s      = $(LIBDIR)/pkgconfig
 of_cmake_s   = $(FILLED)/hetsort-config.cmake $(FILLED)/hetsort-config-version.cmake
 to_cmake_s   = $(LIBDIR)/cmake/hetsort
+of_python_s  = $(wildcard python/hetsort/*.py)
+to_python_s  = $(PYTHONDIR)/hetsort
+of_pyexamples_s = $(wildcard python/examples/*.py)
+to_pyexamples_s = $(DATADIR)/hetsort/examples
 of_examples_s = $(wildcard sort/examples/*)
 to_examples_s = $(DATADIR)/hetsort/examples
 of_man3_s    = $(SORT_MAN3) $(addprefix $(OBJ)/man3/,$(SORT_ALIASES))
@@ -648,10 +652,10 @@ uninstall: LIBPMPIS = $(OBJ)/$(MPISOFILE)
 uninstall: MPISOLINKS = $(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)
 uninstall:  ## remove what install put there
 	$(foreach k,$(KINDS),$(call drop,$k))
-	rm -f '$(DESTDIR)$(PYTHONDIR)'/__pycache__/hetpart.*.pyc '$(DESTDIR)$(PYTHONDIR)'/__pycache__/_hetlibrary.*.pyc
-	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' 2>/dev/null || true
+	$(foreach m,__pycache__/hetpart __pycache__/_hetlibrary hetsort/__pycache__/*,rm -f '$(DESTDIR)$(PYTHONDIR)'/$m.*.pyc$(newline))
+	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' '$(DESTDIR)$(PYTHONDIR)/hetsort/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
-	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python) $(to_examples) $(DATADIR)/hetpart \
+	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python_s) $(to_python) $(to_examples) $(DATADIR)/hetpart \
 	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_docs) $(DOCDIR)) 2>/dev/null || true
 
 # ----------------------------------------------------------------------------------------- release

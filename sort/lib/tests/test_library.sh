@@ -101,7 +101,7 @@ contents() { (cd "$1" && find . ! -type d | sort); }
 ok "make install" installation install "$PWD/inst"
 for f in lib/libhetsort.a include/hetsort.h lib/pkgconfig/hetsort.pc lib/cmake/hetsort/hetsort-config.cmake \
   lib/cmake/hetsort/hetsort-config-version.cmake share/hetsort/examples/particles.c share/man/man3/hetsort.3 \
-  share/man/man3/hetsort_sort_counts.3; do
+  share/man/man3/hetsort_sort_counts.3 share/hetpart/python/hetsort/__init__.py share/hetsort/examples/times.py; do
   ok "installed: $f" test -s "inst/$f"
 done
 is "no place holder is left" "$(grep -rlE '@[A-Z_]+@' inst/lib/pkgconfig inst/lib/cmake)" ""

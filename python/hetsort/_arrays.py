@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sorts of arrays in memory. Over ranks each step that can fail on one of them alone is agreed on
+before the next, so that all leave together."""
+import ctypes
+
+import numpy
+
+from . import _keys, _library
+from ._errors import PEER, PeerError
+
+_MOST_NARROW = 2**32  # places of fewer records fit 4 bytes
+
+
+def _one_row(array):
+    array = numpy.asarray(array)
+    if array.ndim != 1:
+        raise _keys.invalid("the array has %d dimensions, not 1", array.ndim)
+    return array
+
+
+def _output(out, dtype):
+    if not isinstance(out, numpy.ndarray) or out.ndim != 1 or out.dtype != dtype:
+        raise _keys.invalid("out is no array of one dimension of type %s", dtype)
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise _keys.invalid("out does not lie in a row, or cannot be written")
+    return out
+
+
+def _opts(dtype, parts, threads, weights=None):
+    opts = _library.Opts(ctypes.sizeof(_library.Opts), dtype.itemsize)
+    opts.key = " ".join(map(_keys.text, parts)).encode()
+    opts.threads = threads
+    if weights is not None:
+        opts.speeds = weights.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    return opts
+
+
+def _sort_here(array, parts, threads, out):
+    """The sorted records of a contiguous array."""
+    if out is None:
+        out = numpy.empty(len(array), array.dtype)
+    elif len(out) != len(array):
+        raise _keys.invalid("out has %d records, the array %d", len(out), len(array))
+    _library.call("sort_local", array.ctypes.data, len(array), out.ctypes.data,
+                  ctypes.byref(_opts(array.dtype, parts, threads)))
+    return out
+
+
+# -------------------------------------------------------------------------------------- over ranks
+
+
+def _together(comm, prepare):
+    """What prepare() gives, if no rank fails in it."""
+    result = failure = None
+    try:
+        result = prepare()
+    except Exception as reason:
+        failure = reason
+    reasons = comm.allgather(failure and str(failure))
+    if failure:
+        failure.rank = comm.rank
+        raise failure
+    for rank, reason in enumerate(reasons):
+        if reason is not None:
+            raise PeerError(PEER, "rank %d: %s" % (rank, reason), rank)
+    return result
+
+
+def _check_mpi(comm):
+    from mpi4py import MPI
+
+    if not isinstance(comm, MPI.Intracomm):
+        raise _keys.invalid("comm is no intracommunicator of mpi4py")
+    ours, theirs = _library.mpi_version(), MPI.Get_library_version().rstrip("\0\n ")
+    if ours is None:
+        raise _keys.invalid("libhetsort was built without MPI")
+    if ours != theirs:
+        raise _keys.invalid("libhetsort is linked with '%s', mpi4py with '%s'", ours, theirs)
+
+
+def _weights(weights, comm, out=None):
+    if weights is None or comm is None:
+        return None
+    if out is not None:
+        raise _keys.invalid("the lengths of out say what each rank receives, weights cannot")
+    weights = numpy.array(weights, "d", ndmin=1)
+    if weights.shape != (comm.size,):
+        raise _keys.invalid("weights are %s numbers for %d ranks",
+                            "x".join(map(str, weights.shape)), comm.size)
+    return weights
+
+
+def _sort_over(comm, prepare):
+    """prepare() gives the array, the parts of its key, threads, weights and out of this rank."""
+    _check_mpi(comm)
+    handle = comm.py2f()
+    array, parts, threads, weights, out = _together(comm, prepare)
+    if comm.allreduce(out is not None) % comm.size:
+        raise _keys.invalid("out is given on some ranks only")
+    opts = ctypes.byref(_opts(array.dtype, parts, threads, weights))
+    if out is not None:
+        _library.call("sort_counts_f", array.ctypes.data, len(array), out.ctypes.data, len(out), opts,
+                      handle, rank=comm.rank)
+        return out
+    n = ctypes.c_uint64()
+    _library.call("share_f", len(array), ctypes.byref(n), opts, handle, rank=comm.rank)
+    out = _together(comm, lambda: numpy.empty(n.value, array.dtype))
+    _library.call("sort_f", array.ctypes.data, len(array), out.ctypes.data, len(out),
+                  ctypes.byref(n), opts, handle, rank=comm.rank)
+    return out
+
+
+# ---------------------------------------------------------------------------------------- the calls
+
+
+def _threads(threads, comm):
+    if threads is None:
+        return 0 if comm is None else 1
+    if not 0 <= threads < 2**32:
+        raise _keys.invalid("threads are %r", threads)
+    return threads
+
+
+def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, reverse=False,
+         threads=None):
+    """The records of an array, sorted, as a new array. The array is only read, and not copied if it
+    lies in a row in memory.
+
+    key      see the package; reverse turns all its directions round.
+    comm     a communicator of mpi4py: the records of all ranks are sorted, and this rank receives
+             its share. All ranks must call, with the same type, key and weights.
+    weights  one for each rank, which receives records in proportion; equal shares without.
+    stable   equal keys keep their order, over ranks that of (rank, place): they always do.
+    out      receives the records, and is returned. With comm the ranks receive as many as their out
+             has, which must add up; it must be given on all ranks then, and without weights.
+    threads  that sort; 0: all processors. Without comm all, with comm 1 unless told otherwise.
+    """
+    def prepare():
+        row = numpy.ascontiguousarray(_one_row(array))
+        return (row, _keys.parts(row.dtype, key, reverse), _threads(threads, comm),
+                _weights(weights, comm, out), None if out is None else _output(out, row.dtype))
+
+    if comm is not None:
+        return _sort_over(comm, prepare)
+    row, parts, count, _, given = prepare()
+    return _sort_here(row, parts, count, given)
+
+
+def _with_places(array, parts, first, index):
+    """The keys of the records, each with its place, and the parts of the keys in there."""
+    names = ["k%d" % i for i in range(len(parts))]
+    look = numpy.dtype({"names": names, "formats": [p.dtype for p in parts],
+                        "offsets": [p.offset for p in parts], "itemsize": array.dtype.itemsize})
+    packed = numpy.dtype([(n, look[n]) for n in names] + [("place", index)])
+    keys, source = numpy.empty(len(array), packed), array.view(look)
+    for name in names:
+        keys[name] = source[name]
+    keys["place"] = numpy.arange(first, first + len(array), dtype=index)
+    return keys, [p._replace(offset=packed.fields[n][1]) for p, n in zip(parts, names)]
+
+
+def argsort(array, key=None, comm=None, weights=None, stable=False, *, reverse=False, threads=None):
+    """The places of the records in the order of sort(): array[argsort(array)] are its records. With
+    comm they count through the arrays of all ranks, and this rank receives its share of them.
+    Arguments as of sort()."""
+    def prepare(first=0, index="u8"):
+        row = _one_row(array)
+        keys, parts = _with_places(row, _keys.parts(row.dtype, key, reverse), first, index)
+        return keys, parts, _threads(threads, comm), _weights(weights, comm), None
+
+    if comm is not None:
+        _check_mpi(comm)
+        mine = _together(comm, lambda: len(_one_row(array)))
+        first = comm.scan(mine) - mine
+        return _sort_over(comm, lambda: prepare(first))["place"].astype(numpy.intp)
+    keys, parts, count, _, _ = prepare(0, "u4" if len(array) < _MOST_NARROW else "u8")
+    return _sort_here(keys, parts, count, None)["place"].astype(numpy.intp)

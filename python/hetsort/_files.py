@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sorts of files: starts the program hetsort, reads what it says, and ends it with the caller."""
+import collections
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from ._errors import INVALID, InvalidError, JobError
+
+Progress = collections.namedtuple("Progress", "phase fraction elapsed_s left_s text")
+Progress.__doc__ = """How far a sort is: phase, the part of the job that is done (0 to 1), seconds since its
+begin and until its end, each None if it is not known, and the line that says so to people."""
+
+_PEER = 5  # exit status: another rank failed
+_LINE = re.compile(r"hetsort: ((\w+)(?: \d|, ).*)")
+_PERCENT, _LEFT = re.compile(r", job (\d+)%"), re.compile(r", (\d+(?::\d\d)+) left")
+_ELAPSED = re.compile(r", (\d+(?::\d\d)+)(?:,|$)")
+
+
+def _seconds(clock):
+    total = 0
+    for part in clock.split(":"):
+        total = 60 * total + int(part)
+    return total
+
+
+def _progress(line):
+    """The line as Progress, None for any other line."""
+    said, elapsed = _LINE.fullmatch(line), _ELAPSED.search(line)
+    if not said or not elapsed:
+        return None
+    percent, left = _PERCENT.search(line), _LEFT.search(line)
+    return Progress(said[2], int(percent[1]) / 100 if percent else None, _seconds(elapsed[1]),
+                    _seconds(left[1]) if left else None, said[1])
+
+
+def _options(options):
+    """Keywords as options: record_size=16 is --record-size=16, True one without a value, a list one
+    that is repeated; None and False are left out."""
+    for name, value in options.items():
+        name = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                yield name
+            elif one is not None and one is not False:
+                yield "%s=%s" % (name, os.fspath(one) if isinstance(one, os.PathLike) else one)
+
+
+def _of_records(dtype, key):
+    """The options for records of a type of numpy, and a key as of arrays."""
+    import numpy  # who has a dtype has it
+
+    from . import _keys
+
+    dtype = numpy.dtype(dtype)
+    return {"record_size": dtype.itemsize, "key": [_keys.text(p) for p in _keys.parts(dtype, key, False)]}
+
+
+def _report(text):
+    """The report, behind what else was printed; None if there is none."""
+    at = text.find("{\n")
+    try:
+        return json.loads(text[at:]) if at >= 0 else None
+    except ValueError:
+        return None
+
+
+def _failure(status, lines, report):
+    """The rank that failed first, not one that left because of it, and its sentence."""
+    failed = [r for r in (report or {}).get("ranks", []) if r.get("error")]
+    failed.sort(key=lambda r: r["error"]["code"] == _PEER)
+    if failed:
+        return JobError(status, failed[0]["error"]["message"], failed[0]["rank"], report)
+    said = [line[len("hetsort: "):] for line in lines if line.startswith("hetsort: ")]
+    text = (said or lines or ["hetsort ended with status %d" % status])[0]
+    rank = re.match(r"rank (\d+)", text)
+    return JobError(status, text, rank and int(rank[1]), report)
+
+
+def _listen(process, progress):
+    """The lines that are no progress, until the program closes its standard error."""
+    lines = []
+    for line in process.stderr:
+        line = line.rstrip("\n")
+        now = _progress(line) if progress else None
+        if now:
+            progress(now)
+        else:
+            lines.append(line)
+    return lines
+
+
+def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(), program=None,
+              **options):
+    """Sort the records of a file, or of several as if they were one; gives the report of the program,
+    as hetsort(1) has it, as a dict.
+
+    dtype     a type of numpy, whose records they are; key is then one as of sort(). Without, key is
+              as --key takes it, "8,u64,desc", or a list of such, and record_size tells the bytes.
+    progress  is called with Progress about each second. What it raises ends the sort, as
+              Control-C does, and leaves no output.
+    launcher  what starts the program on several ranks: ["mpirun", "-n", "4"].
+    program   the program; HETSORT_PROGRAM, or hetsort in PATH, without.
+
+    All other keywords are options of the program: threads=4, memory="8G", tmpdir=["/a", "/b"],
+    force=True. A failure is JobError."""
+    if os.fspath(output) in ("-", b"-"):
+        raise InvalidError(INVALID, "the output must be a file")
+    inputs = [inputs] if isinstance(inputs, (str, bytes, os.PathLike)) else list(inputs)
+    options["key"] = key
+    if dtype is not None:
+        options.update(_of_records(dtype, key))
+    if progress:
+        options["progress"] = 1
+    program = program or os.environ.get("HETSORT_PROGRAM", "hetsort")
+    command = [*launcher, program, *_options(options), "--report=-", "--output=%s" % os.fsdecode(output), "--",
+               *map(os.fsdecode, inputs)]
+    with tempfile.TemporaryFile("w+") as printed, subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True,
+            errors="replace") as process:
+        try:
+            lines = _listen(process, progress)
+            status = process.wait()
+        except BaseException:
+            process.terminate()
+            process.stderr.close()
+            process.wait()
+            raise
+        printed.seek(0)
+        report = _report(printed.read())
+    if status or report is None:
+        raise _failure(status, lines, report)
+    return report

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""over_ranks.py - mpi_python.sh starts this on several ranks: what each sorts, all compare with numpy."""
+import os
+
+import hetsort
+import numpy
+import oracle
+from mpi4py import MPI
+
+WORLD = MPI.COMM_WORLD
+SEED = int(os.environ["SEED"])
+checks = failures = 0
+
+
+def check(good, what):
+    global checks, failures
+    checks += 1
+    if not good:
+        failures += 1
+        print("# rank %d, SEED=%d: %s" % (WORLD.rank, SEED, what), flush=True)
+
+
+def parts(rng, total, ranks):
+    cuts = numpy.sort(rng.integers(0, total + 1, ranks - 1))
+    return numpy.diff([0, *cuts, total])
+
+
+def slices(array, counts, rank):
+    first = int(sum(counts[:rank]))
+    return array[first:first + int(counts[rank])]
+
+
+def one(comm, kind):
+    """All ranks make the same records, and know what each must receive."""
+    rng = numpy.random.default_rng([SEED, kind])
+    array, key = oracle.records(rng, int(rng.choice([0, 1, 100, 3000])))
+    counts, wished = parts(rng, len(array), comm.size), parts(rng, len(array), comm.size)
+    weights = 1 + rng.integers(3, size=comm.size)
+    wanted, mine = oracle.order(array, key), slices(array, counts, comm.rank)
+    key, what = oracle.as_key(key), "kind %d over %d ranks" % (kind, comm.size)
+    try:
+        out = hetsort.sort(mine, key, comm, out=numpy.empty(wished[comm.rank], array.dtype))
+    except hetsort.Error as reason:
+        return check("16 fields" in str(reason) or "256" in str(reason), str(reason))
+    check(oracle.raw(out).tobytes() == slices(oracle.raw(array)[wanted], wished, comm.rank).tobytes(), what)
+    for weights_ in None, weights:
+        out = hetsort.sort(mine, key, comm, weights_, threads=2)
+        got = comm.allgather(len(out))
+        share = numpy.ones(comm.size) if weights_ is None else weights_
+        check((abs(got - share / share.sum() * len(array)) < comm.size).all(), what + ": shares")
+        check(oracle.raw(out).tobytes() == slices(oracle.raw(array)[wanted], got, comm.rank).tobytes(), what)
+        places = hetsort.argsort(mine, key, comm, weights_)
+        check((places == slices(wanted, got, comm.rank)).all(), what + ": argsort")
+
+
+def fails(kind, rank, text, function):
+    try:
+        function()
+    except kind as reason:
+        return check((getattr(reason, "rank", None), text in str(reason)) == (rank, True), repr(reason))
+    check(False, "not refused: " + text)
+
+
+def misuse(bad):
+    """One rank alone makes a mistake: its own exception there, a sentence that names it on the others."""
+    me, array = WORLD.rank == bad, numpy.arange(10)
+    for kind, text, function in [
+            (hetsort.InvalidError, "2 dimensions", lambda: hetsort.sort(numpy.zeros((2, 2)) if me else array, comm=WORLD)),
+            (hetsort.InvalidError, "float16", lambda: hetsort.argsort(array.astype("f2") if me else array, comm=WORLD)),
+            (hetsort.InvalidError, "threads is '9999'", lambda: hetsort.sort(array, comm=WORLD, threads=9999 if me else 1)),
+            (hetsort.InvalidError, "weights are 9 numbers", lambda: hetsort.sort(
+                array, comm=WORLD, weights=numpy.ones(9 if me else WORLD.size))),
+            (hetsort.InvalidError, "no array of one dimension", lambda: hetsort.sort(
+                array, comm=WORLD, out=None if not me else "x"))]:
+        fails(kind if me else hetsort.PeerError, bad, text if me else "rank %d: " % bad, function)
+    if WORLD.size > 1:
+        fails(hetsort.InvalidError, None, "on some ranks only", lambda: hetsort.sort(
+            array, comm=WORLD, out=numpy.empty(10, int) if me else None))
+    fails(hetsort.InvalidError, WORLD.rank, "sums up to '0'", lambda: hetsort.sort(array, comm=WORLD, out=array[:0].copy()))
+    fails(hetsort.InvalidError, None, "no intracommunicator", lambda: hetsort.sort(array, comm="x"))
+
+
+def main():
+    for kind in range(30):
+        one(WORLD, kind)
+    half = WORLD.Split(WORLD.rank % 2)
+    for kind in range(5):
+        one(half, kind)
+    half.Free()
+    for bad in range(WORLD.size):
+        misuse(bad)
+    print("%d checks, %d failed" % (checks, failures), flush=True)
+
+
+main()

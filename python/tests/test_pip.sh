@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `pip install ./python` needs no compiler, and what it installs finds libraries that lie beside the program hetsort.
+# shellcheck source=scripts/tap.sh
+. "$ROOT/scripts/tap.sh"
+# shellcheck source=partition/tests/install_help.sh
+. "$ROOT/partition/tests/install_help.sh"
+# shellcheck source=python/tests/python_help.sh
+. "$ROOT/python/tests/python_help.sh"
+skip_under_sanitizer
+[ -e "$OBJ/libhetsort.so" ] || skip_all "no shared library here (SHARED=no)"
+python=$(python_with setuptools wheel pip numpy) || skip_all "no python3 with numpy, pip, setuptools and wheel"
+unset PYTHONPATH HETSORT_LIBRARY HETPART_LIBRARY LD_LIBRARY_PATH
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CACHE_DIR=$PWD/cache
+cp -R "$ROOT/python" source
+run env CC=false "$python" -m pip install --quiet --no-index --no-build-isolation --no-deps --target site ./source
+is "pip install ./python, without a network" "$rc" 0
+is "installs the modules and nothing else" "$(find site -name '*.py' | sort | tr '\n' ' ')" \
+  "$(cd "$ROOT/python" && find hetsort hetpart.py _hetlibrary.py -name '*.py' | sed 's|^|site/|' | sort | tr '\n' ' ')"
+mkdir -p prefix/bin prefix/lib
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$BIN/hetsort" >prefix/bin/hetsort
+chmod +x prefix/bin/hetsort
+cp -P "$OBJ"/libhet*.so* prefix/lib/
+python_says() { run env PYTHONPATH="$PWD/site" PATH="$PWD/prefix/bin:$PATH" "$python" -W error -c "$1"; }
+python_says 'import hetsort, numpy; print(hetsort.sort(numpy.array([3, 1, 2])), hetsort.__version__)'
+is "hetsort finds libhetsort beside the program" "$rc $out$err" "0 [1 2 3] $version"
+python_says 'import hetpart; print(hetpart.share(1000, [1, 2, 5], 1).shares)'
+is "hetpart finds libhetpart there, too" "$rc $out$err" "0 [125, 250, 625]"
+rm prefix/lib/libhetsort.so*
+python_says 'import hetsort'
+is "without a library it says what names one" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetsort: .*HETSORT_LIBRARY names the file')" "1 1"
+done_testing
