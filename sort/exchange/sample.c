@@ -52,7 +52,8 @@ static void draw(sample_batch *out, const runs *r, size_t k, bool sorted)
 		const size_t to = (size_t)((unsigned __int128)n * (i + 1) / k);
 		const size_t at = sorted ? from + (to - from) / 2
 					 : from + (size_t)(splitmix(&state) % (to - from));
-		item_of((item *)(void *)(out->items + i * isz), &r->e[at], &r->recs);
+		const entry e = runs_entry(r, at);
+		item_of((item *)(void *)(out->items + i * isz), &e, &r->recs);
 	}
 }
 

@@ -25,9 +25,14 @@ bool bucket_rises(bucket_cursor r, uint64_t *first, uint64_t *last)
 	return rise;
 }
 
-static unsigned char *place(const bucket_ctx *c, const bucket *b)
+/* The records of n numbers go to the places from `first` on. */
+static void put(const bucket_ctx *c, uint64_t first, const uint64_t *a, uint64_t mask, size_t n)
 {
-	return c->out + b->start * c->in->lay.record_bytes;
+	if (c->order)
+		permutation_put(c->order, first, a, 1, mask, n);
+	else
+		gather_u64(c->in, a, mask, n, c->streaming,
+			   c->out + first * c->in->lay.record_bytes);
 }
 
 /* The last n entries of the bucket's room; as many again are free before them. */
@@ -54,7 +59,6 @@ static void to_entries(const bucket_ctx *c, const uint64_t *a, size_t n, entry *
 
 static void as_entries(const bucket_ctx *c, const bucket *b)
 {
-	const size_t bytes = c->in->lay.record_bytes;
 	entry *e = entries_at(c, b, b->n), *tmp = e - b->n;
 	const uint64_t *at;
 	bucket_cursor r = b->numbers;
@@ -62,13 +66,12 @@ static void as_entries(const bucket_ctx *c, const bucket *b)
 		to_entries(c, at, n, e + done);
 	radix_sort(e, tmp, b->n, c->in);
 	/* The records may go where the entries lie, which are read before that is written. */
-	unsigned char *out = place(c, b);
 	for (size_t i = 0; i < b->n; i += BATCH) {
 		uint64_t order[BATCH];
 		const size_t n = size_min(b->n - i, BATCH);
 		for (size_t j = 0; j < n; j++)
 			order[j] = entry_pos(&e[i + j]);
-		gather_u64(c->in, order, UINT64_MAX, n, c->streaming, out + i * bytes);
+		put(c, b->start + i, order, UINT64_MAX, n);
 	}
 }
 
@@ -115,27 +118,26 @@ void bucket_settle(const bucket_ctx *c, const bucket *b, uint64_t *a, size_t n)
 	}
 }
 
-static void gather_as_is(const bucket_ctx *c, const bucket *b)
+static void put_as_is(const bucket_ctx *c, const bucket *b)
 {
-	const size_t bytes = c->in->lay.record_bytes;
-	unsigned char *out = place(c, b);
 	const uint64_t *at;
 	bucket_cursor r = b->numbers;
-	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0; out += n * bytes)
-		gather_u64(c->in, at, c->pos_mask, n, c->streaming, out);
+	uint64_t first = b->start;
+	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0; first += n)
+		put(c, first, at, c->pos_mask, n);
 }
 
 void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *tmp)
 {
 	uint64_t first, last;
 	if (b->sorted) {
-		gather_as_is(c, b);
+		put_as_is(c, b);
 		return;
 	}
 	const bool rise = bucket_rises(b->numbers, &first, &last);
 	if (b->n > c->cap) {
 		if (rise && b->exact)
-			gather_as_is(c, b);
+			put_as_is(c, b);
 		else
 			as_entries(c, b);
 		return;
@@ -148,5 +150,5 @@ void bucket_finish(const bucket_ctx *c, const bucket *b, uint64_t *a, uint64_t *
 		u64_sort(a, tmp, b->n);
 	if (!b->exact)
 		bucket_settle(c, b, a, b->n);
-	gather_u64(c->in, a, c->pos_mask, b->n, c->streaming, place(c, b));
+	put(c, b->start, a, c->pos_mask, b->n);
 }

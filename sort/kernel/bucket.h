@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One bucket of records by one thread: its numbers are sorted in the cache, and its records
- * gathered to their place. */
+ * gathered to their place, or only their order told. */
 #ifndef HETSORT_KERNEL_BUCKET_H
 #define HETSORT_KERNEL_BUCKET_H
 
 #include "bucket_lists.h"
-#include "record.h"
+#include "permutation.h"
 
 /* What is the same for all buckets. */
 typedef struct bucket_ctx {
@@ -16,8 +16,9 @@ typedef struct bucket_ctx {
 	 * the bucket's place in the output, where a record has ROOM_BYTES. */
 	unsigned char *room;
 	size_t stride;
-	size_t cap;     /* numbers that are sorted at once */
-	bool streaming; /* the output is written past the cache */
+	size_t cap;               /* numbers that are sorted at once */
+	bool streaming;           /* the output is written past the cache */
+	const permutation *order; /* gets the positions; NULL: records go to the output */
 } bucket_ctx;
 
 enum { ROOM_BYTES = 40 }; /* scratch of a bucket, per record: two entries, and alignment */

@@ -5,7 +5,10 @@
  * their place. A bucket that is far too large is split again by all threads.
  *
  * The numbers need no memory of their own: they lie at the end of the output, which is written from
- * the front. When writing reaches them, the few buckets that are left move to a small array. */
+ * the front. When writing reaches them, the few buckets that are left move to a small array.
+ *
+ * Where only the order of the records is wanted, the same room holds the numbers, and what a bucket
+ * takes while it is sorted. */
 #include "bucket_sort.h"
 #include "base/minmax.h"
 #include "bucket.h"
@@ -375,7 +378,8 @@ static status sort_split(bucket_split *p)
 
 /* ----------------------------------------------------------------------------------- sort */
 
-static status simple(mem *m, const records *in, size_t n, unsigned char *out, err *e)
+static status simple(mem *m, const records *in, size_t n, unsigned char *out, const permutation *to,
+		     err *e)
 {
 	entry *order = mem_array(m, n, sizeof *order, "entries", e);
 	entry *tmp = mem_array(m, n, sizeof *tmp, "entries", e);
@@ -383,7 +387,11 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, er
 		for (size_t i = 0; i < n; i++)
 			order[i] = entry_make(record_at(in, i), &in->lay, i);
 		radix_sort(order, tmp, n, in);
-		gather(in, order, n, 0, out);
+		if (to && n > 0)
+			permutation_put(to, 0, &order->lo, sizeof *order / sizeof order->lo,
+					POS_MASK, n);
+		else
+			gather(in, order, n, 0, out);
 	}
 	const status rc = order && tmp ? ST_OK : ST_RESOURCE;
 	mem_free(m, order);
@@ -434,28 +442,58 @@ static status by_buckets(sorter *s)
 	return rc;
 }
 
-status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-			 const bucket_sort_sizes *sizes, err *e)
+/* All of the context but what follows from the number of records. */
+static status sort_with(mem *m, const bucket_ctx *c, size_t n, unsigned threads,
+			const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t bytes = in->lay.record_bytes;
-	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
-		return simple(m, in, n, out, e);
-	if (bytes <= SHORT_MOST_BYTES)
-		return short_sort(m, in, n, out, threads, sizes, e);
-	sorter s = { .c = { in, out, 0, out, bytes, sizes->cap,
-			    bytes <= STREAMING_MOST_BYTES && n >= sizes->streaming_bytes / bytes },
-		     .m = m,
-		     .e = e,
-		     .sizes = sizes,
-		     .n = n,
-		     .threads = threads };
+	sorter s = { .c = *c, .m = m, .e = e, .sizes = sizes, .n = n, .threads = threads };
 	while (n >> s.pos_bits)
 		s.pos_bits++;
 	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
 	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
 	if (s.buckets_max < FEWEST_BUCKETS || buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
-		return simple(m, in, n, out, e);
+		return simple(m, c->in, n, c->out, c->order, e);
 	return by_buckets(&s);
+}
+
+status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+			 const bucket_sort_sizes *sizes, err *e)
+{
+	const uint32_t bytes = in->lay.record_bytes;
+	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
+		return simple(m, in, n, out, NULL, e);
+	if (bytes <= SHORT_MOST_BYTES)
+		return short_sort(m, in, n, out, threads, sizes, e);
+	const bucket_ctx c = { .in = in,
+			       .out = out,
+			       .room = out,
+			       .stride = bytes,
+			       .cap = sizes->cap,
+			       .streaming = bytes <= STREAMING_MOST_BYTES &&
+					    n >= sizes->streaming_bytes / bytes };
+	return sort_with(m, &c, n, threads, sizes, e);
+}
+
+status bucket_sort_order(mem *m, size_t n, unsigned char *room, uint64_t room_bytes,
+			 const permutation *order, unsigned threads, const bucket_sort_sizes *sizes,
+			 err *e)
+{
+	const records *in = &order->r;
+	unsigned char *own = NULL;
+	if (n <= sizes->simple || in->lay.record_bytes < KEY_WINDOW_BYTES)
+		return simple(m, in, n, NULL, order, e);
+	if (room_bytes / n < ROOM_BYTES) {
+		room = own = mem_array(m, n, ROOM_BYTES, "numbers", e);
+		room_bytes = n * ROOM_BYTES;
+	}
+	const bucket_ctx c = { .in = in,
+			       .room = room,
+			       .stride = (size_t)(room_bytes / n),
+			       .cap = sizes->cap,
+			       .order = order };
+	const status rc = room ? sort_with(m, &c, n, threads, sizes, e) : ST_RESOURCE;
+	mem_free(m, own);
+	return rc;
 }
 
 /* Few records are sorted as entries. Otherwise: scratch of the
@@ -468,6 +506,16 @@ uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)
 	if (l->record_bytes <= SHORT_MOST_BYTES)
 		return short_sort_most_bytes(n, threads, &BUCKET_SORT_SIZES);
 	return n * sizeof(uint64_t) + splits * (n / 2 + mib) + 3 * mib * (threads + 1);
+}
+
+uint64_t bucket_sort_order_most_bytes(const layout *l, uint64_t n, uint64_t room_bytes,
+				      unsigned threads)
+{
+	const uint64_t mib = 1 << 20, splits = BUCKET_SORT_SIZES.depth;
+	if (n <= BUCKET_SORT_SIZES.simple || l->record_bytes < KEY_WINDOW_BYTES)
+		return 2 * n * sizeof(entry);
+	return (room_bytes / n < ROOM_BYTES ? n * ROOM_BYTES : 0) + n * sizeof(uint64_t) +
+	       splits * (n / 2 + mib) + 3 * mib * (threads + 1);
 }
 
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,

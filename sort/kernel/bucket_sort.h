@@ -4,7 +4,7 @@
 #define HETSORT_KERNEL_BUCKET_SORT_H
 
 #include "base/mem.h"
-#include "record.h"
+#include "permutation.h"
 
 /* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
  * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
@@ -29,5 +29,16 @@ extern const bucket_sort_sizes BUCKET_SORT_SIZES;
 
 status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 			 const bucket_sort_sizes *sizes, err *e);
+
+/* bucket_sort_order - the order that bucket_sort_records would bring the first n records of
+ * order->r into, as their positions to order->pos (of the width for n records). room: scratch,
+ * which may be the output; where it has less than 40 bytes a record, as much is allocated. */
+status bucket_sort_order(mem *m, size_t n, unsigned char *room, uint64_t room_bytes,
+			 const permutation *order, unsigned threads, const bucket_sort_sizes *sizes,
+			 err *e);
+
+/* bucket_sort_order_most_bytes - at most what bucket_sort_order allocates. */
+uint64_t bucket_sort_order_most_bytes(const layout *l, uint64_t n, uint64_t room_bytes,
+				      unsigned threads);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Taking positions out of entries, and gathering by them. Pure; bound by memory latency, so records
+/* Taking positions out of numbers, and gathering by them. Pure; bound by memory latency, so records
  * are fetched ahead. */
 #include "permutation.h"
 
-void permutation_of(const entry *e, size_t n, void *pos, bool wide)
+void permutation_put(const permutation *p, uint64_t first, const uint64_t *number, size_t step,
+		     uint64_t mask, size_t n)
 {
-	uint32_t *narrow = pos;
-	uint64_t *full = pos;
+	uint32_t *narrow = p->pos;
+	uint64_t *wide = p->pos;
 	for (size_t i = 0; i < n; i++) {
-		if (wide)
-			full[i] = entry_pos(&e[i]);
+		if (p->wide)
+			wide[first + i] = number[i * step] & mask;
 		else
-			narrow[i] = (uint32_t)entry_pos(&e[i]);
+			narrow[first + i] = (uint32_t)(number[i * step] & mask);
 	}
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The phases of the sort in memory. Entries are made and sorted in the output array where they fit,
- * and shrink to positions before records come there: no second copy of anything large. */
+/* The phases of the sort in memory. A rank finds the order of its records in buckets, with the
+ * output array as scratch, and keeps it as positions: no second copy of anything large. */
 #include "memory_sort.h"
 #include "base/minmax.h"
-#include "kernel/entries.h"
 #include "exchange/exchange.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/streaming_store.h"
@@ -22,15 +21,11 @@ enum {
 /* What one sort holds between its steps. */
 typedef struct sort_state {
 	const memory_job *j;
-	records recs;
-	entry *order, *tmp; /* n_in each, in the output array or of their own */
-	bool borrowed;
 	uint64_t *target; /* [size]: what precedes each splitter, and all */
 	brackets brackets;
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *send, *recv; /* [size] records to and from each rank */
-	void *pos;             /* [n_in] */
-	permutation own;
+	permutation own;       /* this rank's records in order */
 	merge_stream *streams; /* [size] */
 	head *heads;           /* [2 size] */
 	exchange *x;
@@ -42,39 +37,6 @@ static size_t windows_bytes(uint64_t all_bytes, int ranks)
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
 	const uint64_t most = u64_min(EXCHANGE_MOST_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
 	return (size_t)u64_min(u64_max(part, EXCHANGE_LEAST_BYTES), most);
-}
-
-/* Do the entries of n_in records, twice, fit where n_out records will be? */
-static bool fits_in_output(uint64_t n_in, uint64_t n_out, uint32_t record_bytes)
-{
-	const unsigned __int128 need = (unsigned __int128)n_in * 2 * sizeof(entry) + sizeof(entry);
-	return need <= (unsigned __int128)n_out * record_bytes;
-}
-
-/* Two arrays of entries. */
-static status take_entries(sort_state *r)
-{
-	const memory_job *j = r->j;
-	const size_t n = (size_t)j->n_in;
-	r->borrowed = fits_in_output(n, j->share[j->c->rank], j->lay.record_bytes);
-	if (r->borrowed) {
-		const size_t odd = (uintptr_t)j->out % sizeof(entry);
-		r->order = (void *)(j->out + (odd ? sizeof(entry) - odd : 0));
-		r->tmp = r->order + n;
-		return ST_OK;
-	}
-	r->order = mem_array(j->m, n, sizeof *r->order, "entries", j->e);
-	r->tmp = r->order ? mem_array(j->m, n, sizeof *r->tmp, "entries", j->e) : NULL;
-	return r->tmp ? ST_OK : ST_RESOURCE;
-}
-
-static void give_entries(sort_state *r)
-{
-	if (!r->borrowed) {
-		mem_free(r->j->m, r->order);
-		mem_free(r->j->m, r->tmp);
-	}
-	r->order = r->tmp = NULL;
 }
 
 /* All that this rank needs by itself, before the first phase. */
@@ -89,19 +51,20 @@ static status prepare(sort_state *r)
 	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
 	r->streams = mem_array(j->m, p, sizeof *r->streams, "streams", j->e);
 	r->heads = mem_array(j->m, 2 * p, sizeof *r->heads, "streams", j->e);
-	r->pos = mem_array(j->m, (size_t)j->n_in, permutation_width(j->n_in), "positions", j->e);
-	if (!r->target || !r->cut || !r->send || !r->recv || !r->streams || !r->heads || !r->pos)
+	r->own.pos =
+		mem_array(j->m, (size_t)j->n_in, permutation_width(j->n_in), "positions", j->e);
+	if (!r->target || !r->cut || !r->send || !r->recv || !r->streams || !r->heads ||
+	    !r->own.pos)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
 		r->target[i] = sum += j->share[i];
-	return take_entries(r);
+	return ST_OK;
 }
 
 static void release(sort_state *r)
 {
 	mem *m = r->j->m;
 	exchange_free(r->x);
-	give_entries(r);
 	sample_brackets_free(m, &r->brackets);
 	mem_free(m, r->target);
 	mem_free(m, r->cut);
@@ -109,7 +72,7 @@ static void release(sort_state *r)
 	mem_free(m, r->recv);
 	mem_free(m, r->streams);
 	mem_free(m, r->heads);
-	mem_free(m, r->pos);
+	mem_free(m, r->own.pos);
 }
 
 static status sort_and_split(sort_state *r)
@@ -117,25 +80,18 @@ static status sort_and_split(sort_state *r)
 	const memory_job *j = r->j;
 	const size_t n = (size_t)j->n_in, p = (size_t)j->c->size;
 	const uint64_t start[2] = { 0, n };
-	entry *sorted;
-	status rc = comm_agree(
-		j->c, entries_of(j->m, &r->recs, n, r->order, r->tmp, j->threads, &sorted, j->e));
-	if (rc != ST_OK)
-		return rc;
-	const runs one = { .recs = r->recs, .e = sorted, .count = 1, .start = start };
-	rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->brackets, j->e);
+	const runs one = { .recs = r->own.r, .order = &r->own, .count = 1, .start = start };
+	const uint64_t room_bytes = j->share[j->c->rank] * j->lay.record_bytes; /* of the output */
+	status rc = bucket_sort_order(j->m, n, j->out, room_bytes, &r->own, j->threads,
+				      &BUCKET_SORT_SIZES, j->e);
+	rc = comm_agree(j->c, rc);
+	if (rc == ST_OK)
+		rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->brackets, j->e);
 	if (rc == ST_OK)
 		rc = split_sorted(j->c, j->m, &one, r->target, &r->brackets, r->cut, j->e);
 	for (size_t d = 0; rc == ST_OK && d < p; d++)
 		r->send[d] = r->cut[d + 1] - r->cut[d];
-	if (rc == ST_OK)
-		rc = comm_alltoall(j->c, r->send, r->recv, sizeof *r->send);
-	if (rc != ST_OK)
-		return rc;
-	r->own = (permutation){ r->recs, r->pos, permutation_width(n) > sizeof(uint32_t) };
-	permutation_of(sorted, n, r->pos, r->own.wide);
-	give_entries(r); /* from here on the output array is output */
-	return ST_OK;
+	return rc == ST_OK ? comm_alltoall(j->c, r->send, r->recv, sizeof *r->send) : rc;
 }
 
 static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf)
@@ -264,19 +220,20 @@ uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, 
 	const uint64_t p = (uint64_t)ranks;
 	if (ranks == 1)
 		return bucket_sort_most_bytes(l, n_in, threads);
-	const uint64_t entries =
-		fits_in_output(n_in, n_out, l->record_bytes) ? 0 : 2 * n_in * sizeof(entry);
-	return entries + entries_most_bytes(n_in, threads) + n_in * permutation_width(n_in) +
+	return bucket_sort_order_most_bytes(l, n_in, n_out * l->record_bytes, threads) +
+	       n_in * permutation_width(n_in) +
 	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
 	       small_bytes(l, p);
 }
 
 status memory_sort(const memory_job *j)
 {
-	sort_state r = { .j = j, .recs = { j->in, j->lay, (uint32_t)j->c->rank } };
+	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
+	sort_state r = {
+		.j = j, .own = { .r = in, .wide = permutation_width(j->n_in) > sizeof(uint32_t) }
+	};
 	if (j->c->size == 1)
-		return bucket_sort_records(j->m, &r.recs, (size_t)j->n_in, j->out, j->threads,
-					   j->e);
+		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
 	const status rc = over_ranks(&r);
 	release(&r);
 	return rc;

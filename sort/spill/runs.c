@@ -30,10 +30,12 @@ static size_t run_of(const runs *r, uint64_t place)
 
 void runs_item(const runs *r, uint64_t place, item *it)
 {
-	if (r->spill)
+	if (r->spill) {
 		item_on_disk(r, run_of(r, place), place, it);
-	else
-		item_of(it, &r->e[place], &r->recs);
+		return;
+	}
+	const entry e = runs_entry(r, place);
+	item_of(it, &e, &r->recs);
 }
 
 size_t runs_samples_before(const runs *r, size_t k, const item *it)
@@ -71,8 +73,10 @@ uint64_t runs_before(const runs *r, uint64_t lo, uint64_t hi, const item *it)
 	if (r->spill && lo < hi)
 		return before_on_disk(r, lo, hi, it);
 	lower_bound b = { .lo = lo, .hi = hi };
-	while (lower_bound_open(&b))
-		lower_bound_step(&b, entry_item_cmp(&r->e[b.mid], it, &r->recs) < 0);
+	while (lower_bound_open(&b)) {
+		const entry e = runs_entry(r, b.mid);
+		lower_bound_step(&b, entry_item_cmp(&e, it, &r->recs) < 0);
+	}
 	return b.lo;
 }
 

@@ -5,7 +5,7 @@
 #ifndef HETSORT_SPILL_RUNS_H
 #define HETSORT_SPILL_RUNS_H
 
-#include "kernel/record.h"
+#include "kernel/permutation.h"
 #include "spill.h"
 
 /* What looking up records on disk takes; for one thread. */
@@ -20,10 +20,11 @@ typedef struct runs_lookup {
 } runs_lookup;
 
 typedef struct runs {
-	records recs;          /* base NULL: on disk */
-	const entry *e;        /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
-	size_t count;          /* runs, >= 1 */
-	const uint64_t *start; /* [count + 1]; positions of a run lie between its places */
+	records recs;   /* base NULL: on disk */
+	const entry *e; /* run k is e[start[k] .. start[k + 1]), sorted by (key, position) */
+	const permutation *order; /* or, where e is NULL: of the single run, all of recs */
+	size_t count;             /* runs, >= 1 */
+	const uint64_t *start;    /* [count + 1]; positions of a run lie between its places */
 	/* on disk, where there are no entries: an item for each stride-th record of a run, with its
 	 * place for a position; those of run k are sample[sample_at[k] .. sample_at[k + 1]) */
 	spill *spill;
@@ -36,6 +37,15 @@ typedef struct runs {
 static inline uint64_t runs_total(const runs *r)
 {
 	return r->start[r->count];
+}
+
+/* runs_entry - the one at a place of runs in memory. */
+static inline entry runs_entry(const runs *r, uint64_t place)
+{
+	if (r->e)
+		return r->e[place];
+	return entry_make(permutation_record(r->order, place), &r->recs.lay,
+			  permutation_position(r->order, place));
 }
 
 /* runs_before - the first place in [lo, hi), which lie in one run, whose record does not precede

@@ -349,6 +349,46 @@ static void test_records_sort(void **state)
 	each_input(one_records_sort);
 }
 
+/* Room: none at all, just enough, and more. */
+static void one_order(const input *in)
+{
+	static const size_t ROOM[] = { 0, 40, 100 };
+	const size_t n = in->n;
+	unsigned char *room = malloc(n * 100 + 1);
+	assert_non_null(room);
+	for (unsigned v = 0; v < LEN(ROOM) * LEN(SIZED); v++) {
+		const bucket_sort_sizes *sizes = &SIZED[v % LEN(SIZED)];
+		const size_t stride = ROOM[v / LEN(SIZED)];
+		permutation order = { .r = in->r, .wide = v % 2 };
+		mem m = { 0 };
+		err e = { 0 };
+		order.pos = malloc((n + 1) * sizeof(uint64_t));
+		assert_non_null(order.pos);
+		room[n * stride] = 1;
+		assert_int_equal(
+			bucket_sort_order(&m, n, room, n * stride, &order, v % 3 + 1, sizes, &e),
+			ST_OK);
+		assert_int_equal(room[n * stride], 1);
+		assert_int_equal(m.now_bytes, 0);
+		if (sizes == SIZED)
+			assert_true(m.peak_bytes <= bucket_sort_order_most_bytes(
+							    &in->r.lay, n, n * stride, v % 3 + 1));
+		for (size_t i = 0; i < n; i++)
+			if (permutation_position(&order, i) != in->order[i])
+				fail_msg("%s, variant %u: place %zu has record %zu, not %zu",
+					 in->name, v, i, (size_t)permutation_position(&order, i),
+					 in->order[i]);
+		free(order.pos);
+	}
+	free(room);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	each_input(one_order);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -392,10 +432,9 @@ static void test_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_records_sort),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_merge),   cmocka_unit_test(test_records_sort),
+		cmocka_unit_test(test_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
