@@ -407,6 +407,8 @@ static int instead_of_sort(const settings *o)
 		return operands_clean(o);
 	if (o->wish == WISH_CHECK)
 		return operands_check(o);
+	if (o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT)
+		return operands_check_order(o);
 	if (o->wish == WISH_HELP)
 		options_help(stdout);
 	else

@@ -7,7 +7,8 @@ _hetsort_options() { # PROGRAM
     hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --record-size= --skip-header= --key= -r --reverse -s --stable
       --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= -S --memory=
       -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
-      --explain --progress= -v --verbose -q --quiet --clean --check-manifest --help --version' ;;
+      --explain --progress= -v --verbose -q --quiet -c --check -C --check-silent
+      --sum --clean --check-manifest --help --version' ;;
     hetsort-report) echo '-o --output= --help --version' ;;
     gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync --help --version' ;;
     valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= --help --version' ;;

@@ -34,7 +34,15 @@ typedef struct strategy_kind {
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
-typedef enum wish { WISH_SORT, WISH_CLEAN, WISH_CHECK, WISH_HELP, WISH_VERSION } wish;
+typedef enum wish {
+	WISH_SORT,
+	WISH_CLEAN,
+	WISH_CHECK, /* of manifests */
+	WISH_ORDER, /* is it sorted? */
+	WISH_ORDER_SILENT,
+	WISH_HELP,
+	WISH_VERSION
+} wish;
 
 enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 
@@ -82,6 +90,7 @@ typedef struct settings {
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
 	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
 	bool stable, reverse, force, fsync, explain;
+	bool with_sum;           /* of what is checked: count and checksum */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
 	uint64_t sum;            /* of the options that all ranks must have alike */

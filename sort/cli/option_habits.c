@@ -25,12 +25,6 @@ const option_habit option_habits[] = {
 	{ "random-sort", 'R', NULL, TEXT },
 	{ "version-sort", 'V', NULL, TEXT },
 	{ "sort", '\0', NULL, TEXT },
-	{ "check", 'c', NULL,
-	  "no input is checked alone; valsort checks records of 100 bytes, --check-manifest "
-	  "parts" },
-	{ NULL, 'C', NULL,
-	  "no input is checked alone; valsort checks records of 100 bytes, --check-manifest "
-	  "parts" },
 	{ "merge", 'm', NULL, "inputs need not be sorted: name them without it" },
 	{ "unique", 'u', NULL, "records with equal keys are all kept" },
 };

@@ -104,6 +104,12 @@ const option_row option_rows[] = {
 	{ "quiet", 'q', NULL, OPT_SET, FIELD(verbosity), .value = -1,
 	  .may_differ = "rank 0 alone prints", .section = OF_WORK, .help = "print errors only" },
 
+	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER, .section = OF_INSTEAD,
+	  .help = "are these inputs in order? 1: no, and where not" },
+	{ "check-silent", 'C', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER_SILENT,
+	  .section = OF_INSTEAD, .help = "the same, told by the exit status alone" },
+	{ "sum", 0, NULL, OPT_SET, FIELD(with_sum), .value = true, .section = OF_INSTEAD,
+	  .help = "with --check: print count, checksum and equal keys" },
 	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN, .section = OF_INSTEAD,
 	  .help = "remove what killed jobs left of these OUTPUTs, DIRs" },
 	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Do the options go together? And what those that were not given are to be. */
 #include "options_validate.h"
+#include "comm/comm.h"
 #include "io/name.h"
 #include "launch.h"
 
@@ -88,11 +89,42 @@ static status check_cleaning(const settings *o, err *e)
 	return ST_OK;
 }
 
+static bool checks_order(const settings *o)
+{
+	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
+}
+
+/* What would have no effect is refused, so that nobody waits for it. */
+static status check_checking(const settings *o, option_set given, err *e)
+{
+	static const char *const goes[] = { "check",  "check-silent", "sum",    "record-size",
+					    "key",    "reverse",      "stable", "threads",
+					    "direct", "verbose",      "quiet" };
+	option_set unused = given;
+	if (!checks_order(o))
+		return o->with_sum ? err_set(e, ST_REFUSED, "--sum goes with --check") : ST_OK;
+	for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
+		unused &= ~((option_set)1 << option_place(goes[i]));
+	for (size_t i = 0; i < option_count; i++)
+		if (unused >> i & 1)
+			return err_set(e, ST_REFUSED, "--%s does not go with --check",
+				       option_rows[i].name);
+	if (o->with_sum && o->wish == WISH_ORDER_SILENT)
+		return err_set(e, ST_REFUSED, "--check-silent prints nothing, --sum does");
+	if (comm_mpi_launched())
+		return err_set(e, ST_REFUSED, "--check is for one process, without a launcher");
+	return ST_OK;
+}
+
 /* Without names a sort is a filter, as others are, where something is led to it. A launcher leads
  * standard input to one rank at most. */
 static void take_standard_streams(settings *o)
 {
 	static const char *const standard[] = { "-" };
+	if (checks_order(o) && o->ninputs == 0 && !isatty(STDIN_FILENO)) {
+		o->inputs = standard;
+		o->ninputs = 1;
+	}
 	if (o->wish == WISH_SORT && !o->explain && o->ninputs == 0 && !o->output &&
 	    !launch_rank() && !isatty(STDIN_FILENO)) {
 		o->inputs = standard;
@@ -124,6 +156,8 @@ status options_validate(settings *o, option_set given, err *e)
 	take_standard_streams(o);
 	if (check_opposites(given, e) != ST_OK)
 		return ST_REFUSED;
+	if (check_checking(o, given, e) != ST_OK)
+		return ST_REFUSED;
 	if (o->explain && o->wish != WISH_SORT)
 		return err_set(e, ST_REFUSED, "--explain is for a sort, not for --%s",
 			       o->wish == WISH_CLEAN ? "clean" : "check-manifest");
@@ -136,6 +170,8 @@ status options_validate(settings *o, option_set given, err *e)
 						       : "no input file is named");
 	if (o->wish == WISH_CLEAN)
 		return check_cleaning(o, e);
+	if (checks_order(o))
+		return check_layout(o, e);
 	if (o->wish != WISH_SORT)
 		return ST_OK;
 	if (!o->output && !o->explain)

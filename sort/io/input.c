@@ -258,7 +258,7 @@ static status check_identity(const input_file *f, int fd, err *e)
 	if (fstat(fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
 	if (!same_file(&st, &f->st))
-		return err_set(e, ST_IO, "input %s changed while it was being sorted",
+		return err_set(e, ST_IO, "input %s changed while it was being read",
 			       err_quoted(f->path, q));
 	return ST_OK;
 }

@@ -382,7 +382,6 @@ done <<'END'
 -z:records have a length and no end: --record-size
 -b:keys are bytes and binary numbers
 -d:keys are bytes and binary numbers
--c:no input is checked alone
 -m:inputs need not be sorted
 -u:records with equal keys are all kept
 --unique:records with equal keys are all kept
@@ -524,7 +523,7 @@ is "--help: each option is in the manual, in the same order" \
   "$(sed -nE 's/^  (-[a-zA-Z], |    )--([a-z-]+).*/\2/p' <<<"$out")"
 if command -v mandoc >/dev/null; then # as many lines as there are ways to call it
   synopsis=$(mandoc -T ascii -O width=80 "$ROOT/sort/man/hetsort.1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^DESC/p')
-  is "manual: the synopsis" "$(grep -c hetsort <<<"$synopsis")" 4
+  is "manual: the synopsis" "$(grep -c hetsort <<<"$synopsis")" 5
   ok "manual: mpirun and hetsort are one command" grep -q "mpirun -n ranks hetsort" <<<"$synopsis"
 fi
 run sh -c '"$0" --help >/dev/full' "$hetsort"

@@ -25,7 +25,7 @@ becomes() { # becomes NAME WORDS COMMAND... - what happens to the file 'data' me
   is "$name: exit code, left over" "$rc/$(left_over)" "3/"
   says "$name" "$words"
 }
-changed="input 'data' changed while it was being sorted"
+changed="input 'data' changed while it was being read"
 replace() { rm data && "$@" data; } # replace COMMAND... - makes the new one
 behind() { printf x | dd of=data bs=1 seek=150 conv=notrunc status=none && touch -r in data; }
 for ranks in "" "--ranks 2" "--ranks 2 --source root"; do

@@ -107,7 +107,7 @@ is "input cut short meanwhile" "$rc/$(left_over)" "3/"
 cp in grown
 SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
 is "input grown meanwhile" "$rc/$(left_over)" "3/"
-ok "input grown meanwhile: message" grep -q "'grown' changed while it was being sorted" <<<"$err"
+ok "input grown meanwhile: message" grep -q "'grown' changed while it was being read" <<<"$err"
 
 # a folder that cannot be synced: before names are given all is as ever, after it the output is complete
 fails fsync=5@2 3 "cannot sync the directory of 'out': Input/output error" -o out

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Places of files are handed out under the lock and read without it; a stream is read under it, as
+ * its end is seen only then. */
+#include "source.h"
+#include "base/minmax.h"
+#include "base/size.h"
+#include "io/file.h"
+
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 4 << 20 };
+
+status source_open(source *s, mem *m, input *in, const layout *l, direct_io direct, err *e)
+{
+	*s = (source){ .in = in,
+		       .lay = *l,
+		       .direct = direct,
+		       .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES) };
+	s->file = mem_array(m, in->files, sizeof *s->file, "files", e);
+	for (size_t i = 0; s->file && i < in->files; i++)
+		s->file[i].fd = (io_fd)IO_FD_NONE;
+	pthread_mutex_init(&s->lock, NULL);
+	return s->file ? ST_OK : ST_RESOURCE;
+}
+
+size_t source_room(const source *s)
+{
+	return s->chunk * s->lay.record_bytes + 2 * IO_FD_ALIGN;
+}
+
+static status open_file(source *s, const input_file *f, source_file *o, err *e)
+{
+	if (f->is_stream)
+		return input_open_stream(f, &o->fd.fd, e);
+	const status rc = input_open(f, &o->fd.fd, e);
+	if (rc == ST_OK)
+		io_fd_will_read(&o->fd, s->direct, 0, f->count * s->lay.record_bytes);
+	return rc;
+}
+
+static void close_file(source_file *o)
+{
+	if (o->fd.fd >= 0)
+		close(o->fd.fd);
+	if (o->fd.direct >= 0)
+		close(o->fd.direct);
+	o->fd = (io_fd)IO_FD_NONE;
+}
+
+/* The next records of a stream; none: it has ended. */
+static status read_stream(const source *s, const input_file *f, const source_file *o,
+			  source_chunk *c, err *e)
+{
+	char q[QUOTED_BYTES];
+	const size_t bytes = s->lay.record_bytes;
+	size_t got;
+	const status rc = file_read_some(o->fd.fd, c->recs, s->chunk * bytes, &got, f->path, e);
+	if (rc != ST_OK)
+		return rc;
+	c->n = got / bytes;
+	return got % bytes == 0
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED, "input %s ends with a partial record of %zu byte%s",
+				 err_quoted(f->path, q), got % bytes, plural(got % bytes));
+}
+
+/* Under the lock: the next records of the file that is due; none: it has no more. */
+static status take_of_file(source *s, source_chunk *c, err *e)
+{
+	input_file *f = &s->in->file[s->at];
+	source_file *o = &s->file[s->at];
+	status rc = ST_OK;
+	*c = (source_chunk){
+		.number = s->chunks, .file = s->at, .first = o->taken, .recs = c->recs
+	};
+	if (!f->is_stream)
+		c->n = (size_t)u64_min(s->chunk, f->count - o->taken);
+	if (o->fd.fd < 0 && (f->is_stream || c->n > 0))
+		rc = open_file(s, f, o, e);
+	if (rc == ST_OK && f->is_stream)
+		rc = read_stream(s, f, o, c, e);
+	o->taken += c->n;
+	o->complete = rc != ST_OK || (f->is_stream ? c->n == 0 : o->taken == f->count);
+	if (o->complete && c->n == 0 && o->users == 0)
+		close_file(o);
+	return rc;
+}
+
+static status take_next(source *s, source_chunk *c, err *e)
+{
+	status rc = ST_OK;
+	c->n = 0;
+	while (rc == ST_OK && c->n == 0 && s->at < s->in->files) {
+		rc = take_of_file(s, c, e);
+		s->at += rc == ST_OK && c->n == 0;
+	}
+	if (rc != ST_OK) /* nobody gets more */
+		s->at = s->in->files;
+	if (rc == ST_OK && c->n > 0) {
+		s->chunks++;
+		s->file[c->file].users++;
+	}
+	return rc;
+}
+
+bool source_take(source *s, unsigned char *buf, source_chunk *c, err *e)
+{
+	const uint32_t bytes = s->lay.record_bytes;
+	c->recs = buf + (size_t)(-(uintptr_t)buf % IO_FD_ALIGN);
+	pthread_mutex_lock(&s->lock);
+	const status rc = take_next(s, c, e);
+	pthread_mutex_unlock(&s->lock);
+	if (rc != ST_OK || c->n == 0)
+		return false;
+	const input_file *f = &s->in->file[c->file];
+	if (f->is_stream)
+		return true;
+	c->recs += c->first * bytes % IO_FD_ALIGN;
+	(void)io_fd_read_at(&s->file[c->file].fd, c->recs, c->n * bytes, c->first * bytes, f->path,
+			    e);
+	return true;
+}
+
+void source_give(source *s, const source_chunk *c, err *e)
+{
+	const input_file *f = &s->in->file[c->file];
+	source_file *o = &s->file[c->file];
+	pthread_mutex_lock(&s->lock);
+	const bool last = --o->users == 0 && o->complete;
+	if (last && !f->is_stream)
+		(void)input_unchanged(f, o->fd.fd, e);
+	if (last)
+		close_file(o);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void source_close(source *s, mem *m)
+{
+	for (size_t i = 0; s->file && i < s->in->files; i++)
+		close_file(&s->file[i]);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(m, s->file);
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# --check: what is sorted passes, for each kind of key; each disorder is found at its place, also where two threads' records
+# meet, where a part ends, and in a pipe; count and checksum are those of reports and manifests.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort gensort=$BIN/gensort
+
+checks() { # checks NAME CODE WORDS ARGUMENT... - the status, and what is said
+  local name=$1 code=$2 words=$3; shift 3
+  run "$hetsort" --check "$@"
+  is "$name: status" "$rc" "$code"
+  case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
+}
+key_of() { # key_of FILE RECORD - of 100 bytes, in hex
+  od -An -v -tx1 -j$(($2 * 100)) -N10 "$1" | tr -d ' \n'
+}
+
+# --- each kind of key: what is sorted by it passes, and does not by another
+"$gensort" --no-fsync 4000 noise || exit 1
+while read -r key other; do
+  rm -f out
+  # shellcheck disable=SC2086 # words of a command line
+  "$hetsort" --no-fsync --record-size 16 ${key//;/ --key } -o out noise
+  # shellcheck disable=SC2086
+  checks "sorted by $key" 0 "" --record-size 16 ${key//;/ --key } out
+  # shellcheck disable=SC2086
+  checks "$key, by $other" 1 "is out of order" --record-size 16 ${other//;/ --key } out
+done <<'END'
+;3,5 ;4,5
+;0,u8 ;1,u8
+;8,u16 ;8,u16be
+;8,u32 ;8,u32be
+;1,u64 ;1,u64be
+;0,i8 ;0,u8
+;8,i16be ;8,u16be
+;5,i32 ;5,u32
+;8,i64 ;8,i64,desc
+;0,f32 ;0,u32
+;8,f64,desc ;8,f64
+;15,u8;8,u32,desc ;15,u8;8,u32
+;0,3,desc;4,f32;9,i16 ;0,3,desc;4,i32;9,i16
+END
+checks "--reverse" 1 "is out of order" -r --record-size 16 --key 15,u8 --key 8,u32,desc out
+record() { printf "%b" "$@"; } # doubles, the most significant byte first
+nan='\x7f\xf8\0\0\0\0\0\0' minus_nan='\xff\xf8\0\0\0\0\0\0' minus_0='\x80\0\0\0\0\0\0\0' zero='\0\0\0\0\0\0\0\0'
+minus_1='\xbf\xf0\0\0\0\0\0\0' inf='\x7f\xf0\0\0\0\0\0\0'
+record $minus_nan $minus_1 $minus_0 $zero $inf $nan >floats
+checks "NaN and -0" 0 "" --record-size 8 --key 0,f64be floats
+record $zero $minus_0 >floats
+checks "-0 behind +0" 1 \
+  "record 1 of 'floats' is out of order: its key 8000000000000000 comes before the 0000000000000000 of record 0" \
+  --record-size 8 --key 0,f64be floats
+record $nan $inf >floats
+checks "a NaN before the infinite" 1 "record 1 of" --record-size 8 --key 0,f64be floats
+
+# --- places: the chunks of 4 threads meet after 40960 records of 100 bytes
+"$gensort" --no-fsync 130000 in && "$hetsort" --no-fsync -o sorted in || exit 1
+swap() { # swap RECORD - it and the next one, in a copy
+  cp sorted swapped
+  dd if=sorted of=swapped bs=100 skip="$1" seek=$(($1 + 1)) count=1 conv=notrunc status=none
+  dd if=sorted of=swapped bs=100 skip=$(($1 + 1)) seek="$1" count=1 conv=notrunc status=none
+}
+checks "in order" 0 "" --threads 4 sorted
+for at in 0 1 40958 40959 40960 77777 81919 122879 122880 129998; do
+  swap $at
+  checks "records $at and the next exchanged" 1 "hetsort: record $((at + 1)) of 'swapped' is out of order: its key \
+$(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record $at" --threads 4 swapped
+done
+swap 50000 && mv swapped sorted.2 && cp sorted.2 twice && swap 10 && head -c 2000 swapped | dd of=twice conv=notrunc status=none
+checks "the first of two" 1 "record 11 of 'twice'" --threads 4 twice
+checks "in a pipe" 1 "record 50001 of '-'" - <sorted.2
+checks "in a pipe without a name" 1 "record 50001 of '-'" < <(cat sorted.2)
+run "$hetsort" -c sorted
+is "-c" "$rc $err" "0 "
+run "$hetsort" -C sorted.2
+is "-C says nothing" "$rc $err$out" "1 "
+run "$hetsort" -C missing
+is "-C does of what it cannot read" "$rc $err" "2 hetsort: cannot open input 'missing': No such file or directory"
+run "$hetsort" -v -c sorted
+is "-v" "$rc $err" "0 hetsort: 130000 records: in order"
+
+# --- few records
+: >empty
+checks "no records" 0 "" empty
+head -c 100 sorted >one
+checks "one record" 0 "" one empty one
+cat one one one >equal
+run "$hetsort" --check --sum equal one
+is "equal keys" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
+head -c 250 sorted >partial
+checks "a partial record" 2 "'partial' has 250 bytes, no multiple of the record size 100: 50 left over" partial
+checks "a partial record in a pipe" 2 "'-' ends with a partial record of 50 bytes" < <(cat partial)
+
+# --- sets of parts
+"$hetsort" --no-fsync --ranks 3 --report report --manifest set -o p.%r in
+first=$(grep -o '"checksum": "[0-9a-f]*"' report | head -n 1 | cut -d'"' -f4)
+wanted="records: 130000"$'\n'"checksum: $first"$'\n'"equal keys: 0"
+run "$hetsort" -c --sum sorted
+is "the checksum is that of the report" "$rc $out" "0 $wanted"
+run "$hetsort" -c --sum sorted.2
+is "--sum looks behind a disorder" "$rc $out" "1 $wanted"
+run "$hetsort" -c --sum p.%r
+is "parts without a manifest" "$rc $out" "0 $wanted"
+run "$hetsort" -c --sum set
+is "parts of a manifest" "$rc $out" "0 $wanted"
+mv set p.manifest
+run "$hetsort" -c --sum p.%r
+is "parts with a manifest" "$rc $out" "0 $wanted"
+run "$hetsort" -c --sum p.0 - p.2 < <(cat p.1)
+is "a pipe among parts" "$rc $out" "0 $wanted"
+last=$(($(wc -c <p.1) / 100 - 1))
+checks "parts in another order" 1 "record 0 of 'p.0' is out of order: its key $(key_of p.0 0) comes before the \
+$(key_of p.1 $last) of record $last of 'p.1'" p.1 empty p.0 p.2
+rm p.0
+checks "the first part is missing" 2 "cannot open input 'p.0'" p.%r
+split -a 3 -d -b 20000 sorted many.
+run bash -c 'ulimit -n 24; exec "$@"' - "$hetsort" -c --sum --threads 2 many.*
+is "more parts than open files" "$rc $out" "0 $wanted"
+
+# --- what does not go with it
+while read -r words; do
+  checks "refused: $words" 2 "does not go with --check" "$words" sorted
+done <<'END'
+--output=x
+--ranks=2
+--memory=1G
+END
+run "$hetsort" --sum -o x in
+is "--sum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --sum goes with --check"
+run "$hetsort" -C --sum sorted
+is "--sum with -C" "$rc" 2
+run bash -c '"$1" -c --sum sorted >/dev/full' - "$hetsort"
+is "a full device" "$rc" 3
+run env OMPI_COMM_WORLD_SIZE=2 "$hetsort" -c sorted
+is "under a launcher" "$rc ${err%%$'\n'*}" "2 hetsort: --check is for one process, without a launcher"
+done_testing
