@@ -39,10 +39,20 @@ enum {
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
 };
 
+/* What becomes of a job, for programs and for browsers. */
+static status write_reports(const invocation *v, const job_result *res)
+{
+	err e = { ST_OK, "" }, page = { ST_OK, "" };
+	if (v->o.report && report_write(res, &v->o, v->argc, v->argv, &e) != ST_OK)
+		fprintf(stderr, "hetsort: no report: %s\n", e.text);
+	if (v->o.html && report_page(res, &v->o, v->argc, v->argv, &page) != ST_OK)
+		fprintf(stderr, "hetsort: no page: %s\n", page.text);
+	return e.code == ST_OK && page.code == ST_OK ? ST_OK : ST_IO;
+}
+
 static status print_result(const invocation *v, const job_result *res)
 {
 	const settings *o = &v->o;
-	err e = { ST_OK, "" };
 	status rc = res->status;
 	const bool shown = progress_line_stop();
 	report_errors(res, stderr);
@@ -56,10 +66,8 @@ static status print_result(const invocation *v, const job_result *res)
 		report_table(res, o, stderr);
 	if (rc == ST_OK && shown)
 		report_summary(res, o, stderr);
-	if (o->report && report_write(res, o, v->argc, v->argv, o->report, &e) != ST_OK) {
-		fprintf(stderr, "hetsort: no report: %s\n", e.text);
-		rc = rc == ST_OK ? ST_IO : rc;
-	}
+	if (write_reports(v, res) != ST_OK && rc == ST_OK)
+		rc = ST_IO;
 	if (rc == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
 		fprintf(stderr, "hetsort: cannot write to standard output\n");
 		rc = ST_IO;
@@ -383,15 +391,13 @@ static void interrupted(int sig, bool by_parent, void *invocation_)
 {
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
-	err e = { ST_OK, "" };
 	if (!freeze_names())
 		return;
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
 	print_interrupted(sig, by_parent);
-	if (launch_speaks() && v->o.report &&
-	    report_write(&res, &v->o, v->argc, v->argv, v->o.report, &e) != ST_OK)
-		fprintf(stderr, "hetsort: no report: %s\n", e.text);
+	if (launch_speaks())
+		(void)write_reports(v, &res);
 	if (launch_speaks() && v->o.trace) {
 		traces all = { .row = NULL };
 		(void)print_trace(v, &res, &all);

@@ -26,6 +26,8 @@ const option_row option_rows[] = {
 	  .section = OF_FILES, .help = "write a report in JSON, on failure too; - prints it" },
 	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "rank 0 alone writes it",
 	  .section = OF_FILES, .help = "write what threads did when, for Perfetto" },
+	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "rank 0 alone writes it",
+	  .section = OF_FILES, .help = "write the report as a page for a browser" },
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
 	  .hi = MAX_RECORD_BYTES, .report = { 9, "record_bytes" }, .section = OF_RECORDS,

@@ -142,6 +142,8 @@ static status check_report(const settings *o, err *e)
 {
 	if (o->trace && strcmp(o->trace, "-") == 0)
 		return err_set(e, ST_REFUSED, "--trace=-: a trace is written to a file");
+	if (o->html && strcmp(o->html, "-") == 0)
+		return err_set(e, ST_REFUSED, "--html=-: a page is written to a file");
 	if (!o->report || strcmp(o->report, "-") != 0)
 		return ST_OK;
 	if (o->explain)

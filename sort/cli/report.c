@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The file of the JSON report, and what that of a trace has in common with it. It is written on
- * success and on failure alike, complete or not at all, and over what stands under its name: so its
- * name is looked at before all else, also whether it can be had. A stat for each input and output
- * of each rank, if there is an old report. */
+/* The file of the JSON report and its page, and what that of a trace has in common with them. It is
+ * written on success and on failure alike, complete or not at all, and over what stands under its
+ * name: so its name is looked at before all else, also whether it can be had. A stat for each input
+ * and output of each rank, if there is an old report. */
 #include "io/target.h"
 #include "io/name.h"
 #include "report.h"
+#include "report/page.h"
 #include "report_fields.h"
 
 #include <errno.h>
@@ -41,11 +42,6 @@ static bool look(const char *what, const char *path, struct stat *st)
 		return stat(path, st) == 0;
 	return fstat(strcmp(what, "input") == 0 ? STDIN_FILENO : STDOUT_FILENO, st) == 0;
 }
-
-/* What is written beside the output. */
-typedef struct side_file {
-	const char *what, *path;
-} side_file;
 
 static status keep_apart(const side_file *f, const char *what, const char *path, err *e)
 {
@@ -115,29 +111,54 @@ static status check_side(const settings *o, const side_file *f, int ranks, err *
 	return rc == ST_OK && strcmp(f->path, "-") != 0 ? can_be_made(f, e) : rc;
 }
 
-status report_check(const settings *o, int ranks, err *e)
+/* One of them, also from those before it. */
+static status check_side_file(const settings *o, int i, int ranks, err *e)
 {
-	const side_file report = { "report", o->report }, trace = { "trace", o->trace };
-	status rc = check_side(o, &report, ranks, e);
-	if (rc == ST_OK)
-		rc = check_side(o, &trace, ranks, e);
-	return rc == ST_OK && o->trace && o->report ? keep_apart(&trace, "report", o->report, e)
-						    : rc;
+	const side_file f = settings_side_file(o, i);
+	status rc = check_side(o, &f, ranks, e);
+	for (int k = 0; rc == ST_OK && f.path && k < i; k++) {
+		const side_file other = settings_side_file(o, k);
+		if (other.path)
+			rc = keep_apart(&f, other.what, other.path, e);
+	}
+	return rc;
 }
 
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv,
-		    const char *path, err *e)
+status report_check(const settings *o, int ranks, err *e)
+{
+	status rc = ST_OK;
+	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++)
+		rc = check_side_file(o, i, ranks, e);
+	return rc;
+}
+
+/* Who is about to be killed does not wait for a disk. */
+static bool synced(const job_result *r, const settings *o)
+{
+	return o->fsync && r->status < ST_SIGNAL;
+}
+
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
 {
 	const report_source source = { r, o, argc, argv };
 	target t;
-	if (strcmp(path, "-") == 0)
+	if (strcmp(o->report, "-") == 0)
 		return json_print(report_object(report_fields, r, &source), e);
-	status rc = target_open(&t, path, e);
+	status rc = target_open(&t, o->report, e);
 	if (rc == ST_OK)
 		rc = target_check(&t, true, e);
-	if (rc == ST_OK) /* who is about to be killed does not wait for a disk */
-		rc = json_write(report_object(report_fields, r, &source), &t, true,
-				o->fsync && r->status < ST_SIGNAL, e);
+	if (rc == ST_OK)
+		rc = json_write(report_object(report_fields, r, &source), &t, true, synced(r, o),
+				e);
 	target_discard(&t);
+	return rc;
+}
+
+status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
+{
+	const report_source source = { r, o, argc, argv };
+	json_t *report = report_object(report_fields, r, &source);
+	const status rc = page_write(report, o->html, synced(r, o), e);
+	json_decref(report);
 	return rc;
 }

@@ -7,13 +7,14 @@
 
 #include <stdio.h>
 
-/* report_check - refuses a report or a trace that would replace an input or output of any of the
- * ranks, or for which there is no folder that takes it. */
+/* report_check - refuses a report, a trace or a page that would replace an input or output of any
+ * of the ranks, or for which there is no folder that takes it. */
 status report_check(const settings *o, int ranks, err *e);
 
-/* report_write - the JSON report to path, replacing what is there. */
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv,
-		    const char *path, err *e);
+/* report_write - the JSON report to o->report, replacing what is there. report_page - the same as a
+ * page to o->html. */
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
+status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
 
 /* report_table - plan, phases and ranks as a table. */
 void report_table(const job_result *r, const settings *o, FILE *f);

@@ -15,8 +15,9 @@
 
 /* In the order in which equal ones are to be found. */
 enum kind { NOTHING, READ, REPLACED, MADE };
-enum { MOST_FILES = 1 << 21 };                    /* of a rank: no command line names more */
-enum { OUTPUT = -1, MANIFEST = -2, REPORT = -3 }; /* what, or the index of an input */
+enum { MOST_FILES = 1 << 21 }; /* of a rank: no command line names more */
+/* what, or the index of an input; of side file i, LAST_SIDE + i */
+enum { OUTPUT = -1, MANIFEST = -2, LAST_SIDE = -2 - SIDE_FILES };
 
 /* One file: itself, or, for what is to be made, its folder and name. */
 typedef struct use {
@@ -67,13 +68,16 @@ static void add_stream(const rank_env *env, const output *out, uses *all)
 		add(env, all, REPLACED, OUTPUT, &st, 0);
 }
 
-/* It has been compared with all that has a name on the command line; a manifest's parts have none.
- */
-static void add_report(const rank_env *env, uses *all)
+/* They have been compared with all that has a name on the command line; a manifest's parts have
+ * none. */
+static void add_side_files(const rank_env *env, uses *all)
 {
 	struct stat st;
-	if (stat(env->o->report, &st) == 0)
-		add(env, all, REPLACED, REPORT, &st, 0);
+	for (int i = 0; i < SIDE_FILES; i++) {
+		const char *path = settings_side_file(env->o, i).path;
+		if (path && stat(path, &st) == 0)
+			add(env, all, REPLACED, LAST_SIDE + i, &st, 0);
+	}
 }
 
 static void collect(const rank_env *env, const files *f, uses *all)
@@ -87,8 +91,8 @@ static void collect(const rank_env *env, const files *f, uses *all)
 	if (f->out.owner)
 		add_target(env, all, &f->out.file, OUTPUT);
 	add_target(env, all, &f->out.manifest, MANIFEST);
-	if (env->c->rank == 0 && env->o->report)
-		add_report(env, all);
+	if (env->c->rank == 0)
+		add_side_files(env, all);
 }
 
 static int same(const use *a, const use *b)
@@ -121,20 +125,22 @@ static void name_use(const rank_env *env, const files *f, const use *c, char *te
 {
 	char q[QUOTED_BYTES], whose[32] = "";
 	const settings *o = env->o;
+	const side_file side =
+		c->what < MANIFEST ? settings_side_file(o, c->what - LAST_SIDE) : (side_file){ 0 };
 	char *path = NULL;
 	if (c->what >= 0 ? f->in.per_rank : c->what == OUTPUT && f->out.per_rank)
 		path = name_expand(c->what >= 0 ? o->inputs[c->what] : o->output, c->rank, NULL);
 	const char *shown = path                  ? path
 			    : c->what == OUTPUT   ? o->output
 			    : c->what == MANIFEST ? f->out.manifest.path
-			    : c->what == REPORT   ? o->report
+			    : side.path           ? side.path
 						  : f->in.file[c->what].path;
 	if (env->c->size > 1)
 		snprintf(whose, sizeof whose, " of rank %d", (int)c->rank);
 	snprintf(text, bytes, "%s %s%s",
 		 c->what >= 0          ? "input"
 		 : c->what == MANIFEST ? "manifest"
-		 : c->what == REPORT   ? "report"
+		 : side.what           ? side.what
 				       : "output",
 		 err_quoted(shown, q), whose);
 	free(path);
@@ -162,7 +168,7 @@ static status compare(rank_env *env, const files *f, use *c, size_t n)
 
 static size_t own_uses(const input *in)
 {
-	return in->files + 5; /* output and manifest, what they replace, and the report */
+	return in->files + 4 + SIDE_FILES; /* output and manifest, and what they replace */
 }
 
 /* As many places for each rank as the one with most files needs. */
@@ -179,7 +185,7 @@ static status validate(rank_env *env, const input *in, const use *c, size_t most
 {
 	const size_t inputs = in->per_rank ? env->o->ninputs : in->files;
 	for (size_t i = 0; i < (size_t)env->c->size * most; i++, c++)
-		if (c->kind < NOTHING || c->kind > MADE || c->what < REPORT ||
+		if (c->kind < NOTHING || c->kind > MADE || c->what < LAST_SIDE ||
 		    c->what >= (int64_t)inputs ||
 		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
 			return err_set(&env->e, ST_PEER,

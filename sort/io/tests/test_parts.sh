@@ -57,6 +57,8 @@ rm p.manifest; refuses "no manifest, too few ranks" "no rank would read 'p.3'" -
 rm p.manifest; sorts "no manifest, a rank for each part" expected --ranks 4 p.%r
 cp good/* .
 refuses "the report over a part" "report 'p.1' of rank 0 is the same file as input 'p.1' of rank 0" --ranks 2 --report p.1 p.manifest
+refuses "a trace over a part" "trace 'p.2' of rank 0 is the same file as input 'p.2' of rank 0" --ranks 2 --trace p.2 p.manifest
+refuses "a page over a part" "page 'p.0' of rank 0 is the same file as input 'p.0' of rank 0" --ranks 2 --html p.0 p.manifest
 
 # --- lines of text
 seq 1 2000 >lines # 8893 bytes

@@ -50,5 +50,33 @@ if [ -w /dev/full ]; then
   "$BIN/hetsort-report" good.json >/dev/full 2>err
   is "a full disk" "$?" 4
 fi
+
+# hetsort --html
+undated() { sed 's/"date":"[^"]*"//' "$1"; }
+run "$BIN/hetsort" --ranks 2 --report both.json --html both.html -f -o out in
+is "hetsort --html" "$rc$out$err" 0
+"$BIN/hetsort-report" -o again.html both.json
+is "is what hetsort-report makes of the report" "$(undated both.html | cksum)" "$(undated again.html | cksum)"
+run "$BIN/hetsort" --html failed.html -o none half
+is "a run that is refused, with --html" "$rc" 2
+ok "has its page" grep -q '"status":"refused"' <(data_of failed.html)
+HETSORT_FAIL=delay@merge:0=600 "$BIN/failpoints/hetsort" --ranks 2 --html stopped.html --progress 1 -f -o out in 2>err &
+pid=$!
+await grep -q merge err
+kill -TERM $pid
+wait $pid
+ok "interrupted: a page that says so" grep -q '"signal":"SIGTERM"' <(data_of stopped.html)
+not_there() { # not_there NAME MESSAGE ARGUMENT... - refused, before anything is sorted
+  local name=$1 message=$2; shift 2
+  run "$BIN/hetsort" "$@" -o none in
+  is "$name is refused" "$rc/$err" "2/hetsort: $message"
+}
+not_there "the page over the input" "page 'in' is the same file as input 'in'" --html in
+not_there "the page over the output" "page 'none' is the same file as output 'none'" --html none
+not_there "the page over the report" "page 'x' is the same file as report 'x'" --report x --html x
+not_there "the page over the trace" "page 'x' is the same file as trace 'x'" --trace x --html x
+not_there "no folder for the page" "cannot open the directory of 'nowhere/x': No such file or directory" --html nowhere/x
+run "$BIN/hetsort" --html - -o none in
+ok "a page on standard output is refused" grep -q -e '--html=-: a page is written to a file' <<<"$err"
 is "no temporary file is left" "$(find . -name '.hetsort*')" ""
 done_testing
