@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exchange. Per peer and direction a window of WINDOW block slots; a slot's receive is posted
+/* The exchange. Per peer and direction a window of block slots; a slot's receive is posted
  * as soon as its last block has been read, and sends are synchronous, so posted receives are the
  * credits: a rank is sent only what it has room for, and no peer can hold up another's stream.
  * Each block has a header with a checksum. After a damaged block the streams still run to their
- * end, so that no rank waits for this one. Memory: 2 * WINDOW * block bytes * (ranks - 1)
- * and one block for the rank's own records. */
+ * end, so that no rank waits for this one. Windows are of four blocks where that leaves them long
+ * enough; among many ranks of fewer, down to one, as other peers are busy meanwhile. Memory: 2 *
+ * window * block bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a
+ * slot of window for each peer. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
@@ -15,14 +17,19 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { WINDOW = 4, MAX_BLOCK_BYTES = 1 << 20 };
+enum {
+	MOST_WINDOW = 4,
+	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
+	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
+	MAX_BLOCK_BYTES = 1 << 20
+};
 
 /* The stream to one rank. Blocks [0, sent) are sent, [sent, begun) are being sent. */
 typedef struct out_stream {
 	uint64_t count; /* records */
 	uint64_t blocks, begun, sent;
 	unsigned char *buf;
-	comm_req req[WINDOW];
+	comm_req *req; /* [window] */
 } out_stream;
 
 /* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
@@ -33,16 +40,16 @@ typedef struct in_stream {
 	uint64_t arrived, released; /* of both sides, under the lock */
 	uint64_t taken;             /* only of the reader */
 	unsigned char *buf;
-	comm_req req[WINDOW];
+	comm_req *req; /* [window] */
 } in_stream;
 
 struct exchange {
 	exchange_plan p;
-	size_t block_recs, block_bytes;
+	size_t window, block_recs, block_bytes;
 	out_stream *out;
 	in_stream *in;
+	comm_req *reqs;             /* of all windows */
 	unsigned char *slots, *own; /* all windows; the block of this rank's own stream */
-	size_t slot_count;
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* a block arrived, or the exchange failed */
 	status failed;       /* under the lock */
@@ -53,11 +60,25 @@ struct exchange {
 	exchange_times time;
 };
 
-/* Every slot the same, within the budget, and no larger than all there is to move. */
-static size_t block_recs_for(const exchange_plan *p)
+static size_t slots_of(size_t window, size_t ranks)
 {
-	const size_t rec = p->record_bytes;
-	const size_t slots = 2 * WINDOW * ((size_t)p->c->size - 1) + 1;
+	return 2 * window * (ranks - 1) + 1;
+}
+
+/* The widest that leaves blocks long enough. */
+static size_t window_for(size_t budget_bytes, size_t ranks)
+{
+	size_t w = MOST_WINDOW;
+	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
+	       budget_bytes / slots_of(w, ranks) < GOOD_BLOCK_BYTES)
+		w--;
+	return w;
+}
+
+/* Every slot the same, within the budget, and no larger than all there is to move. */
+static size_t block_recs_for(const exchange_plan *p, size_t window)
+{
+	const size_t rec = p->record_bytes, slots = slots_of(window, (size_t)p->c->size);
 	const size_t bytes = size_min(p->budget_bytes / slots, MAX_BLOCK_BYTES);
 	const size_t recs =
 		bytes > rec + sizeof(block_header) ? (bytes - sizeof(block_header)) / rec : 1;
@@ -66,10 +87,13 @@ static size_t block_recs_for(const exchange_plan *p)
 
 uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks)
 {
-	const uint64_t p = (uint64_t)ranks, slots = 2 * WINDOW * (p - 1) + 1;
+	const size_t p = (size_t)ranks, window = window_for(budget_bytes, p);
+	const uint64_t slots = slots_of(window, p);
 	uint64_t block = u64_min(budget_bytes / slots, MAX_BLOCK_BYTES);
 	block = u64_max(block, record_bytes + sizeof(block_header)) + 7; /* rounded up */
-	return sizeof(exchange) + p * (sizeof(out_stream) + sizeof(in_stream)) + slots * block;
+	return sizeof(exchange) +
+	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * window * sizeof(comm_req)) +
+	       slots * block;
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -103,6 +127,7 @@ static void lay_out_streams(exchange *x)
 {
 	const comm *c = x->p.c;
 	unsigned char *slot = x->slots;
+	comm_req *req = x->reqs;
 	for (int i = 0; i < c->size; i++) {
 		out_stream *o = &x->out[i];
 		in_stream *n = &x->in[i];
@@ -113,8 +138,11 @@ static void lay_out_streams(exchange *x)
 		if (i == c->rank)
 			continue;
 		o->buf = slot;
-		n->buf = slot + WINDOW * x->block_bytes;
-		slot += 2 * WINDOW * x->block_bytes;
+		n->buf = slot + x->window * x->block_bytes;
+		slot += 2 * x->window * x->block_bytes;
+		o->req = req;
+		n->req = req + x->window;
+		req += 2 * x->window;
 	}
 }
 
@@ -127,14 +155,16 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	x->p = *p;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->news, NULL);
-	x->block_recs = block_recs_for(p);
+	x->window = window_for(p->budget_bytes, size);
+	x->block_recs = block_recs_for(p, x->window);
 	x->block_bytes = block_message(x, x->block_recs);
-	x->slot_count = 2 * WINDOW * (size - 1);
+	const size_t slots = slots_of(x->window, size) - 1; /* beside its own block */
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
-	x->slots = mem_array(p->m, x->slot_count, x->block_bytes, "exchange windows", e);
+	x->reqs = mem_array(p->m, slots, sizeof *x->reqs, "exchange windows", e);
+	x->slots = mem_array(p->m, slots, x->block_bytes, "exchange windows", e);
 	x->own = mem_array(p->m, 1, x->block_bytes, "exchange block", e);
-	if (!x->out || !x->in || !x->slots || !x->own)
+	if (!x->out || !x->in || !x->reqs || !x->slots || !x->own)
 		return ST_RESOURCE;
 	lay_out_streams(x);
 	return ST_OK;
@@ -154,13 +184,13 @@ static status step_out(exchange *x, int to, bool *moved)
 	bool done = true;
 	status rc = ST_OK;
 	while (o->sent < o->begun && done && rc == ST_OK) {
-		rc = comm_test(x->p.c, &o->req[o->sent % WINDOW], &done);
+		rc = comm_test(x->p.c, &o->req[o->sent % x->window], &done);
 		o->sent += done;
 		*moved |= done;
 	}
-	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->sent == WINDOW)
+	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->sent == x->window)
 		return rc;
-	const int slot = (int)(o->begun % WINDOW);
+	const int slot = (int)(o->begun % x->window);
 	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
 	const double span = trace_begin();
 	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
@@ -177,8 +207,8 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 {
 	in_stream *n = &x->in[from];
 	status rc = ST_OK;
-	while (rc == ST_OK && n->posted < n->blocks && n->posted - released < WINDOW) {
-		const int slot = (int)(n->posted % WINDOW);
+	while (rc == ST_OK && n->posted < n->blocks && n->posted - released < x->window) {
+		const int slot = (int)(n->posted % x->window);
 		const size_t recs = block_count(x, n->count, n->posted++);
 		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
 			       block_message(x, recs), from, slot, &n->req[slot]);
@@ -193,7 +223,7 @@ static void check_arrived(exchange *x, int from, uint64_t k)
 	const in_stream *n = &x->in[from];
 	const block_header wanted =
 		header_of(x, from, x->p.c->rank, k, block_count(x, n->count, k));
-	const block_header *h = (const void *)(n->buf + (size_t)(k % WINDOW) * x->block_bytes);
+	const block_header *h = (const void *)(n->buf + (size_t)(k % x->window) * x->block_bytes);
 	err e = { ST_OK, "" };
 	if (block_check(h, &wanted, &e) == ST_OK)
 		return;
@@ -213,7 +243,7 @@ static status step_in(exchange *x, int from, bool *moved)
 	bool done = true;
 	status rc = ST_OK;
 	while (arrived < n->posted && done && rc == ST_OK) {
-		rc = comm_test(x->p.c, &n->req[arrived % WINDOW], &done);
+		rc = comm_test(x->p.c, &n->req[arrived % x->window], &done);
 		if (!done || rc != ST_OK)
 			break;
 		const double span = trace_begin();
@@ -403,7 +433,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	trace_end(TRACE_WAIT, span);
 	if (rc != ST_OK)
 		return rc;
-	*recs = in->buf + (size_t)(in->taken % WINDOW) * x->block_bytes + sizeof(block_header);
+	*recs = in->buf + (size_t)(in->taken % x->window) * x->block_bytes + sizeof(block_header);
 	*n = block_count(x, in->count, in->taken++);
 	return ST_OK;
 }
@@ -445,6 +475,7 @@ void exchange_free(exchange *x)
 	pthread_mutex_destroy(&x->lock);
 	mem_free(m, x->out);
 	mem_free(m, x->in);
+	mem_free(m, x->reqs);
 	mem_free(m, x->slots);
 	mem_free(m, x->own);
 	mem_free(m, x);

@@ -14,7 +14,7 @@ static status refill(stream_merge *g, uint32_t i)
 	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
 	if (i == g->rank) {
-		s->n = g->own(g->from, s->h, MERGE_BATCH);
+		s->n = g->own(g->from, s->h, stream_merge_batch(g->k));
 		return ST_OK;
 	}
 	if (s->left == 0) {
@@ -24,7 +24,7 @@ static status refill(stream_merge *g, uint32_t i)
 			return rc;
 		s->left = n;
 	}
-	s->n = (uint32_t)u64_min(s->left, MERGE_BATCH);
+	s->n = (uint32_t)u64_min(s->left, stream_merge_batch(g->k));
 	for (uint32_t k = 0; k < s->n; k++, s->rec += g->lay.record_bytes)
 		s->h[k] = head_make(s->rec, i, &g->lay);
 	s->left -= s->n;
@@ -134,8 +134,11 @@ static status merge_tree(stream_merge *g)
 status stream_merge_run(stream_merge *g)
 {
 	status rc = ST_OK;
-	for (uint32_t i = 0; i < g->k && rc == ST_OK; i++)
+	head *batch = g->heads + 2 * (size_t)g->k;
+	for (uint32_t i = 0; i < g->k && rc == ST_OK; i++, batch += stream_merge_batch(g->k)) {
+		g->s[i].h = batch;
 		rc = refill(g, i);
+	}
 	if (rc != ST_OK)
 		return rc;
 	return g->k == 2 && !key_tail_bytes(&g->lay) ? merge_pair(g) : merge_tree(g);

@@ -7,12 +7,21 @@
 #include "exchange.h"
 #include "kernel/loser_tree.h"
 
-enum { MERGE_BATCH = 64 };
+enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
+
+/* stream_merge_batch - heads taken of a stream at once: of many streams, few. */
+static inline uint32_t stream_merge_batch(uint32_t streams)
+{
+	const uint32_t each = MERGE_HEADS / streams;
+	return each > MERGE_BATCH         ? MERGE_BATCH
+	       : each > LEAST_MERGE_BATCH ? each
+					  : LEAST_MERGE_BATCH;
+}
 
 /* A stream: heads of its next records, and what its current block has behind them. This rank's own
  * has no block. */
 typedef struct merge_stream {
-	head h[MERGE_BATCH];
+	head *h;        /* [stream_merge_batch] */
 	uint32_t at, n; /* heads [at, n) are left; at == n after a refill: the stream has ended */
 	const unsigned char *rec;
 	uint64_t left;
@@ -23,7 +32,7 @@ typedef struct stream_merge {
 	uint32_t rank, k; /* this rank, all ranks */
 	layout lay;
 	merge_stream *s; /* [k], room of the caller's */
-	head *heads;     /* [2 k] the same */
+	head *heads;     /* [stream_merge_heads] the same */
 	/* the next heads, at most `most`, of this rank's own stream, whose records stay where they
 	 * are until it is asked again; 0: it has ended */
 	uint32_t (*own)(void *from, head *h, uint32_t most);
@@ -33,6 +42,12 @@ typedef struct stream_merge {
 	void *to;
 	loser_tree t;
 } stream_merge;
+
+/* stream_merge_heads - of so many streams: two each for the tree, and their batches. */
+static inline size_t stream_merge_heads(uint32_t streams)
+{
+	return (size_t)streams * (2 + stream_merge_batch(streams));
+}
 
 /* stream_merge_run - read all streams to their end. Equal keys leave in the order of ranks. */
 status stream_merge_run(stream_merge *g);

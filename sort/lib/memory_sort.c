@@ -27,7 +27,7 @@ typedef struct sort_state {
 	uint64_t *send, *recv; /* [size] records to and from each rank */
 	permutation own;       /* this rank's records in order */
 	merge_stream *streams; /* [size] */
-	head *heads;           /* [2 size] */
+	head *heads;           /* [stream_merge_heads] */
 	exchange *x;
 } sort_state;
 
@@ -50,7 +50,8 @@ static status prepare(sort_state *r)
 	r->send = mem_array(j->m, p, sizeof *r->send, "counts", j->e);
 	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
 	r->streams = mem_array(j->m, p, sizeof *r->streams, "streams", j->e);
-	r->heads = mem_array(j->m, 2 * p, sizeof *r->heads, "streams", j->e);
+	r->heads =
+		mem_array(j->m, stream_merge_heads((uint32_t)p), sizeof *r->heads, "streams", j->e);
 	r->own.pos =
 		mem_array(j->m, (size_t)j->n_in, permutation_width(j->n_in), "positions", j->e);
 	if (!r->target || !r->cut || !r->send || !r->recv || !r->streams || !r->heads ||
@@ -210,7 +211,8 @@ static status over_ranks(sort_state *r)
 /* Samples, brackets and the search for splitters: a few items a rank; all samples at rank 0. */
 static uint64_t small_bytes(const layout *l, uint64_t ranks)
 {
-	const uint64_t fixed = sizeof(merge_stream) + 1024, items = 16 * (uint64_t)item_bytes(l);
+	const uint64_t fixed = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024,
+		       items = 16 * (uint64_t)item_bytes(l);
 	return (ranks + 1) * (sample_most_bytes(l) + items + fixed);
 }
 

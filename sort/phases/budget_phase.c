@@ -3,6 +3,7 @@
  * refused with the memory that it takes. Nothing has been read by then. */
 #include "budget_phase.h"
 #include "base/minmax.h"
+#include "exchange/stream_merge.h"
 #include "phases.h"
 #include "predict_time.h"
 #include "base/memory_limit.h"
@@ -17,7 +18,7 @@
 enum {
 	GUESSED_RECS = 1 << 16,
 	CONTROL_BYTES = 64 << 10,
-	PEER_BYTES = 3 << 10, /* heads of its stream, counts, requests */
+	PEER_BYTES = 512, /* counts, places of splitters, its outgoing stream */
 };
 
 char *budget_default_tmpdir(const settings *o)
@@ -67,8 +68,17 @@ static status check_spilling(rank_env *env, const settled *k, memory_plan *mp)
 	return spill_dirs_check(dir, dirs, &env->e);
 }
 
+/* One process has one limit, whatever each of its ranks would find at its moment. */
+static status tell_limit(rank_env *env, memory_limit *limit)
+{
+	return env->c->process_ranks == env->c->size ? comm_bcast(env->c, limit, sizeof *limit, 0)
+						     : ST_OK;
+}
+
 static status find_limit(rank_env *env, const cpu_share *cpus, memory_limit *limit)
 {
+	if (env->c->rank != 0 && env->c->process_ranks == env->c->size)
+		return ST_OK; /* rank 0 does */
 	const memory_limit_query lq = { .root = "",
 					.wish = env->o->memory,
 					.node_ranks = cpus->ranks_here,
@@ -88,7 +98,8 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 		return 0;
 	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size) +
 	       outgoing_most_bytes(n, p) + writer_most_bytes(out, rec) + CONTROL_BYTES +
-	       p * PEER_BYTES;
+	       p * PEER_BYTES + p * sizeof(merge_stream) +
+	       stream_merge_heads((uint32_t)p) * sizeof(head);
 }
 
 static budget_query query_of(const rank_env *env, const settled *k, const memory_plan *mp,
@@ -231,6 +242,8 @@ status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 	size_t dirs;
 	status rc = check_count(env, k->s);
 	rc = comm_agree(env->c, rc == ST_OK ? find_limit(env, k->cpus, &mp->limit) : rc);
+	if (rc == ST_OK)
+		rc = tell_limit(env, &mp->limit);
 	if (rc == ST_OK)
 		rc = size_windows(env, k->s->records, mp);
 	if (rc == ST_OK)

@@ -33,7 +33,8 @@ status phase_merge(exchange_setup *t)
 	rank_env *env = t->env;
 	const size_t p = (size_t)env->c->size;
 	merge_stream *s = mem_array(&env->m, p, sizeof *s, "streams", &env->e);
-	head *heads = mem_array(&env->m, 2 * p, sizeof *heads, "streams", &env->e);
+	head *heads = mem_array(&env->m, stream_merge_heads((uint32_t)p), sizeof *heads, "streams",
+				&env->e);
 	status rc = comm_agree(env->c, s && heads ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = exchange_setup_open(t);
