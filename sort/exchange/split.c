@@ -8,6 +8,7 @@
 #include "splitter_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* From ranges to cuts; runs are in order within the ranges. */
 static status cut_within(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
@@ -107,16 +108,31 @@ static uint64_t sorted_before(const intervals *l, const item *it, const layout *
 	return l->start[b.lo + 1];
 }
 
-/* Sort the intervals that a splitter may lie on. */
-static void sort_intervals(const intervals *l, const records *r, entry *out, entry *tmp,
-			   const range *g, size_t count)
+/* The first interval that ends behind place n. */
+static size_t interval_behind(const intervals *l, uint64_t n)
 {
+	lower_bound b = { .lo = 0, .hi = l->intervals };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, l->start[b.mid + 1] <= n);
+	return b.lo;
+}
+
+/* Sort the intervals that a splitter may lie on: at[k] becomes how many of their ranges begin in
+ * interval k, less those that have ended before. */
+static void sort_intervals(intervals *l, const records *r, entry *out, entry *tmp, const range *g,
+			   size_t count)
+{
+	uint64_t open = 0;
+	memset(l->at, 0, (l->intervals + 1) * sizeof *l->at);
+	for (size_t j = 0; j < count; j++)
+		if (g[j].lo < g[j].hi) {
+			l->at[interval_behind(l, g[j].lo)]++;
+			l->at[interval_behind(l, g[j].hi - 1) + 1]--;
+		}
 	for (size_t k = 0; k < l->intervals; k++) {
 		const uint64_t from = l->start[k], to = l->start[k + 1];
-		bool wanted = false;
-		for (size_t j = 0; j < count && !wanted; j++)
-			wanted = g[j].lo < to && from < g[j].hi;
-		if (wanted)
+		open += l->at[k]; /* modulo 2^64 */
+		if (open)
 			radix_sort(out + from, tmp + from, to - from, r);
 	}
 }

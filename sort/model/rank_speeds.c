@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -113,30 +114,49 @@ static void to_fastest(double *speed, size_t n)
 		speed[i] /= most;
 }
 
-/* The rates of ranks that are alike become their mean. */
-static void to_mean(const rank_speeds *g, size_t first, rates *rate)
+static int by_placement(const void *a_, const void *b_)
 {
-	rates sum = { 0, 0, 0 };
-	double n = 0;
-	for (size_t i = first; i < g->p; i++)
-		if (placement_same(&g->placement[i], &g->placement[first])) {
-			sum.sort_s += 1 / rate[i].sort_s;
-			sum.merge_s += 1 / rate[i].merge_s;
-			sum.copy_s += 1 / rate[i].copy_s;
-			n++;
-		}
-	const rates mean = { n / sum.sort_s, n / sum.merge_s, n / sum.copy_s };
-	for (size_t i = first; i < g->p; i++)
-		if (placement_same(&g->placement[i], &g->placement[first]))
-			rate[i] = mean;
+	const placement *const *a = a_, *const *b = b_;
+	if ((*a)->cpus != (*b)->cpus)
+		return (*a)->cpus < (*b)->cpus ? -1 : 1;
+	const int host = strcmp((*a)->host, (*b)->host);
+	return host ? host : *a < *b ? -1 : 1; /* all of one array */
 }
 
-static bool is_first(const rank_speeds *g, size_t i)
+/* Pointers to all placements, those that are the same side by side; NULL without memory. */
+static const placement **in_groups(rank_env *env, const rank_speeds *g)
 {
-	for (size_t k = 0; k < i; k++)
-		if (placement_same(&g->placement[k], &g->placement[i]))
-			return false;
-	return true;
+	const placement **at = mem_array(&env->m, g->p, sizeof *at, "hosts", &env->e);
+	for (size_t i = 0; at && i < g->p; i++)
+		at[i] = &g->placement[i];
+	if (at)
+		qsort(at, g->p, sizeof *at, by_placement);
+	return at;
+}
+
+/* How many, from `first` on, are the same. */
+static size_t group_size(const placement *const *at, size_t first, size_t p)
+{
+	size_t n = 1;
+	while (first + n < p && placement_same(at[first + n], at[first]))
+		n++;
+	return n;
+}
+
+/* The rates of ranks that are alike, n of them, become their mean. */
+static void to_mean(const rank_speeds *g, const placement *const *alike, size_t n, rates *rate)
+{
+	rates sum = { 0, 0, 0 };
+	for (size_t i = 0; i < n; i++) {
+		const rates *r = &rate[alike[i] - g->placement];
+		sum.sort_s += 1 / r->sort_s;
+		sum.merge_s += 1 / r->merge_s;
+		sum.copy_s += 1 / r->copy_s;
+	}
+	const double k = (double)n;
+	const rates mean = { k / sum.sort_s, k / sum.merge_s, k / sum.copy_s };
+	for (size_t i = 0; i < n; i++)
+		rate[alike[i] - g->placement] = mean;
 }
 
 /* What is measured in a moment, at the speed that quotas allow a long run. */
@@ -151,13 +171,13 @@ static void to_quotas(const rank_speeds *g, rates *rate)
 }
 
 /* From measured rates: how fast each is with an equal share, of the fastest. */
-static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
+static void measured_speeds(const settings *o, const rank_speeds *g, const placement *const *alike,
+			    share_plan *s)
 {
 	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
 	to_quotas(g, s->rate);
-	for (size_t i = 0; i < g->p; i++)
-		if (is_first(g, i))
-			to_mean(g, i, s->rate);
+	for (size_t i = 0, k; i < g->p; i += k)
+		to_mean(g, alike + i, k = group_size(alike, i, g->p), s->rate);
 	for (size_t i = 0; i < g->p; i++) {
 		const double before_s = rates_before_s(&s->rate[i], o, n);
 		const double after_s = rates_after_s(&s->rate[i], o, n);
@@ -186,15 +206,13 @@ static status gather_ranks(rank_env *env, const rates *rate, const allowance *ha
 
 /* Launchers that are asked to, or do not know of each other, bind all their ranks to one processor.
  */
-static void note_one_processor(rank_env *env, const rank_speeds *g)
+static void note_one_processor(rank_env *env, size_t p, const placement *const *alike)
 {
 	char q[QUOTED_BYTES];
-	for (size_t i = 0; i < g->p; i++) {
-		const placement *s = &g->placement[i];
-		size_t together = 0;
-		for (size_t k = i; k < g->p && s->count == 1 && s->online > 1; k++)
-			together += placement_same(s, &g->placement[k]);
-		if (together > 1) {
+	for (size_t i = 0, together; i < p; i += together) {
+		const placement *s = alike[i];
+		together = group_size(alike, i, p);
+		if (together > 1 && s->count == 1 && s->online > 1) {
 			err_set(&env->note, ST_RESOURCE,
 				"%zu ranks on %s may use one and the same of its %" PRIu32
 				" processors: was the launcher told to bind them so?",
@@ -202,6 +220,20 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 			return;
 		}
 	}
+}
+
+/* At rank 0. */
+static status find_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
+{
+	const placement **alike = in_groups(env, g);
+	if (!alike)
+		return ST_RESOURCE;
+	if (env->c->processes > 1)
+		note_one_processor(env, g->p, alike);
+	if (env->o->calibrate)
+		measured_speeds(env->o, g, alike, s);
+	mem_free(&env->m, alike);
+	return env->o->calibrate ? ST_OK : given_speeds(env, g, s);
 }
 
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
@@ -213,11 +245,7 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 		rc = calibrate(env, threads, &rate, &had);
 	if (rc == ST_OK)
 		rc = gather_ranks(env, &rate, &had, g, s->rate);
-	if (rc == ST_OK && g->p && env->c->processes > 1)
-		note_one_processor(env, g);
-	if (rc == ST_OK && g->p && env->o->calibrate)
-		measured_speeds(env->o, g, s);
-	else if (rc == ST_OK && g->p)
-		rc = given_speeds(env, g, s);
+	if (rc == ST_OK && g->p)
+		rc = find_speeds(env, g, s);
 	return rc;
 }
