@@ -142,6 +142,14 @@ static status split(job *j)
 			   &j->cuts);
 }
 
+/* Equal keys to one rank. */
+static status split_keys(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	return replan(j, &next, phase_split_keys(&j->env, &k, &j->data, &j->cuts, &next));
+}
+
 static exchange_setup setup_of(job *j, const settled *k)
 {
 	return (exchange_setup){ .env = &j->env,
@@ -175,6 +183,13 @@ static status merge_single_rank(job *j)
 	return phase_single_rank(&j->env, &k, &j->files, &j->data, &j->part);
 }
 
+/* Parts lie beside each other again. */
+static status close_gaps(job *j)
+{
+	share_plan next = { 0 };
+	return replan(j, &next, phase_close_gaps(&j->env, &j->files, &j->shares, &next, &j->part));
+}
+
 /* To the disk. */
 static status sync_output(job *j)
 {
@@ -202,7 +217,7 @@ static status save_output(job *j)
 /* Final names. */
 static status commit(job *j)
 {
-	return phase_commit(&j->env, &j->files, j->shares.records, &j->verified);
+	return phase_commit(&j->env, &j->files, &j->verified);
 }
 
 /* Runs are done with. */
@@ -223,7 +238,8 @@ enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
-	SINGLE = 1 << 30
+	SINGLE = 1 << 30,
+	DROPPING = 1 << 29 /* none of them but where records are dropped */
 };
 
 typedef struct step {
@@ -246,9 +262,11 @@ static const step steps[] = {
 	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
 	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL, false, split, STAGE_NONE },
+	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
 	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_WRITE },
 	{ PH_MERGE, SINGLE, false, merge_single_rank, STAGE_WRITE },
+	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, close_gaps, STAGE_NONE },
 	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output, STAGE_NONE },
 	{ PH_SYNC, SEVERAL | SINGLE, false, reread, STAGE_CHECK },
 	{ PH_SYNC, SEVERAL | SINGLE, false, verify, STAGE_NONE },
@@ -310,7 +328,8 @@ static status take_step(job *j, const step *s)
 static bool is_due(const job *j, const step *s)
 {
 	const unsigned who = j->env.c->size == 1 ? (unsigned)SINGLE : 1U << j->env.o->strategy;
-	return (s->who & who) && !(j->part.found && s->at < PH_SYNC);
+	return (s->who & who) && !(j->part.found && s->at < PH_SYNC) &&
+	       (!(s->who & DROPPING) || settings_drops(j->env.o));
 }
 
 static status take_steps(job *j)
@@ -418,9 +437,11 @@ static void collect(job *j, status rc, job_result *res)
 			explain(all, j->env.c->size, rc);
 			*res = (job_result){ .status = rc,
 					     .records = j->shares.records,
+					     .out = j->verified.out,
 					     .total_s = now_s() - j->begun_s,
 					     .all_read_s = j->all_read_s,
 					     .sum = j->verified.sum,
+					     .sum_out = j->verified.sum_out,
 					     .size = j->env.c->size,
 					     .job_ranks = j->env.c->size,
 					     .processes = j->env.c->processes,

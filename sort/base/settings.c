@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
 				   "asymptotic", "online", NULL };
@@ -22,9 +23,19 @@ static const strategy_kind strategies[STRATEGIES] = {
 
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
-	*text = '\0';
+	char header[40] = "", count[40] = "", top[32] = "";
+	const key_field *c = &o->count;
 	if (o->header_bytes)
-		snprintf(text, SELECTION_TEXT_BYTES, "--skip-header=%" PRIu64, o->header_bytes);
+		snprintf(header, sizeof header, " --skip-header=%" PRIu64, o->header_bytes);
+	if (c->bytes)
+		snprintf(count, sizeof count, " --count=%" PRIu32 ",u%" PRIu32 "%s", c->off,
+			 8 * c->bytes, c->little ? "le" : "be");
+	if (o->top)
+		snprintf(top, sizeof top, " --top=%" PRIu64, o->top);
+	snprintf(text, SELECTION_TEXT_BYTES, "%s%s%s%s", header, o->unique ? " --unique" : "",
+		 count, top);
+	if (*text)
+		memmove(text, text + 1, strlen(text)); /* without the first space */
 	return text;
 }
 

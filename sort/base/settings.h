@@ -92,6 +92,9 @@ typedef struct settings {
 	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
 	bool stable, reverse, force, fsync, explain;
 	bool with_sum;           /* of what is checked: count and checksum */
+	bool unique;             /* of records with one key the first alone */
+	key_field count;         /* where it gets how many there were; of 0 bytes: nowhere */
+	uint64_t top;            /* no more records than that; 0: all */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
 	uint64_t sum;            /* of the options that all ranks must have alike */
@@ -125,6 +128,12 @@ enum { SELECTION_TEXT_BYTES = 128 };
 /* settings_selection_text - the options that decide which bytes of the input are records, and which
  * of these are written, as on the command line; "": all, and all. */
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES]);
+
+/* settings_drops - are there records that are not to be written? */
+static inline bool settings_drops(const settings *o)
+{
+	return o->unique || o->top;
+}
 
 /* settings_strategy - of this sort. */
 const strategy_kind *settings_strategy(const settings *o);

@@ -26,7 +26,6 @@ const option_habit option_habits[] = {
 	{ "version-sort", 'V', NULL, TEXT },
 	{ "sort", '\0', NULL, TEXT },
 	{ "merge", 'm', NULL, "inputs need not be sorted: name them without it" },
-	{ "unique", 'u', NULL, "records with equal keys are all kept" },
 };
 
 const size_t option_habit_count = sizeof option_habits / sizeof *option_habits;

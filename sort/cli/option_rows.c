@@ -42,6 +42,13 @@ const option_row option_rows[] = {
 	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = { 7, "stable" },
 	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
 
+	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = { 12, "unique" },
+	  .section = OF_RECORDS, .help = "write the first of each key alone" },
+	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = { 13, "count" },
+	  .section = OF_RECORDS, .help = "OFF,u32|u64 where that gets how many there were" },
+	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = { 14, "top" },
+	  .section = OF_RECORDS, .help = "write the first N records alone" },
+
 	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
 	  .word = { "auto", FIELD(calibrate), true }, .report = { 2, "rates_measured" },
 	  .section = OF_SHARES, .help = "of the ranks: 1,1,0.5, or measured [all equal]" },

@@ -15,6 +15,7 @@ typedef enum option_kind {
 	OPT_CHOICE, /* one of `choices`: the field becomes its index */
 	OPT_TEXT,
 	OPT_KEY,    /* one field more of the key */
+	OPT_COUNT,  /* a field for a count */
 	OPT_MEMORY, /* a size or a percentage */
 	OPT_TMPDIR, /* one directory more */
 } option_kind;

@@ -100,6 +100,19 @@ static status add_key(settings *o, const option_row *r, const char *arg, err *e)
 	return why ? bad_argument(r, arg, why, e) : ST_OK;
 }
 
+static status set_count(settings *o, const option_row *r, const char *arg, err *e)
+{
+	layout one = { 0 };
+	const char *why = layout_add_field(&one, arg);
+	const key_field *f = one.field;
+	if (!why && (f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 || f->desc))
+		why = "OFFSET,TYPE is wanted, with u32 or u64, and le or be behind it";
+	if (why)
+		return bad_argument(r, arg, why, e);
+	o->count = *f;
+	return ST_OK;
+}
+
 static status set_memory(settings *o, const option_row *r, const char *arg, err *e)
 {
 	(void)r;
@@ -117,7 +130,7 @@ static status add_tmpdir(settings *o, const option_row *r, const char *arg, err 
 static status (*const set[])(settings *, const option_row *, const char *, err *) = {
 	[OPT_SET] = set_value,     [OPT_NUMBER] = set_number, [OPT_CHOICE] = set_choice,
 	[OPT_TEXT] = set_text,     [OPT_KEY] = add_key,       [OPT_MEMORY] = set_memory,
-	[OPT_TMPDIR] = add_tmpdir, [OPT_SIZE] = set_size,
+	[OPT_TMPDIR] = add_tmpdir, [OPT_SIZE] = set_size,     [OPT_COUNT] = set_count,
 };
 
 static status set_option(settings *o, option_set *given, size_t row, const char *arg, err *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Do the options go together? And what those that were not given are to be. */
 #include "options_validate.h"
+#include "base/size.h"
 #include "comm/comm.h"
 #include "io/name.h"
 #include "launch.h"
@@ -33,10 +34,11 @@ static status check_scattering(const settings *o, option_set given, err *e)
 			return err_set(e, ST_REFUSED,
 				       "--source=root: the input is on rank 0, so it has no %%r in "
 				       "its name");
-	if (o->from_root && o->stable && o->scatter == SCATTER_DYNAMIC)
+	if (o->from_root && (o->stable || o->unique) && o->scatter == SCATTER_DYNAMIC)
 		return err_set(e, ST_REFUSED,
 			       "--scatter=dynamic does not keep the order of the input, which "
-			       "--stable wants");
+			       "--%s wants",
+			       o->stable ? "stable" : "unique");
 	return ST_OK;
 }
 
@@ -69,12 +71,39 @@ static status check_emulation(settings *o, option_set given, err *e)
 	return ST_OK;
 }
 
+static bool overlap(const key_field *f, uint32_t off, uint32_t bytes)
+{
+	return f->off < off + bytes && off < f->off + f->bytes;
+}
+
+/* A count in the key would change the order of what is sorted. */
+static status check_count(const settings *o, err *e)
+{
+	const layout *l = &o->lay;
+	const key_field *f = &o->count;
+	if (!f->bytes)
+		return ST_OK;
+	if (!o->unique)
+		return err_set(e, ST_REFUSED, "--count goes with --unique");
+	if (f->off + f->bytes > l->record_bytes)
+		return err_set(e, ST_REFUSED,
+			       "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
+			       f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
+	bool in_key = l->fields == 0 && overlap(f, l->key_off, l->key_bytes);
+	for (uint32_t i = 0; i < l->fields; i++)
+		in_key |= overlap(f, l->field[i].off, l->field[i].bytes);
+	return in_key ? err_set(e, ST_REFUSED, "--count: bytes %u to %u are part of the key",
+				f->off, f->off + f->bytes - 1)
+		      : ST_OK;
+}
+
 static status check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
 	if (l->key_bytes > l->record_bytes)
 		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
-	return layout_settle(l, o->reverse, e);
+	const status rc = layout_settle(l, o->reverse, e);
+	return rc == ST_OK ? check_count(o, e) : rc;
 }
 
 /* Files of one rank alone would look as if all had been cleaned. */

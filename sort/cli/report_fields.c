@@ -99,6 +99,13 @@ json_t *report_object(const report_field *list, const void *of, const report_sou
 
 /* ------------------------------------------------------------------------------- of a rank */
 
+/* Of a rank, or of the job. */
+static bool drops(const void *of, const report_source *s)
+{
+	(void)of;
+	return settings_drops(s->o);
+}
+
 static bool adapts(const void *of, const report_source *s)
 {
 	(void)s;
@@ -192,6 +199,7 @@ static const report_field records_fields[] = {
 	{ "in", RANK(in) },
 	{ "out", RANK(out) },
 	{ "planned_out_before", RANK(planned_out_before), .when = adapts },
+	{ "dropped", RANK(dropped), .when = drops },
 	{ .name = NULL },
 };
 
@@ -399,6 +407,19 @@ static json_t *sum_json(const void *of, const report_source *s)
 	return json_checksum(((const job_result *)of)->sum);
 }
 
+static json_t *sum_out_json(const void *of, const report_source *s)
+{
+	(void)s;
+	return json_checksum(((const job_result *)of)->sum_out);
+}
+
+static json_t *dropped_json(const void *of, const report_source *s)
+{
+	const job_result *r = of;
+	(void)s;
+	return r->status == ST_OK ? json_integer((json_int_t)(r->records - r->out)) : json_null();
+}
+
 /* What is worth telling beside the failures. */
 static json_t *notes_json(const void *of, const report_source *s)
 {
@@ -417,6 +438,12 @@ static json_t *option_json(json_t *o, const option_row *r, const settings *set)
 		o = json_with(o, "key_bytes", json_integer(set->lay.key_bytes));
 		return json_with(o, "key", json_string(layout_key_text(&set->lay, key)));
 	}
+	if (r->kind == OPT_COUNT)
+		return json_with(o, r->report.name,
+				 set->count.bytes ? json_sprintf("%u,u%u%s", set->count.off,
+								 8 * set->count.bytes,
+								 set->count.little ? "le" : "be")
+						  : json_null());
 	if (r->kind == OPT_CHOICE)
 		return json_with(o, r->report.name,
 				 json_string(r->with_root && !set->from_root ? "" : r->choices[v]));
@@ -454,12 +481,15 @@ const report_field report_fields[] = {
 	{ "versions", OBJECT(versions_fields) },
 	{ "config", MADE(config_json) },
 	{ "records", JOB(records) },
+	{ "records_written", JOB(out), .when = drops },
+	{ "records_dropped", MADE(dropped_json), .when = drops },
 	{ "total_s", JOB(total_s) },
 	{ "all_read_s", JOB(all_read_s) },
 	{ "balance", MADE(balance_json) },
 	{ "adapt", MADE(adapt_json), .when = adapted, .or_null = true },
 	{ "checksum_kind", SAYS(CHECKSUM_NAME) },
 	{ "checksum", MADE(sum_json) },
+	{ "checksum_written", MADE(sum_out_json), .when = drops },
 	{ "notes", MADE(notes_json) },
 	{ "ranks", MADE(ranks_json) },
 	{ .name = NULL },

@@ -262,7 +262,11 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	if (leftovers)
 		fprintf(f, "removed %" PRIu64 " temporary file%s of a job that was killed\n",
 			leftovers, plural(leftovers));
-	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output\n", r->sum.hi, r->sum.lo);
+	if (settings_drops(o))
+		fprintf(f, "%" PRIu64 " record%s written, %" PRIu64 " dropped\n", r->out,
+			plural(r->out), r->records - r->out);
+	fprintf(f, "checksum %016" PRIx64 "%016" PRIx64 ", input = output%s\n", r->sum.hi,
+		r->sum.lo, settings_drops(o) ? " and dropped" : "");
 }
 
 void report_summary(const job_result *r, const settings *o, FILE *f)
@@ -273,6 +277,9 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 	fprintf(f, "hetsort: %" PRIu64 " records, %s, in %.1f s, %s/s, balance %.2f\n", r->records,
 		size_text(bytes, size), r->total_s, size_text((uint64_t)per_s, rate),
 		report_balance(r));
+	if (settings_drops(o))
+		fprintf(f, "hetsort: %" PRIu64 " record%s written, %" PRIu64 " dropped\n", r->out,
+			plural(r->out), r->records - r->out);
 }
 
 static bool said_before(const job_result *r, int i)

@@ -20,6 +20,12 @@ static inline checksum checksum_join(checksum a, checksum b)
 	return a;
 }
 
+/* checksum_without - of what a has, and b does not. */
+static inline checksum checksum_without(checksum a, checksum b)
+{
+	return (checksum){ a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+}
+
 /* checksum_records - of n records of bytes each. */
 checksum checksum_records(const unsigned char *recs, size_t n, size_t bytes);
 

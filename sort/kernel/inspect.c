@@ -25,13 +25,22 @@ size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 	return bad;
 }
 
+/* Records that are not above the one before them. */
+static size_t not_above(const layout *l, const unsigned char *rec, size_t n)
+{
+	size_t bad = 0;
+	for (size_t i = 1; i < n; i++, rec += l->record_bytes)
+		bad += key_compare(l, rec, rec + l->record_bytes) >= 0;
+	return bad;
+}
+
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
 {
-	size_t bad = inspect_unordered(l, recs, n);
+	size_t bad = seen->strict ? not_above(l, recs, n) : inspect_unordered(l, recs, n);
 	if (seen->records == 0)
 		key_copy(l, seen->first_key, recs);
 	else
-		bad += key_copy_compare(l, seen->last_key, recs) > 0;
+		bad += key_copy_compare(l, seen->last_key, recs) > (seen->strict ? -1 : 0);
 	key_copy(l, seen->last_key, recs + (n - 1) * l->record_bytes);
 	seen->sum = checksum_join(seen->sum, checksum_records(recs, n, l->record_bytes));
 	seen->records += n;

@@ -11,6 +11,7 @@ typedef struct inspected {
 	uint64_t records;
 	checksum sum;
 	unsigned char *first_key, *last_key; /* of key_bytes each, valid where records > 0 */
+	bool strict;                         /* no two may have the same key */
 } inspected;
 
 /* unordered - how many of n records are smaller than the one before them. */

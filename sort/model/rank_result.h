@@ -84,7 +84,8 @@ typedef struct rank_result {
 	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
 	int32_t pid;
 	unsigned leftovers; /* temporary files of dead jobs, removed */
-	checksum sum_in, sum_out;
+	uint64_t dropped;
+	checksum sum_in, sum_out, sum_dropped;
 	int32_t status, phase; /* where it failed, if it did */
 	char text[ERR_TEXT_BYTES];
 } rank_result;
@@ -110,9 +111,9 @@ void result_span(rank_result *r, phase p, double begin_s, double end_s);
 /* How the whole job ended, at rank 0. */
 typedef struct job_result {
 	status status;
-	uint64_t records;
+	uint64_t records, out;      /* read, and written */
 	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
-	checksum sum;
+	checksum sum, sum_out;
 	int size;                 /* entries of rank */
 	int job_ranks, processes; /* of the job, also where only one rank is told of */
 	const char *comm_kind;

@@ -72,7 +72,7 @@ static json_t *whole_json(const rank_env *env, const verified *v)
 	return json_and(json_array(), part_json(env, 0, env->o->output, &f));
 }
 
-static json_t *manifest_json(const rank_env *env, bool per_rank, uint64_t total, const verified *v)
+static json_t *manifest_json(const rank_env *env, bool per_rank, const verified *v)
 {
 	const layout *l = &env->o->lay;
 	char key[KEY_TEXT_BYTES];
@@ -80,7 +80,7 @@ static json_t *manifest_json(const rank_env *env, bool per_rank, uint64_t total,
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:I, s:s, s:o}", "format",
 			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
 			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
-			 layout_fields_text(l, key), "records", (json_int_t)total, "checksum_kind",
+			 layout_fields_text(l, key), "records", (json_int_t)v->out, "checksum_kind",
 			 CHECKSUM_NAME, "parts", parts);
 }
 
@@ -131,18 +131,18 @@ static status check_parts(rank_env *env, const output *out, const verified *v)
 }
 
 /* It tells keys of the records: no more may read it than the parts. */
-static status stage_manifest(rank_env *env, output *out, uint64_t total, const verified *v)
+static status stage_manifest(rank_env *env, output *out, const verified *v)
 {
 	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(out->file.fd, &st) != 0)
 		return err_sys(&env->e, errno, "cannot look at %s", err_quoted(out->file.path, q));
 	out->manifest.most = st.st_mode;
-	return json_stage(manifest_json(env, out->per_rank, total, v), &out->manifest, out->file.id,
+	return json_stage(manifest_json(env, out->per_rank, v), &out->manifest, out->file.id,
 			  env->o->fsync, &env->e);
 }
 
-status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
+status phase_commit(rank_env *env, files *f, const verified *v)
 {
 	output *out = &f->out;
 	char q[QUOTED_BYTES];
@@ -153,7 +153,7 @@ status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v)
 	if (rc == ST_OK && out->owner)
 		rc = header_check(env, f, out->file.fd, &env->e);
 	if (rc == ST_OK && out->manifest.base)
-		rc = stage_manifest(env, out, total, v);
+		rc = stage_manifest(env, out, v);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = output_commit(out, env->c, env->o, &env->e);

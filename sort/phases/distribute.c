@@ -77,6 +77,12 @@ static void write_sorted(const receive_buffer *d, exchange_setup *t)
 	const double span = trace_begin();
 	radix_sort(d->e, d->tmp, d->n, &r);
 	trace_end(TRACE_SORT, span);
+	if (settings_drops(env->o)) {
+		for (size_t i = 0; i < d->n; i++)
+			selection_put(&t->selection, record_at(&r, entry_pos(&d->e[i])),
+				      &t->to_file);
+		return;
+	}
 	for (size_t at = 0; at < d->n;) {
 		size_t room;
 		unsigned char *to = writer_room(&t->to_file, &room);

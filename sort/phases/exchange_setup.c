@@ -70,7 +70,9 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + l->key_bytes };
+	w->seen = (inspected){ .first_key = w->keys,
+			       .last_key = w->keys + l->key_bytes,
+			       .strict = env->o->unique };
 	rc = job_id(env, &id);
 	if (rc == ST_OK)
 		rc = rights_of_inputs(env, &f->in, &f->out.file.most);
@@ -120,14 +122,25 @@ static status check_arrivals(const exchange_setup *t)
 	return ST_OK;
 }
 
+/* Of --top what the ranks before have not; how many that is shows later where keys are unique. */
+static uint64_t most_to_write(const exchange_setup *t)
+{
+	const settings *o = t->env->o;
+	const uint64_t before = o->unique ? 0 : share_before(t->env, t->k->s->out);
+	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
+}
+
 static status open_outgoing(exchange_setup *t)
 {
 	rank_env *env = t->env;
 	const size_t p = (size_t)env->c->size;
 	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
-	return t->recv ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut, p,
-				       t->k->mp->budget.slice_recs, &env->e)
-		       : ST_RESOURCE;
+	const status rc = settings_drops(env->o)
+				  ? selection_open(&t->selection, env, most_to_write(t))
+				  : ST_OK;
+	return t->recv && rc == ST_OK ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut,
+						      p, t->k->mp->budget.slice_recs, &env->e)
+				      : ST_RESOURCE;
 }
 
 status exchange_setup_open(exchange_setup *t)
@@ -185,11 +198,17 @@ void exchange_setup_written(rank_env *env, const output_part *w)
 	env->stats->out = w->seen.records;
 	env->stats->written_bytes = w->seen.records * env->o->lay.record_bytes;
 	env->stats->sum_out = w->seen.sum;
+	env->stats->dropped = w->dropped.records;
+	env->stats->sum_dropped = w->dropped.sum;
 }
 
 status exchange_setup_close(exchange_setup *t, status rc)
 {
 	rank_env *env = t->env;
+	if (t->to_file.raw)
+		selection_end(&t->selection, &t->to_file);
+	t->w->dropped = t->selection.dropped;
+	selection_close(&t->selection, &env->m);
 	if (rc == ST_OK && t->x)
 		rc = outgoing_failure(&t->out, &env->e);
 	const status flushed = t->to_file.raw ? writer_flush(&t->to_file, &env->e) : ST_OK;

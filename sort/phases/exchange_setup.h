@@ -6,7 +6,7 @@
 
 #include "exchange/exchange.h"
 #include "exchange/outgoing.h"
-#include "io/writer.h"
+#include "selection.h"
 #include "values.h"
 
 /* What moves records: what it goes by, set by the caller, and what is open while they move. */
@@ -22,6 +22,7 @@ typedef struct exchange_setup {
 	uint64_t *recv; /* [size] records from each rank */
 	io_fd to;       /* the output as written to */
 	writer to_file;
+	selection selection; /* of what comes, what goes there */
 } exchange_setup;
 
 /* exchange_setup_windows - what the windows of the exchange take, by the mean share of so many

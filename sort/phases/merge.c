@@ -16,6 +16,11 @@ static void write_records(void *setup, const head *h, size_t n)
 {
 	exchange_setup *t = setup;
 	const uint32_t bytes = t->env->o->lay.record_bytes;
+	if (settings_drops(t->env->o)) {
+		for (size_t i = 0; i < n; i++)
+			selection_put(&t->selection, h[i].rec, &t->to_file);
+		return;
+	}
 	while (n > 0) {
 		size_t room;
 		unsigned char *to = writer_room(&t->to_file, &room);

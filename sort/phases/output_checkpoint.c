@@ -23,7 +23,8 @@ status phase_save_output(rank_env *env, files *f, workdir *work, const output_pa
 	err e = { ST_OK, "" }; /* a state that cannot be written costs a merge, if ever */
 	if (!work->on || w->found || f->out.is_stdout)
 		return ST_OK;
-	work->s.out = (output_checkpoint){ f->out.file.id, env->stats->out, env->stats->sum_out };
+	work->s.out = (output_checkpoint){ f->out.file.id, env->stats->out, env->stats->sum_out,
+					   env->stats->dropped, env->stats->sum_dropped };
 	if (json_write(resume_state_json(&work->s, &f->in), &work->file, true, env->o->fsync, &e) ==
 	    ST_OK)
 		output_keep(&f->out);
@@ -37,21 +38,23 @@ static bool fit_together(const rank_env *env, uint64_t total, const output_check
 	uint64_t sum = 0;
 	for (int i = 0; i < env->c->size; i++)
 		if (all[i].id == 0 || all[i].id != all[0].id ||
-		    __builtin_add_overflow(sum, all[i].records, &sum))
+		    __builtin_add_overflow(sum, all[i].records, &sum) ||
+		    __builtin_add_overflow(sum, all[i].dropped, &sum))
 			return false;
 	return sum == total;
 }
 
 /* Every byte of this rank's part is read, whatever the file's times and number are. */
-static bool read_part(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
-		      output_part *w)
+static bool read_part(rank_env *env, files *f, const output_checkpoint *all, output_part *w)
 {
 	const layout *l = &env->o->lay;
 	const output_checkpoint *own = &all[env->c->rank];
 	err e = { ST_OK, "" };
-	uint64_t before = 0;
-	for (int i = 0; i < env->c->rank; i++)
-		before += all[i].records;
+	uint64_t before = 0, total = 0;
+	for (int i = 0; i < env->c->size; i++) {
+		before += i < env->c->rank ? all[i].records : 0;
+		total += all[i].records;
+	}
 	if (!output_find(&f->out, own->id, before * l->record_bytes, own->records * l->record_bytes,
 			 total * l->record_bytes))
 		return false;
@@ -59,16 +62,18 @@ static bool read_part(rank_env *env, files *f, uint64_t total, const output_chec
 	w->keys = mem_array(&env->m, 2, key, "keys", &e);
 	if (!w->keys)
 		return false;
-	w->seen = (inspected){ .first_key = w->keys, .last_key = w->keys + key };
+	w->seen = (inspected){ .first_key = w->keys,
+			       .last_key = w->keys + key,
+			       .strict = env->o->unique };
+	w->dropped = (dropped){ own->dropped, own->sum_dropped };
 	return header_check(env, f, f->out.fd, &e) == ST_OK &&
 	       output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;
 }
 
-static bool is_as_saved(rank_env *env, files *f, uint64_t total, const output_checkpoint *all,
-			output_part *w)
+static bool is_as_saved(rank_env *env, files *f, const output_checkpoint *all, output_part *w)
 {
 	const output_checkpoint *own = &all[env->c->rank];
-	return read_part(env, f, total, all, w) && w->seen.sum.hi == own->sum.hi &&
+	return read_part(env, f, all, w) && w->seen.sum.hi == own->sum.hi &&
 	       w->seen.sum.lo == own->sum.lo;
 }
 
@@ -81,6 +86,8 @@ static void take_over(rank_env *env, const output_checkpoint *all, share_plan *n
 	env->stats->merge_kept = true;
 	env->stats->planned_out = env->stats->out = w->seen.records;
 	env->stats->sum_out = w->seen.sum;
+	env->stats->dropped = w->dropped.records;
+	env->stats->sum_dropped = w->dropped.sum;
 }
 
 static void let_go(rank_env *env, output *out, output_part *w)
@@ -88,6 +95,7 @@ static void let_go(rank_env *env, output *out, output_part *w)
 	mem_free(&env->m, w->keys);
 	w->keys = NULL;
 	w->seen = (inspected){ 0 };
+	w->dropped = (dropped){ 0 };
 	output_drop(out);
 }
 
@@ -144,13 +152,14 @@ static status find_final(rank_env *env, files *f, const workdir *work, share_pla
 {
 	const output_checkpoint mine = part_there(env, &f->out, next);
 	status rc = comm_allgather(env->c, &mine, all, sizeof *all);
-	if (rc != ST_OK || env->o->stable || !fit_together(env, next->records, all))
+	const bool judged = !env->o->stable && !settings_drops(env->o);
+	if (rc != ST_OK || !judged || !fit_together(env, next->records, all))
 		return rc;
 	if (!work->resuming)
 		rc = comm_agree(env->c, read_input_sum(env, f, next));
 	if (rc != ST_OK)
 		return rc;
-	const bool there = all_say(env, read_part(env, f, next->records, all, w));
+	const bool there = all_say(env, read_part(env, f, all, w));
 	if (there && agrees_with_input(env, next->records, w)) {
 		take_over(env, all, next, w);
 		return workdir_remove_runs(env, &f->in, work);
@@ -167,8 +176,7 @@ static status find_saved(rank_env *env, files *f, const workdir *work, share_pla
 	const status rc = comm_allgather(env->c, &work->s.out, all, sizeof *all);
 	if (rc != ST_OK)
 		return rc;
-	if (all_say(env, fit_together(env, next->records, all) &&
-				 is_as_saved(env, f, next->records, all, w)))
+	if (all_say(env, fit_together(env, next->records, all) && is_as_saved(env, f, all, w)))
 		take_over(env, all, next, w);
 	else if (!atomic_load(&env->c->broken))
 		let_go(env, &f->out, w);
@@ -187,7 +195,9 @@ static status spare_old(rank_env *env, output *out, bool found)
 	return err_set(&env->e, rc, "%s%s", why.text,
 		       env->o->stable ? ": whether its equal keys are in the order of --stable "
 					"cannot be known"
-				      : "");
+		       : settings_drops(env->o)
+			       ? ": whether it has the records of --unique or --top cannot be known"
+			       : "");
 }
 
 /* Saved, where states are, or under the final names. */

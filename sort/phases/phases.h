@@ -54,6 +54,11 @@ status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const sp
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
 status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
 
+/* phase_split_keys - with --unique: each key goes to one rank alone, so shares are as near to the
+ * planned ones as the keys allow: a new plan in `next`. */
+status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
+			share_plan *next);
+
 /* phase_merge - exchange, merge and write, all at once. */
 status phase_merge(exchange_setup *t);
 
@@ -63,6 +68,11 @@ status phase_distribute(exchange_setup *t, read_runs *d, cuts *k);
 /* phase_single_rank - the only rank: merge and write. */
 status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
 			 output_part *w);
+
+/* phase_close_gaps - where records were dropped: the parts of the output move together. The shares
+ * of `next` are what was written. */
+status phase_close_gaps(rank_env *env, files *f, const share_plan *s, share_plan *next,
+			output_part *w);
 
 status phase_sync(rank_env *env, output *out);
 
@@ -84,7 +94,7 @@ void verified_free(mem *m, verified *v);
 status phase_save_output(rank_env *env, files *f, workdir *work, const output_part *w);
 
 /* phase_commit - final names; the manifest last of all. */
-status phase_commit(rank_env *env, files *f, uint64_t total, const verified *v);
+status phase_commit(rank_env *env, files *f, const verified *v);
 
 /* phase_drop_checkpoints - the output is complete: its runs, so many, are done with. */
 status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count);

@@ -3,6 +3,7 @@
  * the splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
 #include "budget_phase.h"
 #include "exchange/distribute_disk.h"
+#include "exchange/key_borders.h"
 #include "phases.h"
 #include "base/size.h"
 #include "testing/test_sizes.h"
@@ -219,4 +220,56 @@ status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool 
 	return merges ? split_sorted(env->c, &env->m, &k->r, s->before, &k->brackets, k->cut,
 				     &env->e)
 		      : split_by_destination(env, s, d, k);
+}
+
+/* What all ranks send to this one, after the cuts have moved. */
+static status count_arrivals(rank_env *env, const cuts *c, uint64_t *send, uint64_t *mine)
+{
+	const size_t p = (size_t)env->c->size;
+	uint64_t *recv = send + p;
+	for (size_t d = 0; d < p; d++)
+		for (size_t k = 0; k < c->r.count; k++)
+			send[d] += c->cut[(d + 1) * c->r.count + k] - c->cut[d * c->r.count + k];
+	const status rc = comm_alltoall(env->c, send, recv, sizeof *recv);
+	*mine = 0;
+	for (size_t i = 0; i < p; i++)
+		if (__builtin_add_overflow(*mine, recv[i], mine))
+			return err_set(&env->e, ST_PEER, "the ranks announce too many records");
+	return rc;
+}
+
+static status new_shares(rank_env *env, const settled *k, const cuts *c, share_plan *next)
+{
+	uint64_t mine;
+	uint64_t *send =
+		mem_array(&env->m, 2 * (size_t)env->c->size, sizeof *send, "counts", &env->e);
+	status rc = comm_agree(env->c, send ? share_plan_copy(env, k->s, next) : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, count_arrivals(env, c, send, &mine));
+	if (rc == ST_OK)
+		rc = comm_allgather(env->c, &mine, next->out, sizeof mine);
+	mem_free(&env->m, send);
+	if (rc == ST_OK)
+		rc = share_plan_check(env, next->records, next->out, false, "unique keys");
+	share_plan_sum_out(env, next);
+	if (rc == ST_OK && !budget_holds(env, k, mine))
+		rc = err_set(
+			&env->e, ST_RESOURCE,
+			"with all records of each key %" PRIu64
+			" come to this rank, more than memory holds: --strategy=merge takes less",
+			mine);
+	return rc;
+}
+
+status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
+			share_plan *next)
+{
+	if (!env->o->unique)
+		return ST_OK;
+	const status rc =
+		budget_merges(env, k->mp)
+			? key_borders_sorted(env->c, &env->m, &c->r, c->cut, &env->e)
+			: key_borders_unsorted(env->c, &env->m, &c->r.recs, c->by_destination,
+					       d->entries, d->n, c->cut, &env->e);
+	return rc == ST_OK ? new_shares(env, k, c, next) : rc;
 }

@@ -5,6 +5,7 @@
  * each thread two entries for each record of a piece, on disk also the records, and a batch to
  * write; for each piece two keys. */
 #include "phases.h"
+#include "selection.h"
 #include "io/file.h"
 #include "base/size.h"
 #include "base/minmax.h"
@@ -24,16 +25,16 @@
 /* A thread's room. */
 typedef struct workspace {
 	unsigned char *batch;
-	entry *order, *tmp; /* of a piece in memory */
-	merge_slice v;      /* of a piece on disk */
+	entry *order, *tmp;   /* of a piece in memory */
+	merge_slice v;        /* of a piece on disk */
+	unsigned char *front; /* a record */
 } workspace;
 
 /* A piece, merged. */
 typedef struct merged {
-	const records *recs;
-	const entry *order;
-	size_t n;
-	uint64_t first; /* records before it */
+	piece p;
+	entry *order, *free; /* its entries, and room for as many */
+	uint64_t first;      /* records before it */
 } merged;
 
 typedef struct single_rank {
@@ -49,7 +50,9 @@ typedef struct single_rank {
 	io_fd to;
 	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
-	unsigned char *keys; /* [2 * count] the first and the last of each piece */
+	unsigned char *keys; /* [2 * count] the first and the last of each piece, */
+	uint64_t *recs;      /* [count] which has so many records */
+	selection selection; /* where records are dropped */
 	atomic_size_t next;
 	pthread_mutex_t lock; /* for what follows, and the job's sums */
 	pthread_cond_t turn;
@@ -69,7 +72,27 @@ static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, 
 	const double span = trace_begin();
 	const size_t n = merge_partition_merge(&a->p, i, b->order, b->tmp);
 	trace_end(TRACE_MERGE, span);
-	*g = (merged){ &a->d->r.recs, b->order, n, a->p.first[i] };
+	*g = (merged){ .p = { .recs = &a->d->r.recs, .n = n },
+		       .order = b->order,
+		       .free = b->tmp,
+		       .first = a->p.first[i] };
+}
+
+/* The turn of piece i to find its place. */
+static void begin_turn(single_rank *a, size_t i)
+{
+	pthread_mutex_lock(&a->lock);
+	while (a->placed < i)
+		pthread_cond_wait(&a->turn, &a->lock);
+}
+
+static void end_turn(single_rank *a, merged *g, uint64_t recs)
+{
+	g->first = a->placed_recs;
+	a->placed_recs += recs;
+	a->placed++;
+	pthread_cond_broadcast(&a->turn);
+	pthread_mutex_unlock(&a->lock);
 }
 
 /* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
@@ -77,20 +100,32 @@ static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, 
 static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, err *e)
 {
 	merge_slice_load(&b->v, &a->slices, i, e);
-	pthread_mutex_lock(&a->lock);
-	while (a->placed < i)
-		pthread_cond_wait(&a->turn, &a->lock);
-	*g = (merged){ .recs = &b->v.recs, .n = b->v.n, .first = a->placed_recs };
-	a->placed_recs += b->v.n;
-	a->placed++;
-	pthread_cond_broadcast(&a->turn);
-	pthread_mutex_unlock(&a->lock);
+	*g = (merged){ .p = { .recs = &b->v.recs, .n = b->v.n } };
+	if (!settings_drops(a->env->o)) {
+		begin_turn(a, i);
+		end_turn(a, g, b->v.n);
+	}
 	if (e->code != ST_OK)
 		return;
 	const double span = trace_begin();
 	merge_slice_merge(&b->v);
 	trace_end(TRACE_MERGE, span);
 	g->order = b->v.order;
+	g->free = b->v.order == b->v.e ? b->v.tmp : b->v.e;
+}
+
+/* How many records are left of a piece shows when it is merged; so it finds its place then. */
+static void drop_records(single_rank *a, const workspace *b, size_t i, merged *g, const err *e)
+{
+	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
+	if (e->code != ST_OK)
+		g->p.n = 0; /* others wait for its turn all the same */
+	g->p.front = b->front;
+	if (a->env->o->unique)
+		selection_thin(&a->selection, &g->p, g->order, (uint64_t *)(void *)g->free);
+	begin_turn(a, i);
+	end_turn(a, g, selection_join(&a->selection, &g->p));
+	selection_drop_rest(&a->selection, &g->p);
 }
 
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
@@ -106,39 +141,53 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 		file_start_writeback(o->fd, offset, bytes);
 }
 
-/* Batches end at blocks of the file, and begin in memory as far from a page as there. */
-static void emit(single_rank *a, const workspace *b, const merged *g, inspected *seen, err *e)
+/* Inspected and written: n records at `to`, behind `at` others. */
+static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at, inspected *seen,
+		       double *verify_s, err *e)
 {
+	const layout *l = &a->env->o->lay;
+	FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
+	const double t0 = now_s();
+	const size_t bad = inspect(seen, l, to, n);
+	*verify_s += now_s() - t0;
+	if (bad)
+		err_set(e, ST_INTERNAL, "out of order from record %" PRIu64 " on: %zu record%s", at,
+			bad, plural(bad));
+	else
+		write_batch(a, to, n, at, e);
+	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
+}
+
+/* Batches end at blocks of the file, and begin in memory as far from a page as there. */
+static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen, err *e)
+{
+	piece *p = &g->p;
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	const size_t header = (size_t)(offset % l->record_bytes);
-	double verify_s = 0, write_s = 0;
-	for (size_t done = 0, n; e->code == ST_OK && done < g->n; done += n) {
+	const double t0 = now_s();
+	double verify_s = 0, gather_s = 0;
+	if (p->front_count && e->code == ST_OK) {
+		selection_count(&a->selection, p->front, 1, &p->front_count, &p->dropped);
+		emit_batch(a, p->front, 1, g->first++, seen, &verify_s, e);
+	}
+	for (size_t done = 0, n; e->code == ST_OK && done < p->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + g->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
 				    (header + place * l->record_bytes) % IO_FD_ALIGN;
 		n = a->chunk - (size_t)(place % a->chunk);
-		n = n < g->n - done ? n : g->n - done;
-		const double span = trace_begin();
-		gather(g->recs, g->order + done, n, g->n - done - n, to);
+		n = n < p->n - done ? n : p->n - done;
+		const double span = trace_begin(), t1 = now_s();
+		gather(p->recs, p->order + done, n, p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);
-		FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
-		const double t0 = now_s();
-		const size_t bad = inspect(seen, l, to, n);
-		const double t1 = now_s();
-		if (bad)
-			err_set(e, ST_INTERNAL,
-				"out of order from record %" PRIu64 " on: %zu record%s",
-				g->first + done, bad, plural(bad));
-		else
-			write_batch(a, to, n, g->first + done, e);
-		progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
-		verify_s += t1 - t0;
-		write_s += now_s() - t1;
+		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
+				&p->dropped);
+		gather_s += now_s() - t1;
+		emit_batch(a, to, n, g->first + done, seen, &verify_s, e);
 	}
 	pthread_mutex_lock(&a->lock);
 	a->env->stats->verify_s += verify_s;
-	a->write_s += write_s;
+	a->write_s += now_s() - t0 - gather_s - verify_s;
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -155,21 +204,29 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 {
 	const layout *l = &a->env->o->lay;
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
-	inspected seen = { .first_key = keys, .last_key = keys + l->key_bytes };
+	inspected seen = { .first_key = keys,
+			   .last_key = keys + l->key_bytes,
+			   .strict = a->env->o->unique };
 	err e = { ST_OK, "" };
 	merged g;
 	if (on_disk(a))
 		merge_from_disk(a, b, i, &g, &e);
 	else
 		merge_in_memory(a, b, i, &g);
+	g.p.order = g.order;
+	if (settings_drops(a->env->o))
+		drop_records(a, b, i, &g, &e);
 	if (a->out->is_stdout)
 		await_turn(a, i);
 	emit(a, b, &g, &seen, &e);
 	pthread_mutex_lock(&a->lock);
 	if (e.code != ST_OK)
 		err_set(&a->e, e.code, "%s", e.text);
+	a->recs[i] = seen.records;
 	a->w->seen.records += seen.records;
 	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
+	a->w->dropped.records += g.p.dropped.records;
+	a->w->dropped.sum = checksum_join(a->w->dropped.sum, g.p.dropped.sum);
 	a->written++;
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
@@ -197,22 +254,45 @@ static status join_pieces(single_rank *a)
 	const size_t key = l->key_bytes;
 	if (a->e.code != ST_OK)
 		return err_set(&env->e, a->e.code, "%s", a->e.text);
-	memcpy(a->w->seen.first_key, a->keys, key);
-	memcpy(a->w->seen.last_key, a->keys + (2 * a->count - 1) * key, key);
-	for (size_t i = 1; i < a->count; i++)
-		if (key_copies_compare(l, a->keys + (2 * i - 1) * key, a->keys + 2 * i * key) > 0)
+	for (size_t i = 0, before = a->count; i < a->count; i++) {
+		const unsigned char *first = a->keys + 2 * i * key;
+		const unsigned char *last =
+			a->keys + (2 * before + 1) * key; /* of the one before */
+		const int most = env->o->unique ? -1 : 0;
+		if (a->recs[i] == 0)
+			continue;
+		if (before < i && key_copies_compare(l, last, first) > most)
 			return err_set(&env->e, ST_INTERNAL,
 				       "piece %zu of the output begins before the one before it "
 				       "ends",
 				       i);
+		if (before == a->count)
+			memcpy(a->w->seen.first_key, first, key);
+		memcpy(a->w->seen.last_key, first + key, key);
+		before = i;
+	}
 	return ST_OK;
+}
+
+/* What the last piece has handed on. */
+static status write_last(single_rank *a)
+{
+	rank_env *env = a->env;
+	unsigned char *rec = a->workspace[0].front;
+	if (selection_last(&a->selection, rec))
+		emit_batch(a, rec, 1, a->placed_recs, &a->w->seen, &env->stats->verify_s, &env->e);
+	a->w->dropped.records += a->selection.dropped.records;
+	a->w->dropped.sum = checksum_join(a->w->dropped.sum, a->selection.dropped.sum);
+	return env->e.code;
 }
 
 static status alloc_workspace(single_rank *a, workspace *b)
 {
 	rank_env *env = a->env;
 	b->batch = mem_array(&env->m, a->batch_bytes, 1, "output buffers", &env->e);
-	if (!b->batch)
+	if (settings_drops(env->o))
+		b->front = mem_array(&env->m, 1, env->o->lay.record_bytes, "a record", &env->e);
+	if (!b->batch || (settings_drops(env->o) && !b->front))
 		return ST_RESOURCE;
 	if (on_disk(a))
 		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead,
@@ -242,9 +322,12 @@ static status alloc_workspaces(single_rank *a)
 	a->threads = size_min(wanted, a->count);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
 	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);
+	a->recs = mem_array(&env->m, a->count, sizeof *a->recs, "counts", &env->e);
+	if (settings_drops(env->o))
+		rc = selection_open(&a->selection, env, env->o->top ? env->o->top : UINT64_MAX);
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
 		rc = alloc_workspace(a, &a->workspace[i]);
-	return a->workspace && a->keys ? rc : ST_RESOURCE;
+	return a->workspace && a->keys && a->recs ? rc : ST_RESOURCE;
 }
 
 static void free_workspaces(single_rank *a)
@@ -255,10 +338,13 @@ static void free_workspaces(single_rank *a)
 		mem_free(m, b->batch);
 		mem_free(m, b->order);
 		mem_free(m, b->tmp);
+		mem_free(m, b->front);
 		merge_slice_close(&b->v, m);
 	}
 	mem_free(m, a->workspace);
 	mem_free(m, a->keys);
+	mem_free(m, a->recs);
+	selection_close(&a->selection, m);
 }
 
 static status run_threads(single_rank *a)
@@ -313,6 +399,8 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = exchange_setup_output(env, k, f, w, &a.to);
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
+	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
+		rc = write_last(&a);
 	exchange_setup_output_close(&a.to);
 	read_ahead_close(a.ahead);
 	free_workspaces(&a);

@@ -56,9 +56,16 @@ typedef struct cuts {
 	uint64_t *cut; /* [(size + 1) * runs] */
 } cuts;
 
+/* Records that are not written: with what came less what leaves as their checksum. */
+typedef struct dropped {
+	uint64_t records;
+	checksum sum;
+} dropped;
+
 /* This rank's part of the output. */
 typedef struct output_part {
 	inspected seen;
+	dropped dropped;
 	unsigned char *keys; /* the first and the last one */
 	bool found;          /* it is of an earlier program: all that is left is names */
 } output_part;
@@ -66,8 +73,8 @@ typedef struct output_part {
 /* What a rank says of its part of the output when it is complete. Followed by the first and the
  * last key, zeros where there is no record. */
 typedef struct part_summary {
-	uint64_t in, out;
-	checksum sum_in, sum_out;
+	uint64_t in, out, dropped;
+	checksum sum_in, sum_out, sum_dropped;
 } part_summary;
 
 static inline size_t part_summary_bytes(const layout *l)
@@ -90,6 +97,8 @@ static inline part_summary part_summary_at(const unsigned char *all, int rank, c
 /* What the ranks say of their parts. Rank 0 has compared it with the input. */
 typedef struct verified {
 	checksum sum;                  /* rank 0: of the input of all ranks */
+	checksum sum_out;              /* and of the output, */
+	uint64_t out;                  /* so many records */
 	unsigned char *own;            /* part summary */
 	unsigned char *part_summaries; /* rank 0: [size] */
 } verified;

@@ -2,6 +2,7 @@
 /* What went in came out, in order also across the ranks' borders. */
 #include "phases.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "io/reader.h"
 
 #include <fcntl.h>
@@ -57,8 +58,10 @@ status phase_reread(rank_env *env, files *f, output_part *w)
 
 static void state(const rank_env *env, const output_part *w, unsigned char *to)
 {
-	const part_summary mine = { env->stats->in, env->stats->out, env->stats->sum_in,
-				    env->stats->sum_out };
+	const rank_result *r = env->stats;
+	const part_summary mine = {
+		r->in, r->out, r->dropped, r->sum_in, r->sum_out, r->sum_dropped
+	};
 	const size_t key = env->o->lay.key_bytes;
 	memcpy(to, &mine, sizeof mine);
 	if (mine.out) {
@@ -69,16 +72,25 @@ static void state(const rank_env *env, const output_part *w, unsigned char *to)
 
 static status compare(rank_env *env, uint64_t total, const part_summary *sum)
 {
-	if (sum->in != total || sum->out != total)
+	const checksum came = checksum_join(sum->sum_out, sum->sum_dropped);
+	const uint64_t top = env->o->unique || !env->o->top ? total : env->o->top;
+	if (settings_drops(env->o) && (sum->in != total || sum->out + sum->dropped != total ||
+				       (!env->o->unique && sum->out != u64_min(top, total))))
+		return err_set(&env->e, ST_INVALID,
+			       "%" PRIu64 " records were planned, %" PRIu64 " read, %" PRIu64
+			       " written and %" PRIu64 " dropped",
+			       total, sum->in, sum->out, sum->dropped);
+	if (!settings_drops(env->o) && (sum->in != total || sum->out != total || sum->dropped))
 		return err_set(&env->e, ST_INVALID,
 			       "%" PRIu64 " records were planned, %" PRIu64 " read and %" PRIu64
 			       " written",
 			       total, sum->in, sum->out);
-	if (sum->sum_in.hi != sum->sum_out.hi || sum->sum_in.lo != sum->sum_out.lo)
+	if (sum->sum_in.hi != came.hi || sum->sum_in.lo != came.lo)
 		return err_set(&env->e, ST_INVALID,
-			       "the output's checksum %016" PRIx64 "%016" PRIx64
+			       "the output's checksum%s %016" PRIx64 "%016" PRIx64
 			       " is not the input's, %016" PRIx64 "%016" PRIx64,
-			       sum->sum_out.hi, sum->sum_out.lo, sum->sum_in.hi, sum->sum_in.lo);
+			       settings_drops(env->o) ? ", with that of what was dropped," : "",
+			       came.hi, came.lo, sum->sum_in.hi, sum->sum_in.lo);
 	return ST_OK;
 }
 
@@ -93,19 +105,25 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		const part_summary one =
 			part_summary_at(v->part_summaries, i, &env->o->lay, &first);
 		if (__builtin_add_overflow(sum.in, one.in, &sum.in) ||
-		    __builtin_add_overflow(sum.out, one.out, &sum.out))
+		    __builtin_add_overflow(sum.out, one.out, &sum.out) ||
+		    __builtin_add_overflow(sum.dropped, one.dropped, &sum.dropped))
 			return err_set(&env->e, ST_INVALID,
 				       "up to rank %d, more records are told of than can be", i);
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
+		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
 		if (!one.out)
 			continue;
-		if (last && key_copies_compare(&env->o->lay, last, first) > 0)
+		const int order = last ? key_copies_compare(&env->o->lay, last, first) : -1;
+		if (order > 0 || (order == 0 && env->o->unique))
 			return err_set(&env->e, ST_INVALID,
-				       "rank %d's first key is smaller than the last before it", i);
+				       "rank %d's first key is %s the last before it", i,
+				       order ? "smaller than" : "the same as");
 		last = first + key;
 	}
 	v->sum = sum.sum_in;
+	v->sum_out = sum.sum_out;
+	v->out = sum.out;
 	return compare(env, total, &sum);
 }
 

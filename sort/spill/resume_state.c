@@ -58,8 +58,9 @@ static json_t *output_json(const output_checkpoint *out)
 {
 	char id[20];
 	snprintf(id, sizeof id, "%016" PRIx64, out->id);
-	return json_pack("{s:s, s:I, s:o}", "id", id, "records", (json_int_t)out->records,
-			 "checksum", json_checksum(out->sum));
+	return json_pack("{s:s, s:I, s:o, s:I, s:o}", "id", id, "records", (json_int_t)out->records,
+			 "checksum", json_checksum(out->sum), "dropped", (json_int_t)out->dropped,
+			 "checksum_dropped", json_checksum(out->sum_dropped));
 }
 
 json_t *resume_state_json(const resume_state *s, const input *in)
@@ -144,16 +145,19 @@ static bool parse_runs(resume_state *s, json_t *runs)
 /* NULL: the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
-	const char *id, *sum;
-	json_int_t n;
+	const char *id, *sum, *sum_dropped = "00000000000000000000000000000000";
+	json_int_t n, gone = 0;
 	if (!output)
 		return true;
-	if (json_unpack(output, "{s:s, s:I, s:s !}", "id", &id, "records", &n, "checksum", &sum) !=
-		    0 ||
-	    !parse_hex(id, 1, &s->out.id) || !parse_checksum(sum, &s->out.sum) || s->out.id == 0 ||
-	    n < 0 || n > INT64_MAX / s->lay.record_bytes)
+	if (json_unpack(output, "{s:s, s:I, s:s, s?I, s?s !}", "id", &id, "records", &n, "checksum",
+			&sum, "dropped", &gone, "checksum_dropped", &sum_dropped) != 0 ||
+	    !parse_hex(id, 1, &s->out.id) || !parse_checksum(sum, &s->out.sum) ||
+	    !parse_checksum(sum_dropped, &s->out.sum_dropped) || s->out.id == 0 || n < 0 ||
+	    n > INT64_MAX / s->lay.record_bytes || gone < 0 ||
+	    gone > INT64_MAX / s->lay.record_bytes)
 		return false;
 	s->out.records = (uint64_t)n;
+	s->out.dropped = (uint64_t)gone;
 	return true;
 }
 

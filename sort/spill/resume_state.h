@@ -26,6 +26,8 @@ typedef struct output_checkpoint {
 	uint64_t id; /* of that name, see target.h; 0: there is none */
 	uint64_t records;
 	checksum sum;
+	uint64_t dropped; /* records that came to the rank and are not in it */
+	checksum sum_dropped;
 } output_checkpoint;
 
 /* What was read from the input for a run, before the run was written: a run on disk is compared

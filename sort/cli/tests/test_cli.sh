@@ -383,8 +383,6 @@ done <<'END'
 -b:keys are bytes and binary numbers
 -d:keys are bytes and binary numbers
 -m:inputs need not be sorted
--u:records with equal keys are all kept
---unique:records with equal keys are all kept
 --numeric-sort:numbers have a type
 END
 refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in

@@ -29,6 +29,7 @@ static const char *company(const option_row *r)
 	       : strcmp(r->name, "sum") == 0          ? "--check"
 	       : strcmp(r->name, "check") == 0        ? "--check"
 	       : strcmp(r->name, "check-silent") == 0 ? "--check-silent"
+	       : strcmp(r->name, "count") == 0        ? "--unique"
 	       : is_sort(r)                           ? "--explain"
 						      : "--stable";
 }
@@ -71,6 +72,8 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 		return r->choices[option_load(&plain, r->field) == 0 ? 1 : 0];
 	case OPT_KEY:
 		return "1,2";
+	case OPT_COUNT:
+		return "50,u32";
 	case OPT_MEMORY:
 		return "1G";
 	default:

@@ -17,16 +17,19 @@ enum { RANKS = 4, KEY = 3 };
 typedef struct part {
 	uint64_t in, out, sum_in, sum_out;
 	const char *first, *last;
+	uint64_t dropped, sum_dropped;
 } part;
 
 /* Ten records in, ten out; one rank reads and one writes nothing. */
-static const part good[RANKS] = { { 4, 3, 100, 1, "aaa", "bbb" },
-				  { 0, 5, 0, 300, "bbb", "bbc" },
-				  { 5, 0, 200, 0, "zzz", "aaa" },
-				  { 1, 2, 1, 0, "bbc", "ccc" } };
+static const part good[RANKS] = { { 4, 3, 100, 1, "aaa", "bbb", 0, 0 },
+				  { 0, 5, 0, 300, "bbb", "bbc", 0, 0 },
+				  { 5, 0, 200, 0, "zzz", "aaa", 0, 0 },
+				  { 1, 2, 1, 0, "bbc", "ccc", 0, 0 } };
 
 typedef struct trial {
 	const part *part;
+	bool unique;
+	uint64_t top;
 	status rc[RANKS];
 	char said[RANKS][ERR_TEXT_BYTES];
 	bool kept; /* rank 0 has what the manifest tells */
@@ -49,16 +52,17 @@ static status verify(comm *c, void *trial_)
 {
 	trial *t = trial_;
 	const part *p = &t->part[c->rank];
-	const settings o = { .lay = LAYOUT_BYTES(10, 0, KEY) };
+	const settings o = { .lay = LAYOUT_BYTES(10, 0, KEY), .unique = t->unique, .top = t->top };
 	unsigned char keys[2 * KEY];
 	memcpy(keys, p->first, KEY);
 	memcpy(keys + KEY, p->last, KEY);
-	rank_result mine = { .in = p->in, .out = p->out };
+	rank_result mine = { .in = p->in, .out = p->out, .dropped = p->dropped };
 	rank_env env = { .c = c, .o = &o, .stats = &mine };
 	const output_part w = { .seen = { .first_key = keys, .last_key = keys + KEY } };
 	verified v = { .own = NULL };
 	mine.sum_in.lo = p->sum_in;
 	mine.sum_out.lo = p->sum_out;
+	mine.sum_dropped.lo = p->sum_dropped;
 	t->rc[c->rank] = phase_verify(&env, 10, &w, &v);
 	memcpy(t->said[c->rank], env.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
@@ -67,12 +71,16 @@ static status verify(comm *c, void *trial_)
 	return env.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
 }
 
-static trial of(const part *p)
+static trial run(trial t)
 {
-	trial t = { .part = p };
 	err e = { ST_OK, "" };
 	assert_int_equal(comm_local_run(RANKS, 1 << 20, verify, &t, &e), ST_OK);
 	return t;
+}
+
+static trial of(const part *p)
+{
+	return run((trial){ .part = p });
 }
 
 static void what_fits_is_kept(void **state)
@@ -92,26 +100,26 @@ static void what_does_not_is_refused_by_all(void **state)
 		const char *why;
 	} wrong[] = {
 		{ 0,
-		  { 3, 3, 100, 1, "aaa", "bbb" },
+		  { 3, 3, 100, 1, "aaa", "bbb", 0, 0 },
 		  "10 records were planned, 9 read and 10 written" },
 		{ 3,
-		  { 2, 2, 1, 0, "bbc", "ccc" },
+		  { 2, 2, 1, 0, "bbc", "ccc", 0, 0 },
 		  "10 records were planned, 11 read and 10 written" },
 		{ 1,
-		  { 0, 4, 0, 300, "bbb", "bbc" },
+		  { 0, 4, 0, 300, "bbb", "bbc", 0, 0 },
 		  "10 records were planned, 10 read and 9 written" },
 		{ 2,
-		  { 5, 1, 200, 0, "bbc", "bbc" },
+		  { 5, 1, 200, 0, "bbc", "bbc", 0, 0 },
 		  "10 records were planned, 10 read and 11 written" },
 		{ 1,
-		  { 0, 5, 0, 299, "bbb", "bbc" },
+		  { 0, 5, 0, 299, "bbb", "bbc", 0, 0 },
 		  "the output's checksum 0000000000000000000000000000012c is not the input's, "
 		  "0000000000000000000000000000012d" },
 		{ 1,
-		  { 0, 5, 0, 300, "bba", "bbc" },
+		  { 0, 5, 0, 300, "bba", "bbc", 0, 0 },
 		  "rank 1's first key is smaller than the last before it" },
 		{ 3,
-		  { 1, 2, 1, 0, "bbb", "ccc" },
+		  { 1, 2, 1, 0, "bbb", "ccc", 0, 0 },
 		  "rank 3's first key is smaller than the last before it" },
 	};
 	(void)state;
@@ -144,12 +152,51 @@ static void counts_do_not_wrap(void **state)
 	}
 }
 
+/* Ten records in, six out and four dropped, which their checksums show too. */
+static void what_is_dropped_counts(void **state)
+{
+	static const part fit[RANKS] = { { 4, 2, 100, 1, "aaa", "bbb", 1, 9 },
+					 { 0, 2, 0, 200, "bbc", "bbd", 3, 90 },
+					 { 5, 0, 200, 0, "", "", 0, 0 },
+					 { 1, 2, 1, 1, "bbe", "ccc", 0, 0 } };
+	static const struct {
+		part first; /* of rank 0 */
+		const char *why;
+	} wrong[] = {
+		{ { 4, 2, 100, 1, "aaa", "bbb", 0, 9 },
+		  "10 records were planned, 10 read, 6 written and 3 dropped" },
+		{ { 4, 2, 100, 1, "aaa", "bbb", 1, 8 },
+		  "the output's checksum, with that of what was dropped, "
+		  "0000000000000000000000000000012c is not the input's, "
+		  "0000000000000000000000000000012d" },
+		{ { 4, 2, 100, 1, "aaa", "bbc", 1, 9 },
+		  "rank 1's first key is the same as the last before it" },
+	};
+	(void)state;
+	assert_int_equal(run((trial){ .part = fit, .unique = true }).rc[0], ST_OK);
+	assert_int_equal(run((trial){ .part = fit, .top = 6 }).rc[0], ST_OK);
+	assert_string_equal(run((trial){ .part = fit, .top = 7 }).said[0],
+			    "10 records were planned, 10 read, 6 written and 4 dropped");
+	assert_string_equal(of(fit).said[0], "10 records were planned, 10 read and 6 written");
+	for (size_t k = 0; k < LEN(wrong); k++) {
+		part p[RANKS];
+		memcpy(p, fit, sizeof p);
+		p[0] = wrong[k].first;
+		const trial t = run((trial){ .part = p, .unique = true });
+		for (int i = 0; i < RANKS; i++) {
+			assert_int_equal(t.rc[i], ST_INVALID);
+			assert_string_equal(t.said[i], wrong[k].why);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fits_is_kept),
 		cmocka_unit_test(what_does_not_is_refused_by_all),
 		cmocka_unit_test(counts_do_not_wrap),
+		cmocka_unit_test(what_is_dropped_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The greatest record before a splitter, over all ranks, has the key that must not go on behind it.
+ * Rank j is in charge of splitter j: each rank tells it the greatest of its own, and it tells all.
+ * Two messages a rank and splitter. */
+#include "key_borders.h"
+#include "base/lower_bound.h"
+
+/* What a rank has before a splitter; stride 8 + item_bytes. */
+typedef struct last_before {
+	uint64_t any; /* 0: nothing */
+	item it;
+} last_before;
+
+typedef struct key_borders {
+	size_t p, stride;
+	layout lay;
+	unsigned char *own, *all; /* [p] */
+} key_borders;
+
+static last_before *at(const key_borders *b, unsigned char *base, size_t i)
+{
+	return (void *)(base + i * b->stride);
+}
+
+static status borders_open(key_borders *b, comm *c, mem *m, const layout *l, err *er)
+{
+	*b = (key_borders){ .p = (size_t)c->size,
+			    .stride = offsetof(last_before, it) + item_bytes(l),
+			    .lay = *l };
+	b->own = mem_array(m, b->p, b->stride, "splitters", er);
+	b->all = mem_array(m, b->p, b->stride, "splitters", er);
+	return comm_agree(c, b->own && b->all ? ST_OK : ST_RESOURCE);
+}
+
+static void borders_close(key_borders *b, mem *m)
+{
+	mem_free(m, b->own);
+	mem_free(m, b->all);
+}
+
+static void take_greater(const key_borders *b, last_before *to, const last_before *from)
+{
+	if (from->any && (!to->any || item_cmp(&to->it, &from->it, &b->lay) < 0))
+		memcpy(to, from, b->stride);
+}
+
+/* From what each rank has before each splitter, in own, to what all have, in all; made greater than
+ * any record with that key. */
+static status find_borders(const key_borders *b, comm *c)
+{
+	status rc = comm_alltoall(c, b->own, b->all, b->stride);
+	if (rc != ST_OK)
+		return rc;
+	last_before *mine = at(b, b->own, 0);
+	mine->any = 0;
+	for (size_t i = 0; i < b->p; i++)
+		take_greater(b, mine, at(b, b->all, i));
+	mine->it.rank = UINT64_MAX;
+	return comm_allgather(c, mine, b->all, b->stride);
+}
+
+static void last_of_runs(const key_borders *b, const runs *r, const uint64_t *cut, last_before *to,
+			 last_before *room)
+{
+	for (size_t k = 0; k < r->count; k++) {
+		room->any = cut[k] > r->start[k];
+		if (room->any)
+			runs_item(r, cut[k] - 1, &room->it);
+		take_greater(b, to, room);
+	}
+}
+
+status key_borders_sorted(comm *c, mem *m, const runs *r, uint64_t *cut, err *er)
+{
+	key_borders b;
+	status rc = borders_open(&b, c, m, &r->recs.lay, er);
+	for (size_t j = 0; rc == ST_OK && j + 1 < b.p; j++)
+		last_of_runs(&b, r, cut + (j + 1) * r->count, at(&b, b.own, j), at(&b, b.all, 0));
+	if (rc == ST_OK)
+		rc = comm_agree(c, runs_failure(r, er));
+	if (rc == ST_OK)
+		rc = find_borders(&b, c);
+	for (size_t j = 0; rc == ST_OK && j + 1 < b.p; j++) {
+		uint64_t *to = cut + (j + 1) * r->count;
+		const last_before *last = at(&b, b.all, j);
+		for (size_t k = 0; last->any && k < r->count; k++)
+			to[k] = runs_before(r, to[k], r->start[k + 1], &last->it);
+	}
+	rc = comm_agree(c, rc == ST_OK ? runs_failure(r, er) : rc);
+	borders_close(&b, m);
+	return rc;
+}
+
+/* What lies before splitter j is what destinations 0 to j have. */
+static void last_of_entries(const key_borders *b, const records *r, const entry *e,
+			    const uint64_t *cut, last_before *room)
+{
+	for (size_t j = 0; j + 1 < b->p; j++) {
+		last_before *to = at(b, b->own, j);
+		if (j > 0)
+			take_greater(b, to, at(b, b->own, j - 1));
+		for (uint64_t i = cut[j]; i < cut[j + 1]; i++) {
+			if (to->any && entry_item_cmp(&e[i], &to->it, r) < 0)
+				continue;
+			room->any = 1;
+			item_of(&room->it, &e[i], r);
+			memcpy(to, room, b->stride);
+		}
+	}
+}
+
+static size_t destination(const key_borders *b, const entry *e, const records *r)
+{
+	lower_bound s = { .lo = 0, .hi = b->p - 1 };
+	while (lower_bound_open(&s)) {
+		const last_before *last = at(b, b->all, s.mid);
+		lower_bound_step(&s, !last->any || entry_item_cmp(e, &last->it, r) > 0);
+	}
+	return s.lo;
+}
+
+/* A stable pass from tmp to e. */
+static void distribute(const key_borders *b, const records *r, entry *e, entry *tmp, size_t n,
+		       uint64_t *cut)
+{
+	memcpy(tmp, e, n * sizeof *e);
+	memset(cut, 0, (b->p + 1) * sizeof *cut);
+	for (size_t i = 0; i < n; i++)
+		cut[destination(b, &tmp[i], r) + 1]++;
+	for (size_t d = 0; d < b->p; d++)
+		cut[d + 1] += cut[d];
+	for (size_t i = n; i-- > 0;) /* from behind, cut[d + 1] goes down to where d begins */
+		e[--cut[destination(b, &tmp[i], r) + 1]] = tmp[i];
+	for (size_t d = 0; d < b->p; d++)
+		cut[d] = cut[d + 1];
+	cut[b->p] = n;
+}
+
+status key_borders_unsorted(comm *c, mem *m, const records *r, entry *e, entry *tmp, size_t n,
+			    uint64_t *cut, err *er)
+{
+	key_borders b;
+	status rc = borders_open(&b, c, m, &r->lay, er);
+	if (rc == ST_OK) {
+		last_of_entries(&b, r, e, cut, at(&b, b.all, 0));
+		rc = find_borders(&b, c);
+	}
+	if (rc == ST_OK && n > 0)
+		distribute(&b, r, e, tmp, n, cut);
+	borders_close(&b, m);
+	return rc;
+}

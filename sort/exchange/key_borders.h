@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cuts between keys: exact splitters lie anywhere among equal keys, and move up to where the key
+ * ends. */
+#ifndef HETSORT_EXCHANGE_KEY_BORDERS_H
+#define HETSORT_EXCHANGE_KEY_BORDERS_H
+
+#include "comm/comm.h"
+#include "base/mem.h"
+#include "spill/runs.h"
+
+/* key_borders_sorted - collective: moves cuts, as split_sorted leaves them, so that no key is on
+ * both sides of one. */
+status key_borders_sorted(comm *c, mem *m, const runs *r, uint64_t *cut, err *er);
+
+/* key_borders_unsorted - the same as split_unsorted leaves them. Entries change places in e, where
+ * those of a destination stay in the order of position for each key; tmp: room for n. */
+status key_borders_unsorted(comm *c, mem *m, const records *r, entry *e, entry *tmp, size_t n,
+			    uint64_t *cut, err *er);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is dropped is summed up as what came less what leaves, so a count that changes a record is
+ * part of it. Memory: a record. */
+#include "selection.h"
+
+#include <string.h>
+
+status selection_open(selection *s, rank_env *env, uint64_t most)
+{
+	const settings *o = env->o;
+	*s = (selection){ .lay = o->lay, .unique = o->unique, .count = o->count, .left = most };
+	s->held = mem_array(&env->m, 1, o->lay.record_bytes, "a record", &env->e);
+	return s->held ? ST_OK : ST_RESOURCE;
+}
+
+void selection_close(selection *s, mem *m)
+{
+	mem_free(m, s->held);
+	s->held = NULL;
+}
+
+static void drop(const selection *s, const unsigned char *rec, dropped *d)
+{
+	d->records++;
+	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
+}
+
+/* What the field cannot hold becomes the most that it can. */
+static void store_count(const key_field *f, unsigned char *rec, uint64_t count)
+{
+	const uint64_t v = f->bytes == 4 && count > UINT32_MAX ? UINT32_MAX : count;
+	for (uint32_t i = 0; i < f->bytes; i++)
+		rec[f->off + (f->little ? i : f->bytes - 1 - i)] = (unsigned char)(v >> 8 * i);
+}
+
+void selection_count(const selection *s, unsigned char *recs, size_t n, const uint64_t *count,
+		     dropped *d)
+{
+	const uint32_t bytes = s->lay.record_bytes;
+	if (!s->count.bytes || !count)
+		return;
+	const checksum before = checksum_records(recs, n, bytes);
+	for (size_t i = 0; i < n; i++)
+		store_count(&s->count, recs + i * bytes, count[i]);
+	d->sum = checksum_join(d->sum, checksum_without(before, checksum_records(recs, n, bytes)));
+}
+
+/* ------------------------------------------------------------------------- record after record */
+
+void selection_end(selection *s, writer *to)
+{
+	size_t room;
+	if (s->held_count == 0)
+		return;
+	unsigned char *rec = writer_room(to, &room);
+	if (selection_last(s, rec))
+		writer_add(to, 1);
+}
+
+void selection_put(selection *s, const unsigned char *rec, writer *to)
+{
+	if (s->unique && s->held_count && key_compare(&s->lay, s->held, rec) == 0) {
+		s->held_count++;
+		drop(s, rec, &s->dropped);
+		return;
+	}
+	selection_end(s, to);
+	record_copy(s->held, rec, s->lay.record_bytes);
+	s->held_count = 1;
+}
+
+bool selection_last(selection *s, unsigned char *rec)
+{
+	const bool written = s->held_count && s->left;
+	if (written) {
+		selection_count(s, s->held, 1, &s->held_count, &s->dropped);
+		record_copy(rec, s->held, s->lay.record_bytes);
+		s->left--;
+	} else if (s->held_count) {
+		drop(s, s->held, &s->dropped);
+	}
+	s->held_count = 0;
+	return written;
+}
+
+/* ------------------------------------------------------------------------- pieces */
+
+void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (n > 0 && entry_key_cmp(&order[n - 1], &order[i], p->recs) == 0) {
+			count[n - 1]++;
+			drop(s, record_at(p->recs, entry_pos(&order[i])), &p->dropped);
+		} else {
+			order[n] = order[i];
+			count[n++] = 1;
+		}
+	}
+	p->order = order;
+	p->count = count;
+	p->n = n;
+}
+
+static const unsigned char *record_of(const piece *p, size_t i)
+{
+	return record_at(p->recs, entry_pos(&p->order[i]));
+}
+
+/* The key that is held goes on in this piece, or is complete; the piece's last key may go on. */
+static void hand_on(selection *s, piece *p)
+{
+	const uint32_t bytes = s->lay.record_bytes;
+	if (p->n && s->held_count && key_compare(&s->lay, s->held, record_of(p, 0)) == 0) {
+		s->held_count += p->count[0];
+		drop(s, record_of(p, 0), &p->dropped);
+		p->order++;
+		p->count++;
+		p->n--;
+	}
+	if (p->n == 0)
+		return;
+	p->front_count = s->held_count;
+	if (s->held_count)
+		record_copy(p->front, s->held, bytes);
+	p->n--;
+	record_copy(s->held, record_of(p, p->n), bytes);
+	s->held_count = p->count[p->n];
+}
+
+uint64_t selection_join(selection *s, piece *p)
+{
+	p->front_count = 0;
+	if (s->unique)
+		hand_on(s, p);
+	if (p->front_count && s->left == 0) {
+		drop(s, p->front, &p->dropped);
+		p->front_count = 0;
+	}
+	const size_t before = p->front_count > 0;
+	const size_t n = s->left - before < p->n ? (size_t)(s->left - before) : p->n;
+	p->rest = p->n - n;
+	p->n = n;
+	s->left -= before + n;
+	return before + n;
+}
+
+void selection_drop_rest(const selection *s, piece *p)
+{
+	for (size_t i = 0; i < p->rest; i++)
+		drop(s, record_of(p, p->n + i), &p->dropped);
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# --unique, --count and --top as users have them: parts, streams, typed keys, reports, jobs that are killed
+# and gone on with; what contradicts itself is refused. test_selection.c draws ways to sort.
+# shellcheck disable=SC2086  # ways are several words
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort failing=$BIN/failpoints/hetsort
+# 20000 lines of 16 bytes: a key of 3 digits, a number, and room for a count
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%03d %06d ....\n", (i * i + 7) % 701, i }' >in
+LC_ALL=C sort -s -k1,1 in >all
+awk '!seen[$1]++' all >unique
+head -n 100 unique >top
+keys=$(wc -l <unique)
+lay="--record-size 16 --key 0,3"
+sort_() { run "$hetsort" --no-fsync $lay "$@"; }
+is_as() { is "$1" "$rc/$err/$(cmp "$3" "$2" 2>&1)" 0//; }
+number() { sed -n "s/^ *\"$1\": \([0-9]*\).*/\1/p" report | awk '{ n += $1 } END { print n }'; }
+
+for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--ranks 2 --verify reread" "--ranks 3 --adapt"; do
+  sort_ $way -u --report report -f -o out in
+  is_as "-u ${way:-one rank}" unique out
+  is "-u ${way:-one rank}: the report adds up" \
+    "$(number records_written)/$(number records_dropped)/$(number dropped)" "$keys/$((20000 - keys))/$((20000 - keys))"
+  sort_ $way --unique --top 100 -f -o out in
+  is_as "-u --top ${way:-one rank}" top out
+  sort_ $way --top 12345 -f -o out in
+  is "--top ${way:-one rank}" "$rc/$err/$(head -n 12345 all | cmp - out)" 0//
+done
+sort_ --ranks 3 -u -o part.%r in
+is "parts: -u" "$rc/$(cat part.[0-2] | cmp - unique)" 0/
+run "$hetsort" --check-manifest part.manifest
+is "parts: the manifest is right" "$rc/$err" 0/
+sort_ --ranks 3 --top 7 -f -o part.%r in
+is "parts: --top of the first one alone" "$rc/$(head -n 7 all | cmp - part.0)/$(cat part.1 part.2)" 0//
+cat in | "$hetsort" $lay -u >out
+is "in a pipe" "$(cmp out unique 2>&1)" ""
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in; done | "$hetsort" $lay -u --top 100 --memory 4M --tmpdir . >out
+is "in a pipe, more than memory holds" "$(cmp out top 2>&1)" ""
+"$hetsort" $lay -u --report report -v -f -o out in 2>said
+is "-v says it" "$(grep -c "^$keys records written, $((20000 - keys)) dropped$" said)/$(grep -c 'input = output and dropped$' said)" 1/1
+: >none
+sort_ -u -f -o out none
+is_as "of nothing" none out
+sort_ --ranks 3 -u --top 5 -f -o out none
+is_as "of nothing, three ranks" none out
+{ echo header; cat in; } >headed && { echo header; cat unique; } >headed.unique
+sort_ --ranks 3 --skip-header 7 -u -f -o out headed
+is_as "behind a header" headed.unique out
+
+# --- counts: a u8 and a float as the key, both byte orders, descending
+printf '\1\0\0\200?zzzzzzzz\2\0\0\200?zzzzzzzz\1\0\0\200?yyyyyyyy' >typed
+run "$hetsort" --record-size 13 --key 1,f32le --key 0,u8,desc -u --count 5,u64be -f -o out typed
+is "a count of 64 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/020000803f0000000000000001010000803f0000000000000002
+run "$hetsort" --record-size 13 --key 0,u8 -u --count 7,u32le -f -o out typed
+is "a count of 32 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/010000803f7a7a020000007a7a020000803f7a7a010000007a7a
+
+# --- refused
+refused() { # refused WORDS ARGUMENT...
+  local words=$1; shift
+  run "$hetsort" $lay "$@" -o new in
+  is "refused: $*" "$rc/$(ls new 2>/dev/null)" 2/
+  case $err in *"$words"*) ok "refused: $*: message" true ;; *) is "refused: $*: message" "$err" "...$words..." ;; esac
+}
+refused "--count goes with --unique" --count 8,u32
+refused "--count: bytes 2 to 5 are part of the key" -u --count 2,u32
+refused "--count: bytes 12 to 19 do not fit a record of 16 bytes" -u --count 12,u64
+refused "OFFSET,TYPE is wanted, with u32 or u64" -u --count 8,u16
+refused "OFFSET,TYPE is wanted, with u32 or u64" -u --count 8,f32
+refused "a whole number from 1 to 9223372036854775807 is wanted" --top 0
+refused "--scatter=dynamic does not keep the order of the input, which --unique wants" \
+  --ranks 3 --source root --scatter dynamic -u
+rm -f out
+sort_ -u -o out in
+run "$hetsort" $lay -u --workdir store --resume -o out in
+is "an output that is there is not known to be this one" "$rc" 2
+case $err in *"whether it has the records of --unique or --top cannot be known"*) ok "and it says so" true ;; *) is "message" "$err" ... ;; esac
+
+# --- going on
+for ranks in 1 3; do
+  for point in checkpoint:0 write:0 commit:0; do
+    rm -rf store out
+    run env HETSORT_FAIL=kill@$point "$failing" $lay --ranks $ranks -u --workdir store -o out in
+    is "$ranks ranks, killed in $point" "$rc" 137
+    run "$hetsort" $lay --ranks $ranks --top 3 --workdir store --resume -o out in
+    case $err in *"is of a sort with '--unique', not with '--top=3'"*) ok "$ranks ranks, $point: another choice is refused" true ;;
+      *) is "$ranks ranks, $point: another choice is refused" "$err" ... ;; esac
+    sort_ --ranks $ranks -u --workdir store --resume -o out in
+    is_as "$ranks ranks, killed in $point: gone on with" unique out
+  done
+done
+is "nothing is left" "$(find . -name '.hetsort-*' -o -path './store/*')" ""
+
+# --- what is lost beside what is dropped
+for ranks in 1 3; do
+  rm -f out
+  run env HETSORT_FAIL=flip@write:1 "$failing" $lay --ranks $ranks -u -o out in
+  ok "a bit that flips in a record that is written, $ranks ranks" test "$rc" -ne 0 -a ! -e out
+done
+done_testing
