@@ -81,7 +81,7 @@ LINKMPI = $(if $(filter yes,$(MPI)),$(MPIWRAP) -pthread $(CFLAGS) $(LDFLAGS),$(L
 objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 # The folders of the sorter, but for those that hold no code of it.
-SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include sim),$(patsubst %/,%,$(wildcard sort/*/)))
+SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include fortran sim),$(patsubst %/,%,$(wildcard sort/*/)))
 
 # The folders of the planner, each above those that it may use.
 PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
@@ -577,7 +577,7 @@ by_shared_s  = install -m 755
 of_link_s    = $(SORTLINK)
 to_link_s    = $(LIBDIR)
 by_link_s    = cp -Pf
-of_include_s = sort/include/hetsort.h
+of_include_s = sort/include/hetsort.h sort/include/hetsort.hpp sort/fortran/hetsort.f90
 to_include_s = $(INCLUDEDIR)
 of_pc_s      = $(FILLED)/hetsort.pc
 to_pc_s      = $(LIBDIR)/pkgconfig

@@ -14,6 +14,27 @@ client() { # client SOURCE - as its comment says
 }
 over() { run env LD_LIBRARY_PATH="$PWD/inst/lib" timeout 120 "$ROOT/scripts/mpirun" "$1" ./client; }
 
+flags() { PKG_CONFIG_PATH=$PWD/inst/lib/pkgconfig pkg-config "$@" hetsort; }
+stars() {
+  # shellcheck disable=SC2046
+  ok "C++: stars.cc" mpicxx -std=c++17 -Wall -Wextra -Werror -Wno-cast-function-type inst/share/hetsort/examples/stars.cc \
+    -o client $(flags --cflags --libs)
+  over 3
+  is "C++: the heaviest first, shares of 1:2:1" "$rc $(sort -k2n <<<"$out" | awk '
+    NR > 1 && $6 > last {bad++} $8 > $6 {bad++} {last = $8; n[NR] = $3}
+    END {print n[1] + n[2] + n[3], (n[2] - 2 * n[1]) ^ 2 <= 4, (n[2] - 2 * n[3]) ^ 2 <= 4, bad + 0}')" "0 3030 1 1 0"
+}
+masses() {
+  # shellcheck disable=SC2046
+  ok "Fortran: masses.f90" mpifort -std=f2018 -Wall -Wextra -Werror $(flags --variable=fortran_module) \
+    inst/share/hetsort/examples/masses.f90 -o client $(flags --libs)
+  over 3
+  is "Fortran: each rank has its masses" "$rc $(grep bodies <<<"$out" | sort -k2n | awk '{print $3, $6 + 0, $8 + 0}')" \
+    "0 $(awk 'BEGIN {for (r = 0; r < 3; r++) for (i = 1; i <= 100 + r; i++) print (i * 37 + r * 11) % 50 / 4}' | sort -rn |
+      awk '{m[NR] = $1} END {print 100, m[1], m[100]; print 101, m[101], m[201]; print 102, m[202], m[303]}')"
+  is "Fortran: a refusal, and the version" "$(grep refused <<<"$out")" "refused by $version: record_bytes is '0': want 1 to 65536"
+}
+
 clients() { # the examples, as their authors would build them
   local ranks
   export OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}"
@@ -29,6 +50,8 @@ clients() { # the examples, as their authors would build them
             for (i = 0; i < ranks; i++) { d = got[i] - want * (1 + i % 2) / parts; bad += d * d > 1 }
             print NR, n - want, bad + 0 }')" "0 $ranks 0 0"
   done
+  if mpicxx --version >/dev/null 2>&1; then stars; else left_out "C++: mpicxx is not installed"; fi
+  if mpifort --version >/dev/null 2>&1; then masses; else left_out "Fortran: mpifort is not installed"; fi
   awk '/^\.Bd -literal/ {on = 1; next} /^\.Ed/ {on = 0} on' "$ROOT/sort/man/hetsort.3" | sed 's/\\e/\\/g' >manual.c
   ok "the manual's example builds" client manual.c
   over 3

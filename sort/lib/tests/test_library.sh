@@ -128,6 +128,13 @@ if command -v pkg-config >/dev/null; then
     inst/lib/libhetpart.a $(pc --static --libs | sed 's/-lhet[a-z]*//g') -o stock.static
   run ./stock.static
   is "the same answer" "$out" "$(cat "$ROOT/sort/examples/stock.out")"
+  if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2046
+    ok "C++17, hetsort.hpp" c++ -std=c++17 -Wall -Wextra -Wshadow -Wpedantic -Werror -DHETSORT_NO_MPI \
+      "$ROOT/sort/lib/tests/cxx_test.cc" $(pc --cflags --libs) -o cxx
+    run env LD_LIBRARY_PATH="$PWD/inst/lib" ./cxx
+    is "sorts as std::stable_sort" "$rc $(grep '^not ok' <<<"$out") $(tail -n 1 <<<"$out")" "0  1..14"
+  else left_out "C++: c++ is not installed"; fi
 else left_out "pkg-config is not installed"; fi
 
 if command -v cmake >/dev/null; then
