@@ -50,6 +50,13 @@ clients() { # the examples, as their authors would build them
             for (i = 0; i < ranks; i++) { d = got[i] - want * (1 + i % 2) / parts; bad += d * d > 1 }
             print NR, n - want, bad + 0 }')" "0 $ranks 0 0"
   done
+  ok "dtcmp_pairs.c" client inst/share/hetsort/examples/dtcmp_pairs.c
+  over 3
+  is "pairs: both keys in their directions, over all ranks" "$rc $(sort -k1n -k2n <<<"$out" | cut -d' ' -f3,4)" \
+    "0 $(awk 'BEGIN {for (r = 0; r < 3; r++) for (i = 0; i < 10; i++) print (i * 7 + r * 3) % 5 - 2, 10 * i + r}' | sort -k1,1n -k2,2nr)"
+  ok "mpsort_integers.c" client inst/share/hetsort/examples/mpsort_integers.c
+  over 3
+  is "integers, as qsort() has them" "$rc $(grep -c ': 3333[34] integers, right' <<<"$out")" "0 3"
   if mpicxx --version >/dev/null 2>&1; then stars; else left_out "C++: mpicxx is not installed"; fi
   if mpifort --version >/dev/null 2>&1; then masses; else left_out "Fortran: mpifort is not installed"; fi
   awk '/^\.Bd -literal/ {on = 1; next} /^\.Ed/ {on = 0} on' "$ROOT/sort/man/hetsort.3" | sed 's/\\e/\\/g' >manual.c
