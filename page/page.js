@@ -44,7 +44,11 @@ function scaled(v, units) {
 const count = (v) => (isNumber(v) ? Math.round(v).toLocaleString('en') : MISSING);
 const bytes = (v) => (isNumber(v) ? scaled(v, ['B', 'kB', 'MB', 'GB', 'TB', 'PB']) : MISSING);
 const rate = (v) => (isNumber(v) ? `${bytes(v)}/s` : MISSING);
-const seconds = (v) => (isNumber(v) ? `${digits(v)} s` : MISSING);
+function seconds(v) {
+  if (!isNumber(v)) return MISSING;
+  if (v === 0 || Math.abs(v) >= 1) return `${digits(v)} s`;
+  return Math.abs(v) >= 0.001 ? `${digits(1000 * v)} ms` : `${digits(1e6 * v)} µs`;
+}
 const percent = (v) => (isNumber(v) ? `${v > 0 ? '+' : ''}${v.toFixed(0)} %` : MISSING);
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
@@ -139,7 +143,8 @@ function section(title, ...children) {
 
 function show() {
   drawPictures();
-  new ResizeObserver(drawPictures).observe(page);
+  drawPictures(); // now that there may be a bar to scroll with
+  addEventListener('resize', drawPictures);
   // On paper nothing can be opened.
   let opened = [];
   addEventListener('beforeprint', () => {

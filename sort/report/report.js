@@ -73,9 +73,15 @@ function verdict() {
 }
 
 function messages() {
-  for (const r of ranks.filter((x) => isObject(x.error)))
-    page.append(html('div', { class: 'notice error' }, html('strong', {}, `Rank ${textOf(r.rank)} (${textOf(r.host)}), ${textOf(r.error.phase)}: `),
-      textOf(r.error.message) || 'gave no reason'));
+  const same = new Map(); // what several ranks say is said once
+  for (const r of ranks.filter((x) => isObject(x.error))) {
+    const words = `${textOf(r.error.phase)}: ${textOf(r.error.message) || 'gave no reason'}`;
+    same.set(words, [...(same.get(words) || []), r]);
+  }
+  for (const [words, list] of same) {
+    const who = list.length > 1 ? `${list.length} ranks, first of them ` : '';
+    page.append(html('div', { class: 'notice error' }, html('strong', {}, `${who}rank ${textOf(list[0].rank)} (${textOf(list[0].host)}), `), words));
+  }
   if (failed && ranks.length === 0)
     page.append(html('div', { class: 'notice error' }, 'The job ended before its ranks could say how far they were; standard error tells more.'));
   for (const note of listOf(data.notes)) page.append(html('div', { class: 'notice' }, html('strong', {}, 'Note: '), textOf(note)));
@@ -86,7 +92,7 @@ function messages() {
 const deviation = (r) => (r.predicted_s > 0 && tookOf(r) > 0 ? 100 * (tookOf(r) / r.predicted_s - 1) : null);
 
 function planned() {
-  if (!ranks.some((r) => numberOf(r.predicted_s) > 0 || tookOf(r) > 0)) return;
+  if (!ranks.some((r) => numberOf(r.predicted_s) > 0)) return;
   const end = most(rows.flatMap((row) => row.ranks.flatMap((r) => [tookOf(r), r.predicted_s])));
   const paint = (row, y, h, x) => {
     const r = row.slowest;
@@ -125,7 +131,7 @@ function span(s, y, h, x) {
   const name = `${textOf(s.phase)}: ${seconds(s.begin_s)} to ${seconds(s.end_s)}`;
   const bar = titled(rect(cls, x(s.begin_s), y, width, h), name);
   if (h < 16 || width < textOf(s.phase).length * CHAR + 6) return [bar];
-  const ink = ['k0', 'k4', 'k5'].includes(cls) ? 'on-dark' : 'on-light';
+  const ink = cls === 'k0' ? 'on-dark' : 'on-light';
   return [bar, text(ink, x(s.begin_s) + 4, y + h / 2 + 4, textOf(s.phase), { 'aria-hidden': 'true', 'pointer-events': 'none' })];
 }
 
@@ -138,7 +144,7 @@ function timeline() {
     ...spansOf(row.slowest).flatMap((s) => span(s, y, h, x)),
     row.critical ? rect('critical', x(0), y - 1, x(total_s) - x(0), h + 2, { 'pointer-events': 'none' }) : null];
   section('Timeline',
-    para(`When each ${grouped ? `${groupWord}'s busiest rank` : 'rank'} was in which phase. ${critical ? `▶ and a frame mark the critical rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
+    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} was in which phase. ${critical ? `▶ and a frame mark the critical rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
     legend([...own, ...(names.some((n) => PHASES[n] === 'k3') ? [['k3', 'sample, split, exchange']] : []),
       ...(names.some((n) => !PHASES[n]) ? [[OTHER_PHASES, 'describe, plan, commit']] : []), ['wait', 'wait']]),
     picture((w) => rowPicture(w, `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, total_s, seconds, paint)),

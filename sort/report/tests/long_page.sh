@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# Pages of reports in a browser, headless Chromium: of jobs that went well and that failed, of 1, 4 and 256 ranks. It
+# has nothing to complain of, and what it shows is what the report says.
+. "$ROOT/scripts/tap.sh"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
+
+# browse FILE WIDTH [OPTION...] - the document as the browser has it in the end goes to dom, what it complains of to console
+browse() {
+  local file=$1 width=$2; shift 2
+  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$width,1000" \
+    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "$@" "file://$PWD/$file" >dom 2>log
+  grep CONSOLE log >console
+}
+has() { ok "$1: $2" grep -q -e "$3" dom; }
+count() { grep -o -e "$1" dom | wc -l; }
+
+echo '<!DOCTYPE html><p>it works</p><script>nothing.at = all;</script>' >broken.html
+browse broken.html 800
+if ! grep -q 'it works' dom; then skip_all "$browser does not start here: $(tail -n 1 log)"; fi
+ok "a page whose script fails is noticed" test -s console
+
+page() { # page NAME EXIT-CODE ARGUMENT... - of such a job, looked at on a small screen and a wide one
+  local name=$1 code=$2; shift 2
+  run "$BIN/hetsort" --html "$name.html" "$@"
+  is "$name: the job ends with $code" "$rc" "$code"
+  for width in 400 1600; do
+    browse "$name.html" $width
+    is "$name, $width px: nothing to complain of" "$(cat console)" ""
+  done
+}
+
+"$BIN/gensort" 20000 in
+page one 0 -f -o out in
+has one "the verdict" '<h1 class="good">Sorted 20,000 records, 2.00 MB, in .* on 1 rank</h1>'
+has one "its timeline" '<h2>Timeline</h2>'
+page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
+for title in 'Plan against reality' Timeline Balance 'Shares before and after --adapt' Exchange Memory Files 'Machine and command'; do
+  has four "$title" "<h[23]>$title</h[23]>"
+done
+ok "four: a critical rank" grep -q '▶ [0-3] ' dom
+is "four: a table behind each picture" "$(count '<summary>As a table')" "$(($(count 'role="img"') + 1))" # and of files
+page many 0 --ranks 256 -f -o out in
+has many "the verdict" 'on 256 ranks</h1>'
+ok "many: pictures of 64 rows at most" test "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" -le 64
+is "many: a table of all of them" "$(sed -n '/Ranks and the processors/,$p' dom | grep -o '<tr class="[a-z]*">\|<tr>' | wc -l | awk '{print ($1 >= 257)}')" 1
+head -c 150 in >'half<img src=x onerror=alert(1)>'
+page refused 2 --ranks 4 -o none 'half<img src=x onerror=alert(1)>'
+has refused "the verdict" '<h1 class="bad">Not sorted: the job failed (refused)'
+has refused "its error, as text" 'half&lt;img src=x onerror=alert(1)&gt;'
+is "refused: what all ranks say stands there once" "$(count '<div class="notice error">')" 1
+is "refused: no element of it" "$(count '<img')" 0
+if [ -x "$BIN/failpoints/hetsort" ]; then
+  HETSORT_FAIL=file:1@inwrite run "$BIN/failpoints/hetsort" --ranks 2 --html failed.html -f -o out in
+  browse failed.html 800
+  is "a job that fails while it writes: nothing to complain of" "$rc/$(cat console)" 3/
+  has failed "the verdict" 'Not sorted: the job failed (io)'
+  has failed "how far it was" '<h2>Timeline</h2>'
+fi
+sed 's/"ranks":\[.*\]/"ranks":[]/; s/"signal":null/"signal":"SIGTERM"/; s/"status":"ok"/"status":"interrupted"/' one.html >stopped.html
+browse stopped.html 800
+is "a job that was interrupted: nothing to complain of" "$(cat console)" ""
+has stopped "the verdict" 'Not sorted: interrupted by SIGTERM'
+sed 's/^{"format".*/{"format":"hetsort-report","version":1,"ranks":[{"rank":"a","timeline":7,"bytes":null,"phases_s":{"read":"x"},"records":[]},3]}/' one.html >odd.html
+browse odd.html 800
+is "a report with members of other kinds: nothing to complain of" "$(cat console)" ""
+has odd "a verdict" '<h1 class="bad">'
+done_testing
