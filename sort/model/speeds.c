@@ -3,6 +3,7 @@
  * is read whole, and refused beyond MAX_FILE_BYTES. */
 #include "speeds.h"
 #include "base/size.h"
+#include "host_range.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -39,12 +40,13 @@ static void skip_gaps(cursor *c)
 	}
 }
 
-/* The word under the cursor, up to a gap, a comma or a comment. */
+/* The word under the cursor, up to a gap, a comma that is in no brackets, or a comment. */
 static size_t word(const cursor *c)
 {
 	const char *p = c->at;
-	while (p < c->end && !is_gap(*p) && *p != ',' && *p != '#')
-		p++;
+	bool in_brackets = false;
+	for (; p < c->end && !is_gap(*p) && *p != '#' && (in_brackets || *p != ','); p++)
+		in_brackets = (in_brackets || *p == '[') && *p != ']';
 	return (size_t)(p - c->at);
 }
 
@@ -129,13 +131,16 @@ static status bad_host(const cursor *c, const char *host, size_t len, const char
 		       err_quoted(c->name, qn), c->line, shown(host, len, q), why);
 }
 
-/* The number v to all ranks of a host; 0 marks those that have none yet. */
+/* The number v to all ranks of a host, or of a range of hosts, not all of which need to have ranks;
+ * 0 marks those that have none yet. */
 static status give(const cursor *c, const char *host, size_t len, double v, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
-	bool known = false;
+	bool known = memchr(host, '[', len) != NULL;
+	if (!host_range_is_sound(host, len))
+		return bad_host(c, host, len, "is no range of hosts: node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
-		if (strlen(w->host[i]) != len || memcmp(w->host[i], host, len) != 0)
+		if (!host_range_has(host, len, w->host[i]))
 			continue;
 		if (speed[i] > 0)
 			return bad_host(c, host, len, "is there twice", e);

@@ -62,6 +62,9 @@ unequal="2 x speed 1 $fast\n2 x speed 0.25 $fast"
 sim "$unequal"; equal_shares=$(value makespan)
 sim "$unequal" --speeds=1,1,.25,.25; given=$(value makespan)
 ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN { print .8 * a }')"
+printf 'h[0,1] 1\n h[2-9],.25\n' >ranges
+sim "$unequal" --speeds=ranges
+is "the same of ranges of hosts, in a file" "$(value makespan)" "$given"
 sim "$unequal" --speeds=auto -v
 is "what hosts find when they measure themselves" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 0.25 0.25 "
 sim "4 x $fast\nat 1ms host 2 speed 0.1"; kept=$(value makespan)
