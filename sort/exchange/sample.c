@@ -12,6 +12,8 @@
 
 enum { SAMPLES_PER_RANK = 256, MAX_SAMPLE_BYTES = 1 << 20 };
 
+static const double MARGIN = 2.5; /* five standard deviations, each at most half a root */
+
 /* What a rank sends: how many samples, each for how many records, then the items. */
 typedef struct sample_batch {
 	uint64_t count;
@@ -66,7 +68,7 @@ static double margin_of(const sample_batch *const *b, int size, bool regular)
 		sum += b[i]->weight;
 		square += (double)b[i]->count * b[i]->weight * b[i]->weight;
 	}
-	return regular ? sum : sum + 2.5 * sqrt(square);
+	return regular ? sum : sum + MARGIN * sqrt(square);
 }
 
 /* The first of n samples with more than t before it (or n); `before` grows along the list. */
@@ -166,6 +168,11 @@ static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *
 static size_t sample_room(size_t isz)
 {
 	return size_min(MAX_SAMPLE_BYTES / isz, SAMPLES_PER_RANK);
+}
+
+double sample_bracket_recs(uint64_t n, size_t p)
+{
+	return 2 * MARGIN * (double)n / sqrt((double)p * SAMPLES_PER_RANK);
 }
 
 size_t sample_most_bytes(const layout *l)

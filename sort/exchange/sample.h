@@ -29,6 +29,9 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 /* sample_most_bytes - at most what sample_brackets allocates for each rank's samples. */
 size_t sample_most_bytes(const layout *l);
 
+/* sample_bracket_recs - of n records on p ranks, about how many lie in a bracket at most. */
+double sample_bracket_recs(uint64_t n, size_t p);
+
 void sample_brackets_free(mem *m, brackets *b);
 
 #endif

@@ -5,9 +5,24 @@
 
 #include <math.h>
 
-/* On the machine of the nominal rates: the system's work for a byte read from or written to a file,
- * beside that of copying it with its checksum; and what a disk takes for a byte. */
-static const double FILE_TO_COPY = 1.9, DISK_S = 0.8e-9;
+/* On the machine of the nominal rates, beside copying a byte with its checksum: the system's work
+ * for a byte read from or written to a file; its work to clear a byte of memory before the first
+ * use; the wait for a byte that is gathered from memory, while the rates are of caches. And what a
+ * disk takes for a byte. */
+static const double FILE_TO_COPY = 1.9, FRESH_TO_COPY = 1, FAR_TO_COPY = 1, DISK_S = 0.8e-9;
+
+/* A pass over entries in any order, as a radix sort makes of each byte of the key: ln 256. */
+static const double PASS_LN = 5.545;
+
+/* To divide unsorted entries among the brackets of the splitters, in two passes; what comes goes
+ * from the blocks to the place where it is sorted. */
+static double distribute_s(const rates *r, const settings *o, const run_load *l)
+{
+	if (settings_strategy(o)->sorts_first || l->ranks == 1 || l->spills)
+		return 0;
+	return 2 * PASS_LN * r->sort_s * (double)l->in +
+	       r->copy_s * o->lay.record_bytes * (double)l->out;
+}
 
 static double disk_byte_s(const run_load *l)
 {
@@ -18,7 +33,8 @@ double run_time_before_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
-	const double spill_s = l->spills ? r->merge_s / 2 + file_s : 0; /* half: gathered */
+	/* half: gathered */
+	const double spill_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s + file_s : 0;
 	const double work_s = rates_before_s(r, o, l->in) + in * (file_s + spill_s);
 	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
 }
@@ -28,12 +44,16 @@ double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double out = (double)l->out * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
+	const double far_s = l->spills ? 0 : FAR_TO_COPY * r->copy_s;
 	/* of several ranks, each merges its runs, and then what all send it */
 	const double again_s = l->ranks > 1 ? r->merge_s : 0;
 	const double spill_s = l->spills ? in * (file_s + r->copy_s + again_s) : 0;
 	const double send_s = l->ranks > 1 ? rates_send_s(r, o, l->in, l->ranks) : 0;
-	const double work_s = rates_after_s(r, o, l->out) + out * file_s + spill_s + send_s;
-	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l));
+	const double work_s = rates_after_s(r, o, l->out) + out * (file_s + far_s) + spill_s +
+			      send_s + distribute_s(r, o, l) +
+			      FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
+	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l)) +
+	       l->lookup_bytes * (r->copy_s / l->cpus + disk_byte_s(l));
 }
 
 double run_time_s(const rates *r, const settings *o, const run_load *l)

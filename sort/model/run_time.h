@@ -15,6 +15,9 @@ typedef struct run_load {
 	bool durable;        /* the output has to reach the disk before the end */
 	double disk_s;       /* to move a byte from or to the disk; 0: as on a nominal one */
 	unsigned disk_ranks; /* that share a nominal disk */
+	double fresh_bytes;  /* of memory, used for the first time, beside what the input takes */
+	double lookup_bytes; /* of runs on disk, read one after the other to find where they are cut
+			      */
 } run_load;
 
 /* run_time_s - seconds until the rank has written what it is to write; it waits for no other. */

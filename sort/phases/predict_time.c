@@ -4,11 +4,14 @@
 #include "predict_time.h"
 #include "base/minmax.h"
 #include "base/processors.h"
+#include "exchange/sample.h"
 #include "io/disk_rate.h"
 #include "model/run_time.h"
+#include "spill/spill.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,6 +65,24 @@ static double measured_disk(rank_env *env, const settled *k, const char *run_dir
 	return disk_rate_s(&env->m, dir, most);
 }
 
+/* Of memory, beside what the records that are read take. */
+static double fresh_bytes(const settled *k, uint64_t bytes)
+{
+	const uint64_t held = k->mp->budget.spills ? 0 : bytes, all = k->mp->budget.bytes;
+	return all > held ? (double)(all - held) : 0;
+}
+
+/* The search for splitters halves their brackets round by round; for each of them a round looks
+ * into each run twice: for the middle of what is left, and for the place of the pivot. */
+static double lookup_bytes(const rank_env *env, const settled *k)
+{
+	const size_t p = (size_t)env->c->size;
+	const double places = sample_bracket_recs(k->s->records, p);
+	if (!k->mp->budget.spills || places < 2)
+		return 0;
+	return 2 * log2(places) * (double)(p - 1) * (double)k->mp->budget.runs * SPILL_BLOCK_BYTES;
+}
+
 void predict_time(rank_env *env, const settled *k, const char *run_dir)
 {
 	const uint64_t in = own_share(env, k->s->in), out = own_share(env, k->s->out);
@@ -74,7 +95,9 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			     .spills = k->mp->budget.spills,
 			     .durable = env->o->fsync && !k->f->out.is_stdout,
 			     .disk_s = measured_disk(env, k, run_dir, bytes),
-			     .disk_ranks = k->cpus->ranks_here };
+			     .disk_ranks = k->cpus->ranks_here,
+			     .fresh_bytes = fresh_bytes(k, bytes),
+			     .lookup_bytes = lookup_bytes(env, k) };
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */

@@ -21,7 +21,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK_BYTES = 2 * SPILL_LEAST_BLOCK_BYTES, NAME_BYTES = 64 };
+enum { NAME_BYTES = 64 };
 
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 
@@ -86,8 +86,8 @@ static size_t choose_block(uint32_t record_bytes)
 {
 	const size_t both = SPILL_ALIGN / gcd(SPILL_ALIGN, record_bytes) * record_bytes;
 	if (both > SPILL_MOST_BLOCK_BYTES)
-		return BLOCK_BYTES;
-	return both > BLOCK_BYTES ? both : BLOCK_BYTES / both * both;
+		return SPILL_BLOCK_BYTES;
+	return both > SPILL_BLOCK_BYTES ? both : SPILL_BLOCK_BYTES / both * both;
 }
 
 /* ------------------------------------------------------------------------------- opening */

@@ -17,7 +17,8 @@
 
 enum {
 	SPILL_LEAST_BLOCK_BYTES = 64 << 10,
-	SPILL_ALIGN = IO_FD_ALIGN, /* of the buffers that are read into */
+	SPILL_ALIGN = IO_FD_ALIGN,                       /* of the buffers that are read into */
+	SPILL_BLOCK_BYTES = 2 * SPILL_LEAST_BLOCK_BYTES, /* of usual records */
 	SPILL_MOST_BLOCK_BYTES = 256 << 10,
 	SPILL_WRITE_BYTES = 4 << 20 /* least bytes in a write, except the last of a run; a direct
 				     * write or read of 4 MiB is 1.5 times as fast as one of 1 */

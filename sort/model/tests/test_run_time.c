@@ -45,12 +45,18 @@ static void measured_runs(void **state)
 static void what_takes_longer(void **state)
 {
 	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1 };
-	run_load spills = base, slow = base, ranks = base, busy = base;
+	run_load spills = base, slow = base, ranks = base, busy = base, fresh = base, lookups;
 	(void)state;
 	spills.spills = true;
 	assert_true(predicted(&spills) > predicted(&base) + 0.1);
 	ranks.ranks = 4;
 	assert_true(predicted(&ranks) > predicted(&base));
+	fresh.fresh_bytes = 1e9; /* cleared by the system, about as fast as copied */
+	assert_float_equal(predicted(&fresh) - predicted(&base), 0.35, 1e-9);
+	ranks.spills = true;
+	lookups = ranks;
+	lookups.lookup_bytes = 1e8; /* 0.08 s from the disk, 0.035 s to check */
+	assert_float_equal(predicted(&lookups) - predicted(&ranks), 0.115, 1e-9);
 	busy.cpus = 0.5;
 	assert_float_equal(predicted(&busy), 2 * predicted(&base), 1e-9);
 	slow.disk_s = 1e-6; /* 1 MB/s */
@@ -59,10 +65,39 @@ static void what_takes_longer(void **state)
 	assert_float_equal(predicted(&slow), 300, 1e-6);
 }
 
+/* 4 million records in memory, by processor time of all phases but planning (2 processors, files in
+ * memory): one rank, and two by either strategy. The second sort of those that distribute, what
+ * they receive and the memory for it make them the slowest. */
+static void measured_work(void **state)
+{
+	enum { M = 1000000 };
+	static const struct {
+		double taken_s;
+		strategy by;
+		run_load load;
+	} run[] = {
+		{ 1.515, BY_MERGING, { 4 * M, 4 * M, 1, 1, false, false, false, 0, 1, 87e6, 0 } },
+		{ 0.945, BY_MERGING, { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 54e6, 0 } },
+		{ 1.103,
+		  BY_DISTRIBUTING,
+		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 310e6, 0 } },
+	};
+	const rates r = rates_nominal(1);
+	(void)state;
+	for (size_t i = 0; i < LEN(run); i++) {
+		settings o = usual;
+		o.strategy = run[i].by;
+		const double s = run_time_s(&r, &o, &run[i].load);
+		if (s < 0.75 * run[i].taken_s || s > 1.25 * run[i].taken_s)
+			fail_msg("%zu: %.3f s taken, %.3f s predicted", i, run[i].taken_s, s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(measured_runs),
+		cmocka_unit_test(measured_work),
 		cmocka_unit_test(what_takes_longer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
