@@ -25,13 +25,13 @@ static void measured_runs(void **state)
 		double taken_s;
 		run_load load;
 	} run[] = {
-		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1 } },
-		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1 } },
-		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1 } },
-		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2 } },
-		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
-		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
-		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1 } },
+		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1, 0, 0 } },
+		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1, 0, 0 } },
+		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1, 0, 0 } },
+		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2, 0, 0 } },
+		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
+		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
+		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
 	};
 	(void)state;
 	for (size_t i = 0; i < LEN(run); i++) {
@@ -44,7 +44,7 @@ static void measured_runs(void **state)
 /* Each of these takes longer, and a disk that is slow enough decides alone. */
 static void what_takes_longer(void **state)
 {
-	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1 };
+	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0 };
 	run_load spills = base, slow = base, ranks = base, busy = base, fresh = base, lookups;
 	(void)state;
 	spills.spills = true;

@@ -183,10 +183,9 @@ static void what_is_dropped_counts(void **state)
 		memcpy(p, fit, sizeof p);
 		p[0] = wrong[k].first;
 		const trial t = run((trial){ .part = p, .unique = true });
-		for (int i = 0; i < RANKS; i++) {
+		for (int i = 0; i < RANKS; i++)
 			assert_int_equal(t.rc[i], ST_INVALID);
-			assert_string_equal(t.said[i], wrong[k].why);
-		}
+		assert_string_equal(t.said[0], wrong[k].why);
 	}
 }
 
