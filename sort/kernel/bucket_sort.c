@@ -22,7 +22,7 @@
 
 #include <stdatomic.h>
 
-enum { FEWEST_BUCKETS = 8, PIECE = 8192, KEYS_AHEAD = 40 };
+enum { PIECE = 8192, KEYS_AHEAD = 40 };
 
 const bucket_sort_sizes BUCKET_SORT_SIZES = { .simple = 16384,
 					      .bucket = 8000,
@@ -48,7 +48,7 @@ typedef struct sorter {
 	uint32_t buckets_max;
 	bucket_workspace *workspaces; /* one a thread */
 	entry *sample;                /* and as many for sorting it */
-	classifier_room map_room;
+	classifier_room *map_room;
 } sorter;
 
 /* One split: the records whose numbers `from` gives (or all of the input), to be sorted to the
@@ -98,7 +98,7 @@ static void make_map(bucket_split *p, uint32_t buckets)
 	const size_t got = p->whole ? classifier_sample(s->c.in, p->n, buckets, s->sample)
 				    : sample_numbers(p, classifier_sample_size(p->n, buckets));
 	radix_sort(s->sample, s->sample + got, got, s->c.in);
-	classifier_make(&p->map, s->c.in, s->sample, got, s->pos_bits, buckets, &s->map_room);
+	classifier_make(&p->map, s->c.in, s->sample, got, s->pos_bits, buckets, s->map_room);
 }
 
 /* -------------------------------------------------------------------------------- scatter */
@@ -186,7 +186,7 @@ static uint32_t buckets_fit(const sorter *s, uint64_t n, uint32_t parts)
 	const uint64_t half = n * s->c.stride / 2, numbers = n * sizeof(uint64_t) + 64;
 	const uint64_t lists = half > numbers ? (half - numbers) / chunk_bytes / parts : 0;
 	const uint64_t b = lists > CHUNK_BATCH + 1 ? lists - CHUNK_BATCH - 1 : 0;
-	return (uint32_t)u64_min(u64_min(b, n / s->sizes->bucket + 3), s->buckets_max);
+	return (uint32_t)u64_min(u64_min(b, n / s->sizes->bucket + BUCKETS_LEAST), s->buckets_max);
 }
 
 /* -------------------------------------------------------------------------------- buckets */
@@ -233,7 +233,7 @@ static bool is_large(const bucket_split *p, uint64_t n)
 {
 	const sorter *s = p->s;
 	return n > s->sizes->cap && n > s->n / s->sizes->large_nth && p->depth < s->sizes->depth &&
-	       buckets_fit(s, n, 1) >= FEWEST_BUCKETS;
+	       buckets_fit(s, n, 1) >= BUCKETS_LEAST;
 }
 
 static status list_buckets(bucket_split *p)
@@ -352,7 +352,7 @@ static status sort_split(bucket_split *p)
 {
 	sorter *s = p->s;
 	uint32_t parts = s->threads, b;
-	while ((b = buckets_fit(s, p->n, parts)) < FEWEST_BUCKETS && parts > 1)
+	while ((b = buckets_fit(s, p->n, parts)) < BUCKETS_LEAST && parts > 1)
 		parts /= 2;
 	make_map(p, b);
 	status rc = cut_source(p);
@@ -426,16 +426,14 @@ static status by_buckets(sorter *s)
 	unsigned char *scratch = mem_array(m, bytes, 1, "scratch", s->e);
 	s->workspaces = mem_array(m, s->threads, sizeof *s->workspaces, "scratch", s->e);
 	s->sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s->sample, "sample", s->e);
-	s->map_room.cells = mem_array(m, CELLS_MAX, sizeof *s->map_room.cells, "cells", s->e);
-	s->map_room.table = mem_array(m, TABLES_MAX, sizeof *s->map_room.table, "cells", s->e);
+	s->map_room = mem_array(m, 1, sizeof *s->map_room, "map", s->e);
 	status rc = ST_RESOURCE;
-	if (scratch && s->workspaces && s->sample && s->map_room.cells && s->map_room.table) {
+	if (scratch && s->workspaces && s->sample && s->map_room) {
 		bucket_split all = { .s = s, .whole = true, .n = s->n };
 		place_workspaces(s, scratch);
 		rc = sort_split(&all);
 	}
-	mem_free(m, s->map_room.table);
-	mem_free(m, s->map_room.cells);
+	mem_free(m, s->map_room);
 	mem_free(m, s->sample);
 	mem_free(m, s->workspaces);
 	mem_free(m, scratch);
@@ -450,8 +448,8 @@ static status sort_with(mem *m, const bucket_ctx *c, size_t n, unsigned threads,
 	while (n >> s.pos_bits)
 		s.pos_bits++;
 	s.c.pos_mask = (UINT64_C(1) << s.pos_bits) - 1;
-	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
-	if (s.buckets_max < FEWEST_BUCKETS || buckets_fit(&s, n, 1) < FEWEST_BUCKETS)
+	s.buckets_max = (uint32_t)u64_min(n / sizes->bucket + BUCKETS_LEAST, BUCKETS_MAX);
+	if (s.buckets_max < BUCKETS_LEAST || buckets_fit(&s, n, 1) < BUCKETS_LEAST)
 		return simple(m, c->in, n, c->out, c->order, e);
 	return by_buckets(&s);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making the map from a sorted sample, in two walks down the tree: the first decides which cells
- * have a table or a heavy key, the second, which then knows how many buckets these take, numbers
- * the buckets. Pure. */
+/* Making the map from a sorted sample: first the splitters of each table, beginning with the root,
+ * then the numbers of buckets, in the order of keys. Pure. */
 #include "classifier.h"
 #include "base/minmax.h"
 
@@ -26,22 +25,27 @@ size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry 
 	return want;
 }
 
+/* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
+typedef struct node {
+	classifier_segment *segment;
+	uint32_t key_from; /* where the part of the key begins that is not known yet */
+	unsigned depth;
+	size_t i, end;
+} node;
+
 /* What the making of a map needs besides the map. */
 typedef struct maker {
-	classifier *m;
+	classifier_room *room;
 	const records *in;
 	const entry *sample;
-	size_t n;
-	uint32_t buckets;
-	size_t dense;    /* samples from which on a cell has a table of its own */
-	uint16_t *cells; /* that are not taken yet */
-	size_t cells_left;
-	uint32_t extra_left; /* tables and heavy keys that the number of buckets still allows */
-	/* the second walk */
-	uint32_t b, end; /* the current bucket, and the first that is left for other uses */
-	size_t held;     /* samples in it */
-	size_t left;     /* samples in it and behind it */
-	bool open;       /* it has a cell */
+	size_t share; /* samples of a bucket */
+	size_t dense; /* those from which on a value may be a node, */
+	size_t huge;  /* and is one */
+	size_t cells, segments, tables, heavy;
+	size_t nodes, nodes_most;
+	node node[NODES_MAX];
+	unsigned pos_bits;
+	uint32_t bucket;
 } maker;
 
 static const unsigned char *sample_at(const maker *k, size_t i)
@@ -54,223 +58,231 @@ static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
 	return key_window_read(&k->in->lay, &t->window, sample_at(k, i));
 }
 
-static size_t cell_of(const maker *k, const classifier_table *t, size_t i)
+/* ------------------------------------------------------------------------------ its tables */
+
+/* The first value of cell c, of those from base on; UINT64_MAX if it is above all values. */
+static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
-	const uint64_t x = window_of(k, t, i) - t->base;
-	return t == &k->m->root ? classifier_cell(t, x) : (size_t)(x >> t->shift);
+	const unsigned __int128 v = (unsigned __int128)t->base + ((unsigned __int128)c << t->shift);
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-/* Where the samples from i on that share its cell of t end, before `end`. */
-static size_t cell_end(const maker *k, const classifier_table *t, size_t i, size_t end)
+/* A segment of t from this value on; there may be one already. */
+static classifier_segment *begin_segment(maker *k, classifier_table *t, uint64_t from)
 {
-	const size_t cell = cell_of(k, t, i);
-	do
-		i++;
-	while (i < end && cell_of(k, t, i) == cell);
-	return i;
-}
-
-/* The key that occurs most often among the samples [i, end), by a record; how often. */
-static size_t most_frequent(const maker *k, size_t i, size_t end, const unsigned char **rec)
-{
-	const layout *l = &k->in->lay;
-	size_t most = 0, run = 0;
-	for (; i < end; i++) {
-		const unsigned char *at = sample_at(k, i);
-		run = run && key_compare(l, at, sample_at(k, i - 1)) == 0 ? run + 1 : 1;
-		if (run > most) {
-			most = run;
-			*rec = at;
-		}
+	if (t->segments == 0 || t->segment[t->segments - 1].from != from) {
+		t->segment[t->segments++] = (classifier_segment){ .from = from };
+		k->segments++;
 	}
-	return most;
+	return &t->segment[t->segments - 1];
 }
 
-/* ------------------------------------------------------------------------- which tables there are
- */
+/* Half of the nodes are for those that come first, half for those without which a bucket would be
+ * huge. */
+static bool is_dense(const maker *k, size_t n)
+{
+	return n > k->dense && k->nodes < (n > k->huge ? k->nodes_most : k->nodes_most / 2);
+}
 
-/* The range of samples [i, end) in the window from byte key_from of the key on. */
-static void table_range(const maker *k, classifier_table *t, uint32_t key_from, size_t i,
-			size_t end)
+/* A value of its own: what follows in the key, if anything does, is looked at later. */
+static void add_node(maker *k, classifier_table *t, uint64_t value, const node *n)
+{
+	if (n->key_from < k->in->lay.key_bytes) {
+		k->node[k->nodes] = *n;
+		k->node[k->nodes++].segment = &t->segment[t->segments - 1];
+	}
+	if (value < UINT64_MAX)
+		begin_segment(k, t, value + 1);
+}
+
+/* Splitters among samples [i, end) of one cell, which has many: any value may be one. Returns how
+ * many samples the last segment has, which began with `held`. */
+static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size_t held,
+		       unsigned depth)
+{
+	for (size_t next = i; i < end; i = next) {
+		const uint64_t value = window_of(k, t, i);
+		do
+			next++;
+		while (next < end && window_of(k, t, next) == value);
+		const bool is_node = is_dense(k, next - i);
+		if (held >= k->share || is_node) {
+			begin_segment(k, t, value);
+			held = 0;
+		}
+		if (is_node)
+			add_node(k, t, value,
+				 &(node){ NULL, t->key_from + KEY_WINDOW_BYTES, depth, i, next });
+		else
+			held += next - i;
+	}
+	return held;
+}
+
+/* The splitters of samples [i, end). Where a cell has few of them, borders of cells will do: a
+ * search then ends where it begins. */
+static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, unsigned depth)
+{
+	size_t held = 0;
+	t->segment = &k->room->segment[k->segments];
+	begin_segment(k, t, 0);
+	begin_segment(k, t, t->base);
+	for (size_t next = i; i < end; i = next) {
+		const uint64_t cell = (window_of(k, t, i) - t->base) >> t->shift;
+		do
+			next++;
+		while (next < end && (window_of(k, t, next) - t->base) >> t->shift == cell);
+		if (next - i > k->dense) {
+			held = cut_cell(k, t, i, next, held, depth);
+			continue;
+		}
+		if (held >= k->share) {
+			begin_segment(k, t, cell_begin(t, cell));
+			held = 0;
+		}
+		held += next - i;
+	}
+	const uint64_t above = cell_begin(t, t->last_cell - 1);
+	if (above < UINT64_MAX)
+		begin_segment(k, t, above);
+}
+
+static void set_norms(classifier_table *t)
+{
+	for (uint32_t s = 0; s < t->segments; s++) {
+		const uint64_t end = s + 1 < t->segments ? t->segment[s + 1].from : 0;
+		const uint64_t range = end - 1 - t->segment[s].from;
+		t->segment[s].norm = range ? (uint8_t)__builtin_clzll(range) : 63;
+	}
+}
+
+/* Cells of one width, from base on; the range grows to the end of the last one. About four a
+ * segment. */
+static void set_cells(const maker *k, classifier_table *t, size_t samples)
+{
+	enum { CELLS_A_SEGMENT = 4 };
+	const unsigned width = 64 - (unsigned)__builtin_clzll(t->range | 1);
+	unsigned bits = 1;
+	while ((size_t)1 << bits < CELLS_A_SEGMENT * (samples / k->share))
+		bits++;
+	t->shift = width > bits ? width - bits : 0;
+	t->last_cell = (uint32_t)(t->range >> t->shift) + 2;
+	const uint64_t above = cell_begin(t, t->last_cell - 1);
+	t->range = above - (above < UINT64_MAX) - t->base;
+}
+
+/* Where the search begins for values of each cell, and how far it looks: never past the last
+ * segment. */
+static void fill_cells(maker *k, classifier_table *t)
+{
+	uint32_t s = 0;
+	t->of_cell = &k->room->cell[k->cells];
+	k->cells += t->last_cell + 1;
+	t->of_cell[0] = 0;
+	t->reach = 1;
+	for (uint32_t c = 1; c <= t->last_cell; c++) {
+		const uint64_t begin = cell_begin(t, c - 1);
+		const uint64_t end = c < t->last_cell ? cell_begin(t, c) : UINT64_MAX;
+		while (s + 1 < t->segments && t->segment[s + 1].from <= begin)
+			s++;
+		t->of_cell[c] = (uint16_t)s;
+		uint32_t last = s;
+		while (last + 1 < t->segments &&
+		       (t->segment[last + 1].from < end || end == UINT64_MAX))
+			last++;
+		t->reach = (uint32_t)u64_max(t->reach, last - s + 1);
+	}
+	for (uint32_t c = 1; c <= t->last_cell; c++)
+		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
+}
+
+static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t i, size_t end,
+		       unsigned depth)
 {
 	const layout *l = &k->in->lay;
 	const uint32_t left = l->key_bytes - key_from;
-	t->key_from = key_from;
+	*t = (classifier_table){ .key_from = key_from };
 	t->window = key_window_at(l, key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
 	t->base = window_of(k, t, i);
-	t->top = window_of(k, t, end - 1);
-	const uint64_t range = t->top - t->base;
-	t->norm = range ? (unsigned)__builtin_clzll(range) : 0;
+	t->range = window_of(k, t, end - 1) - t->base;
+	set_cells(k, t, end - i);
+	cut_segments(k, t, i, end, depth);
+	set_norms(t);
+	fill_cells(k, t);
+}
+
+/* A node becomes a heavy key or a table, which may have nodes again. */
+static void resolve(maker *k, const node *n)
+{
+	const unsigned char *rec = sample_at(k, n->i);
+	if (key_compare(&k->in->lay, rec, sample_at(k, n->end - 1)) == 0) {
+		n->segment->to = (uint16_t)(TO_HEAVY | k->heavy);
+		k->room->heavy[k->heavy++].rec = rec;
+	} else if (n->depth < TABLE_DEPTH) {
+		n->segment->to = (uint16_t)(TO_TABLE | k->tables);
+		make_table(k, &k->room->table[k->tables++], n->key_from, n->i, n->end,
+			   n->depth + 1);
+	}
+}
+
+/* ----------------------------------------------------------------------------- its buckets */
+
+static void add_bucket(maker *k, bool exact)
+{
+	k->room->exact[k->bucket++] = exact;
+}
+
+static void number_buckets(maker *k, const classifier_table *t)
+{
 	/* What a number leaves out of the window must be bits that are 0 in every key. */
 	const unsigned zeros = t->window.keep ? (unsigned)__builtin_ctzll(t->window.keep) : 64;
-	const unsigned pos_bits = 64 - (unsigned)__builtin_clzll(k->m->pos_mask);
-	t->exact = left <= KEY_WINDOW_BYTES && t->norm + zeros >= pos_bits;
-}
-
-static void take_cells(maker *k, classifier_table *t, size_t cells)
-{
-	t->cells = (uint32_t)cells;
-	t->of_cell = k->cells;
-	k->cells += cells;
-	k->cells_left -= cells;
-	memset(t->of_cell, 0, cells * sizeof *t->of_cell);
-}
-
-/* A table for samples [i, end) of one cell of `up`, or NULL: they share what is left of the key, or
- * room or buckets are used up. */
-static classifier_table *add_table(maker *k, const classifier_table *up, size_t i, size_t end)
-{
-	enum { FEWEST_BITS = 6, CELLS_A_SAMPLE = 4 };
-	classifier *m = k->m;
-	classifier_table *t = &m->table[m->n_tables];
-	const uint64_t from = window_of(k, up, i), to = window_of(k, up, end - 1);
-	const unsigned same_bits = from == to ? 64 : (unsigned)__builtin_clzll(from ^ to);
-	const uint32_t key_from = up->key_from + same_bits / 8;
-	if (key_from >= k->in->lay.key_bytes || m->n_tables == TABLES_MAX || k->extra_left == 0)
-		return NULL;
-	table_range(k, t, key_from, i, end);
-	const uint64_t range = t->top - t->base;
-	const unsigned width = 64 - (unsigned)__builtin_clzll(range | 1);
-	unsigned bits = FEWEST_BITS;
-	while ((end - i) * CELLS_A_SAMPLE >> bits)
-		bits++;
-	t->shift = width > bits ? width - bits : 0;
-	if ((range >> t->shift) + 1 > k->cells_left)
-		return NULL;
-	t->from = from;
-	t->to = to;
-	take_cells(k, t, (size_t)(range >> t->shift) + 1);
-	m->n_tables++;
-	k->extra_left--;
-	return t;
-}
-
-/* Decides what each cell of t that has samples, [i, end) in all, leads to. */
-static void grow(maker *k, const classifier_table *t, size_t i, size_t end, unsigned depth)
-{
-	classifier *m = k->m;
-	for (size_t next; i < end; i = next) {
-		const unsigned char *rec = NULL;
-		next = cell_end(k, t, i, end);
-		if (next - i <= k->dense && next - i <= k->n / HEAVY_MAX)
-			continue;
-		const size_t n = next - i, same = most_frequent(k, i, next, &rec);
-		uint16_t *to = &t->of_cell[cell_of(k, t, i)];
-		const classifier_table *deeper = NULL;
-		if (n - same > k->dense && depth < TABLE_DEPTH)
-			deeper = add_table(k, t, i, next);
-		if (deeper) {
-			*to = (uint16_t)(TABLE_CELL | (deeper - m->table));
-			grow(k, deeper, i, next, depth + 1);
-		} else if (same > 1 && same > k->n / HEAVY_MAX && same >= n / 2 &&
-			   m->n_heavy < HEAVY_MAX && k->extra_left > 0) {
-			m->heavy[m->n_heavy++] = rec;
-			*to = (uint16_t)(HEAVY_CELL | m->n_heavy);
-			k->extra_left--;
+	const bool last = k->in->lay.key_bytes - t->key_from <= KEY_WINDOW_BYTES;
+	for (uint32_t i = 0; i < t->segments; i++) {
+		classifier_segment *s = &t->segment[i];
+		if (s->to & TO_HEAVY) {
+			k->room->heavy[s->to & ~TO_HEAVY].bucket = k->bucket;
+			for (unsigned b = 0; b < 3; b++)
+				add_bucket(k, b == 1);
+		} else if (s->to & TO_TABLE) {
+			number_buckets(k, &k->room->table[s->to & ~TO_TABLE]);
+		} else {
+			s->to = (uint16_t)k->bucket;
+			add_bucket(k, last && s->norm + zeros >= k->pos_bits);
 		}
 	}
-}
-
-/* ----------------------------------------------------------------------------------- their buckets
- */
-
-static void next_bucket(maker *k, bool exact)
-{
-	k->left -= k->held;
-	k->held = 0;
-	k->open = false;
-	k->m->exact[++k->b] = exact;
-}
-
-/* The current bucket, the next and the one after it: below the heavy key, itself, and above. */
-static uint16_t number_heavy(maker *k, uint16_t heavy, bool exact)
-{
-	classifier *m = k->m;
-	const uint32_t b = k->b;
-	k->end += 4;
-	m->beside[b] = (uint8_t)heavy;
-	m->beside[b + 1] = HEAVY_ITSELF;
-	m->exact[b + 1] = true;
-	m->exact[b + 2] = exact;
-	k->b += 2;
-	next_bucket(k, exact);
-	return (uint16_t)(HEAVY_CELL | b);
-}
-
-/* Neighbouring cells to one bucket, up to an even share of what the sample has left; a heavy one to
- * three; a table to its own ones. Begins and ends with a bucket for keys outside the range. */
-static void number_buckets(maker *k, classifier_table *t, size_t i, size_t end)
-{
-	classifier *m = k->m;
-	size_t next = cell_of(k, t, i);
-	t->below = (uint16_t)k->b;
-	m->exact[k->b] = false;
-	next_bucket(k, t->exact);
-	for (uint32_t c = 0; c < t->cells; c++) {
-		const uint16_t was = t->of_cell[c];
-		const size_t at = i;
-		if (c == next) {
-			i = cell_end(k, t, i, end);
-			next = i < end ? cell_of(k, t, i) : SIZE_MAX;
-		}
-		const size_t n = i - at, share = k->left / (k->end - k->b);
-		const bool full = k->held > 0 && k->b + 1 < k->end && k->held + n / 2 >= share;
-		if (k->open && (was || full))
-			next_bucket(k, t->exact);
-		if (was & TABLE_CELL) {
-			k->end += 2;
-			number_buckets(k, &m->table[was & ~TABLE_CELL], at, i);
-			k->end += 2;
-			next_bucket(k, t->exact);
-			continue;
-		}
-		k->held += n;
-		k->open = true;
-		t->of_cell[c] = was ? number_heavy(k, was, t->exact) : (uint16_t)k->b;
-	}
-	if (k->open)
-		next_bucket(k, false);
-	m->exact[k->b] = false;
-	t->above = (uint16_t)k->b;
 }
 
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, const classifier_room *room)
+		     unsigned pos_bits, uint32_t buckets, classifier_room *room)
 {
+	/* Buckets that the splitters do not make: two for keys outside of what all share, those at
+	 * both ends of a table, and one that is not full; before a node another one. */
+	enum { ROOT_EXTRA = 6, NODE_EXTRA = 4 };
 	const layout *l = &in->lay;
-	maker k = { .m = m,
-		    .in = in,
-		    .sample = sample,
-		    .n = n,
-		    .dense = 2 * n / buckets + 2,
-		    .cells = room->cells,
-		    .cells_left = CELLS_MAX,
-		    .extra_left = (buckets - 3) / 8,
-		    .left = n };
-	classifier_table *root = &m->root;
-	m->common = sample_at(&k, 0);
-	m->lay = *l;
-	m->pos_mask = (UINT64_C(1) << pos_bits) - 1;
-	m->n_tables = m->n_heavy = 0;
-	m->table = room->table;
-	memset(m->beside, 0, sizeof m->beside);
+	maker k = { .room = room, .in = in, .sample = sample, .pos_bits = pos_bits };
+	k.nodes_most = (buckets - BUCKETS_LEAST) / (4 * NODE_EXTRA);
+	k.share = n / (buckets - ROOT_EXTRA - NODE_EXTRA * k.nodes_most) + 1;
+	k.dense = 2 * k.share;
+	k.huge = k.nodes_most ? 2 * n / k.nodes_most + 1 : n;
+	*m = (classifier){ .common = sample_at(&k, 0),
+			   .lay = *l,
+			   .pos_mask = (UINT64_C(1) << pos_bits) - 1,
+			   .table = room->table,
+			   .heavy = room->heavy,
+			   .exact = room->exact };
 	const uint32_t shared = key_shared_bytes(l, m->common, sample_at(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
 	m->head_value = key_window_read(l, &m->head, m->common);
-	table_range(&k, root, shared, 0, n);
-	unsigned bits = 6;
-	while (bits < CELL_BITS_MAX && 1u << bits < buckets)
-		bits++;
-	root->shift = 52 - bits;
-	take_cells(&k, root, classifier_cell(root, root->top - root->base) + 1);
-	grow(&k, root, 0, n, 0);
-	k.end = buckets - 1 - 4 * (m->n_tables + m->n_heavy);
-	number_buckets(&k, root, 0, n);
-	m->buckets = k.b + 1;
+	make_table(&k, &m->root, shared, 0, n, 0);
+	for (size_t i = 0; i < k.nodes; i++)
+		resolve(&k, &k.node[i]);
+	add_bucket(&k, false);
+	number_buckets(&k, &m->root);
+	add_bucket(&k, false);
+	m->buckets = k.bucket;
 }
 
-/* ---------------------------------------------------------------------------------------- its use
- */
+/* ------------------------------------------------------------------------------------ its use */
 
 int classifier_outside(const classifier *m, const unsigned char *rec)
 {
@@ -282,27 +294,22 @@ int classifier_outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->common, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-static uint32_t beside_heavy(const classifier *m, const unsigned char *rec, uint32_t bucket)
+uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
+			   uint64_t *number)
 {
-	const unsigned char *heavy = m->heavy[m->beside[bucket] - 1];
-	const int c = key_compare(&m->lay, rec, heavy);
-	return bucket + (c >= 0) + (c > 0);
-}
-
-uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint64_t w,
-			   uint32_t cell, uint64_t *number)
-{
-	while (cell & TABLE_CELL && !(cell & HEAVY_CELL)) {
-		const classifier_table *t = &m->table[cell & ~(uint32_t)TABLE_CELL];
-		*number = pos;
-		if (w < t->from || w > t->to)
-			return w < t->from ? t->below : t->above;
-		w = key_window_read(&m->lay, &t->window, rec);
-		if (w < t->base || w > t->top)
-			return w < t->base ? t->below : t->above;
-		const uint64_t x = w - t->base;
-		*number |= x << t->norm & ~m->pos_mask;
-		cell = t->of_cell[x >> t->shift];
+	while ((to & (TO_TABLE | TO_HEAVY)) == TO_TABLE) {
+		const classifier_table *t = &m->table[to & ~TO_TABLE];
+		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
+		const classifier_segment *s = classifier_find(t, w);
+		if (number)
+			*number = pos | ((w - s->from) << s->norm & ~m->pos_mask);
+		to = s->to;
 	}
-	return cell & HEAVY_CELL ? beside_heavy(m, rec, cell & ~(uint32_t)HEAVY_CELL) : cell;
+	if (to < TO_HEAVY)
+		return to;
+	const classifier_heavy *h = &m->heavy[to & ~TO_HEAVY];
+	const int c = key_compare(&m->lay, rec, h->rec);
+	if (number)
+		*number = pos;
+	return h->bucket + (c >= 0) + (c > 0);
 }

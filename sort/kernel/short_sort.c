@@ -46,7 +46,7 @@ typedef struct short_sorter {
 	uint32_t buckets_most;
 	entry *sample; /* and as many for sorting it */
 	classifier map;
-	classifier_room map_room;
+	classifier_room *map_room;
 	uint64_t *place; /* threads x buckets: how many records, then where they go */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
@@ -82,11 +82,11 @@ static uint64_t part_begin(const short_sorter *s, size_t part)
 static inline __attribute__((always_inline)) void
 count_range(const short_sorter *s, uint64_t from, uint64_t to, uint64_t *count, window_kind of)
 {
+	const classifier map = s->map; /* which nothing that is written here can change */
 	const uint32_t bytes = s->in->lay.record_bytes;
 	const unsigned char *rec = record_at(s->in, from);
-	uint64_t number;
 	for (uint64_t i = from; i < to; i++, rec += bytes)
-		count[classifier_bucket(&s->map, rec, 0, &number, of)]++;
+		count[classifier_bucket(&map, rec, 0, NULL, of)]++;
 }
 
 static void count_part(void *arg, unsigned worker)
@@ -132,10 +132,10 @@ static inline __attribute__((always_inline)) void move_range(const short_sorter 
 							     uint64_t from, uint64_t to,
 							     uint32_t bytes, window_kind of)
 {
+	const classifier map = s->map;
 	const unsigned char *rec = record_at(s->in, from);
 	for (uint64_t i = from; i < to; i++, rec += bytes) {
-		uint64_t number;
-		const uint32_t b = classifier_bucket(&s->map, rec, 0, &number, of);
+		const uint32_t b = classifier_bucket(&map, rec, 0, NULL, of);
 		unsigned char *line = g->lines + (size_t)b * STAGE_BYTES;
 		unsigned used = g->used[b];
 		copy_short(line + used, rec, bytes);
@@ -378,7 +378,7 @@ static status in_buckets(short_sorter *s, unsigned char *scratch, size_t worker_
 {
 	const size_t n = classifier_sample(s->in, s->n, s->buckets_most, s->sample);
 	radix_sort(s->sample, s->sample + n, n, s->in);
-	classifier_make(&s->map, s->in, s->sample, n, 1, s->buckets_most, &s->map_room);
+	classifier_make(&s->map, s->in, s->sample, n, 1, s->buckets_most, s->map_room);
 	for (unsigned i = 0; i < s->threads; i++)
 		place_workspace(s, &s->work[i], scratch + i * worker_bytes);
 	pool_run(s->threads, count_part, s);
@@ -393,7 +393,7 @@ static status in_buckets(short_sorter *s, unsigned char *scratch, size_t worker_
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t buckets = (uint32_t)u64_min(n / sizes->bucket + 3, BUCKETS_MAX);
+	const uint32_t buckets = (uint32_t)u64_min(n / sizes->bucket + BUCKETS_LEAST, BUCKETS_MAX);
 	const size_t worker_bytes = workspace_bytes(buckets, sizes->cap);
 	short_sorter s = { .m = m,
 			   .e = e,
@@ -409,14 +409,11 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	s.place = mem_array(m, (size_t)threads * buckets, sizeof *s.place, "places", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
-	s.map_room.cells = mem_array(m, CELLS_MAX, sizeof *s.map_room.cells, "cells", e);
-	s.map_room.table = mem_array(m, TABLES_MAX, sizeof *s.map_room.table, "cells", e);
+	s.map_room = mem_array(m, 1, sizeof *s.map_room, "map", e);
 	status rc = ST_RESOURCE;
-	if (scratch && s.work && s.place && s.start && s.sample && s.map_room.cells &&
-	    s.map_room.table)
+	if (scratch && s.work && s.place && s.start && s.sample && s.map_room)
 		rc = in_buckets(&s, scratch, worker_bytes);
-	mem_free(m, s.map_room.table);
-	mem_free(m, s.map_room.cells);
+	mem_free(m, s.map_room);
 	mem_free(m, s.sample);
 	mem_free(m, s.start);
 	mem_free(m, s.place);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The classifier keeps the order of keys, its numbers keep it within a bucket, and no bucket that
+ * has more than one key is much larger than the others, however keys cluster. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <inttypes.h>
+
+#include "base/splitmix.h"
+#include "kernel/classifier.h"
+#include "kernel/radix.h"
+
+enum { RECORDS = 60000, BYTES = 32, BUCKETS = 128, POS_BITS_OF_NUMBER = 17 };
+
+/* The 8 bytes of a key that the kind decides; the others are random, or all the same. */
+typedef uint64_t value_fn(uint64_t *s, uint64_t i);
+
+static uint64_t uniform(uint64_t *s, uint64_t i)
+{
+	(void)i;
+	return splitmix(s);
+}
+/* As gensort -s: keys begin as one of a few others do, for any number of bits. */
+static uint64_t clustered(uint64_t *s, uint64_t i)
+{
+	uint64_t centre = i % 5;
+	const unsigned bits = (unsigned)(splitmix(s) % 64);
+	const uint64_t mask = bits ? ~UINT64_C(0) << (64 - bits) : 0;
+	return (splitmix(&centre) & mask) | (splitmix(s) & ~mask);
+}
+static uint64_t at_the_ends(uint64_t *s, uint64_t i)
+{
+	const uint64_t x = splitmix(s) >> splitmix(s) % 64;
+	return i % 2 ? x : ~x;
+}
+static uint64_t few(uint64_t *s, uint64_t i)
+{
+	uint64_t one = splitmix(s) % 7;
+	return i % 3 == 0 ? UINT64_MAX : i % 3 == 1 ? 0 : splitmix(&one);
+}
+static uint64_t one(uint64_t *s, uint64_t i)
+{
+	(void)s, (void)i;
+	return 42;
+}
+
+static const struct kind {
+	const char *name;
+	value_fn *value;
+} KINDS[] = { { "uniform", uniform },
+	      { "clustered", clustered },
+	      { "at the ends", at_the_ends },
+	      { "few", few },
+	      { "one", one } };
+
+/* Where in a key of 24 bytes the value lies, and whether the others differ. */
+static const struct shape {
+	uint32_t at, key_bytes;
+	bool random;
+} SHAPES[] = {
+	{ 0, 8, false }, { 0, 24, true }, { 8, 24, false }, { 3, 11, false }, { 0, 5, true }
+};
+
+typedef struct classified {
+	uint32_t bucket;
+	uint64_t number;
+	const unsigned char *rec;
+} classified;
+
+static const layout *comparing;
+
+static int by_key(const void *a, const void *b)
+{
+	const classified *x = a, *y = b;
+	const int c = key_compare(comparing, x->rec, y->rec);
+	return c ? c : (x->rec > y->rec) - (x->rec < y->rec);
+}
+
+static void fill(unsigned char *recs, const struct kind *kind, const struct shape *shape)
+{
+	uint64_t s = 7;
+	for (uint64_t i = 0; i < RECORDS; i++) {
+		unsigned char *rec = recs + i * BYTES;
+		const uint64_t v = htobe64(kind->value(&s, i));
+		memset(rec, 5, BYTES);
+		for (unsigned j = 0; shape->random && j < BYTES; j++)
+			rec[j] = (unsigned char)splitmix(&s);
+		memcpy(rec + shape->at, &v, sizeof v);
+	}
+}
+
+/* all: in the order of keys. */
+static void must_be_fine(const classifier *m, const classified *all, const char *what)
+{
+	uint64_t held = 1;
+	for (size_t i = 1; i < RECORDS; i++) {
+		const classified *x = &all[i - 1], *y = &all[i];
+		const bool same = x->bucket == y->bucket;
+		if (x->bucket > y->bucket || y->bucket >= m->buckets)
+			fail_msg("%s: bucket %u before %u of %u", what, x->bucket, y->bucket,
+				 m->buckets);
+		if (same && (x->number | m->pos_mask) > (y->number | m->pos_mask))
+			fail_msg("%s: numbers of bucket %u have another order", what, x->bucket);
+		if (same && m->exact[x->bucket] && x->number >= y->number)
+			fail_msg("%s: bucket %u is not exact", what, x->bucket);
+		held = same ? held + (key_compare(comparing, x->rec, y->rec) != 0) : 1;
+		if (held > 8 * RECORDS / BUCKETS)
+			fail_msg("%s: bucket %u has more than %" PRIu64 " keys", what, x->bucket,
+				 held);
+	}
+}
+
+static void one_map(const struct kind *kind, const struct shape *shape, classifier_room *room,
+		    unsigned char *recs, classified *all, entry *sample)
+{
+	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, shape->key_bytes) };
+	char what[80];
+	classifier m;
+	snprintf(what, sizeof what, "%s, key %u, at %u", kind->name, shape->key_bytes, shape->at);
+	fill(recs, kind, shape);
+	const size_t n = classifier_sample(&in, RECORDS, BUCKETS, sample);
+	radix_sort(sample, sample + n, n, &in);
+	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, BUCKETS, room);
+	assert_true(m.buckets <= BUCKETS);
+	for (size_t i = 0; i < RECORDS; i++) {
+		all[i].rec = record_at(&in, i);
+		all[i].bucket =
+			classifier_bucket(&m, all[i].rec, i, &all[i].number, m.root.window.of);
+		assert_int_equal(all[i].number & m.pos_mask, i);
+		assert_int_equal(all[i].bucket,
+				 classifier_bucket(&m, all[i].rec, i, NULL, m.root.window.of));
+	}
+	comparing = &in.lay;
+	qsort(all, RECORDS, sizeof *all, by_key);
+	must_be_fine(&m, all, what);
+}
+
+static void test_maps(void **state)
+{
+	(void)state;
+	classifier_room *room = malloc(sizeof *room);
+	unsigned char *recs = malloc((size_t)RECORDS * BYTES);
+	classified *all = malloc(RECORDS * sizeof *all);
+	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);
+	assert_true(room && recs && all && sample);
+	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
+		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
+			one_map(&KINDS[k], &SHAPES[s], room, recs, all, sample);
+	free(room);
+	free(recs);
+	free(all);
+	free(sample);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_maps) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
