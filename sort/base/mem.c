@@ -35,6 +35,19 @@ static void *large(size_t bytes)
 	return p;
 }
 
+void mem_hold(mem *m, size_t bytes)
+{
+	m->now_bytes += bytes;
+	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
+	progress_hold(m->now_bytes);
+}
+
+void mem_drop(mem *m, size_t bytes)
+{
+	m->now_bytes -= bytes;
+	progress_hold(m->now_bytes);
+}
+
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 {
 	char text[SIZE_TEXT_BYTES];
@@ -48,9 +61,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 		err_set(e, ST_RESOURCE, "no memory for %s: %s", name, size_text(bytes, text));
 		return NULL;
 	}
-	m->now_bytes += bytes;
-	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
-	progress_hold(m->now_bytes);
+	mem_hold(m, bytes);
 	unsigned char *p = start + room_before(bytes);
 	((array_header *)(void *)p)[-1] = (array_header){ bytes, start };
 	return p;
@@ -61,8 +72,7 @@ void mem_free(mem *m, void *p)
 	if (!p)
 		return;
 	const array_header h = ((array_header *)p)[-1];
-	m->now_bytes -= h.bytes;
-	progress_hold(m->now_bytes);
+	mem_drop(m, h.bytes);
 	if (h.bytes >= LARGE_BYTES)
 		munmap(h.start, h.bytes + room_before(h.bytes));
 	else

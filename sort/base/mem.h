@@ -23,6 +23,10 @@ static inline bool size_mul(size_t a, size_t b, size_t *r)
  * where the kernel has them. */
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e);
 
+/* mem_hold, mem_drop - bytes that were mapped without mem_array count, too; or no more. */
+void mem_hold(mem *m, size_t bytes);
+void mem_drop(mem *m, size_t bytes);
+
 /* mem_free - give back what mem_array gave; NULL is fine. */
 void mem_free(mem *m, void *p);
 

@@ -70,6 +70,7 @@ struct comm {
 	int processes;              /* of the job */
 	int process_ranks;          /* ranks that are threads of this process */
 	bool traced;                /* rank 0 wants to know what threads did when */
+	bool shares_memory;         /* ranks of a host may: shared_window.h */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
 	int32_t *codes;             /* [size] for callers who must not need memory */
 	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */

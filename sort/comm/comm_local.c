@@ -261,6 +261,7 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 		       .max_msg = max_msg,
 		       .processes = 1,
 		       .process_ranks = w->size,
+		       .shares_memory = true,
 		       .threads_allowed = true,
 		       .kind = "threads" };
 	comm_give_room(&l->c, w->room + (size_t)rank * comm_room_bytes(w->size));

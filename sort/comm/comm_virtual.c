@@ -215,6 +215,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 		      .max_msg = p->outer->max_msg,
 		      .processes = p->outer->processes,
 		      .process_ranks = p->outer->process_ranks > 1 ? p->size : p->here,
+		      .shares_memory = p->outer->shares_memory,
 		      .threads_allowed = p->outer->threads_allowed,
 		      .kind = p->kind };
 	comm_give_room(&v.c, p->room + (size_t)inner->rank * comm_room_bytes(p->size));

@@ -136,12 +136,13 @@ static status begin_round(rounds *x)
 	if (!atomic_load(&env->c->broken))
 		rc = comm_agree(env->c,
 				rc == ST_OK ? exchange_open(&x->x, &p, &x->e_exchange) : rc);
+	if (rc == ST_OK)
+		rc = exchange_start(x->x);
 	if (rc != ST_OK) {
 		exchange_free(x->x);
 		x->x = NULL;
 		return rc;
 	}
-	exchange_start(x->x);
 	x->src = 0;
 	for (int i = 0; i < env->c->size; i++) {
 		x->sent += i == env->c->rank ? 0 : x->send[i];

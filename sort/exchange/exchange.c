@@ -2,17 +2,19 @@
 /* The exchange. Per peer and direction a window of block slots; a slot's receive is posted
  * as soon as its last block has been read, and sends are synchronous, so posted receives are the
  * credits: a rank is sent only what it has room for, and no peer can hold up another's stream.
- * Each block has a header with a checksum. After a damaged block the streams still run to their
- * end, so that no rank waits for this one. Windows are of four blocks where that leaves them long
- * enough; among many ranks of fewer, down to one, as other peers are busy meanwhile. Memory: 2 *
- * window * block bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a
- * slot of window for each peer. */
+ * A peer on the same host reads blocks in the sender's window, and frees them there. Each block has
+ * a header with a checksum. After a damaged block the streams still run to their end, so that no
+ * rank waits for this one. Windows are of four blocks where that leaves them long enough; among
+ * many ranks of fewer, down to one, as other peers are busy meanwhile. Memory: 2 * window * block
+ * bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a slot of window for
+ * each peer. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/thread.h"
 #include "base/trace.h"
+#include "comm/shared_window.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,8 +26,10 @@ enum {
 	MAX_BLOCK_BYTES = 1 << 20
 };
 
-/* The stream to one rank. Blocks [0, sent) are sent, [sent, begun) are being sent. */
+/* The stream to one rank. Blocks [0, sent) are sent and their slots free, [sent, begun) are being
+ * sent. */
 typedef struct out_stream {
+	bool shared;    /* the peer reads the window */
 	uint64_t count; /* records */
 	uint64_t blocks, begun, sent;
 	unsigned char *buf;
@@ -35,6 +39,7 @@ typedef struct out_stream {
 /* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
  * [taken, arrived) wait for it, [arrived, posted) are awaited. */
 typedef struct in_stream {
+	bool shared; /* buf is the peer's window */
 	uint64_t count, blocks;
 	uint64_t posted;            /* only of the side that moves blocks */
 	uint64_t arrived, released; /* of both sides, under the lock */
@@ -48,8 +53,11 @@ struct exchange {
 	size_t window, block_recs, block_bytes;
 	out_stream *out;
 	in_stream *in;
-	comm_req *reqs;             /* of all windows */
-	unsigned char *slots, *own; /* all windows; the block of this rank's own stream */
+	comm_req *reqs;         /* of all windows */
+	shared_window *sharing; /* all slots that are sent from */
+	bool messages;          /* to or from some ranks blocks go by messages */
+	unsigned char *slots;   /* all that are received into */
+	unsigned char *own;     /* the block of this rank's own stream */
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* a block arrived, or the exchange failed */
 	status failed;       /* under the lock */
@@ -93,7 +101,7 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks
 	block = u64_max(block, record_bytes + sizeof(block_header)) + 7; /* rounded up */
 	return sizeof(exchange) +
 	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * window * sizeof(comm_req)) +
-	       slots * block;
+	       (slots / 2 + 1) * block + shared_window_most_bytes(window * block, ranks);
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -137,9 +145,9 @@ static void lay_out_streams(exchange *x)
 		n->blocks = blocks_of(x, n->count);
 		if (i == c->rank)
 			continue;
-		o->buf = slot;
-		n->buf = slot + x->window * x->block_bytes;
-		slot += 2 * x->window * x->block_bytes;
+		o->buf = shared_window_to(x->sharing, i);
+		n->buf = slot;
+		slot += x->window * x->block_bytes;
 		o->req = req;
 		n->req = req + x->window;
 		req += 2 * x->window;
@@ -162,12 +170,15 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
 	x->reqs = mem_array(p->m, slots, sizeof *x->reqs, "exchange windows", e);
-	x->slots = mem_array(p->m, slots, x->block_bytes, "exchange windows", e);
+	x->slots = mem_array(p->m, slots / 2, x->block_bytes, "exchange windows", e);
 	x->own = mem_array(p->m, 1, x->block_bytes, "exchange block", e);
 	if (!x->out || !x->in || !x->reqs || !x->slots || !x->own)
 		return ST_RESOURCE;
-	lay_out_streams(x);
-	return ST_OK;
+	const status rc =
+		shared_window_open(&x->sharing, p->c, p->m, x->window * x->block_bytes, e);
+	if (rc == ST_OK)
+		lay_out_streams(x);
+	return rc;
 }
 
 static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *buf)
@@ -177,17 +188,36 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-/* Move the stream to rank `to` on by at most one block. */
-static status step_out(exchange *x, int to, bool *moved)
+static status unless_broken(const exchange *x)
+{
+	return atomic_load(&x->p.c->broken) ? ST_PEER : ST_OK;
+}
+
+/* Which of the blocks to rank `to` are sent, and have left their slots? */
+static status see_sent(exchange *x, int to, bool *moved)
 {
 	out_stream *o = &x->out[to];
 	bool done = true;
-	status rc = ST_OK;
+	status rc = unless_broken(x);
+	if (o->shared) {
+		const uint64_t freed = shared_window_freed(x->sharing, to);
+		*moved |= freed != o->sent;
+		o->sent = freed;
+		return rc;
+	}
 	while (o->sent < o->begun && done && rc == ST_OK) {
 		rc = comm_test(x->p.c, &o->req[o->sent % x->window], &done);
 		o->sent += done;
 		*moved |= done;
 	}
+	return rc;
+}
+
+/* Move the stream to rank `to` on by at most one block. */
+static status step_out(exchange *x, int to, bool *moved)
+{
+	out_stream *o = &x->out[to];
+	status rc = see_sent(x, to, moved);
 	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->sent == x->window)
 		return rc;
 	const int slot = (int)(o->begun % x->window);
@@ -198,7 +228,10 @@ static status step_out(exchange *x, int to, bool *moved)
 	block_stamp(h);
 	*moved = true;
 	FAIL_FLIP(FAIL_SENT, h, block_message(x, n));
-	rc = comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
+	if (o->shared)
+		rc = shared_window_send(x->sharing, to, (unsigned char *)h, block_message(x, n));
+	else
+		rc = comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
 	trace_end(TRACE_SEND, span);
 	return rc;
 }
@@ -207,7 +240,8 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 {
 	in_stream *n = &x->in[from];
 	status rc = ST_OK;
-	while (rc == ST_OK && n->posted < n->blocks && n->posted - released < x->window) {
+	while (rc == ST_OK && !n->shared && n->posted < n->blocks &&
+	       n->posted - released < x->window) {
 		const int slot = (int)(n->posted % x->window);
 		const size_t recs = block_count(x, n->count, n->posted++);
 		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
@@ -232,6 +266,17 @@ static void check_arrived(exchange *x, int from, uint64_t k)
 	pthread_mutex_unlock(&x->lock);
 }
 
+/* Is block k of the stream from rank `from` there? */
+static status see_arrived(exchange *x, int from, uint64_t k, bool *done)
+{
+	in_stream *n = &x->in[from];
+	*done = false;
+	if (!n->shared)
+		return k < n->posted ? comm_test(x->p.c, &n->req[k % x->window], done) : ST_OK;
+	*done = k < shared_window_sent(x->sharing, from);
+	return unless_broken(x);
+}
+
 /* Move the stream from rank `from` on: count blocks that came, post receives for free slots. */
 static status step_in(exchange *x, int from, bool *moved)
 {
@@ -242,8 +287,8 @@ static status step_in(exchange *x, int from, bool *moved)
 	pthread_mutex_unlock(&x->lock);
 	bool done = true;
 	status rc = ST_OK;
-	while (arrived < n->posted && done && rc == ST_OK) {
-		rc = comm_test(x->p.c, &n->req[arrived % x->window], &done);
+	while (arrived < n->blocks && done && rc == ST_OK) {
+		rc = see_arrived(x, from, arrived, &done);
 		if (!done || rc != ST_OK)
 			break;
 		const double span = trace_begin();
@@ -271,11 +316,14 @@ static status step_all(exchange *x, status (*step)(exchange *, int, bool *), boo
 	return rc;
 }
 
+/* What a peer reads in the window stays there as long as the peer wants it. */
 static bool all_sent(const exchange *x)
 {
-	for (int i = 0; i < x->p.c->size; i++)
-		if (i != x->p.c->rank && x->out[i].sent < x->out[i].blocks)
+	for (int i = 0; i < x->p.c->size; i++) {
+		const out_stream *o = &x->out[i];
+		if (i != x->p.c->rank && (o->shared ? o->begun : o->sent) < o->blocks)
 			return false;
+	}
 	return true;
 }
 
@@ -296,6 +344,7 @@ static void give_up(exchange *x, status rc)
 	x->failed = rc;
 	pthread_cond_signal(&x->news);
 	pthread_mutex_unlock(&x->lock);
+	shared_window_wake(x->sharing);
 }
 
 static status failure(exchange *x)
@@ -306,13 +355,24 @@ static status failure(exchange *x)
 	return rc;
 }
 
-/* Moves blocks until all are through: naps while nothing can move. */
+/* Nothing could move since `looked`: messages have to be asked for, other ranks of the host tell.
+ */
+static void rest(exchange *x, uint32_t looked, unsigned idle)
+{
+	if (x->messages)
+		nap(idle);
+	else
+		shared_window_sleep(x->sharing, looked);
+}
+
+/* Moves blocks until all are through: rests while nothing can move. */
 static exchange_times move_all(exchange *x, bool out, bool in)
 {
 	status rc = ST_OK;
 	exchange_times spent = { 0, 0 };
 	for (unsigned idle = 0; rc == ST_OK && failure(x) == ST_OK; idle++) {
 		const double t0 = now_s();
+		const uint32_t looked = shared_window_look(x->sharing);
 		bool moved = false;
 		if (out)
 			rc = step_all(x, step_out, &moved);
@@ -324,7 +384,7 @@ static exchange_times move_all(exchange *x, bool out, bool in)
 			idle = 0;
 			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
 		} else {
-			nap(idle);
+			rest(x, looked, idle);
 		}
 		*(moved ? &spent.move_s : &spent.wait_s) += now_s() - t0;
 	}
@@ -358,8 +418,28 @@ static bool start_thread(exchange *x, void *(*fn)(void *), const char *name)
 	return up;
 }
 
-void exchange_start(exchange *x)
+/* Streams to and from ranks of this host are read where they are written. */
+static status connect(exchange *x)
 {
+	const comm *c = x->p.c;
+	const status rc = shared_window_connect(x->sharing);
+	for (int i = 0; rc == ST_OK && i < c->size; i++) {
+		if (i == c->rank)
+			continue;
+		const bool shared = shared_window_with(x->sharing, i);
+		x->out[i].shared = x->in[i].shared = shared;
+		x->messages |= !shared;
+		if (shared)
+			x->in[i].buf = shared_window_from(x->sharing, i);
+	}
+	return rc;
+}
+
+status exchange_start(exchange *x)
+{
+	const status rc = connect(x);
+	if (rc != ST_OK)
+		return rc;
 	const unsigned threads = x->p.c->size > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
 	x->self_in = x->self_out = true;
 	if (threads == 1)
@@ -368,6 +448,7 @@ void exchange_start(exchange *x)
 		x->self_out = !start_thread(x, move_out, "exchange-out");
 		x->self_in = !start_thread(x, move_in, "exchange-in");
 	}
+	return ST_OK;
 }
 
 /* What the main thread has to move itself, by one step of each stream. */
@@ -389,9 +470,12 @@ status exchange_progress(exchange *x)
 	return progress(x, &moved);
 }
 
-static status await_block(exchange *x, in_stream *n)
+static status await_block(exchange *x, int from)
 {
+	in_stream *n = &x->in[from];
 	status rc = ST_OK;
+	if (n->shared)
+		shared_window_free(x->sharing, from, n->taken);
 	pthread_mutex_lock(&x->lock);
 	n->released = n->taken;
 	for (unsigned idle = 0; n->arrived == n->taken && rc == ST_OK; idle++) {
@@ -403,11 +487,12 @@ static status await_block(exchange *x, in_stream *n)
 			pthread_cond_wait(&x->news, &x->lock);
 		} else {
 			pthread_mutex_unlock(&x->lock);
+			const uint32_t looked = shared_window_look(x->sharing);
 			rc = progress(x, &moved);
 			if (moved)
 				idle = 0;
 			else
-				nap(idle);
+				rest(x, looked, idle);
 			pthread_mutex_lock(&x->lock);
 		}
 		x->time.wait_s += moved ? 0 : now_s() - t0;
@@ -429,7 +514,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	}
 	comm_wait_begin(x->p.c);
 	const double span = trace_begin();
-	const status rc = comm_wait_end(x->p.c, await_block(x, in));
+	const status rc = comm_wait_end(x->p.c, await_block(x, src));
 	trace_end(TRACE_WAIT, span);
 	if (rc != ST_OK)
 		return rc;
@@ -476,6 +561,7 @@ void exchange_free(exchange *x)
 	mem_free(m, x->out);
 	mem_free(m, x->in);
 	mem_free(m, x->reqs);
+	shared_window_close(x->sharing);
 	mem_free(m, x->slots);
 	mem_free(m, x->own);
 	mem_free(m, x);

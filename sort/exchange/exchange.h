@@ -37,9 +37,9 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e);
 /* exchange_most_bytes - at most what exchange_open allocates. */
 uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks);
 
-/* exchange_start - all ranks have opened: let it run. Where a thread cannot be started, the reader
- * moves its blocks. */
-void exchange_start(exchange *x);
+/* exchange_start - collective, once all ranks have opened: let it run. Where a thread cannot be
+ * started, the reader moves its blocks. */
+status exchange_start(exchange *x);
 
 /* exchange_next - the next block of the stream from rank src: *n records at *recs, valid until the
  * next call for the same src; *n 0 is the end. Blocks until there is one. Main thread. */

@@ -189,8 +189,9 @@ static status exchange_and_merge(sort_state *r)
 			   .to = &both };
 	if (both.large)
 		streaming_store_begin(&both.streaming, both.out);
-	exchange_start(r->x);
-	const status rc = stream_merge_run(&g);
+	status rc = exchange_start(r->x);
+	if (rc == ST_OK)
+		rc = stream_merge_run(&g);
 	if (both.large)
 		streaming_store_end(&both.streaming);
 	return rc == ST_OK ? exchange_finish(r->x, &unused, r->j->e) : rc;

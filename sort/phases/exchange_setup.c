@@ -167,7 +167,7 @@ status exchange_setup_open(exchange_setup *t)
 		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	if (rc == ST_OK)
-		exchange_start(t->x);
+		rc = exchange_start(t->x);
 	return rc;
 }
 

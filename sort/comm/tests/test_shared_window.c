@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory between ranks of a host: who sees whose, what is put there is seen in place, counts reach
+ * the other side, and who sleeps is woken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "comm/shared_window.h"
+
+enum { RANKS = 4, BYTES = 1 << 16 };
+
+/* Which ranks are on a host of another name, and whether memory may be shared at all. */
+typedef struct setting {
+	bool elsewhere[RANKS], none[RANKS];
+	atomic_int wrong;
+} setting;
+
+static void expect(setting *s, bool is)
+{
+	if (!is)
+		atomic_fetch_add(&s->wrong, 1);
+}
+
+static bool see_each_other(const setting *s, int a, int b)
+{
+	return a != b && !s->none[a] && !s->none[b] && s->elsewhere[a] == s->elsewhere[b];
+}
+
+static unsigned char mark(int from, int to)
+{
+	return (unsigned char)(1 + from * RANKS + to);
+}
+
+static void pass_block(setting *s, shared_window *w, const comm *c, int other)
+{
+	const uint32_t looked = shared_window_look(w);
+	memset(shared_window_to(w, other), mark(c->rank, other), BYTES);
+	expect(s, shared_window_send(w, other, shared_window_to(w, other), BYTES) == ST_OK);
+	while (shared_window_sent(w, other) == 0)
+		shared_window_sleep(w, looked);
+	const unsigned char *got = shared_window_from(w, other);
+	expect(s, got[0] == mark(other, c->rank) && got[BYTES - 1] == mark(other, c->rank));
+	shared_window_free(w, other, 1);
+	while (shared_window_freed(w, other) == 0)
+		shared_window_sleep(w, shared_window_look(w));
+}
+
+static status on_rank(comm *c, void *setting_)
+{
+	setting *s = setting_;
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	shared_window *w;
+	if (s->elsewhere[c->rank])
+		strcpy(c->host, "elsewhere");
+	c->shares_memory = !s->none[c->rank];
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
+	if (rc == ST_OK)
+		rc = shared_window_connect(w);
+	for (int i = 0; rc == ST_OK && i < c->size; i++) {
+		expect(s, shared_window_with(w, i) == see_each_other(s, c->rank, i));
+		if (i != c->rank && shared_window_with(w, i))
+			pass_block(s, w, c, i);
+		else if (i != c->rank)
+			shared_window_to(w, i)[BYTES - 1] = 1;
+	}
+	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size));
+	shared_window_close(w);
+	expect(s, m.now_bytes == 0);
+	return rc;
+}
+
+static void test_who_sees_whom(void **state)
+{
+	setting all[] = {
+		{ .wrong = 0 },
+		{ .elsewhere = { true } },
+		{ .elsewhere = { false, true, false, true } },
+		{ .none = { false, false, true } },
+		{ .none = { true, true, true, true } },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		err e = { ST_OK, "" };
+		assert_int_equal(comm_local_run(RANKS, COMM_MAX_MSG, on_rank, &all[i], &e), ST_OK);
+		assert_int_equal(all[i].wrong, 0);
+	}
+}
+
+/* One block at a time there and back: each rank waits for the other. */
+static status take_turns(comm *c, void *turns)
+{
+	enum { TURNS = 20000 };
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	shared_window *w;
+	const int other = 1 - c->rank;
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, sizeof(uint64_t), &e));
+	if (rc == ST_OK)
+		rc = shared_window_connect(w);
+	uint64_t seen = 0, *out = (void *)shared_window_to(w, other);
+	for (uint64_t turn = 1; rc == ST_OK && turn <= TURNS; turn++) {
+		if (c->rank == 0) {
+			*out = turn;
+			rc = shared_window_send(w, other, (unsigned char *)out, sizeof *out);
+		}
+		for (uint32_t looked = shared_window_look(w);
+		     rc == ST_OK && shared_window_sent(w, other) < turn;
+		     looked = shared_window_look(w))
+			shared_window_sleep(w, looked);
+		seen += *(uint64_t *)(void *)shared_window_from(w, other) == turn;
+		if (c->rank == 1 && rc == ST_OK) {
+			*out = turn;
+			rc = shared_window_send(w, other, (unsigned char *)out, sizeof *out);
+		}
+	}
+	atomic_fetch_add((atomic_int *)turns, seen == TURNS);
+	shared_window_close(w);
+	return rc;
+}
+
+static void test_turns(void **state)
+{
+	atomic_int ranks_right = 0;
+	err e = { ST_OK, "" };
+	(void)state;
+	assert_int_equal(comm_local_run(2, COMM_MAX_MSG, take_turns, &ranks_right, &e), ST_OK);
+	assert_int_equal(ranks_right, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_sees_whom),
+		cmocka_unit_test(test_turns),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
