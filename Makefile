@@ -482,6 +482,9 @@ bench-library: $(OBJ)/bench/library_bench  ## measure sorting in memory over RAN
 lint:  ## format, spelling, shell scripts, man pages, layers
 	$(Q)scripts/lint
 
+html:  ## the manuals as HTML, in build/html (mandoc)
+	$(Q)scripts/man-html build/html $(sort $(foreach s,1 3 5 7,$(call room_man,$(ROOMS) partition/mpi,$s)))
+
 graph:  ## the folders and what they include of each other (ARGS=--svg: as a picture)
 	$(Q)scripts/include-graph $(ARGS)
 
