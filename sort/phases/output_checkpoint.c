@@ -146,6 +146,15 @@ static bool all_say(const rank_env *env, bool yes)
 	return comm_agree(env->c, yes ? ST_OK : ST_REFUSED) == ST_OK;
 }
 
+/* A job that is started again, by a batch system, say, is to see that it has nothing to do. */
+static void note_complete(rank_env *env)
+{
+	char q[QUOTED_BYTES];
+	if (env->c->rank == 0)
+		err_set(&env->note, ST_REFUSED, "output %s is already complete: nothing was sorted",
+			err_quoted(env->o->output, q));
+}
+
 /* Is there the sorted input under the final names? all: room for what each rank has there. */
 static status find_final(rank_env *env, files *f, const workdir *work, share_plan *next,
 			 output_checkpoint *all, output_part *w)
@@ -162,6 +171,7 @@ static status find_final(rank_env *env, files *f, const workdir *work, share_pla
 	const bool there = all_say(env, read_part(env, f, all, w));
 	if (there && agrees_with_input(env, next->records, w)) {
 		take_over(env, all, next, w);
+		note_complete(env);
 		return workdir_remove_runs(env, &f->in, work);
 	}
 	if (!atomic_load(&env->c->broken))
