@@ -352,7 +352,7 @@ check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints
 LONG_TESTS := $(LONG_SH) $(shell grep -l HETSORT_LONG $(if $(filter yes,$(MPI)),$(MPI_SH)) $(TESTS_C) $(TESTS_SH))
 LONG_ALONE := $(filter %_experiments.sh %/test_cpuburn.sh %/test_cluster.sh,$(LONG_TESTS))
 check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
-	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=1800 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
+	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=7200 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
 	  $(patsubst %.c,$(OBJ)/%,$(call longest_first,$(filter-out $(LONG_ALONE),$(LONG_TESTS))))
 
 # The sorter once more, with failpoints, and the programs that walk through them.

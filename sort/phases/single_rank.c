@@ -150,9 +150,12 @@ static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at,
 	const double t0 = now_s();
 	const size_t bad = inspect(seen, l, to, n);
 	*verify_s += now_s() - t0;
+	char q[QUOTED_BYTES];
 	if (bad)
-		err_set(e, ST_INTERNAL, "out of order from record %" PRIu64 " on: %zu record%s", at,
-			bad, plural(bad));
+		err_set(e, ST_INTERNAL,
+			"what is for output %s is out of order from record %" PRIu64
+			" on: %zu record%s",
+			err_quoted(output_name(a->out), q), at, bad, plural(bad));
 	else
 		write_batch(a, to, n, at, e);
 	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);

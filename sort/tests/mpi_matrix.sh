@@ -17,7 +17,7 @@ run_matrix() { # run_matrix RANKS CAP MOST - its points go on with our numbers
       *) echo "# $line" ;;
     esac
   done < <(MATRIX_MAX_MSG=$2 MATRIX_MAX_RECORDS=$3 \
-    timeout 500 "$ROOT/scripts/mpirun" "$1" "$matrix" 2>&1; echo "exit $?")
+    timeout "${TEST_TIMEOUT:-1200}" "$ROOT/scripts/mpirun" "$1" "$matrix" 2>&1; echo "exit $?")
   n=$((n + 1))
   if [ "$rc" = 0 ]; then echo "ok $n - $1 ranks end well"; else
     echo "not ok $n - $1 ranks end with $rc"; bad=$((bad + 1))

@@ -275,12 +275,15 @@ static const fault faults[] = {
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
-/* "rank 2, merge: ", as it may begin. */
+/* "rank 2, merge: ", as it may begin; or "rank 2 (host), merge: " while ranks do not know yet that
+ * they share one. */
 static bool names_rank_and_phase(const char *said)
 {
 	int rank, end = 0;
-	char at[16];
-	return sscanf(said, "rank %d, %15[a-z]: %n", &rank, at, &end) == 2 && end > 0;
+	char host[64], at[16];
+	return (sscanf(said, "rank %d, %15[a-z]: %n", &rank, at, &end) == 2 ||
+		sscanf(said, "rank %d (%63[^)]), %15[a-z]: %n", &rank, host, at, &end) == 3) &&
+	       end > 0;
 }
 
 /* What one rank says of a failure names a file, or else one of these. */
