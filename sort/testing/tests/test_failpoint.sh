@@ -39,9 +39,8 @@ rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2, " --ranks 3
 rm -f .hetsort-*
 fails alloc:12@rank1 4 "hetsort: rank 1, " --ranks 3
-for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # on the way to that rank alone
-  rank=${at#*@rank}
-  fails flip@heard:$at 5 "hetsort: rank $rank, " --ranks 3
+for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # on the way to that rank, or from it to rank 0
+  fails flip@heard:$at 5 "hetsort: rank " --ranks 3
   is "flip@heard:$at: what came, nothing left" "$(grep -c ': a message of rank [0-2] came damaged$' <<<"$err")/$(find . -name '.hetsort-*')" 1/
 done
 for strategy in merge distribute; do
@@ -77,8 +76,7 @@ for what in version protocol order sizes layout; do
     layout) name="record layout" ;; *) name=$what ;; esac
   fails differ@$what:1 5 "hetsort: rank 1, describe: it has another $name than rank 0: '" --ranks 3
 done
-fails lie:3@rank1 5 "hetsort: rank 1, describe: it has another version than rank 0: '" --ranks 3 # noise
-fails lie:3@rank0 5 ", describe: it has another version than rank 0: '" --ranks 3
+fails lie:2@rank0 5 ", describe: it has another version than rank 0: '" --ranks 3 # noise
 fails thread:3 4 "hetsort: cannot start thread 2 of 3" --ranks 3
 HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in
 is "what only takes longer does no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
