@@ -91,6 +91,7 @@ typedef struct settings {
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
 	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
 	bool stable, reverse, force, fsync, explain;
+	bool merge;              /* each input is sorted already */
 	bool with_sum;           /* of what is checked: count and checksum */
 	bool unique;             /* of records with one key the first alone */
 	key_field count;         /* where it gets how many there were; of 0 bytes: nowhere */

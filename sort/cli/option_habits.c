@@ -25,7 +25,6 @@ const option_habit option_habits[] = {
 	{ "random-sort", 'R', NULL, TEXT },
 	{ "version-sort", 'V', NULL, TEXT },
 	{ "sort", '\0', NULL, TEXT },
-	{ "merge", 'm', NULL, "inputs need not be sorted: name them without it" },
 };
 
 const size_t option_habit_count = sizeof option_habits / sizeof *option_habits;

@@ -39,9 +39,10 @@ const option_row option_rows[] = {
 	  .help = "OFF,LEN[,TYPE][,desc] of the key; repeatable [0,10]" },
 	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true, .section = OF_RECORDS,
 	  .help = "descending, and fields with desc ascending" },
+	{ "merge", 'm', NULL, OPT_SET, FIELD(merge), .value = true, .report = { 15, "merge" },
+	  .section = OF_RECORDS, .help = "each input is sorted already: merge them" },
 	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = { 7, "stable" },
 	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
-
 	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = { 12, "unique" },
 	  .section = OF_RECORDS, .help = "write the first of each key alone" },
 	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = { 13, "count" },

@@ -57,6 +57,21 @@ static status check_keeping(const settings *o, err *e)
 	return ST_OK;
 }
 
+/* One rank merges, with all of its threads; nothing is kept of what is not sorted. */
+static status check_merging(const settings *o, option_set given, err *e)
+{
+	static const char *const refused[] = { "source", "scatter",  "links", "workdir",
+					       "resume", "strategy", "adapt", "emulate",
+					       "speeds", "plan",     "wisdom" };
+	for (size_t i = 0; o->merge && i < sizeof refused / sizeof *refused; i++)
+		if (option_is_in(given, refused[i]))
+			return err_set(e, ST_REFUSED, "--%s does not go with --merge", refused[i]);
+	return o->merge && o->ranks > 1
+		       ? err_set(e, ST_REFUSED, "--merge is for one rank, not for --ranks=%d",
+				 o->ranks)
+		       : ST_OK;
+}
+
 /* The speeds decide how many ranks there are, so nothing is left for shares to do. */
 static status check_emulation(settings *o, option_set given, err *e)
 {
@@ -212,6 +227,8 @@ status options_validate(settings *o, option_set given, err *e)
 		rc = check_scattering(o, given, e);
 	if (rc == ST_OK)
 		rc = check_keeping(o, e);
+	if (rc == ST_OK)
+		rc = check_merging(o, given, e);
 	if (rc == ST_OK)
 		rc = check_emulation(o, given, e);
 	return rc == ST_OK ? check_layout(o, e) : rc;

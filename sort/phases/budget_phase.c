@@ -102,10 +102,30 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 	       stream_merge_heads((uint32_t)p) * sizeof(head);
 }
 
+/* --merge: inputs with records, each of which is a run. */
+static size_t sorted_runs_of(const rank_env *env, const input *in)
+{
+	size_t n = 0;
+	for (size_t i = 0; env->o->merge && i < in->files; i++)
+		n += in->file[i].count > 0;
+	return n;
+}
+
+static uint64_t longest_of(const input *in)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < in->files; i++)
+		most = u64_max(most, in->file[i].count);
+	return most;
+}
+
 static budget_query query_of(const rank_env *env, const settled *k, const memory_plan *mp,
 			     uint64_t out_recs)
 {
-	return (budget_query){ .limit_bytes = mp->limit.rank_bytes,
+	const input *in = &k->f->in;
+	return (budget_query){ .sorted_runs = sorted_runs_of(env, in),
+			       .longest_recs = longest_of(in),
+			       .limit_bytes = mp->limit.rank_bytes,
 			       .recs = own_share(env, k->s->in),
 			       .out_recs = out_recs,
 			       .lay = env->o->lay,

@@ -5,6 +5,7 @@
 #include "exchange/distribute_disk.h"
 #include "exchange/key_borders.h"
 #include "phases.h"
+#include "spill/sorted_runs.h"
 #include "base/size.h"
 #include "testing/test_sizes.h"
 
@@ -179,11 +180,14 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 	reading x = { env, k, d, next, mp };
 	const run_formation_plan sp = run_formation_plan_of(&x, &p);
 	const bool spills = k->mp->budget.spills, spreads = spills && budget_spreads(env, in);
-	const status rc = in->is_stream       ? read_stream(&x, &sp)
-			  : spreads           ? spread(&x, sp)
-			  : env_scatters(env) ? receive_scattered(&x, &sp)
-			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
-					      : read_runs_input(in, &p, &env->m, d, &env->e);
+	const bool merges = env->o->merge && n > 0;
+	const status rc =
+		merges ? sorted_runs_open(in, &p, k->mp->budget.stride, &env->m, d, &env->e)
+		: in->is_stream     ? read_stream(&x, &sp)
+		: spreads           ? spread(&x, sp)
+		: env_scatters(env) ? receive_scattered(&x, &sp)
+		: spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
+				    : read_runs_input(in, &p, &env->m, d, &env->e);
 	note_read(env, k, d, spreads ? env->stats->in : d->n);
 	return rc;
 }

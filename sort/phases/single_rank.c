@@ -17,6 +17,7 @@
 #include "kernel/merge_partition.h"
 #include "base/pool.h"
 #include "spill/merge_slice.h"
+#include "spill/sorted_files.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -230,6 +231,8 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
 	a->w->dropped.records += g.p.dropped.records;
 	a->w->dropped.sum = checksum_join(a->w->dropped.sum, g.p.dropped.sum);
+	if (a->d->files) /* what was read was not seen before */
+		a->env->stats->sum_in = checksum_join(a->env->stats->sum_in, b->v.sum);
 	a->written++;
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
@@ -404,6 +407,8 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
 		rc = write_last(&a);
+	if (rc == ST_OK && d->files)
+		rc = sorted_files_check(d->files, &env->e);
 	exchange_setup_output_close(&a.to);
 	read_ahead_close(a.ahead);
 	free_workspaces(&a);

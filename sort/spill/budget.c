@@ -28,6 +28,10 @@ enum {
 	READ_AHEAD_CHUNK_BYTES = 5 << 20,
 	READ_AHEAD_CHUNKS = 100,
 	CORE_RUNS = 16,
+	/* of sorted inputs: a slice is so many times what it reads beyond its bounds, if samples
+	 * are that far apart at least */
+	EXCESS_PART = 8,
+	LEAST_SAMPLED_BYTES = 64 << 10,
 	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
 	 * reads fewer records beyond its bounds than within them */
 	LEAST_KEPT_BYTES = 4 << 20,
@@ -271,16 +275,17 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 }
 
 /* Short writes and reads only where there is no memory for longer ones. */
+static const struct {
+	size_t write_bytes;
+	uint64_t chunk_bytes;
+} way[] = { { SPILL_WRITE_BYTES, GOOD_CHUNK_BYTES },
+	    { SPILL_WRITE_BYTES, LEAST_CHUNK_BYTES },
+	    { SPILL_WRITE_BYTES / 4, LEAST_CHUNK_BYTES },
+	    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
+	    { SPILL_WRITE_BYTES / 16, 0 } };
+
 static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 {
-	static const struct {
-		size_t write_bytes;
-		uint64_t chunk_bytes;
-	} way[] = { { SPILL_WRITE_BYTES, GOOD_CHUNK_BYTES },
-		    { SPILL_WRITE_BYTES, LEAST_CHUNK_BYTES },
-		    { SPILL_WRITE_BYTES / 4, LEAST_CHUNK_BYTES },
-		    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
-		    { SPILL_WRITE_BYTES / 16, 0 } };
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
@@ -336,8 +341,67 @@ static bool is_forced(const budget_query *q)
 	return q->test_run_recs && q->recs > 0;
 }
 
+/* Sorted inputs: each is a run, of which only samples have been read. */
+static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint64_t least_chunk)
+{
+	const uint64_t samples = (q->recs / b->stride + q->sorted_runs) * sample_bytes(q);
+	const uint64_t fixed = samples + slack_bytes(q->limit_bytes);
+	uint64_t merging;
+	b->workers = workers;
+	if (q->limit_bytes < fixed ||
+	    !fit_single_rank(b, q, q->limit_bytes - fixed, least_chunk, &merging))
+		return false;
+	b->bytes = samples + merging;
+	return true;
+}
+
+/* Each sample is a read of its own, so there are only as many as bound the slices. */
+static bool fits_sorted_any(budget *b, const budget_query *q)
+{
+	const uint64_t rec = q->lay.record_bytes;
+	const uint64_t first =
+		u64_max(MOST_SLICE_BYTES / EXCESS_PART / q->sorted_runs, LEAST_SAMPLED_BYTES) / rec;
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+		for (unsigned workers = WORKERS; workers > 0; workers--)
+			for (uint64_t s = u64_max(first, 2); s > 1; s /= 2) {
+				b->write_bytes = way[i].write_bytes;
+				b->stride = (size_t)s;
+				if (fits_sorted(b, q, workers, way[i].chunk_bytes))
+					return true;
+			}
+	return false;
+}
+
+/* In MiB. */
+static uint64_t least_to_merge(const budget_query *q)
+{
+	budget b = { .runs = q->sorted_runs, .run_recs = q->longest_recs };
+	budget_query some = *q;
+	lower_bound n = { .lo = 1, .hi = 1 << 20 };
+	while (lower_bound_open(&n)) {
+		some.limit_bytes = (uint64_t)n.mid << 20;
+		lower_bound_step(&n, !fits_sorted_any(&b, &some));
+	}
+	return n.lo;
+}
+
+static status budget_sorted(budget *b, const budget_query *q, err *e)
+{
+	char limit[SIZE_TEXT_BYTES];
+	*b = (budget){ .runs = q->sorted_runs, .run_recs = q->longest_recs };
+	return fits_sorted_any(b, q)
+		       ? ST_OK
+		       : err_set(e, ST_RESOURCE,
+				 "%s of memory are not enough to merge %zu input%s: it takes "
+				 "%" PRIu64 " MiB",
+				 size_text(q->limit_bytes, limit), q->sorted_runs,
+				 plural(q->sorted_runs), least_to_merge(q));
+}
+
 status budget_make(budget *b, const budget_query *q, err *e)
 {
+	if (q->sorted_runs)
+		return budget_sorted(b, q, e);
 	*b = (budget){ .core_bytes = core_needs(q), .bytes = core_uses(q) };
 	const bool fits = b->core_bytes <= q->limit_bytes;
 	return fits && !q->keeps && !is_forced(q) ? ST_OK : budget_disk(b, q, e);

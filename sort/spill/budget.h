@@ -22,6 +22,8 @@ typedef struct budget_query {
 	bool distributing;       /* needs memory for what it receives as well */
 	bool receives;           /* what it sorts comes from other ranks */
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
+	size_t sorted_runs;      /* the input is so many runs; 0: it is to be sorted */
+	uint64_t longest_recs;   /* of them */
 	bool keeps;        /* checkpoints: spill, whatever the memory, in runs so short that little
 			    * work is lost with an incomplete one */
 	uint64_t run_recs; /* of the runs that an earlier program left; 0: there are none */

@@ -12,6 +12,7 @@
 #include "base/trace.h"
 #include "kernel/radix.h"
 #include "io/reader.h"
+#include "sorted_files.h"
 #include "spill.h"
 
 #include <inttypes.h>
@@ -63,6 +64,7 @@ void read_runs_free(mem *m, read_runs *d)
 	mem_free(m, d->lookup.raw);
 	mem_free(m, d->lookup.it);
 	spill_close(d->spill);
+	sorted_files_close(d->files);
 	*d = (read_runs){ 0 };
 }
 

@@ -17,9 +17,10 @@ typedef struct read_runs {
 			       the file, so that they can be read past the page cache */
 	unsigned char *recs;
 	entry *entries;
-	size_t n, room;  /* records, and how many there is memory for */
-	uint64_t *start; /* of the runs */
-	spill *spill;    /* of runs on disk, as lookup and samples: see runs.h */
+	size_t n, room;      /* records, and how many there is memory for */
+	uint64_t *start;     /* of the runs */
+	spill *spill;        /* of runs on disk, as lookup and samples: see runs.h */
+	sorted_files *files; /* they are the inputs themselves; NULL: they are not */
 	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;

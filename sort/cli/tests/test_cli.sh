@@ -382,7 +382,6 @@ done <<'END'
 -z:records have a length and no end: --record-size
 -b:keys are bytes and binary numbers
 -d:keys are bytes and binary numbers
--m:inputs need not be sorted
 --numeric-sort:numbers have a type
 END
 refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in

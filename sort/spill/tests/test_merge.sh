@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# --merge: sorted inputs, from one to more than can be open, become what a stable sort of all makes of them, within little
+# memory too; an input that is not sorted is named with its record, wherever that is, and leaves nothing.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort gensort=$BIN/gensort
+
+merges() { # merges NAME WANTED ARGUMENT... - all arguments but -o
+  local name=$1 wanted=$2; shift 2
+  rm -f out
+  run "$hetsort" --no-fsync --merge -o out "$@"
+  is "$name: status" "$rc $err" "0 "
+  ok "$name: as a stable sort" cmp out "$wanted"
+}
+refuses() { # refuses NAME CODE WORDS ARGUMENT... - nothing under the final name, nothing temporary
+  local name=$1 code=$2 words=$3; shift 3
+  rm -f out
+  run "$hetsort" --no-fsync --merge -o out "$@"
+  case $err in *"$words"*) is "$name: status" "$rc" "$code" ;; *) is "$name: message" "$err" "...$words..." ;; esac
+  is "$name: nothing is left" "$(compgen -G 'out' || compgen -G '.hetsort*')" ""
+}
+
+# --- inputs of different sizes, of which each has a number of its own behind the key
+"$gensort" --no-fsync 70000 noise || exit 1
+head -c 2500000 noise >in.a && tail -c +2500001 noise | head -c 3900000 >in.b && tail -c 600000 noise >in.c && : >empty
+for f in a b c; do "$hetsort" --no-fsync -o $f in.$f || exit 1; done
+"$hetsort" --no-fsync -o wanted noise || exit 1
+merges "three inputs" wanted a b c
+merges "one thread" wanted --threads 1 a b c
+merges "empty ones among them" wanted a empty b c
+merges "one input" a a
+merges "no records" empty empty
+merges "little memory" wanted --memory 3M a b c
+merges "least memory" wanted --memory 1500K a b c
+merges "past the page cache" wanted --direct always a b c
+merges "read again" wanted --verify reread a b c
+merges "a pipe among them" wanted a - c < <(cat b)
+run bash -c '"$1" -m -o - a b c | cmp - wanted' - "$hetsort"
+is "to a pipe" "$rc $err" "0 "
+{ printf header; cat a; } >h.a && { printf HEADER; cat b; } >h.b && { printf header; cat wanted; } >h.wanted
+tail -c +7 h.wanted >h.records
+"$hetsort" --no-fsync -m -o h.ab a b && { printf header; cat h.ab; } >h.wanted
+merges "behind headers" h.wanted --skip-header 6 h.a h.b
+run "$hetsort" --no-fsync -m --report report -f -o out a b c
+sum=$("$hetsort" -c --sum out | sed -n 's/^checksum: //p')
+ok "the report has the checksum of what was read" grep -q "\"checksum\": \"$sum\"" report
+ok "and that --merge was asked for" grep -q '"merge": true' report
+
+# --- other keys; equal ones keep the order of the inputs
+"$hetsort" --no-fsync --record-size 20 --key 0,u8 --key 3,i16,desc -s -o wanted.20 noise
+for i in 0 1 2 3; do
+  tail -c +$((i * 1750000 + 1)) noise | head -c 1750000 >part
+  "$hetsort" --no-fsync --record-size 20 --key 0,u8 --key 3,i16,desc -s -f -o k.$i part
+done
+merges "fields" wanted.20 --record-size 20 --key 0,u8 --key 3,i16,desc k.0 k.1 k.2 k.3
+seq -f =%08.0f 50000 >x && seq -f =%08.0f 30001 90000 >y && cat x y >xy
+merges "keys that are all equal" xy --record-size 10 --key 0,1 x y
+merges "keys that are all equal, little memory" xy --record-size 10 --key 0,1 --memory 2M x y
+
+# --- many inputs, few open files
+split -a 4 -d -b 1000 wanted many. && rm -f many.?[1-9]?? many.*[5-9]
+set -- many.*
+cat "$@" >wanted.many
+ok "hundreds of them" test $# -gt 300
+run bash -c 'ulimit -n 100; exec "$@"' - "$hetsort" --no-fsync -m -f -o out "$@"
+is "more inputs than open files: status" "$rc $err" "0 "
+ok "more inputs than open files: merged" cmp out wanted.many
+seq -f =%08.0f 90000 >z && split -a 2 -n r/50 z lines. # each has every 50th, in order
+run bash -c 'ulimit -n 80; exec "$@"' - "$hetsort" --no-fsync -m -f -o out --record-size 10 --key 1,8 lines.*
+is "inputs that alternate: status" "$rc $err" "0 "
+ok "inputs that alternate: merged" "$hetsort" --check --record-size 10 --key 1,8 out
+is "inputs that alternate: all is there" "$(cksum <out)" "$(cksum <z)"
+
+# --- what is not sorted: two records exchanged
+swap() { # swap RECORD
+  cp wanted swapped
+  dd if=wanted of=swapped bs=100 skip="$1" seek=$(($1 + 1)) count=1 conv=notrunc status=none
+  dd if=wanted of=swapped bs=100 skip=$(($1 + 1)) seek="$1" count=1 conv=notrunc status=none
+}
+for at in 0 654 655 656 40959 69998; do
+  swap $at
+  refuses "records $at and the next exchanged" 2 \
+    "input 'swapped' is not sorted, which --merge wants: record $((at + 1)) belongs before the one before it" a swapped c
+done
+swap 30000
+refuses "exchanged, one thread, little memory" 2 "record 30001 belongs" --memory 3M --threads 1 swapped b
+refuses "sorted by another key" 2 "is not sorted, which" --key 20,10 a b
+refuses "not sorted at all" 2 "'noise' is not sorted" a noise
+
+# --- what cannot be
+refuses "several ranks" 2 "--merge is for one rank, not for --ranks=2" --ranks 2 a b
+refuses "--workdir" 2 "--workdir does not go with --merge" --workdir w --resume a b
+refuses "--strategy" 2 "--strategy does not go with --merge" --strategy distribute a b
+refuses "--source" 2 "--source does not go with --merge" --source root a b
+refuses "too little memory" 4 "are not enough to merge 3 inputs: it takes " --memory 100K a b c
+refuses "an input twice" 2 "is the same file as input" a b a
+refuses "an input with a part of a record" 2 "no multiple of the record size" a report
+done_testing
