@@ -5,7 +5,7 @@
 _hetsort_options() { # PROGRAM
   case $1 in
     hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --html= --record-size= --skip-header= --key= -r --reverse -m --merge -s --stable
-      -u --unique --count= --top=
+      --partition-only -u --unique --count= --top=
       --speeds= --plan= --wisdom= --source= --scatter= --links= --adapt --ranks= --threads= --emulate= -S --memory=
       -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet -c --check -C --check-silent

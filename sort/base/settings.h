@@ -93,6 +93,7 @@ typedef struct settings {
 	bool stable, reverse, force, fsync, explain;
 	bool merge;              /* each input is sorted already */
 	bool with_sum;           /* of what is checked: count and checksum */
+	bool partition_only;     /* records to their ranks, not sorted there */
 	bool unique;             /* of records with one key the first alone */
 	key_field count;         /* where it gets how many there were; of 0 bytes: nowhere */
 	uint64_t top;            /* no more records than that; 0: all */

@@ -16,6 +16,7 @@
 typedef struct check {
 	int dirfd;
 	layout lay;
+	inspect_order order;
 	mem m;
 	unsigned char *keys; /* first and last of the part, last of all before */
 	bool any;            /* records before this part */
@@ -56,7 +57,9 @@ static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 static status check_part(check *c, const manifest_part *s)
 {
 	struct stat st;
-	inspected seen = { .first_key = c->keys, .last_key = c->keys + c->lay.key_bytes };
+	inspected seen = { .first_key = c->keys,
+			   .last_key = c->keys + c->lay.key_bytes,
+			   .order = c->order };
 	const int fd = openat(c->dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return wrong(c, s->file, errno == ENOENT ? "is missing" : "cannot be opened");
@@ -114,7 +117,10 @@ status manifest_check(const char *path, manifest_checked *n, err *e)
 	if (rc == ST_OK)
 		rc = manifest_load(&said, path, e);
 	if (rc == ST_OK) {
-		check c = { .dirfd = t.dirfd, .lay = said.lay, .e = e };
+		check c = { .dirfd = t.dirfd,
+			    .lay = said.lay,
+			    .order = said.unsorted_inside ? INSPECT_ANY : INSPECT_SORTED,
+			    .e = e };
 		rc = check_parts(&c, &said);
 	}
 	*n = (manifest_checked){ said.parts, said.records, said.records * said.lay.record_bytes };

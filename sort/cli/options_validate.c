@@ -72,6 +72,22 @@ static status check_merging(const settings *o, option_set given, err *e)
 		       : ST_OK;
 }
 
+/* Records that are not sorted first: the way of --strategy=distribute, without its last step. */
+static status check_partitioning(settings *o, option_set given, err *e)
+{
+	static const char *const want[] = { "unique", "top", "workdir", "merge" };
+	if (!o->partition_only)
+		return ST_OK;
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		if (option_is_in(given, want[i]))
+			return err_set(e, ST_REFUSED,
+				       "--partition-only does not sort, which --%s wants", want[i]);
+	if (option_is_in(given, "strategy") && o->strategy != BY_DISTRIBUTING)
+		return err_set(e, ST_REFUSED, "--partition-only goes with --strategy=distribute");
+	o->strategy = BY_DISTRIBUTING;
+	return ST_OK;
+}
+
 /* The speeds decide how many ranks there are, so nothing is left for shares to do. */
 static status check_emulation(settings *o, option_set given, err *e)
 {
@@ -223,6 +239,8 @@ status options_validate(settings *o, option_set given, err *e)
 	if (!o->output && !o->explain)
 		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
 	status rc = check_report(o, e);
+	if (rc == ST_OK)
+		rc = check_partitioning(o, given, e);
 	if (rc == ST_OK)
 		rc = check_scattering(o, given, e);
 	if (rc == ST_OK)

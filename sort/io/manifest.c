@@ -66,10 +66,11 @@ static status load_document(manifest *m, source s, err *e)
 	const char *format, *sum, *fields = NULL;
 	json_int_t version, bytes, off, key, total;
 	json_t *parts;
-	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s?s, s:I, s:s, s:o !}", "format",
+	int sorted = true;
+	if (json_unpack(m->doc, "{s:s, s:I, s:I, s:I, s:I, s?s, s?b, s:I, s:s, s:o !}", "format",
 			&format, "version", &version, "record_bytes", &bytes, "key_offset", &off,
-			"key_bytes", &key, "key", &fields, "records", &total, "checksum_kind", &sum,
-			"parts", &parts) != 0 ||
+			"key_bytes", &key, "key", &fields, "sorted_inside", &sorted, "records",
+			&total, "checksum_kind", &sum, "parts", &parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
 		return malformed(s, "is no manifest of hetsort", e);
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
@@ -77,6 +78,7 @@ static status load_document(manifest *m, source s, err *e)
 	if (!layout_restore(&m->lay, bytes, off, key, fields) || total < 0 ||
 	    total > INT64_MAX / bytes)
 		return malformed(s, "its sizes are impossible", e);
+	m->unsorted_inside = !sorted;
 	m->records = (uint64_t)total;
 	return load_parts(m, parts, s, e);
 }

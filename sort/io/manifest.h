@@ -18,7 +18,8 @@ typedef struct manifest_part {
 typedef struct manifest {
 	json_t *doc;
 	layout lay;
-	uint64_t records; /* of all parts */
+	bool unsorted_inside; /* parts are in order, the records of each are not */
+	uint64_t records;     /* of all parts */
 	manifest_part *part;
 	size_t parts;
 } manifest;

@@ -34,14 +34,38 @@ static size_t not_above(const layout *l, const unsigned char *rec, size_t n)
 	return bad;
 }
 
-size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
+/* Nothing is out of any order. */
+static size_t find_ends(inspected *seen, const layout *l, const unsigned char *rec, size_t n)
 {
-	size_t bad = seen->strict ? not_above(l, recs, n) : inspect_unordered(l, recs, n);
+	if (seen->records == 0) {
+		key_copy(l, seen->first_key, rec);
+		key_copy(l, seen->last_key, rec);
+	}
+	for (size_t i = 0; i < n; i++, rec += l->record_bytes) {
+		if (key_copy_compare(l, seen->first_key, rec) > 0)
+			key_copy(l, seen->first_key, rec);
+		else if (key_copy_compare(l, seen->last_key, rec) < 0)
+			key_copy(l, seen->last_key, rec);
+	}
+	return 0;
+}
+
+static size_t follow(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
+{
+	const bool strict = seen->order == INSPECT_STRICT;
+	size_t bad = strict ? not_above(l, recs, n) : inspect_unordered(l, recs, n);
 	if (seen->records == 0)
 		key_copy(l, seen->first_key, recs);
 	else
-		bad += key_copy_compare(l, seen->last_key, recs) > (seen->strict ? -1 : 0);
+		bad += key_copy_compare(l, seen->last_key, recs) > (strict ? -1 : 0);
 	key_copy(l, seen->last_key, recs + (n - 1) * l->record_bytes);
+	return bad;
+}
+
+size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n)
+{
+	const size_t bad =
+		seen->order == INSPECT_ANY ? find_ends(seen, l, recs, n) : follow(seen, l, recs, n);
 	seen->sum = checksum_join(seen->sum, checksum_records(recs, n, l->record_bytes));
 	seen->records += n;
 	return bad;

@@ -77,11 +77,12 @@ static json_t *manifest_json(const rank_env *env, bool per_rank, const verified 
 	const layout *l = &env->o->lay;
 	char key[KEY_TEXT_BYTES];
 	json_t *parts = per_rank ? parts_json(env, v) : whole_json(env, v);
-	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:I, s:s, s:o}", "format",
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:I, s:s, s:o}", "format",
 			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
 			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
-			 layout_fields_text(l, key), "records", (json_int_t)v->out, "checksum_kind",
-			 CHECKSUM_NAME, "parts", parts);
+			 layout_fields_text(l, key), "sorted_inside",
+			 env->o->partition_only ? json_false() : NULL, "records",
+			 (json_int_t)v->out, "checksum_kind", CHECKSUM_NAME, "parts", parts);
 }
 
 status phase_sync(rank_env *env, output *out)
@@ -148,7 +149,7 @@ status phase_commit(rank_env *env, files *f, const verified *v)
 	char q[QUOTED_BYTES];
 	/* A rank that stood still until the others gave up must not name what they have left. */
 	status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && out->owner)
+	if (rc == ST_OK && out->owner && !env->o->partition_only) /* there they are anywhere */
 		rc = check_parts(env, out, v);
 	if (rc == ST_OK && out->owner)
 		rc = header_check(env, f, out->file.fd, &env->e);

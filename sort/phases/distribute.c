@@ -75,7 +75,8 @@ static void write_sorted(const receive_buffer *d, exchange_setup *t)
 	const rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
 	const double span = trace_begin();
-	radix_sort(d->e, d->tmp, d->n, &r);
+	if (!env->o->partition_only)
+		radix_sort(d->e, d->tmp, d->n, &r);
 	trace_end(TRACE_SORT, span);
 	if (settings_drops(env->o)) {
 		for (size_t i = 0; i < d->n; i++)

@@ -72,7 +72,7 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 		return rc;
 	w->seen = (inspected){ .first_key = w->keys,
 			       .last_key = w->keys + l->key_bytes,
-			       .strict = env->o->unique };
+			       .order = output_order(env->o) };
 	rc = job_id(env, &id);
 	if (rc == ST_OK)
 		rc = rights_of_inputs(env, &f->in, &f->out.file.most);

@@ -64,7 +64,7 @@ static bool read_part(rank_env *env, files *f, const output_checkpoint *all, out
 		return false;
 	w->seen = (inspected){ .first_key = w->keys,
 			       .last_key = w->keys + key,
-			       .strict = env->o->unique };
+			       .order = output_order(env->o) };
 	w->dropped = (dropped){ own->dropped, own->sum_dropped };
 	return header_check(env, f, f->out.fd, &e) == ST_OK &&
 	       output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;

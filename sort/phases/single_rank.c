@@ -210,7 +210,7 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
 	inspected seen = { .first_key = keys,
 			   .last_key = keys + l->key_bytes,
-			   .strict = a->env->o->unique };
+			   .order = output_order(a->env->o) };
 	err e = { ST_OK, "" };
 	merged g;
 	if (on_disk(a))

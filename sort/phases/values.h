@@ -70,6 +70,12 @@ typedef struct output_part {
 	bool found;          /* it is of an earlier program: all that is left is names */
 } output_part;
 
+/* output_order - of the records in a part. */
+static inline inspect_order output_order(const settings *o)
+{
+	return o->partition_only ? INSPECT_ANY : o->unique ? INSPECT_STRICT : INSPECT_SORTED;
+}
+
 /* What a rank says of its part of the output when it is complete. Followed by the first and the
  * last key, zeros where there is no record. */
 typedef struct part_summary {

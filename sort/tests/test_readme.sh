@@ -12,7 +12,7 @@ for file in README.md docs/clusters.md docs/design.md docs/faults.md docs/perfor
     /^```/ {inside = 0}
     inside {print > f}' "$ROOT/$file"
 done
-sed 's/\\-/-/g' "$ROOT/sort/man/hetsort.7" | awk -v wanted="$wanted" '
+sed 's/\\-/-/g; s/\\e/\\/g' "$ROOT/sort/man/hetsort.7" | awk -v wanted="$wanted" '
   /^\.Ss/ {task = $2 + 0}
   /^\.Bd -literal/ {inside = 1; text = ""; next}
   /^\.Ed/ {inside = 0; if ((wanted == "mpirun") == (text ~ /mpirun/)) printf "%s", text > ("example.hetsort.7." task)}
@@ -25,7 +25,7 @@ for example in example.*; do
   is "$example: $(head -n 1 "$example")" "$rc" 0
   [ "$rc" -eq 0 ] || echo "# ${err//$'\n'/$'\n'# }"
 done
-is "hetsort(7) has ten tasks" "$(grep -c '^\.Ss [0-9]*\. ' "$ROOT/sort/man/hetsort.7")" 10
+is "hetsort(7) has thirteen tasks" "$(grep -c '^\.Ss [0-9]*\. ' "$ROOT/sort/man/hetsort.7")" 13
 if [ "$wanted" = sh ] && [ -z "${SANITIZER:-}" ]; then
   awk '/^```c$/ {inside = 1; next} /^```/ {inside = 0} inside' "$ROOT/docs/planner.md" >example.c
   # shellcheck disable=SC2046  # several words

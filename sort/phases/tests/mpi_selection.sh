@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --skip-header, --unique with --count and --top where ranks are processes: the same as of one rank.
+# --skip-header, --unique with --count, --top and --partition-only where ranks are processes: the same as of one rank.
 # shellcheck disable=SC2086  # ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -11,4 +11,8 @@ for way in "--key 0,2 -u --count 50,u64 --skip-header 100" "--key 0,1 -u --top 9
   run timeout 120 "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --no-fsync $way -f -o out in
   is "$way: three processes" "$rc/$(cmp out one 2>&1)" 0/
 done
+run timeout 120 "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --no-fsync --partition-only -o part.%r in
+is "--partition-only: three processes" "$rc" 0
+run "$BIN/hetsort" --check-manifest part.manifest
+is "--partition-only: the manifest is right" "$rc/$err" 0/
 done_testing

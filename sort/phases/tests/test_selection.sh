@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --unique, --count and --top as users have them: parts, streams, typed keys, reports, jobs that are killed
+# --unique, --count, --top and --partition-only as users have them: parts, streams, typed keys, reports, jobs that are killed
 # and gone on with; what contradicts itself is refused. test_selection.c draws ways to sort.
 # shellcheck disable=SC2086  # ways are several words
 set -u
@@ -55,6 +55,40 @@ is "a count of 64 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/020000803f000
 run "$hetsort" --record-size 13 --key 0,u8 -u --count 7,u32le -f -o out typed
 is "a count of 32 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/010000803f7a7a020000007a7a020000803f7a7a010000007a7a
 
+# --- to ranks, not sorted there
+LC_ALL=C sort in >by_bytes
+is_partitioned() { # is_partitioned NAME RANKS FILE... - parts of equal size, each with its range of keys, and all records
+  local name=$1 ranks=$2 r; shift 2
+  cat "$@" >parts
+  for r in $(seq 0 $((ranks - 1))); do
+    head -c $(((20000 * (r + 1) / ranks) * 16)) parts | tail -c +$(((20000 * r / ranks) * 16 + 1)) | cut -c1-3 | LC_ALL=C sort
+  done | cmp - <(cut -c1-3 all) >differs 2>&1
+  is "$name" "$rc/$err/$(cat differs)/$(LC_ALL=C sort parts | cmp - by_bytes 2>&1)" 0///
+}
+for way in "--ranks 4" "--ranks 2 --source root" "--ranks 4 --verify reread" "--ranks 4 --strategy distribute --exchange-threads 0"; do
+  sort_ $way --partition-only -f -o out in
+  ranks=${way#--ranks } ranks=${ranks%% *}
+  is_partitioned "--partition-only $way" "$ranks" out
+  ok "--partition-only $way: it is not sorted" bash -c '! cmp -s out all'
+done
+sort_ --ranks 4 --partition-only -f -o part.%r in
+is_partitioned "--partition-only: parts" 4 part.0 part.1 part.2 part.3
+run "$hetsort" --check-manifest part.manifest
+is "--partition-only: the manifest is right" "$rc/$err" 0/
+ok "and it says that they are not sorted" grep -q '"sorted_inside": false' part.manifest
+sed 's/"sorted_inside": false,//' part.manifest >sorted.manifest
+run "$hetsort" --check-manifest sorted.manifest
+is "without that word they are wrong" "$rc" 1
+cp part.0 kept && cp part.1 part.0 && cp kept part.1
+run "$hetsort" --check-manifest part.manifest
+is "parts exchanged are found" "$rc" 1
+sort_ --partition-only -f -o out in
+is_as "--partition-only: a rank alone sorts" all out
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in; done >more
+sort_ --ranks 3 --memory 45M --tmpdir . --partition-only --report report -f -o out more
+is "--partition-only, more than memory holds" "$rc/$err/$(LC_ALL=C sort out | cmp - <(LC_ALL=C sort more) 2>&1)" 0//
+ok "and it has spilled" test "$(number spill_runs)" -gt 0
+
 # --- refused
 refused() { # refused WORDS ARGUMENT...
   local words=$1; shift
@@ -68,6 +102,10 @@ refused "--count: bytes 12 to 19 do not fit a record of 16 bytes" -u --count 12,
 refused "OFFSET,TYPE is wanted, with u32 or u64" -u --count 8,u16
 refused "OFFSET,TYPE is wanted, with u32 or u64" -u --count 8,f32
 refused "a whole number from 1 to 9223372036854775807 is wanted" --top 0
+refused "--partition-only does not sort, which --unique wants" --partition-only -u
+refused "--partition-only does not sort, which --top wants" --partition-only --top 3
+refused "--partition-only does not sort, which --workdir wants" --partition-only --workdir store
+refused "--partition-only goes with --strategy=distribute" --partition-only --strategy merge
 refused "--scatter=dynamic does not keep the order of the input, which --unique wants" \
   --ranks 3 --source root --scatter dynamic -u
 rm -f out
