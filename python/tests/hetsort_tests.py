@@ -171,6 +171,15 @@ def test_a_job_that_fails():
     refused(FileNotFoundError, "none", hetsort.sort_file, "pairs.bin", "x", program="./none")
 
 
+def test_the_rank_that_failed_is_told_not_one_that_left_with_it():
+    ranks = [{"rank": 0, "error": {"code": 5, "message": "rank 2 failed"}}, {"rank": 1, "error": None},
+             {"rank": 2, "error": {"code": 3, "message": "cannot read 'a'"}}]
+    for report, lines, wanted in [({"ranks": ranks}, [], (2, "cannot read 'a'")), (None, ["hetsort: rank 3: no"], (3, "rank 3: no")),
+                                  (None, ["mpirun: none"], (None, "mpirun: none")), (None, [], (None, "hetsort ended with status 3"))]:
+        reason = hetsort._files._failure(3, lines, report)
+        same((reason.status, (reason.rank, str(reason))), (3, wanted))
+
+
 def slowly(watch):
     """Sort what comes through a pipe, which ends when watch() has been called first."""
     seen, told = [], threading.Event()
@@ -181,10 +190,10 @@ def slowly(watch):
         watch(now)
 
     def feed():
-        with open("pipe", "wb") as pipe:
-            pipe.write(bytes(1000))
-            pipe.flush()
-            told.wait(60)
+        pipe = os.open("pipe", os.O_RDWR)  # does not wait for a reader, which may never come
+        os.write(pipe, bytes(1000))
+        told.wait(60)
+        os.close(pipe)
 
     if not os.path.exists("pipe"):
         os.mkfifo("pipe")
