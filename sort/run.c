@@ -379,6 +379,7 @@ static void fill_result(job *j)
 	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
 	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
+	r->activity = activity_look(&j->env.c->stages.count.activity);
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);
 	r->status = j->env.e.code;
@@ -485,6 +486,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 		  .files.out.fd = -1 };
 	FAIL_RANK(c->rank);
 	progress_join(&c->stages.count);
+	activity_begin(&c->stages.count.activity, j.begun_s);
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);

@@ -2,6 +2,7 @@
 /* Counts of this process and its ranks. They are relaxed: those who look want to know about how
  * far it is, not what is complete. */
 #include "progress.h"
+#include "clock.h"
 
 static atomic_uint_fast64_t ticks;
 
@@ -30,7 +31,10 @@ uint64_t progress_ticks(void)
 
 void progress_add(progress_kind kind, uint64_t bytes)
 {
-	atomic_fetch_add_explicit(&progress_mine()->bytes[kind], bytes, memory_order_relaxed);
+	progress_count *p = progress_mine();
+	atomic_fetch_add_explicit(&p->bytes[kind], bytes, memory_order_relaxed);
+	if (kind <= PROGRESS_SENT && p != &nobody)
+		activity_add(&p->activity, (activity_kind)kind, bytes, now_s());
 	progress_tick();
 }
 

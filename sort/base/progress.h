@@ -2,16 +2,19 @@
 /* What a rank has done so far, which the watch, the progress line and the trace look at: code that
  * has moved a block, read or written a part of a file or sorted a run counts it here. A thread
  * counts for the rank that it belongs to (thread.h), so nothing has to be passed down for it; it
- * takes two relaxed atomic additions for some hundred KiB of work. */
+ * takes two relaxed atomic additions for some hundred KiB of work, and for bytes of files and
+ * messages a look at the clock and a lock. */
 #ifndef HETSORT_BASE_PROGRESS_H
 #define HETSORT_BASE_PROGRESS_H
+
+#include "activity.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef enum progress_kind {
-	PROGRESS_READ,    /* bytes from files, with runs on disk */
+	PROGRESS_READ, /* as ACTIVITY_READ to ACTIVITY_SENT: bytes from files, with runs on disk */
 	PROGRESS_WRITTEN, /* to files, with runs on disk */
 	PROGRESS_SENT,    /* records to other ranks */
 	PROGRESS_IN,      /* records of the input that the rank has */
@@ -23,6 +26,7 @@ typedef enum progress_kind {
 typedef struct progress_count {
 	atomic_uint_fast64_t bytes[PROGRESS_KINDS];
 	atomic_uint_fast64_t held_bytes; /* of memory, now */
+	activity_log activity;
 } progress_count;
 
 /* progress_join - the calling thread, and those that it starts by thread_start, count in p, which

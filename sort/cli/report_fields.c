@@ -163,6 +163,41 @@ static json_t *spans_json(const void *of, const report_source *s)
 	return a;
 }
 
+/* Up to the last step that has any. */
+static json_t *activity_json(const void *of, const report_source *s)
+{
+	static const char *const name[ACTIVITY_KINDS] = { "read", "written", "sent" };
+	const activity *a = &((const rank_result *)of)->activity;
+	json_t *o = json_with(json_object(), "step_s", json_real(a->step_s));
+	int steps = 0;
+	(void)s;
+	for (int k = 0; k < ACTIVITY_KINDS; k++)
+		for (int i = steps; i < ACTIVITY_STEPS; i++)
+			steps = a->bytes[k][i] ? i + 1 : steps;
+	for (int k = 0; k < ACTIVITY_KINDS; k++) {
+		json_t *list = json_array();
+		for (int i = 0; i < steps; i++)
+			list = json_and(list, json_integer((json_int_t)a->bytes[k][i]));
+		o = json_with(o, name[k], list);
+	}
+	return o;
+}
+
+static json_t *sent_to_json(const void *of, const report_source *s)
+{
+	const rank_result *r = of;
+	json_t *list = json_array();
+	for (int i = 0; i < s->result->size; i++)
+		list = json_and(list, json_integer((json_int_t)r->sent_to_bytes[i]));
+	return list;
+}
+
+static bool few_ranks(const void *of, const report_source *s)
+{
+	(void)of;
+	return s->result->job_ranks <= PEERS && s->result->size == s->result->job_ranks;
+}
+
 static json_t *phase_json(const void *of, const report_source *s)
 {
 	(void)s;
@@ -271,6 +306,8 @@ static const report_field rank_fields[] = {
 	{ "move_s", RANK(move_s) },
 	{ "records", OBJECT(records_fields) },
 	{ "bytes", OBJECT(bytes_fields) },
+	{ "sent_to", MADE(sent_to_json), .when = few_ranks },
+	{ "activity", MADE(activity_json) },
 	{ "phases_s", MADE(phases_json) },
 	{ "timeline", MADE(spans_json) },
 	{ "memory", OBJECT(memory_fields) },

@@ -15,6 +15,7 @@ void stages_init(stages *s)
 {
 	memset(s, 0, sizeof *s);
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->count.activity.lock, NULL);
 }
 
 static uint64_t counted(stages *s, stage_kind k)

@@ -33,7 +33,7 @@ typedef struct rounds {
 	checksum sum;  /* of what this rank read, */
 	uint64_t read; /* so many records */
 	double verify_s, waited_s;
-	uint64_t sent, received;
+	uint64_t received;
 	err e_read, e_exchange;
 } rounds;
 
@@ -145,7 +145,8 @@ static status begin_round(rounds *x)
 	}
 	x->src = 0;
 	for (int i = 0; i < env->c->size; i++) {
-		x->sent += i == env->c->rank ? 0 : x->send[i];
+		if (i != env->c->rank)
+			result_sent(env->stats, i, x->send[i] * env->o->lay.record_bytes);
 		x->received += i == env->c->rank ? 0 : x->recv[i];
 	}
 	return ST_OK;
@@ -255,7 +256,6 @@ static void note_rounds(const rounds *x, read_runs *out)
 	r->in = x->read;
 	out->sum = x->sum;
 	out->verify_s += x->verify_s;
-	r->sent_bytes += x->sent * bytes;
 	r->received_bytes += x->received * bytes;
 	result_shift(r, PH_EXCHANGE, x->waited_s);
 }

@@ -3,6 +3,7 @@
 #ifndef HETSORT_MODEL_RANK_RESULT_H
 #define HETSORT_MODEL_RANK_RESULT_H
 
+#include "base/activity.h"
 #include "base/memory_limit.h"
 #include "comm/rank_env.h"
 #include "io/io_backend.h"
@@ -37,6 +38,8 @@ typedef enum adapt_state {
 
 enum { LEFT_OUT_TEXT_BYTES = 256 };
 
+enum { PEERS = 64 }; /* of whom a rank tells what it has sent to each */
+
 enum { SPANS = 16, PROCESSORS_BYTES = 64, CPU_MODEL_BYTES = 64 };
 
 /* When a phase began and ended, since the beginning of the job; one that others interrupt has
@@ -66,6 +69,8 @@ typedef struct rank_result {
 	int32_t adapt_state; /* an adapt_state */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
+	uint64_t sent_to_bytes[PEERS]; /* where there are no more ranks than that */
+	activity activity;
 	io_stats io[2];                      /* reads, writes */
 	char io_text[IO_TEXT_BYTES];         /* why there is no io_uring, "" if there is */
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
@@ -103,6 +108,14 @@ static inline void result_phase_end(rank_result *r, phase p, double s)
 {
 	r->phase_s[p] += s - r->shifted_s;
 	r->shifted_s = 0;
+}
+
+/* result_sent - so many bytes have gone to another rank. */
+static inline void result_sent(rank_result *r, int to, uint64_t bytes)
+{
+	r->sent_bytes += bytes;
+	if (to < PEERS)
+		r->sent_to_bytes[to] += bytes;
 }
 
 /* result_span - a step of this phase was taken then. */

@@ -178,7 +178,7 @@ static void note_traffic(const exchange_setup *t)
 	for (int i = 0; i < env->c->size; i++) {
 		if (i == env->c->rank)
 			continue;
-		env->stats->sent_bytes += t->out.send[i] * bytes;
+		result_sent(env->stats, i, t->out.send[i] * bytes);
 		env->stats->received_bytes += t->recv[i] * bytes;
 	}
 }

@@ -101,7 +101,7 @@ function planned() {
   };
   section('Plan against reality',
     para(`Seconds that a rank took, and, as a line, those that the plan said.${grouped ? ` Each row is the busiest rank of a ${groupWord}.` : ''}
-Nominal rates predict ratios between ranks; measured ones (--speeds=auto) predict seconds.`),
+Nominal rates predict ratios between ranks; measured ones predict seconds: `, html('code', {}, '--speeds=auto'), '.'),
     legend([['k0', 'took']]),
     picture((w) => rowPicture(w, `Seconds taken and planned, ${plural(rows.length, 'row')}`, rows, end, seconds, paint)),
     asTable('Plan and reality of each rank', rankTable(
@@ -180,7 +180,7 @@ function heatMap(kind, title, step_s, columns) {
   const paint = (row, y, h, x) => [rect('ground', x(0), y - 2, x(end) - x(0), h + 4),
     ...heat.get(row).map((v, i) => (v > 0 ? titled(rect('heat', x(i * step_s), y - 2, x((i + 1) * step_s) - x(i * step_s), h + 4,
       { 'fill-opacity': (0.06 + 0.94 * (v / top)).toFixed(3) }), `${row.label}: ${rate(v)}, ${seconds(i * step_s)} to ${seconds((i + 1) * step_s)}`) : null))];
-  return html('div', {}, html('h3', {}, `${title}: darkest is ${rate(top)}`),
+  return html('div', {}, html('h3', {}, `${title}, at most ${rate(top)}`),
     picture((w) => rowPicture(w, `${title}, at most ${rate(top)}`, rows, end, seconds, paint)));
 }
 
@@ -191,7 +191,7 @@ function activity() {
   const maps = ACTIVITY.map(([kind, title]) => heatMap(kind, title, step_s, columns)).filter((m) => m !== null);
   if (maps.length === 0) return;
   const peak = (r, kind) => (stepOf(r) > 0 ? most(flow(r, kind)) / stepOf(r) : null);
-  section('Activity', para(`Bytes a second in steps of ${seconds(step_s)}, runs on disk included${grouped ? `; each row is a ${groupWord}, all its ranks together` : ''}.`),
+  section('Activity', para(`Bytes a second in steps of ${seconds(step_s)}, runs on disk included; the stronger the colour, the more${grouped ? `; each row is a ${groupWord}, all its ranks together` : ''}.`),
     ...maps, asTable('Bytes and highest rates of each rank', rankTable(
       ...ACTIVITY.flatMap(([kind]) => [column(kind, (r) => bytes(sum(flow(r, kind)))), column('at most', (r) => rate(peak(r, kind)))]))));
 }

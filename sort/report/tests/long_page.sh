@@ -34,11 +34,13 @@ page one 0 -f -o out in
 has one "the verdict" '<h1 class="good">Sorted 20,000 records, 2.00 MB, in .* on 1 rank</h1>'
 has one "its timeline" '<h2>Timeline</h2>'
 page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
-for title in 'Plan against reality' Timeline Balance 'Shares before and after --adapt' Exchange Memory Files 'Machine and command'; do
+for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Files 'Machine and command'; do
   has four "$title" "<h[23]>$title</h[23]>"
 done
 ok "four: a critical rank" grep -q '▶ [0-3] ' dom
-is "four: a table behind each picture" "$(count '<summary>As a table')" "$(($(count 'role="img"') + 1))" # and of files
+has four "rates over time" '<h3>Written to files, at most [0-9.]* [kM]B/s</h3>'
+is "four: who sent how much to whom" "$(count '>to [0-3]</th>')" 4
+is "four: a table of each section's pictures, and of files" "$(count '<summary>As a table')" 8
 page many 0 --ranks 256 -f -o out in
 has many "the verdict" 'on 256 ranks</h1>'
 ok "many: pictures of 64 rows at most" test "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" -le 64

@@ -15,6 +15,25 @@ echo old >page.html
 run "$BIN/hetsort-report" --output=page.html good.json
 ok "an older page is replaced" cmp page.html good.html
 
+# sums REPORT LIST - of each rank: the bytes that it counts under that name, and those of its list, by time or by rank
+sums() {
+  awk -v list="$2" '
+    $1 == "\"bytes\":" { bytes = 1 }
+    bytes && $1 == "\"" (list == "sent_to" ? "sent" : list) "\":" && $2 != "[" { printf "%d ", $2; bytes = 0 }
+    inside && /\]/ { inside = 0; printf "%d\n", n }
+    inside { n += $1 }
+    $1 == "\"" list "\":" && $2 == "[" { inside = 1; n = 0 }' "$1"
+}
+is "three ranks have sent" "$(sums good.json sent_to | awk '$1 > 0' | wc -l | tr -d ' ')" 3
+is "what each sent to the others is what it sent" "$(sums good.json sent_to | awk '$1 != $2')" ""
+for kind in read written sent; do # with headers and messages between the ranks
+  is "bytes $kind by time are those that were $kind" "$(sums good.json $kind | awk '{ n++ } $2 < $1 || $2 > 1.3 * $1 + 8192; END { if (n != 3) print n }')" ""
+done
+"$BIN/gensort" 100000 large
+run "$BIN/hetsort" --ranks 2 --strategy distribute --memory 24M --report spread.json --no-fsync -o spread large
+ok "distributing, with runs on disk" grep -q '"spill_runs": [1-9]' spread.json
+is "distributing, what each sent to the others" "$rc $(sums spread.json sent_to | awk '$1 > 0 && $1 == $2' | wc -l | tr -d ' ')" "0 2"
+
 head -c 150 in >half
 run "$BIN/hetsort" --ranks 2 --report bad.json -o none half
 is "a run that is refused" "$rc" 2
