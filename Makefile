@@ -232,7 +232,10 @@ page_of   = page/embed.awk page/page.html page/page.css page/page.js $(1)
 make_page = @mkdir -p $(@D); awk -v name=$(1) -v style=page/page.css -v script='page/page.js $(2)' -f page/embed.awk page/page.html >$@
 $(OBJ)/sort/report/report_page.c: $(call page_of,sort/report/report.js)
 	$(call make_page,report_page,sort/report/report.js)
-$(OBJ)/sort/report/report_page.o: $(OBJ)/sort/report/report_page.c
+PLAN_PAGE = $(OBJ)/partition/hetplan/display/plan_page
+$(PLAN_PAGE).c: $(call page_of,partition/hetplan/display/plan.js)
+	$(call make_page,plan_page,partition/hetplan/display/plan.js)
+$(OBJ)/sort/report/report_page.o $(PLAN_PAGE).o: %.o: %.c
 	$(Q)$(COMPILE) -c -o $@ $<
 
 $(LIBSORT): $(call objs,$(SORT_SRC)) $(OBJ)/sort/report/report_page.o
@@ -284,7 +287,7 @@ $(OBJ)/bin/gensort: $(call objs,$(GEN_SRC))
 	$(call link,$(LINK),$(CRC_LIBS))
 $(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
 	$(call link,$(LINK),$(CRC_LIBS))
-$(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(LIBPART)
+$(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(PLAN_PAGE).o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
@@ -302,7 +305,7 @@ $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
-$(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(LIBPART)
+$(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(PLAN_PAGE).o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
@@ -536,7 +539,7 @@ of_man7    = $(call room_man,$(ROOMS),7)
 to_man7    = $(MANDIR)/man7
 of_doc     = README.md CHANGELOG.md SECURITY.md LICENSE
 to_doc     = $(DOCDIR)
-of_docs    = $(wildcard docs/*.md)
+of_docs    = $(wildcard docs/*.md docs/*.png)
 to_docs    = $(DOCDIR)/docs
 of_plots   = $(wildcard docs/plots/*.svg)
 to_plots   = $(DOCDIR)/docs/plots

@@ -16,6 +16,7 @@ enum {
 	OPT_WIDTH,
 	OPT_STEPS,
 	OPT_SVG,
+	OPT_HTML,
 	OPT_TITLE,
 	OPT_HELP,
 	OPT_VERSION
@@ -67,6 +68,7 @@ static const struct option outputs[] = {
 	{ "width", required_argument, NULL, OPT_WIDTH },
 	{ "max-steps", required_argument, NULL, OPT_STEPS },
 	{ "svg", required_argument, NULL, OPT_SVG },
+	{ "html", required_argument, NULL, OPT_HTML },
 	{ "title", required_argument, NULL, OPT_TITLE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -150,6 +152,8 @@ static enum hp_verdict set_output(int c, struct hp_args *a)
 		return set_whole("--max-steps", 0, UINT64_MAX, &a->max_steps);
 	case OPT_SVG:
 		return set_text("--svg", &a->svg);
+	case OPT_HTML:
+		return set_text("--html", &a->html);
 	case OPT_TITLE:
 		return set_text("--title", &a->title);
 	case OPT_HELP:
@@ -187,8 +191,8 @@ static enum hp_verdict settle(struct hp_args *a)
 		return usage(a->svg ? "--svg" : "--gantt", "not beside '--compare'");
 	if (a->compare && json_object_get(a->set, "method"))
 		return usage("--method", "not beside '--compare'");
-	if (a->title && !a->svg)
-		return usage("--title", "only beside '--svg'");
+	if (a->title && !a->svg && !a->html)
+		return usage("--title", "only beside '--svg' or '--html'");
 	if (strcmp(a->verb, "show") == 0 && (a->op || a->compare))
 		return usage(a->op ? "--op" : "--compare", "not an option of 'show'");
 	if (strcmp(a->verb, "show") == 0 && !a->input)

@@ -23,7 +23,7 @@ enum hp_format { HP_TABLE, HP_JSON, HP_CSV };
 enum hp_chart { HP_CHART_AUTO, HP_CHART_YES, HP_CHART_NO };
 
 struct hp_args {
-	const char *verb, *op, *input, *svg, *title;
+	const char *verb, *op, *input, *svg, *html, *title;
 	enum hp_format format;
 	enum hp_chart gantt;
 	bool compare;

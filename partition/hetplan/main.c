@@ -66,7 +66,8 @@ static const char help[] =
 	"  -g, --gantt, --no-gantt   a chart in text, or none (default: on a terminal)\n"
 	"      --width=N             columns of the chart (default: COLUMNS, or 80)\n"
 	"      --svg=FILE            a chart as a picture as well\n"
-	"      --title=TEXT          its title\n"
+	"      --html=FILE           plan, chart and, with --compare, methods as a page as well\n"
+	"      --title=TEXT          the title of both\n"
 	"      --help, --version     print this, or the version, and exit\n"
 	"\n"
 	"Exit status: 0 planned, 1 failed, 2 usage. See hetplan(1) and hetplan-batch(5).\n";

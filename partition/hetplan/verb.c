@@ -133,6 +133,34 @@ static bool draw_svg(struct hp_job *job, const struct hp_args *a, const struct h
 	return (fclose(f) == 0 && ok) || unwritten(job, a->svg);
 }
 
+/* comparison may be NULL, and so may be the chart, where the answer has no dates. */
+static bool make_page(struct hp_job *job, const struct hp_args *a, const json_t *comparison)
+{
+	char title[HP_TEXT_BYTES];
+	struct hp_bars bars;
+	bool drawn = hp_bars(job, &bars), ok;
+	FILE *f = fopen(a->html, "w");
+
+	if (!f)
+		return hp_fail(job, NULL, "cannot open '%.128s': %s", a->html, strerror(errno));
+	make_title(job, a, title);
+	ok = hp_page(f, job, drawn ? &bars : NULL, comparison, title);
+	return (fclose(f) == 0 && ok) || unwritten(job, a->html);
+}
+
+/* Of a comparison: with the plan that is made without one. */
+static bool make_compared_page(struct hp_job *job, const struct hp_args *a)
+{
+	struct hp_job one;
+	bool ok = hp_job_init(&one, job->limits, json_copy(job->in)) && one.in;
+
+	ok = ok ? (hp_run(&one) && make_page(&one, a, job->out)) ||
+			     hp_fail(job, NULL, "%s", one.text)
+		: hp_fail(job, NULL, "out of memory");
+	hp_job_free(&one);
+	return ok;
+}
+
 static uint64_t columns(const struct hp_args *a)
 {
 	const char *set = getenv("COLUMNS");
@@ -167,13 +195,15 @@ static bool show(struct hp_job *job, const struct hp_args *a)
 	return ok || unwritten(job, "standard output");
 }
 
-/* A picture that cannot be made leaves nothing on standard output. */
+/* A picture, or a page, that cannot be made leaves nothing on standard output. */
 static bool show_with_charts(struct hp_job *job, const struct hp_args *a)
 {
 	struct hp_bars bars;
 	bool text = a->gantt == HP_CHART_YES ||
 		    (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
 
+	if (a->html && !make_page(job, a, NULL))
+		return false;
 	if (!text && !a->svg)
 		return show(job, a);
 	if (!hp_bars(job, &bars))
@@ -189,7 +219,8 @@ static bool plan(struct hp_job *job, const struct hp_args *a)
 	if (!make_request(job, a))
 		return false;
 	if (a->compare)
-		return hp_compare(job, a->max_steps) && show(job, a);
+		return hp_compare(job, a->max_steps) && (!a->html || make_compared_page(job, a)) &&
+		       show(job, a);
 	return hp_run(job) && show_with_charts(job, a);
 }
 

@@ -16,7 +16,7 @@ _hetsort_options() { # PROGRAM
     hetplan) echo '-i --input= --op= -n --items= -s --speeds= --cost= --costs= --weights= --capacity= --minimum=
       --quantum= --compute= --link= --chunk= --rule= --ratings= --processes= --best-upto= --observations= --w= --z=
       --tau= --latency= --vcomm= --vcomp= --installments= --max-installments= --time-limit= --max-mem= -m --method=
-      --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --title= --help
+      --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --html= --title= --help
       --version' ;;
     hetsim) echo '-s --scale= -r --report= --hosts --calibrate --help --version' ;;
     cpuburn) echo '--factor= --cpus= --seconds= --period= --fifo --nice --cgroup --no-calibration --json= -q --quiet

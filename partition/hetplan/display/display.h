@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* display.h - an answer as JSON, table, CSV or chart. The answer is the one truth: all of these are
- * made from it. */
+/* display.h - an answer as JSON, table, CSV, chart or page. The answer is the one truth: all of
+ * these are made from it. */
 #ifndef HETPLAN_DISPLAY_H
 #define HETPLAN_DISPLAY_H
 
@@ -39,5 +39,10 @@ double hp_tick(double end, unsigned n);
 
 bool hp_gantt(FILE *f, const struct hp_bars *bars, size_t columns);
 bool hp_svg(FILE *f, const struct hp_bars *bars, const char *title);
+
+/* The answer as a page for a browser, with bars and a comparison where these are not NULL. False if
+ * out of memory or not written. */
+bool hp_page(FILE *f, const struct hp_job *job, const struct hp_bars *bars,
+	     const json_t *comparison, const char *title);
 
 #endif

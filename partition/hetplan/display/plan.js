@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The page of a plan of hetplan: the answer, its chart, and, of --compare, the methods side by side. Times are in the
+// unit of the costs, so they have none here.
+'use strict';
+
+const KINDS = ['receive', 'send', 'compute'];
+const COLOURS = ['k1', 'k3', 'k0'];
+const answer = objectOf(data.answer);
+const methods = listOf(objectOf(data.comparison).methods).filter(isObject);
+const bars = listOf(data.bars).filter((b) => Array.isArray(b) && b.every(isNumber)); // [row, kind, start, end]
+const rows = listOf(data.names).map((label, i) => ({ label: textOf(label), index: i, bars: bars.filter((b) => b[0] === i) }));
+const end = most(bars.map((b) => b[3]));
+
+const number = (v) => (isNumber(v) ? String(Number(v.toPrecision(7))) : textOf(v));
+const words = (key) => key.replace(/_/g, ' ');
+
+function head() {
+  document.title = `hetplan: ${textOf(data.title)}`;
+  page.append(html('h1', {}, textOf(data.title)));
+  const shown = Object.entries(answer).filter(([key, v]) => key !== 'status' && key !== 'op' && (isNumber(v) || typeof v === 'string' || typeof v === 'boolean'));
+  page.append(html('dl', { class: 'figures' }, ...shown.map(([key, v]) => html('div', {}, html('dt', {}, words(key)), html('dd', {}, number(v))))));
+}
+
+// The lists of the answer that have a number for each processor are its columns.
+function plan() {
+  const lists = Object.entries(answer).filter(([, v]) => Array.isArray(v) && v.length > 0 && v.every(isNumber));
+  const size = Math.max(0, ...lists.map(([, v]) => v.length));
+  const columns = lists.filter(([, v]) => v.length === size);
+  if (size === 0) return;
+  const name = (i) => (rows.length === size ? rows[i].label : `P${i}`);
+  section('Plan', scroll('Plan', table([{ head: 'processor', value: name },
+    ...columns.map(([key, v]) => ({ head: words(key), number: true, value: (i) => number(v[i]) }))], Array.from({ length: size }, (_, i) => i))));
+}
+
+// Messages and computation at the same time have a lane each.
+function chart() {
+  if (!(end > 0)) return;
+  const lanes = data.overlap === true;
+  const last = (row) => most(row.bars.map((b) => b[3]));
+  const paint = (row, y, h, x) => [last(row) < end ? titled(rect('wait', x(last(row)), y, x(end) - x(last(row)), h), `${row.label}: wait from ${number(last(row))}`) : null,
+    ...row.bars.map(([, kind, from, to]) => titled(rect(COLOURS[kind], x(from), lanes && kind === 2 ? y + h / 2 : y, x(to) - x(from), lanes ? h / 2 - 0.5 : h,
+      { stroke: 'var(--ground)', 'stroke-width': x(to) - x(from) > 4 ? 0.6 : 0 }), `${row.label}: ${KINDS[kind]} from ${number(from)} to ${number(to)}`))];
+  const kinds = KINDS.map((k, i) => [COLOURS[i], k]).filter((_, i) => bars.some((b) => b[1] === i));
+  section('Chart', para('What each processor does when; the last one ends at ', number(end), '.'),
+    legend([...kinds, ['wait', 'through']]),
+    picture((w) => rowPicture(w, `Who does what when, until ${number(end)}`, rows, end, number, paint)),
+    asTable('What each processor does when', table([{ head: 'processor', value: (b) => rows[b[0]].label }, { head: 'what', value: (b) => KINDS[b[1]] },
+      { head: 'from', number: true, value: (b) => number(b[2]) }, { head: 'to', number: true, value: (b) => number(b[3]) }],
+    [...bars].sort((a, b) => a[0] - b[0] || a[2] - b[2]))));
+}
+
+function comparison() {
+  if (methods.length === 0) return;
+  const top = most(methods.map((m) => m.makespan));
+  const shown = methods.filter((m) => isNumber(m.makespan)).map((m) => ({ label: textOf(m.method), makespan: m.makespan }));
+  const bound = numberOf(data.comparison.bound);
+  const paint = (row, y, h, x) => [titled(rect('k0', x(0), y, x(row.makespan) - x(0), h), `${row.label}: ${number(row.makespan)}`),
+    line('mark', x(bound), y - 2, x(bound), y + h + 2)];
+  section('Methods', para(`The makespan of each method; the line is ${data.comparison.bound_proven === true ? 'a proven bound' : 'the best of these'}, ${number(bound)}.`),
+    picture((w) => rowPicture(w, 'Makespans of the methods', shown, top, number, paint)),
+    scroll('Methods', table([{ head: 'method', value: (m) => textOf(m.method) },
+      ...[['first end', 'earliest'], ['makespan', 'makespan'], ['gap %', 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => number(m[key]) })),
+      { head: 'planned in', number: true, value: (m) => (isNumber(m.seconds) ? seconds(m.seconds) : '') },
+      { head: '', wide: true, value: (m) => textOf(m.message) }], methods)));
+}
+
+head();
+plan();
+chart();
+comparison();
+const asJson = (label, value) => folded(label, html('pre', { class: 'code scroll', tabindex: '0' }, JSON.stringify(value, null, 1)));
+section('As JSON', asJson('The request', data.request), asJson('The answer', answer));
+show();

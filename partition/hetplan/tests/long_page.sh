@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# Pages of plans in a browser, headless Chromium: it has nothing to complain of, and shows what the answer says.
+. "$ROOT/scripts/tap.sh"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
+
+browse() { # browse FILE WIDTH - the document as the browser has it in the end goes to dom, what it complains of to console
+  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMP/profile" --window-size="$2,1000" \
+    --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" >dom 2>log
+  grep CONSOLE log >console
+}
+echo '<!DOCTYPE html><p>it works</p>' >plain.html
+browse plain.html 800
+if ! grep -q 'it works' dom; then skip_all "$browser does not start here: $(tail -n 1 log)"; fi
+
+page() { # page NAME ARGUMENT... - of such a plan, looked at on a small screen and a wide one
+  local name=$1; shift
+  run "$BIN/hetplan" "$@" --html "$name.html"
+  is "$name: planned" "$rc" 0
+  for width in 400 1600; do
+    browse "$name.html" $width
+    is "$name, $width px: nothing to complain of" "$(cat console)" ""
+  done
+}
+bars() { grep -o 'aria-label="Who does what.*' dom | sed 's|</svg>.*||' | grep -o "<rect class=\"$1\"" | wc -l | tr -d ' '; }
+
+page scatter scatter -n 90 --compute 1,1,1 --link 0.5,0.5 --names '<img src=x>,b,c' --compare
+ok "the title" grep -q '<h1>scatter of 90 items: makespan 58</h1>' dom
+ok "shares in the table" grep -q '<td>b</td><td class="number">26</td><td class="number">58</td>' dom
+is "bars of computing and receiving" "$(bars k0) $(bars k1)" "3 2"
+ok "methods" grep -q '<h2>Methods</h2>' dom
+ok "a name is text" grep -q '&lt;img src=x&gt;' dom
+is "and no element" "$(grep -c '<img' dom)" 0
+page chain chain --w 1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1
+ok "a chain has a chart" test "$(bars k0)" -ge 3
+page model model --speeds 1,2 -n 100 --observations 10:1,20:2.1,40:4.3
+page none share -n 0 --speeds 1,2 --cost linear
+done_testing
