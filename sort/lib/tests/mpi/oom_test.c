@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
  * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
- * that cannot be started are done without. The linker sends what libhetsort and libhetpart ask of
- * the system here, not what MPI asks. */
+ * that cannot be started are done without, and so is memory that ranks cannot share. The linker
+ * sends what libhetsort and libhetpart ask of the system here, not what MPI asks. */
 #include "check.h"
 
 #include "../cases.h"
@@ -32,6 +32,7 @@ static atomic_long until = -1; /* allocations until one fails; below 0: none doe
 static atomic_long live;
 static long refused; /* calls for want of memory */
 static bool no_threads;
+static bool not_shared; /* what failed was memory to be shared */
 
 static bool fails(void)
 {
@@ -62,8 +63,10 @@ void __wrap_free(void *p)
 
 void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 {
-	if (fails())
+	if (fails()) {
+		not_shared = flags & MAP_SHARED;
 		return MAP_FAILED;
+	}
 	live++;
 	return __real_mmap64(at, n, prot, flags, fd, offset);
 }
@@ -138,18 +141,19 @@ static bool one(const test_call *c, int who, long n)
 	const long before_it = live;
 	hetsort_err err = { HETSORT_OK, "" };
 	until = rank == who ? n : -1;
+	not_shared = false;
 	const hetsort_status st = c->run(&err);
-	const int mine[] = { rank == who && until < 0, st != HETSORT_OK };
-	int any[2];
+	const int mine[] = { rank == who && until < 0, st != HETSORT_OK, c->threads || not_shared };
+	int any[3];
 	until = -1;
 	CHECK(live == before_it, "%s, allocation %ld: %ld leaked", c->name, n, live - before_it);
-	if (MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
+	if (MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
 		exit(1);
 	refused += st == HETSORT_ENOMEM;
 	const hetsort_status wanted = !any[0]       ? HETSORT_OK
 				      : rank == who ? HETSORT_ENOMEM
 						    : HETSORT_EPEER;
-	CHECK(st == wanted || (c->threads && !any[1]), "%s, allocation %ld of rank %d: '%s' %s",
+	CHECK(st == wanted || (any[2] && !any[1]), "%s, allocation %ld of rank %d: '%s' %s",
 	      c->name, n, who, hetsort_strerror(st), err.text);
 	return any[0];
 }
