@@ -4,27 +4,42 @@
 #include "key.h"
 #include "base/minmax.h"
 
-/* What is flipped in the first byte of a field's normal form, and in the others. */
-typedef struct flips {
-	unsigned char first, other;
-} flips;
-
-/* A negative float orders the other way round by all that is not its sign. */
-static flips flips_of(const key_field *f, bool negative)
+/* A field that is a number, on top of 64 bits, so that it orders as one without a sign. A negative
+ * float orders the other way round by all that is not its sign. */
+static inline uint64_t number_of(const key_field *f, const unsigned char *rec)
 {
-	const unsigned char desc = f->desc ? 0xff : 0, sign = f->type < KEY_TYPE_SIGNED ? 0 : 0x80;
-	const unsigned char rest = f->type == KEY_TYPE_FLOAT && negative ? 0xff : 0;
-	return (flips){ desc ^ sign ^ (rest & 0x7f), desc ^ rest };
+	const uint64_t sign = UINT64_C(1) << 63;
+	const unsigned char *at = rec + f->off;
+	uint64_t v = 0, flip = f->desc ? ~UINT64_C(0) : 0;
+	if (f->bytes == sizeof v) {
+		memcpy(&v, at, sizeof v);
+		v = f->little ? le64toh(v) : be64toh(v);
+	} else if (f->bytes == sizeof(uint32_t)) {
+		uint32_t half;
+		memcpy(&half, at, sizeof half);
+		v = (uint64_t)(f->little ? le32toh(half) : be32toh(half)) << 32;
+	} else {
+		for (uint32_t i = 0; i < f->bytes; i++)
+			v |= (uint64_t)at[f->little ? f->bytes - 1 - i : i] << (56 - 8 * i);
+	}
+	if (f->type >= KEY_TYPE_SIGNED)
+		flip ^= sign;
+	if (f->type == KEY_TYPE_FLOAT && v & sign)
+		flip ^= ~sign;
+	return v ^ flip;
 }
 
 static void normalise(const key_field *f, const unsigned char *rec, uint32_t from, uint32_t to,
 		      unsigned char *out)
 {
-	const unsigned char *at = rec + f->off;
-	const uint32_t last = f->little ? f->bytes - 1 : 0; /* place of the most significant byte */
-	const flips flip = flips_of(f, at[last] & 0x80);
-	for (uint32_t i = from; i < to; i++)
-		*out++ = at[f->little ? last - i : i] ^ (i == 0 ? flip.first : flip.other);
+	if (f->type != KEY_TYPE_BYTES) {
+		const uint64_t v = htobe64(number_of(f, rec));
+		memcpy(out, (const unsigned char *)&v + from, to - from);
+		return;
+	}
+	memcpy(out, rec + f->off + from, to - from);
+	for (uint32_t i = 0; f->desc && i < to - from; i++)
+		out[i] ^= 0xff;
 }
 
 void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
@@ -42,16 +57,21 @@ void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uin
 	}
 }
 
+static int compare_field(const key_field *f, const unsigned char *a, const unsigned char *b)
+{
+	if (f->type != KEY_TYPE_BYTES) {
+		const uint64_t x = number_of(f, a), y = number_of(f, b);
+		return (x > y) - (x < y);
+	}
+	return f->desc ? memcmp(b + f->off, a + f->off, f->bytes)
+		       : memcmp(a + f->off, b + f->off, f->bytes);
+}
+
 int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
 {
-	unsigned char x[KEY_FIELDS_BYTES_MAX], y[KEY_FIELDS_BYTES_MAX];
 	int c = 0;
-	for (uint32_t i = 0; i < l->fields && c == 0; i++) {
-		const key_field *f = &l->field[i];
-		normalise(f, a, 0, f->bytes, x);
-		normalise(f, b, 0, f->bytes, y);
-		c = memcmp(x, y, f->bytes);
-	}
+	for (uint32_t i = 0; i < l->fields && c == 0; i++)
+		c = compare_field(&l->field[i], a, b);
 	return c;
 }
 
@@ -64,6 +84,19 @@ uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigne
 	while (n < l->key_bytes && x[n] == y[n])
 		n++;
 	return n;
+}
+
+/* What is flipped in the first byte of a field's normal form, and in the others. */
+typedef struct flips {
+	unsigned char first, other;
+} flips;
+
+/* A negative float orders the other way round by all that is not its sign. */
+static flips flips_of(const key_field *f, bool negative)
+{
+	const unsigned char desc = f->desc ? 0xff : 0, sign = f->type < KEY_TYPE_SIGNED ? 0 : 0x80;
+	const unsigned char rest = f->type == KEY_TYPE_FLOAT && negative ? 0xff : 0;
+	return (flips){ desc ^ sign ^ (rest & 0x7f), desc ^ rest };
 }
 
 /* Where fields overlap, the more significant one counts. */
