@@ -28,13 +28,32 @@ size_t source_room(const source *s)
 	return s->chunk * s->lay.record_bytes + 2 * IO_FD_ALIGN;
 }
 
-static status open_file(source *s, const input_file *f, source_file *o, err *e)
+/* What a stream has before its records. */
+static status skip_header(const input_file *f, const source_file *o, source_chunk *c, size_t room,
+			  err *e)
 {
-	if (f->is_stream)
-		return input_open_stream(f, &o->fd.fd, e);
-	const status rc = input_open(f, &o->fd.fd, e);
-	if (rc == ST_OK)
-		io_fd_will_read(&o->fd, s->direct, 0, f->count * s->lay.record_bytes);
+	char q[QUOTED_BYTES];
+	status rc = ST_OK;
+	for (uint64_t left = f->header_bytes; rc == ST_OK && left > 0;) {
+		const size_t n = (size_t)u64_min(left, room);
+		size_t got;
+		rc = file_read_some(o->fd.fd, c->recs, n, &got, f->path, e);
+		if (rc == ST_OK && got < n)
+			rc = err_set(e, ST_REFUSED, "input %s ends within its header",
+				     err_quoted(f->path, q));
+		left -= n;
+	}
+	return rc;
+}
+
+static status open_file(source *s, const input_file *f, source_file *o, source_chunk *c, err *e)
+{
+	const size_t bytes = s->lay.record_bytes;
+	status rc = f->is_stream ? input_open_stream(f, &o->fd.fd, e) : input_open(f, &o->fd.fd, e);
+	if (rc == ST_OK && f->is_stream)
+		rc = skip_header(f, o, c, s->chunk * bytes, e);
+	else if (rc == ST_OK)
+		io_fd_will_read(&o->fd, s->direct, f->header_bytes, f->count * bytes);
 	return rc;
 }
 
@@ -76,7 +95,7 @@ static status take_of_file(source *s, source_chunk *c, err *e)
 	if (!f->is_stream)
 		c->n = (size_t)u64_min(s->chunk, f->count - o->taken);
 	if (o->fd.fd < 0 && (f->is_stream || c->n > 0))
-		rc = open_file(s, f, o, e);
+		rc = open_file(s, f, o, c, e);
 	if (rc == ST_OK && f->is_stream)
 		rc = read_stream(s, f, o, c, e);
 	o->taken += c->n;
@@ -115,9 +134,9 @@ bool source_take(source *s, unsigned char *buf, source_chunk *c, err *e)
 	const input_file *f = &s->in->file[c->file];
 	if (f->is_stream)
 		return true;
-	c->recs += c->first * bytes % IO_FD_ALIGN;
-	(void)io_fd_read_at(&s->file[c->file].fd, c->recs, c->n * bytes, c->first * bytes, f->path,
-			    e);
+	const uint64_t offset = f->header_bytes + c->first * bytes;
+	c->recs += offset % IO_FD_ALIGN;
+	(void)io_fd_read_at(&s->file[c->file].fd, c->recs, c->n * bytes, offset, f->path, e);
 	return true;
 }
 

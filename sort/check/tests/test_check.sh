@@ -80,6 +80,14 @@ is "-C does of what it cannot read" "$rc $err" "2 hetsort: cannot open input 'mi
 run "$hetsort" -v -c sorted
 is "-v" "$rc $err" "0 hetsort: 130000 records: in order"
 
+{ printf 'a header'; cat sorted; } >with-header
+{ printf 'a header'; cat sorted.2; } >with-header.2
+checks "--skip-header" 0 "" --skip-header 8 with-header
+checks "--skip-header: a disorder" 1 "record 50001 of 'with-header.2'" --skip-header 8 with-header.2
+checks "--skip-header: in a pipe" 1 "record 50001 of '-'" --skip-header 8 < <(cat with-header.2)
+checks "--skip-header: a pipe that is shorter" 2 "'-' ends within its header" --skip-header 99999999 < <(cat with-header)
+rm with-header*
+
 # --- few records
 : >empty
 checks "no records" 0 "" empty
