@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --unique, --count, --top and --partition-only as users have them: parts, streams, typed keys, reports, jobs that are killed
 # and gone on with; what contradicts itself is refused. test_selection.c draws ways to sort.
-# shellcheck disable=SC2086  # ways are several words
+# shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -84,9 +84,9 @@ run "$hetsort" --check-manifest part.manifest
 is "parts exchanged are found" "$rc" 1
 sort_ --partition-only -f -o out in
 is_as "--partition-only: a rank alone sorts" all out
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in; done >more
-sort_ --ranks 3 --memory 45M --tmpdir . --partition-only --report report -f -o out more
-is "--partition-only, more than memory holds" "$rc/$err/$(LC_ALL=C sort out | cmp - <(LC_ALL=C sort more) 2>&1)" 0//
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in; done >many
+sort_ --ranks 3 --memory 45M --tmpdir . --partition-only --report report -f -o out many
+is "--partition-only, more than memory holds" "$rc/$err/$(LC_ALL=C sort out | cmp - <(LC_ALL=C sort many) 2>&1)" 0//
 ok "and it has spilled" test "$(number spill_runs)" -gt 0
 
 # --- refused

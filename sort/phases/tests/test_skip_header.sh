@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --skip-header: inputs with something before their records are sorted behind it, by every way to sort;
 # what is too short, or does not fit to a manifest or to kept runs, is refused.
-# shellcheck disable=SC2086  # ways are several words
+# shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
