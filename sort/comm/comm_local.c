@@ -11,10 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { BUCKETS = 64 }; /* of requests that wait: each of thousands of ranks may have one */
+
 typedef struct mailbox {
 	pthread_mutex_t lock;
-	comm_req *sends; /* waiting for their receive */
-	comm_req *recvs; /* waiting for their send */
+	comm_req *sends[BUCKETS]; /* waiting for their receive */
+	comm_req *recvs[BUCKETS]; /* waiting for their send */
 } mailbox;
 
 /* What a rank has brought to the collective under way. */
@@ -160,25 +162,21 @@ static comm_req *match(comm_req **list, int peer, int tag)
 	return NULL;
 }
 
-static void append(comm_req **list, comm_req *r)
-{
-	while (*list)
-		list = &(*list)->next;
-	r->next = NULL;
-	*list = r;
-}
-
 /* In a mailbox the peer of a send is its sender, and that of a receive the sender it waits for: so
- * the two match by the same number. */
+ * the two match by the same number. No two of a tag wait, so their order does not matter. */
 static status local_start(comm *c, comm_req *req)
 {
 	mailbox *box = &world_of(c)->box[req->sending ? req->peer : c->rank];
 	const int sender = req->sending ? c->rank : req->peer;
+	const unsigned k = ((unsigned)sender + (unsigned)req->tag) % BUCKETS;
+	comm_req **own = req->sending ? &box->sends[k] : &box->recvs[k];
 	req->peer = sender;
 	pthread_mutex_lock(&box->lock);
-	comm_req *other = match(req->sending ? &box->recvs : &box->sends, sender, req->tag);
-	if (!other)
-		append(req->sending ? &box->sends : &box->recvs, req);
+	comm_req *other = match(req->sending ? &box->recvs[k] : &box->sends[k], sender, req->tag);
+	if (!other) {
+		req->next = *own;
+		*own = req;
+	}
 	pthread_mutex_unlock(&box->lock);
 	if (!other)
 		return ST_OK;
