@@ -90,9 +90,10 @@ static double collective_s(enum kind kind, double bytes)
 	const double wire_s = (bytes + FRAME_BYTES) / bytes_per_s;
 	if (kind == BCAST)
 		return levels * (latency_s + one + wire_s);
-	if (kind == MEET) /* up the tree, where messages become one, and down */
-		return 2 * levels * (latency_s + one + FRAME_BYTES / bytes_per_s) +
-		       (p + levels) * bytes / bytes_per_s;
+	if (kind == MEET) /* to rank 0, each or by a tree, as is faster, and down a tree */
+		return fmin(latency_s + (p - 1) * fmax(one, wire_s),
+			    levels * (latency_s + one) + p * bytes / bytes_per_s) +
+		       levels * (latency_s + one + wire_s);
 	if (kind == ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
 		return levels * (latency_s + one + p / 2 * bytes / bytes_per_s);
 	return latency_s + (p - 1) * fmax(one, wire_s);
