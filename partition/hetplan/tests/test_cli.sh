@@ -192,7 +192,7 @@ run "$hetplan" share -n 1e9 -s 100000x1 --cost nlogn --json
 is "a hundred thousand alike" "$rc $(tr , '\n' <<<"$out" | grep -c '^10000$')" "0 99998"
 
 # Without GLPK: a file in its place that is no library, then a library that is not GLPK.
-chain=(chain --w .75,.75 --z 1 --vcomm 1,1 --vcomp 1,1)
+chain=(chain --w ".75,.75" --z 1 --vcomm "1,1" --vcomp "1,1")
 mkdir hidden
 for source in "" /dev/null; do
   [ -z "$source" ] && : >hidden/libglpk.so.40
