@@ -308,9 +308,10 @@ static bool is_of_one(const target *m, const char *base)
 {
 	manifest l;
 	err e = { ST_OK, "" };
-	if (!target_is_journal(m->kind) || load(m, m->kind, &l, &e) != ST_OK)
+	if (!target_is_journal(m->kind))
 		return false;
-	const bool is = l.parts == 1 && strcmp(l.part[0].file, base) == 0;
+	const bool is = load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
+			strcmp(l.part[0].file, base) == 0;
 	manifest_free(&l);
 	return is;
 }

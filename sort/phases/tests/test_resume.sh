@@ -215,15 +215,17 @@ for n in $(seq 1 $every 40); do
     "$((rc == 2 || rc == 3))/$(ls out 2>/dev/null)/${err%%: *}" 1//hetsort
 done
 rm -rf store out
-run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
-is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
-  "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
-rm -rf store out .hetsort-*
-killed merge:0
-rm store/*.json store/.hetsort-*.lock .hetsort-*.lock # locks that stay are refused before
-run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
-is "runs of nobody that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
-ok "runs of nobody that cannot be removed: message" grep -q "cannot remove 'hetsort-rank0.run[0-9]*': Permission denied" <<<"$err"
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
+  is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
+    "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
+  rm -rf store out .hetsort-*
+  killed merge:0
+  rm store/*.json store/.hetsort-*.lock .hetsort-*.lock # locks that stay are refused before
+  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
+  is "runs of nobody that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+  ok "runs of nobody that cannot be removed: message" grep -q "cannot remove 'hetsort-rank0.run[0-9]*': Permission denied" <<<"$err"
+fi
 rm -rf store .hetsort-*
 
 # two jobs at one workdir; --clean

@@ -54,8 +54,8 @@ static status verify(comm *c, void *trial_)
 	const part *p = &t->part[c->rank];
 	const settings o = { .lay = LAYOUT_BYTES(10, 0, KEY), .unique = t->unique, .top = t->top };
 	unsigned char keys[2 * KEY];
-	memcpy(keys, p->first, KEY);
-	memcpy(keys + KEY, p->last, KEY);
+	memcpy(keys, p->out ? p->first : "???", KEY);
+	memcpy(keys + KEY, p->out ? p->last : "???", KEY);
 	rank_result mine = { .in = p->in, .out = p->out, .dropped = p->dropped };
 	rank_env env = { .c = c, .o = &o, .stats = &mine };
 	const output_part w = { .seen = { .first_key = keys, .last_key = keys + KEY } };
