@@ -228,8 +228,8 @@ $(LIBPART): $(call objs,$(PART_SRC))
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 # Pages: a template, its style and its scripts as strings of C.
-page_of   = page/embed.awk page/page.html page/page.css page/page.js $(1)
-make_page = @mkdir -p $(@D); awk -v name=$(1) -v style=page/page.css -v script='page/page.js $(2)' -f page/embed.awk page/page.html >$@
+page_of   = scripts/page/embed.awk scripts/page/page.html scripts/page/page.css scripts/page/page.js $(1)
+make_page = @mkdir -p $(@D); awk -v name=$(1) -v style=scripts/page/page.css -v script='scripts/page/page.js $(2)' -f scripts/page/embed.awk scripts/page/page.html >$@
 $(OBJ)/sort/report/report_page.c: $(call page_of,sort/report/report.js)
 	$(call make_page,report_page,sort/report/report.js)
 PLAN_PAGE = $(OBJ)/partition/hetplan/display/plan_page

@@ -118,7 +118,7 @@ function check_arrows(    i)
 		check_read(c_file[i])
 }
 
-# An include has to be in the table. A call is made by way of a header that was included, so it may go
+# An include has to be in the table. A call is made through a header that was included, so it may go
 # further than the table says, but not up.
 function check_arrow(i,    a, b, goes_up)
 {

@@ -105,7 +105,7 @@ hetpart_status hm_send_items(struct hm *h, const struct hm_items *items, int to,
 			     hetpart_err *err);
 hetpart_status hm_recv_items(struct hm *h, const struct hm_items *items, int from, int tag,
 			     hetpart_err *err);
-/* hm_copy_items - from memory to memory by way of MPI, which knows both layouts. */
+/* hm_copy_items - from memory to memory through MPI, which knows both layouts. */
 hetpart_status hm_copy_items(struct hm *h, const struct hm_items *from, const struct hm_items *to,
 			     hetpart_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole sorts by random keys of fields, from file to file and from array to array: byte for byte
- * what an oracle says, for 1 to 5 ranks, both strategies, in memory and by way of the disk.
+ * what an oracle says, for 1 to 5 ranks, both strategies, in memory and spilled to disk.
  * HETSORT_LONG=1: 2000 keys. */
 #include "kernel/tests/key_oracle.h"
 #include "lib/memory_sort.h"
