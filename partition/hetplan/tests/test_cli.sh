@@ -60,7 +60,7 @@ usage "'--csv': want '--json' or '--csv', not both" share --json --csv
 usage "'--gantt': not beside '--json' or '--csv'" share --json --gantt
 usage "'--svg': not beside '--compare'" share --compare --svg x
 usage "'--method': not beside '--compare'" share --compare --method exact
-usage "'--title': only beside '--svg'" share --title x
+usage "'--title': only beside '--svg' or '--html'" share --title x
 usage "'--svg': empty" share --svg=
 usage "'more': extra operand" share more
 usage "'b': extra operand" batch a b
