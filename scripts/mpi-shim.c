@@ -2,7 +2,11 @@
 /* LD_PRELOAD shim for the tests over MPI, built with mpicc: MPI_SHIM=CALL@N[:RANK] lets the N-th
  * MPI_CALL of the process fail, or of that rank alone (by the launcher's environment). With
  * MPI_SHIM=cut=CALL@N[:RANK] it has half of its room, so what is received there is too long; with
- * MPI_SHIM=stop=Finalize@1[:RANK] the process stops behind it. */
+ * MPI_SHIM=stop=Finalize@1[:RANK] the process stops behind it. With MPI_SHIM_APART=1 ranks share no
+ * memory, so that all they have for one another goes through MPI. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -28,6 +32,15 @@ static int is_struck(const char *plan, const char *call)
 		return 0;
 	n = strtoul(plan + n + 1, &rank, 10);
 	return is_meant(rank) && atomic_fetch_add(&calls, 1) + 1 == n;
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+	if (getenv("MPI_SHIM_APART")) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return ((int (*)(const char *, unsigned))dlsym(RTLD_NEXT, "memfd_create"))(name, flags);
 }
 
 static int fails(const char *call)
