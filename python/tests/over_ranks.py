@@ -89,7 +89,9 @@ def main():
     half.Free()
     for bad in range(WORLD.size):
         misuse(bad)
-    print("%d checks, %d failed" % (checks, failures), flush=True)
+    of_all = WORLD.gather("%d checks, %d failed" % (checks, failures))
+    if of_all:  # the launcher may join lines of several ranks
+        print("\n".join(of_all), flush=True)
 
 
 main()

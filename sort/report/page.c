@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text of the report comes from file names and other hosts: in the page it is data, never markup.
- * The template is scripts/page/, made a string of C by the Makefile. Memory: twice the report's text. */
+ * The template is scripts/page/, made a string of C by the Makefile. Memory: twice the report's
+ * text. */
 #include "page.h"
 #include "base/mem.h"
 #include "io/file.h"

@@ -11,7 +11,7 @@ records=30000
 hetsort=$BIN/failpoints/hetsort
 begin_with $records
 
-each() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}$/\1/p" report | sort -u | paste -sd' '; } # value, of all ranks
+each() { sed -n "s/^ *\"$1\": \([^[,]*\),\{0,1\}$/\1/p" report | sort -u | paste -sd' '; } # value, of all ranks
 sort_() { run timeout -s KILL 60 "$hetsort" -s --key 0,1 --report report --workdir store $sync "$@" in; }
 bytes_read() { sed -n '/"bytes": {/,/}/s/^ *"read": \([0-9]*\).*/\1/p' report | sort -u; }
 killed() { # killed POINT ARGUMENT... - a job that ends there
