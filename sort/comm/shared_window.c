@@ -53,6 +53,7 @@ struct shared_window {
 	mem *m;
 	size_t room_bytes, bytes; /* for each rank; of an area */
 	area *own;
+	void *base;  /* where own is part of, if it is not mapped */
 	bool mapped; /* own, from a file, which is fd until all are connected */
 	int fd;
 	area **of;                  /* [size] NULL: not seen */
@@ -70,7 +71,7 @@ uint64_t shared_window_most_bytes(size_t bytes, int ranks)
 {
 	const uint64_t p = (uint64_t)ranks;
 	return sizeof(shared_window) + p * (sizeof(area *) + sizeof(address) + 2) +
-	       head_bytes(ranks) + (p - 1) * bytes;
+	       head_bytes(ranks) + LINE_BYTES + (p - 1) * bytes;
 }
 
 /* ------------------------------------------------------------------------------------- memory */
@@ -100,11 +101,15 @@ static status take_own(shared_window *w, err *e)
 {
 	w->own = w->c->shares_memory && w->c->size <= MOST_RANKS ? map_own(w) : NULL;
 	w->mapped = w->own;
-	if (w->mapped)
+	if (w->mapped) {
 		mem_hold(w->m, w->bytes);
-	else
-		w->own = mem_array(w->m, 1, w->bytes, "exchange windows", e);
-	return w->own ? ST_OK : ST_RESOURCE;
+		return ST_OK;
+	}
+	w->base = mem_array(w->m, 1, w->bytes + LINE_BYTES, "exchange windows", e);
+	if (!w->base)
+		return ST_RESOURCE;
+	w->own = (void *)((unsigned char *)w->base + (size_t)(-(uintptr_t)w->base % LINE_BYTES));
+	return ST_OK;
 }
 
 status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, err *e)
@@ -116,7 +121,8 @@ status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, er
 		return ST_RESOURCE;
 	*w = (shared_window){ .c = c, .m = m, .room_bytes = bytes, .fd = -1 };
 	if (!size_mul(bytes, p - 1, &room) ||
-	    __builtin_add_overflow(room, head_bytes(c->size), &w->bytes))
+	    __builtin_add_overflow(room, head_bytes(c->size), &w->bytes) ||
+	    w->bytes > SIZE_MAX - LINE_BYTES)
 		return err_set(e, ST_RESOURCE, "no memory for exchange windows");
 	w->of = mem_array(m, p, sizeof *w->of, "exchange", e);
 	w->address = mem_array(m, p, sizeof *w->address, "exchange", e);
@@ -138,7 +144,7 @@ void shared_window_close(shared_window *w)
 		(void)munmap(w->own, w->bytes);
 		mem_drop(w->m, w->bytes);
 	} else {
-		mem_free(w->m, w->own);
+		mem_free(w->m, w->base);
 	}
 	mem_free(w->m, w->of);
 	mem_free(w->m, w->address);
