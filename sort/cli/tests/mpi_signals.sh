@@ -23,7 +23,7 @@ field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
   local call=$1; shift
   rm -rf report hanging.* pid.* out* .hetsort-*
-  HANG=$call timeout -s KILL 60 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >told 2>&1 &
+  HANG=$call timeout -s KILL 300 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >told 2>&1 &
   job=$!
   await eval '[ -e hanging.0 ] || [ ! -d /proc/$job ]'
 }
@@ -31,7 +31,7 @@ ends() { # ends NAME - the job ends by itself, with a failure, and has not named
   wait $job; rc=$?
   ok "$1: ends and fails" test "$rc" -ne 0
   is "$1: no final name" "$(find . -name 'out*')" ""
-  for i in 0 1 2; do ok "$1: rank $i is gone" gone "$(cat "pid.$i")"; done
+  for i in 0 1 2; do ok "$1: rank $i is gone" await gone "$(cat "pid.$i")"; done
 }
 
 # Open MPI 4.1 kills the ranks a second after it has sent them SIGTERM, or when the first one has ended:
