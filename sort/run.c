@@ -10,6 +10,7 @@
 #include "run.h"
 #include "phases/phases.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -401,7 +402,7 @@ static void validate_result(rank_result *r, int rank)
 		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;
 	for (int i = 0; sound && i < r->spans; i++)
-		sound = (unsigned)r->span[i].phase < PHASES;
+		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s);
 	for (int i = 0; i < 2; i++)
 		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)
@@ -423,6 +424,16 @@ static void explain(rank_result *all, int size, status rc)
 	snprintf(all->text, sizeof all->text, "a rank told of a failure, and of none that it has");
 }
 
+/* Each rank counts from its own beginning, and one that began before rank 0 ends later by its
+ * clock. */
+static double longest_s(const rank_result *all, int size, double own_s)
+{
+	for (int i = 0; i < size; i++)
+		if (all[i].spans > 0)
+			own_s = fmax(own_s, all[i].span[all[i].spans - 1].end_s);
+	return own_s;
+}
+
 /* Rank 0 collects; what cannot be collected is left out, the status stands. */
 static void collect(job *j, status rc, job_result *res)
 {
@@ -439,7 +450,8 @@ static void collect(job *j, status rc, job_result *res)
 			*res = (job_result){ .status = rc,
 					     .records = j->shares.records,
 					     .out = j->verified.out,
-					     .total_s = now_s() - j->begun_s,
+					     .total_s = longest_s(all, j->env.c->size,
+								  now_s() - j->begun_s),
 					     .all_read_s = j->all_read_s,
 					     .sum = j->verified.sum,
 					     .sum_out = j->verified.sum_out,
