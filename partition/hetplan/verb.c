@@ -228,7 +228,7 @@ static bool plan(struct hp_job *job, const struct hp_args *a)
 static int show_file(const struct hp_args *a)
 {
 	struct hp_job job, file;
-	bool ok = hp_job_init(&file, &hp_limits, NULL), read;
+	bool ok = hp_job_init(&file, &hp_limits, NULL), read = false;
 
 	ok = hp_job_init(&job, &hp_limits, NULL) && ok;
 	if (!ok)

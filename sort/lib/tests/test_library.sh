@@ -54,10 +54,12 @@ fi
 names() { nm --defined-only --extern-only "$1" 2>/dev/null | awk 'NF == 3 {print $3}' | sort -u; }
 is "the static library has the header's calls, and no other external name" "$(names "$OBJ/libhetsort.a")" "$(calls)"
 # A build that counts keeps code that nothing calls.
-# What it opens is memory of other ranks.
 is "no printing, exit or abort in it" \
   "$([ "${SANITIZER:-}" = coverage ] || nm -u "$OBJ/libhetsort.a" 2>/dev/null | awk '$1 == "U" {print $2}' |
     grep -xE '_?_?(v?f?printf)(_chk)?|puts|putchar|perror|stdout|stderr|exit|abort|_exit|__assert_fail|MPI_Abort|system|fopen(64)?')" ""
+is "one call opens something: the memory of another rank" \
+  "$([ -n "${SANITIZER:-}" ] || readelf -W -r "$OBJ/libhetsort.a" 2>/dev/null | grep -cE ' open(at)?(64)?( |$)')" \
+  "$([ -n "${SANITIZER:-}" ] || echo 1)"
 is "no static data that can be written" \
   "$([ -n "${SANITIZER:-}" ] || size -A "$OBJ/libhetsort.a" 2>/dev/null | awk '$1 ~ /^\.t?(data|bss)$/ && $2 > 0')" ""
 if [ -e "$lib" ]; then
