@@ -212,8 +212,8 @@ int main(int argc, char **argv)
 				k++;
 			CHECK(k > 0 && k < 1000, "%s: %ld allocations", calls[c].name, k);
 			/* a thread that cannot be had is done without, and so is what it takes */
-			CHECK(rank != who || refused + calls[c].threads > k / 2, "%s: %ld of %ld refused",
-			      calls[c].name, refused, k);
+			CHECK(rank != who || refused + calls[c].threads > k / 2,
+			      "%s: %ld of %ld refused", calls[c].name, refused, k);
 		}
 	without_threads();
 	give_back();
