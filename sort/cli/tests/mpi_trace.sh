@@ -11,12 +11,12 @@ is "four processes: sorted" "$rc/$(cmp out expected 2>&1)" 0/
 ! command -v python3 >/dev/null ||
   is "four processes: a trace" "$(python3 "$ROOT/sort/cli/tests/check_trace.py" trace 4 read sort merge send receive wait 2>&1)" ""
 
-# The allocation that fails is one of many: the first of them that only the trace needs.
-for n in $(seq 60 140); do
-  HETSORT_FAIL=alloc:$n@rank1 run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --trace trace -f -o out in
+# The allocation that fails is one of those after the sort: the first of them that only the trace needs.
+for n in $(seq 40); do
+  HETSORT_FAIL=alloc:$n@rank1@incommit run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --trace trace -f -o out in
   ! grep -q "trace, without the ranks of other processes: another rank has no memory for it" <<<"$err" || break
 done
-is "a rank without memory for its trace: said, and sorted all the same" "$n/$rc/$(cmp out expected 2>&1)" "$((n < 140 ? n : 0))/0/"
+is "a rank without memory for its trace: said, and sorted all the same" "$n/$rc/$(cmp out expected 2>&1)" "$((n < 40 ? n : 0))/0/"
 
 HETSORT_FAIL=delay@merge:1=4 run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --progress 1 -f -o out in
 is "progress: sorted" "$rc/$(cmp out expected 2>&1)" 0/
