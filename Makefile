@@ -155,11 +155,11 @@ BENCH_X  := $(addprefix $(PROGDIR)/bench/,floor records build.json \
 
 # Headers of others, looked for once in each build folder: what to do is said at once, not by a compiler
 # in the middle of the build.
-HAS_PART = $(addprefix $(OBJ)/has/,glpk.h gsl/gsl_errno.h)
+HAS_PART = $(OBJ)/has/glpk.h
 HAS_PLAN = $(OBJ)/has/jansson.h
 HAS_SORT = $(addprefix $(OBJ)/has/,jansson.h xxhash.h)
 HAS_GEN  = $(if $(filter yes,$(ISAL)),,$(OBJ)/has/zlib.h)
-HAS_TEST = $(OBJ)/has/cmocka.h
+HAS_TEST = $(addprefix $(OBJ)/has/,cmocka.h gsl/gsl_sf_lambert.h)
 HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
 # Or make puts them off, as files in between.
 .PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
@@ -199,7 +199,7 @@ $(OBJ)/%.o: %.c
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
-$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
+$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
@@ -243,7 +243,7 @@ $(LIBSORT): $(call objs,$(SORT_SRC)) $(OBJ)/sort/report/report_page.o
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 # GLPK is loaded where it is needed: only tests that call it are linked with it.
-PART_LIBS = $(GSL_LIBS) -ldl -lm
+PART_LIBS = -ldl -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
 SOFLAGS   = -shared -Wl,-soname,$(1) -Wl,--version-script=$(2) \
@@ -306,7 +306,7 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
 $(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(PLAN_PAGE).o $(LIBPART)
-	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(GSL_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))

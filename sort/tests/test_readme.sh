@@ -28,9 +28,8 @@ done
 is "hetsort(7) has thirteen tasks" "$(grep -c '^\.Ss [0-9]*\. ' "$ROOT/sort/man/hetsort.7")" 13
 if [ "$wanted" = sh ] && [ -z "${SANITIZER:-}" ]; then
   awk '/^```c$/ {inside = 1; next} /^```/ {inside = 0} inside' "$ROOT/docs/planner.md" >example.c
-  # shellcheck disable=SC2046  # several words
   run "${CC:-cc}" -std=c11 -Wall -Werror -I"$ROOT/partition/include" -o example example.c \
-    "$OBJ/libhetpart.a" $(pkg-config --libs gsl) -ldl -lm
+    "$OBJ/libhetpart.a" -ldl -lm
   is "docs/planner.md, the library's example builds" "$rc/$err" "0/"
   run ./example
   is "docs/planner.md, the library's example divides all items" "$(awk '{s += $2} END {print s}' <<<"$out")" 1000000

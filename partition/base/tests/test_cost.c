@@ -4,6 +4,8 @@
 
 #include "base/part.h"
 
+#include <gsl/gsl_sf_lambert.h>
+
 static double odd(void *ctx, uint64_t n)
 {
 	return *(double *)ctx * (double)(n * n);
@@ -85,6 +87,27 @@ static void inverses(void **state)
 	}
 }
 
+/* n ln n = y has n = y/W(y): beside GSL's W, over all that a double holds. */
+static void inverse_of_nlogn(void **state)
+{
+	hetpart_cost *c;
+	double last = 1, s;
+
+	(void)state;
+	OK(hetpart_cost_nlogn(&c, 1, &err));
+	for (double e = -20; e < 308; e += 0.01) {
+		double y = pow(10, e), w = gsl_sf_lambert_W0(y), n = part_unit_inverse(c, y, &s);
+		NEAR(n, w > 0.5 ? y / w : exp(w), 2e-15);
+		NEAR(s, 1 / (1 + w), 1e-15);
+		assert_true(n >= last);
+		last = n;
+	}
+	assert_true(part_unit_inverse(c, 0, NULL) == 1);
+	assert_true(part_unit_inverse(c, 1e-300, NULL) == 1);
+	assert_true(part_unit_inverse(c, INFINITY, NULL) > last);
+	hetpart_cost_free(c);
+}
+
 #define REFUSED(status_, call)                         \
 	do {                                           \
 		c = (hetpart_cost *)&err;              \
@@ -150,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values),
 		cmocka_unit_test(inverses),
+		cmocka_unit_test(inverse_of_nlogn),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(texts),
 	};

@@ -300,7 +300,7 @@ static void methods_agree(void **state)
 	}
 }
 
-/* Real equal-time shares: T by its definition, each share as GSL's Lambert function gives it. */
+/* Real equal-time shares: T by its definition, each share as the inverse of the cost gives it. */
 static void equal_times(void **state)
 {
 	uint64_t seed = 3;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_work.c - what a plan of very many processors costs, counted and not timed: logarithms, and
- * values of Lambert's W, which GSL computes. Both are called through functions of this program that
- * count. */
+/* test_work.c - what a plan of very many processors costs, counted and not timed: logarithms, which
+ * are called through a function of this program that counts. And its shares beside GSL's Lambert W.
+ */
 #define _GNU_SOURCE 1 /* RTLD_NEXT */
 #include "tests/tests.h"
 
 #include <dlfcn.h>
 #include <gsl/gsl_sf_lambert.h>
 
-static long logs, values_of_w;
+static long logs;
 
 static void *next_of(const char *name)
 {
@@ -29,16 +29,6 @@ double log(double x)
 	return real(x);
 }
 
-int gsl_sf_lambert_W0_e(double x, gsl_sf_result *result)
-{
-	static int (*real)(double, gsl_sf_result *);
-
-	if (!real)
-		*(void **)&real = next_of("gsl_sf_lambert_W0_e");
-	values_of_w++;
-	return real(x, result);
-}
-
 #define P 100000
 
 static double k[P];
@@ -51,7 +41,7 @@ static hetpart_plan *plan(size_t p, uint64_t items, hetpart_method method)
 
 	o.method = method;
 	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
-	logs = values_of_w = 0;
+	logs = 0;
 	OK(hetpart_share_create(&pl, items, k, p, nlogn, &o, &err));
 	hetpart_cost_free(nlogn);
 	return pl;
@@ -98,19 +88,6 @@ static void few_logarithms_by_formula(void **state)
 	}
 }
 
-/* docs/design.md says that GSL computes W for shares by n ln n. */
-static void gsl_computes_w(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < P; i++)
-		k[i] = 1 + (double)(i % 100);
-	for (size_t p = 1; p <= P; p *= 10) {
-		hetpart_plan_free(plan(p, UINT64_C(1) << 40, HETPART_METHOD_EXACT));
-		assert_true(values_of_w > 0);
-		assert_true(values_of_w < 20 * 4096);
-	}
-}
-
 /* [S4] Table: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time that the plan has,
  * over sizes, numbers of processors and ratios of speed. */
 static void shares_as_gsl_has_them(void **state)
@@ -142,7 +119,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_logarithms),
 		cmocka_unit_test(few_logarithms_by_formula),
-		cmocka_unit_test(gsl_computes_w),
 		cmocka_unit_test(shares_as_gsl_has_them),
 	};
 	if (san && *san)

@@ -30,13 +30,13 @@ class Hetsort(MakefilePackage):
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("glpk")
-    depends_on("gsl")
     depends_on("isa-l")
     depends_on("jansson")
     depends_on("liburing", when="+uring")
     depends_on("mpi", when="+mpi")
     depends_on("xxhash")
     depends_on("cmocka", type="test")
+    depends_on("gsl", type="test")
 
     def settings(self):
         return [
