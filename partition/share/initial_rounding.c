@@ -2,7 +2,8 @@
 /* initial_rounding.c - whole shares near the optimum from real ones with equal times. The floors
  * lack p/2 items; the floors at a time a little later lack next to none, which saves the heap most
  * of its work when p is large. May not touch: the rounding itself, which is exact from any start.
- * Costs O(p) for each of two steps, or at most eight where many speeds are equal. */
+ * Costs O(p) for each step: two, or about ten from a start far off, or eight more where many speeds
+ * are equal. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ static double later_by(const struct procs *ps, uint64_t items, const double *rea
 	if (!(growth > 0) || !isfinite(growth) || !isfinite(sum))
 		return 0;
 	by = later(0, ((double)items - sum + (double)ps->n / 2) / growth);
-	for (int step = 0; step < 8; step++) {
+	for (int step = 0, bounded = 0; step < 50 && bounded < 8; step++) {
 		double lack = missing(ps, items, real, rate, by, &growth);
 		if (fabs(lack) <= near)
 			return by;
@@ -54,6 +55,7 @@ static double later_by(const struct procs *ps, uint64_t items, const double *rea
 			lo = by;
 		else
 			hi = by;
+		bounded += lo > 0 && hi < INFINITY;
 		by += lack / growth;
 		if (!(by > lo && by < hi))
 			by = hi < INFINITY ? lo + (hi - lo) / 2 : 2 * lo;

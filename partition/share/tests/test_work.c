@@ -75,16 +75,21 @@ static void few_logarithms_by_formula(void **state)
 	} row[] = { { HETPART_METHOD_PROPORTIONAL, 4 },
 		    { HETPART_METHOD_TAYLOR, 4 },
 		    { HETPART_METHOD_ASYMPTOTIC, 5 } };
+	const double widest[] = { 1, 2, 5 };
 	uint64_t seed = 7;
 
 	(void)state;
-	for (size_t i = 0; i < P; i++)
-		k[i] = exp(rnd_real(&seed));
-	for (size_t r = 0; r < LEN(row); r++) {
-		hetpart_plan_free(plan(P, UINT64_C(1000) * P, row[r].method));
-		if (logs > row[r].most * P)
-			fail_msg("method %d: %ld logarithms for %d processors", (int)row[r].method,
-				 logs, P);
+	for (size_t w = 0; w < LEN(widest); w++) {
+		for (size_t i = 0; i < P; i++)
+			k[i] = exp(widest[w] * rnd_real(&seed));
+		for (size_t r = 0; r < LEN(row); r++)
+			for (int bits = 27; bits <= 40; bits += 13) {
+				hetpart_plan_free(plan(P, UINT64_C(1) << bits, row[r].method));
+				if (logs > row[r].most * P)
+					fail_msg("speeds over e^%g, method %d: %ld logarithms for "
+						 "%d processors",
+						 widest[w], (int)row[r].method, logs, P);
+			}
 	}
 }
 
