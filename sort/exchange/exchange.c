@@ -4,10 +4,8 @@
  * credits: a rank is sent only what it has room for, and no peer can hold up another's stream.
  * A peer on the same host reads blocks in the sender's window, and frees them there. Each block has
  * a header with a checksum. After a damaged block the streams still run to their end, so that no
- * rank waits for this one. Windows are of four blocks where that leaves them long enough; among
- * many ranks of fewer, down to one, as other peers are busy meanwhile. Memory: 2 * window * block
- * bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a slot of window for
- * each peer. */
+ * rank waits for this one. Memory: 2 * window * block bytes * (ranks - 1), one block for the
+ * rank's own records, 120 bytes and 128 a slot of window for each peer. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
@@ -15,16 +13,10 @@
 #include "base/thread.h"
 #include "base/trace.h"
 #include "comm/shared_window.h"
+#include "windows.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-
-enum {
-	MOST_WINDOW = 4,
-	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
-	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
-	MAX_BLOCK_BYTES = 1 << 20
-};
 
 /* The stream to one rank. Blocks [0, sent) are sent and their slots free, [sent, begun) are being
  * sent. */
@@ -68,40 +60,20 @@ struct exchange {
 	exchange_times time;
 };
 
-static size_t slots_of(size_t window, size_t ranks)
+/* A block of n records with its header; the next slot is aligned again. */
+static size_t message_bytes(size_t record_bytes, size_t n)
 {
-	return 2 * window * (ranks - 1) + 1;
-}
-
-/* The widest that leaves blocks long enough. */
-static size_t window_for(size_t budget_bytes, size_t ranks)
-{
-	size_t w = MOST_WINDOW;
-	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
-	       budget_bytes / slots_of(w, ranks) < GOOD_BLOCK_BYTES)
-		w--;
-	return w;
-}
-
-/* Every slot the same, within the budget, and no larger than all there is to move. */
-static size_t block_recs_for(const exchange_plan *p, size_t window)
-{
-	const size_t rec = p->record_bytes, slots = slots_of(window, (size_t)p->c->size);
-	const size_t bytes = size_min(p->budget_bytes / slots, MAX_BLOCK_BYTES);
-	const size_t recs =
-		bytes > rec + sizeof(block_header) ? (bytes - sizeof(block_header)) / rec : 1;
-	return p->total ? (size_t)u64_min(recs, p->total) : 1;
+	const size_t bytes = sizeof(block_header) + n * record_bytes;
+	return (bytes + 7) / 8 * 8;
 }
 
 uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks)
 {
-	const size_t p = (size_t)ranks, window = window_for(budget_bytes, p);
-	const uint64_t slots = slots_of(window, p);
-	uint64_t block = u64_min(budget_bytes / slots, MAX_BLOCK_BYTES);
-	block = u64_max(block, record_bytes + sizeof(block_header)) + 7; /* rounded up */
+	const windows w = windows_divide(budget_bytes, record_bytes, ranks, UINT64_MAX);
+	const uint64_t p = (uint64_t)ranks, block = message_bytes(record_bytes, w.block_recs);
 	return sizeof(exchange) +
-	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * window * sizeof(comm_req)) +
-	       (slots / 2 + 1) * block + shared_window_most_bytes(window * block, ranks);
+	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * w.blocks * sizeof(comm_req)) +
+	       (w.blocks * (p - 1) + 1) * block + shared_window_most_bytes(w.blocks * block, ranks);
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -115,11 +87,9 @@ static size_t block_count(const exchange *x, uint64_t count, uint64_t k)
 	return (size_t)u64_min(count - k * x->block_recs, x->block_recs);
 }
 
-/* A block of n records with its header; the next slot is aligned again. */
 static size_t block_message(const exchange *x, size_t n)
 {
-	const size_t bytes = sizeof(block_header) + n * x->p.record_bytes;
-	return (bytes + 7) / 8 * 8;
+	return message_bytes(x->p.record_bytes, n);
 }
 
 static block_header header_of(const exchange *x, int from, int to, uint64_t k, size_t n)
@@ -163,10 +133,11 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	x->p = *p;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->news, NULL);
-	x->window = window_for(p->budget_bytes, size);
-	x->block_recs = block_recs_for(p, x->window);
+	const windows w = windows_divide(p->budget_bytes, p->record_bytes, p->c->size, p->total);
+	x->window = w.blocks;
+	x->block_recs = w.block_recs;
 	x->block_bytes = block_message(x, x->block_recs);
-	const size_t slots = slots_of(x->window, size) - 1; /* beside its own block */
+	const size_t slots = 2 * x->window * (size - 1);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
 	x->reqs = mem_array(p->m, slots, sizeof *x->reqs, "exchange windows", e);

@@ -6,8 +6,11 @@
 #include "comm_sim.h"
 #include "base/size.h"
 #include "engine.h"
+#include "exchange/block.h"
+#include "exchange/windows.h"
 #include "io/unfinished.h"
 #include "network.h"
+#include "phases/exchange_setup.h"
 #include "wrap.h"
 
 #include <math.h>
@@ -18,8 +21,7 @@
 
 enum {
 	FRAME_BYTES = 66,        /* of a message on the wire, beside its own */
-	CONTROL_BYTES = 64,      /* what is no longer has no records */
-	MESSAGE_BYTES = 1 << 20, /* the longest block (exchange.c) */
+	MESSAGE_BYTES = 1 << 20, /* before the exchange is open */
 	TREE_BYTES = 4096,       /* shorter ones of all to all go by a tree, among */
 	TREE_RANKS = 8,          /* more ranks than this */
 	BUCKETS = 256,
@@ -55,6 +57,8 @@ static struct {
 	shown *board;   /* [p->hosts] */
 	char *room;
 	int arrived;
+	comm_windows windows;
+	size_t record_bytes;
 	comm_traffic traffic[PHASES];
 	void (*at_end)(int code);
 } net;
@@ -221,17 +225,18 @@ static void append(comm_req **list, comm_req *r)
 	*list = r;
 }
 
-/* What a block stands for. */
+/* What a block stands for: there are more records then, but no more headers. */
 static double scaled_bytes(const comm_req *r)
 {
-	const bool control = r->tag == TAG_HEARTBEAT || r->bytes <= CONTROL_BYTES;
-	return (double)r->bytes * (control ? 1 : net.scale);
+	const bool control = r->tag == TAG_HEARTBEAT || r->bytes < sizeof(block_header);
+	const size_t room = control ? 0 : r->bytes - sizeof(block_header);
+	return (double)r->bytes + (double)(room - room % net.record_bytes) * (net.scale - 1);
 }
 
 /* How many messages that would be. */
 static double messages(double bytes)
 {
-	return fmax(1, ceil(bytes / MESSAGE_BYTES));
+	return fmax(1, ceil(bytes / net.windows.block_bytes));
 }
 
 static void note_time(comm_req *r)
@@ -332,12 +337,53 @@ static const struct comm_ops sim_ops = {
 	sim_meet,  sim_start,  sim_test,      sim_end_job,
 };
 
+/* ------------------------------------------------------------------------------------ windows */
+
+static uint64_t scaled(uint64_t n, double most)
+{
+	return (uint64_t)fmin((double)n * net.scale, most);
+}
+
+/* Those of the records that are stood for, in the same number of blocks. */
+WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, uint64_t limit_bytes)
+{
+	const double most = 0x1p62;
+	const uint64_t recs = scaled(total, most / env->o->lay.record_bytes);
+	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, most));
+	return (uint64_t)ceil((double)bytes / net.scale);
+}
+
+WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,
+	uint64_t total)
+{
+	const double most = 0x1p62;
+	windows w = __real_windows_divide(scaled(budget_bytes, most), record_bytes, ranks,
+					  scaled(total, most));
+	if (!actor_self())
+		return w;
+	net.windows = (comm_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),
+				      (double)w.block_recs < net.scale };
+	w.block_recs = (size_t)fmax((double)w.block_recs / net.scale, 1);
+	return w;
+}
+
+const comm_windows *comm_sim_windows(void)
+{
+	return &net.windows;
+}
+
 /* -------------------------------------------------------------------------------------- ranks */
 
 void comm_sim_open(const platform *p, double scale)
 {
 	net.p = p;
 	net.scale = scale;
+	net.windows.block_bytes = MESSAGE_BYTES;
+}
+
+void comm_sim_records(size_t record_bytes)
+{
+	net.record_bytes = record_bytes;
 }
 
 void comm_sim_at_end(void (*fn)(int code))

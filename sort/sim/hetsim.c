@@ -168,6 +168,7 @@ static status open_all(int argc, char **argv, err *e)
 WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 {
 	sim.ran = true;
+	comm_sim_records(o->lay.record_bytes);
 	const status rc = __real_job_run(c, o, res);
 	if (c->rank == 0)
 		sim_report_take(&sim.outcome, res);

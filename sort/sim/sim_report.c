@@ -88,6 +88,13 @@ static void write_memory(FILE *f, const platform *p, double scale, const sim_out
 		o->wait_s);
 }
 
+static void write_windows(FILE *f)
+{
+	const comm_windows *w = comm_sim_windows();
+	fprintf(f, "blocks of %.0f bytes, %u in a window%s\n", w->block_bytes, w->blocks,
+		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
+}
+
 void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts)
 {
 	const double makespan_s = engine_now_s();
@@ -99,6 +106,7 @@ void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcom
 	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, o->status,
 		engine_events());
 	write_memory(f, p, scale, o);
+	write_windows(f);
 	write_phases(f, o);
 	write_hosts(f, p, makespan_s, hosts);
 }

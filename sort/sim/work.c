@@ -120,6 +120,13 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 
 /* ------------------------------------------------------------------------------------- disks */
 
+/* What is read, or written, at a time is as long as without a scale, down to one record. */
+WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
+{
+	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
+	return actor_self() ? (size_t)fmax((double)recs / comm_sim_scale(), 1) : recs;
+}
+
 static void use_disk(size_t bytes)
 {
 	if (!actor_self())

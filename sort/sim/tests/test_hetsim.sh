@@ -84,6 +84,19 @@ ok "hetsim says where memory would not do" grep -q 'scaled' report
 sim '4 x net 10G mem 8M'
 ok "memory that is too small for what records stand for is told of" grep -q 'more than a host has' report
 
+# blocks, and what disks read and write at a time, are those of the records that are stood for
+hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'
+blocks() { grep '^blocks of' report; }
+sim "$hosts"; few=$(value makespan); few_blocks=$(blocks)
+scale=(-s 100); mv in.dat few.dat; "$BIN/gensort" 100000 in.dat 2>/dev/null
+sim "$hosts"; many=$(value makespan)
+is "a tenth of the records, ten times the scale: blocks as long" "$few_blocks" "$(blocks)"
+ok "and a makespan within a tenth" less "$few" "$(awk -v a="$many" 'BEGIN { print 1.1 * a }')"
+mv few.dat in.dat; scale=(-s 20000)
+sim '2 x net 1000G'
+ok "a record that stands for more than a block is told of" grep -q 'a smaller --scale' <<<"$(blocks)"
+scale=(-s 1000)
+
 # ------------------------------------------------------------------------------ what goes wrong
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
 is "a host that stops ends the job, as a rank does" "$rc" 5

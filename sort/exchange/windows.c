@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Windows are of four blocks where that leaves them long enough; among many ranks of fewer, down to
+ * one, as other peers are busy meanwhile. */
+#include "windows.h"
+#include "base/minmax.h"
+#include "block.h"
+
+enum {
+	MOST_WINDOW = 4,
+	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
+	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
+	MAX_BLOCK_BYTES = 1 << 20
+};
+
+static size_t slots_of(size_t window, size_t ranks)
+{
+	return 2 * window * (ranks - 1) + 1;
+}
+
+/* The widest that leaves blocks long enough. */
+static size_t window_for(size_t budget_bytes, size_t ranks)
+{
+	size_t w = MOST_WINDOW;
+	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
+	       budget_bytes / slots_of(w, ranks) < GOOD_BLOCK_BYTES)
+		w--;
+	return w;
+}
+
+/* Every slot the same, within the budget, and no larger than all there is to move. */
+windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total)
+{
+	const size_t p = (size_t)ranks, blocks = window_for(budget_bytes, p);
+	const size_t bytes = size_min(budget_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
+	const size_t recs = bytes > record_bytes + sizeof(block_header)
+				    ? (bytes - sizeof(block_header)) / record_bytes
+				    : 1;
+	return (windows){ blocks, total ? (size_t)u64_min(recs, total) : 1 };
+}
