@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each number goes to one of about n / FILL bins by its place between the smallest and the largest,
  * and a bin of a few is sorted by a network of vector operations, or by insertion where the
- * processor has none. Bins that stay large are split again: unless their numbers are equal, they
- * become smaller. Pure. */
+ * processor has none. Bins that stay large are sorted by quicksort; without vectors they are split
+ * again: unless their numbers are equal, they become smaller. Pure. */
 #include "u64_sort.h"
 #include "base/minmax.h"
+#include "u64_avx512.h"
 
 #include <string.h>
 
-#if defined(__x86_64__) && !defined(HETSORT_PLAIN)
-#	include <immintrin.h>
-#	define VECTORS __attribute__((target("avx512f")))
-#endif
-
 enum {
 	BINS = 4096,
-	NETWORK = 16,
 	INSERT = 24,
-	FILL_NETWORK = 6,
+	FILL_NETWORK = 20,
 	FILL_INSERT = 1,
 	FILL_MANY = 2048,
-	SPLIT_AGAIN = 48
+	QUICK_MOST = 256,
+	QUICK_DEPTH = 64
 };
 
 static inline void insertion(uint64_t *a, size_t n)
@@ -45,13 +41,8 @@ static inline unsigned bin_of(const bins *b, uint64_t x)
 	return (unsigned)((x - b->least) >> b->shift);
 }
 
-static bins bins_for(const uint64_t *a, size_t n, unsigned fill)
+static bins bins_between(uint64_t least, uint64_t most, size_t n, unsigned fill)
 {
-	uint64_t least = a[0], most = a[0];
-	for (size_t i = 1; i < n; i++) {
-		least = u64_min(a[i], least);
-		most = u64_max(a[i], most);
-	}
 	if (n / fill > BINS) /* larger bins, which are split again in the cache */
 		fill = FILL_MANY;
 	bins b = { least, 0, 1 };
@@ -104,78 +95,64 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 		insertion(a, n);
 		return;
 	}
-	const bins b = bins_for(a, n, FILL_INSERT);
+	uint64_t least = a[0], most = a[0];
+	for (size_t i = 1; i < n; i++) {
+		least = u64_min(a[i], least);
+		most = u64_max(a[i], most);
+	}
+	const bins b = bins_between(least, most, n, FILL_INSERT);
 	if (b.n == 1)
 		return; /* all equal */
 	to_bins(a, tmp, n, &b, end);
 	finish(a, tmp, &b, end);
 }
 
-#ifdef VECTORS
+#ifdef U64_AVX512
 
-/* One step of a network: every lane against its partner, the lanes of `upper` keep the larger. */
-#	define STEP(x, partner, upper)                               \
-		do {                                                  \
-			const __m512i p_ = (partner);                 \
-			const __m512i lo_ = _mm512_min_epu64(x, p_),  \
-				      hi_ = _mm512_max_epu64(x, p_);  \
-			(x) = _mm512_mask_mov_epi64(lo_, upper, hi_); \
-		} while (0)
-
-VECTORS static inline __m512i reversed(__m512i x)
+/* One of the middle, as a few from all over a tell. */
+static uint64_t pivot_of(const uint64_t *a, size_t n)
 {
-	return _mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), x);
+	enum { FEW = 15, MANY = 63, LARGE = 1024 };
+	uint64_t some[MANY];
+	const size_t k = n < LARGE ? FEW : MANY;
+	for (size_t i = 0; i < k; i++)
+		some[i] = a[n / k * i];
+	u64_avx512_few(some, some, k);
+	return some[k / 2];
 }
 
-VECTORS static inline __m512i sort8(__m512i x)
+/* Quicksort, for numbers that crowd. */
+static void quick(uint64_t *a, uint64_t *tmp, size_t n, unsigned depth)
 {
-	STEP(x, _mm512_permutex_epi64(x, 0xb1), 0xaa);
-	STEP(x, _mm512_permutex_epi64(x, 0x1b), 0xcc);
-	STEP(x, _mm512_permutex_epi64(x, 0xb1), 0xaa);
-	STEP(x, reversed(x), 0xf0);
-	STEP(x, _mm512_permutex_epi64(x, 0x4e), 0xcc);
-	STEP(x, _mm512_permutex_epi64(x, 0xb1), 0xaa);
-	return x;
+	while (n > U64_NETWORK) {
+		if (depth-- == 0) {
+			u64_sort_plain(a, tmp, n);
+			return;
+		}
+		const uint64_t pivot = pivot_of(a, n);
+		const size_t low = u64_avx512_partition(a, tmp, n, pivot);
+		if (low == 0 && pivot == UINT64_MAX)
+			return; /* all equal */
+		if (low > 0)
+			quick(a, tmp, low, depth);
+		/* where the pivot is the least, the numbers that equal it are in place */
+		const size_t done = low ? low : u64_avx512_partition(a, tmp, n, pivot + 1);
+		a += done;
+		n -= done;
+	}
+	if (n > 0)
+		u64_avx512_few(a, a, n);
 }
 
-/* Sorts ascending lanes that are followed by descending ones, or the reverse. */
-VECTORS static inline __m512i bitonic8(__m512i x)
+static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *end)
 {
-	STEP(x, _mm512_shuffle_i64x2(x, x, 0x4e), 0xf0);
-	STEP(x, _mm512_permutex_epi64(x, 0x4e), 0xcc);
-	STEP(x, _mm512_permutex_epi64(x, 0xb1), 0xaa);
-	return x;
-}
-
-/* What remains of a bin that is too large for the end of it: n numbers of from into to, sorted. */
-static void again(uint64_t *to, uint64_t *from, size_t n)
-{
-	if (n > SPLIT_AGAIN)
-		u64_sort(from, to, n);
-	else
-		insertion(from, n);
-	memcpy(to, from, n * sizeof *to);
-}
-
-VECTORS static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *end)
-{
-	const __m512i most = _mm512_set1_epi64(-1);
 	for (uint32_t v = 0, at = 0; v < b->n; at = end[v++]) {
 		const uint32_t n = end[v] - at;
-		const __mmask8 some = (__mmask8)((1u << (n & 15)) - 1);
-		if (n <= 8) {
-			const __m512i x = _mm512_mask_loadu_epi64(most, some, tmp + at);
-			_mm512_mask_storeu_epi64(a + at, some, sort8(x));
-		} else if (n <= NETWORK) {
-			const __mmask8 rest = (__mmask8)((1u << (n - 8)) - 1);
-			const __m512i x = sort8(_mm512_loadu_si512(tmp + at));
-			const __m512i y =
-				reversed(sort8(_mm512_mask_loadu_epi64(most, rest, tmp + at + 8)));
-			_mm512_storeu_si512(a + at, bitonic8(_mm512_min_epu64(x, y)));
-			_mm512_mask_storeu_epi64(a + at + 8, rest,
-						 bitonic8(_mm512_max_epu64(x, y)));
-		} else {
-			again(a + at, tmp + at, n);
+		if (n > U64_NETWORK) {
+			quick(tmp + at, a + at, n, QUICK_DEPTH);
+			memcpy(a + at, tmp + at, n * sizeof *a);
+		} else if (n > 0) {
+			u64_avx512_few(tmp + at, a + at, n);
 		}
 	}
 }
@@ -183,11 +160,17 @@ VECTORS static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, co
 void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	uint32_t end[BINS];
-	if (n <= INSERT || !__builtin_cpu_supports("avx512f")) {
+	uint64_t least, most;
+	if (n < 2 || !__builtin_cpu_supports("avx512f")) {
 		u64_sort_plain(a, tmp, n);
 		return;
 	}
-	const bins b = bins_for(a, n, FILL_NETWORK);
+	if (n <= QUICK_MOST) {
+		quick(a, tmp, n, QUICK_DEPTH);
+		return;
+	}
+	u64_avx512_range(a, n, &least, &most);
+	const bins b = bins_between(least, most, n, FILL_NETWORK);
 	if (b.n == 1)
 		return; /* all equal */
 	to_bins(a, tmp, n, &b, end);

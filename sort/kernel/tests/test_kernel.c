@@ -395,7 +395,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Distinct numbers: spread evenly, rising, and crowded at one end, 2^i + j. */
+/* Distinct numbers: spread evenly, rising, and crowded at one end, 2^i + j. Then the same crowded
+ * without an end that differs, a few, and the greatest among few. */
 static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
 {
 	const uint64_t x = next(s);
@@ -403,26 +404,34 @@ static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
 		return x << 17 | i;
 	if (kind == 1)
 		return i;
-	return ((UINT64_C(1) << x % 46) - 1) << 17 | i;
+	if (kind == 2)
+		return ((UINT64_C(1) << x % 46) - 1) << 17 | i;
+	if (kind == 3)
+		return x >> x % 61;
+	return kind == 4 ? x % 7 : UINT64_MAX - x % 2;
 }
 
 static void test_numbers(void **state)
 {
-	static const size_t NS[] = { 0, 1, 2, 8, 9, 16, 17, 24, 25, 49, 500, 5000, 30000, 100000 };
-	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { u64_sort, u64_sort_plain };
+	static const size_t NS[] = { 0,  1,  2,  7,  8,  9,   15,  16,  17,  24,   25,    31,    32,
+				     33, 49, 63, 64, 65, 127, 128, 129, 500, 5000, 30000, 100000 };
+	enum { SPREADS = 6, WAYS = 2 };
+	static void (*const SORT[WAYS])(uint64_t *, uint64_t *, size_t) = { u64_sort,
+									    u64_sort_plain };
 	(void)state;
-	for (unsigned v = 0; v < 6 * LEN(NS); v++) {
-		const size_t n = NS[v / 6];
+	for (unsigned v = 0; v < SPREADS * WAYS * LEN(NS); v++) {
+		const size_t n = NS[v / (SPREADS * WAYS)];
 		uint64_t *a = malloc((n + 1) * sizeof *a), *tmp = malloc((n + 1) * sizeof *tmp);
 		uint64_t *want = malloc((n + 1) * sizeof *want), seed = v;
 		assert_true(a && tmp && want);
 		for (size_t i = 0; i < n; i++)
-			a[i] = want[i] = number_of(v % 3, &seed, i);
+			a[i] = want[i] = number_of(v % SPREADS, &seed, i);
 		a[n] = 42;
 		qsort(want, n, sizeof *want, by_number);
-		SORT[v / 3 % 2](a, tmp, n);
+		SORT[v / SPREADS % WAYS](a, tmp, n);
 		if (memcmp(a, want, n * sizeof *a) != 0 || a[n] != 42)
-			fail_msg("%zu numbers of kind %u, way %u", n, v % 3, v / 3 % 2);
+			fail_msg("%zu numbers of kind %u, way %u", n, v % SPREADS,
+				 v / SPREADS % WAYS);
 		free(a);
 		free(tmp);
 		free(want);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parts of u64_sort for processors with AVX-512: the caller asks before whether this one has it. */
+#ifndef HETSORT_KERNEL_U64_AVX512_H
+#define HETSORT_KERNEL_U64_AVX512_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) && !defined(HETSORT_PLAIN)
+#	define U64_AVX512
+
+enum { U64_NETWORK = 64 }; /* numbers that a network sorts at once */
+
+/* u64_avx512_few - n (1 to U64_NETWORK) numbers of a, sorted, to `to`, which may be a. */
+void u64_avx512_few(const uint64_t *a, uint64_t *to, size_t n);
+
+/* u64_avx512_range - the least and the greatest of n (8 at least) numbers. */
+void u64_avx512_range(const uint64_t *a, size_t n, uint64_t *least, uint64_t *most);
+
+/* u64_avx512_partition - the numbers of a below pivot to its front, then the others; tmp: scratch
+ * for n. Returns how many are below. */
+size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot);
+
+#endif
+#endif
