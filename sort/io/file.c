@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { MOST_AT_ONCE = 1 << 30 };
@@ -95,21 +98,42 @@ void file_start_writeback(int fd, uint64_t offset, uint64_t bytes)
 	(void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
+bool file_is_in_memory(int fd)
+{
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+/* Is there room? In memory, one that has no limit says that it has no blocks at all. Otherwise 0
+ * comes with errno. */
+static bool has_room(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+	uint64_t left;
+	errno = ENOSPC;
+	return fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
+	       __builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &left) ||
+	       bytes <= left;
+}
+
+static bool reserve(int fd, uint64_t offset, uint64_t bytes)
+{
+	int rc;
+	do
+		rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+	while (rc != 0 && errno == EINTR);
+	return rc == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+}
+
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
 {
 	char size[SIZE_TEXT_BYTES];
 	char q[QUOTED_BYTES];
-	if (bytes == 0)
+	if (bytes == 0 ||
+	    (file_is_in_memory(fd) ? has_room(fd, bytes) : reserve(fd, offset, bytes)))
 		return ST_OK;
-	while (fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno == EOPNOTSUPP || errno == ENOSYS)
-			return ST_OK;
-		return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size),
-			       err_quoted(path, q));
-	}
-	return ST_OK;
+	return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size),
+		       err_quoted(path, q));
 }
 
 bool file_try_sync_dir(int dirfd)

@@ -23,8 +23,12 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
  * left to do. A hint that cannot fail. */
 void file_start_writeback(int fd, uint64_t offset, uint64_t bytes);
 
+/* file_is_in_memory - is the file, or directory, in a file system that has it nowhere else? */
+bool file_is_in_memory(int fd);
+
 /* file_reserve - disk space for bytes from offset on, so that a full disk shows before the work. On
- * file systems that cannot reserve, writing fails later. */
+ * file systems that cannot reserve, writing fails later. In memory, where the pages would be taken
+ * here by one thread while the others wait, only whether there is room is asked. */
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e);
 
 /* file_sync_dir - make names in dirfd durable. file_try_sync_dir - the same; false, with errno set,

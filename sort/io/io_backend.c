@@ -58,6 +58,11 @@ status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes,
 	return wanted == IO_URING ? rc : ST_OK;
 }
 
+bool io_backend_is_forced(const io_backend *x)
+{
+	return x && x->forced;
+}
+
 static double rate(const tally *t)
 {
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;

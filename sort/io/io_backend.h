@@ -30,6 +30,9 @@ typedef struct io_kind {
 	bool writing, direct, watched;
 } io_kind;
 
+/* io_backend_is_forced - was io_uring asked for? x may be NULL. */
+bool io_backend_is_forced(const io_backend *x);
+
 /* io_backend_ring - for the next transfer: io_uring, or NULL: calls. x may be NULL. */
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s);
 

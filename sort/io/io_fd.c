@@ -12,10 +12,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { PROBES = 32, MOST_AT_ONCE = 64 << 20 };
@@ -37,18 +35,17 @@ int io_fd_open_direct(int fd, int access_mode)
 	return open(self, access_mode | O_DIRECT | O_CLOEXEC);
 }
 
-/* Files that are nowhere else; newer kernels let them be opened past the page cache all the same.
- */
-static bool is_in_memory(int fd)
+void io_fd_use(io_fd *f, io_backend *io)
 {
-	struct statfs fs;
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+	const bool waits = f->direct >= 0 || !file_is_in_memory(f->fd);
+	f->io = waits || io_backend_is_forced(io) ? io : NULL;
 }
 
+/* Newer kernels let files in memory be opened past the page cache all the same. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
 	unsigned there = 0;
-	if (is_in_memory(fd))
+	if (file_is_in_memory(fd))
 		return true;
 	for (unsigned i = 0; i < PROBES && bytes > 0; i++) {
 		char c;
@@ -64,6 +61,7 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 	if (when == DIRECT_ALWAYS ||
 	    (when == DIRECT_AUTO && !io_fd_is_cached(f->fd, offset, bytes)))
 		f->direct = io_fd_open_direct(f->fd, O_RDONLY);
+	io_fd_use(f, f->io);
 	if (f->direct < 0)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }

@@ -28,11 +28,16 @@ size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
  * past the page cache; -1 where the file system cannot do that. */
 int io_fd_open_direct(int fd, int access_mode);
 
+/* io_fd_use - transfers of f, which is open, go by io; but by blocking calls where the file is in
+ * memory, as nothing is waited for, unless io_uring is asked for. */
+void io_fd_use(io_fd *f, io_backend *io);
+
 /* io_fd_is_cached - is most of the range in the page cache? By samples; false where the kernel does
  * not say. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
 
-/* io_fd_will_read - this range of f->fd will be read from front to back. Opens f->direct if `when`
+/* io_fd_will_read - this range of f->fd will be read from front to back, by f->io or not, as
+ * io_fd_use says. Opens f->direct if `when`
  * says so, or leaves it to whether the page cache has the range; otherwise asks the kernel to read
  * ahead. */
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);

@@ -7,22 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 static status look_at(tempdir *t, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	struct stat st;
-	struct statfs fs;
-	if (fstat(t->fd, &st) != 0 || fstatfs(t->fd, &fs) != 0)
+	if (fstat(t->fd, &st) != 0)
 		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s",
 			       err_quoted(path, q), strerror(errno));
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
@@ -34,7 +31,7 @@ static status look_at(tempdir *t, const char *path, err *e)
 		return err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s",
 			       err_quoted(path, q), strerror(errno));
 	t->dev = st.st_dev;
-	t->in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+	t->in_memory = file_is_in_memory(t->fd);
 	return ST_OK;
 }
 

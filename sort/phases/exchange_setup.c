@@ -65,7 +65,7 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 	const layout *l = &env->o->lay;
 	const uint64_t mine = own_share(env, s->out) * l->record_bytes;
 	uint64_t id;
-	*to = (io_fd){ .fd = -1, .direct = -1, .io = f->io };
+	*to = (io_fd)IO_FD_NONE;
 	w->keys = mem_array(&env->m, 2, l->key_bytes, "keys", &env->e);
 	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
@@ -84,6 +84,8 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 	to->fd = f->out.fd;
 	if (rc == ST_OK && !f->out.is_stdout && writes_direct(env, k->mp))
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
+	if (rc == ST_OK)
+		io_fd_use(to, f->io);
 	return rc;
 }
 

@@ -124,7 +124,8 @@ static status create_file(spill *s, size_t i, err *e)
 	run_file *r = &s->run[i];
 	const status rc = spill_dirs_create(
 		&s->dirs, &r->dir, s->name[0] ? name_of(s, i, name) : NULL, s->direct, &r->f, e);
-	r->f.io = s->io;
+	if (rc == ST_OK)
+		io_fd_use(&r->f, s->io);
 	return rc;
 }
 

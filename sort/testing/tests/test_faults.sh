@@ -42,7 +42,7 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     in_turn write=28 4 "cannot write 'out': No space left on device" $mode -o out
     in_turn write=5@2 3 "cannot write 'out': Input/output error" $mode -o out
     in_turn write=28@2 4 "cannot write 'out': No space left on device" $mode -o out
-    in_turn fallocate=28 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
+    [ "$(stat -f -c %T .)" = tmpfs ] || in_turn fallocate=28 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
     in_turn fsync=5 3 "cannot sync 'out': Input/output error" $mode -o out
     in_turn rename=5 3 "cannot rename onto 'out': Input/output error" $mode -o out
     case $mode in # large ones; the windows of ranks on one host are not among them

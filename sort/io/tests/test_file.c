@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files in memory are no disk: nothing is taken beforehand, only room is asked for, and nothing is
+ * waited for by io_uring. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "io/file.h"
+#include "io/io_fd.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { BYTES = 1 << 20 };
+
+static int in_memory(void)
+{
+	const int fd = memfd_create("test_file", MFD_CLOEXEC);
+	assert_true(fd >= 0 && file_is_in_memory(fd));
+	return fd;
+}
+
+/* Skips where temporary files are in memory, too. */
+static int on_disk(void)
+{
+	char name[] = "file.XXXXXX";
+	const int fd = mkstemp(name);
+	assert_true(fd >= 0 && unlink(name) == 0);
+	if (file_is_in_memory(fd)) {
+		close(fd);
+		skip();
+	}
+	return fd;
+}
+
+static blkcnt_t reserved(int fd)
+{
+	err e = { ST_OK, "" };
+	struct stat st;
+	assert_int_equal(file_reserve(fd, 0, BYTES, "a", &e), ST_OK);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	return st.st_blocks;
+}
+
+static void no_pages_beforehand(void **state)
+{
+	(void)state;
+	assert_int_equal(reserved(in_memory()), 0);
+}
+
+static void blocks_beforehand(void **state)
+{
+	(void)state;
+	assert_true(reserved(on_disk()) >= BYTES / 512);
+}
+
+static void no_room(void **state)
+{
+	err e = { ST_OK, "" };
+	struct statvfs fs;
+	const int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY);
+	(void)state;
+	if (fd < 0 || !file_is_in_memory(fd) || fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0)
+		skip();
+	assert_int_equal(file_reserve(fd, 0, INT64_MAX, "a", &e), ST_RESOURCE);
+	assert_non_null(strstr(e.text, " for 'a': No space left on device"));
+	close(fd);
+}
+
+static bool uses(io_method wanted, int fd)
+{
+	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	io_backend *x;
+	io_fd f = { fd, -1, NULL };
+	if (io_backend_open(&x, wanted, 0, &why, &e) != ST_OK)
+		skip();
+	io_fd_use(&f, x);
+	const bool own = f.io == x;
+	assert_true(own || f.io == NULL);
+	io_backend_close(x);
+	close(fd);
+	return own;
+}
+
+static void nothing_to_wait_for(void **state)
+{
+	(void)state;
+	assert_false(uses(IO_AUTO, in_memory()));
+}
+
+static void asked_for(void **state)
+{
+	(void)state;
+	assert_true(uses(IO_URING, in_memory()));
+}
+
+static void a_disk_to_wait_for(void **state)
+{
+	(void)state;
+	assert_true(uses(IO_AUTO, on_disk()));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_pages_beforehand), cmocka_unit_test(blocks_beforehand),
+		cmocka_unit_test(no_room),             cmocka_unit_test(nothing_to_wait_for),
+		cmocka_unit_test(asked_for),           cmocka_unit_test(a_disk_to_wait_for),
+	};
+	const char *tmp = getenv("TEST_TMP");
+	if (tmp && chdir(tmp) != 0)
+		return 1;
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
