@@ -23,6 +23,10 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
+/* A batch is gathered, inspected and copied to the page cache while it is in the processor's own
+ * cache. */
+enum { CACHED_BATCH_BYTES = 256 << 10 };
+
 /* A thread's room. */
 typedef struct workspace {
 	unsigned char *batch;
@@ -137,9 +141,8 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
-	else if (io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e) == ST_OK &&
-		 a->env->o->fsync && a->to.direct < 0)
-		file_start_writeback(o->fd, offset, bytes);
+	else
+		io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e);
 }
 
 /* Inspected and written: n records at `to`, behind `at` others. */
@@ -160,6 +163,15 @@ static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at,
 	else
 		write_batch(a, to, n, at, e);
 	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
+}
+
+/* Early, so that a later fsync has little left to do; of the whole piece, as the disk likes it. */
+static void start_writeback(const single_rank *a, const merged *g, const err *e)
+{
+	const output *o = a->out;
+	const uint64_t bytes = a->env->o->lay.record_bytes;
+	if (e->code == ST_OK && !o->is_stdout && a->env->o->fsync && a->to.direct < 0)
+		file_start_writeback(o->fd, o->offset + g->first * bytes, g->p.n * bytes);
 }
 
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
@@ -189,6 +201,7 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 		gather_s += now_s() - t1;
 		emit_batch(a, to, n, g->first + done, seen, &verify_s, e);
 	}
+	start_writeback(a, g, e);
 	pthread_mutex_lock(&a->lock);
 	a->env->stats->verify_s += verify_s;
 	a->write_s += now_s() - t0 - gather_s - verify_s;
@@ -403,6 +416,9 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = alloc_workspaces(&a);
 	if (rc == ST_OK)
 		rc = exchange_setup_output(env, k, f, w, &a.to);
+	if (a.to.direct < 0)
+		a.chunk = size_min(a.chunk, io_fd_chunk_recs(env->o->lay.record_bytes,
+							     CACHED_BATCH_BYTES));
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
