@@ -102,8 +102,8 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 	       stream_merge_heads((uint32_t)p) * sizeof(head);
 }
 
-/* --merge: inputs with records, each of which is a run. */
-static size_t sorted_runs_of(const rank_env *env, const input *in)
+/* --merge: inputs with records. */
+static size_t sorted_files_of(const rank_env *env, const input *in)
 {
 	size_t n = 0;
 	for (size_t i = 0; env->o->merge && i < in->files; i++)
@@ -123,7 +123,7 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			     uint64_t out_recs)
 {
 	const input *in = &k->f->in;
-	return (budget_query){ .sorted_runs = sorted_runs_of(env, in),
+	return (budget_query){ .sorted_files = sorted_files_of(env, in),
 			       .longest_recs = longest_of(in),
 			       .limit_bytes = mp->limit.rank_bytes,
 			       .recs = own_share(env, k->s->in),

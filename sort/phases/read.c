@@ -5,7 +5,7 @@
 #include "exchange/distribute_disk.h"
 #include "exchange/key_borders.h"
 #include "phases.h"
-#include "spill/sorted_runs.h"
+#include "spill/sorted_files.h"
 #include "base/size.h"
 #include "testing/test_sizes.h"
 
@@ -159,6 +159,14 @@ static void note_read(rank_env *env, const settled *k, const read_runs *d, uint6
 	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
 }
 
+/* --merge: what is sorted is read when it is merged. */
+static status open_sorted(rank_env *env, const settled *k, read_runs *d)
+{
+	*d = (read_runs){ .n = (size_t)own_share(env, k->s->in) };
+	return sorted_files_open(&d->files, &env->m, &k->f->in, &env->o->lay, env->o->direct,
+				 k->f->io, &env->e);
+}
+
 status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *speeds,
 		  share_plan *next, memory_plan *mp)
 {
@@ -181,13 +189,12 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 	const run_formation_plan sp = run_formation_plan_of(&x, &p);
 	const bool spills = k->mp->budget.spills, spreads = spills && budget_spreads(env, in);
 	const bool merges = env->o->merge && n > 0;
-	const status rc =
-		merges ? sorted_runs_open(in, &p, k->mp->budget.stride, &env->m, d, &env->e)
-		: in->is_stream     ? read_stream(&x, &sp)
-		: spreads           ? spread(&x, sp)
-		: env_scatters(env) ? receive_scattered(&x, &sp)
-		: spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
-				    : read_runs_input(in, &p, &env->m, d, &env->e);
+	const status rc = merges              ? open_sorted(env, k, d)
+			  : in->is_stream     ? read_stream(&x, &sp)
+			  : spreads           ? spread(&x, sp)
+			  : env_scatters(env) ? receive_scattered(&x, &sp)
+			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
+					      : read_runs_input(in, &p, &env->m, d, &env->e);
 	note_read(env, k, d, spreads ? env->stats->in : d->n);
 	return rc;
 }

@@ -17,7 +17,7 @@
 #include "kernel/merge_partition.h"
 #include "base/pool.h"
 #include "spill/merge_slice.h"
-#include "spill/sorted_files.h"
+#include "spill/sorted_pieces.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -32,6 +32,7 @@ typedef struct workspace {
 	unsigned char *batch;
 	entry *order, *tmp;   /* of a piece in memory */
 	merge_slice v;        /* of a piece on disk */
+	sorted_piece input;   /* of a piece of sorted inputs */
 	unsigned char *front; /* a record */
 } workspace;
 
@@ -40,6 +41,7 @@ typedef struct merged {
 	piece p;
 	entry *order, *free; /* its entries, and room for as many */
 	uint64_t first;      /* records before it */
+	unsigned char *recs; /* where its records lie in order already; NULL: they do not */
 } merged;
 
 typedef struct single_rank {
@@ -48,9 +50,10 @@ typedef struct single_rank {
 	const output *out;
 	const read_runs *d;
 	output_part *w;
-	merge_partition p;   /* in memory, or */
-	merge_slices slices; /* on disk, */
-	read_ahead *ahead;   /* and read ahead; NULL: not */
+	merge_partition p;     /* in memory, or */
+	merge_slices slices;   /* on disk, */
+	read_ahead *ahead;     /* and read ahead; NULL: not; or */
+	sorted_pieces *inputs; /* of inputs that are sorted already */
 	size_t count, most;
 	io_fd to;
 	workspace *workspace;
@@ -70,6 +73,12 @@ typedef struct single_rank {
 static bool on_disk(const single_rank *a)
 {
 	return a->d->r.spill != NULL;
+}
+
+/* Records are read while they are merged. */
+static bool reads(const single_rank *a)
+{
+	return on_disk(a) || a->inputs;
 }
 
 static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
@@ -117,6 +126,22 @@ static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, e
 	trace_end(TRACE_MERGE, span);
 	g->order = b->v.order;
 	g->free = b->v.order == b->v.e ? b->v.tmp : b->v.e;
+}
+
+/* Returns the number of the piece. */
+static size_t merge_inputs(single_rank *a, workspace *b, merged *g, err *e)
+{
+	const double span = trace_begin();
+	sorted_piece *in = &b->input;
+	const size_t i = (size_t)sorted_pieces_take(a->inputs, in, e);
+	trace_end(TRACE_MERGE, span);
+	*g = (merged){ .p = { .recs = &in->recs, .n = in->n },
+		       .order = in->order,
+		       .free = in->free,
+		       .first = in->first };
+	if (!settings_drops(a->env->o) && a->to.direct < 0)
+		g->recs = in->in_order;
+	return i;
 }
 
 /* How many records are left of a piece shows when it is merged; so it finds its place then. */
@@ -194,7 +219,10 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < p->n - done ? n : p->n - done;
 		const double span = trace_begin(), t1 = now_s();
-		gather(p->recs, p->order + done, n, p->n - done - n, to);
+		if (g->recs)
+			to = g->recs + done * l->record_bytes;
+		else
+			gather(p->recs, p->order + done, n, p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);
 		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
 				&p->dropped);
@@ -220,22 +248,26 @@ static void await_turn(single_rank *a, size_t i)
 static void do_piece(single_rank *a, workspace *b, size_t i)
 {
 	const layout *l = &a->env->o->lay;
+	err e = { ST_OK, "" };
+	merged g;
+	if (a->inputs)
+		i = merge_inputs(a, b, &g, &e);
+	else if (on_disk(a))
+		merge_from_disk(a, b, i, &g, &e);
+	else
+		merge_in_memory(a, b, i, &g);
 	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
 	inspected seen = { .first_key = keys,
 			   .last_key = keys + l->key_bytes,
 			   .order = output_order(a->env->o) };
-	err e = { ST_OK, "" };
-	merged g;
-	if (on_disk(a))
-		merge_from_disk(a, b, i, &g, &e);
-	else
-		merge_in_memory(a, b, i, &g);
 	g.p.order = g.order;
 	if (settings_drops(a->env->o))
 		drop_records(a, b, i, &g, &e);
 	if (a->out->is_stdout)
 		await_turn(a, i);
 	emit(a, b, &g, &seen, &e);
+	if (a->inputs)
+		sorted_pieces_give(a->inputs, &b->input);
 	pthread_mutex_lock(&a->lock);
 	if (e.code != ST_OK)
 		err_set(&a->e, e.code, "%s", e.text);
@@ -244,8 +276,6 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
 	a->w->dropped.records += g.p.dropped.records;
 	a->w->dropped.sum = checksum_join(a->w->dropped.sum, g.p.dropped.sum);
-	if (a->d->files) /* what was read was not seen before */
-		a->env->stats->sum_in = checksum_join(a->env->stats->sum_in, b->v.sum);
 	a->written++;
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
@@ -313,6 +343,8 @@ static status alloc_workspace(single_rank *a, workspace *b)
 		b->front = mem_array(&env->m, 1, env->o->lay.record_bytes, "a record", &env->e);
 	if (!b->batch || (settings_drops(env->o) && !b->front))
 		return ST_RESOURCE;
+	if (a->inputs)
+		return sorted_piece_open(&b->input, a->inputs, &env->m, &env->e);
 	if (on_disk(a))
 		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead,
 					budget_chunk_bytes(&a->k->mp->budget), &env->e);
@@ -331,11 +363,10 @@ static status alloc_workspaces(single_rank *a)
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
 	const size_t wanted =
-		on_disk(a) ? a->k->mp->budget.workers : a->k->cpus->threads + BUDGET_SINGLE_WAITING;
+		reads(a) ? a->k->mp->budget.workers : a->k->cpus->threads + BUDGET_SINGLE_WAITING;
 	status rc = ST_OK;
-	a->chunk =
-		io_fd_chunk_recs(l->record_bytes, on_disk(a) ? a->k->mp->budget.write_bytes
-							     : budget_batch_bytes(data_bytes(a)));
+	a->chunk = io_fd_chunk_recs(l->record_bytes, reads(a) ? a->k->mp->budget.write_bytes
+							      : budget_batch_bytes(data_bytes(a)));
 	const size_t batch = size_min(a->chunk, a->most);
 	a->batch_bytes = batch * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = size_min(wanted, a->count);
@@ -359,6 +390,7 @@ static void free_workspaces(single_rank *a)
 		mem_free(m, b->tmp);
 		mem_free(m, b->front);
 		merge_slice_close(&b->v, m);
+		sorted_piece_close(&b->input, m);
 	}
 	mem_free(m, a->workspace);
 	mem_free(m, a->keys);
@@ -387,7 +419,14 @@ static status cut(single_rank *a)
 	rank_env *env = a->env;
 	const runs *r = &a->d->r;
 	status rc;
-	if (on_disk(a)) {
+	if (a->d->files) {
+		const budget *b = &a->k->mp->budget;
+		const sorted_pieces_plan p = { env->o->lay, b->chunk_recs, b->chunks,
+					       b->slice_recs };
+		rc = sorted_pieces_open(&a->inputs, &env->m, a->d->files, &p, &env->e);
+		a->count = rc == ST_OK ? (size_t)sorted_pieces_most(a->inputs) : 0;
+		a->most = b->slice_recs;
+	} else if (on_disk(a)) {
 		rc = merge_slices_cut(&a->slices, &env->m, r, r->start, r->start + 1,
 				      a->k->mp->budget.slice_recs, &env->e);
 		if (rc == ST_OK)
@@ -425,8 +464,11 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = write_last(&a);
 	if (rc == ST_OK && d->files)
 		rc = sorted_files_check(d->files, &env->e);
+	if (rc == ST_OK && a.inputs)
+		env->stats->sum_in = sorted_pieces_sum(a.inputs);
 	exchange_setup_output_close(&a.to);
 	read_ahead_close(a.ahead);
+	sorted_pieces_close(a.inputs);
 	free_workspaces(&a);
 	merge_partition_free(&a.p, &env->m);
 	merge_slices_free(&a.slices, &env->m);

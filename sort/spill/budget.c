@@ -28,10 +28,12 @@ enum {
 	READ_AHEAD_CHUNK_BYTES = 5 << 20,
 	READ_AHEAD_CHUNKS = 100,
 	CORE_RUNS = 16,
-	/* of sorted inputs: a slice is so many times what it reads beyond its bounds, if samples
-	 * are that far apart at least */
-	EXCESS_PART = 8,
-	LEAST_SAMPLED_BYTES = 64 << 10,
+	/* of sorted files */
+	SORTED_CHUNK_BYTES = 1 << 20,
+	AHEAD_BYTES = 64 << 20,
+	MOST_PIECE_BYTES = 4 << 20,
+	PIECE_PART = 32, /* of memory */
+	CHUNK_CONTROL_BYTES = 64,
 	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
 	 * reads fewer records beyond its bounds than within them */
 	LEAST_KEPT_BYTES = 4 << 20,
@@ -341,41 +343,52 @@ static bool is_forced(const budget_query *q)
 	return q->test_run_recs && q->recs > 0;
 }
 
-/* Sorted inputs: each is a run, of which only samples have been read. */
-static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint64_t least_chunk)
+/* For the first and the last key of each piece, and how many records it has. */
+static uint64_t pieces_bytes(const budget *b, const budget_query *q)
 {
-	const uint64_t samples = (q->recs / b->stride + q->sorted_runs) * sample_bytes(q);
-	const uint64_t fixed = samples + slack_bytes(q->limit_bytes);
-	uint64_t merging;
+	const uint64_t fair = b->slice_recs / q->sorted_files;
+	const uint64_t pieces = q->recs / fair + q->recs / b->chunk_recs + 2 * q->sorted_files;
+	return pieces * (2 * (uint64_t)q->lay.key_bytes + sizeof(uint64_t));
+}
+
+/* Sorted files, read in chunks of about so many bytes: two of each file at least. */
+static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint64_t chunk_bytes)
+{
+	const uint64_t rec = q->lay.record_bytes, files = q->sorted_files;
+	const uint64_t longest = q->longest_recs * rec;
 	b->workers = workers;
-	if (q->limit_bytes < fixed ||
-	    !fit_single_rank(b, q, q->limit_bytes - fixed, least_chunk, &merging))
+	b->slice_recs = (size_t)u64_max(
+		u64_min(MOST_PIECE_BYTES, q->limit_bytes / PIECE_PART) / rec, files);
+	b->chunk_recs = io_fd_chunk_recs(q->lay.record_bytes, u64_min(chunk_bytes, longest));
+	const uint64_t chunk = b->chunk_recs * rec + CHUNK_CONTROL_BYTES;
+	const uint64_t each = b->write_bytes + 4 * IO_FD_ALIGN + b->slice_recs * 2 * sizeof(entry);
+	const uint64_t fixed = workers * each + pieces_bytes(b, q) + slack_bytes(q->limit_bytes);
+	if (q->limit_bytes < fixed || (q->limit_bytes - fixed) / files / 2 < chunk)
 		return false;
-	b->bytes = samples + merging;
+	const uint64_t ahead =
+		u64_min(q->limit_bytes - fixed, u64_max(AHEAD_BYTES, 2 * files * chunk));
+	b->chunks = (size_t)between(2, ahead / files / chunk, longest / chunk + 2);
+	b->bytes = fixed + files * b->chunks * chunk;
 	return true;
 }
 
-/* Each sample is a read of its own, so there are only as many as bound the slices. */
+/* Short reads and writes only where there is no memory for longer ones. */
 static bool fits_sorted_any(budget *b, const budget_query *q)
 {
-	const uint64_t rec = q->lay.record_bytes;
-	const uint64_t first =
-		u64_max(MOST_SLICE_BYTES / EXCESS_PART / q->sorted_runs, LEAST_SAMPLED_BYTES) / rec;
-	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
-		for (unsigned workers = WORKERS; workers > 0; workers--)
-			for (uint64_t s = u64_max(first, 2); s > 1; s /= 2) {
-				b->write_bytes = way[i].write_bytes;
-				b->stride = (size_t)s;
-				if (fits_sorted(b, q, workers, way[i].chunk_bytes))
-					return true;
-			}
+	for (uint64_t chunk = SORTED_CHUNK_BYTES; chunk > 0; chunk /= 2)
+		for (unsigned workers = WORKERS; workers > 0; workers--) {
+			b->write_bytes =
+				(size_t)between(SPILL_WRITE_BYTES / 16, chunk, SPILL_WRITE_BYTES);
+			if (fits_sorted(b, q, workers, chunk))
+				return true;
+		}
 	return false;
 }
 
 /* In MiB. */
 static uint64_t least_to_merge(const budget_query *q)
 {
-	budget b = { .runs = q->sorted_runs, .run_recs = q->longest_recs };
+	budget b;
 	budget_query some = *q;
 	lower_bound n = { .lo = 1, .hi = 1 << 20 };
 	while (lower_bound_open(&n)) {
@@ -388,19 +401,19 @@ static uint64_t least_to_merge(const budget_query *q)
 static status budget_sorted(budget *b, const budget_query *q, err *e)
 {
 	char limit[SIZE_TEXT_BYTES];
-	*b = (budget){ .runs = q->sorted_runs, .run_recs = q->longest_recs };
+	*b = (budget){ .spills = false };
 	return fits_sorted_any(b, q)
 		       ? ST_OK
 		       : err_set(e, ST_RESOURCE,
 				 "%s of memory are not enough to merge %zu input%s: it takes "
 				 "%" PRIu64 " MiB",
-				 size_text(q->limit_bytes, limit), q->sorted_runs,
-				 plural(q->sorted_runs), least_to_merge(q));
+				 size_text(q->limit_bytes, limit), q->sorted_files,
+				 plural(q->sorted_files), least_to_merge(q));
 }
 
 status budget_make(budget *b, const budget_query *q, err *e)
 {
-	if (q->sorted_runs)
+	if (q->sorted_files)
 		return budget_sorted(b, q, e);
 	*b = (budget){ .core_bytes = core_needs(q), .bytes = core_uses(q) };
 	const bool fits = b->core_bytes <= q->limit_bytes;

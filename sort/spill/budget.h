@@ -22,7 +22,7 @@ typedef struct budget_query {
 	bool distributing;       /* needs memory for what it receives as well */
 	bool receives;           /* what it sorts comes from other ranks */
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
-	size_t sorted_runs;      /* the input is so many runs; 0: it is to be sorted */
+	size_t sorted_files;     /* the input is so many of them; 0: it is to be sorted */
 	uint64_t longest_recs;   /* of them */
 	bool keeps;        /* checkpoints: spill, whatever the memory, in runs so short that little
 			    * work is lost with an incomplete one */
@@ -43,6 +43,8 @@ typedef struct budget {
 	size_t write_bytes; /* of runs, and of the output by each worker of a single rank */
 	size_t slice_recs;  /* of a slice: merged at a time by each worker */
 	uint64_t read_ahead_bytes; /* for what a single rank reads ahead of its merge */
+	/* of sorted files, with workers, write_bytes, and slice_recs for a piece */
+	size_t chunk_recs, chunks; /* of a read; of each file in memory */
 	/* of standard input */
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have if it spills; 0: it cannot spill */

@@ -3,9 +3,7 @@
  * behind what other runs have; then entries are merged as those of runs in memory. */
 #include "merge_slice.h"
 #include "base/lower_bound.h"
-#include "kernel/inspect.h"
 #include "kernel/pairwise_merge.h"
-#include "sorted_files.h"
 #include "spill.h"
 
 status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead,
@@ -24,11 +22,8 @@ status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahea
 	v->tmp = mem_array(m, v->room, sizeof *v->tmp, "merging", e);
 	v->from = mem_array(m, v->runs, sizeof *v->from, "runs", e);
 	v->len = mem_array(m, v->runs, sizeof *v->len, "runs", e);
-	v->last_key = mem_array(m, 1, w->r->recs.lay.key_bytes, "a key", e);
 	v->recs = (records){ v->raw, w->r->recs.lay, w->r->recs.rank };
-	return v->last_key && v->chunk && v->raw && v->e && v->tmp && v->from && v->len
-		       ? ST_OK
-		       : ST_RESOURCE;
+	return v->chunk && v->raw && v->e && v->tmp && v->from && v->len ? ST_OK : ST_RESOURCE;
 }
 
 void merge_slice_close(merge_slice *v, mem *m)
@@ -39,7 +34,6 @@ void merge_slice_close(merge_slice *v, mem *m)
 	mem_free(m, v->tmp);
 	mem_free(m, v->from);
 	mem_free(m, v->len);
-	mem_free(m, v->last_key);
 	*v = (merge_slice){ 0 };
 }
 
@@ -59,32 +53,6 @@ static size_t recs_before(const merge_slice *v, const unsigned char *recs, size_
 	return b.lo;
 }
 
-/* The first of n records that belongs before the one before it, as is known of one of them. */
-static size_t first_disorder(const merge_slice *v, const unsigned char *recs, size_t n)
-{
-	const layout *l = &v->recs.lay;
-	if (v->follows && key_copy_compare(l, v->last_key, recs) > 0)
-		return 0;
-	for (size_t i = 1; i < n; i++, recs += l->record_bytes)
-		if (key_compare(l, recs, recs + l->record_bytes) > 0)
-			return i;
-	return n;
-}
-
-/* Records of run k that is an input: are they in order, also behind those seen before? */
-static status look(merge_slice *v, const runs *r, size_t k, const unsigned char *recs, size_t n,
-		   uint64_t place, err *e)
-{
-	const layout *l = &v->recs.lay;
-	if (inspect_unordered(l, recs, n) > 0 ||
-	    (v->follows && key_copy_compare(l, v->last_key, recs) > 0))
-		return sorted_files_disorder(spill_files(r->spill), k,
-					     place - r->start[k] + first_disorder(v, recs, n), e);
-	key_copy(l, v->last_key, recs + (n - 1) * l->record_bytes);
-	v->follows = true;
-	return ST_OK;
-}
-
 /* Append to v those of n records that belong to slice i. */
 static void append(merge_slice *v, const merge_slices *w, size_t i, const unsigned char *recs,
 		   size_t n, uint64_t place)
@@ -94,9 +62,6 @@ static void append(merge_slice *v, const merge_slices *w, size_t i, const unsign
 	const size_t b = to ? recs_before(v, recs, n, place, to) : n;
 	if (a >= b)
 		return;
-	if (spill_files(w->r->spill))
-		v->sum = checksum_join(v->sum, checksum_records(recs + a * v->record_bytes, b - a,
-								v->record_bytes));
 	unsigned char *at = v->raw + v->n * v->record_bytes;
 	memcpy(at, recs + a * v->record_bytes, (b - a) * v->record_bytes);
 	for (size_t k = a; k < b; k++, at += v->record_bytes, v->n++)
@@ -116,8 +81,6 @@ static status read_run(merge_slice *v, const merge_slices *w, size_t i, size_t k
 		const uint64_t fit = spill_read_fit(w->r->spill, k, lo - start, bytes);
 		const uint64_t n = fit < hi - lo ? fit : hi - lo;
 		rc = spill_read(w->r->spill, k, lo - start, n, buf, bytes, &recs, e);
-		if (rc == ST_OK && spill_files(w->r->spill))
-			rc = look(v, w->r, k, recs, (size_t)n, lo, e);
 		if (rc == ST_OK)
 			append(v, w, i, recs, (size_t)n, lo);
 		lo += n;
@@ -129,34 +92,27 @@ static status read_run(merge_slice *v, const merge_slices *w, size_t i, size_t k
 static status take_run(merge_slice *v, const merge_slices *w, size_t i, size_t k, uint64_t lo,
 		       uint64_t hi, err *e)
 {
-	status rc = ST_OK;
-	while (rc == ST_OK && lo < hi) {
+	while (lo < hi) {
 		read_ahead_chunk c;
-		rc = read_ahead_take(v->read_ahead, k, lo, &c, e);
+		const status rc = read_ahead_take(v->read_ahead, k, lo, &c, e);
 		if (rc != ST_OK)
 			return rc;
 		const uint64_t skip = lo - c.first, end = c.first + c.n < hi ? c.first + c.n : hi;
-		const unsigned char *recs = c.recs + skip * v->record_bytes;
-		if (spill_files(w->r->spill))
-			rc = look(v, w->r, k, recs, (size_t)(end - lo), lo, e);
-		if (rc == ST_OK)
-			append(v, w, i, recs, (size_t)(end - lo), lo);
+		append(v, w, i, c.recs + skip * v->record_bytes, (size_t)(end - lo), lo);
 		read_ahead_give(v->read_ahead, k, &c);
 		lo = end;
 	}
-	return rc;
+	return ST_OK;
 }
 
 status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e)
 {
 	status rc = ST_OK;
 	v->n = 0;
-	v->sum = (checksum){ 0, 0 };
 	for (size_t k = 0; rc == ST_OK && k < v->runs; k++) {
 		const size_t before = v->n;
 		uint64_t lo, hi;
 		merge_slices_places(w, i, k, &lo, &hi);
-		v->follows = false;
 		rc = v->read_ahead ? take_run(v, w, i, k, lo, hi, e)
 				   : read_run(v, w, i, k, lo, hi, e);
 		v->from[k] = v->e + before;

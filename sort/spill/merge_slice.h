@@ -4,7 +4,6 @@
 #ifndef HETSORT_SPILL_MERGE_SLICE_H
 #define HETSORT_SPILL_MERGE_SLICE_H
 
-#include "kernel/checksum.h"
 #include "read_ahead.h"
 
 enum { MERGE_SLICE_CHUNK_BYTES = 2 << 20 }; /* of a read, where nothing is read ahead */
@@ -22,16 +21,9 @@ typedef struct merge_slice {
 	size_t *len;
 	uint32_t record_bytes;
 	size_t runs;
-	/* of runs that are inputs: nobody has looked at their records before */
-	checksum sum;            /* of the slice */
-	unsigned char *last_key; /* of the records of a run that were looked at last; */
-	bool follows;            /* those that come next are behind them */
 } merge_slice;
 
-/* Of runs that are inputs (sorted_runs.h) the records are looked at as they come: each has its part
- * in the checksum of one slice, and one that belongs before the one before it is ST_REFUSED.
- *
- * merge_slice_open - memory for any slice of w, with records from `ahead`; if that is NULL they are
+/* merge_slice_open - memory for any slice of w, with records from `ahead`; if that is NULL they are
  * read in chunks of chunk_bytes, or of a block of the run if that is longer.
  * merge_slice_load - read slice i, its runs one after the other. merge_slice_merge - sort it. */
 status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead,

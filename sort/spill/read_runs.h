@@ -11,6 +11,8 @@
 #include "model/speed_history.h"
 #include "runs.h"
 
+typedef struct sorted_files sorted_files;
+
 /* The records of a rank in sorted runs, in memory or, of the run formation, on disk. */
 typedef struct read_runs {
 	unsigned char *raw; /* as allocated; records start at the offset in a page that they have in
@@ -20,7 +22,7 @@ typedef struct read_runs {
 	size_t n, room;      /* records, and how many there is memory for */
 	uint64_t *start;     /* of the runs */
 	spill *spill;        /* of runs on disk, as lookup and samples: see runs.h */
-	sorted_files *files; /* they are the inputs themselves; NULL: they are not */
+	sorted_files *files; /* of inputs that are sorted already, nothing else */
 	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;

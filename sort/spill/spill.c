@@ -4,7 +4,6 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
-#include "sorted_files.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -53,7 +52,6 @@ struct spill {
 	atomic_bool *busy; /* [buffers] */
 	bool direct;
 	io_backend *io;
-	sorted_files *files; /* the runs are these, which are only read; NULL: files of its own */
 };
 
 static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
@@ -73,9 +71,9 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 }
 
 /* On disk: the last block is filled up to the alignment, with arbitrary bytes. */
-static uint64_t stored_bytes(const spill *s, const run_file *r)
+static uint64_t stored_bytes(const run_file *r)
 {
-	return s->files ? r->bytes : round_up(r->bytes, SPILL_ALIGN);
+	return round_up(r->bytes, SPILL_ALIGN);
 }
 
 static size_t gcd(size_t a, size_t b)
@@ -208,29 +206,6 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	else
 		spill_close(s);
 	return rc;
-}
-
-status spill_open_files(spill **out, mem *m, sorted_files *files, uint32_t record_bytes, err *e)
-{
-	spill *s = *out = mem_array(m, 1, sizeof *s, "inputs", e);
-	if (!s)
-		return ST_RESOURCE;
-	*s = (spill){ .m = m,
-		      .record_bytes = record_bytes,
-		      .block_bytes = choose_block(record_bytes),
-		      .runs = sorted_files_count(files),
-		      .files = files };
-	s->run = mem_array(m, s->runs, sizeof *s->run, "inputs", e);
-	for (size_t i = 0; s->run && i < s->runs; i++)
-		s->run[i] = (run_file){ .f = IO_FD_NONE,
-					.state = RUN_COMPLETE,
-					.bytes = sorted_files_recs(files, i) * record_bytes };
-	return s->run ? ST_OK : ST_RESOURCE;
-}
-
-sorted_files *spill_files(const spill *s)
-{
-	return s->files;
 }
 
 /* ------------------------------------------------------------------------------- writing */
@@ -390,7 +365,7 @@ status spill_run_end(spill *s, size_t i, err *e)
 	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
-	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(s, r)) != 0)
+	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
 		return err_sys(e, errno, "cannot shorten %s", err_quoted(dir_of(s, i)->label, q));
 	atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
@@ -441,7 +416,7 @@ static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t 
 {
 	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
 	return (span){ from / s->block_bytes * s->block_bytes,
-		       u64_min(round_up(to, s->block_bytes), stored_bytes(s, r)) };
+		       u64_min(round_up(to, s->block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
@@ -517,10 +492,9 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	const span w = span_of(s, r, first, n);
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
 		return misused(e, i, "the buffer to read it is too small or not aligned");
-	const size_t bytes = (size_t)(w.end - w.start);
-	status rc = s->files ? sorted_files_read(s->files, i, buf, bytes, w.start, e)
-			     : io_fd_read_at(&r->f, buf, bytes, w.start, dir_of(s, i)->label, e);
-	if (rc == ST_OK && !s->files)
+	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
+				  dir_of(s, i)->label, e);
+	if (rc == ST_OK)
 		rc = verify(s, r, w, buf, e);
 	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);
 	return rc;

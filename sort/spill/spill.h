@@ -25,7 +25,6 @@ enum {
 };
 
 typedef struct spill spill;
-typedef struct sorted_files sorted_files;
 
 typedef struct spill_plan {
 	const char *const *dir; /* run r goes to dir[r % dirs], if that has room; they outlive the
@@ -50,11 +49,6 @@ typedef struct spill_plan {
  * that a limit on open files shows before the work. Files with names may exist already, and keep
  * their content. Main thread of the rank, as spill_close. */
 status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
-
-/* spill_open_files - the runs are these files, complete; no checksums verify what is read of them.
- * The files outlive the spill. spill_files - NULL: the runs are the spill's own. */
-status spill_open_files(spill **s, mem *m, sorted_files *files, uint32_t record_bytes, err *e);
-sorted_files *spill_files(const spill *s);
 
 /* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk
  * space. Between begin and end a run belongs to one thread; runs are independent of each other. */

@@ -72,6 +72,21 @@ is "inputs that alternate: status" "$rc $err" "0 "
 ok "inputs that alternate: merged" "$hetsort" --check --record-size 10 --key 1,8 out
 is "inputs that alternate: all is there" "$(cksum <out)" "$(cksum <z)"
 
+split -a 4 -n r/1100 z lines. && rm lines.?? # more than one merge of entries takes
+run bash -c 'exec "$@"' - "$hetsort" --no-fsync -m -f -o out --record-size 10 --key 1,8 lines.*
+is "1100 inputs: status" "$rc $err" "0 "
+ok "1100 inputs: merged" "$hetsort" --check --record-size 10 --key 1,8 out
+is "1100 inputs: all is there" "$(cksum <out)" "$(cksum <z)"
+cp lines.aabc swapped.lines && tail -c 20 lines.aabc | head -c 10 >>swapped.lines
+refuses "one of 1100 inputs is not sorted" 2 \
+  "input 'swapped.lines' is not sorted, which --merge wants: record $(wc -l <lines.aabc) belongs before" \
+  --record-size 10 --key 1,8 lines.* swapped.lines
+
+# --- memory is for buffers, whatever the size
+truncate -s 3000000000 big && truncate -s 4000000000 bigger
+planned=$("$hetsort" --explain --merge --memory 2G -f -o out big bigger | sed -n 's/^rank 0: \([0-9]*\).* MB of memory.*/\1/p')
+ok "7 GB take some MB (${planned:=0})" test "$planned" -gt 1 -a "$planned" -lt 200
+
 # --- what is not sorted: two records exchanged
 swap() { # swap RECORD
   cp wanted swapped

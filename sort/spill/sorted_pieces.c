@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Record i of a file lies at i modulo the ring's records in there: as far from a page as in the
+ * file, where chunks are pages, so that it can be read past the page cache; and where a file's
+ * records do not wrap around in a piece, their positions are in the order of files and places. What
+ * a ring is asked for under the lock is only its counts: bytes move without it. */
+#include "sorted_pieces.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
+#include "base/thread.h"
+#include "kernel/pairwise_merge.h"
+#include "kernel/radix.h"
+
+#include <pthread.h>
+
+enum {
+	READERS = 2,
+	MERGED = 8, /* ranges; beyond, sorting measures faster */
+};
+
+typedef enum slot_state { SLOT_EMPTY, SLOT_READING, SLOT_READY } slot_state;
+
+typedef struct slot {
+	slot_state state;
+	size_t users; /* pieces under way */
+} slot;
+
+/* One file. Of its records those before `place` are in pieces, those before `loaded` in memory. */
+typedef struct ring {
+	uint64_t count, place, loaded, next_chunk; /* next_chunk: to be read */
+	slot *slot;
+	unsigned char *last_key; /* of the records in pieces */
+} ring;
+
+struct sorted_pieces {
+	mem *m;
+	sorted_files *files;
+	sorted_pieces_plan p;
+	size_t count;
+	unsigned char *raw;
+	unsigned char *keys;
+	slot *slots;
+	records recs;
+	pthread_mutex_t lock; /* for what follows, and the rings */
+	pthread_cond_t changed;
+	ring *ring;
+	uint64_t number, first; /* of the next piece, and records before it */
+	checksum sum;
+	bool stop;
+	err e;
+	pthread_t reader[READERS];
+	size_t readers;
+};
+
+static uint64_t ring_recs(const sorted_pieces *s)
+{
+	return (uint64_t)s->p.chunk_recs * s->p.chunks;
+}
+
+/* Where record i of file k lies, among all that memory has room for. */
+static uint64_t position(const sorted_pieces *s, size_t k, uint64_t i)
+{
+	return k * ring_recs(s) + i % ring_recs(s);
+}
+
+static unsigned char *place_of(const sorted_pieces *s, size_t k, uint64_t i)
+{
+	return s->raw + position(s, k, i) * s->p.lay.record_bytes;
+}
+
+static const unsigned char *record_of(const sorted_pieces *s, size_t k, uint64_t i)
+{
+	return place_of(s, k, i);
+}
+
+static slot *slot_of(const sorted_pieces *s, const ring *r, uint64_t chunk)
+{
+	return &r->slot[chunk % s->p.chunks];
+}
+
+static uint64_t chunk_end(const sorted_pieces *s, const ring *r, uint64_t chunk)
+{
+	return u64_min((chunk + 1) * s->p.chunk_recs, r->count);
+}
+
+/* --------------------------------------------------------------------------------- reading */
+
+static bool can_read(const sorted_pieces *s, const ring *r)
+{
+	return r->next_chunk * s->p.chunk_recs < r->count &&
+	       slot_of(s, r, r->next_chunk)->state == SLOT_EMPTY;
+}
+
+/* The file that has least ahead of its pieces, if any can be read. */
+static ring *next_to_read(const sorted_pieces *s)
+{
+	ring *next = NULL;
+	uint64_t least = UINT64_MAX;
+	for (size_t k = 0; k < s->count; k++) {
+		ring *r = &s->ring[k];
+		const uint64_t ahead = r->next_chunk * s->p.chunk_recs - r->place;
+		if (ahead < least && can_read(s, r)) {
+			next = r;
+			least = ahead;
+		}
+	}
+	return next;
+}
+
+static checksum read_chunk(sorted_pieces *s, size_t k, uint64_t first, size_t n, err *e)
+{
+	const uint32_t bytes = s->p.lay.record_bytes;
+	unsigned char *to = place_of(s, k, first);
+	const status rc = sorted_files_read(s->files, k, to, n * bytes, first * bytes, e);
+	return rc == ST_OK ? checksum_records(to, n, bytes) : (checksum){ 0, 0 };
+}
+
+/* Under the lock, which is released while reading: the next chunk; false: there is none to read
+ * now. */
+static bool read_next(sorted_pieces *s)
+{
+	ring *r = s->stop || s->e.code != ST_OK ? NULL : next_to_read(s);
+	if (!r)
+		return false;
+	const uint64_t chunk = r->next_chunk++, first = chunk * s->p.chunk_recs;
+	const size_t n = (size_t)(chunk_end(s, r, chunk) - first);
+	err e = { ST_OK, "" };
+	slot_of(s, r, chunk)->state = SLOT_READING;
+	pthread_mutex_unlock(&s->lock);
+	const checksum sum = read_chunk(s, (size_t)(r - s->ring), first, n, &e);
+	pthread_mutex_lock(&s->lock);
+	if (e.code != ST_OK)
+		err_set(&s->e, e.code, "%s", e.text);
+	s->sum = checksum_join(s->sum, sum);
+	slot_of(s, r, chunk)->state = SLOT_READY;
+	for (uint64_t c = r->loaded / s->p.chunk_recs;
+	     c < r->next_chunk && slot_of(s, r, c)->state == SLOT_READY; c++)
+		r->loaded = chunk_end(s, r, c);
+	pthread_cond_broadcast(&s->changed);
+	return true;
+}
+
+static void *read_all(void *sorted_pieces_)
+{
+	sorted_pieces *s = sorted_pieces_;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && s->e.code == ST_OK)
+		if (!read_next(s))
+			pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* --------------------------------------------------------------------------------- cutting */
+
+/* How many records of a file a piece may have: in memory, not wrapping around, and so few that
+ * those of all files fit. */
+static uint64_t in_sight(const sorted_pieces *s, const ring *r)
+{
+	const uint64_t fair = s->p.piece_recs / s->count;
+	const uint64_t to_end = ring_recs(s) - r->place % ring_recs(s);
+	return u64_min(u64_min(fair, to_end), r->loaded - r->place);
+}
+
+/* The file whose records in sight end first; false: one has none in sight, though it has some. */
+static bool find_end(const sorted_pieces *s, size_t *file, const unsigned char **end)
+{
+	*end = NULL;
+	for (size_t k = 0; k < s->count; k++) {
+		const ring *r = &s->ring[k];
+		if (r->place == r->count)
+			continue;
+		if (r->place == r->loaded)
+			return false;
+		const unsigned char *last = record_of(s, k, r->place + in_sight(s, r) - 1);
+		if (!*end || key_compare(&s->p.lay, last, *end) < 0) {
+			*file = k;
+			*end = last;
+		}
+	}
+	return true;
+}
+
+/* How many records of file k do not follow the last one of file `of`. */
+static uint64_t recs_until(const sorted_pieces *s, size_t k, size_t of, const unsigned char *end)
+{
+	const ring *r = &s->ring[k];
+	if (k == of)
+		return in_sight(s, r);
+	lower_bound b = { .lo = 0, .hi = in_sight(s, r) };
+	while (lower_bound_open(&b)) {
+		const int c = key_compare(&s->p.lay, record_of(s, k, r->place + b.mid), end);
+		lower_bound_step(&b, k < of ? c <= 0 : c < 0);
+	}
+	return b.lo;
+}
+
+static void add_range(sorted_pieces *s, sorted_piece *p, size_t k, uint64_t n)
+{
+	ring *r = &s->ring[k];
+	const layout *l = &s->p.lay;
+	if (r->place > 0 && key_copy_compare(l, r->last_key, record_of(s, k, r->place)) > 0)
+		(void)sorted_files_disorder(s->files, k, r->place, &s->e);
+	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
+	p->n += (size_t)n;
+	for (uint64_t c = r->place / s->p.chunk_recs; c * s->p.chunk_recs < r->place + n; c++)
+		slot_of(s, r, c)->users++;
+	r->place += n;
+	key_copy(l, r->last_key, record_of(s, k, r->place - 1));
+}
+
+/* Under the lock; false: more has to be read first. */
+static bool cut(sorted_pieces *s, sorted_piece *p)
+{
+	size_t of = 0;
+	const unsigned char *end;
+	if (!find_end(s, &of, &end))
+		return false;
+	p->ranges = p->n = 0;
+	for (size_t k = 0; end && k < s->count; k++) {
+		const uint64_t n = recs_until(s, k, of, end);
+		if (n > 0)
+			add_range(s, p, k, n);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------------------- in pieces */
+
+static bool entry_follows(const records *r, const entry *a, const entry *b)
+{
+	return key_tail_bytes(&r->lay) ? entry_cmp(a, b, r) < 0
+				       : a->hi < b->hi || (a->hi == b->hi && a->lo < b->lo);
+}
+
+/* Entries of a range; n, or the first record that belongs before the one before it. */
+static uint64_t make_entries(const sorted_pieces *s, const sorted_range *g, entry *e)
+{
+	const records *r = &s->recs;
+	const uint64_t at = position(s, g->file, g->first);
+	const unsigned char *rec = record_at(r, at);
+	size_t bad = 0;
+	e[0] = entry_make(rec, &r->lay, at);
+	for (size_t i = 1; i < g->n; i++) {
+		e[i] = entry_make(rec += r->lay.record_bytes, &r->lay, at + i);
+		bad += !entry_follows(r, &e[i - 1], &e[i]);
+	}
+	if (bad == 0)
+		return g->n;
+	for (size_t i = 1; i < g->n; i++)
+		if (!entry_follows(r, &e[i - 1], &e[i]))
+			return i;
+	return g->n;
+}
+
+static void merge(const sorted_pieces *s, sorted_piece *p, err *e)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->ranges && e->code == ST_OK; i++) {
+		const sorted_range *g = &p->range[i];
+		const uint64_t good = make_entries(s, g, p->e + n);
+		if (good < g->n)
+			(void)sorted_files_disorder(s->files, g->file, g->first + good, e);
+		p->from[i] = p->e + n;
+		p->len[i] = (size_t)g->n;
+		n += (size_t)g->n;
+	}
+	p->order = p->e;
+	if (e->code == ST_OK && p->ranges > MERGED)
+		radix_sort(p->e, p->tmp, n, &s->recs);
+	else if (e->code == ST_OK && p->ranges > 1)
+		p->order = pairwise_merge_in(p->from, p->len, p->ranges, p->e, p->tmp, &s->recs);
+	p->free = p->order == p->e ? p->tmp : p->e;
+	if (p->ranges == 1)
+		p->in_order = place_of(s, p->range->file, p->range->first);
+}
+
+static void fail(sorted_pieces *s, const err *e)
+{
+	pthread_mutex_lock(&s->lock);
+	err_set(&s->e, e->code, "%s", e->text);
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t sorted_pieces_take(sorted_pieces *s, sorted_piece *p, err *e)
+{
+	p->ranges = p->n = 0;
+	p->in_order = NULL;
+	pthread_mutex_lock(&s->lock);
+	while (s->e.code == ST_OK && !cut(s, p))
+		if (!read_next(s))
+			pthread_cond_wait(&s->changed, &s->lock);
+	const uint64_t number = s->number++;
+	const err own = s->e;
+	p->first = s->first;
+	s->first += p->n;
+	pthread_mutex_unlock(&s->lock);
+	if (own.code != ST_OK) {
+		err_set(e, own.code, "%s", own.text);
+		return number;
+	}
+	merge(s, p, e);
+	if (e->code != ST_OK)
+		fail(s, e);
+	return number;
+}
+
+void sorted_pieces_give(sorted_pieces *s, const sorted_piece *p)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < p->ranges; i++) {
+		const sorted_range *g = &p->range[i];
+		const ring *r = &s->ring[g->file];
+		for (uint64_t c = g->first / s->p.chunk_recs; c * s->p.chunk_recs < g->first + g->n;
+		     c++) {
+			slot *t = slot_of(s, r, c);
+			t->users--;
+			if (t->users == 0 && r->place >= chunk_end(s, r, c))
+				t->state = SLOT_EMPTY;
+		}
+	}
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+checksum sorted_pieces_sum(const sorted_pieces *s)
+{
+	return s->sum;
+}
+
+/* ---------------------------------------------------------------------------- opening, closing */
+
+status sorted_piece_open(sorted_piece *p, const sorted_pieces *s, mem *m, err *e)
+{
+	*p = (sorted_piece){ .recs = s->recs };
+	p->range = mem_array(m, s->count, sizeof *p->range, "inputs", e);
+	p->from = mem_array(m, s->count, sizeof *p->from, "inputs", e);
+	p->len = mem_array(m, s->count, sizeof *p->len, "inputs", e);
+	p->e = mem_array(m, s->p.piece_recs, sizeof *p->e, "entries", e);
+	p->tmp = mem_array(m, s->p.piece_recs, sizeof *p->tmp, "merging", e);
+	return p->range && p->from && p->len && p->e && p->tmp ? ST_OK : ST_RESOURCE;
+}
+
+void sorted_piece_close(sorted_piece *p, mem *m)
+{
+	mem_free(m, p->range);
+	mem_free(m, p->from);
+	mem_free(m, p->len);
+	mem_free(m, p->e);
+	mem_free(m, p->tmp);
+	*p = (sorted_piece){ 0 };
+}
+
+/* The records in sight of one file are used up by each piece: all that are fair, or to the end of a
+ * chunk. */
+uint64_t sorted_pieces_most(const sorted_pieces *s)
+{
+	const uint64_t fair = s->p.piece_recs / s->count;
+	uint64_t n = 1;
+	for (size_t k = 0; k < s->count; k++)
+		n += s->ring[k].count / fair + s->ring[k].count / s->p.chunk_recs + 2;
+	return n;
+}
+
+static status alloc(sorted_pieces *s, err *e)
+{
+	const layout *l = &s->p.lay;
+	const size_t room = s->count * (size_t)ring_recs(s);
+	s->raw = mem_array(s->m, room, l->record_bytes, "records of inputs", e);
+	s->ring = mem_array(s->m, s->count, sizeof *s->ring, "inputs", e);
+	s->slots = mem_array(s->m, s->count * s->p.chunks, sizeof *s->slots, "inputs", e);
+	s->keys = mem_array(s->m, s->count, l->key_bytes, "keys", e);
+	if (!s->raw || !s->ring || !s->slots || !s->keys)
+		return ST_RESOURCE;
+	for (size_t k = 0; k < s->count; k++)
+		s->ring[k] = (ring){ .count = sorted_files_recs(s->files, k),
+				     .slot = s->slots + k * s->p.chunks,
+				     .last_key = s->keys + k * l->key_bytes };
+	s->recs = (records){ s->raw, *l, 0 };
+	return ST_OK;
+}
+
+status sorted_pieces_open(sorted_pieces **out, mem *m, sorted_files *files,
+			  const sorted_pieces_plan *p, err *e)
+{
+	sorted_pieces *s = *out = mem_array(m, 1, sizeof *s, "inputs", e);
+	if (!s)
+		return ST_RESOURCE;
+	*s = (sorted_pieces){ .m = m, .files = files, .p = *p, .count = sorted_files_count(files) };
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	const status rc = alloc(s, e);
+	if (rc != ST_OK) {
+		sorted_pieces_close(s);
+		*out = NULL;
+		return rc;
+	}
+	/* where the system refuses a thread, those that wait for a chunk read it */
+	while (s->readers < READERS &&
+	       thread_start(&s->reader[s->readers], "read-ahead", read_all, s) == 0)
+		s->readers++;
+	return ST_OK;
+}
+
+void sorted_pieces_close(sorted_pieces *s)
+{
+	if (!s)
+		return;
+	mem *m = s->m;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	for (size_t i = 0; i < s->readers; i++)
+		pthread_join(s->reader[i], NULL);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(m, s->raw);
+	mem_free(m, s->ring);
+	mem_free(m, s->slots);
+	mem_free(m, s->keys);
+	mem_free(m, s);
+}
