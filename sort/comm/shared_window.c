@@ -2,10 +2,12 @@
 /* One memfd for each rank, which the others of its host open by /proc: no name is left anywhere,
  * and no limit of a file system holds. A number drawn by its owner tells that it is the right one.
  * All of it is reserved at once, so that no access can fail. Each rank maps for itself, so one that
- * ends takes nothing away from the others. */
+ * ends takes nothing away from the others. Where all ranks are threads of one process, none has to
+ * map anything: memory stays until the last of them has left it. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/splitmix.h"
+#include "rank_set.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,8 +22,8 @@
 enum {
 	LINE_BYTES = 64,
 	PAGE_BYTES = 4096,
-	SLEEP_NS = 5000000,
-	MOST_RANKS = 128 /* of a job: each maps the memory of all others of its host */
+	MOST_SLEEP_S = 1, /* whoever changes something wakes */
+	MOST_RANKS = 128  /* of several processes: each maps the memory of all others of its host */
 };
 
 static const char NAME[] = "hetsort";
@@ -35,10 +37,12 @@ typedef struct channel {
 /* What is shared: the memory of one rank. */
 typedef struct area {
 	uint64_t nonce;
+	atomic_int users; /* ranks of one process that have not left it yet */
 	_Alignas(LINE_BYTES) _Atomic uint32_t
-		news;              /* grows with each change that its owner waits for */
-	_Atomic uint32_t sleepers; /* threads of the owner */
-	channel to[];              /* [size], then the room from the next page on */
+		news;                          /* grows with each change that its owner waits for */
+	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for them */
+	channel to[]; /* [size], then a set of ranks for each kind of news, then the room from the
+		       * next page on */
 } area;
 
 /* How to find the memory of a rank; travels as it is. */
@@ -46,6 +50,7 @@ typedef struct address {
 	char host[HOST_BYTES];
 	uint64_t nonce, bytes;
 	int64_t pid, fd; /* fd < 0: it is not shared */
+	area *own;       /* to ranks of the same process */
 } address;
 
 struct shared_window {
@@ -53,17 +58,24 @@ struct shared_window {
 	mem *m;
 	size_t room_bytes, bytes; /* for each rank; of an area */
 	area *own;
-	void *base;  /* where own is part of, if it is not mapped */
-	bool mapped; /* own, from a file, which is fd until all are connected */
-	int fd;
+	bool inside;                /* all ranks are threads of this process */
+	int fd;                     /* the file of own, until all are connected */
 	area **of;                  /* [size] NULL: not seen */
 	address *address;           /* [size] */
 	unsigned char *sees, *seen; /* [size] */
 };
 
+/* A line of the cache has one kind of news alone. */
+static size_t news_bytes(int ranks)
+{
+	const size_t bytes = rank_set_words(ranks) * sizeof(uint64_t);
+	return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
 static size_t head_bytes(int ranks)
 {
-	const size_t bytes = sizeof(area) + (size_t)ranks * sizeof(channel);
+	const size_t bytes =
+		sizeof(area) + (size_t)ranks * sizeof(channel) + NEWS_KINDS * news_bytes(ranks);
 	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
@@ -71,7 +83,7 @@ uint64_t shared_window_most_bytes(size_t bytes, int ranks)
 {
 	const uint64_t p = (uint64_t)ranks;
 	return sizeof(shared_window) + p * (sizeof(area *) + sizeof(address) + 2) +
-	       head_bytes(ranks) + LINE_BYTES + (p - 1) * bytes;
+	       head_bytes(ranks) + (p - 1) * bytes;
 }
 
 /* ------------------------------------------------------------------------------------- memory */
@@ -82,7 +94,7 @@ static void *map(int fd, size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static area *map_own(shared_window *w)
+static area *map_file(shared_window *w)
 {
 	area *a = NULL;
 	const int fd = memfd_create(NAME, MFD_CLOEXEC);
@@ -97,19 +109,36 @@ static area *map_own(shared_window *w)
 	return a;
 }
 
+/* Only ranks of this process can see it. */
+static area *map_here(shared_window *w, err *e)
+{
+	void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		return p;
+	err_set(e, ST_RESOURCE, "no memory for exchange windows");
+	return NULL;
+}
+
 static status take_own(shared_window *w, err *e)
 {
-	w->own = w->c->shares_memory && w->c->size <= MOST_RANKS ? map_own(w) : NULL;
-	w->mapped = w->own;
-	if (w->mapped) {
-		mem_hold(w->m, w->bytes);
-		return ST_OK;
-	}
-	w->base = mem_array(w->m, 1, w->bytes + LINE_BYTES, "exchange windows", e);
-	if (!w->base)
+	const comm *c = w->c;
+	w->inside = c->shares_memory && c->process_ranks == c->size;
+	if (c->shares_memory && !w->inside && c->size <= MOST_RANKS)
+		w->own = map_file(w);
+	if (!w->own)
+		w->own = map_here(w, e);
+	if (!w->own)
 		return ST_RESOURCE;
-	w->own = (void *)((unsigned char *)w->base + (size_t)(-(uintptr_t)w->base % LINE_BYTES));
+	mem_hold(w->m, w->bytes);
+	w->own->users = 1;
 	return ST_OK;
+}
+
+/* This rank has no need any more of the memory of a rank. */
+static void leave(const shared_window *w, area *a)
+{
+	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
+		(void)munmap(a, w->bytes);
 }
 
 status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, err *e)
@@ -121,8 +150,7 @@ status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, er
 		return ST_RESOURCE;
 	*w = (shared_window){ .c = c, .m = m, .room_bytes = bytes, .fd = -1 };
 	if (!size_mul(bytes, p - 1, &room) ||
-	    __builtin_add_overflow(room, head_bytes(c->size), &w->bytes) ||
-	    w->bytes > SIZE_MAX - LINE_BYTES)
+	    __builtin_add_overflow(room, head_bytes(c->size), &w->bytes))
 		return err_set(e, ST_RESOURCE, "no memory for exchange windows");
 	w->of = mem_array(m, p, sizeof *w->of, "exchange", e);
 	w->address = mem_array(m, p, sizeof *w->address, "exchange", e);
@@ -136,16 +164,12 @@ void shared_window_close(shared_window *w)
 	if (!w)
 		return;
 	for (int i = 0; w->of && i < w->c->size; i++)
-		if (w->of[i])
-			(void)munmap(w->of[i], w->bytes);
+		leave(w, w->of[i]);
 	if (w->fd >= 0)
 		(void)close(w->fd);
-	if (w->mapped) {
-		(void)munmap(w->own, w->bytes);
+	if (w->own)
 		mem_drop(w->m, w->bytes);
-	} else {
-		mem_free(w->m, w->base);
-	}
+	leave(w, w->own);
 	mem_free(w->m, w->of);
 	mem_free(w->m, w->address);
 	mem_free(w->m, w->sees);
@@ -157,7 +181,11 @@ void shared_window_close(shared_window *w)
 
 static address address_of(const shared_window *w)
 {
-	address a = { .nonce = w->own->nonce, .bytes = w->bytes, .pid = getpid(), .fd = w->fd };
+	address a = { .nonce = w->own->nonce,
+		      .bytes = w->bytes,
+		      .pid = getpid(),
+		      .fd = w->fd,
+		      .own = w->own };
 	memcpy(a.host, w->c->host, sizeof a.host);
 	return a;
 }
@@ -180,6 +208,8 @@ static area *see(const shared_window *w, const address *at)
 	char path[64];
 	struct stat st;
 	area *a = NULL;
+	if (w->inside)
+		return at->own;
 	if (w->fd < 0 || at->fd < 0 || at->bytes != w->bytes ||
 	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
 		return NULL;
@@ -206,9 +236,11 @@ static uint64_t draw(const comm *c)
 status shared_window_connect(shared_window *w)
 {
 	comm *c = w->c;
-	if (c->size > MOST_RANKS)
+	if (c->size > MOST_RANKS && !w->inside)
 		return ST_OK;
 	w->own->nonce = draw(c);
+	if (w->inside)
+		w->own->users = c->size;
 	const address mine = address_of(w);
 	status rc = comm_allgather(c, &mine, w->address, sizeof mine);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
@@ -249,17 +281,49 @@ unsigned char *shared_window_from(const shared_window *w, int rank)
 
 /* -------------------------------------------------------------------------------------- waking */
 
-static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *most)
+static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *until,
+		  unsigned kinds)
 {
-	return syscall(SYS_futex, word, op, value, most, NULL, 0);
+	return syscall(SYS_futex, word, op, value, until, NULL, kinds);
 }
 
-/* Both sides touch both words in the same order: no wake is lost. */
-static void ring(area *a)
+static bool any_sleeps(area *a, unsigned kinds)
+{
+	bool any = false;
+	for (unsigned k = 0; k < NEWS_KINDS; k++)
+		any |= kinds >> k & 1 && atomic_load(&a->sleepers[k]) > 0;
+	return any;
+}
+
+/* Both sides touch the words in the same order: no wake is lost. */
+static void ring(area *a, unsigned kinds)
 {
 	atomic_fetch_add(&a->news, 1);
-	if (atomic_load(&a->sleepers) > 0)
-		(void)futex(&a->news, FUTEX_WAKE, INT32_MAX, NULL);
+	if (any_sleeps(a, kinds))
+		(void)futex(&a->news, FUTEX_WAKE_BITSET, INT32_MAX, NULL, kinds);
+}
+
+static atomic_uint_fast64_t *news_of(const shared_window *w, area *a, shared_news kind)
+{
+	unsigned char *first = (unsigned char *)&a->to[w->c->size];
+	return (void *)(first + (size_t)kind * news_bytes(w->c->size));
+}
+
+/* This rank has done something for the owner. */
+static void tell(const shared_window *w, area *a, shared_news kind)
+{
+	const int rank = w->c->rank;
+	atomic_fetch_or(&news_of(w, a, kind)[rank / RANK_SET_BITS], rank_set_bit(rank));
+	ring(a, 1U << kind);
+}
+
+/* Asked for in vain most of the time: then the line stays in both caches. */
+void shared_window_news(shared_window *w, shared_news kind, uint64_t *who)
+{
+	atomic_uint_fast64_t *news = news_of(w, w->own, kind);
+	for (size_t i = 0; i < rank_set_words(w->c->size); i++)
+		if (atomic_load(&news[i]))
+			who[i] |= atomic_exchange(&news[i], 0);
 }
 
 uint32_t shared_window_look(const shared_window *w)
@@ -267,17 +331,21 @@ uint32_t shared_window_look(const shared_window *w)
 	return atomic_load(&w->own->news);
 }
 
-void shared_window_sleep(shared_window *w, uint32_t looked)
+void shared_window_sleep(shared_window *w, uint32_t looked, unsigned kinds)
 {
-	const struct timespec most = { 0, SLEEP_NS };
-	atomic_fetch_add(&w->own->sleepers, 1);
-	(void)futex(&w->own->news, FUTEX_WAIT, looked, &most);
-	atomic_fetch_sub(&w->own->sleepers, 1);
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += MOST_SLEEP_S;
+	for (unsigned k = 0; k < NEWS_KINDS; k++)
+		atomic_fetch_add(&w->own->sleepers[k], kinds >> k & 1);
+	(void)futex(&w->own->news, FUTEX_WAIT_BITSET, looked, &until, kinds);
+	for (unsigned k = 0; k < NEWS_KINDS; k++)
+		atomic_fetch_sub(&w->own->sleepers[k], kinds >> k & 1);
 }
 
 void shared_window_wake(shared_window *w)
 {
-	ring(w->own);
+	ring(w->own, NEWS_ANY);
 }
 
 /* -------------------------------------------------------------------------------------- counts */
@@ -292,7 +360,7 @@ status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t b
 		return rc;
 	progress_add(PROGRESS_SENT, bytes);
 	atomic_fetch_add(&w->own->to[to].sent, 1);
-	ring(w->of[to]);
+	tell(w, w->of[to], NEWS_SENT);
 	return ST_OK;
 }
 
@@ -309,5 +377,5 @@ uint64_t shared_window_sent(const shared_window *w, int from)
 void shared_window_free(shared_window *w, int from, uint64_t blocks)
 {
 	atomic_store(&w->of[from]->to[w->c->rank].freed, blocks);
-	ring(w->of[from]);
+	tell(w, w->of[from], NEWS_FREED);
 }

@@ -11,6 +11,11 @@
 
 typedef struct shared_window shared_window;
 
+/* What another rank has done: it has sent a block to this one, or freed one of this one's. */
+typedef enum shared_news { NEWS_SENT, NEWS_FREED, NEWS_KINDS } shared_news;
+
+enum { NEWS_ANY = (1 << NEWS_KINDS) - 1 }; /* a bit for each kind */
+
 /* shared_window_open - room for `bytes` (a multiple of 8) from this rank to each other one. Not
  * collective. Where memory cannot be shared it is this rank's own. */
 status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, err *e);
@@ -28,20 +33,27 @@ unsigned char *shared_window_to(const shared_window *w, int rank);
 unsigned char *shared_window_from(const shared_window *w, int rank);
 
 /* Between ranks that see each other's memory, in each direction two counts, of blocks that have
- * been sent, and of those that the receiver does not need any more. shared_window_send     one more
- * block: bytes at buf, in the room of that rank shared_window_freed    how many of those sent the
- * receiver has freed shared_window_sent     how many the other rank has sent shared_window_free
- * this rank has no need any more of the first `blocks` of them */
+ * been sent, and of those that the receiver does not need any more.
+ *
+ *   shared_window_send   one more block: bytes at buf, in the room of that rank
+ *   shared_window_freed  how many of those sent the receiver has freed
+ *   shared_window_sent   how many the other rank has sent
+ *   shared_window_free   this rank has no need any more of the first `blocks` of them
+ */
 status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t bytes);
 uint64_t shared_window_freed(const shared_window *w, int to);
 uint64_t shared_window_sent(const shared_window *w, int from);
 void shared_window_free(shared_window *w, int from, uint64_t blocks);
 
+/* shared_window_news - add to `who` (rank_set.h) those that have done this since it was last asked
+ * for. Of each kind one thread may ask. */
+void shared_window_news(shared_window *w, shared_news kind, uint64_t *who);
+
 /* shared_window_look - to be called before looking at the counts. shared_window_sleep - unless
- * somebody has changed one, or called shared_window_wake, since that look: until somebody does, or
- * for some milliseconds. Any thread. */
+ * there has been news since that look: until there is some of these kinds, or somebody calls
+ * shared_window_wake; a second at most. Any thread. */
 uint32_t shared_window_look(const shared_window *w);
-void shared_window_sleep(shared_window *w, uint32_t looked);
+void shared_window_sleep(shared_window *w, uint32_t looked, unsigned kinds);
 void shared_window_wake(shared_window *w);
 
 void shared_window_close(shared_window *w);

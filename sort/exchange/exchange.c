@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exchange. Per peer and direction a window of block slots; a slot's receive is posted
- * as soon as its last block has been read, and sends are synchronous, so posted receives are the
- * credits: a rank is sent only what it has room for, and no peer can hold up another's stream.
- * A peer on the same host reads blocks in the sender's window, and frees them there. Each block has
- * a header with a checksum. After a damaged block the streams still run to their end, so that no
- * rank waits for this one. Memory: 2 * window * block bytes * (ranks - 1), one block for the
- * rank's own records, 120 bytes and 128 a slot of window for each peer. */
+/* The exchange. Per peer and direction a window of block slots; a slot's receive is posted as soon
+ * as its last block has been read, and sends are synchronous, so posted receives are the credits: a
+ * rank is sent only what it has room for, and no peer can hold up another's stream. A peer on the
+ * same host reads blocks in the sender's window, and frees them there; it is looked at only when it
+ * has told that there is news. Each block has a header with a checksum. After a damaged block the
+ * streams still run to their end, so that no rank waits for this one. Memory: 2 * window * block
+ * bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a slot of window for
+ * each peer. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/thread.h"
 #include "base/trace.h"
+#include "comm/rank_set.h"
 #include "comm/shared_window.h"
 #include "windows.h"
 
@@ -40,23 +42,48 @@ typedef struct in_stream {
 	comm_req *req; /* [window] */
 } in_stream;
 
+/* All streams in one direction, of the thread that moves them: sets of ranks (rank_set.h). */
+typedef struct direction {
+	uint64_t *open; /* whose stream has not come to its end */
+	uint64_t *due;  /* of these, where something may have to be done */
+} direction;
+
+/* A direction is named by what its thread waits for; some of them are a mask. */
+enum {
+	OUT = NEWS_FREED,
+	IN = NEWS_SENT,
+	SETS = 2 * NEWS_KINDS,
+	MOVE_OUT = 1 << OUT,
+	MOVE_IN = 1 << IN
+};
+
+/* A thread that moves blocks. */
+typedef struct mover {
+	exchange *x;
+	unsigned sides;
+	pthread_t thread;
+} mover;
+
 struct exchange {
 	exchange_plan p;
 	size_t window, block_recs, block_bytes;
 	out_stream *out;
 	in_stream *in;
+	uint64_t *sets; /* of the directions */
+	direction side[NEWS_KINDS];
 	comm_req *reqs;         /* of all windows */
 	shared_window *sharing; /* all slots that are sent from */
 	bool messages;          /* to or from some ranks blocks go by messages */
 	unsigned char *slots;   /* all that are received into */
 	unsigned char *own;     /* the block of this rank's own stream */
 	pthread_mutex_t lock;
-	pthread_cond_t news; /* a block arrived, or the exchange failed */
+	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
+	int awaited;         /* the rank that it is to come from, or none of them; under the lock */
 	status failed;       /* under the lock */
 	err damage;          /* the first block that came damaged; under the lock */
-	pthread_t thread[2];
-	unsigned running;       /* threads that move blocks */
-	bool self_in, self_out; /* what the main thread has to move itself */
+	mover mover[2];
+	unsigned running; /* of them */
+	unsigned self;    /* what the main thread has to move itself */
 	exchange_times time;
 };
 
@@ -73,7 +100,8 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks
 	const uint64_t p = (uint64_t)ranks, block = message_bytes(record_bytes, w.block_recs);
 	return sizeof(exchange) +
 	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * w.blocks * sizeof(comm_req)) +
-	       (w.blocks * (p - 1) + 1) * block + shared_window_most_bytes(w.blocks * block, ranks);
+	       SETS * rank_set_words(ranks) * sizeof(uint64_t) + (w.blocks * (p - 1) + 1) * block +
+	       shared_window_most_bytes(w.blocks * block, ranks);
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -101,11 +129,22 @@ static block_header header_of(const exchange *x, int from, int to, uint64_t k, s
 			       .records = n };
 }
 
+static void open_stream(const direction *d, int peer, uint64_t blocks)
+{
+	if (blocks == 0)
+		return;
+	rank_set_add(d->open, peer);
+	rank_set_add(d->due, peer);
+}
+
 static void lay_out_streams(exchange *x)
 {
 	const comm *c = x->p.c;
+	const size_t words = rank_set_words(c->size);
 	unsigned char *slot = x->slots;
 	comm_req *req = x->reqs;
+	for (size_t k = 0; k < NEWS_KINDS; k++)
+		x->side[k] = (direction){ x->sets + 2 * k * words, x->sets + (2 * k + 1) * words };
 	for (int i = 0; i < c->size; i++) {
 		out_stream *o = &x->out[i];
 		in_stream *n = &x->in[i];
@@ -121,6 +160,8 @@ static void lay_out_streams(exchange *x)
 		o->req = req;
 		n->req = req + x->window;
 		req += 2 * x->window;
+		open_stream(&x->side[OUT], i, o->blocks);
+		open_stream(&x->side[IN], i, n->blocks);
 	}
 }
 
@@ -140,10 +181,12 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	const size_t slots = 2 * x->window * (size - 1);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
+	x->sets =
+		mem_array(p->m, SETS * rank_set_words(p->c->size), sizeof *x->sets, "exchange", e);
 	x->reqs = mem_array(p->m, slots, sizeof *x->reqs, "exchange windows", e);
 	x->slots = mem_array(p->m, slots / 2, x->block_bytes, "exchange windows", e);
 	x->own = mem_array(p->m, 1, x->block_bytes, "exchange block", e);
-	if (!x->out || !x->in || !x->reqs || !x->slots || !x->own)
+	if (!x->out || !x->in || !x->sets || !x->reqs || !x->slots || !x->own)
 		return ST_RESOURCE;
 	const status rc =
 		shared_window_open(&x->sharing, p->c, p->m, x->window * x->block_bytes, e);
@@ -159,28 +202,20 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-static status unless_broken(const exchange *x)
-{
-	return atomic_load(&x->p.c->broken) ? ST_PEER : ST_OK;
-}
-
 /* Which of the blocks to rank `to` are sent, and have left their slots? */
 static status see_sent(exchange *x, int to, bool *moved)
 {
 	out_stream *o = &x->out[to];
+	const uint64_t before = o->sent;
 	bool done = true;
-	status rc = unless_broken(x);
-	if (o->shared) {
-		const uint64_t freed = shared_window_freed(x->sharing, to);
-		*moved |= freed != o->sent;
-		o->sent = freed;
-		return rc;
-	}
-	while (o->sent < o->begun && done && rc == ST_OK) {
+	status rc = ST_OK;
+	if (o->shared)
+		o->sent = shared_window_freed(x->sharing, to);
+	while (!o->shared && o->sent < o->begun && done && rc == ST_OK) {
 		rc = comm_test(x->p.c, &o->req[o->sent % x->window], &done);
 		o->sent += done;
-		*moved |= done;
 	}
+	*moved |= o->sent != before;
 	return rc;
 }
 
@@ -245,7 +280,7 @@ static status see_arrived(exchange *x, int from, uint64_t k, bool *done)
 	if (!n->shared)
 		return k < n->posted ? comm_test(x->p.c, &n->req[k % x->window], done) : ST_OK;
 	*done = k < shared_window_sent(x->sharing, from);
-	return unless_broken(x);
+	return ST_OK;
 }
 
 /* Move the stream from rank `from` on: count blocks that came, post receives for free slots. */
@@ -258,54 +293,76 @@ static status step_in(exchange *x, int from, bool *moved)
 	pthread_mutex_unlock(&x->lock);
 	bool done = true;
 	status rc = ST_OK;
-	while (arrived < n->blocks && done && rc == ST_OK) {
-		rc = see_arrived(x, from, arrived, &done);
-		if (!done || rc != ST_OK)
-			break;
+	while (arrived < n->blocks && (rc = see_arrived(x, from, arrived, &done)) == ST_OK &&
+	       done) {
 		const double span = trace_begin();
 		check_arrived(x, from, arrived);
 		trace_end(TRACE_RECEIVE, span);
-		arrived += done;
+		arrived++;
 	}
 	if (arrived != before) {
 		*moved = true;
 		pthread_mutex_lock(&x->lock);
 		n->arrived = arrived;
-		pthread_cond_signal(&x->news);
+		if (x->awaited == from)
+			pthread_cond_signal(&x->news);
 		pthread_mutex_unlock(&x->lock);
 	}
 	return rc == ST_OK ? post_receives(x, from, released, moved) : rc;
 }
 
-/* One round over all peers, each rank starting at its right neighbour. */
-static status step_all(exchange *x, status (*step)(exchange *, int, bool *), bool *moved)
+/* What a peer reads in the window stays there as long as the peer wants it. */
+static bool has_ended(const exchange *x, unsigned side, int peer)
 {
-	const comm *c = x->p.c;
+	const out_stream *o = &x->out[peer];
+	if (side == OUT)
+		return (o->shared ? o->begun : o->sent) == o->blocks;
+	return x->in[peer].arrived == x->in[peer].blocks; /* only this thread changes it */
+}
+
+/* Those of the ranks [from, end) that are due. */
+static status step_due(exchange *x, unsigned side, int from, int end, bool *moved)
+{
+	const direction *d = &x->side[side];
 	status rc = ST_OK;
-	for (int i = 1; i < c->size && rc == ST_OK; i++)
-		rc = step(x, (c->rank + i) % c->size, moved);
+	for (int i = from; rc == ST_OK && (i = rank_set_next(d->due, i, end)) < end; i++) {
+		bool here = false;
+		rc = side == OUT ? step_out(x, i, &here) : step_in(x, i, &here);
+		*moved |= here;
+		if (has_ended(x, side, i))
+			rank_set_remove(d->open, i);
+		if (x->out[i].shared && !here) /* it will tell */
+			rank_set_remove(d->due, i);
+	}
 	return rc;
 }
 
-/* What a peer reads in the window stays there as long as the peer wants it. */
-static bool all_sent(const exchange *x)
+/* One round over all streams of a direction, each rank starting at its right neighbour. */
+static status step_side(exchange *x, unsigned side, bool *moved)
 {
-	for (int i = 0; i < x->p.c->size; i++) {
-		const out_stream *o = &x->out[i];
-		if (i != x->p.c->rank && (o->shared ? o->begun : o->sent) < o->blocks)
-			return false;
-	}
-	return true;
+	const comm *c = x->p.c;
+	const direction *d = &x->side[side];
+	shared_window_news(x->sharing, side, d->due);
+	for (size_t k = 0; k < rank_set_words(c->size); k++)
+		d->due[k] &= d->open[k];
+	status rc = atomic_load(&c->broken) ? ST_PEER : ST_OK;
+	if (rc == ST_OK)
+		rc = step_due(x, side, c->rank + 1, c->size, moved);
+	return rc == ST_OK ? step_due(x, side, 0, c->rank, moved) : rc;
 }
 
-static bool all_arrived(exchange *x)
+static status step_all(exchange *x, unsigned sides, bool *moved)
 {
+	status rc = sides & MOVE_OUT ? step_side(x, OUT, moved) : ST_OK;
+	return rc == ST_OK && sides & MOVE_IN ? step_side(x, IN, moved) : rc;
+}
+
+static bool all_ended(const exchange *x, unsigned sides)
+{
+	const int size = x->p.c->size;
 	bool all = true;
-	pthread_mutex_lock(&x->lock);
-	for (int i = 0; i < x->p.c->size; i++)
-		if (i != x->p.c->rank && x->in[i].arrived < x->in[i].blocks)
-			all = false;
-	pthread_mutex_unlock(&x->lock);
+	for (unsigned k = 0; k < NEWS_KINDS; k++)
+		all &= !(sides >> k & 1) || rank_set_next(x->side[k].open, 0, size) == size;
 	return all;
 }
 
@@ -328,16 +385,16 @@ static status failure(exchange *x)
 
 /* Nothing could move since `looked`: messages have to be asked for, other ranks of the host tell.
  */
-static void rest(exchange *x, uint32_t looked, unsigned idle)
+static void rest(exchange *x, uint32_t looked, unsigned sides, unsigned idle)
 {
 	if (x->messages)
 		nap(idle);
 	else
-		shared_window_sleep(x->sharing, looked);
+		shared_window_sleep(x->sharing, looked, sides);
 }
 
 /* Moves blocks until all are through: rests while nothing can move. */
-static exchange_times move_all(exchange *x, bool out, bool in)
+static exchange_times move_all(exchange *x, unsigned sides)
 {
 	status rc = ST_OK;
 	exchange_times spent = { 0, 0 };
@@ -345,17 +402,14 @@ static exchange_times move_all(exchange *x, bool out, bool in)
 		const double t0 = now_s();
 		const uint32_t looked = shared_window_look(x->sharing);
 		bool moved = false;
-		if (out)
-			rc = step_all(x, step_out, &moved);
-		if (in && rc == ST_OK)
-			rc = step_all(x, step_in, &moved);
-		if ((!out || all_sent(x)) && (!in || all_arrived(x)))
+		rc = step_all(x, sides, &moved);
+		if (all_ended(x, sides))
 			break;
 		if (moved) {
 			idle = 0;
 			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
 		} else {
-			rest(x, looked, idle);
+			rest(x, looked, sides, idle);
 		}
 		*(moved ? &spent.move_s : &spent.wait_s) += now_s() - t0;
 	}
@@ -364,27 +418,18 @@ static exchange_times move_all(exchange *x, bool out, bool in)
 	return spent;
 }
 
-static void *move_both(void *x)
+static void *move(void *mover_)
 {
-	(void)move_all(x, true, true);
+	const mover *m = mover_;
+	(void)move_all(m->x, m->sides);
 	return NULL;
 }
 
-static void *move_out(void *x)
+static bool start_thread(exchange *x, unsigned sides, const char *name)
 {
-	(void)move_all(x, true, false);
-	return NULL;
-}
-
-static void *move_in(void *x)
-{
-	(void)move_all(x, false, true);
-	return NULL;
-}
-
-static bool start_thread(exchange *x, void *(*fn)(void *), const char *name)
-{
-	const bool up = thread_start(&x->thread[x->running], name, fn, x) == 0;
+	mover *m = &x->mover[x->running];
+	*m = (mover){ .x = x, .sides = sides };
+	const bool up = thread_start(&m->thread, name, move, m) == 0;
 	x->running += up;
 	return up;
 }
@@ -412,13 +457,12 @@ status exchange_start(exchange *x)
 	if (rc != ST_OK)
 		return rc;
 	const unsigned threads = x->p.c->size > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
-	x->self_in = x->self_out = true;
-	if (threads == 1)
-		x->self_in = x->self_out = !start_thread(x, move_both, "exchange");
-	if (threads == 2) {
-		x->self_out = !start_thread(x, move_out, "exchange-out");
-		x->self_in = !start_thread(x, move_in, "exchange-in");
-	}
+	x->self = MOVE_OUT | MOVE_IN;
+	if (threads == 1 && start_thread(x, MOVE_OUT | MOVE_IN, "exchange"))
+		x->self = 0;
+	/* what is received is told to the main thread, which must not sleep in the window then */
+	if (threads == 2 && start_thread(x, MOVE_OUT, "exchange-out"))
+		x->self = start_thread(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
 	return ST_OK;
 }
 
@@ -426,11 +470,7 @@ status exchange_start(exchange *x)
 static status progress(exchange *x, bool *moved)
 {
 	const double t0 = now_s();
-	status rc = ST_OK;
-	if (x->self_out)
-		rc = step_all(x, step_out, moved);
-	if (x->self_in && rc == ST_OK)
-		rc = step_all(x, step_in, moved);
+	const status rc = step_all(x, x->self, moved);
 	x->time.move_s += *moved ? now_s() - t0 : 0;
 	return rc;
 }
@@ -445,16 +485,17 @@ static status await_block(exchange *x, int from)
 {
 	in_stream *n = &x->in[from];
 	status rc = ST_OK;
-	if (n->shared)
-		shared_window_free(x->sharing, from, n->taken);
+	if (n->shared && n->taken > n->released && n->taken + x->window <= n->blocks)
+		shared_window_free(x->sharing, from, n->taken); /* the peer may wait for it */
 	pthread_mutex_lock(&x->lock);
 	n->released = n->taken;
+	x->awaited = from;
 	for (unsigned idle = 0; n->arrived == n->taken && rc == ST_OK; idle++) {
 		if ((rc = x->failed) != ST_OK)
 			break;
 		const double t0 = now_s();
 		bool moved = false;
-		if (!x->self_in && !x->self_out) {
+		if (!x->self) {
 			pthread_cond_wait(&x->news, &x->lock);
 		} else {
 			pthread_mutex_unlock(&x->lock);
@@ -463,11 +504,12 @@ static status await_block(exchange *x, int from)
 			if (moved)
 				idle = 0;
 			else
-				rest(x, looked, idle);
+				rest(x, looked, x->self, idle);
 			pthread_mutex_lock(&x->lock);
 		}
 		x->time.wait_s += moved ? 0 : now_s() - t0;
 	}
+	x->awaited = x->p.c->rank;
 	pthread_mutex_unlock(&x->lock);
 	return rc;
 }
@@ -497,7 +539,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 static void join_threads(exchange *x)
 {
 	for (; x->running; x->running--)
-		pthread_join(x->thread[x->running - 1], NULL);
+		pthread_join(x->mover[x->running - 1].thread, NULL);
 }
 
 status exchange_finish(exchange *x, exchange_times *t, err *e)
@@ -505,7 +547,7 @@ status exchange_finish(exchange *x, exchange_times *t, err *e)
 	exchange_times last = { 0, 0 };
 	comm_wait_begin(x->p.c);
 	if (failure(x) == ST_OK)
-		last = move_all(x, x->self_out, x->self_in);
+		last = move_all(x, x->self);
 	const double t0 = now_s();
 	join_threads(x);
 	(void)comm_wait_end(x->p.c, ST_OK);
@@ -531,6 +573,7 @@ void exchange_free(exchange *x)
 	pthread_mutex_destroy(&x->lock);
 	mem_free(m, x->out);
 	mem_free(m, x->in);
+	mem_free(m, x->sets);
 	mem_free(m, x->reqs);
 	shared_window_close(x->sharing);
 	mem_free(m, x->slots);

@@ -6,14 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sched.h>
 #include <string.h>
+#include "comm/rank_set.h"
 #include "comm/shared_window.h"
 
 enum { RANKS = 4, BYTES = 1 << 16 };
 
-/* Which ranks are on a host of another name, and whether memory may be shared at all. */
+/* Whether ranks are of one process; if not, which are on a host of another name, and which may not
+ * share memory at all. */
 typedef struct setting {
-	bool elsewhere[RANKS], none[RANKS];
+	bool inside, elsewhere[RANKS], none[RANKS];
 	atomic_int wrong;
 } setting;
 
@@ -39,12 +42,25 @@ static void pass_block(setting *s, shared_window *w, const comm *c, int other)
 	memset(shared_window_to(w, other), mark(c->rank, other), BYTES);
 	expect(s, shared_window_send(w, other, shared_window_to(w, other), BYTES) == ST_OK);
 	while (shared_window_sent(w, other) == 0)
-		shared_window_sleep(w, looked);
+		shared_window_sleep(w, looked, 1U << NEWS_SENT);
 	const unsigned char *got = shared_window_from(w, other);
 	expect(s, got[0] == mark(other, c->rank) && got[BYTES - 1] == mark(other, c->rank));
 	shared_window_free(w, other, 1);
 	while (shared_window_freed(w, other) == 0)
-		shared_window_sleep(w, shared_window_look(w));
+		shared_window_sleep(w, shared_window_look(w), 1U << NEWS_FREED);
+}
+
+/* All whose memory is seen have sent, and freed; it is told once. */
+static void hear(setting *s, shared_window *w, const comm *c, shared_news kind)
+{
+	uint64_t who = 0, again = 0, all = 0;
+	for (int i = 0; i < c->size; i++)
+		if (see_each_other(s, c->rank, i))
+			rank_set_add(&all, i);
+	while ((who & all) != all) /* it comes behind the count */
+		shared_window_news(w, kind, &who);
+	shared_window_news(w, kind, &again);
+	expect(s, who == all && again == 0);
 }
 
 static status on_rank(comm *c, void *setting_)
@@ -56,6 +72,7 @@ static status on_rank(comm *c, void *setting_)
 	if (s->elsewhere[c->rank])
 		strcpy(c->host, "elsewhere");
 	c->shares_memory = !s->none[c->rank];
+	c->process_ranks = s->inside ? c->size : 1;
 	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
 	if (rc == ST_OK)
 		rc = shared_window_connect(w);
@@ -66,6 +83,8 @@ static status on_rank(comm *c, void *setting_)
 		else if (i != c->rank)
 			shared_window_to(w, i)[BYTES - 1] = 1;
 	}
+	hear(s, w, c, NEWS_SENT);
+	hear(s, w, c, NEWS_FREED);
 	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size));
 	shared_window_close(w);
 	expect(s, m.now_bytes == 0);
@@ -75,7 +94,8 @@ static status on_rank(comm *c, void *setting_)
 static void test_who_sees_whom(void **state)
 {
 	setting all[] = {
-		{ .wrong = 0 },
+		{ .inside = true },
+		{ .inside = false },
 		{ .elsewhere = { true } },
 		{ .elsewhere = { false, true, false, true } },
 		{ .none = { false, false, true } },
@@ -109,7 +129,7 @@ static status take_turns(comm *c, void *turns)
 		for (uint32_t looked = shared_window_look(w);
 		     rc == ST_OK && shared_window_sent(w, other) < turn;
 		     looked = shared_window_look(w))
-			shared_window_sleep(w, looked);
+			shared_window_sleep(w, looked, 1U << NEWS_SENT);
 		seen += *(uint64_t *)(void *)shared_window_from(w, other) == turn;
 		if (c->rank == 1 && rc == ST_OK) {
 			*out = turn;
@@ -130,11 +150,44 @@ static void test_turns(void **state)
 	assert_int_equal(ranks_right, 2);
 }
 
+/* What a rank has sent can be read when it has left, also in the same process. */
+static status leave_early(comm *c, void *left_)
+{
+	atomic_bool *left = left_;
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	shared_window *w;
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
+	if (rc == ST_OK)
+		rc = shared_window_connect(w);
+	if (rc == ST_OK && c->rank == 0) {
+		memset(shared_window_to(w, 1), 7, BYTES);
+		rc = shared_window_send(w, 1, shared_window_to(w, 1), BYTES);
+	}
+	while (rc == ST_OK && c->rank == 1 && !atomic_load(left))
+		sched_yield();
+	if (rc == ST_OK && c->rank == 1 && shared_window_from(w, 0)[BYTES - 1] != 7)
+		rc = ST_INTERNAL;
+	shared_window_close(w);
+	if (c->rank == 0)
+		atomic_store(left, true);
+	return rc;
+}
+
+static void test_left(void **state)
+{
+	atomic_bool left = false;
+	err e = { ST_OK, "" };
+	(void)state;
+	assert_int_equal(comm_local_run(2, COMM_MAX_MSG, leave_early, &left, &e), ST_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_sees_whom),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static status sort_on_rank(comm *c, void *arg)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	c->shares_memory = t->hosts < 2;
+	c->process_ranks = t->hosts ? 1 : c->size;
 	if (t->hosts == 1 && rank == 0)
 		strcpy(c->host, "elsewhere");
 	unsigned char *out = bordered(t->out_count[rank] * l.record_bytes);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Streams between all ranks come whole and in order: over memory of one process, over memory of one
+ * host, over messages, and over both; with and without threads of their own; with streams of no
+ * block, of one, and of many more than a window holds. Ranks of one process send no messages,
+ * however many they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "exchange/exchange.h"
+
+enum { MANY = 200, FEW = 5, RECORD = 24, LEAST_BUDGET = 1 };
+
+typedef struct setting {
+	int ranks;
+	unsigned threads;
+	bool inside, messages, mixed; /* mixed: odd ranks are on another host */
+	uint64_t most;                /* records of a stream */
+	atomic_int wrong;
+} setting;
+
+typedef struct test_record {
+	uint64_t from, to, at;
+} test_record;
+
+/* Streams to some ranks, and of some lengths, are empty. */
+static uint64_t count_of(const setting *s, int from, int to)
+{
+	return (uint64_t)(from * 7 + to * 3) % (s->most + 1);
+}
+
+static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf)
+{
+	const comm *c = outgoing;
+	for (size_t i = 0; i < n; i++) {
+		const test_record r = { (uint64_t)c->rank, (uint64_t)to, skip + i };
+		memcpy(buf + i * RECORD, &r, RECORD);
+	}
+}
+
+/* Messages of all ranks, counted; they are alike in what they call. */
+static _Atomic(const struct comm_ops *) real_ops;
+static atomic_int started;
+
+static status start(comm *c, comm_req *req)
+{
+	atomic_fetch_add(&started, 1);
+	return atomic_load(&real_ops)->start(c, req);
+}
+
+static status read_stream(setting *s, exchange *x, const comm *c, int from)
+{
+	uint64_t at = 0;
+	for (;;) {
+		const unsigned char *recs;
+		size_t n;
+		const status rc = exchange_next(x, from, &recs, &n);
+		if (rc != ST_OK || n == 0) {
+			atomic_fetch_add(&s->wrong, at != count_of(s, from, c->rank));
+			return rc;
+		}
+		for (size_t i = 0; i < n; i++, at++) {
+			const test_record r = { (uint64_t)from, (uint64_t)c->rank, at };
+			atomic_fetch_add(&s->wrong, memcmp(recs + i * RECORD, &r, RECORD) != 0);
+		}
+	}
+}
+
+static status move(setting *s, comm *c, const uint64_t *send, const uint64_t *recv, err *e)
+{
+	mem m = { 0 };
+	exchange *x = NULL;
+	exchange_times t;
+	const exchange_plan p = { .c = c,
+				  .m = &m,
+				  .record_bytes = RECORD,
+				  .fill = fill,
+				  .outgoing = c,
+				  .send = send,
+				  .recv = recv,
+				  .threads = s->threads,
+				  .budget_bytes = LEAST_BUDGET,
+				  .total = (uint64_t)s->ranks * s->most };
+	status rc = comm_agree(c, exchange_open(&x, &p, e));
+	if (rc == ST_OK)
+		rc = exchange_start(x);
+	for (int i = 0; rc == ST_OK && i < c->size; i++)
+		rc = read_stream(s, x, c, (c->rank + i) % c->size);
+	if (rc == ST_OK)
+		rc = exchange_finish(x, &t, e);
+	atomic_fetch_add(&s->wrong,
+			 m.peak_bytes > exchange_most_bytes(RECORD, LEAST_BUDGET, c->size));
+	exchange_free(x);
+	atomic_fetch_add(&s->wrong, m.now_bytes != 0);
+	return rc;
+}
+
+static status on_rank(comm *c, void *setting_)
+{
+	setting *s = setting_;
+	err e = { ST_OK, "" };
+	uint64_t *send = calloc((size_t)c->size, sizeof *send);
+	uint64_t *recv = calloc((size_t)c->size, sizeof *recv);
+	struct comm_ops ops = *c->ops;
+	const struct comm_ops *real = c->ops;
+	c->shares_memory = !s->messages;
+	c->process_ranks = s->inside ? c->size : 1;
+	if (s->mixed && c->rank % 2)
+		strcpy(c->host, "elsewhere");
+	atomic_store(&real_ops, real);
+	ops.start = start;
+	status rc = comm_agree(c, send && recv ? ST_OK : ST_RESOURCE);
+	for (int i = 0; rc == ST_OK && i < c->size; i++) {
+		send[i] = count_of(s, c->rank, i);
+		recv[i] = count_of(s, i, c->rank);
+	}
+	c->ops = &ops;
+	if (rc == ST_OK)
+		rc = move(s, c, send, recv, &e);
+	c->ops = real;
+	free(send);
+	free(recv);
+	return rc;
+}
+
+static void run(setting *s)
+{
+	err e = { ST_OK, "" };
+	for (s->threads = 0; s->threads <= 2; s->threads++) {
+		s->wrong = started = 0;
+		assert_int_equal(comm_local_run(s->ranks, COMM_MAX_MSG, on_rank, s, &e), ST_OK);
+		assert_int_equal(s->wrong, 0);
+		if (s->inside)
+			assert_int_equal(started, 0);
+		else if (s->messages || s->mixed)
+			assert_true(started > 0);
+	}
+}
+
+static void test_inside(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = 1, .inside = true, .most = 3 });
+	run(&(setting){ .ranks = 2, .inside = true, .most = 3000 });
+	run(&(setting){ .ranks = FEW, .inside = true, .most = 1000 });
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = MANY, .inside = true, .most = 2 });
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = 2, .most = 3000 });
+	run(&(setting){ .ranks = FEW, .most = 1000 });
+}
+
+static void test_messages(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = FEW, .messages = true, .most = 50 });
+	run(&(setting){ .ranks = 70, .messages = true, .most = 2 });
+}
+
+static void test_mixed(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = FEW, .mixed = true, .most = 50 });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_inside), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_host),   cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_mixed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
