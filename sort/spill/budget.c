@@ -155,7 +155,7 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 
 static uint64_t run_bytes(const budget *b, const budget_query *q)
 {
-	return budget_gather_bytes(b) + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
+	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       b->run_recs * record_room(q);
 }
 

@@ -55,12 +55,6 @@ typedef struct budget {
 size_t budget_part_bytes(uint64_t data_bytes);
 size_t budget_batch_bytes(uint64_t data_bytes);
 
-/* budget_gather_bytes - each worker of the run formation gathers so much at a time. */
-static inline size_t budget_gather_bytes(const budget *b)
-{
-	return b->write_bytes / 4;
-}
-
 /* budget_sorters - workers that get memory for a run: no more than there are runs. */
 unsigned budget_sorters(const budget *b);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Workers take whole runs: one reads while another sorts or writes. Memory, for each of them: a run
- * of records, two entries for each, a batch; and for all an item for every stride-th record.
+ * of records, two entries for each, a record; and for all an item for every stride-th record.
  * Records of a stream that are in memory already are written first, with a second entry for each,
  * and freed before the workers get memory for runs. */
 #include "run_formation.h"
@@ -18,7 +18,7 @@
 
 /* The memory of a worker. */
 typedef struct workspace {
-	unsigned char *raw, *batch;
+	unsigned char *raw, *record;
 	entry *e, *tmp;
 } workspace;
 
@@ -34,7 +34,7 @@ typedef struct run_formation {
 	workspace *workspace;        /* [workers] */
 	unsigned workers;
 	bool *kept; /* [runs] an earlier program left it */
-	size_t raw_bytes, batch_recs;
+	size_t raw_bytes;
 	atomic_size_t next;
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for what follows, the sums in d, and the speed history */
@@ -79,12 +79,17 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 			 size_t n, err *e)
 {
 	status rc = spill_run_begin(s->d->spill, run, n, e);
-	for (size_t at = 0; rc == ST_OK && at < n; at += s->batch_recs) {
-		const size_t k = n - at < s->batch_recs ? n - at : s->batch_recs;
+	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
+		k = n - at;
+		unsigned char *to = spill_run_room(s->d->spill, run, &k);
+		if (k == 0) {
+			k = 1;
+			to = b->record;
+		}
 		const double span = trace_begin();
-		gather(r, b->e + at, k, n - at - k, b->batch);
+		gather(r, b->e + at, k, n - at - k, to);
 		trace_end(TRACE_GATHER, span);
-		rc = spill_run_append(s->d->spill, run, b->batch, k, e);
+		rc = spill_run_append(s->d->spill, run, to, k, e);
 	}
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
 }
@@ -268,14 +273,13 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
-	s->batch_recs = budget_gather_bytes(b) / l->record_bytes + 1;
 	s->workers = budget_sorters(b);
 	s->workspace = mem_array(m, s->workers, sizeof *s->workspace, "threads", e);
 	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
 		workspace *w = &s->workspace[i];
-		w->batch = mem_array(m, s->batch_recs, l->record_bytes, "a batch", e);
+		w->record = mem_array(m, 1, l->record_bytes, "a record", e);
 		w->tmp = mem_array(m, b->run_recs, sizeof *w->tmp, "sorting", e);
-		if (!w->batch || !w->tmp)
+		if (!w->record || !w->tmp)
 			rc = ST_RESOURCE;
 	}
 	return s->workspace ? rc : ST_RESOURCE;
@@ -300,7 +304,7 @@ static void free_workspaces(run_formation *s, mem *m)
 	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
 		const workspace *w = &s->workspace[i];
 		mem_free(m, w->raw);
-		mem_free(m, w->batch);
+		mem_free(m, w->record);
 		mem_free(m, w->e);
 		mem_free(m, w->tmp);
 	}

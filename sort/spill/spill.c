@@ -313,23 +313,44 @@ bool spill_run_again(spill *s, size_t i)
 	return true;
 }
 
+static unsigned char *buffer_of(const spill *s, const run_file *r)
+{
+	return s->buffer + r->buffer * s->write_bytes;
+}
+
+/* The block that the run ends with is complete, or the last one: its checksum, while it is in the
+ * cache. */
+static void sum_block(const spill *s, const run_file *r)
+{
+	const uint64_t block = (r->bytes - 1) / s->block_bytes, from = block * s->block_bytes;
+	const unsigned char *p = buffer_of(s, r) + from % s->write_bytes;
+	r->sum[block] = XXH3_64bits(p, (size_t)(round_up(r->bytes, SPILL_ALIGN) - from));
+}
+
 /* The last `fill` bytes of the run, which are in its buffer. */
 static status flush(spill *s, size_t i, size_t fill, err *e)
 {
 	const run_file *r = &s->run[i];
-	unsigned char *p = s->buffer + r->buffer * s->write_bytes;
+	unsigned char *p = buffer_of(s, r);
 	const uint64_t offset = r->bytes - fill;
 	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
-	uint64_t *sum = r->sum + offset / s->block_bytes;
-	for (size_t at = 0; at < stored; at += s->block_bytes) {
-		const size_t left = stored - at;
-		*sum++ = XXH3_64bits(p + at, left < s->block_bytes ? left : s->block_bytes);
-	}
 	FAIL_FLIP(FAIL_SPILL, p, fill);
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, e);
 	if (rc == ST_OK && r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return rc;
+}
+
+void *spill_run_room(const spill *s, size_t i, size_t *n)
+{
+	const run_file *r = &s->run[i];
+	const size_t fill = (size_t)(r->bytes % s->write_bytes);
+	const size_t block = s->block_bytes - fill % s->block_bytes;
+	const size_t most = block < s->record_bytes
+				    ? size_min(s->write_bytes - fill, s->record_bytes)
+				    : block;
+	*n = size_min(*n, most / s->record_bytes);
+	return buffer_of(s, r) + fill;
 }
 
 status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
@@ -339,20 +360,22 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 	run_file *r = &s->run[i];
 	if (n > (r->room_bytes - r->bytes) / s->record_bytes)
 		return misused(e, i, "it is longer than was announced");
-	unsigned char *buffer = s->buffer + r->buffer * s->write_bytes;
 	const unsigned char *from = recs;
-	for (size_t left = (size_t)n * s->record_bytes; left > 0;) {
+	status rc = ST_OK;
+	for (size_t left = (size_t)n * s->record_bytes, some; left > 0 && rc == ST_OK; left -= some) {
 		const size_t fill = (size_t)(r->bytes % s->write_bytes);
-		const size_t room = s->write_bytes - fill, some = left < room ? left : room;
-		memcpy(buffer + fill, from, some);
+		unsigned char *to = buffer_of(s, r) + fill;
+		some = size_min(left, s->block_bytes - fill % s->block_bytes);
+		if (from != to)
+			memcpy(to, from, some);
 		from += some;
-		left -= some;
 		r->bytes += some;
-		const status rc = some == room ? flush(s, i, s->write_bytes, e) : ST_OK;
-		if (rc != ST_OK)
-			return rc;
+		if (r->bytes % s->block_bytes == 0)
+			sum_block(s, r);
+		if (r->bytes % s->write_bytes == 0)
+			rc = flush(s, i, s->write_bytes, e);
 	}
-	return ST_OK;
+	return rc;
 }
 
 status spill_run_end(spill *s, size_t i, err *e)
@@ -362,6 +385,8 @@ status spill_run_end(spill *s, size_t i, err *e)
 		return misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
 	const size_t fill = (size_t)(r->bytes % s->write_bytes);
+	if (r->bytes % s->block_bytes)
+		sum_block(s, r);
 	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;

@@ -54,6 +54,11 @@ status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
  * space. Between begin and end a run belongs to one thread; runs are independent of each other. */
 status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 
+/* spill_run_room - where the next records of a run that has begun can be put, so that appending
+ * them copies nothing; *n is lowered to how many: no more than their block has, so that its
+ * checksum finds them in the cache; 0: the next one lies in two writes. */
+void *spill_run_room(const spill *s, size_t run, size_t *n);
+
 /* spill_run_append - the next n records. */
 status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
 

@@ -275,6 +275,54 @@ static void a_shorter_run(void **state)
 	spill_close(s);
 }
 
+/* n records of run 0, put where there is room for them; returns how many had none. */
+static uint64_t put_in_room(spill *s, uint32_t rec, uint64_t n, size_t most)
+{
+	err e = { ST_OK, "" };
+	unsigned char one[4097];
+	uint64_t apart = 0;
+	for (uint64_t at = 0, some; at < n; at += some) {
+		size_t k = (size_t)(n - at);
+		unsigned char *to = spill_run_room(s, 0, &k);
+		assert_true(k <= most);
+		if (k == 0) {
+			k = 1;
+			to = one;
+			apart++;
+		}
+		some = k;
+		fill(to, 0, at * rec, k * rec);
+		good(spill_run_append(s, 0, to, k, &e), &e);
+	}
+	return apart;
+}
+
+/* Up to the end of a block, or one record that lies in two; none where it lies in two writes. */
+static void room_for_records(void **state)
+{
+	static const struct {
+		uint32_t rec;
+		uint64_t n;
+		size_t most;
+		uint64_t apart; /* records that lie in two writes */
+	} cases[] = { { 100, 100000, 1024, 0 }, { 4096, 5000, 32, 0 }, { 4097, 5000, 31, 4 } };
+	(void)state;
+	for (size_t i = 0; i < LEN(cases); i++) {
+		const uint64_t n = cases[i].n;
+		const uint32_t rec = cases[i].rec;
+		err e = { ST_OK, "" };
+		mem m = { 0, 0 };
+		spill *s;
+		const spill_plan p = plan_of(&here, rec, 1, n);
+		good(spill_open(&s, &m, &p, &e), &e);
+		good(spill_run_begin(s, 0, n, &e), &e);
+		assert_int_equal(put_in_room(s, rec, n, cases[i].most), cases[i].apart);
+		good(spill_run_end(s, 0, &e), &e);
+		good(read_range(s, 0, rec, 0, n, &e), &e);
+		spill_close(s);
+	}
+}
+
 static void too_large_a_plan(void **state)
 {
 	(void)state;
@@ -382,6 +430,7 @@ int main(void)
 		cmocka_unit_test(another_directory),
 		cmocka_unit_test(the_last_directory),
 		cmocka_unit_test(a_shorter_run),
+		cmocka_unit_test(room_for_records),
 		cmocka_unit_test(too_large_a_plan),
 		cmocka_unit_test(misuse),
 		cmocka_unit_test(killed),
