@@ -120,6 +120,16 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 	return (size_t)u64_min(u64_min(left, n), to_end);
 }
 
+uint64_t reader_chunks(const reader *r)
+{
+	uint64_t chunks = 0;
+	for (size_t i = 0; i < r->extents; i++) {
+		const extent *f = &r->extent[i];
+		chunks += (f->skip + f->n - 1) / r->chunk - f->skip / r->chunk + 1;
+	}
+	return chunks;
+}
+
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	const extent *f = extent_at(r, at);

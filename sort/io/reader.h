@@ -33,6 +33,9 @@ size_t reader_align(const reader *r, uint64_t at);
  * and as a rule ending at a multiple of IO_FD_ALIGN. */
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 
+/* reader_chunks - how many reads these are for the whole share. */
+uint64_t reader_chunks(const reader *r);
+
 /* reader_read - n records from `at` of the share on, which reader_chunk said go together. */
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
 

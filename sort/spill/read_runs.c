@@ -232,6 +232,15 @@ static void free_reading(reading *x, mem *m)
 	mem_free(m, x->ready);
 }
 
+/* No more threads than can have a task at the same time. */
+static unsigned threads_for(const reading *x)
+{
+	if (!x->from)
+		return x->p->threads;
+	const uint64_t most = u64_max(reader_chunks(x->from), x->d->r.count);
+	return (unsigned)u64_min(x->p->threads + WAITING, most);
+}
+
 /* Read all records (from NULL: they are in memory already) and sort the runs. */
 static status read_and_sort(const read_runs_plan *p, mem *m, read_runs *d, const reader *from,
 			    err *e)
@@ -247,7 +256,7 @@ static status read_and_sort(const read_runs_plan *p, mem *m, read_runs *d, const
 			note_read(&x, 0, d->n);
 			x.next = d->n;
 		}
-		pool_run(p->threads + (from ? WAITING : 0), work, &x);
+		pool_run(threads_for(&x), work, &x);
 		pthread_mutex_destroy(&x.lock);
 		if (x.e.code != ST_OK)
 			rc = err_set(e, x.e.code, "%s", x.e.text);

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,6 +137,42 @@ static void recorded_machines(void **state)
 	assert_true(trees >= 25);
 }
 
+/* What is used is nobody's business where there is no limit: not a file is opened for it. */
+static void no_limit_no_look(void **state)
+{
+	(void)state;
+	static const char *const files[] = { "usage_in_bytes", "stat" };
+	const char *own = getenv("ROOT"), *tmp = getenv("TEST_TMP");
+	char path[PATH_BYTES], root[PATH_BYTES], event[PATH_BYTES];
+	snprintf(path, sizeof path, "%s/sort/base/tests/fixtures/memory_limit/v1-unlimited.tree",
+		 own ? own : ".");
+	snprintf(root, sizeof root, "%s/unlimited", tmp ? tmp : "/tmp/hetsort-limit");
+	FILE *tree = fopen(path, "r");
+	assert_non_null(tree);
+	plant(tree, root);
+	fclose(tree);
+	/* the group above it: the group itself may tell of limits that are not seen */
+	snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+	tree = fopen(path, "w");
+	assert_non_null(tree);
+	fputs("4:memory:/below\n", tree);
+	fclose(tree);
+	const int seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(seen >= 0);
+	for (size_t i = 0; i < LEN(files); i++) {
+		snprintf(path, sizeof path, "%s/sys/fs/cgroup/memory/memory.%s", root, files[i]);
+		assert_true(inotify_add_watch(seen, path, IN_OPEN) >= 0);
+	}
+	err e = { ST_OK, "" };
+	memory_limit l;
+	const memory_limit_query q = { .root = root, .node_ranks = 1, .process_ranks = 1 };
+	assert_int_equal(memory_limit_find(&q, &l, &e), ST_OK);
+	assert_true(l.rank_bytes == UINT64_MAX);
+	assert_int_equal(read(seen, event, sizeof event), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(seen);
+}
+
 /* Whatever this machine is: a rank gets something, two ranks half of it, and a wish is a bound. */
 static void this_machine(void **state)
 {
@@ -207,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_machines),
+		cmocka_unit_test(no_limit_no_look),
 		cmocka_unit_test(this_machine),
 		cmocka_unit_test(percentages),
 		cmocka_unit_test(no_wishes),
