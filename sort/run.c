@@ -18,6 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+enum { LEAST_HUGE_BYTES = 32 << 20 };
+
 /* One sort on one rank: a value for each thing that a phase makes for those after it. Only the
  * steps below see all of them; each shows which ones its phase reads, and which it makes. */
 typedef struct job {
@@ -300,6 +302,15 @@ static void stage_begin(job *j, stage_kind k, double now)
 		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
 }
 
+/* Of the memory that holds what was read; the kernel counts pages for it, so not of a little. */
+static uint64_t huge_bytes(const job *j)
+{
+	uint64_t kb = 0;
+	if (j->env.m.now_bytes >= LEAST_HUGE_BYTES)
+		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
+	return kb * 1024;
+}
+
 static status take_step(job *j, const step *s)
 {
 	const double t0 = now_s();
@@ -322,6 +333,8 @@ static status take_step(job *j, const step *s)
 	j->mine.wait_s += now_s() - t1;
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
+	if (s->moves == STAGE_READ)
+		j->mine.huge_bytes = huge_bytes(j);
 	return rc;
 }
 

@@ -245,6 +245,7 @@ static const report_field bytes_fields[] = {
 	{ "received", RANK(received_bytes) },
 	{ "arrays_peak", RANK(mem_peak_bytes) },
 	{ "process_peak", RANK(rss_peak_bytes) },
+	{ "huge_pages", RANK(huge_bytes) },
 	{ .name = NULL },
 };
 

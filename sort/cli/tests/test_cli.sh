@@ -228,6 +228,17 @@ run "$hetsort" --memory 64M --explain -o out large
 case $out in *"runs on disk"*) ok "--explain tells of runs" true ;; *) is "--explain tells of runs" "$out" "..." ;; esac
 rm large sorted streamed report
 
+# --- huge pages: told where there is much memory, none where the system gives none
+"$gensort" --no-fsync 400000 much || exit 1
+run "$hetsort" --no-fsync --report report -o out much
+huge=$(sed -n 's/.*"huge_pages": \([0-9]*\).*/\1/p' report)
+peak=$(sed -n 's/.*"process_peak": \([0-9]*\).*/\1/p' report)
+ok "huge pages are a part of the memory" [ "$huge" -le "$peak" ]
+if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
+  is "no huge pages on this system" "$huge" 0
+fi
+rm much out report
+
 # --- many ranks: what they hold follows from the data, not from their number squared
 "$gensort" --no-fsync 20000 many || exit 1
 crowd=64
