@@ -527,7 +527,7 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
 KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s python_s examples_s pyexamples_s man3_s
-KINDS      = bin man1 man5 man7 doc docs plots bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
+KINDS      = bin man1 man5 man7 doc docs plots jobs bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
 to_bin     = $(BINDIR)
 by_bin     = install -m 755
@@ -543,6 +543,8 @@ of_docs    = $(wildcard docs/*.md docs/*.png)
 to_docs    = $(DOCDIR)/docs
 of_plots   = $(wildcard docs/plots/*.svg)
 to_plots   = $(DOCDIR)/docs/plots
+of_jobs    = $(wildcard docs/jobs/*)
+to_jobs    = $(DOCDIR)/docs/jobs
 of_bash    = $(OBJ)/completion/hetsort
 to_bash    = $(BASHDIR)
 of_bashlink = $(addprefix $(OBJ)/completion/,$(filter-out hetsort,$(PROGRAMS)))
@@ -662,7 +664,7 @@ uninstall:  ## remove what install put there
 	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' '$(DESTDIR)$(PYTHONDIR)/hetsort/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
 	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python_s) $(to_python) $(to_examples) $(DATADIR)/hetpart \
-	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_docs) $(DOCDIR)) 2>/dev/null || true
+	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_jobs) $(to_docs) $(DOCDIR)) 2>/dev/null || true
 
 # ----------------------------------------------------------------------------------------- release
 ARCHIVE = hetsort-$(VERSION).tar.gz
