@@ -5,6 +5,7 @@
 #   test_*.c|sh  run by `make check`       (no network, no root, no mpirun)
 #   mpi_*.sh     run by `make check-mpi`
 #   long_*.sh    run by `make check-long`
+#   slurm_*.sh   run by `make check-slurm`
 #   fuzz_*.c     libFuzzer targets, corpus in corpus/NAME/ beside them; `make check` replays the
 #                corpus, `make fuzz` searches
 #   fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
@@ -128,6 +129,7 @@ TESTS_C  := $(call in_tests,$(ROOMS),test_*.c)
 TESTS_SH := $(call in_tests,$(ROOMS) python scripts,test_*.sh)
 MPI_SH   := $(call in_tests,$(ROOMS) python,mpi_*.sh)
 LONG_SH  := $(call in_tests,$(ROOMS) scripts,long_*.sh)
+SLURM_SH := $(call in_tests,scripts,slurm_*.sh)
 FUZZ_C   := $(call in_tests,$(ROOMS),fuzz_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 FUZZ_X   := $(patsubst %.c,$(OBJ)/%,$(FUZZ_C))
@@ -357,6 +359,9 @@ LONG_ALONE := $(filter %_experiments.sh %/test_cpuburn.sh %/test_cluster.sh,$(LO
 check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=7200 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
 	  $(patsubst %.c,$(OBJ)/%,$(call longest_first,$(filter-out $(LONG_ALONE),$(LONG_TESTS))))
+
+check-slurm: all failpoints  ## jobs under Slurm on four virtual hosts, 8 minutes (root; scripts/deps slurm)
+	$(Q)$(RUN) $(or $(TESTS),$(SLURM_SH))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 failpoints:
