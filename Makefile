@@ -360,7 +360,7 @@ check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=7200 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
 	  $(patsubst %.c,$(OBJ)/%,$(call longest_first,$(filter-out $(LONG_ALONE),$(LONG_TESTS))))
 
-check-slurm: all failpoints  ## jobs under Slurm on four virtual hosts, 8 minutes (root; scripts/deps slurm)
+check-slurm: all failpoints  ## jobs under Slurm on four virtual hosts (root; scripts/deps slurm)
 	$(Q)$(RUN) $(or $(TESTS),$(SLURM_SH))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
