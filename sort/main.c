@@ -57,7 +57,7 @@ static status print_result(const invocation *v, const job_result *res)
 	const bool shown = progress_line_stop();
 	report_errors(res, stderr);
 	if (rc != ST_OK && !res->rank)
-		fprintf(stderr, "hetsort: no memory for what the ranks have to say of a failure\n");
+		fprintf(stderr, "hetsort: no memory for the ranks' messages about a failure\n");
 	if (res->note[0] && o->verbosity >= 0)
 		fprintf(stderr, "hetsort: note: %s\n", res->note);
 	if (rc == ST_OK && o->explain)

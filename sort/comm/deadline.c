@@ -87,6 +87,6 @@ status deadline_start(double timeout_s, deadline_alarm *alarm, err *e)
 		pthread_attr_destroy(&a);
 	}
 	return rc == 0 ? ST_OK
-		       : err_set(e, ST_RESOURCE, "cannot start the thread of --timeout: %s",
+		       : err_set(e, ST_RESOURCE, "cannot start thread for --timeout: %s",
 				 strerror(rc));
 }

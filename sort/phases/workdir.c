@@ -259,7 +259,9 @@ static status agree_on_job(rank_env *env, workdir *w, finding *all, int *first)
 	const finding mine = { w->found, w->s.job, hash_shares(env, w) };
 	status rc = comm_allgather(env->c, &mine, all, sizeof mine);
 	if (rc == ST_OK && memcmp(&all[env->c->rank], &mine, sizeof mine) != 0)
-		rc = err_set(&env->e, ST_PEER, "what ranks found of earlier sorts came damaged");
+		rc = err_set(&env->e, ST_PEER,
+			     "a message of rank %d came damaged: what it found of earlier sorts",
+			     env->c->rank);
 	if (rc == ST_OK)
 		rc = compare(env, all, first);
 	rc = comm_agree(env->c, rc);

@@ -44,7 +44,7 @@ is "nothing changes where all work" "$i/$(cmp -s out expected && echo same)" 6/s
 run "$hetsort" --timeout x -o new in
 is "not a number" "$rc" 2
 HETSORT_FAIL=thread:2 run "$hetsort" --ranks 3 --timeout 9 -o new in
-is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start the thread of --timeout: Resource temporarily unavailable"
+is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start thread for --timeout: Resource temporarily unavailable"
 HETSORT_FAIL=thread:5 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the watch: exit code" "$rc" 4
 ok "no thread for the watch: message" grep -q "start: cannot start the watch's thread" <<<"$err"
