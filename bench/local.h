@@ -9,19 +9,24 @@
 extern "C" {
 #endif
 
-enum { REC_BYTES = 100, KEY_BYTES = 10 };
+/* Records and their keys, which they begin with. */
+typedef struct shape {
+	unsigned record_bytes; /* 8, 16, or more than KEY_MOST_BYTES */
+	unsigned key_bytes;    /* 8, or KEY_MOST_BYTES */
+	int little;            /* the key is a number of 8 bytes, the least significant first */
+} shape;
 
-/* One sort: n records of 100 bytes from in to out, by their first 10 bytes, on `threads` threads.
- * scratch has room for 32 bytes a record and has been written to, so that no partner pays for
- * fresh memory that it could have reused. */
-typedef void local_sort(const unsigned char *in, size_t n, unsigned char *out, unsigned threads,
-			void *scratch);
+enum { KEY_MOST_BYTES = 10, WORD_BYTES = 8, PAIR_BYTES = 16 };
+
+/* One sort: n records from in to out, on `threads` threads. scratch has room for 32 bytes a record
+ * and has been written to, so that no partner pays for fresh memory that it could have reused. */
+typedef void local_sort(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
+			unsigned threads, void *scratch);
 
 typedef struct partner {
 	const char *name;
-	local_sort *sort;
-	int stable;   /* promises to keep equal keys in their order */
-	int parallel; /* uses threads */
+	local_sort *sort; /* stable, but for records of PAIR_BYTES: equal keys order by value */
+	int parallel;     /* uses threads */
 } partner;
 
 /* The partners that could be built; ends with a null name. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// local_partners.cc - the sorts of C++ libraries that records_sort is measured beside, each in the
-// form that suits it best: all but std::sort of the records themselves sort numbers of 128 bits, 80
-// of them key and 48 position, and gather the records by the same prefetching loop.
+// local_partners.cc - the sorts of C++ libraries that bucket_sort_records is measured beside, each
+// in the form that suits it best. Records of 8 bytes are numbers of 64 bits, those of 16 bytes
+// numbers of 128, key above value. Of longer ones numbers of 128 bits are sorted, 80 of them key
+// and 48 position, and the records are gathered by the same prefetching loop.
 #include "local.h"
 
 #include <algorithm>
@@ -11,32 +12,24 @@
 #include <vector>
 
 #ifdef HAVE_HWY
-#include <hwy/contrib/sort/vqsort.h>
+#	include <hwy/contrib/sort/vqsort.h>
 #endif
 #ifdef HAVE_OPENMP
-#include <omp.h>
-#include <parallel/algorithm>
+#	include <omp.h>
+#	include <parallel/algorithm>
 #endif
 #ifdef HAVE_TBB
-#include <tbb/global_control.h>
-#include <tbb/parallel_sort.h>
+#	include <tbb/global_control.h>
+#	include <tbb/parallel_sort.h>
 #endif
 #ifdef HAVE_BOOST
-#include <boost/sort/sort.hpp>
+#	include <boost/sort/sort.hpp>
 #endif
 
 namespace
 {
 
 typedef unsigned __int128 number;
-
-struct record {
-	unsigned char bytes[REC_BYTES];
-	bool operator<(const record &other) const
-	{
-		return memcmp(bytes, other.bytes, KEY_BYTES) < 0;
-	}
-};
 
 template <class F> void on_threads(unsigned threads, size_t n, F work)
 {
@@ -48,132 +41,207 @@ template <class F> void on_threads(unsigned threads, size_t n, F work)
 		t.join();
 }
 
-void extract(const unsigned char *in, size_t n, number *e, unsigned threads)
+uint64_t key_word(const shape &s, const unsigned char *rec)
+{
+	uint64_t v;
+	memcpy(&v, rec, sizeof v);
+	return s.little ? v : __builtin_bswap64(v);
+}
+
+// What stands for record i: itself, or its key and position.
+void take(const shape &, const unsigned char *rec, size_t, uint64_t key, uint64_t &to)
+{
+	(void)rec;
+	to = key;
+}
+
+void take(const shape &s, const unsigned char *rec, size_t i, uint64_t key, number &to)
+{
+	uint64_t low = i;
+	uint16_t more;
+	memcpy(&more, rec + WORD_BYTES, sizeof more);
+	if (s.record_bytes == PAIR_BYTES)
+		memcpy(&low, rec + WORD_BYTES, sizeof low);
+	else if (s.key_bytes > WORD_BYTES)
+		low |= (uint64_t)__builtin_bswap16(more) << 48;
+	to = (number)key << 64 | low;
+}
+
+template <class T>
+void extract(const shape &s, const unsigned char *in, size_t n, T *e, unsigned threads)
 {
 	on_threads(threads, n, [=](size_t from, size_t to) {
 		for (size_t i = from; i < to; i++) {
-			uint64_t hi;
-			uint16_t lo;
-			memcpy(&hi, in + i * REC_BYTES, 8);
-			memcpy(&lo, in + i * REC_BYTES + 8, 2);
-			e[i] = (number)__builtin_bswap64(hi) << 64 |
-			       (uint64_t)__builtin_bswap16(lo) << 48 | i;
+			const unsigned char *rec = in + i * s.record_bytes;
+			take(s, rec, i, key_word(s, rec), e[i]);
 		}
 	});
 }
 
-const unsigned char *source(const unsigned char *in, number e)
+void put(const shape &s, unsigned char *rec, uint64_t key)
 {
-	return in + ((uint64_t)e & ((UINT64_C(1) << 48) - 1)) * REC_BYTES;
+	key = s.little ? key : __builtin_bswap64(key);
+	memcpy(rec, &key, sizeof key);
 }
 
-void gather(const unsigned char *in, const number *e, size_t n, unsigned char *out,
+void put(const shape &s, unsigned char *rec, number e)
+{
+	const uint64_t value = (uint64_t)e;
+	put(s, rec, (uint64_t)(e >> 64));
+	memcpy(rec + WORD_BYTES, &value, sizeof value);
+}
+
+template <class T>
+void put_back(const shape &s, const T *e, size_t n, unsigned char *out, unsigned threads)
+{
+	on_threads(threads, n, [=](size_t from, size_t to) {
+		for (size_t i = from; i < to; i++)
+			put(s, out + i * s.record_bytes, e[i]);
+	});
+}
+
+void gather(const shape &s, const unsigned char *in, const number *e, size_t n, unsigned char *out,
 	    unsigned threads)
 {
+	const size_t bytes = s.record_bytes;
+	auto source = [=](number x) {
+		return in + ((uint64_t)x & ((UINT64_C(1) << 48) - 1)) * bytes;
+	};
 	on_threads(threads, n, [=](size_t from, size_t to) {
 		for (size_t i = from; i < to; i++) {
 			if (i + 16 < to) {
-				const unsigned char *p = source(in, e[i + 16]);
+				const unsigned char *p = source(e[i + 16]);
 				__builtin_prefetch(p);
-				__builtin_prefetch(p + 64);
-				__builtin_prefetch(p + REC_BYTES - 1);
+				__builtin_prefetch(p + (bytes > 64 ? 64 : 0));
+				__builtin_prefetch(p + bytes - 1);
 			}
-			memcpy(out + i * REC_BYTES, source(in, e[i]), REC_BYTES);
+			memcpy(out + i * bytes, source(e[i]), bytes);
 		}
 	});
 }
 
-// Sort the entries by S, then gather.
-template <void (*S)(number *, size_t, unsigned)>
-void by_entries(const unsigned char *in, size_t n, unsigned char *out, unsigned threads,
-		void *scratch)
+// Sort by S, which has the numbers, as much scratch, and returns where they are in order.
+template <class S>
+void by_numbers(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
+		unsigned threads, void *scratch)
 {
+	if (s->record_bytes == WORD_BYTES) {
+		uint64_t *e = static_cast<uint64_t *>(scratch);
+		extract(*s, in, n, e, threads);
+		put_back(*s, S::sort(e, e + n, n, threads), n, out, threads);
+		return;
+	}
 	number *e = static_cast<number *>(scratch);
-	extract(in, n, e, threads);
-	S(e, n, threads);
-	gather(in, e, n, out, threads);
+	extract(*s, in, n, e, threads);
+	e = S::sort(e, e + n, n, threads);
+	if (s->record_bytes == PAIR_BYTES)
+		put_back(*s, e, n, out, threads);
+	else
+		gather(*s, in, e, n, out, threads);
 }
 
-void std_records(const unsigned char *in, size_t n, unsigned char *out, unsigned, void *)
-{
-	memcpy(out, in, n * REC_BYTES);
-	record *r = reinterpret_cast<record *>(out);
-	std::sort(r, r + n);
-}
-
-void std_entries(number *e, size_t n, unsigned)
-{
-	std::sort(e, e + n);
-}
+struct std_sort {
+	template <class T> static T *sort(T *e, T *, size_t n, unsigned)
+	{
+		std::sort(e, e + n);
+		return e;
+	}
+};
 
 #ifdef HAVE_HWY
+void vq(uint64_t *e, size_t n)
+{
+	hwy::Sorter()(e, n, hwy::SortAscending());
+}
 void vq(number *e, size_t n)
 {
 	hwy::Sorter()(reinterpret_cast<hwy::uint128_t *>(e), n, hwy::SortAscending());
 }
 
-// As many runs as threads, each sorted by its thread; then every thread merges its part of the
-// result, found by a binary search along the diagonal. Two threads, or one.
-void vqsort(const unsigned char *in, size_t n, unsigned char *out, unsigned threads, void *scratch)
-{
-	number *e = static_cast<number *>(scratch), *merged = e + n;
-	extract(in, n, e, threads);
-	if (threads < 2) {
-		vq(e, n);
-		gather(in, e, n, out, 1);
-		return;
+// Two threads, or one: those below a pivot to the front, then each thread sorts one side.
+struct vqsort {
+	template <class T> static T pivot(const T *e, size_t n)
+	{
+		T some[255];
+		const size_t k = std::min<size_t>(n, 255);
+		for (size_t i = 0; i < k; i++)
+			some[i] = e[n / k * i];
+		std::sort(some, some + k);
+		return some[k / 2];
 	}
-	const size_t half = n / 2;
-	std::thread other([=] { vq(e + half, n - half); });
-	vq(e, half);
-	other.join();
-	on_threads(2, n, [=](size_t from, size_t to) {
-		size_t lo = from > n - half ? from - (n - half) : 0, hi = std::min(from, half);
-		while (lo < hi) {
-			const size_t mid = (lo + hi) / 2;
-			if (e[mid] < e[half + from - mid - 1])
-				lo = mid + 1;
-			else
-				hi = mid;
+	template <class T> static T *sort(T *e, T *to, size_t n, unsigned threads)
+	{
+		if (threads < 2 || n < 2) {
+			vq(e, n);
+			return e;
 		}
-		const number *a = e + lo, *a_end = e + half, *b = e + half + from - lo,
-			     *b_end = e + n;
-		for (size_t i = from; i < to; i++) {
-			const bool second = a == a_end || (b != b_end && *b < *a);
-			merged[i] = second ? *b : *a;
-			b += second;
-			a += !second;
-		}
-	});
-	gather(in, merged, n, out, 2);
-}
+		const T p = pivot(e, n);
+		const size_t half = n / 2;
+		size_t below[2];
+		auto count = [=, &below](unsigned side, size_t from, size_t end) {
+			below[side] = std::count_if(e + from, e + end, [=](T x) { return x < p; });
+		};
+		std::thread counter([=] { count(1, half, n); });
+		count(0, 0, half);
+		counter.join();
+		const size_t low = below[0] + below[1];
+		auto move = [=](size_t from, size_t end, T *a, T *b) {
+			for (size_t i = from; i < end; i++) {
+				const bool is_low = e[i] < p;
+				*(is_low ? a : b) = e[i];
+				a += is_low;
+				b += !is_low;
+			}
+		};
+		T *const first = to + below[0], *const second = to + low + half - below[0];
+		std::thread mover([=] { move(half, n, first, second); });
+		move(0, half, to, to + low);
+		mover.join();
+		std::thread sorter([=] { vq(to + low, n - low); });
+		vq(to, low);
+		sorter.join();
+		return to;
+	}
+};
 #endif
 
 #ifdef HAVE_OPENMP
-void gnu_parallel(number *e, size_t n, unsigned threads)
-{
-	omp_set_num_threads((int)threads);
-	__gnu_parallel::sort(e, e + n);
-}
+struct gnu_parallel {
+	template <class T> static T *sort(T *e, T *, size_t n, unsigned threads)
+	{
+		omp_set_num_threads((int)threads);
+		__gnu_parallel::sort(e, e + n);
+		return e;
+	}
+};
 #endif
 
 #ifdef HAVE_TBB
-void tbb_entries(number *e, size_t n, unsigned threads)
-{
-	tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-	tbb::parallel_sort(e, e + n);
-}
+struct tbb_sort {
+	template <class T> static T *sort(T *e, T *, size_t n, unsigned threads)
+	{
+		tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+		tbb::parallel_sort(e, e + n);
+		return e;
+	}
+};
 #endif
 
 #ifdef HAVE_BOOST
-void boost_block(number *e, size_t n, unsigned threads)
-{
-	boost::sort::block_indirect_sort(e, e + n, std::less<number>(), threads);
-}
-void boost_sample(number *e, size_t n, unsigned threads)
-{
-	boost::sort::sample_sort(e, e + n, std::less<number>(), threads);
-}
+struct boost_block {
+	template <class T> static T *sort(T *e, T *, size_t n, unsigned threads)
+	{
+		boost::sort::block_indirect_sort(e, e + n, std::less<T>(), threads);
+		return e;
+	}
+};
+struct boost_sample {
+	template <class T> static T *sort(T *e, T *, size_t n, unsigned threads)
+	{
+		boost::sort::sample_sort(e, e + n, std::less<T>(), threads);
+		return e;
+	}
+};
 
 struct shift {
 	int64_t operator()(number x, unsigned by) const
@@ -181,36 +249,43 @@ struct shift {
 		return (int64_t)((uint64_t)(x >> 64) ^ (UINT64_C(1) << 63)) >> by;
 	}
 };
-void boost_spread(number *e, size_t n, unsigned)
-{
-	boost::sort::spreadsort::integer_sort(e, e + n, shift(), std::less<number>());
-	/* it takes numbers whose upper halves are equal for equal */
-	for (size_t i = 0, j; i < n; i = j) {
-		for (j = i + 1; j < n && (e[j] >> 64) == (e[i] >> 64); j++)
-			;
-		std::sort(e + i, e + j);
+struct boost_spread {
+	static uint64_t *sort(uint64_t *e, uint64_t *, size_t n, unsigned)
+	{
+		boost::sort::spreadsort::integer_sort(e, e + n);
+		return e;
 	}
-}
+	static number *sort(number *e, number *, size_t n, unsigned)
+	{
+		boost::sort::spreadsort::integer_sort(e, e + n, shift(), std::less<number>());
+		/* it takes numbers whose upper halves are equal for equal */
+		for (size_t i = 0, j; i < n; i = j) {
+			for (j = i + 1; j < n && (e[j] >> 64) == (e[i] >> 64); j++)
+				;
+			std::sort(e + i, e + j);
+		}
+		return e;
+	}
+};
 #endif
 
 } // namespace
 
 extern "C" const partner PARTNERS[] = {
 #ifdef HAVE_HWY
-	{ "hwy vqsort", vqsort, 1, 1 },
+	{ "hwy vqsort", by_numbers<vqsort>, 1 },
 #endif
-	{ "std::sort records", std_records, 0, 0 },
-	{ "std::sort", by_entries<std_entries>, 1, 0 },
+	{ "std::sort", by_numbers<std_sort>, 0 },
 #ifdef HAVE_OPENMP
-	{ "gnu_parallel", by_entries<gnu_parallel>, 1, 1 },
+	{ "gnu_parallel", by_numbers<gnu_parallel>, 1 },
 #endif
 #ifdef HAVE_TBB
-	{ "tbb", by_entries<tbb_entries>, 1, 1 },
+	{ "tbb", by_numbers<tbb_sort>, 1 },
 #endif
 #ifdef HAVE_BOOST
-	{ "boost block_indirect", by_entries<boost_block>, 1, 1 },
-	{ "boost sample", by_entries<boost_sample>, 1, 1 },
-	{ "boost spreadsort", by_entries<boost_spread>, 1, 0 },
+	{ "boost block_indirect", by_numbers<boost_block>, 1 },
+	{ "boost sample", by_numbers<boost_sample>, 1 },
+	{ "boost spreadsort", by_numbers<boost_spread>, 0 },
 #endif
-	{ nullptr, nullptr, 0, 0 },
+	{ nullptr, nullptr, 0 },
 };

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# What local-plot makes of the samples of local_bench: the best other, and the ratios to it and to the floor.
+. "$ROOT/scripts/tap.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+
+line() { # line BYTES KIND SORT THREADS SECONDS
+  echo "{\"bench\":\"local\",\"kind\":\"$2\",\"record_bytes\":$1,\"sort\":\"$3\",\"threads\":$4,\"median_s\":$5}"
+}
+{
+  line 100 uniform hetsort 1 4.0; line 100 uniform floor 1 2.0; line 100 uniform slow 1 9.0
+  line 100 uniform hetsort 2 2.0; line 100 uniform floor 2 1.6
+  line 100 uniform slow 2 5.0; line 100 uniform fast 2 2.5; line 100 uniform "one, 1 thread" 1 4.0
+  line 8 sorted hetsort 2 1.0; line 8 sorted floor 2 0.5
+} >samples
+run "$ROOT/bench/local-plot" samples plot
+row() { grep -F "| $1 |" <<<"$out"; }
+is "the others with one thread count beside two" "$(row '100 B | 2 | uniform')" \
+  "| 100 B | 2 | uniform | 2.000 | 0.80x | fast | 1.25x |"
+is "each number of threads has its others" "$(row '100 B | 1 | uniform')" \
+  "| 100 B | 1 | uniform | 4.000 | 0.44x | slow | 2.00x |"
+is "without others the floor is left" "$(row '8 B | 2 | sorted')" "| 8 B | 2 | sorted | 1.000 | - | - | 2.00x |"
+if command -v gnuplot >/dev/null; then
+  ok "the plot is there" test -s plot.svg
+else
+  is "without gnuplot it says so" "$rc $err" "1 local-plot: gnuplot is missing (scripts/deps plot)"
+fi
+run "$ROOT/bench/local-plot" samples
+is "a missing name is refused" "$rc" 2
+done_testing
