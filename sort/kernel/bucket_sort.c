@@ -19,6 +19,7 @@
 #include "base/pool.h"
 #include "radix.h"
 #include "short_sort.h"
+#include "word_sort.h"
 
 #include <stdatomic.h>
 
@@ -460,6 +461,8 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	const uint32_t bytes = in->lay.record_bytes;
 	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
 		return simple(m, in, n, out, NULL, e);
+	if (word_sort_fits(&in->lay, out))
+		return word_sort(m, in, n, out, threads, e);
 	if (bytes <= SHORT_MOST_BYTES)
 		return short_sort(m, in, n, out, threads, sizes, e);
 	const bucket_ctx c = { .in = in,

@@ -154,4 +154,61 @@ VECTORS size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64
 	return low;
 }
 
+/* The free places of an array, [low, high): those below the pivot go to its front, the others to
+ * its end. */
+typedef struct gap {
+	uint64_t *low, *high;
+} gap;
+
+/* One vector, for which there is room. */
+INLINE void put(gap *g, __m512i x, __m512i pivot)
+{
+	const __mmask8 below = _mm512_cmplt_epu64_mask(x, pivot);
+	const unsigned count = (unsigned)__builtin_popcount(below), rest = LANES - count;
+	_mm512_storeu_si512(g->low, _mm512_maskz_compress_epi64(below, x));
+	g->low += count;
+	g->high -= rest;
+	_mm512_mask_storeu_epi64(g->high, (__mmask8)((1u << rest) - 1),
+				 _mm512_maskz_compress_epi64((__mmask8)~below, x));
+}
+
+/* The first and the last block are taken out, so that there is room; then each time a block from
+ * where less of it is. */
+VECTORS size_t u64_avx512_split(uint64_t *a, size_t n, uint64_t pivot)
+{
+	enum { BLOCK = 4, NUMBERS = BLOCK * LANES };
+	const __m512i p = _mm512_set1_epi64((long long)pivot);
+	const size_t whole = n - n % NUMBERS;
+	gap g = { a, a + whole };
+	uint64_t *from = a + NUMBERS, *end = a + whole - NUMBERS;
+	__m512i held[2 * BLOCK];
+	for (unsigned i = 0; i < BLOCK; i++) {
+		held[i] = _mm512_loadu_si512(a + i * LANES);
+		held[BLOCK + i] = _mm512_loadu_si512(end + i * LANES);
+	}
+	while (from < end) {
+		const uint64_t *block = from;
+		__m512i x[BLOCK];
+		if (from - g.low <= g.high - end)
+			from += NUMBERS;
+		else
+			block = end -= NUMBERS;
+		for (unsigned i = 0; i < BLOCK; i++)
+			x[i] = _mm512_loadu_si512(block + i * LANES);
+		for (unsigned i = 0; i < BLOCK; i++)
+			put(&g, x[i], p);
+	}
+	for (unsigned i = 0; i < 2 * BLOCK; i++)
+		put(&g, held[i], p);
+	size_t low = (size_t)(g.low - a);
+	for (size_t i = whole; i < n; i++) {
+		const uint64_t x = a[i];
+		if (x >= pivot)
+			continue;
+		a[i] = a[low];
+		a[low++] = x;
+	}
+	return low;
+}
+
 #endif

@@ -21,5 +21,8 @@ void u64_avx512_range(const uint64_t *a, size_t n, uint64_t *least, uint64_t *mo
  * for n. Returns how many are below. */
 size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot);
 
+/* u64_avx512_split - the same in place, for 64 numbers or more. */
+size_t u64_avx512_split(uint64_t *a, size_t n, uint64_t pivot);
+
 #endif
 #endif

@@ -121,27 +121,51 @@ static uint64_t pivot_of(const uint64_t *a, size_t n)
 	return some[k / 2];
 }
 
-/* Quicksort, for numbers that crowd. */
-static void quick(uint64_t *a, uint64_t *tmp, size_t n, unsigned depth)
+/* The middle of the range: of numbers that are not all equal, some are below it. */
+static uint64_t middle_of(const uint64_t *a, size_t n)
 {
-	while (n > U64_NETWORK) {
-		if (depth-- == 0) {
-			u64_sort_plain(a, tmp, n);
-			return;
-		}
-		const uint64_t pivot = pivot_of(a, n);
-		const size_t low = u64_avx512_partition(a, tmp, n, pivot);
-		if (low == 0 && pivot == UINT64_MAX)
+	uint64_t least, most;
+	u64_avx512_range(a, n, &least, &most);
+	return most - (most - least) / 2;
+}
+
+/* Those below the pivot to the front; in place where there are many. */
+static size_t part(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
+{
+	return n > U64_CACHED ? u64_avx512_split(a, n, pivot)
+			      : u64_avx512_partition(a, tmp, n, pivot);
+}
+
+/* Quicksort. Pivots that turn out badly, `depth` times, are followed by middles of ranges. */
+static void quick(uint64_t *a, uint64_t *tmp, size_t n, size_t small, unsigned depth,
+		  void (*leaf)(uint64_t *a, uint64_t *tmp, size_t n))
+{
+	while (n > small) {
+		const uint64_t pivot = depth > 0 ? pivot_of(a, n) : middle_of(a, n);
+		size_t done = part(a, tmp, n, pivot);
+		depth -= depth > 0;
+		if (done > 0)
+			quick(a, tmp, done, small, depth, leaf);
+		else if (pivot == UINT64_MAX)
 			return; /* all equal */
-		if (low > 0)
-			quick(a, tmp, low, depth);
-		/* where the pivot is the least, the numbers that equal it are in place */
-		const size_t done = low ? low : u64_avx512_partition(a, tmp, n, pivot + 1);
+		else            /* the pivot is the least: the numbers that equal it are in place */
+			done = part(a, tmp, n, pivot + 1);
 		a += done;
 		n -= done;
 	}
 	if (n > 0)
-		u64_avx512_few(a, a, n);
+		leaf(a, tmp, n);
+}
+
+static void few(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	(void)tmp;
+	u64_avx512_few(a, a, n);
+}
+
+static void sort_few(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	quick(a, tmp, n, U64_NETWORK, QUICK_DEPTH, few);
 }
 
 static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *end)
@@ -149,7 +173,7 @@ static void finish_vectors(uint64_t *a, uint64_t *tmp, const bins *b, const uint
 	for (uint32_t v = 0, at = 0; v < b->n; at = end[v++]) {
 		const uint32_t n = end[v] - at;
 		if (n > U64_NETWORK) {
-			quick(tmp + at, a + at, n, QUICK_DEPTH);
+			sort_few(tmp + at, a + at, n);
 			memcpy(a + at, tmp + at, n * sizeof *a);
 		} else if (n > 0) {
 			u64_avx512_few(tmp + at, a + at, n);
@@ -166,7 +190,7 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 		return;
 	}
 	if (n <= QUICK_MOST) {
-		quick(a, tmp, n, QUICK_DEPTH);
+		sort_few(a, tmp, n);
 		return;
 	}
 	u64_avx512_range(a, n, &least, &most);
@@ -177,7 +201,27 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 	finish_vectors(a, tmp, &b, end);
 }
 
+bool u64_sort_has_large(void)
+{
+	return __builtin_cpu_supports("avx512f");
+}
+
+void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	quick(a, tmp, n, U64_CACHED, QUICK_DEPTH, u64_sort);
+}
+
 #else
+
+bool u64_sort_has_large(void)
+{
+	return false;
+}
+
+void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	(void)a, (void)tmp, (void)n;
+}
 
 void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {

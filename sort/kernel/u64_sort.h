@@ -3,6 +3,7 @@
 #ifndef HETSORT_KERNEL_U64_SORT_H
 #define HETSORT_KERNEL_U64_SORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,15 @@
  * Pure; made for n up to some ten thousand, where both arrays stay in the cache: O(n) where the
  * numbers spread evenly, at most O(n * 64 / log n). */
 void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
+
+enum { U64_CACHED = 16384 };
+
+/* u64_sort_has_large - whether this processor has the vectors for u64_sort_large. */
+bool u64_sort_has_large(void);
+
+/* u64_sort_large - the same for any n, with a tmp of U64_CACHED numbers: by quicksort in place,
+ * until parts fit into the cache. */
+void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n);
 
 /* u64_sort_plain - the same without vector instructions: what other processors run. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);

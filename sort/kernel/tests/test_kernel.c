@@ -413,25 +413,29 @@ static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
 
 static void test_numbers(void **state)
 {
-	static const size_t NS[] = { 0,  1,  2,  7,  8,  9,   15,  16,  17,  24,   25,    31,    32,
-				     33, 49, 63, 64, 65, 127, 128, 129, 500, 5000, 30000, 100000 };
-	enum { SPREADS = 6, WAYS = 2 };
-	static void (*const SORT[WAYS])(uint64_t *, uint64_t *, size_t) = { u64_sort,
-									    u64_sort_plain };
+	static const size_t NS[] = { 0,   1,   2,   7,   8,    9,     15,     16,    17,
+				     24,  25,  31,  32,  33,   49,    63,     64,    65,
+				     127, 128, 129, 500, 5000, 30000, 100000, 100031 };
+	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { u64_sort, u64_sort_plain,
+									u64_sort_large };
+	enum { SPREADS = 6 };
+	const unsigned ways = u64_sort_has_large() ? 3 : 2;
 	(void)state;
-	for (unsigned v = 0; v < SPREADS * WAYS * LEN(NS); v++) {
-		const size_t n = NS[v / (SPREADS * WAYS)];
-		uint64_t *a = malloc((n + 1) * sizeof *a), *tmp = malloc((n + 1) * sizeof *tmp);
+	for (unsigned v = 0; v < SPREADS * ways * LEN(NS); v++) {
+		const size_t n = NS[v / (SPREADS * ways)];
+		const unsigned way = v / SPREADS % ways;
+		const size_t room = way < 2 ? n + 1 : U64_CACHED;
+		uint64_t *a = malloc((n + 1) * sizeof *a), *tmp = malloc(room * sizeof *tmp);
 		uint64_t *want = malloc((n + 1) * sizeof *want), seed = v;
 		assert_true(a && tmp && want);
 		for (size_t i = 0; i < n; i++)
 			a[i] = want[i] = number_of(v % SPREADS, &seed, i);
 		a[n] = 42;
 		qsort(want, n, sizeof *want, by_number);
-		SORT[v / SPREADS % WAYS](a, tmp, n);
+		SORT[way](a, tmp, n);
 		if (memcmp(a, want, n * sizeof *a) != 0 || a[n] != 42)
 			fail_msg("%zu numbers of kind %u, way %u", n, v % SPREADS,
-				 v / SPREADS % WAYS);
+				 v / SPREADS % ways);
 		free(a);
 		free(tmp);
 		free(want);
