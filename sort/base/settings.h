@@ -73,6 +73,7 @@ typedef struct settings {
 	strategy strategy;
 	adapt_rule adapt;
 	layout lay;
+	bool layout_named;     /* by options: else --check takes that of a manifest */
 	uint64_t header_bytes; /* before the records of each input, and of the first output */
 	unsigned exchange_threads;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */

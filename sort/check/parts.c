@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A manifest tells how many parts there are; else the first number without a file does. */
 #include "parts.h"
+#include "io/head.h"
+#include "io/manifest.h"
 #include "io/name.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* name is consumed; NULL: there was no memory for it. */
@@ -37,12 +41,12 @@ static status add_numbered(parts_list *l, const char *pattern, err *e)
 
 static status add_pattern(parts_list *l, const char *pattern, err *e)
 {
-	char *manifest = name_expand_text(pattern, "manifest", e);
-	if (!manifest)
+	char *name = name_expand_text(pattern, "manifest", e);
+	if (!name)
 		return e->code;
-	if (access(manifest, F_OK) == 0)
-		return add(l, manifest, e);
-	free(manifest);
+	if (access(name, F_OK) == 0)
+		return add(l, name, e);
+	free(name);
 	return add_numbered(l, pattern, e);
 }
 
@@ -53,6 +57,35 @@ status check_parts(parts_list *l, const settings *o, err *e)
 	for (size_t i = 0; rc == ST_OK && i < o->ninputs; i++)
 		rc = name_is_per_rank(o->inputs[i]) ? add_pattern(l, o->inputs[i], e)
 						    : add(l, strdup(o->inputs[i]), e);
+	return rc;
+}
+
+/* Of a stream nothing may be read yet. */
+static bool is_manifest(const char *name)
+{
+	char text[HEAD_BYTES];
+	struct stat st;
+	const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	const bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	const ssize_t n = is_file ? pread(fd, text, sizeof text, 0) : 0;
+	close(fd);
+	return n > 0 && manifest_begins(text, (size_t)n);
+}
+
+status check_parts_layout(const parts_list *l, layout *lay, err *e)
+{
+	size_t i = 0;
+	while (i < l->count && !is_manifest(l->name[i]))
+		i++;
+	if (i == l->count)
+		return ST_OK;
+	manifest m;
+	const status rc = manifest_load(&m, l->name[i], e);
+	if (rc == ST_OK)
+		*lay = m.lay;
+	manifest_free(&m);
 	return rc;
 }
 

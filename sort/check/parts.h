@@ -13,6 +13,9 @@ typedef struct parts_list {
 /* check_parts - operands in their order; a name with %r becomes the manifest of such parts, or,
  * where there is none, the part of 0 and as many more as are there. To be freed on failure too. */
 status check_parts(parts_list *l, const settings *o, err *e);
+/* check_parts_layout - that of the first manifest among them, if there is one. */
+status check_parts_layout(const parts_list *l, layout *lay, err *e);
+
 void check_parts_free(parts_list *l);
 
 #endif

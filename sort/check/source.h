@@ -21,7 +21,7 @@ typedef struct source {
 	input *in;
 	layout lay;
 	direct_io direct;
-	size_t chunk; /* records */
+	size_t chunk, cached_chunk; /* records; of what the page cache has */
 	source_file *file;
 	pthread_mutex_t lock; /* for what follows */
 	size_t at;            /* the file that the next chunk is of */

@@ -162,12 +162,12 @@ static status print_sum(const check_result *r)
 	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
 }
 
-static status check_inputs(const settings *o, const settings *expanded, mem *m, err *e)
+static status check_inputs(const settings *o, mem *m, err *e)
 {
 	const check_plan p = { o->lay, o->threads, o->direct, o->with_sum };
 	input in;
 	check_result r = { .in_order = true };
-	status rc = input_describe(&in, expanded, 0, false, e);
+	status rc = input_describe(&in, o, 0, false, e);
 	if (rc == ST_OK)
 		rc = check_order(&in, &p, m, &r, e);
 	if (rc == ST_INVALID && o->wish == WISH_ORDER)
@@ -191,8 +191,10 @@ status operands_check_order(const settings *o)
 	status rc = check_parts(&names, o, &e);
 	expanded.inputs = (const char *const *)names.name;
 	expanded.ninputs = names.count;
+	if (rc == ST_OK && !o->layout_named)
+		rc = check_parts_layout(&names, &expanded.lay, &e);
 	if (rc == ST_OK)
-		rc = check_inputs(o, &expanded, &m, &e);
+		rc = check_inputs(&expanded, &m, &e);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	check_parts_free(&names);

@@ -232,6 +232,8 @@ status options_validate(settings *o, option_set given, err *e)
 						       : "no input file is named");
 	if (o->wish == WISH_CLEAN)
 		return check_cleaning(o, e);
+	o->layout_named = option_is_in(given, "record-size") || option_is_in(given, "key") ||
+			  option_is_in(given, "reverse");
 	if (checks_order(o))
 		return check_layout(o, e);
 	if (o->wish != WISH_SORT)

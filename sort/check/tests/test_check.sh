@@ -54,7 +54,7 @@ checks "-0 behind +0" 1 \
 record $nan $inf >floats
 checks "a NaN before the infinite" 1 "record 1 of" --record-size 8 --key 0,f64be floats
 
-# --- places: the chunks of 4 threads meet after 40960 records of 100 bytes
+# --- places: the chunks of 4 threads meet after 5120 records of 100 bytes, past the page cache after 40960
 "$gensort" --no-fsync 130000 in && "$hetsort" --no-fsync -o sorted in || exit 1
 swap() { # swap RECORD - it and the next one, in a copy
   cp sorted swapped
@@ -62,7 +62,7 @@ swap() { # swap RECORD - it and the next one, in a copy
   dd if=sorted of=swapped bs=100 skip=$(($1 + 1)) seek="$1" count=1 conv=notrunc status=none
 }
 checks "in order" 0 "" --threads 4 sorted
-for at in 0 1 40958 40959 40960 77777 81919 122879 122880 129998; do
+for at in 0 1 5118 5119 5120 40958 40959 40960 77777 81919 122879 122880 129998; do
   swap $at
   checks "records $at and the next exchanged" 1 "hetsort: record $((at + 1)) of 'swapped' is out of order: its key \
 $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record $at" --threads 4 swapped
@@ -112,6 +112,12 @@ run "$hetsort" -c --sum p.%r
 is "parts without a manifest" "$rc $out" "0 $wanted"
 run "$hetsort" -c --sum set
 is "parts of a manifest" "$rc $out" "0 $wanted"
+"$hetsort" --no-fsync --ranks 2 --record-size 50 --key 8,u16,desc --key 3,i32be --manifest fields -o f.%r in
+run "$hetsort" -c fields
+is "the manifest tells size and key" "$rc $err" "0 "
+checks "but options count" 2 "is of records of 50 bytes, not 100" --key 8,u16 fields
+mv f.0 f.2 && mv f.1 f.0 && mv f.2 f.1 # of one size
+checks "parts of a manifest that are not in order" 1 "record 0 of 'f.1' is out of order" fields
 mv set p.manifest
 run "$hetsort" -c --sum p.%r
 is "parts with a manifest" "$rc $out" "0 $wanted"
