@@ -300,6 +300,7 @@ static status sim_start(comm *c, comm_req *req)
 	const double own = messages(scaled_bytes(req)) * net.p->rates.message_s;
 	const int from = req->sending ? c->rank : req->peer,
 		  to = req->sending ? req->peer : c->rank;
+	actor_acts();
 	actor_owe(req->sending ? own : own / 2); /* the other half of a receive is in its test */
 	note_time(req);
 	req->peer = from;

@@ -13,9 +13,8 @@
 
 enum { STACK_BYTES = 512 << 10, GUARD_BYTES = 64 << 10, FIRST_EVENTS = 1024, QUEUES = 1024 };
 
-/* Work shorter than this is charged together. A nap without any news ends by itself, the next one
- * later. */
-static const double LEAST_WORK_S = 20e-6, FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
+/* A nap without any news ends by itself, the next one later. */
+static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 
 struct actor {
 	ucontext_t at;
@@ -25,7 +24,8 @@ struct actor {
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
 	double longest_nap_s;
-	bool ended, napped, woken;
+	bool ended, woken;
+	bool looking;     /* it naps, looks whether there is news, and naps again */
 	uint64_t turn;    /* wakes of earlier waits are void */
 	uint64_t seen;    /* of the host's news */
 	const void *for_; /* what it waits for, in a queue */
@@ -44,7 +44,7 @@ static struct {
 	event *heap;
 	size_t n, room;
 	uint64_t events, actors;
-	double now_s;
+	double now_s, least_work_s;
 	actor *spare; /* that have ended, for new ones */
 	actor *queue[QUEUES];
 	ucontext_t loop;
@@ -180,6 +180,7 @@ static void live(void)
 	a->result = a->fn(a->arg);
 	actor_pay();
 	a->ended = true;
+	a->looking = false;
 	a->h->actors--;
 	sim.actors--;
 	if (a->joiner)
@@ -375,7 +376,7 @@ void actor_compute(double s)
 void actor_owe(double s)
 {
 	self->owes_s += s;
-	if (self->owes_s > LEAST_WORK_S)
+	if (self->owes_s > sim.least_work_s)
 		actor_pay();
 }
 
@@ -405,11 +406,16 @@ void host_news(host *h)
 	wake_nappers(h, NULL);
 }
 
+void actor_acts(void)
+{
+	self->looking = false;
+}
+
 void actor_nap(double s)
 {
 	actor *a = self;
+	a->looking = true;
 	actor_pay();
-	a->napped = true;
 	if (a->seen != a->h->news) { /* since it looked */
 		a->seen = a->h->news;
 		a->longest_nap_s = FIRST_NAP_S;
@@ -427,15 +433,14 @@ void actor_nap(double s)
 
 /* -------------------------------------------------------------------------------- simulation */
 
-/* A thread that has done more than look, and nap again, may be what others of its rank wait for. */
+/* A thread that does more than look may be what others of its rank wait for. */
 static void run_actor(actor *a)
 {
 	host *h = a->h;
-	a->napped = false;
 	self = a;
 	swapcontext(&sim.loop, &a->at);
 	self = NULL;
-	if (!a->napped) {
+	if (!a->looking) {
 		const bool own = a->seen == h->news;
 		wake_nappers(h, a);
 		a->seen += own;
@@ -476,8 +481,9 @@ static void change(void *change_)
 	plan_turn(h);
 }
 
-status engine_open(const platform *p, err *e)
+status engine_open(const platform *p, double least_work_s, err *e)
 {
+	sim.least_work_s = least_work_s;
 	sim.host = calloc((size_t)p->hosts, sizeof *sim.host);
 	if (!sim.host)
 		return err_set(e, ST_RESOURCE, "no memory for %d hosts", p->hosts);

@@ -23,8 +23,9 @@ typedef struct host {
 	uint64_t news;     /* messages that came through, or work of a thread, so far */
 } host;
 
-/* engine_open - hosts and changes of the platform. */
-status engine_open(const platform *p, err *e);
+/* engine_open - hosts and changes of the platform. What actors owe is charged together up to
+ * least_work_s. */
+status engine_open(const platform *p, double least_work_s, err *e);
 
 /* engine_host - of this number. engine_here - of the actor that runs. */
 host *engine_host(int number);
@@ -71,8 +72,10 @@ void actor_pay(void);
 double actor_cpu_s(void);
 
 /* actor_nap - a nap while it waits for others: until there is news of its host, and half a nap
- * more, since a real one would notice that late on average. host_news - there is. */
+ * more, since a real one would notice that late on average. host_news - there is. What the actor
+ * does after a nap is no news to others that nap, until it acts: it may only look. */
 void actor_nap(double s);
+void actor_acts(void);
 void host_news(host *h);
 
 #endif

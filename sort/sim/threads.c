@@ -80,6 +80,7 @@ WRAPPED(int, pthread_mutex_unlock, pthread_mutex_t *m)
 
 static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
 {
+	actor_acts();
 	actor_pay();
 	__wrap_pthread_mutex_unlock(m);
 	const bool woken = actor_wait_for(c, until_s);
@@ -103,6 +104,7 @@ WRAPPED(int, pthread_cond_signal, pthread_cond_t *c)
 {
 	if (!actor_self())
 		return __real_pthread_cond_signal(c);
+	actor_acts();
 	if (actor_wake_one(c))
 		actor_owe(WAKE_S);
 	return 0;
@@ -112,6 +114,7 @@ WRAPPED(int, pthread_cond_broadcast, pthread_cond_t *c)
 {
 	if (!actor_self())
 		return __real_pthread_cond_broadcast(c);
+	actor_acts();
 	while (actor_wake_one(c))
 		actor_owe(WAKE_S);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A kernel that calls another is charged as one. The disk serves one transfer after the other, past
- * any page cache. What is not charged: reading and writing anything but records. */
+/* A kernel that calls another is charged as one. The disk serves one transfer after the other; a
+ * thread that writes goes on while it does, until too much waits for the disk. What is not charged:
+ * reading and writing anything but records. */
 #include "work.h"
 #include "base/mem.h"
 #include "base/memory_limit.h"
@@ -127,7 +128,11 @@ WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 	return actor_self() ? (size_t)fmax((double)recs / comm_sim_scale(), 1) : recs;
 }
 
-static void use_disk(size_t bytes)
+/* What the system takes and has not written yet, or what is under way at a time. */
+static const double WRITE_BEHIND_BYTES = 64 << 20;
+
+/* Until all but the last bytes_behind of it are through. */
+static void use_disk(size_t bytes, double bytes_behind)
 {
 	if (!actor_self())
 		return;
@@ -136,15 +141,16 @@ static void use_disk(size_t bytes)
 	const double s = (double)bytes * comm_sim_scale() / h->is.disk_bytes_per_s;
 	h->disk_free_s = fmax(h->disk_free_s, engine_now_s()) + s;
 	h->disk_s += s;
-	if (s > 0)
-		actor_sleep(h->disk_free_s);
+	const double until_s = h->disk_free_s - bytes_behind / h->is.disk_bytes_per_s;
+	if (s > 0 && until_s > engine_now_s())
+		actor_sleep(until_s);
 }
 
 WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t offset,
 	const char *path, err *e)
 {
 	const status rc = __real_io_fd_read_at(f, buf, bytes, offset, path, e);
-	use_disk(bytes);
+	use_disk(bytes, 0);
 	return rc;
 }
 
@@ -152,7 +158,7 @@ WRAPPED(status, io_fd_read_steps, const io_fd *f, void *buf, size_t bytes, uint6
 	const char *path, const arrivals *a, err *e)
 {
 	const status rc = __real_io_fd_read_steps(f, buf, bytes, offset, path, a, e);
-	use_disk(bytes);
+	use_disk(bytes, 0);
 	return rc;
 }
 
@@ -160,7 +166,7 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 	const char *path, err *e)
 {
 	const status rc = __real_io_fd_write_at(f, buf, bytes, offset, path, e);
-	use_disk(bytes);
+	use_disk(bytes, WRITE_BEHIND_BYTES);
 	return rc;
 }
 

@@ -22,7 +22,7 @@ static int set_up(void **state)
 	err e = { ST_OK, "" };
 	(void)state;
 	if (platform_parse(&p, "2 x net 8M lat 1ms\n1 x cores 2 speed 0.5", "p", &e) != ST_OK ||
-	    engine_open(&p, &e) != ST_OK)
+	    engine_open(&p, 20e-6, &e) != ST_OK)
 		return 1;
 	network_open(INFINITY);
 	for (int i = 0; i < HOSTS; i++)
@@ -174,6 +174,36 @@ static void naps_miss_nothing(void **state)
 	assert_true(m.at_s[0] > 1e-3 && m.at_s[0] < 3e-3);
 }
 
+static void *look_again_and_again(void *there)
+{
+	while (!*(bool *)there) {
+		actor_owe(30e-6); /* more than is charged together */
+		actor_nap(200e-6);
+	}
+	return NULL;
+}
+
+static void *come_late(void *there)
+{
+	actor_sleep(began_s + 100);
+	*(bool *)there = true;
+	return NULL;
+}
+
+/* What looking takes ends no other's nap: they would look for ever because the other does. */
+static void who_only_looks_wakes_nobody(void **state)
+{
+	bool there = false;
+	const uint64_t before = engine_events();
+	(void)state;
+	actor_start(engine_host(0), look_again_and_again, &there);
+	actor_start(engine_host(0), look_again_and_again, &there);
+	actor_start(engine_host(0), come_late, &there);
+	assert_int_equal(engine_run(), 0);
+	assert_true(since() >= 100 && since() < 100.001);
+	assert_true(engine_events() - before < 2000);
+}
+
 static void *wait_for_ever(void *unused)
 {
 	actor_wait(INFINITY);
@@ -270,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_owed_is_paid, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(queues_are_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(naps_miss_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_only_looks_wakes_nobody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_for_ever_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_takes_one_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_packet_waits_for_no_long_message, set_up,

@@ -73,6 +73,8 @@ ok "--adapt gives less to a host that turned slow" less "$(value makespan)" "$ke
 # 10000 records that stand for 1e9 bytes: read and written by four disks of 100 MB/s
 sim "4 x $fast disk 100M/s"
 ok "disks take at least their time" less 4.999 "$(value makespan)"
+sim "4 x $fast disk 1G/s"
+ok "one as fast as the processors writes while they work" less "$(value makespan)" "$(awk -v a="$whole" 'BEGIN { print a + .25 }')"
 sim "4 x $fast disk 100M/s\nat 0 host 3 disk 10M/s"
 ok "a slow disk takes its own" less 49.99 "$(value makespan)"
 # three quarters of each quarter leave their host
