@@ -578,7 +578,7 @@ ok "--adapt: told" grep -q '^adapt: output shares [a-z: ]*$' <<<"$err"
 is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, planned 1; writes [0-9]*' <<<"$err")" 3
 run "$hetsort" -f -v --adapt --resume --workdir "$TEST_TMP/kept" --ranks 20 -o many in
 is "-v, 20 ranks: what --adapt and --resume did, of all in a line each" \
-  "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks write more than planned, [0-9]+ less$' <<<"$err")/$(
+  "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks? writes? more than planned, [0-9]+ less$' <<<"$err")/$(
     grep -c '^20 ranks: 0 of 20 runs were there, 0 B of 100 kB not read again$' <<<"$err")/$(grep -cE '.{81}' <<<"$err")" 1/1/0
 rm -r many kept
 ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
