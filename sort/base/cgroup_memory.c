@@ -33,8 +33,7 @@ static uint64_t used_bytes(const cgroup_level *l)
 static void tell(const listener *to, const cgroup_level *l, const char *kind, uint64_t limit_bytes)
 {
 	if (limit_bytes >> NO_LIMIT_BITS == 0)
-		to->found(to->arg,
-			  &(cgroup_memory){ kind, l->name, limit_bytes, used_bytes(l) });
+		to->found(to->arg, &(cgroup_memory){ kind, l->name, limit_bytes, used_bytes(l) });
 }
 
 static void tell_v2(const listener *to, const cgroup_level *l)

@@ -87,7 +87,7 @@ typedef struct rank_result {
 	char processors[PROCESSORS_BYTES]; /* that its threads may use: "0-3,8" */
 	char cpu_model[CPU_MODEL_BYTES];
 	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
-	uint64_t huge_bytes;     /* the same, in huge pages when all was read; 0: few or not asked */
+	uint64_t huge_bytes; /* the same, in huge pages when all was read; 0: few or not asked */
 	int32_t pid;
 	unsigned leftovers; /* temporary files of dead jobs, removed */
 	uint64_t dropped;

@@ -456,8 +456,8 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	if (rc == ST_OK)
 		rc = exchange_setup_output(env, k, f, w, &a.to);
 	if (a.to.direct < 0)
-		a.chunk = size_min(a.chunk, io_fd_chunk_recs(env->o->lay.record_bytes,
-							     CACHED_BATCH_BYTES));
+		a.chunk = size_min(a.chunk,
+				   io_fd_chunk_recs(env->o->lay.record_bytes, CACHED_BATCH_BYTES));
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))

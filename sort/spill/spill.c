@@ -346,9 +346,8 @@ void *spill_run_room(const spill *s, size_t i, size_t *n)
 	const run_file *r = &s->run[i];
 	const size_t fill = (size_t)(r->bytes % s->write_bytes);
 	const size_t block = s->block_bytes - fill % s->block_bytes;
-	const size_t most = block < s->record_bytes
-				    ? size_min(s->write_bytes - fill, s->record_bytes)
-				    : block;
+	const size_t most =
+		block < s->record_bytes ? size_min(s->write_bytes - fill, s->record_bytes) : block;
 	*n = size_min(*n, most / s->record_bytes);
 	return buffer_of(s, r) + fill;
 }
@@ -362,7 +361,8 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 		return misused(e, i, "it is longer than was announced");
 	const unsigned char *from = recs;
 	status rc = ST_OK;
-	for (size_t left = (size_t)n * s->record_bytes, some; left > 0 && rc == ST_OK; left -= some) {
+	for (size_t left = (size_t)n * s->record_bytes, some; left > 0 && rc == ST_OK;
+	     left -= some) {
 		const size_t fill = (size_t)(r->bytes % s->write_bytes);
 		unsigned char *to = buffer_of(s, r) + fill;
 		some = size_min(left, s->block_bytes - fill % s->block_bytes);

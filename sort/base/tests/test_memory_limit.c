@@ -243,10 +243,8 @@ static void no_wishes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_machines),
-		cmocka_unit_test(no_limit_no_look),
-		cmocka_unit_test(this_machine),
-		cmocka_unit_test(percentages),
+		cmocka_unit_test(recorded_machines), cmocka_unit_test(no_limit_no_look),
+		cmocka_unit_test(this_machine),      cmocka_unit_test(percentages),
 		cmocka_unit_test(no_wishes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

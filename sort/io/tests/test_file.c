@@ -110,9 +110,12 @@ static void a_disk_to_wait_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_pages_beforehand), cmocka_unit_test(blocks_beforehand),
-		cmocka_unit_test(no_room),             cmocka_unit_test(nothing_to_wait_for),
-		cmocka_unit_test(asked_for),           cmocka_unit_test(a_disk_to_wait_for),
+		cmocka_unit_test(no_pages_beforehand),
+		cmocka_unit_test(blocks_beforehand),
+		cmocka_unit_test(no_room),
+		cmocka_unit_test(nothing_to_wait_for),
+		cmocka_unit_test(asked_for),
+		cmocka_unit_test(a_disk_to_wait_for),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)
