@@ -2,6 +2,7 @@
 /* Sealing and checking blocks. Pure; reads the records once, while they are in the cache. */
 #include "block.h"
 #include "base/size.h"
+#include "hash_long.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static const uint32_t MAGIC = UINT32_C(0x48534231); /* "HSB1" */
 /* Of the records, whose number the caller knows, and of the fields. */
 static uint64_t sum_of(const block_header *h, uint64_t bytes)
 {
-	const uint64_t records = XXH3_64bits(h + 1, bytes);
+	const uint64_t records = hash_long(h + 1, bytes);
 	return XXH3_64bits_withSeed(h, offsetof(block_header, sum), records);
 }
 

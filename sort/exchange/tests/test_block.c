@@ -2,6 +2,7 @@
 /* Blocks between ranks: whatever bit flips on the way, and whichever block comes instead, it is
  * noticed, and the message names block and ranks. */
 #include "exchange/block.h"
+#include "exchange/hash_long.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { RECORDS = 7, RECORD_BYTES = 100, BYTES = sizeof(block_header) + RECORDS * RECORD_BYTES };
 
@@ -78,12 +82,33 @@ static void test_another(void **state)
 	}
 }
 
+/* Whatever processor a rank has, it finds the same sum: here by each kind of vectors. */
+static void test_hashes(void **state)
+{
+	static unsigned char bytes[10000];
+	(void)state;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (unsigned char)(i * i >> 5 ^ i * 61);
+	for (size_t n = 0; n < 9000; n += n < 600 ? 1 : 97) {
+		const unsigned char *at = bytes + n % 67;
+		const uint64_t wanted = XXH3_64bits(at, n);
+		assert_true(hash_long(at, n) == wanted);
+#if HASH_WIDE
+		if (__builtin_cpu_supports("avx2"))
+			assert_true(hash_avx2(at, n) == wanted);
+		if (__builtin_cpu_supports("avx512f"))
+			assert_true(hash_avx512(at, n) == wanted);
+#endif
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_any_bit),
 		cmocka_unit_test(test_another),
+		cmocka_unit_test(test_hashes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All of this file is compiled for AVX2: xxHash chooses its vectors by that. */
+#include "hash_long.h"
+
+#if HASH_WIDE
+#	pragma GCC target("avx2")
+#	define XXH_INLINE_ALL
+#	include <xxhash.h>
+
+uint64_t hash_avx2(const void *p, size_t bytes)
+{
+	return XXH3_64bits(p, bytes);
+}
+#endif
