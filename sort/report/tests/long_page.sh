@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Pages of reports in a browser, headless Chromium: of jobs that went well and that failed, of 1, 4 and 256 ranks. It
-# has nothing to complain of, and what it shows is what the report says.
+# Pages of reports in a browser, headless Chromium: of jobs that went well and that failed, of 1, 4 and 256 ranks, on
+# one host and on several. It has nothing to complain of, and what it shows is what the report says.
 . "$ROOT/scripts/tap.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"
 
@@ -45,6 +45,18 @@ page many 0 --ranks 256 -f -o out in
 has many "the verdict" 'on 256 ranks</h1>'
 ok "many: pictures of 64 rows at most" test "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" -le 64
 is "many: a table of all of them" "$(sed -n '/Ranks and the processors/,$p' dom | grep -o '<tr class="[a-z]*">\|<tr>' | wc -l | awk '{print ($1 >= 257)}')" 1
+# The same ranks on eight hosts of 32.
+run "$BIN/hetsort" --ranks 256 --report many.json -f -o out in
+awk '/^ *"rank": [0-9]+,$/ {host = int($2 / 32)} /^ *"host": / {sub(/"[^"]*",$/, "\"node" host "\",")} {print}' many.json >hosts.json
+run "$BIN/hetsort-report" hosts.json -o hosts.html
+for width in 400 1600; do
+  browse hosts.html $width
+  is "hosts, $width px: nothing to complain of" "$(cat console)" ""
+done
+is "hosts: pictures have a row for each" "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" 8
+is "hosts: each with its ranks" "$(grep -o 'node[0-9] (32)<' dom | sort -u | wc -l)" 8
+has hosts "which of them is shown" 'When the busiest rank of each host was in which phase'
+is "hosts: tables have all ranks" "$(sed -n '/Ranks and the processors/,$p' dom | grep -o '<tr class="[a-z]*">\|<tr>' | wc -l | awk '{print ($1 >= 257)}')" 1
 head -c 150 in >'half<img src=x onerror=alert(1)>'
 page refused 2 --ranks 4 -o none 'half<img src=x onerror=alert(1)>'
 has refused "the verdict" '<h1 class="bad">Not sorted: the job failed (refused)'
