@@ -430,6 +430,8 @@ bench-phases: all $(BENCH_X)  ## each phase beside what the machine allows (ARGS
 	$(call BENCH,phases)
 bench-predict: all  ## predicted memory and time beside those taken (ARGS=...)
 	$(call BENCH,predict)
+bench-eta: all  ## the time left that --progress tells beside what was left (root; ARGS=...)
+	$(call BENCH,eta)
 bench-simulated: all  ## what hetsim says that virtual hosts take, beside what they do (root; ARGS=...)
 	$(call BENCH,simulated)
 bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...)

@@ -5,8 +5,13 @@
 
 #include <string.h>
 
-/* What is seen of a stage counts in full once more than this part of its planned time is done. */
+/* Where no stage was seen before, what is seen of one counts more than the plan once this part of
+ * it is done. */
 static const double FIRST_PART = 0.05;
+
+/* Of a later stage it counts more than what was seen of those before once this part is done: it may
+ * go on for long before its first record is written. */
+static const double LATER_PART = 0.25;
 
 /* For what nobody has planned: only its ratio to other stages matters. */
 static const double BYTE_S = 1e-9;
@@ -83,18 +88,50 @@ static part part_of(stages *s, stage_kind k, double now)
 	return p;
 }
 
-/* How much longer than planned it takes, if it was `before` until now. */
-static double slowdown(double before, double taken_s, double worked_s, double planned_s)
+/* How much longer than planned it takes, as far as is known. */
+typedef struct slowdown {
+	double times;
+	bool seen; /* of a stage that has begun; else planned */
+} slowdown;
+
+static double first_left_s(const part *p)
 {
-	const double first_s = FIRST_PART * planned_s;
-	return worked_s + first_s > 0 ? (taken_s + before * first_s) / (worked_s + first_s)
-				      : before;
+	const double first_s = FIRST_PART * p->planned_s;
+	return (p->planned_s - p->worked_s) * (p->taken_s + first_s) / (p->worked_s + first_s);
+}
+
+/* By the stages before: no less than half of what that is for the work that is left. */
+static double expected_left_s(const part *p, double slower)
+{
+	const double rest_s = slower * (p->planned_s - p->worked_s);
+	const double until_s = slower * p->planned_s - p->taken_s;
+	return until_s > rest_s ? rest_s : until_s > rest_s / 2 ? until_s : rest_s / 2;
+}
+
+static double later_left_s(const part *p, double slower)
+{
+	const double done = p->worked_s / p->planned_s, sure = LATER_PART / (done > 0 ? done : 1);
+	const double weight = done > 0 ? 1 / (1 + sure * sure) : 0;
+	const double by_rate_s = done > 0 ? p->taken_s * (1 - done) / done : 0;
+	return weight * by_rate_s + (1 - weight) * expected_left_s(p, slower);
+}
+
+/* How long the stage goes on, which is what later stages are expected by as well. */
+static double left_s(const part *p, slowdown *slow)
+{
+	if (p->planned_s <= 0)
+		return 0;
+	if (p->taken_s <= 0)
+		return slow->times * (p->planned_s - p->worked_s);
+	const double left = slow->seen ? later_left_s(p, slow->times) : first_left_s(p);
+	*slow = (slowdown){ (p->taken_s + left) / p->planned_s, true };
+	return left;
 }
 
 stages_seen stages_look(stages *s, double now)
 {
 	stages_seen seen = { .left_s = -1 };
-	double slower = 1;
+	slowdown slow = { 1, false };
 	pthread_mutex_lock(&s->lock);
 	const stage *at = &s->stage[s->at];
 	seen.stage = (int32_t)s->at;
@@ -107,11 +144,9 @@ stages_seen stages_look(stages *s, double now)
 		}
 		seen.work_s += p.planned_s;
 		seen.worked_s += p.worked_s;
-		if (p.taken_s > 0)
-			slower = slowdown(slower, p.taken_s, p.worked_s, p.planned_s);
+		const double left = left_s(&p, &slow);
 		if (seen.work_s > 0 && p.planned_s > p.worked_s)
-			seen.left_s = (seen.left_s > 0 ? seen.left_s : 0) +
-				      slower * (p.planned_s - p.worked_s);
+			seen.left_s = (seen.left_s > 0 ? seen.left_s : 0) + left;
 	}
 	if (seen.open && at->bytes == 0)
 		seen.left_s = -1;

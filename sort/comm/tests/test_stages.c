@@ -91,6 +91,24 @@ static void a_disk_that_hangs(void **state)
 	}
 }
 
+/* Records are written late: half of the stage passes before the first of them. Reading has taken
+ * three times as long as planned, so the stage takes 60 s. */
+static void nothing_is_written_for_long(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_IN, 100 * MB);
+	stages_end(&s, 30);
+	stages_begin(&s, STAGE_WRITE, 100 * MB, 30);
+	for (int at = 1; at <= 29; at += 7)
+		near(stages_look(&s, 30 + at).left_s, 60 - at);
+	progress_add(PROGRESS_OUT, 5 * MB);
+	assert_true(stages_look(&s, 62).left_s < 2 * (90 - 62));
+	assert_true(stages_look(&s, 200).left_s > 0.4 * 60); /* it hangs: there is something left */
+}
+
 static void what_an_earlier_job_did_is_left_out(void **state)
 {
 	stages s;
@@ -132,6 +150,7 @@ int main(void)
 		cmocka_unit_test(as_planned),
 		cmocka_unit_test(what_is_seen_corrects_the_plan),
 		cmocka_unit_test(a_disk_that_hangs),
+		cmocka_unit_test(nothing_is_written_for_long),
 		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
 		cmocka_unit_test(a_stream),
 	};
