@@ -434,6 +434,8 @@ bench-eta: all  ## the time left that --progress tells beside what was left (roo
 	$(call BENCH,eta)
 bench-simulated: all  ## what hetsim says that virtual hosts take, beside what they do (root; ARGS=...)
 	$(call BENCH,simulated)
+bench-scaling: all  ## simulated clusters as they grow, and as hosts go wrong (ARGS=...)
+	$(call BENCH,scaling)
 bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...)
 	$(call BENCH,memory)
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clusters for hetsim, what it reports of a sort on them, and what no sort on them could beat."""
+
+import math
+import re
+
+from . import job
+
+RECORD_BYTES = 100
+SORT_S, MERGE_S, COPY_S = 4e-9, 0.45e-9, 0.35e-9  # hetsim(1), rates of a processor of speed 1
+
+
+class Cluster:
+    """So many hosts, the second half of them of another speed; rates are hetsim's times `slower`."""
+
+    def __init__(self, hosts, net_gbit, speeds=(1, 1), disk=1e9, cores=1, slower=1, changes=()):
+        self.speed = [speeds[0]] * (hosts - hosts // 2) + [speeds[1]] * (hosts // 2)
+        self.net_gbit, self.disk, self.cores, self.slower, self.changes = net_gbit, disk, cores, slower, changes
+
+    def write(self, path):
+        rates = " ".join(f"{name} {1e9 * s * self.slower:.6f}ns"
+                         for name, s in (("sort", SORT_S), ("merge", MERGE_S), ("copy", COPY_S)))
+        with open(path, "w") as f:
+            f.write(f"rates {rates}\n")
+            for speed in sorted(set(self.speed), reverse=True):
+                f.write(f"{self.speed.count(speed)} x speed {speed:.6f} cores {self.cores} disk {self.disk / 1e6:.0f}M/s "
+                        f"net {self.net_gbit * 1000:.0f}M lat 20us mem 64G\n")
+            f.write("".join(f"{line}\n" for line in self.changes))
+
+    def told_speeds(self):
+        return ["--speeds", ",".join(f"{s:.6f}" for s in self.speed)]
+
+    def passes(self, records):
+        """Seconds that processors, disks and links need at least for a sort with planned shares: before the splitters
+        are known, and after. Each part by itself: the busiest of them is the bound."""
+        p, total = len(self.speed), records * RECORD_BYTES
+        most = total * max(self.speed) / sum(self.speed)  # of the fastest host, which has the largest share
+        cpu = self.slower / (sum(self.speed) * self.cores)
+        sort = SORT_S * records * math.log(max(records / p, 2))
+        gather = MERGE_S / 2 + COPY_S
+        disk = most / self.disk
+        return ({"processors": (sort + COPY_S * total) * cpu, "disk": disk},
+                {"processors": (2 * gather + COPY_S) * total * cpu, "disk": disk,
+                 "link": most * (p - 1) / p / (self.net_gbit * 1e9 / 8)})
+
+    def bound_s(self, records):
+        """The busiest of processors, disks and links, and which it is."""
+        first, second = self.passes(records)
+        return max((first.get(k, 0) + s, k) for k, s in second.items())
+
+
+class Report:
+    """What hetsim has told."""
+
+    def __init__(self, text, status, real_s, peak_rss_bytes):
+        self.status, self.real_s, self.peak_rss_bytes = status, real_s, peak_rss_bytes
+        self.makespan_s = float(re.search(r"^makespan ([\d.]+) s", text, re.M).group(1))
+        self.mem_bytes = int(re.search(r"^memory of a rank (\d+)", text, re.M).group(1))
+        self.phase = {}  # name -> seconds, collective calls, their seconds, bytes, messages, their bytes
+        for name, *cells in re.findall(r"^([a-z]+) +([\d.]+) +(\d+) +([\d.]+) +(\d+) +(\d+) +(\d+)$", text, re.M):
+            self.phase[name] = [float(c) for c in cells]
+
+    def seconds(self, *names):
+        return sum(self.phase[n][0] for n in names)
+
+
+class Simulator:
+    """Sorts in a folder of its own; inputs stay there for the next sort."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, set()
+
+    def _input(self, records):
+        path = f"{self.folder}/in-{records}"
+        if records not in self.made:
+            job.run([f"{job.BIN}/gensort", "--no-fsync", str(records), path])
+            self.made.add(records)
+        return path
+
+    def sort(self, cluster, records, real_records, options=(), statuses=(0,)):
+        """records of the cluster, of which real_records are really sorted."""
+        platform, out = f"{self.folder}/platform", f"{self.folder}/out"
+        source = self._input(real_records)
+        cluster.write(platform)
+        done = job.run([f"{job.BIN}/hetsim", "-s", f"{records / real_records:.6f}", platform, "--no-fsync", "-q", "-f",
+                        "-o", out, *options, source], statuses)
+        job.remove(out)
+        return Report(done.out, done.status, done.seconds, done.peak_rss_bytes)
