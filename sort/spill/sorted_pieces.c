@@ -67,11 +67,6 @@ static unsigned char *place_of(const sorted_pieces *s, size_t k, uint64_t i)
 	return s->raw + position(s, k, i) * s->p.lay.record_bytes;
 }
 
-static const unsigned char *record_of(const sorted_pieces *s, size_t k, uint64_t i)
-{
-	return place_of(s, k, i);
-}
-
 static slot *slot_of(const sorted_pieces *s, const ring *r, uint64_t chunk)
 {
 	return &r->slot[chunk % s->p.chunks];
@@ -171,7 +166,7 @@ static bool find_end(const sorted_pieces *s, size_t *file, const unsigned char *
 			continue;
 		if (r->place == r->loaded)
 			return false;
-		const unsigned char *last = record_of(s, k, r->place + in_sight(s, r) - 1);
+		const unsigned char *last = place_of(s, k, r->place + in_sight(s, r) - 1);
 		if (!*end || key_compare(&s->p.lay, last, *end) < 0) {
 			*file = k;
 			*end = last;
@@ -188,7 +183,7 @@ static uint64_t recs_until(const sorted_pieces *s, size_t k, size_t of, const un
 		return in_sight(s, r);
 	lower_bound b = { .lo = 0, .hi = in_sight(s, r) };
 	while (lower_bound_open(&b)) {
-		const int c = key_compare(&s->p.lay, record_of(s, k, r->place + b.mid), end);
+		const int c = key_compare(&s->p.lay, place_of(s, k, r->place + b.mid), end);
 		lower_bound_step(&b, k < of ? c <= 0 : c < 0);
 	}
 	return b.lo;
@@ -198,14 +193,14 @@ static void add_range(sorted_pieces *s, sorted_piece *p, size_t k, uint64_t n)
 {
 	ring *r = &s->ring[k];
 	const layout *l = &s->p.lay;
-	if (r->place > 0 && key_copy_compare(l, r->last_key, record_of(s, k, r->place)) > 0)
+	if (r->place > 0 && key_copy_compare(l, r->last_key, place_of(s, k, r->place)) > 0)
 		(void)sorted_files_disorder(s->files, k, r->place, &s->e);
 	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
 	p->n += (size_t)n;
 	for (uint64_t c = r->place / s->p.chunk_recs; c * s->p.chunk_recs < r->place + n; c++)
 		slot_of(s, r, c)->users++;
 	r->place += n;
-	key_copy(l, r->last_key, record_of(s, k, r->place - 1));
+	key_copy(l, r->last_key, place_of(s, k, r->place - 1));
 }
 
 /* Under the lock; false: more has to be read first. */
