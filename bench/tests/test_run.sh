@@ -45,7 +45,7 @@ print(all(setup["machine"][k] for k in ("processors", "memory_bytes", "kernel", 
       setup["file_systems"]["a folder"]["type"] is not None, setup["versions"]["build"]["cc"] != "",
       setup["peers"] == {"stub": "1.0"})
 print(all(x["seconds"] > 0 and x["peak_rss_bytes"] > 1 << 20 and x["cache"] and x["bytes"] == 200000
-          for x in samples))
+          and x["memory_given_bytes"] == 600000 for x in samples))
 print(all(x["arrays_per_input"] > 1 and x["phases_s"]["read"] > 0 for x in samples
           if x["command"].startswith("hetsort")))
 first = [[x["command"] for x in samples if x["round"] == r][0] for r in range(3)]
