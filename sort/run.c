@@ -145,6 +145,14 @@ static status split(job *j)
 			   &j->cuts);
 }
 
+/* Each rank's records of inputs that are sorted already. */
+static status split_inputs(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	return replan(j, &next, phase_split_inputs(&j->env, &k, &j->data, &next));
+}
+
 /* Equal keys to one rank. */
 static status split_keys(job *j)
 {
@@ -179,7 +187,7 @@ static status distribute(job *j)
 	return phase_distribute(&t, &j->data, &j->cuts);
 }
 
-/* The only rank: each piece to its place. */
+/* The only rank, or one that reads what it writes: each piece to its place. */
 static status merge_single_rank(job *j)
 {
 	const settled k = settled_of(j);
@@ -236,7 +244,8 @@ static status update_wisdom(job *j)
 		&j->env, !j->files.in.is_stream && !j->work.resuming && !j->part.found, j->history);
 }
 
-/* Who takes a step: several ranks, by their strategy, or a single one. */
+/* Who takes a step: several ranks, by their strategy, or a single one, and those that merge sorted
+ * inputs, which do as if alone. */
 enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
@@ -265,6 +274,7 @@ static const step steps[] = {
 	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
 	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL, false, split, STAGE_NONE },
+	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
 	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_WRITE },
@@ -341,9 +351,10 @@ static status take_step(job *j, const step *s)
 /* With an output of an earlier program only names are left to give. */
 static bool is_due(const job *j, const step *s)
 {
-	const unsigned who = j->env.c->size == 1 ? (unsigned)SINGLE : 1U << j->env.o->strategy;
+	const settings *o = j->env.o;
+	const unsigned who = j->env.c->size == 1 || o->merge ? (unsigned)SINGLE : 1U << o->strategy;
 	return (s->who & who) && !(j->part.found && s->at < PH_SYNC) &&
-	       (!(s->who & DROPPING) || settings_drops(j->env.o));
+	       (!(s->who & DROPPING) || settings_drops(o));
 }
 
 static status take_steps(job *j)

@@ -57,18 +57,17 @@ static status check_keeping(const settings *o, err *e)
 	return ST_OK;
 }
 
-/* One rank merges, with all of its threads; nothing is kept of what is not sorted. */
+/* Each rank merges its records of all inputs; nothing is sent, and nothing kept. */
 static status check_merging(const settings *o, option_set given, err *e)
 {
-	static const char *const refused[] = { "source", "scatter",  "links", "workdir",
-					       "resume", "strategy", "adapt", "emulate",
-					       "speeds", "plan",     "wisdom" };
+	static const char *const refused[] = { "source",  "scatter", "links",
+					       "workdir", "resume",  "strategy",
+					       "adapt",   "emulate", "wisdom" };
 	for (size_t i = 0; o->merge && i < sizeof refused / sizeof *refused; i++)
 		if (option_is_in(given, refused[i]))
 			return err_set(e, ST_REFUSED, "--%s does not go with --merge", refused[i]);
-	return o->merge && o->ranks > 1
-		       ? err_set(e, ST_REFUSED, "--merge is for one rank, not for --ranks=%d",
-				 o->ranks)
+	return o->merge && o->plan == PLAN_ONLINE
+		       ? err_set(e, ST_REFUSED, "--plan=online does not go with --merge")
 		       : ST_OK;
 }
 

@@ -93,7 +93,7 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 		rc = count_parts(o->inputs[i], ranks, &parts, e);
 		if (parts == 0)
 			alone = o->inputs[i];
-		else if (parts != (size_t)ranks)
+		else if (parts != (size_t)ranks || o->merge)
 			*all = true;
 	}
 	if (rc == ST_OK && *all && alone)

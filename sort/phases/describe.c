@@ -56,9 +56,10 @@ static status check_streams(rank_env *env, files *f)
 	char q[QUOTED_BYTES];
 	const input *in = &f->in;
 	f->in.is_stream = in->streams == 1 && in->files == 1 && env->c->size == 1 && !env->o->merge;
-	if (env->c->size > 1 && env->o->merge)
-		return err_set(&env->e, ST_REFUSED, "--merge is for one rank, not for %d",
-			       env->c->size);
+	if (env->c->size > 1 && env->o->merge && in->per_rank)
+		return err_set(&env->e, ST_REFUSED,
+			       "--merge: all ranks read each input, so those without a manifest "
+			       "have no %%r in their names");
 	if (env->c->size > 1 && env->o->output && f->out.is_stdout)
 		return err_set(&env->e, ST_REFUSED,
 			       "output %s is a stream: these need a single rank, not %d",

@@ -124,11 +124,10 @@ static status check_arrivals(const exchange_setup *t)
 	return ST_OK;
 }
 
-/* Of --top what the ranks before have not; how many that is shows later where keys are unique. */
-static uint64_t most_to_write(const exchange_setup *t)
+uint64_t exchange_setup_most(const rank_env *env, const share_plan *s)
 {
-	const settings *o = t->env->o;
-	const uint64_t before = o->unique ? 0 : share_before(t->env, t->k->s->out);
+	const settings *o = env->o;
+	const uint64_t before = o->unique ? 0 : share_before(env, s->out);
 	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
 }
 
@@ -137,9 +136,9 @@ static status open_outgoing(exchange_setup *t)
 	rank_env *env = t->env;
 	const size_t p = (size_t)env->c->size;
 	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
-	const status rc = settings_drops(env->o)
-				  ? selection_open(&t->selection, env, most_to_write(t))
-				  : ST_OK;
+	const status rc = settings_drops(env->o) ? selection_open(&t->selection, env,
+								  exchange_setup_most(env, t->k->s))
+						 : ST_OK;
 	return t->recv && rc == ST_OK ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut,
 						      p, t->k->mp->budget.slice_recs, &env->e)
 				      : ST_RESOURCE;

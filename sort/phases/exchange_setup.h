@@ -30,6 +30,10 @@ typedef struct exchange_setup {
  * blocks. */
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes);
 
+/* exchange_setup_most - records that this rank may write: of --top what the ranks before have not,
+ * or, as that shows later where keys are unique, all. */
+uint64_t exchange_setup_most(const rank_env *env, const share_plan *s);
+
 /* exchange_setup_output - collective: create the output; *to is where this rank writes. To be
  * closed on failure too. */
 status exchange_setup_output(rank_env *env, const settled *k, files *f, output_part *w, io_fd *to);

@@ -54,6 +54,10 @@ status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const sp
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
 status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
 
+/* phase_split_inputs - with --merge over several ranks: which records of each input this rank
+ * merges. With --unique each key goes to one rank alone: a new plan in `next`. */
+status phase_split_inputs(rank_env *env, const settled *k, read_runs *d, share_plan *next);
+
 /* phase_split_keys - with --unique: each key goes to one rank alone, so shares are as near to the
  * planned ones as the keys allow: a new plan in `next`. */
 status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
@@ -65,7 +69,8 @@ status phase_merge(exchange_setup *t);
 /* phase_distribute - exchange, then sort and write; frees what was read once it is sent. */
 status phase_distribute(exchange_setup *t, read_runs *d, cuts *k);
 
-/* phase_single_rank - the only rank: merge and write. */
+/* phase_single_rank - nothing is exchanged, as there is a single rank, or each reads what it writes
+ * (--merge): merge and write. */
 status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
 			 output_part *w);
 

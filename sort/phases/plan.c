@@ -5,6 +5,8 @@
 #include "phases.h"
 #include "model/shares.h"
 
+#include <string.h>
+
 /* One vector, by experience where there is some and it is asked for. */
 static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool before,
 			 const share_plan *s, uint64_t *share)
@@ -31,6 +33,8 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 		rc = one_vector(env, g, *h, true, s, s->in);
 	if (rc == ST_OK)
 		rc = one_vector(env, g, *h, false, s, s->out);
+	if (rc == ST_OK && env->o->merge) /* a rank reads what it writes */
+		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
 		share_plan_sum_out(env, s);
 	return rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One rank needs no exchange: its threads take pieces of the merged order, and each
- * merges one, gathers its records, inspects and writes them at their place. Runs in memory are cut
- * into pieces that stay in the cache, runs on disk into as large ones as memory allows. Memory: for
- * each thread two entries for each record of a piece, on disk also the records, and a batch to
- * write; for each piece two keys. */
+/* One rank needs no exchange, and none of --merge does: threads take pieces of the merged order,
+ * and each merges one, gathers its records, inspects and writes them at their place. Runs in memory
+ * are cut into pieces that stay in the cache, runs on disk into as large ones as memory allows.
+ * Memory: for each thread two entries for each record of a piece, on disk also the records, and a
+ * batch to write; for each piece two keys. */
 #include "phases.h"
 #include "selection.h"
 #include "io/file.h"
@@ -374,7 +374,7 @@ static status alloc_workspaces(single_rank *a)
 	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);
 	a->recs = mem_array(&env->m, a->count, sizeof *a->recs, "counts", &env->e);
 	if (settings_drops(env->o))
-		rc = selection_open(&a->selection, env, env->o->top ? env->o->top : UINT64_MAX);
+		rc = selection_open(&a->selection, env, exchange_setup_most(env, a->k->s));
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
 		rc = alloc_workspace(a, &a->workspace[i]);
 	return a->workspace && a->keys && a->recs ? rc : ST_RESOURCE;
@@ -421,8 +421,8 @@ static status cut(single_rank *a)
 	status rc;
 	if (a->d->files) {
 		const budget *b = &a->k->mp->budget;
-		const sorted_pieces_plan p = { env->o->lay, b->chunk_recs, b->chunks,
-					       b->slice_recs };
+		const sorted_pieces_plan p = { env->o->lay,   b->chunk_recs, b->chunks,
+					       b->slice_recs, a->d->from,    a->d->to };
 		rc = sorted_pieces_open(&a->inputs, &env->m, a->d->files, &p, &env->e);
 		a->count = rc == ST_OK ? (size_t)sorted_pieces_most(a->inputs) : 0;
 		a->most = b->slice_recs;
@@ -453,6 +453,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	status rc = cut(&a);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = exchange_setup_output(env, k, f, w, &a.to);
 	if (a.to.direct < 0)

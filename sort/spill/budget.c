@@ -347,7 +347,7 @@ static bool is_forced(const budget_query *q)
 static uint64_t pieces_bytes(const budget *b, const budget_query *q)
 {
 	const uint64_t fair = b->slice_recs / q->sorted_files;
-	const uint64_t pieces = q->recs / fair + q->recs / b->chunk_recs + 2 * q->sorted_files;
+	const uint64_t pieces = q->recs / fair + q->recs / b->chunk_recs + 3 * q->sorted_files;
 	return pieces * (2 * (uint64_t)q->lay.key_bytes + sizeof(uint64_t));
 }
 

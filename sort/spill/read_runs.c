@@ -65,6 +65,8 @@ void read_runs_free(mem *m, read_runs *d)
 	mem_free(m, d->lookup.it);
 	spill_close(d->spill);
 	sorted_files_close(d->files);
+	mem_free(m, d->from);
+	mem_free(m, d->to);
 	*d = (read_runs){ 0 };
 }
 

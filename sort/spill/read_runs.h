@@ -22,7 +22,8 @@ typedef struct read_runs {
 	size_t n, room;      /* records, and how many there is memory for */
 	uint64_t *start;     /* of the runs */
 	spill *spill;        /* of runs on disk, as lookup and samples: see runs.h */
-	sorted_files *files; /* of inputs that are sorted already, nothing else */
+	sorted_files *files; /* of inputs that are sorted already, nothing else, */
+	uint64_t *from, *to; /* of each these records; NULL: all */
 	runs_lookup lookup;
 	unsigned char *sample;
 	size_t *sample_at, samples;

@@ -67,9 +67,9 @@ uint64_t sorted_files_recs(const sorted_files *s, size_t run)
 	return s->file[run].f->count;
 }
 
-const char *sorted_files_path(const sorted_files *s, size_t run)
+const layout *sorted_files_layout(const sorted_files *s)
 {
-	return s->file[run].f->path;
+	return &s->lay;
 }
 
 /* Under the lock. */
@@ -146,6 +146,13 @@ status sorted_files_disorder(const sorted_files *s, size_t run, uint64_t rec, er
 		       "input %s is not sorted, which --merge wants: record %" PRIu64
 		       " belongs before the one before it",
 		       err_quoted(s->file[run].f->path, q), rec);
+}
+
+status sorted_files_changed(const sorted_files *s, size_t run, err *e)
+{
+	char q[QUOTED_BYTES];
+	return err_set(e, ST_IO, "input %s changed while it was being read",
+		       err_quoted(s->file[run].f->path, q));
 }
 
 status sorted_files_check(sorted_files *s, err *e)

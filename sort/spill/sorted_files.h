@@ -17,7 +17,7 @@ status sorted_files_open(sorted_files **out, mem *m, const input *in, const layo
 
 size_t sorted_files_count(const sorted_files *s);
 uint64_t sorted_files_recs(const sorted_files *s, size_t run);
-const char *sorted_files_path(const sorted_files *s, size_t run);
+const layout *sorted_files_layout(const sorted_files *s);
 
 /* sorted_files_read - bytes of the run's records, from `offset` of them on. */
 status sorted_files_read(sorted_files *s, size_t run, void *buf, size_t bytes, uint64_t offset,
@@ -26,6 +26,9 @@ status sorted_files_read(sorted_files *s, size_t run, void *buf, size_t bytes, u
 /* sorted_files_disorder - the sentence for a record that belongs before the one before it:
  * ST_REFUSED. */
 status sorted_files_disorder(const sorted_files *s, size_t run, uint64_t rec, err *e);
+
+/* sorted_files_changed - the sentence for a run that is not what it was: ST_IO. */
+status sorted_files_changed(const sorted_files *s, size_t run, err *e);
 
 /* sorted_files_check - has any of the files changed since it was described? (ST_IO) */
 status sorted_files_check(sorted_files *s, err *e);

@@ -24,9 +24,10 @@ typedef struct slot {
 	size_t users; /* pieces under way */
 } slot;
 
-/* One file. Of its records those before `place` are in pieces, those before `loaded` in memory. */
+/* One file. Of its records [from, to) those before `place` are in pieces, those before `loaded` in
+ * memory. */
 typedef struct ring {
-	uint64_t count, place, loaded, next_chunk; /* next_chunk: to be read */
+	uint64_t from, to, place, loaded, next_chunk; /* next_chunk: to be read */
 	slot *slot;
 	unsigned char *last_key; /* of the records in pieces */
 } ring;
@@ -74,14 +75,14 @@ static slot *slot_of(const sorted_pieces *s, const ring *r, uint64_t chunk)
 
 static uint64_t chunk_end(const sorted_pieces *s, const ring *r, uint64_t chunk)
 {
-	return u64_min((chunk + 1) * s->p.chunk_recs, r->count);
+	return u64_min((chunk + 1) * s->p.chunk_recs, r->to);
 }
 
 /* --------------------------------------------------------------------------------- reading */
 
 static bool can_read(const sorted_pieces *s, const ring *r)
 {
-	return r->next_chunk * s->p.chunk_recs < r->count &&
+	return r->next_chunk * s->p.chunk_recs < r->to &&
 	       slot_of(s, r, r->next_chunk)->state == SLOT_EMPTY;
 }
 
@@ -92,7 +93,8 @@ static ring *next_to_read(const sorted_pieces *s)
 	uint64_t least = UINT64_MAX;
 	for (size_t k = 0; k < s->count; k++) {
 		ring *r = &s->ring[k];
-		const uint64_t ahead = r->next_chunk * s->p.chunk_recs - r->place;
+		const uint64_t begin = u64_max(r->next_chunk * s->p.chunk_recs, r->from);
+		const uint64_t ahead = begin - r->place;
 		if (ahead < least && can_read(s, r)) {
 			next = r;
 			least = ahead;
@@ -116,7 +118,8 @@ static bool read_next(sorted_pieces *s)
 	ring *r = s->stop || s->e.code != ST_OK ? NULL : next_to_read(s);
 	if (!r)
 		return false;
-	const uint64_t chunk = r->next_chunk++, first = chunk * s->p.chunk_recs;
+	const uint64_t chunk = r->next_chunk++;
+	const uint64_t first = u64_max(chunk * s->p.chunk_recs, r->from);
 	const size_t n = (size_t)(chunk_end(s, r, chunk) - first);
 	err e = { ST_OK, "" };
 	slot_of(s, r, chunk)->state = SLOT_READING;
@@ -162,7 +165,7 @@ static bool find_end(const sorted_pieces *s, size_t *file, const unsigned char *
 	*end = NULL;
 	for (size_t k = 0; k < s->count; k++) {
 		const ring *r = &s->ring[k];
-		if (r->place == r->count)
+		if (r->place == r->to)
 			continue;
 		if (r->place == r->loaded)
 			return false;
@@ -193,7 +196,7 @@ static void add_range(sorted_pieces *s, sorted_piece *p, size_t k, uint64_t n)
 {
 	ring *r = &s->ring[k];
 	const layout *l = &s->p.lay;
-	if (r->place > 0 && key_copy_compare(l, r->last_key, place_of(s, k, r->place)) > 0)
+	if (r->place > r->from && key_copy_compare(l, r->last_key, place_of(s, k, r->place)) > 0)
 		(void)sorted_files_disorder(s->files, k, r->place, &s->e);
 	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
 	p->n += (size_t)n;
@@ -346,6 +349,11 @@ void sorted_piece_close(sorted_piece *p, mem *m)
 	*p = (sorted_piece){ 0 };
 }
 
+static uint64_t recs_of(const ring *r)
+{
+	return r->to - r->from;
+}
+
 /* The records in sight of one file are used up by each piece: all that are fair, or to the end of a
  * chunk. */
 uint64_t sorted_pieces_most(const sorted_pieces *s)
@@ -353,8 +361,21 @@ uint64_t sorted_pieces_most(const sorted_pieces *s)
 	const uint64_t fair = s->p.piece_recs / s->count;
 	uint64_t n = 1;
 	for (size_t k = 0; k < s->count; k++)
-		n += s->ring[k].count / fair + s->ring[k].count / s->p.chunk_recs + 2;
+		n += recs_of(&s->ring[k]) / fair + recs_of(&s->ring[k]) / s->p.chunk_recs + 3;
 	return n;
+}
+
+static ring ring_of(const sorted_pieces *s, size_t k)
+{
+	const uint64_t from = s->p.from ? s->p.from[k] : 0, chunk = s->p.chunk_recs;
+	const uint64_t to = s->p.to ? s->p.to[k] : sorted_files_recs(s->files, k);
+	return (ring){ .from = from,
+		       .to = to,
+		       .place = from,
+		       .loaded = from,
+		       .next_chunk = from < to ? from / chunk : to / chunk + 1,
+		       .slot = s->slots + k * s->p.chunks,
+		       .last_key = s->keys + k * s->p.lay.key_bytes };
 }
 
 static status alloc(sorted_pieces *s, err *e)
@@ -368,9 +389,7 @@ static status alloc(sorted_pieces *s, err *e)
 	if (!s->raw || !s->ring || !s->slots || !s->keys)
 		return ST_RESOURCE;
 	for (size_t k = 0; k < s->count; k++)
-		s->ring[k] = (ring){ .count = sorted_files_recs(s->files, k),
-				     .slot = s->slots + k * s->p.chunks,
-				     .last_key = s->keys + k * l->key_bytes };
+		s->ring[k] = ring_of(s, k);
 	s->recs = (records){ s->raw, *l, 0 };
 	return ST_OK;
 }

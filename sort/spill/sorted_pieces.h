@@ -21,6 +21,7 @@ typedef struct sorted_pieces_plan {
 	layout lay;
 	size_t chunk_recs, chunks; /* of a read; in the ring of each file, at least 2 */
 	size_t piece_recs;         /* at most, and at least one of each file */
+	const uint64_t *from, *to; /* of each file these records alone; NULL: all */
 } sorted_pieces_plan;
 
 /* Consecutive records of one file. */

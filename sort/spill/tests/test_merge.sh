@@ -54,9 +54,37 @@ for i in 0 1 2 3; do
   "$hetsort" --no-fsync --record-size 20 --key 0,u8 --key 3,i16,desc -s -f -o k.$i part
 done
 merges "fields" wanted.20 --record-size 20 --key 0,u8 --key 3,i16,desc k.0 k.1 k.2 k.3
-seq -f =%08.0f 50000 >x && seq -f =%08.0f 30001 90000 >y && cat x y >xy
+seq -f =%08.0f 3 >few && seq -f =%08.0f 50000 >x && seq -f =%08.0f 30001 90000 >y && cat x y >xy
 merges "keys that are all equal" xy --record-size 10 --key 0,1 x y
 merges "keys that are all equal, little memory" xy --record-size 10 --key 0,1 --memory 2M x y
+
+# --- several ranks: each its own records of all inputs, as a single rank has them
+for ranks in 2 3 7; do
+  merges "$ranks ranks" wanted --ranks $ranks a empty b c
+  merges "$ranks ranks, equal keys" xy --ranks $ranks --record-size 10 --key 0,1 x y
+  merges "$ranks ranks, fields" wanted.20 --ranks $ranks --record-size 20 --key 0,u8 --key 3,i16,desc k.0 k.1 k.2 k.3
+  rm -f p.*
+  run "$hetsort" --no-fsync -m --ranks $ranks -o p.%r a b c
+  ok "$ranks ranks, parts: as a stable sort" cmp <(for ((r = 0; r < ranks; r++)); do cat p.$r; done) wanted
+  is "$ranks ranks, parts: equal shares" "$(($(wc -c <p.0) - $(wc -c <p.$((ranks - 1)))))" $((70000 % ranks ? 100 : 0))
+  run "$hetsort" --check-manifest p.manifest
+  is "$ranks ranks, parts: the manifest is right" "$rc/$err" 0/
+  merges "$ranks ranks, as many parts" wanted --ranks $ranks p.%r
+  for way in "-u --count 5,u32" "-u --top 99" "--top 30001" "--top 9 --count 8,u32be -u"; do
+    # shellcheck disable=SC2086 # words of a command line
+    "$hetsort" --no-fsync -m --record-size 20 --key 0,u8 --key 3,i16,desc $way -f -o one k.? || exit 1
+    # shellcheck disable=SC2086
+    merges "$ranks ranks, $way" one --ranks $ranks --record-size 20 --key 0,u8 --key 3,i16,desc $way k.?
+  done
+done
+merges "more ranks than records" few --ranks 9 --record-size 10 --key 0,9 few
+merges "two ranks without records" empty --ranks 2 empty
+merges "behind headers, three ranks" h.wanted --ranks 3 --skip-header 6 h.a h.b
+merges "past the page cache, three ranks" wanted --ranks 3 --direct always a b c
+merges "a pipe among them, three ranks" wanted --ranks 3 a - c < <(cat b)
+rm -f p.*
+run "$hetsort" --no-fsync -m --ranks 3 --speeds 1,2,4 -o p.%r a b c
+is "shares by speed" "$rc $(wc -c <p.0) $(wc -c <p.1) $(wc -c <p.2)" "0 1000000 2000000 4000000"
 
 # --- many inputs, few open files
 split -a 4 -d -b 1000 wanted many. && rm -f many.?[1-9]?? many.*[5-9]
@@ -98,13 +126,24 @@ for at in 0 654 655 656 40959 69998; do
   refuses "records $at and the next exchanged" 2 \
     "input 'swapped' is not sorted, which --merge wants: record $((at + 1)) belongs before the one before it" a swapped c
 done
+for at in 30000 34999 35000; do # the cut of two equal ranks that merge this file alone is at 35000
+  swap $at
+  refuses "two ranks, records $at and the next exchanged" 2 "record $((at + 1)) belongs before" --ranks 2 swapped
+done
+refuses "three ranks, not sorted at all" 2 "'noise' is not sorted" --ranks 3 noise a
+tail -c 3500000 wanted >back && head -c 3500000 wanted >>back
+refuses "four ranks, a half before the other" 2 "record 35000 belongs before" --ranks 4 back
 swap 30000
 refuses "exchanged, one thread, little memory" 2 "record 30001 belongs" --memory 3M --threads 1 swapped b
 refuses "sorted by another key" 2 "is not sorted, which" --key 20,10 a b
 refuses "not sorted at all" 2 "'noise' is not sorted" a noise
 
 # --- what cannot be
-refuses "several ranks" 2 "--merge is for one rank, not for --ranks=2" --ranks 2 a b
+refuses "--plan=online" 2 "--plan=online does not go with --merge" --plan online --ranks 2 a b
+cp a lone.0 && cp b lone.1
+refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so those without a manifest" --ranks 2 lone.%r
+run bash -c '"$1" -m --ranks 2 -o - a b | wc -c' - "$hetsort"
+is "several ranks, to a pipe" "$out $(grep -c 'these need a single rank, not 2' <<<"$err")" "0 1"
 refuses "--workdir" 2 "--workdir does not go with --merge" --workdir w --resume a b
 refuses "--strategy" 2 "--strategy does not go with --merge" --strategy distribute a b
 refuses "--source" 2 "--source does not go with --merge" --source root a b
