@@ -139,7 +139,7 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
 	if (q->run_recs)
 		return q->run_recs <= most ? q->run_recs : 0;
-	if (most == 0)
+	if (most == 0 || q->recs == 0) /* a disk is no help to who has nothing to put there */
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
 	count = (count + b->workers - 1) / b->workers * b->workers;

@@ -85,6 +85,9 @@ for scatter in equal speed balanced dynamic; do
 done
 refuses "--source=root of more than the memory" 4 "20 KiB of memory a rank are not enough for 500 records of 100 bytes: it takes " \
   "$hetsort" --ranks 2 --source root --scatter equal --memory 40K -o out in
+"$gensort" --no-fsync 1 one || exit 1
+refuses "a rank without a record, and without memory" 4 "341 B of memory a rank are not enough for 0 records of 100 bytes: it takes " \
+  "$hetsort" --ranks 3 --memory 1K -o out one
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
 sorts "--adapt, one rank" 1000 "$hetsort" --adapt -o out in
