@@ -15,6 +15,7 @@
 #include "comm/comm.h"
 #include "comm/deadline.h"
 #include "comm/watch.h"
+#include "io/name.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
 #include "run.h"
@@ -166,7 +167,7 @@ static void print_failure(const comm *c, const char *at, const char *text)
 static void start_watch(watch **w, comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
-	if (o->timeout_s == 0 && !(shown && c->threads_allowed))
+	if (c->for_all || (o->timeout_s == 0 && !(shown && c->threads_allowed)))
 		return;
 	if (!c->threads_allowed)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
@@ -338,11 +339,24 @@ static _Noreturn void not_joined(status rc, const err *e)
 }
 #endif
 
+/* A plan that rank 0 makes for all: where each rank has the same files before it, and nothing is
+ * measured. */
+static bool is_plan_of_one(const settings *o)
+{
+	bool same = o->explain && !o->emulate && !o->calibrate && !o->from_root && !o->trace &&
+		    !(o->output && name_is_per_rank(o->output));
+	for (size_t i = 0; i < o->ninputs && same; i++)
+		same = !name_is_per_rank(o->inputs[i]);
+	return same;
+}
+
 static status start(invocation *v, err *e)
 {
+	const int ranks = v->o.ranks ? v->o.ranks : 1;
 	if (!comm_mpi_launched())
-		return comm_local_run(v->o.ranks ? v->o.ranks : 1, v->o.max_message, process_run, v,
-				      e);
+		return is_plan_of_one(&v->o)
+			       ? comm_local_run_first(ranks, v->o.max_message, process_run, v, e)
+			       : comm_local_run(ranks, v->o.max_message, process_run, v, e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "

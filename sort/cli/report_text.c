@@ -282,9 +282,10 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 			plural(r->out), r->records - r->out);
 }
 
+/* Ranks say what those beside them say. */
 static bool said_before(const job_result *r, int i)
 {
-	for (int k = 0; k < i; k++)
+	for (int k = i - 1; k >= 0; k--)
 		if (r->rank[k].status != ST_OK && strcmp(r->rank[k].text, r->rank[i].text) == 0)
 			return true;
 	return false;

@@ -72,6 +72,7 @@ struct comm {
 	bool traced;                /* rank 0 wants to know what threads did when */
 	bool shares_memory;         /* ranks of a host may: shared_window.h */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */
+	bool for_all;               /* rank 0 is the only one there: comm_local_run_first() */
 	int32_t *codes;             /* [size] for callers who must not need memory */
 	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */
 	uint64_t round;             /* collectives so far */
@@ -201,6 +202,11 @@ typedef status rank_main(comm *c, void *arg);
  * with fn(its comm, arg). Returns the worst status; ST_RESOURCE, with no rank started, where the
  * threads cannot be had. */
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
+
+/* comm_local_run_first - rank 0 of that many alone, on the calling thread, where all of them would
+ * say the same in each collective: what it gathers is its own word of each rank, and a reduction,
+ * whose fold then must not count, is its own number. It sends no blocks. */
+status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* comm_mpi_launched - has an MPI launcher started this process? By the environment alone. */
 bool comm_mpi_launched(void);

@@ -267,6 +267,19 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 		strcpy(l->c.host, "localhost");
 }
 
+status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	world w = { .size = size, .room = calloc(1, comm_room_bytes(size)) };
+	local first;
+	if (!w.room)
+		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", size);
+	rank_init(&first, &w, 0, max_msg);
+	first.c.for_all = true;
+	const status rc = fn(&first.c, arg);
+	free(w.room);
+	return rc;
+}
+
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	if (size < 1)

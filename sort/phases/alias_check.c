@@ -181,10 +181,10 @@ static status most_uses(rank_env *env, uint64_t mine, uint64_t *most)
 }
 
 /* The ranks' uses one after the other: does each speak of itself, and of what there is? */
-static status validate(rank_env *env, const input *in, const use *c, size_t most)
+static status validate(rank_env *env, const input *in, const use *c, size_t ranks, size_t most)
 {
 	const size_t inputs = in->per_rank ? env->o->ninputs : in->files;
-	for (size_t i = 0; i < (size_t)env->c->size * most; i++, c++)
+	for (size_t i = 0; i < ranks * most; i++, c++)
 		if (c->kind < NOTHING || c->kind > MADE || c->what < LAST_SIDE ||
 		    c->what >= (int64_t)inputs ||
 		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
@@ -195,7 +195,8 @@ static status validate(rank_env *env, const input *in, const use *c, size_t most
 
 status alias_check(rank_env *env, const files *f)
 {
-	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	const size_t all_ranks = env->c->for_all ? 1 : (size_t)env->c->size;
+	const size_t ranks = env->c->rank == 0 ? all_ranks : 0;
 	const size_t own = own_uses(&f->in);
 	uint64_t most;
 	status rc = most_uses(env, own, &most);
@@ -209,10 +210,13 @@ status alias_check(rank_env *env, const files *f)
 	rc = comm_agree(env->c, mine.c && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		collect(env, f, &mine);
-		rc = comm_gather(env->c, mine.c, all, bytes, 0);
+		if (env->c->for_all)
+			memcpy(all, mine.c, bytes);
+		else
+			rc = comm_gather(env->c, mine.c, all, bytes, 0);
 	}
 	if (rc == ST_OK && ranks)
-		rc = validate(env, &f->in, all, most);
+		rc = validate(env, &f->in, all, ranks, most);
 	if (rc == ST_OK && ranks)
 		rc = compare(env, f, all, ranks * most);
 	mem_free(&env->m, mine.c);

@@ -174,11 +174,12 @@ static status make_stream_budget(rank_env *env, const settled *k, memory_plan *m
 }
 
 /* All ranks exchange in the same way: *any is so on one of them. Collective. */
-static status agree_to_spill(rank_env *env, bool *any)
+static status agree_to_spill(rank_env *env, memory_plan *mp, bool *any)
 {
 	uint64_t all;
-	const status rc = comm_reduce(env->c, *any, u64_max, &all);
+	const status rc = comm_reduce(env->c, *any || mp->other_spills, u64_max, &all);
 	*any |= all != 0; /* what another rank sends need be no bool */
+	mp->other_spills = *any;
 	return rc;
 }
 
@@ -195,7 +196,7 @@ static status make_spread_budget(rank_env *env, const settled *k, memory_plan *m
 	budget_query q = query_of(env, k, mp, own_share(env, k->s->out));
 	err no_room = { ST_OK, "" };
 	bool any = budget_make(&mp->budget, &q, &no_room) != ST_OK || mp->budget.spills;
-	const status rc = agree_to_spill(env, &any);
+	const status rc = agree_to_spill(env, mp, &any);
 	if (rc != ST_OK || !any)
 		return rc;
 	q.recs = most_to_come(env, k->s);

@@ -18,6 +18,9 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
 		  scatter_plan *sp, history **h);
 
+/* plan_note - what the rank of env reports of the plan. */
+void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp);
+
 /* phase_resume - runs of an earlier program decide what each rank reads: a new plan in `next`. */
 status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan *s,
 		    share_plan *next);

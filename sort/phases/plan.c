@@ -40,7 +40,7 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 	return rc;
 }
 
-static void note_plan(rank_env *env, const share_plan *s, const scatter_plan *sp)
+void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp)
 {
 	rank_result *r = env->stats;
 	r->speed = s->speed[env->c->rank];
@@ -101,7 +101,7 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 	if (rc == ST_OK)
 		rc = tell_plan(env, f->in.is_stream, s, sp);
 	if (rc == ST_OK)
-		note_plan(env, s, sp);
+		plan_note(env, s, sp);
 	rank_speeds_free(env, &g);
 	return rc;
 }

@@ -34,7 +34,8 @@ typedef struct memory_plan {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
 	budget budget;
-	char *tmpdir; /* for runs, if none is named */
+	char *tmpdir;      /* for runs, if none is named */
+	bool other_spills; /* where rank 0 plans for all: one of them does, so all do */
 } memory_plan;
 
 /* What is settled before the first record is read. */

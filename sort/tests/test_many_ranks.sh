@@ -5,11 +5,44 @@
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers take memory of their own for each thread"
 "$BIN/gensort" 20000 in.dat 2>/dev/null
 
-# A rank has a stack, and what it finds out of its host; of the others, next to nothing.
-run "$BIN/hetsort" --explain --ranks 1000 --io=threads --report plan.json -o out.dat in.dat
+number() { grep -o "\"$1\": *[0-9]*" plan.json | head -1 | grep -o '[0-9]*$'; }
+
+# Where each rank looks at files of its own, each is there: it has a stack, and what it finds out of
+# its host; of the others, next to nothing.
+run "$BIN/hetsort" --explain --ranks 1000 --io=threads --report plan.json -o out.%r in.dat
 is "a plan for 1000 ranks" "$rc/$(grep -c '^1000 ranks (threads)' <<<"$out")" 0/1
-peak=$(grep -o '"process_peak": *[0-9]*' plan.json | head -1 | grep -o '[0-9]*$')
-planned=$(grep -o '"planned_bytes": *[0-9]*' plan.json | head -1 | grep -o '[0-9]*$')
+peak=$(number process_peak)
+planned=$(number planned_bytes)
 ok "for what comes from each other rank, less than 1.5 kB beside 1 MB: $planned bytes" test "$planned" -lt 2500000
 ok "it takes less than 120 kB a rank: $peak bytes" test "$peak" -lt 120000000
+
+# Else rank 0 plans for all of them, as each would; but for the times, as theirs to begin is in them.
+plan() {
+  "$BIN/hetsort" --explain "$@" in.dat 2>&1 | sed -E 's/ +[0-9.]+$//; s/[0-9.]+ s, at//'
+  echo "status ${PIPESTATUS[0]}"
+}
+as_each() {
+  local one each
+  one=$(plan "$@" -o out.dat)
+  each=$(plan "$@" -o out.%r)
+  is "as each plans for itself: $*" "$one" "$each"
+}
+as_each --ranks 4
+as_each --ranks 16 --memory 64M
+as_each --ranks 9 --memory 30M --strategy distribute
+as_each --ranks 3 --memory 1M
+as_each --ranks 7 --speeds 1,1,0.5,0.5,1,1,3 --memory 14M
+as_each --ranks 3 --speeds 1,1,30 --memory 7M --strategy distribute
+as_each --ranks 3 --speeds 1,1,30 --memory 9M --strategy distribute
+run "$BIN/hetsort" --explain --ranks 4 -o out.dat missing.dat
+is "one that finds nothing says so for all" "$rc/$err" \
+  "2/hetsort: rank 0, describe: cannot open input 'missing.dat': No such file or directory (and on 3 more ranks)"
+
+run "$BIN/hetsort" --explain --ranks 4000 --memory 64K --report plan.json -o out.dat in.dat
+peak=$(number process_peak)
+is "4000 ranks lack memory" "$rc/$(grep -c 'and on 3999 more ranks' <<<"$err")" 4/1
+ok "to find that takes less than 12 kB a rank: $peak bytes" test "$peak" -lt 48000000
+run "$BIN/hetsort" --explain --ranks 65536 --memory 64K -o out.dat in.dat
+is "so do 65536, each with its share, or with none" \
+  "$rc/$(grep -cE 'rank (0|20000), plan: .* not enough for [01] records? .*and on (19999|45535) more' <<<"$err")" 4/2
 done_testing
