@@ -33,6 +33,7 @@ enum {
 	AHEAD_BYTES = 64 << 20,
 	MOST_PIECE_BYTES = 4 << 20,
 	PIECE_PART = 32, /* of memory */
+	ENTRIES_PART = 16,
 	CHUNK_CONTROL_BYTES = 64,
 	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
 	 * reads fewer records beyond its bounds than within them */
@@ -357,8 +358,9 @@ static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint
 	const uint64_t rec = q->lay.record_bytes, files = q->sorted_files;
 	const uint64_t longest = q->longest_recs * rec;
 	b->workers = workers;
-	b->slice_recs = (size_t)u64_max(
-		u64_min(MOST_PIECE_BYTES, q->limit_bytes / PIECE_PART) / rec, files);
+	const uint64_t piece = u64_min(MOST_PIECE_BYTES, q->limit_bytes / PIECE_PART) / rec;
+	const uint64_t entries = q->limit_bytes / ENTRIES_PART / (2 * sizeof(entry));
+	b->slice_recs = (size_t)u64_max(u64_min(piece, entries), files);
 	b->chunk_recs = io_fd_chunk_recs(q->lay.record_bytes, u64_min(chunk_bytes, longest));
 	const uint64_t chunk = b->chunk_recs * rec + CHUNK_CONTROL_BYTES;
 	const uint64_t each = b->write_bytes + 4 * IO_FD_ALIGN + b->slice_recs * 2 * sizeof(entry);

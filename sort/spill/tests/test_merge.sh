@@ -57,6 +57,12 @@ merges "fields" wanted.20 --record-size 20 --key 0,u8 --key 3,i16,desc k.0 k.1 k
 seq -f =%08.0f 3 >few && seq -f =%08.0f 50000 >x && seq -f =%08.0f 30001 90000 >y && cat x y >xy
 merges "keys that are all equal" xy --record-size 10 --key 0,1 x y
 merges "keys that are all equal, little memory" xy --record-size 10 --key 0,1 --memory 2M x y
+for bytes in 1 2 3; do # shorter than what stands for them while they are merged
+  head -c 300000 noise | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o short.a -
+  tail -c 600000 noise | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o short.b -
+  { head -c 300000 noise; tail -c 600000 noise; } | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o wanted.short -
+  merges "records of $bytes bytes, little memory" wanted.short --record-size $bytes --key 0,1 --memory 3M short.a short.b
+done
 
 # --- several ranks: each its own records of all inputs, as a single rank has them
 for ranks in 2 3 7; do
