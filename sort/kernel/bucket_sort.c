@@ -23,7 +23,7 @@
 
 #include <stdatomic.h>
 
-enum { PIECE = 8192, KEYS_AHEAD = 40 };
+enum { PIECE = 8192 };
 
 const bucket_sort_sizes BUCKET_SORT_SIZES = { .simple = 16384,
 					      .bucket = 8000,
@@ -104,39 +104,41 @@ static void make_map(bucket_split *p, uint32_t buckets)
 
 /* -------------------------------------------------------------------------------- scatter */
 
-static inline __attribute__((always_inline)) void
-put_range(const bucket_split *p, bucket_writer *w, uint64_t from, uint64_t to, window_kind of)
+static void put_range(const bucket_split *p, bucket_writer *w, uint64_t from, uint64_t to)
 {
-	const classifier map = p->map;
 	const records *in = p->s->c.in;
 	const size_t bytes = in->lay.record_bytes;
-	const unsigned char *rec = record_at(in, from);
-	for (uint64_t i = from; i < to; i++, rec += bytes) {
-		uint64_t number;
-		__builtin_prefetch((const void *)((uintptr_t)rec + KEYS_AHEAD * bytes));
-		const uint32_t b = classifier_bucket(&map, rec, i, &number, of);
-		bucket_lists_put(w, b, number);
+	uint16_t into[CLASSIFIER_BLOCK];
+	uint64_t number[CLASSIFIER_BLOCK];
+	for (uint64_t i = from; i < to; i += CLASSIFIER_BLOCK) {
+		const size_t n = u64_min(to - i, CLASSIFIER_BLOCK);
+		/* of the next block, if there is one */
+		uintptr_t next =
+			(uintptr_t)key_at(&in->lay, record_at(in, i)) + CLASSIFIER_BLOCK * bytes;
+		classifier_block(&p->map, in, i, NULL, n, into, number);
+		for (size_t k = 0; k < n; k++, next += bytes) {
+			__builtin_prefetch((const void *)next);
+			bucket_lists_put(w, into[k], number[k]);
+		}
 	}
 }
 
-static inline __attribute__((always_inline)) void
-put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r, window_kind of)
+static void put_numbers(const bucket_split *p, bucket_writer *w, bucket_cursor r)
 {
-	enum { DISTANCE = 16 };
-	const classifier map = p->map;
 	const records *in = p->s->c.in;
 	const uint64_t mask = p->s->c.pos_mask;
+	uint16_t into[CLASSIFIER_BLOCK];
+	uint64_t number[CLASSIFIER_BLOCK];
 	const uint64_t *at;
 	for (size_t n; (n = bucket_lists_next(&r, &at)) > 0;)
-		for (size_t i = 0; i < n; i++) {
-			const uint64_t pos = at[i] & mask;
-			uint64_t number;
-			if (i + DISTANCE < n)
+		for (size_t i = 0, k; i < n; i += k) {
+			k = size_min(n - i, CLASSIFIER_BLOCK);
+			for (size_t j = 0; j < k; j++)
 				__builtin_prefetch(
-					key_at(&in->lay, record_at(in, at[i + DISTANCE] & mask)));
-			const uint32_t b =
-				classifier_bucket(&map, record_at(in, pos), pos, &number, of);
-			bucket_lists_put(w, b, number);
+					key_at(&in->lay, record_at(in, at[i + j] & mask)));
+			classifier_block(&p->map, in, 0, at + i, k, into, number);
+			for (size_t j = 0; j < k; j++)
+				bucket_lists_put(w, into[j], number[j]);
 		}
 }
 
@@ -145,14 +147,13 @@ static void scatter_parts(void *arg, unsigned worker)
 	bucket_split *p = arg;
 	bucket_workspace *own = &p->s->workspaces[worker];
 	const uint32_t parts = p->chunks.parts;
-	const window_kind of = p->map.root.window.of;
 	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < parts;) {
 		bucket_writer w;
 		bucket_lists_begin(&w, &p->chunks, (uint32_t)i, own->lanes, own->lines);
 		if (p->whole)
-			WITH_WINDOW(of, put_range, p, &w, p->n * i / parts, p->n * (i + 1) / parts);
+			put_range(p, &w, p->n * i / parts, p->n * (i + 1) / parts);
 		for (size_t k = p->n_pieces * i / parts; k < p->n_pieces * (i + 1) / parts; k++)
-			WITH_WINDOW(of, put_numbers, p, &w, p->pieces[k].numbers);
+			put_numbers(p, &w, p->pieces[k].numbers);
 		bucket_lists_end(&w);
 	}
 }

@@ -196,6 +196,25 @@ static void fill_cells(maker *k, classifier_table *t)
 		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
 }
 
+/* A search tree for a table of which cells would leave more than a step. Cells of few segments are
+ * small, and so in the cache, but searches in them depend on as many loads. */
+static void fill_tree(maker *k, classifier_table *t)
+{
+	uint64_t *tree = k->room->tree;
+	enum { REACH = 2 };
+	if (t->reach <= REACH)
+		return;
+	t->tree = tree;
+	while ((uint32_t)1 << t->levels < t->segments)
+		t->levels++;
+	for (unsigned d = 0; d < t->levels; d++)
+		for (uint32_t i = 0; i < (uint32_t)1 << d; i++) {
+			const uint32_t s = (2 * i + 1) << (t->levels - 1 - d);
+			tree[((size_t)1 << d) + i] =
+				s < t->segments ? t->segment[s].from - 1 : UINT64_MAX;
+		}
+}
+
 static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t i, size_t end,
 		       unsigned depth)
 {
@@ -274,6 +293,7 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
 	m->head_value = key_window_read(l, &m->head, m->common);
 	make_table(&k, &m->root, shared, 0, n, 0);
+	fill_tree(&k, &m->root);
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve(&k, &k.node[i]);
 	add_bucket(&k, false);
@@ -284,7 +304,57 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 
 /* ------------------------------------------------------------------------------------ its use */
 
-int classifier_outside(const classifier *m, const unsigned char *rec)
+/* The segment that w lies in, by its cell. */
+static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w)
+{
+	const uint64_t x = w - t->base;
+	uint64_t c = (x >> t->shift) + 1;
+	if (__builtin_expect(x > t->range, 0))
+		c = w < t->base ? 0 : t->last_cell;
+	uint32_t s = t->of_cell[c];
+	for (uint32_t n = t->reach; n > 1;) {
+		const uint32_t half = n / 2;
+		s += half & -(uint32_t)(t->segment[s + half].from <= w);
+		n -= half;
+	}
+	return s;
+}
+
+/* Four searches at once, as each waits for its loads. Up to 3 values behind the n are looked for
+ * with them. */
+static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+{
+	const uint64_t *tree = t->tree;
+	const unsigned levels = t->levels;
+	const size_t leaves = (size_t)1 << levels;
+	for (size_t i = 0; i < n; i += 4) {
+		const uint64_t wa = w[i], wb = w[i + 1], wc = w[i + 2], wd = w[i + 3];
+		size_t a = 1, b = 1, c = 1, d = 1;
+		for (unsigned l = 0; l < levels; l++) {
+			a += a + (tree[a] < wa);
+			b += b + (tree[b] < wb);
+			c += c + (tree[c] < wc);
+			d += d + (tree[d] < wd);
+		}
+		segment[i] = (uint16_t)(a - leaves);
+		segment[i + 1] = (uint16_t)(b - leaves);
+		segment[i + 2] = (uint16_t)(c - leaves);
+		segment[i + 3] = (uint16_t)(d - leaves);
+	}
+}
+
+static void find_segments(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+{
+	const classifier_table table = *t; /* which nothing that is written here can change */
+	if (t->levels)
+		find_in_tree(&table, w, n, segment);
+	else
+		for (size_t i = 0; i < n; i++)
+			segment[i] = (uint16_t)find(&table, w[i]);
+}
+
+/* For a key that does not share the common bytes: below 0, above 0, or 0. */
+static int outside(const classifier *m, const unsigned char *rec)
 {
 	const uint64_t v = key_window_read(&m->lay, &m->head, rec);
 	if (v != m->head_value)
@@ -294,22 +364,89 @@ int classifier_outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->common, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
-			   uint64_t *number)
+static inline uint64_t number_of(const classifier *m, const classifier_segment *s, uint64_t w,
+				 uint64_t pos)
+{
+	return pos | ((w - s->from) << s->norm & ~m->pos_mask);
+}
+
+/* From a segment on that is no bucket. */
+static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
+		       uint64_t *number)
 {
 	while ((to & (TO_TABLE | TO_HEAVY)) == TO_TABLE) {
 		const classifier_table *t = &m->table[to & ~TO_TABLE];
 		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
-		const classifier_segment *s = classifier_find(t, w);
-		if (number)
-			*number = pos | ((w - s->from) << s->norm & ~m->pos_mask);
+		const classifier_segment *s = &t->segment[find(t, w)];
+		*number = number_of(m, s, w, pos);
 		to = s->to;
 	}
 	if (to < TO_HEAVY)
 		return to;
 	const classifier_heavy *h = &m->heavy[to & ~TO_HEAVY];
 	const int c = key_compare(&m->lay, rec, h->rec);
-	if (number)
-		*number = pos;
+	*number = pos;
 	return h->bucket + (c >= 0) + (c > 0);
+}
+
+static inline uint64_t position(const classifier *m, uint64_t first, const uint64_t *at, size_t i)
+{
+	return at ? at[i] & m->pos_mask : first + i;
+}
+
+static inline __attribute__((always_inline)) void read_windows(const classifier *m,
+							       const records *in, uint64_t first,
+							       const uint64_t *at, size_t n,
+							       uint64_t *w, window_kind of)
+{
+	const layout lay = m->lay;
+	const key_window window = m->root.window;
+	const unsigned char *rec = record_at(in, first);
+	if (!at)
+		for (size_t i = 0; i < n; i++, rec += lay.record_bytes)
+			w[i] = key_window_read_as(of, &lay, &window, rec);
+	else
+		for (size_t i = 0; i < n; i++)
+			w[i] = key_window_read_as(of, &lay, &window,
+						  record_at(in, at[i] & m->pos_mask));
+}
+
+/* Keys that do not share the common bytes, and segments that are no buckets. */
+static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+			size_t n, uint16_t *bucket, uint64_t *number)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t pos = position(m, first, at, i);
+		const unsigned char *rec = record_at(in, pos);
+		const int side = m->root.key_from ? outside(m, rec) : 0;
+		uint64_t own = number ? number[i] : 0;
+		if (side != 0) {
+			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
+			own = pos;
+		} else if (bucket[i] >= TO_TABLE) {
+			bucket[i] = (uint16_t)deeper(m, rec, pos, bucket[i], &own);
+		}
+		if (number)
+			number[i] = own;
+	}
+}
+
+void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+		      size_t n, uint16_t *bucket, uint64_t *number)
+{
+	uint64_t w[CLASSIFIER_BLOCK + 3];
+	const classifier_segment *segment = m->root.segment;
+	unsigned to = 0;
+	WITH_WINDOW(m->root.window.of, read_windows, m, in, first, at, n, w);
+	w[n] = w[n + 1] = w[n + 2] = 0;
+	find_segments(&m->root, w, n, bucket);
+	for (size_t i = 0; i < n; i++) {
+		const classifier_segment *s = &segment[bucket[i]];
+		if (number)
+			number[i] = number_of(m, s, w[i], position(m, first, at, i));
+		bucket[i] = s->to;
+		to |= s->to;
+	}
+	if (m->root.key_from || to >= TO_TABLE)
+		look_closer(m, in, first, at, n, bucket, number);
 }

@@ -6,7 +6,10 @@
  * samples apart, so that it is as fine as keys are dense. Between two of them lies a segment, which
  * is a bucket. Cells of one width from the least to the greatest value of the sample tell where a
  * search begins; all searches take the same number of steps, so nothing depends on a branch. Where
- * keys are spread evenly, borders of cells are splitters, and there is no step at all. A value with
+ * keys are spread evenly, borders of cells are splitters, and there is no step at all. Where they
+ * cluster, so that a cell would leave many steps, the root's segments are searched for from the
+ * beginning, in a tree. Records are looked at in blocks, so that what happens to them afterwards,
+ * which a processor cannot foresee, does not keep the next ones from being looked for. A value with
  * much of the sample is a segment of its own: with a table of its own for the 8 bytes that follow
  * in the key; or, where all its samples have one key, three buckets: below that key, the key
  * itself, and above. */
@@ -22,6 +25,7 @@ enum {
 	NODES_MAX = BUCKETS_MAX / 16,
 	TABLE_DEPTH = 8,
 	SAMPLE_MAX = 32768,
+	CLASSIFIER_BLOCK = 128,
 	TO_TABLE = 0x4000, /* a segment with a table of its own: its index */
 	TO_HEAVY = 0x8000, /* a segment of one key: its index */
 };
@@ -44,6 +48,8 @@ typedef struct classifier_table {
 	uint16_t *of_cell;    /* the first of them */
 	uint32_t segments;
 	classifier_segment *segment;
+	unsigned levels;      /* of a search tree in place of cells; 0: none */
+	const uint64_t *tree; /* as a heap from 1 on: one less than where segments begin */
 } classifier_table;
 
 /* A key with much of the sample: `bucket` is below it, the next its own, then above. */
@@ -56,6 +62,7 @@ typedef struct classifier_heavy {
 typedef struct classifier_room {
 	uint16_t cell[CELLS_MAX];
 	classifier_segment segment[BUCKETS_MAX];
+	uint64_t tree[BUCKETS_MAX];
 	classifier_table table[NODES_MAX];
 	classifier_heavy heavy[NODES_MAX];
 	bool exact[BUCKETS_MAX];
@@ -90,52 +97,12 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
 		     unsigned pos_bits, uint32_t buckets, classifier_room *room);
 
-/* classifier_outside - for a key that does not share the common bytes: below 0, above 0, or 0. */
-int classifier_outside(const classifier *m, const unsigned char *rec);
-
-/* classifier_deeper - the same as classifier_bucket from a segment on that is no bucket. */
-uint32_t classifier_deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
-			   uint64_t *number);
-
-/* The segment that w lies in. */
-static inline __attribute__((always_inline)) const classifier_segment *
-classifier_find(const classifier_table *t, uint64_t w)
-{
-	const uint64_t x = w - t->base;
-	uint64_t c = (x >> t->shift) + 1;
-	if (__builtin_expect(x > t->range, 0))
-		c = w < t->base ? 0 : t->last_cell;
-	const classifier_segment *s = &t->segment[t->of_cell[c]];
-	for (size_t n = t->reach; n > 1;) {
-		const size_t half = n / 2;
-		s += half & -(size_t)(s[half].from <= w);
-		n -= half;
-	}
-	return s;
-}
-
-/* classifier_bucket - the bucket of the record at position pos, and its number: the upper bits of
- * its window, from the beginning of its segment, above the position. Where the window says nothing,
- * the position alone. number may be NULL. of: the kind of the root's window. */
-static inline __attribute__((always_inline)) uint32_t
-classifier_bucket(const classifier *m, const unsigned char *rec, uint64_t pos, uint64_t *number,
-		  window_kind of)
-{
-	const classifier_table *root = &m->root;
-	const uint64_t w = key_window_read_as(of, &m->lay, &root->window, rec);
-	if (number)
-		*number = pos;
-	if (root->key_from) {
-		const int side = classifier_outside(m, rec);
-		if (__builtin_expect(side != 0, 0))
-			return side < 0 ? 0 : m->buckets - 1;
-	}
-	const classifier_segment *s = classifier_find(root, w);
-	if (number)
-		*number |= (w - s->from) << s->norm & ~m->pos_mask;
-	if (__builtin_expect(s->to >= TO_TABLE, 0))
-		return classifier_deeper(m, rec, pos, s->to, number);
-	return s->to;
-}
+/* classifier_block - the buckets of n (CLASSIFIER_BLOCK at most) records of `in` and the numbers
+ * that stand for them: the upper bits of a record's window, from the beginning of its segment,
+ * above the position. Where the window says nothing, the position alone. at       their positions,
+ * under m->pos_mask; NULL: those from `first` on bucket   and number have room for
+ * CLASSIFIER_BLOCK, whatever n is number   NULL: none */
+void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+		      size_t n, uint16_t *bucket, uint64_t *number);
 
 #endif

@@ -79,25 +79,21 @@ static uint64_t part_begin(const short_sorter *s, size_t part)
 	return s->n / s->threads * part + u64_min(s->n % s->threads, part);
 }
 
-static inline __attribute__((always_inline)) void
-count_range(const short_sorter *s, uint64_t from, uint64_t to, uint64_t *count, window_kind of)
-{
-	const classifier map = s->map; /* which nothing that is written here can change */
-	const uint32_t bytes = s->in->lay.record_bytes;
-	const unsigned char *rec = record_at(s->in, from);
-	for (uint64_t i = from; i < to; i++, rec += bytes)
-		count[classifier_bucket(&map, rec, 0, NULL, of)]++;
-}
-
 static void count_part(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
+	uint16_t into[CLASSIFIER_BLOCK];
 	(void)worker;
 	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
 		uint64_t *count = s->place + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
-		WITH_WINDOW(s->map.root.window.of, count_range, s, part_begin(s, p),
-			    part_begin(s, p + 1), count);
+		for (uint64_t i = part_begin(s, p), end = part_begin(s, p + 1); i < end;
+		     i += CLASSIFIER_BLOCK) {
+			const size_t n = u64_min(end - i, CLASSIFIER_BLOCK);
+			classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
+			for (size_t k = 0; k < n; k++)
+				count[into[k]]++;
+		}
 	}
 }
 
@@ -128,25 +124,29 @@ static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, b
 	g->to[b] += LINE;
 }
 
-static inline __attribute__((always_inline)) void move_range(const short_sorter *s, const stages *g,
-							     uint64_t from, uint64_t to,
-							     uint32_t bytes, window_kind of)
+static inline __attribute__((always_inline)) void
+move_range(const short_sorter *s, const stages *g, uint64_t from, uint64_t to, uint32_t bytes)
 {
-	const classifier map = s->map;
+	const stages stage = *g;
+	uint16_t into[CLASSIFIER_BLOCK];
 	const unsigned char *rec = record_at(s->in, from);
-	for (uint64_t i = from; i < to; i++, rec += bytes) {
-		const uint32_t b = classifier_bucket(&map, rec, 0, NULL, of);
-		unsigned char *line = g->lines + (size_t)b * STAGE_BYTES;
-		unsigned used = g->used[b];
-		copy_short(line + used, rec, bytes);
-		used += bytes;
-		if (used >= LINE) {
-			stage_out(g, b, line, s->streaming);
-			used -= LINE;
-			if (used > 0)
-				memcpy(line, line + LINE, LINE);
+	for (uint64_t i = from; i < to; i += CLASSIFIER_BLOCK) {
+		const size_t n = u64_min(to - i, CLASSIFIER_BLOCK);
+		classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
+		for (size_t k = 0; k < n; k++, rec += bytes) {
+			const uint32_t b = into[k];
+			unsigned char *line = stage.lines + (size_t)b * STAGE_BYTES;
+			unsigned used = stage.used[b];
+			copy_short(line + used, rec, bytes);
+			used += bytes;
+			if (used >= LINE) {
+				stage_out(&stage, b, line, s->streaming);
+				used -= LINE;
+				if (used > 0)
+					memcpy(line, line + LINE, LINE);
+			}
+			stage.used[b] = (uint8_t)used;
 		}
-		g->used[b] = (uint8_t)used;
 	}
 }
 
@@ -154,7 +154,6 @@ static void move_part(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
-	const window_kind of = s->map.root.window.of;
 	const uint32_t bytes = s->in->lay.record_bytes;
 	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
 		for (uint32_t b = 0; b < s->map.buckets; b++) {
@@ -164,11 +163,11 @@ static void move_part(void *arg, unsigned worker)
 		}
 		const uint64_t from = part_begin(s, p), end = part_begin(s, p + 1);
 		if (bytes == 8)
-			WITH_WINDOW(of, move_range, s, g, from, end, 8);
+			move_range(s, g, from, end, 8);
 		else if (bytes == 16)
-			WITH_WINDOW(of, move_range, s, g, from, end, 16);
+			move_range(s, g, from, end, 16);
 		else
-			WITH_WINDOW(of, move_range, s, g, from, end, bytes);
+			move_range(s, g, from, end, bytes);
 		for (uint32_t b = 0; b < s->map.buckets; b++) {
 			const unsigned skip = g->skip[b];
 			memcpy(g->to[b] + skip, g->lines + (size_t)b * STAGE_BYTES + skip,

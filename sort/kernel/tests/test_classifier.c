@@ -115,6 +115,33 @@ static void must_be_fine(const classifier *m, const classified *all, const char 
 	}
 }
 
+/* By all ways: records one after the other, and those of given positions, with numbers and without.
+ */
+static void classify(const classifier *m, const records *in, classified *all)
+{
+	uint16_t to[CLASSIFIER_BLOCK], again[CLASSIFIER_BLOCK];
+	uint64_t number[CLASSIFIER_BLOCK], same[CLASSIFIER_BLOCK], at[CLASSIFIER_BLOCK];
+	for (size_t i = 0, n; i < RECORDS; i += n) {
+		n = i % 7 ? i % CLASSIFIER_BLOCK + 1 : CLASSIFIER_BLOCK;
+		n = n < RECORDS - i ? n : RECORDS - i;
+		classifier_block(m, in, i, NULL, n, to, number);
+		for (size_t k = 0; k < n; k++) {
+			all[i + k] = (classified){ to[k], number[k], record_at(in, i + k) };
+			assert_int_equal(number[k] & m->pos_mask, i + k);
+			at[n - 1 - k] = ~m->pos_mask | (i + k); /* whatever is above it */
+		}
+		classifier_block(m, in, 0, at, n, again, same);
+		for (size_t k = 0; k < n; k++) {
+			assert_int_equal(to[k], again[n - 1 - k]);
+			assert_int_equal(number[k], same[n - 1 - k]);
+		}
+		classifier_block(m, in, i, NULL, n, again, NULL);
+		assert_memory_equal(to, again, n * sizeof *to);
+	}
+}
+
+static unsigned with_tree, with_cells;
+
 static void one_map(const struct kind *kind, const struct shape *shape, classifier_room *room,
 		    unsigned char *recs, classified *all, entry *sample)
 {
@@ -127,14 +154,9 @@ static void one_map(const struct kind *kind, const struct shape *shape, classifi
 	radix_sort(sample, sample + n, n, &in);
 	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, BUCKETS, room);
 	assert_true(m.buckets <= BUCKETS);
-	for (size_t i = 0; i < RECORDS; i++) {
-		all[i].rec = record_at(&in, i);
-		all[i].bucket =
-			classifier_bucket(&m, all[i].rec, i, &all[i].number, m.root.window.of);
-		assert_int_equal(all[i].number & m.pos_mask, i);
-		assert_int_equal(all[i].bucket,
-				 classifier_bucket(&m, all[i].rec, i, NULL, m.root.window.of));
-	}
+	with_tree += m.root.levels > 0;
+	with_cells += m.root.levels == 0;
+	classify(&m, &in, all);
 	comparing = &in.lay;
 	qsort(all, RECORDS, sizeof *all, by_key);
 	must_be_fine(&m, all, what);
@@ -151,6 +173,7 @@ static void test_maps(void **state)
 	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
 		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
 			one_map(&KINDS[k], &SHAPES[s], room, recs, all, sample);
+	assert_true(with_tree > 0 && with_cells > 0);
 	free(room);
 	free(recs);
 	free(all);
