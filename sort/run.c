@@ -277,7 +277,7 @@ static const step steps[] = {
 	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
-	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_WRITE },
+	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_RECEIVE },
 	{ PH_MERGE, SINGLE, false, merge_single_rank, STAGE_WRITE },
 	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, close_gaps, STAGE_NONE },
 	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output, STAGE_NONE },
@@ -300,6 +300,16 @@ static status stop_if_asked(job *j, const step *s)
 		       j->work.on ? "; --resume goes on from here" : "");
 }
 
+/* What a step moves in this job. */
+static stage_kind stage_of(const job *j, const step *s)
+{
+	if (s->moves == STAGE_RECEIVE && budget_merges(&j->env, &j->memory))
+		return STAGE_WRITE;
+	if (s->moves == STAGE_CHECK && j->env.o->verify != VERIFY_REREAD)
+		return STAGE_NONE;
+	return s->moves;
+}
+
 static void stage_begin(job *j, stage_kind k, double now)
 {
 	const share_plan *s = &j->shares;
@@ -308,7 +318,7 @@ static void stage_begin(job *j, stage_kind k, double now)
 	if (k == STAGE_READ) /* how long a stream is shows at its end */
 		stages_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
 			     now);
-	else if (k == STAGE_WRITE || (k == STAGE_CHECK && j->env.o->verify == VERIFY_REREAD))
+	else if (k != STAGE_NONE)
 		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
 }
 
@@ -326,7 +336,7 @@ static status take_step(job *j, const step *s)
 	const double t0 = now_s();
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
-	stage_begin(j, s->moves, t0);
+	stage_begin(j, stage_of(j, s), t0);
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);

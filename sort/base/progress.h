@@ -15,11 +15,12 @@
 
 typedef enum progress_kind {
 	PROGRESS_READ, /* as ACTIVITY_READ to ACTIVITY_SENT: bytes from files, with runs on disk */
-	PROGRESS_WRITTEN, /* to files, with runs on disk */
-	PROGRESS_SENT,    /* records to other ranks */
-	PROGRESS_IN,      /* records of the input that the rank has */
-	PROGRESS_KEPT,    /* those that an earlier program has left in runs */
-	PROGRESS_OUT,     /* records of the output that are written */
+	PROGRESS_WRITTEN,  /* to files, with runs on disk */
+	PROGRESS_SENT,     /* records to other ranks */
+	PROGRESS_IN,       /* records of the input that the rank has */
+	PROGRESS_KEPT,     /* those that an earlier program has left in runs */
+	PROGRESS_RECEIVED, /* records that came, in their place */
+	PROGRESS_OUT,      /* records of the output that are written */
 	PROGRESS_KINDS
 } progress_kind;
 

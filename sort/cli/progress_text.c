@@ -93,7 +93,8 @@ const char *progress_text(const progress_sum *s, double bytes_per_s, double elap
 	writing w = { text, 0 };
 	char rate[SIZE_TEXT_BYTES];
 	const bool planned = s->heard > 0 && s->unknown == 0 && s->work_s > 0;
-	say(&w, "%s", phase_name((phase)s->first.phase));
+	const bool comes = s->open && s->first.at.stage == STAGE_RECEIVE;
+	say(&w, "%s", phase_name(comes ? PH_EXCHANGE : (phase)s->first.phase));
 	if (s->open)
 		say_bytes(&w, s->done, s->all);
 	if (planned)

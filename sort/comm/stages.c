@@ -3,6 +3,7 @@
  * few moments when a stage begins or ends. */
 #include "stages.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where no stage was seen before, what is seen of one counts more than the plan once this part of
@@ -12,6 +13,10 @@ static const double FIRST_PART = 0.05;
 /* Of a later stage it counts more than what was seen of those before once this part is done: it may
  * go on for long before its first record is written. */
 static const double LATER_PART = 0.25;
+
+/* How much of a slowdown later stages share, as a power of it: some of it has to do with the stage
+ * alone, as files that are in memory, or memory that is used for the first time. */
+static const double SHARED = 0.75;
 
 /* For what nobody has planned: only its ratio to other stages matters. */
 static const double BYTE_S = 1e-9;
@@ -26,6 +31,7 @@ void stages_init(stages *s)
 static uint64_t counted(stages *s, stage_kind k)
 {
 	static const progress_kind by[] = { [STAGE_READ] = PROGRESS_IN,
+					    [STAGE_RECEIVE] = PROGRESS_RECEIVED,
 					    [STAGE_WRITE] = PROGRESS_OUT,
 					    [STAGE_CHECK] = PROGRESS_READ };
 	return progress_bytes(&s->count, by[k]);
@@ -48,6 +54,7 @@ void stages_begin(stages *s, stage_kind k, uint64_t bytes, double now)
 		g->planned_s = BYTE_S * (double)bytes;
 	g->base = counted(s, k);
 	g->kept_base = progress_bytes(&s->count, PROGRESS_KEPT);
+	g->written_base = progress_bytes(&s->count, PROGRESS_WRITTEN);
 	g->begun_s = now;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -68,6 +75,16 @@ typedef struct part {
 	double planned_s, worked_s, taken_s;
 } part;
 
+/* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. */
+static double moved(stages *s, stage_kind k, const part *p)
+{
+	if (k != STAGE_READ || !s->spills)
+		return (double)p->done;
+	const uint64_t written =
+		progress_bytes(&s->count, PROGRESS_WRITTEN) - s->stage[k].written_base;
+	return ((double)p->done + (double)(written < p->done ? written : p->done)) / 2;
+}
+
 static part part_of(stages *s, stage_kind k, double now)
 {
 	const stage *g = &s->stage[k];
@@ -83,7 +100,7 @@ static part part_of(stages *s, stage_kind k, double now)
 	if (g->bytes > 0)
 		p.planned_s *= (double)p.all / (double)g->bytes;
 	p.worked_s = g->ended ? p.planned_s
-		     : p.all  ? p.planned_s * (double)p.done / (double)p.all
+		     : p.all  ? p.planned_s * moved(s, k, &p) / (double)p.all
 			      : 0;
 	return p;
 }
@@ -119,11 +136,12 @@ static double later_left_s(const part *p, double slower)
 /* How long the stage goes on, which is what later stages are expected by as well. */
 static double left_s(const part *p, slowdown *slow)
 {
+	const double slower = pow(slow->times, SHARED);
 	if (p->planned_s <= 0)
 		return 0;
 	if (p->taken_s <= 0)
-		return slow->times * (p->planned_s - p->worked_s);
-	const double left = slow->seen ? later_left_s(p, slow->times) : first_left_s(p);
+		return slower * (p->planned_s - p->worked_s);
+	const double left = slow->seen ? later_left_s(p, slower) : first_left_s(p);
 	*slow = (slowdown){ (p->taken_s + left) / p->planned_s, true };
 	return left;
 }

@@ -12,17 +12,18 @@
 
 typedef enum stage_kind {
 	STAGE_NONE,
-	STAGE_READ,  /* the input, into sorted runs */
-	STAGE_WRITE, /* the output */
-	STAGE_CHECK, /* the output, read again */
+	STAGE_READ,    /* the input, into sorted runs */
+	STAGE_RECEIVE, /* what is sorted when all of it is there */
+	STAGE_WRITE,   /* the output */
+	STAGE_CHECK,   /* the output, read again */
 	STAGES
 } stage_kind;
 
 typedef struct stage {
 	double planned_s;
-	uint64_t bytes;           /* 0: not known */
-	uint64_t base, kept_base; /* what had been counted when it began */
-	double begun_s, taken_s;  /* by the clock; in all, once it has ended */
+	uint64_t bytes;                         /* 0: not known */
+	uint64_t base, kept_base, written_base; /* what had been counted when it began */
+	double begun_s, taken_s;                /* by the clock; in all, once it has ended */
 	bool ended;
 } stage;
 
@@ -31,6 +32,7 @@ typedef struct stages {
 	pthread_mutex_t lock; /* for what follows */
 	stage stage[STAGES];
 	stage_kind at; /* the last that has begun */
+	bool spills;   /* what is read is written, too, before its stage ends; set before that */
 } stages;
 
 /* What others hear of it; fixed size, sent as bytes. */

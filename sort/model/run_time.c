@@ -14,14 +14,34 @@ static const double FILE_TO_COPY = 1.9, FRESH_TO_COPY = 1, FAR_TO_COPY = 1, DISK
 /* A pass over entries in any order, as a radix sort makes of each byte of the key: ln 256. */
 static const double PASS_LN = 5.545;
 
-/* To divide unsorted entries among the brackets of the splitters, in two passes; what comes goes
- * from the blocks to the place where it is sorted. */
-static double distribute_s(const rates *r, const settings *o, const run_load *l)
+/* By its strategy, but if a rank is alone, or its runs spill, it sorts them. */
+static bool sorts_last(const settings *o, const run_load *l)
 {
-	if (settings_strategy(o)->sorts_first || l->ranks == 1 || l->spills)
-		return 0;
-	return 2 * PASS_LN * r->sort_s * (double)l->in +
-	       r->copy_s * o->lay.record_bytes * (double)l->out;
+	return !settings_strategy(o)->sorts_first && l->ranks > 1 && !l->spills;
+}
+
+static settings sorting_of(const settings *o, const run_load *l)
+{
+	settings s = *o;
+	s.strategy = sorts_last(o, l) ? BY_DISTRIBUTING : BY_MERGING;
+	return s;
+}
+
+static double send_s(const rates *r, const settings *o, const run_load *l)
+{
+	return l->ranks > 1 ? rates_send_s(r, o, l->in, l->ranks) : 0;
+}
+
+/* What comes goes from the blocks to the place where it is sorted. */
+static double place_s(const rates *r, const settings *o, const run_load *l)
+{
+	return r->copy_s * o->lay.record_bytes * (double)l->out;
+}
+
+/* To divide unsorted entries among the brackets of the splitters, in two passes. */
+static double divide_s(const rates *r, const run_load *l)
+{
+	return 2 * PASS_LN * r->sort_s * (double)l->in;
 }
 
 static double disk_byte_s(const run_load *l)
@@ -35,7 +55,9 @@ double run_time_before_s(const rates *r, const settings *o, const run_load *l)
 	const double file_s = FILE_TO_COPY * r->copy_s;
 	/* half: gathered */
 	const double spill_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s + file_s : 0;
-	const double work_s = rates_before_s(r, o, l->in) + in * (file_s + spill_s);
+	const double move_s = l->spreads ? send_s(r, o, l) + place_s(r, o, l) : 0;
+	const settings s = sorting_of(o, l);
+	const double work_s = rates_before_s(r, &s, l->in) + in * (file_s + spill_s) + move_s;
 	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
 }
 
@@ -48,10 +70,11 @@ double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 	/* of several ranks, each merges its runs, and then what all send it */
 	const double again_s = l->ranks > 1 ? r->merge_s : 0;
 	const double spill_s = l->spills ? in * (file_s + r->copy_s + again_s) : 0;
-	const double send_s = l->ranks > 1 ? rates_send_s(r, o, l->in, l->ranks) : 0;
-	const double work_s = rates_after_s(r, o, l->out) + out * (file_s + far_s) + spill_s +
-			      send_s + distribute_s(r, o, l) +
-			      FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
+	const double move_s = l->spreads ? 0 : send_s(r, o, l);
+	const double last_s = sorts_last(o, l) ? divide_s(r, l) + place_s(r, o, l) : 0;
+	const settings s = sorting_of(o, l);
+	const double work_s = rates_after_s(r, &s, l->out) + out * (file_s + far_s) + spill_s +
+			      move_s + last_s + FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
 	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l)) +
 	       l->lookup_bytes * (r->copy_s / l->cpus + disk_byte_s(l));
 }
@@ -59,6 +82,11 @@ double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 double run_time_s(const rates *r, const settings *o, const run_load *l)
 {
 	return run_time_before_s(r, o, l) + run_time_after_s(r, o, l);
+}
+
+double run_time_receive_s(const rates *r, const settings *o, const run_load *l)
+{
+	return sorts_last(o, l) ? (send_s(r, o, l) + place_s(r, o, l)) / l->cpus : 0;
 }
 
 double run_time_reread_s(const rates *r, const settings *o, const run_load *l)

@@ -18,15 +18,18 @@ typedef struct run_load {
 	double fresh_bytes;  /* of memory, used for the first time, beside what the input takes */
 	double lookup_bytes; /* of runs on disk, read one after the other to find where they are cut
 			      */
+	bool spreads;        /* it sends what it reads, and sorts what comes in runs that spill */
 } run_load;
 
 /* run_time_s - seconds until the rank has written what it is to write; it waits for no other. */
 double run_time_s(const rates *r, const settings *o, const run_load *l);
 
 /* run_time_before_s, run_time_after_s - its parts: until all is read and sorted, and from then on.
- * run_time_reread_s - beside it, to read the output again. */
+ * run_time_receive_s - what of the latter is to send and receive records that are sorted when all
+ * are there. run_time_reread_s - beside it, to read the output again. */
 double run_time_before_s(const rates *r, const settings *o, const run_load *l);
 double run_time_after_s(const rates *r, const settings *o, const run_load *l);
+double run_time_receive_s(const rates *r, const settings *o, const run_load *l);
 double run_time_reread_s(const rates *r, const settings *o, const run_load *l);
 
 #endif

@@ -4,6 +4,7 @@
  * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
 #include "budget_phase.h"
 #include "phases.h"
+#include "base/clock.h"
 #include "base/trace.h"
 #include "kernel/gather.h"
 #include "kernel/radix.h"
@@ -47,6 +48,7 @@ static status take_block(receive_buffer *d, const layout *l, exchange *x, int s,
 	memcpy(to, rec, n * l->record_bytes);
 	for (size_t i = 0; i < n; i++, to += l->record_bytes, d->at[s]++)
 		d->e[d->at[s]] = entry_make(to, l, d->at[s]);
+	progress_add(PROGRESS_RECEIVED, n * l->record_bytes);
 	return ST_OK;
 }
 
@@ -74,6 +76,8 @@ static void write_sorted(const receive_buffer *d, exchange_setup *t)
 {
 	const rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
+	stages_end(&env->c->stages, now_s());
+	stages_begin(&env->c->stages, STAGE_WRITE, d->n * env->o->lay.record_bytes, now_s());
 	const double span = trace_begin();
 	if (!env->o->partition_only)
 		radix_sort(d->e, d->tmp, d->n, &r);

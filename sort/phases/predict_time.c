@@ -2,6 +2,7 @@
 /* What the model of a run needs to know of this one. Nothing here can fail: what is not known is
  * nominal. */
 #include "predict_time.h"
+#include "budget_phase.h"
 #include "base/minmax.h"
 #include "base/processors.h"
 #include "exchange/sample.h"
@@ -97,13 +98,17 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			     .disk_s = measured_disk(env, k, run_dir, bytes),
 			     .disk_ranks = k->cpus->ranks_here,
 			     .fresh_bytes = fresh_bytes(k, bytes),
-			     .lookup_bytes = lookup_bytes(env, k) };
+			     .lookup_bytes = lookup_bytes(env, k),
+			     .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in) };
+	const double receive_s = run_time_receive_s(&env->stats->rate, env->o, &l);
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
 	stages *g = &env->c->stages;
 	stages_plan(g, STAGE_READ, run_time_before_s(&r->rate, env->o, &l));
-	stages_plan(g, STAGE_WRITE, run_time_after_s(&r->rate, env->o, &l));
+	stages_plan(g, STAGE_RECEIVE, receive_s);
+	stages_plan(g, STAGE_WRITE, run_time_after_s(&r->rate, env->o, &l) - receive_s);
+	g->spills = l.spills;
 	if (env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout)
 		stages_plan(g, STAGE_CHECK, run_time_reread_s(&r->rate, env->o, &l));
 }

@@ -43,6 +43,18 @@ static void one_rank(void **state)
 			    "read 3.2 of 10.0 GB 32%, job 25%, 0:04, 1:01 left");
 }
 
+/* What is sorted when all of it is there comes first. */
+static void records_that_come(void **state)
+{
+	rank_seen r = rank(PH_SORT, STAGE_RECEIVE, GB, 4 * GB, 61);
+	(void)state;
+	assert_string_equal(line(&r, 1, 812e6, 4.9),
+			    "exchange 1.00 of 4.00 GB 25%, job 25%, 812 MB/s, 0:04, 1:01 left");
+	r.at.stage = STAGE_WRITE;
+	assert_string_equal(line(&r, 1, 812e6, 4.9),
+			    "sort 1.00 of 4.00 GB 25%, job 25%, 812 MB/s, 0:04, 1:01 left");
+}
+
 static void several_ranks(void **state)
 {
 	const rank_seen r[] = { rank(PH_MERGE, STAGE_WRITE, GB, 4 * GB, 100),
@@ -108,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_rank),
+		cmocka_unit_test(records_that_come),
 		cmocka_unit_test(several_ranks),
 		cmocka_unit_test(ranks_that_wait),
 		cmocka_unit_test(ranks_that_were_not_heard),

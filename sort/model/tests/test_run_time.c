@@ -93,12 +93,41 @@ static void measured_work(void **state)
 	}
 }
 
+/* Where the strategy sorts last, a rank whose runs spill has sent and sorted what it reads before;
+ * so has one that is alone sorted it. What is received is a part of what comes after. */
+static void what_comes_first(void **state)
+{
+	const rates r = rates_nominal(1);
+	const run_load memory = { 1000000, 1000000, 4, 1, false, false, false, 0, 1, 0, 0, false };
+	run_load spills = memory, alone = memory;
+	settings merging = usual, distributing = usual;
+	(void)state;
+	distributing.strategy = BY_DISTRIBUTING;
+	const double sort_s = rates_before_s(&r, &merging, memory.in) -
+			      rates_before_s(&r, &distributing, memory.in);
+	const double sent_s = rates_send_s(&r, &usual, memory.in, 4) + 1e8 * r.copy_s;
+	assert_float_equal(run_time_before_s(&r, &merging, &memory) - sort_s,
+			   run_time_before_s(&r, &distributing, &memory), 1e-9);
+	assert_float_equal(run_time_receive_s(&r, &distributing, &memory), sent_s, 1e-9);
+	assert_true(run_time_after_s(&r, &distributing, &memory) > sent_s + sort_s);
+	assert_float_equal(run_time_receive_s(&r, &merging, &memory), 0, 0);
+	alone.ranks = 1;
+	spills.spills = spills.spreads = true;
+	assert_float_equal(run_time_before_s(&r, &merging, &alone),
+			   run_time_before_s(&r, &distributing, &alone), 1e-9);
+	assert_float_equal(run_time_receive_s(&r, &distributing, &spills), 0, 0);
+	const double before_s = run_time_before_s(&r, &distributing, &spills);
+	spills.spreads = false;
+	assert_float_equal(run_time_before_s(&r, &merging, &spills) + sent_s, before_s, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(measured_runs),
 		cmocka_unit_test(measured_work),
 		cmocka_unit_test(what_takes_longer),
+		cmocka_unit_test(what_comes_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
