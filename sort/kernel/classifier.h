@@ -97,11 +97,11 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
 		     unsigned pos_bits, uint32_t buckets, classifier_room *room);
 
-/* classifier_block - the buckets of n (CLASSIFIER_BLOCK at most) records of `in` and the numbers
+/* classifier_block - the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and the numbers
  * that stand for them: the upper bits of a record's window, from the beginning of its segment,
- * above the position. Where the window says nothing, the position alone. at       their positions,
- * under m->pos_mask; NULL: those from `first` on bucket   and number have room for
- * CLASSIFIER_BLOCK, whatever n is number   NULL: none */
+ * above the position. Where the window says nothing, the position alone.
+ *   at              their positions, under m->pos_mask; NULL: those from `first` on
+ *   bucket, number  room for CLASSIFIER_BLOCK, whatever n is; number may be NULL */
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		      size_t n, uint16_t *bucket, uint64_t *number);
 
