@@ -15,6 +15,7 @@
 #include "bucket_lists.h"
 #include "gather.h"
 #include "classifier.h"
+#include "presorted.h"
 #include "streaming_store.h"
 #include "base/pool.h"
 #include "radix.h"
@@ -462,6 +463,8 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	const uint32_t bytes = in->lay.record_bytes;
 	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
 		return simple(m, in, n, out, NULL, e);
+	if (presorted_sort(in, n, out, threads))
+		return ST_OK;
 	if (word_sort_fits(&in->lay, out))
 		return word_sort(m, in, n, out, threads, e);
 	if (bytes <= SHORT_MOST_BYTES)
