@@ -47,13 +47,13 @@ static ending await_child(pid_t pid)
 	return o;
 }
 
-/* What stands in dir beside "in", "spill" and "work"; it is removed, the name of one of them is
- * left in name. */
+/* What stands in dir beside what begins with "in", "spill" and "work"; it is removed, the name of
+ * one of them is left in name. */
 static void take_litter(const char *dir, char name[64])
 {
 	DIR *d = opendir(dir);
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, "in") != 0 && strcmp(e->d_name, "spill") != 0 &&
+		if (strncmp(e->d_name, "in", 2) != 0 && strcmp(e->d_name, "spill") != 0 &&
 		    strcmp(e->d_name, "work") != 0 && strcmp(e->d_name, ".") != 0 &&
 		    strcmp(e->d_name, "..") != 0) {
 			snprintf(name, 64, "%.60s", e->d_name);

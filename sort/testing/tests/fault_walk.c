@@ -78,6 +78,10 @@ static const struct sort {
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "complete output", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "complete output, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
+	{ "sorted inputs", "--merge in.odd --threads 2", 0, 1, false },
+	{ "sorted inputs, three ranks", "--merge in.odd --ranks 3", 0, 3, false },
+	{ "sorted inputs, unique keys, three ranks", "--merge in.odd --ranks 3 --unique", 0, 3,
+	  false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
@@ -105,6 +109,16 @@ static int by_key(const void *a, const void *b)
 	return memcmp(a, b, 100);
 }
 
+static bool write_file(const char *name, const unsigned char *recs, size_t n, size_t stride)
+{
+	FILE *f = fopen(name, "wb");
+	bool ok = f != NULL;
+	for (size_t i = 0; ok && i < n; i += stride)
+		ok = fwrite(recs + i * 100, 1, 100, f) == 100;
+	return (f ? fclose(f) == 0 : false) && ok;
+}
+
+/* Also sorted in two files, one with each other record. */
 static bool make_input(void)
 {
 	uint64_t s = 1;
@@ -112,9 +126,9 @@ static bool make_input(void)
 		unsorted[i] = (unsigned char)splitmix(&s);
 	memcpy(expected, unsorted, sizeof unsorted);
 	qsort(expected, RECORDS, 100, by_key); /* keys are random: all differ */
-	FILE *f = fopen("in", "wb");
-	const bool ok = f && fwrite(unsorted, 1, sizeof unsorted, f) == sizeof unsorted;
-	return mkdir("spill", 0700) == 0 && (f ? fclose(f) == 0 : false) && ok;
+	return mkdir("spill", 0700) == 0 && write_file("in", unsorted, RECORDS, 1) &&
+	       write_file("in.even", expected, RECORDS, 2) &&
+	       write_file("in.odd", expected + 100, RECORDS - 1, 2);
 }
 
 /* ---------------------------------------------------------------------------------- one case */
@@ -133,12 +147,15 @@ static int said_fd;         /* its standard error */
 
 static int split_args(const struct sort *s, char *text, char **argv)
 {
-	static char common[][8] = { "hetsort", "-o", "out", "in" }, from_stdin[] = "-";
+	static char common[][8] = { "hetsort", "-o", "out", "in" };
+	static char from_stdin[] = "-", first[] = "in.even";
 	int argc = 0;
 	for (; argc < (int)LEN(common); argc++)
 		argv[argc] = common[argc];
 	if (s->from_stdin)
 		argv[argc - 1] = from_stdin;
+	if (strstr(s->args, "--merge"))
+		argv[argc - 1] = first;
 	strcpy(text, s->args);
 	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
 		argv[argc++] = w;
