@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "cli/operands.h"
 #include "cli/options.h"
+#include "cli/order_check.h"
 #include "cli/process.h"
 #include "cli/progress_line.h"
 #include "cli/report.h"
@@ -327,6 +328,14 @@ static status process_run(comm *c, void *arg)
 	return v->o.emulate ? emulate_run(c, arg) : rank_run(c, arg);
 }
 
+static status check_run(comm *c, void *arg)
+{
+	const status rc = order_check(c, arg);
+	if (atomic_load(&c->broken))
+		end_unreachable(c, "check", rc);
+	return rc;
+}
+
 #ifdef HAVE_MPI
 /* A rank that cannot join the others prints why: rank 0 may not know of it, and waits. */
 static _Noreturn void not_joined(status rc, const err *e)
@@ -350,19 +359,19 @@ static bool is_plan_of_one(const settings *o)
 	return same;
 }
 
-static status start(invocation *v, err *e)
+static status start(invocation *v, rank_main *run, void *arg, err *e)
 {
 	const int ranks = v->o.ranks ? v->o.ranks : 1;
 	if (!comm_mpi_launched())
 		return is_plan_of_one(&v->o)
-			       ? comm_local_run_first(ranks, v->o.max_message, process_run, v, e)
-			       : comm_local_run(ranks, v->o.max_message, process_run, v, e);
+			       ? comm_local_run_first(ranks, v->o.max_message, run, arg, e)
+			       : comm_local_run(ranks, v->o.max_message, run, arg, e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
 #ifdef HAVE_MPI
-	const status rc = comm_mpi_run(v->o.max_message, process_run, v, e);
+	const status rc = comm_mpi_run(v->o.max_message, run, arg, e);
 	if (e->code != ST_OK)
 		not_joined(rc, e);
 	return rc;
@@ -427,8 +436,6 @@ static int instead_of_sort(const settings *o)
 		return operands_clean(o);
 	if (o->wish == WISH_CHECK)
 		return operands_check(o);
-	if (o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT)
-		return operands_check_order(o);
 	if (o->wish == WISH_HELP)
 		options_help(stdout);
 	else
@@ -447,9 +454,12 @@ int main(int argc, char **argv)
 		rc = options_parse(&v.o, argc, argv, &e);
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
-	if (rc == ST_OK && v.o.wish != WISH_SORT)
+	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
+	if (rc == ST_OK && checks)
+		rc = start(&v, check_run, &v.o, &e);
+	else if (rc == ST_OK && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
-	if (rc == ST_OK) {
+	else if (rc == ST_OK) {
 		v.o.stop = &v.stop;
 		v.o.started_s = (int64_t)time(NULL);
 		signals_block();
@@ -460,7 +470,7 @@ int main(int argc, char **argv)
 		if (v.o.timeout_s > 0)
 			rc = deadline_start(v.o.timeout_s, end_overdue, &e);
 		if (rc == ST_OK)
-			rc = start(&v, &e);
+			rc = start(&v, process_run, &v, &e);
 	}
 	if (e.code != ST_OK && launch_speaks()) {
 		fprintf(stderr, "hetsort: %s\n", e.text);

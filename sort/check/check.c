@@ -20,8 +20,7 @@ typedef struct checking {
 	unsigned threads;
 	pthread_mutex_t lock; /* for what follows, and *r */
 	pthread_cond_t turn;
-	uint64_t joined;  /* chunks */
-	check_place last; /* of what is joined, where there is any */
+	uint64_t joined; /* chunks */
 	bool stop;
 	err e;
 } checking;
@@ -58,15 +57,17 @@ static void note_disorder(checking *k, check_place before, check_place at)
 static void join(checking *k, const source_chunk *c, const order_seen *seen, checksum sum)
 {
 	check_result *r = k->r;
-	const int border = r->records ? order_compare(&k->p->lay, k->last.rec, c->recs) : -1;
-	if (border > 0)
-		note_disorder(k, k->last, place_of(k, c, 0));
+	const int border = r->records ? order_compare(&k->p->lay, r->last.rec, c->recs) : -1;
+	if (order_wrong(border, k->p->unique))
+		note_disorder(k, r->last, place_of(k, c, 0));
 	if (seen->wrong < c->n)
 		note_disorder(k, place_of(k, c, seen->wrong - 1), place_of(k, c, seen->wrong));
+	if (r->records == 0)
+		keep(k, &r->first, place_of(k, c, 0));
 	r->records += c->n;
 	r->equal += seen->equal + (border == 0);
 	r->sum = checksum_join(r->sum, sum);
-	keep(k, &k->last, place_of(k, c, c->n - 1));
+	keep(k, &r->last, place_of(k, c, c->n - 1));
 }
 
 static void join_in_turn(checking *k, const source_chunk *c, const order_seen *seen, checksum sum,
@@ -92,7 +93,7 @@ static void look_at(checking *k, const source_chunk *c, err *e)
 	order_seen seen = { c->n, 0 };
 	checksum sum = { 0, 0 };
 	if (e->code == ST_OK)
-		seen = order_look(l, c->recs, c->n);
+		seen = order_look(l, c->recs, c->n, k->p->unique);
 	if (e->code == ST_OK && k->p->sum)
 		sum = checksum_records(c->recs, c->n, l->record_bytes);
 	source_give(&k->from, c, e);
@@ -127,7 +128,8 @@ static void work(void *checking_, unsigned worker)
 
 static status alloc(checking *k, mem *m, err *e)
 {
-	unsigned char **const rec[] = { &k->last.rec, &k->r->before.rec, &k->r->at.rec };
+	check_result *r = k->r;
+	unsigned char **const rec[] = { &r->before.rec, &r->at.rec, &r->first.rec, &r->last.rec };
 	k->buffer = mem_array(m, k->threads, sizeof *k->buffer, "threads", e);
 	status rc = k->buffer ? ST_OK : ST_RESOURCE;
 	for (unsigned i = 0; rc == ST_OK && i < k->threads; i++) {
@@ -146,7 +148,6 @@ static void free_memory(checking *k, mem *m)
 	for (unsigned i = 0; k->buffer && i < k->threads; i++)
 		mem_free(m, k->buffer[i]);
 	mem_free(m, k->buffer);
-	mem_free(m, k->last.rec);
 }
 
 static void look_at_all(checking *k)
@@ -164,6 +165,7 @@ status check_order(input *in, const check_plan *p, mem *m, check_result *r, err 
 	*r = (check_result){ .in_order = true };
 	k.threads = (p->threads ? p->threads : processors_count()) + WAITING;
 	status rc = source_open(&k.from, m, in, &p->lay, p->direct, e);
+	source_limit(&k.from, p->first, p->n);
 	if (rc == ST_OK)
 		rc = alloc(&k, m, e);
 	if (rc == ST_OK)
@@ -179,4 +181,6 @@ void check_free(check_result *r, mem *m)
 {
 	mem_free(m, r->before.rec);
 	mem_free(m, r->at.rec);
+	mem_free(m, r->first.rec);
+	mem_free(m, r->last.rec);
 }

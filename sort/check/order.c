@@ -74,13 +74,13 @@ int order_compare(const layout *l, const unsigned char *a, const unsigned char *
 	return compare(l, a, b);
 }
 
-order_seen order_look(const layout *l, const unsigned char *recs, size_t n)
+order_seen order_look(const layout *l, const unsigned char *recs, size_t n, bool unique)
 {
 	order_seen seen = { n, 0 };
 	for (size_t i = 1; i < n; i++, recs += l->record_bytes) {
 		const int c = compare(l, recs, recs + l->record_bytes);
 		seen.equal += c == 0;
-		if (c > 0 && seen.wrong == n)
+		if (order_wrong(c, unique) && seen.wrong == n)
 			seen.wrong = i;
 	}
 	return seen;

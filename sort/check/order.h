@@ -13,14 +13,21 @@
 int order_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
+/* order_wrong - may a record that compares so to the one behind it not stand before it? unique: no
+ * two have one key. */
+static inline bool order_wrong(int order, bool unique)
+{
+	return unique ? order >= 0 : order > 0;
+}
+
 /* What is seen of records that follow each other. */
 typedef struct order_seen {
-	size_t wrong; /* the first that belongs before the one before it; if there is none, so many
+	size_t wrong; /* the first that may not follow the one before it; if there is none, so many
 			 as were looked at */
 	size_t equal; /* so many have the key of the one before */
 } order_seen;
 
 /* order_look - at n records; the first of them has none before it. */
-order_seen order_look(const layout *l, const unsigned char *recs, size_t n);
+order_seen order_look(const layout *l, const unsigned char *recs, size_t n, bool unique);
 
 #endif

@@ -18,6 +18,7 @@ status source_open(source *s, mem *m, input *in, const layout *l, direct_io dire
 	*s = (source){ .in = in,
 		       .lay = *l,
 		       .direct = direct,
+		       .end = UINT64_MAX,
 		       .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
 		       .cached_chunk = io_fd_chunk_recs(l->record_bytes, CACHED_CHUNK_BYTES) };
 	s->file = mem_array(m, in->files, sizeof *s->file, "files", e);
@@ -25,6 +26,23 @@ status source_open(source *s, mem *m, input *in, const layout *l, direct_io dire
 		s->file[i].fd = (io_fd)IO_FD_NONE;
 	pthread_mutex_init(&s->lock, NULL);
 	return s->file ? ST_OK : ST_RESOURCE;
+}
+
+void source_limit(source *s, uint64_t first, uint64_t n)
+{
+	if (__builtin_add_overflow(first, n, &s->end))
+		s->end = UINT64_MAX;
+	for (size_t i = 0; s->file && i < s->in->files; i++) {
+		const input_file *f = &s->in->file[i];
+		if (!f->is_stream && first > f->first)
+			s->file[i].taken = u64_min(first - f->first, f->count);
+	}
+}
+
+/* How many records of a file there are to take, from its first one on. */
+static uint64_t recs_until_end(const source *s, const input_file *f)
+{
+	return f->first < s->end ? u64_min(f->count, s->end - f->first) : 0;
 }
 
 size_t source_room(const source *s)
@@ -92,19 +110,20 @@ static status take_of_file(source *s, source_chunk *c, err *e)
 {
 	input_file *f = &s->in->file[s->at];
 	source_file *o = &s->file[s->at];
+	const uint64_t count = recs_until_end(s, f);
 	status rc = ST_OK;
 	*c = (source_chunk){
 		.number = s->chunks, .file = s->at, .first = o->taken, .recs = c->recs
 	};
-	if (o->fd.fd < 0 && (f->is_stream || o->taken < f->count))
+	if (o->fd.fd < 0 && (f->is_stream || o->taken < count))
 		rc = open_file(s, f, o, c, e);
 	if (rc == ST_OK && f->is_stream)
 		rc = read_stream(s, f, o, c, e);
-	else if (rc == ST_OK)
+	else if (rc == ST_OK && o->taken < count)
 		c->n = (size_t)u64_min(o->fd.direct < 0 ? s->cached_chunk : s->chunk,
-				       f->count - o->taken);
+				       count - o->taken);
 	o->taken += c->n;
-	o->complete = rc != ST_OK || (f->is_stream ? c->n == 0 : o->taken == f->count);
+	o->complete = rc != ST_OK || (f->is_stream ? c->n == 0 : o->taken >= count);
 	if (o->complete && c->n == 0 && o->users == 0)
 		close_file(o);
 	return rc;

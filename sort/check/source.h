@@ -22,6 +22,7 @@ typedef struct source {
 	layout lay;
 	direct_io direct;
 	size_t chunk, cached_chunk; /* records; of what the page cache has */
+	uint64_t end;               /* records of the sequence from here on are not taken */
 	source_file *file;
 	pthread_mutex_t lock; /* for what follows */
 	size_t at;            /* the file that the next chunk is of */
@@ -39,6 +40,9 @@ typedef struct source_chunk {
 
 /* source_open - in outlives the source. To be closed on failure too. */
 status source_open(source *s, mem *m, input *in, const layout *l, direct_io direct, err *e);
+
+/* source_limit - n records from `first` on alone, UINT64_MAX: to the end; before any is taken. */
+void source_limit(source *s, uint64_t first, uint64_t n);
 
 /* source_room - bytes of a buffer for any chunk. */
 size_t source_room(const source *s);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --clean and --check-manifest: each operand is looked at, also if one fails, and the worst status
- * is the program's. --check: all operands are one sequence. */
+ * is the program's. */
 #include "operands.h"
 #include "base/size.h"
-#include "check/check.h"
-#include "check/parts.h"
 #include "io/journal.h"
 #include "io/name.h"
 #include "manifest_check.h"
@@ -124,79 +122,4 @@ status operands_check(const settings *o)
 		worst = rc > worst ? rc : worst;
 	}
 	return worst;
-}
-
-/* ------------------------------------------------------------------------------------- order */
-
-/* The bytes of the key as they lie in the record, one field after the other. */
-static void print_key(const layout *l, const unsigned char *rec)
-{
-	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
-	for (uint32_t i = 0; i < (l->fields ? l->fields : 1); i++) {
-		const key_field *f = l->fields ? &l->field[i] : &whole;
-		fputs(i ? " " : "", stderr);
-		for (uint32_t k = 0; k < f->bytes; k++)
-			fprintf(stderr, "%02x", rec[f->off + k]);
-	}
-}
-
-static void print_disorder(const layout *l, const check_result *r)
-{
-	char q[QUOTED_BYTES];
-	fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key ", r->at.number,
-		err_quoted(r->at.file, q));
-	print_key(l, r->at.rec);
-	fprintf(stderr, " comes before the ");
-	print_key(l, r->before.rec);
-	fprintf(stderr, " of record %" PRIu64, r->before.number);
-	if (r->before.file != r->at.file)
-		fprintf(stderr, " of %s", err_quoted(r->before.file, q));
-	fputc('\n', stderr);
-}
-
-static status print_sum(const check_result *r)
-{
-	printf("records: %" PRIu64 "\nchecksum: %016" PRIx64 "%016" PRIx64 "\nequal keys: %" PRIu64
-	       "\n",
-	       r->records, r->sum.hi, r->sum.lo, r->equal);
-	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
-}
-
-static status check_inputs(const settings *o, mem *m, err *e)
-{
-	const check_plan p = { o->lay, o->threads, o->direct, o->with_sum };
-	input in;
-	check_result r = { .in_order = true };
-	status rc = input_describe(&in, o, 0, false, e);
-	if (rc == ST_OK)
-		rc = check_order(&in, &p, m, &r, e);
-	if (rc == ST_INVALID && o->wish == WISH_ORDER)
-		print_disorder(&o->lay, &r);
-	if (rc == ST_OK && o->verbosity > 0)
-		fprintf(stderr, "hetsort: %" PRIu64 " record%s: in order\n", r.records,
-			plural(r.records));
-	if ((rc == ST_OK || rc == ST_INVALID) && o->with_sum && print_sum(&r) != ST_OK)
-		rc = err_set(e, ST_IO, "cannot write to standard output");
-	check_free(&r, m);
-	input_free(&in);
-	return rc;
-}
-
-status operands_check_order(const settings *o)
-{
-	err e = { ST_OK, "" };
-	mem m = { 0, 0 };
-	settings expanded = *o;
-	parts_list names;
-	status rc = check_parts(&names, o, &e);
-	expanded.inputs = (const char *const *)names.name;
-	expanded.ninputs = names.count;
-	if (rc == ST_OK && !o->layout_named)
-		rc = check_parts_layout(&names, &expanded.lay, &e);
-	if (rc == ST_OK)
-		rc = check_inputs(&expanded, &m, &e);
-	if (e.code != ST_OK)
-		fprintf(stderr, "hetsort: %s\n", e.text);
-	check_parts_free(&names);
-	return rc;
 }

@@ -12,8 +12,4 @@ status operands_clean(const settings *o);
 /* operands_check - are the parts of these manifests as stated? */
 status operands_check(const settings *o);
 
-/* operands_check_order - are these inputs in order, as one sequence? Prints where not, unless
- * silent, and with_sum what they are to standard output. */
-status operands_check_order(const settings *o);
-
 #endif

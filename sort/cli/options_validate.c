@@ -156,9 +156,11 @@ static bool checks_order(const settings *o)
 /* What would have no effect is refused, so that nobody waits for it. */
 static status check_checking(const settings *o, option_set given, err *e)
 {
-	static const char *const goes[] = { "check",       "check-silent", "sum",     "record-size",
-					    "skip-header", "key",          "reverse", "stable",
-					    "threads",     "direct",       "verbose", "quiet" };
+	static const char *const goes[] = {
+		"check",   "check-silent", "sum",     "record-size", "skip-header", "key",
+		"reverse", "stable",       "threads", "direct",      "verbose",     "quiet",
+		"unique",  "ranks",        "report",  "max-message"
+	};
 	option_set unused = given;
 	if (!checks_order(o))
 		return o->with_sum ? err_set(e, ST_REFUSED, "--sum goes with --check") : ST_OK;
@@ -170,8 +172,8 @@ static status check_checking(const settings *o, option_set given, err *e)
 				       option_rows[i].name);
 	if (o->with_sum && o->wish == WISH_ORDER_SILENT)
 		return err_set(e, ST_REFUSED, "--check-silent prints nothing, --sum does");
-	if (comm_mpi_launched())
-		return err_set(e, ST_REFUSED, "--check is for one process, without a launcher");
+	if (o->with_sum && o->report && strcmp(o->report, "-") == 0)
+		return err_set(e, ST_REFUSED, "--report=-: --sum prints to standard output");
 	return ST_OK;
 }
 

@@ -132,13 +132,62 @@ split -a 3 -d -b 20000 sorted many.
 run bash -c 'ulimit -n 24; exec "$@"' - "$hetsort" -c --sum --threads 2 many.*
 is "more parts than open files" "$rc $out" "0 $wanted"
 
+# --- each key once
+checks "--unique" 0 "" -u sorted
+checks "--unique: twice" 1 "record 1 of 'equal' is out of order: its key $(key_of equal 1) is the key of record 0, and --unique" \
+  -u equal
+checks "--unique: in two files" 1 "record 0 of 'one' is out of order" -u <(head -c 100 sorted) one
+checks "--unique: a disorder" 1 "comes before the" -u sorted.2
+
+# --- several ranks: one answer, that of a single rank
+"$hetsort" --no-fsync --ranks 3 -f -o p.%r in || exit 1
+for ranks in 2 3 5; do
+  for way in sorted p.manifest p.%r "p.0 p.1 p.2" "$(echo many.*)"; do
+    # shellcheck disable=SC2086 # names
+    run "$hetsort" -c --sum --ranks $ranks $way
+    is "$ranks ranks: ${way:0:20}" "$rc $out$err" "0 $wanted"
+  done
+  run "$hetsort" -c --sum --ranks $ranks sorted.2
+  is "$ranks ranks: --sum looks behind a disorder" "$rc $out" "1 $wanted"
+  for at in 10 25999 51999 64999 86665 103999 129998; do # parts of 2, 3 and 5 ranks begin behind some of them
+    swap $at
+    checks "$ranks ranks: records $at and the next exchanged" 1 "hetsort: record $((at + 1)) of 'swapped' is out of order: its \
+key $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record $at" --ranks $ranks swapped
+  done
+  checks "$ranks ranks: files in another order" 1 "record 0 of 'p.0' is out of order" --ranks $ranks p.1 p.2 empty p.0
+  checks "$ranks ranks: equal keys" 1 "record 1 of 'equal' is out of order" -u --ranks $ranks equal
+  run "$hetsort" -c --sum --ranks $ranks equal one
+  is "$ranks ranks: equal keys are counted" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
+  run "$hetsort" -C --ranks $ranks swapped
+  is "$ranks ranks: -C says nothing" "$rc $err$out" "1 "
+  checks "$ranks ranks: no records" 0 "" --ranks $ranks empty
+  run "$hetsort" -c --ranks $ranks missing
+  is "$ranks ranks: a missing file" "$rc $err" \
+    "2 hetsort: rank 0, describe: cannot open input 'missing': No such file or directory (and on $((ranks - 1)) more rank$(
+    [ $ranks = 2 ] || echo s))"
+done
+"$hetsort" --no-fsync --ranks 3 --record-size 50 --key 8,u16,desc --manifest fields -f -o f.%r in
+run "$hetsort" -c --ranks 2 fields
+is "several ranks: the manifest tells size and key" "$rc $err" "0 "
+checks "several ranks: a pipe" 2 "is for a single rank" --ranks 2 - <sorted
+
+# --- the report
+member() { grep -c -x -F "$1" report; }
+run "$hetsort" -c --sum --ranks 2 --report report sorted
+is "report: in order" "$rc $(member '  "in_order": true,') $(member '  "disorder": null,') $(member '  "records": 130000,') \
+$(member "  \"checksum\": \"$first\",") $(grep -c '"records": 65000,' report)" "0 1 1 1 1 2"
+swap 77777
+run "$hetsort" -c --report report swapped
+is "report: not in order" "$rc $(member '  "in_order": false,') $(member '      "record": 77777,') $(member '      "record": 77778,') \
+$(member "      \"key\": \"$(key_of sorted 77777)\"") $(member '  "records": null,')" "1 1 1 1 1 1"
+
 # --- what does not go with it
 while read -r words; do
   checks "refused: $words" 2 "does not go with --check" "$words" sorted
 done <<'END'
 --output=x
---ranks=2
 --memory=1G
+--top=3
 END
 run "$hetsort" --sum -o x in
 is "--sum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --sum goes with --check"
@@ -146,6 +195,7 @@ run "$hetsort" -C --sum sorted
 is "--sum with -C" "$rc" 2
 run bash -c '"$1" -c --sum sorted >/dev/full' - "$hetsort"
 is "a full device" "$rc" 3
-run env OMPI_COMM_WORLD_SIZE=2 "$hetsort" -c sorted
-is "under a launcher" "$rc ${err%%$'\n'*}" "2 hetsort: --check is for one process, without a launcher"
+run "$hetsort" -c --sum --report - sorted
+is "--sum and --report=-" "$rc ${err%%$'\n'*}" "2 hetsort: --report=-: --sum prints to standard output"
+checks "a report over an input" 2 "report 'sorted' is the same file as input 'sorted'" --report sorted sorted
 done_testing

@@ -60,7 +60,7 @@ static void the_first_step_down_is_seen(void **state)
 			unsigned char recs[2 * ROW] = { 0 };
 			for (size_t i = 0; i < n; i++)
 				recs[2 * i + 1] = (unsigned char)(i < at ? 100 + i / 2 : i);
-			const order_seen seen = order_look(&l, recs, n);
+			const order_seen seen = order_look(&l, recs, n, false);
 			assert_int_equal(seen.wrong, at);
 			assert_int_equal(seen.equal, at / 2);
 		}

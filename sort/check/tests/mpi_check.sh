@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# --check where ranks are processes: one answer, and all of them end with it.
+set -u
+. "$ROOT/scripts/tap.sh"
+cd "$TEST_TMP" || exit 1
+hetsort=$BIN/hetsort
+"$BIN/gensort" --no-fsync 30001 in && "$hetsort" --no-fsync --ranks 3 -o p.%r in && cat p.[0-2] >sorted || exit 1
+sum=$("$hetsort" -c --sum sorted)
+for ranks in 1 2 4; do
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --sum sorted
+  is "$ranks processes" "$rc/$err/$out" "0//$sum"
+done
+for ranks in 2 3; do # three have a part each
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" -c --sum p.%r
+  is "$ranks processes, three parts" "$rc/$err/$out" "0//$sum"
+done
+run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c p.1 p.2 p.0
+is "not in order: status" "$rc" 1
+is "not in order: told once" "$(grep -c "^hetsort: record 0 of 'p.0' is out of order" <<<"$err")" 1
+head -c 150 sorted >partial
+run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c sorted partial
+is "half a record: status" "$rc" 2
+is "half a record: told once" "$(grep -c "'partial' has 150 bytes" <<<"$err")" 1
+done_testing

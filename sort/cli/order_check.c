@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ranks take parts of the same size of what all of them see, or each the files of its number; what
+ * they saw is put together at rank 0, which compares the records where two ranks' parts meet. Rank
+ * 0's memory: two records of each rank. */
+#include "order_check.h"
+#include "base/clock.h"
+#include "base/processors.h"
+#include "base/size.h"
+#include "check/check.h"
+#include "check/order.h"
+#include "check/parts.h"
+#include "io/json.h"
+#include "io/parts.h"
+#include "launch.h"
+#include "phases/same_input.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank has seen; its first and its last record follow, where there are any. */
+typedef struct seen {
+	uint64_t records, equal;
+	checksum sum;
+	double seconds;
+	int32_t in_order;
+	char host[HOST_BYTES];
+} seen;
+
+/* A record that is shown, which follows. */
+typedef struct shown {
+	uint64_t number;
+	char file[PATH_MAX];
+} shown;
+
+/* Where two records meet that may not: both on one rank, or the last of one and the first of
+ * another. */
+typedef struct meeting {
+	int32_t before, at; /* ranks; -1: all are in order */
+} meeting;
+
+typedef struct checking {
+	rank_env env;
+	settings o; /* with the names that operands stand for, and the layout of their manifest */
+	parts_list names;
+	input in;
+	check_result r;
+	phase at_phase;
+	double seconds;
+	seen *own;
+	unsigned char *all; /* rank 0: [size] of what ranks have seen */
+	meeting where;
+	shown *before, *at; /* where there is such a meeting */
+	seen sum;           /* rank 0: of all */
+} checking;
+
+/* ----------------------------------------------------------------------------------- the parts */
+
+/* Without other ranks a name with %r stands for all of its parts. */
+static status find_names(checking *k)
+{
+	const settings *o = k->env.o;
+	layout lay = o->lay;
+	status rc = ST_OK;
+	if (k->env.c->rank == 0)
+		rc = check_parts(&k->names, o, &k->env.e);
+	if (rc == ST_OK && k->env.c->rank == 0 && !o->layout_named)
+		rc = check_parts_layout(&k->names, &lay, &k->env.e);
+	rc = comm_agree(k->env.c, rc);
+	if (rc == ST_OK)
+		rc = comm_bcast(k->env.c, &lay, sizeof lay, 0);
+	k->o.lay = lay;
+	if (k->env.c->size == 1) {
+		k->o.inputs = (const char *const *)k->names.name;
+		k->o.ninputs = k->names.count;
+	}
+	return rc;
+}
+
+static status find_inputs(checking *k)
+{
+	comm *c = k->env.c;
+	bool all_parts = false;
+	status rc = ST_OK;
+	if (c->rank == 0 && c->size > 1)
+		rc = parts_find(&k->o, c->size, &all_parts, &k->env.e);
+	rc = comm_agree(c, rc);
+	uint8_t all = all_parts; /* not every byte that may come is a bool */
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &all, sizeof all, 0);
+	if (rc == ST_OK)
+		rc = input_describe(&k->in, &k->o, c->rank, all != 0, &k->env.e);
+	if (rc == ST_OK && k->in.streams && c->size > 1)
+		rc = err_set(&k->env.e, ST_REFUSED,
+			     "--check of standard input and other streams is for a single rank");
+	rc = comm_agree(c, rc);
+	return rc == ST_OK && c->size > 1 && !k->in.per_rank
+		       ? same_input(&k->env, &k->in, c->processes > 1)
+		       : rc;
+}
+
+static check_plan plan_of(const checking *k)
+{
+	const settings *o = &k->o;
+	const comm *c = k->env.c;
+	const unsigned here = processors_count() / (unsigned)c->process_ranks;
+	check_plan p = { .lay = o->lay,
+			 .threads = o->threads ? o->threads
+				    : here     ? here
+					       : 1,
+			 .direct = o->direct,
+			 .sum = o->with_sum,
+			 .unique = o->unique,
+			 .n = UINT64_MAX };
+	if (c->size > 1 && !k->in.per_rank) { /* the first ones of the rest take one more */
+		const uint64_t size = (uint64_t)c->size, rank = (uint64_t)c->rank;
+		const uint64_t each = k->in.records / size, rest = k->in.records % size;
+		p.n = each + (rank < rest);
+		p.first = rank * each + (rank < rest ? rank : rest);
+	}
+	return p;
+}
+
+/* -------------------------------------------------------------------------------- put together */
+
+static size_t seen_bytes(const checking *k)
+{
+	return (sizeof(seen) + 2 * (size_t)k->o.lay.record_bytes + 7) / 8 * 8;
+}
+
+static const seen *seen_of(const checking *k, int rank)
+{
+	return (const void *)(k->all + (size_t)rank * seen_bytes(k));
+}
+
+static const unsigned char *first_of(const seen *s)
+{
+	return (const unsigned char *)(s + 1);
+}
+
+/* At rank 0. */
+static void find_meeting(checking *k)
+{
+	const uint32_t bytes = k->o.lay.record_bytes;
+	const seen *before = NULL;
+	int last = -1;
+	k->where = (meeting){ -1, -1 };
+	for (int r = 0; r < k->env.c->size; r++) {
+		const seen *s = seen_of(k, r);
+		if (s->records == 0)
+			continue;
+		const int border =
+			before ? order_compare(&k->o.lay, first_of(before) + bytes, first_of(s))
+			       : -1;
+		if (k->where.at < 0 && order_wrong(border, k->o.unique))
+			k->where = (meeting){ last, r };
+		if (k->where.at < 0 && !s->in_order)
+			k->where = (meeting){ r, r };
+		k->sum.records += s->records;
+		k->sum.equal += s->equal + (border == 0);
+		k->sum.sum = checksum_join(k->sum.sum, s->sum);
+		before = s;
+		last = r;
+	}
+	k->sum.in_order = k->where.at < 0;
+}
+
+static void show(const checking *k, const check_place *p, shown *to)
+{
+	to->number = p->number;
+	snprintf(to->file, sizeof to->file, "%s", p->file);
+	memcpy(to + 1, p->rec, k->o.lay.record_bytes);
+}
+
+/* Both records to all ranks, from those that have them. */
+static status tell_meeting(checking *k)
+{
+	comm *c = k->env.c;
+	const size_t bytes = sizeof(shown) + k->o.lay.record_bytes;
+	status rc = comm_bcast(c, &k->where, sizeof k->where, 0);
+	const meeting w = k->where;
+	if (rc != ST_OK || w.at < 0)
+		return rc;
+	if (w.at >= c->size || w.before < 0 || w.before > w.at)
+		return err_set(&k->env.e, ST_PEER, "rank 0 speaks of ranks that are not there");
+	if (c->rank == w.before)
+		show(k, w.before == w.at ? &k->r.before : &k->r.last, k->before);
+	if (c->rank == w.at)
+		show(k, w.before == w.at ? &k->r.at : &k->r.first, k->at);
+	rc = comm_bcast(c, k->before, bytes, w.before);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, k->at, bytes, w.at);
+	k->before->file[PATH_MAX - 1] = k->at->file[PATH_MAX - 1] = '\0';
+	return rc;
+}
+
+static status put_together(checking *k)
+{
+	rank_env *env = &k->env;
+	const uint32_t bytes = k->o.lay.record_bytes;
+	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	k->own = mem_array(&env->m, 1, seen_bytes(k), "a rank", &env->e);
+	k->all = mem_array(&env->m, ranks, seen_bytes(k), "ranks", &env->e);
+	k->before = mem_array(&env->m, 1, sizeof *k->before + bytes, "a record", &env->e);
+	k->at = mem_array(&env->m, 1, sizeof *k->at + bytes, "a record", &env->e);
+	status rc =
+		comm_agree(env->c, k->own && k->all && k->before && k->at ? ST_OK : ST_RESOURCE);
+	if (rc != ST_OK)
+		return rc;
+	*k->own = (seen){ k->r.records, k->r.equal, k->r.sum, k->seconds, k->r.in_order, "" };
+	memcpy(k->own->host, env->c->host, sizeof k->own->host);
+	if (k->r.records) {
+		unsigned char *to = (unsigned char *)(k->own + 1);
+		memcpy(to, k->r.first.rec, bytes);
+		memcpy(to + bytes, k->r.last.rec, bytes);
+	}
+	rc = comm_gather(env->c, k->own, k->all, seen_bytes(k), 0);
+	if (rc == ST_OK && env->c->rank == 0)
+		find_meeting(k);
+	return rc == ST_OK ? comm_agree(env->c, tell_meeting(k)) : rc;
+}
+
+/* ----------------------------------------------------------------------------------- the answer */
+
+/* The bytes of the key as they lie in the record, one field after the other; NULL: no memory. */
+static char *key_text(const layout *l, const shown *s)
+{
+	static const char digit[] = "0123456789abcdef";
+	const unsigned char *rec = (const unsigned char *)(s + 1);
+	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
+	char *text = malloc(2 * (size_t)l->key_bytes + KEY_FIELDS_MAX + 1), *to = text;
+	for (uint32_t i = 0; text && i < (l->fields ? l->fields : 1); i++) {
+		const key_field *f = l->fields ? &l->field[i] : &whole;
+		if (i > 0)
+			*to++ = ' ';
+		for (uint32_t b = 0; b < f->bytes; b++) {
+			*to++ = digit[rec[f->off + b] >> 4];
+			*to++ = digit[rec[f->off + b] & 15];
+		}
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+static void print_disorder(const checking *k)
+{
+	char q[QUOTED_BYTES];
+	char *at = key_text(&k->o.lay, k->at), *before = key_text(&k->o.lay, k->before);
+	const bool equal = order_compare(&k->o.lay, (const unsigned char *)(k->before + 1),
+					 (const unsigned char *)(k->at + 1)) == 0;
+	fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key %s %s ",
+		k->at->number, err_quoted(k->at->file, q), at ? at : "",
+		equal ? "is the" : "comes before the");
+	fprintf(stderr, "%s of record %" PRIu64, equal || !before ? "key" : before,
+		k->before->number);
+	if (strcmp(k->before->file, k->at->file) != 0)
+		fprintf(stderr, " of %s", err_quoted(k->before->file, q));
+	fputs(equal ? ", and --unique wants each once\n" : "\n", stderr);
+	free(at);
+	free(before);
+}
+
+static status print_sum(const seen *s)
+{
+	printf("records: %" PRIu64 "\nchecksum: %016" PRIx64 "%016" PRIx64 "\nequal keys: %" PRIu64
+	       "\n",
+	       s->records, s->sum.hi, s->sum.lo, s->equal);
+	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
+}
+
+static json_t *place_json(const checking *k, int rank, const shown *s)
+{
+	char *key = key_text(&k->o.lay, s);
+	json_t *o = key ? json_pack("{s:i, s:o, s:I, s:s}", "rank", rank, "file",
+				    json_name(s->file), "record", (json_int_t)s->number, "key", key)
+			: NULL;
+	free(key);
+	return o;
+}
+
+static json_t *disorder_json(const checking *k)
+{
+	if (k->where.at < 0)
+		return json_null();
+	json_t *o = json_with(json_object(), "before", place_json(k, k->where.before, k->before));
+	return json_with(o, "at", place_json(k, k->where.at, k->at));
+}
+
+static json_t *rank_json(const checking *k, int rank)
+{
+	const seen *s = seen_of(k, rank);
+	const uint64_t bytes = s->records * k->o.lay.record_bytes;
+	return json_pack("{s:i, s:s, s:I, s:I, s:f, s:b}", "rank", rank, "host", s->host, "records",
+			 (json_int_t)s->records, "read_bytes", (json_int_t)bytes, "read_s",
+			 s->seconds, "in_order", s->in_order != 0);
+}
+
+/* Counts are of all records only where nobody has stopped at a disorder. */
+static json_t *report_json(const checking *k)
+{
+	const layout *l = &k->o.lay;
+	const bool whole = k->sum.in_order || k->o.with_sum;
+	char key[KEY_TEXT_BYTES];
+	json_t *ranks = json_array();
+	for (int r = 0; r < k->env.c->size; r++)
+		ranks = json_and(ranks, rank_json(k, r));
+	json_t *o =
+		json_pack("{s:s, s:i, s:i, s:s, s:b, s:b}", "format", "hetsort-check", "version", 1,
+			  "record_bytes", (int)l->record_bytes, "key", layout_key_text(l, key),
+			  "unique", k->o.unique, "in_order", k->sum.in_order != 0);
+	o = json_with(o, "disorder", disorder_json(k));
+	o = json_with(o, "records", whole ? json_integer((json_int_t)k->sum.records) : json_null());
+	o = json_with(o, "equal_keys",
+		      whole ? json_integer((json_int_t)k->sum.equal) : json_null());
+	o = json_with(o, "checksum_kind", json_string(CHECKSUM_NAME));
+	o = json_with(o, "checksum", k->o.with_sum ? json_checksum(k->sum.sum) : json_null());
+	o = json_with(o, "seconds", json_real(k->seconds));
+	return json_with(o, "ranks", ranks);
+}
+
+static status write_report(checking *k)
+{
+	target t;
+	if (!k->o.report)
+		return ST_OK;
+	if (strcmp(k->o.report, "-") == 0)
+		return json_print(report_json(k), &k->env.e);
+	status rc = target_open(&t, k->o.report, &k->env.e);
+	if (rc == ST_OK)
+		rc = target_check(&t, true, &k->env.e);
+	if (rc == ST_OK)
+		rc = json_write(report_json(k), &t, true, true, &k->env.e);
+	target_discard(&t);
+	return rc;
+}
+
+static status answer(checking *k)
+{
+	const settings *o = &k->o;
+	if (k->env.c->rank != 0)
+		return ST_OK;
+	if (k->where.at >= 0 && o->wish == WISH_ORDER)
+		print_disorder(k);
+	if (k->where.at < 0 && o->verbosity > 0)
+		fprintf(stderr, "hetsort: %" PRIu64 " record%s: in order\n", k->sum.records,
+			plural(k->sum.records));
+	if (o->with_sum && print_sum(&k->sum) != ST_OK)
+		return err_set(&k->env.e, ST_IO, "cannot write to standard output");
+	return write_report(k);
+}
+
+static status check_start(checking *k)
+{
+	comm *c = k->env.c;
+	launch_check(c->processes, &k->env.e);
+	if (c->rank == 0)
+		report_check(k->env.o, c->size, &k->env.e);
+	return comm_agree(c, k->env.e.code);
+}
+
+/* What a rank by itself has seen is no failure: all are told of it. */
+static status look(checking *k)
+{
+	const check_plan p = plan_of(k);
+	const double t0 = now_s();
+	k->at_phase = PH_READ;
+	const status rc = check_order(&k->in, &p, &k->env.m, &k->r, &k->env.e);
+	k->seconds = now_s() - t0;
+	return comm_agree(k->env.c, rc == ST_INVALID ? ST_OK : rc);
+}
+
+static void tell_failure(checking *k, status rc)
+{
+	comm *c = k->env.c;
+	rank_result mine = { .rank = c->rank, .status = k->env.e.code, .phase = k->at_phase };
+	rank_result *all = c->rank == 0 ? calloc((size_t)c->size, sizeof *all) : &mine;
+	memcpy(mine.host, c->host, sizeof mine.host);
+	memcpy(mine.text, k->env.e.text, sizeof mine.text);
+	if (comm_agree(c, all ? ST_OK : ST_RESOURCE) == ST_OK &&
+	    comm_gather(c, &mine, all, sizeof mine, 0) == ST_OK && c->rank == 0) {
+		const job_result res = { .status = rc,
+					 .size = c->size,
+					 .job_ranks = c->size,
+					 .processes = c->processes,
+					 .rank = all };
+		report_errors(&res, stderr);
+	} else if (!all) {
+		fprintf(stderr, "hetsort: no memory for the ranks' messages about a failure\n");
+	}
+	if (c->rank == 0)
+		free(all);
+}
+
+status order_check(comm *c, void *settings_)
+{
+	const settings *o = settings_;
+	checking k = { .env = { .c = c, .o = o }, .o = *o, .r = { .in_order = true } };
+	status rc = check_start(&k);
+	if (rc == ST_OK)
+		rc = find_names(&k);
+	if (rc == ST_OK)
+		rc = find_inputs(&k);
+	if (rc == ST_OK)
+		rc = look(&k);
+	if (rc == ST_OK)
+		rc = put_together(&k);
+	if (rc == ST_OK)
+		rc = comm_agree(c, answer(&k));
+	if (rc != ST_OK && !atomic_load(&c->broken))
+		tell_failure(&k, rc);
+	if (rc == ST_OK && k.where.at >= 0)
+		rc = ST_INVALID;
+	check_free(&k.r, &k.env.m);
+	input_free(&k.in);
+	check_parts_free(&k.names);
+	mem_free(&k.env.m, k.own);
+	mem_free(&k.env.m, k.all);
+	mem_free(&k.env.m, k.before);
+	mem_free(&k.env.m, k.at);
+	return rc;
+}
