@@ -18,10 +18,22 @@ are ValueError and MemoryError as well. The library is HETSORT_LIBRARY if that i
 libhetsort.so.0 as the system finds it, as it was installed with this package or with the program
 hetsort. The program is HETSORT_PROGRAM, or hetsort in PATH.
 """
-from ._arrays import argsort, sort
 from ._errors import Error, InvalidError, JobError, NoMemoryError, PeerError, RangeError
 from ._files import Progress, sort_file
 from ._library import __version__
 
 __all__ = ["sort", "argsort", "sort_file", "Progress", "Error", "InvalidError", "JobError",
            "NoMemoryError", "PeerError", "RangeError", "__version__"]
+
+
+def __getattr__(name):
+    """Arrays take numpy, files do not."""
+    if name not in ("sort", "argsort"):
+        raise AttributeError(f"module 'hetsort' has no attribute '{name}'")
+    from . import _arrays
+    globals().update(sort=_arrays.sort, argsort=_arrays.argsort)
+    return globals()[name]
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

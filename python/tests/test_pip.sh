@@ -26,6 +26,18 @@ python_says 'import hetsort, numpy; print(hetsort.sort(numpy.array([3, 1, 2])), 
 is "hetsort finds libhetsort beside the program" "$rc $out$err" "0 [1 2 3] $version"
 python_says 'import hetpart; print(hetpart.share(1000, [1, 2, 5], 1).shares)'
 is "hetpart finds libhetpart there, too" "$rc $out$err" "0 [125, 250, 625]"
+python_says 'import sys; sys.modules["numpy"] = None
+import hetsort
+open("records", "wb").write(b"b%099d" % 0 + b"a%099d" % 0)
+hetsort.sort_file("records", "sorted")
+print(open("sorted").read(1), dir(hetsort).count("sort"))
+try: hetsort.sort
+except ImportError as e: print(e.name)
+try: hetsort.frobnicate
+except AttributeError as e: print(e)'
+is "files are sorted without numpy, arrays ask for it" "$rc $out" "0 a 1
+numpy
+module 'hetsort' has no attribute 'frobnicate'"
 rm prefix/lib/libhetsort.so*
 python_says 'import hetsort'
 is "without a library it says what names one" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetsort: .*HETSORT_LIBRARY names the file')" "1 1"
