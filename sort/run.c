@@ -273,7 +273,7 @@ static const step steps[] = {
 	{ PH_READ, MERGING | SINGLE, false, load_output, STAGE_NONE },
 	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
 	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
-	{ PH_SPLIT, SEVERAL, false, split, STAGE_NONE },
+	{ PH_SPLIT, SEVERAL, false, split, STAGE_SPLIT },
 	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
@@ -318,6 +318,8 @@ static void stage_begin(job *j, stage_kind k, double now)
 	if (k == STAGE_READ) /* how long a stream is shows at its end */
 		stages_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
 			     now);
+	else if (k == STAGE_SPLIT)
+		stages_begin(g, k, 0, now);
 	else if (k != STAGE_NONE)
 		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
 }

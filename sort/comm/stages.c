@@ -28,13 +28,18 @@ void stages_init(stages *s)
 	pthread_mutex_init(&s->count.activity.lock, NULL);
 }
 
+static bool has_bytes(stage_kind k)
+{
+	return k != STAGE_NONE && k != STAGE_SPLIT && k != STAGE_SORT;
+}
+
 static uint64_t counted(stages *s, stage_kind k)
 {
 	static const progress_kind by[] = { [STAGE_READ] = PROGRESS_IN,
 					    [STAGE_RECEIVE] = PROGRESS_RECEIVED,
 					    [STAGE_WRITE] = PROGRESS_OUT,
 					    [STAGE_CHECK] = PROGRESS_READ };
-	return progress_bytes(&s->count, by[k]);
+	return has_bytes(k) ? progress_bytes(&s->count, by[k]) : 0;
 }
 
 void stages_plan(stages *s, stage_kind k, double planned_s)
@@ -134,7 +139,7 @@ static double later_left_s(const part *p, double slower)
 }
 
 /* How long the stage goes on, which is what later stages are expected by as well. */
-static double left_s(const part *p, slowdown *slow)
+static double left_s(const part *p, stage_kind k, slowdown *slow)
 {
 	const double slower = pow(slow->times, SHARED);
 	if (p->planned_s <= 0)
@@ -142,7 +147,8 @@ static double left_s(const part *p, slowdown *slow)
 	if (p->taken_s <= 0)
 		return slower * (p->planned_s - p->worked_s);
 	const double left = slow->seen ? later_left_s(p, slower) : first_left_s(p);
-	*slow = (slowdown){ (p->taken_s + left) / p->planned_s, true };
+	if (has_bytes(k)) /* else it says little of those that move them */
+		*slow = (slowdown){ (p->taken_s + left) / p->planned_s, true };
 	return left;
 }
 
@@ -153,7 +159,7 @@ stages_seen stages_look(stages *s, double now)
 	pthread_mutex_lock(&s->lock);
 	const stage *at = &s->stage[s->at];
 	seen.stage = (int32_t)s->at;
-	seen.open = s->at != STAGE_NONE && !at->ended;
+	seen.open = has_bytes(s->at) && !at->ended;
 	for (int k = STAGE_READ; k < STAGES; k++) {
 		const part p = part_of(s, (stage_kind)k, now);
 		if ((int)s->at == k) {
@@ -162,7 +168,7 @@ stages_seen stages_look(stages *s, double now)
 		}
 		seen.work_s += p.planned_s;
 		seen.worked_s += p.worked_s;
-		const double left = left_s(&p, &slow);
+		const double left = left_s(&p, (stage_kind)k, &slow);
 		if (seen.work_s > 0 && p.planned_s > p.worked_s)
 			seen.left_s = (seen.left_s > 0 ? seen.left_s : 0) + left;
 	}

@@ -13,7 +13,9 @@
 typedef enum stage_kind {
 	STAGE_NONE,
 	STAGE_READ,    /* the input, into sorted runs */
+	STAGE_SPLIT,   /* finding where the records of other ranks begin: no bytes */
 	STAGE_RECEIVE, /* what is sorted when all of it is there */
+	STAGE_SORT,    /* that: no bytes */
 	STAGE_WRITE,   /* the output */
 	STAGE_CHECK,   /* the output, read again */
 	STAGES
@@ -41,7 +43,7 @@ typedef struct stages_seen {
 	double worked_s, work_s; /* of the planned time of all stages: done, and all */
 	double left_s;           /* until the rank is through; below 0: not known */
 	int32_t stage;           /* the last that has begun, a stage_kind */
-	int32_t open;            /* it has not ended */
+	int32_t open;            /* it has not ended, and has bytes */
 } stages_seen;
 
 /* Called by the rank's main thread. stages_init - of a comm. stages_plan - it will take so long.

@@ -49,7 +49,7 @@ static double disk_byte_s(const run_load *l)
 	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
 }
 
-double run_time_before_s(const rates *r, const settings *o, const run_load *l)
+static double before_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
@@ -61,7 +61,8 @@ double run_time_before_s(const rates *r, const settings *o, const run_load *l)
 	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
 }
 
-double run_time_after_s(const rates *r, const settings *o, const run_load *l)
+/* All of it, to the end; lookups apart. */
+static double after_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double out = (double)l->out * o->lay.record_bytes;
@@ -75,18 +76,30 @@ double run_time_after_s(const rates *r, const settings *o, const run_load *l)
 	const settings s = sorting_of(o, l);
 	const double work_s = rates_after_s(r, &s, l->out) + out * (file_s + far_s) + spill_s +
 			      move_s + last_s + FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
-	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l)) +
-	       l->lookup_bytes * (r->copy_s / l->cpus + disk_byte_s(l));
+	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l));
+}
+
+run_parts run_time_parts(const rates *r, const settings *o, const run_load *l)
+{
+	const double lookup_s = l->lookup_bytes * (r->copy_s / l->cpus + disk_byte_s(l));
+	run_parts p = { .read_s = before_s(r, o, l), .split_s = lookup_s };
+	p.write_s = after_s(r, o, l);
+	if (!sorts_last(o, l))
+		return p;
+	settings merging = *o;
+	merging.strategy = BY_MERGING;
+	const double divided_s = divide_s(r, l) / l->cpus;
+	p.split_s += divided_s;
+	p.receive_s = (send_s(r, o, l) + place_s(r, o, l)) / l->cpus;
+	p.sort_s = (rates_after_s(r, o, l->out) - rates_after_s(r, &merging, l->out)) / l->cpus;
+	p.write_s -= divided_s + p.receive_s + p.sort_s;
+	return p;
 }
 
 double run_time_s(const rates *r, const settings *o, const run_load *l)
 {
-	return run_time_before_s(r, o, l) + run_time_after_s(r, o, l);
-}
-
-double run_time_receive_s(const rates *r, const settings *o, const run_load *l)
-{
-	return sorts_last(o, l) ? (send_s(r, o, l) + place_s(r, o, l)) / l->cpus : 0;
+	const run_parts p = run_time_parts(r, o, l);
+	return p.read_s + p.split_s + p.receive_s + p.sort_s + p.write_s;
 }
 
 double run_time_reread_s(const rates *r, const settings *o, const run_load *l)

@@ -21,15 +21,21 @@ typedef struct run_load {
 	bool spreads;        /* it sends what it reads, and sorts what comes in runs that spill */
 } run_load;
 
-/* run_time_s - seconds until the rank has written what it is to write; it waits for no other. */
-double run_time_s(const rates *r, const settings *o, const run_load *l);
+/* How long it takes, in the order in which it is done. */
+typedef struct run_parts {
+	double read_s;    /* until all is read, and sorted in runs */
+	double split_s;   /* to find where others' records begin */
+	double receive_s; /* what is sorted when all of it is there, and to send it; else 0, as is
+			   */
+	double sort_s;    /* to sort that */
+	double write_s;   /* all else */
+} run_parts;
 
-/* run_time_before_s, run_time_after_s - its parts: until all is read and sorted, and from then on.
- * run_time_receive_s - what of the latter is to send and receive records that are sorted when all
- * are there. run_time_reread_s - beside it, to read the output again. */
-double run_time_before_s(const rates *r, const settings *o, const run_load *l);
-double run_time_after_s(const rates *r, const settings *o, const run_load *l);
-double run_time_receive_s(const rates *r, const settings *o, const run_load *l);
+run_parts run_time_parts(const rates *r, const settings *o, const run_load *l);
+
+/* run_time_s - seconds until the rank has written what it is to write, the sum of these; it waits
+ * for no other. run_time_reread_s - beside it, to read the output again. */
+double run_time_s(const rates *r, const settings *o, const run_load *l);
 double run_time_reread_s(const rates *r, const settings *o, const run_load *l);
 
 #endif

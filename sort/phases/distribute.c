@@ -72,16 +72,24 @@ static status receive_all(receive_buffer *d, exchange_setup *t)
 	return rc == ST_OK ? exchange_setup_drained(t) : rc;
 }
 
+static void next_stage(stages *g, stage_kind k, uint64_t bytes)
+{
+	const double now = now_s();
+	stages_end(g, now);
+	stages_begin(g, k, bytes, now);
+}
+
 static void write_sorted(const receive_buffer *d, exchange_setup *t)
 {
 	const rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
-	stages_end(&env->c->stages, now_s());
-	stages_begin(&env->c->stages, STAGE_WRITE, d->n * env->o->lay.record_bytes, now_s());
+	stages *g = &env->c->stages;
+	next_stage(g, STAGE_SORT, 0);
 	const double span = trace_begin();
 	if (!env->o->partition_only)
 		radix_sort(d->e, d->tmp, d->n, &r);
 	trace_end(TRACE_SORT, span);
+	next_stage(g, STAGE_WRITE, d->n * env->o->lay.record_bytes);
 	if (settings_drops(env->o)) {
 		for (size_t i = 0; i < d->n; i++)
 			selection_put(&t->selection, record_at(&r, entry_pos(&d->e[i])),

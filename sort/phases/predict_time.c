@@ -100,14 +100,16 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			     .fresh_bytes = fresh_bytes(k, bytes),
 			     .lookup_bytes = lookup_bytes(env, k),
 			     .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in) };
-	const double receive_s = run_time_receive_s(&env->stats->rate, env->o, &l);
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
 	stages *g = &env->c->stages;
-	stages_plan(g, STAGE_READ, run_time_before_s(&r->rate, env->o, &l));
-	stages_plan(g, STAGE_RECEIVE, receive_s);
-	stages_plan(g, STAGE_WRITE, run_time_after_s(&r->rate, env->o, &l) - receive_s);
+	const run_parts p = run_time_parts(&r->rate, env->o, &l);
+	stages_plan(g, STAGE_READ, p.read_s);
+	stages_plan(g, STAGE_SPLIT, p.split_s);
+	stages_plan(g, STAGE_RECEIVE, p.receive_s);
+	stages_plan(g, STAGE_SORT, p.sort_s);
+	stages_plan(g, STAGE_WRITE, p.write_s);
 	g->spills = l.spills;
 	if (env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout)
 		stages_plan(g, STAGE_CHECK, run_time_reread_s(&r->rate, env->o, &l));

@@ -133,26 +133,37 @@ static void runs_on_disk(void **state)
 	near(stages_look(&s, 10).worked_s, 10);
 }
 
-/* Records are received, sorted when all are there, and then written: each at its own rate. */
+/* Records are received, sorted when all are there, and then written. How long it takes to find the
+ * borders and to sort says nothing of writing. */
 static void received_before_it_is_sorted(void **state)
 {
 	stages s;
 	(void)state;
 	plan(&s);
+	stages_plan(&s, STAGE_SPLIT, 1);
 	stages_plan(&s, STAGE_RECEIVE, 5);
+	stages_plan(&s, STAGE_SORT, 4);
 	stages_begin(&s, STAGE_READ, 100 * MB, 0);
 	progress_add(PROGRESS_IN, 100 * MB);
 	stages_end(&s, 10);
-	stages_begin(&s, STAGE_RECEIVE, 80 * MB, 10);
+	stages_begin(&s, STAGE_SPLIT, 0, 10);
+	const stages_seen split = stages_look(&s, 10.5);
+	assert_false(split.open); /* there are no bytes to tell */
+	near(split.left_s, 0.5 + 5 + 4 + 20);
+	stages_end(&s, 20);
+	stages_begin(&s, STAGE_RECEIVE, 80 * MB, 20);
 	progress_add(PROGRESS_RECEIVED, 40 * MB);
-	const stages_seen half = stages_look(&s, 12.5);
+	const stages_seen half = stages_look(&s, 22.5);
 	assert_int_equal(half.done, 40 * MB);
-	near(half.left_s, 2.5 + 20);
-	near(half.worked_s / half.work_s, 12.5 / 35);
+	near(half.left_s, 2.5 + 4 + 20);
+	near(half.worked_s / half.work_s, (11 + 2.5) / 40);
 	progress_add(PROGRESS_RECEIVED, 40 * MB);
-	stages_end(&s, 15);
-	stages_begin(&s, STAGE_WRITE, 80 * MB, 15);
-	near(stages_look(&s, 20).left_s, 15); /* it is sorted */
+	stages_end(&s, 25);
+	stages_begin(&s, STAGE_SORT, 0, 25);
+	near(stages_look(&s, 26).left_s, 3 + 20);
+	stages_end(&s, 60);
+	stages_begin(&s, STAGE_WRITE, 80 * MB, 60);
+	near(stages_look(&s, 60).left_s, 20);
 }
 
 static void what_an_earlier_job_did_is_left_out(void **state)

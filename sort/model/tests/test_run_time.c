@@ -25,13 +25,13 @@ static void measured_runs(void **state)
 		double taken_s;
 		run_load load;
 	} run[] = {
-		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1, 0, 0 } },
-		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1, 0, 0 } },
-		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1, 0, 0 } },
-		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2, 0, 0 } },
-		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
-		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
-		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0 } },
+		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1, 0, 0, false } },
+		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1, 0, 0, false } },
+		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1, 0, 0, false } },
+		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2, 0, 0, false } },
+		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false } },
+		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false } },
+		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false } },
 	};
 	(void)state;
 	for (size_t i = 0; i < LEN(run); i++) {
@@ -44,7 +44,7 @@ static void measured_runs(void **state)
 /* Each of these takes longer, and a disk that is slow enough decides alone. */
 static void what_takes_longer(void **state)
 {
-	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0 };
+	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0, false };
 	run_load spills = base, slow = base, ranks = base, busy = base, fresh = base, lookups;
 	(void)state;
 	spills.spills = true;
@@ -76,11 +76,15 @@ static void measured_work(void **state)
 		strategy by;
 		run_load load;
 	} run[] = {
-		{ 1.515, BY_MERGING, { 4 * M, 4 * M, 1, 1, false, false, false, 0, 1, 87e6, 0 } },
-		{ 0.945, BY_MERGING, { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 54e6, 0 } },
+		{ 1.515,
+		  BY_MERGING,
+		  { 4 * M, 4 * M, 1, 1, false, false, false, 0, 1, 87e6, 0, false } },
+		{ 0.945,
+		  BY_MERGING,
+		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 54e6, 0, false } },
 		{ 1.103,
 		  BY_DISTRIBUTING,
-		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 310e6, 0 } },
+		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 310e6, 0, false } },
 	};
 	const rates r = rates_nominal(1);
 	(void)state;
@@ -93,32 +97,50 @@ static void measured_work(void **state)
 	}
 }
 
+static void same_parts(run_parts a, run_parts b)
+{
+	assert_float_equal(a.read_s, b.read_s, 1e-9);
+	assert_float_equal(a.split_s, b.split_s, 1e-9);
+	assert_float_equal(a.receive_s, b.receive_s, 1e-9);
+	assert_float_equal(a.sort_s, b.sort_s, 1e-9);
+	assert_float_equal(a.write_s, b.write_s, 1e-9);
+}
+
 /* Where the strategy sorts last, a rank whose runs spill has sent and sorted what it reads before;
- * so has one that is alone sorted it. What is received is a part of what comes after. */
+ * so has one that is alone sorted it. */
 static void what_comes_first(void **state)
 {
 	const rates r = rates_nominal(1);
 	const run_load memory = { 1000000, 1000000, 4, 1, false, false, false, 0, 1, 0, 0, false };
-	run_load spills = memory, alone = memory;
+	run_load spills = memory, alone = memory, waits = memory;
 	settings merging = usual, distributing = usual;
 	(void)state;
 	distributing.strategy = BY_DISTRIBUTING;
 	const double sort_s = rates_before_s(&r, &merging, memory.in) -
 			      rates_before_s(&r, &distributing, memory.in);
 	const double sent_s = rates_send_s(&r, &usual, memory.in, 4) + 1e8 * r.copy_s;
-	assert_float_equal(run_time_before_s(&r, &merging, &memory) - sort_s,
-			   run_time_before_s(&r, &distributing, &memory), 1e-9);
-	assert_float_equal(run_time_receive_s(&r, &distributing, &memory), sent_s, 1e-9);
-	assert_true(run_time_after_s(&r, &distributing, &memory) > sent_s + sort_s);
-	assert_float_equal(run_time_receive_s(&r, &merging, &memory), 0, 0);
+	const run_parts m = run_time_parts(&r, &merging, &memory);
+	const run_parts d = run_time_parts(&r, &distributing, &memory);
+	assert_float_equal(m.read_s - sort_s, d.read_s, 1e-9);
+	assert_float_equal(m.split_s + m.receive_s + m.sort_s, 0, 0);
+	assert_float_equal(d.receive_s, sent_s, 1e-9);
+	assert_float_equal(d.sort_s, sort_s, 1e-9);
+	assert_true(d.split_s > 0); /* two passes over entries */
+	assert_float_equal(d.write_s, m.write_s - rates_send_s(&r, &usual, memory.in, 4), 1e-9);
 	alone.ranks = 1;
-	spills.spills = spills.spreads = true;
-	assert_float_equal(run_time_before_s(&r, &merging, &alone),
-			   run_time_before_s(&r, &distributing, &alone), 1e-9);
-	assert_float_equal(run_time_receive_s(&r, &distributing, &spills), 0, 0);
-	const double before_s = run_time_before_s(&r, &distributing, &spills);
-	spills.spreads = false;
-	assert_float_equal(run_time_before_s(&r, &merging, &spills) + sent_s, before_s, 1e-9);
+	same_parts(run_time_parts(&r, &merging, &alone), run_time_parts(&r, &distributing, &alone));
+	spills.spills = true;
+	same_parts(run_time_parts(&r, &merging, &spills),
+		   run_time_parts(&r, &distributing, &spills));
+	const double before_s = run_time_parts(&r, &merging, &spills).read_s;
+	spills.spreads = true;
+	const run_parts s = run_time_parts(&r, &distributing, &spills);
+	assert_float_equal(s.read_s, before_s + sent_s, 1e-9);
+	assert_float_equal(s.receive_s + s.sort_s + s.split_s, 0, 0);
+	waits.durable = true;
+	waits.disk_s = 1e-6; /* the disk decides, and writing takes what is left of its time */
+	const run_parts w = run_time_parts(&r, &distributing, &waits);
+	assert_float_equal(w.receive_s + w.sort_s + w.split_s + w.write_s, 100, 1e-6);
 }
 
 int main(void)
