@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The share as extents of files, each open twice: through the page cache and past it. Files are not
- * mapped: a mapped file that shrinks would kill the process. */
+/* The share as extents of files, each open twice: through the page cache and past it, to the end,
+ * or where they are many, while it is read. Files are not mapped: a mapped file that shrinks would
+ * kill the process. */
 #include "reader.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"
@@ -15,19 +16,22 @@ enum {
 	CHUNK_BYTES = 4 << 20,
 	/* from the read to the checksum nothing tells a bit that flips; and these stay in the cache
 	   until their entries are made */
-	STEP_BYTES = URING_STEP_BYTES
+	STEP_BYTES = URING_STEP_BYTES,
+	MOST_OPEN = 128 /* extents; opening more for each read costs little beside it */
 };
 
 /* What the share has of one file. */
 typedef struct extent {
 	const input_file *f;
-	io_fd fd;
+	io_fd fd;       /* open, or none */
 	uint64_t skip;  /* the file's records before it */
 	uint64_t at, n; /* its place in the share */
 } extent;
 
 struct reader {
 	layout lay;
+	direct_io direct;
+	io_backend *io;
 	size_t chunk; /* records: chunks of a file end at multiples of it */
 	size_t extents;
 	extent extent[];
@@ -58,13 +62,35 @@ static void find_extents(reader *r, const input *in, const reader_plan *p)
 	}
 }
 
-static status open_extent(const reader_plan *p, extent *f, err *e)
+static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 {
-	const uint64_t offset = offset_of(f, f->at, &p->lay), bytes = f->n * p->lay.record_bytes;
-	const status rc = input_open(f->f, &f->fd.fd, e);
+	const uint64_t offset = offset_of(f, f->at, &r->lay), bytes = f->n * r->lay.record_bytes;
+	*fd = (io_fd){ -1, -1, r->io };
+	const status rc = input_open(f->f, &fd->fd, e);
 	if (rc == ST_OK)
-		io_fd_will_read(&f->fd, p->direct, offset, bytes);
+		io_fd_will_read(fd, r->direct, offset, bytes);
 	return rc;
+}
+
+static void close_extent(const io_fd *fd)
+{
+	if (fd->fd >= 0)
+		close(fd->fd);
+	if (fd->direct >= 0)
+		close(fd->direct);
+}
+
+/* The file of an extent, until end_reading. */
+static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
+{
+	*fd = f->fd;
+	return f->fd.fd >= 0 ? ST_OK : open_extent(r, f, fd, e);
+}
+
+static void end_reading(const extent *f, const io_fd *fd)
+{
+	if (f->fd.fd < 0)
+		close_extent(fd);
 }
 
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
@@ -73,11 +99,14 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	*out = NULL;
 	if (!r)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
-	*r = (reader){ .lay = p->lay, .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
+	*r = (reader){ .lay = p->lay,
+		       .direct = p->direct,
+		       .io = p->io,
+		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
 	find_extents(r, in, p);
 	status rc = ST_OK;
-	for (size_t i = 0; i < r->extents && rc == ST_OK; i++)
-		rc = open_extent(p, &r->extent[i], e);
+	for (size_t i = 0; r->extents <= MOST_OPEN && i < r->extents && rc == ST_OK; i++)
+		rc = open_extent(r, &r->extent[i], &r->extent[i].fd, e);
 	if (rc == ST_OK)
 		*out = r;
 	else
@@ -87,13 +116,8 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 
 void reader_close(reader *r)
 {
-	for (size_t i = 0; r && i < r->extents; i++) {
-		const io_fd *f = &r->extent[i].fd;
-		if (f->fd >= 0)
-			close(f->fd);
-		if (f->direct >= 0)
-			close(f->direct);
-	}
+	for (size_t i = 0; r && i < r->extents; i++)
+		close_extent(&r->extent[i].fd);
 	free(r);
 }
 
@@ -133,15 +157,26 @@ uint64_t reader_chunks(const reader *r)
 status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	const extent *f = extent_at(r, at);
-	return io_fd_read_at(&f->fd, to, n * r->lay.record_bytes, offset_of(f, at, &r->lay),
-			     f->f->path, e);
+	io_fd fd;
+	status rc = begin_reading(r, f, &fd, e);
+	if (rc == ST_OK)
+		rc = io_fd_read_at(&fd, to, n * r->lay.record_bytes, offset_of(f, at, &r->lay),
+				   f->f->path, e);
+	end_reading(f, &fd);
+	return rc;
 }
 
 status reader_check(const reader *r, err *e)
 {
 	status rc = ST_OK;
-	for (size_t i = 0; i < r->extents && rc == ST_OK; i++)
-		rc = input_unchanged(r->extent[i].f, r->extent[i].fd.fd, e);
+	for (size_t i = 0; i < r->extents && rc == ST_OK; i++) {
+		const extent *f = &r->extent[i];
+		io_fd fd;
+		rc = begin_reading(r, f, &fd, e);
+		if (rc == ST_OK)
+			rc = input_unchanged(f->f, fd.fd, e);
+		end_reading(f, &fd);
+	}
 	return rc;
 }
 
@@ -186,19 +221,34 @@ static void see_records(void *arriving_, const unsigned char *end)
 	a->seen = came;
 }
 
-status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
+/* n records of one file, open as fd; `done` of the load are there. */
+static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint64_t at, size_t n,
+			 size_t done, unsigned char *to, loading *l, err *e)
 {
 	const uint32_t bytes = r->lay.record_bytes;
-	for (size_t done = 0, k; done < n; done += k, to += k * bytes) {
-		const extent *f = extent_at(r, at + done);
-		const uint64_t offset = offset_of(f, at + done, &r->lay);
-		arriving a = { r, to, done, 0, l };
+	const size_t step = fd->direct < 0 ? size_min(n, step_recs(&r->lay)) : n;
+	for (size_t i = 0, k; i < n; i += k, to += k * bytes) {
+		arriving a = { r, to, done + i, 0, l };
 		const arrivals told = { see_records, &a };
+		k = size_min(n - i, step);
+		const status rc = io_fd_read_steps(fd, to, k * bytes, offset_of(f, at + i, &r->lay),
+						   f->f->path, &told, e);
+		if (rc != ST_OK)
+			return rc;
+	}
+	return ST_OK;
+}
+
+status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
+{
+	for (size_t done = 0, k; done < n; done += k, to += k * r->lay.record_bytes) {
+		const extent *f = extent_at(r, at + done);
+		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
-		if (f->fd.direct < 0)
-			k = size_min(k, step_recs(&r->lay));
-		const status rc =
-			io_fd_read_steps(&f->fd, to, k * bytes, offset, f->f->path, &told, e);
+		status rc = begin_reading(r, f, &fd, e);
+		if (rc == ST_OK)
+			rc = load_chunk(r, f, &fd, at + done, k, done, to, l, e);
+		end_reading(f, &fd);
 		if (rc != ST_OK)
 			return rc;
 	}
