@@ -460,59 +460,6 @@ static void explain(rank_result *all, int size, status rc)
 	snprintf(all->text, sizeof all->text, "a rank told of a failure, and of none that it has");
 }
 
-/* So is the plan of the rank before this one: ranks that differ in nothing else read and write as
- * much. */
-static bool plans_alike(const share_plan *s, int i)
-{
-	return s->in[i] == s->in[i - 1] && s->out[i] == s->out[i - 1] &&
-	       memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
-}
-
-/* From `first` on, as each would for itself. */
-static status plan_ranks(job *j, rank_result *all, int first)
-{
-	comm *c = j->env.c;
-	const settled k = settled_of(j);
-	status rc = ST_OK;
-	for (int i = first; i < c->size; i++) {
-		if (i > first && plans_alike(&j->shares, i)) {
-			all[i] = all[i - 1];
-		} else {
-			c->rank = i;
-			all[i] = j->mine;
-			all[i].predicted_s = 0;
-			j->env.stats = &all[i];
-			j->env.e = (err){ ST_OK, "" };
-			j->env.m.peak_bytes = j->env.m.now_bytes;
-			free(j->memory.tmpdir);
-			j->memory.tmpdir = NULL;
-			plan_note(&j->env, &j->shares, &j->scatter);
-			(void)phase_budget(&j->env, &k, &j->memory); /* it says so in env.e */
-			all[i].status = j->env.e.code;
-			memcpy(all[i].text, j->env.e.text, sizeof all[i].text);
-		}
-		all[i].rank = i;
-		rc = rc == ST_OK ? (status)all[i].status : rc;
-	}
-	c->rank = 0;
-	j->env.stats = &j->mine;
-	return rc;
-}
-
-/* Rank 0 alone: what the others would say, whether they can plan, or not. */
-static status plan_for_all(job *j, rank_result *all, status rc)
-{
-	const bool spilled = j->memory.other_spills;
-	for (int i = 0; i < j->env.c->size; i++)
-		all[i].rank = i;
-	if (!j->memory.limit.text[0]) /* it has not come so far */
-		return rc;
-	const status others = plan_ranks(j, all, 1);
-	if (j->memory.other_spills && !spilled)
-		return plan_ranks(j, all, 0);
-	return rc == ST_OK ? others : rc;
-}
-
 /* Each rank counts from its own beginning, and one that began before rank 0 ends later by its
  * clock. */
 static double longest_s(const rank_result *all, int size, double own_s)
@@ -527,6 +474,7 @@ static double longest_s(const rank_result *all, int size, double own_s)
 static void collect(job *j, status rc, job_result *res)
 {
 	rank_result *all = NULL;
+	const settled k = settled_of(j);
 	fill_result(j);
 	if (j->env.c->rank == 0)
 		all = calloc((size_t)j->env.c->size, sizeof *all);
@@ -534,7 +482,7 @@ static void collect(job *j, status rc, job_result *res)
 	if (there == ST_OK && comm_gather(j->env.c, &j->mine, all, sizeof *all, 0) == ST_OK) {
 		if (all) {
 			if (j->env.c->for_all)
-				rc = plan_for_all(j, all, rc);
+				rc = plan_for_all(&j->env, &k, &j->memory, all, rc);
 			for (int i = 0; i < j->env.c->size; i++)
 				validate_result(&all[i], i);
 			explain(all, j->env.c->size, rc);
