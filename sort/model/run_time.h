@@ -25,9 +25,8 @@ typedef struct run_load {
 typedef struct run_parts {
 	double read_s;    /* until all is read, and sorted in runs */
 	double split_s;   /* to find where others' records begin */
-	double receive_s; /* what is sorted when all of it is there, and to send it; else 0, as is
-			   */
-	double sort_s;    /* to sort that */
+	double receive_s; /* and send what is sorted when all of it is there; else 0 */
+	double sort_s;    /* to sort that; else 0 */
 	double write_s;   /* all else */
 } run_parts;
 

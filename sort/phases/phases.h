@@ -22,7 +22,8 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp);
 
 /* plan_for_all - what each rank would say of its plan, where rank 0 plans for all of them
- * (comm_local_run_first): all[] are copies of its own result. rc: of rank 0; returns that of all. */
+ * (comm_local_run_first): all[] are copies of its own result. rc: of rank 0; returns that of all.
+ */
 status plan_for_all(rank_env *env, const settled *k, memory_plan *mp, rank_result *all, status rc);
 
 /* phase_resume - runs of an earlier program decide what each rank reads: a new plan in `next`. */

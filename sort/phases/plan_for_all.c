@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget. Ranks
- * that read and write as much as the one before them have the same. */
+/* Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
+ * Ranks that read and write as much as the one before them have the same. */
 #include "phases.h"
 
 #include <stdlib.h>
