@@ -38,6 +38,16 @@ static status same_hex(check *c, const manifest_part *s, const char *what, const
 	return same ? ST_OK : wrong(c, s->file, what);
 }
 
+/* An older manifest has none. */
+static status same_values(check *c, const manifest_part *s, const char *what,
+			  const unsigned char *key, const json_t *said)
+{
+	json_t *are = manifest_values(&c->lay, key);
+	const bool same = !said || (are && c->lay.fields && json_equal(are, said));
+	json_decref(are);
+	return same ? ST_OK : wrong(c, s->file, what);
+}
+
 static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 {
 	const size_t key = c->lay.key_bytes;
@@ -46,6 +56,11 @@ static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 		return ST_OK;
 	if (same_hex(c, s, "has another first key than is stated", seen->first_key, s->first) ||
 	    same_hex(c, s, "has another last key than is stated", seen->last_key, s->last))
+		return ST_INVALID;
+	if (same_values(c, s, "has another first key than its values state", seen->first_key,
+			s->first_values) ||
+	    same_values(c, s, "has another last key than its values state", seen->last_key,
+			s->last_values))
 		return ST_INVALID;
 	if (c->any && key_copies_compare(&c->lay, before, seen->first_key) > 0)
 		return wrong(c, s->file, "begins before the part before it ends");

@@ -2,6 +2,7 @@
 /* A manifest is what somebody else may have written: every member is looked at, none that is
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "manifest.h"
+#include "kernel/key.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,14 +28,15 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
 	json_int_t rank, records, header = 0;
-	if (json_unpack(part, "{s:I, s:s, s?I, s:I, s:s, s?s, s?s !}", "rank", &rank, "file",
-			&p->file, "header_bytes", &header, "records", &records, "checksum", &p->sum,
-			"first_key", &p->first, "last_key", &p->last) != 0)
+	if (json_unpack(part, "{s:I, s:s, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
+			"file", &p->file, "header_bytes", &header, "records", &records, "checksum",
+			&p->sum, "first_key", &p->first, "last_key", &p->last, "first_values",
+			&p->first_values, "last_values", &p->last_values) != 0)
 		return malformed(s, "a part is not as it should be", e);
 	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
 	    !is_plain(p->file))
 		return malformed(s, "a part's rank, count or name is impossible", e);
-	if (records == 0 && (p->first || p->last))
+	if (records == 0 && (p->first || p->last || p->first_values || p->last_values))
 		return malformed(s, "keys of a part without records", e);
 	if (header < 0 || header > INT64_MAX - records * m->lay.record_bytes || (header && i > 0))
 		return malformed(s, "a part's header is impossible", e);
@@ -122,6 +124,27 @@ bool manifest_begins(const char *text, size_t bytes)
 {
 	static const char begin[] = "{\n  \"format\": \"hetsort-manifest\"";
 	return bytes >= sizeof begin - 1 && memcmp(text, begin, sizeof begin - 1) == 0;
+}
+
+static json_t *value_json(const key_field *f, const unsigned char *normal)
+{
+	unsigned char bytes[KEY_FIELDS_BYTES_MAX];
+	char text[KEY_VALUE_TEXT_BYTES];
+	if (f->type != KEY_TYPE_BYTES) {
+		key_value_text(f, normal, text);
+		return json_string(text);
+	}
+	for (uint32_t i = 0; i < f->bytes; i++)
+		bytes[i] = normal[i] ^ (f->desc ? 0xff : 0);
+	return json_hex(bytes, f->bytes);
+}
+
+json_t *manifest_values(const layout *l, const unsigned char *key)
+{
+	json_t *all = json_array();
+	for (uint32_t i = 0; i < l->fields; key += l->field[i++].bytes)
+		all = json_and(all, value_json(&l->field[i], key));
+	return all;
 }
 
 char *manifest_part_path(const char *path, const manifest_part *p, err *e)

@@ -8,10 +8,11 @@
 
 /* What is stated of a part. Texts belong to the manifest. */
 typedef struct manifest_part {
-	const char *file;         /* in the manifest's folder */
-	const char *sum;          /* of its records, in hexadecimal digits */
-	const char *first, *last; /* keys, likewise; NULL: none is stated */
-	uint64_t header_bytes;    /* before its records; of the first part alone */
+	const char *file;                         /* in the manifest's folder */
+	const char *sum;                          /* of its records, in hexadecimal digits */
+	const char *first, *last;                 /* keys, likewise; NULL: none is stated */
+	const json_t *first_values, *last_values; /* of a key of fields; likewise */
+	uint64_t header_bytes;                    /* before its records; of the first part alone */
 	uint64_t records;
 } manifest_part;
 
@@ -30,6 +31,10 @@ typedef struct manifest {
 status manifest_load(manifest *m, const char *path, err *e);
 status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e);
 void manifest_free(manifest *m);
+
+/* manifest_values - what a manifest states of a key, in its normal form, as values: an array with a
+ * text for each field, numbers in decimal, bytes in hexadecimal digits. NULL: no memory. */
+json_t *manifest_values(const layout *l, const unsigned char *key);
 
 /* manifest_part_bytes - of the whole file, with records of l, which have the manifest's length. */
 static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout *l)

@@ -4,6 +4,9 @@
 #include "key.h"
 #include "base/minmax.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* A field that is a number, on top of 64 bits, so that it orders as one without a sign. A negative
  * float orders the other way round by all that is not its sign. */
 static inline uint64_t number_of(const key_field *f, const unsigned char *rec)
@@ -84,6 +87,41 @@ uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigne
 	while (n < l->key_bytes && x[n] == y[n])
 		n++;
 	return n;
+}
+
+static void float_text(uint64_t bits, uint32_t bytes, char text[KEY_VALUE_TEXT_BYTES])
+{
+	double d;
+	float f;
+	const uint32_t half = (uint32_t)(bits >> 32);
+	memcpy(&d, &bits, sizeof d);
+	memcpy(&f, &half, sizeof f);
+	if (bytes == sizeof f)
+		snprintf(text, KEY_VALUE_TEXT_BYTES, "%.9g", (double)f);
+	else
+		snprintf(text, KEY_VALUE_TEXT_BYTES, "%.17g", d);
+}
+
+void key_value_text(const key_field *f, const unsigned char *normal,
+		    char text[KEY_VALUE_TEXT_BYTES])
+{
+	const uint64_t sign = UINT64_C(1) << 63;
+	const unsigned up = 64 - 8 * f->bytes;
+	uint64_t v = 0;
+	for (uint32_t i = 0; i < f->bytes; i++)
+		v |= (uint64_t)normal[i] << (56 - 8 * i);
+	if (f->desc)
+		v ^= ~UINT64_C(0) << up;
+	if (f->type >= KEY_TYPE_SIGNED)
+		v ^= sign;
+	if (f->type == KEY_TYPE_FLOAT && v & sign)
+		v ^= ~sign & ~UINT64_C(0) << up;
+	if (f->type == KEY_TYPE_FLOAT)
+		float_text(v, f->bytes, text);
+	else if (f->type == KEY_TYPE_SIGNED)
+		snprintf(text, KEY_VALUE_TEXT_BYTES, "%" PRId64, (int64_t)v >> up);
+	else
+		snprintf(text, KEY_VALUE_TEXT_BYTES, "%" PRIu64, v >> up);
 }
 
 /* What is flipped in the first byte of a field's normal form, and in the others. */

@@ -95,6 +95,12 @@ static inline int key_part_compare(const layout *l, const unsigned char *a, cons
 		      to - from);
 }
 
+/* key_value_text - the number that these bytes of a normal form are of, floats with all digits that
+ * tell them apart. Not for a field of bytes. */
+enum { KEY_VALUE_TEXT_BYTES = 32 };
+void key_value_text(const key_field *f, const unsigned char *normal,
+		    char text[KEY_VALUE_TEXT_BYTES]);
+
 /* key_greatest - makes the key of a record one that none is behind. */
 void key_greatest(const layout *l, unsigned char *rec);
 

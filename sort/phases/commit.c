@@ -6,6 +6,7 @@
 #include "phases.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/manifest.h"
 #include "io/name.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void list_rank(const rank_env *env, const verified *v, int rank, listed *
 
 static json_t *part_json(const rank_env *env, int number, const char *path, const listed *f)
 {
-	const size_t key = env->o->lay.key_bytes;
+	const layout *l = &env->o->lay;
 	const char *slash = strrchr(path, '/');
 	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", number, "file",
 			      json_name(slash ? slash + 1 : path), "records",
@@ -45,8 +46,12 @@ static json_t *part_json(const rank_env *env, int number, const char *path, cons
 		o = json_with(o, "header_bytes", json_integer((json_int_t)env->o->header_bytes));
 	if (f->records == 0)
 		return o;
-	o = json_with(o, "first_key", json_hex(f->first, key));
-	return json_with(o, "last_key", json_hex(f->last, key));
+	o = json_with(o, "first_key", json_hex(f->first, l->key_bytes));
+	o = json_with(o, "last_key", json_hex(f->last, l->key_bytes));
+	if (l->fields == 0)
+		return o;
+	o = json_with(o, "first_values", manifest_values(l, f->first));
+	return json_with(o, "last_values", manifest_values(l, f->last));
 }
 
 static json_t *parts_json(const rank_env *env, const verified *v)

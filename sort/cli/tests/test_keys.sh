@@ -63,6 +63,25 @@ is "--check-manifest: of another order" "$rc" 1
 sed 's/8,8,i64be,desc 0,1/8,8,i64be,desc 16,1/' part.manifest >other.manifest
 run "$hetsort" --check-manifest other.manifest
 is "--check-manifest: a field outside of the record" "$rc" 2
+values() { # values KEY - those of the first and the last key of two records of 16 bytes, as a manifest states them
+  rm -f v v.json
+  "$hetsort" --record-size 16 --key "${1%;*}" --key "${1#*;}" --manifest v.json -o v two || return
+  tr -d '\n ' <v.json | sed 's/.*"first_values":\(.*\),"last_values":\([^}]*\).*/\1\2/'
+}
+printf '\0\0\0\0\0\0\xf8\xbf\xff\xff\x80\x01\0\0\x80\x3f''\0\0\0\0\0\0\xf8\xff\0\x01\x7f\xfe\xcd\xcc\x4c\xbe' >two # -1.5 and -NaN
+is "values: doubles" "$(values '0,f64le;8,2,desc')" '["-nan","0001"]["-1.5","ffff"]'
+is "values: descending" "$(values '0,f64le,desc;10,i8,desc')" '["-1.5","-128"]["-nan","127"]'
+is "values: short ones" "$(values '12,f32le;10,i16be')" '["-0.200000003","32766"]["1","-32767"]'
+is "values: without a sign" "$(values '0,u64le,desc;8,u16le')" '["18444492273895866368","256"]["13832806255468478464","65535"]'
+is "values: a double's digits" "$(printf '\x9a\x99\x99\x99\x99\x99\xb9\x3f%8s' x >two; values '0,f64le;8,1')" \
+  '["0.10000000000000001","20"]["0.10000000000000001","20"]'
+run "$hetsort" --check-manifest v.json
+is "values: --check-manifest" "$rc/$err" 0/
+awk '/0\.1/ && !n++ {sub(/0\.1[0-9]*/, "0.1")} {print}' v.json >v2.json
+run "$hetsort" --check-manifest v2.json
+is "values: another one is noticed" "$rc ${err##*another}" "1  first key than its values state"
+"$hetsort" --record-size 16 --key 0,u64be --manifest plain.json -o plain two
+is "values: none of bytes" "$(grep -c values plain.json)" 0
 run "$hetsort" --record-size 16 --key 0,u64 -o again part.manifest
 is "a manifest as input" "$rc $err" "0 "
 
