@@ -18,6 +18,7 @@
 #include "kernel/radix.h"
 #include "model/calibrate.h"
 #include "model/quota.h"
+#include "spill/read_runs.h"
 #include "wrap.h"
 
 #include <math.h>
@@ -31,11 +32,45 @@ void work_open(const sim_rates *r)
 	rate = *r;
 }
 
+/* ------------------------------------------------------------------------------------- sizes */
+
+/* What is so long without a scale has so many real records. */
+static size_t real_recs(size_t recs)
+{
+	return (size_t)fmax((double)recs / comm_sim_scale(), 1);
+}
+
+/* Runs in memory are as long as without a scale, so that the first of them are sorted while more
+ * is read. */
+static read_runs_plan with_scaled_runs(const read_runs_plan *p)
+{
+	read_runs_plan scaled = *p;
+	scaled.least_run = real_recs(p->least_run ? p->least_run : READ_RUNS_LEAST_RECS);
+	return scaled;
+}
+
+WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
+	err *e)
+{
+	const read_runs_plan q = actor_self() ? with_scaled_runs(p) : *p;
+	return __real_read_runs_input(in, &q, m, d, e);
+}
+
+/* What is read, or written, at a time. */
+WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
+{
+	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
+	return actor_self() ? real_recs(recs) : recs;
+}
+
 /* ----------------------------------------------------------------------------------- kernels */
+
+/* What a kernel calls has no price of its own; a kernel does not wait. */
+static bool priced_as_one;
 
 static void charge(double s)
 {
-	if (!actor_self())
+	if (!actor_self() || priced_as_one)
 		return;
 	actor_pay();
 	actor_compute(s);
@@ -70,14 +105,34 @@ WRAPPED(void, gather, const records *r, const entry *order, size_t n, size_t ahe
 
 /* Runs of entries, in pairs: an entry is moved once for each doubling of the runs, which takes
  * about as long as one step of a sort. */
-static void charge_merge(size_t n, size_t runs)
+static void charge_merge(size_t n, size_t count)
 {
-	charge(rate.sort_s * (double)n * log(runs > 1 ? (double)runs : 1) * comm_sim_scale());
+	charge(rate.sort_s * (double)n * log(count > 1 ? (double)count : 1) * comm_sim_scale());
+}
+
+enum { SAMPLES = 32 }; /* of a piece */
+
+/* Pieces are as long as without a scale, too, down to as many records as there are samples: whoever
+ * waits for the first block of a stream waits for a piece. */
+WRAPPED(status, merge_partition_cut, merge_partition *p, mem *m, const entry_runs *r,
+	const uint64_t *lo, const uint64_t *hi, size_t recs, err *e)
+{
+	if (!actor_self())
+		return __real_merge_partition_cut(p, m, r, lo, hi, recs, e);
+	priced_as_one = true;
+	const status rc = __real_merge_partition_cut(p, m, r, lo, hi, real_recs(recs), e);
+	priced_as_one = false;
+	if (rc == ST_OK)
+		charge(rate.sort_s * n_ln_n((double)p->first[p->count] * comm_sim_scale() *
+					    SAMPLES / fmax((double)recs, SAMPLES)));
+	return rc;
 }
 
 WRAPPED(size_t, merge_partition_merge, const merge_partition *p, size_t i, entry *out, entry *tmp)
 {
+	priced_as_one = true;
 	const size_t n = __real_merge_partition_merge(p, i, out, tmp);
+	priced_as_one = false;
 	charge_merge(n, p->runs.count);
 	return n;
 }
@@ -88,7 +143,9 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	size_t all = 0;
 	for (size_t i = 0; i < k; i++)
 		all += n[i];
+	priced_as_one = true;
 	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
+	priced_as_one = false;
 	charge_merge(all, k);
 	return in;
 }
@@ -120,13 +177,6 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 }
 
 /* ------------------------------------------------------------------------------------- disks */
-
-/* What is read, or written, at a time is as long as without a scale, down to one record. */
-WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
-{
-	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
-	return actor_self() ? (size_t)fmax((double)recs / comm_sim_scale(), 1) : recs;
-}
 
 /* What the system takes and has not written yet, or what is under way at a time. */
 static const double WRITE_BEHIND_BYTES = 64 << 20;

@@ -23,7 +23,6 @@
 enum {
 	STREAM_BYTES = 4 << 20,
 	STEP_BYTES = 256 << 10,   /* as in reader_load */
-	LEAST_RUN_RECS = 1 << 15, /* shorter ones cost more to merge than they save */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
 	WAITING = 2, /* threads more than compute, so that the disk always has work */
@@ -96,7 +95,7 @@ static status lay_out_runs(mem *m, const read_runs_plan *p, read_runs *d, size_t
 	size_t most = p->threads * 4u;
 	most = most < LEAST_RUNS ? LEAST_RUNS : most > MOST_RUNS ? MOST_RUNS : most;
 	size_t each = d->n / most + (d->n % most != 0);
-	const size_t least = p->least_run ? p->least_run : LEAST_RUN_RECS;
+	const size_t least = p->least_run ? p->least_run : READ_RUNS_LEAST_RECS;
 	each = each < least ? least : each;
 	if (!p->sort || each > d->n)
 		each = d->n;

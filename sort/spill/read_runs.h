@@ -13,6 +13,11 @@
 
 typedef struct sorted_files sorted_files;
 
+enum {
+	READ_RUNS_LEAST_RECS = 1 << 15
+}; /* of a run in memory: shorter ones cost more to merge than they
+      save */
+
 /* The records of a rank in sorted runs, in memory or, of the run formation, on disk. */
 typedef struct read_runs {
 	unsigned char *raw; /* as allocated; records start at the offset in a page that they have in

@@ -94,7 +94,13 @@ scale=(-s 100); mv in.dat few.dat; "$BIN/gensort" 100000 in.dat 2>/dev/null
 sim "$hosts"; many=$(value makespan)
 is "a tenth of the records, ten times the scale: blocks as long" "$few_blocks" "$(blocks)"
 ok "and a makespan within a tenth" less "$few" "$(awk -v a="$many" 'BEGIN { print 1.1 * a }')"
-mv few.dat in.dat; scale=(-s 20000)
+mv few.dat in.dat
+
+# runs in memory, too: 2.5 s of the disk, while what is there is sorted, 1.5 s, and summed up, 0.9 s
+scale=(-s 1000)
+sim '4 x speed 0.1 cores 1 disk 100M/s net 1000G'
+ok "runs are sorted while the disk reads" less "$(awk '$1 == "read" || $1 == "sort" { s += $2 } END { print s }' report)" 3
+scale=(-s 20000)
 sim '2 x net 1000G'
 ok "a record that stands for more than a block is told of" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
