@@ -22,7 +22,7 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
-	STEP_BYTES = 256 << 10,   /* as in reader_load */
+	STEP_BYTES = 256 << 10, /* as in reader_load */
 	LEAST_RUNS = 32,
 	MOST_RUNS = 64,
 	WAITING = 2, /* threads more than compute, so that the disk always has work */
