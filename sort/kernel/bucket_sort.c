@@ -251,13 +251,14 @@ static status list_buckets(bucket_split *p)
 		bucket b = { .numbers = bucket_lists_cursor(&p->chunks, v), .start = start };
 		b.n = b.numbers.n;
 		b.exact = p->map.exact[v];
+		b.sorted = p->map.same[v]; /* as it was written in the order of the input */
 		start += b.n;
 		if (b.n == 0)
 			continue;
 		b.large = is_large(p, b.n);
 		if (b.large && b.exact) {
 			const size_t k = cut(&b, p->buckets + p->n_buckets);
-			if (pieces_rise(p, p->n_buckets, k)) {
+			if (b.sorted || pieces_rise(p, p->n_buckets, k)) {
 				for (size_t i = 0; i < k; i++) {
 					p->buckets[p->n_buckets + i].sorted = true;
 					p->buckets[p->n_buckets + i].large = false;

@@ -234,9 +234,15 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 static void resolve(maker *k, const node *n)
 {
 	const unsigned char *rec = sample_at(k, n->i);
-	if (key_compare(&k->in->lay, rec, sample_at(k, n->end - 1)) == 0) {
-		n->segment->to = (uint16_t)(TO_HEAVY | k->heavy);
-		k->room->heavy[k->heavy++].rec = rec;
+	const layout *l = &k->in->lay;
+	if (key_compare(l, rec, sample_at(k, n->end - 1)) == 0) {
+		const uint32_t left = l->key_bytes - n->key_from;
+		classifier_heavy *h = &k->room->heavy[k->heavy];
+		n->segment->to = (uint16_t)(TO_HEAVY | k->heavy++);
+		*h = (classifier_heavy){ .rec = rec, .short_rest = left <= KEY_WINDOW_BYTES };
+		h->window =
+			key_window_at(l, n->key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
+		h->value = key_window_read(l, &h->window, rec);
 	} else if (n->depth < TABLE_DEPTH) {
 		n->segment->to = (uint16_t)(TO_TABLE | k->tables);
 		make_table(k, &k->room->table[k->tables++], n->key_from, n->i, n->end,
@@ -246,9 +252,10 @@ static void resolve(maker *k, const node *n)
 
 /* ----------------------------------------------------------------------------- its buckets */
 
-static void add_bucket(maker *k, bool exact)
+static void add_bucket(maker *k, bool exact, bool same)
 {
-	k->room->exact[k->bucket++] = exact;
+	k->room->exact[k->bucket] = exact;
+	k->room->same[k->bucket++] = same;
 }
 
 static void number_buckets(maker *k, const classifier_table *t)
@@ -261,12 +268,14 @@ static void number_buckets(maker *k, const classifier_table *t)
 		if (s->to & TO_HEAVY) {
 			k->room->heavy[s->to & ~TO_HEAVY].bucket = k->bucket;
 			for (unsigned b = 0; b < 3; b++)
-				add_bucket(k, b == 1);
+				add_bucket(k, b == 1, b == 1);
 		} else if (s->to & TO_TABLE) {
 			number_buckets(k, &k->room->table[s->to & ~TO_TABLE]);
 		} else {
 			s->to = (uint16_t)k->bucket;
-			add_bucket(k, last && s->norm + zeros >= k->pos_bits);
+			const uint64_t end = i + 1 < t->segments ? s[1].from : 0;
+			add_bucket(k, last && s->norm + zeros >= k->pos_bits,
+				   last && end - s->from == 1);
 		}
 	}
 }
@@ -288,7 +297,8 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 			   .pos_mask = (UINT64_C(1) << pos_bits) - 1,
 			   .table = room->table,
 			   .heavy = room->heavy,
-			   .exact = room->exact };
+			   .exact = room->exact,
+			   .same = room->same };
 	const uint32_t shared = key_shared_bytes(l, m->common, sample_at(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
 	m->head_value = key_window_read(l, &m->head, m->common);
@@ -296,9 +306,9 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	fill_tree(&k, &m->root);
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve(&k, &k.node[i]);
-	add_bucket(&k, false);
+	add_bucket(&k, false, false);
 	number_buckets(&k, &m->root);
-	add_bucket(&k, false);
+	add_bucket(&k, false, false);
 	m->buckets = k.bucket;
 }
 
@@ -384,8 +394,12 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 	if (to < TO_HEAVY)
 		return to;
 	const classifier_heavy *h = &m->heavy[to & ~TO_HEAVY];
-	const int c = key_compare(&m->lay, rec, h->rec);
 	*number = pos;
+	if (h->short_rest) {
+		const uint64_t w = key_window_read(&m->lay, &h->window, rec);
+		return h->bucket + (w >= h->value) + (w > h->value);
+	}
+	const int c = key_compare(&m->lay, rec, h->rec);
 	return h->bucket + (c >= 0) + (c > 0);
 }
 

@@ -56,6 +56,9 @@ typedef struct classifier_table {
 typedef struct classifier_heavy {
 	const unsigned char *rec;
 	uint32_t bucket;
+	bool short_rest;   /* what follows in the key fits into a window: */
+	key_window window; /* this one, */
+	uint64_t value;    /* in which the key has this */
 } classifier_heavy;
 
 /* Room for a map; its content is lost. */
@@ -65,7 +68,7 @@ typedef struct classifier_room {
 	uint64_t tree[BUCKETS_MAX];
 	classifier_table table[NODES_MAX];
 	classifier_heavy heavy[NODES_MAX];
-	bool exact[BUCKETS_MAX];
+	bool exact[BUCKETS_MAX], same[BUCKETS_MAX];
 } classifier_room;
 
 typedef struct classifier {
@@ -80,6 +83,7 @@ typedef struct classifier {
 	const classifier_table *table;
 	const classifier_heavy *heavy;
 	const bool *exact; /* of a bucket: the order of its numbers is that of its records */
+	const bool *same;  /* all its records have one key, so that it is exact */
 } classifier;
 
 /* classifier_sample - records from all over `in`, n in all, for a map to that many buckets.

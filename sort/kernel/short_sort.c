@@ -272,7 +272,7 @@ static void finish_buckets(void *arg, unsigned worker)
 	const uint32_t bytes = s->in->lay.record_bytes;
 	for (size_t b; (b = atomic_fetch_add(&s->next, 1)) < s->map.buckets;) {
 		const size_t n = s->start[b + 1] - s->start[b];
-		if (n > 1 && n <= s->sizes->cap)
+		if (n > 1 && n <= s->sizes->cap && !s->map.same[b])
 			finish_few(s, &s->work[worker], s->out + s->start[b] * bytes, n);
 	}
 }
@@ -333,7 +333,7 @@ static status finish_large(const short_sorter *s)
 	for (uint32_t b = 0; rc == ST_OK && b < s->map.buckets; b++) {
 		const size_t n = s->start[b + 1] - s->start[b];
 		unsigned char *recs = s->out + s->start[b] * s->in->lay.record_bytes;
-		if (n <= s->sizes->cap || in_order(&s->in->lay, recs, n))
+		if (n <= s->sizes->cap || s->map.same[b] || in_order(&s->in->lay, recs, n))
 			continue;
 		if (n <= s->n / 2 && n > s->sizes->simple)
 			rc = again(s, recs, n);

@@ -94,6 +94,8 @@ static void fill(unsigned char *recs, const struct kind *kind, const struct shap
 	}
 }
 
+static uint64_t with_tree, with_cells, with_same; /* what inputs led to */
+
 /* all: in the order of keys. */
 static void must_be_fine(const classifier *m, const classified *all, const char *what)
 {
@@ -108,7 +110,11 @@ static void must_be_fine(const classifier *m, const classified *all, const char 
 			fail_msg("%s: numbers of bucket %u have another order", what, x->bucket);
 		if (same && m->exact[x->bucket] && x->number >= y->number)
 			fail_msg("%s: bucket %u is not exact", what, x->bucket);
-		held = same ? held + (key_compare(comparing, x->rec, y->rec) != 0) : 1;
+		const bool same_key = key_compare(comparing, x->rec, y->rec) == 0;
+		with_same += same && m->same[x->bucket];
+		if (same && m->same[x->bucket] && !same_key)
+			fail_msg("%s: bucket %u has more than one key", what, x->bucket);
+		held = same ? held + !same_key : 1;
 		if (held > 8 * RECORDS / BUCKETS)
 			fail_msg("%s: bucket %u has more than %" PRIu64 " keys", what, x->bucket,
 				 held);
@@ -139,8 +145,6 @@ static void classify(const classifier *m, const records *in, classified *all)
 		assert_memory_equal(to, again, n * sizeof *to);
 	}
 }
-
-static unsigned with_tree, with_cells;
 
 static void one_map(const struct kind *kind, const struct shape *shape, classifier_room *room,
 		    unsigned char *recs, classified *all, entry *sample)
@@ -173,7 +177,7 @@ static void test_maps(void **state)
 	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
 		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
 			one_map(&KINDS[k], &SHAPES[s], room, recs, all, sample);
-	assert_true(with_tree > 0 && with_cells > 0);
+	assert_true(with_tree > 0 && with_cells > 0 && with_same > 0);
 	free(room);
 	free(recs);
 	free(all);
