@@ -6,7 +6,7 @@
 #include "base/minmax.h"
 #include "kernel/gather.h"
 
-enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256, AHEAD = 48 };
+enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256 };
 
 struct stream_out {
 	const uint64_t *lo, *hi; /* [runs] */
@@ -166,13 +166,13 @@ uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most)
 		keep(s, &e);
 		return 0;
 	}
-	const uint32_t n = (uint32_t)size_min(o->left, most);
+	const uint32_t n = (uint32_t)size_min(o->left, most), bytes = o->recs->lay.record_bytes;
+	const size_t ahead = record_ahead(bytes);
 	for (uint32_t i = 0; i < n; i++) {
 		const entry *en = &o->at[i];
 		const unsigned char *rec = record_at(o->recs, entry_pos(en));
-		if (o->left > i + AHEAD)
-			record_fetch(record_at(o->recs, entry_pos(en + AHEAD)),
-				     o->recs->lay.record_bytes);
+		if (o->left > i + ahead)
+			record_fetch(record_at(o->recs, entry_pos(en + ahead)), bytes);
 		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | (uint32_t)to, rec };
 	}
 	o->at += n;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random gather with prefetch: the record that is copied now was asked for DISTANCE records ago.
- * Pure. A 100-byte record spans two or three cache lines. */
+/* Random gather with prefetch: the record that is copied now was asked for record_ahead()
+ * records ago. Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
 #include "streaming_store.h"
-
-enum { DISTANCE = 16 };
 
 /* order holds positions under mask, one every `step` words; streaming: where they go instead of
  * out. */
@@ -13,11 +11,12 @@ by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask
 	     size_t known, unsigned char *out, streaming_store *streaming)
 {
 	const uint32_t bytes = r->lay.record_bytes;
-	for (size_t i = 0; i < known && i < DISTANCE; i++)
+	const size_t distance = record_ahead(bytes);
+	for (size_t i = 0; i < known && i < distance; i++)
 		record_fetch(record_at(r, order[i * step] & mask), bytes);
 	for (size_t i = 0; i < n; i++) {
-		if (i + DISTANCE < known)
-			record_fetch(record_at(r, order[(i + DISTANCE) * step] & mask), bytes);
+		if (i + distance < known)
+			record_fetch(record_at(r, order[(i + distance) * step] & mask), bytes);
 		const unsigned char *rec = record_at(r, order[i * step] & mask);
 		if (streaming) {
 			record_copy(streaming_store_room(streaming), rec, bytes);

@@ -20,12 +20,12 @@ void permutation_gather(const permutation *p, uint64_t first, size_t n, size_t a
 			unsigned char *to)
 {
 	const uint32_t bytes = p->r.lay.record_bytes;
-	const uint64_t end = first + n, known = end + ahead;
-	for (uint64_t i = first; i < end && i < first + PERMUTATION_AHEAD; i++)
+	const uint64_t end = first + n, known = end + ahead, distance = record_ahead(bytes);
+	for (uint64_t i = first; i < end && i < first + distance; i++)
 		permutation_fetch(p, i);
 	for (uint64_t i = first; i < end; i++, to += bytes) {
-		if (i + PERMUTATION_AHEAD < known)
-			permutation_fetch(p, i + PERMUTATION_AHEAD);
+		if (i + distance < known)
+			permutation_fetch(p, i + distance);
 		record_copy(to, permutation_record(p, i), bytes);
 	}
 }

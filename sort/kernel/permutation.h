@@ -28,9 +28,6 @@ static inline const unsigned char *permutation_record(const permutation *p, uint
 	return record_at(&p->r, permutation_position(p, i));
 }
 
-/* How far ahead records are asked for: their places are known, their lines far away. */
-enum { PERMUTATION_AHEAD = 16 };
-
 static inline __attribute__((always_inline)) void permutation_fetch(const permutation *p,
 								    uint64_t i)
 {

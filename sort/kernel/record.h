@@ -54,18 +54,29 @@ static inline void record_copy(unsigned char *to, const unsigned char *from, uin
 		memcpy(to, from, bytes);
 }
 
-/* record_fetch - ask for the lines of a record that the hardware would not guess: a long one's
- * first two and its last. Inlined at once: gcc takes a function that does nothing else for one
- * without an effect, and drops the calls. */
+enum { RECORD_LINE_BYTES = 64, RECORD_FETCH_BYTES = 1024 };
+
+/* record_fetch - ask for the lines of a record, and of a very long one for those after which the
+ * hardware guesses the others, and the last. Inlined at once: gcc takes a function that does
+ * nothing else for one without an effect, and drops the calls. */
 static inline __attribute__((always_inline)) void record_fetch(const unsigned char *rec,
 							       uint32_t bytes)
 {
-	enum { LINE_BYTES = 64 };
-	__builtin_prefetch(rec);
-	if (bytes > LINE_BYTES + 1)
-		__builtin_prefetch(rec + LINE_BYTES);
+	const uint32_t most = bytes < RECORD_FETCH_BYTES ? bytes : RECORD_FETCH_BYTES;
+	for (uint32_t at = 0; at < most; at += RECORD_LINE_BYTES)
+		__builtin_prefetch(rec + at);
 	if (bytes > 1)
 		__builtin_prefetch(rec + bytes - 1);
+}
+
+/* record_ahead - how many records before it is copied a record is asked for, where they lie in no
+ * order: few enough for a first cache of 32 KB. Measured at 40 to 1,024 bytes: with half as many a
+ * sort takes up to a quarter longer, with twice as many it gains at most a twentieth. */
+static inline size_t record_ahead(uint32_t bytes)
+{
+	enum { AHEAD_BYTES = 6400, LEAST = 4, MOST = 64 };
+	const size_t n = AHEAD_BYTES / bytes;
+	return n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
 
 /* entry_make - the entry of the record at rec with position pos. */

@@ -134,9 +134,10 @@ static uint32_t own_heads(void *ends_, head *h, uint32_t most)
 	merge_ends *x = ends_;
 	const uint64_t left = x->end - x->at;
 	const uint32_t n = (uint32_t)u64_min(left, most);
+	const size_t ahead = record_ahead(x->record_bytes);
 	for (uint32_t i = 0; i < n; i++, x->at++) {
-		if (x->end - x->at > PERMUTATION_AHEAD)
-			permutation_fetch(x->own, x->at + PERMUTATION_AHEAD);
+		if (x->end - x->at > ahead)
+			permutation_fetch(x->own, x->at + ahead);
 		h[i] = head_make(permutation_record(x->own, x->at), x->rank, &x->own->r.lay);
 	}
 	return n;
@@ -168,7 +169,7 @@ static merge_ends open_ends(const sort_state *r)
 			 .record_bytes = r->j->lay.record_bytes,
 			 .out = r->j->out };
 	x.large = bytes >= LARGE_BYTES && x.record_bytes <= STREAMING_MOST_BYTES;
-	for (uint64_t i = x.at; i < x.end && i < x.at + PERMUTATION_AHEAD; i++)
+	for (uint64_t i = x.at; i < x.end && i < x.at + record_ahead(x.record_bytes); i++)
 		permutation_fetch(x.own, i);
 	return x;
 }
