@@ -10,6 +10,7 @@
 #include "file.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -17,7 +18,8 @@ enum {
 	/* from the read to the checksum nothing tells a bit that flips; and these stay in the cache
 	   until their entries are made */
 	STEP_BYTES = URING_STEP_BYTES,
-	MOST_OPEN = 128 /* extents; opening more for each read costs little beside it */
+	MOST_OPEN = 128, /* extents; opening more for each read costs little beside it */
+	OPEN_PART = 64   /* of the files that a process, of many ranks perhaps, may have open */
 };
 
 /* What the share has of one file. */
@@ -93,6 +95,13 @@ static void end_reading(const extent *f, const io_fd *fd)
 		close_extent(fd);
 }
 
+static bool stay_open(size_t extents)
+{
+	struct rlimit l;
+	return extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
+	       extents <= u64_max(l.rlim_cur / OPEN_PART, 1);
+}
+
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 {
 	reader *r = malloc(sizeof *r + in->files * sizeof r->extent[0]);
@@ -105,7 +114,8 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
 	find_extents(r, in, p);
 	status rc = ST_OK;
-	for (size_t i = 0; r->extents <= MOST_OPEN && i < r->extents && rc == ST_OK; i++)
+	const size_t open = stay_open(r->extents) ? r->extents : 0;
+	for (size_t i = 0; i < open && rc == ST_OK; i++)
 		rc = open_extent(r, &r->extent[i], &r->extent[i].fd, e);
 	if (rc == ST_OK)
 		*out = r;

@@ -115,7 +115,7 @@ fi
 # --- more files than the process may have open
 mkdir many && split -a 3 -d -b 300 in many/in. && printf '%s\n' many/in.* | wc -l >count || exit 1
 ok "many files: more than 256 ($(<count))" test "$(<count)" -gt 256
-for how in "" "--ranks 3" "--memory 1M --tmpdir ." "--direct always" "--ranks 2 --strategy distribute" "--ranks 2 --source root"; do
+for how in "" "--ranks 3" "--memory 1M --tmpdir ." "--direct always" "--ranks 2 --strategy distribute" "--ranks 2 --source root" "--ranks 12"; do
   sorts "many files${how:+, $how}" expected "ulimit -n 256; $hetsort --no-fsync $how -o out many/*"
 done
 ranks=$(printf '%s ' many/*)
