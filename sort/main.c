@@ -41,14 +41,20 @@ enum {
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
 };
 
+/* Nobody should sort again for what is told of a sort. */
+static const char *stands(const invocation *v, const job_result *res)
+{
+	return res->status == ST_OK && !v->o.explain ? "; the output is complete" : "";
+}
+
 /* What becomes of a job, for programs and for browsers. */
 static status write_reports(const invocation *v, const job_result *res)
 {
 	err e = { ST_OK, "" }, page = { ST_OK, "" };
 	if (v->o.report && report_write(res, &v->o, v->argc, v->argv, &e) != ST_OK)
-		fprintf(stderr, "hetsort: no report: %s\n", e.text);
+		fprintf(stderr, "hetsort: no report: %s%s\n", e.text, stands(v, res));
 	if (v->o.html && report_page(res, &v->o, v->argc, v->argv, &page) != ST_OK)
-		fprintf(stderr, "hetsort: no page: %s\n", page.text);
+		fprintf(stderr, "hetsort: no page: %s%s\n", page.text, stands(v, res));
 	return e.code == ST_OK && page.code == ST_OK ? ST_OK : ST_IO;
 }
 
@@ -86,7 +92,7 @@ static status print_trace(const invocation *v, const job_result *res, traces *al
 		traces_here(all);
 	const status rc = trace_write(all, res, o->trace, o->fsync && res->status < ST_SIGNAL, &e);
 	if (rc != ST_OK)
-		fprintf(stderr, "hetsort: no trace: %s\n", e.text);
+		fprintf(stderr, "hetsort: no trace: %s%s\n", e.text, stands(v, res));
 	free(all->row);
 	return rc;
 }

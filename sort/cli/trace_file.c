@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "io/target.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,10 +185,13 @@ static status write_to(int fd, const traces *all, const job_result *r, const cha
 		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
 	}
 	put_all(all, r, &o);
-	const bool failed = ferror(o.f) != 0;
-	if (fclose(o.f) != 0 || failed)
-		return err_set(e, ST_IO, "cannot write %s", err_quoted(path, q));
-	return ST_OK;
+	bool failed = fflush(o.f) != 0 || ferror(o.f);
+	int why = errno;
+	if (fclose(o.f) != 0 && !failed) {
+		failed = true;
+		why = errno;
+	}
+	return failed ? err_sys(e, why, "cannot write %s", err_quoted(path, q)) : ST_OK;
 }
 
 static status make_file(target *t, const traces *all, const job_result *r, bool sync, err *e)

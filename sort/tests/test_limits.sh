@@ -135,6 +135,10 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: no /dev/null 
   is "a closed stream, and nothing to hold its place: exit code, left over" "$rc/$(left_over)" 4/
   is "a closed stream, and nothing to hold its place: message" "$err" "hetsort: standard stream 0 is closed"
 fi
-fills "report" 4k 3 "no report" sh -c 'head -c 4096 /dev/zero >small/full; "$0" --report small/r.json -o other in; rc=$?; rm small/full; exit $rc' "$hetsort"
-is "a full disk for the report: the output stands" "$(cmp other expected)" ""
+for what in report trace html; do
+  # shellcheck disable=SC2016  # the inner shell expands
+  fills "$what" 4k 3 "'small/it': No space left on device; the output is complete" sh -c 'head -c 4096 /dev/zero >small/full
+    "$0" --no-fsync -f --$1 small/it -o other in; rc=$?; rm small/full; exit $rc' "$hetsort" "$what"
+  is "a full disk for the $what: the output stands" "$(cmp other expected)" ""
+done
 done_testing
