@@ -46,7 +46,7 @@ static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout 
  * of so many bytes. */
 status manifest_check_header(const manifest *m, const char *path, uint64_t header_bytes, err *e);
 
-/* manifest_begins - is this how a manifest begins? */
+/* manifest_begins - is this how a manifest begins, whatever white space is in it? */
 bool manifest_begins(const char *text, size_t bytes);
 
 /* manifest_part_path - beside the manifest at path: a fresh string, NULL without memory. */

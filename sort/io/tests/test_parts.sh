@@ -21,6 +21,10 @@ for ranks in 1 2 3 4 5; do
   sorts "their manifest on $ranks" expected --ranks $ranks p.manifest
 done
 sorts "a manifest beside a file" all --ranks 2 p.manifest more
+tr '\n' '\t' <p.manifest | sed 's/{[[:space:]]*"format": "/{"format"\n:"/' >p.laid
+sorts "a manifest laid out by another program" expected p.laid
+ok "a manifest laid out by another program: in order" "$hetsort" --check p.laid
+rm p.laid
 sorts "a manifest at the root" expected --ranks 3 --source root p.manifest
 "$hetsort" --ranks 3 --manifest deep/set -o deep/q.%2r more
 sorts "a manifest of its own name, elsewhere" all deep/set in
