@@ -109,8 +109,8 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 
 #ifdef U64_AVX512
 
-/* One of the middle, as a few from all over a tell. */
-static uint64_t pivot_of(const uint64_t *a, size_t n)
+/* One of the middle, as a few from all over a tell; *same: those are all the same. */
+static uint64_t pivot_of(const uint64_t *a, size_t n, bool *same)
 {
 	enum { FEW = 15, MANY = 63, LARGE = 1024 };
 	uint64_t some[MANY];
@@ -118,15 +118,24 @@ static uint64_t pivot_of(const uint64_t *a, size_t n)
 	for (size_t i = 0; i < k; i++)
 		some[i] = a[n / k * i];
 	u64_avx512_few(some, some, k);
+	*same = some[0] == some[k - 1];
 	return some[k / 2];
 }
 
-/* The middle of the range: of numbers that are not all equal, some are below it. */
-static uint64_t middle_of(const uint64_t *a, size_t n)
+/* A pivot for n numbers: by a few of them, or the middle of their range, which some are below.
+ * false: they are all the same. */
+static bool find_pivot(const uint64_t *a, size_t n, bool by_range, uint64_t *pivot)
 {
 	uint64_t least, most;
+	bool same = true;
+	if (!by_range)
+		*pivot = pivot_of(a, n, &same);
+	if (!same)
+		return true;
 	u64_avx512_range(a, n, &least, &most);
-	return most - (most - least) / 2;
+	if (by_range)
+		*pivot = most - (most - least) / 2;
+	return least < most;
 }
 
 /* Those below the pivot to the front; in place where there are many. */
@@ -141,14 +150,14 @@ static void quick(uint64_t *a, uint64_t *tmp, size_t n, size_t small, unsigned d
 		  void (*leaf)(uint64_t *a, uint64_t *tmp, size_t n))
 {
 	while (n > small) {
-		const uint64_t pivot = depth > 0 ? pivot_of(a, n) : middle_of(a, n);
+		uint64_t pivot;
+		if (!find_pivot(a, n, depth == 0, &pivot))
+			return;
 		size_t done = part(a, tmp, n, pivot);
 		depth -= depth > 0;
 		if (done > 0)
 			quick(a, tmp, done, small, depth, leaf);
-		else if (pivot == UINT64_MAX)
-			return; /* all equal */
-		else            /* the pivot is the least: the numbers that equal it are in place */
+		else /* the pivot is the least: the numbers that equal it are in place */
 			done = part(a, tmp, n, pivot + 1);
 		a += done;
 		n -= done;
