@@ -111,7 +111,7 @@ function tick(end, n) {
 function rowPicture(width, label, rows, end, say, paint) {
   const small = rows.length > 24;
   const height = small ? 15 : 24;
-  const longest = rows.reduce((n, r) => Math.max(n, r.label.length + (r.critical ? 4 : 0)), 4);
+  const longest = rows.reduce((n, r) => Math.max(n, r.label.length + (r.critical ? 4 : 0)), 6);
   const left = Math.min(longest * CHAR + 8, width * 0.32);
   const right = 14;
   const bottom = rows.length * height;
@@ -128,7 +128,7 @@ function rowPicture(width, label, rows, end, say, paint) {
   rows.forEach((row, i) => {
     const words = (row.critical ? '▶ ' : '') + row.label;
     const at = text(`${small ? 'small' : ''}${row.critical ? ' strong' : ''}`, left - 8, (i + 0.5) * height + 4,
-      cut(words, Math.floor((left - 8) / CHAR)), { 'text-anchor': 'end' });
+      cut(words, Math.floor((left - 8) / CHAR + 1e-6)), { 'text-anchor': 'end' });
     out.append(titled(at, words));
     for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
   });

@@ -229,10 +229,12 @@ function balance() {
   if (!(end > 0)) return;
   const mean = sum(ranks.map(busyOf)) / ranks.length;
   const names = [...new Set(ranks.flatMap((r) => phasesOf(r).map(([name]) => name)))].filter((n) => n !== 'exchange');
+  const worked = names.filter((n) => ranks.some((r) => part(r, 'phases_s')[n] > 0));
   const paint = (row, y, h, x) => [...phaseBars(row, y, h, x), line('mark', x(mean), y - 2, x(mean), y + h + 2)];
   section('Balance',
     para(`Seconds that ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} worked itself, without waiting. The line is the mean of all ranks, ${seconds(mean)}; the busiest took ${digits(end / mean)} times as long.`),
-    legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other']]),
+    legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other']]
+      .filter(([cls]) => worked.some((n) => phaseClass(n) === cls))),
     picture((w) => rowPicture(w, `Seconds worked, mean ${seconds(mean)}`, rows, end, seconds, paint)),
     asTable('Seconds of each phase', rankTable(...names.map((n) => column(n, (r) => seconds(part(r, 'phases_s')[n]))),
       column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
@@ -317,7 +319,7 @@ function machine() {
     pairs('machine', [['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
       ['processors', unique((r) => textOf(r.cpu_model)).join(', ')], ['threads of a rank', unique((r) => textOf(r.threads)).join(', ')],
       ['ranks are', textOf(versions.ranks)], ['kernel', textOf(versions.kernel)], ['hetsort', textOf(versions.hetsort)],
-      ['compiler', textOf(versions.compiler)], ['build', textOf(versions.build)], ['checksum', textOf(data.checksum)], ['exit code', textOf(data.exit_code)]]),
+      ['compiler', textOf(versions.compiler)], ['build', textOf(versions.build)], ...(data.exit_code === 0 ? [['checksum', textOf(data.checksum)]] : []), ['exit code', textOf(data.exit_code)]]),
     ranks.length ? folded('Ranks and the processors that they may use', scroll('Ranks', rankTable(column('pid', (r) => textOf(r.pid)), column('threads', (r) => textOf(r.threads)),
       { head: 'processors', value: (r) => textOf(r.processors) }, { head: 'model', value: (r) => textOf(r.cpu_model) }))) : null,
     config.length ? folded('Settings', pairs('settings', config.map(([k, v]) => [k, textOf(v)]))) : null);

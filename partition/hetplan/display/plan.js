@@ -42,7 +42,7 @@ function chart() {
       { stroke: 'var(--ground)', 'stroke-width': x(to) - x(from) > 4 ? 0.6 : 0 }), `${row.label}: ${KINDS[kind]} from ${number(from)} to ${number(to)}`))];
   const kinds = KINDS.map((k, i) => [COLOURS[i], k]).filter((_, i) => bars.some((b) => b[1] === i));
   section('Chart', para('What each processor does when; the last one ends at ', number(end), '.'),
-    legend([...kinds, ['wait', 'through']]),
+    legend([...kinds, ...(rows.some((row) => last(row) < end) ? [['wait', 'through']] : [])]),
     picture((w) => rowPicture(w, `Who does what when, until ${number(end)}`, rows, end, number, paint)),
     asTable('What each processor does when', table([{ head: 'processor', value: (b) => rows[b[0]].label }, { head: 'what', value: (b) => KINDS[b[1]] },
       { head: 'from', number: true, value: (b) => number(b[2]) }, { head: 'to', number: true, value: (b) => number(b[3]) }],
@@ -61,7 +61,7 @@ function comparison() {
     scroll('Methods', table([{ head: 'method', value: (m) => textOf(m.method) },
       ...[['first end', 'earliest'], ['makespan', 'makespan'], ['gap %', 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => number(m[key]) })),
       { head: 'planned in', number: true, value: (m) => (isNumber(m.seconds) ? seconds(m.seconds) : '') },
-      { head: '', wide: true, value: (m) => textOf(m.message) }], methods)));
+      ...(methods.some((m) => m.message) ? [{ head: '', wide: true, value: (m) => textOf(m.message) }] : [])], methods)));
 }
 
 head();

@@ -30,6 +30,9 @@ is "bars of computing and receiving" "$(bars k0) $(bars k1)" "3 2"
 ok "methods" grep -q '<h2>Methods</h2>' dom
 ok "a name is text" grep -q '&lt;img src=x&gt;' dom
 is "and no element" "$(grep -c '<img' dom)" 0
+is "methods without messages have no column for them" "$(grep -c 'class="wide"' dom)" 0
+page even share -n 12 --speeds 1,2 --cost linear
+is "where none waits for the end there is no colour for it" "$(grep -c '</svg>through</li>' dom)" 0
 page chain chain --w 1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1
 ok "a chain has a chart" test "$(bars k0)" -ge 3
 page model model --speeds 1,2 -n 100 --observations 10:1,20:2.1,40:4.3

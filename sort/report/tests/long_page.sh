@@ -32,6 +32,7 @@ page() { # page NAME EXIT-CODE ARGUMENT... - of such a job, looked at on a small
 "$BIN/gensort" 20000 in
 page one 0 -f -o out in
 has one "the verdict" '<h1 class="good">Sorted 20,000 records, 2.00 MB, in .* on 1 rank</h1>'
+has one "the name of its rank, as a whole" ">0 $(hostname | cut -c1-4)[^…]*<title>"
 has one "its timeline" '<h2>Timeline</h2>'
 page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
 for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Files 'Machine and command'; do
@@ -62,6 +63,7 @@ page refused 2 --ranks 4 -o none 'half<img src=x onerror=alert(1)>'
 has refused "the verdict" '<h1 class="bad">Not sorted: the job failed (refused)'
 has refused "its error, as text" 'half&lt;img src=x onerror=alert(1)&gt;'
 is "refused: what all ranks say stands there once" "$(count '<div class="notice error">')" 1
+is "refused: no colours of what it did not do, and no checksum" "$(count '</svg>write</li>')$(count '>checksum<')" 00
 is "refused: no element of it" "$(count '<img')" 0
 if [ -x "$BIN/failpoints/hetsort" ]; then
   HETSORT_FAIL=file:1@inwrite run "$BIN/failpoints/hetsort" --ranks 2 --html failed.html -f -o out in
