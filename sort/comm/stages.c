@@ -80,14 +80,16 @@ typedef struct part {
 	double planned_s, worked_s, taken_s;
 } part;
 
-/* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. */
+/* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. Of
+ * runs that stay in memory nothing is written. */
 static double moved(stages *s, stage_kind k, const part *p)
 {
-	if (k != STAGE_READ || !s->spills)
+	if (k != STAGE_READ || s->spilled <= 0)
 		return (double)p->done;
 	const uint64_t written =
 		progress_bytes(&s->count, PROGRESS_WRITTEN) - s->stage[k].written_base;
-	return ((double)p->done + (double)(written < p->done ? written : p->done)) / 2;
+	const double done = (double)p->done, most = done * s->spilled;
+	return (done + fmin((double)written, most)) / (1 + s->spilled);
 }
 
 static part part_of(stages *s, stage_kind k, double now)

@@ -33,8 +33,8 @@ typedef struct stages {
 	progress_count count;
 	pthread_mutex_t lock; /* for what follows */
 	stage stage[STAGES];
-	stage_kind at; /* the last that has begun */
-	bool spills;   /* what is read is written, too, before its stage ends; set before that */
+	stage_kind at;  /* the last that has begun */
+	double spilled; /* the part of what is read that is written, too, before its stage ends */
 } stages;
 
 /* What others hear of it; fixed size, sent as bytes. */

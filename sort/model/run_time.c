@@ -49,16 +49,23 @@ static double disk_byte_s(const run_load *l)
 	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
 }
 
+/* The part of what is read that goes to disk and comes back. */
+static double spilled(const run_load *l)
+{
+	return l->spills ? 1 - l->held : 0;
+}
+
 static double before_s(const rates *r, const settings *o, const run_load *l)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double file_s = FILE_TO_COPY * r->copy_s;
 	/* half: gathered */
-	const double spill_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s + file_s : 0;
+	const double run_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s : 0;
+	const double spill_s = run_s + spilled(l) * file_s;
 	const double move_s = l->spreads ? send_s(r, o, l) + place_s(r, o, l) : 0;
 	const settings s = sorting_of(o, l);
 	const double work_s = rates_before_s(r, &s, l->in) + in * (file_s + spill_s) + move_s;
-	return fmax(work_s / l->cpus, in * (l->cold + l->spills) * disk_byte_s(l));
+	return fmax(work_s / l->cpus, in * (l->cold + spilled(l)) * disk_byte_s(l));
 }
 
 /* All of it, to the end; lookups apart. */
@@ -70,13 +77,13 @@ static double after_s(const rates *r, const settings *o, const run_load *l)
 	const double far_s = l->spills ? 0 : FAR_TO_COPY * r->copy_s;
 	/* of several ranks, each merges its runs, and then what all send it */
 	const double again_s = l->ranks > 1 ? r->merge_s : 0;
-	const double spill_s = l->spills ? in * (file_s + r->copy_s + again_s) : 0;
+	const double spill_s = l->spills ? in * (spilled(l) * file_s + r->copy_s + again_s) : 0;
 	const double move_s = l->spreads ? 0 : send_s(r, o, l);
 	const double last_s = sorts_last(o, l) ? divide_s(r, l) + place_s(r, o, l) : 0;
 	const settings s = sorting_of(o, l);
 	const double work_s = rates_after_s(r, &s, l->out) + out * (file_s + far_s) + spill_s +
 			      move_s + last_s + FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
-	return fmax(work_s / l->cpus, (in * l->spills + out * l->durable) * disk_byte_s(l));
+	return fmax(work_s / l->cpus, (in * spilled(l) + out * l->durable) * disk_byte_s(l));
 }
 
 run_parts run_time_parts(const rates *r, const settings *o, const run_load *l)

@@ -9,9 +9,9 @@
 typedef struct run_load {
 	uint64_t in, out; /* records that it reads, and writes */
 	size_t ranks;
-	double cpus; /* that share the work, where the rates are those of one */
-	bool cold;   /* the input is on the disk, not in memory */
-	bool spills;
+	double cpus;         /* that share the work, where the rates are those of one */
+	bool cold;           /* the input is on the disk, not in memory */
+	bool spills;         /* runs, all of which go to disk but for the part `held` */
 	bool durable;        /* the output has to reach the disk before the end */
 	double disk_s;       /* to move a byte from or to the disk; 0: as on a nominal one */
 	unsigned disk_ranks; /* that share a nominal disk */
@@ -19,6 +19,7 @@ typedef struct run_load {
 	double lookup_bytes; /* of runs on disk, read one after the other to find where they are cut
 			      */
 	bool spreads;        /* it sends what it reads, and sorts what comes in runs that spill */
+	double held;
 } run_load;
 
 /* How long it takes, in the order in which it is done. */

@@ -135,6 +135,8 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 				       env->c->size > 1 && !settings_strategy(env->o)->sorts_first,
 			       .receives = budget_spreads(env, &k->f->in) || env_scatters(env),
 			       .exchange_bytes = exchange_bytes(env, k, mp, out_recs),
+			       .holds = !in->is_stream && !budget_spreads(env, in) &&
+					!env_scatters(env) && !env->o->workdir,
 			       .keeps = env->o->workdir && own_share(env, k->s->in) > 0,
 			       .run_recs = k->w->found ? k->w->s.run_recs : 0,
 			       .test_run_recs = test_sizes_of(env->o)->run_recs,
@@ -236,7 +238,7 @@ static void note_budget(rank_env *env, const memory_plan *mp)
 	/* calibrating may have taken more already */
 	r->planned_bytes = u64_max(mp->budget.bytes, env->m.peak_bytes);
 	r->spill_bytes = mp->budget.disk_bytes;
-	r->spill_runs = mp->budget.spills ? mp->budget.runs : 0;
+	r->spill_runs = mp->budget.spills ? mp->budget.runs - mp->budget.memory_runs : 0;
 }
 
 void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_plan *mp)

@@ -73,6 +73,13 @@ static double fresh_bytes(const settled *k, uint64_t bytes)
 	return all > held ? (double)(all - held) : 0;
 }
 
+/* Of the records of runs, which stay in memory. */
+static double held_part(const settled *k, uint64_t bytes)
+{
+	const uint64_t disk = k->mp->budget.disk_bytes;
+	return k->mp->budget.spills && bytes > disk ? 1 - (double)disk / (double)bytes : 0;
+}
+
 /* The search for splitters halves their brackets round by round; for each of them a round looks
  * into each run twice: for the middle of what is left, and for the place of the pivot. */
 static double lookup_bytes(const rank_env *env, const settled *k)
@@ -99,7 +106,8 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			     .disk_ranks = k->cpus->ranks_here,
 			     .fresh_bytes = fresh_bytes(k, bytes),
 			     .lookup_bytes = lookup_bytes(env, k),
-			     .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in) };
+			     .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in),
+			     .held = held_part(k, bytes) };
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
@@ -110,7 +118,7 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 	stages_plan(g, STAGE_RECEIVE, p.receive_s);
 	stages_plan(g, STAGE_SORT, p.sort_s);
 	stages_plan(g, STAGE_WRITE, p.write_s);
-	g->spills = l.spills;
+	g->spilled = l.spills ? 1 - l.held : 0;
 	if (env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout)
 		stages_plan(g, STAGE_CHECK, run_time_reread_s(&r->rate, env->o, &l));
 }

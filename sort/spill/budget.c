@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts the memory that the phases allocate. A sort that does not fit into memory reads and writes
  * the data twice, however much there is: runs are as long as memory allows, and one merge takes all
- * of them. */
+ * of them. Where there is little more than memory holds, most runs stay there, and are as much
+ * shorter. */
 #include "budget.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/size.h"
 #include "io/io_fd.h"
 #include "spill.h"
+#include "spill_sizes.h"
 #include "merge_slice.h"
 
 #include <inttypes.h>
@@ -41,6 +43,12 @@ enum {
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
+	/* of the data, at least what stays in memory; the same where writes or reads are short */
+	MEMORY_PART = 4,
+	SHORT_MEMORY_PART = 2,
+	MEMORY_WAYS = 3,
+	MEMORY_SHIFTS = 4, /* the least part of memory that is left to work in: 1 / 2 ^ 4 */
+	TEST_MEMORY_PART = 3,
 	TEST_RUNS = 64, /* that standard input may have in tests */
 	/* of a single rank, in memory: so small that each thread has many */
 	LEAST_PART_BYTES = 256 << 10,
@@ -287,21 +295,50 @@ static const struct {
 	    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
 	    { SPILL_WRITE_BYTES / 16, 0 } };
 
-static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
+static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 {
 	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
+	for (unsigned workers = WORKERS; workers >= least; workers--)
+		for (size_t s = first; s > few / 2; s /= 2) {
+			b->write_bytes = way[i].write_bytes;
+			b->stride = q->stride ? q->stride : size_max(s, few);
+			if (fits(b, q, limit, workers, way[i].chunk_bytes))
+				return true;
+		}
+	return false;
+}
+
+/* As many runs stay in memory as the work leaves room for. That makes runs, and what is read of
+ * them at a time, shorter: so it has to be a good part of the data. */
+static bool fits_beside_runs(budget *b, const budget_query *q, uint64_t limit)
+{
+	const uint64_t data = q->recs * q->lay.record_bytes, slack = slack_bytes(limit);
+	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
+		for (unsigned shift = MEMORY_SHIFTS; shift > 0; shift--) {
+			const uint64_t work = limit >> shift;
+			const uint64_t least = data / (i ? SHORT_MEMORY_PART : MEMORY_PART);
+			if (limit - work < slack + least || !fits_way(b, q, work, i))
+				continue;
+			const uint64_t each = spill_memory_bytes(b->run_recs, q->lay.record_bytes);
+			b->memory_runs = (size_t)u64_min((limit - work - slack) / each, b->runs);
+			b->bytes += b->memory_runs * each;
+			return true;
+		}
+	return false;
+}
+
+static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
+{
+	b->memory_runs = 0;
+	if (fits_beside_runs(b, q, limit))
+		return true;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
-		for (unsigned workers = WORKERS; workers >= least; workers--)
-			for (size_t s = first; s > few / 2; s /= 2) {
-				b->write_bytes = way[i].write_bytes;
-				b->stride = q->stride ? q->stride : size_max(s, few);
-				if (fits(b, q, limit, workers, way[i].chunk_bytes))
-					return true;
-			}
+		if (fits_way(b, q, limit, i))
+			return true;
 	return false;
 }
 
@@ -321,6 +358,11 @@ static uint64_t least_limit(const budget_query *q)
 	return hi;
 }
 
+static uint64_t disk_bytes(const budget *b, const budget_query *q)
+{
+	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
+}
+
 /* What a test asks for, whatever the memory. */
 static void force(budget *b, const budget_query *q)
 {
@@ -328,11 +370,12 @@ static void force(budget *b, const budget_query *q)
 	*b = (budget){ .spills = true,
 		       .core_bytes = core_needs(q),
 		       .write_bytes = SPILL_WRITE_BYTES,
-		       .disk_bytes = q->recs * q->lay.record_bytes,
 		       .run_recs = recs < q->recs ? recs : q->recs,
 		       .workers = WORKERS,
 		       .stride = 3 };
 	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
+	b->disk_bytes = disk_bytes(b, q);
 	b->slice_recs = b->run_recs;
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
@@ -440,7 +483,7 @@ status budget_disk(budget *b, const budget_query *q, err *e)
 			       plural(q->lay.record_bytes), size_text_up(least_limit(q), least),
 			       size_text_up(b->core_bytes, core));
 	b->spills = true;
-	b->disk_bytes = q->recs * q->lay.record_bytes;
+	b->disk_bytes = disk_bytes(b, q);
 	return ST_OK;
 }
 

@@ -24,6 +24,8 @@ typedef struct budget_query {
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
 	size_t sorted_files;     /* the input is so many of them; 0: it is to be sorted */
 	uint64_t longest_recs;   /* of them */
+	bool holds;        /* how many runs there will be is known: where it spills, some of them
+			    * may stay in memory */
 	bool keeps;        /* checkpoints: spill, whatever the memory, in runs so short that little
 			    * work is lost with an incomplete one */
 	uint64_t run_recs; /* of the runs that an earlier program left; 0: there are none */
@@ -38,6 +40,7 @@ typedef struct budget {
 	uint64_t disk_bytes; /* for runs; 0 where it does not spill */
 	/* where it spills */
 	uint64_t run_recs, runs;
+	size_t memory_runs; /* of these, so many stay in memory */
 	unsigned workers;   /* threads that read and sort one run at a time each, and later merge */
 	size_t stride;      /* one sample is kept for so many records of a run */
 	size_t write_bytes; /* of runs, and of the output by each worker of a single rank */

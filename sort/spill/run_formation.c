@@ -343,6 +343,8 @@ static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err 
 				.name = p->keep ? p->keep->name : NULL,
 				.record_bytes = p->load.lay.record_bytes,
 				.runs = p->b->runs,
+				.memory_runs = p->b->memory_runs,
+				.memory_recs = p->b->run_recs,
 				.recs = p->load.n,
 				.buffers = budget_sorters(p->b),
 				.write_bytes = p->b->write_bytes,

@@ -4,6 +4,7 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
+#include "spill_sizes.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -28,11 +29,12 @@ typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run
 typedef struct run_file {
 	io_fd f;
 	run_state state;
-	size_t dir;          /* index of its directory */
-	uint64_t room_bytes; /* announced at its begin */
-	uint64_t bytes;      /* of records appended */
-	size_t buffer;       /* the write buffer that it has, while it is written */
-	uint64_t *sum;       /* of its blocks, in the common table */
+	size_t dir;            /* index of its directory */
+	uint64_t room_bytes;   /* announced at its begin */
+	uint64_t bytes;        /* of records appended */
+	size_t buffer;         /* the write buffer that it has, while it is written */
+	unsigned char *memory; /* where it stays; NULL: on disk */
+	uint64_t *sum;         /* of its blocks, in the common table */
 } run_file;
 
 struct spill {
@@ -47,6 +49,8 @@ struct spill {
 	uint64_t *sum; /* of all blocks of all runs */
 	size_t sums;
 	atomic_size_t sums_taken;
+	unsigned char *memory; /* [memory_runs] of memory_bytes */
+	size_t memory_runs, memory_bytes;
 	unsigned char *buffer; /* [buffers] of write_bytes */
 	size_t buffers;
 	atomic_bool *busy; /* [buffers] */
@@ -65,29 +69,11 @@ static const tempdir *dir_of(const spill *s, size_t i)
 	return &s->dirs.dir[s->run[i].dir];
 }
 
-static uint64_t round_up(uint64_t v, uint64_t to)
-{
-	return (v + to - 1) / to * to;
-}
-
-/* On disk: the last block is filled up to the alignment, with arbitrary bytes. */
+/* On disk, and in memory as there: the last block is filled up to the alignment, with arbitrary
+ * bytes. */
 static uint64_t stored_bytes(const run_file *r)
 {
-	return round_up(r->bytes, SPILL_ALIGN);
-}
-
-static size_t gcd(size_t a, size_t b)
-{
-	return b ? gcd(b, a % b) : a;
-}
-
-/* A multiple of the alignment and, if that is not too large, of the record. */
-static size_t choose_block(uint32_t record_bytes)
-{
-	const size_t both = SPILL_ALIGN / gcd(SPILL_ALIGN, record_bytes) * record_bytes;
-	if (both > SPILL_MOST_BLOCK_BYTES)
-		return SPILL_BLOCK_BYTES;
-	return both > SPILL_BLOCK_BYTES ? both : SPILL_BLOCK_BYTES / both * both;
+	return spill_round_up(r->bytes, SPILL_ALIGN);
 }
 
 /* ------------------------------------------------------------------------------- opening */
@@ -98,7 +84,7 @@ static uint64_t bytes_there(const spill *s)
 	char name[NAME_BYTES + 24];
 	struct stat st;
 	uint64_t sum = 0;
-	for (size_t i = 0; s->name[0] && i < s->runs; i++)
+	for (size_t i = 0; s->name[0] && i < s->runs; i++) /* then no run stays in memory */
 		if (fstatat(dir_of(s, i)->fd, name_of(s, i, name), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
 	return sum;
@@ -113,7 +99,8 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 	bytes -= u64_min(bytes, bytes_there(s));
 	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
 		all = UINT64_MAX;
-	return spill_dirs_fit(&s->dirs, all, s->runs ? bytes / s->runs : 0, e);
+	return spill_dirs_fit(&s->dirs, all,
+			      s->runs > s->memory_runs ? bytes / (s->runs - s->memory_runs) : 0, e);
 }
 
 static status create_file(spill *s, size_t i, err *e)
@@ -141,10 +128,21 @@ static status create_files(spill *s, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < s->runs; i++)
-		rc = create_file(s, i, e);
+		if (!s->run[i].memory)
+			rc = create_file(s, i, e);
 	for (size_t i = 0; rc == ST_OK && s->name[0] && i < s->dirs.count; i++)
 		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
+}
+
+/* Spread evenly, so that the disk has work all the time. */
+static void place_in_memory(spill *s)
+{
+	for (size_t i = 0; i < s->runs; i++) {
+		const size_t before = i * s->memory_runs / s->runs;
+		if ((i + 1) * s->memory_runs / s->runs > before)
+			s->run[i].memory = s->memory + before * s->memory_bytes;
+	}
 }
 
 /* All memory, and nothing but memory. */
@@ -156,10 +154,14 @@ static status allocate(spill *s, size_t dirs, err *e)
 	s->buffer = mem_array(s->m, s->buffers, s->write_bytes, "spill buffers", e);
 	for (size_t i = 0; s->run && i < s->runs; i++) /* no plan is without a directory */
 		s->run[i] = (run_file){ .f = IO_FD_NONE, .dir = dirs ? i % dirs : 0 };
-	return s->run && s->sum && s->busy && s->buffer ? ST_OK : ST_RESOURCE;
+	s->memory = mem_array(s->m, s->memory_runs, s->memory_bytes, "runs in memory", e);
+	if (!s->run || !s->sum || !s->busy || !s->buffer || !s->memory)
+		return ST_RESOURCE;
+	place_in_memory(s);
+	return ST_OK;
 }
 
-/* False if the sizes are impossible. */
+/* False if the sizes are impossible. *bytes: on disk. */
 static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 {
 	s->record_bytes = p->record_bytes;
@@ -167,14 +169,20 @@ static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
 	s->buffers = p->buffers;
 	s->direct = !p->buffered;
 	s->io = p->io;
-	s->block_bytes = p->block_bytes ? p->block_bytes : choose_block(p->record_bytes);
+	s->block_bytes = p->block_bytes ? p->block_bytes : spill_block_bytes(p->record_bytes);
 	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
 	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
 	const uint64_t once = *bytes < most ? *bytes + 1 : most;
-	s->write_bytes = (size_t)round_up(once, s->block_bytes);
+	s->write_bytes = (size_t)spill_round_up(once, s->block_bytes);
 	/* each run may begin a block of its own */
-	return !__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums);
+	if (__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums))
+		return false;
+	s->memory_runs = p->memory_runs;
+	s->memory_bytes = spill_memory_bytes(p->memory_recs, p->record_bytes);
+	*bytes =
+		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * s->record_bytes;
+	return true;
 }
 
 status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
@@ -182,7 +190,8 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	uint64_t bytes = 0;
 	*out = NULL;
 	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
-	    p->block_bytes % SPILL_ALIGN != 0 || (p->name && strlen(p->name) >= NAME_BYTES))
+	    p->block_bytes % SPILL_ALIGN != 0 || p->memory_runs > p->runs ||
+	    (p->memory_runs && p->name) || (p->name && strlen(p->name) >= NAME_BYTES))
 		return err_set(e, ST_INTERNAL, "a plan to spill that makes no sense");
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
@@ -231,12 +240,13 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 	run_file *r = &s->run[i];
 	uint64_t bytes;
 	if (__builtin_mul_overflow(recs, s->record_bytes, &bytes) || bytes > INT64_MAX ||
-	    (r->sum && bytes != r->room_bytes))
+	    (r->sum && bytes != r->room_bytes) || (r->memory && bytes > s->memory_bytes))
 		return misused(e, i, "it is longer than was planned");
 	if (r->sum) /* from when it was written elsewhere */
 		return ST_OK;
 	r->room_bytes = bytes;
-	const size_t blocks = (size_t)(round_up(r->room_bytes, s->block_bytes) / s->block_bytes);
+	const size_t blocks =
+		(size_t)(spill_round_up(r->room_bytes, s->block_bytes) / s->block_bytes);
 	const size_t at = atomic_fetch_add(&s->sums_taken, blocks);
 	if (at > s->sums || blocks > s->sums - at)
 		return misused(e, i, "it is longer than was planned");
@@ -284,9 +294,11 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	if (rc != ST_OK)
 		return rc;
 	run_file *r = &s->run[i];
-	if (!take_buffer(s, r))
+	if (!r->memory && !take_buffer(s, r))
 		return misused(e, i, "more are being written than was planned");
 	r->state = RUN_WRITING;
+	if (r->memory)
+		return ST_OK;
 	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* left out since it was created */
 		leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
@@ -296,14 +308,14 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	const tempdir *t = dir_of(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
-			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
+			    : file_reserve(r->f.fd, 0, spill_round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 
 bool spill_run_again(spill *s, size_t i)
 {
 	run_file *r = &s->run[i];
-	if (r->state != RUN_WRITING || !spill_dirs_leave_out(&s->dirs, r->dir))
+	if (r->state != RUN_WRITING || r->memory || !spill_dirs_leave_out(&s->dirs, r->dir))
 		return false;
 	leave_dir(s, i);
 	atomic_store(&s->busy[r->buffer], false);
@@ -313,9 +325,11 @@ bool spill_run_again(spill *s, size_t i)
 	return true;
 }
 
-static unsigned char *buffer_of(const spill *s, const run_file *r)
+/* Where this byte of the run is put while it is written. */
+static unsigned char *place_of(const spill *s, const run_file *r, uint64_t byte)
 {
-	return s->buffer + r->buffer * s->write_bytes;
+	return r->memory ? r->memory + byte
+			 : s->buffer + r->buffer * s->write_bytes + byte % s->write_bytes;
 }
 
 /* The block that the run ends with is complete, or the last one: its checksum, while it is in the
@@ -323,18 +337,20 @@ static unsigned char *buffer_of(const spill *s, const run_file *r)
 static void sum_block(const spill *s, const run_file *r)
 {
 	const uint64_t block = (r->bytes - 1) / s->block_bytes, from = block * s->block_bytes;
-	const unsigned char *p = buffer_of(s, r) + from % s->write_bytes;
-	r->sum[block] = XXH3_64bits(p, (size_t)(round_up(r->bytes, SPILL_ALIGN) - from));
+	const unsigned char *p = place_of(s, r, from);
+	r->sum[block] = XXH3_64bits(p, (size_t)(spill_round_up(r->bytes, SPILL_ALIGN) - from));
 }
 
-/* The last `fill` bytes of the run, which are in its buffer. */
+/* The last `fill` bytes of the run, which are in its buffer, or where they stay. */
 static status flush(spill *s, size_t i, size_t fill, err *e)
 {
 	const run_file *r = &s->run[i];
-	unsigned char *p = buffer_of(s, r);
 	const uint64_t offset = r->bytes - fill;
-	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
+	unsigned char *p = place_of(s, r, offset);
+	const size_t stored = (size_t)spill_round_up(fill, SPILL_ALIGN);
 	FAIL_FLIP(FAIL_SPILL, p, fill);
+	if (r->memory)
+		return ST_OK;
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, e);
 	if (rc == ST_OK && r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
@@ -349,7 +365,7 @@ void *spill_run_room(const spill *s, size_t i, size_t *n)
 	const size_t most =
 		block < s->record_bytes ? size_min(s->write_bytes - fill, s->record_bytes) : block;
 	*n = size_min(*n, most / s->record_bytes);
-	return buffer_of(s, r) + fill;
+	return place_of(s, r, r->bytes);
 }
 
 status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
@@ -364,7 +380,7 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 	for (size_t left = (size_t)n * s->record_bytes, some; left > 0 && rc == ST_OK;
 	     left -= some) {
 		const size_t fill = (size_t)(r->bytes % s->write_bytes);
-		unsigned char *to = buffer_of(s, r) + fill;
+		unsigned char *to = place_of(s, r, r->bytes);
 		some = size_min(left, s->block_bytes - fill % s->block_bytes);
 		if (from != to)
 			memcpy(to, from, some);
@@ -390,9 +406,11 @@ status spill_run_end(spill *s, size_t i, err *e)
 	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
-	if (r->bytes < r->room_bytes && ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
+	if (!r->memory && r->bytes < r->room_bytes &&
+	    ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
 		return err_sys(e, errno, "cannot shorten %s", err_quoted(dir_of(s, i)->label, q));
-	atomic_store(&s->busy[r->buffer], false);
+	if (!r->memory)
+		atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
 	return ST_OK;
 }
@@ -408,7 +426,7 @@ void spill_end_writing(spill *s)
 spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 {
 	const run_file *r = &s->run[i];
-	const uint64_t bytes = round_up(recs * s->record_bytes, SPILL_ALIGN);
+	const uint64_t bytes = spill_round_up(recs * s->record_bytes, SPILL_ALIGN);
 	return (spill_layout){ .fd = r->f.fd,
 			       .label = dir_of(s, i)->label,
 			       .end = bytes,
@@ -441,7 +459,7 @@ static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t 
 {
 	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
 	return (span){ from / s->block_bytes * s->block_bytes,
-		       u64_min(round_up(to, s->block_bytes), stored_bytes(r)) };
+		       u64_min(spill_round_up(to, s->block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
@@ -496,8 +514,8 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 			continue;
 		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
-			       err_quoted(dir_of(s, i)->label, q), block, i,
-			       s->name[0] ? "; with --resume it is made again" : "");
+			       err_quoted(r->memory ? "(memory)" : dir_of(s, i)->label, q), block,
+			       i, s->name[0] ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;
 }
@@ -515,6 +533,10 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 	if (n == 0)
 		return ST_OK;
 	const span w = span_of(s, r, first, n);
+	if (r->memory) {
+		*recs = r->memory + first * s->record_bytes;
+		return verify(s, r, w, r->memory + w.start, e);
+	}
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
 		return misused(e, i, "the buffer to read it is too small or not aligned");
 	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
@@ -569,6 +591,7 @@ void spill_close(spill *s)
 	mem *m = s->m;
 	s->dirs.m = m;
 	spill_dirs_close(&s->dirs);
+	mem_free(m, s->memory);
 	mem_free(m, s->buffer);
 	mem_free(m, s->busy);
 	mem_free(m, s->sum);

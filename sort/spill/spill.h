@@ -7,9 +7,11 @@
  * so a record may lie in two of them. Where block_bytes can be a multiple of the record none does:
  * a range that begins and ends with a block is then read without excess.
  *
+ * Some of the runs may stay in memory, which changes nothing for those who write and read them.
+ *
  * Memory, all taken in spill_open: 8 bytes a block (64 to 256 KiB: about 80 KiB for each GiB of
- * records), SPILL_WRITE_BYTES to twice that for each run written at the same time, 64 bytes a run.
- * Open files: two a run. */
+ * records), SPILL_WRITE_BYTES to twice that for each run written at the same time, 80 bytes a run,
+ * and the runs in memory. Open files: two a run on disk. */
 #ifndef HETSORT_SPILL_SPILL_H
 #define HETSORT_SPILL_SPILL_H
 
@@ -33,15 +35,18 @@ typedef struct spill_plan {
 	const char *name;      /* run r is the file of this name and r; NULL: files without names */
 	uint32_t record_bytes; /* at least 1 */
 	size_t runs;           /* at most */
-	uint64_t recs;         /* at most, in all runs together */
-	size_t buffers;        /* runs that are written at the same time, at most */
-	size_t write_bytes;    /* in place of SPILL_WRITE_BYTES; 0: that */
-	unsigned ranks_here;   /* ranks that put as much into the same directories; at least 1 */
-	size_t block_bytes;    /* a multiple of SPILL_ALIGN; 0: chosen by the record */
-	bool growing;          /* recs and runs may be far more than will come: a run's file is
-				* created when the run begins, and space is checked when it is used */
-	io_backend *io;        /* outlives the spill; NULL: blocking calls */
-	bool buffered;         /* go through the page cache even where direct I/O is possible */
+	size_t memory_runs;    /* of these so many, spread evenly, stay in memory, and no file is
+				* made for them: at most memory_recs each */
+	uint64_t memory_recs;
+	uint64_t recs;       /* at most, in all runs together */
+	size_t buffers;      /* runs that are written at the same time, at most */
+	size_t write_bytes;  /* in place of SPILL_WRITE_BYTES; 0: that */
+	unsigned ranks_here; /* ranks that put as much into the same directories; at least 1 */
+	size_t block_bytes;  /* a multiple of SPILL_ALIGN; 0: chosen by the record */
+	bool growing;        /* recs and runs may be far more than will come: a run's file is
+			      * created when the run begins, and space is checked when it is used */
+	io_backend *io;      /* outlives the spill; NULL: blocking calls */
+	bool buffered;       /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Checks that the directories have
@@ -107,8 +112,9 @@ uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_b
 uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 
 /* spill_read - records [first, first + n) of a complete run into buf, which is aligned to
- * SPILL_ALIGN; *recs is where the first lies in there. Safe from any number of threads. A block
- * whose checksum is not what was written is ST_IO, and a file with a name then loses it. */
+ * SPILL_ALIGN; *recs is where the first lies, there or in the memory of the run. Safe from any
+ * number of threads. A block whose checksum is not what was written is ST_IO, and a file with a
+ * name then loses it. */
 status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
 		  const unsigned char **recs, err *e);
 

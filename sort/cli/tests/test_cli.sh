@@ -164,6 +164,18 @@ for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--t
   ok "spilled to disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
   rm out
 done
+# of 70 MB as much stays in memory as there is room for, and the limit is kept all the same
+for how in "28M 70" "56M 35" "72M 45" "80M 40" "72M 45 --ranks 2"; do # memory, most MB on disk
+  read -r memory most ranks <<<"$how"
+  # shellcheck disable=SC2086
+  run timeout 60 "$hetsort" $ranks --memory "$memory" --tmpdir spill --report report -o out large
+  is "runs in memory and on disk, $how" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+  spilled=$(sed -n 's/.*"spill_bytes": \([0-9]*\).*/\1/p' report | paste -sd+)
+  ok "runs in memory and on disk, $how: $spilled bytes on disk" [ $((spilled)) -gt 0 -a $((spilled)) -le $((most * 1000000)) ]
+  held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | paste -sd+)
+  ok "runs in memory and on disk, $how: within the limit" [ $((held)) -le $((${memory%M} << 20)) ]
+  rm out
+done
 run timeout 60 "$hetsort" --ranks 4 --memory 80M --report report -o out large
 is "four ranks spilled to disk" "$rc/$err" "0/"
 ok "four ranks spilled to disk: same bytes as in memory" cmp -s out sorted

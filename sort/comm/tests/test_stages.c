@@ -119,7 +119,7 @@ static void runs_on_disk(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	s.spills = true;
+	s.spilled = 1;
 	progress_add(PROGRESS_WRITTEN, 7 * MB); /* before: not of this */
 	stages_begin(&s, STAGE_READ, 100 * MB, 0);
 	progress_add(PROGRESS_IN, 60 * MB);
@@ -130,6 +130,20 @@ static void runs_on_disk(void **state)
 	progress_add(PROGRESS_IN, 40 * MB);
 	near(stages_look(&s, 7).worked_s, 7);
 	progress_add(PROGRESS_WRITTEN, 90 * MB); /* with what belongs to the runs */
+	near(stages_look(&s, 10).worked_s, 10);
+}
+
+/* Three quarters of what is read stay in memory. */
+static void runs_of_which_some_stay(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	s.spilled = 0.25;
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_IN, 100 * MB);
+	near(stages_look(&s, 8).worked_s, 8);
+	progress_add(PROGRESS_WRITTEN, 25 * MB);
 	near(stages_look(&s, 10).worked_s, 10);
 }
 
@@ -209,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_disk_that_hangs),
 		cmocka_unit_test(nothing_is_written_for_long),
 		cmocka_unit_test(runs_on_disk),
+		cmocka_unit_test(runs_of_which_some_stay),
 		cmocka_unit_test(received_before_it_is_sorted),
 		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
 		cmocka_unit_test(a_stream),

@@ -5,6 +5,7 @@
  * appears meanwhile; prints the error and exits with its code (test_spill.sh lets the system fail
  * under this) */
 #include "spill_help.h"
+#include "spill/spill_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,7 @@ static status read_keys(spill *s, size_t runs, uint32_t rec, uint64_t *seed, err
 }
 
 /* Runs of the sizes where blocks begin and end, and, if they are to be large, pieces. */
-static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool large)
+static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool large, bool held)
 {
 	enum { RUNS = 12, SMALL_RUNS = 8 };
 	const size_t runs = large ? RUNS : SMALL_RUNS;
@@ -75,6 +76,8 @@ static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool lar
 	spill_plan p = plan_of(&here, rec, runs, total);
 	p.block_bytes = block_bytes;
 	p.buffered = buffered;
+	p.memory_runs = held ? runs / 3 : 0; /* two to four of them, small and large */
+	p.memory_recs = size[RUNS - 1];
 	good(spill_open(&s, &m, &p, &e), &e);
 	for (size_t i = 0; i < runs; i++)
 		good(write_run(s, i, rec, size[i], 1 + next(&seed) % (b + 7), &e), &e);
@@ -101,10 +104,79 @@ static void round_trips(void **state)
 	static const uint32_t rec[] = { 1, 7, 16, 100, 101, 4096, 4097, 65536 };
 	(void)state;
 	for (size_t i = 0; i < LEN(rec); i++) {
-		round_trip(rec[i], 0, false, true);
-		round_trip(rec[i], 4096, i % 2, rec[i] == 101);
+		round_trip(rec[i], 0, false, true, false);
+		round_trip(rec[i], 4096, i % 2, rec[i] == 101, false);
+		round_trip(rec[i], 4096, false, rec[i] == 100, true);
 	}
-	round_trip(100, 0, true, true);
+	round_trip(100, 0, true, true, false);
+	round_trip(100, 0, false, true, true);
+}
+
+/* No file is made for them, and no room on the disk is asked for; a block that changes is found. */
+static void runs_in_memory(void **state)
+{
+	enum { RUNS = 5, HELD = 2, RECS = 3000 };
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	const unsigned char *recs;
+	spill_plan p = plan_of(&here, 100, RUNS, RUNS * RECS);
+	(void)state;
+	p.memory_runs = HELD;
+	p.memory_recs = RECS;
+	good(spill_open(&s, &m, &p, &e), &e);
+	size_t held = 0, run = 0;
+	assert_int_equal(spill_disk_recs(RUNS * RECS, RUNS, RECS, HELD), (RUNS - HELD) * RECS);
+	assert_int_equal(spill_disk_recs(10, 4, 3, 2), 6); /* runs of 3, and 1 */
+	assert_int_equal(spill_disk_recs(10, 4, 3, 4), 0);
+	assert_int_equal(spill_disk_recs(10, 4, 3, 0), 10);
+	for (size_t i = 0; i < RUNS; i++) {
+		good(write_run(s, i, 100, RECS, 70, &e), &e);
+		if (spill_run_layout(s, i, RECS).fd < 0) {
+			held++;
+			run = i;
+		}
+	}
+	assert_int_equal(held, HELD);
+	assert_int_equal(run, RUNS - 1);
+	unsigned char *buf = aligned_alloc(SPILL_ALIGN, spill_read_bytes(s, 1));
+	assert_non_null(buf);
+	good(spill_read(s, run, 2000, 1, buf, spill_read_bytes(s, 1), &recs, &e), &e);
+	((unsigned char *)(uintptr_t)recs)[99] ^= 4;
+	good(read_range(s, run, 100, 0, 100, &e), &e); /* another block */
+	assert_int_equal(read_range(s, run, 100, 2001, 1, &e), ST_IO);
+	assert_non_null(strstr(e.text, "'(memory)': block 1 of run 4 is damaged"));
+	free(buf);
+	spill_close(s);
+	assert_int_equal(m.now_bytes, 0);
+}
+
+/* What makes no sense, or is longer than there is memory for. */
+static void bad_runs_in_memory(void **state)
+{
+	err e = { ST_OK, "" };
+	mem m = { 0, 0 };
+	spill *s;
+	spill_plan p = plan_of(&here, 100, 2, 200);
+	(void)state;
+	p.memory_recs = 100;
+	p.memory_runs = 3;
+	assert_int_equal(spill_open(&s, &m, &p, &e), ST_INTERNAL);
+	p.memory_runs = 2;
+	p.name = "named.";
+	e = (err){ ST_OK, "" };
+	assert_int_equal(spill_open(&s, &m, &p, &e), ST_INTERNAL);
+	p.name = NULL;
+	p.memory_recs = UINT64_MAX / 100;
+	e = (err){ ST_OK, "" };
+	assert_int_equal(spill_open(&s, &m, &p, &e), ST_RESOURCE);
+	p.memory_recs = 100;
+	e = (err){ ST_OK, "" };
+	good(spill_open(&s, &m, &p, &e), &e);
+	assert_int_equal(spill_run_begin(s, 0, 101, &e), ST_OK); /* pages are filled */
+	assert_int_equal(spill_run_begin(s, 1, 200, &e), ST_INTERNAL);
+	spill_close(s);
+	assert_int_equal(m.now_bytes, 0);
 }
 
 /* Windows that begin and end at blocks read no byte twice, for the usual record. */
@@ -219,6 +291,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trips),
+		cmocka_unit_test(runs_in_memory),
+		cmocka_unit_test(bad_runs_in_memory),
 		cmocka_unit_test(aligned_windows_waste_nothing),
 		cmocka_unit_test(many_threads),
 	};
