@@ -131,6 +131,21 @@ static status adapt(job *j)
 	return replan(j, &next, phase_adapt(&j->env, &k, &j->data, &j->speeds, &next));
 }
 
+/* What --top leaves out is nobody's. */
+static status plan_top(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	return replan(j, &next, phase_plan_top(&j->env, &k, &j->data, &j->cuts, &next));
+}
+
+static status drop_rest(job *j)
+{
+	const settled k = settled_of(j);
+	share_plan next = { 0 };
+	return replan(j, &next, phase_drop_rest(&j->env, &k, &j->cuts, &next));
+}
+
 /* Estimate the splitters. */
 static status sample(job *j)
 {
@@ -251,7 +266,8 @@ enum {
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
 	SINGLE = 1 << 30,
-	DROPPING = 1 << 29 /* none of them but where records are dropped */
+	DROPPING = 1 << 29, /* none of them but where records are dropped, */
+	TOPPED = 1 << 28    /* by --top */
 };
 
 typedef struct step {
@@ -272,9 +288,11 @@ static const step steps[] = {
 	{ PH_READ, SEVERAL | SINGLE, false, read_input, STAGE_READ },
 	{ PH_READ, MERGING | SINGLE, false, load_output, STAGE_NONE },
 	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
+	{ PH_PLAN, MERGING | TOPPED, false, plan_top, STAGE_NONE },
 	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL, false, split, STAGE_SPLIT },
 	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
+	{ PH_SPLIT, MERGING | TOPPED, false, drop_rest, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
 	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_RECEIVE },
@@ -366,7 +384,7 @@ static bool is_due(const job *j, const step *s)
 	const settings *o = j->env.o;
 	const unsigned who = j->env.c->size == 1 || o->merge ? (unsigned)SINGLE : 1U << o->strategy;
 	return (s->who & who) && !(j->part.found && s->at < PH_SYNC) &&
-	       (!(s->who & DROPPING) || settings_drops(o));
+	       (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top);
 }
 
 static status take_steps(job *j)

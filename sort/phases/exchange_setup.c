@@ -208,7 +208,10 @@ status exchange_setup_close(exchange_setup *t, status rc)
 	rank_env *env = t->env;
 	if (t->to_file.raw)
 		selection_end(&t->selection, &t->to_file);
-	t->w->dropped = t->selection.dropped;
+	t->w->dropped = (dropped){
+		t->selection.dropped.records + t->cuts->dropped.records,
+		checksum_join(t->selection.dropped.sum, t->cuts->dropped.sum),
+	};
 	selection_close(&t->selection, &env->m);
 	if (rc == ST_OK && t->x)
 		rc = outgoing_failure(&t->out, &env->e);

@@ -57,6 +57,14 @@ status phase_find_output(rank_env *env, files *f, const workdir *work, const sha
 status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const speed_history *speeds,
 		   share_plan *next);
 
+/* phase_plan_top - with --top of less than half of the records, all of them in memory: all ranks
+ * but the last share the first ones; those behind them are its share in a new plan, `next`.
+ * phase_drop_rest - after the split: that share is dropped where it lies, and nobody's in `next`.
+ */
+status phase_plan_top(rank_env *env, const settled *k, const read_runs *d, cuts *c,
+		      share_plan *next);
+status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *next);
+
 /* phase_sample - estimate the splitters. phase_split - cut exactly at the planned shares. merges:
  * the runs are sorted. */
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);

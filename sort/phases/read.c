@@ -7,10 +7,14 @@
 #include "phases.h"
 #include "spill/sorted_cut.h"
 #include "spill/sorted_files.h"
+#include "base/minmax.h"
+#include "base/pool.h"
 #include "base/size.h"
+#include "kernel/checksum.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -273,6 +277,108 @@ static status new_shares(rank_env *env, const settled *k, const cuts *c, share_p
 			mine);
 	return rc;
 }
+
+/* -------------------------------------------------------------------------------------- --top */
+
+/* As the speeds are, which all ranks know. */
+static void share_top(const rank_env *env, share_plan *s, uint64_t top)
+{
+	const int ranks = env->c->size - 1;
+	double sum = 0;
+	uint64_t left = top;
+	for (int i = 0; i < ranks; i++)
+		sum += s->speed[i];
+	for (int i = 0; i < ranks; i++) {
+		const double part = (double)top * (s->speed[i] / sum);
+		s->out[i] = i + 1 == ranks ? left : u64_min(left, (uint64_t)part);
+		left -= s->out[i];
+	}
+	s->out[ranks] = s->records - top;
+	share_plan_sum_out(env, s);
+}
+
+status phase_plan_top(rank_env *env, const settled *k, const read_runs *d, cuts *c,
+		      share_plan *next)
+{
+	const uint64_t top = env->o->top;
+	uint64_t spilled;
+	if (env->o->unique || top > k->s->records / 2)
+		return ST_OK;
+	status rc = comm_reduce(env->c, d->spill != NULL, u64_max, &spilled);
+	if (rc != ST_OK || spilled)
+		return rc;
+	rc = comm_agree(env->c, share_plan_copy(env, k->s, next));
+	if (rc != ST_OK)
+		return rc;
+	share_top(env, next, top);
+	c->drops_rest = true;
+	return ST_OK;
+}
+
+enum { DROP_RECS = 1 << 14 };
+
+/* The records that are dropped, summed up by all threads. */
+typedef struct dropping {
+	const runs *r;
+	const uint64_t *from; /* [runs] in each to its end */
+	atomic_uint_fast64_t next;
+	checksum *sum; /* of each thread */
+} dropping;
+
+static checksum sum_of_places(const runs *r, uint64_t from, uint64_t to)
+{
+	checksum sum = { 0, 0 };
+	for (uint64_t i = from; i < to; i++) {
+		const entry e = runs_entry(r, i);
+		sum = checksum_join(sum, checksum_records(record_at(&r->recs, entry_pos(&e)), 1,
+							  r->recs.lay.record_bytes));
+	}
+	return sum;
+}
+
+/* Places of all runs in pieces; what is kept has none in them. */
+static void drop_pieces(void *dropping_, unsigned worker)
+{
+	dropping *p = dropping_;
+	const runs *r = p->r;
+	checksum sum = { 0, 0 };
+	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < runs_total(r);)
+		for (size_t k = 0; k < r->count; k++) {
+			const uint64_t from = u64_max(at, p->from[k]);
+			const uint64_t to = u64_min(at + DROP_RECS, r->start[k + 1]);
+			if (from < to)
+				sum = checksum_join(sum, sum_of_places(r, from, to));
+		}
+	p->sum[worker] = sum;
+}
+
+status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *next)
+{
+	const size_t last = (size_t)env->c->size - 1;
+	if (!c->drops_rest)
+		return ST_OK;
+	dropping p = { .r = &c->r, .from = c->cut + last * c->r.count };
+	p.sum = mem_array(&env->m, k->cpus->threads, sizeof *p.sum, "checksums", &env->e);
+	const status rc =
+		comm_agree(env->c, p.sum ? share_plan_copy(env, k->s, next) : ST_RESOURCE);
+	if (rc != ST_OK) {
+		mem_free(&env->m, p.sum);
+		return rc;
+	}
+	pool_run(k->cpus->threads, drop_pieces, &p);
+	for (unsigned i = 0; i < k->cpus->threads; i++)
+		c->dropped.sum = checksum_join(c->dropped.sum, p.sum[i]);
+	mem_free(&env->m, p.sum);
+	for (size_t i = 0; i < c->r.count; i++) {
+		c->dropped.records += c->r.start[i + 1] - p.from[i];
+		c->cut[(last + 1) * c->r.count + i] = p.from[i];
+	}
+	next->out[last] = 0;
+	share_plan_sum_out(env, next);
+	return ST_OK;
+}
+
+/* ------------------------------------------------------------------------------------ --merge */
 
 /* Each rank has found where it begins; it ends where the next one does. */
 static status tell_cuts(rank_env *env, read_runs *d, size_t count, uint64_t *room)

@@ -48,20 +48,22 @@ typedef struct settled {
 	const memory_plan *mp;
 } settled;
 
+/* Records that are not written: with what came less what leaves as their checksum. */
+typedef struct dropped {
+	uint64_t records;
+	checksum sum;
+} dropped;
+
 /* Where this rank's records are cut, and the runs that are cut: what each rank gets of each. */
 typedef struct cuts {
 	brackets brackets;
 	runs r;                /* as read, or */
 	entry *by_destination; /* by distributing: entries by destination, as one run */
 	uint64_t by_destination_start[2];
-	uint64_t *cut; /* [(size + 1) * runs] */
+	uint64_t *cut;   /* [(size + 1) * runs] */
+	bool drops_rest; /* what the last rank would get none gets: */
+	dropped dropped; /* that of this rank */
 } cuts;
-
-/* Records that are not written: with what came less what leaves as their checksum. */
-typedef struct dropped {
-	uint64_t records;
-	checksum sum;
-} dropped;
 
 /* This rank's part of the output. */
 typedef struct output_part {

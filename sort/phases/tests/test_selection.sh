@@ -32,7 +32,14 @@ is "parts: -u" "$rc/$(cat part.[0-2] | cmp - unique)" 0/
 run "$hetsort" --check-manifest part.manifest
 is "parts: the manifest is right" "$rc/$err" 0/
 sort_ --ranks 3 --top 7 -f -o part.%r in
-is "parts: --top of the first one alone" "$rc/$(head -n 7 all | cmp - part.0)/$(cat part.1 part.2)" 0//
+is "parts: --top, the last one has none" "$rc/$(cat part.0 part.1 | cmp - <(head -n 7 all))/$(cat part.2)" 0//
+sort_ --ranks 3 --top 9999 --report report -f -o part.%r in
+is "parts: --top of half of them" "$rc/$(cat part.[0-2] | cmp - <(head -n 9999 all))/$(wc -c <part.2)" 0//0
+is "parts: --top: no record is sent that is not written" "$(($(number sent) <= 9999 * 16))/$(number records_dropped)" 1/10001
+sort_ --ranks 3 --speeds 1,3,2 --top 8000 -f -o part.%r in
+is "parts: --top by speed" "$rc/$(cat part.[0-2] | cmp - <(head -n 8000 all))/$(($(wc -c <part.0) / 16))" 0//2000
+sort_ --ranks 2 --top 10000 --workdir . -f -o out in
+is "--top of half of them, two equal ranks, runs on disk" "$rc/$(cmp out <(head -n 10000 all))" 0/
 cat in | "$hetsort" $lay -u >out
 is "in a pipe" "$(cmp out unique 2>&1)" ""
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in; done | "$hetsort" $lay -u --top 100 --memory 4M --tmpdir . >out
