@@ -14,8 +14,9 @@ static const double FIRST_PART = 0.05;
  * go on for long before its first record is written. */
 static const double LATER_PART = 0.25;
 
-/* How much of a slowdown later stages share, as a power of it: some of it has to do with the stage
- * alone, as files that are in memory, or memory that is used for the first time. */
+/* A rank that is slower than planned, as others keep its processors busy, stays so. Of one that is
+ * faster later stages share this power: some of it is of the stage alone, as files that are in
+ * memory. */
 static const double SHARED = 0.75;
 
 /* For what nobody has planned: only its ratio to other stages matters. */
@@ -143,7 +144,7 @@ static double later_left_s(const part *p, double slower)
 /* How long the stage goes on, which is what later stages are expected by as well. */
 static double left_s(const part *p, stage_kind k, slowdown *slow)
 {
-	const double slower = pow(slow->times, SHARED);
+	const double slower = slow->times < 1 ? pow(slow->times, SHARED) : slow->times;
 	if (p->planned_s <= 0)
 		return 0;
 	if (p->taken_s <= 0)

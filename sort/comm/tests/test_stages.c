@@ -51,7 +51,7 @@ static void as_planned(void **state)
 	assert_true(half.open);
 }
 
-/* Reading takes 16 times as long as planned: so will the rest of it, and writing 8 times. */
+/* Reading takes 16 times as long as planned: so will the rest of it, and writing. */
 static void what_is_seen_corrects_the_plan(void **state)
 {
 	stages s;
@@ -60,20 +60,32 @@ static void what_is_seen_corrects_the_plan(void **state)
 	stages_begin(&s, STAGE_READ, 100 * MB, 0);
 	progress_add(PROGRESS_IN, 50 * MB);
 	const double left = stages_look(&s, 80).left_s;
-	assert_true(left > 0.85 * (80 + 160) && left < 80 + 160);
+	assert_true(left > 0.85 * (80 + 320) && left < 80 + 320);
 	progress_add(PROGRESS_IN, 50 * MB);
 	stages_end(&s, 160);
 	stages_end(&s, 165);
-	near(stages_look(&s, 160).left_s, 160);
-	near(stages_look(&s, 170).left_s, 160); /* it waits for others */
+	near(stages_look(&s, 160).left_s, 320);
+	near(stages_look(&s, 170).left_s, 320); /* it waits for others */
 	stages_begin(&s, STAGE_WRITE, 100 * MB, 170);
 	progress_add(PROGRESS_OUT, 90 * MB); /* and this goes as planned */
 	const double rest = stages_look(&s, 188).left_s;
-	assert_true(rest > 1.9 && rest < 3.5);
+	assert_true(rest > 1.9 && rest < 5);
 	progress_add(PROGRESS_OUT, 10 * MB);
 	stages_end(&s, 190);
 	near(stages_look(&s, 200).left_s, 0);
 	near(stages_look(&s, 200).worked_s, 30);
+}
+
+/* It takes a 16th of that: writing will take an eighth. */
+static void not_all_is_as_fast(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	progress_add(PROGRESS_IN, 100 * MB);
+	stages_end(&s, 0.625);
+	near(stages_look(&s, 1).left_s, 2.5);
 }
 
 /* Nothing moves any more: what is left becomes more, not less. */
@@ -93,7 +105,7 @@ static void a_disk_that_hangs(void **state)
 }
 
 /* Records are written late: half of the stage passes before the first of them. Reading has taken
- * 4.33 times as long as planned, so the stage takes 60 s. */
+ * three times as long as planned, so the stage takes 60 s. */
 static void nothing_is_written_for_long(void **state)
 {
 	stages s;
@@ -101,7 +113,7 @@ static void nothing_is_written_for_long(void **state)
 	plan(&s);
 	stages_begin(&s, STAGE_READ, 100 * MB, 0);
 	progress_add(PROGRESS_IN, 100 * MB);
-	const double t = 43.3;
+	const double t = 30;
 	stages_end(&s, t);
 	stages_begin(&s, STAGE_WRITE, 100 * MB, t);
 	for (int at = 1; at <= 29; at += 7)
@@ -220,6 +232,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_known_without_a_plan),
 		cmocka_unit_test(as_planned),
 		cmocka_unit_test(what_is_seen_corrects_the_plan),
+		cmocka_unit_test(not_all_is_as_fast),
 		cmocka_unit_test(a_disk_that_hangs),
 		cmocka_unit_test(nothing_is_written_for_long),
 		cmocka_unit_test(runs_on_disk),
