@@ -168,8 +168,10 @@ static void note_read(rank_env *env, const settled *k, const read_runs *d, uint6
 /* --merge: what is sorted is read when it is merged. */
 static status open_sorted(rank_env *env, const settled *k, read_runs *d)
 {
+	const comm *c = env->c;
+	const size_t ranks = (size_t)((c->size - 1) / c->processes + 1);
 	*d = (read_runs){ .n = (size_t)own_share(env, k->s->in) };
-	return sorted_files_open(&d->files, &env->m, &k->f->in, &env->o->lay, env->o->direct,
+	return sorted_files_open(&d->files, &env->m, &k->f->in, &env->o->lay, ranks, env->o->direct,
 				 k->f->io, &env->e);
 }
 

@@ -30,23 +30,23 @@ struct sorted_files {
 	uint64_t clock;
 };
 
-static size_t most_open(void)
+static size_t most_open(size_t ranks)
 {
 	struct rlimit l;
 	if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur < FILES_OF_OTHERS)
 		return LEAST_OPEN;
-	const uint64_t room = (l.rlim_cur - FILES_OF_OTHERS) / DESCRIPTORS;
+	const uint64_t room = (l.rlim_cur - FILES_OF_OTHERS) / DESCRIPTORS / ranks;
 	return (size_t)u64_min(u64_max(room, LEAST_OPEN), MOST_OPEN);
 }
 
-status sorted_files_open(sorted_files **out, mem *m, const input *in, const layout *l,
+status sorted_files_open(sorted_files **out, mem *m, const input *in, const layout *l, size_t ranks,
 			 direct_io direct, io_backend *io, err *e)
 {
 	sorted_files *s = *out = mem_array(m, 1, sizeof *s, "inputs", e);
 	if (!s)
 		return ST_RESOURCE;
 	*s = (sorted_files){
-		.m = m, .lay = *l, .direct = direct, .io = io, .most_open = most_open()
+		.m = m, .lay = *l, .direct = direct, .io = io, .most_open = most_open(ranks)
 	};
 	pthread_mutex_init(&s->lock, NULL);
 	s->file = mem_array(m, in->files, sizeof *s->file, "inputs", e);

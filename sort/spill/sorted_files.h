@@ -11,8 +11,9 @@
 
 typedef struct sorted_files sorted_files;
 
-/* sorted_files_open - the files of `in`, which outlives it, that have records: each is a run. */
-status sorted_files_open(sorted_files **out, mem *m, const input *in, const layout *l,
+/* sorted_files_open - the files of `in`, which outlives it, that have records: each is a run.
+ * ranks: of this process, all of which read the files. */
+status sorted_files_open(sorted_files **out, mem *m, const input *in, const layout *l, size_t ranks,
 			 direct_io direct, io_backend *io, err *e);
 
 size_t sorted_files_count(const sorted_files *s);

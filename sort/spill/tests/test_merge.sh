@@ -100,6 +100,9 @@ ok "hundreds of them" test $# -gt 300
 run bash -c 'ulimit -n 100; exec "$@"' - "$hetsort" --no-fsync -m -f -o out "$@"
 is "more inputs than open files: status" "$rc $err" "0 "
 ok "more inputs than open files: merged" cmp out wanted.many
+run bash -c 'ulimit -n 200; exec "$@"' - "$hetsort" --no-fsync -m --ranks 7 -f -o out "$@"
+exits "more inputs than seven ranks may open" 0
+ok "more inputs than seven ranks may open: merged" cmp out wanted.many
 seq -f =%08.0f 90000 >z && split -a 2 -n r/50 z lines. # each has every 50th, in order
 run bash -c 'ulimit -n 80; exec "$@"' - "$hetsort" --no-fsync -m -f -o out --record-size 10 --key 1,8 lines.*
 is "inputs that alternate: status" "$rc $err" "0 "
