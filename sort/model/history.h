@@ -4,15 +4,9 @@
 #define HETSORT_MODEL_HISTORY_H
 
 #include "rank_speeds.h"
+#include "wisdom.h"
 
 typedef struct history history;
-
-/* What a rank reports of its run: seconds before and after the exchange, records read and written.
- */
-typedef struct run_times {
-	double before_s, after_s;
-	uint64_t in, out;
-} run_times;
 
 /* history_open - what is known of runs like this one. To be freed on failure too. */
 status history_open(rank_env *env, const rank_speeds *g, history **out);

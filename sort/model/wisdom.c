@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Wisdom through libhetpart's models: for each kind of rank and each part of a run one cost, fitted
- * to what was seen. Called at rank 0. Reads and writes one small file; nothing it finds there can
- * make a run fail. */
+ * to what was seen, in seconds of a single processor. Called at rank 0. Reads and writes one small
+ * file; nothing it finds there can make a run fail. */
 #include "wisdom.h"
 #include "shares.h"
 
@@ -14,7 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, KIND_BYTES = 128 };
+enum {
+	PATH_BYTES = 4096,
+	KIND_BYTES = 128,
+	MOST_MODELS = 2048, /* that are kept of earlier runs */
+	MEAN_POINTS = 960   /* of the mean of costs: a twentieth apart, up to 2^64 */
+};
 
 /* A run counts 0.6 as much as the next one: about three are remembered. */
 static const double FADE = 0.6;
@@ -100,7 +105,12 @@ static void judge(wisdom *w, hetpart_wisdom *found, err *note)
 {
 	char q[QUOTED_BYTES], qk[QUOTED_BYTES];
 	const uint64_t now = (uint64_t)time(NULL), then = hetpart_wisdom_time(found);
-	if (strcmp(hetpart_wisdom_host(found), w->kind) != 0) {
+	if (strstr(hetpart_wisdom_host(found), " ranks ")) {
+		err_set(note, ST_REFUSED,
+			"wisdom %s is of an earlier version, which kept it by rank 0's host: "
+			"starting anew",
+			err_quoted(w->path, q));
+	} else if (strcmp(hetpart_wisdom_host(found), w->kind) != 0) {
 		w->keep = false;
 		err_set(note, ST_REFUSED, "wisdom %s is left alone: it is about other runs, %s",
 			err_quoted(w->path, q), err_quoted(hetpart_wisdom_host(found), qk));
@@ -137,17 +147,16 @@ static void load(wisdom *w, err *note)
 		he.text);
 }
 
-status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ranks, err *note,
-		   err *e)
+status wisdom_open(wisdom **out, const settings *o, err *note, err *e)
 {
 	wisdom *w = calloc(1, sizeof *w);
 	hetpart_err he = { HETPART_OK, "" };
 	*out = w;
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for wisdom");
-	snprintf(w->kind, sizeof w->kind, "%s %s ranks %zu threads %u record %u key %u %u%s", host,
-		 strategy_names[o->strategy], ranks, o->threads, o->lay.record_bytes,
-		 o->lay.key_off, o->lay.key_bytes, o->lay.fields ? " fields" : "");
+	snprintf(w->kind, sizeof w->kind, "hosts %s threads %u record %u key %u %u%s",
+		 strategy_names[o->strategy], o->threads, o->lay.record_bytes, o->lay.key_off,
+		 o->lay.key_bytes, o->lay.fields ? " fields" : "");
 	find_path(w, o);
 	load(w, note);
 	return w->w ? ST_OK : shares_status(hetpart_wisdom_create(&w->w, w->kind, &he), &he, e);
@@ -173,101 +182,301 @@ void wisdom_free(wisdom *w)
 
 /* ----------------------------------------------------------------------------------- learning */
 
-static hetpart_model *model_of(wisdom *w, part of, const char *key)
+static const char *const part_names[PARTS] = { "before:", "after:" };
+
+static hetpart_model *model_of(hetpart_wisdom *w, run_part of, const char *key)
 {
 	char name[WISDOM_KEY_BYTES];
 	hetpart_model *m = NULL;
-	snprintf(name, sizeof name, "%s:%s", of == PART_BEFORE ? "before" : "after", key);
-	return hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK ? m : NULL;
+	snprintf(name, sizeof name, "%s%s", part_names[of], key);
+	return hetpart_wisdom_model(w, name, &m, NULL) == HETPART_OK ? m : NULL;
 }
 
-void wisdom_fade(wisdom *w)
+/* What cannot be taken is not learnt. */
+static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const wisdom_rank *rank,
+		      uint64_t n, double seconds)
 {
-	const char *name;
-	hetpart_model *m;
-	for (size_t i = 0; (name = hetpart_wisdom_model_name(w->w, i)); i++)
-		if (hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK)
+	const hetpart_point seen = { (double)n, seconds * rank->cpus };
+	if (!n || !(seconds > 0))
+		return;
+	hetpart_model *m = model_of(next, of, rank->key);
+	if (m && !(hetpart_model_weight(m) > 0)) { /* the first of those that are alike */
+		const hetpart_model *old = model_of(w->w, of, rank->key);
+		if (old && hetpart_model_merge(m, old, NULL) == HETPART_OK)
 			(void)!hetpart_model_decay(m, FADE, NULL);
-}
-
-void wisdom_add(wisdom *w, part of, const char *key, uint64_t n, double seconds)
-{
-	hetpart_model *m = model_of(w, of, key);
-	const hetpart_point seen = { (double)n, seconds };
-	if (m && seconds > 0) /* what cannot be taken is not learnt */
+	}
+	if (m)
 		(void)!hetpart_model_add(m, &seen, 1, NULL);
 }
 
-/* Rank `like` has the same key as rank i and comes before it; i itself if none does. */
-static size_t first_alike(const char *const *key, size_t i)
+/* Behind what has just been learnt, so the file has the newest first. */
+static void keep_others(hetpart_wisdom *old, hetpart_wisdom *next)
 {
-	size_t like = 0;
-	while (strcmp(key[like], key[i]) != 0)
-		like++;
-	return like;
+	const char *name;
+	hetpart_model *from, *to;
+	for (size_t i = 0; (name = hetpart_wisdom_model_name(old, i)); i++) {
+		if (hetpart_wisdom_model_name(next, MOST_MODELS - 1))
+			return;
+		if (hetpart_wisdom_model(old, name, &from, NULL) == HETPART_OK &&
+		    hetpart_model_weight(from) > 0 &&
+		    hetpart_wisdom_model(next, name, &to, NULL) == HETPART_OK &&
+		    !(hetpart_model_weight(to) > 0))
+			(void)!hetpart_model_merge(to, from, NULL);
+	}
 }
 
-/* A cost for each rank; those that are alike share one. mean: of what is known. */
-static hetpart_status fit(wisdom *w, part of, const char *const *key, size_t p,
-			  const hetpart_model *mean, hetpart_cost **cost, hetpart_err *he)
+/* Jobs on other hosts may have ended since it was read. */
+static void load_again(wisdom *w)
 {
+	hetpart_wisdom *before = w->w;
+	err said_already = { ST_OK, "" };
+	w->w = NULL;
+	load(w, &said_already);
+	if (w->w)
+		hetpart_wisdom_free(before);
+	else
+		w->w = before;
+}
+
+void wisdom_learn(wisdom *w, const wisdom_rank *rank, const run_times *t, size_t p)
+{
+	hetpart_wisdom *next = NULL;
+	load_again(w);
+	if (hetpart_wisdom_create(&next, w->kind, NULL) != HETPART_OK)
+		return;
 	for (size_t i = 0; i < p; i++) {
-		const size_t like = first_alike(key, i);
-		if (like < i) {
-			cost[i] = cost[like];
-			continue;
-		}
-		const hetpart_model *m = model_of(w, of, key[i]);
-		const hetpart_status st = hetpart_model_cost(
-			&cost[i], m && hetpart_model_weight(m) > 0 ? m : mean, he);
+		learn_one(w, next, PART_BEFORE, &rank[i], t[i].in, t[i].before_s);
+		learn_one(w, next, PART_AFTER, &rank[i], t[i].out, t[i].after_s);
+	}
+	keep_others(w->w, next);
+	hetpart_wisdom_free(w->w);
+	w->w = next;
+}
+
+/* -------------------------------------------------------------------------------- who is alike */
+
+/* The next character of a host's name; a number counts as one, whatever it is; 0: the end. */
+static int next_of_name(const char **s)
+{
+	if (!**s || **s == ':')
+		return 0;
+	if (**s < '0' || **s > '9')
+		return (unsigned char)*(*s)++;
+	while (**s >= '0' && **s <= '9')
+		(*s)++;
+	return '0';
+}
+
+/* 0: hosts of one group, that is with names that differ in numbers only. */
+static int compare_groups(const char *a, const char *b)
+{
+	int x, y;
+	do {
+		x = next_of_name(&a);
+		y = next_of_name(&b);
+	} while (x == y && x);
+	return x - y;
+}
+
+/* Puts those of a group side by side, and in it those of a host. */
+static int compare_keys(const char *a, const char *b)
+{
+	const int group = compare_groups(a, b);
+	return group ? group : strcmp(a, b);
+}
+
+static bool same_host(const char *a, const char *b)
+{
+	const char *place = strrchr(a, ':');
+	return place && strncmp(a, b, (size_t)(place - a) + 1) == 0 &&
+	       strrchr(b, ':') == b + (place - a);
+}
+
+static bool same_key(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+static bool same_group(const char *a, const char *b)
+{
+	return compare_groups(a, b) == 0;
+}
+
+static bool any(const char *a, const char *b)
+{
+	(void)a, (void)b;
+	return true;
+}
+
+/* ---------------------------------------------------------------------------------- their costs */
+
+/* A model of one run_part of runs, and its cost once it was asked for. */
+typedef struct known_rank {
+	const char *key;
+	const hetpart_model *model;
+	hetpart_cost *cost;
+} known_rank;
+
+typedef struct known_ranks {
+	known_rank *at; /* in order of compare_keys */
+	size_t n;
+} known_ranks;
+
+static int by_known_key(const void *a, const void *b)
+{
+	return compare_keys(((const known_rank *)a)->key, ((const known_rank *)b)->key);
+}
+
+static void known_ranks_free(known_ranks *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		hetpart_cost_free(k->at[i].cost);
+	free(k->at);
+}
+
+static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
+{
+	const size_t len = strlen(part_names[of]);
+	const char *name;
+	hetpart_model *m;
+	size_t all = 0;
+	while (hetpart_wisdom_model_name(w->w, all))
+		all++;
+	*k = (known_ranks){ calloc(all ? all : 1, sizeof *k->at), 0 };
+	if (!k->at)
+		return HETPART_ENOMEM;
+	for (size_t i = 0; (name = hetpart_wisdom_model_name(w->w, i)); i++)
+		if (strncmp(name, part_names[of], len) == 0 &&
+		    hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK &&
+		    hetpart_model_weight(m) > 0)
+			k->at[k->n++] = (known_rank){ name + len, m, NULL };
+	qsort(k->at, k->n, sizeof *k->at, by_known_key);
+	return HETPART_OK;
+}
+
+/* Those that tell of a rank, side by side. */
+static known_ranks who_tells(const known_ranks *k, const char *key)
+{
+	static bool (*const same[])(const char *, const char *) = { same_key, same_host, same_group,
+								    any };
+	known_ranks found = { k->at, 0 };
+	for (size_t s = 0; s < sizeof same / sizeof *same && !found.n; s++)
+		for (size_t i = 0; i < k->n; i++)
+			if (same[s](key, k->at[i].key)) {
+				if (!found.n)
+					found.at = &k->at[i];
+				found.n++;
+			}
+	return found;
+}
+
+/* Seconds for n records at the mean of their speeds. */
+static double mean_s(const known_ranks *k, uint64_t n)
+{
+	double per_s = 0;
+	for (size_t i = 0; i < k->n; i++)
+		per_s += 1 / hetpart_cost_eval(k->at[i].cost, n);
+	return (double)k->n / per_s;
+}
+
+/* The cost of a rank that has cpus processors, from those that tell of it, for up to n records. */
+static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, hetpart_cost **out,
+				hetpart_err *he)
+{
+	hetpart_point point[MEAN_POINTS];
+	size_t points = 0;
+	double last_s = 0;
+	for (size_t i = 0; i < k->n; i++) {
+		const hetpart_status st =
+			k->at[i].cost ? HETPART_OK
+				      : hetpart_model_cost(&k->at[i].cost, k->at[i].model, he);
 		if (st != HETPART_OK)
 			return st;
+	}
+	for (uint64_t x = 1; points < MEAN_POINTS; x += x / 20 + 1) {
+		const double s = mean_s(k, x) / cpus;
+		last_s = s > last_s ? s : last_s;
+		point[points++] = (hetpart_point){ (double)x, last_s };
+		if (x >= n || x > UINT64_MAX / 2)
+			break;
+	}
+	return hetpart_cost_piecewise(out, point, points, 1, he);
+}
+
+/* The costs of ranks, in order of their keys: those that are alike have the same one. */
+typedef struct rank_costs {
+	const wisdom_rank **rank;
+	hetpart_cost **own;       /* of rank[i], NULL: the one before it */
+	const hetpart_cost **all; /* in order of the ranks */
+} rank_costs;
+
+static void rank_costs_free(rank_costs *c, size_t p)
+{
+	for (size_t i = 0; c->own && i < p; i++)
+		hetpart_cost_free(c->own[i]);
+	free(c->rank);
+	free(c->own);
+	free(c->all);
+}
+
+static int by_rank_key(const void *a, const void *b)
+{
+	const wisdom_rank *const *x = a, *const *y = b;
+	return compare_keys((*x)->key, (*y)->key);
+}
+
+static hetpart_status find_costs(const known_ranks *k, const wisdom_rank *rank, size_t p,
+				 uint64_t n, rank_costs *c, hetpart_err *he)
+{
+	known_ranks last = { NULL, 0 }, by = last;
+	const hetpart_cost *cost = NULL;
+	for (size_t i = 0; i < p; i++)
+		c->rank[i] = &rank[i];
+	qsort(c->rank, p, sizeof *c->rank, by_rank_key);
+	for (size_t i = 0; i < p; i++) {
+		const wisdom_rank *r = c->rank[i], *prev = i ? c->rank[i - 1] : r;
+		if (i == 0 || !same_key(prev->key, r->key))
+			by = who_tells(k, r->key);
+		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
+		    prev->cpus > r->cpus) {
+			const hetpart_status st = mean_cost(&by, r->cpus, n, &c->own[i], he);
+			if (st != HETPART_OK)
+				return st;
+			cost = c->own[i];
+			last = by;
+		}
+		c->all[r - rank] = cost;
 	}
 	return HETPART_OK;
 }
 
-static void free_costs(hetpart_cost **cost, const char *const *key, size_t p)
+static hetpart_status plan_by(const known_ranks *k, const wisdom_rank *rank, size_t p, uint64_t n,
+			      uint64_t *share, hetpart_err *he)
 {
-	for (size_t i = p; cost && i-- > 0;)
-		if (first_alike(key, i) == i)
-			hetpart_cost_free(cost[i]);
-	free(cost);
-}
-
-static hetpart_status pool(wisdom *w, part of, const char *const *key, size_t p,
-			   hetpart_model **mean, hetpart_err *he)
-{
-	hetpart_status st = hetpart_model_create(mean, he);
-	for (size_t i = 0; i < p && st == HETPART_OK; i++) {
-		const hetpart_model *m = model_of(w, of, key[i]);
-		if (m && first_alike(key, i) == i)
-			st = hetpart_model_merge(*mean, m, he);
-	}
-	return st;
-}
-
-status wisdom_shares(wisdom *w, part of, uint64_t n, const char *const *key, size_t p,
-		     uint64_t *share, bool *known, err *e)
-{
-	hetpart_err he = { HETPART_OK, "" };
-	hetpart_model *mean = NULL;
 	hetpart_plan *plan = NULL;
-	hetpart_cost **cost = calloc(p, sizeof *cost);
-	*known = false;
-	if (!cost)
-		return err_set(e, ST_RESOURCE, "no memory for the costs of %zu ranks", p);
-	hetpart_status st = pool(w, of, key, p, &mean, &he);
-	*known = st == HETPART_OK && hetpart_model_weight(mean) > 0;
-	if (*known)
-		st = fit(w, of, key, p, mean, cost, &he);
-	if (st == HETPART_OK && *known)
-		st = hetpart_share_unrelated_create(&plan, n, (const hetpart_cost *const *)cost, p,
-						    NULL, &he);
+	rank_costs c = { calloc(p, sizeof *c.rank), calloc(p, sizeof *c.own),
+			 calloc(p, sizeof *c.all) };
+	hetpart_status st =
+		c.rank && c.own && c.all ? find_costs(k, rank, p, n, &c, he) : HETPART_ENOMEM;
+	if (st == HETPART_OK)
+		st = hetpart_share_unrelated_create(&plan, n, c.all, p, NULL, he);
 	for (size_t i = 0; plan && i < p; i++)
 		share[i] = hetpart_plan_share(plan, i);
 	hetpart_plan_free(plan);
-	hetpart_model_free(mean);
-	free_costs(cost, key, p);
+	rank_costs_free(&c, p);
+	return st;
+}
+
+status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
+		     uint64_t *share, bool *known, err *e)
+{
+	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
+	known_ranks k;
+	hetpart_status st = find_known(w, of, &k);
+	*known = st == HETPART_OK && k.n > 0;
+	if (*known)
+		st = plan_by(&k, rank, p, n, share, &he);
+	known_ranks_free(&k);
 	if (st == HETPART_EINVAL || st == HETPART_ERANGE) { /* costs that are no costs */
 		*known = false;
 		st = HETPART_OK;

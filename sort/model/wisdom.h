@@ -8,31 +8,42 @@
 typedef struct wisdom wisdom;
 
 /* The two parts of a run that shares are made for. */
-typedef enum part { PART_BEFORE, PART_AFTER, PARTS } part; /* the exchange */
+typedef enum run_part { PART_BEFORE, PART_AFTER, PARTS } run_part; /* the exchange */
 
 enum { WISDOM_KEY_BYTES = 64 };
 
-/* wisdom_open - look for what is known of runs of this kind: these records, this strategy, so many
- * ranks, with rank 0 on this host. A file that cannot be read, is damaged, older than half a year
- * or of another kind is not used, and note says so.
+/* A rank as wisdom knows it. Ranks with the same key are alike. */
+typedef struct wisdom_rank {
+	char key[WISDOM_KEY_BYTES]; /* HOST:PLACE, at most WISDOM_KEY_BYTES - 10 of a-z, A-Z, 0-9,
+				     * '.', '_', ':' and '-'; PLACE has no ':' */
+	double cpus;                /* processors it has for itself, above 0 */
+} wisdom_rank;
+
+/* What a rank reports of its run: seconds before and after the exchange, records read and written.
+ */
+typedef struct run_times {
+	double before_s, after_s;
+	uint64_t in, out;
+} run_times;
+
+/* wisdom_open - look for what is known of runs of this kind: these records, this strategy, whatever
+ * the hosts and however many ranks. A file that cannot be read, is damaged, older than half a year,
+ * of an earlier version or of another kind is not used, and note says so.
  * note  receives what is worth telling; its code is not looked at.
  * Returns ST_RESOURCE without memory; a file never makes it fail. */
-status wisdom_open(wisdom **out, const settings *o, const char *host, size_t ranks, err *note,
-		   err *e);
+status wisdom_open(wisdom **out, const settings *o, err *note, err *e);
 
-/* wisdom_shares - n records among p ranks so that all take the same time, as far as is known.
- * key    p entries: equal ones for ranks that are alike, at most WISDOM_KEY_BYTES - 10 of the
- *        characters a-z, A-Z, 0-9, '.', '_', ':' and '-'. A rank whose key is not known is taken
- *        to be like the mean of those that are.
+/* wisdom_shares - n records among p ranks so that all take the same time, as far as is known. A
+ * rank with another number of processors than when it was seen is taken to be as much faster. One
+ * whose key is not known is taken to have the mean speed of those known on its host; else of those
+ * on hosts whose names differ from its own in numbers only; else of all.
  * known  receives whether there are shares; false: nothing was learnt that could tell. */
-status wisdom_shares(wisdom *w, part of, uint64_t n, const char *const *key, size_t p,
+status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
 		     uint64_t *share, bool *known, err *e);
 
-/* wisdom_fade - before a run is added: earlier ones count less. */
-void wisdom_fade(wisdom *w);
-
-/* wisdom_add - a rank took seconds for n records. */
-void wisdom_add(wisdom *w, part of, const char *key, uint64_t n, double seconds);
+/* wisdom_learn - add a run of p ranks to what the file says by now; earlier ones of the same ranks
+ * count less. What is too much for the file is forgotten, that of the oldest runs first. */
+void wisdom_learn(wisdom *w, const wisdom_rank *rank, const run_times *t, size_t p);
 
 /* wisdom_save - put the file in place of what was there, unless that is another kind of file; makes
  * its folder. Failure is only a note. time_s: since 1970. */

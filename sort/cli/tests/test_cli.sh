@@ -53,9 +53,11 @@ for i in 1 2 3; do
   sorts "--plan=online, run $i" 1000 "$hetsort" --ranks=3 --plan online --wisdom book/ -o out in
 done
 is "--wisdom: one file for one kind of run" "$(find book -type f | wc -l)" 1
-sorts "--wisdom: another kind of run" 1000 "$hetsort" --ranks=2 --plan online --wisdom book -o out in
+sorts "--wisdom: another number of ranks" 1000 "$hetsort" --ranks=2 --plan online --wisdom book -o out in
+is "--wisdom: goes into the same file" "$(find book -type f | wc -l)" 1
+sorts "--wisdom: another kind of run" 1000 "$hetsort" --ranks=2 --strategy=distribute --plan online --wisdom book -o out in
 is "--wisdom: has a file of its own" "$(find book -type f | wc -l)" 2
-mv book/*-ranks-2-* one
+mv book/hosts-merge-* one
 HETSORT_WISDOM=$PWD/one sorts "HETSORT_WISDOM names a file" 1000 "$hetsort" --ranks=2 --plan online -o out in
 XDG_STATE_HOME=$PWD/state sorts "XDG_STATE_HOME" 1000 "$hetsort" --ranks=2 --plan online -o out in
 ok "XDG_STATE_HOME: kept there" test -n "$(find state/hetsort -name '*.wisdom')"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Learning from run to run, with runs that are computed: near the best shares from the third run
- * on, whatever the cost; and files that are damaged, old, of other runs or of somebody else. */
+ * on, whatever the cost; jobs on other hosts; and files that are damaged, old, of other runs or of
+ * somebody else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 
 enum { P = 4 };
 
-static const char *const keys[P] = { "a:1", "b:1", "c:1", "c:2" };
+static const wisdom_rank ranks[P] = { { "a:1", 1 }, { "b:1", 1 }, { "c:1", 1 }, { "c:2", 1 } };
 
 static double linear(void *ctx, uint64_t n)
 {
@@ -90,19 +91,20 @@ static double run(const char *path, hetpart_cost_fn *f, const double *speed, uin
 	bool known;
 	wisdom *w = NULL;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
-	assert_int_equal(wisdom_open(&w, &o, "here", P, &note, &e), ST_OK);
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
 	assert_string_equal(note.text, "");
-	assert_int_equal(wisdom_shares(w, PART_BEFORE, n, keys, P, share, &known, &e), ST_OK);
-	wisdom_fade(w);
+	assert_int_equal(wisdom_shares(w, PART_BEFORE, n, ranks, P, share, &known, &e), ST_OK);
+	run_times t[P] = { { 0 } };
 	for (size_t i = 0; i < P; i++) {
 		if (!known)
 			share[i] = n / P;
 		sum += share[i];
 		last = fmax(last, f(NULL, share[i]) / speed[i]);
-		wisdom_add(w, PART_BEFORE, keys[i], share[i],
-			   seconds(f, share[i], speed[i], noise, seed));
+		t[i].in = share[i];
+		t[i].before_s = seconds(f, share[i], speed[i], noise, seed);
 	}
 	assert_true(sum == n);
+	wisdom_learn(w, ranks, t, P);
 	wisdom_save(w, (uint64_t)time(NULL), &note);
 	assert_string_equal(note.text, "");
 	wisdom_free(w);
@@ -166,13 +168,13 @@ static void nothing_known(void **state)
 	wisdom *w = NULL;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(wisdom_open(&w, &o, "here", P, &note, &e), ST_OK);
-	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, keys, P, share, &known, &e), ST_OK);
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, ranks, P, share, &known, &e), ST_OK);
 	assert_false(known);
 	assert_string_equal(note.text, "");
 	/* one is known: all others are taken to be like it */
-	wisdom_add(w, PART_AFTER, keys[1], 250, 0.5);
-	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, keys, P, share, &known, &e), ST_OK);
+	wisdom_learn(w, &ranks[1], &(run_times){ .out = 250, .after_s = 0.5 }, 1);
+	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, ranks, P, share, &known, &e), ST_OK);
 	assert_true(known);
 	for (size_t i = 0; i < P; i++)
 		assert_true(share[i] == 250);
@@ -186,20 +188,22 @@ static void write_text(const char *path, const char *text)
 	assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
-/* Opens path as that host and saves; the file's size before and after, and the note, tell. */
-static void try_file(const char *path, const char *host, const char *words, bool replaced)
+/* Opens path for records so long and saves; the file's size before and after, and the note, tell.
+ */
+static void try_file(const char *path, uint32_t record_bytes, const char *words, bool replaced)
 {
-	const settings o = of_kind(path);
+	settings o = of_kind(path);
+	o.lay.record_bytes = record_bytes;
 	uint64_t share[P];
 	bool known = true;
 	wisdom *w = NULL;
 	struct stat before, after;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	assert_int_equal(stat(path, &before), 0);
-	assert_int_equal(wisdom_open(&w, &o, host, P, &note, &e), ST_OK);
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
 	if (!strstr(note.text, words))
 		fail_msg("'%s' is not in '%s'", words, note.text);
-	assert_int_equal(wisdom_shares(w, PART_BEFORE, 1000, keys, P, share, &known, &e), ST_OK);
+	assert_int_equal(wisdom_shares(w, PART_BEFORE, 1000, ranks, P, share, &known, &e), ST_OK);
 	assert_false(known);
 	wisdom_save(w, (uint64_t)time(NULL), &note);
 	wisdom_free(w);
@@ -215,22 +219,30 @@ static void files_not_obeyed(void **state)
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	(void)state;
 	write_text("letter", "dear reader,\nthis is no wisdom\n");
-	try_file("letter", "here", "wisdom is ignored: ", false);
+	try_file("letter", 100, "wisdom is ignored: ", false);
 	write_text("broken", "hetpart-wisdom 1\nhost here\n"
 			     "number x y\n");
-	try_file("broken", "here", "wisdom is ignored and replaced: ", true);
+	try_file("broken", 100, "wisdom is ignored and replaced: ", true);
 	write_text("later", "hetpart-wisdom 99\n");
-	try_file("later", "here", "wisdom is ignored: ", false);
+	try_file("later", 100, "wisdom is ignored: ", false);
 	write_text("nothing", "");
-	try_file("nothing", "here", "wisdom is ignored and replaced: ", true);
+	try_file("nothing", 100, "wisdom is ignored and replaced: ", true);
 	unlink("book");
 	run("book", linear, speeds[0], 4000000, 0, &seed);
-	try_file("book", "there", "it is about other runs, 'here merge ranks 4", false);
-	assert_int_equal(wisdom_open(&w, &o, "here", P, &note, &e), ST_OK);
-	wisdom_add(w, PART_BEFORE, keys[0], 10, 1);
+	try_file("book", 64, "it is about other runs, 'hosts merge threads 0 record 100", false);
+	hetpart_wisdom *earlier = NULL;
+	assert_int_equal(hetpart_wisdom_create(
+				 &earlier, "a merge ranks 4 threads 0 record 100 key 0 10", NULL),
+			 HETPART_OK);
+	assert_int_equal(hetpart_wisdom_save(earlier, "earlier", NULL), HETPART_OK);
+	hetpart_wisdom_free(earlier);
+	try_file("earlier", 100, "'earlier' is of an earlier version, ", true);
+	try_file("earlier", 100, "", true);
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+	wisdom_learn(w, ranks, &(run_times){ .in = 10, .before_s = 1 }, 1);
 	wisdom_save(w, 1000000, &note);
 	wisdom_free(w);
-	try_file("old", "here", "is older than half a year: starting anew", true);
+	try_file("old", 100, "is older than half a year: starting anew", true);
 }
 
 static void places(void **state)
@@ -240,20 +252,171 @@ static void places(void **state)
 	struct stat st;
 	(void)state;
 	run("a/b/", linear, speeds[0], 1000, 0, &seed);
-	assert_int_equal(stat("a/b/here-merge-ranks-4-threads-0-record-100-key-0-10.wisdom", &st),
-			 0);
+	assert_int_equal(stat("a/b/hosts-merge-threads-0-record-100-key-0-10.wisdom", &st), 0);
 	setenv("HETSORT_WISDOM", "c/", 1);
 	run(NULL, linear, speeds[0], 1000, 0, &seed);
-	assert_int_equal(stat("c/here-merge-ranks-4-threads-0-record-100-key-0-10.wisdom", &st), 0);
+	assert_int_equal(stat("c/hosts-merge-threads-0-record-100-key-0-10.wisdom", &st), 0);
 	unsetenv("HETSORT_WISDOM");
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
 	wisdom *w = NULL;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
-	assert_int_equal(wisdom_open(&w, &o, "here", P, &note, &e), ST_OK);
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
 	assert_non_null(strstr(note.text, "no place for wisdom"));
 	wisdom_save(w, 1000000, &note);
 	wisdom_free(w);
+}
+
+typedef struct seen_rank {
+	wisdom_rank is;
+	uint64_t n; /* that it has worked on, in a second; or that it should be given */
+} seen_rank;
+
+static void learn(const seen_rank *r, size_t p)
+{
+	const settings o = of_kind("jobs");
+	wisdom *w = NULL;
+	err note = { ST_OK, "" }, e = { ST_OK, "" };
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+	wisdom_rank rank[8];
+	run_times t[8] = { { 0 } };
+	for (size_t i = 0; i < p; i++) {
+		rank[i] = r[i].is;
+		t[i] = (run_times){ .in = r[i].n, .before_s = 1, .out = r[i].n, .after_s = 1 };
+	}
+	wisdom_learn(w, rank, t, p);
+	wisdom_save(w, (uint64_t)time(NULL), &note);
+	assert_string_equal(note.text, "");
+	wisdom_free(w);
+}
+
+static void expect(const seen_rank *r, size_t p)
+{
+	const settings o = of_kind("jobs");
+	wisdom *w = NULL;
+	err note = { ST_OK, "" }, e = { ST_OK, "" };
+	uint64_t share[8], sum = 0;
+	wisdom_rank rank[8];
+	bool known;
+	for (size_t i = 0; i < p; i++) {
+		rank[i] = r[i].is;
+		sum += r[i].n;
+	}
+	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+	for (run_part of = PART_BEFORE; of < PARTS; of++) {
+		assert_int_equal(wisdom_shares(w, of, sum, rank, p, share, &known, &e), ST_OK);
+		assert_true(known);
+		for (size_t i = 0; i < p; i++)
+			if (fabs((double)share[i] - (double)r[i].n) > (double)r[i].n / 100)
+				fail_msg("%s: %ju, not %ju", rank[i].key, (uintmax_t)share[i],
+					 (uintmax_t)r[i].n);
+	}
+	wisdom_free(w);
+}
+
+/* What is known of a host goes with its name into jobs of any hosts; of those of which nothing is
+ * known, their group has the mean speed, though slow hosts were seen with few records. */
+static void other_hosts(void **state)
+{
+	const seen_rank yesterday[] = { { { "a1:x:1", 1 }, 80000 },
+					{ { "a2:x:1", 1 }, 20000 },
+					{ { "a3:x:1", 1 }, 80000 },
+					{ { "a4:x:1", 1 }, 80000 },
+					{ { "big1:x:1", 1 }, 240000 } };
+	const seen_rank today[] = { { { "a6:x:1", 1 }, 65000 },  { { "a5:x:7", 1 }, 65000 },
+				    { { "a4:x:1", 1 }, 80000 },  { { "a2:x:1", 1 }, 20000 },
+				    { { "a3:x:1", 1 }, 80000 },  { { "big12:x:1", 1 }, 240000 },
+				    { { "odd:x:1", 1 }, 100000 } };
+	(void)state;
+	unlink("jobs");
+	learn(yesterday, LEN(yesterday));
+	expect(today, LEN(today));
+	expect(yesterday, LEN(yesterday));
+	/* a job elsewhere neither takes the place of what is known nor lets it fade away */
+	const seen_rank elsewhere = { { "z:x:1", 1 }, 5000 };
+	for (int i = 0; i < 60; i++)
+		learn(&elsewhere, 1);
+	expect(today, LEN(today) - 1);
+}
+
+/* With more processors a rank is as much faster; other places of a host are its own mean. */
+static void other_ranks_per_host(void **state)
+{
+	const seen_rank four[] = { { { "a1:x:1", 4 }, 40000 },
+				   { { "a1:x:1", 4 }, 40000 },
+				   { { "a2:x:1", 4 }, 10000 },
+				   { { "a2:x:1", 4 }, 10000 } };
+	const seen_rank two[] = { { { "a1:x:1", 8 }, 80000 }, { { "a2:x:1", 8 }, 20000 } };
+	const seen_rank bound[] = { { { "a1:x:5", 2 }, 20000 },
+				    { { "a2:x:6", 4 }, 10000 },
+				    { { "a2:x:7", 2 }, 5000 },
+				    { { "a3:x:6", 4 }, 25000 } };
+	(void)state;
+	unlink("jobs");
+	learn(four, LEN(four));
+	expect(four, LEN(four));
+	expect(two, LEN(two));
+	expect(bound, LEN(bound));
+}
+
+/* Jobs that run at the same time all have their say. */
+static void jobs_at_once(void **state)
+{
+	const seen_rank both[] = { { { "a1:x:1", 1 }, 40000 }, { { "b1:x:1", 1 }, 10000 } };
+	const settings o = of_kind("jobs");
+	wisdom *w[2] = { NULL, NULL };
+	err note = { ST_OK, "" }, e = { ST_OK, "" };
+	(void)state;
+	unlink("jobs");
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(wisdom_open(&w[i], &o, &note, &e), ST_OK);
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t n = both[i].n;
+		const run_times t = { .in = n, .before_s = 1, .out = n, .after_s = 1 };
+		wisdom_learn(w[i], &both[i].is, &t, 1);
+		wisdom_save(w[i], (uint64_t)time(NULL), &note);
+		wisdom_free(w[i]);
+	}
+	assert_string_equal(note.text, "");
+	expect(both, LEN(both));
+}
+
+/* Hosts that never come again are forgotten at some time, the newest are not. */
+static void many_hosts(void **state)
+{
+	struct stat early, late;
+	(void)state;
+	unlink("jobs");
+	for (int i = 0; i < 1100; i += 50) {
+		const settings o = of_kind("jobs");
+		wisdom *w = NULL;
+		err note = { ST_OK, "" }, e = { ST_OK, "" };
+		wisdom_rank rank[50];
+		run_times t[50];
+		for (int k = 0; k < 50; k++) {
+			rank[k].cpus = 1;
+			snprintf(rank[k].key, sizeof rank[k].key, "h%04d:x:1", i + k);
+			t[k] = (run_times){ 1, 1, 1000, 1000 };
+		}
+		assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+		wisdom_learn(w, rank, t, 50);
+		wisdom_save(w, (uint64_t)time(NULL), &note);
+		assert_string_equal(note.text, "");
+		wisdom_free(w);
+		assert_int_equal(stat("jobs", i < 1000 ? &early : &late), 0);
+	}
+	assert_true(late.st_size < early.st_size * 21 / 20);
+	hetpart_wisdom *found = NULL;
+	assert_int_equal(hetpart_wisdom_load(&found, "jobs", NULL, 0, NULL), HETPART_OK);
+	size_t newest = 0, oldest = 0;
+	const char *name;
+	for (size_t i = 0; (name = hetpart_wisdom_model_name(found, i)); i++) {
+		newest += strcmp(name, "after:h1099:x:1") == 0;
+		oldest += strcmp(name, "after:h0000:x:1") == 0;
+	}
+	assert_true(newest == 1);
+	assert_true(oldest == 0);
+	hetpart_wisdom_free(found);
 }
 
 int main(void)
@@ -262,6 +425,8 @@ int main(void)
 		cmocka_unit_test(third_run),        cmocka_unit_test(noisy_runs),
 		cmocka_unit_test(follows),          cmocka_unit_test(nothing_known),
 		cmocka_unit_test(files_not_obeyed), cmocka_unit_test(places),
+		cmocka_unit_test(other_hosts),      cmocka_unit_test(other_ranks_per_host),
+		cmocka_unit_test(jobs_at_once),     cmocka_unit_test(many_hosts),
 	};
 	const char *dir = getenv("TEST_TMP");
 	if (dir && chdir(dir) != 0)

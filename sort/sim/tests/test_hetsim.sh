@@ -105,6 +105,17 @@ sim '2 x net 1000G'
 ok "a record that stands for more than a block is told of" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
+# --------------------------------------------------------------- what earlier runs showed of hosts
+reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
+online=(--plan=online --wisdom=learnt -v)
+for _ in 1 2 3; do sim "1 x $fast\n1 x speed 0.25 $fast\n2 x $fast" "${online[@]}"; done
+sim "1 x $fast\n1 x speed 0.25 $fast\n4 x $fast" "${online[@]}"
+is "more hosts than before sort" "$rc" 0
+ok "hosts that were there get what they are worth" less "$(reads | sed -n 2p)" "$(reads | awk 'NR == 1 { print .35 * $1 }')"
+ok "new ones the mean of all speeds: 3.25 quarters" awk -v a="$(reads | paste -sd' ')" \
+  'BEGIN { split(a, n); exit !(n[5] == n[6] && n[5] > .75 * n[1] && n[5] < .88 * n[1]) }'
+ok "nothing is said of the file" test -z "$(grep wisdom <<<"$err")"
+
 # ------------------------------------------------------------------------------ what goes wrong
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
 is "a host that stops ends the job, as a rank does" "$rc" 5
