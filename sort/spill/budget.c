@@ -37,6 +37,7 @@ enum {
 	PIECE_PART = 32, /* of memory */
 	ENTRIES_PART = 16,
 	CHUNK_CONTROL_BYTES = 64,
+	HEAPS_BYTES = 24, /* of a sorted file */
 	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
 	 * reads fewer records beyond its bounds than within them */
 	LEAST_KEPT_BYTES = 4 << 20,
@@ -407,7 +408,8 @@ static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint
 	b->chunk_recs = io_fd_chunk_recs(q->lay.record_bytes, u64_min(chunk_bytes, longest));
 	const uint64_t chunk = b->chunk_recs * rec + CHUNK_CONTROL_BYTES;
 	const uint64_t each = b->write_bytes + 4 * IO_FD_ALIGN + b->slice_recs * 2 * sizeof(entry);
-	const uint64_t fixed = workers * each + pieces_bytes(b, q) + slack_bytes(q->limit_bytes);
+	const uint64_t fixed = workers * each + pieces_bytes(b, q) + files * HEAPS_BYTES +
+			       slack_bytes(q->limit_bytes);
 	if (q->limit_bytes < fixed || (q->limit_bytes - fixed) / files / 2 < chunk)
 		return false;
 	const uint64_t ahead =

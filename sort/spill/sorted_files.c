@@ -15,7 +15,7 @@ typedef struct sorted_file {
 	const input_file *f;
 	io_fd fd;
 	size_t readers;
-	uint64_t used; /* when: a number that grows */
+	struct sorted_file *older, *newer; /* of those that are open, by their last use */
 } sorted_file;
 
 struct sorted_files {
@@ -27,7 +27,7 @@ struct sorted_files {
 	size_t count, most_open;
 	pthread_mutex_t lock; /* for what follows, and the files */
 	size_t open;
-	uint64_t clock;
+	sorted_file *oldest, *newest;
 };
 
 static size_t most_open(size_t ranks)
@@ -72,7 +72,21 @@ const layout *sorted_files_layout(const sorted_files *s)
 	return &s->lay;
 }
 
-/* Under the lock. */
+/* Under the lock, as what follows. */
+static void unlink_file(sorted_files *s, sorted_file *f)
+{
+	*(f->older ? &f->older->newer : &s->oldest) = f->newer;
+	*(f->newer ? &f->newer->older : &s->newest) = f->older;
+	f->older = f->newer = NULL;
+}
+
+static void link_newest(sorted_files *s, sorted_file *f)
+{
+	f->older = s->newest;
+	*(s->newest ? &s->newest->newer : &s->oldest) = f;
+	s->newest = f;
+}
+
 static void close_file(sorted_files *s, sorted_file *f)
 {
 	if (f->fd.fd < 0)
@@ -81,23 +95,20 @@ static void close_file(sorted_files *s, sorted_file *f)
 	if (f->fd.direct >= 0)
 		close(f->fd.direct);
 	f->fd = (io_fd){ -1, -1, s->io };
+	unlink_file(s, f);
 	s->open--;
 }
 
-/* Under the lock: one less is open, if any is idle. */
+/* One less is open, if any is idle; those that are not are few, as each has a thread that reads. */
 static void close_oldest(sorted_files *s)
 {
-	sorted_file *oldest = NULL;
-	for (size_t i = 0; i < s->count; i++) {
-		sorted_file *f = &s->file[i];
-		if (f->fd.fd >= 0 && f->readers == 0 && (!oldest || f->used < oldest->used))
-			oldest = f;
-	}
-	if (oldest)
-		close_file(s, oldest);
+	sorted_file *f = s->oldest;
+	while (f && f->readers > 0)
+		f = f->newer;
+	if (f)
+		close_file(s, f);
 }
 
-/* Under the lock. */
 static status open_file(sorted_files *s, sorted_file *f, err *e)
 {
 	if (s->open >= s->most_open)
@@ -106,6 +117,7 @@ static status open_file(sorted_files *s, sorted_file *f, err *e)
 	if (rc != ST_OK)
 		return rc;
 	s->open++;
+	link_newest(s, f);
 	io_fd_will_read(&f->fd, s->direct, f->f->header_bytes, f->f->count * s->lay.record_bytes);
 	return ST_OK;
 }
@@ -114,8 +126,11 @@ static status begin_reading(sorted_files *s, sorted_file *f, err *e)
 {
 	pthread_mutex_lock(&s->lock);
 	const status rc = f->fd.fd >= 0 ? ST_OK : open_file(s, f, e);
-	f->readers += rc == ST_OK;
-	f->used = s->clock++;
+	if (rc == ST_OK) {
+		f->readers++;
+		unlink_file(s, f);
+		link_newest(s, f);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }

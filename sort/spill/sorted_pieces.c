@@ -2,15 +2,18 @@
 /* Record i of a file lies at i modulo the ring's records in there: as far from a page as in the
  * file, where chunks are pages, so that it can be read past the page cache; and where a file's
  * records do not wrap around in a piece, their positions are in the order of files and places. What
- * a ring is asked for under the lock is only its counts: bytes move without it. */
+ * a ring is asked for under the lock is its counts and the keys at its ends: bytes move without it.
+ * Which file is next is kept in heaps, so that files which have no part in a step cost nothing. */
 #include "sorted_pieces.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/thread.h"
+#include "file_heap.h"
 #include "kernel/pairwise_merge.h"
 #include "kernel/radix.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 enum {
 	READERS = 2,
@@ -44,6 +47,10 @@ struct sorted_pieces {
 	pthread_mutex_t lock; /* for what follows, and the rings */
 	pthread_cond_t changed;
 	ring *ring;
+	file_heap to_read;      /* that can be, by what is ahead of their pieces */
+	file_heap begins;       /* with records in memory, by the first of them */
+	file_heap ends;         /* with records behind those in sight, by the last in sight */
+	size_t waiting;         /* for their next record */
 	uint64_t number, first; /* of the next piece, and records before it */
 	checksum sum;
 	bool stop;
@@ -78,7 +85,16 @@ static uint64_t chunk_end(const sorted_pieces *s, const ring *r, uint64_t chunk)
 	return u64_min((chunk + 1) * s->p.chunk_recs, r->to);
 }
 
-/* --------------------------------------------------------------------------------- reading */
+/* How many records of a file a piece may have: in memory, not wrapping around, and so few that
+ * those of all files fit. */
+static uint64_t in_sight(const sorted_pieces *s, const ring *r)
+{
+	const uint64_t fair = s->p.piece_recs / s->count;
+	const uint64_t to_end = ring_recs(s) - r->place % ring_recs(s);
+	return u64_min(u64_min(fair, to_end), r->loaded - r->place);
+}
+
+/* ---------------------------------------------------------------------------- which is next */
 
 static bool can_read(const sorted_pieces *s, const ring *r)
 {
@@ -86,22 +102,65 @@ static bool can_read(const sorted_pieces *s, const ring *r)
 	       slot_of(s, r, r->next_chunk)->state == SLOT_EMPTY;
 }
 
-/* The file that has least ahead of its pieces, if any can be read. */
-static ring *next_to_read(const sorted_pieces *s)
+static bool is_waiting(const ring *r)
 {
-	ring *next = NULL;
-	uint64_t least = UINT64_MAX;
-	for (size_t k = 0; k < s->count; k++) {
-		ring *r = &s->ring[k];
-		const uint64_t begin = u64_max(r->next_chunk * s->p.chunk_recs, r->from);
-		const uint64_t ahead = begin - r->place;
-		if (ahead < least && can_read(s, r)) {
-			next = r;
-			least = ahead;
-		}
-	}
-	return next;
+	return r->place < r->to && r->place == r->loaded;
 }
+
+static uint64_t ahead(const sorted_pieces *s, const ring *r)
+{
+	return u64_max(r->next_chunk * s->p.chunk_recs, r->from) - r->place;
+}
+
+static bool has_less_ahead(const void *sorted_pieces_, uint32_t a, uint32_t b)
+{
+	const sorted_pieces *s = sorted_pieces_;
+	const uint64_t of_a = ahead(s, &s->ring[a]), of_b = ahead(s, &s->ring[b]);
+	return of_a < of_b || (of_a == of_b && a < b);
+}
+
+static const unsigned char *first_in_sight(const sorted_pieces *s, size_t k)
+{
+	return place_of(s, k, s->ring[k].place);
+}
+
+static const unsigned char *last_in_sight(const sorted_pieces *s, size_t k)
+{
+	const ring *r = &s->ring[k];
+	return place_of(s, k, r->place + in_sight(s, r) - 1);
+}
+
+static bool begins_before(const void *sorted_pieces_, uint32_t a, uint32_t b)
+{
+	const sorted_pieces *s = sorted_pieces_;
+	const int c = key_compare(&s->p.lay, first_in_sight(s, a), first_in_sight(s, b));
+	return c < 0 || (c == 0 && a < b);
+}
+
+static bool ends_before(const void *sorted_pieces_, uint32_t a, uint32_t b)
+{
+	const sorted_pieces *s = sorted_pieces_;
+	const int c = key_compare(&s->p.lay, last_in_sight(s, a), last_in_sight(s, b));
+	return c < 0 || (c == 0 && a < b);
+}
+
+/* Under the lock: chunks of a file can be read again, or no longer. */
+static void chunks_changed(sorted_pieces *s, const ring *r)
+{
+	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can_read(s, r));
+}
+
+/* Under the lock: a file has more in memory, or less that is not in pieces. */
+static void records_changed(sorted_pieces *s, const ring *r, bool was_waiting)
+{
+	const uint32_t k = (uint32_t)(r - s->ring);
+	const bool any = r->place < r->loaded;
+	file_heap_put(&s->begins, k, any);
+	file_heap_put(&s->ends, k, any && in_sight(s, r) < r->to - r->place);
+	s->waiting = s->waiting + is_waiting(r) - was_waiting;
+}
+
+/* --------------------------------------------------------------------------------- reading */
 
 static checksum read_chunk(sorted_pieces *s, size_t k, uint64_t first, size_t n, err *e)
 {
@@ -115,24 +174,28 @@ static checksum read_chunk(sorted_pieces *s, size_t k, uint64_t first, size_t n,
  * now. */
 static bool read_next(sorted_pieces *s)
 {
-	ring *r = s->stop || s->e.code != ST_OK ? NULL : next_to_read(s);
-	if (!r)
+	uint32_t k;
+	if (s->stop || s->e.code != ST_OK || !file_heap_first(&s->to_read, &k))
 		return false;
+	ring *r = &s->ring[k];
 	const uint64_t chunk = r->next_chunk++;
 	const uint64_t first = u64_max(chunk * s->p.chunk_recs, r->from);
 	const size_t n = (size_t)(chunk_end(s, r, chunk) - first);
 	err e = { ST_OK, "" };
 	slot_of(s, r, chunk)->state = SLOT_READING;
+	chunks_changed(s, r);
 	pthread_mutex_unlock(&s->lock);
-	const checksum sum = read_chunk(s, (size_t)(r - s->ring), first, n, &e);
+	const checksum sum = read_chunk(s, k, first, n, &e);
 	pthread_mutex_lock(&s->lock);
 	if (e.code != ST_OK)
 		err_set(&s->e, e.code, "%s", e.text);
 	s->sum = checksum_join(s->sum, sum);
 	slot_of(s, r, chunk)->state = SLOT_READY;
+	const bool was_waiting = is_waiting(r);
 	for (uint64_t c = r->loaded / s->p.chunk_recs;
 	     c < r->next_chunk && slot_of(s, r, c)->state == SLOT_READY; c++)
 		r->loaded = chunk_end(s, r, c);
+	records_changed(s, r, was_waiting);
 	pthread_cond_broadcast(&s->changed);
 	return true;
 }
@@ -150,45 +213,24 @@ static void *read_all(void *sorted_pieces_)
 
 /* --------------------------------------------------------------------------------- cutting */
 
-/* How many records of a file a piece may have: in memory, not wrapping around, and so few that
- * those of all files fit. */
-static uint64_t in_sight(const sorted_pieces *s, const ring *r)
+/* Does record i of file k, counted from its next one, belong before or with `end`, the last record
+ * that the piece has of file `of`? */
+static bool is_until(const sorted_pieces *s, size_t k, uint64_t i, size_t of,
+		     const unsigned char *end)
 {
-	const uint64_t fair = s->p.piece_recs / s->count;
-	const uint64_t to_end = ring_recs(s) - r->place % ring_recs(s);
-	return u64_min(u64_min(fair, to_end), r->loaded - r->place);
+	const int c = key_compare(&s->p.lay, place_of(s, k, s->ring[k].place + i), end);
+	return k < of ? c <= 0 : c < 0;
 }
 
-/* The file whose records in sight end first; false: one has none in sight, though it has some. */
-static bool find_end(const sorted_pieces *s, size_t *file, const unsigned char **end)
-{
-	*end = NULL;
-	for (size_t k = 0; k < s->count; k++) {
-		const ring *r = &s->ring[k];
-		if (r->place == r->to)
-			continue;
-		if (r->place == r->loaded)
-			return false;
-		const unsigned char *last = place_of(s, k, r->place + in_sight(s, r) - 1);
-		if (!*end || key_compare(&s->p.lay, last, *end) < 0) {
-			*file = k;
-			*end = last;
-		}
-	}
-	return true;
-}
-
-/* How many records of file k do not follow the last one of file `of`. */
+/* How many records of file k do. That the first one is looked at keeps a file that is not sorted
+ * from having a second part in the piece. */
 static uint64_t recs_until(const sorted_pieces *s, size_t k, size_t of, const unsigned char *end)
 {
-	const ring *r = &s->ring[k];
-	if (k == of)
-		return in_sight(s, r);
-	lower_bound b = { .lo = 0, .hi = in_sight(s, r) };
-	while (lower_bound_open(&b)) {
-		const int c = key_compare(&s->p.lay, place_of(s, k, r->place + b.mid), end);
-		lower_bound_step(&b, k < of ? c <= 0 : c < 0);
-	}
+	if (k == of || !is_until(s, k, 0, of, end))
+		return 0;
+	lower_bound b = { .lo = 1, .hi = in_sight(s, &s->ring[k]) };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, is_until(s, k, b.mid, of, end));
 	return b.lo;
 }
 
@@ -204,20 +246,30 @@ static void add_range(sorted_pieces *s, sorted_piece *p, size_t k, uint64_t n)
 		slot_of(s, r, c)->users++;
 	r->place += n;
 	key_copy(l, r->last_key, place_of(s, k, r->place - 1));
+	chunks_changed(s, r);
+	records_changed(s, r, false);
 }
 
-/* Under the lock; false: more has to be read first. */
+/* Under the lock; false: more has to be read first. Of files that are in sight to their end, all
+ * may be in the piece; where every file is, it is the last one. */
 static bool cut(sorted_pieces *s, sorted_piece *p)
 {
-	size_t of = 0;
-	const unsigned char *end;
-	if (!find_end(s, &of, &end))
+	uint32_t of, k;
+	if (s->waiting > 0)
 		return false;
 	p->ranges = p->n = 0;
-	for (size_t k = 0; end && k < s->count; k++) {
+	if (!file_heap_first(&s->ends, &of)) {
+		while (file_heap_first(&s->begins, &k))
+			add_range(s, p, k, in_sight(s, &s->ring[k]));
+		return true;
+	}
+	const unsigned char *end = last_in_sight(s, of);
+	add_range(s, p, of, in_sight(s, &s->ring[of]));
+	while (file_heap_first(&s->begins, &k)) {
 		const uint64_t n = recs_until(s, k, of, end);
-		if (n > 0)
-			add_range(s, p, k, n);
+		if (n == 0)
+			break;
+		add_range(s, p, k, n);
 	}
 	return true;
 }
@@ -250,9 +302,16 @@ static uint64_t make_entries(const sorted_pieces *s, const sorted_range *g, entr
 	return g->n;
 }
 
+static int by_file(const void *a_, const void *b_)
+{
+	const sorted_range *a = a_, *b = b_;
+	return (a->file > b->file) - (a->file < b->file);
+}
+
 static void merge(const sorted_pieces *s, sorted_piece *p, err *e)
 {
 	size_t n = 0;
+	qsort(p->range, p->ranges, sizeof *p->range, by_file);
 	for (size_t i = 0; i < p->ranges && e->code == ST_OK; i++) {
 		const sorted_range *g = &p->range[i];
 		const uint64_t good = make_entries(s, g, p->e + n);
@@ -316,6 +375,7 @@ void sorted_pieces_give(sorted_pieces *s, const sorted_piece *p)
 			if (t->users == 0 && r->place >= chunk_end(s, r, c))
 				t->state = SLOT_EMPTY;
 		}
+		chunks_changed(s, r);
 	}
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
@@ -378,6 +438,20 @@ static ring ring_of(const sorted_pieces *s, size_t k)
 		       .last_key = s->keys + k * s->p.lay.key_bytes };
 }
 
+static status open_heaps(sorted_pieces *s, err *e)
+{
+	status rc = file_heap_open(&s->to_read, s->m, s->count, has_less_ahead, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->begins, s->m, s->count, begins_before, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->ends, s->m, s->count, ends_before, s, e);
+	for (size_t k = 0; rc == ST_OK && k < s->count; k++) {
+		chunks_changed(s, &s->ring[k]);
+		records_changed(s, &s->ring[k], false);
+	}
+	return rc;
+}
+
 static status alloc(sorted_pieces *s, err *e)
 {
 	const layout *l = &s->p.lay;
@@ -391,7 +465,7 @@ static status alloc(sorted_pieces *s, err *e)
 	for (size_t k = 0; k < s->count; k++)
 		s->ring[k] = ring_of(s, k);
 	s->recs = (records){ s->raw, *l, 0 };
-	return ST_OK;
+	return open_heaps(s, e);
 }
 
 status sorted_pieces_open(sorted_pieces **out, mem *m, sorted_files *files,
@@ -429,6 +503,9 @@ void sorted_pieces_close(sorted_pieces *s)
 		pthread_join(s->reader[i], NULL);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
+	file_heap_close(&s->to_read, m);
+	file_heap_close(&s->begins, m);
+	file_heap_close(&s->ends, m);
 	mem_free(m, s->raw);
 	mem_free(m, s->ring);
 	mem_free(m, s->slots);
