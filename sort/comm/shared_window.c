@@ -50,7 +50,8 @@ typedef struct address {
 	char host[HOST_BYTES];
 	uint64_t nonce, bytes;
 	int64_t pid, fd; /* fd < 0: it is not shared */
-	area *own;       /* to ranks of the same process */
+	area *own;       /* to ranks of the same process, */
+	uint64_t check;  /* who follow it only if this is true of it */
 } address;
 
 struct shared_window {
@@ -179,6 +180,12 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
+static uint64_t check_of(const address *a)
+{
+	uint64_t seed = a->nonce ^ (uint64_t)(uintptr_t)a->own;
+	return splitmix(&seed) ^ a->bytes;
+}
+
 static address address_of(const shared_window *w)
 {
 	address a = { .nonce = w->own->nonce,
@@ -187,6 +194,7 @@ static address address_of(const shared_window *w)
 		      .fd = w->fd,
 		      .own = w->own };
 	memcpy(a.host, w->c->host, sizeof a.host);
+	a.check = check_of(&a);
 	return a;
 }
 
@@ -209,7 +217,7 @@ static area *see(const shared_window *w, const address *at)
 	struct stat st;
 	area *a = NULL;
 	if (w->inside)
-		return at->own;
+		return at->check == check_of(at) && at->bytes == w->bytes ? at->own : NULL;
 	if (w->fd < 0 || at->fd < 0 || at->bytes != w->bytes ||
 	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
 		return NULL;
