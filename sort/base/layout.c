@@ -26,22 +26,30 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* ---------------------------------------------------------------------------------- parsing */
 
-/* The next word of a list separated by commas; *text is behind it, NULL at the end. */
+#define DIGITS "0123456789"
+
+/* The next word of a list separated by commas; *text is behind it, NULL at the end. A number that
+ * is too long for a word is the greatest of those that are not, which is too large for all. */
 static bool next_word(const char **text, char word[WORD_BYTES])
 {
 	if (!*text)
 		return false;
+	while (**text == '0' && (*text)[1] >= '0' && (*text)[1] <= '9')
+		++*text;
 	const size_t n = strcspn(*text, ",");
 	const bool fits = n > 0 && n < WORD_BYTES;
+	_Static_assert(WORD_BYTES == sizeof "9999999", "a number fills a word");
 	memcpy(word, *text, fits ? n : 0);
 	word[fits ? n : 0] = '\0';
+	if (n >= WORD_BYTES && strspn(*text, DIGITS) == n)
+		memcpy(word, "9999999", WORD_BYTES);
 	*text = (*text)[n] ? *text + n + 1 : NULL;
 	return true;
 }
 
 static bool is_number(const char *word)
 {
-	return *word && strspn(word, "0123456789") == strlen(word);
+	return *word && strspn(word, DIGITS) == strlen(word);
 }
 
 /* A whole number of 7 digits at most. */

@@ -25,9 +25,20 @@ const option_habit option_habits[] = {
 	{ "random-sort", 'R', NULL, TEXT },
 	{ "version-sort", 'V', NULL, TEXT },
 	{ "sort", '\0', NULL, TEXT },
+	{ "batch-size", '\0', NULL, "all inputs are merged at once, within --memory" },
+	{ "compress-program", '\0', NULL, "temporary files are not compressed: --tmpdir" },
+	{ "debug", '\0', NULL, "--explain tells what would be done, --verbose what was" },
+	{ "files0-from", '\0', NULL, "inputs are operands, or parts that a manifest names" },
 };
 
 const size_t option_habit_count = sizeof option_habits / sizeof *option_habits;
+
+const option_word option_words[] = {
+	{ "check", "silent", "check-silent" },
+	{ "check", "quiet", "check-silent" },
+	{ "check", "diagnose-first", "check" },
+	{ NULL, NULL, NULL },
+};
 
 _Static_assert(sizeof option_habits / sizeof *option_habits <= OPTION_HABITS_MAX, "room for all");
 

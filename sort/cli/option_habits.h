@@ -13,6 +13,15 @@ typedef struct option_habit {
 	const char *instead;
 } option_habit;
 
+/* What may stand behind an option that takes no argument: --check=silent. */
+typedef struct option_word {
+	const char *option, *word;
+	const char *same; /* the option that both together are */
+} option_word;
+
+/* Ends with NULL. */
+extern const option_word option_words[];
+
 enum { OPTION_HABITS_MAX = 32 };
 
 extern const option_habit option_habits[];

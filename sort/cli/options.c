@@ -147,6 +147,35 @@ static status set_option(settings *o, option_set *given, size_t row, const char 
 	return set[r->kind](o, r, arg, e);
 }
 
+/* May a word stand behind the option, which takes no argument? */
+static bool has_words(const option_row *r)
+{
+	const option_word *w = option_words;
+	while (w->option && strcmp(w->option, r->name) != 0)
+		w++;
+	return w->option != NULL;
+}
+
+/* The option that this one is with a word behind it. */
+static status row_with_word(size_t *row, const char *word, err *e)
+{
+	const option_row *r = &option_rows[*row];
+	char wanted[80] = "";
+	size_t at = 0;
+	for (const option_word *w = option_words; w->option; w++) {
+		if (strcmp(w->option, r->name) != 0)
+			continue;
+		if (strcmp(w->word, word) == 0) {
+			*row = option_place(w->same);
+			return ST_OK;
+		}
+		if (at < sizeof wanted)
+			at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s",
+					       at ? ", " : "nothing, or one of ", w->word);
+	}
+	return bad_argument(r, word, wanted, e);
+}
+
 /* How many letters have to be added, dropped or replaced: Levenshtein's distance. */
 static size_t distance(const char *a, size_t n, const char *b)
 {
@@ -253,8 +282,11 @@ static void getopt_tables(struct option *longs, char *letters)
 	*letters++ = ':'; /* tells a missing argument apart */
 	for (size_t i = 0; i < option_count; i++) {
 		const option_row *r = &option_rows[i];
-		longs[i] = (struct option){ r->name, r->arg ? required_argument : no_argument, NULL,
-					    FIRST_LONG + (int)i };
+		longs[i] = (struct option){ r->name,
+					    r->arg         ? required_argument
+					    : has_words(r) ? optional_argument
+							   : no_argument,
+					    NULL, FIRST_LONG + (int)i };
 		if (r->letter) {
 			*letters++ = r->letter;
 			if (r->arg)
@@ -324,7 +356,11 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	for (int opt; (opt = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
 		if (!row_of(opt, &row))
 			return bad_option(argv[optind - 1], opt == ':', e);
-		const status rc = set_option(o, &given, row, optarg, e);
+		status rc = ST_OK;
+		if (optarg && !option_rows[row].arg)
+			rc = row_with_word(&row, optarg, e);
+		if (rc == ST_OK)
+			rc = set_option(o, &given, row, optarg, e);
 		if (rc == ST_OK && o->wish == WISH_VERSION)
 			look_ahead(o, argv[optind]);
 		if (rc != ST_OK || o->wish == WISH_HELP || o->wish == WISH_VERSION)

@@ -411,7 +411,24 @@ done <<'END'
 -b:keys are bytes and binary numbers
 -d:keys are bytes and binary numbers
 --numeric-sort:numbers have a type
+--batch-size=16:all inputs are merged at once
+--compress-program=gzip:temporary files are not compressed
+--debug:--explain tells
+--files0-from=list:inputs are operands
 END
+"$hetsort" -o in.order in || exit 1
+for word in silent quiet diagnose-first; do
+  run "$hetsort" --check=$word in.order
+  is "of sort(1): --check=$word, in order" "$rc $err" "0 "
+done
+for word in silent quiet; do
+  run "$hetsort" --check=$word in
+  is "of sort(1): --check=$word, not in order" "$rc $err" "1 "
+done
+refuses "of sort(1): --check=diagnose-first, not in order" 1 "record 2 of 'in' is out of order" "$hetsort" --check=diagnose-first in
+refuses "--check with another word" 2 "'loud' for --check: nothing, or one of silent, quiet, diagnose-first" \
+  "$hetsort" --check=loud in
+rm in.order
 refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in
 refuses "of sort(1): an alias among others" 2 "ambiguous option: --partition-only, --plan, --progress or --parallel" "$hetsort" --p 2 -o out in
 mkdir tmp
@@ -450,6 +467,10 @@ for bad in 0,10,5 0,x 0,4,u128 0,u64,up; do
 done
 refuses "--key: a length that the type does not have" 2 "'0,4,f64' for --key: the length is not that of the type" \
   "$hetsort" --key 0,4,f64 -o out in
+for bad in 0,4294967300 4294967300,8 0,18446744073709551617 0,65537; do
+  refuses "--key='$bad'" 2 "'$bad' for --key: OFFSET,LENGTH are less than 64K" "$hetsort" --key "$bad" -o out in
+done
+sorts "--key: zeros before a number" 1000 "$hetsort" --key 0000000000,00000010 -o out in
 refuses "--key: fields that are too many" 2 "for --key: a key has at most 16 fields" "$hetsort" --key=0,1{,,,,,,,,,,,,,,,,} -o out in
 refuses "--key: a field beyond the record" 2 "field 2 of the key, bytes 93 to 100, does not fit a record of 100 bytes" \
   "$hetsort" --key 0,4 --key 93,u64 -o out in
