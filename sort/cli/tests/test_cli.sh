@@ -342,6 +342,14 @@ ok "report of a failure on standard output" grep -q '"status": "refused"' <<<"$o
 refuses "closed standard input" 3 "cannot read '-': Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
 refuses "closed standard output" 3 "cannot write '-': Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
+for merge in "" -m; do # whatever is in it, and however many ranks there are
+  for ranks in 1 3; do
+    # shellcheck disable=SC2086 # a word, or none
+    refuses "empty input twice, $merge $ranks ranks" 2 "is the same file as input 'nothing'" sh -c ': >nothing; exec "$@"' - \
+      "$hetsort" $merge --ranks $ranks -o out nothing ./nothing
+  done
+done
+rm nothing
 refuses "input twice by hard link" 2 "is the same file as input" "$hetsort" -o out in2 in hard
 refuses "input twice by symlink" 2 "is the same file as input" "$hetsort" -o out soft in
 refuses "report = input" 2 "report 'in' is the same file as input 'in'" "$hetsort" --report in -o out in
