@@ -7,6 +7,7 @@
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/splitmix.h"
+#include "process_pointer.h"
 #include "rank_set.h"
 
 #include <fcntl.h>
@@ -50,8 +51,7 @@ typedef struct address {
 	char host[HOST_BYTES];
 	uint64_t nonce, bytes;
 	int64_t pid, fd; /* fd < 0: it is not shared */
-	area *own;       /* to ranks of the same process, */
-	uint64_t check;  /* who follow it only if this is true of it */
+	process_pointer own;
 } address;
 
 struct shared_window {
@@ -180,21 +180,14 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-static uint64_t check_of(const address *a)
-{
-	uint64_t seed = a->nonce ^ (uint64_t)(uintptr_t)a->own;
-	return splitmix(&seed) ^ a->bytes;
-}
-
 static address address_of(const shared_window *w)
 {
 	address a = { .nonce = w->own->nonce,
 		      .bytes = w->bytes,
 		      .pid = getpid(),
 		      .fd = w->fd,
-		      .own = w->own };
+		      .own = process_pointer_to(w->own) };
 	memcpy(a.host, w->c->host, sizeof a.host);
-	a.check = check_of(&a);
 	return a;
 }
 
@@ -217,7 +210,7 @@ static area *see(const shared_window *w, const address *at)
 	struct stat st;
 	area *a = NULL;
 	if (w->inside)
-		return at->check == check_of(at) && at->bytes == w->bytes ? at->own : NULL;
+		return process_pointer_is_whole(&at->own) ? at->own.at : NULL;
 	if (w->fd < 0 || at->fd < 0 || at->bytes != w->bytes ||
 	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
 		return NULL;

@@ -2,6 +2,7 @@
 /* Making, copying and checking plans of shares. 56 bytes a rank; the ranks of a process that holds
  * all of them have the first plan together. It is counted as nobody's memory. */
 #include "share_plan.h"
+#include "comm/process_pointer.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -60,12 +61,15 @@ static status alloc_all(rank_env *env, share_plan *s)
 /* Rank 0's arrays are those of all. */
 static status share(rank_env *env, share_plan *s)
 {
-	share_arrays *both[] = { s->speeds, s->shares };
-	const status rc = comm_bcast(env->c, (void *)both, sizeof both, 0);
+	process_pointer both[] = { process_pointer_to(s->speeds), process_pointer_to(s->shares) };
+	const status rc = comm_bcast(env->c, both, sizeof both, 0);
 	if (rc != ST_OK || env->c->rank == 0)
 		return rc;
-	s->speeds = both[0];
-	s->shares = both[1];
+	if (!process_pointer_is_whole(&both[0]) || !process_pointer_is_whole(&both[1]))
+		return err_set(&env->e, ST_PEER,
+			       "what rank 0 told of where the shares are makes no sense");
+	s->speeds = both[0].at;
+	s->shares = both[1].at;
 	atomic_fetch_add(&s->speeds->holders, 1);
 	atomic_fetch_add(&s->shares->holders, 1);
 	find_shares(s);
