@@ -42,6 +42,9 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w);
 status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *speeds,
 		  share_plan *next, memory_plan *mp);
 
+/* read_note - what this rank reports of what it has read: `in` records. */
+void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in);
+
 /* phase_load_output - is the output of an earlier program there, but for its name? Then its shares
  * are those of `next`, and w->found is set. */
 status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,

@@ -5,17 +5,12 @@
 #include "exchange/distribute_disk.h"
 #include "exchange/key_borders.h"
 #include "phases.h"
-#include "spill/sorted_cut.h"
 #include "spill/sorted_files.h"
 #include "base/minmax.h"
-#include "base/pool.h"
 #include "base/size.h"
-#include "kernel/checksum.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
@@ -150,7 +145,7 @@ static speed_history *speed_history_of(const rank_env *env, const settled *k, bo
 }
 
 /* What of the work with the input this rank has done. */
-static void note_read(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
+void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
 {
 	rank_result *r = env->stats;
 	const uint64_t bytes = env->o->lay.record_bytes;
@@ -203,7 +198,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 			  : env_scatters(env) ? receive_scattered(&x, &sp)
 			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
 					      : read_runs_input(in, &p, &env->m, d, &env->e);
-	note_read(env, k, d, spreads ? env->stats->in : d->n);
+	read_note(env, k, d, spreads ? env->stats->in : d->n);
 	return rc;
 }
 
@@ -277,184 +272,6 @@ static status new_shares(rank_env *env, const settled *k, const cuts *c, share_p
 			"with all records of each key %" PRIu64
 			" come to this rank, more than memory holds: --strategy=merge takes less",
 			mine);
-	return rc;
-}
-
-/* -------------------------------------------------------------------------------------- --top */
-
-/* As the speeds are, which all ranks know. */
-static void share_top(const rank_env *env, share_plan *s, uint64_t top)
-{
-	const int ranks = env->c->size - 1;
-	double sum = 0;
-	uint64_t left = top;
-	for (int i = 0; i < ranks; i++)
-		sum += s->speed[i];
-	for (int i = 0; i < ranks; i++) {
-		const double part = (double)top * (s->speed[i] / sum);
-		s->out[i] = i + 1 == ranks ? left : u64_min(left, (uint64_t)part);
-		left -= s->out[i];
-	}
-	s->out[ranks] = s->records - top;
-	share_plan_sum_out(env, s);
-}
-
-status phase_plan_top(rank_env *env, const settled *k, const read_runs *d, cuts *c,
-		      share_plan *next)
-{
-	const uint64_t top = env->o->top;
-	uint64_t spilled;
-	if (env->o->unique || top > k->s->records / 2)
-		return ST_OK;
-	status rc = comm_reduce(env->c, d->spill != NULL, u64_max, &spilled);
-	if (rc != ST_OK || spilled)
-		return rc;
-	rc = comm_agree(env->c, share_plan_copy(env, k->s, next));
-	if (rc != ST_OK)
-		return rc;
-	share_top(env, next, top);
-	c->drops_rest = true;
-	return ST_OK;
-}
-
-enum { DROP_RECS = 1 << 14 };
-
-/* The records that are dropped, summed up by all threads. */
-typedef struct dropping {
-	const runs *r;
-	const uint64_t *from; /* [runs] in each to its end */
-	atomic_uint_fast64_t next;
-	checksum *sum; /* of each thread */
-} dropping;
-
-static checksum sum_of_places(const runs *r, uint64_t from, uint64_t to)
-{
-	checksum sum = { 0, 0 };
-	for (uint64_t i = from; i < to; i++) {
-		const entry e = runs_entry(r, i);
-		sum = checksum_join(sum, checksum_records(record_at(&r->recs, entry_pos(&e)), 1,
-							  r->recs.lay.record_bytes));
-	}
-	return sum;
-}
-
-/* Places of all runs in pieces; what is kept has none in them. */
-static void drop_pieces(void *dropping_, unsigned worker)
-{
-	dropping *p = dropping_;
-	const runs *r = p->r;
-	checksum sum = { 0, 0 };
-	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < runs_total(r);)
-		for (size_t k = 0; k < r->count; k++) {
-			const uint64_t from = u64_max(at, p->from[k]);
-			const uint64_t to = u64_min(at + DROP_RECS, r->start[k + 1]);
-			if (from < to)
-				sum = checksum_join(sum, sum_of_places(r, from, to));
-		}
-	p->sum[worker] = sum;
-}
-
-status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *next)
-{
-	const size_t last = (size_t)env->c->size - 1;
-	if (!c->drops_rest)
-		return ST_OK;
-	dropping p = { .r = &c->r, .from = c->cut + last * c->r.count };
-	p.sum = mem_array(&env->m, k->cpus->threads, sizeof *p.sum, "checksums", &env->e);
-	const status rc =
-		comm_agree(env->c, p.sum ? share_plan_copy(env, k->s, next) : ST_RESOURCE);
-	if (rc != ST_OK) {
-		mem_free(&env->m, p.sum);
-		return rc;
-	}
-	pool_run(k->cpus->threads, drop_pieces, &p);
-	for (unsigned i = 0; i < k->cpus->threads; i++)
-		c->dropped.sum = checksum_join(c->dropped.sum, p.sum[i]);
-	mem_free(&env->m, p.sum);
-	for (size_t i = 0; i < c->r.count; i++) {
-		c->dropped.records += c->r.start[i + 1] - p.from[i];
-		c->cut[(last + 1) * c->r.count + i] = p.from[i];
-	}
-	next->out[last] = 0;
-	share_plan_sum_out(env, next);
-	return ST_OK;
-}
-
-/* ------------------------------------------------------------------------------------ --merge */
-
-/* Each rank has found where it begins; it ends where the next one does. */
-static status tell_cuts(rank_env *env, read_runs *d, size_t count, uint64_t *room)
-{
-	const size_t bytes = count * sizeof *room;
-	status rc = ST_OK;
-	for (size_t i = 0; i < count; i++)
-		d->to[i] = sorted_files_recs(d->files, i);
-	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
-		if (r == env->c->rank)
-			memcpy(room, d->from, bytes);
-		rc = comm_bcast(env->c, room, bytes, r);
-		if (r == env->c->rank + 1)
-			memcpy(d->to, room, bytes);
-	}
-	return rc;
-}
-
-static status count_own(rank_env *env, read_runs *d, size_t count)
-{
-	d->n = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (d->from[i] > d->to[i] || d->to[i] > sorted_files_recs(d->files, i))
-			return sorted_cut_crossed(d->files, &env->m, i, &env->e);
-		d->n += (size_t)(d->to[i] - d->from[i]);
-	}
-	return ST_OK;
-}
-
-static status find_cuts(rank_env *env, const settled *k, read_runs *d, uint64_t *room)
-{
-	const size_t count = sorted_files_count(d->files);
-	const uint64_t before = share_before(env, k->s->out);
-	status rc = ST_OK;
-	if (env->c->rank > 0)
-		rc = sorted_cut(d->files, &env->m, before, env->o->unique, d->from, &env->e);
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = tell_cuts(env, d, count, room);
-	return comm_agree(env->c, rc == ST_OK ? count_own(env, d, count) : rc);
-}
-
-/* Whole keys come to a rank, however many records have them. */
-static status share_whole_keys(rank_env *env, const settled *k, const read_runs *d,
-			       share_plan *next)
-{
-	const uint64_t mine = d->n;
-	status rc = comm_agree(env->c, share_plan_copy(env, k->s, next));
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, next->out, sizeof mine);
-	if (rc == ST_OK)
-		rc = share_plan_check(env, next->records, next->out, false, "unique keys");
-	if (rc != ST_OK)
-		return rc;
-	memcpy(next->in, next->out, (size_t)env->c->size * sizeof *next->in);
-	share_plan_sum_out(env, next);
-	return ST_OK;
-}
-
-status phase_split_inputs(rank_env *env, const settled *k, read_runs *d, share_plan *next)
-{
-	if (!d->files || env->c->size == 1)
-		return ST_OK;
-	const size_t count = sorted_files_count(d->files);
-	d->from = mem_array(&env->m, count, sizeof *d->from, "cuts", &env->e);
-	d->to = mem_array(&env->m, count, sizeof *d->to, "cuts", &env->e);
-	uint64_t *room = mem_array(&env->m, count, sizeof *room, "cuts", &env->e);
-	status rc = comm_agree(env->c, d->from && d->to && room ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = find_cuts(env, k, d, room);
-	mem_free(&env->m, room);
-	if (rc == ST_OK && env->o->unique)
-		rc = share_whole_keys(env, k, d, next);
-	note_read(env, k, d, d->n);
 	return rc;
 }
 
