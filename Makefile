@@ -324,7 +324,7 @@ $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 # Those of the simulation: with what of it wraps nothing.
 $(patsubst %.c,$(OBJ)/%,$(filter sort/sim/tests/%,$(TESTS_C) $(FUZZ_C))): \
-	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine network)
+	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine coroutine events network)
 FAULT_C := $(call in_tests,sort,fault_*.c)
 define fault_program
 $(OBJ)/bin/$(notdir $(1:.c=)): $(OBJ)/$(1:.c=.o) $(LIBSORT) $(LIBPART)

@@ -11,6 +11,7 @@
 #include "io/unfinished.h"
 #include "network.h"
 #include "phases/exchange_setup.h"
+#include "polling.h"
 #include "wrap.h"
 
 #include <math.h>
@@ -252,24 +253,30 @@ static double noted_time(const comm_req *r)
 	return t;
 }
 
-typedef struct pair {
-	comm_req *send, *recv;
-	host *from, *to;
-} pair;
-
-static void pair_sent(void *pair_)
+/* The two ranks of a block. */
+static void note_ends(comm_req *r, int from, int to)
 {
-	const pair *b = pair_;
-	atomic_store(&b->send->complete, true);
-	host_news(b->from);
+	r->handle[1] = (uint64_t)from << 32 | (unsigned)to;
 }
 
-static void pair_landed(void *pair_)
+static void come_through(comm_req *r, int rank, int peer)
 {
-	pair *b = pair_;
-	atomic_store(&b->recv->complete, true);
-	host_news(b->to);
-	free(b);
+	if (r->tag != TAG_HEARTBEAT)
+		polling_through(rank, r, peer);
+	atomic_store(&r->complete, true);
+	host_news(engine_host(rank));
+}
+
+static void has_left(void *send)
+{
+	comm_req *r = send;
+	come_through(r, (int)(r->handle[1] >> 32), (int)(uint32_t)r->handle[1]);
+}
+
+static void has_landed(void *recv)
+{
+	comm_req *r = recv;
+	come_through(r, (int)(uint32_t)r->handle[1], (int)(r->handle[1] >> 32));
 }
 
 /* Sender and receiver have asked for it: it leaves when the word of that has gone there and back.
@@ -277,22 +284,18 @@ static void pair_landed(void *pair_)
 static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 {
 	const double bytes = scaled_bytes(s), n = messages(bytes);
-	pair *b = malloc(sizeof *b);
-	comm_traffic *t = traffic_of(c);
-	if (!b || s->bytes != r->bytes) {
-		free(b);
-		return b ? ST_INTERNAL : ST_RESOURCE;
-	}
+	host *f = engine_host(from), *t = engine_host(to);
+	comm_traffic *traffic = traffic_of(c);
+	if (s->bytes != r->bytes)
+		return ST_INTERNAL;
 	take(r->buf, s->buf, s->bytes);
-	t->blocks += (uint64_t)n;
-	t->block_bytes += bytes;
-	*b = (pair){ s, r, engine_host(from), engine_host(to) };
-	const delivery d = { b->from, b->to, bytes + FRAME_BYTES * n, pair_sent, pair_landed, b };
-	const double word_s = (b->from->is.latency_s + b->to->is.latency_s) / 2;
-	const status rc = network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
-	if (rc != ST_OK)
-		free(b);
-	return rc;
+	traffic->blocks += (uint64_t)n;
+	traffic->block_bytes += bytes;
+	note_ends(s, from, to);
+	note_ends(r, from, to);
+	const delivery d = { f, t, bytes + FRAME_BYTES * n, has_left, has_landed, s, r };
+	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
+	return network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
 }
 
 static status sim_start(comm *c, comm_req *req)
@@ -303,6 +306,8 @@ static status sim_start(comm *c, comm_req *req)
 	actor_acts();
 	actor_owe(req->sending ? own : own / 2); /* the other half of a receive is in its test */
 	note_time(req);
+	if (req->tag != TAG_HEARTBEAT)
+		polling_started(c->rank, req, req->peer);
 	req->peer = from;
 	mailbox *box = &net.rank[to].box;
 	const unsigned k = ((unsigned)from * 4 + (unsigned)req->tag) % BUCKETS;
@@ -364,6 +369,7 @@ WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int r
 		return w;
 	net.windows = (comm_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),
 				      (double)w.block_recs < net.scale };
+	polling_windows((unsigned)w.blocks);
 	w.block_recs = (size_t)fmax((double)w.block_recs / net.scale, 1);
 	return w;
 }
@@ -439,8 +445,10 @@ static status run_ranks(err *e)
  */
 WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
-	if (actor_self())
+	if (actor_self()) {
+		polling_close(); /* ranks are not hosts then */
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
+	}
 	const size_t p = (size_t)net.p->hosts;
 	if (size != 1 && size != net.p->hosts)
 		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d host%s", size,
@@ -451,6 +459,8 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	status rc = net.rank && net.board && net.room
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for the ranks, %zu of them", p);
+	if (rc == ST_OK)
+		rc = polling_open(net.p->hosts, net.p->rates.test_s, e);
 	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
 		rc = start_rank(i, max_msg, fn, arg, e);
 	if (rc == ST_OK)
@@ -458,6 +468,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	free(net.rank);
 	free(net.board);
 	free(net.room);
+	polling_close();
 	return rc;
 }
 

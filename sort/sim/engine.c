@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events in a heap, by time and then by the order in which they were made. What computes on a host
- * shares its processors: with n threads on c of them each gets min(1, c / n), which is worked out
- * anew whenever n or the speed changes. */
+/* What computes on a host shares its processors: with n threads on c of them each gets min(1, c /
+ * n), which is worked out anew whenever n or the speed changes. */
 #include "engine.h"
+#include "coroutine.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
-enum { STACK_BYTES = 512 << 10, GUARD_BYTES = 64 << 10, FIRST_EVENTS = 1024, QUEUES = 1024 };
+enum { QUEUE_BITS = 16 };
 
 /* A nap without any news ends by itself, the next one later. */
 static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 
 struct actor {
-	ucontext_t at;
-	char *stack;
+	coroutine co;
 	host *h;
 	void *(*fn)(void *);
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
 	double longest_nap_s;
+	double until_s; /* goes on then, if nobody wakes it */
+	double timer_s; /* when the next of its timers ends */
 	bool ended, woken;
 	bool looking;     /* it naps, looks whether there is news, and naps again */
 	uint64_t turn;    /* wakes of earlier waits are void */
@@ -32,22 +30,12 @@ struct actor {
 	actor *joiner, *next;
 };
 
-typedef struct event {
-	double at_s;
-	uint64_t number, turn;
-	engine_fn *fn; /* NULL: wakes the actor arg */
-	void *arg;
-} event;
-
 static struct {
 	host *host;
-	event *heap;
-	size_t n, room;
-	uint64_t events, actors;
+	uint64_t actors;
 	double now_s, least_work_s;
 	actor *spare; /* that have ended, for new ones */
-	actor *queue[QUEUES];
-	ucontext_t loop;
+	actor *queue[1 << QUEUE_BITS];
 } sim;
 
 /* Not the simulation's: real threads of the process ask, too. */
@@ -55,57 +43,9 @@ static _Thread_local actor *self;
 
 /* ------------------------------------------------------------------------------------ events */
 
-static bool before(const event *a, const event *b)
+void engine_at(double at_s, event_fn *fn, void *arg)
 {
-	return a->at_s < b->at_s || (a->at_s == b->at_s && a->number < b->number);
-}
-
-/* There is no way on without memory, and nobody to tell. */
-static void make_room(void)
-{
-	if (sim.n < sim.room)
-		return;
-	sim.room = sim.room ? 2 * sim.room : FIRST_EVENTS;
-	event *more = realloc(sim.heap, sim.room * sizeof *more);
-	if (!more)
-		abort();
-	sim.heap = more;
-}
-
-static void push(event e)
-{
-	size_t i = sim.n;
-	make_room();
-	sim.n++;
-	e.number = sim.events++;
-	for (; i > 0 && before(&e, &sim.heap[(i - 1) / 2]); i = (i - 1) / 2)
-		sim.heap[i] = sim.heap[(i - 1) / 2];
-	sim.heap[i] = e;
-}
-
-static event pop(void)
-{
-	const event first = sim.heap[0], last = sim.heap[--sim.n];
-	size_t i = 0;
-	for (size_t c; (c = 2 * i + 1) < sim.n; i = c) {
-		c += c + 1 < sim.n && before(&sim.heap[c + 1], &sim.heap[c]);
-		if (!before(&sim.heap[c], &last))
-			break;
-		sim.heap[i] = sim.heap[c];
-	}
-	if (sim.n)
-		sim.heap[i] = last;
-	return first;
-}
-
-void engine_at(double at_s, engine_fn *fn, void *arg)
-{
-	push((event){ .at_s = at_s, .fn = fn, .arg = arg });
-}
-
-uint64_t engine_events(void)
-{
-	return sim.events;
+	events_add((event){ .at_s = at_s, .fn = fn, .arg = arg }, sim.now_s);
 }
 
 /* What it owes has passed for the actor, if it had a processor. */
@@ -134,23 +74,48 @@ host *engine_here(void)
 void actor_wake(actor *a, double at_s)
 {
 	a->woken = true;
-	push((event){ .at_s = at_s, .arg = a, .turn = ++a->turn });
+	a->until_s = INFINITY;
+	events_add((event){ .at_s = at_s, .arg = a, .turn = ++a->turn }, sim.now_s);
 }
 
 /* The call that the actor is in may be read for its errno yet. */
 static void leave(actor *a)
 {
 	const int kept = errno;
-	swapcontext(&a->at, &sim.loop);
+	coroutine_leave(&a->co);
 	errno = kept;
+}
+
+static void run_actor(actor *a);
+static void start_timer(actor *a);
+
+static void timer_ends(void *actor_)
+{
+	actor *a = actor_;
+	if (a->timer_s != sim.now_s) /* an earlier one has come between */
+		return;
+	a->timer_s = INFINITY;
+	if (a->until_s <= sim.now_s)
+		run_actor(a);
+	else
+		start_timer(a);
+}
+
+/* Most waits end before their time: a timer that runs is enough for later ones, too. */
+static void start_timer(actor *a)
+{
+	if (a->until_s >= a->timer_s)
+		return;
+	a->timer_s = a->until_s;
+	engine_at(a->timer_s, timer_ends, a);
 }
 
 static void wait_until(actor *a, double until_s)
 {
 	a->woken = false;
 	a->turn++;
-	if (until_s < INFINITY)
-		push((event){ .at_s = until_s, .arg = a, .turn = a->turn });
+	a->until_s = until_s;
+	start_timer(a);
 	leave(a);
 }
 
@@ -188,16 +153,6 @@ static void live(void)
 	leave(a);
 }
 
-static char *new_stack(void)
-{
-	char *s = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (s == MAP_FAILED)
-		return NULL;
-	(void)mprotect(s, GUARD_BYTES, PROT_NONE);
-	return s;
-}
-
 static actor *new_actor(void)
 {
 	actor *a = sim.spare;
@@ -206,10 +161,8 @@ static actor *new_actor(void)
 		return a;
 	}
 	a = calloc(1, sizeof *a);
-	if (a && !(a->stack = new_stack())) {
-		free(a);
-		return NULL;
-	}
+	if (a)
+		a->timer_s = INFINITY;
 	return a;
 }
 
@@ -218,19 +171,19 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 	if (self)
 		actor_pay();
 	actor *a = new_actor();
-	if (!a)
+	if (!a || !coroutine_prepare(&a->co, live)) {
+		free(a);
 		return NULL;
-	/* wakes of the actor that was here before stay void */
-	*a = (actor){ .stack = a->stack,
+	}
+	/* wakes of the actor that was here before stay void, and its timers end some day */
+	*a = (actor){ .co = a->co,
 		      .turn = a->turn,
+		      .timer_s = a->timer_s,
+		      .until_s = INFINITY,
 		      .longest_nap_s = FIRST_NAP_S,
 		      .h = h,
 		      .fn = fn,
 		      .arg = arg };
-	getcontext(&a->at);
-	a->at.uc_stack.ss_sp = a->stack + GUARD_BYTES;
-	a->at.uc_stack.ss_size = STACK_BYTES;
-	makecontext(&a->at, live, 0);
 	h->actors++;
 	sim.actors++;
 	actor_wake(a, sim.now_s);
@@ -254,7 +207,8 @@ void *actor_join(actor *a)
 
 static actor **queue_of(const void *what)
 {
-	return &sim.queue[((uintptr_t)what >> 3) % QUEUES];
+	const uint64_t mixed = (uintptr_t)what * UINT64_C(0x9e3779b97f4a7c15);
+	return &sim.queue[mixed >> (64 - QUEUE_BITS)];
 }
 
 static void append(actor **list, actor *a)
@@ -335,10 +289,11 @@ static void plan_turn(host *h)
 		least_s = fmin(least_s, a->left_s);
 	h->turn++;
 	if (h->computing && !h->stopped)
-		push((event){ .at_s = sim.now_s + fmax(least_s, 0) / rate(h, computing(h)),
-			      .turn = h->turn,
-			      .fn = first_ends,
-			      .arg = h });
+		events_add((event){ .at_s = sim.now_s + fmax(least_s, 0) / rate(h, computing(h)),
+				    .turn = h->turn,
+				    .fn = first_ends,
+				    .arg = h },
+			   sim.now_s);
 }
 
 static void first_ends(void *host_)
@@ -437,8 +392,10 @@ void actor_nap(double s)
 static void run_actor(actor *a)
 {
 	host *h = a->h;
+	if (h->stopped)
+		return;
 	self = a;
-	swapcontext(&sim.loop, &a->at);
+	coroutine_enter(&a->co);
 	self = NULL;
 	if (!a->looking) {
 		const bool own = a->seen == h->news;
@@ -449,12 +406,11 @@ static void run_actor(actor *a)
 
 uint64_t engine_run(void)
 {
-	while (sim.actors && sim.n) {
-		const event e = pop();
+	for (event e; sim.actors && events_next(&e);) {
 		sim.now_s = e.at_s;
 		if (!e.fn) {
 			actor *a = e.arg;
-			if (e.turn == a->turn && !a->h->stopped)
+			if (e.turn == a->turn)
 				run_actor(a);
 		} else if (e.fn != first_ends || e.turn == ((host *)e.arg)->turn) {
 			e.fn(e.arg);

@@ -5,6 +5,7 @@
 #ifndef HETSORT_SIM_ENGINE_H
 #define HETSORT_SIM_ENGINE_H
 
+#include "events.h"
 #include "platform.h"
 
 typedef struct actor actor;
@@ -21,6 +22,7 @@ typedef struct host {
 	double advanced_s; /* until when what computes has been accounted for */
 	uint64_t turn;     /* of its processors' next event */
 	uint64_t news;     /* messages that came through, or work of a thread, so far */
+	lane departing, leaving, arriving, landing; /* of messages from here, and to here */
 } host;
 
 /* engine_open - hosts and changes of the platform. What actors owe is charged together up to
@@ -31,13 +33,11 @@ status engine_open(const platform *p, double least_work_s, err *e);
 host *engine_host(int number);
 host *engine_here(void);
 
-/* engine_now_s - of the actor that runs, or of the event. engine_events - so far. */
+/* engine_now_s - of the actor that runs, or of the event. */
 double engine_now_s(void);
-uint64_t engine_events(void);
 
-/* engine_at - call fn(arg) at this time. Nothing runs beside it. */
-typedef void engine_fn(void *arg);
-void engine_at(double at_s, engine_fn *fn, void *arg);
+/* engine_at - call fn(arg) at this time. Nothing runs beside it. events.h has those in order. */
+void engine_at(double at_s, event_fn *fn, void *arg);
 
 /* engine_run - until all actors have ended, or nothing can happen any more: how many are left then.
  */

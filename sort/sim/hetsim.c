@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const double CALIBRATE_S = 1;
@@ -179,9 +180,16 @@ WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 	return rc;
 }
 
+/* Each of thousands of ranks touches a little of its large arrays. */
+static void take_small_pages(void)
+{
+	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
 WRAPPED(int, main, int argc, char **argv)
 {
 	err e = { ST_OK, "" };
+	take_small_pages();
 	int code = open_all(argc, argv, &e);
 	if (code == ST_OK && sim.calibrate)
 		code = calibrate(&e);

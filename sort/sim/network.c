@@ -38,18 +38,43 @@ static bool is_up(const host *h)
 /* A message on its way. */
 typedef struct flight {
 	delivery d;
-	double left_s;
+	union {
+		double left_s;
+		struct flight *next; /* of those that are free */
+	};
 	unsigned held; /* by events to come */
 } flight;
 
+/* There may be millions at a time. */
+enum { FLIGHTS = 1024 };
+
+static flight *spare;
+
+static flight *new_flight(void)
+{
+	if (!spare) {
+		flight *f = malloc(FLIGHTS * sizeof *f);
+		for (size_t i = 0; f && i < FLIGHTS; i++) {
+			f[i].next = spare;
+			spare = &f[i];
+		}
+	}
+	flight *f = spare;
+	if (f)
+		spare = f->next;
+	return f;
+}
+
 static void release(flight *f)
 {
-	if (--f->held == 0)
-		free(f);
+	if (--f->held > 0)
+		return;
+	f->next = spare;
+	spare = f;
 }
 
 /* A host that has stopped does not come back. */
-static void later(flight *f, const host *down, engine_fn *again)
+static void later(flight *f, const host *down, event_fn *again)
 {
 	if (down->stopped)
 		release(f);
@@ -61,7 +86,7 @@ static void has_landed(void *flight_)
 {
 	flight *f = flight_;
 	if (!f->d.to->stopped)
-		f->d.landed(f->d.arg);
+		f->d.landed(f->d.receiver);
 	release(f);
 }
 
@@ -69,7 +94,7 @@ static void has_left(void *flight_)
 {
 	flight *f = flight_;
 	if (!f->d.from->stopped)
-		f->d.sent(f->d.arg);
+		f->d.sent(f->d.sender);
 	release(f);
 }
 
@@ -85,7 +110,8 @@ static void arrive(void *flight_)
 	const double switched_s = pass(&sw.free_s, &f->d, sw.bytes_per_s);
 	const double in_s = pass(&to->in_free_s, &f->d, to->is.net_bytes_per_s);
 	to->in_s += takes_s;
-	engine_at(fmax(fmax(in_s, switched_s), f->left_s), has_landed, f);
+	to->landing.fn = has_landed;
+	events_add_in(&to->landing, fmax(fmax(in_s, switched_s), f->left_s), f);
 }
 
 static void depart(void *flight_)
@@ -102,17 +128,20 @@ static void depart(void *flight_)
 	from->out_s += takes_s;
 	f->left_s = out_s + latency_s;
 	f->held = 2;
-	engine_at(out_s, has_left, f);
-	engine_at(out_s - takes_s + latency_s, arrive, f);
+	from->leaving.fn = has_left;
+	from->arriving.fn = arrive;
+	events_add_in(&from->leaving, out_s, f);
+	events_add_in(&from->arriving, out_s - takes_s + latency_s, f);
 }
 
 status network_send(const delivery *d, double at_s)
 {
-	flight *f = calloc(1, sizeof *f);
+	flight *f = new_flight();
 	if (!f)
 		return ST_RESOURCE;
 	f->d = *d;
 	f->held = 1;
-	engine_at(at_s, depart, f);
+	d->from->departing.fn = depart;
+	events_add_in(&d->from->departing, at_s, f);
 	return ST_OK;
 }

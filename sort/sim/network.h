@@ -9,14 +9,14 @@
 /* network_open - a switch of so many bytes a second, INFINITY: never full. */
 void network_open(double switch_bytes_per_s);
 
-/* network_send - so many bytes leave at this time at the earliest. Calls sent(arg) when the last of
- * them has left its host, and then landed(arg) when it is there; neither, while a link on the way
- * has no bandwidth or a host has stopped. ST_RESOURCE without memory. */
+/* network_send - so many bytes leave at this time at the earliest. Calls sent(sender) when the last
+ * of them has left its host, and then landed(receiver) when it is there; neither, while a link on
+ * the way has no bandwidth or a host has stopped. ST_RESOURCE without memory. */
 typedef struct delivery {
 	host *from, *to;
 	double bytes;
-	engine_fn *sent, *landed;
-	void *arg;
+	event_fn *sent, *landed;
+	void *sender, *receiver;
 } delivery;
 
 status network_send(const delivery *d, double at_s);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { SIM_MOST_HOSTS = 4096, SIM_MOST_CORES = 1024 };
+enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
 /* One machine, which runs one rank. */
 typedef struct sim_host {

@@ -114,7 +114,7 @@ void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcom
 	fprintf(f, "rates sort %gns merge %gns copy %gns message %gns test %gns\n", 1e9 * r->sort_s,
 		1e9 * r->merge_s, 1e9 * r->copy_s, 1e9 * r->message_s, 1e9 * r->test_s);
 	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, o->status,
-		engine_events());
+		events_count());
 	write_memory(f, p, scale, o);
 	write_windows(f);
 	write_phases(f, o);

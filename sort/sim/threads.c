@@ -7,6 +7,7 @@
 #include "comm/deadline.h"
 #include "engine.h"
 #include "io/unfinished.h"
+#include "polling.h"
 #include "wrap.h"
 
 #include <errno.h>
@@ -82,6 +83,7 @@ static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
 {
 	actor_acts();
 	actor_pay();
+	polling_waits();
 	__wrap_pthread_mutex_unlock(m);
 	const bool woken = actor_wait_for(c, until_s);
 	__wrap_pthread_mutex_lock(m);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The heap has four children a node, which are side by side. One set of events a process. */
+#include "events.h"
+
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 16, CHILDREN = 4 };
+
+static struct {
+	event *heap;
+	size_t n, room;
+	event *now; /* of the present time: [at, now_n), the ones before are done */
+	size_t at, now_n, now_room;
+	uint64_t count;
+} all;
+
+/* There is no way on without memory, and nobody to tell. */
+static void *more(void *old, size_t *room, size_t bytes)
+{
+	*room = *room ? 2 * *room : FIRST_ROOM;
+	void *p = realloc(old, *room * bytes);
+	if (!p)
+		abort();
+	return p;
+}
+
+static bool before(const event *a, const event *b)
+{
+	return a->at_s < b->at_s || (a->at_s == b->at_s && a->number < b->number);
+}
+
+/* -------------------------------------------------------------------------------------- heap */
+
+static void heap_put(event e)
+{
+	if (all.n == all.room)
+		all.heap = more(all.heap, &all.room, sizeof *all.heap);
+	size_t i = all.n++;
+	for (; i > 0 && before(&e, &all.heap[(i - 1) / CHILDREN]); i = (i - 1) / CHILDREN)
+		all.heap[i] = all.heap[(i - 1) / CHILDREN];
+	all.heap[i] = e;
+}
+
+/* In place of the first one. */
+static void heap_replace(event e)
+{
+	size_t i = 0;
+	for (size_t c; (c = CHILDREN * i + 1) < all.n; i = c) {
+		const size_t end = c + CHILDREN < all.n ? c + CHILDREN : all.n;
+		for (size_t k = c + 1; k < end; k++)
+			if (before(&all.heap[k], &all.heap[c]))
+				c = k;
+		if (!before(&all.heap[c], &e))
+			break;
+		all.heap[i] = all.heap[c];
+	}
+	all.heap[i] = e;
+}
+
+static event heap_take(void)
+{
+	const event first = all.heap[0], last = all.heap[--all.n];
+	if (all.n)
+		heap_replace(last);
+	return first;
+}
+
+/* ------------------------------------------------------------------------------------- lanes */
+
+/* Stands in the heap for a lane, at the place of its first event. */
+static void stand_in(void *lane_)
+{
+	(void)lane_;
+}
+
+static event standing_in(lane *l)
+{
+	const lane_event *e = &l->ring[l->at];
+	return (event){ e->at_s, e->number, 0, stand_in, l };
+}
+
+static void lane_put(lane *l, lane_event e)
+{
+	const size_t old = l->room;
+	if (l->n == l->room) {
+		l->ring = more(l->ring, &l->room, sizeof *l->ring);
+		for (size_t i = 0; i < l->at; i++) /* what had come round */
+			l->ring[old + i] = l->ring[i];
+	}
+	l->ring[(l->at + l->n++) & (l->room - 1)] = e;
+}
+
+static event lane_take(lane *l)
+{
+	const lane_event e = l->ring[l->at];
+	l->at = (l->at + 1) & (l->room - 1);
+	if (--l->n)
+		heap_replace(standing_in(l));
+	else
+		(void)heap_take();
+	return (event){ e.at_s, e.number, 0, l->fn, e.arg };
+}
+
+void events_add_in(lane *l, double at_s, void *arg)
+{
+	const lane_event e = { at_s, all.count++, arg };
+	if (l->n && at_s < l->ring[(l->at + l->n - 1) & (l->room - 1)].at_s) {
+		heap_put((event){ at_s, e.number, 0, l->fn, arg });
+		return;
+	}
+	lane_put(l, e);
+	if (l->n == 1)
+		heap_put(standing_in(l));
+}
+
+/* -------------------------------------------------------------------------------------- both */
+
+static void now_put(const event *e)
+{
+	if (all.at == all.now_n)
+		all.at = all.now_n = 0;
+	if (all.now_n == all.now_room)
+		all.now = more(all.now, &all.now_room, sizeof *all.now);
+	all.now[all.now_n++] = *e;
+}
+
+void events_add(event e, double now_s)
+{
+	e.number = all.count++;
+	if (e.at_s <= now_s)
+		now_put(&e);
+	else
+		heap_put(e);
+}
+
+/* Of the present time the heap has the older ones. */
+bool events_next(event *e)
+{
+	if (all.at < all.now_n && (all.n == 0 || before(&all.now[all.at], &all.heap[0])))
+		*e = all.now[all.at++];
+	else if (all.n == 0)
+		return false;
+	else if (all.heap[0].fn == stand_in)
+		*e = lane_take(all.heap[0].arg);
+	else
+		*e = heap_take();
+	return true;
+}
+
+uint64_t events_count(void)
+{
+	return all.count;
+}

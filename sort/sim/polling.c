@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A stream has to be looked at when a block of it has been started, or is through, and when its
+ * reader has released one. The set of ranks of whom that is so takes the place of all ranks, at the
+ * start of each round over them (shared_window_news). Memory: a quarter of a byte for each pair of
+ * ranks. */
+#include "polling.h"
+#include "comm/rank_set.h"
+#include "comm/shared_window.h"
+#include "engine.h"
+#include "exchange/exchange.h"
+#include "wrap.h"
+
+#include <stdlib.h>
+
+/* Of a rank, in one direction. */
+typedef struct side {
+	uint64_t *due; /* set of ranks */
+	uint64_t under_way;
+	bool asked; /* since the exchange began, when all are due */
+} side;
+
+typedef struct poller {
+	side side[NEWS_KINDS];
+	int awaited; /* the rank whose next block its reader wants, or -1 */
+} poller;
+
+static struct {
+	poller *of; /* [ranks]; NULL: asks all */
+	uint64_t *sets;
+	size_t words;
+	unsigned window;
+	double test_s;
+} poll = { .window = 1 };
+
+status polling_open(int ranks, double test_s, err *e)
+{
+	const size_t n = (size_t)ranks;
+	poll.words = rank_set_words(ranks);
+	poll.test_s = test_s;
+	poll.of = calloc(n, sizeof *poll.of);
+	poll.sets = calloc(n * NEWS_KINDS * poll.words, sizeof *poll.sets);
+	if (!poll.of || !poll.sets) {
+		polling_close();
+		return err_set(e, ST_RESOURCE, "no memory for what %d ranks ask", ranks);
+	}
+	for (size_t i = 0; i < n; i++) {
+		poll.of[i].awaited = -1;
+		for (size_t k = 0; k < NEWS_KINDS; k++)
+			poll.of[i].side[k].due = poll.sets + (i * NEWS_KINDS + k) * poll.words;
+	}
+	return ST_OK;
+}
+
+void polling_close(void)
+{
+	free(poll.of);
+	free(poll.sets);
+	poll.of = NULL;
+	poll.sets = NULL;
+}
+
+void polling_windows(unsigned blocks)
+{
+	poll.window = blocks;
+}
+
+static poller *own(void)
+{
+	return poll.of && actor_self() ? &poll.of[engine_here()->number] : NULL;
+}
+
+static side *side_of(int rank, const comm_req *r)
+{
+	return &poll.of[rank].side[r->sending ? NEWS_FREED : NEWS_SENT];
+}
+
+void polling_started(int rank, const comm_req *r, int peer)
+{
+	if (!poll.of)
+		return;
+	side *s = side_of(rank, r);
+	rank_set_add(s->due, peer);
+	s->under_way++;
+}
+
+void polling_through(int rank, const comm_req *r, int peer)
+{
+	if (!poll.of)
+		return;
+	side *s = side_of(rank, r);
+	rank_set_add(s->due, peer);
+	s->under_way--;
+}
+
+/* Where the exchange begins, all streams are due. */
+WRAPPED(status, exchange_start, exchange *x)
+{
+	poller *p = own();
+	for (size_t k = 0; p && k < NEWS_KINDS; k++)
+		p->side[k].asked = false;
+	return __real_exchange_start(x);
+}
+
+/* A stream has one test a round, and as many blocks under way as a window has. */
+WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *who)
+{
+	poller *p = own();
+	__real_shared_window_news(w, kind, who);
+	if (!p)
+		return;
+	side *s = &p->side[kind];
+	for (size_t i = 0; i < poll.words; i++) {
+		if (s->asked)
+			who[i] = s->due[i];
+		s->due[i] = 0;
+	}
+	s->asked = true;
+	actor_owe(poll.test_s * (double)(s->under_way / poll.window));
+}
+
+/* The block before it is released. */
+static void release(poller *p)
+{
+	if (p && p->awaited >= 0)
+		rank_set_add(p->side[NEWS_SENT].due, p->awaited);
+}
+
+WRAPPED(status, exchange_next, exchange *x, int src, const unsigned char **recs, size_t *n)
+{
+	poller *p = own();
+	if (p)
+		p->awaited = src;
+	release(p);
+	const status rc = __real_exchange_next(x, src, recs, n);
+	if (p)
+		p->awaited = -1;
+	return rc;
+}
+
+/* Only now it is sure that the reader has released it. */
+void polling_waits(void)
+{
+	release(own());
+}
