@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Windows are of four blocks where that leaves them long enough; among many ranks of fewer, down to
- * one, as other peers are busy meanwhile. */
+/* Windows are of four blocks where that leaves them long enough; among many ranks of two. Of a
+ * window of one block nothing can come while it is read, and the merge waits for each next block of
+ * each rank: that is left to so many ranks that blocks would be very short else. */
 #include "windows.h"
 #include "base/minmax.h"
 #include "block.h"
@@ -9,6 +10,7 @@ enum {
 	MOST_WINDOW = 4,
 	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
 	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
+	LEAST_BLOCK_BYTES = 8 << 10, /* shorter ones cost more than waiting for longer ones */
 	MAX_BLOCK_BYTES = 1 << 20
 };
 
@@ -22,7 +24,7 @@ static size_t window_for(size_t budget_bytes, size_t ranks)
 {
 	size_t w = MOST_WINDOW;
 	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
-	       budget_bytes / slots_of(w, ranks) < GOOD_BLOCK_BYTES)
+	       budget_bytes / slots_of(w, ranks) < (w > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
 		w--;
 	return w;
 }
