@@ -24,7 +24,7 @@ pkg      = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 
 # What --version -v and reports tell of the build.
 TOLD     = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
-BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(TOLD))))), MPI $(MPI), io_uring $(URING)
+BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(TOLD))))), MPI $(MPI), io_uring $(URING), hwloc $(HWLOC)
 
 WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
            -Wwrite-strings -Wformat=2 -Wundef
@@ -40,6 +40,11 @@ CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal)
 URING   := $(if $(call pkg,--libs,liburing),yes,no)
 URING_CFLAGS = $(if $(filter yes,$(URING)),-DHAVE_URING $(call pkg,--cflags,liburing))
 URING_LIBS   = $(if $(filter yes,$(URING)),$(call pkg,--libs,liburing))
+
+# NUMA nodes, and binding to them; HWLOC=no leaves it out.
+HWLOC   := $(if $(call pkg,--libs,'hwloc >= 2.0'),yes,no)
+HWLOC_CFLAGS = $(if $(filter yes,$(HWLOC)),-DHAVE_HWLOC $(call pkg,--cflags,hwloc))
+HWLOC_LIBS   = $(if $(filter yes,$(HWLOC)),$(call pkg,--libs,hwloc))
 
 GSL_CFLAGS := $(call pkg,--cflags,gsl)
 GSL_LIBS   := $(or $(call pkg,--libs,gsl),-lgsl -lgslcblas -lm)
@@ -60,7 +65,7 @@ FAILWRAP = $(addprefix -Wl$(comma)--wrap=,$(FAILED))
 endif
 
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
-FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(URING) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
+FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(URING) $(HWLOC) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
            $(CXX) $(PEER_CXXFLAGS)
 OBJ     := build/$(shell printf '%s' "$(subst ",,$(FLAGS))" | cksum | cut -d' ' -f1)
 
@@ -194,6 +199,12 @@ FORCE:
 $(PROGDIR)/%: $(OBJ)/bin/% FORCE
 	@mkdir -p $(@D); cmp -s $< $@ || { cp -f $< $@.tmp && mv -f $@.tmp $@; }
 
+# A file of its own, so that a new commit compiles little anew; who installs may not be known to git.
+$(OBJ)/commit: FORCE
+	$(Q)mkdir -p $(@D); c=$$(scripts/commit); [ -s $@ ] && [ "$$c" = unknown ] || [ "$$c" = "$$(cat $@ 2>/dev/null)" ] || echo "$$c" >$@
+$(OBJ)/sort/main.o: $(OBJ)/commit
+$(OBJ)/sort/main.o: NEEDED += -DHETSORT_COMMIT='"$(shell cat $(OBJ)/commit)"'
+
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -205,6 +216,7 @@ $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
+$(call objs,$(filter %/numa.c,$(SORT_SRC))): EXTRA += $(HWLOC_CFLAGS)
 $(PART_X:=.o): EXTRA = $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
 $(call objs,$(SORT_TESTS)): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
@@ -262,7 +274,7 @@ $(MPISOLINKS): $(OBJ)/$(MPISOFILE)
 	$(Q)ln -sf $(MPISOFILE) $@
 
 SORT_MAP := sort/lib/hetsort.map
-SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
+SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS) $(HWLOC_LIBS)
 
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
 # libhetpart beside itself.

@@ -7,12 +7,14 @@
  * O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named by SHIM_FILE and goes on
  * when that is gone; here CALL may be create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the
  * N-th call, a write at an offset or a rename, says that it is done and does nothing.
- * SHIM=size=BYTES: the file named by SHIM_FILE says that it has so many. SHIM_CLOCK=SECONDS, beside
+ * SHIM=size=BYTES: the file named by SHIM_FILE says that it has so many. SHIM=cpus=N: the process
+ * may run on the first N processors, of a machine that has as many. SHIM_CLOCK=SECONDS, beside
  * any of these: every other look at the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -174,6 +176,23 @@ int openat64(int dirfd, const char *path, int flags, ...)
 	if ((flags & O_EXCL) && fails("create"))
 		return -1;
 	return ((int (*)(int, const char *, int, ...))next("openat64"))(dirfd, path, flags, mode);
+}
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	size_t cpus;
+
+	if (strncmp(plan(), "cpus=", 5) != 0)
+		return ((int (*)(pid_t, size_t, cpu_set_t *))next("sched_getaffinity"))(pid, bytes,
+											set);
+	cpus = strtoul(plan() + 5, NULL, 10);
+	errno = EINVAL;
+	if (8 * bytes < cpus)
+		return -1;
+	memset(set, 0, bytes);
+	while (cpus-- > 0)
+		CPU_SET_S(cpus, bytes, set);
+	return 0;
 }
 
 int flock(int fd, int how)

@@ -28,6 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef HETSORT_COMMIT /* by the Makefile */
+#	define HETSORT_COMMIT "unknown"
+#endif
+
 typedef struct invocation {
 	settings o;
 	int argc;
@@ -447,7 +451,8 @@ static int instead_of_sort(const settings *o)
 	else
 		puts("hetsort " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
 	if (o->wish == WISH_VERSION && o->verbosity > 0)
-		printf("Built with %s, compiler %s\n", report_build(), __VERSION__);
+		printf("Built with %s, compiler %s, commit %s\n", report_build(), __VERSION__,
+		       HETSORT_COMMIT);
 	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
 }
 
@@ -468,6 +473,7 @@ int main(int argc, char **argv)
 	else if (rc == ST_OK) {
 		v.o.stop = &v.stop;
 		v.o.started_s = (int64_t)time(NULL);
+		v.o.commit = HETSORT_COMMIT;
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();

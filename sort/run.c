@@ -417,6 +417,7 @@ static void job_free(job *j)
 	header_free(&j->env, &j->files);
 	io_backend_close(j->files.io);
 	input_free(&j->files.in);
+	numa_close(j->cpus.numa);
 }
 
 /* What this rank has to say for the report. */
@@ -454,6 +455,7 @@ static void validate_result(rank_result *r, int rank)
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
 		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
 		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
+		     ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;
 	for (int i = 0; sound && i < r->spans; i++)
 		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s);

@@ -5,17 +5,30 @@
 
 #include <stdlib.h>
 
+typedef struct call {
+	pool_work *work; /* NULL: none */
+	void *arg;
+} call;
+
 typedef struct worker {
 	pthread_t thread;
-	pool_work *work;
-	void *arg;
+	call first, then;
 	unsigned index;
 } worker;
+
+static _Thread_local call begin;
+
+void pool_begin_with(pool_work *work, void *arg)
+{
+	begin = (call){ work, arg };
+}
 
 static void *run_worker(void *self)
 {
 	const worker *w = self;
-	w->work(w->arg, w->index);
+	if (w->first.work)
+		w->first.work(w->first.arg, w->index);
+	w->then.work(w->then.arg, w->index);
 	return NULL;
 }
 
@@ -24,7 +37,7 @@ unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 	worker *w = threads > 1 ? calloc(threads, sizeof *w) : NULL;
 	unsigned up = 1;
 	for (; w && up < threads; up++) {
-		w[up] = (worker){ .work = work, .arg = arg, .index = up };
+		w[up] = (worker){ .first = begin, .then = { work, arg }, .index = up };
 		if (thread_start(&w[up].thread, "worker", run_worker, &w[up]) != 0)
 			break;
 	}

@@ -33,8 +33,13 @@ processors processors_find(void)
 	return p;
 }
 
+unsigned processors_usable(const processors *p)
+{
+	return p->count ? p->count : p->online ? p->online : 1;
+}
+
 unsigned processors_count(void)
 {
 	const processors p = processors_find();
-	return p.count ? p.count : 1;
+	return processors_usable(&p);
 }

@@ -13,7 +13,9 @@ typedef struct processors {
 
 processors processors_find(void);
 
-/* processors_count - that the thread may use, at least 1. */
+/* processors_usable - how many that is: without an answer those of the machine, at least 1.
+ * processors_count - of the calling thread. */
+unsigned processors_usable(const processors *p);
 unsigned processors_count(void);
 
 #endif

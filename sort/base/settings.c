@@ -14,6 +14,7 @@ const char *const source_names[] = { "all", "root", NULL }; /* settings.from_roo
 const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", NULL };
 const char *const io_names[] = { "auto", "uring", "threads", NULL };
 const char *const verify_names[] = { "buffers", "reread", NULL };
+const char *const bind_names[] = { "auto", "none", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
 static const strategy_kind strategies[STRATEGIES] = {

@@ -34,6 +34,7 @@ typedef struct strategy_kind {
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
+typedef enum bind_kind { BIND_AUTO, BIND_NONE } bind_kind;
 typedef enum wish {
 	WISH_SORT,
 	WISH_CLEAN,
@@ -79,6 +80,7 @@ typedef struct settings {
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
 	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
+	bind_kind bind;
 	direct_io direct;
 	io_method io;
 	verify_kind verify; /* what is compared with the input */
@@ -100,6 +102,7 @@ typedef struct settings {
 	uint64_t top;            /* no more records than that; 0: all */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
+	const char *commit;      /* of this program; NULL: not known */
 	uint64_t sum;            /* of the options that all ranks must have alike */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;
@@ -123,8 +126,10 @@ static inline side_file settings_side_file(const settings *o, int i)
 extern const char *const plan_names[],
 	*const strategy_names[], *const source_names[],
 					 *const scatter_names[],
-						 *const io_names[], *const direct_names[],
-									    *const verify_names[];
+						 *const io_names[],
+							 *const direct_names[],
+								 *const verify_names[],
+									 *const bind_names[];
 
 enum { SELECTION_TEXT_BYTES = 128 };
 

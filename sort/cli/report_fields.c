@@ -291,6 +291,8 @@ static const report_field error_fields[] = {
 	{ .name = NULL },
 };
 
+static const char *const binding_words[] = { "none", "rank", "threads" };
+
 static const report_field rank_fields[] = {
 	{ "rank", RANK(rank) },
 	{ "host", RANK(host) },
@@ -298,6 +300,8 @@ static const report_field rank_fields[] = {
 	{ "threads", RANK(threads) },
 	{ "processors", RANK(processors) },
 	{ "cpu_model", RANK(cpu_model) },
+	{ "numa_nodes", RANK(numa_nodes) },
+	{ "binding", CHOICE(rank_result, binding, binding_words) },
 	{ "speed", RANK(speed) },
 	{ "rates", OBJECT(rates_fields), .at = offsetof(rank_result, rate) },
 	{ "link_s_per_byte", RANK(link_s) },
@@ -416,6 +420,12 @@ static json_t *build_json(const void *of, const report_source *s)
 	return json_name(report_build());
 }
 
+static json_t *commit_json(const void *of, const report_source *s)
+{
+	(void)of;
+	return s->o->commit ? json_name(s->o->commit) : json_null();
+}
+
 static json_t *kernel_json(const void *of, const report_source *s)
 {
 	struct utsname u;
@@ -502,9 +512,13 @@ static json_t *config_json(const void *of, const report_source *s)
 }
 
 static const report_field versions_fields[] = {
-	{ "hetsort", SAYS(HETSORT_VERSION) }, { "compiler", SAYS(__VERSION__) },
-	{ "build", MADE(build_json) },        { "kernel", MADE(kernel_json) },
-	{ "ranks", MADE(comm_json) },         { .name = NULL },
+	{ "hetsort", SAYS(HETSORT_VERSION) },
+	{ "compiler", SAYS(__VERSION__) },
+	{ "build", MADE(build_json) },
+	{ "commit", MADE(commit_json) },
+	{ "kernel", MADE(kernel_json) },
+	{ "ranks", MADE(comm_json) },
+	{ .name = NULL },
 };
 
 const report_field report_fields[] = {

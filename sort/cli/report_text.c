@@ -110,6 +110,42 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 	}
 }
 
+static bool placed_as_before(const rank_result *k)
+{
+	return k->threads == k[-1].threads && k->binding == k[-1].binding &&
+	       strcmp(k->processors, k[-1].processors) == 0 &&
+	       strcmp(k->numa_nodes, k[-1].numa_nodes) == 0;
+}
+
+static void print_place(const rank_result *k, FILE *f)
+{
+	static const char *const is[NUMA_BINDINGS] = { "", "bound to ", "each bound to one of " };
+	char nodes[NUMA_TEXT_BYTES + 64] = "";
+	const int used =
+		fprintf(f, "rank %d: %d thread%s, processors %s", k->rank, k->threads,
+			plural((uint64_t)k->threads), k->processors[0] ? k->processors : "unknown");
+	if (k->numa_nodes[0])
+		(void)snprintf(nodes, sizeof nodes, "%sNUMA node%s %s", is[k->binding],
+			       k->numa_nodes[strspn(k->numa_nodes, "0123456789")] ? "s" : "",
+			       k->numa_nodes);
+	if (nodes[0])
+		fprintf(f, "%s%s", used + strlen(nodes) + 2 > 80 ? "\n  " : ", ", nodes);
+	fputc('\n', f);
+}
+
+/* Where each rank runs, where it is not as on the rank before it; of many the first ones. */
+static void print_places(const job_result *r, FILE *f)
+{
+	int lines = 0;
+	for (int i = 0; r->rank && i < r->size && lines < REPORT_ROWS; i++) {
+		const rank_result *k = &r->rank[i];
+		if (i > 0 && placed_as_before(k))
+			continue;
+		print_place(k, f);
+		lines++;
+	}
+}
+
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
@@ -118,6 +154,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	for (int i = 0; r->rank && i < r->size; i++)
 		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
 	explain_memories(r, f);
+	print_places(r, f);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);

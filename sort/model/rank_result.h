@@ -5,6 +5,7 @@
 
 #include "base/activity.h"
 #include "base/memory_limit.h"
+#include "base/numa.h"
 #include "comm/rank_env.h"
 #include "io/io_backend.h"
 #include "kernel/checksum.h"
@@ -86,7 +87,9 @@ typedef struct rank_result {
 	int32_t threads;
 	char processors[PROCESSORS_BYTES]; /* that its threads may use: "0-3,8" */
 	char cpu_model[CPU_MODEL_BYTES];
-	uint64_t rss_peak_bytes; /* of its process, which may hold several ranks */
+	char numa_nodes[NUMA_TEXT_BYTES]; /* of these processors; "" if that is not known */
+	int32_t binding;                  /* a numa_binding */
+	uint64_t rss_peak_bytes;          /* of its process, which may hold several ranks */
 	uint64_t huge_bytes; /* the same, in huge pages when all was read; 0: few or not asked */
 	int32_t pid;
 	unsigned leftovers; /* temporary files of dead jobs, removed */

@@ -3,51 +3,17 @@
  * records. Refuses; touches no data. */
 #include "alias_check.h"
 #include "base/size.h"
-#include "base/processors.h"
 #include "handshake.h"
 #include "header.h"
 #include "io/parts.h"
 #include "phases.h"
+#include "place.h"
 #include "same_input.h"
 #include "stream_copy.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* Hosts are the same if the sums of their names are. */
-static status count_ranks_here(rank_env *env, unsigned *here)
-{
-	const size_t p = (size_t)env->c->size;
-	*here = (unsigned)env->c->process_ranks;
-	if (*here == p)
-		return ST_OK;
-	const uint64_t mine = XXH3_64bits(env->c->host, strlen(env->c->host));
-	uint64_t *host = mem_array(&env->m, p, sizeof *host, "hosts", &env->e);
-	status rc = comm_agree(env->c, host ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, host, sizeof mine);
-	*here = rc != ST_OK;
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		*here += host[i] == mine;
-	mem_free(&env->m, host);
-	return rc;
-}
-
-/* Ranks of one host share its processors, unless the launcher has divided them. */
-static status count_threads(rank_env *env, cpu_share *cpus)
-{
-	const processors cpu = processors_find();
-	unsigned mine = cpu.count ? cpu.count : 1;
-	const status rc = count_ranks_here(env, &cpus->ranks_here);
-	mine /= cpu.online == 0 || mine == cpu.online ? cpus->ranks_here
-						      : (unsigned)env->c->process_ranks;
-	cpus->threads = env->o->threads ? env->o->threads : mine ? mine : 1;
-	return rc;
-}
 
 /* Where streams go: a single rank reads the only input as it comes; otherwise they are copied
  * first, which other processes than rank 0's know nothing of. */
@@ -193,7 +159,7 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = comm_agree(env->c, scatter_plan_make(env, sp));
 	if (rc != ST_OK)
 		return rc;
-	rc = count_threads(env, cpus);
+	rc = place_count(env, cpus);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, choose_io_backend(env, &f->io));
 	if (rc == ST_OK)
@@ -216,8 +182,11 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = comm_agree(env->c, copy_streams(env, &f->in));
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, header_read(env, f));
-	if (rc != ST_OK || f->in.is_stream)
-		return rc;
-	rc = count_records(env, &f->in, s);
-	return rc == ST_OK ? check_totals(env, s->records) : rc;
+	if (rc == ST_OK && !f->in.is_stream)
+		rc = count_records(env, &f->in, s);
+	if (rc == ST_OK && !f->in.is_stream)
+		rc = check_totals(env, s->records);
+	if (rc == ST_OK)
+		place_threads(env, cpus, f->in.is_stream ? UINT64_MAX : s->records);
+	return rc;
 }

@@ -2,6 +2,7 @@
 /* Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
  * Ranks that read and write as much as the one before them have the same. */
 #include "phases.h"
+#include "place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,14 @@ static void plan_rank(rank_env *env, const settled *k, memory_plan *mp, int i, r
 	memcpy(r->text, env->e.text, sizeof r->text);
 }
 
+/* The ranks are threads of this process. */
+static void note_place(const rank_env *env, const cpu_share *c, int i, rank_result *r)
+{
+	const numa_place p = place_plan(env, c, (unsigned)i);
+	memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
+	r->binding = (int32_t)p.binding;
+}
+
 /* From rank `first` on. */
 static status plan_ranks(rank_env *env, const settled *k, memory_plan *mp, rank_result *all,
 			 int first)
@@ -40,6 +49,7 @@ static status plan_ranks(rank_env *env, const settled *k, memory_plan *mp, rank_
 		if (!alike)
 			plan_rank(env, k, mp, i, &all[i]);
 		all[i].rank = i;
+		note_place(env, k->cpus, i, &all[i]);
 		rc = rc == ST_OK ? (status)all[i].status : rc;
 	}
 	env->c->rank = 0;

@@ -4,7 +4,6 @@
 #include "predict_time.h"
 #include "budget_phase.h"
 #include "base/minmax.h"
-#include "base/processors.h"
 #include "exchange/sample.h"
 #include "io/disk_rate.h"
 #include "model/run_time.h"
@@ -27,9 +26,8 @@ static const double START_S = 0.02; /* files made, synced and renamed, threads s
 /* Of those that the rates are for: measured ones are of all threads, with all ranks at work. */
 static double processors_of(const rank_env *env, const settled *k)
 {
-	const double all = processors_find().count, threads = k->cpus->threads;
-	const double mine = (all > 0 ? all : 1) / k->cpus->ranks_here;
-	return env->o->calibrate ? 1 : mine < threads ? mine : threads;
+	const double threads = k->cpus->threads;
+	return env->o->calibrate ? 1 : fmin(k->cpus->processors, threads);
 }
 
 static bool is_cold(const input *in, uint64_t bytes)

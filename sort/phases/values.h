@@ -26,7 +26,11 @@ typedef struct files {
 
 typedef struct cpu_share {
 	unsigned threads;    /* of this rank */
-	unsigned ranks_here; /* on this host */
+	unsigned ranks_here; /* on this host, */
+	unsigned sharing;    /* and of them those that may use the same processors, */
+	unsigned before;     /* of which so many precede this one */
+	double processors;   /* the rank's part of these */
+	numa *numa;          /* NULL: not looked at */
 } cpu_share;
 
 /* Memory: the limit, and how to stay within it. */

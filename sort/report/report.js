@@ -311,6 +311,9 @@ function pairs(label, entries) {
   return scroll(label, table([{ head: label, value: (e) => e[0] }, { head: '', wide: true, value: (e) => e[1] }], shown));
 }
 
+const BINDINGS = { none: 'no', rank: 'the rank', threads: 'each thread to one' };
+const bindingOf = (r) => BINDINGS[textOf(r.binding)] || '';
+
 function machine() {
   const versions = objectOf(data.versions), config = Object.entries(objectOf(data.config));
   const unique = (of) => [...new Set(ranks.map(of))].filter((v) => v !== '');
@@ -318,10 +321,11 @@ function machine() {
     para('Command: ', html('span', { class: 'code' }, listOf(data.command).map(textOf).join(' ') || MISSING)),
     pairs('machine', [['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
       ['processors', unique((r) => textOf(r.cpu_model)).join(', ')], ['threads of a rank', unique((r) => textOf(r.threads)).join(', ')],
+      ['NUMA nodes of a rank', unique((r) => textOf(r.numa_nodes)).join('; ')], ['bound to them', unique(bindingOf).join(', ')],
       ['ranks are', textOf(versions.ranks)], ['kernel', textOf(versions.kernel)], ['hetsort', textOf(versions.hetsort)],
-      ['compiler', textOf(versions.compiler)], ['build', textOf(versions.build)], ...(data.exit_code === 0 ? [['checksum', textOf(data.checksum)]] : []), ['exit code', textOf(data.exit_code)]]),
+      ['compiler', textOf(versions.compiler)], ['build', textOf(versions.build)], ['commit', textOf(versions.commit)], ...(data.exit_code === 0 ? [['checksum', textOf(data.checksum)]] : []), ['exit code', textOf(data.exit_code)]]),
     ranks.length ? folded('Ranks and the processors that they may use', scroll('Ranks', rankTable(column('pid', (r) => textOf(r.pid)), column('threads', (r) => textOf(r.threads)),
-      { head: 'processors', value: (r) => textOf(r.processors) }, { head: 'model', value: (r) => textOf(r.cpu_model) }))) : null,
+      { head: 'processors', value: (r) => textOf(r.processors) }, { head: 'NUMA nodes', value: (r) => textOf(r.numa_nodes) }, { head: 'bound to them', value: bindingOf }, { head: 'model', value: (r) => textOf(r.cpu_model) }))) : null,
     config.length ? folded('Settings', pairs('settings', config.map(([k, v]) => [k, textOf(v)]))) : null);
 }
 

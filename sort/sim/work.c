@@ -268,6 +268,12 @@ WRAPPED(quota, quota_find, const char *root)
 	return actor_self() ? none : __real_quota_find(root);
 }
 
+/* Simulated hosts have one node, and threads of theirs are none of the system's. */
+WRAPPED(numa *, numa_open, bool to_explain)
+{
+	return actor_self() ? NULL : __real_numa_open(to_explain);
+}
+
 /* What a rank holds beside records does not become more with them, so the limit is not scaled: the
  * report tells where a host could not hold what its records stand for. */
 WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)

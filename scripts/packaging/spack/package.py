@@ -24,12 +24,14 @@ class Hetsort(MakefilePackage):
     version("0.2.0")
 
     variant("mpi", default=True, description="Ranks on several machines")
+    variant("hwloc", default=True, description="Threads bound to NUMA nodes")
     variant("uring", default=True, description="Files by io_uring as well")
 
     depends_on("c", type="build")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("glpk")
+    depends_on("hwloc@2:", when="+hwloc")
     depends_on("isa-l")
     depends_on("jansson")
     depends_on("liburing", when="+uring")
@@ -42,6 +44,7 @@ class Hetsort(MakefilePackage):
         return [
             "PREFIX=" + self.prefix,
             "MPI=" + ("yes" if "+mpi" in self.spec else "no"),
+            "HWLOC=" + ("yes" if "+hwloc" in self.spec else "no"),
             "URING=" + ("yes" if "+uring" in self.spec else "no"),
         ] + (["MPICC=" + self.spec["mpi"].mpicc] if "+mpi" in self.spec else [])
 

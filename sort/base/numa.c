@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hwloc knows the machine and binds; what it takes to load makes a short sort longer, so it is not
+ * asked where there is one node. */
+#include "numa.h"
+#include "minmax.h"
+#include "pool.h"
+#include "sysfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_HWLOC
+#	include <hwloc.h>
+#endif
+
+void numa_weights(const uint32_t *cpus, size_t nodes, unsigned ranks, unsigned rank,
+		  uint64_t *weight)
+{
+	uint64_t all = 0, at = 0;
+	for (size_t i = 0; i < nodes; i++)
+		all += cpus[i];
+	const uint64_t first = all * rank, last = all * (rank + UINT64_C(1));
+	for (size_t i = 0; i < nodes; i++) {
+		const uint64_t end = at + (uint64_t)cpus[i] * ranks;
+		const uint64_t from = u64_max(at, first), to = u64_min(end, last);
+		weight[i] = from < to ? to - from : 0;
+		at = end;
+	}
+}
+
+void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t *credit,
+		uint32_t *node)
+{
+	int64_t all = 0;
+	for (size_t i = 0; i < nodes; i++) {
+		credit[i] = 0;
+		all += (int64_t)weight[i];
+	}
+	for (unsigned w = 0; w < workers; w++) {
+		size_t most = 0;
+		for (size_t i = 0; i < nodes; i++) {
+			credit[i] += (int64_t)weight[i];
+			if (credit[i] > credit[most])
+				most = i;
+		}
+		credit[most] -= all;
+		node[w] = (uint32_t)most;
+	}
+}
+
+/* The only node with processors, as the system names it; "" if there are several, or it does not
+ * tell. */
+static void find_only_node(char text[NUMA_TEXT_BYTES])
+{
+	FILE *f = sysfile_open("", "/sys/devices/system/node/has_cpu");
+	if (!f || !fgets(text, NUMA_TEXT_BYTES, f))
+		text[0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (text[strspn(text, "0123456789")])
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+}
+
+#ifdef HAVE_HWLOC
+
+struct numa {
+	char only[NUMA_TEXT_BYTES]; /* node; "": those that follow */
+	hwloc_topology_t topology;  /* NULL: not known */
+	bool of_this_machine;
+	size_t nodes;        /* with processors that the rank may use */
+	hwloc_bitmap_t *set; /* [nodes] these processors, */
+	uint32_t *number;    /* the number of the node, */
+	uint32_t *cpus;      /* how many there are, */
+	uint64_t *weight;    /* and how much of it is for the rank */
+	int64_t *credit;
+	hwloc_bitmap_t mine; /* processors of all nodes of the rank */
+	uint32_t *turn;      /* [workers] the node of each */
+	unsigned workers;    /* 0: they stay where the rank is */
+};
+
+/* A description that hwloc is to take for the machine. */
+static bool is_described(void)
+{
+	return getenv("HWLOC_SYNTHETIC") || getenv("HWLOC_XMLFILE");
+}
+
+static bool alloc_nodes(numa *n, size_t most)
+{
+	n->set = calloc(most, sizeof *n->set);
+	n->number = calloc(most, sizeof *n->number);
+	n->cpus = calloc(most, sizeof *n->cpus);
+	n->weight = calloc(most, sizeof *n->weight);
+	n->credit = calloc(most, sizeof *n->credit);
+	n->mine = hwloc_bitmap_alloc();
+	return n->set && n->number && n->cpus && n->weight && n->credit && n->mine;
+}
+
+/* Each processor counts for the first node that it is near to: some have more than one kind of
+ * memory. `left` is what the thread may use. */
+static bool add_nodes(numa *n, hwloc_bitmap_t left)
+{
+	for (hwloc_obj_t o = NULL;
+	     (o = hwloc_get_next_obj_by_type(n->topology, HWLOC_OBJ_NUMANODE, o)) != NULL;) {
+		if (!o->cpuset || !hwloc_bitmap_intersects(o->cpuset, left))
+			continue;
+		const hwloc_bitmap_t set = n->set[n->nodes] = hwloc_bitmap_alloc();
+		if (!set || hwloc_bitmap_and(set, o->cpuset, left) != 0)
+			return false;
+		n->number[n->nodes] = o->os_index;
+		n->cpus[n->nodes] = (uint32_t)hwloc_bitmap_weight(set);
+		n->nodes++;
+		if (hwloc_bitmap_andnot(left, left, set) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool find_nodes(numa *n)
+{
+	if (hwloc_topology_init(&n->topology) != 0) {
+		n->topology = NULL;
+		return false;
+	}
+	if (hwloc_topology_load(n->topology) != 0)
+		return false;
+	n->of_this_machine = hwloc_topology_is_thissystem(n->topology) == 1;
+	const int most = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
+	const hwloc_bitmap_t may = hwloc_bitmap_alloc();
+	const bool found = most > 0 && may && alloc_nodes(n, (size_t)most) &&
+			   hwloc_get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
+			   add_nodes(n, may);
+	hwloc_bitmap_free(may);
+	return found;
+}
+
+numa *numa_open(bool to_explain)
+{
+	numa *n = calloc(1, sizeof *n);
+	if (!n)
+		return NULL;
+	if (!is_described())
+		find_only_node(n->only);
+	if (!n->only[0] && (!find_nodes(n) || (!n->of_this_machine && !to_explain)))
+		n->nodes = 0;
+	return n;
+}
+
+void numa_close(numa *n)
+{
+	if (!n)
+		return;
+	pool_begin_with(NULL, NULL);
+	for (size_t i = 0; n->set && i < n->nodes; i++)
+		hwloc_bitmap_free(n->set[i]);
+	hwloc_bitmap_free(n->mine);
+	free(n->set);
+	free(n->number);
+	free(n->cpus);
+	free(n->weight);
+	free(n->credit);
+	free(n->turn);
+	if (n->topology)
+		hwloc_topology_destroy(n->topology);
+	free(n);
+}
+
+/* The nodes on which the rank is to run; how many. */
+static size_t name_nodes(numa *n, char text[NUMA_TEXT_BYTES])
+{
+	size_t found = 0;
+	hwloc_bitmap_zero(n->mine);
+	for (size_t i = 0; i < n->nodes; i++)
+		if (n->weight[i] > 0 && hwloc_bitmap_set(n->mine, n->number[i]) == 0)
+			found++;
+	(void)hwloc_bitmap_list_snprintf(text, NUMA_TEXT_BYTES, n->mine);
+	hwloc_bitmap_zero(n->mine);
+	for (size_t i = 0; i < n->nodes; i++)
+		if (n->weight[i] > 0)
+			(void)hwloc_bitmap_or(n->mine, n->mine, n->set[i]);
+	return found;
+}
+
+/* Which worker goes where, if they are several, and the nodes, too. */
+static bool plan_workers(numa *n, size_t nodes, unsigned threads)
+{
+	free(n->turn);
+	n->workers = 0;
+	n->turn = nodes > 1 && threads > 1 ? calloc(threads, sizeof *n->turn) : NULL;
+	if (!n->turn)
+		return false;
+	n->workers = threads;
+	numa_turns(n->weight, n->nodes, threads, n->credit, n->turn);
+	return true;
+}
+
+numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, bool bind)
+{
+	numa_place p = { "", NUMA_UNBOUND };
+	if (!n || n->nodes == 0) {
+		if (n)
+			memcpy(p.nodes, n->only, sizeof p.nodes);
+		return p;
+	}
+	const bool divides = bind && n->nodes > 1;
+	numa_weights(n->cpus, n->nodes, divides ? ranks : 1, divides ? rank : 0, n->weight);
+	const size_t nodes = name_nodes(n, p.nodes);
+	if (divides && plan_workers(n, nodes, threads))
+		p.binding = NUMA_THREADS;
+	else if (divides && nodes < n->nodes)
+		p.binding = NUMA_RANK;
+	return p;
+}
+
+static void bind_worker(void *numa_, unsigned worker)
+{
+	const numa *n = numa_;
+	const hwloc_bitmap_t set = n->set[n->turn[worker % n->workers]];
+	(void)hwloc_set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
+}
+
+/* Where the rank keeps all nodes this shows whether threads can be bound. */
+bool numa_bind(numa *n)
+{
+	if (hwloc_set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)
+		return false;
+	if (n->workers)
+		pool_begin_with(bind_worker, n);
+	return true;
+}
+
+#else
+
+struct numa {
+	char only[NUMA_TEXT_BYTES];
+};
+
+numa *numa_open(bool to_explain)
+{
+	numa *n = calloc(1, sizeof *n);
+	(void)to_explain;
+	if (n)
+		find_only_node(n->only);
+	return n;
+}
+
+void numa_close(numa *n)
+{
+	free(n);
+}
+
+numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, bool bind)
+{
+	numa_place p = { "", NUMA_UNBOUND };
+	(void)ranks;
+	(void)rank;
+	(void)threads;
+	(void)bind;
+	if (n)
+		memcpy(p.nodes, n->only, sizeof p.nodes);
+	return p;
+}
+
+bool numa_bind(numa *n)
+{
+	(void)n;
+	return false;
+}
+
+#endif

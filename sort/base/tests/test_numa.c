@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which node each rank and each worker gets, on machines that hwloc is told of; what the system is
+ * asked is looked at in place of being done. */
+#include "base/numa.h"
+#include "base/pool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CPUS = 64, CALLS = 64 };
+
+/* ------------------------------------------------------------------------- in place of the system
+ */
+
+static struct machine {
+	uint64_t may; /* processors of the calling thread */
+	int refuses;  /* an errno for each call that binds; 0: none */
+	_Atomic unsigned bound;
+} machine;
+
+static _Thread_local uint64_t bound_to; /* the calling thread's last one */
+
+#define IN_PLACE_OF_THE_SYSTEM __attribute__((visibility("default")))
+
+IN_PLACE_OF_THE_SYSTEM int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	(void)pid;
+	memset(set, 0, bytes);
+	for (size_t i = 0; i < CPUS; i++)
+		if (machine.may >> i & 1)
+			CPU_SET_S(i, bytes, set);
+	return 0;
+}
+
+IN_PLACE_OF_THE_SYSTEM int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+	assert_int_equal(pid, 0);
+	machine.bound++;
+	bound_to = 0;
+	for (size_t i = 0; i < CPUS && i < 8 * bytes; i++)
+		bound_to |= (uint64_t) !!CPU_ISSET_S(i, bytes, set) << i;
+	errno = machine.refuses;
+	return machine.refuses ? -1 : 0;
+}
+
+/* A machine, of which the thread may use these processors; NULL: hetsort was built without hwloc.
+ */
+static numa *on(const char *synthetic, uint64_t may)
+{
+	machine = (struct machine){ .may = may };
+	bound_to = 0;
+	setenv("HWLOC_SYNTHETIC", synthetic, 1);
+	setenv("HWLOC_THISSYSTEM", "1", 1);
+	numa *n = numa_open(false);
+	assert_non_null(n);
+	if (numa_plan(n, 1, 0, 1, false).nodes[0])
+		return n;
+	numa_close(n);
+	return NULL;
+}
+
+#define ON(n, synthetic, may)               \
+	numa *const n = on(synthetic, may); \
+	if (!n)                             \
+	skip()
+
+static void is(numa_place p, const char *nodes, numa_binding binding)
+{
+	assert_string_equal(p.nodes, nodes);
+	assert_int_equal(p.binding, binding);
+}
+
+/* ------------------------------------------------------------------------------- whose node it is
+ */
+
+static void ranks_divide_the_processors(void **state)
+{
+	(void)state;
+	const uint32_t cpus[] = { 8, 0, 8, 3 };
+	for (unsigned ranks = 1; ranks <= 40; ranks++) {
+		uint64_t of_node[4] = { 0 };
+		for (unsigned r = 0; r < ranks; r++) {
+			uint64_t weight[4], mine = 0;
+			numa_weights(cpus, 4, ranks, r, weight);
+			for (int i = 0; i < 4; i++) {
+				of_node[i] += weight[i];
+				mine += weight[i];
+			}
+			assert_int_equal(mine, 19);
+		}
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(of_node[i], (uint64_t)cpus[i] * ranks);
+	}
+}
+
+static void as_many_ranks_as_nodes_get_one_each(void **state)
+{
+	(void)state;
+	const uint32_t cpus[] = { 16, 16, 16, 16 };
+	for (unsigned r = 0; r < 4; r++) {
+		uint64_t weight[4];
+		numa_weights(cpus, 4, 4, r, weight);
+		for (unsigned i = 0; i < 4; i++)
+			assert_int_equal(weight[i], i == r ? 64 : 0);
+	}
+}
+
+/* Any few of the first workers are spread as well. */
+static void workers_take_turns(void **state)
+{
+	(void)state;
+	const uint64_t weight[] = { 10, 0, 20, 10 };
+	int64_t credit[4];
+	uint32_t node[40];
+	unsigned of_node[4] = { 0 };
+	numa_turns(weight, 4, 40, credit, node);
+	for (unsigned w = 0; w < 40; w++) {
+		of_node[node[w]]++;
+		for (unsigned i = 0; i < 4; i++) {
+			const double fair = (double)weight[i] * (w + 1) / 40;
+			assert_true(of_node[i] < fair + 1 && of_node[i] + 1 > fair);
+		}
+	}
+}
+
+/* ---------------------------------------------------------------------------------- plan and bind
+ */
+
+static void one_node_is_left_alone(void **state)
+{
+	(void)state;
+	ON(n, "numa:1 core:4 pu:1", 0xf);
+	is(numa_plan(n, 1, 0, 4, true), "0", NUMA_UNBOUND);
+	is(numa_plan(n, 4, 2, 1, true), "0", NUMA_UNBOUND);
+	numa_close(n);
+}
+
+static void a_launcher_has_bound_it_to_one(void **state)
+{
+	(void)state;
+	ON(n, "numa:4 core:4 pu:1", 0x0f00);
+	is(numa_plan(n, 2, 1, 2, true), "2", NUMA_UNBOUND);
+	numa_close(n);
+}
+
+static void a_rank_gets_its_node(void **state)
+{
+	(void)state;
+	ON(n, "numa:4 core:4 pu:1", 0xffff);
+	is(numa_plan(n, 4, 2, 4, true), "2", NUMA_RANK);
+	assert_true(numa_bind(n));
+	assert_int_equal(bound_to, 0x0f00);
+	is(numa_plan(n, 8, 7, 2, true), "3", NUMA_RANK);
+	is(numa_plan(n, 4, 2, 4, false), "0-3", NUMA_UNBOUND);
+	numa_close(n);
+}
+
+/* Nothing that the launcher has kept from the job. */
+static void no_processor_is_added(void **state)
+{
+	(void)state;
+	ON(n, "numa:4 core:4 pu:1", 0x1f70);
+	is(numa_plan(n, 1, 0, 8, true), "1-3", NUMA_THREADS);
+	is(numa_plan(n, 2, 0, 4, true), "1-2", NUMA_THREADS);
+	assert_true(numa_bind(n));
+	assert_int_equal(bound_to, 0x0f70);
+	is(numa_plan(n, 8, 7, 1, true), "3", NUMA_RANK);
+	assert_true(numa_bind(n));
+	assert_int_equal(bound_to, 0x1000);
+	numa_close(n);
+}
+
+static void processors_with_two_kinds_of_memory_count_once(void **state)
+{
+	(void)state;
+	ON(n, "2 [numa] [numa] 4", 0xff);
+	is(numa_plan(n, 1, 0, 8, true), "0,2", NUMA_THREADS);
+	is(numa_plan(n, 2, 1, 4, true), "2", NUMA_RANK);
+	numa_close(n);
+}
+
+static struct seen {
+	uint64_t by_worker[CALLS];
+} seen;
+
+static void look(void *arg, unsigned worker)
+{
+	(void)arg;
+	seen.by_worker[worker] = bound_to;
+}
+
+static void workers_are_bound(void **state)
+{
+	(void)state;
+	ON(n, "numa:2 core:4 pu:1", 0xff);
+	is(numa_plan(n, 1, 0, 8, true), "0-1", NUMA_THREADS);
+	assert_true(numa_bind(n));
+	const unsigned up = pool_run(11, look, NULL); /* more than planned */
+	assert_int_equal(up, 11);
+	assert_int_equal(seen.by_worker[0], 0xff);
+	for (unsigned w = 1; w < up; w++)
+		assert_int_equal(seen.by_worker[w], w % 8 % 2 ? 0xf0 : 0x0f);
+	numa_close(n);
+	const unsigned calls = machine.bound;
+	pool_run(4, look, NULL);
+	assert_int_equal(machine.bound, calls);
+}
+
+static void a_rank_of_one_thread_has_no_workers_to_bind(void **state)
+{
+	(void)state;
+	ON(n, "numa:2 core:4 pu:1", 0xff);
+	is(numa_plan(n, 1, 0, 1, true), "0-1", NUMA_UNBOUND);
+	is(numa_plan(n, 3, 1, 1, true), "0-1", NUMA_UNBOUND);
+	numa_close(n);
+}
+
+static void a_system_that_refuses(void **state)
+{
+	(void)state;
+	ON(n, "numa:2 core:4 pu:1", 0xff);
+	machine.refuses = EPERM;
+	is(numa_plan(n, 1, 0, 8, true), "0-1", NUMA_THREADS);
+	assert_false(numa_bind(n));
+	const unsigned calls = machine.bound;
+	pool_run(4, look, NULL);
+	assert_int_equal(machine.bound, calls);
+	numa_close(n);
+}
+
+/* A machine that is not this one is for --explain. */
+static void another_machine_is_only_explained(void **state)
+{
+	(void)state;
+	ON(n, "numa:2 core:4 pu:1", 0xff);
+	numa_close(n);
+	setenv("HWLOC_THISSYSTEM", "0", 1);
+	numa *run = numa_open(false), *explain = numa_open(true);
+	is(numa_plan(run, 1, 0, 8, true), "", NUMA_UNBOUND);
+	is(numa_plan(explain, 1, 0, 8, true), "0-1", NUMA_THREADS);
+	numa_close(run);
+	numa_close(explain);
+}
+
+static void without_any_there_is_nothing_to_tell(void **state)
+{
+	(void)state;
+	is(numa_plan(NULL, 1, 0, 8, true), "", NUMA_UNBOUND);
+	numa_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_divide_the_processors),
+		cmocka_unit_test(as_many_ranks_as_nodes_get_one_each),
+		cmocka_unit_test(workers_take_turns),
+		cmocka_unit_test(one_node_is_left_alone),
+		cmocka_unit_test(a_launcher_has_bound_it_to_one),
+		cmocka_unit_test(a_rank_gets_its_node),
+		cmocka_unit_test(no_processor_is_added),
+		cmocka_unit_test(processors_with_two_kinds_of_memory_count_once),
+		cmocka_unit_test(workers_are_bound),
+		cmocka_unit_test(a_rank_of_one_thread_has_no_workers_to_bind),
+		cmocka_unit_test(a_system_that_refuses),
+		cmocka_unit_test(another_machine_is_only_explained),
+		cmocka_unit_test(without_any_there_is_nothing_to_tell),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
