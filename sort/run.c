@@ -438,6 +438,7 @@ static void fill_result(job *j)
 	r->activity = activity_look(&j->env.c->stages.count.activity);
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);
+	r->stages = stages_times(&j->env.c->stages);
 	r->status = j->env.e.code;
 	r->phase = j->at;
 	memcpy(r->text, j->env.e.text, sizeof r->text);
@@ -459,6 +460,8 @@ static void validate_result(rank_result *r, int rank)
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;
 	for (int i = 0; sound && i < r->spans; i++)
 		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s);
+	for (int k = 0; k < STAGES; k++)
+		sound = sound && isfinite(r->stages.planned_s[k]) && isfinite(r->stages.taken_s[k]);
 	for (int i = 0; i < 2; i++)
 		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)

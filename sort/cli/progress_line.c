@@ -21,6 +21,13 @@ typedef struct sample {
 	uint64_t done;
 } sample;
 
+/* What was told, each second; where that is full, every second one goes. By the thread, and read
+ * when it has ended. */
+static struct {
+	progress_told at[PROGRESS_TOLD];
+	unsigned n, each, seen;
+} course = { .each = 1 };
+
 static struct {
 	pthread_t thread;
 	bool terminal;
@@ -133,6 +140,25 @@ static double rate(int32_t at, uint64_t done, double now)
 		       : (double)(done - first.done) / (now - first.at_s);
 }
 
+static void keep(const progress_told *t)
+{
+	if (course.seen++ % course.each)
+		return;
+	if (course.n == PROGRESS_TOLD) {
+		for (unsigned i = 1; 2 * i < PROGRESS_TOLD; i++)
+			course.at[i] = course.at[2 * i];
+		course.n /= 2;
+		course.each *= 2;
+	}
+	course.at[course.n++] = *t;
+}
+
+const progress_told *progress_line_told(unsigned *n)
+{
+	*n = course.n;
+	return course.at;
+}
+
 static void show(bool asked)
 {
 	char text[PROGRESS_TEXT_BYTES];
@@ -140,6 +166,9 @@ static void show(bool asked)
 	progress_sum s = { .left_s = -1 };
 	if (board_look(progress_take, &s) == 0)
 		return;
+	const bool planned = s.heard > 0 && s.unknown == 0 && s.work_s > 0;
+	if (planned)
+		keep(&(progress_told){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
 	const double r = rate(s.first.at.stage, s.done, now);
 	progress_text(&s, r, now - line.begun_s, text);
 	const bool due = !line.terminal && line.every_s > 0 && now >= line.next_s;

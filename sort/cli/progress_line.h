@@ -16,6 +16,15 @@ void progress_line_start(const settings *o);
 /* progress_line_stop - the line is gone. Was one ever there? */
 bool progress_line_stop(void);
 
+/* progress_line_told - what was told while it ran: when, of what time is left, and the part of the
+ * job that was done; n moments. After progress_line_stop. */
+enum { PROGRESS_TOLD = 256 };
+typedef struct progress_told {
+	double at_s, left_s, part;
+} progress_told;
+
+const progress_told *progress_line_told(unsigned *n);
+
 /* progress_line_now - one whole line, soon; from any thread. */
 void progress_line_now(void);
 

@@ -3,6 +3,7 @@
  * is to tell besides is a member of rank_result, and a row here. */
 #include "report_fields.h"
 #include "option_rows.h"
+#include "progress_line.h"
 #include "report.h"
 #include "signals.h"
 
@@ -163,6 +164,20 @@ static json_t *spans_json(const void *of, const report_source *s)
 	return a;
 }
 
+/* Of those that the plan has or that were there. */
+static json_t *stages_json(const void *of, const report_source *s)
+{
+	const stage_times *t = &((const rank_result *)of)->stages;
+	json_t *o = json_object();
+	(void)s;
+	for (int k = STAGE_NONE + 1; k < STAGES; k++)
+		if (t->planned_s[k] > 0 || t->taken_s[k] > 0)
+			o = json_with(o, stage_name((stage_kind)k),
+				      json_pack("{s:f, s:f}", "planned_s", t->planned_s[k],
+						"taken_s", t->taken_s[k]));
+	return o;
+}
+
 /* Up to the last step that has any. */
 static json_t *activity_json(const void *of, const report_source *s)
 {
@@ -315,6 +330,7 @@ static const report_field rank_fields[] = {
 	{ "activity", MADE(activity_json) },
 	{ "phases_s", MADE(phases_json) },
 	{ "timeline", MADE(spans_json) },
+	{ "stages", MADE(stages_json) },
 	{ "memory", OBJECT(memory_fields) },
 	{ "io", OBJECT(io_fields) },
 	{ "resumed", OBJECT(resumed_fields), .when = resumes, .or_null = true },
@@ -342,6 +358,29 @@ static json_t *adapt_json(const void *of, const report_source *s)
 		{ .name = NULL },
 	};
 	return report_object(fields, ((const job_result *)of)->rank, s);
+}
+
+/* What --progress has told. */
+static bool told(const void *of, const report_source *s)
+{
+	unsigned n;
+	(void)of;
+	(void)s;
+	progress_line_told(&n);
+	return n > 0;
+}
+
+static json_t *progress_json(const void *of, const report_source *s)
+{
+	unsigned n;
+	const progress_told *t = progress_line_told(&n);
+	json_t *a = json_array();
+	(void)of;
+	(void)s;
+	for (unsigned i = 0; i < n; i++)
+		a = json_and(a, json_pack("{s:f, s:f, s:f}", "at_s", t[i].at_s, "left_s",
+					  t[i].left_s, "part", t[i].part));
+	return a;
 }
 
 static json_t *ranks_json(const void *of, const report_source *s)
@@ -539,6 +578,7 @@ const report_field report_fields[] = {
 	{ "all_read_s", JOB(all_read_s) },
 	{ "balance", MADE(balance_json) },
 	{ "adapt", MADE(adapt_json), .when = adapted, .or_null = true },
+	{ "progress", MADE(progress_json), .when = told },
 	{ "checksum_kind", SAYS(CHECKSUM_NAME) },
 	{ "checksum", MADE(sum_json) },
 	{ "checksum_written", MADE(sum_out_json), .when = drops },

@@ -182,3 +182,25 @@ stages_seen stages_look(stages *s, double now)
 	pthread_mutex_unlock(&s->lock);
 	return seen;
 }
+
+stage_times stages_times(stages *s)
+{
+	stage_times t;
+	pthread_mutex_lock(&s->lock);
+	for (int k = 0; k < STAGES; k++) {
+		t.planned_s[k] = s->stage[k].planned_s;
+		t.taken_s[k] = s->stage[k].taken_s;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return t;
+}
+
+const char *stage_name(stage_kind k)
+{
+	static const char *const name[] = {
+		[STAGE_NONE] = "none",       [STAGE_READ] = "read", [STAGE_SPLIT] = "split",
+		[STAGE_RECEIVE] = "receive", [STAGE_SORT] = "sort", [STAGE_WRITE] = "write",
+		[STAGE_CHECK] = "check"
+	};
+	return name[k];
+}

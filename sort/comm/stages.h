@@ -57,4 +57,13 @@ void stages_end(stages *s, double now);
 /* stages_look - by any thread. */
 stages_seen stages_look(stages *s, double now);
 
+/* Of each stage: planned, and taken; fixed size, sent as bytes. stages_times - by any thread.
+ * stage_name - one word. */
+typedef struct stage_times {
+	double planned_s[STAGES], taken_s[STAGES];
+} stage_times;
+
+stage_times stages_times(stages *s);
+const char *stage_name(stage_kind k);
+
 #endif

@@ -84,6 +84,7 @@ typedef struct rank_result {
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	int32_t spans;
 	phase_span span[SPANS];
+	stage_times stages;
 	int32_t threads;
 	char processors[PROCESSORS_BYTES]; /* that its threads may use: "0-3,8" */
 	char cpu_model[CPU_MODEL_BYTES];

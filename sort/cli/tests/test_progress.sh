@@ -45,6 +45,17 @@ is "nothing where there is no terminal" "$rc/$err" 0/
 HETSORT_FAIL=delay@read:0=3 run "$hetsort" --progress 1 -f -o out in
 is "a summary is the last line" "$rc/$(tail -n 1 <<<"$err" | sed 's/[0-9.]* s, .*/S/')" "0/hetsort: 20000 records, 2.00 MB, in S"
 ok "the output is as ever" cmp out expected
+HETSORT_FAIL=delay@read:0=3 run "$hetsort" --progress 1 --report report -f -o out in
+run python3 -c 'import json
+r = json.load(open("report"))
+s = r["ranks"][0]["stages"]
+print(" ".join(s), all(v["planned_s"] > 0 and v["taken_s"] > 0 for v in s.values()), s["read"]["taken_s"] >= 3)
+p = r["progress"]
+print(len(p) >= 2, all(0 < a["at_s"] < b["at_s"] < r["total_s"] for a, b in zip(p, p[1:])), p[-1]["part"] < 1, p[-1]["left_s"] > 0)'
+is "the report: planned and taken seconds of what moves data, and what the lines said" "$out" "read write True True
+True True True True"
+run "$hetsort" --progress off --report report -f -o out in
+is "the report: no lines, nothing said" "$(grep -c '"progress": *\[' report)" 0
 for word in 0 x 1.5; do
   run "$hetsort" --progress $word -f -o out in
   is "--progress $word is refused" "$rc" 2
