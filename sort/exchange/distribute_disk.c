@@ -126,6 +126,8 @@ static status begin_round(rounds *x)
 				  .record_bytes = env->o->lay.record_bytes,
 				  .fill = fill,
 				  .outgoing = x,
+				  .peers = peers_all(env->c),
+				  .most_peers = env->c->size,
 				  .send = x->send,
 				  .recv = x->recv,
 				  .threads = env->o->exchange_threads,

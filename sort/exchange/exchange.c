@@ -5,7 +5,7 @@
  * same host reads blocks in the sender's window, and frees them there; it is looked at only when it
  * has told that there is news. Each block has a header with a checksum. After a damaged block the
  * streams still run to their end, so that no rank waits for this one. Memory: 2 * window * block
- * bytes * (ranks - 1), one block for the rank's own records, 120 bytes and 128 a slot of window for
+ * bytes * (peers - 1), one block for the rank's own records, 120 bytes and 128 a slot of window for
  * each peer. */
 #include "exchange.h"
 #include "block.h"
@@ -20,7 +20,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The stream to one rank. Blocks [0, sent) are sent and their slots free, [sent, begun) are being
+/* The stream to one peer. Blocks [0, sent) are sent and their slots free, [sent, begun) are being
  * sent. */
 typedef struct out_stream {
 	bool shared;    /* the peer reads the window */
@@ -30,7 +30,7 @@ typedef struct out_stream {
 	comm_req *req; /* [window] */
 } out_stream;
 
-/* The stream from one rank. Blocks [0, released) are read, [released, taken) the reader's,
+/* The stream from one peer. Blocks [0, released) are read, [released, taken) the reader's,
  * [taken, arrived) wait for it, [arrived, posted) are awaited. */
 typedef struct in_stream {
 	bool shared; /* buf is the peer's window */
@@ -42,7 +42,7 @@ typedef struct in_stream {
 	comm_req *req; /* [window] */
 } in_stream;
 
-/* All streams in one direction, of the thread that moves them: sets of ranks (rank_set.h). */
+/* All streams in one direction, of the thread that moves them: sets of peers (rank_set.h). */
 typedef struct direction {
 	uint64_t *open; /* whose stream has not come to its end */
 	uint64_t *due;  /* of these, where something may have to be done */
@@ -78,7 +78,7 @@ struct exchange {
 	unsigned char *own;     /* the block of this rank's own stream */
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
-	int awaited;         /* the rank that it is to come from, or none of them; under the lock */
+	int awaited;         /* the peer that it is to come from, or none of them; under the lock */
 	status failed;       /* under the lock */
 	err damage;          /* the first block that came damaged; under the lock */
 	mover mover[2];
@@ -94,14 +94,14 @@ static size_t message_bytes(size_t record_bytes, size_t n)
 	return (bytes + 7) / 8 * 8;
 }
 
-uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks)
+uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers, int ranks)
 {
-	const windows w = windows_divide(budget_bytes, record_bytes, ranks, UINT64_MAX);
-	const uint64_t p = (uint64_t)ranks, block = message_bytes(record_bytes, w.block_recs);
+	const windows w = windows_divide(budget_bytes, record_bytes, peers, UINT64_MAX);
+	const uint64_t p = (uint64_t)peers, block = message_bytes(record_bytes, w.block_recs);
 	return sizeof(exchange) +
 	       p * (sizeof(out_stream) + sizeof(in_stream) + 2 * w.blocks * sizeof(comm_req)) +
-	       SETS * rank_set_words(ranks) * sizeof(uint64_t) + (w.blocks * (p - 1) + 1) * block +
-	       shared_window_most_bytes(w.blocks * block, ranks);
+	       SETS * rank_set_words(peers) * sizeof(uint64_t) + (w.blocks * (p - 1) + 1) * block +
+	       shared_window_most_bytes(w.blocks * block, peers, ranks);
 }
 
 static uint64_t blocks_of(const exchange *x, uint64_t count)
@@ -122,8 +122,8 @@ static size_t block_message(const exchange *x, size_t n)
 
 static block_header header_of(const exchange *x, int from, int to, uint64_t k, size_t n)
 {
-	return (block_header){ .from = from,
-			       .to = to,
+	return (block_header){ .from = peers_rank(&x->p.peers, from),
+			       .to = peers_rank(&x->p.peers, to),
 			       .record_bytes = (uint32_t)x->p.record_bytes,
 			       .block = k,
 			       .records = n };
@@ -139,20 +139,20 @@ static void open_stream(const direction *d, int peer, uint64_t blocks)
 
 static void lay_out_streams(exchange *x)
 {
-	const comm *c = x->p.c;
-	const size_t words = rank_set_words(c->size);
+	const peer_list *p = &x->p.peers;
+	const size_t words = rank_set_words(p->count);
 	unsigned char *slot = x->slots;
 	comm_req *req = x->reqs;
 	for (size_t k = 0; k < NEWS_KINDS; k++)
 		x->side[k] = (direction){ x->sets + 2 * k * words, x->sets + (2 * k + 1) * words };
-	for (int i = 0; i < c->size; i++) {
+	for (int i = 0; i < p->count; i++) {
 		out_stream *o = &x->out[i];
 		in_stream *n = &x->in[i];
 		o->count = x->p.send[i];
 		n->count = x->p.recv[i];
 		o->blocks = blocks_of(x, o->count);
 		n->blocks = blocks_of(x, n->count);
-		if (i == c->rank)
+		if (i == p->own)
 			continue;
 		o->buf = shared_window_to(x->sharing, i);
 		n->buf = slot;
@@ -167,29 +167,29 @@ static void lay_out_streams(exchange *x)
 
 status exchange_open(exchange **out, const exchange_plan *p, err *e)
 {
-	const size_t size = (size_t)p->c->size;
+	const size_t size = (size_t)p->peers.count;
 	exchange *x = *out = mem_array(p->m, 1, sizeof *x, "exchange", e);
 	if (!x)
 		return ST_RESOURCE;
 	x->p = *p;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->news, NULL);
-	const windows w = windows_divide(p->budget_bytes, p->record_bytes, p->c->size, p->total);
+	const windows w = windows_divide(p->budget_bytes, p->record_bytes, p->most_peers, p->total);
 	x->window = w.blocks;
 	x->block_recs = w.block_recs;
 	x->block_bytes = block_message(x, x->block_recs);
 	const size_t slots = 2 * x->window * (size - 1);
 	x->out = mem_array(p->m, size, sizeof *x->out, "outgoing streams", e);
 	x->in = mem_array(p->m, size, sizeof *x->in, "incoming streams", e);
-	x->sets =
-		mem_array(p->m, SETS * rank_set_words(p->c->size), sizeof *x->sets, "exchange", e);
+	x->sets = mem_array(p->m, SETS * rank_set_words(p->peers.count), sizeof *x->sets,
+			    "exchange", e);
 	x->reqs = mem_array(p->m, slots, sizeof *x->reqs, "exchange windows", e);
 	x->slots = mem_array(p->m, slots / 2, x->block_bytes, "exchange windows", e);
 	x->own = mem_array(p->m, 1, x->block_bytes, "exchange block", e);
 	if (!x->out || !x->in || !x->sets || !x->reqs || !x->slots || !x->own)
 		return ST_RESOURCE;
-	const status rc =
-		shared_window_open(&x->sharing, p->c, p->m, x->window * x->block_bytes, e);
+	const status rc = shared_window_open(&x->sharing, p->c, p->m, &x->p.peers,
+					     x->window * x->block_bytes, e);
 	if (rc == ST_OK)
 		lay_out_streams(x);
 	return rc;
@@ -202,7 +202,7 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-/* Which of the blocks to rank `to` are sent, and have left their slots? */
+/* Which of the blocks to peer `to` are sent, and have left their slots? */
 static status see_sent(exchange *x, int to, bool *moved)
 {
 	out_stream *o = &x->out[to];
@@ -219,7 +219,7 @@ static status see_sent(exchange *x, int to, bool *moved)
 	return rc;
 }
 
-/* Move the stream to rank `to` on by at most one block. */
+/* Move the stream to peer `to` on by at most one block. */
 static status step_out(exchange *x, int to, bool *moved)
 {
 	out_stream *o = &x->out[to];
@@ -230,14 +230,15 @@ static status step_out(exchange *x, int to, bool *moved)
 	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
 	const double span = trace_begin();
 	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
-	*h = header_of(x, x->p.c->rank, to, o->begun++, n);
+	*h = header_of(x, x->p.peers.own, to, o->begun++, n);
 	block_stamp(h);
 	*moved = true;
 	FAIL_FLIP(FAIL_SENT, h, block_message(x, n));
 	if (o->shared)
 		rc = shared_window_send(x->sharing, to, (unsigned char *)h, block_message(x, n));
 	else
-		rc = comm_send(x->p.c, h, block_message(x, n), to, slot, &o->req[slot]);
+		rc = comm_send(x->p.c, h, block_message(x, n), peers_rank(&x->p.peers, to), slot,
+			       &o->req[slot]);
 	trace_end(TRACE_SEND, span);
 	return rc;
 }
@@ -251,18 +252,19 @@ static status post_receives(exchange *x, int from, uint64_t released, bool *move
 		const int slot = (int)(n->posted % x->window);
 		const size_t recs = block_count(x, n->count, n->posted++);
 		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
-			       block_message(x, recs), from, slot, &n->req[slot]);
+			       block_message(x, recs), peers_rank(&x->p.peers, from), slot,
+			       &n->req[slot]);
 		*moved = true;
 	}
 	return rc;
 }
 
-/* Is block k from rank `from` what it should be? */
+/* Is block k from peer `from` what it should be? */
 static void check_arrived(exchange *x, int from, uint64_t k)
 {
 	const in_stream *n = &x->in[from];
 	const block_header wanted =
-		header_of(x, from, x->p.c->rank, k, block_count(x, n->count, k));
+		header_of(x, from, x->p.peers.own, k, block_count(x, n->count, k));
 	const block_header *h = (const void *)(n->buf + (size_t)(k % x->window) * x->block_bytes);
 	err e = { ST_OK, "" };
 	if (block_check(h, &wanted, &e) == ST_OK)
@@ -272,7 +274,7 @@ static void check_arrived(exchange *x, int from, uint64_t k)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* Is block k of the stream from rank `from` there? */
+/* Is block k of the stream from peer `from` there? */
 static status see_arrived(exchange *x, int from, uint64_t k, bool *done)
 {
 	in_stream *n = &x->in[from];
@@ -283,7 +285,7 @@ static status see_arrived(exchange *x, int from, uint64_t k, bool *done)
 	return ST_OK;
 }
 
-/* Move the stream from rank `from` on: count blocks that came, post receives for free slots. */
+/* Move the stream from peer `from` on: count blocks that came, post receives for free slots. */
 static status step_in(exchange *x, int from, bool *moved)
 {
 	in_stream *n = &x->in[from];
@@ -320,7 +322,7 @@ static bool has_ended(const exchange *x, unsigned side, int peer)
 	return x->in[peer].arrived == x->in[peer].blocks; /* only this thread changes it */
 }
 
-/* Those of the ranks [from, end) that are due. */
+/* Those of the peers [from, end) that are due. */
 static status step_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
@@ -337,18 +339,18 @@ static status step_due(exchange *x, unsigned side, int from, int end, bool *move
 	return rc;
 }
 
-/* One round over all streams of a direction, each rank starting at its right neighbour. */
+/* One round over all streams of a direction, each rank starting at the peer behind it. */
 static status step_side(exchange *x, unsigned side, bool *moved)
 {
-	const comm *c = x->p.c;
+	const peer_list *p = &x->p.peers;
 	const direction *d = &x->side[side];
 	shared_window_news(x->sharing, side, d->due);
-	for (size_t k = 0; k < rank_set_words(c->size); k++)
+	for (size_t k = 0; k < rank_set_words(p->count); k++)
 		d->due[k] &= d->open[k];
-	status rc = atomic_load(&c->broken) ? ST_PEER : ST_OK;
+	status rc = atomic_load(&x->p.c->broken) ? ST_PEER : ST_OK;
 	if (rc == ST_OK)
-		rc = step_due(x, side, c->rank + 1, c->size, moved);
-	return rc == ST_OK ? step_due(x, side, 0, c->rank, moved) : rc;
+		rc = step_due(x, side, p->own + 1, p->count, moved);
+	return rc == ST_OK ? step_due(x, side, 0, p->own, moved) : rc;
 }
 
 static status step_all(exchange *x, unsigned sides, bool *moved)
@@ -359,7 +361,7 @@ static status step_all(exchange *x, unsigned sides, bool *moved)
 
 static bool all_ended(const exchange *x, unsigned sides)
 {
-	const int size = x->p.c->size;
+	const int size = x->p.peers.count;
 	bool all = true;
 	for (unsigned k = 0; k < NEWS_KINDS; k++)
 		all &= !(sides >> k & 1) || rank_set_next(x->side[k].open, 0, size) == size;
@@ -437,10 +439,10 @@ static bool start_thread(exchange *x, unsigned sides, const char *name)
 /* Streams to and from ranks of this host are read where they are written. */
 static status connect(exchange *x)
 {
-	const comm *c = x->p.c;
+	const peer_list *p = &x->p.peers;
 	const status rc = shared_window_connect(x->sharing);
-	for (int i = 0; rc == ST_OK && i < c->size; i++) {
-		if (i == c->rank)
+	for (int i = 0; rc == ST_OK && i < p->count; i++) {
+		if (i == p->own)
 			continue;
 		const bool shared = shared_window_with(x->sharing, i);
 		x->out[i].shared = x->in[i].shared = shared;
@@ -456,7 +458,7 @@ status exchange_start(exchange *x)
 	const status rc = connect(x);
 	if (rc != ST_OK)
 		return rc;
-	const unsigned threads = x->p.c->size > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
+	const unsigned threads = x->p.peers.count > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
 	x->self = MOVE_OUT | MOVE_IN;
 	if (threads == 1 && start_thread(x, MOVE_OUT | MOVE_IN, "exchange"))
 		x->self = 0;
@@ -509,7 +511,7 @@ static status await_block(exchange *x, int from)
 		}
 		x->time.wait_s += moved ? 0 : now_s() - t0;
 	}
-	x->awaited = x->p.c->rank;
+	x->awaited = x->p.peers.own;
 	pthread_mutex_unlock(&x->lock);
 	return rc;
 }
@@ -520,7 +522,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;
-	if (src == x->p.c->rank) { /* its own records are gathered when the reader asks */
+	if (src == x->p.peers.own) { /* its own records are gathered when the reader asks */
 		*n = fill_block(x, src, in->taken++, x->own);
 		*recs = x->own;
 		return ST_OK;

@@ -111,6 +111,8 @@ static status open_exchange(sort_state *r)
 				  .record_bytes = j->lay.record_bytes,
 				  .fill = fill,
 				  .outgoing = r,
+				  .peers = peers_all(j->c),
+				  .most_peers = j->c->size,
 				  .send = r->send,
 				  .recv = r->recv,
 				  .threads = j->exchange_threads,
@@ -226,7 +228,8 @@ uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, 
 		return bucket_sort_most_bytes(l, n_in, threads);
 	return bucket_sort_order_most_bytes(l, n_in, n_out * l->record_bytes, threads) +
 	       n_in * permutation_width(n_in) +
-	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks) +
+	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks,
+				   ranks) +
 	       small_bytes(l, p);
 }
 

@@ -96,7 +96,7 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 	const uint64_t out = k->f->in.is_stream ? POS_MASK : out_recs;
 	if (p == 1)
 		return 0;
-	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size) +
+	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size, env->c->size) +
 	       outgoing_most_bytes(n, p) + writer_most_bytes(out, rec) + CONTROL_BYTES +
 	       p * PEER_BYTES + p * sizeof(merge_stream) +
 	       stream_merge_heads((uint32_t)p) * sizeof(head);

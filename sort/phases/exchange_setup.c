@@ -157,6 +157,8 @@ status exchange_setup_open(exchange_setup *t)
 				  .record_bytes = env->o->lay.record_bytes,
 				  .fill = outgoing_fill,
 				  .outgoing = &t->out,
+				  .peers = peers_all(env->c),
+				  .most_peers = env->c->size,
 				  .send = t->out.send,
 				  .recv = t->recv,
 				  .threads = env->o->exchange_threads,

@@ -69,11 +69,12 @@ static status on_rank(comm *c, void *setting_)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
+	const peer_list all = peers_all(c);
 	if (s->elsewhere[c->rank])
 		strcpy(c->host, "elsewhere");
 	c->shares_memory = !s->none[c->rank];
 	c->process_ranks = s->inside ? c->size : 1;
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, BYTES, &e));
 	if (rc == ST_OK)
 		rc = shared_window_connect(w);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
@@ -85,7 +86,7 @@ static status on_rank(comm *c, void *setting_)
 	}
 	hear(s, w, c, NEWS_SENT);
 	hear(s, w, c, NEWS_FREED);
-	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size));
+	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size, c->size));
 	shared_window_close(w);
 	expect(s, m.now_bytes == 0);
 	return rc;
@@ -116,8 +117,9 @@ static status take_turns(comm *c, void *turns)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
+	const peer_list all = peers_all(c);
 	const int other = 1 - c->rank;
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, sizeof(uint64_t), &e));
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, sizeof(uint64_t), &e));
 	if (rc == ST_OK)
 		rc = shared_window_connect(w);
 	uint64_t seen = 0, *out = (void *)shared_window_to(w, other);
@@ -157,7 +159,8 @@ static status leave_early(comm *c, void *left_)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
+	const peer_list all = peers_all(c);
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, BYTES, &e));
 	if (rc == ST_OK)
 		rc = shared_window_connect(w);
 	if (rc == ST_OK && c->rank == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streams between all ranks come whole and in order: over memory of one process, over memory of one
- * host, over messages, and over both; with and without threads of their own; with streams of no
- * block, of one, and of many more than a window holds. Ranks of one process send no messages,
- * however many they are. */
+/* Streams between ranks, all or some, come whole and in order: over memory of one process, over
+ * memory of one host, over messages, and over both; with and without threads of their own; with
+ * streams of no block, of one, and of many more than a window holds. Ranks of one process send no
+ * messages, however many they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@ typedef struct setting {
 	int ranks;
 	unsigned threads;
 	bool inside, messages, mixed; /* mixed: odd ranks are on another host */
+	bool some;                    /* only some ranks exchange with each other */
 	uint64_t most;                /* records of a stream */
 	atomic_int wrong;
 } setting;
@@ -32,11 +33,56 @@ static uint64_t count_of(const setting *s, int from, int to)
 	return (uint64_t)(from * 7 + to * 3) % (s->most + 1);
 }
 
+static bool exchange_with(const setting *s, int a, int b)
+{
+	return !s->some || a == b || (a + b) % 3 == 0 || abs(a - b) == 1;
+}
+
+/* What goes between a rank and its peers. */
+typedef struct streams {
+	const comm *c;
+	peer_list peers;
+	int *rank;
+	uint64_t *send, *recv;
+} streams;
+
+static status streams_open(streams *t, const setting *s, const comm *c)
+{
+	const size_t p = (size_t)c->size;
+	*t = (streams){ .c = c,
+			.rank = calloc(p, sizeof *t->rank),
+			.send = calloc(p, sizeof *t->send),
+			.recv = calloc(p, sizeof *t->recv) };
+	if (!t->rank || !t->send || !t->recv)
+		return ST_RESOURCE;
+	for (int i = 0; i < c->size; i++) {
+		if (!exchange_with(s, c->rank, i))
+			continue;
+		if (i == c->rank)
+			t->peers.own = t->peers.count;
+		t->send[t->peers.count] = count_of(s, c->rank, i);
+		t->recv[t->peers.count] = count_of(s, i, c->rank);
+		t->rank[t->peers.count++] = i;
+	}
+	t->peers.rank = t->rank;
+	if (!s->some)
+		t->peers = peers_all(c);
+	return ST_OK;
+}
+
+static void streams_free(streams *t)
+{
+	free(t->rank);
+	free(t->send);
+	free(t->recv);
+}
+
 static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
-	const comm *c = outgoing;
+	const streams *t = outgoing;
+	const uint64_t rank = (uint64_t)peers_rank(&t->peers, to);
 	for (size_t i = 0; i < n; i++) {
-		const test_record r = { (uint64_t)c->rank, (uint64_t)to, skip + i };
+		const test_record r = { (uint64_t)t->c->rank, rank, skip + i };
 		memcpy(buf + i * RECORD, &r, RECORD);
 	}
 }
@@ -51,13 +97,15 @@ static status start(comm *c, comm_req *req)
 	return atomic_load(&real_ops)->start(c, req);
 }
 
-static status read_stream(setting *s, exchange *x, const comm *c, int from)
+static status read_stream(setting *s, exchange *x, const streams *t, int peer)
 {
+	const comm *c = t->c;
+	const int from = peers_rank(&t->peers, peer);
 	uint64_t at = 0;
 	for (;;) {
 		const unsigned char *recs;
 		size_t n;
-		const status rc = exchange_next(x, from, &recs, &n);
+		const status rc = exchange_next(x, peer, &recs, &n);
 		if (rc != ST_OK || n == 0) {
 			atomic_fetch_add(&s->wrong, at != count_of(s, from, c->rank));
 			return rc;
@@ -69,30 +117,32 @@ static status read_stream(setting *s, exchange *x, const comm *c, int from)
 	}
 }
 
-static status move(setting *s, comm *c, const uint64_t *send, const uint64_t *recv, err *e)
+static status move(setting *s, comm *c, streams *t, err *e)
 {
 	mem m = { 0 };
 	exchange *x = NULL;
-	exchange_times t;
+	exchange_times times;
 	const exchange_plan p = { .c = c,
 				  .m = &m,
 				  .record_bytes = RECORD,
 				  .fill = fill,
-				  .outgoing = c,
-				  .send = send,
-				  .recv = recv,
+				  .outgoing = t,
+				  .peers = t->peers,
+				  .most_peers = c->size,
+				  .send = t->send,
+				  .recv = t->recv,
 				  .threads = s->threads,
 				  .budget_bytes = LEAST_BUDGET,
 				  .total = (uint64_t)s->ranks * s->most };
 	status rc = comm_agree(c, exchange_open(&x, &p, e));
 	if (rc == ST_OK)
 		rc = exchange_start(x);
-	for (int i = 0; rc == ST_OK && i < c->size; i++)
-		rc = read_stream(s, x, c, (c->rank + i) % c->size);
+	for (int i = 0; rc == ST_OK && i < t->peers.count; i++)
+		rc = read_stream(s, x, t, (t->peers.own + i) % t->peers.count);
 	if (rc == ST_OK)
-		rc = exchange_finish(x, &t, e);
-	atomic_fetch_add(&s->wrong,
-			 m.peak_bytes > exchange_most_bytes(RECORD, LEAST_BUDGET, c->size));
+		rc = exchange_finish(x, &times, e);
+	atomic_fetch_add(&s->wrong, m.peak_bytes > exchange_most_bytes(RECORD, LEAST_BUDGET,
+								       t->peers.count, c->size));
 	exchange_free(x);
 	atomic_fetch_add(&s->wrong, m.now_bytes != 0);
 	return rc;
@@ -102,8 +152,7 @@ static status on_rank(comm *c, void *setting_)
 {
 	setting *s = setting_;
 	err e = { ST_OK, "" };
-	uint64_t *send = calloc((size_t)c->size, sizeof *send);
-	uint64_t *recv = calloc((size_t)c->size, sizeof *recv);
+	streams t;
 	struct comm_ops ops = *c->ops;
 	const struct comm_ops *real = c->ops;
 	c->shares_memory = !s->messages;
@@ -112,17 +161,12 @@ static status on_rank(comm *c, void *setting_)
 		strcpy(c->host, "elsewhere");
 	atomic_store(&real_ops, real);
 	ops.start = start;
-	status rc = comm_agree(c, send && recv ? ST_OK : ST_RESOURCE);
-	for (int i = 0; rc == ST_OK && i < c->size; i++) {
-		send[i] = count_of(s, c->rank, i);
-		recv[i] = count_of(s, i, c->rank);
-	}
+	status rc = comm_agree(c, streams_open(&t, s, c));
 	c->ops = &ops;
 	if (rc == ST_OK)
-		rc = move(s, c, send, recv, &e);
+		rc = move(s, c, &t, &e);
 	c->ops = real;
-	free(send);
-	free(recv);
+	streams_free(&t);
 	return rc;
 }
 
@@ -174,12 +218,21 @@ static void test_mixed(void **state)
 	run(&(setting){ .ranks = FEW, .mixed = true, .most = 50 });
 }
 
+static void test_some(void **state)
+{
+	(void)state;
+	run(&(setting){ .ranks = 17, .some = true, .inside = true, .most = 300 });
+	run(&(setting){ .ranks = 17, .some = true, .most = 300 });
+	run(&(setting){ .ranks = 17, .some = true, .messages = true, .most = 20 });
+	run(&(setting){ .ranks = 17, .some = true, .mixed = true, .most = 20 });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inside), cmocka_unit_test(test_many),
 		cmocka_unit_test(test_host),   cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_mixed),  cmocka_unit_test(test_some),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
