@@ -1,16 +1,42 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the lines of hetsort --progress say of the time that is left, and how wrong that was."""
+"""What the report of hetsort --progress says of the time that was left, and how wrong that was."""
 
 import re
 
-
-def told(text):
-    """(seconds since the start, seconds left) of each line that has both."""
-    found = re.findall(r", (?:(\d+):)?(\d+):(\d\d), (?:(\d+):)?(\d+):(\d\d) left", text)
-    return [tuple(int(h or 0) * 3600 + int(m) * 60 + int(s) for h, m, s in (f[:3], f[3:])) for f in found]
+from . import stats
 
 
-def errors(lines, total_s, parts):
-    """By what part of the time left the first line at or after each part of the job was wrong; None where there is none."""
-    at = [next(((e, left) for e, left in lines if part * total_s <= e < total_s), None) for part in parts]
-    return [line and (line[1] - (total_s - line[0])) / (total_s - line[0]) for line in at]
+def told(report):
+    """(seconds since the start, seconds left) of each moment in which it was told."""
+    return [(p["at_s"], p["left_s"]) for p in report.get("progress", [])]
+
+
+def errors(moments, total_s, parts):
+    """By what part of the time left the first moment at or after each part of the job was wrong; None where there is none."""
+    at = [next(((e, left) for e, left in moments if part * total_s <= e < total_s), None) for part in parts]
+    return [m and (m[1] - (total_s - m[0])) / (total_s - m[0]) for m in at]
+
+
+def stages(report):
+    """{stage: (seconds planned, taken)}, the mean of all ranks."""
+    ranks, sums = report["ranks"], {}
+    for name, s in (item for r in ranks for item in r["stages"].items()):
+        planned_s, taken_s = sums.get(name, (0, 0))
+        sums[name] = planned_s + s["planned_s"] / len(ranks), taken_s + s["taken_s"] / len(ranks)
+    return sums
+
+
+def percent(values):
+    """The median, and of several the least and the most."""
+    known = [100 * v for v in values if v is not None]
+    if not known:
+        return "-"
+    ends = f" ({min(known):+.0f} to {max(known):+.0f})" if len(known) > 1 else ""
+    return f"{stats.median(known):+.0f} %{ends}"
+
+
+def longer(case, times):
+    """With so many times its records and memory."""
+    records, *own = case.split(" ", 1)
+    own = [re.sub(r"(?<=--memory )(\d+)", lambda m: str(round(times * int(m[1]))), o) for o in own]
+    return " ".join([str(round(times * int(records) / 1e5) * 100000 if times > 1 else int(records)), *own])
