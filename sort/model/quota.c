@@ -43,6 +43,11 @@ quota quota_find(const char *root)
 	return q;
 }
 
+double quota_processors(const quota *q, double all, unsigned ranks)
+{
+	return (q->cpus > 0 && q->cpus < all ? q->cpus : all) / ranks;
+}
+
 double quota_slowdown(const allowance *a, size_t p, size_t i)
 {
 	double got = 0;

@@ -19,6 +19,10 @@ typedef struct quota {
  * is no quota. */
 quota quota_find(const char *root);
 
+/* quota_processors - of `all` processors, how many each of `ranks` that share them has in a long
+ * run. */
+double quota_processors(const quota *q, double all, unsigned ranks);
+
 /* What a rank had of the processors while it was measured. */
 typedef struct allowance {
 	double got_cpus;   /* its threads together */

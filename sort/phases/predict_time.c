@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "exchange/sample.h"
 #include "io/disk_rate.h"
+#include "model/quota.h"
 #include "model/run_time.h"
 #include "spill/spill.h"
 
@@ -23,11 +24,14 @@ enum {
 
 static const double START_S = 0.02; /* files made, synced and renamed, threads started */
 
-/* Of those that the rates are for: measured ones are of all threads, with all ranks at work. */
+/* Of those that the rates are for: measured ones are of all threads, with all ranks at work, and at
+ * the speed that quotas allow. */
 static double processors_of(const rank_env *env, const settled *k)
 {
-	const double threads = k->cpus->threads;
-	return env->o->calibrate ? 1 : fmin(k->cpus->processors, threads);
+	const quota q = quota_find("");
+	const double mine = fmin(k->cpus->processors,
+				 quota_processors(&q, INFINITY, k->cpus->ranks_here));
+	return env->o->calibrate ? 1 : fmin(mine, k->cpus->threads);
 }
 
 static bool is_cold(const input *in, uint64_t bytes)

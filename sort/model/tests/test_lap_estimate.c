@@ -137,12 +137,24 @@ static void measures(void **state)
 		}
 }
 
+/* A quota counts where it is less than the processors are, and ranks share what there is. */
+static void quotas_of_long_runs(void **state)
+{
+	const quota none = { 0, 0, 0 }, fifth = { 0.2, 1, 0 }, wide = { 6, 1, 0 };
+	(void)state;
+	assert_float_equal(quota_processors(&none, 4, 1), 4, 0);
+	assert_float_equal(quota_processors(&none, 4, 8), 0.5, 0);
+	assert_float_equal(quota_processors(&fifth, 4, 1), 0.2, 0);
+	assert_float_equal(quota_processors(&fifth, 4, 2), 0.1, 0);
+	assert_float_equal(quota_processors(&wide, 4, 2), 2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_share), cmocka_unit_test(tells_kernels_apart),
-		cmocka_unit_test(odd_input),       cmocka_unit_test(quotas_bound),
-		cmocka_unit_test(measures),
+		cmocka_unit_test(finds_the_share),     cmocka_unit_test(tells_kernels_apart),
+		cmocka_unit_test(odd_input),           cmocka_unit_test(quotas_bound),
+		cmocka_unit_test(quotas_of_long_runs), cmocka_unit_test(measures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
