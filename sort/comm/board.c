@@ -3,13 +3,18 @@
 #include "board.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct entry {
 	comm *here; /* NULL: in another process, or it has left */
 	rank_seen seen;
+	double heard_s; /* when, by the clock; 0: it is, or was, here */
 } entry;
+
+/* Ranks in other processes tell of themselves so often at least, unless they hang. */
+static const double BEAT_S = 0.5;
 
 static struct {
 	pthread_mutex_t lock;
@@ -39,7 +44,7 @@ static void look_at(entry *n)
 {
 	if (!n->here)
 		return;
-	n->seen.at = stages_look(&n->here->stages, now_s());
+	n->seen.at = stages_look(&n->here->stages, moment_now());
 	n->seen.phase = atomic_load(&n->here->phase);
 	n->seen.waiting = atomic_load(&n->here->waiting) > 0;
 	memcpy(n->seen.host, n->here->host, sizeof n->seen.host);
@@ -67,8 +72,18 @@ void board_tell(int rank, const rank_seen *seen)
 {
 	pthread_mutex_lock(&board.lock);
 	if (rank < board.size && !board.of[rank].here)
-		board.of[rank].seen = *seen;
+		board.of[rank] = (entry){ .seen = *seen, .heard_s = now_s() };
 	pthread_mutex_unlock(&board.lock);
+}
+
+/* What was told a moment ago, as it is now. */
+static rank_seen seen_now(const entry *n)
+{
+	rank_seen seen = n->seen;
+	const double age_s = n->heard_s > 0 ? now_s() - n->heard_s : 0;
+	if (seen.at.left_s > 0)
+		seen.at.left_s = fmax(seen.at.left_s - fmin(age_s, BEAT_S), 0);
+	return seen;
 }
 
 int board_look(board_take *take, void *to)
@@ -76,7 +91,8 @@ int board_look(board_take *take, void *to)
 	pthread_mutex_lock(&board.lock);
 	for (int i = 0; i < board.size; i++) {
 		look_at(&board.of[i]);
-		take(to, i, &board.of[i].seen);
+		const rank_seen seen = seen_now(&board.of[i]);
+		take(to, i, &seen);
 	}
 	const int size = board.size;
 	pthread_mutex_unlock(&board.lock);
