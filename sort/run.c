@@ -111,7 +111,7 @@ static status load_output(job *j)
 	const status rc =
 		phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part);
 	if (j->part.found)
-		stages_plan(&j->env.c->stages, STAGE_WRITE, 0);
+		stages_plan(&j->env.c->stages, STAGE_WRITE, (stage_plan){ 0 });
 	return replan(j, &next, rc);
 }
 
@@ -328,7 +328,7 @@ static stage_kind stage_of(const job *j, const step *s)
 	return s->moves;
 }
 
-static void stage_begin(job *j, stage_kind k, double now)
+static void stage_begin(job *j, stage_kind k, moment now)
 {
 	const share_plan *s = &j->shares;
 	const uint64_t bytes = j->env.o->lay.record_bytes;
@@ -356,14 +356,14 @@ static status take_step(job *j, const step *s)
 	const double t0 = now_s();
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
-	stage_begin(j, stage_of(j, s), t0);
+	stage_begin(j, stage_of(j, s), moment_now());
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s();
-	stages_end(&j->env.c->stages, t1);
+	stages_end(&j->env.c->stages, moment_now());
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	trace_phase(trace_mine(), -1, t1);
 	result_span(&j->mine, s->at, t0 - j->begun_s, t1 - j->begun_s);

@@ -19,6 +19,9 @@ static const double LATER_PART = 0.25;
  * memory. */
 static const double SHARED = 0.75;
 
+/* Processor time of which the part that is the system's is not worth much: some of its ticks. */
+static const double LITTLE_S = 0.05;
+
 /* For what nobody has planned: only its ratio to other stages matters. */
 static const double BYTE_S = 1e-9;
 
@@ -43,34 +46,40 @@ static uint64_t counted(stages *s, stage_kind k)
 	return has_bytes(k) ? progress_bytes(&s->count, by[k]) : 0;
 }
 
-void stages_plan(stages *s, stage_kind k, double planned_s)
+void stages_plan(stages *s, stage_kind k, stage_plan p)
 {
 	pthread_mutex_lock(&s->lock);
-	s->stage[k].planned_s = planned_s;
+	s->stage[k].planned = p;
 	pthread_mutex_unlock(&s->lock);
 }
 
-void stages_begin(stages *s, stage_kind k, uint64_t bytes, double now)
+void stages_begin(stages *s, stage_kind k, uint64_t bytes, moment now)
 {
 	stage *g = &s->stage[k];
 	pthread_mutex_lock(&s->lock);
 	s->at = k;
 	g->bytes = bytes;
-	if (g->planned_s <= 0)
-		g->planned_s = BYTE_S * (double)bytes;
+	if (g->planned.all_s <= 0)
+		g->planned = (stage_plan){ .all_s = BYTE_S * (double)bytes };
 	g->base = counted(s, k);
 	g->kept_base = progress_bytes(&s->count, PROGRESS_KEPT);
 	g->written_base = progress_bytes(&s->count, PROGRESS_WRITTEN);
-	g->begun_s = now;
+	g->begun = now;
 	pthread_mutex_unlock(&s->lock);
 }
 
-void stages_end(stages *s, double now)
+static moment since(const moment *then, const moment *now)
+{
+	return (moment){ now->at_s - then->at_s, now->user_s - then->user_s,
+			 now->system_s - then->system_s };
+}
+
+void stages_end(stages *s, moment now)
 {
 	stage *g = &s->stage[s->at];
 	pthread_mutex_lock(&s->lock);
 	if (!g->ended)
-		g->taken_s = now - g->begun_s;
+		g->taken = since(&g->begun, &now);
 	g->ended = true;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -78,7 +87,9 @@ void stages_end(stages *s, double now)
 /* Of a stage: bytes to move, without what an earlier program has done, and those that are moved. */
 typedef struct part {
 	uint64_t done, all;
-	double planned_s, worked_s, taken_s;
+	stage_plan planned;
+	double planned_s, worked_s, taken_s; /* planned_s: all of it */
+	double system;                       /* part of the processor time that was the system's */
 } part;
 
 /* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. Of
@@ -93,31 +104,71 @@ static double moved(stages *s, stage_kind k, const part *p)
 	return (done + fmin((double)written, most)) / (1 + s->spilled);
 }
 
-static part part_of(stages *s, stage_kind k, double now)
+static void scale(part *p, double times)
+{
+	p->planned.all_s *= times;
+	p->planned.files_s *= times;
+	p->planned.fresh_s *= times;
+	p->planned_s *= times;
+}
+
+/* As planned as long as little of it was seen. */
+static double system_part(const stage_plan *p, const moment *taken)
+{
+	const double planned = (p->files_s + p->fresh_s) / p->all_s;
+	const double cpu_s = taken->user_s + taken->system_s;
+	return (taken->system_s + LITTLE_S * planned) / (cpu_s + LITTLE_S);
+}
+
+static part part_of(stages *s, stage_kind k, const moment *now)
 {
 	const stage *g = &s->stage[k];
-	part p = { .planned_s = g->planned_s };
+	part p = { .planned = g->planned, .planned_s = g->planned.all_s };
 	if (s->at < k)
 		return p;
 	const uint64_t kept = progress_bytes(&s->count, PROGRESS_KEPT) - g->kept_base;
 	p.all = g->bytes > kept ? g->bytes - kept : 0;
 	p.done = counted(s, k) - g->base;
-	p.taken_s = g->ended ? g->taken_s : now - g->begun_s;
+	const moment taken = g->ended ? g->taken : since(&g->begun, now);
+	p.taken_s = taken.at_s;
+	p.system = p.planned_s > 0 ? system_part(&p.planned, &taken) : 0;
 	if (p.all && p.done > p.all)
 		p.done = p.all;
 	if (g->bytes > 0)
-		p.planned_s *= (double)p.all / (double)g->bytes;
+		scale(&p, (double)p.all / (double)g->bytes);
 	p.worked_s = g->ended ? p.planned_s
 		     : p.all  ? p.planned_s * moved(s, k, &p) / (double)p.all
 			      : 0;
 	return p;
 }
 
-/* How much longer than planned it takes, as far as is known. */
+/* How much longer than planned it takes, as far as is known: use memory for the first time, and all
+ * else. */
 typedef struct slowdown {
-	double times;
+	double fresh, other;
 	bool seen; /* of a stage that has begun; else planned */
 } slowdown;
+
+/* Of a later stage: one that is faster is so by a part of that only. */
+static double slower_of(const slowdown *slow, const stage_plan *p)
+{
+	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
+	const double other = slow->other < 1 ? pow(slow->other, SHARED) : slow->other;
+	return (fresh * p->fresh_s + other * (p->all_s - p->fresh_s)) / p->all_s;
+}
+
+/* From a stage that takes all_s. Where the system took more of it than planned, beside what the
+ * program's own work took, that was for memory. */
+static slowdown slowdown_of(const part *p, double all_s)
+{
+	const stage_plan *g = &p->planned;
+	const double own_s = g->all_s - g->files_s - g->fresh_s;
+	const double evenly = all_s / g->all_s;
+	const double own = own_s > 0 ? all_s * (1 - p->system) / own_s : evenly;
+	if (g->fresh_s <= 0 || own >= evenly)
+		return (slowdown){ evenly, evenly, true };
+	return (slowdown){ (all_s - own * (g->all_s - g->fresh_s)) / g->fresh_s, own, true };
+}
 
 static double first_left_s(const part *p)
 {
@@ -144,27 +195,27 @@ static double later_left_s(const part *p, double slower)
 /* How long the stage goes on, which is what later stages are expected by as well. */
 static double left_s(const part *p, stage_kind k, slowdown *slow)
 {
-	const double slower = slow->times < 1 ? pow(slow->times, SHARED) : slow->times;
 	if (p->planned_s <= 0)
 		return 0;
+	const double slower = slower_of(slow, &p->planned);
 	if (p->taken_s <= 0)
 		return slower * (p->planned_s - p->worked_s);
 	const double left = slow->seen ? later_left_s(p, slower) : first_left_s(p);
 	if (has_bytes(k)) /* else it says little of those that move them */
-		*slow = (slowdown){ (p->taken_s + left) / p->planned_s, true };
+		*slow = slowdown_of(p, p->taken_s + left);
 	return left;
 }
 
-stages_seen stages_look(stages *s, double now)
+stages_seen stages_look(stages *s, moment now)
 {
 	stages_seen seen = { .left_s = -1 };
-	slowdown slow = { 1, false };
+	slowdown slow = { 1, 1, false };
 	pthread_mutex_lock(&s->lock);
 	const stage *at = &s->stage[s->at];
 	seen.stage = (int32_t)s->at;
 	seen.open = has_bytes(s->at) && !at->ended;
 	for (int k = STAGE_READ; k < STAGES; k++) {
-		const part p = part_of(s, (stage_kind)k, now);
+		const part p = part_of(s, (stage_kind)k, &now);
 		if ((int)s->at == k) {
 			seen.done = p.done;
 			seen.all = p.all;
@@ -188,8 +239,8 @@ stage_times stages_times(stages *s)
 	stage_times t;
 	pthread_mutex_lock(&s->lock);
 	for (int k = 0; k < STAGES; k++) {
-		t.planned_s[k] = s->stage[k].planned_s;
-		t.taken_s[k] = s->stage[k].taken_s;
+		t.planned_s[k] = s->stage[k].planned.all_s;
+		t.taken_s[k] = s->stage[k].taken.at_s;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return t;

@@ -5,6 +5,7 @@
 #ifndef HETSORT_COMM_STAGES_H
 #define HETSORT_COMM_STAGES_H
 
+#include "base/clock.h"
 #include "base/progress.h"
 
 #include <pthread.h>
@@ -21,11 +22,18 @@ typedef enum stage_kind {
 	STAGES
 } stage_kind;
 
+/* How long one takes. Where the disk does not decide, so much of it goes into the system's work for
+ * files, and into memory that is used for the first time: the system clears it then, and where the
+ * host of a virtual machine has to find it, that takes some times longer than planned. */
+typedef struct stage_plan {
+	double all_s, files_s, fresh_s;
+} stage_plan;
+
 typedef struct stage {
-	double planned_s;
+	stage_plan planned;
 	uint64_t bytes;                         /* 0: not known */
 	uint64_t base, kept_base, written_base; /* what had been counted when it began */
-	double begun_s, taken_s;                /* by the clock; in all, once it has ended */
+	moment begun, taken;                    /* taken: in all, once it has ended */
 	bool ended;
 } stage;
 
@@ -50,12 +58,12 @@ typedef struct stages_seen {
  * stages_begin - one after the other. stages_end - the one that has begun; it may have ended
  * before. */
 void stages_init(stages *s);
-void stages_plan(stages *s, stage_kind k, double planned_s);
-void stages_begin(stages *s, stage_kind k, uint64_t bytes, double now);
-void stages_end(stages *s, double now);
+void stages_plan(stages *s, stage_kind k, stage_plan p);
+void stages_begin(stages *s, stage_kind k, uint64_t bytes, moment now);
+void stages_end(stages *s, moment now);
 
 /* stages_look - by any thread. */
-stages_seen stages_look(stages *s, double now);
+stages_seen stages_look(stages *s, moment now);
 
 /* Of each stage: planned, and taken; fixed size, sent as bytes. stages_times - by any thread.
  * stage_name - one word. */

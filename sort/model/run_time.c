@@ -2,6 +2,7 @@
 /* Reading and sorting go on while the disk moves what is read and what spills, and so do merging
  * and writing: each of the two steps takes as long as the slower of work and disk. Pure. */
 #include "run_time.h"
+#include "kernel/record.h"
 
 #include <math.h>
 
@@ -55,58 +56,116 @@ static double spilled(const run_load *l)
 	return l->spills ? 1 - l->held : 0;
 }
 
-static double before_s(const rates *r, const settings *o, const run_load *l)
+/* Of the memory that the rank uses for the first time, beside the records that it reads, what each
+ * part takes of it. */
+typedef struct fresh {
+	double read, split, receive, write; /* bytes */
+} fresh;
+
+static double take(double *left, double bytes)
 {
-	const double in = (double)l->in * o->lay.record_bytes;
-	const double file_s = FILE_TO_COPY * r->copy_s;
-	/* half: gathered */
-	const double run_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s : 0;
-	const double spill_s = run_s + spilled(l) * file_s;
-	const double move_s = l->spreads ? send_s(r, o, l) + place_s(r, o, l) : 0;
-	const settings s = sorting_of(o, l);
-	const double work_s = rates_before_s(r, &s, l->in) + in * (file_s + spill_s) + move_s;
-	return fmax(work_s / l->cpus, in * (l->cold + spilled(l)) * disk_byte_s(l));
+	const double some = fmin(*left, bytes);
+	*left -= some;
+	return some;
 }
 
-/* All of it, to the end; lookups apart. */
-static double after_s(const rates *r, const settings *o, const run_load *l)
+/* Runs that spill give their memory to what merges them. Else entries come with the records, and
+ * where they are sorted last a second time by destination, and with what is received. */
+static fresh fresh_of(const settings *o, const run_load *l)
+{
+	double left = l->fresh_bytes;
+	fresh f = { .read = take(&left, l->spills ? left : (double)sizeof(entry) * (double)l->in) };
+	if (sorts_last(o, l)) {
+		f.split = take(&left, (double)sizeof(entry) * (double)l->in);
+		f.receive =
+			take(&left, (o->lay.record_bytes + (double)sizeof(entry)) * (double)l->out);
+	}
+	f.write = left;
+	return f;
+}
+
+static double fresh_s(const rates *r, const run_load *l, double bytes)
+{
+	return FRESH_TO_COPY * r->copy_s * bytes / l->cpus;
+}
+
+static double files_s(const rates *r, const run_load *l, double bytes)
+{
+	return FILE_TO_COPY * r->copy_s * bytes / l->cpus;
+}
+
+/* The slower of the work, which has these parts, and the disk. */
+static stage_plan slower(stage_plan work, double disk_s)
+{
+	return work.all_s >= disk_s ? work : (stage_plan){ .all_s = disk_s };
+}
+
+static stage_plan before(const rates *r, const settings *o, const run_load *l, const fresh *f)
+{
+	const double in = (double)l->in * o->lay.record_bytes;
+	/* half: gathered */
+	const double run_s = l->spills ? r->merge_s / 2 + FAR_TO_COPY * r->copy_s : 0;
+	const double move_s = l->spreads ? send_s(r, o, l) + place_s(r, o, l) : 0;
+	const settings s = sorting_of(o, l);
+	const double own_s = (rates_before_s(r, &s, l->in) + in * run_s + move_s) / l->cpus;
+	/* the system's work for a byte that is read has in it that it is read to fresh memory */
+	const double into = l->spills ? 0 : fresh_s(r, l, in), more_s = fresh_s(r, l, f->read);
+	const double moved_s = files_s(r, l, in * (1 + spilled(l)));
+	return slower((stage_plan){ own_s + moved_s + more_s, moved_s - into, into + more_s },
+		      in * (l->cold + spilled(l)) * disk_byte_s(l));
+}
+
+/* All of it, to the end; lookups apart. `earlier`: what parts before writing have of it. */
+static stage_plan after(const rates *r, const settings *o, const run_load *l, const fresh *f,
+			double earlier_s)
 {
 	const double in = (double)l->in * o->lay.record_bytes;
 	const double out = (double)l->out * o->lay.record_bytes;
-	const double file_s = FILE_TO_COPY * r->copy_s;
 	const double far_s = l->spills ? 0 : FAR_TO_COPY * r->copy_s;
 	/* of several ranks, each merges its runs, and then what all send it */
 	const double again_s = l->ranks > 1 ? r->merge_s : 0;
-	const double spill_s = l->spills ? in * (spilled(l) * file_s + r->copy_s + again_s) : 0;
+	const double spill_s = l->spills ? in * (r->copy_s + again_s) : 0;
 	const double move_s = l->spreads ? 0 : send_s(r, o, l);
 	const double last_s = sorts_last(o, l) ? divide_s(r, l) + place_s(r, o, l) : 0;
 	const settings s = sorting_of(o, l);
-	const double work_s = rates_after_s(r, &s, l->out) + out * (file_s + far_s) + spill_s +
-			      move_s + last_s + FRESH_TO_COPY * r->copy_s * l->fresh_bytes;
-	return fmax(work_s / l->cpus, (in * spilled(l) + out * l->durable) * disk_byte_s(l));
+	const double own_s =
+		(rates_after_s(r, &s, l->out) + out * far_s + spill_s + move_s + last_s) / l->cpus;
+	const double moved_s = files_s(r, l, out + (l->spills ? in * spilled(l) : 0));
+	const double early_s = fresh_s(r, l, f->split + f->receive);
+	const double write_s = fresh_s(r, l, f->write);
+	stage_plan p = slower((stage_plan){ own_s + moved_s + early_s + write_s, moved_s, write_s },
+			      (in * spilled(l) + out * l->durable) * disk_byte_s(l));
+	p.all_s -= earlier_s;
+	return p;
 }
 
 run_parts run_time_parts(const rates *r, const settings *o, const run_load *l)
 {
+	const fresh f = fresh_of(o, l);
 	const double lookup_s = l->lookup_bytes * (r->copy_s / l->cpus + disk_byte_s(l));
-	run_parts p = { .read_s = before_s(r, o, l), .split_s = lookup_s };
-	p.write_s = after_s(r, o, l);
-	if (!sorts_last(o, l))
+	run_parts p = { .read = before(r, o, l, &f), .split.all_s = lookup_s };
+	if (!sorts_last(o, l)) {
+		p.write = after(r, o, l, &f, 0);
 		return p;
+	}
 	settings merging = *o;
 	merging.strategy = BY_MERGING;
-	const double divided_s = divide_s(r, l) / l->cpus;
-	p.split_s += divided_s;
-	p.receive_s = (send_s(r, o, l) + place_s(r, o, l)) / l->cpus;
-	p.sort_s = (rates_after_s(r, o, l->out) - rates_after_s(r, &merging, l->out)) / l->cpus;
-	p.write_s -= divided_s + p.receive_s + p.sort_s;
+	const double split_s = fresh_s(r, l, f.split), into_s = fresh_s(r, l, f.receive);
+	const double divided_s = divide_s(r, l) / l->cpus + split_s;
+	const double moved_s = (send_s(r, o, l) + place_s(r, o, l)) / l->cpus + into_s;
+	const double sort_s =
+		(rates_after_s(r, o, l->out) - rates_after_s(r, &merging, l->out)) / l->cpus;
+	p.split = (stage_plan){ .all_s = lookup_s + divided_s, .fresh_s = split_s };
+	p.receive = (stage_plan){ .all_s = moved_s, .fresh_s = into_s };
+	p.sort = (stage_plan){ .all_s = sort_s };
+	p.write = after(r, o, l, &f, divided_s + moved_s + sort_s);
 	return p;
 }
 
 double run_time_s(const rates *r, const settings *o, const run_load *l)
 {
 	const run_parts p = run_time_parts(r, o, l);
-	return p.read_s + p.split_s + p.receive_s + p.sort_s + p.write_s;
+	return p.read.all_s + p.split.all_s + p.receive.all_s + p.sort.all_s + p.write.all_s;
 }
 
 double run_time_reread_s(const rates *r, const settings *o, const run_load *l)

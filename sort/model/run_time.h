@@ -3,6 +3,7 @@
 #ifndef HETSORT_MODEL_RUN_TIME_H
 #define HETSORT_MODEL_RUN_TIME_H
 
+#include "comm/stages.h"
 #include "rates.h"
 
 /* What a rank has to do. */
@@ -24,11 +25,11 @@ typedef struct run_load {
 
 /* How long it takes, in the order in which it is done. */
 typedef struct run_parts {
-	double read_s;    /* until all is read, and sorted in runs */
-	double split_s;   /* to find where others' records begin */
-	double receive_s; /* and send what is sorted when all of it is there; else 0 */
-	double sort_s;    /* to sort that; else 0 */
-	double write_s;   /* all else */
+	stage_plan read;    /* until all is read, and sorted in runs */
+	stage_plan split;   /* to find where others' records begin */
+	stage_plan receive; /* and send what is sorted when all of it is there; else 0 */
+	stage_plan sort;    /* to sort that; else 0 */
+	stage_plan write;   /* all else */
 } run_parts;
 
 run_parts run_time_parts(const rates *r, const settings *o, const run_load *l);

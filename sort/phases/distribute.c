@@ -74,7 +74,7 @@ static status receive_all(receive_buffer *d, exchange_setup *t)
 
 static void next_stage(stages *g, stage_kind k, uint64_t bytes)
 {
-	const double now = now_s();
+	const moment now = moment_now();
 	stages_end(g, now);
 	stages_begin(g, k, bytes, now);
 }

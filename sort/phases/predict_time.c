@@ -115,12 +115,13 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
 	stages *g = &env->c->stages;
 	const run_parts p = run_time_parts(&r->rate, env->o, &l);
-	stages_plan(g, STAGE_READ, p.read_s);
-	stages_plan(g, STAGE_SPLIT, p.split_s);
-	stages_plan(g, STAGE_RECEIVE, p.receive_s);
-	stages_plan(g, STAGE_SORT, p.sort_s);
-	stages_plan(g, STAGE_WRITE, p.write_s);
+	stages_plan(g, STAGE_READ, p.read);
+	stages_plan(g, STAGE_SPLIT, p.split);
+	stages_plan(g, STAGE_RECEIVE, p.receive);
+	stages_plan(g, STAGE_SORT, p.sort);
+	stages_plan(g, STAGE_WRITE, p.write);
 	g->spilled = l.spills ? 1 - l.held : 0;
 	if (env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout)
-		stages_plan(g, STAGE_CHECK, run_time_reread_s(&r->rate, env->o, &l));
+		stages_plan(g, STAGE_CHECK,
+			    (stage_plan){ .all_s = run_time_reread_s(&r->rate, env->o, &l) });
 }

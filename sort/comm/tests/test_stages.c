@@ -9,13 +9,24 @@
 
 enum { MB = 1000000 };
 
+/* A moment of which the processor time is not known. */
+static moment at(double s)
+{
+	return (moment){ .at_s = s };
+}
+
+static stage_plan takes(double s)
+{
+	return (stage_plan){ .all_s = s };
+}
+
 /* Planned: 10 s to read 100 MB, 20 s to write them. */
 static void plan(stages *s)
 {
 	stages_init(s);
 	progress_join(&s->count);
-	stages_plan(s, STAGE_READ, 10);
-	stages_plan(s, STAGE_WRITE, 20);
+	stages_plan(s, STAGE_READ, takes(10));
+	stages_plan(s, STAGE_WRITE, takes(20));
 }
 
 static void near(double got, double wanted)
@@ -28,7 +39,7 @@ static void nothing_is_known_without_a_plan(void **state)
 	stages s;
 	(void)state;
 	stages_init(&s);
-	const stages_seen seen = stages_look(&s, 5);
+	const stages_seen seen = stages_look(&s, at(5));
 	assert_true(seen.left_s < 0);
 	assert_int_equal(seen.stage, STAGE_NONE);
 	assert_false(seen.open);
@@ -39,11 +50,11 @@ static void as_planned(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	near(stages_look(&s, 100).left_s, 30);
-	stages_begin(&s, STAGE_READ, 100 * MB, 100);
-	near(stages_look(&s, 100).left_s, 30);
+	near(stages_look(&s, at(100)).left_s, 30);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(100));
+	near(stages_look(&s, at(100)).left_s, 30);
 	progress_add(PROGRESS_IN, 50 * MB);
-	const stages_seen half = stages_look(&s, 105);
+	const stages_seen half = stages_look(&s, at(105));
 	near(half.left_s, 25);
 	near(half.worked_s / half.work_s, 5.0 / 30);
 	assert_int_equal(half.done, 50 * MB);
@@ -57,23 +68,23 @@ static void what_is_seen_corrects_the_plan(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 50 * MB);
-	const double left = stages_look(&s, 80).left_s;
+	const double left = stages_look(&s, at(80)).left_s;
 	assert_true(left > 0.85 * (80 + 320) && left < 80 + 320);
 	progress_add(PROGRESS_IN, 50 * MB);
-	stages_end(&s, 160);
-	stages_end(&s, 165);
-	near(stages_look(&s, 160).left_s, 320);
-	near(stages_look(&s, 170).left_s, 320); /* it waits for others */
-	stages_begin(&s, STAGE_WRITE, 100 * MB, 170);
+	stages_end(&s, at(160));
+	stages_end(&s, at(165));
+	near(stages_look(&s, at(160)).left_s, 320);
+	near(stages_look(&s, at(170)).left_s, 320); /* it waits for others */
+	stages_begin(&s, STAGE_WRITE, 100 * MB, at(170));
 	progress_add(PROGRESS_OUT, 90 * MB); /* and this goes as planned */
-	const double rest = stages_look(&s, 188).left_s;
+	const double rest = stages_look(&s, at(188)).left_s;
 	assert_true(rest > 1.9 && rest < 5);
 	progress_add(PROGRESS_OUT, 10 * MB);
-	stages_end(&s, 190);
-	near(stages_look(&s, 200).left_s, 0);
-	near(stages_look(&s, 200).worked_s, 30);
+	stages_end(&s, at(190));
+	near(stages_look(&s, at(200)).left_s, 0);
+	near(stages_look(&s, at(200)).worked_s, 30);
 }
 
 /* It takes a 16th of that: writing will take an eighth. */
@@ -82,10 +93,10 @@ static void not_all_is_as_fast(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
-	stages_end(&s, 0.625);
-	near(stages_look(&s, 1).left_s, 2.5);
+	stages_end(&s, at(0.625));
+	near(stages_look(&s, at(1)).left_s, 2.5);
 }
 
 /* Nothing moves any more: what is left becomes more, not less. */
@@ -94,11 +105,11 @@ static void a_disk_that_hangs(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 50 * MB);
-	double left = stages_look(&s, 5).left_s;
-	for (int at = 6; at < 60; at += 6) {
-		const double now = stages_look(&s, at).left_s;
+	double left = stages_look(&s, at(5)).left_s;
+	for (int t = 6; t < 60; t += 6) {
+		const double now = stages_look(&s, at(t)).left_s;
 		assert_true(now > left);
 		left = now;
 	}
@@ -111,16 +122,16 @@ static void nothing_is_written_for_long(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
 	const double t = 30;
-	stages_end(&s, t);
-	stages_begin(&s, STAGE_WRITE, 100 * MB, t);
-	for (int at = 1; at <= 29; at += 7)
-		near(stages_look(&s, t + at).left_s, 60 - at);
+	stages_end(&s, at(t));
+	stages_begin(&s, STAGE_WRITE, 100 * MB, at(t));
+	for (int more = 1; more <= 29; more += 7)
+		near(stages_look(&s, at(t + more)).left_s, 60 - more);
 	progress_add(PROGRESS_OUT, 5 * MB);
-	assert_true(stages_look(&s, t + 32).left_s < 2 * (60 - 32));
-	assert_true(stages_look(&s, t + 170).left_s >
+	assert_true(stages_look(&s, at(t + 32)).left_s < 2 * (60 - 32));
+	assert_true(stages_look(&s, at(t + 170)).left_s >
 		    0.4 * 60); /* it hangs: there is something left */
 }
 
@@ -133,16 +144,16 @@ static void runs_on_disk(void **state)
 	plan(&s);
 	s.spilled = 1;
 	progress_add(PROGRESS_WRITTEN, 7 * MB); /* before: not of this */
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 60 * MB);
 	progress_add(PROGRESS_WRITTEN, 40 * MB);
-	const stages_seen half = stages_look(&s, 5);
+	const stages_seen half = stages_look(&s, at(5));
 	near(half.left_s, 25);
 	assert_int_equal(half.done, 60 * MB);
 	progress_add(PROGRESS_IN, 40 * MB);
-	near(stages_look(&s, 7).worked_s, 7);
+	near(stages_look(&s, at(7)).worked_s, 7);
 	progress_add(PROGRESS_WRITTEN, 90 * MB); /* with what belongs to the runs */
-	near(stages_look(&s, 10).worked_s, 10);
+	near(stages_look(&s, at(10)).worked_s, 10);
 }
 
 /* Three quarters of what is read stay in memory. */
@@ -152,11 +163,11 @@ static void runs_of_which_some_stay(void **state)
 	(void)state;
 	plan(&s);
 	s.spilled = 0.25;
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
-	near(stages_look(&s, 8).worked_s, 8);
+	near(stages_look(&s, at(8)).worked_s, 8);
 	progress_add(PROGRESS_WRITTEN, 25 * MB);
-	near(stages_look(&s, 10).worked_s, 10);
+	near(stages_look(&s, at(10)).worked_s, 10);
 }
 
 /* Records are received, sorted when all are there, and then written. How long it takes to find the
@@ -166,30 +177,63 @@ static void received_before_it_is_sorted(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_plan(&s, STAGE_SPLIT, 1);
-	stages_plan(&s, STAGE_RECEIVE, 5);
-	stages_plan(&s, STAGE_SORT, 4);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_plan(&s, STAGE_SPLIT, takes(1));
+	stages_plan(&s, STAGE_RECEIVE, takes(5));
+	stages_plan(&s, STAGE_SORT, takes(4));
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
-	stages_end(&s, 10);
-	stages_begin(&s, STAGE_SPLIT, 0, 10);
-	const stages_seen split = stages_look(&s, 10.5);
+	stages_end(&s, at(10));
+	stages_begin(&s, STAGE_SPLIT, 0, at(10));
+	const stages_seen split = stages_look(&s, at(10.5));
 	assert_false(split.open); /* there are no bytes to tell */
 	near(split.left_s, 0.5 + 5 + 4 + 20);
-	stages_end(&s, 20);
-	stages_begin(&s, STAGE_RECEIVE, 80 * MB, 20);
+	stages_end(&s, at(20));
+	stages_begin(&s, STAGE_RECEIVE, 80 * MB, at(20));
 	progress_add(PROGRESS_RECEIVED, 40 * MB);
-	const stages_seen half = stages_look(&s, 22.5);
+	const stages_seen half = stages_look(&s, at(22.5));
 	assert_int_equal(half.done, 40 * MB);
 	near(half.left_s, 2.5 + 4 + 20);
 	near(half.worked_s / half.work_s, (11 + 2.5) / 40);
 	progress_add(PROGRESS_RECEIVED, 40 * MB);
-	stages_end(&s, 25);
-	stages_begin(&s, STAGE_SORT, 0, 25);
-	near(stages_look(&s, 26).left_s, 3 + 20);
-	stages_end(&s, 60);
-	stages_begin(&s, STAGE_WRITE, 80 * MB, 60);
-	near(stages_look(&s, 60).left_s, 20);
+	stages_end(&s, at(25));
+	stages_begin(&s, STAGE_SORT, 0, at(25));
+	near(stages_look(&s, at(26)).left_s, 3 + 20);
+	stages_end(&s, at(60));
+	stages_begin(&s, STAGE_WRITE, 80 * MB, at(60));
+	near(stages_look(&s, at(60)).left_s, 20);
+}
+
+/* Of 10 s to read, 4 are for fresh memory, 2 for files. It takes 52 s, and of the processor time
+ * 0.9 is the system's: own work takes 1.3 times as long as planned, so the rest was for memory, 11
+ * times as long, and so it is with what else is fresh. */
+static void memory_that_is_slow(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4 });
+	stages_plan(&s, STAGE_WRITE, (stage_plan){ 20, 5, 3 });
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
+	progress_add(PROGRESS_IN, 100 * MB);
+	stages_end(&s, (moment){ 52, 4000, 36000 }); /* of many processors */
+	near(stages_look(&s, (moment){ 53, 4000, 36000 }).left_s, 1.3 * 17 + 11.05 * 3);
+}
+
+/* The system took no more than its part: all is slower alike. Nor is there anything to tell from
+ * next to no processor time. */
+static void all_is_slow(void **state)
+{
+	static const moment ended[] = { { 20, 8, 12 }, { 20, 12, 8 }, { 20, 0, 0.0004 } };
+	(void)state;
+	for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
+		stages s;
+		plan(&s);
+		stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4 });
+		stages_begin(&s, STAGE_READ, 100 * MB, at(0));
+		progress_add(PROGRESS_IN, 100 * MB);
+		stages_end(&s, ended[i]);
+		near(stages_look(&s, ended[i]).left_s, 40);
+	}
 }
 
 static void what_an_earlier_job_did_is_left_out(void **state)
@@ -197,15 +241,15 @@ static void what_an_earlier_job_did_is_left_out(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_begin(&s, STAGE_READ, 100 * MB, 0);
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_KEPT, 80 * MB);
 	progress_add(PROGRESS_IN, 10 * MB);
-	const stages_seen seen = stages_look(&s, 1);
+	const stages_seen seen = stages_look(&s, at(1));
 	assert_int_equal(seen.all, 20 * MB);
 	near(seen.left_s, 1 + 20);
 	progress_add(PROGRESS_KEPT, 20 * MB);
-	assert_int_equal(stages_look(&s, 1).all, 0);
-	near(stages_look(&s, 1).work_s, 20);
+	assert_int_equal(stages_look(&s, at(1)).all, 0);
+	near(stages_look(&s, at(1)).work_s, 20);
 }
 
 /* How long a stream is shows at its end; then what is written has a goal. */
@@ -215,14 +259,14 @@ static void a_stream(void **state)
 	(void)state;
 	stages_init(&s);
 	progress_join(&s.count);
-	stages_begin(&s, STAGE_READ, 0, 0);
+	stages_begin(&s, STAGE_READ, 0, at(0));
 	progress_add(PROGRESS_IN, 10 * MB);
-	assert_int_equal(stages_look(&s, 3).done, 10 * MB);
-	assert_true(stages_look(&s, 3).left_s < 0);
-	stages_end(&s, 3);
-	stages_begin(&s, STAGE_WRITE, 10 * MB, 3);
+	assert_int_equal(stages_look(&s, at(3)).done, 10 * MB);
+	assert_true(stages_look(&s, at(3)).left_s < 0);
+	stages_end(&s, at(3));
+	stages_begin(&s, STAGE_WRITE, 10 * MB, at(3));
 	progress_add(PROGRESS_OUT, 5 * MB);
-	const double left = stages_look(&s, 6).left_s;
+	const double left = stages_look(&s, at(6)).left_s;
 	assert_true(left > 2.7 && left < 3.3);
 }
 
@@ -238,6 +282,8 @@ int main(void)
 		cmocka_unit_test(runs_on_disk),
 		cmocka_unit_test(runs_of_which_some_stay),
 		cmocka_unit_test(received_before_it_is_sorted),
+		cmocka_unit_test(memory_that_is_slow),
+		cmocka_unit_test(all_is_slow),
 		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
 		cmocka_unit_test(a_stream),
 	};

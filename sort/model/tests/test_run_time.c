@@ -101,11 +101,11 @@ static void measured_work(void **state)
 
 static void same_parts(run_parts a, run_parts b)
 {
-	assert_float_equal(a.read_s, b.read_s, 1e-9);
-	assert_float_equal(a.split_s, b.split_s, 1e-9);
-	assert_float_equal(a.receive_s, b.receive_s, 1e-9);
-	assert_float_equal(a.sort_s, b.sort_s, 1e-9);
-	assert_float_equal(a.write_s, b.write_s, 1e-9);
+	assert_float_equal(a.read.all_s, b.read.all_s, 1e-9);
+	assert_float_equal(a.split.all_s, b.split.all_s, 1e-9);
+	assert_float_equal(a.receive.all_s, b.receive.all_s, 1e-9);
+	assert_float_equal(a.sort.all_s, b.sort.all_s, 1e-9);
+	assert_float_equal(a.write.all_s, b.write.all_s, 1e-9);
 }
 
 /* Where the strategy sorts last, a rank whose runs spill has sent and sorted what it reads before;
@@ -125,35 +125,69 @@ static void what_comes_first(void **state)
 	const double sent_s = rates_send_s(&r, &usual, memory.in, 4) + 1e8 * r.copy_s;
 	const run_parts m = run_time_parts(&r, &merging, &memory);
 	const run_parts d = run_time_parts(&r, &distributing, &memory);
-	assert_float_equal(m.read_s - sort_s, d.read_s, 1e-9);
-	assert_float_equal(m.split_s + m.receive_s + m.sort_s, 0, 0);
-	assert_float_equal(d.receive_s, sent_s, 1e-9);
-	assert_float_equal(d.sort_s, sort_s, 1e-9);
-	assert_true(d.split_s > 0); /* two passes over entries */
-	assert_float_equal(d.write_s, m.write_s - rates_send_s(&r, &usual, memory.in, 4), 1e-9);
+	assert_float_equal(m.read.all_s - sort_s, d.read.all_s, 1e-9);
+	assert_float_equal(m.split.all_s + m.receive.all_s + m.sort.all_s, 0, 0);
+	assert_float_equal(d.receive.all_s, sent_s, 1e-9);
+	assert_float_equal(d.sort.all_s, sort_s, 1e-9);
+	assert_true(d.split.all_s > 0); /* two passes over entries */
+	assert_float_equal(d.write.all_s, m.write.all_s - rates_send_s(&r, &usual, memory.in, 4),
+			   1e-9);
 	alone.ranks = 1;
 	same_parts(run_time_parts(&r, &merging, &alone), run_time_parts(&r, &distributing, &alone));
 	spills.spills = true;
 	same_parts(run_time_parts(&r, &merging, &spills),
 		   run_time_parts(&r, &distributing, &spills));
-	const double before_s = run_time_parts(&r, &merging, &spills).read_s;
+	const double before_s = run_time_parts(&r, &merging, &spills).read.all_s;
 	spills.spreads = true;
 	const run_parts s = run_time_parts(&r, &distributing, &spills);
-	assert_float_equal(s.read_s, before_s + sent_s, 1e-9);
-	assert_float_equal(s.receive_s + s.sort_s + s.split_s, 0, 0);
+	assert_float_equal(s.read.all_s, before_s + sent_s, 1e-9);
+	assert_float_equal(s.receive.all_s + s.sort.all_s + s.split.all_s, 0, 0);
 	waits.durable = true;
 	waits.disk_s = 1e-6; /* the disk decides, and writing takes what is left of its time */
 	const run_parts w = run_time_parts(&r, &distributing, &waits);
-	assert_float_equal(w.receive_s + w.sort_s + w.split_s + w.write_s, 100, 1e-6);
+	assert_float_equal(w.receive.all_s + w.sort.all_s + w.split.all_s + w.write.all_s, 100,
+			   1e-6);
+}
+
+/* Memory that is used for the first time counts where that is: the records and their entries when
+ * they are read; where they are sorted last, again by destination and when they are received. What
+ * is left is for writing, and no byte counts twice. */
+static void where_memory_is_fresh(void **state)
+{
+	const rates r = rates_nominal(1);
+	const double copy = r.copy_s;
+	run_load l = { 1000000, 1000000, 4, 1, false, false, false, 0, 1, 160e6, 0, false, 0 };
+	settings distributing = usual;
+	(void)state;
+	distributing.strategy = BY_DISTRIBUTING;
+	const run_parts m = run_time_parts(&r, &usual, &l);
+	assert_float_equal(m.read.fresh_s, (100e6 + 16e6) * copy, 1e-9);
+	assert_float_equal(m.write.fresh_s, 144e6 * copy, 1e-9);
+	const run_parts d = run_time_parts(&r, &distributing, &l);
+	assert_float_equal(d.split.fresh_s, 16e6 * copy, 1e-9);
+	assert_float_equal(d.receive.fresh_s, 116e6 * copy, 1e-9);
+	assert_float_equal(d.write.fresh_s, 12e6 * copy, 1e-9);
+	l.fresh_bytes = 0;
+	const run_parts none = run_time_parts(&r, &distributing, &l);
+	assert_float_equal(d.read.all_s - none.read.all_s, 16e6 * copy, 1e-7);
+	assert_float_equal(d.split.all_s - none.split.all_s, 16e6 * copy, 1e-7);
+	assert_float_equal(d.receive.all_s - none.receive.all_s, 116e6 * copy, 1e-7);
+	assert_float_equal(d.write.all_s - none.write.all_s, 12e6 * copy, 1e-7);
+	l.cold = l.durable = true;
+	l.disk_s = 1e-6; /* it decides, and says nothing of memory */
+	const run_parts disk = run_time_parts(&r, &usual, &l);
+	assert_float_equal(disk.read.fresh_s + disk.read.files_s, 0, 0);
+	assert_float_equal(disk.write.fresh_s + disk.write.files_s, 0, 0);
+	l = (run_load){ 1000000, 1000000, 1, 1, false, true, false, 0, 1, 50e6, 0, false, 0 };
+	assert_float_equal(run_time_parts(&r, &usual, &l).read.fresh_s, 50e6 * copy, 1e-7);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(measured_runs),
-		cmocka_unit_test(measured_work),
-		cmocka_unit_test(what_takes_longer),
-		cmocka_unit_test(what_comes_first),
+		cmocka_unit_test(measured_runs),         cmocka_unit_test(measured_work),
+		cmocka_unit_test(what_takes_longer),     cmocka_unit_test(what_comes_first),
+		cmocka_unit_test(where_memory_is_fresh),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
