@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Clusters for hetsim, what it reports of a sort on them, and what no sort on them could beat."""
 
+import array
 import math
+import random
 import re
+import sys
 
 from . import job
 
@@ -34,14 +37,15 @@ class Cluster:
         """Seconds that processors, disks and links need at least for a sort with planned shares: before the splitters
         are known, and after. Each part by itself: the busiest of them is the bound."""
         p, total = len(self.speed), records * RECORD_BYTES
-        most = total * max(self.speed) / sum(self.speed)  # of the fastest host, which has the largest share
+        part = max(self.speed) / sum(self.speed)  # of the fastest host, which reads and writes the largest share
+        most, passed_on = total * part, 1 - part  # what stays there is not gathered for sending
         cpu = self.slower / (sum(self.speed) * self.cores)
         sort = SORT_S * records * math.log(max(records / p, 2))
         gather = MERGE_S / 2 + COPY_S
         disk = most / self.disk
         return ({"processors": (sort + COPY_S * total) * cpu, "disk": disk},
-                {"processors": (2 * gather + COPY_S) * total * cpu, "disk": disk,
-                 "link": most * (p - 1) / p / (self.net_gbit * 1e9 / 8)})
+                {"processors": (gather * (1 + passed_on) + COPY_S) * total * cpu, "disk": disk,
+                 "link": most * passed_on / (self.net_gbit * 1e9 / 8)})
 
     def bound_s(self, records):
         """The busiest of processors, disks and links, and which it is."""
@@ -54,8 +58,12 @@ class Report:
 
     def __init__(self, text, status, real_s, peak_rss_bytes):
         self.status, self.real_s, self.peak_rss_bytes = status, real_s, peak_rss_bytes
+        if not text.startswith("hosts "):
+            raise job.Failed("hetsim did not report")
         self.makespan_s = float(re.search(r"^makespan ([\d.]+) s", text, re.M).group(1))
         self.mem_bytes = int(re.search(r"^memory of a rank (\d+)", text, re.M).group(1))
+        self.use = {name: [float(c) for c in cells] for name, *cells in  # % of processors, disk, link out, link in
+                    re.findall(r"^(mean|most) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", text, re.M)}
         self.phase = {}  # name -> seconds, collective calls, their seconds, bytes, messages, their bytes
         for name, *cells in re.findall(r"^([a-z]+) +([\d.]+) +(\d+) +([\d.]+) +(\d+) +(\d+) +(\d+)$", text, re.M):
             self.phase[name] = [float(c) for c in cells]
@@ -64,25 +72,53 @@ class Report:
         return sum(self.phase[n][0] for n in names)
 
 
+GOLDEN = (math.sqrt(5) - 1) / 2
+KEY_BYTES = 8  # of 10; the others, and the rest of a record, are zero
+
+
+def spread_evenly(path, hosts, per_host):
+    """Records whose keys are spread over all keys as evenly as those of a million times as many would be: of n that
+    stand side by side in the file, each n-th part of the keys has about one, however ranks divide the file.
+
+    The j-th key is j times the golden ratio, less its whole part (a Kronecker sequence), and moved by less than one
+    n-th, so that it is no lattice."""
+    rng = random.Random(1)
+    with open(path, "wb") as f:
+        for first in range(0, hosts * per_host, per_host):
+            keys = array.array("Q", (int((j * GOLDEN + rng.random() / per_host) % 1 * 2**64)
+                                     for j in range(first, first + per_host)))
+            if sys.byteorder == "little":
+                keys.byteswap()
+            bytes_of = keys.tobytes()
+            part = bytearray(per_host * RECORD_BYTES)
+            for i in range(KEY_BYTES):
+                part[i::RECORD_BYTES] = bytes_of[i::KEY_BYTES]
+            f.write(part)
+
+
 class Simulator:
     """Sorts in a folder of its own; inputs stay there for the next sort."""
 
-    def __init__(self, folder):
-        self.folder, self.made = folder, set()
+    def __init__(self, folder, at_random=False):
+        self.folder, self.at_random, self.made = folder, at_random, set()
 
-    def _input(self, records):
-        path = f"{self.folder}/in-{records}"
-        if records not in self.made:
-            job.run([f"{job.BIN}/gensort", "--no-fsync", str(records), path])
-            self.made.add(records)
+    def _input(self, hosts, per_host):
+        path = f"{self.folder}/in-{hosts}-{per_host}"
+        if path not in self.made:
+            if self.at_random:
+                job.run([f"{job.BIN}/gensort", "--no-fsync", str(hosts * per_host), path])
+            else:
+                spread_evenly(path, hosts, per_host)
+            self.made.add(path)
         return path
 
-    def sort(self, cluster, records, real_records, options=(), statuses=(0,)):
-        """records of the cluster, of which real_records are really sorted."""
+    def sort(self, cluster, records, per_host, options=(), statuses=(0,)):
+        """records of the cluster, of which per_host are really sorted for each host."""
+        hosts = len(cluster.speed)
         platform, out = f"{self.folder}/platform", f"{self.folder}/out"
-        source = self._input(real_records)
+        source = self._input(hosts, per_host)
         cluster.write(platform)
-        done = job.run([f"{job.BIN}/hetsim", "-s", f"{records / real_records:.6f}", platform, "--no-fsync", "-q", "-f",
-                        "-o", out, *options, source], statuses)
+        done = job.run([f"{job.BIN}/hetsim", "-s", f"{records / (hosts * per_host):.6f}", platform, "--no-fsync", "-q",
+                        "-f", "-o", out, *options, source], statuses)
         job.remove(out)
         return Report(done.out, done.status, done.seconds, done.peak_rss_bytes)

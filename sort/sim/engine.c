@@ -281,25 +281,44 @@ static void advance(host *h)
 
 static void first_ends(void *host_);
 
+static void start_turn_timer(host *h)
+{
+	if (h->ends_s >= h->timer_s)
+		return;
+	h->timer_s = h->ends_s;
+	engine_at(h->timer_s, first_ends, h);
+}
+
 /* When the next work ends, if nothing changes. */
 static void plan_turn(host *h)
 {
 	double least_s = INFINITY;
 	for (const actor *a = h->computing; a; a = a->next)
 		least_s = fmin(least_s, a->left_s);
-	h->turn++;
+	h->ends_s = INFINITY;
 	if (h->computing && !h->stopped)
-		events_add((event){ .at_s = sim.now_s + fmax(least_s, 0) / rate(h, computing(h)),
-				    .turn = h->turn,
-				    .fn = first_ends,
-				    .arg = h },
-			   sim.now_s);
+		h->ends_s = sim.now_s + fmax(least_s, 0) / rate(h, computing(h));
+	start_turn_timer(h);
+}
+
+/* Work that is added has all end later: a timer that runs is enough then. */
+static bool is_too_early(host *h)
+{
+	if (h->timer_s != sim.now_s) /* another one has come between */
+		return true;
+	h->timer_s = INFINITY;
+	if (h->ends_s <= sim.now_s)
+		return false;
+	start_turn_timer(h);
+	return true;
 }
 
 static void first_ends(void *host_)
 {
 	host *h = host_;
 	double least_s = INFINITY;
+	if (is_too_early(h))
+		return;
 	advance(h);
 	for (const actor *a = h->computing; a; a = a->next)
 		least_s = fmin(least_s, a->left_s);
@@ -412,7 +431,7 @@ uint64_t engine_run(void)
 			actor *a = e.arg;
 			if (e.turn == a->turn)
 				run_actor(a);
-		} else if (e.fn != first_ends || e.turn == ((host *)e.arg)->turn) {
+		} else {
 			e.fn(e.arg);
 		}
 	}
@@ -445,6 +464,7 @@ status engine_open(const platform *p, double least_work_s, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for %d hosts", p->hosts);
 	for (int i = 0; i < p->hosts; i++) {
 		sim.host[i].is = p->host[i];
+		sim.host[i].ends_s = sim.host[i].timer_s = INFINITY;
 		sim.host[i].number = i;
 	}
 	for (size_t i = 0; i < p->changes; i++)

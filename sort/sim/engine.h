@@ -20,7 +20,8 @@ typedef struct host {
 	actor *computing, *napping;
 	unsigned actors;
 	double advanced_s; /* until when what computes has been accounted for */
-	uint64_t turn;     /* of its processors' next event */
+	double ends_s;     /* the first work that does */
+	double timer_s;    /* the next of its timers */
 	uint64_t news;     /* messages that came through, or work of a thread, so far */
 	lane departing, leaving, arriving, landing; /* of messages from here, and to here */
 } host;
