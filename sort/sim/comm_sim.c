@@ -25,7 +25,8 @@ enum {
 	MESSAGE_BYTES = 1 << 20, /* before the exchange is open */
 	TREE_BYTES = 4096,       /* shorter ones of all to all go by a tree, among */
 	TREE_RANKS = 8,          /* more ranks than this */
-	BUCKETS = 256,
+	LEAST_BUCKETS = 64,
+	AT_A_TIME = 32,
 	TAG_HEARTBEAT = COMM_TAGS - 1 /* watch.c */
 };
 
@@ -39,8 +40,9 @@ typedef struct shown {
 	const comm_meeting *meeting;
 } shown;
 
+/* What waits for the other side, by sender and tag. */
 typedef struct mailbox {
-	comm_req *sends[BUCKETS], *recvs[BUCKETS]; /* that wait for the other side */
+	comm_req **sends, **recvs; /* [net.buckets] */
 } mailbox;
 
 typedef struct sim_rank {
@@ -54,8 +56,10 @@ typedef struct sim_rank {
 static struct {
 	const platform *p;
 	double scale;
-	sim_rank *rank; /* [p->hosts] */
-	shown *board;   /* [p->hosts] */
+	sim_rank *rank;     /* [p->hosts] */
+	shown *board;       /* [p->hosts] */
+	comm_req **waiting; /* of all mailboxes */
+	size_t buckets;
 	char *room;
 	int arrived;
 	comm_windows windows;
@@ -110,17 +114,33 @@ static void take(void *to, const void *from, size_t bytes)
 		memcpy(to, from, bytes);
 }
 
-static void take_all(int to, size_t bytes, size_t at)
+static void take_from(int i, int to, size_t bytes, size_t at)
+{
+	take((char *)net.board[to].recv + (size_t)i * bytes,
+	     (const char *)net.board[i].send + at * bytes, bytes);
+}
+
+static void take_all(int to, size_t bytes)
 {
 	for (int i = 0; i < net.p->hosts; i++)
-		take((char *)net.board[to].recv + (size_t)i * bytes,
-		     (const char *)net.board[i].send + at * bytes, bytes);
+		take_from(i, to, bytes, 0);
+}
+
+/* A matrix turned by 90 degrees, so many rows at a time: what of a line of the cache is not used at
+ * once is used soon. */
+static void turn_all(size_t bytes)
+{
+	const int p = net.p->hosts;
+	for (int first = 0; first < p; first += AT_A_TIME)
+		for (int i = 0; i < p; i++)
+			for (int to = first; to < first + AT_A_TIME && to < p; to++)
+				take_from(i, to, bytes, (size_t)to);
 }
 
 static void answer_all(size_t bytes)
 {
 	const comm_meeting *at = net.board[0].meeting;
-	take_all(0, bytes, 0);
+	take_all(0, bytes);
 	at->decide(at);
 	for (int i = 0; i < net.p->hosts; i++)
 		take(net.board[i].meeting->answer, at->answer, bytes);
@@ -132,13 +152,15 @@ static void move_all(enum kind kind, size_t bytes, int root)
 		answer_all(bytes);
 		return;
 	}
+	if (kind == ALLTOALL) {
+		turn_all(bytes);
+		return;
+	}
 	for (int to = 0; to < net.p->hosts; to++) {
 		if (kind == BCAST)
 			take(net.board[to].recv, net.board[root].recv, bytes);
-		else if (kind == ALLGATHER || (kind == GATHER && to == root))
-			take_all(to, bytes, 0);
-		else if (kind == ALLTOALL)
-			take_all(to, bytes, (size_t)to);
+		else if (kind == ALLGATHER || to == root)
+			take_all(to, bytes);
 	}
 }
 
@@ -218,11 +240,10 @@ static comm_req *match(comm_req **list, int peer, int tag)
 	return NULL;
 }
 
-static void append(comm_req **list, comm_req *r)
+/* There is one of a sender and a tag: their order does not matter. */
+static void wait_in(comm_req **list, comm_req *r)
 {
-	while (*list)
-		list = &(*list)->next;
-	r->next = NULL;
+	r->next = *list;
 	*list = r;
 }
 
@@ -310,10 +331,10 @@ static status sim_start(comm *c, comm_req *req)
 		polling_started(c->rank, req, req->peer);
 	req->peer = from;
 	mailbox *box = &net.rank[to].box;
-	const unsigned k = ((unsigned)from * 4 + (unsigned)req->tag) % BUCKETS;
+	const size_t k = ((size_t)from + (size_t)req->tag * 7) & (net.buckets - 1);
 	comm_req *other = match(req->sending ? &box->recvs[k] : &box->sends[k], from, req->tag);
 	if (!other) {
-		append(req->sending ? &box->sends[k] : &box->recvs[k], req);
+		wait_in(req->sending ? &box->sends[k] : &box->recvs[k], req);
 		return ST_OK;
 	}
 	return req->sending ? start_pair(c, req, other, from, to)
@@ -410,6 +431,8 @@ static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e
 	sim_rank *r = &net.rank[i];
 	r->fn = fn;
 	r->arg = arg;
+	r->box.sends = net.waiting + (size_t)i * 2 * net.buckets;
+	r->box.recvs = r->box.sends + net.buckets;
 	r->c = (comm){ .ops = &sim_ops,
 		       .rank = i,
 		       .size = net.p->hosts,
@@ -456,7 +479,10 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	net.rank = calloc(p, sizeof *net.rank);
 	net.board = calloc(p, sizeof *net.board);
 	net.room = calloc(p, comm_room_bytes(net.p->hosts));
-	status rc = net.rank && net.board && net.room
+	for (net.buckets = LEAST_BUCKETS; net.buckets < p / 2;)
+		net.buckets *= 2;
+	net.waiting = calloc(2 * p * net.buckets, sizeof(comm_req *));
+	status rc = net.rank && net.board && net.room && net.waiting
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for the ranks, %zu of them", p);
 	if (rc == ST_OK)
@@ -468,6 +494,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	free(net.rank);
 	free(net.board);
 	free(net.room);
+	free(net.waiting);
 	polling_close();
 	return rc;
 }

@@ -22,7 +22,7 @@ nothing_left() { [ ! -e out.dat ] && [ -z "$(find . -name '.hetsort-*')" ]; }
 scale=()
 
 # ---------------------------------------------------------------------------- real records
-for p in 1 4 16; do
+for p in 1 4 16 40; do
   sim "$p x"
   is "$p hosts sort" "$rc" 0
   ok "$p hosts: as hetsort does" cmp -s out.dat wanted.dat
@@ -37,6 +37,10 @@ sim '4 x' --source=root
 ok "one host reads, and hands on" cmp -s out.dat wanted.dat
 sim '3 x' --io=threads --direct=always
 ok "ways of input and output can be told, too" cmp -s out.dat wanted.dat
+for n in 0 1 2; do
+  sim '5 x cores 2 disk 1G/s net 10G\n4 x speed 0.5' --exchange-threads=$n --memory=3M
+  ok "$n threads that ask for messages miss none" cmp -s out.dat wanted.dat
+done
 sim '3 x' --memory=3M --threads=2
 ok "more than memory holds" cmp -s out.dat wanted.dat
 if [ -n "${HETSORT_LONG:-}" ]; then
