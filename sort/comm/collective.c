@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The collectives of all backends, with a check: one wrong bit in what ranks tell each other would
- * have one of them decide alone, and the others wait for it. A short message has its sum behind it;
- * the sums of longer ones follow in a collective of their own. Needs no memory of its own. Costs 8
- * bytes and the hash of each message. */
+ * have one of them decide alone, and the others wait for it. A short message has its sum behind it,
+ * and so has one with room for it; the sums of other ones follow in a collective of their own.
+ * Needs no memory of its own. Costs 8 bytes and the hash of each message. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + sizeof(uint64_t), EVERYONE = -1 };
+enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = -1 };
 
 enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, WORD, REDUCE, BLAME };
 
@@ -20,8 +20,9 @@ typedef struct call {
 	enum kind kind;
 	const void *send;
 	void *recv;
-	size_t bytes; /* of one message */
+	size_t bytes; /* of one message, without its seal */
 	int root;
+	bool sealed; /* the sum follows each message where it lies */
 } call;
 
 size_t comm_room_bytes(int size)
@@ -98,6 +99,11 @@ static uint64_t sum_between(const call *k, int from, int to, const void *data)
 		      k->bytes);
 }
 
+static size_t stride(const call *k)
+{
+	return k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
+}
+
 /* By the backend: in a broadcast recv is what the root sends. */
 static status pass(const call *k, const void *send, void *recv, size_t bytes)
 {
@@ -146,14 +152,45 @@ static status repeat(const call *k)
 	if (k->kind == ALLTOALL)
 		return ST_INTERNAL;
 	for (int i = 0; k->kind != BCAST && i < k->c->size; i++)
-		memcpy((char *)k->recv + (size_t)i * k->bytes, k->send, k->bytes);
+		memcpy((char *)k->recv + (size_t)i * stride(k), k->send, k->bytes);
 	return ST_OK;
+}
+
+static void seal(const call *k)
+{
+	char *data = (char *)(uintptr_t)k->send; /* the caller's own, which has room for it */
+	for (int i = 0; i < sent(k); i++, data += stride(k)) {
+		const uint64_t sum = sum_between(k, k->c->rank, i, data);
+		memcpy(data + k->bytes, &sum, sizeof sum);
+	}
+}
+
+static status read_sealed(const call *k)
+{
+	const char *data = k->recv;
+	for (int i = 0; i < received(k); i++, data += stride(k)) {
+		uint64_t sum;
+		memcpy(&sum, data + k->bytes, sizeof sum);
+		if (sum != sum_between(k, i, k->c->rank, data))
+			return damaged(k->c, i);
+	}
+	return ST_OK;
+}
+
+static status pass_sealed(const call *k)
+{
+	k->c->round++;
+	seal(k);
+	const status rc = pass(k, k->send, k->recv, stride(k));
+	return rc == ST_OK ? read_sealed(k) : rc;
 }
 
 static status checked(const call *k)
 {
 	if (k->c->for_all)
 		return repeat(k);
+	if (k->sealed)
+		return pass_sealed(k);
 	const size_t with = k->bytes <= SHORT_BYTES ? k->bytes : 0; /* in a slot beside the sum */
 	unsigned char *in = k->c->sums;
 	unsigned char *out = k->kind == BCAST ? in : in + SLOT_BYTES * (size_t)k->c->size;
@@ -179,23 +216,35 @@ static status collective(const call *k)
 status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
 	void *said = c->rank == root ? FAIL_LIE(buf, bytes) : buf;
-	return collective(&(call){ c, BCAST, said, said, bytes, root });
+	return collective(&(call){ c, BCAST, said, said, bytes, root, false });
 }
 
 status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return collective(&(call){ c, GATHER, FAIL_LIE(mine, bytes), all, bytes, root });
+	return collective(&(call){ c, GATHER, FAIL_LIE(mine, bytes), all, bytes, root, false });
 }
 
 status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return collective(&(call){ c, ALLGATHER, FAIL_LIE(mine, bytes), all, bytes, 0 });
+	return collective(&(call){ c, ALLGATHER, FAIL_LIE(mine, bytes), all, bytes, 0, false });
 }
 
 status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return collective(
-		&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv, bytes, 0 });
+	return collective(&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv,
+				   bytes, 0, false });
+}
+
+status comm_allgather_sealed(comm *c, void *mine, void *all, size_t bytes)
+{
+	return collective(&(call){ c, ALLGATHER, FAIL_LIE(mine, bytes), all,
+				   bytes - COMM_SEAL_BYTES, 0, true });
+}
+
+status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
+{
+	return collective(&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv,
+				   bytes - COMM_SEAL_BYTES, 0, true });
 }
 
 /* -------------------------------------------------------------------------------- reductions */

@@ -19,6 +19,7 @@ enum {
 	HOST_BYTES = 64,
 	COMM_FAILURE_BYTES = 80,
 	COMM_MAX_MSG = 256 << 20,
+	COMM_SEAL_BYTES = 8,
 	COMM_TAGS = 64 /* below this is every tag */
 };
 
@@ -119,6 +120,12 @@ status comm_allgather(comm *c, const void *mine, void *all, size_t bytes);
 
 /* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
 status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes);
+
+/* comm_allgather_sealed, comm_alltoall_sealed - the same where the last COMM_SEAL_BYTES of each
+ * message are free for its sum: of longer messages one collective of the backend in place of two.
+ */
+status comm_allgather_sealed(comm *c, void *mine, void *all, size_t bytes);
+status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes);
 
 /* A number in a message of its own, with its sum. comm_word_for - to be sent to this rank with this
  * tag. comm_word_check - what has come from there: ST_PEER, and the comm is broken, where it is not

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One wrong bit in what a rank receives, in each collective, short and long: that rank is told of
- * it, with the sender, and no other; and words. What is reduced reaches all, and so does the name
- * of the rank whose number came damaged, in one meeting of the backend and in two collectives. */
+/* One wrong bit in what a rank receives, in each collective, short, long and sealed: that rank is
+ * told of it, with the sender, and no other; and words. What is reduced reaches all, and so does
+ * the name of the rank whose number came damaged, in one meeting of the backend and in two
+ * collectives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +14,8 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-enum { RANKS = 3, HIT = 1, ROOT = 1, MOST_BYTES = 1000 };
-enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, KINDS };
+enum { RANKS = 3, HIT = 1, ROOT = 1, MOST_BYTES = 1000, ROOM_BYTES = MOST_BYTES + COMM_SEAL_BYTES };
+enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, SEALED_ALLGATHER, SEALED_ALLTOALL, KINDS };
 
 typedef struct setting {
 	enum kind kind;
@@ -71,14 +72,18 @@ static status call(comm *c, unsigned char *mine, unsigned char *all)
 		return comm_gather(c, mine, all, now->bytes, ROOT);
 	case ALLGATHER:
 		return comm_allgather(c, mine, all, now->bytes);
-	default:
+	case ALLTOALL:
 		return comm_alltoall(c, mine, all, now->bytes);
+	case SEALED_ALLGATHER:
+		return comm_allgather_sealed(c, mine, all, now->bytes + COMM_SEAL_BYTES);
+	default:
+		return comm_alltoall_sealed(c, mine, all, now->bytes + COMM_SEAL_BYTES);
 	}
 }
 
 static status one_rank(comm *c, void *arg)
 {
-	unsigned char mine[RANKS * MOST_BYTES], all[RANKS * MOST_BYTES];
+	unsigned char mine[RANKS * ROOM_BYTES], all[RANKS * ROOM_BYTES];
 	char why[COMM_FAILURE_BYTES];
 	struct comm_ops odd = *c->ops;
 	(void)arg;
@@ -121,7 +126,8 @@ static void a_wrong_bit_is_found(void **state)
 	for (enum kind k = BCAST; k < KINDS; k++)
 		for (size_t i = 0; i < LEN(lengths); i++) {
 			const size_t n = lengths[i], senders = k == BCAST ? 1 : RANKS;
-			const size_t with = n <= 16 ? n + 8 : n, all = 8 * senders * with;
+			const bool beside = n <= 16 || k >= SEALED_ALLGATHER;
+			const size_t with = beside ? n + 8 : n, all = 8 * senders * with;
 			for (size_t bit = 0; bit<all; bit += all> 800 ? 97 : 3) {
 				setting s = run(k, n, bit);
 				assert_true(atomic_load(&s.flipped));
