@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivot sampling: each rank sends evenly spread samples to rank 0, which sorts them and brackets
  * every splitter between two of them. A bracket is an estimate: its user checks it against true
- * counts. Memory: SAMPLES_PER_RANK items at most, at rank 0 as many for each rank. */
+ * counts. Memory: SAMPLES_PER_RANK items at most, at rank 0 as many for each rank, and of many
+ * ranks no more than grow as the root of their number: brackets are no wider then. */
 #include "sample.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES_PER_RANK = 256, MAX_SAMPLE_BYTES = 1 << 20 };
+enum { SAMPLES_PER_RANK = 256, FEW_RANKS = 64, MAX_SAMPLE_BYTES = 1 << 20 };
 
 static const double MARGIN = 2.5; /* five standard deviations, each at most half a root */
 
@@ -40,11 +41,12 @@ static void draw_from_samples(sample_batch *out, const runs *r, size_t k)
 	}
 }
 
-/* k samples, one from each k-th part: its middle where the entries are sorted, a random place where
- * they are not (a fixed stride would meet periodic inputs in step). */
+/* k samples, one from each k-th part: always the same place where the entries are sorted, a random
+ * one where they are not (a fixed stride would meet periodic inputs in step). */
 static void draw(sample_batch *out, const runs *r, size_t k, bool sorted)
 {
 	const uint64_t n = runs_total(r);
+	const uint64_t of_part = sample_phase((int)r->recs.rank, 0);
 	uint64_t state = UINT64_C(0x68657473) + r->recs.rank;
 	const size_t isz = item_bytes(&r->recs.lay);
 	out->count = k;
@@ -52,23 +54,29 @@ static void draw(sample_batch *out, const runs *r, size_t k, bool sorted)
 	for (size_t i = 0; i < k; i++) {
 		const size_t from = (size_t)((unsigned __int128)n * i / k);
 		const size_t to = (size_t)((unsigned __int128)n * (i + 1) / k);
-		const size_t at = sorted ? from + (to - from) / 2
+		const size_t at = sorted ? sample_place(n, i, k, of_part)
 					 : from + (size_t)(splitmix(&state) % (to - from));
 		const entry e = runs_entry(r, at);
 		item_of((item *)(void *)(out->items + i * isz), &e, &r->recs);
 	}
 }
 
-/* How far a sample's estimated place in the total order may be off: a whole weight of each rank
- * where the samples are regular, and five standard deviations more where they are random. */
+double sample_margin(double sum, double square)
+{
+	return fmin(sum, MARGIN * sqrt(square));
+}
+
+/* How far a sample's estimated place in the total order may be off. Regular samples of a rank are
+ * wrong by one at most, all together; those from random places each by itself. */
 static double margin_of(const sample_batch *const *b, int size, bool regular)
 {
 	double sum = 0, square = 0;
 	for (int i = 0; i < size; i++) {
+		const double own = b[i]->weight * b[i]->weight;
 		sum += b[i]->weight;
-		square += (double)b[i]->count * b[i]->weight * b[i]->weight;
+		square += regular ? own : (double)b[i]->count * own;
 	}
-	return regular ? sum : sum + MARGIN * sqrt(square);
+	return regular ? sample_margin(sum, square) : MARGIN * sqrt(square);
 }
 
 /* The first of n samples with more than t before it (or n); `before` grows along the list. */
@@ -164,29 +172,31 @@ static status alloc_brackets(mem *m, brackets *out, size_t count, const layout *
 	return out->b && out->raw ? ST_OK : ST_RESOURCE;
 }
 
-/* Samples of one rank that are sent: few, and of long keys fewer. */
-static size_t sample_room(size_t isz)
+/* Samples of one rank that are sent: few, of long keys fewer, and among many ranks. */
+static size_t sample_room(size_t isz, size_t p)
 {
-	return size_min(MAX_SAMPLE_BYTES / isz, SAMPLES_PER_RANK);
+	const double many = p > FEW_RANKS ? sqrt((double)FEW_RANKS / (double)p) : 1;
+	const size_t n = size_max((size_t)(SAMPLES_PER_RANK * many), 1);
+	return size_min(MAX_SAMPLE_BYTES / isz, n);
 }
 
 double sample_bracket_recs(uint64_t n, size_t p)
 {
-	return 2 * MARGIN * (double)n / sqrt((double)p * SAMPLES_PER_RANK);
+	return 2 * MARGIN * (double)n / sqrt((double)p * (double)sample_room(sizeof(item), p));
 }
 
 size_t sample_most_bytes(const layout *l)
 {
 	const size_t isz = item_bytes(l);
-	return sizeof(sample_batch) + sample_room(isz) * (isz + sizeof(weighed_sample));
+	return sizeof(sample_batch) + sample_room(isz, 1) * (isz + sizeof(weighed_sample));
 }
 
 status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
 		       brackets *out, err *er)
 {
 	const layout *l = &r->recs.lay;
-	const size_t isz = item_bytes(l), room = sample_room(isz), n = runs_total(r);
-	const size_t bytes = sizeof(sample_batch) + room * isz, p = (size_t)c->size;
+	const size_t isz = item_bytes(l), p = (size_t)c->size, n = runs_total(r);
+	const size_t room = sample_room(isz, p), bytes = sizeof(sample_batch) + room * isz;
 	status rc = alloc_brackets(m, out, p - 1, l, er);
 	sample_batch *mine = mem_array(m, bytes, 1, "samples", er);
 	unsigned char *all = c->rank == 0 ? mem_array(m, p, bytes, "samples", er) : NULL;

@@ -19,6 +19,27 @@ typedef struct brackets {
 	size_t raw_bytes;
 } brackets;
 
+/* sample_phase - where in each part of its records, in order, a rank draws a sample: at this part
+ * of 2^64, another one on each rank. At the same ones, ranks whose keys are alike would all draw
+ * the same keys, and tell nothing of what lies between. */
+static inline uint64_t sample_phase(int rank, unsigned round)
+{
+	return (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + round * UINT64_C(0x5851f42d4c957f2d);
+}
+
+/* sample_place - that of part i of n of `width` records; at: sample_phase(). */
+static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t at)
+{
+	const uint64_t from = (uint64_t)((unsigned __int128)width * i / n);
+	const uint64_t to = (uint64_t)((unsigned __int128)width * (i + 1) / n);
+	return from + (uint64_t)((unsigned __int128)(to - from) * at >> 64);
+}
+
+/* sample_margin - how far a place may be off that is estimated from such samples, each for `weight`
+ * records of a rank: at most by the sum of one weight a rank, and but for one time in a million by
+ * five times the standard deviation, from the sum of their squares. */
+double sample_margin(double sum, double square);
+
 /* sample_brackets - collective: estimate the brackets of the size - 1 splitters from samples.
  * r        this rank's runs; sorted tells whether they are in order already.
  * target   target[j]: how many records, of all ranks, precede splitter j.

@@ -11,37 +11,37 @@
 #include <string.h>
 
 /* From ranges to cuts; runs are in order within the ranges. */
-static status cut_within(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-			 size_t count, uint64_t *cut, err *er)
+static status cut_within(splitter_search *s, uint64_t *cut, err *er)
 {
-	const status rc = splitter_search(c, m, r, g, target, count, er);
+	const runs *r = s->r;
+	const size_t places = s->count * r->count;
+	const status rc = splitter_search_run(s, er);
 	for (size_t k = 0; k < r->count; k++) {
 		cut[k] = r->start[k];
-		cut[(count + 1) * r->count + k] = r->start[k + 1];
+		cut[places + r->count + k] = r->start[k + 1];
 	}
-	for (size_t i = 0; rc == ST_OK && i < count * r->count; i++)
-		cut[r->count + i] = g[i].lo;
+	for (size_t i = 0; rc == ST_OK && i < places; i++)
+		cut[r->count + i] = s->g[i].lo;
 	return rc;
 }
 
 status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, const brackets *b,
 		    uint64_t *cut, err *er)
 {
-	range *g = mem_array(m, b->count * r->count, sizeof *g, "splitter ranges", er);
-	status rc = comm_agree(c, g ? ST_OK : ST_RESOURCE);
+	splitter_search s;
+	status rc = comm_agree(c, splitter_search_open(&s, c, m, r, target, b->count, er));
 	for (size_t j = 0, i = 0; rc == ST_OK && j < b->count; j++)
 		for (size_t k = 0; k < r->count; k++, i++) {
 			const uint64_t lo = r->start[k], hi = r->start[k + 1];
 			const bracket *w = &b->b[j];
-			g[i] = (range){ w->lo ? runs_before(r, lo, hi, w->lo) : lo,
-					w->hi ? runs_before(r, lo, hi, w->hi) : hi };
+			s.g[i] = (range){ w->lo ? runs_before(r, lo, hi, w->lo) : lo,
+					  w->hi ? runs_before(r, lo, hi, w->hi) : hi };
 		}
-	rc = comm_agree(c, rc == ST_OK ? runs_failure(r, er) : rc);
 	if (rc == ST_OK)
-		rc = splitter_search_check(c, m, r, g, target, b->count, er);
+		rc = splitter_search_check(&s);
 	if (rc == ST_OK)
-		rc = cut_within(c, m, r, g, target, b->count, cut, er);
-	mem_free(m, g);
+		rc = cut_within(&s, cut, er);
+	splitter_search_close(&s);
 	return rc;
 }
 
@@ -143,23 +143,24 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 	const uint64_t start[] = { 0, n };
 	const runs all = { .recs = *r, .e = out, .count = 1, .start = start };
 	intervals l;
-	range *g = mem_array(m, b->count, sizeof *g, "splitter ranges", er);
-	status rc = intervals_alloc(&l, m, b, &r->lay, er);
-	rc = comm_agree(c, g ? rc : ST_RESOURCE);
+	splitter_search s;
+	status rc = splitter_search_open(&s, c, m, &all, target, b->count, er);
+	const status alloc = intervals_alloc(&l, m, b, &r->lay, er);
+	rc = comm_agree(c, rc == ST_OK && out ? alloc : ST_RESOURCE);
 	if (rc == ST_OK)
 		to_intervals(&l, r, e, out, n);
 	for (size_t j = 0; rc == ST_OK && j < b->count; j++) {
 		const bracket *k = &b->b[j];
-		g[j] = (range){ k->lo ? sorted_before(&l, k->lo, &r->lay) : 0,
-				k->hi ? sorted_before(&l, k->hi, &r->lay) : n };
+		s.g[j] = (range){ k->lo ? sorted_before(&l, k->lo, &r->lay) : 0,
+				  k->hi ? sorted_before(&l, k->hi, &r->lay) : n };
 	}
 	if (rc == ST_OK)
-		rc = splitter_search_check(c, m, &all, g, target, b->count, er);
+		rc = splitter_search_check(&s);
 	if (rc == ST_OK) {
-		sort_intervals(&l, r, out, e, g, b->count);
-		rc = cut_within(c, m, &all, g, target, b->count, cut, er);
+		sort_intervals(&l, r, out, e, s.g, b->count);
+		rc = cut_within(&s, cut, er);
 	}
 	intervals_free(&l, m);
-	mem_free(m, g);
+	splitter_search_close(&s);
 	return rc;
 }

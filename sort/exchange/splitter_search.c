@@ -1,49 +1,110 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact multi-way selection. Rank j is in charge of splitter j: it gathers proposals, chooses the
- * pivot and decides by the counts. Per rank and round O(P) bytes, in O(log N) rounds. */
+/* Exact multi-way selection. Rank j is in charge of splitter j: each rank tells it how many records
+ * it has before two pivots, and samples of those between; from these it takes two nearer pivots,
+ * and tells all. The error of p ranks' samples grows as the root of p, and two pivots are as far
+ * apart as five times that, so that 4 or 5 rounds do where keys are spread alike over the ranks.
+ * Where they are not, a round leaves half of the places or so. A round is two collectives, with
+ * some hundred bytes from each rank to each. */
 #include "splitter_search.h"
+#include "base/minmax.h"
+#include "sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-/* A round leaves each splitter at most seven eighths of its places: 350 are enough for 2^64. */
+/* 64 bits are halved in far fewer. */
 enum { MOST_ROUNDS = 1000 };
 
-/* A rank's proposal for one splitter; stride 8 + item_bytes. */
-typedef struct proposal {
-	uint64_t width; /* places left here, 0: none */
-	item it;        /* the entry in their middle */
-} proposal;
+/* A rank sends so many samples of a splitter, and no more bytes in all. */
+enum { MOST_SAMPLES = 64, SAMPLES_BYTES = 64 << 10 };
 
-enum verdict { DONE, GO_LEFT, GO_RIGHT, HIT };
+/* What a rank tells of a splitter; then the samples, and room for a seal. */
+typedef struct bid {
+	uint64_t before[2]; /* records of the rank before the lower pivot, and before the upper */
+	uint64_t count;     /* samples between, none only where there are no records, or */
+	unsigned char items[];
+} bid;
 
-/* The buffers of a search, of P elements where nothing else is said. */
-typedef struct search_buffers {
-	size_t p, runs, stride;
-	unsigned char *out, *in; /* proposals; out doubles as the pivots of all splitters */
-	uint64_t *counts, *sums;
-	unsigned char *pivots;
-	const proposal **order; /* for the median */
-	uint64_t *cut;          /* [p * runs] where each pivot cuts each run */
-	range *mid;             /* [runs] lo the place, hi how many places it stands for */
-	unsigned char *mids;    /* [runs + 1] their items, and one to move */
-} search_buffers;
+static const uint64_t UNREADABLE = UINT64_MAX; /* runs on disk could not be read */
 
-static const proposal *proposal_at(const unsigned char *base, const search_buffers *b, size_t i)
+/* Where a splitter lies, by the last pivots. */
+enum verdict { DECIDED, AT_LOWER, AT_UPPER, BEFORE, LEFT, BETWEEN, RIGHT, FAILED };
+
+enum pivots { LOWER = 1, UPPER = 2 };
+
+/* The word of the rank in charge; then two items, and room for a seal. */
+typedef struct answer {
+	uint32_t verdict;
+	uint32_t pivots; /* the items that are there: a mask */
+	unsigned char items[];
+} answer;
+
+/* A sample, and how many records it stands for. */
+typedef struct weighed {
+	const item *it; /* first, for item_order() */
+	double weight;
+} weighed;
+
+/* ------------------------------------------------------------------------------------- memory */
+
+static size_t item_size(const splitter_search *s)
 {
-	return (const void *)(base + i * b->stride);
+	return item_bytes(&s->r->recs.lay);
 }
 
-/* Rank j's verdict on its own splitter: does each end of the estimate hold? */
-static range ends_that_hold(const comm *c, const range *in, const uint64_t *target, size_t count)
+static size_t samples_for(size_t ranks, size_t bytes)
 {
-	range sum = { 0, 0 };
-	if ((size_t)c->rank >= count)
-		return sum;
-	for (int i = 0; i < c->size; i++)
-		sum = (range){ sum.lo + in[i].lo, sum.hi + in[i].hi };
-	const uint64_t t = target[c->rank];
-	return (range){ sum.lo <= t, sum.hi >= t };
+	return size_max(1, size_min(MOST_SAMPLES, SAMPLES_BYTES / ranks / bytes));
 }
+
+/* Of each of several runs. */
+static size_t samples_a_run(const splitter_search *s)
+{
+	return s->r->spill ? 1 : size_max(1, s->samples / s->r->count);
+}
+
+status splitter_search_open(splitter_search *s, comm *c, mem *m, const runs *r,
+			    const uint64_t *target, size_t count, err *er)
+{
+	const size_t p = (size_t)c->size, places = count * r->count;
+	*s = (splitter_search){ .c = c,
+				.m = m,
+				.r = r,
+				.target = target,
+				.count = count,
+				.width = UINT64_MAX,
+				.decided = (size_t)c->rank >= count };
+	const size_t one = item_size(s);
+	s->samples = samples_for(p, one);
+	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
+	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
+	s->own_room = r->count > 1 ? size_max(s->samples, r->count * samples_a_run(s)) : 0;
+	s->g = mem_array(m, places, sizeof *s->g, "splitter ranges", er);
+	s->cut = mem_array(m, places, sizeof *s->cut, "splitter ranges", er);
+	s->out = mem_array(m, p, s->bid_bytes, "splitter samples", er);
+	s->in = mem_array(m, p, size_max(s->bid_bytes, s->answer_bytes), "splitter samples", er);
+	s->answer = mem_array(m, 1, s->answer_bytes, "splitter samples", er);
+	s->order = mem_array(m, p * s->samples, sizeof *s->order, "splitter samples", er);
+	s->own = mem_array(m, s->own_room, sizeof *s->own, "splitter samples", er);
+	s->items = mem_array(m, s->own_room, one, "splitter samples", er);
+	return s->g && s->cut && s->out && s->in && s->answer && s->order && s->own && s->items
+		       ? ST_OK
+		       : ST_RESOURCE;
+}
+
+void splitter_search_close(splitter_search *s)
+{
+	mem_free(s->m, s->g);
+	mem_free(s->m, s->cut);
+	mem_free(s->m, s->out);
+	mem_free(s->m, s->in);
+	mem_free(s->m, s->answer);
+	mem_free(s->m, s->order);
+	mem_free(s->m, s->own);
+	mem_free(s->m, s->items);
+}
+
+/* ---------------------------------------------------------------------------------- the check */
 
 /* How many records of this rank lie before the lower ends of a splitter's ranges, and before the
  * upper. */
@@ -57,6 +118,18 @@ static range sum_up(const runs *r, const range *g)
 	return sum;
 }
 
+/* Rank j's verdict on its own splitter: does each end of the estimate hold? */
+static range ends_that_hold(const splitter_search *s, const range *in)
+{
+	range sum = { 0, 0 };
+	if ((size_t)s->c->rank >= s->count)
+		return sum;
+	for (int i = 0; i < s->c->size; i++)
+		sum = (range){ sum.lo + in[i].lo, sum.hi + in[i].hi };
+	const uint64_t t = s->target[s->c->rank];
+	return (range){ sum.lo <= t, sum.hi >= t };
+}
+
 static void open_ends(const runs *r, range *g, bool lo_holds, bool hi_holds)
 {
 	for (size_t k = 0; k < r->count; k++) {
@@ -67,239 +140,289 @@ static void open_ends(const runs *r, range *g, bool lo_holds, bool hi_holds)
 	}
 }
 
-status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-			     size_t count, err *er)
+status splitter_search_check(splitter_search *s)
 {
-	const size_t p = (size_t)c->size;
-	range *out = mem_array(m, p, sizeof *out, "splitter counts", er);
-	range *in = mem_array(m, p, sizeof *in, "splitter counts", er);
-	status rc = comm_agree(c, out && in ? ST_OK : ST_RESOURCE);
-	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		out[j] = sum_up(r, g + j * r->count);
-	if (rc == ST_OK)
-		rc = comm_alltoall(c, out, in, sizeof *out);
+	range *out = (void *)s->out, *in = (void *)s->in;
+	_Static_assert(sizeof(bid) >= sizeof(range), "room for a range is room for a bid");
+	for (size_t j = 0; j < s->count; j++)
+		out[j] = sum_up(s->r, s->g + j * s->r->count);
+	status rc = comm_alltoall(s->c, out, in, sizeof *out);
 	if (rc == ST_OK) {
-		const range holds = ends_that_hold(c, in, target, count);
-		rc = comm_allgather(c, &holds, in, sizeof holds);
+		const range holds = ends_that_hold(s, in);
+		rc = comm_allgather(s->c, &holds, in, sizeof holds);
 	}
-	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		open_ends(r, g + j * r->count, in[j].lo, in[j].hi);
-	mem_free(m, out);
-	mem_free(m, in);
+	for (size_t j = 0; rc == ST_OK && j < s->count; j++)
+		open_ends(s->r, s->g + j * s->r->count, in[j].lo, in[j].hi);
 	return rc;
 }
 
-static item *mid_at(const search_buffers *b, const runs *r, size_t i)
-{
-	return (void *)(b->mids + i * item_bytes(&r->recs.lay));
-}
+/* --------------------------------------------------------------------------- what a rank tells */
 
-/* The middles of what is left in each run, in order. Returns how many there are, *width: places in
- * all. */
-static size_t sort_middles(const search_buffers *b, const runs *r, const range *g, uint64_t *width)
+/* Of each run samples, one from each part. Returns how many. */
+static size_t sample_runs(const splitter_search *s, const range *cut)
 {
-	const layout *l = &r->recs.lay;
-	const size_t isz = item_bytes(l);
-	item *it = mid_at(b, r, r->count);
+	const size_t one = item_size(s);
 	size_t n = 0;
-	*width = 0;
-	for (size_t k = 0; k < r->count; k++) {
-		const uint64_t w = g[k].hi - g[k].lo, at = g[k].lo + w / 2;
-		if (w == 0)
-			continue;
-		size_t i = n++;
-		runs_item(r, at, it);
-		for (; i > 0 && item_cmp(it, mid_at(b, r, i - 1), l) < 0; i--) {
-			b->mid[i] = b->mid[i - 1];
-			memcpy(mid_at(b, r, i), mid_at(b, r, i - 1), isz);
+	for (size_t k = 0; k < s->r->count; k++) {
+		const uint64_t w = cut[k].hi - cut[k].lo;
+		const size_t parts = (size_t)u64_min(samples_a_run(s), w);
+		for (size_t i = 0; i < parts; i++, n++) {
+			item *it = (void *)(s->items + n * one);
+			runs_item(s->r, cut[k].lo + sample_place(w, i, parts, s->of_part), it);
+			s->own[n] = (weighed){ it, (double)w / (double)parts };
 		}
-		b->mid[i] = (range){ at, w };
-		memcpy(mid_at(b, r, i), it, isz);
-		*width += w;
 	}
 	return n;
 }
 
-/* For each splitter the weighted median of the middles of its runs. */
-static void propose(const search_buffers *b, const runs *r, const range *g, size_t count)
+/* Several runs: of the samples of all some, at even distances by weight. Fewer than there is room
+ * for, as runs that are many tell no more of a place than the root of their number. */
+static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_t width,
+			     unsigned char *to)
 {
-	for (size_t j = 0; j < count; j++) {
-		proposal *q = (void *)(b->out + j * b->stride);
-		const size_t n = sort_middles(b, r, g + j * r->count, &q->width);
-		uint64_t seen = 0;
-		size_t i = 0;
-		while (i < n && (seen += b->mid[i].hi) <= q->width / 2)
-			i++;
-		if (n)
-			memcpy(&q->it, mid_at(b, r, i), item_bytes(&r->recs.lay));
+	layout lay = s->r->recs.lay;
+	const size_t one = item_size(s), n = sample_runs(s, cut);
+	const size_t known = (size_t)((double)samples_a_run(s) * sqrt((double)s->r->count));
+	const size_t count = size_max(1, size_min(s->samples, known));
+	double before = 0;
+	qsort_r(s->own, n, sizeof *s->own, item_order, &lay);
+	for (size_t i = 0, at = 0; i < count; i++, to += one) {
+		const double place = (double)sample_place(width, i, count, s->of_part);
+		while (at + 1 < n && before + s->own[at].weight <= place)
+			before += s->own[at++].weight;
+		memcpy(to, s->own[at].it, one);
 	}
+	return count;
 }
 
-static int by_item(const void *a, const void *b, void *lay)
+/* All records between the pivots. */
+static void draw_all(const splitter_search *s, const range *cut, unsigned char *to)
 {
-	const proposal *const *x = a, *const *y = b;
-	return item_cmp(&(*x)->it, &(*y)->it, lay);
+	for (size_t k = 0; k < s->r->count; k++)
+		for (uint64_t at = cut[k].lo; at < cut[k].hi; at++, to += item_size(s))
+			runs_item(s->r, at, (void *)to);
 }
 
-/* The proposal in the middle of all places that are left, NULL where none are. */
-static const proposal *weighted_median(const search_buffers *b, layout *lay)
+static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
 {
-	size_t n = 0;
-	uint64_t total = 0, seen = 0;
-	for (size_t i = 0; i < b->p; i++) {
-		const proposal *q = proposal_at(b->in, b, i);
-		if (q->width)
-			b->order[n++] = q;
-		total += q->width;
+	if (width <= s->samples) {
+		draw_all(s, cut, to);
+		return (size_t)width;
 	}
-	qsort_r(b->order, n, sizeof *b->order, by_item, lay);
-	for (size_t i = 0; i < n; i++) {
-		seen += b->order[i]->width;
-		if (seen > total / 2)
-			return b->order[i];
+	if (s->r->count > 1)
+		return draw_from_runs(s, cut, width, to);
+	const size_t n = s->r->spill ? 1 : s->samples;
+	for (size_t i = 0; i < n; i++, to += item_size(s))
+		runs_item(s->r, cut->lo + sample_place(width, i, n, s->of_part), (void *)to);
+	return n;
+}
+
+static void make_bids(const splitter_search *s)
+{
+	for (size_t j = 0; j < s->count; j++) {
+		bid *b = (void *)(s->out + j * s->bid_bytes);
+		const range *cut = s->cut + j * s->r->count;
+		const range sum = sum_up(s->r, cut);
+		b->before[0] = sum.lo;
+		b->before[1] = sum.hi;
+		b->count = draw(s, cut, sum.hi - sum.lo, b->items);
 	}
-	return NULL;
+	for (size_t j = 0; j < s->count && runs_failure(s->r, NULL) != ST_OK; j++)
+		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
 }
 
-/* This rank's pivot to all, and theirs to this one; *live: there is any. */
-static status share_pivots(comm *c, const search_buffers *b, const layout *l, size_t count,
-			   bool *live)
+/* -------------------------------------------------------------------- the rank that is in charge
+ */
+
+/* All that ranks have told of a splitter. */
+typedef struct hearing {
+	uint64_t before[2];
+	bool unreadable;
+	size_t n; /* samples, in s->order */
+	bool all; /* they are all records between the pivots */
+	double margin;
+} hearing;
+
+static void hear(const splitter_search *s, const bid *b, hearing *h, double *sum, double *square)
 {
-	layout lay = *l;
-	proposal *mine = (void *)b->out; /* proposals have been sent: their room is free */
-	const proposal *median = (size_t)c->rank < count ? weighted_median(b, &lay) : NULL;
-	if (median)
-		memcpy(mine, median, b->stride);
-	else
-		mine->width = 0;
-	const status rc = comm_allgather(c, mine, b->pivots, b->stride);
-	*live = false;
-	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		*live |= proposal_at(b->pivots, b, j)->width > 0;
-	return rc;
+	const uint64_t width = b->before[1] - b->before[0];
+	const size_t n = (size_t)u64_min(b->count, s->samples), one = item_size(s);
+	const double weight = n ? (double)width / (double)n : 0;
+	h->before[0] += b->before[0];
+	h->before[1] += b->before[1];
+	h->unreadable |= b->count == UNREADABLE;
+	for (size_t i = 0; i < n; i++)
+		s->order[h->n++] = (weighed){ (const void *)(b->items + i * one), weight };
+	if (n == width)
+		return;
+	h->all = false;
+	*sum += weight;
+	*square += weight * weight;
 }
 
-static void count_before(const search_buffers *b, const runs *r, const range *g, size_t count)
+static hearing hear_all(const splitter_search *s)
 {
-	for (size_t j = 0; j < count; j++) {
-		const proposal *q = proposal_at(b->pivots, b, j);
-		b->counts[j] = 0;
-		for (size_t i = j * r->count, k = 0; q->width && k < r->count; k++, i++) {
-			b->cut[i] = runs_before(r, g[i].lo, g[i].hi, &q->it);
-			b->counts[j] += b->cut[i] - r->start[k];
+	hearing h = { .all = true };
+	layout lay = s->r->recs.lay;
+	double sum = 0, square = 0;
+	for (int i = 0; i < s->c->size; i++)
+		hear(s, (const void *)(s->in + (size_t)i * s->bid_bytes), &h, &sum, &square);
+	h.margin = sample_margin(sum, square);
+	qsort_r(s->order, h.n, sizeof *s->order, item_order, &lay);
+	return h;
+}
+
+/* The nearest samples on both sides of place t that are off it by the margin. Where there are none,
+ * or the last ones were of little use: the sample in the middle of all. */
+static void choose(const splitter_search *s, const hearing *h, double t, bool careful,
+		   const item *pivot[2])
+{
+	const double total = (double)(h->before[1] - h->before[0]);
+	const item *median = NULL;
+	double before = 0;
+	pivot[0] = pivot[1] = NULL;
+	for (size_t i = 0; i < h->n; i++) {
+		const weighed *w = &s->order[i];
+		const double place = before + w->weight / 2;
+		before += w->weight;
+		if (place <= t - h->margin)
+			pivot[0] = w->it;
+		if (place >= t + h->margin && !pivot[1])
+			pivot[1] = w->it;
+		if (before > total / 2 && !median)
+			median = w->it;
+	}
+	if (careful || (!pivot[0] && !pivot[1]))
+		pivot[0] = pivot[1] = median;
+}
+
+/* Between the pivots of before: the place itself, or nearer pivots. */
+static enum verdict look_closer(splitter_search *s, const hearing *h, const item *pivot[2])
+{
+	const uint64_t width = h->before[1] - h->before[0];
+	const uint64_t t = s->target[s->c->rank] - h->before[0];
+	const bool careful = width > s->width - s->width / 4;
+	s->width = width;
+	if (h->n == 0)
+		return FAILED;
+	if (h->all && t < h->n) {
+		pivot[0] = s->order[t].it;
+		return BEFORE;
+	}
+	choose(s, h, (double)t, careful, pivot);
+	return BETWEEN;
+}
+
+static enum verdict decide(splitter_search *s, const item *pivot[2])
+{
+	const hearing h = hear_all(s);
+	if (h.unreadable)
+		return FAILED;
+	if (s->decided)
+		return DECIDED;
+	const uint64_t t = s->target[s->c->rank];
+	return t == h.before[0]   ? AT_LOWER
+	       : t == h.before[1] ? AT_UPPER
+	       : t < h.before[0]  ? LEFT
+	       : t > h.before[1]  ? RIGHT
+				  : look_closer(s, &h, pivot);
+}
+
+static void make_answer(splitter_search *s)
+{
+	const size_t one = item_size(s);
+	const item *pivot[2] = { NULL, NULL };
+	answer *a = (void *)s->answer;
+	a->verdict = decide(s, pivot);
+	a->pivots = 0;
+	for (unsigned i = 0; i < 2; i++)
+		if (pivot[i]) {
+			a->pivots |= 1U << i;
+			memcpy(a->items + i * one, pivot[i], one);
 		}
+	s->decided |= a->verdict <= BEFORE;
+}
+
+/* -------------------------------------------------------------------------- what ranks make of it
+ */
+
+/* To the part that the splitter lies in. */
+static void narrow(const splitter_search *s, size_t j, uint32_t verdict)
+{
+	for (size_t i = j * s->r->count; i < (j + 1) * s->r->count; i++) {
+		if (verdict == LEFT || verdict == AT_LOWER)
+			s->g[i].hi = s->cut[i].lo;
+		if (verdict == RIGHT || verdict == AT_UPPER)
+			s->g[i].lo = s->cut[i].hi;
+		if (verdict == AT_LOWER)
+			s->g[i].lo = s->cut[i].lo;
+		if (verdict == AT_UPPER)
+			s->g[i].hi = s->cut[i].hi;
+		if (verdict == BETWEEN || verdict == BEFORE)
+			s->g[i] = s->cut[i];
 	}
 }
 
-/* Rank j decides on splitter j: left or right of the pivot, or just there. */
-static uint64_t decide(const comm *c, const search_buffers *b, const uint64_t *target, size_t count)
+/* Find the new pivots there. */
+static void place_pivots(const splitter_search *s, size_t j, const answer *a)
 {
-	uint64_t sum = 0;
-	if ((size_t)c->rank >= count || !proposal_at(b->pivots, b, (size_t)c->rank)->width)
-		return DONE;
-	for (size_t i = 0; i < b->p; i++)
-		sum += b->sums[i];
-	const uint64_t t = target[c->rank];
-	return sum == t ? HIT : sum > t ? GO_LEFT : GO_RIGHT;
+	const size_t one = item_size(s);
+	const item *lower = (const void *)a->items, *upper = (const void *)(a->items + one);
+	for (size_t i = j * s->r->count; i < (j + 1) * s->r->count; i++) {
+		range *g = &s->g[i], *cut = &s->cut[i];
+		*cut = *g;
+		if (a->pivots & LOWER)
+			cut->lo = runs_before(s->r, g->lo, g->hi, lower);
+		if (a->pivots & UPPER)
+			cut->hi = runs_before(s->r, cut->lo, g->hi, upper);
+		if (a->verdict == BEFORE)
+			g->lo = g->hi = cut->hi = cut->lo;
+	}
 }
 
-/* Is `it` a record of run k of this rank? */
-static bool owns(const runs *r, size_t k, const item *it)
+/* *live: there is a splitter still to be found; *failed: a rank cannot go on. */
+static void take_answers(const splitter_search *s, bool *live, bool *failed)
 {
-	const uint64_t pos = it->lo & POS_MASK;
-	return it->rank == r->recs.rank && pos >= r->start[k] && pos < r->start[k + 1];
+	*live = *failed = false;
+	for (int i = 0; i < s->c->size; i++) {
+		const answer *a = (const void *)(s->in + (size_t)i * s->answer_bytes);
+		*failed |= a->verdict >= FAILED;
+		*live |= a->verdict > BEFORE;
+	}
+	for (size_t j = 0; j < s->count && !*failed; j++) {
+		const answer *a = (const void *)(s->in + j * s->answer_bytes);
+		if (a->verdict == DECIDED)
+			continue;
+		narrow(s, j, a->verdict);
+		place_pivots(s, j, a);
+	}
 }
 
-/* Ranges g of splitter j, after the verdict on its pivot. */
-static void narrow(const search_buffers *b, const runs *r, range *g, size_t j)
+static status search_round(splitter_search *s, unsigned round, bool *live, bool *failed)
 {
-	const item *it = &proposal_at(b->pivots, b, j)->it;
-	const uint64_t *cut = b->cut + j * r->count;
-	for (size_t k = 0; k < r->count; k++)
-		switch (b->sums[j]) {
-		case HIT:
-			g[k].lo = g[k].hi = cut[k];
-			break;
-		case GO_LEFT:
-			g[k].hi = cut[k];
-			break;
-		case GO_RIGHT: /* the pivot itself stays on the left: its owner skips it */
-			g[k].lo = cut[k] + owns(r, k, it);
-			break;
-		default:
-			break;
-		}
-}
-
-static status search_round(comm *c, const search_buffers *b, const runs *r, range *g,
-			   const uint64_t *target, size_t count, bool *live)
-{
-	propose(b, r, g, count);
-	status rc = comm_alltoall(c, b->out, b->in, b->stride);
-	if (rc == ST_OK)
-		rc = share_pivots(c, b, &r->recs.lay, count, live);
-	if (rc != ST_OK || !*live)
-		return rc;
-	count_before(b, r, g, count);
-	rc = comm_alltoall(c, b->counts, b->sums, sizeof *b->sums);
+	s->of_part = sample_phase(s->c->rank, round);
+	make_bids(s);
+	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bid_bytes);
 	if (rc != ST_OK)
 		return rc;
-	const uint64_t verdict = decide(c, b, target, count);
-	rc = comm_allgather(c, &verdict, b->sums, sizeof verdict);
-	for (size_t j = 0; rc == ST_OK && j < count; j++)
-		narrow(b, r, g + j * r->count, j);
+	make_answer(s);
+	rc = comm_allgather_sealed(s->c, s->answer, s->in, s->answer_bytes);
+	if (rc == ST_OK)
+		take_answers(s, live, failed);
 	return rc;
 }
 
-static status buffers_alloc(mem *m, search_buffers *b, size_t p, const runs *r, err *er)
+status splitter_search_run(splitter_search *s, err *er)
 {
-	*b = (search_buffers){ .p = p,
-			       .runs = r->count,
-			       .stride = offsetof(proposal, it) + item_bytes(&r->recs.lay) };
-	b->out = mem_array(m, p, b->stride, "splitter proposals", er);
-	b->in = mem_array(m, p, b->stride, "splitter proposals", er);
-	b->pivots = mem_array(m, p, b->stride, "pivots", er);
-	b->counts = mem_array(m, p, sizeof *b->counts, "splitter counts", er);
-	b->sums = mem_array(m, p, sizeof *b->sums, "splitter counts", er);
-	b->order = mem_array(m, p, sizeof *b->order, "proposals", er);
-	b->cut = mem_array(m, p * b->runs, sizeof *b->cut, "splitter places", er);
-	b->mid = mem_array(m, b->runs, sizeof *b->mid, "splitter places", er);
-	b->mids = mem_array(m, b->runs + 1, item_bytes(&r->recs.lay), "splitter places", er);
-	return b->out && b->in && b->pivots && b->counts && b->sums && b->order && b->cut &&
-			       b->mid && b->mids
-		       ? ST_OK
-		       : ST_RESOURCE;
-}
-
-static void buffers_free(mem *m, search_buffers *b)
-{
-	mem_free(m, b->out);
-	mem_free(m, b->in);
-	mem_free(m, b->pivots);
-	mem_free(m, b->counts);
-	mem_free(m, b->sums);
-	mem_free(m, b->order);
-	mem_free(m, b->cut);
-	mem_free(m, b->mid);
-	mem_free(m, b->mids);
-}
-
-status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-		       size_t count, err *er)
-{
-	search_buffers b;
-	bool live = true;
-	status rc = comm_agree(c, buffers_alloc(m, &b, (size_t)c->size, r, er));
-	for (unsigned round = 0; rc == ST_OK && live; round++) {
-		if (round == MOST_ROUNDS) {
-			rc = err_set(er, ST_PEER, "the ranks never agree on where to cut");
-			break;
-		}
-		rc = search_round(c, &b, r, g, target, count, &live);
-		if (rc ==
-		    ST_OK) /* runs on disk may be unreadable, and then the rounds no longer end */
-			rc = comm_agree(c, runs_failure(r, er));
+	bool live = s->count > 0, failed = false;
+	status rc = ST_OK;
+	memcpy(s->cut, s->g, s->count * s->r->count * sizeof *s->g);
+	for (unsigned round = 0; rc == ST_OK && live && !failed; round++) {
+		rc = search_round(s, round, &live, &failed);
+		failed |= round == MOST_ROUNDS;
 	}
-	buffers_free(m, &b);
-	return rc;
+	if (rc == ST_OK)
+		rc = comm_agree(s->c, runs_failure(s->r, er));
+	return rc == ST_OK && failed ? err_set(er, ST_PEER, "the ranks never agree on where to cut")
+				     : rc;
 }

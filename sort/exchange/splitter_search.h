@@ -13,18 +13,40 @@ typedef struct range {
 	uint64_t lo, hi;
 } range;
 
-/* splitter_search_check - collective: are estimated ranges right over all ranks? Where splitter j
- * lies outside [lo, hi] on one side, that side opens to the ends of the runs. target as in
- * splitter_search. */
-status splitter_search_check(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-			     size_t count, err *er);
+typedef struct splitter_search {
+	comm *c;
+	mem *m;
+	const runs *r;
+	const uint64_t *target; /* [count] */
+	size_t count;
+	range *g;   /* [count * R] what is known */
+	range *cut; /* [count * R] where the two pivots of a splitter cut */
+	/* bids: to each rank, from each; answers: of this rank, of all, where bids were */
+	size_t samples, bid_bytes, answer_bytes;
+	unsigned char *out, *in, *answer;
+	struct weighed *order; /* [size * samples] of the splitter that this rank is in charge of */
+	struct weighed *own;   /* [own_room] of this rank, from several runs, */
+	unsigned char *items;  /* and the items */
+	size_t own_room;
+	uint64_t of_part; /* sample_phase() of the round */
+	uint64_t width;   /* records between the pivots of this rank's splitter, a round ago */
+	bool decided;     /* this rank's splitter is found */
+} splitter_search;
 
-/* splitter_search - collective: narrow the ranges until lo == hi everywhere, so that over all
- * ranks exactly target[j] records precede splitter j. Needs count < size: rank j is in charge
- * of splitter j. Runs need to be in order as far as the ranges reach. Each round asks all ranks for
- * the middle of what is left, takes their weighted median and counts what precedes it: at least an
- * eighth drops out, with a single run at each rank a quarter. */
-status splitter_search(comm *c, mem *m, const runs *r, range *g, const uint64_t *target,
-		       size_t count, err *er);
+/* splitter_search_open - memory for a search of `count` splitters, count < size: rank j is in
+ * charge of splitter j, before which there are to be target[j] records of all ranks. Ranges are the
+ * caller's to set. Not collective; to be closed on failure too. */
+status splitter_search_open(splitter_search *s, comm *c, mem *m, const runs *r,
+			    const uint64_t *target, size_t count, err *er);
+void splitter_search_close(splitter_search *s);
+
+/* splitter_search_check - collective: are estimated ranges right over all ranks? Where splitter j
+ * lies outside [lo, hi] on one side, that side opens to the ends of the runs. */
+status splitter_search_check(splitter_search *s);
+
+/* splitter_search_run - collective: narrow the ranges until lo == hi everywhere, so that over all
+ * ranks exactly target[j] records precede splitter j. Runs need to be in order as far as the ranges
+ * reach. */
+status splitter_search_run(splitter_search *s, err *er);
 
 #endif

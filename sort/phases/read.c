@@ -211,9 +211,6 @@ status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool
 static status split_by_destination(rank_env *env, const share_plan *s, const read_runs *d, cuts *k)
 {
 	k->by_destination = mem_array(&env->m, d->n, sizeof *k->by_destination, "entries", &env->e);
-	const status rc = comm_agree(env->c, k->by_destination ? ST_OK : ST_RESOURCE);
-	if (rc != ST_OK)
-		return rc;
 	k->by_destination_start[1] = d->n;
 	k->r = (runs){ .recs = d->r.recs,
 		       .e = k->by_destination,

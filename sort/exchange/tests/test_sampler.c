@@ -68,17 +68,17 @@ static void make_input(size_t n, int ranks, const sampler *s)
 	qsort(expected, n, REC, by_bytes);
 }
 
-/* The middles of the parts of sorted slices, which are drawn where runs are in order: each is the
- * last of its key, and most records have the next one. */
+/* The places in sorted slices that are drawn where runs are in order: each is the last of its key,
+ * and most records have the next one. */
 static void make_steps(size_t n, int ranks, const sampler *s)
 {
 	const size_t share = n / (size_t)ranks;
 	memset(input, 'x', n * REC);
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = i % share, part = at * s->samples / share;
-		const size_t from = share * part / s->samples;
-		const size_t to = share * (part + 1) / s->samples;
-		put(input + i * REC, 2 * part + (at > from + (to - from) / 2));
+		const uint64_t drawn =
+			sample_place(share, part, s->samples, sample_phase((int)(i / share), 0));
+		put(input + i * REC, 2 * part + (at > drawn));
 		put(input + i * REC + 10, i);
 	}
 	memcpy(expected, input, n * REC);

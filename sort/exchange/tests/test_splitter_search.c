@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The search cuts exactly, whatever lies where: of ranks with one run and several, of none at all,
+ * with keys that are spread alike, in order over the ranks, the same everywhere, or skewed; and
+ * from estimates that are wrong. Rounds do not grow with the number of ranks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/splitmix.h"
+#include "exchange/splitter_search.h"
+#include "kernel/radix.h"
+
+enum { REC = 16, MOST_RANKS = 300, CALLS_ALIKE = 18, CALLS_ANY = 80 };
+
+typedef enum spread { ALIKE, IN_ORDER, REVERSED, SAME, FEW, SKEWED, ON_ONE_RANK, SPREADS } spread;
+typedef enum guess { OPEN, WRONG, GUESSES } guess;
+
+typedef struct trial {
+	int ranks;
+	size_t runs, recs; /* of a rank; ranks differ by some */
+	spread keys;
+	guess guess;
+	uint64_t seed;
+	uint64_t total, target[MOST_RANKS];
+	unsigned char *input[MOST_RANKS];
+	size_t n[MOST_RANKS];
+	entry *e[MOST_RANKS];
+	uint64_t *start[MOST_RANKS], *cut[MOST_RANKS];
+	atomic_uint failed;
+	uint64_t calls;
+} trial;
+
+static const layout lay = LAYOUT_BYTES(REC, 0, 10);
+
+static uint64_t key_of(const trial *t, int rank, size_t i, uint64_t *noise)
+{
+	const uint64_t r = splitmix(noise), at = (uint64_t)rank * t->recs + i;
+	switch (t->keys) {
+	case IN_ORDER:
+		return at << 20;
+	case REVERSED:
+		return UINT64_MAX - (at << 20);
+	case SAME:
+		return 77;
+	case FEW:
+		return r % 3;
+	case SKEWED:
+		return r >> (r % 60);
+	default:
+		return r;
+	}
+}
+
+static size_t recs_of(const trial *t, int rank)
+{
+	if (t->keys == ON_ONE_RANK)
+		return rank == t->ranks / 2 ? t->recs : 0;
+	return t->recs - t->recs / 8 * (size_t)(rank % 3);
+}
+
+/* Sorted runs of about the same length. */
+static void make_rank(trial *t, int rank)
+{
+	const size_t n = recs_of(t, rank);
+	uint64_t noise = t->seed * 1000 + (uint64_t)rank;
+	entry *tmp = calloc(n + 1, sizeof *tmp);
+	t->n[rank] = n;
+	t->input[rank] = calloc(n + 1, REC);
+	t->e[rank] = calloc(n + 1, sizeof(entry));
+	t->start[rank] = calloc(t->runs + 1, sizeof(uint64_t));
+	t->cut[rank] = calloc((size_t)t->ranks * t->runs, sizeof(uint64_t));
+	assert_true(tmp && t->input[rank] && t->e[rank] && t->start[rank] && t->cut[rank]);
+	const records r = { t->input[rank], lay, (uint32_t)rank };
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t key = __builtin_bswap64(key_of(t, rank, i, &noise));
+		memcpy(t->input[rank] + i * REC, &key, sizeof key);
+		t->e[rank][i] = entry_make(record_at(&r, i), &lay, i);
+	}
+	for (size_t k = 0; k <= t->runs; k++)
+		t->start[rank][k] = n * k / t->runs;
+	for (size_t k = 0; k < t->runs; k++) {
+		const uint64_t from = t->start[rank][k], to = t->start[rank][k + 1];
+		radix_sort(t->e[rank] + from, tmp, to - from, &r);
+	}
+	t->total += n;
+	free(tmp);
+}
+
+/* In ascending order, the least and the greatest among them. */
+static void draw_targets(trial *t)
+{
+	uint64_t noise = t->seed;
+	for (int j = 0; j + 1 < t->ranks; j++)
+		t->target[j] = t->total * (uint64_t)(j + 1) / (uint64_t)t->ranks;
+	if (t->ranks > 3 && splitmix(&noise) % 2) {
+		t->target[0] = 0;
+		t->target[t->ranks - 2] = t->total;
+		t->target[1] = t->target[2];
+	}
+}
+
+static runs runs_of(const trial *t, int rank)
+{
+	return (runs){ .recs = { t->input[rank], lay, (uint32_t)rank },
+		       .e = t->e[rank],
+		       .count = t->runs,
+		       .start = t->start[rank] };
+}
+
+static void set_ranges(const trial *t, const runs *r, range *g, size_t count)
+{
+	for (size_t j = 0, i = 0; j < count; j++)
+		for (size_t k = 0; k < r->count; k++, i++) {
+			const uint64_t lo = r->start[k], hi = r->start[k + 1], some = (hi - lo) / 9;
+			g[i] = (range){ lo, hi };
+			if (t->guess == WRONG && (j + t->seed) % 3) /* below it, or above */
+				g[i] = j * 2 < count ? (range){ hi - some, hi }
+						     : (range){ lo, lo + some };
+		}
+}
+
+static status search_rank(comm *c, void *trial_)
+{
+	trial *t = trial_;
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	const runs r = runs_of(t, c->rank);
+	const size_t count = (size_t)c->size - 1;
+	splitter_search s;
+	status rc = splitter_search_open(&s, c, &m, &r, t->target, count, &e);
+	if (rc == ST_OK) {
+		set_ranges(t, &r, s.g, count);
+		rc = splitter_search_check(&s);
+	}
+	if (rc == ST_OK)
+		rc = splitter_search_run(&s, &e);
+	for (size_t i = 0; rc == ST_OK && i < count * r.count; i++) {
+		t->failed += s.g[i].lo != s.g[i].hi;
+		t->cut[c->rank][i] = s.g[i].lo;
+	}
+	splitter_search_close(&s);
+	t->failed += rc != ST_OK || m.now_bytes != 0;
+	if (c->rank == 0)
+		t->calls = c->round;
+	return rc;
+}
+
+/* As many as there should be precede splitter j, and all of these precede the others. */
+static void check_splitter(const trial *t, size_t j)
+{
+	uint64_t before = 0;
+	item last = { 0, 0, 0 }, first = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, it;
+	for (int i = 0; i < t->ranks; i++) {
+		const runs r = runs_of(t, i);
+		for (size_t k = 0; k < t->runs; k++) {
+			const uint64_t cut = t->cut[i][j * t->runs + k];
+			assert_true(cut >= r.start[k] && cut <= r.start[k + 1]);
+			before += cut - r.start[k];
+			if (cut > r.start[k]) {
+				runs_item(&r, cut - 1, &it);
+				last = item_cmp(&last, &it, &lay) < 0 ? it : last;
+			}
+			if (cut < r.start[k + 1]) {
+				runs_item(&r, cut, &it);
+				first = item_cmp(&it, &first, &lay) < 0 ? it : first;
+			}
+		}
+	}
+	assert_int_equal(before, t->target[j]);
+	assert_true(before == 0 || before == t->total || item_cmp(&last, &first, &lay) < 0);
+}
+
+static uint64_t try(int ranks, size_t of_runs, size_t recs, spread keys, guess g)
+{
+	static uint64_t seed;
+	trial t = { .ranks = ranks,
+		    .runs = of_runs,
+		    .recs = recs,
+		    .keys = keys,
+		    .guess = g,
+		    .seed = ++seed };
+	err e = { ST_OK, "" };
+	for (int i = 0; i < ranks; i++)
+		make_rank(&t, i);
+	draw_targets(&t);
+	assert_int_equal(comm_local_run(ranks, 1 << 20, search_rank, &t, &e), ST_OK);
+	assert_int_equal(t.failed, 0);
+	for (size_t j = 0; j + 1 < (size_t)ranks; j++)
+		check_splitter(&t, j);
+	for (int i = 0; i < ranks; i++) {
+		free(t.input[i]);
+		free(t.e[i]);
+		free(t.start[i]);
+		free(t.cut[i]);
+	}
+	return t.calls;
+}
+
+static void cuts_are_exact(void **state)
+{
+	static const int ranks[] = { 1, 2, 3, 5, 8, 17, 40 };
+	static const size_t recs[] = { 0, 1, 2, 7, 100, 3000 }, of_runs[] = { 1, 3, 30 };
+	uint64_t most = 0;
+	(void)state;
+	for (size_t p = 0; p < sizeof ranks / sizeof *ranks; p++)
+		for (size_t n = 0; n < sizeof recs / sizeof *recs; n++)
+			for (size_t r = 0; r < sizeof of_runs / sizeof *of_runs; r++)
+				for (unsigned k = 0; k < SPREADS; k++)
+					for (unsigned g = 0; g < GUESSES; g++) {
+						const uint64_t calls =
+							try(ranks[p], of_runs[r], recs[n], k, g);
+						most = calls > most ? calls : most;
+					}
+	print_message("%u collectives at most\n", (unsigned)most);
+	assert_in_range(most, 1, CALLS_ANY);
+}
+
+/* From the ends of all runs, with no estimate at all. */
+static void rounds_do_not_grow(void **state)
+{
+	static const int ranks[] = { 4, 30, MOST_RANKS };
+	(void)state;
+	for (size_t p = 0; p < sizeof ranks / sizeof *ranks; p++) {
+		const uint64_t calls = try(ranks[p], 1, 600000 / (size_t)ranks[p], ALIKE, OPEN);
+		print_message("%d ranks: %u collectives\n", ranks[p], (unsigned)calls);
+		assert_in_range(calls, 1, CALLS_ALIKE);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cuts_are_exact),
+		cmocka_unit_test(rounds_do_not_grow),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
