@@ -31,13 +31,26 @@ static bool ended(const struct bracket *b)
 	return b->ps->budget && b->ps->budget->why != HETPART_OK;
 }
 
-/* Most items every processor can end by t, into mid; the sum, at most items. */
+/* Whether i has the very cost of the processor before it, and the same bracket. */
+static bool as_before(const struct bracket *b, size_t i)
+{
+	return i > 0 && b->ps->costs && b->ps->costs[i] == b->ps->costs[i - 1] &&
+	       b->lo[i] == b->lo[i - 1] && b->hi[i] == b->hi[i - 1];
+}
+
+/* Most items every processor can end by t, into mid; the sum, at most items. Of a group with the
+ * same cost, side by side, one is looked at. */
 static uint64_t fill(struct bracket *b, long double t)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < b->ps->n && !spend(b->ps, i); i++) {
-		b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
+	for (size_t i = 0; i < b->ps->n; i++) {
+		if (as_before(b, i))
+			b->mid[i] = b->mid[i - 1];
+		else if (spend(b->ps, i))
+			break;
+		else
+			b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
 		sum = add_up_to(sum, b->mid[i], b->items);
 	}
 	return sum;

@@ -118,12 +118,64 @@ static void shares_as_gsl_has_them(void **state)
 			}
 }
 
+static long asked;
+
+/* Of so many units, cheaper ones first. */
+static double counted(void *ctx, uint64_t n)
+{
+	const double *unit = ctx;
+
+	asked++;
+	return n > 1000000 ? *unit * (3 * (double)n - 2000000) : *unit * (double)n;
+}
+
+static hetpart_plan *unrelated(const hetpart_cost *const *costs)
+{
+	hetpart_plan *pl;
+
+	asked = 0;
+	OK(hetpart_share_unrelated_create(&pl, UINT64_C(1) << 40, costs, P, NULL, &err));
+	return pl;
+}
+
+/* Of processors side by side that have the same cost object one is bisected, so the others are only
+ * asked for the ends of the bracket and the last items; the plan is as good as in any other order.
+ */
+static void few_costs_of_groups(void **state)
+{
+	enum { GROUPS = 4 };
+	double unit[GROUPS] = { 1, 1.5, 3, 0.01 };
+	hetpart_cost *cost[GROUPS];
+	const hetpart_cost **all = calloc(P, sizeof *all);
+
+	(void)state;
+	assert_non_null(all);
+	for (size_t g = 0; g < GROUPS; g++)
+		OK(hetpart_cost_callback(&cost[g], counted, &unit[g], true, 1, &err));
+	for (size_t i = 0; i < P; i++)
+		all[i] = cost[i % GROUPS];
+	hetpart_plan *mixed = unrelated(all);
+	for (size_t i = 0; i < P; i++)
+		all[i] = cost[i * GROUPS / P];
+	hetpart_plan *groups = unrelated(all);
+	if (asked > 20L * P)
+		fail_msg("%ld costs for %d processors", asked, P);
+	assert_true(hetpart_plan_makespan(groups) <= hetpart_plan_makespan(mixed) &&
+		    hetpart_plan_makespan(groups) >= hetpart_plan_makespan(mixed));
+	hetpart_plan_free(mixed);
+	hetpart_plan_free(groups);
+	for (size_t g = 0; g < GROUPS; g++)
+		hetpart_cost_free(cost[g]);
+	free(all);
+}
+
 int main(void)
 {
 	const char *san = getenv("SANITIZER");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_logarithms),
 		cmocka_unit_test(few_logarithms_by_formula),
+		cmocka_unit_test(few_costs_of_groups),
 		cmocka_unit_test(shares_as_gsl_has_them),
 	};
 	if (san && *san)
