@@ -454,7 +454,8 @@ static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
 		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
-		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
+		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) &&
+		     ends(r->bound_by, BOUND_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
 		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
 		     ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;

@@ -67,7 +67,9 @@ typedef struct settings {
 	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
 	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
 	bool calibrate;       /* measure the speeds */
-	const char *links;    /* rates from rank 0, as speeds; NULL: measured */
+	const char *links;    /* rates, as speeds; NULL: not known, or measured */
+	bool measure_links;   /* also where the input is not on rank 0 alone */
+	const char *disks;    /* rates, as speeds; NULL: not known */
 	bool from_root;       /* the input is on rank 0 alone */
 	scatter_kind scatter;
 	plan_kind plan;

@@ -27,8 +27,7 @@ static status check_scattering(const settings *o, option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count && !o->from_root; i++)
 		if (option_rows[i].with_root && given >> i & 1)
-			return err_set(e, ST_REFUSED,
-				       "--scatter and --links go with --source=root");
+			return err_set(e, ST_REFUSED, "--scatter goes with --source=root");
 	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
 		if (name_is_per_rank(o->inputs[i]))
 			return err_set(e, ST_REFUSED,
@@ -60,9 +59,8 @@ static status check_keeping(const settings *o, err *e)
 /* Each rank merges its records of all inputs; nothing is sent, and nothing kept. */
 static status check_merging(const settings *o, option_set given, err *e)
 {
-	static const char *const refused[] = { "source",  "scatter", "links",
-					       "workdir", "resume",  "strategy",
-					       "adapt",   "emulate", "wisdom" };
+	static const char *const refused[] = { "source", "scatter",  "links", "disks",   "workdir",
+					       "resume", "strategy", "adapt", "emulate", "wisdom" };
 	for (size_t i = 0; o->merge && i < sizeof refused / sizeof *refused; i++)
 		if (option_is_in(given, refused[i]))
 			return err_set(e, ST_REFUSED, "--%s does not go with --merge", refused[i]);
@@ -214,6 +212,12 @@ static status check_report(const settings *o, err *e)
 	return ST_OK;
 }
 
+/* Of the exchange, or disks: they go into the plan. */
+static bool knows_links(const settings *o)
+{
+	return o->disks || (!o->from_root && (o->links || o->measure_links));
+}
+
 status options_validate(settings *o, option_set given, err *e)
 {
 	take_standard_streams(o);
@@ -225,7 +229,7 @@ status options_validate(settings *o, option_set given, err *e)
 		return err_set(e, ST_REFUSED, "--explain is for a sort, not for --%s",
 			       o->wish == WISH_CLEAN ? "clean" : "check-manifest");
 	if (!option_is_in(given, "plan"))
-		o->plan = o->speeds || o->calibrate ? PLAN_NLOGN : PLAN_EQUAL;
+		o->plan = o->speeds || o->calibrate || knows_links(o) ? PLAN_NLOGN : PLAN_EQUAL;
 	if (o->ninputs == 0)
 		return err_set(e, ST_REFUSED,
 			       o->wish == WISH_CLEAN   ? "no output is named"

@@ -237,10 +237,9 @@ static json_t *read_json(const void *of, const report_source *s)
 static const char *const kept_words[] = { "no", "done", NULL };
 
 static const report_field rates_fields[] = {
-	{ "sort_s_per_record_ln", OF(rates, sort_s) },
-	{ "merge_s_per_byte", OF(rates, merge_s) },
-	{ "copy_s_per_byte", OF(rates, copy_s) },
-	{ .name = NULL },
+	{ "sort_s_per_record_ln", OF(rates, sort_s) }, { "merge_s_per_byte", OF(rates, merge_s) },
+	{ "copy_s_per_byte", OF(rates, copy_s) },      { "link_s_per_byte", OF(rates, link_s) },
+	{ "disk_s_per_byte", OF(rates, disk_s) },      { .name = NULL },
 };
 
 static const report_field records_fields[] = {
@@ -321,6 +320,7 @@ static const report_field rank_fields[] = {
 	{ "rates", OBJECT(rates_fields), .at = offsetof(rank_result, rate) },
 	{ "link_s_per_byte", RANK(link_s) },
 	{ "predicted_s", RANK(predicted_s) },
+	{ "bound_by", RANK(bound_by) },
 	{ "wait_s", RANK(wait_s) },
 	{ "verify_s", RANK(verify_s) },
 	{ "move_s", RANK(move_s) },
@@ -640,9 +640,10 @@ const report_column report_plan_columns[] = {
 	{ "rank", RANK(rank), .width = 5 },
 	{ "host", RANK(host), .width = -16 },
 	{ "speed", RANK(speed), .width = 8, .digits = 4 },
-	{ "reads", RANK(planned_in), .width = 14 },
-	{ "writes", RANK(planned_out), .width = 14 },
-	{ "predicted s", RANK(predicted_s), .width = 12, .digits = 3, .fixed = true },
+	{ "reads", RANK(planned_in), .width = 12 },
+	{ "writes", RANK(planned_out), .width = 12 },
+	{ "predicted s", RANK(predicted_s), .width = 11, .digits = 3, .fixed = true },
+	{ "bound by", RANK(bound_by), .width = 9 },
 	{ .heading = NULL },
 };
 

@@ -64,12 +64,15 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Of the ranks of a host, NULL: of all; where part is 0 the least, 0.5 the median, 1 the most. The
- * first column tells their number, texts the group. */
+ * first column tells their number, the first text the group. */
 static void row_of_group(const job_result *r, const report_column *columns, const char *host,
 			 const char *name, double part, double *room, FILE *f)
 {
+	bool named = false;
 	for (const report_column *c = columns; c->heading; c++) {
 		int n = 0;
+		const bool first_text = is_text(c) && !named;
+		named |= is_text(c);
 		for (int i = 0; i < r->size; i++)
 			if (!host || strcmp(r->rank[i].host, host) == 0)
 				room[n++] = is_text(c) ? 0 : number_of(c, &r->rank[i]);
@@ -77,7 +80,7 @@ static void row_of_group(const job_result *r, const report_column *columns, cons
 		if (c == columns)
 			fprintf(f, "%*d", c->width, n);
 		else if (is_text(c))
-			fputc(' ', f), print_text(c, name, f);
+			fputc(' ', f), print_text(c, first_text ? name : "", f);
 		else
 			fputc(' ', f), print_number(c, room[(int)(part * (n - 1))], f);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a person sees: the plan, the table of phases and ranks, the failures. */
 #include "base/size.h"
+#include "model/bottleneck.h"
 #include "report.h"
 #include "report_rows.h"
 
@@ -63,9 +64,58 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 	report_rows(r, report_rate_columns, f);
 }
 
-/* The rates of the links, where rank 0 scatters the input. */
+static double link_mb_per_s(const rank_result *k)
+{
+	return 1e-6 / k->rate.link_s;
+}
+
+static double disk_mb_per_s(const rank_result *k)
+{
+	return 1e-6 / k->rate.disk_s;
+}
+
+/* In MB/s, of each rank; of many the least and the most. */
+static void print_each(const job_result *r, const char *what, const char *how,
+		       double (*mb_per_s)(const rank_result *k), FILE *f)
+{
+	double least = INFINITY, most = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		least = fmin(least, mb_per_s(&r->rank[i]));
+		most = fmax(most, mb_per_s(&r->rank[i]));
+	}
+	if (!(least < INFINITY))
+		return; /* none is known */
+	fprintf(f, "%s in MB/s, %s:", what, how);
+	for (int i = 0; i < r->size && r->size <= REPORT_ROWS; i++)
+		fprintf(f, " %.4g", mb_per_s(&r->rank[i]));
+	if (r->size > REPORT_ROWS)
+		fprintf(f, " %.4g to %.4g", least, most);
+	fputc('\n', f);
+}
+
+/* How many ranks are bound by what, as far as that was planned. */
+static void print_bottlenecks(const job_result *r, FILE *f)
+{
+	const char *sep = "bound by";
+	for (int b = 0; b < BOTTLENECKS; b++) {
+		const char *name = bottleneck_name((bottleneck)b);
+		int n = 0;
+		for (int i = 0; r->rank && i < r->size; i++)
+			n += strcmp(r->rank[i].bound_by, name) == 0;
+		if (n) {
+			fprintf(f, "%s the %s: %d rank%s", sep, name, n, plural((uint64_t)n));
+			sep = ", by";
+		}
+	}
+	if (*sep == ',')
+		fputc('\n', f);
+}
+
+/* The rates of the links, where rank 0 scatters the input from there. */
 static void print_links(const job_result *r, const settings *o, FILE *f)
 {
+	print_each(r, "links", o->links ? "as given" : "measured", link_mb_per_s, f);
+	print_each(r, "disks", "as given", disk_mb_per_s, f);
 	if (!o->from_root || r->size == 1)
 		return;
 	fprintf(f, "input from rank 0, scatter %s; links in MB/s, %s:", scatter_names[o->scatter],
@@ -155,6 +205,8 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
 	explain_memories(r, f);
 	print_places(r, f);
+	if (r->size > REPORT_ROWS)
+		print_bottlenecks(r, f);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);

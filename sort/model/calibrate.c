@@ -214,13 +214,14 @@ static void measure(void *samples, unsigned worker)
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
 	c->share = lap_estimate(c->ended, c->cpu, n, lap_s);
-	c->found = (rates){ lap_s[KERNEL_SORT] / n_ln_n, lap_s[KERNEL_MERGE] / bytes,
-			    lap_s[KERNEL_COPY] / bytes };
+	c->found = (rates){ .sort_s = lap_s[KERNEL_SORT] / n_ln_n,
+			    .merge_s = lap_s[KERNEL_MERGE] / bytes,
+			    .copy_s = lap_s[KERNEL_COPY] / bytes };
 }
 
 rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 {
-	rates per_s = { 0, 0, 0 };
+	rates per_s = { 0 };
 	*got_cpus = 0;
 	for (unsigned i = 0; i < c->threads; i++)
 		c->s[i].limit_s = limit_s;
@@ -236,7 +237,9 @@ rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 	}
 	if (!(per_s.sort_s > 0))
 		return per_s;
-	return (rates){ 1 / per_s.sort_s, 1 / per_s.merge_s, 1 / per_s.copy_s };
+	return (rates){ .sort_s = 1 / per_s.sort_s,
+			.merge_s = 1 / per_s.merge_s,
+			.copy_s = 1 / per_s.copy_s };
 }
 
 void calibrate_free(calibration *c)

@@ -90,6 +90,12 @@ status history_shares(rank_env *env, history *b, bool before, uint64_t total, ui
 			     known, &env->e);
 }
 
+status history_costs(rank_env *env, history *b, bool before, uint64_t total, rank_costs **out)
+{
+	return wisdom_costs(b->w, before ? PART_BEFORE : PART_AFTER, total, b->rank, b->p, out,
+			    &env->e);
+}
+
 void history_add(history *b, const run_times *t, err *note)
 {
 	wisdom_learn(b->w, b->rank, t, b->p);

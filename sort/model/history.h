@@ -16,6 +16,10 @@ status history_open(rank_env *env, const rank_speeds *g, history **out);
 status history_shares(rank_env *env, history *b, bool before, uint64_t total, uint64_t *share,
 		      bool *known);
 
+/* history_costs - seconds of records on each rank, for shares of up to `total`; NULL: not known. To
+ * be freed by rank_costs_free(). */
+status history_costs(rank_env *env, history *b, bool before, uint64_t total, rank_costs **out);
+
 /* history_add - the times of all ranks in this run, for the next one; failure is only a note. */
 void history_add(history *b, const run_times *t, err *note);
 

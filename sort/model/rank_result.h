@@ -39,6 +39,8 @@ typedef enum adapt_state {
 
 enum { LEFT_OUT_TEXT_BYTES = 256 };
 
+enum { BOUND_TEXT_BYTES = 12 };
+
 enum { PEERS = 64 }; /* of whom a rank tells what it has sent to each */
 
 enum { SPANS = 16, PROCESSORS_BYTES = 64, CPU_MODEL_BYTES = 64 };
@@ -68,6 +70,7 @@ typedef struct rank_result {
 	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, of the time that was left */
 	int32_t adapt_state; /* an adapt_state */
+	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
 	uint64_t sent_to_bytes[PEERS]; /* where there are no more ranks than that */

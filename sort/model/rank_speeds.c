@@ -82,6 +82,19 @@ static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance 
 	return comm_agree(env->c, rc);
 }
 
+status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
+			 double *number)
+{
+	const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
+	if (!name)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < g->p; i++)
+		name[i] = g->placement[i].host;
+	const status rc = speeds_load(arg, &(speeds_want){ what, g->p, name }, number, &env->e);
+	mem_free(&env->m, name);
+	return rc;
+}
+
 /* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.
  */
 static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
@@ -89,15 +102,8 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 	for (size_t i = 0; i < g->p; i++)
 		s->speed[i] = 1;
 	status rc = ST_OK;
-	if (env->o->speeds && !env->o->emulate) {
-		const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
-		for (size_t i = 0; name && i < g->p; i++)
-			name[i] = g->placement[i].host;
-		rc = name ? speeds_load(env->o->speeds, &(speeds_want){ "speed", g->p, name },
-					s->speed, &env->e)
-			  : ST_RESOURCE;
-		mem_free(&env->m, name);
-	}
+	if (env->o->speeds && !env->o->emulate)
+		rc = rank_numbers_load(env, g, env->o->speeds, "speed", s->speed);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
 		g->before[i] = g->after[i] = s->speed[i];
 		s->rate[i] = rates_nominal(s->speed[i]);
@@ -146,7 +152,7 @@ static size_t group_size(const placement *const *at, size_t first, size_t p)
 /* The rates of ranks that are alike, n of them, become their mean. */
 static void to_mean(const rank_speeds *g, const placement *const *alike, size_t n, rates *rate)
 {
-	rates sum = { 0, 0, 0 };
+	rates sum = { 0 };
 	for (size_t i = 0; i < n; i++) {
 		const rates *r = &rate[alike[i] - g->placement];
 		sum.sort_s += 1 / r->sort_s;
@@ -154,7 +160,9 @@ static void to_mean(const rank_speeds *g, const placement *const *alike, size_t 
 		sum.copy_s += 1 / r->copy_s;
 	}
 	const double k = (double)n;
-	const rates mean = { k / sum.sort_s, k / sum.merge_s, k / sum.copy_s };
+	const rates mean = { .sort_s = k / sum.sort_s,
+			     .merge_s = k / sum.merge_s,
+			     .copy_s = k / sum.copy_s };
 	for (size_t i = 0; i < n; i++)
 		rate[alike[i] - g->placement] = mean;
 }
@@ -222,8 +230,34 @@ static void note_one_processor(rank_env *env, size_t p, const placement *const *
 	}
 }
 
+/* MB/s as given, to seconds of a byte. */
+static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
+			  share_plan *s, size_t at)
+{
+	double *mb_per_s =
+		arg ? mem_array(&env->m, g->p, sizeof *mb_per_s, "rates", &env->e) : NULL;
+	if (!mb_per_s)
+		return arg ? ST_RESOURCE : ST_OK;
+	const status rc = rank_numbers_load(env, g, arg, what, mb_per_s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		*(double *)((char *)&s->rate[i] + at) = rates_byte_s(mb_per_s[i]);
+	mem_free(&env->m, mb_per_s);
+	return rc;
+}
+
+static double mean_cpus(const settings *o, const rank_speeds *g, const placement *const *alike)
+{
+	double sum = 0;
+	for (size_t i = 0, together; i < g->p; i += together) {
+		together = group_size(alike, i, g->p);
+		const double count = alike[i]->count ? alike[i]->count : 1, n = (double)together;
+		sum += o->threads ? fmin(count, o->threads * n) : count;
+	}
+	return o->calibrate ? 1 : sum / (double)g->p;
+}
+
 /* At rank 0. */
-static status find_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
+static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 {
 	const placement **alike = in_groups(env, g);
 	if (!alike)
@@ -232,14 +266,20 @@ static status find_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 		note_one_processor(env, g->p, alike);
 	if (env->o->calibrate)
 		measured_speeds(env->o, g, alike, s);
+	g->cpus = mean_cpus(env->o, g, alike);
 	mem_free(&env->m, alike);
-	return env->o->calibrate ? ST_OK : given_speeds(env, g, s);
+	status rc = env->o->calibrate ? ST_OK : given_speeds(env, g, s);
+	if (rc == ST_OK && !env->o->from_root)
+		rc = given_rates(env, g, env->o->links, "link", s, offsetof(rates, link_s));
+	if (rc == ST_OK)
+		rc = given_rates(env, g, env->o->disks, "disk", s, offsetof(rates, disk_s));
+	return rc;
 }
 
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
 {
 	allowance had = { 0, 0, 0, 0 };
-	rates rate = { 0, 0, 0 }; /* not in s: no rank may gather into what it sends */
+	rates rate = { 0 }; /* not in s: no rank may gather into what it sends */
 	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
 	if (rc == ST_OK && env->o->calibrate)
 		rc = calibrate(env, threads, &rate, &had);

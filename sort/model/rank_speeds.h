@@ -21,13 +21,20 @@ typedef struct rank_speeds {
 	allowance *had;       /* of the processors, each while it was measured */
 	double *before;       /* speeds for the share that is read, */
 	double *after;        /* and for the one that is written */
+	double cpus; /* that a rank has in the mean, where rates are those of one; else 1 */
 } rank_speeds;
 
-/* rank_speeds_find - collective: fills g at rank 0, and s->speed and s->rate there. s->records is
- * set; threads of this rank are what is measured. To be freed on failure too. */
+/* rank_speeds_find - collective: fills g at rank 0, and s->speed and s->rate there, links and disks
+ * with it where they are given. s->records is set; threads of this rank are what is measured. To be
+ * freed on failure too. */
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);
+
+/* rank_numbers_load - at rank 0: a number for each rank from arg, as of --speeds; what: its column
+ * in a file that names its columns, and for messages. */
+status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
+			 double *number);
 
 /* placement_same - may they use the same processors? placement_hash - the same for those that may.
  */

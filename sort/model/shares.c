@@ -66,18 +66,20 @@ status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, u
 			       e);
 }
 
-status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
-		       uint64_t *share, err *e)
+status shares_by_costs_within(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes,
+			      size_t p, const uint64_t *most, uint64_t *share, err *e)
 {
+	hetpart_opts opts = HETPART_OPTS_INIT;
 	hetpart_cost **cost = calloc(p, sizeof *cost);
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { cost ? HETPART_OK : HETPART_ENOMEM, "out of memory" };
 	hetpart_status st = he.status;
+	opts.capacities = most;
 	for (size_t i = 0; st == HETPART_OK && i < p; i++)
 		st = hetpart_cost_callback(&cost[i], fn, (char *)ctx + i * ctx_bytes, true, 1, &he);
 	if (st == HETPART_OK)
 		st = hetpart_share_unrelated_create(&plan, n, (const hetpart_cost *const *)cost, p,
-						    NULL, &he);
+						    &opts, &he);
 	for (size_t i = 0; st == HETPART_OK && i < p; i++)
 		share[i] = hetpart_plan_share(plan, i);
 	hetpart_plan_free(plan);
@@ -85,4 +87,10 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 		hetpart_cost_free(cost[i]);
 	free(cost);
 	return shares_status(st, &he, e);
+}
+
+status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
+		       uint64_t *share, err *e)
+{
+	return shares_by_costs_within(n, fn, ctx, ctx_bytes, p, NULL, share, e);
 }

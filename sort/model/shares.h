@@ -25,8 +25,12 @@ status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, u
 
 /* shares_by_costs - the exact shares with which p ranks end together, each by a cost of its own.
  * fn   seconds of n records on a rank: never less for more of them.
- * ctx  p objects of ctx_bytes; fn is handed that of its rank. */
+ * ctx  p objects of ctx_bytes; fn is handed that of its rank.
+ * shares_by_costs_within - the same where rank i may have no more than most[i], which together are
+ * enough; most NULL: all it likes. */
 status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
 		       uint64_t *share, err *e);
+status shares_by_costs_within(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes,
+			      size_t p, const uint64_t *most, uint64_t *share, err *e);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct cursor {
 	size_t line;      /* 0: the text is a list on the command line */
 	const char *name; /* of the whole text */
 	const speeds_want *want;
+	size_t column; /* behind the host's name, of the numbers that are wanted */
 } cursor;
 
 static bool is_gap(char c)
@@ -150,7 +151,7 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 	return known ? ST_OK : bad_host(c, host, len, "has no rank", e);
 }
 
-/* To what counts behind this line: more columns, which are for hetplan. */
+/* To what counts behind this line: more columns, of something else. */
 static void skip_line(cursor *c)
 {
 	const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
@@ -158,25 +159,53 @@ static void skip_line(cursor *c)
 	skip_gaps(c);
 }
 
-/* A first line of column names: name,speed. */
+/* Behind a comma on this line, if there is one. */
+static bool skip_comma(cursor *c, size_t line)
+{
+	if (c->at == c->end || *c->at != ',' || c->line != line)
+		return false;
+	c->at++;
+	skip_gaps(c);
+	return true;
+}
+
+static bool is_word(const cursor *c, const char *text)
+{
+	const size_t len = word(c);
+	return len == strlen(text) && memcmp(c->at, text, len) == 0;
+}
+
+/* A first line of column names, one of which is what is wanted: name,speed. */
 static void skip_header(cursor *c)
 {
-	const char *what = c->want->what;
 	cursor h = *c;
-	size_t len = word(&h);
-	if (len != 4 || (memcmp(h.at, "name", len) != 0 && memcmp(h.at, "host", len) != 0))
+	size_t found = 0;
+	if (!is_word(&h, "name") && !is_word(&h, "host"))
 		return;
-	h.at += len;
-	skip_gaps(&h);
-	if (h.at == h.end || *h.at != ',')
+	for (size_t column = 0; column == 0 || skip_comma(&h, c->line); column++) {
+		if (column && !found && h.line == c->line && is_word(&h, c->want->what))
+			found = column;
+		h.at += word(&h);
+		skip_gaps(&h);
+	}
+	if (!found)
 		return;
-	h.at++;
-	skip_gaps(&h);
-	len = word(&h);
-	if (h.line != c->line || len != strlen(what) || memcmp(h.at, what, len) != 0)
-		return;
-	skip_line(&h);
-	*c = h;
+	skip_line(c);
+	c->column = found;
+}
+
+/* To the number that is wanted, behind the host's name. */
+static bool find_column(cursor *c, size_t line, bool *comma)
+{
+	*comma = skip_comma(c, line);
+	for (size_t k = 1; k < c->column; k++) {
+		if (!*comma || c->line != line)
+			return false;
+		c->at += word(c);
+		skip_gaps(c);
+		*comma = skip_comma(c, line);
+	}
+	return (*comma || c->column == 1) && c->line == line && c->at < c->end;
 }
 
 /* One line HOST NUMBER, or HOST,NUMBER. */
@@ -184,15 +213,11 @@ static status host_line(cursor *c, double *speed, err *e)
 {
 	const char *host = c->at;
 	const size_t len = word(c), line = c->line;
+	bool comma;
 	double v = 0;
 	c->at += len;
 	skip_gaps(c);
-	const bool comma = c->at < c->end && *c->at == ',' && c->line == line;
-	if (comma) {
-		c->at++;
-		skip_gaps(c);
-	}
-	if (len == 0 || c->line != line || c->at == c->end) {
+	if (len == 0 || !find_column(c, line, &comma)) {
 		c->line = line;
 		return bad_host(c, host, len, "has no number beside it", e);
 	}
@@ -230,7 +255,7 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e)
 {
-	cursor c = { text, text + len, 1, name, w };
+	cursor c = { text, text + len, 1, name, w, 1 };
 	double v;
 	skip_gaps(&c);
 	const size_t first = word(&c);
@@ -257,7 +282,7 @@ static status parse_file(int fd, const char *path, const speeds_want *w, double 
 
 static status parse_list(const char *arg, const speeds_want *w, double *speed, err *e)
 {
-	cursor c = { arg, arg + strlen(arg), 0, arg, w };
+	cursor c = { arg, arg + strlen(arg), 0, arg, w, 1 };
 	skip_gaps(&c);
 	return parse_numbers(&c, speed, e);
 }

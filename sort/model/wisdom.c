@@ -404,19 +404,41 @@ static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, h
 }
 
 /* The costs of ranks, in order of their keys: those that are alike have the same one. */
-typedef struct rank_costs {
+struct rank_costs {
+	size_t p;
 	const wisdom_rank **rank;
 	hetpart_cost **own;       /* of rank[i], NULL: the one before it */
 	const hetpart_cost **all; /* in order of the ranks */
-} rank_costs;
+};
 
-static void rank_costs_free(rank_costs *c, size_t p)
+void rank_costs_free(rank_costs *c)
 {
-	for (size_t i = 0; c->own && i < p; i++)
+	if (!c)
+		return;
+	for (size_t i = 0; c->own && i < c->p; i++)
 		hetpart_cost_free(c->own[i]);
 	free(c->rank);
 	free(c->own);
 	free(c->all);
+	free(c);
+}
+
+const hetpart_cost *const *rank_costs_all(const rank_costs *c)
+{
+	return c->all;
+}
+
+static rank_costs *rank_costs_alloc(size_t p)
+{
+	rank_costs *c = calloc(1, sizeof *c);
+	if (!c)
+		return NULL;
+	*c = (rank_costs){ p, calloc(p, sizeof *c->rank), calloc(p, sizeof *c->own),
+			   calloc(p, sizeof *c->all) };
+	if (c->rank && c->own && c->all)
+		return c;
+	rank_costs_free(c);
+	return NULL;
 }
 
 static int by_rank_key(const void *a, const void *b)
@@ -450,36 +472,43 @@ static hetpart_status find_costs(const known_ranks *k, const wisdom_rank *rank, 
 	return HETPART_OK;
 }
 
-static hetpart_status plan_by(const known_ranks *k, const wisdom_rank *rank, size_t p, uint64_t n,
-			      uint64_t *share, hetpart_err *he)
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
+		    rank_costs **out, err *e)
 {
-	hetpart_plan *plan = NULL;
-	rank_costs c = { calloc(p, sizeof *c.rank), calloc(p, sizeof *c.own),
-			 calloc(p, sizeof *c.all) };
-	hetpart_status st =
-		c.rank && c.own && c.all ? find_costs(k, rank, p, n, &c, he) : HETPART_ENOMEM;
-	if (st == HETPART_OK)
-		st = hetpart_share_unrelated_create(&plan, n, c.all, p, NULL, he);
-	for (size_t i = 0; plan && i < p; i++)
-		share[i] = hetpart_plan_share(plan, i);
-	hetpart_plan_free(plan);
-	rank_costs_free(&c, p);
-	return st;
+	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
+	known_ranks k;
+	hetpart_status st = find_known(w, of, &k);
+	rank_costs *c = st == HETPART_OK && k.n > 0 ? rank_costs_alloc(p) : NULL;
+	*out = NULL;
+	if (st == HETPART_OK && k.n > 0)
+		st = c ? find_costs(&k, rank, p, n, c, &he) : HETPART_ENOMEM;
+	known_ranks_free(&k);
+	if (st == HETPART_OK) {
+		*out = c;
+		return ST_OK;
+	}
+	rank_costs_free(c);
+	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* costs that are no costs */
+		return ST_OK;
+	return shares_status(st, &he, e);
 }
 
 status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
 		     uint64_t *share, bool *known, err *e)
 {
-	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
-	known_ranks k;
-	hetpart_status st = find_known(w, of, &k);
-	*known = st == HETPART_OK && k.n > 0;
-	if (*known)
-		st = plan_by(&k, rank, p, n, share, &he);
-	known_ranks_free(&k);
-	if (st == HETPART_EINVAL || st == HETPART_ERANGE) { /* costs that are no costs */
-		*known = false;
-		st = HETPART_OK;
-	}
-	return shares_status(st, &he, e);
+	hetpart_err he = { HETPART_OK, "" };
+	hetpart_plan *plan = NULL;
+	rank_costs *c;
+	status rc = wisdom_costs(w, of, n, rank, p, &c, e);
+	hetpart_status st = HETPART_OK;
+	if (rc == ST_OK && c)
+		st = hetpart_share_unrelated_create(&plan, n, c->all, p, NULL, &he);
+	for (size_t i = 0; plan && i < p; i++)
+		share[i] = hetpart_plan_share(plan, i);
+	*known = plan != NULL;
+	hetpart_plan_free(plan);
+	rank_costs_free(c);
+	if (rc == ST_OK && st != HETPART_EINVAL && st != HETPART_ERANGE)
+		rc = shares_status(st, &he, e);
+	return rc;
 }

@@ -5,6 +5,8 @@
 
 #include "base/settings.h"
 
+#include <hetpart.h>
+
 typedef struct wisdom wisdom;
 
 /* The two parts of a run that shares are made for. */
@@ -40,6 +42,16 @@ status wisdom_open(wisdom **out, const settings *o, err *note, err *e);
  * known  receives whether there are shares; false: nothing was learnt that could tell. */
 status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
 		     uint64_t *share, bool *known, err *e);
+
+/* Seconds of records on each rank, as wisdom_shares() takes them to be. */
+typedef struct rank_costs rank_costs;
+
+/* wisdom_costs - for shares of up to n records; *out NULL: nothing was learnt that could tell.
+ * rank_costs_all - [p] of them; ranks that are alike have the same one. */
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
+		    rank_costs **out, err *e);
+const hetpart_cost *const *rank_costs_all(const rank_costs *c);
+void rank_costs_free(rank_costs *c);
 
 /* wisdom_learn - add a run of p ranks to what the file says by now; earlier ones of the same ranks
  * count less. What is too much for the file is forgotten, that of the oldest runs first. */

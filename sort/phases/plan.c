@@ -3,6 +3,8 @@
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
  * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
 #include "phases.h"
+#include "model/bottleneck.h"
+#include "model/link_rates.h"
 #include "model/shares.h"
 
 #include <string.h>
@@ -20,6 +22,33 @@ static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool b
 			       g->p, share, &env->e);
 }
 
+/* Where links or disks are known, shares by speed alone are where that starts. */
+static status weigh(rank_env *env, const input *in, const rank_speeds *g, history *h, share_plan *s)
+{
+	rank_costs *before = NULL, *after = NULL;
+	bound_ranks b = { .o = env->o,
+			  .ranks = g->p,
+			  .p = g->p,
+			  .rate = s->rate,
+			  .cpus = g->cpus,
+			  .in_fixed = env_scatters(env) || in->per_rank };
+	const bool wanted = env->o->plan == PLAN_NLOGN || env->o->plan == PLAN_ONLINE;
+	if (!wanted || g->p == 1 || env->o->merge || !bound_ranks_known(s->rate, g->p))
+		return ST_OK;
+	status rc = h ? history_costs(env, h, true, s->records, &before) : ST_OK;
+	if (rc == ST_OK && before)
+		rc = history_costs(env, h, false, s->records, &after);
+	if (before && after) { /* else by the rates: what is seen of one part fits no other rate */
+		b.before_s = rank_costs_all(before);
+		b.after_s = rank_costs_all(after);
+	}
+	if (rc == ST_OK)
+		rc = bound_shares(&b, s->in, s->out, &env->e);
+	rank_costs_free(before);
+	rank_costs_free(after);
+	return rc;
+}
+
 /* At rank 0: both vectors. */
 static status make_shares(rank_env *env, const input *in, const rank_speeds *g, history **h,
 			  share_plan *s, scatter_plan *sp)
@@ -33,6 +62,8 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 		rc = one_vector(env, g, *h, true, s, s->in);
 	if (rc == ST_OK)
 		rc = one_vector(env, g, *h, false, s, s->out);
+	if (rc == ST_OK)
+		rc = weigh(env, in, g, *h, s);
 	if (rc == ST_OK && env->o->merge) /* a rank reads what it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -85,15 +116,39 @@ static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_pla
 	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
 }
 
+/* Not where there is nothing to be gained by it. */
+static bool measures_links(const rank_env *env)
+{
+	const settings *o = env->o;
+	const bool wanted = o->calibrate || o->measure_links || o->plan == PLAN_ONLINE;
+	const bool weighed = o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
+	return wanted && weighed && !o->links && !o->merge && !o->from_root && env->c->size > 1 &&
+	       env->c->processes > 1 && !env->c->for_all;
+}
+
+/* All ranks. */
+static status find_links(rank_env *env, const rank_speeds *g, share_plan *s)
+{
+	double *link_s = mem_array(&env->m, g->p, sizeof *link_s, "links", &env->e);
+	status rc = comm_agree(env->c, link_s ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = link_rates_measure(env, g, link_s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		s->rate[i].link_s = link_s[i];
+	mem_free(&env->m, link_s);
+	return rc;
+}
+
 status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
 		  scatter_plan *sp, history **h)
 {
 	rank_speeds g;
 	status rc = rank_speeds_find(env, cpus->threads, s, &g);
-	if (env_scatters(env)) { /* rank 0 may have failed alone, and messages are to follow */
-		rc = comm_agree(env->c, rc);
+	if (env_scatters(env) || measures_links(env)) {
+		rc = comm_agree(env->c, rc); /* rank 0 may have failed alone */
 		if (rc == ST_OK)
-			rc = scatter_links(env, &g, s->records, sp);
+			rc = env_scatters(env) ? scatter_links(env, &g, s->records, sp)
+					       : find_links(env, &g, s);
 	}
 	if (rc == ST_OK && g.p)
 		rc = make_shares(env, &f->in, &g, h, s, sp);

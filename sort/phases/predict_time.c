@@ -6,13 +6,14 @@
 #include "base/minmax.h"
 #include "exchange/sample.h"
 #include "io/disk_rate.h"
+#include "model/bottleneck.h"
 #include "model/quota.h"
-#include "model/run_time.h"
 #include "spill/spill.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,8 +30,8 @@ static const double START_S = 0.02; /* files made, synced and renamed, threads s
 static double processors_of(const rank_env *env, const settled *k)
 {
 	const quota q = quota_find("");
-	const double mine = fmin(k->cpus->processors,
-				 quota_processors(&q, INFINITY, k->cpus->ranks_here));
+	const double mine =
+		fmin(k->cpus->processors, quota_processors(&q, INFINITY, k->cpus->ranks_here));
 	return env->o->calibrate ? 1 : fmin(mine, k->cpus->threads);
 }
 
@@ -60,6 +61,8 @@ static double measured_disk(rank_env *env, const settled *k, const char *run_dir
 {
 	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
 	char dir[PATH_MAX] = "";
+	if (env->o->disks)
+		return env->stats->rate.disk_s;
 	if (!env->o->calibrate || most < LEAST_TRIAL_BYTES)
 		return 0;
 	if (k->mp->budget.spills)
@@ -113,8 +116,13 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */
+	const double link_s = bottleneck_link_s(&r->rate, env->o, &l);
+	r->predicted_s += link_s;
+	snprintf(r->bound_by, sizeof r->bound_by, "%s",
+		 bottleneck_name(bottleneck_of(&r->rate, env->o, &l)));
 	stages *g = &env->c->stages;
-	const run_parts p = run_time_parts(&r->rate, env->o, &l);
+	run_parts p = run_time_parts(&r->rate, env->o, &l);
+	p.write.all_s += link_s;
 	stages_plan(g, STAGE_READ, p.read);
 	stages_plan(g, STAGE_SPLIT, p.split);
 	stages_plan(g, STAGE_RECEIVE, p.receive);

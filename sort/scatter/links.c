@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "scatter.h"
-#include "model/speeds.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,16 +164,9 @@ static status measure_links(rank_env *env, const links *l, scatter_plan *sp)
 /* Rank 0's own number is not looked at. */
 static status read_links(rank_env *env, const rank_speeds *g, scatter_plan *sp)
 {
-	const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
-	if (!name)
-		return ST_RESOURCE;
-	for (size_t i = 0; i < g->p; i++)
-		name[i] = g->placement[i].host;
-	const status rc = speeds_load(env->o->links, &(speeds_want){ "link", g->p, name },
-				      sp->byte_s, &env->e);
+	const status rc = rank_numbers_load(env, g, env->o->links, "link", sp->byte_s);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
 		sp->byte_s[i] = 1e-6 / sp->byte_s[i];
-	mem_free(&env->m, name);
 	return rc;
 }
 

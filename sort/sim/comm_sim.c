@@ -9,6 +9,7 @@
 #include "exchange/block.h"
 #include "exchange/windows.h"
 #include "io/unfinished.h"
+#include "model/link_rates.h"
 #include "network.h"
 #include "phases/exchange_setup.h"
 #include "polling.h"
@@ -250,7 +251,8 @@ static void wait_in(comm_req **list, comm_req *r)
 /* What a block stands for: there are more records then, but no more headers. */
 static double scaled_bytes(const comm_req *r)
 {
-	const bool control = r->tag == TAG_HEARTBEAT || r->bytes < sizeof(block_header);
+	const bool control = r->tag == TAG_HEARTBEAT || r->tag == TAG_LINK_RATES ||
+			     r->tag == TAG_LINK_RATES + 1 || r->bytes < sizeof(block_header);
 	const size_t room = control ? 0 : r->bytes - sizeof(block_header);
 	return (double)r->bytes + (double)(room - room % net.record_bytes) * (net.scale - 1);
 }

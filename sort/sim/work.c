@@ -17,6 +17,7 @@
 #include "kernel/pairwise_merge.h"
 #include "kernel/radix.h"
 #include "model/calibrate.h"
+#include "model/link_rates.h"
 #include "model/quota.h"
 #include "spill/read_runs.h"
 #include "wrap.h"
@@ -26,6 +27,29 @@
 #include <string.h>
 
 static sim_rates rate;
+
+/* Measured or given, rates are those of the records that are there. */
+WRAPPED(rates, rates_nominal, double speed)
+{
+	rates r = __real_rates_nominal(speed);
+	r.sort_s *= comm_sim_scale();
+	r.merge_s *= comm_sim_scale();
+	r.copy_s *= comm_sim_scale();
+	return r;
+}
+
+WRAPPED(double, rates_byte_s, double mb_per_s)
+{
+	return __real_rates_byte_s(mb_per_s) * comm_sim_scale();
+}
+
+WRAPPED(status, link_rates_measure, rank_env *env, const rank_speeds *g, double *link_s)
+{
+	const status rc = __real_link_rates_measure(env, g, link_s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		link_s[i] *= comm_sim_scale();
+	return rc;
+}
 
 void work_open(const sim_rates *r)
 {
@@ -321,7 +345,9 @@ WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
 	const double slower = comm_sim_scale() / (h->is.speed * cpus);
 	actor_compute(limit_s * h->is.speed);
 	*got_cpus = cpus;
-	return (rates){ rate.sort_s * slower, rate.merge_s * slower, rate.copy_s * slower };
+	return (rates){ .sort_s = rate.sort_s * slower,
+			.merge_s = rate.merge_s * slower,
+			.copy_s = rate.copy_s * slower };
 }
 
 WRAPPED(void, calibrate_free, calibration *c)

@@ -487,8 +487,12 @@ refuses "--key: fields that are too long" 2 "the key has 300 bytes: more than 25
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
 refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
-refuses "--scatter without --source" 2 "go with --source=root" "$hetsort" --scatter equal -o out in
-refuses "--links without --source" 2 "go with --source=root" "$hetsort" --links auto -o out in
+refuses "--scatter without --source" 2 "goes with --source=root" "$hetsort" --scatter equal -o out in
+refuses "--links of inputs that are sorted" 2 "--links does not go with --merge" "$hetsort" --merge --links 1 -o out in
+refuses "--disks of inputs that are sorted" 2 "--disks does not go with --merge" "$hetsort" --merge --disks 1 -o out in
+refuses "zero disk" 2 "disks '1,0': '0' is no disk: it must be" "$hetsort" --ranks 2 --disks 1,0 -o out in
+refuses "too few links of the exchange" 2 "links '1,2': 2 are given, but there are 3 ranks" \
+  "$hetsort" --ranks 3 --links 1,2 -o out in
 refuses "--scatter" 2 "one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
 refuses "--source" 2 "one of all, root" "$hetsort" --source rank1 -o out in
 refuses "--stable of chunks on request" 2 "--scatter=dynamic does not keep the order" \
@@ -651,6 +655,27 @@ is "--explain: lines in 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
 run "$hetsort" --explain --ranks 3 --speeds 1,1,1 --source root --scatter balanced --links 1,100,0.0001 in
 is "--explain: no share over a link that is too slow" "$(awk '$1 == 2 {print $4}' <<<"$out")" 0
 ok "--explain: links" grep -q "scatter balanced; links in MB/s, as given: 100 0.0001" <<<"$out"
+run "$hetsort" --explain --ranks 3 --speeds 1,1,0.667 --links 0.1,0.1,0.1 in
+is "--explain: links that bind and are alike have equal shares, whatever the speeds" \
+  "$(awk '$1 ~ /^[012]$/ && NF == 7 && $4 > 330 && $4 < 337 && $5 > 330 && $5 < 337 {print $7}' <<<"$out" | paste -sd' ')" \
+  "link link link"
+ok "--explain: links of the exchange" grep -qx "links in MB/s, as given: 0.1 0.1 0.1" <<<"$out"
+run "$hetsort" --explain --ranks 2 --speeds 1,1 --disks 1,3 in
+is "--explain: disks that bind" "$(awk '$1 ~ /^[01]$/ && NF == 7 {print $4, $5, $7}' <<<"$out" | paste -sd';')" \
+  "250 250 disk;750 750 disk"
+run "$hetsort" --explain --ranks 3 --speeds 1,1,0.5 --links 1e6,1e6,1e6 --disks 1e6,1e6,1e6 in
+fast=$(awk '$1 ~ /^[012]$/ && NF == 7 {print $4, $5, $7}' <<<"$out")
+run "$hetsort" --explain --ranks 3 --speeds 1,1,0.5 in
+is "--explain: links and disks that do not bind change no share" "$fast" \
+  "$(awk '$1 ~ /^[012]$/ && NF == 7 {print $4, $5, $7}' <<<"$out")"
+run "$hetsort" --explain --ranks 3 --plan linear --speeds 1,1,0.5 --links 0.1,0.1,0.1 in
+is "--explain: --plan=linear is in proportion, whatever the links" \
+  "$(awk '$1 ~ /^[012]$/ && NF == 7 {print $4, $5}' <<<"$out" | paste -sd';')" "400 400;400 400;200 200"
+here=$(hostname)
+printf 'name,speed,link,disk\n%s,2,10,20\n' "$here" >columns
+run "$hetsort" --explain --ranks 2 --speeds columns --links columns --disks columns in
+is "--explain: a file whose columns are named" "$(grep -c '^links in MB/s, as given: 10 10$\|^disks in MB/s, as given: 20 20$' <<<"$out")" 2
+rm columns
 run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear in
 ok "--explain: nominal rates" grep -q "at the nominal rates" <<<"$out"
 run "$hetsort" --explain --ranks 2 --speeds auto in

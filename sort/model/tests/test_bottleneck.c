@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shares that weigh links and disks, over tables of ranks: they are all records, never later than
+ * equal shares or those by speed alone, the earlier the faster a link, and as before where nothing
+ * is known or binds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/splitmix.h"
+#include "model/bottleneck.h"
+#include "model/shares.h"
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+enum { P = 6, MB = 1000000 };
+
+static const settings by_strategy[] = {
+	{ .strategy = BY_MERGING, .lay = LAYOUT_BYTES(100, 0, 10) },
+	{ .strategy = BY_DISTRIBUTING, .lay = LAYOUT_BYTES(100, 0, 10) },
+};
+
+static const double speed_sets[][P] = { { 1, 1, 1, 1, 1, 1 },
+					{ 1, 1, 1, 0.667, 0.667, 0.667 },
+					{ 1, 2, 4, 8, 1, 0.1 } };
+/* In MB/s; 0: not known. */
+static const double link_sets[][P] = {
+	{ 0, 0, 0, 0, 0, 0 },
+	{ 125, 125, 125, 125, 125, 125 },
+	{ 1250, 1250, 125, 1250, 1250, 1250 },
+	{ 0, 0, 0, 0, 0, 12 },
+	{ 10, 100, 1000, 10, 100, 1000 },
+	{ 1e6, 1e6, 1e6, 1e6, 1e6, 1e6 },
+};
+static const double disk_sets[][P] = { { 0, 0, 0, 0, 0, 0 },
+				       { 100, 100, 100, 1000, 1000, 1000 },
+				       { 1e6, 1e6, 1e6, 1e6, 0, 0 } };
+static const uint64_t counts[] = { 0, 1, 5, 6, 7, 1000, 10 * MB, UINT64_C(3000) * MB };
+
+typedef struct ranks {
+	bound_ranks b;
+	rates rate[P];
+	uint64_t in[P], out[P]; /* by speed */
+	uint64_t new_in[P], new_out[P];
+} ranks;
+
+static void set_up(ranks *r, const settings *o, const double *speed, const double *link,
+		   const double *disk, uint64_t records)
+{
+	err e = { ST_OK, "" };
+	*r = (ranks){ .b = { .o = o, .ranks = P, .p = P, .cpus = 1 } };
+	r->b.rate = r->rate;
+	for (size_t i = 0; i < P; i++) {
+		r->rate[i] = rates_nominal(speed[i]);
+		r->rate[i].link_s = link[i] > 0 ? rates_byte_s(link[i]) : 0;
+		r->rate[i].disk_s = disk[i] > 0 ? rates_byte_s(disk[i]) : 0;
+	}
+	const bool first = o->strategy == BY_MERGING;
+	assert_int_equal(shares_divide(records, speed, P, first, r->in, &e), ST_OK);
+	assert_int_equal(shares_divide(records, speed, P, !first, r->out, &e), ST_OK);
+}
+
+static uint64_t sum(const uint64_t *share)
+{
+	uint64_t all = 0;
+	for (size_t i = 0; i < P; i++)
+		all += share[i];
+	return all;
+}
+
+static double plan(ranks *r)
+{
+	err e = { ST_OK, "" };
+	memcpy(r->new_in, r->in, sizeof r->in);
+	memcpy(r->new_out, r->out, sizeof r->out);
+	assert_int_equal(bound_shares(&r->b, r->new_in, r->new_out, &e), ST_OK);
+	return bound_makespan_s(&r->b, r->new_in, r->new_out);
+}
+
+static double equal_s(const ranks *r, uint64_t records)
+{
+	uint64_t share[P];
+	for (size_t i = 0; i < P; i++)
+		share[i] = records / P + (i < records % P);
+	return bound_makespan_s(&r->b, r->b.in_fixed ? r->in : share, share);
+}
+
+typedef void check(ranks *r, uint64_t records);
+
+static void over_tables(check *fn)
+{
+	for (size_t o = 0; o < LEN(by_strategy); o++)
+		for (size_t s = 0; s < LEN(speed_sets); s++)
+			for (size_t l = 0; l < LEN(link_sets); l++)
+				for (size_t d = 0; d < LEN(disk_sets); d++)
+					for (size_t n = 0; n < LEN(counts); n++) {
+						ranks r;
+						set_up(&r, &by_strategy[o], speed_sets[s],
+						       link_sets[l], disk_sets[d], counts[n]);
+						fn(&r, counts[n]);
+					}
+}
+
+static void never_later(ranks *r, uint64_t records)
+{
+	for (int fixed = 0; fixed < 2; fixed++) {
+		r->b.in_fixed = fixed;
+		const double s = plan(r);
+		assert_true(sum(r->new_in) == records && sum(r->new_out) == records);
+		assert_true(s <= bound_makespan_s(&r->b, r->in, r->out));
+		if (s < bound_makespan_s(&r->b, r->in, r->out))
+			assert_true(s <= equal_s(r, records));
+		assert_true(!fixed || memcmp(r->new_in, r->in, sizeof r->in) == 0);
+	}
+}
+
+static void plans_are_never_later(void **state)
+{
+	(void)state;
+	over_tables(never_later);
+}
+
+/* Where neither is known, or each is faster than the slowest rank's work, no share changes. */
+static void what_does_not_bind_changes_nothing(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < LEN(speed_sets); s++)
+		for (size_t n = 0; n < LEN(counts); n++)
+			for (int known = 0; known < 2; known++) {
+				ranks r;
+				set_up(&r, &by_strategy[0], speed_sets[s], link_sets[known ? 5 : 0],
+				       disk_sets[known ? 2 : 0], counts[n]);
+				assert_true(bound_ranks_known(r.rate, P) == known);
+				plan(&r);
+				assert_memory_equal(r.new_in, r.in, sizeof r.in);
+				assert_memory_equal(r.new_out, r.out, sizeof r.out);
+			}
+}
+
+/* To a hundredth: where nothing binds any more shares are by speed alone, which is not quite what
+ * the model of the time would have. */
+static void faster_links_are_never_later(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < LEN(speed_sets); s++)
+		for (size_t slow = 0; slow < P; slow++) {
+			double last = INFINITY;
+			for (double mb = 1; mb < 1e5; mb *= 1.7) {
+				double link[P] = { 300, 300, 300, 300, 300, 300 };
+				ranks r;
+				link[slow] = mb;
+				set_up(&r, &by_strategy[0], speed_sets[s], link, disk_sets[0],
+				       60 * MB);
+				const double now = plan(&r);
+				assert_true(now <= last * 1.01);
+				last = now;
+			}
+		}
+}
+
+/* Links alone bind: shares are equal where links are, and in proportion where they are not. */
+static void links_alone(void **state)
+{
+	static const double slow[P] = { 1, 1, 1, 1, 1, 1 }, mixed[P] = { 1, 2, 3, 1, 2, 3 };
+	ranks r;
+	(void)state;
+	set_up(&r, &by_strategy[0], speed_sets[1], slow, disk_sets[0], 6 * MB);
+	plan(&r);
+	for (size_t i = 0; i < P; i++) {
+		assert_true(r.new_in[i] == MB);
+		assert_true(r.new_out[i] == MB);
+	}
+	set_up(&r, &by_strategy[0], speed_sets[0], mixed, disk_sets[0], 12 * MB);
+	plan(&r);
+	for (size_t i = 0; i < P; i++) {
+		assert_true(fabs((double)r.new_out[i] - mixed[i] * MB) < 1000);
+		assert_true(fabs((double)r.new_in[i] - mixed[i] * MB) < 0.02 * MB);
+	}
+}
+
+/* One slow link of many: it reads and writes less; 10^5 ranks in groups are planned at once. */
+static void many_ranks(void **state)
+{
+	enum { MANY = 100000 };
+	const uint64_t records = (uint64_t)MANY * 10 * MB;
+	rates *rate = calloc(MANY, sizeof *rate);
+	uint64_t *in = calloc(MANY, sizeof *in), *out = calloc(MANY, sizeof *out),
+		 all[2] = { 0, 0 };
+	err e = { ST_OK, "" };
+	(void)state;
+	assert_true(rate && in && out);
+	for (size_t i = 0; i < MANY; i++) {
+		rate[i] = rates_nominal(i % 2 ? 1 : 0.667);
+		rate[i].link_s = rates_byte_s(i == 7 ? 125 : 1250);
+		in[i] = out[i] = records / MANY;
+	}
+	const bound_ranks b = {
+		.o = &by_strategy[0], .ranks = MANY, .p = MANY, .rate = rate, .cpus = 1
+	};
+	const double before_s = bound_makespan_s(&b, in, out), t0 = now_s();
+	assert_int_equal(bound_shares(&b, in, out, &e), ST_OK);
+	print_message("%d ranks in groups: %.3f s\n", MANY, now_s() - t0);
+	for (size_t i = 0; i < MANY; i++) {
+		all[0] += in[i];
+		all[1] += out[i];
+	}
+	assert_true(all[0] == records && all[1] == records);
+	assert_true(bound_makespan_s(&b, in, out) < 0.6 * before_s);
+	assert_true(in[7] < 5 * MB && out[7] < 5 * MB);
+	free(rate);
+	free(in);
+	free(out);
+}
+
+/* Random ranks, so that what the tables do not think of is there too. */
+static void random_ranks(void **state)
+{
+	uint64_t seed = 1;
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		double speed[P], link[P], disk[P];
+		ranks r;
+		for (size_t i = 0; i < P; i++) {
+			speed[i] = 0.1 + (double)(splitmix(&seed) % 100) / 25;
+			link[i] = (double)(splitmix(&seed) % 5 * 100);
+			disk[i] = (double)(splitmix(&seed) % 3 * 300);
+		}
+		const uint64_t records = splitmix(&seed) % (100 * MB);
+		set_up(&r, &by_strategy[round % 2], speed, link, disk, records);
+		never_later(&r, records);
+	}
+}
+
+static void names_what_binds(void **state)
+{
+	const run_load l = {
+		.in = 10 * MB, .out = 10 * MB, .ranks = 4, .cpus = 1, .durable = true
+	};
+	run_load slow_disk = l;
+	rates r = rates_nominal(1);
+	(void)state;
+	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &l), BOUND_BY_PROCESSOR);
+	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) <= 0);
+	slow_disk.disk_s = 1e-7;
+	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &slow_disk), BOUND_BY_DISK);
+	r.link_s = rates_byte_s(1);
+	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &l), BOUND_BY_LINK);
+	/* 1 GB, three quarters of which leave */
+	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) > 740);
+	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) < 750);
+	for (int i = 0; i < BOTTLENECKS; i++)
+		assert_true(strlen(bottleneck_name((bottleneck)i)) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plans_are_never_later),
+		cmocka_unit_test(what_does_not_bind_changes_nothing),
+		cmocka_unit_test(faster_links_are_never_later),
+		cmocka_unit_test(links_alone),
+		cmocka_unit_test(many_ranks),
+		cmocka_unit_test(random_ranks),
+		cmocka_unit_test(names_what_binds),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# Links between simulated hosts: measured as they are, whoever stands beside whom, and weighed, so that planned shares
+# are as good as equal ones where links bind, and as good as ever where they do not.
+. "$ROOT/scripts/tap.sh"
+run "$BIN/gensort" 16000 in.dat
+
+# sim HOSTS [OPTION...] - the report goes to report, what hetsort says to $err
+sim() {
+  printf '%b\n' "$1" >platform
+  shift
+  run "$BIN/hetsim" -s 5000 -r report platform -f --no-fsync -v -o out "$@" in.dat
+  is "${*: -2} on $(head -1 platform), ...: exit code" "$rc" 0
+}
+makespan() { awk '$1 == "makespan" { print $2 }' report; }
+# shellcheck disable=SC2317 # called by ok
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+# links - what was measured, of the records that are stood for: within a tenth of 1 Gbit/s is slow, of 10 fast
+links() {
+  sed -n 's/^links in MB\/s, measured: //p' <<<"$err" | tr ' ' '\n' |
+    awk '{ mb = 5000 * $1; print (mb > 1125 && mb < 1375 ? "fast" : mb > 112 && mb < 138 ? "slow" : mb) }' | paste -sd' '
+}
+
+fast='1 x net 10G lat 20us\n' slow='1 x net 1G lat 20us\n'
+sim '6 x net 10G lat 20us' --links auto
+is "equal links are alike" "$(links)" "fast fast fast fast fast fast"
+sim "${fast}${slow}${fast}${fast}${fast}${fast}" --links auto
+is "a slow link is not its neighbours'" "$(links)" "fast slow fast fast fast fast"
+sim "${fast}${slow}${fast}${slow}${fast}${slow}${fast}${slow}" --links auto
+is "nor are fast links between slow ones slow" "$(links)" "fast slow fast slow fast slow fast slow"
+# the first two meet each other; h4, the seventh by name, meets slow ones alone, until it meets one of these
+sim "${fast}${fast}${slow}${slow}${fast}${slow}${slow}${slow}${slow}${slow}${slow}${slow}" --links auto
+is "nor is one that meets slow ones alone at first" "$(links)" \
+  "fast fast slow slow fast slow slow slow slow slow slow slow"
+
+# --------------------------------------------------------------------------------------- shares
+for net in 1 2 4 10; do
+  hosts="4 x net ${net}G lat 20us\n4 x speed 0.667 net ${net}G lat 20us"
+  sim "$hosts" --plan equal
+  equal=$(makespan)
+  sim "$hosts" --speeds 1,1,1,1,0.667,0.667,0.667,0.667
+  by_speed=$(makespan)
+  mb=$((net * 125))
+  sim "$hosts" --links "$mb,$mb,$mb,$mb,$mb,$mb,$mb,$mb" --speeds 1,1,1,1,0.667,0.667,0.667,0.667
+  weighed=$(makespan)
+  ok "$net Gbit/s: weighed $weighed s, equal $equal s" less "$weighed" "$(awk -v s="$equal" 'BEGIN { print 1.02 * s }')"
+  ok "$net Gbit/s: weighed $weighed s, by speed $by_speed s" less "$weighed" "$(awk -v s="$by_speed" 'BEGIN { print 1.02 * s }')"
+done
+
+# ------------------------------------------------------------------------------- a slow link
+hosts="${slow}7 x net 10G lat 20us"
+sim "$hosts" --plan equal
+equal=$(makespan)
+sim "$hosts" --links auto
+ok "a slow link that is measured" less "$(makespan)" "$(awk -v s="$equal" 'BEGIN { print 0.6 * s }')"
+for _ in 1 2 3; do sim "$hosts" --wisdom wisdom --plan online; done
+ok "and whose host's work is learnt" less "$(makespan)" "$(awk -v s="$equal" 'BEGIN { print 0.6 * s }')"
+
+done_testing
