@@ -249,7 +249,7 @@ static status commit(job *j)
 /* Runs are done with. */
 static status drop_checkpoints(job *j)
 {
-	return phase_drop_checkpoints(&j->env, &j->work, j->memory.budget.runs);
+	return phase_drop_checkpoints(&j->env, &j->work);
 }
 
 /* What was not read takes no time, so it teaches nothing. */
@@ -413,7 +413,7 @@ static void job_free(job *j)
 	share_plan_free(&j->shares);
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
-	workdir_close(&j->work);
+	workdir_close(&j->env, &j->work);
 	header_free(&j->env, &j->files);
 	io_backend_close(j->files.io);
 	input_free(&j->files.in);

@@ -156,7 +156,7 @@ static void keep(outgoing *s, const err *e)
 	pthread_mutex_unlock(&s->lock);
 }
 
-uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most)
+uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most)
 {
 	stream_out *o = &s->s[to];
 	err e = { ST_OK, "" };
@@ -173,7 +173,7 @@ uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most)
 		const unsigned char *rec = record_at(o->recs, entry_pos(en));
 		if (o->left > i + ahead)
 			record_fetch(record_at(o->recs, entry_pos(en + ahead)), bytes);
-		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | (uint32_t)to, rec };
+		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | place, rec };
 	}
 	o->at += n;
 	o->left -= n;

@@ -31,8 +31,9 @@ status outgoing_open(outgoing *s, mem *m, const runs *r, const uint64_t *cut, si
 void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
 /* outgoing_heads - the next heads of the stream to rank `to`, at most `most`, none where it has
- * ended; instead of outgoing_fill. Their records stay where they are until the next call. */
-uint32_t outgoing_heads(outgoing *s, int to, head *h, uint32_t most);
+ * ended; instead of outgoing_fill. They tell of stream `place`. Their records stay where they are
+ * until the next call. */
+uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most);
 
 /* outgoing_failure - has anything sent been made up? */
 status outgoing_failure(outgoing *s, err *e);

@@ -13,13 +13,14 @@ static status refill(stream_merge *g, uint32_t i)
 {
 	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
-	if (i == g->rank) {
+	if (i == g->own_place) {
 		s->n = g->own(g->from, s->h, stream_merge_batch(g->k));
 		return ST_OK;
 	}
 	if (s->left == 0) {
 		size_t n;
-		const status rc = exchange_next(g->x, (int)i, &s->rec, &n);
+		const status rc =
+			exchange_next(g->x, g->rank_at ? g->rank_at[i] : (int)i, &s->rec, &n);
 		if (rc != ST_OK)
 			return rc;
 		s->left = n;

@@ -29,9 +29,10 @@ typedef struct merge_stream {
 
 typedef struct stream_merge {
 	exchange *x;
-	uint32_t rank, k; /* this rank, all ranks */
+	uint32_t own_place, k;  /* this rank's among all ranks; how many these are */
+	const int32_t *rank_at; /* [k] the rank of each place; NULL: as they are numbered */
 	layout lay;
-	merge_stream *s; /* [k], room of the caller's */
+	merge_stream *s; /* [k] by place, room of the caller's */
 	head *heads;     /* [stream_merge_heads] the same */
 	/* the next heads, at most `most`, of this rank's own stream, whose records stay where they
 	 * are until it is asked again; 0: it has ended */
@@ -49,7 +50,9 @@ static inline size_t stream_merge_heads(uint32_t streams)
 	return (size_t)streams * (2 + stream_merge_batch(streams));
 }
 
-/* stream_merge_run - read all streams to their end. Equal keys leave in the order of ranks. */
+/* stream_merge_run - read all streams to their end. Equal keys leave in the order of the ranks'
+ * places.
+ */
 status stream_merge_run(stream_merge *g);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -177,6 +178,22 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, do
 	rc = target_lock(&o->file, &parts, e);
 	*removed += parts;
 	return rc == ST_OK ? target_free(&o->file, e) : rc;
+}
+
+void output_sweep_parts(const output *o, uint64_t ranks)
+{
+	const int most = ranks < INT_MAX / 2 ? (int)ranks : 0;
+	for (int i = o->rank + o->size; o->per_rank && i < most; i += o->size) {
+		unsigned removed;
+		err e = { ST_OK, "" };
+		target t;
+		char *name = part_name(i, o);
+		if (name && target_open(&t, name, &e) == ST_OK) {
+			(void)target_lock(&t, &removed, &e);
+			target_discard(&t);
+		}
+		free(name);
+	}
 }
 
 void output_share_lock(output *o)

@@ -46,6 +46,10 @@ bool output_stat_stream(const output *o, struct stat *st);
 status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
 		   unsigned *removed, err *e);
 
+/* output_sweep_parts - what a killed job of `ranks` ranks, more than this one has, has left of its
+ * parts. */
+void output_sweep_parts(const output *o, uint64_t ranks);
+
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,

@@ -181,7 +181,7 @@ static status exchange_and_merge(sort_state *r)
 	exchange_times unused;
 	merge_ends both = open_ends(r);
 	stream_merge g = { .x = r->x,
-			   .rank = (uint32_t)r->j->c->rank,
+			   .own_place = (uint32_t)r->j->c->rank,
 			   .k = (uint32_t)r->j->c->size,
 			   .lay = r->j->lay,
 			   .s = r->streams,

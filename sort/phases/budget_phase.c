@@ -2,6 +2,7 @@
 /* Third phase: may the records stay in memory? Otherwise sorted runs spill to disk, or the job is
  * refused with the memory that it takes. Nothing has been read by then. */
 #include "budget_phase.h"
+#include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "exchange/stream_merge.h"
 #include "phases.h"
@@ -138,9 +139,8 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			       .holds = !in->is_stream && !budget_spreads(env, in) &&
 					!env_scatters(env) && !env->o->workdir,
 			       .keeps = env->o->workdir && own_share(env, k->s->in) > 0,
-			       .run_recs = k->w->found ? k->w->s.run_recs : 0,
-			       .test_run_recs = test_sizes_of(env->o)->run_recs,
-			       .stride = k->w->found ? k->w->s.stride : 0 };
+			       .kept = k->w->on ? &k->w->seal.kept : NULL,
+			       .test_run_recs = test_sizes_of(env->o)->run_recs };
 }
 
 /* By merging, and where runs spill to disk, what is written passes through windows. */
@@ -205,6 +205,27 @@ static status make_spread_budget(rank_env *env, const settled *k, memory_plan *m
 	return budget_disk(&mp->budget, &q, &env->e);
 }
 
+/* Other memory than when they were made, or fewer ranks, may not be able to merge all runs that are
+ * there: as many as there can be, and longer ones in place of the others. */
+static status make_kept_budget(rank_env *env, const budget_query *q, memory_plan *mp)
+{
+	kept_runs some = *q->kept;
+	budget_query with = *q;
+	err e = { ST_OK, "" };
+	lower_bound n = { .lo = 0, .hi = some.count };
+	mp->kept = some.count;
+	if (some.count == 0 || budget_make(&mp->budget, q, &e) == ST_OK)
+		return some.count ? ST_OK : budget_make(&mp->budget, q, &env->e);
+	with.kept = &some;
+	while (lower_bound_open(&n)) {
+		err why = { ST_OK, "" };
+		some.count = n.mid + 1;
+		lower_bound_step(&n, budget_make(&mp->budget, &with, &why) == ST_OK);
+	}
+	mp->kept = some.count = n.lo;
+	return budget_make(&mp->budget, &with, &env->e);
+}
+
 static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
 	if (k->f->in.is_stream)
@@ -213,6 +234,8 @@ static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 	status rc = ST_OK;
 	if (budget_spreads(env, &k->f->in))
 		rc = make_spread_budget(env, k, mp);
+	else if (bq.kept)
+		rc = make_kept_budget(env, &bq, mp);
 	else
 		rc = budget_make(&mp->budget, &bq, &env->e);
 	if (budget_spreads(env, &k->f->in) || env_scatters(env))

@@ -141,8 +141,11 @@ static status choose_io_backend(rank_env *env, io_backend **io)
 static status lock_output(rank_env *env, output *out, const workdir *w)
 {
 	unsigned removed;
-	const status rc = output_lock(out, env->c, env->o, w->s.out.id, workdir_patience_s(env),
-				      &removed, &env->e);
+	const bool fits = !out->per_rank || w->saved.part; /* files of as many ranks */
+	const status rc = output_lock(out, env->c, env->o, fits ? w->saved.all.id : 0,
+				      workdir_patience_s(env), &removed, &env->e);
+	if (rc == ST_OK)
+		output_sweep_parts(out, w->most_ranks);
 	env->stats->leftovers += removed;
 	return rc;
 }

@@ -9,7 +9,7 @@
 static uint32_t own_heads(void *setup, head *h, uint32_t most)
 {
 	exchange_setup *t = setup;
-	return outgoing_heads(&t->out, t->env->c->rank, h, most);
+	return outgoing_heads(&t->out, t->env->c->rank, workdir_place(t->env, t->k->w), h, most);
 }
 
 static void write_records(void *setup, const head *h, size_t n)
@@ -45,7 +45,8 @@ status phase_merge(exchange_setup *t)
 		rc = exchange_setup_open(t);
 	if (rc == ST_OK) {
 		stream_merge g = { .x = t->x,
-				   .rank = (uint32_t)env->c->rank,
+				   .own_place = workdir_place(env, t->k->w),
+				   .rank_at = t->k->w->shared.rank_at,
 				   .k = (uint32_t)p,
 				   .lay = env->o->lay,
 				   .s = s,

@@ -15,6 +15,7 @@
 #include "io/reader.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,21 +173,65 @@ static status find_final(rank_env *env, files *f, const workdir *work, share_pla
 	if (there && agrees_with_input(env, next->records, w)) {
 		take_over(env, all, next, w);
 		note_complete(env);
-		return workdir_remove_runs(env, &f->in, work);
+		return workdir_remove_strays(env, &f->in, work);
 	}
 	if (!atomic_load(&env->c->broken))
 		let_go(env, &f->out, w);
 	return ST_OK;
 }
 
-/* A vote: one rank whose part is not there, and all merge again. */
+/* One file for all ranks can be divided anew: as the planned shares are. */
+static void divide_again(const rank_env *env, const saved_output *was, const share_plan *s,
+			 output_checkpoint *all)
+{
+	const uint64_t written = was->all.records;
+	uint64_t planned = 0, before = 0;
+	for (int i = 0; i < env->c->size; i++) {
+		planned += s->out[i];
+		const uint64_t end =
+			s->records ? (uint64_t)((unsigned __int128)written * planned / s->records)
+				   : 0;
+		all[i] = (output_checkpoint){ .id = was->all.id, .records = end - before };
+		before = end;
+	}
+	all[0].dropped = was->all.dropped;
+	all[0].sum_dropped = was->all.sum_dropped;
+}
+
+/* The parts of all ranks together. */
+static bool sum_is_as_saved(rank_env *env, const saved_output *was, const output_part *w,
+			    bool there)
+{
+	const checksum mine = there ? w->seen.sum : (checksum){ 0, 0 };
+	checksum sum = { 0, 0 };
+	err e = { ST_OK, "" };
+	checksum *of = mem_array(&env->m, (size_t)env->c->size, sizeof *of, "checksums", &e);
+	status rc = comm_agree(env->c, of ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(env->c, &mine, of, sizeof mine);
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++)
+		sum = checksum_join(sum, of[i]);
+	mem_free(&env->m, of);
+	return rc == ST_OK && there && sum.hi == was->all.sum.hi && sum.lo == was->all.sum.lo;
+}
+
+/* A vote: one rank whose part is not there, and all merge again. Parts in files of their own belong
+ * to the ranks that have made them. */
 static status find_saved(rank_env *env, files *f, const workdir *work, share_plan *next,
 			 output_checkpoint *all, output_part *w)
 {
-	const status rc = comm_allgather(env->c, &work->s.out, all, sizeof *all);
-	if (rc != ST_OK)
-		return rc;
-	if (all_say(env, fit_together(env, next->records, all) && is_as_saved(env, f, all, w)))
+	const saved_output *was = &work->saved;
+	bool there = was->all.id && (was->part || !f->out.per_rank);
+	if (there && was->part)
+		memcpy(all, was->part, (size_t)env->c->size * sizeof *all);
+	else if (there)
+		divide_again(env, was, next, all);
+	there = there && fit_together(env, next->records, all);
+	if (there && was->part)
+		there = is_as_saved(env, f, all, w);
+	else if (there)
+		there = sum_is_as_saved(env, was, w, read_part(env, f, all, w));
+	if (all_say(env, there))
 		take_over(env, all, next, w);
 	else if (!atomic_load(&env->c->broken))
 		let_go(env, &f->out, w);

@@ -120,8 +120,8 @@ status phase_save_output(rank_env *env, files *f, workdir *work, const output_pa
 /* phase_commit - final names; the manifest last of all. */
 status phase_commit(rank_env *env, files *f, const verified *v);
 
-/* phase_drop_checkpoints - the output is complete: its runs, so many, are done with. */
-status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count);
+/* phase_drop_checkpoints - the output is complete: its runs are done with. */
+status phase_drop_checkpoints(rank_env *env, const workdir *w);
 
 /* phase_update_wisdom - tell the next run how long this one took; h: at rank 0. */
 status phase_update_wisdom(rank_env *env, bool worth, history *h);

@@ -175,12 +175,12 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 {
 	const input *in = &k->f->in;
 	const uint64_t n = own_share(env, k->s->in);
-	const uint64_t first = in->per_rank ? 0 : share_before(env, k->s->in);
+	const uint64_t first = in->per_rank ? 0 : workdir_first(env, k->w, k->s->in);
 	const bool sort = env->c->size == 1 || settings_strategy(env->o)->sorts_first;
 	const read_runs_plan p = { .first = first,
 				   .n = n,
 				   .lay = env->o->lay,
-				   .rank = (uint32_t)env->c->rank,
+				   .rank = workdir_place(env, k->w),
 				   .threads = k->cpus->threads,
 				   .direct = env->o->direct,
 				   .io = k->f->io,

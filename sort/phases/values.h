@@ -38,6 +38,7 @@ typedef struct memory_plan {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
 	budget budget;
+	size_t kept;       /* how many of the runs that earlier jobs have left are used */
 	char *tmpdir;      /* for runs, if none is named */
 	bool other_spills; /* where rank 0 plans for all: one of them does, so all do */
 } memory_plan;

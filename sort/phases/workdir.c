@@ -4,9 +4,10 @@
  * runs without a state belong to no job. */
 #include "phases.h"
 #include "io/file.h"
+#include "base/minmax.h"
 #include "io/json.h"
+#include "resume/remove.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#define PREFIX "hetsort-rank"
 
 /* ------------------------------------------------------------------------------- the directory */
 
@@ -54,15 +53,16 @@ static status make_dir(const char *path, err *e)
 	return rc;
 }
 
-static char *state_name(const char *dir, int64_t rank)
+static char *state_path(const char *dir, int32_t rank)
 {
-	char *path;
-	return asprintf(&path, "%s/" PREFIX "%" PRId64 ".json", dir, rank) < 0 ? NULL : path;
+	char name[RESUME_NAME_BYTES], *path;
+	resume_state_name(rank, name);
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
-static status open_target(target *t, const char *dir, int64_t rank, err *e)
+static status open_target(target *t, const char *dir, int32_t rank, err *e)
 {
-	char *path = state_name(dir, rank);
+	char *path = state_path(dir, rank);
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for a name");
 	status rc = target_open(t, path, e);
@@ -73,91 +73,25 @@ static status open_target(target *t, const char *dir, int64_t rank, err *e)
 	return rc;
 }
 
-/* A run's file that is an input as well is not to be lost. */
-static status spare_inputs(int dirfd, const char *name, const input *in, err *e)
-{
-	char q[QUOTED_BYTES];
-	struct stat st;
-	if (fstatat(dirfd, name, &st, 0) != 0)
-		return ST_OK;
-	for (size_t i = 0; i < in->files; i++)
-		if (st.st_ino == in->file[i].st.st_ino && st.st_dev == in->file[i].st.st_dev)
-			return err_set(e, ST_REFUSED,
-				       "input %s has the name of a run in the workdir",
-				       err_quoted(in->file[i].path, q));
-	return ST_OK;
-}
-
-/* Remove the files whose name begins so, but none of in (NULL: no matter); *removed counts. */
-static status remove_all(int dirfd, const char *begin, const char *path, const input *in,
-			 unsigned *removed, err *e)
-{
-	char q[QUOTED_BYTES];
-	status rc = ST_OK;
-	const int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		rc = err_sys(e, errno, "cannot read the directory of %s", err_quoted(path, q));
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	for (const struct dirent *f; rc == ST_OK && (f = readdir(d));) {
-		if (strncmp(f->d_name, begin, strlen(begin)) != 0)
-			continue;
-		if (in && (rc = spare_inputs(dirfd, f->d_name, in, e)) != ST_OK)
-			break;
-		if (unlinkat(dirfd, f->d_name, 0) == 0)
-			++*removed;
-		else if (errno != ENOENT)
-			rc = err_sys(e, errno, "cannot remove %s", err_quoted(f->d_name, q));
-	}
-	closedir(d);
-	return rc;
-}
-
 /* ------------------------------------------------------------------------------- the phases */
 
-/* What this sort is, without its shares and runs. */
+/* What this sort is, without its runs. */
 static status own_state(const rank_env *env, const input *in, resume_state *s, err *e)
 {
-	const status rc = resume_state_alloc(s, env->c->size, in->files, e);
+	const status rc = resume_state_alloc(s, in->files, e);
 	if (rc != ST_OK)
 		return rc;
 	s->rank = env->c->rank;
+	s->ranks = env->c->size;
 	s->lay = env->o->lay;
 	settings_selection_text(env->o, s->selection);
 	resume_state_inputs(s, in);
 	return ST_OK;
 }
 
-static status load(rank_env *env, const input *in, workdir *w)
-{
-	char q[QUOTED_BYTES];
-	struct stat st;
-	resume_state is = { 0 };
-	if (fstatat(w->file.dirfd, w->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? ST_OK
-				       : err_refuse(&env->e, errno, "cannot look at %s",
-						    err_quoted(w->file.path, q));
-	if (!env->o->resume)
-		return err_set(&env->e, ST_REFUSED,
-			       "workdir %s holds a sort that has not ended: --resume goes on with "
-			       "it, --clean removes it",
-			       err_quoted(env->o->workdir, q));
-	status rc = resume_state_load(w->file.path, &w->s, &env->e);
-	if (rc == ST_OK)
-		rc = own_state(env, in, &is, &env->e);
-	if (rc == ST_OK)
-		rc = resume_state_fits(&w->s, &is, in, w->file.path, &env->e);
-	resume_state_free(&is);
-	w->found = rc == ST_OK;
-	return rc;
-}
-
 static char *state_of_rank(int rank, const void *dir)
 {
-	return state_name(dir, rank);
+	return state_path(dir, rank);
 }
 
 /* The locks of ranks that were killed; runs and states stay. */
@@ -173,19 +107,10 @@ double workdir_patience_s(const rank_env *env)
 	return env->o->resume ? PATIENCE_S : 0;
 }
 
-status workdir_open(rank_env *env, const input *in, workdir *w)
+static status lock(rank_env *env, workdir *w)
 {
 	const settings *o = env->o;
 	unsigned removed = 0;
-	if (!o->workdir || o->explain)
-		return ST_OK;
-	if (in->streams)
-		return err_set(&env->e, ST_REFUSED,
-			       "a stream cannot be read again: --workdir takes files");
-	w->on = true;
-	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = o->fsync };
-	pthread_mutex_init(&w->notes.lock, NULL);
-	snprintf(w->name, sizeof w->name, PREFIX "%d.run", env->c->rank);
 	status rc = make_dir(o->workdir, &env->e);
 	if (rc == ST_OK)
 		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
@@ -198,24 +123,37 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
 	env->stats->leftovers += removed;
-	return rc == ST_OK ? load(env, in, w) : rc;
+	return rc;
 }
 
 /* What ranks tell each other of what they found. */
 typedef struct finding {
-	uint64_t found, job, shares;
+	uint64_t found, job;
+	int64_t rank; /* of the state */
 } finding;
 
-static uint64_t hash_shares(const rank_env *env, const workdir *w)
+static status of_different_sorts(rank_env *env, int64_t a, int64_t b)
 {
-	uint64_t h = 0;
-	for (int i = 0; w->found && i < env->c->size; i++)
-		h = h * UINT64_C(0x9e3779b97f4a7c15) + w->s.share_in[i];
-	return h;
+	return err_set(&env->e, ST_REFUSED,
+		       "the states of ranks %" PRId64 " and %" PRId64 " are of different sorts", a,
+		       b);
 }
 
-/* Of the first rank that has a state; -1: none has. */
-static status compare(rank_env *env, const finding *all, int *first)
+static status compare_own(rank_env *env, const workdir *w, finding *mine)
+{
+	const states *s = &w->earlier;
+	*mine = (finding){ .found = s->count > 0 };
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->s[i].job != s->s[0].job)
+			return of_different_sorts(env, s->s[0].rank, s->s[i].rank);
+		mine->job = s->s[i].job;
+		mine->rank = s->s[0].rank;
+	}
+	return ST_OK;
+}
+
+/* *first: the first rank that has loaded a state; -1: none has. */
+static status compare_all(rank_env *env, const finding *all, int *first)
 {
 	*first = -1;
 	for (int i = 0; i < env->c->size; i++) {
@@ -223,108 +161,283 @@ static status compare(rank_env *env, const finding *all, int *first)
 			continue;
 		if (*first < 0)
 			*first = i;
-		if (all[i].job != all[*first].job || all[i].shares != all[*first].shares)
-			return err_set(&env->e, ST_REFUSED,
-				       "the states of ranks %d and %d are of different sorts",
-				       *first, i);
+		if (all[i].job != all[*first].job)
+			return of_different_sorts(env, all[*first].rank, all[i].rank);
 	}
 	return ST_OK;
 }
 
-/* The shares of the earlier program are those of its runs. */
-static status take_shares(rank_env *env, const input *in, const workdir *w, int first,
-			  share_plan *next)
+/* A number for this sort: that of the states, or a new one. */
+static status agree_on_job(rank_env *env, workdir *w)
 {
-	const size_t bytes = (size_t)env->c->size * sizeof *next->in;
-	uint64_t sum = 0;
-	if (env->c->rank == first)
-		memcpy(next->in, w->s.share_in, bytes);
-	const status rc = comm_bcast(env->c, next->in, bytes, first);
-	if (rc != ST_OK)
-		return rc;
-	bool ok = true;
-	for (int i = 0; i < env->c->size; i++)
-		ok &= !__builtin_add_overflow(sum, next->in[i], &sum);
-	if (!ok || sum != next->records ||
-	    (in->per_rank && own_share(env, next->in) != in->records))
-		return err_set(&env->e, ST_REFUSED,
-			       "the shares of the state are not of this input");
-	env->stats->planned_in = own_share(env, next->in);
-	return ST_OK;
-}
-
-/* *first: the first rank that found something; -1: none did. */
-static status agree_on_job(rank_env *env, workdir *w, finding *all, int *first)
-{
-	const finding mine = { w->found, w->s.job, hash_shares(env, w) };
-	status rc = comm_allgather(env->c, &mine, all, sizeof mine);
-	if (rc == ST_OK && memcmp(&all[env->c->rank], &mine, sizeof mine) != 0)
-		rc = err_set(&env->e, ST_PEER,
-			     "a message of rank %d came damaged: what it found of earlier sorts",
-			     env->c->rank);
+	int first = -1;
+	finding mine,
+		*all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
+	status rc = compare_own(env, w, &mine);
+	rc = comm_agree(env->c, all ? rc : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = compare(env, all, first);
+		rc = comm_allgather(env->c, &mine, all, sizeof mine);
+	if (rc == ST_OK)
+		rc = compare_all(env, all, &first);
+	mem_free(&env->m, all);
 	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK)
 		return rc;
-	w->resuming = *first >= 0;
-	w->seal = (run_checkpoint_plan){ .job = w->s.job,
-					 .rank = env->c->rank,
-					 .notes = &w->notes,
-					 .name = w->name,
-					 .fsync = env->o->fsync };
+	w->resuming = first >= 0;
+	w->seal.job = mine.job;
 	if (!w->resuming && env->c->rank == 0 &&
 	    getrandom(&w->seal.job, sizeof w->seal.job, 0) != sizeof w->seal.job)
 		w->seal.job = (uint64_t)getpid();
-	return comm_bcast(env->c, &w->seal.job, sizeof w->seal.job, w->resuming ? *first : 0);
+	return comm_bcast(env->c, &w->seal.job, sizeof w->seal.job, w->resuming ? first : 0);
+}
+
+/* The state of this rank: what it has left before, or a new one. */
+static status take_own(rank_env *env, const input *in, workdir *w)
+{
+	resume_state *was = groups_has(env->c, &w->g, env->c->rank)
+				    ? states_of(&w->earlier, env->c->rank)
+				    : NULL;
+	status rc = ST_OK;
+	w->found = was != NULL;
+	if (was) {
+		w->s.out = was->out;
+		for (size_t i = 0; rc == ST_OK && i < was->made.runs; i++)
+			rc = run_list_add(&w->s.made, &was->made.run[i], &env->e);
+	}
+	w->s.job = w->seal.job;
+	w->notes.in = in;
+	w->seal.notes = &w->notes;
+	w->seal.rank = env->c->rank;
+	w->seal.number = run_list_next(&w->s.made);
+	w->seal.fsync = env->o->fsync;
+	return rc;
+}
+
+static status find_earlier(rank_env *env, const input *in, workdir *w)
+{
+	const states_query q = { .c = env->c,
+				 .m = &env->m,
+				 .g = &w->g,
+				 .in = in,
+				 .is = &w->s,
+				 .dir = w->dir,
+				 .dirfd = w->file.dirfd,
+				 .resume = env->o->resume,
+				 .patience_s = workdir_patience_s(env) };
+	status rc = states_find(&q, &w->earlier, &env->e);
+	if (rc == ST_OK)
+		rc = agree_on_job(env, w);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, take_own(env, in, w));
+	if (rc == ST_OK && w->resuming)
+		rc = saved_output_find(env->c, &env->m, &w->earlier, &w->saved, &env->e);
+	return rc == ST_OK ? comm_reduce(env->c, (uint64_t)w->earlier.most, u64_max, &w->most_ranks)
+			   : rc;
+}
+
+status workdir_open(rank_env *env, const input *in, workdir *w)
+{
+	const settings *o = env->o;
+	if (!o->workdir || o->explain)
+		return ST_OK;
+	w->on = true;
+	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = o->fsync };
+	pthread_mutex_init(&w->notes.lock, NULL);
+	status rc = in->streams ? err_set(&env->e, ST_REFUSED,
+					  "a stream cannot be read again: --workdir takes files")
+				: lock(env, w);
+	if (rc == ST_OK)
+		rc = own_state(env, in, &w->s, &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = groups_find(env->c, &env->m, &w->file, w->dir, resume_state_name, &w->g,
+				 &env->e);
+	return rc == ST_OK ? find_earlier(env, in, w) : rc;
+}
+
+uint64_t workdir_first(const rank_env *env, const workdir *w, const uint64_t *share_in)
+{
+	return w->shared.rank_at ? w->shared.first : share_before(env, share_in);
+}
+
+uint32_t workdir_place(const rank_env *env, const workdir *w)
+{
+	return (uint32_t)(w->shared.rank_at ? w->shared.place : env->c->rank);
+}
+
+/* ----------------------------------------------------------------------------------- resuming */
+
+static int by_place(const void *a_, const void *b_)
+{
+	const run_note *a = a_, *b = b_;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Inputs of each rank: its own runs, if they are of its own records. */
+static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t recs)
+{
+	run_list *mine = &w->s.made, *own = &w->shared.own;
+	uint64_t at = first;
+	status rc = ST_OK;
+	if (mine->runs)
+		qsort(mine->run, mine->runs, sizeof *mine->run, by_place);
+	for (size_t i = 0; rc == ST_OK && i < mine->runs; i++) {
+		const run_note *n = &mine->run[i];
+		if (n->first < at || n->first - first > recs || n->recs > recs - (n->first - first))
+			continue;
+		at = n->first + n->recs;
+		rc = run_list_add(own, n, &env->e);
+		if (rc == ST_OK)
+			rc = run_list_add(&w->shared.used, n, &env->e);
+	}
+	return rc;
+}
+
+/* Those that are what they should be; of the others the names go, so that no later job has them in
+ * mind. */
+static status look_at_runs(rank_env *env, const input *in, workdir *w)
+{
+	char name[RESUME_NAME_BYTES];
+	run_list *own = &w->shared.own;
+	size_t n = 0;
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < own->runs; i++) {
+		const run_note run = own->run[i];
+		bool is;
+		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &env->o->lay, &env->m, &is,
+					 &env->e);
+		if (rc != ST_OK || is) {
+			own->run[n++] = run;
+			continue;
+		}
+		resume_state_run_name(run.rank, run.number, name);
+		rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
+		if (rc == ST_OK)
+			(void)unlinkat(w->file.dirfd, name, 0);
+	}
+	own->runs = n;
+	return rc;
+}
+
+static status deal_out(rank_env *env, const input *in, workdir *w, const share_plan *s,
+		       uint64_t *share)
+{
+	const share_runs_query q = { .c = env->c,
+				     .m = &env->m,
+				     .g = &w->g,
+				     .found = &w->earlier,
+				     .records = s->records,
+				     .planned = s->in };
+	status rc = in->per_rank
+			    ? take_own_runs(env, w, share_before(env, s->in), own_share(env, s->in))
+			    : share_runs(&q, share, &w->shared, &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = look_at_runs(env, in, w);
+	states_free(&w->earlier);
+	env->stats->planned_in = own_share(env, share);
+	return rc;
 }
 
 status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan *s,
 		    share_plan *next)
 {
-	const size_t p = (size_t)env->c->size;
-	int first = -1;
 	if (!w->on)
 		return ST_OK;
-	finding *all = mem_array(&env->m, p, sizeof *all, "states", &env->e);
-	status rc = all ? share_plan_copy(env, s, next) : ST_RESOURCE;
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = agree_on_job(env, w, all, &first);
+	status rc = comm_agree(env->c, share_plan_copy(env, s, next));
 	if (rc == ST_OK && w->resuming)
-		rc = take_shares(env, in, w, first, next);
-	mem_free(&env->m, all);
+		rc = deal_out(env, in, w, s, next->in);
+	if (rc == ST_OK)
+		w->seal.kept = (kept_runs){ .run = w->shared.own.run,
+					    .count = w->shared.own.runs,
+					    .first = workdir_first(env, w, next->in),
+					    .recs = own_share(env, next->in) };
 	return rc;
 }
 
-status workdir_remove_runs(rank_env *env, const input *in, const workdir *w)
+static bool is_same_file(const run_note *n, int64_t rank, uint64_t number)
+{
+	return n->rank == rank && n->number == number;
+}
+
+static int by_file(const void *a_, const void *b_)
+{
+	const run_note *a = a_, *b = b_;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* A run that nobody goes on with. */
+static bool is_stray(const char *name, const void *workdir_)
+{
+	const workdir *w = workdir_;
+	int64_t rank;
+	const char *rest;
+	char *end;
+	if (!remove_is_of(name, ".run", &rank, &rest))
+		return false;
+	const uint64_t number = strtoull(rest, &end, 10);
+	const run_note n = { .rank = (int32_t)rank, .number = number };
+	const run_list *used = &w->shared.used;
+	const run_note *at =
+		used->runs ? bsearch(&n, used->run, used->runs, sizeof n, by_file) : NULL;
+	return *end || !at || !is_same_file(at, rank, number);
+}
+
+/* With inputs of each rank no rank knows of the runs of others. */
+static bool is_own_stray(const char *name, const void *workdir_)
+{
+	const workdir *w = workdir_;
+	int64_t rank;
+	const char *rest;
+	return remove_is_of(name, ".run", &rank, &rest) && rank == w->rank && is_stray(name, w);
+}
+
+status workdir_remove_strays(rank_env *env, const input *in, const workdir *w)
 {
 	unsigned removed = 0;
-	const status rc = remove_all(w->file.dirfd, w->name, w->file.path, in, &removed, &env->e);
+	const bool own = in->per_rank && w->resuming;
+	if (!own && w->g.place != 0)
+		return ST_OK;
+	const status rc = remove_files(w->file.dirfd, own ? is_own_stray : is_stray, w,
+				       w->file.path, in, &removed, &env->e);
 	env->stats->leftovers += removed;
+	return rc;
+}
+
+/* Those that memory is too small for are read again. */
+static status drop_some(rank_env *env, const input *in, workdir *w, size_t kept)
+{
+	char name[RESUME_NAME_BYTES];
+	status rc = ST_OK;
+	for (size_t i = kept; rc == ST_OK && i < w->seal.kept.count; i++) {
+		const run_note *n = &w->seal.kept.run[i];
+		resume_state_run_name(n->rank, n->number, name);
+		rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
+		if (rc == ST_OK)
+			(void)unlinkat(w->file.dirfd, name, 0);
+	}
+	if (kept < w->seal.kept.count)
+		w->seal.kept.count = kept;
 	return rc;
 }
 
 status phase_save_state(rank_env *env, const settled *k, workdir *w)
 {
 	const input *in = &k->f->in;
+	run_list *used = &w->shared.used;
 	if (!w->on)
 		return ST_OK;
-	w->seal.first = in->per_rank ? 0 : share_before(env, k->s->in);
-	w->notes.in = in;
-	if (w->found)
-		return ST_OK;
-	status rc = workdir_remove_runs(env, in, w);
+	if (used->runs)
+		qsort(used->run, used->runs, sizeof *used->run, by_file);
+	status rc = workdir_remove_strays(env, in, w);
 	if (rc == ST_OK)
-		rc = own_state(env, in, &w->s, &env->e);
-	if (rc != ST_OK)
-		return rc;
-	w->s.job = w->seal.job;
-	memcpy(w->s.share_in, k->s->in, (size_t)env->c->size * sizeof *k->s->in);
-	rc = resume_state_plan_runs(&w->s, k->mp->budget.run_recs, k->mp->budget.stride, &env->e);
-	return rc == ST_OK ? json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync,
-					&env->e)
-			   : rc;
+		rc = drop_some(env, in, w, k->mp->kept);
+	if (rc != ST_OK || (w->found && w->saved.all.id))
+		return rc; /* the output that it speaks of may be all that is needed */
+	w->s.out = (output_checkpoint){ 0 };
+	return json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync, &env->e);
 }
 
 /* Or was gone before: the output was found there, by a program that has no state of its runs. */
@@ -333,21 +446,44 @@ static bool remove_one(int dirfd, const char *name)
 	return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT;
 }
 
+static bool remove_run(const workdir *w, const run_note *n)
+{
+	char name[RESUME_NAME_BYTES];
+	resume_state_run_name(n->rank, n->number, name);
+	return remove_one(w->file.dirfd, name);
+}
+
+/* States and runs of former ranks. */
+static bool is_left(const char *name, const void *unused)
+{
+	int64_t rank;
+	const char *rest;
+	(void)unused;
+	return remove_is_of(name, ".run", &rank, &rest) ||
+	       (remove_is_of(name, ".json", &rank, &rest) && !*rest);
+}
+
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
  * is synced: runs are made again for a state that comes back without them. */
-status phase_drop_checkpoints(rank_env *env, const workdir *w, uint64_t count)
+status phase_drop_checkpoints(rank_env *env, const workdir *w)
 {
-	char name[WORKDIR_NAME_BYTES + 24];
+	unsigned removed = 0;
+	err why = { ST_OK, "" };
 	if (!w->on)
 		return ST_OK;
-	bool removed = remove_one(w->file.dirfd, w->file.base);
-	for (uint64_t run = 0; removed && run < count; run++) {
-		snprintf(name, sizeof name, "%s%" PRIu64, w->name, run);
-		removed = remove_one(w->file.dirfd, name);
-	}
-	if (!removed)
+	const run_list *made = &w->s.made;
+	bool all = remove_one(w->file.dirfd, w->file.base);
+	for (size_t i = 0; all && i < w->seal.kept.count; i++)
+		all = remove_run(w, &w->seal.kept.run[i]);
+	for (size_t i = 0; all && i < made->runs; i++)
+		all = made->run[i].number < w->seal.number || remove_run(w, &made->run[i]);
+	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
-	return ST_OK;
+	const status rc = comm_agree(env->c, ST_OK);
+	if (rc == ST_OK && all && w->g.place == 0 &&
+	    remove_files(w->file.dirfd, is_left, NULL, w->file.path, NULL, &removed, &why) != ST_OK)
+		err_set(&env->note, why.code, "the output is complete; %s", why.text);
+	return rc;
 }
 
 void workdir_release(workdir *w)
@@ -356,7 +492,7 @@ void workdir_release(workdir *w)
 		target_release(&w->file);
 }
 
-void workdir_close(workdir *w)
+void workdir_close(rank_env *env, workdir *w)
 {
 	if (w->on) {
 		unfinished_end_as_usual(&w->end);
@@ -364,32 +500,31 @@ void workdir_close(workdir *w)
 		pthread_mutex_destroy(&w->notes.lock);
 	}
 	resume_state_free(&w->s);
+	states_free(&w->earlier);
+	saved_output_free(&env->m, &w->saved);
+	shared_runs_free(&env->m, &w->shared);
+	groups_free(&env->m, &w->g);
 }
 
 /* ------------------------------------------------------------------------------- cleaning */
 
-/* The rank that a file belongs to: its own name, or one of a lock or of a state on its way. */
-static bool rank_of(const char *name, int64_t *rank)
+/* Of this rank. */
+static bool is_of_rank(const char *name, const void *rank_)
 {
-	const char *at = strstr(name, PREFIX);
-	char *rest;
-	if (!at || (at != name && strncmp(name, ".hetsort-", 9) != 0))
-		return false;
-	at += strlen(PREFIX);
-	if (!isdigit((unsigned char)*at))
-		return false;
-	errno = 0;
-	*rank = strtoll(at, &rest, 10);
-	return errno == 0 && *rank <= INT32_MAX &&
-	       (strncmp(rest, ".run", 4) == 0 || strncmp(rest, ".json", 5) == 0);
+	const int64_t *rank = rank_;
+	int64_t its;
+	const char *rest;
+	return (remove_is_of(name, ".json", &its, &rest) ||
+		remove_is_of(name, ".run", &its, &rest)) &&
+	       its == *rank;
 }
 
 static status clean_rank(const char *path, int64_t rank, unsigned *removed, err *e)
 {
 	target t;
-	char q[QUOTED_BYTES], name[WORKDIR_NAME_BYTES];
+	char q[QUOTED_BYTES];
 	unsigned temporary = 0;
-	status rc = open_target(&t, path, rank, e);
+	status rc = open_target(&t, path, (int32_t)rank, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, &temporary, e);
 	if (rc == ST_OK && t.lock_fd < 0)
@@ -397,12 +532,8 @@ static status clean_rank(const char *path, int64_t rank, unsigned *removed, err 
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "at it",
 			     err_quoted(path, q));
-	snprintf(name, sizeof name, PREFIX "%" PRId64 ".json", rank);
 	if (rc == ST_OK)
-		rc = remove_all(t.dirfd, name, path, NULL, removed, e);
-	snprintf(name, sizeof name, PREFIX "%" PRId64 ".run", rank);
-	if (rc == ST_OK)
-		rc = remove_all(t.dirfd, name, path, NULL, removed, e);
+		rc = remove_files(t.dirfd, is_of_rank, &rank, path, NULL, removed, e);
 	*removed += temporary;
 	target_discard(&t);
 	return rc;
@@ -418,7 +549,7 @@ status workdir_clean(const char *path, unsigned *removed, err *e)
 	if (!d)
 		return err_refuse(e, errno, "cannot read directory %s", err_quoted(path, q));
 	for (const struct dirent *f; rc == ST_OK && (f = readdir(d));)
-		if (rank_of(f->d_name, &rank) &&
+		if (states_rank_of(f->d_name, &rank) &&
 		    faccessat(dirfd(d), f->d_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			rc = clean_rank(path, rank, removed, e);
 	closedir(d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --workdir: a directory where sorted runs outlive the program, so that --resume goes on with them.
+/* --workdir: a directory where sorted runs outlive the program, so that --resume goes on with them,
+ * with as many ranks as before or another number.
  * For each rank there are, in one directory for all or on a disk of its own:
- *   hetsort-rank0.json    the state: what the runs belong to, see resume_state.h
+ *   hetsort-rank0.json    the state: what its runs belong to, see resume_state.h
  *   hetsort-rank0.run7    runs, see run_checkpoint.h
  * and, while a job is at it, a lock, see target.h. */
 #ifndef HETSORT_PHASES_WORKDIR_H
@@ -9,40 +10,49 @@
 
 #include "comm/rank_env.h"
 #include "io/target.h"
+#include "resume/saved_output.h"
+#include "resume/share_runs.h"
 #include "spill/run_checkpoint.h"
-#include "spill/resume_state.h"
-
-enum { WORKDIR_NAME_BYTES = 40 };
 
 typedef struct workdir {
-	bool on;                       /* this sort has one */
-	bool found;                    /* with this rank's state in it */
-	bool resuming;                 /* with that of any rank: the same on all */
-	target file;                   /* of the state */
-	char name[WORKDIR_NAME_BYTES]; /* of the runs, without the number */
-	resume_state s;
-	unfinished_end end; /* where the job ends before its time */
+	bool on;       /* this sort has one */
+	bool found;    /* with this rank's state in it */
+	bool resuming; /* with any state: the same on all ranks */
+	target file;   /* of the state */
+	groups g;
+	resume_state s;      /* of this rank */
+	states earlier;      /* until the runs are dealt out */
+	uint64_t most_ranks; /* of the jobs that have left them */
+	saved_output saved;  /* a complete output of theirs */
+	shared_runs shared;  /* who goes on with what */
+	unfinished_end end;  /* where the job ends before its time */
 	const char *dir;
 	int rank, ranks;
-	run_notes notes; /* how it is brought up to date */
+	run_notes notes; /* how the state is brought up to date */
 	run_checkpoint_plan seal;
 } workdir;
 
-/* workdir_open - find and lock the directory where runs are kept, and load what an earlier program
- * has left there for this rank, if it is of this very sort. */
+/* workdir_open - collective: find and lock the directory where runs are kept, and load what earlier
+ * programs have left there, if it is of this very sort. */
 status workdir_open(rank_env *env, const input *in, workdir *w);
 
 /* workdir_patience_s - how long --resume waits for the locks of a job that is about to end: ranks
  * live on for a while after their launcher was killed. */
 double workdir_patience_s(const rank_env *env);
 
-/* workdir_remove_runs - remove all runs of this rank; none of them is an input. */
-status workdir_remove_runs(rank_env *env, const input *in, const workdir *w);
+/* workdir_first - the first record of this rank in the sequence of all; workdir_place - of its
+ * records among those of the other ranks: equal keys come in this order. */
+uint64_t workdir_first(const rank_env *env, const workdir *w, const uint64_t *share_in);
+uint32_t workdir_place(const rank_env *env, const workdir *w);
+
+/* workdir_remove_strays - the first rank of each group: remove all runs that no rank of the group
+ * goes on with; none of them is an input. */
+status workdir_remove_strays(rank_env *env, const input *in, const workdir *w);
 
 /* workdir_release - give up its lock; what is in it stays. workdir_close - and all else: until then
  * this rank looks after those that die before they have done it. */
 void workdir_release(workdir *w);
-void workdir_close(workdir *w);
+void workdir_close(rank_env *env, workdir *w);
 
 /* workdir_clean - remove what jobs that did not end have left in this directory, *removed files.
  * Refuses if a job is at it, or if the file system cannot tell. */

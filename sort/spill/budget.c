@@ -114,6 +114,12 @@ static uint64_t core_uses(const budget_query *q)
 	return core_bytes(q, 5);
 }
 
+/* Of the samples of runs that are there; 0: there are none. */
+static size_t kept_stride(const budget_query *q)
+{
+	return q->kept ? kept_runs_stride(q->kept) : 0;
+}
+
 static size_t sample_bytes(const budget_query *q)
 {
 	return item_bytes(&q->lay) + sizeof(entry);
@@ -147,8 +153,6 @@ static uint64_t kept_recs(const budget_query *q)
 static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 {
 	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
-	if (q->run_recs)
-		return q->run_recs <= most ? q->run_recs : 0;
 	if (most == 0 || q->recs == 0) /* a disk is no help to who has nothing to put there */
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
@@ -169,6 +173,12 @@ static uint64_t run_bytes(const budget *b, const budget_query *q)
 	       b->run_recs * record_room(q);
 }
 
+/* With those that are there. */
+static uint64_t count_runs(const budget_query *q, uint64_t each)
+{
+	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
+}
+
 /* What the exchange takes while runs are sorted. */
 static uint64_t receiving_bytes(const budget_query *q)
 {
@@ -185,7 +195,7 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b);
 	if (b->run_recs == 0)
 		return false;
-	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+	b->runs = count_runs(q, b->run_recs);
 	return b->runs <= BUDGET_MOST_RUNS;
 }
 
@@ -220,7 +230,8 @@ static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_
 static uint64_t most_read_ahead(const budget *b, const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes;
-	return q->recs * rec + b->runs * u64_min(READ_AHEAD_CHUNK_BYTES, b->run_recs * rec);
+	const uint64_t longest = q->kept ? q->recs : b->run_recs;
+	return q->recs * rec + b->runs * u64_min(READ_AHEAD_CHUNK_BYTES, longest * rec);
 }
 
 /* A single rank: half of the memory for merging, the rest for what is read ahead. */
@@ -298,15 +309,19 @@ static const struct {
 
 static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 {
-	const unsigned least = q->stride ? 1 : LEAST_WORKERS;
+	const size_t given = kept_stride(q);
+	const unsigned least = given ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
+	size_t most = few; /* strides divide one another: runs with two of them can be merged */
+	while (most <= first / 2)
+		most *= 2;
 	for (unsigned workers = WORKERS; workers >= least; workers--)
-		for (size_t s = first; s > few / 2; s /= 2) {
+		for (size_t s = most; s >= few; s /= 2) {
 			b->write_bytes = way[i].write_bytes;
-			b->stride = q->stride ? q->stride : size_max(s, few);
+			b->stride = given ? given : s;
 			if (fits(b, q, limit, workers, way[i].chunk_bytes))
 				return true;
 		}
@@ -367,14 +382,14 @@ static uint64_t disk_bytes(const budget *b, const budget_query *q)
 /* What a test asks for, whatever the memory. */
 static void force(budget *b, const budget_query *q)
 {
-	const uint64_t recs = q->run_recs ? q->run_recs : q->test_run_recs;
+	const uint64_t recs = q->test_run_recs;
 	*b = (budget){ .spills = true,
 		       .core_bytes = core_needs(q),
 		       .write_bytes = SPILL_WRITE_BYTES,
 		       .run_recs = recs < q->recs ? recs : q->recs,
 		       .workers = WORKERS,
-		       .stride = 3 };
-	b->runs = q->recs / b->run_recs + (q->recs % b->run_recs != 0);
+		       .stride = kept_stride(q) ? kept_stride(q) : 3 };
+	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
 	b->disk_bytes = disk_bytes(b, q);
 	b->slice_recs = b->run_recs;

@@ -3,8 +3,7 @@
 #ifndef HETSORT_SPILL_BUDGET_H
 #define HETSORT_SPILL_BUDGET_H
 
-#include "kernel/record.h"
-#include "base/status.h"
+#include "kept_runs.h"
 
 enum {
 	BUDGET_MOST_RUNS = 1024,   /* on disk: what one merge takes */
@@ -24,12 +23,12 @@ typedef struct budget_query {
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
 	size_t sorted_files;     /* the input is so many of them; 0: it is to be sorted */
 	uint64_t longest_recs;   /* of them */
-	bool holds;        /* how many runs there will be is known: where it spills, some of them
-			    * may stay in memory */
-	bool keeps;        /* checkpoints: spill, whatever the memory, in runs so short that little
-			    * work is lost with an incomplete one */
-	uint64_t run_recs; /* of the runs that an earlier program left; 0: there are none */
-	size_t stride;     /* of their samples */
+	bool holds; /* how many runs there will be is known: where it spills, some of them
+		     * may stay in memory */
+	bool keeps; /* checkpoints: spill, whatever the memory, in runs so short that little
+		     * work is lost with an incomplete one */
+	const kept_runs *kept;  /* what earlier programs left of the records that this rank reads;
+				 * NULL: nothing */
 	uint64_t test_run_recs; /* tests: spill, in runs of so many records; 0: as memory asks */
 } budget_query;
 

@@ -63,6 +63,7 @@ void read_runs_free(mem *m, read_runs *d)
 	mem_free(m, d->lookup.raw);
 	mem_free(m, d->lookup.it);
 	spill_close(d->spill);
+	mem_free(m, d->names);
 	sorted_files_close(d->files);
 	mem_free(m, d->from);
 	mem_free(m, d->to);

@@ -27,6 +27,7 @@ typedef struct read_runs {
 	size_t n, room;      /* records, and how many there is memory for */
 	uint64_t *start;     /* of the runs */
 	spill *spill;        /* of runs on disk, as lookup and samples: see runs.h */
+	spill_name *names;   /* of their files, where these have any */
 	sorted_files *files; /* of inputs that are sorted already, nothing else, */
 	uint64_t *from, *to; /* of each these records; NULL: all */
 	runs_lookup lookup;

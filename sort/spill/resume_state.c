@@ -2,44 +2,72 @@
 /* The state of a sort that was not finished. Read strictly: unknown members, other versions and
  * numbers that no sort has are refused, so that users of a state can trust its sizes. */
 #include "resume_state.h"
+#include "base/mem.h"
 #include "base/size.h"
-#include "budget.h"
 #include "io/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #define FORMAT "hetsort-state"
 
-enum { VERSION = 2, MOST_RANKS = 1 << 20, MOST_STRIDE = 1 << 20 };
+enum { VERSION = 3, FIRST_ROOM = 64 };
 
-status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e)
+void resume_state_name(int32_t rank, char name[RESUME_NAME_BYTES])
 {
-	*s = (resume_state){ .ranks = ranks, .inputs = inputs };
-	s->share_in = calloc((size_t)ranks, sizeof *s->share_in);
-	s->input = calloc(inputs ? inputs : 1, sizeof *s->input);
-	if (s->share_in && s->input)
-		return ST_OK;
-	resume_state_free(s);
-	return err_set(e, ST_RESOURCE, "no memory for a state of %" PRId32 " ranks", ranks);
+	snprintf(name, RESUME_NAME_BYTES, RESUME_PREFIX "%" PRId32 ".json", rank);
 }
 
-status resume_state_plan_runs(resume_state *s, uint64_t run_recs, size_t stride, err *e)
+void resume_state_run_name(int32_t rank, uint64_t number, char name[RESUME_NAME_BYTES])
 {
-	const uint64_t own = s->share_in[s->rank];
-	s->run_recs = own ? run_recs : 0;
-	s->stride = own ? stride : 0;
-	s->runs = own ? (size_t)((own - 1) / run_recs + 1) : 0;
-	s->run = calloc(s->runs ? s->runs : 1, sizeof *s->run);
-	return s->run ? ST_OK
-		      : err_set(e, ST_RESOURCE, "no memory for a state of %zu runs", s->runs);
+	snprintf(name, RESUME_NAME_BYTES, RESUME_PREFIX "%" PRId32 ".run%" PRIu64, rank, number);
+}
+
+status resume_state_alloc(resume_state *s, size_t inputs, err *e)
+{
+	*s = (resume_state){ .inputs = inputs };
+	s->input = calloc(inputs ? inputs : 1, sizeof *s->input);
+	return s->input ? ST_OK
+			: err_set(e, ST_RESOURCE, "no memory for a state of %zu inputs", inputs);
+}
+
+status run_list_add(run_list *l, const run_note *n, err *e)
+{
+	size_t bytes;
+	if (l->runs == l->room) {
+		const size_t room = l->room ? 2 * l->room : FIRST_ROOM;
+		run_note *run = size_mul(room, sizeof *run, &bytes) ? realloc(l->run, bytes) : NULL;
+		if (!run)
+			return err_set(e, ST_RESOURCE, "no memory for a list of %zu runs", room);
+		l->run = run;
+		l->room = room;
+	}
+	l->run[l->runs++] = *n;
+	return ST_OK;
+}
+
+uint64_t run_list_next(const run_list *l)
+{
+	uint64_t next = 0;
+	for (size_t i = 0; i < l->runs; i++)
+		if (l->run[i].number >= next)
+			next = l->run[i].number + 1;
+	return next;
+}
+
+void run_list_free(run_list *l)
+{
+	free(l->run);
+	*l = (run_list){ .run = NULL };
 }
 
 void resume_state_free(resume_state *s)
 {
-	free(s->run);
-	free(s->share_in);
+	run_list_free(&s->made);
 	free(s->input);
 	*s = (resume_state){ 0 };
 }
@@ -63,36 +91,38 @@ static json_t *output_json(const output_checkpoint *out)
 			 "checksum_dropped", json_checksum(out->sum_dropped));
 }
 
+static json_t *run_json(const run_note *n)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "number", (json_int_t)n->number, "first",
+			 (json_int_t)n->first, "records", (json_int_t)n->recs, "sample_stride",
+			 (json_int_t)n->stride, "checksum", json_checksum(n->sum));
+}
+
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20], key[KEY_TEXT_BYTES];
-	json_t *shares = json_array(), *inputs = json_array(), *runs = json_array();
+	json_t *inputs = json_array(), *runs = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
-	for (int32_t i = 0; i < s->ranks; i++)
-		shares = json_and(shares, json_integer((json_int_t)s->share_in[i]));
 	for (size_t i = 0; i < s->inputs; i++)
 		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
-	for (size_t i = 0; i < s->runs; i++)
-		runs = json_and(runs, s->run[i].noted ? json_checksum(s->run[i].sum) : json_null());
-	json_t *doc = json_pack(
-		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:I, s:I, s:o, s:o, "
-		"s:o, s:s*}",
-		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
-		"rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
-		(int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
-		(int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "run_records",
-		(json_int_t)s->run_recs, "sample_stride", (json_int_t)s->stride, "share_in", shares,
-		"inputs", inputs, "runs", runs, "selection", *s->selection ? s->selection : NULL);
+	for (size_t i = 0; i < s->made.runs; i++)
+		runs = json_and(runs, run_json(&s->made.run[i]));
+	json_t *doc =
+		json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:s*}",
+			  "format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job",
+			  job, "rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
+			  (int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
+			  (int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "inputs",
+			  inputs, "runs", runs, "selection", *s->selection ? s->selection : NULL);
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
 }
 
-status run_notes_add(run_notes *n, size_t run, checksum sum, err *e)
+status run_notes_add(run_notes *n, const run_note *run, err *e)
 {
-	if (run >= n->s->runs)
-		return err_set(e, ST_INTERNAL, "the state has no run %zu", run);
 	pthread_mutex_lock(&n->lock);
-	n->s->run[run] = (run_note){ true, sum };
-	const status rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
+	status rc = run_list_add(&n->s->made, run, e);
+	if (rc == ST_OK)
+		rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
 	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
@@ -127,19 +157,57 @@ static bool parse_checksum(const char *text, checksum *sum)
 	return true;
 }
 
-/* null: nothing was read for that run yet. */
-static bool parse_runs(resume_state *s, json_t *runs)
+static bool parse_run(const resume_state *s, json_t *one, run_note *n)
 {
-	if (!json_is_array(runs) || json_array_size(runs) != s->runs)
+	const char *sum;
+	json_int_t number, first, recs, stride;
+	const json_int_t most = INT64_MAX / s->lay.record_bytes;
+	if (json_unpack(one, "{s:I, s:I, s:I, s:I, s:s !}", "number", &number, "first", &first,
+			"records", &recs, "sample_stride", &stride, "checksum", &sum) != 0 ||
+	    !parse_checksum(sum, &n->sum) || number < 0 || number == INT64_MAX || first < 0 ||
+	    recs <= 0 || (uint64_t)recs > POS_MASK || recs > most || first > most - recs ||
+	    stride <= 0 || stride > RESUME_MOST_STRIDE)
 		return false;
-	for (size_t i = 0; i < s->runs; i++) {
-		const json_t *one = json_array_get(runs, i);
-		const char *sum = json_string_value(one);
-		s->run[i].noted = sum != NULL;
-		if (sum ? !parse_checksum(sum, &s->run[i].sum) : !json_is_null(one))
-			return false;
-	}
+	n->number = (uint64_t)number;
+	n->first = (uint64_t)first;
+	n->recs = (uint64_t)recs;
+	n->stride = (uint64_t)stride;
+	n->rank = s->rank;
 	return true;
+}
+
+static int by_number(const void *a_, const void *b_)
+{
+	const uint64_t a = *(const uint64_t *)a_, b = *(const uint64_t *)b_;
+	return (a > b) - (a < b);
+}
+
+/* Each has a file of its own. */
+static status check_numbers(const run_list *l, const char *name, err *e)
+{
+	uint64_t *number = calloc(l->runs ? l->runs : 1, sizeof *number);
+	status rc = number ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %zu runs", l->runs);
+	for (size_t i = 0; number && i < l->runs; i++)
+		number[i] = l->run[i].number;
+	if (number)
+		qsort(number, l->runs, sizeof *number, by_number);
+	for (size_t i = 1; rc == ST_OK && i < l->runs; i++)
+		if (number[i] == number[i - 1])
+			rc = malformed(name, "two of its runs have one file", e);
+	free(number);
+	return rc;
+}
+
+static status parse_runs(resume_state *s, json_t *runs, const char *name, err *e)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < json_array_size(runs); i++) {
+		run_note n = { 0 };
+		rc = parse_run(s, json_array_get(runs, i), &n)
+			     ? run_list_add(&s->made, &n, e)
+			     : malformed(name, "its runs are impossible", e);
+	}
+	return rc == ST_OK ? check_numbers(&s->made, name, e) : rc;
 }
 
 /* NULL: the output was not complete. */
@@ -159,21 +227,6 @@ static bool parse_output(resume_state *s, json_t *output)
 	s->out.records = (uint64_t)n;
 	s->out.dropped = (uint64_t)gone;
 	return true;
-}
-
-static bool parse_shares(resume_state *s, json_t *shares)
-{
-	uint64_t sum = 0;
-	for (int32_t i = 0; i < s->ranks; i++) {
-		json_t *one = json_array_get(shares, (size_t)i);
-		const json_int_t v = json_integer_value(one);
-		if (!json_is_integer(one) || v < 0 || (uint64_t)v > POS_MASK)
-			return false;
-		s->share_in[i] = (uint64_t)v;
-		if (__builtin_add_overflow(sum, s->share_in[i], &sum))
-			return false;
-	}
-	return sum <= INT64_MAX / s->lay.record_bytes;
 }
 
 static bool possible_ns(json_int_t ns)
@@ -196,61 +249,63 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	return true;
 }
 
-/* Could a sort have cut the rank's share into such runs? */
-static bool possible_runs(const resume_state *s, json_int_t run_recs, json_int_t stride)
-{
-	const uint64_t own = s->share_in[s->rank], each = (uint64_t)run_recs;
-	if (own == 0)
-		return run_recs == 0 && stride == 0;
-	return run_recs > 0 && each <= own && (own - 1) / each < BUDGET_MOST_RUNS && stride > 0 &&
-	       stride <= MOST_STRIDE;
-}
-
 static bool possible_ranks(const resume_state *s)
 {
-	return s->ranks > 0 && s->ranks <= MOST_RANKS && s->rank >= 0 && s->rank < s->ranks;
+	return s->ranks > 0 && s->ranks <= RESUME_MOST_RANKS && s->rank >= 0 && s->rank < s->ranks;
+}
+
+/* Before anything else, as another version has other members. */
+static status check_version(json_t *doc, const char *name, err *e)
+{
+	const char *format, *made_by = "";
+	int version = 0;
+	if (json_unpack(doc, "{s:s, s?i, s?s}", "format", &format, "version", &version, "hetsort",
+			&made_by) != 0 ||
+	    strcmp(format, FORMAT) != 0)
+		return malformed(name, "is no state of hetsort", e);
+	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
+		return malformed(name,
+				 "is of another version of hetsort: that one goes on with it, "
+				 "--clean removes it",
+				 e);
+	return ST_OK;
 }
 
 static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
 {
 	const char *format, *made_by, *job, *fields = NULL, *selection = "";
 	int version, rank, ranks;
-	json_int_t rec, off, key, run_recs, stride;
-	json_t *shares, *inputs, *runs, *output = NULL;
+	json_int_t rec, off, key;
+	json_t *inputs, *runs, *output = NULL;
 	resume_state h = { 0 };
-	if (json_unpack(
-		    doc,
-		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:I, s:I, s:o, s:o, s:o, "
-		    "s?o, s?s!}",
-		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
-		    "rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
-		    "key_bytes", &key, "key", &fields, "run_records", &run_recs, "sample_stride",
-		    &stride, "share_in", &shares, "inputs", &inputs, "runs", &runs, "output",
-		    &output, "selection", &selection) != 0 ||
-	    strcmp(format, FORMAT) != 0)
+	status rc = check_version(doc, name, e);
+	if (rc != ST_OK)
+		return rc;
+	if (json_unpack(doc,
+			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:o, s:o, s?o, s?s!}",
+			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
+			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
+			"key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs,
+			"output", &output, "selection", &selection) != 0)
 		return malformed(name, "is no state of hetsort", e);
-	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
-		return malformed(name, "is of another version", e);
 	h.rank = rank;
 	h.ranks = ranks;
 	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
-	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) ||
-	    strlen(selection) >= sizeof s->selection || json_array_size(shares) != (size_t)ranks)
+	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) || !json_is_array(runs) ||
+	    strlen(selection) >= sizeof s->selection)
 		return malformed(name, "its sizes are impossible", e);
-	status rc = resume_state_alloc(s, ranks, json_array_size(inputs), e);
+	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
 	s->job = h.job;
 	s->rank = rank;
+	s->ranks = ranks;
 	s->lay = h.lay;
 	strcpy(s->selection, selection);
-	if (!parse_shares(s, shares) || !parse_inputs(s, inputs) ||
-	    !possible_runs(s, run_recs, stride) || !parse_output(s, output))
-		rc = malformed(name, "its shares, runs, inputs or output are impossible", e);
+	if (!parse_inputs(s, inputs) || !parse_output(s, output))
+		rc = malformed(name, "its inputs or output are impossible", e);
 	if (rc == ST_OK)
-		rc = resume_state_plan_runs(s, (uint64_t)run_recs, (size_t)stride, e);
-	if (rc == ST_OK && !parse_runs(s, runs))
-		rc = malformed(name, "the checksums of its runs are impossible", e);
+		rc = parse_runs(s, runs, name, e);
 	if (rc != ST_OK)
 		resume_state_free(s);
 	return rc;
@@ -290,9 +345,13 @@ void resume_state_inputs(resume_state *s, const input *in)
 	}
 }
 
-/* Refuses another file, and one that was written to since. */
-static status same_inputs(const resume_state *was, const resume_state *is, const input *in,
-			  const char *name, err *e)
+uint64_t resume_state_inputs_hash(const resume_state *s)
+{
+	return XXH3_64bits(s->input, s->inputs * sizeof *s->input);
+}
+
+status resume_state_same_inputs(const resume_state *was, const resume_state *is, const input *in,
+				const char *name, err *e)
 {
 	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
 	if (was->inputs != is->inputs)
@@ -313,16 +372,22 @@ static status same_inputs(const resume_state *was, const resume_state *is, const
 	return ST_OK;
 }
 
-status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
-			 const char *name, err *e)
+status resume_state_same_ranks(const resume_state *was, const resume_state *is, const char *name,
+			       err *e)
+{
+	char q[QUOTED_BYTES];
+	if (was->ranks == is->ranks && was->rank == is->rank)
+		return ST_OK;
+	return err_set(e, ST_REFUSED,
+		       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
+		       " of %" PRId32 ", and each rank has inputs of its own (%%r)",
+		       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
+}
+
+status resume_state_fits(const resume_state *was, const resume_state *is, const char *name, err *e)
 {
 	char q[QUOTED_BYTES], key[KEY_TEXT_BYTES], key_is[KEY_TEXT_BYTES];
 	const layout *a = &was->lay, *b = &is->lay;
-	if (was->ranks != is->ranks || was->rank != is->rank)
-		return err_set(e, ST_REFUSED,
-			       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
-			       " of %" PRId32,
-			       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
 	if (!layout_equal(a, b))
 		return err_set(e, ST_REFUSED,
 			       "state %s is of records of %u byte%s with the key '%s', not of %u "
@@ -333,5 +398,5 @@ status resume_state_fits(const resume_state *was, const resume_state *is, const 
 	if (strcmp(was->selection, is->selection) != 0)
 		return err_set(e, ST_REFUSED, "state %s is of a sort with '%s', not with '%s'",
 			       err_quoted(name, q), was->selection, is->selection);
-	return same_inputs(was, is, in, name, e);
+	return ST_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which sort a rank's runs on disk belong to, as a JSON document: enough to decide whether a later
- * program may use them, and to cut its input into the same runs; and whether its output is
- * complete. */
+/* Which sort the runs on disk belong to that a rank has made, as a JSON document: enough to decide
+ * whether a later program may use them, which of the input's records each has, whatever the number
+ * of ranks is then; and whether its output is complete. */
 #ifndef HETSORT_SPILL_RESUME_STATE_H
 #define HETSORT_SPILL_RESUME_STATE_H
 
@@ -30,36 +30,50 @@ typedef struct output_checkpoint {
 	checksum sum_dropped;
 } output_checkpoint;
 
-/* What was read from the input for a run, before the run was written: a run on disk is compared
- * with this, not with what it says of itself. */
+/* A run, noted before it was written: which records of the input it has, and the checksum of what
+ * was read. A run on disk is compared with this, not with what it says of itself. */
 typedef struct run_note {
-	bool noted;
+	uint64_t first, recs; /* in the sequence of all ranks' records */
+	uint64_t number;      /* of its file, see resume_state_run_name */
+	uint64_t stride;      /* of its samples */
 	checksum sum;
+	int32_t rank;  /* of its file */
+	int32_t group; /* of ranks that find it, see resume/groups.h; not in the document */
 } run_note;
 
+/* Runs in a list that grows. */
+typedef struct run_list {
+	run_note *run; /* [runs] */
+	size_t runs, room;
+} run_list;
+
 typedef struct resume_state {
-	uint64_t job; /* a random number, the same on all ranks */
-	int32_t rank, ranks;
+	uint64_t job;        /* a random number, the same on all ranks */
+	int32_t rank, ranks; /* of the job that has written it last */
 	layout lay;
 	char selection[SELECTION_TEXT_BYTES];
-	uint64_t run_recs; /* records of a run; 0: the rank reads none */
-	size_t stride;     /* of its samples */
-	run_note *run;     /* [runs] */
-	size_t runs;
-	uint64_t *share_in; /* [ranks] records that each reads */
-	input_id *input;    /* [inputs] */
+	run_list made;
+	input_id *input; /* [inputs] */
 	size_t inputs;
 	output_checkpoint out;
 } resume_state;
 
-/* resume_state_alloc - arrays of these lengths. resume_state_free - also of a state that is all
+#define RESUME_PREFIX "hetsort-rank"
+enum { RESUME_NAME_BYTES = 48, RESUME_MOST_RANKS = 1 << 20, RESUME_MOST_STRIDE = 1 << 20 };
+
+/* resume_state_name, resume_state_run_name - of files in the directory that runs are kept in. */
+void resume_state_name(int32_t rank, char name[RESUME_NAME_BYTES]);
+void resume_state_run_name(int32_t rank, uint64_t number, char name[RESUME_NAME_BYTES]);
+
+/* resume_state_alloc - room for so many inputs. resume_state_free - also of a state that is all
  * zero. */
-status resume_state_alloc(resume_state *s, int32_t ranks, size_t inputs, err *e);
+status resume_state_alloc(resume_state *s, size_t inputs, err *e);
 void resume_state_free(resume_state *s);
 
-/* resume_state_plan_runs - runs of run_recs records, whose samples have this stride, of the rank's
- * share, which is known; none of them is noted. */
-status resume_state_plan_runs(resume_state *s, uint64_t run_recs, size_t stride, err *e);
+/* run_list_add - one run more. run_list_next - a number that no file of these runs has. */
+status run_list_add(run_list *l, const run_note *n, err *e);
+uint64_t run_list_next(const run_list *l);
+void run_list_free(run_list *l);
 
 /* resume_state_parse - text of len bytes, which may hold anything; name stands for it in messages.
  * Refuses (ST_REFUSED) what is no state or has impossible numbers; s is then empty. */
@@ -80,16 +94,26 @@ typedef struct run_notes {
 	pthread_mutex_t lock;
 } run_notes;
 
-/* run_notes_add - note the checksum of what was read for a run, also in the file. Any number of
- * threads, and no other user of the state or its file meanwhile. */
-status run_notes_add(run_notes *n, size_t run, checksum sum, err *e);
+/* run_notes_add - note a run, also in the file. Any number of threads, and no other user of the
+ * state or its file meanwhile. */
+status run_notes_add(run_notes *n, const run_note *run, err *e);
 
 /* resume_state_inputs - the identities of the inputs, s->inputs of them. */
 void resume_state_inputs(resume_state *s, const input *in);
 
+/* resume_state_inputs_hash - the same number for the same inputs. */
+uint64_t resume_state_inputs_hash(const resume_state *s);
+
 /* resume_state_fits - refuses (ST_REFUSED, with what differs) to go on with the sort `was` by the
- * sort `is`; shares and runs are not compared. */
-status resume_state_fits(const resume_state *was, const resume_state *is, const input *in,
-			 const char *name, err *e);
+ * sort `is`. Inputs, ranks and runs are not compared. */
+status resume_state_fits(const resume_state *was, const resume_state *is, const char *name, err *e);
+
+/* resume_state_same_inputs - refuses other inputs, and those that were written to since. */
+status resume_state_same_inputs(const resume_state *was, const resume_state *is, const input *in,
+				const char *name, err *e);
+
+/* resume_state_same_ranks - refuses another number of ranks, or rank. */
+status resume_state_same_ranks(const resume_state *was, const resume_state *is, const char *name,
+			       err *e);
 
 #endif

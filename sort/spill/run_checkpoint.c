@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A checkpoint is a head of numbers, the checksums of the run's blocks, and its samples, in the
- * byte order of this machine. The head says which records of which sort and rank it has, so that no
- * other is taken for it, also not one that was put under its name; its digest covers the whole
+ * byte order of this machine. The head says which records of which sort it has, so that no other
+ * run is taken for it, also not one that was put under its name; its digest covers the whole
  * checkpoint. The checksums cover the records: every read verifies them. */
 #include "run_checkpoint.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
+#include "kernel/record.h"
+#include "spill_sizes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,28 +19,25 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x32306e7572736568) /* "hesrun02" where the lowest byte comes first */
+#define MAGIC UINT64_C(0x33306e7572736568) /* "hesrun03" where the lowest byte comes first */
 
 typedef struct head {
-	uint64_t magic, job, rank, run, first, recs;
+	uint64_t magic, job, first, recs;
 	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
 	checksum sum;
 	uint64_t digest; /* of the members above, the checksums and the samples */
 } head;
 
-static head head_of(const spill_layout *at, size_t run, uint64_t recs, const run_checkpoint_plan *p,
-		    const run_checkpoint *n)
+static head head_of(const spill_layout *at, uint64_t job, const run_note *n, size_t sample_bytes)
 {
 	return (head){ .magic = MAGIC,
-		       .job = p->job,
-		       .rank = (uint64_t)p->rank,
-		       .run = run,
-		       .first = p->first + n->first,
-		       .recs = recs,
+		       .job = job,
+		       .first = n->first,
+		       .recs = n->recs,
 		       .end_bytes = at->end,
 		       .block_bytes = at->block_bytes,
 		       .blocks = at->blocks,
-		       .sample_bytes = n->sample_bytes,
+		       .sample_bytes = sample_bytes,
 		       .sum = n->sum };
 }
 
@@ -61,12 +62,11 @@ static status sync_run(const spill_layout *at, const run_checkpoint_plan *p, err
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e)
 {
-	const uint64_t recs = spill_run_recs(s, run);
-	const spill_layout at = spill_run_layout(s, run, recs);
-	head h = head_of(&at, run, recs, p, n);
+	const spill_layout at = spill_run_layout(s, run, n->note.recs);
+	head h = head_of(&at, p->job, &n->note, n->sample_bytes);
 	h.digest = digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
-	status rc = run_notes_add(p->notes, run, n->sum, e);
+	status rc = run_notes_add(p->notes, &n->note, e);
 	if (rc == ST_OK)
 		rc = sync_run(&at, p, e);
 	if (rc == ST_OK)
@@ -82,39 +82,102 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	return rc;
 }
 
-/* The checkpoint in the file, to where there is room for it; false if it is none of this run. */
-static bool read_checkpoint(const spill_layout *at, const head *wanted, uint64_t *sum,
-			    run_checkpoint *n)
+/* What a checkpoint has behind its head. */
+typedef struct content {
+	uint64_t *sum; /* of the blocks */
+	unsigned char *sample;
+	size_t sample_bytes, item_bytes;
+} content;
+
+static size_t samples_of(const run_note *n, uint64_t stride)
+{
+	return (size_t)((n->recs - 1) / stride + 1);
+}
+
+static status content_alloc(content *c, mem *m, const spill_layout *at, const run_note *n,
+			    const layout *l, err *e)
+{
+	c->item_bytes = item_bytes(l);
+	c->sample_bytes = samples_of(n, n->stride) * c->item_bytes;
+	c->sum = mem_array(m, at->blocks, sizeof *c->sum, "checksums of a run", e);
+	c->sample = mem_array(m, c->sample_bytes, 1, "samples of a run", e);
+	return c->sum && c->sample ? ST_OK : ST_RESOURCE;
+}
+
+static void content_free(const content *c, mem *m)
+{
+	mem_free(m, c->sum);
+	mem_free(m, c->sample);
+}
+
+/* False if the file has no checkpoint, or that of another run. */
+static bool read_checkpoint(const spill_layout *at, const head *wanted, const content *c)
 {
 	head h;
 	struct stat st;
-	const size_t sums = at->blocks * sizeof *sum;
+	const size_t sums = at->blocks * sizeof *c->sum;
 	if (fstat(at->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size != at->end + sizeof h + sums + n->sample_bytes ||
+	    (uint64_t)st.st_size != at->end + sizeof h + sums + c->sample_bytes ||
 	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) != ST_OK ||
 	    memcmp(&h, wanted, offsetof(head, digest)) != 0 ||
-	    file_read_at(at->fd, sum, sums, at->end + sizeof h, at->label, NULL) != ST_OK ||
-	    file_read_at(at->fd, n->sample, n->sample_bytes, at->end + sizeof h + sums, at->label,
+	    file_read_at(at->fd, c->sum, sums, at->end + sizeof h, at->label, NULL) != ST_OK ||
+	    file_read_at(at->fd, c->sample, c->sample_bytes, at->end + sizeof h + sums, at->label,
 			 NULL) != ST_OK)
 		return false;
-	return h.digest == digest(&h, sum, n->sample);
+	return h.digest == digest(&h, c->sum, c->sample);
 }
 
-status run_checkpoint_load(spill *s, size_t run, uint64_t recs, const run_checkpoint_plan *p,
-			   mem *m, run_checkpoint *n, bool *taken, err *e)
+status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const layout *l, mem *m,
+			   bool *is, err *e)
 {
-	const resume_state *state = p->notes->s;
-	*taken = false;
-	if (run >= state->runs || !state->run[run].noted)
+	char name[RESUME_NAME_BYTES];
+	resume_state_run_name(note->rank, note->number, name);
+	spill_layout at =
+		spill_layout_of(spill_block_bytes(l->record_bytes), l->record_bytes, note->recs);
+	content c = { .sum = NULL };
+	*is = false;
+	at.label = name;
+	at.fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (at.fd < 0)
 		return ST_OK;
-	n->sum = state->run[run].sum;
-	const spill_layout at = spill_run_layout(s, run, recs);
-	const head wanted = head_of(&at, run, recs, p, n);
-	uint64_t *sum = mem_array(m, at.blocks, sizeof *sum, "checksums of a run", e);
-	status rc = sum ? ST_OK : ST_RESOURCE;
-	*taken = sum && read_checkpoint(&at, &wanted, sum, n);
-	if (*taken)
-		rc = spill_run_adopt(s, run, recs, sum, e);
-	mem_free(m, sum);
+	const status rc = content_alloc(&c, m, &at, note, l, e);
+	if (rc == ST_OK) {
+		const head wanted = head_of(&at, job, note, c.sample_bytes);
+		*is = read_checkpoint(&at, &wanted, &c);
+	}
+	content_free(&c, m);
+	close(at.fd);
+	return rc;
+}
+
+/* Samples of a run for each stride-th record, of which there are as many or more. */
+static void thin(run_checkpoint *n, const content *c, size_t stride)
+{
+	const size_t every = stride / n->note.stride, isz = c->item_bytes;
+	unsigned char *to = n->sample;
+	for (size_t i = 0; i * isz < n->sample_bytes; i++)
+		memcpy(to + i * isz, c->sample + i * every * isz, isz);
+}
+
+status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, size_t stride,
+			   mem *m, run_checkpoint *n, const layout *l, err *e)
+{
+	char q[QUOTED_BYTES];
+	const run_note *note = &n->note;
+	const spill_layout at = spill_run_layout(s, run, note->recs);
+	content c = { .sum = NULL };
+	status rc = content_alloc(&c, m, &at, note, l, e);
+	if (rc == ST_OK) {
+		const head wanted = head_of(&at, p->job, note, c.sample_bytes);
+		if (read_checkpoint(&at, &wanted, &c) &&
+		    n->sample_bytes == samples_of(note, stride) * c.item_bytes)
+			rc = spill_run_adopt(s, run, note->recs, c.sum, e);
+		else
+			rc = err_set(e, ST_IO, "run %" PRIu64 " of %s was changed meanwhile",
+				     note->number, err_quoted(at.label, q));
+	}
+	if (rc == ST_OK)
+		thin(n, &c, stride);
+	content_free(&c, m);
 	return rc;
 }

@@ -33,7 +33,8 @@ typedef struct run_formation {
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
 	workspace *workspace;        /* [workers] */
 	unsigned workers;
-	bool *kept; /* [runs] an earlier program left it */
+	run_note *note; /* [runs] where they outlive the program, */
+	bool *kept;     /* and an earlier one left it */
 	size_t raw_bytes;
 	atomic_size_t next;
 	double begun_s;       /* by the clock */
@@ -113,7 +114,7 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	return (run_checkpoint){ .first = d->start[run],
+	return (run_checkpoint){ .note = s->note[run],
 				 .sample = d->sample + d->sample_at[run] * isz,
 				 .sample_bytes =
 					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
@@ -122,7 +123,7 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 static status save_run(const run_formation *s, size_t run, checksum sum, err *e)
 {
 	run_checkpoint saved = checkpoint_of(s, run);
-	saved.sum = sum;
+	saved.note.sum = sum;
 	return run_checkpoint_save(s->d->spill, run, s->p->keep, &saved, e);
 }
 
@@ -188,7 +189,7 @@ static void work(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
 	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;)
-		if (!s->kept[run])
+		if (!s->kept || !s->kept[run])
 			do_run(s, run, &s->workspace[worker]);
 }
 
@@ -248,20 +249,36 @@ static void work_on_held(void *run_formation_, unsigned worker)
 	}
 }
 
+/* Its samples have the places that they had on the rank which made the run. */
+static void place_samples(const run_formation *s, size_t run)
+{
+	const read_runs *d = s->d;
+	const size_t isz = item_bytes(&s->p->load.lay);
+	for (size_t i = d->sample_at[run], at = 0; i < d->sample_at[run + 1]; i++, at++) {
+		item *it = (void *)(d->sample + i * isz);
+		it->rank = s->p->load.rank;
+		it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
+	}
+}
+
 static status load_kept(run_formation *s, mem *m, err *e)
 {
 	read_runs *d = s->d;
+	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
-	for (size_t run = 0; rc == ST_OK && s->p->keep && run < d->r.count; run++) {
+	for (size_t run = 0; rc == ST_OK && run < d->r.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
-		run_checkpoint saved = checkpoint_of(s, run);
-		rc = run_checkpoint_load(d->spill, run, n, s->p->keep, m, &saved, &s->kept[run], e);
+		run_checkpoint saved;
 		if (!s->kept[run])
 			continue;
-		d->sum = checksum_join(d->sum, saved.sum);
+		saved = checkpoint_of(s, run);
+		rc = run_checkpoint_load(d->spill, run, s->p->keep, s->p->b->stride, m, &saved, l,
+					 e);
+		place_samples(s, run);
+		d->sum = checksum_join(d->sum, saved.note.sum);
 		d->runs_kept++;
 		d->recs_kept += n;
-		progress_add(PROGRESS_KEPT, n * s->p->load.lay.record_bytes);
+		progress_add(PROGRESS_KEPT, n * l->record_bytes);
 	}
 	return rc;
 }
@@ -336,11 +353,39 @@ static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 	}
 }
 
+/* Runs that were kept, and between them those to be made, with their notes and names. */
+static status add_pieces(run_formation *s, mem *m, err *e)
+{
+	const run_checkpoint_plan *keep = s->p->keep;
+	const budget *b = s->p->b;
+	read_runs *d = s->d;
+	uint64_t number = keep->number;
+	kept_piece p = { 0 };
+	s->note = mem_array(m, b->runs, sizeof *s->note, "runs", e);
+	s->kept = mem_array(m, b->runs, sizeof *s->kept, "runs", e);
+	d->names = mem_array(m, b->runs, sizeof *d->names, "names of runs", e);
+	if (!s->note || !s->kept || !d->names)
+		return ST_RESOURCE;
+	for (size_t i = 0; kept_runs_next(&keep->kept, b->run_recs, &p); i++) {
+		if (!add_run(d, s->p, (size_t)p.recs))
+			return err_set(e, ST_INTERNAL, "more runs than were planned");
+		s->kept[i] = p.run != NULL;
+		s->note[i] = p.run ? *p.run
+				   : (run_note){ .first = keep->kept.first + p.first,
+						 .recs = p.recs,
+						 .number = number++,
+						 .stride = b->stride,
+						 .rank = keep->rank };
+		resume_state_run_name(s->note[i].rank, s->note[i].number, d->names[i].text);
+	}
+	return ST_OK;
+}
+
 static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err *e)
 {
 	const spill_plan sp = { .dir = p->dir,
 				.dirs = p->dirs,
-				.name = p->keep ? p->keep->name : NULL,
+				.name = d->names,
 				.record_bytes = p->load.lay.record_bytes,
 				.runs = p->b->runs,
 				.memory_runs = p->b->memory_runs,
@@ -402,7 +447,9 @@ static status make_runs(run_formation *s, const input *in, mem *m, err *e)
 static status open_run_formation(run_formation *s, mem *m, err *e)
 {
 	*s->d = (read_runs){ 0 };
-	const status rc = lay_out(s->p, m, s->d, e);
+	status rc = lay_out(s->p, m, s->d, e);
+	if (rc == ST_OK && s->p->keep)
+		rc = add_pieces(s, m, e);
 	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
 }
 
@@ -417,14 +464,14 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 {
 	run_formation s = { .d = out, .p = p };
 	status rc = open_run_formation(&s, m, e);
-	if (rc == ST_OK) {
+	if (rc == ST_OK && p->keep)
+		rc = load_kept(&s, m, e);
+	else if (rc == ST_OK)
 		add_runs(out, p, p->load.n);
-		s.kept = mem_array(m, p->b->runs, sizeof *s.kept, "runs", e);
-		rc = s.kept ? load_kept(&s, m, e) : ST_RESOURCE;
-	}
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
 	mem_free(m, s.kept);
+	mem_free(m, s.note);
 	end_writing(out);
 	return rc;
 }

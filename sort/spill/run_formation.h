@@ -17,7 +17,7 @@ typedef struct run_formation_plan {
 	const char *const *dir; /* for the runs */
 	size_t dirs;
 	unsigned ranks_here;             /* that spill into the same directories */
-	const run_checkpoint_plan *keep; /* runs outlive the program, and those that an earlier one
+	const run_checkpoint_plan *keep; /* runs outlive the program, and those that earlier ones
 				  left are used; NULL: they do not */
 	const atomic_bool *stop;         /* set: begin no more runs; NULL: never */
 	const char *full; /* of a stream of unknown length: why it may not have more than load.n
@@ -25,7 +25,7 @@ typedef struct run_formation_plan {
 } run_formation_plan;
 
 /* run_formation_input - as read_runs_input; out has runs on disk, and says how many of them, and of
- * the records, an earlier program left. */
+ * the records, earlier programs left. */
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e);
 

@@ -22,8 +22,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { NAME_BYTES = 64 };
-
 typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
 
 typedef struct run_file {
@@ -41,7 +39,7 @@ struct spill {
 	mem *m;
 	spill_dirs dirs;
 	atomic_uint_least64_t again; /* runs written a second time */
-	char name[NAME_BYTES]; /* of all files, before the run's number; empty: they have none */
+	const spill_name *name;      /* [runs] of their files; NULL: they have none */
 	uint32_t record_bytes;
 	size_t block_bytes, write_bytes;
 	run_file *run;
@@ -58,10 +56,9 @@ struct spill {
 	io_backend *io;
 };
 
-static const char *name_of(const spill *s, size_t i, char name[NAME_BYTES + 24])
+static const char *name_of(const spill *s, size_t i)
 {
-	snprintf(name, NAME_BYTES + 24, "%s%zu", s->name, i);
-	return name;
+	return s->name ? s->name[i].text : NULL;
 }
 
 static const tempdir *dir_of(const spill *s, size_t i)
@@ -81,11 +78,10 @@ static uint64_t stored_bytes(const run_file *r)
 /* Disk space of the files that exist already: their runs may be complete. */
 static uint64_t bytes_there(const spill *s)
 {
-	char name[NAME_BYTES + 24];
 	struct stat st;
 	uint64_t sum = 0;
-	for (size_t i = 0; s->name[0] && i < s->runs; i++) /* then no run stays in memory */
-		if (fstatat(dir_of(s, i)->fd, name_of(s, i, name), &st, AT_SYMLINK_NOFOLLOW) == 0)
+	for (size_t i = 0; s->name && i < s->runs; i++) /* then no run stays in memory */
+		if (fstatat(dir_of(s, i)->fd, name_of(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
 	return sum;
 }
@@ -105,10 +101,8 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 
 static status create_file(spill *s, size_t i, err *e)
 {
-	char name[NAME_BYTES + 24];
 	run_file *r = &s->run[i];
-	const status rc = spill_dirs_create(
-		&s->dirs, &r->dir, s->name[0] ? name_of(s, i, name) : NULL, s->direct, &r->f, e);
+	const status rc = spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), s->direct, &r->f, e);
 	if (rc == ST_OK)
 		io_fd_use(&r->f, s->io);
 	return rc;
@@ -130,7 +124,7 @@ static status create_files(spill *s, err *e)
 	for (size_t i = 0; rc == ST_OK && i < s->runs; i++)
 		if (!s->run[i].memory)
 			rc = create_file(s, i, e);
-	for (size_t i = 0; rc == ST_OK && s->name[0] && i < s->dirs.count; i++)
+	for (size_t i = 0; rc == ST_OK && s->name && i < s->dirs.count; i++)
 		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
 }
@@ -191,14 +185,13 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	*out = NULL;
 	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
 	    p->block_bytes % SPILL_ALIGN != 0 || p->memory_runs > p->runs ||
-	    (p->memory_runs && p->name) || (p->name && strlen(p->name) >= NAME_BYTES))
+	    (p->memory_runs && p->name))
 		return err_set(e, ST_INTERNAL, "a plan to spill that makes no sense");
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
 		return ST_RESOURCE;
 	s->m = m;
-	if (p->name)
-		memcpy(s->name, p->name, strlen(p->name) + 1);
+	s->name = p->name;
 	status rc = ST_OK;
 	if (!set_sizes(s, p, &bytes))
 		rc = err_set(e, ST_RESOURCE,
@@ -257,9 +250,8 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 /* A later program must not use it. */
 static void remove_name(const spill *s, size_t i)
 {
-	char name[NAME_BYTES + 24];
-	if (s->name[0])
-		(void)unlinkat(dir_of(s, i)->fd, name_of(s, i, name), 0);
+	if (s->name)
+		(void)unlinkat(dir_of(s, i)->fd, name_of(s, i), 0);
 }
 
 /* What an earlier program left under the run's name goes, but not its content: the file may have
@@ -303,7 +295,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 		leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
 		return rc;
-	if (s->name[0] && (rc = renew_file(s, i, e)) != ST_OK)
+	if (s->name && (rc = renew_file(s, i, e)) != ST_OK)
 		return rc;
 	const tempdir *t = dir_of(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
@@ -426,13 +418,11 @@ void spill_end_writing(spill *s)
 spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 {
 	const run_file *r = &s->run[i];
-	const uint64_t bytes = spill_round_up(recs * s->record_bytes, SPILL_ALIGN);
-	return (spill_layout){ .fd = r->f.fd,
-			       .label = dir_of(s, i)->label,
-			       .end = bytes,
-			       .block_bytes = s->block_bytes,
-			       .sum = r->sum,
-			       .blocks = (size_t)((bytes + s->block_bytes - 1) / s->block_bytes) };
+	spill_layout at = spill_layout_of(s->block_bytes, s->record_bytes, recs);
+	at.fd = r->f.fd;
+	at.label = dir_of(s, i)->label;
+	at.sum = r->sum;
+	return at;
 }
 
 status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, err *e)
@@ -515,7 +505,7 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
 			       err_quoted(r->memory ? "(memory)" : dir_of(s, i)->label, q), block,
-			       i, s->name[0] ? "; with --resume it is made again" : "");
+			       i, s->name ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;
 }

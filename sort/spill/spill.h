@@ -28,15 +28,20 @@ enum {
 
 typedef struct spill spill;
 
+typedef struct spill_name {
+	char text[48];
+} spill_name;
+
 typedef struct spill_plan {
 	const char *const *dir; /* run r goes to dir[r % dirs], if that has room; they outlive the
 				 * spill */
 	size_t dirs;            /* at least 1 */
-	const char *name;      /* run r is the file of this name and r; NULL: files without names */
-	uint32_t record_bytes; /* at least 1 */
-	size_t runs;           /* at most */
-	size_t memory_runs;    /* of these so many, spread evenly, stay in memory, and no file is
-				* made for them: at most memory_recs each */
+	const spill_name *name; /* [runs] of their files, which outlive the plan; NULL: they have
+				 * none */
+	uint32_t record_bytes;  /* at least 1 */
+	size_t runs;            /* at most */
+	size_t memory_runs;     /* of these so many, spread evenly, stay in memory, and no file is
+				 * made for them: at most memory_recs each */
 	uint64_t memory_recs;
 	uint64_t recs;       /* at most, in all runs together */
 	size_t buffers;      /* runs that are written at the same time, at most */

@@ -2,7 +2,6 @@
 /* What runs take, on disk and in memory. Pure. */
 #include "spill_sizes.h"
 #include "base/minmax.h"
-#include "spill.h"
 
 static size_t gcd(size_t a, size_t b)
 {
@@ -30,4 +29,13 @@ uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64
 	const uint64_t before = runs ? (runs - 1) * run_recs : 0;
 	const uint64_t last = recs > before ? u64_min(recs - before, run_recs) : 0;
 	return memory_runs ? recs - u64_min(recs, (memory_runs - 1) * run_recs + last) : recs;
+}
+
+spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs)
+{
+	const uint64_t bytes = spill_round_up(recs * record_bytes, SPILL_ALIGN);
+	return (spill_layout){ .fd = -1,
+			       .end = bytes,
+			       .block_bytes = block_bytes,
+			       .blocks = (size_t)((bytes + block_bytes - 1) / block_bytes) };
 }

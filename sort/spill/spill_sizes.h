@@ -3,6 +3,8 @@
 #ifndef HETSORT_SPILL_SPILL_SIZES_H
 #define HETSORT_SPILL_SPILL_SIZES_H
 
+#include "spill.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +15,9 @@ static inline uint64_t spill_round_up(uint64_t v, uint64_t to)
 
 /* spill_block_bytes - a multiple of the alignment and, if that is not too large, of the record. */
 size_t spill_block_bytes(uint32_t record_bytes);
+
+/* spill_layout_of - of a file that is not open (fd -1). */
+spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs);
 
 /* spill_memory_bytes - what a run of so many records takes in memory; UINT64_MAX: more than there
  * can be. */

@@ -3,8 +3,8 @@
 # that the job takes, or while names are given; and any bit of any message that is no block flips on the way, over
 # MPI or between threads. Whatever comes of it: status 0 means the right output; a file under the final name is the
 # right one; no rank hangs; what is left under temporary names the next run removes, and after a signal that can be
-# caught that is rare. What --workdir keeps for --resume is counted apart. Open MPI's launcher may hang or crash by
-# itself when a rank is killed while it starts: that is counted.
+# caught that is rare. What --workdir keeps is counted apart; the next run goes on with it, with any number of ranks.
+# Open MPI's launcher may hang or crash by itself when a rank is killed while it starts: that is counted.
 #   KILLS, FLIPS: how many of each [200, 500]   SEED: what is drawn [of the time]   LANES: at a time [3]
 # shellcheck disable=SC2317,SC2086  # called through ok and await; process numbers
 set -u
@@ -46,6 +46,10 @@ without_timeout() { # without_timeout COMMAND... - sets next: the command withou
     shift
   done
 }
+other_ranks() { # other_ranks COMMAND... - sets next: the command, with any number of ranks where it can go on with that
+  next=("$@")
+  case "$*" in *"/mpirun 4 "*"--workdir store --resume -o out "*) draw 8; next[1]=$((d + 1)) ;; esac
+}
 judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the next run is the command
   local what=$1 rc=$2 end=$3 in=$4 out kept litter next said; shift 4
   out=$(cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" && echo right)
@@ -59,7 +63,10 @@ judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the n
   what+=" rc=$rc${litter:+ litter:$litter}${kept:+ kept:$kept}$said"
   if [ -n "$litter$kept" ]; then # the next run removes it
     without_timeout "$@"
+    other_ranks "${next[@]}"
+    what+=" next: ${next[1]}"
     timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 || end=STAYS
+    cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" || end=STAYS-WRONG
     find_left
     if [ -n "$litter$kept" ]; then end=STAYS; fi
     rm -rf out out.[0-3] out.manifest .hetsort-* store

@@ -102,7 +102,6 @@ ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 # what does not fit is refused, and still there
 killed merge:1 --ranks 3
 refuses "without --resume" "holds a sort that has not ended: --resume goes on with it, --clean removes it" --ranks 3
-refuses "other ranks" "is of rank 0 of 3, not of 0 of 2" --resume --ranks 2
 key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
 refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
@@ -122,7 +121,11 @@ chmod 700 store
 rm -rf other && cp -r store other && rm other/.hetsort-*
 killed merge:0 --ranks 2
 cp other/hetsort-rank0.json store/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' store/*1.json
-refuses "half a state" "state 'store/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
+refuses "a copy of another sort's state" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
+sed -i 's/"rank": 1/"rank": 2/; s/"ranks": 2/"ranks": 3/' store/*1.json
+refuses "a state under another rank's name" "state 'store/hetsort-rank1.json' is of rank 2, not of 1" --resume --ranks 2
+sed -i 's/"ranks": 3/"ranks": 2/' store/*1.json
+refuses "a rank that its job has not" "state 'store/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
 for options in "--resume" "--workdir w --tmpdir ." "--workdir w --source root" "--workdir w --strategy distribute" \
   "--workdir="; do
   run "$hetsort" $options -o out in
@@ -170,7 +173,11 @@ for how in "cp store/hetsort-rank0.run0 store/hetsort-rank1.run0" "ln -f store/h
   finishes "run of another rank: ${how%% *}" --ranks 2
   ok "run of another rank: ${how%% *}: it is read again" test "$(sum bytes_not_read)" -lt $((records * 100))
 done
-damages "checksum of a run in the state" sed -i '/"runs"/,/]/s/"[0-9a-f]\(.*\)[0-9a-f]"/"0\10"/' store/hetsort-rank0.json
+damages "checksum of a run in the state" sed -i 's/"checksum": "[0-9a-f]\(.*\)[0-9a-f]"/"checksum": "0\10"/' store/hetsort-rank0.json
+damages "records of a run in the state" sed -i '0,/"records": /s/"records": /"records": 1/' store/hetsort-rank0.json
+damages "place of a run in the state" sed -i '0,/"first": /s/"first": [0-9]*/"first": 7/' store/hetsort-rank0.json
+damages "samples of a run in the state" sed -i '0,/"sample_stride": /s/"sample_stride": /"sample_stride": 1/' store/hetsort-rank0.json
+damages "number of a run in the state" sed -i 's/"number": 1,/"number": 77,/' store/hetsort-rank0.json
 state=store/hetsort-rank0.json
 spoils() { # spoils NAME WORDS COMMAND...
   local name=$1 words=$2; shift 2
@@ -184,17 +191,19 @@ spoils "state cut" "state 'store/hetsort-rank0.json', line" truncate -s 200 $sta
 spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
-spoils "format's version" "another version" change 's/"version": 2/"version": 3/'
+spoils "format's version" "another version" change 's/"version": 3/"version": 2/'
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
 spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
 spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
-spoils "runs of no records" "impossible" change 's/"run_records": [0-9]*/"run_records": 0/'
-spoils "runs longer than the share" "impossible" change 's/"run_records": [0-9]*/"run_records": 200001/'
-spoils "too many runs" "impossible" change 's/"run_records": [0-9]*/"run_records": 1/'
-spoils "share beyond all" "impossible" change 's/^    200000/    9223372036854775807/'
-spoils "another share" "not of this input" change 's/^    200000/    200001/'
-spoils "more runs than the share has" "checksums of its runs are impossible" change 's/"runs": \[/"runs": [ null,/'
-spoils "a run without a checksum" "checksums of its runs are impossible" change '/"runs"/,/]/s/"[0-9a-f]*"/"0"/'
+spoils "a state of the version before" "is of another version of hetsort: that one goes on with it, --clean removes it" \
+  cp "$ROOT/sort/spill/tests/corpus/resume_state/old-version" $state
+spoils "a run of no records" "its runs are impossible" change 's/"records": [0-9]*/"records": 0/'
+spoils "a run beyond all" "its runs are impossible" change 's/"first": [0-9]*/"first": 9223372036854775807/'
+spoils "a run without samples" "its runs are impossible" change 's/"sample_stride": [0-9]*/"sample_stride": 0/'
+spoils "a run of no file" "its runs are impossible" change 's/"number": 0/"number": -1/'
+spoils "a run twice" "two of its runs have one file" change 's/"number": 1,/"number": 0,/'
+spoils "a run that is a word" "its runs are impossible" change 's/"runs": \[/"runs": [ null,/'
+spoils "a run without a checksum" "its runs are impossible" change 's/"checksum": "[0-9a-f]*"/"checksum": "0"/'
 spoils "no inputs" "of 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'
 rm -rf store other
 
@@ -289,6 +298,8 @@ head -c 13333200 in | tail -c 6666600 >in.1.part
 rm -rf store
 HETSORT_FAIL=kill@commit:1 run "$hetsort" --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank: killed" "$rc" 137
+run "$hetsort" --resume --workdir store --ranks 2 -s --key 0,1 -o 'out.%r' 'in.%r.part'
+is "files of each rank, and other ranks: refused" "$rc/$(grep -c "it takes a rank for each part" <<<"$err")" 2/1
 run "$hetsort" --resume --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank: goes on" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A store)" 0//
 run "$hetsort" --check-manifest out.manifest

@@ -3,35 +3,42 @@
  * sentence, or has numbers that runs can be laid out by, and reads as the same when it is written
  * again. */
 #include "../../../scripts/fuzz.h"
-#include "spill/budget.h"
 #include "io/json.h"
 #include "spill/resume_state.h"
 
 static void check_numbers(const resume_state *s)
 {
-	uint64_t sum = 0;
+	const uint64_t most = INT64_MAX / s->lay.record_bytes;
 	fuzz_check(s->ranks > 0 && s->rank >= 0 && s->rank < s->ranks);
 	fuzz_check(s->lay.key_bytes > 0 && s->lay.record_bytes <= MAX_RECORD_BYTES &&
 		   (uint64_t)s->lay.key_off + s->lay.key_bytes <= s->lay.record_bytes);
-	for (int32_t i = 0; i < s->ranks; i++)
-		fuzz_check(!__builtin_add_overflow(sum, s->share_in[i], &sum));
-	fuzz_check(sum <= INT64_MAX / s->lay.record_bytes);
-	const uint64_t own = s->share_in[s->rank];
-	if (own == 0)
-		fuzz_check(s->run_recs == 0);
-	else
-		fuzz_check(s->run_recs > 0 && s->run_recs <= own && s->stride > 0 &&
-			   own / s->run_recs + (own % s->run_recs != 0) <= BUDGET_MOST_RUNS);
-	fuzz_check(s->out.records <= INT64_MAX / s->lay.record_bytes);
+	for (size_t i = 0; i < s->made.runs; i++) {
+		const run_note *n = &s->made.run[i];
+		fuzz_check(n->recs > 0 && n->recs <= POS_MASK && n->recs <= most &&
+			   n->first <= most - n->recs);
+		fuzz_check(n->stride > 0 && n->stride <= RESUME_MOST_STRIDE);
+		fuzz_check(n->rank == s->rank && n->number < run_list_next(&s->made));
+	}
+	fuzz_check(s->out.records <= most);
 	fuzz_check(s->out.id || (!s->out.records && !s->out.sum.hi && !s->out.sum.lo));
+}
+
+static bool same_runs(const run_list *a, const run_list *b)
+{
+	for (size_t i = 0; a->runs == b->runs && i < a->runs; i++) {
+		const run_note *x = &a->run[i], *y = &b->run[i];
+		if (x->first != y->first || x->recs != y->recs || x->number != y->number ||
+		    x->stride != y->stride || x->sum.hi != y->sum.hi || x->sum.lo != y->sum.lo)
+			return false;
+	}
+	return a->runs == b->runs;
 }
 
 static bool same(const resume_state *a, const resume_state *b)
 {
 	return a->job == b->job && a->rank == b->rank && a->ranks == b->ranks &&
-	       a->run_recs == b->run_recs && a->stride == b->stride && a->inputs == b->inputs &&
-	       memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
-	       memcmp(a->share_in, b->share_in, (size_t)a->ranks * sizeof *a->share_in) == 0 &&
+	       a->inputs == b->inputs && memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
+	       same_runs(&a->made, &b->made) &&
 	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0 &&
 	       memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
@@ -48,7 +55,10 @@ static void check_again(const resume_state *s)
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	fuzz_check(text != NULL);
 	fuzz_check(resume_state_parse(text, strlen(text), "again", &again, &e) == ST_OK);
-	fuzz_check(same(s, &again) && resume_state_fits(s, &again, &in, "again", &e) == ST_OK);
+	fuzz_check(same(s, &again) && resume_state_fits(s, &again, "again", &e) == ST_OK &&
+		   resume_state_same_ranks(s, &again, "again", &e) == ST_OK &&
+		   resume_state_same_inputs(s, &again, &in, "again", &e) == ST_OK &&
+		   resume_state_inputs_hash(s) == resume_state_inputs_hash(&again));
 	resume_state_free(&again);
 	free(text);
 	json_decref(doc);
@@ -72,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_numbers(&s);
 		check_again(&s);
 	} else {
-		fuzz_check(!s.share_in && !s.input);
+		fuzz_check(!s.made.run && !s.input);
 	}
 	resume_state_free(&s);
 	return 0;

@@ -196,7 +196,8 @@ static void another_directory(void **state)
 	const char *dirs[] = { other, here };
 	spill_plan p = plan_of(dirs, REC, 4, 4 * RECS);
 	p.dirs = 2;
-	p.name = "run-";
+	static const spill_name names[] = { { "run-0" }, { "run-1" }, { "run-2" }, { "run-3" } };
+	p.name = names;
 	p.block_bytes = p.write_bytes = SPILL_ALIGN; /* some of it is on the disk */
 	const size_t before = open_files();
 	good(spill_open(&s, &m, &p, &e), &e);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The first rank of a group reads the directory; states of ranks that this job has not in that
+ * group are shared out. A state is looked at under its lock, so a job of more ranks that has not
+ * ended is not taken for one that has. */
+#include "states.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool states_rank_of(const char *name, int64_t *rank)
+{
+	const char *at = strstr(name, RESUME_PREFIX);
+	char *rest;
+	if (!at || (at != name && strncmp(name, ".hetsort-", 9) != 0))
+		return false;
+	at += strlen(RESUME_PREFIX);
+	if (!isdigit((unsigned char)*at))
+		return false;
+	errno = 0;
+	*rank = strtoll(at, &rest, 10);
+	return errno == 0 && *rank <= INT32_MAX &&
+	       (strncmp(rest, ".run", 4) == 0 || strncmp(rest, ".json", 5) == 0);
+}
+
+/* One more than the highest rank that has a file there. */
+static status look_through(const states_query *q, int64_t *end, err *e)
+{
+	char quoted[QUOTED_BYTES];
+	int64_t rank;
+	const int fd = openat(q->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	*end = 0;
+	if (!d) {
+		err_refuse(e, errno, "cannot read workdir %s", err_quoted(q->dir, quoted));
+		if (fd >= 0)
+			close(fd);
+		return ST_REFUSED;
+	}
+	for (const struct dirent *f; (f = readdir(d));)
+		if (states_rank_of(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= *end)
+			*end = rank + 1;
+	closedir(d);
+	return ST_OK;
+}
+
+static bool is_there(const states_query *q, const char *name)
+{
+	struct stat st;
+	return fstatat(q->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* Those whose file is gone are read again. */
+static void leave_out_missing(const states_query *q, resume_state *s)
+{
+	char name[RESUME_NAME_BYTES];
+	size_t n = 0;
+	for (size_t i = 0; i < s->made.runs; i++) {
+		resume_state_run_name(s->rank, s->made.run[i].number, name);
+		if (!is_there(q, name))
+			continue;
+		s->made.run[n] = s->made.run[i];
+		s->made.run[n++].group = q->g->own;
+	}
+	s->made.runs = n;
+}
+
+/* Is it of this very sort? known: hashes of the inputs, as each rank sees them. */
+static status compare(const states_query *q, const resume_state *s, int32_t rank, const char *path,
+		      const uint64_t *known, err *e)
+{
+	char quoted[QUOTED_BYTES];
+	const uint64_t inputs = resume_state_inputs_hash(s);
+	status rc = resume_state_fits(s, q->is, path, e);
+	if (rc == ST_OK && q->in->per_rank)
+		rc = resume_state_same_ranks(s, q->is, path, e);
+	if (rc == ST_OK && s->rank != rank)
+		rc = err_set(e, ST_REFUSED, "state %s is of rank %" PRId32 ", not of %" PRId32,
+			     err_quoted(path, quoted), s->rank, rank);
+	if (rc != ST_OK)
+		return rc;
+	for (int i = 0; !q->in->per_rank && i < q->c->size; i++)
+		if (known[i] == inputs)
+			return ST_OK;
+	return resume_state_same_inputs(s, q->is, q->in, path, e);
+}
+
+static status add(const states_query *q, const char *path, int32_t rank, const uint64_t *known,
+		  states *out, err *e)
+{
+	char quoted[QUOTED_BYTES];
+	resume_state s;
+	if (!q->resume)
+		return err_set(e, ST_REFUSED,
+			       "workdir %s holds a sort that has not ended: --resume goes on with "
+			       "it, --clean removes it",
+			       err_quoted(q->dir, quoted));
+	status rc = resume_state_load(path, &s, e);
+	if (rc == ST_OK)
+		rc = compare(q, &s, rank, path, known, e);
+	if (rc == ST_OK && out->count == out->room) {
+		const size_t room = 2 * out->room + 1;
+		resume_state *more = realloc(out->s, room * sizeof *more);
+		if (more) {
+			out->s = more;
+			out->room = room;
+		} else {
+			rc = err_set(e, ST_RESOURCE, "no memory for %zu states", room);
+		}
+	}
+	if (rc != ST_OK) {
+		resume_state_free(&s);
+		return rc;
+	}
+	leave_out_missing(q, &s);
+	out->most = s.ranks > out->most ? s.ranks : out->most;
+	out->s[out->count++] = s;
+	return ST_OK;
+}
+
+/* That of a rank of this job is locked already. */
+static status load_one(const states_query *q, int32_t rank, bool locked, const uint64_t *known,
+		       states *out, err *e)
+{
+	char name[RESUME_NAME_BYTES], *path;
+	unsigned removed;
+	target t;
+	status rc = ST_OK;
+	resume_state_name(rank, name);
+	if (asprintf(&path, "%s/%s", q->dir, name) < 0)
+		return err_set(e, ST_RESOURCE, "no memory for a name");
+	if (!is_there(q, name)) {
+		if (!locked)
+			(void)target_sweep(path, 0);
+	} else if (locked) {
+		rc = add(q, path, rank, known, out, e);
+	} else {
+		rc = target_open(&t, path, e);
+		t.patience_s = q->patience_s;
+		if (rc == ST_OK)
+			rc = target_lock(&t, &removed, e);
+		if (rc == ST_OK)
+			rc = add(q, path, rank, known, out, e);
+		target_discard(&t);
+	}
+	free(path);
+	return rc;
+}
+
+/* This rank's own, and its part of those that no rank of the group has; of inputs of each rank only
+ * its own can be judged, and the leader sees whether there are others. */
+static status load_all(const states_query *q, int64_t end, const uint64_t *known, states *out,
+		       err *e)
+{
+	const comm *c = q->c;
+	const bool leads = q->g->place == 0;
+	status rc = load_one(q, c->rank, true, known, out, e);
+	for (int64_t i = 0; rc == ST_OK && i < end; i++) {
+		const bool mine =
+			q->in->per_rank ? leads && i >= c->size : i % q->g->ranks == q->g->place;
+		if (mine && !groups_has(c, q->g, i))
+			rc = load_one(q, (int32_t)i, false, known, out, e);
+	}
+	return rc;
+}
+
+status states_find(const states_query *q, states *out, err *e)
+{
+	comm *c = q->c;
+	const size_t p = (size_t)c->size;
+	const uint64_t inputs = resume_state_inputs_hash(q->is);
+	int64_t end = 0;
+	*out = (states){ .s = NULL };
+	uint64_t *known = mem_array(q->m, p, sizeof *known, "inputs", e);
+	int64_t *ends = mem_array(q->m, p, sizeof *ends, "states", e);
+	status rc = known && ends ? ST_OK : ST_RESOURCE;
+	if (rc == ST_OK && q->g->place == 0)
+		rc = look_through(q, &end, e);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK)
+		rc = comm_allgather(c, &inputs, known, sizeof inputs);
+	if (rc == ST_OK)
+		rc = comm_allgather(c, &end, ends, sizeof end);
+	if (rc == ST_OK) {
+		end = ends[q->g->own];
+		end = end < RESUME_MOST_RANKS ? end : RESUME_MOST_RANKS; /* whatever was said */
+		rc = comm_agree(c, load_all(q, end, known, out, e));
+	}
+	mem_free(q->m, known);
+	mem_free(q->m, ends);
+	return rc;
+}
+
+resume_state *states_of(const states *s, int32_t rank)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->s[i].rank == rank)
+			return &s->s[i];
+	return NULL;
+}
+
+void states_free(states *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		resume_state_free(&s->s[i]);
+	free(s->s);
+	*s = (states){ .s = NULL };
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The states that earlier jobs have left, of any number of ranks: in a directory that several ranks
+ * find, each state is loaded by one of them. */
+#ifndef HETSORT_RESUME_STATES_H
+#define HETSORT_RESUME_STATES_H
+
+#include "groups.h"
+#include "spill/resume_state.h"
+
+typedef struct states_query {
+	comm *c;
+	mem *m;
+	const groups *g;
+	const input *in;
+	const resume_state *is; /* this sort, for comparison */
+	const char *dir;
+	int dirfd;
+	bool resume;       /* else a state is refused */
+	double patience_s; /* with a job that is about to end */
+} states_query;
+
+typedef struct states {
+	resume_state *s; /* [count] those that this rank has loaded; missing runs are left out */
+	size_t count, room;
+	int32_t most; /* ranks of a job that has left one of them */
+} states;
+
+/* states_find - collective. Refuses states of another sort, and of a job that still runs. */
+status states_find(const states_query *q, states *out, err *e);
+
+/* states_of - that of a rank, NULL: this rank has not loaded it. */
+resume_state *states_of(const states *s, int32_t rank);
+
+void states_free(states *s);
+
+/* states_rank_of - does a file of this name, in such a directory, belong to a rank: a state, a run,
+ * or a lock or temporary file of a state? */
+bool states_rank_of(const char *name, int64_t *rank);
+
+#endif

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# --resume with another number of ranks where ranks are processes, with one directory for all and with one of its
+# own for each host: a host is lost, another comes, hosts come in another order. What is lost with a host is read
+# again, and nothing else; equal keys keep the order of the input.
+# shellcheck disable=SC2086  # several words
+set -u
+. "$ROOT/scripts/tap.sh"
+. "$ROOT/sort/phases/tests/checkpoints.sh"
+records=120000
+bytes=$((records * 100))
+hetsort=$BIN/failpoints/hetsort
+begin_with $records
+
+# Rank r runs in the folder of the r-th host of $hosts, as on the local disk of that host, under its name.
+cat >on_host <<'END'
+#!/bin/bash
+read -ra hosts <<<"$HOSTS"
+host=${hosts[${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}]}
+mkdir -p "$host" && cd "$host" && HETSORT_HOST=$host exec "$@"
+END
+chmod +x on_host
+here=$PWD
+job() { # job PLAN HOSTS ARGUMENT... - one rank for each host named
+  local plan=$1 hosts=$2; shift 2
+  # shellcheck disable=SC2086
+  set -- "$(wc -w <<<"$hosts")" "$@"
+  local ranks=$1; shift
+  HOSTS=$hosts HETSORT_FAIL=$plan run timeout -s KILL 40 "$ROOT/scripts/mpirun" $ranks "$here/on_host" "$hetsort" -s --key 0,1 \
+    --no-fsync --report "$here/report" "$@" -o "$here/out" "$here/in"
+}
+fresh() { rm -rf a b c d e shared out .hetsort-*; }
+not_read() { sed -n 's/^ *"bytes_not_read": \([0-9]*\).*/\1/p' report | awk '{ n += $1 } END { print n + 0 }'; }
+left() { find . -name '.hetsort-*' -o -path '*/store/*' -o -path './shared/*' | sort | paste -sd' '; }
+goes_on() { # goes_on NAME HOSTS BYTES-NOT-READ ARGUMENT...
+  local name=$1 hosts=$2 wanted=$3; shift 3
+  job '' "$hosts" --resume "$@"
+  is "$name: goes on" "$rc/$(cmp out expected 2>&1)/$(left)" "0//"
+  is "$name: bytes not read again" "$(not_read)" "$wanted"
+}
+
+# one directory for all
+for is in "a" "a b" "a b c d e"; do
+  fresh
+  job kill@merge:1 "a b c" --workdir "$here/shared"
+  goes_on "shared, 3 ranks, then $(wc -w <<<"$is")" "$is" $bytes --workdir "$here/shared"
+done
+fresh
+job kill@commit:1 "a b c" --workdir "$here/shared"
+goes_on "shared, complete output, 3 ranks, then 2" "a b" $bytes --workdir "$here/shared"
+is "shared, complete output: merged before" "$(merged)" "done"
+fresh
+job kill@checkpoint:1 "a b c" --workdir "$here/shared"
+job kill@write:0 "a b" --resume --workdir "$here/shared"
+goes_on "shared, 3 ranks, 2, then 4" "a b c d" $bytes --workdir "$here/shared"
+
+# disks of hosts
+fresh
+job kill@merge:1 "a b c d" --workdir store
+goes_on "disks, the same hosts in another order" "c a d b" $bytes --workdir store
+fresh
+job kill@merge:1 "a b c d" --workdir store
+rm -r c
+goes_on "disks, a host less" "a b d" $((bytes * 3 / 4)) --workdir store
+fresh
+job kill@merge:1 "a b c d" --workdir store
+rm -r b
+goes_on "disks, another host" "a c d e" $((bytes * 3 / 4)) --workdir store
+fresh
+job kill@merge:1 "a b c d" --workdir store
+rm -r a
+job kill@merge:1 "b c d" --resume --workdir store
+goes_on "disks, a host less, killed, in another order" "d b c" $bytes --workdir store
+fresh
+job kill@merge:1 "a b" --workdir store
+goes_on "disks, more hosts" "a b c d" $bytes --workdir store
+fresh
+job kill@merge:1 "a b a b" --workdir store
+goes_on "disks, two ranks of each host that took turns, then one after the other" "a a b b" $bytes --workdir store
+fresh
+job kill@merge:1 "a b c d" --workdir store
+job '' "a b" --resume --workdir store
+is "disks, two hosts less, which keep what they have" "$rc/$(cmp out expected)/$(not_read)/$(find a/store b/store -type f | wc -l)/$(find c/store -name "*.json" | wc -l)" \
+  "0//$((bytes / 2))/0/1"
+done_testing
