@@ -293,11 +293,20 @@ static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t 
 	return rc;
 }
 
-/* Those that are what they should be; of the others the names go, so that no later job has them in
- * mind. */
-static status look_at_runs(rank_env *env, const input *in, workdir *w)
+/* No later job is to have it in mind. */
+static status forget_run(rank_env *env, const input *in, const workdir *w, const run_note *n)
 {
 	char name[RESUME_NAME_BYTES];
+	resume_state_run_name(n->rank, n->number, name);
+	const status rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
+	if (rc == ST_OK)
+		(void)unlinkat(w->file.dirfd, name, 0);
+	return rc;
+}
+
+/* Those that are what they should be, the others go. */
+static status look_at_runs(rank_env *env, const input *in, workdir *w)
+{
 	run_list *own = &w->shared.own;
 	size_t n = 0;
 	status rc = ST_OK;
@@ -306,15 +315,29 @@ static status look_at_runs(rank_env *env, const input *in, workdir *w)
 		bool is;
 		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &env->o->lay, &env->m, &is,
 					 &env->e);
-		if (rc != ST_OK || is) {
+		if (rc == ST_OK && is)
 			own->run[n++] = run;
-			continue;
-		}
-		resume_state_run_name(run.rank, run.number, name);
-		rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
-		if (rc == ST_OK)
-			(void)unlinkat(w->file.dirfd, name, 0);
+		else if (rc == ST_OK)
+			rc = forget_run(env, in, w, &run);
 	}
+	own->runs = n;
+	return rc;
+}
+
+/* Their samples are to be merged: what a program with other sizes has made is read again. */
+static status match_strides(rank_env *env, const input *in, workdir *w)
+{
+	run_list *own = &w->shared.own;
+	uint64_t most = 1;
+	size_t n = 0;
+	status rc = ST_OK;
+	for (size_t i = 0; i < own->runs; i++)
+		most = u64_max(most, own->run[i].stride);
+	for (size_t i = 0; rc == ST_OK && i < own->runs; i++)
+		if (most % own->run[i].stride == 0)
+			own->run[n++] = own->run[i];
+		else
+			rc = forget_run(env, in, w, &own->run[i]);
 	own->runs = n;
 	return rc;
 }
@@ -334,6 +357,8 @@ static status deal_out(rank_env *env, const input *in, workdir *w, const share_p
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = look_at_runs(env, in, w);
+	if (rc == ST_OK)
+		rc = match_strides(env, in, w);
 	states_free(&w->earlier);
 	env->stats->planned_in = own_share(env, share);
 	return rc;
@@ -409,15 +434,9 @@ status workdir_remove_strays(rank_env *env, const input *in, const workdir *w)
 /* Those that memory is too small for are read again. */
 static status drop_some(rank_env *env, const input *in, workdir *w, size_t kept)
 {
-	char name[RESUME_NAME_BYTES];
 	status rc = ST_OK;
-	for (size_t i = kept; rc == ST_OK && i < w->seal.kept.count; i++) {
-		const run_note *n = &w->seal.kept.run[i];
-		resume_state_run_name(n->rank, n->number, name);
-		rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
-		if (rc == ST_OK)
-			(void)unlinkat(w->file.dirfd, name, 0);
-	}
+	for (size_t i = kept; rc == ST_OK && i < w->seal.kept.count; i++)
+		rc = forget_run(env, in, w, &w->seal.kept.run[i]);
 	if (kept < w->seal.kept.count)
 		w->seal.kept.count = kept;
 	return rc;

@@ -230,7 +230,7 @@ static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_
 static uint64_t most_read_ahead(const budget *b, const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes;
-	const uint64_t longest = q->kept ? q->recs : b->run_recs;
+	const uint64_t longest = kept_stride(q) ? q->recs : b->run_recs;
 	return q->recs * rec + b->runs * u64_min(READ_AHEAD_CHUNK_BYTES, longest * rec);
 }
 

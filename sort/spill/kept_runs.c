@@ -47,22 +47,6 @@ uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs)
 	return n;
 }
 
-uint64_t kept_runs_recs(const kept_runs *k)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < k->count; i++)
-		n += k->run[i].recs;
-	return n;
-}
-
-uint64_t kept_runs_longest_gap(const kept_runs *k)
-{
-	uint64_t most = 0;
-	for (size_t i = 0; i <= k->count; i++)
-		most = u64_max(most, gap_end(k, i) - gap_begin(k, i));
-	return most;
-}
-
 size_t kept_runs_stride(const kept_runs *k)
 {
 	uint64_t most = 0;

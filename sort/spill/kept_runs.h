@@ -22,11 +22,8 @@ typedef struct kept_piece {
  * records. False: there is none. */
 bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p);
 
-/* kept_runs_pieces - how many there are. kept_runs_recs - records of the runs that were kept.
- * kept_runs_longest_gap - records of it. */
+/* kept_runs_pieces - how many there are. */
 uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs);
-uint64_t kept_runs_recs(const kept_runs *k);
-uint64_t kept_runs_longest_gap(const kept_runs *k);
 
 /* kept_runs_stride - of the samples of all runs together: that of each divides it. 0: there is no
  * run. */

@@ -110,27 +110,34 @@ static void content_free(const content *c, mem *m)
 	mem_free(m, c->sample);
 }
 
-/* False if the file has no checkpoint, or that of another run. */
-static bool read_checkpoint(const spill_layout *at, const head *wanted, const content *c)
+/* False if the file has no checkpoint, or that of another run, or, with e filled, if that cannot be
+ * read. */
+static bool read_checkpoint(const spill_layout *at, const head *wanted, const content *c, err *e)
 {
 	head h;
 	struct stat st;
 	const size_t sums = at->blocks * sizeof *c->sum;
 	if (fstat(at->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != at->end + sizeof h + sums + c->sample_bytes ||
-	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) != ST_OK ||
+	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, e) != ST_OK ||
 	    memcmp(&h, wanted, offsetof(head, digest)) != 0 ||
-	    file_read_at(at->fd, c->sum, sums, at->end + sizeof h, at->label, NULL) != ST_OK ||
+	    file_read_at(at->fd, c->sum, sums, at->end + sizeof h, at->label, e) != ST_OK ||
 	    file_read_at(at->fd, c->sample, c->sample_bytes, at->end + sizeof h + sums, at->label,
-			 NULL) != ST_OK)
+			 e) != ST_OK)
 		return false;
 	return h.digest == digest(&h, c->sum, c->sample);
+}
+
+/* Too many files are open, say: that tells nothing of the file. */
+static bool tells_nothing(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
 status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const layout *l, mem *m,
 			   bool *is, err *e)
 {
-	char name[RESUME_NAME_BYTES];
+	char name[RESUME_NAME_BYTES], q[QUOTED_BYTES];
 	resume_state_run_name(note->rank, note->number, name);
 	spill_layout at =
 		spill_layout_of(spill_block_bytes(l->record_bytes), l->record_bytes, note->recs);
@@ -139,11 +146,13 @@ status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const 
 	at.label = name;
 	at.fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (at.fd < 0)
-		return ST_OK;
+		return tells_nothing(errno)
+			       ? err_sys(e, errno, "cannot open %s", err_quoted(name, q))
+			       : ST_OK;
 	const status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
 		const head wanted = head_of(&at, job, note, c.sample_bytes);
-		*is = read_checkpoint(&at, &wanted, &c);
+		*is = read_checkpoint(&at, &wanted, &c, NULL);
 	}
 	content_free(&c, m);
 	close(at.fd);
@@ -169,9 +178,12 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 	status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
 		const head wanted = head_of(&at, p->job, note, c.sample_bytes);
-		if (read_checkpoint(&at, &wanted, &c) &&
+		err why = { ST_OK, "" };
+		if (read_checkpoint(&at, &wanted, &c, &why) &&
 		    n->sample_bytes == samples_of(note, stride) * c.item_bytes)
 			rc = spill_run_adopt(s, run, note->recs, c.sum, e);
+		else if (why.code != ST_OK)
+			rc = err_set(e, why.code, "%s", why.text);
 		else
 			rc = err_set(e, ST_IO, "run %" PRIu64 " of %s was changed meanwhile",
 				     note->number, err_quoted(at.label, q));

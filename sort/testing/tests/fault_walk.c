@@ -78,12 +78,18 @@ static const struct sort {
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "complete output", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "complete output, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
+	{ "complete output of five ranks, three ranks", "--ranks 3 --workdir work --resume", 80, 3,
+	  false },
+	{ "runs of five ranks, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "sorted inputs", "--merge in.odd --threads 2", 0, 1, false },
 	{ "sorted inputs, three ranks", "--merge in.odd --ranks 3", 0, 3, false },
 	{ "sorted inputs, unique keys, three ranks", "--merge in.odd --ranks 3 --unique", 0, 3,
 	  false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
+
+/* Whose runs and output those are. */
+static const struct sort five = { "five ranks", "--ranks 5 --workdir work", 80, 5, false };
 
 static test_sizes sizes = { .least_run_recs = 64,
 			    .merge_bytes = 20000,
@@ -229,7 +235,7 @@ static ending run_program(const struct sort *s, const char *plan)
 /* Does the first rank's state speak of a complete output? */
 static bool has_checkpoint(void)
 {
-	char text[4096];
+	char text[16384];
 	FILE *f = fopen("work/hetsort-rank0.json", "rb");
 	const size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
 	if (f)
@@ -241,14 +247,18 @@ static bool has_checkpoint(void)
 static outcome run_case(const struct sort *s, const char *plan)
 {
 	outcome o = { .struck = 0 };
+	const bool killed_before = strncmp(s->name, "runs of five", 12) == 0;
 	if (*plan && strncmp(s->name, "complete", 8) == 0) /* of a program that was killed */
-		(void)run_program(s, "kill@commit:0");
+		(void)run_program(strstr(s->name, "five") ? &five : s, "kill@commit:0");
+	else if (*plan && killed_before)
+		(void)run_program(&five, "kill@merge:0");
 	o.end = run_program(s, plan);
 	o.struck = atomic_load(struck);
 	const ssize_t n = pread(said_fd, o.said, sizeof o.said - 1, 0);
 	o.said[n > 0 ? n : 0] = '\0';
 	look_at_output(&o);
-	if (o.end.code == 0 || !*plan || !has_checkpoint()) /* else it is for the next program */
+	/* else it is for the next program */
+	if (o.end.code == 0 || !*plan || (!has_checkpoint() && !killed_before))
 		take_litter(".", o.left);
 	take_litter("spill", o.left);
 	if (strstr(s->args, "--workdir")) {
