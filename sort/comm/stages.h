@@ -23,8 +23,9 @@ typedef enum stage_kind {
 } stage_kind;
 
 /* How long one takes. Where the disk does not decide, so much of it goes into the system's work for
- * files, and into memory that is used for the first time: the system clears it then, and where the
- * host of a virtual machine has to find it, that takes some times longer than planned. */
+ * files and other hosts, and into memory that is used for the first time: the system clears it
+ * then, and where the host of a virtual machine has to find it, that takes some times longer than
+ * planned. */
 typedef struct stage_plan {
 	double all_s, files_s, fresh_s;
 } stage_plan;

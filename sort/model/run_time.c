@@ -12,6 +12,10 @@
  * disk takes for a byte. */
 static const double FILE_TO_COPY = 1.9, FRESH_TO_COPY = 1, FAR_TO_COPY = 1, DISK_S = 0.8e-9;
 
+/* The same for the system's work for a byte that goes to another host, or comes from there: by TCP
+ * between network namespaces of one machine. */
+static const double NET_TO_COPY = 2.4;
+
 /* A pass over entries in any order, as a radix sort makes of each byte of the key: ln 256. */
 static const double PASS_LN = 5.545;
 
@@ -94,6 +98,13 @@ static double files_s(const rates *r, const run_load *l, double bytes)
 	return FILE_TO_COPY * r->copy_s * bytes / l->cpus;
 }
 
+/* What goes to other hosts, and as much as comes from them. */
+static double net_s(const rates *r, const settings *o, const run_load *l)
+{
+	const double bytes = o->lay.record_bytes * ((double)l->in + (double)l->out);
+	return NET_TO_COPY * r->copy_s * bytes * l->far / l->cpus;
+}
+
 /* The slower of the work, which has these parts, and the disk. */
 static stage_plan slower(stage_plan work, double disk_s)
 {
@@ -110,7 +121,8 @@ static stage_plan before(const rates *r, const settings *o, const run_load *l, c
 	const double own_s = (rates_before_s(r, &s, l->in) + in * run_s + move_s) / l->cpus;
 	/* the system's work for a byte that is read has in it that it is read to fresh memory */
 	const double into = l->spills ? 0 : fresh_s(r, l, in), more_s = fresh_s(r, l, f->read);
-	const double moved_s = files_s(r, l, in * (1 + spilled(l)));
+	const double moved_s =
+		files_s(r, l, in * (1 + spilled(l))) + (l->spreads ? net_s(r, o, l) : 0);
 	return slower((stage_plan){ own_s + moved_s + more_s, moved_s - into, into + more_s },
 		      in * (l->cold + spilled(l)) * disk_byte_s(l));
 }
@@ -130,7 +142,8 @@ static stage_plan after(const rates *r, const settings *o, const run_load *l, co
 	const settings s = sorting_of(o, l);
 	const double own_s =
 		(rates_after_s(r, &s, l->out) + out * far_s + spill_s + move_s + last_s) / l->cpus;
-	const double moved_s = files_s(r, l, out + (l->spills ? in * spilled(l) : 0));
+	const double moved_s = files_s(r, l, out + (l->spills ? in * spilled(l) : 0)) +
+			       (l->spreads ? 0 : net_s(r, o, l));
 	const double early_s = fresh_s(r, l, f->split + f->receive);
 	const double write_s = fresh_s(r, l, f->write);
 	stage_plan p = slower((stage_plan){ own_s + moved_s + early_s + write_s, moved_s, write_s },
@@ -152,13 +165,15 @@ run_parts run_time_parts(const rates *r, const settings *o, const run_load *l)
 	merging.strategy = BY_MERGING;
 	const double split_s = fresh_s(r, l, f.split), into_s = fresh_s(r, l, f.receive);
 	const double divided_s = divide_s(r, l) / l->cpus + split_s;
-	const double moved_s = (send_s(r, o, l) + place_s(r, o, l)) / l->cpus + into_s;
+	const double net = net_s(r, o, l);
+	const double moved_s = (send_s(r, o, l) + place_s(r, o, l)) / l->cpus + net + into_s;
 	const double sort_s =
 		(rates_after_s(r, o, l->out) - rates_after_s(r, &merging, l->out)) / l->cpus;
 	p.split = (stage_plan){ .all_s = lookup_s + divided_s, .fresh_s = split_s };
-	p.receive = (stage_plan){ .all_s = moved_s, .fresh_s = into_s };
+	p.receive = (stage_plan){ moved_s, net, into_s };
 	p.sort = (stage_plan){ .all_s = sort_s };
 	p.write = after(r, o, l, &f, divided_s + moved_s + sort_s);
+	p.write.files_s = p.write.files_s > net ? p.write.files_s - net : 0;
 	return p;
 }
 

@@ -21,6 +21,7 @@ typedef struct run_load {
 			      */
 	bool spreads;        /* it sends what it reads, and sorts what comes in runs that spill */
 	double held;
+	double far; /* part of all records that other hosts have, 0 to 1 */
 } run_load;
 
 /* How long it takes, in the order in which it is done. */

@@ -112,7 +112,8 @@ void predict_time(rank_env *env, const settled *k, const char *run_dir)
 			     .fresh_bytes = fresh_bytes(k, bytes),
 			     .lookup_bytes = lookup_bytes(env, k),
 			     .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in),
-			     .held = held_part(k, bytes) };
+			     .held = held_part(k, bytes),
+			     .far = 1 - (double)k->cpus->ranks_here / env->c->size };
 	rank_result *r = env->stats;
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] +
 			  run_time_s(&r->rate, env->o, &l); /* measuring is part of the time */

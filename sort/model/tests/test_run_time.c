@@ -53,6 +53,9 @@ static void what_takes_longer(void **state)
 	assert_true(predicted(&ranks) > predicted(&base));
 	fresh.fresh_bytes = 1e9; /* cleared by the system, about as fast as copied */
 	assert_float_equal(predicted(&fresh) - predicted(&base), 0.35, 1e-9);
+	run_load far = ranks;
+	far.far = 0.75; /* 75 MB to other hosts, and from them */
+	assert_float_equal(predicted(&far) - predicted(&ranks), 150e6 * 2.4 * 0.35e-9, 1e-6);
 	ranks.spills = true;
 	lookups = ranks;
 	lookups.lookup_bytes = 1e8; /* 0.08 s from the disk, 0.035 s to check */
