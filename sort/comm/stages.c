@@ -201,7 +201,7 @@ static double left_s(const part *p, stage_kind k, slowdown *slow)
 	if (p->taken_s <= 0)
 		return slower * (p->planned_s - p->worked_s);
 	const double left = slow->seen ? later_left_s(p, slower) : first_left_s(p);
-	if (has_bytes(k)) /* else it says little of those that move them */
+	if (k == STAGE_READ || k >= STAGE_WRITE) /* others have no files, and wait for ranks */
 		*slow = slowdown_of(p, p->taken_s + left);
 	return left;
 }

@@ -203,6 +203,24 @@ static void received_before_it_is_sorted(void **state)
 	near(stages_look(&s, at(60)).left_s, 20);
 }
 
+/* Receiving takes five times as long as planned, as it waits for others: that says nothing of what
+ * is written then. */
+static void received_late(void **state)
+{
+	stages s;
+	(void)state;
+	plan(&s);
+	stages_plan(&s, STAGE_RECEIVE, takes(5));
+	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
+	progress_add(PROGRESS_IN, 100 * MB);
+	stages_end(&s, at(10));
+	stages_begin(&s, STAGE_RECEIVE, 100 * MB, at(10));
+	progress_add(PROGRESS_RECEIVED, 100 * MB);
+	near(stages_look(&s, at(34)).left_s, 20);
+	stages_end(&s, at(35));
+	near(stages_look(&s, at(35)).left_s, 20);
+}
+
 /* Of 10 s to read, 4 are for fresh memory, 2 for files. It takes 52 s, and of the processor time
  * 0.9 is the system's: own work takes 1.3 times as long as planned, so the rest was for memory, 11
  * times as long, and so it is with what else is fresh. */
@@ -282,6 +300,7 @@ int main(void)
 		cmocka_unit_test(runs_on_disk),
 		cmocka_unit_test(runs_of_which_some_stay),
 		cmocka_unit_test(received_before_it_is_sorted),
+		cmocka_unit_test(received_late),
 		cmocka_unit_test(memory_that_is_slow),
 		cmocka_unit_test(all_is_slow),
 		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
