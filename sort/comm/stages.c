@@ -84,6 +84,14 @@ void stages_end(stages *s, moment now)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void stages_send(stages *s, uint64_t bytes)
+{
+	pthread_mutex_lock(&s->lock);
+	s->sends = bytes;
+	s->sent_base = progress_bytes(&s->count, PROGRESS_SENT);
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* Of a stage: bytes to move, without what an earlier program has done, and those that are moved. */
 typedef struct part {
 	uint64_t done, all;
@@ -92,10 +100,21 @@ typedef struct part {
 	double system;                       /* part of the processor time that was the system's */
 } part;
 
+/* What is merged and written now was sent before, by as much as the exchange holds. */
+static double merged(stages *s, const part *p)
+{
+	const uint64_t sent = progress_bytes(&s->count, PROGRESS_SENT) - s->sent_base;
+	const double ahead = p->planned.ahead_s / p->planned_s;
+	const double part_sent = fmin((double)sent / (double)s->sends, 1);
+	return (1 - ahead) * (double)p->done + ahead * part_sent * (double)p->all;
+}
+
 /* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. Of
  * runs that stay in memory nothing is written. */
 static double moved(stages *s, stage_kind k, const part *p)
 {
+	if (k == STAGE_WRITE && s->sends && p->planned_s > 0)
+		return merged(s, p);
 	if (k != STAGE_READ || s->spilled <= 0)
 		return (double)p->done;
 	const uint64_t written =
@@ -109,6 +128,7 @@ static void scale(part *p, double times)
 	p->planned.all_s *= times;
 	p->planned.files_s *= times;
 	p->planned.fresh_s *= times;
+	p->planned.ahead_s *= times;
 	p->planned_s *= times;
 }
 

@@ -25,9 +25,10 @@ typedef enum stage_kind {
 /* How long one takes. Where the disk does not decide, so much of it goes into the system's work for
  * files and other hosts, and into memory that is used for the first time: the system clears it
  * then, and where the host of a virtual machine has to find it, that takes some times longer than
- * planned. */
+ * planned. ahead_s: what of it is done before a record counts, as it is read again and sent
+ * first. */
 typedef struct stage_plan {
-	double all_s, files_s, fresh_s;
+	double all_s, files_s, fresh_s, ahead_s;
 } stage_plan;
 
 typedef struct stage {
@@ -42,7 +43,8 @@ typedef struct stages {
 	progress_count count;
 	pthread_mutex_t lock; /* for what follows */
 	stage stage[STAGES];
-	stage_kind at;  /* the last that has begun */
+	stage_kind at;             /* the last that has begun */
+	uint64_t sends, sent_base; /* bytes to other ranks; 0: not known; sent before */
 	double spilled; /* the part of what is read that is written, too, before its stage ends */
 } stages;
 
@@ -57,11 +59,12 @@ typedef struct stages_seen {
 
 /* Called by the rank's main thread. stages_init - of a comm. stages_plan - it will take so long.
  * stages_begin - one after the other. stages_end - the one that has begun; it may have ended
- * before. */
+ * before. stages_send - while it writes it sends so many bytes. */
 void stages_init(stages *s);
 void stages_plan(stages *s, stage_kind k, stage_plan p);
 void stages_begin(stages *s, stage_kind k, uint64_t bytes, moment now);
 void stages_end(stages *s, moment now);
+void stages_send(stages *s, uint64_t bytes);
 
 /* stages_look - by any thread. */
 stages_seen stages_look(stages *s, moment now);

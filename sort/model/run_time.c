@@ -123,7 +123,7 @@ static stage_plan before(const rates *r, const settings *o, const run_load *l, c
 	const double into = l->spills ? 0 : fresh_s(r, l, in), more_s = fresh_s(r, l, f->read);
 	const double moved_s =
 		files_s(r, l, in * (1 + spilled(l))) + (l->spreads ? net_s(r, o, l) : 0);
-	return slower((stage_plan){ own_s + moved_s + more_s, moved_s - into, into + more_s },
+	return slower((stage_plan){ own_s + moved_s + more_s, moved_s - into, into + more_s, 0 },
 		      in * (l->cold + spilled(l)) * disk_byte_s(l));
 }
 
@@ -142,12 +142,16 @@ static stage_plan after(const rates *r, const settings *o, const run_load *l, co
 	const settings s = sorting_of(o, l);
 	const double own_s =
 		(rates_after_s(r, &s, l->out) + out * far_s + spill_s + move_s + last_s) / l->cpus;
-	const double moved_s = files_s(r, l, out + (l->spills ? in * spilled(l) : 0)) +
-			       (l->spreads ? 0 : net_s(r, o, l));
+	const double again = files_s(r, l, l->spills ? in * spilled(l) : 0);
+	const double net = l->spreads ? 0 : net_s(r, o, l);
+	const double moved_s = files_s(r, l, out) + again + net;
+	const double ahead_s =
+		l->ranks > 1 && !sorts_last(o, l) ? (spill_s + move_s) / l->cpus + again + net : 0;
 	const double early_s = fresh_s(r, l, f->split + f->receive);
 	const double write_s = fresh_s(r, l, f->write);
-	stage_plan p = slower((stage_plan){ own_s + moved_s + early_s + write_s, moved_s, write_s },
-			      (in * spilled(l) + out * l->durable) * disk_byte_s(l));
+	stage_plan p = slower(
+		(stage_plan){ own_s + moved_s + early_s + write_s, moved_s, write_s, ahead_s },
+		(in * spilled(l) + out * l->durable) * disk_byte_s(l));
 	p.all_s -= earlier_s;
 	return p;
 }
@@ -170,7 +174,7 @@ run_parts run_time_parts(const rates *r, const settings *o, const run_load *l)
 	const double sort_s =
 		(rates_after_s(r, o, l->out) - rates_after_s(r, &merging, l->out)) / l->cpus;
 	p.split = (stage_plan){ .all_s = lookup_s + divided_s, .fresh_s = split_s };
-	p.receive = (stage_plan){ moved_s, net, into_s };
+	p.receive = (stage_plan){ moved_s, net, into_s, 0 };
 	p.sort = (stage_plan){ .all_s = sort_s };
 	p.write = after(r, o, l, &f, divided_s + moved_s + sort_s);
 	p.write.files_s = p.write.files_s > net ? p.write.files_s - net : 0;

@@ -144,6 +144,15 @@ static status open_outgoing(exchange_setup *t)
 				      : ST_RESOURCE;
 }
 
+/* Bytes for other ranks. */
+static uint64_t leaving(const exchange_setup *t)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < t->env->c->size; i++)
+		sum += i == t->env->c->rank ? 0 : t->out.send[i];
+	return sum * t->env->o->lay.record_bytes;
+}
+
 status exchange_setup_open(exchange_setup *t)
 {
 	rank_env *env = t->env;
@@ -169,6 +178,7 @@ status exchange_setup_open(exchange_setup *t)
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
+	stages_send(&env->c->stages, leaving(t));
 	if (rc == ST_OK)
 		rc = exchange_start(t->x);
 	return rc;

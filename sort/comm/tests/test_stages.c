@@ -203,6 +203,28 @@ static void received_before_it_is_sorted(void **state)
 	near(stages_look(&s, at(60)).left_s, 20);
 }
 
+/* Of what is merged, three quarters of the work are done when it was sent, which is ahead of what
+ * is written; a rank that sends nothing counts what it writes. */
+static void sent_before_it_is_written(void **state)
+{
+	stages s;
+	(void)state;
+	for (int sends = 0; sends <= 80 * MB; sends += 80 * MB) {
+		plan(&s);
+		stages_plan(&s, STAGE_WRITE, (stage_plan){ .all_s = 20, .ahead_s = 15 });
+		progress_add(PROGRESS_SENT, 7 * MB); /* before: not of this */
+		stages_begin(&s, STAGE_WRITE, 100 * MB, at(0));
+		stages_send(&s, (uint64_t)sends);
+		progress_add(PROGRESS_OUT, 40 * MB);
+		progress_add(PROGRESS_SENT, 48 * MB);
+		near(stages_look(&s, at(10)).worked_s, sends ? 0.75 * 12 + 0.25 * 8 : 8);
+		assert_int_equal(stages_look(&s, at(10)).done, 40 * MB);
+		progress_add(PROGRESS_OUT, 60 * MB);
+		progress_add(PROGRESS_SENT, 40 * MB); /* with what is not records */
+		near(stages_look(&s, at(20)).worked_s, 20);
+	}
+}
+
 /* Receiving takes five times as long as planned, as it waits for others: that says nothing of what
  * is written then. */
 static void received_late(void **state)
@@ -229,8 +251,8 @@ static void memory_that_is_slow(void **state)
 	stages s;
 	(void)state;
 	plan(&s);
-	stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4 });
-	stages_plan(&s, STAGE_WRITE, (stage_plan){ 20, 5, 3 });
+	stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4, 0 });
+	stages_plan(&s, STAGE_WRITE, (stage_plan){ 20, 5, 3, 0 });
 	stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 100 * MB);
 	stages_end(&s, (moment){ 52, 4000, 36000 }); /* of many processors */
@@ -246,7 +268,7 @@ static void all_is_slow(void **state)
 	for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
 		stages s;
 		plan(&s);
-		stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4 });
+		stages_plan(&s, STAGE_READ, (stage_plan){ 10, 2, 4, 0 });
 		stages_begin(&s, STAGE_READ, 100 * MB, at(0));
 		progress_add(PROGRESS_IN, 100 * MB);
 		stages_end(&s, ended[i]);
@@ -300,6 +322,7 @@ int main(void)
 		cmocka_unit_test(runs_on_disk),
 		cmocka_unit_test(runs_of_which_some_stay),
 		cmocka_unit_test(received_before_it_is_sorted),
+		cmocka_unit_test(sent_before_it_is_written),
 		cmocka_unit_test(received_late),
 		cmocka_unit_test(memory_that_is_slow),
 		cmocka_unit_test(all_is_slow),
