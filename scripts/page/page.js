@@ -71,7 +71,14 @@ const asTable = (label, content) => folded('As a table', scroll(label, content))
 // ------------------------------------------------------------------------------------------------------------ pictures
 
 const pictures = [];
-const CHAR = 6.7; // about the width of a letter of 12 pixels
+const brush = document.createElement('canvas').getContext('2d');
+const FONT = getComputedStyle(document.body).fontFamily;
+
+// How wide words are in a picture, as page.css has them: cls is small, strong, or both.
+function widthOf(words, cls = '') {
+  brush.font = `${cls.includes('strong') ? 'bold ' : ''}${cls.includes('small') ? 10.5 : 12}px ${FONT}`;
+  return brush.measureText(words).width;
+}
 
 // draw(width) gives an svg element; it is called again when the page gets another width.
 function picture(draw) {
@@ -98,7 +105,17 @@ const rect = (cls, x, y, width, height, attributes = {}) =>
   svg('rect', { class: cls, x: x.toFixed(2), y: y.toFixed(2), width: Math.max(0.4, width).toFixed(2), height: height.toFixed(2), ...attributes });
 const text = (cls, x, y, words, attributes = {}) => svg('text', { class: cls, x: x.toFixed(1), y: y.toFixed(1), ...attributes }, words);
 const line = (cls, x1, y1, x2, y2) => svg('line', { class: cls, x1: x1.toFixed(2), y1: y1.toFixed(2), x2: x2.toFixed(2), y2: y2.toFixed(2) });
-const cut = (words, most_chars) => (words.length > most_chars ? `${words.slice(0, Math.max(1, most_chars - 1))}…` : words);
+
+// As much of the words as there is room for.
+function cut(words, room, cls) {
+  if (widthOf(words, cls) <= room) return words;
+  let fits = 1;
+  for (let over = words.length; over - fits > 1;) {
+    const half = (fits + over) >> 1;
+    if (widthOf(`${words.slice(0, half)}…`, cls) <= room) fits = half; else over = half;
+  }
+  return `${words.slice(0, fits)}…`;
+}
 
 // A step of 1, 2 or 5 times a power of ten, so that there are at most n of them.
 function tick(end, n) {
@@ -111,8 +128,9 @@ function tick(end, n) {
 function rowPicture(width, label, rows, end, say, paint) {
   const small = rows.length > 24;
   const height = small ? 15 : 24;
-  const longest = rows.reduce((n, r) => Math.max(n, r.label.length + (r.critical ? 4 : 0)), 6);
-  const left = Math.min(longest * CHAR + 8, width * 0.32);
+  const wordsOf = (row) => (row.critical ? '▶ ' : '') + row.label;
+  const clsOf = (row) => `${small ? 'small' : ''}${row.critical ? ' strong' : ''}`;
+  const left = Math.min(most([30, ...rows.map((r) => widthOf(wordsOf(r), clsOf(r)))]) + 10, width * 0.32);
   const right = 14;
   const bottom = rows.length * height;
   const x = (v) => left + (width - left - right) * (end > 0 ? v / end : 0);
@@ -126,10 +144,8 @@ function rowPicture(width, label, rows, end, say, paint) {
     }
   }
   rows.forEach((row, i) => {
-    const words = (row.critical ? '▶ ' : '') + row.label;
-    const at = text(`${small ? 'small' : ''}${row.critical ? ' strong' : ''}`, left - 8, (i + 0.5) * height + 4,
-      cut(words, Math.floor((left - 8) / CHAR + 1e-6)), { 'text-anchor': 'end' });
-    out.append(titled(at, words));
+    const at = text(clsOf(row), left - 8, (i + 0.5) * height + 4, cut(wordsOf(row), left - 9, clsOf(row)), { 'text-anchor': 'end' });
+    out.append(titled(at, wordsOf(row)));
     for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
   });
   return out;

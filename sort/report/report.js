@@ -130,7 +130,7 @@ function span(s, y, h, x) {
   const width = x(s.end_s) - x(s.begin_s), cls = phaseClass(s.phase);
   const name = `${textOf(s.phase)}: ${seconds(s.begin_s)} to ${seconds(s.end_s)}`;
   const bar = titled(rect(cls, x(s.begin_s), y, width, h), name);
-  if (h < 16 || width < textOf(s.phase).length * CHAR + 6) return [bar];
+  if (h < 16 || width < widthOf(textOf(s.phase)) + 8) return [bar];
   const ink = cls === 'k0' ? 'on-dark' : 'on-light';
   return [bar, text(ink, x(s.begin_s) + 4, y + h / 2 + 4, textOf(s.phase), { 'aria-hidden': 'true', 'pointer-events': 'none' })];
 }

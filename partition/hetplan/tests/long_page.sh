@@ -8,6 +8,8 @@ browse() { # browse FILE WIDTH - the document as the browser has it in the end g
     --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" >dom 2>log
   grep CONSOLE log >console
 }
+# shellcheck source=scripts/page/fits.sh
+. "$ROOT/scripts/page/fits.sh"
 echo '<!DOCTYPE html><p>it works</p>' >plain.html
 browse plain.html 800
 if ! grep -q 'it works' dom; then skip_all "$browser does not start here: $(tail -n 1 log)"; fi
@@ -36,5 +38,11 @@ is "where none waits for the end there is no colour for it" "$(grep -c '</svg>th
 page chain chain --w 1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1
 ok "a chain has a chart" test "$(bars k0)" -ge 3
 page model model --speeds 1,2 -n 100 --observations 10:1,20:2.1,40:4.3
+name=MMMM-WWWW-rack-with-a-long-name.cluster.example.org
+page long scatter -n 90 --compute 1,1,1,2 --link 0.5,0.5,0.5 --names "$name-1,$name-2,$name-3,$name-4" --compare
+fits long
+fits chain
+page many share -n 10000 --speeds "$(seq -s, 1 200)" --cost linear
+fits many
 page none share -n 0 --speeds 1,2 --cost linear
 done_testing

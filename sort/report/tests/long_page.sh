@@ -11,6 +11,8 @@ browse() {
     --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "$@" "file://$PWD/$file" >dom 2>log
   grep CONSOLE log >console
 }
+# shellcheck source=scripts/page/fits.sh
+. "$ROOT/scripts/page/fits.sh"
 has() { ok "$1: $2" grep -q -e "$3" dom; }
 count() { grep -o -e "$1" dom | wc -l; }
 
@@ -42,6 +44,9 @@ ok "four: a critical rank" grep -q '▶ [0-3] ' dom
 has four "rates over time" '<h3>Written to files, at most [0-9.]* [kM]B/s</h3>'
 is "four: who sent how much to whom" "$(count '>to [0-3]</th>')" 4
 is "four: a table of each section's pictures, and of files" "$(count '<summary>As a table')" 8
+fits four
+sed "s/\"host\":\"[^\"]*\"/\"host\":\"$(printf 'W%.0s' {1..60})\"/g; s|\"command\":\[|&\"/$(printf 'long/%.0s' {1..80})\",|" four.html >wide.html
+fits wide
 page many 0 --ranks 256 -f -o out in
 has many "the verdict" 'on 256 ranks</h1>'
 ok "many: pictures of 64 rows at most" test "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" -le 64
@@ -58,6 +63,11 @@ is "hosts: pictures have a row for each" "$(grep -o 'Phases over [^"]*' dom | he
 is "hosts: each with its ranks" "$(grep -o 'node[0-9] (32)<' dom | sort -u | wc -l)" 8
 has hosts "which of them is shown" 'When the busiest rank of each host was in which phase'
 is "hosts: tables have all ranks" "$(sed -n '/Ranks and the processors/,$p' dom | grep -o '<tr class="[a-z]*">\|<tr>' | wc -l | awk '{print ($1 >= 257)}')" 1
+fits many
+fits hosts
+sed 's/"node\([0-9]\)"/"MMMM-WWWW-rack-with-a-long-name-\1.cluster.example.org"/' hosts.json >long.json
+run "$BIN/hetsort-report" long.json -o long.html
+fits long
 head -c 150 in >'half<img src=x onerror=alert(1)>'
 page refused 2 --ranks 4 -o none 'half<img src=x onerror=alert(1)>'
 has refused "the verdict" '<h1 class="bad">Not sorted: the job failed (refused)'

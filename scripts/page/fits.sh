@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# For tests of pages that have `browse FILE WIDTH`, after which what the browser complains of is in `console`.
+
+# What a page complains of itself: words of a picture outside of it or on each other, a page that is wider than its
+# window. The last line says how many words there were.
+cat >fit.html <<'EOF'
+<script>
+for (const picture of document.querySelectorAll('.picture svg')) {
+  const view = picture.viewBox.baseVal, seen = [];
+  for (const words of picture.querySelectorAll('text')) {
+    const b = words.getBBox(), name = `${picture.getAttribute('aria-label')}: ${words.firstChild.data}`;
+    if (b.x < -0.5 || b.y < -0.5 || b.x + b.width > view.width + 0.5 || b.y + b.height > view.height + 0.5) console.error(`outside: ${name}`);
+    for (const [c, other] of seen)
+      if (b.x < c.x + c.width && c.x < b.x + b.width && b.y < c.y + c.height - 2 && c.y < b.y + b.height - 2) console.error(`${name} is on ${other}`);
+    seen.push([b, words.firstChild.data]);
+  }
+}
+if (document.documentElement.scrollWidth > innerWidth) console.error(`${document.documentElement.scrollWidth} wide`);
+console.error(`looked at ${document.querySelectorAll('.picture text').length} at ${innerWidth}`);
+</script>
+EOF
+
+fits() { # fits NAME - the pictures of NAME.html have room for their words, in frames, as windows are not that narrow
+  local name=$1 width
+  cat "$name.html" fit.html >whole.html
+  for width in 400 1600; do
+    echo "<!DOCTYPE html><iframe src='whole.html' width='$width' height='900' style='border: 0'></iframe>" >frame.html
+    browse frame.html 1700
+    ok "$name, $width px: it was looked at" grep -q "looked at [1-9][0-9]* at $width" console
+    is "$name, $width px: words have room" "$(grep -v 'looked at' console | sed 's/.*CONSOLE[^"]*//' | head -n 3)" ""
+  done
+}
