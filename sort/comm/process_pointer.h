@@ -7,16 +7,18 @@
 #include "base/splitmix.h"
 
 #include <stdbool.h>
-#include <unistd.h>
 
 typedef struct process_pointer {
 	void *at;
 	uint64_t check; /* of `at`, in this process */
 } process_pointer;
 
+/* In a place that another process is hardly given; no system call, as there are very many. */
+extern const char process_pointer_home;
+
 static inline uint64_t process_pointer_check(const void *at)
 {
-	uint64_t seed = (uint64_t)(uintptr_t)at ^ (uint64_t)getpid() << 48;
+	uint64_t seed = (uint64_t)(uintptr_t)at ^ (uint64_t)(uintptr_t)&process_pointer_home << 16;
 	return splitmix(&seed);
 }
 
