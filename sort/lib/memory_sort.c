@@ -66,7 +66,6 @@ static void release(sort_state *r)
 {
 	mem *m = r->j->m;
 	exchange_free(r->x);
-	sample_brackets_free(m, &r->brackets);
 	mem_free(m, r->target);
 	mem_free(m, r->cut);
 	mem_free(m, r->send);
@@ -90,6 +89,7 @@ static status sort_and_split(sort_state *r)
 		rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->brackets, j->e);
 	if (rc == ST_OK)
 		rc = split_sorted(j->c, j->m, &one, r->target, &r->brackets, r->cut, j->e);
+	sample_brackets_free(j->m, &r->brackets);
 	for (size_t d = 0; rc == ST_OK && d < p; d++)
 		r->send[d] = r->cut[d + 1] - r->cut[d];
 	return rc == ST_OK ? comm_alltoall(j->c, r->send, r->recv, sizeof *r->send) : rc;

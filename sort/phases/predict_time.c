@@ -85,15 +85,18 @@ static double held_part(const settled *k, uint64_t bytes)
 	return k->mp->budget.spills && bytes > disk ? 1 - (double)disk / (double)bytes : 0;
 }
 
-/* The search for splitters halves their brackets round by round; for each of them a round looks
- * into each run twice: for the middle of what is left, and for the place of the pivot. */
+/* For each splitter a round of the search looks into each run three times: for a sample of what is
+ * left, and for the places of two pivots. What is left then is what samples of all runs of all
+ * ranks are off by; half of it, where they are few. */
 static double lookup_bytes(const rank_env *env, const settled *k)
 {
 	const size_t p = (size_t)env->c->size;
 	const double places = sample_bracket_recs(k->s->records, p);
 	if (!k->mp->budget.spills || places < 2)
 		return 0;
-	return 2 * log2(places) * (double)(p - 1) * (double)k->mp->budget.runs * SPILL_BLOCK_BYTES;
+	const double of_rank = (double)k->mp->budget.runs;
+	const double bits = fmax(1, log2(sqrt((double)p * of_rank) / 5));
+	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
 void predict_time(rank_env *env, const settled *k, const char *run_dir)

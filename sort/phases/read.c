@@ -228,9 +228,11 @@ status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool 
 	const status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	return merges ? split_sorted(env->c, &env->m, &k->r, s->before, &k->brackets, k->cut,
-				     &env->e)
-		      : split_by_destination(env, s, d, k);
+	const status cut = merges ? split_sorted(env->c, &env->m, &k->r, s->before, &k->brackets,
+						 k->cut, &env->e)
+				  : split_by_destination(env, s, d, k);
+	sample_brackets_free(&env->m, &k->brackets);
+	return cut;
 }
 
 /* What all ranks send to this one, after the cuts have moved. */
