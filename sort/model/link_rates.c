@@ -14,6 +14,7 @@
 enum {
 	MESSAGE_BYTES = 256 << 10,
 	SLOTS = 2, /* messages under way, in each direction */
+	LEAST_MESSAGES = 2,
 	MOST_MESSAGES = 64,
 	RINGS = 4,
 	ROUNDS = 9 /* with these */
@@ -28,11 +29,6 @@ static const double ALIKE = 1.15;
 typedef struct partners {
 	int32_t to, from;
 } partners;
-
-/* Bytes a second, seen from one rank. */
-typedef struct reached {
-	double out, in;
-} reached;
 
 /* ------------------------------------------------------------------------------- one measurement
  */
@@ -96,28 +92,26 @@ static uint64_t greater(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* More messages each time, until they take long enough for whoever is slowest. */
-static status meet_partners(rank_env *env, partners with, unsigned char *buf, reached *r)
+/* More messages each time, until they take long enough for whoever is slowest; the last ones count.
+ * The first are too short: buffers on the way, and buckets of tokens, take them at once. A sender
+ * would be done before all has come, so receivers tell: bytes a second, 0 where none have come. */
+static status meet_partners(rank_env *env, partners with, unsigned char *buf, double *rate)
 {
 	status rc = ST_OK;
 	uint64_t longest_ns = 0;
-	*r = (reached){ 0, 0 };
+	*rate = 0;
 	for (unsigned n = 1; rc == ST_OK && n <= MOST_MESSAGES; n *= 2) {
 		stream s[] = { { .peer = with.to, .sending = true, .buf = buf },
 			       { .peer = with.from, .buf = buf + MESSAGE_BYTES } };
 		for (size_t i = 0; i < 2; i++)
 			s[i].messages = s[i].peer >= 0 ? n : 0;
-		const double t0 = now_s(), bytes = (double)n * MESSAGE_BYTES;
-		rc = move_all(env->c, s, 2);
-		const double out_s = fmax(s[0].ended_s - t0, 1e-9);
-		const double in_s = fmax(s[1].ended_s - t0, 1e-9);
-		*r = (reached){ s[0].messages ? bytes / out_s : 0,
-				s[1].messages ? bytes / in_s : 0 };
-		rc = comm_agree(env->c, rc);
-		const double mine_s = fmax(s[0].messages ? out_s : 0, s[1].messages ? in_s : 0);
+		const double t0 = now_s();
+		rc = comm_agree(env->c, move_all(env->c, s, 2));
+		const double in_s = s[1].messages ? fmax(s[1].ended_s - t0, 1e-9) : 0;
+		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
-			rc = comm_reduce(env->c, (uint64_t)(1e9 * mine_s), greater, &longest_ns);
-		if (1e-9 * (double)longest_ns >= ENOUGH_S)
+			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), greater, &longest_ns);
+		if (n >= LEAST_MESSAGES && 1e-9 * (double)longest_ns >= ENOUGH_S)
 			break;
 	}
 	return rc;
@@ -129,7 +123,7 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, re
 typedef struct table {
 	const rank_speeds *g;
 	partners *with; /* [ranks] */
-	reached *seen;  /* [p] */
+	double *seen;   /* [p] by the one who receives */
 	double *best;   /* [p] bytes a second so far; 0: it has met nobody */
 	double *met;    /* [p] the best of those that it has met */
 	size_t *order;  /* [p] host by host */
@@ -249,8 +243,10 @@ static size_t make_pairs(table *t)
 static void take_rates(table *t)
 {
 	const size_t p = t->g->p;
-	for (size_t i = 0; i < p; i++)
-		t->best[i] = fmax(t->best[i], fmax(t->seen[i].out, t->seen[i].in));
+	for (size_t i = 0; i < p; i++) {
+		const int32_t to = t->with[i].to;
+		t->best[i] = fmax(t->best[i], fmax(t->seen[i], to >= 0 ? t->seen[to] : 0));
+	}
 	for (size_t i = 0; i < p; i++) {
 		if (t->with[i].to >= 0)
 			t->met[i] = fmax(t->met[i], t->best[t->with[i].to]);
@@ -297,7 +293,7 @@ static void to_groups(table *t, double *link_s)
 /* With the partners that rank 0 has chosen. */
 static status one_round(rank_env *env, table *t, unsigned char *buf)
 {
-	reached mine;
+	double mine;
 	const size_t bytes = (size_t)env->c->size * sizeof *t->with;
 	status rc = comm_bcast(env->c, t->with, bytes, 0);
 	const partners with = t->with[env->c->rank];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hetsort --source root: measured links are as slow as the hosts' really are, also where a bucket of
-# tokens lets the first 128 kB through at full speed. On virtual hosts.
+# Measured links are as slow as the hosts' really are, also where a bucket of tokens lets the first 128 kB
+# through at full speed: those from rank 0, of hetsort --source root, and those of the exchange. On virtual hosts.
 # shellcheck disable=SC2317  # functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -14,4 +14,11 @@ explained() {
   read -r one two <<<"$(sed -n 's/.*links in MB\/s, measured: //p' <<<"$out")"
 }
 measures_links explained
+
+# all at the same time; rank 0, whose link has no limit, meets none that is faster than the third's
+exchange() {
+  run timeout 120 "$ROOT/scripts/cluster" --id "$id" mpirun -n 3 "$BIN/hetsort" --explain --links auto in
+  read -r _ one two <<<"$(sed -n 's/^links in MB\/s, measured: //p' <<<"$out")"
+}
+measures_links exchange
 done_testing
