@@ -30,22 +30,23 @@ class Cluster:
                         f"net {self.net_gbit * 1000:.0f}M lat 20us mem 64G\n")
             f.write("".join(f"{line}\n" for line in self.changes))
 
-    def told_speeds(self):
-        return ["--speeds", ",".join(f"{s:.6f}" for s in self.speed)]
+    def told(self):
+        """What a user would know: speeds, beside a processor of hetsim's rates, and what the links carry, in MB/s."""
+        return ["--speeds", ",".join(f"{s / self.slower:.6f}" for s in self.speed),
+                "--links", ",".join([f"{self.net_gbit * 125:g}"] * len(self.speed))]
 
     def passes(self, records):
-        """Seconds that processors, disks and links need at least for a sort with planned shares: before the splitters
-        are known, and after. Each part by itself: the busiest of them is the bound."""
+        """Seconds that processors, disks and links need at least, each with the shares that are best for it: before the
+        splitters are known, and after. Each part by itself: the busiest of them is the bound."""
         p, total = len(self.speed), records * RECORD_BYTES
-        part = max(self.speed) / sum(self.speed)  # of the fastest host, which reads and writes the largest share
-        most, passed_on = total * part, 1 - part  # what stays there is not gathered for sending
+        passed_on = 1 - max(self.speed) / sum(self.speed)  # what stays on the fastest host is not gathered for sending
         cpu = self.slower / (sum(self.speed) * self.cores)
         sort = SORT_S * records * math.log(max(records / p, 2))
         gather = MERGE_S / 2 + COPY_S
-        disk = most / self.disk
+        disk = total / p / self.disk
         return ({"processors": (sort + COPY_S * total) * cpu, "disk": disk},
                 {"processors": (gather * (1 + passed_on) + COPY_S) * total * cpu, "disk": disk,
-                 "link": most * passed_on / (self.net_gbit * 1e9 / 8)})
+                 "link": total / p * (p - 1) / p / (self.net_gbit * 1e9 / 8)})
 
     def bound_s(self, records):
         """The busiest of processors, disks and links, and which it is."""

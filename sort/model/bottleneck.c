@@ -20,15 +20,9 @@ const char *bottleneck_name(bottleneck b)
 	return name[b];
 }
 
-/* Of n records, all but what stays. */
-static double link_s(const rates *r, const settings *o, uint64_t n, size_t p)
-{
-	return r->link_s * o->lay.record_bytes * (double)n * (1 - 1 / (double)p);
-}
-
 static double exchange_s(const rates *r, const settings *o, const run_load *l)
 {
-	return fmax(link_s(r, o, l->in, l->ranks), link_s(r, o, l->out, l->ranks));
+	return fmax(rates_link_s(r, o, l->in, l->ranks), rates_link_s(r, o, l->out, l->ranks));
 }
 
 bottleneck bottleneck_of(const rates *r, const settings *o, const run_load *l)
@@ -98,17 +92,12 @@ static run_load load_of(const task *t, uint64_t in, uint64_t out)
 			   .disk_ranks = 1 };
 }
 
-static double disk_s(const task *t, uint64_t n)
-{
-	return t->rate.disk_s * t->o->lay.record_bytes * (double)n;
-}
-
 static double before_s(void *ctx, uint64_t all)
 {
 	const task *t = ctx;
 	const uint64_t in = part_of(all, t->count);
 	if (t->learnt_s)
-		return fmax(hetpart_cost_eval(t->learnt_s, in), disk_s(t, in));
+		return fmax(hetpart_cost_eval(t->learnt_s, in), rates_disk_s(&t->rate, t->o, in));
 	const run_load l = load_of(t, in, 0);
 	return run_time_parts(&t->rate, t->o, &l).read.all_s;
 }
@@ -118,9 +107,10 @@ static double after_s(void *ctx, uint64_t all)
 {
 	const task *t = ctx;
 	const uint64_t out = part_of(all, t->count);
-	const double received_s = link_s(&t->rate, t->o, out, t->ranks);
+	const double received_s = rates_link_s(&t->rate, t->o, out, t->ranks);
 	if (t->learnt_s)
-		return fmax(hetpart_cost_eval(t->learnt_s, out), fmax(received_s, disk_s(t, out)));
+		return fmax(hetpart_cost_eval(t->learnt_s, out),
+			    fmax(received_s, rates_disk_s(&t->rate, t->o, out)));
 	const run_load l = load_of(t, t->in, out);
 	const run_parts p = run_time_parts(&t->rate, t->o, &l);
 	return p.split.all_s + p.receive.all_s + p.sort.all_s + p.write.all_s +
@@ -172,8 +162,8 @@ static double last_sent_s(const bound_ranks *b, const uint64_t *in)
 {
 	double last = 0;
 	for (size_t i = 0; i < b->p; i++)
-		last = fmax(last,
-			    link_s(&b->rate[i], b->o, part_of(in[i], count_of(b, i)), b->ranks));
+		last = fmax(last, rates_link_s(&b->rate[i], b->o, part_of(in[i], count_of(b, i)),
+					       b->ranks));
 	return last;
 }
 
@@ -226,7 +216,7 @@ static bool limit_sending(search *s, double sending_s)
 	uint64_t sum = 0;
 	bool all = false;
 	for (size_t i = 0; i < s->b->p; i++) {
-		const double one_s = link_s(&s->b->rate[i], s->b->o, 1, s->b->ranks);
+		const double one_s = rates_link_s(&s->b->rate[i], s->b->o, 1, s->b->ranks);
 		const double n =
 			one_s > 0 ? floor(sending_s / one_s) * (double)count_of(s->b, i) : INFINITY;
 		s->most[i] = n < (double)s->records ? (uint64_t)n : s->records;

@@ -41,3 +41,13 @@ double rates_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 	const double leaves = o->lay.record_bytes * (double)n * (1 - 1 / (double)p);
 	return (r->merge_s / 2 + r->copy_s) * leaves; /* of a merge, about half is gathering */
 }
+
+double rates_link_s(const rates *r, const settings *o, uint64_t n, size_t p)
+{
+	return r->link_s * o->lay.record_bytes * (double)n * (1 - 1 / (double)p);
+}
+
+double rates_disk_s(const rates *r, const settings *o, uint64_t n)
+{
+	return r->disk_s * o->lay.record_bytes * (double)n;
+}

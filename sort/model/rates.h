@@ -23,6 +23,11 @@ double rates_byte_s(double mb_per_s);
 double rates_before_s(const rates *r, const settings *o, uint64_t n);
 double rates_after_s(const rates *r, const settings *o, uint64_t n);
 
+/* rates_link_s - seconds of the link for n records, sent or received, of which those of 1 / p stay.
+ * rates_disk_s - of the disk. 0 where they are not known. */
+double rates_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
+double rates_disk_s(const rates *r, const settings *o, uint64_t n);
+
 /* rates_send_s - seconds to gather and hand over what leaves a rank that has read n records, if all
  * of p ranks write alike. */
 double rates_send_s(const rates *r, const settings *o, uint64_t n, size_t p);

@@ -75,17 +75,24 @@ bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *no
 	return known;
 }
 
-/* What is left to a rank: to send what it holds, whatever it writes, and to write. */
+/* What is left to a rank: to send what it holds, whatever it writes, and to write. Its link and its
+ * disk, where they are known, do their part meanwhile; their rates are in the same units. */
 typedef struct task {
 	const settings *o;
 	double send_s, speed;
+	rates carries;
+	uint64_t held;
+	size_t p;
 } task;
 
 static double task_s(void *ctx, uint64_t written)
 {
 	const task *t = ctx;
 	const rates one = rates_nominal(1);
-	return (t->send_s + rates_after_s(&one, t->o, written)) / t->speed;
+	const double work_s = (t->send_s + rates_after_s(&one, t->o, written)) / t->speed;
+	const uint64_t moved = written > t->held ? written : t->held;
+	return fmax(work_s, fmax(rates_link_s(&t->carries, t->o, moved, t->p),
+				 rates_disk_s(&t->carries, t->o, written)));
 }
 
 /* As a cost of writing: who writes nothing is not waited for, and the others still end together. */
@@ -106,8 +113,8 @@ static double time_left_s(task *t, size_t p, const uint64_t *share)
 }
 
 status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
-		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
-		  err *e)
+		  const rates *rate, const uint64_t *written, size_t p, double *now,
+		  uint64_t *share, prospect *out, err *e)
 {
 	const rates one = rates_nominal(1);
 	double unit_s;
@@ -121,7 +128,13 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	if (!t)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
-		t[i] = (task){ o, rates_send_s(&one, o, s[i].held, p), now[i] };
+		t[i] = (task){ .o = o,
+			       .send_s = rates_send_s(&one, o, s[i].held, p),
+			       .speed = now[i],
+			       .carries = { .link_s = rate[i].link_s / unit_s,
+					    .disk_s = rate[i].disk_s / unit_s },
+			       .held = s[i].held,
+			       .p = p };
 	const double before_s = time_left_s(t, p, written) * unit_s;
 	const status rc = shares_by_costs(all, writing_s, t, sizeof *t, p, share, e);
 	if (rc == ST_OK) {
@@ -136,7 +149,7 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 static status decide(rank_env *env, const share_plan *s, draft *d, verdict *v)
 {
 	prospect p;
-	const status rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->out,
+	const status rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->rate, s->out,
 				     (size_t)env->c->size, d->speed, d->share, &p, &env->e);
 	*v = (verdict){ rc == ST_OK && p.worth ? ADAPT_CHANGED : ADAPT_KEPT, p.gain };
 	return rc;

@@ -4,6 +4,7 @@
 #define HETSORT_PHASES_ADAPT_H
 
 #include "base/mem.h"
+#include "model/rates.h"
 #include "base/settings.h"
 
 /* Of a rank's work: all of it, its last half, and its last quarter. */
@@ -36,10 +37,11 @@ typedef struct prospect {
  * rank that turned slow also has to send what it holds, and writes the less for it.
  * o        strategy, record size and the rule count.
  * planned  speeds, and written: the shares by the plan so far, p entries each.
+ * rate     p entries, of which links and disks count.
  * now      receives the present speeds, share the shares that they call for. Both are the planned
  *          ones where no rank shows a speed. */
 status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
-		  const uint64_t *written, size_t p, double *now, uint64_t *share, prospect *out,
-		  err *e);
+		  const rates *rate, const uint64_t *written, size_t p, double *now,
+		  uint64_t *share, prospect *out, err *e);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct situation {
 	double planned[P], now[P];
 	uint64_t in[P], written[P], share[P];
 	sighting seen[P];
+	rates rate[P];
 	prospect out;
 } situation;
 
@@ -75,8 +76,8 @@ static void replan(situation *s)
 	err e = { ST_OK, "" };
 	mem m = { 0 };
 	uint64_t sum = 0;
-	assert_int_equal(adapt_plan(&m, &s->o, s->seen, s->planned, s->written, P, s->now, s->share,
-				    &s->out, &e),
+	assert_int_equal(adapt_plan(&m, &s->o, s->seen, s->planned, s->rate, s->written, P, s->now,
+				    s->share, &s->out, &e),
 			 ST_OK);
 	assert_int_equal(m.now_bytes, 0);
 	for (size_t i = 0; i < P; i++)
@@ -317,9 +318,34 @@ static void idle_ranks_tell_nothing(void **state)
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 }
 
+/* A rank at half its speed, and links that take longer than its work: nothing changes. With one of
+ * them alone so slow, the others take what it cannot. */
+static void links_count(void **state)
+{
+	const double factor[P] = { 1, 1, 1, 2 };
+	situation s;
+	(void)state;
+	set_up(&s, BY_MERGING, speed_sets[0], factor);
+	for (size_t i = 0; i < P; i++)
+		s.rate[i].link_s = rates_byte_s(20);
+	replan(&s);
+	assert_false(s.out.worth);
+	set_up(&s, BY_MERGING, speed_sets[0], factor);
+	s.rate[0].link_s = rates_byte_s(20);
+	replan(&s);
+	assert_true(s.out.worth);
+	assert_true(s.share[0] < s.written[0] / 4);
+	set_up(&s, BY_MERGING, speed_sets[0], factor);
+	s.rate[0].disk_s = rates_byte_s(20);
+	replan(&s);
+	assert_true(s.out.worth);
+	assert_true(s.share[0] < s.written[0] / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(links_count),
 		cmocka_unit_test(noise_changes_nothing),
 		cmocka_unit_test(a_slow_rank_writes_less),
 		cmocka_unit_test(by_costs_as_by_speeds),
