@@ -11,7 +11,7 @@ plans() { # plans RECORDS ARGUMENT... - shares of all ranks, read and written, a
   local n=$1; shift
   run "$hetsort" --explain "$@"
   is "$n records, ${*: -1}: exit code" "$rc" 0
-  is "$n records, ${*: -1}: all are planned" "$(awk '$1 ~ /^[0-9]$/ && NF == 6 {r += $4; w += $5} END {printf "%.0f %.0f", r, w}' <<<"$out")" "$n $n"
+  is "$n records, ${*: -1}: all are planned" "$(awk '$1 ~ /^[0-9]$/ && NF == 7 {r += $4; w += $5} END {printf "%.0f %.0f", r, w}' <<<"$out")" "$n $n"
 }
 if truncate -s 15T huge 2>/dev/null; then
   truncate -s 8589934597 ones

@@ -21,7 +21,7 @@ run "$hetsort" --explain --ranks 4 --speeds $ratings --emulate best in
 is "best: the best of up to four a rank" "$(numbers <<<"$out")" "$(by_planner --best-upto 16)"
 run "$hetsort" --explain --ranks 4 --speeds $ratings --emulate 11 in
 ok "the part of the whole speed that they reach" grep -q '; 82.6 % of the whole speed$' <<<"$out"
-is "equal shares" "$(awk '$1 ~ /^[0-9]+$/ && NF == 6 {print $5}' <<<"$out" | sort -u | paste -sd' ')" "1818 1819"
+is "equal shares" "$(awk '$1 ~ /^[0-9]+$/ && NF == 7 {print $5}' <<<"$out" | sort -u | paste -sd' ')" "1818 1819"
 
 for mode in "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute" "--max-message 7" "--timeout 60" \
   "--source root" "--stable --adapt"; do

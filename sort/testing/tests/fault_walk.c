@@ -85,6 +85,8 @@ static const struct sort {
 	{ "sorted inputs, three ranks", "--merge in.odd --ranks 3", 0, 3, false },
 	{ "sorted inputs, unique keys, three ranks", "--merge in.odd --ranks 3 --unique", 0, 3,
 	  false },
+	{ "links and disks that bind", "--ranks 3 --speeds 1,0.5,2 --links 1,1,2 --disks 3,1,2", 0,
+	  3, false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
