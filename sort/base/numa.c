@@ -69,6 +69,7 @@ struct numa {
 	hwloc_topology_t topology;  /* NULL: not known */
 	bool of_this_machine;
 	size_t nodes;        /* with processors that the rank may use */
+	size_t room;         /* entries of the arrays */
 	hwloc_bitmap_t *set; /* [nodes] these processors, */
 	uint32_t *number;    /* the number of the node, */
 	uint32_t *cpus;      /* how many there are, */
@@ -88,6 +89,7 @@ static bool is_described(void)
 static bool alloc_nodes(numa *n, size_t most)
 {
 	n->set = calloc(most, sizeof *n->set);
+	n->room = n->set ? most : 0;
 	n->number = calloc(most, sizeof *n->number);
 	n->cpus = calloc(most, sizeof *n->cpus);
 	n->weight = calloc(most, sizeof *n->weight);
@@ -151,7 +153,7 @@ void numa_close(numa *n)
 	if (!n)
 		return;
 	pool_begin_with(NULL, NULL);
-	for (size_t i = 0; n->set && i < n->nodes; i++)
+	for (size_t i = 0; i < n->room; i++)
 		hwloc_bitmap_free(n->set[i]);
 	hwloc_bitmap_free(n->mine);
 	free(n->set);
