@@ -20,6 +20,7 @@ typedef struct side {
 } side;
 
 typedef struct poller {
+	bool all; /* its exchange goes among all ranks, who are known by their numbers */
 	side side[NEWS_KINDS];
 	int awaited; /* the rank whose next block its reader wants, or -1 */
 } poller;
@@ -66,7 +67,8 @@ void polling_windows(unsigned blocks)
 
 static poller *own(void)
 {
-	return poll.of && actor_self() ? &poll.of[engine_here()->number] : NULL;
+	poller *p = poll.of && actor_self() ? &poll.of[engine_here()->number] : NULL;
+	return p && p->all ? p : NULL;
 }
 
 static side *side_of(int rank, const comm_req *r)
@@ -90,6 +92,14 @@ void polling_through(int rank, const comm_req *r, int peer)
 	side *s = side_of(rank, r);
 	rank_set_add(s->due, peer);
 	s->under_way--;
+}
+
+/* Of a few peers, each may be asked. */
+WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
+{
+	if (poll.of && actor_self())
+		poll.of[engine_here()->number].all = p->peers.count == p->c->size;
+	return __real_exchange_open(out, p, e);
 }
 
 /* Where the exchange begins, all streams are due. */
