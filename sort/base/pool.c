@@ -5,23 +5,11 @@
 
 #include <stdlib.h>
 
-typedef struct call {
-	pool_work *work; /* NULL: none */
-	void *arg;
-} call;
-
 typedef struct worker {
 	pthread_t thread;
-	call first, then;
+	pool_call first, then;
 	unsigned index;
 } worker;
-
-static _Thread_local call begin;
-
-void pool_begin_with(pool_work *work, void *arg)
-{
-	begin = (call){ work, arg };
-}
 
 static void *run_worker(void *self)
 {
@@ -35,9 +23,10 @@ static void *run_worker(void *self)
 unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 {
 	worker *w = threads > 1 ? calloc(threads, sizeof *w) : NULL;
+	const pool_call first = pool_first();
 	unsigned up = 1;
 	for (; w && up < threads; up++) {
-		w[up] = (worker){ .first = begin, .then = { work, arg }, .index = up };
+		w[up] = (worker){ .first = first, .then = { work, arg }, .index = up };
 		if (thread_start(&w[up].thread, "worker", run_worker, &w[up]) != 0)
 			break;
 	}

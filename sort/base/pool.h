@@ -11,8 +11,14 @@ typedef void pool_work(void *arg, unsigned worker);
  * does. Returns how many did. */
 unsigned pool_run(unsigned threads, pool_work *work, void *arg);
 
+typedef struct pool_call {
+	pool_work *work; /* NULL: none */
+	void *arg;
+} pool_call;
+
 /* pool_begin_with - the workers of each pool_run that the calling thread does, but for the calling
- * thread itself, call this first; NULL: nothing. */
-void pool_begin_with(pool_work *begin, void *arg);
+ * thread itself, call this first; NULL: nothing. pool_first - what that is. */
+void pool_begin_with(pool_work *work, void *arg);
+pool_call pool_first(void);
 
 #endif

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The library neither counts what its callers' ranks do nor records it: that takes variables of the
- * process, of which it has none. This takes the place of base/progress.c and base/trace.c. */
+/* The library neither counts what its callers' ranks do nor records it, and places no threads: that
+ * takes variables of the process, of which it has none. This takes the place of base/progress.c,
+ * base/trace.c and base/pool_first.c. */
+#include "base/pool.h"
 #include "base/trace.h"
+
+pool_call pool_first(void)
+{
+	return (pool_call){ NULL, NULL };
+}
 
 void progress_join(progress_count *p)
 {

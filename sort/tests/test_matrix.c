@@ -319,7 +319,8 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 			   .exchange_threads = t->threads,
 			   .threads = 1 + t->threads,
 			   .test_sizes = &sizes,
-			   .links = links, /* measured, they would take long with short messages */
+			   /* measured, they would take long with short messages */
+			   .links = t->scatter == NOT_DEALT ? NULL : links,
 			   .from_root = t->scatter != NOT_DEALT,
 			   .scatter = t->scatter == NOT_DEALT ? SCATTER_EQUAL
 							      : (scatter_kind)t->scatter,
