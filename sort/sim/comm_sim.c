@@ -6,13 +6,10 @@
 #include "comm_sim.h"
 #include "base/size.h"
 #include "engine.h"
-#include "exchange/block.h"
-#include "exchange/windows.h"
 #include "io/unfinished.h"
-#include "model/link_rates.h"
 #include "network.h"
-#include "phases/exchange_setup.h"
 #include "polling.h"
+#include "scale.h"
 #include "wrap.h"
 
 #include <math.h>
@@ -22,13 +19,11 @@
 #include <unistd.h>
 
 enum {
-	FRAME_BYTES = 66,        /* of a message on the wire, beside its own */
-	MESSAGE_BYTES = 1 << 20, /* before the exchange is open */
-	TREE_BYTES = 4096,       /* shorter ones of all to all go by a tree, among */
-	TREE_RANKS = 8,          /* more ranks than this */
+	FRAME_BYTES = 66,  /* of a message on the wire, beside its own */
+	TREE_BYTES = 4096, /* shorter ones of all to all go by a tree, among */
+	TREE_RANKS = 8,    /* more ranks than this */
 	LEAST_BUCKETS = 64,
-	AT_A_TIME = 32,
-	TAG_HEARTBEAT = COMM_TAGS - 1 /* watch.c */
+	AT_A_TIME = 32
 };
 
 enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, MEET };
@@ -56,15 +51,12 @@ typedef struct sim_rank {
 
 static struct {
 	const platform *p;
-	double scale;
 	sim_rank *rank;     /* [p->hosts] */
 	shown *board;       /* [p->hosts] */
 	comm_req **waiting; /* of all mailboxes */
 	size_t buckets;
 	char *room;
 	int arrived;
-	comm_windows windows;
-	size_t record_bytes;
 	comm_traffic traffic[PHASES];
 	void (*at_end)(int code);
 } net;
@@ -83,8 +75,7 @@ double comm_sim_scale(void)
 {
 	if (!actor_self())
 		return 1;
-	const phase at = (phase)atomic_load(&net.rank[engine_here()->number].c.phase);
-	return at == PH_SAMPLE || at == PH_SPLIT ? 1 : net.scale;
+	return scale_in((phase)atomic_load(&net.rank[engine_here()->number].c.phase));
 }
 
 /* ------------------------------------------------------------------------------- collectives */
@@ -248,21 +239,6 @@ static void wait_in(comm_req **list, comm_req *r)
 	*list = r;
 }
 
-/* What a block stands for: there are more records then, but no more headers. */
-static double scaled_bytes(const comm_req *r)
-{
-	const bool control = r->tag == TAG_HEARTBEAT || r->tag == TAG_LINK_RATES ||
-			     r->tag == TAG_LINK_RATES + 1 || r->bytes < sizeof(block_header);
-	const size_t room = control ? 0 : r->bytes - sizeof(block_header);
-	return (double)r->bytes + (double)(room - room % net.record_bytes) * (net.scale - 1);
-}
-
-/* How many messages that would be. */
-static double messages(double bytes)
-{
-	return fmax(1, ceil(bytes / net.windows.block_bytes));
-}
-
 static void note_time(comm_req *r)
 {
 	const double t = engine_now_s();
@@ -306,7 +282,7 @@ static void has_landed(void *recv)
  */
 static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 {
-	const double bytes = scaled_bytes(s), n = messages(bytes);
+	const double bytes = scale_block(s), n = scale_messages(bytes);
 	host *f = engine_host(from), *t = engine_host(to);
 	comm_traffic *traffic = traffic_of(c);
 	if (s->bytes != r->bytes)
@@ -323,7 +299,7 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 
 static status sim_start(comm *c, comm_req *req)
 {
-	const double own = messages(scaled_bytes(req)) * net.p->rates.message_s;
+	const double own = scale_messages(scale_block(req)) * net.p->rates.message_s;
 	const int from = req->sending ? c->rank : req->peer,
 		  to = req->sending ? req->peer : c->rank;
 	actor_acts();
@@ -349,7 +325,7 @@ static status sim_test(comm *c, comm_req *req, bool *done)
 	actor_owe(net.p->rates.test_s);
 	*done = atomic_load(&req->complete);
 	if (*done && !req->sending)
-		actor_owe(messages(scaled_bytes(req)) * net.p->rates.message_s / 2);
+		actor_owe(scale_messages(scale_block(req)) * net.p->rates.message_s / 2);
 	return ST_OK;
 }
 
@@ -366,54 +342,11 @@ static const struct comm_ops sim_ops = {
 	sim_meet,  sim_start,  sim_test,      sim_end_job,
 };
 
-/* ------------------------------------------------------------------------------------ windows */
-
-static uint64_t scaled(uint64_t n, double most)
-{
-	return (uint64_t)fmin((double)n * net.scale, most);
-}
-
-/* Those of the records that are stood for, in the same number of blocks. */
-WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, uint64_t limit_bytes)
-{
-	const double most = 0x1p62;
-	const uint64_t recs = scaled(total, most / env->o->lay.record_bytes);
-	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, most));
-	return (uint64_t)ceil((double)bytes / net.scale);
-}
-
-WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,
-	uint64_t total)
-{
-	const double most = 0x1p62;
-	windows w = __real_windows_divide(scaled(budget_bytes, most), record_bytes, ranks,
-					  scaled(total, most));
-	if (!actor_self())
-		return w;
-	net.windows = (comm_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),
-				      (double)w.block_recs < net.scale };
-	polling_windows((unsigned)w.blocks);
-	w.block_recs = (size_t)fmax((double)w.block_recs / net.scale, 1);
-	return w;
-}
-
-const comm_windows *comm_sim_windows(void)
-{
-	return &net.windows;
-}
-
 /* -------------------------------------------------------------------------------------- ranks */
 
-void comm_sim_open(const platform *p, double scale)
+void comm_sim_open(const platform *p)
 {
 	net.p = p;
-	net.scale = scale;
-	net.windows.block_bytes = MESSAGE_BYTES;
-}
-
-void comm_sim_records(size_t record_bytes)
-{
-	net.record_bytes = record_bytes;
 }
 
 void comm_sim_at_end(void (*fn)(int code))

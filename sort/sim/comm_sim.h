@@ -14,18 +14,8 @@ typedef struct comm_traffic {
 	double collective_s;                  /* from the last rank's call on */
 } comm_traffic;
 
-/* Of the exchange, for each peer and direction; bytes of a block as scaled. */
-typedef struct comm_windows {
-	unsigned blocks;
-	double block_bytes;
-	bool coarse; /* a record stands for more than a block */
-} comm_windows;
-
-/* comm_sim_open - of the ranks to come; scale: how many records each record stands for. */
-void comm_sim_open(const platform *p, double scale);
-
-/* comm_sim_records - how long they are: before the first block. */
-void comm_sim_records(size_t record_bytes);
+/* comm_sim_open - of the ranks to come. */
+void comm_sim_open(const platform *p);
 
 /* comm_sim_scale - of what the actor that runs does: 1 where a rank handles keys and counts, which
  * do not become more with the records. */
@@ -33,9 +23,6 @@ double comm_sim_scale(void);
 
 /* comm_sim_traffic - so far, in this phase. */
 const comm_traffic *comm_sim_traffic(phase at);
-
-/* comm_sim_windows - of the last exchange. */
-const comm_windows *comm_sim_windows(void);
 
 /* comm_sim_at_end - called before a rank that gives up ends the program. */
 void comm_sim_at_end(void (*fn)(int code));

@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "network.h"
 #include "run.h"
+#include "scale.h"
 #include "sim_report.h"
 #include "work.h"
 #include "wrap.h"
@@ -165,7 +166,8 @@ static status open_all(int argc, char **argv, err *e)
 	make_arguments(argc, argv);
 	network_open(sim.p.switch_bytes_per_s);
 	work_open(&sim.p.rates);
-	comm_sim_open(&sim.p, sim.scale);
+	scale_open(sim.scale);
+	comm_sim_open(&sim.p);
 	comm_sim_at_end(report_end);
 	return rc;
 }
@@ -173,7 +175,7 @@ static status open_all(int argc, char **argv, err *e)
 WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 {
 	sim.ran = true;
-	comm_sim_records(o->lay.record_bytes);
+	scale_records(o->lay.record_bytes);
 	const status rc = __real_job_run(c, o, res);
 	if (c->rank == 0)
 		sim_report_take(&sim.outcome, res);

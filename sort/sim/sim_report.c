@@ -3,6 +3,7 @@
 #include "sim_report.h"
 #include "comm_sim.h"
 #include "engine.h"
+#include "scale.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,7 +91,7 @@ static void write_memory(FILE *f, const platform *p, double scale, const sim_out
 
 static void write_windows(FILE *f)
 {
-	const comm_windows *w = comm_sim_windows();
+	const scale_windows *w = scale_last_windows();
 	fprintf(f, "blocks of %.0f bytes, %u in a window%s\n", w->block_bytes, w->blocks,
 		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What does not become more with the records: keys and counts while splitters are found, headers of
+ * blocks, heartbeats. What is divided among blocks is that of the records that are stood for, so
+ * that there are as many blocks as they would have. */
+#include "scale.h"
+#include "engine.h"
+#include "exchange/block.h"
+#include "exchange/windows.h"
+#include "model/link_rates.h"
+#include "phases/exchange_setup.h"
+#include "polling.h"
+#include "wrap.h"
+
+#include <math.h>
+
+enum { MESSAGE_BYTES = 1 << 20 }; /* before the exchange is open */
+
+static struct {
+	double all;
+	size_t record_bytes;
+	scale_windows last;
+} scale = { .all = 1, .last = { .block_bytes = MESSAGE_BYTES } };
+
+void scale_open(double all)
+{
+	scale.all = all;
+}
+
+void scale_records(size_t record_bytes)
+{
+	scale.record_bytes = record_bytes;
+}
+
+double scale_in(phase at)
+{
+	return at == PH_SAMPLE || at == PH_SPLIT ? 1 : scale.all;
+}
+
+double scale_block(const comm_req *r)
+{
+	const bool control = r->tag == TAG_HEARTBEAT || r->tag == TAG_LINK_RATES ||
+			     r->tag == TAG_LINK_RATES + 1 || r->bytes < sizeof(block_header);
+	const size_t room = control ? 0 : r->bytes - sizeof(block_header);
+	return (double)r->bytes + (double)(room - room % scale.record_bytes) * (scale.all - 1);
+}
+
+double scale_messages(double bytes)
+{
+	return fmax(1, ceil(bytes / scale.last.block_bytes));
+}
+
+const scale_windows *scale_last_windows(void)
+{
+	return &scale.last;
+}
+
+static uint64_t scaled(uint64_t n, double most)
+{
+	return (uint64_t)fmin((double)n * scale.all, most);
+}
+
+WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, uint64_t limit_bytes)
+{
+	const double most = 0x1p62;
+	const uint64_t recs = scaled(total, most / env->o->lay.record_bytes);
+	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, most));
+	return (uint64_t)ceil((double)bytes / scale.all);
+}
+
+WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,
+	uint64_t total)
+{
+	const double most = 0x1p62;
+	windows w = __real_windows_divide(scaled(budget_bytes, most), record_bytes, ranks,
+					  scaled(total, most));
+	if (!actor_self())
+		return w;
+	scale.last = (scale_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),
+				      (double)w.block_recs < scale.all };
+	polling_windows((unsigned)w.blocks);
+	w.block_recs = (size_t)fmax((double)w.block_recs / scale.all, 1);
+	return w;
+}
