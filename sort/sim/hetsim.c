@@ -5,6 +5,7 @@
 #include "comm_sim.h"
 #include "engine.h"
 #include "network.h"
+#include "platform_xml.h"
 #include "run.h"
 #include "scale.h"
 #include "sim_report.h"
@@ -29,7 +30,7 @@ static struct {
 	platform p;
 	double scale;
 	const char *report; /* NULL: standard output */
-	bool hosts, calibrate, ran;
+	bool hosts, calibrate, xml, ran;
 	char **argv; /* hetsort's */
 	int argc;
 	sim_outcome outcome;
@@ -45,6 +46,7 @@ static void help(void)
 	     "      --hosts        with a line for each host\n"
 	     "      --calibrate    measure this machine's processor, print its rates as a line\n"
 	     "                     of a platform, and end\n"
+	     "      --xml          print PLATFORM as SimGrid reads it, and end\n"
 	     "      --help         print this\n"
 	     "      --version      print the version\n"
 	     "Exit status: that of hetsort.");
@@ -63,7 +65,7 @@ static status parse_scale(const char *arg, err *e)
 	return ST_OK;
 }
 
-enum { OPT_HOSTS = 256, OPT_CALIBRATE, OPT_HELP, OPT_VERSION };
+enum { OPT_HOSTS = 256, OPT_CALIBRATE, OPT_XML, OPT_HELP, OPT_VERSION };
 
 static _Noreturn void say_and_end(int opt)
 {
@@ -81,6 +83,7 @@ static status parse_options(int argc, char **argv, err *e)
 					       { "report", required_argument, NULL, 'r' },
 					       { "hosts", no_argument, NULL, OPT_HOSTS },
 					       { "calibrate", no_argument, NULL, OPT_CALIBRATE },
+					       { "xml", no_argument, NULL, OPT_XML },
 					       { "help", no_argument, NULL, OPT_HELP },
 					       { "version", no_argument, NULL, OPT_VERSION },
 					       { NULL, 0, NULL, 0 } };
@@ -94,6 +97,8 @@ static status parse_options(int argc, char **argv, err *e)
 			sim.hosts = true;
 		else if (opt == OPT_CALIBRATE)
 			sim.calibrate = true;
+		else if (opt == OPT_XML)
+			sim.xml = true;
 		else if (opt == '?')
 			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
 		else
@@ -111,6 +116,14 @@ static status calibrate(err *e)
 	if (rc == ST_OK)
 		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,
 		       1e9 * r.merge_s, 1e9 * r.copy_s);
+	return rc;
+}
+
+static status print_xml(err *e)
+{
+	const status rc = platform_xml(stdout, &sim.p, e);
+	if (rc == ST_OK && (fflush(stdout) != 0 || ferror(stdout)))
+		return err_set(e, ST_IO, "cannot write the platform");
 	return rc;
 }
 
@@ -161,8 +174,9 @@ static status open_all(int argc, char **argv, err *e)
 	if (rc != ST_OK || sim.calibrate)
 		return rc;
 	rc = platform_load(&sim.p, argv[optind], e);
-	if (rc == ST_OK)
-		rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.scale, MOST_LEAST_WORK_S), e);
+	if (rc != ST_OK || sim.xml)
+		return rc;
+	rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.scale, MOST_LEAST_WORK_S), e);
 	make_arguments(argc, argv);
 	network_open(sim.p.switch_bytes_per_s);
 	work_open(&sim.p.rates);
@@ -195,6 +209,8 @@ WRAPPED(int, main, int argc, char **argv)
 	int code = open_all(argc, argv, &e);
 	if (code == ST_OK && sim.calibrate)
 		code = calibrate(&e);
+	else if (code == ST_OK && sim.xml)
+		code = print_xml(&e);
 	else if (code == ST_OK)
 		code = sim.outcome.status = __real_main(sim.argc, sim.argv);
 	if (sim.ran)

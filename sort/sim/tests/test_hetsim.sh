@@ -120,6 +120,25 @@ ok "new ones the mean of all speeds: 3.25 quarters" awk -v a="$(reads | paste -s
   'BEGIN { split(a, n); exit !(n[5] == n[6] && n[5] > .75 * n[1] && n[5] < .88 * n[1]) }'
 ok "nothing is said of the file" test -z "$(grep wisdom <<<"$err")"
 
+# ------------------------------------------------------------------------------------- for SimGrid
+printf '2 x speed 0.5 cores 3 net 1G lat 30us\n1 x\nswitch 10G\n' >platform
+run "$BIN/hetsim" --xml platform
+is "--xml: status, hosts, links" "$rc $(grep -c '<host id="h[0-2]"' <<<"$out") $(grep -c '<host_link ' <<<"$out")" "0 3 3"
+ok "a host's speed and processors" grep -q '<host id="h1" speed="500000000f" core="3"/>' <<<"$out"
+ok "its link, for each direction, half of the latency" \
+  grep -q '<link id="l1" bandwidth="125000000Bps" latency="1.5e-05s" sharing_policy="SPLITDUPLEX"/>' <<<"$out"
+ok "the switch" grep -q '<backbone id="switch" bandwidth="1250000000Bps"' <<<"$out"
+echo 'at 1s host 0 stop' >>platform
+run "$BIN/hetsim" --xml platform
+is "changes are refused" "$rc/$out" "2/"
+run "$BIN/hetsim" --xml nowhere
+is "so is a platform that is not there" "$rc/$out" "2/"
+if [ -e /dev/full ]; then
+  printf '1 x\n' >platform
+  "$BIN/hetsim" --xml platform >/dev/full 2>/dev/null && rc=0 || rc=$?
+  is "a full disk is told of" $rc 3
+fi
+
 # ------------------------------------------------------------------------------ what goes wrong
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
 is "a host that stops ends the job, as a rank does" "$rc" 5
