@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-	FRAME_BYTES = 66,  /* of a message on the wire, beside its own */
 	TREE_BYTES = 4096, /* shorter ones of all to all go by a tree, among */
 	TREE_RANKS = 8,    /* more ranks than this */
 	LEAST_BUCKETS = 64,
@@ -82,21 +81,23 @@ double comm_sim_scale(void)
 
 static double collective_s(enum kind kind, double bytes)
 {
-	const double p = net.p->hosts, levels = ceil(log2(p)), one = net.p->rates.message_s;
-	double latency_s = 0, bytes_per_s = INFINITY;
+	const double p = net.p->hosts, levels = ceil(log2(p));
+	double latency_s = 0, bytes_per_s = INFINITY, speed = INFINITY;
 	for (int i = 0; i < net.p->hosts; i++) {
 		latency_s = fmax(latency_s, engine_host(i)->is.latency_s);
 		bytes_per_s = fmin(bytes_per_s, engine_host(i)->is.net_bytes_per_s);
+		speed = fmin(speed, engine_host(i)->is.speed);
 	}
-	const double wire_s = (bytes + FRAME_BYTES) / bytes_per_s;
+	const double one = net.p->rates.message_s / speed;
+	const double wire_s = network_bytes(bytes) / bytes_per_s;
 	if (kind == BCAST)
 		return levels * (latency_s + one + wire_s);
 	if (kind == MEET) /* to rank 0, each or by a tree, as is faster, and down a tree */
 		return fmin(latency_s + (p - 1) * fmax(one, wire_s),
-			    levels * (latency_s + one) + p * bytes / bytes_per_s) +
+			    levels * (latency_s + one) + network_bytes(p * bytes) / bytes_per_s) +
 		       levels * (latency_s + one + wire_s);
 	if (kind == ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
-		return levels * (latency_s + one + p / 2 * bytes / bytes_per_s);
+		return levels * (latency_s + one + network_bytes(p / 2 * bytes) / bytes_per_s);
 	return latency_s + (p - 1) * fmax(one, wire_s);
 }
 
@@ -292,7 +293,7 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 	traffic->block_bytes += bytes;
 	note_ends(s, from, to);
 	note_ends(r, from, to);
-	const delivery d = { f, t, bytes + FRAME_BYTES * n, has_left, has_landed, s, r };
+	const delivery d = { f, t, network_bytes(bytes), has_left, has_landed, s, r };
 	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
 	return network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
 }

@@ -6,6 +6,17 @@
 
 #include "engine.h"
 
+#include <math.h>
+
+/* What Ethernet, IP and TCP add to each packet, and what of a message there is in one. */
+enum { NETWORK_HEADER_BYTES = 66, NETWORK_PACKET_BYTES = 1448 };
+
+/* network_bytes - of a message with so many bytes, on the wire. */
+static inline double network_bytes(double bytes)
+{
+	return bytes + NETWORK_HEADER_BYTES * fmax(1, ceil(bytes / NETWORK_PACKET_BYTES));
+}
+
 /* network_open - a switch of so many bytes a second, INFINITY: never full. */
 void network_open(double switch_bytes_per_s);
 
