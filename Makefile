@@ -6,6 +6,7 @@
 #   mpi_*.sh     run by `make check-mpi`
 #   long_*.sh    run by `make check-long`
 #   slurm_*.sh   run by `make check-slurm`
+#   smpi_*.sh    run by `make check-smpi`
 #   fuzz_*.c     libFuzzer targets, corpus in corpus/NAME/ beside them; `make check` replays the
 #                corpus, `make fuzz` searches
 #   fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
@@ -102,7 +103,13 @@ SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(S
 
 # hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
 SIM_SRC  := $(if $(filter Linux,$(shell uname -s)),$(wildcard sort/sim/*.c))
-SIM_WRAP  = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(SIM_SRC)))
+
+# The same as a program of SimGrid's SMPI, in a build of its own without MPI: hosts, work and threads are those of
+# hetsim, clock and messages SimGrid's.
+SMPICC   ?= smpicc
+GRID_SRC := $(wildcard sort/sim/smpi/*.c)
+GRID_SIM  = $(addprefix sort/sim/,platform.c scale.c threads.c work.c) $(GRID_SRC)
+wrapped   = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(1)))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.
 BURN_SRC := $(if $(filter Linux,$(shell uname -s)),$(wildcard bench/cpuburn/*.c))
@@ -135,6 +142,7 @@ TESTS_SH := $(call in_tests,$(ROOMS) python scripts,test_*.sh)
 MPI_SH   := $(call in_tests,$(ROOMS) python,mpi_*.sh)
 LONG_SH  := $(call in_tests,$(ROOMS) scripts,long_*.sh)
 SLURM_SH := $(call in_tests,scripts,slurm_*.sh)
+GRID_SH  := $(call in_tests,sort,smpi_*.sh)
 FUZZ_C   := $(call in_tests,$(ROOMS),fuzz_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
 FUZZ_X   := $(patsubst %.c,$(OBJ)/%,$(FUZZ_C))
@@ -214,7 +222,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
-$(call objs,$(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(call objs,$(SORT_SRC) $(SIM_SRC) $(GRID_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(call objs,$(filter %/numa.c,$(SORT_SRC))): EXTRA += $(HWLOC_CFLAGS)
 $(PART_X:=.o): EXTRA = $(PART_INC)
@@ -310,7 +318,13 @@ $(OBJ)/bin/hetsort-report: $(call objs,sort/report/main.c) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
 
 $(OBJ)/bin/hetsim: $(call objs,sort/main.c $(SIM_SRC)) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI) $(SIM_WRAP),$(SORT_LIBS))
+	$(call link,$(LINKMPI) $(call wrapped,$(SIM_SRC)),$(SORT_LIBS))
+
+# smpirun loads it, and calls its main(), which calls that of hetsort.
+$(OBJ)/sort/sim/smpi/main.o: $(OBJ)/sort/main.o
+	$(Q)mkdir -p $(@D) && $(OBJCOPY) --redefine-sym main=hetsort_main $< $@
+$(OBJ)/bin/hetsmpi.so: $(call objs,$(GRID_SIM)) $(OBJ)/sort/sim/smpi/main.o $(LIBSORT) $(LIBPART)
+	$(call link,$(SMPICC) -pthread $(CFLAGS) $(LDFLAGS) $(call wrapped,$(GRID_SIM)),$(SORT_LIBS))
 
 $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 	$(call link,$(LINK),-lm)
@@ -374,6 +388,11 @@ check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints
 
 check-slurm: all failpoints  ## jobs under Slurm on four virtual hosts (root; scripts/deps slurm)
 	$(Q)$(RUN) $(or $(TESTS),$(SLURM_SH))
+
+check-smpi: all  ## hetsim beside SimGrid's SMPI: 16 and 96 hosts, 1 and 10 Gbit/s (scripts/deps smpi)
+	$(Q)! command -v $(SMPICC) >/dev/null || $(MAKE) --no-print-directory MPI=no OBJ=$(OBJ)/smpi \
+	  PROGDIR=$(PROGDIR)/smpi $(PROGDIR)/smpi/hetsmpi.so
+	$(Q)$(RUN) $(or $(TESTS),$(GRID_SH))
 
 # The sorter once more, with failpoints, and the programs that walk through them.
 failpoints:

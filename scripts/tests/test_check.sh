@@ -50,7 +50,7 @@ DEPS_RC=1 check
 is "something needed is missing" "$(last)" "1 0 passed, 1 failed"
 check
 is "what was left out is told in one line, before the last" \
-  "$(tail -n 3 <<<"$out" | grep -n -E '^left out: make check-long .*, check-faults, check-sim, check-slurm, asan, tsan, fuzz, ' | cut -d: -f1)" 1
+  "$(tail -n 3 <<<"$out" | grep -n -E '^left out: make check-long .*, check-faults, check-sim, check-slurm, check-smpi, asan, tsan, fuzz, ' | cut -d: -f1)" 1
 check --strict
 ok "without a tool that is missing, where none may be" grep -q '^left out: .*, analyze$' <<<"$out"
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* comm over SMPI: takes the place of comm_local_run. Collectives are MPI's blocking ones, since
+ * SMPI sends p * p messages at once for nonblocking ones. A block is a message of as many bytes as
+ * its records stand for, which has no contents; the records go from array to array when both sides
+ * have asked for them, as all ranks are in one process. */
+#include "comm_smpi.h"
+#include "sim/engine.h"
+#include "sim/scale.h"
+#include "sim/wrap.h"
+
+#include <limits.h>
+#include <simgrid/host.h>
+#include <smpi/mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle[0], "a request fits its place");
+
+/* Of a rank, where others find it: by its host. */
+typedef struct smpi {
+	comm c; /* first, so that a comm is an smpi */
+	MPI_Comm data;
+	comm_req *sends, *recvs; /* of blocks for this rank, that wait for the other side */
+	unsigned char *bytes;    /* what messages carry */
+	size_t bytes_there;
+	const sim_rates *rates;
+} smpi;
+
+static struct {
+	smpi *self;
+	const sim_rates *rates;
+} rank;
+
+double comm_sim_scale(void)
+{
+	return rank.self ? scale_in((phase)atomic_load(&rank.self->c.phase)) : 1;
+}
+
+static status checked(int rc)
+{
+	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
+}
+
+/* ------------------------------------------------------------------------------- collectives */
+
+static status smpi_bcast(comm *c, void *buf, size_t bytes, int root)
+{
+	(void)c;
+	actor_pay();
+	return checked(MPI_Bcast(buf, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD));
+}
+
+static status smpi_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+{
+	const int n = (int)bytes;
+	(void)c;
+	actor_pay();
+	return checked(MPI_Gather(mine, n, MPI_BYTE, all, n, MPI_BYTE, root, MPI_COMM_WORLD));
+}
+
+static status smpi_allgather(comm *c, const void *mine, void *all, size_t bytes)
+{
+	const int n = (int)bytes;
+	(void)c;
+	actor_pay();
+	return checked(MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, MPI_COMM_WORLD));
+}
+
+static status smpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+{
+	const int n = (int)bytes;
+	(void)c;
+	actor_pay();
+	return checked(MPI_Alltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, MPI_COMM_WORLD));
+}
+
+/* ------------------------------------------------------------------------------------ blocks */
+
+/* handle[0] is MPI's request; handle[1]: both sides have asked for the block. */
+static comm_req *match(comm_req **list, int from, int tag)
+{
+	for (; *list; list = &(*list)->next)
+		if ((*list)->peer == from && (*list)->tag == tag) {
+			comm_req *r = *list;
+			*list = r->next;
+			return r;
+		}
+	return NULL;
+}
+
+static void append(comm_req **list, comm_req *r)
+{
+	while (*list)
+		list = &(*list)->next;
+	r->next = NULL;
+	*list = r;
+}
+
+/* The records move now; the time that they take is the message's. The request's peer is the sender
+ * from here on. */
+static status move(comm *c, comm_req *r)
+{
+	char name[16];
+	snprintf(name, sizeof name, "h%d", r->sending ? r->peer : c->rank);
+	smpi *to = sg_host_get_data(sg_host_by_name(name));
+	r->peer = r->sending ? c->rank : r->peer;
+	comm_req *other = match(r->sending ? &to->recvs : &to->sends, r->peer, r->tag);
+	r->handle[1] = other != NULL;
+	if (!other) {
+		append(r->sending ? &to->sends : &to->recvs, r);
+		return ST_OK;
+	}
+	other->handle[1] = true;
+	if (other->bytes != r->bytes)
+		return ST_INTERNAL;
+	if (r->bytes)
+		memcpy(r->sending ? other->buf : r->buf, r->sending ? r->buf : other->buf,
+		       r->bytes);
+	return ST_OK;
+}
+
+/* All messages carry the same bytes, which SMPI then does not copy. */
+static status give_room(smpi *m, size_t bytes)
+{
+	if (bytes <= m->bytes_there)
+		return ST_OK;
+	m->bytes_there = 2 * bytes + (1 << 20);
+	m->bytes = SMPI_SHARED_MALLOC(m->bytes_there); /* messages under way keep the old one */
+	return m->bytes ? ST_OK : ST_RESOURCE;
+}
+
+static double own_s(const smpi *m, const comm_req *r)
+{
+	return scale_messages(scale_block(r)) * m->rates->message_s;
+}
+
+static status smpi_start(comm *c, comm_req *r)
+{
+	smpi *m = (smpi *)c;
+	MPI_Request req;
+	const int peer = r->peer;
+	const double bytes = scale_block(r);
+	status rc = give_room(m, (size_t)bytes);
+	if (rc != ST_OK || bytes > INT_MAX)
+		return rc == ST_OK ? ST_INTERNAL : rc;
+	actor_owe(r->sending ? own_s(m, r) : own_s(m, r) / 2);
+	rc = checked(
+		r->sending
+			? MPI_Issend(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req)
+			: MPI_Irecv(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req));
+	memcpy(&r->handle[0], &req, sizeof req);
+	return rc == ST_OK ? move(c, r) : rc;
+}
+
+/* SMPI is only asked for what may be done: asking takes the real machine long. */
+static status smpi_test(comm *c, comm_req *r, bool *done)
+{
+	smpi *m = (smpi *)c;
+	MPI_Request req;
+	int flag = 0;
+	*done = false;
+	actor_owe(m->rates->test_s);
+	if (!r->handle[1])
+		return ST_OK;
+	memcpy(&req, &r->handle[0], sizeof req);
+	const status rc = checked(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
+	memcpy(&r->handle[0], &req, sizeof req);
+	*done = flag;
+	if (flag && !r->sending)
+		actor_owe(own_s(m, r) / 2);
+	return rc;
+}
+
+static void smpi_end_job(comm *c, int code)
+{
+	(void)c;
+	fflush(NULL);
+	MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+static const struct comm_ops smpi_ops = {
+	smpi_bcast, smpi_gather, smpi_allgather, smpi_alltoall,
+	NULL,       smpi_start,  smpi_test,      smpi_end_job,
+};
+
+/* -------------------------------------------------------------------------------------- ranks */
+
+void comm_smpi_rates(const sim_rates *r)
+{
+	rank.rates = r;
+}
+
+/* All have found each other when it returns. */
+static status join(smpi *m, err *e)
+{
+	MPI_Comm all = MPI_COMM_WORLD;
+	sg_host_set_data(sg_host_self(), m);
+	if (MPI_Comm_rank(all, &m->c.rank) != MPI_SUCCESS ||
+	    MPI_Comm_size(all, &m->c.size) != MPI_SUCCESS ||
+	    MPI_Comm_dup(all, &m->data) != MPI_SUCCESS || MPI_Barrier(all) != MPI_SUCCESS)
+		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	return ST_OK;
+}
+
+WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	smpi m = { .rates = rank.rates, .data = MPI_COMM_NULL };
+	status rc = join(&m, e);
+	(void)size; /* smpirun tells it */
+	m.c.ops = &smpi_ops;
+	m.c.max_msg = max_msg;
+	m.c.processes = m.c.size;
+	m.c.process_ranks = 1;
+	m.c.kind = "SMPI";
+	snprintf(m.c.host, sizeof m.c.host, "h%d", m.c.rank);
+	void *room = calloc(1, comm_room_bytes(m.c.size));
+	if (rc == ST_OK && !room)
+		rc = err_set(e, ST_RESOURCE, "no memory for a rank");
+	if (rc != ST_OK) {
+		free(room);
+		return rc;
+	}
+	comm_give_room(&m.c, room);
+	rank.self = &m;
+	rc = fn(&m.c, arg);
+	actor_pay();
+	if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS && rc == ST_OK) /* others look here */
+		rc = err_set(e, ST_PEER, "cannot leave the other ranks");
+	rank.self = NULL;
+	free(room);
+	return rc;
+}
+
+/* A rank is a process, but none that a launcher of real ones has started. */
+WRAPPED(bool, comm_mpi_launched, void)
+{
+	return false;
+}

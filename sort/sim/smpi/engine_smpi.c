@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine of a rank under SMPI: actors, their work and their sleep are SimGrid's, under its
+ * clock. SMPI gives each rank a copy of all static data, so there is one host here: the rank's.
+ * Unlike those of hetsim, naps last as long as they say, since messages tell of no news. */
+#include "engine_smpi.h"
+#include "sim/engine.h"
+#include "sim/platform_xml.h"
+
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <simgrid/semaphore.h>
+#include <stdlib.h>
+
+struct actor {
+	void *(*fn)(void *);
+	void *arg, *result;
+	double owes_s, cpu_s;
+	bool ended, woken;
+	sg_sem_t sem; /* to wait for */
+	const void *for_;
+	actor *joiner, *next, *next_woken;
+};
+
+static struct {
+	host here;
+	double least_work_s;
+	actor *waiting; /* those that wait for something, as they came */
+	actor *woken;   /* SimGrid does not know yet */
+} sim;
+
+/* SimGrid asks, while it ends the process, for what is no actor. */
+actor *actor_self(void)
+{
+	return sg_actor_self_get_pid() > 0 ? sg_actor_self_get_data() : NULL;
+}
+
+host *engine_here(void)
+{
+	return &sim.here;
+}
+
+double engine_now_s(void)
+{
+	const actor *a = actor_self();
+	return simgrid_get_clock() + (a ? a->owes_s / sim.here.is.speed : 0);
+}
+
+/* ------------------------------------------------------------------------------------ actors */
+
+static actor *new_actor(void *(*fn)(void *), void *arg)
+{
+	actor *a = calloc(1, sizeof *a);
+	if (a) {
+		a->sem = sg_sem_init(0);
+		a->fn = fn;
+		a->arg = arg;
+	}
+	return a;
+}
+
+/* Others may run in each call of SimGrid, so what wakes them is put off until this one waits. */
+static void tell_woken(void)
+{
+	for (actor *a; (a = sim.woken);) {
+		sim.woken = a->next_woken;
+		sg_sem_release(a->sem);
+	}
+}
+
+static bool wait_until(actor *a, double until_s)
+{
+	tell_woken();
+	if (until_s == INFINITY)
+		sg_sem_acquire(a->sem);
+	else if (sg_sem_acquire_timeout(a->sem, fmax(until_s - simgrid_get_clock(), 0)) != 0 &&
+		 a->woken)
+		sg_sem_acquire(a->sem); /* at the same moment */
+	const bool woken = a->woken;
+	a->woken = false;
+	return woken;
+}
+
+bool actor_wait(double until_s)
+{
+	return wait_until(actor_self(), until_s);
+}
+
+/* at_s: now, as only naps have other times, which are not woken here. */
+void actor_wake(actor *a, double at_s)
+{
+	(void)at_s;
+	actor **at = &sim.woken;
+	a->woken = true;
+	a->next_woken = NULL;
+	while (*at)
+		at = &(*at)->next_woken;
+	*at = a;
+}
+
+static void live(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	actor *a = actor_self();
+	a->result = a->fn(a->arg);
+	actor_pay();
+	a->ended = true;
+	if (a->joiner)
+		actor_wake(a->joiner, 0);
+	tell_woken();
+}
+
+actor *actor_start(host *h, void *(*fn)(void *), void *arg)
+{
+	actor_pay();
+	actor *a = new_actor(fn, arg);
+	(void)h;
+	if (!a)
+		return NULL;
+	sg_actor_t is = sg_actor_init("thread", sg_host_self());
+	sg_actor_set_data(is, a);
+	sg_actor_start(is, live, 0, NULL);
+	return a;
+}
+
+void *actor_join(actor *a)
+{
+	actor_pay();
+	a->joiner = actor_self();
+	while (!a->ended)
+		actor_wait(INFINITY);
+	void *result = a->result;
+	sg_sem_destroy(a->sem);
+	free(a);
+	return result;
+}
+
+/* ------------------------------------------------------------------------------------ queues */
+
+bool actor_wait_for(const void *what, double until_s)
+{
+	actor *a = actor_self(), **at = &sim.waiting;
+	a->for_ = what;
+	a->next = NULL;
+	while (*at)
+		at = &(*at)->next;
+	*at = a;
+	if (wait_until(a, until_s))
+		return true;
+	for (at = &sim.waiting; *at; at = &(*at)->next)
+		if (*at == a) {
+			*at = a->next;
+			break;
+		}
+	return false;
+}
+
+bool actor_wake_one(const void *what)
+{
+	for (actor **at = &sim.waiting; *at; at = &(*at)->next)
+		if ((*at)->for_ == what) {
+			actor *a = *at;
+			*at = a->next;
+			actor_wake(a, 0);
+			return true;
+		}
+	return false;
+}
+
+/* ---------------------------------------------------------------------------- work and sleep */
+
+void actor_compute(double s)
+{
+	tell_woken();
+	if (!(s > 0))
+		return;
+	actor_self()->cpu_s += s / sim.here.is.speed;
+	sim.here.busy_s += s / sim.here.is.speed;
+	sg_actor_execute(s * PLATFORM_XML_OPS);
+}
+
+void actor_pay(void)
+{
+	actor *a = actor_self();
+	const double s = a->owes_s;
+	a->owes_s = 0;
+	actor_compute(s);
+}
+
+void actor_owe(double s)
+{
+	actor *a = actor_self();
+	a->owes_s += s;
+	if (a->owes_s > sim.least_work_s)
+		actor_pay();
+}
+
+double actor_cpu_s(void)
+{
+	const actor *a = actor_self();
+	return a->cpu_s + a->owes_s / sim.here.is.speed;
+}
+
+void actor_sleep(double until_s)
+{
+	actor_pay();
+	if (until_s > simgrid_get_clock())
+		sg_actor_sleep_until(until_s);
+}
+
+void actor_nap(double s)
+{
+	actor_pay();
+	sg_actor_sleep_for(s);
+}
+
+void actor_acts(void)
+{
+}
+
+/* -------------------------------------------------------------------------------------- host */
+
+status engine_smpi_open(const platform *p, double least_work_s, err *e)
+{
+	const int n = atoi(sg_host_self_get_name() + 1);
+	actor *a = new_actor(NULL, NULL);
+	if (!a)
+		return err_set(e, ST_RESOURCE, "no memory for a rank");
+	if (n >= p->hosts)
+		return err_set(e, ST_REFUSED, "the platform has no host %d", n);
+	sim.least_work_s = least_work_s;
+	sim.here.is = p->host[n];
+	sim.here.number = n;
+	sg_actor_self_set_data(a);
+	return ST_OK;
+}
