@@ -10,7 +10,9 @@ run "$ROOT/bench/simulated" --repeat 1 --dir work -n 2 --cpu 0.2 --slow 1 --json
 case $err in *'no virtual hosts'*) skip_all "${err#*: }" ;; esac
 is "a run succeeds" "$rc/$err" 0/
 is "nothing stays behind" "$(ls work)" ""
+ok "what links carry is measured: not more than their rate, and more than nothing" \
+  awk -v mbit="$(sed -n 's/.*"carried_mbit": \([0-9.]*\).*/\1/p' simulated.json)" 'BEGIN { exit !(mbit > 1 && mbit < 440) }'
 is "two cases, both timed" "$(grep -c '"simulated_s": [0-9.e-]*, "real_s": \[[0-9.e-]*\]' simulated.json)" 2
-run "$ROOT/bench/simulated" --repeat 1 --dir work -n 2 --cpu 0.2 "10 --frobnicate"
+run "$ROOT/bench/simulated" --repeat 1 --dir work -n 2 --cpu 0.2 --as-told "10 --frobnicate"
 is "a case that hetsort refuses: status, work" "$rc/$(ls work)" 1/
 done_testing
