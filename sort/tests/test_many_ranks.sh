@@ -16,6 +16,14 @@ planned=$(number planned_bytes)
 ok "for what comes from each other rank, less than 1 kB beside 1 MB: $planned bytes" test "$planned" -lt 2000000
 ok "it takes less than 120 kB a rank: $peak bytes" test "$peak" -lt 120000000
 
+# So many that counts of blocks lie side by side: every rank sends to every other one.
+"$BIN/hetsort" -q --no-fsync -o wanted.dat in.dat
+for threads in 0 2; do
+  run "$BIN/hetsort" --no-fsync --ranks 150 --exchange-threads "$threads" -f -o sorted.dat in.dat
+  is "150 ranks, $threads threads each for the exchange" "$rc/$err" 0/
+  ok "as one rank does" cmp -s sorted.dat wanted.dat
+done
+
 # Else rank 0 plans for all of them, as each would; but for the times, as theirs to begin is in them.
 plan() {
   "$BIN/hetsort" --explain "$@" in.dat 2>&1 | sed -E 's/ +[0-9.]+( +[a-z]+)?$/\1/; s/[0-9.]+ s, at//'
