@@ -186,6 +186,13 @@ static exchange_setup setup_of(job *j, const settled *k)
 				 .to = IO_FD_NONE };
 }
 
+/* Among very many ranks records go to their group first. */
+static status regroup(job *j)
+{
+	const settled k = settled_of(j);
+	return phase_regroup(&j->env, &k, &j->data, &j->cuts);
+}
+
 /* Records to their rank, merged and written as they come. */
 static status merge(job *j)
 {
@@ -294,6 +301,7 @@ static const step steps[] = {
 	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
 	{ PH_SPLIT, MERGING | TOPPED, false, drop_rest, STAGE_NONE },
 	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
+	{ PH_EXCHANGE, MERGING, false, regroup, STAGE_NONE },
 	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
 	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_RECEIVE },
 	{ PH_MERGE, SINGLE, false, merge_single_rank, STAGE_WRITE },
@@ -405,6 +413,7 @@ static void job_free(job *j)
 	read_runs_free(m, &j->data);
 	mem_free(m, j->cuts.by_destination);
 	mem_free(m, j->cuts.cut);
+	peer_flow_free(&j->cuts.flow, m);
 	sample_brackets_free(m, &j->cuts.brackets);
 	mem_free(m, j->part.keys);
 	verified_free(m, &j->verified);
@@ -458,7 +467,8 @@ static void validate_result(rank_result *r, int rank)
 		     ends(r->bound_by, BOUND_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
 		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
 		     ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
-		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED;
+		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
+		     (unsigned)r->exchange < EXCHANGE_WAYS;
 	for (int i = 0; sound && i < r->spans; i++)
 		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s);
 	for (int k = 0; k < STAGES; k++)

@@ -7,7 +7,7 @@ _hetsort_options() { # PROGRAM
     hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --html= --record-size= --skip-header= --key= -r --reverse -m --merge -s --stable
       --partition-only -u --unique --count= --top=
       --speeds= --plan= --wisdom= --source= --scatter= --links= --disks= --adapt --ranks= --threads= --bind= --emulate= -S --memory=
-      -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange-threads= --max-message= --timeout=
+      -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet -c --check -C --check-silent
       --sum --clean --check-manifest --help --version' ;;
     hetsort-report) echo '-o --output= --help --version' ;;
@@ -34,6 +34,7 @@ _hetsort_values() { # PROGRAM OPTION VERB - the words that it may have; files wh
     'hetsort --direct '*) echo 'auto always never' ;;
     'hetsort --io '*) echo 'auto uring threads' ;;
     'hetsort --strategy '*) echo 'merge distribute' ;;
+    'hetsort --exchange '*) echo 'auto direct two-level' ;;
     'hetsort --emulate '*) echo 'best' ;;
     'hetsort --progress '*) echo 'off' ;;
     'hetplan --op '*) echo 'share share-unrelated share-weights round emulate model scatter scatter-order scatter-root

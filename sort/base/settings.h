@@ -25,6 +25,9 @@ typedef enum scatter_kind {
 } scatter_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy;
 
+/* How records go to the ranks that write them. */
+typedef enum exchange_wish { EXCHANGE_AUTO, EXCHANGE_DIRECT, EXCHANGE_BY_TWO_LEVELS } exchange_wish;
+
 /* What the phases have to know of a strategy; run.c has its steps. */
 typedef struct strategy_kind {
 	bool sorts_first; /* what is read, before the exchange; else what was received, after it */
@@ -79,6 +82,7 @@ typedef struct settings {
 	bool layout_named;     /* by options: else --check takes that of a manifest */
 	uint64_t header_bytes; /* before the records of each input, and of the first output */
 	unsigned exchange_threads;
+	exchange_wish exchange;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
 	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
@@ -126,12 +130,13 @@ static inline side_file settings_side_file(const settings *o, int i)
 
 /* The words of the command line for these; each list ends with NULL. */
 extern const char *const plan_names[],
-	*const strategy_names[], *const source_names[],
-					 *const scatter_names[],
-						 *const io_names[],
-							 *const direct_names[],
-								 *const verify_names[],
-									 *const bind_names[];
+	*const exchange_names[],
+		*const strategy_names[],
+			*const source_names[], *const scatter_names[],
+						       *const io_names[],
+							       *const direct_names[],
+								       *const verify_names[],
+									       *const bind_names[];
 
 enum { SELECTION_TEXT_BYTES = 128 };
 

@@ -104,6 +104,8 @@ const option_row option_rows[] = {
 	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
 	  .report = { 5, "strategy" }, .section = OF_WORK,
 	  .help = "merge: sort first; distribute: sort last [merge]" },
+	{ "exchange", 0, "WAY", OPT_CHOICE, FIELD(exchange), .choices = exchange_names,
+	  .section = OF_WORK, .help = "{}: records go to groups first [auto]" },
 	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .lo = 0, .hi = 2,
 	  .report = { 6, "exchange_threads" }, .section = OF_WORK,
 	  .help = "0, 1 or 2: a sender and a receiver [2]" },

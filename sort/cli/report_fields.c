@@ -383,6 +383,23 @@ static json_t *progress_json(const void *of, const report_source *s)
 	return a;
 }
 
+/* Not of a single rank, nor where the run ended before. */
+static bool exchanges(const void *of, const report_source *s)
+{
+	const rank_result *first = ((const job_result *)of)->rank;
+	(void)s;
+	return first && first->exchange != EXCHANGE_NONE;
+}
+
+static json_t *exchange_json(const void *of, const report_source *s)
+{
+	const rank_result *first = ((const job_result *)of)->rank;
+	(void)s;
+	return json_string(
+		exchange_names[first->exchange == EXCHANGE_TWO_LEVEL ? EXCHANGE_BY_TWO_LEVELS
+								     : EXCHANGE_DIRECT]);
+}
+
 static json_t *ranks_json(const void *of, const report_source *s)
 {
 	const job_result *r = of;
@@ -579,6 +596,7 @@ const report_field report_fields[] = {
 	{ "balance", MADE(balance_json) },
 	{ "adapt", MADE(adapt_json), .when = adapted, .or_null = true },
 	{ "progress", MADE(progress_json), .when = told },
+	{ "exchange", MADE(exchange_json), .when = exchanges, .or_null = true },
 	{ "checksum_kind", SAYS(CHECKSUM_NAME) },
 	{ "checksum", MADE(sum_json) },
 	{ "checksum_written", MADE(sum_out_json), .when = drops },

@@ -196,6 +196,21 @@ static void print_places(const job_result *r, FILE *f)
 	}
 }
 
+static void print_exchange(const job_result *r, FILE *f)
+{
+	static const char *const way[EXCHANGE_WAYS] = {
+		[EXCHANGE_TWO_LEVEL] = "two-level: records go to groups of ranks first",
+		[EXCHANGE_CHEAPER] = "direct, which takes less time",
+		[EXCHANGE_ASKED] = "direct, as asked for",
+		[EXCHANGE_NO_OTHER] = "direct, the only way with other options or this input",
+		[EXCHANGE_NO_MEMORY] = "direct, as memory holds no second copy of the records",
+		[EXCHANGE_FEW_MESSAGES] = "direct, as ranks have something for few others, "
+					  "or one would get too much",
+	};
+	if (r->rank && r->rank->exchange != EXCHANGE_NONE)
+		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
+}
+
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
@@ -207,6 +222,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	print_places(r, f);
 	if (r->size > REPORT_ROWS)
 		print_bottlenecks(r, f);
+	print_exchange(r, f);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);

@@ -37,6 +37,18 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
+/* How records went to the ranks that wrote them, and why directly; the same on all ranks. */
+typedef enum exchange_way {
+	EXCHANGE_NONE, /* there was none */
+	EXCHANGE_TWO_LEVEL,
+	EXCHANGE_CHEAPER,      /* directly, as that takes less time */
+	EXCHANGE_ASKED,        /* as that was asked for */
+	EXCHANGE_NO_OTHER,     /* as other options leave no other way */
+	EXCHANGE_NO_MEMORY,    /* as memory holds no second copy */
+	EXCHANGE_FEW_MESSAGES, /* as ranks had something for few others, or one for too many */
+	EXCHANGE_WAYS
+} exchange_way;
+
 enum { LEFT_OUT_TEXT_BYTES = 256 };
 
 enum { BOUND_TEXT_BYTES = 12 };
@@ -70,6 +82,7 @@ typedef struct rank_result {
 	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, of the time that was left */
 	int32_t adapt_state; /* an adapt_state */
+	int32_t exchange;    /* an exchange_way */
 	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;

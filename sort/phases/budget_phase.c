@@ -20,6 +20,7 @@ enum {
 	GUESSED_RECS = 1 << 16,
 	CONTROL_BYTES = 64 << 10,
 	PEER_BYTES = 512, /* counts, places of splitters, its outgoing stream */
+	BETWEEN_RECS = 64,
 };
 
 char *budget_default_tmpdir(const settings *o)
@@ -97,10 +98,12 @@ static uint64_t exchange_bytes(const rank_env *env, const settled *k, const memo
 	const uint64_t out = k->f->in.is_stream ? POS_MASK : out_recs;
 	if (p == 1)
 		return 0;
-	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, env->c->size, env->c->size) +
-	       outgoing_most_bytes(n, p) + writer_most_bytes(out, rec) + CONTROL_BYTES +
-	       p * PEER_BYTES + p * sizeof(merge_stream) +
-	       stream_merge_heads((uint32_t)p) * sizeof(head);
+	const int peers = mp->exchange == EXCHANGE_TWO_LEVEL ? two_level_most_peers(env->c->size)
+							     : env->c->size;
+	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, peers, env->c->size) +
+	       outgoing_most_bytes(n, (uint64_t)peers) + writer_most_bytes(out, rec) +
+	       CONTROL_BYTES + p * PEER_BYTES + (uint64_t)peers * sizeof(merge_stream) +
+	       stream_merge_heads((uint32_t)peers) * sizeof(head);
 }
 
 /* --merge: inputs with records. */
@@ -120,20 +123,27 @@ static uint64_t longest_of(const input *in)
 	return most;
 }
 
+/* What may come to a rank between two steps of an exchange, if it is to write so many records. */
+static uint64_t most_between(uint64_t out_recs)
+{
+	return out_recs + out_recs / 4 + BETWEEN_RECS;
+}
+
 static budget_query query_of(const rank_env *env, const settled *k, const memory_plan *mp,
 			     uint64_t out_recs)
 {
+	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL;
 	const input *in = &k->f->in;
 	return (budget_query){ .sorted_files = sorted_files_of(env, in),
 			       .longest_recs = longest_of(in),
 			       .limit_bytes = mp->limit.rank_bytes,
 			       .recs = own_share(env, k->s->in),
-			       .out_recs = out_recs,
+			       .out_recs = two ? most_between(out_recs) : out_recs,
 			       .lay = env->o->lay,
 			       .threads = k->cpus->threads,
 			       .ranks = (unsigned)env->c->size,
-			       .distributing =
-				       env->c->size > 1 && !settings_strategy(env->o)->sorts_first,
+			       .distributing = two || (env->c->size > 1 &&
+						       !settings_strategy(env->o)->sorts_first),
 			       .receives = budget_spreads(env, &k->f->in) || env_scatters(env),
 			       .exchange_bytes = exchange_bytes(env, k, mp, out_recs),
 			       .holds = !in->is_stream && !budget_spreads(env, in) &&
@@ -246,6 +256,54 @@ static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 	return rc;
 }
 
+/* Is there another way than to send records to where they belong? */
+static exchange_way way_by_options(const rank_env *env, const input *in)
+{
+	const settings *o = env->o;
+	if (env->c->size == 1 || o->merge)
+		return EXCHANGE_NONE;
+	if (o->exchange == EXCHANGE_DIRECT)
+		return EXCHANGE_ASKED;
+	if (!settings_strategy(o)->sorts_first || in->is_stream || o->workdir || env_scatters(env))
+		return EXCHANGE_NO_OTHER;
+	return EXCHANGE_TWO_LEVEL;
+}
+
+/* The same on all ranks: by what they have in common. */
+static exchange_way choose_way(const rank_env *env, const settled *k)
+{
+	const exchange_way way = way_by_options(env, &k->f->in);
+	const rates *r = &k->s->rate[0];
+	const two_level_load l = { .recs_bytes = (double)k->s->records * env->o->lay.record_bytes /
+						 env->c->size,
+				   .ranks = env->c->size,
+				   .inside = env->c->process_ranks == env->c->size,
+				   .byte_s = r->merge_s + 2 * r->copy_s };
+	if (way != EXCHANGE_TWO_LEVEL || env->o->exchange == EXCHANGE_BY_TWO_LEVELS)
+		return way;
+	return two_level_saves_s(&l) > 0 ? way : EXCHANGE_CHEAPER;
+}
+
+/* Two steps need a second copy of what a rank has, on each of them: collective. */
+static status choose_exchange(rank_env *env, const settled *k, memory_plan *mp)
+{
+	mp->exchange = choose_way(env, k);
+	if (mp->exchange != EXCHANGE_TWO_LEVEL)
+		return ST_OK;
+	budget b;
+	err e = { ST_OK, "" };
+	uint64_t any;
+	const uint64_t out = own_share(env, k->s->out);
+	const budget_query q = query_of(env, k, mp, out);
+	const bool no = budget_make(&b, &q, &e) != ST_OK || b.spills || mp->other_copies_not;
+	const status rc = comm_reduce(env->c, no, u64_max, &any);
+	mp->other_copies_not = any != 0;
+	mp->between_recs = most_between(out);
+	if (any)
+		mp->exchange = EXCHANGE_NO_MEMORY;
+	return rc;
+}
+
 /* The windows by the rank that has least: collective. */
 static status size_windows(rank_env *env, uint64_t total, memory_plan *mp)
 {
@@ -292,6 +350,9 @@ status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 		rc = tell_limit(env, &mp->limit);
 	if (rc == ST_OK)
 		rc = size_windows(env, k->s->records, mp);
+	if (rc == ST_OK)
+		rc = choose_exchange(env, k, mp);
+	env->stats->exchange = mp->exchange;
 	if (rc == ST_OK)
 		rc = make_budget(env, k, mp);
 	env->stats->limit_bytes = mp->limit.rank_bytes;

@@ -114,7 +114,7 @@ static status check_arrivals(const exchange_setup *t)
 	const uint64_t wanted = own_share(t->env, t->k->s->out);
 	uint64_t sum = 0;
 	bool ok = true;
-	for (int i = 0; i < t->env->c->size; i++)
+	for (int i = 0; i < t->peers.count; i++)
 		ok &= !__builtin_add_overflow(sum, t->recv[i], &sum);
 	if (!ok || sum != wanted)
 		return err_set(&t->env->e, ST_PEER,
@@ -134,8 +134,12 @@ uint64_t exchange_setup_most(const rank_env *env, const share_plan *s)
 static status open_outgoing(exchange_setup *t)
 {
 	rank_env *env = t->env;
-	const size_t p = (size_t)env->c->size;
+	const peer_flow *f = &t->cuts->flow;
+	t->peers = f->rank ? f->peers : peers_all(env->c);
+	const size_t p = (size_t)t->peers.count;
 	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
+	if (t->recv && f->rank)
+		memcpy(t->recv, f->recv, p * sizeof *t->recv);
 	const status rc = settings_drops(env->o) ? selection_open(&t->selection, env,
 								  exchange_setup_most(env, t->k->s))
 						 : ST_OK;
@@ -157,7 +161,7 @@ status exchange_setup_open(exchange_setup *t)
 {
 	rank_env *env = t->env;
 	status rc = comm_agree(env->c, open_outgoing(t));
-	if (rc == ST_OK)
+	if (rc == ST_OK && !t->cuts->flow.rank)
 		rc = comm_alltoall(env->c, t->out.send, t->recv, sizeof *t->recv);
 	if (rc != ST_OK)
 		return rc;
@@ -166,8 +170,9 @@ status exchange_setup_open(exchange_setup *t)
 				  .record_bytes = env->o->lay.record_bytes,
 				  .fill = outgoing_fill,
 				  .outgoing = &t->out,
-				  .peers = peers_all(env->c),
-				  .most_peers = env->c->size,
+				  .peers = t->peers,
+				  .most_peers =
+					  t->cuts->flow.rank ? t->cuts->most_peers : env->c->size,
 				  .send = t->out.send,
 				  .recv = t->recv,
 				  .threads = env->o->exchange_threads,
@@ -188,10 +193,10 @@ static void note_traffic(const exchange_setup *t)
 {
 	const rank_env *env = t->env;
 	const uint64_t bytes = env->o->lay.record_bytes;
-	for (int i = 0; i < env->c->size; i++) {
-		if (i == env->c->rank)
+	for (int i = 0; i < t->peers.count; i++) {
+		if (i == t->peers.own)
 			continue;
-		result_sent(env->stats, i, t->out.send[i] * bytes);
+		result_sent(env->stats, peers_rank(&t->peers, i), t->out.send[i] * bytes);
 		env->stats->received_bytes += t->recv[i] * bytes;
 	}
 }

@@ -19,8 +19,9 @@ typedef struct exchange_setup {
 	/* open */
 	exchange *x;
 	outgoing out;
-	uint64_t *recv; /* [size] records from each rank */
-	io_fd to;       /* the output as written to */
+	peer_list peers; /* of the exchange */
+	uint64_t *recv;  /* [peers] records from each */
+	io_fd to;        /* the output as written to */
 	writer to_file;
 	selection selection; /* of what comes, what goes there */
 } exchange_setup;

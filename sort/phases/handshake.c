@@ -49,6 +49,7 @@ static const uint64_t shapes[] = {
 	offsetof(rank_result, rate),
 	offsetof(rank_result, planned_in),
 	offsetof(rank_result, adapt_state),
+	offsetof(rank_result, exchange),
 	offsetof(rank_result, read_bytes),
 	offsetof(rank_result, io),
 	offsetof(rank_result, limit_bytes),
@@ -61,6 +62,7 @@ static const uint64_t shapes[] = {
 	/* values of enums in them */
 	PHASES,
 	ADAPT_CHANGED,
+	EXCHANGE_WAYS,
 	PLAN_ONLINE,
 	SCATTER_DYNAMIC,
 	STRATEGIES,

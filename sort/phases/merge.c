@@ -6,10 +6,17 @@
 #include "base/minmax.h"
 #include "phases.h"
 
+/* Among those with which it exchanges: as they are numbered, but where runs of earlier jobs lie on
+ * hosts in another order. */
+static uint32_t own_place(const exchange_setup *t)
+{
+	return t->k->w->shared.rank_at ? workdir_place(t->env, t->k->w) : (uint32_t)t->peers.own;
+}
+
 static uint32_t own_heads(void *setup, head *h, uint32_t most)
 {
 	exchange_setup *t = setup;
-	return outgoing_heads(&t->out, t->env->c->rank, workdir_place(t->env, t->k->w), h, most);
+	return outgoing_heads(&t->out, t->peers.own, own_place(t), h, most);
 }
 
 static void write_records(void *setup, const head *h, size_t n)
@@ -36,7 +43,8 @@ static void write_records(void *setup, const head *h, size_t n)
 status phase_merge(exchange_setup *t)
 {
 	rank_env *env = t->env;
-	const size_t p = (size_t)env->c->size;
+	const peer_flow *f = &t->cuts->flow;
+	const size_t p = (size_t)(f->rank ? f->peers.count : env->c->size);
 	merge_stream *s = mem_array(&env->m, p, sizeof *s, "streams", &env->e);
 	head *heads = mem_array(&env->m, stream_merge_heads((uint32_t)p), sizeof *heads, "streams",
 				&env->e);
@@ -45,7 +53,7 @@ status phase_merge(exchange_setup *t)
 		rc = exchange_setup_open(t);
 	if (rc == ST_OK) {
 		stream_merge g = { .x = t->x,
-				   .own_place = workdir_place(env, t->k->w),
+				   .own_place = own_place(t),
 				   .rank_at = t->k->w->shared.rank_at,
 				   .k = (uint32_t)p,
 				   .lay = env->o->lay,

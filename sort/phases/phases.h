@@ -82,6 +82,10 @@ status phase_split_inputs(rank_env *env, const settled *k, read_runs *d, share_p
 status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
 			share_plan *next);
 
+/* phase_regroup - where the exchange takes two steps: the first one. What this rank has then takes
+ * the place of what it has read, and c has what its peers get of it. */
+status phase_regroup(rank_env *env, const settled *k, read_runs *d, cuts *c);
+
 /* phase_merge - exchange, merge and write, all at once. */
 status phase_merge(exchange_setup *t);
 

@@ -59,13 +59,13 @@ static status plan_ranks(rank_env *env, const settled *k, memory_plan *mp, rank_
 
 status plan_for_all(rank_env *env, const settled *k, memory_plan *mp, rank_result *all, status rc)
 {
-	const bool spilled = mp->other_spills;
+	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
 	for (int i = 0; i < env->c->size; i++)
 		all[i].rank = i;
 	if (!mp->limit.text[0]) /* rank 0 has not come so far */
 		return rc;
 	const status others = plan_ranks(env, k, mp, all, 1);
-	if (mp->other_spills && !spilled)
+	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))
 		return plan_ranks(env, k, mp, all, 0);
 	return rc == ST_OK ? others : rc;
 }

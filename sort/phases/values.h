@@ -7,6 +7,7 @@
 
 #include "base/memory_limit.h"
 #include "exchange/split.h"
+#include "exchange/two_level.h"
 #include "io/input.h"
 #include "io/output.h"
 #include "kernel/inspect.h"
@@ -37,10 +38,13 @@ typedef struct cpu_share {
 typedef struct memory_plan {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
+	exchange_way exchange;
+	uint64_t between_recs; /* that there is room for between two steps of an exchange */
 	budget budget;
-	size_t kept;       /* how many of the runs that earlier jobs have left are used */
-	char *tmpdir;      /* for runs, if none is named */
-	bool other_spills; /* where rank 0 plans for all: one of them does, so all do */
+	size_t kept;           /* how many of the runs that earlier jobs have left are used */
+	char *tmpdir;          /* for runs, if none is named */
+	bool other_spills;     /* where rank 0 plans for all: one of them does, so all do */
+	bool other_copies_not; /* and one of them has no memory for a second copy */
 } memory_plan;
 
 /* What is settled before the first record is read. */
@@ -65,7 +69,9 @@ typedef struct cuts {
 	runs r;                /* as read, or */
 	entry *by_destination; /* by distributing: entries by destination, as one run */
 	uint64_t by_destination_start[2];
-	uint64_t *cut;   /* [(size + 1) * runs] */
+	uint64_t *cut;  /* [(size + 1) * runs], or [(peers + 1)] of one run: */
+	peer_flow flow; /* what comes and goes where not all are peers; most_peers of any rank */
+	int most_peers;
 	bool drops_rest; /* what the last rank would get none gets: */
 	dropped dropped; /* that of this rank */
 } cuts;

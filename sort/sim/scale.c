@@ -5,6 +5,7 @@
 #include "scale.h"
 #include "engine.h"
 #include "exchange/block.h"
+#include "exchange/two_level.h"
 #include "exchange/windows.h"
 #include "model/link_rates.h"
 #include "phases/exchange_setup.h"
@@ -65,6 +66,13 @@ WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, u
 	const uint64_t recs = scaled(total, most / env->o->lay.record_bytes);
 	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, most));
 	return (uint64_t)ceil((double)bytes / scale.all);
+}
+
+WRAPPED(double, two_level_saves_s, const two_level_load *l)
+{
+	two_level_load all = *l;
+	all.recs_bytes *= scale.all;
+	return __real_two_level_saves_s(&all);
 }
 
 WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,

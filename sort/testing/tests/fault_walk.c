@@ -60,6 +60,7 @@ static const struct sort {
 	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3, false },
 	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync --timeout 60", 0,
 	  3, false },
+	{ "two levels", "--ranks 5 --exchange two-level", 0, 5, false },
 	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3, false },
 	{ "distribute, no exchange threads",
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3, false },

@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# An exchange in two steps writes what a direct one does, whatever the ranks, the records, their keys and the shares, and
+# gives way to a direct one where it cannot be.
+. "$ROOT/scripts/tap.sh"
+hetsort=$BIN/hetsort
+
+way() { # REPORT - the exchange that it names
+    sed -n 's/.*"exchange": *"\([a-z-]*\)".*/\1/p' "$1"
+}
+
+same() { # TEXT WAY OPTION... - both ways write the same; the second is to be WAY, or either
+    local text=$1 want=$2
+    shift 2
+    run "$hetsort" -q -f --no-fsync --exchange direct -o direct "$@" in
+    is "$text: directly" "$rc" 0
+    run "$hetsort" -q -f --no-fsync --exchange two-level --report report.json -o two "$@" in
+    [[ $want != either ]] || want=$(way report.json)
+    is "$text: in two steps" "$rc/$(cmp direct two && echo same)/$(way report.json)" "0/same/$want"
+}
+
+for ranks in 2 3 4 7 16 31; do
+    for records in 0 1 $((ranks - 1)) "$ranks" $((ranks + 1)) 3000; do
+        "$BIN/gensort" --no-fsync "$records" in
+        same "$ranks ranks, $records records" two-level --ranks "$ranks"
+    done
+done
+
+told() { # TEXT START - a line of what was printed begins so
+    is "$1" "$rc/$(grep -c "^$2" <<<"$out")" 0/1
+}
+
+speeds=1,0.2,3,1,1,0.7
+speeds=$speeds,$speeds,$speeds,$speeds
+
+# four kinds of keys, equal ones in the order of the input
+"$BIN/gensort" --no-fsync 20000 random
+"$hetsort" -q -o sorted random
+"$hetsort" -q -r -o reversed random
+"$BIN/gensort" --no-fsync -s 20000 skewed
+for kind in random skewed sorted reversed; do
+    cp "$kind" in
+    for key in 0,10 0,1 98,1 99,1; do
+        same "$kind, key $key" two-level --ranks 13 --key "$key" -s
+    done
+    # what a fast rank has may all be for one other, and come to a slow one first, for which that is too much
+    want=two-level
+    [[ $kind == random ]] || want=either
+    same "$kind, other speeds" $want --ranks 24 --speeds "$speeds"
+    same "$kind, adapted" $want --ranks 24 --speeds "$speeds" --adapt
+    same "$kind, the first" two-level --ranks 11 --top 700
+    same "$kind, nearly all" two-level --ranks 11 --top 19990
+    same "$kind, unique" two-level --ranks 11 --unique
+    for threads in 0 1; do
+        same "$kind, $threads exchange threads" two-level --ranks 9 --exchange-threads "$threads"
+    done
+    same "$kind, virtual ranks" two-level --ranks 4 --speeds 1,2,3,4 --emulate 10
+    same "$kind, short messages" two-level --ranks 9 --max-message 7
+done
+
+# all keys equal: one rank has to have everything where keys are to be unique
+head -c 2000000 /dev/zero >in
+same "equal keys" two-level --ranks 13
+same "equal keys, unique" direct --ranks 13 --unique --key 0,1
+
+cp reversed in
+same "too much for slow ranks" direct --ranks 6 --speeds 1,0.2,3,1,1,0.7
+cp random in
+same "records of 8 bytes" two-level --ranks 10 --record-size 8 --key 0,8
+same "records of 1000 bytes" two-level --ranks 10 --record-size 1000 --key 3,4
+same "one rank" "" --ranks 1
+same "distribute" direct --ranks 5 --strategy distribute
+same "from rank 0" direct --ranks 5 --source root
+same "too little memory" direct --ranks 5 --memory 11M
+
+run "$hetsort" --explain --exchange two-level --ranks 9 in
+told "--explain tells of two levels" "exchange two-level"
+run "$hetsort" --explain --exchange two-level --ranks 9 --strategy distribute in
+told "and why it is not so" "exchange direct, the only way"
+run "$hetsort" --explain --ranks 9 --memory 16M --exchange two-level in
+told "where memory is short" "exchange direct, as memory"
+run "$hetsort" --explain --ranks 2 in
+told "two ranks" "exchange direct, which takes less time"
+run "$hetsort" --explain --ranks 500 in
+told "very many" "exchange two-level"
+run "$hetsort" -q -f --ranks 150 --report report.json -o two in
+is "by itself, too" "$rc/$(way report.json)" 0/two-level
+run "$hetsort" -q -f --ranks 150 --report report.json -o two sorted
+is "not of what is in order" "$rc/$(way report.json)/$(cmp two sorted && echo same)" 0/direct/same
+done_testing
