@@ -79,15 +79,13 @@ static const struct sort {
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "complete output", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "complete output, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
-	{ "complete output of five ranks, three ranks", "--ranks 3 --workdir work --resume", 80, 3,
-	  false },
+	{ "complete output of five", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "runs of five ranks, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "sorted inputs", "--merge in.odd --threads 2", 0, 1, false },
 	{ "sorted inputs, three ranks", "--merge in.odd --ranks 3", 0, 3, false },
 	{ "sorted inputs, unique keys, three ranks", "--merge in.odd --ranks 3 --unique", 0, 3,
 	  false },
-	{ "links and disks that bind", "--ranks 3 --speeds 1,0.5,2 --links 1,1,2 --disks 3,1,2", 0,
-	  3, false },
+	{ "slow links and disks", "--ranks 3 --links 1,1,2 --disks 3,1,2", 0, 3, false },
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
