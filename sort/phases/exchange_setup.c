@@ -152,8 +152,8 @@ static status open_outgoing(exchange_setup *t)
 static uint64_t leaving(const exchange_setup *t)
 {
 	uint64_t sum = 0;
-	for (int i = 0; i < t->env->c->size; i++)
-		sum += i == t->env->c->rank ? 0 : t->out.send[i];
+	for (int i = 0; i < t->peers.count; i++)
+		sum += i == t->peers.own ? 0 : t->out.send[i];
 	return sum * t->env->o->lay.record_bytes;
 }
 
