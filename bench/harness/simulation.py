@@ -10,6 +10,7 @@ import sys
 from . import job
 
 RECORD_BYTES = 100
+ON_WIRE = 1514 / 1448  # packets have headers, hetsim(1)
 SORT_S, MERGE_S, COPY_S = 4e-9, 0.45e-9, 0.35e-9  # hetsim(1), rates of a processor of speed 1
 
 
@@ -46,7 +47,7 @@ class Cluster:
         disk = total / p / self.disk
         return ({"processors": (sort + COPY_S * total) * cpu, "disk": disk},
                 {"processors": (gather * (1 + passed_on) + COPY_S) * total * cpu, "disk": disk,
-                 "link": total / p * (p - 1) / p / (self.net_gbit * 1e9 / 8)})
+                 "link": total / p * (p - 1) / p * ON_WIRE / (self.net_gbit * 1e9 / 8)})
 
     def bound_s(self, records):
         """The busiest of processors, disks and links, and which it is."""
