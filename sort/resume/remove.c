@@ -32,7 +32,8 @@ status remove_files(int dirfd, remove_goes *goes, const void *arg, const char *p
 	const int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
-		rc = err_sys(e, errno, "cannot read the directory of %s", err_quoted(path, q));
+		rc = err_sys(e, errno, "cannot look for what is beside %s, which stays",
+			     err_quoted(path, q));
 		if (fd >= 0)
 			close(fd);
 		return rc;

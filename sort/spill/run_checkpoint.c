@@ -116,8 +116,13 @@ static bool read_checkpoint(const spill_layout *at, const head *wanted, const co
 {
 	head h;
 	struct stat st;
+	char q[QUOTED_BYTES];
 	const size_t sums = at->blocks * sizeof *c->sum;
-	if (fstat(at->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	if (fstat(at->fd, &st) != 0) {
+		(void)err_sys(e, errno, "cannot look at a run in %s", err_quoted(at->label, q));
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != at->end + sizeof h + sums + c->sample_bytes ||
 	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, e) != ST_OK ||
 	    memcmp(&h, wanted, offsetof(head, digest)) != 0 ||
