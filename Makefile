@@ -108,7 +108,7 @@ SIM_SRC  := $(if $(filter Linux,$(shell uname -s)),$(wildcard sort/sim/*.c))
 # hetsim, clock and messages SimGrid's.
 SMPICC   ?= smpicc
 GRID_SRC := $(wildcard sort/sim/smpi/*.c)
-GRID_SIM  = $(addprefix sort/sim/,platform.c scale.c threads.c work.c) $(GRID_SRC)
+GRID_SIM  = $(addprefix sort/sim/,platform.c polling.c scale.c threads.c work.c) $(GRID_SRC)
 wrapped   = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(1)))
 
 # What cpuburn stands on (affinity, scheduling, control groups) is Linux's.

@@ -29,18 +29,39 @@
 
 static atomic_uint calls;
 
+/* Read once: other threads ask while the program may change its environment. */
+static struct {
+	int known;
+	const char *plan, *file, *clock;
+} told;
+
+__attribute__((constructor)) static void look(void)
+{
+	told.plan = getenv("SHIM");
+	told.file = getenv("SHIM_FILE");
+	told.clock = getenv("SHIM_CLOCK");
+	told.known = 1;
+}
+
 static const char *plan(void)
 {
-	const char *s = getenv("SHIM");
+	if (!told.known)
+		look();
+	return told.plan ? told.plan : "";
+}
 
-	return s ? s : "";
+static const char *named_file(void)
+{
+	if (!told.known)
+		look();
+	return told.file;
 }
 
 /* Wait in the call that SHIM=hang=CALL@N means. */
 static void hang(const char *call, const char *name)
 {
 	size_t n = strlen(name);
-	const char *file = getenv("SHIM_FILE");
+	const char *file = named_file();
 
 	if (strncmp(call, name, n) != 0 || (call[n] && call[n] != '@') || !file)
 		return;
@@ -137,7 +158,7 @@ ssize_t read(int fd, void *p, size_t n)
 /* SHIM=resize=BYTES: another program changes the size of the file named by SHIM_FILE meanwhile. */
 static void meddle(void)
 {
-	const char *file = getenv("SHIM_FILE");
+	const char *file = named_file();
 
 	if (file && strncmp(plan(), "resize=", 7) == 0 && atomic_fetch_add(&calls, 1) == 0 &&
 	    truncate(file, atol(plan() + 7)) != 0)
@@ -154,7 +175,7 @@ ssize_t pread64(int fd, void *p, size_t n, off_t at)
 int fstat64(int fd, struct stat64 *st)
 {
 	struct stat64 other;
-	const char *file = getenv("SHIM_FILE");
+	const char *file = named_file();
 	int rc = ((int (*)(int, struct stat64 *))next("fstat64"))(fd, st);
 
 	if (rc == 0 && file && strncmp(plan(), "size=", 5) == 0 && stat64(file, &other) == 0 &&
@@ -273,7 +294,9 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), v
 static time_t ahead(void)
 {
 	static atomic_uint looks;
-	const char *s = getenv("SHIM_CLOCK");
+	if (!told.known)
+		look();
+	const char *s = told.clock;
 
 	return s && atomic_fetch_add(&looks, 1) % 2 == 0 ? atol(s) : 0;
 }
