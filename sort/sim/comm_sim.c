@@ -163,13 +163,16 @@ static double bytes_moved(enum kind kind, size_t bytes)
 	return kind == ALLGATHER || kind == ALLTOALL ? p * b : b;
 }
 
-/* Over a link that is down nothing goes, and a host that has stopped does not take part. */
-static void end_collective(void *seconds)
+/* No message passes a link that is down: the call ends when a change of the platform brings all
+ * links up, and never if none does. A host that has stopped does not take part. */
+static void end_collective(void *unused)
 {
-	(void)seconds;
+	(void)unused;
 	for (int i = 0; i < net.p->hosts; i++)
 		if (!(engine_host(i)->is.net_bytes_per_s > 0)) {
-			engine_at(engine_now_s() + 0.1, end_collective, NULL);
+			const double at_s = engine_next_change_s();
+			if (isfinite(at_s))
+				engine_at(at_s, end_collective, NULL);
 			return;
 		}
 	for (int i = 0; i < net.p->hosts; i++)

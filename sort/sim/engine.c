@@ -13,6 +13,11 @@ enum { QUEUE_BITS = 16 };
 /* A nap without any news ends by itself, the next one later. */
 static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 
+/* If nothing has changed for this time, nothing can happen any more. It is longer than any wait
+ * that a thread ends by looking at the clock between naps, such as the wait for another job's lock.
+ */
+static const double IDLE_S = 600;
+
 struct actor {
 	coroutine co;
 	host *h;
@@ -24,6 +29,7 @@ struct actor {
 	double timer_s; /* when the next of its timers ends */
 	bool ended, woken;
 	bool looking;     /* it naps, looks whether there is news, and naps again */
+	bool works;       /* until its present wait ends: with a processor or a disk */
 	uint64_t turn;    /* wakes of earlier waits are void */
 	uint64_t seen;    /* of the host's news */
 	const void *for_; /* what it waits for, in a queue */
@@ -31,10 +37,15 @@ struct actor {
 };
 
 static struct {
+	const platform *p;
 	host *host;
 	uint64_t actors;
 	double now_s, least_work_s;
-	actor *spare; /* that have ended, for new ones */
+	double moved_s;   /* when something last changed, see moves() */
+	uint64_t own;     /* events to come that wake threads, or end their waits and their work */
+	uint64_t working; /* threads */
+	bool acted;       /* a thread did more than look in the present event */
+	actor *spare;     /* that have ended, for new ones */
 	actor *queue[1 << QUEUE_BITS];
 } sim;
 
@@ -75,6 +86,7 @@ void actor_wake(actor *a, double at_s)
 {
 	a->woken = true;
 	a->until_s = INFINITY;
+	sim.own++;
 	events_add((event){ .at_s = at_s, .arg = a, .turn = ++a->turn }, sim.now_s);
 }
 
@@ -92,6 +104,7 @@ static void start_timer(actor *a);
 static void timer_ends(void *actor_)
 {
 	actor *a = actor_;
+	sim.own--;
 	if (a->timer_s != sim.now_s) /* an earlier one has come between */
 		return;
 	a->timer_s = INFINITY;
@@ -107,6 +120,7 @@ static void start_timer(actor *a)
 	if (a->until_s >= a->timer_s)
 		return;
 	a->timer_s = a->until_s;
+	sim.own++;
 	engine_at(a->timer_s, timer_ends, a);
 }
 
@@ -116,7 +130,13 @@ static void wait_until(actor *a, double until_s)
 	a->turn++;
 	a->until_s = until_s;
 	start_timer(a);
+	const unsigned works = a->works;
+	a->h->working += works;
+	sim.working += works;
 	leave(a);
+	a->h->working -= works;
+	sim.working -= works;
+	a->works = false;
 }
 
 void actor_pay(void)
@@ -136,6 +156,7 @@ bool actor_wait(double until_s)
 void actor_sleep(double until_s)
 {
 	actor_pay();
+	self->works = true;
 	wait_until(self, until_s);
 }
 
@@ -144,7 +165,7 @@ static void live(void)
 	actor *a = self;
 	a->result = a->fn(a->arg);
 	actor_pay();
-	a->ended = true;
+	a->ended = sim.acted = true;
 	a->looking = false;
 	a->h->actors--;
 	sim.actors--;
@@ -247,6 +268,7 @@ bool actor_wake_one(const void *what)
 	if (!a)
 		return false;
 	*at = a->next;
+	sim.acted = true;
 	actor_wake(a, engine_now_s());
 	return true;
 }
@@ -286,6 +308,7 @@ static void start_turn_timer(host *h)
 	if (h->ends_s >= h->timer_s)
 		return;
 	h->timer_s = h->ends_s;
+	sim.own++;
 	engine_at(h->timer_s, first_ends, h);
 }
 
@@ -317,6 +340,7 @@ static void first_ends(void *host_)
 {
 	host *h = host_;
 	double least_s = INFINITY;
+	sim.own--;
 	if (is_too_early(h))
 		return;
 	advance(h);
@@ -342,6 +366,7 @@ void actor_compute(double s)
 		return;
 	advance(h);
 	a->left_s = s;
+	a->works = !a->looking || s > LONGEST_NAP_S;
 	append(&h->computing, a);
 	plan_turn(h);
 	actor_wait(INFINITY);
@@ -423,22 +448,56 @@ static void run_actor(actor *a)
 	}
 }
 
+/* Did the present event change anything, or can one that is still to come? A thread that looks at
+ * the clock, as the one that prints progress, or naps, changes nothing until it wakes another
+ * thread, works, or sends. */
+static bool moves(void)
+{
+	const bool acted = sim.acted;
+	sim.acted = false;
+	return acted || sim.working || events_pending() > sim.own;
+}
+
 uint64_t engine_run(void)
 {
 	for (event e; sim.actors && events_next(&e);) {
 		sim.now_s = e.at_s;
 		if (!e.fn) {
 			actor *a = e.arg;
+			sim.own--;
 			if (e.turn == a->turn)
 				run_actor(a);
 		} else {
 			e.fn(e.arg);
 		}
+		if (moves())
+			sim.moved_s = sim.now_s;
+		else if (sim.now_s - sim.moved_s > IDLE_S)
+			break;
 	}
+	if (sim.actors)
+		sim.now_s = sim.moved_s;
 	return sim.actors;
 }
 
 /* ----------------------------------------------------------------------------------- changes */
+
+/* Its threads wait for nothing any more. */
+static void stop(host *h)
+{
+	h->stopped = true;
+	sim.working -= h->working;
+	h->working = 0;
+}
+
+double engine_next_change_s(void)
+{
+	double next_s = INFINITY;
+	for (size_t i = 0; i < sim.p->changes; i++)
+		if (sim.p->change[i].at_s > sim.now_s)
+			next_s = fmin(next_s, sim.p->change[i].at_s);
+	return next_s;
+}
 
 static void change(void *change_)
 {
@@ -446,7 +505,7 @@ static void change(void *change_)
 	host *h = &sim.host[c->host];
 	advance(h);
 	if (c->what == SIM_STOP)
-		h->stopped = true;
+		stop(h);
 	else if (c->what == SIM_SPEED)
 		h->is.speed = c->value;
 	else if (c->what == SIM_DISK)
@@ -458,6 +517,7 @@ static void change(void *change_)
 
 status engine_open(const platform *p, double least_work_s, err *e)
 {
+	sim.p = p;
 	sim.least_work_s = least_work_s;
 	sim.host = calloc((size_t)p->hosts, sizeof *sim.host);
 	if (!sim.host)

@@ -19,6 +19,7 @@ typedef struct host {
 	double busy_s, disk_s, out_s, in_s;        /* processors, disk, and both ways of the link */
 	actor *computing, *napping;
 	unsigned actors;
+	uint64_t working;  /* of its threads, with a processor or the disk */
 	double advanced_s; /* until when what computes has been accounted for */
 	double ends_s;     /* the first work that does */
 	double timer_s;    /* the next of its timers */
@@ -40,8 +41,12 @@ double engine_now_s(void);
 /* engine_at - call fn(arg) at this time. Nothing runs beside it. events.h has those in order. */
 void engine_at(double at_s, event_fn *fn, void *arg);
 
-/* engine_run - until all actors have ended, or nothing can happen any more: how many are left then.
- */
+/* engine_next_change_s - when the platform changes next, for what waits for a link or a host;
+ * INFINITY if it does not change any more. */
+double engine_next_change_s(void);
+
+/* engine_run - run until all actors have ended, or until nothing can happen any more because all of
+ * them wait or only nap. Return the number of actors that have not ended. */
 uint64_t engine_run(void);
 
 /* actor_self - the one that runs; NULL outside the simulation. */

@@ -147,6 +147,11 @@ bool events_next(event *e)
 	return true;
 }
 
+uint64_t events_pending(void)
+{
+	return all.n + (all.now_n - all.at);
+}
+
 uint64_t events_count(void)
 {
 	return all.count;

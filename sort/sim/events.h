@@ -37,8 +37,11 @@ typedef struct lane {
 void events_add(event e, double now_s);
 void events_add_in(lane *l, double at_s, void *arg);
 
-/* events_next - the first of all, if there is any. events_count - so many have been added. */
+/* events_next - take the first event; false if there is none. events_pending - how many entries the
+ * queues have; a lane that is not empty counts as one. events_count - how many events were ever
+ * added. */
 bool events_next(event *e);
+uint64_t events_pending(void);
 uint64_t events_count(void);
 
 #endif

@@ -30,7 +30,7 @@ static struct {
 	platform p;
 	double scale;
 	const char *report; /* NULL: standard output */
-	bool hosts, calibrate, xml, ran;
+	bool hosts, json, calibrate, xml, ran;
 	char **argv; /* hetsort's */
 	int argc;
 	sim_outcome outcome;
@@ -44,6 +44,7 @@ static void help(void)
 	     "  -s, --scale=S      each record stands for S records [1]\n"
 	     "  -r, --report=FILE  write the report there [standard output]\n"
 	     "      --hosts        with a line for each host\n"
+	     "      --json         write the report as a JSON object\n"
 	     "      --calibrate    measure this machine's processor, print its rates as a line\n"
 	     "                     of a platform, and end\n"
 	     "      --xml          print PLATFORM as SimGrid reads it, and end\n"
@@ -65,7 +66,7 @@ static status parse_scale(const char *arg, err *e)
 	return ST_OK;
 }
 
-enum { OPT_HOSTS = 256, OPT_CALIBRATE, OPT_XML, OPT_HELP, OPT_VERSION };
+enum { OPT_HOSTS = 256, OPT_JSON, OPT_CALIBRATE, OPT_XML, OPT_HELP, OPT_VERSION };
 
 static _Noreturn void say_and_end(int opt)
 {
@@ -82,6 +83,7 @@ static status parse_options(int argc, char **argv, err *e)
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
 					       { "report", required_argument, NULL, 'r' },
 					       { "hosts", no_argument, NULL, OPT_HOSTS },
+					       { "json", no_argument, NULL, OPT_JSON },
 					       { "calibrate", no_argument, NULL, OPT_CALIBRATE },
 					       { "xml", no_argument, NULL, OPT_XML },
 					       { "help", no_argument, NULL, OPT_HELP },
@@ -95,6 +97,8 @@ static status parse_options(int argc, char **argv, err *e)
 			sim.report = optarg;
 		else if (opt == OPT_HOSTS)
 			sim.hosts = true;
+		else if (opt == OPT_JSON)
+			sim.json = true;
 		else if (opt == OPT_CALIBRATE)
 			sim.calibrate = true;
 		else if (opt == OPT_XML)
@@ -143,8 +147,12 @@ static status write_report(err *e)
 	FILE *f = sim.report ? fopen(sim.report, "w") : stdout;
 	if (!f)
 		return err_sys(e, errno, "cannot create %s", err_quoted(sim.report, q));
-	sim_report_write(f, &sim.p, sim.scale, &sim.outcome, sim.hosts);
-	const bool failed = fflush(f) != 0 || ferror(f);
+	bool failed = false;
+	if (sim.json)
+		failed = sim_report_json(f, &sim.p, sim.scale, &sim.outcome, sim.hosts) != ST_OK;
+	else
+		sim_report_write(f, &sim.p, sim.scale, &sim.outcome, sim.hosts);
+	failed = fflush(f) != 0 || ferror(f) || failed;
 	if ((sim.report && fclose(f) != 0) || failed)
 		return err_sys(e, errno, "cannot write the report");
 	return ST_OK;
@@ -189,6 +197,7 @@ static status open_all(int argc, char **argv, err *e)
 WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 {
 	sim.ran = true;
+	sim.outcome.planned = o->explain;
 	scale_records(o->lay.record_bytes);
 	const status rc = __real_job_run(c, o, res);
 	if (c->rank == 0)
@@ -213,7 +222,7 @@ WRAPPED(int, main, int argc, char **argv)
 		code = print_xml(&e);
 	else if (code == ST_OK)
 		code = sim.outcome.status = __real_main(sim.argc, sim.argv);
-	if (sim.ran)
+	if (sim.ran || code == ST_PEER) /* ranks may fail before they begin the job */
 		(void)write_report(&e);
 	platform_free(&sim.p);
 	return end(code, &e);

@@ -9,9 +9,6 @@
 /* A message of one packet waits for none that is longer: packets of all take turns. */
 enum { PACKET_BYTES = 1500 };
 
-/* How often a link that is down is looked at. */
-static const double RETRY_S = 0.1;
-
 static struct {
 	double bytes_per_s, free_s;
 } sw;
@@ -73,13 +70,15 @@ static void release(flight *f)
 	spare = f;
 }
 
-/* A host that has stopped does not come back. */
+/* A link that is down may come up when the platform changes. A host that has stopped does not come
+ * back. */
 static void later(flight *f, const host *down, event_fn *again)
 {
-	if (down->stopped)
+	const double at_s = engine_next_change_s();
+	if (down->stopped || isinf(at_s))
 		release(f);
 	else
-		engine_at(engine_now_s() + RETRY_S, again, f);
+		engine_at(at_s, again, f);
 }
 
 static void has_landed(void *flight_)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Only what is simulated, or counted: no real time, no process number. */
+/* The report has simulated times and counts only, no real time and no process number, so that equal
+ * simulations have equal reports. */
 #include "sim_report.h"
+#include "base/size.h"
 #include "comm_sim.h"
 #include "engine.h"
 #include "scale.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 
 void sim_report_take(sim_outcome *o, const job_result *res)
 {
 	o->records = res->records;
+	o->known = res->rank != NULL && res->status == ST_OK;
 	for (int i = 0; res->rank && i < res->size; i++) {
 		const rank_result *r = &res->rank[i];
 		for (int k = 0; k < PHASES; k++)
@@ -106,18 +110,92 @@ static double makespan(const platform *p)
 	return s;
 }
 
+/* The result as a sentence. */
+static void write_sentence(FILE *f, const platform *p, double scale, const sim_outcome *o)
+{
+	const double s = makespan(p);
+	if (o->status == ST_REFUSED)
+		fprintf(f, "Refused: nothing was sorted (status %d).\n", o->status);
+	else if (o->status != ST_OK)
+		fprintf(f, "Failed after %.6f simulated seconds (status %d).\n", s, o->status);
+	else
+		fprintf(f, "%s %.0f records on %d host%s in %.6f simulated seconds.\n",
+			o->planned ? "Planned a sort of" : "Sorted", (double)o->records * scale,
+			p->hosts, plural((uint64_t)p->hosts), s);
+}
+
 void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts)
 {
 	const double makespan_s = makespan(p);
 	const sim_rates *r = &p->rates;
+	write_sentence(f, p, scale, o);
+	if (o->status == ST_REFUSED)
+		return;
 	fprintf(f, "hosts %d, scale %g, records %" PRIu64 ", simulated %.0f\n", p->hosts, scale,
 		o->records, (double)o->records * scale);
 	fprintf(f, "rates sort %gns merge %gns copy %gns message %gns test %gns\n", 1e9 * r->sort_s,
 		1e9 * r->merge_s, 1e9 * r->copy_s, 1e9 * r->message_s, 1e9 * r->test_s);
 	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, o->status,
 		events_count());
+	if (!o->known)
+		return;
 	write_memory(f, p, scale, o);
 	write_windows(f);
 	write_phases(f, o);
 	write_hosts(f, p, makespan_s, hosts);
+}
+
+/* ------------------------------------------------------------------------------------ as JSON */
+
+static json_t *phases_json(const sim_outcome *o)
+{
+	json_t *all = json_object();
+	for (int k = 0; k < PHASES; k++) {
+		const comm_traffic *t = comm_sim_traffic((phase)k);
+		json_object_set_new(
+			all, phase_name((phase)k),
+			json_pack("{s:f, s:I, s:f, s:f, s:I, s:f}", "seconds", o->phase_s[k],
+				  "collectives", (json_int_t)t->collectives, "collective_seconds",
+				  t->collective_s, "collective_bytes", t->collective_bytes,
+				  "messages", (json_int_t)t->blocks, "message_bytes",
+				  t->block_bytes));
+	}
+	return all;
+}
+
+static json_t *hosts_json(const platform *p, double makespan_s)
+{
+	json_t *all = json_array();
+	for (int i = 0; i < p->hosts; i++) {
+		const use u = use_of(engine_host(i), makespan_s);
+		json_array_append_new(all,
+				      json_pack("{s:f, s:f, s:f, s:f}", "processors_percent",
+						u.cpus, "disk_percent", u.disk, "link_out_percent",
+						u.out, "link_in_percent", u.in));
+	}
+	return all;
+}
+
+status sim_report_json(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts)
+{
+	const double makespan_s = makespan(p);
+	const scale_windows *w = scale_last_windows();
+	json_t *doc =
+		json_pack("{s:s, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "program", "hetsim", "status",
+			  o->status, "hosts", p->hosts, "scale", scale, "records",
+			  (json_int_t)o->records, "simulated_records", (double)o->records * scale,
+			  "makespan_s", makespan_s, "events", (json_int_t)events_count());
+	json_t *known = o->known ? json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
+					     (json_int_t)o->mem_bytes, "longest_wait_s", o->wait_s,
+					     "block_bytes", w->block_bytes, "window_blocks",
+					     (json_int_t)w->blocks, "phases", phases_json(o))
+				 : json_object();
+	bool made = doc && known && json_object_update(doc, known) == 0;
+	if (made && o->known && hosts)
+		made = json_object_set_new(doc, "use", hosts_json(p, makespan_s)) == 0;
+	made = made && json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
+	       fputc('\n', f) != EOF;
+	json_decref(known);
+	json_decref(doc);
+	return made ? ST_OK : ST_RESOURCE;
 }

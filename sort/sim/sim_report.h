@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report of a simulation, as text. */
+/* The report of a simulation, as text and as JSON. */
 #ifndef HETSORT_SIM_SIM_REPORT_H
 #define HETSORT_SIM_SIM_REPORT_H
 
@@ -8,9 +8,11 @@
 
 #include <stdio.h>
 
-/* What the sort told of itself. */
+/* The result of the sort, from its ranks. */
 typedef struct sim_outcome {
 	int status;
+	bool planned; /* only, with --explain */
+	bool known;   /* the members below: the sort ended well */
 	uint64_t records;
 	double phase_s[PHASES]; /* of the rank that took longest for it */
 	double wait_s;          /* at borders, of the rank that waited longest */
@@ -20,7 +22,12 @@ typedef struct sim_outcome {
 /* sim_report_take - from what rank 0 has collected. */
 void sim_report_take(sim_outcome *o, const job_result *res);
 
-/* sim_report_write - the same text for the same simulation. hosts: with a line for each. */
+/* sim_report_write - a sentence and tables. Equal simulations have equal reports. A job that was
+ * refused has a sentence only, one that failed has no tables. hosts: with a line for each. */
 void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts);
+
+/* sim_report_json - the same as one JSON object. hosts: with the member "use". ST_RESOURCE: no
+ * memory, or f cannot be written. */
+status sim_report_json(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts);
 
 #endif

@@ -114,6 +114,24 @@ sim '2 x net 1000G'
 ok "a record that stands for more than a block is told of" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
+# ---------------------------------------------------------------------------------- reports
+sim '4 x net 1G'
+is "the first line is the result" "$(head -n 1 report)" \
+  "Sorted 10000000 records on 4 hosts in $(value makespan) simulated seconds."
+text_s=$(value makespan)
+run "$BIN/hetsim" "${scale[@]}" --json --hosts platform -f --no-fsync -o out.dat in.dat
+is "--json: status" "$rc" 0
+json() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" <<<"$out"; }
+is "--json: the same result" "$(json status) $(json records) $(printf %.6f "$(json makespan_s)")" "0 10000 $text_s"
+is "--json: a member for each phase and each host" \
+  "$(json message_bytes | wc -l) $(json link_out_percent | wc -l)" "11 4"
+run "$BIN/hetsim" platform --no-fsync -o out.dat in.dat
+is "a job that is refused has a sentence and no tables" "$rc $out" "2 Refused: nothing was sorted (status 2)."
+run "$BIN/hetsim" --json platform --no-fsync -o out.dat in.dat
+is "--json: status and no phases" "$rc $(json status) $(json message_bytes | wc -l)" "2 2 0"
+run "$BIN/hetsim" platform --explain in.dat
+ok "--explain: nothing was sorted" grep -q '^Planned a sort of 10000 records on 4 hosts' <<<"$out"
+
 # --------------------------------------------------------------- what earlier runs showed of hosts
 reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
 online=(--plan=online --wisdom=learnt -v)
@@ -158,6 +176,17 @@ scale=(-s 200)
 sim '4 x net 1G disk 100M/s\nat 200ms host 1 net 50M' --timeout=1
 is "a link that is merely slow does not end it" "$rc" 0
 scale=(-s 1000)
+for cut in '0 host 0' '1ms host 2' '5ms host 0' '1500ms host 0' '1600ms host 3'; do
+  sim "4 x net 1G\nat $cut net 0"
+  is "a link that is cut at $cut ends the simulation without --timeout, too" "$rc" 5
+  ok "$cut: it says so" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
+  ok "$cut: nothing is left" nothing_left
+  is "$cut: the report is a sentence and the totals" "$(sed -n '1s/ after .* simulated/ after/p' report) $(wc -l <report)" \
+    "Failed after seconds (status 5). 4"
+  sim "4 x net 1G\nat $cut net 0\nat 900s ${cut#* } net 1G"
+  is "a link that comes back after the cut at $cut does not" "$rc" 0
+  ok "$cut: all is sorted" cmp -s out.dat wanted.dat
+done
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0' --timeout=5
 is "a link that is cut ends the job" "$rc" 5
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0\nat 7s host 1 net 1G' --timeout=5
