@@ -2,9 +2,9 @@
 """Clusters for hetsim, what it reports of a sort on them, and what no sort on them could beat."""
 
 import array
+import json
 import math
 import random
-import re
 import sys
 
 from . import job
@@ -56,19 +56,20 @@ class Cluster:
 
 
 class Report:
-    """What hetsim has told."""
+    """The report of hetsim --json --hosts. Without phases, memory and use if the job failed."""
 
     def __init__(self, text, status, real_s, peak_rss_bytes):
         self.status, self.real_s, self.peak_rss_bytes = status, real_s, peak_rss_bytes
-        if not text.startswith("hosts "):
-            raise job.Failed("hetsim did not report")
-        self.makespan_s = float(re.search(r"^makespan ([\d.]+) s", text, re.M).group(1))
-        self.mem_bytes = int(re.search(r"^memory of a rank (\d+)", text, re.M).group(1))
-        self.use = {name: [float(c) for c in cells] for name, *cells in  # % of processors, disk, link out, link in
-                    re.findall(r"^(mean|most) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", text, re.M)}
-        self.phase = {}  # name -> seconds, collective calls, their seconds, bytes, messages, their bytes
-        for name, *cells in re.findall(r"^([a-z]+) +([\d.]+) +(\d+) +([\d.]+) +(\d+) +(\d+) +(\d+)$", text, re.M):
-            self.phase[name] = [float(c) for c in cells]
+        try:
+            report = json.loads(text)
+        except ValueError:
+            raise job.Failed("hetsim did not report") from None
+        self.makespan_s = report["makespan_s"]
+        self.mem_bytes = report.get("rank_memory_bytes", 0)
+        hosts = [list(use.values()) for use in report.get("use", [])]  # % of processors, disk, link out, link in
+        self.use = {"mean": [sum(column) / len(hosts) for column in zip(*hosts)], "most": [max(column) for column in zip(*hosts)]}
+        # name -> seconds, collective calls, their seconds, bytes, messages, their bytes
+        self.phase = {name: list(values.values()) for name, values in report.get("phases", {}).items()}
 
     def seconds(self, *names):
         return sum(self.phase[n][0] for n in names)
@@ -120,7 +121,7 @@ class Simulator:
         platform, out = f"{self.folder}/platform", f"{self.folder}/out"
         source = self._input(hosts, per_host)
         cluster.write(platform)
-        done = job.run([f"{job.BIN}/hetsim", "-s", f"{records / (hosts * per_host):.6f}", platform, "--no-fsync", "-q",
+        done = job.run([f"{job.BIN}/hetsim", "--json", "--hosts", "-s", f"{records / (hosts * per_host):.6f}", platform, "--no-fsync", "-q",
                         "-f", "-o", out, *options, source], statuses)
         job.remove(out)
         return Report(done.out, done.status, done.seconds, done.peak_rss_bytes)

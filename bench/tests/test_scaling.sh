@@ -45,7 +45,7 @@ ln -sf "$BIN"/* broken/
 rm broken/hetsim
 cat >broken/hetsim <<END
 #!/bin/sh
-! grep -q '^2 x' "\$3" || { echo 'hetsim: not today' >&2; exit 3; }
+! grep -q '^2 x' "\$5" || { echo 'hetsim: not today' >&2; exit 3; }
 exec "$BIN/hetsim" "\$@"
 END
 chmod +x broken/hetsim

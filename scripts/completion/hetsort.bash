@@ -18,7 +18,7 @@ _hetsort_options() { # PROGRAM
       --tau= --latency= --vcomm= --vcomp= --installments= --max-installments= --time-limit= --max-mem= -m --method=
       --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --html= --title= --help
       --version' ;;
-    hetsim) echo '-s --scale= -r --report= --hosts --calibrate --xml --help --version' ;;
+    hetsim) echo '-s --scale= -r --report= --hosts --json --calibrate --xml --help --version' ;;
     cpuburn) echo '--factor= --cpus= --seconds= --period= --fifo --nice --cgroup --no-calibration --json= -q --quiet
       --help --version' ;;
   esac
