@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hwloc knows the machine and binds; what it takes to load makes a short sort longer, so it is not
- * asked where there is one node. */
+/* hwloc knows the machine and binds. Loading its description of the machine makes a short sort
+ * longer, so hwloc is asked only if the system names several nodes. If the system names none (no
+ * /sys), hwloc could not find any either, and would complain on standard error. */
 #include "numa.h"
 #include "minmax.h"
 #include "pool.h"
@@ -48,18 +49,20 @@ void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t 
 	}
 }
 
-/* The only node with processors, as the system names it; "" if there are several, or it does not
- * tell. */
-static void find_only_node(char text[NUMA_TEXT_BYTES])
+/* Copy the name of the only node with processors; "" if there are several, or the system names
+ * none. Return whether there are several. */
+static bool find_only_node(char text[NUMA_TEXT_BYTES])
 {
 	FILE *f = sysfile_open("", "/sys/devices/system/node/has_cpu");
 	if (!f || !fgets(text, NUMA_TEXT_BYTES, f))
 		text[0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	if (text[strspn(text, "0123456789")])
+	const bool several = text[strspn(text, "0123456789")] != '\0';
+	if (several)
 		text[0] = '\0';
 	if (f)
 		fclose(f);
+	return several;
 }
 
 #ifdef HAVE_HWLOC
@@ -141,9 +144,8 @@ numa *numa_open(bool to_explain)
 	numa *n = calloc(1, sizeof *n);
 	if (!n)
 		return NULL;
-	if (!is_described())
-		find_only_node(n->only);
-	if (!n->only[0] && (!find_nodes(n) || (!n->of_this_machine && !to_explain)))
+	if ((is_described() || find_only_node(n->only)) &&
+	    (!find_nodes(n) || (!n->of_this_machine && !to_explain)))
 		n->nodes = 0;
 	return n;
 }
@@ -242,7 +244,7 @@ numa *numa_open(bool to_explain)
 	numa *n = calloc(1, sizeof *n);
 	(void)to_explain;
 	if (n)
-		find_only_node(n->only);
+		(void)find_only_node(n->only);
 	return n;
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -56,8 +57,17 @@ static status need_stack(err *e)
 		       size_text(l.rlim_cur, limit), size_text(LEAST_STACK_BYTES, least));
 }
 
+/* hwloc, which Open MPI loads as well, complains on standard error about a machine that it cannot
+ * describe, such as a chroot without /sys. Sorting does not need that description. Set this while
+ * no other thread exists; a user who has set it decides. */
+static void silence_hwloc(void)
+{
+	(void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
+}
+
 status process_prepare(err *e)
 {
+	silence_hwloc();
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or launchers mix them */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -4,11 +4,14 @@
 #include "base/numa.h"
 #include "base/pool.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +26,34 @@ static struct machine {
 	uint64_t may; /* processors of the calling thread */
 	int refuses;  /* an errno for each call that binds; 0: none */
 	_Atomic unsigned bound;
+	const char *nodes; /* with processors, as /sys names them; NULL: there is no /sys */
 } machine;
 
 static _Thread_local uint64_t bound_to; /* the calling thread's last one */
 
 #define IN_PLACE_OF_THE_SYSTEM __attribute__((visibility("default")))
+
+IN_PLACE_OF_THE_SYSTEM FILE *fopen(const char *path, const char *mode)
+{
+	if (strcmp(path, "/sys/devices/system/node/has_cpu") == 0)
+		return machine.nodes ? fmemopen((char *)machine.nodes, strlen(machine.nodes), "r")
+				     : NULL;
+	const int fd = open(path, mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT, 0600);
+	return fd < 0 ? NULL : fdopen(fd, mode);
+}
+
+static unsigned loads;        /* of hwloc's description of the machine */
+static bool built_with_hwloc; /* as a test has seen that gave it a description */
+IN_PLACE_OF_THE_SYSTEM int hwloc_topology_init(void **topology)
+{
+	loads++;
+	*topology = NULL;
+	union {
+		void *found;
+		int (*call)(void **);
+	} real = { dlsym(RTLD_NEXT, "hwloc_topology_init") };
+	return real.call(topology);
+}
 
 IN_PLACE_OF_THE_SYSTEM int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
@@ -60,6 +86,7 @@ static numa *on(const char *synthetic, uint64_t may)
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	numa *n = numa_open(false);
 	assert_non_null(n);
+	built_with_hwloc = loads > 0;
 	if (numa_plan(n, 1, 0, 1, false).nodes[0])
 		return n;
 	numa_close(n);
@@ -249,6 +276,30 @@ static void another_machine_is_only_explained(void **state)
 	numa_close(explain);
 }
 
+/* hwloc complains of a machine that it cannot describe, and takes time for one with a single node.
+ */
+static void hwloc_is_asked_only_if_the_system_names_several_nodes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *has_cpu, *nodes;
+		bool asks;
+	} systems[] = {
+		{ NULL, "", false }, { "0\n", "0", false },   { "3", "3", false },
+		{ "\n", "", false }, { "0-1\n", NULL, true }, { "0,2\n", NULL, true },
+	};
+	unsetenv("HWLOC_SYNTHETIC");
+	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+		machine = (struct machine){ .may = 1, .nodes = systems[i].has_cpu };
+		loads = 0;
+		numa *n = numa_open(false);
+		if (systems[i].nodes)
+			is(numa_plan(n, 1, 0, 8, true), systems[i].nodes, NUMA_UNBOUND);
+		numa_close(n);
+		assert_int_equal(loads, systems[i].asks && built_with_hwloc);
+	}
+}
+
 static void without_any_there_is_nothing_to_tell(void **state)
 {
 	(void)state;
@@ -271,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_rank_of_one_thread_has_no_workers_to_bind),
 		cmocka_unit_test(a_system_that_refuses),
 		cmocka_unit_test(another_machine_is_only_explained),
+		cmocka_unit_test(hwloc_is_asked_only_if_the_system_names_several_nodes),
 		cmocka_unit_test(without_any_there_is_nothing_to_tell),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,23 @@ explains() {
 placed() { grep -E '"(processors|numa_nodes|binding)": "' <<<"$out" | tr -d ' \n'; }
 
 if "$hetsort" --version -v | grep -q 'hwloc yes'; then
+  cat >says.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int hwloc_topology_init(void **t)
+{
+	const char *hide = getenv("HWLOC_HIDE_ERRORS");
+	*t = NULL;
+	fprintf(stderr, "hide %s\n", hide ? hide : "nothing");
+	return -1;
+}
+C
+  if [ -z "${SANITIZER:-}" ] && "${CC:-cc}" -shared -fPIC -o says.so says.c; then
+    HWLOC_SYNTHETIC="numa:2 pu:1" LD_PRELOAD=$PWD/says.so run "$hetsort" --explain small
+    is "hwloc may not print" "$rc $err" "0 hide 2"
+    HWLOC_HIDE_ERRORS=0 HWLOC_SYNTHETIC="numa:2 pu:1" LD_PRELOAD=$PWD/says.so run "$hetsort" --explain small
+    is "unless the user wishes so" "$rc $err" "0 hide 0"
+  fi
   explains "a rank on all nodes" "numa:4 core:4 pu:1" "rank 0 each bound to one of NUMA nodes 0-3" --threads 16
   explains "a rank for each node" "numa:2 core:4 pu:1" "rank 0 bound to NUMA node 0;rank 1 bound to NUMA node 1" --ranks 2 --threads 4
   explains "ranks on one node are said once" "numa:2 core:4 pu:1" "rank 0 bound to NUMA node 0;rank 2 bound to NUMA node 1" --ranks 4 --threads 2
