@@ -210,7 +210,7 @@ $(PROGDIR)/%: $(OBJ)/bin/% FORCE
 # A file of its own, so that a new commit compiles little anew; who installs may not be known to git. With -n
 # as well (+), which else takes it for new.
 $(OBJ)/commit: FORCE
-	+$(Q)mkdir -p $(@D); c=$$(scripts/commit); [ -s $@ ] && [ "$$c" = unknown ] || [ "$$c" = "$$(cat $@ 2>/dev/null)" ] || echo "$$c" >$@
+	+$(Q)mkdir -p $(@D); c=$$(scripts/commit) was=$$(cat $@ 2>/dev/null); c=$${c:-unknown}; [ -n "$$was" ] && [ "$$c" = unknown ] || [ "$$c" = "$$was" ] || echo "$$c" >$@
 $(OBJ)/sort/main.o: $(OBJ)/commit
 $(OBJ)/sort/main.o: NEEDED += -DHETSORT_COMMIT='"$(shell cat $(OBJ)/commit)"'
 

@@ -42,4 +42,22 @@ rm -f looked
 build "$PWD/obj/has/glpk.h"
 build "$PWD/obj/has/glpk.h"
 is "a header that is there is looked for once" "$rc $(cat looked)" "0 glpk.h"
+
+# The commit that --version -v names: "unknown" without git, and never nothing.
+mkdir tree tree/scripts without
+cp "$ROOT/scripts/commit" tree/scripts/
+touch tree/.git
+for tool in bash sh dirname make mkdir cat; do ln -s "$(command -v $tool)" without/; done
+is "without git the commit is unknown" "$(PATH=$PWD/without tree/scripts/commit)" unknown
+cp -R without silent
+printf '#!/bin/sh\n' >silent/git && chmod +x silent/git
+is "and where git says nothing" "$(PATH=$PWD/silent tree/scripts/commit)" unknown
+sed -n '/^\$(OBJ)\/commit:/,/^\t/p' "$ROOT/Makefile" >tree/rule
+printf 'FORCE:\n.PHONY: FORCE\n' >>tree/rule
+commit_of() { printf '#!/bin/sh\n%s\n' "$1" >tree/scripts/commit; PATH=$PWD/without make -s -C tree -f rule OBJ=obj obj/commit; cat tree/obj/commit; }
+is "a script that fails leaves it unknown" "$(commit_of false)" unknown
+is "a commit is noted" "$(commit_of "echo 1a2b3c4")" 1a2b3c4
+is "and kept when git is gone" "$(commit_of false)" 1a2b3c4
+echo >tree/obj/commit
+is "an empty file is none" "$(commit_of "echo unknown")" unknown
 done_testing
