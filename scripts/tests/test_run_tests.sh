@@ -35,6 +35,13 @@ plant tardy.sh <<<'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; sleep 60'
 limit=5 runner tardy.sh good.sh; is "a test that hangs at its end keeps its counts" "$(last)" "1 3 passed, 1 failed"
 ok "which limit struck is told then, too" grep -q '# timed out after 5 s (TEST_TIMEOUT)$' <<<"$out"
 runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 failed"
+plant points.sh <<<'echo "not ok 1 # SKIP as_cmocka_says"; echo "ok 2 - b # skip no room"; echo "ok 3 - c"; echo 1..3'
+plant none.sh <<<'echo "not ok 1 # SKIP a"; echo 1..1'
+plant lost.sh <<<'echo "not ok 1 # SKIP a"; echo "ok 2 - b"; echo 1..3'
+runner points.sh;        is "points that are skipped are neither passed nor failed" "$(last)" "0 1 passed, 0 failed"
+is "and are named" "$(sed -n '2,3p' <<<"$out")" $'  skipped: # SKIP as_cmocka_says\n  skipped: b # skip no room'
+runner none.sh good.sh;  is "all points skipped is no failure" "$(last)" "0 2 passed, 0 failed"
+runner lost.sh;          is "points that are skipped count for the plan" "$(last)" "1 1 passed, 1 failed"
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
 runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
 ok "a skip is told, with its reason" grep -q 'skipped: no such machine' <<<"$out"
