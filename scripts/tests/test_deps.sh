@@ -5,7 +5,7 @@ deps=$ROOT/scripts/deps
 
 # A bare system: the tools every system has, and no compiler.
 mkdir bare
-for tool in bash sed cat mktemp rm tail dirname env; do ln -s "$(command -v $tool)" bare/; done
+for tool in bash sh sed cat mktemp rm tail dirname env; do ln -s "$(command -v $tool)" bare/; done
 
 stub() { cat >"$1" && chmod +x "$1"; } # stub FILE <SCRIPT
 system() { # system NAME - a bare system of its own
@@ -49,9 +49,18 @@ stub deb/apt-get <<'SH'
 dir=${0%/*}
 echo "$*" >>"$dir/apt-get.log"
 case " $* " in *" update "*) exit "${FAKE_UPDATE:-0}" ;; esac
-case " $* " in *" APT::Status-Fd=1 "*) ;; *) exit 99 ;; esac
-echo "dlstatus:1:7.5000:Retrieving file 1 of 9"
-echo "pmstatus:make:11.1111:Installing make (amd64)"
+case " $* " in *" --print-uris "*)
+  echo "'http://deb/make.deb' make.deb 1 -"
+  echo "0 upgraded, 141 newly installed, 0 to remove and 0 not upgraded."
+  echo "Need to get 98.1 MB of archives."
+  echo "After this operation, 412 MB of additional disk space will be used."
+  exit ;;
+esac
+case " $* " in *" APT::Status-Fd=3 "*) ;; *) exit 99 ;; esac
+echo "dlstatus:1:7.5000:Retrieving file 1 of 9" >&3
+echo "pmstatus:make:11.1111:Installing make (amd64)" >&3
+# As apt-get does it, dpkg gets no status, and where there is no /dev/pts these streams.
+bash -c 'echo "pmstatus:words of dpkg"' 3>&- || exit 98
 [ "${FAKE_INSTALL:-0}" -eq 0 ] || { echo "E: broken: by dpkg"; exit 100; }
 printf '#!/bin/sh\n' >"$dir/cc"
 for c in make cc pkg-config mpicc mpirun taskset timeout cksum ar ld objcopy cmp diff nm readelf objdump gzip tar unshare setpriv prlimit; do
@@ -70,8 +79,12 @@ deps_on deb
 is "as root apt-get installs" "$rc" 0
 ok "what it is about to install is said first" names '^deps: installing with apt-get: make gcc'
 ok "then what it does, at once" names '^deps: download: 7 %, Retrieving file 1 of 9$'
+ok "how much that is" names '^deps: with what these depend on: 141 packages in all, 98.1 MB to fetch, 412 MB on disk$'
+is "each package is named once" "$(sed -n 's/^deps: installing with apt-get: //p' <<<"$err" | tr ' ' '\n' | sort | uniq -d)" ""
+ok "dpkg has a standard output that is not the status" test "$(grep -c 'words of dpkg' <<<"$err")" -eq 0
 is "lists are fetched first" "$(grep -c update deb/apt-get.log)" 1
 ok "without recommended packages" grep -q -e 'install -y --no-install-recommends make gcc' deb/apt-get.log
+ok "by a descriptor of its own for the status" grep -q -e '-o APT::Status-Fd=3 install' deb/apt-get.log
 ok "a package this release does not have is left out" names "no package 'libisal-dev' here"
 rm deb/apt-get.log
 deps_on deb
@@ -80,7 +93,7 @@ ok "and apt-get is not run" test ! -e deb/apt-get.log
 
 FAKE_UID=1000 deps_on user
 is "no root, no sudo: fails" "$rc" 1
-ok "and says what to type" names 'to install it: sudo apt-get install --no-install-recommends make gcc'
+ok "and says what to type" names 'to install it: sudo apt-get update && sudo apt-get install --no-install-recommends make gcc'
 ok "and does not try" test ! -e user/apt-get.log
 
 stub user_sudo/sudo <<'SH'
@@ -92,7 +105,7 @@ SH
 ln -s "$(type -P true)" user_sudo/true
 FAKE_UID=1000 deps_on user_sudo
 is "no root, sudo without a password: installs" "$rc" 0
-ok "through sudo -n" grep -q -e '^-n env .*install' user_sudo/sudo.log
+ok "through sudo -n" grep -q -e '^-n sh .* env .*install' user_sudo/sudo.log
 
 FAKE_INSTALL=1 deps_on broken
 is "a failed installation fails" "$rc" 1
@@ -102,6 +115,7 @@ is "old lists do when new ones cannot be had" "$rc" 0
 deps_on no_install --no-install
 is "--no-install fails" "$rc" 1
 ok "and installs nothing" test ! -e no_install/apt-get.log
+ok "and says what to type" names '^deps: to install it: apt-get update && apt-get install --no-install-recommends make gcc'
 
 # Missing what is only wanted is not a failure.
 rm deb/mpicc deb/mpirun
@@ -119,6 +133,21 @@ SH
 deps_on deb --check
 is "a library that does not link is missing" "$rc $(grep -c missing: <<<"$err")" "1 1"
 ok "it is named" names 'missing: libglpk-dev'
+
+# Where /proc is missing, bash cannot open what <(...) names.
+is "no list comes through /dev/fd" "$(grep -n '<(' "$deps" | grep -v '#')" ""
+
+# The Debian package's own list of what it is built with.
+system packager
+stub packager/dpkg-query <<<'#!/bin/sh
+[ "$3" != "${FAKE_LACKS:-}" ] || exit 1; printf "install ok installed"'
+for c in dpkg-buildpackage dh dh_python3 lintian; do ln -s "$(type -P true)" packager/$c; done
+deps_on packager --check package
+is "all for packages is there" "$rc $err" "0 "
+stub packager/dpkg-query <<<'#!/bin/sh
+exit 1'
+deps_on packager --check package
+ok "dpkg-buildpackage takes build-essential" names '^deps: missing: build-essential '
 
 deps_on deb --list
 is "--list" "$rc" 0
