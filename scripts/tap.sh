@@ -62,6 +62,12 @@ children_of() { # children_of PID - one a line
   grep -l -s -x "PPid:[[:space:]]*$1" /proc/[0-9]*/status | cut -d/ -f3
 }
 
+# on_terminal COLUMNS SIGNAL TEXT COMMAND... - as scripts/terminal.c has it; sets out. Ask have_terminal before.
+have_terminal() {
+  "${CC:-cc}" -D_GNU_SOURCE -O1 -o "$TEST_TMP/terminal" "$ROOT/scripts/terminal.c" -lutil && "$TEST_TMP/terminal" 80 0 . true >/dev/null
+}
+on_terminal() { out=$("$TEST_TMP/terminal" "$@" 2>&1); err=; }
+
 skip_all() { echo "$1"; exit 77; }
 
 done_testing() { echo "1..$tap_n"; [ $tap_bad -eq 0 ] && [ $tap_n -gt 0 ]; exit; }

@@ -396,13 +396,14 @@ static void print_interrupted(int sig, bool by_launcher)
 {
 	char host[HOST_BYTES] = "unknown";
 	const char *rank = by_launcher ? NULL : launch_rank();
+	const char *over = isatty(STDERR_FILENO) ? "\r" : ""; /* the ^C that the terminal shows */
 	(void)gethostname(host, sizeof host - 1);
 	progress_line_clear();
 	if (rank)
-		fprintf(stderr, "hetsort: rank %s (%s): interrupted by %s\n", rank, host,
+		fprintf(stderr, "%shetsort: rank %s (%s): interrupted by %s\n", over, rank, host,
 			signals_name(sig));
 	else if (launch_speaks())
-		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
+		fprintf(stderr, "%shetsort: interrupted by %s\n", over, signals_name(sig));
 }
 
 /* Are there names to remove, and may the process end now? Not if files are getting their final

@@ -8,13 +8,12 @@ cd "$TEST_TMP" || exit 1
 timeout -s TERM 4 "$BIN/gensort" -t1 1000000000 /dev/null 2>said
 is "nothing where there is no terminal" "$?/$(cat said)" 124/
 
-python3 -c 'import pty; pty.openpty()' 2>/dev/null || { echo "# left out: no python3, or no pseudo terminals"; done_testing; exit; }
-on_terminal() { out=$(python3 "$ROOT/scripts/terminal.py" "$@" 2>&1); err=; }
-on_terminal 80 TERM '[0-9] of 100.00 GB [0-9]+%, [0-9]+ MB/s, [0-9]+:[0-9]+, [0-9]+:[0-9]+ left' "$BIN/gensort" -t1 1000000000 /dev/null
+have_terminal || { echo "# left out: no pseudo terminals"; done_testing; exit; }
+on_terminal 80 15 '[0-9] of 100.00 GB [0-9]+%, [0-9]+ MB/s, [0-9]+:[0-9]+, [0-9]+:[0-9]+ left' "$BIN/gensort" -t1 1000000000 /dev/null
 ok "gensort tells bytes, rate and the time left" grep -q -E '^columns [4-7][0-9], seen, status -15$' <<<"$out"
-on_terminal 30 TERM '[0-9] of 100' "$BIN/gensort" -t1 1000000000 /dev/null
+on_terminal 30 15 '[0-9] of 100' "$BIN/gensort" -t1 1000000000 /dev/null
 is "a narrow terminal: the line is cut" "$(tail -n 1 <<<"$out")" "columns 29, seen, status -15"
 # shellcheck disable=SC2016 # for the other shell
-on_terminal 80 TERM '[0-9] GB, [0-9]+ MB/s, [0-9]+:[0-9]+' bash -c 'exec "$0/valsort" - < <(exec "$0/gensort" -t1 1000000000 -)' "$BIN"
+on_terminal 80 15 '[0-9] GB, [0-9]+ MB/s, [0-9]+:[0-9]+' bash -c 'exec "$0/valsort" - < <(exec "$0/gensort" -t1 1000000000 -)' "$BIN"
 ok "valsort tells how much of a stream it has read" grep -q ', seen, status -15$' <<<"$out"
 done_testing

@@ -72,7 +72,9 @@ static void put(const char *text, size_t n)
 	}
 }
 
-/* Under out.lock: text over the line that stands there, and blanks over what is left of it. */
+/* Under out.lock: write text over the line that stands there, and blanks over the rest of it. The
+ * cursor returns to its start, so that a ^C which the terminal shows there is overwritten as well.
+ */
 static void overwrite(const char *text)
 {
 	char b[PAST_COLUMNS + 3];
@@ -82,7 +84,7 @@ static void overwrite(const char *text)
 	memset(b + 1, ' ', all);
 	memcpy(b + 1, text, n);
 	b[1 + all] = '\r';
-	put(b, n ? 1 + all : 2 + all);
+	put(b, 2 + all);
 	out.columns = n;
 }
 
