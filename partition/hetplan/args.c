@@ -197,7 +197,7 @@ static enum hp_verdict settle(struct hp_args *a)
 		return usage(a->op ? "--op" : "--compare", "not an option of 'show'");
 	if (strcmp(a->verb, "show") == 0 && !a->input)
 		return usage("FILE", "missing");
-	return HP_RUN;
+	return hp_outputs_check(a) ? HP_RUN : HP_REFUSED;
 }
 
 static void all_options(struct option *longs)

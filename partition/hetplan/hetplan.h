@@ -3,6 +3,8 @@
 #ifndef HETPLAN_H
 #define HETPLAN_H
 
+#include <sys/types.h>
+
 #include "hetplan/display/display.h"
 
 /* --------------------------------------------------------------------------------------- batch */
@@ -18,19 +20,28 @@ int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limi
 
 /* -------------------------------------------------------------------------------- command line */
 
-enum hp_verdict { HP_RUN, HP_BATCH, HP_HELP, HP_VERSION, HP_USAGE, HP_FAILED };
+enum hp_verdict { HP_RUN, HP_BATCH, HP_HELP, HP_VERSION, HP_USAGE, HP_REFUSED, HP_FAILED };
 enum hp_format { HP_TABLE, HP_JSON, HP_CSV };
 enum hp_chart { HP_CHART_AUTO, HP_CHART_YES, HP_CHART_NO };
+
+/* A file that this run uses, known by more than its name. */
+struct hp_file {
+	const char *used_by;
+	dev_t dev;
+	ino_t ino;
+};
 
 struct hp_args {
 	const char *verb, *op, *input, *svg, *html, *title;
 	enum hp_format format;
 	enum hp_chart gantt;
 	bool compare;
-	uint64_t width;     /* columns of a text chart */
-	uint64_t max_steps; /* of a method in a comparison */
-	double batch_s;     /* time of a whole batch; 0: any */
-	json_t *set;        /* members of the request that options give */
+	uint64_t width;         /* columns of a text chart */
+	uint64_t max_steps;     /* of a method in a comparison */
+	double batch_s;         /* time of a whole batch; 0: any */
+	json_t *set;            /* members of the request that options give */
+	struct hp_file file[5]; /* that hp_outputs_check() found */
+	size_t nfiles;
 };
 
 /* The words of the command line; messages are printed. a->set is the caller's, also on failure. */
@@ -63,6 +74,33 @@ bool hp_read_file(struct hp_job *job, const char *path, char **text, size_t *byt
 /* Where --speeds names a file, what is in it takes its place among the members that options give.
  */
 bool hp_read_speeds(struct hp_job *job, const struct hp_args *a);
+
+/* -------------------------------------------------------------------------------- files written */
+
+enum hp_role { HP_SVG, HP_HTML };
+
+/* A file that is being written under a temporary name. */
+struct hp_output {
+	FILE *f;
+	struct hp_job *job;
+	const struct hp_args *args;
+	enum hp_role role;
+	const char *path; /* as the option names it */
+	char *name;       /* without links */
+	char *temp;       /* NULL for a pipe or a device, which is written directly */
+};
+
+/* Find the files that the run reads, and refuse to write over them, or over a file that hetplan did
+ * not write for the same option; the reason is printed. */
+bool hp_outputs_check(struct hp_args *a);
+
+/* Write the file of --svg or --html: open, write to o->f, close with whether that worked. The file
+ * gets its name in hp_output_close(), which checks again. False after hp_fail(). */
+bool hp_output_open(struct hp_output *o, struct hp_job *job, const struct hp_args *a,
+		    enum hp_role role);
+bool hp_output_close(struct hp_output *o, bool ok);
+
+/* ---------------------------------------------------------------------------------------- verbs */
 
 /* Verbs: from the arguments to the exit status. */
 int hp_verb(const struct hp_args *a);

@@ -124,6 +124,8 @@ static int perform(enum hp_verdict verdict, const struct hp_args *a)
 		return batch(a->input, a->batch_s);
 	case HP_RUN:
 		return finish(hp_verb(a));
+	case HP_REFUSED:
+		return 2;
 	case HP_FAILED:
 		return EXIT_FAILURE;
 	default:

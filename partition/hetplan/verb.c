@@ -99,9 +99,9 @@ static bool make_request(struct hp_job *job, const struct hp_args *a)
 	return fits(job, a->verb);
 }
 
-static bool unwritten(struct hp_job *job, const char *name)
+static bool unwritten(struct hp_job *job)
 {
-	return hp_fail(job, NULL, "cannot write '%.128s': %s", name, strerror(errno));
+	return hp_fail(job, NULL, "cannot write 'standard output': %s", strerror(errno));
 }
 
 static void make_title(const struct hp_job *job, const struct hp_args *a, char title[HP_TEXT_BYTES])
@@ -120,32 +120,26 @@ static void make_title(const struct hp_job *job, const struct hp_args *a, char t
 		snprintf(title, HP_TEXT_BYTES, "%s: makespan %.7g", op, makespan);
 }
 
-static bool draw_svg(struct hp_job *job, const struct hp_args *a, const struct hp_bars *bars)
+/* Write the file of --svg or --html. comparison may be NULL, and so may be the bars of a page, if
+ * the answer has no dates. */
+static bool draw(struct hp_job *job, const struct hp_args *a, enum hp_role role,
+		 const struct hp_bars *bars, const json_t *comparison)
 {
 	char title[HP_TEXT_BYTES];
-	FILE *f = fopen(a->svg, "w");
-	bool ok;
+	struct hp_output o;
 
-	if (!f)
-		return hp_fail(job, NULL, "cannot open '%.128s': %s", a->svg, strerror(errno));
+	if (!hp_output_open(&o, job, a, role))
+		return false;
 	make_title(job, a, title);
-	ok = hp_svg(f, bars, title);
-	return (fclose(f) == 0 && ok) || unwritten(job, a->svg);
+	return hp_output_close(&o, role == HP_SVG ? hp_svg(o.f, bars, title)
+						  : hp_page(o.f, job, bars, comparison, title));
 }
 
-/* comparison may be NULL, and so may be the chart, where the answer has no dates. */
 static bool make_page(struct hp_job *job, const struct hp_args *a, const json_t *comparison)
 {
-	char title[HP_TEXT_BYTES];
 	struct hp_bars bars;
-	bool drawn = hp_bars(job, &bars), ok;
-	FILE *f = fopen(a->html, "w");
 
-	if (!f)
-		return hp_fail(job, NULL, "cannot open '%.128s': %s", a->html, strerror(errno));
-	make_title(job, a, title);
-	ok = hp_page(f, job, drawn ? &bars : NULL, comparison, title);
-	return (fclose(f) == 0 && ok) || unwritten(job, a->html);
+	return draw(job, a, HP_HTML, hp_bars(job, &bars) ? &bars : NULL, comparison);
 }
 
 /* Of a comparison: with the plan that is made without one. */
@@ -192,7 +186,7 @@ static bool show(struct hp_job *job, const struct hp_args *a)
 		ok = hp_print_comparison(stdout, job->out, a->format == HP_CSV);
 	else
 		ok = a->format == HP_CSV ? hp_print_csv(stdout, job) : hp_print_table(stdout, job);
-	return ok || unwritten(job, "standard output");
+	return ok || unwritten(job);
 }
 
 /* A picture, or a page, that cannot be made leaves nothing on standard output. */
@@ -208,10 +202,10 @@ static bool show_with_charts(struct hp_job *job, const struct hp_args *a)
 		return show(job, a);
 	if (!hp_bars(job, &bars))
 		return a->gantt == HP_CHART_AUTO && !a->svg && show(job, a);
-	if ((a->svg && !draw_svg(job, a, &bars)) || !show(job, a))
+	if ((a->svg && !draw(job, a, HP_SVG, &bars, NULL)) || !show(job, a))
 		return false;
 	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, columns(a))) ||
-	       unwritten(job, "standard output");
+	       unwritten(job);
 }
 
 static bool plan(struct hp_job *job, const struct hp_args *a)

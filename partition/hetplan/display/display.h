@@ -37,6 +37,12 @@ bool hp_bars(struct hp_job *job, struct hp_bars *bars);
 /* A step of 1, 2 or 5 times a power of ten that divides end in at most n parts. */
 double hp_tick(double end, unsigned n);
 
+/* How a picture and a page begin, by which hetplan knows that it wrote them. */
+#define HP_SVG_MARK                                    \
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" \
+	"<!-- hetplan: picture of a plan -->\n"
+#define HP_HTML_MARK "<!-- hetplan: page of a plan -->\n"
+
 bool hp_gantt(FILE *f, const struct hp_bars *bars, size_t columns);
 bool hp_svg(FILE *f, const struct hp_bars *bars, const char *title);
 

@@ -39,7 +39,8 @@ bool hp_page(FILE *f, const struct hp_job *job, const struct hp_bars *bars,
 {
 	json_t *data = json_pack("{s:s, s:O, s:O, s:O?}", "title", title, "answer", job->out,
 				 "request", job->in, "comparison", comparison);
-	bool ok = data && (!bars || add_bars(data, bars)) && fputs(plan_page_head, f) != EOF &&
+	bool ok = data && (!bars || add_bars(data, bars)) && fputs(HP_HTML_MARK, f) != EOF &&
+		  fputs(plan_page_head, f) != EOF &&
 		  json_dump_callback(data, put_data, f, JSON_COMPACT) == 0 &&
 		  putc('\n', f) != EOF && fputs(plan_page_tail, f) != EOF;
 

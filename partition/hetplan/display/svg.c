@@ -49,7 +49,7 @@ static bool put_head(const struct picture *p, const char *title)
 	double width = p->left + PLOT + RIGHT, height = p->bottom + BOTTOM;
 
 	return fprintf(p->f,
-		       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		       HP_SVG_MARK
 		       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		       "viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"13\">\n"
 		       "<title>",

@@ -72,7 +72,7 @@ is "no chart into a pipe" "$(grep -c '|' <<<"$out")" 0
 
 # shellcheck disable=SC2317  # called through run and ok
 well_formed() { awk -f "$ROOT/partition/hetplan/tests/xml.awk" "$1"; }
-for bad in '<a>' '<a></b>' '<a b=c/>' '<a b="1" b="2"/>' '<a>&x;</a>' '<a/><b/>' '<a b="<"/>'; do
+for bad in '<a>' '<a></b>' '<a b=c/>' '<a b="1" b="2"/>' '<a>&x;</a>' '<a/><b/>' '<a b="<"/>' '<!-- a -- b --><a/>'; do
   printf '<?xml version="1.0" encoding="UTF-8"?>\n%s\n' "$bad" >bad.svg
   run well_formed bad.svg
   is "the check finds $bad" "$rc" 1

@@ -80,7 +80,7 @@ fails "nothing to compare: 'emulate' has one method" emulate --ratings 1 --proce
 fails "'--link': 3 entries for 2 of '--compute', want as many or one less" \
   scatter -n 5 --compute 1,1 --link 1,1,1
 fails "operation 'chain' belongs to 'chain', not to 'share'" share --op chain
-fails "cannot open 'no/dir.svg': No such file or directory" \
+fails "cannot create 'no/dir.svg': No such file or directory" \
   emulate --ratings 1 --processes 1 --csv --svg no/dir.svg
 printf '{\n  "op": "share",\n  "items": 1,,\n}\n' >bad.json
 fails "'bad.json': line 3, column 14: string or '}' expected near ','" share -i bad.json

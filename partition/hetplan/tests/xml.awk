@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # xml.awk - whether a file is well-formed XML as hetplan writes it: tags that nest and close, quoted
-# attributes, none twice in a tag, only known entities, one root. Says what is wrong and where.
+# attributes, none twice in a tag, comments, only known entities, one root. Says what is wrong and where.
 function wrong(what) { print FILENAME ": " what; failed = 1; exit 1 }
 
 function check_text(s) {
@@ -35,6 +35,10 @@ END {
   while ((at = index(text, "<")) > 0) {
     check_text(substr(text, 1, at - 1))
     text = substr(text, at)
+    if (match(text, /^<!--([^-]|-[^-])*-->/)) {
+      text = substr(text, RLENGTH + 1)
+      continue
+    }
     end = index(text, ">")
     if (end == 0) wrong("a tag that does not end")
     tag = substr(text, 2, end - 2)
