@@ -170,11 +170,11 @@ BENCH_X  := $(addprefix $(PROGDIR)/bench/,floor records build.json \
 
 # Headers of others, looked for once in each build folder: what to do is said at once, not by a compiler
 # in the middle of the build.
-HAS_PART = $(OBJ)/has/glpk.h
+HAS_PART = $(addprefix $(OBJ)/has/,glpk.h gsl/gsl_sf_lambert.h)
 HAS_PLAN = $(OBJ)/has/jansson.h
 HAS_SORT = $(addprefix $(OBJ)/has/,jansson.h xxhash.h)
 HAS_GEN  = $(if $(filter yes,$(ISAL)),,$(OBJ)/has/zlib.h)
-HAS_TEST = $(addprefix $(OBJ)/has/,cmocka.h gsl/gsl_sf_lambert.h)
+HAS_TEST = $(OBJ)/has/cmocka.h
 HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
 # Or make puts them off, as files in between.
 .PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
@@ -221,12 +221,12 @@ $(OBJ)/%.o: %.c
 
 $(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = $(CRC_CFLAGS)
 PART_INC := -iquote partition -Ipartition/include
-$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(PART_INC)
+$(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) $(SIM_SRC) $(GRID_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(call objs,$(filter %/numa.c,$(SORT_SRC))): EXTRA += $(HWLOC_CFLAGS)
-$(PART_X:=.o): EXTRA = $(PART_INC)
+$(PART_X:=.o): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
 $(call objs,$(SORT_TESTS)): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(OBJ)/gensort/tests/%: EXTRA = -Igensort $(CRC_CFLAGS)
@@ -265,7 +265,7 @@ $(LIBSORT): $(call objs,$(SORT_SRC)) $(OBJ)/sort/report/report_page.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-# GLPK is loaded where it is needed: only tests that call it are linked with it.
+# GLPK and GSL are loaded at their first use: only tests that call them are linked with them.
 PART_LIBS = -ldl -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.

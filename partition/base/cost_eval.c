@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cost_eval.c - the time of n items, whole or real, and the inverse: the items of a time.
  * May not touch: planners. Costs one logarithm or power, or a binary search over the points. */
-#include <float.h>
 #include <math.h>
 
 #include "part.h"
@@ -119,29 +118,6 @@ bool part_cost_invertible(const hetpart_cost *c)
 	}
 }
 
-/* Lambert's W on its main branch, W e^W = y, y > 0 and finite: S. Winitzki's first guess, within 2
- * %, and steps of R. Iacono and J. P. Boyd (Newton's on W + ln W = ln y), which square the error:
- * three leave rounding. */
-static double lambert_w(double y)
-{
-	double l = log1p(y), w = l * (1 - log1p(l) / (2 + l));
-
-	for (int i = 0; i < 3; i++)
-		w *= (1 + log(y / w)) / (1 + w);
-	return w;
-}
-
-/* n ln n = y: n = y/W(y), and dn/dy = 1/(1 + ln n) = 1/(1 + W). */
-static double nlogn_inverse(double y, double *slope)
-{
-	double w;
-
-	y = sooner(y, DBL_MAX);
-	w = y > 0 ? lambert_w(y) : 0;
-	*slope = 1 / (1 + w);
-	return w > 0.5 ? y / w : exp(w);
-}
-
 /* n log2(n + 1) = y: convex, so Newton from the right falls onto the solution. */
 static double nlog2n1_inverse(double y, double *slope)
 {
@@ -186,8 +162,6 @@ double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 	case COST_AFFINE:
 		*slope = y < c->startup ? 0 : 1 / c->per_item;
 		return y < c->startup ? 0 : (y - c->startup) / c->per_item;
-	case COST_NLOGN:
-		return nlogn_inverse(y, slope);
 	case COST_NLOG2N1:
 		return nlog2n1_inverse(y, slope);
 	case COST_POWER: {

@@ -8,8 +8,47 @@
 #include <setjmp.h>
 #include <stdlib.h>
 
-#include "glpk_load.h"
+#include <glpk.h>
+
+#include "load.h"
 #include "lp.h"
+
+#ifndef GLPK_SONAME
+#	define GLPK_SONAME "libglpk.so.40" /* of GLPK 4.62 to 5.0 */
+#endif
+
+/* All calls of GLPK that are used, without glp_. */
+#define GLPK_CALLS(X)    \
+	X(init_env)      \
+	X(free_env)      \
+	X(term_hook)     \
+	X(term_out)      \
+	X(error_hook)    \
+	X(create_prob)   \
+	X(delete_prob)   \
+	X(set_obj_dir)   \
+	X(set_obj_coef)  \
+	X(add_rows)      \
+	X(add_cols)      \
+	X(set_row_bnds)  \
+	X(set_col_bnds)  \
+	X(set_row_stat)  \
+	X(set_col_stat)  \
+	X(load_matrix)   \
+	X(scale_prob)    \
+	X(std_basis)     \
+	X(init_smcp)     \
+	X(simplex)       \
+	X(get_status)    \
+	X(get_prim_stat) \
+	X(get_col_prim)
+
+struct glpk {
+	void *library;
+#define GLPK_MEMBER(f) __typeof__(glp_##f) *f;
+	GLPK_CALLS(GLPK_MEMBER)
+#undef GLPK_MEMBER
+};
 
 struct lp_solver {
 	struct glpk call;
@@ -56,6 +95,17 @@ static hetpart_status guarded(struct lp_solver *s, lp_fn *fn, void *ctx, hetpart
 	return rc;
 }
 
+static hetpart_status load_glpk(struct glpk *g, hetpart_err *err)
+{
+	static const char *const files[] = { GLPK_SONAME, NULL };
+#define GLPK_CALL(f) { "glp_" #f, &g->f },
+	const struct loaded_call calls[] = { GLPK_CALLS(GLPK_CALL) };
+#undef GLPK_CALL
+
+	return part_load(&g->library, files, calls, sizeof calls / sizeof calls[0],
+			 "method lp needs GLPK, the others do not", err);
+}
+
 hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err)
 {
 	hetpart_status rc;
@@ -63,7 +113,7 @@ hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *e
 	lp->solver = part_calloc(1, sizeof *lp->solver);
 	if (!lp->solver)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
-	rc = part_glpk_load(&lp->solver->call, err);
+	rc = load_glpk(&lp->solver->call, err);
 	return rc == HETPART_OK ? guarded(lp->solver, fn, ctx, err) : rc;
 }
 
@@ -108,7 +158,7 @@ void part_lp_close(struct lp *lp)
 		s->call.free_env();
 	else if (s->begun)
 		s->call.term_out(s->term_was);
-	part_glpk_drop(&s->call);
+	part_unload(&s->call.library);
 	free(s);
 	lp->solver = NULL;
 }

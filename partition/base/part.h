@@ -69,11 +69,12 @@ void part_cost_fine_each(const hetpart_cost *cost, const uint64_t *n, size_t cou
 /* Time of a real number of items x >= 0; NaN for callbacks; tables are joined by lines. */
 double part_cost_real(const hetpart_cost *cost, double x);
 
-/* Whether part_unit_inverse() knows this cost: increasing, smooth or piecewise, unbounded. */
+/* Whether the cost has an inverse: increasing, smooth or piecewise, unbounded. */
 bool part_cost_invertible(const hetpart_cost *cost);
 
-/* Largest real x whose time at scale 1 is <= y >= 0, and its derivative where slope is not NULL.
- * Without the scale, because planners by speed need no scale and must not overflow by one. */
+/* Largest real x whose time at scale 1 is <= y >= 0, and its derivative where slope is not NULL,
+ * for a cost that has an inverse; n ln n has share/lambert.h. Without the scale, because planners
+ * by speed need no scale and must not overflow by one. */
 double part_unit_inverse(const hetpart_cost *cost, double y, double *slope);
 
 /* Derivative at scale 1 of an invertible cost at x > 0, where its time is y: no logarithm, no

@@ -318,8 +318,8 @@ typedef struct hetpart_opts {
  * nprocs  >= 1.
  * cost    f, the time of n items at speed 1; not kept.
  * opts    NULL for defaults. method: EXACT (the default: linear is D'Hondt's rule, n ln n is
- *         Lambert's W and Newton, powers are [S4] Theorem 1, other smooth or piecewise f have equal
- *         times before rounding, any other increasing f goes by bisection, a cost that is not
+ *         GSL's Lambert W and Newton, powers are [S4] Theorem 1, other smooth or piecewise f have
+ *         equal times before rounding, any other increasing f goes by bisection, a cost that is not
  *         increasing by BITSET), TAYLOR and ASYMPTOTIC (n ln n, without capacities), PROPORTIONAL,
  *         THRESHOLD, BITSET, DP. With capacities and minimums an exact plan is the best that keeps
  *         them; the real shares do not look at minimums. With a quantum > 1 it is the best plan in
@@ -339,9 +339,10 @@ typedef struct hetpart_opts {
  * of costs reaches, or no plan that ends in finite time; HETPART_ENOSOL: TAYLOR with fewer than 3
  * items or no more than processors, ASYMPTOTIC where a processor gets fewer than e items;
  *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
- *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan.
- * Safe from any number of threads. Memory is O(nprocs), about 100 bytes for each, except BITSET and
- * DP: see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
+ *   HETPART_EMISSING: EXACT or ASYMPTOTIC for n ln n, where GSL 2.5 to 2.8 is missing;
+ *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before there was any plan. Safe from any
+ * number of threads. Memory is O(nprocs), about 100 bytes for each, except BITSET and DP: see
+ * hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
 HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
 						const double *speeds, size_t nprocs,
 						const hetpart_cost *cost, const hetpart_opts *opts,

@@ -3,7 +3,7 @@
  * n ln n each class takes its share by Lambert's W; a share within a class is off by about a
  * tenth of the square of the class's relative width.
  * May not touch: exact shares, which one Newton step makes of these. Costs O(n) without a
- * logarithm, and about five inverses of the cost for each class. */
+ * logarithm, and about five logarithms or inverses of the cost for each class. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #define MOST        4096 /* classes */
 #define EACH        16   /* processors for each class, where there are that many */
 #define WIDTH_SHIFT 42   /* bits of a double left out: 1024 classes from a speed to its double */
+#define NEIGHBOURS  0.01 /* relative distance from which one Newton step finds W to 5e-5 */
 
 static uint64_t leading(double k, int shift)
 {
@@ -57,9 +58,30 @@ static void fill(struct classes *c, const double *k, size_t n)
 			c->of[j].k /= c->of[j].count;
 }
 
+/* The share of a class at y, its time by its speed, and the derivative by y. For n ln n that is
+ * y/W(y): GSL finds W for the first class of a group, one Newton step for a class that is near the
+ * one before it, or near itself at the last time. Each later time squares what that step leaves. */
+static void find_share(const struct classes *c, struct class *of, const struct class *before,
+		       double y)
+{
+	const struct class *near = of->w > 0 ? of : before;
+
+	if (c->cost->kind == COST_NLOGN) {
+		of->w = near && near->w > 0 && fabs(y - near->y) <= NEIGHBOURS * y
+				? lambert_near(near->w, y)
+				: part_lambert(&c->gsl, y);
+		of->x = of->w > 0.5 ? y / of->w : exp(of->w);
+		of->slope = 1 / (1 + of->w);
+	} else {
+		of->x = part_unit_inverse(c->cost, y, &of->slope);
+	}
+	of->y = y;
+}
+
 /* The shares at time t; returns their sum, and its derivative by t in *by_t. */
 static double sum_at(struct classes *c, double t, double *by_t)
 {
+	const struct class *before = NULL;
 	double sum = 0;
 
 	*by_t = 0;
@@ -67,7 +89,8 @@ static double sum_at(struct classes *c, double t, double *by_t)
 		struct class *of = &c->of[j];
 		if (of->count == 0)
 			continue;
-		of->x = part_unit_inverse(c->cost, t * of->k, &of->slope);
+		find_share(c, of, before, t * of->k);
+		before = of;
 		if (!(t * of->k > 0))
 			of->slope = 0; /* in place of infinite: so slow that it is 0 as a double */
 		sum += of->count * of->x;
@@ -97,6 +120,11 @@ hetpart_status part_classes_solve(struct classes *c, const hetpart_cost *cost, c
 				  size_t n, double target, hetpart_err *err)
 {
 	*c = (struct classes){ .cost = cost };
+	if (cost->kind == COST_NLOGN) {
+		hetpart_status rc = part_lambert_open(&c->gsl, err);
+		if (rc != HETPART_OK)
+			return rc;
+	}
 	choose_width(c, k, n);
 	c->of = part_calloc(c->n, sizeof *c->of);
 	if (!c->of)
@@ -108,6 +136,7 @@ hetpart_status part_classes_solve(struct classes *c, const hetpart_cost *cost, c
 
 void part_classes_free(struct classes *c)
 {
+	part_lambert_close(&c->gsl);
 	free(c->of);
 }
 

@@ -5,6 +5,7 @@
 #define CLASSES_H
 
 #include "base/part.h"
+#include "lambert.h"
 
 struct class
 {
@@ -12,10 +13,12 @@ struct class
 	double count; /* processors */
 	double x;     /* share of a processor of speed k at the time found */
 	double slope; /* its derivative by the speed */
+	double y, w;  /* speed times the last time looked at and, for n ln n, its Lambert's W */
 };
 
 struct classes {
 	const hetpart_cost *cost;
+	struct lambert gsl; /* for n ln n */
 	struct class *of;
 	size_t n;
 	uint64_t first; /* the slowest class, as its speeds' leading bits say it */
@@ -24,7 +27,8 @@ struct classes {
 };
 
 /* Classes of n speeds >= 0, and the time at which their shares sum to target, for a convex cost
- * that is invertible. Release with part_classes_free(), after a failure too. HETPART_ENOMEM. */
+ * that is invertible. Release with part_classes_free(), after a failure too. HETPART_ENOMEM,
+ * HETPART_EMISSING. */
 hetpart_status part_classes_solve(struct classes *c, const hetpart_cost *cost, const double *k,
 				  size_t n, double target, hetpart_err *err);
 void part_classes_free(struct classes *c);

@@ -123,11 +123,12 @@ static hetpart_status by_newton(struct equal_time *et, hetpart_err *err)
 	struct classes seed;
 	hetpart_status rc = part_classes_solve(&seed, et->cost, et->k, et->n, et->target, err);
 
-	if (rc != HETPART_OK)
-		return rc;
-	part_classes_shares(&seed, et->k, et->n, least, et->x);
+	if (rc == HETPART_OK)
+		part_classes_shares(&seed, et->k, et->n, least, et->x);
 	et->t = t = seed.t * unit;
 	part_classes_free(&seed);
+	if (rc != HETPART_OK)
+		return rc;
 	for (int step = 0; step < 100 && off > NEAR_ENOUGH; step++) {
 		if (step > 1 && t <= was * (1 + 2 * DBL_EPSILON))
 			break;
@@ -268,22 +269,28 @@ static hetpart_status solve(struct equal_time *et, hetpart_err *err)
 	return rc;
 }
 
-/* n ln n with at most one item each: every such plan costs nothing, and there is no equal T > 0. */
-static bool at_most_one_each(const struct equal_time *et)
+/* n ln n where every share is the mean. With at most one item each every plan costs nothing, and
+ * there is no equal T > 0; with equal speeds no equation is to be solved. */
+static bool by_mean(struct equal_time *et)
 {
-	return et->cost->kind == COST_NLOGN && et->target <= (double)et->n;
+	double mean = et->target / (double)et->n, log_mean = mean > 1 ? log(mean) : 0;
+
+	if (et->cost->kind != COST_NLOGN)
+		return false;
+	for (size_t i = 1; mean > 1 && i < et->n; i++)
+		if (et->k[i] != et->k[0])
+			return false;
+	et->t = mean > 1 ? mean * log_mean / et->k[0] : 0;
+	for (size_t i = 0; i < et->n; i++) {
+		et->x[i] = mean;
+		et->rate[i] = mean > 1 ? et->k[i] / (1 + log_mean) : 0;
+	}
+	return true;
 }
 
 static hetpart_status solve_any(struct equal_time *et, hetpart_err *err)
 {
-	if (!at_most_one_each(et))
-		return solve(et, err);
-	et->t = 0;
-	for (size_t i = 0; i < et->n; i++) {
-		et->x[i] = et->target / (double)et->n;
-		et->rate[i] = 0;
-	}
-	return HETPART_OK;
+	return by_mean(et) ? HETPART_OK : solve(et, err);
 }
 
 static void scale_speeds(struct equal_time *et)

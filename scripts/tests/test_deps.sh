@@ -22,7 +22,7 @@ is "check fails where everything is missing" "$rc" 1
 ok "and names what and why" names '^deps: missing: gcc (the C11 compiler)$'
 ok "what is not needed is told apart" names '^deps: would be good to have: libopenmpi-dev'
 deps_on none --check bench
-is "what to measure with is checked when it is named" "$rc/$(grep -c '^deps: missing' <<<"$err")" 1/6
+is "what to measure with is checked when it is named" "$rc/$(grep -c '^deps: missing' <<<"$err")" 1/5
 ok "a C++ library among it" names '^deps: missing: libtbb-dev (tbb::parallel_sort)$'
 deps_on none
 is "without a package manager it cannot install" "$rc" 1
@@ -30,8 +30,8 @@ ok "but says what is to be installed" names 'to install it: .* make gcc libc6-de
 
 # Other systems: the exact command, and failure.
 for row in "dnf:dnf install make gcc glibc-devel pkgconf-pkg-config" \
-  "pacman:pacman -S --needed make gcc glibc pkgconf glpk" "zypper:zypper install make gcc glibc-devel" \
-  "apk:apk add make gcc musl-dev pkgconf glpk-dev" "brew:brew install make gcc pkgconf glpk"; do
+  "pacman:pacman -S --needed make gcc glibc pkgconf gsl glpk" "zypper:zypper install make gcc glibc-devel" \
+  "apk:apk add make gcc musl-dev pkgconf gsl-dev glpk-dev" "brew:brew install make gcc pkgconf gsl glpk"; do
   pm=${row%%:*}
   system "on_$pm"
   stub "on_$pm/$pm" <<<'#!/bin/sh

@@ -19,7 +19,7 @@ build() { run make -s -C "$ROOT" CC="$PWD/cc" OBJ="$PWD/obj" PROGDIR="$PWD/bin" 
 cd "$TEST_TMP" || exit 1
 sed -i "s|looked|$PWD/looked|" cc
 
-for header in glpk.h jansson.h xxhash.h; do
+for header in glpk.h gsl/gsl_sf_lambert.h jansson.h xxhash.h; do
   rm -rf obj looked
   LACKS=$header build all
   is "without $header" "$rc $(head -n 1 <<<"$err")" \

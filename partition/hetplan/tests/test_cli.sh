@@ -203,6 +203,21 @@ cannot load 'libglpk.so.40': $PWD/hidden/libglpk.so."
   run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" "${chain[@]}" --compare
   is "the other methods work" "$rc $(awk '$NF ~ /^[0-9.e-]+$/ {print $1}' <<<"$out" | paste -sd ' ')" "0 simple singleinst multiinst"
 done
+# Without GSL: the same in its place.
+for version in .28 .27 .25 .23 ""; do : >"hidden/libgsl.so$version"; done
+without_gsl() { run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" share -n 1000 "$@" --csv; }
+for method in exact asymptotic; do
+  without_gsl -s 1,2 --cost nlogn --method $method
+  is "n ln n, method $method, names what it lacks" "$rc $out ${err%so: *}" \
+    "1  hetplan: the cost n ln n needs GSL, the others do not: cannot load 'libgsl.so': $PWD/hidden/libgsl."
+done
+for words in "--cost linear" "--cost nlog2n1" "--cost power:1.5" "--cost nlogn --method taylor" "--cost nlogn --method proportional"; do
+  # shellcheck disable=SC2086  # several words
+  without_gsl -s 1,2 $words
+  is "$words needs no GSL" "$rc $err $(wc -l <<<"$out")" "0  3"
+done
+without_gsl -s 2,2,2 --cost nlogn
+is "n ln n among equals needs no GSL" "$rc $err $(cut -d, -f2 <<<"$out" | paste -sd ' ')" "0  share 334 333 333"
 run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" scatter -n 99 --compute 1,2 --link .1,.1 --method lp
 is "method lp of a scatter needs none" "$rc $(grep -c makespan <<<"$out")" "0 1"
 run "$hetplan" share -n 9 -s 1,2 --cost linear --names 2x3,b

@@ -59,7 +59,7 @@ is "a file of somebody else" "$rc/$out/$err" \
   "2//hetplan: 'over' exists and was not written by hetplan --svg: choose another name, or remove it"
 
 # Files that nobody reads: of somebody else, empty, of the other option, through links.
-share=(share -n 9 -s 1,2 --cost linear)
+share=(share -n 9 -s "1,2" --cost linear)
 "$hetplan" "${share[@]}" --svg a.svg --html a.html >/dev/null
 : >empty
 printf '<svg xmlns="http://www.w3.org/2000/svg"></svg>\n' >drawn
@@ -89,6 +89,7 @@ for pair in "new new" "new ./new" "dir/new new"; do
     "2//hetplan: --svg and --html name the same file, '$1': choose another name for one/"
 done
 cp a.svg log.svg
+# shellcheck disable=SC2094  # that is what is tested
 "$hetplan" "${share[@]}" --svg log.svg >>log.svg 2>said
 is "standard output is a file that is used" "$?/$(cat said)" \
   "2/hetplan: 'log.svg' is the same file as standard output: choose another name"

@@ -31,6 +31,7 @@ class Hetsort(MakefilePackage):
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("glpk")
+    depends_on("gsl")
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("isa-l")
     depends_on("jansson")
@@ -38,7 +39,6 @@ class Hetsort(MakefilePackage):
     depends_on("mpi", when="+mpi")
     depends_on("xxhash")
     depends_on("cmocka", type="test")
-    depends_on("gsl", type="test")
 
     def settings(self):
         return [
