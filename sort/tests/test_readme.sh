@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The examples of README.md, docs/*.md and hetsort(7) run as they stand, each in an empty folder. Blocks marked
-# "sh mpirun", and those of the manual that say mpirun, are for mpi_readme.sh, which runs this with EXAMPLES=mpirun.
+# The examples of README.md, docs/*.md and hetsort(7) run as they stand: those of README.md one after the other in one
+# folder, the others each in an empty one. Blocks marked "sh mpirun", and those of the manual that say mpirun, are for
+# mpi_readme.sh, which runs this with EXAMPLES=mpirun; README's others are run there as well, since all of them are
+# typed in order.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -8,7 +10,11 @@ wanted=${EXAMPLES:-sh}
 
 for file in README.md docs/clusters.md docs/design.md docs/faults.md docs/performance.md docs/planner.md; do
   awk -v wanted="$wanted" -v name="${file##*/}" '
-    /^```sh/ {inside = (wanted == "mpirun") == ($0 ~ /mpirun/); if (inside) f = "example." name "." ++n; next}
+    /^```sh/ {
+      inside = (wanted == "mpirun") == ($0 ~ /mpirun/) || (wanted == "mpirun" && name == "README.md")
+      if (inside) f = "example." name "." ++n
+      next
+    }
     /^```/ {inside = 0}
     inside {print > f}' "$ROOT/$file"
 done
@@ -20,8 +26,9 @@ sed 's/\\-/-/g; s/\\e/\\/g' "$ROOT/sort/man/hetsort.7" | awk -v wanted="$wanted"
 
 for example in example.*; do
   [ -e "$example" ] || continue
-  mkdir "run-$example"
-  run sh -c 'cd "$1" && PATH="$2:$PATH" exec sh -eu "../$3"' sh "run-$example" "$BIN" "$example"
+  case $example in *.README.md.*) place=run-README ;; *) place=run-$example ;; esac
+  mkdir -p "$place"
+  run sh -c 'cd "$1" && PATH="$2:$PATH" exec sh -eu "../$3"' sh "$place" "$BIN" "$example"
   is "$example: $(head -n 1 "$example")" "$rc" 0
   [ "$rc" -eq 0 ] || echo "# ${err//$'\n'/$'\n'# }"
 done
