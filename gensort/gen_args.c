@@ -5,7 +5,7 @@
 #include "gen_args.h"
 #include "gen_say.h"
 
-enum { OPT_HELP = 256, OPT_VERSION, OPT_FSYNC, OPT_NO_FSYNC };
+enum { OPT_VERSION = 256, OPT_FSYNC, OPT_NO_FSYNC };
 
 static const struct option longs[] = {
 	{ "ascii", no_argument, NULL, 'a' },
@@ -15,7 +15,7 @@ static const struct option longs[] = {
 	{ "threads", required_argument, NULL, 't' },
 	{ "fsync", no_argument, NULL, OPT_FSYNC },
 	{ "no-fsync", no_argument, NULL, OPT_NO_FSYNC },
-	{ "help", no_argument, NULL, OPT_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
@@ -88,7 +88,7 @@ static enum gen_verdict set_option(int c, struct gen_args *a)
 	case OPT_NO_FSYNC:
 		a->fsync = c == OPT_FSYNC;
 		break;
-	case OPT_HELP:
+	case 'h':
 		return GEN_HELP;
 	default:
 		return GEN_VERSION;
@@ -121,7 +121,7 @@ enum gen_verdict gen_args_parse(int argc, char **argv, struct gen_args *a)
 	*a = (struct gen_args){ .fsync = true };
 	opterr = 0;
 	/* '+': the first word that is no option ends them; ':': tell a missing value apart */
-	while ((c = getopt_long(argc, argv, "+:ab:cst:", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:ab:chst:", longs, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return bad_option(argv, c, at);
 		if ((v = set_option(c, a)) != GEN_RUN)

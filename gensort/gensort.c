@@ -25,7 +25,7 @@ static const char help[] =
 	"  -c, --checksum     print the sum of the records' CRC32 on standard error\n"
 	"  -t, --threads=N    threads; 0, the default: one per processor\n"
 	"      --no-fsync     do not wait until a file is on permanent storage\n"
-	"      --help         print this and exit\n"
+	"  -h, --help         print this and exit\n"
 	"      --version      print the version and exit\n"
 	"\n"
 	"Exit status: 0 if everything was written, 1 otherwise.\n"

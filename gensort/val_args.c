@@ -6,7 +6,7 @@
 #include "val_args.h"
 #include "val_say.h"
 
-enum { LONG_HELP = 256, LONG_VERSION };
+enum { LONG_VERSION = 256 };
 
 static const struct option long_options[] = {
 	{ "ignore-case", no_argument, NULL, 'i' },
@@ -14,7 +14,7 @@ static const struct option long_options[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "summaries", no_argument, NULL, 's' },
 	{ "threads", required_argument, NULL, 't' },
-	{ "help", no_argument, NULL, LONG_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, LONG_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
@@ -62,7 +62,7 @@ static enum val_verdict apply(int option, const char *value, struct val_args *a)
 		return parse_threads(value, &a->threads) ? VAL_RUN
 							 : usage("bad number of threads", value);
 	default:
-		return option == LONG_HELP ? VAL_HELP : VAL_VERSION;
+		return option == 'h' ? VAL_HELP : VAL_VERSION;
 	}
 }
 
@@ -71,7 +71,7 @@ static enum val_verdict refuse(int why, const char *word)
 {
 	char letter[3] = { '-', (char)optopt, '\0' };
 	bool whole =
-		optopt == 0 || optopt >= LONG_HELP || (word && word[0] == '-' && word[1] == '-');
+		optopt == 0 || optopt >= LONG_VERSION || (word && word[0] == '-' && word[1] == '-');
 
 	return usage(why == ':' ? "no value for option" : "bad option", whole ? word : letter);
 }
@@ -84,7 +84,7 @@ enum val_verdict val_args_parse(int argc, char **argv, struct val_args *a)
 	*a = (struct val_args){ 0 };
 	opterr = 0;
 	while (v == VAL_RUN &&
-	       (option = getopt_long(argc, argv, "+:io:qst:", long_options, NULL)) != -1) {
+	       (option = getopt_long(argc, argv, "+:hio:qst:", long_options, NULL)) != -1) {
 		v = option == '?' || option == ':' ? refuse(option, argv[reading])
 						   : apply(option, optarg, a);
 		reading = optind;

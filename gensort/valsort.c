@@ -24,7 +24,7 @@ static const char help[] =
 	"  -o, --output=SUMMARY  write a summary of FILE_NAME to the file SUMMARY\n"
 	"  -s, --summaries       FILE_NAME holds the summaries of consecutive parts\n"
 	"  -t, --threads=N       threads; 0, the default: one per processor\n"
-	"      --help            print this and exit\n"
+	"  -h, --help            print this and exit\n"
 	"      --version         print the version and exit\n"
 	"\n"
 	"Exit status: 0 if all records are in order, 1 if they are not or on failure.\n"

@@ -23,7 +23,7 @@ static const char help[] =
 	"      --no-calibration  start at once, measure no reference loop\n"
 	"      --json=FILE     write what was reached as JSON; - is standard output\n"
 	"  -q, --quiet         print errors and warnings only\n"
-	"      --help, --version\n"
+	"  -h, --help, --version\n"
 	"\n"
 	"Exit status: that of COMMAND; 0 after S seconds without one; 124 if COMMAND was\n"
 	"ended after S seconds; 128+N after signal N; 1 failed; 2 refused.\n";
@@ -115,7 +115,6 @@ enum {
 	OPT_CGROUP,
 	OPT_JSON,
 	OPT_BLIND,
-	OPT_HELP,
 	OPT_VERSION
 };
 
@@ -129,7 +128,7 @@ static const struct option options[] = { { "factor", 1, NULL, OPT_FACTOR },
 					 { "json", 1, NULL, OPT_JSON },
 					 { "no-calibration", 0, NULL, OPT_BLIND },
 					 { "quiet", 0, NULL, 'q' },
-					 { "help", 0, NULL, OPT_HELP },
+					 { "help", 0, NULL, 'h' },
 					 { "version", 0, NULL, OPT_VERSION },
 					 { 0 } };
 
@@ -150,7 +149,7 @@ static bool bad_option(struct args *a, bool lacks, const char *word)
 
 	if (lacks)
 		return refuse(a, "option '%s' takes an argument", word);
-	if (optopt >= OPT_FACTOR || optopt == 'q')
+	if (optopt >= OPT_FACTOR || optopt == 'h' || optopt == 'q')
 		return refuse(a, "option '%s' takes no argument", word);
 	return refuse(a, "unknown or ambiguous option '%s'", optopt ? letter : word);
 }
@@ -194,7 +193,7 @@ static bool take(struct args *a, int opt, const char *word, const char **cpus)
 	case 'q':
 		a->quiet = true;
 		return true;
-	case OPT_HELP:
+	case 'h':
 		return tell(a, help);
 	case OPT_VERSION:
 		return tell(a, "cpuburn (hetsort) " HETSORT_VERSION "\n");
@@ -210,7 +209,7 @@ bool args_read(struct args *a, int argc, char **argv)
 
 	*a = (struct args){ .seconds_s = 600, .calibrate = true };
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:q", options, NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "+:hq", options, NULL)) != -1)
 		if (!take(a, opt, argv[optind - 1], &cpus))
 			return false;
 	if (optind < argc)

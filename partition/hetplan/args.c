@@ -18,7 +18,6 @@ enum {
 	OPT_SVG,
 	OPT_HTML,
 	OPT_TITLE,
-	OPT_HELP,
 	OPT_VERSION
 };
 
@@ -70,7 +69,7 @@ static const struct option outputs[] = {
 	{ "svg", required_argument, NULL, OPT_SVG },
 	{ "html", required_argument, NULL, OPT_HTML },
 	{ "title", required_argument, NULL, OPT_TITLE },
-	{ "help", no_argument, NULL, OPT_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 };
 
@@ -156,7 +155,7 @@ static enum hp_verdict set_output(int c, struct hp_args *a)
 		return set_text("--html", &a->html);
 	case OPT_TITLE:
 		return set_text("--title", &a->title);
-	case OPT_HELP:
+	case 'h':
 		return HP_HELP;
 	default:
 		return HP_VERSION;
@@ -221,7 +220,7 @@ static enum hp_verdict options(int argc, char **argv, struct hp_args *a)
 	if (shows && argc > 2 && (argv[2][0] != '-' || argv[2][1] == '\0'))
 		a->input = argv[optind++];
 	at = optind;
-	while ((c = getopt_long(argc, argv, "+:i:n:s:m:cg", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:hi:n:s:m:cg", longs, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return bad_option(argv, c, at);
 		if ((v = set_option(c, a)) != HP_RUN)
@@ -233,12 +232,17 @@ static enum hp_verdict options(int argc, char **argv, struct hp_args *a)
 	return optind < argc ? usage(argv[optind], "extra operand") : settle(a);
 }
 
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static enum hp_verdict batch_words(int argc, char **argv, struct hp_args *a)
 {
 	static const char limit[] = "--time-limit=";
 	int at = 2;
 
-	if (argc > 2 && strcmp(argv[2], "--help") == 0)
+	if (argc > 2 && is_help(argv[2]))
 		return HP_HELP;
 	if (argc > 2 && strcmp(argv[2], "--version") == 0)
 		return HP_VERSION;
@@ -265,7 +269,7 @@ enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a)
 	}
 	if (argc < 2)
 		return usage("VERB", "missing");
-	if (strcmp(argv[1], "--help") == 0)
+	if (is_help(argv[1]))
 		return HP_HELP;
 	if (strcmp(argv[1], "--version") == 0)
 		return HP_VERSION;

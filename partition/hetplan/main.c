@@ -68,7 +68,7 @@ static const char help[] =
 	"      --svg=FILE            a chart as a picture as well\n"
 	"      --html=FILE           plan, chart and, with --compare, methods as a page as well\n"
 	"      --title=TEXT          the title of both\n"
-	"      --help, --version     print this, or the version, and exit\n"
+	"  -h, --help, --version     print this, or the version, and exit\n"
 	"\n"
 	"Exit status: 0 planned, 1 failed, 2 usage. See hetplan(1) and hetplan-batch(5).\n";
 

@@ -9,18 +9,18 @@ _hetsort_options() { # PROGRAM
       --speeds= --plan= --wisdom= --source= --scatter= --links= --disks= --adapt --ranks= --threads= --bind= --emulate= -S --memory=
       -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange= --exchange-threads= --max-message= --timeout=
       --explain --progress= -v --verbose -q --quiet -c --check -C --check-silent
-      --sum --clean --check-manifest --help --version' ;;
-    hetsort-report) echo '-o --output= --help --version' ;;
-    gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync --help --version' ;;
-    valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= --help --version' ;;
+      --sum --clean --check-manifest -h --help --version' ;;
+    hetsort-report) echo '-o --output= -h --help --version' ;;
+    gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync -h --help --version' ;;
+    valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= -h --help --version' ;;
     hetplan) echo '-i --input= --op= -n --items= -s --speeds= --cost= --costs= --weights= --capacity= --minimum=
       --quantum= --compute= --link= --chunk= --rule= --ratings= --processes= --best-upto= --observations= --w= --z=
       --tau= --latency= --vcomm= --vcomp= --installments= --max-installments= --time-limit= --max-mem= -m --method=
-      --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --html= --title= --help
+      --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --html= --title= -h --help
       --version' ;;
-    hetsim) echo '-s --scale= -r --report= --hosts --json --calibrate --xml --help --version' ;;
+    hetsim) echo '-s --scale= -r --report= --hosts --json --calibrate --xml -h --help --version' ;;
     cpuburn) echo '--factor= --cpus= --seconds= --period= --fifo --nice --cgroup --no-calibration --json= -q --quiet
-      --help --version' ;;
+      -h --help --version' ;;
   esac
 }
 

@@ -16,7 +16,7 @@ const option_habit option_habits[] = {
 	{ "zero-terminated", 'z', NULL, "records have a length and no end: --record-size" },
 	{ "numeric-sort", 'n', NULL, NUMBERS },
 	{ "general-numeric-sort", 'g', NULL, NUMBERS },
-	{ "human-numeric-sort", 'h', NULL, NUMBERS },
+	{ "human-numeric-sort", '\0', NULL, NUMBERS },
 	{ "ignore-leading-blanks", 'b', NULL, TEXT },
 	{ "dictionary-order", 'd', NULL, TEXT },
 	{ "ignore-case", '\0', NULL, TEXT },

@@ -134,7 +134,7 @@ const option_row option_rows[] = {
 	  .help = "remove what killed jobs left of these OUTPUTs, DIRs" },
 	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK,
 	  .section = OF_INSTEAD, .help = "are the parts of these manifests all there?" },
-	{ "help", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .section = OF_INSTEAD,
+	{ "help", 'h', NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .section = OF_INSTEAD,
 	  .help = "print this" },
 	{ "version", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_VERSION, .section = OF_INSTEAD,
 	  .help = "print the version" },

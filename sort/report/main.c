@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_HELP = 256, OPT_VERSION };
+enum { OPT_VERSION = 256 };
 
 static int print(const char *text)
 {
@@ -20,7 +20,7 @@ static int help(void)
 		"Usage: hetsort-report [-o PAGE] REPORT\n"
 		"Make a page for a browser from a report that hetsort --report has written.\n\n"
 		"  -o, --output=PAGE  write it there [standard output]\n"
-		"      --help         print this\n"
+		"  -h, --help         print this\n"
 		"      --version      print the version\n"
 		"Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
 }
@@ -63,13 +63,13 @@ static int refuse(const char *why)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = { { "output", required_argument, NULL, 'o' },
-					       { "help", no_argument, NULL, OPT_HELP },
+					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, OPT_VERSION },
 					       { NULL, 0, NULL, 0 } };
 	const char *output = "-";
 	err e = { ST_OK, "" };
-	for (int opt; (opt = getopt_long(argc, argv, "o:", longs, NULL)) != -1;) {
-		if (opt == OPT_HELP)
+	for (int opt; (opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1;) {
+		if (opt == 'h')
 			return help();
 		if (opt == OPT_VERSION)
 			return print("hetsort-report " HETSORT_VERSION

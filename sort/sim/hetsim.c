@@ -48,7 +48,7 @@ static void help(void)
 	     "      --calibrate    measure this machine's processor, print its rates as a line\n"
 	     "                     of a platform, and end\n"
 	     "      --xml          print PLATFORM as SimGrid reads it, and end\n"
-	     "      --help         print this\n"
+	     "  -h, --help         print this\n"
 	     "      --version      print the version\n"
 	     "Exit status: that of hetsort.");
 }
@@ -66,11 +66,11 @@ static status parse_scale(const char *arg, err *e)
 	return ST_OK;
 }
 
-enum { OPT_HOSTS = 256, OPT_JSON, OPT_CALIBRATE, OPT_XML, OPT_HELP, OPT_VERSION };
+enum { OPT_HOSTS = 256, OPT_JSON, OPT_CALIBRATE, OPT_XML, OPT_VERSION };
 
 static _Noreturn void say_and_end(int opt)
 {
-	if (opt == OPT_HELP)
+	if (opt == 'h')
 		help();
 	else
 		puts("hetsim " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
@@ -86,11 +86,12 @@ static status parse_options(int argc, char **argv, err *e)
 					       { "json", no_argument, NULL, OPT_JSON },
 					       { "calibrate", no_argument, NULL, OPT_CALIBRATE },
 					       { "xml", no_argument, NULL, OPT_XML },
-					       { "help", no_argument, NULL, OPT_HELP },
+					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, OPT_VERSION },
 					       { NULL, 0, NULL, 0 } };
 	status rc = ST_OK;
-	for (int opt; rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:", longs, NULL)) != -1;) {
+	for (int opt;
+	     rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:h", longs, NULL)) != -1;) {
 		if (opt == 's')
 			rc = parse_scale(optarg, e);
 		else if (opt == 'r')
