@@ -192,7 +192,7 @@ static void start_watch(watch **w, comm *c, const settings *o, bool shown)
  * processes have to. */
 static status share_wish(comm *c, const settings *o, bool *shown)
 {
-	int32_t wanted[2] = { progress_line_wanted(o), o->trace != NULL };
+	int32_t wanted[2] = { c->rank == 0 && progress_line_wanted(o), o->trace != NULL };
 	status rc = ST_OK;
 	if (c->processes > 1)
 		rc = comm_bcast(c, wanted, sizeof wanted, 0);

@@ -2,8 +2,16 @@
 /* By the environment alone, which is all there is before MPI has started, or where it has not. */
 #include "launch.h"
 
+#include "base/sysfile.h"
+
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PARENTS = 8 };
 
 static const char *first_set(const char *const *name, size_t n, size_t *which)
 {
@@ -46,4 +54,37 @@ status launch_check(int size, err *e)
 		"%s says that %ld processes were started, but MPI joins %d: launcher and MPI do "
 		"not fit together (with Slurm: srun --mpi=pmix, or mpirun)",
 		size_of[which], n, size);
+}
+
+static int open_terminal(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || isatty(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Scripts between the launcher and this process share its pipe; the first one that has another
+ * standard error is the launcher. */
+int launch_terminal(pid_t *group)
+{
+	struct stat own, its;
+	char path[64];
+	uint64_t pid = (uint64_t)getppid();
+	if (!launch_rank() || fstat(STDERR_FILENO, &own) != 0 ||
+	    (!S_ISFIFO(own.st_mode) && !S_ISSOCK(own.st_mode)))
+		return -1;
+	for (int i = 0; i < MOST_PARENTS && pid > 1; i++) {
+		(void)snprintf(path, sizeof path, "/proc/%llu/fd/2", (unsigned long long)pid);
+		if (stat(path, &its) != 0)
+			return -1;
+		*group = getpgid((pid_t)pid);
+		if (its.st_dev != own.st_dev || its.st_ino != own.st_ino)
+			return S_ISCHR(its.st_mode) ? open_terminal(path) : -1;
+		(void)snprintf(path, sizeof path, "/proc/%llu/status", (unsigned long long)pid);
+		if (!sysfile_number("", path, "PPid", &pid))
+			return -1;
+	}
+	return -1;
 }

@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 
+#include <sys/types.h>
+
 /* launch_rank - the number of this process, NULL without a launcher. */
 const char *launch_rank(void);
 
@@ -15,5 +17,10 @@ bool launch_speaks(void);
 /* launch_check - refuses a world of `size` ranks where a launcher has started another number of
  * processes: it could not tell them of each other, and each is about to do all the work alone. */
 status launch_check(int size, err *e);
+
+/* launch_terminal - return a descriptor of the terminal that a launcher on this host prints to,
+ * which forwards this process's standard error, and in *group its process group; else -1, also
+ * where /proc is missing or the launcher's standard error is a pipe or a file. */
+int launch_terminal(pid_t *group);
 
 #endif

@@ -4,6 +4,7 @@
 #include "progress_line.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "launch.h"
 #include "progress_text.h"
 
 #include <errno.h>
@@ -44,12 +45,24 @@ static struct {
 	pthread_mutex_t lock; /* for what follows, and while something is written */
 	size_t columns;       /* of the line that stands there */
 	bool shown, off;
-} out = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	int terminal; /* standard error, or what its launcher forwards it to; -1: none */
+	pid_t group;  /* that has to be in the foreground there */
+} out = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = -1 };
+
+static void find_terminal(void)
+{
+	if (out.terminal >= 0)
+		return;
+	out.group = getpgrp();
+	out.terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : launch_terminal(&out.group);
+}
 
 bool progress_line_wanted(const settings *o)
 {
-	return o->verbosity >= 0 && o->wish == WISH_SORT && !o->explain &&
-	       (o->progress_s > 0 || (o->progress_s == 0 && isatty(STDERR_FILENO)));
+	if (o->verbosity < 0 || o->wish != WISH_SORT || o->explain)
+		return false;
+	find_terminal();
+	return o->progress_s > 0 || (o->progress_s == 0 && out.terminal >= 0);
 }
 
 /* ------------------------------------------------------------------------------- the terminal */
@@ -57,7 +70,7 @@ bool progress_line_wanted(const settings *o)
 static size_t width(void)
 {
 	struct winsize w;
-	const bool told = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
+	const bool told = ioctl(out.terminal, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
 	return (told ? size_min(w.ws_col, PAST_COLUMNS) : COLUMNS) - 1;
 }
 
@@ -96,7 +109,7 @@ static void clear(void)
 
 static void draw(const char *text)
 {
-	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
+	if (tcgetpgrp(out.terminal) != out.group)
 		return; /* somebody else's terminal, for the moment */
 	pthread_mutex_lock(&out.lock);
 	if (!out.off)
@@ -219,7 +232,7 @@ void progress_line_start(const settings *o)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&line.wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	line.terminal = wanted && isatty(STDERR_FILENO);
+	line.terminal = wanted && out.terminal >= 0;
 	line.every_s = wanted && o->progress_s > 0 ? o->progress_s : 0;
 	line.begun_s = now_s();
 	line.next_s = line.begun_s + line.every_s;

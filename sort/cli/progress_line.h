@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The progress of a job on standard error: one line that is rewritten every second where that is a
- * terminal and this process in its foreground, whole lines elsewhere. A thread in the process of
+ * terminal, or a launcher forwards it to one, and the job in the foreground there; whole lines
+ * elsewhere. A thread in the process of
  * rank 0 looks at board.h, so it goes on whatever the work waits for. */
 #ifndef HETSORT_CLI_PROGRESS_LINE_H
 #define HETSORT_CLI_PROGRESS_LINE_H
