@@ -618,6 +618,24 @@ static double split_s(const rank_result *r)
 	return r->phase_s[PH_SAMPLE] + r->phase_s[PH_SPLIT];
 }
 
+/* Looking at files, too. */
+static double plan_s(const rank_result *r)
+{
+	return r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN];
+}
+
+/* To disk, verifying, and final names. */
+static double sync_s(const rank_result *r)
+{
+	return r->phase_s[PH_SYNC] + r->phase_s[PH_COMMIT];
+}
+
+/* For blocks of other ranks, and at the ends of phases. */
+static double waited_s(const rank_result *r)
+{
+	return r->phase_s[PH_EXCHANGE] + r->wait_s;
+}
+
 static double planned_mb(const rank_result *r)
 {
 	return 1e-6 * (double)r->planned_bytes;
@@ -643,10 +661,9 @@ static double sort_ns(const rank_result *r)
 	return 1e9 * r->rate.sort_s;
 }
 
-#define PHASE(name, phase)                                                                       \
-	{                                                                                        \
-		name, RANK(phase_s[phase]), .width = sizeof name > 7 ? (int)sizeof name - 1 : 6, \
-					    .digits = 3, .fixed = true                           \
+#define PHASE(name, phase)                                                         \
+	{                                                                          \
+		name, RANK(phase_s[phase]), .width = 6, .digits = 3, .fixed = true \
 	}
 #define REAL(name, function, wide)                                                      \
 	{                                                                               \
@@ -681,15 +698,15 @@ const report_column report_result_columns[] = {
 const report_column report_phase_columns[] = {
 	{ "rank", RANK(rank), .width = 5 },
 	{ "host", RANK(host), .width = -9 },
+	REAL("plan", plan_s, 6),
 	PHASE("read", PH_READ),
 	PHASE("sort", PH_SORT),
 	REAL("split", split_s, 6),
-	PHASE("exchange", PH_EXCHANGE),
 	PHASE("merge", PH_MERGE),
 	PHASE("write", PH_WRITE),
-	PHASE("sync", PH_SYNC),
+	REAL("sync", sync_s, 6),
 	REAL("busy", report_busy_s, 6),
-	{ "wait", RANK(wait_s), .width = 6, .digits = 3, .fixed = true },
+	REAL("wait", waited_s, 6),
 	{ .heading = NULL },
 };
 
