@@ -163,7 +163,7 @@ BENCH_X  := $(addprefix $(PROGDIR)/bench/,floor records build.json \
                 $(if $(shell command -v $(CXX) 2>/dev/null),peers))
 
 # What `make help` shows is a task, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects every-object programs-for-tests \
+.PHONY: $(shell sed -n 's/^\([a-z][a-z -]*\):.*  \#\# .*/\1/p' Makefile) objects every-object programs-for-tests wheel-libraries \
         failpoints FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -180,6 +180,10 @@ HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
 .PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
 
 all: $(HAS) $(addprefix $(PROGDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
+
+# For python/setup.py: each library under the name by which it is loaded.
+wheel-libraries: $(HAS_PART) $(HAS_SORT) $(SOLINKS) $(SORTLINK)
+	$(Q)mkdir -p '$(WHEELDIR)' && cp -L $(OBJ)/$(SONAME) $(OBJ)/libhetsort.so.$(SOMAJOR) '$(WHEELDIR)'
 
 lib: $(HAS_PART) $(LIBPARTS) $(SOLINKS) $(LIBPMPIS) $(MPISOLINKS)  ## build the planner's libraries only
 

@@ -17,11 +17,17 @@ def _folders():
     return [_INSTALLED] + [os.path.join(prefix, "lib") for prefix in prefixes]
 
 
+_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hetsort")  # of a wheel that has the libraries
+
+
 def load(variable, soname):
-    """The library that an environment variable names; without it as the system finds it, then where
-    make install has put it, then in the folder lib beside the program hetsort or Python."""
+    """Load the library that an environment variable names. Without it load the one in the wheel, the one that the
+    system finds, the one that make install has put somewhere, or one in the folder lib next to the folder of the
+    program hetsort or of Python."""
     named = os.environ.get(variable)
-    paths = [named] if named else [soname] + [os.path.join(f, soname) for f in _folders()]
+    own = os.path.join(_BUNDLED, soname)
+    found = [own] if os.path.exists(own) else []
+    paths = [named] if named else found + [soname] + [os.path.join(f, soname) for f in _folders()]
     reasons = []
     for path in paths:
         try:
@@ -29,5 +35,7 @@ def load(variable, soname):
         except OSError as reason:
             if path in (named, soname) or os.path.exists(path):
                 reasons.append(str(reason))
-    raise ImportError("cannot load %s: %s; %s names the file" % (
-        soname.split(".")[0], "; ".join(reasons), variable))
+    name, version = soname.split(".so.")
+    raise ImportError(
+        "cannot load %s: %s; install it (Debian package %s%s, or 'make install' in the sources of hetsort, or a wheel "
+        "from 'pip wheel ./python' there), or set %s to the file" % (name, "; ".join(reasons), name, version, variable))

@@ -40,5 +40,34 @@ numpy
 module 'hetsort' has no attribute 'frobnicate'"
 rm prefix/lib/libhetsort.so*
 python_says 'import hetsort'
-is "without a library it says what names one" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetsort: .*HETSORT_LIBRARY names the file')" "1 1"
+is "without a library it says what names one" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetsort: .*Debian package libhetsort0, .*make install.*pip wheel ./python.*set HETSORT_LIBRARY to the file$')" "1 1"
+python_says 'import os; os.remove("prefix/lib/libhetpart.so.0")
+import hetpart'
+is "nor libhetpart" "$rc $(tail -n 1 <<<"$err" | grep -c 'cannot load libhetpart: .*Debian package libhetpart0, .*set HETPART_LIBRARY to the file$')" "1 1"
+
+# In the tree make builds the libraries, here those that are being tested.
+mkdir tree
+find "$ROOT" -mindepth 1 -maxdepth 1 ! -name python ! -name build ! -name bin ! -name '.*' -exec ln -s {} tree/ \;
+cp -R "$ROOT/python" tree/python
+rm -rf tree/python/build tree/python/*.egg-info prefix
+wheel() { # wheel VARIABLE=VALUE... - sets wheel, the only one in the folder wheels
+  rm -rf wheels tree/python/build
+  run env "MAKEFLAGS=OBJ=$OBJ PROGDIR=$BIN MPI=${HAVE_MPI:-no}" CC="${CC:-cc}" "$@" "$python" -m pip wheel --quiet --no-index \
+    --no-build-isolation --no-deps --wheel-dir wheels ./tree/python
+  wheel=$(cd wheels && echo *)
+}
+wheel HETSORT_WHEEL=modules
+is "pip wheel ./python, modules only" "$rc $wheel" "0 hetsort-$version-py3-none-any.whl"
+wheel
+is "pip wheel ./python" "$rc $err" "0 "
+ok "is for this kind of machine: $wheel" grep -q -x "hetsort-$version-py3-none-linux_.*\.whl" <<<"$wheel"
+rm -rf site tree
+run "$python" -m pip install --quiet --no-index --no-deps --target site wheels/*.whl
+is "it is installed" "$rc" 0
+python_says 'import hetsort, hetpart, numpy
+print(hetsort.sort(numpy.array([3, 1, 2])), hetpart.share(1000, [1, 2, 5], 1).shares)
+with open("/proc/self/maps") as maps:
+  print(sorted({line.split("/site/")[-1].rstrip() for line in maps if "libhet" in line}))'
+is "and needs no other library of hetsort" "$rc $out$err" "0 [1 2 3] [125, 250, 625]
+['hetsort/libhetpart.so.0', 'hetsort/libhetsort.so.0']"
 done_testing

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""setup.py - puts the shared libraries into the wheel, built by make from the tree that this folder belongs to.
+A copy of the folder, a machine without a compiler, and HETSORT_WHEEL=modules give a wheel of the modules only, which
+look for libraries that are installed. Variables of make go through MAKEFLAGS: "MPI=no"."""
+import os
+import shlex
+import shutil
+import subprocess
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def can_build():
+    tools = "make", shlex.split(os.environ.get("CC", "cc"))[0]
+    return os.environ.get("HETSORT_WHEEL") != "modules" and all(map(shutil.which, tools)) and os.path.exists(
+        os.path.join(TREE, "sort", "lib", "hetsort.map"))
+
+
+class BuildWithLibraries(build_py):
+    def run(self):
+        super().run()
+        if can_build():
+            target = os.path.join(os.path.abspath(self.build_lib), "hetsort")
+            subprocess.run(["make", "-s", "-j%d" % (os.cpu_count() or 1), "-C", TREE, "wheel-libraries",
+                            "WHEELDIR=" + target], check=True)
+
+
+class WheelOfThisMachine(bdist_wheel):
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = not can_build()
+
+    def get_tag(self):
+        return super().get_tag() if self.root_is_pure else ("py3", "none", super().get_tag()[2])
+
+
+setup(cmdclass={"build_py": BuildWithLibraries, "bdist_wheel": WheelOfThisMachine})
