@@ -23,6 +23,7 @@
 #include "testing/failpoint.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -107,12 +108,20 @@ static void exit_stalled(int alarm_)
 	_exit(ST_PEER);
 }
 
-/* The temporary files would stay. What hangs may be their file system: removing them hangs then,
- * too. */
-static void give_up_soon(void)
+/* Several threads may find at the same time that nothing moves, each for one of the ranks of this
+ * process, or because the first of them hangs here: what hangs may be the file system of the
+ * temporary files that it removes. Only the first one prints and ends the process, which then takes
+ * no longer than the alarm; the others wait for that. */
+static void begin_end(void)
 {
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
+	const struct timespec longer = { 2 * STALL_END_MS / 1000, 0 };
+	if (atomic_flag_test_and_set(&begun)) {
+		(void)nanosleep(&longer, NULL);
+		_exit(ST_PEER);
+	}
 	signals_alarm(exit_stalled, STALL_END_MS);
-	unfinished_give_up();
+	progress_line_clear();
 }
 
 /* Before there is a comm, and after. */
@@ -129,7 +138,7 @@ static _Noreturn void end_job(status rc)
 static void end_stalled(comm *c, const stall *s)
 {
 	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
-	progress_line_clear();
+	begin_end();
 	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
 		at);
 	if (s->kind == STALL_ALL)
@@ -142,7 +151,7 @@ static void end_stalled(comm *c, const stall *s)
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " piece%s of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks, plural(s->ticks));
-	give_up_soon();
+	unfinished_give_up();
 	comm_abort(c, ST_PEER);
 }
 
@@ -152,13 +161,13 @@ static void end_overdue(const overdue *o)
 	char host[HOST_BYTES] = "unknown";
 	const char *rank = launch_rank();
 	(void)gethostname(host, sizeof host - 1);
-	progress_line_clear();
+	begin_end();
 	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, o->what);
 	if (o->peer >= 0)
 		fprintf(stderr, "no connection with rank %d for %.1f s\n", o->peer, o->seconds);
 	else
 		fprintf(stderr, "no progress for %.1f s\n", o->seconds);
-	give_up_soon();
+	unfinished_give_up();
 	end_job(ST_PEER);
 }
 

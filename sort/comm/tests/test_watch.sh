@@ -28,11 +28,14 @@ is "a single rank that sleeps" "$rc/$(ls out 2>/dev/null)" 5/
 is "what was under temporary names is gone" "$(find . -name '.hetsort-*')" ""
 if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
   "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
-  HETSORT_FAIL=delay@merge:0=60 SHIM=hang=unlink SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" \
-    run timeout -s KILL 30 "$hetsort" --timeout 1 -o out in
-  is "a file system that hangs when files are removed: ends all the same" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
-  ok "a file system that hangs: the rank is named" grep -q "merge: no progress for" <<<"$err"
-  rm -f hanging .hetsort-*
+  for ranks in 1 3; do
+    HETSORT_FAIL=delay@merge:0=60 SHIM=hang=unlink SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" \
+      run timeout -s KILL 30 "$hetsort" --ranks $ranks --timeout 1 -o out in
+    is "a file system that hangs when files are removed, $ranks ranks: ends all the same" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
+    is "a file system that hangs, $ranks ranks: one message, which names the rank" \
+      "$(grep -c "merge: no progress for" <<<"$err")/$(grep -c . <<<"$err")" 1/1
+    rm -f hanging .hetsort-*
+  done
 fi
 HETSORT_FAIL=delay@read:1=1,delay@merge:2=1,delay@commit:0=1 run "$hetsort" --ranks 3 --timeout 10 -o out in
 is "slow ranks are left alone" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
