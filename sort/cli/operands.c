@@ -19,13 +19,16 @@ static status clean_path(const char *path, cleaned *n)
 {
 	err e = { ST_OK, "" };
 	struct stat st;
-	cleaned here = { 0, 0 };
+	cleaned here = { 0 };
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		workdir_clean(path, &here.removed, &e);
+		workdir_clean(path, &here, &e);
 	else
 		journal_clean(path, 0, &here, &e);
 	n->removed += here.removed;
 	n->named += here.named;
+	n->stays += here.stays;
+	if (here.stays)
+		memcpy(n->first, here.first, sizeof n->first);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	return e.code;
@@ -81,14 +84,23 @@ static void print_cleaned(const char *operand, const cleaned *n)
 			n->removed ? ", " : "");
 	if (n->removed)
 		fprintf(stderr, "removed %u file%s", n->removed, plural(n->removed));
-	fprintf(stderr, "%s\n", n->removed || n->named ? "" : "nothing to clean");
+	if (!n->removed && !n->named)
+		fputs("nothing to clean", stderr);
+	if (n->stays) {
+		fprintf(stderr, "; %s", err_quoted(n->first, q));
+		if (n->stays > 1)
+			fprintf(stderr, " and %u more", n->stays - 1);
+		fprintf(stderr, " stay%s, because nothing proves that hetsort made %s",
+			n->stays > 1 ? "" : "s", n->stays > 1 ? "them" : "it");
+	}
+	fputc('\n', stderr);
 }
 
 status operands_clean(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
-		cleaned n = { 0, 0 };
+		cleaned n = { 0 };
 		const status rc = name_is_per_rank(o->inputs[i]) ? clean_parts(o, o->inputs[i], &n)
 								 : clean_name(o->inputs[i], &n);
 		if (o->verbosity >= 0 && (rc == ST_OK || n.removed || n.named))

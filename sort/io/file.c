@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -147,4 +148,58 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 	if (!file_try_sync_dir(dirfd))
 		return err_sys(e, errno, "cannot sync the directory of %s", err_quoted(path, q));
 	return ST_OK;
+}
+
+/* --------------------------------------------------------------------------- which file it is */
+
+/* *bytes: its size. */
+static bool look(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
+{
+	struct statx st;
+	*id = (file_id){ 0 };
+	if (statx(dirfd, name, flags, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME, &st) != 0)
+		return false;
+	id->inode = st.stx_ino;
+	if (st.stx_mask & STATX_BTIME) {
+		id->born_s = st.stx_btime.tv_sec;
+		id->born_ns = st.stx_btime.tv_nsec;
+	}
+	*bytes = st.stx_size;
+	errno = ENOENT; /* for a name that is not a file's */
+	return S_ISREG(st.stx_mode) || (flags & AT_EMPTY_PATH);
+}
+
+bool file_id_of(int fd, file_id *id)
+{
+	uint64_t bytes;
+	return look(fd, "", AT_EMPTY_PATH, id, &bytes);
+}
+
+bool file_id_at(int dirfd, const char *name, file_id *id)
+{
+	uint64_t bytes;
+	return look(dirfd, name, AT_SYMLINK_NOFOLLOW, id, &bytes);
+}
+
+bool file_is(int dirfd, const char *name, const file_id *id)
+{
+	file_id there;
+	uint64_t bytes;
+	if (!look(dirfd, name, AT_SYMLINK_NOFOLLOW, &there, &bytes))
+		return false;
+	if (!id->inode)
+		return bytes == 0;
+	const bool dated = (id->born_s || id->born_ns) && (there.born_s || there.born_ns);
+	return id->inode == there.inode &&
+	       (!dated || (id->born_s == there.born_s && id->born_ns == there.born_ns));
+}
+
+bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *removed)
+{
+	if (!file_is(dirfd, name, id))
+		return true;
+	if (unlinkat(dirfd, name, 0) != 0)
+		return errno == ENOENT;
+	++*removed;
+	return true;
 }

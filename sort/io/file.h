@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* file_read_at - exactly bytes from offset; a file that ends before is an error. */
@@ -35,5 +36,37 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
  * if that fails. */
 bool file_try_sync_dir(int dirfd);
 status file_sync_dir(int dirfd, const char *path, err *e);
+
+/* Which file it is that has a name in a directory, as whoever made it has noted it. Numbers of
+ * inodes are used again, so the time of birth is part of it where the file system has one. The
+ * device is not: a name leads to a file of its directory's file system, and the number of a device
+ * changes with the host and the next start. inode 0: the name was noted, but not yet the file. */
+typedef struct file_id {
+	uint64_t inode;
+	int64_t born_s, born_ns; /* 0: unknown */
+} file_id;
+
+/* file_id_of - which file is open; file_id_at - which regular file has the name, no link followed.
+ * False, with a zero id: unknown, or there is none. */
+bool file_id_of(int fd, file_id *id);
+bool file_id_at(int dirfd, const char *name, file_id *id);
+
+/* file_is - is this file, as it was noted, what has the name? Where only the name was noted, an
+ * empty file is. */
+bool file_is(int dirfd, const char *name, const file_id *id);
+
+/* file_remove - remove it only if file_is says so. False: it is there and cannot be removed, with
+ * errno set. */
+bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *removed);
+
+/* Files that a job reads, on all its ranks. */
+typedef struct file_number {
+	uint64_t dev, ino;
+} file_number;
+
+typedef struct file_set {
+	file_number *file; /* [files] */
+	size_t files;
+} file_set;
 
 #endif

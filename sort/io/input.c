@@ -235,6 +235,7 @@ void input_free(input *in)
 			close(in->file[i].fd);
 	}
 	free(in->file);
+	free(in->reads.file);
 	*in = (input){ 0 };
 }
 

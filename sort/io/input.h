@@ -5,6 +5,7 @@
 #define HETSORT_IO_INPUT_H
 
 #include "base/settings.h"
+#include "file.h"
 #include "head.h"
 
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ typedef struct input {
 	size_t files, streams; /* streams: so many of the files */
 	uint64_t header_bytes; /* of a file whose manifest does not say otherwise */
 	uint64_t records; /* in all files that this rank knows of, but for streams not copied */
+	file_set reads;   /* these files, and those of other ranks, none of which may be removed */
 	bool per_rank;    /* every rank has files of its own */
 	bool is_stream;   /* the only file is a stream that the only rank reads as it comes */
 } input;

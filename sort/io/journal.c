@@ -36,10 +36,15 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	return rc;
 }
 
-status journal_put_aside(const target *m, bool sync, err *e)
+status journal_put_aside(target *m, bool sync, err *e)
 {
 	char q[QUOTED_BYTES], old[UNFINISHED_NAME_BYTES];
+	file_id is;
 	target_hidden_name(m, TARGET_OLD, old);
+	const status noted =
+		file_id_at(m->dirfd, m->base, &is) ? target_note(m, TARGET_OLD, &is, e) : ST_OK;
+	if (noted != ST_OK)
+		return noted;
 	if (renameat(m->dirfd, m->base, m->dirfd, old) == 0)
 		return sync_dir(m, sync, e);
 	return errno == ENOENT
@@ -229,6 +234,8 @@ static status name_parts(const target *m, const manifest *l, err *e)
 			rc = look_for_hidden(&p, &hidden, e);
 		if (rc == ST_OK && hidden)
 			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
+		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
+			(void)target_sweep(p.t.path, 0);
 		target_discard(&p.t);
 	}
 	return rc;
@@ -335,7 +342,7 @@ static bool open_manifest_of(const target *t, target *m)
 
 static status clean(target *t, cleaned *n, err *e)
 {
-	cleaned here = { 0, 0 };
+	cleaned here = { 0 };
 	status rc = target_lock(t, &here.removed, e);
 	if (rc == ST_OK)
 		rc = check_lock(t, e);
@@ -345,13 +352,16 @@ static status clean(target *t, cleaned *n, err *e)
 		rc = journal_recover(t, &here.named, e);
 	n->removed += here.removed;
 	n->named += here.named;
+	n->stays += t->stays;
+	if (t->stays)
+		snprintf(n->first, sizeof n->first, "%s", t->stays_name);
 	return rc;
 }
 
 status journal_clean(const char *path, double patience_s, cleaned *n, err *e)
 {
 	target t, m;
-	*n = (cleaned){ 0, 0 };
+	*n = (cleaned){ 0 };
 	status rc = target_open(&t, path, e);
 	t.patience_s = patience_s;
 	if (rc == ST_OK && open_manifest_of(&t, &m)) {

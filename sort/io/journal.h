@@ -20,7 +20,7 @@
  * the journal. */
 status journal_begin(target *m, target_kind kind, bool fsync, err *e);
 
-status journal_put_aside(const target *m, bool fsync, err *e);
+status journal_put_aside(target *m, bool fsync, err *e);
 
 /* journal_end - of a set of so many parts; also where there is no journal, but a staged manifest.
  * first: the name of part 0; what the old manifest names is removed only under TARGET_REPLACES and
@@ -37,10 +37,14 @@ bool journal_find(target *m);
  * or nothing is locked here. */
 status journal_recover(target *m, unsigned *named, err *e);
 
+enum { CLEANED_NAME_BYTES = 256 };
+
 /* What journal_clean has done. */
 typedef struct cleaned {
 	unsigned removed; /* files under hidden names */
 	unsigned named;   /* parts that got their names */
+	unsigned stays;   /* files that stay, because nothing proves that hetsort made them, */
+	char first[CLEANED_NAME_BYTES]; /* and one of them */
 } cleaned;
 
 /* journal_clean - remove what killed jobs have left for the output, part or manifest at path, or

@@ -118,7 +118,9 @@ status json_read_at(int dirfd, const char *what, const char *name, json_t **doc,
 	struct stat st;
 	*doc = NULL;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES)
+	if (fd < 0 && errno == ELOOP)
+		err_set(e, ST_REFUSED, "%s %s is a symbolic link", what, err_quoted(name, q));
+	else if (fd < 0 && errno == EACCES)
 		err_refuse(e, errno, "cannot open %s %s", what, err_quoted(name, q));
 	else if (fd < 0 || fstat(fd, &st) != 0)
 		err_sys(e, errno, "cannot open %s %s", what, err_quoted(name, q));

@@ -180,20 +180,56 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, do
 	return rc == ST_OK ? target_free(&o->file, e) : rc;
 }
 
-void output_sweep_parts(const output *o, uint64_t ranks)
+static bool is_mark_of_part(const output *o, int i, uint64_t mark)
 {
-	const int most = ranks < INT_MAX / 2 ? (int)ranks : 0;
-	for (int i = o->rank + o->size; o->per_rank && i < most; i += o->size) {
-		unsigned removed;
-		err e = { ST_OK, "" };
-		target t;
-		char *name = part_name(i, o);
-		if (name && target_open(&t, name, &e) == ST_OK) {
-			(void)target_lock(&t, &removed, &e);
-			target_discard(&t);
-		}
-		free(name);
+	char *name = part_name(i, o);
+	const bool is = name && target_mark(name) == mark;
+	free(name);
+	return is;
+}
+
+/* The number of the part that this file in the output's directory is the lock of; -1: of none. The
+ * name shows the number, unless it was cut before it. */
+static int part_of_lock(const output *o, const char *file)
+{
+	enum { MOST_TRIED = 4096 };
+	uint64_t mark;
+	const char *base = target_parse_lock_name(file, &mark);
+	for (const char *at = base; at && *at; at++) {
+		const long i = *at >= '0' && *at <= '9' ? strtol(at, NULL, 10) : -1;
+		if (i >= 0 && i < INT_MAX && is_mark_of_part(o, (int)i, mark))
+			return (int)i;
 	}
+	for (int i = o->size; base && target_is_cut(base) && i < MOST_TRIED; i++)
+		if (is_mark_of_part(o, i, mark))
+			return i;
+	return -1;
+}
+
+static void sweep_part(const output *o, int i)
+{
+	unsigned removed;
+	err e = { ST_OK, "" };
+	target t;
+	char *name = part_name(i, o);
+	if (name && target_open(&t, name, &e) == ST_OK) {
+		t.reads = o->file.reads;
+		(void)target_lock(&t, &removed, &e);
+		target_discard(&t);
+	}
+	free(name);
+}
+
+void output_sweep_parts(const output *o)
+{
+	DIR *d = o->per_rank ? target_list(&o->file) : NULL;
+	for (const struct dirent *f; d && (f = readdir(d));) {
+		const int i = part_of_lock(o, f->d_name);
+		if (i >= o->size && i % o->size == o->rank)
+			sweep_part(o, i);
+	}
+	if (d)
+		closedir(d);
 }
 
 void output_share_lock(output *o)
@@ -235,7 +271,7 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 
 void output_keep(output *o)
 {
-	target_keep(&o->file);
+	target_keep(&o->file, true);
 	o->kept_id = o->file.id;
 }
 
@@ -257,14 +293,13 @@ status output_spare_old(output *o, bool found, err *e)
 	return rc;
 }
 
-void output_drop(output *o)
+bool output_drop(output *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
 	o->kept_id = 0;
-	if (o->owner)
-		target_drop(&o->file);
+	return !o->owner || target_drop(&o->file);
 }
 
 bool output_has_room(const output *o, uint64_t bytes)
@@ -336,11 +371,11 @@ static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;
 	if (o->journaled)
-		target_keep(&o->file);
+		target_keep(&o->file, false);
 	return rc;
 }
 
-static status put_old_aside(const output *o, const settings *opt, err *e)
+static status put_old_aside(output *o, const settings *opt, err *e)
 {
 	unfinished_hold();
 	const status rc = journal_put_aside(&o->manifest, opt->fsync, e);

@@ -46,9 +46,9 @@ bool output_stat_stream(const output *o, struct stat *st);
 status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
 		   unsigned *removed, err *e);
 
-/* output_sweep_parts - what a killed job of `ranks` ranks, more than this one has, has left of its
- * parts. */
-void output_sweep_parts(const output *o, uint64_t ranks);
+/* output_sweep_parts - what a killed job of more ranks has left of parts that this one does not
+ * have, as their locks show. */
+void output_sweep_parts(const output *o);
 
 /* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
  * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
@@ -66,8 +66,8 @@ bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64
  * output was found, and found there. */
 status output_spare_old(output *o, bool found, err *e);
 
-/* output_drop - close and remove what was kept. */
-void output_drop(output *o);
+/* output_drop - close and remove what was kept. False: another file stays in its place. */
+bool output_drop(output *o);
 
 /* output_has_room - can the disk of this rank's own file hold so many bytes? True where one file is
  * for all ranks: its size is known from the start. */

@@ -21,8 +21,14 @@ static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
 					[TARGET_REPLACES] = ".replace",
 					[TARGET_REPLACES_ONE] = ".replace1",
 					[TARGET_OLD] = ".old" };
-enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070 };
+enum { SHOWN_BYTES = 32, RIGHTS = 0777, OWNERS = 0600, GROUPS = 070 };
 static const char digits[] = "0123456789abcdef";
+
+uint64_t target_mark(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	return XXH3_64bits(base, strlen(base));
+}
 
 status target_open(target *t, const char *path, err *e)
 {
@@ -38,7 +44,7 @@ status target_open(target *t, const char *path, err *e)
 		free(dir);
 		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
 	}
-	t->mark = XXH3_64bits(t->base, strlen(t->base));
+	t->mark = target_mark(path);
 	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	status rc = ST_OK;
 	if (t->dirfd < 0)
@@ -109,6 +115,21 @@ bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_ki
 		}
 	}
 	return false;
+}
+
+const char *target_parse_lock_name(const char *name, uint64_t *mark)
+{
+	const char *at = name + strlen(PREFIX);
+	const size_t len = strlen(name), suffix = strlen(".lock");
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) || len < suffix ||
+	    strcmp(name + len - suffix, ".lock") != 0)
+		return NULL;
+	return at;
+}
+
+bool target_is_cut(const char *base)
+{
+	return strlen(base) >= SHOWN_BYTES + strlen(".lock");
 }
 
 /* The name that the target had; NULL: no memory. */
@@ -196,11 +217,16 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	t->kind = TARGET_TEMP;
 	t->named = false;
 	t->temp.dirfd = t->dirfd;
+	*fd = -1;
+	status rc = target_note(t, TARGET_TEMP, &(file_id){ 0 }, e);
+	if (rc != ST_OK)
+		return rc;
 	temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
-	return *fd >= 0 ? set_rights(t, *fd, e)
-			: err_sys(e, errno, "cannot create a file beside %s",
-				  err_quoted(t->path, q));
+	if (*fd < 0)
+		return err_sys(e, errno, "cannot create a file next to %s", err_quoted(t->path, q));
+	rc = target_note(t, TARGET_TEMP, &t->temp.is, e);
+	return rc == ST_OK ? set_rights(t, *fd, e) : rc;
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
@@ -217,9 +243,13 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 				  err_quoted(t->path, q));
 }
 
-void target_keep(target *t)
+void target_keep(target *t, bool with_lock)
 {
 	unfinished_forget(&t->temp);
+	if (with_lock)
+		unfinished_forget(&t->lock);
+	else
+		target_list_lock(t);
 }
 
 void target_find(target *t, uint64_t id, int *fd)
@@ -232,13 +262,6 @@ void target_find(target *t, uint64_t id, int *fd)
 	t->named = *fd < 0;
 	if (t->named)
 		*fd = openat(t->dirfd, t->base, flags);
-}
-
-void target_drop(const target *t)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	temp_name(t, name);
-	(void)unlinkat(t->dirfd, name, 0); /* if that fails, the next job removes it */
 }
 
 status target_close(target *t, int fd, bool hold, bool sync, err *e)
@@ -306,6 +329,7 @@ status target_commit(target *t, bool force, err *e)
 	if (rc != 0)
 		return err_sys(e, errno, "cannot rename onto %s", err_quoted(t->path, q));
 	unfinished_forget(&t->temp);
+	target_list_lock(t);
 	return ST_OK;
 }
 
@@ -336,21 +360,6 @@ status target_sync_name(const target *t, err *e)
 	return ST_OK;
 }
 
-void target_release(target *t)
-{
-	if (t->shared) {
-		unfinished_forget(&t->temp);
-		unfinished_forget(&t->lock);
-	}
-	unfinished_remove(&t->temp);
-	if (t->base && t->lock_fd >= 0) {
-		unfinished_remove(
-			&t->lock); /* before unlocking: no job may lock a file that is removed */
-		close(t->lock_fd);
-		t->lock_fd = -1;
-	}
-}
-
 void target_discard(target *t)
 {
 	target_release(t);
@@ -358,6 +367,7 @@ void target_discard(target *t)
 		close(t->fd);
 	if (t->base && t->dirfd >= 0)
 		close(t->dirfd);
+	free(t->left);
 	free(t->base);
 	free(t->path);
 	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };

@@ -26,6 +26,15 @@ static inline bool target_is_journal(target_kind k)
 	return k == TARGET_ADDS || k == TARGET_REPLACES || k == TARGET_REPLACES_ONE;
 }
 
+/* A file under a hidden name, as the lock of its target notes it: first the name, then the file.
+ * Only what is noted there is ever removed as left by a job that has ended; a name proves nothing.
+ */
+typedef struct hidden_file {
+	target_kind kind;
+	uint64_t id;
+	file_id is;
+} hidden_file;
+
 typedef struct target {
 	int dirfd;        /* the target's directory */
 	char *base;       /* its name in there */
@@ -40,11 +49,18 @@ typedef struct target {
 	gid_t old_gid;
 	mode_t most; /* else: what group and others may be allowed, beside what the umask leaves */
 	mode_t mode; /* that it will have; 0: as it has */
-	bool journaled;  /* target_lock: a journal speaks of a file that is kept for it */
-	unfinished temp; /* its name until it is complete */
-	unfinished lock; /* see target_lock */
-	int lock_fd;     /* -1: not locked */
-	bool shared;     /* another rank makes it: its names go only where this process is ended */
+	bool journaled;    /* target_lock: a journal speaks of a file that is kept for it */
+	unfinished temp;   /* its name until it is complete */
+	unfinished lock;   /* see target_lock */
+	int lock_fd;       /* -1: not locked */
+	hidden_file own;   /* noted in the lock: what this job has made, */
+	hidden_file *left; /* [lefts] what an earlier job has left and is kept, */
+	size_t lefts;
+	file_id dir;           /* and the directory, if hetsort has made it; inode 0: it has not */
+	unsigned stays;        /* target_lock: files under hidden names that no lock has noted, */
+	char stays_name[256];  /* and one of these names */
+	const file_set *reads; /* NULL: no file has to be spared */
+	bool shared; /* another rank makes it: its names go only where this process is ended */
 	double patience_s; /* how long target_lock waits for another job to end */
 } target;
 
@@ -69,18 +85,32 @@ status target_create(target *t, uint64_t id, int *fd, err *e);
  * process is ended, it removes that file: a launcher may leave the other one no time for it. */
 status target_attach(target *t, uint64_t id, int *fd, err *e);
 
-/* target_keep - the temporary file outlives the program, unless it is committed. target_find - open
+/* target_keep - the temporary file outlives the program, unless it is committed; with_lock: and so
+ * does the lock, because nothing else proves later that hetsort made the file. target_find - open
  * the one of this id for reading, or what has the final name, *fd -1: there is neither. target_drop
- * - remove the one that was kept. */
-void target_keep(target *t);
+ * - remove the one that was kept. False: another file has its hidden name, and stays. */
+void target_keep(target *t, bool with_lock);
 void target_find(target *t, uint64_t id, int *fd);
-void target_drop(const target *t);
+bool target_drop(const target *t);
+
+/* target_note - note in the lock, if this target is locked, which file has the hidden name of this
+ * kind. */
+status target_note(target *t, target_kind kind, const file_id *is, err *e);
 
 /* target_hidden_name - by the target's mark and id. target_parse_name - what such a name tells;
  * false: it is none. target_list - what is in the target's directory, NULL: that cannot be told. */
 void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES]);
 bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind);
 DIR *target_list(const target *t);
+
+/* target_reads - is the file of this name, in the target's directory, one that this job reads? */
+bool target_reads(const target *t, const char *name);
+
+/* target_mark - of the target at path. target_parse_lock_name - the mark in the name of a lock, and
+ * in it the target's name, NULL: it is no lock's; target_is_cut - as far as it fits. */
+uint64_t target_mark(const char *path);
+const char *target_parse_lock_name(const char *name, uint64_t *mark);
+bool target_is_cut(const char *base);
 
 /* target_close - all is written to fd: sync, and close it; t->fd holds the file where `hold`. */
 status target_close(target *t, int fd, bool hold, bool sync, err *e);
@@ -103,8 +133,9 @@ status target_sync_name(const target *t, err *e);
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
  * process; else no other job can make it until target_discard or the end of the process. Removes
- * the temporary files, *removed of them, that killed jobs have left for it, except that of t->id,
- * and those of a journal in the same directory, which sets t->journaled.
+ * the temporary files, *removed of them, that killed jobs have noted in their lock, except the one
+ * of t->id, those in t->reads, and those of a journal in the same directory, which sets
+ * t->journaled. Refuses if a file has the lock's name that is no lock, or is in t->reads.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 
@@ -129,8 +160,10 @@ typedef char *target_of_rank(int rank, const void *arg);
 void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg,
 			uint64_t kept_id);
 
-/* target_release - remove the temporary file if there is one, and the lock. target_discard - and
- * release all else. */
+/* target_release - remove the temporary file if there is one, and the lock, unless a file stays
+ * that it notes. target_discard - and release all else. target_list_lock - where the process is
+ * ended, it removes the lock again. */
+void target_list_lock(target *t);
 void target_release(target *t);
 void target_discard(target *t);
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flock on a file beside the target, which the kernel releases when the process ends, however it
- * ends; on NFS the server knows of it, so it holds between hosts. The file's text is for messages
- * only. The holder of the lock removes the file, so a process that gets a lock checks that its file
- * still has the name. */
+/* flock on a file next to the target, which the kernel releases when the process ends, however it
+ * ends; on NFS the server knows of it, so it holds between hosts. The holder of the lock removes
+ * the file, so a process that gets a lock checks that its file still has the name.
+ *
+ * The first line of its text names the process, for messages. Each line after it notes a file that
+ * the job has made under a hidden name: first the name, before the file is made, then the number of
+ * its inode and its time of birth. Only the holder writes the text, and only to a file that it has
+ * made itself. The next job reads the text of a lock whose process has ended, removes what is noted
+ * there and still is that file, then the lock, and makes its own, where it notes what it has left:
+ * the output that --resume may need. So a file that no lock has noted is never removed, whatever
+ * its name is. A job that is killed between these two steps leaves files that nobody removes. */
 #include "target.h"
 #include "base/clock.h"
 #include "file.h"
@@ -18,7 +25,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES = 100, HOLDER_BYTES = 96 };
+#define LOCK_MARK "hetsort lock: "
+#define NOTE      "%d %016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n"
+enum { TRIES = 100, HOLDER_BYTES = 112, NOTE_BYTES = 80, DIR_NOTE = 9, LOCK_BYTES_MAX = 1 << 20 };
 
 static const struct timespec SOON = { 0, 50000000 };
 
@@ -39,12 +48,18 @@ static bool still_there(const target *t, int fd)
 	return there;
 }
 
+static bool starts_as_lock(const char *text)
+{
+	return strncmp(text, LOCK_MARK, strlen(LOCK_MARK)) == 0;
+}
+
 static status refuse(const target *t, int fd, err *e)
 {
-	char holder[HOLDER_BYTES], q[QUOTED_BYTES], qh[QUOTED_BYTES];
-	const ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
-	holder[n > 0 ? n : 0] = '\0';
-	holder[strcspn(holder, "\n")] = '\0';
+	char text[HOLDER_BYTES], q[QUOTED_BYTES], qh[QUOTED_BYTES];
+	const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
 	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
 		       err_quoted(t->path, q), *holder ? err_quoted(holder, qh) : "just starting");
 }
@@ -64,33 +79,199 @@ static status check_file(const target *t, int fd, err *e)
 	if (fstat(fd, &st) != 0)
 		return err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
 	if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
-		return err_set(e, ST_REFUSED, "cannot lock output %s: '%s' beside it is %s",
+		return err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it is %s",
 			       err_quoted(t->path, q), t->lock.name,
 			       S_ISREG(st.st_mode) ? "a hard link" : "no regular file");
 	return ST_OK;
 }
 
+/* ------------------------------------------------------------------------ what a lock notes */
+
+static void hidden_name_of(const target *t, const hidden_file *f, char name[UNFINISHED_NAME_BYTES])
+{
+	target x = *t;
+	x.id = f->id;
+	target_hidden_name(&x, f->kind, name);
+}
+
+static bool is_read(const target *t, const struct stat *st)
+{
+	for (size_t i = 0; t->reads && i < t->reads->files; i++)
+		if (t->reads->file[i].ino == st->st_ino && t->reads->file[i].dev == st->st_dev)
+			return true;
+	return false;
+}
+
+bool target_reads(const target *t, const char *name)
+{
+	struct stat st;
+	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_read(t, &st);
+}
+
+static bool keep_note(target *t, const hidden_file *f)
+{
+	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
+	if (!left)
+		return false;
+	t->left = left;
+	t->left[t->lefts++] = *f;
+	return true;
+}
+
+/* The job that made it has ended: a running one would hold the lock. What a journal speaks of is
+ * the only copy of an output that is complete. What this job reads is the user's from now on. */
+static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
+{
+	char name[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
+	hidden_name_of(t, f, name);
+	target_hidden_name(t, t->kind, kept);
+	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
+		return;
+	if (strcmp(name, kept) == 0 || target_has_journal(t, f->id) ||
+	    !file_remove(t->dirfd, name, &f->is, removed))
+		(void)keep_note(t, f); /* without memory the file stays for good */
+}
+
+/* One line of the text; others are nobody's. */
+static void sweep_line(target *t, const char *line, unsigned *removed)
+{
+	int kind;
+	uint64_t id, inode, s, ns;
+	file_id dir;
+	if (sscanf(line, "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &kind, &id, &inode, &s,
+		   &ns) != 5)
+		return;
+	const file_id is = { inode, (int64_t)s, (int64_t)ns };
+	if (kind == DIR_NOTE && file_id_of(t->dirfd, &dir) && dir.inode == inode &&
+	    dir.born_s == is.born_s && dir.born_ns == is.born_ns)
+		t->dir = is;
+	else if (kind == TARGET_TEMP || kind == TARGET_OLD)
+		sweep_one(t, &(hidden_file){ (target_kind)kind, id, is }, removed);
+}
+
+/* Remove what the job has noted whose lock this is. An empty file is a lock, of a job that had made
+ * nothing yet. *is false: it is none. */
+static status sweep_noted(target *t, int fd, bool *is, unsigned *removed, err *e)
+{
+	char q[QUOTED_BYTES], *rest, *text = calloc(1, LOCK_BYTES_MAX + 1);
+	if (!text)
+		return err_set(e, ST_RESOURCE, "no memory for the lock of %s",
+			       err_quoted(t->path, q));
+	const ssize_t n = pread(fd, text, LOCK_BYTES_MAX, 0);
+	*is = n == 0 || (n > 0 && starts_as_lock(text));
+	for (char *line = *is ? strtok_r(text, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
+		sweep_line(t, line, removed);
+	free(text);
+	return ST_OK;
+}
+
+static int print_note(char *to, int kind, uint64_t id, const file_id *is)
+{
+	return snprintf(to, NOTE_BYTES, NOTE, kind, id, is->inode, (uint64_t)is->born_s,
+			(uint64_t)is->born_ns);
+}
+
+/* The lines have fixed lengths, and their number only grows, so nothing old is left after them. */
+static status write_lock(const target *t, err *e)
+{
+	char host[HOLDER_BYTES / 2] = "", q[QUOTED_BYTES];
+	char *text = malloc(HOLDER_BYTES + (t->lefts + 2) * NOTE_BYTES);
+	if (!text)
+		return err_set(e, ST_RESOURCE, "no memory for the lock of %s",
+			       err_quoted(t->path, q));
+	if (gethostname(host, sizeof host - 1) != 0)
+		strcpy(host, "unknown");
+	int n = snprintf(text, HOLDER_BYTES, LOCK_MARK "process %ld on %s\n", (long)getpid(), host);
+	n += print_note(text + n, DIR_NOTE, 0, &t->dir);
+	for (size_t i = 0; i < t->lefts; i++)
+		n += print_note(text + n, (int)t->left[i].kind, t->left[i].id, &t->left[i].is);
+	if (t->own.id)
+		n += print_note(text + n, (int)t->own.kind, t->own.id, &t->own.is);
+	const status rc = file_write_at(t->lock_fd, text, (size_t)n, 0, t->lock.name, e);
+	free(text);
+	return rc;
+}
+
+status target_note(target *t, target_kind kind, const file_id *is, err *e)
+{
+	t->own = (hidden_file){ kind, t->id, *is };
+	return t->lock_fd >= 0 ? write_lock(t, e) : ST_OK;
+}
+
+bool target_drop(const target *t)
+{
+	char name[UNFINISHED_NAME_BYTES];
+	struct stat st;
+	unsigned removed = 0;
+	target_hidden_name(t, TARGET_TEMP, name);
+	for (size_t i = 0; i < t->lefts; i++)
+		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
+			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
+	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+/* Is a file there that nothing else proves to be hetsort's? */
+static bool notes_a_file(const target *t, const hidden_file *f)
+{
+	char name[UNFINISHED_NAME_BYTES];
+	hidden_name_of(t, f, name);
+	return f->is.inode && file_is(t->dirfd, name, &f->is);
+}
+
+static bool is_needed(const target *t)
+{
+	bool needed = notes_a_file(t, &t->own);
+	for (size_t i = 0; i < t->lefts; i++)
+		needed = needed || notes_a_file(t, &t->left[i]);
+	return needed;
+}
+
+/* ---------------------------------------------------------------------------------- locking */
+
 typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
+
+static outcome not_ours(const target *t, const char *why, err *e)
+{
+	char q[QUOTED_BYTES];
+	err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it %s: give it another name",
+		err_quoted(t->path, q), t->lock.name, why);
+	return FAILED;
+}
+
+/* The lock of a job that has ended: remove what it notes, then it. */
+static outcome take_over(target *t, int fd, unsigned *removed, err *e)
+{
+	struct stat st;
+	bool is;
+	if (fstat(fd, &st) == 0 && is_read(t, &st))
+		return not_ours(t, "is an input", e);
+	if (sweep_noted(t, fd, &is, removed, e) != ST_OK)
+		return FAILED;
+	if (!is)
+		return not_ours(t, "is no lock of this version of hetsort", e);
+	if (unlinkat(t->dirfd, t->lock.name, 0) == 0 || errno == ENOENT)
+		return AGAIN;
+	err_refuse(e, errno, "cannot remove '%s', the lock of a job that has ended", t->lock.name);
+	return FAILED;
+}
 
 /* A file that is there is another job's, or was left by one: then it goes, and a new one is made,
  * so nothing is ever written to a file that this process has not made. Another process may take the
  * new one for left as well, until it is locked. */
-static outcome lock_open(const target *t, int fd, bool made, err *e)
+static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (check_file(t, fd, e) != ST_OK)
 		return FAILED;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		const bool there = still_there(t, fd);
-		if (there && !made && unlinkat(t->dirfd, t->lock.name, 0) != 0 && errno != ENOENT) {
-			err_refuse(e, errno, "cannot remove '%s', the lock of a job that has ended",
-				   t->lock.name);
-			return FAILED;
-		}
-		return there && made ? TAKEN : AGAIN;
+		if (!still_there(t, fd))
+			return AGAIN;
+		return made ? TAKEN : take_over(t, fd, removed, e);
 	}
 	if (no_locks(errno)) {
-		(void)unlinkat(t->dirfd, t->lock.name, 0);
+		if (made)
+			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		return NO_LOCKS;
 	}
 	if (errno == EINTR || (errno == EWOULDBLOCK && made))
@@ -115,7 +296,7 @@ static int open_lock(const target *t, bool *made)
 }
 
 /* *fd is open and locked, or -1 where there are no locks. */
-static status take(target *t, int *fd, err *e)
+static status take(target *t, int *fd, unsigned *removed, err *e)
 {
 	char q[QUOTED_BYTES];
 	const double until = now_s() + t->patience_s;
@@ -127,7 +308,7 @@ static status take(target *t, int *fd, err *e)
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot lock output %s",
 					  err_quoted(t->path, q));
-		const outcome o = lock_open(t, *fd, made, e);
+		const outcome o = lock_open(t, *fd, made, removed, e);
 		if (o == TAKEN)
 			return ST_OK;
 		const bool wait = o == BUSY && now_s() < until; /* it may be about to end */
@@ -148,15 +329,6 @@ static status take(target *t, int *fd, err *e)
 		       err_quoted(t->path, q));
 }
 
-static void write_holder(const target *t)
-{
-	char text[HOLDER_BYTES], host[HOLDER_BYTES / 2] = "";
-	if (gethostname(host, sizeof host - 1) != 0)
-		strcpy(host, "unknown");
-	const int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
-	(void)file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL);
-}
-
 bool target_has_journal(const target *t, uint64_t id)
 {
 	uint64_t mark, other;
@@ -171,36 +343,34 @@ bool target_has_journal(const target *t, uint64_t id)
 	return has;
 }
 
-/* A file that a job has left for the target, except the temporary one that is kept: of which job,
- * and what. */
-static bool is_left_for(const target *t, const char *name, uint64_t *id, target_kind *kind)
+static bool is_noted(const target *t, uint64_t id, target_kind kind)
 {
-	uint64_t mark;
-	char kept[UNFINISHED_NAME_BYTES];
-	target_hidden_name(t, t->kind, kept);
-	return target_parse_name(name, &mark, id, kind) && mark == t->mark &&
-	       (*kind == TARGET_TEMP || *kind == TARGET_OLD) && strcmp(name, kept) != 0;
+	for (size_t i = 0; i < t->lefts; i++)
+		if (t->left[i].id == id && t->left[i].kind == kind)
+			return true;
+	return id == t->id && kind == t->kind;
 }
 
-/* The jobs that made them have ended: a running one would hold the lock. What a journal speaks of
- * is the only copy of an output that is complete. */
-static unsigned remove_leftovers(target *t)
+/* After what was noted is gone: parts whose journal stands, and files that stay because no lock has
+ * noted them. */
+static void look_at_rest(target *t)
 {
-	unsigned removed = 0;
-	uint64_t id;
+	uint64_t mark, id;
 	target_kind kind;
 	DIR *d = target_list(t);
 	for (const struct dirent *f; d && (f = readdir(d));) {
-		if (!is_left_for(t, f->d_name, &id, &kind))
+		if (!target_parse_name(f->d_name, &mark, &id, &kind) || mark != t->mark ||
+		    target_is_journal(kind))
+			continue;
+		if (kind == t->kind && id == t->id)
 			continue;
 		if (target_has_journal(t, id))
 			t->journaled |= kind == TARGET_TEMP;
-		else
-			removed += unlinkat(t->dirfd, f->d_name, 0) == 0;
+		else if (!is_noted(t, id, kind) && !target_reads(t, f->d_name) && t->stays++ == 0)
+			snprintf(t->stays_name, sizeof t->stays_name, "%s", f->d_name);
 	}
 	if (d)
 		closedir(d);
-	return removed;
 }
 
 static void name_lock(target *t)
@@ -209,6 +379,32 @@ static void name_lock(target *t)
 	t->lock.is_lock = true;
 	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
 		 t->base);
+}
+
+void target_list_lock(target *t)
+{
+	if (t->lock_fd < 0 || *t->lock.name)
+		return;
+	name_lock(t);
+	unfinished_note(&t->lock);
+}
+
+void target_release(target *t)
+{
+	if (t->shared) {
+		unfinished_forget(&t->temp);
+		unfinished_forget(&t->lock);
+	}
+	unfinished_remove(&t->temp);
+	if (!t->base || t->lock_fd < 0)
+		return;
+	target_list_lock(t);
+	if (is_needed(t))
+		unfinished_forget(&t->lock);
+	else /* before unlocking: no job may lock a file that is removed */
+		unfinished_remove(&t->lock);
+	close(t->lock_fd);
+	t->lock_fd = -1;
 }
 
 void target_share_lock(target *t)
@@ -233,7 +429,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	*removed = 0;
 	name_lock(t);
 	unfinished_hold();
-	const status rc = take(t, &t->lock_fd, e);
+	const status rc = take(t, &t->lock_fd, removed, e);
 	if (rc == ST_OK && t->lock_fd >= 0)
 		unfinished_note(&t->lock);
 	else
@@ -241,8 +437,8 @@ status target_lock(target *t, unsigned *removed, err *e)
 	unfinished_release();
 	if (rc != ST_OK || t->lock_fd < 0)
 		return rc;
-	write_holder(t);
-	*removed = remove_leftovers(t);
+	(void)write_lock(t, NULL); /* where it matters, it is written again */
+	look_at_rest(t);
 	return ST_OK;
 }
 

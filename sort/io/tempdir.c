@@ -77,12 +77,24 @@ status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f,
 {
 	char q[QUOTED_BYTES];
 	const int flags = O_RDWR | O_CLOEXEC;
-	const int how = name ? O_CREAT | O_NOFOLLOW | O_NONBLOCK : O_TMPFILE;
+	const int how = name ? O_CREAT | O_EXCL : O_TMPFILE;
 	*f = (io_fd){ .fd = openat(t->fd, name ? name : ".", flags | how, 0600), .direct = -1 };
 	if (f->fd < 0 && !name && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		f->fd = create_and_unlink(t->fd, flags);
 	if (f->fd < 0)
 		return err_sys(e, errno, "cannot create %s", err_quoted(t->label, q));
+	if (direct && !t->in_memory)
+		f->direct = io_fd_open_direct(f->fd, O_RDWR);
+	return ST_OK;
+}
+
+status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd *f, err *e)
+{
+	char q[QUOTED_BYTES];
+	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	*f = (io_fd){ .fd = openat(t->fd, name, flags), .direct = -1 };
+	if (f->fd < 0)
+		return err_sys(e, errno, "cannot open %s", err_quoted(name, q));
 	if (direct && !t->in_memory)
 		f->direct = io_fd_open_direct(f->fd, O_RDWR);
 	return ST_OK;

@@ -17,10 +17,11 @@ typedef struct tempdir {
  * everybody without the sticky bit. A relative path is resolved now. On failure t is empty. */
 status tempdir_open(tempdir *t, const char *path, err *e);
 
-/* tempdir_create - a file without a name (NULL), or the one of this name, which may be there
- * already, for reading and writing, mode 0600; f->direct is -1 where direct I/O is not wanted or
- * not possible. */
+/* tempdir_create - a file without a name (NULL), or a new one of this name, for reading and
+ * writing, mode 0600; f->direct is -1 where direct I/O is not wanted or not possible.
+ * tempdir_open_file - the same with the file that has this name. */
 status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f, err *e);
+status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd *f, err *e);
 
 /* tempdir_free_bytes - space for this user on the directory's file system. */
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);

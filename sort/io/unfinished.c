@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,10 +29,8 @@ void unfinished_release(void)
 
 void unfinished_note(unfinished *u)
 {
-	struct stat st;
-	if (u->is_lock && fstatat(u->dirfd, u->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		u->number = st.st_ino;
 	pthread_mutex_lock(&lock);
+	(void)file_id_at(u->dirfd, u->name, &u->is);
 	u->next = all;
 	all = u;
 	pthread_mutex_unlock(&lock);
@@ -51,14 +48,12 @@ int unfinished_create(unfinished *u, int flags, mode_t mode)
 	return fd;
 }
 
-/* Another process may have removed a lock, and a third one taken it. */
+/* Somebody may have exchanged the file; another process may have removed a lock, and a third one
+ * taken it. What is left is for the next job. */
 static void remove_name(const unfinished *u)
 {
-	struct stat st;
-	if (u->is_lock && u->number && fstatat(u->dirfd, u->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_ino != u->number)
-		return;
-	(void)unlinkat(u->dirfd, u->name, 0);
+	unsigned removed = 0;
+	(void)file_remove(u->dirfd, u->name, &u->is, &removed);
 }
 
 void unfinished_forget(unfinished *u)

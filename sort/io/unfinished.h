@@ -4,6 +4,8 @@
 #ifndef HETSORT_IO_UNFINISHED_H
 #define HETSORT_IO_UNFINISHED_H
 
+#include "file.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -14,7 +16,7 @@ typedef struct unfinished {
 	int dirfd;
 	char name[UNFINISHED_NAME_BYTES]; /* empty: there is none */
 	bool is_lock;                     /* means nothing once this process has ended */
-	ino_t number;                     /* of the file, 0: unknown. Another's lock stays. */
+	file_id is;                       /* which file; another one of this name stays */
 	struct unfinished *next;
 } unfinished;
 

@@ -2,6 +2,7 @@
 /* First phase: the ranks find out whether they fit together, look at their files, and count the
  * records. Refuses; touches no data. */
 #include "alias_check.h"
+#include "base/minmax.h"
 #include "base/size.h"
 #include "handshake.h"
 #include "header.h"
@@ -13,6 +14,7 @@
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where streams go: a single rank reads the only input as it comes; otherwise they are copied
@@ -138,14 +140,51 @@ static status choose_io_backend(rank_env *env, io_backend **io)
 	return rc;
 }
 
-static status lock_output(rank_env *env, output *out, const workdir *w)
+void output_note_stays(rank_env *env, const output *out, const char *name)
+{
+	char q[QUOTED_BYTES], qo[QUOTED_BYTES];
+	err_set(&env->note, ST_REFUSED,
+		"%s next to %s stays, because nothing proves that hetsort made it",
+		err_quoted(name, q), err_quoted(output_name(out), qo));
+}
+
+/* With files of its own, a rank may read what another one would remove as left by a killed job. */
+static status gather_reads(rank_env *env, input *in)
+{
+	const bool apart = env->c->size > 1 && (in->per_rank || env->o->from_root);
+	uint64_t most = in->files;
+	status rc = apart ? comm_reduce(env->c, most, u64_max, &most) : ST_OK;
+	if (rc != ST_OK || most == 0)
+		return rc;
+	const size_t n = (size_t)most, ranks = apart ? (size_t)env->c->size : 1;
+	file_number *mine = calloc(n, sizeof *mine);
+	in->reads.file = calloc(n, ranks * sizeof *mine);
+	if (!mine || !in->reads.file)
+		rc = err_set(&env->e, ST_RESOURCE, "no memory for the names of %zu files", n);
+	for (size_t i = 0; rc == ST_OK && i < in->files; i++)
+		mine[i] = (file_number){ in->file[i].st.st_dev, in->file[i].st.st_ino };
+	if (apart)
+		rc = comm_agree(env->c, rc);
+	if (rc == ST_OK && apart)
+		rc = comm_allgather(env->c, mine, in->reads.file, n * sizeof *mine);
+	else if (rc == ST_OK)
+		memcpy(in->reads.file, mine, n * sizeof *mine);
+	in->reads.files = rc == ST_OK ? n * ranks : 0;
+	free(mine);
+	return rc;
+}
+
+static status lock_output(rank_env *env, const input *in, output *out, const workdir *w)
 {
 	unsigned removed;
 	const bool fits = !out->per_rank || w->saved.part; /* files of as many ranks */
+	out->file.reads = out->manifest.reads = &in->reads;
 	const status rc = output_lock(out, env->c, env->o, fits ? w->saved.all.id : 0,
 				      workdir_patience_s(env), &removed, &env->e);
 	if (rc == ST_OK)
-		output_sweep_parts(out, w->most_ranks);
+		output_sweep_parts(out);
+	if (rc == ST_OK && out->file.stays)
+		output_note_stays(env, out, out->file.stays_name);
 	env->stats->leftovers += removed;
 	return rc;
 }
@@ -175,10 +214,12 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 		rc = compare_views(env, &f->in, cpus);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, alias_check(env, f));
+	if (rc == ST_OK && !env->o->explain)
+		rc = comm_agree(env->c, gather_reads(env, &f->in));
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, workdir_open(env, &f->in, w));
 	if (rc == ST_OK && !env->o->explain)
-		rc = comm_agree(env->c, lock_output(env, &f->out, w));
+		rc = comm_agree(env->c, lock_output(env, &f->in, &f->out, w));
 	if (rc == ST_OK && !env->o->explain)
 		output_share_lock(&f->out);
 	if (rc == ST_OK)

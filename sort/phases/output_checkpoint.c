@@ -11,7 +11,6 @@
 #include "header.h"
 #include "phases.h"
 #include "testing/failpoint.h"
-#include "io/json.h"
 #include "io/reader.h"
 
 #include <fcntl.h>
@@ -26,8 +25,7 @@ status phase_save_output(rank_env *env, files *f, workdir *work, const output_pa
 		return ST_OK;
 	work->s.out = (output_checkpoint){ f->out.file.id, env->stats->out, env->stats->sum_out,
 					   env->stats->dropped, env->stats->sum_dropped };
-	if (json_write(resume_state_json(&work->s, &f->in), &work->file, true, env->o->fsync, &e) ==
-	    ST_OK)
+	if (run_notes_write(&work->notes, &e) == ST_OK)
 		output_keep(&f->out);
 	FAIL_PHASE("complete");
 	return ST_OK;
@@ -93,11 +91,15 @@ static void take_over(rank_env *env, const output_checkpoint *all, share_plan *n
 
 static void let_go(rank_env *env, output *out, output_part *w)
 {
+	char name[UNFINISHED_NAME_BYTES];
 	mem_free(&env->m, w->keys);
 	w->keys = NULL;
 	w->seen = (inspected){ 0 };
 	w->dropped = (dropped){ 0 };
-	output_drop(out);
+	if (!output_drop(out)) {
+		target_hidden_name(&out->file, TARGET_TEMP, name);
+		output_note_stays(env, out, name);
+	}
 }
 
 /* This rank's part under its final name, as if a state spoke of it; id 0: there is none. */
@@ -173,7 +175,7 @@ static status find_final(rank_env *env, files *f, const workdir *work, share_pla
 	if (there && agrees_with_input(env, next->records, w)) {
 		take_over(env, all, next, w);
 		note_complete(env);
-		return workdir_remove_strays(env, &f->in, work);
+		return ST_OK;
 	}
 	if (!atomic_load(&env->c->broken))
 		let_go(env, &f->out, w);

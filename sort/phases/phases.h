@@ -45,6 +45,9 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 /* read_note - what this rank reports of what it has read: `in` records. */
 void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in);
 
+/* output_note_stays - a file of this hidden name next to the output is not removed: say so. */
+void output_note_stays(rank_env *env, const output *out, const char *name);
+
 /* phase_load_output - is the output of an earlier program there, but for its name? Then its shares
  * are those of `next`, and w->found is set. */
 status phase_load_output(rank_env *env, files *f, const workdir *work, const share_plan *s,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of a sort that have to do with its directory. The state is written before the first run
- * and removed when the output has its final name, each time by all ranks before any goes on; so
- * runs without a state belong to no job. */
+/* Steps of a sort that have to do with its directory. Whatever is removed there was noted first:
+ * the state names the files that its rank is about to make, then says which files they are, before
+ * a record is in them; it is removed last. What has such a name and is not noted belongs to
+ * somebody else, and stays. */
 #include "phases.h"
 #include "io/file.h"
 #include "base/minmax.h"
 #include "io/json.h"
-#include "resume/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,14 +34,18 @@ static status check_dir(int dirfd, const char *path, err *e)
 	return ST_OK;
 }
 
-static status make_dir(const char *path, err *e)
+/* *made: the directory, if it was not there; else zero. */
+static status make_dir(const char *path, file_id *made, err *e)
 {
 	char q[QUOTED_BYTES];
+	*made = (file_id){ 0 };
 	if (mkdir(path, 0700) != 0)
 		return errno == EEXIST ? ST_OK
 				       : err_refuse(e, errno, "cannot make workdir %s",
 						    err_quoted(path, q));
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)file_id_of(fd, made);
 	const int up = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const status rc =
 		up < 0 ? err_refuse(e, errno, "cannot open workdir %s", err_quoted(path, q))
@@ -107,14 +111,17 @@ double workdir_patience_s(const rank_env *env)
 	return env->o->resume ? PATIENCE_S : 0;
 }
 
-static status lock(rank_env *env, workdir *w)
+static status lock(rank_env *env, const input *in, workdir *w)
 {
 	const settings *o = env->o;
 	unsigned removed = 0;
-	status rc = make_dir(o->workdir, &env->e);
+	file_id made;
+	status rc = make_dir(o->workdir, &made, &env->e);
 	if (rc == ST_OK)
 		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
 	w->file.patience_s = workdir_patience_s(env);
+	w->file.reads = &in->reads;
+	w->file.dir = made;
 	w->dir = o->workdir;
 	w->rank = env->c->rank;
 	w->ranks = env->c->size;
@@ -201,14 +208,19 @@ static status take_own(rank_env *env, const input *in, workdir *w)
 	w->found = was != NULL;
 	if (was) {
 		w->s.out = was->out;
+		w->s.self = was->self;
+		if (was->dir.inode)
+			w->file.dir = was->dir;
 		for (size_t i = 0; rc == ST_OK && i < was->made.runs; i++)
 			rc = run_list_add(&w->s.made, &was->made.run[i], &env->e);
+		for (size_t i = 0; rc == ST_OK && i < was->files.files; i++)
+			rc = file_list_add(&w->s.files, &was->files.file[i], &env->e);
 	}
+	w->s.dir = w->file.dir;
 	w->s.job = w->seal.job;
 	w->notes.in = in;
 	w->seal.notes = &w->notes;
 	w->seal.rank = env->c->rank;
-	w->seal.number = run_list_next(&w->s.made);
 	w->seal.fsync = env->o->fsync;
 	return rc;
 }
@@ -222,6 +234,7 @@ static status find_earlier(rank_env *env, const input *in, workdir *w)
 				 .is = &w->s,
 				 .dir = w->dir,
 				 .dirfd = w->file.dirfd,
+				 .reads = &in->reads,
 				 .resume = env->o->resume,
 				 .patience_s = workdir_patience_s(env) };
 	status rc = states_find(&q, &w->earlier, &env->e);
@@ -231,8 +244,16 @@ static status find_earlier(rank_env *env, const input *in, workdir *w)
 		rc = comm_agree(env->c, take_own(env, in, w));
 	if (rc == ST_OK && w->resuming)
 		rc = saved_output_find(env->c, &env->m, &w->earlier, &w->saved, &env->e);
-	return rc == ST_OK ? comm_reduce(env->c, (uint64_t)w->earlier.most, u64_max, &w->most_ranks)
-			   : rc;
+	return rc;
+}
+
+static status open_list(rank_env *env, workdir *w)
+{
+	char q[QUOTED_BYTES];
+	w->list = w->g.place == 0 ? target_list(&w->file) : NULL;
+	return w->list || w->g.place ? ST_OK
+				     : err_refuse(&env->e, errno, "cannot read workdir %s",
+						  err_quoted(w->dir, q));
 }
 
 status workdir_open(rank_env *env, const input *in, workdir *w)
@@ -245,13 +266,15 @@ status workdir_open(rank_env *env, const input *in, workdir *w)
 	pthread_mutex_init(&w->notes.lock, NULL);
 	status rc = in->streams ? err_set(&env->e, ST_REFUSED,
 					  "a stream cannot be read again: --workdir takes files")
-				: lock(env, w);
+				: lock(env, in, w);
 	if (rc == ST_OK)
 		rc = own_state(env, in, &w->s, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = groups_find(env->c, &env->m, &w->file, w->dir, resume_state_name, &w->g,
 				 &env->e);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, open_list(env, w));
 	return rc == ST_OK ? find_earlier(env, in, w) : rc;
 }
 
@@ -293,53 +316,55 @@ static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t 
 	return rc;
 }
 
-/* No later job is to have it in mind. */
-static status forget_run(rank_env *env, const input *in, const workdir *w, const run_note *n)
+/* False: it cannot be removed. */
+static bool remove_run(const workdir *w, int32_t rank, const file_note *n, unsigned *removed)
 {
 	char name[RESUME_NAME_BYTES];
-	resume_state_run_name(n->rank, n->number, name);
-	const status rc = remove_spares_inputs(w->file.dirfd, name, in, &env->e);
-	if (rc == ST_OK)
-		(void)unlinkat(w->file.dirfd, name, 0);
-	return rc;
+	resume_state_run_name(rank, n->number, name);
+	return file_remove(w->file.dirfd, name, &n->is, removed);
+}
+
+/* No later job is to have it in mind. */
+static void forget_run(const workdir *w, const run_note *n)
+{
+	unsigned removed = 0;
+	(void)remove_run(w, n->rank, &(file_note){ n->number, n->file }, &removed);
 }
 
 /* Those that are what they should be, the others go. */
-static status look_at_runs(rank_env *env, const input *in, workdir *w)
+static status look_at_runs(rank_env *env, workdir *w)
 {
 	run_list *own = &w->shared.own;
 	size_t n = 0;
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < own->runs; i++) {
-		const run_note run = own->run[i];
+		run_note run = own->run[i];
 		bool is;
 		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &env->o->lay, &env->m, &is,
 					 &env->e);
 		if (rc == ST_OK && is)
 			own->run[n++] = run;
 		else if (rc == ST_OK)
-			rc = forget_run(env, in, w, &run);
+			forget_run(w, &run);
 	}
 	own->runs = n;
 	return rc;
 }
 
 /* Their samples are to be merged: what a program with other sizes has made is read again. */
-static status match_strides(rank_env *env, const input *in, workdir *w)
+static void match_strides(workdir *w)
 {
 	run_list *own = &w->shared.own;
 	uint64_t most = 1;
 	size_t n = 0;
-	status rc = ST_OK;
 	for (size_t i = 0; i < own->runs; i++)
 		most = u64_max(most, own->run[i].stride);
-	for (size_t i = 0; rc == ST_OK && i < own->runs; i++)
+	for (size_t i = 0; i < own->runs; i++)
 		if (most % own->run[i].stride == 0)
 			own->run[n++] = own->run[i];
 		else
-			rc = forget_run(env, in, w, &own->run[i]);
+			forget_run(w, &own->run[i]);
 	own->runs = n;
-	return rc;
 }
 
 static status deal_out(rank_env *env, const input *in, workdir *w, const share_plan *s,
@@ -356,10 +381,9 @@ static status deal_out(rank_env *env, const input *in, workdir *w, const share_p
 			    : share_runs(&q, share, &w->shared, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = look_at_runs(env, in, w);
+		rc = look_at_runs(env, w);
 	if (rc == ST_OK)
-		rc = match_strides(env, in, w);
-	states_free(&w->earlier);
+		match_strides(w);
 	env->stats->planned_in = own_share(env, share);
 	return rc;
 }
@@ -380,11 +404,6 @@ status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan
 	return rc;
 }
 
-static bool is_same_file(const run_note *n, int64_t rank, uint64_t number)
-{
-	return n->rank == rank && n->number == number;
-}
-
 static int by_file(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;
@@ -393,115 +412,143 @@ static int by_file(const void *a_, const void *b_)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* A run that nobody goes on with. */
-static bool is_stray(const char *name, const void *workdir_)
+static bool is_used(const workdir *w, int32_t rank, uint64_t number)
 {
-	const workdir *w = workdir_;
-	int64_t rank;
-	const char *rest;
-	char *end;
-	if (!remove_is_of(name, ".run", &rank, &rest))
-		return false;
-	const uint64_t number = strtoull(rest, &end, 10);
-	const run_note n = { .rank = (int32_t)rank, .number = number };
 	const run_list *used = &w->shared.used;
-	const run_note *at =
-		used->runs ? bsearch(&n, used->run, used->runs, sizeof n, by_file) : NULL;
-	return *end || !at || !is_same_file(at, rank, number);
+	const run_note n = { .rank = rank, .number = number };
+	return used->runs && bsearch(&n, used->run, used->runs, sizeof n, by_file);
 }
 
-/* With inputs of each rank no rank knows of the runs of others. */
-static bool is_own_stray(const char *name, const void *workdir_)
+/* Files of the states that this rank has loaded; none of them stays that no rank continues with. */
+static status remove_unused(rank_env *env, workdir *w)
 {
-	const workdir *w = workdir_;
-	int64_t rank;
-	const char *rest;
-	return remove_is_of(name, ".run", &rank, &rest) && rank == w->rank && is_stray(name, w);
-}
-
-status workdir_remove_strays(rank_env *env, const input *in, const workdir *w)
-{
+	char q[QUOTED_BYTES];
 	unsigned removed = 0;
-	const bool own = in->per_rank && w->resuming;
-	if (!own && w->g.place != 0)
-		return ST_OK;
-	const status rc = remove_files(w->file.dirfd, own ? is_own_stray : is_stray, w,
-				       w->file.path, in, &removed, &env->e);
+	size_t n = 0;
+	if (w->shared.used.runs)
+		qsort(w->shared.used.run, w->shared.used.runs, sizeof *w->shared.used.run, by_file);
+	for (size_t i = 0; i < w->earlier.count; i++) {
+		const resume_state *s = &w->earlier.s[i];
+		for (size_t k = 0; k < s->files.files; k++)
+			if (!is_used(w, s->rank, s->files.file[k].number) &&
+			    !remove_run(w, s->rank, &s->files.file[k], &removed))
+				return err_sys(
+					&env->e, errno,
+					"cannot remove run %" PRIu64 " of rank %" PRId32 " in %s",
+					s->files.file[k].number, s->rank, err_quoted(w->dir, q));
+	}
+	for (size_t k = 0; k < w->s.files.files; k++)
+		if (is_used(w, w->rank, w->s.files.file[k].number))
+			w->s.files.file[n++] = w->s.files.file[k];
+	w->s.files.files = n;
 	env->stats->leftovers += removed;
-	return rc;
+	return ST_OK;
 }
 
 /* Those that memory is too small for are read again. */
-static status drop_some(rank_env *env, const input *in, workdir *w, size_t kept)
+static void drop_some(workdir *w, size_t kept)
 {
-	status rc = ST_OK;
-	for (size_t i = kept; rc == ST_OK && i < w->seal.kept.count; i++)
-		rc = forget_run(env, in, w, &w->seal.kept.run[i]);
+	for (size_t i = kept; i < w->seal.kept.count; i++)
+		forget_run(w, &w->seal.kept.run[i]);
 	if (kept < w->seal.kept.count)
 		w->seal.kept.count = kept;
+}
+
+/* The first of so many numbers in a row that no file has, whoever made it. */
+static uint64_t free_numbers(const workdir *w, uint64_t first, size_t n)
+{
+	char name[RESUME_NAME_BYTES];
+	struct stat st;
+	for (uint64_t i = first; i < first + n; i++) {
+		resume_state_run_name(w->rank, i, name);
+		if (fstatat(w->file.dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			first = i + 1;
+	}
+	return first;
+}
+
+/* Names of the files to come. */
+static status plan_files(rank_env *env, workdir *w, size_t n)
+{
+	status rc = ST_OK;
+	w->seal.number = run_list_next(&w->s.made);
+	for (size_t i = 0; i < w->s.files.files; i++)
+		w->seal.number = u64_max(w->seal.number, w->s.files.file[i].number + 1);
+	w->seal.number = free_numbers(w, w->seal.number, n);
+	for (size_t i = 0; rc == ST_OK && i < n; i++)
+		rc = file_list_add(&w->s.files, &(file_note){ .number = w->seal.number + i },
+				   &env->e);
 	return rc;
 }
 
 status phase_save_state(rank_env *env, const settled *k, workdir *w)
 {
-	const input *in = &k->f->in;
-	run_list *used = &w->shared.used;
 	if (!w->on)
 		return ST_OK;
-	if (used->runs)
-		qsort(used->run, used->runs, sizeof *used->run, by_file);
-	status rc = workdir_remove_strays(env, in, w);
+	status rc = remove_unused(env, w);
 	if (rc == ST_OK)
-		rc = drop_some(env, in, w, k->mp->kept);
+		drop_some(w, k->mp->kept);
+	if (rc == ST_OK)
+		rc = plan_files(env, w, k->mp->budget.runs);
 	if (rc != ST_OK || (w->found && w->saved.all.id))
 		return rc; /* the output that it speaks of may be all that is needed */
 	w->s.out = (output_checkpoint){ 0 };
-	return json_write(resume_state_json(&w->s, in), &w->file, true, env->o->fsync, &env->e);
+	return run_notes_write(&w->notes, &env->e);
 }
 
-/* Or was gone before: the output was found there, by a program that has no state of its runs. */
-static bool remove_one(int dirfd, const char *name)
+static bool remove_state(const workdir *w, const resume_state *s, unsigned *removed)
 {
-	return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT;
-}
-
-static bool remove_run(const workdir *w, const run_note *n)
-{
+	bool all = true;
 	char name[RESUME_NAME_BYTES];
-	resume_state_run_name(n->rank, n->number, name);
-	return remove_one(w->file.dirfd, name);
+	for (size_t i = 0; all && i < s->files.files; i++)
+		all = remove_run(w, s->rank, &s->files.file[i], removed);
+	resume_state_name(s->rank, name);
+	return all && (!s->self.inode || file_remove(w->file.dirfd, name, &s->self, removed));
 }
 
-/* States and runs of former ranks. */
-static bool is_left(const char *name, const void *unused)
+/* The number of names there that states and runs may have, except of inputs; first: one of them. */
+static unsigned count_strangers(DIR *d, const target *t, char first[CLEANED_NAME_BYTES])
 {
-	int64_t rank;
-	const char *rest;
-	(void)unused;
-	return remove_is_of(name, ".run", &rank, &rest) ||
-	       (remove_is_of(name, ".json", &rank, &rest) && !*rest);
+	unsigned n = 0;
+	rewinddir(d);
+	for (const struct dirent *f; (f = readdir(d));)
+		if (states_is_name(f->d_name) && !(t && target_reads(t, f->d_name)) && n++ == 0)
+			snprintf(first, CLEANED_NAME_BYTES, "%s", f->d_name);
+	return n;
+}
+
+static void note_strangers(rank_env *env, const workdir *w)
+{
+	char first[CLEANED_NAME_BYTES], q[QUOTED_BYTES], qd[QUOTED_BYTES], more[32] = "";
+	const unsigned n = count_strangers(w->list, &w->file, first);
+	if (n == 0)
+		return;
+	if (n > 1)
+		snprintf(more, sizeof more, " and %u more", n - 1);
+	err_set(&env->note, ST_REFUSED,
+		"%s%s in workdir %s stay%s, because no state says that hetsort made %s",
+		err_quoted(first, q), more, err_quoted(w->dir, qd), n > 1 ? "" : "s",
+		n > 1 ? "them" : "it");
 }
 
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
- * is synced: runs are made again for a state that comes back without them. */
+ * is synced: a state that comes back finds its runs missing. */
 status phase_drop_checkpoints(rank_env *env, const workdir *w)
 {
 	unsigned removed = 0;
-	err why = { ST_OK, "" };
+	bool all = true;
 	if (!w->on)
 		return ST_OK;
-	const run_list *made = &w->s.made;
-	bool all = remove_one(w->file.dirfd, w->file.base);
-	for (size_t i = 0; all && i < w->seal.kept.count; i++)
-		all = remove_run(w, &w->seal.kept.run[i]);
-	for (size_t i = 0; all && i < made->runs; i++)
-		all = made->run[i].number < w->seal.number || remove_run(w, &made->run[i]);
+	for (size_t i = 0; i < w->seal.kept.count; i++)
+		forget_run(w, &w->seal.kept.run[i]);
+	all = remove_state(w, &w->s, &removed);
+	for (size_t i = 0; all && i < w->earlier.count; i++)
+		all = remove_state(w, &w->earlier.s[i], &removed);
 	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	const status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && all && w->g.place == 0 &&
-	    remove_files(w->file.dirfd, is_left, NULL, w->file.path, NULL, &removed, &why) != ST_OK)
-		err_set(&env->note, why.code, "the output is complete; %s", why.text);
+	if (rc == ST_OK && all && w->list)
+		note_strangers(env, w);
 	return rc;
 }
 
@@ -516,6 +563,8 @@ void workdir_close(rank_env *env, workdir *w)
 	if (w->on) {
 		unfinished_end_as_usual(&w->end);
 		target_discard(&w->file);
+		if (w->list)
+			closedir(w->list);
 		pthread_mutex_destroy(&w->notes.lock);
 	}
 	resume_state_free(&w->s);
@@ -527,18 +576,29 @@ void workdir_close(rank_env *env, workdir *w)
 
 /* ------------------------------------------------------------------------------- cleaning */
 
-/* Of this rank. */
-static bool is_of_rank(const char *name, const void *rank_)
+static bool is_dir(const target *t, const file_id *made)
 {
-	const int64_t *rank = rank_;
-	int64_t its;
-	const char *rest;
-	return (remove_is_of(name, ".json", &its, &rest) ||
-		remove_is_of(name, ".run", &its, &rest)) &&
-	       its == *rank;
+	file_id is;
+	return made->inode && file_id_of(t->dirfd, &is) && memcmp(&is, made, sizeof is) == 0;
 }
 
-static status clean_rank(const char *path, int64_t rank, unsigned *removed, err *e)
+/* What the state of this rank notes, then it. */
+static status clean_state(target *t, bool *made, cleaned *n, err *e)
+{
+	char q[QUOTED_BYTES];
+	resume_state s = { 0 };
+	const workdir w = { .file = *t };
+	if (faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return ST_OK;
+	status rc = resume_state_load(t->path, &s, e);
+	if (rc == ST_OK && !remove_state(&w, &s, &n->removed))
+		rc = err_sys(e, errno, "cannot remove all files of %s", err_quoted(t->path, q));
+	*made = *made || is_dir(t, &s.dir);
+	resume_state_free(&s);
+	return rc;
+}
+
+static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;
 	char q[QUOTED_BYTES];
@@ -546,31 +606,75 @@ static status clean_rank(const char *path, int64_t rank, unsigned *removed, err 
 	status rc = open_target(&t, path, (int32_t)rank, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, &temporary, e);
+	n->removed += temporary;
 	if (rc == ST_OK && t.lock_fd < 0)
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "at it",
 			     err_quoted(path, q));
 	if (rc == ST_OK)
-		rc = remove_files(t.dirfd, is_of_rank, &rank, path, NULL, removed, e);
-	*removed += temporary;
+		rc = clean_state(&t, made, n, e);
+	*made = *made || is_dir(&t, &t.dir);
+	if (t.stays) {
+		n->stays += t.stays;
+		snprintf(n->first, sizeof n->first, "%s", t.stays_name);
+	}
 	target_discard(&t);
 	return rc;
 }
 
-status workdir_clean(const char *path, unsigned *removed, err *e)
+static int by_rank(const void *a_, const void *b_)
+{
+	const int64_t a = *(const int64_t *)a_, b = *(const int64_t *)b_;
+	return (a > b) - (a < b);
+}
+
+/* The ranks that have states or locks there, each once. */
+static status list_ranks(DIR *d, int64_t **ranks, size_t *count, err *e)
+{
+	size_t room = 0, n = 0;
+	int64_t rank;
+	*ranks = NULL;
+	*count = 0;
+	for (const struct dirent *f; (f = readdir(d));) {
+		if (!states_rank_of(f->d_name, &rank))
+			continue;
+		if (n == room) {
+			room = 2 * room + 16;
+			int64_t *more = realloc(*ranks, room * sizeof *more);
+			if (!more)
+				return err_set(e, ST_RESOURCE, "no memory for %zu states", room);
+			*ranks = more;
+		}
+		(*ranks)[n++] = rank;
+	}
+	if (n)
+		qsort(*ranks, n, sizeof **ranks, by_rank);
+	for (size_t i = 0; i < n; i++)
+		if (*count == 0 || (*ranks)[i] != (*ranks)[*count - 1])
+			(*ranks)[(*count)++] = (*ranks)[i];
+	return ST_OK;
+}
+
+status workdir_clean(const char *path, cleaned *n, err *e)
 {
 	char q[QUOTED_BYTES];
-	int64_t rank;
-	status rc = ST_OK;
+	int64_t *ranks;
+	size_t count;
+	bool made = false;
 	DIR *d = opendir(path);
-	*removed = 0;
+	*n = (cleaned){ 0 };
 	if (!d)
 		return err_refuse(e, errno, "cannot read directory %s", err_quoted(path, q));
-	for (const struct dirent *f; rc == ST_OK && (f = readdir(d));)
-		if (states_rank_of(f->d_name, &rank) &&
-		    faccessat(dirfd(d), f->d_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = clean_rank(path, rank, removed, e);
+	status rc = list_ranks(d, &ranks, &count, e);
+	for (size_t i = 0; i < count; i++) {
+		const status one = clean_rank(path, ranks[i], &made, n, e);
+		rc = one > rc ? one : rc;
+	}
+	free(ranks);
+	n->stays += count_strangers(d, NULL, n->first);
 	closedir(d);
+	if (rc == ST_OK && made && rmdir(path) == 0)
+		n->removed++;
 	return rc;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --workdir: a directory where sorted runs outlive the program, so that --resume goes on with them,
- * with as many ranks as before or another number.
- * For each rank there are, in one directory for all or on a disk of its own:
- *   hetsort-rank0.json    the state: what its runs belong to, see resume_state.h
- *   hetsort-rank0.run7    runs, see run_checkpoint.h
- * and, while a job is at it, a lock, see target.h. */
+/* --workdir: a directory where sorted runs outlive the program, so that --resume continues with
+ * them, with as many ranks as before or another number. For each rank there are, in one directory
+ * for all or on a disk of its own: hetsort-rank0.json    the state: what its runs belong to, see
+ * resume_state.h hetsort-rank0.run7    runs, see run_checkpoint.h and, while a job is at it, a
+ * lock, see target.h. */
 #ifndef HETSORT_PHASES_WORKDIR_H
 #define HETSORT_PHASES_WORKDIR_H
 
 #include "comm/rank_env.h"
+#include "io/journal.h"
 #include "io/target.h"
 #include "resume/saved_output.h"
 #include "resume/share_runs.h"
@@ -20,12 +20,12 @@ typedef struct workdir {
 	bool resuming; /* with any state: the same on all ranks */
 	target file;   /* of the state */
 	groups g;
-	resume_state s;      /* of this rank */
-	states earlier;      /* until the runs are dealt out */
-	uint64_t most_ranks; /* of the jobs that have left them */
-	saved_output saved;  /* a complete output of theirs */
-	shared_runs shared;  /* who goes on with what */
-	unfinished_end end;  /* where the job ends before its time */
+	resume_state s;     /* of this rank */
+	states earlier;     /* that this rank has loaded, and removes at the end */
+	saved_output saved; /* a complete output of theirs */
+	shared_runs shared; /* who goes on with what */
+	unfinished_end end; /* where the job ends before its time */
+	DIR *list;          /* first rank of a group: the directory, opened before it matters */
 	const char *dir;
 	int rank, ranks;
 	run_notes notes; /* how the state is brought up to date */
@@ -45,17 +45,14 @@ double workdir_patience_s(const rank_env *env);
 uint64_t workdir_first(const rank_env *env, const workdir *w, const uint64_t *share_in);
 uint32_t workdir_place(const rank_env *env, const workdir *w);
 
-/* workdir_remove_strays - the first rank of each group: remove all runs that no rank of the group
- * goes on with; none of them is an input. */
-status workdir_remove_strays(rank_env *env, const input *in, const workdir *w);
-
 /* workdir_release - give up its lock; what is in it stays. workdir_close - and all else: until then
  * this rank looks after those that die before they have done it. */
 void workdir_release(workdir *w);
 void workdir_close(rank_env *env, workdir *w);
 
-/* workdir_clean - remove what jobs that did not end have left in this directory, *removed files.
- * Refuses if a job is at it, or if the file system cannot tell. */
-status workdir_clean(const char *path, unsigned *removed, err *e);
+/* workdir_clean - remove what jobs that did not end have left in this directory, as their locks and
+ * states say, and the directory itself, if hetsort made it and it is empty then. Refuses if a job
+ * is at it, or if the file system has no locks. */
+status workdir_clean(const char *path, cleaned *n, err *e);
 
 #endif

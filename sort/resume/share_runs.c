@@ -91,7 +91,7 @@ static status take(void *taking_, const void *one, err *e)
 	memcpy(&n, one, sizeof n);
 	if (!is_sound(x->q, &n) || n.group != x->q->g->own)
 		return ST_OK;
-	if (x->q->g->place == 0)
+	if (states_of(x->q->found, n.rank))
 		rc = run_list_add(&out->used, &n, e);
 	const run_note *last = out->own.runs ? &out->own.run[out->own.runs - 1] : NULL;
 	const uint64_t from = last ? last->first + last->recs : out->first;

@@ -22,7 +22,8 @@ typedef struct shared_runs {
 	int32_t place;    /* of this rank among these, */
 	uint64_t first;   /* and its first record */
 	run_list own;     /* runs in its stretch, in order */
-	run_list used; /* of a group's leader: those that any of the group's ranks goes on with */
+	run_list used; /* of the states that this rank has loaded: runs that any rank continues with
+			*/
 } shared_runs;
 
 /* share_runs - collective. share: [size] receives how many records each rank has. */

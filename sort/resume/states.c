@@ -15,19 +15,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool states_rank_of(const char *name, int64_t *rank)
+/* What follows the number of the rank, NULL: there is none. */
+static const char *rest_of(const char *name, int64_t *rank)
 {
 	const char *at = strstr(name, RESUME_PREFIX);
 	char *rest;
-	if (!at || (at != name && strncmp(name, ".hetsort-", 9) != 0))
-		return false;
+	if (!at)
+		return NULL;
 	at += strlen(RESUME_PREFIX);
 	if (!isdigit((unsigned char)*at))
-		return false;
+		return NULL;
 	errno = 0;
 	*rank = strtoll(at, &rest, 10);
-	return errno == 0 && *rank <= INT32_MAX &&
-	       (strncmp(rest, ".run", 4) == 0 || strncmp(rest, ".json", 5) == 0);
+	return errno == 0 && *rank <= INT32_MAX ? rest : NULL;
+}
+
+bool states_rank_of(const char *name, int64_t *rank)
+{
+	const char *rest = rest_of(name, rank);
+	const bool own = strncmp(name, RESUME_PREFIX, strlen(RESUME_PREFIX)) == 0;
+	if (!rest)
+		return false;
+	return own ? strcmp(rest, ".json") == 0
+		   : strncmp(name, ".hetsort-", 9) == 0 && strncmp(rest, ".json.", 6) == 0;
+}
+
+bool states_is_name(const char *name)
+{
+	int64_t rank;
+	const char *rest = rest_of(name, &rank), *number = ".run";
+	if (!rest || strncmp(name, RESUME_PREFIX, strlen(RESUME_PREFIX)) != 0)
+		return false;
+	if (strncmp(rest, number, strlen(number)) != 0)
+		return strcmp(rest, ".json") == 0;
+	rest += strlen(number);
+	return *rest && rest[strspn(rest, "0123456789")] == '\0';
 }
 
 /* One more than the highest rank that has a file there. */
@@ -97,12 +119,12 @@ static status add(const states_query *q, const char *path, int32_t rank, const u
 {
 	char quoted[QUOTED_BYTES];
 	resume_state s;
-	if (!q->resume)
-		return err_set(e, ST_REFUSED,
-			       "workdir %s holds a sort that has not ended: --resume goes on with "
-			       "it, --clean removes it",
-			       err_quoted(q->dir, quoted));
 	status rc = resume_state_load(path, &s, e);
+	if (rc == ST_OK && !q->resume)
+		rc = err_set(e, ST_REFUSED,
+			     "workdir %s holds a sort that has not ended: --resume continues it, "
+			     "--clean removes it",
+			     err_quoted(q->dir, quoted));
 	if (rc == ST_OK)
 		rc = compare(q, &s, rank, path, known, e);
 	if (rc == ST_OK && out->count == out->room) {
@@ -143,6 +165,7 @@ static status load_one(const states_query *q, int32_t rank, bool locked, const u
 		rc = add(q, path, rank, known, out, e);
 	} else {
 		rc = target_open(&t, path, e);
+		t.reads = q->reads;
 		t.patience_s = q->patience_s;
 		if (rc == ST_OK)
 			rc = target_lock(&t, &removed, e);

@@ -15,8 +15,9 @@ typedef struct states_query {
 	const resume_state *is; /* this sort, for comparison */
 	const char *dir;
 	int dirfd;
-	bool resume;       /* else a state is refused */
-	double patience_s; /* with a job that is about to end */
+	const file_set *reads; /* which may not be removed */
+	bool resume;           /* else a state is refused */
+	double patience_s;     /* with a job that is about to end */
 } states_query;
 
 typedef struct states {
@@ -33,8 +34,9 @@ resume_state *states_of(const states *s, int32_t rank);
 
 void states_free(states *s);
 
-/* states_rank_of - does a file of this name, in such a directory, belong to a rank: a state, a run,
- * or a lock or temporary file of a state? */
+/* states_rank_of - is this the name of a rank's state, or of its lock or temporary file?
+ * states_is_name - is it one that a state or a run may have? */
 bool states_rank_of(const char *name, int64_t *rank);
+bool states_is_name(const char *name);
 
 #endif

@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "io/json.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 
 #define FORMAT "hetsort-state"
 
-enum { VERSION = 3, FIRST_ROOM = 64 };
+enum { VERSION = 4, FIRST_ROOM = 64 };
 
 void resume_state_name(int32_t rank, char name[RESUME_NAME_BYTES])
 {
@@ -35,19 +37,47 @@ status resume_state_alloc(resume_state *s, size_t inputs, err *e)
 			: err_set(e, ST_RESOURCE, "no memory for a state of %zu inputs", inputs);
 }
 
+/* Room for one more of them: what the list is to be, NULL without memory. */
+static void *grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
+{
+	const size_t more = *room ? 2 * *room : FIRST_ROOM;
+	size_t all;
+	if (n < *room)
+		return list;
+	void *p = size_mul(more, bytes, &all) ? realloc(list, all) : NULL;
+	if (p)
+		*room = more;
+	else
+		err_set(e, ST_RESOURCE, "no memory for a list of %zu runs", more);
+	return p;
+}
+
 status run_list_add(run_list *l, const run_note *n, err *e)
 {
-	size_t bytes;
-	if (l->runs == l->room) {
-		const size_t room = l->room ? 2 * l->room : FIRST_ROOM;
-		run_note *run = size_mul(room, sizeof *run, &bytes) ? realloc(l->run, bytes) : NULL;
-		if (!run)
-			return err_set(e, ST_RESOURCE, "no memory for a list of %zu runs", room);
-		l->run = run;
-		l->room = room;
-	}
+	run_note *run = grow(l->run, l->runs, &l->room, sizeof *run, e);
+	if (!run)
+		return ST_RESOURCE;
+	l->run = run;
 	l->run[l->runs++] = *n;
 	return ST_OK;
+}
+
+status file_list_add(file_list *l, const file_note *n, err *e)
+{
+	file_note *file = grow(l->file, l->files, &l->room, sizeof *file, e);
+	if (!file)
+		return ST_RESOURCE;
+	l->file = file;
+	l->file[l->files++] = *n;
+	return ST_OK;
+}
+
+const file_note *file_list_at(const file_list *l, uint64_t number)
+{
+	for (size_t i = 0; i < l->files; i++)
+		if (l->file[i].number == number)
+			return &l->file[i];
+	return NULL;
 }
 
 uint64_t run_list_next(const run_list *l)
@@ -68,6 +98,7 @@ void run_list_free(run_list *l)
 void resume_state_free(resume_state *s)
 {
 	run_list_free(&s->made);
+	free(s->files.file);
 	free(s->input);
 	*s = (resume_state){ 0 };
 }
@@ -98,23 +129,70 @@ static json_t *run_json(const run_note *n)
 			 (json_int_t)n->stride, "checksum", json_checksum(n->sum));
 }
 
+static json_t *file_json(const file_id *is)
+{
+	return json_pack("{s:I, s:I, s:I}", "inode", (json_int_t)is->inode, "born_s",
+			 (json_int_t)is->born_s, "born_ns", (json_int_t)is->born_ns);
+}
+
+static json_t *note_json(const file_note *n)
+{
+	return json_pack("{s:I, s:o}", "number", (json_int_t)n->number, "is", file_json(&n->is));
+}
+
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20], key[KEY_TEXT_BYTES];
-	json_t *inputs = json_array(), *runs = json_array();
+	json_t *inputs = json_array(), *runs = json_array(), *files = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
 	for (size_t i = 0; i < s->inputs; i++)
 		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
 	for (size_t i = 0; i < s->made.runs; i++)
 		runs = json_and(runs, run_json(&s->made.run[i]));
-	json_t *doc =
-		json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:s*}",
-			  "format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job",
-			  job, "rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
-			  (int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
-			  (int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "inputs",
-			  inputs, "runs", runs, "selection", *s->selection ? s->selection : NULL);
+	for (size_t i = 0; i < s->files.files; i++)
+		files = json_and(files, note_json(&s->files.file[i]));
+	json_t *doc = json_pack(
+		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:o, s:s*}",
+		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
+		"rank", (int)s->rank, "ranks", (int)s->ranks, "record_bytes",
+		(int)s->lay.record_bytes, "key_offset", (int)s->lay.key_off, "key_bytes",
+		(int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "inputs", inputs,
+		"runs", runs, "files", files, "selection", *s->selection ? s->selection : NULL);
+	if (s->dir.inode)
+		doc = json_with(doc, "workdir", file_json(&s->dir));
 	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
+}
+
+/* Under the lock of n. */
+static status write_state(run_notes *n, err *e)
+{
+	const status rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
+	if (rc == ST_OK || file_is(n->to->dirfd, n->to->base, &n->to->own.is))
+		n->s->self = n->to->own.is;
+	return rc;
+}
+
+status run_notes_write(run_notes *n, err *e)
+{
+	pthread_mutex_lock(&n->lock);
+	const status rc = write_state(n, e);
+	pthread_mutex_unlock(&n->lock);
+	return rc;
+}
+
+status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e)
+{
+	status rc = ST_OK;
+	pthread_mutex_lock(&n->lock);
+	file_list *l = &n->s->files;
+	while (l->files > 0 && l->file[l->files - 1].is.inode == 0)
+		l->files--; /* they were only planned */
+	for (size_t i = 0; rc == ST_OK && i < files; i++)
+		rc = file_list_add(l, &file[i], e);
+	if (rc == ST_OK)
+		rc = write_state(n, e);
+	pthread_mutex_unlock(&n->lock);
+	return rc;
 }
 
 status run_notes_add(run_notes *n, const run_note *run, err *e)
@@ -122,7 +200,7 @@ status run_notes_add(run_notes *n, const run_note *run, err *e)
 	pthread_mutex_lock(&n->lock);
 	status rc = run_list_add(&n->s->made, run, e);
 	if (rc == ST_OK)
-		rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
+		rc = write_state(n, e);
 	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
@@ -182,23 +260,63 @@ static int by_number(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-/* Each has a file of its own. */
-static status check_numbers(const run_list *l, const char *name, err *e)
+static int by_run(const void *a, const void *b)
 {
-	uint64_t *number = calloc(l->runs ? l->runs : 1, sizeof *number);
-	status rc = number ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %zu runs", l->runs);
-	for (size_t i = 0; number && i < l->runs; i++)
-		number[i] = l->run[i].number;
-	if (number)
-		qsort(number, l->runs, sizeof *number, by_number);
-	for (size_t i = 1; rc == ST_OK && i < l->runs; i++)
-		if (number[i] == number[i - 1])
-			rc = malformed(name, "two of its runs have one file", e);
-	free(number);
-	return rc;
+	return by_number(&((const run_note *)a)->number, &((const run_note *)b)->number);
 }
 
-static status parse_runs(resume_state *s, json_t *runs, const char *name, err *e)
+static int by_note(const void *a, const void *b)
+{
+	return by_number(&((const file_note *)a)->number, &((const file_note *)b)->number);
+}
+
+/* Each run has a file of its own, which is noted; both lists become sorted by numbers. */
+static status join_files(run_list *l, file_list *f, const char *name, err *e)
+{
+	if (l->runs)
+		qsort(l->run, l->runs, sizeof *l->run, by_run);
+	if (f->files)
+		qsort(f->file, f->files, sizeof *f->file, by_note);
+	for (size_t i = 1; i < l->runs; i++)
+		if (l->run[i].number == l->run[i - 1].number)
+			return malformed(name, "two of its runs have one file", e);
+	for (size_t i = 1; i < f->files; i++)
+		if (f->file[i].number == f->file[i - 1].number)
+			return malformed(name, "two of its runs have one file", e);
+	for (size_t i = 0; i < l->runs; i++) {
+		const file_note wanted = { .number = l->run[i].number };
+		const file_note *at =
+			f->files ? bsearch(&wanted, f->file, f->files, sizeof wanted, by_note)
+				 : NULL;
+		if (!at)
+			return malformed(name, "a run of it has no file", e);
+		l->run[i].file = at->is;
+	}
+	return ST_OK;
+}
+
+static bool parse_file(json_t *one, file_id *is)
+{
+	json_int_t inode, s, ns;
+	if (json_unpack(one, "{s:I, s:I, s:I !}", "inode", &inode, "born_s", &s, "born_ns", &ns) !=
+	    0)
+		return false;
+	*is = (file_id){ (uint64_t)inode, s, ns };
+	return true;
+}
+
+static bool parse_note(json_t *one, file_note *n)
+{
+	json_int_t number;
+	json_t *is;
+	if (json_unpack(one, "{s:I, s:o !}", "number", &number, "is", &is) != 0 || number < 0 ||
+	    number == INT64_MAX)
+		return false;
+	n->number = (uint64_t)number;
+	return parse_file(is, &n->is);
+}
+
+static status parse_runs(resume_state *s, json_t *runs, json_t *files, const char *name, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < json_array_size(runs); i++) {
@@ -207,7 +325,13 @@ static status parse_runs(resume_state *s, json_t *runs, const char *name, err *e
 			     ? run_list_add(&s->made, &n, e)
 			     : malformed(name, "its runs are impossible", e);
 	}
-	return rc == ST_OK ? check_numbers(&s->made, name, e) : rc;
+	for (size_t i = 0; rc == ST_OK && i < json_array_size(files); i++) {
+		file_note n = { 0 };
+		rc = parse_note(json_array_get(files, i), &n)
+			     ? file_list_add(&s->files, &n, e)
+			     : malformed(name, "its runs are impossible", e);
+	}
+	return rc == ST_OK ? join_files(&s->made, &s->files, name, e) : rc;
 }
 
 /* NULL: the output was not complete. */
@@ -265,8 +389,8 @@ static status check_version(json_t *doc, const char *name, err *e)
 		return malformed(name, "is no state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
 		return malformed(name,
-				 "is of another version of hetsort: that one goes on with it, "
-				 "--clean removes it",
+				 "is of another version of hetsort: only that one resumes it, or "
+				 "removes it with --clean",
 				 e);
 	return ST_OK;
 }
@@ -276,28 +400,33 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	const char *format, *made_by, *job, *fields = NULL, *selection = "";
 	int version, rank, ranks;
 	json_int_t rec, off, key;
-	json_t *inputs, *runs, *output = NULL;
+	json_t *inputs, *runs, *files, *output = NULL, *dir = NULL;
+	file_id made_dir = { 0 };
 	resume_state h = { 0 };
 	status rc = check_version(doc, name, e);
 	if (rc != ST_OK)
 		return rc;
-	if (json_unpack(doc,
-			"{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:o, s:o, s?o, s?s!}",
-			"format", &format, "version", &version, "hetsort", &made_by, "job", &job,
-			"rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
-			"key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs,
-			"output", &output, "selection", &selection) != 0)
+	if (json_unpack(
+		    doc,
+		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:o, s:o, s:o, s?o, s?o, "
+		    "s?s!}",
+		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
+		    "rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
+		    "key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs, "files",
+		    &files, "workdir", &dir, "output", &output, "selection", &selection) != 0)
 		return malformed(name, "is no state of hetsort", e);
 	h.rank = rank;
 	h.ranks = ranks;
 	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
 	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) || !json_is_array(runs) ||
+	    !json_is_array(files) || (dir && !parse_file(dir, &made_dir)) ||
 	    strlen(selection) >= sizeof s->selection)
 		return malformed(name, "its sizes are impossible", e);
 	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
 	s->job = h.job;
+	s->dir = made_dir;
 	s->rank = rank;
 	s->ranks = ranks;
 	s->lay = h.lay;
@@ -305,7 +434,7 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	if (!parse_inputs(s, inputs) || !parse_output(s, output))
 		rc = malformed(name, "its inputs or output are impossible", e);
 	if (rc == ST_OK)
-		rc = parse_runs(s, runs, name, e);
+		rc = parse_runs(s, runs, files, name, e);
 	if (rc != ST_OK)
 		resume_state_free(s);
 	return rc;
@@ -324,11 +453,14 @@ status resume_state_parse(const char *text, size_t len, const char *name, resume
 
 status resume_state_load(const char *path, resume_state *s, err *e)
 {
+	char q[QUOTED_BYTES];
 	json_t *doc = NULL;
 	*s = (resume_state){ 0 };
-	status rc = json_read("state", path, &doc, e);
+	status rc = json_read_at(AT_FDCWD, "state", path, &doc, e);
 	if (rc == ST_OK)
 		rc = parse_document(doc, path, s, e);
+	if (rc == ST_OK && !file_id_at(AT_FDCWD, path, &s->self))
+		rc = err_refuse(e, errno, "cannot look at state %s", err_quoted(path, q));
 	json_decref(doc);
 	return rc;
 }

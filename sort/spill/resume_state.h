@@ -39,7 +39,19 @@ typedef struct run_note {
 	checksum sum;
 	int32_t rank;  /* of its file */
 	int32_t group; /* of ranks that find it, see resume/groups.h; not in the document */
+	file_id file;  /* which file it is, as its rank's state says */
 } run_note;
+
+/* A file for a run that a rank has made, or is about to make: only these are ever removed. */
+typedef struct file_note {
+	uint64_t number;
+	file_id is;
+} file_note;
+
+typedef struct file_list {
+	file_note *file; /* [files] */
+	size_t files, room;
+} file_list;
 
 /* Runs in a list that grows. */
 typedef struct run_list {
@@ -53,6 +65,9 @@ typedef struct resume_state {
 	layout lay;
 	char selection[SELECTION_TEXT_BYTES];
 	run_list made;
+	file_list files;
+	file_id dir;     /* the directory, where a job has made it; inode 0: it was there */
+	file_id self;    /* the file that this was loaded from, or written to */
 	input_id *input; /* [inputs] */
 	size_t inputs;
 	output_checkpoint out;
@@ -75,11 +90,15 @@ status run_list_add(run_list *l, const run_note *n, err *e);
 uint64_t run_list_next(const run_list *l);
 void run_list_free(run_list *l);
 
+/* file_list_add - one file more. file_list_at - the note of a file; NULL: there is none. */
+status file_list_add(file_list *l, const file_note *n, err *e);
+const file_note *file_list_at(const file_list *l, uint64_t number);
+
 /* resume_state_parse - text of len bytes, which may hold anything; name stands for it in messages.
  * Refuses (ST_REFUSED) what is no state or has impossible numbers; s is then empty. */
 status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e);
 
-/* resume_state_load - the same of a file. */
+/* resume_state_load - the same of a file, which is no symbolic link and this user's own. */
 status resume_state_load(const char *path, resume_state *s, err *e);
 
 /* resume_state_json - the document; in has the names of the inputs. NULL without memory. */
@@ -97,6 +116,13 @@ typedef struct run_notes {
 /* run_notes_add - note a run, also in the file. Any number of threads, and no other user of the
  * state or its file meanwhile. */
 status run_notes_add(run_notes *n, const run_note *run, err *e);
+
+/* run_notes_files - note which files are there now of those that were about to be made, and write
+ * the state. */
+status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e);
+
+/* run_notes_write - write the state as it is. */
+status run_notes_write(run_notes *n, err *e);
 
 /* resume_state_inputs - the identities of the inputs, s->inputs of them. */
 void resume_state_inputs(resume_state *s, const input *in);

@@ -139,7 +139,16 @@ static bool tells_nothing(int errnum)
 	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const layout *l, mem *m,
+/* A directory that was copied has other files than its states note. */
+static void note_own(const spill_layout *at, uint64_t job, run_note *note)
+{
+	head h;
+	if (file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) == ST_OK &&
+	    h.magic == MAGIC && h.job == job)
+		(void)file_id_of(at->fd, &note->file);
+}
+
+status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
 			   bool *is, err *e)
 {
 	char name[RESUME_NAME_BYTES], q[QUOTED_BYTES];
@@ -158,6 +167,7 @@ status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const 
 	if (rc == ST_OK) {
 		const head wanted = head_of(&at, job, note, c.sample_bytes);
 		*is = read_checkpoint(&at, &wanted, &c, NULL);
+		note_own(&at, job, note);
 	}
 	content_free(&c, m);
 	close(at.fd);

@@ -32,8 +32,9 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 			   const run_checkpoint *n, err *e);
 
 /* run_checkpoint_look - is the file of a noted run in this directory complete, and of this sort and
- * these records? *is false: it is missing, cut, changed or another's, which is no error. */
-status run_checkpoint_look(int dirfd, const run_note *note, uint64_t job, const layout *l, mem *m,
+ * these records? *is false: it is missing, cut, changed or another's, which is no error. Where its
+ * checkpoint is at least of this sort, note->file becomes this file. */
+status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
 			   bool *is, err *e);
 
 /* run_checkpoint_load - the file of run `run`, which was not begun, is that of n->note, at which

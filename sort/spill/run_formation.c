@@ -12,6 +12,7 @@
 #include "kernel/radix.h"
 #include "spill.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -377,6 +378,7 @@ static status add_pieces(run_formation *s, mem *m, err *e)
 						 .stride = b->stride,
 						 .rank = keep->rank };
 		resume_state_run_name(s->note[i].rank, s->note[i].number, d->names[i].text);
+		d->names[i].there = s->kept[i];
 	}
 	return ST_OK;
 }
@@ -410,6 +412,29 @@ static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err 
 		v->buf = d->lookup.raw + (size_t)(-(uintptr_t)d->lookup.raw % SPILL_ALIGN);
 	d->lookup.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
 	return v->buf && d->lookup.it ? ST_OK : ST_RESOURCE;
+}
+
+/* Which files the names that the state has planned have led to, before a record is in them. */
+static status note_files(run_formation *s, mem *m, err *e)
+{
+	const read_runs *d = s->d;
+	char q[QUOTED_BYTES];
+	size_t n = 0;
+	file_note *file = mem_array(m, d->r.count, sizeof *file, "files of runs", e);
+	status rc = file ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; rc == ST_OK && i < d->r.count; i++) {
+		if (s->kept[i])
+			continue;
+		const spill_layout at = spill_run_layout(d->spill, i, s->note[i].recs);
+		if (!file_id_of(at.fd, &s->note[i].file))
+			rc = err_sys(e, errno, "cannot look at a run in %s",
+				     err_quoted(at.label, q));
+		file[n++] = (file_note){ s->note[i].number, s->note[i].file };
+	}
+	if (rc == ST_OK)
+		rc = run_notes_files(s->p->keep->notes, file, n, e);
+	mem_free(m, file);
+	return rc;
 }
 
 static status run_workers(run_formation *s, pool_work *what, err *e)
@@ -465,9 +490,11 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	run_formation s = { .d = out, .p = p };
 	status rc = open_run_formation(&s, m, e);
 	if (rc == ST_OK && p->keep)
-		rc = load_kept(&s, m, e);
+		rc = note_files(&s, m, e);
 	else if (rc == ST_OK)
 		add_runs(out, p, p->load.n);
+	if (rc == ST_OK && p->keep)
+		rc = load_kept(&s, m, e);
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
 		rc = make_runs(&s, in, m, e);
 	mem_free(m, s.kept);

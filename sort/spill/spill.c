@@ -102,7 +102,10 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 static status create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
-	const status rc = spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), s->direct, &r->f, e);
+	const status rc =
+		s->name && s->name[i].there
+			? tempdir_open_file(dir_of(s, i), name_of(s, i), s->direct, &r->f, e)
+			: spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), s->direct, &r->f, e);
 	if (rc == ST_OK)
 		io_fd_use(&r->f, s->io);
 	return rc;
@@ -250,27 +253,10 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 /* A later program must not use it. */
 static void remove_name(const spill *s, size_t i)
 {
-	if (s->name)
-		(void)unlinkat(dir_of(s, i)->fd, name_of(s, i), 0);
-}
-
-/* What an earlier program left under the run's name goes, but not its content: the file may have
- * another name as well, also that of a run which is used. */
-static status renew_file(spill *s, size_t i, err *e)
-{
-	run_file *r = &s->run[i];
-	struct stat st;
-	char q[QUOTED_BYTES];
-	const tempdir *t = dir_of(s, i);
-	if (fstat(r->f.fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at %s", err_quoted(t->label, q));
-	if (st.st_size == 0 && st.st_nlink == 1)
-		return ST_OK;
-	close_file(r);
-	remove_name(s, i);
-	const status rc = create_file(s, i, e);
-	t = dir_of(s, i);
-	return rc == ST_OK ? file_sync_dir(t->fd, t->label, e) : rc;
+	file_id is;
+	unsigned removed = 0;
+	if (s->name && file_id_of(s->run[i].f.fd, &is))
+		(void)file_remove(dir_of(s, i)->fd, name_of(s, i), &is, &removed);
 }
 
 /* Its file is empty, or incomplete. */
@@ -294,8 +280,6 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* left out since it was created */
 		leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
-		return rc;
-	if (s->name && (rc = renew_file(s, i, e)) != ST_OK)
 		return rc;
 	const tempdir *t = dir_of(s, i);
 	/* not on tmpfs, which would fill the space with zeros */

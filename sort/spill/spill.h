@@ -30,6 +30,7 @@ typedef struct spill spill;
 
 typedef struct spill_name {
 	char text[48];
+	bool there; /* a file of this name was kept: it is opened as it is. Else it is made. */
 } spill_name;
 
 typedef struct spill_plan {
@@ -56,8 +57,7 @@ typedef struct spill_plan {
 
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Checks that the directories have
  * the space for p->recs (ST_RESOURCE, with the bytes needed and free), and creates all files, so
- * that a limit on open files shows before the work. Files with names may exist already, and keep
- * their content. Main thread of the rank, as spill_close. */
+ * that a limit on open files shows before the work. Main thread of the rank, as spill_close. */
 status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 
 /* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk

@@ -54,7 +54,7 @@ rm -f out.*
 
 # killed in each phase
 for mode in "--ranks 1" "--ranks 3" "--ranks 3 --strategy distribute"; do
-  for call in read write@2 fsync rename; do
+  for call in read write@4 fsync rename; do
     # shellcheck disable=SC2086  # the mode is several words
     {
       start $call $mode -o out in
@@ -120,7 +120,7 @@ ok "a part that is gone when others are renamed: message" grep -q "'out.0' is go
 rm -f .hetsort-* out.*
 
 # the lock of a job that was killed, in a folder where it cannot be removed
-start write@2 -o out in
+start write@4 -o out in
 kill_it
 run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in
 is "a lock that cannot be removed: message" "$rc/$(ls out 2>/dev/null)/$(sed -n 1p <<<"$err")" \
@@ -131,7 +131,7 @@ rm -f out
 
 # the folder gets another name, and somebody's link its old one, while the job is at work
 mkdir folder victim
-start write@2 -o folder/out in
+start write@4 -o folder/out in
 mv folder moved && ln -s victim folder
 rm hanging
 wait $pid

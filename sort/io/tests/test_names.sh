@@ -61,7 +61,7 @@ is "link at the manifest" "$rc/$(cat victim/file)" 2/precious
 # a lock's name can be known before: a job that was killed leaves it
 HETSORT_FAIL=kill@read:0 run "$BIN/failpoints/hetsort" -o probe in
 lock=$(echo .hetsort-*.lock)
-ok "what a lock says is of its own job" grep -q "^process [0-9]* on" "$lock"
+ok "what a lock says is of its own job" grep -q "^hetsort lock: process [0-9]* on" "$lock"
 rm "$lock"
 for plant in "ln -s victim/file" "ln -s nowhere" "ln victim/file" mkfifo mkdir; do
   $plant "$lock"
@@ -70,10 +70,19 @@ for plant in "ln -s victim/file" "ln -s nowhere" "ln victim/file" mkfifo mkdir; 
   ok "planted where the lock goes, $plant: refused as such" grep -q "cannot lock output 'probe'" <<<"$err"
   rm -rf "$lock" probe
 done
-echo "process 1 on nowhere" >"$lock"
+for text in "hetsort lock: process 1 on nowhere\n" ""; do
+  # shellcheck disable=SC2059  # it has a newline or is empty
+  printf "$text" >"$lock"
+  run "$hetsort" -o probe in
+  is "a lock that was left is no lock: '$text'" "$rc/$(find . -name '.hetsort-*')" 0/
+  rm -f probe
+done
+echo precious >"$lock"
 run "$hetsort" -o probe in
-is "a lock that was left is no lock" "$rc/$(find . -name '.hetsort-*')" 0/
-rm probe
+is "a file with the name of a lock stays" "$rc/$(cat "$lock")/$(ls probe 2>/dev/null)" 2/precious/
+ok "a file with the name of a lock: message" \
+  grep -q "cannot lock output 'probe': '$lock' next to it is no lock of this version of hetsort: give it another name" <<<"$err"
+rm "$lock"
 if [ "${SANITIZER:-coverage}" = coverage ]; then
   "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
   for errnum in 5 116; do

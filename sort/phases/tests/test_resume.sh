@@ -85,7 +85,10 @@ finishes "a rank has lost all" --ranks 3
 is "a rank has lost all: its share is read again" "$(field bytes_not_read | sort -n | head -n 1)" 0
 killed merge:0 --ranks 3
 rm store/hetsort-rank2.json
-finishes "a rank has lost its state" --ranks 3
+sort_ --resume --ranks 3
+is "a rank has lost its state: goes on, and its runs stay, which no state notes" \
+  "$rc/$(cmp out expected)/$(left)/$(grep -c "hetsort: note: 'hetsort-rank2.run[01]' and 1 more in workdir 'store' stay, because no state" <<<"$err")" \
+  "0//./out ./store/hetsort-rank2.run0 ./store/hetsort-rank2.run1/1"
 
 # SIGUSR1: the run that is being made is the last
 rm -rf out store
@@ -101,7 +104,7 @@ ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 
 # what does not fit is refused, and still there
 killed merge:1 --ranks 3
-refuses "without --resume" "holds a sort that has not ended: --resume goes on with it, --clean removes it" --ranks 3
+refuses "without --resume" "holds a sort that has not ended: --resume continues it, --clean removes it" --ranks 3
 key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
 refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
@@ -177,7 +180,13 @@ damages "checksum of a run in the state" sed -i 's/"checksum": "[0-9a-f]\(.*\)[0
 damages "records of a run in the state" sed -i '0,/"records": /s/"records": /"records": 1/' store/hetsort-rank0.json
 damages "place of a run in the state" sed -i '0,/"first": /s/"first": [0-9]*/"first": 7/' store/hetsort-rank0.json
 damages "samples of a run in the state" sed -i '0,/"sample_stride": /s/"sample_stride": /"sample_stride": 1/' store/hetsort-rank0.json
-damages "number of a run in the state" sed -i 's/"number": 1,/"number": 77,/' store/hetsort-rank0.json
+killed merge:0
+sed -i 's/"number": 1,/"number": 77,/' store/hetsort-rank0.json
+sort_ --resume
+is "number of a run in the state: it is read again, and the file stays that is not noted any more" \
+  "$rc/$(cmp out expected)/$(left)/$(grep -c "'hetsort-rank0.run1' in workdir 'store' stays, because no state says that hetsort made it" <<<"$err")" \
+  "0//./out ./store/hetsort-rank0.run1/1"
+ok "number of a run in the state: it is read again" test "$(sum bytes_not_read)" -lt $((records * 100))
 state=store/hetsort-rank0.json
 spoils() { # spoils NAME WORDS COMMAND...
   local name=$1 words=$2; shift 2
@@ -191,11 +200,11 @@ spoils "state cut" "state 'store/hetsort-rank0.json', line" truncate -s 200 $sta
 spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
-spoils "format's version" "another version" change 's/"version": 3/"version": 2/'
+spoils "format's version" "another version" change 's/"version": 4/"version": 3/'
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
 spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
 spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
-spoils "a state of the version before" "is of another version of hetsort: that one goes on with it, --clean removes it" \
+spoils "a state of the version before" "is of another version of hetsort: only that one resumes it, or removes it with --clean" \
   cp "$ROOT/sort/spill/tests/corpus/resume_state/old-version" $state
 spoils "a run of no records" "its runs are impossible" change 's/"records": [0-9]*/"records": 0/'
 spoils "a run beyond all" "its runs are impossible" change 's/"first": [0-9]*/"first": 9223372036854775807/'
@@ -229,11 +238,12 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers w
   is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
     "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
   rm -rf store out .hetsort-*
-  killed merge:0
-  rm store/*.json store/.hetsort-*.lock .hetsort-*.lock # locks that stay are refused before
-  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
-  is "runs of nobody that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
-  ok "runs of nobody that cannot be removed: message" grep -q "cannot remove 'hetsort-rank0.run[0-9]*': Permission denied" <<<"$err"
+  killed checkpoint:0 --threads 1
+  rm store/.hetsort-*.lock .hetsort-*.lock # locks that stay are refused before
+  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store --resume -o out in
+  is "incomplete runs that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+  ok "incomplete runs that cannot be removed: message" \
+    grep -q "cannot remove run [0-9]* of rank 0 in 'store': Permission denied" <<<"$err"
 fi
 rm -rf store .hetsort-*
 
@@ -263,11 +273,16 @@ killed merge:0 --ranks 2
 rm store/*.json
 rm -f .hetsort-*
 sort_ --ranks 2
-is "runs without a state are removed" "$rc/$(cmp out expected)/$(left)" 0//./out
+is "runs without a state stay" "$rc/$(cmp out expected)/$(ls store | wc -l)/$(grep -c "and 5 more in workdir 'store' stay" <<<"$err")" 0//6/1
+run "$hetsort" --clean store
+is "runs without a state: --clean names one of them" "$rc/$(ls store | wc -l)/${err% *.run*}/${err#*run[0-9]}" \
+  "0/6/hetsort: 'store': nothing to clean;/' and 5 more stay, because nothing proves that hetsort made them"
 
 rm -rf store && mkdir -m 700 store && cp in store/hetsort-rank0.run5
-run "$hetsort" --workdir store -o out3 store/hetsort-rank0.run5
-is "an input with the name of a run" "$rc/$(cmp in store/hetsort-rank0.run5)" 2/
+run "$hetsort" -s --key 0,1 --workdir store -o out3 store/hetsort-rank0.run5
+is "an input with the name of a run" "$rc/$(cmp in store/hetsort-rank0.run5)/$(cmp out3 expected)/$(ls store)/$err" \
+  0///hetsort-rank0.run5/
+rm out3
 
 # sizes; own inputs and outputs
 for n in 0 1 2 7; do

@@ -34,11 +34,18 @@ static bool same_runs(const run_list *a, const run_list *b)
 	return a->runs == b->runs;
 }
 
+static bool same_files(const file_list *a, const file_list *b)
+{
+	return a->files == b->files &&
+	       (!a->files || memcmp(a->file, b->file, a->files * sizeof *a->file) == 0);
+}
+
 static bool same(const resume_state *a, const resume_state *b)
 {
 	return a->job == b->job && a->rank == b->rank && a->ranks == b->ranks &&
 	       a->inputs == b->inputs && memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
-	       same_runs(&a->made, &b->made) &&
+	       same_runs(&a->made, &b->made) && same_files(&a->files, &b->files) &&
+	       memcmp(&a->dir, &b->dir, sizeof a->dir) == 0 &&
 	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0 &&
 	       memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
