@@ -199,8 +199,9 @@ static status settle_fields(layout *l, err *e)
 			       "the key has %" PRIu64 " bytes: more than %d go as one piece of "
 			       "ascending bytes only",
 			       bytes, KEY_FIELDS_BYTES_MAX);
-	if (first->type != KEY_TYPE_BYTES && l->record_bytes >= KEY_NUMBER_BYTES_MAX)
-		l->lead = number_of(first, l->record_bytes);
+	for (uint32_t i = 0; l->record_bytes >= KEY_NUMBER_BYTES_MAX && i < l->fields; i++)
+		if (l->field[i].type != KEY_TYPE_BYTES)
+			l->number[i] = number_of(&l->field[i], l->record_bytes);
 	return ST_OK;
 }
 

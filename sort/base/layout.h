@@ -53,7 +53,7 @@ typedef struct layout {
 	uint32_t key_bytes; /* of all fields together */
 	uint32_t fields;    /* 0: the key is these bytes, ascending */
 	key_field field[KEY_FIELDS_MAX];
-	key_lead lead; /* the first field, where it is a number and a record has 8 bytes */
+	key_lead number[KEY_FIELDS_MAX]; /* fields that are numbers, if a record has 8 bytes */
 } layout;
 
 /* A key of one piece of ascending bytes. */

@@ -13,6 +13,7 @@
 #include "kernel/gather.h"
 #include "model/rank_result.h"
 #include "testing/test_sizes.h"
+#include "testing/failpoint.h"
 
 enum { ROUND_BYTES = 8 << 20 };
 
@@ -34,6 +35,7 @@ typedef struct rounds {
 	uint64_t read; /* so many records */
 	double verify_s, waited_s;
 	uint64_t received;
+	atomic_size_t misfits; /* entries of records that were sent */
 	err e_read, e_exchange;
 } rounds;
 
@@ -99,9 +101,9 @@ static size_t read_part(rounds *x, uint64_t first, size_t n)
 
 static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
-	const rounds *x = rounds_;
+	rounds *x = rounds_;
 	const records r = { x->raw, x->env->o->lay, 0 };
-	gather(&r, x->out + x->at[to] + skip, n, 0, buf);
+	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->at[to] + skip, n, 0, buf));
 }
 
 /* What a rank does not send would be waited for. */
@@ -120,6 +122,7 @@ static status begin_round(rounds *x)
 	uint64_t first;
 	const size_t n = part_of(x, &first);
 	scatter_out(x, read_part(x, first, n), first);
+	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
 	const exchange_plan p = { .c = env->c,
 				  .m = &env->m,
@@ -272,6 +275,8 @@ static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 		rc = err_set(&env->e, x->e_exchange.code, "%s", x->e_exchange.text);
 	if (rc == ST_OK && x->e_read.code)
 		rc = err_set(&env->e, x->e_read.code, "%s", x->e_read.text);
+	if (rc == ST_OK)
+		rc = gather_misfits(atomic_load(&x->misfits), &env->e);
 	if (rc == ST_OK)
 		rc = reader_check(x->from, &env->e);
 	note_rounds(x, out);

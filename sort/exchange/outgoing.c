@@ -5,6 +5,7 @@
 #include "outgoing.h"
 #include "base/minmax.h"
 #include "kernel/gather.h"
+#include "testing/failpoint.h"
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256 };
 
@@ -126,6 +127,7 @@ static status next_piece(const outgoing *s, stream_out *o, err *e)
 		rc = merge_from_disk(o, e);
 	} else {
 		o->left = merge_partition_merge(&o->p, o->next, o->room, o->tmp);
+		FAIL_FLIP(FAIL_ENTRIES, o->room, o->left * sizeof(entry));
 		o->at = o->room;
 	}
 	o->next++;
@@ -139,7 +141,9 @@ static status fill(const outgoing *s, stream_out *o, size_t n, unsigned char *bu
 		if (rc != ST_OK)
 			return rc;
 		const size_t k = size_min(n, o->left);
-		gather(o->recs, o->at, k, o->left - k, buf);
+		const size_t misfits = gather(o->recs, o->at, k, o->left - k, buf);
+		if (gather_misfits(misfits, e) != ST_OK)
+			return e->code;
 		o->at += k;
 		o->left -= k;
 		buf += k * s->r->recs.lay.record_bytes;
@@ -168,15 +172,19 @@ uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t m
 	}
 	const uint32_t n = (uint32_t)size_min(o->left, most), bytes = o->recs->lay.record_bytes;
 	const size_t ahead = record_ahead(bytes);
+	size_t misfits = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const entry *en = &o->at[i];
 		const unsigned char *rec = record_at(o->recs, entry_pos(en));
 		if (o->left > i + ahead)
 			record_fetch(record_at(o->recs, entry_pos(en + ahead)), bytes);
+		misfits += !entry_fits(en, rec, &o->recs->lay);
 		h[i] = (head){ en->hi, (en->lo & ~POS_MASK) | place, rec };
 	}
 	o->at += n;
 	o->left -= n;
+	if (gather_misfits(misfits, &e) != ST_OK)
+		keep(s, &e);
 	return n;
 }
 

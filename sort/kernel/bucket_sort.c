@@ -387,7 +387,8 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, co
 {
 	entry *order = mem_array(m, n, sizeof *order, "entries", e);
 	entry *tmp = mem_array(m, n, sizeof *tmp, "entries", e);
-	if (order && tmp) {
+	status rc = order && tmp ? ST_OK : ST_RESOURCE;
+	if (rc == ST_OK) {
 		for (size_t i = 0; i < n; i++)
 			order[i] = entry_make(record_at(in, i), &in->lay, i);
 		radix_sort(order, tmp, n, in);
@@ -395,9 +396,8 @@ static status simple(mem *m, const records *in, size_t n, unsigned char *out, co
 			permutation_put(to, 0, &order->lo, sizeof *order / sizeof order->lo,
 					POS_MASK, n);
 		else
-			gather(in, order, n, 0, out);
+			rc = gather_misfits(gather(in, order, n, 0, out), e);
 	}
-	const status rc = order && tmp ? ST_OK : ST_RESOURCE;
 	mem_free(m, order);
 	mem_free(m, tmp);
 	return rc;

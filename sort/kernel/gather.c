@@ -3,21 +3,49 @@
  * records ago. Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
 #include "streaming_store.h"
+#include "base/size.h"
 
-/* order holds positions under mask, one every `step` words; streaming: where they go instead of
- * out. */
-static inline __attribute__((always_inline)) void
-by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask, size_t n,
-	     size_t known, unsigned char *out, streaming_store *streaming)
+size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
+{
+	const layout l = r->lay;
+	const size_t distance = record_ahead(l.record_bytes), known = n + ahead;
+	size_t misfits = 0;
+	for (size_t i = 0; i < known && i < distance && n > 0; i++)
+		record_fetch(record_at(r, entry_pos(&order[i])), l.record_bytes);
+	for (size_t i = 0; i < n; i++, out += l.record_bytes) {
+		if (i + distance < known)
+			record_fetch(record_at(r, entry_pos(&order[i + distance])), l.record_bytes);
+		const unsigned char *rec = record_at(r, entry_pos(&order[i]));
+		misfits += !entry_fits(&order[i], rec, &l);
+		record_copy(out, rec, l.record_bytes);
+	}
+	return misfits;
+}
+
+status gather_misfits(size_t misfits, err *e)
+{
+	return misfits ? err_set(e, ST_INTERNAL,
+				 "the keys of %zu record%s changed in memory while they were "
+				 "sorted: "
+				 "test the memory of this computer",
+				 misfits, plural(misfits))
+		       : ST_OK;
+}
+
+/* streaming: where records go instead of out. */
+static inline __attribute__((always_inline)) void by_positions(const records *r,
+							       const uint64_t *order, uint64_t mask,
+							       size_t n, unsigned char *out,
+							       streaming_store *streaming)
 {
 	const uint32_t bytes = r->lay.record_bytes;
 	const size_t distance = record_ahead(bytes);
-	for (size_t i = 0; i < known && i < distance; i++)
-		record_fetch(record_at(r, order[i * step] & mask), bytes);
+	for (size_t i = 0; i < n && i < distance; i++)
+		record_fetch(record_at(r, order[i] & mask), bytes);
 	for (size_t i = 0; i < n; i++) {
-		if (i + distance < known)
-			record_fetch(record_at(r, order[(i + distance) * step] & mask), bytes);
-		const unsigned char *rec = record_at(r, order[i * step] & mask);
+		if (i + distance < n)
+			record_fetch(record_at(r, order[i + distance] & mask), bytes);
+		const unsigned char *rec = record_at(r, order[i] & mask);
 		if (streaming) {
 			record_copy(streaming_store_room(streaming), rec, bytes);
 			streaming_store_add(streaming, bytes);
@@ -28,22 +56,15 @@ by_positions(const records *r, const uint64_t *order, size_t step, uint64_t mask
 	}
 }
 
-void gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
-{
-	if (n > 0)
-		by_positions(r, &order->lo, sizeof *order / sizeof order->lo, POS_MASK, n,
-			     n + ahead, out, NULL);
-}
-
 void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
 		bool streaming, unsigned char *out)
 {
 	streaming_store to;
 	if (!streaming) {
-		by_positions(r, order, 1, pos_mask, n, n, out, NULL);
+		by_positions(r, order, pos_mask, n, out, NULL);
 		return;
 	}
 	streaming_store_begin(&to, out);
-	by_positions(r, order, 1, pos_mask, n, n, NULL, &to);
+	by_positions(r, order, pos_mask, n, NULL, &to);
 	streaming_store_end(&to);
 }

@@ -149,22 +149,38 @@ void key_greatest(const layout *l, unsigned char *rec)
 	}
 }
 
-static key_prefix prefix_of_fields(const layout *l, const unsigned char *rec)
+/* Apart, since the array costs a function that has it more than the rest. */
+static __attribute__((noinline)) key_prefix prefix_by_bytes(const layout *l,
+							    const unsigned char *rec)
 {
 	unsigned char filled[KEY_PREFIX_BYTES] = { 0 };
-	if (l->lead.bytes == l->key_bytes)
-		return (key_prefix){ key_lead_read(&l->lead, rec), 0 };
-	key_of_fields(l, rec, 0, (uint32_t)u64_min(l->key_bytes, KEY_PREFIX_BYTES), filled);
+	if (l->fields)
+		key_of_fields(l, rec, 0, (uint32_t)u64_min(l->key_bytes, KEY_PREFIX_BYTES), filled);
+	else
+		memcpy(filled, key_at(l, rec), l->key_bytes);
 	return key_prefix_read(filled);
+}
+
+static key_prefix prefix_of_fields(const layout *l, const unsigned char *rec)
+{
+	uint32_t at = l->number[0].bytes;
+	if (at == 0)
+		return prefix_by_bytes(l, rec);
+	uint64_t hi = key_lead_read(&l->number[0], rec), lo = 0;
+	for (uint32_t i = 1; i < l->fields && at < KEY_PREFIX_BYTES && l->number[i].bytes; i++) {
+		const uint64_t v = key_lead_read(&l->number[i], rec);
+		hi |= at < sizeof v ? v >> 8 * at : 0;
+		lo |= at > sizeof v ? v >> 8 : v << (64 - 8 * at);
+		at += l->number[i].bytes;
+	}
+	if (at < l->key_bytes && at < KEY_PREFIX_BYTES)
+		return prefix_by_bytes(l, rec);
+	return (key_prefix){ hi, lo >> KEY_PREFIX_FREE_BITS << KEY_PREFIX_FREE_BITS };
 }
 
 key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec)
 {
-	unsigned char filled[KEY_PREFIX_BYTES] = { 0 };
-	if (l->fields)
-		return prefix_of_fields(l, rec);
-	memcpy(filled, key_at(l, rec), l->key_bytes);
-	return key_prefix_read(filled);
+	return l->fields ? prefix_of_fields(l, rec) : prefix_by_bytes(l, rec);
 }
 
 /* Of one piece of bytes. */
@@ -179,7 +195,7 @@ key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes)
 {
 	key_window w = window_in_record(l, from, bytes);
 	if (l->fields && bytes > 0)
-		w = from + bytes <= l->lead.bytes
+		w = from + bytes <= l->number[0].bytes
 			    ? (key_window){ .of = WINDOW_LEAD, .up = 8 * from }
 			    : (key_window){ .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
 	w.keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;

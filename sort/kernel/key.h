@@ -141,15 +141,26 @@ static inline key_prefix key_prefix_read(const unsigned char *key)
 	return (key_prefix){ be64toh(hi), (uint64_t)be16toh(lo) << KEY_PREFIX_FREE_BITS };
 }
 
-/* key_prefix_of_other - of a key that is shorter than it, or has fields. */
+/* key_prefix_of_other - of a key of fields, or one that ends less than a prefix before its record.
+ */
 key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec) __attribute__((pure));
+
+/* key_prefix_cut - of a key that is shorter than the prefix p which was read where it is. */
+static inline key_prefix key_prefix_cut(const layout *l, key_prefix p)
+{
+	const unsigned over = 8 * (KEY_PREFIX_BYTES - l->key_bytes), hi = over > 16 ? over - 16 : 0;
+	const unsigned lo = KEY_PREFIX_FREE_BITS + (over < 16 ? over : 15);
+	return (key_prefix){ p.hi >> hi << hi, over < 16 ? p.lo >> lo << lo : 0 };
+}
 
 /* key_prefix_of - of a record's key. */
 static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec)
 {
-	if (__builtin_expect((l->key_bytes < KEY_PREFIX_BYTES) | (l->fields > 0), 0))
+	if (__builtin_expect((l->key_off + KEY_PREFIX_BYTES > l->record_bytes) | (l->fields > 0),
+			     0))
 		return key_prefix_of_other(l, rec);
-	return key_prefix_read(key_at(l, rec));
+	const key_prefix p = key_prefix_read(key_at(l, rec));
+	return l->key_bytes < KEY_PREFIX_BYTES ? key_prefix_cut(l, p) : p;
 }
 
 /* key_prefix_compare - of two prefixes, whatever their free bits hold. */
@@ -223,7 +234,7 @@ key_window_read_as(window_kind of, const layout *l, const key_window *w, const u
 	if (of == WINDOW_FIELDS)
 		return key_window_of_fields(l, w, rec);
 	if (of == WINDOW_LEAD)
-		return key_lead_read(&l->lead, rec) << w->up & w->keep;
+		return key_lead_read(&l->number[0], rec) << w->up & w->keep;
 	memcpy(&v, rec + w->at, sizeof v);
 	return be64toh(v) << w->up & w->keep;
 }

@@ -86,6 +86,13 @@ static inline entry entry_make(const unsigned char *rec, const layout *l, uint64
 	return (entry){ p.hi, p.lo | pos };
 }
 
+/* entry_fits - does entry e have the key of its record rec? */
+static inline bool entry_fits(const entry *e, const unsigned char *rec, const layout *l)
+{
+	const key_prefix p = key_prefix_of(l, rec);
+	return (e->hi == p.hi) & ((e->lo & ~POS_MASK) == p.lo);
+}
+
 /* item_of - the item of entry e of records r, into it (item_bytes() wide). */
 static inline void item_of(item *it, const entry *e, const records *r)
 {

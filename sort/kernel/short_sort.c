@@ -206,7 +206,7 @@ static void sort_words(const layout *l, const workspace *w, unsigned char *recs,
 {
 	u64_sort(w->a, w->tmp, n);
 	for (size_t i = 0; i < n; i++)
-		w->a[i] = l->fields ? key_lead_raw(&l->lead, w->a[i]) : htobe64(w->a[i]);
+		w->a[i] = l->fields ? key_lead_raw(&l->number[0], w->a[i]) : htobe64(w->a[i]);
 	memcpy(recs, w->a, n * sizeof *w->a);
 }
 
@@ -245,7 +245,7 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 	const bool last = left <= KEY_WINDOW_BYTES;
 	if (last && rise)
 		return;
-	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->lead.bytes == 8)) {
+	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->number[0].bytes == 8)) {
 		sort_words(l, w, recs, n);
 		return;
 	}

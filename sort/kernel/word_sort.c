@@ -27,7 +27,7 @@ typedef struct word_sorter {
 bool word_sort_fits(const layout *l, const unsigned char *out)
 {
 	return l->record_bytes == WORD && l->key_bytes == WORD &&
-	       (!l->fields || l->lead.bytes == WORD) && (uintptr_t)out % WORD == 0 &&
+	       (!l->fields || l->number[0].bytes == WORD) && (uintptr_t)out % WORD == 0 &&
 	       u64_sort_has_large();
 }
 
@@ -56,7 +56,7 @@ static size_t stretch_begin(const word_sorter *s, unsigned i)
 static inline __attribute__((always_inline)) void count_stretch(const word_sorter *s, unsigned i,
 								bool plain)
 {
-	const key_lead lead = s->l->lead;
+	const key_lead lead = s->l->number[0];
 	const unsigned parts = s->parts;
 	size_t *count = s->place[i];
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++)
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
-	const key_lead lead = s->l->lead;
+	const key_lead lead = s->l->number[0];
 	const unsigned parts = s->parts;
 	uint64_t *out = s->out, pivot[PARTS_MOST];
 	size_t place[PARTS_MOST];
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void move_stretch(const word_sorter
 static inline __attribute__((always_inline)) void write_words(const word_sorter *s, unsigned part,
 							      bool plain)
 {
-	const key_lead lead = s->l->lead;
+	const key_lead lead = s->l->number[0];
 	for (size_t i = s->start[part]; i < s->start[part + 1]; i++)
 		s->out[i] = plain ? htobe64(s->out[i]) : key_lead_raw(&lead, s->out[i]);
 }
@@ -128,7 +128,7 @@ static void find_pivots(word_sorter *s, uint64_t *sample)
 {
 	const size_t k = (size_t)s->parts * SAMPLE_OF_PART;
 	for (size_t i = 0; i < k; i++)
-		sample[i] = read_word(&s->l->lead, !s->l->fields,
+		sample[i] = read_word(&s->l->number[0], !s->l->fields,
 				      s->in + (s->n / k * i + s->n % k * i / k) * WORD);
 	u64_sort(sample, sample + k, k);
 	for (unsigned p = 1; p < s->parts; p++)

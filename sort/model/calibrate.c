@@ -100,7 +100,7 @@ static void merge_sample(sample *c)
 	const records r = { c->recs, c->lay, 0 };
 	unsigned char *to = c->out;
 	loser_tree t;
-	gather(&r, c->order, c->n, 0, c->mid);
+	(void)gather(&r, c->order, c->n, 0, c->mid);
 	for (uint32_t s = 0; s < c->k; s++) {
 		c->at[s] = start(c, s);
 		c->first[s] = next_head(c, s);

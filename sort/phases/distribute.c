@@ -8,6 +8,7 @@
 #include "base/trace.h"
 #include "kernel/gather.h"
 #include "kernel/radix.h"
+#include "testing/failpoint.h"
 
 /* What arrives: records in the order of their sources, and an entry for each. */
 typedef struct receive_buffer {
@@ -79,31 +80,35 @@ static void next_stage(stages *g, stage_kind k, uint64_t bytes)
 	stages_begin(g, k, bytes, now);
 }
 
-static void write_sorted(const receive_buffer *d, exchange_setup *t)
+static status write_sorted(const receive_buffer *d, exchange_setup *t)
 {
-	const rank_env *env = t->env;
+	rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
 	stages *g = &env->c->stages;
+	size_t misfits = 0;
 	next_stage(g, STAGE_SORT, 0);
 	const double span = trace_begin();
+	FAIL_FLIP(FAIL_ENTRIES, d->e, d->n * sizeof(entry));
 	if (!env->o->partition_only)
 		radix_sort(d->e, d->tmp, d->n, &r);
+	FAIL_FLIP(FAIL_ENTRIES, d->e, d->n * sizeof(entry));
 	trace_end(TRACE_SORT, span);
 	next_stage(g, STAGE_WRITE, d->n * env->o->lay.record_bytes);
-	if (settings_drops(env->o)) {
-		for (size_t i = 0; i < d->n; i++)
-			selection_put(&t->selection, record_at(&r, entry_pos(&d->e[i])),
-				      &t->to_file);
-		return;
+	const size_t dropping = settings_drops(env->o) ? d->n : 0;
+	for (size_t i = 0; i < dropping; i++) {
+		const unsigned char *rec = record_at(&r, entry_pos(&d->e[i]));
+		misfits += !entry_fits(&d->e[i], rec, &r.lay);
+		selection_put(&t->selection, rec, &t->to_file);
 	}
-	for (size_t at = 0; at < d->n;) {
+	for (size_t at = dropping; at < d->n;) {
 		size_t room;
 		unsigned char *to = writer_room(&t->to_file, &room);
 		const size_t n = room < d->n - at ? room : d->n - at;
-		gather(&r, d->e + at, n, d->n - at - n, to);
+		misfits += gather(&r, d->e + at, n, d->n - at - n, to);
 		writer_add(&t->to_file, n);
 		at += n;
 	}
+	return gather_misfits(misfits, &env->e);
 }
 
 status phase_distribute(exchange_setup *t, read_runs *read, cuts *k)
@@ -127,7 +132,7 @@ status phase_distribute(exchange_setup *t, read_runs *read, cuts *k)
 		rc = d.tmp ? ST_OK : ST_RESOURCE;
 	}
 	if (rc == ST_OK)
-		write_sorted(&d, t);
+		rc = write_sorted(&d, t);
 	rc = exchange_setup_close(t, rc);
 	receive_buffer_free(&d, env);
 	return rc;

@@ -131,6 +131,8 @@ static status move(regrouping *x)
 		rc = stream_merge_run(&g);
 	if (rc == ST_OK)
 		rc = exchange_finish(x->x, &times, &env->e);
+	if (rc == ST_OK)
+		rc = outgoing_failure(&x->out, &env->e);
 	if (rc == ST_OK && x->g.n != x->t.recs)
 		rc = err_set(&env->e, ST_PEER, "other records came than were announced");
 	env->stats->move_s += times.move_s;

@@ -25,6 +25,14 @@ static void drop(const selection *s, const unsigned char *rec, dropped *d)
 	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
 }
 
+/* The record of an entry that leaves its piece otherwise than by gather(). */
+static const unsigned char *take(piece *p, const entry *e)
+{
+	const unsigned char *rec = record_at(p->recs, entry_pos(e));
+	p->misfits += !entry_fits(e, rec, &p->recs->lay);
+	return rec;
+}
+
 /* What the field cannot hold becomes the most that it can. */
 static void store_count(const key_field *f, unsigned char *rec, uint64_t count)
 {
@@ -89,11 +97,12 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		if (n > 0 && entry_key_cmp(&order[n - 1], &order[i], p->recs) == 0) {
+		const entry e = order[i];
+		if (n > 0 && entry_key_cmp(&order[n - 1], &e, p->recs) == 0) {
 			count[n - 1]++;
-			drop(s, record_at(p->recs, entry_pos(&order[i])), &p->dropped);
+			drop(s, take(p, &e), &p->dropped);
 		} else {
-			order[n] = order[i];
+			order[n] = e;
 			count[n++] = 1;
 		}
 	}
@@ -102,18 +111,15 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 	p->n = n;
 }
 
-static const unsigned char *record_of(const piece *p, size_t i)
-{
-	return record_at(p->recs, entry_pos(&p->order[i]));
-}
-
 /* The key that is held goes on in this piece, or is complete; the piece's last key may go on. */
 static void hand_on(selection *s, piece *p)
 {
 	const uint32_t bytes = s->lay.record_bytes;
-	if (p->n && s->held_count && key_compare(&s->lay, s->held, record_of(p, 0)) == 0) {
+	const unsigned char *first =
+		p->n && s->held_count ? record_at(p->recs, entry_pos(p->order)) : NULL;
+	if (first && key_compare(&s->lay, s->held, first) == 0) {
 		s->held_count += p->count[0];
-		drop(s, record_of(p, 0), &p->dropped);
+		drop(s, take(p, p->order), &p->dropped);
 		p->order++;
 		p->count++;
 		p->n--;
@@ -124,7 +130,7 @@ static void hand_on(selection *s, piece *p)
 	if (s->held_count)
 		record_copy(p->front, s->held, bytes);
 	p->n--;
-	record_copy(s->held, record_of(p, p->n), bytes);
+	record_copy(s->held, take(p, &p->order[p->n]), bytes);
 	s->held_count = p->count[p->n];
 }
 
@@ -148,5 +154,5 @@ uint64_t selection_join(selection *s, piece *p)
 void selection_drop_rest(const selection *s, piece *p)
 {
 	for (size_t i = 0; i < p->rest; i++)
-		drop(s, record_of(p, p->n + i), &p->dropped);
+		drop(s, take(p, &p->order[p->n + i]), &p->dropped);
 }

@@ -39,6 +39,7 @@ typedef struct piece {
 	unsigned char *front;  /* a record before them, room of the caller's, */
 	uint64_t front_count;  /* if this is not 0 */
 	size_t rest;           /* entries behind n that are not to be written */
+	size_t misfits;        /* entries without the keys of their records (kernel/gather.h) */
 	dropped dropped;
 } piece;
 

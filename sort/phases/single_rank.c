@@ -85,6 +85,7 @@ static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, 
 {
 	const double span = trace_begin();
 	const size_t n = merge_partition_merge(&a->p, i, b->order, b->tmp);
+	FAIL_FLIP(FAIL_ENTRIES, b->order, n * sizeof(entry));
 	trace_end(TRACE_MERGE, span);
 	*g = (merged){ .p = { .recs = &a->d->r.recs, .n = n },
 		       .order = b->order,
@@ -134,6 +135,7 @@ static size_t merge_inputs(single_rank *a, workspace *b, merged *g, err *e)
 	const double span = trace_begin();
 	sorted_piece *in = &b->input;
 	const size_t i = (size_t)sorted_pieces_take(a->inputs, in, e);
+	FAIL_FLIP(FAIL_ENTRIES, in->order, in->n * sizeof(entry));
 	trace_end(TRACE_MERGE, span);
 	*g = (merged){ .p = { .recs = &in->recs, .n = in->n },
 		       .order = in->order,
@@ -145,7 +147,7 @@ static size_t merge_inputs(single_rank *a, workspace *b, merged *g, err *e)
 }
 
 /* How many records are left of a piece shows when it is merged; so it finds its place then. */
-static void drop_records(single_rank *a, const workspace *b, size_t i, merged *g, const err *e)
+static void drop_records(single_rank *a, const workspace *b, size_t i, merged *g, err *e)
 {
 	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 	if (e->code != ST_OK)
@@ -156,6 +158,7 @@ static void drop_records(single_rank *a, const workspace *b, size_t i, merged *g
 	begin_turn(a, i);
 	end_turn(a, g, selection_join(&a->selection, &g->p));
 	selection_drop_rest(&a->selection, &g->p);
+	(void)gather_misfits(g->p.misfits, e);
 }
 
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
@@ -222,12 +225,13 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 		if (g->recs)
 			to = g->recs + done * l->record_bytes;
 		else
-			gather(p->recs, p->order + done, n, p->n - done - n, to);
+			p->misfits += gather(p->recs, p->order + done, n, p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);
 		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
 				&p->dropped);
 		gather_s += now_s() - t1;
-		emit_batch(a, to, n, g->first + done, seen, &verify_s, e);
+		if (gather_misfits(p->misfits, e) == ST_OK)
+			emit_batch(a, to, n, g->first + done, seen, &verify_s, e);
 	}
 	start_writeback(a, g, e);
 	pthread_mutex_lock(&a->lock);

@@ -5,6 +5,7 @@
 #include "base/minmax.h"
 #include "base/pool.h"
 #include "kernel/checksum.h"
+#include "kernel/gather.h"
 #include "model/shares.h"
 
 #include <stdatomic.h>
@@ -51,15 +52,19 @@ typedef struct dropping {
 	const uint64_t *from; /* [runs] in each to its end */
 	atomic_uint_fast64_t next;
 	checksum *sum; /* of each thread */
+	atomic_size_t misfits;
 } dropping;
 
-static checksum sum_of_places(const runs *r, uint64_t from, uint64_t to)
+static checksum sum_of_places(dropping *p, uint64_t from, uint64_t to)
 {
+	const records *r = &p->r->recs;
 	checksum sum = { 0, 0 };
 	for (uint64_t i = from; i < to; i++) {
-		const entry e = runs_entry(r, i);
-		sum = checksum_join(sum, checksum_records(record_at(&r->recs, entry_pos(&e)), 1,
-							  r->recs.lay.record_bytes));
+		const entry e = runs_entry(p->r, i);
+		const unsigned char *rec = record_at(r, entry_pos(&e));
+		if (!entry_fits(&e, rec, &r->lay))
+			atomic_fetch_add(&p->misfits, 1);
+		sum = checksum_join(sum, checksum_records(rec, 1, r->lay.record_bytes));
 	}
 	return sum;
 }
@@ -75,7 +80,7 @@ static void drop_pieces(void *dropping_, unsigned worker)
 			const uint64_t from = u64_max(at, p->from[k]);
 			const uint64_t to = u64_min(at + DROP_RECS, r->start[k + 1]);
 			if (from < to)
-				sum = checksum_join(sum, sum_of_places(r, from, to));
+				sum = checksum_join(sum, sum_of_places(p, from, to));
 		}
 	p->sum[worker] = sum;
 }
@@ -103,5 +108,5 @@ status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *nex
 	}
 	next->out[last] = 0;
 	share_plan_sum_out(env, next);
-	return ST_OK;
+	return comm_agree(env->c, gather_misfits(atomic_load(&p.misfits), &env->e));
 }

@@ -119,12 +119,13 @@ WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t 
 }
 
 /* Of a merge, about half is gathering (model/rates.c). */
-WRAPPED(void, gather, const records *r, const entry *order, size_t n, size_t ahead,
+WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t ahead,
 	unsigned char *out)
 {
-	__real_gather(r, order, n, ahead, out);
+	const size_t misfits = __real_gather(r, order, n, ahead, out);
 	charge((rate.merge_s / 2 + rate.copy_s) * (double)(n * r->lay.record_bytes) *
 	       comm_sim_scale());
+	return misfits;
 }
 
 /* Runs of entries, in pairs: an entry is moved once for each doubling of the runs, which takes

@@ -5,6 +5,7 @@
 #include "base/lower_bound.h"
 #include "kernel/pairwise_merge.h"
 #include "spill.h"
+#include "testing/failpoint.h"
 
 status merge_slice_open(merge_slice *v, mem *m, const merge_slices *w, read_ahead *ahead,
 			size_t chunk_bytes, err *e)
@@ -123,5 +124,7 @@ status merge_slice_load(merge_slice *v, const merge_slices *w, size_t i, err *e)
 
 void merge_slice_merge(merge_slice *v)
 {
+	FAIL_FLIP(FAIL_ENTRIES, v->e, v->n * sizeof(entry));
 	v->order = pairwise_merge_in(v->from, v->len, v->runs, v->e, v->tmp, &v->recs);
+	FAIL_FLIP(FAIL_ENTRIES, v->order, v->n * sizeof(entry));
 }

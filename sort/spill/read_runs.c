@@ -14,6 +14,7 @@
 #include "io/reader.h"
 #include "sorted_files.h"
 #include "spill.h"
+#include "testing/failpoint.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -162,7 +163,9 @@ static void sort_run(reading *x, const task *t)
 	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
 	const double t0 = now_s();
 	const double span = trace_begin();
+	FAIL_FLIP(FAIL_ENTRIES, x->d->entries + from, n * sizeof(entry));
 	radix_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
+	FAIL_FLIP(FAIL_ENTRIES, x->d->entries + from, n * sizeof(entry));
 	trace_end(TRACE_SORT, span);
 	pthread_mutex_lock(&x->lock);
 	x->d->sort_s += now_s() - t0;

@@ -11,6 +11,7 @@
 #include "base/trace.h"
 #include "kernel/radix.h"
 #include "spill.h"
+#include "testing/failpoint.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,9 +90,10 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 			to = b->record;
 		}
 		const double span = trace_begin();
-		gather(r, b->e + at, k, n - at - k, to);
+		rc = gather_misfits(gather(r, b->e + at, k, n - at - k, to), e);
 		trace_end(TRACE_GATHER, span);
-		rc = spill_run_append(s->d->spill, run, to, k, e);
+		if (rc == ST_OK)
+			rc = spill_run_append(s->d->spill, run, to, k, e);
 	}
 	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
 }
@@ -137,7 +139,9 @@ static void finish_run(run_formation *s, size_t run, const workspace *b, const r
 	if (e->code == ST_OK) {
 		const double t0 = now_s();
 		const double span = trace_begin();
+		FAIL_FLIP(FAIL_ENTRIES, b->e, n * sizeof(entry));
 		radix_sort(b->e, b->tmp, n, r);
+		FAIL_FLIP(FAIL_ENTRIES, b->e, n * sizeof(entry));
 		trace_end(TRACE_SORT, span);
 		take_samples(s, run, b, r, n);
 		sort_s = now_s() - t0;

@@ -44,9 +44,9 @@ static const struct kind_name {
 	{ "thread:", FAIL_THREAD, false },    { "comm:", FAIL_COMM, false },
 	{ "lie:", FAIL_LIE, false },          { "flip@heard:", FAIL_HEARD, false },
 	{ "flip@sent:", FAIL_SENT, false },   { "flip@spill:", FAIL_SPILL, false },
-	{ "flip@write:", FAIL_WRITE, false }, { "kill@", FAIL_KILL, true },
-	{ "stop@", FAIL_STOP, true },         { "delay@", FAIL_DELAY, true },
-	{ "differ@", FAIL_UNLIKE, true },
+	{ "flip@write:", FAIL_WRITE, false }, { "flip@entries:", FAIL_ENTRIES, false },
+	{ "kill@", FAIL_KILL, true },         { "stop@", FAIL_STOP, true },
+	{ "delay@", FAIL_DELAY, true },       { "differ@", FAIL_UNLIKE, true },
 };
 
 static const struct errno_name {
@@ -146,7 +146,8 @@ static bool counted_point(const char **s, point *p)
 	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
 	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
 		return false;
-	if (p->kind == FAIL_HEARD && skip(s, "=") && !bit_at(s, &p->errnum))
+	const bool by_bit = p->kind == FAIL_HEARD || p->kind == FAIL_ENTRIES;
+	if (by_bit && skip(s, "=") && !bit_at(s, &p->errnum))
 		return false;
 	if (skip(s, "@rank") && !rank_at(s, &p->rank))
 		return false;

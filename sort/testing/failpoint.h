@@ -31,6 +31,9 @@
  *
  *   flip@write:N[@rankR]                 a bit of the N-th batch of merged records flips in memory
  *
+ *   flip@entries:N[=BIT][@rankR]         a bit of the N-th array of entries flips, before or after
+ * it is sorted, merged or distributed
+ *
  *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R reaches the phase
  *
  *   delay@PHASE:R=SECONDS                rank R sleeps there
@@ -60,6 +63,7 @@ typedef enum fail_kind {
 	FAIL_SENT,
 	FAIL_SPILL,
 	FAIL_WRITE,
+	FAIL_ENTRIES,
 	FAIL_KILL,
 	FAIL_STOP,
 	FAIL_DELAY,
