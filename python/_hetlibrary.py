@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""_hetlibrary - finds the shared libraries that hetpart and hetsort call."""
+"""_hetlibrary - finds the shared libraries that hetpart and hetsort call, and refuses arrays that are more
+than they can take."""
 import ctypes
 import os
 import shutil
@@ -39,3 +40,19 @@ def load(variable, soname):
     raise ImportError(
         "cannot load %s: %s; install it (Debian package %s%s, or 'make install' in the sources of hetsort, or a wheel "
         "from 'pip wheel ./python' there), or set %s to the file" % (name, "; ".join(reasons), name, version, variable))
+
+
+# What an array may have in addition to its numbers, and how a caller gives it up. An attribute of the
+# class: a record may have a field of that name.
+_MORE = {"mask": ".compressed() or .filled()", "unit": ".value"}
+
+
+def plain(values):
+    """values themselves; TypeError if they have a mask or a unit, which would be lost silently."""
+    for name, instead in _MORE.items():
+        has = getattr(type(values), name, None)
+        if has is not None and not callable(has) and getattr(values, name, None) is not None:
+            raise TypeError("an array with a %s loses it here: pass its %s" % (name, instead))
+    if getattr(values, "has_masked_values", False) is True:
+        raise TypeError("a table with masked values loses its masks here: pass its .filled()")
+    return values

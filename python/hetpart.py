@@ -186,15 +186,15 @@ def _array(values, letter):
 
 
 def _doubles(values):
-    array = _from_buffer(_array(values, "d"), "d", ctypes.c_double)
+    array = _from_buffer(_array(_hetlibrary.plain(values), "d"), "d", ctypes.c_double)
     if array is None:
-        values = [float(v) for v in values]
+        values = [float(_hetlibrary.plain(v)) for v in values]
         array = (ctypes.c_double * len(values))(*values)
     return array
 
 
 def _counts(values, what):
-    array = _from_buffer(_array(values, "L"), ("Q", "L"), ctypes.c_uint64)
+    array = _from_buffer(_array(_hetlibrary.plain(values), "L"), ("Q", "L"), ctypes.c_uint64)
     if array is None:
         values = [_count(v, what) for v in values]
         array = (ctypes.c_uint64 * len(values))(*values)
@@ -338,7 +338,7 @@ class _Point(ctypes.Structure):
 
 
 def _points(points):
-    points = [_Point(*p) for p in points]
+    points = [_Point(*_hetlibrary.plain(p)) for p in _hetlibrary.plain(points)]
     return (_Point * len(points))(*points), len(points)
 
 
@@ -727,7 +727,7 @@ class _Pair(ctypes.Structure):
 
 
 def _pairs(procs):
-    costs = [(_maybe_cost(compute), _maybe_cost(link)) for compute, link in procs]
+    costs = [(_maybe_cost(compute), _maybe_cost(link)) for compute, link in _hetlibrary.plain(procs)]
     array = (_Pair * len(costs))(*[_Pair(*_pointers(pair)) for pair in costs])
     return array, [c for pair in costs for c in pair if c]
 
@@ -884,7 +884,7 @@ class Chain:
     computation)."""
 
     def __init__(self, w, z, loads, tau=None, latency=None, installments=None):
-        loads, w = list(loads), list(w)
+        loads, w = list(_hetlibrary.plain(loads)), list(_hetlibrary.plain(w))
         self._c = _Chain(ctypes.sizeof(_Chain), len(w), len(loads))
         self._set("w", w, len(w))
         self._set("z", z, len(w) - 1)
@@ -894,7 +894,7 @@ class Chain:
         self._set("vcomp", [load[1] for load in loads], len(loads))
         if installments is not None:
             _same_length("installments", installments, len(loads))
-            counts = [_count(n, "installments") for n in installments]
+            counts = [_count(n, "installments") for n in _hetlibrary.plain(installments)]
             self._array("installments", (ctypes.c_size_t * len(counts))(*counts))
 
     def _set(self, name, values, length):

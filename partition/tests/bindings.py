@@ -240,6 +240,15 @@ def test_arrays_of_numpy_of_all_kinds_go_in():
     refused(hetpart.InvalidError, "a minimum is negative: -1", hetpart.share, 1000, [1, 2], 1,
             minimums=numpy.array([1, -1]))
     refused(TypeError, "float", hetpart.share, 1000, [1, 2], 1, minimums=numpy.array([1.5, 1]))
+    masked = numpy.ma.array([5.0, 9, 2], mask=[0, 1, 0])
+    metres = type("Metres", (numpy.ndarray,), {"unit": "m"})
+    for sentence, speeds in [("mask.*compressed", masked), ("mask", [1, numpy.ma.masked]),
+                             ("mask", numpy.ma.array([1.0, 2])), ("unit.*value", numpy.array([1.0, 2]).view(metres))]:
+        refused(TypeError, sentence, hetpart.share, 1000, speeds, 1)
+    refused(TypeError, "mask", hetpart.share, 1000, [1, 2, 3], 1, minimums=masked.astype(int))
+    refused(TypeError, "mask", hetpart.table, masked)
+    refused(TypeError, "mask", hetpart.Chain, masked, [1.0, 1.0], [(1, 1)])
+    refused(TypeError, "mask", hetpart.share_weights, [1, 2, 3], masked)
 
 
 def test_looking_at_one_share_does_not_copy_all():

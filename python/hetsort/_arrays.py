@@ -5,21 +5,35 @@ import ctypes
 
 import numpy
 
+import _hetlibrary
+
 from . import _keys, _library
 from ._errors import PEER, PeerError
 
 _MOST_NARROW = 2**32  # places of fewer records fit 4 bytes
 
 
+def _plain(array):
+    """The array; TypeError if a sort would silently lose what it has in addition to its records: a mask,
+    a unit, or whatever a type of another package adds, such as the scales of a FITS table."""
+    _hetlibrary.plain(array)
+    for entry in array if isinstance(array, (list, tuple)) else ():
+        _hetlibrary.plain(entry)
+    if isinstance(array, numpy.ndarray) and type(array).__module__.partition(".")[0] != "numpy":
+        raise TypeError("arrays of type %s are not sorted: pass numpy.asarray(array) if its bytes are all that "
+                        "counts" % type(array).__qualname__)
+    return array
+
+
 def _one_row(array):
-    array = numpy.asarray(array)
+    array = numpy.asarray(_plain(array))
     if array.ndim != 1:
         raise _keys.invalid("the array has %d dimensions, not 1", array.ndim)
     return array
 
 
 def _output(out, dtype):
-    if not isinstance(out, numpy.ndarray) or out.ndim != 1 or out.dtype != dtype:
+    if not isinstance(_plain(out), numpy.ndarray) or out.ndim != 1 or out.dtype != dtype:
         raise _keys.invalid("out is no array of one dimension of type %s", dtype)
     if not out.flags.c_contiguous or not out.flags.writeable:
         raise _keys.invalid("out does not lie in a row, or cannot be written")
@@ -83,7 +97,7 @@ def _weights(weights, comm, out=None):
         return None
     if out is not None:
         raise _keys.invalid("the lengths of out say what each rank receives, weights cannot")
-    weights = numpy.array(weights, "d", ndmin=1)
+    weights = numpy.array(_plain(weights), "d", ndmin=1)
     if weights.shape != (comm.size,):
         raise _keys.invalid("weights are %s numbers for %d ranks",
                             "x".join(map(str, weights.shape)), comm.size)

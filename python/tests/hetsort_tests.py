@@ -141,6 +141,25 @@ def test_refusals():
     same((reason.status, reason.rank), (1, None))
 
 
+def test_what_would_be_lost_is_refused():
+    plain, masked = numpy.arange(3.0), numpy.ma.array([3.0, 1, 2], mask=[0, 1, 0])
+    records = numpy.ma.zeros(3, [("a", "f8"), ("mask", "i4")])
+    scaled = type("Scaled", (numpy.ndarray,), {"unit": None})
+    metres = type("Metres", (numpy.ndarray,), {"unit": "m"})
+    table = type("Table", (), {"has_masked_values": True, "__array__": lambda *_: plain, "__len__": lambda _: 3})
+    for sentence, array in [("mask.*compressed.*filled", masked), ("mask", records), ("mask", numpy.ma.arange(3)),
+                            ("mask", [1.0, numpy.ma.masked]), ("mask", [masked[0:1], masked[1:2]]),
+                            ("unit.*value", plain.view(metres)), ("Scaled.*asarray", plain.view(scaled)),
+                            ("mask.*filled", table())]:
+        for call in hetsort.sort, hetsort.argsort:
+            refused(TypeError, sentence, call, array)
+    refused(TypeError, "mask", hetsort.sort, plain, out=numpy.ma.zeros(3))
+    fields = numpy.zeros(3, [("mask", "f8"), ("unit", "i4")])
+    for array in fields, fields.view(numpy.recarray), [1.0, 2.0], numpy.matrix([1.0, 2.0]).A1:
+        same(len(hetsort.sort(array)), len(array))
+    refused(hetsort.InvalidError, "2 dimensions", hetsort.sort, numpy.matrix([1.0, 2.0]))
+
+
 # ------------------------------------------------------------------------------------------ files
 
 
