@@ -38,24 +38,32 @@ static double fastest(const struct equal_time *et)
 	return most;
 }
 
+/* What a share is proportional to for f(n) = n^a, and 1 for the fastest. A speed that is next to
+ * nothing as a double may be more as a root, or as a share of very many items. */
+static long double power_weight(const struct equal_time *et, size_t i, double most, double a)
+{
+	if (et->k[i] < DBL_MIN)
+		return powl(speed_of(et, i) * et->unit / most, 1 / a);
+	return a == 1 ? et->k[i] / most : pow(et->k[i] / most, 1 / a);
+}
+
 /* Theorem 1: for f(n) = n^a the share goes with k^(1/a); linear is a = 1. */
 static void by_power(struct equal_time *et, double a)
 {
-	long double sum = 0;
+	long double sum = 0, each;
 	double most = fastest(et); /* not 1 when the fastest are full */
 
 	for (size_t i = 0; i < et->n; i++) {
-		if (a == 1)
-			et->x[i] = et->k[i] / most;
-		else if (et->k[i] >= DBL_MIN)
-			et->x[i] = pow(et->k[i] / most, 1 / a);
-		else /* not small any more as a root */
-			et->x[i] = (double)powl(speed_of(et, i) * et->unit / most, 1 / a);
-		sum += et->x[i];
+		long double w = power_weight(et, i, most, a);
+		et->x[i] = (double)w;
+		sum += w;
 	}
-	for (size_t i = 0; i < et->n; i++)
-		et->x[i] = (double)(et->target * (et->x[i] / sum));
-	et->t = powl(et->target / sum, a) / most;
+	each = et->target / sum;
+	for (size_t i = 0; i < et->n; i++) {
+		long double w = et->x[i] < DBL_MIN ? power_weight(et, i, most, a) : et->x[i];
+		et->x[i] = (double)(w * each);
+	}
+	et->t = powl(each, a) / most;
 }
 
 /* f and f' at x for the two convex costs, natural logarithms. */

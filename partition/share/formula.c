@@ -11,13 +11,12 @@ static const hetpart_cost unit_linear = {
 };
 
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
-				 double *scratch, hetpart_err *err)
+				 double *scratch, long double *per_speed, hetpart_err *err)
 {
 	struct procs by_speed = *ps;
-	long double t;
 
 	by_speed.cost = &unit_linear;
-	return part_equal_time(&by_speed, items, real, scratch, &t, err);
+	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
 }
 
 /* Eq (5) with k normalised to sum 1: n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* share.c - shares without communication for processors of known speed: check, choose the method,
  * round, report. May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -117,15 +118,31 @@ static hetpart_status by_exact(struct problem *pb, hetpart_err *err)
 	return by_threshold(pb, err);
 }
 
-/* The costs of the real shares, into the plan's times; the largest time. */
-static double cost_of_real(struct problem *pb)
+/* The cost of a share so small that a double has few digits of it, or none: next to no items every
+ * cost grows with a power of them. */
+static long double cost_of_little(const hetpart_cost *c, long double share)
 {
+	bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
+	double power = c->kind == COST_POWER ? c->exponent : !starts;
+
+	return part_cost_real(c, DBL_MIN) * powl(share / DBL_MIN, power);
+}
+
+/* The costs of the real shares, into the plan's times; the largest time. per_speed: items for each
+ * unit of speed, where shares go by speed; else 0. */
+static double cost_of_real(struct problem *pb, long double per_speed)
+{
+	const struct procs *ps = &pb->ps;
 	long double worst = 0;
 
-	for (size_t i = 0; i < pb->ps.n; i++) {
-		long double f = part_cost_real(pb->ps.cost, pb->plan->real[i]);
+	for (size_t i = 0; i < ps->n; i++) {
+		double share = pb->plan->real[i], speed = ps->speeds[i];
+		bool little = share < DBL_MIN && per_speed > 0 && !(ps->caps && ps->caps[i] == 0);
+		long double f = little ? cost_of_little(ps->cost, per_speed * (speed * ps->unit))
+				       : part_cost_real(ps->cost, share);
 		pb->plan->time[i] = (double)f;
-		worst = fmaxl(worst, f / pb->ps.speeds[i]);
+		if (f > worst * speed)
+			worst = f / speed;
 	}
 	return (double)worst;
 }
@@ -183,6 +200,7 @@ static hetpart_status round_near(struct problem *pb, hetpart_err *err)
 static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
 {
 	double *real = pb->plan->real, worst;
+	long double per_speed = 0;
 	hetpart_status rc;
 
 	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
@@ -193,11 +211,11 @@ static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
 		rc = part_asymptotic(&pb->ps, pb->items, real, pb->plan->time, err);
 	} else {
 		pb->plan->method = "proportional";
-		rc = part_proportional(&pb->ps, pb->items, real, pb->plan->time, err);
+		rc = part_proportional(&pb->ps, pb->items, real, pb->plan->time, &per_speed, err);
 	}
 	if (rc != HETPART_OK)
 		return rc;
-	worst = cost_of_real(pb);
+	worst = cost_of_real(pb, per_speed);
 	if (pb->ps.cost->kind != COST_CALLBACK)
 		pb->plan->real_makespan = worst;
 	return round_near(pb, err);
@@ -336,6 +354,6 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 	for (size_t i = 0; i < nprocs; i++)
 		pb.plan->real[i] = real[i];
 	pb.plan->method = "rounded";
-	cost_of_real(&pb);
+	cost_of_real(&pb, 0);
 	return finish(&pb, round_near(&pb, err), out, err);
 }

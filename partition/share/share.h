@@ -27,9 +27,10 @@ void part_initial_rounding(const struct procs *ps, uint64_t items, const double 
 			   const double *rate, uint64_t *share);
 
 /* Approximate real shares into real[]: N k_i/K within the capacities, [S4] eq (5), Theorem 2.
- * scratch[] has room for a number of each processor. */
+ * scratch[] has room for a number of each processor; *per_speed receives items for each unit of
+ * speed, speeds scaled as in ps. */
 hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
-				 double *scratch, hetpart_err *err);
+				 double *scratch, long double *per_speed, hetpart_err *err);
 hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, double *scratch,
 			   hetpart_err *err);
 hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real,
