@@ -137,7 +137,7 @@ static _Noreturn void end_job(status rc)
 /* Called on the thread of the watch; ends the job. */
 static void end_stalled(comm *c, const stall *s)
 {
-	const char *at = s->host[0] ? phase_name((phase)s->phase) : "start";
+	const char *at = s->host[0] ? phase_doing((phase)s->phase) : "starting";
 	begin_end();
 	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
 		at);
@@ -192,7 +192,7 @@ static void start_watch(watch **w, comm *c, const settings *o, bool shown)
 	if (!c->threads_allowed)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
 	else if (watch_start(w, c, o->timeout_s, shown, end_stalled, &e) != ST_OK)
-		print_failure(c, "start", e.text);
+		print_failure(c, "starting", e.text);
 	if (!*w)
 		comm_abort(c, ST_RESOURCE);
 }
@@ -222,7 +222,7 @@ static status check_start(comm *c, const invocation *v, bool *shown)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	const status rc = comm_agree(c, e.code);
 	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
-		print_failure(c, "start", "another rank says that it cannot begin");
+		print_failure(c, "starting", "another rank cannot start");
 	return rc == ST_OK ? share_wish(c, &v->o, shown) : rc;
 }
 
@@ -254,7 +254,7 @@ static status rank_run(comm *c, void *arg)
 		board_open(c->size);
 	status rc = check_start(c, v, &shown);
 	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "start", rc);
+		end_unreachable(c, "starting", rc);
 	if (rc != ST_OK)
 		return rc;
 	board_join(c);
@@ -270,7 +270,7 @@ static status rank_run(comm *c, void *arg)
 	board_leave(c);
 	if (c->traced && !atomic_load(&c->broken) && traces_gather(c, &all, &unsaid) != ST_OK &&
 	    c->rank == 0 && c->processes > 1)
-		print_failure(c, "trace, without the ranks of other processes",
+		print_failure(c, "writing the trace without ranks of other processes",
 			      unsaid.text[0] ? unsaid.text : "another rank has no memory for it");
 	const bool broken = atomic_load(&c->broken);
 	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
@@ -288,11 +288,11 @@ static status rank_run(comm *c, void *arg)
 	if (rc == ST_OK)
 		rc = comm_peer_status(c, code);
 	if (atomic_load(&c->broken))
-		end_unreachable(c, "end", rc);
+		end_unreachable(c, "ending", rc);
 	watch_stop(w);
 	if (c->rank == 0)
 		board_close();
-	deadline_leave("end: leaving the other ranks");
+	deadline_leave("leaving the other ranks");
 	FAIL_PHASE("end");
 	return rc;
 }
@@ -317,10 +317,10 @@ static status emulate_run(comm *c, void *arg)
 	if (rc == ST_OK)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
-		print_failure(c, "start", e.text);
+		print_failure(c, "starting", e.text);
 	emulation_free(&m);
 	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "start", rc);
+		end_unreachable(c, "starting", rc);
 	return rc;
 }
 
@@ -335,13 +335,13 @@ static status process_run(comm *c, void *arg)
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
 		if (rc == ST_OK && first != mine) {
-			print_failure(c, "start", "started with other options than rank 0");
+			print_failure(c, "starting", "started with other options than rank 0");
 			rc = ST_PEER;
 		}
 		rc = comm_agree(c, rc);
 	}
 	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "start", rc);
+		end_unreachable(c, "starting", rc);
 	if (rc != ST_OK)
 		return rc;
 	return v->o.emulate ? emulate_run(c, arg) : rank_run(c, arg);
@@ -351,7 +351,7 @@ static status check_run(comm *c, void *arg)
 {
 	const status rc = order_check(c, arg);
 	if (atomic_load(&c->broken))
-		end_unreachable(c, "check", rc);
+		end_unreachable(c, "checking", rc);
 	return rc;
 }
 
@@ -362,7 +362,7 @@ static _Noreturn void not_joined(status rc, const err *e)
 	char host[HOST_BYTES] = "unknown";
 	const char *rank = launch_rank();
 	(void)gethostname(host, sizeof host - 1);
-	fprintf(stderr, "hetsort: rank %s (%s), start: %s\n", rank ? rank : "?", host, e->text);
+	fprintf(stderr, "hetsort: rank %s (%s), starting: %s\n", rank ? rank : "?", host, e->text);
 	end_job(rc);
 }
 #endif
@@ -488,7 +488,7 @@ int main(int argc, char **argv)
 		if (comm_mpi_launched())
 			signals_end_with_parent();
 		signals_watch(&v.stop, progress_line_now, interrupted, &v);
-		deadline_enter("start: joining the other ranks");
+		deadline_enter("joining the other ranks");
 		if (v.o.timeout_s > 0)
 			rc = deadline_start(v.o.timeout_s, end_overdue, &e);
 		if (rc == ST_OK)

@@ -13,6 +13,8 @@
 
 enum { PERCENT_IN_ALL = 100 };
 
+static const char WISH[] = "--memory";
+
 /* ------------------------------------------------------------------------------- sizes */
 
 static status refuse(const char *text, const char *why, err *e)
@@ -66,6 +68,8 @@ static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 										     part[24] = "";
 	const uint64_t left = r->limit_bytes > r->used_bytes ? r->limit_bytes - r->used_bytes : 0;
 	const uint64_t ours = whole ? left : left / LIMIT_OF_PARTS * LIMIT_PARTS;
+	if (r->kind != WISH)
+		s->l->most_bytes = u64_min(s->l->most_bytes, left / ranks);
 	if (ours / ranks >= s->l->rank_bytes)
 		return;
 	s->l->rank_bytes = ours / ranks;
@@ -129,14 +133,14 @@ static status of_user(search *s, err *e)
 		bytes = s->capacity_bytes / all * w->micropercent +
 			s->capacity_bytes % all * w->micropercent / all;
 	if (has_wish(s->q))
-		offer(s, &(cgroup_memory){ "--memory", NULL, bytes, 0 }, s->q->node_ranks, true);
+		offer(s, &(cgroup_memory){ WISH, NULL, bytes, 0 }, s->q->node_ranks, true);
 	return ST_OK;
 }
 
 status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 {
 	search s = { q, l, UINT64_MAX };
-	*l = (memory_limit){ UINT64_MAX, "no limit of memory is known" };
+	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
 	cgroup_memory_find(q->root, of_node, &s);
 	of_machine(&s);
 	of_process(&s, "address space (RLIMIT_AS)", "Max address space", "VmSize");

@@ -34,6 +34,7 @@ typedef struct memory_limit_query {
 
 typedef struct memory_limit {
 	uint64_t rank_bytes;         /* UINT64_MAX if nothing is known to limit; may be 0 */
+	uint64_t most_bytes;         /* the same for the largest wish that counts */
 	char text[LIMIT_TEXT_BYTES]; /* which limit decided, and how it comes to these bytes */
 } memory_limit;
 

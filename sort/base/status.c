@@ -8,6 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Standard input and output have no name: replace the '-' that names them on the command line. A
+ * quote within a name is escaped, so none of this can be part of one. */
+static void name_streams(char text[ERR_TEXT_BYTES])
+{
+	static const char *const names[][2] = { { "input '-'", "standard input" },
+						{ "output '-'", "standard output" },
+						{ "read '-'", "read standard input" },
+						{ "write '-'", "write standard output" },
+						{ "of '-'", "of standard input" } };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char rest[ERR_TEXT_BYTES], *at = strstr(text, names[i][0]);
+		if (!at)
+			continue;
+		strcpy(rest, at + strlen(names[i][0]));
+		snprintf(at, (size_t)(text + ERR_TEXT_BYTES - at), "%s%s", names[i][1], rest);
+	}
+}
+
 __attribute__((format(printf, 4, 0))) static status keep(err *e, status st, int errnum,
 							 const char *fmt, va_list ap)
 {
@@ -19,6 +37,7 @@ __attribute__((format(printf, 4, 0))) static status keep(err *e, status st, int 
 	int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
 	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
 		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
+	name_streams(e->text);
 	return st;
 }
 

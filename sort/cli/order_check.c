@@ -246,6 +246,11 @@ static char *key_text(const layout *l, const shown *s)
 	return text;
 }
 
+static const char *name_of(const char *file, char q[QUOTED_BYTES])
+{
+	return strcmp(file, "-") == 0 ? "standard input" : err_quoted(file, q);
+}
+
 static void print_disorder(const checking *k)
 {
 	char q[QUOTED_BYTES];
@@ -253,12 +258,12 @@ static void print_disorder(const checking *k)
 	const bool equal = order_compare(&k->o.lay, (const unsigned char *)(k->before + 1),
 					 (const unsigned char *)(k->at + 1)) == 0;
 	fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key %s %s ",
-		k->at->number, err_quoted(k->at->file, q), at ? at : "",
+		k->at->number, name_of(k->at->file, q), at ? at : "",
 		equal ? "is the" : "comes before the");
 	fprintf(stderr, "%s of record %" PRIu64, equal || !before ? "key" : before,
 		k->before->number);
 	if (strcmp(k->before->file, k->at->file) != 0)
-		fprintf(stderr, " of %s", err_quoted(k->before->file, q));
+		fprintf(stderr, " of %s", name_of(k->before->file, q));
 	fputs(equal ? ", and --unique wants each once\n" : "\n", stderr);
 	free(at);
 	free(before);

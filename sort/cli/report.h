@@ -28,7 +28,9 @@ void report_summary(const job_result *r, const settings *o, FILE *f);
 /* report_plan - what --explain shows: shares and predicted times. */
 void report_plan(const job_result *r, const settings *o, FILE *f);
 
-/* report_errors - one line for each failure, equal ones of several ranks once. */
+/* report_errors - print one line for each failure. Failures of several ranks that differ only in
+ * names and numbers are one line with their count. A line says rank, host and what the rank was
+ * doing; a refusal does not, unless only some ranks of several processes refuse. */
 void report_errors(const job_result *r, FILE *f);
 
 #endif

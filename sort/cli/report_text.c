@@ -387,39 +387,95 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 			plural(r->out), r->records - r->out);
 }
 
-/* Ranks say what those beside them say. */
+/* Compare two sentences except for numbers, and for names in quotes if any will do: each rank has a
+ * share and files of its own. */
+static bool same_words(const char *a, const char *b, bool any_name)
+{
+	static const char digits[] = "0123456789", stops[] = "0123456789'";
+	for (;;) {
+		const size_t n = strcspn(a, stops);
+		if (n != strcspn(b, stops) || memcmp(a, b, n) != 0)
+			return false;
+		a += n;
+		b += n;
+		if (!*a || !*b || (*a == '\'') != (*b == '\''))
+			return *a == *b;
+		const bool name = *a == '\'';
+		const size_t x = name ? 1 + strcspn(a + 1, "'") : strspn(a, digits);
+		const size_t y = name ? 1 + strcspn(b + 1, "'") : strspn(b, digits);
+		if (name && !any_name && (x != y || memcmp(a, b, x) != 0))
+			return false;
+		a += x + (name && a[x]);
+		b += y + (name && b[y]);
+	}
+}
+
+static bool failed_alike(const rank_result *a, const rank_result *b)
+{
+	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
+}
+
 static bool said_before(const job_result *r, int i)
 {
 	for (int k = i - 1; k >= 0; k--)
-		if (r->rank[k].status != ST_OK && strcmp(r->rank[k].text, r->rank[i].text) == 0)
+		if (failed_alike(&r->rank[k], &r->rank[i]))
 			return true;
 	return false;
 }
 
-static int saying_the_same(const job_result *r, int i)
+/* The failure of one or more ranks. */
+typedef struct failure {
+	const rank_result *first;
+	const char *text; /* of several ranks that lack memory, the one that lacks most */
+	int more;         /* ranks that failed alike */
+	bool one_name;    /* about the same file */
+} failure;
+
+static failure failure_of(const job_result *r, int i)
 {
-	int n = 0;
-	for (int k = i + 1; k < r->size; k++)
-		n += r->rank[k].status != ST_OK && strcmp(r->rank[k].text, r->rank[i].text) == 0;
-	return n;
+	const rank_result *most = &r->rank[i];
+	failure f = { .first = most, .one_name = true };
+	for (int k = i + 1; k < r->size; k++) {
+		const rank_result *other = &r->rank[k];
+		if (!failed_alike(other, f.first))
+			continue;
+		f.more++;
+		f.one_name &= same_words(other->text, f.first->text, false);
+		if (other->wanted_bytes > most->wanted_bytes)
+			most = other;
+	}
+	f.text = most->text;
+	return f;
+}
+
+/* Before anything is read a message names the file or option that is wrong: which rank says so
+ * matters only where others do not. */
+static void print_failed(const job_result *r, const failure *of, FILE *f)
+{
+	const rank_result *k = of->first;
+	const bool by_all = of->more + 1 == r->job_ranks;
+	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
+	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
+	const bool bare = r->job_ranks <= 1 || (refused && r->processes <= 1) || (early && by_all);
+	fputs("hetsort: ", f);
+	if (!bare)
+		fprintf(f, "rank %d", k->rank);
+	if (!bare && r->processes > 1)
+		fprintf(f, " (%s)", k->host);
+	if (!bare && k->status != ST_REFUSED)
+		fprintf(f, ", %s", phase_doing((phase)k->phase));
+	fprintf(f, "%s%s", bare ? "" : ": ", of->text);
+	if (of->more && !(bare && by_all && of->one_name))
+		fprintf(f, " (and on %d more rank%s)", of->more, plural((uint64_t)of->more));
+	fputc('\n', f);
 }
 
 void report_errors(const job_result *r, FILE *f)
 {
 	for (int i = 0; r->rank && i < r->size; i++) {
-		const rank_result *k = &r->rank[i];
-		if (k->status == ST_OK || said_before(r, i))
+		if (r->rank[i].status == ST_OK || said_before(r, i))
 			continue;
-		fprintf(f, "hetsort: ");
-		if (r->processes > 1)
-			fprintf(f, "rank %d (%s), %s: ", k->rank, k->host,
-				phase_name((phase)k->phase));
-		else if (r->job_ranks > 1)
-			fprintf(f, "rank %d, %s: ", k->rank, phase_name((phase)k->phase));
-		fputs(k->text, f);
-		const int more = saying_the_same(r, i);
-		if (more)
-			fprintf(f, " (and on %d more rank%s)", more, plural((uint64_t)more));
-		fputc('\n', f);
+		const failure of = failure_of(r, i);
+		print_failed(r, &of, f);
 	}
 }

@@ -153,7 +153,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 	if (named && !opt->force && !opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
-			     "now (--force replaces it)",
+			     "now; use --force to replace it",
 			     err_quoted(o->manifest.path, q));
 	return rc;
 }

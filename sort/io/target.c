@@ -72,7 +72,7 @@ status target_check(target *t, bool force, err *e)
 		return err_set(e, ST_REFUSED, "output %s is not a regular file",
 			       err_quoted(t->path, q));
 	if (!force)
-		return err_set(e, ST_REFUSED, "output %s exists (--force replaces it)",
+		return err_set(e, ST_REFUSED, "output %s exists; use --force to replace it",
 			       err_quoted(t->path, q));
 	t->replaces = true;
 	t->old_mode = st.st_mode & RIGHTS;

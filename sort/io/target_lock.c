@@ -282,12 +282,13 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 	return FAILED;
 }
 
+/* *made: a new file, or the reason why none can be created here. */
 static int open_lock(const target *t, bool *made)
 {
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL, 0600 | (t->most & 0044));
-	*made = fd >= 0;
-	if (fd >= 0 || errno != EEXIST)
+	*made = fd >= 0 || errno != EEXIST;
+	if (*made)
 		return fd;
 	fd = openat(t->dirfd, t->lock.name, flags);
 	if (fd < 0 && errno == ENOENT)
@@ -306,7 +307,7 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		if (*fd < 0 && errno == EINTR)
 			continue;
 		if (*fd < 0)
-			return err_refuse(e, errno, "cannot lock output %s",
+			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
 					  err_quoted(t->path, q));
 		const outcome o = lock_open(t, *fd, made, removed, e);
 		if (o == TAKEN)

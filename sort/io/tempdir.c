@@ -15,20 +15,23 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define ELSEWHERE "; use --tmpdir to name another one"
+
 static status look_at(tempdir *t, const char *path, err *e)
 {
 	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(t->fd, &st) != 0)
-		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s",
+		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s" ELSEWHERE,
 			       err_quoted(path, q), strerror(errno));
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		return err_set(e, ST_REFUSED,
 			       "temporary directory %s is writable by everybody and has no sticky "
-			       "bit",
+			       "bit" ELSEWHERE,
 			       err_quoted(path, q));
 	if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
-		return err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s",
+		return err_set(e, ST_REFUSED,
+			       "cannot write in temporary directory %s: %s" ELSEWHERE,
 			       err_quoted(path, q), strerror(errno));
 	t->dev = st.st_dev;
 	t->in_memory = file_is_in_memory(t->fd);
@@ -40,7 +43,7 @@ status tempdir_open(tempdir *t, const char *path, err *e)
 	char q[QUOTED_BYTES];
 	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 	if (t->fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s",
+		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s" ELSEWHERE,
 			       err_quoted(path, q), strerror(errno));
 	status rc = look_at(t, path, e);
 	if (rc == ST_OK && asprintf(&t->label, "%s/(spill file)", path) < 0) {

@@ -10,6 +10,14 @@ const char *phase_name(phase p)
 	return (unsigned)p < PHASES ? name[p] : "unknown"; /* another rank may have said it */
 }
 
+const char *phase_doing(phase p)
+{
+	static const char *const doing[PHASES] = { "opening",  "planning",  "reading",    "sorting",
+						   "sampling", "splitting", "exchanging", "merging",
+						   "writing",  "syncing",   "finishing" };
+	return (unsigned)p < PHASES ? doing[p] : "working";
+}
+
 void result_span(rank_result *r, phase p, double begin_s, double end_s)
 {
 	if (r->spans > 0 && r->span[r->spans - 1].phase == (int32_t)p)

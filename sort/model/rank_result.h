@@ -26,8 +26,9 @@ typedef enum phase {
 	PHASES
 } phase;
 
-/* phase_name - one word. */
+/* phase_name - one word. phase_doing - the same for messages: what a rank does in it. */
 const char *phase_name(phase p);
+const char *phase_doing(phase p);
 
 /* What became of --adapt; the same on all ranks. */
 typedef enum adapt_state {
@@ -97,6 +98,7 @@ typedef struct rank_result {
 	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories without room for runs, "" for none */
 	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
 	int32_t merge_kept;                  /* its output was complete as well */
+	uint64_t wanted_bytes;               /* of --memory, where the limit is too small */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	int32_t spans;
 	phase_span span[SPANS];

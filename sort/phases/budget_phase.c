@@ -13,6 +13,7 @@
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ enum {
 	CONTROL_BYTES = 64 << 10,
 	PEER_BYTES = 512, /* counts, places of splitters, its outgoing stream */
 	BETWEEN_RECS = 64,
+	LEAST_BYTES = 64 << 10, /* of memory, for any job */
 };
 
 char *budget_default_tmpdir(const settings *o)
@@ -51,19 +53,12 @@ const char *const *budget_tmpdirs(const rank_env *env, const memory_plan *mp, si
 	return env->o->tmpdirs ? env->o->tmpdir : (const char *const *)&mp->tmpdir;
 }
 
-static status check_spilling(rank_env *env, const settled *k, memory_plan *mp)
+static status check_spilling(rank_env *env, memory_plan *mp)
 {
-	char limit[SIZE_TEXT_BYTES], core[SIZE_TEXT_BYTES];
 	size_t dirs;
 	const status rc = choose_tmpdirs(env, mp);
 	if (rc != ST_OK)
 		return rc;
-	if (env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC)
-		return err_set(&env->e, ST_RESOURCE,
-			       "%s of memory a rank are not enough for %" PRIu64
-			       " records: it takes %s; --scatter=dynamic cannot spill to disk",
-			       size_text(mp->limit.rank_bytes, limit), own_share(env, k->s->in),
-			       size_text_up(mp->budget.core_bytes, core));
 	const char *const *dir = budget_tmpdirs(env, mp, &dirs);
 	if (env->o->workdir && env->o->explain)
 		return ST_OK; /* it may not be there yet */
@@ -158,10 +153,8 @@ bool budget_holds(const rank_env *env, const settled *k, uint64_t out_recs)
 {
 	const memory_plan *mp = k->mp;
 	budget b;
-	err e = { ST_OK, "" };
 	const budget_query q = query_of(env, k, mp, out_recs);
-	return !q.distributing || mp->budget.spills ||
-	       (budget_make(&b, &q, &e) == ST_OK && !b.spills);
+	return !q.distributing || mp->budget.spills || (budget_make(&b, &q) && !b.spills);
 }
 
 /* For a stream. A folder for runs that was named is looked at now; a default that cannot be
@@ -202,58 +195,130 @@ static uint64_t most_to_come(const rank_env *env, const share_plan *s)
 	return u64_min(most, s->records);
 }
 
-/* In memory only if that of all ranks holds what comes. */
-static status make_spread_budget(rank_env *env, const settled *k, memory_plan *mp)
-{
-	budget_query q = query_of(env, k, mp, own_share(env, k->s->out));
-	err no_room = { ST_OK, "" };
-	bool any = budget_make(&mp->budget, &q, &no_room) != ST_OK || mp->budget.spills;
-	const status rc = agree_to_spill(env, mp, &any);
-	if (rc != ST_OK || !any)
-		return rc;
-	q.recs = most_to_come(env, k->s);
-	return budget_disk(&mp->budget, &q, &env->e);
-}
-
 /* Other memory than when they were made, or fewer ranks, may not be able to merge all runs that are
  * there: as many as there can be, and longer ones in place of the others. */
-static status make_kept_budget(rank_env *env, const budget_query *q, memory_plan *mp)
+static bool fits_kept(const budget_query *q, memory_plan *mp)
 {
 	kept_runs some = *q->kept;
 	budget_query with = *q;
-	err e = { ST_OK, "" };
 	lower_bound n = { .lo = 0, .hi = some.count };
 	mp->kept = some.count;
-	if (some.count == 0 || budget_make(&mp->budget, q, &e) == ST_OK)
-		return some.count ? ST_OK : budget_make(&mp->budget, q, &env->e);
+	if (budget_make(&mp->budget, q))
+		return true;
 	with.kept = &some;
 	while (lower_bound_open(&n)) {
-		err why = { ST_OK, "" };
 		some.count = n.mid + 1;
-		lower_bound_step(&n, budget_make(&mp->budget, &with, &why) == ST_OK);
+		lower_bound_step(&n, budget_make(&mp->budget, &with));
 	}
 	mp->kept = some.count = n.lo;
-	return budget_make(&mp->budget, &with, &env->e);
+	return budget_make(&mp->budget, &with);
+}
+
+static bool is_dynamic(const rank_env *env)
+{
+	return env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC;
+}
+
+/* Make the budget for the limit in mp. False: too little memory. */
+static bool fits(const rank_env *env, const settled *k, bool on_disk, memory_plan *mp)
+{
+	budget_query q = query_of(env, k, mp, own_share(env, k->s->out));
+	if (on_disk) {
+		q.recs = most_to_come(env, k->s);
+		return budget_disk(&mp->budget, &q);
+	}
+	if (q.kept)
+		return fits_kept(&q, mp);
+	return budget_make(&mp->budget, &q) && !(mp->budget.spills && is_dynamic(env));
+}
+
+/* Would this value of --memory do? The windows of the exchange grow with it. */
+static bool would_fit(const rank_env *env, const settled *k, bool on_disk, const memory_plan *mp,
+		      uint64_t bytes)
+{
+	memory_plan other = *mp;
+	other.limit.rank_bytes = bytes / k->cpus->ranks_here;
+	other.windows_bytes = exchange_setup_windows(env, k->s->records, other.limit.rank_bytes);
+	if (!on_disk)
+		return fits(env, k, false, &other);
+	return (fits(env, k, false, &other) && !other.budget.spills) || fits(env, k, true, &other);
+}
+
+/* Between values that are easy to read. */
+static uint64_t step_to(uint64_t bytes)
+{
+	return bytes <= UINT64_C(1) << 20    ? LEAST_BYTES
+	       : bytes <= UINT64_C(16) << 30 ? UINT64_C(1) << 20
+					     : UINT64_C(1) << 30;
+}
+
+/* The least value of --memory that would do; 0: none. */
+static uint64_t least_memory(const rank_env *env, const settled *k, bool on_disk,
+			     const memory_plan *mp)
+{
+	uint64_t few = 0, enough = LEAST_BYTES;
+	while (!would_fit(env, k, on_disk, mp, enough)) {
+		few = enough;
+		enough *= 2;
+		if (enough > INT64_MAX)
+			return 0;
+	}
+	while (enough - few > step_to(enough)) {
+		const uint64_t mid = few + (enough - few) / 2;
+		const uint64_t at = mid / step_to(enough) * step_to(enough);
+		*(would_fit(env, k, on_disk, mp, at) ? &enough : &few) = at;
+	}
+	return enough;
+}
+
+/* As --memory takes it. */
+static void memory_text(uint64_t bytes, char text[SIZE_TEXT_BYTES])
+{
+	const uint64_t step = step_to(bytes);
+	const uint64_t unit = step == LEAST_BYTES ? 1 << 10 : step;
+	snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64 "%c", bytes / unit,
+		 unit == 1 << 10   ? 'K'
+		 : unit == 1 << 20 ? 'M'
+				   : 'G');
+}
+
+static status refuse_memory(rank_env *env, const settled *k, bool on_disk, const memory_plan *mp)
+{
+	char least[SIZE_TEXT_BYTES];
+	const uint64_t bytes = least_memory(env, k, on_disk, mp);
+	const bool may = bytes && bytes / k->cpus->ranks_here <= mp->limit.most_bytes;
+	const uint64_t n = k->s->records;
+	env->stats->wanted_bytes = bytes;
+	memory_text(bytes, least);
+	return err_set(&env->e, ST_RESOURCE,
+		       "not enough memory for %" PRIu64 " record%s of %u byte%s (%s)%s%s%s%s", n,
+		       plural(n), env->o->lay.record_bytes, plural(env->o->lay.record_bytes),
+		       mp->limit.text,
+		       may     ? "; use --memory="
+		       : bytes ? "; it takes "
+			       : "",
+		       bytes ? least : "", may ? " or more" : "",
+		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
 static status make_budget(rank_env *env, const settled *k, memory_plan *mp)
 {
+	const bool spreads = budget_spreads(env, &k->f->in);
 	if (k->f->in.is_stream)
 		return make_stream_budget(env, k, mp);
-	const budget_query bq = query_of(env, k, mp, own_share(env, k->s->out));
-	status rc = ST_OK;
-	if (budget_spreads(env, &k->f->in))
-		rc = make_spread_budget(env, k, mp);
-	else if (bq.kept)
-		rc = make_kept_budget(env, &bq, mp);
-	else
-		rc = budget_make(&mp->budget, &bq, &env->e);
-	if (budget_spreads(env, &k->f->in) || env_scatters(env))
-		if (!env->c->threads_allowed)
-			mp->budget.workers = 1; /* who takes a run talks to other ranks */
-	if (rc == ST_OK && mp->budget.spills)
-		rc = check_spilling(env, k, mp);
-	return rc;
+	bool fit = fits(env, k, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
+	if (spreads) { /* in memory only if that of all ranks holds what comes */
+		const status rc = agree_to_spill(env, mp, &on_disk);
+		if (rc != ST_OK)
+			return rc;
+	}
+	if (on_disk)
+		fit = fits(env, k, true, mp);
+	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
+		mp->budget.workers = 1; /* who takes a run talks to other ranks */
+	if (!fit)
+		return refuse_memory(env, k, on_disk, mp);
+	return mp->budget.spills ? check_spilling(env, mp) : ST_OK;
 }
 
 /* Is there another way than to send records to where they belong? */
@@ -291,11 +356,10 @@ static status choose_exchange(rank_env *env, const settled *k, memory_plan *mp)
 	if (mp->exchange != EXCHANGE_TWO_LEVEL)
 		return ST_OK;
 	budget b;
-	err e = { ST_OK, "" };
 	uint64_t any;
 	const uint64_t out = own_share(env, k->s->out);
 	const budget_query q = query_of(env, k, mp, out);
-	const bool no = budget_make(&b, &q, &e) != ST_OK || b.spills || mp->other_copies_not;
+	const bool no = !budget_make(&b, &q) || b.spills || mp->other_copies_not;
 	const status rc = comm_reduce(env->c, no, u64_max, &any);
 	mp->other_copies_not = any != 0;
 	mp->between_recs = most_between(out);
@@ -327,8 +391,7 @@ void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_pl
 	budget_query q = query_of(env, k, mp, 0);
 	q.recs = d->n;
 	mp->budget.runs = d->r.count;
-	if (d->spill)
-		budget_end(&mp->budget, &q);
+	budget_end(&mp->budget, &q, d->spill);
 	note_budget(env, mp);
 }
 

@@ -250,10 +250,9 @@ static status spare_old(rank_env *env, output *out, bool found)
 	if (rc == ST_OK)
 		return ST_OK;
 	return err_set(&env->e, rc, "%s%s", why.text,
-		       env->o->stable ? ": whether its equal keys are in the order of --stable "
-					"cannot be known"
+		       env->o->stable ? " (its equal keys may not be in the order of --stable)"
 		       : settings_drops(env->o)
-			       ? ": whether it has the records of --unique or --top cannot be known"
+			       ? " (it may not have the records of --unique or --top)"
 			       : "");
 }
 

@@ -6,13 +6,10 @@
 #include "budget.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
-#include "base/size.h"
 #include "io/io_fd.h"
 #include "spill.h"
 #include "spill_sizes.h"
 #include "merge_slice.h"
-
-#include <inttypes.h>
 
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
@@ -358,22 +355,6 @@ static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 	return false;
 }
 
-static uint64_t least_limit(const budget_query *q)
-{
-	budget b = { 0 };
-	uint64_t lo = 0, hi = core_needs(q);
-	while (q->keeps && !fits_any(&b, q, hi) && hi < INT64_MAX / 2)
-		hi *= 2;
-	while (hi - lo > 64 << 10) {
-		const uint64_t mid = lo + (hi - lo) / 2;
-		if (fits_any(&b, q, mid))
-			hi = mid;
-		else
-			lo = mid;
-	}
-	return hi;
-}
-
 static uint64_t disk_bytes(const budget *b, const budget_query *q)
 {
 	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
@@ -447,61 +428,28 @@ static bool fits_sorted_any(budget *b, const budget_query *q)
 	return false;
 }
 
-/* In MiB. */
-static uint64_t least_to_merge(const budget_query *q)
+bool budget_make(budget *b, const budget_query *q)
 {
-	budget b;
-	budget_query some = *q;
-	lower_bound n = { .lo = 1, .hi = 1 << 20 };
-	while (lower_bound_open(&n)) {
-		some.limit_bytes = (uint64_t)n.mid << 20;
-		lower_bound_step(&n, !fits_sorted_any(&b, &some));
-	}
-	return n.lo;
-}
-
-static status budget_sorted(budget *b, const budget_query *q, err *e)
-{
-	char limit[SIZE_TEXT_BYTES];
 	*b = (budget){ .spills = false };
-	return fits_sorted_any(b, q)
-		       ? ST_OK
-		       : err_set(e, ST_RESOURCE,
-				 "%s of memory are not enough to merge %zu input%s: it takes "
-				 "%" PRIu64 " MiB",
-				 size_text(q->limit_bytes, limit), q->sorted_files,
-				 plural(q->sorted_files), least_to_merge(q));
-}
-
-status budget_make(budget *b, const budget_query *q, err *e)
-{
 	if (q->sorted_files)
-		return budget_sorted(b, q, e);
+		return fits_sorted_any(b, q);
 	*b = (budget){ .core_bytes = core_needs(q), .bytes = core_uses(q) };
 	const bool fits = b->core_bytes <= q->limit_bytes;
-	return fits && !q->keeps && !is_forced(q) ? ST_OK : budget_disk(b, q, e);
+	return (fits && !q->keeps && !is_forced(q)) || budget_disk(b, q);
 }
 
-status budget_disk(budget *b, const budget_query *q, err *e)
+bool budget_disk(budget *b, const budget_query *q)
 {
-	char limit[SIZE_TEXT_BYTES], least[SIZE_TEXT_BYTES], core[SIZE_TEXT_BYTES];
 	*b = (budget){ .core_bytes = core_needs(q), .most_recs = q->recs };
 	if (is_forced(q)) {
 		force(b, q);
-		return ST_OK;
+		return true;
 	}
 	if (!fits_any(b, q, q->limit_bytes))
-		return err_set(e, ST_RESOURCE,
-			       "%s of memory%s are not enough for %" PRIu64
-			       " record%s of %u byte%s: it takes %s to sort them by spilling to "
-			       "disk, %s in memory",
-			       size_text(q->limit_bytes, limit), q->ranks > 1 ? " a rank" : "",
-			       q->recs, plural(q->recs), q->lay.record_bytes,
-			       plural(q->lay.record_bytes), size_text_up(least_limit(q), least),
-			       size_text_up(b->core_bytes, core));
+		return false;
 	b->spills = true;
 	b->disk_bytes = disk_bytes(b, q);
-	return ST_OK;
+	return true;
 }
 
 /* The memory for a stream is doubled when it is full, and for a moment both are there. */
@@ -548,12 +496,16 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 	b->runs += b->runs < BUDGET_MOST_RUNS;
 }
 
-void budget_end(budget *b, const budget_query *q)
+void budget_end(budget *b, const budget_query *q, bool spills)
 {
 	budget_query whole = *q;
 	whole.recs = b->most_recs;
-	b->spills = true;
+	b->spills = spills;
 	b->core_bytes = core_needs(q);
+	if (!spills) {
+		b->bytes = core_uses(q);
+		return;
+	}
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
 		(void)fits_merging(b, &whole, q->limit_bytes, 0);

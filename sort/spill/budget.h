@@ -64,17 +64,17 @@ unsigned budget_sorters(const budget *b);
  * ahead, in place of that. */
 size_t budget_chunk_bytes(const budget *b);
 
-/* budget_make - ST_RESOURCE where the limit is too small: the message says which would do. */
-status budget_make(budget *b, const budget_query *q, err *e);
+/* budget_make - return false where the limit is too small. */
+bool budget_make(budget *b, const budget_query *q);
 
 /* budget_disk - the same where the sort has to spill, even if its records fit into memory. */
-status budget_disk(budget *b, const budget_query *q, err *e);
+bool budget_disk(budget *b, const budget_query *q);
 
 /* budget_stream - for records whose number is not known until they end (q->recs means nothing): how
  * many memory holds first, and how many more may spill to a disk that has room for disk_recs. */
 void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs);
 
-/* budget_end - that stream has ended with q->recs, in b->runs runs on disk. */
-void budget_end(budget *b, const budget_query *q);
+/* budget_end - that stream has ended with q->recs: in b->runs runs on disk, or in memory. */
+void budget_end(budget *b, const budget_query *q, bool spills);
 
 #endif

@@ -123,12 +123,14 @@ status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e)
 	size_text(there, free_text);
 	size_text_up(bytes, need_text);
 	if (d->count == 1)
-		return err_set(e, ST_RESOURCE,
-			       "temporary directory %s has %s free, spilling needs %s", q,
-			       free_text, need_text);
+		return err_set(
+			e, ST_RESOURCE,
+			"temporary directory %s has %s free, spilling needs %s; use --tmpdir "
+			"to name another one",
+			q, free_text, need_text);
 	return err_set(e, ST_RESOURCE,
 		       "temporary directory %s and %zu more have %s free, spilling needs %s, in "
-		       "runs of %s",
+		       "runs of %s; use --tmpdir to name others",
 		       q, d->count - 1, free_text, need_text, size_text_up(run_bytes, run_text));
 }
 

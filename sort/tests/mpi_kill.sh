@@ -161,7 +161,7 @@ apart() {
   (launch ./rank --timeout 4 --force -o out in) >told 2>&1
   is "two hosts that cannot reach each other: exit code" $? 5
   ok "two hosts that cannot reach each other: both are named" grep -qE \
-    "^hetsort: rank (1 \(n1\)|2 \(n2\)), start: joining the other ranks: no connection with rank [12] for" told
+    "^hetsort: rank (1 \(n1\)|2 \(n2\)), joining the other ranks: no connection with rank [12] for" told
   "$cluster" --id $id exec n1 ip neigh del "$ip2" dev eth0
   "$cluster" --id $id exec n2 ip neigh del "$ip1" dev eth0
 }

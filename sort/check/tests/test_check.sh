@@ -69,8 +69,8 @@ $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record $at
 done
 swap 50000 && mv swapped sorted.2 && cp sorted.2 twice && swap 10 && head -c 2000 swapped | dd of=twice conv=notrunc status=none
 checks "the first of two" 1 "record 11 of 'twice'" --threads 4 twice
-checks "in a pipe" 1 "record 50001 of '-'" - <sorted.2
-checks "in a pipe without a name" 1 "record 50001 of '-'" < <(cat sorted.2)
+checks "in a pipe" 1 "record 50001 of standard input" - <sorted.2
+checks "in a pipe without a name" 1 "record 50001 of standard input" < <(cat sorted.2)
 run "$hetsort" -c sorted
 is "-c" "$rc $err" "0 "
 run "$hetsort" -C sorted.2
@@ -84,8 +84,8 @@ is "-v" "$rc $err" "0 hetsort: 130000 records: in order"
 { printf 'a header'; cat sorted.2; } >with-header.2
 checks "--skip-header" 0 "" --skip-header 8 with-header
 checks "--skip-header: a disorder" 1 "record 50001 of 'with-header.2'" --skip-header 8 with-header.2
-checks "--skip-header: in a pipe" 1 "record 50001 of '-'" --skip-header 8 < <(cat with-header.2)
-checks "--skip-header: a pipe that is shorter" 2 "'-' ends within its header" --skip-header 99999999 < <(cat with-header)
+checks "--skip-header: in a pipe" 1 "record 50001 of standard input" --skip-header 8 < <(cat with-header.2)
+checks "--skip-header: a pipe that is shorter" 2 "standard input ends within its header" --skip-header 99999999 < <(cat with-header)
 rm with-header*
 
 # --- few records
@@ -98,7 +98,7 @@ run "$hetsort" --check --sum equal one
 is "equal keys" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
 head -c 250 sorted >partial
 checks "a partial record" 2 "'partial' has 250 bytes, no multiple of the record size 100: 50 left over" partial
-checks "a partial record in a pipe" 2 "'-' ends with a partial record of 50 bytes" < <(cat partial)
+checks "a partial record in a pipe" 2 "standard input ends with a partial record of 50 bytes" < <(cat partial)
 
 # --- sets of parts
 "$hetsort" --no-fsync --ranks 3 --report report --manifest set -o p.%r in
@@ -163,8 +163,7 @@ key $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record
   checks "$ranks ranks: no records" 0 "" --ranks $ranks empty
   run "$hetsort" -c --ranks $ranks missing
   is "$ranks ranks: a missing file" "$rc $err" \
-    "2 hetsort: rank 0, describe: cannot open input 'missing': No such file or directory (and on $((ranks - 1)) more rank$(
-    [ $ranks = 2 ] || echo s))"
+    "2 hetsort: cannot open input 'missing': No such file or directory"
 done
 "$hetsort" --no-fsync --ranks 3 --record-size 50 --key 8,u16,desc --manifest fields -f -o f.%r in
 run "$hetsort" -c --ranks 2 fields

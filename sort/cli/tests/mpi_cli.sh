@@ -64,7 +64,7 @@ other_file() { # other_file WORDS - ranks but the first have another file of the
   run timeout 120 "$ROOT/scripts/mpirun" 3 ./apart -o "$PWD/out" in
   is "a file that $1 on other ranks: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
   ok "a file that $1 on other ranks: message" \
-    grep -q "^hetsort: rank 1 ($(hostname)), describe: input 'in' $1 than on rank 0 ($(hostname))" <<<"$err"
+    grep -q "^hetsort: rank 1 ($(hostname)), opening: input 'in' $1 than on rank 0 ($(hostname))" <<<"$err"
 }
 head -c 1000 in >elsewhere/in
 other_file "has another size"
@@ -92,11 +92,11 @@ refuses() { # refuses NAME MESSAGE ARGUMENT...
 }
 rm parts/in.2
 refuses "file missing on one rank of four" \
-  "rank 2 ($(hostname)), describe: cannot open input 'parts/in.2': No such file" \
+  "rank 2 ($(hostname)): cannot open input 'parts/in.2': No such file" \
   -o parts/new.%r parts/in.%r
 head -c 1234 in >parts/in.2
 refuses "partial record on one rank of four" \
-  "rank 2 ($(hostname)), describe: input 'parts/in.2' has 1234 bytes" -o parts/new.%r parts/in.%r
+  "rank 2 ($(hostname)): input 'parts/in.2' has 1234 bytes" -o parts/new.%r parts/in.%r
 refuses "output exists" "output 'in' exists" -o in joined
 refuses "usage" "no output is named" in
 refuses "--ranks under a launcher" "--ranks is for runs without a launcher" --ranks 2 -o new in

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Under mpirun the line of progress is drawn where mpirun's own standard error is a terminal, and nowhere else.
-# shellcheck disable=SC2154  # run sets rc, out, err
+# shellcheck disable=SC2154,SC2016  # run sets rc, out, err; other shells expand
 . "$ROOT/scripts/tap.sh"
 python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip_all "no python3, or no terminals here"
 hetsort=$BIN/failpoints/hetsort mpirun=$ROOT/scripts/mpirun

@@ -85,10 +85,10 @@ for scatter in equal speed balanced dynamic; do
   sorts "--source=root --scatter=$scatter" 1500 "$hetsort" --ranks=3 --speeds 1,2.5,0.5 --source root \
     --scatter $scatter --links 100,100,10 -o out in in2
 done
-refuses "--source=root of more than the memory" 4 "20 KiB of memory a rank are not enough for 500 records of 100 bytes: it takes " \
+refuses "--source=root of more than the memory" 4 "not enough memory for 1000 records of 100 bytes (--memory: 40 KiB, for 2 ranks); use --memory=" \
   "$hetsort" --ranks 2 --source root --scatter equal --memory 40K -o out in
 "$gensort" --no-fsync 1 one || exit 1
-refuses "a rank without a record, and without memory" 4 "341 B of memory a rank are not enough for 0 records of 100 bytes: it takes " \
+refuses "a rank without a record, and without memory" 4 "not enough memory for 1 record of 100 bytes (--memory: 1 KiB, for 3 ranks); use --memory=" \
   "$hetsort" --ranks 3 --memory 1K -o out one
 sorts "--source=root on one rank" 1000 "$hetsort" --ranks 1 --source root -o out in
 sorts "--adapt" 1000 "$hetsort" --ranks=3 --adapt -o out in
@@ -187,7 +187,7 @@ ok "four ranks spilled to disk: within the limit" [ "$held" -le $((20 << 20)) ]
 rm out
 "$hetsort" --memory 64M -o - large >streamed
 ok "spilled to disk to standard output" cmp -s streamed sorted
-refuses "too little memory" 4 "it takes" "$hetsort" --memory 4M -o out large
+refuses "too little memory" 4 "; use --memory=" "$hetsort" --memory 4M -o out large
 for memory in 40M ${whole:+64M 128M}; do
   run timeout 60 "$hetsort" --memory "$memory" --tmpdir spill --report report -o out - < <(cat large)
   is "standard input in $memory" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
@@ -285,7 +285,7 @@ is "per rank: --force" "$rc" 0
 run "$hetsort" --ranks 2 -o parts/w.%3r --manifest parts/m.json in
 ok "per rank: width and manifest name" test -s parts/w.000 -a -s parts/w.001 -a -s parts/m.json
 rm parts/in.3
-refuses "file missing on one rank of four" 2 "hetsort: rank 3, describe: cannot open input 'parts/in.3'" \
+refuses "file missing on one rank of four" 2 "hetsort: cannot open input 'parts/in.3'" \
   "$hetsort" --ranks 4 -o parts/out.%r parts/in.%r
 
 # --- refusals: files
@@ -313,7 +313,7 @@ refuses "directory of the output" 2 "cannot open the directory of 'none/out'" "$
 refuses "output is a directory" 2 "output 'sub' is a directory" "$hetsort" --force -o sub in
 refuses "output ends in a slash" 2 "does not name a file" "$hetsort" -o sub/ in
 cp in keep
-refuses "output exists" 2 "output 'keep' exists (--force replaces it)" "$hetsort" -o keep in
+refuses "output exists" 2 "output 'keep' exists; use --force to replace it" "$hetsort" -o keep in
 ok "output exists: untouched" cmp -s keep in
 refuses "output = input by name" 2 "output 'in' is the same file as input 'in'" "$hetsort" -f -o in in
 ln in hard
@@ -322,11 +322,11 @@ ln -s in soft
 refuses "output = input by symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft in
 refuses "output = input by a folder's link" 2 "output 'dots/in' is the same file as input 'in'" \
   sh -c 'ln -sfn . dots && exec "$0" -f -o dots/in in' "$hetsort"
-refuses "standard output = input" 2 "output '-' is the same file as input 'in'" sh -c '"$0" -o - in >>in' "$hetsort"
-refuses "output = standard input" 2 "output 'in' is the same file as input '-'" sh -c '"$0" -f -o in - <in' "$hetsort"
-refuses "report = standard input" 2 "report 'in' is the same file as input '-'" \
+refuses "standard output = input" 2 "standard output is the same file as input 'in'" sh -c '"$0" -o - in >>in' "$hetsort"
+refuses "output = standard input" 2 "output 'in' is the same file as standard input" sh -c '"$0" -f -o in - <in' "$hetsort"
+refuses "report = standard input" 2 "report 'in' is the same file as standard input" \
   sh -c '"$0" --report in -o out - <in' "$hetsort"
-refuses "report = standard output" 2 "report 'keep' is the same file as output '-'" \
+refuses "report = standard output" 2 "report 'keep' is the same file as standard output" \
   sh -c '"$0" --report keep -o - in >keep' "$hetsort"
 cp in keep
 refuses "report among the records" 2 "--report=-: the records go to standard output" "$hetsort" --report - -o - in
@@ -339,8 +339,8 @@ ok "report on standard output: it is the report" grep -q '"format": "hetsort-rep
 rm out
 run "$hetsort" --report - -o out nowhere
 ok "report of a failure on standard output" grep -q '"status": "refused"' <<<"$out"
-refuses "closed standard input" 3 "cannot read '-': Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
-refuses "closed standard output" 3 "cannot write '-': Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
+refuses "closed standard input" 3 "cannot read standard input: Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
+refuses "closed standard output" 3 "cannot write standard output: Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
 for merge in "" -m; do # whatever is in it, and however many ranks there are
   for ranks in 1 3; do
@@ -389,7 +389,7 @@ refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
-refuses "standard output of several ranks" 2 "output '-' is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
+refuses "standard output of several ranks" 2 "standard output is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
 refuses "manifest of a stream" 2 "--manifest goes with an output that is a file" "$hetsort" --manifest m -o - in
 
 refuses "a launcher's processes that do not know of each other" 2 \
@@ -620,7 +620,7 @@ rm -r counted
 rm out spilling
 "$hetsort" -o out in
 run "$hetsort" -o out in
-is "one rank: a message without rank, host and phase" "$err" "hetsort: output 'out' exists (--force replaces it)"
+is "one rank: a message without rank, host and phase" "$err" "hetsort: output 'out' exists; use --force to replace it"
 ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
 rm -f out
 run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in

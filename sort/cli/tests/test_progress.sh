@@ -86,5 +86,5 @@ HETSORT_FAIL=delay@read:0=3 on_terminal 80 0 . "$hetsort" --progress off -f -o o
 is "a terminal: nothing with --progress off" "$out" "columns 0, not seen, status 0"
 HETSORT_FAIL=delay@read:0=600 on_terminal 80 0 '^read ' "$hetsort" --timeout 2 -f -o out in
 ok "a terminal: nor is a message of the watch mixed with it" \
-  grep -q -x "hetsort: rank 0 (.*), read: no progress for [0-9.]* s, after [0-9]* pieces of work" <<<"$out"
+  grep -q -x "hetsort: rank 0 (.*), reading: no progress for [0-9.]* s, after [0-9]* pieces of work" <<<"$out"
 done_testing

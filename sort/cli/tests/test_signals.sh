@@ -103,7 +103,7 @@ is "closed standard error" "$rc/$(cmp out expected)" 0/
 rm -f out
 bash -c '"$0" -o - in | head -c 100 >part; exit "${PIPESTATUS[0]}"' "$hetsort" 2>err
 is "closed standard output: exit code" "$?" 3
-ok "closed standard output: message" grep -q "cannot write '-': Broken pipe" err
+ok "closed standard output: message" grep -q "cannot write standard output: Broken pipe" err
 
 # a thread to wait for signals is done without
 run env SHIM=thread=11 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in

@@ -7,15 +7,16 @@ cd "$TEST_TMP" || exit 1
 hetsort=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
 
+declare -A doing=([read]=reading [merge]=merging [commit]=finishing)
 on() { HETSORT_FAIL=$1 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 "$hetsort" "${@:2}" -o out in; }
 for rank in 0 2; do
   case $rank${HETSORT_LONG:-} in 0) phases="read commit" ;; 2) phases=merge ;; *) phases="read merge commit" ;; esac
   for phase in $phases; do
     on "delay@$phase:$rank=1.5,stop@$phase:$rank" --timeout 3 # long enough for a beat to tell of the phase
     is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
-    ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), $phase: no sign of life for" <<<"$err"
+    ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), ${doing[$phase]}: no sign of life for" <<<"$err"
     # two ranks say so at the same time, each in one piece
-    whole="hetsort: rank $rank \($(hostname)\), $phase: no sign of life for [0-9.]+ s, after [0-9]+ pieces? of work"
+    whole="hetsort: rank $rank \($(hostname)\), ${doing[$phase]}: no sign of life for [0-9.]+ s, after [0-9]+ pieces? of work"
     is "stop@$phase:$rank: whole lines" "$(grep 'hetsort: rank' <<<"$err" | grep -vxE "$whole")" ""
     rm -f .hetsort-*
   done
@@ -30,11 +31,11 @@ chmod +x stopped
 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 ./stopped "$hetsort" --timeout 2 -o out in
 is "stopped before it starts: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
 ok "stopped before it starts: who waits, and at what" \
-  grep -qE "^hetsort: rank [02] \($(hostname)\), start: joining the other ranks: no [a-z]+ .*for [0-9.]+ s" <<<"$err"
+  grep -qE "^hetsort: rank [02] \($(hostname)\), joining the other ranks: no [a-z]+ .*for [0-9.]+ s" <<<"$err"
 on stop@end:1 --timeout 2
 is "stopped at the end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 5/same
 ok "stopped at the end: who waits, and at what" \
-  grep -q "^hetsort: rank [02] ($(hostname)), end: leaving the other ranks: no progress for" <<<"$err"
+  grep -q "^hetsort: rank [02] ($(hostname)), leaving the other ranks: no progress for" <<<"$err"
 is "stopped at the end: nothing temporary" "$(find . -name '.hetsort-*')" ""
 rm out
 # nobody is left to notice it: MPI has ended on all ranks
@@ -45,7 +46,7 @@ is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && ec
 rm out
 on delay@merge:1=60 --timeout 2
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
-ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merge: no progress for" <<<"$err"
+ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merging: no progress for" <<<"$err"
 rm -f .hetsort-*
 for threads in 0 1 2; do
   on "" --timeout 30 -f --exchange-threads $threads

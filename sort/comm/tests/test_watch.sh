@@ -10,14 +10,13 @@ hetsort=$BIN/failpoints/hetsort
 for where in read:1 merge:0 write:1 commit:2; do
   HETSORT_FAIL=delay@$where=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -o out in
   is "a rank that sleeps, $where: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
-  phase=${where%:*}
-  case $phase in exchange | write) phase=merge ;; esac
-  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $phase: no progress for" <<<"$err"
+  case ${where%:*} in read) doing=reading ;; commit) doing=finishing ;; *) doing=merging ;; esac
+  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank ${where#*:} ($(hostname)), $doing: no progress for" <<<"$err"
 done
 for where in start end; do
   HETSORT_FAIL=delay@$where:1=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -f -o out in
   is "a rank that sleeps, $where: exit code" "$rc" 5
-  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank 0 ($(hostname)), $where: .*: no progress for" <<<"$err"
+  ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank 0 ($(hostname)), [a-z]*ing the other ranks: no progress for" <<<"$err"
   is "a rank that sleeps, $where: nothing temporary" "$(find . -name '.hetsort-*')" ""
   case $where in start) is "a rank that sleeps, start: no output" "$(ls out 2>/dev/null)" "" ;;
     end) is "a rank that sleeps, end: the output is complete" "$(cmp out expected)" "" ;; esac
@@ -33,7 +32,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers w
       run timeout -s KILL 30 "$hetsort" --ranks $ranks --timeout 1 -o out in
     is "a file system that hangs when files are removed, $ranks ranks: ends all the same" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
     is "a file system that hangs, $ranks ranks: one message, which names the rank" \
-      "$(grep -c "merge: no progress for" <<<"$err")/$(grep -c . <<<"$err")" 1/1
+      "$(grep -c "merging: no progress for" <<<"$err")/$(grep -c . <<<"$err")" 1/1
     rm -f hanging .hetsort-*
   done
 fi
@@ -50,5 +49,5 @@ HETSORT_FAIL=thread:2 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start thread for --timeout: Resource temporarily unavailable"
 HETSORT_FAIL=thread:5 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the watch: exit code" "$rc" 4
-ok "no thread for the watch: message" grep -q "start: cannot start the watch's thread" <<<"$err"
+ok "no thread for the watch: message" grep -q "starting: cannot start the watch's thread" <<<"$err"
 done_testing

@@ -92,7 +92,7 @@ refuses() { # refuses NAME CODE WORDS COMMAND - nothing is left
 }
 refuses "part of a record in a stream of two ranks" 2 "input 'fifo' has 150 bytes, no multiple of the record size" \
   "head -c 150 in >fifo & $hetsort --ranks 2 -o out fifo"
-refuses "the same stream twice" 2 "input '/dev/stdin' is the same file as input '-'" "cat in | $hetsort -o out - /dev/stdin"
+refuses "the same stream twice" 2 "input '/dev/stdin' is the same file as standard input" "cat in | $hetsort -o out - /dev/stdin"
 refuses "a FIFO to itself" 2 "output 'fifo' is the same file as input 'fifo'" "$hetsort -o fifo fifo"
 refuses "no room for the copy of a stream" 2 "cannot open temporary directory 'none'" "cat in | $hetsort --ranks 2 --tmpdir none -o out -"
 refuses "a stream in a workdir" 2 "a stream cannot be read again" "cat in | $hetsort --ranks 2 --workdir work -o out -"

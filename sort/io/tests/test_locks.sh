@@ -102,7 +102,7 @@ kill_it
 rm -f .hetsort-*-out.[12].lock
 run "$hetsort" --ranks 1 --manifest out.manifest -o 'new.%r' in
 is "killed before the renames: the next job ends it, and replaces nothing without --force" "$rc/$(cat out.[0-2] | cmp - expected)/$(hidden)" 2//0
-ok "killed before the renames: and says so" grep -q "'out.manifest' is complete now (--force replaces it)" <<<"$err"
+ok "killed before the renames: and says so" grep -q "'out.manifest' is complete now; use --force to replace it" <<<"$err"
 start rename@2 --ranks 3 --force -o out.%r in
 kill_it
 rm .hetsort-*-out.1.tmp

@@ -80,7 +80,7 @@ for mode in "$one" "$three" "$parts"; do
   for f in out*; do flip "$f" 100; done
   sort_ --resume $mode
   is "killed between names, then changed, $mode: refused without --force" \
-    "$rc/$(grep -o -m 1 "exists (--force replaces it)" <<<"$err")" "2/exists (--force replaces it)"
+    "$rc/$(grep -o -m 1 "exists; use --force to replace it" <<<"$err")" "2/exists; use --force to replace it"
   finishes "killed between names, then changed" no --force
 
   # what is not as it was
@@ -170,10 +170,10 @@ for mode in "$one" "$three" "$parts"; do
   for f in out out.1; do if [ -e $f ]; then flip $f -1; fi; done
   sum=$(cat out* | cksum)
   unseen $mode
-  is "ended well, then changed, $mode: refused, and kept" "$rc/$(grep -c -m 1 "exists (--force" <<<"$err")/$(cat out* | cksum)" "2/1/$sum"
+  is "ended well, then changed, $mode: refused, and kept" "$rc/$(grep -c -m 1 "exists; use --force" <<<"$err")/$(cat out* | cksum)" "2/1/$sum"
   for f in out out.1; do if [ -e $f ]; then cat in >$f; fi; done
   unseen $mode
-  is "the input under the output's name, $mode: refused" "$rc/$(grep -c -m 1 "exists (--force" <<<"$err")" 2/1
+  is "the input under the output's name, $mode: refused" "$rc/$(grep -c -m 1 "exists; use --force" <<<"$err")" 2/1
   rm -r kept
 done
 mode=$one
@@ -181,7 +181,7 @@ rm -rf store out*
 sort_ -o out
 sort_ --resume -o out
 is "ended well, --stable: refused" "$rc/$(cmp out expected)/$err" \
-  "2//hetsort: output 'out' exists (--force replaces it): whether its equal keys are in the order of --stable cannot be known"
+  "2//hetsort: output 'out' exists; use --force to replace it (its equal keys may not be in the order of --stable)"
 flip out 100
 finishes "ended well, --stable, --force" no --force
 rm -rf store out*

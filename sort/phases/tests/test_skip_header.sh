@@ -76,7 +76,7 @@ refused() { # refused NAME WORDS COMMAND...
 head -c 4098 header >short
 refused "shorter than its header" "input 'short' has 4098 bytes, and its header is to have 4099 (--skip-header)" \
   "$hetsort" --skip-header 4099 -o new short
-refused "a stream shorter than its header" "input '-' ends after 4098 bytes, and its header is to have 4099" \
+refused "a stream shorter than its header" "standard input ends after 4098 bytes, and its header is to have 4099" \
   bash -c '"$0" --skip-header 4099 -o new - <short' "$hetsort"
 refused "records cut" "behind its header, no multiple of the record size 100: 1 left over" "$hetsort" --skip-header 4098 -o new a
 refused "more than memory is for" "a size from 0 B to 256 MiB is wanted" "$hetsort" --skip-header 257M -o new a

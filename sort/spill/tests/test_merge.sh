@@ -168,7 +168,7 @@ is "several ranks, to a pipe" "$out $(grep -c 'these need a single rank, not 2' 
 refuses "--workdir" 2 "--workdir does not go with --merge" --workdir w --resume a b
 refuses "--strategy" 2 "--strategy does not go with --merge" --strategy distribute a b
 refuses "--source" 2 "--source does not go with --merge" --source root a b
-refuses "too little memory" 4 "are not enough to merge 3 inputs: it takes " --memory 100K a b c
+refuses "too little memory" 4 "not enough memory for 70000 records of 100 bytes (--memory: 100 KiB); use --memory=" --memory 100K a b c
 refuses "an input twice" 2 "is the same file as input" a b a
 refuses "an input with a part of a record" 2 "no multiple of the record size" a report
 done_testing

@@ -303,8 +303,7 @@ static const fault faults[] = {
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
-/* "rank 2, merge: ", as it may begin; or "rank 2 (host), merge: " while ranks do not know yet that
- * they share one. */
+/* "rank 2, merging: ", or "rank 2 (host), merging: " until ranks know that they share a host. */
 static bool names_rank_and_phase(const char *said)
 {
 	int rank, end = 0;
@@ -323,19 +322,20 @@ static bool names_subject(const char *said)
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
-	if (strstr(said, " records were planned, "))
+	if (strstr(said, " records were planned, ") || strstr(said, "standard "))
 		return true;
 	return strchr(said, '\'') && strncmp(said, "rank ", 5) != 0;
 }
 
-/* What failed, and of several ranks on which and in which phase, but before there are any. */
+/* What failed, and on which of several ranks in which phase, unless it is refused on all. */
 static bool says_enough(const outcome *o, int ranks)
 {
 	const char *said = strstr(o->said, "hetsort: ");
 	if (!said)
 		return false;
 	said += strlen("hetsort: ");
-	return ranks == 1 || strncmp(said, "no memory for the ranks", 23) == 0 ||
+	return ranks == 1 || o->end.code == ST_REFUSED ||
+			       strncmp(said, "no memory for the ranks", 23) == 0 ||
 			       strncmp(said, "cannot start thread ", 20) == 0
 		       ? names_subject(said)
 		       : names_rank_and_phase(said);
@@ -363,7 +363,7 @@ static const char *broken_promise(const outcome *o, int ranks, unsigned codes, b
 		return "the exit code is of another class";
 	if (o->output && !o->right)
 		return "a wrong output stands under the final name";
-	if (o->left[0] && !(aborts && strstr(o->said, ", commit: ")))
+	if (o->left[0] && !(aborts && strstr(o->said, ", finishing: ")))
 		return "something is left over";
 	if (!aborts && o->output && !strstr(o->said, "is complete"))
 		return "the output stands, and nothing says that it is complete";

@@ -34,7 +34,7 @@ done
 for phase in read split merge commit; do promised kill@$phase:1 137 ""; done
 promised kill@sort:0 137 "" --strategy distribute
 ok "most of them ended the job ($failed of $tried)" test $((failed * 5)) -ge $((tried * 3))
-promised differ@version:2 5 "hetsort: rank 2 ($host), describe: it has another version than rank 0: "
+promised differ@version:2 5 "hetsort: rank 2 ($host), opening: it has another version than rank 0: "
 for rank in 0 1; do
   HETSORT_FAIL=differ@threads:$rank run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -v -o out in
   is "an MPI without threads on rank $rank" "$rc/$(cmp -s out expected && echo same)" 0/same
@@ -46,7 +46,7 @@ is "and there --timeout cannot be kept" "$rc/$(ls out 2>/dev/null)" 4/
 ok "which is said" grep -q "^hetsort: --timeout needs an MPI that lets threads call it" <<<"$err"
 rm -f .hetsort-*
 # what another rank says is looked at: it is right, or the job ends, if only by --timeout
-promised lie:8@rank0 5 ", describe: it has another version than rank 0: "
+promised lie:8@rank0 5 ", opening: it has another version than rank 0: "
 lies="2 25 49 74"
 [ -z "$whole" ] || lies="2 9 16 25 33 41 49 58 66 74"
 for n in $lies; do
@@ -72,7 +72,7 @@ done
 for n in $((last - 12)) $((last - 9)) $((last - 6)); do
   flip $n
   is "flip@heard:$n@rank1: exit code, no lock" "$rc/$lock" 5/
-  ok "and it struck in commit" grep -q ', commit: ' <<<"$err"
+  ok "and it struck in commit" grep -q ', finishing: ' <<<"$err"
 done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
@@ -88,14 +88,14 @@ refused() { # refused CALL@N:RANK WORDS ARGUMENT... - by MPI
     *) is "MPI_$plan: message" "$err" "...$words..." ;; esac
   rm -f .hetsort-* out
 }
-refused Init_thread@1:1 "start: MPI does not start"
-refused Comm_dup@1:0 "start: cannot set up the MPI communicators"
-refused Comm_dup@2:2 "start: cannot set up the MPI communicators"
-refused Irecv@1:0 "start: cannot reach all other ranks"
-refused Issend@2:1 "start: cannot reach all other ranks"
-refused Iallgather@1:1 "describe: the other ranks cannot be reached any more"
+refused Init_thread@1:1 "starting: MPI does not start"
+refused Comm_dup@1:0 "starting: cannot set up the MPI communicators"
+refused Comm_dup@2:2 "starting: cannot set up the MPI communicators"
+refused Irecv@1:0 "starting: cannot reach all other ranks"
+refused Issend@2:1 "starting: cannot reach all other ranks"
+refused Iallgather@1:1 "opening: the other ranks cannot be reached any more"
 refused Ibcast@1:2 ""
-refused cut=Ibcast@1:2 "start: the other ranks cannot be reached any more" # MPI's own request fails
+refused cut=Ibcast@1:2 "starting: the other ranks cannot be reached any more" # MPI's own request fails
 export MPI_SHIM_APART=1 # blocks go through MPI, too
 for plan in Iallgather@5:0 Issend@5:1 Irecv@6:2 Test@100:1 Get_count@2:2 ${whole:+cut=Ibcast@5:1 Iallgather@4:2 Get_count@4:0}; do refused "$plan" ""; done
 done_testing

@@ -33,7 +33,7 @@ for phase in describe plan read sample split merge exchange write sync commit; d
 done
 fails file:1=kill@incommit 137 "" --ranks 3
 rm -f .hetsort-*
-fails file:1=EXDEV@rank0@incommit 3 "commit: " --ranks 3
+fails file:1=EXDEV@rank0@incommit 3 "finishing: " --ranks 3
 fails kill@sort:2 137 "" --ranks 3 --strategy distribute
 rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2, " --ranks 3
@@ -51,7 +51,7 @@ for strategy in merge distribute; do
       --strategy $strategy --exchange-threads $threads
   done
 done
-ok "the message names block and ranks" grep -q "^hetsort: rank [01], sort: block 0 from rank 2 to rank [01] came" <<<"$err"
+ok "the message names block and ranks" grep -q "^hetsort: rank [01], sorting: block 0 from rank 2 to rank [01] came" <<<"$err"
 # What the merge has put out is compared with the input: a flipped bit of a payload shows in the checksum, one of a
 # key in the order, one at the border of two ranks between these.
 mv in aside
@@ -64,21 +64,21 @@ printf op >in
 fails flip@write:1@rank1 1 "rank 1's first key is smaller than the last before it" --ranks 2 --record-size 1 --key 0,1
 mv aside in
 for scatter in balanced dynamic; do
-  fails flip@sent:1@rank0 5 ", read: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter \
+  fails flip@sent:1@rank0 5 ", reading: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter \
     --speeds 0.01,1,1 --links 1,1000000,1000000
 done
 "$BIN/gensort" --no-fsync 50000 more && cp in few && mv more in
 for block in 2 3 4; do
-  fails flip@sent:$block@rank0 5 "hetsort: rank 1, read: block $((block - 1)) from rank 0 to rank 1 came damaged" \
+  fails flip@sent:$block@rank0 5 "hetsort: rank 1, reading: block $((block - 1)) from rank 0 to rank 1 came damaged" \
     --ranks 2 --source root --speeds 0.01,1 --links 1,1000000
 done
 mv few in
 for what in version protocol order sizes layout; do
   case $what in order) name="byte order" ;; sizes) name="set of type sizes" ;;
     layout) name="record layout" ;; *) name=$what ;; esac
-  fails differ@$what:1 5 "hetsort: rank 1, describe: it has another $name than rank 0: '" --ranks 3
+  fails differ@$what:1 5 "hetsort: rank 1, opening: it has another $name than rank 0: '" --ranks 3
 done
-fails lie:2@rank0 5 ", describe: it has another version than rank 0: '" --ranks 3 # noise
+fails lie:2@rank0 5 ", opening: it has another version than rank 0: '" --ranks 3 # noise
 fails thread:3 4 "hetsort: cannot start thread 2 of 3" --ranks 3
 HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in
 is "what only takes longer does no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same

@@ -92,7 +92,7 @@ rm -f out
 shim fallocate=95 "$hetsort" -o out in
 is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
-fails write=28 4 "cannot write 'out.2': No space left" --ranks 3 -o out.%r
+fails write=28 4 "cannot write 'out.0': No space left" --ranks 3 -o out.%r
 fails fsync=5@2 3 "cannot sync 'out." --ranks 3 -o out.%r
 fails thread=11 4 "cannot start thread 1 of 3" --ranks 3 -o out
 fails thread=11@3 4 "cannot start thread 2 of 3" --ranks 3 -o out
@@ -125,7 +125,7 @@ shim fsync=5@9 "$hetsort" --ranks 3 -o out.%r in
 is "folders of parts not synced: parts, and the journal of their manifest" \
   "$rc/$(left_over | sed 's/hetsort-[0-9a-f-]*/J/')/$(cat out.[0-2] | cmp - expected)" \
   "3/./.Jout.manifest.commit ./out.0 ./out.1 ./out.2/"
-ok "folders of parts not synced: message" grep -q "commit: 'out.[0-2]' $complete" <<<"$err"
+ok "folders of parts not synced: message" grep -q "finishing: 'out.[0-2]' $complete" <<<"$err"
 ok "folders of parts not synced: what to do" \
   grep -q "^hetsort: note: all parts of 'out.manifest' are complete; hetsort --clean gives them their names$" <<<"$err"
 "$hetsort" --clean -q out.manifest
