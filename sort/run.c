@@ -359,9 +359,15 @@ static uint64_t huge_bytes(const job *j)
 	return kb * 1024;
 }
 
+/* Seconds that this rank has waited so far, for blocks of other ranks and in collectives. */
+static double waited_s(const job *j)
+{
+	return j->mine.phase_s[PH_EXCHANGE] + j->env.c->collective_s;
+}
+
 static status take_step(job *j, const step *s)
 {
-	const double t0 = now_s();
+	const double t0 = now_s(), before = waited_s(j);
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
 	stage_begin(j, stage_of(j, s), moment_now());
@@ -370,15 +376,17 @@ static status take_step(job *j, const step *s)
 	status rc = s->run(j);
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
-	const double t1 = now_s();
+	const double t1 = now_s(), waited = waited_s(j) - before;
 	stages_end(&j->env.c->stages, moment_now());
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	trace_phase(trace_mine(), -1, t1);
-	result_span(&j->mine, s->at, t0 - j->begun_s, t1 - j->begun_s);
 	const double span = trace_begin();
 	rc = comm_agree(j->env.c, rc);
 	trace_end(TRACE_WAIT, span);
-	j->mine.wait_s += now_s() - t1;
+	const double t2 = now_s();
+	j->mine.wait_s += t2 - t1;
+	result_span(&j->mine, &(phase_span){ (int32_t)s->at, t0 - j->begun_s, t2 - j->begun_s,
+					     waited + t2 - t1 });
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
 	if (s->moves == STAGE_READ)
@@ -470,7 +478,8 @@ static void validate_result(rank_result *r, int rank)
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
 		     (unsigned)r->exchange < EXCHANGE_WAYS;
 	for (int i = 0; sound && i < r->spans; i++)
-		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s);
+		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s) &&
+			isfinite(r->span[i].wait_s);
 	for (int k = 0; k < STAGES; k++)
 		sound = sound && isfinite(r->stages.planned_s[k]) && isfinite(r->stages.taken_s[k]);
 	for (int i = 0; i < 2; i++)

@@ -152,6 +152,7 @@ static json_t *spans_json(const void *of, const report_source *s)
 	static const report_field fields[] = {
 		{ "begin_s", OF(phase_span, begin_s) },
 		{ "end_s", OF(phase_span, end_s) },
+		{ "wait_s", OF(phase_span, wait_s) },
 		{ .name = NULL },
 	};
 	const rank_result *r = of;

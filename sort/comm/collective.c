@@ -3,6 +3,7 @@
  * have one of them decide alone, and the others wait for it. A short message has its sum behind it,
  * and so has one with room for it; the sums of other ones follow in a collective of their own.
  * Needs no memory of its own. Costs 8 bytes and the hash of each message. */
+#include "base/clock.h"
 #include "comm.h"
 
 #include <stdio.h>
@@ -204,13 +205,25 @@ static status checked(const call *k)
 	return rc == ST_OK ? read_slots(k, in, with) : rc;
 }
 
-/* A collective waits for the other ranks. */
+/* A collective waits for the other ranks, so all of its time counts as waiting. */
+static double begin(comm *c)
+{
+	comm_wait_begin(c);
+	return now_s();
+}
+
+static status end(comm *c, double begun_s, status rc)
+{
+	c->collective_s += now_s() - begun_s;
+	return comm_wait_end(c, rc);
+}
+
 static status collective(const call *k)
 {
 	comm *c = k->c;
-	comm_wait_begin(c);
-	return comm_wait_end(
-		c, atomic_load(&c->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(checked(k))));
+	const double t0 = begin(c);
+	return end(c, t0,
+		   atomic_load(&c->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(checked(k))));
 }
 
 status comm_bcast(comm *c, void *buf, size_t bytes, int root)
@@ -314,9 +327,9 @@ status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 {
 	const uint64_t *said = FAIL_LIE(&mine, sizeof mine);
 	*all = mine;
-	comm_wait_begin(c);
-	return comm_wait_end(c,
-			     atomic_load(&c->broken)
-				     ? ST_PEER
-				     : comm_noted(c, FAIL_COMM_CALL(reduce(c, *said, fold, all))));
+	const double t0 = begin(c);
+	return end(c, t0,
+		   atomic_load(&c->broken)
+			   ? ST_PEER
+			   : comm_noted(c, FAIL_COMM_CALL(reduce(c, *said, fold, all))));
 }

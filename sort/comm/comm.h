@@ -66,6 +66,7 @@ struct comm {
 	atomic_int phase;   /* of the rank, for the watchdog */
 	atomic_int waiting; /* > 0: for other ranks; to the watchdog the rank is then not stuck */
 	atomic_uint_fast64_t ticks; /* collectives and blocks done, for the watchdog */
+	double collective_s;        /* of the main thread: in collectives so far */
 	stages stages;              /* how far the rank is */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */

@@ -18,10 +18,13 @@ const char *phase_doing(phase p)
 	return (unsigned)p < PHASES ? doing[p] : "working";
 }
 
-void result_span(rank_result *r, phase p, double begin_s, double end_s)
+void result_span(rank_result *r, const phase_span *step)
 {
-	if (r->spans > 0 && r->span[r->spans - 1].phase == (int32_t)p)
-		r->span[r->spans - 1].end_s = end_s;
-	else if (r->spans < SPANS)
-		r->span[r->spans++] = (phase_span){ (int32_t)p, begin_s, end_s };
+	phase_span *last = r->spans > 0 ? &r->span[r->spans - 1] : NULL;
+	if (last && last->phase == step->phase) {
+		last->end_s = step->end_s;
+		last->wait_s += step->wait_s;
+	} else if (r->spans < SPANS) {
+		r->span[r->spans++] = *step;
+	}
 }

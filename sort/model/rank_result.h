@@ -58,11 +58,12 @@ enum { PEERS = 64 }; /* of whom a rank tells what it has sent to each */
 
 enum { SPANS = 16, PROCESSORS_BYTES = 64, CPU_MODEL_BYTES = 64 };
 
-/* When a phase began and ended, since the beginning of the job; one that others interrupt has
- * several. */
+/* When a phase began and when all ranks had ended it, in seconds since the job began. A phase that
+ * others interrupt has several spans. wait_s: the part of the span in which the rank waited for
+ * other ranks: for their blocks, in collectives, and at the end for the slowest. */
 typedef struct phase_span {
 	int32_t phase;
-	double begin_s, end_s;
+	double begin_s, end_s, wait_s;
 } phase_span;
 
 /* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
@@ -141,8 +142,8 @@ static inline void result_sent(rank_result *r, int to, uint64_t bytes)
 		r->sent_to_bytes[to] += bytes;
 }
 
-/* result_span - a step of this phase was taken then. */
-void result_span(rank_result *r, phase p, double begin_s, double end_s);
+/* result_span - add a step to the span of its phase, or begin a span with it. */
+void result_span(rank_result *r, const phase_span *step);
 
 /* How the whole job ended, at rank 0. */
 typedef struct job_result {

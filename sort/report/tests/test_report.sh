@@ -34,6 +34,34 @@ run "$BIN/hetsort" --ranks 2 --strategy distribute --memory 24M --report spread.
 ok "distributing, with runs on disk" grep -q '"spill_runs": [1-9]' spread.json
 is "distributing, what each sent to the others" "$rc $(sums spread.json sent_to | awk '$1 > 0 && $1 == $2' | wc -l | tr -d ' ')" "0 2"
 
+# spans REPORT - a line for each span: its rank, its phase, when it began and ended, and how long the rank waited in it
+spans() {
+  awk '$1 == "\"rank\":" { rank = $2 + 0 }
+    $1 == "\"begin_s\":" { begin = $2 + 0 }
+    $1 == "\"end_s\":" { end = $2 + 0 }
+    $1 == "\"wait_s\":" { wait = $2 + 0 }
+    $1 == "\"phase\":" && end >= 0 { gsub(/[",]/, "", $2); print rank, $2, begin, end, wait; end = wait = -1 }
+    BEGIN { end = wait = -1; OFMT = "%.9f" }' "$1"
+}
+check_spans() { # check_spans REPORT - they follow each other, nobody waits longer than they last, and borders are counted
+  awk 'FNR == NR { if ($1 == "\"rank\":") rank = $2 + 0; if ($1 == "\"wait_s\":" && !(rank in border)) border[rank] = $2 + 0; next }
+    $4 < $3 || $5 < 0 || $5 > $4 - $3 + 1e-6 { print "rank", $1, "waits", $5, "in", $2, "of", $4 - $3 }
+    $1 in last && $3 < last[$1] { print "rank", $1, "is in", $2, "before the last phase has ended" }
+    { last[$1] = $4; waits[$1] += $5; n++ }
+    END { for (r in border) if (waits[r] < border[r] - 1e-6) print "rank", r, "waits", waits[r], "at borders", border[r]; if (n < 8) print n, "spans" }' \
+    "$1" <(spans "$1")
+}
+worked() { spans "$1" | awk -v rank="$2" -v phase="$3" '$1 == rank && $2 == phase { own += $4 - $3 - $5; wait += $5 } END { print (own >= 1 ? "worked" : wait > 0.2 ? "waited" : wait) }'; }
+is "spans of a good run" "$(check_spans good.json)" ""
+is "spans of a run that distributes" "$(check_spans spread.json)" ""
+"$BIN/hetsort" --ranks 3 --source root --scatter dynamic --speeds auto --report root.json -f -o out in
+is "spans where rank 0 scatters the input" "$(check_spans root.json)" ""
+if [ -x "$BIN/failpoints/hetsort" ]; then
+  HETSORT_FAIL=delay@read:0=1 run "$BIN/failpoints/hetsort" --ranks 2 --report slow.json -f -o out in
+  is "spans where a rank is slow" "$rc/$(check_spans slow.json)" 0/
+  is "what the slow rank works the other one waits" "$(worked slow.json 0 read) $(worked slow.json 1 read)" "worked waited"
+fi
+
 head -c 150 in >half
 run "$BIN/hetsort" --ranks 2 --report bad.json -o none half
 is "a run that is refused" "$rc" 2
