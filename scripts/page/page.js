@@ -49,6 +49,12 @@ function seconds(v) {
   if (v === 0 || Math.abs(v) >= 1) return `${digits(v)} s`;
   return Math.abs(v) >= 0.001 ? `${digits(1000 * v)} ms` : `${digits(1e6 * v)} µs`;
 }
+// A moment as the reader's clock and language have it.
+function moment(v) {
+  const at = new Date(textOf(v));
+  if (Number.isNaN(at.getTime())) return MISSING;
+  return html('time', { datetime: v }, at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' }));
+}
 const percent = (v) => (isNumber(v) ? `${v > 0 ? '+' : ''}${v.toFixed(0)} %` : MISSING);
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
@@ -95,8 +101,10 @@ function drawPictures() {
   }
 }
 
+// A class that begins with "mark" is a line in the picture, all others are areas.
 function legend(entries) {
-  const sample = (cls) => svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true' }, svg('rect', { class: cls, width: 14, height: 14 }));
+  const sample = (cls) => svg('svg', { viewBox: '0 0 14 14', 'aria-hidden': 'true' },
+    cls.startsWith('mark') ? line(cls, 7, 0, 7, 14) : svg('rect', { class: cls, width: 14, height: 14 }));
   return html('ul', { class: 'legend' }, ...entries.map(([cls, text]) => html('li', {}, sample(cls), text)));
 }
 
@@ -123,35 +131,85 @@ function tick(end, n) {
   return [1, 2, 5, 10].map((k) => k * ten).find((step) => end / step <= n + 1e-9);
 }
 
-// A row for each of `rows` ({ label, critical }), which paint(row, y, height, x) draws; x(v) is where v of 0..end is.
-// say(v) is the text of a tick.
-function rowPicture(width, label, rows, end, say, paint) {
+// The ticks of an axis share a unit, and have as many digits as tell them apart.
+const UNITS = new Map([[seconds, [['s', 1], ['ms', 1e-3], ['µs', 1e-6]]],
+  [bytes, [['PB', 1e15], ['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]]]]);
+function tickText(v, step, end, say) {
+  const unit = (UNITS.get(say) || []).find(([, size]) => end >= size);
+  return unit ? `${(v / unit[1]).toFixed(Math.max(0, -Math.floor(Math.log10(step / unit[1]) + 1e-9)))} ${unit[0]}` : say(v);
+}
+
+// rowPicture - a picture with a row for each of `rows` ({ label, critical }), which paint(row, y, height, x) draws; x(v)
+// is where v of 0..end is, and say(v) is v as text.
+//   ends(row)  [v, words]: the words that follow the bar, which ends at v
+//   time       the axis is the time of the page, with a cursor that all such pictures share
+function rowPicture({ label, rows, end, say, paint, ends = () => null, time = false }) {
+  return picture((width) => drawRows(width, { label, rows, end, say, paint, ends, time }));
+}
+
+const TIME_ENDS = widthOf('waits 99 %', 'small'); // the same room in all pictures that share their axis
+
+function drawRows(width, { label, rows, end, say, paint, ends, time }) {
   const small = rows.length > 24;
   const height = small ? 15 : 24;
   const wordsOf = (row) => (row.critical ? '▶ ' : '') + row.label;
   const clsOf = (row) => `${small ? 'small' : ''}${row.critical ? ' strong' : ''}`;
   const left = Math.min(most([30, ...rows.map((r) => widthOf(wordsOf(r), clsOf(r)))]) + 10, width * 0.32);
-  const right = 14;
+  const right = 14 + (time ? TIME_ENDS : most(rows.map((row) => (ends(row) ? widthOf(ends(row)[1], 'small') : 0))));
   const bottom = rows.length * height;
   const x = (v) => left + (width - left - right) * (end > 0 ? v / end : 0);
-  const out = svg('svg', { viewBox: `0 0 ${width} ${bottom + 26}`, role: 'img', 'aria-label': label });
+  const out = svg('svg', { viewBox: `0 0 ${width} ${bottom + 26}`, role: 'img', 'aria-label': label, class: time ? 'timed' : null });
   if (end > 0) {
-    const step = tick(end, Math.max(2, Math.floor((width - left) / 90)));
+    const step = tick(end, Math.max(1, Math.floor((width - left - right) / Math.max(64, widthOf(say(end), 'small') + 24))));
     for (let i = 0; i * step <= end * 1.0001; i++) {
       const anchor = x(i * step) > width - 30 ? 'end' : 'middle';
       out.append(line('axis', x(i * step), 0, x(i * step), bottom + 4),
-        text('small faint', anchor === 'end' ? width : x(i * step), bottom + 18, say(i * step), { 'text-anchor': anchor }));
+        text('small faint', anchor === 'end' ? width : x(i * step), bottom + 18, tickText(i * step, step, end, say), { 'text-anchor': anchor }));
     }
   }
   rows.forEach((row, i) => {
     const at = text(clsOf(row), left - 8, (i + 0.5) * height + 4, cut(wordsOf(row), left - 9, clsOf(row)), { 'text-anchor': 'end' });
     out.append(titled(at, wordsOf(row)));
     for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
+    const value = ends(row);
+    if (value) out.append(text('small', x(value[0]) + 5, (i + 0.5) * height + 4, value[1]));
   });
+  if (time) follow(out, end, (px) => ((px - left) / (width - left - right)) * end, (v) => cursor(x(v), width, bottom, say(v)));
   return out;
 }
 
+// ------------------------------------------------------------------------------------------------------------- cursor
+
+// A line at one moment in all pictures of the page's time, where the pointer is in one of them.
+const timed = new WeakMap();
+
+function cursor(x, width, bottom, words) {
+  const room = widthOf(words, 'small') + 8, at = Math.min(Math.max(x - room / 2, 0), width - room);
+  return svg('g', { class: 'cursor', 'pointer-events': 'none' }, line('now', x, 0, x, bottom + 6),
+    rect('flag', at, bottom + 6, room, 17), text('small', at + 4, bottom + 18, words));
+}
+
+function point(v) {
+  for (const old of document.querySelectorAll('.cursor')) old.remove();
+  if (v !== null) for (const out of document.querySelectorAll('.timed')) out.append(timed.get(out)(v));
+}
+
+function follow(out, end, valueAt, cursorAt) {
+  timed.set(out, cursorAt);
+  out.addEventListener('pointermove', (e) => {
+    const box = out.getBoundingClientRect(), v = valueAt(((e.clientX - box.left) / box.width) * out.viewBox.baseVal.width);
+    point(v >= 0 && v <= end ? v : null);
+  });
+  out.addEventListener('pointerleave', () => point(null));
+}
+
 // ---------------------------------------------------------------------------------------------------------------- page
+
+// One line on top: which page this is, and of what. Parts that are empty are omitted.
+function identity(name, ...parts) {
+  page.append(html('p', { class: 'identity' }, html('strong', {}, name), ...parts.filter((part) => part).flatMap((part) => [' · ', part])));
+}
+const code = (words) => html('span', { class: 'code' }, words);
 
 function section(title, ...children) {
   page.append(html('section', {}, html('h2', {}, title), ...children));

@@ -465,6 +465,21 @@ static json_t *command_json(const void *of, const report_source *s)
 	return a;
 }
 
+static json_t *inputs_json(const void *of, const report_source *s)
+{
+	json_t *a = json_array();
+	(void)of;
+	for (size_t i = 0; i < s->o->ninputs; i++)
+		a = json_and(a, json_name(s->o->inputs[i]));
+	return a;
+}
+
+static json_t *output_json(const void *of, const report_source *s)
+{
+	(void)of;
+	return s->o->output ? json_name(s->o->output) : json_null();
+}
+
 const char *report_build(void)
 {
 	return HETSORT_BUILD;
@@ -587,6 +602,8 @@ const report_field report_fields[] = {
 	{ "exit_code", JOB(status) },
 	{ "signal", MADE(signal_json) },
 	{ "command", MADE(command_json) },
+	{ "inputs", MADE(inputs_json) },
+	{ "output", MADE(output_json) },
 	{ "versions", OBJECT(versions_fields) },
 	{ "config", MADE(config_json) },
 	{ "records", JOB(records) },

@@ -20,7 +20,7 @@ status page_check(const json_t *report, const char *name, err *e)
 	const char *format = json_string_value(json_object_get(report, "format"));
 	const json_t *version = json_object_get(report, "version");
 	if (!format || strcmp(format, "hetsort-report") != 0)
-		return err_set(e, ST_REFUSED, "%s is no report of hetsort", err_quoted(name, q));
+		return err_set(e, ST_REFUSED, "%s is not a report of hetsort", err_quoted(name, q));
 	if (!json_is_integer(version) || json_integer_value(version) != REPORT_VERSION)
 		return err_set(e, ST_REFUSED, "report %s is not of version %d", err_quoted(name, q),
 			       REPORT_VERSION);

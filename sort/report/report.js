@@ -14,10 +14,12 @@ const ranks = listOf(data.ranks).filter(isObject);
 const part = (rank, name) => objectOf(rank[name]);
 const phasesOf = (rank) => Object.entries(part(rank, 'phases_s')).filter(([, s]) => isNumber(s));
 const tookOf = (rank) => sum(phasesOf(rank).map(([, s]) => s));
-const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // that is waiting for blocks
+const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // which is waiting for blocks
 const spansOf = (rank) => listOf(rank.timeline).filter((s) => isObject(s) && isNumber(s.begin_s) && isNumber(s.end_s));
 const failed = data.status !== 'ok';
-const recordBytes = numberOf(objectOf(data.config).record_bytes);
+const settings = objectOf(data.config);
+const recordBytes = numberOf(settings.record_bytes);
+const worked = ranks.some((r) => spansOf(r).some((s) => !['describe', 'plan'].includes(s.phase))); // or refused before
 const total_s = numberOf(data.total_s) || most(ranks.flatMap(spansOf).map((s) => s.end_s));
 const critical = ranks.length > 1 ? ranks.reduce((top, r) => (busyOf(r) > busyOf(top) ? r : top)) : null;
 const hosts = new Map();
@@ -49,6 +51,7 @@ function sentence() {
   const where = ranks.length === 0 ? '' : ` on ${plural(ranks.length, 'rank')}${hosts.size > 1 ? ` of ${hosts.size} hosts` : ''}`;
   if (!failed) return `Sorted ${what}${recordBytes ? `, ${bytes(data.records * recordBytes)},` : ''} in ${seconds(total_s)}${where}`;
   if (typeof data.signal === 'string') return `Not sorted: interrupted by ${data.signal}`;
+  if (data.status === 'refused') return 'Not sorted: the job was refused';
   return `Not sorted: the job failed (${textOf(data.status) || 'unknown'})${total_s > 0 ? ` after ${seconds(total_s)}` : ''}${where}`;
 }
 
@@ -57,33 +60,40 @@ function figures(entries) {
   return html('dl', { class: 'figures' }, ...shown.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value))));
 }
 
+function identify() {
+  const names = listOf(data.inputs).map(textOf), more = names.length > 1 ? ` and ${names.length - 1} more` : '';
+  identity('hetsort report', hosts.size === 1 ? [...hosts.keys()][0] : hosts.size > 1 ? `${hosts.size} hosts` : '',
+    names.length ? `${names[0]}${more} → ${textOf(data.output) || 'no output'}` : '', code(listOf(data.command).map(textOf).join(' ')));
+}
+
 function verdict() {
   const moved = numberOf(data.records) * recordBytes;
   document.title = `hetsort: ${sentence()}`;
   page.append(html('h1', { class: failed ? 'bad' : 'good' }, sentence()));
-  page.append(faint(`Started ${textOf(data.started) || MISSING}, ended ${textOf(data.date) || MISSING}.`));
+  page.append(faint('Started ', moment(data.started), ', ended ', moment(data.date), '.'));
+  if (!worked) return;
   page.append(figures([
     ['time', total_s > 0 ? seconds(total_s) : null],
     ['rate', !failed && moved > 0 && total_s > 0 ? rate(moved / total_s) : null],
-    ['balance (1 is perfect)', numberOf(data.balance) > 0 ? digits(data.balance) : null],
+    ['balance (1 is perfect)', critical && numberOf(data.balance) > 0 ? digits(data.balance) : null],
     ['busiest rank', critical ? `${textOf(critical.rank)}: ${seconds(busyOf(critical))}` : null],
-    ['most memory of a rank', ranks.length ? bytes(most(ranks.map((r) => part(r, 'bytes').arrays_peak))) : null],
-    ['runs on disk', ranks.length ? bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes))) : null],
+    [critical ? 'most memory of a rank' : 'memory', bytes(most(ranks.map((r) => part(r, 'bytes').arrays_peak)))],
+    ['runs on disk', bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))],
   ]));
 }
 
 function messages() {
-  const same = new Map(); // what several ranks say is said once
+  const same = new Map(); // the same message of several ranks is shown once
   for (const r of ranks.filter((x) => isObject(x.error))) {
-    const words = `${textOf(r.error.phase)}: ${textOf(r.error.message) || 'gave no reason'}`;
+    const words = textOf(r.error.message) || 'gave no reason';
     same.set(words, [...(same.get(words) || []), r]);
   }
   for (const [words, list] of same) {
-    const who = list.length > 1 ? `${list.length} ranks, first of them ` : '';
-    page.append(html('div', { class: 'notice error' }, html('strong', {}, `${who}rank ${textOf(list[0].rank)} (${textOf(list[0].host)}), `), words));
+    const who = list.length > 1 ? `${list.length} ranks, the first is ` : '';
+    page.append(html('div', { class: 'notice error' }, html('strong', {}, `${who}rank ${textOf(list[0].rank)} (${textOf(list[0].host)}): `), words));
   }
   if (failed && ranks.length === 0)
-    page.append(html('div', { class: 'notice error' }, 'The job ended before its ranks could say how far they were; standard error tells more.'));
+    page.append(html('div', { class: 'notice error' }, 'The job ended before its ranks could report; see its messages on standard error.'));
   for (const note of listOf(data.notes)) page.append(html('div', { class: 'notice' }, html('strong', {}, 'Note: '), textOf(note)));
 }
 
@@ -91,66 +101,94 @@ function messages() {
 
 const deviation = (r) => (r.predicted_s > 0 && tookOf(r) > 0 ? 100 * (tookOf(r) / r.predicted_s - 1) : null);
 
+// Measured rates predict seconds. Nominal ones only say how ranks compare, so then both are shown relative to the mean of
+// the ranks, and one rank has nothing to compare.
+const measured = settings.rates_measured === true;
+const times = (v) => (isNumber(v) ? `${digits(v)} ×` : MISSING);
+UNITS.set(times, [['×', 1]]);
+
 function planned() {
-  if (!ranks.some((r) => numberOf(r.predicted_s) > 0)) return;
-  const end = most(rows.flatMap((row) => row.ranks.flatMap((r) => [tookOf(r), r.predicted_s])));
-  const paint = (row, y, h, x) => {
-    const r = row.slowest;
-    return [titled(rect('k0', x(0), y, x(tookOf(r)) - x(0), h), `rank ${textOf(r.rank)}: took ${seconds(tookOf(r))}, planned ${seconds(r.predicted_s)}`),
-      numberOf(r.predicted_s) > 0 ? line('mark', x(r.predicted_s), y - 1, x(r.predicted_s), y + h + 1) : null];
-  };
+  const known = ranks.filter((r) => numberOf(r.predicted_s) > 0 && tookOf(r) > 0);
+  if (failed || known.length === 0 || (!measured && !critical)) return;
+  const mean = (of) => (measured ? 1 : sum(known.map(of)) / known.length);
+  const mean_took = mean(tookOf), mean_planned = mean((r) => r.predicted_s);
+  const took = (r) => tookOf(r) / mean_took, plan = (r) => numberOf(r.predicted_s) / mean_planned;
+  const say = measured ? seconds : times;
+  const part_of = (r, kind) => (100 * numberOf(part(r, 'records')[kind])) / sum(ranks.map((k) => part(k, 'records')[kind])) || 0;
+  const shareText = (r, kind) => `${part_of(r, kind).toFixed(1)} %`;
+  const paint = ({ slowest: r }, y, h, x) => [
+    titled(rect('is', x(0), y, x(took(r)) - x(0), h), `rank ${textOf(r.rank)}: took ${say(took(r))}, planned ${say(plan(r))}`),
+    plan(r) > 0 ? line('mark', x(plan(r)), y - 1, x(plan(r)), y + h + 1) : null];
   section('Plan against reality',
-    para(`Seconds that a rank took, and, as a line, those that the plan said.${grouped ? ` Each row is the busiest rank of a ${groupWord}.` : ''}
-Nominal rates predict ratios between ranks; measured ones predict seconds: `, html('code', {}, '--speeds=auto'), '.'),
-    legend([['k0', 'took']]),
-    picture((w) => rowPicture(w, `Seconds taken and planned, ${plural(rows.length, 'row')}`, rows, end, seconds, paint)),
+    measured ? para('Seconds that each rank took, and those that the plan predicted from the rates that the ranks measured.')
+      : para('How long each rank took, relative to the mean of the ranks (1 ×), and what the plan predicted. Rates were not measured, so the plan \
+knows how ranks compare, not how many seconds they take; ', html('code', {}, '--speeds=auto'), ' measures them.'),
+    grouped ? para(`Each row is the busiest rank of a ${groupWord}.`) : null,
+    legend([['is', 'took'], ['mark', 'plan']]),
+    rowPicture({ label: `Time taken and planned, ${plural(rows.length, 'row')}`, rows, say, paint,
+      end: most(rows.flatMap(({ slowest: r }) => [took(r), plan(r)])), ends: ({ slowest: r }) => [Math.max(took(r), plan(r)), say(took(r))] }),
     asTable('Plan and reality of each rank', rankTable(
       column('speed', (r) => (isNumber(r.speed) ? digits(r.speed) : MISSING)),
       column('planned to read', (r) => count(part(r, 'records').planned_in)), column('read', (r) => count(part(r, 'records').in)),
       column('planned to write', (r) => count(part(r, 'records').planned_out)), column('written', (r) => count(part(r, 'records').out)),
-      column('planned', (r) => seconds(r.predicted_s)), column('took', (r) => seconds(tookOf(r))),
-      column('difference', (r) => percent(deviation(r))))));
+      column('share planned', (r) => shareText(r, 'planned_out')), column('share written', (r) => shareText(r, 'out')),
+      column('planned', (r) => say(plan(r))), column('took', (r) => say(took(r))), column('seconds', (r) => seconds(tookOf(r))),
+      column('difference', (r) => (plan(r) > 0 && took(r) > 0 ? percent(100 * (took(r) / plan(r) - 1)) : MISSING)))));
 }
 
 // ------------------------------------------------------------------------------------------------------------ timeline
 
-// What is not in a span is waiting, for the rank that reaches the border of the phase last.
-function waitsOf(rank) {
-  const waits = [];
+// Pieces of a rank's time, one after the other: the work of a phase, then how long the rank waited for others in it. Time
+// in no span is waiting, too. One rank has nobody to wait for.
+function piecesOf(rank) {
+  const pieces = [];
   let at = 0;
+  const add = (to, phase, wait) => {
+    if (to > at && (critical || !wait)) pieces.push({ phase, wait, from: at, to });
+    at = Math.max(at, to);
+  };
   for (const s of spansOf(rank)) {
-    if (s.begin_s > at) waits.push([at, s.begin_s]);
-    at = Math.max(at, s.end_s);
+    add(s.begin_s, '', true);
+    add(s.end_s - (critical ? Math.min(numberOf(s.wait_s), s.end_s - s.begin_s) : 0), s.phase, false);
+    add(s.end_s, s.phase, true);
   }
-  if (total_s > at) waits.push([at, total_s]);
-  return waits;
+  add(total_s, '', true);
+  return pieces;
+}
+const waitedOf = (rank) => sum(piecesOf(rank).filter((p) => p.wait).map((p) => p.to - p.from));
+
+// Some phases have the work of another one in them.
+const HOLDS = { read: 'sort', merge: 'write' };
+function wordsOf(rank, phase) {
+  const other = HOLDS[phase];
+  return other && part(rank, 'phases_s')[other] > 0 && !spansOf(rank).some((s) => s.phase === other) ? `${phase}, ${other}` : textOf(phase);
 }
 
-function span(s, y, h, x) {
-  const width = x(s.end_s) - x(s.begin_s), cls = phaseClass(s.phase);
-  const name = `${textOf(s.phase)}: ${seconds(s.begin_s)} to ${seconds(s.end_s)}`;
-  const bar = titled(rect(cls, x(s.begin_s), y, width, h), name);
-  if (h < 16 || width < widthOf(textOf(s.phase)) + 8) return [bar];
-  const ink = cls === 'k0' ? 'on-dark' : 'on-light';
-  return [bar, text(ink, x(s.begin_s) + 4, y + h / 2 + 4, textOf(s.phase), { 'aria-hidden': 'true', 'pointer-events': 'none' })];
+function piece(rank, p, y, h, x) {
+  const width = x(p.to) - x(p.from), cls = p.wait ? 'wait' : phaseClass(p.phase);
+  const name = p.wait ? 'wait' : wordsOf(rank, p.phase);
+  const bar = titled(rect(cls, x(p.from), y, width, h), `${p.wait && p.phase ? `${p.phase}, ` : ''}${name}: ${seconds(p.to - p.from)}`);
+  if (p.wait || h < 16 || width < widthOf(name) + 8) return [bar];
+  return [bar, text(cls === 'k0' ? 'on-dark' : 'on-light', x(p.from) + 4, y + h / 2 + 4, name, { 'aria-hidden': 'true', 'pointer-events': 'none' })];
 }
 
 function timeline() {
   if (!ranks.some((r) => spansOf(r).length)) return;
-  const names = [...new Set(ranks.flatMap((r) => spansOf(r).map((s) => textOf(s.phase))))];
-  const own = names.filter((n) => PHASES[n] && !['sample', 'split', 'exchange'].includes(n)).map((n) => [PHASES[n], n]);
+  const names = [...new Set(ranks.flatMap((r) => spansOf(r).map((s) => wordsOf(r, textOf(s.phase)))))];
+  const kind = (name) => phaseClass(name.replace(/,.*/, ''));
+  const entries = [...new Set(names.map(kind))].sort().map((cls) => [cls, names.filter((n) => kind(n) === cls).join(', ')]);
   const paint = (row, y, h, x) => [
-    ...waitsOf(row.slowest).map(([a, b]) => titled(rect('wait', x(a), y, x(b) - x(a), h), `wait: ${seconds(a)} to ${seconds(b)}`)),
-    ...spansOf(row.slowest).flatMap((s) => span(s, y, h, x)),
+    ...piecesOf(row.slowest).flatMap((p) => piece(row.slowest, p, y, h, x)),
     row.critical ? rect('critical', x(0), y - 1, x(total_s) - x(0), h + 2, { 'pointer-events': 'none' }) : null];
   section('Timeline',
-    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} was in which phase. ${critical ? `▶ and a frame mark the critical rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
-    legend([...own, ...(names.some((n) => PHASES[n] === 'k3') ? [['k3', 'sample, split, exchange']] : []),
-      ...(names.some((n) => !PHASES[n]) ? [[OTHER_PHASES, 'describe, plan, commit']] : []), ['wait', 'wait']]),
-    picture((w) => rowPicture(w, `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, total_s, seconds, paint)),
+    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} was in which phase. ${critical ? `The hatched end of a phase is how long the rank \
+waited in it for other ranks: for their blocks, in collective calls and for the slowest. ▶ and a frame mark rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
+    legend([...entries, ...(critical ? [['wait', 'waiting for other ranks']] : [])]),
+    rowPicture({ label: `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, end: total_s, say: seconds, paint, time: true,
+      ends: ({ slowest: r }) => (critical ? [total_s, `waits ${Math.round((100 * waitedOf(r)) / total_s)} %`] : null) }),
     asTable('When phases began and ended', table([...RANK.map((c) => ({ ...c, value: (e) => c.value(e.rank) })),
       { head: 'phase', value: (e) => textOf(e.span.phase) }, column('began', (e) => seconds(e.span.begin_s)),
-      column('ended', (e) => seconds(e.span.end_s)), column('lasted', (e) => seconds(e.span.end_s - e.span.begin_s))],
+      column('ended', (e) => seconds(e.span.end_s)), column('lasted', (e) => seconds(e.span.end_s - e.span.begin_s)), column('waited', (e) => seconds(e.span.wait_s))],
     ranks.flatMap((rank) => spansOf(rank).map((s) => ({ rank, span: s }))), (e) => e.rank === critical)));
 }
 
@@ -176,22 +214,23 @@ function heatMap(kind, title, step_s, columns) {
   const heat = new Map(rows.map((row) => [row, heatOf(row, kind, step_s, columns)]));
   const top = most([...heat.values()].flat());
   if (!(top > 0)) return null;
-  const end = columns * step_s;
-  const paint = (row, y, h, x) => [rect('ground', x(0), y - 2, x(end) - x(0), h + 4),
-    ...heat.get(row).map((v, i) => (v > 0 ? titled(rect('heat', x(i * step_s), y - 2, x((i + 1) * step_s) - x(i * step_s), h + 4,
-      { 'fill-opacity': (0.06 + 0.94 * (v / top)).toFixed(3) }), `${row.label}: ${rate(v)}, ${seconds(i * step_s)} to ${seconds((i + 1) * step_s)}`) : null))];
+  const paint = (row, y, h, x) => [rect('ground', x(0), y - 2, x(total_s) - x(0), h + 4),
+    ...heat.get(row).map((v, i) => (v > 0 && i * step_s < total_s ? titled(
+      rect('heat', x(i * step_s), y - 2, x(Math.min((i + 1) * step_s, total_s)) - x(i * step_s), h + 4, { 'fill-opacity': (0.06 + 0.94 * (v / top)).toFixed(3) }),
+      `${row.label}: ${rate(v)}, ${seconds(i * step_s)} to ${seconds((i + 1) * step_s)}`) : null))];
   return html('div', {}, html('h3', {}, `${title}, at most ${rate(top)}`),
-    picture((w) => rowPicture(w, `${title}, at most ${rate(top)}`, rows, end, seconds, paint)));
+    rowPicture({ label: `${title}, at most ${rate(top)}`, rows, end: total_s, say: seconds, paint, time: true,
+      ends: (row) => [total_s, bytes(step_s * sum(heat.get(row)))] }));
 }
 
 function activity() {
   const step_s = most(ranks.map(stepOf));
-  if (!(step_s > 0)) return;
+  if (!(step_s > 0 && total_s > 0)) return;
   const columns = Math.max(1, most(ranks.map((r) => Math.ceil((flow(r, 'read').length * stepOf(r)) / step_s - 1e-6))));
   const maps = ACTIVITY.map(([kind, title]) => heatMap(kind, title, step_s, columns)).filter((m) => m !== null);
   if (maps.length === 0) return;
   const peak = (r, kind) => (stepOf(r) > 0 ? most(flow(r, kind)) / stepOf(r) : null);
-  section('Activity', para(`Bytes a second in steps of ${seconds(step_s)}, runs on disk included; the stronger the colour, the more${grouped ? `; each row is a ${groupWord}, all its ranks together` : ''}.`),
+  section('Activity', para(`Bytes per second in steps of ${seconds(step_s)}, runs on disk included; the stronger the colour, the more. At the end of a row is the sum. ${grouped ? `Each row is a ${groupWord}, all its ranks together.` : ''}`),
     ...maps, asTable('Bytes and highest rates of each rank', rankTable(
       ...ACTIVITY.flatMap(([kind]) => [column(kind, (r) => bytes(sum(flow(r, kind)))), column('at most', (r) => rate(peak(r, kind)))]))));
 }
@@ -213,29 +252,32 @@ function adapted() {
   const before = (r) => part(r, 'records').planned_out_before, after = (r) => part(r, 'records').planned_out;
   if (!isObject(data.adapt) || !ranks.some((r) => isNumber(before(r)))) return [];
   const end = most(rows.flatMap((row) => [total(row, before), total(row, after)]));
-  const paint = (row, y, h, x) => [['k2', before], ['k0', after]].map(([cls, of], i) =>
+  const say = (v) => scaled(v, ['', 'k', 'M', 'G']);
+  const paint = (row, y, h, x) => [['is before', before], ['is', after]].map(([cls, of], i) =>
     titled(rect(cls, x(0), y + (i * h) / 2, x(total(row, of)) - x(0), h / 2 - 0.5), `${row.label}: ${count(total(row, of))} records ${i ? 'after' : 'before'}`));
   const gain = numberOf(data.adapt.predicted_gain);
   return [html('h3', {}, 'Shares before and after --adapt'),
-    para(`Shares were ${textOf(data.adapt.shares) || 'not looked at'}${gain > 0 ? `; ${(100 * gain).toFixed(0)} % of the time that was left was the predicted gain` : ''}.`),
-    legend([['k2', 'records to write, before'], ['k0', 'after']]),
-    picture((w) => rowPicture(w, 'Records to write before and after adapting', rows, end, (v) => scaled(v, ['', 'k', 'M', 'G']), paint)),
+    para(`Shares were ${textOf(data.adapt.shares) || 'not examined'}${gain > 0 ? `; the predicted gain was ${(100 * gain).toFixed(0)} % of the time that was left` : ''}.`),
+    legend([['is before', 'records to write, before'], ['is', 'after']]),
+    rowPicture({ label: 'Records to write before and after adapting', rows, end, say, paint,
+      ends: (row) => [Math.max(total(row, before), total(row, after)), say(total(row, after))] }),
     asTable('Shares before and after', rankTable(column('before', (r) => count(before(r))), column('after', (r) => count(after(r))),
       column('speed seen', (r) => (isNumber(r.speed_seen) ? digits(r.speed_seen) : MISSING))))];
 }
 
 function balance() {
   const end = most(ranks.map(busyOf));
-  if (!(end > 0)) return;
+  if (!(end > 0 && critical)) return;
   const mean = sum(ranks.map(busyOf)) / ranks.length;
   const names = [...new Set(ranks.flatMap((r) => phasesOf(r).map(([name]) => name)))].filter((n) => n !== 'exchange');
-  const worked = names.filter((n) => ranks.some((r) => part(r, 'phases_s')[n] > 0));
+  const seen = names.filter((n) => ranks.some((r) => part(r, 'phases_s')[n] > 0));
   const paint = (row, y, h, x) => [...phaseBars(row, y, h, x), line('mark', x(mean), y - 2, x(mean), y + h + 2)];
   section('Balance',
-    para(`Seconds that ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} worked itself, without waiting. The line is the mean of all ranks, ${seconds(mean)}; the busiest took ${digits(end / mean)} times as long.`),
-    legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other']]
-      .filter(([cls]) => worked.some((n) => phaseClass(n) === cls))),
-    picture((w) => rowPicture(w, `Seconds worked, mean ${seconds(mean)}`, rows, end, seconds, paint)),
+    para(`Seconds that ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} spent in each phase, without waiting for blocks or for slower ranks at its end. The busiest rank took ${digits(end / mean)} times the mean of all ranks, ${seconds(mean)}.`),
+    legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other'], ['mark', 'mean']]
+      .filter(([cls]) => cls === 'mark' || seen.some((n) => phaseClass(n) === cls))),
+    rowPicture({ label: `Seconds worked, mean ${seconds(mean)}`, rows, end, say: seconds, paint,
+      ends: (row) => [Math.max(busyOf(row.slowest), mean), seconds(busyOf(row.slowest))] }),
     asTable('Seconds of each phase', rankTable(...names.map((n) => column(n, (r) => seconds(part(r, 'phases_s')[n]))),
       column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
     ...adapted());
@@ -256,11 +298,15 @@ function exchange() {
   const of = (r, kind) => part(r, 'bytes')[kind];
   const end = most(rows.flatMap((row) => [total(row, (r) => of(r, 'sent')), total(row, (r) => of(r, 'received'))]));
   if (!(end > 0)) return;
-  const paint = (row, y, h, x) => [['k3', 'sent'], ['k6', 'received']].map(([cls, kind], i) =>
+  const paint = (row, y, h, x) => [['heat', 'sent'], ['heat other', 'received']].map(([cls, kind], i) =>
     titled(rect(cls, x(0), y + (i * h) / 2, x(total(row, (r) => of(r, kind))) - x(0), h / 2 - 0.5), `${row.label}: ${bytes(total(row, (r) => of(r, kind)))} ${kind}`));
   const pairs = matrix();
-  section('Exchange', para('Bytes of records that went from rank to rank.'), pairs,
-    legend([['k3', 'sent'], ['k6', 'received']]), picture((w) => rowPicture(w, 'Bytes sent and received', rows, end, bytes, paint)),
+  section('Exchange', para('Bytes of records that each rank sent and received.'), pairs,
+    legend([['heat', 'sent'], ['heat other', 'received']]),
+    rowPicture({ label: 'Bytes sent and received', rows, end, say: bytes, paint, ends: (row) => {
+      const [sent, received] = ['sent', 'received'].map((kind) => total(row, (r) => of(r, kind)));
+      return [Math.max(sent, received), `${bytes(sent)}, ${bytes(received)}`];
+    } }),
     asTable('Bytes sent and received', rankTable(column('sent', (r) => bytes(of(r, 'sent'))), column('received', (r) => bytes(of(r, 'received'))))));
 }
 
@@ -276,13 +322,14 @@ function memory() {
   const limits = ranks.map(limitOf).filter(isNumber);
   const near = limits.length > 0 && most(limits) < 4 * used; // one that is far away would leave no room for the bars
   const end = near ? Math.max(used, most(limits)) : used;
-  const paint = (row, y, h, x) => [titled(rect('k4', x(0), y, x(top(row, held)) - x(0), h), `${row.label}: held ${bytes(top(row, held))}, planned ${bytes(top(row, plan))}`),
+  const paint = (row, y, h, x) => [titled(rect('is', x(0), y, x(top(row, held)) - x(0), h), `${row.label}: held ${bytes(top(row, held))}, planned ${bytes(top(row, plan))}`),
     line('mark', x(top(row, plan)), y - 1, x(top(row, plan)), y + h + 1),
-    near && top(row, limitOf) > 0 ? titled(rect('wait', x(top(row, limitOf)) - 2, y - 2, 4, h + 4), `limit ${bytes(top(row, limitOf))}`) : null];
-  section('Memory', para(`Most memory that ${grouped ? `a rank of each ${groupWord}` : 'each rank'} held for records; the line is what was planned. ${limits.length === 0 ? 'There was no limit.'
-    : near ? `The hatched bar is the limit, ${bytes(most(limits))}.` : `The limit, ${bytes(most(limits))}, is far to the right.`} Runs on disk: ${bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))}.`),
-    legend([['k4', 'held'], ...(near ? [['wait', 'limit']] : [])]),
-    picture((w) => rowPicture(w, 'Memory held and planned', rows, end, bytes, paint)),
+    near && top(row, limitOf) > 0 ? line('mark limit', x(top(row, limitOf)), y - 2, x(top(row, limitOf)), y + h + 2) : null];
+  section('Memory', para(`Most memory that ${grouped ? `a rank of each ${groupWord}` : 'each rank'} held for records. ${limits.length === 0 ? 'There was no limit.'
+    : near ? `The limit is ${bytes(most(limits))}.` : `The limit, ${bytes(most(limits))}, is far beyond the picture.`} Runs on disk: ${bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))}.`),
+    legend([['is', 'held'], ['mark', 'plan'], ...(near ? [['mark limit', 'limit']] : [])]),
+    rowPicture({ label: 'Memory held and planned', rows, end, say: bytes, paint,
+      ends: (row) => [Math.max(top(row, held), top(row, plan), near ? top(row, limitOf) : 0), bytes(top(row, held))] }),
     asTable('Memory of each rank', rankTable(column('held', (r) => bytes(held(r))), column('planned', (r) => bytes(plan(r))), column('limit', (r) => (isNumber(limitOf(r)) ? bytes(limitOf(r)) : 'none')),
       column('process', (r) => bytes(part(r, 'bytes').process_peak)), column('runs', (r) => count(part(r, 'memory').spill_runs)), column('on disk', (r) => bytes(part(r, 'memory').spill_bytes)),
       { head: 'where the limit comes from', wide: true, value: (r) => textOf(part(r, 'memory').limit) })));
@@ -307,18 +354,17 @@ function files() {
 // ------------------------------------------------------------------------------------------------------------- machine
 
 function pairs(label, entries) {
-  const shown = entries.filter(([, v]) => v !== '' && v !== null);
-  return scroll(label, table([{ head: label, value: (e) => e[0] }, { head: '', wide: true, value: (e) => e[1] }], shown));
+  const row = ([name, v]) => html('tr', {}, html('th', { scope: 'row' }, name), html('td', { class: 'wide' }, v));
+  return scroll(label, html('table', {}, html('tbody', {}, ...entries.filter(([, v]) => v !== '' && v !== null).map(row))));
 }
 
 const BINDINGS = { none: 'no', rank: 'the rank', threads: 'each thread to one' };
 const bindingOf = (r) => BINDINGS[textOf(r.binding)] || '';
 
 function machine() {
-  const versions = objectOf(data.versions), config = Object.entries(objectOf(data.config));
+  const versions = objectOf(data.versions), config = Object.entries(settings);
   const unique = (of) => [...new Set(ranks.map(of))].filter((v) => v !== '');
-  section('Machine and command',
-    para('Command: ', html('span', { class: 'code' }, listOf(data.command).map(textOf).join(' ') || MISSING)),
+  section('Machine',
     pairs('machine', [['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
       ['processors', unique((r) => textOf(r.cpu_model)).join(', ')], ['threads of a rank', unique((r) => textOf(r.threads)).join(', ')],
       ['NUMA nodes of a rank', unique((r) => textOf(r.numa_nodes)).join('; ')], ['bound to them', unique(bindingOf).join(', ')],
@@ -329,14 +375,9 @@ function machine() {
     config.length ? folded('Settings', pairs('settings', config.map(([k, v]) => [k, textOf(v)]))) : null);
 }
 
+identify();
 verdict();
 messages();
-planned();
-timeline();
-activity();
-balance();
-exchange();
-memory();
-files();
+if (worked) for (const draw of [planned, timeline, activity, balance, exchange, memory, files]) draw();
 machine();
 show();

@@ -16,6 +16,7 @@ const words = (key) => key.replace(/_/g, ' ');
 
 function head() {
   document.title = `hetplan: ${textOf(data.title)}`;
+  identity('hetplan plan', textOf(answer.op), rows.length ? plural(rows.length, 'processor') : '');
   page.append(html('h1', {}, textOf(data.title)));
   const shown = Object.entries(answer).filter(([key, v]) => key !== 'status' && key !== 'op' && (isNumber(v) || typeof v === 'string' || typeof v === 'boolean'));
   page.append(html('dl', { class: 'figures' }, ...shown.map(([key, v]) => html('div', {}, html('dt', {}, words(key)), html('dd', {}, number(v))))));
@@ -32,18 +33,31 @@ function plan() {
     ...columns.map(([key, v]) => ({ head: words(key), number: true, value: (i) => number(v[i]) }))], Array.from({ length: size }, (_, i) => i))));
 }
 
+// When a processor does nothing, for longer than a pixel is wide.
+function idleOf(row) {
+  const least = 1e-3 * end;
+  const idle = [];
+  let at = 0;
+  for (const [, , from, to] of [...row.bars].sort((a, b) => a[2] - b[2])) {
+    if (from - at > least) idle.push([at, from]);
+    at = Math.max(at, to);
+  }
+  return end - at > least ? [...idle, [at, end]] : idle;
+}
+
 // Messages and computation at the same time have a lane each.
 function chart() {
   if (!(end > 0)) return;
   const lanes = data.overlap === true;
   const last = (row) => most(row.bars.map((b) => b[3]));
-  const paint = (row, y, h, x) => [last(row) < end ? titled(rect('wait', x(last(row)), y, x(end) - x(last(row)), h), `${row.label}: wait from ${number(last(row))}`) : null,
+  const paint = (row, y, h, x) => [
+    ...idleOf(row).map(([from, to]) => titled(rect('wait', x(from), y, x(to) - x(from), h), `${row.label}: idle from ${number(from)} to ${number(to)}`)),
     ...row.bars.map(([, kind, from, to]) => titled(rect(COLOURS[kind], x(from), lanes && kind === 2 ? y + h / 2 : y, x(to) - x(from), lanes ? h / 2 - 0.5 : h,
       { stroke: 'var(--ground)', 'stroke-width': x(to) - x(from) > 4 ? 0.6 : 0 }), `${row.label}: ${KINDS[kind]} from ${number(from)} to ${number(to)}`))];
   const kinds = KINDS.map((k, i) => [COLOURS[i], k]).filter((_, i) => bars.some((b) => b[1] === i));
-  section('Chart', para('What each processor does when; the last one ends at ', number(end), '.'),
-    legend([...kinds, ...(rows.some((row) => last(row) < end) ? [['wait', 'through']] : [])]),
-    picture((w) => rowPicture(w, `Who does what when, until ${number(end)}`, rows, end, number, paint)),
+  section('Chart', para('When each processor receives, sends and computes; the last one ends at ', number(end), '.'),
+    legend([...kinds, ...(rows.some((row) => idleOf(row).length) ? [['wait', 'idle']] : [])]),
+    rowPicture({ label: `Who does what when, until ${number(end)}`, rows, end, say: number, paint, time: true, ends: (row) => [end, number(last(row))] }),
     asTable('What each processor does when', table([{ head: 'processor', value: (b) => rows[b[0]].label }, { head: 'what', value: (b) => KINDS[b[1]] },
       { head: 'from', number: true, value: (b) => number(b[2]) }, { head: 'to', number: true, value: (b) => number(b[3]) }],
     [...bars].sort((a, b) => a[0] - b[0] || a[2] - b[2]))));
@@ -54,12 +68,13 @@ function comparison() {
   const top = most(methods.map((m) => m.makespan));
   const shown = methods.filter((m) => isNumber(m.makespan)).map((m) => ({ label: textOf(m.method), makespan: m.makespan }));
   const bound = numberOf(data.comparison.bound);
-  const paint = (row, y, h, x) => [titled(rect('k0', x(0), y, x(row.makespan) - x(0), h), `${row.label}: ${number(row.makespan)}`),
+  const paint = (row, y, h, x) => [titled(rect('is', x(0), y, x(row.makespan) - x(0), h), `${row.label}: ${number(row.makespan)}`),
     line('mark', x(bound), y - 2, x(bound), y + h + 2)];
   section('Methods', para(`The makespan of each method; the line is ${data.comparison.bound_proven === true ? 'a proven bound' : 'the best of these'}, ${number(bound)}.`),
-    picture((w) => rowPicture(w, 'Makespans of the methods', shown, top, number, paint)),
+    legend([['is', 'makespan'], ['mark', 'bound']]),
+    rowPicture({ label: 'Makespans of the methods', rows: shown, end: top, say: number, paint, ends: (row) => [row.makespan, number(row.makespan)] }),
     scroll('Methods', table([{ head: 'method', value: (m) => textOf(m.method) },
-      ...[['first end', 'earliest'], ['makespan', 'makespan'], ['gap %', 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => number(m[key]) })),
+      ...[['first end', 'earliest'], ['makespan', 'makespan'], ['gap %', 'gap_percent']].map(([title, key]) => ({ head: title, number: true, value: (m) => (key === 'gap_percent' && isNumber(m[key]) ? digits(m[key]) : number(m[key])) })),
       { head: 'planned in', number: true, value: (m) => (isNumber(m.seconds) ? seconds(m.seconds) : '') },
       ...(methods.some((m) => m.message) ? [{ head: '', wide: true, value: (m) => textOf(m.message) }] : [])], methods)));
 }

@@ -29,12 +29,15 @@ page scatter scatter -n 90 --compute 1,1,1 --link 0.5,0.5 --names '<img src=x>,b
 ok "the title" grep -q '<h1>scatter of 90 items: makespan 58</h1>' dom
 ok "shares in the table" grep -q '<td>b</td><td class="number">26</td><td class="number">58</td>' dom
 is "bars of computing and receiving" "$(bars k0) $(bars k1)" "3 2"
+is "idle: one processor at the end, one before its items come" "$(bars wait)" 2
+ok "a line says which page this is" grep -q '<strong>hetplan plan</strong> · scatter · 3 processors</p>' dom
+is "at the end of each bar is its value" "$(grep -o 'aria-label="Who does what.*' dom | sed 's|</svg>.*||' | grep -o '>5[78]</text>' | tr -d '\n')" '>57</text>>58</text>>58</text>'
 ok "methods" grep -q '<h2>Methods</h2>' dom
 ok "a name is text" grep -q '&lt;img src=x&gt;' dom
 is "and no element" "$(grep -c '<img' dom)" 0
 is "methods without messages have no column for them" "$(grep -c 'class="wide"' dom)" 0
 page even share -n 12 --speeds 1,2 --cost linear
-is "where none waits for the end there is no colour for it" "$(grep -c '</svg>through</li>' dom)" 0
+is "where no processor is idle the legend does not name it" "$(grep -c '</svg>idle</li>' dom)" 0
 page chain chain --w 1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1
 ok "a chain has a chart" test "$(bars k0)" -ge 3
 page model model --speeds 1,2 -n 100 --observations 10:1,20:2.1,40:4.3

@@ -36,15 +36,62 @@ page one 0 -f -o out in
 has one "the verdict" '<h1 class="good">Sorted 20,000 records, 2.00 MB, in .* on 1 rank</h1>'
 has one "the name of its rank, as a whole" ">0 $(hostname | cut -c1-4)[^…]*<title>"
 has one "its timeline" '<h2>Timeline</h2>'
+has one "which page this is, of what" "<p class=\"identity\"><strong>hetsort report</strong> · $(hostname) · in → out · <span class=\"code\">[^<]*--html one.html -f -o out in</span></p>"
+has one "dates of the reader's clock" 'Started <time datetime="20[0-9TZ:-]*">[A-Z][a-z]* [0-9]*, 20'
+is "one rank: nothing to compare, and nobody to wait for" "$(count '<h2>\(Plan against reality\|Balance\|Exchange\)</h2>') $(count '</svg>waiting for other ranks')" "0 0"
 page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
-for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Files 'Machine and command'; do
+for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Files Machine; do
   has four "$title" "<h[23]>$title</h[23]>"
 done
 ok "four: a critical rank" grep -q '▶ [0-3] ' dom
 has four "rates over time" '<h3>Written to files, at most [0-9.]* [kM]B/s</h3>'
 is "four: who sent how much to whom" "$(count '>to [0-3]</th>')" 4
 is "four: a table of each section's pictures, and of files" "$(count '<summary>As a table')" 8
+has four "without measured rates the plan is compared by ratios" 'relative to the mean of the ranks (1 ×)'
+has four "the legend names the plan" '</svg>plan</li>'
+ok "four: ratios follow the bars" grep -q '>[01][.][0-9]* ×</text>' dom
 fits four
+page rates 0 --ranks 2 --speeds auto -f -o out in
+has rates "with measured rates the plan is compared in seconds" 'Seconds that each rank took, and those that the plan predicted'
+
+# What the timeline draws of each rank as waiting is what the report says, and the cursor is in all pictures of the time.
+cat >drawn.html <<'EOF'
+<script>
+const shown = [], report = JSON.parse(document.getElementById('data').textContent), drawn = {};
+for (const bar of document.querySelectorAll('svg[aria-label^="Phases over"] rect:not(.critical)')) {
+  const y = bar.getAttribute('y'), width = Number(bar.getAttribute('width'));
+  drawn[y] = drawn[y] || { wait: 0, all: 0 };
+  drawn[y].all += width;
+  if (bar.classList.contains('wait')) drawn[y].wait += width;
+}
+Object.values(drawn).forEach((row, i) => {
+  const { timeline, wait_s } = report.ranks[i], total_s = report.total_s;
+  const said = timeline.reduce((s, span) => s + span.wait_s, 0) + total_s - timeline[timeline.length - 1].end_s;
+  const near = 0.02 * total_s;
+  shown[i] = (row.wait / row.all) * total_s;
+  const fits = Math.abs(shown[i] - said) < near && shown[i] > wait_s - near;
+  console.error(`rank ${i}: ${fits ? 'as reported' : `${shown[i]} s drawn, ${said} and ${wait_s} reported`}.`);
+});
+console.error(`rank ${shown.indexOf(Math.max(...shown))} waits longest.`);
+const pictures_of_time = document.querySelectorAll('.timed'), box = pictures_of_time[1].getBoundingClientRect();
+const move = (x) => pictures_of_time[1].dispatchEvent(new PointerEvent('pointermove', { clientX: x, clientY: box.top + 5 }));
+move(box.left + box.width / 2);
+const places = new Set([...document.querySelectorAll('.cursor .now')].map((l) => l.getAttribute('x1')));
+console.error(`cursors: ${document.querySelectorAll('.cursor').length - pictures_of_time.length} too many at ${places.size} place.`);
+move(box.left);
+console.error(`cursors left of the axis: ${document.querySelectorAll('.cursor').length}.`);
+</script>
+EOF
+if [ -x "$BIN/failpoints/hetsort" ]; then
+  HETSORT_FAIL=delay@read:0=3 run "$BIN/failpoints/hetsort" --ranks 2 --html slow.html -f -o out in
+  cat slow.html drawn.html >whole.html
+  browse whole.html 1600
+  is "the waits that are drawn are those of the report" "$(grep -o 'rank [0-9][^"]*[.]"' console)" 'rank 0: as reported."
+rank 1: as reported."
+rank 1 waits longest."'
+  is "one cursor in all pictures of the time" "$(grep -o 'cursors[^"]*"' console)" 'cursors: 0 too many at 1 place."
+cursors left of the axis: 0."'
+fi
 sed "s/\"host\":\"[^\"]*\"/\"host\":\"$(printf 'W%.0s' {1..60})\"/g; s|\"command\":\[|&\"/$(printf 'long/%.0s' {1..80})\",|" four.html >wide.html
 fits wide
 page many 0 --ranks 256 -f -o out in
@@ -70,7 +117,8 @@ run "$BIN/hetsort-report" long.json -o long.html
 fits long
 head -c 150 in >'half<img src=x onerror=alert(1)>'
 page refused 2 --ranks 4 -o none 'half<img src=x onerror=alert(1)>'
-has refused "the verdict" '<h1 class="bad">Not sorted: the job failed (refused)'
+has refused "the verdict" '<h1 class="bad">Not sorted: the job was refused</h1>'
+is "refused: a short page" "$(grep -o '<h2>[^<]*' dom)" '<h2>Machine'
 has refused "its error, as text" 'half&lt;img src=x onerror=alert(1)&gt;'
 is "refused: what all ranks say stands there once" "$(count '<div class="notice error">')" 1
 is "refused: no colours of what it did not do, and no checksum" "$(count '</svg>write</li>')$(count '>checksum<')" 00

@@ -116,7 +116,7 @@ static void only_reports_are_taken(void **state)
 	json_object_set_new(report, "format", json_string("hetsort-manifest"));
 	e = (err){ ST_OK, "" };
 	assert_int_equal(page_check(report, "r", &e), ST_REFUSED);
-	assert_string_equal(e.text, "'r' is no report of hetsort");
+	assert_string_equal(e.text, "'r' is not a report of hetsort");
 	json_decref(report);
 }
 
