@@ -11,9 +11,16 @@ stub tree/scripts/mpirun <<<'#!/bin/sh
 exit "${MPI_RC:-0}"'
 stub tree/scripts/lint <<<'#!/bin/sh
 echo "lint $*"; echo "${LINT:-3 passed, 0 failed}"; exit "${LINT_RC:-0}"'
+stub tree/scripts/fresh-root <<<'#!/bin/sh
+echo "fresh-root $*"; echo "${BARE:-9 passed, 0 failed}"; exit "${BARE_RC:-0}"'
+mkdir root user
+stub root/id <<<'#!/bin/sh
+echo 0'
+stub user/id <<<'#!/bin/sh
+echo 1000'
 cat >tree/Makefile <<'MAKE'
 all:
-	@echo building; exit $${BUILD_RC:-0}
+	@echo building; echo "  CC     a/file.c"; exit $${BUILD_RC:-0}
 check:
 	@echo a line of check; echo "$${CHECK-10 passed, 0 failed}"; exit $${CHECK_RC:-0}
 check-mpi:
@@ -28,6 +35,7 @@ check
 is "the sum of all steps" "$(last)" "0 18 passed, 0 failed"
 is "only one line looks like it" "$(grep -c -E '[0-9]+ passed, [0-9]+ failed' <<<"$out")" 1
 ok "the steps' output is shown" grep -q -x 'a line of check' <<<"$out"
+is "but for what compiles" "$(grep -c 'CC ' <<<"$out")" 0
 
 CHECK='9 passed, 1 failed' CHECK_RC=2 check
 is "a failed test; the later steps run all the same" "$(last)" "1 17 passed, 1 failed"
@@ -62,6 +70,27 @@ await test -s sleeper
 kill $pid; wait $pid
 is "a signal ends it" $? 130
 ok "and the step" await gone "$(cat sleeper)"
+
+# Both commands on a bare Debian, as .ci/run asks for them.
+bare() { local as=$1; shift; XDG_CACHE_HOME=$PWD/cache PATH=$PWD/$as:$PATH check --bare "$@"; }
+bare root
+is "--bare: its sum is in the last line" "$(last)" "0 27 passed, 0 failed"
+ok "root and user, with a cache" grep -q "^fresh-root --ways root,user --cache $PWD/cache/hetsort /var/tmp/" <<<"$out"
+is "its scratch is gone" "$(ls -d "$(grep -o '/var/tmp/[^ ]*' <<<"$out")" 2>/dev/null)" ""
+BARE='9 passed, 2 failed' BARE_RC=1 bare root
+is "what fails there" "$(last)" "1 27 passed, 2 failed"
+BARE=nothing BARE_RC=1 bare root
+is "a bare Debian that does not come up" "$(last)" "1 18 passed, 1 failed"
+CI='' bare user
+is "without root it is left out" "$(last)" "0 18 passed, 0 failed"
+is "twice it says so, loudly" "$(grep -c 'LEFT OUT: .* takes root' <<<"$out")" 2
+CI=true bare user
+is "and fails where nobody reads that" "$(last)" "1 18 passed, 1 failed"
+stub tree/scripts/deps <<<'#!/bin/sh
+echo "deps $*" >>deps.log; case " $* " in *" bare "*) exit 1 ;; esac'
+CI=true bare root
+is "without debootstrap as well" "$(last)" "1 18 passed, 1 failed"
+ok "and says why" grep -q 'LEFT OUT: .* a tool is missing' <<<"$out"
 
 rm tree/deps.log
 check --no-install --strict

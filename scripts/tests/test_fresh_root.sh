@@ -4,7 +4,12 @@
 
 stub() { cat >"stubs/$1" && chmod +x "stubs/$1"; }
 mkdir stubs
-for tool in mount umount ip apt-config useradd; do stub $tool </dev/null; done
+for tool in umount ip apt-config useradd; do stub $tool </dev/null; done
+stub mount <<'SH'
+#!/bin/sh
+for last; do :; done
+echo "mount ${last#"$ROOTS/"}" >>"$CALLS"
+SH
 stub id <<<'echo 0'
 stub debootstrap <<'SH'
 #!/bin/sh
@@ -35,7 +40,7 @@ case " $* " in
   *try-packages*build*) [ ! -e BAD ] || exit 1; touch "$1/root/x.deb" ;;
 esac
 SH
-export CALLS=$PWD/calls
+export CALLS=$PWD/calls ROOTS=$PWD/roots
 sed -i "s|CALLS|$CALLS|; s|BAD|$PWD/bad|" stubs/chroot
 fresh() { : >calls; run env FRESH_ROOT_INSIDE=1 MIRROR=here PATH="$PWD/stubs:$PATH" "$ROOT/scripts/fresh-root" "$@"; }
 table() { sed -n -E 's/^(base|root|user|container|full|packages) +([a-z-]+) +[0-9]+ s  /\1 \2 /p' <<<"$out"; }
@@ -54,11 +59,13 @@ full demo ok
 full check ok, 7 passed, 0 failed
 packages build ok
 packages use ok"
+is "the sum of all is the last line" "$(tail -n 1 <<<"$out")" "37 passed, 0 failed"
+is "a bare system has only /proc" "$(grep -E '^mount (root|user)/' calls | sort -u)" $'mount root/proc\nmount user/proc'
+ok "others have more" grep -q '^mount container/sys$' calls
 is "one minimal system for all" "$(grep -c '^debootstrap' calls)" 1
 home_0=/root plain=/home; plain+=/plain # in the new systems
 is "in which folder and as whom" "$(grep scripts/ calls)" "root $home_0/hetsort ./scripts/demo
 root $home_0/hetsort ./scripts/check
-user bash -c cd \"\$0\" && scripts/deps $plain/hetsort
 user runuser -u plain -- $plain/hetsort ./scripts/demo
 user runuser -u plain -- $plain/hetsort ./scripts/check
 container $home_0/hetsort ./scripts/demo
@@ -75,11 +82,20 @@ fresh --keep --ways container --no-demo kept
 is "some ways, one command" "$rc $(table | tail -n 1)" "0 container check ok, 7 passed, 0 failed"
 fresh --keep --ways root --no-check kept
 is "a system that was kept is used again" "$rc $(table) $(grep -c debootstrap calls)" "0 root demo ok 0"
+fresh --keep --ways user --no-demo kept
+is "a user without the way root: root installs what is missing" "$rc $(grep scripts/ calls)" "0 user bash -c cd \"\$0\" && scripts/deps $plain/hetsort
+user runuser -u plain -- $plain/hetsort ./scripts/check"
+fresh --cache cache --ways root --no-demo roots
+is "a cache keeps the minimal system" "$rc $(cat cache/base/etc/debian_version) $(ls cache) $(ls -d roots 2>&1 | grep -c cannot)" "0 12 base
+debs 1"
+fresh --cache cache --ways root --no-demo roots
+is "and has it the next time" "$rc $(grep -c debootstrap calls)" "0 0"
 touch bad
 fresh --keep --ways root kept
 is "a command that fails does not keep the others from running" "$rc $(table)" "1 root demo FAILED (1)
 root check ok, 7 passed, 0 failed"
 is "and is told" "$err" "fresh-root: 1 steps failed"
+is "and counts" "$(grep -x '[0-9]* passed, [0-9]* failed' <<<"$out" | tail -n 1)" "7 passed, 1 failed"
 fresh --keep --ways packages kept
 is "packages that are not built are not installed" "$rc $(table) $(grep -c use calls)" "1 packages build FAILED (1) 0"
 
