@@ -7,9 +7,11 @@
  * O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named by SHIM_FILE and goes on
  * when that is gone; here CALL may be create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the
  * N-th call, a write at an offset or a rename, says that it is done and does nothing.
- * SHIM=size=BYTES: the file named by SHIM_FILE says that it has so many. SHIM=cpus=N: the process
- * may run on the first N processors, of a machine that has as many. SHIM_CLOCK=SECONDS, beside
- * any of these: every other look at the wall clock is so far ahead. */
+ * SHIM=same=rename[@N]: the same, and then all files have the number of the one that was to be
+ * renamed, as on a file system without numbers of its own. SHIM=flip=write@N: the N-th write at an
+ * offset writes a wrong first bit. SHIM=size=BYTES: the file named by SHIM_FILE says that it has so
+ * many. SHIM=cpus=N: the process may run on the first N processors, of a machine that has as many.
+ * SHIM_CLOCK=SECONDS, beside any of these: every other look at the wall clock is so far ahead. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -91,17 +93,24 @@ static int fails(const char *name)
 	return 1;
 }
 
-/* SHIM=lie=CALL@N: does this call of `name` only say that it is done? */
-static int lies(const char *name)
+/* SHIM=how=CALL@N, with how "lie=", "same=" or "flip=": is it this call of `name`? */
+static int strikes(const char *how, const char *name)
 {
-	size_t n = strlen(name);
+	size_t h = strlen(how), n = strlen(name);
 	const char *s = plan(), *at = strchr(s, '@');
 
-	if (strncmp(s, "lie=", 4) != 0 || strncmp(s + 4, name, n) != 0 ||
-	    (s[4 + n] && s[4 + n] != '@'))
+	if (strncmp(s, how, h) != 0 || strncmp(s + h, name, n) != 0 ||
+	    (s[h + n] && s[h + n] != '@'))
 		return 0;
 	return atomic_fetch_add(&calls, 1) + 1 == (at ? strtoul(at + 1, NULL, 10) : 1);
 }
+
+static int lies(const char *name)
+{
+	return strikes("lie=", name);
+}
+
+static _Atomic ino_t same_number; /* 0: each file has its own */
 
 /* How much of n bytes to move: 0 means be interrupted. */
 static size_t some(size_t n)
@@ -146,6 +155,12 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off_t at)
 	LIMIT("write", n)
 	if (lies("write"))
 		return (ssize_t)n;
+	if (n > 0 && strikes("flip=", "write")) {
+		unsigned char wrong = *(const unsigned char *)p ^ 1;
+		((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
+		((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, &wrong, 1, at);
+		return (ssize_t)n;
+	}
 	return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
 }
 
@@ -181,7 +196,32 @@ int fstat64(int fd, struct stat64 *st)
 	if (rc == 0 && file && strncmp(plan(), "size=", 5) == 0 && stat64(file, &other) == 0 &&
 	    other.st_dev == st->st_dev && other.st_ino == st->st_ino)
 		st->st_size = atol(plan() + 5);
+	if (rc == 0 && same_number && S_ISREG(st->st_mode))
+		st->st_ino = same_number;
 	return rc;
+}
+
+int fstatat64(int dirfd, const char *path, struct stat64 *st, int flags)
+{
+	int rc = ((int (*)(int, const char *, struct stat64 *, int))next("fstatat64"))(dirfd, path,
+										       st, flags);
+
+	if (rc == 0 && same_number && S_ISREG(st->st_mode))
+		st->st_ino = same_number;
+	return rc;
+}
+
+static int rename_is_done(int dirfd, const char *path)
+{
+	struct stat64 st;
+
+	if (lies("rename"))
+		return 1;
+	if (!strikes("same=", "rename"))
+		return 0;
+	if (fstatat64(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		same_number = st.st_ino;
+	return 1;
 }
 
 int openat64(int dirfd, const char *path, int flags, ...)
@@ -255,7 +295,7 @@ void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 int renameat(int from, const char *a, int to, const char *b)
 {
-	if (lies("rename"))
+	if (rename_is_done(from, a))
 		return 0;
 	return fails("rename") ? -1
 			       : ((int (*)(int, const char *, int, const char *))next("renameat"))(
@@ -264,7 +304,7 @@ int renameat(int from, const char *a, int to, const char *b)
 
 int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 {
-	if (lies("rename"))
+	if (rename_is_done(from, a))
 		return 0;
 	return fails("rename") ? -1
 			       : ((int (*)(int, const char *, int, const char *, unsigned))next(

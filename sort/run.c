@@ -238,7 +238,7 @@ static status reread(job *j)
 /* What went in came out. */
 static status verify(job *j)
 {
-	return phase_verify(&j->env, j->shares.records, &j->part, &j->verified);
+	return phase_verify(&j->env, &j->files.in, j->shares.records, &j->part, &j->verified);
 }
 
 /* For a later program: that only the name is missing. */

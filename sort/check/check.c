@@ -96,6 +96,8 @@ static void look_at(checking *k, const source_chunk *c, err *e)
 		seen = order_look(l, c->recs, c->n, k->p->unique);
 	if (e->code == ST_OK && k->p->sum)
 		sum = checksum_records(c->recs, c->n, l->record_bytes);
+	if (e->code == ST_OK && k->p->sum)
+		input_note_read(&k->from.in->file[c->file], c->n, sum);
 	source_give(&k->from, c, e);
 	join_in_turn(k, c, &seen, sum, e);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts are read where they lie, in the manifest's own folder, and never through a link. */
 #include "manifest_check.h"
-#include "io/journal.h"
 #include "io/manifest.h"
 #include "io/reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct check {
 	int dirfd;
@@ -71,32 +65,14 @@ static status same_keys(check *c, const manifest_part *s, const inspected *seen)
 
 static status check_part(check *c, const manifest_part *s)
 {
-	struct stat st;
 	inspected seen = { .first_key = c->keys,
 			   .last_key = c->keys + c->lay.key_bytes,
 			   .order = c->order };
-	const int fd = openat(c->dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return wrong(c, s->file, errno == ENOENT ? "is missing" : "cannot be opened");
-	const io_fd f = { fd, -1, NULL };
-	status rc = ST_OK;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		rc = wrong(c, s->file, "is no regular file");
-	else if ((uint64_t)st.st_size != manifest_part_bytes(s, &c->lay))
-		rc = wrong(c, s->file, "has not the size that is stated");
-	if (rc == ST_OK)
-		rc = reader_inspect(&f, s->file, s->header_bytes, s->records, &c->lay, &c->m, &seen,
-				    c->e);
-	close(fd);
-	if (rc == ST_INVALID)
-		return wrong(c, s->file, "is not in order");
+	const char *why;
+	const status rc = reader_inspect_part(c->dirfd, s, &c->lay, &c->m, &seen, &why, c->e);
 	if (rc != ST_OK)
 		return rc;
-	json_t *sum = json_checksum(seen.sum);
-	if (!sum || strcmp(json_string_value(sum), s->sum) != 0)
-		rc = wrong(c, s->file, "has another checksum than is stated");
-	json_decref(sum);
-	return rc == ST_OK ? same_keys(c, s, &seen) : rc;
+	return why ? wrong(c, s->file, why) : same_keys(c, s, &seen);
 }
 
 static status check_parts(check *c, const manifest *said)
@@ -110,25 +86,15 @@ static status check_parts(check *c, const manifest *said)
 	return rc;
 }
 
-/* Parts of which a journal speaks are on their way from one set to another. */
-static status check_journal(const char *path, target *t, err *e)
-{
-	char q[QUOTED_BYTES];
-	if (!journal_find(t))
-		return ST_OK;
-	return err_set(e, ST_INVALID,
-		       "commit of %s was interrupted, or is under way: where no job is at it, "
-		       "hetsort --clean ends it",
-		       err_quoted(path, q));
-}
-
 status manifest_check(const char *path, manifest_checked *n, err *e)
 {
 	manifest said = { NULL };
 	target t;
+	char *quiet = NULL;
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
-		rc = check_journal(path, &t, e);
+		rc = manifest_settled(path, &quiet, e) == ST_OK ? ST_OK : (e->code = ST_INVALID);
+	free(quiet);
 	if (rc == ST_OK)
 		rc = manifest_load(&said, path, e);
 	if (rc == ST_OK) {

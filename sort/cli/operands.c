@@ -29,6 +29,8 @@ static status clean_path(const char *path, cleaned *n)
 	n->stays += here.stays;
 	if (here.stays)
 		memcpy(n->first, here.first, sizeof n->first);
+	if (here.note.code != ST_OK)
+		fprintf(stderr, "hetsort: note: %s\n", here.note.text);
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	return e.code;

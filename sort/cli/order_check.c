@@ -412,6 +412,8 @@ status order_check(comm *c, void *settings_)
 	if (rc == ST_OK)
 		rc = look(&k);
 	if (rc == ST_OK)
+		rc = same_as_stated(&k.env, &k.in);
+	if (rc == ST_OK)
 		rc = put_together(&k);
 	if (rc == ST_OK)
 		rc = comm_agree(c, answer(&k));

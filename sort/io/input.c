@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -138,33 +139,48 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 	return rc;
 }
 
-static status add_part(input *in, const char *path, const manifest_part *p, const layout *l, err *e)
+/* The file that was added last is a part that the manifest at path states. */
+static status take_stated(input *in, const char *path, const manifest_part *p, const layout *l,
+			  err *e)
 {
 	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
-	const status rc = add_file(in, manifest_part_path(path, p, e), l, e);
-	if (rc != ST_OK)
-		return rc;
 	input_file *f = &in->file[in->files - 1];
 	f->header_bytes = p->header_bytes;
 	if (f->is_stream || (uint64_t)f->st.st_size != manifest_part_bytes(p, l))
-		return err_set(e, ST_REFUSED, "input %s has not the size that manifest %s states",
+		return err_set(e, ST_REFUSED,
+			       "input %s does not have the size that manifest %s states",
 			       err_quoted(f->path, q), err_quoted(path, qm));
-	return ST_OK;
+	f->stated = calloc(1, sizeof *f->stated);
+	if (f->stated)
+		*f->stated = (input_stated){ .manifest = strdup(path), .sum = p->sum };
+	return f->stated && f->stated->manifest
+		       ? ST_OK
+		       : err_set(e, ST_RESOURCE, "no memory for input %s", err_quoted(f->path, q));
+}
+
+/* Are its records, and the header before them, those that this job reads? */
+static status check_manifest(const input *in, const manifest *m, const char *path, const layout *l,
+			     err *e)
+{
+	char q[QUOTED_BYTES];
+	if (m->lay.record_bytes != l->record_bytes)
+		return err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
+			       err_quoted(path, q), m->lay.record_bytes,
+			       plural(m->lay.record_bytes), l->record_bytes);
+	return manifest_check_header(m, path, in->header_bytes, e);
 }
 
 static status add_manifest(input *in, const char *path, const layout *l, err *e)
 {
 	manifest m;
-	char q[QUOTED_BYTES];
 	status rc = manifest_load(&m, path, e);
-	if (rc == ST_OK && m.lay.record_bytes != l->record_bytes)
-		rc = err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
-			     err_quoted(path, q), m.lay.record_bytes, plural(m.lay.record_bytes),
-			     l->record_bytes);
 	if (rc == ST_OK)
-		rc = manifest_check_header(&m, path, in->header_bytes, e);
-	for (size_t i = 0; i < m.parts && rc == ST_OK; i++)
-		rc = add_part(in, path, &m.part[i], l, e);
+		rc = check_manifest(in, &m, path, l, e);
+	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {
+		rc = add_file(in, manifest_part_path(path, &m.part[i], e), l, e);
+		if (rc == ST_OK)
+			rc = take_stated(in, path, &m.part[i], l, e);
+	}
 	manifest_free(&m);
 	return rc;
 }
@@ -183,13 +199,22 @@ static status add_operand(input *in, const char *name, const layout *l, err *e)
 
 static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
-	const status rc = add_file(in, name_expand(pattern, rank, e), l, e);
+	manifest m;
+	char *name, q[QUOTED_BYTES];
+	status rc = add_file(in, name_expand(pattern, rank, e), l, e);
 	if (rc != ST_OK)
 		return rc;
-	input_file *f = &in->file[in->files - 1];
-	if (f->is_stream)
-		return ST_OK;
-	return parts_check_own(pattern, rank, l, (uint64_t)f->st.st_size, &f->header_bytes, e);
+	rc = parts_load(&m, pattern, &name, e);
+	if (rc == ST_OK && *name)
+		rc = check_manifest(in, &m, name, l, e);
+	if (rc == ST_OK && *name && (size_t)rank >= m.parts)
+		rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d",
+			     err_quoted(name, q), rank);
+	if (rc == ST_OK && *name)
+		rc = take_stated(in, name, &m.part[rank], l, e);
+	manifest_free(&m);
+	free(name);
+	return rc;
 }
 
 static status add_all_parts(input *in, const char *pattern, const layout *l, err *e)
@@ -212,9 +237,21 @@ static status check_names(input *in, const settings *o, err *e)
 		       : ST_OK;
 }
 
-status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
+/* After all files were looked at: a commit that begins later exchanges what was seen, which
+ * input_open refuses. */
+static status check_settled(const input *in, err *e)
 {
-	*in = (input){ .header_bytes = o->header_bytes };
+	char *quiet = NULL;
+	status rc = ST_OK;
+	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
+		if (!in->file[i].is_stream)
+			rc = manifest_settled(in->file[i].path, &quiet, e);
+	free(quiet);
+	return rc;
+}
+
+static status add_inputs(input *in, const settings *o, int rank, bool all_parts, err *e)
+{
 	status rc = check_names(in, o, e);
 	const bool own = in->per_rank;
 	in->per_rank = own && !all_parts;
@@ -227,16 +264,54 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 	return rc == ST_OK ? input_count(in, &o->lay, e) : rc;
 }
 
+status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
+{
+	err why = { ST_OK, "" };
+	*in = (input){ .header_bytes = o->header_bytes };
+	status rc = add_inputs(in, o, rank, all_parts, &why);
+	if (check_settled(in, e) != ST_OK) /* the reason of the other errors, too */
+		return e->code;
+	return rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
+}
+
 void input_free(input *in)
 {
 	for (size_t i = 0; i < in->files; i++) {
 		free(in->file[i].path);
+		if (in->file[i].stated)
+			free(in->file[i].stated->manifest);
+		free(in->file[i].stated);
 		if (in->file[i].fd >= 0)
 			close(in->file[i].fd);
 	}
 	free(in->file);
 	free(in->reads.file);
 	*in = (input){ 0 };
+}
+
+static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
+
+void input_note_read(const input_file *f, size_t n, checksum sum)
+{
+	input_stated *s = f->stated;
+	if (!s)
+		return;
+	pthread_mutex_lock(&noting);
+	s->read_recs += n;
+	s->read = checksum_join(s->read, sum);
+	pthread_mutex_unlock(&noting);
+}
+
+status input_check_stated(const input_file *f, err *e)
+{
+	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
+	const input_stated *s = f->stated;
+	if (!s || s->read_recs != f->count || checksum_equal(s->read, s->sum))
+		return ST_OK;
+	return err_set(e, ST_IO,
+		       "input %s does not have the checksum that manifest %s states: one of them "
+		       "was changed or damaged",
+		       err_quoted(f->path, q), err_quoted(s->manifest, qm));
 }
 
 static bool same_time(struct timespec a, struct timespec b)

@@ -7,8 +7,17 @@
 #include "base/settings.h"
 #include "file.h"
 #include "head.h"
+#include "kernel/checksum.h"
 
 #include <sys/stat.h>
+
+/* What a manifest states of the records of a part, and what this rank has read of them. */
+typedef struct input_stated {
+	char *manifest;
+	checksum sum;
+	uint64_t read_recs;
+	checksum read;
+} input_stated;
 
 typedef struct input_file {
 	char *path;
@@ -19,6 +28,7 @@ typedef struct input_file {
 	bool is_stream;        /* a pipe, a device, ...: its size shows at its end */
 	int fd; /* a file without a name that the stream was copied to, or the only stream behind
 		 * its header; -1: none */
+	input_stated *stated; /* NULL: no manifest states anything of it */
 } input_file;
 
 typedef struct input {
@@ -32,9 +42,9 @@ typedef struct input {
 } input;
 
 /* input_describe - look at the files of this rank; refuses what is a directory or a socket, cannot
- * be read, or does not hold whole records. A manifest stands for its parts; so does, with all_parts
- * (see parts.h), a name with %r. Streams are not opened. in->is_stream is not set. To be freed on
- * failure too. */
+ * be read, does not hold whole records, or belongs to a set whose commit has not ended. A manifest
+ * stands for its parts; so does, with all_parts (see parts.h), a name with %r. Streams are not
+ * opened. in->is_stream is not set. To be freed on failure too. */
 status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e);
 
 /* input_count - where the records of each file are, anew: streams have been copied. */
@@ -47,6 +57,14 @@ status input_open(const input_file *f, int *fd, err *e);
 /* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described, or goes on
  * behind its size. */
 status input_unchanged(const input_file *f, int fd, err *e);
+
+/* input_note_read - n records of the file were read, and have this checksum. Any thread may call
+ * it. */
+void input_note_read(const input_file *f, size_t n, checksum sum);
+
+/* input_check_stated - refuses (ST_IO) a file whose records, where input_note_read has seen all of
+ * them, do not have the checksum that a manifest states. */
+status input_check_stated(const input_file *f, err *e);
 
 /* input_open_stream - a stream, which is waited for: a FIFO until somebody writes to it. With f->fd
  * set, that is the stream, of which something has been read. */

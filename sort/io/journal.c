@@ -4,10 +4,13 @@
 #include "journal.h"
 #include "file.h"
 #include "manifest.h"
+#include "name.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +33,9 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	if (renameat(m->dirfd, from, m->dirfd, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", err_quoted(m->path, q));
 	unfinished_forget(&m->temp);
-	const status rc = sync_dir(m, sync, e);
+	status rc = target_ready(m, true, e); /* under its new name */
+	if (rc == ST_OK)
+		rc = sync_dir(m, sync, e);
 	if (rc != ST_OK)
 		(void)unlinkat(m->dirfd, to, 0);
 	return rc;
@@ -58,7 +63,7 @@ static status load(const target *m, target_kind kind, manifest *l, err *e)
 {
 	char name[UNFINISHED_NAME_BYTES];
 	target_hidden_name(m, kind, name);
-	return manifest_load_journal(l, m->dirfd, name, e);
+	return manifest_load_own(l, m->dirfd, "journal", name, e);
 }
 
 /* A part, as a target beside the manifest whose job's id it has. */
@@ -114,30 +119,110 @@ static bool is_numbered(const char *name, const char *first, size_t rank)
 	return false;
 }
 
-/* A part of the old set that the new one does not have, if it is as it was. Where it was removed by
- * a job that was killed then, that job's lock is left. */
-static status remove_part(part *p, err *e)
+bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t *surplus, err *note)
 {
-	char q[QUOTED_BYTES];
-	bool there;
-	unsigned removed;
-	status rc = look_for(p, p->t.base, &there, e);
-	if (rc == ST_OK && there)
-		rc = target_lock(&p->t, &removed, e);
-	else if (rc == ST_OK)
-		target_sweep(p->t.path, 0);
-	if (rc == ST_OK && there && unlinkat(p->t.dirfd, p->t.base, 0) != 0)
-		rc = err_sys(e, errno, "cannot remove the old part %s", err_quoted(p->t.path, q));
+	manifest old;
+	err none = { ST_OK, "" };
+	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
+	size_t i = parts;
+	status rc = manifest_load_own(&old, m->dirfd, "manifest", m->base, &none);
+	for (; rc == ST_OK && i < old.parts && i <= INT_MAX; i++) {
+		char *path = name_expand(pattern, (int)i, &none);
+		const char *slash = path ? strrchr(path, '/') : NULL;
+		const bool same = path && strcmp(slash ? slash + 1 : path, old.part[i].file) == 0;
+		free(path);
+		if (!same)
+			break;
+	}
+	const bool ours = rc != ST_OK || i >= old.parts;
+	if (!ours)
+		err_set(note, ST_REFUSED,
+			"the old manifest %s names %s as part %zu, which is not named as the parts "
+			"of this output: no old part was removed",
+			err_quoted(m->path, q), err_quoted(old.part[i].file, qp), i);
+	*surplus = rc == ST_OK && ours && old.parts > parts ? old.parts - parts : 0;
+	manifest_free(&old);
+	return ours;
+}
+
+/* Is it the part that the old manifest states? Its records are read: no number of a file would
+ * survive a copy or a restored backup, and only few jobs have fewer parts than those before them.
+ */
+static status prove(const part *p, const manifest *old, size_t i, const char **why, err *e)
+{
+	mem m = { 0 };
+	unsigned char *keys = mem_array(&m, 2, old->lay.key_bytes, "keys", e);
+	inspected seen = { .first_key = keys,
+			   .last_key = keys ? keys + old->lay.key_bytes : NULL,
+			   .order = INSPECT_ANY };
+	const status rc =
+		keys ? reader_inspect_part(p->t.dirfd, &old->part[i], &old->lay, &m, &seen, why, e)
+		     : ST_RESOURCE;
+	mem_free(&m, keys);
 	return rc;
 }
 
-static status remove_beyond(const target *m, const char *first, size_t parts, err *e)
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* With the part's lock; it must not be exchanged between the proof and its end. */
+static status remove_proved(const part *p, const manifest *old, size_t i, err *note, err *e)
+{
+	char q[QUOTED_BYTES];
+	struct stat before, now;
+	const char *why = NULL;
+	if (fstatat(p->t.dirfd, p->t.base, &before, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? ST_OK
+				       : err_sys(e, errno, "cannot look at the old part %s",
+						 err_quoted(p->t.path, q));
+	const status rc = prove(p, old, i, &why, e);
+	if (rc != ST_OK)
+		return rc;
+	if (!why && (fstatat(p->t.dirfd, p->t.base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
+		     !is_same(&before, &now)))
+		why = "was changed meanwhile";
+	if (why)
+		err_set(note, ST_REFUSED,
+			"the old part %s was not removed, as it is not what the old manifest "
+			"states: it %s",
+			err_quoted(p->t.path, q), why);
+	else if (unlinkat(p->t.dirfd, p->t.base, 0) != 0)
+		return err_sys(e, errno, "cannot remove the old part %s", err_quoted(p->t.path, q));
+	return ST_OK;
+}
+
+/* A part of the old set that the new one does not have. Where it was removed by a job that was
+ * killed then, that job's lock is left. */
+static status remove_part(const target *m, const manifest *old, size_t i, const char *first,
+			  err *note, err *e)
+{
+	struct stat st;
+	unsigned removed;
+	part p = { .t = { .dirfd = -1 } };
+	status rc = part_open(&p, m, old, i, e);
+	if (rc == ST_OK && is_numbered(p.t.base, first, i)) {
+		if (fstatat(p.t.dirfd, p.t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			rc = target_lock(&p.t, &removed, e);
+		else
+			target_sweep(p.t.path, 0);
+		if (rc == ST_OK)
+			rc = remove_proved(&p, old, i, note, e);
+	}
+	target_discard(&p.t);
+	return rc;
+}
+
+status journal_remove_old(const target *m, const char *first, size_t parts, err *note, err *e)
 {
 	manifest old;
 	char name[UNFINISHED_NAME_BYTES];
 	err no_manifest = { ST_OK, "" };
 	target_hidden_name(m, TARGET_OLD, name);
-	if (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+	if (m->kind != TARGET_REPLACES ||
+	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
 	status rc = load(m, TARGET_OLD, &old, &no_manifest);
 	if (rc == ST_REFUSED) { /* it names no parts */
@@ -146,23 +231,16 @@ static status remove_beyond(const target *m, const char *first, size_t parts, er
 	}
 	if (rc != ST_OK)
 		err_set(e, rc, "%s", no_manifest.text);
-	for (size_t i = parts; rc == ST_OK && i < old.parts; i++) {
-		part p = { .t = { .dirfd = -1 } };
-		rc = part_open(&p, m, &old, i, e);
-		if (rc == ST_OK && is_numbered(p.t.base, first, i))
-			rc = remove_part(&p, e);
-		target_discard(&p.t);
-	}
+	for (size_t i = parts; rc == ST_OK && i < old.parts; i++)
+		rc = remove_part(m, &old, i, first, note, e);
 	manifest_free(&old);
 	return rc;
 }
 
-status journal_end(target *m, const char *first, size_t parts, bool force, bool sync, err *e)
+status journal_end(target *m, bool force, bool sync, err *e)
 {
 	char old[UNFINISHED_NAME_BYTES];
-	status rc = m->kind == TARGET_REPLACES ? remove_beyond(m, first, parts, e) : ST_OK;
-	if (rc == ST_OK)
-		rc = target_commit(m, force, e);
+	status rc = target_commit(m, force, e);
 	if (rc == ST_OK && sync)
 		rc = target_sync_name(m, e);
 	target_hidden_name(m, TARGET_OLD, old);
@@ -173,7 +251,8 @@ status journal_end(target *m, const char *first, size_t parts, bool force, bool 
 
 /* ------------------------------------------------------------------------------- going on */
 
-bool journal_find(target *m)
+/* The one of this manifest: m->id, kind and shown are set. False: there is none. */
+static bool find_journal(target *m)
 {
 	uint64_t mark, id;
 	target_kind kind;
@@ -185,6 +264,7 @@ bool journal_find(target *m)
 		if (found) {
 			m->id = id;
 			m->kind = kind;
+			m->shown = target_shown_bytes(f->d_name, kind);
 		}
 	}
 	if (d)
@@ -258,7 +338,7 @@ static status drop(const target *m, const state *s, err *e)
 							  name, err_quoted(m->path, q));
 }
 
-static status go_on(target *m, const manifest *l, err *e)
+static status go_on(target *m, const manifest *l, err *note, err *e)
 {
 	part first;
 	const bool force = m->kind != TARGET_ADDS;
@@ -271,9 +351,9 @@ static status go_on(target *m, const manifest *l, err *e)
 		rc = part_open(&first, m, l, 0, e);
 	if (rc != ST_OK)
 		return rc;
-	rc = journal_end(m, first.t.base, l->parts, force, true, e);
+	rc = journal_remove_old(m, first.t.base, l->parts, note, e);
 	target_discard(&first.t);
-	return rc;
+	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
 /* Without a lock its job may be at it. */
@@ -288,12 +368,12 @@ static status check_lock(const target *m, err *e)
 				 err_quoted(m->path, q));
 }
 
-status journal_recover(target *m, unsigned *named, err *e)
+status journal_recover(target *m, unsigned *named, err *note, err *e)
 {
 	manifest l = { NULL };
 	state s;
 	*named = 0;
-	if (!journal_find(m))
+	if (!find_journal(m))
 		return ST_OK;
 	status rc = check_lock(m, e);
 	if (rc == ST_OK)
@@ -302,7 +382,7 @@ status journal_recover(target *m, unsigned *named, err *e)
 		rc = look_at_parts(m, &l, &s, e);
 	if (rc == ST_OK && *s.missing)
 		rc = drop(m, &s, e);
-	else if (rc == ST_OK && (rc = go_on(m, &l, e)) == ST_OK)
+	else if (rc == ST_OK && (rc = go_on(m, &l, note, e)) == ST_OK)
 		*named = s.hidden + s.named;
 	manifest_free(&l);
 	return rc;
@@ -343,13 +423,15 @@ static bool open_manifest_of(const target *t, target *m)
 static status clean(target *t, cleaned *n, err *e)
 {
 	cleaned here = { 0 };
+	char *quiet = NULL;
 	status rc = target_lock(t, &here.removed, e);
 	if (rc == ST_OK)
 		rc = check_lock(t, e);
 	if (rc == ST_OK)
-		rc = target_free(t, e);
-	if (rc == ST_OK)
-		rc = journal_recover(t, &here.named, e);
+		rc = journal_recover(t, &here.named, &n->note, e);
+	if (rc == ST_OK) /* of another manifest, it names this file */
+		rc = manifest_settled(t->path, &quiet, e);
+	free(quiet);
 	n->removed += here.removed;
 	n->named += here.named;
 	n->stays += t->stays;

@@ -59,6 +59,27 @@ json_t *json_checksum(checksum s)
 	return json_string(text);
 }
 
+bool json_parse_hex(const char *text, size_t n, uint64_t *number)
+{
+	char digits[17] = "";
+	if (strlen(text) != 16 * n || strspn(text, "0123456789abcdef") != 16 * n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(digits, text + 16 * i, 16);
+		number[i] = strtoull(digits, NULL, 16);
+	}
+	return true;
+}
+
+bool json_parse_checksum(const char *text, checksum *sum)
+{
+	uint64_t half[2];
+	if (!json_parse_hex(text, 2, half))
+		return false;
+	*sum = (checksum){ half[0], half[1] };
+	return true;
+}
+
 json_t *json_with(json_t *o, const char *key, json_t *value)
 {
 	if (json_object_set_new(o, key, value) == 0)
@@ -174,11 +195,13 @@ static status format(json_t *doc, const char *path, char **text, size_t *bytes, 
 status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 {
 	char *text;
-	size_t bytes;
+	size_t bytes = 0;
 	status rc = format(doc, t->path, &text, &bytes, e);
 	if (rc == ST_OK)
 		rc = put_text(text, bytes, t, id, true, sync, e);
-	free(text);
+	free(t->text);
+	t->text = text;
+	t->text_bytes = bytes;
 	return rc;
 }
 

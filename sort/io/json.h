@@ -16,6 +16,11 @@ bool json_can_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 
+/* json_parse_hex - n numbers of 16 hexadecimal digits each, and no more. json_parse_checksum - a
+ * checksum as json_checksum writes it. False: the text is none. */
+bool json_parse_hex(const char *text, size_t n, uint64_t *number);
+bool json_parse_checksum(const char *text, checksum *sum);
+
 /* json_with, json_and - an object with one member more, an array with one value more. Both
  * arguments are consumed and may be NULL (no memory): then so is what is returned. */
 json_t *json_with(json_t *o, const char *key, json_t *value);

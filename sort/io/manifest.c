@@ -3,10 +3,12 @@
  * unknown is passed over, and a part is a plain name in the manifest's own folder. */
 #include "manifest.h"
 #include "kernel/key.h"
+#include "target.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is read, for messages. */
 typedef struct source {
@@ -27,10 +29,11 @@ static bool is_plain(const char *file)
 static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
+	const char *sum;
 	json_int_t rank, records, header = 0;
 	if (json_unpack(part, "{s:I, s:s, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
 			"file", &p->file, "header_bytes", &header, "records", &records, "checksum",
-			&p->sum, "first_key", &p->first, "last_key", &p->last, "first_values",
+			&sum, "first_key", &p->first, "last_key", &p->last, "first_values",
 			&p->first_values, "last_values", &p->last_values) != 0)
 		return malformed(s, "a part is not as it should be", e);
 	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
@@ -38,6 +41,8 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 		return malformed(s, "a part's rank, count or name is impossible", e);
 	if (records == 0 && (p->first || p->last || p->first_values || p->last_values))
 		return malformed(s, "keys of a part without records", e);
+	if (!json_parse_checksum(sum, &p->sum))
+		return malformed(s, "a part's checksum is impossible", e);
 	if (header < 0 || header > INT64_MAX - records * m->lay.record_bytes || (header && i > 0))
 		return malformed(s, "a part's header is impossible", e);
 	p->header_bytes = (uint64_t)header;
@@ -93,12 +98,91 @@ status manifest_load(manifest *m, const char *path, err *e)
 	return rc == ST_OK ? load_document(m, s, e) : rc;
 }
 
-status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e)
+status manifest_load_own(manifest *m, int dirfd, const char *what, const char *name, err *e)
 {
-	const source s = { "journal", name };
+	const source s = { what, name };
 	*m = (manifest){ 0 };
 	const status rc = json_read_at(dirfd, s.what, name, &m->doc, e);
 	return rc == ST_OK ? load_document(m, s, e) : rc;
+}
+
+/* ------------------------------------------------------------------------ unfinished commits */
+
+/* Does the journal name the file as a part? A malformed one names none. */
+static bool names_part(const target *t, const char *journal)
+{
+	manifest m;
+	err e = { ST_OK, "" };
+	bool named = false;
+	const manifest_part hidden = { .file = journal };
+	char *path = manifest_part_path(t->path, &hidden, &e);
+	if (!path)
+		return true;
+	if (manifest_load(&m, path, &e) == ST_OK)
+		for (size_t i = 0; i < m.parts && !named; i++)
+			named = strcmp(m.part[i].file, t->base) == 0;
+	manifest_free(&m);
+	free(path);
+	return named;
+}
+
+/* All ranks say the same, whatever part of the set they read. */
+static status refuse_unsettled(const target *t, const char *journal, err *e)
+{
+	char q[QUOTED_BYTES];
+	target m;
+	const bool known = target_open_hidden(&m, t, journal);
+	err_quoted(known ? m.path : journal, q);
+	if (known)
+		target_discard(&m);
+	return err_set(e, ST_REFUSED,
+		       "the commit of the set of %s was interrupted, or is under way: if no job is "
+		       "making it, hetsort --clean %s ends it",
+		       q, known ? q : "of its manifest");
+}
+
+/* *any: there are journals in the directory. */
+static status look_for_journals(const target *t, bool *any, err *e)
+{
+	uint64_t mark, id;
+	target_kind kind;
+	status rc = ST_OK;
+	DIR *d = target_list(t);
+	for (const struct dirent *f; d && rc == ST_OK && (f = readdir(d));) {
+		if (!target_parse_name(f->d_name, &mark, &id, &kind) || !target_is_journal(kind))
+			continue;
+		*any = true;
+		if (mark == t->mark || names_part(t, f->d_name))
+			rc = refuse_unsettled(t, f->d_name, e);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+status manifest_settled(const char *path, char **quiet, err *e)
+{
+	char link[1], *real = readlink(path, link, sizeof link) >= 0 ? realpath(path, NULL) : NULL;
+	const char *file = real ? real : path, *slash = strrchr(file, '/');
+	const size_t dir = slash ? (size_t)(slash - file) + 1 : 0;
+	err unreadable = { ST_OK, "" };
+	target t;
+	bool any = false;
+	status rc = ST_OK;
+	if (*quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0) {
+		free(real);
+		return ST_OK;
+	}
+	/* a directory that may not be listed keeps its journals to itself */
+	if (target_open(&t, file, &unreadable) == ST_OK)
+		rc = look_for_journals(&t, &any, e);
+	target_discard(&t);
+	if (rc == ST_OK && !any) {
+		free(*quiet);
+		*quiet = strndup(file, dir);
+	}
+	free(real);
+	return rc;
 }
 
 void manifest_free(manifest *m)

@@ -8,12 +8,12 @@
 
 /* What is stated of a part. Texts belong to the manifest. */
 typedef struct manifest_part {
-	const char *file;                         /* in the manifest's folder */
-	const char *sum;                          /* of its records, in hexadecimal digits */
-	const char *first, *last;                 /* keys, likewise; NULL: none is stated */
+	const char *file;         /* in the manifest's folder */
+	const char *first, *last; /* keys, in hexadecimal digits; NULL: none is stated */
 	const json_t *first_values, *last_values; /* of a key of fields; likewise */
 	uint64_t header_bytes;                    /* before its records; of the first part alone */
 	uint64_t records;
+	checksum sum; /* of its records */
 } manifest_part;
 
 typedef struct manifest {
@@ -26,11 +26,18 @@ typedef struct manifest {
 } manifest;
 
 /* manifest_load - refuses (ST_REFUSED) what is no manifest of ours, or states what cannot be. To be
- * freed on failure too. manifest_load_journal - one that this user has made, under a hidden name in
- * dirfd. */
+ * freed on failure too. manifest_load_own - of a file in dirfd that belongs to this user; what: its
+ * kind, for messages. */
 status manifest_load(manifest *m, const char *path, err *e);
-status manifest_load_journal(manifest *m, int dirfd, const char *name, err *e);
+status manifest_load_own(manifest *m, int dirfd, const char *what, const char *name, err *e);
 void manifest_free(manifest *m);
+
+/* manifest_settled - refuses (ST_REFUSED) a manifest or a part of a set while a journal in its
+ * directory says that the set is being renamed, or that the job which did it was killed. path may
+ * be a symbolic link, and need not exist.
+ * *quiet: a directory that was seen to hold no journal, so that it is not searched for each of its
+ * files; NULL at first, to be freed. */
+status manifest_settled(const char *path, char **quiet, err *e);
 
 /* manifest_values - what a manifest states of a key, in its normal form, as values: an array with a
  * text for each field, numbers in decimal, bytes in hexadecimal digits. NULL: no memory. */

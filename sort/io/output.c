@@ -5,10 +5,12 @@
 #include "file.h"
 #include "journal.h"
 #include "json.h"
+#include "manifest.h"
 #include "name.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +143,7 @@ static void sweep_others(void *output_)
 /* ------------------------------------------------------------------------------ making it */
 
 /* Before any rank locks its part: those of an earlier job may have to get their names yet. */
-static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *e)
+static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *note, err *e)
 {
 	char q[QUOTED_BYTES];
 	unsigned named = 0;
@@ -149,7 +151,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 		return ST_OK;
 	status rc = target_lock(&o->manifest, removed, e);
 	if (rc == ST_OK)
-		rc = journal_recover(&o->manifest, &named, e);
+		rc = journal_recover(&o->manifest, &named, note, e);
 	if (named && !opt->force && !opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
@@ -159,7 +161,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 }
 
 status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
-		   unsigned *removed, err *e)
+		   unsigned *removed, err *note, err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
@@ -172,12 +174,16 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, do
 	o->size = c->size;
 	o->end = (unfinished_end){ .keep = set_counts, .sweep = sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
-	status rc = comm_agree(c, lock_manifest(o, opt, removed, e));
+	status rc = comm_agree(c, lock_manifest(o, opt, removed, note, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	rc = target_lock(&o->file, &parts, e);
 	*removed += parts;
-	return rc == ST_OK ? target_free(&o->file, e) : rc;
+	char *quiet = NULL;
+	if (rc == ST_OK)
+		rc = manifest_settled(o->file.path, &quiet, e);
+	free(quiet);
+	return rc;
 }
 
 static bool is_mark_of_part(const output *o, int i, uint64_t mark)
@@ -359,12 +365,62 @@ static status lie_beside(output *o, comm *c, bool *beside)
 	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
 }
 
+static uint64_t fold_or(uint64_t a, uint64_t b)
+{
+	return a | b;
+}
+
+/* Does this rank read the file that has the name of part i? By its own view of the directory, as
+ * numbers of devices differ between hosts. */
+static bool reads_part(const output *o, const input *in, const char *pattern, size_t i)
+{
+	struct stat st;
+	err none = { ST_OK, "" };
+	char *path = name_expand(pattern, (int)i, &none);
+	bool reads = !path;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	if (path && fstatat(o->file.dirfd, slash ? slash + 1 : path, &st, 0) == 0)
+		for (size_t k = 0; k < in->files && !reads; k++)
+			reads = in->file[k].st.st_dev == st.st_dev &&
+				in->file[k].st.st_ino == st.st_ino;
+	free(path);
+	return reads;
+}
+
+/* Before the journal, whose kind says it to whoever ends this commit: do old parts have to stay? */
+static status spare_old(output *o, comm *c, const settings *opt, const input *in, err *note)
+{
+	char q[QUOTED_BYTES];
+	const size_t parts = (size_t)c->size;
+	size_t surplus = 0;
+	if (!o->per_rank)
+		return ST_OK;
+	if (o->manifest.base && replaces(o, opt))
+		o->spares_old = !journal_surplus(&o->manifest, opt->output, parts, &surplus, note);
+	status rc = comm_bcast(c, &surplus, sizeof surplus, 0);
+	for (uint64_t first = 0; rc == ST_OK && first < surplus; first += 64) {
+		uint64_t mine = 0, all = 0;
+		for (uint64_t i = first; i < surplus && i < first + 64; i++)
+			if (reads_part(o, in, opt->output, parts + i))
+				mine |= UINT64_C(1) << (i - first);
+		rc = comm_reduce(c, mine, fold_or, &all);
+		o->spares_old |= all != 0;
+		if (all && c->rank == 0)
+			err_set(note, ST_REFUSED,
+				"part %" PRIu64 " of the old set %s is an input of this job: no "
+				"old part was removed",
+				(uint64_t)parts + first + (uint64_t)__builtin_ctzll(all),
+				err_quoted(o->manifest.path, q));
+	}
+	return rc;
+}
+
 /* With the lock, each step that gives names: what ends the process comes before it or after. */
 static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 {
-	const target_kind kind = !replaces(o, opt) ? TARGET_ADDS
-				 : o->per_rank     ? TARGET_REPLACES
-						   : TARGET_REPLACES_ONE;
+	const target_kind kind = !replaces(o, opt)               ? TARGET_ADDS
+				 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
+								 : TARGET_REPLACES;
 	unfinished_hold();
 	status rc = o->manifest.base ? journal_begin(&o->manifest, kind, opt->fsync, e) : ST_OK;
 	unfinished_release();
@@ -384,10 +440,12 @@ static status put_old_aside(output *o, const settings *opt, err *e)
 }
 
 /* From here on a set counts; what is under the names of the old one changes after this. */
-static status begin_set(output *o, comm *c, const settings *opt, err *e)
+static status begin_set(output *o, comm *c, const settings *opt, const input *in, err *note, err *e)
 {
 	bool beside;
 	status rc = lie_beside(o, c, &beside);
+	if (rc == ST_OK && beside)
+		rc = spare_old(o, c, opt, in, note);
 	if (rc == ST_OK && beside)
 		rc = begin_journal(o, c, opt, e);
 	if (rc == ST_OK && o->manifest.base && replaces(o, opt))
@@ -406,27 +464,28 @@ static status name_own(output *o, const settings *opt, err *e)
 	return rc == ST_OK ? target_look(&o->file, e) : rc;
 }
 
-static status name_manifest(output *o, comm *c, const settings *opt, err *e)
+static status name_manifest(output *o, comm *c, const settings *opt, err *note, err *e)
 {
+	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, note, e);
+	if (rc != ST_OK)
+		return rc;
 	unfinished_hold();
-	const size_t parts = o->per_rank ? (size_t)c->size : 1;
-	const status rc =
-		journal_end(&o->manifest, o->file.base, parts, replaces(o, opt), opt->fsync, e);
+	rc = journal_end(&o->manifest, replaces(o, opt), opt->fsync, e);
 	unfinished_release();
 	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
-status output_commit(output *o, comm *c, const settings *opt, err *e)
+status output_commit(output *o, comm *c, const settings *opt, const input *in, err *note, err *e)
 {
 	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
 	status rc = comm_agree(c, prepare(o, opt, e));
 	if (rc == ST_OK && o->listed)
-		rc = begin_set(o, c, opt, e);
+		rc = begin_set(o, c, opt, in, note, e);
 	if (rc == ST_OK && o->owner)
 		rc = name_own(o, opt, e);
 	rc = comm_agree(c, rc);
-	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, opt, e) : rc;
+	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, opt, note, e) : rc;
 }
 
 void output_release(output *o)

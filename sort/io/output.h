@@ -6,6 +6,7 @@
 #define HETSORT_IO_OUTPUT_H
 
 #include "comm/comm.h"
+#include "input.h"
 #include "target.h"
 #include "base/settings.h"
 
@@ -17,7 +18,8 @@ typedef struct output {
 	bool listed;        /* a manifest is written: of parts, and of one file where asked for */
 	const char *stream; /* its name, of the settings; "-" for standard output */
 	bool journaled;     /* a journal stands, or stood: the set of parts counts */
-	bool owner;         /* this rank creates, renames or removes a file of its own */
+	bool spares_old; /* parts of the old set that the new one does not have are not removed */
+	bool owner;      /* this rank creates, renames or removes a file of its own */
 	target file;
 	target manifest;                    /* rank 0, where listed: where the manifest goes */
 	char staged[UNFINISHED_NAME_BYTES]; /* the manifest's name, until it is that of a journal */
@@ -42,9 +44,10 @@ bool output_stat_stream(const output *o, struct stat *st);
 
 /* output_lock - collective: lock what this rank owns, and remove what killed jobs have left there:
  * *removed files, but not the one that was kept with this id. What one has begun to rename is
- * renamed first. Refuses if another job is making it, and still is after patience_s. */
+ * renamed first; note, on rank 0: of old parts that stay. Refuses if another job is making it, and
+ * still is after patience_s. */
 status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
-		   unsigned *removed, err *e);
+		   unsigned *removed, err *note, err *e);
 
 /* output_sweep_parts - what a killed job of more ranks has left of parts that this one does not
  * have, as their locks show. */
@@ -77,8 +80,9 @@ bool output_has_room(const output *o, uint64_t bytes);
 status output_sync(output *o, bool fsync, err *e);
 
 /* output_commit - collective, after all have synced and verified, and rank 0 has staged the
- * manifest: final names, synced, and looked at. */
-status output_commit(output *o, comm *c, const settings *opt, err *e);
+ * manifest: final names, synced, and looked at. in: files that stay in any case, also if they are
+ * parts of the set that is replaced. note, on rank 0: of old parts that stay. */
+status output_commit(output *o, comm *c, const settings *opt, const input *in, err *note, err *e);
 
 /* output_share_lock - after all have locked what they own: where this rank owns nothing, it removes
  * the owner's lock as well if its process is ended. */

@@ -3,7 +3,6 @@
  * read it. Its manifest tells; where there is none, the next number's file does. */
 #include "parts.h"
 #include "base/size.h"
-#include "manifest.h"
 #include "name.h"
 
 #include <inttypes.h>
@@ -11,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The manifest of parts with such names; its name is "" where there is none. */
-static status load(manifest *m, const char *pattern, char **name, err *e)
+status parts_load(manifest *m, const char *pattern, char **name, err *e)
 {
 	*m = (manifest){ 0 };
 	*name = name_expand_text(pattern, "manifest", e);
@@ -20,8 +18,11 @@ static status load(manifest *m, const char *pattern, char **name, err *e)
 		return e->code;
 	if (access(*name, F_OK) == 0)
 		return manifest_load(m, *name, e);
+	char *quiet = NULL; /* it is missing also while a set is renamed */
+	const status rc = manifest_settled(*name, &quiet, e);
+	free(quiet);
 	**name = '\0';
-	return ST_OK;
+	return rc;
 }
 
 /* A file with the number that follows the last one. */
@@ -69,7 +70,7 @@ static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 {
 	manifest m;
 	char *name;
-	status rc = load(&m, pattern, &name, e);
+	status rc = parts_load(&m, pattern, &name, e);
 	*parts = m.parts;
 	if (rc == ST_OK)
 		rc = check_names(&m, pattern, name, e);
@@ -100,27 +101,5 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 		rc = err_set(e, ST_REFUSED,
 			     "input %s has no manifest, so it takes as many ranks as it has parts",
 			     err_quoted(alone, q));
-	return rc;
-}
-
-status parts_check_own(const char *pattern, int rank, const layout *l, uint64_t bytes,
-		       uint64_t *header, err *e)
-{
-	manifest m;
-	char *name, q[QUOTED_BYTES];
-	status rc = load(&m, pattern, &name, e);
-	if (rc == ST_OK && *name &&
-	    ((size_t)rank >= m.parts || m.lay.record_bytes != l->record_bytes ||
-	     bytes != manifest_part_bytes(&m.part[rank], l)))
-		rc = err_set(e, ST_REFUSED,
-			     "part %d has not the size, or not the size of a record, that manifest "
-			     "%s states",
-			     rank, err_quoted(name, q));
-	if (rc == ST_OK && *name)
-		rc = manifest_check_header(&m, name, *header, e);
-	if (rc == ST_OK && *name)
-		*header = m.part[rank].header_bytes;
-	manifest_free(&m);
-	free(name);
 	return rc;
 }

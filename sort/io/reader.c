@@ -9,8 +9,11 @@
 #include "base/progress.h"
 #include "file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -214,6 +217,7 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 /* A read under way: of its records, those before `seen` have their checksum and entries. */
 typedef struct arriving {
 	const reader *r;
+	const input_file *f;
 	const unsigned char *recs;
 	size_t done, seen; /* records of the load before this read, and of this read */
 	loading *l;
@@ -228,6 +232,7 @@ static void see_records(void *arriving_, const unsigned char *end)
 		lay, a->recs + a->seen * lay->record_bytes, came - a->seen, a->l->pos + at,
 		a->l->entries ? a->l->entries + at : NULL, &a->l->verify_s);
 	a->l->sum = checksum_join(a->l->sum, sum);
+	input_note_read(a->f, came - a->seen, sum);
 	a->seen = came;
 }
 
@@ -238,7 +243,7 @@ static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint
 	const uint32_t bytes = r->lay.record_bytes;
 	const size_t step = fd->direct < 0 ? size_min(n, step_recs(&r->lay)) : n;
 	for (size_t i = 0, k; i < n; i += k, to += k * bytes) {
-		arriving a = { r, to, done + i, 0, l };
+		arriving a = { r, f->f, to, done + i, 0, l };
 		const arrivals told = { see_records, &a };
 		k = size_min(n - i, step);
 		const status rc = io_fd_read_steps(fd, to, k * bytes, offset_of(f, at + i, &r->lay),
@@ -330,4 +335,29 @@ status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_
 	const status rc = inspect_all(f, path, offset, n, l, chunk, buf, seen, e);
 	mem_free(m, raw);
 	return rc;
+}
+
+status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,
+			   inspected *seen, const char **why, err *e)
+{
+	struct stat st;
+	const int fd = openat(dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const io_fd f = { fd, -1, NULL };
+	status rc = ST_OK;
+	*why = NULL;
+	if (fd < 0)
+		*why = errno == ENOENT ? "is missing" : "cannot be opened";
+	else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		*why = "is no regular file";
+	else if ((uint64_t)st.st_size != manifest_part_bytes(s, l))
+		*why = "does not have the size that is stated";
+	else
+		rc = reader_inspect(&f, s->file, s->header_bytes, s->records, l, m, seen, e);
+	if (fd >= 0)
+		close(fd);
+	if (rc == ST_INVALID)
+		*why = "is not in order";
+	else if (rc == ST_OK && !*why && !checksum_equal(seen->sum, s->sum))
+		*why = "has another checksum than is stated";
+	return rc == ST_INVALID ? ST_OK : rc;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "kernel/inspect.h"
 #include "kernel/record.h"
+#include "manifest.h"
 
 typedef struct reader reader;
 
@@ -69,5 +70,11 @@ status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, 
  * ST_INVALID, without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
 		      const layout *l, mem *m, inspected *seen, err *e);
+
+/* reader_inspect_part - the same of a part that a manifest states, by its name in dirfd, never
+ * through a link, and never waiting for it. *why: the first thing that is not as stated, but for
+ * keys, "is missing" for instance; NULL: nothing. */
+status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,
+			   inspected *seen, const char **why, err *e);
 
 #endif

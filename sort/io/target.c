@@ -21,7 +21,7 @@ static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
 					[TARGET_REPLACES] = ".replace",
 					[TARGET_REPLACES_ONE] = ".replace1",
 					[TARGET_OLD] = ".old" };
-enum { SHOWN_BYTES = 32, RIGHTS = 0777, OWNERS = 0600, GROUPS = 070 };
+enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, SHOWN_BYTES = 32, BLOCK_BYTES = 4096 };
 static const char digits[] = "0123456789abcdef";
 
 uint64_t target_mark(const char *path)
@@ -80,11 +80,27 @@ status target_check(target *t, bool force, err *e)
 	return ST_OK;
 }
 
-/* Has the target's name, cut so that it stays below NAME_MAX. */
+size_t target_shown_bytes(const char *name, target_kind kind)
+{
+	return strlen(name) - strlen(PREFIX) - 2 * 17 - strlen(suffixes[kind]);
+}
+
+/* That of a journal has as much of the target's name as the file system allows: --clean of a part
+ * finds the manifest by it. In the others it only helps whoever lists the directory. */
+static size_t shown_bytes(const target *t, target_kind kind)
+{
+	const size_t others = strlen(PREFIX) + 2 * 17 + strlen(suffixes[kind]);
+	if (!target_is_journal(kind))
+		return SHOWN_BYTES;
+	const long most = fpathconf(t->dirfd, _PC_NAME_MAX);
+	const size_t room = most > 0 && most < UNFINISHED_NAME_BYTES ? (size_t)most : NAME_MAX;
+	return t->shown ? t->shown : room > others + SHOWN_BYTES ? room - others : SHOWN_BYTES;
+}
+
 void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
 {
-	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.32s%s",
-		 t->mark, t->id, t->base, suffixes[kind]);
+	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.*s%s",
+		 t->mark, t->id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
 }
 
 /* The number after *s, of 16 digits and a hyphen. */
@@ -279,14 +295,54 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	return rc;
 }
 
+static int read_block(int fd, char *to, size_t n, off_t at)
+{
+	errno = EIO; /* for a file that ends before */
+	return file_read_at(fd, to, n, (uint64_t)at, "", NULL) == ST_OK ? 0 : errno;
+}
+
+/* Do these bytes of the file, from `at` on, equal those that were written? */
+static int compare_block(const target *t, int fd, off_t at, size_t n)
+{
+	char there[BLOCK_BYTES], written[BLOCK_BYTES];
+	int why = read_block(fd, there, n, at);
+	if (why == 0 && !t->text)
+		why = read_block(t->fd, written, n, at);
+	if (why == 0 && memcmp(there, t->text ? t->text + at : written, n) != 0)
+		why = EILSEQ;
+	return why;
+}
+
+/* All blocks of a text, else the first and the last one. */
+static int compare_content(const target *t, int fd, off_t size)
+{
+	int why = t->text && (size_t)size != t->text_bytes ? EILSEQ : 0;
+	const off_t last = size > BLOCK_BYTES ? size - BLOCK_BYTES : 0;
+	const off_t step = t->text || last == 0 ? BLOCK_BYTES : last;
+	for (off_t at = 0; why == 0 && at < size; at += step) {
+		const off_t left = size - at;
+		why = compare_block(t, fd, at, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES);
+	}
+	return why;
+}
+
 /* Of what has this name: 0 it is the file that was written, else why that cannot be said: ENOENT
- * nothing is there, EEXIST another file. */
+ * nothing is there, EEXIST another file, EILSEQ other content. */
 static int look(const target *t, int dirfd, const char *name)
 {
 	struct stat written, there;
 	if (fstat(t->fd, &written) != 0 || fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno;
-	return written.st_dev == there.st_dev && written.st_ino == there.st_ino ? 0 : EEXIST;
+	if (written.st_dev != there.st_dev || written.st_ino != there.st_ino)
+		return EEXIST;
+	if (written.st_size != there.st_size)
+		return EILSEQ;
+	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) /* its mode may not let its owner read it */
+		return errno == EACCES ? 0 : errno;
+	const int why = compare_content(t, fd, there.st_size);
+	close(fd);
+	return why;
 }
 
 status target_ready(const target *t, bool force, err *e)
@@ -300,6 +356,9 @@ status target_ready(const target *t, bool force, err *e)
 	if (why == EEXIST || why == ENOENT)
 		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
 			       err_quoted(t->path, q), why == EEXIST ? "exchanged" : "removed");
+	if (why == EILSEQ)
+		return err_set(e, ST_IO, "the file that was to become %s is not as it was written",
+			       err_quoted(t->path, q));
 	if (why)
 		return err_sys(e, why, "cannot look at the file that is to become %s",
 			       err_quoted(t->path, q));
@@ -344,6 +403,11 @@ status target_look(const target *t, err *e)
 			"%s is complete, but another file stands there: it was exchanged, or "
 			"its directory was moved",
 			q);
+	if (why == EILSEQ)
+		return err_set(e, ST_IO,
+			       "%s was written and renamed, but the file that stands there is not "
+			       "as it was written",
+			       q);
 	if (why)
 		return err_sys(e, why, "%s is complete, but cannot be found there again", q);
 	return ST_OK;
@@ -370,5 +434,6 @@ void target_discard(target *t)
 	free(t->left);
 	free(t->base);
 	free(t->path);
+	free(t->text);
 	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
 }

@@ -16,8 +16,8 @@
 typedef enum target_kind {
 	TARGET_TEMP,         /* being written, or complete */
 	TARGET_ADDS,         /* a journal, see journal.h, of parts that replace nothing */
-	TARGET_REPLACES,     /* of a set of parts that replaces what is there, */
-	TARGET_REPLACES_ONE, /* and of one file that does, and has no number */
+	TARGET_REPLACES,     /* of a set of parts that replaces a set, of which surplus parts go, */
+	TARGET_REPLACES_ONE, /* and of one file, or of a set after which all others stay */
 	TARGET_OLD           /* the manifest that it replaces */
 } target_kind;
 
@@ -42,14 +42,16 @@ typedef struct target {
 	uint64_t mark;    /* a hash of base, in all its temporary names */
 	uint64_t id;      /* of its temporary file */
 	target_kind kind; /* of what has a hidden name until it gets the final one */
+	size_t shown;     /* bytes of base in the name of a journal that was found; 0: all */
 	int fd;           /* what was written, held so that it is told from others; -1: nothing */
-	bool named;       /* it has its final name already */
-	bool replaces;    /* a file that target_check has found, with this mode and group */
+	char *text;       /* all that was written, where it is to be compared; NULL: not */
+	size_t text_bytes;
+	bool named;    /* it has its final name already */
+	bool replaces; /* a file that target_check has found, with this mode and group */
 	mode_t old_mode;
 	gid_t old_gid;
 	mode_t most; /* else: what group and others may be allowed, beside what the umask leaves */
 	mode_t mode; /* that it will have; 0: as it has */
-	bool journaled;    /* target_lock: a journal speaks of a file that is kept for it */
 	unfinished temp;   /* its name until it is complete */
 	unfinished lock;   /* see target_lock */
 	int lock_fd;       /* -1: not locked */
@@ -98,9 +100,11 @@ bool target_drop(const target *t);
 status target_note(target *t, target_kind kind, const file_id *is, err *e);
 
 /* target_hidden_name - by the target's mark and id. target_parse_name - what such a name tells;
- * false: it is none. target_list - what is in the target's directory, NULL: that cannot be told. */
+ * false: it is none. target_shown_bytes - of the target's own name in one. target_list - what is in
+ * the target's directory, NULL: that cannot be told. */
 void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES]);
 bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind);
+size_t target_shown_bytes(const char *name, target_kind kind);
 DIR *target_list(const target *t);
 
 /* target_reads - is the file of this name, in the target's directory, one that this job reads? */
@@ -116,15 +120,18 @@ bool target_is_cut(const char *base);
 status target_close(target *t, int fd, bool hold, bool sync, err *e);
 
 /* target_ready - refuses what would make target_commit fail or harm: the temporary file is not the
- * one that was written any more, or, without force, a file has the final name. */
+ * one that was written any more, or not as it was written (see target_look), or, without force, a
+ * file has the final name. */
 status target_ready(const target *t, bool force, err *e);
 
 /* target_commit - rename onto the final name; without force it does not replace a file that has
  * appeared meanwhile. */
 status target_commit(target *t, bool force, err *e);
 
-/* target_look - a second look after target_commit: is what stands at the path, found anew, the file
- * that was written? */
+/* target_look - a second look after target_commit: is the file at the path, found again, the one
+ * that was written? Device and inode are not enough, as some file systems give all files the same:
+ * its size and its first and last block are compared with the file that was written, or all of it
+ * with t->text. */
 status target_look(const target *t, err *e);
 
 /* target_sync_name - make that name durable. On failure the file is there and complete, as the
@@ -134,16 +141,13 @@ status target_sync_name(const target *t, err *e);
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
  * process; else no other job can make it until target_discard or the end of the process. Removes
  * the temporary files, *removed of them, that killed jobs have noted in their lock, except the one
- * of t->id, those in t->reads, and those of a journal in the same directory, which sets
- * t->journaled. Refuses if a file has the lock's name that is no lock, or is in t->reads.
+ * of t->id, those in t->reads and those of a journal in the same
+ * directory. Refuses if a file has the lock's name that is no lock, or is in t->reads.
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 
 /* target_share_lock - another rank has locked it: the same for the lock's file. */
 void target_share_lock(target *t);
-
-/* target_free - refuses (ST_REFUSED) a target that is a part of a set with a journal. */
-status target_free(const target *t, err *e);
 
 /* target_has_journal - does a journal of this job stand in the target's directory, or can that not
  * be told? */

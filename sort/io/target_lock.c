@@ -365,9 +365,8 @@ static void look_at_rest(target *t)
 			continue;
 		if (kind == t->kind && id == t->id)
 			continue;
-		if (target_has_journal(t, id))
-			t->journaled |= kind == TARGET_TEMP;
-		else if (!is_noted(t, id, kind) && !target_reads(t, f->d_name) && t->stays++ == 0)
+		if (!target_has_journal(t, id) && !is_noted(t, id, kind) &&
+		    !target_reads(t, f->d_name) && t->stays++ == 0)
 			snprintf(t->stays_name, sizeof t->stays_name, "%s", f->d_name);
 	}
 	if (d)
@@ -413,16 +412,6 @@ void target_share_lock(target *t)
 	t->shared = true;
 	name_lock(t);
 	unfinished_note(&t->lock);
-}
-
-status target_free(const target *t, err *e)
-{
-	char q[QUOTED_BYTES];
-	return !t->journaled ? ST_OK
-			     : err_set(e, ST_REFUSED,
-				       "%s was being renamed when its job ended: --clean of its "
-				       "manifest goes on with that",
-				       err_quoted(t->path, q));
 }
 
 status target_lock(target *t, unsigned *removed, err *e)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { UNFINISHED_NAME_BYTES = 96 };
+enum { UNFINISHED_NAME_BYTES = 256 };
 
 /* Stays at its place in memory from create until forget or remove, and so does dirfd. */
 typedef struct unfinished {

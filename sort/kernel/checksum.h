@@ -4,6 +4,7 @@
 #ifndef HETSORT_KERNEL_CHECKSUM_H
 #define HETSORT_KERNEL_CHECKSUM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,11 @@ static inline checksum checksum_join(checksum a, checksum b)
 	a.lo += b.lo;
 	a.hi += b.hi + (a.lo < b.lo);
 	return a;
+}
+
+static inline bool checksum_equal(checksum a, checksum b)
+{
+	return a.hi == b.hi && a.lo == b.lo;
 }
 
 /* checksum_without - of what a has, and b does not. */

@@ -72,8 +72,7 @@ static bool read_part(rank_env *env, files *f, const output_checkpoint *all, out
 static bool is_as_saved(rank_env *env, files *f, const output_checkpoint *all, output_part *w)
 {
 	const output_checkpoint *own = &all[env->c->rank];
-	return read_part(env, f, all, w) && w->seen.sum.hi == own->sum.hi &&
-	       w->seen.sum.lo == own->sum.lo;
+	return read_part(env, f, all, w) && checksum_equal(w->seen.sum, own->sum);
 }
 
 static void take_over(rank_env *env, const output_checkpoint *all, share_plan *next, output_part *w)
@@ -131,13 +130,13 @@ static status read_input_sum(rank_env *env, const files *f, const share_plan *s)
 }
 
 /* Does verification, which comes again at the end, find nothing? */
-static bool agrees_with_input(rank_env *env, uint64_t total, const output_part *w)
+static bool agrees_with_input(rank_env *env, const input *in, uint64_t total, const output_part *w)
 {
 	const err before = env->e;
 	verified v = { .own = NULL };
 	env->stats->out = w->seen.records;
 	env->stats->sum_out = w->seen.sum;
-	const bool yes = phase_verify(env, total, w, &v) == ST_OK;
+	const bool yes = phase_verify(env, in, total, w, &v) == ST_OK;
 	verified_free(&env->m, &v);
 	env->e = before;
 	return yes;
@@ -172,7 +171,7 @@ static status find_final(rank_env *env, files *f, const workdir *work, share_pla
 	if (rc != ST_OK)
 		return rc;
 	const bool there = all_say(env, read_part(env, f, all, w));
-	if (there && agrees_with_input(env, next->records, w)) {
+	if (there && agrees_with_input(env, &f->in, next->records, w)) {
 		take_over(env, all, next, w);
 		note_complete(env);
 		return ST_OK;
@@ -214,7 +213,7 @@ static bool sum_is_as_saved(rank_env *env, const saved_output *was, const output
 	for (int i = 0; rc == ST_OK && i < env->c->size; i++)
 		sum = checksum_join(sum, of[i]);
 	mem_free(&env->m, of);
-	return rc == ST_OK && there && sum.hi == was->all.sum.hi && sum.lo == was->all.sum.lo;
+	return rc == ST_OK && there && checksum_equal(sum, was->all.sum);
 }
 
 /* A vote: one rank whose part is not there, and all merge again. Parts in files of their own belong

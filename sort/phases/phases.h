@@ -116,8 +116,10 @@ status output_read_again(rank_env *env, const files *f, uint64_t recs, direct_io
  * not as it was given to the kernel. */
 status phase_reread(rank_env *env, files *f, output_part *w);
 
-/* phase_verify - what went in came out, in order also across the ranks' borders. */
-status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v);
+/* phase_verify - what went in is what manifests state of it, and came out, in order also across the
+ * ranks' borders. */
+status phase_verify(rank_env *env, const input *in, uint64_t total, const output_part *w,
+		    verified *v);
 
 void verified_free(mem *m, verified *v);
 

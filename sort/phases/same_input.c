@@ -16,7 +16,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCKS = 66, BLOCK_BYTES = 4096 };
+enum { BLOCKS = 66, BLOCK_BYTES = 4096, FILES_AT_ONCE = 64 };
+
+/* What a rank has read of one file. */
+typedef struct amount {
+	uint64_t recs;
+	checksum sum;
+} amount;
 
 /* One file, as a rank sees it. */
 typedef struct view {
@@ -121,4 +127,58 @@ status same_input(rank_env *env, const input *in, bool sample)
 	mem_free(&env->m, mine);
 	mem_free(&env->m, others);
 	return rc;
+}
+
+/* The amounts of all ranks, one rank after the other, become those of rank 0. */
+static void join_amounts(const input *in, size_t first, const amount *all, int ranks)
+{
+	for (size_t i = 0; i < FILES_AT_ONCE && first + i < in->files; i++) {
+		input_stated *s = in->file[first + i].stated;
+		if (!s)
+			continue;
+		s->read_recs = 0;
+		s->read = (checksum){ 0, 0 };
+		for (int r = 0; r < ranks; r++) {
+			const amount *a = &all[(size_t)r * FILES_AT_ONCE + i];
+			s->read_recs += a->recs;
+			s->read = checksum_join(s->read, a->sum);
+		}
+	}
+}
+
+/* What each rank has read of the files that all of them read, to rank 0. */
+static status gather_amounts(rank_env *env, const input *in)
+{
+	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	amount *all = mem_array(&env->m, ranks * FILES_AT_ONCE, sizeof *all, "inputs", &env->e);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	for (size_t first = 0; first < in->files && rc == ST_OK; first += FILES_AT_ONCE) {
+		amount mine[FILES_AT_ONCE] = { 0 };
+		for (size_t i = 0; i < FILES_AT_ONCE && first + i < in->files; i++) {
+			const input_stated *s = in->file[first + i].stated;
+			if (s)
+				mine[i] = (amount){ s->read_recs, s->read };
+		}
+		rc = comm_gather(env->c, mine, all, sizeof mine, 0);
+		if (rc == ST_OK && ranks)
+			join_amounts(in, first, all, env->c->size);
+	}
+	mem_free(&env->m, all);
+	return rc;
+}
+
+status same_as_stated(rank_env *env, const input *in)
+{
+	const bool shared = env->c->size > 1 && !in->per_rank && !env->o->from_root;
+	status rc = shared ? gather_amounts(env, in) : ST_OK;
+	for (size_t i = 0; i < in->files; i++) {
+		input_stated *s = in->file[i].stated;
+		if (!s)
+			continue;
+		if (rc == ST_OK && (!shared || env->c->rank == 0))
+			rc = input_check_stated(&in->file[i], &env->e);
+		s->read_recs = 0;
+		s->read = (checksum){ 0, 0 };
+	}
+	return comm_agree(env->c, rc);
 }

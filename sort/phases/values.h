@@ -95,6 +95,8 @@ static inline inspect_order output_order(const settings *o)
 typedef struct part_summary {
 	uint64_t in, out, dropped;
 	checksum sum_in, sum_out, sum_dropped;
+	checksum sum_stated;       /* of the input, as manifests state it, */
+	uint64_t stated, unstated; /* of so many files; and files of which none does */
 } part_summary;
 
 static inline size_t part_summary_bytes(const layout *l)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "io/reader.h"
+#include "same_input.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -56,13 +57,29 @@ status phase_reread(rank_env *env, files *f, output_part *w)
 	return rc;
 }
 
-static void state(const rank_env *env, const output_part *w, unsigned char *to)
+/* What manifests state of the records that this rank speaks of. */
+static void add_stated(const rank_env *env, const input *in, part_summary *s)
+{
+	for (size_t i = 0; i < in->files && (env->c->rank == 0 || in->per_rank); i++) {
+		const input_stated *stated = in->file[i].stated;
+		s->stated += stated != NULL;
+		s->unstated += stated == NULL;
+		if (stated)
+			s->sum_stated = checksum_join(s->sum_stated, stated->sum);
+	}
+}
+
+static void state(const rank_env *env, const input *in, const output_part *w, unsigned char *to)
 {
 	const rank_result *r = env->stats;
-	const part_summary mine = {
-		r->in, r->out, r->dropped, r->sum_in, r->sum_out, r->sum_dropped
-	};
+	part_summary mine = { .in = r->in,
+			      .out = r->out,
+			      .dropped = r->dropped,
+			      .sum_in = r->sum_in,
+			      .sum_out = r->sum_out,
+			      .sum_dropped = r->sum_dropped };
 	const size_t key = env->o->lay.key_bytes;
+	add_stated(env, in, &mine);
 	memcpy(to, &mine, sizeof mine);
 	if (mine.out) {
 		memcpy(to + sizeof mine, w->seen.first_key, key);
@@ -85,7 +102,11 @@ static status compare(rank_env *env, uint64_t total, const part_summary *sum)
 			       "%" PRIu64 " records were planned, %" PRIu64 " read and %" PRIu64
 			       " written",
 			       total, sum->in, sum->out);
-	if (sum->sum_in.hi != came.hi || sum->sum_in.lo != came.lo)
+	if (sum->stated && !sum->unstated && !checksum_equal(sum->sum_in, sum->sum_stated))
+		return err_set(&env->e, ST_IO,
+			       "the input does not have the checksum that its manifests state: a "
+			       "part or a manifest was changed or damaged");
+	if (!checksum_equal(sum->sum_in, came))
 		return err_set(&env->e, ST_INVALID,
 			       "the output's checksum%s %016" PRIx64 "%016" PRIx64
 			       " is not the input's, %016" PRIx64 "%016" PRIx64,
@@ -112,6 +133,9 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
+		sum.sum_stated = checksum_join(sum.sum_stated, one.sum_stated);
+		sum.stated |= one.stated;
+		sum.unstated |= one.unstated;
 		if (!one.out)
 			continue;
 		const int order = last ? key_copies_compare(&env->o->lay, last, first) : -1;
@@ -127,15 +151,18 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 	return compare(env, total, &sum);
 }
 
-status phase_verify(rank_env *env, uint64_t total, const output_part *w, verified *v)
+status phase_verify(rank_env *env, const input *in, uint64_t total, const output_part *w,
+		    verified *v)
 {
 	const size_t bytes = part_summary_bytes(&env->o->lay);
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	v->own = mem_array(&env->m, 1, bytes, "checksums", &env->e);
 	v->part_summaries = mem_array(&env->m, p, bytes, "checksums", &env->e);
 	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = same_as_stated(env, in);
 	if (rc == ST_OK) {
-		state(env, w, v->own);
+		state(env, in, w, v->own);
 		rc = comm_gather(env->c, v->own, v->part_summaries, bytes, 0);
 	}
 	if (rc == ST_OK && p) {

@@ -213,28 +213,6 @@ static status malformed(const char *name, const char *why, err *e)
 	return err_set(e, ST_REFUSED, "state %s: %s", err_quoted(name, q), why);
 }
 
-/* n numbers of 16 digits each, and no more. */
-static bool parse_hex(const char *text, size_t n, uint64_t *number)
-{
-	char digits[17] = "";
-	if (strlen(text) != 16 * n || strspn(text, "0123456789abcdef") != 16 * n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(digits, text + 16 * i, 16);
-		number[i] = strtoull(digits, NULL, 16);
-	}
-	return true;
-}
-
-static bool parse_checksum(const char *text, checksum *sum)
-{
-	uint64_t half[2];
-	if (!parse_hex(text, 2, half))
-		return false;
-	*sum = (checksum){ half[0], half[1] };
-	return true;
-}
-
 static bool parse_run(const resume_state *s, json_t *one, run_note *n)
 {
 	const char *sum;
@@ -242,7 +220,7 @@ static bool parse_run(const resume_state *s, json_t *one, run_note *n)
 	const json_int_t most = INT64_MAX / s->lay.record_bytes;
 	if (json_unpack(one, "{s:I, s:I, s:I, s:I, s:s !}", "number", &number, "first", &first,
 			"records", &recs, "sample_stride", &stride, "checksum", &sum) != 0 ||
-	    !parse_checksum(sum, &n->sum) || number < 0 || number == INT64_MAX || first < 0 ||
+	    !json_parse_checksum(sum, &n->sum) || number < 0 || number == INT64_MAX || first < 0 ||
 	    recs <= 0 || (uint64_t)recs > POS_MASK || recs > most || first > most - recs ||
 	    stride <= 0 || stride > RESUME_MOST_STRIDE)
 		return false;
@@ -343,8 +321,8 @@ static bool parse_output(resume_state *s, json_t *output)
 		return true;
 	if (json_unpack(output, "{s:s, s:I, s:s, s?I, s?s !}", "id", &id, "records", &n, "checksum",
 			&sum, "dropped", &gone, "checksum_dropped", &sum_dropped) != 0 ||
-	    !parse_hex(id, 1, &s->out.id) || !parse_checksum(sum, &s->out.sum) ||
-	    !parse_checksum(sum_dropped, &s->out.sum_dropped) || s->out.id == 0 || n < 0 ||
+	    !json_parse_hex(id, 1, &s->out.id) || !json_parse_checksum(sum, &s->out.sum) ||
+	    !json_parse_checksum(sum_dropped, &s->out.sum_dropped) || s->out.id == 0 || n < 0 ||
 	    n > INT64_MAX / s->lay.record_bytes || gone < 0 ||
 	    gone > INT64_MAX / s->lay.record_bytes)
 		return false;
@@ -418,7 +396,7 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	h.rank = rank;
 	h.ranks = ranks;
 	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
-	    !parse_hex(job, 1, &h.job) || !json_is_array(inputs) || !json_is_array(runs) ||
+	    !json_parse_hex(job, 1, &h.job) || !json_is_array(inputs) || !json_is_array(runs) ||
 	    !json_is_array(files) || (dir && !parse_file(dir, &made_dir)) ||
 	    strlen(selection) >= sizeof s->selection)
 		return malformed(name, "its sizes are impossible", e);

@@ -154,6 +154,11 @@ status sorted_files_read(sorted_files *s, size_t run, void *buf, size_t bytes, u
 	return rc;
 }
 
+void sorted_files_note_read(const sorted_files *s, size_t run, size_t n, checksum sum)
+{
+	input_note_read(s->file[run].f, n, sum);
+}
+
 status sorted_files_disorder(const sorted_files *s, size_t run, uint64_t rec, err *e)
 {
 	char q[QUOTED_BYTES];

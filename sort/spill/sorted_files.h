@@ -24,6 +24,9 @@ const layout *sorted_files_layout(const sorted_files *s);
 status sorted_files_read(sorted_files *s, size_t run, void *buf, size_t bytes, uint64_t offset,
 			 err *e);
 
+/* sorted_files_note_read - n records of the run were read, and have this checksum. */
+void sorted_files_note_read(const sorted_files *s, size_t run, size_t n, checksum sum);
+
 /* sorted_files_disorder - the sentence for a record that belongs before the one before it:
  * ST_REFUSED. */
 status sorted_files_disorder(const sorted_files *s, size_t run, uint64_t rec, err *e);

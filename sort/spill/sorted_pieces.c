@@ -167,7 +167,11 @@ static checksum read_chunk(sorted_pieces *s, size_t k, uint64_t first, size_t n,
 	const uint32_t bytes = s->p.lay.record_bytes;
 	unsigned char *to = place_of(s, k, first);
 	const status rc = sorted_files_read(s->files, k, to, n * bytes, first * bytes, e);
-	return rc == ST_OK ? checksum_records(to, n, bytes) : (checksum){ 0, 0 };
+	if (rc != ST_OK)
+		return (checksum){ 0, 0 };
+	const checksum sum = checksum_records(to, n, bytes);
+	sorted_files_note_read(s->files, k, n, sum);
+	return sum;
 }
 
 /* Under the lock, which is released while reading: the next chunk; false: there is none to read

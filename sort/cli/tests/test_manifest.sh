@@ -33,8 +33,8 @@ poke() { printf 'X' | dd of="d/part.$1" bs=1 seek="$2" conv=notrunc status=none;
 swap() { mv d/part.0 d/t && mv d/part.1 d/part.0 && mv d/t d/part.1; }
 twist() { { tail -c +101 good/part.1 | head -c 100; head -c 100 good/part.1; tail -c +201 good/part.1; } >d/part.1; }
 breaks "part missing" 1 "part 'part.1' is missing" rm d/part.1
-breaks "part cut short" 1 "has not the size" truncate -s -100 d/part.2
-breaks "part with half a record more" 1 "has not the size" truncate -s +50 d/part.2
+breaks "part cut short" 1 "does not have the size" truncate -s -100 d/part.2
+breaks "part with half a record more" 1 "does not have the size" truncate -s +50 d/part.2
 breaks "byte of a value" 1 "another checksum" poke 0 5050
 breaks "records in another order" 1 "is not in order" twist
 breaks "parts exchanged" 1 "" swap
@@ -53,11 +53,14 @@ breaks "manifest a folder" 2 "no regular file" sh -c 'rm d/part.manifest && mkdi
 breaks "manifest too long" 2 "longer than" truncate -s 65M d/part.manifest
 breaks "first key" 1 "another first key" change '0,/"first_key": "../s//"first_key": "zz/'
 breaks "last key" 1 "another last key" change '0,/"last_key": "../s//"last_key": "zz/'
-breaks "checksum" 1 "another checksum" change '0,/"checksum": "../s//"checksum": "zz/'
+breaks "checksum" 1 "another checksum" change 's/"checksum": "0/"checksum": "1/;t;s/"checksum": "[1-9a-f]/"checksum": "0/'
+for sum in zz 0 00000000000000000000000000000000; do
+  breaks "checksum that is none, '$sum'" 2 "a part's checksum is impossible" change '/"checksum": "/s/: "/&'$sum'/'
+done
 breaks "records of all" 2 "not its number of records" change '0,/"records": 3000/s//"records": 3001/'
 breaks "records of a part" 2 "not its number of records" change 's/"records": 1000/"records": 999/'
 count_elsewhere() { change '0,/"records": 1000/s//"records": 1001/'; change '0,/"records": 1000/s//"records": 999/'; }
-breaks "records of parts, the same in all" 1 "has not the size" count_elsewhere
+breaks "records of parts, the same in all" 1 "does not have the size" count_elsewhere
 breaks "negative records" 2 "impossible" change '0,/"records": 3000/s//"records": -1/'
 breaks "records beyond 2^63 bytes" 2 "impossible" change '0,/"records": 3000/s//"records": 922337203685477581/'
 breaks "number beyond 64 bits" 2 "line" change '0,/"records": 3000/s//"records": 99999999999999999999/'

@@ -6,10 +6,13 @@
 # shellcheck disable=SC2046,SC2086  # ranks and options are several words
 set -u
 . "$ROOT/scripts/tap.sh"
+. "$ROOT/sort/io/tests/set_reads.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort failing=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 600 in && "$BIN/gensort" --no-fsync -b9000 600 other &&
   "$hetsort" -o new in && "$hetsort" -o old other || exit 1
+# shellcheck disable=SC2034  # for set_reads.sh
+sum_old=$(sum_of old) sum_new=$(sum_of new)
 seed=${SEED:-$RANDOM}
 echo "# SEED=$seed"
 RANDOM=$seed
@@ -23,7 +26,7 @@ set_there() { # set_there - the set that stands in d/: old, new, none, interrupt
   run "$hetsort" --check-manifest d/out.manifest
   case $rc/$err in
     0/*) ;;
-    1/*"was interrupted"*"hetsort --clean ends it"*) echo interrupted; return ;;
+    1/*"was interrupted"*"hetsort --clean 'd/out.manifest' ends it"*) echo interrupted; return ;;
     2/*"cannot open manifest"*) echo none; return ;;
     *) echo "bad: $err"; return ;;
   esac
@@ -67,6 +70,9 @@ walk() { # walk OLD NEW STEP - SIGKILL before every call
     kills=$((kills + 1))
     before=$(set_there)
     [ $before != interrupted ] || interrupted=$((interrupted + 1))
+    if [ $name != out ]; then # each way to read a set comes after some kill
+      for way in $((kills % ${#ways_to_read[@]})) $(((kills + 7) % ${#ways_to_read[@]})); do reads_whole ${ways_to_read[way]} $n; done
+    fi
     ends_it $n
     whole "$before" $n
   done
@@ -138,7 +144,7 @@ rm -r d0 d1
 
 # the name of the output does what that of its manifest does
 met=0
-for n in $(seq 11 24); do
+for n in $(seq 11 36); do
   rm -rf d; mkdir d
   HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --ranks 2 --manifest d/list -o d/out in
   [ -n "$(find d -name '*.commit')" ] || continue
@@ -148,11 +154,27 @@ for n in $(seq 11 24); do
     "$rc/$err/$(cmp d/out new)/$(cd d && echo *)/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//list out/0"
 done
 ok "--clean of an output: $met commits to end" test $met -gt 1
+for bytes in 33 80 203; do # the manifest's name, which the journal's has in it
+  list=$(printf "%0${bytes}d" 0 | tr 0 m)
+  rm -rf d; mkdir d
+  HETSORT_FAIL=kill@named:0 run "$failing" --no-fsync --ranks 2 --manifest "d/$list" -o d/out in
+  is "--clean of an output, its manifest's name $bytes bytes long: killed" "$rc/$(find d -name '*.commit' | wc -l)" 137/1
+  run "$hetsort" --clean d/out
+  is "--clean of an output, its manifest's name $bytes bytes long: it has its name" \
+    "$rc/$err/$(cmp d/out new)/$(cd d && ls)/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//$(printf '%s\n' "$list" out)/0"
+done
+list=$(printf "%0230d" 0 | tr 0 m) # no name of a journal has room for it
+rm -rf d; mkdir d
+HETSORT_FAIL=kill@named:0 run "$failing" --no-fsync --ranks 2 --manifest "d/$list" -o d/out in
+run "$hetsort" --clean d/out
+is "--clean of an output, its manifest's name too long: said" "$rc/$(grep -c 'hetsort --clean of its manifest ends it' <<<"$err")" 2/1
+run "$hetsort" --clean "d/$list" d/out
+is "--clean of a manifest with a long name" "$rc/$(cmp d/out new)/$(cd d && ls)/$(hidden)" "0//$(printf '%s\n' "$list" out)/0"
 rm -rf d
 
 # the lock of an old part that is gone
 met=0
-for n in $(seq 26 60); do
+for ((n = 60; n < 300 && met < 2; n++)); do
   rm -rf d; mkdir d
   "$hetsort" --no-fsync --ranks 5 -o d/out.%r other || exit 1
   HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --force --ranks 3 -o d/out.%r in
@@ -206,6 +228,7 @@ if [ -z "${HETSORT_LONG:-}" ]; then
   sync=''
   walk 0 3 17
   errors 3 3 23
+  ok "$reads reads after these kills, $refusals refused: mixtures: $mixtures" test $mixtures -eq 0 -a $refusals -gt 0
   done_testing
 fi
 for sync in '' --no-fsync; do
@@ -218,4 +241,5 @@ sync=--no-fsync calls=2000
 walk 128 128 11
 walk 5 128 23
 errors 128 128 29
+ok "$reads reads after these kills, $refusals refused: mixtures: $mixtures" test $mixtures -eq 0 -a $refusals -gt 0
 done_testing

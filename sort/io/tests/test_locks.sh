@@ -86,14 +86,23 @@ kill_it
 ok "killed between renames: no manifest" test ! -e out.manifest
 run "$hetsort" --check-manifest out.manifest
 is "killed between renames: --check-manifest" "$rc/$err" \
-  "1/hetsort: commit of 'out.manifest' was interrupted, or is under way: where no job is at it, hetsort --clean ends it"
+  "1/hetsort: the commit of the set of 'out.manifest' was interrupted, or is under way: if no job is making it, \
+hetsort --clean 'out.manifest' ends it"
 left=$(find . -name '.hetsort-*.tmp' | head -n 1)
 left_of=${left##*-}
 run "$hetsort" --clean "${left_of%.tmp}"
 is "killed between renames: --clean of one part leaves it" "$rc/$(find . -path "$left")" "2/$left"
-ok "killed between renames: and says where to go on" grep -q -- "--clean of its manifest goes on with that" <<<"$err"
+ok "killed between renames: and says where to go on" grep -q -- "hetsort --clean 'out.manifest' ends it" <<<"$err"
 run "$hetsort" --force -o "${left_of%.tmp}" in
 is "killed between renames: a job for one part alone would be undone later" "$rc/$(find . -path "$left")" "2/$left"
+named=$(ls out.[0-2])
+for part in $named; do # as large as it was: --clean of the set could not tell it from the set's part
+  run "$hetsort" --force -o "$part" in
+  is "killed between renames: a job for a part that has its name, $part" "$rc/$(grep -c "hetsort --clean 'out.manifest' ends it" <<<"$err")" 2/1
+  run "$hetsort" --clean "$part"
+  is "killed between renames: --clean of a part that has its name, $part" "$rc/$(grep -c "hetsort --clean 'out.manifest' ends it" <<<"$err")" 2/1
+done
+ok "killed between renames: some part has its name" test -n "$named"
 run "$hetsort" --force --ranks 3 -o out.%r in
 is "killed between renames: a new run repairs" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(hidden)" 0//0
 rm -f out.*

@@ -45,7 +45,7 @@ for by in p.%r p.manifest "--ranks 3 p.%r" "--ranks 3 --source root p.manifest";
   # shellcheck disable=SC2086  # words
   {
     rm p.2; refuses "part missing, $by" "cannot open input 'p.2': No such file" $by
-    truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' has not the size that manifest 'p.manifest' states" $by
+    truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' does not have the size that manifest 'p.manifest' states" $by
     refuses "another record size, $by" "manifest 'p.manifest' is of records of 100 bytes, not 50" --record-size 50 $by
     echo no >>p.manifest; refuses "manifest damaged, $by" "manifest 'p.manifest', line" $by
   }
@@ -53,7 +53,7 @@ done
 for ranks in 1 3 4 5; do
   cp p.0 p.4; refuses "a part more, $ranks ranks" "manifest 'p.manifest' names 4 parts, but there is 'p.4'" --ranks $ranks p.%r
 done
-truncate -s -100 p.1; refuses "part cut, 4 ranks" "part 1 has not the size, or not the size of a record, that manifest 'p.manifest' states" --ranks 4 p.%r
+truncate -s -100 p.1; refuses "part cut, 4 ranks" "input 'p.1' does not have the size that manifest 'p.manifest' states" --ranks 4 p.%r
 cp deep/set p.manifest; refuses "a manifest of other parts" "manifest 'p.manifest' does not name 'p.0' as part 0" p.%r
 rm deep/w.manifest; refuses "one set without a manifest" "input 'deep/w.%2r' has no manifest" --ranks 11 p.%r deep/w.%2r
 rm p.manifest; refuses "no manifest, one rank" "no rank would read 'p.1'" p.%r
@@ -63,6 +63,111 @@ cp good/* .
 refuses "the report over a part" "report 'p.1' of rank 0 is the same file as input 'p.1' of rank 0" --ranks 2 --report p.1 p.manifest
 refuses "a trace over a part" "trace 'p.2' of rank 0 is the same file as input 'p.2' of rank 0" --ranks 2 --trace p.2 p.manifest
 refuses "a page over a part" "page 'p.0' of rank 0 is the same file as input 'p.0' of rank 0" --ranks 2 --html p.0 p.manifest
+
+# --- records that are not those that the manifest states, though there are as many
+poke() { printf X | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; } # a byte of a value: the order stays
+altered="input 'p.1' does not have the checksum that manifest 'p.manifest' states"
+for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--ranks 2 p.manifest more" "--ranks 3 --source root p.manifest" \
+  "--ranks 2 --source root --scatter dynamic p.manifest" "--top 5 p.%r" "--ranks 4 --top 5 p.%r" "--ranks 3 --strategy distribute p.%r" \
+  "--ranks 4 --strategy distribute --unique p.%r" "--merge p.manifest" "--ranks 3 --merge p.%r" "--direct always --ranks 2 p.manifest" \
+  "--io threads p.manifest" "--verify reread --ranks 3 p.%r" "--memory 3M --ranks 2 p.%r"; do
+  poke p.1 5050
+  # shellcheck disable=SC2086  # words
+  run timeout 60 "$hetsort" -o out $by
+  is "a byte changed, $by: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+  case $err in *"$altered"*) ok "a byte changed, $by: message" true ;; *) is "a byte changed, $by: message" "$err" "...$altered..." ;; esac
+  rm -f out .hetsort-*
+done
+for by in p.%r p.manifest "--ranks 3 p.manifest" "--ranks 4 p.%r"; do
+  # shellcheck disable=SC2086  # words
+  run "$hetsort" --check --sum $by
+  is "a byte changed, --check --sum $by" "$rc/$out/$(grep -c "$altered" <<<"$err")" 3//1
+done
+run "$hetsort" -q -o out p.0 p.1 p.2 p.3
+is "a byte changed, parts by their names: nothing is stated of them" "$rc" 0
+rm out
+HETSORT_FAIL=kill@merge:0 run "$BIN/failpoints/hetsort" --no-fsync --workdir wd -o out --ranks 2 p.manifest
+is "a byte changed, killed when all is read: exit code" "$rc" 137
+run "$hetsort" --workdir wd --resume -o out --ranks 2 p.manifest
+is "a byte changed, --resume of what was read: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+ok "a byte changed, --resume of what was read: message" grep -q "the checksum that \(its manifests state\|manifest 'p.manifest' states\)" <<<"$err"
+rm -rf wd .hetsort-* p.*; cp good/* .
+rm p.2; mkfifo p.2
+for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--check p.%r" "--check --ranks 4 p.%r" "--explain -o out p.%r" "--merge -o out p.manifest"; do
+  case $by in --check* | *-o*) to='' ;; *) to="-o out" ;; esac
+  # shellcheck disable=SC2086  # words
+  run timeout 20 "$hetsort" $to $by
+  is "a part is a FIFO, $by: it is not waited for" "$rc/$(grep -c "input 'p.2' does not have the size that manifest 'p.manifest' states" <<<"$err")" 2/1
+done
+rm -f p.*; cp good/* .
+
+# --- parts of an old set that the new one does not have: they go if they are what the old manifest states, and unread
+"$hetsort" -q -o sorted.2 p.2 && "$hetsort" -q -o sorted.3 p.3 || exit 1
+replaces() { # replaces NAME STAY WORDS COMMAND... - by a set of two; of p.2 and p.3, STAY is there at the end
+  local name=$1 stay=$2 words=$3; shift 3
+  run timeout 60 "$@"
+  is "$name: exit code, parts" "$rc/$(echo p.*)" "0/p.0 p.1${stay:+ $stay} p.manifest"
+  if [ -n "$words" ] && [[ $err = *"$words"* ]]; then ok "$name: message" true; else is "$name: message" "$err" "$words"; fi
+  [[ " $stay " != *" p.2 "* ]] || [ -n "${changed:-}" ] || ok "$name: p.2 is as it was" cmp -s p.2 good/p.2
+  rm -rf p.*; cp good/* .
+}
+replaces "an old set of four, a new one of two" "" "" "$hetsort" -f --ranks 2 -o p.%r in
+read_it="part 2 of the old set 'p.manifest' is an input of this job: no old part was removed"
+for way in "" "--top 5" "--merge" "--source root" "--strategy distribute" "--unique"; do
+  # shellcheck disable=SC2086  # words
+  replaces "an old part is the input, $way" "p.2 p.3" "$read_it" "$hetsort" -f --ranks 2 $way -o p.%r p.2
+done
+ln p.3 hard
+replaces "an old part is the input, by another name" "p.2 p.3" "part 3 of the old set" "$hetsort" -f --ranks 2 -o p.%r in hard
+rm hard; ln -s p.3 soft
+replaces "an old part is the input, by a link" "p.2 p.3" "part 3 of the old set" "$hetsort" -f --ranks 2 -o p.%r soft
+rm soft
+for end in "--clean p.manifest" "--clean --ranks 2 p.%r" "-f --ranks 2 -o p.%r in"; do
+  HETSORT_FAIL=kill@named:0 "$BIN/failpoints/hetsort" -f --no-fsync --ranks 2 -o p.%r p.2 in 2>/dev/null
+  # shellcheck disable=SC2086  # words
+  replaces "an old part is the input of a job that is killed, $end" "p.2 p.3" \
+    "$([[ $end = -f* ]] || echo "ended the commit of 2 parts")" "$hetsort" $end
+done
+changed=1
+cannot="the old part 'p.2' was not removed, as it is not what the old manifest states: it"
+poke p.2 5050
+replaces "an old part that was changed" p.2 "$cannot has another checksum" "$hetsort" -f --ranks 2 -o p.%r in
+truncate -s -100 p.2
+replaces "an old part that was cut" p.2 "$cannot does not have the size" "$hetsort" -f --ranks 2 -o p.%r in
+rm p.2; mkfifo p.2
+replaces "an old part that is a FIFO" p.2 "$cannot is no regular file" "$hetsort" -f --ranks 2 -o p.%r in
+rm p.2; ln -s good/p.2 p.2
+replaces "an old part that is a link" p.2 "$cannot cannot be opened" "$hetsort" -f --ranks 2 -o p.%r in
+rm p.2; mkdir p.2
+replaces "an old part that is a directory" p.2 "$cannot is no regular file" "$hetsort" -f --ranks 2 -o p.%r in
+rm p.2
+replaces "an old part that is gone" "" "" "$hetsort" -f --ranks 2 -o p.%r in
+HETSORT_FAIL=kill@named:0 "$BIN/failpoints/hetsort" -f --no-fsync --ranks 2 -o p.%r in 2>/dev/null
+poke p.2 5050
+replaces "an old part that is changed after the job was killed" p.2 "$cannot has another checksum" "$hetsort" --clean p.manifest
+changed=''
+
+# an old manifest that names the parts of other sets, or hidden files, or itself
+"$hetsort" -q --ranks 2 -o run1.%r in && "$hetsort" -q --ranks 2 --manifest deep/run0.manifest -o deep/run%r.0 in || exit 1
+cp run1.0 kept
+cp deep/run0.manifest deep/run1.0 . # run1.0 is as run0.manifest states
+cp run1.0 as.stated
+run "$hetsort" -f -o run0.%r --ranks 1 more
+is "another set's part in an old manifest: it stays" "$rc/$(cmp run1.0 as.stated)/$(ls run0.0)" 0//run0.0
+ok "another set's part in an old manifest: message" \
+  grep -q "the old manifest 'run0.manifest' names 'run1.0' as part 1, which is not named as the parts of this output" <<<"$err"
+for name in in p.manifest .hetsort-0123456789abcdef-0123456789abcdef-p.0.tmp p.02 p.2.bak P.2 expected; do
+  cp p.2 "deep/$name.kept"; [ -e "$name" ] || cp p.2 "$name"
+  cp "$name" "deep/$name.was"
+  sed -i "s/\"p.2\"/\"$name\"/" p.manifest
+  [ "$name" != p.manifest ] || cp p.manifest deep/p.manifest.was
+  run "$hetsort" -f --ranks 2 -o p.%r more
+  if [ "$name" = p.manifest ]; then ok "an old manifest names itself: it is replaced" "$hetsort" --check-manifest p.manifest
+  else is "an old manifest names '$name': it stays" "$rc/$(cmp "$name" "deep/$name.was")" 0/; fi
+  ok "an old manifest names '$name': nothing is removed" test -e p.2 -a -e p.3
+  case $name in in | expected) ;; *) rm -f "$name" ;; esac
+  rm -f p.*; cp good/* .
+done
 
 # --- lines of text
 seq 1 2000 >lines # 8893 bytes
