@@ -5,6 +5,7 @@
 #include "kernel/key.h"
 #include "target.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,13 +142,17 @@ static status refuse_unsettled(const target *t, const char *journal, err *e)
 		       q, known ? q : "of its manifest");
 }
 
-/* *any: there are journals in the directory. */
+/* *any: there are journals in the directory. One that this user may not list keeps them to itself.
+ */
 static status look_for_journals(const target *t, bool *any, err *e)
 {
+	char q[QUOTED_BYTES];
 	uint64_t mark, id;
 	target_kind kind;
 	status rc = ST_OK;
 	DIR *d = target_list(t);
+	if (!d && errno != EACCES && errno != EPERM)
+		return err_sys(e, errno, "cannot list the directory of %s", err_quoted(t->path, q));
 	for (const struct dirent *f; d && rc == ST_OK && (f = readdir(d));) {
 		if (!target_parse_name(f->d_name, &mark, &id, &kind) || !target_is_journal(kind))
 			continue;
@@ -160,27 +165,33 @@ static status look_for_journals(const target *t, bool *any, err *e)
 	return rc;
 }
 
+static status search(const char *file, size_t dir, char **quiet, err *e)
+{
+	err why = { ST_OK, "" };
+	target t;
+	bool any = false;
+	status rc = target_open(&t, file, &why);
+	if (rc == ST_OK)
+		rc = look_for_journals(&t, &any, e);
+	else if (rc == ST_REFUSED) /* no such directory, or one that may not be read */
+		rc = ST_OK;
+	else
+		err_set(e, rc, "%s", why.text);
+	target_discard(&t);
+	if (rc != ST_OK || any)
+		return rc;
+	free(*quiet);
+	*quiet = strndup(file, dir);
+	return *quiet ? ST_OK : err_set(e, ST_RESOURCE, "no memory for the name of a directory");
+}
+
 status manifest_settled(const char *path, char **quiet, err *e)
 {
 	char link[1], *real = readlink(path, link, sizeof link) >= 0 ? realpath(path, NULL) : NULL;
 	const char *file = real ? real : path, *slash = strrchr(file, '/');
 	const size_t dir = slash ? (size_t)(slash - file) + 1 : 0;
-	err unreadable = { ST_OK, "" };
-	target t;
-	bool any = false;
-	status rc = ST_OK;
-	if (*quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0) {
-		free(real);
-		return ST_OK;
-	}
-	/* a directory that may not be listed keeps its journals to itself */
-	if (target_open(&t, file, &unreadable) == ST_OK)
-		rc = look_for_journals(&t, &any, e);
-	target_discard(&t);
-	if (rc == ST_OK && !any) {
-		free(*quiet);
-		*quiet = strndup(file, dir);
-	}
+	const bool searched = *quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0;
+	const status rc = searched ? ST_OK : search(file, dir, quiet, e);
 	free(real);
 	return rc;
 }
