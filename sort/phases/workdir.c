@@ -6,7 +6,7 @@
 #include "phases.h"
 #include "io/file.h"
 #include "base/minmax.h"
-#include "io/json.h"
+#include "resume/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -316,19 +316,11 @@ static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t 
 	return rc;
 }
 
-/* False: it cannot be removed. */
-static bool remove_run(const workdir *w, int32_t rank, const file_note *n, unsigned *removed)
-{
-	char name[RESUME_NAME_BYTES];
-	resume_state_run_name(rank, n->number, name);
-	return file_remove(w->file.dirfd, name, &n->is, removed);
-}
-
 /* No later job is to have it in mind. */
 static void forget_run(const workdir *w, const run_note *n)
 {
 	unsigned removed = 0;
-	(void)remove_run(w, n->rank, &(file_note){ n->number, n->file }, &removed);
+	(void)remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file }, &removed);
 }
 
 /* Those that are what they should be, the others go. */
@@ -404,45 +396,20 @@ status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan
 	return rc;
 }
 
-static int by_file(const void *a_, const void *b_)
-{
-	const run_note *a = a_, *b = b_;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
-static bool is_used(const workdir *w, int32_t rank, uint64_t number)
-{
-	const run_list *used = &w->shared.used;
-	const run_note n = { .rank = rank, .number = number };
-	return used->runs && bsearch(&n, used->run, used->runs, sizeof n, by_file);
-}
-
-/* Files of the states that this rank has loaded; none of them stays that no rank continues with. */
+/* None of the files of states that this rank has loaded stays that no rank continues with. */
 static status remove_unused(rank_env *env, workdir *w)
 {
-	char q[QUOTED_BYTES];
 	unsigned removed = 0;
 	size_t n = 0;
-	if (w->shared.used.runs)
-		qsort(w->shared.used.run, w->shared.used.runs, sizeof *w->shared.used.run, by_file);
-	for (size_t i = 0; i < w->earlier.count; i++) {
-		const resume_state *s = &w->earlier.s[i];
-		for (size_t k = 0; k < s->files.files; k++)
-			if (!is_used(w, s->rank, s->files.file[k].number) &&
-			    !remove_run(w, s->rank, &s->files.file[k], &removed))
-				return err_sys(
-					&env->e, errno,
-					"cannot remove run %" PRIu64 " of rank %" PRId32 " in %s",
-					s->files.file[k].number, s->rank, err_quoted(w->dir, q));
-	}
+	run_list *used = &w->shared.used;
+	const status rc =
+		remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &env->e);
 	for (size_t k = 0; k < w->s.files.files; k++)
-		if (is_used(w, w->rank, w->s.files.file[k].number))
+		if (remove_spares(used, w->rank, w->s.files.file[k].number))
 			w->s.files.file[n++] = w->s.files.file[k];
 	w->s.files.files = n;
 	env->stats->leftovers += removed;
-	return ST_OK;
+	return rc;
 }
 
 /* Those that memory is too small for are read again. */
@@ -454,19 +421,6 @@ static void drop_some(workdir *w, size_t kept)
 		w->seal.kept.count = kept;
 }
 
-/* The first of so many numbers in a row that no file has, whoever made it. */
-static uint64_t free_numbers(const workdir *w, uint64_t first, size_t n)
-{
-	char name[RESUME_NAME_BYTES];
-	struct stat st;
-	for (uint64_t i = first; i < first + n; i++) {
-		resume_state_run_name(w->rank, i, name);
-		if (fstatat(w->file.dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			first = i + 1;
-	}
-	return first;
-}
-
 /* Names of the files to come. */
 static status plan_files(rank_env *env, workdir *w, size_t n)
 {
@@ -474,7 +428,7 @@ static status plan_files(rank_env *env, workdir *w, size_t n)
 	w->seal.number = run_list_next(&w->s.made);
 	for (size_t i = 0; i < w->s.files.files; i++)
 		w->seal.number = u64_max(w->seal.number, w->s.files.file[i].number + 1);
-	w->seal.number = free_numbers(w, w->seal.number, n);
+	w->seal.number = states_free_numbers(w->file.dirfd, w->rank, w->seal.number, n);
 	for (size_t i = 0; rc == ST_OK && i < n; i++)
 		rc = file_list_add(&w->s.files, &(file_note){ .number = w->seal.number + i },
 				   &env->e);
@@ -496,31 +450,10 @@ status phase_save_state(rank_env *env, const settled *k, workdir *w)
 	return run_notes_write(&w->notes, &env->e);
 }
 
-static bool remove_state(const workdir *w, const resume_state *s, unsigned *removed)
-{
-	bool all = true;
-	char name[RESUME_NAME_BYTES];
-	for (size_t i = 0; all && i < s->files.files; i++)
-		all = remove_run(w, s->rank, &s->files.file[i], removed);
-	resume_state_name(s->rank, name);
-	return all && (!s->self.inode || file_remove(w->file.dirfd, name, &s->self, removed));
-}
-
-/* The number of names there that states and runs may have, except of inputs; first: one of them. */
-static unsigned count_strangers(DIR *d, const target *t, char first[CLEANED_NAME_BYTES])
-{
-	unsigned n = 0;
-	rewinddir(d);
-	for (const struct dirent *f; (f = readdir(d));)
-		if (states_is_name(f->d_name) && !(t && target_reads(t, f->d_name)) && n++ == 0)
-			snprintf(first, CLEANED_NAME_BYTES, "%s", f->d_name);
-	return n;
-}
-
 static void note_strangers(rank_env *env, const workdir *w)
 {
 	char first[CLEANED_NAME_BYTES], q[QUOTED_BYTES], qd[QUOTED_BYTES], more[32] = "";
-	const unsigned n = count_strangers(w->list, &w->file, first);
+	const unsigned n = remove_count_strangers(w->list, &w->file, first, sizeof first);
 	if (n == 0)
 		return;
 	if (n > 1)
@@ -541,9 +474,9 @@ status phase_drop_checkpoints(rank_env *env, const workdir *w)
 		return ST_OK;
 	for (size_t i = 0; i < w->seal.kept.count; i++)
 		forget_run(w, &w->seal.kept.run[i]);
-	all = remove_state(w, &w->s, &removed);
+	all = remove_state(w->file.dirfd, &w->s, &removed);
 	for (size_t i = 0; all && i < w->earlier.count; i++)
-		all = remove_state(w, &w->earlier.s[i], &removed);
+		all = remove_state(w->file.dirfd, &w->earlier.s[i], &removed);
 	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	const status rc = comm_agree(env->c, ST_OK);
@@ -587,11 +520,10 @@ static status clean_state(target *t, bool *made, cleaned *n, err *e)
 {
 	char q[QUOTED_BYTES];
 	resume_state s = { 0 };
-	const workdir w = { .file = *t };
 	if (faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		return ST_OK;
 	status rc = resume_state_load(t->path, &s, e);
-	if (rc == ST_OK && !remove_state(&w, &s, &n->removed))
+	if (rc == ST_OK && !remove_state(t->dirfd, &s, &n->removed))
 		rc = err_sys(e, errno, "cannot remove all files of %s", err_quoted(t->path, q));
 	*made = *made || is_dir(t, &s.dir);
 	resume_state_free(&s);
@@ -623,39 +555,6 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 	return rc;
 }
 
-static int by_rank(const void *a_, const void *b_)
-{
-	const int64_t a = *(const int64_t *)a_, b = *(const int64_t *)b_;
-	return (a > b) - (a < b);
-}
-
-/* The ranks that have states or locks there, each once. */
-static status list_ranks(DIR *d, int64_t **ranks, size_t *count, err *e)
-{
-	size_t room = 0, n = 0;
-	int64_t rank;
-	*ranks = NULL;
-	*count = 0;
-	for (const struct dirent *f; (f = readdir(d));) {
-		if (!states_rank_of(f->d_name, &rank))
-			continue;
-		if (n == room) {
-			room = 2 * room + 16;
-			int64_t *more = realloc(*ranks, room * sizeof *more);
-			if (!more)
-				return err_set(e, ST_RESOURCE, "no memory for %zu states", room);
-			*ranks = more;
-		}
-		(*ranks)[n++] = rank;
-	}
-	if (n)
-		qsort(*ranks, n, sizeof **ranks, by_rank);
-	for (size_t i = 0; i < n; i++)
-		if (*count == 0 || (*ranks)[i] != (*ranks)[*count - 1])
-			(*ranks)[(*count)++] = (*ranks)[i];
-	return ST_OK;
-}
-
 status workdir_clean(const char *path, cleaned *n, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -666,13 +565,13 @@ status workdir_clean(const char *path, cleaned *n, err *e)
 	*n = (cleaned){ 0 };
 	if (!d)
 		return err_refuse(e, errno, "cannot read directory %s", err_quoted(path, q));
-	status rc = list_ranks(d, &ranks, &count, e);
+	status rc = states_list(d, &ranks, &count, e);
 	for (size_t i = 0; i < count; i++) {
 		const status one = clean_rank(path, ranks[i], &made, n, e);
 		rc = one > rc ? one : rc;
 	}
 	free(ranks);
-	n->stays += count_strangers(d, NULL, n->first);
+	n->stays += remove_count_strangers(d, NULL, n->first, sizeof n->first);
 	closedir(d);
 	if (rc == ST_OK && made && rmdir(path) == 0)
 		n->removed++;

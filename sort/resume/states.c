@@ -221,6 +221,51 @@ status states_find(const states_query *q, states *out, err *e)
 	return rc;
 }
 
+uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n)
+{
+	char name[RESUME_NAME_BYTES];
+	struct stat st;
+	for (uint64_t i = first; i < first + n; i++) {
+		resume_state_run_name(rank, i, name);
+		if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			first = i + 1;
+	}
+	return first;
+}
+
+static int by_rank(const void *a_, const void *b_)
+{
+	const int64_t a = *(const int64_t *)a_, b = *(const int64_t *)b_;
+	return (a > b) - (a < b);
+}
+
+/* The ranks that have states or locks there, each once. */
+status states_list(DIR *d, int64_t **ranks, size_t *count, err *e)
+{
+	size_t room = 0, n = 0;
+	int64_t rank;
+	*ranks = NULL;
+	*count = 0;
+	for (const struct dirent *f; (f = readdir(d));) {
+		if (!states_rank_of(f->d_name, &rank))
+			continue;
+		if (n == room) {
+			room = 2 * room + 16;
+			int64_t *more = realloc(*ranks, room * sizeof *more);
+			if (!more)
+				return err_set(e, ST_RESOURCE, "no memory for %zu states", room);
+			*ranks = more;
+		}
+		(*ranks)[n++] = rank;
+	}
+	if (n)
+		qsort(*ranks, n, sizeof **ranks, by_rank);
+	for (size_t i = 0; i < n; i++)
+		if (*count == 0 || (*ranks)[i] != (*ranks)[*count - 1])
+			(*ranks)[(*count)++] = (*ranks)[i];
+	return ST_OK;
+}
+
 resume_state *states_of(const states *s, int32_t rank)
 {
 	for (size_t i = 0; i < s->count; i++)

@@ -7,6 +7,8 @@
 #include "groups.h"
 #include "spill/resume_state.h"
 
+#include <dirent.h>
+
 typedef struct states_query {
 	comm *c;
 	mem *m;
@@ -38,5 +40,13 @@ void states_free(states *s);
  * states_is_name - is it one that a state or a run may have? */
 bool states_rank_of(const char *name, int64_t *rank);
 bool states_is_name(const char *name);
+
+/* states_free_numbers - the first of n numbers in a row, from `first` on, that no file of a run of
+ * this rank has, whoever made it. */
+uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
+
+/* states_list - the ranks, *count of them, that have a state, its lock or its temporary file in d,
+ * each once; to be freed on failure too. */
+status states_list(DIR *d, int64_t **ranks, size_t *count, err *e);
 
 #endif
