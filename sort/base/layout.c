@@ -102,8 +102,8 @@ static const char *parse_field(key_field *f, const char *text)
 	}
 	f->desc = desc;
 	if (more)
-		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, with le or be "
-		       "behind it; then desc may follow";
+		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, which le "
+		       "or be may follow; then desc may follow";
 	if (!length && bytes == 0)
 		return "OFFSET,LENGTH in bytes is wanted";
 	if (length && bytes > 0 && f->bytes != bytes)

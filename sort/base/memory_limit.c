@@ -20,7 +20,7 @@ static const char WISH[] = "--memory";
 static status refuse(const char *text, const char *why, err *e)
 {
 	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "%s is no size or percentage of memory: %s",
+	return err_set(e, ST_REFUSED, "%s is neither a size nor a percentage of memory: %s",
 		       err_quoted(text, q), why);
 }
 

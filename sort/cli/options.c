@@ -103,12 +103,10 @@ static status add_key(settings *o, const option_row *r, const char *arg, err *e)
 static status set_count(settings *o, const option_row *r, const char *arg, err *e)
 {
 	layout one = { 0 };
-	const char *why = layout_add_field(&one, arg);
 	const key_field *f = one.field;
-	if (!why && (f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 || f->desc))
-		why = "OFFSET,TYPE is wanted, with u32 or u64, and le or be behind it";
-	if (why)
-		return bad_argument(r, arg, why, e);
+	if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 || f->desc)
+		return bad_argument(
+			r, arg, "OFFSET,u32 or OFFSET,u64 is wanted, and le or be may follow", e);
 	o->count = *f;
 	return ST_OK;
 }

@@ -27,7 +27,7 @@ static status check_scattering(const settings *o, option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count && !o->from_root; i++)
 		if (option_rows[i].with_root && given >> i & 1)
-			return err_set(e, ST_REFUSED, "--scatter goes with --source=root");
+			return err_set(e, ST_REFUSED, "--scatter requires --source=root");
 	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
 		if (name_is_per_rank(o->inputs[i]))
 			return err_set(e, ST_REFUSED,
@@ -45,14 +45,14 @@ static status check_scattering(const settings *o, option_set given, err *e)
 static status check_keeping(const settings *o, err *e)
 {
 	if (o->resume && !o->workdir)
-		return err_set(e, ST_REFUSED, "--resume goes with --workdir");
+		return err_set(e, ST_REFUSED, "--resume requires --workdir");
 	if (o->workdir && !*o->workdir)
 		return err_set(e, ST_REFUSED, "--workdir names no directory");
 	if (o->workdir && o->tmpdirs)
 		return err_set(e, ST_REFUSED, "runs go to --workdir or to --tmpdir, not to both");
 	if (o->workdir && (o->from_root || !settings_strategy(o)->keeps_runs))
 		return err_set(e, ST_REFUSED,
-			       "--workdir goes with --source=all and --strategy=merge");
+			       "--workdir requires --source=all and --strategy=merge");
 	return ST_OK;
 }
 
@@ -63,9 +63,10 @@ static status check_merging(const settings *o, option_set given, err *e)
 					       "resume", "strategy", "adapt", "emulate", "wisdom" };
 	for (size_t i = 0; o->merge && i < sizeof refused / sizeof *refused; i++)
 		if (option_is_in(given, refused[i]))
-			return err_set(e, ST_REFUSED, "--%s does not go with --merge", refused[i]);
+			return err_set(e, ST_REFUSED, "--%s cannot be combined with --merge",
+				       refused[i]);
 	return o->merge && o->plan == PLAN_ONLINE
-		       ? err_set(e, ST_REFUSED, "--plan=online does not go with --merge")
+		       ? err_set(e, ST_REFUSED, "--plan=online cannot be combined with --merge")
 		       : ST_OK;
 }
 
@@ -80,7 +81,7 @@ static status check_partitioning(settings *o, option_set given, err *e)
 			return err_set(e, ST_REFUSED,
 				       "--partition-only does not sort, which --%s wants", want[i]);
 	if (option_is_in(given, "strategy") && o->strategy != BY_DISTRIBUTING)
-		return err_set(e, ST_REFUSED, "--partition-only goes with --strategy=distribute");
+		return err_set(e, ST_REFUSED, "--partition-only requires --strategy=distribute");
 	o->strategy = BY_DISTRIBUTING;
 	return ST_OK;
 }
@@ -112,7 +113,7 @@ static status check_count(const settings *o, err *e)
 	if (!f->bytes)
 		return ST_OK;
 	if (!o->unique)
-		return err_set(e, ST_REFUSED, "--count goes with --unique");
+		return err_set(e, ST_REFUSED, "--count requires --unique");
 	if (f->off + f->bytes > l->record_bytes)
 		return err_set(e, ST_REFUSED,
 			       "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
@@ -161,12 +162,12 @@ static status check_checking(const settings *o, option_set given, err *e)
 	};
 	option_set unused = given;
 	if (!checks_order(o))
-		return o->with_sum ? err_set(e, ST_REFUSED, "--sum goes with --check") : ST_OK;
+		return o->with_sum ? err_set(e, ST_REFUSED, "--sum requires --check") : ST_OK;
 	for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
 		unused &= ~((option_set)1 << option_place(goes[i]));
 	for (size_t i = 0; i < option_count; i++)
 		if (unused >> i & 1)
-			return err_set(e, ST_REFUSED, "--%s does not go with --check",
+			return err_set(e, ST_REFUSED, "--%s cannot be combined with --check",
 				       option_rows[i].name);
 	if (o->with_sum && o->wish == WISH_ORDER_SILENT)
 		return err_set(e, ST_REFUSED, "--check-silent prints nothing, --sum does");
@@ -244,7 +245,7 @@ status options_validate(settings *o, option_set given, err *e)
 	if (o->wish != WISH_SORT)
 		return ST_OK;
 	if (!o->output && !o->explain)
-		return err_set(e, ST_REFUSED, "no output is named (-o FILE)");
+		return err_set(e, ST_REFUSED, "no output is named; use -o FILE");
 	status rc = check_report(o, e);
 	if (rc == ST_OK)
 		rc = check_partitioning(o, given, e);

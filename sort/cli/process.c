@@ -53,7 +53,7 @@ static status need_stack(err *e)
 	struct rlimit l;
 	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur >= LEAST_STACK_BYTES)
 		return ST_OK;
-	return err_set(e, ST_RESOURCE, "the limit of the stack is %s: it takes %s",
+	return err_set(e, ST_RESOURCE, "stack limit is %s, need at least %s",
 		       size_text(l.rlim_cur, limit), size_text(LEAST_STACK_BYTES, least));
 }
 

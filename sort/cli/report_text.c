@@ -456,7 +456,9 @@ static void print_failed(const job_result *r, const failure *of, FILE *f)
 	const bool by_all = of->more + 1 == r->job_ranks;
 	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
 	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
-	const bool bare = r->job_ranks <= 1 || (refused && r->processes <= 1) || (early && by_all);
+	const bool named = k->wanted_bytes > 0 || strchr(of->text, '\'');
+	const bool bare =
+		r->job_ranks <= 1 || (early && by_all) || (refused && named && r->processes <= 1);
 	fputs("hetsort: ", f);
 	if (!bare)
 		fprintf(f, "rank %d", k->rank);

@@ -107,8 +107,8 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	for (char *c = je.text; *c; c++) /* the text quotes the document */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	return err_set(e, ST_REFUSED, "%s %s, line %d, column %d: %s", what, err_quoted(name, q),
-		       je.line, je.column, je.text);
+	return err_set(e, ST_REFUSED, "%s is not a valid %s: line %d, column %d: %s",
+		       err_quoted(name, q), what, je.line, je.column, je.text);
 }
 
 static status read_open(int fd, const char *what, const char *path, json_t **doc, err *e)

@@ -81,7 +81,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	o->header_bytes = !o->per_rank || rank == 0 ? opt->header_bytes : 0;
 	o->listed = o->per_rank || opt->manifest;
 	if (opt->manifest && o->is_stdout)
-		return err_set(e, ST_REFUSED, "--manifest goes with an output that is a file");
+		return err_set(e, ST_REFUSED, "--manifest requires an output that is a file");
 	if (o->is_stdout)
 		return ST_OK;
 	char *path = o->per_rank ? name_expand(opt->output, rank, e) : strdup(opt->output);

@@ -119,8 +119,8 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 		}
 	}
 	if (got != w->n)
-		return err_set(e, ST_REFUSED, "%ss %s: %zu are given, but there %s %zu rank%s",
-			       w->what, err_quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
+		return err_set(e, ST_REFUSED, "%ss %s: %zu given, but there %s %zu rank%s", w->what,
+			       err_quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
 			       plural(w->n));
 	return ST_OK;
 }

@@ -58,7 +58,7 @@ static status write_piece(copying *c, size_t n, uint64_t at, err *e)
 		if (rc == ST_OK)
 			rc = file_write_at(c->fd, c->piece, n, at, label_of(c), &why);
 	}
-	return rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
+	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
 
 static status copy_bytes(copying *c, int from, const char *path, err *e)

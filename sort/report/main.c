@@ -37,26 +37,12 @@ static status keep_apart(const char *report, const char *output, err *e)
 	return ST_OK;
 }
 
-/* A file that is no JSON, or no regular file, is not a report: its error begins with its name. */
-static status read_report(const char *report, json_t **doc, err *e)
-{
-	static const char what[] = "report ";
-	char q[QUOTED_BYTES];
-	err found = { ST_OK, "" };
-	const status rc = json_read("report", report, doc, &found);
-	if (rc == ST_OK || strncmp(found.text, what, strlen(what)) != 0)
-		return rc == ST_OK ? rc : err_set(e, rc, "%s", found.text);
-	const char *why = found.text + strlen(what) + strlen(err_quoted(report, q));
-	return err_set(e, rc, "%s is not a report of hetsort: %s%s", q, *why == ',' ? "" : "it",
-		       *why == ',' ? why + 2 : why);
-}
-
 static status make_page(const char *report, const char *output, err *e)
 {
 	json_t *doc = NULL;
 	status rc = keep_apart(report, output, e);
 	if (rc == ST_OK)
-		rc = read_report(report, &doc, e);
+		rc = json_read("report", report, &doc, e);
 	if (rc == ST_OK)
 		rc = page_check(doc, report, e);
 	if (rc == ST_OK)

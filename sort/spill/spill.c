@@ -327,10 +327,13 @@ static status flush(spill *s, size_t i, size_t fill, err *e)
 	FAIL_FLIP(FAIL_SPILL, p, fill);
 	if (r->memory)
 		return ST_OK;
-	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, e);
-	if (rc == ST_OK && r->f.direct < 0) /* early, before memory is full of dirty pages */
+	err why = { ST_OK, "" };
+	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, &why);
+	if (rc != ST_OK)
+		return spill_dirs_failed(&why, s->name == NULL, e);
+	if (r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
-	return rc;
+	return ST_OK;
 }
 
 void *spill_run_room(const spill *s, size_t i, size_t *n)

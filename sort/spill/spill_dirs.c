@@ -167,6 +167,13 @@ status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direc
 	}
 }
 
+status spill_dirs_failed(const err *why, bool temporary, err *e)
+{
+	const bool full = temporary && why->code == ST_RESOURCE;
+	return err_set(e, why->code, "%s%s", why->text,
+		       full ? "; use --tmpdir to name another directory" : "");
+}
+
 void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes)
 {
 	size_t used = 0, more = 0;

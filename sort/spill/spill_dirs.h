@@ -43,6 +43,10 @@ bool spill_dirs_leave_out(spill_dirs *d, size_t at);
 status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direct, io_fd *f,
 			 err *e);
 
+/* spill_dirs_failed - report that a write failed; where a temporary directory is full, say what to
+ * do. */
+status spill_dirs_failed(const err *why, bool temporary, err *e);
+
 /* spill_dirs_left_out - the names of those that were left out, in quotes; "" for none. Those that
  * do not fit are counted. */
 void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes);

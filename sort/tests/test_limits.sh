@@ -120,13 +120,13 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   two 30M 30M --memory 40M large
   is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
   ok "no room in both together: message" \
-    grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, spilling needs 70\.[0-9]* MB, in runs of" <<<"$err"
+    grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, spilling needs 70\.[0-9]* MB, in runs of .*; use --tmpdir to name others$" <<<"$err"
   two 20M 20M --memory 128M --ranks 2 --strategy distribute large
   is "both fill up: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
-  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device" <<<"$err"
+  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to name another directory" <<<"$err"
   two 20M 20M --memory 200M --ranks 2 - < <(cat large)
   is "both fill up, the copy of a stream: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
-  ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device" <<<"$err"
+  ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to name another directory" <<<"$err"
 fi
 rm -f large sorted report
 # shellcheck disable=SC2086  # two words

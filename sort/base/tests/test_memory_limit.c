@@ -227,7 +227,7 @@ static void no_wishes(void **state)
 		{ "100.000001%", "above 0 and at most 100" },
 		{ "101%", "above 0 and at most 100" },
 		{ "4294967297%", "above 0 and at most 100" },
-		{ "1\nM", "'1\\012M' is no size or percentage of memory" },
+		{ "1\nM", "'1\\012M' is neither a size nor a percentage of memory" },
 	};
 	(void)state;
 	for (size_t i = 0; i < LEN(bad); i++) {

@@ -182,14 +182,14 @@ $(member "      \"key\": \"$(key_of sorted 77777)\"") $(member '  "records": nul
 
 # --- what does not go with it
 while read -r words; do
-  checks "refused: $words" 2 "does not go with --check" "$words" sorted
+  checks "refused: $words" 2 "cannot be combined with --check" "$words" sorted
 done <<'END'
 --output=x
 --memory=1G
 --top=3
 END
 run "$hetsort" --sum -o x in
-is "--sum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --sum goes with --check"
+is "--sum without --check" "$rc ${err%%$'\n'*}" "2 hetsort: --sum requires --check"
 run "$hetsort" -C --sum sorted
 is "--sum with -C" "$rc" 2
 run bash -c '"$1" -c --sum sorted >/dev/full' - "$hetsort"

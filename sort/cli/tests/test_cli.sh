@@ -238,7 +238,7 @@ for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-si
 done
 refuses "chunks on request beyond the limit" 4 "--scatter=dynamic cannot spill to disk" \
   "$hetsort" --memory 96M --ranks 2 --source root --scatter dynamic -o out large
-refuses "size without a number" 2 "is no size or percentage of memory" "$hetsort" --memory much -o out in
+refuses "size without a number" 2 "is neither a size nor a percentage of memory" "$hetsort" --memory much -o out in
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
 run "$hetsort" --memory 64M --explain -o out large
@@ -390,7 +390,7 @@ ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
 refuses "standard output of several ranks" 2 "standard output is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
-refuses "manifest of a stream" 2 "--manifest goes with an output that is a file" "$hetsort" --manifest m -o - in
+refuses "manifest of a stream" 2 "--manifest requires an output that is a file" "$hetsort" --manifest m -o - in
 
 refuses "a launcher's processes that do not know of each other" 2 \
   "SLURM_STEP_NUM_TASKS says that 4 processes were started, but MPI joins 1" \
@@ -487,11 +487,11 @@ refuses "--key: fields that are too long" 2 "the key has 300 bytes: more than 25
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
 refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
-refuses "--scatter without --source" 2 "goes with --source=root" "$hetsort" --scatter equal -o out in
-refuses "--links of inputs that are sorted" 2 "--links does not go with --merge" "$hetsort" --merge --links 1 -o out in
-refuses "--disks of inputs that are sorted" 2 "--disks does not go with --merge" "$hetsort" --merge --disks 1 -o out in
+refuses "--scatter without --source" 2 "requires --source=root" "$hetsort" --scatter equal -o out in
+refuses "--links of inputs that are sorted" 2 "--links cannot be combined with --merge" "$hetsort" --merge --links 1 -o out in
+refuses "--disks of inputs that are sorted" 2 "--disks cannot be combined with --merge" "$hetsort" --merge --disks 1 -o out in
 refuses "zero disk" 2 "disks '1,0': '0' is no disk: it must be" "$hetsort" --ranks 2 --disks 1,0 -o out in
-refuses "too few links of the exchange" 2 "links '1,2': 2 are given, but there are 3 ranks" \
+refuses "too few links of the exchange" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --links 1,2 -o out in
 refuses "--scatter" 2 "one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
 refuses "--source" 2 "one of all, root" "$hetsort" --source rank1 -o out in
@@ -499,7 +499,7 @@ refuses "--stable of chunks on request" 2 "--scatter=dynamic does not keep the o
   "$hetsort" --ranks 2 --source root --scatter dynamic --stable -o out in
 refuses "--source=root of a file a rank" 2 "it has no %r in its name" \
   "$hetsort" --ranks 2 --source root -o out in.%r
-refuses "too few links" 2 "links '1,2': 2 are given, but there are 3 ranks" \
+refuses "too few links" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --source root --links 1,2 -o out in
 refuses "zero link" 2 "links '1,0': '0' is no link: it must be" \
   "$hetsort" --ranks 2 --source root --links 1,0 -o out in
@@ -507,7 +507,7 @@ refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o 
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
 done
-refuses "too few speeds" 2 "'1,2': 2 are given, but there are 3 ranks" \
+refuses "too few speeds" 2 "'1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --speeds 1,2 -o out in
 refuses "zero speed" 2 "speeds '1,0': '0' is no speed: it must be finite and above zero" \
   "$hetsort" --ranks 2 --speeds 1,0 -o out in

@@ -48,7 +48,7 @@ breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
 breaks "part is a folder" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
 breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest
 breaks "manifest empty" 2 "line 1" truncate -s 0 d/part.manifest
-breaks "manifest cut" 2 "manifest 'd/part.manifest', line" truncate -s 200 d/part.manifest
+breaks "manifest cut" 2 "'d/part.manifest' is not a valid manifest: line" truncate -s 200 d/part.manifest
 breaks "manifest a folder" 2 "no regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
 breaks "manifest too long" 2 "longer than" truncate -s 65M d/part.manifest
 breaks "first key" 1 "another first key" change '0,/"first_key": "../s//"first_key": "zz/'

@@ -31,6 +31,12 @@ done
 says 2 "output 'part.0' exists; use --force to replace it (and on 1 more rank)" --ranks 3 -o part.%r in
 says 2 "cannot open input 'none.0': No such file or directory (and on 2 more ranks)" --ranks 3 -o out none.%r
 
+# --- a file of another kind
+run "$BIN/hetsort-report" in
+is "records are no report" "$rc/${err%%: line 1*}" "2/hetsort-report: 'in' is not a valid report"
+run "$hetsort" --check-manifest in
+is "records are no manifest" "$rc/${err%%: line 1*}" "2/hetsort: 'in' is not a valid manifest"
+
 # --- standard input and output have no name
 run bash -c '"$0" -o out - <odd' "$hetsort"
 is "standard input" "$rc/$err" "2/hetsort: standard input ends with a partial record of 50 bytes"

@@ -47,7 +47,7 @@ for by in p.%r p.manifest "--ranks 3 p.%r" "--ranks 3 --source root p.manifest";
     rm p.2; refuses "part missing, $by" "cannot open input 'p.2': No such file" $by
     truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' does not have the size that manifest 'p.manifest' states" $by
     refuses "another record size, $by" "manifest 'p.manifest' is of records of 100 bytes, not 50" --record-size 50 $by
-    echo no >>p.manifest; refuses "manifest damaged, $by" "manifest 'p.manifest', line" $by
+    echo no >>p.manifest; refuses "manifest damaged, $by" "'p.manifest' is not a valid manifest: line" $by
   }
 done
 for ranks in 1 3 4 5; do

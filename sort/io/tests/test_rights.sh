@@ -35,7 +35,7 @@ for mode in "--ranks 3" "--ranks 3 --strategy distribute" "--threads 4" "--memor
 done
 run sh -c 'ulimit -s 128 && exec "$0" --ranks 3 -o out in' "$hetsort"
 is "a stack of 128 kB: exit code, left over" "$rc/$(left_over)" 4/
-ok "a stack of 128 kB: message" grep -q "the limit of the stack is 128 KiB: it takes 512 KiB" <<<"$err"
+ok "a stack of 128 kB: message" grep -q "stack limit is 128 KiB, need at least 512 KiB" <<<"$err"
 
 # --- what root alone can try
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then echo "# no root or no setpriv"; done_testing; fi

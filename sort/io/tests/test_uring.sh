@@ -100,7 +100,7 @@ is "a ring less on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
 HETSORT_FAIL=ring:1=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
 is "no io_uring on one rank: all leave" "$rc/$(left_over)" 2/
-ok "no io_uring on one rank: which" grep -q '^hetsort: rank 1, ' <<<"$err"
+ok "no io_uring on one rank: which" grep -q '^hetsort: rank 1: ' <<<"$err"
 
 # what fails by calls as well
 if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls

@@ -196,7 +196,7 @@ spoils() { # spoils NAME WORDS COMMAND...
 }
 change() { sed -i "$1" $state; ! cmp -s $state other/hetsort-rank0.json || echo "# unchanged: $1"; }
 spoils "state empty" "line 1" truncate -s 0 $state
-spoils "state cut" "state 'store/hetsort-rank0.json', line" truncate -s 200 $state
+spoils "state cut" "'store/hetsort-rank0.json' is not a valid state: line" truncate -s 200 $state
 spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'

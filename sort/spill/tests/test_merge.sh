@@ -160,14 +160,14 @@ refuses "sorted by another key" 2 "is not sorted, which" --key 20,10 a b
 refuses "not sorted at all" 2 "'noise' is not sorted" a noise
 
 # --- what cannot be
-refuses "--plan=online" 2 "--plan=online does not go with --merge" --plan online --ranks 2 a b
+refuses "--plan=online" 2 "--plan=online cannot be combined with --merge" --plan online --ranks 2 a b
 cp a lone.0 && cp b lone.1
 refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so those without a manifest" --ranks 2 lone.%r
 run bash -c '"$1" -m --ranks 2 -o - a b | wc -c' - "$hetsort"
 is "several ranks, to a pipe" "$out $(grep -c 'these need a single rank, not 2' <<<"$err")" "0 1"
-refuses "--workdir" 2 "--workdir does not go with --merge" --workdir w --resume a b
-refuses "--strategy" 2 "--strategy does not go with --merge" --strategy distribute a b
-refuses "--source" 2 "--source does not go with --merge" --source root a b
+refuses "--workdir" 2 "--workdir cannot be combined with --merge" --workdir w --resume a b
+refuses "--strategy" 2 "--strategy cannot be combined with --merge" --strategy distribute a b
+refuses "--source" 2 "--source cannot be combined with --merge" --source root a b
 refuses "too little memory" 4 "not enough memory for 70000 records of 100 bytes (--memory: 100 KiB); use --memory=" --memory 100K a b c
 refuses "an input twice" 2 "is the same file as input" a b a
 refuses "an input with a part of a record" 2 "no multiple of the record size" a report

@@ -84,9 +84,9 @@ if [ "$rc" -ne 77 ] && [ "$rc" -ne 1 ]; then # 77, 1: not allowed to mount here
   small 5000000
   is "small tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
   is "small tmpfs: message" "$err" \
-    "temporary directory '$dir' has 4 MiB free, spilling needs 5.03 MB"
+    "temporary directory '$dir' has 4 MiB free, spilling needs 5.03 MB; use --tmpdir to name another one"
   small 3000000 2500000
   is "full tmpfs: exit code, left over" "$rc/${out// /}" "4/0"
-  is "full tmpfs: message" "$err" "cannot write '$dir/(spill file)': No space left on device"
+  is "full tmpfs: message" "$err" "cannot write '$dir/(spill file)': No space left on device; use --tmpdir to name another directory"
 fi
 done_testing
