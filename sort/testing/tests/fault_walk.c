@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks through the faults: every allocation, file call, thread and call of the comm of a sort
- * fails once, each in a process of its own that runs the real main(), and after each the promises
- * are looked at: the exit code is of the right class, nothing new stands under the output's name or
- * beside it, the message names what failed, and nothing hangs. What a sort can do without it may
- * survive, but then its output is right to the byte. A sort that keeps its runs is gone on with
- * after each failure, and then has to succeed. Built with failpoints.
+ * fails once, each in a process of its own that runs the real main(). Then its promises are
+ * checked: the exit code is of the right class, nothing new has the output's name or is next to
+ * it, the message names what failed, nothing hangs. A sort that survives writes the right output.
+ * One that keeps runs is resumed after each failure, and has to succeed. Built with failpoints.
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
  *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
  *   fault_walk allocs          each allocation, and nothing else */
@@ -322,9 +321,8 @@ static bool names_subject(const char *said)
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
-	if (strstr(said, " records were planned, ") || strstr(said, "standard "))
-		return true;
-	return strchr(said, '\'') && strncmp(said, "rank ", 5) != 0;
+	return strstr(said, " records were planned, ") || strstr(said, "standard ") ||
+	       (strchr(said, '\'') && strncmp(said, "rank ", 5) != 0);
 }
 
 /* What failed, and on which of several ranks in which phase, unless it is refused on all. */
@@ -333,7 +331,9 @@ static bool says_enough(const outcome *o, int ranks)
 	const char *said = strstr(o->said, "hetsort: ");
 	if (!said)
 		return false;
-	said += strlen("hetsort: ");
+	int at = (int)strlen("hetsort: ");
+	(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* of a refusal */
+	said += at;
 	return ranks == 1 || o->end.code == ST_REFUSED ||
 			       strncmp(said, "no memory for the ranks", 23) == 0 ||
 			       strncmp(said, "cannot start thread ", 20) == 0
