@@ -3,7 +3,7 @@
 # @script of the page stand for files: awk -v name=NAME -v style=FILE -v script="FILE FILE" -f embed.awk PAGE
 
 function put(line) {
-  gsub(/\\/, "\\\\", line)
+  gsub(/\\/, "&&", line) # doubles it, in every awk
   gsub(/"/, "\\\"", line)
   printf "\t\"%s\\n\"\n", line
 }

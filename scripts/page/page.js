@@ -205,11 +205,11 @@ function follow(out, end, valueAt, cursorAt) {
 
 // ---------------------------------------------------------------------------------------------------------------- page
 
-// One line on top: which page this is, and of what. Parts that are empty are omitted.
+// One line on top: which page this is, and of what. Parts that are empty are omitted; what is too long for the line is cut.
 function identity(name, ...parts) {
-  page.append(html('p', { class: 'identity' }, html('strong', {}, name), ...parts.filter((part) => part).flatMap((part) => [' · ', part])));
+  const words = parts.filter((part) => part).map((part) => ` · ${part}`).join('');
+  page.append(html('p', { class: 'identity', title: words.slice(3) }, html('strong', {}, name), words));
 }
-const code = (words) => html('span', { class: 'code' }, words);
 
 function section(title, ...children) {
   page.append(html('section', {}, html('h2', {}, title), ...children));

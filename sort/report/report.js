@@ -60,10 +60,13 @@ function figures(entries) {
   return html('dl', { class: 'figures' }, ...shown.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value))));
 }
 
+const command = listOf(data.command).map(textOf).join(' ');
+
 function identify() {
-  const names = listOf(data.inputs).map(textOf), more = names.length > 1 ? ` and ${names.length - 1} more` : '';
+  const base = (path) => textOf(path).replace(/.*\/(?=.)/, '');
+  const names = listOf(data.inputs), more = names.length > 1 ? ` and ${names.length - 1} more` : '';
   identity('hetsort report', hosts.size === 1 ? [...hosts.keys()][0] : hosts.size > 1 ? `${hosts.size} hosts` : '',
-    names.length ? `${names[0]}${more} → ${textOf(data.output) || 'no output'}` : '', code(listOf(data.command).map(textOf).join(' ')));
+    names.length ? `${base(names[0])}${more} → ${base(data.output) || 'no output'}` : '', command);
 }
 
 function verdict() {
@@ -113,7 +116,7 @@ function planned() {
   const mean = (of) => (measured ? 1 : sum(known.map(of)) / known.length);
   const mean_took = mean(tookOf), mean_planned = mean((r) => r.predicted_s);
   const took = (r) => tookOf(r) / mean_took, plan = (r) => numberOf(r.predicted_s) / mean_planned;
-  const say = measured ? seconds : times;
+  const say = measured ? seconds : times, slower = sum(known.map(tookOf)) / sum(known.map((r) => r.predicted_s));
   const part_of = (r, kind) => (100 * numberOf(part(r, 'records')[kind])) / sum(ranks.map((k) => part(k, 'records')[kind])) || 0;
   const shareText = (r, kind) => `${part_of(r, kind).toFixed(1)} %`;
   const paint = ({ slowest: r }, y, h, x) => [
@@ -123,6 +126,8 @@ function planned() {
     measured ? para('Seconds that each rank took, and those that the plan predicted from the rates that the ranks measured.')
       : para('How long each rank took, relative to the mean of the ranks (1 ×), and what the plan predicted. Rates were not measured, so the plan \
 knows how ranks compare, not how many seconds they take; ', html('code', {}, '--speeds=auto'), ' measures them.'),
+    measured && (slower > 1.5 || slower < 0.67) ? para(`Together they took ${digits(slower)} times the predicted seconds: processors or disks were \
+${slower > 1 ? 'slower or busier' : 'faster'} during the job than while the ranks measured.`) : null,
     grouped ? para(`Each row is the busiest rank of a ${groupWord}.`) : null,
     legend([['is', 'took'], ['mark', 'plan']]),
     rowPicture({ label: `Time taken and planned, ${plural(rows.length, 'row')}`, rows, say, paint,
@@ -181,7 +186,7 @@ function timeline() {
     ...piecesOf(row.slowest).flatMap((p) => piece(row.slowest, p, y, h, x)),
     row.critical ? rect('critical', x(0), y - 1, x(total_s) - x(0), h + 2, { 'pointer-events': 'none' }) : null];
   section('Timeline',
-    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : 'each rank'} was in which phase. ${critical ? `The hatched end of a phase is how long the rank \
+    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : critical ? 'each rank' : 'the rank'} was in which phase. ${critical ? `The hatched end of a phase is how long the rank \
 waited in it for other ranks: for their blocks, in collective calls and for the slowest. ▶ and a frame mark rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
     legend([...entries, ...(critical ? [['wait', 'waiting for other ranks']] : [])]),
     rowPicture({ label: `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, end: total_s, say: seconds, paint, time: true,
@@ -365,7 +370,7 @@ function machine() {
   const versions = objectOf(data.versions), config = Object.entries(settings);
   const unique = (of) => [...new Set(ranks.map(of))].filter((v) => v !== '');
   section('Machine',
-    pairs('machine', [['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
+    pairs('machine', [['command', html('span', { class: 'code' }, command || MISSING)], ['hosts', [...hosts].map(([h, list]) => `${h} (${plural(list.length, 'rank')})`).slice(0, 100).join(', ')],
       ['processors', unique((r) => textOf(r.cpu_model)).join(', ')], ['threads of a rank', unique((r) => textOf(r.threads)).join(', ')],
       ['NUMA nodes of a rank', unique((r) => textOf(r.numa_nodes)).join('; ')], ['bound to them', unique(bindingOf).join(', ')],
       ['ranks are', textOf(versions.ranks)], ['kernel', textOf(versions.kernel)], ['hetsort', textOf(versions.hetsort)],

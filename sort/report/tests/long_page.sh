@@ -36,7 +36,8 @@ page one 0 -f -o out in
 has one "the verdict" '<h1 class="good">Sorted 20,000 records, 2.00 MB, in .* on 1 rank</h1>'
 has one "the name of its rank, as a whole" ">0 $(hostname | cut -c1-4)[^…]*<title>"
 has one "its timeline" '<h2>Timeline</h2>'
-has one "which page this is, of what" "<p class=\"identity\"><strong>hetsort report</strong> · $(hostname) · in → out · <span class=\"code\">[^<]*--html one.html -f -o out in</span></p>"
+has one "which page this is, of what" "<p class=\"identity\" title=\"[^\"]*\"><strong>hetsort report</strong> · $(hostname) · in → out · [^<]*--html one.html -f -o out in</p>"
+has one "the whole command" '<th scope="row">command</th><td class="wide"><span class="code">[^<]*--html one.html -f -o out in</span></td>'
 has one "dates of the reader's clock" 'Started <time datetime="20[0-9TZ:-]*">[A-Z][a-z]* [0-9]*, 20'
 is "one rank: nothing to compare, and nobody to wait for" "$(count '<h2>\(Plan against reality\|Balance\|Exchange\)</h2>') $(count '</svg>waiting for other ranks')" "0 0"
 page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
