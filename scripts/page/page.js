@@ -172,7 +172,7 @@ function drawRows(width, { label, rows, end, say, paint, ends, time }) {
     out.append(titled(at, wordsOf(row)));
     for (const part of paint(row, i * height + 2, height - 4, x)) if (part) out.append(part);
     const value = ends(row);
-    if (value) out.append(text('small', x(value[0]) + 5, (i + 0.5) * height + 4, value[1]));
+    if (value) out.append(text('small value', x(value[0]) + 5, (i + 0.5) * height + 4, value[1]));
   });
   if (time) follow(out, end, (px) => ((px - left) / (width - left - right)) * end, (v) => cursor(x(v), width, bottom, say(v)));
   return out;

@@ -131,7 +131,7 @@ ${slower > 1 ? 'slower or busier' : 'faster'} during the job than while the rank
     grouped ? para(`Each row is the busiest rank of a ${groupWord}.`) : null,
     legend([['is', 'took'], ['mark', 'plan']]),
     rowPicture({ label: `Time taken and planned, ${plural(rows.length, 'row')}`, rows, say, paint,
-      end: most(rows.flatMap(({ slowest: r }) => [took(r), plan(r)])), ends: ({ slowest: r }) => [Math.max(took(r), plan(r)), say(took(r))] }),
+      end: most(rows.flatMap(({ slowest: r }) => [took(r), plan(r)])), ends: ({ slowest: r }) => [took(r), say(took(r))] }),
     asTable('Plan and reality of each rank', rankTable(
       column('speed', (r) => (isNumber(r.speed) ? digits(r.speed) : MISSING)),
       column('planned to read', (r) => count(part(r, 'records').planned_in)), column('read', (r) => count(part(r, 'records').in)),
@@ -282,7 +282,7 @@ function balance() {
     legend([['k0', 'read'], ['k1', 'sort'], ['k3', 'sample, split'], ['k4', 'merge'], ['k5', 'write'], ['k6', 'sync'], ['k2', 'other'], ['mark', 'mean']]
       .filter(([cls]) => cls === 'mark' || seen.some((n) => phaseClass(n) === cls))),
     rowPicture({ label: `Seconds worked, mean ${seconds(mean)}`, rows, end, say: seconds, paint,
-      ends: (row) => [Math.max(busyOf(row.slowest), mean), seconds(busyOf(row.slowest))] }),
+      ends: (row) => [busyOf(row.slowest), seconds(busyOf(row.slowest))] }),
     asTable('Seconds of each phase', rankTable(...names.map((n) => column(n, (r) => seconds(part(r, 'phases_s')[n]))),
       column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
     ...adapted());
@@ -334,7 +334,7 @@ function memory() {
     : near ? `The limit is ${bytes(most(limits))}.` : `The limit, ${bytes(most(limits))}, is far beyond the picture.`} Runs on disk: ${bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))}.`),
     legend([['is', 'held'], ['mark', 'plan'], ...(near ? [['mark limit', 'limit']] : [])]),
     rowPicture({ label: 'Memory held and planned', rows, end, say: bytes, paint,
-      ends: (row) => [Math.max(top(row, held), top(row, plan), near ? top(row, limitOf) : 0), bytes(top(row, held))] }),
+      ends: (row) => [top(row, held), bytes(top(row, held))] }),
     asTable('Memory of each rank', rankTable(column('held', (r) => bytes(held(r))), column('planned', (r) => bytes(plan(r))), column('limit', (r) => (isNumber(limitOf(r)) ? bytes(limitOf(r)) : 'none')),
       column('process', (r) => bytes(part(r, 'bytes').process_peak)), column('runs', (r) => count(part(r, 'memory').spill_runs)), column('on disk', (r) => bytes(part(r, 'memory').spill_bytes)),
       { head: 'where the limit comes from', wide: true, value: (r) => textOf(part(r, 'memory').limit) })));
