@@ -96,11 +96,17 @@ static status look_for(const part *p, const char *name, bool *there, err *e)
 		       : err_sys(e, errno, "cannot look at part %s", err_quoted(p->t.path, q));
 }
 
+/* It has to belong to this user: others may write to some directories, and the name is no secret.
+ */
 static status look_for_hidden(const part *p, bool *there, err *e)
 {
 	char name[UNFINISHED_NAME_BYTES];
+	struct stat st;
 	target_hidden_name(&p->t, TARGET_TEMP, name);
-	return look_for(p, name, there, e);
+	const status rc = look_for(p, name, there, e);
+	*there = *there && fstatat(p->t.dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		 st.st_uid == geteuid();
+	return rc;
 }
 
 /* ------------------------------------------------------------------------------- the end */

@@ -41,6 +41,25 @@ ok "a stack of 128 kB: message" grep -q "stack limit is 128 KiB, need at least 5
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then echo "# no root or no setpriv"; done_testing; fi
 [ -z "${SANITIZER:-}" ] || chmod -R a+rwX "$OBJ" # counts are written by whoever runs
 as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"; }
+
+# a file that somebody else has put where a part of an interrupted commit had its temporary name
+mkdir -m 1777 shared
+"$BIN/gensort" --no-fsync 600 some && "$hetsort" -q -o some.sorted some && "$BIN/gensort" --no-fsync -b7000 600 others &&
+  "$hetsort" -q --no-fsync --ranks 2 -o shared/out.%r others || exit 1
+HETSORT_FAIL=kill@named:1 "$BIN/failpoints/hetsort" -f -q --no-fsync --ranks 2 -o shared/out.%r some 2>/dev/null
+id=$(find shared -name '*.replace' | cut -d- -f3)
+named=0
+for r in 0 1; do
+  [ -z "$(find shared -name "*-out.$r.tmp")" ] || continue
+  named=$((named + 1))
+  mark=$(find shared -name ".hetsort-*-out.$r.lock" | cut -d- -f2)
+  head -c "$(wc -c <shared/out.$r)" /dev/urandom >"shared/.hetsort-$mark-$id-out.$r.tmp"
+  chown 65534 "shared/.hetsort-$mark-$id-out.$r.tmp"
+done
+ok "a part of somebody else's, hidden: $named parts had their names when the job was killed" test $named -gt 0 -a -n "$id"
+run "$hetsort" --clean -q shared/out.manifest
+is "a part of somebody else's, hidden: it does not replace the job's" "$rc/$(cat shared/out.[01] | cmp - some.sorted)" 0/
+rm -rf shared some some.sorted others
 # The tree, and what is above the folder of this test, may be closed to others: so a copy, by a relative name.
 chmod 711 . && mkdir plain && chmod 777 plain && install -m 755 "$hetsort" hetsort
 as_nobody prlimit --nofile=100 ./hetsort --ranks 1 -o plain/out in
