@@ -150,8 +150,23 @@ void part_times(const struct procs *ps, const uint64_t *n, double *time);
 uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit);
 
 /* Most items processor i may take of items, and least. */
-uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items);
-uint64_t part_min(const struct procs *ps, size_t i);
+static inline uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
+{
+	if (!ps->caps)
+		return items;
+	return smaller(ps->block > 1 ? ps->caps[i] / ps->block : ps->caps[i], items);
+}
+
+static inline uint64_t part_min(const struct procs *ps, size_t i)
+{
+	if (!ps->mins)
+		return 0;
+	return ps->block > 1 ? divide_up(ps->mins[i], ps->block) : ps->mins[i];
+}
+
+/* from[] times unit, a power of two, into to[]; without long double where a double does the same.
+ */
+void part_scale(double *to, const double *from, size_t n, long double unit);
 
 /* Fill in the plan's times from its shares (true units, shift undone), then close it. */
 hetpart_status part_plan_times(hetpart_plan *plan, const struct procs *ps, hetpart_err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* procs.c - the time of n items on processor i, and the checks all planners have in common.
  * May not touch: how shares are found. Costs O(p) for a check, one cost for a time. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -47,16 +48,16 @@ uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, l
 	return s.lo;
 }
 
-uint64_t part_cap(const struct procs *ps, size_t i, uint64_t items)
+void part_scale(double *to, const double *from, size_t n, long double unit)
 {
-	uint64_t block = larger(ps->block, 1);
+	double by = (double)unit;
 
-	return ps->caps ? smaller(ps->caps[i] / block, items) : items;
-}
-
-uint64_t part_min(const struct procs *ps, size_t i)
-{
-	return ps->mins ? divide_up(ps->mins[i], larger(ps->block, 1)) : 0;
+	if (by >= DBL_MIN && by <= DBL_MAX)
+		for (size_t i = 0; i < n; i++)
+			to[i] = from[i] * by;
+	else
+		for (size_t i = 0; i < n; i++)
+			to[i] = (double)(from[i] * unit);
 }
 
 hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)

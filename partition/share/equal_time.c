@@ -301,12 +301,6 @@ static hetpart_status solve_any(struct equal_time *et, hetpart_err *err)
 	return by_mean(et) ? HETPART_OK : solve(et, err);
 }
 
-static void scale_speeds(struct equal_time *et)
-{
-	for (size_t i = 0; i < et->n; i++)
-		et->k[i] = (double)(speed_of(et, i) * et->unit);
-}
-
 /* The fastest that is not full near 1 again. */
 static void rescale_speeds(struct equal_time *et)
 {
@@ -317,7 +311,8 @@ static void rescale_speeds(struct equal_time *et)
 		most = later(most, speed_of(et, i));
 	frexp(most, &shift);
 	et->unit = ldexpl(1, -shift);
-	scale_speeds(et);
+	for (size_t i = 0; i < et->n; i++)
+		et->k[i] = (double)(speed_of(et, i) * et->unit);
 }
 
 /* Move the shares to real[]; processors over their capacity get it and leave. Returns how many:
@@ -398,7 +393,7 @@ hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *r
 	} else if (ps->caps) {
 		rc = within_caps(&et, ps, items, real, rate, err);
 	} else {
-		scale_speeds(&et);
+		part_scale(et.k, ps->speeds, ps->n, ps->unit);
 		rc = solve_any(&et, err);
 	}
 	*t = et.t;

@@ -130,10 +130,9 @@ hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *r
 	struct classes c;
 	hetpart_status rc;
 
-	for (size_t i = 0; i < ps->n; i++) {
-		rate[i] = (double)(ps->speeds[i] * ps->unit);
+	part_scale(rate, ps->speeds, ps->n, ps->unit);
+	for (size_t i = 0; i < ps->n; i++)
 		slowest = sooner(slowest, rate[i]);
-	}
 	rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
 	if (rc != HETPART_OK)
 		return rc;

@@ -14,7 +14,7 @@ hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *r
 /* The whole part of a real share of processor i, within its capacity, its minimum or more. */
 static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
 {
-	uint64_t cap = ps->caps ? smaller(ps->caps[i], items) : items; /* part_cap(), inline */
+	uint64_t cap = ps->caps ? smaller(ps->caps[i], items) : items;
 	uint64_t whole = !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
 
 	return ps->mins ? larger(whole, ps->mins[i]) : whole;

@@ -275,8 +275,8 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	rc = reach_sum(&h, too_far, err);
 	if (rc == HETPART_OK && exact && !*too_far)
 		rc = trim(&h, too_far, err);
-	for (size_t i = 0; time && i < ps->n; i++)
-		time[i] = (double)(time[i] * ps->unit);
+	if (time)
+		part_scale(time, time, ps->n, ps->unit);
 	if (!time)
 		free(h.now);
 	return rc;

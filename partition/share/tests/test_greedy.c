@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_greedy.c - whole shares of very many processors are the greedy ones to the last item: no
  * item that is taken comes after one that is not, by its time, of equal ones by speed, then by
- * position. That holds for one plan only. */
+ * position. That holds for one plan only. Approximations keep the whole parts of their real shares,
+ * and it holds for the items above these. */
 #include "tests/tests.h"
 
-#define P 3000
+#define P 40000
 
 static double k[P];
 
@@ -26,25 +27,31 @@ static bool before(struct item a, struct item b)
 }
 
 /* Costs whose quotients a double tells apart wherever they differ: no tie is judged by rounding. */
-static void check_greedy(const hetpart_cost *c, size_t p, uint64_t items, const char *what)
+static void check_greedy(const hetpart_cost *c, size_t p, uint64_t items, hetpart_method method,
+			 const char *what)
 {
 	struct item last = { -1, 0 }, next = { INFINITY, 0 };
+	hetpart_opts o = HETPART_OPTS_INIT;
 	hetpart_plan *pl;
 
-	OK(hetpart_share_create(&pl, items, k, p, c, NULL, &err));
+	o.method = method;
+	OK(hetpart_share_create(&pl, items, k, p, c, &o, &err));
 	for (size_t i = 0; i < p; i++) {
-		uint64_t n = hetpart_plan_share(pl, i);
+		uint64_t n = hetpart_plan_share(pl, i), least = 0;
 		struct item after = item_of(c, n + 1, i);
-		if (n > 0 && before(last, item_of(c, n, i)))
+		if (method != HETPART_METHOD_EXACT)
+			least = (uint64_t)hetpart_plan_real_share(pl, i);
+		assert_true(n >= least);
+		if (n > least && before(last, item_of(c, n, i)))
 			last = item_of(c, n, i);
 		if (before(after, next))
 			next = after;
 	}
 	hetpart_plan_free(pl);
 	if (!before(last, next))
-		fail_msg("%s, %zu processors, %" PRIu64 " items: %zu has its last one at %.17g, "
-			 "%zu could have one at %.17g",
-			 what, p, items, last.proc, last.time, next.proc, next.time);
+		fail_msg("%s, method %d, %zu processors, %" PRIu64
+			 " items: %zu has its last one at %.17g, %zu could have one at %.17g",
+			 what, (int)method, p, items, last.proc, last.time, next.proc, next.time);
 }
 
 static void to_the_last_item(void **state)
@@ -58,7 +65,7 @@ static void to_the_last_item(void **state)
 	OK(hetpart_cost_linear(&costs[1], 1, &err));
 	for (int round = 0; round < rounds(100); round++)
 		for (size_t kind = 0; kind < LEN(names); kind++) {
-			size_t p = 1000 + rnd_below(&seed, P - 1000);
+			size_t p = 1000 + rnd_below(&seed, 2000);
 			uint64_t items = (p + 1) << rnd_below(&seed, 12);
 			for (size_t i = 0; i < p; i++) {
 				double r = rnd_real(&seed);
@@ -68,14 +75,40 @@ static void to_the_last_item(void **state)
 				       : kind == 3 ? 1 + 3 * r
 						   : exp(20 * r);
 			}
-			check_greedy(costs[round % 2], p, items + rnd_below(&seed, p), names[kind]);
+			check_greedy(costs[round % 2], p, items + rnd_below(&seed, p),
+				     HETPART_METHOD_EXACT, names[kind]);
 		}
 	hetpart_cost_free(costs[0]);
 	hetpart_cost_free(costs[1]);
 }
 
+/* So many that a sample of them tells where the whole shares sum to the items. */
+static void above_the_whole_parts(void **state)
+{
+	const hetpart_method method[] = { HETPART_METHOD_EXACT, HETPART_METHOD_PROPORTIONAL,
+					  HETPART_METHOD_TAYLOR, HETPART_METHOD_ASYMPTOTIC };
+	const double widest[] = { 0.01, 1.4, 5 };
+	hetpart_cost *nlogn;
+	uint64_t seed = 9;
+
+	(void)state;
+	OK(hetpart_cost_nlogn(&nlogn, 1, &err));
+	for (int round = 0; round < rounds(3); round++)
+		for (size_t w = 0; w < LEN(widest); w++) {
+			for (size_t i = 0; i < P; i++)
+				k[i] = exp(widest[w] * (round ? rnd_real(&seed) : (double)i / P));
+			for (size_t m = 0; m < LEN(method); m++)
+				for (int bits = 24; bits <= 36; bits += 12)
+					check_greedy(nlogn, P - rnd_below(&seed, 5000),
+						     (UINT64_C(1) << bits) + rnd_below(&seed, P),
+						     method[m], "n ln n");
+		}
+	hetpart_cost_free(nlogn);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(to_the_last_item) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(to_the_last_item),
+					    cmocka_unit_test(above_the_whole_parts) };
 	return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
 }
