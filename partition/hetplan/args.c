@@ -79,6 +79,32 @@ static enum hp_verdict usage(const char *option, const char *why)
 	return HP_USAGE;
 }
 
+const char *hp_option_of(const char *key)
+{
+	static const struct {
+		const char *key, *options;
+	} row[] = {
+		{ "items", "--items" },
+		{ "speeds", "--speeds" },
+		{ "cost", "--cost" },
+		{ "processors", "--compute" },
+		{ "compute", "--compute" },
+		{ "link", "--link" },
+		{ "ratings", "--ratings" },
+		{ "processes", "--processes or --best-upto" },
+		{ "observations", "--observations" },
+		{ "w", "--w" },
+		{ "z", "--z" },
+		{ "vcomm", "--vcomm" },
+		{ "vcomp", "--vcomp" },
+	};
+
+	for (size_t i = 0; i < HP_LEN(row); i++)
+		if (strcmp(row[i].key, key) == 0)
+			return row[i].options;
+	return NULL;
+}
+
 static enum hp_verdict set_field(size_t i, const char *word, struct hp_args *a)
 {
 	char option[32], verb[32], why[HP_TEXT_BYTES];
@@ -171,27 +197,54 @@ static enum hp_verdict set_option(int c, struct hp_args *a)
 	return set_output(c, a);
 }
 
+/* A long option that is none, or the beginning of several. */
+static enum hp_verdict bad_name(const char *word)
+{
+	const char *names[HP_LEN(fields) + HP_LEN(outputs) + 1] = { NULL }, *meant;
+	const size_t len = strcspn(word + 2, "=");
+	char name[33], why[HP_TEXT_BYTES] = "unknown option";
+	size_t n = 0, used = 0;
+
+	for (size_t i = 0; i < HP_LEN(fields); i++)
+		names[n++] = fields[i].name;
+	for (size_t i = 0; i < HP_LEN(outputs); i++)
+		names[n++] = outputs[i].name;
+	snprintf(name, sizeof name, "%.*s", len < 32 ? (int)len : 32, word + 2);
+	meant = hp_nearest(name, names);
+	if (meant && strcmp(meant, name) == 0)
+		return usage(word, "takes no value");
+	if (meant)
+		snprintf(why, sizeof why, "unknown option (did you mean --%s?)", meant);
+	for (size_t i = 0; i < n && len > 0; i++)
+		if (strncmp(names[i], word + 2, len) == 0)
+			used += (size_t)snprintf(why + used, sizeof why - used, "%s --%s",
+						 used ? "," : "ambiguous:", names[i]);
+	return usage(word, why);
+}
+
 /* The word that getopt could not take: an unknown letter, or a long option as it was written. */
 static enum hp_verdict bad_option(char **argv, int c, int index)
 {
 	char letter[] = { '-', (char)optopt, '\0' };
 	bool is_long = argv[index] && argv[index][0] == '-' && argv[index][1] == '-';
 
+	if (c != ':' && is_long)
+		return bad_name(argv[index]);
 	return usage(is_long || optopt == 0 || optopt > 255 ? argv[index] : letter,
-		     c == ':' ? "no value for this option" : "unknown or ambiguous option");
+		     c == ':' ? "no value for this option" : "unknown option");
 }
 
 /* What the verb makes impossible or superfluous. */
 static enum hp_verdict settle(struct hp_args *a)
 {
 	if (a->format != HP_TABLE && a->gantt == HP_CHART_YES)
-		return usage("--gantt", "not beside '--json' or '--csv'");
+		return usage("--gantt", "cannot be combined with --json or --csv");
 	if (a->compare && (a->svg || a->gantt == HP_CHART_YES))
-		return usage(a->svg ? "--svg" : "--gantt", "not beside '--compare'");
+		return usage(a->svg ? "--svg" : "--gantt", "cannot be combined with --compare");
 	if (a->compare && json_object_get(a->set, "method"))
-		return usage("--method", "not beside '--compare'");
+		return usage("--method", "cannot be combined with --compare");
 	if (a->title && !a->svg && !a->html)
-		return usage("--title", "only beside '--svg' or '--html'");
+		return usage("--title", "requires --svg or --html");
 	if (strcmp(a->verb, "show") == 0 && (a->op || a->compare))
 		return usage(a->op ? "--op" : "--compare", "not an option of 'show'");
 	if (strcmp(a->verb, "show") == 0 && !a->input)
@@ -253,11 +306,29 @@ static enum hp_verdict batch_words(int argc, char **argv, struct hp_args *a)
 			return usage("--time-limit", "want seconds, more than 0");
 		at = 3;
 	} else if (argc > 2 && argv[2][0] == '-' && argv[2][1] != '\0')
-		return usage(argv[2], "unknown or ambiguous option");
+		return usage(argv[2], "unknown option; batch has --time-limit");
 	if (argc > at + 1)
 		return usage(argv[at + 1], "extra operand");
 	a->input = argc > at ? argv[at] : NULL;
 	return HP_BATCH;
+}
+
+static enum hp_verdict bad_verb(const char *word)
+{
+	static const char *const verbs[] = { "share", "scatter", "chain", "emulate",
+					     "model", "show",    "batch", NULL };
+	const char *meant = word ? hp_nearest(word, verbs) : NULL;
+
+	if (meant)
+		hp_say("unknown verb '%s' (did you mean %s?)", word, meant);
+	else if (word)
+		hp_say("unknown verb '%s'; use share, scatter, chain, emulate, model, show or "
+		       "batch",
+		       word);
+	else
+		hp_say("the verb is missing; use share, scatter, chain, emulate, model, show or "
+		       "batch");
+	return HP_USAGE;
 }
 
 enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a)
@@ -268,7 +339,7 @@ enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a)
 		return HP_FAILED;
 	}
 	if (argc < 2)
-		return usage("VERB", "missing");
+		return bad_verb(NULL);
 	if (is_help(argv[1]))
 		return HP_HELP;
 	if (strcmp(argv[1], "--version") == 0)
@@ -277,7 +348,6 @@ enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a)
 	if (strcmp(argv[1], "batch") == 0)
 		return batch_words(argc, argv, a);
 	if (!hp_verb_known(argv[1]) && strcmp(argv[1], "show") != 0)
-		return usage(argv[1], "unknown verb, want share, scatter, chain, emulate, model, "
-				      "show or batch");
+		return bad_verb(argv[1]);
 	return options(argc, argv, a);
 }

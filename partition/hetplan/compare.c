@@ -76,6 +76,7 @@ static bool try_method(struct hp_job *job, const char *method, json_t *row)
 			     put_earliest(row, json_object_get(one.out, "times")) &&
 			     json_object_set_new(row, "seconds", hp_json_real(end - begin)) == 0;
 		} else {
+			job->missing = one.missing;
 			ok = json_object_set_new(row, "message", json_string(one.text)) == 0;
 		}
 	}

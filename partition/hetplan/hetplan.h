@@ -47,6 +47,12 @@ struct hp_args {
 /* The words of the command line; messages are printed. a->set is the caller's, also on failure. */
 enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a);
 
+/* The options that give a member of the request, in words; NULL if no option does. */
+const char *hp_option_of(const char *key);
+
+/* The nearest of words, up to NULL, if one letter, or two of five, make it this word; else NULL. */
+const char *hp_nearest(const char *word, const char *const *words);
+
 /* One word of an option as JSON, a new reference; NULL and a reason in why if it is none. */
 enum hp_kind {
 	HP_KIND_WORD,

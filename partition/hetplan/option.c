@@ -90,6 +90,53 @@ static json_t *plain_cost(char *word)
 	return NULL;
 }
 
+const char *hp_nearest(const char *word, const char *const *words)
+{
+	const char *best = NULL;
+	size_t len = strlen(word), least = len < 5 ? 2 : 3, row[33];
+
+	for (; *words && len > 1 && len < 32; words++) {
+		row[0] = 0;
+		for (size_t j = 1; j <= len; j++)
+			row[j] = j;
+		for (const char *c = *words; *c; c++) {
+			size_t before = row[0]++; /* of the shorter words of both */
+			for (size_t j = 1; j <= len; j++) {
+				size_t change = before + (word[j - 1] != *c), other;
+				before = row[j];
+				other = 1 + (row[j - 1] < before ? row[j - 1] : before);
+				row[j] = change < other ? change : other;
+			}
+		}
+		if (row[len] < least && row[len] < strlen(*words)) {
+			least = row[len];
+			best = *words;
+		}
+	}
+	return best;
+}
+
+static json_t *no_cost(const char *word, char why[HP_TEXT_BYTES])
+{
+	static const char *const costs[] = {
+		"linear", "nlogn", "nlog2n1", "power", "affine", NULL
+	};
+	char name[33];
+	const char *meant;
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":*"), word);
+	meant = hp_nearest(name, costs);
+	if (errno != ENOMEM)
+		snprintf(why, HP_TEXT_BYTES,
+			 "unknown cost '%.128s'%s%s%s; use the time of one item, linear, nlogn, "
+			 "nlog2n1, "
+			 "power:EXPONENT or affine:STARTUP:TIME, and *FACTOR after it",
+			 word, meant && strcmp(meant, name) != 0 ? " (did you mean " : "",
+			 meant && strcmp(meant, name) != 0 ? meant : "",
+			 meant && strcmp(meant, name) != 0 ? "?)" : "");
+	return NULL;
+}
+
 static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 {
 	char *copy = strdup(word), *factor = copy ? cut(copy, '*') : NULL;
@@ -100,7 +147,7 @@ static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 		v = plain_cost(copy);
 	free(copy);
 	if (!v)
-		return refuse(why, "a cost", word);
+		return no_cost(word, why);
 	if (factor && json_object_set_new(v, "scale", json_real(scale)) != 0) {
 		json_decref(v);
 		v = NULL;

@@ -36,6 +36,7 @@ static bool pair_costs(struct hp_job *job, json_t *set)
 
 	if (!compute && !link)
 		return true;
+	job->missing = n == 0 ? "compute" : links == 0 && n > 1 ? "link" : NULL;
 	if (links != n && links + 1 != n)
 		return hp_fail(job, NULL,
 			       "'--link': %zu entries for %zu of '--compute', want as many or one "
@@ -237,8 +238,23 @@ static int show_file(const struct hp_args *a)
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Of a request without a file, what is missing is an option. */
+static int say_why(const struct hp_job *job, const struct hp_args *a)
+{
+	const char *option = job->missing && !a->input ? hp_option_of(job->missing) : NULL;
+
+	if (option)
+		hp_say("%s is missing", option);
+	else
+		hp_say("%s", job->text);
+	if (option)
+		fputs("Try 'hetplan --help' for more.\n", stderr);
+	return option ? 2 : EXIT_FAILURE;
+}
+
 int hp_verb(const struct hp_args *a)
 {
+	int status = EXIT_FAILURE;
 	struct hp_job job;
 	bool ok;
 
@@ -248,7 +264,7 @@ int hp_verb(const struct hp_args *a)
 	if (ok && a->input && !(ok = read_input(&job, a->input)))
 		hp_say("'%s': %s", a->input, job.text);
 	else if (!ok || !(ok = plan(&job, a)))
-		hp_say("%s", job.text);
+		status = say_why(&job, a);
 	hp_job_free(&job);
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+	return ok ? EXIT_SUCCESS : status;
 }

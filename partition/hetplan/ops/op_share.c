@@ -146,6 +146,8 @@ static bool processes(struct hp_job *job, uint64_t *m, bool *best)
 	const json_t *most = json_object_get(job->in, "best_upto");
 
 	*best = most != NULL;
+	if (!given && !most)
+		job->missing = "processes";
 	if (!given == !most)
 		return hp_fail(job, NULL, "want 'processes' or 'best_upto', one of them");
 	return given ? hp_whole(job, given, &at, 0, job->limits->items, m)

@@ -28,6 +28,8 @@ const json_t *hp_need(struct hp_job *job, const json_t *obj, const struct hp_at 
 
 	if (!v)
 		hp_tell(job, up, "'%s' is missing", key);
+	if (!v && obj == job->in)
+		job->missing = key;
 	return v;
 }
 

@@ -38,6 +38,7 @@ struct hp_job {
 	json_t *out;              /* the answer, an object */
 	struct hp_owned *owned;   /* given back in the end */
 	char text[HP_TEXT_BYTES]; /* why it failed */
+	const char *missing;      /* the member that the request needs and does not have */
 };
 
 /* Where in the request a value stands: a key, or an index if key is NULL. */

@@ -17,6 +17,11 @@ run "$hetplan" batch --help
 is "batch --help" "$rc ${out%%:*}" "0 Usage"
 run "$hetplan" share --help
 is "share --help" "$rc ${out%%:*}" "0 Usage"
+for words in -h "share -h" "batch -h" "show -h"; do
+  # shellcheck disable=SC2086  # several words
+  run "$hetplan" $words
+  is "$words" "$rc $err ${out%%:*}" "0  Usage"
+done
 
 words() { grep -oE -e '--[a-z][a-z-]+|--[wz]\b' | sort -u; }
 is "the manual has the options of --help, and no others" \
@@ -28,12 +33,40 @@ usage() { # usage WHAT WORDS... - exit 2, and the first line on standard error i
   run "$hetplan" "$@"
   is "usage: $*" "$rc $out ${err%%$'\n'*}" "2  hetplan: $what"
 }
-usage "'VERB': missing"
-usage "'sort': unknown verb, want share, scatter, chain, emulate, model, show or batch" sort
-usage "'farm': unknown verb, want share, scatter, chain, emulate, model, show or batch" farm
-usage "'--frob': unknown or ambiguous option" share --frob
-usage "'-x': unknown or ambiguous option" share -x
-usage "'--i': unknown or ambiguous option" chain --i
+verbs="use share, scatter, chain, emulate, model, show or batch"
+usage "the verb is missing; $verbs"
+usage "unknown verb 'sort'; $verbs" sort
+usage "unknown verb 'farm'; $verbs" farm
+usage "unknown verb 'shrae' (did you mean share?)" shrae
+usage "unknown verb 'emulat' (did you mean emulate?)" emulat
+usage "unknown verb '\\x1b[1m'; $verbs" $'\e[1m'
+usage "'--frob': unknown option" share --frob
+usage "'--itmes': unknown option (did you mean --items?)" share --itmes 5
+usage "'--itmes=5': unknown option (did you mean --items?)" share --itmes=5
+usage "'--json=x': takes no value" share --json=x
+usage "'-x': unknown option" share -x
+usage "'--i': ambiguous: --items, --installments, --input" chain --i
+
+# Each verb with each option that it requires left out, in the order in which they are asked for.
+requires() { # requires VERB OPTION=VALUE... - without an option, that option is missing
+  local verb=$1 i; shift
+  for ((i = 1; i <= $#; i++)); do
+    usage_line "${!i%%=*} is missing" "$verb" "${@:1:i-1}" "${@:i+1}"
+  done
+}
+usage_line() { local what=$1; shift; run "$hetplan" "$@"; is "required: $*" "$rc $out $err" "2  hetplan: $what"$'\n'"Try 'hetplan --help' for more."; }
+requires share --items=9 --speeds=1,2 --cost=linear
+requires scatter --items=9 --compute=1,2 --link=1
+requires chain --w=1,1 --z=1 --vcomm=1 --vcomp=1
+requires model --items=9 --speeds=1,2 --observations=1:2
+usage_line "--ratings is missing" emulate --processes=3
+usage_line "--processes or --best-upto is missing" emulate --ratings=1,2
+usage_line "--items is missing" share --costs linear,nlogn
+usage_line "--items is missing" share --speeds 1,2 --cost linear --compare
+usage_line "--speeds is missing" share --weights 1,2
+echo '{"speeds":[1,2],"cost":{"type":"linear"}}' >incomplete
+run "$hetplan" share -i incomplete
+is "what a file lacks is a member" "$rc $err" "1 hetplan: 'items' is missing"
 usage "'--items': no value for this option" share --items
 usage "'--items': want a whole number below 2^63, not '1.5'" share --items 1.5
 usage "'--items': want a whole number below 2^63, not '1e19'" share --items 1e19
@@ -48,23 +81,26 @@ usage "'--speeds': want a number, not ''" share --speeds 1,,2
 usage "'--speeds': want a number, not 'inf'" share -s 1,inf
 usage "'--speeds': want a number, not ' 2'" share -s "1, 2"
 usage "'--speeds': want a number, not '0x10'" share -s 0x10
-usage "'--cost': want a cost, not 'cubic'" share --cost cubic
-usage "'--cost': want a cost, not 'power:'" share --cost power:
-usage "'--cost': want a cost, not 'linear*x'" share --cost 'linear*x'
+costs="use the time of one item, linear, nlogn, nlog2n1, power:EXPONENT or affine:STARTUP:TIME, and *FACTOR after it"
+usage "'--cost': unknown cost 'cubic'; $costs" share --cost cubic
+usage "'--cost': unknown cost 'nlog' (did you mean nlogn?); $costs" share --cost nlog
+usage "'--costs': unknown cost 'linea*2' (did you mean linear?); $costs" share --costs 'nlogn,linea*2'
+usage "'--cost': unknown cost 'power:'; $costs" share --cost power:
+usage "'--cost': unknown cost 'linear*x'; $costs" share --cost 'linear*x'
 usage "'--observations': want ITEMS:TIME, not '5'" model --observations 5
 usage "'--names': want text in UTF-8, not '\\xff'" share --names $'\xff'
 run "$hetplan" share -n 5 --speeds 1,2 --op $'\xff'
 is "--op that is no text" "$rc $out $err" "1  hetplan: '--op': want text in UTF-8, not '\\xff'"
 usage "'--width': want a whole number in 48..1000, not '3'" share --width 3
 usage "'--csv': want '--json' or '--csv', not both" share --json --csv
-usage "'--gantt': not beside '--json' or '--csv'" share --json --gantt
-usage "'--svg': not beside '--compare'" share --compare --svg x
-usage "'--method': not beside '--compare'" share --compare --method exact
-usage "'--title': only beside '--svg' or '--html'" share --title x
+usage "'--gantt': cannot be combined with --json or --csv" share --json --gantt
+usage "'--svg': cannot be combined with --compare" share --compare --svg x
+usage "'--method': cannot be combined with --compare" share --compare --method exact
+usage "'--title': requires --svg or --html" share --title x
 usage "'--svg': empty" share --svg=
 usage "'more': extra operand" share more
 usage "'b': extra operand" batch a b
-usage "'--json': unknown or ambiguous option" batch --json
+usage "'--json': unknown option; batch has --time-limit" batch --json
 usage "'\\x1b[1m': extra operand" share $'\e[1m'
 
 fails() { # fails WHAT WORDS... - exit 1, and WHAT on standard error
@@ -72,7 +108,6 @@ fails() { # fails WHAT WORDS... - exit 1, and WHAT on standard error
   run "$hetplan" "$@"
   is "fails: $*" "$rc $out $err" "1  hetplan: $what"
 }
-fails "'items' is missing" share --speeds 1 --cost linear
 fails "speed of processor 1 is '-2': want a finite number above 0" share -n 9 -s 1,-2 --cost linear
 fails "'no/file': No such file or directory" share -i no/file
 fails "'.': Is a directory" share -i .
