@@ -7,7 +7,7 @@
 cd "$TEST_TMP" || exit 1
 packaging=$ROOT/scripts/packaging
 
-is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)) .*/\1/p' "$ROOT/debian/changelog")" "$version"
+is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)-[0-9]*) .*/\1/p' "$ROOT/debian/changelog")" "$version"
 is "CITATION.cff" "$(sed -n 's/^version: //p' "$ROOT/CITATION.cff")" "$version"
 is "Spack's recipe" "$(sed -n 's/^    version("\(.*\)")/\1/p' "$packaging/spack/package.py")" "$version"
 is "and its archive" "$(grep -o 'hetsort-[0-9.]*\.tar\.gz' "$packaging/spack/package.py")" "hetsort-$version.tar.gz"
@@ -29,7 +29,10 @@ packages_of() {
   done <globs
 }
 if [ "${HAVE_MPI:-no}" = yes ] && [ -e "$OBJ/$soname" ]; then
-  for list in "$ROOT"/debian/*.install; do sed "s|^|$(basename "$list" .install) |" "$list"; done >globs
+  for list in "$ROOT"/debian/*.install "$ROOT"/debian/*.examples; do
+    package=${list##*/}
+    sed "s|^|${package%.*} |" "$list"
+  done >globs
   ok "make install, as debian/rules has it" installation install /usr DESTDIR="$PWD/tmp" LIBDIR=/usr/lib/x86_64-linux-gnu \
     PYTHONDIR=/usr/lib/python3/dist-packages ZSHDIR=/usr/share/zsh/vendor-completions
   while IFS= read -r file; do
