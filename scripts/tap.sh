@@ -66,6 +66,7 @@ children_of() { # children_of PID - one a line
 have_terminal() {
   "${CC:-cc}" -D_GNU_SOURCE -O1 -o "$TEST_TMP/terminal" "$ROOT/scripts/terminal.c" -lutil && "$TEST_TMP/terminal" 80 0 . true >/dev/null
 }
+# shellcheck disable=SC2034  # out is read by the tests
 on_terminal() { out=$("$TEST_TMP/terminal" "$@" 2>&1); err=; }
 
 skip_all() { echo "$1"; exit 77; }

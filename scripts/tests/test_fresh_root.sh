@@ -8,7 +8,7 @@ for tool in umount ip apt-config useradd; do stub $tool </dev/null; done
 stub mount <<'SH'
 #!/bin/sh
 for last; do :; done
-echo "mount ${last#"$ROOTS/"}" >>"$CALLS"
+echo "mount ${last#"$PLACE/"}" >>"$CALLS"
 SH
 stub id <<<'echo 0'
 stub debootstrap <<'SH'
@@ -40,7 +40,7 @@ case " $* " in
   *try-packages*build*) [ ! -e BAD ] || exit 1; touch "$1/root/x.deb" ;;
 esac
 SH
-export CALLS=$PWD/calls ROOTS=$PWD/roots
+export CALLS=$PWD/calls PLACE=$PWD/roots
 sed -i "s|CALLS|$CALLS|; s|BAD|$PWD/bad|" stubs/chroot
 fresh() { : >calls; run env FRESH_ROOT_INSIDE=1 MIRROR=here PATH="$PWD/stubs:$PATH" "$ROOT/scripts/fresh-root" "$@"; }
 table() { sed -n -E 's/^(base|root|user|container|full|packages) +([a-z-]+) +[0-9]+ s  /\1 \2 /p' <<<"$out"; }
@@ -86,8 +86,8 @@ fresh --keep --ways user --no-demo kept
 is "a user without the way root: root installs what is missing" "$rc $(grep scripts/ calls)" "0 user bash -c cd \"\$0\" && scripts/deps $plain/hetsort
 user runuser -u plain -- $plain/hetsort ./scripts/check"
 fresh --cache cache --ways root --no-demo roots
-is "a cache keeps the minimal system" "$rc $(cat cache/base/etc/debian_version) $(ls cache) $(ls -d roots 2>&1 | grep -c cannot)" "0 12 base
-debs 1"
+is "a cache keeps the minimal system" "$rc $(cat cache/base/etc/debian_version) $(ls cache) $([ ! -e roots ] || echo left)" "0 12 base
+debs "
 fresh --cache cache --ways root --no-demo roots
 is "and has it the next time" "$rc $(grep -c debootstrap calls)" "0 0"
 touch bad
