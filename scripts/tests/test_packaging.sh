@@ -7,7 +7,7 @@
 cd "$TEST_TMP" || exit 1
 packaging=$ROOT/scripts/packaging
 
-is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)-[0-9]*) .*/\1/p' "$ROOT/debian/changelog")" "$version"
+is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)-[^-]*) .*/\1/p' "$ROOT/debian/changelog")" "$version"
 is "CITATION.cff" "$(sed -n 's/^version: //p' "$ROOT/CITATION.cff")" "$version"
 is "Spack's recipe" "$(sed -n 's/^    version("\(.*\)")/\1/p' "$packaging/spack/package.py")" "$version"
 is "and its archive" "$(grep -o 'hetsort-[0-9.]*\.tar\.gz' "$packaging/spack/package.py")" "hetsort-$version.tar.gz"
