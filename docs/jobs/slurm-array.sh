@@ -10,11 +10,10 @@
 #SBATCH --open-mode=append
 set -eu
 
-again() { kill -USR1 "$job"; wait "$job" || scontrol requeue "$SLURM_JOB_ID"; }
+again() { kill -USR1 $!; wait $! || scontrol requeue "$SLURM_JOB_ID"; }
 trap again USR1
 trap : TERM # the time is over: this shell stays for what `again` has to do
 
 file=${!SLURM_ARRAY_TASK_ID}
 hetsort --workdir "$file.work" --resume -o "$file.sorted" "$file" &
-job=$!
-wait "$job" || wait "$job" # a signal ends the first one; the second has the status of the sort
+wait $! || wait $! # a signal ends the first one; the second has the status of the sort
