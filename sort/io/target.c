@@ -12,23 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define PREFIX ".hetsort-"
-static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
-					[TARGET_ADDS] = ".commit",
-					[TARGET_REPLACES] = ".replace",
-					[TARGET_REPLACES_ONE] = ".replace1",
-					[TARGET_OLD] = ".old" };
-enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, SHOWN_BYTES = 32, BLOCK_BYTES = 4096 };
-static const char digits[] = "0123456789abcdef";
-
-uint64_t target_mark(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	return XXH3_64bits(base, strlen(base));
-}
+enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, BLOCK_BYTES = 4096 };
 
 status target_open(target *t, const char *path, err *e)
 {
@@ -80,90 +64,6 @@ status target_check(target *t, bool force, err *e)
 	return ST_OK;
 }
 
-size_t target_shown_bytes(const char *name, target_kind kind)
-{
-	return strlen(name) - strlen(PREFIX) - 2 * 17 - strlen(suffixes[kind]);
-}
-
-/* That of a journal has as much of the target's name as the file system allows: --clean of a part
- * finds the manifest by it. In the others it only helps whoever lists the directory. */
-static size_t shown_bytes(const target *t, target_kind kind)
-{
-	const size_t others = strlen(PREFIX) + 2 * 17 + strlen(suffixes[kind]);
-	if (!target_is_journal(kind))
-		return SHOWN_BYTES;
-	const long most = fpathconf(t->dirfd, _PC_NAME_MAX);
-	const size_t room = most > 0 && most < UNFINISHED_NAME_BYTES ? (size_t)most : NAME_MAX;
-	return t->shown ? t->shown : room > others + SHOWN_BYTES ? room - others : SHOWN_BYTES;
-}
-
-void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
-{
-	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.*s%s",
-		 t->mark, t->id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
-}
-
-/* The number after *s, of 16 digits and a hyphen. */
-static bool number_at(const char **s, uint64_t *v)
-{
-	*v = 0;
-	for (int i = 0; i < 16; i++, ++*s) {
-		const char *at = **s ? strchr(digits, **s) : NULL;
-		if (!at)
-			return false;
-		*v = *v << 4 | (uint64_t)(at - digits);
-	}
-	return *(*s)++ == '-';
-}
-
-bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind)
-{
-	const char *at = name + strlen(PREFIX);
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) ||
-	    !number_at(&at, id))
-		return false;
-	const size_t len = strlen(at);
-	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-		const size_t n = strlen(suffixes[i]);
-		if (len > n && strcmp(at + len - n, suffixes[i]) == 0) {
-			*kind = (target_kind)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-const char *target_parse_lock_name(const char *name, uint64_t *mark)
-{
-	const char *at = name + strlen(PREFIX);
-	const size_t len = strlen(name), suffix = strlen(".lock");
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) || len < suffix ||
-	    strcmp(name + len - suffix, ".lock") != 0)
-		return NULL;
-	return at;
-}
-
-bool target_is_cut(const char *base)
-{
-	return strlen(base) >= SHOWN_BYTES + strlen(".lock");
-}
-
-/* The name that the target had; NULL: no memory. */
-static char *hidden_path(const target *beside, const char *name, target_kind kind)
-{
-	const char *base = name + strlen(PREFIX) + 2 * 17;
-	const char *slash = strrchr(beside->path, '/');
-	const size_t dir = slash ? (size_t)(slash - beside->path) + 1 : 0;
-	const size_t len = strlen(base) - strlen(suffixes[kind]);
-	char *path = malloc(dir + len + 1);
-	if (!path)
-		return NULL;
-	memcpy(path, beside->path, dir);
-	memcpy(path + dir, base, len);
-	path[dir + len] = '\0';
-	return path;
-}
-
 bool target_open_hidden(target *t, const target *beside, const char *name)
 {
 	uint64_t mark, id;
@@ -171,7 +71,7 @@ bool target_open_hidden(target *t, const target *beside, const char *name)
 	err e = { ST_OK, "" };
 	if (!target_parse_name(name, &mark, &id, &kind))
 		return false;
-	char *path = hidden_path(beside, name, kind);
+	char *path = target_hidden_path(beside, name, kind);
 	if (!path)
 		return false;
 	const bool is = target_open(t, path, &e) == ST_OK && t->mark == mark;
@@ -181,15 +81,6 @@ bool target_open_hidden(target *t, const target *beside, const char *name)
 	if (!is)
 		target_discard(t);
 	return is;
-}
-
-DIR *target_list(const target *t)
-{
-	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
 }
 
 static void temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])

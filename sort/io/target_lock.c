@@ -25,9 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_MARK "hetsort lock: "
-#define NOTE      "%d %016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n"
-enum { TRIES = 100, HOLDER_BYTES = 112, NOTE_BYTES = 80, DIR_NOTE = 9, LOCK_BYTES_MAX = 1 << 20 };
+enum { TRIES = 100, HOLDER_BYTES = 112, LOCK_BYTES_MAX = 1 << 20 };
 
 static const struct timespec SOON = { 0, 50000000 };
 
@@ -50,7 +48,7 @@ static bool still_there(const target *t, int fd)
 
 static bool starts_as_lock(const char *text)
 {
-	return strncmp(text, LOCK_MARK, strlen(LOCK_MARK)) == 0;
+	return strncmp(text, TARGET_LOCK_MARK, strlen(TARGET_LOCK_MARK)) == 0;
 }
 
 static status refuse(const target *t, int fd, err *e)
@@ -59,7 +57,7 @@ static status refuse(const target *t, int fd, err *e)
 	const ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
+	const char *holder = text + (starts_as_lock(text) ? strlen(TARGET_LOCK_MARK) : 0);
 	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
 		       err_quoted(t->path, q), *holder ? err_quoted(holder, qh) : "just starting");
 }
@@ -86,13 +84,6 @@ static status check_file(const target *t, int fd, err *e)
 }
 
 /* ------------------------------------------------------------------------ what a lock notes */
-
-static void hidden_name_of(const target *t, const hidden_file *f, char name[UNFINISHED_NAME_BYTES])
-{
-	target x = *t;
-	x.id = f->id;
-	target_hidden_name(&x, f->kind, name);
-}
 
 static bool is_read(const target *t, const struct stat *st)
 {
@@ -123,7 +114,7 @@ static bool keep_note(target *t, const hidden_file *f)
 static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 {
 	char name[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
-	hidden_name_of(t, f, name);
+	target_noted_name(t, f, name);
 	target_hidden_name(t, t->kind, kept);
 	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
 		return;
@@ -142,7 +133,7 @@ static void sweep_line(target *t, const char *line, unsigned *removed)
 		   &ns) != 5)
 		return;
 	const file_id is = { inode, (int64_t)s, (int64_t)ns };
-	if (kind == DIR_NOTE && file_id_of(t->dirfd, &dir) && dir.inode == inode &&
+	if (kind == TARGET_DIR_NOTE && file_id_of(t->dirfd, &dir) && dir.inode == inode &&
 	    dir.born_s == is.born_s && dir.born_ns == is.born_ns)
 		t->dir = is;
 	else if (kind == TARGET_TEMP || kind == TARGET_OLD)
@@ -164,67 +155,6 @@ static status sweep_noted(target *t, int fd, bool *is, unsigned *removed, err *e
 		sweep_line(t, line, removed);
 	free(text);
 	return ST_OK;
-}
-
-static int print_note(char *to, int kind, uint64_t id, const file_id *is)
-{
-	return snprintf(to, NOTE_BYTES, NOTE, kind, id, is->inode, (uint64_t)is->born_s,
-			(uint64_t)is->born_ns);
-}
-
-/* The lines have fixed lengths, and their number only grows, so nothing old is left after them. */
-static status write_lock(const target *t, err *e)
-{
-	char host[HOLDER_BYTES / 2] = "", q[QUOTED_BYTES];
-	char *text = malloc(HOLDER_BYTES + (t->lefts + 2) * NOTE_BYTES);
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for the lock of %s",
-			       err_quoted(t->path, q));
-	if (gethostname(host, sizeof host - 1) != 0)
-		strcpy(host, "unknown");
-	int n = snprintf(text, HOLDER_BYTES, LOCK_MARK "process %ld on %s\n", (long)getpid(), host);
-	n += print_note(text + n, DIR_NOTE, 0, &t->dir);
-	for (size_t i = 0; i < t->lefts; i++)
-		n += print_note(text + n, (int)t->left[i].kind, t->left[i].id, &t->left[i].is);
-	if (t->own.id)
-		n += print_note(text + n, (int)t->own.kind, t->own.id, &t->own.is);
-	const status rc = file_write_at(t->lock_fd, text, (size_t)n, 0, t->lock.name, e);
-	free(text);
-	return rc;
-}
-
-status target_note(target *t, target_kind kind, const file_id *is, err *e)
-{
-	t->own = (hidden_file){ kind, t->id, *is };
-	return t->lock_fd >= 0 ? write_lock(t, e) : ST_OK;
-}
-
-bool target_drop(const target *t)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	struct stat st;
-	unsigned removed = 0;
-	target_hidden_name(t, TARGET_TEMP, name);
-	for (size_t i = 0; i < t->lefts; i++)
-		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
-			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
-	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
-}
-
-/* Is a file there that nothing else proves to be hetsort's? */
-static bool notes_a_file(const target *t, const hidden_file *f)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	hidden_name_of(t, f, name);
-	return f->is.inode && file_is(t->dirfd, name, &f->is);
-}
-
-static bool is_needed(const target *t)
-{
-	bool needed = notes_a_file(t, &t->own);
-	for (size_t i = 0; i < t->lefts; i++)
-		needed = needed || notes_a_file(t, &t->left[i]);
-	return needed;
 }
 
 /* ---------------------------------------------------------------------------------- locking */
@@ -330,20 +260,6 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		       err_quoted(t->path, q));
 }
 
-bool target_has_journal(const target *t, uint64_t id)
-{
-	uint64_t mark, other;
-	target_kind kind;
-	DIR *d = target_list(t);
-	bool has = !d;
-	for (const struct dirent *f; d && !has && (f = readdir(d));)
-		has = target_parse_name(f->d_name, &mark, &other, &kind) && other == id &&
-		      target_is_journal(kind);
-	if (d)
-		closedir(d);
-	return has;
-}
-
 static bool is_noted(const target *t, uint64_t id, target_kind kind)
 {
 	for (size_t i = 0; i < t->lefts; i++)
@@ -373,51 +289,17 @@ static void look_at_rest(target *t)
 		closedir(d);
 }
 
-static void name_lock(target *t)
-{
-	t->lock.dirfd = t->dirfd;
-	t->lock.is_lock = true;
-	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
-		 t->base);
-}
-
-void target_list_lock(target *t)
-{
-	if (t->lock_fd < 0 || *t->lock.name)
-		return;
-	name_lock(t);
-	unfinished_note(&t->lock);
-}
-
-void target_release(target *t)
-{
-	if (t->shared) {
-		unfinished_forget(&t->temp);
-		unfinished_forget(&t->lock);
-	}
-	unfinished_remove(&t->temp);
-	if (!t->base || t->lock_fd < 0)
-		return;
-	target_list_lock(t);
-	if (is_needed(t))
-		unfinished_forget(&t->lock);
-	else /* before unlocking: no job may lock a file that is removed */
-		unfinished_remove(&t->lock);
-	close(t->lock_fd);
-	t->lock_fd = -1;
-}
-
 void target_share_lock(target *t)
 {
 	t->shared = true;
-	name_lock(t);
+	target_name_lock(t);
 	unfinished_note(&t->lock);
 }
 
 status target_lock(target *t, unsigned *removed, err *e)
 {
 	*removed = 0;
-	name_lock(t);
+	target_name_lock(t);
 	unfinished_hold();
 	const status rc = take(t, &t->lock_fd, removed, e);
 	if (rc == ST_OK && t->lock_fd >= 0)
@@ -427,7 +309,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	unfinished_release();
 	if (rc != ST_OK || t->lock_fd < 0)
 		return rc;
-	(void)write_lock(t, NULL); /* where it matters, it is written again */
+	(void)target_write_lock(t, NULL); /* where it matters, it is written again */
 	look_at_rest(t);
 	return ST_OK;
 }
@@ -440,7 +322,7 @@ bool target_sweep(const char *path, uint64_t kept_id)
 	bool swept = target_open(&t, path, &e) == ST_OK;
 	if (swept) {
 		t.id = kept_id;
-		name_lock(&t);
+		target_name_lock(&t);
 		swept = faccessat(t.dirfd, t.lock.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 			target_lock(&t, &removed, &e) == ST_OK && t.lock_fd >= 0;
 	}

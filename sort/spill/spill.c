@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
+#include "io/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,13 +100,20 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 			      s->runs > s->memory_runs ? bytes / (s->runs - s->memory_runs) : 0, e);
 }
 
+/* A file with a name is made under the lock without which no process gives up its others: after
+ * that the next job may be at work in the directory, and must not find files that it has not made.
+ */
 static status create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
+	if (s->name)
+		unfinished_hold();
 	const status rc =
 		s->name && s->name[i].there
 			? tempdir_open_file(dir_of(s, i), name_of(s, i), s->direct, &r->f, e)
 			: spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), s->direct, &r->f, e);
+	if (s->name)
+		unfinished_release();
 	if (rc == ST_OK)
 		io_fd_use(&r->f, s->io);
 	return rc;

@@ -91,7 +91,7 @@ is "the same through a link" "$rc/$(cmp d/out expected)/$(cmp "$temp" expected)"
 left_by --ranks 2 -o d/out.%r
 ln -sf "$(find d -name '*-out.0.tmp')" in.1 && head -c 1000 in >in.0
 run "$hetsort" -s --key 0,1 --ranks 2 -o d/out.%r in.%r
-is "the same, of another rank" "$rc/$(cat d/out.[01] | wc -c)/$(cat in.1 | wc -c)" "0/$((1000 + $(stat -Lc %s in.1)))/$(stat -Lc %s in.1)"
+is "the same, of another rank" "$rc/$(cat d/out.[01] | wc -c)/$(wc -c <in.1)" "0/$((1000 + $(stat -Lc %s in.1)))/$(stat -Lc %s in.1)"
 left_by -o d/out
 lock=$(find d -name '*.lock')
 run "$hetsort" --record-size 1 --key 0,1 -o d/out "$lock"
