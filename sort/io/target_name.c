@@ -169,9 +169,11 @@ status target_write_lock(const target *t, err *e)
 		n += print_note(text + n, (int)t->left[i].kind, t->left[i].id, &t->left[i].is);
 	if (t->own.id)
 		n += print_note(text + n, (int)t->own.kind, t->own.id, &t->own.is);
-	const status rc = file_write_at(t->lock_fd, text, (size_t)n, 0, t->lock.name, e);
+	const bool done = file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL) == ST_OK;
+	const int errnum = errno;
 	free(text);
-	return rc;
+	return done ? ST_OK
+		    : err_sys(e, errnum, "cannot write the lock of %s", err_quoted(t->path, q));
 }
 
 status target_note(target *t, target_kind kind, const file_id *is, err *e)

@@ -112,7 +112,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers w
     ok "$1 and $2: message" grep -q "$4" <<<"$err"
   }
   fails uring:1=EIO read=5 3 "cannot read 'in' at byte [0-9]*: Input/output error"
-  fails uring:25=ENOSPC write=28 4 "cannot write 'out': No space left on device"
-  fails uring:25=EIO write=5 3 "cannot write 'out': Input/output error"
+  fails uring:25=ENOSPC write=28@4 4 "cannot write 'out': No space left on device"
+  fails uring:25=EIO write=5@4 3 "cannot write 'out': Input/output error"
 fi
 done_testing

@@ -39,9 +39,9 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     rm -f out
     in_turn read=5 3 "cannot read 'in' at byte 0: Input/output error" $mode -o out
     in_turn read=5@2 3 "cannot read 'in' at byte" $mode -o out
-    in_turn write=28 4 "cannot write 'out': No space left on device" $mode -o out
-    in_turn write=5@2 3 "cannot write 'out': Input/output error" $mode -o out
-    in_turn write=28@2 4 "cannot write 'out': No space left on device" $mode -o out
+    in_turn write=28 4 "cannot write the lock of 'out': No space left on device" $mode -o out
+    in_turn write=5@4 3 "cannot write 'out': Input/output error" $mode -o out
+    in_turn write=28@4 4 "cannot write 'out': No space left on device" $mode -o out
     [ "$(stat -f -c %T .)" = tmpfs ] || in_turn fallocate=28 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
     in_turn fsync=5 3 "cannot sync 'out': Input/output error" $mode -o out
     in_turn rename=5 3 "cannot rename onto 'out': Input/output error" $mode -o out
@@ -92,7 +92,7 @@ rm -f out
 shim fallocate=95 "$hetsort" -o out in
 is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
-fails write=28 4 "cannot write 'out.0': No space left" --ranks 3 -o out.%r
+fails write=28 4 "cannot write the lock of 'out.0': No space left" --ranks 3 -o out.%r
 fails fsync=5@2 3 "cannot sync 'out." --ranks 3 -o out.%r
 fails thread=11 4 "cannot start thread 1 of 3" --ranks 3 -o out
 fails thread=11@3 4 "cannot start thread 2 of 3" --ranks 3 -o out
@@ -100,7 +100,7 @@ shim thread=11@4 "$hetsort" --ranks 3 -o out in
 is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
 fails read=116 3 "cannot read 'in' at byte 0: Stale file handle" --direct never -o out
-fails write=122@2 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
+fails write=122@4 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
 fails close=5@6 3 "Input/output error" --ranks 3 -o out.%r
 shim fsync=5 "$hetsort" --no-fsync -o out in
 is "--no-fsync syncs nothing" "$rc" 0
@@ -151,7 +151,7 @@ rm -f out.* before .hetsort-*
 
 # a file system that says yes and does nothing
 for ranks in 1 3; do
-  shim lie=write@2 "$hetsort" --direct never --ranks $ranks -o out other
+  shim lie=write@4 "$hetsort" --direct never --ranks $ranks -o out other
   is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
   ok "a write that is not done, $ranks ranks: message" \
     grep -q "'out' is not as it was written: record [0-9]* is another" <<<"$err"
