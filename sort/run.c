@@ -6,7 +6,7 @@
 #include "base/trace.h"
 #include "io/unfinished.h"
 #include "phases/budget_phase.h"
-#include "phases/header.h"
+#include "phases/frame.h"
 #include "run.h"
 #include "phases/phases.h"
 
@@ -226,7 +226,7 @@ static status close_gaps(job *j)
 /* To the disk. */
 static status sync_output(job *j)
 {
-	return phase_sync(&j->env, &j->files.out);
+	return phase_sync(&j->env, &j->files, &j->part);
 }
 
 /* And from there. */
@@ -431,7 +431,7 @@ static void job_free(job *j)
 	free(j->memory.tmpdir);
 	output_discard(&j->files.out);
 	workdir_close(&j->env, &j->work);
-	header_free(&j->env, &j->files);
+	frame_free(&j->env, &j->files);
 	io_backend_close(j->files.io);
 	input_free(&j->files.in);
 	numa_close(j->cpus.numa);

@@ -4,7 +4,7 @@
 
 _hetsort_options() { # PROGRAM
   case $1 in
-    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --html= --record-size= --skip-header= --key= -r --reverse -m --merge -s --stable
+    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --html= --record-size= --skip-header= --skip-trailer= --records= --key= -r --reverse -m --merge -s --stable
       --partition-only -u --unique --count= --top=
       --speeds= --plan= --wisdom= --source= --scatter= --links= --disks= --adapt --ranks= --threads= --bind= --emulate= -S --memory=
       -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange= --exchange-threads= --max-message= --timeout=

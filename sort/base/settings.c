@@ -25,17 +25,21 @@ static const strategy_kind strategies[STRATEGIES] = {
 
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
-	char header[40] = "", count[40] = "", top[32] = "";
+	char header[40] = "", trailer[40] = "", records[40] = "", count[40] = "", top[32] = "";
 	const key_field *c = &o->count;
 	if (o->header_bytes)
 		snprintf(header, sizeof header, " --skip-header=%" PRIu64, o->header_bytes);
+	if (o->trailer_bytes)
+		snprintf(trailer, sizeof trailer, " --skip-trailer=%" PRIu64, o->trailer_bytes);
+	if (o->records)
+		snprintf(records, sizeof records, " --records=%" PRIu64, o->records);
 	if (c->bytes)
 		snprintf(count, sizeof count, " --count=%" PRIu32 ",u%" PRIu32 "%s", c->off,
 			 8 * c->bytes, c->little ? "le" : "be");
 	if (o->top)
 		snprintf(top, sizeof top, " --top=%" PRIu64, o->top);
-	snprintf(text, SELECTION_TEXT_BYTES, "%s%s%s%s", header, o->unique ? " --unique" : "",
-		 count, top);
+	snprintf(text, SELECTION_TEXT_BYTES, "%s%s%s%s%s%s", header, trailer, records,
+		 o->unique ? " --unique" : "", count, top);
 	if (*text)
 		memmove(text, text + 1, strlen(text)); /* without the first space */
 	return text;

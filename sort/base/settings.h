@@ -58,6 +58,15 @@ typedef struct adapt_rule {
 	double saved_s; /* and in seconds */
 } adapt_rule;
 
+/* Of what may surround the records of a file: it is held in memory. */
+enum { FRAME_MOST_BYTES = 256 << 20 };
+
+/* What surrounds the records of a file. */
+typedef struct framing {
+	uint64_t header_bytes, trailer_bytes; /* before them, and after them */
+	uint64_t records; /* that there must be, and the trailer is what follows; 0: all */
+} framing;
+
 typedef struct settings {
 	wish wish;
 	const char *const *inputs; /* in argv */
@@ -79,8 +88,10 @@ typedef struct settings {
 	strategy strategy;
 	adapt_rule adapt;
 	layout lay;
-	bool layout_named;     /* by options: else --check takes that of a manifest */
-	uint64_t header_bytes; /* before the records of each input, and of the first output */
+	bool layout_named;      /* by options: else --check takes that of a manifest */
+	uint64_t header_bytes;  /* before the records of each input, and of the first output */
+	uint64_t trailer_bytes; /* after the records of each input, and of the last output */
+	uint64_t records; /* of each input exactly these, what follows is its trailer; 0: all */
 	unsigned exchange_threads;
 	exchange_wish exchange;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
@@ -138,7 +149,7 @@ extern const char *const plan_names[],
 								       *const verify_names[],
 									       *const bind_names[];
 
-enum { SELECTION_TEXT_BYTES = 128 };
+enum { SELECTION_TEXT_BYTES = 192 };
 
 /* settings_selection_text - the options that decide which bytes of the input are records, and which
  * of these are written, as on the command line; "": all, and all. */

@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "io/file.h"
 
+#include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -25,7 +27,16 @@ status source_open(source *s, mem *m, input *in, const layout *l, direct_io dire
 	for (size_t i = 0; s->file && i < in->files; i++)
 		s->file[i].fd = (io_fd)IO_FD_NONE;
 	pthread_mutex_init(&s->lock, NULL);
-	return s->file ? ST_OK : ST_RESOURCE;
+	s->trailer_bytes =
+		in->streams && in->frame.records == 0 ? (size_t)in->frame.trailer_bytes : 0;
+	status rc = s->file ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; rc == ST_OK && i < in->files; i++) {
+		if (!in->file[i].is_stream)
+			continue;
+		s->file[i].held = mem_array(m, s->trailer_bytes, 1, "a trailer", e);
+		rc = s->file[i].held ? ST_OK : ST_RESOURCE;
+	}
+	return rc;
 }
 
 void source_limit(source *s, uint64_t first, uint64_t n)
@@ -47,7 +58,7 @@ static uint64_t recs_until_end(const source *s, const input_file *f)
 
 size_t source_room(const source *s)
 {
-	return s->chunk * s->lay.record_bytes + 2 * IO_FD_ALIGN;
+	return s->trailer_bytes + s->chunk * s->lay.record_bytes + 2 * IO_FD_ALIGN;
 }
 
 /* What a stream has before its records. */
@@ -56,7 +67,7 @@ static status skip_header(const input_file *f, const source_file *o, source_chun
 {
 	char q[QUOTED_BYTES];
 	status rc = ST_OK;
-	for (uint64_t left = f->header_bytes; rc == ST_OK && left > 0;) {
+	for (uint64_t left = f->frame.header_bytes; rc == ST_OK && left > 0;) {
 		const size_t n = (size_t)u64_min(left, room);
 		size_t got;
 		rc = file_read_some(o->fd.fd, c->recs, n, &got, f->path, e);
@@ -75,7 +86,7 @@ static status open_file(source *s, const input_file *f, source_file *o, source_c
 	if (rc == ST_OK && f->is_stream)
 		rc = skip_header(f, o, c, s->chunk * bytes, e);
 	else if (rc == ST_OK)
-		io_fd_will_read(&o->fd, s->direct, f->header_bytes, f->count * bytes);
+		io_fd_will_read(&o->fd, s->direct, f->frame.header_bytes, f->count * bytes);
 	return rc;
 }
 
@@ -88,17 +99,70 @@ static void close_file(source_file *o)
 	o->fd = (io_fd)IO_FD_NONE;
 }
 
-/* The next records of a stream; none: it has ended. */
-static status read_stream(const source *s, const input_file *f, const source_file *o,
-			  source_chunk *c, err *e)
+/* What follows the records of --records. */
+static status skip_rest(const source *s, const input_file *f, const source_file *o, source_chunk *c,
+			err *e)
+{
+	char q[QUOTED_BYTES];
+	const size_t room = s->chunk * s->lay.record_bytes;
+	const uint64_t wanted = s->in->frame.trailer_bytes;
+	uint64_t rest = 0;
+	status rc = ST_OK;
+	for (size_t got = room; rc == ST_OK && got == room; rest += got)
+		rc = file_read_some(o->fd.fd, c->recs, room, &got, f->path, e);
+	if (rc == ST_OK && wanted && rest != wanted)
+		rc = err_set(e, ST_REFUSED,
+			     "input %s has %" PRIu64 " byte%s after its %" PRIu64
+			     " records (--skip-trailer=%" PRIu64 ")",
+			     err_quoted(f->path, q), rest, plural(rest), f->frame.records, rest);
+	return rc;
+}
+
+static status read_exactly(const source *s, const input_file *f, const source_file *o,
+			   source_chunk *c, err *e)
 {
 	char q[QUOTED_BYTES];
 	const size_t bytes = s->lay.record_bytes;
+	const size_t n = (size_t)u64_min(s->chunk, f->frame.records - o->taken);
 	size_t got;
-	const status rc = file_read_some(o->fd.fd, c->recs, s->chunk * bytes, &got, f->path, e);
+	if (n == 0)
+		return skip_rest(s, f, o, c, e);
+	const status rc = file_read_some(o->fd.fd, c->recs, n * bytes, &got, f->path, e);
 	if (rc != ST_OK)
 		return rc;
+	c->n = n;
+	return got == n * bytes
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED,
+				 "input %s ends after %" PRIu64 " records, before the %" PRIu64
+				 " of --records",
+				 err_quoted(f->path, q), o->taken + got / bytes, f->frame.records);
+}
+
+/* The next records of a stream; none: it has ended. The last bytes that came are held until others
+ * follow them. */
+static status read_stream(const source *s, const input_file *f, source_file *o, source_chunk *c,
+			  err *e)
+{
+	char q[QUOTED_BYTES];
+	const size_t bytes = s->lay.record_bytes, trailer = s->trailer_bytes;
+	size_t got;
+	if (f->frame.records)
+		return read_exactly(s, f, o, c, e);
+	memcpy(c->recs, o->held, o->held_bytes);
+	const status rc =
+		file_read_some(o->fd.fd, c->recs + o->held_bytes,
+			       trailer + s->chunk * bytes - o->held_bytes, &got, f->path, e);
+	if (rc != ST_OK)
+		return rc;
+	got += o->held_bytes;
+	if (got < trailer)
+		return err_set(e, ST_REFUSED, "input %s ends within its trailer",
+			       err_quoted(f->path, q));
+	got -= trailer;
 	c->n = got / bytes;
+	o->held_bytes = trailer;
+	memcpy(o->held, c->recs + got, trailer);
 	return got % bytes == 0
 		       ? ST_OK
 		       : err_set(e, ST_REFUSED, "input %s ends with a partial record of %zu byte%s",
@@ -158,7 +222,7 @@ bool source_take(source *s, unsigned char *buf, source_chunk *c, err *e)
 	const input_file *f = &s->in->file[c->file];
 	if (f->is_stream)
 		return true;
-	const uint64_t offset = f->header_bytes + c->first * bytes;
+	const uint64_t offset = f->frame.header_bytes + c->first * bytes;
 	c->recs += offset % IO_FD_ALIGN;
 	(void)io_fd_read_at(&s->file[c->file].fd, c->recs, c->n * bytes, offset, f->path, e);
 	return true;
@@ -181,6 +245,8 @@ void source_close(source *s, mem *m)
 {
 	for (size_t i = 0; s->file && i < s->in->files; i++)
 		close_file(&s->file[i]);
+	for (size_t i = 0; s->file && i < s->in->files; i++)
+		mem_free(m, s->file[i].held);
 	pthread_mutex_destroy(&s->lock);
 	mem_free(m, s->file);
 }

@@ -14,7 +14,9 @@ typedef struct source_file {
 	io_fd fd;
 	size_t users; /* chunks under way */
 	uint64_t taken;
-	bool complete; /* all of it is taken */
+	bool complete;       /* all of it is taken */
+	unsigned char *held; /* of a stream: the last bytes that came, which may be its trailer */
+	size_t held_bytes;
 } source_file;
 
 typedef struct source {
@@ -22,6 +24,7 @@ typedef struct source {
 	layout lay;
 	direct_io direct;
 	size_t chunk, cached_chunk; /* records; of what the page cache has */
+	size_t trailer_bytes;       /* of streams */
 	uint64_t end;               /* records of the sequence from here on are not taken */
 	source_file *file;
 	pthread_mutex_t lock; /* for what follows */

@@ -155,11 +155,11 @@ static bool checks_order(const settings *o)
 /* What would have no effect is refused, so that nobody waits for it. */
 static status check_checking(const settings *o, option_set given, err *e)
 {
-	static const char *const goes[] = {
-		"check",   "check-silent", "sum",     "record-size", "skip-header", "key",
-		"reverse", "stable",       "threads", "direct",      "verbose",     "quiet",
-		"unique",  "ranks",        "report",  "max-message"
-	};
+	static const char *const goes[] = { "check",       "check-silent", "sum",     "record-size",
+					    "skip-header", "skip-trailer", "records", "key",
+					    "reverse",     "stable",       "threads", "direct",
+					    "verbose",     "quiet",        "unique",  "ranks",
+					    "report",      "max-message" };
 	option_set unused = given;
 	if (!checks_order(o))
 		return o->with_sum ? err_set(e, ST_REFUSED, "--sum requires --check") : ST_OK;

@@ -54,7 +54,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 		errnum = errno;
 	if (errnum == 0)
 		f->head = look_at_head(fd, l);
-	if (f->head == HEAD_LINES && f->header_bytes)
+	if (f->head == HEAD_LINES && f->frame.header_bytes)
 		f->head = HEAD_ANY; /* that is the header, not the records */
 	close(fd);
 	f->is_stream = more > 0;
@@ -85,22 +85,61 @@ static status look(input_file *f, const layout *l, err *e)
 	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, l, e) : look_at_stream(f, e);
 }
 
+/* Of exactly these records, all bytes that follow them are the trailer. */
+static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
+{
+	char q[QUOTED_BYTES];
+	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
+	const uint64_t has = all > header ? (all - header) / l->record_bytes : 0;
+	if (has < f->frame.records)
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64 " record%s of %u byte%s, not the %" PRIu64
+			       " of --records",
+			       err_quoted(f->path, q), has, plural(has), l->record_bytes,
+			       plural(l->record_bytes), f->frame.records);
+	const uint64_t rest = all - header - f->frame.records * l->record_bytes;
+	const uint64_t wanted = in->frame.trailer_bytes;
+	if (wanted && rest != wanted)
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64 " byte%s after its %" PRIu64
+			       " records (--skip-trailer=%" PRIu64 ")",
+			       err_quoted(f->path, q), rest, plural(rest), f->frame.records, rest);
+	if (rest > FRAME_MOST_BYTES)
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64 " bytes after its %" PRIu64
+			       " records, and a trailer has %d at most",
+			       err_quoted(f->path, q), rest, f->frame.records, FRAME_MOST_BYTES);
+	f->frame.trailer_bytes = rest;
+	return ST_OK;
+}
+
 static status measure(input *in, input_file *f, const layout *l, err *e)
 {
 	char q[QUOTED_BYTES];
-	const uint64_t all = (uint64_t)f->st.st_size, bytes = all - f->header_bytes;
-	if (all < f->header_bytes)
+	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
+	if (all < header)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " byte%s, and its header is to have %" PRIu64
 			       " (--skip-header)",
-			       err_quoted(f->path, q), all, plural(all), f->header_bytes);
+			       err_quoted(f->path, q), all, plural(all), header);
+	const status rc = f->frame.records ? measure_trailer(in, f, l, e) : ST_OK;
+	if (rc != ST_OK)
+		return rc;
+	if (all - header < f->frame.trailer_bytes)
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64
+			       " byte%s%s, and its trailer is to have %" PRIu64 " (--skip-trailer)",
+			       err_quoted(f->path, q), all - header, plural(all - header),
+			       header ? " behind its header" : "", f->frame.trailer_bytes);
+	const uint64_t bytes = all - header - f->frame.trailer_bytes;
 	if (bytes % l->record_bytes)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64
-			       " byte%s%s, no multiple of the record size %u: "
+			       " byte%s%s%s, no multiple of the record size %u: "
 			       "%" PRIu64 " left over%s",
 			       err_quoted(f->path, q), bytes, plural(bytes),
-			       f->header_bytes ? " behind its header" : "", l->record_bytes,
+			       header ? " behind its header" : "",
+			       f->frame.trailer_bytes ? " before its trailer" : "", l->record_bytes,
 			       bytes % l->record_bytes,
 			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
 						       "sort(1) sorts"
@@ -133,7 +172,7 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 	}
 	in->file = more;
 	input_file *f = &in->file[in->files++];
-	*f = (input_file){ .path = path, .fd = -1, .header_bytes = in->header_bytes };
+	*f = (input_file){ .path = path, .fd = -1, .frame = in->frame };
 	const status rc = look(f, l, e);
 	in->streams += f->is_stream;
 	return rc;
@@ -145,7 +184,7 @@ static status take_stated(input *in, const char *path, const manifest_part *p, c
 {
 	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
 	input_file *f = &in->file[in->files - 1];
-	f->header_bytes = p->header_bytes;
+	f->frame = p->frame;
 	if (f->is_stream || (uint64_t)f->st.st_size != manifest_part_bytes(p, l))
 		return err_set(e, ST_REFUSED,
 			       "input %s does not have the size that manifest %s states",
@@ -167,7 +206,7 @@ static status check_manifest(const input *in, const manifest *m, const char *pat
 		return err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
 			       err_quoted(path, q), m->lay.record_bytes,
 			       plural(m->lay.record_bytes), l->record_bytes);
-	return manifest_check_header(m, path, in->header_bytes, e);
+	return manifest_check_frame(m, path, &in->frame, e);
 }
 
 static status add_manifest(input *in, const char *path, const layout *l, err *e)
@@ -267,7 +306,7 @@ static status add_inputs(input *in, const settings *o, int rank, bool all_parts,
 status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
 {
 	err why = { ST_OK, "" };
-	*in = (input){ .header_bytes = o->header_bytes };
+	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records } };
 	status rc = add_inputs(in, o, rank, all_parts, &why);
 	if (check_settled(in, e) != ST_OK) /* the reason of the other errors, too */
 		return e->code;

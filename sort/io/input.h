@@ -21,7 +21,7 @@ typedef struct input_stated {
 
 typedef struct input_file {
 	char *path;
-	uint64_t header_bytes; /* before its records */
+	framing frame;
 	uint64_t first, count; /* its records in the sequence of all files */
 	struct stat st;        /* as first seen: it must not change */
 	head_kind head;        /* what it looks like */
@@ -34,7 +34,7 @@ typedef struct input_file {
 typedef struct input {
 	input_file *file;
 	size_t files, streams; /* streams: so many of the files */
-	uint64_t header_bytes; /* of a file whose manifest does not say otherwise */
+	framing frame;         /* of a file whose manifest does not say otherwise */
 	uint64_t records; /* in all files that this rank knows of, but for streams not copied */
 	file_set reads;   /* these files, and those of other ranks, none of which may be removed */
 	bool per_rank;    /* every rank has files of its own */

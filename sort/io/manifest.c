@@ -31,11 +31,12 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
 	const char *sum;
-	json_int_t rank, records, header = 0;
-	if (json_unpack(part, "{s:I, s:s, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
-			"file", &p->file, "header_bytes", &header, "records", &records, "checksum",
-			&sum, "first_key", &p->first, "last_key", &p->last, "first_values",
-			&p->first_values, "last_values", &p->last_values) != 0)
+	json_int_t rank, records, header = 0, trailer = 0;
+	if (json_unpack(part, "{s:I, s:s, s?I, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
+			"file", &p->file, "header_bytes", &header, "trailer_bytes", &trailer,
+			"records", &records, "checksum", &sum, "first_key", &p->first, "last_key",
+			&p->last, "first_values", &p->first_values, "last_values",
+			&p->last_values) != 0)
 		return malformed(s, "a part is not as it should be", e);
 	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
 	    !is_plain(p->file))
@@ -44,9 +45,13 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 		return malformed(s, "keys of a part without records", e);
 	if (!json_parse_checksum(sum, &p->sum))
 		return malformed(s, "a part's checksum is impossible", e);
-	if (header < 0 || header > INT64_MAX - records * m->lay.record_bytes || (header && i > 0))
+	const json_int_t most = INT64_MAX - records * m->lay.record_bytes;
+	if (header < 0 || header > most || (header && i > 0))
 		return malformed(s, "a part's header is impossible", e);
-	p->header_bytes = (uint64_t)header;
+	if (trailer < 0 || trailer > most - header || (trailer && i + 1 < m->parts))
+		return malformed(s, "a part's trailer is impossible", e);
+	p->frame =
+		(framing){ .header_bytes = (uint64_t)header, .trailer_bytes = (uint64_t)trailer };
 	p->records = (uint64_t)records;
 	return ST_OK;
 }
@@ -203,16 +208,26 @@ void manifest_free(manifest *m)
 	*m = (manifest){ 0 };
 }
 
-status manifest_check_header(const manifest *m, const char *path, uint64_t header_bytes, err *e)
+status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e)
 {
 	char q[QUOTED_BYTES];
-	const uint64_t has = m->parts ? m->part[0].header_bytes : 0;
-	return has == header_bytes
-		       ? ST_OK
-		       : err_set(e, ST_REFUSED,
-				 "manifest %s states a header of %" PRIu64
-				 " bytes before its records (--skip-header=%" PRIu64 ")",
-				 err_quoted(path, q), has, has);
+	const uint64_t header = m->parts ? m->part[0].frame.header_bytes : 0;
+	const uint64_t trailer = m->parts ? m->part[m->parts - 1].frame.trailer_bytes : 0;
+	if (header != wanted->header_bytes)
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states a header of %" PRIu64
+			       " bytes before its records (--skip-header=%" PRIu64 ")",
+			       err_quoted(path, q), header, header);
+	if (wanted->records && wanted->records != m->records)
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states %" PRIu64 " records (--records=%" PRIu64 ")",
+			       err_quoted(path, q), m->records, m->records);
+	if (trailer != wanted->trailer_bytes && !(wanted->records && wanted->trailer_bytes == 0))
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states a trailer of %" PRIu64
+			       " bytes after its records (--skip-trailer=%" PRIu64 ")",
+			       err_quoted(path, q), trailer, trailer);
+	return ST_OK;
 }
 
 bool manifest_begins(const char *text, size_t bytes)

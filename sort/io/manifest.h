@@ -3,7 +3,7 @@
 #ifndef HETSORT_IO_MANIFEST_H
 #define HETSORT_IO_MANIFEST_H
 
-#include "base/layout.h"
+#include "base/settings.h"
 #include "json.h"
 
 /* What is stated of a part. Texts belong to the manifest. */
@@ -11,7 +11,7 @@ typedef struct manifest_part {
 	const char *file;         /* in the manifest's folder */
 	const char *first, *last; /* keys, in hexadecimal digits; NULL: none is stated */
 	const json_t *first_values, *last_values; /* of a key of fields; likewise */
-	uint64_t header_bytes;                    /* before its records; of the first part alone */
+	framing frame; /* a header only of the first part, a trailer only of the last one */
 	uint64_t records;
 	checksum sum; /* of its records */
 } manifest_part;
@@ -46,12 +46,12 @@ json_t *manifest_values(const layout *l, const unsigned char *key);
 /* manifest_part_bytes - of the whole file, with records of l, which have the manifest's length. */
 static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout *l)
 {
-	return p->header_bytes + p->records * l->record_bytes;
+	return p->frame.header_bytes + p->records * l->record_bytes + p->frame.trailer_bytes;
 }
 
-/* manifest_check_header - refuses (ST_REFUSED) parts of which the first has another header than one
- * of so many bytes. */
-status manifest_check_header(const manifest *m, const char *path, uint64_t header_bytes, err *e);
+/* manifest_check_frame - refuses (ST_REFUSED) a manifest of other records, or with another header
+ * or trailer, than the options say. */
+status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e);
 
 /* manifest_begins - is this how a manifest begins, whatever white space is in it? */
 bool manifest_begins(const char *text, size_t bytes);

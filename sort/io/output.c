@@ -249,6 +249,11 @@ const char *output_name(const output *o)
 	return o->is_stdout ? o->stream : o->file.path;
 }
 
+static uint64_t around(const output *o)
+{
+	return o->header_bytes + o->trailer_bytes;
+}
+
 static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -268,7 +273,7 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 	if (o->is_stdout)
 		return open_stream(o, e);
 	if (o->owner)
-		rc = create_own(o, id, o->header_bytes + (o->per_rank ? bytes : total), e);
+		rc = create_own(o, id, around(o) + (o->per_rank ? bytes : total), e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && !o->owner)
 		rc = target_attach(&o->file, id, &o->fd, e);
@@ -287,7 +292,7 @@ bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64
 	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
 	target_find(&o->file, id, &o->fd);
 	return o->fd >= 0 && fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == o->header_bytes + (o->per_rank ? bytes : total);
+	       (uint64_t)st.st_size == around(o) + (o->per_rank ? bytes : total);
 }
 
 status output_spare_old(output *o, bool found, err *e)

@@ -27,8 +27,9 @@ typedef struct output {
 	unfinished_end end; /* what this rank does where the job ends before its time */
 	int rank, size;
 	const settings *opt;
-	int fd;                /* -1: not open */
-	uint64_t header_bytes; /* before the records of this rank's file */
+	int fd;                 /* -1: not open */
+	uint64_t header_bytes;  /* before the records of this rank's file, */
+	uint64_t trailer_bytes; /* and after them; by frame_read() */
 	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
 } output;
 

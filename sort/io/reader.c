@@ -45,7 +45,7 @@ struct reader {
 /* Where record `at` of the share, which is in extent f, lies in its file. */
 static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
 {
-	return f->f->header_bytes + (f->skip + at - f->at) * l->record_bytes;
+	return f->f->frame.header_bytes + (f->skip + at - f->at) * l->record_bytes;
 }
 
 static void find_extents(reader *r, const input *in, const reader_plan *p)
@@ -352,7 +352,7 @@ status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, m
 	else if ((uint64_t)st.st_size != manifest_part_bytes(s, l))
 		*why = "does not have the size that is stated";
 	else
-		rc = reader_inspect(&f, s->file, s->header_bytes, s->records, l, m, seen, e);
+		rc = reader_inspect(&f, s->file, s->frame.header_bytes, s->records, l, m, seen, e);
 	if (fd >= 0)
 		close(fd);
 	if (rc == ST_INVALID)

@@ -86,7 +86,7 @@ static status cut_file(rank_env *env, const output *o, const share_plan *next)
 	char q[QUOTED_BYTES];
 	const uint64_t recs =
 		o->per_rank ? own_share(env, next->out) : next->before[env->c->size - 1];
-	const uint64_t bytes = o->header_bytes + recs * env->o->lay.record_bytes;
+	const uint64_t bytes = o->header_bytes + recs * env->o->lay.record_bytes + o->trailer_bytes;
 	if (o->owner && ftruncate(o->fd, (off_t)bytes) != 0)
 		return err_sys(&env->e, errno, "cannot set the size of %s",
 			       err_quoted(output_name(o), q));

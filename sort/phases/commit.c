@@ -2,7 +2,7 @@
 /* To the disk, and under the final names. Where each rank has a part, or a manifest was asked for,
  * rank 0 writes what was verified of each file as JSON, next to them, before any has its name; the
  * manifest gets its own last. A complete set of parts has one, and no other has. */
-#include "header.h"
+#include "frame.h"
 #include "phases.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -35,7 +35,8 @@ static void list_rank(const rank_env *env, const verified *v, int rank, listed *
 	f->sum = checksum_join(f->sum, c.sum_out);
 }
 
-static json_t *part_json(const rank_env *env, int number, const char *path, const listed *f)
+static json_t *part_json(const rank_env *env, int number, const char *path, const listed *f,
+			 uint64_t trailer_bytes)
 {
 	const layout *l = &env->o->lay;
 	const char *slash = strrchr(path, '/');
@@ -44,6 +45,8 @@ static json_t *part_json(const rank_env *env, int number, const char *path, cons
 			      (json_int_t)f->records, "checksum", json_checksum(f->sum));
 	if (number == 0 && env->o->header_bytes)
 		o = json_with(o, "header_bytes", json_integer((json_int_t)env->o->header_bytes));
+	if (trailer_bytes)
+		o = json_with(o, "trailer_bytes", json_integer((json_int_t)trailer_bytes));
 	if (f->records == 0)
 		return o;
 	o = json_with(o, "first_key", json_hex(f->first, l->key_bytes));
@@ -54,7 +57,7 @@ static json_t *part_json(const rank_env *env, int number, const char *path, cons
 	return json_with(o, "last_values", manifest_values(l, f->last));
 }
 
-static json_t *parts_json(const rank_env *env, const verified *v)
+static json_t *parts_json(const rank_env *env, const files *of, const verified *v)
 {
 	json_t *parts = json_array();
 	for (int i = 0; i < env->c->size; i++) {
@@ -62,26 +65,29 @@ static json_t *parts_json(const rank_env *env, const verified *v)
 		listed f = { 0 };
 		char *path = name_expand(env->o->output, i, &e);
 		list_rank(env, v, i, &f);
-		parts = json_and(parts, path ? part_json(env, i, path, &f) : NULL);
+		parts = json_and(parts,
+				 path ? part_json(env, i, path, &f,
+						  i + 1 == env->c->size ? of->trailer_bytes : 0)
+				      : NULL);
 		free(path);
 	}
 	return parts;
 }
 
 /* The one file that all ranks have written. */
-static json_t *whole_json(const rank_env *env, const verified *v)
+static json_t *whole_json(const rank_env *env, const files *of, const verified *v)
 {
 	listed f = { 0 };
 	for (int i = 0; i < env->c->size; i++)
 		list_rank(env, v, i, &f);
-	return json_and(json_array(), part_json(env, 0, env->o->output, &f));
+	return json_and(json_array(), part_json(env, 0, env->o->output, &f, of->trailer_bytes));
 }
 
-static json_t *manifest_json(const rank_env *env, bool per_rank, const verified *v)
+static json_t *manifest_json(const rank_env *env, const files *f, const verified *v)
 {
 	const layout *l = &env->o->lay;
 	char key[KEY_TEXT_BYTES];
-	json_t *parts = per_rank ? parts_json(env, v) : whole_json(env, v);
+	json_t *parts = f->out.per_rank ? parts_json(env, f, v) : whole_json(env, f, v);
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:I, s:s, s:o}", "format",
 			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
 			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
@@ -90,9 +96,12 @@ static json_t *manifest_json(const rank_env *env, bool per_rank, const verified 
 			 (json_int_t)v->out, "checksum_kind", CHECKSUM_NAME, "parts", parts);
 }
 
-status phase_sync(rank_env *env, output *out)
+status phase_sync(rank_env *env, files *f, const output_part *w)
 {
-	return output_sync(out, env->o->fsync || env->o->verify == VERIFY_REREAD, &env->e);
+	const status rc = w->found ? ST_OK : frame_write(env, f, FRAME_TRAILER);
+	if (rc != ST_OK)
+		return rc;
+	return output_sync(&f->out, env->o->fsync || env->o->verify == VERIFY_REREAD, &env->e);
 }
 
 /* Does the record number n of this file have that key? */
@@ -137,15 +146,16 @@ static status check_parts(rank_env *env, const output *out, const verified *v)
 }
 
 /* It tells keys of the records: no more may read it than the parts. */
-static status stage_manifest(rank_env *env, output *out, const verified *v)
+static status stage_manifest(rank_env *env, files *f, const verified *v)
 {
+	output *out = &f->out;
 	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(out->file.fd, &st) != 0)
 		return err_sys(&env->e, errno, "cannot look at %s", err_quoted(out->file.path, q));
 	out->manifest.most = st.st_mode;
-	return json_stage(manifest_json(env, out->per_rank, v), &out->manifest, out->file.id,
-			  env->o->fsync, &env->e);
+	return json_stage(manifest_json(env, f, v), &out->manifest, out->file.id, env->o->fsync,
+			  &env->e);
 }
 
 status phase_commit(rank_env *env, files *f, const verified *v)
@@ -157,9 +167,9 @@ status phase_commit(rank_env *env, files *f, const verified *v)
 	if (rc == ST_OK && out->owner && !env->o->partition_only) /* there they are anywhere */
 		rc = check_parts(env, out, v);
 	if (rc == ST_OK && out->owner)
-		rc = header_check(env, f, out->file.fd, &env->e);
+		rc = frame_check(env, f, out->file.fd, &env->e);
 	if (rc == ST_OK && out->manifest.base)
-		rc = stage_manifest(env, out, v);
+		rc = stage_manifest(env, f, v);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = output_commit(out, env->c, env->o, &f->in, &env->note, &env->e);

@@ -5,7 +5,7 @@
 #include "base/minmax.h"
 #include "base/size.h"
 #include "handshake.h"
-#include "header.h"
+#include "frame.h"
 #include "io/parts.h"
 #include "phases.h"
 #include "place.h"
@@ -23,7 +23,9 @@ static status check_streams(rank_env *env, files *f)
 {
 	char q[QUOTED_BYTES];
 	const input *in = &f->in;
-	f->in.is_stream = in->streams == 1 && in->files == 1 && env->c->size == 1 && !env->o->merge;
+	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size says */
+	f->in.is_stream =
+		in->streams == 1 && in->files == 1 && env->c->size == 1 && !env->o->merge && !ends;
 	if (env->c->size > 1 && env->o->merge && in->per_rank)
 		return err_set(&env->e, ST_REFUSED,
 			       "--merge: all ranks read each input, so those without a manifest "
@@ -225,7 +227,7 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, copy_streams(env, &f->in));
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, header_read(env, f));
+		rc = frame_read(env, f);
 	if (rc == ST_OK && !f->in.is_stream)
 		rc = count_records(env, &f->in, s);
 	if (rc == ST_OK && !f->in.is_stream)

@@ -3,7 +3,7 @@
  * disk is asked for before the first record moves; from then on a rank that fails keeps on
  * receiving, so that its peers come to the next border as well. */
 #include "exchange_setup.h"
-#include "header.h"
+#include "frame.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 
@@ -80,7 +80,7 @@ status exchange_setup_output(rank_env *env, const settled *k, files *f, output_p
 		rc = output_create(&f->out, env->c, id, share_before(env, s->out) * l->record_bytes,
 				   mine, s->records * l->record_bytes, &env->e);
 	if (rc == ST_OK)
-		rc = header_write(env, f);
+		rc = frame_write(env, f, FRAME_HEADER);
 	to->fd = f->out.fd;
 	if (rc == ST_OK && !f->out.is_stdout && writes_direct(env, k->mp))
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);

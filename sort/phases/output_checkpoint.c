@@ -8,7 +8,7 @@
  * its launcher. Then the output is there, and states are not, on all ranks or some. --resume reads
  * it, and without a state the input, and if it is in order and has the input's checksum, nothing is
  * left to do. Whether a sort was stable cannot be seen from that. */
-#include "header.h"
+#include "frame.h"
 #include "phases.h"
 #include "testing/failpoint.h"
 #include "io/reader.h"
@@ -65,7 +65,7 @@ static bool read_part(rank_env *env, files *f, const output_checkpoint *all, out
 			       .last_key = w->keys + key,
 			       .order = output_order(env->o) };
 	w->dropped = (dropped){ own->dropped, own->sum_dropped };
-	return header_check(env, f, f->out.fd, &e) == ST_OK &&
+	return frame_check(env, f, f->out.fd, &e) == ST_OK &&
 	       output_read_again(env, f, own->records, env->o->direct, &w->seen, &e) == ST_OK;
 }
 
@@ -111,7 +111,8 @@ static output_checkpoint part_there(const rank_env *env, const output *out, cons
 		return c;
 	c.id = NO_TEMPORARY_FILE;
 	if (out->per_rank)
-		c.records = ((uint64_t)st.st_size - out->header_bytes) / env->o->lay.record_bytes;
+		c.records = ((uint64_t)st.st_size - out->header_bytes - out->trailer_bytes) /
+			    env->o->lay.record_bytes;
 	return c;
 }
 

@@ -105,7 +105,8 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 status phase_close_gaps(rank_env *env, files *f, const share_plan *s, share_plan *next,
 			output_part *w);
 
-status phase_sync(rank_env *env, output *out);
+/* phase_sync - the trailer, and all to the disk. */
+status phase_sync(rank_env *env, files *f, const output_part *w);
 
 /* output_read_again - look at this rank's records of the output, whose file is open; direct: past
  * the page cache? ST_INVALID, without a sentence: they are out of order. */

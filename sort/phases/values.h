@@ -17,11 +17,19 @@
 #include "spill/budget.h"
 #include "workdir.h"
 
+typedef enum frame_place { FRAME_HEADER, FRAME_TRAILER, FRAME_PIECES } frame_place;
+
+typedef struct frame_piece {
+	unsigned char *bytes;
+	size_t n;
+} frame_piece;
+
 /* What is read and written, and by which backend. */
 typedef struct files {
 	input in;
 	output out;
-	unsigned char *header; /* rank 0: of the first input, with --skip-header */
+	frame_piece frame[FRAME_PIECES]; /* what this rank writes around the records */
+	uint64_t trailer_bytes;          /* of the whole output */
 	io_backend *io;
 } files;
 

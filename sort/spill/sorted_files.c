@@ -118,7 +118,8 @@ static status open_file(sorted_files *s, sorted_file *f, err *e)
 		return rc;
 	s->open++;
 	link_newest(s, f);
-	io_fd_will_read(&f->fd, s->direct, f->f->header_bytes, f->f->count * s->lay.record_bytes);
+	io_fd_will_read(&f->fd, s->direct, f->f->frame.header_bytes,
+			f->f->count * s->lay.record_bytes);
 	return ST_OK;
 }
 
@@ -149,7 +150,7 @@ status sorted_files_read(sorted_files *s, size_t run, void *buf, size_t bytes, u
 	status rc = begin_reading(s, f, e);
 	if (rc != ST_OK)
 		return rc;
-	rc = io_fd_read_at(&f->fd, buf, bytes, f->f->header_bytes + offset, f->f->path, e);
+	rc = io_fd_read_at(&f->fd, buf, bytes, f->f->frame.header_bytes + offset, f->f->path, e);
 	end_reading(s, f);
 	return rc;
 }

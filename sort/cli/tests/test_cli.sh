@@ -407,7 +407,7 @@ refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did yo
   "$hetsort" --strategi=merge -o out in
 refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)" "$hetsort" --froce -o out in
 refuses "ambiguous option" 2 "ambiguous option: --exchange, --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
-refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --reverse or --resume" "$hetsort" --re -o out in
+refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --records, --reverse or --resume" "$hetsort" --re -o out in
 refuses "unknown letter among others" 2 "unknown option '-x'" "$hetsort" --force in -xv -o out
 while IFS=: read -r option instead; do
   refuses "of sort(1): $option" 2 ": $instead" "$hetsort" "$option" -o out in

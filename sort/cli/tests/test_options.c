@@ -213,7 +213,7 @@ static void sizes_have_units(void **state)
 		}
 		sizes++;
 	}
-	assert_int_equal(sizes, 4);
+	assert_int_equal(sizes, 5);
 }
 
 /* Names, letters and places in the report are there once; choices stand in the help. */

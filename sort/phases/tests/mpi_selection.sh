@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# --skip-header, --unique with --count, --top and --partition-only where ranks are processes: the same as of one rank.
+# --skip-header, --skip-trailer, --records, --unique with --count, --top and --partition-only where ranks are processes: the same as of one rank.
 # shellcheck disable=SC2086  # ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 "$BIN/gensort" --no-fsync 30001 in || exit 1
-for way in "--key 0,2 -u --count 50,u64 --skip-header 100" "--key 0,1 -u --top 99 --strategy distribute" "--top 20000 --source root"; do
+for way in "--key 0,2 -u --count 50,u64 --skip-header 100" "--key 0,1 -u --top 99 --strategy distribute" "--top 20000 --source root" \
+  "--skip-header 100 --records 29000" "--skip-trailer 1234500"; do
   run "$BIN/hetsort" --no-fsync ${way/--source root/} -f -o one in
   is "$way: one rank" "$rc/$err" 0/
   run timeout 120 "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --no-fsync $way -f -o out in
