@@ -25,8 +25,9 @@ static void drop(const selection *s, const unsigned char *rec, dropped *d)
 	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
 }
 
-/* The record of an entry that leaves its piece otherwise than by gather(). */
-static const unsigned char *take(piece *p, const entry *e)
+/* The record of an entry that leaves its piece otherwise than by gather(). Inlined: a call for each
+ * record that --top drops takes as long as the comparison. */
+static inline __attribute__((always_inline)) const unsigned char *take(piece *p, const entry *e)
 {
 	const unsigned char *rec = record_at(p->recs, entry_pos(e));
 	p->misfits += !entry_fits(e, rec, &p->recs->lay);
