@@ -19,6 +19,7 @@
 #include "io/name.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
+#include "phases/alias_check.h"
 #include "run.h"
 #include "testing/failpoint.h"
 
@@ -37,7 +38,8 @@ typedef struct invocation {
 	settings o;
 	int argc;
 	char **argv;
-	atomic_bool stop; /* at the next border of a phase */
+	atomic_bool stop;    /* at the next border of a phase */
+	atomic_bool checked; /* reports, trace and page may be written */
 } invocation;
 
 enum {
@@ -52,10 +54,19 @@ static const char *stands(const invocation *v, const job_result *res)
 	return res->status == ST_OK && !v->o.explain ? "; the output is complete" : "";
 }
 
+/* May a report, a trace and a page be written? Not before they are known to replace nothing that
+ * the job reads. */
+static bool may_write(const invocation *v, const job_result *res)
+{
+	return atomic_load(&v->checked) && !res->late_refused;
+}
+
 /* What becomes of a job, for programs and for browsers. */
 static status write_reports(const invocation *v, const job_result *res)
 {
 	err e = { ST_OK, "" }, page = { ST_OK, "" };
+	if (!may_write(v, res))
+		return ST_OK;
 	if (v->o.report && report_write(res, &v->o, v->argc, v->argv, &e) != ST_OK)
 		fprintf(stderr, "hetsort: no report: %s%s\n", e.text, stands(v, res));
 	if (v->o.html && report_page(res, &v->o, v->argc, v->argv, &page) != ST_OK)
@@ -93,9 +104,11 @@ static status print_trace(const invocation *v, const job_result *res, traces *al
 {
 	const settings *o = &v->o;
 	err e = { ST_OK, "" };
+	status rc = ST_OK;
 	if (!all->row)
 		traces_here(all);
-	const status rc = trace_write(all, res, o->trace, o->fsync && res->status < ST_SIGNAL, &e);
+	if (may_write(v, res))
+		rc = trace_write(all, res, o->trace, o->fsync && res->status < ST_SIGNAL, &e);
 	if (rc != ST_OK)
 		fprintf(stderr, "hetsort: no trace: %s%s\n", e.text, stands(v, res));
 	free(all->row);
@@ -211,13 +224,15 @@ static status share_wish(comm *c, const settings *o, bool *shown)
 }
 
 /* Collective: the launcher started these ranks, and the report can be written. */
-static status check_start(comm *c, const invocation *v, bool *shown)
+static status check_start(comm *c, invocation *v, bool *shown)
 {
 	err e = { ST_OK, "" };
 	*shown = false;
 	launch_check(c->processes, &e);
 	if (c->rank == 0)
-		report_check(&v->o, c->size, &e);
+		side_files_check(&v->o, c->size, &e);
+	if (c->rank == 0 && e.code == ST_OK)
+		atomic_store(&v->checked, true);
 	if (e.code != ST_OK && launch_speaks())
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	const status rc = comm_agree(c, e.code);
@@ -244,7 +259,7 @@ static void end_unreachable(comm *c, const char *at, status rc)
 /* One rank, a thread or a process. Rank 0's exit code counts: the report may have failed there. */
 static status rank_run(comm *c, void *arg)
 {
-	const invocation *v = arg;
+	invocation *v = arg;
 	job_result res = { .status = ST_OK };
 	watch *w = NULL;
 	FAIL_RANK(c->rank);

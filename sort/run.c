@@ -541,6 +541,7 @@ static void collect(job *j, status rc, job_result *res)
 					     .job_ranks = j->env.c->size,
 					     .processes = j->env.c->processes,
 					     .comm_kind = j->env.c->kind,
+					     .late_refused = j->files.late_refused,
 					     .rank = all };
 			memcpy(res->note, j->env.note.text, sizeof res->note);
 		}
@@ -548,7 +549,7 @@ static void collect(job *j, status rc, job_result *res)
 	}
 	free(all);
 	if (j->env.c->rank == 0) {
-		*res = (job_result){ .status = rc };
+		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
 		memcpy(res->note, j->env.e.text, sizeof res->note); /* its own reason at least */
 	}
 }
@@ -566,7 +567,8 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 			     .size = 1,
 			     .job_ranks = j->env.c->size,
 			     .processes = j->env.c->processes,
-			     .comm_kind = j->env.c->kind };
+			     .comm_kind = j->env.c->kind,
+			     .late_refused = j->files.late_refused };
 	res->rank = malloc(sizeof *res->rank);
 	if (res->rank)
 		*res->rank = j->mine;

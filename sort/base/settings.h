@@ -71,18 +71,19 @@ typedef struct settings {
 	wish wish;
 	const char *const *inputs; /* in argv */
 	size_t ninputs;
-	const char *output;   /* NULL only with explain */
-	const char *manifest; /* NULL: named after the output */
-	const char *report;   /* NULL: none */
-	const char *trace;    /* NULL: none */
-	const char *html;     /* the report as a page; NULL: none */
-	const char *speeds;   /* a list of numbers or a file's name; NULL: all equal, or measured */
-	const char *wisdom;   /* a folder or a file for --plan=online; NULL: the usual place */
-	bool calibrate;       /* measure the speeds */
-	const char *links;    /* rates, as speeds; NULL: not known, or measured */
-	bool measure_links;   /* also where the input is not on rank 0 alone */
-	const char *disks;    /* rates, as speeds; NULL: not known */
-	bool from_root;       /* the input is on rank 0 alone */
+	const char *output;                    /* NULL only with explain */
+	const char *manifest;                  /* NULL: named after the output */
+	const char *report;                    /* NULL: none */
+	const char *trace;                     /* NULL: none */
+	const char *html;                      /* the report as a page; NULL: none */
+	const char *sim_platform, *sim_report; /* of hetsim; NULL: none */
+	const char *speeds; /* a list of numbers or a file's name; NULL: all equal, or measured */
+	const char *wisdom; /* a folder or a file for --plan=online; NULL: the usual place */
+	bool calibrate;     /* measure the speeds */
+	const char *links;  /* rates, as speeds; NULL: not known, or measured */
+	bool measure_links; /* also where the input is not on rank 0 alone */
+	const char *disks;  /* rates, as speeds; NULL: not known */
+	bool from_root;     /* the input is on rank 0 alone */
 	scatter_kind scatter;
 	plan_kind plan;
 	strategy strategy;
@@ -123,21 +124,6 @@ typedef struct settings {
 	uint64_t sum;            /* of the options that all ranks must have alike */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;
-
-/* What rank 0 writes beside the output. */
-typedef struct side_file {
-	const char *what, *path; /* NULL: it is not wanted */
-} side_file;
-
-enum { SIDE_FILES = 3 };
-
-static inline side_file settings_side_file(const settings *o, int i)
-{
-	const side_file of[SIDE_FILES] = { { "report", o->report },
-					   { "trace", o->trace },
-					   { "page", o->html } };
-	return of[i];
-}
 
 /* The words of the command line for these; each list ends with NULL. */
 extern const char *const plan_names[],

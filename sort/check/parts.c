@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A manifest tells how many parts there are; else the first number without a file does. */
 #include "parts.h"
-#include "io/head.h"
 #include "io/manifest.h"
 #include "io/name.h"
+#include "io/role.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* name is consumed; NULL: there was no memory for it. */
@@ -60,24 +58,10 @@ status check_parts(parts_list *l, const settings *o, err *e)
 	return rc;
 }
 
-/* Of a stream nothing may be read yet. */
-static bool is_manifest(const char *name)
-{
-	char text[HEAD_BYTES];
-	struct stat st;
-	const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	const bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	const ssize_t n = is_file ? pread(fd, text, sizeof text, 0) : 0;
-	close(fd);
-	return n > 0 && manifest_begins(text, (size_t)n);
-}
-
 status check_parts_layout(const parts_list *l, layout *lay, err *e)
 {
 	size_t i = 0;
-	while (i < l->count && !is_manifest(l->name[i]))
+	while (i < l->count && !role_begins_file(ROLE_MANIFEST, l->name[i]))
 		i++;
 	if (i == l->count)
 		return ST_OK;

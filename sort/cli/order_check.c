@@ -12,6 +12,7 @@
 #include "io/json.h"
 #include "io/parts.h"
 #include "launch.h"
+#include "phases/alias_check.h"
 #include "phases/same_input.h"
 #include "report.h"
 
@@ -327,22 +328,6 @@ static json_t *report_json(const checking *k)
 	return json_with(o, "ranks", ranks);
 }
 
-static status write_report(checking *k)
-{
-	target t;
-	if (!k->o.report)
-		return ST_OK;
-	if (strcmp(k->o.report, "-") == 0)
-		return json_print(report_json(k), &k->env.e);
-	status rc = target_open(&t, k->o.report, &k->env.e);
-	if (rc == ST_OK)
-		rc = target_check(&t, true, &k->env.e);
-	if (rc == ST_OK)
-		rc = json_write(report_json(k), &t, true, true, &k->env.e);
-	target_discard(&t);
-	return rc;
-}
-
 static status answer(checking *k)
 {
 	const settings *o = &k->o;
@@ -355,7 +340,8 @@ static status answer(checking *k)
 			plural(k->sum.records));
 	if (o->with_sum && print_sum(&k->sum) != ST_OK)
 		return err_set(&k->env.e, ST_IO, "cannot write to standard output");
-	return write_report(k);
+	return o->report ? json_write_role(ROLE_REPORT, o->report, report_json(k), true, &k->env.e)
+			 : ST_OK;
 }
 
 static status check_start(checking *k)
@@ -363,7 +349,7 @@ static status check_start(checking *k)
 	comm *c = k->env.c;
 	launch_check(c->processes, &k->env.e);
 	if (c->rank == 0)
-		report_check(k->env.o, c->size, &k->env.e);
+		side_files_check(k->env.o, c->size, &k->env.e);
 	return comm_agree(c, k->env.e.code);
 }
 

@@ -7,12 +7,8 @@
 
 #include <stdio.h>
 
-/* report_check - refuses a report, a trace or a page that would replace an input or output of any
- * of the ranks, or for which there is no folder that takes it. */
-status report_check(const settings *o, int ranks, err *e);
-
-/* report_write - the JSON report to o->report, replacing what is there. report_page - the same as a
- * page to o->html. */
+/* report_write - the JSON report to o->report. report_page - the same as a page to o->html. An
+ * earlier one is replaced, no other file. */
 status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
 status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
 

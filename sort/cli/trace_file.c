@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An event a line, written as it is formatted. What other ranks say is looked at first. Memory: 48
- * bytes a row on rank 0, 50,000 rows or 24 a rank, if that is more. */
+/* One event per line. Rows of other ranks are checked first. Memory on rank 0: 48 bytes per row,
+ * for 50,000 rows, or 24 per rank if that is more, and twice the text, of 16 MB at most. */
 #include "trace_file.h"
 #include "base/clock.h"
-#include "io/target.h"
+#include "io/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -158,7 +156,8 @@ static const char *host_of(const job_result *r, int rank, char host[HOST_BYTES])
 static void put_all(const traces *all, const job_result *r, out *o)
 {
 	char host[HOST_BYTES];
-	fprintf(o->f, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
+	fprintf(o->f, "{\"otherData\":{\"program\":\"hetsort\"},\"displayTimeUnit\":\"ms\","
+		      "\"traceEvents\":[\n"
 		      "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_"
 		      "index\":0}}");
 	for (int i = 0; i < all->size; i++) {
@@ -174,53 +173,18 @@ static void put_all(const traces *all, const job_result *r, out *o)
 
 /* --------------------------------------------------------------------------------------- file */
 
-static status write_to(int fd, const traces *all, const job_result *r, const char *path, err *e)
-{
-	char q[QUOTED_BYTES];
-	const int own = dup(fd);
-	out o = { .f = own < 0 ? NULL : fdopen(own, "w") };
-	if (!o.f) {
-		if (own >= 0)
-			close(own);
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
-	}
-	put_all(all, r, &o);
-	bool failed = fflush(o.f) != 0 || ferror(o.f);
-	int why = errno;
-	if (fclose(o.f) != 0 && !failed) {
-		failed = true;
-		why = errno;
-	}
-	return failed ? err_sys(e, why, "cannot write %s", err_quoted(path, q)) : ST_OK;
-}
-
-static status make_file(target *t, const traces *all, const job_result *r, bool sync, err *e)
-{
-	uint64_t id = 0;
-	int fd = -1;
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		id = (uint64_t)getpid();
-	status rc = target_create(t, id, &fd, e);
-	if (fd < 0)
-		return rc;
-	if (rc == ST_OK)
-		rc = write_to(fd, all, r, t->path, e);
-	const status closed = target_close(t, fd, false, rc == ST_OK && sync, e);
-	rc = rc == ST_OK ? closed : rc;
-	return rc == ST_OK ? target_commit(t, true, e) : rc;
-}
-
 status trace_write(const traces *all, const job_result *r, const char *path, bool sync, err *e)
 {
-	char q[QUOTED_BYTES];
-	target t;
-	if (!all->row)
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
-	status rc = target_open(&t, path, e);
-	if (rc == ST_OK)
-		rc = target_check(&t, true, e);
-	if (rc == ST_OK)
-		rc = make_file(&t, all, r, sync, e);
-	target_discard(&t);
+	char q[QUOTED_BYTES], *text = NULL;
+	size_t bytes = 0;
+	out o = { .f = all->row ? open_memstream(&text, &bytes) : NULL };
+	if (o.f)
+		put_all(all, r, &o);
+	bool whole = o.f && !ferror(o.f);
+	if (o.f)
+		whole = fclose(o.f) == 0 && whole;
+	const status rc = whole ? text_write_role(ROLE_TRACE, path, text, bytes, sync, e)
+				: err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+	free(text);
 	return rc;
 }

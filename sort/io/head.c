@@ -2,7 +2,7 @@
 /* Records may well be lines, all of the same length: then newlines have their places in a record.
  * Where they stand elsewhere in each, somebody took hetsort for sort(1). */
 #include "head.h"
-#include "manifest.h"
+#include "role.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static bool newlines_have_places(const char *text, size_t bytes, uint32_t record
 
 head_kind head_judge(const char *text, size_t bytes, uint32_t record_bytes)
 {
-	if (manifest_begins(text, bytes))
+	if (role_begins(ROLE_MANIFEST, text, bytes))
 		return HEAD_MANIFEST;
 	if (is_text(text, bytes) && memchr(text, '\n', bytes) &&
 	    !newlines_have_places(text, bytes, record_bytes))

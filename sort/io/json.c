@@ -2,6 +2,7 @@
 /* Manifest, report and state use this. A document is dumped to memory and written as a whole, so
  * that no reader ever sees half of it. What is read is not trusted. */
 #include "json.h"
+#include "base/streams.h"
 #include "file.h"
 
 #include <errno.h>
@@ -229,13 +230,29 @@ status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
 	return rc;
 }
 
-status json_print(json_t *doc, err *e)
+status text_write_role(file_role role, const char *path, const char *text, size_t bytes, bool sync,
+		       err *e)
+{
+	target t;
+	if (stream_is_standard(path))
+		return file_write_at(STDOUT_FILENO, text, bytes, FILE_APPEND, path, e);
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = target_check_role(&t, role, e);
+	t.role = role;
+	if (rc == ST_OK)
+		rc = text_write(text, bytes, &t, true, sync, e);
+	target_discard(&t);
+	return rc;
+}
+
+status json_write_role(file_role role, const char *path, json_t *doc, bool sync, err *e)
 {
 	char *text;
 	size_t bytes;
-	status rc = format(doc, "-", &text, &bytes, e);
+	status rc = format(doc, path, &text, &bytes, e);
 	if (rc == ST_OK)
-		rc = file_write_at(STDOUT_FILENO, text, bytes, FILE_APPEND, "-", e);
+		rc = text_write_role(role, path, text, bytes, sync, e);
 	free(text);
 	return rc;
 }

@@ -47,7 +47,11 @@ status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
 /* text_write - the same of any text. */
 status text_write(const char *text, size_t bytes, target *t, bool force, bool fsync, err *e);
 
-/* json_print - doc, which is consumed and may be NULL, to standard output. */
-status json_print(json_t *doc, err *e);
+/* text_write_role, json_write_role - text, or a document as json_write takes it, to the file of
+ * this name, or to standard output for "-". An existing file is replaced only if hetsort wrote it
+ * for the same role. */
+status text_write_role(file_role role, const char *path, const char *text, size_t bytes, bool fsync,
+		       err *e);
+status json_write_role(file_role role, const char *path, json_t *doc, bool fsync, err *e);
 
 #endif

@@ -230,21 +230,6 @@ status manifest_check_frame(const manifest *m, const char *path, const framing *
 	return ST_OK;
 }
 
-bool manifest_begins(const char *text, size_t bytes)
-{
-	static const char *const token[] = { "{", "\"format\"", ":", "\"hetsort-manifest\"" };
-	size_t at = 0;
-	for (size_t i = 0; i < sizeof token / sizeof *token; i++) {
-		const size_t n = strlen(token[i]);
-		while (at < bytes && memchr(" \t\n\r", text[at], 4))
-			at++;
-		if (bytes - at < n || memcmp(text + at, token[i], n) != 0)
-			return false;
-		at += n;
-	}
-	return true;
-}
-
 static json_t *value_json(const key_field *f, const unsigned char *normal)
 {
 	unsigned char bytes[KEY_FIELDS_BYTES_MAX];

@@ -53,9 +53,6 @@ static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout 
  * or trailer, than the options say. */
 status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e);
 
-/* manifest_begins - is this how a manifest begins, whatever white space is in it? */
-bool manifest_begins(const char *text, size_t bytes);
-
 /* manifest_part_path - beside the manifest at path: a fresh string, NULL without memory. */
 char *manifest_part_path(const char *path, const manifest_part *p, err *e);
 

@@ -149,7 +149,10 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 	unsigned named = 0;
 	if (!o->manifest.base)
 		return ST_OK;
-	status rc = target_lock(&o->manifest, removed, e);
+	status rc =
+		o->manifest.replaces ? target_check_role(&o->manifest, ROLE_MANIFEST, e) : ST_OK;
+	if (rc == ST_OK)
+		rc = target_lock(&o->manifest, removed, e);
 	if (rc == ST_OK)
 		rc = journal_recover(&o->manifest, &named, note, e);
 	if (named && !opt->force && !opt->resume)

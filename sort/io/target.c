@@ -64,6 +64,18 @@ status target_check(target *t, bool force, err *e)
 	return ST_OK;
 }
 
+status target_check_role(target *t, file_role role, err *e)
+{
+	char q[QUOTED_BYTES];
+	const status rc = target_check(t, true, e);
+	if (rc == ST_OK && t->replaces && !role_wrote(role, t->dirfd, t->base))
+		return err_set(e, ST_REFUSED,
+			       "%s exists and was not written by %s: choose another name, or "
+			       "remove it",
+			       err_quoted(t->path, q), role_writer(role));
+	return rc;
+}
+
 bool target_open_hidden(target *t, const target *beside, const char *name)
 {
 	uint64_t mark, id;
@@ -259,20 +271,52 @@ status target_ready(const target *t, bool force, err *e)
 	return ST_OK;
 }
 
+/* No file is replaced: 0, or -1 and errno. */
+static int add_name(const target *t, const char *temp)
+{
+	int rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
+	if (rc == 0 || (errno != EINVAL && errno != ENOSYS))
+		return rc;
+	/* no such rename on this file system: a hard link never replaces either */
+	rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
+	if (rc == 0) /* if this fails, the next job does it: the output is there */
+		(void)unlinkat(t->dirfd, temp, 0);
+	return rc;
+}
+
+/* The two files change names, so that the old one can still be looked at: 0, or -1 and errno. */
+static int replace_proven(target *t, const char *temp)
+{
+	if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0) {
+		if (role_wrote(t->role, t->dirfd, temp)) {
+			(void)unlinkat(t->dirfd, temp, 0); /* else --clean removes it */
+			return 0;
+		}
+		if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0)
+			errno = EEXIST;
+		else
+			unfinished_forget(&t->temp); /* somebody else's file has that name now */
+		return -1;
+	}
+	if (errno == ENOENT)
+		return add_name(t, temp);
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	errno = EEXIST; /* no such rename on this file system */
+	return role_wrote(t->role, t->dirfd, t->base) ? renameat(t->dirfd, temp, t->dirfd, t->base)
+						      : -1;
+}
+
 status target_commit(target *t, bool force, err *e)
 {
 	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
 	if (t->named)
 		return ST_OK;
 	temp_name(t, temp);
-	int rc = force ? renameat(t->dirfd, temp, t->dirfd, t->base)
-		       : renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
-	if (rc != 0 && !force && (errno == EINVAL || errno == ENOSYS)) {
-		/* no such rename on this file system: a hard link never replaces either */
-		rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
-		if (rc == 0) /* if this fails, the next job does it: the output is there */
-			(void)unlinkat(t->dirfd, temp, 0);
-	}
+	const bool proven = t->role != ROLE_ANY;
+	const int rc = proven && t->replaces ? replace_proven(t, temp)
+		       : proven || !force    ? add_name(t, temp)
+					     : renameat(t->dirfd, temp, t->dirfd, t->base);
 	if (rc != 0 && errno == EEXIST)
 		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
 			       err_quoted(t->path, q));

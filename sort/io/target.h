@@ -6,6 +6,7 @@
 #define HETSORT_IO_TARGET_H
 
 #include "base/status.h"
+#include "role.h"
 #include "unfinished.h"
 
 #include <dirent.h>
@@ -46,8 +47,9 @@ typedef struct target {
 	int fd;           /* what was written, held so that it is told from others; -1: nothing */
 	char *text;       /* all that was written, where it is to be compared; NULL: not */
 	size_t text_bytes;
-	bool named;    /* it has its final name already */
-	bool replaces; /* a file that target_check has found, with this mode and group */
+	bool named;     /* it has its final name already */
+	file_role role; /* of the only files that target_commit replaces; ROLE_ANY: of all */
+	bool replaces;  /* a file that target_check has found, with this mode and group */
 	mode_t old_mode;
 	gid_t old_gid;
 	mode_t most; /* else: what group and others may be allowed, beside what the umask leaves */
@@ -77,6 +79,10 @@ bool target_open_hidden(target *t, const target *beside, const char *name);
 /* target_check - may it be made? Refuses a directory, a symbolic link, anything but a regular file,
  * and, without force, a file that exists; one that will be replaced is noted. */
 status target_check(target *t, bool force, err *e);
+
+/* target_check_role - as target_check with force, but refuse an existing file that hetsort did not
+ * write for this role. With t->role set, target_commit checks it again. */
+status target_check_role(target *t, file_role role, err *e);
 
 /* target_create - create the temporary file named after id. Its mode is that of the file that it
  * replaces, and its group, where that is permitted; else 0666 less the umask and what t->most does
@@ -125,7 +131,7 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e);
 status target_ready(const target *t, bool force, err *e);
 
 /* target_commit - rename onto the final name; without force it does not replace a file that has
- * appeared meanwhile. */
+ * appeared meanwhile, nor, with t->role, one that hetsort did not write for it. */
 status target_commit(target *t, bool force, err *e);
 
 /* target_look - a second look after target_commit: is the file at the path, found again, the one

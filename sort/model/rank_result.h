@@ -154,6 +154,7 @@ typedef struct job_result {
 	int size;                 /* entries of rank */
 	int job_ranks, processes; /* of the job, also where only one rank is told of */
 	const char *comm_kind;
+	bool late_refused;         /* refused because of a report, trace or page: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling beside the ranks' errors */
 	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
 } job_result;

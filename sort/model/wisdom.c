@@ -3,6 +3,7 @@
  * to what was seen, in seconds of a single processor. Called at rank 0. Reads and writes one small
  * file; nothing it finds there can make a run fail. */
 #include "wisdom.h"
+#include "io/role.h"
 #include "shares.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 enum {
-	PATH_BYTES = 4096,
 	KIND_BYTES = 128,
 	MOST_MODELS = 1024, /* that are kept of earlier runs; each takes 118 kB of memory */
 	MEAN_POINTS = 960   /* of the mean of costs: a twentieth apart, up to 2^64 */
@@ -24,12 +24,11 @@ enum {
 /* A run counts 0.6 as much as the next one: about three are remembered. */
 static const double FADE = 0.6;
 static const uint64_t HALF_A_YEAR_S = UINT64_C(183) * 86400;
-static const char MAGIC[] = "hetpart-wisdom ";
 
 struct wisdom {
-	char path[PATH_BYTES]; /* "": nowhere to keep it */
-	char kind[KIND_BYTES]; /* of run, what libhetpart calls the host */
-	bool keep;             /* may be saved there */
+	char path[WISDOM_PATH_BYTES]; /* "": nowhere to keep it */
+	char kind[KIND_BYTES];        /* of run, what libhetpart calls the host */
+	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
 };
 
@@ -54,27 +53,36 @@ static void as_name(const char *kind, char *name)
 	*name = '\0';
 }
 
-/* --wisdom, $HETSORT_WISDOM: a folder or a file; else the usual folder for what programs remember.
- */
-static bool find_path(wisdom *w, const settings *o)
+/* What kind of runs it is about. */
+static void name_kind(const settings *o, char kind[KIND_BYTES])
 {
-	char name[KIND_BYTES];
+	snprintf(kind, KIND_BYTES, "hosts %s threads %u record %u key %u %u%s",
+		 strategy_names[o->strategy], o->threads, o->lay.record_bytes, o->lay.key_off,
+		 o->lay.key_bytes, o->lay.fields ? " fields" : "");
+}
+
+/* --wisdom, $HETSORT_WISDOM: a directory or a file; else the usual directory for what programs
+ * remember. */
+bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
+{
+	char kind[KIND_BYTES], name[KIND_BYTES];
 	const char *arg = o->wisdom ? o->wisdom : getenv("HETSORT_WISDOM");
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n = -1;
-	as_name(w->kind, name);
+	name_kind(o, kind);
+	as_name(kind, name);
 	if (arg && *arg && !is_folder(arg))
-		n = snprintf(w->path, sizeof w->path, "%s", arg);
+		n = snprintf(path, WISDOM_PATH_BYTES, "%s", arg);
 	else if (arg && *arg)
-		n = snprintf(w->path, sizeof w->path, "%s/%s.wisdom", arg, name);
+		n = snprintf(path, WISDOM_PATH_BYTES, "%s/%s.wisdom", arg, name);
 	else if (state && *state == '/') /* the standard wants it absolute */
-		n = snprintf(w->path, sizeof w->path, "%s/hetsort/%s.wisdom", state, name);
+		n = snprintf(path, WISDOM_PATH_BYTES, "%s/hetsort/%s.wisdom", state, name);
 	else if (home && *home == '/')
-		n = snprintf(w->path, sizeof w->path, "%s/.local/state/hetsort/%s.wisdom", home,
+		n = snprintf(path, WISDOM_PATH_BYTES, "%s/.local/state/hetsort/%s.wisdom", home,
 			     name);
-	if (n >= 0 && (size_t)n < sizeof w->path)
+	if (n >= 0 && n < WISDOM_PATH_BYTES)
 		return true;
-	w->path[0] = '\0';
+	path[0] = '\0';
 	return false;
 }
 
@@ -89,16 +97,6 @@ static void make_folders(char *path)
 }
 
 /* ---------------------------------------------------------------------------------- the file */
-
-static bool is_wisdom(const char *path)
-{
-	char start[sizeof MAGIC - 1];
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof start);
-	if (fd >= 0)
-		close(fd);
-	return n == 0 || (n == (ssize_t)sizeof start && memcmp(start, MAGIC, sizeof start) == 0);
-}
 
 /* Sound, and of this kind and young enough? Otherwise what there is to say. */
 static void judge(wisdom *w, hetpart_wisdom *found, err *note)
@@ -142,7 +140,7 @@ static void load(wisdom *w, err *note)
 		return;
 	}
 	/* a damaged file is replaced, another kind of file is not */
-	w->keep = rc == HETPART_EFORMAT && is_wisdom(w->path);
+	w->keep = rc == HETPART_EFORMAT && role_wrote(ROLE_WISDOM, AT_FDCWD, w->path);
 	err_set(note, ST_REFUSED, "wisdom is ignored%s: %s", w->keep ? " and replaced" : "",
 		he.text);
 }
@@ -154,10 +152,8 @@ status wisdom_open(wisdom **out, const settings *o, err *note, err *e)
 	*out = w;
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for wisdom");
-	snprintf(w->kind, sizeof w->kind, "hosts %s threads %u record %u key %u %u%s",
-		 strategy_names[o->strategy], o->threads, o->lay.record_bytes, o->lay.key_off,
-		 o->lay.key_bytes, o->lay.fields ? " fields" : "");
-	find_path(w, o);
+	name_kind(o, w->kind);
+	(void)wisdom_path(o, w->path);
 	load(w, note);
 	return w->w ? ST_OK : shares_status(hetpart_wisdom_create(&w->w, w->kind, &he), &he, e);
 }

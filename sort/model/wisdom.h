@@ -12,7 +12,7 @@ typedef struct wisdom wisdom;
 /* The two parts of a run that shares are made for. */
 typedef enum run_part { PART_BEFORE, PART_AFTER, PARTS } run_part; /* the exchange */
 
-enum { WISDOM_KEY_BYTES = 64 };
+enum { WISDOM_KEY_BYTES = 64, WISDOM_PATH_BYTES = 4096 };
 
 /* A rank as wisdom knows it. Ranks with the same key are alike. */
 typedef struct wisdom_rank {
@@ -27,6 +27,9 @@ typedef struct run_times {
 	double before_s, after_s;
 	uint64_t in, out;
 } run_times;
+
+/* wisdom_path - where it is kept; false: nowhere. */
+bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES]);
 
 /* wisdom_open - look for what is known of runs of this kind: these records, this strategy, whatever
  * the hosts and however many ranks. A file that cannot be read, is damaged, older than half a year,

@@ -1,175 +1,164 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names lie: links, mounts and folders lead two ranks to one file. Rank 0 gathers what each rank
- * reads and makes, as numbers of file systems and files, and looks for what is there twice. Only
- * numbers of one host are comparable; between hosts the lock of the output stands guard.
- * Memory: about 100 bytes for each file of each rank, on rank 0. */
+/* Each rank registers its own files, rank 0 also those that all ranks share; rank 0 gathers and
+ * compares them. Touches nothing. Memory on rank 0: 250 bytes per file of each rank. */
 #include "alias_check.h"
 #include "base/minmax.h"
+#include "base/streams.h"
+#include "io/manifest.h"
 #include "io/name.h"
+#include "io/registry.h"
+#include "model/wisdom.h"
+#include "spill/resume_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* In the order in which equal ones are to be found. */
-enum kind { NOTHING, READ, REPLACED, MADE };
 enum { MOST_FILES = 1 << 21 }; /* of a rank: no command line names more */
-/* what, or the index of an input; of side file i, LAST_SIDE + i */
-enum { OUTPUT = -1, MANIFEST = -2, LAST_SIDE = -2 - SIDE_FILES };
 
-/* One file: itself, or, for what is to be made, its folder and name. */
-typedef struct use {
-	uint64_t dev, ino, mark;
-	int32_t kind, rank, what, unused;
-	char host[HOST_BYTES];
-} use;
-
-typedef struct uses {
-	use *c;
-	size_t n;
-} uses;
-
-static void add(const rank_env *env, uses *all, int kind, int what, const struct stat *st,
-		uint64_t mark)
+side_file side_file_of(const settings *o, int i)
 {
-	use *c = &all->c[all->n++];
-	*c = (use){ .dev = st->st_dev,
-		    .ino = st->st_ino,
-		    .mark = mark,
-		    .kind = kind,
-		    .rank = env->c->rank,
-		    .what = what };
-	memcpy(c->host, env->c->host, sizeof c->host);
+	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },
+					   { ROLE_TRACE, o->trace },
+					   { ROLE_PAGE, o->html },
+					   { ROLE_SIM_REPORT, o->sim_report } };
+	return of[i];
 }
 
-static void add_target(const rank_env *env, uses *all, const target *t, int what)
+/* ------------------------------------------------------------------------------ registration */
+
+/* An input, or the parts that a manifest names. Whoever opens them says what is wrong with it. */
+static void read_operand(registry *g, const char *path)
 {
-	struct stat st;
-	if (!t->base)
-		return;
-	if (fstat(t->dirfd, &st) == 0)
-		add(env, all, MADE, what, &st, t->mark);
-	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		add(env, all, REPLACED, what, &st, 0);
+	manifest m = { 0 };
+	err unsaid = { ST_OK, "" };
+	const bool listed = role_begins_file(ROLE_MANIFEST, path);
+	registry_reads(g, listed ? ROLE_SOURCE_MANIFEST : ROLE_INPUT, path, -1);
+	if (listed && manifest_load(&m, path, &unsaid) == ST_OK)
+		for (size_t i = 0; i < m.parts; i++) {
+			char *part = manifest_part_path(path, &m.part[i], &g->e);
+			if (part)
+				registry_reads(g, ROLE_INPUT, part, -1);
+			free(part);
+		}
+	manifest_free(&m);
 }
 
-/* Devices and sockets may be read and written, and read twice, without harm. */
-static bool matters(const struct stat *st)
+/* What ranks do not read as their own: the manifest of such parts, and parts beyond theirs. */
+static void read_rest(registry *g, const char *pattern, int ranks)
 {
-	return !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
+	char *name = name_expand_text(pattern, "manifest", NULL);
+	if (name)
+		registry_reads(g, ROLE_SOURCE_MANIFEST, name, -1);
+	for (int r = ranks; name; r++) {
+		free(name);
+		name = name_expand(pattern, r, NULL);
+		if (!name || access(name, F_OK) != 0)
+			break;
+		registry_reads(g, ROLE_INPUT, name, -1);
+	}
+	free(name);
 }
 
-static void add_stream(const rank_env *env, const output *out, uses *all)
+static void write_manifest(registry *g, const settings *o)
 {
-	struct stat st;
-	if (output_stat_stream(out, &st) && matters(&st))
-		add(env, all, REPLACED, OUTPUT, &st, 0);
+	char *name =
+		o->manifest ? strdup(o->manifest) : name_expand_text(o->output, "manifest", NULL);
+	if (name)
+		registry_writes(g, ROLE_MANIFEST, name, -1);
+	free(name);
 }
 
-/* They have been compared with all that has a name on the command line; a manifest's parts have
- * none. */
-static void add_side_files(const rank_env *env, uses *all)
+/* What all ranks of this job share, as rank 0 sees it. */
+static void add_shared(registry *g, const settings *o, int ranks)
 {
-	struct stat st;
-	for (int i = 0; i < SIDE_FILES; i++) {
-		const char *path = settings_side_file(env->o, i).path;
-		if (path && stat(path, &st) == 0)
-			add(env, all, REPLACED, LAST_SIDE + i, &st, 0);
+	const struct {
+		file_role role;
+		const char *path;
+	} read[] = { { ROLE_PLATFORM, o->sim_platform },
+		     { ROLE_SPEEDS, o->speeds },
+		     { ROLE_LINKS, o->links },
+		     { ROLE_DISKS, o->disks } };
+	char kept[WISDOM_PATH_BYTES];
+	for (size_t i = 0; i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			read_rest(g, o->inputs[i], ranks);
+		else
+			read_operand(g, o->inputs[i]);
+	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+		if (read[i].path)
+			registry_reads(g, read[i].role, read[i].path, -1);
+	if (o->workdir)
+		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
+	if (o->output && !name_is_per_rank(o->output))
+		registry_writes(g, ROLE_OUTPUT, o->output, -1);
+	if (o->output && (o->manifest || name_is_per_rank(o->output)))
+		write_manifest(g, o);
+	if (o->plan == PLAN_ONLINE && wisdom_path(o, kept))
+		registry_writes(g, ROLE_WISDOM, kept, -1);
+	if (o->explain || o->with_sum)
+		registry_writes(g, ROLE_STDOUT, STREAM_NAME, -1);
+	for (int i = 0; i < SIDE_FILES; i++)
+		if (side_file_of(o, i).path)
+			registry_writes(g, side_file_of(o, i).role, side_file_of(o, i).path, -1);
+}
+
+/* What belongs to one of the ranks. */
+static void add_own(registry *g, const settings *o, int rank, int ranks)
+{
+	const int shown = ranks > 1 ? rank : -1;
+	for (size_t i = 0; i <= o->ninputs; i++) {
+		const char *pattern = i < o->ninputs ? o->inputs[i] : o->output;
+		char *path = pattern && name_is_per_rank(pattern) ? name_expand(pattern, rank, NULL)
+								  : NULL;
+		if (path && i < o->ninputs)
+			registry_reads(g, ROLE_INPUT, path, shown);
+		else if (path)
+			registry_writes(g, ROLE_OUTPUT, path, shown);
+		free(path);
 	}
 }
 
-static void collect(const rank_env *env, const files *f, uses *all)
+/* --------------------------------------------------------------------- by rank 0, at the start */
+
+static status can_be_made(const side_file *f, err *e)
 {
-	if (f->in.per_rank || env->c->rank == 0)
-		for (size_t i = 0; i < f->in.files; i++)
-			if (matters(&f->in.file[i].st))
-				add(env, all, READ, (int)i, &f->in.file[i].st, 0);
-	if (f->out.is_stdout)
-		add_stream(env, &f->out, all);
-	if (f->out.owner)
-		add_target(env, all, &f->out.file, OUTPUT);
-	add_target(env, all, &f->out.manifest, MANIFEST);
-	if (env->c->rank == 0)
-		add_side_files(env, all);
+	target t;
+	char q[QUOTED_BYTES];
+	status rc = target_open(&t, f->path, e);
+	if (rc == ST_OK)
+		rc = target_check_role(&t, f->role, e);
+	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
+		rc = err_refuse(e, errno, "cannot make %s %s", role_name(f->role),
+				err_quoted(f->path, q));
+	target_discard(&t);
+	return rc;
 }
 
-static int same(const use *a, const use *b)
+status side_files_check(const settings *o, int ranks, err *e)
 {
-	const int class_a = a->kind == MADE, class_b = b->kind == MADE;
-	if (class_a != class_b)
-		return class_a - class_b;
-	if (a->ino != b->ino)
-		return a->ino < b->ino ? -1 : 1;
-	if (a->dev != b->dev)
-		return a->dev < b->dev ? -1 : 1;
-	if (a->mark != b->mark)
-		return a->mark < b->mark ? -1 : 1;
-	return memcmp(a->host, b->host, sizeof a->host);
+	registry g = { .use = NULL };
+	bool wanted = o->with_sum; /* which is printed */
+	for (int i = 0; i < SIDE_FILES; i++)
+		wanted = wanted || side_file_of(o, i).path;
+	if (!wanted)
+		return ST_OK;
+	add_shared(&g, o, ranks);
+	for (int r = 0; r < ranks; r++)
+		add_own(&g, o, r, ranks);
+	status rc = registry_check(&g, e);
+	registry_free(&g);
+	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++) {
+		const side_file f = side_file_of(o, i);
+		if (f.path && !stream_is_standard(f.path))
+			rc = can_be_made(&f, e);
+	}
+	return rc;
 }
 
-static int by_file(const void *a_, const void *b_)
-{
-	const use *a = a_, *b = b_;
-	const int d = same(a, b);
-	if (d)
-		return d;
-	if (a->kind != b->kind)
-		return a->kind - b->kind;
-	return a->rank != b->rank ? a->rank - b->rank : a->what - b->what;
-}
-
-/* "input 'a' of rank 1" */
-static void name_use(const rank_env *env, const files *f, const use *c, char *text, size_t bytes)
-{
-	char q[QUOTED_BYTES], whose[32] = "";
-	const settings *o = env->o;
-	const side_file side =
-		c->what < MANIFEST ? settings_side_file(o, c->what - LAST_SIDE) : (side_file){ 0 };
-	char *path = NULL;
-	if (c->what >= 0 ? f->in.per_rank : c->what == OUTPUT && f->out.per_rank)
-		path = name_expand(c->what >= 0 ? o->inputs[c->what] : o->output, c->rank, NULL);
-	const char *shown = path                  ? path
-			    : c->what == OUTPUT   ? o->output
-			    : c->what == MANIFEST ? f->out.manifest.path
-			    : side.path           ? side.path
-						  : f->in.file[c->what].path;
-	if (env->c->size > 1)
-		snprintf(whose, sizeof whose, " of rank %d", (int)c->rank);
-	snprintf(text, bytes, "%s %s%s",
-		 c->what >= 0          ? "input"
-		 : c->what == MANIFEST ? "manifest"
-		 : side.what           ? side.what
-				       : "output",
-		 err_quoted(shown, q), whose);
-	free(path);
-}
-
-static status refuse(rank_env *env, const files *f, const use *a, const use *b)
-{
-	char ta[QUOTED_BYTES + 64], tb[QUOTED_BYTES + 64];
-	name_use(env, f, a, ta, sizeof ta);
-	name_use(env, f, b, tb, sizeof tb);
-	return err_set(&env->e, ST_REFUSED, "%s is the same file as %s", tb, ta);
-}
-
-/* What is read stands first among equal ones. That a file is replaced twice is no trouble by itself
- * (they are links): that the same one is made twice is. */
-static status compare(rank_env *env, const files *f, use *c, size_t n)
-{
-	qsort(c, n, sizeof *c, by_file);
-	for (size_t i = 1; i < n; i++)
-		if (c[i].kind != NOTHING && c[i - 1].kind != NOTHING && c[i - 1].kind != REPLACED &&
-		    same(&c[i - 1], &c[i]) == 0)
-			return refuse(env, f, &c[i - 1], &c[i]);
-	return ST_OK;
-}
-
-static size_t own_uses(const input *in)
-{
-	return in->files + 4 + SIDE_FILES; /* output and manifest, and what they replace */
-}
+/* -------------------------------------------------------------------------------- by all ranks */
 
 /* As many places for each rank as the one with most files needs. */
 static status most_uses(rank_env *env, uint64_t mine, uint64_t *most)
@@ -180,46 +169,61 @@ static status most_uses(rank_env *env, uint64_t mine, uint64_t *most)
 		       : rc;
 }
 
-/* The ranks' uses one after the other: does each speak of itself, and of what there is? */
-static status validate(rank_env *env, const input *in, const use *c, size_t ranks, size_t most)
+/* The uses of all ranks, one rank after the other. */
+static status validate(rank_env *env, const file_use *u, size_t ranks, size_t most)
 {
-	const size_t inputs = in->per_rank ? env->o->ninputs : in->files;
-	for (size_t i = 0; i < ranks * most; i++, c++)
-		if (c->kind < NOTHING || c->kind > MADE || c->what < LAST_SIDE ||
-		    c->what >= (int64_t)inputs ||
-		    (c->kind != NOTHING && c->rank != (int32_t)(i / most)))
-			return err_set(&env->e, ST_PEER,
-				       "what rank %zu says of its files makes no sense", i / most);
+	for (size_t i = 0; i < ranks * most; i++)
+		if (!registry_use_is_sound(&u[i], (int)(i / most)))
+			return err_set(&env->e, ST_PEER, "rank %zu sent an impossible file",
+				       i / most);
 	return ST_OK;
 }
 
-status alias_check(rank_env *env, const files *f)
+static status compare_all(rank_env *env, const registry *g, bool *late)
 {
 	const size_t all_ranks = env->c->for_all ? 1 : (size_t)env->c->size;
 	const size_t ranks = env->c->rank == 0 ? all_ranks : 0;
-	const size_t own = own_uses(&f->in);
 	uint64_t most;
-	status rc = most_uses(env, own, &most);
+	status rc = most_uses(env, g->n, &most);
 	if (rc != ST_OK)
 		return rc;
-	const size_t bytes = (size_t)most * sizeof(use);
-	/* what this rank has said may have come out as less */
-	const size_t room = size_max((size_t)most, own);
-	uses mine = { mem_array(&env->m, room, sizeof(use), "names", &env->e), 0 };
-	use *all = mem_array(&env->m, ranks, bytes, "names", &env->e);
-	rc = comm_agree(env->c, mine.c && all ? ST_OK : ST_RESOURCE);
+	/* a wrong number may have come for the most of all ranks */
+	const size_t room = size_max((size_t)most, g->n);
+	file_use *mine = mem_array(&env->m, room, sizeof *mine, "names", &env->e);
+	file_use *all = mem_array(&env->m, ranks * most, sizeof *all, "names", &env->e);
+	rc = comm_agree(env->c, mine && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
-		collect(env, f, &mine);
+		memset(mine, 0, room * sizeof *mine);
+		if (g->n)
+			memcpy(mine, g->use, g->n * sizeof *mine);
 		if (env->c->for_all)
-			memcpy(all, mine.c, bytes);
+			memcpy(all, mine, (size_t)most * sizeof *mine);
 		else
-			rc = comm_gather(env->c, mine.c, all, bytes, 0);
+			rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
 	}
 	if (rc == ST_OK && ranks)
-		rc = validate(env, &f->in, all, ranks, most);
+		rc = validate(env, all, ranks, most);
 	if (rc == ST_OK && ranks)
-		rc = compare(env, f, all, ranks * most);
-	mem_free(&env->m, mine.c);
+		rc = registry_compare(all, ranks * most, late, &env->e);
+	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
+	return rc;
+}
+
+status alias_check(rank_env *env, bool *late)
+{
+	const comm *c = env->c;
+	registry g = { .use = NULL };
+	*late = false;
+	if (c->rank == 0)
+		add_shared(&g, env->o, c->size);
+	else if (env->o->workdir)
+		registry_workdir(&g, env->o->workdir, RESUME_PREFIX, false);
+	add_own(&g, env->o, c->rank, c->size);
+	status rc = g.e.code != ST_OK ? err_set(&env->e, g.e.code, "%s", g.e.text) : ST_OK;
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = compare_all(env, &g, late);
+	registry_free(&g);
 	return rc;
 }

@@ -215,7 +215,7 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 	if (rc == ST_OK)
 		rc = compare_views(env, &f->in, cpus);
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, alias_check(env, f));
+		rc = comm_agree(env->c, alias_check(env, &f->late_refused));
 	if (rc == ST_OK && !env->o->explain)
 		rc = comm_agree(env->c, gather_reads(env, &f->in));
 	if (rc == ST_OK)

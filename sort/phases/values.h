@@ -31,6 +31,7 @@ typedef struct files {
 	frame_piece frame[FRAME_PIECES]; /* what this rank writes around the records */
 	uint64_t trailer_bytes;          /* of the whole output */
 	io_backend *io;
+	bool late_refused; /* see alias_check */
 } files;
 
 typedef struct cpu_share {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort-report: a report in, its page out. What hetsort --html writes is the same. */
+#include "io/registry.h"
 #include "page.h"
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { OPT_VERSION = 256 };
 
@@ -25,22 +24,14 @@ static int help(void)
 		"Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
 }
 
-/* A page over its report would leave neither. */
-static status keep_apart(const char *report, const char *output, err *e)
-{
-	char q[QUOTED_BYTES];
-	struct stat a, b;
-	if (stat(report, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev &&
-	    a.st_ino == b.st_ino)
-		return err_set(e, ST_REFUSED, "page %s is the report itself",
-			       err_quoted(output, q));
-	return ST_OK;
-}
-
 static status make_page(const char *report, const char *output, err *e)
 {
 	json_t *doc = NULL;
-	status rc = keep_apart(report, output, e);
+	registry g = { .use = NULL };
+	registry_reads(&g, ROLE_SOURCE_REPORT, report, -1);
+	registry_writes(&g, ROLE_PAGE, output, -1);
+	status rc = registry_check(&g, e);
+	registry_free(&g);
 	if (rc == ST_OK)
 		rc = json_read("report", report, &doc, e);
 	if (rc == ST_OK)

@@ -4,11 +4,9 @@
  * text. */
 #include "page.h"
 #include "base/mem.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { REPORT_VERSION = 1 };
 
@@ -46,29 +44,18 @@ static char *put_data(char *to, const char *json)
 static char *make_text(const json_t *report)
 {
 	char *json = json_dumps(report, JSON_COMPACT), *text = NULL;
-	const size_t rest = strlen(report_page_head) + strlen(report_page_tail) + 2;
+	const size_t rest =
+		sizeof ROLE_PAGE_MARK + strlen(report_page_head) + strlen(report_page_tail) + 2;
 	size_t data = 0;
 	if (json && size_mul(strlen(json), sizeof "\\u003c" - 1, &data) && data < SIZE_MAX - rest)
 		text = malloc(rest + data);
 	if (text) {
-		char *end = put_data(stpcpy(text, report_page_head), json);
+		char *end = put_data(stpcpy(stpcpy(text, ROLE_PAGE_MARK), report_page_head), json);
 		*end++ = '\n';
 		stpcpy(end, report_page_tail);
 	}
 	free(json);
 	return text;
-}
-
-static status put_file(const char *text, const char *path, bool sync, err *e)
-{
-	target t;
-	status rc = target_open(&t, path, e);
-	if (rc == ST_OK)
-		rc = target_check(&t, true, e);
-	if (rc == ST_OK)
-		rc = text_write(text, strlen(text), &t, true, sync, e);
-	target_discard(&t);
-	return rc;
 }
 
 status page_write(const json_t *report, const char *path, bool sync, err *e)
@@ -77,9 +64,7 @@ status page_write(const json_t *report, const char *path, bool sync, err *e)
 	char *text = make_text(report);
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
-	const status rc = strcmp(path, "-") == 0 ? file_write_at(STDOUT_FILENO, text, strlen(text),
-								 FILE_APPEND, "-", e)
-						 : put_file(text, path, sync, e);
+	const status rc = text_write_role(ROLE_PAGE, path, text, strlen(text), sync, e);
 	free(text);
 	return rc;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsim: hetsort on a simulated cluster. It is hetsort, main() and all, linked with
  * the wrappers of this folder; this file comes before hetsort's main() and after it. */
+#include "base/progress.h"
 #include "base/size.h"
+#include "base/streams.h"
 #include "comm_sim.h"
 #include "engine.h"
+#include "io/json.h"
 #include "network.h"
 #include "platform_xml.h"
 #include "run.h"
@@ -12,12 +15,10 @@
 #include "work.h"
 #include "wrap.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,12 +30,13 @@ static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
 static struct {
 	platform p;
 	double scale;
-	const char *report; /* NULL: standard output */
-	bool hosts, json, calibrate, xml, ran;
-	char **argv; /* hetsort's */
+	const char *platform, *report;
+	bool hosts, json, calibrate, xml, ran,
+		spare; /* spare: the report would replace another file */
+	char **argv;   /* hetsort's */
 	int argc;
 	sim_outcome outcome;
-} sim = { .scale = 1 };
+} sim = { .scale = 1, .report = STREAM_NAME };
 
 static void help(void)
 {
@@ -136,6 +138,7 @@ static status print_xml(err *e)
 static void make_arguments(int argc, char **argv)
 {
 	static char name[] = "hetsort";
+	sim.platform = argv[optind];
 	argv[optind] = name;
 	sim.argv = argv + optind;
 	sim.argc = argc - optind;
@@ -144,19 +147,23 @@ static void make_arguments(int argc, char **argv)
 
 static status write_report(err *e)
 {
-	char q[QUOTED_BYTES];
-	FILE *f = sim.report ? fopen(sim.report, "w") : stdout;
-	if (!f)
-		return err_sys(e, errno, "cannot create %s", err_quoted(sim.report, q));
-	bool failed = false;
-	if (sim.json)
-		failed = sim_report_json(f, &sim.p, sim.scale, &sim.outcome, sim.hosts) != ST_OK;
-	else
+	char *text = NULL;
+	size_t bytes = 0;
+	progress_join(NULL); /* ranks that count bytes may be gone */
+	FILE *f = open_memstream(&text, &bytes);
+	bool whole = f != NULL;
+	if (f && sim.json)
+		whole = sim_report_json(f, &sim.p, sim.scale, &sim.outcome, sim.hosts) == ST_OK;
+	else if (f)
 		sim_report_write(f, &sim.p, sim.scale, &sim.outcome, sim.hosts);
-	failed = fflush(f) != 0 || ferror(f) || failed;
-	if ((sim.report && fclose(f) != 0) || failed)
-		return err_sys(e, errno, "cannot write the report");
-	return ST_OK;
+	if (f)
+		whole = !ferror(f) && fclose(f) == 0 && whole;
+	const status rc =
+		!whole       ? err_set(e, ST_RESOURCE, "no memory for the report")
+		: !sim.spare ? text_write_role(ROLE_SIM_REPORT, sim.report, text, bytes, false, e)
+			     : ST_OK;
+	free(text);
+	return rc;
 }
 
 static int end(int code, const err *e)
@@ -172,7 +179,8 @@ static void report_end(int code)
 {
 	err e = { ST_OK, "" };
 	sim.outcome.status = code;
-	(void)write_report(&e);
+	if (sim.ran)
+		(void)write_report(&e);
 	(void)end(code, &e);
 }
 
@@ -201,8 +209,19 @@ WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 	sim.outcome.planned = o->explain;
 	scale_records(o->lay.record_bytes);
 	const status rc = __real_job_run(c, o, res);
-	if (c->rank == 0)
+	if (c->rank == 0) {
 		sim_report_take(&sim.outcome, res);
+		sim.spare = res->late_refused;
+	}
+	return rc;
+}
+
+/* The files of hetsim are files of the job. */
+WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
+{
+	const status rc = __real_options_parse(o, argc, argv, e);
+	o->sim_platform = sim.platform;
+	o->sim_report = sim.report;
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "comm_sim.h"
 #include "engine.h"
+#include "io/role.h"
 #include "scale.h"
 
 #include <inttypes.h>
@@ -128,6 +129,7 @@ void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcom
 {
 	const double makespan_s = makespan(p);
 	const sim_rates *r = &p->rates;
+	fputs(ROLE_SIM_REPORT_MARK, f);
 	write_sentence(f, p, scale, o);
 	if (o->status == ST_REFUSED)
 		return;
@@ -180,11 +182,11 @@ status sim_report_json(FILE *f, const platform *p, double scale, const sim_outco
 {
 	const double makespan_s = makespan(p);
 	const scale_windows *w = scale_last_windows();
-	json_t *doc =
-		json_pack("{s:s, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "program", "hetsim", "status",
-			  o->status, "hosts", p->hosts, "scale", scale, "records",
-			  (json_int_t)o->records, "simulated_records", (double)o->records * scale,
-			  "makespan_s", makespan_s, "events", (json_int_t)events_count());
+	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
+				"hetsim-report", "version", 1, "status", o->status, "hosts",
+				p->hosts, "scale", scale, "records", (json_int_t)o->records,
+				"simulated_records", (double)o->records * scale, "makespan_s",
+				makespan_s, "events", (json_int_t)events_count());
 	json_t *known = o->known ? json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
 					     (json_int_t)o->mem_bytes, "longest_wait_s", o->wait_s,
 					     "block_bytes", w->block_bytes, "window_blocks",

@@ -382,7 +382,7 @@ refuses "output of a rank = its own input" 2 "output 'over/e0/res' of rank 0 is 
 rm over/d0/res && ln -f over/in.1 over/d2/res && ln -sfn d2 over/e2
 refuses "output of one rank = input of another" 2 "output 'over/e2/res' of rank 2 is the same file as input 'over/in.1' of rank 1" \
   "$hetsort" -f --ranks 3 --manifest out.m -o over/e%r/res over/in.%r
-refuses "manifest = input" 2 "manifest 'over/in.1' of rank 0 is the same file as input 'over/in.1' of rank 1" \
+refuses "manifest = input" 2 "manifest 'over/in.1' is the same file as input 'over/in.1' of rank 1" \
   "$hetsort" -f --ranks 3 -o out.%r --manifest over/in.1 over/in.%r
 ln -s nowhere dangling
 refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort" -f -o dangling in

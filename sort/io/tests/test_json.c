@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A document that cannot get its name: nothing is left of it, and it can be written again. */
+/* A document that cannot get its name: nothing is left of it, and it can be written again. One that
+ * would replace somebody else's file, put there at the last moment, leaves that file. */
 #include "io/json.h"
 #include "io/target.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,8 +49,69 @@ static void written_again_after_failures(void **state)
 	assert_int_equal(mkdir(getenv("TEST_TMP"), 0700), 0);
 }
 
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_not_equal(fputs(text, f), EOF);
+	assert_int_equal(fclose(f), 0);
+}
+
+static bool holds(const char *path, const char *text)
+{
+	char is[200] = "";
+	FILE *f = fopen(path, "r");
+	if (!f)
+		return false;
+	(void)!fread(is, 1, sizeof is - 1, f);
+	fclose(f);
+	return strcmp(is, text) == 0;
+}
+
+/* Between the check and the last step another file gets the name. NULL: none has it. */
+static status exchanged(const char *checked, const char *then)
+{
+	target t;
+	err e = { ST_OK, "" };
+	(void)unlink("r.json");
+	if (checked)
+		put("r.json", checked);
+	target_at(&t, "r.json");
+	assert_int_equal(target_check_role(&t, ROLE_REPORT, &e), ST_OK);
+	t.role = ROLE_REPORT;
+	assert_int_equal(unlink("r.json"), checked ? 0 : -1);
+	if (then)
+		put("r.json", then);
+	const status rc = write_to(&t);
+	target_discard(&t);
+	return rc;
+}
+
+static void exchanged_at_the_last_moment(void **state)
+{
+	static const char report[] = "{\n  \"format\" : \"hetsort-report\"}";
+	static const char mine[] = "mine", *const before[] = { NULL, "", report };
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(exchanged(before[i], mine), ST_REFUSED);
+		assert_true(holds("r.json", mine));
+		assert_int_equal(exchanged(before[i], NULL), ST_OK);
+		assert_false(holds("r.json", mine));
+	}
+	assert_int_equal(exchanged(report, report), ST_OK);
+	assert_false(holds("r.json", report));
+	assert_int_equal(unlink("r.json"), 0);
+	assert_int_equal(chdir(".."), 0);
+	assert_int_equal(rmdir(getenv("TEST_TMP")), 0); /* no temporary file is left */
+	assert_int_equal(mkdir(getenv("TEST_TMP"), 0700), 0);
+	assert_int_equal(chdir(getenv("TEST_TMP")), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(written_again_after_failures) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exchanged_at_the_last_moment),
+		cmocka_unit_test(written_again_after_failures),
+	};
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -60,9 +60,9 @@ rm p.manifest; refuses "no manifest, one rank" "no rank would read 'p.1'" p.%r
 rm p.manifest; refuses "no manifest, too few ranks" "no rank would read 'p.3'" --ranks 3 p.%r
 rm p.manifest; sorts "no manifest, a rank for each part" expected --ranks 4 p.%r
 cp good/* .
-refuses "the report over a part" "report 'p.1' of rank 0 is the same file as input 'p.1' of rank 0" --ranks 2 --report p.1 p.manifest
-refuses "a trace over a part" "trace 'p.2' of rank 0 is the same file as input 'p.2' of rank 0" --ranks 2 --trace p.2 p.manifest
-refuses "a page over a part" "page 'p.0' of rank 0 is the same file as input 'p.0' of rank 0" --ranks 2 --html p.0 p.manifest
+refuses "the report over a part" "report 'p.1' is the same file as input 'p.1'" --ranks 2 --report p.1 p.manifest
+refuses "a trace over a part" "trace 'p.2' is the same file as input 'p.2'" --ranks 2 --trace p.2 p.manifest
+refuses "a page over a part" "page 'p.0' is the same file as input 'p.0'" --ranks 2 --html p.0 p.manifest
 
 # --- records that are not those that the manifest states, though there are as many
 poke() { printf X | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; } # a byte of a value: the order stays

@@ -11,9 +11,13 @@ ok "it has the report's ranks" grep -q '"format":"hetsort-report".*"rank":0,.*"r
 run "$BIN/hetsort-report" good.json
 is "without -o it is standard output's" "$rc$err" 0
 is "the same page" "$(printf '%s\n' "$out" | cksum)" "$(cksum <good.html)"
-echo old >page.html
+head -c 300 good.html >page.html
 run "$BIN/hetsort-report" --output=page.html good.json
 ok "an older page is replaced" cmp page.html good.html
+echo mine >page.html
+run "$BIN/hetsort-report" --output=page.html good.json
+is "another file is not" "$rc/$(cat page.html)/${err#*\' }" \
+  "2/mine/exists and was not written by hetsort --html or hetsort-report: choose another name, or remove it"
 
 # sums REPORT LIST - of each rank: the bytes that it counts under that name, and those of its list, by time or by rank
 sums() {
@@ -90,7 +94,7 @@ refused "no report" "no report is given" -o no.html
 refused "two of them" "more than one report" -o no.html good.json bad.json
 refused "an option that it does not have" "unrecognized option" --what -o no.html good.json
 cp good.json same.json
-refused "the report as the page" "page 'same.json' is the report itself" -o same.json same.json
+refused "the report as the page" "page 'same.json' is the same file as report 'same.json'" -o same.json same.json
 ok "which stays" cmp good.json same.json
 run "$BIN/hetsort-report" -o /dev/full good.json
 ok "a device is no page" test "$rc" -ne 0
