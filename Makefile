@@ -371,6 +371,8 @@ $(FUZZ_X): $(FUZZ_MAIN)
 # TESTS=... are the tests to run, in place of all; TEST_JOBS how many at a time: more
 # than there are processors, as they wait for disks, children and limits of time now and then.
 TEST_JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 1) + 2)))
+# Those over MPI wait for most of their time: for launchers, timeouts and each other.
+MPI_JOBS = $(shell echo $$((2 * $(TEST_JOBS))))
 # Those that take longest begin first, so that at the end nothing waits for one of them.
 LONGEST := mpi_resume mpi_kill mpi_faults mpi_experiments mpi_library mpi_watch mpi_matrix mpi_cli mpi_clients \
            test_matrix test_cli test_resume test_failpoint test_cluster test_read_ahead test_vectors test_faults
@@ -382,7 +384,7 @@ check: all $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the te
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
 check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
-	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
+	$(Q)$(RUN) -j $(MPI_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
 
 # A test that reads HETSORT_LONG is sampled elsewhere, whole here. What measures runs by itself.
 LONG_TESTS := $(LONG_SH) $(shell grep -l HETSORT_LONG $(if $(filter yes,$(MPI)),$(MPI_SH)) $(TESTS_C) $(TESTS_SH))

@@ -9,7 +9,7 @@ cp -R bare open_mpi; cp -R bare mpich; cp -R bare half
 for dir in open_mpi mpich; do
   stub $dir/mpicc </dev/null
   stub $dir/mpirun <<<'#!/bin/sh
-if [ "$1" = --version ]; then echo "$FAKE"; else echo "root=$OMPI_ALLOW_RUN_AS_ROOT $*"; echo "hwloc $HWLOC_HIDE_ERRORS $HWLOC_COMPONENTS" >&2; exit 5; fi'
+if [ "$1" = --version ]; then echo "$FAKE"; else echo "root=$OMPI_ALLOW_RUN_AS_ROOT $*"; echo "hwloc $HWLOC_HIDE_ERRORS $HWLOC_PLUGINS_BLACKLIST" >&2; exit 5; fi'
 done
 stub half/mpirun </dev/null
 
@@ -18,9 +18,9 @@ mpi() { local dir=$1; shift; run env -u MPICC PATH="$PWD/$dir" "$(type -P bash)"
 FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi 4 prog -x 'a b'
 is "Open MPI may run as root" "${out%% *}" root=1
 ok "with more ranks than cores" grep -q -e ' --oversubscribe .*-n 4 prog -x a b$' <<<"$out"
-is "hwloc prints nothing, and asks no display" "$err" "hwloc 2 -gl"
-HWLOC_COMPONENTS=-cuda FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi 4 prog
-is "in addition to what the user leaves out" "$err" "hwloc 2 -cuda,-gl"
+is "hwloc prints nothing, and asks no display" "$err" "hwloc 2 hwloc_gl.so"
+HWLOC_PLUGINS_BLACKLIST=hwloc_cuda.so FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi 4 prog
+is "in addition to what the user leaves out" "$err" "hwloc 2 hwloc_cuda.so,hwloc_gl.so"
 is "the program's status comes back" "$rc" 5
 FAKE='HYDRA build details:' mpi mpich 4 prog -x
 is "another MPI gets plain options" "$out" 'root= -n 4 prog -x'
