@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import warnings
 
 import hetsort
 import numpy
@@ -155,9 +156,13 @@ def test_what_would_be_lost_is_refused():
             refused(TypeError, sentence, call, array)
     refused(TypeError, "mask", hetsort.sort, plain, out=numpy.ma.zeros(3))
     fields = numpy.zeros(3, [("mask", "f8"), ("unit", "i4")])
-    for array in fields, fields.view(numpy.recarray), [1.0, 2.0], numpy.matrix([1.0, 2.0]).A1:
+    for array in fields, fields.view(numpy.recarray), [1.0, 2.0]:
         same(len(hetsort.sort(array)), len(array))
-    refused(hetsort.InvalidError, "2 dimensions", hetsort.sort, numpy.matrix([1.0, 2.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        matrix = numpy.matrix([1.0, 2.0])
+    same(len(hetsort.sort(matrix.A1)), 2)
+    refused(hetsort.InvalidError, "2 dimensions", hetsort.sort, matrix)
 
 
 # ------------------------------------------------------------------------------------------ files

@@ -40,6 +40,8 @@ plant none.sh <<<'echo "not ok 1 # SKIP a"; echo 1..1'
 plant lost.sh <<<'echo "not ok 1 # SKIP a"; echo "ok 2 - b"; echo 1..3'
 runner points.sh;        is "points that are skipped are neither passed nor failed" "$(last)" "0 1 passed, 0 failed"
 is "and are named" "$(sed -n '2,3p' <<<"$out")" $'  skipped: # SKIP as_cmocka_says\n  skipped: b # skip no room'
+plant bytes.sh <<<'printf "ok 1 - a \\377\\nok 2 - b # SKIP no room\\n1..2\\n"'
+runner bytes.sh;         is "names of points may have any bytes" "$(last)" "0 1 passed, 0 failed"
 runner none.sh good.sh;  is "all points skipped is no failure" "$(last)" "0 2 passed, 0 failed"
 runner lost.sh;          is "points that are skipped count for the plan" "$(last)" "1 1 passed, 1 failed"
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"

@@ -175,12 +175,15 @@ static void name_use(const file_use *u, char *text, size_t bytes)
 }
 
 /* Several options may read one file, but records that are read twice are a mistake. Names of one
- * file may be replaced by different files: they are links. */
+ * file may be replaced by different files: they are links. The plan and hetsim's report may follow
+ * each other on standard output. */
 static bool exclude(const file_use *a, const file_use *b)
 {
 	if (a->how == NOTHING || b->how == NOTHING || same(a, b) != 0)
 		return false;
 	if (a->role == ROLE_WORKDIR && b->role == ROLE_WORKDIR)
+		return false;
+	if (a->how == OWN && b->how == OWN && a->role == ROLE_STDOUT && b->role == ROLE_SIM_REPORT)
 		return false;
 	if (a->how == READ && b->how == READ)
 		return a->role == ROLE_INPUT && b->role == ROLE_INPUT;

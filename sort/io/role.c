@@ -28,7 +28,7 @@ static const role_row rows[FILE_ROLES] = {
 	[ROLE_DISKS] = { .name = "disks file" },
 	[ROLE_SOURCE_REPORT] = { .name = "report" },
 	[ROLE_WORKDIR] = { .name = "the workdir's" },
-	[ROLE_STDOUT] = { .name = "standard output" },
+	[ROLE_STDOUT] = { .name = "output" }, /* its path is "-" */
 	[ROLE_OUTPUT] = { .name = "output" },
 	[ROLE_MANIFEST] = { "manifest",
 			    "hetsort as a manifest",
@@ -86,6 +86,9 @@ static int judge(file_role r, int dirfd, const char *name, int flags)
 	struct iovec v = { text, sizeof text };
 	struct stat st;
 	ssize_t n = -1;
+	/* To open a pipe and close it again would end its writer. */
+	if (fstatat(dirfd, name, &st, flags ? AT_SYMLINK_NOFOLLOW : 0) != 0 || !S_ISREG(st.st_mode))
+		return -1;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 	if (fd < 0)
 		return -1;

@@ -97,7 +97,7 @@ refused "shorter than its trailer" "input 'short' has 2999 bytes, and its traile
   "$hetsort" --skip-trailer 3000 -o new short
 refused "header and trailer overlap" "'short' has 999 bytes behind its header, and its trailer is to have 1000" \
   "$hetsort" --skip-header 2000 --skip-trailer 1000 -o new short
-refused "a stream shorter than its trailer" "input '-' has 2999 bytes, and its trailer is to have 3000" \
+refused "a stream shorter than its trailer" "standard input has 2999 bytes, and its trailer is to have 3000" \
   bash -c 'cat short | "$0" --skip-trailer 3000 -o new -' "$hetsort"
 refused "records cut" "behind its header before its trailer, no multiple of the record size 100: 99 left over" \
   "$hetsort" --skip-header 4099 --skip-trailer 3001 -o new a

@@ -3,7 +3,7 @@
 . "$ROOT/scripts/tap.sh"
 data_of() { sed -n '/ id="data">$/{n;p;}' "$1"; } # the line that a page has its report in
 
-"$BIN/gensort" 2000 in
+"$BIN/gensort" 20000 in
 "$BIN/hetsort" --ranks 3 --report good.json -o out in
 run "$BIN/hetsort-report" -o good.html good.json
 is "a page of a good run" "$rc$out$err" 0

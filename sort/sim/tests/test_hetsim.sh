@@ -119,7 +119,8 @@ sim '4 x net 1G'
 is "the first line is the result, after the mark of a report" "$(sed -n 2p report)" \
   "Sorted 10000000 records on 4 hosts in $(value makespan) simulated seconds."
 text_s=$(value makespan)
-run "$BIN/hetsim" "${scale[@]}" --json --hosts platform -f --no-fsync -o out.dat in.dat
+rm report out.dat && run "$BIN/hetsim" -r report "${scale[@]}" --json --hosts platform --no-fsync -o out.dat in.dat
+out=$(cat report)
 is "--json: status" "$rc" 0
 json() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" <<<"$out"; }
 is "--json: the same result" "$(json status) $(json records) $(printf %.6f "$(json makespan_s)")" "0 10000 $text_s"
