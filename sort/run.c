@@ -7,8 +7,8 @@
 #include "io/unfinished.h"
 #include "phases/budget_phase.h"
 #include "phases/frame.h"
-#include "run.h"
 #include "phases/phases.h"
+#include "run.h"
 
 #include <math.h>
 #include <signal.h>
@@ -17,8 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-enum { LEAST_HUGE_BYTES = 32 << 20 };
 
 /* One sort on one rank: a value for each thing that a phase makes for those after it. Only the
  * steps below see all of them; each shows which ones its phase reads, and which it makes. */
@@ -350,11 +348,12 @@ static void stage_begin(job *j, stage_kind k, moment now)
 		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
 }
 
-/* Of the memory that holds what was read; the kernel counts pages for it, so not of a little. */
+/* Return the bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
+ * skip small buffers. */
 static uint64_t huge_bytes(const job *j)
 {
 	uint64_t kb = 0;
-	if (j->env.m.now_bytes >= LEAST_HUGE_BYTES)
+	if (j->env.m.now_bytes >= 32 << 20)
 		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
 	return kb * 1024;
 }
@@ -437,7 +436,7 @@ static void job_free(job *j)
 	numa_close(j->cpus.numa);
 }
 
-/* What this rank has to say for the report. */
+/* Fill what this rank reports. */
 static void fill_result(job *j)
 {
 	struct rusage u;
@@ -491,16 +490,16 @@ static void validate_result(rank_result *r, int rank)
 				    .text = "what it told of itself makes no sense" };
 }
 
-/* A failure that no rank has explained is one by itself. */
+/* Report a failure that no rank has explained. */
 static void explain(rank_result *all, int size, status rc)
 {
+	bool explained = rc == ST_OK;
 	for (int i = 0; i < size; i++)
-		if (all[i].status != ST_OK)
-			return;
-	if (rc == ST_OK)
+		explained = explained || all[i].status != ST_OK;
+	if (explained)
 		return;
 	all->status = rc;
-	snprintf(all->text, sizeof all->text, "a rank told of a failure, and of none that it has");
+	snprintf(all->text, sizeof all->text, "a rank reported a failure but gave no reason");
 }
 
 /* Each rank counts from its own beginning, and one that began before rank 0 ends later by its
@@ -569,8 +568,7 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 			     .processes = j->env.c->processes,
 			     .comm_kind = j->env.c->kind,
 			     .late_refused = j->files.late_refused };
-	res->rank = malloc(sizeof *res->rank);
-	if (res->rank)
+	if ((res->rank = malloc(sizeof *res->rank)) != NULL)
 		*res->rank = j->mine;
 	return rc;
 }

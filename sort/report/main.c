@@ -15,13 +15,12 @@ static int print(const char *text)
 
 static int help(void)
 {
-	return print(
-		"Usage: hetsort-report [-o PAGE] REPORT\n"
-		"Make a page for a browser from a report that hetsort --report wrote.\n\n"
-		"  -o, --output=PAGE  write it there [standard output]\n"
-		"  -h, --help         print this\n"
-		"      --version      print the version\n"
-		"Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
+	return print("Usage: hetsort-report [-o PAGE] REPORT\n"
+		     "Make a page for a browser from a report that hetsort --report wrote.\n\n"
+		     "  -o, --output=PAGE  write it there [standard output]\n"
+		     "  -h, --help         print this\n"
+		     "      --version      print the version\n"
+		     "Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
 }
 
 static status make_page(const char *report, const char *output, err *e)

@@ -32,5 +32,5 @@ rm -f out
 run timeout 120 "$ROOT/scripts/mpirun" 2 ./odd --speeds 1,2 -o out in
 is "another number on another rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 2/
 ok "another number on another rank: message" \
-  grep -q "^hetsort: rank [01] ($(hostname)), start: --emulate is not the same on all ranks" <<<"$err"
+  grep -q "^hetsort: rank [01] ($(hostname)), starting: --emulate is not the same on all ranks" <<<"$err"
 done_testing
