@@ -91,8 +91,8 @@ kill -CONT $pid && wait $pid
 is "and it goes on when let" "$?/$(cmp -s out expected && echo same)" 0/same
 rm -f out
 
-for n in 23 24 25 26 27; do # somewhere there, in the plan, rank 0 failed alone and the others waited
-  fails alloc:$n@rank0 4 "hetsort: " --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
+for n in 1 2 3 4 5; do # in the plan rank 0 fails and the others wait for it
+  fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: no memory for " --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
 mkdir walk
 run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick 1
