@@ -189,6 +189,8 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	status rc = ST_OK;
 	if (t->mode && t->mode != (t->mode | OWNERS))
 		rc = set_mode(t, fd, t->mode, e);
+	if (rc == ST_OK && sync && t->lock_fd >= 0)
+		(void)fdatasync(t->lock_fd); /* else only the file stays after a loss of power */
 	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)

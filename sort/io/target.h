@@ -122,7 +122,8 @@ uint64_t target_mark(const char *path);
 const char *target_parse_lock_name(const char *name, uint64_t *mark);
 bool target_is_cut(const char *base);
 
-/* target_close - all is written to fd: sync, and close it; t->fd holds the file where `hold`. */
+/* target_close - all is written to fd: sync it after the lock that notes it, so that --clean can
+ * remove it after a loss of power, and close it; t->fd holds the file where `hold`. */
 status target_close(target *t, int fd, bool hold, bool sync, err *e);
 
 /* target_ready - refuses what would make target_commit fail or harm: the temporary file is not the
