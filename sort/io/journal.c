@@ -213,7 +213,7 @@ static status remove_part(const target *m, const manifest *old, size_t i, const 
 		if (fstatat(p.t.dirfd, p.t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			rc = target_lock(&p.t, &removed, e);
 		else
-			target_sweep(p.t.path, 0);
+			target_sweep(p.t.path, 0, NULL);
 		if (rc == ST_OK)
 			rc = remove_proved(&p, old, i, note, e);
 	}
@@ -321,7 +321,7 @@ static status name_parts(const target *m, const manifest *l, err *e)
 		if (rc == ST_OK && hidden)
 			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
 		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
-			(void)target_sweep(p.t.path, 0);
+			(void)target_sweep(p.t.path, 0, NULL);
 		target_discard(&p.t);
 	}
 	return rc;

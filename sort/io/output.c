@@ -124,7 +124,7 @@ static void sweep_manifest(const output *o, bool counts)
 	if (name && counts)
 		journal_clean(name, PATIENCE_S, &n, &e);
 	else if (name && o->rank)
-		target_sweep(name, 0);
+		target_sweep(name, 0, NULL);
 	free(name);
 }
 
@@ -135,7 +135,7 @@ static void sweep_others(void *output_)
 	if (o->per_rank)
 		target_sweep_after(o->rank, o->size, part_name, o, o->kept_id);
 	else if (!o->owner)
-		target_sweep(o->file.path, o->kept_id);
+		target_sweep(o->file.path, o->kept_id, NULL);
 	if (o->listed)
 		sweep_manifest(o, *o->staged && target_has_journal(&o->file, o->file.id));
 }

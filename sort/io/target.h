@@ -173,8 +173,9 @@ void target_share_lock(target *t);
 bool target_has_journal(const target *t, uint64_t id);
 
 /* target_sweep - if a process that has ended has left a lock for this file: remove it, and all else
- * that target_lock removes. False: there is none, or its process lives. */
-bool target_sweep(const char *path, uint64_t kept_id);
+ * that target_lock removes. False: there is none, or its process lives. *dir is set if the lock
+ * noted that hetsort made the directory; NULL: do not ask. */
+bool target_sweep(const char *path, uint64_t kept_id, file_id *dir);
 
 /* target_sweep_after - the same of the rank after this one, and on, up to one that has left
  * nothing: the files of a rank that was killed, or of some in a row, are for the one before them.

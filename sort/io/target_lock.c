@@ -314,7 +314,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	return ST_OK;
 }
 
-bool target_sweep(const char *path, uint64_t kept_id)
+bool target_sweep(const char *path, uint64_t kept_id, file_id *dir)
 {
 	target t;
 	unsigned removed;
@@ -326,6 +326,8 @@ bool target_sweep(const char *path, uint64_t kept_id)
 		swept = faccessat(t.dirfd, t.lock.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 			target_lock(&t, &removed, &e) == ST_OK && t.lock_fd >= 0;
 	}
+	if (swept && dir && t.dir.inode)
+		*dir = t.dir;
 	target_discard(&t);
 	return swept;
 }
@@ -335,7 +337,7 @@ void target_sweep_after(int rank, int size, target_of_rank *path, const void *ar
 	bool swept = true;
 	for (int i = (rank + 1) % size; swept && i != rank; i = (i + 1) % size) {
 		char *name = path(i, arg);
-		swept = name && target_sweep(name, kept_id);
+		swept = name && target_sweep(name, kept_id, NULL);
 		free(name);
 	}
 }

@@ -238,6 +238,11 @@ static status find_earlier(rank_env *env, const input *in, workdir *w)
 				 .resume = env->o->resume,
 				 .patience_s = workdir_patience_s(env) };
 	status rc = states_find(&q, &w->earlier, &env->e);
+	if (w->earlier.dir.inode) {
+		w->file.dir = w->earlier.dir;
+		if (w->file.lock_fd >= 0)
+			(void)target_write_lock(&w->file, NULL);
+	}
 	if (rc == ST_OK)
 		rc = agree_on_job(env, w);
 	if (rc == ST_OK)

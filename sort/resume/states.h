@@ -26,6 +26,7 @@ typedef struct states {
 	resume_state *s; /* [count] those that this rank has loaded; missing runs are left out */
 	size_t count, room;
 	int32_t most; /* ranks of a job that has left one of them */
+	file_id dir;  /* the directory, if a lock without a state noted that hetsort made it */
 } states;
 
 /* states_find - collective. Refuses states of another sort, and of a job that still runs. */

@@ -126,4 +126,14 @@ for at in plan read merge commit; do
   run "$hetsort" --clean d/work d/out
   is "killed in $at: --clean leaves a directory of the user's" "$rc/$(find d | sort | paste -sd' ')" "0/d d/tmp d/work"
 done
+for other in 0 1 2; do # whichever rank made it, also one that the next job does not have
+  rm -rf d && mkdir -p d/tmp
+  killed plan:1 --ranks 3 -o d/out
+  note=$(grep -h '^9 .*[1-9a-f]' d/work/.hetsort-*.lock | grep -v ' 0\{16\}$')
+  sed -i "s/^9 .*/9$(printf ' %016d' 0 0 0 0)/" d/work/.hetsort-*.lock
+  sed -i "s/^9 .*/$note/" d/work/.hetsort-*-hetsort-rank$other.json.lock
+  killed plan:0 --resume --ranks 2 -o d/out
+  run "$hetsort" --clean d/work d/out
+  is "made by rank $other of 3, then killed twice in plan: --clean leaves nothing" "$rc/$(find d | sort | paste -sd' ')" "0/d d/tmp"
+done
 done_testing
