@@ -117,9 +117,9 @@ for mode in "$one" "$three" "$parts"; do
   finishes "another checksum in the state" no
 done
 mode=$three
-for what in '/"output"/,/}/d; /"files"/,$s/^  \],$/  ]/' 's/"records": 10000/"records": 10001/' 's/"id": "...../"id": "01234/'; do
+for what in 's/,\n *"output": {[^}]*}//' 's/"records": 10000/"records": 10001/g' 's/"id": "...../"id": "01234/g'; do
   killed commit:0 $mode
-  sed -i "$what" store/hetsort-rank1.json
+  sed -i -z "$what" store/hetsort-rank1.json
   finishes "other state on one rank, $what" no
 done
 killed commit:0 $mode
