@@ -45,9 +45,9 @@ hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real,
 /* x (ln x + ln ln x)/(ln x)^2 for x >= e. The paper's first term lacks a factor ln x. */
 static double theorem2(double x, double *slope)
 {
-	double l = log(x), ll = log(l), n = x * (l + ll) / (l * l);
+	double l = log(x), ll = log(l), n = x * (l + ll) / (l * l), r = 1 / l;
 
-	*slope = n / x * (1 + (1 + 1 / l) / (l + ll) - 2 / l);
+	*slope = n / x * (1 + (1 + r) / (l + ll) - 2 * r);
 	return n;
 }
 

@@ -30,7 +30,8 @@ static double sum_later(const struct start *s, double by, size_t step, double *g
 			double x = s->real[i] + by * s->rate[i];
 			uint64_t whole = whole_part(ps, i, s->items, x);
 			sum += whole;
-			free_growth += fabs(x - (double)(int64_t)whole) <= 1 ? s->rate[i] : 0;
+			double over = x - (double)(int64_t)whole; /* below 0 at a minimum */
+			free_growth += over >= 0 && over <= 1 ? s->rate[i] : 0;
 		}
 		*growth = free_growth * all;
 	} else /* no limit but the sum, which is a few items more */
@@ -80,10 +81,10 @@ static double later_by(const struct start *s)
 	if (step > 3 && (s->ps->caps || s->ps->mins)) {
 		double unused, change = goal - sum_later(s, by, 1, &growth), near;
 		double now = sum_later(s, by, step, &unused);
-		near = find_later(s, by, now + change, fabs(change) / 32, step, growth);
+		near = find_later(s, by, now + change, fabs(change) / 256, step, growth);
 		by = near > 0 ? near : by; /* 0: too few of the sample grow */
 	}
-	return find_later(s, by, goal, 64 + (double)n / 4096, 1, growth);
+	return find_later(s, by, goal, 64 + (double)n / 1024, 1, growth);
 }
 
 void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,

@@ -134,6 +134,7 @@ static double cost_of_real(struct problem *pb, long double per_speed)
 {
 	const struct procs *ps = &pb->ps;
 	long double worst = 0;
+	double nearly = 0; /* worst, but for its last digits */
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double share = pb->plan->real[i], speed = ps->speeds[i];
@@ -141,8 +142,10 @@ static double cost_of_real(struct problem *pb, long double per_speed)
 		long double f = little ? cost_of_little(ps->cost, per_speed * (speed * ps->unit))
 				       : part_cost_real(ps->cost, share);
 		pb->plan->time[i] = (double)f;
-		if (f > worst * speed)
-			worst = f / speed;
+		if (pb->plan->time[i] < nearly * speed || !(f > worst * speed))
+			continue;
+		worst = f / speed;
+		nearly = (double)worst * (1 - 4 * DBL_EPSILON);
 	}
 	return (double)worst;
 }
@@ -155,10 +158,10 @@ static void tangents(const struct problem *pb, double *base, double *rate)
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
-		double slope = part_unit_slope(ps->cost, x, y);
+		double slope = part_unit_slope(ps->cost, x, y), per = 1 / slope;
 		bool known = x > 0 && slope > 0;
-		base[i] = known ? x - y / slope : 0;
-		rate[i] = known ? (double)(ps->speeds[i] * ps->unit) / slope : 0;
+		base[i] = known ? x - y * per : 0;
+		rate[i] = known ? (double)(ps->speeds[i] * ps->unit) * per : 0;
 	}
 }
 

@@ -15,7 +15,7 @@ hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *r
 static inline uint64_t whole_part(const struct procs *ps, size_t i, uint64_t items, double real)
 {
 	uint64_t cap = ps->caps ? smaller(ps->caps[i], items) : items;
-	uint64_t whole = !(real > 0) ? 0 : real >= (double)cap ? cap : (uint64_t)(int64_t)real;
+	uint64_t whole = real >= (double)(int64_t)cap ? cap : (uint64_t)(int64_t)later(real, 0);
 
 	return ps->mins ? larger(whole, ps->mins[i]) : whole;
 }

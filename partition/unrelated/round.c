@@ -73,7 +73,7 @@ static bool slope_after(const struct heap *h, size_t i, double n, double now, do
 static inline bool surely_after(const struct heap *h, size_t i, uint64_t share, double now,
 				double key)
 {
-	double n = (double)share;
+	double n = (double)(int64_t)share;
 
 	if (!h->convex || share == 0)
 		return false;
@@ -103,11 +103,9 @@ static void heapify(struct heap *h, size_t size, bool worst)
 		sift(h, i, size, worst);
 }
 
-/* Whether processor i surely comes after the heap's top, told without the cost. */
-static bool surely_not_before(const struct heap *h, size_t i)
+/* Whether processor i surely comes after the heap's top, of that key, judged without the cost. */
+static inline bool surely_not_before(const struct heap *h, size_t i, double key)
 {
-	double key = (double)h->e[0].key;
-
 	if (h->add)
 		return surely_after(h, i, h->share[i], h->now[i], key);
 	return surely_later(-key, h->now[i]);
@@ -117,19 +115,21 @@ static bool surely_not_before(const struct heap *h, size_t i)
 static void heap_fill(struct heap *h, size_t size)
 {
 	size_t n = h->ps->n;
+	double last;
 
-	for (size_t i = 0; i < n; i++) {
-		if (i >= size && surely_not_before(h, i))
+	for (size_t i = 0; i < size; i++)
+		h->e[i] = (struct entry){ key_of(h, i), i };
+	heapify(h, size, true);
+	last = (double)h->e[0].key;
+	for (size_t i = size; i < n; i++) {
+		if (surely_not_before(h, i, last))
 			continue;
 		struct entry e = { key_of(h, i), i };
-		if (i < size) {
-			h->e[i] = e;
-			if (i == size - 1)
-				heapify(h, size, true);
-		} else if (before(h, &e, &h->e[0])) {
-			h->e[0] = e;
-			sift(h, 0, size, true);
-		}
+		if (!before(h, &e, &h->e[0]))
+			continue;
+		h->e[0] = e;
+		sift(h, 0, size, true);
+		last = (double)h->e[0].key;
 	}
 }
 
