@@ -54,8 +54,8 @@ is "the report: planned and taken seconds of what moves data" "$(awk '/"stages":
 is "and what the lines said" "$(awk '/"total_s":/ && !total { total = $2 + 0 }
   /"progress": \[/ { on = 1 }
   on && /"at_s":/ { n++; if ($2 + 0 <= last || $2 + 0 >= total) bad = 1; last = $2 + 0 }
-  on && /"left_s":/ { left = $2 + 0 }
-  on && /"part":/ { part = $2 + 0 }
+  on && /"left_s":/ && n == 1 { left = $2 + 0 } # while it reads: a later line may come at the end of the job
+  on && /"part":/ && n == 1 { part = $2 + 0 }
   on && /\]/ { on = 0 }
   END { print (n >= 2), bad + 0, (part < 1), (left > 0) }' report)" "1 0 1 1"
 run "$hetsort" --progress off --report report -f -o out in
