@@ -143,7 +143,7 @@ static void no_limit_no_look(void **state)
 	(void)state;
 	static const char *const files[] = { "usage_in_bytes", "stat" };
 	const char *own = getenv("ROOT"), *tmp = getenv("TEST_TMP");
-	char path[PATH_BYTES], root[PATH_BYTES], event[PATH_BYTES];
+	char path[PATH_BYTES + NAME_BYTES], root[PATH_BYTES], event[PATH_BYTES];
 	snprintf(path, sizeof path, "%s/sort/base/tests/fixtures/memory_limit/v1-unlimited.tree",
 		 own ? own : ".");
 	snprintf(root, sizeof root, "%s/unlimited", tmp ? tmp : "/tmp/hetsort-limit");

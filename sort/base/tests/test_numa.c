@@ -44,7 +44,8 @@ IN_PLACE_OF_THE_SYSTEM FILE *fopen(const char *path, const char *mode)
 
 static unsigned loads;        /* of hwloc's description of the machine */
 static bool built_with_hwloc; /* as a test has seen that gave it a description */
-IN_PLACE_OF_THE_SYSTEM int hwloc_topology_init(void **topology)
+IN_PLACE_OF_THE_SYSTEM int hwloc_topology_init(void **topology);
+int hwloc_topology_init(void **topology)
 {
 	loads++;
 	*topology = NULL;

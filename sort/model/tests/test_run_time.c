@@ -25,13 +25,13 @@ static void measured_runs(void **state)
 		double taken_s;
 		run_load load;
 	} run[] = {
-		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1, 0, 0, false, 0 } },
-		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1, 0, 0, false, 0 } },
-		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1, 0, 0, false, 0 } },
-		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2, 0, 0, false, 0 } },
-		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0 } },
-		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0 } },
-		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0 } },
+		{ 3.12, { 20 * M, 20 * M, 1, 2, false, false, false, 0, 1, 0, 0, false, 0, 0 } },
+		{ 3.20, { 20 * M, 20 * M, 1, 2, true, false, true, 0, 1, 0, 0, false, 0, 0 } },
+		{ 10.7, { 60 * M, 60 * M, 1, 2, true, false, true, 0, 1, 0, 0, false, 0, 0 } },
+		{ 3.80, { 10 * M, 10 * M, 2, 1, true, false, true, 0, 2, 0, 0, false, 0, 0 } },
+		{ 34.7, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0, 0 } },
+		{ 31.5, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0, 0 } },
+		{ 29.8, { 100 * M, 100 * M, 1, 2, true, true, true, 0, 1, 0, 0, false, 0, 0 } },
 	};
 	(void)state;
 	for (size_t i = 0; i < LEN(run); i++) {
@@ -44,7 +44,9 @@ static void measured_runs(void **state)
 /* Each of these takes longer, and a disk that is slow enough decides alone. */
 static void what_takes_longer(void **state)
 {
-	const run_load base = { 1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0, false, 0 };
+	const run_load base = {
+		1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0, false, 0, 0
+	};
 	run_load spills = base, slow = base, ranks = base, busy = base, fresh = base, lookups;
 	(void)state;
 	spills.spills = true;
@@ -83,13 +85,13 @@ static void measured_work(void **state)
 	} run[] = {
 		{ 1.515,
 		  BY_MERGING,
-		  { 4 * M, 4 * M, 1, 1, false, false, false, 0, 1, 87e6, 0, false, 0 } },
+		  { 4 * M, 4 * M, 1, 1, false, false, false, 0, 1, 87e6, 0, false, 0, 0 } },
 		{ 0.945,
 		  BY_MERGING,
-		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 54e6, 0, false, 0 } },
+		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 54e6, 0, false, 0, 0 } },
 		{ 1.103,
 		  BY_DISTRIBUTING,
-		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 310e6, 0, false, 0 } },
+		  { 2 * M, 2 * M, 2, 1, false, false, false, 0, 2, 310e6, 0, false, 0, 0 } },
 	};
 	const rates r = rates_nominal(1);
 	(void)state;
@@ -116,9 +118,8 @@ static void same_parts(run_parts a, run_parts b)
 static void what_comes_first(void **state)
 {
 	const rates r = rates_nominal(1);
-	const run_load memory = {
-		1000000, 1000000, 4, 1, false, false, false, 0, 1, 0, 0, false, 0
-	};
+	const run_load memory = { 1000000, 1000000, 4, 1, false, false, false,
+				  0,       1,       0, 0, false, 0,     0 };
 	run_load spills = memory, alone = memory, waits = memory;
 	settings merging = usual, distributing = usual;
 	(void)state;
@@ -159,7 +160,7 @@ static void where_memory_is_fresh(void **state)
 {
 	const rates r = rates_nominal(1);
 	const double copy = r.copy_s;
-	run_load l = { 1000000, 1000000, 4, 1, false, false, false, 0, 1, 160e6, 0, false, 0 };
+	run_load l = { 1000000, 1000000, 4, 1, false, false, false, 0, 1, 160e6, 0, false, 0, 0 };
 	settings distributing = usual;
 	(void)state;
 	distributing.strategy = BY_DISTRIBUTING;
@@ -181,7 +182,7 @@ static void where_memory_is_fresh(void **state)
 	const run_parts disk = run_time_parts(&r, &usual, &l);
 	assert_float_equal(disk.read.fresh_s + disk.read.files_s, 0, 0);
 	assert_float_equal(disk.write.fresh_s + disk.write.files_s, 0, 0);
-	l = (run_load){ 1000000, 1000000, 1, 1, false, true, false, 0, 1, 50e6, 0, false, 0 };
+	l = (run_load){ 1000000, 1000000, 1, 1, false, true, false, 0, 1, 50e6, 0, false, 0, 0 };
 	assert_float_equal(run_time_parts(&r, &usual, &l).read.fresh_s, 50e6 * copy, 1e-7);
 }
 

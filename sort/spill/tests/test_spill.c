@@ -163,7 +163,7 @@ static void bad_runs_in_memory(void **state)
 	p.memory_runs = 3;
 	assert_int_equal(spill_open(&s, &m, &p, &e), ST_INTERNAL);
 	p.memory_runs = 2;
-	static const spill_name names[2] = { { "named.0" }, { "named.1" } };
+	static const spill_name names[2] = { { "named.0", false }, { "named.1", false } };
 	p.name = names;
 	e = (err){ ST_OK, "" };
 	assert_int_equal(spill_open(&s, &m, &p, &e), ST_INTERNAL);

@@ -196,7 +196,9 @@ static void another_directory(void **state)
 	const char *dirs[] = { other, here };
 	spill_plan p = plan_of(dirs, REC, 4, 4 * RECS);
 	p.dirs = 2;
-	static const spill_name names[] = { { "run-0" }, { "run-1" }, { "run-2" }, { "run-3" } };
+	static const spill_name names[] = {
+		{ "run-0", false }, { "run-1", false }, { "run-2", false }, { "run-3", false }
+	};
 	p.name = names;
 	p.block_bytes = p.write_bytes = SPILL_ALIGN; /* some of it is on the disk */
 	const size_t before = open_files();
