@@ -291,7 +291,7 @@ static int replace_proven(target *t, const char *temp)
 {
 	if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0) {
 		if (role_wrote(t->role, t->dirfd, temp)) {
-			(void)unlinkat(t->dirfd, temp, 0); /* else --clean removes it */
+			(void)unlinkat(t->dirfd, temp, 0); /* else the earlier one stays there */
 			return 0;
 		}
 		if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0)
