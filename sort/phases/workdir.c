@@ -225,6 +225,23 @@ static status take_own(rank_env *env, const input *in, workdir *w)
 	return rc;
 }
 
+/* Give the state of every rank the note of who made the directory, so that no rank's state is the
+ * only one that proves it. */
+static status share_dir_note(rank_env *env, workdir *w)
+{
+	file_id is;
+	file_id *all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(env->c, &w->file.dir, all, sizeof *all);
+	if (rc == ST_OK && file_id_of(w->file.dirfd, &is))
+		for (int i = 0; i < env->c->size; i++)
+			if (all[i].inode && memcmp(&all[i], &is, sizeof is) == 0)
+				w->file.dir = is;
+	mem_free(&env->m, all);
+	return rc;
+}
+
 static status find_earlier(rank_env *env, const input *in, workdir *w)
 {
 	const states_query q = { .c = env->c,
@@ -245,6 +262,8 @@ static status find_earlier(rank_env *env, const input *in, workdir *w)
 	}
 	if (rc == ST_OK)
 		rc = agree_on_job(env, w);
+	if (rc == ST_OK)
+		rc = share_dir_note(env, w);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, take_own(env, in, w));
 	if (rc == ST_OK && w->resuming)

@@ -136,4 +136,17 @@ for other in 0 1 2; do # whichever rank made it, also one that the next job does
   run "$hetsort" --clean d/work d/out
   is "made by rank $other of 3, then killed twice in plan: --clean leaves nothing" "$rc/$(find d | sort | paste -sd' ')" "0/d d/tmp"
 done
+for other in 0 1; do # the state of the rank that made it may be cleaned before the others
+  rm -rf d && mkdir -p d/tmp
+  killed plan:1 --ranks 2 -o d/out
+  note=$(grep -h '^9 .*[1-9a-f]' d/work/.hetsort-*.lock | grep -v ' 0\{16\}$')
+  sed -i "s/^9 .*/9$(printf ' %016d' 0 0 0 0)/" d/work/.hetsort-*.lock
+  sed -i "s/^9 .*/$note/" d/work/.hetsort-*-hetsort-rank$other.json.lock
+  killed merge:0 --resume --ranks 2 -o d/out
+  mv d/work/hetsort-rank1.json elsewhere && ln -s ../../elsewhere d/work/hetsort-rank1.json
+  run "$hetsort" --clean d/work
+  mv elsewhere d/work/hetsort-rank1.json
+  run "$hetsort" --clean d/work d/out
+  is "made by rank $other of 2, cleaned in two steps: nothing stays" "$rc/$(find d | sort | paste -sd' ')" "0/d d/tmp"
+done
 done_testing
