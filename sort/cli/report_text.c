@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a person sees: the plan, the table of phases and ranks, the failures. */
 #include "base/size.h"
-#include "model/bottleneck.h"
+#include "model/job_time.h"
 #include "report.h"
 #include "report_rows.h"
 
@@ -98,7 +98,7 @@ static void print_bottlenecks(const job_result *r, FILE *f)
 {
 	const char *sep = "bound by";
 	for (int b = 0; b < BOTTLENECKS; b++) {
-		const char *name = bottleneck_name((bottleneck)b);
+		const char *name = job_time_bound_name((bottleneck)b);
 		int n = 0;
 		for (int i = 0; r->rank && i < r->size; i++)
 			n += strcmp(r->rank[i].bound_by, name) == 0;

@@ -3,7 +3,7 @@
 #ifndef HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 #define HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 
-#include "model/share_plan.h"
+#include "model/shares.h"
 #include "spill/run_formation.h"
 
 /* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */

@@ -217,7 +217,7 @@ static hetsort_status divide(call *k)
 	if (k->q->kind == COUNTS)
 		return HETSORT_OK;
 	if (k->c->rank == 0)
-		(void)shares_divide(k->records, k->speed, p, false, k->share, &k->e);
+		(void)shares_by_speed(PLAN_LINEAR, false, k->records, k->speed, p, k->share, &k->e);
 	const hetsort_status st = together(k, api_failed(&k->why, &k->e));
 	if (st != HETSORT_OK)
 		return st;

@@ -4,7 +4,7 @@
 #define HETSORT_MODEL_CALIBRATE_H
 
 #include "base/mem.h"
-#include "rates.h"
+#include "job_time.h"
 
 typedef struct calibration calibration;
 

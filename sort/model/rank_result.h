@@ -9,7 +9,7 @@
 #include "comm/rank_env.h"
 #include "io/io_backend.h"
 #include "kernel/checksum.h"
-#include "rates.h"
+#include "job_time.h"
 
 typedef enum phase {
 	PH_DESCRIBE,

@@ -106,7 +106,7 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 		rc = rank_numbers_load(env, g, env->o->speeds, "speed", s->speed);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
 		g->before[i] = g->after[i] = s->speed[i];
-		s->rate[i] = rates_nominal(s->speed[i]);
+		s->rate[i] = job_time_nominal(s->speed[i]);
 	}
 	return rc;
 }
@@ -187,8 +187,8 @@ static void measured_speeds(const settings *o, const rank_speeds *g, const place
 	for (size_t i = 0, k; i < g->p; i += k)
 		to_mean(g, alike + i, k = group_size(alike, i, g->p), s->rate);
 	for (size_t i = 0; i < g->p; i++) {
-		const double before_s = rates_before_s(&s->rate[i], o, n);
-		const double after_s = rates_after_s(&s->rate[i], o, n);
+		const double before_s = job_time_before_s(&s->rate[i], o, n);
+		const double after_s = job_time_after_s(&s->rate[i], o, n);
 		g->before[i] = 1 / before_s;
 		g->after[i] = 1 / after_s;
 		s->speed[i] = 1 / (before_s + after_s);
@@ -240,7 +240,7 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 		return arg ? ST_RESOURCE : ST_OK;
 	const status rc = rank_numbers_load(env, g, arg, what, mb_per_s);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		*(double *)((char *)&s->rate[i] + at) = rates_byte_s(mb_per_s[i]);
+		*(double *)((char *)&s->rate[i] + at) = job_time_byte_s(mb_per_s[i]);
 	mem_free(&env->m, mb_per_s);
 	return rc;
 }

@@ -4,7 +4,7 @@
 #define HETSORT_MODEL_RANK_SPEEDS_H
 
 #include "quota.h"
-#include "share_plan.h"
+#include "shares.h"
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
  * what one of them lacks another has, so they are taken to be alike. */

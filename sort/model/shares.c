@@ -1,9 +1,153 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sorter's one way to the planner library: from speeds and costs to shares. Touches no rank:
- * one plans, the others take its word. */
+/* The plan of shares, and the ways to find shares: by speed, by costs, and by costs that links and
+ * disks bound. Rank 0 finds them, the others receive them.
+ *
+ * A plan takes 56 bytes a rank; the ranks of a process that holds all of them have the first plan
+ * together. It is counted as nobody's memory. */
 #include "shares.h"
+#include "comm/process_pointer.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Stands before its arrays. */
+struct share_arrays {
+	atomic_int holders;
+	size_t ranks; /* so many uint64_t, double or rates follow */
+};
+
+static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
+{
+	const size_t p = (size_t)env->c->size;
+	size_t bytes;
+	share_arrays *a = NULL;
+	if (size_mul(p, bytes_a_rank, &bytes))
+		a = calloc(1, sizeof *a + bytes);
+	if (a)
+		*a = (share_arrays){ .holders = 1, .ranks = p };
+	else
+		err_set(&env->e, ST_RESOURCE, "no memory for the shares of %zu ranks", p);
+	return a;
+}
+
+/* The last one frees them. */
+static void let_go(share_arrays *a)
+{
+	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
+		free(a);
+}
+
+static void find_shares(share_plan *s)
+{
+	s->in = (void *)(s->shares + 1);
+	s->out = s->in + s->shares->ranks;
+	s->before = s->out + s->shares->ranks;
+}
+
+static status alloc_shares(rank_env *env, share_plan *s)
+{
+	s->shares = alloc_arrays(env, sizeof *s->in + sizeof *s->out + sizeof *s->before);
+	if (!s->shares)
+		return ST_RESOURCE;
+	find_shares(s);
+	return ST_OK;
+}
+
+static status alloc_all(rank_env *env, share_plan *s)
+{
+	s->speeds = alloc_arrays(env, sizeof *s->speed + sizeof *s->rate);
+	return s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
+}
+
+/* Rank 0's arrays are those of all. */
+static status share(rank_env *env, share_plan *s)
+{
+	process_pointer both[] = { process_pointer_to(s->speeds), process_pointer_to(s->shares) };
+	const status rc = comm_bcast(env->c, both, sizeof both, 0);
+	if (rc != ST_OK || env->c->rank == 0)
+		return rc;
+	if (!process_pointer_is_whole(&both[0]) || !process_pointer_is_whole(&both[1]))
+		return err_set(&env->e, ST_PEER,
+			       "what rank 0 told of where the shares are makes no sense");
+	s->speeds = both[0].at;
+	s->shares = both[1].at;
+	atomic_fetch_add(&s->speeds->holders, 1);
+	atomic_fetch_add(&s->shares->holders, 1);
+	find_shares(s);
+	return ST_OK;
+}
+
+status share_plan_make(rank_env *env, share_plan *s)
+{
+	*s = (share_plan){ .common = env->c->process_ranks == env->c->size };
+	const bool own = !s->common || env->c->rank == 0;
+	status rc = comm_agree(env->c, own ? alloc_all(env, s) : ST_OK);
+	if (rc == ST_OK && s->common)
+		rc = comm_agree(env->c, share(env, s)); /* before rank 0 may let go */
+	if (rc == ST_OK) {
+		s->speed = (void *)(s->speeds + 1);
+		s->rate = (void *)(s->speed + s->speeds->ranks);
+	}
+	return rc;
+}
+
+status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
+{
+	const size_t bytes = (size_t)env->c->size * sizeof *s->in;
+	*s = (share_plan){ .records = old->records, .speed = old->speed, .rate = old->rate };
+	if (alloc_shares(env, s) != ST_OK)
+		return ST_RESOURCE;
+	memcpy(s->in, old->in, bytes);
+	memcpy(s->out, old->out, bytes);
+	memcpy(s->before, old->before, bytes);
+	return ST_OK;
+}
+
+void share_plan_drop(share_plan *s)
+{
+	let_go(s->shares);
+}
+
+void share_plan_replace(share_plan *old, share_plan *s)
+{
+	share_plan_drop(old);
+	s->speeds = old->speeds;
+	*old = *s;
+	*s = (share_plan){ 0 };
+}
+
+void share_plan_free(share_plan *s)
+{
+	share_plan_drop(s);
+	let_go(s->speeds);
+}
+
+void share_plan_sum_out(const rank_env *env, share_plan *s)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < env->c->size; i++)
+		s->before[i] = sum += s->out[i];
+}
+
+status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, bool is_stdin,
+			const char *what)
+{
+	uint64_t sum = 0;
+	bool ok = true;
+	for (int i = 0; i < env->c->size; i++)
+		ok &= !__builtin_add_overflow(sum, share[i], &sum);
+	if (!ok || (sum != records && !is_stdin))
+		return err_set(&env->e, ST_PEER,
+			       "the shares that rank 0 has planned for %s are not those of %" PRIu64
+			       " records",
+			       what, records);
+	return ST_OK;
+}
+
+/* --------------------------------------------------------------------------- speeds and costs */
 
 status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 {
@@ -59,15 +203,8 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 	return shares_status(st, &he, e);
 }
 
-status shares_divide(uint64_t n, const double *speed, size_t p, bool by_nlogn, uint64_t *share,
-		     err *e)
-{
-	return shares_by_speed(by_nlogn ? PLAN_NLOGN : PLAN_LINEAR, by_nlogn, n, speed, p, share,
-			       e);
-}
-
-status shares_by_costs_within(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes,
-			      size_t p, const uint64_t *most, uint64_t *share, err *e)
+status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
+		       const uint64_t *most, uint64_t *share, err *e)
 {
 	hetpart_opts opts = HETPART_OPTS_INIT;
 	hetpart_cost **cost = calloc(p, sizeof *cost);
@@ -89,8 +226,354 @@ status shares_by_costs_within(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t
 	return shares_status(st, &he, e);
 }
 
-status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
-		       uint64_t *share, err *e)
+/* ---------------------------------------------------------------------------- links and disks
+ *
+ * Two passes: all ranks read and sort, then all send, merge and write. A rank has to send in the
+ * second pass what it has read, so a slow link bounds both of its shares: the fewer records it may
+ * read, the later the others have read theirs, and the earlier all is sent. A search over the time
+ * of the second pass finds the best of that; each step is one plan of libhetpart. Ranks that are
+ * alike form a group, which has its shares as one. */
+
+enum { STEPS = 20 }; /* of the search: to 1/15000 of the bracket */
+
+static const double GOLDEN = 0.6180339887498949;
+
+/* What ranks must have in common to form a group. */
+typedef struct likeness {
+	rates rate;
+	const hetpart_cost *before_s, *after_s;
+	uint64_t in; /* if it is fixed */
+} likeness;
+
+_Static_assert(sizeof(likeness) == sizeof(rates) + 2 * sizeof(void *) + sizeof(uint64_t),
+	       "compared byte by byte");
+
+/* Some ranks that divide a share evenly. */
+typedef struct group {
+	const bound_ranks *b;
+	likeness like;
+	uint64_t count;   /* of ranks */
+	uint64_t each_in; /* for after_s(): what each has to send */
+} group;
+
+static group group_of(const bound_ranks *b, size_t i, uint64_t in)
 {
-	return shares_by_costs_within(n, fn, ctx, ctx_bytes, p, NULL, share, e);
+	group g = { .b = b, .count = 1 };
+	g.like = (likeness){ b->rate[i], b->before_s ? b->before_s[i] : NULL,
+			     b->after_s ? b->after_s[i] : NULL, b->in_fixed ? in : 0 };
+	return g;
+}
+
+/* The largest part of a share. */
+static uint64_t part_of(const group *g, uint64_t all)
+{
+	return all / g->count + (all % g->count > 0);
+}
+
+static double link_s(const group *g, uint64_t n)
+{
+	return job_time_link_s(&g->like.rate, g->b->o, n, g->b->p);
+}
+
+static double disk_s(const group *g, uint64_t n)
+{
+	return job_time_disk_s(&g->like.rate, g->b->o, n);
+}
+
+/* With the link for what is received; last_sent_s() has what is sent. */
+static job_time time_of(const group *g, uint64_t in, uint64_t out)
+{
+	const bool disk = g->like.rate.disk_s > 0;
+	const job_load l = { .in = in,
+			     .out = out,
+			     .ranks = g->b->p,
+			     .cpus = g->b->cpus,
+			     .cold = disk,
+			     .durable = disk,
+			     .disk_s = g->like.rate.disk_s,
+			     .disk_ranks = 1,
+			     .sends_separately = true };
+	return job_time_of(&g->like.rate, g->b->o, &l);
+}
+
+static double before_s(void *ctx, uint64_t all)
+{
+	const group *g = ctx;
+	const uint64_t in = part_of(g, all);
+	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), disk_s(g, in))
+				: time_of(g, in, 0).stage[STAGE_READ].all_s;
+}
+
+static double after_s(void *ctx, uint64_t all)
+{
+	const group *g = ctx;
+	const uint64_t out = part_of(g, all);
+	if (g->like.after_s)
+		return fmax(hetpart_cost_eval(g->like.after_s, out),
+			    fmax(link_s(g, out), disk_s(g, out)));
+	const job_time t = time_of(g, g->each_in, out);
+	double s = 0;
+	for (int k = STAGE_READ + 1; k < STAGES; k++)
+		s += t.stage[k].all_s;
+	return s;
+}
+
+/* When the last rank has read, and after that sent and written. */
+typedef struct passes {
+	double read_s, sent_s, written_s;
+} passes;
+
+static void add_group(passes *last, group g, uint64_t in, uint64_t out)
+{
+	g.each_in = part_of(&g, in);
+	last->read_s = fmax(last->read_s, before_s(&g, in));
+	last->sent_s = fmax(last->sent_s, link_s(&g, g.each_in));
+	last->written_s = fmax(last->written_s, after_s(&g, out));
+}
+
+static double both_s(const passes *last)
+{
+	return last->read_s + fmax(last->sent_s, last->written_s);
+}
+
+bool shares_bound_known(const rates *rate, size_t p)
+{
+	for (size_t i = 0; i < p; i++)
+		if (rate[i].link_s > 0 || rate[i].disk_s > 0)
+			return true;
+	return false;
+}
+
+double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out)
+{
+	passes last = { 0 };
+	for (size_t i = 0; i < b->p; i++)
+		add_group(&last, group_of(b, i, in[i]), in[i], out[i]);
+	return both_s(&last);
+}
+
+typedef struct member {
+	likeness like;
+	size_t rank;
+} member;
+
+/* All arrays but `at` have an entry a group. */
+typedef struct search {
+	const bound_ranks *b;
+	member *at; /* [p] ranks that are alike side by side */
+	size_t n;   /* groups */
+	group *g;
+	uint64_t records;
+	uint64_t *in, *out;         /* the best shares */
+	uint64_t *new_in, *new_out; /* and those that may be better */
+	uint64_t *most;             /* that each may read */
+} search;
+
+static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out)
+{
+	passes last = { 0 };
+	for (size_t i = 0; i < s->n; i++)
+		add_group(&last, s->g[i], in[i], out[i]);
+	return last;
+}
+
+/* Do these shares take longer than they would if links and disks took no time? */
+static bool is_bound(const search *s)
+{
+	const passes all = passes_of(s, s->in, s->out);
+	passes work = { 0 };
+	for (size_t i = 0; i < s->n; i++) {
+		group g = s->g[i];
+		g.like.rate.link_s = g.like.rate.disk_s = 0;
+		add_group(&work, g, s->in[i], s->out[i]);
+	}
+	return both_s(&all) > both_s(&work);
+}
+
+/* Find the most that each can send in sending_s. Returns whether that is all records. */
+static bool limit_sending(search *s, double sending_s)
+{
+	uint64_t sum = 0;
+	bool all = false;
+	for (size_t i = 0; i < s->n; i++) {
+		const double one_s = link_s(&s->g[i], 1);
+		const double n =
+			one_s > 0 ? floor(sending_s / one_s) * (double)s->g[i].count : INFINITY;
+		s->most[i] = n < (double)s->records ? (uint64_t)n : s->records;
+		all = all || __builtin_add_overflow(sum, s->most[i], &sum) || sum >= s->records;
+	}
+	return all;
+}
+
+static status divide_in(search *s, const uint64_t *most, double *read_s, err *e)
+{
+	const status rc =
+		shares_by_costs(s->records, before_s, s->g, sizeof *s->g, s->n, most, s->new_in, e);
+	*read_s = 0;
+	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
+		*read_s = fmax(*read_s, before_s(&s->g[i], s->new_in[i]));
+	return rc;
+}
+
+/* Find the time of both passes if the second one takes sending_s. */
+static status try_sending(search *s, double sending_s, double *total_s, err *e)
+{
+	*total_s = INFINITY;
+	if (!limit_sending(s, sending_s))
+		return ST_OK;
+	const status rc = divide_in(s, s->most, total_s, e);
+	*total_s += sending_s;
+	return rc;
+}
+
+/* Between the time that the rest of the second pass takes, and the time to send what is read by
+ * speed: the sum of both passes falls and rises once. */
+static status find_sending(search *s, double least_s, double most_s, double *best_s, err *e)
+{
+	double lo = least_s, hi = most_s, at[2], total[2];
+	at[0] = hi - GOLDEN * (hi - lo);
+	at[1] = lo + GOLDEN * (hi - lo);
+	status rc = try_sending(s, at[0], &total[0], e);
+	if (rc == ST_OK)
+		rc = try_sending(s, at[1], &total[1], e);
+	for (int i = 0; i < STEPS && rc == ST_OK; i++) {
+		const int k = total[0] < total[1] ? 0 : 1; /* the half that stays */
+		*(k == 0 ? &hi : &lo) = at[1 - k];
+		at[1 - k] = at[k];
+		total[1 - k] = total[k];
+		at[k] = k == 0 ? hi - GOLDEN * (hi - lo) : lo + GOLDEN * (hi - lo);
+		rc = try_sending(s, at[k], &total[k], e);
+	}
+	double least = INFINITY;
+	const double candidates[] = { least_s, at[0], at[1], hi };
+	for (size_t i = 0; i < sizeof candidates / sizeof *candidates && rc == ST_OK; i++) {
+		double sum;
+		rc = try_sending(s, candidates[i], &sum, e);
+		if (rc == ST_OK && sum < least) {
+			least = sum;
+			*best_s = candidates[i];
+		}
+	}
+	return rc;
+}
+
+/* Find what each reads, if the second pass takes least_s without sending. */
+static status bound_in(search *s, double least_s, err *e)
+{
+	double unused_s, most_s = 0;
+	status rc = divide_in(s, NULL, &unused_s, e);
+	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
+		most_s = fmax(most_s, link_s(&s->g[i], part_of(&s->g[i], s->new_in[i])));
+	double best_s = most_s;
+	if (rc == ST_OK && most_s > least_s) {
+		rc = find_sending(s, least_s, most_s, &best_s, e);
+		if (rc == ST_OK)
+			rc = try_sending(s, best_s, &unused_s, e);
+	}
+	return rc;
+}
+
+static status bound_out(search *s, err *e)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->g[i].each_in = part_of(&s->g[i], s->new_in[i]);
+	return shares_by_costs(s->records, after_s, s->g, sizeof *s->g, s->n, NULL, s->new_out, e);
+}
+
+/* Take the new shares if they are better. */
+static void keep_better(search *s)
+{
+	const passes old = passes_of(s, s->in, s->out), new = passes_of(s, s->new_in, s->new_out);
+	if (!(both_s(&new) < both_s(&old)))
+		return;
+	memcpy(s->in, s->new_in, s->n * sizeof *s->in);
+	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
+}
+
+/* New shares of both kinds, in turn: what is written for what is read, and the other way round.
+ * Equal shares may be better still. */
+static status find_best(search *s, err *e)
+{
+	const size_t bytes = s->n * sizeof *s->in;
+	memcpy(s->new_in, s->in, bytes);
+	status rc = bound_out(s, e);
+	if (rc == ST_OK && !s->b->in_fixed) {
+		rc = bound_in(s, passes_of(s, s->new_in, s->new_out).written_s, e);
+		if (rc == ST_OK)
+			rc = bound_out(s, e);
+	}
+	if (rc != ST_OK)
+		return rc;
+	keep_better(s);
+	uint64_t rest = s->records % s->b->p;
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t n = s->g[i].count, more = rest < n ? rest : n;
+		s->new_out[i] = s->records / s->b->p * n + more;
+		rest -= more;
+	}
+	memcpy(s->new_in, s->b->in_fixed ? s->in : s->new_out, bytes);
+	keep_better(s);
+	return ST_OK;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+	const member *x = a, *y = b;
+	const int c = memcmp(&x->like, &y->like, sizeof x->like);
+	return c ? c : x->rank < y->rank ? -1 : 1;
+}
+
+static void make_groups(search *s, const uint64_t *in, const uint64_t *out)
+{
+	const bound_ranks *b = s->b;
+	for (size_t i = 0; i < b->p; i++)
+		s->at[i] = (member){ group_of(b, i, in[i]).like, i };
+	qsort(s->at, b->p, sizeof *s->at, by_likeness);
+	for (size_t i = 0; i < b->p; i++) {
+		const likeness *l = &s->at[i].like;
+		if (i == 0 || memcmp(l, &s->at[i - 1].like, sizeof *l) != 0)
+			s->g[s->n++] = (group){ .b = b, .like = *l };
+		s->g[s->n - 1].count++;
+		s->in[s->n - 1] += in[s->at[i].rank];
+		s->out[s->n - 1] += out[s->at[i].rank];
+		s->records += out[i];
+	}
+}
+
+static void divide(const search *s, const uint64_t *all, uint64_t *share)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < s->n; i++)
+		for (uint64_t k = 0, n = s->g[i].count; k < n; k++)
+			share[s->at[at++].rank] = all[i] / n + (k < all[i] % n);
+}
+
+status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
+{
+	enum { ARRAYS = 5 };
+	uint64_t *all = calloc(b->p, ARRAYS * sizeof *all);
+	search s = {
+		.b = b, .at = calloc(b->p, sizeof *s.at), .g = calloc(b->p, sizeof *s.g), .in = all
+	};
+	status rc = all && s.at && s.g
+			    ? ST_OK
+			    : err_set(e, ST_RESOURCE, "no memory for a plan of %zu ranks", b->p);
+	if (rc == ST_OK) {
+		s.out = s.in + b->p;
+		s.new_in = s.out + b->p;
+		s.new_out = s.new_in + b->p;
+		s.most = s.new_out + b->p;
+		make_groups(&s, in, out);
+		if (is_bound(&s)) {
+			rc = find_best(&s, e);
+			if (rc == ST_OK && !b->in_fixed)
+				divide(&s, s.in, in);
+			if (rc == ST_OK)
+				divide(&s, s.out, out);
+		}
+	}
+	free(all);
+	free(s.at);
+	free(s.g);
+	return rc;
 }

@@ -88,11 +88,11 @@ typedef struct task {
 static double task_s(void *ctx, uint64_t written)
 {
 	const task *t = ctx;
-	const rates one = rates_nominal(1);
-	const double work_s = (t->send_s + rates_after_s(&one, t->o, written)) / t->speed;
+	const rates one = job_time_nominal(1);
+	const double work_s = (t->send_s + job_time_after_s(&one, t->o, written)) / t->speed;
 	const uint64_t moved = written > t->held ? written : t->held;
-	return fmax(work_s, fmax(rates_link_s(&t->carries, t->o, moved, t->p),
-				 rates_disk_s(&t->carries, t->o, written)));
+	return fmax(work_s, fmax(job_time_link_s(&t->carries, t->o, moved, t->p),
+				 job_time_disk_s(&t->carries, t->o, written)));
 }
 
 /* As a cost of writing: who writes nothing is not waited for, and the others still end together. */
@@ -116,7 +116,7 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 		  const rates *rate, const uint64_t *written, size_t p, double *now,
 		  uint64_t *share, prospect *out, err *e)
 {
-	const rates one = rates_nominal(1);
+	const rates one = job_time_nominal(1);
 	double unit_s;
 	uint64_t all = 0;
 	*out = (prospect){ 0, 0, false };
@@ -129,14 +129,14 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
 		t[i] = (task){ .o = o,
-			       .send_s = rates_send_s(&one, o, s[i].held, p),
+			       .send_s = job_time_send_s(&one, o, s[i].held, p),
 			       .speed = now[i],
 			       .carries = { .link_s = rate[i].link_s / unit_s,
 					    .disk_s = rate[i].disk_s / unit_s },
 			       .held = s[i].held,
 			       .p = p };
 	const double before_s = time_left_s(t, p, written) * unit_s;
-	const status rc = shares_by_costs(all, writing_s, t, sizeof *t, p, share, e);
+	const status rc = shares_by_costs(all, writing_s, t, sizeof *t, p, NULL, share, e);
 	if (rc == ST_OK) {
 		out->saved_s = before_s - time_left_s(t, p, share) * unit_s;
 		out->gain = out->saved_s > 0 ? out->saved_s / before_s : 0;
@@ -191,11 +191,11 @@ static void note(rank_env *env, const share_plan *s, const draft *d, const verdi
 /* For what comes after reading: the rates may weigh merging otherwise than sorting. */
 static void planned_speeds(const rank_env *env, const share_plan *s, double *planned)
 {
-	const rates one = rates_nominal(1);
+	const rates one = job_time_nominal(1);
 	const uint64_t some = 1000000;
 	for (int i = 0; i < env->c->size; i++)
-		planned[i] = rates_after_s(&one, env->o, some) /
-			     rates_after_s(&s->rate[i], env->o, some);
+		planned[i] = job_time_after_s(&one, env->o, some) /
+			     job_time_after_s(&s->rate[i], env->o, some);
 }
 
 /* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
@@ -209,7 +209,7 @@ static sighting own_sighting(const rank_env *env, const read_runs *d, const spee
 	rates expected = r->rate;
 	if (scatters)
 		expected.copy_s = 0;
-	sighting s = { .work_s = rates_before_s(&expected, env->o, d->n) * planned,
+	sighting s = { .work_s = job_time_before_s(&expected, env->o, d->n) * planned,
 		       .held = scatters ? 0 : d->n };
 	if (scatters && env->c->rank == 0)
 		s.work_s = 0;

@@ -4,7 +4,7 @@
 #define HETSORT_PHASES_ADAPT_H
 
 #include "base/mem.h"
-#include "model/rates.h"
+#include "model/job_time.h"
 #include "base/settings.h"
 
 /* Of a rank's work: all of it, its last half, and its last quarter. */

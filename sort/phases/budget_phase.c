@@ -6,7 +6,6 @@
 #include "base/minmax.h"
 #include "exchange/stream_merge.h"
 #include "phases.h"
-#include "predict_time.h"
 #include "base/memory_limit.h"
 #include "base/size.h"
 #include "spill/spill.h"
@@ -422,6 +421,6 @@ status phase_budget(rank_env *env, const settled *k, memory_plan *mp)
 	memcpy(env->stats->limit_text, mp->limit.text, sizeof env->stats->limit_text);
 	note_budget(env, mp);
 	if (rc == ST_OK && !k->f->in.is_stream)
-		predict_time(env, k, *budget_tmpdirs(env, mp, &dirs));
+		plan_time(env, k, *budget_tmpdirs(env, mp, &dirs));
 	return rc;
 }

@@ -21,6 +21,11 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 /* plan_note - what the rank of env reports of the plan. */
 void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp);
 
+/* plan_time - predict how long this rank takes, add it to what plan_note() has noted, and plan the
+ * stages. The budget is made. run_dir: where runs go, if it spills. Looks whether the input is in
+ * memory; if speeds are measured and there is much to write, it tries the disk. */
+void plan_time(rank_env *env, const settled *k, const char *run_dir);
+
 /* plan_for_all - what each rank would say of its plan, where rank 0 plans for all of them
  * (comm_local_run_first): all[] are copies of its own result. rc: of rank 0; returns that of all.
  */

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
  * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
- * receives the other way round. Rank 0 plans, the others take its word, so all plans are one. */
+ * receives the other way round. Rank 0 plans, the others receive its plan, so all plans are one.
+ * When the budget is made, each rank predicts its time: nothing of that can fail, and rates that
+ * are not known are nominal. */
+#include "budget_phase.h"
 #include "phases.h"
-#include "model/bottleneck.h"
+#include "base/minmax.h"
+#include "exchange/sample.h"
+#include "io/disk_rate.h"
 #include "model/link_rates.h"
-#include "model/shares.h"
+#include "model/quota.h"
+#include "spill/spill.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+enum {
+	TRIAL_BYTES = 32 << 20,
+	TRIAL_PART = 16, /* of what is to be written */
+	LEAST_TRIAL_BYTES = 4 << 20,
+};
+
+static const double START_S = 0.02; /* files made, synced and renamed, threads started */
 
 /* One vector, by experience where there is some and it is asked for. */
 static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool before,
 			 const share_plan *s, uint64_t *share)
 {
-	const bool sorting = before == settings_strategy(env->o)->sorts_first;
+	const bool sorting = before == job_time_sorts_reading(env->o);
 	bool known = false;
 	const status rc = h ? history_shares(env, h, before, s->records, share, &known) : ST_OK;
 	if (rc != ST_OK || known)
@@ -27,13 +46,12 @@ static status weigh(rank_env *env, const input *in, const rank_speeds *g, histor
 {
 	rank_costs *before = NULL, *after = NULL;
 	bound_ranks b = { .o = env->o,
-			  .ranks = g->p,
 			  .p = g->p,
 			  .rate = s->rate,
 			  .cpus = g->cpus,
 			  .in_fixed = env_scatters(env) || in->per_rank };
 	const bool wanted = env->o->plan == PLAN_NLOGN || env->o->plan == PLAN_ONLINE;
-	if (!wanted || g->p == 1 || env->o->merge || !bound_ranks_known(s->rate, g->p))
+	if (!wanted || g->p == 1 || env->o->merge || !shares_bound_known(s->rate, g->p))
 		return ST_OK;
 	status rc = h ? history_costs(env, h, true, s->records, &before) : ST_OK;
 	if (rc == ST_OK && before)
@@ -43,7 +61,7 @@ static status weigh(rank_env *env, const input *in, const rank_speeds *g, histor
 		b.after_s = rank_costs_all(after);
 	}
 	if (rc == ST_OK)
-		rc = bound_shares(&b, s->in, s->out, &env->e);
+		rc = shares_bound(&b, s->in, s->out, &env->e);
 	rank_costs_free(before);
 	rank_costs_free(after);
 	return rc;
@@ -159,6 +177,117 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 		plan_note(env, s, sp);
 	rank_speeds_free(env, &g);
 	return rc;
+}
+
+/* Of those that the rates are for: measured ones are of all threads, with all ranks at work, and at
+ * the speed that quotas allow. */
+static double processors_of(const rank_env *env, const settled *k)
+{
+	const quota q = quota_find("");
+	const double mine =
+		fmin(k->cpus->processors, quota_processors(&q, INFINITY, k->cpus->ranks_here));
+	return env->o->calibrate ? 1 : fmin(mine, k->cpus->threads);
+}
+
+static bool is_cold(const input *in, uint64_t bytes)
+{
+	const bool is_file = in->files && !in->file->is_stream;
+	const int fd = is_file ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	if (fd < 0)
+		return false;
+	const bool cold = !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)in->file->st.st_size));
+	close(fd);
+	return cold;
+}
+
+/* The directory of the output; "" is none. */
+static void output_dir(const settings *o, char dir[PATH_MAX])
+{
+	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
+	const size_t n = slash ? (size_t)(slash - o->output) + 1 : 0;
+	if (n >= PATH_MAX)
+		return;
+	memcpy(dir, slash ? o->output : ".", slash ? n : 1);
+	dir[slash ? n : 1] = '\0';
+}
+
+static double measured_disk(rank_env *env, const settled *k, const char *run_dir, uint64_t bytes)
+{
+	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
+	char dir[PATH_MAX] = "";
+	if (env->o->disks)
+		return env->stats->rate.disk_s;
+	if (!env->o->calibrate || most < LEAST_TRIAL_BYTES)
+		return 0;
+	if (k->mp->budget.spills)
+		return disk_rate_s(&env->m, run_dir, most);
+	output_dir(env->o, dir);
+	return disk_rate_s(&env->m, dir, most);
+}
+
+/* Of memory, beside what the records that are read take. */
+static double fresh_bytes(const settled *k, uint64_t bytes)
+{
+	const uint64_t held = k->mp->budget.spills ? 0 : bytes, all = k->mp->budget.bytes;
+	return all > held ? (double)(all - held) : 0;
+}
+
+/* Of the records of runs, which stay in memory. */
+static double held_part(const settled *k, uint64_t bytes)
+{
+	const uint64_t disk = k->mp->budget.disk_bytes;
+	return k->mp->budget.spills && bytes > disk ? 1 - (double)disk / (double)bytes : 0;
+}
+
+/* For each splitter a round of the search looks into each run three times: for a sample of what is
+ * left, and for the places of two pivots. What is left then is what samples of all runs of all
+ * ranks are off by; half of it, where they are few. */
+static double lookup_bytes(const rank_env *env, const settled *k)
+{
+	const size_t p = (size_t)env->c->size;
+	const double places = sample_bracket_recs(k->s->records, p);
+	if (!k->mp->budget.spills || places < 2)
+		return 0;
+	const double of_rank = (double)k->mp->budget.runs;
+	const double bits = fmax(1, log2(sqrt((double)p * of_rank) / 5));
+	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
+}
+
+static job_load load_of(rank_env *env, const settled *k, const char *run_dir)
+{
+	const uint64_t in = own_share(env, k->s->in), out = own_share(env, k->s->out);
+	const uint64_t bytes = in * env->o->lay.record_bytes;
+	return (job_load){ .in = in,
+			   .out = out,
+			   .ranks = (size_t)env->c->size,
+			   .cpus = processors_of(env, k),
+			   .cold = is_cold(&k->f->in, bytes),
+			   .spills = k->mp->budget.spills,
+			   .durable = env->o->fsync && !k->f->out.is_stdout,
+			   .disk_s = measured_disk(env, k, run_dir, bytes),
+			   .disk_ranks = k->cpus->ranks_here,
+			   .fresh_bytes = fresh_bytes(k, bytes),
+			   .lookup_bytes = lookup_bytes(env, k),
+			   .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in),
+			   .held = held_part(k, bytes),
+			   .far = 1 - (double)k->cpus->ranks_here / env->c->size,
+			   .rereads = env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout };
+}
+
+void plan_time(rank_env *env, const settled *k, const char *run_dir)
+{
+	rank_result *r = env->stats;
+	stages *g = &env->c->stages;
+	const job_load l = load_of(env, k, run_dir);
+	const job_time t = job_time_of(&r->rate, env->o, &l);
+	/* measuring is part of the time */
+	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
+	snprintf(r->bound_by, sizeof r->bound_by, "%s",
+		 job_time_bound_name(job_time_bound_by(&r->rate, env->o, &l)));
+	for (int i = STAGE_READ; i < STAGES; i++)
+		stages_plan(g, (stage_kind)i, t.stage[i]);
+	g->spilled = l.spills ? 1 - l.held : 0;
+	r->stages = stages_times(g);
 }
 
 static run_times own_times(const rank_env *env)

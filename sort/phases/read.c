@@ -140,7 +140,7 @@ static speed_history *speed_history_of(const rank_env *env, const settled *k, bo
 	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
 		return NULL;
 	h->read_s = r->copy_s * env->o->lay.record_bytes;
-	h->sort_s = sort ? rates_before_s(r, env->o, n) / (double)n - h->read_s : 0;
+	h->sort_s = sort ? job_time_before_s(r, env->o, n) / (double)n - h->read_s : 0;
 	return h;
 }
 

@@ -15,9 +15,9 @@ static status share_top(rank_env *env, share_plan *s, uint64_t top)
 {
 	const size_t ranks = (size_t)env->c->size - 1;
 	const bool plans = env->c->rank == 0;
-	status rc = comm_agree(env->c,
-			       plans ? shares_divide(top, s->speed, ranks, false, s->out, &env->e)
-				     : ST_OK);
+	status rc = comm_agree(env->c, plans ? shares_by_speed(PLAN_LINEAR, false, top, s->speed,
+							       ranks, s->out, &env->e)
+					     : ST_OK);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, s->out, ranks * sizeof *s->out, 0);
 	s->out[ranks] = s->records - top;

@@ -12,7 +12,7 @@
 #include "io/output.h"
 #include "kernel/inspect.h"
 #include "model/rank_result.h"
-#include "model/share_plan.h"
+#include "model/shares.h"
 #include "scatter/scatter.h"
 #include "spill/budget.h"
 #include "workdir.h"

@@ -6,7 +6,7 @@
 #include "exchange/block.h"
 #include "model/rank_result.h"
 #include "model/rank_speeds.h"
-#include "model/share_plan.h"
+#include "model/shares.h"
 #include "spill/run_formation.h"
 
 enum { SCATTER_BLOCK_BYTES = 1 << 20, SCATTER_SLOTS = 2 };

@@ -15,7 +15,7 @@ typedef struct rank_work {
 static double work_s(void *ctx, uint64_t n)
 {
 	const rank_work *w = ctx;
-	return rates_before_s(w->rate, w->o, n);
+	return job_time_before_s(w->rate, w->o, n);
 }
 
 /* The planner's view of the ranks: 1, 2, ..., and 0, the root, last. */

@@ -30,7 +30,7 @@ typedef struct sim_change {
 
 /* Seconds of a processor of speed 1. */
 typedef struct sim_rates {
-	double sort_s, merge_s, copy_s; /* as in model/rates.h */
+	double sort_s, merge_s, copy_s; /* as in model/job_time.h */
 	double message_s;               /* to send a message, or to receive it */
 	double test_s;                  /* to ask whether it is through */
 } sim_rates;

@@ -29,18 +29,18 @@
 static sim_rates rate;
 
 /* Measured or given, rates are those of the records that are there. */
-WRAPPED(rates, rates_nominal, double speed)
+WRAPPED(rates, job_time_nominal, double speed)
 {
-	rates r = __real_rates_nominal(speed);
+	rates r = __real_job_time_nominal(speed);
 	r.sort_s *= comm_sim_scale();
 	r.merge_s *= comm_sim_scale();
 	r.copy_s *= comm_sim_scale();
 	return r;
 }
 
-WRAPPED(double, rates_byte_s, double mb_per_s)
+WRAPPED(double, job_time_byte_s, double mb_per_s)
 {
-	return __real_rates_byte_s(mb_per_s) * comm_sim_scale();
+	return __real_job_time_byte_s(mb_per_s) * comm_sim_scale();
 }
 
 WRAPPED(status, link_rates_measure, rank_env *env, const rank_speeds *g, double *link_s)

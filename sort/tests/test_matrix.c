@@ -184,11 +184,11 @@ static const char *check_adapting(const bench *b, const test_case *t)
  */
 static double linear_s(const bench *b, const test_case *t, const rank_result *r, uint64_t n)
 {
-	const rates one = rates_nominal(1);
+	const rates one = job_time_nominal(1);
 	const uint64_t held = t->scatter == NOT_DEALT ? r->in : 0;
 	if (r->adapt_state != ADAPT_CHANGED)
 		return (double)n / speed_of(r);
-	return n ? (rates_send_s(&one, &b->o, held, (size_t)t->p) + rates_after_s(&one, &b->o, n)) /
+	return n ? (job_time_send_s(&one, &b->o, held, (size_t)t->p) + job_time_after_s(&one, &b->o, n)) /
 			       speed_of(r)
 		 : 0;
 }

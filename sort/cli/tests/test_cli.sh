@@ -684,6 +684,33 @@ is "--speeds=auto --explain: three rates a rank" \
   "$(awk '/^measured rates/ {m = 1} m && $1 ~ /^[01]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$out" | wc -l)" 2
 is "--speeds=auto --explain: threads are alike" "$(awk '/^measured/ {exit} $1 ~ /^[01]$/ {print $3, $4, $5}' <<<"$out" |
   uniq -c | tr -s ' ')" " 2 1 500 500"
+# One model: what --explain prints, what its report has of each rank, and what the report of the sort has.
+if command -v python3 >/dev/null; then
+  like="--ranks 3 --speeds 1,2,4 --plan equal --verify reread --no-fsync --memory 64M"
+  # shellcheck disable=SC2086  # several options
+  run "$hetsort" $like --explain --report plan.json -o out in
+  printf '%s\n' "$out" >plan
+  # shellcheck disable=SC2086
+  run "$hetsort" -q $like --report sorted.json -o out in
+  is "seconds of the plan: --explain, its report, and the report of the sort" "$rc/$(python3 - 2>&1 <<'PY'
+import json
+planned, done = (json.load(open(f + ".json"))["ranks"] for f in ("plan", "sorted"))
+rows = [line.split() for line in open("plan") if line.split()[:1] in (["0"], ["1"], ["2"])]
+seconds = lambda r, *names: sum(s["planned_s"] for name, s in r["stages"].items() if not names or name in names)
+for row, p, d in zip(rows, planned, done):
+    for r in p, d:  # a job begins with a fiftieth of a second, and what was measured until the plan
+        begun = r["predicted_s"] - seconds(r) - 0.02
+        print(-1e-9 < begun <= r["phases_s"]["describe"] + r["phases_s"]["plan"] + 1e-9, end=" ")
+    print(abs(float(row[5]) - p["predicted_s"]) <= 0.000501, end=" ")
+    print(abs(seconds(p, "write", "check") - seconds(d, "write", "check")) < 1e-9, "check" in d["stages"])
+print(len({seconds(p, "write") for p in planned}))
+PY
+  )" "0/True True True True True
+True True True True True
+True True True True True
+3"
+  rm -f out plan plan.json sorted.json
+fi
 refuses "--explain of standard input" 2 "cannot know the size" "$hetsort" --explain -
 
 run "$hetsort" --report report.json -o out in

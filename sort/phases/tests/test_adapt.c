@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 #include "phases/adapt.h"
-#include "model/rates.h"
 #include "model/shares.h"
 #include "base/splitmix.h"
 
@@ -39,8 +38,8 @@ typedef struct writing {
 static double writing_s(void *ctx, uint64_t n)
 {
 	const writing *w = ctx;
-	const rates one = rates_nominal(1);
-	return rates_after_s(&one, w->o, n) / w->speed;
+	const rates one = job_time_nominal(1);
+	return job_time_after_s(&one, w->o, n) / w->speed;
 }
 
 /* Shares with which ranks of such speeds end together. */
@@ -50,7 +49,7 @@ static void divide(const situation *s, const double *speed, uint64_t *share)
 	writing w[P];
 	for (size_t i = 0; i < P; i++)
 		w[i] = (writing){ &s->o, speed[i] };
-	assert_int_equal(shares_by_costs(N, writing_s, w, sizeof *w, P, share, &e), ST_OK);
+	assert_int_equal(shares_by_costs(N, writing_s, w, sizeof *w, P, NULL, share, &e), ST_OK);
 }
 
 /* Ranks with the planned speeds, `factor` times as slow as that while they read. */
@@ -62,11 +61,11 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 				 .adapt = { .on = true, .gain = 0.1, .saved_s = 0.02 } } };
 	memcpy(s->planned, planned, sizeof s->planned);
 	const bool merging = by == BY_MERGING;
-	const rates one = rates_nominal(1);
-	assert_int_equal(shares_divide(N, planned, P, merging, s->in, &e), ST_OK);
+	const rates one = job_time_nominal(1);
+	assert_int_equal(shares_by_speed(PLAN_NLOGN, merging, N, planned, P, s->in, &e), ST_OK);
 	divide(s, planned, s->written);
 	for (size_t i = 0; i < P; i++) {
-		s->seen[i].work_s = rates_before_s(&one, &s->o, s->in[i]);
+		s->seen[i].work_s = job_time_before_s(&one, &s->o, s->in[i]);
 		s->seen[i].took_s[0] = s->seen[i].work_s / planned[i] * factor[i];
 	}
 }
@@ -144,7 +143,8 @@ static void by_costs_as_by_speeds(void **state)
 					     .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, 10) } };
 		uint64_t want[P], share[P];
 		err e = { ST_OK, "" };
-		assert_int_equal(shares_divide(N, speed_sets[k], P, false, want, &e), ST_OK);
+		assert_int_equal(shares_by_speed(PLAN_NLOGN, false, N, speed_sets[k], P, want, &e),
+				 ST_OK);
 		divide(&s, speed_sets[k], share);
 		for (size_t i = 0; i < P; i++)
 			assert_true(fabs((double)share[i] - (double)want[i]) <= 2);
@@ -157,7 +157,7 @@ static void by_costs_as_by_speeds(void **state)
 static void what_is_to_be_sent_counts(void **state)
 {
 	static const double factors[] = { 1.5, 2, 3, 4, 40 };
-	const rates one = rates_nominal(1);
+	const rates one = job_time_nominal(1);
 	(void)state;
 	for (size_t k = 0; k < LEN(factors); k++)
 		for (int by = BY_MERGING; by <= BY_DISTRIBUTING; by++) {
@@ -166,12 +166,12 @@ static void what_is_to_be_sent_counts(void **state)
 			set_up(&s, (strategy)by, speed_sets[0], factor);
 			for (size_t i = 0; i < P; i++)
 				s.seen[i].held = s.in[i];
-			const double send_s = rates_send_s(&one, &s.o, N / P, P);
+			const double send_s = job_time_send_s(&one, &s.o, N / P, P);
 			assert_true(send_s > 0);
 			replan(&s);
 			assert_true(s.out.worth);
 			for (size_t i = 0; i < P; i++)
-				end[i] = (send_s + rates_after_s(&one, &s.o, s.share[i])) *
+				end[i] = (send_s + job_time_after_s(&one, &s.o, s.share[i])) *
 					 factor[i];
 			const double others = end[0], last = end[P - 1];
 			assert_true((double)s.share[P - 1] < (double)s.share[0] / factors[k]);
@@ -327,16 +327,16 @@ static void links_count(void **state)
 	(void)state;
 	set_up(&s, BY_MERGING, speed_sets[0], factor);
 	for (size_t i = 0; i < P; i++)
-		s.rate[i].link_s = rates_byte_s(20);
+		s.rate[i].link_s = job_time_byte_s(20);
 	replan(&s);
 	assert_false(s.out.worth);
 	set_up(&s, BY_MERGING, speed_sets[0], factor);
-	s.rate[0].link_s = rates_byte_s(20);
+	s.rate[0].link_s = job_time_byte_s(20);
 	replan(&s);
 	assert_true(s.out.worth);
 	assert_true(s.share[0] < s.written[0] / 4);
 	set_up(&s, BY_MERGING, speed_sets[0], factor);
-	s.rate[0].disk_s = rates_byte_s(20);
+	s.rate[0].disk_s = job_time_byte_s(20);
 	replan(&s);
 	assert_true(s.out.worth);
 	assert_true(s.share[0] < s.written[0] / 4);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/splitmix.h"
-#include "model/bottleneck.h"
 #include "model/shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
@@ -52,16 +51,16 @@ static void set_up(ranks *r, const settings *o, const double *speed, const doubl
 		   const double *disk, uint64_t records)
 {
 	err e = { ST_OK, "" };
-	*r = (ranks){ .b = { .o = o, .ranks = P, .p = P, .cpus = 1 } };
+	*r = (ranks){ .b = { .o = o, .p = P, .cpus = 1 } };
 	r->b.rate = r->rate;
 	for (size_t i = 0; i < P; i++) {
-		r->rate[i] = rates_nominal(speed[i]);
-		r->rate[i].link_s = link[i] > 0 ? rates_byte_s(link[i]) : 0;
-		r->rate[i].disk_s = disk[i] > 0 ? rates_byte_s(disk[i]) : 0;
+		r->rate[i] = job_time_nominal(speed[i]);
+		r->rate[i].link_s = link[i] > 0 ? job_time_byte_s(link[i]) : 0;
+		r->rate[i].disk_s = disk[i] > 0 ? job_time_byte_s(disk[i]) : 0;
 	}
 	const bool first = o->strategy == BY_MERGING;
-	assert_int_equal(shares_divide(records, speed, P, first, r->in, &e), ST_OK);
-	assert_int_equal(shares_divide(records, speed, P, !first, r->out, &e), ST_OK);
+	assert_int_equal(shares_by_speed(PLAN_NLOGN, first, records, speed, P, r->in, &e), ST_OK);
+	assert_int_equal(shares_by_speed(PLAN_NLOGN, !first, records, speed, P, r->out, &e), ST_OK);
 }
 
 static uint64_t sum(const uint64_t *share)
@@ -77,8 +76,8 @@ static double plan(ranks *r)
 	err e = { ST_OK, "" };
 	memcpy(r->new_in, r->in, sizeof r->in);
 	memcpy(r->new_out, r->out, sizeof r->out);
-	assert_int_equal(bound_shares(&r->b, r->new_in, r->new_out, &e), ST_OK);
-	return bound_makespan_s(&r->b, r->new_in, r->new_out);
+	assert_int_equal(shares_bound(&r->b, r->new_in, r->new_out, &e), ST_OK);
+	return shares_bound_s(&r->b, r->new_in, r->new_out);
 }
 
 static double equal_s(const ranks *r, uint64_t records)
@@ -86,7 +85,7 @@ static double equal_s(const ranks *r, uint64_t records)
 	uint64_t share[P];
 	for (size_t i = 0; i < P; i++)
 		share[i] = records / P + (i < records % P);
-	return bound_makespan_s(&r->b, r->b.in_fixed ? r->in : share, share);
+	return shares_bound_s(&r->b, r->b.in_fixed ? r->in : share, share);
 }
 
 typedef void check(ranks *r, uint64_t records);
@@ -111,8 +110,8 @@ static void never_later(ranks *r, uint64_t records)
 		r->b.in_fixed = fixed;
 		const double s = plan(r);
 		assert_true(sum(r->new_in) == records && sum(r->new_out) == records);
-		assert_true(s <= bound_makespan_s(&r->b, r->in, r->out));
-		if (s < bound_makespan_s(&r->b, r->in, r->out))
+		assert_true(s <= shares_bound_s(&r->b, r->in, r->out));
+		if (s < shares_bound_s(&r->b, r->in, r->out))
 			assert_true(s <= equal_s(r, records));
 		assert_true(!fixed || memcmp(r->new_in, r->in, sizeof r->in) == 0);
 	}
@@ -134,7 +133,7 @@ static void what_does_not_bind_changes_nothing(void **state)
 				ranks r;
 				set_up(&r, &by_strategy[0], speed_sets[s], link_sets[known ? 5 : 0],
 				       disk_sets[known ? 2 : 0], counts[n]);
-				assert_true(bound_ranks_known(r.rate, P) == known);
+				assert_true(shares_bound_known(r.rate, P) == known);
 				plan(&r);
 				assert_memory_equal(r.new_in, r.in, sizeof r.in);
 				assert_memory_equal(r.new_out, r.out, sizeof r.out);
@@ -194,22 +193,20 @@ static void many_ranks(void **state)
 	(void)state;
 	assert_true(rate && in && out);
 	for (size_t i = 0; i < MANY; i++) {
-		rate[i] = rates_nominal(i % 2 ? 1 : 0.667);
-		rate[i].link_s = rates_byte_s(i == 7 ? 125 : 1250);
+		rate[i] = job_time_nominal(i % 2 ? 1 : 0.667);
+		rate[i].link_s = job_time_byte_s(i == 7 ? 125 : 1250);
 		in[i] = out[i] = records / MANY;
 	}
-	const bound_ranks b = {
-		.o = &by_strategy[0], .ranks = MANY, .p = MANY, .rate = rate, .cpus = 1
-	};
-	const double before_s = bound_makespan_s(&b, in, out), t0 = now_s();
-	assert_int_equal(bound_shares(&b, in, out, &e), ST_OK);
+	const bound_ranks b = { .o = &by_strategy[0], .p = MANY, .rate = rate, .cpus = 1 };
+	const double before_s = shares_bound_s(&b, in, out), t0 = now_s();
+	assert_int_equal(shares_bound(&b, in, out, &e), ST_OK);
 	print_message("%d ranks in groups: %.3f s\n", MANY, now_s() - t0);
 	for (size_t i = 0; i < MANY; i++) {
 		all[0] += in[i];
 		all[1] += out[i];
 	}
 	assert_true(all[0] == records && all[1] == records);
-	assert_true(bound_makespan_s(&b, in, out) < 0.6 * before_s);
+	assert_true(shares_bound_s(&b, in, out) < 0.6 * before_s);
 	assert_true(in[7] < 5 * MB && out[7] < 5 * MB);
 	free(rate);
 	free(in);
@@ -235,27 +232,6 @@ static void random_ranks(void **state)
 	}
 }
 
-static void names_what_binds(void **state)
-{
-	const run_load l = {
-		.in = 10 * MB, .out = 10 * MB, .ranks = 4, .cpus = 1, .durable = true
-	};
-	run_load slow_disk = l;
-	rates r = rates_nominal(1);
-	(void)state;
-	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &l), BOUND_BY_PROCESSOR);
-	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) <= 0);
-	slow_disk.disk_s = 1e-7;
-	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &slow_disk), BOUND_BY_DISK);
-	r.link_s = rates_byte_s(1);
-	assert_int_equal(bottleneck_of(&r, &by_strategy[0], &l), BOUND_BY_LINK);
-	/* 1 GB, three quarters of which leave */
-	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) > 740);
-	assert_true(bottleneck_link_s(&r, &by_strategy[0], &l) < 750);
-	for (int i = 0; i < BOTTLENECKS; i++)
-		assert_true(strlen(bottleneck_name((bottleneck)i)) > 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,7 +241,6 @@ int main(void)
 		cmocka_unit_test(links_alone),
 		cmocka_unit_test(many_ranks),
 		cmocka_unit_test(random_ranks),
-		cmocka_unit_test(names_what_binds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a job's time is made up.
+ *
+ * A job is some kinds of work (`work`). Each kind costs the rank's own processor time and, if it
+ * moves files or messages, the system's. The table `stage_of` says in which stage each kind is
+ * done, for each of the ways in which a rank can sort:
+ *
+ *   merges       Runs are sorted while the input is read. They stay in memory, and the write
+ *                sends, merges and writes them.
+ *   spills       The same, but runs go to disk. The write reads them back.
+ *   spreads      Records are sent while they are read. Runs of what arrives go to disk.
+ *   sorts last   Records are divided by destination (SPLIT), sent (RECEIVE), sorted (SORT), and
+ *                then written.
+ *
+ * So READ has the cost of reading, and of sorting unless a rank sorts last; WRITE has the cost of
+ * sending, merging and writing, of what is not done before. To move work to another stage, change
+ * its row: sorting on demand in memory is STAGE_WRITE in the first column of ORDER. The functions
+ * that compare ranks (job_time_before_s and job_time_after_s) read the same row.
+ *
+ * Three things are added to the work of a stage:
+ *
+ *   memory    The system clears a page before its first use. fresh_bytes() says in which stage.
+ *   disk      It moves bytes while the processors work, so a stage takes as long as the slower of
+ *             both. The disk is one for all stages after READ: it writes back while records are
+ *             divided, sent and sorted, and WRITE takes the rest of its time.
+ *   link      It carries records while they are received, or while they are written. WRITE takes
+ *             what the link needs beyond that.
+ *
+ * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which nothing
+ * else goes on. */
+#include "job_time.h"
+#include "kernel/record.h"
+
+#include <math.h>
+
+/* Measured on a 2.5 GHz core with files in memory; ratios between ranks do not depend on them. */
+static const rates nominal = { 4e-9, 0.45e-9, 0.35e-9, 0, 0 };
+
+/* Relative to copying a byte with its checksum, on the same machine: the system's work for a byte
+ * read from or written to a file; for a byte that goes to another host or comes from there (by TCP
+ * between network namespaces); to clear a byte of memory before its first use; and the wait for a
+ * byte that is gathered from memory, while the rates are of caches. */
+static const double FILE_TO_COPY = 1.9, NET_TO_COPY = 2.4, FRESH_TO_COPY = 1, FAR_TO_COPY = 1;
+
+/* Seconds of a byte on a nominal disk. */
+static const double DISK_S = 0.8e-9;
+
+/* A pass over entries in any order, as a radix sort makes of each byte of the key: ln 256. */
+static const double PASS_LN = 5.545;
+
+/* Of a merge, about half is gathering. */
+static const double GATHERING = 0.5;
+
+rates job_time_nominal(double speed)
+{
+	return (rates){ .sort_s = nominal.sort_s / speed,
+			.merge_s = nominal.merge_s / speed,
+			.copy_s = nominal.copy_s / speed };
+}
+
+double job_time_byte_s(double mb_per_s)
+{
+	return 1e-6 / mb_per_s;
+}
+
+/* -------------------------------------------------------------------------------- kinds of work */
+
+typedef enum work {
+	TAKE,    /* read the input */
+	ORDER,   /* make entries and sort them */
+	SPILL,   /* gather runs and write them to disk */
+	DIVIDE,  /* divide unsorted entries among the brackets of the splitters */
+	SEND,    /* gather what leaves the rank and hand it over */
+	PLACE,   /* copy what comes from blocks to the place where it is sorted */
+	RECALL,  /* read runs from disk; of several ranks, merge them before they are sent */
+	COLLECT, /* wait for records that are gathered from all over the memory */
+	PUT,     /* merge and write the output */
+	WORKS
+} work;
+
+typedef enum way { MERGES, SPILLS, SPREADS, SORTS_LAST, WAYS } way;
+
+/* STAGE_NONE: there is no such work. */
+static const stage_kind stage_of[WORKS][WAYS] = {
+	/* merges, spills, spreads, sorts last */
+	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
+	[ORDER] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_SORT },
+	[SPILL] = { STAGE_NONE, STAGE_READ, STAGE_READ, STAGE_NONE },
+	[DIVIDE] = { STAGE_NONE, STAGE_NONE, STAGE_NONE, STAGE_SPLIT },
+	[SEND] = { STAGE_WRITE, STAGE_WRITE, STAGE_READ, STAGE_RECEIVE },
+	[PLACE] = { STAGE_NONE, STAGE_NONE, STAGE_READ, STAGE_RECEIVE },
+	[RECALL] = { STAGE_NONE, STAGE_WRITE, STAGE_WRITE, STAGE_NONE },
+	[COLLECT] = { STAGE_WRITE, STAGE_NONE, STAGE_NONE, STAGE_WRITE },
+	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
+};
+
+/* In memory, if there are several ranks. */
+static way way_by_strategy(const settings *o)
+{
+	return settings_strategy(o)->sorts_first ? MERGES : SORTS_LAST;
+}
+
+static way way_of(const settings *o, const job_load *l)
+{
+	if (l->spills)
+		return l->spreads ? SPREADS : SPILLS;
+	return l->ranks > 1 ? way_by_strategy(o) : MERGES;
+}
+
+static double bytes_of(const settings *o, uint64_t n)
+{
+	return o->lay.record_bytes * (double)n;
+}
+
+/* Of what a rank has read, if all of p ranks write alike. */
+static double leaving_bytes(const settings *o, uint64_t n, size_t p)
+{
+	return bytes_of(o, n) * (1 - 1 / (double)p);
+}
+
+static double n_ln_n(double n)
+{
+	return n > 1 ? n * log(n) : 0;
+}
+
+/* Part of the input that goes to disk and comes back. */
+static double spilled(const job_load *l)
+{
+	return l->spills ? 1 - l->held : 0;
+}
+
+/* Return the processor time of the program itself, of one processor. */
+static double own_s(work w, const rates *r, const settings *o, const job_load *l)
+{
+	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
+	switch (w) {
+	case TAKE:
+		return r->copy_s * in;
+	case ORDER:
+		return r->sort_s * n_ln_n((double)(way_of(o, l) == SORTS_LAST ? l->out : l->in));
+	case SPILL:
+		return in * (GATHERING * r->merge_s + FAR_TO_COPY * r->copy_s);
+	case DIVIDE: /* in two passes */
+		return 2 * PASS_LN * r->sort_s * (double)l->in;
+	case SEND:
+		return (GATHERING * r->merge_s + r->copy_s) * leaving_bytes(o, l->in, l->ranks);
+	case PLACE:
+		return r->copy_s * out;
+	case RECALL:
+		return in * (r->copy_s + (l->ranks > 1 ? r->merge_s : 0));
+	case COLLECT:
+		return out * FAR_TO_COPY * r->copy_s;
+	default:
+		return (r->merge_s + r->copy_s) * out;
+	}
+}
+
+/* Return the system's processor time for files and messages. */
+static double system_s(work w, const rates *r, const settings *o, const job_load *l)
+{
+	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
+	switch (w) {
+	case TAKE:
+		return FILE_TO_COPY * r->copy_s * in;
+	case SPILL:
+	case RECALL:
+		return FILE_TO_COPY * r->copy_s * in * spilled(l);
+	case SEND:
+		return NET_TO_COPY * r->copy_s * (in + out) * l->far;
+	case PUT:
+		return FILE_TO_COPY * r->copy_s * out;
+	default:
+		return 0;
+	}
+}
+
+/* A record counts as written only after this work, if records are exchanged. */
+static bool is_ahead(work w, const job_load *l)
+{
+	return l->ranks > 1 && (w == SEND || w == RECALL);
+}
+
+static void add_work(job_time *t, const rates *r, const settings *o, const job_load *l)
+{
+	for (int w = 0; w < WORKS; w++) {
+		const stage_kind k = stage_of[w][way_of(o, l)];
+		stage_plan *s = &t->stage[k];
+		if (k == STAGE_NONE)
+			continue;
+		const double system = system_s((work)w, r, o, l) / l->cpus;
+		const double all = own_s((work)w, r, o, l) / l->cpus + system;
+		s->all_s += all;
+		s->files_s += system;
+		if (k == STAGE_WRITE && is_ahead((work)w, l))
+			s->ahead_s += all;
+	}
+}
+
+/* --------------------------------------------------------------------- memory, disk and the link
+ */
+
+static double take(double *left, double bytes)
+{
+	const double some = fmin(*left, bytes);
+	*left -= some;
+	return some;
+}
+
+/* Runs that spill give their memory to what merges them. Otherwise entries come with the records;
+ * a rank that sorts last also has them by destination, and with what it receives. WRITE has what
+ * is left. */
+static void fresh_bytes(const settings *o, const job_load *l, double fresh[STAGES])
+{
+	const double entries = (double)sizeof(entry) * (double)l->in;
+	double left = l->fresh_bytes;
+	fresh[STAGE_READ] = take(&left, l->spills ? left : entries);
+	if (way_of(o, l) == SORTS_LAST) {
+		fresh[STAGE_SPLIT] = take(&left, entries);
+		fresh[STAGE_RECEIVE] =
+			take(&left, (o->lay.record_bytes + (double)sizeof(entry)) * (double)l->out);
+	}
+	fresh[STAGE_WRITE] = left;
+}
+
+static void add_memory(job_time *t, const rates *r, const settings *o, const job_load *l)
+{
+	double fresh[STAGES] = { 0 };
+	fresh_bytes(o, l, fresh);
+	for (int k = STAGE_READ; k < STAGES; k++) {
+		const double s = FRESH_TO_COPY * r->copy_s * fresh[k] / l->cpus;
+		t->stage[k].all_s += s;
+		t->stage[k].fresh_s += s;
+	}
+	if (!l->spills) { /* the system's work for a byte that is read includes its fresh memory */
+		const double s = FRESH_TO_COPY * r->copy_s * bytes_of(o, l->in) / l->cpus;
+		t->stage[STAGE_READ].files_s -= s;
+		t->stage[STAGE_READ].fresh_s += s;
+	}
+}
+
+static double disk_byte_s(const job_load *l)
+{
+	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
+}
+
+static void at_least(stage_plan *s, double disk_s)
+{
+	if (s->all_s < disk_s)
+		*s = (stage_plan){ .all_s = disk_s };
+}
+
+static void add_disk(job_time *t, const rates *r, const settings *o, const job_load *l)
+{
+	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out), byte_s = disk_byte_s(l);
+	const double between_s = t->stage[STAGE_SPLIT].all_s + t->stage[STAGE_RECEIVE].all_s +
+				 t->stage[STAGE_SORT].all_s;
+	at_least(&t->stage[STAGE_READ], in * (l->cold + spilled(l)) * byte_s);
+	at_least(&t->stage[STAGE_WRITE], (in * spilled(l) + out * l->durable) * byte_s - between_s);
+	t->stage[STAGE_SPLIT].all_s += l->lookup_bytes * (r->copy_s / l->cpus + byte_s);
+	if (l->rereads)
+		t->stage[STAGE_CHECK].all_s =
+			fmax(out * (1 + FILE_TO_COPY) * r->copy_s / l->cpus, out * byte_s);
+}
+
+static double exchange_s(const rates *r, const settings *o, const job_load *l)
+{
+	const double received_s = job_time_link_s(r, o, l->out, l->ranks);
+	return l->sends_separately ? received_s
+				   : fmax(received_s, job_time_link_s(r, o, l->in, l->ranks));
+}
+
+static void add_link(job_time *t, const rates *r, const settings *o, const job_load *l)
+{
+	stage_plan *const write = &t->stage[STAGE_WRITE];
+	const double receive_s = t->stage[STAGE_RECEIVE].all_s;
+	const double meanwhile_s = receive_s > 0 ? receive_s : write->all_s;
+	write->all_s += fmax(exchange_s(r, o, l) - meanwhile_s, 0);
+}
+
+job_time job_time_of(const rates *r, const settings *o, const job_load *l)
+{
+	job_time t = { .total_s = 0 };
+	add_work(&t, r, o, l);
+	add_memory(&t, r, o, l);
+	add_disk(&t, r, o, l);
+	add_link(&t, r, o, l);
+	for (int k = STAGE_READ; k < STAGES; k++)
+		t.total_s += t.stage[k].all_s;
+	return t;
+}
+
+/* ------------------------------------------------------------------------------- parts of a job */
+
+bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *l)
+{
+	rates no_link = *r;
+	job_load no_disk = *l, no_work = *l;
+	no_link.link_s = 0;
+	no_disk.rereads = no_work.rereads = false;
+	no_disk.cold = no_disk.durable = false;
+	no_disk.disk_s = 1e-300;
+	no_work.cpus = INFINITY;
+	const double busy[BOTTLENECKS] = {
+		[BOUND_BY_PROCESSOR] = job_time_of(&no_link, o, &no_disk).total_s,
+		[BOUND_BY_LINK] = exchange_s(r, o, l),
+		[BOUND_BY_DISK] = job_time_of(&no_link, o, &no_work).total_s,
+	};
+	bottleneck most = BOUND_BY_PROCESSOR;
+	for (int i = 0; i < BOTTLENECKS; i++)
+		if (busy[i] > busy[most])
+			most = (bottleneck)i;
+	return most;
+}
+
+const char *job_time_bound_name(bottleneck b)
+{
+	static const char *const name[BOTTLENECKS] = { "processor", "link", "disk" };
+	return name[b];
+}
+
+bool job_time_sorts_reading(const settings *o)
+{
+	return stage_of[ORDER][way_by_strategy(o)] == STAGE_READ;
+}
+
+/* Several ranks, so that the strategy decides. */
+static job_load some(uint64_t n, size_t ranks)
+{
+	return (job_load){ .in = n, .out = n, .ranks = ranks };
+}
+
+double job_time_before_s(const rates *r, const settings *o, uint64_t n)
+{
+	const job_load l = some(n, 2);
+	return own_s(TAKE, r, o, &l) + (job_time_sorts_reading(o) ? own_s(ORDER, r, o, &l) : 0);
+}
+
+double job_time_after_s(const rates *r, const settings *o, uint64_t n)
+{
+	const job_load l = some(n, 2);
+	return own_s(PUT, r, o, &l) + (job_time_sorts_reading(o) ? 0 : own_s(ORDER, r, o, &l));
+}
+
+double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
+{
+	const job_load l = some(n, p);
+	return own_s(SEND, r, o, &l);
+}
+
+double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p)
+{
+	return r->link_s * leaving_bytes(o, n, p);
+}
+
+double job_time_disk_s(const rates *r, const settings *o, uint64_t n)
+{
+	return r->disk_s * bytes_of(o, n);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one model of a job's time: the seconds of each stage of a rank, from its load and its rates.
+ * The shares, --explain, the time left, the report and --adapt take their seconds from here, so
+ * they agree. Pure: no clock, no memory, no message. */
+#ifndef HETSORT_MODEL_JOB_TIME_H
+#define HETSORT_MODEL_JOB_TIME_H
+
+#include "base/settings.h"
+#include "comm/stages.h"
+
+/* Seconds for the pieces of work that a sort consists of, and for bytes. */
+typedef struct rates {
+	double sort_s;  /* a record and unit of ln n: its entry made and sorted */
+	double merge_s; /* a byte: gathered, merged */
+	double copy_s;  /* a byte: read or written, with its checksum */
+	double link_s;  /* a byte sent, while another is received; 0: not known */
+	double disk_s;  /* a byte moved by the disk; 0: not known */
+} rates;
+
+/* job_time_nominal - return the rates of a rank of that speed, with its files in memory.
+ * job_time_byte_s - return the seconds of a byte at a rate in MB/s. */
+rates job_time_nominal(double speed);
+double job_time_byte_s(double mb_per_s);
+
+/* What a rank has to do, and by what it does it. */
+typedef struct job_load {
+	uint64_t in, out;      /* records that it reads and writes */
+	size_t ranks;          /* of the job */
+	double cpus;           /* that share the work, if the rates are for one */
+	bool cold;             /* the input is on the disk, not in memory */
+	bool spills;           /* runs go to disk, except for the part `held` */
+	bool durable;          /* the output must reach the disk before the end */
+	double disk_s;         /* to move a byte from or to the disk; 0: as on a nominal one */
+	unsigned disk_ranks;   /* that share a nominal disk */
+	double fresh_bytes;    /* memory used for the first time, without the records read */
+	double lookup_bytes;   /* of runs on disk, read one by one to find where they are cut */
+	bool spreads;          /* sends what it reads, and sorts what comes in runs that spill */
+	double held;           /* part of the records of runs that stays in memory, 0 to 1 */
+	double far;            /* part of all records that other hosts have, 0 to 1 */
+	bool rereads;          /* reads the output again to verify it */
+	bool sends_separately; /* count the link for records received, not for those sent */
+} job_load;
+
+/* Seconds of each stage, in the order of the stages, and their sum. The rank waits for no other. */
+typedef struct job_time {
+	stage_plan stage[STAGES];
+	double total_s;
+} job_time;
+
+job_time job_time_of(const rates *r, const settings *o, const job_load *l);
+
+/* The resource that is busy for longest. */
+typedef enum bottleneck {
+	BOUND_BY_PROCESSOR,
+	BOUND_BY_LINK,
+	BOUND_BY_DISK,
+	BOTTLENECKS
+} bottleneck;
+
+/* job_time_bound_by - find the bottleneck of a rank with this load. job_time_bound_name - return
+ * its name, one word. */
+bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *l);
+const char *job_time_bound_name(bottleneck b);
+
+/* job_time_sorts_reading - say whether records are sorted while they are read, or after the
+ * exchange, in memory and by this strategy. */
+bool job_time_sorts_reading(const settings *o);
+
+/* Seconds of a part of the work in memory, for one processor. They compare ranks with each other
+ * and with what was seen of them.
+ * job_time_before_s - for n records until all are read.
+ * job_time_after_s - for n records to be written, after the exchange.
+ * job_time_send_s - to gather and hand over what leaves a rank that has read n records, if all of
+ *                   p ranks write alike. */
+double job_time_before_s(const rates *r, const settings *o, uint64_t n);
+double job_time_after_s(const rates *r, const settings *o, uint64_t n);
+double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
+
+/* job_time_link_s - return the seconds of the link for n records, sent or received, if 1 / p of
+ * them stay. job_time_disk_s - of the disk. 0 if the rate is not known. */
+double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
+double job_time_disk_s(const rates *r, const settings *o, uint64_t n);
+
+#endif
