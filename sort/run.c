@@ -28,7 +28,7 @@ typedef struct job {
 	files files;
 	cpu_share cpus;
 	workdir work;
-	history *history; /* rank 0, with --plan=online */
+	wisdom *wisdom; /* rank 0, with --plan=online */
 	share_plan shares;
 	scatter_plan scatter;
 	memory_plan memory;
@@ -67,7 +67,7 @@ static status describe(job *j)
 /* How much each rank reads, and how much it writes. */
 static status plan(job *j)
 {
-	return phase_plan(&j->env, &j->files, &j->cpus, &j->shares, &j->scatter, &j->history);
+	return phase_plan(&j->env, &j->files, &j->cpus, &j->shares, &j->scatter, &j->wisdom);
 }
 
 /* Go on with the runs of an earlier program. */
@@ -261,7 +261,7 @@ static status drop_checkpoints(job *j)
 static status update_wisdom(job *j)
 {
 	return phase_update_wisdom(
-		&j->env, !j->files.in.is_stream && !j->work.resuming && !j->part.found, j->history);
+		&j->env, !j->files.in.is_stream && !j->work.resuming && !j->part.found, j->wisdom);
 }
 
 /* Who takes a step: several ranks, by their strategy, or a single one, and those that merge sorted
@@ -424,7 +424,7 @@ static void job_free(job *j)
 	sample_brackets_free(m, &j->cuts.brackets);
 	mem_free(m, j->part.keys);
 	verified_free(m, &j->verified);
-	history_free(j->history);
+	wisdom_free(j->wisdom);
 	scatter_plan_free(&j->env, &j->scatter);
 	share_plan_free(&j->shares);
 	free(j->memory.tmpdir);

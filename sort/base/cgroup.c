@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From /proc/self/cgroup (which group) and /proc/self/mountinfo (where it can be seen) to the
- * directories with limits. In a container the group may be named as the host sees it while only its
- * own part is mounted, or by a path that is not there at all: the walk up to the mount point then
- * finds what there is. Reads some files of /proc and /sys, once a run. */
+/* The control groups of this process, version 1 and 2: their limits of memory, and their quotas of
+ * processor time.
+ *
+ * The way goes from /proc/self/cgroup (which group) and /proc/self/mountinfo (where it can be seen)
+ * to the directories with limits. In a container the group may be named as the host sees it while
+ * only its own part is mounted, or by a path that does not exist: the walk up to the mount point
+ * then finds what there is. Reads some files of /proc and /sys, once a run. */
 #include "cgroup.h"
 #include "sysfile.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* A group. */
+typedef struct cgroup_level {
+	const char *root, *dir; /* its directory, below root */
+	const char *name;       /* below the mount point, as messages have it */
+	bool v2, leaf;          /* leaf: it is this process's own */
+} cgroup_level;
+
+/* Called for a group, which lives as long as the call. False: not those above it. */
+typedef bool cgroup_visitor(void *arg, const cgroup_level *l);
 
 typedef struct hierarchy {
 	bool v2;
@@ -133,7 +150,9 @@ static bool find_mount(const char *root, hierarchy *h)
 	return h->mount[0] != '\0';
 }
 
-uint64_t cgroup_value(const cgroup_level *l, const char *file, const char *key, uint64_t otherwise)
+/* Return the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
+static uint64_t cgroup_value(const cgroup_level *l, const char *file, const char *key,
+			     uint64_t otherwise)
 {
 	char path[PATH_MAX];
 	const int n = snprintf(path, sizeof path, "%s/%s", l->dir, file);
@@ -157,11 +176,122 @@ static void walk_up(const char *root, const hierarchy *h, cgroup_visitor *visit,
 	}
 }
 
-void cgroup_walk(const char *root, const char *controller, cgroup_visitor *visit, void *arg)
+/* Visit the group and all groups above it that can be seen, in each hierarchy that may have the
+ * controller ("memory"). */
+static void cgroup_walk(const char *root, const char *controller, cgroup_visitor *visit, void *arg)
 {
 	for (int v2 = 0; v2 < 2; v2++) {
 		hierarchy h = { .v2 = v2, .controller = controller };
 		if (find_path(root, &h) && find_mount(root, &h))
 			walk_up(root, &h, visit, arg);
 	}
+}
+
+/* ---------------------------------------------------------------------------------- memory */
+
+enum { NO_LIMIT_BITS = 60 }; /* version 1 says "none" by a number near 2^63 */
+
+/* The function to call for each limit. */
+typedef struct listener {
+	cgroup_memory_found *found;
+	void *arg;
+} listener;
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* The kernel adds this up when it is read, over all processors. */
+static uint64_t used_bytes(const cgroup_level *l)
+{
+	if (!l->v2)
+		return less(cgroup_value(l, "memory.usage_in_bytes", "", 0),
+			    cgroup_value(l, "memory.stat", "total_active_file", 0) +
+				    cgroup_value(l, "memory.stat", "total_inactive_file", 0));
+	return less(cgroup_value(l, "memory.current", "", 0),
+		    cgroup_value(l, "memory.stat", "active_file", 0) +
+			    cgroup_value(l, "memory.stat", "inactive_file", 0) +
+			    cgroup_value(l, "memory.stat", "slab_reclaimable", 0));
+}
+
+/* Where there is no limit, nobody asks what is used of it. */
+static void tell(const listener *to, const cgroup_level *l, const char *kind, uint64_t limit_bytes)
+{
+	if (limit_bytes >> NO_LIMIT_BITS == 0)
+		to->found(to->arg, &(cgroup_memory){ kind, l->name, limit_bytes, used_bytes(l) });
+}
+
+static void tell_v2(const listener *to, const cgroup_level *l)
+{
+	tell(to, l, "cgroup memory.max", cgroup_value(l, "memory.max", "", UINT64_MAX));
+	/* beyond it the group is slowed down until it makes no progress */
+	tell(to, l, "cgroup memory.high", cgroup_value(l, "memory.high", "", UINT64_MAX));
+}
+
+static void tell_v1(const listener *to, const cgroup_level *l)
+{
+	tell(to, l, "cgroup memory.limit_in_bytes",
+	     cgroup_value(l, "memory.limit_in_bytes", "", UINT64_MAX));
+	if (l->leaf) /* tells of groups above the mount point as well, though not what they use */
+		tell(to, l, "cgroup hierarchical_memory_limit",
+		     cgroup_value(l, "memory.stat", "hierarchical_memory_limit", UINT64_MAX));
+}
+
+static bool visit(void *arg, const cgroup_level *l)
+{
+	/* old hierarchies may not charge their children's memory */
+	if (!l->v2 && !l->leaf && cgroup_value(l, "memory.use_hierarchy", "", 1) == 0)
+		return false;
+	if (l->v2)
+		tell_v2(arg, l);
+	else
+		tell_v1(arg, l);
+	return true;
+}
+
+void cgroup_memory_find(const char *root, cgroup_memory_found *found, void *arg)
+{
+	cgroup_walk(root, "memory", visit, &(listener){ found, arg });
+}
+
+/* ------------------------------------------------------------------------------ processors */
+
+/* In microseconds: version 2 has "QUOTA PERIOD" in one line, version 1 files for each; without a
+ * quota they say "max" and -1. */
+static double cpus_of(const cgroup_level *l)
+{
+	char said[24];
+	const uint64_t us = l->v2 ? cgroup_value(l, "cpu.max", "", 0)
+				  : cgroup_value(l, "cpu.cfs_quota_us", "", 0);
+	snprintf(said, sizeof said, "%" PRIu64, us);
+	const uint64_t period_us = l->v2 ? cgroup_value(l, "cpu.max", said, 0)
+					 : cgroup_value(l, "cpu.cfs_period_us", "", 0);
+	return period_us ? (double)us / (double)period_us : 0;
+}
+
+static bool tighten(void *found, const cgroup_level *l)
+{
+	quota *q = found;
+	const double cpus = cpus_of(l);
+	char dir[2 * PATH_MAX];
+	struct stat s;
+	if (!(cpus > 0) || (q->cpus > 0 && q->cpus <= cpus))
+		return true;
+	const int n = snprintf(dir, sizeof dir, "%s%s", l->root, l->dir);
+	if (n > 0 && (size_t)n < sizeof dir && stat(dir, &s) == 0)
+		*q = (quota){ cpus, s.st_ino, cgroup_value(l, "cpu.stat", "nr_throttled", 0) };
+	return true;
+}
+
+quota quota_find(const char *root)
+{
+	quota q = { 0, 0, 0 };
+	cgroup_walk(root, "cpu", tighten, &q);
+	return q;
+}
+
+double quota_processors(const quota *q, double all, unsigned ranks)
+{
+	return (q->cpus > 0 && q->cpus < all ? q->cpus : all) / ranks;
 }

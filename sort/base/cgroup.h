@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The control groups of this process, version 1 and 2. */
+/* What the control groups of this process leave of the memory and of the processors. */
 #ifndef HETSORT_BASE_CGROUP_H
 #define HETSORT_BASE_CGROUP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/* A group. */
-typedef struct cgroup_level {
-	const char *root, *dir; /* its directory, below root */
-	const char *name;       /* below the mount point, as messages have it */
-	bool v2, leaf;          /* leaf: it is this process's own */
-} cgroup_level;
+/* A limit, and what is in use below it and cannot be reclaimed. */
+typedef struct cgroup_memory {
+	const char *kind;  /* "cgroup memory.max" */
+	const char *where; /* whose; NULL where the kind says all */
+	uint64_t limit_bytes, used_bytes;
+} cgroup_memory;
 
-/* Called for a group, which lives as long as the call. False: not those above it. */
-typedef bool cgroup_visitor(void *arg, const cgroup_level *l);
+/* Called for each limit found; r lives as long as the call. */
+typedef void cgroup_memory_found(void *arg, const cgroup_memory *r);
 
-/* cgroup_walk - the group and all groups above it that can be seen, in each hierarchy that may have
- * the controller ("memory"), looked up below root ("" for this machine). */
-void cgroup_walk(const char *root, const char *controller, cgroup_visitor *visit, void *arg);
+/* cgroup_memory_find - the limits of the group and of all groups above it that can be seen, looked
+ * up below root ("" for this machine). What is missing or cannot be understood does not limit.
+ * Clean page cache and reclaimable slabs count as free: the kernel takes them before it kills. */
+void cgroup_memory_find(const char *root, cgroup_memory_found *found, void *arg);
 
-/* cgroup_value - the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
-uint64_t cgroup_value(const cgroup_level *l, const char *file, const char *key, uint64_t otherwise);
+/* The tightest quota of processor time, of the group and of those above it. A quota lets a group
+ * run at full speed until it is used up and then wait for the next period, so a short measurement
+ * does not show the speed of a long run. */
+typedef struct quota {
+	double cpus;        /* for all in the group together; 0: there is none */
+	uint64_t group;     /* whose: the same for all its processes on this machine */
+	uint64_t throttled; /* periods in which the group had to wait, so far */
+} quota;
+
+/* quota_find - looked up below root ("" for this machine). What is missing or cannot be understood
+ * is no quota. */
+quota quota_find(const char *root);
+
+/* quota_processors - of `all` processors, how many each of `ranks` that share them has in a long
+ * run. */
+double quota_processors(const quota *q, double all, unsigned ranks);
 
 #endif

@@ -2,7 +2,7 @@
 /* The memory that users wish for, and the search for the limit that decides. Pages swapped out do
  * not count anywhere: a sort that swaps is slower than one that spills. */
 #include "memory_limit.h"
-#include "cgroup_memory.h"
+#include "cgroup.h"
 #include "minmax.h"
 #include "size.h"
 #include "sysfile.h"

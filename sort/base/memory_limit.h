@@ -39,7 +39,7 @@ typedef struct memory_limit {
 } memory_limit;
 
 /* memory_limit_find - the smallest of: the wish; what is left in each control group of the process
- * (cgroup_memory.h); of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish is
+ * (cgroup.h); of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish is
  * taken as it is; without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others. Divided by the ranks it
  * is for: a limit of the process by process_ranks, else by node_ranks. A percentage is one of the
  * smallest of the machine's memory and the limits of its control groups, in use or not; ST_REFUSED

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The calibration's kernels are the ones of the sort: entries made and sorted, records gathered
- * and merged by a loser tree, records copied with their checksum. All threads of the rank, no file,
- * no message. A lap takes less than a millisecond on a usual core: short against the periods of
- * quotas. */
+/* The speed of this rank, before and during a job.
+ *
+ * Before, the calibration runs the kernels of the sort: entries made and sorted, records gathered
+ * and merged by a loser tree, records copied with their checksum. It uses all threads of the rank,
+ * no file and no message. A lap takes less than a millisecond on a usual core: short against the
+ * periods of quotas.
+ *
+ * During the job, threads end their tasks in any order and at any time, so a task counts evenly
+ * over the time that it took: a task that is half done when the last part begins counts by half. */
 #include "calibrate.h"
 #include "base/minmax.h"
 #include "kernel/checksum.h"
 #include "base/clock.h"
-#include "lap_estimate.h"
 #include "kernel/gather.h"
 #include "kernel/loser_tree.h"
 #include "base/pool.h"
@@ -187,6 +191,32 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 	return ST_OK;
 }
 
+/* Least squares on cpu(at), the straight lines between the ends of laps: its slope is
+ * 12 / W^3 times the integral of (t - middle) cpu(t) over the W seconds. */
+static double slope(const double *at, const double *cpu, size_t n)
+{
+	const double whole = at[n] - at[0], middle = at[0] + whole / 2;
+	double sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		const double h = at[i + 1] - at[i], y = cpu[i] - cpu[0], dy = cpu[i + 1] - cpu[i];
+		const double t = (at[i] + at[i + 1]) / 2 - middle;
+		sum += h * (t * (y + dy / 2) + h * dy / 12);
+	}
+	return whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
+}
+
+double lap_estimate(const double *at, const double *cpu, size_t n, double lap[KERNELS])
+{
+	const double share = slope(at, cpu, n), rounds = (double)(n / KERNELS);
+	for (size_t k = 0; k < KERNELS; k++) {
+		double sum = 0;
+		for (size_t i = k; i < n; i += KERNELS)
+			sum += cpu[i + 1] - cpu[i];
+		lap[k] = share > 0 ? sum / rounds / share : 0;
+	}
+	return share;
+}
+
 static void look_at_clocks(sample *c, size_t n)
 {
 	struct timespec t = { 0, 0 };
@@ -250,4 +280,78 @@ void calibrate_free(calibration *c)
 		free_sample(&c->s[i], c->m);
 	mem_free(c->m, c->s);
 	free(c);
+}
+
+double calibrate_slowdown(const allowance *a, size_t p, size_t i)
+{
+	double got = 0;
+	bool waited = false;
+	if (!(a[i].quota_cpus > 0))
+		return 1;
+	for (size_t k = 0; k < p; k++)
+		if (a[k].quota_cpus > 0 && a[k].group == a[i].group) {
+			got += a[k].got_cpus;
+			waited |= a[k].waits > 0;
+		}
+	const double slowdown = got / a[i].quota_cpus;
+	return (waited || slowdown > 1) && slowdown > 0 && isfinite(slowdown) ? slowdown : 1;
+}
+
+/* ------------------------------------------------------------------------- during the job */
+
+static const double FIRST_BIN_S = 1e-3;
+
+static void double_bins(speed_history *p)
+{
+	for (size_t i = 0; i < PACE_BINS / 2; i++)
+		p->work[i] = p->work[2 * i] + p->work[2 * i + 1];
+	for (size_t i = PACE_BINS / 2; i < PACE_BINS; i++)
+		p->work[i] = 0;
+	p->bin_s *= 2;
+}
+
+static size_t bin_of(const speed_history *p, double at_s)
+{
+	const double i = floor(at_s / p->bin_s);
+	return i < PACE_BINS - 1 ? (size_t)i : PACE_BINS - 1;
+}
+
+void speed_history_add(speed_history *p, double from_s, double to_s, double work)
+{
+	if (!p || !(from_s >= 0 && to_s >= from_s) || !isfinite(to_s))
+		return;
+	if (!(p->bin_s > 0))
+		p->bin_s = FIRST_BIN_S;
+	while (to_s > PACE_BINS * p->bin_s)
+		double_bins(p);
+	p->end_s = fmax(p->end_s, to_s);
+	const size_t first = bin_of(p, from_s), last = bin_of(p, to_s);
+	if (first == last) {
+		p->work[first] += work;
+		return;
+	}
+	for (size_t i = first; i <= last; i++) {
+		const double lo = fmax(from_s, (double)i * p->bin_s);
+		const double hi = fmin(to_s, (double)(i + 1) * p->bin_s);
+		p->work[i] += work * ((hi - lo) / (to_s - from_s));
+	}
+}
+
+double speed_history_last_s(const speed_history *p, double part)
+{
+	double left = 0;
+	for (size_t i = 0; i < PACE_BINS; i++)
+		left += p->work[i];
+	if (!(left > 0))
+		return 0;
+	left *= part;
+	double hi = p->end_s;
+	for (size_t i = bin_of(p, p->end_s) + 1; i-- > 0;) {
+		const double lo = (double)i * p->bin_s;
+		if (p->work[i] >= left)
+			return p->end_s - (hi - (hi - lo) * (left / p->work[i]));
+		left -= p->work[i];
+		hi = lo;
+	}
+	return p->end_s;
 }

@@ -2,12 +2,15 @@
 /* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
  * no time but for --speeds=auto, which measures for a fifth of a second. */
 #include "rank_speeds.h"
+#include "base/cgroup.h"
 #include "base/processors.h"
 #include "calibrate.h"
 #include "speeds.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,16 +50,6 @@ static placement own_placement(const comm *c)
 		s.online = p.online;
 	}
 	return s;
-}
-
-bool placement_same(const placement *a, const placement *b)
-{
-	return a->cpus == b->cpus && strcmp(a->host, b->host) == 0;
-}
-
-uint64_t placement_hash(const placement *s)
-{
-	return XXH3_64bits_withSeed(s->host, strlen(s->host), s->cpus);
 }
 
 /* All ranks measure themselves, at the same time. */
@@ -144,7 +137,8 @@ static const placement **in_groups(rank_env *env, const rank_speeds *g)
 static size_t group_size(const placement *const *at, size_t first, size_t p)
 {
 	size_t n = 1;
-	while (first + n < p && placement_same(at[first + n], at[first]))
+	while (first + n < p && at[first + n]->cpus == at[first]->cpus &&
+	       strcmp(at[first + n]->host, at[first]->host) == 0)
 		n++;
 	return n;
 }
@@ -171,7 +165,7 @@ static void to_mean(const rank_speeds *g, const placement *const *alike, size_t 
 static void to_quotas(const rank_speeds *g, rates *rate)
 {
 	for (size_t i = 0; i < g->p; i++) {
-		const double slower = quota_slowdown(g->had, g->p, i);
+		const double slower = calibrate_slowdown(g->had, g->p, i);
 		rate[i].sort_s *= slower;
 		rate[i].merge_s *= slower;
 		rate[i].copy_s *= slower;
@@ -287,5 +281,44 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 		rc = gather_ranks(env, &rate, &had, g, s->rate);
 	if (rc == ST_OK && g->p)
 		rc = find_speeds(env, g, s);
+	return rc;
+}
+
+/* A host's name, a hash of all of it, and a hash of the name and the processors. */
+static void key_of(const placement *s, char key[WISDOM_KEY_BYTES])
+{
+	enum { SHOWN = 36 }; /* characters of the name; the hash stands for the rest */
+	const size_t len = strlen(s->host);
+	char host[HOST_BYTES];
+	memcpy(host, s->host, sizeof host);
+	for (char *c = host; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '_')
+			*c = '-';
+	snprintf(key, WISDOM_KEY_BYTES, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN, host,
+		 (uint32_t)XXH3_64bits_withSeed(host, len, 0),
+		 (uint32_t)XXH3_64bits_withSeed(s->host, len, s->cpus));
+}
+
+/* Ranks in the same place share its processors; none uses more than it has threads. */
+status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
+{
+	const placement **at = in_groups(env, g);
+	wisdom_rank *rank = mem_array(&env->m, g->p, sizeof *rank, "names", &env->e);
+	status rc = at && rank ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0, n; rc == ST_OK && i < g->p; i += n) {
+		n = group_size(at, i, g->p);
+		double cpus = (at[i]->count ? at[i]->count : 1) / (double)n;
+		if (env->o->threads)
+			cpus = fmin(cpus, env->o->threads);
+		for (size_t k = i; k < i + n; k++) {
+			wisdom_rank *r = &rank[at[k] - g->placement];
+			r->cpus = cpus;
+			key_of(at[k], r->key);
+		}
+	}
+	if (rc == ST_OK)
+		rc = wisdom_set_ranks(w, rank, g->p, &env->e);
+	mem_free(&env->m, at);
+	mem_free(&env->m, rank);
 	return rc;
 }

@@ -3,8 +3,9 @@
 #ifndef HETSORT_MODEL_RANK_SPEEDS_H
 #define HETSORT_MODEL_RANK_SPEEDS_H
 
-#include "quota.h"
+#include "calibrate.h"
 #include "shares.h"
+#include "wisdom.h"
 
 /* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
  * what one of them lacks another has, so they are taken to be alike. */
@@ -36,9 +37,9 @@ void rank_speeds_free(rank_env *env, rank_speeds *g);
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number);
 
-/* placement_same - may they use the same processors? placement_hash - the same for those that may.
+/* rank_speeds_name - at rank 0: tell wisdom the names of the ranks, and how many processors each
+ * has.
  */
-bool placement_same(const placement *a, const placement *b);
-uint64_t placement_hash(const placement *s);
+status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w);
 
 #endif

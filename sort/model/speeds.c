@@ -3,12 +3,12 @@
  * is read whole, and refused beyond MAX_FILE_BYTES. */
 #include "speeds.h"
 #include "base/size.h"
-#include "host_range.h"
 #include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +125,81 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 	return ST_OK;
 }
 
+enum { MOST_DIGITS = 18 }; /* that an uint64_t holds */
+
+typedef struct number {
+	uint64_t value;
+	size_t digits; /* 0: there is none */
+	bool padded;   /* with zeros */
+} number;
+
+static number number_at(const char *p, const char *end)
+{
+	number n = { 0, 0, false };
+	while (p + n.digits < end && p[n.digits] >= '0' && p[n.digits] <= '9')
+		n.digits++;
+	if (n.digits > MOST_DIGITS)
+		n.digits = 0;
+	for (size_t i = 0; i < n.digits; i++)
+		n.value = 10 * n.value + (uint64_t)(p[i] - '0');
+	n.padded = n.digits > 1 && *p == '0';
+	return n;
+}
+
+/* One number, or two with '-' between them; returns where it ends, NULL where it is neither. */
+static const char *one_range(const char *p, const char *end, number *from, number *to)
+{
+	*from = *to = number_at(p, end);
+	p += from->digits;
+	if (from->digits && p < end && *p == '-') {
+		*to = number_at(++p, end);
+		p += to->digits;
+	}
+	return to->digits && from->value <= to->value ? p : NULL;
+}
+
+bool speeds_range_is_sound(const char *range, size_t len)
+{
+	const char *p = range, *const end = range + len;
+	number from, to;
+	while ((p = memchr(p, '[', (size_t)(end - p))) != NULL) {
+		do
+			p = one_range(p + 1, end, &from, &to);
+		while (p && p < end && *p == ',');
+		if (!p || p == end || *p != ']')
+			return false;
+	}
+	return true;
+}
+
+/* The list behind '['. */
+static bool list_has(const char *p, const char *end, number n)
+{
+	bool has = false;
+	do {
+		number from, to;
+		p = one_range(p + 1, end, &from, &to);
+		has |= n.value >= from.value && n.value <= to.value &&
+		       (from.padded ? n.digits == from.digits : !n.padded);
+	} while (*p == ',');
+	return has;
+}
+
+bool speeds_range_has(const char *range, size_t len, const char *host)
+{
+	const char *p = range, *const end = range + len;
+	while (p < end && *p != '[') {
+		if (!*host || *p++ != *host++) /* a range may have a zero byte */
+			return false;
+	}
+	if (p == end)
+		return !*host;
+	const number n = number_at(host, host + strlen(host));
+	const char *behind = (const char *)memchr(p, ']', (size_t)(end - p)) + 1;
+	return n.digits && list_has(p, end, n) &&
+	       speeds_range_has(behind, (size_t)(end - behind), host + n.digits);
+}
+
 static status bad_host(const cursor *c, const char *host, size_t len, const char *why, err *e)
 {
 	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
@@ -138,10 +213,10 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 {
 	const speeds_want *w = c->want;
 	bool known = memchr(host, '[', len) != NULL;
-	if (!host_range_is_sound(host, len))
+	if (!speeds_range_is_sound(host, len))
 		return bad_host(c, host, len, "is no range of hosts: node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
-		if (!host_range_has(host, len, w->host[i]))
+		if (!speeds_range_has(host, len, w->host[i]))
 			continue;
 		if (speed[i] > 0)
 			return bad_host(c, host, len, "is there twice", e);

@@ -24,4 +24,11 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
  * a comma or begins like a number. */
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e);
 
+/* Names of many hosts in one, as batch systems write them: node[1-48], rack[1-2,7]n[01-24]. Numbers
+ * with zeros before them are that wide.
+ * speeds_range_is_sound - of len bytes: do the brackets hold numbers, or pairs of them in order?
+ * speeds_range_has - is the host one of a range that is sound? Without brackets: the only one. */
+bool speeds_range_is_sound(const char *range, size_t len);
+bool speeds_range_has(const char *range, size_t len, const char *host);
+
 #endif

@@ -30,6 +30,8 @@ struct wisdom {
 	char kind[KIND_BYTES];        /* of run, what libhetpart calls the host */
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
+	wisdom_rank *rank; /* [p] of this job */
+	size_t p;
 };
 
 /* ------------------------------------------------------------------------------------ its place */
@@ -169,10 +171,23 @@ void wisdom_save(wisdom *w, uint64_t time_s, err *note)
 		err_set(note, ST_IO, "wisdom is not kept: %s", he.text);
 }
 
+status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
+{
+	free(w->rank);
+	w->p = p;
+	w->rank = calloc(p, sizeof *w->rank);
+	if (!w->rank)
+		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
+	memcpy(w->rank, rank, p * sizeof *rank);
+	return ST_OK;
+}
+
 void wisdom_free(wisdom *w)
 {
-	if (w)
-		hetpart_wisdom_free(w->w);
+	if (!w)
+		return;
+	hetpart_wisdom_free(w->w);
+	free(w->rank);
 	free(w);
 }
 
@@ -234,15 +249,15 @@ static void load_again(wisdom *w)
 		w->w = before;
 }
 
-void wisdom_learn(wisdom *w, const wisdom_rank *rank, const run_times *t, size_t p)
+void wisdom_learn(wisdom *w, const run_times *t)
 {
 	hetpart_wisdom *next = NULL;
 	load_again(w);
 	if (hetpart_wisdom_create(&next, w->kind, NULL) != HETPART_OK)
 		return;
-	for (size_t i = 0; i < p; i++) {
-		learn_one(w, next, PART_BEFORE, &rank[i], t[i].in, t[i].before_s);
-		learn_one(w, next, PART_AFTER, &rank[i], t[i].out, t[i].after_s);
+	for (size_t i = 0; i < w->p; i++) {
+		learn_one(w, next, PART_BEFORE, &w->rank[i], t[i].in, t[i].before_s);
+		learn_one(w, next, PART_AFTER, &w->rank[i], t[i].out, t[i].after_s);
 	}
 	keep_others(w->w, next);
 	hetpart_wisdom_free(w->w);
@@ -443,15 +458,15 @@ static int by_rank_key(const void *a, const void *b)
 	return compare_keys((*x)->key, (*y)->key);
 }
 
-static hetpart_status find_costs(const known_ranks *k, const wisdom_rank *rank, size_t p,
-				 uint64_t n, rank_costs *c, hetpart_err *he)
+static hetpart_status find_costs(const known_ranks *k, const wisdom *w, uint64_t n, rank_costs *c,
+				 hetpart_err *he)
 {
 	known_ranks last = { NULL, 0 }, by = last;
 	const hetpart_cost *cost = NULL;
-	for (size_t i = 0; i < p; i++)
-		c->rank[i] = &rank[i];
-	qsort(c->rank, p, sizeof *c->rank, by_rank_key);
-	for (size_t i = 0; i < p; i++) {
+	for (size_t i = 0; i < w->p; i++)
+		c->rank[i] = &w->rank[i];
+	qsort(c->rank, w->p, sizeof *c->rank, by_rank_key);
+	for (size_t i = 0; i < w->p; i++) {
 		const wisdom_rank *r = c->rank[i], *prev = i ? c->rank[i - 1] : r;
 		if (i == 0 || !same_key(prev->key, r->key))
 			by = who_tells(k, r->key);
@@ -463,21 +478,20 @@ static hetpart_status find_costs(const known_ranks *k, const wisdom_rank *rank, 
 			cost = c->own[i];
 			last = by;
 		}
-		c->all[r - rank] = cost;
+		c->all[r - w->rank] = cost;
 	}
 	return HETPART_OK;
 }
 
-status wisdom_costs(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
-		    rank_costs **out, err *e)
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, rank_costs **out, err *e)
 {
 	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
 	known_ranks k;
 	hetpart_status st = find_known(w, of, &k);
-	rank_costs *c = st == HETPART_OK && k.n > 0 ? rank_costs_alloc(p) : NULL;
+	rank_costs *c = st == HETPART_OK && k.n > 0 ? rank_costs_alloc(w->p) : NULL;
 	*out = NULL;
 	if (st == HETPART_OK && k.n > 0)
-		st = c ? find_costs(&k, rank, p, n, c, &he) : HETPART_ENOMEM;
+		st = c ? find_costs(&k, w, n, c, &he) : HETPART_ENOMEM;
 	known_ranks_free(&k);
 	if (st == HETPART_OK) {
 		*out = c;
@@ -489,17 +503,16 @@ status wisdom_costs(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank,
 	return shares_status(st, &he, e);
 }
 
-status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
-		     uint64_t *share, bool *known, err *e)
+status wisdom_shares(wisdom *w, run_part of, uint64_t n, uint64_t *share, bool *known, err *e)
 {
 	hetpart_err he = { HETPART_OK, "" };
 	hetpart_plan *plan = NULL;
 	rank_costs *c;
-	status rc = wisdom_costs(w, of, n, rank, p, &c, e);
+	status rc = wisdom_costs(w, of, n, &c, e);
 	hetpart_status st = HETPART_OK;
 	if (rc == ST_OK && c)
-		st = hetpart_share_unrelated_create(&plan, n, c->all, p, NULL, &he);
-	for (size_t i = 0; plan && i < p; i++)
+		st = hetpart_share_unrelated_create(&plan, n, c->all, w->p, NULL, &he);
+	for (size_t i = 0; plan && i < w->p; i++)
 		share[i] = hetpart_plan_share(plan, i);
 	*known = plan != NULL;
 	hetpart_plan_free(plan);

@@ -38,27 +38,28 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES]);
  * Returns ST_RESOURCE without memory; a file never makes it fail. */
 status wisdom_open(wisdom **out, const settings *o, err *note, err *e);
 
-/* wisdom_shares - n records among p ranks so that all take the same time, as far as is known. A
+/* wisdom_set_ranks - name the p ranks of this job. */
+status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e);
+
+/* wisdom_shares - n records among the ranks so that all take the same time, as far as is known. A
  * rank with another number of processors than when it was seen is taken to be as much faster. One
  * whose key is not known is taken to have the mean speed of those known on its host; else of those
  * on hosts whose names differ from its own in numbers only; else of all.
  * known  receives whether there are shares; false: nothing was learnt that could tell. */
-status wisdom_shares(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
-		     uint64_t *share, bool *known, err *e);
+status wisdom_shares(wisdom *w, run_part of, uint64_t n, uint64_t *share, bool *known, err *e);
 
 /* Seconds of records on each rank, as wisdom_shares() takes them to be. */
 typedef struct rank_costs rank_costs;
 
 /* wisdom_costs - for shares of up to n records; *out NULL: nothing was learnt that could tell.
- * rank_costs_all - [p] of them; ranks that are alike have the same one. */
-status wisdom_costs(wisdom *w, run_part of, uint64_t n, const wisdom_rank *rank, size_t p,
-		    rank_costs **out, err *e);
+ * rank_costs_all - one for each rank; ranks that are alike have the same one. */
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, rank_costs **out, err *e);
 const hetpart_cost *const *rank_costs_all(const rank_costs *c);
 void rank_costs_free(rank_costs *c);
 
-/* wisdom_learn - add a run of p ranks to what the file says by now; earlier ones of the same ranks
- * count less. What is too much for the file is forgotten, that of the oldest runs first. */
-void wisdom_learn(wisdom *w, const wisdom_rank *rank, const run_times *t, size_t p);
+/* wisdom_learn - add a run of these ranks to what the file says by now; earlier ones of the same
+ * ranks count less. What is too much for the file is forgotten, that of the oldest runs first. */
+void wisdom_learn(wisdom *w, const run_times *t);
 
 /* wisdom_save - put the file in place of what was there, unless that is another kind of file; makes
  * its folder. Failure is only a note. time_s: since 1970. */

@@ -6,17 +6,17 @@
 
 #include "exchange_setup.h"
 #include "values.h"
-#include "model/history.h"
+#include "model/wisdom.h"
 
 /* phase_describe - agree on the settings, find the files, count the records. s: no shares yet but
  * of files that belong to ranks. */
 status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, share_plan *s,
 		      scatter_plan *sp);
 
-/* phase_plan - how much each rank reads, and how much it writes. h: with --plan=online, on rank 0.
+/* phase_plan - how much each rank reads, and how much it writes. w: with --plan=online, on rank 0.
  */
 status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
-		  scatter_plan *sp, history **h);
+		  scatter_plan *sp, wisdom **w);
 
 /* plan_note - what the rank of env reports of the plan. */
 void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp);
@@ -138,7 +138,7 @@ status phase_commit(rank_env *env, files *f, const verified *v);
 /* phase_drop_checkpoints - the output is complete: its runs are done with. */
 status phase_drop_checkpoints(rank_env *env, const workdir *w);
 
-/* phase_update_wisdom - tell the next run how long this one took; h: at rank 0. */
-status phase_update_wisdom(rank_env *env, bool worth, history *h);
+/* phase_update_wisdom - tell the next run how long this one took; w: at rank 0. */
+status phase_update_wisdom(rank_env *env, bool worth, wisdom *w);
 
 #endif

@@ -10,7 +10,7 @@
 #include "exchange/sample.h"
 #include "io/disk_rate.h"
 #include "model/link_rates.h"
-#include "model/quota.h"
+#include "base/cgroup.h"
 #include "spill/spill.h"
 
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -29,12 +30,13 @@ enum {
 static const double START_S = 0.02; /* files made, synced and renamed, threads started */
 
 /* One vector, by experience where there is some and it is asked for. */
-static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool before,
+static status one_vector(rank_env *env, const rank_speeds *g, wisdom *w, bool before,
 			 const share_plan *s, uint64_t *share)
 {
 	const bool sorting = before == job_time_sorts_reading(env->o);
 	bool known = false;
-	const status rc = h ? history_shares(env, h, before, s->records, share, &known) : ST_OK;
+	const run_part of = before ? PART_BEFORE : PART_AFTER;
+	const status rc = w ? wisdom_shares(w, of, s->records, share, &known, &env->e) : ST_OK;
 	if (rc != ST_OK || known)
 		return rc;
 	return shares_by_speed(env->o->plan, sorting, s->records, before ? g->before : g->after,
@@ -42,7 +44,7 @@ static status one_vector(rank_env *env, const rank_speeds *g, history *h, bool b
 }
 
 /* Where links or disks are known, shares by speed alone are where that starts. */
-static status weigh(rank_env *env, const input *in, const rank_speeds *g, history *h, share_plan *s)
+static status weigh(rank_env *env, const input *in, const rank_speeds *g, wisdom *w, share_plan *s)
 {
 	rank_costs *before = NULL, *after = NULL;
 	bound_ranks b = { .o = env->o,
@@ -53,9 +55,9 @@ static status weigh(rank_env *env, const input *in, const rank_speeds *g, histor
 	const bool wanted = env->o->plan == PLAN_NLOGN || env->o->plan == PLAN_ONLINE;
 	if (!wanted || g->p == 1 || env->o->merge || !shares_bound_known(s->rate, g->p))
 		return ST_OK;
-	status rc = h ? history_costs(env, h, true, s->records, &before) : ST_OK;
+	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, &env->e) : ST_OK;
 	if (rc == ST_OK && before)
-		rc = history_costs(env, h, false, s->records, &after);
+		rc = wisdom_costs(w, PART_AFTER, s->records, &after, &env->e);
 	if (before && after) { /* else by the rates: what is seen of one part fits no other rate */
 		b.before_s = rank_costs_all(before);
 		b.after_s = rank_costs_all(after);
@@ -68,20 +70,23 @@ static status weigh(rank_env *env, const input *in, const rank_speeds *g, histor
 }
 
 /* At rank 0: both vectors. */
-static status make_shares(rank_env *env, const input *in, const rank_speeds *g, history **h,
+static status make_shares(rank_env *env, const input *in, const rank_speeds *g, wisdom **w,
 			  share_plan *s, scatter_plan *sp)
 {
 	status rc = ST_OK;
-	if (env->o->plan == PLAN_ONLINE && !in->is_stream)
-		rc = history_open(env, g, h);
+	if (env->o->plan == PLAN_ONLINE && !in->is_stream) {
+		rc = wisdom_open(w, env->o, &env->note, &env->e);
+		if (rc == ST_OK)
+			rc = rank_speeds_name(env, g, *w);
+	}
 	if (rc == ST_OK && env_scatters(env))
 		rc = scatter_shares(env, g, s, sp);
 	else if (rc == ST_OK && !in->per_rank)
-		rc = one_vector(env, g, *h, true, s, s->in);
+		rc = one_vector(env, g, *w, true, s, s->in);
 	if (rc == ST_OK)
-		rc = one_vector(env, g, *h, false, s, s->out);
+		rc = one_vector(env, g, *w, false, s, s->out);
 	if (rc == ST_OK)
-		rc = weigh(env, in, g, *h, s);
+		rc = weigh(env, in, g, *w, s);
 	if (rc == ST_OK && env->o->merge) /* a rank reads what it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -158,7 +163,7 @@ static status find_links(rank_env *env, const rank_speeds *g, share_plan *s)
 }
 
 status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
-		  scatter_plan *sp, history **h)
+		  scatter_plan *sp, wisdom **w)
 {
 	rank_speeds g;
 	status rc = rank_speeds_find(env, cpus->threads, s, &g);
@@ -169,7 +174,7 @@ status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_pl
 					       : find_links(env, &g, s);
 	}
 	if (rc == ST_OK && g.p)
-		rc = make_shares(env, &f->in, &g, h, s, sp);
+		rc = make_shares(env, &f->in, &g, w, s, sp);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = tell_plan(env, f->in.is_stream, s, sp);
@@ -302,7 +307,7 @@ static run_times own_times(const rank_env *env)
 }
 
 /* The output stands already: only the network can fail here. */
-status phase_update_wisdom(rank_env *env, bool worth, history *h)
+status phase_update_wisdom(rank_env *env, bool worth, wisdom *w)
 {
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	const run_times mine = own_times(env);
@@ -312,8 +317,10 @@ status phase_update_wisdom(rank_env *env, bool worth, history *h)
 	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		rc = comm_gather(env->c, &mine, all, sizeof mine, 0);
-		if (rc == ST_OK && p)
-			history_add(h, all, &env->note);
+		if (rc == ST_OK && p) {
+			wisdom_learn(w, all);
+			wisdom_save(w, (uint64_t)time(NULL), &env->note);
+		}
 	} else if (!env->c->broken) {
 		rc = ST_OK;
 	}

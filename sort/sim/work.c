@@ -3,6 +3,7 @@
  * thread that writes goes on while it does, until too much waits for the disk. What is not charged:
  * reading and writing anything but records. */
 #include "work.h"
+#include "base/cgroup.h"
 #include "base/mem.h"
 #include "base/memory_limit.h"
 #include "base/processors.h"
@@ -18,7 +19,6 @@
 #include "kernel/radix.h"
 #include "model/calibrate.h"
 #include "model/link_rates.h"
-#include "model/quota.h"
 #include "spill/read_runs.h"
 #include "wrap.h"
 

@@ -8,7 +8,7 @@
 #include "kernel/checksum.h"
 #include "io/input.h"
 #include "base/mem.h"
-#include "model/speed_history.h"
+#include "model/calibrate.h"
 #include "runs.h"
 
 typedef struct sorted_files sorted_files;

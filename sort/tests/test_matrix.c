@@ -188,7 +188,8 @@ static double linear_s(const bench *b, const test_case *t, const rank_result *r,
 	const uint64_t held = t->scatter == NOT_DEALT ? r->in : 0;
 	if (r->adapt_state != ADAPT_CHANGED)
 		return (double)n / speed_of(r);
-	return n ? (job_time_send_s(&one, &b->o, held, (size_t)t->p) + job_time_after_s(&one, &b->o, n)) /
+	return n ? (job_time_send_s(&one, &b->o, held, (size_t)t->p) +
+		    job_time_after_s(&one, &b->o, n)) /
 			       speed_of(r)
 		 : 0;
 }

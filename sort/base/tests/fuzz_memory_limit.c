@@ -5,7 +5,7 @@
  * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
 #include "../../../scripts/fuzz.h"
 #include "base/memory_limit.h"
-#include "model/quota.h"
+#include "base/cgroup.h"
 
 #include <math.h>
 #include <stdio.h>

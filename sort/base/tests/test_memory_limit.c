@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/memory_limit.h"
-#include "model/quota.h"
+#include "base/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "model/speed_history.h"
+#include "model/calibrate.h"
 #include "base/splitmix.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

@@ -74,6 +74,12 @@ static double ideal(hetpart_cost_fn *f, uint64_t n, const double *speed)
 	return t;
 }
 
+static void set_ranks(wisdom *w, const wisdom_rank *rank, size_t p)
+{
+	err e = { ST_OK, "" };
+	assert_int_equal(wisdom_set_ranks(w, rank, p, &e), ST_OK);
+}
+
 static settings of_kind(const char *wisdom_path)
 {
 	return (settings){ .wisdom = wisdom_path,
@@ -93,7 +99,8 @@ static double run(const char *path, hetpart_cost_fn *f, const double *speed, uin
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
 	assert_string_equal(note.text, "");
-	assert_int_equal(wisdom_shares(w, PART_BEFORE, n, ranks, P, share, &known, &e), ST_OK);
+	set_ranks(w, ranks, P);
+	assert_int_equal(wisdom_shares(w, PART_BEFORE, n, share, &known, &e), ST_OK);
 	run_times t[P] = { { 0 } };
 	for (size_t i = 0; i < P; i++) {
 		if (!known)
@@ -104,7 +111,7 @@ static double run(const char *path, hetpart_cost_fn *f, const double *speed, uin
 		t[i].before_s = seconds(f, share[i], speed[i], noise, seed);
 	}
 	assert_true(sum == n);
-	wisdom_learn(w, ranks, t, P);
+	wisdom_learn(w, t);
 	wisdom_save(w, (uint64_t)time(NULL), &note);
 	assert_string_equal(note.text, "");
 	wisdom_free(w);
@@ -169,12 +176,15 @@ static void nothing_known(void **state)
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	(void)state;
 	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
-	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, ranks, P, share, &known, &e), ST_OK);
+	set_ranks(w, ranks, P);
+	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, share, &known, &e), ST_OK);
 	assert_false(known);
 	assert_string_equal(note.text, "");
 	/* one is known: all others are taken to be like it */
-	wisdom_learn(w, &ranks[1], &(run_times){ .out = 250, .after_s = 0.5 }, 1);
-	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, ranks, P, share, &known, &e), ST_OK);
+	set_ranks(w, &ranks[1], 1);
+	wisdom_learn(w, &(run_times){ .out = 250, .after_s = 0.5 });
+	set_ranks(w, ranks, P);
+	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, share, &known, &e), ST_OK);
 	assert_true(known);
 	for (size_t i = 0; i < P; i++)
 		assert_true(share[i] == 250);
@@ -203,7 +213,8 @@ static void try_file(const char *path, uint32_t record_bytes, const char *words,
 	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
 	if (!strstr(note.text, words))
 		fail_msg("'%s' is not in '%s'", words, note.text);
-	assert_int_equal(wisdom_shares(w, PART_BEFORE, 1000, ranks, P, share, &known, &e), ST_OK);
+	set_ranks(w, ranks, P);
+	assert_int_equal(wisdom_shares(w, PART_BEFORE, 1000, share, &known, &e), ST_OK);
 	assert_false(known);
 	wisdom_save(w, (uint64_t)time(NULL), &note);
 	wisdom_free(w);
@@ -239,7 +250,8 @@ static void files_not_obeyed(void **state)
 	try_file("earlier", 100, "'earlier' is of an earlier version, ", true);
 	try_file("earlier", 100, "", true);
 	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
-	wisdom_learn(w, ranks, &(run_times){ .in = 10, .before_s = 1 }, 1);
+	set_ranks(w, ranks, 1);
+	wisdom_learn(w, &(run_times){ .in = 10, .before_s = 1 });
 	wisdom_save(w, 1000000, &note);
 	wisdom_free(w);
 	try_file("old", 100, "is older than half a year: starting anew", true);
@@ -284,7 +296,8 @@ static void learn(const seen_rank *r, size_t p)
 		rank[i] = r[i].is;
 		t[i] = (run_times){ .in = r[i].n, .before_s = 1, .out = r[i].n, .after_s = 1 };
 	}
-	wisdom_learn(w, rank, t, p);
+	set_ranks(w, rank, p);
+	wisdom_learn(w, t);
 	wisdom_save(w, (uint64_t)time(NULL), &note);
 	assert_string_equal(note.text, "");
 	wisdom_free(w);
@@ -303,8 +316,9 @@ static void expect(const seen_rank *r, size_t p)
 		sum += r[i].n;
 	}
 	assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
+	set_ranks(w, rank, p);
 	for (run_part of = PART_BEFORE; of < PARTS; of++) {
-		assert_int_equal(wisdom_shares(w, of, sum, rank, p, share, &known, &e), ST_OK);
+		assert_int_equal(wisdom_shares(w, of, sum, share, &known, &e), ST_OK);
 		assert_true(known);
 		for (size_t i = 0; i < p; i++)
 			if (fabs((double)share[i] - (double)r[i].n) > (double)r[i].n / 100)
@@ -376,7 +390,8 @@ static void jobs_at_once(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		const uint64_t n = both[i].n;
 		const run_times t = { .in = n, .before_s = 1, .out = n, .after_s = 1 };
-		wisdom_learn(w[i], &both[i].is, &t, 1);
+		set_ranks(w[i], &both[i].is, 1);
+		wisdom_learn(w[i], &t);
 		wisdom_save(w[i], (uint64_t)time(NULL), &note);
 		wisdom_free(w[i]);
 	}
@@ -402,7 +417,8 @@ static void many_hosts(void **state)
 			t[k] = (run_times){ 1, 1, 1000, 1000 };
 		}
 		assert_int_equal(wisdom_open(&w, &o, &note, &e), ST_OK);
-		wisdom_learn(w, rank, t, 50);
+		set_ranks(w, rank, 50);
+		wisdom_learn(w, t);
 		wisdom_save(w, (uint64_t)time(NULL), &note);
 		assert_string_equal(note.text, "");
 		wisdom_free(w);

@@ -7,9 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include "base/cgroup.h"
 #include "model/calibrate.h"
-#include "model/lap_estimate.h"
-#include "model/quota.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -107,7 +106,7 @@ static void quotas_bound(void **state)
 	static const double slower[] = { 1.5, 0.75, 1, 4. / 3, 4. / 3, 4. / 3, 1, 1, 1, 1 };
 	(void)state;
 	for (size_t i = 0; i < LEN(a); i++)
-		assert_true(fabs(quota_slowdown(a, LEN(a), i) - slower[i]) < 1e-12);
+		assert_true(fabs(calibrate_slowdown(a, LEN(a), i) - slower[i]) < 1e-12);
 }
 
 /* The real thing runs, whatever the layout, and gives back its memory. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "model/host_range.h"
+#include "model/speeds.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -27,10 +27,10 @@ static void brackets_hold_numbers(void **state)
 					   "n[1][",  "n[1 ]", "n[1000000000000000000]" };
 	(void)state;
 	for (size_t i = 0; i < LEN(sound); i++)
-		assert_true(host_range_is_sound(sound[i], strlen(sound[i])));
+		assert_true(speeds_range_is_sound(sound[i], strlen(sound[i])));
 	for (size_t i = 0; i < LEN(bad); i++)
-		assert_false(host_range_is_sound(bad[i], strlen(bad[i])));
-	assert_true(host_range_is_sound("n[1]x[", 5)); /* no further than it is long */
+		assert_false(speeds_range_is_sound(bad[i], strlen(bad[i])));
+	assert_true(speeds_range_is_sound("n[1]x[", 5)); /* no further than it is long */
 }
 
 static void hosts_are_in_ranges(void **state)
@@ -64,9 +64,9 @@ static void hosts_are_in_ranges(void **state)
 		{ "rack[1-2]n[01-24].edu", "rack2n24", false },
 	};
 	(void)state;
-	assert_false(host_range_has("n\0x", 3, "n"));
+	assert_false(speeds_range_has("n\0x", 3, "n"));
 	for (size_t i = 0; i < LEN(of); i++)
-		assert_int_equal(host_range_has(of[i].range, strlen(of[i].range), of[i].host),
+		assert_int_equal(speeds_range_has(of[i].range, strlen(of[i].range), of[i].host),
 				 of[i].has);
 }
 
