@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "bench.h"
+#include "number.h"
 
 enum { MOST_THREADS = 256, KEY_BYTES = 10, ENTRY_BYTES = 16 };
 
@@ -111,12 +112,9 @@ static void shuffle(uint32_t *order, size_t n)
 
 static uint64_t number(const char *text, uint64_t least, uint64_t most)
 {
-	char *end;
-	unsigned long long v;
+	uint64_t v;
 
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno == 0 && *text >= '0' && *text <= '9' && !*end && v >= least && v <= most)
+	if (number_parse(text, least, most, &v))
 		return v;
 	fprintf(stderr, "floor: not a number from %" PRIu64 " to %" PRIu64 ": '%s'\n", least, most,
 		text);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "bench.h"
+#include "number.h"
 
 enum { KEY_BYTES = 10, MOST_BYTES = 1 << 16, BLOCK_BYTES = 1 << 22 };
 
@@ -86,15 +87,6 @@ static bool judge(FILE *f, size_t size, char *block, struct tally *t)
 	return !ferror(f);
 }
 
-static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *v)
-{
-	char *end;
-
-	errno = 0;
-	*v = strtoull(text, &end, 10);
-	return errno == 0 && *text >= '0' && *text <= '9' && !*end && *v >= least && *v <= most;
-}
-
 int main(int argc, char **argv)
 {
 	const bool making = argc == 5 && !strcmp(argv[1], "make");
@@ -105,8 +97,8 @@ int main(int argc, char **argv)
 	FILE *f;
 	bool good;
 
-	if ((!making && !judging) || !number(argv[2], KEY_BYTES, MOST_BYTES, &size) ||
-	    (making && !number(argv[3], 0, UINT64_MAX / size, &records))) {
+	if ((!making && !judging) || !number_parse(argv[2], KEY_BYTES, MOST_BYTES, &size) ||
+	    (making && !number_parse(argv[3], 0, UINT64_MAX / size, &records))) {
 		fprintf(stderr, "usage: records make RECORD_BYTES COUNT FILE | "
 				"records judge RECORD_BYTES FILE\n");
 		return 2;

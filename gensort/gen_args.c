@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include "gen_args.h"
 #include "gen_say.h"
+#include "number.h"
 
 enum { OPT_VERSION = 256, OPT_FSYNC, OPT_NO_FSYNC };
 
@@ -19,23 +20,6 @@ static const struct option longs[] = {
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
-
-bool gen_number(const char *s, u128 max, u128 *value)
-{
-	u128 v = 0;
-
-	if (*s == '\0')
-		return false;
-	for (; *s >= '0' && *s <= '9'; s++) {
-		unsigned digit = (unsigned)(*s - '0');
-
-		if (digit > max || v > (max - digit) / 10)
-			return false;
-		v = 10 * v + digit;
-	}
-	*value = v;
-	return *s == '\0';
-}
 
 static enum gen_verdict usage(const char *what, const char *subject)
 {
@@ -56,18 +40,11 @@ static enum gen_verdict bad_option(char **argv, int c, int index)
 		     is_long || !optopt ? argv[index] : letter);
 }
 
-static enum gen_verdict set_threads(const char *s, struct gen_args *a)
-{
-	u128 v;
-
-	if (!gen_number(s, UINT64_MAX, &v))
-		return usage("bad number of threads", s);
-	a->threads = v < GEN_MAX_THREADS ? (unsigned)v : GEN_MAX_THREADS;
-	return GEN_RUN;
-}
-
 static enum gen_verdict set_option(int c, struct gen_args *a)
 {
+	const char *at;
+	uint64_t n;
+
 	switch (c) {
 	case 'a':
 		a->kind.ascii = true;
@@ -79,11 +56,15 @@ static enum gen_verdict set_option(int c, struct gen_args *a)
 		a->checksum = true;
 		break;
 	case 'b':
-		return gen_number(optarg, ~(u128)0, &a->start)
-			       ? GEN_RUN
-			       : usage("bad first record number", optarg);
+		at = optarg;
+		if (!number_digits(&at, ~(u128)0, &a->start) || *at)
+			return usage("bad first record number", optarg);
+		break;
 	case 't':
-		return set_threads(optarg, a);
+		if (!number_parse(optarg, 0, UINT64_MAX, &n))
+			return usage("bad number of threads", optarg);
+		a->threads = n < GEN_MAX_THREADS ? (unsigned)n : GEN_MAX_THREADS;
+		break;
 	case OPT_FSYNC:
 	case OPT_NO_FSYNC:
 		a->fsync = c == OPT_FSYNC;
@@ -98,17 +79,14 @@ static enum gen_verdict set_option(int c, struct gen_args *a)
 
 static enum gen_verdict operands(int left, char **words, struct gen_args *a)
 {
-	u128 v;
-
 	if (left < 2)
 		return usage("missing operand", left == 0 ? "NUM_RECS" : "FILE_NAME");
 	if (left > 2)
 		return usage("extra operand", words[2]);
-	if (!gen_number(words[0], UINT64_MAX, &v))
+	if (!number_parse(words[0], 0, UINT64_MAX, &a->recs))
 		return usage("bad number of records", words[0]);
 	if (words[1][0] == '\0')
 		return usage("bad file name", words[1]);
-	a->recs = (uint64_t)v;
 	a->file = words[1];
 	return GEN_RUN;
 }

@@ -24,7 +24,4 @@ enum gen_verdict { GEN_RUN, GEN_HELP, GEN_VERSION, GEN_USAGE };
 /* gen_args_parse - what to do; on GEN_USAGE the reason has been printed. */
 enum gen_verdict gen_args_parse(int argc, char **argv, struct gen_args *a);
 
-/* gen_number - a decimal number up to max that fills the whole string; false if it is not. */
-bool gen_number(const char *s, u128 max, u128 *value);
-
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "val_args.h"
 #include "val_say.h"
+#include "number.h"
 
 enum { LONG_VERSION = 256 };
 
@@ -28,23 +29,10 @@ static enum val_verdict usage(const char *what, const char *subject)
 	return VAL_USAGE;
 }
 
-static bool parse_threads(const char *s, unsigned *threads)
-{
-	unsigned v = 0;
-
-	if (*s == '\0')
-		return false;
-	for (; *s >= '0' && *s <= '9'; s++) {
-		v = 10 * v + (unsigned)(*s - '0');
-		if (v > VAL_MAX_THREADS)
-			v = VAL_MAX_THREADS; /* more would change nothing */
-	}
-	*threads = v;
-	return *s == '\0';
-}
-
 static enum val_verdict apply(int option, const char *value, struct val_args *a)
 {
+	uint64_t n;
+
 	switch (option) {
 	case 'i':
 		a->fold = true;
@@ -59,8 +47,10 @@ static enum val_verdict apply(int option, const char *value, struct val_args *a)
 		a->save = value; /* one that starts with '-' is rather a forgotten name */
 		return *value && *value != '-' ? VAL_RUN : usage("bad summary file name", value);
 	case 't':
-		return parse_threads(value, &a->threads) ? VAL_RUN
-							 : usage("bad number of threads", value);
+		if (!number_parse(value, 0, UINT64_MAX, &n))
+			return usage("bad number of threads", value);
+		a->threads = n < VAL_MAX_THREADS ? (unsigned)n : VAL_MAX_THREADS;
+		return VAL_RUN;
 	default:
 		return option == 'h' ? VAL_HELP : VAL_VERSION;
 	}

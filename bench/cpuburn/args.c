@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line of cpuburn: options, and the CPUs this process may use. Prints; never exits. */
 #include "args.h"
+#include "number.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -53,28 +54,16 @@ static bool number(struct args *a, const char *name, const char *text, double le
 	return refuse(a, "--%s wants a number from %g to %g, not '%s'", name, least, most, text);
 }
 
-static bool cpu_number(const char **p, long *out)
-{
-	char *end;
-
-	if (**p < '0' || **p > '9')
-		return false;
-	errno = 0;
-	*out = strtol(*p, &end, 10);
-	*p = end;
-	return errno == 0 && *out < CPUS_MAX;
-}
-
 static bool cpu_list(struct args *a, const char *text, struct cpus *set)
 {
 	*set = (struct cpus){ 0 };
 	for (const char *p = text;; p++) {
-		long first, last;
+		uint64_t first, last;
 
-		if (!cpu_number(&p, &first))
+		if (!number_at(&p, CPUS_MAX - 1, &first))
 			break;
 		last = first;
-		if (*p == '-' && (p++, !cpu_number(&p, &last) || last < first))
+		if (*p == '-' && (p++, !number_at(&p, CPUS_MAX - 1, &last) || last < first))
 			break;
 		for (; first <= last; first++)
 			cpus_add(set, (int)first);

@@ -4,6 +4,7 @@
  * words ended by zero bytes. */
 #include "../../scripts/fuzz.h"
 #include "gen_args.h"
+#include "number.h"
 #include "val_args.h"
 
 #include <getopt.h>
@@ -33,14 +34,14 @@ static void check_said(bool wanted)
 static void try_gensort(const fuzz_line *l)
 {
 	struct gen_args a;
-	u128 again;
+	uint64_t again;
 	optind = 0;
 	const enum gen_verdict v = gen_args_parse(l->argc, (char **)l->argv, &a);
 	check_said(v == GEN_USAGE);
 	if (v != GEN_RUN)
 		return;
 	fuzz_check(a.threads <= GEN_MAX_THREADS && a.file && a.file[0]);
-	fuzz_check(gen_number(l->argv[l->argc - 2], UINT64_MAX, &again) && again == a.recs);
+	fuzz_check(number_parse(l->argv[l->argc - 2], 0, UINT64_MAX, &again) && again == a.recs);
 }
 
 static void try_valsort(const fuzz_line *l)

@@ -2,6 +2,7 @@
 /* budget.c - what a planner may use: time, memory, and the caller's patience.
  * May not touch: planners. Costs one look at the clock every BUDGET_STRIDE steps. */
 #include "budget.h"
+#include "number.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -25,10 +26,15 @@ static uint64_t available_bytes(void)
 	int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
 	const char *at = strstr(text, "MemAvailable:");
+	uint64_t kib;
 
 	if (fd >= 0)
 		close(fd);
-	return got > 0 && at ? strtoull(at + strlen("MemAvailable:"), NULL, 10) * 1024 : 0;
+	if (got <= 0 || !at)
+		return 0;
+	at += strlen("MemAvailable:");
+	at += strspn(at, " ");
+	return number_at(&at, UINT64_MAX / 1024, &kib) ? kib * 1024 : 0;
 }
 
 static uint64_t default_bytes(void)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hetplan.h"
+#include "number.h"
 
 enum {
 	OPT_PROBLEM = 256, /* and above: fields[] in their order */
@@ -128,7 +129,7 @@ static enum hp_verdict set_whole(const char *option, uint64_t min, uint64_t max,
 {
 	char why[HP_TEXT_BYTES];
 
-	if (hp_text_whole(optarg, out) && *out >= min && *out <= max)
+	if (number_parse(optarg, min, max, out))
 		return HP_RUN;
 	snprintf(why, sizeof why, "want a whole number in %llu..%llu, not '%.128s'",
 		 (unsigned long long)min, (unsigned long long)max, optarg);

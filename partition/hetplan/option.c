@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "hetplan.h"
+#include "number.h"
 
 typedef json_t *reader(const char *word, char why[HP_TEXT_BYTES]);
 
@@ -158,17 +159,12 @@ static json_t *cost(const char *word, char why[HP_TEXT_BYTES])
 /* A word NxWORD stands for WORD, N times: cut off that number. */
 static uint64_t cut_times(char **word)
 {
-	size_t digits = strspn(*word, "0123456789");
+	const char *at = *word;
 	uint64_t times;
 
-	if (digits == 0 || (*word)[digits] != 'x')
-		return 1;
-	(*word)[digits] = '\0';
-	if (!hp_text_whole(*word, &times) || times == 0 || times > hp_limits.procs) {
-		(*word)[digits] = 'x';
+	if (!number_at(&at, hp_limits.procs, &times) || times == 0 || *at != 'x')
 		return 1; /* what reads the word refuses it */
-	}
-	*word += digits + 1;
+	*word += at - *word + 1;
 	return times;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hetplan.h"
+#include "number.h"
 
 static bool read_input(struct hp_job *job, const char *path)
 {
@@ -163,7 +164,7 @@ static uint64_t columns(const struct hp_args *a)
 
 	if (a->width)
 		return a->width;
-	return set && hp_text_whole(set, &n) && n >= 48 && n <= 1000 ? n : 80;
+	return set && number_parse(set, 48, 1000, &n) ? n : 80;
 }
 
 /* As a batch answers, and with the request: hp_verify() can read it. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "wisdom.h"
+#include "number.h"
 
 #define MAGIC "hetpart-wisdom"
 
@@ -171,15 +172,7 @@ static bool real(const char **p, bool more, double *value)
 
 static bool whole(const char *p, uint64_t *value)
 {
-	*value = 0;
-	if (!*p || strlen(p) > 19 || (p[0] == '0' && p[1]))
-		return false;
-	for (; *p; p++) {
-		if (*p < '0' || *p > '9')
-			return false;
-		*value = *value * 10 + (uint64_t)(*p - '0');
-	}
-	return true;
+	return !(p[0] == '0' && p[1]) && number_parse(p, 0, UINT64_MAX, value);
 }
 
 static hetpart_status read_number(struct reader *r, const char *p)

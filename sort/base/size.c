@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One parser for all sizes on the command line, and one way to print them. */
 #include "size.h"
+#include "number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,25 +32,15 @@ static const unit units[] = {
 	{ "TB", UINT64_C(1000000000000) },
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool size_number(const char **text, uint64_t *whole, uint32_t *millionths)
 {
 	const char *s = *text;
-	*whole = 0;
 	*millionths = 0;
-	if (!is_digit(*s))
+	if (!number_at(&s, UINT64_MAX, whole))
 		return false;
-	for (; is_digit(*s); s++)
-		if (__builtin_mul_overflow(*whole, 10, whole) ||
-		    __builtin_add_overflow(*whole, (uint64_t)(*s - '0'), whole))
-			return false;
 	if (*s == '.') {
 		const char *first = ++s;
-		for (uint32_t one = SIZE_MILLION / 10; is_digit(*s); s++, one /= 10)
+		for (uint32_t one = SIZE_MILLION / 10; *s >= '0' && *s <= '9'; s++, one /= 10)
 			*millionths += (uint32_t)(*s - '0') * one;
 		if (s == first || s - first > DECIMALS)
 			return false;

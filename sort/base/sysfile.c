@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading line by line; a file that does not look as it should is as good as none. */
 #include "sysfile.h"
+#include "number.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,10 @@ FILE *sysfile_open(const char *root, const char *path)
 	return n > 0 && (size_t)n < sizeof whole ? fopen(whole, "re") : NULL;
 }
 
-static bool number_at(const char *p, uint64_t *v)
+static bool word_at(const char *p, uint64_t *v)
 {
-	char *after;
-	if (*p < '0' || *p > '9') /* strtoull takes signs */
-		return false;
-	errno = 0;
-	const unsigned long long n = strtoull(p, &after, 10);
-	if (errno || (*after && !strchr(" \t\n", *after)))
+	uint64_t n;
+	if (!number_at(&p, UINT64_MAX, &n) || (*p && !strchr(" \t\n", *p)))
 		return false;
 	*v = n;
 	return true;
@@ -36,13 +32,13 @@ bool sysfile_number(const char *root, const char *path, const char *key, uint64_
 	bool found = false;
 	while (f && !found && getline(&line, &size, f) > 0) {
 		if (len == 0) {
-			found = number_at(line, v);
+			found = word_at(line, v);
 			break;
 		}
 		if (strncmp(line, key, len) != 0)
 			continue;
 		const size_t gap = strspn(line + len, ": \t");
-		found = gap && number_at(line + len + gap, v);
+		found = gap && word_at(line + len + gap, v);
 	}
 	free(line);
 	if (f)

@@ -3,8 +3,11 @@
 #include "launch.h"
 
 #include "base/sysfile.h"
+#include "number.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +47,15 @@ status launch_check(int size, err *e)
 	static const char *const size_of[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
 					       "SLURM_STEP_NUM_TASKS" };
 	size_t which;
-	char *end;
 	const char *set = first_set(size_of, sizeof size_of / sizeof *size_of, &which);
-	const long n = set ? strtol(set, &end, 10) : size;
-	if (!set || end == set || *end || n == size)
+	uint64_t n;
+	if (!set || !number_parse(set, 0, INT_MAX, &n) || n == (uint64_t)size)
 		return ST_OK;
-	return err_set(
-		e, ST_REFUSED,
-		"%s says that %ld processes were started, but MPI joins %d: launcher and MPI do "
-		"not fit together (with Slurm: srun --mpi=pmix, or mpirun)",
-		size_of[which], n, size);
+	return err_set(e, ST_REFUSED,
+		       "%s says that %" PRIu64
+		       " processes were started, but MPI joins %d: launcher and MPI do "
+		       "not fit together (with Slurm: srun --mpi=pmix, or mpirun)",
+		       size_of[which], n, size);
 }
 
 static int open_terminal(const char *path)

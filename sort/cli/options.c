@@ -3,6 +3,7 @@
  * and touches no file; the phase describe looks at files. */
 #include "options.h"
 #include "base/size.h"
+#include "number.h"
 #include "option_habits.h"
 #include "option_rows.h"
 #include "options_validate.h"
@@ -17,17 +18,6 @@
 #include <xxhash.h>
 
 enum { FIRST_LONG = 256 }; /* what getopt returns for the first row's long name */
-
-/* A whole decimal number in [lo, hi]. */
-static bool number(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
-{
-	char *after;
-	if (*s < '0' || *s > '9') /* strtoull takes signs and spaces */
-		return false;
-	errno = 0;
-	*v = strtoull(s, &after, 10);
-	return errno == 0 && !*after && *v >= lo && *v <= hi;
-}
 
 static status bad_argument(const option_row *r, const char *arg, const char *wanted, err *e)
 {
@@ -48,7 +38,7 @@ static status set_number(settings *o, const option_row *r, const char *arg, err 
 {
 	char wanted[80];
 	uint64_t v;
-	if (number(arg, r->lo, r->hi, &v)) {
+	if (number_parse(arg, r->lo, r->hi, &v)) {
 		option_store(o, r->field, (int64_t)v);
 		return ST_OK;
 	}

@@ -4,6 +4,7 @@
 #include "json.h"
 #include "base/streams.h"
 #include "file.h"
+#include "number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,14 +63,10 @@ json_t *json_checksum(checksum s)
 
 bool json_parse_hex(const char *text, size_t n, uint64_t *number)
 {
-	char digits[17] = "";
-	if (strlen(text) != 16 * n || strspn(text, "0123456789abcdef") != 16 * n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(digits, text + 16 * i, 16);
-		number[i] = strtoull(digits, NULL, 16);
-	}
-	return true;
+	for (size_t i = 0; i < n; i++)
+		if (!number_hex(&text, &number[i]))
+			return false;
+	return !*text;
 }
 
 bool json_parse_checksum(const char *text, checksum *sum)

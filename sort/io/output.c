@@ -7,6 +7,7 @@
 #include "json.h"
 #include "manifest.h"
 #include "name.h"
+#include "number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,8 +206,9 @@ static int part_of_lock(const output *o, const char *file)
 	uint64_t mark;
 	const char *base = target_parse_lock_name(file, &mark);
 	for (const char *at = base; at && *at; at++) {
-		const long i = *at >= '0' && *at <= '9' ? strtol(at, NULL, 10) : -1;
-		if (i >= 0 && i < INT_MAX && is_mark_of_part(o, (int)i, mark))
+		const char *after = at;
+		uint64_t i;
+		if (number_at(&after, INT_MAX - 1, &i) && is_mark_of_part(o, (int)i, mark))
 			return (int)i;
 	}
 	for (int i = o->size; base && target_is_cut(base) && i < MOST_TRIED; i++)

@@ -13,11 +13,12 @@
 #include "target.h"
 #include "base/clock.h"
 #include "file.h"
+#include "number.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,12 +127,13 @@ static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 /* One line of the text; others are nobody's. */
 static void sweep_line(target *t, const char *line, unsigned *removed)
 {
-	int kind;
-	uint64_t id, inode, s, ns;
+	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
 	file_id dir;
-	if (sscanf(line, "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &kind, &id, &inode, &s,
-		   &ns) != 5)
+	if (!number_at(&line, INT_MAX, &kind))
 		return;
+	for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+		if (*line++ != ' ' || !number_hex(&line, number[i]))
+			return;
 	const file_id is = { inode, (int64_t)s, (int64_t)ns };
 	if (kind == TARGET_DIR_NOTE && file_id_of(t->dirfd, &dir) && dir.inode == inode &&
 	    dir.born_s == is.born_s && dir.born_ns == is.born_ns)

@@ -3,6 +3,7 @@
  * lock is described at the head of target_lock.c. */
 #include "target.h"
 #include "file.h"
+#include "number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@ static const char *const suffixes[] = { [TARGET_TEMP] = ".tmp",
 					[TARGET_OLD] = ".old" };
 #define NOTE "%d %016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n"
 enum { SHOWN_BYTES = 32, HOLDER_BYTES = 112, NOTE_BYTES = 80 };
-static const char digits[] = "0123456789abcdef";
 
 uint64_t target_mark(const char *path)
 {
@@ -56,24 +56,16 @@ void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_
 		 t->mark, t->id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
 }
 
-/* The number after *s, of 16 digits and a hyphen. */
-static bool number_at(const char **s, uint64_t *v)
+/* Read the number at *s, of 16 digits and a hyphen. */
+static bool mark_at(const char **s, uint64_t *v)
 {
-	*v = 0;
-	for (int i = 0; i < 16; i++, ++*s) {
-		const char *at = **s ? strchr(digits, **s) : NULL;
-		if (!at)
-			return false;
-		*v = *v << 4 | (uint64_t)(at - digits);
-	}
-	return *(*s)++ == '-';
+	return number_hex(s, v) && *(*s)++ == '-';
 }
 
 bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind)
 {
 	const char *at = name + strlen(PREFIX);
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) ||
-	    !number_at(&at, id))
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&at, mark) || !mark_at(&at, id))
 		return false;
 	const size_t len = strlen(at);
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -90,7 +82,7 @@ const char *target_parse_lock_name(const char *name, uint64_t *mark)
 {
 	const char *at = name + strlen(PREFIX);
 	const size_t len = strlen(name), suffix = strlen(".lock");
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !number_at(&at, mark) || len < suffix ||
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&at, mark) || len < suffix ||
 	    strcmp(name + len - suffix, ".lock") != 0)
 		return NULL;
 	return at;

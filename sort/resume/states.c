@@ -3,8 +3,8 @@
  * group are shared out. A state is looked at under its lock, so a job of more ranks that has not
  * ended is not taken for one that has. */
 #include "states.h"
+#include "number.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,15 +19,14 @@
 static const char *rest_of(const char *name, int64_t *rank)
 {
 	const char *at = strstr(name, RESUME_PREFIX);
-	char *rest;
+	uint64_t n;
 	if (!at)
 		return NULL;
 	at += strlen(RESUME_PREFIX);
-	if (!isdigit((unsigned char)*at))
+	if (!number_at(&at, INT32_MAX, &n))
 		return NULL;
-	errno = 0;
-	*rank = strtoll(at, &rest, 10);
-	return errno == 0 && *rank <= INT32_MAX ? rest : NULL;
+	*rank = (int64_t)n;
+	return at;
 }
 
 bool states_rank_of(const char *name, int64_t *rank)

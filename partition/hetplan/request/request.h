@@ -94,10 +94,8 @@ void hp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define HP_NUMBER_BYTES 32
 const char *hp_number(char buf[HP_NUMBER_BYTES], double x);
 
-/* Decimal text as numbers: the whole of it, no blanks, no signs of whole numbers. */
-bool hp_text_whole(const char *s, uint64_t *value);
-
-/* The same, also as 1e6, 2.5e6, 1M: k, M, G, T, P, E are powers of 1000. */
+/* Decimal text as numbers: the whole of it, no blanks, no signs of whole numbers.
+ * Counts may be written 1e6, 2.5e6, 1M: k, M, G, T, P, E are powers of 1000. */
 bool hp_text_count(const char *s, uint64_t *value);
 
 bool hp_text_real(const char *s, double *value);

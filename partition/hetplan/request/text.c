@@ -116,20 +116,6 @@ const char *hp_number(char buf[HP_NUMBER_BYTES], double x)
 	return buf;
 }
 
-bool hp_text_whole(const char *s, uint64_t *value)
-{
-	uint64_t v = 0;
-
-	if (*s == '\0')
-		return false;
-	for (; *s >= '0' && *s <= '9'; s++)
-		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
-			return false;
-	*value = v;
-	return *s == '\0';
-}
-
 /* Tens to multiply by: of an exponent, e6, or a letter, M; -1 for anything else. */
 static int tens(const char *s)
 {

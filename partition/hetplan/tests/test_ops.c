@@ -3,6 +3,7 @@
  * values of the sources; limits; text and numbers. */
 #include "tests/tests.h"
 #include "hetplan/hetplan.h"
+#include "number.h"
 
 static json_t *answer;
 
@@ -375,13 +376,14 @@ static void words(void **state)
 	(void)state;
 	for (size_t i = 0; i < LEN(bad); i++) {
 		assert_false(hp_text_real(bad[i], &x));
-		assert_false(hp_text_whole(bad[i], &n));
+		assert_false(number_parse(bad[i], 0, UINT64_MAX, &n));
 	}
 	assert_true(hp_text_real("-1.5e-3", &x) && x == -1.5e-3);
-	assert_true(hp_text_whole("18446744073709551615", &n) && n == UINT64_MAX);
-	assert_false(hp_text_whole("18446744073709551616", &n));
-	assert_false(hp_text_whole("+1", &n) || hp_text_whole("-1", &n) ||
-		     hp_text_whole("1e6", &n));
+	assert_true(number_parse("18446744073709551615", 0, UINT64_MAX, &n) && n == UINT64_MAX);
+	assert_false(number_parse("18446744073709551616", 0, UINT64_MAX, &n));
+	assert_false(number_parse("+1", 0, UINT64_MAX, &n) ||
+		     number_parse("-1", 0, UINT64_MAX, &n) ||
+		     number_parse("1e6", 0, UINT64_MAX, &n));
 }
 
 /* Counts as people write them: exact, or refused. */
