@@ -94,8 +94,8 @@ SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include fortr
 PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
 PLAN_SRC := $(wildcard $(patsubst %,partition/%/*.c,hetplan/request hetplan/ops hetplan/display hetplan))
 PMPI_SRC := $(wildcard partition/mpi/*.c)
-GEN_SRC  := $(wildcard gensort/gen*.c)
-VAL_SRC  := $(wildcard gensort/val*.c)
+GEN_SRC  := $(wildcard gensort/gen*.c gensort/crc.c)
+VAL_SRC  := $(wildcard gensort/val*.c gensort/crc.c)
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
 SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
@@ -200,7 +200,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
 $(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
-objects: $(call objs,$(GEN_SRC) $(VAL_SRC) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c \
+objects: $(call objs,$(sort $(GEN_SRC) $(VAL_SRC)) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c \
            $(BURN_SRC))
 
 # Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
@@ -223,7 +223,7 @@ $(OBJ)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) $(EXTRA) -c -o $@ $<
 
-$(call objs,$(GEN_SRC) $(VAL_SRC)): EXTRA = -iquote common/include $(CRC_CFLAGS)
+$(call objs,$(sort $(GEN_SRC) $(VAL_SRC))): EXTRA = -iquote common/include $(CRC_CFLAGS)
 PART_INC := -iquote partition -iquote common/include -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -iquote common/include -Isort/include -Ipartition/include
@@ -336,7 +336,7 @@ $(OBJ)/bin/cpuburn: $(call objs,$(BURN_SRC))
 
 # Tests: a test program links its room's code, without the program's main().
 $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
-		$(call objs,$(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC)))
+		$(call objs,$(sort $(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC))))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
 $(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(PLAN_PAGE).o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(GSL_LIBS) $(JSON_LIBS) $(TEST_LIBS))

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "gen_crc.h"
+#include "crc.h"
 #include "gen_run.h"
 #include "processors.h"
 #include "progress.h"
@@ -86,7 +86,7 @@ static void do_block(struct run *r, uint64_t block, unsigned char *buf, u128 *su
 
 	gen_records(r->args->kind, r->args->start + at, recs, buf);
 	if (r->args->checksum)
-		*sum += gen_crc_sum(buf, recs);
+		*sum += crc_sum(buf, recs);
 	if (r->out->regular || r->out->fd < 0) /* the offset fits: the whole file's size does */
 		err = gen_out_write(r->out, buf, bytes, at * RECORD_BYTES);
 	else

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "crc.h"
 #include "gen_args.h"
-#include "gen_crc.h"
 #include "gen_out.h"
 #include "gen_run.h"
 #include "gen_say.h"
@@ -120,6 +120,6 @@ int main(int argc, char **argv)
 		break;
 	}
 	gen_ascii_init();
-	gen_crc_init();
+	crc_init();
 	return generate(&args);
 }

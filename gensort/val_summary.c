@@ -4,7 +4,7 @@
  * looked for only if there is one. */
 #include <endian.h>
 #include <string.h>
-#include "val_crc.h"
+#include "crc.h"
 #include "val_summary.h"
 
 /* Adds 0x20 to each byte that is a letter from A to Z, in all eight bytes at once: adding to the
@@ -77,7 +77,7 @@ void val_summarise(struct val_summary *s, const unsigned char *p, size_t n, bool
 		count(s, p, n, false);
 	if (s->unordered != 0)
 		s->first_unordered = find_unordered(p, fold);
-	s->sum = val_crc_sum(p, n);
+	s->sum = crc_sum(p, n);
 	memcpy(s->first, p, RECORD_BYTES);
 	memcpy(s->last, p + (n - 1) * RECORD_BYTES, RECORD_BYTES);
 }

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "crc.h"
 #include "val_args.h"
-#include "val_crc.h"
 #include "val_run.h"
 #include "val_save.h"
 #include "val_say.h"
@@ -126,7 +126,7 @@ static int run(struct val_args *a)
 		if (a->save)
 			val_save_finish(&save, NULL);
 	} else {
-		val_crc_init();
+		crc_init();
 		rc = judge(&in, a, &save);
 	}
 	if (err == 0)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "val_crc.h"
+#include "crc.h"
 #include "val_summary.h"
 
 enum { MAX = 40 };
@@ -63,7 +63,7 @@ static struct val_summary plain(size_t n, bool fold)
 		s.unordered += order > 0;
 		if (order > 0 && s.first_unordered == 0)
 			s.first_unordered = i;
-		s.sum += val_crc_sum_library(p, 1);
+		s.sum += crc_sum_library(p, 1);
 		memcpy(i ? s.last : s.first, p, RECORD_BYTES);
 		memcpy(s.last, p, RECORD_BYTES);
 	}
@@ -263,6 +263,6 @@ int main(void)
 		cmocka_unit_test(bytes_and_back),
 	};
 
-	val_crc_init();
+	crc_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
