@@ -276,9 +276,9 @@ static status rank_run(comm *c, void *arg)
 	start_watch(&w, c, &v->o, shown);
 	if (c->rank == 0)
 		progress_line_start(&v->o);
-	trace *t = c->traced ? trace_open(c->rank, &c->stages.count, trace_rows_of_rank(c->size),
-					  now_s())
-			     : NULL;
+	trace *t = c->traced
+			   ? trace_open(c->rank, &c->progress, trace_rows_of_rank(c->size), now_s())
+			   : NULL;
 	traces all = { .row = NULL };
 	err unsaid = { ST_OK, "" };
 	rc = job_run(c, &v->o, &res);

@@ -109,7 +109,7 @@ static status load_output(job *j)
 	const status rc =
 		phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part);
 	if (j->part.found)
-		stages_plan(&j->env.c->stages, STAGE_WRITE, (stage_plan){ 0 });
+		progress_plan(&j->env.c->progress, STAGE_WRITE, (stage_plan){ 0 });
 	return replan(j, &next, rc);
 }
 
@@ -338,14 +338,14 @@ static void stage_begin(job *j, stage_kind k, moment now)
 {
 	const share_plan *s = &j->shares;
 	const uint64_t bytes = j->env.o->lay.record_bytes;
-	stages *g = &j->env.c->stages;
+	rank_progress *g = &j->env.c->progress;
 	if (k == STAGE_READ) /* how long a stream is shows at its end */
-		stages_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
-			     now);
+		progress_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
+			       now);
 	else if (k == STAGE_SPLIT)
-		stages_begin(g, k, 0, now);
+		progress_begin(g, k, 0, now);
 	else if (k != STAGE_NONE)
-		stages_begin(g, k, own_share(&j->env, s->out) * bytes, now);
+		progress_begin(g, k, own_share(&j->env, s->out) * bytes, now);
 }
 
 /* Return the bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
@@ -376,7 +376,7 @@ static status take_step(job *j, const step *s)
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s(), waited = waited_s(j) - before;
-	stages_end(&j->env.c->stages, moment_now());
+	progress_end(&j->env.c->progress, moment_now());
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	trace_phase(trace_mine(), -1, t1);
 	const double span = trace_begin();
@@ -451,10 +451,10 @@ static void fill_result(job *j)
 	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
 	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
-	r->activity = activity_look(&j->env.c->stages.count.activity);
+	r->activity = progress_activity(&j->env.c->progress);
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);
-	r->stages = stages_times(&j->env.c->stages);
+	r->stages = progress_times(&j->env.c->progress);
 	r->status = j->env.e.code;
 	r->phase = j->at;
 	memcpy(r->text, j->env.e.text, sizeof r->text);
@@ -579,8 +579,8 @@ status job_run(comm *c, const settings *o, job_result *res)
 		  .begun_s = now_s(),
 		  .files.out.fd = -1 };
 	FAIL_RANK(c->rank);
-	progress_join(&c->stages.count);
-	activity_begin(&c->stages.count.activity, j.begun_s);
+	progress_join(&c->progress);
+	progress_record(&c->progress, j.begun_s);
 	status rc = take_steps(&j);
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);

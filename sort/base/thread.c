@@ -12,7 +12,7 @@ typedef struct birth {
 	const char *name;
 	void *(*work)(void *);
 	void *arg;
-	progress_count *counts;
+	rank_progress *counts;
 	trace *trace;
 } birth;
 

@@ -44,7 +44,7 @@ struct trace {
 	int rank;
 	double begun_s;
 	unsigned spans; /* of each lane */
-	progress_count *counts;
+	rank_progress *counts;
 	trace *next;
 	pthread_mutex_t lock; /* for what follows, but what is in lanes */
 	lane lane[LANES];
@@ -256,7 +256,7 @@ void trace_phase(trace *t, int phase, double now)
 
 /* -------------------------------------------------------------------------------------- whole */
 
-trace *trace_open(int rank, progress_count *counts, unsigned rows, double begun_s)
+trace *trace_open(int rank, rank_progress *counts, unsigned rows, double begun_s)
 {
 	trace *t = calloc(1, sizeof *t);
 	if (!t)

@@ -55,7 +55,7 @@ typedef struct trace trace;
 /* trace_open - for a rank, by its main thread; begun_s by now_s(). rows: about as many may be told
  * in the end. NULL without memory: nothing is recorded. trace_mine - of the rank that the calling
  * thread works for. trace_close - when no thread of the rank works any more. */
-trace *trace_open(int rank, progress_count *counts, unsigned rows, double begun_s);
+trace *trace_open(int rank, rank_progress *counts, unsigned rows, double begun_s);
 trace *trace_mine(void);
 void trace_close(trace *t);
 

@@ -44,7 +44,7 @@ static void look_at(entry *n)
 {
 	if (!n->here)
 		return;
-	n->seen.at = stages_look(&n->here->stages, moment_now());
+	n->seen.at = progress_look(&n->here->progress, moment_now());
 	n->seen.phase = atomic_load(&n->here->phase);
 	n->seen.waiting = atomic_load(&n->here->waiting) > 0;
 	memcpy(n->seen.host, n->here->host, sizeof n->seen.host);

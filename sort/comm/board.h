@@ -8,7 +8,7 @@
 #include "comm.h"
 
 typedef struct rank_seen {
-	stages_seen at;
+	progress_seen at;
 	int32_t phase;
 	int32_t waiting;       /* for other ranks */
 	char host[HOST_BYTES]; /* "": nothing was heard of the rank */

@@ -33,7 +33,7 @@ size_t comm_room_bytes(int size)
 
 void comm_give_room(comm *c, void *room)
 {
-	stages_init(&c->stages);
+	progress_init(&c->progress);
 	c->sums = room;
 	c->codes = (void *)(c->sums + 2 * SLOT_BYTES * (size_t)c->size);
 }

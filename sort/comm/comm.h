@@ -10,7 +10,6 @@
 #include "testing/failpoint.h"
 #include "base/progress.h"
 #include "base/status.h"
-#include "stages.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -67,7 +66,7 @@ struct comm {
 	atomic_int waiting; /* > 0: for other ranks; to the watchdog the rank is then not stuck */
 	atomic_uint_fast64_t ticks; /* collectives and blocks done, for the watchdog */
 	double collective_s;        /* of the main thread: in collectives so far */
-	stages stages;              /* how far the rank is */
+	rank_progress progress;     /* how far the rank is */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */
 	int process_ranks;          /* ranks that are threads of this process */

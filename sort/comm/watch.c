@@ -77,7 +77,7 @@ static void measure_own(watch *w, double now)
 	w->own.ticks = ticks;
 	w->own.seen.phase = atomic_load(&w->c->phase);
 	w->own.seen.waiting = atomic_load(&w->c->waiting) > 0;
-	w->own.seen.at = stages_look(&w->c->stages, moment_now());
+	w->own.seen.at = progress_look(&w->c->progress, moment_now());
 	w->own.waiting = w->leaving || atomic_load(&w->c->waiting) > 0;
 	w->own.idle_s = now - w->ticked_at;
 	w->cpu_s = cpu_s;

@@ -10,12 +10,17 @@ pool_call pool_first(void)
 	return (pool_call){ NULL, NULL };
 }
 
-void progress_join(progress_count *p)
+void progress_init(rank_progress *p)
 {
 	(void)p;
 }
 
-progress_count *progress_mine(void)
+void progress_join(rank_progress *p)
+{
+	(void)p;
+}
+
+rank_progress *progress_mine(void)
 {
 	return NULL;
 }

@@ -6,7 +6,7 @@
 #define HETSORT_MODEL_JOB_TIME_H
 
 #include "base/settings.h"
-#include "comm/stages.h"
+#include "base/progress.h"
 
 /* Seconds for the pieces of work that a sort consists of, and for bytes. */
 typedef struct rates {

@@ -3,7 +3,7 @@
 #ifndef HETSORT_MODEL_RANK_RESULT_H
 #define HETSORT_MODEL_RANK_RESULT_H
 
-#include "base/activity.h"
+#include "base/progress.h"
 #include "base/memory_limit.h"
 #include "base/numa.h"
 #include "comm/rank_env.h"

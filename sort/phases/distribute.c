@@ -73,18 +73,18 @@ static status receive_all(receive_buffer *d, exchange_setup *t)
 	return rc == ST_OK ? exchange_setup_drained(t) : rc;
 }
 
-static void next_stage(stages *g, stage_kind k, uint64_t bytes)
+static void next_stage(rank_progress *g, stage_kind k, uint64_t bytes)
 {
 	const moment now = moment_now();
-	stages_end(g, now);
-	stages_begin(g, k, bytes, now);
+	progress_end(g, now);
+	progress_begin(g, k, bytes, now);
 }
 
 static status write_sorted(const receive_buffer *d, exchange_setup *t)
 {
 	rank_env *env = t->env;
 	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
-	stages *g = &env->c->stages;
+	rank_progress *g = &env->c->progress;
 	size_t misfits = 0;
 	next_stage(g, STAGE_SORT, 0);
 	const double span = trace_begin();

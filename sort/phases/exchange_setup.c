@@ -183,7 +183,7 @@ status exchange_setup_open(exchange_setup *t)
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
-	stages_send(&env->c->stages, leaving(t));
+	progress_sends(&env->c->progress, leaving(t));
 	if (rc == ST_OK)
 		rc = exchange_start(t->x);
 	return rc;

@@ -282,7 +282,7 @@ static job_load load_of(rank_env *env, const settled *k, const char *run_dir)
 void plan_time(rank_env *env, const settled *k, const char *run_dir)
 {
 	rank_result *r = env->stats;
-	stages *g = &env->c->stages;
+	rank_progress *g = &env->c->progress;
 	const job_load l = load_of(env, k, run_dir);
 	const job_time t = job_time_of(&r->rate, env->o, &l);
 	/* measuring is part of the time */
@@ -290,9 +290,9 @@ void plan_time(rank_env *env, const settled *k, const char *run_dir)
 	snprintf(r->bound_by, sizeof r->bound_by, "%s",
 		 job_time_bound_name(job_time_bound_by(&r->rate, env->o, &l)));
 	for (int i = STAGE_READ; i < STAGES; i++)
-		stages_plan(g, (stage_kind)i, t.stage[i]);
+		progress_plan(g, (stage_kind)i, t.stage[i]);
 	g->spilled = l.spills ? 1 - l.held : 0;
-	r->stages = stages_times(g);
+	r->stages = progress_times(g);
 }
 
 static run_times own_times(const rank_env *env)

@@ -13,7 +13,7 @@
 
 enum { ROWS = 400, SPANS = 20000 };
 
-static progress_count counts;
+static rank_progress counts;
 
 static void record(trace_kind kind)
 {

@@ -227,20 +227,20 @@ static void all_seconds_are_in_stages(void **state)
 	for (int i = 0; i < 32; i++) {
 		settings o = usual;
 		double sum = 0;
-		stages s;
+		rank_progress s;
 		o.strategy = i & 1 ? BY_DISTRIBUTING : BY_MERGING;
 		l.spills = i & 2;
 		l.rereads = i & 4;
 		l.durable = i & 8;
 		r.link_s = i & 16 ? job_time_byte_s(50) : 0;
 		const job_time t = job_time_of(&r, &o, &l);
-		stages_init(&s);
+		progress_init(&s);
 		for (int k = STAGE_READ; k < STAGES; k++) {
 			sum += t.stage[k].all_s;
-			stages_plan(&s, (stage_kind)k, t.stage[k]);
+			progress_plan(&s, (stage_kind)k, t.stage[k]);
 		}
 		assert_float_equal(sum, t.total_s, 1e-9);
-		assert_float_equal(stages_look(&s, (moment){ 0 }).left_s, t.total_s, 1e-9);
+		assert_float_equal(progress_look(&s, (moment){ 0 }).left_s, t.total_s, 1e-9);
 		assert_true((t.stage[STAGE_CHECK].all_s > 0) == l.rereads);
 	}
 }

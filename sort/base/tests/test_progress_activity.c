@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes by time: none is lost when steps become longer, and each stays where it was. */
-#include "base/activity.h"
+#include "base/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,32 +18,32 @@ static uint64_t sum(const activity *a, activity_kind k)
 
 static void nothing_before_it_begins(void **state)
 {
-	activity_log log = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	rank_progress log = { .counting = PTHREAD_MUTEX_INITIALIZER };
 	(void)state;
-	activity_add(&log, ACTIVITY_READ, 7, 3);
-	const activity a = activity_look(&log);
+	progress_move(&log, ACTIVITY_READ, 7, 3);
+	const activity a = progress_activity(&log);
 	assert_true(a.step_s == 0);
 	assert_int_equal(sum(&a, ACTIVITY_READ), 0);
 }
 
 static void steps_become_longer(void **state)
 {
-	activity_log log = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	rank_progress log = { .counting = PTHREAD_MUTEX_INITIALIZER };
 	(void)state;
-	activity_begin(&log, 100);
-	activity_add(&log, ACTIVITY_SENT, 5, 99); /* clocks of other processors */
-	activity_add(&log, ACTIVITY_READ, 1, 100.005);
-	activity_add(&log, ACTIVITY_READ, 2, 100.015);
-	activity_add(&log, ACTIVITY_WRITTEN, 4, 100.595);
-	activity a = activity_look(&log);
+	progress_record(&log, 100);
+	progress_move(&log, ACTIVITY_SENT, 5, 99); /* clocks of other processors */
+	progress_move(&log, ACTIVITY_READ, 1, 100.005);
+	progress_move(&log, ACTIVITY_READ, 2, 100.015);
+	progress_move(&log, ACTIVITY_WRITTEN, 4, 100.595);
+	activity a = progress_activity(&log);
 	const double first = a.step_s;
 	assert_true(first * ACTIVITY_STEPS < 1);
 	assert_int_equal(a.bytes[ACTIVITY_READ][0], 1);
 	assert_int_equal(a.bytes[ACTIVITY_READ][1], 2);
 	assert_int_equal(a.bytes[ACTIVITY_WRITTEN][ACTIVITY_STEPS - 1], 4);
 	assert_int_equal(a.bytes[ACTIVITY_SENT][0], 5);
-	activity_add(&log, ACTIVITY_WRITTEN, 8, 100 + 1000);
-	a = activity_look(&log);
+	progress_move(&log, ACTIVITY_WRITTEN, 8, 100 + 1000);
+	a = progress_activity(&log);
 	assert_true(a.step_s * ACTIVITY_STEPS > 1000 && a.step_s * ACTIVITY_STEPS <= 2000.1);
 	assert_int_equal(a.bytes[ACTIVITY_READ][0], 3);
 	assert_int_equal(a.bytes[ACTIVITY_WRITTEN][0], 4);
