@@ -56,13 +56,10 @@ TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 
 comma   := ,
 
-# Faults on demand (sort/testing/failpoint.h), for tests: the sorter's own calls go by sort/testing/failwrap.c first.
+# Faults on demand (sort/testing/failpoint.h), for tests: each call of the system that the sorter makes has a point.
 ifeq ($(FAILPOINTS),1)
-NEEDED  += -DHETSORT_FAILPOINTS
-FAILED   = malloc calloc realloc strdup strndup mmap64 asprintf open64 openat64 read pread64 preadv64v2 \
-           write pwrite64 fallocate64 ftruncate64 fsync stat64 fstat64 fstatat64 fstatfs64 fstatvfs64 \
-           renameat renameat2 linkat unlinkat close pthread_create
-FAILWRAP = $(addprefix -Wl$(comma)--wrap=,$(FAILED))
+FAILCALLS = sort/testing/failcalls.h
+NEEDED  += -DHETSORT_FAILPOINTS -include $(FAILCALLS)
 endif
 
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
@@ -98,7 +95,7 @@ GEN_SRC  := $(wildcard gensort/gen*.c gensort/crc.c)
 VAL_SRC  := $(wildcard gensort/val*.c gensort/crc.c)
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
-SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c %/failwrap.c),$(SORT_ALL)) \
+SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
@@ -317,10 +314,10 @@ $(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
 $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(PLAN_PAGE).o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
+	$(call link,$(LINKMPI),$(SORT_LIBS))
 
 $(OBJ)/bin/hetsort-report: $(call objs,sort/report/main.c) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI) $(FAILWRAP),$(SORT_LIBS))
+	$(call link,$(LINKMPI),$(SORT_LIBS))
 
 $(OBJ)/bin/hetsim: $(call objs,sort/main.c $(SIM_SRC)) $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI) $(call wrapped,$(SIM_SRC)),$(SORT_LIBS))
@@ -357,9 +354,10 @@ $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)
 $(patsubst %.c,$(OBJ)/%,$(filter sort/sim/tests/%,$(TESTS_C) $(FUZZ_C))): \
 	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine coroutine events network)
 FAULT_C := $(call in_tests,sort,fault_*.c)
+$(if $(FAILPOINTS),$(call objs,$(PART_SRC) $(SORT_SRC) $(FAULT_C) sort/main.c): $(FAILCALLS))
 define fault_program
 $(OBJ)/bin/$(notdir $(1:.c=)): $(OBJ)/$(1:.c=.o) $(LIBSORT) $(LIBPART)
-	$$(call link,$$(LINKMPI) $$(FAILWRAP),$$(SORT_LIBS))
+	$$(call link,$$(LINKMPI) ,$$(SORT_LIBS))
 endef
 $(foreach f,$(FAULT_C),$(eval $(call fault_program,$(f))))
 $(OBJ)/bench/tests/%: $(OBJ)/bench/tests/%.o

@@ -2,6 +2,7 @@
 /* The points of faults and when they strike. One list for the process, as the environment is;
  * counters are atomic, the list does not change while ranks run. Only in builds with failpoints. */
 #include "failpoint.h"
+#include "failcalls.h"
 #include "base/splitmix.h"
 
 #include <errno.h>
@@ -193,11 +194,6 @@ void fail_rank(int rank)
 	my_rank = rank;
 }
 
-int fail_my_rank(void)
-{
-	return my_rank;
-}
-
 static bool strikes_now(point *p)
 {
 	if (p->rank != ANY_RANK && p->rank != my_rank)
@@ -302,4 +298,62 @@ void *fail_lie(const void *truth, size_t bytes)
 		said = p->lie;
 	}
 	return said;
+}
+
+/* ----------------------------------------------------------------------------- calls of the system */
+
+static _Thread_local bool moves_less;
+
+bool fail_memory(void)
+{
+	const bool now = fail_now(FAIL_ALLOC, NULL);
+	if (now)
+		errno = ENOMEM;
+	return now;
+}
+
+bool fail_file(void)
+{
+	int errnum = 0;
+	const bool now = fail_now(FAIL_FILE, &errnum);
+	moves_less = now && errnum == SHORT;
+	if (now && !moves_less)
+		errno = errnum ? errnum : EIO;
+	return now && !moves_less;
+}
+
+int fail_close(int result)
+{
+	return fail_file() ? -1 : result;
+}
+
+size_t fail_some(size_t bytes)
+{
+	return moves_less && bytes > 1 ? bytes / 2 : bytes;
+}
+
+typedef struct birth {
+	void *(*fn)(void *);
+	void *arg;
+	int rank;
+} birth;
+
+static void *live(void *birth_)
+{
+	const birth b = *(birth *)birth_;
+	free(birth_);
+	my_rank = b.rank;
+	return b.fn(b.arg);
+}
+
+int fail_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	birth *b = fail_now(FAIL_THREAD, NULL) ? NULL : (malloc)(sizeof *b);
+	if (!b)
+		return EAGAIN;
+	*b = (birth){ fn, arg, my_rank };
+	const int rc = (pthread_create)(thread, attr, live, b);
+	if (rc != 0)
+		free(b);
+	return rc;
 }

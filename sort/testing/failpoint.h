@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
- * any other build the macros below are empty, and failpoint.c and failwrap.c are left out.
+ * any other build the macros below are empty, and failpoint.c and failcalls.h are left out.
  *
  *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once;
  *                                        behind one that counts, @inPHASE: from that phase on
@@ -42,8 +42,7 @@
  *                                        order, sizes or layout (handshake.c), or threads: its MPI
  *                                        allows none
  *
- * For allocations, files and threads, ld's --wrap puts failwrap.c before libc in this program's own
- * objects, so no call can be forgotten, and libraries are not changed. */
+ * Allocations, files and threads have their points at each call of ours (failcalls.h). */
 #ifndef HETSORT_TESTING_FAILPOINT_H
 #define HETSORT_TESTING_FAILPOINT_H
 
@@ -79,10 +78,8 @@ status fail_plan(const char *text, err *e);
 /* fail_count_in - count the points that strike in *place, which processes may share. */
 void fail_count_in(atomic_uint *place);
 
-/* fail_rank - the calling thread, and those that it starts, belong to this rank. fail_my_rank: -1
- * before. */
+/* fail_rank - the calling thread, and those that it starts, belong to this rank. */
 void fail_rank(int rank);
-int fail_my_rank(void);
 
 /* fail_now - count an event; does a point strike? *errnum is what it asks for (0: by default). */
 bool fail_now(fail_kind kind, int *errnum);
