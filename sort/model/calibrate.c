@@ -149,26 +149,19 @@ static size_t sample_recs(const layout *l, uint64_t most_bytes)
 	return size_min(size_max(n, MIN_RECS), SAMPLE_RECS);
 }
 
+/* The arrays of a sample, in one piece of memory. */
 static status alloc_sample(sample *c, mem *m, err *e)
 {
-	const size_t bytes = c->lay.record_bytes;
-	c->recs = mem_array(m, c->n, bytes, "calibration", e);
-	c->mid = mem_array(m, c->n, bytes, "calibration", e);
-	c->out = mem_array(m, c->n, bytes, "calibration", e);
-	c->e = mem_array(m, c->n, sizeof *c->e, "calibration", e);
-	c->tmp = mem_array(m, c->n, sizeof *c->tmp, "calibration", e);
-	c->order = mem_array(m, c->n, sizeof *c->order, "calibration", e);
-	return c->recs && c->mid && c->out && c->e && c->tmp && c->order ? ST_OK : ST_RESOURCE;
-}
-
-static void free_sample(sample *c, mem *m)
-{
-	mem_free(m, c->recs);
-	mem_free(m, c->mid);
-	mem_free(m, c->out);
-	mem_free(m, c->e);
-	mem_free(m, c->tmp);
-	mem_free(m, c->order);
+	const size_t n = c->n, bytes = c->lay.record_bytes;
+	c->e = mem_array(m, n, 3 * (sizeof *c->e + bytes), "calibration", e);
+	if (!c->e)
+		return ST_RESOURCE;
+	c->tmp = c->e + n;
+	c->order = c->tmp + n;
+	c->recs = (unsigned char *)(c->order + n);
+	c->mid = c->recs + n * bytes;
+	c->out = c->mid + n * bytes;
+	return ST_OK;
 }
 
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
@@ -277,7 +270,7 @@ void calibrate_free(calibration *c)
 	if (!c)
 		return;
 	for (unsigned i = 0; i < c->threads; i++)
-		free_sample(&c->s[i], c->m);
+		mem_free(c->m, c->s[i].e);
 	mem_free(c->m, c->s);
 	free(c);
 }

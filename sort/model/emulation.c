@@ -38,7 +38,7 @@ static status ask_planner(emulation *m, const double *speed, int nodes, int rank
 	return shares_status(st, &he, e);
 }
 
-static status check_counts(const emulation *m, const char *const *host, int nodes, err *e)
+static status check_counts(const emulation *m, char (*host)[HOST_BYTES], int nodes, err *e)
 {
 	char q[QUOTED_BYTES];
 	for (int i = 0; i < nodes; i++) {
@@ -58,25 +58,18 @@ static status check_counts(const emulation *m, const char *const *host, int node
 }
 
 /* At rank 0. */
-static status plan_counts(emulation *m, const settings *o, char (*name)[HOST_BYTES], int nodes,
+static status plan_counts(emulation *m, const settings *o, char (*host)[HOST_BYTES], int nodes,
 			  err *e)
 {
-	double *speed = calloc((size_t)nodes, sizeof *speed);
-	const char **host = calloc((size_t)nodes, sizeof *host);
-	status rc =
-		speed && host ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %d speeds", nodes);
-	for (int i = 0; rc == ST_OK && i < nodes; i++)
-		host[i] = name[i];
-	if (rc == ST_OK)
-		rc = speeds_load(o->speeds, &(speeds_want){ "speed", (size_t)nodes, host }, speed,
-				 e);
+	const speeds_want w = { "speed", (size_t)nodes, *host, sizeof *host };
+	double *speed = calloc(w.n, sizeof *speed);
+	if (!speed)
+		return err_set(e, ST_RESOURCE, "no memory for %d speeds", nodes);
+	status rc = speeds_load(o->speeds, &w, speed, e);
 	if (rc == ST_OK)
 		rc = ask_planner(m, speed, nodes, o->emulate, e);
-	if (rc == ST_OK)
-		rc = check_counts(m, host, nodes, e);
 	free(speed);
-	free((void *)host);
-	return rc;
+	return rc == ST_OK ? check_counts(m, host, nodes, e) : rc;
 }
 
 status emulation_plan(emulation *m, comm *c, const settings *o, err *e)

@@ -78,14 +78,8 @@ static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance 
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number)
 {
-	const char **name = mem_array(&env->m, g->p, sizeof *name, "host names", &env->e);
-	if (!name)
-		return ST_RESOURCE;
-	for (size_t i = 0; i < g->p; i++)
-		name[i] = g->placement[i].host;
-	const status rc = speeds_load(arg, &(speeds_want){ what, g->p, name }, number, &env->e);
-	mem_free(&env->m, name);
-	return rc;
+	const speeds_want w = { what, g->p, g->placement->host, sizeof *g->placement };
+	return speeds_load(arg, &w, number, &env->e);
 }
 
 /* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.

@@ -216,7 +216,7 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 	if (!speeds_range_is_sound(host, len))
 		return bad_host(c, host, len, "is no range of hosts: node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
-		if (!speeds_range_has(host, len, w->host[i]))
+		if (!speeds_range_has(host, len, speeds_host(w, i)))
 			continue;
 		if (speed[i] > 0)
 			return bad_host(c, host, len, "is there twice", e);
@@ -322,8 +322,8 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 	for (size_t i = 0; i < w->n; i++)
 		if (!(speed[i] > 0))
 			return err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
-				       w->what, err_quoted(c->name, q), err_quoted(w->host[i], qh),
-				       i);
+				       w->what, err_quoted(c->name, q),
+				       err_quoted(speeds_host(w, i), qh), i);
 	return ST_OK;
 }
 

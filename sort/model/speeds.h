@@ -7,10 +7,17 @@
 
 /* What is wanted. */
 typedef struct speeds_want {
-	const char *what;        /* for messages: "speed", "link" */
-	size_t n;                /* ranks */
-	const char *const *host; /* n names of their hosts */
+	const char *what;  /* for messages: "speed", "link" */
+	size_t n;          /* ranks */
+	const char *host;  /* the name of the host of the first, */
+	size_t host_bytes; /* and so many bytes further on that of the next */
 } speeds_want;
+
+/* speeds_host - return the name of the host of rank i. */
+static inline const char *speeds_host(const speeds_want *w, size_t i)
+{
+	return w->host + i * w->host_bytes;
+}
 
 /* speeds_parse - a number for each rank, > 0 and finite, from text of len bytes (which may hold
  * anything); # starts a comment that runs to the end of the line. Either exactly n numbers,

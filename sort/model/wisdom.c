@@ -30,8 +30,11 @@ struct wisdom {
 	char kind[KIND_BYTES];        /* of run, what libhetpart calls the host */
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
-	wisdom_rank *rank; /* [p] of this job */
 	size_t p;
+	wisdom_rank *rank;                    /* [p] of this job */
+	const wisdom_rank **order;            /* [p] those that are alike side by side */
+	hetpart_cost **own_cost[PARTS];       /* [p] in this order; NULL: that of the one before */
+	const hetpart_cost **all_cost[PARTS]; /* [p] in order of the ranks */
 };
 
 /* ------------------------------------------------------------------------------------ its place */
@@ -169,26 +172,6 @@ void wisdom_save(wisdom *w, uint64_t time_s, err *note)
 	if (hetpart_wisdom_set_time(w->w, time_s, &he) != HETPART_OK ||
 	    hetpart_wisdom_save(w->w, w->path, &he) != HETPART_OK)
 		err_set(note, ST_IO, "wisdom is not kept: %s", he.text);
-}
-
-status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
-{
-	free(w->rank);
-	w->p = p;
-	w->rank = calloc(p, sizeof *w->rank);
-	if (!w->rank)
-		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
-	memcpy(w->rank, rank, p * sizeof *rank);
-	return ST_OK;
-}
-
-void wisdom_free(wisdom *w)
-{
-	if (!w)
-		return;
-	hetpart_wisdom_free(w->w);
-	free(w->rank);
-	free(w);
 }
 
 /* ----------------------------------------------------------------------------------- learning */
@@ -414,90 +397,99 @@ static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, h
 	return hetpart_cost_piecewise(out, point, points, 1, he);
 }
 
-/* The costs of ranks, in order of their keys: those that are alike have the same one. */
-struct rank_costs {
-	size_t p;
-	const wisdom_rank **rank;
-	hetpart_cost **own;       /* of rank[i], NULL: the one before it */
-	const hetpart_cost **all; /* in order of the ranks */
-};
-
-void rank_costs_free(rank_costs *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; c->own && i < c->p; i++)
-		hetpart_cost_free(c->own[i]);
-	free(c->rank);
-	free(c->own);
-	free(c->all);
-	free(c);
-}
-
-const hetpart_cost *const *rank_costs_all(const rank_costs *c)
-{
-	return c->all;
-}
-
-static rank_costs *rank_costs_alloc(size_t p)
-{
-	rank_costs *c = calloc(1, sizeof *c);
-	if (!c)
-		return NULL;
-	*c = (rank_costs){ p, calloc(p, sizeof *c->rank), calloc(p, sizeof *c->own),
-			   calloc(p, sizeof *c->all) };
-	if (c->rank && c->own && c->all)
-		return c;
-	rank_costs_free(c);
-	return NULL;
-}
-
 static int by_rank_key(const void *a, const void *b)
 {
 	const wisdom_rank *const *x = a, *const *y = b;
 	return compare_keys((*x)->key, (*y)->key);
 }
 
-static hetpart_status find_costs(const known_ranks *k, const wisdom *w, uint64_t n, rank_costs *c,
+static void forget_costs(wisdom *w, run_part of)
+{
+	for (size_t i = 0; i < w->p; i++) {
+		hetpart_cost_free(w->own_cost[of][i]);
+		w->own_cost[of][i] = NULL;
+	}
+}
+
+static void free_ranks(wisdom *w)
+{
+	for (int k = 0; k < PARTS; k++) {
+		forget_costs(w, (run_part)k);
+		free(w->own_cost[k]);
+		free(w->all_cost[k]);
+	}
+	free(w->rank);
+	free(w->order);
+	w->p = 0;
+}
+
+status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
+{
+	bool enough = true;
+	free_ranks(w);
+	w->rank = calloc(p, sizeof *w->rank);
+	w->order = calloc(p, sizeof *w->order);
+	for (int k = 0; k < PARTS; k++) {
+		w->own_cost[k] = calloc(p, sizeof *w->own_cost[k]);
+		w->all_cost[k] = calloc(p, sizeof *w->all_cost[k]);
+		enough = enough && w->own_cost[k] && w->all_cost[k];
+	}
+	if (!w->rank || !w->order || !enough)
+		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
+	w->p = p;
+	for (size_t i = 0; i < p; i++) {
+		w->rank[i] = rank[i];
+		w->order[i] = &w->rank[i];
+	}
+	qsort(w->order, p, sizeof *w->order, by_rank_key);
+	return ST_OK;
+}
+
+void wisdom_free(wisdom *w)
+{
+	if (!w)
+		return;
+	hetpart_wisdom_free(w->w);
+	free_ranks(w);
+	free(w);
+}
+
+/* Ranks that are alike have the same cost. */
+static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, uint64_t n,
 				 hetpart_err *he)
 {
 	known_ranks last = { NULL, 0 }, by = last;
 	const hetpart_cost *cost = NULL;
-	for (size_t i = 0; i < w->p; i++)
-		c->rank[i] = &w->rank[i];
-	qsort(c->rank, w->p, sizeof *c->rank, by_rank_key);
 	for (size_t i = 0; i < w->p; i++) {
-		const wisdom_rank *r = c->rank[i], *prev = i ? c->rank[i - 1] : r;
+		const wisdom_rank *r = w->order[i], *prev = i ? w->order[i - 1] : r;
 		if (i == 0 || !same_key(prev->key, r->key))
 			by = who_tells(k, r->key);
 		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
 		    prev->cpus > r->cpus) {
-			const hetpart_status st = mean_cost(&by, r->cpus, n, &c->own[i], he);
+			const hetpart_status st =
+				mean_cost(&by, r->cpus, n, &w->own_cost[of][i], he);
 			if (st != HETPART_OK)
 				return st;
-			cost = c->own[i];
+			cost = w->own_cost[of][i];
 			last = by;
 		}
-		c->all[r - w->rank] = cost;
+		w->all_cost[of][r - w->rank] = cost;
 	}
 	return HETPART_OK;
 }
 
-status wisdom_costs(wisdom *w, run_part of, uint64_t n, rank_costs **out, err *e)
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *const **out, err *e)
 {
 	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
 	known_ranks k;
 	hetpart_status st = find_known(w, of, &k);
-	rank_costs *c = st == HETPART_OK && k.n > 0 ? rank_costs_alloc(w->p) : NULL;
 	*out = NULL;
-	if (st == HETPART_OK && k.n > 0)
-		st = c ? find_costs(&k, w, n, c, &he) : HETPART_ENOMEM;
-	known_ranks_free(&k);
-	if (st == HETPART_OK) {
-		*out = c;
-		return ST_OK;
+	forget_costs(w, of);
+	if (st == HETPART_OK && k.n > 0) {
+		st = find_costs(w, of, &k, n, &he);
+		*out = st == HETPART_OK ? w->all_cost[of] : NULL;
 	}
-	rank_costs_free(c);
+	known_ranks_free(&k);
 	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* costs that are no costs */
 		return ST_OK;
 	return shares_status(st, &he, e);
@@ -507,16 +499,15 @@ status wisdom_shares(wisdom *w, run_part of, uint64_t n, uint64_t *share, bool *
 {
 	hetpart_err he = { HETPART_OK, "" };
 	hetpart_plan *plan = NULL;
-	rank_costs *c;
-	status rc = wisdom_costs(w, of, n, &c, e);
+	const hetpart_cost *const *cost;
+	status rc = wisdom_costs(w, of, n, &cost, e);
 	hetpart_status st = HETPART_OK;
-	if (rc == ST_OK && c)
-		st = hetpart_share_unrelated_create(&plan, n, c->all, w->p, NULL, &he);
+	if (rc == ST_OK && cost)
+		st = hetpart_share_unrelated_create(&plan, n, cost, w->p, NULL, &he);
 	for (size_t i = 0; plan && i < w->p; i++)
 		share[i] = hetpart_plan_share(plan, i);
 	*known = plan != NULL;
 	hetpart_plan_free(plan);
-	rank_costs_free(c);
 	if (rc == ST_OK && st != HETPART_EINVAL && st != HETPART_ERANGE)
 		rc = shares_status(st, &he, e);
 	return rc;

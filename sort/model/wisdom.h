@@ -48,14 +48,10 @@ status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e);
  * known  receives whether there are shares; false: nothing was learnt that could tell. */
 status wisdom_shares(wisdom *w, run_part of, uint64_t n, uint64_t *share, bool *known, err *e);
 
-/* Seconds of records on each rank, as wisdom_shares() takes them to be. */
-typedef struct rank_costs rank_costs;
-
-/* wisdom_costs - for shares of up to n records; *out NULL: nothing was learnt that could tell.
- * rank_costs_all - one for each rank; ranks that are alike have the same one. */
-status wisdom_costs(wisdom *w, run_part of, uint64_t n, rank_costs **out, err *e);
-const hetpart_cost *const *rank_costs_all(const rank_costs *c);
-void rank_costs_free(rank_costs *c);
+/* wisdom_costs - find the seconds of up to n records on each rank, as wisdom_shares() takes them to
+ * be; *out NULL: nothing was learnt that could tell. Ranks that are alike have the same cost. They
+ * belong to w, until the next call for this part. */
+status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *const **out, err *e);
 
 /* wisdom_learn - add a run of these ranks to what the file says by now; earlier ones of the same
  * ranks count less. What is too much for the file is forgotten, that of the oldest runs first. */

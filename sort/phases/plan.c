@@ -46,7 +46,7 @@ static status one_vector(rank_env *env, const rank_speeds *g, wisdom *w, bool be
 /* Where links or disks are known, shares by speed alone are where that starts. */
 static status weigh(rank_env *env, const input *in, const rank_speeds *g, wisdom *w, share_plan *s)
 {
-	rank_costs *before = NULL, *after = NULL;
+	const hetpart_cost *const *before = NULL, *const *after = NULL;
 	bound_ranks b = { .o = env->o,
 			  .p = g->p,
 			  .rate = s->rate,
@@ -59,14 +59,10 @@ static status weigh(rank_env *env, const input *in, const rank_speeds *g, wisdom
 	if (rc == ST_OK && before)
 		rc = wisdom_costs(w, PART_AFTER, s->records, &after, &env->e);
 	if (before && after) { /* else by the rates: what is seen of one part fits no other rate */
-		b.before_s = rank_costs_all(before);
-		b.after_s = rank_costs_all(after);
+		b.before_s = before;
+		b.after_s = after;
 	}
-	if (rc == ST_OK)
-		rc = shares_bound(&b, s->in, s->out, &env->e);
-	rank_costs_free(before);
-	rank_costs_free(after);
-	return rc;
+	return rc == ST_OK ? shares_bound(&b, s->in, s->out, &env->e) : rc;
 }
 
 /* At rank 0: both vectors. */

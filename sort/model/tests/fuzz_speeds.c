@@ -21,7 +21,7 @@ static void check_again(const speeds_want *w, const double *speed, bool by_host)
 	for (size_t i = 0; i < rows; i++)
 		at += (size_t)snprintf(text + at, sizeof text - at,
 				       by_host ? "%s %.17g\r\n" : "%s%.17g",
-				       by_host ? w->host[i]
+				       by_host ? speeds_host(w, i)
 				       : i     ? ","
 					       : "",
 				       speed[i]);
@@ -38,12 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const size_t n = data[0];
 	static char name[256][2];
-	const char *host[256];
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		name[i][0] = (char)('a' + i % HOSTS);
-		host[i] = name[i];
-	}
-	const speeds_want want = { "speed", n, host };
+	const speeds_want want = { "speed", n, *name, sizeof *name };
 	memset(speed, 0, sizeof speed);
 	/* a copy of exactly this length, so that one byte too far is seen */
 	char *text = malloc(size > 1 ? size - 1 : 1);
