@@ -198,7 +198,7 @@ static double slope(const double *at, const double *cpu, size_t n)
 	return whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
 }
 
-double lap_estimate(const double *at, const double *cpu, size_t n, double lap[KERNELS])
+double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
 	const double share = slope(at, cpu, n), rounds = (double)(n / KERNELS);
 	for (size_t k = 0; k < KERNELS; k++) {
@@ -236,7 +236,7 @@ static void measure(void *samples, unsigned worker)
 			look_at_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
-	c->share = lap_estimate(c->ended, c->cpu, n, lap_s);
+	c->share = calibrate_laps(c->ended, c->cpu, n, lap_s);
 	c->found = (rates){ .sort_s = lap_s[KERNEL_SORT] / n_ln_n,
 			    .merge_s = lap_s[KERNEL_MERGE] / bytes,
 			    .copy_s = lap_s[KERNEL_COPY] / bytes };

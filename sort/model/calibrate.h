@@ -8,16 +8,15 @@
 
 typedef struct calibration calibration;
 
-/* calibrate_open - memory for the samples of so many threads, at most 6 MiB each but for long
- * records, and most_bytes together, but for 100 kB each. streams: how many the merge will have. To
- * be freed on failure too. */
+/* calibrate_open - allocate the samples of some threads: at most 6 MiB each except for long
+ * records, and most_bytes together, but at least 100 kB each. streams: of the merge. To be freed on
+ * failure too. */
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
 		      uint64_t most_bytes, err *e);
 
-/* calibrate_run - each thread makes its sample, and sorts, merges and copies it for limit_s
- * seconds, and longer where a single round takes longer. Returns the rates of all threads
- * together, and in got_cpus how many processors they had. All ranks do so at the same time, because
- * that is how they will run. */
+/* calibrate_run - let each thread make its sample, and sort, merge and copy it for limit_s seconds,
+ * or longer if a single round takes longer. Returns the rates of all threads together, and in
+ * got_cpus how many processors they had. All ranks call it at the same time, as they will run. */
 rates calibrate_run(calibration *c, double limit_s, double *got_cpus);
 
 void calibrate_free(calibration *c);
@@ -25,7 +24,7 @@ void calibrate_free(calibration *c);
 /* The work of a calibration, done in turn again and again. */
 typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
 
-/* lap_estimate - find the seconds that one run of each kernel takes, stalls included.
+/* calibrate_laps - find the seconds that one run of each kernel takes, stalls included.
  * at, cpu   n + 1 moments, and the processor time that the thread had until then: lap i, of kernel
  *           i % KERNELS, went from at[i] to at[i + 1]. Neither ever falls.
  * n         a multiple of KERNELS, at least one of each.
@@ -35,7 +34,7 @@ typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
  * others wait. Processor time says how long kernels take without that; how much of the time is ours
  * is its slope over time, fitted by least squares to the whole curve: where in a period of stalls
  * the first and the last lap fall then hardly counts. */
-double lap_estimate(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
+double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
 
 /* What a rank had of the processors while it was measured. */
 typedef struct allowance {
@@ -61,12 +60,12 @@ typedef struct speed_history {
 	double work[PACE_BINS];
 } speed_history;
 
-/* speed_history_add - work done evenly between two moments, in seconds since the beginning; in any
- * order, also at the same time as other work. p NULL: not wanted. */
+/* speed_history_add - add work done evenly between two moments, in seconds since the beginning; in
+ * any order, also at the same time as other work. p NULL: not wanted. */
 void speed_history_add(speed_history *p, double from_s, double to_s, double work);
 
-/* speed_history_last_s - how long the last part of all work took, part in (0, 1]: exact but for
- * what a bin hides. 0: there was no work. */
+/* speed_history_last_s - return how long the last part of all work took, part in (0, 1]: exact but
+ * for what a bin hides. 0: there was no work. */
 double speed_history_last_s(const speed_history *p, double part);
 
 #endif

@@ -279,27 +279,23 @@ static int compare_keys(const char *a, const char *b)
 	return group ? group : strcmp(a, b);
 }
 
-static bool same_host(const char *a, const char *b)
+/* Does one rank tell of another? From near to far: the same key, host, group of hosts, any. */
+enum { SAME_KEY, SAME_HOST, SAME_GROUP, ANY, LIKENESSES };
+
+static bool tells_of(int how, const char *a, const char *b)
 {
 	const char *place = strrchr(a, ':');
-	return place && strncmp(a, b, (size_t)(place - a) + 1) == 0 &&
-	       strrchr(b, ':') == b + (place - a);
-}
-
-static bool same_key(const char *a, const char *b)
-{
-	return strcmp(a, b) == 0;
-}
-
-static bool same_group(const char *a, const char *b)
-{
-	return compare_groups(a, b) == 0;
-}
-
-static bool any(const char *a, const char *b)
-{
-	(void)a, (void)b;
-	return true;
+	switch (how) {
+	case SAME_KEY:
+		return strcmp(a, b) == 0;
+	case SAME_HOST:
+		return place && strncmp(a, b, (size_t)(place - a) + 1) == 0 &&
+		       strrchr(b, ':') == b + (place - a);
+	case SAME_GROUP:
+		return compare_groups(a, b) == 0;
+	default:
+		return true;
+	}
 }
 
 /* ---------------------------------------------------------------------------------- their costs */
@@ -351,12 +347,10 @@ static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
 /* Those that tell of a rank, side by side. */
 static known_ranks who_tells(const known_ranks *k, const char *key)
 {
-	static bool (*const same[])(const char *, const char *) = { same_key, same_host, same_group,
-								    any };
 	known_ranks found = { k->at, 0 };
-	for (size_t s = 0; s < sizeof same / sizeof *same && !found.n; s++)
+	for (int how = SAME_KEY; how < LIKENESSES && !found.n; how++)
 		for (size_t i = 0; i < k->n; i++)
-			if (same[s](key, k->at[i].key)) {
+			if (tells_of(how, key, k->at[i].key)) {
 				if (!found.n)
 					found.at = &k->at[i];
 				found.n++;
@@ -462,7 +456,7 @@ static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, u
 	const hetpart_cost *cost = NULL;
 	for (size_t i = 0; i < w->p; i++) {
 		const wisdom_rank *r = w->order[i], *prev = i ? w->order[i - 1] : r;
-		if (i == 0 || !same_key(prev->key, r->key))
+		if (i == 0 || strcmp(prev->key, r->key) != 0)
 			by = who_tells(k, r->key);
 		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
 		    prev->cpus > r->cpus) {

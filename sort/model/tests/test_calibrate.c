@@ -39,7 +39,7 @@ static void laps(const double length[KERNELS], double share, double period, doub
 			cpu[n] = work;
 		}
 	while (n + KERNELS <= MOST && at[n] - at[0] < 0.18);
-	lap_estimate(at, cpu, n, lap);
+	calibrate_laps(at, cpu, n, lap);
 }
 
 /* Within 5 % of the true factor, for each kernel; within 3 % where periods are 10 ms or less. */
@@ -83,9 +83,9 @@ static void odd_input(void **state)
 	const double one[] = { 5, 6, 8, 11 }, still[] = { 5, 5, 5, 5 };
 	double lap[KERNELS];
 	(void)state;
-	lap_estimate(one, one, KERNELS, lap);
+	calibrate_laps(one, one, KERNELS, lap);
 	assert_true(fabs(lap[KERNEL_SORT] + lap[KERNEL_MERGE] + lap[KERNEL_COPY] - 6) < 0.5);
-	lap_estimate(still, still, KERNELS, lap);
+	calibrate_laps(still, still, KERNELS, lap);
 	assert_true(lap[KERNEL_SORT] == 0);
 }
 
