@@ -12,10 +12,8 @@
 #include "cli/signals.h"
 #include "cli/trace_file.h"
 #include "base/clock.h"
-#include "comm/board.h"
 #include "comm/comm.h"
-#include "comm/deadline.h"
-#include "comm/watch.h"
+#include "comm/monitor.h"
 #include "io/name.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
@@ -147,11 +145,28 @@ static _Noreturn void end_job(status rc)
 	_exit(rc);
 }
 
-/* Called on the thread of the watch; ends the job. */
+/* This process joins, or leaves, the others. */
+static _Noreturn void end_overdue(const stall *s)
+{
+	char host[HOST_BYTES] = "unknown";
+	const char *rank = launch_rank();
+	(void)gethostname(host, sizeof host - 1);
+	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, s->doing);
+	if (s->rank >= 0)
+		fprintf(stderr, "no connection with rank %d for %.1f s\n", s->rank, s->seconds);
+	else
+		fprintf(stderr, "no progress for %.1f s\n", s->seconds);
+	unfinished_give_up();
+	end_job(ST_PEER);
+}
+
+/* Called on a thread of the monitor. */
 static void end_stalled(comm *c, const stall *s)
 {
 	const char *at = s->host[0] ? phase_doing((phase)s->phase) : "starting";
 	begin_end();
+	if (s->kind == STALL_OVERDUE)
+		end_overdue(s);
 	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
 		at);
 	if (s->kind == STALL_ALL)
@@ -168,22 +183,6 @@ static void end_stalled(comm *c, const stall *s)
 	comm_abort(c, ST_PEER);
 }
 
-/* Called on the thread of the deadline: this process joins, or leaves, the others. */
-static void end_overdue(const overdue *o)
-{
-	char host[HOST_BYTES] = "unknown";
-	const char *rank = launch_rank();
-	(void)gethostname(host, sizeof host - 1);
-	begin_end();
-	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, o->what);
-	if (o->peer >= 0)
-		fprintf(stderr, "no connection with rank %d for %.1f s\n", o->peer, o->seconds);
-	else
-		fprintf(stderr, "no progress for %.1f s\n", o->seconds);
-	unfinished_give_up();
-	end_job(ST_PEER);
-}
-
 /* In one line, so that ranks do not mix; who it is, as report_errors() says it. */
 static void print_failure(const comm *c, const char *at, const char *text)
 {
@@ -196,17 +195,17 @@ static void print_failure(const comm *c, const char *at, const char *text)
 		fprintf(stderr, "hetsort: %s\n", text);
 }
 
-/* shown: ranks in other processes tell how far they are. */
-static void start_watch(watch **w, comm *c, const settings *o, bool shown)
+/* shown: ranks in other processes report how far they are. */
+static void join_monitor(comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
-	if (c->for_all || (o->timeout_s == 0 && !(shown && c->threads_allowed)))
-		return;
-	if (!c->threads_allowed)
+	const bool unable = o->timeout_s > 0 && !c->threads_allowed && !c->for_all;
+	if (unable)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
-	else if (watch_start(w, c, o->timeout_s, shown, end_stalled, &e) != ST_OK)
+	else if (monitor_join(c, o->timeout_s, shown && c->threads_allowed, end_stalled, &e) !=
+		 ST_OK)
 		print_failure(c, "starting", e.text);
-	if (!*w)
+	if (unable || e.code != ST_OK)
 		comm_abort(c, ST_RESOURCE);
 }
 
@@ -261,28 +260,26 @@ static status rank_run(comm *c, void *arg)
 {
 	invocation *v = arg;
 	job_result res = { .status = ST_OK };
-	watch *w = NULL;
+	err unsaid;
 	FAIL_RANK(c->rank);
 	FAIL_PHASE("start");
 	bool shown;
-	if (c->rank == 0)
-		board_open(c->size);
 	status rc = check_start(c, v, &shown);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "starting", rc);
 	if (rc != ST_OK)
 		return rc;
-	board_join(c);
-	start_watch(&w, c, &v->o, shown);
-	if (c->rank == 0)
+	if (c->rank == 0) {
+		(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
 		progress_line_start(&v->o);
+	}
+	unsaid = (err){ ST_OK, "" };
+	join_monitor(c, &v->o, shown);
 	trace *t = c->traced
 			   ? trace_open(c->rank, &c->progress, trace_rows_of_rank(c->size), now_s())
 			   : NULL;
 	traces all = { .row = NULL };
-	err unsaid = { ST_OK, "" };
 	rc = job_run(c, &v->o, &res);
-	board_leave(c);
 	if (c->traced && !atomic_load(&c->broken) && traces_gather(c, &all, &unsaid) != ST_OK &&
 	    c->rank == 0 && c->processes > 1)
 		print_failure(c, "writing the trace without ranks of other processes",
@@ -304,10 +301,7 @@ static status rank_run(comm *c, void *arg)
 		rc = comm_peer_status(c, code);
 	if (atomic_load(&c->broken))
 		end_unreachable(c, "ending", rc);
-	watch_stop(w);
-	if (c->rank == 0)
-		board_close();
-	deadline_leave("leaving the other ranks");
+	monitor_leave(c);
 	FAIL_PHASE("end");
 	return rc;
 }
@@ -502,10 +496,10 @@ int main(int argc, char **argv)
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();
-		signals_watch(&v.stop, progress_line_now, interrupted, &v);
-		deadline_enter("joining the other ranks");
+		signals_watch(&v.stop, monitor_ask, interrupted, &v);
+		monitor_enter("joining the other ranks");
 		if (v.o.timeout_s > 0)
-			rc = deadline_start(v.o.timeout_s, end_overdue, &e);
+			rc = monitor_start(v.o.timeout_s, end_stalled, &e);
 		if (rc == ST_OK)
 			rc = start(&v, process_run, &v, &e);
 	}

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two locks: one for what the thread is to do, which nobody holds for long, so that a signal can be
- * passed on at any time; and one for the terminal, which may stand still. */
+/* The monitor's thread writes, which also watches the ranks: a line is dropped if the terminal or
+ * the pipe does not take it at once. Of what a line says, what matters most comes first: a narrow
+ * terminal cuts the end off. */
 #include "progress_line.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "base/size.h"
 #include "launch.h"
-#include "progress_text.h"
+#include "model/rank_result.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { SAMPLES = 8, COLUMNS = 80, PAST_COLUMNS = 512 };
+enum { SAMPLES = 8, COLUMNS = 80, PAST_COLUMNS = 512, MOST_S = 99 * 3600 };
 
 /* How much was done when, in the stage under way. */
 typedef struct sample {
@@ -22,24 +27,21 @@ typedef struct sample {
 	uint64_t done;
 } sample;
 
-/* What was told, each second; where that is full, every second one goes. By the thread, and read
- * when it has ended. */
+/* What was told, each second; where that is full, every second one goes. */
 static struct {
+	pthread_mutex_t lock; /* for what follows */
 	progress_told at[PROGRESS_TOLD];
 	unsigned n, each, seen;
-} course = { .each = 1 };
+	bool ended; /* the report reads it */
+} course = { .lock = PTHREAD_MUTEX_INITIALIZER, .each = 1 };
 
 static struct {
-	pthread_t thread;
 	bool terminal;
 	double begun_s, every_s, next_s; /* every_s: between whole lines, 0: none unasked */
 	sample seen[SAMPLES];
 	unsigned samples;
-	int32_t stage;        /* of the samples */
-	pthread_mutex_t lock; /* for what follows */
-	pthread_cond_t wake;
-	bool running, asked;
-} line = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	int32_t stage; /* of the samples */
+} line;
 
 static struct {
 	pthread_mutex_t lock; /* for what follows, and while something is written */
@@ -72,6 +74,13 @@ static size_t width(void)
 	struct winsize w;
 	const bool told = ioctl(out.terminal, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
 	return (told ? size_min(w.ws_col, PAST_COLUMNS) : COLUMNS) - 1;
+}
+
+/* Will standard error take a line without blocking? */
+static bool takes_a_line(void)
+{
+	struct pollfd f = { .fd = STDERR_FILENO, .events = POLLOUT };
+	return poll(&f, 1, 0) == 1 && (f.revents & POLLOUT);
 }
 
 static void put(const char *text, size_t n)
@@ -112,9 +121,10 @@ static void draw(const char *text)
 	if (tcgetpgrp(out.terminal) != out.group)
 		return; /* somebody else's terminal, for the moment */
 	pthread_mutex_lock(&out.lock);
-	if (!out.off)
+	if (!out.off && takes_a_line()) {
 		overwrite(text);
-	out.shown |= !out.off;
+		out.shown = true;
+	}
 	pthread_mutex_unlock(&out.lock);
 }
 
@@ -123,7 +133,7 @@ static void print(const char *text, bool unasked)
 	char b[PROGRESS_TEXT_BYTES + 16];
 	const int n = snprintf(b, sizeof b, "hetsort: %s\n", text);
 	pthread_mutex_lock(&out.lock);
-	if (!out.off) {
+	if (!out.off && takes_a_line()) {
 		clear();
 		put(b, (size_t)n);
 		out.shown |= unasked;
@@ -139,7 +149,109 @@ void progress_line_clear(void)
 	pthread_mutex_unlock(&out.lock);
 }
 
-/* --------------------------------------------------------------------------------- the thread */
+/* ---------------------------------------------------------------------------------- the words */
+
+static bool is_slower(const rank_seen *a, const rank_seen *b)
+{
+	return a->waiting == b->waiting ? a->at.left_s > b->at.left_s : !a->waiting;
+}
+
+static void take_left(progress_sum *s, int rank, const rank_seen *seen)
+{
+	s->worked_s += seen->at.worked_s;
+	s->work_s += seen->at.work_s;
+	s->unknown += seen->at.left_s < 0;
+	s->left_s = seen->at.left_s > s->left_s ? seen->at.left_s : s->left_s;
+	if (s->heard > 1 && !is_slower(seen, &s->slowest))
+		return;
+	s->slowest = *seen;
+	s->slowest_rank = rank;
+}
+
+void progress_take(void *sum, int rank, const rank_seen *seen)
+{
+	progress_sum *s = sum;
+	s->ranks++;
+	if (!seen->host[0])
+		return;
+	s->heard++;
+	if (rank == 0)
+		s->first = *seen;
+	take_left(s, rank, seen);
+	if (seen->at.stage != s->first.at.stage)
+		return; /* heard before the job came to where it is */
+	s->open += seen->at.open;
+	s->done += seen->at.done;
+	s->all += seen->at.all;
+}
+
+typedef struct writing {
+	char *text;
+	size_t at;
+} writing;
+
+__attribute__((format(printf, 2, 3))) static void say(writing *w, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	const int n = vsnprintf(w->text + w->at, PROGRESS_TEXT_BYTES - w->at, format, ap);
+	va_end(ap);
+	w->at += n > 0 ? (size_t)n : 0;
+	w->at = w->at < PROGRESS_TEXT_BYTES ? w->at : PROGRESS_TEXT_BYTES - 1;
+}
+
+/* "3.2 of 10.0 GB": in one unit. */
+static void say_bytes(writing *w, uint64_t done, uint64_t all)
+{
+	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	char some[SIZE_TEXT_BYTES];
+	double of = (double)all, part = (double)done;
+	unsigned u = 0;
+	if (all == 0) {
+		say(w, " %s", size_text(done, some));
+		return;
+	}
+	for (; of >= 999.5; u++, part /= 1000)
+		of /= 1000;
+	const int digits = u == 0 || of >= 99.95 ? 0 : of >= 9.995 ? 1 : 2;
+	say(w, " %.*f of %.*f %s %d%%", digits, part, digits, of, unit[u],
+	    (int)(100.0 * (double)done / (double)all));
+}
+
+static void say_time(writing *w, double seconds, const char *what)
+{
+	const unsigned s = seconds < 0 ? 0 : seconds < MOST_S ? (unsigned)seconds : MOST_S;
+	if (s < 3600)
+		say(w, ", %u:%02u%s", s / 60, s % 60, what);
+	else
+		say(w, ", %u:%02u:%02u%s", s / 3600, s / 60 % 60, s % 60, what);
+}
+
+const char *progress_text(const progress_sum *s, double bytes_per_s, double elapsed_s,
+			  char text[PROGRESS_TEXT_BYTES])
+{
+	writing w = { text, 0 };
+	char rate[SIZE_TEXT_BYTES];
+	const bool planned = s->heard > 0 && s->unknown == 0 && s->work_s > 0;
+	const bool comes = s->open && s->first.at.stage == STAGE_RECEIVE;
+	say(&w, "%s", phase_name(comes ? PH_EXCHANGE : (phase)s->first.phase));
+	if (s->open)
+		say_bytes(&w, s->done, s->all);
+	if (planned)
+		say(&w, ", job %d%%", (int)(100 * s->worked_s / s->work_s));
+	if (s->open && bytes_per_s >= 0)
+		say(&w, ", %s/s", size_text((uint64_t)bytes_per_s, rate));
+	say_time(&w, elapsed_s, "");
+	if (planned)
+		say_time(&w, s->left_s + 0.5, " left");
+	if (s->heard < s->ranks)
+		say(&w, ", %d of %d ranks heard", s->heard, s->ranks);
+	if (planned && s->heard > 1)
+		say(&w, ", slowest %d %s", s->slowest_rank, s->slowest.host);
+	return text;
+}
+
+/* ----------------------------------------------------------------------------------- the line */
 
 /* Of the last SAMPLES seconds. */
 static double rate(int32_t at, uint64_t done, double now)
@@ -157,20 +269,25 @@ static double rate(int32_t at, uint64_t done, double now)
 
 static void keep(const progress_told *t)
 {
-	if (course.seen++ % course.each)
-		return;
-	if (course.n == PROGRESS_TOLD) {
+	pthread_mutex_lock(&course.lock);
+	const bool wanted = !course.ended && course.seen++ % course.each == 0;
+	if (wanted && course.n == PROGRESS_TOLD) {
 		for (unsigned i = 1; 2 * i < PROGRESS_TOLD; i++)
 			course.at[i] = course.at[2 * i];
 		course.n /= 2;
 		course.each *= 2;
 	}
-	course.at[course.n++] = *t;
+	if (wanted)
+		course.at[course.n++] = *t;
+	pthread_mutex_unlock(&course.lock);
 }
 
 const progress_told *progress_line_told(unsigned *n)
 {
+	pthread_mutex_lock(&course.lock);
+	course.ended = true;
 	*n = course.n;
+	pthread_mutex_unlock(&course.lock);
 	return course.at;
 }
 
@@ -179,7 +296,7 @@ static void show(bool asked)
 	char text[PROGRESS_TEXT_BYTES];
 	const double now = now_s();
 	progress_sum s = { .left_s = -1 };
-	if (board_look(progress_take, &s) == 0)
+	if (monitor_look(progress_take, &s) == 0)
 		return;
 	const bool planned = s.heard > 0 && s.unknown == 0 && s.work_s > 0;
 	if (planned)
@@ -195,74 +312,21 @@ static void show(bool asked)
 		line.next_s += line.every_s;
 }
 
-/* Until there is something to do, at most a second where something is shown unasked. False: the
- * end. */
-static bool wait_for_next(bool *asked)
-{
-	struct timespec t;
-	int rc = 0;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec++;
-	pthread_mutex_lock(&line.lock);
-	while (line.running && !line.asked && rc != ETIMEDOUT)
-		rc = line.terminal || line.every_s > 0
-			     ? pthread_cond_timedwait(&line.wake, &line.lock, &t)
-			     : pthread_cond_wait(&line.wake, &line.lock);
-	*asked = line.asked;
-	line.asked = false;
-	const bool going = line.running;
-	pthread_mutex_unlock(&line.lock);
-	return going;
-}
-
-static void *run(void *unused)
-{
-	bool asked;
-	(void)unused;
-	while (wait_for_next(&asked))
-		show(asked);
-	return NULL;
-}
-
 void progress_line_start(const settings *o)
 {
-	pthread_condattr_t monotonic;
 	const bool wanted = progress_line_wanted(o);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&line.wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
 	line.terminal = wanted && out.terminal >= 0;
 	line.every_s = wanted && o->progress_s > 0 ? o->progress_s : 0;
 	line.begun_s = now_s();
 	line.next_s = line.begun_s + line.every_s;
-	pthread_mutex_lock(&line.lock);
-	line.running = pthread_create(&line.thread, NULL, run, NULL) == 0;
-	pthread_mutex_unlock(&line.lock);
+	monitor_show(show, line.terminal || line.every_s > 0 ? 1 : 0);
 }
 
 bool progress_line_stop(void)
 {
-	pthread_mutex_lock(&line.lock);
-	const bool was_running = line.running;
-	line.running = false;
-	if (was_running)
-		pthread_cond_signal(&line.wake);
-	pthread_mutex_unlock(&line.lock);
-	if (was_running)
-		pthread_join(line.thread, NULL);
 	progress_line_clear();
 	pthread_mutex_lock(&out.lock);
 	const bool shown = out.shown;
 	pthread_mutex_unlock(&out.lock);
 	return shown;
-}
-
-void progress_line_now(void)
-{
-	pthread_mutex_lock(&line.lock);
-	line.asked = true;
-	if (line.running)
-		pthread_cond_signal(&line.wake);
-	pthread_mutex_unlock(&line.lock);
 }

@@ -69,7 +69,8 @@ struct comm {
 	rank_progress progress;     /* how far the rank is */
 	atomic_bool broken;         /* a call failed: ranks can no longer agree */
 	int processes;              /* of the job */
-	int process_ranks;          /* ranks that are threads of this process */
+	int process_first;          /* of the ranks that are threads of this process, */
+	int process_ranks;          /* and how many there are */
 	bool traced;                /* rank 0 wants to know what threads did when */
 	bool shares_memory;         /* ranks of a host may: shared_window.h */
 	bool threads_allowed;       /* may other threads than the main one use the comm? */

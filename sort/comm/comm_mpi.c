@@ -250,6 +250,7 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
 	m->c.processes = m->c.size;
+	m->c.process_first = m->c.rank;
 	m->c.process_ranks = 1;
 	m->c.shares_memory = true;
 	FAIL_RANK(m->c.rank);

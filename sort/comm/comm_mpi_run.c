@@ -2,7 +2,7 @@
 /* Starts MPI for the program, and ends it or the whole job. Not in the library, whose callers start
  * and end MPI themselves. */
 #include "comm_mpi.h"
-#include "deadline.h"
+#include "monitor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "MPI does not let errors be returned");
-	status st = comm_mpi_open(&c, MPI_COMM_WORLD, deadline_wait_for, max_msg, e);
+	status st = comm_mpi_open(&c, MPI_COMM_WORLD, monitor_wait_for, max_msg, e);
 	if (st != ST_OK)
 		return st;
 	struct comm_ops ops = *c->ops;

@@ -214,6 +214,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 		      .size = p->size,
 		      .max_msg = p->outer->max_msg,
 		      .processes = p->outer->processes,
+		      .process_first = p->outer->process_ranks > 1 ? 0 : p->first,
 		      .process_ranks = p->outer->process_ranks > 1 ? p->size : p->here,
 		      .shares_memory = p->outer->shares_memory,
 		      .threads_allowed = p->outer->threads_allowed,

@@ -377,6 +377,7 @@ static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e
 		       .size = net.p->hosts,
 		       .max_msg = max_msg,
 		       .processes = net.p->hosts,
+		       .process_first = i,
 		       .process_ranks = 1,
 		       .threads_allowed = true,
 		       .kind = "simulation" };

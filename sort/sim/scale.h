@@ -3,10 +3,8 @@
 #ifndef HETSORT_SIM_SCALE_H
 #define HETSORT_SIM_SCALE_H
 
-#include "comm/comm.h"
+#include "comm/monitor.h"
 #include "model/rank_result.h"
-
-enum { TAG_HEARTBEAT = COMM_TAGS - 1 /* watch.c */ };
 
 /* scale_open - how many records each one stands for. scale_records - how long they are: before the
  * first block. */

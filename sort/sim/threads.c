@@ -4,7 +4,7 @@
  * that both kinds exclude each other. A recursive lock would not exclude actors, which are one
  * thread: the only one (io/unfinished.c) is never held by an actor that waits. */
 #include "base/status.h"
-#include "comm/deadline.h"
+#include "comm/monitor.h"
 #include "engine.h"
 #include "io/unfinished.h"
 #include "polling.h"
@@ -95,11 +95,11 @@ WRAPPED(int, pthread_cond_wait, pthread_cond_t *c, pthread_mutex_t *m)
 	return actor_self() ? wait_for(c, m, INFINITY) : __real_pthread_cond_wait(c, m);
 }
 
-WRAPPED(int, pthread_cond_timedwait, pthread_cond_t *c, pthread_mutex_t *m,
+WRAPPED(int, pthread_cond_clockwait, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
 	const struct timespec *until)
 {
 	return actor_self() ? wait_for(c, m, seconds(until))
-			    : __real_pthread_cond_timedwait(c, m, until);
+			    : __real_pthread_cond_clockwait(c, m, clock, until);
 }
 
 WRAPPED(int, pthread_cond_signal, pthread_cond_t *c)
@@ -143,7 +143,7 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 }
 
 /* It counts real seconds, in which a simulation may get nowhere. */
-WRAPPED(status, deadline_start, double timeout_s, deadline_alarm *alarm, err *e)
+WRAPPED(status, monitor_start, double timeout_s, monitor_alarm *alarm, err *e)
 {
 	(void)timeout_s;
 	(void)alarm;

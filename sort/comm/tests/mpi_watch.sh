@@ -53,6 +53,9 @@ for threads in 0 1 2; do
   is "nothing changes where all work, $threads exchange threads" "$rc/$(cmp -s out expected && echo same)" 0/same
 done
 rm out
+on thread:1@rank1 --timeout 9
+is "no thread for heartbeats: exit code, output" "$rc/$(ls out 2>/dev/null)" 4/
+ok "no thread for heartbeats: message" grep -q "^hetsort: rank 1 ($(hostname)), starting: cannot start the watch's thread" <<<"$err"
 on kill@merge:1 --timeout 30
 is "a rank that is killed" "$rc/$(ls out 2>/dev/null)" 137/
 done_testing

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "comm/watch.h"
+#include "comm/monitor.h"
 
 enum { RANKS = 3, FOUND = 42 };
 
@@ -21,14 +21,13 @@ static void end(comm *c, const stall *s)
 
 static status one_rank(comm *c, void *leaver)
 {
-	watch *w;
 	err e = { ST_OK, "" };
 	char byte = 0;
-	if (watch_start(&w, c, 0.3, false, end, &e) != ST_OK)
+	if (monitor_join(c, 0.3, false, end, &e) != ST_OK)
 		return e.code;
 	if (c->rank != *(int *)leaver)
 		(void)comm_allgather(c, &byte, &(char[RANKS]){ 0 }, 1);
-	watch_stop(w);
+	monitor_leave(c);
 	return ST_OK;
 }
 
@@ -39,8 +38,9 @@ static int ends_with(int leaver)
 	const pid_t pid = fork();
 	if (pid == 0) {
 		alarm(60);
-		(void)comm_local_run(RANKS, 1000, one_rank, &leaver, &e);
-		_exit(0);
+		if (monitor_start(0.3, end, &e) == ST_OK)
+			(void)comm_local_run(RANKS, 1000, one_rank, &leaver, &e);
+		_exit(e.code);
 	}
 	assert_true(pid > 0 && waitpid(pid, &st, 0) == pid);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -WTERMSIG(st);

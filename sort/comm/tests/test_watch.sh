@@ -47,7 +47,19 @@ run "$hetsort" --timeout x -o new in
 is "not a number" "$rc" 2
 HETSORT_FAIL=thread:2 run "$hetsort" --ranks 3 --timeout 9 -o new in
 is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start thread for --timeout: Resource temporarily unavailable"
-HETSORT_FAIL=thread:5 run "$hetsort" --ranks 3 --timeout 9 -o new in
-is "no thread for the watch: exit code" "$rc" 4
-ok "no thread for the watch: message" grep -q "starting: cannot start the watch's thread" <<<"$err"
+# Ranks that are threads of one process need no thread of their own to be watched.
+HETSORT_FAIL=delay@read:0=60 "$hetsort" --ranks 3 --threads 1 --timeout 30 -o new in 2>err &
+pid=$!
+await grep -q -s "^Threads:.5$" "/proc/$pid/status"
+is "threads: three ranks, one for signals, one that watches them" \
+  "$(cat "/proc/$pid/task/"*/comm 2>/dev/null | sort | uniq -c | awk '{ printf "%s %s,", $1, $2 }')" "5 hetsort,"
+kill -TERM $pid; wait $pid
+# A line that standard error does not take is dropped: the thread that watches must not wait for it.
+mkfifo full
+sleep 60 <>full &
+reader=$!
+{ timeout 2 dd if=/dev/zero of=full bs=1024 oflag=append conv=notrunc status=none || :; } 3<>full
+HETSORT_FAIL=delay@merge:0=60 timeout -s KILL 50 "$hetsort" --ranks 3 --progress 1 --timeout 4 -o late in 2>full && rc=0 || rc=$?
+kill $reader; wait $reader 2>/dev/null
+is "standard error is full: the watch ends the job all the same" "$rc/$(ls late 2>/dev/null)" 5/
 done_testing

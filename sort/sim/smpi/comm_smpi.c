@@ -211,6 +211,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	m.c.ops = &smpi_ops;
 	m.c.max_msg = max_msg;
 	m.c.processes = m.c.size;
+	m.c.process_first = m.c.rank;
 	m.c.process_ranks = 1;
 	m.c.kind = "SMPI";
 	snprintf(m.c.host, sizeof m.c.host, "h%d", m.c.rank);

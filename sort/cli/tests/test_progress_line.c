@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "cli/progress_text.h"
+#include "cli/progress_line.h"
 #include "model/rank_result.h"
 
 static const uint64_t GB = 1000000000;

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The monitor's table
+ *
+ * The table has a row for each rank of the job. A row of a rank of this process points to the
+ * rank's comm; a row of any other rank holds what the rank last told in a heartbeat.
+ *
+ * Who writes. The threads of a rank count what they do by relaxed atomic additions to the comm and
+ * to its rank_progress; they never touch the table and never take its lock. The rank's main thread
+ * sets the row's pointer when it joins and its `leaving` when it has nothing left to do. One
+ * watcher for each process writes all else in the rows of its own ranks: it reads their counts ten
+ * times in the time allowed. If the job has one process, the watcher is the monitor's thread.
+ * Otherwise it is a second thread, which also sends a heartbeat for each of its ranks to rank 0, or
+ * from rank 0 to all, and writes the rows of the ranks that it hears.
+ *
+ * Who reads. The watcher, and on the monitor's thread the progress line, which takes a look at all
+ * rows once a second or when a signal asks.
+ *
+ * Why there may be two threads. No call of MPI has a time limit, and a thread that is inside MPI,
+ * or that waits for the lock in front of it, may never return. So the thread that sends heartbeats
+ * cannot be the one that notices that they hang. The monitor's thread never calls MPI: it shows
+ * progress and keeps the deadline whatever the network does. It counts its sleeps, not the time
+ * that they took, so that a process that was stopped is not overdue when it continues.
+ *
+ * In which order. The lock guards the table. It is held for copies and comparisons, never during a
+ * call of MPI or a write to a terminal; an alarm is raised under it, so that no rank leaves while
+ * it is reported. Nothing else orders the counts: a reader may see a block counted and not yet the
+ * tick of it.
+ *
+ * Why stale data is harmless. All decisions compare a row with what it was before. A count that is
+ * read late makes a rank look idle for one interval more, and the next look corrects that; a rank
+ * is stuck only when ten looks in a row have seen nothing. Times are from the monotonic clock of
+ * one process and never compared between processes: a heartbeat carries how long, not since when.
+ *
+ * Which invariants hold. A row's comm exists while the row points to it, because a rank leaves by
+ * monitor_leave, which clears the pointer under the lock, after the watcher has ended or while it
+ * cannot look. A rank that is watched leaves together with all other ranks of the job, so a rank
+ * that leaves early counts as waiting. A watcher begins when all ranks of its process have joined.
+ *
+ * What a failure does. A rank is stuck if it does not wait for others and its process makes no
+ * progress: no tick and next to no processor time. Its own process finds that. Rank 0 finds a
+ * process that is stopped or gone, all others find that of rank 0, and if all wait for one another,
+ * rank 0 finds that. A watcher that hangs no longer renews the deadline, and the monitor's thread
+ * ends the job. Without memory or a thread nobody is watched: with a timeout that is an error,
+ * otherwise nothing is shown.
+ *
+ * Memory: 250 bytes a rank, and 600 bytes for each link to a rank of another process. */
+#include "monitor.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { HEARTBEATS = 10, STACK_BYTES = 512 << 10 };
+
+/* Ranks in other processes tell of themselves at least this often, if progress is shown. */
+static const double MOST_BEAT_S = 0.5;
+
+/* The least time that joining the others may take; how much more a process has that waits for
+ * nobody in particular: until all others had theirs; and a time in which nothing is to be done. */
+static const double LEAST_S = 5, WITHOUT_PEER = 1.2, LONG_S = 86400;
+
+typedef struct heartbeat {
+	int32_t waiting, last;
+	uint64_t ticks;
+	double idle_s;
+	rank_seen seen;
+	uint64_t sum; /* of the fields above */
+} heartbeat;
+
+typedef struct row {
+	comm *here;         /* NULL: in another process, or it has left */
+	struct watcher *by; /* NULL: none yet */
+	bool watched;       /* it has a watcher as soon as all ranks here have joined */
+	heartbeat beat;     /* of a rank in another process only `seen` */
+	double heard_at;    /* 0: it is, or was, here */
+	double ticked_at;
+	bool leaving; /* has nothing left to do but to wait for the others' end */
+} row;
+
+/* From a rank that is here to one in another process, and back. */
+typedef struct peer_link {
+	comm *c;
+	int peer;
+	comm_req send, recv;
+	heartbeat out, in, known;
+	bool sending, receiving;
+	bool sent_last, ended; /* the own last heartbeat is under way; the other's was received */
+	double heard_at;
+} peer_link;
+
+/* Of one process. */
+typedef struct watcher {
+	comm *c; /* of its first rank */
+	int first, ranks;
+	double timeout_s; /* 0: none */
+	double beat_s;    /* from one look to the next */
+	double looked_at, cpu_s;
+	bool all_wait; /* all ranks here, for longer than timeout_s */
+	bool leaving;  /* only last heartbeats are exchanged */
+	bool closing;  /* under the lock */
+	pthread_t thread;
+	pthread_cond_t wake;
+	int links;
+	peer_link link[];
+} watcher;
+
+static struct {
+	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t wake, left;
+	row *row;
+	int size, joined;
+	watcher *own; /* NULL: no rank is watched by the monitor's thread */
+	bool running, asked;
+	double timeout_s; /* of the deadline; 0: none */
+	monitor_alarm *alarm;
+	monitor_shown *show;
+	double show_s, show_at;
+} monitor = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	      .wake = PTHREAD_COND_INITIALIZER,
+	      .left = PTHREAD_COND_INITIALIZER,
+	      .show_at = INFINITY };
+
+/* What the process does outside of a watched job. */
+static _Atomic(const char *) doing = "";
+static atomic_int waits_for = -1;
+static atomic_bool renewed;
+
+/* ---------------------------------------------------------------------------------- the table */
+
+/* Under the lock: bring the row of a rank that is here up to date. */
+static void refresh(row *r, const moment *now)
+{
+	if (!r->here)
+		return;
+	r->beat.seen.at = progress_look(&r->here->progress, *now);
+	r->beat.seen.phase = atomic_load(&r->here->phase);
+	r->beat.seen.waiting = atomic_load(&r->here->waiting) > 0;
+}
+
+void monitor_hear(int rank, const rank_seen *seen)
+{
+	pthread_mutex_lock(&monitor.lock);
+	row *r = &monitor.row[rank];
+	if (!r->here) {
+		r->beat.seen = *seen;
+		r->heard_at = now_s();
+	}
+	pthread_mutex_unlock(&monitor.lock);
+}
+
+int monitor_look(monitor_take *take, void *to)
+{
+	const moment now = moment_now();
+	pthread_mutex_lock(&monitor.lock);
+	const int size = monitor.size;
+	for (int i = 0; i < size; i++) {
+		row *r = &monitor.row[i];
+		refresh(r, &now);
+		rank_seen seen = r->beat.seen;
+		const double age_s = r->heard_at > 0 ? now.at_s - r->heard_at : 0;
+		if (seen.at.left_s > 0)
+			seen.at.left_s = fmax(seen.at.left_s - fmin(age_s, MOST_BEAT_S), 0);
+		take(to, i, &seen);
+	}
+	pthread_mutex_unlock(&monitor.lock);
+	return size;
+}
+
+static double cpu_now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void raise_alarm(const watcher *w, int kind, int rank, const heartbeat *b, double seconds)
+{
+	monitor.alarm(w->c, &(stall){ .kind = kind,
+				      .rank = rank,
+				      .host = b->seen.host,
+				      .phase = b->seen.phase,
+				      .seconds = seconds,
+				      .ticks = b->ticks });
+}
+
+/* Under the lock. A process that only polls takes a few percent of a processor; one that computes
+ * takes more. */
+static void look_at_own(watcher *w)
+{
+	const moment now = moment_now();
+	const double cpu_s = cpu_now_s(), past_s = now.at_s - w->looked_at;
+	const bool was_stopped = past_s > w->timeout_s / 2;
+	const bool works = cpu_s - w->cpu_s > 0.2 * past_s || was_stopped;
+	w->cpu_s = cpu_s;
+	w->looked_at = now.at_s;
+	w->all_wait = w->timeout_s > 0;
+	for (int i = 0; was_stopped && i < w->links; i++)
+		w->link[i].heard_at = now.at_s;
+	for (int i = w->first; i < w->first + w->ranks; i++) {
+		row *r = &monitor.row[i];
+		const uint64_t ticks = progress_ticks() + atomic_load(&r->here->ticks);
+		if (ticks != r->beat.ticks || works)
+			r->ticked_at = now.at_s;
+		refresh(r, &now);
+		r->beat.ticks = ticks;
+		r->beat.idle_s = now.at_s - r->ticked_at;
+		r->beat.waiting = r->leaving || r->beat.seen.waiting;
+		const bool idle = w->timeout_s > 0 && r->beat.idle_s > w->timeout_s;
+		if (idle && !r->beat.waiting)
+			raise_alarm(w, STALL_STUCK, i, &r->beat, r->beat.idle_s);
+		w->all_wait &= idle && r->beat.waiting;
+	}
+}
+
+/* Under the lock. Later than a rank that is stuck reports itself. */
+static void look_at_others(const watcher *w)
+{
+	bool all_wait = w->all_wait;
+	for (int i = 0; i < w->links && w->timeout_s > 0; i++) {
+		const peer_link *l = &w->link[i];
+		const double silent_s = w->looked_at - l->heard_at;
+		if (l->ended)
+			continue;
+		all_wait &= l->known.waiting && l->known.idle_s > w->timeout_s;
+		if (silent_s > w->timeout_s + w->timeout_s / HEARTBEATS * 2)
+			raise_alarm(w, STALL_SILENT, l->peer, &l->known, silent_s);
+	}
+	const heartbeat *first = &monitor.row[0].beat;
+	if (all_wait && w->first == 0)
+		raise_alarm(w, STALL_ALL, 0, first, first->idle_s);
+}
+
+/* -------------------------------------------------------------------------------- heartbeats */
+
+/* Not by comm_send and comm_recv: a failure here must not break the comm. */
+static bool start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
+{
+	*req = (comm_req){ .buf = (unsigned char *)b,
+			   .bytes = sizeof *b,
+			   .peer = l->peer,
+			   .tag = TAG_HEARTBEAT,
+			   .sending = sending };
+	return l->c->ops->start(l->c, req) == ST_OK;
+}
+
+static uint64_t sum_of(const heartbeat *b)
+{
+	return XXH3_64bits(b, offsetof(heartbeat, sum));
+}
+
+/* Receives all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
+static void receive_heartbeats(const watcher *w, peer_link *l)
+{
+	while (!l->ended) {
+		if (!l->receiving)
+			l->receiving = start(l, &l->recv, &l->in, false);
+		bool done = false;
+		const status rc = l->receiving ? l->c->ops->test(l->c, &l->recv, &done) : ST_OK;
+		if (rc == ST_OK && !done)
+			return;
+		l->receiving = false;
+		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
+		if (rc != ST_OK || l->in.sum != sum_of(&l->in))
+			raise_alarm(w, STALL_DAMAGED, l->peer, &l->known, 0);
+		l->known = l->in;
+		l->heard_at = now_s();
+		l->ended = l->in.last;
+		monitor_hear(l->peer, &l->known.seen);
+	}
+}
+
+static void send_heartbeat(const watcher *w, peer_link *l)
+{
+	bool done = false;
+	if (l->sending && l->c->ops->test(l->c, &l->send, &done) == ST_OK && done)
+		l->sending = false;
+	if (l->sending || l->sent_last)
+		return;
+	pthread_mutex_lock(&monitor.lock);
+	l->out = monitor.row[l->c->rank].beat;
+	pthread_mutex_unlock(&monitor.lock);
+	l->out.last = w->leaving;
+	l->out.sum = sum_of(&l->out);
+	l->sending = start(l, &l->send, &l->out, true);
+	l->sent_last = w->leaving;
+}
+
+static void exchange_heartbeats(watcher *w)
+{
+	for (int i = 0; i < w->links; i++) {
+		receive_heartbeats(w, &w->link[i]);
+		send_heartbeat(w, &w->link[i]);
+	}
+	atomic_store(&renewed, true); /* the network lets us go on */
+}
+
+static void look(watcher *w)
+{
+	pthread_mutex_lock(&monitor.lock);
+	look_at_own(w); /* before the network, where the rank may be stuck */
+	pthread_mutex_unlock(&monitor.lock);
+	exchange_heartbeats(w);
+	pthread_mutex_lock(&monitor.lock);
+	look_at_others(w);
+	pthread_mutex_unlock(&monitor.lock);
+}
+
+/* ------------------------------------------------------------------------------------ threads */
+
+/* Under the lock: sleep until this time, or until woken. Was it woken? */
+static bool sleep_until(pthread_cond_t *wake, double at_s)
+{
+	struct timespec t = { .tv_sec = (time_t)at_s };
+	t.tv_nsec = (long)((at_s - (double)t.tv_sec) * 1e9);
+	return pthread_cond_clockwait(wake, &monitor.lock, CLOCK_MONOTONIC, &t) != ETIMEDOUT;
+}
+
+static void show_if_due(void)
+{
+	const double now = now_s();
+	pthread_mutex_lock(&monitor.lock);
+	const bool asked = monitor.asked && monitor.show, due = now >= monitor.show_at;
+	if (asked)
+		monitor.asked = false;
+	if (due)
+		monitor.show_at = fmax(monitor.show_at + monitor.show_s, now);
+	pthread_mutex_unlock(&monitor.lock);
+	if (asked || due)
+		monitor.show(asked);
+}
+
+static void check_deadline(double slept_s)
+{
+	const int peer = atomic_load(&waits_for);
+	const double allowed_s = fmax(monitor.timeout_s, LEAST_S);
+	if (slept_s >= allowed_s * (peer >= 0 ? 1 : WITHOUT_PEER))
+		monitor.alarm(NULL, &(stall){ .kind = STALL_OVERDUE,
+					      .rank = peer,
+					      .host = "",
+					      .seconds = slept_s,
+					      .doing = atomic_load(&doing) });
+}
+
+/* The monitor's thread. */
+static void *keep_time(void *unused)
+{
+	const double beat_s = monitor.timeout_s > 0 ? monitor.timeout_s / HEARTBEATS : LONG_S;
+	double now = now_s(), look_at = now + beat_s, slept_s = 0;
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&monitor.lock);
+		const double before = now, until = fmin(look_at, monitor.show_at);
+		if (!monitor.asked || !monitor.show)
+			(void)sleep_until(&monitor.wake, until);
+		now = now_s();
+		if (monitor.own && now >= look_at) {
+			look_at_own(monitor.own);
+			look_at_others(monitor.own);
+			atomic_store(&renewed, true);
+		}
+		pthread_mutex_unlock(&monitor.lock);
+		slept_s += fmax(fmin(now, until) - before, 0);
+		if (atomic_exchange(&renewed, false))
+			slept_s = 0;
+		if (monitor.timeout_s > 0)
+			check_deadline(slept_s);
+		if (now >= look_at)
+			look_at = now + beat_s;
+		show_if_due();
+	}
+	return NULL;
+}
+
+static bool all_ended(const watcher *w)
+{
+	for (int i = 0; i < w->links; i++) {
+		const peer_link *l = &w->link[i];
+		if (!atomic_load(&l->c->broken) && (l->sending || !l->sent_last || !l->ended))
+			return false;
+	}
+	return true;
+}
+
+static bool beats_on(watcher *w)
+{
+	const double until = now_s() + w->beat_s;
+	pthread_mutex_lock(&monitor.lock);
+	while (!w->closing && sleep_until(&w->wake, until))
+		;
+	const bool on = !w->closing;
+	pthread_mutex_unlock(&monitor.lock);
+	return on;
+}
+
+/* The second thread: heartbeats to other processes. A simulation has no monitor's thread, as that
+ * would count real time, so the thread of rank 0 shows progress there. */
+static void *run_heartbeats(void *watcher_)
+{
+	watcher *w = watcher_;
+	do {
+		look(w);
+		if (!monitor.running && w->first == 0)
+			show_if_due();
+	} while (beats_on(w));
+	w->leaving = true; /* a rank that never sends its last heartbeat may wait for ours */
+	for (unsigned tries = 0; !all_ended(w); tries++) {
+		if (now_s() - w->looked_at > w->beat_s)
+			look(w);
+		else
+			exchange_heartbeats(w);
+		nap(tries);
+	}
+	return NULL;
+}
+
+status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	if (monitor.running)
+		return ST_OK;
+	monitor.timeout_s = timeout_s;
+	monitor.alarm = alarm;
+	pthread_mutex_lock(&monitor.lock); /* the thread waits until it is known to run */
+	int rc = pthread_attr_init(&a);
+	if (rc == 0) {
+		pthread_attr_setstacksize(&a, STACK_BYTES);
+		pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+		rc = pthread_create(&t, &a, keep_time, NULL);
+		pthread_attr_destroy(&a);
+	}
+	monitor.running = rc == 0;
+	pthread_mutex_unlock(&monitor.lock);
+	return rc == 0 ? ST_OK
+		       : err_set(e, ST_RESOURCE, "cannot start thread for --timeout: %s",
+				 strerror(rc));
+}
+
+void monitor_show(monitor_shown *show, double every_s)
+{
+	pthread_mutex_lock(&monitor.lock);
+	monitor.show = show;
+	monitor.show_s = every_s;
+	monitor.show_at = every_s > 0 ? now_s() + every_s : INFINITY;
+	pthread_cond_signal(&monitor.wake);
+	pthread_mutex_unlock(&monitor.lock);
+}
+
+void monitor_ask(void)
+{
+	pthread_mutex_lock(&monitor.lock);
+	monitor.asked = true;
+	pthread_cond_signal(&monitor.wake);
+	pthread_mutex_unlock(&monitor.lock);
+}
+
+void monitor_wait_for(int peer)
+{
+	atomic_store(&waits_for, peer);
+}
+
+void monitor_enter(const char *what)
+{
+	atomic_store(&doing, what);
+	monitor_wait_for(-1);
+	atomic_store(&renewed, true);
+}
+
+/* -------------------------------------------------------------------------- joining, leaving */
+
+/* Under the lock: have all ranks of the process joined, or all begun to leave? */
+static bool all_here(const comm *c, bool leaving)
+{
+	for (int i = c->process_first; i < c->process_first + c->process_ranks; i++)
+		if (!monitor.row[i].here || (leaving && !monitor.row[i].leaving))
+			return false;
+	return true;
+}
+
+/* Under the lock, of the last rank of the process that joins. */
+static status watch(comm *c, double timeout_s, bool tells, err *e)
+{
+	const int first = c->process_first, past = first + c->process_ranks;
+	const size_t links = (size_t)(first == 0 ? c->size - past : past - first);
+	const double beat_s = timeout_s > 0 ? timeout_s / HEARTBEATS : MOST_BEAT_S;
+	watcher *w = malloc(sizeof *w + links * sizeof(peer_link));
+	if (!w)
+		return err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
+	*w = (watcher){ .c = monitor.row[first].here,
+			.first = first,
+			.ranks = c->process_ranks,
+			.timeout_s = timeout_s,
+			.beat_s = tells ? fmin(beat_s, MOST_BEAT_S) : beat_s,
+			.looked_at = now_s(),
+			.cpu_s = cpu_now_s(),
+			.wake = PTHREAD_COND_INITIALIZER };
+	for (int i = first; i < past; i++) {
+		monitor.row[i].by = w;
+		monitor.row[i].ticked_at = w->looked_at;
+	}
+	for (int i = first == 0 ? past : first; i < (first == 0 ? c->size : past); i++)
+		w->link[w->links++] = (peer_link){ .c = monitor.row[first == 0 ? 0 : i].here,
+						   .peer = first == 0 ? i : 0,
+						   .heard_at = w->looked_at };
+	if (c->processes == 1 && monitor.running) {
+		monitor.own = w;
+		return ST_OK;
+	}
+	const int rc = pthread_create(&w->thread, NULL, run_heartbeats, w);
+	if (rc != 0)
+		return err_set(e, ST_RESOURCE, "cannot start the watch's thread: %s", strerror(rc));
+	return ST_OK;
+}
+
+status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm, err *e)
+{
+	const bool watched = !c->for_all && (timeout_s > 0 || tells);
+	status rc = ST_OK;
+	pthread_mutex_lock(&monitor.lock);
+	if (!monitor.alarm)
+		monitor.alarm = alarm;
+	if (!monitor.row) {
+		monitor.row = calloc((size_t)c->size, sizeof *monitor.row);
+		monitor.size = monitor.row ? c->size : 0;
+	}
+	if (monitor.row) {
+		row *r = &monitor.row[c->rank];
+		r->here = c;
+		r->watched = watched;
+		memcpy(r->beat.seen.host, c->host, sizeof c->host);
+		monitor.joined++;
+		if (watched && all_here(c, false))
+			rc = watch(c, timeout_s, tells, e);
+	} else if (watched) {
+		rc = err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
+	}
+	pthread_mutex_unlock(&monitor.lock);
+	return rc;
+}
+
+/* Under the lock, of the last rank of the process that leaves: what its ranks were last stays. */
+static void end_watch(watcher *w)
+{
+	if (w != monitor.own) {
+		w->closing = true;
+		pthread_cond_signal(&w->wake);
+		pthread_mutex_unlock(&monitor.lock);
+		pthread_join(w->thread, NULL);
+		pthread_mutex_lock(&monitor.lock);
+	}
+	monitor.own = NULL;
+	for (int i = w->first; i < w->first + w->ranks; i++)
+		monitor.row[i].here = NULL;
+	free(w);
+	pthread_cond_broadcast(&monitor.left);
+}
+
+/* Once, by the first rank that leaves. */
+static void end_in_time(void)
+{
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
+	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	const double in_s = 1 + 2 * fmax(monitor.timeout_s, LEAST_S);
+	const struct itimerspec in = { .it_value = { (time_t)in_s, 0 } };
+	timer_t t;
+	monitor_enter("leaving the other ranks");
+	if (monitor.running && monitor.timeout_s > 0 && !atomic_flag_test_and_set(&begun) &&
+	    timer_create(CLOCK_MONOTONIC, &by, &t) == 0)
+		(void)timer_settime(t, 0, &in, NULL);
+}
+
+void monitor_leave(comm *c)
+{
+	const moment now = moment_now();
+	pthread_mutex_lock(&monitor.lock);
+	if (monitor.row) {
+		row *r = &monitor.row[c->rank];
+		refresh(r, &now);
+		r->leaving = true;
+		if (!r->watched)
+			r->here = NULL;
+		else if (all_here(c, true))
+			end_watch(r->by);
+		while (r->here)
+			pthread_cond_wait(&monitor.left, &monitor.lock);
+	}
+	if (monitor.row && --monitor.joined == 0) {
+		free(monitor.row);
+		monitor.row = NULL, monitor.size = 0;
+	}
+	pthread_mutex_unlock(&monitor.lock);
+	end_in_time();
+}
