@@ -336,18 +336,25 @@ $(OBJ)/gensort/tests/%: $(OBJ)/gensort/tests/%.o \
 		$(call objs,$(sort $(filter-out gensort/gensort.c gensort/valsort.c,$(GEN_SRC) $(VAL_SRC))))
 	$(call link,$(LINK),$(CRC_LIBS) $(TEST_LIBS))
 $(PART_X): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(PLAN_PAGE).o $(LIBPART)
-	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(GSL_LIBS) $(JSON_LIBS) $(TEST_LIBS))
-$(OBJ)/partition/mpi/tests/oom_test: WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+	$(call link,$(LINK),$(WITH_SHIM) $(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(GSL_LIBS) $(JSON_LIBS) $(TEST_LIBS))
+# The shim of the tests (scripts/shim.c), without and with the calls of MPI. Sanitizers have no part in it.
+SHIMS    := $(if $(filter Linux,$(shell uname -s)),$(OBJ)/shim.so $(if $(filter yes,$(MPI)),$(OBJ)/mpi-shim.so))
+$(SHIMS): scripts/shim.c scripts/shim.h
+	@mkdir -p $(@D)
+	$(Q)$(if $(filter %/mpi-shim.so,$@),$(MPIWRAP) -DSHIM_MPI,$(CC)) -D_GNU_SOURCE -O1 $(WARN) -shared -fPIC -Wl,-soname,$(@F) -o $@ $< -ldl
+# It counts and refuses the allocations of these tests.
+OOM_X    := $(filter %/test_oom %/oom_test,$(TESTS_X) $(PMPI_X) $(SMPI_X))
+$(OOM_X): $(firstword $(SHIMS))
+$(OOM_X): WITH_SHIM = $(if $(SHIMS),$(OBJ)/shim.so -Wl$(comma)-rpath$(comma)'$(abspath $(OBJ))')
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
-	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
+	$(call link,$(LINKMPI),$(WITH_SHIM) $(PART_LIBS))
 SMPI_INC = -Isort/include -Ipartition/mpi/tests $(PMPI_INC)
 $(SMPI_X:=.o): $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(SMPI_INC) -c -o $@ $<
-$(filter %/oom_test,$(SMPI_X)): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free,--wrap=mmap64,--wrap=munmap,--wrap=pthread_create
 $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
-	$(call link,$(LINKMPI),$(WRAP) $(PART_LIBS))
+	$(call link,$(LINKMPI),$(WITH_SHIM) $(PART_LIBS))
 $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 # Those of the simulation: with what of it wraps nothing.
@@ -378,16 +385,16 @@ is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
 RUN = BIN="$(abspath $(PROGDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
 
-check: all $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
+check: all $(SHIMS) $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints  ## run the tests: no network, no root, no mpirun
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(TESTS),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
-check-mpi: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
+check-mpi: all $(SHIMS) $(TESTS_X) $(PMPI_X) $(SMPI_X) $(LIBBENCH) $(SCATTERX) failpoints  ## run the tests that need mpirun
 	$(Q)$(RUN) -j $(MPI_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
 
 # A test that reads HETSORT_LONG is sampled elsewhere, whole here. What measures runs by itself.
 LONG_TESTS := $(LONG_SH) $(shell grep -l HETSORT_LONG $(if $(filter yes,$(MPI)),$(MPI_SH)) $(TESTS_C) $(TESTS_SH))
 LONG_ALONE := $(filter %_experiments.sh %/test_cpuburn.sh %/test_cluster.sh,$(LONG_TESTS))
-check-long: all $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
+check-long: all $(SHIMS) $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(BENCH_X) failpoints  ## the long tests, and at full size what check and check-mpi sample
 	$(Q)HETSORT_LONG=1 TEST_TIMEOUT=7200 $(RUN) $(LONG_ALONE) -j $(TEST_JOBS) \
 	  $(patsubst %.c,$(OBJ)/%,$(call longest_first,$(filter-out $(LONG_ALONE),$(LONG_TESTS))))
 

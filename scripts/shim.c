@@ -1,370 +1,547 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LD_PRELOAD shim for the tests: SHIM=short makes every read and write move few bytes and be
- * interrupted often; SHIM=CALL=ERRNO[@N] lets the N-th call of CALL (default the first) and all
- * later ones fail, with ! behind it that call alone; SHIM=slow=MICROSECONDS delays each write at an
- * offset. CALL is read, write, fsync, flock, close (above 2), fallocate, alloc (aligned_alloc, and
- * mmap without a file), rename, unlink, truncate (by descriptor), thread, tmpfile (open with
- * O_TMPFILE). SHIM=hang=CALL[@N]: the N-th call creates the file named by SHIM_FILE and goes on
- * when that is gone; here CALL may be create as well (open with O_EXCL). SHIM=lie=CALL[@N]: the
- * N-th call, a write at an offset or a rename, says that it is done and does nothing.
- * SHIM=same=rename[@N]: the same, and then all files have the number of the one that was to be
- * renamed, as on a file system without numbers of its own. SHIM=flip=write@N: the N-th write at an
- * offset writes a wrong first bit. SHIM=size=BYTES: the file named by SHIM_FILE says that it has so
- * many. SHIM=cpus=N: the process may run on the first N processors, of a machine that has as many.
- * SHIM_CLOCK=SECONDS, beside any of these: every other look at the wall clock is so far ahead. */
+/* LD_PRELOAD shim for the tests: calls of the system, of memory and of MPI that fail on demand in
+ * programs that know nothing of it. HETSORT_SHIM has the grammar of HETSORT_FAIL
+ * (sort/testing/failpoint.h): POINT[,POINT...].
+ *
+ *   CALL[:N[+]][=HOW][@rankR]   the N-th CALL (default the first) of the process, or of that rank
+ *                               of an MPI job; with + all later ones, too
+ *
+ * CALL is read, write, fsync, flock, close (above 2), fallocate, rename, unlink, truncate (by
+ * descriptor), create (open with O_EXCL), tmpfile (open with O_TMPFILE), thread, memfd, alloc
+ * (aligned_alloc, and mmap without a file), or the name of an MPI call without "MPI_" (Irecv; only
+ * where this file was compiled with -DSHIM_MPI). HOW is an errno (default EIO; MPI_ERR_OTHER for
+ * MPI), or
+ *
+ *   short         half as many bytes are moved, or the buffer of MPI has half its room
+ *   kill, stop    the process gets SIGKILL before the call, or SIGSTOP after a call of MPI
+ *   hang          the call creates the file named by HETSORT_SHIM_FILE and continues when that is
+ *                 removed
+ *   lie           a write at an offset, or a rename, reports success and does nothing
+ *   same          rename only: the same, and all files have the number of the one to be renamed, as
+ *                 on a file system without numbers of its own
+ *   flip          write at an offset only: the first bit is written wrong
+ *
+ * Points without a call: short (every read and write moves few bytes and is interrupted often),
+ * slow=MICROSECONDS (before each write at an offset), size=BYTES (of the file named by
+ * HETSORT_SHIM_FILE, in its status), resize=BYTES (that file is truncated before the first read at
+ * an offset), cpus=N (the first N processors, of a machine that has as many), clock=SECONDS (every
+ * other look at the wall clock is ahead).
+ *
+ * A test that is linked with it may have its own allocations counted and refused (scripts/shim.h).
+ */
+#define SHIM_ITSELF
+#include "shim.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-static atomic_uint calls;
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define LEN(a)     (sizeof(a) / sizeof *(a))
 
-/* Read once: other threads ask while the program may change its environment. */
-static struct {
-	int known;
-	const char *plan, *file, *clock;
-} told;
+/* -------------------------------------------------------------------------------------- grammar */
+
+typedef enum how { NONE, FAIL, SHORT, KILL, STOP, HANG, LIE, SAME, FLIP } how;
+
+enum { MOST_POINTS = 8, CALL_BYTES = 24 };
+
+typedef struct point {
+	char call[CALL_BYTES];
+	unsigned long n;
+	int later, errnum;
+	how how;
+	atomic_ulong seen;
+} point;
+
+static point points[MOST_POINTS];
+static size_t npoints;
+static const char *file; /* HETSORT_SHIM_FILE */
+static int few;          /* "short" */
+static struct setting {
+	const char *name;
+	int given;
+	long value;
+} slow = { "slow=", 0, 0 }, size = { "size=", 0, 0 }, resize = { "resize=", 0, 0 },
+  cpus = { "cpus=", 0, 0 }, ahead = { "clock=", 0, 0 };
+static struct setting *const settings[] = { &slow, &size, &resize, &cpus, &ahead };
+static atomic_int known; /* other threads ask while the program may change its environment */
+
+static const struct word {
+	const char *name;
+	how how;
+	int errnum;
+} words[] = {
+	{ "short", SHORT, 0 },
+	{ "kill", KILL, 0 },
+	{ "stop", STOP, 0 },
+	{ "hang", HANG, 0 },
+	{ "lie", LIE, 0 },
+	{ "same", SAME, 0 },
+	{ "flip", FLIP, 0 },
+	{ "EIO", FAIL, EIO },
+	{ "ENOSPC", FAIL, ENOSPC },
+	{ "EDQUOT", FAIL, EDQUOT },
+	{ "EAGAIN", FAIL, EAGAIN },
+	{ "EMFILE", FAIL, EMFILE },
+	{ "EFBIG", FAIL, EFBIG },
+	{ "EACCES", FAIL, EACCES },
+	{ "ESTALE", FAIL, ESTALE },
+	{ "ENOMEM", FAIL, ENOMEM },
+	{ "ENOSYS", FAIL, ENOSYS },
+	{ "EINVAL", FAIL, EINVAL },
+	{ "EOPNOTSUPP", FAIL, EOPNOTSUPP },
+};
+
+static const char calls[] = " read write fsync flock close fallocate rename unlink truncate create "
+			    "tmpfile thread memfd alloc ";
+
+/* Read a word into text, and return what follows it. */
+static const char *word_at(const char *s, char text[CALL_BYTES])
+{
+	const size_t n = strcspn(s, ":+=@,");
+	snprintf(text, CALL_BYTES, "%.*s", (int)n, s);
+	return s + n;
+}
+
+static const char *how_at(const char *s, point *p)
+{
+	char text[CALL_BYTES];
+	const char *after = word_at(s, text);
+	for (size_t i = 0; i < LEN(words); i++)
+		if (strcmp(words[i].name, text) == 0) {
+			p->how = words[i].how;
+			p->errnum = words[i].errnum;
+			return after;
+		}
+	return s;
+}
+
+/* Read a point of a call, and return what follows it. */
+static const char *point_at(const char *s, point *p)
+{
+	const char *own = getenv("OMPI_COMM_WORLD_RANK");
+	char rank[CALL_BYTES], name[CALL_BYTES + 2], *end;
+	s = word_at(s, p->call);
+	snprintf(name, sizeof name, " %s ", p->call);
+	if (!strstr(calls, name) && (*p->call < 'A' || *p->call > 'Z'))
+		return "not a call";
+	p->n = 1;
+	p->how = FAIL;
+	p->errnum = EIO;
+	if (*s == ':') {
+		p->n = strtoul(s + 1, &end, 10);
+		if (p->n == 0)
+			return "no number";
+		s = end;
+	}
+	p->later = *s == '+';
+	s += p->later;
+	if (*s == '=')
+		s = how_at(s + 1, p);
+	if (strncmp(s, "@rank", 5) == 0) {
+		s = word_at(s + 5, rank);
+		if (!*rank)
+			return "no rank";
+		if (!own)
+			own = getenv("PMI_RANK");
+		if (!own || strcmp(own, rank) != 0)
+			p->n = 0; /* of another rank: never */
+	}
+	return s;
+}
+
+static const char *setting_at(const char *s)
+{
+	char *end;
+	for (size_t i = 0; i < LEN(settings); i++)
+		if (strncmp(s, settings[i]->name, strlen(settings[i]->name)) == 0) {
+			settings[i]->given = 1;
+			settings[i]->value = strtol(s + strlen(settings[i]->name), &end, 10);
+			return end;
+		}
+	few |= strncmp(s, "short", 5) == 0;
+	return strncmp(s, "short", 5) == 0 ? s + 5 : s;
+}
 
 __attribute__((constructor)) static void look(void)
 {
-	told.plan = getenv("SHIM");
-	told.file = getenv("SHIM_FILE");
-	told.clock = getenv("SHIM_CLOCK");
-	told.known = 1;
-}
-
-static const char *plan(void)
-{
-	if (!told.known)
-		look();
-	return told.plan ? told.plan : "";
-}
-
-static const char *named_file(void)
-{
-	if (!told.known)
-		look();
-	return told.file;
-}
-
-/* Wait in the call that SHIM=hang=CALL@N means. */
-static void hang(const char *call, const char *name)
-{
-	size_t n = strlen(name);
-	const char *file = named_file();
-
-	if (strncmp(call, name, n) != 0 || (call[n] && call[n] != '@') || !file)
+	const char *s = getenv("HETSORT_SHIM");
+	if (atomic_exchange(&known, 1))
 		return;
-	if (atomic_fetch_add(&calls, 1) + 1 != (call[n] ? strtoul(call + n + 1, NULL, 10) : 1))
-		return;
-	if (mknod(file, S_IFREG | 0600, 0) != 0)
+	file = getenv("HETSORT_SHIM_FILE");
+	while (s && *s) {
+		const char *const start = s;
+		s = setting_at(s);
+		if (s == start && npoints < MOST_POINTS)
+			s = point_at(s, &points[npoints++]);
+		if (s == start || (*s && *s != ',')) {
+			fprintf(stderr, "HETSORT_SHIM: cannot read the point at %s\n", start);
+			_exit(99);
+		}
+		s += *s == ',';
+	}
+}
+
+/* ------------------------------------------------------------------------------------- striking */
+
+static void hang(void)
+{
+	if (!file || mknod(file, S_IFREG | 0600, 0) != 0)
 		abort();
 	while (access(file, F_OK) == 0)
 		usleep(1000);
 }
 
-/* True if this call of `name` is to fail; errno is then set. */
-static int fails(const char *name)
+#define BIT(how) (1U << (how))
+enum { ANY_CALL = BIT(FAIL) | BIT(SHORT) | BIT(KILL) | BIT(STOP) | BIT(HANG) };
+
+/* Count a call. Returns how it goes wrong; of points with other ways than these it is not counted.
+ * errno is set for FAIL. */
+static how struck(const char *call, unsigned ways)
 {
-	size_t n = strlen(name), call, first;
-	const char *s = plan(), *at = strchr(s, '@');
-
-	if (strncmp(s, "hang=", 5) == 0)
-		hang(s + 5, name);
-	if (strncmp(s, name, n) != 0 || s[n] != '=')
-		return 0;
-	call = atomic_fetch_add(&calls, 1) + 1;
-	first = at ? strtoul(at + 1, NULL, 10) : 1;
-	if (call < first || (call > first && strchr(s, '!')))
-		return 0;
-	errno = atoi(s + n + 1);
-	return 1;
-}
-
-/* SHIM=how=CALL@N, with how "lie=", "same=" or "flip=": is it this call of `name`? */
-static int strikes(const char *how, const char *name)
-{
-	size_t h = strlen(how), n = strlen(name);
-	const char *s = plan(), *at = strchr(s, '@');
-
-	if (strncmp(s, how, h) != 0 || strncmp(s + h, name, n) != 0 ||
-	    (s[h + n] && s[h + n] != '@'))
-		return 0;
-	return atomic_fetch_add(&calls, 1) + 1 == (at ? strtoul(at + 1, NULL, 10) : 1);
-}
-
-static int lies(const char *name)
-{
-	return strikes("lie=", name);
-}
-
-static _Atomic ino_t same_number; /* 0: each file has its own */
-
-/* How much of n bytes to move: 0 means be interrupted. */
-static size_t some(size_t n)
-{
-	unsigned c;
-	size_t most;
-
-	if (strcmp(plan(), "short") != 0)
-		return n;
-	c = atomic_fetch_add(&calls, 1);
-	most = c % 5 == 1 ? 1 : c % 5 * 3001 + 7;
-	if (c % 3 == 0)
-		return 0;
-	return n < most ? n : most;
-}
-
-static void *next(const char *name)
-{
-	return dlsym(RTLD_NEXT, name);
-}
-
-#define LIMIT(kind, n)                         \
-	if (fails(kind))                       \
-		return -1;                     \
-	if ((n) > 0 && ((n) = some(n)) == 0) { \
-		errno = EINTR;                 \
-		return -1;                     \
+	how h = NONE;
+	if (!known)
+		look();
+	for (size_t i = 0; i < npoints; i++) {
+		point *p = &points[i];
+		if (strcmp(p->call, call) != 0 || !(BIT(p->how) & ways) || p->n == 0)
+			continue;
+		const unsigned long seen = atomic_fetch_add(&p->seen, 1) + 1;
+		if (seen < p->n || (seen > p->n && !p->later))
+			continue;
+		h = p->how;
+		if (h == KILL)
+			(void)kill(getpid(), SIGKILL);
+		if (h == HANG)
+			hang();
+		if (h == FAIL)
+			errno = p->errnum;
 	}
+	return h;
+}
+
+static int fails(const char *call)
+{
+	return struck(call, ANY_CALL) == FAIL;
+}
+
+/* How a read or write goes: what it may move is put in *n. */
+static how limited(const char *call, unsigned ways, size_t *n)
+{
+	static atomic_uint moved;
+	const how h = struck(call, ways);
+	if (h == SHORT && *n > 1)
+		*n /= 2;
+	if (h == FAIL || !few || *n == 0)
+		return h;
+	const unsigned c = atomic_fetch_add(&moved, 1);
+	const size_t most = c % 5 == 1 ? 1 : c % 5 * 3001 + 7;
+	errno = EINTR;
+	*n = *n < most ? *n : most;
+	return c % 3 == 0 ? FAIL : h;
+}
+
+/* ---------------------------------------------------------------------------------------- files */
 
 ssize_t write(int fd, const void *p, size_t n)
 {
-	if (fd > 2 || fd == 1) {
-		LIMIT("write", n)
-	}
-	return ((ssize_t(*)(int, const void *, size_t))next("write"))(fd, p, n);
+	if (fd != 0 && fd != 2 && limited("write", ANY_CALL, &n) == FAIL)
+		return -1;
+	return NEXT(write)(fd, p, n);
 }
 
-ssize_t pwrite64(int fd, const void *p, size_t n, off_t at)
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-	if (strncmp(plan(), "slow=", 5) == 0)
-		usleep((useconds_t)atoi(plan() + 5));
-	LIMIT("write", n)
-	if (lies("write"))
-		return (ssize_t)n;
-	if (n > 0 && strikes("flip=", "write")) {
-		unsigned char wrong = *(const unsigned char *)p ^ 1;
-		((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
-		((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, &wrong, 1, at);
-		return (ssize_t)n;
-	}
-	return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, p, n, at);
+	if (!known)
+		look();
+	if (slow.given)
+		usleep((useconds_t)slow.value);
+	const how h = limited("write", ANY_CALL | BIT(LIE) | (n > 0 ? BIT(FLIP) : 0), &n);
+	if (h == FAIL || h == LIE)
+		return h == FAIL ? -1 : (ssize_t)n;
+	const ssize_t rc = NEXT(pwrite64)(fd, p, n, at);
+	const unsigned char wrong = n > 0 ? *(const unsigned char *)p ^ 1 : 0;
+	return h == FLIP && NEXT(pwrite64)(fd, &wrong, 1, at) != 1 ? -1 : rc;
 }
 
 ssize_t read(int fd, void *p, size_t n)
 {
-	LIMIT("read", n)
-	return ((ssize_t(*)(int, void *, size_t))next("read"))(fd, p, n);
+	return limited("read", ANY_CALL, &n) == FAIL ? -1 : NEXT(read)(fd, p, n);
 }
 
-/* SHIM=resize=BYTES: another program changes the size of the file named by SHIM_FILE meanwhile. */
-static void meddle(void)
+ssize_t pread64(int fd, void *p, size_t n, off64_t at)
 {
-	const char *file = named_file();
-
-	if (file && strncmp(plan(), "resize=", 7) == 0 && atomic_fetch_add(&calls, 1) == 0 &&
-	    truncate(file, atol(plan() + 7)) != 0)
+	static atomic_int done;
+	if (!known)
+		look();
+	if (resize.given && file && !atomic_exchange(&done, 1) && truncate(file, resize.value) != 0)
 		abort();
+	return limited("read", ANY_CALL, &n) == FAIL ? -1 : NEXT(pread64)(fd, p, n, at);
 }
 
-ssize_t pread64(int fd, void *p, size_t n, off_t at)
-{
-	meddle();
-	LIMIT("read", n)
-	return ((ssize_t(*)(int, void *, size_t, off_t))next("pread64"))(fd, p, n, at);
-}
+static _Atomic ino_t same_number; /* 0: each file has its own */
 
 int fstat64(int fd, struct stat64 *st)
 {
 	struct stat64 other;
-	const char *file = named_file();
-	int rc = ((int (*)(int, struct stat64 *))next("fstat64"))(fd, st);
-
-	if (rc == 0 && file && strncmp(plan(), "size=", 5) == 0 && stat64(file, &other) == 0 &&
+	const int rc = NEXT(fstat64)(fd, st);
+	if (rc == 0 && file && size.given && stat64(file, &other) == 0 &&
 	    other.st_dev == st->st_dev && other.st_ino == st->st_ino)
-		st->st_size = atol(plan() + 5);
+		st->st_size = size.value;
 	if (rc == 0 && same_number && S_ISREG(st->st_mode))
 		st->st_ino = same_number;
 	return rc;
 }
 
-int fstatat64(int dirfd, const char *path, struct stat64 *st, int flags)
+int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
 {
-	int rc = ((int (*)(int, const char *, struct stat64 *, int))next("fstatat64"))(dirfd, path,
-										       st, flags);
-
+	const int rc = NEXT(fstatat64)(dir, path, st, flags);
 	if (rc == 0 && same_number && S_ISREG(st->st_mode))
 		st->st_ino = same_number;
 	return rc;
 }
 
-static int rename_is_done(int dirfd, const char *path)
+static how renamed(int dir, const char *path)
 {
 	struct stat64 st;
-
-	if (lies("rename"))
-		return 1;
-	if (!strikes("same=", "rename"))
-		return 0;
-	if (fstatat64(dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	const how h = struck("rename", ANY_CALL | BIT(LIE) | BIT(SAME));
+	if (h == SAME && fstatat64(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		same_number = st.st_ino;
-	return 1;
-}
-
-int openat64(int dirfd, const char *path, int flags, ...)
-{
-	va_list ap;
-	mode_t mode;
-
-	va_start(ap, flags);
-	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
-	va_end(ap);
-	if ((flags & O_TMPFILE) == O_TMPFILE && fails("tmpfile"))
-		return -1;
-	if ((flags & O_EXCL) && fails("create"))
-		return -1;
-	return ((int (*)(int, const char *, int, ...))next("openat64"))(dirfd, path, flags, mode);
-}
-
-int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
-{
-	size_t cpus;
-
-	if (strncmp(plan(), "cpus=", 5) != 0)
-		return ((int (*)(pid_t, size_t, cpu_set_t *))next("sched_getaffinity"))(pid, bytes,
-											set);
-	cpus = strtoul(plan() + 5, NULL, 10);
-	errno = EINVAL;
-	if (8 * bytes < cpus)
-		return -1;
-	memset(set, 0, bytes);
-	while (cpus-- > 0)
-		CPU_SET_S(cpus, bytes, set);
-	return 0;
-}
-
-int flock(int fd, int how)
-{
-	return fails("flock") ? -1 : ((int (*)(int, int))next("flock"))(fd, how);
-}
-
-int fsync(int fd)
-{
-	return fails("fsync") ? -1 : ((int (*)(int))next("fsync"))(fd);
-}
-
-int close(int fd)
-{
-	int rc = ((int (*)(int))next("close"))(fd);
-
-	return fd > 2 && fails("close") ? -1 : rc;
-}
-
-int fallocate64(int fd, int mode, off_t at, off_t n)
-{
-	return fails("fallocate")
-		       ? -1
-		       : ((int (*)(int, int, off_t, off_t))next("fallocate64"))(fd, mode, at, n);
-}
-
-void *aligned_alloc(size_t align, size_t n)
-{
-	return fails("alloc") ? NULL : ((void *(*)(size_t, size_t))next("aligned_alloc"))(align, n);
-}
-
-void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
-{
-	if (fd < 0 && !(flags & MAP_STACK) && fails("alloc"))
-		return MAP_FAILED;
-	return ((void *(*)(void *, size_t, int, int, int, off_t))next("mmap64"))(at, n, prot, flags,
-										 fd, off);
+	return h == SAME ? LIE : h;
 }
 
 int renameat(int from, const char *a, int to, const char *b)
 {
-	if (rename_is_done(from, a))
-		return 0;
-	return fails("rename") ? -1
-			       : ((int (*)(int, const char *, int, const char *))next("renameat"))(
-					 from, a, to, b);
+	const how h = renamed(from, a);
+	return h == FAIL ? -1 : h == LIE ? 0 : NEXT(renameat)(from, a, to, b);
 }
 
 int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 {
-	if (rename_is_done(from, a))
-		return 0;
-	return fails("rename") ? -1
-			       : ((int (*)(int, const char *, int, const char *, unsigned))next(
-					 "renameat2"))(from, a, to, b, flags);
+	const how h = renamed(from, a);
+	return h == FAIL ? -1 : h == LIE ? 0 : NEXT(renameat2)(from, a, to, b, flags);
 }
 
-int ftruncate64(int fd, off_t n)
+int openat64(int dir, const char *path, int flags, ...)
 {
-	return fails("truncate") ? -1 : ((int (*)(int, off_t))next("ftruncate64"))(fd, n);
+	va_list ap;
+	va_start(ap, flags);
+	const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if ((flags & O_TMPFILE) == O_TMPFILE && fails("tmpfile"))
+		return -1;
+	return (flags & O_EXCL) && fails("create") ? -1 : NEXT(openat64)(dir, path, flags, mode);
 }
 
-int unlinkat(int dirfd, const char *path, int flags)
+int close(int fd)
 {
-	return fails("unlink")
-		       ? -1
-		       : ((int (*)(int, const char *, int))next("unlinkat"))(dirfd, path, flags);
+	const int rc = NEXT(close)(fd);
+	return fd > 2 && fails("close") ? -1 : rc;
+}
+
+#define MAY_FAIL(call, name, parameters, ...)                      \
+	int name parameters                                        \
+	{                                                          \
+		return fails(call) ? -1 : NEXT(name)(__VA_ARGS__); \
+	}
+
+MAY_FAIL("flock", flock, (int fd, int op), fd, op)
+MAY_FAIL("fsync", fsync, (int fd), fd)
+MAY_FAIL("fallocate", fallocate64, (int fd, int mode, off64_t at, off64_t n), fd, mode, at, n)
+MAY_FAIL("truncate", ftruncate64, (int fd, off64_t n), fd, n)
+MAY_FAIL("unlink", unlinkat, (int dir, const char *path, int flags), dir, path, flags)
+MAY_FAIL("memfd", memfd_create, (const char *name, unsigned flags), name, flags)
+
+/* -------------------------------------------------------------------- memory, threads, processors
+ */
+
+shim_state shim = { .until = -1 };
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t of);
+void *__libc_realloc(void *p, size_t n);
+void __libc_free(void *p);
+
+#define OURS() is_ours((uintptr_t)__builtin_return_address(0))
+
+static int is_ours(uintptr_t caller)
+{
+	return caller >= (uintptr_t)shim.from && caller < (uintptr_t)shim.to;
+}
+
+/* Count an allocation of n bytes; does it fail? */
+static int refused(size_t n)
+{
+	shim.asked += n;
+	const int now = shim.until >= 0 && atomic_fetch_sub(&shim.until, 1) == 0;
+	if (now)
+		errno = ENOMEM;
+	return now;
+}
+
+void *malloc(size_t n)
+{
+	const int ours = OURS();
+	void *p = ours && refused(n) ? NULL : __libc_malloc(n);
+	shim.live += ours && p;
+	return p;
+}
+
+void *calloc(size_t n, size_t of)
+{
+	const int ours = OURS();
+	void *p = ours && refused(n * of) ? NULL : __libc_calloc(n, of);
+	shim.live += ours && p;
+	return p;
+}
+
+void *realloc(void *p, size_t n)
+{
+	const int ours = OURS();
+	void *q = ours && refused(n) ? NULL : __libc_realloc(p, n);
+	shim.live += ours && !p && q;
+	return q;
+}
+
+void free(void *p)
+{
+	shim.live -= OURS() && p;
+	__libc_free(p);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+	return fails("alloc") ? NULL : NEXT(aligned_alloc)(align, n);
+}
+
+void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off)
+{
+	const int ours = OURS();
+	if (ours && refused(n)) {
+		shim.not_shared = flags & MAP_SHARED;
+		return MAP_FAILED;
+	}
+	if (fd < 0 && !(flags & MAP_STACK) && fails("alloc"))
+		return MAP_FAILED;
+	shim.live += ours;
+	return NEXT(mmap64)(at, n, prot, flags, fd, off);
+}
+
+int munmap(void *p, size_t n)
+{
+	shim.live -= OURS();
+	return NEXT(munmap)(p, n);
 }
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
 {
-	if (fails("thread"))
-		return errno;
-	return ((int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))next(
-		"pthread_create"))(t, a, fn, arg);
+	if (shim.no_threads)
+		return EAGAIN;
+	return fails("thread") ? errno : NEXT(pthread_create)(t, a, fn, arg);
 }
 
-static time_t ahead(void)
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+	if (!known)
+		look();
+	if (!cpus.given)
+		return NEXT(sched_getaffinity)(pid, bytes, set);
+	errno = EINVAL;
+	if (8 * bytes < (size_t)cpus.value)
+		return -1;
+	memset(set, 0, bytes);
+	for (long i = 0; i < cpus.value; i++)
+		CPU_SET_S((size_t)i, bytes, set);
+	return 0;
+}
+
+/* ---------------------------------------------------------------------------------------- clock */
+
+static time_t lead(void)
 {
 	static atomic_uint looks;
-	if (!told.known)
+	if (!known)
 		look();
-	const char *s = told.clock;
-
-	return s && atomic_fetch_add(&looks, 1) % 2 == 0 ? atol(s) : 0;
+	return ahead.given && atomic_fetch_add(&looks, 1) % 2 == 0 ? ahead.value : 0;
 }
 
 int clock_gettime(clockid_t id, struct timespec *t)
 {
-	int rc = ((int (*)(clockid_t, struct timespec *))next("clock_gettime"))(id, t);
-
+	const int rc = NEXT(clock_gettime)(id, t);
 	if (rc == 0 && id == CLOCK_REALTIME)
-		t->tv_sec += ahead();
+		t->tv_sec += lead();
 	return rc;
 }
 
 int gettimeofday(struct timeval *restrict t, void *restrict zone)
 {
-	int rc = ((int (*)(struct timeval *, void *))next("gettimeofday"))(t, zone);
-
+	const int rc = NEXT(gettimeofday)(t, zone);
 	if (rc == 0)
-		t->tv_sec += ahead();
+		t->tv_sec += lead();
 	return rc;
 }
 
 time_t time(time_t *at)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_REALTIME, &t);
 	if (at)
 		*at = t.tv_sec;
 	return t.tv_sec;
 }
+
+/* ------------------------------------------------------------------------------------------ MPI */
+
+#ifdef SHIM_MPI
+#	include <mpi.h>
+
+/* Make the call, and report how it was struck: no message of it may be left behind. */
+#	define MPI_MAY_FAIL(call, parameters, ...)              \
+		int MPI_##call parameters                        \
+		{                                                \
+			const how h = struck(#call, ANY_CALL);   \
+			const int rc = PMPI_##call(__VA_ARGS__); \
+			if (h == STOP)                           \
+				raise(SIGSTOP);                  \
+			return h == FAIL ? MPI_ERR_OTHER : rc;   \
+		}
+#	define ROOM(n) (h == SHORT ? (n) / 2 : (n))
+
+MPI_MAY_FAIL(Init_thread, (int *argc, char ***argv, int wanted, int *got), argc, argv, wanted, got)
+MPI_MAY_FAIL(Finalize, (void), )
+MPI_MAY_FAIL(Comm_dup, (MPI_Comm c, MPI_Comm *copy), c, copy)
+MPI_MAY_FAIL(Comm_idup, (MPI_Comm c, MPI_Comm *copy, MPI_Request *r), c, copy, r)
+MPI_MAY_FAIL(Comm_set_errhandler, (MPI_Comm c, MPI_Errhandler e), c, e)
+MPI_MAY_FAIL(Comm_free, (MPI_Comm * c), c)
+MPI_MAY_FAIL(Type_size_x, (MPI_Datatype t, MPI_Count *n), t, n)
+MPI_MAY_FAIL(Test, (MPI_Request * r, int *flag, MPI_Status *s), r, flag, s)
+MPI_MAY_FAIL(Get_count, (const MPI_Status *s, MPI_Datatype t, int *n), s, t, n)
+MPI_MAY_FAIL(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *r), b,
+	     ROOM(n), t, root, c, r)
+MPI_MAY_FAIL(Iallreduce,
+	     (const void *s, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c, MPI_Request *r),
+	     s, b, n, t, op, c, r)
+MPI_MAY_FAIL(Iallgather,
+	     (const void *s, int n, MPI_Datatype t, void *b, int m, MPI_Datatype u, MPI_Comm c,
+	      MPI_Request *r),
+	     s, n, t, b, ROOM(m), u, c, r)
+MPI_MAY_FAIL(Issend,
+	     (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), b,
+	     n, t, to, tag, c, r)
+MPI_MAY_FAIL(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r),
+	     b, ROOM(n), t, from, tag, c, r)
+#endif

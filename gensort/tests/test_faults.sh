@@ -78,26 +78,25 @@ mkfifo fifo
 is 'a named pipe' "$? $(cmp -s got want && echo same)" "0 same"
 
 [ "${SANITIZER:-coverage}" = coverage ] || done_testing # the shim and the sanitizers want the same calls
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 # A sanitizer's own files would be under that limit as well.
 if [ -z "${SANITIZER:-}" ]; then
   err=$(bash -c 'ulimit -f 0; "$1" -q -o sum f 2>&1; echo $?' - "$valsort" | cat)
   is 'a summary beyond the limit' "${err##*$'\n'} ${err%$'\n'*} $(stat -c %s sum)" "1 valsort: cannot write 'sum': File too large 0"
 fi
 
-shim() { local plan=$1; shift; run env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+shim() { local plan=$1; shift; run env HETSORT_SHIM="$plan" LD_PRELOAD="$OBJ/shim.so" "$@"; }
 c=$("$gensort" -c 20000 want 2>&1)
 
 for t in 1 3; do
   shim short "$gensort" -ct$t 20000 got
   is "short and interrupted writes at offsets, $t threads" "$rc $err $(cmp -s got want && echo same)" "0 $c same"
-  env SHIM=short LD_PRELOAD="$PWD/shim.so" "$gensort" -t$t 20000 - >got
+  env HETSORT_SHIM=short LD_PRELOAD="$OBJ/shim.so" "$gensort" -t$t 20000 - >got
   is "short and interrupted writes in order, $t threads" "$? $(cmp -s got want && echo same)" "0 same"
   "$valsort" -t$t want 2>plain
   shim short "$valsort" -t$t -o sum want
   is "short and interrupted reads at offsets, $t threads" "$rc $err" "1 $(cat plain)"
   is "a short write of the summary, $t threads" "$(stat -c %s sum)" 280
-  env SHIM=short LD_PRELOAD="$PWD/shim.so" "$valsort" -t$t - < <(cat want) 2>got.text
+  env HETSORT_SHIM=short LD_PRELOAD="$OBJ/shim.so" "$valsort" -t$t - < <(cat want) 2>got.text
   is "short and interrupted reads in order, $t threads" "$(cat got.text)" "$(cat plain)"
   shim short "$valsort" -s sum
   is "short and interrupted reads of a summary, $t threads" "$err" "$(cat plain)"
@@ -112,78 +111,78 @@ fails() { # fails PLAN MESSAGE ARGUMENT... - gensort to a new file, and to one t
   shim "$plan" "$gensort" "$@" got
   is "$plan, old file" "$rc/$(first "$err")/$(stat -c %s got)" "1/gensort: $want/0"
 }
-fails write=28 "cannot write 'got': No space left on device" -t3 20000
-fails write=5@4 "cannot write 'got': Input/output error" -t2 20000
-fails write=122@5 "cannot write 'got': Disk quota exceeded" -t1 20000
-fails fsync=5 "cannot sync 'got': Input/output error" 10
-fails close=28 "cannot close 'got': No space left on device" --no-fsync 10
-fails alloc=12 "cannot write 'got': Cannot allocate memory" 10
+fails write:1+=ENOSPC "cannot write 'got': No space left on device" -t3 20000
+fails write:4+=EIO "cannot write 'got': Input/output error" -t2 20000
+fails write:5+=EDQUOT "cannot write 'got': Disk quota exceeded" -t1 20000
+fails fsync:1+=EIO "cannot sync 'got': Input/output error" 10
+fails close:1+=ENOSPC "cannot close 'got': No space left on device" --no-fsync 10
+fails alloc:1+=ENOMEM "cannot write 'got': Cannot allocate memory" 10
 rm -f got
-shim fallocate=28 "$gensort" 10 got
+shim fallocate:1+=ENOSPC "$gensort" 10 got
 is 'no space to reserve' "$rc/$(first "$err")/$(ls got 2>/dev/null)" \
   "1/gensort: cannot make room for 1000 bytes in 'got': No space left on device/"
-for errno in 95 38; do
-  shim fallocate=$errno "$gensort" 10 got
+for errno in EOPNOTSUPP ENOSYS; do
+  shim fallocate:1+=$errno "$gensort" 10 got
   is "a file system or a kernel that cannot reserve ($errno)" "$rc/$err/$(stat -c %s got)" "0//1000"
   rm -f got
 done
-for errno in 5 27 122; do
-  shim fallocate=$errno "$gensort" 10 got
+for errno in EIO EFBIG EDQUOT; do
+  shim fallocate:1+=$errno "$gensort" 10 got
   is "what else it answers is a failure, before a record is written ($errno)" \
     "$rc ${err%%bytes*}$(ls got 2>/dev/null)" "1 gensort: cannot make room for 1000 "
 done
 # 18 TB, which ext4 does not hold, and other file systems have no room for; nothing is written all the same.
-shim write=5 "$gensort" --no-fsync 180000000000 huge
+shim write:1+=EIO "$gensort" --no-fsync 180000000000 huge
 is 'a file beyond what the file system holds' "$rc ${err%%\': *}" \
   "1 gensort: cannot make room for 18000000000000 bytes in 'huge"
-shim fsync=5@2 "$gensort" 10 other
+shim fsync:2+=EIO "$gensort" 10 other
 is 'the folder of a new file is synced too' "$rc/$(first "$err")/$(ls other 2>/dev/null)" "1/gensort: cannot sync 'other': Input/output error/"
-shim fsync=5 "$gensort" --no-fsync 10 other
+shim fsync:1+=EIO "$gensort" --no-fsync 10 other
 is '--no-fsync syncs nothing' "$rc/$err" "0/"
-SHIM=fsync=5 LD_PRELOAD=$PWD/shim.so "$gensort" 10 - 2>err | cat >got
+HETSORT_SHIM=fsync:1+=EIO LD_PRELOAD=$OBJ/shim.so "$gensort" 10 - 2>err | cat >got
 is 'a pipe is not synced' "${PIPESTATUS[0]}/$(cat err)" "0/"
-SHIM=write=5@3 LD_PRELOAD=$PWD/shim.so "$gensort" -t3 20000 - 2>err | cat >got
+HETSORT_SHIM=write:3+=EIO LD_PRELOAD=$OBJ/shim.so "$gensort" -t3 20000 - 2>err | cat >got
 is 'a stream with an error in it stops there' "${PIPESTATUS[0]} $(head -n 1 err)" "1 gensort: cannot write 'standard output': Input/output error"
 is 'and all before it is right' "$(stat -c %s got) $(cmp -s got <(head -c 819200 want) && echo same)" "819200 same"
-for what in alloc=12@2 thread=11 thread=11@3; do
+for what in alloc:2+=ENOMEM thread:1+=EAGAIN thread:3+=EAGAIN; do
   shim $what "$gensort" -ct7 20000 got
   is "fewer threads do: $what" "$rc $err $(cmp -s got want && echo same)" "0 $c same"
   shim $what "$valsort" -t7 want
   is "and judge: $what" "$err" "$(cat plain)"
 done
-for plan in read=5 read=5@3; do
+for plan in read:1+=EIO read:3+=EIO; do
   shim $plan "$valsort" -t1 -q -o sum want
   is "$plan" "$rc $err $(stat -c %s sum)" "1 want: Input/output error 0"
-  env SHIM=$plan LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t3 - < <(cat want) 2>err
+  env HETSORT_SHIM=$plan LD_PRELOAD="$OBJ/shim.so" "$valsort" -q -t3 - < <(cat want) 2>err
   is "$plan in order" "$(cat err)" "-: Input/output error"
 done
 "$valsort" -qo sum want
-shim read=5 "$valsort" -s sum
+shim read:1+=EIO "$valsort" -s sum
 is 'an unreadable summary' "$rc $err" "1 sum: Input/output error"
 # A file that changes its size while it is judged has no verdict.
 for size in 1999900 1228800 0 2000100; do
   cp want moving
-  run env SHIM=resize=$size SHIM_FILE=moving LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t2 moving
+  run env HETSORT_SHIM=resize=$size HETSORT_SHIM_FILE=moving LD_PRELOAD="$OBJ/shim.so" "$valsort" -q -t2 moving
   is "a file of $size instead of 2000000 bytes" "$rc $err" "1 valsort: size changed while reading 'moving'"
 done
-run env SHIM=resize=1999950 SHIM_FILE=moving LD_PRELOAD="$PWD/shim.so" "$valsort" -q -t2 moving
+run env HETSORT_SHIM=resize=1999950 HETSORT_SHIM_FILE=moving LD_PRELOAD="$OBJ/shim.so" "$valsort" -q -t2 moving
 is 'a file cut within a record' "$rc $err" "1 partial record found at end"
-for plan in write=28 fsync=5 close=28; do
+for plan in write:1+=ENOSPC fsync:1+=EIO close:1+=ENOSPC; do
   shim $plan "$valsort" -q -o sum want
   is "a summary that cannot be written: $plan" "$rc ${err%:*}" "1 valsort: cannot write 'sum'"
 done
 "$valsort" -q -o sum want 2>/dev/null; cp sum old
-shim truncate=5 "$valsort" -q -o old want
+shim truncate:1+=EIO "$valsort" -q -o old want
 is "a summary that was there and cannot be emptied" "$rc $err $(cmp -s old sum && echo same)" \
   "1 valsort: cannot empty 'old': Input/output error same"
-shim alloc=12 "$valsort" want
+shim alloc:1+=ENOMEM "$valsort" want
 is 'no memory at all' "$rc $err" "1 want: Cannot allocate memory"
 
 # Signals: an incomplete file does not stay. At this pace the run would take twenty seconds.
 start_slow() { # sets pid, when there is something in the file
   rm -f slow
   set -m # or else a process in the background ignores SIGINT
-  SHIM=slow=80000 LD_PRELOAD=$PWD/shim.so "$gensort" -t1 --no-fsync 1000000 slow 2>err & pid=$!
+  HETSORT_SHIM=slow=80000 LD_PRELOAD=$OBJ/shim.so "$gensort" -t1 --no-fsync 1000000 slow 2>err & pid=$!
   set +m
   while [ ! -s slow ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
 }
@@ -199,7 +198,7 @@ kill -KILL $pid
 { wait $pid; } 2>/dev/null
 ok 'SIGKILL leaves a file that is visibly too short' [ "$(stat -c %s slow)" -lt 100000000 ]
 "$gensort" --no-fsync 1000000 slow
-SHIM=slow=2000000 LD_PRELOAD=$PWD/shim.so "$gensort" -t1 1000000 slow 2>/dev/null & pid=$!
+HETSORT_SHIM=slow=2000000 LD_PRELOAD=$OBJ/shim.so "$gensort" -t1 1000000 slow 2>/dev/null & pid=$!
 while [ "$(stat -c %s slow)" -eq 100000000 ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -KILL $pid
 { wait $pid; } 2>/dev/null

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_oom.c - every call with each of its allocations failing in turn: HETPART_ENOMEM, nothing
- * handed out, nothing leaked. Counts through glibc's allocator; skipped elsewhere and under
- * sanitizers, which bring their own. */
-#include "oom_help.h"
+ * handed out, nothing leaked. */
+#include "../../scripts/shim.h"
 
-#ifndef OOM_CANNOT
+#ifndef SHIM_CANNOT
 
 #	include "tests.h"
 
@@ -335,18 +334,18 @@ static void each_in_turn(void **state)
 	(void)state;
 	for (size_t i = 0; i < LEN(row); i++) {
 		hetpart_status rc = HETPART_ENOMEM;
-		long fail_at = 0, before = live;
+		long fail_at = 0, before = shim.live;
 		for (; fail_at < 2000 && rc != HETPART_OK; fail_at++) {
 			err.status = HETPART_OK;
-			until = fail_at;
+			shim.until = fail_at;
 			rc = row[i].call();
-			until = -1;
+			shim.until = -1;
 			if (rc != HETPART_OK && (rc != HETPART_ENOMEM || err.status != rc))
 				fail_msg("%s: allocation %ld: %s", row[i].name, fail_at,
 					 hetpart_status_text(rc));
-			if (live != before)
+			if (shim.live != before)
 				fail_msg("%s: allocation %ld: %ld not given back", row[i].name,
-					 fail_at, live - before);
+					 fail_at, shim.live - before);
 		}
 		if (rc != HETPART_OK || fail_at < 2)
 			fail_msg("%s: %ld allocations failed, then %s", row[i].name, fail_at,
@@ -366,10 +365,10 @@ static void few_bytes_for_each(void **state)
 	assert_non_null(mixed);
 	for (size_t i = 0; i < P; i++)
 		mixed[i] = 1 + (double)(i * 7919 % 3001) / 1000;
-	asked = 0;
+	shim.asked = 0;
 	OK(hetpart_share_create(&pl, 1000 * P, mixed, P, nlogn, NULL, &err));
-	if (asked > 44 * P)
-		fail_msg("%zu bytes for %d processors", asked, P);
+	if (shim.asked > 44 * P)
+		fail_msg("%zu bytes for %d processors", shim.asked, P);
 	hetpart_plan_free(pl);
 	free(mixed);
 }
@@ -378,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(each_in_turn),
 					    cmocka_unit_test(few_bytes_for_each) };
+	SHIM_OURS;
 	return cmocka_run_group_tests_name("oom", tests, setup, teardown);
 }
 #endif

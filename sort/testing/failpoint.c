@@ -300,7 +300,8 @@ void *fail_lie(const void *truth, size_t bytes)
 	return said;
 }
 
-/* ----------------------------------------------------------------------------- calls of the system */
+/* ----------------------------------------------------------------------------- calls of the system
+ */
 
 static _Thread_local bool moves_less;
 

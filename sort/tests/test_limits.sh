@@ -60,12 +60,11 @@ fills "output" 1M 4 "No space left on device" "$hetsort" -o small/out in
 fills "outputs of ranks" 1M 4 "No space left on device" "$hetsort" --ranks 3 -o small/out.%r in
 fills "not a page for the lock" 4k 4 "No space left on device" "$hetsort" -o small/out in
 # full to the page, when all parts are written
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync -b50000 1000 few || exit 1
 # shellcheck disable=SC2086  # two words
 run timeout 60 $own_mounts sh -c 'mount -t tmpfs -o size=2M none small || exit 77
   "$0" --ranks 2 -o small/out.%r few && cp -a small before || exit 1
-  SHIM=hang=fsync SHIM_FILE=$PWD/hanging LD_PRELOAD=$PWD/shim.so "$0" --force --ranks 2 --key 10,10 -o small/out.%r few & pid=$!
+  HETSORT_SHIM=fsync=hang HETSORT_SHIM_FILE=$PWD/hanging LD_PRELOAD=$OBJ/shim.so "$0" --force --ranks 2 --key 10,10 -o small/out.%r few & pid=$!
   until [ -e hanging ] || [ ! -d /proc/$pid ]; do sleep 0.02; done
   cat /dev/zero >small/fill 2>/dev/null
   rm hanging; wait $pid; rc=$?
@@ -74,7 +73,7 @@ if [ "$rc" -eq 77 ] || grep -q '^unshare: ' <<<"$err"; then echo "# cannot mount
   is "not a page for the manifest: exit code, the old set" "$rc/$out" "4/out.0 out.1 out.manifest"
   ok "not a page for the manifest: message" grep -q "cannot write 'small/out.manifest': No space left on device" <<<"$err"
 fi
-rm -rf before few shim.so
+rm -rf before few
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 fills "runs" 20M 4 "has 20 MiB free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
 fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"

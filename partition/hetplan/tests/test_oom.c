@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_oom.c - every operation with each of its allocations failing in turn, the parser's
- * included: no answer or an error, nothing leaked, and the next request is answered. Counts through
- * glibc's allocator; skipped elsewhere and under sanitizers, which bring their own. */
-#define OOM_SHARED_TOO
-#include "tests/oom_help.h"
+ * included: no answer or an error, nothing leaked, and the next request is answered. */
+#include "../../../scripts/shim.h"
 
-#ifndef OOM_CANNOT
+#ifndef SHIM_CANNOT
 
 #	include "tests/tests.h"
 #	include "hetplan/hetplan.h"
@@ -64,14 +62,15 @@ static void each_allocation(const char *line)
 
 	assert_non_null(a);
 	json_decref(a);
-	before = live;
+	before = shim.live;
 	for (bool done = false; !done; n++) {
-		until = n;
-		done = answered(line, good) && until >= 0; /* it got by without the failing one */
-		until = -1;
-		if (live != before)
+		shim.until = n;
+		done = answered(line, good) &&
+		       shim.until >= 0; /* it got by without the failing one */
+		shim.until = -1;
+		if (shim.live != before)
 			fail_msg("%s: allocation %ld failed, %ld pieces leaked", line, n,
-				 live - before);
+				 shim.live - before);
 	}
 	assert_true(n > 2);
 	assert_true(answered(line, good));
@@ -123,14 +122,14 @@ static void all_outputs(void **state)
 	for (size_t i = 0; i < LEN(lines); i++) {
 		long before, n = 0;
 		assert_true(show(lines[i]));
-		before = live;
+		before = shim.live;
 		for (bool done = false; !done && n < 100000; n++) {
-			until = n;
-			done = show(lines[i]) && until >= 0;
-			until = -1;
-			if (live != before)
+			shim.until = n;
+			done = show(lines[i]) && shim.until >= 0;
+			shim.until = -1;
+			if (shim.live != before)
 				fail_msg("%s: allocation %ld failed, %ld pieces leaked", lines[i],
-					 n, live - before);
+					 n, shim.live - before);
 		}
 		assert_true(n > 20 && n < 100000);
 	}
@@ -214,20 +213,20 @@ static void all_commands(void **state)
 		long before, n = 0, failed = 0;
 		if (perform_aside(commands[i], file, words) != EXIT_SUCCESS)
 			fail_msg("%s: %s", commands[i], words);
-		before = live;
+		before = shim.live;
 		for (bool done = false; !done && n < 100000; n++) {
-			until = n;
+			shim.until = n;
 			int status = perform_aside(commands[i], file, words);
-			done = until >= 0;
-			until = -1;
+			done = shim.until >= 0;
+			shim.until = -1;
 			failed += status != EXIT_SUCCESS;
 			if (done ? status != EXIT_SUCCESS
 				 : status != EXIT_SUCCESS && !strstr(words, "memory"))
 				fail_msg("%s: allocation %ld failed, it says: %s", commands[i], n,
 					 words);
-			if (live != before)
+			if (shim.live != before)
 				fail_msg("%s: allocation %ld failed, %ld pieces leaked",
-					 commands[i], n, live - before);
+					 commands[i], n, shim.live - before);
 		}
 		assert_true(failed > 10 && n < 100000);
 	}
@@ -243,6 +242,7 @@ int main(void)
 		cmocka_unit_test(all_commands),
 	};
 
+	SHIM_ALL;
 	if (chdir(dir ? dir : ".") != 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

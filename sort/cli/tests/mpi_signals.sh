@@ -7,14 +7,13 @@ set -u
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 50000 in || exit 1
 cat >rank <<END
 #!/bin/sh
 # tells its number, and hangs where it is told to
 r=\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}
 echo \$\$ >pid.\$r
-exec env SHIM="hang=\$HANG" SHIM_FILE="$PWD/hanging.\$r" LD_PRELOAD="$PWD/shim.so" "$hetsort" --report report "\$@"
+exec env HETSORT_SHIM="\$HANG=hang" HETSORT_SHIM_FILE="$PWD/hanging.\$r" LD_PRELOAD="$OBJ/shim.so" "$hetsort" --report report "\$@"
 END
 chmod +x rank
 
@@ -38,7 +37,7 @@ ends() { # ends NAME - the job ends by itself, with a failure, and has not named
 # a busy machine may need several tries until all have made use of that time. These are calls of the job and not
 # of MPI: before rank 0 knows which files the job reads, no report is written.
 told_all=0
-for call in fallocate fsync truncate fsync@2 fallocate fsync; do
+for call in fallocate fsync truncate fsync:2 fallocate fsync; do
   start $call -o out in
   kill -s TERM "$(children_of $job)"
   ends "TERM to the launcher in $call"
@@ -59,7 +58,7 @@ for sig in TERM HUP INT ALRM; do
   ends "$sig to rank 2"
   is "$sig to rank 2: message" "$(grep "^hetsort: rank" told)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
 done
-start create@2 -o out in # rank 0 has its lock, and cannot remove it now
+start create:2 -o out in # rank 0 has its lock, and cannot remove it now
 is "before the output is there: the lock is" "$(find . -name '.hetsort-*.lock' | wc -l)" 1
 kill -s TERM "$(cat pid.1)"
 await gone "$(cat pid.1)"

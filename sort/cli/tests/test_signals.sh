@@ -7,7 +7,6 @@ set -u
 env --default-signal=INT true 2>/dev/null || skip_all "env of this machine does not set signals"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 50000 in && "$hetsort" -o expected in || exit 1
 
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
@@ -16,8 +15,8 @@ field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
   local call=$1; shift
   rm -rf report hanging out*
-  timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1,QUIT,USR2,XCPU,IO,PWR,ALRM,PROF,VTALRM,STKFLT}" SHIM="hang=$call" SHIM_FILE=hanging \
-    LD_PRELOAD="$PWD/shim.so" "$hetsort" --report "${to:-report}" --direct never "$@" <&0 2>err &
+  timeout -s KILL 60 env "${signals:---default-signal=INT,TERM,HUP,USR1,QUIT,USR2,XCPU,IO,PWR,ALRM,PROF,VTALRM,STKFLT}" HETSORT_SHIM="$call=hang" HETSORT_SHIM_FILE=hanging \
+    LD_PRELOAD="$OBJ/shim.so" "$hetsort" --report "${to:-report}" --direct never "$@" <&0 2>err &
   pid=$!
   # shellcheck disable=SC2016
   await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
@@ -36,26 +35,26 @@ interrupts() { # interrupts SIGNAL CODE CALL ARGUMENT...
 }
 
 for mode in "--ranks 1" "--ranks 3" "--ranks 3 --exchange-threads 0" "--ranks 2 --strategy distribute"; do
-  for call in read write@2 fsync; do
+  for call in read write:2 fsync; do
     # shellcheck disable=SC2086  # the mode is several words
     interrupts TERM 143 $call $mode -o out in
   done
 done
 interrupts TERM 143 alloc -o out in
 interrupts TERM 143 fallocate -o out in
-interrupts INT 130 write@3 -o out in
-interrupts HUP 129 read@2 --ranks 2 -o out.%r in
+interrupts INT 130 write:3 -o out in
+interrupts HUP 129 read:2 --ranks 2 -o out.%r in
 ulimit -c 0 # some of these dump core
 for sig in QUIT XCPU IO PWR ALRM PROF VTALRM STKFLT; do
-  interrupts $sig $((128 + $(kill -l $sig))) write@2 -o out in
+  interrupts $sig $((128 + $(kill -l $sig))) write:2 -o out in
 done
-interrupts TERM 143 fsync@2 --ranks 2 -o out.%r in
+interrupts TERM 143 fsync:2 --ranks 2 -o out.%r in
 "$BIN/gensort" --no-fsync 700000 large && mkdir spill || exit 1
-interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out large
+interrupts TERM 143 write:9 --memory 64M --tmpdir spill -o out large
 is "interrupted while spilling: nothing left" "$(ls -A spill)" ""
-interrupts TERM 143 write@9 --memory 64M --tmpdir spill -o out - <large
+interrupts TERM 143 write:9 --memory 64M --tmpdir spill -o out - <large
 is "interrupted while standard input spills: nothing left" "$(ls -A spill)" ""
-interrupts TERM 143 write@9 --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out large
+interrupts TERM 143 write:9 --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out large
 is "interrupted while distributing to the disk: nothing left" "$(ls -A spill)" ""
 rm large
 mkdir gone
@@ -68,7 +67,7 @@ is "TERM, and no folder for the report any more: message" "$(sed 's/: No such.*/
   "hetsort: interrupted by SIGTERM|hetsort: no report: cannot open the directory of 'gone/report'"
 
 # when names are being given, a signal comes too late: all of them change
-start rename@2 --ranks 3 -o out.%r in
+start rename:2 --ranks 3 -o out.%r in
 kill -s TERM "$child"
 rm hanging
 end
@@ -106,6 +105,6 @@ is "closed standard output: exit code" "$?" 3
 ok "closed standard output: message" grep -q "cannot write standard output: Broken pipe" err
 
 # a thread to wait for signals is done without
-run env SHIM=thread=11 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in
+run env HETSORT_SHIM=thread:1+=EAGAIN LD_PRELOAD="$OBJ/shim.so" "$hetsort" -o out in
 is "no thread for signals" "$rc/$(cmp out expected)" 0/
 done_testing

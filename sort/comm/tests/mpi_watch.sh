@@ -39,9 +39,8 @@ ok "stopped at the end: who waits, and at what" \
 is "stopped at the end: nothing temporary" "$(find . -name '.hetsort-*')" ""
 rm out
 # nobody is left to notice it: MPI has ended on all ranks
-"${MPICC:-mpicc}" -O1 -shared -fPIC -o mpi-shim.so "$ROOT/scripts/mpi-shim.c" || exit 1
-run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$PWD/mpi-shim.so" \
-  MPI_SHIM=stop=Finalize@1:1 "$hetsort" --timeout 2 -o out in
+run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" \
+  HETSORT_SHIM=Finalize:1=stop@rank1 "$hetsort" --timeout 2 -o out in
 is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same
 rm out
 on delay@merge:1=60 --timeout 2

@@ -26,9 +26,8 @@ HETSORT_FAIL=delay@read:0=60 run timeout -s KILL 50 "$hetsort" --timeout 1 -o ou
 is "a single rank that sleeps" "$rc/$(ls out 2>/dev/null)" 5/
 is "what was under temporary names is gone" "$(find . -name '.hetsort-*')" ""
 if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
-  "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
   for ranks in 1 3; do
-    HETSORT_FAIL=delay@merge:0=60 SHIM=hang=unlink SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" \
+    HETSORT_FAIL=delay@merge:0=60 HETSORT_SHIM=unlink=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" \
       run timeout -s KILL 30 "$hetsort" --ranks $ranks --timeout 1 -o out in
     is "a file system that hangs when files are removed, $ranks ranks: ends all the same" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
     is "a file system that hangs, $ranks ranks: one message, which names the rank" \

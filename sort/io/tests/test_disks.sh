@@ -51,7 +51,6 @@ else
 fi
 
 # --- power that fails: what the device holds at that moment, as the next boot finds it
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 20000 few && "$BIN/gensort" --no-fsync -b20000 20000 other || exit 1
 "$hetsort" -o new few && "$hetsort" -o old other || exit 1
 cat >on_power_cut <<'END'
@@ -66,7 +65,7 @@ case $state in
   old) cp old disk/out && sync -f disk ;;
   set) cp -a set/. disk/ && sync -f disk ;;
 esac
-SHIM=$plan SHIM_FILE=$PWD/hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
+HETSORT_SHIM=$plan HETSORT_SHIM_FILE=$PWD/hanging LD_PRELOAD="$OBJ/shim.so" "$@" & pid=$!
 until [ -e hanging ] || gone $pid; do sleep 0.01; done
 cp --sparse=always back/image back/cut
 [ -e hanging ] && rm hanging && echo met
@@ -89,26 +88,26 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 
   cut old '' "$hetsort" --force -o disk/out few
   is "power cut after the end, an old output: the new one" "$rc/$(there)" 0/new
   for ranks in 1 3; do
-    for call in fsync@1 fsync@2 rename fsync@3; do
-      cut none hang=$call "$hetsort" --ranks $ranks -o disk/out few
+    for call in fsync:1 fsync:2 rename fsync:3; do
+      cut none $call=hang "$hetsort" --ranks $ranks -o disk/out few
       is "power cut in $call, $ranks ranks: none, or all of it" "$rc/$out/$(there | sed 's/none/whole/; s/new/whole/')" 0/met/whole
-      cut old hang=$call "$hetsort" --ranks $ranks --force -o disk/out few
+      cut old $call=hang "$hetsort" --ranks $ranks --force -o disk/out few
       is "power cut in $call, $ranks ranks, an old output: the old one, or the new" \
         "$rc/$out/$(there | sed 's/old/whole/; s/new/whole/')" 0/met/whole
     done
   done
-  for call in rename@1 rename@2 rename@3 fsync@8; do
-    cut none hang=$call "$hetsort" --ranks 2 -o disk/out.%r few
+  for call in rename:1 rename:2 rename:3 fsync:8; do
+    cut none $call=hang "$hetsort" --ranks 2 -o disk/out.%r few
     [ ! -e boot/out.manifest ] || "$hetsort" --check-manifest boot/out.manifest >/dev/null || touch boot/bad
     is "power cut in $call, parts: no manifest, or all that it tells of" "$rc/$out/$(ls boot/bad 2>/dev/null)" 0/met/
   done
   mkdir set && "$hetsort" --ranks 3 -o set/out.%r other || exit 1
-  calls="fsync@6 rename@2 rename@4 rename@5"
+  calls="fsync:6 rename:2 rename:4 rename:5"
   if [ -n "${HETSORT_LONG:-}" ]; then
-    calls="rename@1 rename@2 rename@3 rename@4 rename@5 fsync@3 fsync@4 fsync@5 fsync@6 fsync@7 fsync@8 fsync@9 fsync@10"
+    calls="rename:1 rename:2 rename:3 rename:4 rename:5 fsync:3 fsync:4 fsync:5 fsync:6 fsync:7 fsync:8 fsync:9 fsync:10"
   fi
   for call in $calls; do
-    cut set hang="$call" "$hetsort" --force --ranks 2 -o disk/out.%r few
+    cut set "$call=hang" "$hetsort" --force --ranks 2 -o disk/out.%r few
     met=$rc/$out
     case $met/$("$hetsort" --check-manifest boot/out.manifest; echo $?)/$(cd boot && find . -type f | sort | paste -sd' ') in
       "0/met/0/./out.0 ./out.1 ./out.2 ./out.manifest") cat boot/out.[0-2] | cmp -s - old && met=whole ;;
@@ -136,7 +135,7 @@ ok "a report on a read-only file system: message" grep -q "cannot make report 's
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 cat >filled <<'END'
 mount -t tmpfs -o size=110M none small || exit 77
-SHIM=hang=write@9 SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
+HETSORT_SHIM=write:9=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$@" & pid=$!
 while [ ! -e hanging ] && [ -d /proc/$pid ]; do sleep 0.01; done
 cat /dev/zero >small/fill 2>/dev/null
 rm -f hanging

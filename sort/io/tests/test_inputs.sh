@@ -39,10 +39,9 @@ becomes "is changed, and its time set back" "$changed" behind
 becomes "is gone" "cannot open input 'data': No such file" rm data
 
 # --- a file that holds more than its size, as some file systems have
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 if [ "${SANITIZER:-coverage}" = coverage ]; then
   for ranks in "" "--ranks 3" "--ranks 3 --source root" "--memory 40M --workdir work"; do
-    run timeout 60 env SHIM=size=150000 SHIM_FILE=in LD_PRELOAD="$PWD/shim.so" "$hetsort" $ranks -o out in
+    run timeout 60 env HETSORT_SHIM=size=150000 HETSORT_SHIM_FILE=in LD_PRELOAD="$OBJ/shim.so" "$hetsort" $ranks -o out in
     is "less size than content, $ranks: exit code, left over" "$rc/$(left_over)" "3/"
     says "less size than content, $ranks" "input 'in' does not end with the 150000 bytes that are its size"
     rm -rf work

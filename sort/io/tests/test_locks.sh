@@ -6,7 +6,6 @@ set -u
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in || exit 1
 
 temporary() { find . -name '.hetsort-*.tmp' | wc -l; }
@@ -15,7 +14,7 @@ hidden() { find . -name '.hetsort-*' | wc -l; }
 start() { # start CALL ARGUMENT... - hetsort in the background, until it hangs in CALL
   local call=$1; shift
   rm -f hanging
-  SHIM=hang=$call SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$hetsort" --direct never "$@" 2>err &
+  HETSORT_SHIM=$call=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$hetsort" --direct never "$@" 2>err &
   pid=$!
   # shellcheck disable=SC2016
   await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
@@ -54,7 +53,7 @@ rm -f out.*
 
 # killed in each phase
 for mode in "--ranks 1" "--ranks 3" "--ranks 3 --strategy distribute"; do
-  for call in read write@4 fsync rename; do
+  for call in read write:4 fsync rename; do
     # shellcheck disable=SC2086  # the mode is several words
     {
       start $call $mode -o out in
@@ -81,7 +80,7 @@ is "--clean -q: says nothing" "$rc/$err" 0/
 is "--clean: leaves what is not of these outputs" "$(find . -name '.hetsort-*')" \
   ./.hetsort-0123456789abcdef-0123456789abcdef-other.tmp
 rm .hetsort-*
-start rename@3 --ranks 3 -o out.%r in
+start rename:3 --ranks 3 -o out.%r in
 kill_it
 ok "killed between renames: no manifest" test ! -e out.manifest
 run "$hetsort" --check-manifest out.manifest
@@ -106,20 +105,20 @@ ok "killed between renames: some part has its name" test -n "$named"
 run "$hetsort" --force --ranks 3 -o out.%r in
 is "killed between renames: a new run repairs" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$(hidden)" 0//0
 rm -f out.*
-start rename@2 --ranks 3 -o out.%r in
+start rename:2 --ranks 3 -o out.%r in
 kill_it
 rm -f .hetsort-*-out.[12].lock
 run "$hetsort" --ranks 1 --manifest out.manifest -o 'new.%r' in
 is "killed before the renames: the next job ends it, and replaces nothing without --force" "$rc/$(cat out.[0-2] | cmp - expected)/$(hidden)" 2//0
 ok "killed before the renames: and says so" grep -q "'out.manifest' is complete now; use --force to replace it" <<<"$err"
-start rename@2 --ranks 3 --force -o out.%r in
+start rename:2 --ranks 3 --force -o out.%r in
 kill_it
 rm .hetsort-*-out.1.tmp
 run "$hetsort" --clean out.manifest
 is "a part that is gone: the old set stays" "$rc/$(cat out.[0-2] | cmp - expected)/$(find . -name '*.replace')" 0//
 ok "a part that is gone: the old set is complete" "$hetsort" --check-manifest out.manifest
 run "$hetsort" --clean -q --ranks 3 out.%r
-start rename@5 --ranks 3 --force -o out.%r in
+start rename:5 --ranks 3 --force -o out.%r in
 kill_it
 rm .hetsort-*-out.[0-2].tmp
 rm -f out.0
@@ -129,9 +128,9 @@ ok "a part that is gone when others are renamed: message" grep -q "'out.0' is go
 rm -f .hetsort-* out.*
 
 # the lock of a job that was killed, in a folder where it cannot be removed
-start write@4 -o out in
+start write:4 -o out in
 kill_it
-run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in
+run env HETSORT_SHIM=unlink:1+=EACCES LD_PRELOAD="$OBJ/shim.so" "$hetsort" -o out in
 is "a lock that cannot be removed: message" "$rc/$(ls out 2>/dev/null)/$(sed -n 1p <<<"$err")" \
   "2//hetsort: cannot remove '$(echo .hetsort-*.lock)', the lock of a job that has ended: Permission denied"
 run "$hetsort" -q -o out in
@@ -140,7 +139,7 @@ rm -f out
 
 # the folder gets another name, and somebody's link its old one, while the job is at work
 mkdir folder victim
-start write@4 -o folder/out in
+start write:4 -o folder/out in
 mv folder moved && ln -s victim folder
 rm hanging
 wait $pid

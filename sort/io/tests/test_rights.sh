@@ -129,10 +129,9 @@ ok "a group's bound goes before --memory: in runs" grep -q '"spill_runs": [1-9]'
 rm -f out
 
 # Memory that was there when it was planned, and that another process takes then: the kernel kills.
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 cat >crowded <<'END'
 echo $$ >"$1/cgroup.procs"; shift
-SHIM=hang=read SHIM_FILE=hanging LD_PRELOAD="$PWD/shim.so" "$@" & pid=$!
+HETSORT_SHIM=read=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$@" & pid=$!
 echo 1000 >/proc/$pid/oom_score_adj
 while [ ! -e hanging ] && [ -d /proc/$pid ]; do sleep 0.01; done
 { head -c 200000000 /dev/zero; echo x; sleep 1000; } | { tail -c 200000000 >/dev/null & echo $! >hog; wait; } &

@@ -104,15 +104,14 @@ ok "no io_uring on one rank: which" grep -q '^hetsort: rank 1: ' <<<"$err"
 
 # what fails by calls as well
 if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
-  "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
   fails() { # fails PLAN SHIM CODE WORDS
-    HETSORT_FAIL=$1 run env SHIM="$2" LD_PRELOAD="$PWD/shim.so" timeout 60 "$faulty" --io uring \
+    HETSORT_FAIL=$1 run env HETSORT_SHIM="$2" LD_PRELOAD="$OBJ/shim.so" timeout 60 "$faulty" --io uring \
       --direct never --threads 1 -o out in
     is "$1 and $2: exit code, left over" "$rc/$(left_over)" "$3/"
     ok "$1 and $2: message" grep -q "$4" <<<"$err"
   }
-  fails uring:1=EIO read=5 3 "cannot read 'in' at byte [0-9]*: Input/output error"
-  fails uring:25=ENOSPC write=28@4 4 "cannot write 'out': No space left on device"
-  fails uring:25=EIO write=5@4 3 "cannot write 'out': Input/output error"
+  fails uring:1=EIO read:1+=EIO 3 "cannot read 'in' at byte [0-9]*: Input/output error"
+  fails uring:25=ENOSPC write:4+=ENOSPC 4 "cannot write 'out': No space left on device"
+  fails uring:25=EIO write:4+=EIO 3 "cannot write 'out': Input/output error"
 fi
 done_testing

@@ -8,10 +8,9 @@ set -u
 env --default-signal=INT true 2>/dev/null || skip_all "env of this machine does not set signals"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in || exit 1
 
-skewed() { run timeout -s KILL 100 env SHIM_CLOCK=3600 LD_PRELOAD="$PWD/shim.so" "$@"; }
+skewed() { run timeout -s KILL 100 env HETSORT_SHIM=clock=3600 LD_PRELOAD="$OBJ/shim.so" "$@"; }
 skewed bash -c 'printf "%(%s)T " -1; printf "%(%s)T" -1'
 ok "the clock does jump" test $((${out#* } - ${out% *})) -lt -3000 -o $((${out#* } - ${out% *})) -gt 3000
 for mode in "" "--ranks 3" "--ranks 3 --timeout 30" "--ranks 2 --speeds auto" "--ranks 3 --adapt" \
@@ -30,7 +29,7 @@ done
 
 # A signal, while a thread makes a name on a file system that hangs: half a second is waited for it.
 rm -f hanging
-env --default-signal=TERM SHIM=hang=create SHIM_FILE=hanging SHIM_CLOCK=3600 LD_PRELOAD="$PWD/shim.so" "$hetsort" -o out in 2>err &
+env --default-signal=TERM HETSORT_SHIM=create=hang,clock=3600 HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$hetsort" -o out in 2>err &
 pid=$!
 await eval '[ -e hanging ] || [ ! -d /proc/$pid ]'
 kill -TERM $pid

@@ -7,10 +7,10 @@ hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 1000 small
 "$BIN/gensort" --no-fsync 800000 large
 
-if [ -z "${SANITIZER:-}" ] && "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl; then
-  HWLOC_SYNTHETIC="numa:1 core:2000 pu:1" SHIM=cpus=2000 LD_PRELOAD=$PWD/shim.so run "$hetsort" --explain small
+if [ -z "${SANITIZER:-}" ]; then
+  HWLOC_SYNTHETIC="numa:1 core:2000 pu:1" HETSORT_SHIM=cpus=2000 LD_PRELOAD=$OBJ/shim.so run "$hetsort" --explain small
   ok "more processors than a usual set has" grep -q '^rank 0: 2000 threads, ' <<<"$out"
-  SHIM=cpus=64 LD_PRELOAD=$PWD/shim.so run "$hetsort" --explain --ranks 4 small
+  HETSORT_SHIM=cpus=64 LD_PRELOAD=$OBJ/shim.so run "$hetsort" --explain --ranks 4 small
   ok "ranks of a process share them" grep -q '^rank 0: 16 threads, ' <<<"$out"
 fi
 

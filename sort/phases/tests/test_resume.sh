@@ -225,7 +225,6 @@ rm -r other
 refuses "states of two sorts" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
 
 # calls on files that fail from the first look at the workdir on; what was complete is worth no error
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 for n in $(seq 1 $every 40); do
   rm -rf store out
   HETSORT_FAIL=file:$n sort_ --ranks 1
@@ -234,13 +233,13 @@ for n in $(seq 1 $every 40); do
 done
 rm -rf store out
 if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
-  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
+  run env HETSORT_SHIM=unlink:1+=EACCES LD_PRELOAD="$OBJ/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
   is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
     "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
   rm -rf store out .hetsort-*
   killed checkpoint:0 --threads 1
   rm store/.hetsort-*.lock .hetsort-*.lock # locks that stay are refused before
-  run env SHIM=unlink=13 LD_PRELOAD="$PWD/shim.so" "$hetsort" -s --key 0,1 --workdir store --resume -o out in
+  run env HETSORT_SHIM=unlink:1+=EACCES LD_PRELOAD="$OBJ/shim.so" "$hetsort" -s --key 0,1 --workdir store --resume -o out in
   is "incomplete runs that cannot be removed: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
   ok "incomplete runs that cannot be removed: message" \
     grep -q "cannot remove run [0-9]* of rank 0 in 'store': Permission denied" <<<"$err"

@@ -6,11 +6,10 @@ set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
 cd "$TEST_TMP" || exit 1
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 spill=$OBJ/sort/spill/tests/test_spill dir=$TEST_TMP/spill
 mkdir spill
 
-shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+shim() { local plan=$1; shift; run timeout 60 env HETSORT_SHIM="$plan" LD_PRELOAD="$OBJ/shim.so" "$@"; }
 
 fails() { # fails NAME CODE WORDS - the last run: its code and message, and nothing is left
   is "$1: exit code, left over" "$rc/$(ls -A spill)" "$2/"
@@ -18,31 +17,31 @@ fails() { # fails NAME CODE WORDS - the last run: its code and message, and noth
 }
 works() { is "$1" "$rc/$err/$(ls -A spill)" "0//"; }
 
-shim none "$spill" "$dir" 10000000
+shim '' "$spill" "$dir" 10000000
 works "nothing fails"
 shim short "$spill" "$dir" 10000000
 works "short and interrupted calls"
-shim fallocate=95 "$spill" "$dir" 10000000
+shim fallocate:1+=EOPNOTSUPP "$spill" "$dir" 10000000
 works "a file system that cannot reserve"
-shim tmpfile=95 "$spill" "$dir" 10000000
+shim tmpfile:1+=EOPNOTSUPP "$spill" "$dir" 10000000
 works "a file system without unnamed files"
-shim tmpfile=24@3 "$spill" "$dir" 10000000
+shim tmpfile:3+=EMFILE "$spill" "$dir" 10000000
 fails "too many open files" 4 "cannot create '$dir/(spill file)': Too many open files"
-shim tmpfile=13 "$spill" "$dir" 10000000
+shim tmpfile:1+=EACCES "$spill" "$dir" 10000000
 fails "no file may be made" 3 "cannot create '$dir/(spill file)': Permission denied"
-shim fallocate=28@2 "$spill" "$dir" 10000000
+shim fallocate:2+=ENOSPC "$spill" "$dir" 10000000
 fails "no space to reserve" 4 "cannot reserve 2444 KiB for '$dir/(spill file)': No space left"
 for n in 2 4; do # the first is the probe's
-  shim write=28@$n "$spill" "$dir" 10000000
+  shim write:$n+=ENOSPC "$spill" "$dir" 10000000
   fails "disk full at write $n" 4 "cannot write '$dir/(spill file)': No space left on device"
-  shim write=5@$n "$spill" "$dir" 10000000
+  shim write:$n+=EIO "$spill" "$dir" 10000000
   fails "error at write $n" 3 "cannot write '$dir/(spill file)': Input/output error"
-  shim read=5@$n "$spill" "$dir" 10000000
+  shim read:$n+=EIO "$spill" "$dir" 10000000
   fails "error at read $n" 3 "cannot read '$dir/(spill file)' at byte"
 done
-shim write=22 "$spill" "$dir" 1000
+shim write:1+=EINVAL "$spill" "$dir" 1000
 fails "writes that are refused for good" 3 "Invalid argument"
-shim alloc=12 "$spill" "$dir" 10000000
+shim alloc:1+=ENOMEM "$spill" "$dir" 10000000
 fails "no memory" 4 "no memory for spill buffers: 4100 KiB"
 (ulimit -n 6; exec 2>message; "$spill" "$dir" 100; echo $? >code)
 is "limit of open files: exit code" "$(cat code)" 4
@@ -60,16 +59,16 @@ again() { # again PLAN ARGUMENT... - a sort with that fault: its status and outp
     "0////1"
   rm -f out report
 }
-for call in fallocate=28@1! fallocate=122@3! write=28@9! write=122@5!; do again $call in; done
-again write=28@9! - <in
-shim tmpfile=28@4! "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other -v -o out in
+for call in fallocate:1=ENOSPC fallocate:3=EDQUOT write:9=ENOSPC write:5=EDQUOT; do again $call in; done
+again write:9=ENOSPC - <in
+shim tmpfile:4=ENOSPC "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other -v -o out in
 is "no room for a file: exit code, output" "$rc/$(cmp out expected)" 0/
 ok "no room for a file: told" grep -q "^rank 0: no room in '\(spill\|other\)': left out$" <<<"$err"
 rm -f out
-shim write=28@9 "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other --direct never --report report -o out in
+shim write:9+=ENOSPC "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other --direct never --report report -o out in
 is "no room in either directory: exit code, output, left over" "$rc/$(ls out 2>/dev/null)/$(find spill other -mindepth 1)" 4//
 ok "no room in either directory: message" grep -q "cannot write '\(spill\|other\)/(spill file)': No space left on device" <<<"$err"
-shim write=5@9! "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other --direct never -o out in
+shim write:9=EIO "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other --direct never -o out in
 is "an error of a disk is no lack of room: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
 
 # --- a tmpfs, which takes no direct I/O: with room, too small, and filled by another meanwhile

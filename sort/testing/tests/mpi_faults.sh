@@ -79,23 +79,22 @@ is "a plan that cannot be read: exit code" "$rc" 2
 
 # What MPI itself tells as an error, on one rank alone. The preloaded library and the sanitizers want the same calls.
 [ "${SANITIZER:-coverage}" = coverage ] || done_testing
-"${MPICC:-mpicc}" -O1 -shared -fPIC -o mpi-shim.so "$ROOT/scripts/mpi-shim.c" || exit 1
-refused() { # refused CALL@N:RANK WORDS ARGUMENT... - by MPI
+refused() { # refused CALL:N@rankR WORDS ARGUMENT... - by MPI
   local plan=$1 words=$2; shift 2
-  run timeout 120 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$PWD/mpi-shim.so" MPI_SHIM="$plan" "$BIN/hetsort" "$@" -o out in
+  run timeout 120 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" HETSORT_SHIM="$plan${apart:-}" "$BIN/hetsort" "$@" -o out in
   is "MPI_$plan: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
-  case $err in *"hetsort: rank ${plan#*:} ($host), $words"*) ok "MPI_$plan: message" true ;;
+  case $err in *"hetsort: rank ${plan#*@rank} ($host), $words"*) ok "MPI_$plan: message" true ;;
     *) is "MPI_$plan: message" "$err" "...$words..." ;; esac
   rm -f .hetsort-* out
 }
-refused Init_thread@1:1 "starting: MPI does not start"
-refused Comm_dup@1:0 "starting: cannot set up the MPI communicators"
-refused Comm_dup@2:2 "starting: cannot set up the MPI communicators"
-refused Irecv@1:0 "starting: cannot reach all other ranks"
-refused Issend@2:1 "starting: cannot reach all other ranks"
-refused Iallgather@1:1 "opening: the other ranks cannot be reached any more"
-refused Ibcast@1:2 ""
-refused cut=Ibcast@1:2 "starting: the other ranks cannot be reached any more" # MPI's own request fails
-export MPI_SHIM_APART=1 # blocks go through MPI, too
-for plan in Iallgather@5:0 Issend@5:1 Irecv@6:2 Test@100:1 Get_count@2:2 ${whole:+cut=Ibcast@5:1 Iallgather@4:2 Get_count@4:0}; do refused "$plan" ""; done
+refused Init_thread:1@rank1 "starting: MPI does not start"
+refused Comm_dup:1@rank0 "starting: cannot set up the MPI communicators"
+refused Comm_dup:2@rank2 "starting: cannot set up the MPI communicators"
+refused Irecv:1@rank0 "starting: cannot reach all other ranks"
+refused Issend:2@rank1 "starting: cannot reach all other ranks"
+refused Iallgather:1@rank1 "opening: the other ranks cannot be reached any more"
+refused Ibcast:1@rank2 ""
+refused Ibcast:1=short@rank2 "starting: the other ranks cannot be reached any more" # MPI's own request fails
+apart=,memfd:1+=ENOSYS # blocks go through MPI, too
+for plan in Iallgather:5@rank0 Issend:5@rank1 Irecv:6@rank2 Test:100@rank1 Get_count:2@rank2 ${whole:+Ibcast:5=short@rank1 Iallgather:4@rank2 Get_count:4@rank0}; do refused "$plan" ""; done
 done_testing

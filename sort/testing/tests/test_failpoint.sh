@@ -20,6 +20,18 @@ for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc
   is "refused: HETSORT_FAIL=$bad" "$rc/$(grep -c 'HETSORT_FAIL: cannot read the point at' <<<"$err")" 2/1
 done
 
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+  for bad in x open:1 read: read:x read=EPONY read:1=5 read:1@rank read:1@1 'read:1,,write' short2 slow; do
+    HETSORT_SHIM=$bad LD_PRELOAD=$OBJ/shim.so run "$BIN/hetsort" -o out in
+    is "refused: HETSORT_SHIM=$bad" "$rc/$(grep -c 'HETSORT_SHIM: cannot read the point at' <<<"$err")" 99/1
+  done
+  HETSORT_SHIM=write:2=kill LD_PRELOAD=$OBJ/shim.so run "$BIN/hetsort" -o out in
+  is "the shim kills" "$rc/$(ls out 2>/dev/null)" 137/
+  HETSORT_SHIM=read:1=short,write:2=short LD_PRELOAD=$OBJ/shim.so run "$BIN/hetsort" -o out in
+  is "several short calls do no harm" "$rc/$(cmp out expected)" 0/
+  rm -f out .hetsort-*
+fi
+
 # fails PLAN CODE WORDS ARGUMENT...
 fails() {
   local plan=$1 code=$2 words=$3; shift 3

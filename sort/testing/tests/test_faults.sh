@@ -8,10 +8,9 @@ set -u
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
-"${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o shim.so "$ROOT/scripts/shim.c" -ldl || exit 1
 "$BIN/gensort" --no-fsync -b7000 1000 other && "$BIN/gensort" --no-fsync 150000 in && "$hetsort" -o expected in || exit 1
 
-shim() { local plan=$1; shift; run timeout 60 env SHIM="$plan" LD_PRELOAD="$PWD/shim.so" "$@"; }
+shim() { local plan=$1; shift; run timeout 60 env HETSORT_SHIM="$plan" LD_PRELOAD="$OBJ/shim.so" "$@"; }
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
 
 fails() { # fails PLAN CODE WORDS ARGUMENT... - in one run
@@ -37,23 +36,23 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     shim short "$hetsort" $mode -o out in
     is "short and interrupted calls, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
     rm -f out
-    in_turn read=5 3 "cannot read 'in' at byte 0: Input/output error" $mode -o out
-    in_turn read=5@2 3 "cannot read 'in' at byte" $mode -o out
-    in_turn write=28 4 "cannot write the lock of 'out': No space left on device" $mode -o out
-    in_turn write=5@4 3 "cannot write 'out': Input/output error" $mode -o out
-    in_turn write=28@4 4 "cannot write 'out': No space left on device" $mode -o out
-    [ "$(stat -f -c %T .)" = tmpfs ] || in_turn fallocate=28 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
-    in_turn fsync=5 3 "cannot sync 'out': Input/output error" $mode -o out
-    in_turn rename=5 3 "cannot rename onto 'out': Input/output error" $mode -o out
+    in_turn read:1+=EIO 3 "cannot read 'in' at byte 0: Input/output error" $mode -o out
+    in_turn read:2+=EIO 3 "cannot read 'in' at byte" $mode -o out
+    in_turn write:1+=ENOSPC 4 "cannot write the lock of 'out': No space left on device" $mode -o out
+    in_turn write:4+=EIO 3 "cannot write 'out': Input/output error" $mode -o out
+    in_turn write:4+=ENOSPC 4 "cannot write 'out': No space left on device" $mode -o out
+    [ "$(stat -f -c %T .)" = tmpfs ] || in_turn fallocate:1+=ENOSPC 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
+    in_turn fsync:1+=EIO 3 "cannot sync 'out': Input/output error" $mode -o out
+    in_turn rename:1+=EIO 3 "cannot rename onto 'out': Input/output error" $mode -o out
     case $mode in # large ones; the windows of ranks on one host are not among them
       "--ranks 1"*) allocs="1 2" ;;
       *distribute*) allocs="1 2 3 4 5 6" ;;
       *) allocs="1 2 3" ;;
     esac
-    for n in $allocs; do in_turn alloc=12@$n 4 "no memory for" $mode -o out; done
+    for n in $allocs; do in_turn alloc:$n+=ENOMEM 4 "no memory for" $mode -o out; done
   }
 done
-for calls in read=5 write=28; do
+for calls in read:1+=EIO write:1+=ENOSPC; do
   shim $calls "$hetsort" --direct always -o out in
   is "$calls: also past the page cache" "$((rc > 2))/$(left_over)" "1/"
 done
@@ -86,42 +85,42 @@ short() { # short NAME COMMAND... - which makes out of in
 ok "runs on disk: there were some" "$hetsort" --memory 16M --tmpdir spill --report report -o out in
 ok "runs on disk: more than one" grep -Eq '"spill_runs": ([2-9]|[1-9][0-9])' report
 rm -f out report
-shim thread=11 "$hetsort" --threads 4 -o out in
+shim thread:1+=EAGAIN "$hetsort" --threads 4 -o out in
 is "threads that cannot be had are done without" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
-shim fallocate=95 "$hetsort" -o out in
+shim fallocate:1+=EOPNOTSUPP "$hetsort" -o out in
 is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
-fails write=28 4 "cannot write the lock of 'out.0': No space left" --ranks 3 -o out.%r
-fails fsync=5@2 3 "cannot sync 'out." --ranks 3 -o out.%r
-fails thread=11 4 "cannot start thread 1 of 3" --ranks 3 -o out
-fails thread=11@3 4 "cannot start thread 2 of 3" --ranks 3 -o out
-shim thread=11@4 "$hetsort" --ranks 3 -o out in
+fails write:1+=ENOSPC 4 "cannot write the lock of 'out.0': No space left" --ranks 3 -o out.%r
+fails fsync:2+=EIO 3 "cannot sync 'out." --ranks 3 -o out.%r
+fails thread:1+=EAGAIN 4 "cannot start thread 1 of 3" --ranks 3 -o out
+fails thread:3+=EAGAIN 4 "cannot start thread 2 of 3" --ranks 3 -o out
+shim thread:4+=EAGAIN "$hetsort" --ranks 3 -o out in
 is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
-fails read=116 3 "cannot read 'in' at byte 0: Stale file handle" --direct never -o out
-fails write=122@4 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
-fails close=5@6 3 "Input/output error" --ranks 3 -o out.%r
-shim fsync=5 "$hetsort" --no-fsync -o out in
+fails read:1+=ESTALE 3 "cannot read 'in' at byte 0: Stale file handle" --direct never -o out
+fails write:4+=EDQUOT 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
+fails close:6+=EIO 3 "Input/output error" --ranks 3 -o out.%r
+shim fsync:1+=EIO "$hetsort" --no-fsync -o out in
 is "--no-fsync syncs nothing" "$rc" 0
 rm out
 cp in grown
-SHIM_FILE=grown shim resize=4000000 "$hetsort" -o out grown
+HETSORT_SHIM_FILE=grown shim resize=4000000 "$hetsort" -o out grown
 is "input cut short meanwhile" "$rc/$(left_over)" "3/"
 cp in grown
-SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
+HETSORT_SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
 is "input grown meanwhile" "$rc/$(left_over)" "3/"
 ok "input grown meanwhile: message" grep -q "'grown' changed while it was being read" <<<"$err"
 
 # a folder that cannot be synced: before names are given all is as ever, after it the output is complete
-fails fsync=5@2 3 "cannot sync the directory of 'out': Input/output error" -o out
+fails fsync:2+=EIO 3 "cannot sync the directory of 'out': Input/output error" -o out
 complete="is complete, but its name may not outlast a loss of power: cannot sync its directory: Input/output error"
-shim fsync=5@3 "$hetsort" -o out in
+shim fsync:3+=EIO "$hetsort" -o out in
 is "a folder not synced after the rename: output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
 ok "a folder not synced after the rename: message" grep -q "'out' $complete" <<<"$err"
 rm out
-fails fsync=5@6 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
-shim fsync=5@9 "$hetsort" --ranks 3 -o out.%r in
+fails fsync:6+=EIO 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
+shim fsync:9+=EIO "$hetsort" --ranks 3 -o out.%r in
 is "folders of parts not synced: parts, and the journal of their manifest" \
   "$rc/$(left_over | sed 's/hetsort-[0-9a-f-]*/J/')/$(cat out.[0-2] | cmp - expected)" \
   "3/./.Jout.manifest.commit ./out.0 ./out.1 ./out.2/"
@@ -131,18 +130,18 @@ ok "folders of parts not synced: what to do" \
 "$hetsort" --clean -q out.manifest
 ok "folders of parts not synced: --clean ends it" "$hetsort" --check-manifest out.manifest
 rm out.*
-shim fsync=5@6 "$hetsort" -o out.%r in
+shim fsync:6+=EIO "$hetsort" -o out.%r in
 is "the manifest's folder not synced: all is there" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
 ok "the manifest's folder not synced: message" grep -q "'out.manifest' $complete" <<<"$err"
 ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest out.manifest
 cp -a out.0 before
-for plan in write=28@2 fsync=5@2 fsync=5@3 fsync=5@4 rename=5; do
+for plan in write:2+=ENOSPC fsync:2+=EIO fsync:3+=EIO fsync:4+=EIO rename:1+=EIO; do
   shim $plan "$hetsort" --force -o out.%r other
   is "$plan: --force, with an error before the journal stands" "$((rc == 3 || rc == 4))/$(left_over)/$(cmp out.0 before)" \
     "1/./out.0 ./out.manifest/"
   ok "$plan: the old set is complete" "$hetsort" --check-manifest out.manifest
 done
-shim rename=5@2 "$hetsort" --force -o out.%r other
+shim rename:2+=EIO "$hetsort" --force -o out.%r other
 is "an old manifest that cannot be put aside: exit code" "$rc/$(cmp out.0 before)" 3/
 ok "and said" grep -q "cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
 "$hetsort" --clean -q out.manifest
@@ -151,24 +150,24 @@ rm -f out.* before .hetsort-*
 
 # a file system that says yes and does nothing
 for ranks in 1 3; do
-  shim lie=write@4 "$hetsort" --direct never --ranks $ranks -o out other
+  shim write:4=lie "$hetsort" --direct never --ranks $ranks -o out other
   is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
   ok "a write that is not done, $ranks ranks: message" \
     grep -q "'out' is not as it was written: record [0-9]* is another" <<<"$err"
-  shim lie=rename "$hetsort" --ranks $ranks -o out other
+  shim rename:1=lie "$hetsort" --ranks $ranks -o out other
   is "a rename that is not done, $ranks ranks" "$rc/$(ls out 2>/dev/null)" 3/
   ok "a rename that is not done, $ranks ranks: message" grep -q "'out' .*cannot be found there" <<<"$err"
   rm -f .hetsort-*
 done
 "$hetsort" -o out in
-shim lie=rename "$hetsort" -f -o out other
+shim rename:1=lie "$hetsort" -f -o out other
 is "a rename over an old output that is not done" "$rc/$(cmp out expected)" 3/
 ok "a rename over an old output that is not done: message" grep -q "another file stands there" <<<"$err"
 rm -f out .hetsort-*
 
 # the same where all files have one number, so that only the content shows it
 "$BIN/gensort" --no-fsync -b7000 150000 asmany && "$hetsort" -o out in || exit 1
-shim same=rename "$hetsort" -f -o out asmany
+shim rename:1=same "$hetsort" -f -o out asmany
 is "a rename that is not done, equal numbers of files" "$rc/$(cmp out expected)" 3/
 ok "a rename that is not done, equal numbers of files: message" \
   grep -q "'out' was written and renamed, but the file that stands there is not as it was written" <<<"$err"
@@ -178,7 +177,7 @@ met=0 odd=''
 for n in 1 2 3 4 5 6; do # the journal, the old manifest, the parts, the new manifest
   for r in 0 1 2; do cp before.$r out.$r; done
   sed 's/before/out/' before.manifest >out.manifest
-  shim same=rename@$n "$hetsort" -f --ranks 3 -o out.%r asmany
+  shim rename:$n=same "$hetsort" -f --ranks 3 -o out.%r asmany
   if [ "$rc" -eq 0 ]; then cat out.[0-2] | cmp -s - sorted && "$hetsort" --check-manifest out.manifest || odd+=" $n"; fi
   [ "$rc" -eq 0 ] || [ "$rc" -eq 3 ] || odd+=" $n: $rc"
   met=$((met + (rc == 3)))
@@ -190,7 +189,7 @@ ok "a set of which a rename is not done: $met of 6 renames are missed" test $met
 # bits that are written wrong, of records, locks and the manifest
 odd='' met=0 passed=0
 for ((n = 1; passed < 20 && n < 80; n++)); do # three writes to each of four locks do no harm, nor do those that never come
-  shim flip=write@$n "$hetsort" --no-fsync --direct never --verify reread --ranks 3 -o out.%r asmany
+  shim write:$n=flip "$hetsort" --no-fsync --direct never --verify reread --ranks 3 -o out.%r asmany
   case $rc/$err in
     0/*) cat out.[0-2] | cmp -s - sorted && "$hetsort" --check-manifest out.manifest || odd+=" $n"; passed=$((passed + 1)) ;;
     3/*"'out.manifest' is not as it was written"*) met=$((met + 1)) ;;
@@ -205,7 +204,7 @@ ok "a bit written wrong: found in a manifest" test $met -gt 0
 rm -f asmany sorted before.*
 
 # a report that does not get to the disk: the output stands
-for plan in fsync=5@4 close=5@15; do
+for plan in fsync:4+=EIO close:15+=EIO; do
   shim $plan "$hetsort" --report report -o out in
   is "a report lost, $plan: exit code, output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
   ok "a report lost, $plan: message" grep -q "^hetsort: no report: cannot \(sync\|close\) 'report': Input/output error" <<<"$err"
@@ -214,7 +213,7 @@ for plan in fsync=5@4 close=5@15; do
 done
 
 # one output a rank: after a failure among the renames the parts wait for the rest of them
-shim rename=5@3 "$hetsort" --ranks 3 -o out.%r in
+shim rename:3+=EIO "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3
 ok "a rename that fails: no manifest" test ! -e out.manifest
 is "a rename that fails: the parts are kept" "$(find . -name 'out.[0-9]' | wc -l)/$(find . -name '.hetsort-*.tmp' | wc -l)" 1/2

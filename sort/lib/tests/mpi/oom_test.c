@@ -1,88 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
  * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
- * that cannot be started are done without, and so is memory that ranks cannot share. The linker
- * sends what libhetsort and libhetpart ask of the system here, not what MPI asks. */
-#include "check.h"
+ * that cannot be started are done without, and so is memory that ranks cannot share. The shim
+ * refuses what libhetsort and libhetpart ask of the system, not what MPI asks. */
+#include "../../../../scripts/shim.h"
 
-#include "../cases.h"
+#ifndef SHIM_CANNOT
 
-#include <hetsort.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
+#	include "check.h"
+#	include "../cases.h"
 
-extern void *__real_malloc(size_t n);
-extern void *__real_calloc(size_t n, size_t of);
-extern void __real_free(void *p);
-extern void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
-extern int __real_munmap(void *p, size_t n);
-extern int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *),
-				 void *arg);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t of);
-void __wrap_free(void *p);
-void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
-int __wrap_munmap(void *p, size_t n);
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg);
+#	include <hetsort.h>
 
-/* Atomic: a thread of an exchange gives back what its starter took. */
-static atomic_long until = -1; /* allocations until one fails; below 0: none does */
-static atomic_long live;
 static long refused; /* calls for want of memory */
-static bool no_threads;
-static bool not_shared; /* what failed was memory to be shared */
-
-static bool fails(void)
-{
-	return until >= 0 && atomic_fetch_sub(&until, 1) == 0;
-}
-
-static void *counted(void *p)
-{
-	live += p != NULL;
-	return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : counted(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t of)
-{
-	return fails() ? NULL : counted(__real_calloc(n, of));
-}
-
-void __wrap_free(void *p)
-{
-	live -= p != NULL;
-	__real_free(p);
-}
-
-void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset)
-{
-	if (fails()) {
-		not_shared = flags & MAP_SHARED;
-		return MAP_FAILED;
-	}
-	live++;
-	return __real_mmap64(at, n, prot, flags, fd, offset);
-}
-
-int __wrap_munmap(void *p, size_t n)
-{
-	live--;
-	return __real_munmap(p, n);
-}
-
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
-{
-	return no_threads ? EAGAIN : __real_pthread_create(t, a, f, arg);
-}
-
-/* With large file offsets mmap() is mmap64(). */
 
 /* A slice of one input for each rank; the whole answer is known to all. */
 static const shape usual = { 100, 0, 10 };
@@ -138,15 +68,17 @@ typedef struct test_call {
 /* All ranks are well, or this one is out of memory on the rank it was to be. */
 static bool one(const test_call *c, int who, long n)
 {
-	const long before_it = live;
+	const long before_it = shim.live;
 	hetsort_err err = { HETSORT_OK, "" };
-	until = rank == who ? n : -1;
-	not_shared = false;
+	shim.until = rank == who ? n : -1;
+	shim.not_shared = false;
 	const hetsort_status st = c->run(&err);
-	const int mine[] = { rank == who && until < 0, st != HETSORT_OK, c->threads || not_shared };
+	const int mine[] = { rank == who && shim.until < 0, st != HETSORT_OK,
+			     c->threads || shim.not_shared };
 	int any[3];
-	until = -1;
-	CHECK(live == before_it, "%s, allocation %ld: %ld leaked", c->name, n, live - before_it);
+	shim.until = -1;
+	CHECK(shim.live == before_it, "%s, allocation %ld: %ld leaked", c->name, n,
+	      shim.live - before_it);
 	if (MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
 		exit(1);
 	refused += st == HETSORT_ENOMEM;
@@ -184,10 +116,10 @@ static void give_back(void)
 static void without_threads(void)
 {
 	hetsort_err err = { HETSORT_OK, "" };
-	no_threads = true;
+	shim.no_threads = true;
 	CHECK(sort(&err) == HETSORT_OK, "%s", err.text);
 	CHECK(local(&err) == HETSORT_OK && memcmp(out, answer, n_all * 100) == 0, "%s", err.text);
-	no_threads = false;
+	shim.no_threads = false;
 }
 
 int main(int argc, char **argv)
@@ -197,6 +129,7 @@ int main(int argc, char **argv)
 				    { "share", share, false, false },
 				    { "sort_local", local, true, true } };
 	int level;
+	SHIM_OURS;
 	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
 	    MPI_Comm_rank(MPI_COMM_WORLD, &rank) != 0 || MPI_Comm_size(MPI_COMM_WORLD, &size) != 0)
 		return 1;
@@ -217,6 +150,7 @@ int main(int argc, char **argv)
 		}
 	without_threads();
 	give_back();
-	CHECK(live == 0, "%ld live", live);
+	CHECK(shim.live == 0, "%ld live", shim.live);
 	return finish();
 }
+#endif
