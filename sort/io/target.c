@@ -286,20 +286,30 @@ static int add_name(const target *t, const char *temp)
 	return rc;
 }
 
-/* The two files change names, so that the old one can still be looked at: 0, or -1 and errno. */
+/* Exchange the names of the two files, so that the old one can still be looked at. No signal's end
+ * may come between: the name that is on the list of unfinished files is the old file's until it has
+ * been looked at. Return 0, or -1 and errno. */
 static int replace_proven(target *t, const char *temp)
 {
-	if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0) {
-		if (role_wrote(t->role, t->dirfd, temp)) {
-			(void)unlinkat(t->dirfd, temp, 0); /* else the earlier one stays there */
-			return 0;
-		}
-		if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0)
-			errno = EEXIST;
-		else
+	unfinished_hold();
+	int rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE), why = errno;
+	const bool exchanged = rc == 0;
+	if (exchanged && role_wrote(t->role, t->dirfd, temp)) {
+		(void)unlinkat(t->dirfd, temp, 0); /* else the earlier one stays there */
+		unfinished_forget(&t->temp);
+	} else if (exchanged) {
+		rc = -1;
+		if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0) {
+			why = EEXIST;
+		} else {
+			why = errno;
 			unfinished_forget(&t->temp); /* somebody else's file has that name now */
-		return -1;
+		}
 	}
+	unfinished_release();
+	errno = why;
+	if (exchanged)
+		return rc;
 	if (errno == ENOENT)
 		return add_name(t, temp);
 	if (errno != EINVAL && errno != ENOSYS)

@@ -3,13 +3,17 @@
  * would replace somebody else's file, put there at the last moment, leaves that file. */
 #include "io/json.h"
 #include "io/target.h"
+#include "io/unfinished.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -107,9 +111,56 @@ static void exchanged_at_the_last_moment(void **state)
 	assert_int_equal(chdir(getenv("TEST_TMP")), 0);
 }
 
+/* A signal comes between the exchange of the names and the look at the old file: the thread that
+ * would end the process finds the list taken, and gives up. */
+static bool signalled;
+static atomic_bool ended;
+
+static void swept(void *unused)
+{
+	(void)unused;
+	atomic_store(&ended, true);
+}
+
+static void *end_process(void *unused)
+{
+	(void)unused;
+	(void)unfinished_freeze_late();
+	unfinished_remove_all();
+	return NULL;
+}
+
+int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
+{
+	const int rc = (int)syscall(SYS_renameat2, from, a, to, b, flags);
+	pthread_t t;
+	if (rc == 0 && signalled) {
+		signalled = false;
+		assert_int_equal(pthread_create(&t, NULL, end_process, NULL), 0);
+		assert_int_equal(pthread_join(t, NULL), 0);
+		assert_false(atomic_load(&ended));
+	}
+	return rc;
+}
+
+static void ended_between_exchange_and_look(void **state)
+{
+	static const char report[] = "{\n  \"format\" : \"hetsort-report\"}", mine[] = "mine";
+	unfinished_end x = { .sweep = swept };
+	(void)state;
+	unfinished_at_end(&x);
+	signalled = true;
+	assert_int_equal(exchanged(report, mine), ST_REFUSED);
+	assert_false(signalled);
+	assert_true(holds("r.json", mine));
+	unfinished_end_as_usual(&x);
+	assert_int_equal(unlink("r.json"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ended_between_exchange_and_look),
 		cmocka_unit_test(exchanged_at_the_last_moment),
 		cmocka_unit_test(written_again_after_failures),
 	};
