@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 #include "comm/monitor.h"
-#include "io/name.h"
+#include "io/file.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
 #include "phases/alias_check.h"

@@ -2,7 +2,7 @@
 /* A manifest tells how many parts there are; else the first number without a file does. */
 #include "parts.h"
 #include "io/manifest.h"
-#include "io/name.h"
+#include "io/file.h"
 #include "io/role.h"
 
 #include <stdlib.h>

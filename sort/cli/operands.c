@@ -4,7 +4,7 @@
 #include "operands.h"
 #include "base/size.h"
 #include "io/journal.h"
-#include "io/name.h"
+#include "io/file.h"
 #include "manifest_check.h"
 #include "phases/workdir.h"
 

@@ -3,7 +3,7 @@
 #include "options_validate.h"
 #include "base/size.h"
 #include "comm/comm.h"
-#include "io/name.h"
+#include "io/file.h"
 #include "launch.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "check/order.h"
 #include "check/parts.h"
 #include "io/json.h"
-#include "io/parts.h"
+#include "io/manifest.h"
 #include "launch.h"
 #include "phases/alias_check.h"
 #include "phases/same_input.h"

@@ -3,11 +3,11 @@
 #ifndef HETSORT_IO_FILE_H
 #define HETSORT_IO_FILE_H
 
-#include "base/status.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/status.h"
 
 /* file_read_at - exactly bytes from offset; a file that ends before is an error. */
 status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e);
@@ -68,5 +68,15 @@ typedef struct file_set {
 	file_number *file; /* [files] */
 	size_t files;
 } file_set;
+
+/* File names with the rank in them: %r, %3r with leading zeros, %% for a percent sign. */
+
+/* name_is_per_rank - does the pattern hold a %r? */
+bool name_is_per_rank(const char *pattern);
+
+/* name_expand - the pattern with `rank` (a number, or any text: then without zeros) for each %r, a
+ * fresh string; NULL with e filled where % is followed by anything else, or without memory. */
+char *name_expand(const char *pattern, int rank, err *e);
+char *name_expand_text(const char *pattern, const char *text, err *e);
 
 #endif

@@ -4,8 +4,8 @@
 #include "input.h"
 #include "base/size.h"
 #include "manifest.h"
-#include "name.h"
-#include "parts.h"
+#include "file.h"
+#include "role.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Never waits: the file may be a FIFO, or have become one. */
-enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, HEAD_BYTES = 4096 };
 
 /* What follows the bytes that the size speaks of: 1 or 0, -1 with errno. Some file systems know of
  * less than there is. */
@@ -29,6 +29,38 @@ static ssize_t read_behind(int fd, off_t size)
 		n = pread(fd, &c, 1, size);
 	while (n < 0 && errno == EINTR);
 	return n;
+}
+
+/* Records may well be lines, all of the same length: then newlines have their places in a record.
+ * Where they stand elsewhere in each, somebody took hetsort for sort(1). */
+
+static bool is_text(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		const unsigned char c = (unsigned char)text[i];
+		if ((c < ' ' && !memchr("\t\n\f\r", c, 4)) || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* Where a record is a byte, a newline is one as well. */
+static bool newlines_have_places(const char *text, size_t bytes, uint32_t record_bytes)
+{
+	for (size_t i = record_bytes; i < bytes && record_bytes > 1; i++)
+		if ((text[i] == '\n') != (text[i - record_bytes] == '\n'))
+			return false;
+	return bytes >= record_bytes || record_bytes == 1;
+}
+
+static head_kind head_judge(const char *text, size_t bytes, uint32_t record_bytes)
+{
+	if (role_begins(ROLE_MANIFEST, text, bytes))
+		return HEAD_MANIFEST;
+	if (is_text(text, bytes) && memchr(text, '\n', bytes) &&
+	    !newlines_have_places(text, bytes, record_bytes))
+		return HEAD_LINES;
+	return HEAD_ANY;
 }
 
 /* What cannot be read now says so later. */

@@ -6,7 +6,6 @@
 
 #include "base/settings.h"
 #include "file.h"
-#include "head.h"
 #include "kernel/checksum.h"
 
 #include <sys/stat.h>
@@ -18,6 +17,10 @@ typedef struct input_stated {
 	uint64_t read_recs;
 	checksum read;
 } input_stated;
+
+/* What the beginning of a file looks like. HEAD_LINES: text in lines that do not fit the records.
+ */
+typedef enum head_kind { HEAD_ANY, HEAD_LINES, HEAD_MANIFEST } head_kind;
 
 typedef struct input_file {
 	char *path;

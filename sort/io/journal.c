@@ -4,7 +4,6 @@
 #include "journal.h"
 #include "file.h"
 #include "manifest.h"
-#include "name.h"
 #include "reader.h"
 
 #include <errno.h>

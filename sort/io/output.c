@@ -6,7 +6,6 @@
 #include "journal.h"
 #include "json.h"
 #include "manifest.h"
-#include "name.h"
 #include "number.h"
 
 #include <errno.h>

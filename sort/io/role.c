@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A table of roles. Looking at a file costs one read of a few hundred bytes. */
 #include "role.h"
+#include "target.h"
+#include "base/streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -108,4 +112,231 @@ bool role_begins_file(file_role r, const char *path)
 bool role_wrote(file_role r, int dirfd, const char *name)
 {
 	return judge(r, dirfd, name, O_NOFOLLOW) >= 0;
+}
+
+/* ------------------------------------------------------------ */
+
+/* File names cannot be trusted: links, mounts and directories give one file several names. So files
+ * are compared by the numbers of their file system and of themselves, and files that do not exist
+ * yet by those of their directory and by their name. Numbers of different hosts are not comparable;
+ * there the lock of the output protects. Touches nothing. Costs a few system calls and 250 bytes
+ * of memory per use. */
+
+/* The order in which uses of one file are sorted. OWN: written in place, or read and replaced. */
+enum how { NOTHING, READ, REPLACED, OWN, MADE };
+
+static const char HIDDEN[] = ".hetsort-";
+
+static void add(registry *g, enum how how, file_role role, const char *path, int rank,
+		const struct stat *st, uint64_t mark)
+{
+	if (g->n == g->room) {
+		const size_t room = 2 * g->room + 8;
+		file_use *more = realloc(g->use, room * sizeof *more);
+		if (!more) {
+			err_set(&g->e, ST_RESOURCE, "no memory for %zu names", room);
+			return;
+		}
+		g->use = more;
+		g->room = room;
+	}
+	file_use *u = &g->use[g->n];
+	const size_t len = strlen(path);
+	const bool cut = len >= sizeof u->path;
+	memset(u, 0, sizeof *u);
+	*u = (file_use){ .dev = st->st_dev,
+			 .ino = st->st_ino,
+			 .mark = mark,
+			 .how = (int32_t)how,
+			 .role = (int32_t)role,
+			 .number = (int32_t)g->n++,
+			 .rank = rank };
+	if (!g->host[0])
+		(void)gethostname(g->host, sizeof g->host - 1);
+	memcpy(u->host, g->host, sizeof u->host);
+	snprintf(u->path, sizeof u->path, "%s%s", cut ? "..." : "",
+		 cut ? path + len - (sizeof u->path - 4) : path);
+}
+
+/* Devices and sockets may be read and written, and read twice, without harm. */
+static bool matters(const struct stat *st)
+{
+	return !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
+}
+
+/* st: NULL, there is no file. The number of uses follows from the options, so that a simulated job
+ * always takes the same time. */
+static void add_file(registry *g, enum how how, file_role role, const char *path, int rank,
+		     const struct stat *st)
+{
+	static const struct stat none;
+	const bool counts = st && matters(st);
+	add(g, counts ? how : NOTHING, role, path, rank, counts ? st : &none, 0);
+}
+
+void registry_reads(registry *g, file_role role, const char *path, int rank)
+{
+	struct stat st;
+	const bool known = role == ROLE_INPUT && stream_is_standard(path)
+				   ? fstat(STDIN_FILENO, &st) == 0
+				   : stat(path, &st) == 0;
+	add_file(g, READ, role, path, rank, known ? &st : NULL);
+}
+
+void registry_workdir(registry *g, const char *path, const char *prefix, bool with_files)
+{
+	struct stat st;
+	DIR *d = opendir(path);
+	if (d && fstat(dirfd(d), &st) == 0) {
+		g->workdir = path;
+		g->prefix = prefix;
+		g->workdir_dev = st.st_dev;
+		g->workdir_ino = st.st_ino;
+	}
+	for (const struct dirent *f; d && with_files && (f = readdir(d));)
+		if (strncmp(f->d_name, prefix, strlen(prefix)) == 0 &&
+		    fstatat(dirfd(d), f->d_name, &st, 0) == 0)
+			add(g, OWN, ROLE_WORKDIR, f->d_name, -1, &st, 0);
+	if (d)
+		closedir(d);
+}
+
+/* Names that hetsort makes and removes as it needs them. */
+static void check_name(registry *g, file_role role, const target *t, const struct stat *dir)
+{
+	char q[QUOTED_BYTES], qd[QUOTED_BYTES];
+	if (strncmp(t->base, HIDDEN, strlen(HIDDEN)) == 0)
+		err_set(&g->e, ST_REFUSED,
+			"%s %s: names that begin with %s are for temporary files: choose another "
+			"name",
+			role_name(role), err_quoted(t->path, q), HIDDEN);
+	if (g->workdir && dir->st_dev == g->workdir_dev && dir->st_ino == g->workdir_ino &&
+	    strncmp(t->base, g->prefix, strlen(g->prefix)) == 0)
+		err_set(&g->e, ST_REFUSED,
+			"%s %s: names that begin with %s in workdir %s are for sorted runs: choose "
+			"another name",
+			role_name(role), err_quoted(t->path, q), g->prefix,
+			err_quoted(g->workdir, qd));
+}
+
+/* A name that cannot be made is refused by whoever makes it. */
+static void add_target(registry *g, file_role role, const char *path, int rank)
+{
+	target t;
+	struct stat st;
+	err unsaid = { ST_OK, "" };
+	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &st) == 0) {
+		check_name(g, role, &t, &st);
+		add(g, MADE, role, path, rank, &st, t.mark);
+	}
+	if (unsaid.code == ST_RESOURCE)
+		g->e = unsaid;
+	target_discard(&t);
+}
+
+void registry_writes(registry *g, file_role role, const char *path, int rank)
+{
+	struct stat st;
+	const bool standard = role != ROLE_WISDOM && stream_is_standard(path);
+	const bool there = standard ? fstat(STDOUT_FILENO, &st) == 0 : stat(path, &st) == 0;
+	const bool stream = standard || (there && role == ROLE_OUTPUT &&
+					 (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+	add_file(g, stream || role == ROLE_WISDOM ? OWN : REPLACED, role, path, rank,
+		 there ? &st : NULL);
+	if (!stream)
+		add_target(g, role, path, rank);
+}
+
+/* -------------------------------------------------------------------------------- comparison */
+
+static int same(const file_use *a, const file_use *b)
+{
+	const int class_a = a->how == MADE, class_b = b->how == MADE;
+	if (class_a != class_b)
+		return class_a - class_b;
+	if (a->ino != b->ino)
+		return a->ino < b->ino ? -1 : 1;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	if (a->mark != b->mark)
+		return a->mark < b->mark ? -1 : 1;
+	return memcmp(a->host, b->host, sizeof a->host);
+}
+
+static int by_file(const void *a_, const void *b_)
+{
+	const file_use *a = a_, *b = b_;
+	const int d = same(a, b);
+	if (d)
+		return d;
+	if (a->how != b->how)
+		return a->how - b->how;
+	if (a->role != b->role)
+		return a->role - b->role;
+	return a->rank != b->rank ? a->rank - b->rank : a->number - b->number;
+}
+
+/* "input 'a' of rank 1" */
+static void name_use(const file_use *u, char *text, size_t bytes)
+{
+	char q[QUOTED_BYTES], whose[32] = "";
+	if (u->rank >= 0)
+		snprintf(whose, sizeof whose, " of rank %d", (int)u->rank);
+	snprintf(text, bytes, "%s %s%s", role_name((file_role)u->role), err_quoted(u->path, q),
+		 whose);
+}
+
+/* Several options may read one file, but records that are read twice are a mistake. Names of one
+ * file may be replaced by different files: they are links. The plan and hetsim's report may follow
+ * each other on standard output. */
+static bool exclude(const file_use *a, const file_use *b)
+{
+	if (a->how == NOTHING || b->how == NOTHING || same(a, b) != 0)
+		return false;
+	if (a->role == ROLE_WORKDIR && b->role == ROLE_WORKDIR)
+		return false;
+	if (a->how == OWN && b->how == OWN && a->role == ROLE_STDOUT && b->role == ROLE_SIM_REPORT)
+		return false;
+	if (a->how == READ && b->how == READ)
+		return a->role == ROLE_INPUT && b->role == ROLE_INPUT;
+	return a->how != REPLACED || b->how != REPLACED;
+}
+
+status registry_compare(file_use *use, size_t n, bool *late, err *e)
+{
+	char a[QUOTED_BYTES + 64], b[QUOTED_BYTES + 64];
+	if (n)
+		qsort(use, n, sizeof *use, by_file);
+	for (size_t i = 1; i < n; i++) {
+		const file_use *u = &use[i - 1], *v = &use[i];
+		if (!exclude(u, v))
+			continue;
+		const bool swap = u->role > v->role;
+		*late = u->role >= ROLE_REPORT || v->role >= ROLE_REPORT;
+		name_use(swap ? v : u, a, sizeof a);
+		name_use(swap ? u : v, b, sizeof b);
+		return err_set(e, ST_REFUSED, "%s is the same file as %s", b, a);
+	}
+	return ST_OK;
+}
+
+bool registry_use_is_sound(const file_use *u, int rank)
+{
+	return u->how >= NOTHING && u->how <= MADE && u->role >= 0 && u->role < FILE_ROLES &&
+	       u->number >= 0 && (u->how == NOTHING || u->rank == -1 || u->rank == rank) &&
+	       memchr(u->host, '\0', sizeof u->host) && memchr(u->path, '\0', sizeof u->path);
+}
+
+status registry_check(registry *g, err *e)
+{
+	bool late;
+	if (g->e.code != ST_OK)
+		return err_set(e, g->e.code, "%s", g->e.text);
+	return registry_compare(g->use, g->n, &late, e);
+}
+
+void registry_free(registry *g)
+{
+	free(g->use);
+	*g = (registry){ .use = NULL };
 }

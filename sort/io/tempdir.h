@@ -5,6 +5,7 @@
 #define HETSORT_IO_TEMPDIR_H
 
 #include "io_fd.h"
+#include "base/mem.h"
 
 typedef struct tempdir {
 	int fd;         /* held open: later changes of its name do not matter */
@@ -28,5 +29,12 @@ status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);
 
 /* tempdir_close - also for one that is empty (fd -1). */
 void tempdir_close(tempdir *t);
+
+/* How fast a disk is. */
+
+/* disk_rate_s - seconds for a byte, by writing at most most_bytes to a file without a name in the
+ * directory, past the page cache where that can be, for a tenth of a second and as long as a sync
+ * takes. 0 where no file can be made or it cannot be told: that is no failure. Takes 2 MiB. */
+double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes);
 
 #endif

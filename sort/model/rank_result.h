@@ -7,7 +7,7 @@
 #include "base/memory_limit.h"
 #include "base/numa.h"
 #include "comm/rank_env.h"
-#include "io/io_backend.h"
+#include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "job_time.h"
 

@@ -5,8 +5,8 @@
 #include "base/minmax.h"
 #include "base/streams.h"
 #include "io/manifest.h"
-#include "io/name.h"
-#include "io/registry.h"
+#include "io/file.h"
+#include "io/role.h"
 #include "model/wisdom.h"
 #include "spill/resume_state.h"
 

@@ -7,7 +7,6 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/manifest.h"
-#include "io/name.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "handshake.h"
 #include "frame.h"
-#include "io/parts.h"
+#include "io/manifest.h"
 #include "phases.h"
 #include "place.h"
 #include "same_input.h"

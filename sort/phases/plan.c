@@ -8,7 +8,7 @@
 #include "phases.h"
 #include "base/minmax.h"
 #include "exchange/sample.h"
-#include "io/disk_rate.h"
+#include "io/tempdir.h"
 #include "model/link_rates.h"
 #include "base/cgroup.h"
 #include "spill/spill.h"

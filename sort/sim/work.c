@@ -10,7 +10,7 @@
 #include "comm_sim.h"
 #include "engine.h"
 #include "exchange/stream_merge.h"
-#include "io/disk_rate.h"
+#include "io/tempdir.h"
 #include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "kernel/gather.h"

@@ -3,7 +3,7 @@
  * with a clean sentence, or every option is within its bounds, and the same words say the same
  * again. The input is words ended by zero bytes. */
 #include "../../../scripts/fuzz.h"
-#include "io/name.h"
+#include "io/file.h"
 #include "cli/options.h"
 
 static void check_refused(status rc, const err *e)
