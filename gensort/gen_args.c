@@ -2,8 +2,7 @@
 /* The command line of gensort. getopt's own messages would print names raw, so they are off.
  * Touches optind and its kin: call once. */
 #include <getopt.h>
-#include "gen_args.h"
-#include "gen_say.h"
+#include "gen.h"
 #include "number.h"
 
 enum { OPT_VERSION = 256, OPT_FSYNC, OPT_NO_FSYNC };
@@ -23,7 +22,7 @@ static const struct option longs[] = {
 
 static enum gen_verdict usage(const char *what, const char *subject)
 {
-	gen_error(what, subject, 0);
+	say_error("gensort", what, subject, 0);
 	fputs("usage: gensort [-a] [-s] [-bSTART] [-c] [-tTHREADS] NUM_RECS FILE_NAME\n"
 	      "Try 'gensort --help' for more.\n",
 	      stderr);

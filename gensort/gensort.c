@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "crc.h"
-#include "gen_args.h"
-#include "gen_out.h"
-#include "gen_run.h"
-#include "gen_say.h"
+#include "gen.h"
 
 static const char help[] =
 	"Usage: gensort [OPTION]... NUM_RECS FILE_NAME\n"
@@ -40,7 +37,7 @@ static const char version[] =
 static int print(const char *text)
 {
 	if (fputs(text, stdout) == EOF || fclose(stdout) != 0) {
-		gen_error("cannot write", "standard output", errno);
+		say_error("gensort", "cannot write", "standard output", errno);
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -91,7 +88,7 @@ static int generate(const struct gen_args *a)
 		catch_signals(); /* a stream may block for ever, and has nothing to clean */
 	res = gen_run(a, &out);
 	if (res.err != 0)
-		gen_error("cannot write", out.name, res.err);
+		say_error("gensort", "cannot write", out.name, res.err);
 	if (res.err != 0 || res.signal != 0 || !gen_out_finish(&out, a->fsync)) {
 		gen_out_discard(&out);
 		if (res.signal != 0)

@@ -3,8 +3,7 @@
  * Touches optind and its kin: call once. */
 #include <getopt.h>
 #include <stdio.h>
-#include "val_args.h"
-#include "val_say.h"
+#include "val.h"
 #include "number.h"
 
 enum { LONG_VERSION = 256 };
@@ -22,7 +21,7 @@ static const struct option long_options[] = {
 
 static enum val_verdict usage(const char *what, const char *subject)
 {
-	val_say_error(what, subject, 0);
+	say_error("valsort", what, subject, 0);
 	fputs("usage: valsort [-i] [-q] [-o SUMMARY_FILE] [-s] [-tTHREADS] FILE_NAME\n"
 	      "Try 'valsort --help' for more.\n",
 	      stderr);

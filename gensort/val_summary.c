@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 #include "crc.h"
-#include "val_summary.h"
+#include "val.h"
 
 /* Adds 0x20 to each byte that is a letter from A to Z, in all eight bytes at once: adding to the
  * low seven bits sets the top bit of a byte from A on, and of a byte beyond Z. */

@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "crc.h"
-#include "val_args.h"
-#include "val_run.h"
-#include "val_save.h"
-#include "val_say.h"
+#include "val.h"
 
 static const char help[] =
 	"Usage: valsort [OPTION]... FILE_NAME\n"
@@ -79,7 +76,7 @@ static bool complete(const struct val_result *r, const struct val_args *a)
 		val_say_reason(a->file, r->err);
 		return false;
 	case VAL_CHANGED:
-		val_say_error("size changed while reading", a->file, 0);
+		say_error("valsort", "size changed while reading", a->file, 0);
 		return false;
 	case VAL_IMPOSSIBLE:
 		fputs("impossible partition summary found\n", stderr);
@@ -139,7 +136,7 @@ static int print(const char *text)
 {
 	if (fputs(text, stdout) != EOF && fclose(stdout) == 0)
 		return EXIT_SUCCESS;
-	val_say_error("cannot write", "standard output", errno);
+	say_error("valsort", "cannot write", "standard output", errno);
 	return EXIT_FAILURE;
 }
 

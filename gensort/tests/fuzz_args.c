@@ -3,9 +3,9 @@
  * clean lines on standard error, or understood without a word, and within bounds. The input is
  * words ended by zero bytes. */
 #include "../../scripts/fuzz.h"
-#include "gen_args.h"
+#include "gen.h"
 #include "number.h"
-#include "val_args.h"
+#include "val.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * of records, holds as many as its parts, says no better than they do, and goes to bytes and
  * back. */
 #include "../../scripts/fuzz.h"
-#include "val_run.h"
+#include "val.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "gen_args.h"
-#include "gen_record.h"
-#include "gen_skew.h"
+#include "gen.h"
 #include "number.h"
 
 static FILE *table(const char *name)

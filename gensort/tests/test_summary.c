@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "crc.h"
-#include "val_summary.h"
+#include "val.h"
 
 enum { MAX = 40 };
 

@@ -229,7 +229,7 @@ run "$valsort" --version
 is '--version' "$rc/$err/${out%%$'\n'*}" "0//valsort (hetsort) $(cat "$ROOT/VERSION")"
 
 # The judge is independent: what is shared with the generator knows nothing of records but their size.
-includes() { sed -n 's/^#include "\(.*\)"$/\1/p' "$ROOT"/gensort/"$1"*.[ch] | sort -u | grep -v -e "^$1" -e '^record\.h$' -e '^processors\.h$' -e '^progress\.h$' -e '^number\.h$' -e '^crc\.h$'; }
+includes() { sed -n 's/^#include "\(.*\)"$/\1/p' "$ROOT"/gensort/"$1"*.[ch] | sort -u | grep -v -e "^$1" -e '^record\.h$' -e '^processors\.h$' -e '^progress\.h$' -e '^number\.h$' -e '^crc\.h$' -e '^say\.h$'; }
 is 'valsort includes headers of its own only' "$(includes val)" ''
 is 'gensort includes headers of its own only' "$(includes gen)" ''
 names() { nm -u "$1" 2>/dev/null | awk '{print $2}' | grep "^$2_"; }
