@@ -6,7 +6,6 @@
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/order_check.h"
-#include "cli/process.h"
 #include "cli/progress_line.h"
 #include "cli/report.h"
 #include "cli/signals.h"

@@ -3,9 +3,9 @@
 #ifndef HETSORT_CLI_LAUNCH_H
 #define HETSORT_CLI_LAUNCH_H
 
-#include "base/status.h"
-
 #include <sys/types.h>
+
+#include "base/status.h"
 
 /* launch_rank - the number of this process, NULL without a launcher. */
 const char *launch_rank(void);
@@ -22,5 +22,12 @@ status launch_check(int size, err *e);
  * which forwards this process's standard error, and in *group its process group; else -1, also
  * where /proc is missing or the launcher's standard error is a pipe or a file. */
 int launch_terminal(pid_t *group);
+
+/* What the process needs before anything else is done. */
+
+/* process_prepare - once, before any thread starts: signals of broken pipes and file sizes become
+ * errors of calls, the limit of descriptors is raised as far as it may be, closed standard streams
+ * are held. ST_REFUSED with lent rights, ST_RESOURCE where the limit of the stack is too low. */
+status process_prepare(err *e);
 
 #endif

@@ -4,7 +4,6 @@
 #include "options.h"
 #include "base/size.h"
 #include "number.h"
-#include "option_habits.h"
 #include "option_rows.h"
 #include "options_validate.h"
 
