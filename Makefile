@@ -220,24 +220,24 @@ $(OBJ)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) $(EXTRA) -c -o $@ $<
 
-$(call objs,$(sort $(GEN_SRC) $(VAL_SRC))): EXTRA = -iquote common/include $(CRC_CFLAGS)
-PART_INC := -iquote partition -iquote common/include -Ipartition/include
+$(call objs,$(sort $(GEN_SRC) $(VAL_SRC))): EXTRA = -iquote partition/number/include $(CRC_CFLAGS)
+PART_INC := -iquote partition -iquote partition/number/include -Ipartition/include
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
-SORT_INC := -iquote sort -iquote common/include -Isort/include -Ipartition/include
+SORT_INC := -iquote sort -iquote partition/number/include -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) $(SIM_SRC) $(GRID_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(call objs,$(filter %/numa.c,$(SORT_SRC))): EXTRA += $(HWLOC_CFLAGS)
 $(PART_X:=.o): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_TESTS := $(filter sort/%,$(TESTS_C) $(FUZZ_C)) $(call in_tests,sort,fault_*.c)
 $(call objs,$(SORT_TESTS)): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
-$(OBJ)/gensort/tests/%: EXTRA = -Igensort -iquote common/include $(CRC_CFLAGS)
+$(OBJ)/gensort/tests/%: EXTRA = -Igensort -iquote partition/number/include $(CRC_CFLAGS)
 
 $(call objs,$(SORT_MPI)): $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)
 	$(Q)$(MPIWRAP) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(EXTRA) -c -o $@ $<
 
-PMPI_INC = -iquote common/include -Ipartition/mpi/include -Ipartition/include
+PMPI_INC = -iquote partition/number/include -Ipartition/mpi/include -Ipartition/include
 $(OBJ)/partition/mpi/%.o: partition/mpi/%.c
 	@mkdir -p $(@D)
 	$(call say,MPICC,$<)

@@ -57,16 +57,16 @@ static status make_dir(const char *path, file_id *made, err *e)
 	return rc;
 }
 
-static char *state_path(const char *dir, int32_t rank)
+static char *state_path(int rank, const void *dir)
 {
 	char name[RESUME_NAME_BYTES], *path;
 	resume_state_name(rank, name);
-	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+	return asprintf(&path, "%s/%s", (const char *)dir, name) < 0 ? NULL : path;
 }
 
 static status open_target(target *t, const char *dir, int32_t rank, err *e)
 {
-	char *path = state_path(dir, rank);
+	char *path = state_path(rank, dir);
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for a name");
 	status rc = target_open(t, path, e);
@@ -93,16 +93,11 @@ static status own_state(const rank_env *env, const input *in, resume_state *s, e
 	return ST_OK;
 }
 
-static char *state_of_rank(int rank, const void *dir)
-{
-	return state_path(dir, rank);
-}
-
 /* The locks of ranks that were killed; runs and states stay. */
 static void sweep_others(void *workdir_)
 {
 	const workdir *w = workdir_;
-	target_sweep_after(w->rank, w->ranks, state_of_rank, w->dir, 0);
+	target_sweep_after(w->rank, w->ranks, state_path, w->dir, 0);
 }
 
 double workdir_patience_s(const rank_env *env)
