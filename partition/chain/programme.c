@@ -6,7 +6,57 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "programme.h"
+#include "chain.h"
+#include "base/lp.h"
+
+/* Each fraction is the sum of two columns: one from 0 to its value at the start, one above; so a
+ * start that is no vertex is a basis all the same. */
+struct programme {
+	struct chain *ch;
+	hetpart_schedule
+		*sd;  /* start: fractions, and their dates in units near 1; then the result */
+	double *unit; /* [load][proc]: columns hold fraction times unit; 0: it must be 0 */
+	struct lp lp;
+	size_t m, total; /* processors, installments of all loads */
+	size_t rows;     /* next row */
+	size_t *giver;   /* for each date column, the row that holds it at the start; SIZE_MAX: none
+			  */
+};
+
+/* Columns: fractions up to the start, fractions above, starts of messages, of computations, the
+ * makespan. */
+static inline size_t col_low(const struct programme *pg, size_t t, size_t i)
+{
+	return t * pg->m + i;
+}
+
+static inline size_t col_high(const struct programme *pg, size_t t, size_t i)
+{
+	return pg->total * pg->m + t * pg->m + i;
+}
+
+static inline size_t col_dates(const struct programme *pg)
+{
+	return 2 * pg->total * pg->m;
+}
+
+static inline size_t col_send(const struct programme *pg, size_t t, size_t i)
+{
+	return col_dates(pg) + t * (pg->m - 1) + i;
+}
+
+static inline size_t col_work(const struct programme *pg, size_t t, size_t i)
+{
+	return col_dates(pg) + pg->total * (pg->m - 1) + t * pg->m + i;
+}
+
+static inline size_t col_makespan(const struct programme *pg)
+{
+	return col_dates(pg) + pg->total * (2 * pg->m - 1);
+}
+
+/* Make the start the basis of the programme. */
+static void part_ch_basis(struct programme *pg);
 
 static size_t row_count(size_t total, size_t m, size_t nloads)
 {
@@ -252,4 +302,55 @@ hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, hetpart_err *e
 	free(pg.unit);
 	part_lp_close(&pg.lp);
 	return rc;
+}
+
+/* basis.c - a starting basis from a schedule: dates are basic, each held by the row that
+ * gives it; fractions sit at the bound that is their value; one fraction of each load is basic for
+ * the sum. Triangular in time, and feasible. May not touch: coefficients. Costs O(columns). */
+
+static void dates(struct programme *pg)
+{
+	size_t first = col_dates(pg), last = col_makespan(pg);
+
+	for (size_t col = first; col <= last; col++) {
+		size_t row = pg->giver[col - first];
+		part_lp_col_place(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
+		if (row != SIZE_MAX)
+			part_lp_row_place(&pg->lp, row, LP_LOW);
+	}
+}
+
+/* Bounds and places of the fractions; the largest of each load is left to its sum. */
+static void fractions(struct programme *pg)
+{
+	const hetpart_schedule *sd = pg->sd;
+
+	for (size_t n = 0; n < sd->nloads; n++)
+		for (size_t k = sd->first[n] * pg->m; k < sd->first[n + 1] * pg->m; k++) {
+			double v = sd->fraction[k] * pg->unit[n * pg->m + k % pg->m];
+			part_lp_bounds(&pg->lp, k, 0, v);
+			part_lp_col_place(&pg->lp, k, v > 0 ? LP_HIGH : LP_FIXED);
+			part_lp_col_place(&pg->lp, k + pg->total * pg->m, LP_LOW);
+		}
+}
+
+static void sums(struct programme *pg)
+{
+	const hetpart_schedule *sd = pg->sd;
+
+	for (size_t n = 0; n < sd->nloads; n++) {
+		size_t from = sd->first[n] * pg->m, to = sd->first[n + 1] * pg->m, big = from;
+		for (size_t k = from; k < to; k++)
+			if (sd->fraction[k] > sd->fraction[big])
+				big = k;
+		part_lp_col_place(&pg->lp, big, LP_BASIC);
+		part_lp_row_place(&pg->lp, n, LP_FIXED);
+	}
+}
+
+static void part_ch_basis(struct programme *pg)
+{
+	dates(pg);
+	fractions(pg);
+	sums(pg);
 }

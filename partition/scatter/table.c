@@ -7,7 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "scatter.h"
+
+struct sc_table {
+	size_t n;                  /* amounts 0 .. n of this row are of interest */
+	const double *link, *comp; /* n + 1 entries: this processor's times */
+	const double *next;        /* n + 1 entries: best time of the processors after it */
+	double link_per_item;      /* affine links */
+	uint32_t *scratch;         /* n + 1 entries */
+	struct budget *budget;
+};
+
+/* Fill in choice[d] and row[d], d = 0 .. n, from the table; may leave off when the budget is at its
+ * end. */
+typedef void sc_row_fn(const struct sc_table *t, uint32_t *choice, double *row);
+
+/* The best e for d items by looking at all of them, for any costs; *best is its time. */
+static uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best);
+
+/* The same for all d: [S0] Algorithm 1. */
+sc_row_fn part_sc_row_any;
+
+/* Run the programme from the root backwards, read the shares off the choices, set the plan.
+ * bounded: costs are increasing, so the rows go no further than what a first plan shows to be of
+ * use. If the budget does not suffice, the plan is that of multires.c, or, where costs are not
+ * increasing, of tables in which shares are whole blocks. */
+static hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded,
+					hetpart_err *err);
 
 struct work {
 	struct sc_table t;
@@ -40,7 +66,7 @@ static void tabulate(const struct sc_cost *c, const struct work *w, size_t n, ui
 			v[e] = sc_time(c, e * w->block + more);
 }
 
-uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
+static uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
 {
 	uint32_t at = 0;
 
@@ -253,7 +279,8 @@ done:
 	return rc;
 }
 
-hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded, hetpart_err *err)
+static hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded,
+					hetpart_err *err)
 {
 	hetpart_status rc = HETPART_OK;
 	double end_s;
@@ -268,4 +295,112 @@ hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounde
 	if (rc != HETPART_OK || sc->exact)
 		return rc;
 	return make_do(sc, err);
+}
+
+/* dp.c - the dynamic programmes of [S0]: Algorithm 1 for any costs, Algorithm 2 for
+ * increasing ones. cost[d,i] = min over e of link_i(e) + max(comp_i(e), cost[d-e,i+1]).
+ * May not touch: cost kinds. Costs O(p n^2) time at worst, 4 p n bytes. */
+
+/* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
+static size_t crossing(const struct sc_table *t, size_t d)
+{
+	struct bisection s = { 0, d + 1, 0 };
+
+	while (first_step(&s))
+		first_told(&s, t->comp[s.mid] >= t->next[d - s.mid]);
+	return s.lo;
+}
+
+/* Algorithm 2: from the crossing downwards, until what the others need is too much alone. */
+static uint32_t increasing_cost(const struct sc_table *t, size_t d, double *best)
+{
+	size_t e = crossing(t, d), at = e <= d ? e : 0;
+
+	*best = e <= d ? t->link[e] + t->comp[e] : INFINITY;
+	while (e-- > 0) {
+		part_spend(t->budget, 1);
+		double v = t->link[e] + t->next[d - e];
+		if (v < *best) {
+			*best = v;
+			at = e;
+		} else if (t->next[d - e] >= *best) {
+			break;
+		}
+	}
+	return (uint32_t)at;
+}
+
+static void row_increasing(const struct sc_table *t, uint32_t *choice, double *row)
+{
+	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++)
+		choice[d] = increasing_cost(t, d, &row[d]);
+}
+
+hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err)
+{
+	if (increasing && !(sc->comp_increasing && sc->link_increasing))
+		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+	sc->plan->method = increasing ? "dp-increasing" : "dp";
+	return part_sc_table_run(sc, increasing ? row_increasing : part_sc_row_any, false, err);
+}
+
+/* window.c - [S0]'s programme in O(p n) for increasing compute and affine link costs: the
+ * crossing E(d) = min{e : comp(e) >= next(d - e)} moves by at most one as d grows, and below it
+ * link(e) + next(d - e) is a minimum over a sliding window (monotone queue of k = d - e).
+ * May not touch: cost kinds. Costs O(1) amortised for each processor and amount. */
+
+/* Candidates k, rising; the first is the best. A new one is added at the back: those before it that
+ * are no better now never will be, as all gain step alike. Returns the new tail. */
+static inline size_t push(uint32_t *restrict q, size_t head, size_t tail, size_t k,
+			  const double *restrict next, double step)
+{
+	double mine = next[k];
+
+	while (tail > head && next[q[tail - 1]] + step * (double)(k - q[tail - 1]) >= mine)
+		tail--;
+	q[tail] = (uint32_t)k;
+	return tail + 1;
+}
+
+static void row_window(const struct sc_table *t, uint32_t *restrict choice, double *restrict row)
+{
+	const double *restrict link = t->link, *restrict comp = t->comp, *restrict next = t->next;
+	uint32_t *restrict q = t->scratch;
+	size_t head = 0, tail = 0, cross = 0; /* E(d) */
+
+	for (size_t d = 0; d <= t->n; d++) {
+		if (d % BUDGET_STRIDE == BUDGET_STRIDE - 1 && part_spend(t->budget, BUDGET_STRIDE))
+			return;
+		double best = INFINITY, v = next[d] + link[0];
+		size_t at = 0;
+		if (d > 0)
+			tail = push(q, head, tail, d - 1, next, t->link_per_item);
+		/* each by one at most; without a branch, which would be unpredictable */
+		cross += (cross <= d) &
+			 (comp[cross <= d ? cross : d] < next[cross <= d ? d - cross : 0]);
+		head += (head < tail) & (q[head] + cross <= d);
+		if (cross <= d) {
+			best = link[cross] + comp[cross];
+			at = cross;
+		}
+		if (cross > 0 && v < best) {
+			best = v;
+			at = 0;
+		}
+		if (head < tail && (v = link[d - q[head]] + next[q[head]]) < best) {
+			best = v;
+			at = d - q[head];
+		}
+		choice[d] = (uint32_t)at;
+		row[d] = best;
+	}
+}
+
+hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err)
+{
+	if (!sc->link_affine || !sc->comp_increasing)
+		return part_fail(err, HETPART_EINVAL,
+				 "the method needs affine link and increasing compute costs");
+	sc->plan->method = "window";
+	return part_sc_table_run(sc, row_window, true, err);
 }

@@ -3,7 +3,6 @@
 #include "parts.h"
 #include "io/manifest.h"
 #include "io/file.h"
-#include "io/role.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "manifest.h"
 #include "file.h"
-#include "role.h"
 
 #include <errno.h>
 #include <fcntl.h>

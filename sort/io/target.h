@@ -6,7 +6,7 @@
 #define HETSORT_IO_TARGET_H
 
 #include "base/status.h"
-#include "role.h"
+#include "file.h"
 #include "unfinished.h"
 
 #include <dirent.h>
@@ -145,9 +145,16 @@ status target_look(const target *t, err *e);
  * message says; only a loss of power could remove the name. */
 status target_sync_name(const target *t, err *e);
 
-/* target_write_lock - write the text of the lock that this target holds. target_hidden_path - the
- * name that the target of a hidden name had, allocated, NULL without memory. */
+/* For target_lock.c. target_write_lock - the text of the lock that this target holds: a line that
+ * begins with TARGET_LOCK_MARK, and a line for each note; the number in the line of the directory
+ * is TARGET_DIR_NOTE, in others the kind. target_noted_name - the name of a file that is noted.
+ * target_name_lock - fill t->lock. target_hidden_path - the name that the target of a hidden name
+ * had, allocated, NULL without memory. */
+#define TARGET_LOCK_MARK "hetsort lock: "
+enum { TARGET_DIR_NOTE = 9 };
 status target_write_lock(const target *t, err *e);
+void target_noted_name(const target *t, const hidden_file *f, char name[UNFINISHED_NAME_BYTES]);
+void target_name_lock(target *t);
 char *target_hidden_path(const target *beside, const char *name, target_kind kind);
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and

@@ -3,7 +3,7 @@
  * to what was seen, in seconds of a single processor. Called at rank 0. Reads and writes one small
  * file; nothing it finds there can make a run fail. */
 #include "wisdom.h"
-#include "io/role.h"
+#include "io/file.h"
 #include "shares.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/streams.h"
 #include "io/manifest.h"
 #include "io/file.h"
-#include "io/role.h"
+#include "io/registry.h"
 #include "model/wisdom.h"
 #include "spill/resume_state.h"
 

@@ -4,7 +4,7 @@
 #define HETSORT_PHASES_ALIAS_CHECK_H
 
 #include "comm/rank_env.h"
-#include "io/role.h"
+#include "io/file.h"
 
 /* A file that rank 0 writes when the job has ended. */
 typedef struct side_file {

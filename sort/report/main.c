@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsort-report: a report in, its page out. What hetsort --html writes is the same. */
-#include "io/role.h"
+#include "io/registry.h"
 #include "page.h"
 
 #include <getopt.h>

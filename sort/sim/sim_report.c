@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "comm_sim.h"
 #include "engine.h"
-#include "io/role.h"
+#include "io/file.h"
 #include "scale.h"
 
 #include <inttypes.h>
