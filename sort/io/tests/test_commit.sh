@@ -91,6 +91,8 @@ errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
     new_set "file:$n=$reason@incommit"
     # nothing strikes behind the last call: the output of the failing program tells
     if [ "$rc" -eq 0 ]; then
+      # an old part that could not be looked at proves nothing, so it stays, and a note says so
+      case $err in *"note: the old part 'd/out."*"was not removed"*) rm -f $(seq -f 'd/out.%g' $2 $(($1 - 1))) ;; esac
       [ "$(set_there)/$(hidden)" = new/0 ] || odd+=" $n=$reason: success, and $(set_there), $(hidden) hidden;"
       last=$((last - (n > calls)))
       continue
