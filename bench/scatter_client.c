@@ -15,7 +15,6 @@
  * item, of any message and of each item; without it they are measured first mpicc scatter_client.c
  * $(pkg-config --cflags --libs hetpart_mpi) */
 #include <hetpart_mpi.h>
-#include "number.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -285,8 +284,9 @@ static void run(job *j, const char *how, const unsigned char *all, unsigned char
 
 static int positive(const char *text)
 {
-	uint64_t n;
-	if (!number_parse(text, 1, INT_MAX, &n))
+	char *end;
+	const long n = strtol(text, &end, 10);
+	if (end == text || *end || n < 1 || n > INT_MAX)
 		fail("ITEMS, ITEM_BYTES and ROUNDS are whole numbers above 0");
 	return (int)n;
 }
