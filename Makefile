@@ -345,7 +345,7 @@ $(SHIMS): scripts/shim.c scripts/shim.h
 # It counts and refuses the allocations of these tests.
 OOM_X    := $(filter %/test_oom %/oom_test,$(TESTS_X) $(PMPI_X) $(SMPI_X))
 $(OOM_X): $(firstword $(SHIMS))
-$(OOM_X): WITH_SHIM = $(if $(SHIMS),$(OBJ)/shim.so -Wl$(comma)-rpath$(comma)'$(abspath $(OBJ))')
+$(OOM_X): WITH_SHIM = $(if $(SHIMS),$(OBJ)/shim.so -Wl$(comma)-rpath$(comma)'$$ORIGIN/../..:$$ORIGIN/../../..:$$ORIGIN/../../../..')
 $(PMPI_X): %: %.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(WITH_SHIM) $(PART_LIBS))
 SMPI_INC = -Isort/include -Ipartition/mpi/tests $(PMPI_INC)
