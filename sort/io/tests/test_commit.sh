@@ -84,15 +84,16 @@ walk() { # walk OLD NEW STEP - SIGKILL before every call
 }
 
 errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
-  local n=0 odd='' failed=0 before why=(EIO ENOSPC EDQUOT EXDEV) last=1 reason
+  local n=0 odd='' failed=0 before left why=(EIO ENOSPC EDQUOT EXDEV) last=1 reason
   prepare $1 $2
   while [ $last -gt 0 ]; do
     n=$((n + 1 + RANDOM % $3)) reason=${why[RANDOM % 4]}
     new_set "file:$n=$reason@incommit"
     # nothing strikes behind the last call: the output of the failing program tells
     if [ "$rc" -eq 0 ]; then
-      # an old part that could not be looked at proves nothing, so it stays, and a note says so
-      case $err in *"note: the old part 'd/out."*"was not removed"*) rm -f $(seq -f 'd/out.%g' $2 $(($1 - 1))) ;; esac
+      # an old part that could not be looked at proves nothing, so it stays, and a note names it
+      left=$(sed -n "s/.*note: the old part '\(d\/out\.[0-9]*\)' was not removed.*/\1/p" <<<"$err")
+      [ -z "$left" ] || [ "${left##*.}" -lt $2 ] || rm "$left"
       [ "$(set_there)/$(hidden)" = new/0 ] || odd+=" $n=$reason: success, and $(set_there), $(hidden) hidden;"
       last=$((last - (n > calls)))
       continue
