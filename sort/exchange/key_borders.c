@@ -59,34 +59,34 @@ static status find_borders(const key_borders *b, comm *c)
 	return comm_allgather(c, mine, b->all, b->stride);
 }
 
-static void last_of_runs(const key_borders *b, const runs *r, const uint64_t *cut, last_before *to,
+static void last_of_runs(const key_borders *b, sorted *s, const uint64_t *cut, last_before *to,
 			 last_before *room)
 {
-	for (size_t k = 0; k < r->count; k++) {
-		room->any = cut[k] > r->start[k];
+	for (size_t k = 0; k < s->count; k++) {
+		room->any = cut[k] > s->start[k];
 		if (room->any)
-			runs_item(r, cut[k] - 1, &room->it);
+			s->ops->item(s, cut[k] - 1, &room->it);
 		take_greater(b, to, room);
 	}
 }
 
-status key_borders_sorted(comm *c, mem *m, const runs *r, uint64_t *cut, err *er)
+status key_borders_sorted(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 {
 	key_borders b;
-	status rc = borders_open(&b, c, m, &r->recs.lay, er);
+	status rc = borders_open(&b, c, m, &s->lay, er);
 	for (size_t j = 0; rc == ST_OK && j + 1 < b.p; j++)
-		last_of_runs(&b, r, cut + (j + 1) * r->count, at(&b, b.own, j), at(&b, b.all, 0));
+		last_of_runs(&b, s, cut + (j + 1) * s->count, at(&b, b.own, j), at(&b, b.all, 0));
 	if (rc == ST_OK)
-		rc = comm_agree(c, runs_failure(r, er));
+		rc = comm_agree(c, sorted_failure(s, er));
 	if (rc == ST_OK)
 		rc = find_borders(&b, c);
 	for (size_t j = 0; rc == ST_OK && j + 1 < b.p; j++) {
-		uint64_t *to = cut + (j + 1) * r->count;
+		uint64_t *to = cut + (j + 1) * s->count;
 		const last_before *last = at(&b, b.all, j);
-		for (size_t k = 0; last->any && k < r->count; k++)
-			to[k] = runs_before(r, to[k], r->start[k + 1], &last->it);
+		for (size_t k = 0; last->any && k < s->count; k++)
+			to[k] = s->ops->before(s, to[k], s->start[k + 1], &last->it);
 	}
-	rc = comm_agree(c, rc == ST_OK ? runs_failure(r, er) : rc);
+	rc = comm_agree(c, rc == ST_OK ? sorted_failure(s, er) : rc);
 	borders_close(&b, m);
 	return rc;
 }

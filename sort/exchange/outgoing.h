@@ -3,17 +3,14 @@
 #ifndef HETSORT_EXCHANGE_OUTGOING_H
 #define HETSORT_EXCHANGE_OUTGOING_H
 
-#include "kernel/loser_tree.h"
-#include "kernel/merge_partition.h"
-#include "spill/merge_slice.h"
+#include "spill/sorted.h"
 
 #include <pthread.h>
 
 typedef struct stream_out stream_out;
 
 typedef struct outgoing {
-	const runs *r;
-	const uint64_t *cut; /* [(size + 1) * runs] as split_sorted leaves them */
+	layout lay;
 	size_t size;
 	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
@@ -21,10 +18,11 @@ typedef struct outgoing {
 	err e; /* the first failure to read; after it records of the largest key are sent */
 } outgoing;
 
-/* outgoing_open - streams to `size` ranks, for runs on disk in pieces of piece_recs records. r and
- * cut live as long. To be closed on failure too. */
-status outgoing_open(outgoing *s, mem *m, const runs *r, const uint64_t *cut, size_t size,
-		     size_t piece_recs, err *e);
+/* outgoing_open - streams to `size` ranks; rank d gets of run k the places from cut[d * runs + k]
+ * to cut[(d + 1) * runs + k]. Of what is on disk each reads ahead_bytes at a time. To be closed on
+ * failure too. */
+status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
+		     uint64_t ahead_bytes, err *e);
 
 /* outgoing_fill - an exchange_fill: the next n records of the stream to rank `to`. After a
  * failure, which is kept, records are made up, because the peers wait for them. */
@@ -40,8 +38,9 @@ status outgoing_failure(outgoing *s, err *e);
 
 void outgoing_close(outgoing *s, mem *m);
 
-/* outgoing_most_bytes - at most what outgoing_open allocates for so many records of runs in memory
- * to so many ranks, but for some hundred bytes a rank. */
+/* outgoing_most_bytes - at most what outgoing_open allocates for so many records to so many ranks,
+ * in addition to ahead_bytes for each and some hundred bytes for each and for each of its runs on
+ * disk. */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 #endif

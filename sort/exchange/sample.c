@@ -29,35 +29,21 @@ typedef struct weighed_sample {
 	double before; /* records before it, by the samples */
 } weighed_sample;
 
-/* k of the samples that runs on disk have, evenly spread. */
-static void draw_from_samples(sample_batch *out, const runs *r, size_t k)
+/* At most `room` samples: those that the sequence has; or one from each part, always the same place
+ * if the sequence is in order, a random one if not (a fixed stride would meet periodic inputs in
+ * step). */
+static void draw(sample_batch *out, sorted *s, size_t room)
 {
-	const size_t all = r->sample_at[r->count], isz = item_bytes(&r->recs.lay);
-	out->count = k;
-	out->weight = k ? (double)runs_total(r) / (double)k : 0;
-	for (size_t i = 0; i < k; i++) {
-		const size_t s = (size_t)((unsigned __int128)all * i / k);
-		memcpy(out->items + i * isz, r->sample + s * isz, isz);
-	}
-}
-
-/* k samples, one from each k-th part: always the same place where the entries are sorted, a random
- * one where they are not (a fixed stride would meet periodic inputs in step). */
-static void draw(sample_batch *out, const runs *r, size_t k, bool sorted)
-{
-	const uint64_t n = runs_total(r);
-	const uint64_t of_part = sample_phase((int)r->recs.rank, 0);
-	uint64_t state = UINT64_C(0x68657473) + r->recs.rank;
-	const size_t isz = item_bytes(&r->recs.lay);
-	out->count = k;
-	out->weight = k ? (double)n / (double)k : 0;
-	for (size_t i = 0; i < k; i++) {
-		const size_t from = (size_t)((unsigned __int128)n * i / k);
-		const size_t to = (size_t)((unsigned __int128)n * (i + 1) / k);
-		const size_t at = sorted ? sample_place(n, i, k, of_part)
-					 : from + (size_t)(splitmix(&state) % (to - from));
-		const entry e = runs_entry(r, at);
-		item_of((item *)(void *)(out->items + i * isz), &e, &r->recs);
+	const uint64_t n = sorted_total(s), of_part = sample_phase((int)s->rank, 0);
+	const size_t k = (size_t)u64_min(n, room), isz = item_bytes(&s->lay);
+	uint64_t state = UINT64_C(0x68657473) + s->rank;
+	out->count = s->ops->sample ? s->ops->sample(s, room, out->items) : k;
+	out->weight = out->count ? (double)n / (double)out->count : 0;
+	for (size_t i = 0; !s->ops->sample && i < k; i++) {
+		const uint64_t from = sample_place(n, i, k, 0), to = sample_place(n, i + 1, k, 0);
+		const uint64_t at = s->shuffled ? from + splitmix(&state) % (to - from)
+						: sample_place(n, i, k, of_part);
+		s->ops->item(s, at, (item *)(void *)(out->items + i * isz));
 	}
 }
 
@@ -191,11 +177,10 @@ size_t sample_most_bytes(const layout *l)
 	return sizeof(sample_batch) + sample_room(isz, 1) * (isz + sizeof(weighed_sample));
 }
 
-status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
-		       brackets *out, err *er)
+status sample_brackets(comm *c, mem *m, sorted *s, const uint64_t *target, brackets *out, err *er)
 {
-	const layout *l = &r->recs.lay;
-	const size_t isz = item_bytes(l), p = (size_t)c->size, n = runs_total(r);
+	const layout *l = &s->lay;
+	const size_t isz = item_bytes(l), p = (size_t)c->size;
 	const size_t room = sample_room(isz, p), bytes = sizeof(sample_batch) + room * isz;
 	status rc = alloc_brackets(m, out, p - 1, l, er);
 	sample_batch *mine = mem_array(m, bytes, 1, "samples", er);
@@ -204,14 +189,12 @@ status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64
 		rc = ST_RESOURCE;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
-		if (r->spill)
-			draw_from_samples(mine, r, size_min(r->sample_at[r->count], room));
-		else
-			draw(mine, r, size_min(n, room), sorted);
+		draw(mine, s, room);
 		rc = comm_gather(c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && c->rank == 0)
-		rc = choose(m, all, bytes, c->size, sorted && r->count == 1, l, target, out, er);
+		rc = choose(m, all, bytes, c->size, !s->shuffled && s->count == 1, l, target, out,
+			    er);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out->raw, out->raw_bytes, 0);

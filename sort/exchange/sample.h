@@ -5,7 +5,7 @@
 
 #include "comm/comm.h"
 #include "base/mem.h"
-#include "spill/runs.h"
+#include "spill/sorted.h"
 
 /* A splitter lies in [lo, hi), by an estimate. */
 typedef struct bracket {
@@ -41,11 +41,10 @@ static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t
 double sample_margin(double sum, double square);
 
 /* sample_brackets - collective: estimate the brackets of the size - 1 splitters from samples.
- * r        this rank's runs; sorted tells whether they are in order already.
+ * s        this rank's sequence, also if it is shuffled.
  * target   target[j]: how many records, of all ranks, precede splitter j.
  * Each rank sends a bounded number of samples to rank 0, which sorts them. */
-status sample_brackets(comm *c, mem *m, const runs *r, bool sorted, const uint64_t *target,
-		       brackets *out, err *er);
+status sample_brackets(comm *c, mem *m, sorted *s, const uint64_t *target, brackets *out, err *er);
 
 /* sample_most_bytes - at most what sample_brackets allocates for each rank's samples. */
 size_t sample_most_bytes(const layout *l);

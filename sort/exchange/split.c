@@ -13,7 +13,7 @@
 /* From ranges to cuts; runs are in order within the ranges. */
 static status cut_within(splitter_search *s, uint64_t *cut, err *er)
 {
-	const runs *r = s->r;
+	const sorted *r = s->r;
 	const size_t places = s->count * r->count;
 	const status rc = splitter_search_run(s, er);
 	for (size_t k = 0; k < r->count; k++) {
@@ -25,7 +25,7 @@ static status cut_within(splitter_search *s, uint64_t *cut, err *er)
 	return rc;
 }
 
-status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, const brackets *b,
+status split_sorted(comm *c, mem *m, sorted *r, const uint64_t *target, const brackets *b,
 		    uint64_t *cut, err *er)
 {
 	splitter_search s;
@@ -34,8 +34,8 @@ status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, cons
 		for (size_t k = 0; k < r->count; k++, i++) {
 			const uint64_t lo = r->start[k], hi = r->start[k + 1];
 			const bracket *w = &b->b[j];
-			s.g[i] = (range){ w->lo ? runs_before(r, lo, hi, w->lo) : lo,
-					  w->hi ? runs_before(r, lo, hi, w->hi) : hi };
+			s.g[i] = (range){ w->lo ? r->ops->before(r, lo, hi, w->lo) : lo,
+					  w->hi ? r->ops->before(r, lo, hi, w->hi) : hi };
 		}
 	if (rc == ST_OK)
 		rc = splitter_search_check(&s);
@@ -141,10 +141,11 @@ status split_unsorted(comm *c, mem *m, const records *r, entry *e, entry *out, s
 		      const uint64_t *target, const brackets *b, uint64_t *cut, err *er)
 {
 	const uint64_t start[] = { 0, n };
-	const runs all = { .recs = *r, .e = out, .count = 1, .start = start };
+	sorted_memory all = { .recs = *r, .e = out };
 	intervals l;
 	splitter_search s;
-	status rc = splitter_search_open(&s, c, m, &all, target, b->count, er);
+	sorted_memory_make(&all, 1, start);
+	status rc = splitter_search_open(&s, c, m, &all.s, target, b->count, er);
 	const status alloc = intervals_alloc(&l, m, b, &r->lay, er);
 	rc = comm_agree(c, rc == ST_OK && out ? alloc : ST_RESOURCE);
 	if (rc == ST_OK)

@@ -9,7 +9,7 @@
 
 /* split_sorted - collective: where splitters cut sorted runs. cut has (size + 1) * runs elements:
  * of run k, rank d is to get the places from cut[d * runs + k] to cut[(d + 1) * runs + k]. */
-status split_sorted(comm *c, mem *m, const runs *r, const uint64_t *target, const brackets *b,
+status split_sorted(comm *c, mem *m, sorted *r, const uint64_t *target, const brackets *b,
 		    uint64_t *cut, err *er);
 
 /* split_unsorted - collective: the same for entries in order of position. They move from e to out,

@@ -49,7 +49,7 @@ typedef struct weighed {
 
 static size_t item_size(const splitter_search *s)
 {
-	return item_bytes(&s->r->recs.lay);
+	return item_bytes(&s->r->lay);
 }
 
 static size_t samples_for(size_t ranks, size_t bytes)
@@ -60,11 +60,11 @@ static size_t samples_for(size_t ranks, size_t bytes)
 /* Of each of several runs. */
 static size_t samples_a_run(const splitter_search *s)
 {
-	return s->r->spill ? 1 : size_max(1, s->samples / s->r->count);
+	return s->r->costly ? 1 : size_max(1, s->samples / s->r->count);
 }
 
-status splitter_search_open(splitter_search *s, comm *c, mem *m, const runs *r,
-			    const uint64_t *target, size_t count, err *er)
+status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const uint64_t *target,
+			    size_t count, err *er)
 {
 	const size_t p = (size_t)c->size, places = count * r->count;
 	*s = (splitter_search){ .c = c,
@@ -108,7 +108,7 @@ void splitter_search_close(splitter_search *s)
 
 /* How many records of this rank lie before the lower ends of a splitter's ranges, and before the
  * upper. */
-static range sum_up(const runs *r, const range *g)
+static range sum_up(const sorted *r, const range *g)
 {
 	range sum = { 0, 0 };
 	for (size_t k = 0; k < r->count; k++) {
@@ -130,7 +130,7 @@ static range ends_that_hold(const splitter_search *s, const range *in)
 	return (range){ sum.lo <= t, sum.hi >= t };
 }
 
-static void open_ends(const runs *r, range *g, bool lo_holds, bool hi_holds)
+static void open_ends(const sorted *r, range *g, bool lo_holds, bool hi_holds)
 {
 	for (size_t k = 0; k < r->count; k++) {
 		if (!lo_holds)
@@ -168,7 +168,8 @@ static size_t sample_runs(const splitter_search *s, const range *cut)
 		const size_t parts = (size_t)u64_min(samples_a_run(s), w);
 		for (size_t i = 0; i < parts; i++, n++) {
 			item *it = (void *)(s->items + n * one);
-			runs_item(s->r, cut[k].lo + sample_place(w, i, parts, s->of_part), it);
+			s->r->ops->item(s->r, cut[k].lo + sample_place(w, i, parts, s->of_part),
+					it);
 			s->own[n] = (weighed){ it, (double)w / (double)parts };
 		}
 	}
@@ -180,7 +181,7 @@ static size_t sample_runs(const splitter_search *s, const range *cut)
 static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_t width,
 			     unsigned char *to)
 {
-	layout lay = s->r->recs.lay;
+	layout lay = s->r->lay;
 	const size_t one = item_size(s), n = sample_runs(s, cut);
 	const size_t known = (size_t)((double)samples_a_run(s) * sqrt((double)s->r->count));
 	const size_t count = size_max(1, size_min(s->samples, known));
@@ -200,7 +201,7 @@ static void draw_all(const splitter_search *s, const range *cut, unsigned char *
 {
 	for (size_t k = 0; k < s->r->count; k++)
 		for (uint64_t at = cut[k].lo; at < cut[k].hi; at++, to += item_size(s))
-			runs_item(s->r, at, (void *)to);
+			s->r->ops->item(s->r, at, (void *)to);
 }
 
 static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
@@ -211,9 +212,9 @@ static size_t draw(const splitter_search *s, const range *cut, uint64_t width, u
 	}
 	if (s->r->count > 1)
 		return draw_from_runs(s, cut, width, to);
-	const size_t n = s->r->spill ? 1 : s->samples;
+	const size_t n = s->r->costly ? 1 : s->samples;
 	for (size_t i = 0; i < n; i++, to += item_size(s))
-		runs_item(s->r, cut->lo + sample_place(width, i, n, s->of_part), (void *)to);
+		s->r->ops->item(s->r, cut->lo + sample_place(width, i, n, s->of_part), (void *)to);
 	return n;
 }
 
@@ -227,7 +228,7 @@ static void make_bids(const splitter_search *s)
 		b->before[1] = sum.hi;
 		b->count = draw(s, cut, sum.hi - sum.lo, b->items);
 	}
-	for (size_t j = 0; j < s->count && runs_failure(s->r, NULL) != ST_OK; j++)
+	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
 		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
 }
 
@@ -263,7 +264,7 @@ static void hear(const splitter_search *s, const bid *b, hearing *h, double *sum
 static hearing hear_all(const splitter_search *s)
 {
 	hearing h = { .all = true };
-	layout lay = s->r->recs.lay;
+	layout lay = s->r->lay;
 	double sum = 0, square = 0;
 	for (int i = 0; i < s->c->size; i++)
 		hear(s, (const void *)(s->in + (size_t)i * s->bid_bytes), &h, &sum, &square);
@@ -372,9 +373,9 @@ static void place_pivots(const splitter_search *s, size_t j, const answer *a)
 		range *g = &s->g[i], *cut = &s->cut[i];
 		*cut = *g;
 		if (a->pivots & LOWER)
-			cut->lo = runs_before(s->r, g->lo, g->hi, lower);
+			cut->lo = s->r->ops->before(s->r, g->lo, g->hi, lower);
 		if (a->pivots & UPPER)
-			cut->hi = runs_before(s->r, cut->lo, g->hi, upper);
+			cut->hi = s->r->ops->before(s->r, cut->lo, g->hi, upper);
 		if (a->verdict == BEFORE)
 			g->lo = g->hi = cut->hi = cut->lo;
 	}
@@ -422,7 +423,7 @@ status splitter_search_run(splitter_search *s, err *er)
 		failed |= round == MOST_ROUNDS;
 	}
 	if (rc == ST_OK)
-		rc = comm_agree(s->c, runs_failure(s->r, er));
+		rc = comm_agree(s->c, sorted_failure(s->r, er));
 	return rc == ST_OK && failed ? err_set(er, ST_PEER, "the ranks never agree on where to cut")
 				     : rc;
 }

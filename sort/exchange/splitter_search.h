@@ -5,7 +5,7 @@
 
 #include "comm/comm.h"
 #include "base/mem.h"
-#include "spill/runs.h"
+#include "spill/sorted.h"
 
 /* What one rank knows of one splitter in one of its runs: it cuts at a place in [lo, hi]. Of count
  * splitters and R runs, range j * R + k is that of splitter j in run k. */
@@ -16,7 +16,7 @@ typedef struct range {
 typedef struct splitter_search {
 	comm *c;
 	mem *m;
-	const runs *r;
+	sorted *r;
 	const uint64_t *target; /* [count] */
 	size_t count;
 	range *g;   /* [count * R] what is known */
@@ -36,8 +36,8 @@ typedef struct splitter_search {
 /* splitter_search_open - memory for a search of `count` splitters, count < size: rank j is in
  * charge of splitter j, before which there are to be target[j] records of all ranks. Ranges are the
  * caller's to set. Not collective; to be closed on failure too. */
-status splitter_search_open(splitter_search *s, comm *c, mem *m, const runs *r,
-			    const uint64_t *target, size_t count, err *er);
+status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const uint64_t *target,
+			    size_t count, err *er);
 void splitter_search_close(splitter_search *s);
 
 /* splitter_search_check - collective: are estimated ranges right over all ranks? Where splitter j

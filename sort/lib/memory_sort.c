@@ -2,6 +2,7 @@
 /* The phases of the sort in memory. A rank finds the order of its records in buckets, with the
  * output array as scratch, and keeps it as positions: no second copy of anything large. */
 #include "memory_sort.h"
+#include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "exchange/exchange.h"
 #include "kernel/bucket_sort.h"
@@ -75,20 +76,56 @@ static void release(sort_state *r)
 	mem_free(m, r->own.pos);
 }
 
+/* This rank's records in order, as a sequence that is sampled and cut. */
+typedef struct own_records {
+	sorted s;
+	const permutation *order;
+} own_records;
+
+static entry own_entry(const sorted *s, uint64_t place)
+{
+	const permutation *p = ((const own_records *)(const void *)s)->order;
+	return entry_make(permutation_record(p, place), &s->lay, permutation_position(p, place));
+}
+
+static void own_item(sorted *s, uint64_t place, item *it)
+{
+	const entry e = own_entry(s, place);
+	item_of(it, &e, &((const own_records *)(void *)s)->order->r);
+}
+
+static uint64_t own_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
+{
+	const records *recs = &((const own_records *)(void *)s)->order->r;
+	lower_bound b = { .lo = lo, .hi = hi };
+	while (lower_bound_open(&b)) {
+		const entry e = own_entry(s, b.mid);
+		lower_bound_step(&b, entry_item_cmp(&e, it, recs) < 0);
+	}
+	return b.lo;
+}
+
+static const sorted_ops own_ops = { .item = own_item, .before = own_before };
+
 static status sort_and_split(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t n = (size_t)j->n_in, p = (size_t)j->c->size;
 	const uint64_t start[2] = { 0, n };
-	const runs one = { .recs = r->own.r, .order = &r->own, .count = 1, .start = start };
+	own_records own = { .s = { .ops = &own_ops,
+				   .lay = j->lay,
+				   .rank = (uint32_t)j->c->rank,
+				   .count = 1,
+				   .start = start },
+			    .order = &r->own };
 	const uint64_t room_bytes = j->share[j->c->rank] * j->lay.record_bytes; /* of the output */
 	status rc = bucket_sort_order(j->m, n, j->out, room_bytes, &r->own, j->threads,
 				      &BUCKET_SORT_SIZES, j->e);
 	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
-		rc = sample_brackets(j->c, j->m, &one, true, r->target, &r->brackets, j->e);
+		rc = sample_brackets(j->c, j->m, &own.s, r->target, &r->brackets, j->e);
 	if (rc == ST_OK)
-		rc = split_sorted(j->c, j->m, &one, r->target, &r->brackets, r->cut, j->e);
+		rc = split_sorted(j->c, j->m, &own.s, r->target, &r->brackets, r->cut, j->e);
 	sample_brackets_free(j->m, &r->brackets);
 	for (size_t d = 0; rc == ST_OK && d < p; d++)
 		r->send[d] = r->cut[d + 1] - r->cut[d];

@@ -144,7 +144,8 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 					!env_scatters(env) && !env->o->workdir,
 			       .keeps = env->o->workdir && own_share(env, k->s->in) > 0,
 			       .kept = k->w->on ? &k->w->seal.kept : NULL,
-			       .test_run_recs = test_sizes_of(env->o)->run_recs };
+			       .test_run_recs = test_sizes_of(env->o)->run_recs,
+			       .test_part_bytes = test_sizes_of(env->o)->merge_bytes };
 }
 
 /* By merging, and where runs spill to disk, what is written passes through windows. */
@@ -389,8 +390,8 @@ void budget_ended(rank_env *env, const settled *k, const read_runs *d, memory_pl
 {
 	budget_query q = query_of(env, k, mp, 0);
 	q.recs = d->n;
-	mp->budget.runs = d->r.count;
-	budget_end(&mp->budget, &q, d->spill);
+	mp->budget.runs = d->s->count;
+	budget_end(&mp->budget, &q, d->disk.spill);
 	note_budget(env, mp);
 }
 

@@ -143,8 +143,8 @@ static status open_outgoing(exchange_setup *t)
 	const status rc = settings_drops(env->o) ? selection_open(&t->selection, env,
 								  exchange_setup_most(env, t->k->s))
 						 : ST_OK;
-	return t->recv && rc == ST_OK ? outgoing_open(&t->out, &env->m, &t->cuts->r, t->cuts->cut,
-						      p, t->k->mp->budget.slice_recs, &env->e)
+	return t->recv && rc == ST_OK ? outgoing_open(&t->out, &env->m, t->cuts->s, t->cuts->cut, p,
+						      t->k->mp->budget.ahead_bytes, &env->e)
 				      : ST_RESOURCE;
 }
 

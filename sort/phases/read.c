@@ -155,8 +155,8 @@ void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
 	r->read_bytes = in * bytes - r->kept_bytes;
 	r->sum_in = d->sum;
 	r->verify_s += d->verify_s;
-	if (d->spill)
-		spill_left_out(d->spill, r->left_out, sizeof r->left_out, &r->runs_again);
+	if (d->disk.spill)
+		spill_left_out(d->disk.spill, r->left_out, sizeof r->left_out, &r->runs_again);
 	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
 }
 
@@ -166,8 +166,10 @@ static status open_sorted(rank_env *env, const settled *k, read_runs *d)
 	const comm *c = env->c;
 	const size_t ranks = (size_t)((c->size - 1) / c->processes + 1);
 	*d = (read_runs){ .n = (size_t)own_share(env, k->s->in) };
-	return sorted_files_open(&d->files, &env->m, &k->f->in, &env->o->lay, ranks, env->o->direct,
-				 k->f->io, &env->e);
+	const status rc = sorted_files_open(&d->files, &env->m, &k->f->in, &env->o->lay, ranks,
+					    env->o->direct, k->f->io, &env->e);
+	d->s = d->files;
+	return rc;
 }
 
 status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *speeds,
@@ -204,7 +206,8 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
-	return sample_brackets(env->c, &env->m, &d->r, merges, s->before, &k->brackets, &env->e);
+	(void)merges;
+	return sample_brackets(env->c, &env->m, d->s, s->before, &k->brackets, &env->e);
 }
 
 /* Entries move to an array of their own, and the old one is free for sorting the received. */
@@ -212,23 +215,22 @@ static status split_by_destination(rank_env *env, const share_plan *s, const rea
 {
 	k->by_destination = mem_array(&env->m, d->n, sizeof *k->by_destination, "entries", &env->e);
 	k->by_destination_start[1] = d->n;
-	k->r = (runs){ .recs = d->r.recs,
-		       .e = k->by_destination,
-		       .count = 1,
-		       .start = k->by_destination_start };
+	k->unsorted = (sorted_memory){ .recs = d->r.recs, .e = k->by_destination };
+	sorted_memory_make(&k->unsorted, 1, k->by_destination_start);
+	k->s = &k->unsorted.s;
 	return split_unsorted(env->c, &env->m, &d->r.recs, d->entries, k->by_destination, d->n,
 			      s->before, &k->brackets, k->cut, &env->e);
 }
 
 status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
-	k->r = d->r;
-	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->r.count, sizeof *k->cut, "cuts",
-			   &env->e);
+	k->s = d->s;
+	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->s->count, sizeof *k->cut,
+			   "cuts", &env->e);
 	const status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	const status cut = merges ? split_sorted(env->c, &env->m, &k->r, s->before, &k->brackets,
+	const status cut = merges ? split_sorted(env->c, &env->m, k->s, s->before, &k->brackets,
 						 k->cut, &env->e)
 				  : split_by_destination(env, s, d, k);
 	sample_brackets_free(&env->m, &k->brackets);
@@ -241,8 +243,8 @@ static status count_arrivals(rank_env *env, const cuts *c, uint64_t *send, uint6
 	const size_t p = (size_t)env->c->size;
 	uint64_t *recv = send + p;
 	for (size_t d = 0; d < p; d++)
-		for (size_t k = 0; k < c->r.count; k++)
-			send[d] += c->cut[(d + 1) * c->r.count + k] - c->cut[d * c->r.count + k];
+		for (size_t k = 0; k < c->s->count; k++)
+			send[d] += c->cut[(d + 1) * c->s->count + k] - c->cut[d * c->s->count + k];
 	const status rc = comm_alltoall(env->c, send, recv, sizeof *recv);
 	*mine = 0;
 	for (size_t i = 0; i < p; i++)
@@ -279,10 +281,10 @@ status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cut
 {
 	if (!env->o->unique)
 		return ST_OK;
-	const status rc =
-		budget_merges(env, k->mp)
-			? key_borders_sorted(env->c, &env->m, &c->r, c->cut, &env->e)
-			: key_borders_unsorted(env->c, &env->m, &c->r.recs, c->by_destination,
-					       d->entries, d->n, c->cut, &env->e);
+	const status rc = budget_merges(env, k->mp)
+				  ? key_borders_sorted(env->c, &env->m, c->s, c->cut, &env->e)
+				  : key_borders_unsorted(env->c, &env->m, &c->unsorted.recs,
+							 c->by_destination, d->entries, d->n,
+							 c->cut, &env->e);
 	return rc == ST_OK ? new_shares(env, k, c, next) : rc;
 }

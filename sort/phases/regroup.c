@@ -60,14 +60,14 @@ static status open_gathered(regrouping *x)
 /* What each peer gets of each run. */
 static status cut_for_peers(regrouping *x, const cuts *c)
 {
-	const size_t n = (size_t)x->t.step[0].peers.count, count = c->r.count;
+	const size_t n = (size_t)x->t.step[0].peers.count, count = c->s->count;
 	x->cut = mem_array(&x->env->m, (n + 1) * count, sizeof *x->cut, "cuts", &x->env->e);
 	if (!x->cut)
 		return ST_RESOURCE;
 	for (size_t i = 0; i <= n; i++)
 		for (size_t k = 0; k < count; k++)
 			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	return outgoing_open(&x->out, &x->env->m, &c->r, x->cut, n, x->k->mp->budget.slice_recs,
+	return outgoing_open(&x->out, &x->env->m, c->s, x->cut, n, x->k->mp->budget.ahead_bytes,
 			     &x->env->e);
 }
 
@@ -162,13 +162,13 @@ static status replace(regrouping *x, read_runs *d, cuts *c)
 			  .room = (size_t)x->g.room,
 			  .start = x->g.start,
 			  .sum = sum };
-	d->r = (runs){ .recs = { d->recs, x->env->o->lay, (uint32_t)x->env->c->rank },
-		       .e = d->entries,
-		       .count = 1,
-		       .start = d->start };
+	d->r = (sorted_memory){ .recs = { d->recs, x->env->o->lay, (uint32_t)x->env->c->rank },
+				.e = d->entries };
+	sorted_memory_make(&d->r, 1, d->start);
+	d->s = &d->r.s;
 	mem_free(m, c->cut);
 	c->cut = cut;
-	c->r = d->r;
+	c->s = d->s;
 	c->flow = *f;
 	c->most_peers = x->t.most_peers;
 	*f = (peer_flow){ 0 };
@@ -195,7 +195,7 @@ static void close_all(regrouping *x)
 /* Records of this rank for each one. */
 static uint64_t *count_for_each(rank_env *env, const cuts *c)
 {
-	const size_t p = (size_t)env->c->size, count = c->r.count;
+	const size_t p = (size_t)env->c->size, count = c->s->count;
 	uint64_t *send = mem_array(&env->m, p, sizeof *send, "counts", &env->e);
 	for (size_t i = 0; send && i < p; i++)
 		for (size_t k = 0; k < count; k++)

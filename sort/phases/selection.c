@@ -98,7 +98,7 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		const entry e = order[i];
+		const entry e = p->order[i];
 		if (n > 0 && entry_key_cmp(&order[n - 1], &e, p->recs) == 0) {
 			count[n - 1]++;
 			drop(s, take(p, &e), &p->dropped);

@@ -43,8 +43,8 @@ typedef struct piece {
 	dropped dropped;
 } piece;
 
-/* selection_thin - order becomes that of the first record of each key, count has how often it is
- * there. Any thread. */
+/* selection_thin - the piece becomes that of the first record of each key, in order, which may be
+ * where its entries are; count has how often the key is there. Any thread. */
 void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count);
 
 /* selection_join - in the order of pieces, one at a time: how many records this one is to write.

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One rank needs no exchange, and none of --merge does: threads take pieces of the merged order,
- * and each merges one, gathers its records, inspects and writes them at their place. Runs in memory
- * are cut into pieces that stay in the cache, runs on disk into as large ones as memory allows.
- * Memory: for each thread two entries for each record of a piece, on disk also the records, and a
- * batch to write; for each piece two keys. */
+/* One rank needs no exchange, and none of --merge does: threads take pieces of the sorted sequence,
+ * and each gathers its records, inspects and writes them at their place. Memory: for each thread a
+ * piece and a batch to write, and two keys. */
 #include "phases.h"
 #include "selection.h"
 #include "io/file.h"
@@ -14,151 +12,72 @@
 #include "base/trace.h"
 #include "testing/failpoint.h"
 #include "kernel/gather.h"
-#include "kernel/merge_partition.h"
 #include "base/pool.h"
-#include "spill/merge_slice.h"
-#include "spill/sorted_pieces.h"
-#include "testing/test_sizes.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 /* A batch is gathered, inspected and copied to the page cache while it is in the processor's own
  * cache. */
 enum { CACHED_BATCH_BYTES = 256 << 10 };
 
-/* A thread's room. */
+/* A thread's room, and its piece. */
 typedef struct workspace {
 	unsigned char *batch;
-	entry *order, *tmp;   /* of a piece in memory */
-	merge_slice v;        /* of a piece on disk */
-	sorted_piece input;   /* of a piece of sorted inputs */
+	sorted_piece in;
 	unsigned char *front; /* a record */
+	piece p;              /* what is written of `in`, */
+	uint64_t first;       /* behind so many records, */
+	unsigned char *recs;  /* which lie in order here already; NULL: they do not */
 } workspace;
 
-/* A piece, merged. */
-typedef struct merged {
-	piece p;
-	entry *order, *free; /* its entries, and room for as many */
-	uint64_t first;      /* records before it */
-	unsigned char *recs; /* where its records lie in order already; NULL: they do not */
-} merged;
+/* Pieces [from, to) have been written, and have so many records. */
+typedef struct written {
+	uint64_t from, to, recs;
+	unsigned char *first_key, *last_key;
+} written;
 
 typedef struct single_rank {
 	rank_env *env;
 	const settled *k;
 	const output *out;
-	const read_runs *d;
 	output_part *w;
-	merge_partition p;     /* in memory, or */
-	merge_slices slices;   /* on disk, */
-	read_ahead *ahead;     /* and read ahead; NULL: not; or */
-	sorted_pieces *inputs; /* of inputs that are sorted already */
-	size_t count, most;
+	sorted_reader *from;
 	io_fd to;
 	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
-	unsigned char *keys; /* [2 * count] the first and the last of each piece, */
-	uint64_t *recs;      /* [count] which has so many records */
-	selection selection; /* where records are dropped */
-	atomic_size_t next;
+	unsigned char *keys; /* two for each of `done`, and for each thread */
+	written *done;       /* [dones] the pieces that are written: gaps are those under way */
+	size_t dones;
+	selection selection;  /* where records are dropped */
 	pthread_mutex_t lock; /* for what follows, and the job's sums */
 	pthread_cond_t turn;
-	size_t placed, written; /* pieces whose size is known; written, where order matters */
+	uint64_t placed, finished; /* pieces whose size is known; written, where order matters */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
 } single_rank;
 
-static bool on_disk(const single_rank *a)
+/* How many records are left of a piece shows when it is merged; so it finds its place then, when it
+ * is its turn. */
+static void drop_records(single_rank *a, workspace *b, err *e)
 {
-	return a->d->r.spill != NULL;
-}
-
-/* Records are read while they are merged. */
-static bool reads(const single_rank *a)
-{
-	return on_disk(a) || a->inputs;
-}
-
-static void merge_in_memory(const single_rank *a, const workspace *b, size_t i, merged *g)
-{
-	const double span = trace_begin();
-	const size_t n = merge_partition_merge(&a->p, i, b->order, b->tmp);
-	FAIL_FLIP(FAIL_ENTRIES, b->order, n * sizeof(entry));
-	trace_end(TRACE_MERGE, span);
-	*g = (merged){ .p = { .recs = &a->d->r.recs, .n = n },
-		       .order = b->order,
-		       .free = b->tmp,
-		       .first = a->p.first[i] };
-}
-
-/* The turn of piece i to find its place. */
-static void begin_turn(single_rank *a, size_t i)
-{
+	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
+	piece *p = &b->p;
+	if (e->code != ST_OK)
+		p->n = 0; /* others wait for its turn all the same */
+	p->front = b->front;
+	if (a->env->o->unique)
+		selection_thin(&a->selection, p, b->in.room, (uint64_t *)(void *)b->in.free);
 	pthread_mutex_lock(&a->lock);
-	while (a->placed < i)
+	while (a->placed < b->in.number)
 		pthread_cond_wait(&a->turn, &a->lock);
-}
-
-static void end_turn(single_rank *a, merged *g, uint64_t recs)
-{
-	g->first = a->placed_recs;
-	a->placed_recs += recs;
+	b->first = a->placed_recs;
+	a->placed_recs += selection_join(&a->selection, p);
 	a->placed++;
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
-}
-
-/* How many records a piece on disk has shows when it is read; so pieces find their place in turn.
- */
-static void merge_from_disk(single_rank *a, workspace *b, size_t i, merged *g, err *e)
-{
-	merge_slice_load(&b->v, &a->slices, i, e);
-	*g = (merged){ .p = { .recs = &b->v.recs, .n = b->v.n } };
-	if (!settings_drops(a->env->o)) {
-		begin_turn(a, i);
-		end_turn(a, g, b->v.n);
-	}
-	if (e->code != ST_OK)
-		return;
-	const double span = trace_begin();
-	merge_slice_merge(&b->v);
-	trace_end(TRACE_MERGE, span);
-	g->order = b->v.order;
-	g->free = b->v.order == b->v.e ? b->v.tmp : b->v.e;
-}
-
-/* Returns the number of the piece. */
-static size_t merge_inputs(single_rank *a, workspace *b, merged *g, err *e)
-{
-	const double span = trace_begin();
-	sorted_piece *in = &b->input;
-	const size_t i = (size_t)sorted_pieces_take(a->inputs, in, e);
-	FAIL_FLIP(FAIL_ENTRIES, in->order, in->n * sizeof(entry));
-	trace_end(TRACE_MERGE, span);
-	*g = (merged){ .p = { .recs = &in->recs, .n = in->n },
-		       .order = in->order,
-		       .free = in->free,
-		       .first = in->first };
-	if (!settings_drops(a->env->o) && a->to.direct < 0)
-		g->recs = in->in_order;
-	return i;
-}
-
-/* How many records are left of a piece shows when it is merged; so it finds its place then. */
-static void drop_records(single_rank *a, const workspace *b, size_t i, merged *g, err *e)
-{
-	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
-	if (e->code != ST_OK)
-		g->p.n = 0; /* others wait for its turn all the same */
-	g->p.front = b->front;
-	if (a->env->o->unique)
-		selection_thin(&a->selection, &g->p, g->order, (uint64_t *)(void *)g->free);
-	begin_turn(a, i);
-	end_turn(a, g, selection_join(&a->selection, &g->p));
-	selection_drop_rest(&a->selection, &g->p);
-	(void)gather_misfits(g->p.misfits, e);
+	selection_drop_rest(&a->selection, p);
+	(void)gather_misfits(p->misfits, e);
 }
 
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
@@ -194,18 +113,18 @@ static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at,
 }
 
 /* Early, so that a later fsync has little left to do; of the whole piece, as the disk likes it. */
-static void start_writeback(const single_rank *a, const merged *g, const err *e)
+static void start_writeback(const single_rank *a, const workspace *b, const err *e)
 {
 	const output *o = a->out;
 	const uint64_t bytes = a->env->o->lay.record_bytes;
 	if (e->code == ST_OK && !o->is_stdout && a->env->o->fsync && a->to.direct < 0)
-		file_start_writeback(o->fd, o->offset + g->first * bytes, g->p.n * bytes);
+		file_start_writeback(o->fd, o->offset + b->first * bytes, b->p.n * bytes);
 }
 
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
-static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen, err *e)
+static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 {
-	piece *p = &g->p;
+	piece *p = &b->p;
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	const size_t header = (size_t)(offset % l->record_bytes);
@@ -213,17 +132,17 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 	double verify_s = 0, gather_s = 0;
 	if (p->front_count && e->code == ST_OK) {
 		selection_count(&a->selection, p->front, 1, &p->front_count, &p->dropped);
-		emit_batch(a, p->front, 1, g->first++, seen, &verify_s, e);
+		emit_batch(a, p->front, 1, b->first++, seen, &verify_s, e);
 	}
 	for (size_t done = 0, n; e->code == ST_OK && done < p->n; done += n) {
-		const uint64_t place = offset / l->record_bytes + g->first + done;
+		const uint64_t place = offset / l->record_bytes + b->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
 				    (header + place * l->record_bytes) % IO_FD_ALIGN;
 		n = a->chunk - (size_t)(place % a->chunk);
 		n = n < p->n - done ? n : p->n - done;
 		const double span = trace_begin(), t1 = now_s();
-		if (g->recs)
-			to = g->recs + done * l->record_bytes;
+		if (b->recs)
+			to = b->recs + done * l->record_bytes;
 		else
 			p->misfits += gather(p->recs, p->order + done, n, p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);
@@ -231,9 +150,9 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 				&p->dropped);
 		gather_s += now_s() - t1;
 		if (gather_misfits(p->misfits, e) == ST_OK)
-			emit_batch(a, to, n, g->first + done, seen, &verify_s, e);
+			emit_batch(a, to, n, b->first + done, seen, &verify_s, e);
 	}
-	start_writeback(a, g, e);
+	start_writeback(a, b, e);
 	pthread_mutex_lock(&a->lock);
 	a->env->stats->verify_s += verify_s;
 	a->write_s += now_s() - t0 - gather_s - verify_s;
@@ -241,48 +160,94 @@ static void emit(single_rank *a, const workspace *b, merged *g, inspected *seen,
 }
 
 /* A stream takes the pieces one after another. */
-static void await_turn(single_rank *a, size_t i)
+static void await_turn(single_rank *a, uint64_t number)
 {
 	pthread_mutex_lock(&a->lock);
-	while (a->written < i)
+	while (a->finished < number)
 		pthread_cond_wait(&a->turn, &a->lock);
 	pthread_mutex_unlock(&a->lock);
 }
 
-static void do_piece(single_rank *a, workspace *b, size_t i)
+/* Under the lock: pieces w[1] follow pieces w[0], which become both; w[1] goes. */
+static void join_written(single_rank *a, written *w)
 {
 	const layout *l = &a->env->o->lay;
+	const size_t key = l->key_bytes;
+	const int most = a->env->o->unique ? -1 : 0;
+	const written next = w[1];
+	if (w[0].recs && next.recs && key_copies_compare(l, w[0].last_key, next.first_key) > most)
+		err_set(&a->e, ST_INTERNAL,
+			"piece %" PRIu64 " of the output begins before the one before it ends",
+			next.from);
+	if (w[0].recs == 0 && next.recs)
+		memcpy(w[0].first_key, next.first_key, key);
+	if (next.recs)
+		memcpy(w[0].last_key, next.last_key, key);
+	w[0].to = next.to;
+	w[0].recs += next.recs;
+	a->dones--;
+	memmove(w + 1, w + 2, (size_t)(a->done + a->dones - (w + 1)) * sizeof *w);
+	a->done[a->dones] = next; /* its keys are room for the next */
+}
+
+/* Under the lock: pieces are in order inside; are they among each other? */
+static void note_written(single_rank *a, uint64_t number, const inspected *seen)
+{
+	const size_t key = a->env->o->lay.key_bytes;
+	size_t i = a->dones++;
+	written w = a->done[i]; /* its room for keys */
+	w.from = number;
+	w.to = number + 1;
+	w.recs = seen->records;
+	if (seen->records) {
+		memcpy(w.first_key, seen->first_key, key);
+		memcpy(w.last_key, seen->last_key, key);
+	}
+	for (; i > 0 && a->done[i - 1].from > number; i--)
+		a->done[i] = a->done[i - 1];
+	a->done[i] = w;
+	if (i + 1 < a->dones && a->done[i + 1].from == number + 1)
+		join_written(a, &a->done[i]);
+	if (i > 0 && a->done[i - 1].to == number)
+		join_written(a, &a->done[i - 1]);
+}
+
+/* Returns false after the last piece. */
+static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
+{
+	const sorted_ops *ops = a->from->ops;
+	const size_t key = a->env->o->lay.key_bytes;
+	sorted_piece *in = &b->in;
 	err e = { ST_OK, "" };
-	merged g;
-	if (a->inputs)
-		i = merge_inputs(a, b, &g, &e);
-	else if (on_disk(a))
-		merge_from_disk(a, b, i, &g, &e);
-	else
-		merge_in_memory(a, b, i, &g);
-	unsigned char *keys = a->keys + 2 * i * l->key_bytes;
+	if (ops->piece(a->from, in, &e) == ST_OK && in->n == 0)
+		return false;
 	inspected seen = { .first_key = keys,
-			   .last_key = keys + l->key_bytes,
+			   .last_key = keys + key,
 			   .order = output_order(a->env->o) };
-	g.p.order = g.order;
+	b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n };
+	b->first = in->first;
+	b->recs = NULL;
 	if (settings_drops(a->env->o))
-		drop_records(a, b, i, &g, &e);
+		drop_records(a, b, &e);
+	else if (a->to.direct < 0)
+		b->recs = in->in_order;
 	if (a->out->is_stdout)
-		await_turn(a, i);
-	emit(a, b, &g, &seen, &e);
-	if (a->inputs)
-		sorted_pieces_give(a->inputs, &b->input);
+		await_turn(a, in->number);
+	emit(a, b, &seen, &e);
+	ops->give(a->from, in);
 	pthread_mutex_lock(&a->lock);
 	if (e.code != ST_OK)
 		err_set(&a->e, e.code, "%s", e.text);
-	a->recs[i] = seen.records;
+	note_written(a, in->number, &seen);
 	a->w->seen.records += seen.records;
 	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
-	a->w->dropped.records += g.p.dropped.records;
-	a->w->dropped.sum = checksum_join(a->w->dropped.sum, g.p.dropped.sum);
-	a->written++;
+	a->w->dropped.records += b->p.dropped.records;
+	a->w->dropped.sum = checksum_join(a->w->dropped.sum, b->p.dropped.sum);
+	a->finished++;
 	pthread_cond_broadcast(&a->turn);
+	const bool going = a->e.code == ST_OK;
 	pthread_mutex_unlock(&a->lock);
+	return going;
 }
 
 /* A thread finishes the piece that it has taken, since others may wait for its turn; after a
@@ -290,41 +255,10 @@ static void do_piece(single_rank *a, workspace *b, size_t i)
 static void work(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
-	bool going = true;
-	for (size_t i; going && (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
-		do_piece(a, &a->workspace[worker], i);
-		pthread_mutex_lock(&a->lock);
-		going = a->e.code == ST_OK;
-		pthread_mutex_unlock(&a->lock);
-	}
-}
-
-/* Pieces are in order inside; are they among each other? */
-static status join_pieces(single_rank *a)
-{
-	rank_env *env = a->env;
-	const layout *l = &env->o->lay;
-	const size_t key = l->key_bytes;
-	if (a->e.code != ST_OK)
-		return err_set(&env->e, a->e.code, "%s", a->e.text);
-	for (size_t i = 0, before = a->count; i < a->count; i++) {
-		const unsigned char *first = a->keys + 2 * i * key;
-		const unsigned char *last =
-			a->keys + (2 * before + 1) * key; /* of the one before */
-		const int most = env->o->unique ? -1 : 0;
-		if (a->recs[i] == 0)
-			continue;
-		if (before < i && key_copies_compare(l, last, first) > most)
-			return err_set(&env->e, ST_INTERNAL,
-				       "piece %zu of the output begins before the one before it "
-				       "ends",
-				       i);
-		if (before == a->count)
-			memcpy(a->w->seen.first_key, first, key);
-		memcpy(a->w->seen.last_key, first + key, key);
-		before = i;
-	}
-	return ST_OK;
+	const size_t room = a->threads + 1; /* of the keys before those of the threads */
+	unsigned char *keys = a->keys + 2 * (room + worker) * a->env->o->lay.key_bytes;
+	while (do_piece(a, &a->workspace[worker], keys))
+		;
 }
 
 /* What the last piece has handed on. */
@@ -347,41 +281,31 @@ static status alloc_workspace(single_rank *a, workspace *b)
 		b->front = mem_array(&env->m, 1, env->o->lay.record_bytes, "a record", &env->e);
 	if (!b->batch || (settings_drops(env->o) && !b->front))
 		return ST_RESOURCE;
-	if (a->inputs)
-		return sorted_piece_open(&b->input, a->inputs, &env->m, &env->e);
-	if (on_disk(a))
-		return merge_slice_open(&b->v, &env->m, &a->slices, a->ahead,
-					budget_chunk_bytes(&a->k->mp->budget), &env->e);
-	b->order = mem_array(&env->m, a->most, sizeof *b->order, "merging", &env->e);
-	b->tmp = mem_array(&env->m, a->most, sizeof *b->tmp, "merging", &env->e);
-	return b->order && b->tmp ? ST_OK : ST_RESOURCE;
-}
-
-static uint64_t data_bytes(const single_rank *a)
-{
-	return (uint64_t)a->d->n * a->env->o->lay.record_bytes;
+	return sorted_piece_open(&b->in, a->from, &env->m, &env->e);
 }
 
 static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
-	const size_t wanted =
-		reads(a) ? a->k->mp->budget.workers : a->k->cpus->threads + BUDGET_SINGLE_WAITING;
+	const budget *b = &a->k->mp->budget;
 	status rc = ST_OK;
-	a->chunk = io_fd_chunk_recs(l->record_bytes, reads(a) ? a->k->mp->budget.write_bytes
-							      : budget_batch_bytes(data_bytes(a)));
-	const size_t batch = size_min(a->chunk, a->most);
-	a->batch_bytes = batch * l->record_bytes + 2 * IO_FD_ALIGN;
-	a->threads = size_min(wanted, a->count);
+	a->chunk = io_fd_chunk_recs(l->record_bytes, b->write_bytes);
+	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
+	a->threads = (size_t)u64_min(b->workers, a->from->pieces);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
-	a->keys = mem_array(&env->m, 2 * a->count, l->key_bytes, "keys", &env->e);
-	a->recs = mem_array(&env->m, a->count, sizeof *a->recs, "counts", &env->e);
+	const size_t room = a->threads + 1; /* gaps, and what is written in addition */
+	a->done = mem_array(&env->m, room, sizeof *a->done, "pieces", &env->e);
+	a->keys = mem_array(&env->m, 2 * (room + a->threads), l->key_bytes, "keys", &env->e);
+	for (size_t i = 0; a->done && a->keys && i < room; i++) {
+		a->done[i].first_key = a->keys + 2 * i * l->key_bytes;
+		a->done[i].last_key = a->done[i].first_key + l->key_bytes;
+	}
 	if (settings_drops(env->o))
 		rc = selection_open(&a->selection, env, exchange_setup_most(env, a->k->s));
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
 		rc = alloc_workspace(a, &a->workspace[i]);
-	return a->workspace && a->keys && a->recs ? rc : ST_RESOURCE;
+	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
 }
 
 static void free_workspaces(single_rank *a)
@@ -390,21 +314,19 @@ static void free_workspaces(single_rank *a)
 	for (size_t i = 0; a->workspace && i < a->threads; i++) {
 		workspace *b = &a->workspace[i];
 		mem_free(m, b->batch);
-		mem_free(m, b->order);
-		mem_free(m, b->tmp);
 		mem_free(m, b->front);
-		merge_slice_close(&b->v, m);
-		sorted_piece_close(&b->input, m);
+		sorted_piece_close(&b->in, m);
 	}
 	mem_free(m, a->workspace);
+	mem_free(m, a->done);
 	mem_free(m, a->keys);
-	mem_free(m, a->recs);
 	selection_close(&a->selection, m);
 }
 
 static status run_threads(single_rank *a)
 {
 	rank_result *mine = a->env->stats;
+	checksum sum = { 0, 0 };
 	const double t0 = now_s();
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->turn, NULL);
@@ -415,46 +337,26 @@ static status run_threads(single_rank *a)
 	const double all_s = now_s() - t0, mean_s = a->write_s / threads;
 	const double write_s = mean_s < all_s ? mean_s : all_s;
 	result_shift(mine, PH_WRITE, write_s);
-	return join_pieces(a);
-}
-
-static status cut(single_rank *a)
-{
-	rank_env *env = a->env;
-	const runs *r = &a->d->r;
-	status rc;
-	if (a->d->files) {
-		const budget *b = &a->k->mp->budget;
-		const sorted_pieces_plan p = { env->o->lay,   b->chunk_recs, b->chunks,
-					       b->slice_recs, a->d->from,    a->d->to };
-		rc = sorted_pieces_open(&a->inputs, &env->m, a->d->files, &p, &env->e);
-		a->count = rc == ST_OK ? (size_t)sorted_pieces_most(a->inputs) : 0;
-		a->most = b->slice_recs;
-	} else if (on_disk(a)) {
-		rc = merge_slices_cut(&a->slices, &env->m, r, r->start, r->start + 1,
-				      a->k->mp->budget.slice_recs, &env->e);
-		if (rc == ST_OK)
-			rc = read_ahead_open(&a->ahead, &env->m, &a->slices,
-					     a->k->mp->budget.read_ahead_bytes, &env->e);
-		a->count = a->slices.count;
-		a->most = a->slices.most;
-	} else {
-		const size_t test_bytes = test_sizes_of(env->o)->merge_bytes;
-		const size_t bytes = test_bytes ? test_bytes : budget_part_bytes(data_bytes(a));
-		const entry_runs e = { r->recs, r->e, r->count };
-		rc = merge_partition_cut(&a->p, &env->m, &e, r->start, r->start + 1,
-					 bytes / env->o->lay.record_bytes + 1, &env->e);
-		a->count = a->p.count;
-		a->most = a->p.most;
+	if (a->e.code != ST_OK)
+		return err_set(&a->env->e, a->e.code, "%s", a->e.text);
+	if (a->dones > 0 && a->done[0].recs) {
+		memcpy(a->w->seen.first_key, a->done[0].first_key, a->env->o->lay.key_bytes);
+		memcpy(a->w->seen.last_key, a->done[0].last_key, a->env->o->lay.key_bytes);
 	}
+	const status rc = a->from->ops->end(a->from, &sum, &a->env->e);
+	mine->sum_in = checksum_join(mine->sum_in, sum);
 	return rc;
 }
 
 status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
 			 output_part *w)
 {
-	single_rank a = { .env = env, .k = k, .out = &f->out, .d = d, .w = w, .to = IO_FD_NONE };
-	status rc = cut(&a);
+	single_rank a = { .env = env, .k = k, .out = &f->out, .w = w, .to = IO_FD_NONE };
+	const budget *b = &k->mp->budget;
+	const sorted_use u = { b->piece_recs, b->ahead_bytes, BUDGET_READERS };
+	const uint64_t *lo = d->cut ? d->cut : d->s->start;
+	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
+	status rc = d->s->ops->open(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
 	rc = comm_agree(env->c, rc);
@@ -467,16 +369,10 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
 		rc = write_last(&a);
-	if (rc == ST_OK && d->files)
-		rc = sorted_files_check(d->files, &env->e);
-	if (rc == ST_OK && a.inputs)
-		env->stats->sum_in = sorted_pieces_sum(a.inputs);
 	exchange_setup_output_close(&a.to);
-	read_ahead_close(a.ahead);
-	sorted_pieces_close(a.inputs);
 	free_workspaces(&a);
-	merge_partition_free(&a.p, &env->m);
-	merge_slices_free(&a.slices, &env->m);
+	if (a.from)
+		a.from->ops->close(a.from);
 	exchange_setup_written(env, w);
 	return rc;
 }

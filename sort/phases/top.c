@@ -31,11 +31,11 @@ status phase_plan_top(rank_env *env, const settled *k, const read_runs *d, cuts 
 		      share_plan *next)
 {
 	const uint64_t top = env->o->top;
-	uint64_t spilled;
+	uint64_t unseen;
 	if (env->o->unique || top > k->s->records / 2)
 		return ST_OK;
-	status rc = comm_reduce(env->c, d->spill != NULL, u64_max, &spilled);
-	if (rc != ST_OK || spilled)
+	status rc = comm_reduce(env->c, !d->s->ops->sum, u64_max, &unseen);
+	if (rc != ST_OK || unseen)
 		return rc;
 	rc = comm_agree(env->c, share_plan_copy(env, k->s, next));
 	if (rc == ST_OK)
@@ -48,41 +48,29 @@ enum { DROP_RECS = 1 << 14 };
 
 /* The records that are dropped, summed up by all threads. */
 typedef struct dropping {
-	const runs *r;
+	const sorted *s;
 	const uint64_t *from; /* [runs] in each to its end */
 	atomic_uint_fast64_t next;
 	checksum *sum; /* of each thread */
 	atomic_size_t misfits;
 } dropping;
 
-static checksum sum_of_places(dropping *p, uint64_t from, uint64_t to)
-{
-	const records *r = &p->r->recs;
-	checksum sum = { 0, 0 };
-	for (uint64_t i = from; i < to; i++) {
-		const entry e = runs_entry(p->r, i);
-		const unsigned char *rec = record_at(r, entry_pos(&e));
-		if (!entry_fits(&e, rec, &r->lay))
-			atomic_fetch_add(&p->misfits, 1);
-		sum = checksum_join(sum, checksum_records(rec, 1, r->lay.record_bytes));
-	}
-	return sum;
-}
-
 /* Places of all runs in pieces; what is kept has none in them. */
 static void drop_pieces(void *dropping_, unsigned worker)
 {
 	dropping *p = dropping_;
-	const runs *r = p->r;
+	const sorted *s = p->s;
 	checksum sum = { 0, 0 };
-	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < runs_total(r);)
-		for (size_t k = 0; k < r->count; k++) {
+	size_t misfits = 0;
+	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < sorted_total(s);)
+		for (size_t k = 0; k < s->count; k++) {
 			const uint64_t from = u64_max(at, p->from[k]);
-			const uint64_t to = u64_min(at + DROP_RECS, r->start[k + 1]);
+			const uint64_t to = u64_min(at + DROP_RECS, s->start[k + 1]);
 			if (from < to)
-				sum = checksum_join(sum, sum_of_places(p, from, to));
+				sum = checksum_join(sum, s->ops->sum(s, from, to, &misfits));
 		}
 	p->sum[worker] = sum;
+	atomic_fetch_add(&p->misfits, misfits);
 }
 
 status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *next)
@@ -90,7 +78,7 @@ status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *nex
 	const size_t last = (size_t)env->c->size - 1;
 	if (!c->drops_rest)
 		return ST_OK;
-	dropping p = { .r = &c->r, .from = c->cut + last * c->r.count };
+	dropping p = { .s = c->s, .from = c->cut + last * c->s->count };
 	p.sum = mem_array(&env->m, k->cpus->threads, sizeof *p.sum, "checksums", &env->e);
 	const status rc =
 		comm_agree(env->c, p.sum ? share_plan_copy(env, k->s, next) : ST_RESOURCE);
@@ -102,9 +90,9 @@ status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *nex
 	for (unsigned i = 0; i < k->cpus->threads; i++)
 		c->dropped.sum = checksum_join(c->dropped.sum, p.sum[i]);
 	mem_free(&env->m, p.sum);
-	for (size_t i = 0; i < c->r.count; i++) {
-		c->dropped.records += c->r.start[i + 1] - p.from[i];
-		c->cut[(last + 1) * c->r.count + i] = p.from[i];
+	for (size_t i = 0; i < c->s->count; i++) {
+		c->dropped.records += c->s->start[i + 1] - p.from[i];
+		c->cut[(last + 1) * c->s->count + i] = p.from[i];
 	}
 	next->out[last] = 0;
 	share_plan_sum_out(env, next);

@@ -75,8 +75,9 @@ typedef struct dropped {
 /* Where this rank's records are cut, and the runs that are cut: what each rank gets of each. */
 typedef struct cuts {
 	brackets brackets;
-	runs r;                /* as read, or */
-	entry *by_destination; /* by distributing: entries by destination, as one run */
+	sorted *s;              /* as read, or */
+	sorted_memory unsorted; /* by distributing: entries by destination, as one run */
+	entry *by_destination;
 	uint64_t by_destination_start[2];
 	uint64_t *cut;  /* [(size + 1) * runs], or [(peers + 1)] of one run: */
 	peer_flow flow; /* what comes and goes where not all are peers; most_peers of any rank */

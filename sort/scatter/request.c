@@ -322,8 +322,8 @@ static status keep_runs(scatter_worker *t)
 	if (!d->start)
 		return ST_RESOURCE;
 	memcpy(d->start, t->start, (t->runs + 1) * sizeof *d->start);
-	d->r.start = d->start;
-	d->r.count = t->runs;
+	sorted_memory_make(&d->r, t->runs, d->start);
+	d->s = &d->r.s;
 	return ST_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "io/io_fd.h"
 #include "spill.h"
 #include "spill_sizes.h"
-#include "merge_slice.h"
+#include "sorted_merge.h"
 
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
@@ -17,26 +17,22 @@ enum {
 	SLACK_BYTES = 4 << 20, /* stacks, control data; of little memory a part */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
-	MOST_SLICE_BYTES = 32 << 20, /* longer ones do not make gathering faster */
-	GOOD_CHUNK_BYTES = 1 << 20,  /* of a read: the disk is slower with smaller ones */
+	SINGLE_WAITING = 2, /* threads more than processors where a single rank merges in memory:
+			     * some wait for the disk */
+	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_READ_BYTES = 384 << 10, /* of records that no block holds as a whole */
-	LEAST_STRIDE = 64,            /* or the records of half a chunk, if those are fewer */
-	SAMPLE_SHARE = 64,            /* samples take at first at most 1 / so much of the data */
-	/* reading ahead takes at most so many chunks, and two for each run */
-	READ_AHEAD_CHUNK_BYTES = 5 << 20,
-	READ_AHEAD_CHUNKS = 100,
+	LEAST_STRIDE = 64, /* or the records of half a chunk, if those are fewer */
+	SAMPLE_SHARE = 64, /* samples take at first at most 1 / so much of the data */
 	CORE_RUNS = 16,
-	/* of sorted files */
-	SORTED_CHUNK_BYTES = 1 << 20,
+	/* of a merge from disk */
+	SORTED_CHUNK_BYTES = 1 << 20, /* of sorted files */
 	AHEAD_BYTES = 64 << 20,
-	MOST_PIECE_BYTES = 4 << 20,
+	MOST_PIECE_BYTES = 8 << 20,
 	PIECE_PART = 32, /* of memory */
 	ENTRIES_PART = 16,
-	CHUNK_CONTROL_BYTES = 64,
-	HEAPS_BYTES = 24, /* of a sorted file */
-	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, so that a slice
-	 * reads fewer records beyond its bounds than within them */
+	RANGE_BYTES = sizeof(sorted_range) + 2 * sizeof(size_t), /* of a piece, for each file */
+	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, as all are merged
+	 * at the same time */
 	LEAST_KEPT_BYTES = 4 << 20,
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
@@ -61,14 +57,16 @@ static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-size_t budget_part_bytes(uint64_t data_bytes)
+/* What a single rank merges of so much data in memory: about so much in one go, and gathers at a
+ * time by each thread. */
+static size_t part_bytes(uint64_t data_bytes)
 {
 	return (size_t)between(LEAST_PART_BYTES, data_bytes / PARTS, MOST_PART_BYTES);
 }
 
-size_t budget_batch_bytes(uint64_t data_bytes)
+static size_t batch_bytes(uint64_t data_bytes)
 {
-	const uint64_t least = u64_min(LEAST_BATCH_BYTES, budget_part_bytes(data_bytes) / 2);
+	const uint64_t least = u64_min(LEAST_BATCH_BYTES, part_bytes(data_bytes) / 2);
 	return (size_t)between(least, data_bytes / BATCHES, SPILL_WRITE_BYTES);
 }
 
@@ -82,10 +80,10 @@ static uint64_t slack_bytes(uint64_t bytes)
 static uint64_t single_bytes(const budget_query *q, unsigned longest)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
-	const uint64_t part = budget_part_bytes(data);
+	const uint64_t part = part_bytes(data);
 	const uint64_t most = u64_min((part / rec + 1) * longest / 4 + 1, q->recs);
-	const uint64_t batch = u64_min(most * rec, budget_batch_bytes(data) + rec);
-	const uint64_t threads = u64_min(q->threads + BUDGET_SINGLE_WAITING, data / part + 1);
+	const uint64_t batch = u64_min(most * rec, batch_bytes(data) + rec);
+	const uint64_t threads = u64_min(q->threads + SINGLE_WAITING, data / part + 1);
 	return threads * (batch + 2 * IO_FD_ALIGN + 2 * most * sizeof(entry));
 }
 
@@ -196,57 +194,35 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 	return b->runs <= BUDGET_MOST_RUNS;
 }
 
-/* A slice may reach so far beyond its bounds, two strides in each run. */
-static uint64_t excess_recs(const budget *b)
+/* What reading a run takes at least, and more for each of `readers` at work. */
+static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t readers)
 {
-	return 2 * b->runs * b->stride;
+	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);
+	const bool whole = block % rec == 0;
+	const uint64_t chunk = whole ? block : (block / rec + 1) * rec;
+	return runs * (chunk + SORTED_MERGE_FILE_BYTES) +
+	       (whole ? 0 : readers * (chunk + 3 * block + SPILL_ALIGN)) + IO_FD_ALIGN;
 }
 
-/* So many slices at a time, which have no more than all records within their bounds. */
-static uint64_t slices_bytes(const budget *b, const budget_query *q, uint64_t at_once)
+/* A single rank merges so many files in so many bytes, with reads of most_chunk, and of least_chunk
+ * at least. */
+static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t bytes,
+		      uint64_t least_chunk, uint64_t most_chunk, uint64_t *used)
 {
-	const uint64_t within = u64_min(at_once * b->slice_recs, q->recs);
-	return (within + at_once * excess_recs(b)) * record_room(q);
-}
-
-/* Pieces, at_once of them at a time, which take so many bytes together, each `fixed` with it. */
-static bool fit_slices(budget *b, const budget_query *q, uint64_t bytes, uint64_t at_once,
-		       uint64_t fixed)
-{
-	const uint64_t excess = excess_recs(b), each = bytes / at_once;
-	const uint64_t most = MOST_SLICE_BYTES / q->lay.record_bytes + 1;
-	if (each < fixed)
+	const uint64_t rec = q->lay.record_bytes, key = q->lay.key_bytes;
+	const uint64_t piece = u64_min(MOST_PIECE_BYTES, bytes / PIECE_PART) / rec;
+	const uint64_t entries = bytes / ENTRIES_PART / (2 * sizeof(entry));
+	b->piece_recs = (size_t)u64_max(u64_min(piece, entries), files);
+	const uint64_t batch = u64_min(b->write_bytes + rec, b->piece_recs * rec);
+	const uint64_t each = batch + 4 * IO_FD_ALIGN + b->piece_recs * 2 * sizeof(entry) +
+			      files * RANGE_BYTES + 4 * key;
+	const uint64_t fixed = b->workers * each + files * (SORTED_MERGE_FILE_BYTES + key);
+	if (bytes < fixed)
 		return false;
-	const uint64_t room = (each - fixed) / record_room(q);
-	const uint64_t n = room > excess ? room - excess : 0;
-	b->slice_recs = (size_t)between(0, n, most > excess ? most : excess);
-	return b->slice_recs >= b->runs * b->stride;
-}
-
-/* Nothing is read ahead of the last record: of all runs, each ends within a chunk. */
-static uint64_t most_read_ahead(const budget *b, const budget_query *q)
-{
-	const uint64_t rec = q->lay.record_bytes;
-	const uint64_t longest = kept_stride(q) ? q->recs : b->run_recs;
-	return q->recs * rec + b->runs * u64_min(READ_AHEAD_CHUNK_BYTES, longest * rec);
-}
-
-/* A single rank: half of the memory for merging, the rest for what is read ahead. */
-static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
-			    uint64_t *used)
-{
-	const uint64_t batch = b->write_bytes + 4 * IO_FD_ALIGN;
-	if (!fit_slices(b, q, bytes / 2, b->workers, batch))
-		return false;
-	const uint64_t at_once = u64_min(b->workers, q->recs / (b->slice_recs + 1) + 1);
-	const uint64_t longest =
-		u64_min(b->slice_recs + excess_recs(b), q->recs) * q->lay.record_bytes;
-	const uint64_t slices = at_once * u64_min(batch, longest) + slices_bytes(b, q, at_once);
-	b->read_ahead_bytes = between(0, bytes - slices,
-				      READ_AHEAD_CHUNK_BYTES * (2 * b->runs + READ_AHEAD_CHUNKS));
-	*used = slices + u64_min(b->read_ahead_bytes, most_read_ahead(b, q));
-	return b->read_ahead_bytes / (b->runs + b->runs / 4 + b->workers) >= least_chunk &&
-	       b->read_ahead_bytes / b->workers >= LEAST_READ_BYTES;
+	const uint64_t most = u64_max(AHEAD_BYTES, 2 * files * most_chunk);
+	b->ahead_bytes = u64_min(bytes - fixed, most + b->piece_recs * rec);
+	*used = fixed + u64_min(b->ahead_bytes, q->recs * rec + files * SPILL_MOST_BLOCK_BYTES);
+	return b->ahead_bytes / (2 * files) >= least_chunk;
 }
 
 unsigned budget_sorters(const budget *b)
@@ -254,21 +230,29 @@ unsigned budget_sorters(const budget *b)
 	return (unsigned)between(1, b->runs, b->workers);
 }
 
-size_t budget_chunk_bytes(const budget *b)
-{
-	return (size_t)u64_min(b->read_ahead_bytes / b->workers - SPILL_ALIGN,
-			       MERGE_SLICE_CHUNK_BYTES);
-}
-
-/* Several ranks: a slice for each rank that is sent to. */
+/* Several ranks: a merge for each rank that is sent to; its pieces are part of what the exchange
+ * takes, unless there are very many runs. */
 static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
 {
-	const uint64_t chunk = MERGE_SLICE_CHUNK_BYTES + 2 * SPILL_MOST_BLOCK_BYTES;
-	if (bytes < q->exchange_bytes ||
-	    !fit_slices(b, q, bytes - q->exchange_bytes, q->ranks, chunk))
+	const uint64_t rec = q->lay.record_bytes;
+	const uint64_t control = b->runs * (SORTED_MERGE_FILE_BYTES + q->lay.key_bytes +
+					    RANGE_BYTES + 2 * sizeof(entry));
+	const uint64_t fixed = q->exchange_bytes + q->ranks * control;
+	if (bytes < fixed)
 		return false;
-	*used = q->exchange_bytes + q->ranks * chunk + slices_bytes(b, q, q->ranks);
-	return true;
+	b->ahead_bytes = u64_min((bytes - fixed) / q->ranks,
+				 2 * b->runs * SORTED_MERGE_CHUNK_BYTES + AHEAD_BYTES / q->ranks);
+	*used = fixed + u64_min(q->ranks * b->ahead_bytes,
+				(q->recs + q->ranks * b->runs) * rec +
+					q->ranks * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
+	return b->ahead_bytes >= least_ahead(q, b->runs, 1);
+}
+
+static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
+			    uint64_t *used)
+{
+	return fit_merge(b, q, b->runs, bytes, least_chunk, SORTED_MERGE_CHUNK_BYTES, used) &&
+	       b->ahead_bytes >= least_ahead(q, b->runs, BUDGET_READERS);
 }
 
 /* Merging b->runs runs. */
@@ -310,18 +294,15 @@ static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 	const unsigned least = given ? 1 : LEAST_WORKERS;
 	/* where blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
-	const size_t few = half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
-	size_t most = few; /* strides divide one another: runs with two of them can be merged */
-	while (most <= first / 2)
-		most *= 2;
+	/* strides divide one another: runs with two of them can be merged */
+	b->stride = given ? given : half < LEAST_STRIDE ? half : LEAST_STRIDE;
+	while (!given && b->stride <= first / 2)
+		b->stride *= 2;
+	b->write_bytes = way[i].write_bytes;
 	for (unsigned workers = WORKERS; workers >= least; workers--)
-		for (size_t s = most; s >= few; s /= 2) {
-			b->write_bytes = way[i].write_bytes;
-			b->stride = given ? given : s;
-			if (fits(b, q, limit, workers, way[i].chunk_bytes))
-				return true;
-		}
+		if (fits(b, q, limit, workers, way[i].chunk_bytes))
+			return true;
 	return false;
 }
 
@@ -373,10 +354,10 @@ static void force(budget *b, const budget_query *q)
 	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
 	b->disk_bytes = disk_bytes(b, q);
-	b->slice_recs = b->run_recs;
+	b->piece_recs = (size_t)u64_max(b->run_recs, b->runs);
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
-	b->read_ahead_bytes = (b->runs + WORKERS) * 4 * SPILL_MOST_BLOCK_BYTES;
+	b->ahead_bytes = (b->runs + WORKERS) * 4 * SPILL_MOST_BLOCK_BYTES;
 }
 
 static bool is_forced(const budget_query *q)
@@ -384,48 +365,33 @@ static bool is_forced(const budget_query *q)
 	return q->test_run_recs && q->recs > 0;
 }
 
-/* For the first and the last key of each piece, and how many records it has. */
-static uint64_t pieces_bytes(const budget *b, const budget_query *q)
-{
-	const uint64_t fair = b->slice_recs / q->sorted_files;
-	const uint64_t pieces = q->recs / fair + q->recs / b->chunk_recs + 3 * q->sorted_files;
-	return pieces * (2 * (uint64_t)q->lay.key_bytes + sizeof(uint64_t));
-}
-
-/* Sorted files, read in chunks of about so many bytes: two of each file at least. */
-static bool fits_sorted(budget *b, const budget_query *q, unsigned workers, uint64_t chunk_bytes)
-{
-	const uint64_t rec = q->lay.record_bytes, files = q->sorted_files;
-	const uint64_t longest = q->longest_recs * rec;
-	b->workers = workers;
-	const uint64_t piece = u64_min(MOST_PIECE_BYTES, q->limit_bytes / PIECE_PART) / rec;
-	const uint64_t entries = q->limit_bytes / ENTRIES_PART / (2 * sizeof(entry));
-	b->slice_recs = (size_t)u64_max(u64_min(piece, entries), files);
-	b->chunk_recs = io_fd_chunk_recs(q->lay.record_bytes, u64_min(chunk_bytes, longest));
-	const uint64_t chunk = b->chunk_recs * rec + CHUNK_CONTROL_BYTES;
-	const uint64_t each = b->write_bytes + 4 * IO_FD_ALIGN + b->slice_recs * 2 * sizeof(entry);
-	const uint64_t fixed = workers * each + pieces_bytes(b, q) + files * HEAPS_BYTES +
-			       slack_bytes(q->limit_bytes);
-	if (q->limit_bytes < fixed || (q->limit_bytes - fixed) / files / 2 < chunk)
-		return false;
-	const uint64_t ahead =
-		u64_min(q->limit_bytes - fixed, u64_max(AHEAD_BYTES, 2 * files * chunk));
-	b->chunks = (size_t)between(2, ahead / files / chunk, longest / chunk + 2);
-	b->bytes = fixed + files * b->chunks * chunk;
-	return true;
-}
-
 /* Short reads and writes only where there is no memory for longer ones. */
 static bool fits_sorted_any(budget *b, const budget_query *q)
 {
-	for (uint64_t chunk = SORTED_CHUNK_BYTES; chunk > 0; chunk /= 2)
-		for (unsigned workers = WORKERS; workers > 0; workers--) {
+	const uint64_t slack = slack_bytes(q->limit_bytes), bytes = q->limit_bytes - slack;
+	const uint64_t longest = q->longest_recs * q->lay.record_bytes;
+	for (uint64_t chunk = SORTED_CHUNK_BYTES; q->limit_bytes > slack && chunk > 0; chunk /= 2)
+		for (b->workers = WORKERS; b->workers > 0; b->workers--) {
+			const uint64_t least =
+				u64_max(u64_min(chunk, longest), q->lay.record_bytes);
 			b->write_bytes =
 				(size_t)between(SPILL_WRITE_BYTES / 16, chunk, SPILL_WRITE_BYTES);
-			if (fits_sorted(b, q, workers, chunk))
+			if (fit_merge(b, q, q->sorted_files, bytes, least, SORTED_CHUNK_BYTES,
+				      &b->bytes))
 				return true;
 		}
 	return false;
+}
+
+/* Nothing is on disk: the threads of a single rank. */
+static void set_core(budget *b, const budget_query *q)
+{
+	const uint64_t data = q->recs * q->lay.record_bytes;
+	const uint64_t part = q->test_part_bytes ? q->test_part_bytes : part_bytes(data);
+	b->bytes = core_uses(q);
+	b->workers = q->threads + SINGLE_WAITING;
+	b->write_bytes = batch_bytes(data);
+	b->piece_recs = (size_t)(part / q->lay.record_bytes) + 1;
 }
 
 bool budget_make(budget *b, const budget_query *q)
@@ -433,7 +399,8 @@ bool budget_make(budget *b, const budget_query *q)
 	*b = (budget){ .spills = false };
 	if (q->sorted_files)
 		return fits_sorted_any(b, q);
-	*b = (budget){ .core_bytes = core_needs(q), .bytes = core_uses(q) };
+	*b = (budget){ .core_bytes = core_needs(q) };
+	set_core(b, q);
 	const bool fits = b->core_bytes <= q->limit_bytes;
 	return (fits && !q->keeps && !is_forced(q)) || budget_disk(b, q);
 }
@@ -503,7 +470,7 @@ void budget_end(budget *b, const budget_query *q, bool spills)
 	b->spills = spills;
 	b->core_bytes = core_needs(q);
 	if (!spills) {
-		b->bytes = core_uses(q);
+		set_core(b, q);
 		return;
 	}
 	b->disk_bytes = q->recs * q->lay.record_bytes;

@@ -6,9 +6,8 @@
 #include "kept_runs.h"
 
 enum {
-	BUDGET_MOST_RUNS = 1024,   /* on disk: what one merge takes */
-	BUDGET_SINGLE_WAITING = 2, /* threads more than processors where a single rank merges in
-				    * memory: some wait for the disk */
+	BUDGET_MOST_RUNS = 1024, /* on disk: what one merge takes */
+	BUDGET_READERS = 2,      /* threads that read ahead of a merge */
 };
 
 typedef struct budget_query {
@@ -30,6 +29,7 @@ typedef struct budget_query {
 	const kept_runs *kept;  /* what earlier programs left of the records that this rank reads;
 				 * NULL: nothing */
 	uint64_t test_run_recs; /* tests: spill, in runs of so many records; 0: as memory asks */
+	size_t test_part_bytes; /* tests: merge so much of what is in memory in one go */
 } budget_query;
 
 typedef struct budget {
@@ -37,32 +37,23 @@ typedef struct budget {
 	uint64_t bytes;      /* of memory that the sort will use, as far as can be told */
 	uint64_t core_bytes; /* that has to be there without spilling */
 	uint64_t disk_bytes; /* for runs; 0 where it does not spill */
+	/* threads: each reads and sorts one run at a time, and later merges, if a single rank does
+	 */
+	unsigned workers;
+	size_t write_bytes;   /* of runs, and of the output by each worker of a single rank */
+	size_t piece_recs;    /* merged at a time by each worker of a single rank */
+	uint64_t ahead_bytes; /* for what a merge reads from disk; several ranks: each stream */
 	/* where it spills */
 	uint64_t run_recs, runs;
 	size_t memory_runs; /* of these, so many stay in memory */
-	unsigned workers;   /* threads that read and sort one run at a time each, and later merge */
 	size_t stride;      /* one sample is kept for so many records of a run */
-	size_t write_bytes; /* of runs, and of the output by each worker of a single rank */
-	size_t slice_recs;  /* of a slice: merged at a time by each worker */
-	uint64_t read_ahead_bytes; /* for what a single rank reads ahead of its merge */
-	/* of sorted files, with workers, write_bytes, and slice_recs for a piece */
-	size_t chunk_recs, chunks; /* of a read; of each file in memory */
 	/* of standard input */
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have if it spills; 0: it cannot spill */
 } budget;
 
-/* What a single rank merges of so much data in memory: about so much in one go, and gathers at a
- * time by each thread. */
-size_t budget_part_bytes(uint64_t data_bytes);
-size_t budget_batch_bytes(uint64_t data_bytes);
-
 /* budget_sorters - workers that get memory for a run: no more than there are runs. */
 unsigned budget_sorters(const budget *b);
-
-/* budget_chunk_bytes - what each worker of a single rank reads at a time where nothing is read
- * ahead, in place of that. */
-size_t budget_chunk_bytes(const budget *b);
 
 /* budget_make - return false where the limit is too small. */
 bool budget_make(budget *b, const budget_query *q);

@@ -59,15 +59,10 @@ void read_runs_free(mem *m, read_runs *d)
 	mem_free(m, d->raw);
 	mem_free(m, d->entries);
 	mem_free(m, d->start);
-	mem_free(m, d->sample);
-	mem_free(m, d->sample_at);
-	mem_free(m, d->lookup.raw);
-	mem_free(m, d->lookup.it);
-	spill_close(d->spill);
+	sorted_disk_close(&d->disk, m);
 	mem_free(m, d->names);
 	sorted_files_close(d->files);
-	mem_free(m, d->from);
-	mem_free(m, d->to);
+	mem_free(m, d->cut);
 	*d = (read_runs){ 0 };
 }
 
@@ -101,13 +96,16 @@ static status lay_out_runs(mem *m, const read_runs_plan *p, read_runs *d, size_t
 	each = each < least ? least : each;
 	if (!p->sort || each > d->n)
 		each = d->n;
-	d->r.count = each ? d->n / each + (d->n % each != 0) : 1;
-	d->r.start = d->start = mem_array(m, d->r.count + 1, sizeof *d->start, "runs", e);
+	const size_t count = each ? d->n / each + (d->n % each != 0) : 1;
+	d->start = mem_array(m, count + 1, sizeof *d->start, "runs", e);
 	if (!d->start)
 		return ST_RESOURCE;
-	for (size_t k = 0; k < d->r.count; k++)
+	for (size_t k = 0; k < count; k++)
 		d->start[k] = k * each;
-	d->start[d->r.count] = d->n;
+	d->start[count] = d->n;
+	sorted_memory_make(&d->r, count, d->start);
+	d->s = &d->r.s;
+	d->s->shuffled = !p->sort;
 	*run_recs = each;
 	return ST_OK;
 }
@@ -129,12 +127,12 @@ static void note_read(reading *x, size_t at, size_t n)
 }
 
 /* Under the lock: n records were read, or sorted, from t0 until now. */
-static void note_work(const reading *x, double t0, size_t n, bool sorted)
+static void note_work(const reading *x, double t0, size_t n, bool is_sorted)
 {
 	speed_history *p = x->p->speed_history;
 	if (p)
 		speed_history_add(p, t0 - x->begun_s, now_s() - x->begun_s,
-				  (double)n * (sorted ? p->sort_s : p->read_s));
+				  (double)n * (is_sorted ? p->sort_s : p->read_s));
 }
 
 static void read_chunk(reading *x, const task *t)
@@ -210,7 +208,7 @@ static void work(void *reading_, unsigned worker)
 
 static status alloc_reading(reading *x, mem *m, err *e)
 {
-	const size_t count = x->d->r.count, threads = x->p->threads;
+	const size_t count = x->d->s->count, threads = x->p->threads;
 	x->scratches = !x->p->sort ? 0 : threads < count ? threads : count;
 	x->left = mem_array(m, count, sizeof *x->left, "runs", e);
 	x->ready = mem_array(m, count, sizeof *x->ready, "runs", e);
@@ -242,7 +240,7 @@ static unsigned threads_for(const reading *x)
 {
 	if (!x->from)
 		return x->p->threads;
-	const uint64_t most = u64_max(reader_chunks(x->from), x->d->r.count);
+	const uint64_t most = u64_max(reader_chunks(x->from), x->d->s->count);
 	return (unsigned)u64_min(x->p->threads + WAITING, most);
 }
 

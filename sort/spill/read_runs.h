@@ -9,9 +9,7 @@
 #include "io/input.h"
 #include "base/mem.h"
 #include "model/calibrate.h"
-#include "runs.h"
-
-typedef struct sorted_files sorted_files;
+#include "sorted_disk.h"
 
 enum {
 	READ_RUNS_LEAST_RECS = 1 << 15
@@ -24,16 +22,14 @@ typedef struct read_runs {
 			       the file, so that they can be read past the page cache */
 	unsigned char *recs;
 	entry *entries;
-	size_t n, room;      /* records, and how many there is memory for */
-	uint64_t *start;     /* of the runs */
-	spill *spill;        /* of runs on disk, as lookup and samples: see runs.h */
-	spill_name *names;   /* of their files, where these have any */
-	sorted_files *files; /* of inputs that are sorted already, nothing else, */
-	uint64_t *from, *to; /* of each these records; NULL: all */
-	runs_lookup lookup;
-	unsigned char *sample;
-	size_t *sample_at, samples;
-	runs r;           /* if sorting was not asked for, one run in the order of the input */
+	size_t n, room;    /* records, and how many there is memory for */
+	uint64_t *start;   /* of the runs */
+	spill_name *names; /* of the files of runs on disk, where these have any */
+	sorted *s;       /* what was read: one of the next three, and *d has to stay where it is */
+	sorted_memory r; /* if sorting was not asked for, one run in the order of the input */
+	sorted_disk disk;
+	sorted *files;    /* of inputs that are sorted already, nothing else */
+	uint64_t *cut;    /* [2 * runs] of s: where its part of each begins; and where that ends */
 	size_t runs_kept; /* that an earlier program left on disk, and their records */
 	uint64_t recs_kept;
 	checksum sum;

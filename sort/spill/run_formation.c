@@ -70,7 +70,7 @@ static void take_samples(run_formation *s, size_t run, const workspace *b, const
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&r->lay);
-	unsigned char *to = d->sample + d->sample_at[run] * isz;
+	unsigned char *to = d->disk.sample + d->disk.sample_at[run] * isz;
 	for (size_t i = 0; i < n; i += s->p->b->stride, to += isz) {
 		item *it = (void *)to;
 		item_of(it, &b->e[i], r);
@@ -81,10 +81,10 @@ static void take_samples(run_formation *s, size_t run, const workspace *b, const
 static status write_once(run_formation *s, size_t run, const workspace *b, const records *r,
 			 size_t n, err *e)
 {
-	status rc = spill_run_begin(s->d->spill, run, n, e);
+	status rc = spill_run_begin(s->d->disk.spill, run, n, e);
 	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
 		k = n - at;
-		unsigned char *to = spill_run_room(s->d->spill, run, &k);
+		unsigned char *to = spill_run_room(s->d->disk.spill, run, &k);
 		if (k == 0) {
 			k = 1;
 			to = b->record;
@@ -93,9 +93,9 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 		rc = gather_misfits(gather(r, b->e + at, k, n - at - k, to), e);
 		trace_end(TRACE_GATHER, span);
 		if (rc == ST_OK)
-			rc = spill_run_append(s->d->spill, run, to, k, e);
+			rc = spill_run_append(s->d->disk.spill, run, to, k, e);
 	}
-	return rc == ST_OK ? spill_run_end(s->d->spill, run, e) : rc;
+	return rc == ST_OK ? spill_run_end(s->d->disk.spill, run, e) : rc;
 }
 
 /* The records stay in memory until a directory has room for them. */
@@ -107,7 +107,7 @@ static status write_run(run_formation *s, size_t run, const workspace *b, const 
 		const status rc = write_once(s, run, b, r, n, &why);
 		if (rc == ST_OK)
 			return ST_OK;
-		if (rc != ST_RESOURCE || !spill_run_again(s->d->spill, run))
+		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
 			return err_set(e, rc, "%s", why.text);
 	}
 }
@@ -117,17 +117,18 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	return (run_checkpoint){ .note = s->note[run],
-				 .sample = d->sample + d->sample_at[run] * isz,
-				 .sample_bytes =
-					 (d->sample_at[run + 1] - d->sample_at[run]) * isz };
+	return (run_checkpoint){
+		.note = s->note[run],
+		.sample = d->disk.sample + d->disk.sample_at[run] * isz,
+		.sample_bytes = (d->disk.sample_at[run + 1] - d->disk.sample_at[run]) * isz
+	};
 }
 
 static status save_run(const run_formation *s, size_t run, checksum sum, err *e)
 {
 	run_checkpoint saved = checkpoint_of(s, run);
 	saved.note.sum = sum;
-	return run_checkpoint_save(s->d->spill, run, s->p->keep, &saved, e);
+	return run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, e);
 }
 
 /* Sort the run's entries, which b has, and write its records to disk in this order. */
@@ -193,7 +194,7 @@ static bool goes_on(run_formation *s)
 static void work(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
-	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;)
+	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;)
 		if (!s->kept || !s->kept[run])
 			do_run(s, run, &s->workspace[worker]);
 }
@@ -201,13 +202,14 @@ static void work(void *run_formation_, unsigned worker)
 /* One more run, of n records; false if there may be no more. */
 static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 {
-	const size_t k = d->r.count;
+	sorted_disk *t = &d->disk;
+	const size_t k = t->s.count;
 	if (k == p->b->runs || n > p->load.n - d->start[k])
 		return false;
 	d->start[k + 1] = d->start[k] + n;
-	d->sample_at[k + 1] = d->sample_at[k] + n / p->b->stride + (n % p->b->stride != 0);
+	t->sample_at[k + 1] = t->sample_at[k] + n / t->stride + (n % t->stride != 0);
 	d->n += n;
-	d->r.count++;
+	t->s.count++;
 	return true;
 }
 
@@ -218,7 +220,7 @@ static bool take_run(run_formation *s, const workspace *b, size_t *run)
 	err e = { ST_OK, "" };
 	size_t n = 0;
 	pthread_mutex_lock(&s->stream_lock);
-	*run = s->d->r.count;
+	*run = s->d->disk.s.count;
 	if (!s->ended && s->take(s->source, recs, (size_t)s->p->b->run_recs, &n, &e) == ST_OK &&
 	    n > 0 && !add_run(s->d, s->p, n))
 		err_set(&e, ST_RESOURCE, "more than %" PRIu64 " records came: %s",
@@ -247,7 +249,8 @@ static void work_on_held(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
 	workspace b = s->workspace[worker];
-	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->r.count;) {
+	for (size_t run;
+	     goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;) {
 		err e = { ST_OK, "" };
 		b.e = s->held->entries + s->d->start[run];
 		finish_run(s, run, &b, &s->held->r.recs, (checksum){ 0, 0 }, &e);
@@ -259,8 +262,8 @@ static void place_samples(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
-	for (size_t i = d->sample_at[run], at = 0; i < d->sample_at[run + 1]; i++, at++) {
-		item *it = (void *)(d->sample + i * isz);
+	for (size_t i = d->disk.sample_at[run], at = 0; i < d->disk.sample_at[run + 1]; i++, at++) {
+		item *it = (void *)(d->disk.sample + i * isz);
 		it->rank = s->p->load.rank;
 		it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
 	}
@@ -271,14 +274,14 @@ static status load_kept(run_formation *s, mem *m, err *e)
 	read_runs *d = s->d;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
-	for (size_t run = 0; rc == ST_OK && run < d->r.count; run++) {
+	for (size_t run = 0; rc == ST_OK && run < d->disk.s.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
 		run_checkpoint saved;
 		if (!s->kept[run])
 			continue;
 		saved = checkpoint_of(s, run);
-		rc = run_checkpoint_load(d->spill, run, s->p->keep, s->p->b->stride, m, &saved, l,
-					 e);
+		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, m, &saved,
+					 l, e);
 		place_samples(s, run);
 		d->sum = checksum_join(d->sum, saved.note.sum);
 		d->runs_kept++;
@@ -337,16 +340,14 @@ static void free_workspaces(run_formation *s, mem *m)
 static status lay_out(const run_formation_plan *p, mem *m, read_runs *d, err *e)
 {
 	const budget *b = p->b;
+	sorted_disk *t = &d->disk;
+	const size_t samples = (size_t)(p->load.n / b->stride) + b->runs;
 	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
-	d->sample_at = mem_array(m, b->runs + 1, sizeof *d->sample_at, "samples", e);
-	d->samples = (size_t)(p->load.n / b->stride) + b->runs;
-	d->sample = mem_array(m, d->samples, item_bytes(&p->load.lay), "samples", e);
-	d->r = (runs){ .recs = { NULL, p->load.lay, p->load.rank },
-		       .start = d->start,
-		       .sample = d->sample,
-		       .sample_at = d->sample_at,
-		       .stride = b->stride };
-	return d->start && d->sample_at && d->sample ? ST_OK : ST_RESOURCE;
+	t->sample_at = mem_array(m, b->runs + 1, sizeof *t->sample_at, "samples", e);
+	t->sample = mem_array(m, samples, item_bytes(&p->load.lay), "samples", e);
+	t->stride = b->stride;
+	d->s = &t->s;
+	return d->start && t->sample_at && t->sample ? ST_OK : ST_RESOURCE;
 }
 
 /* n records in runs of full length, but for the last. */
@@ -403,19 +404,9 @@ static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err 
 				.growing = p->full != NULL,
 				.io = p->load.io,
 				.buffered = p->load.direct == DIRECT_NEVER };
-	const status rc = spill_open(&d->spill, m, &sp, e);
-	if (rc != ST_OK)
-		return rc;
-	d->r.spill = d->spill;
-	d->r.lookup = &d->lookup;
-	d->lookup.key = spill_key;
-	spill_view *v = &d->lookup.view;
-	v->buf_bytes = spill_read_bytes(d->spill, 1);
-	d->lookup.raw = mem_array(m, v->buf_bytes + SPILL_ALIGN, 1, "a block of a run", e);
-	if (d->lookup.raw)
-		v->buf = d->lookup.raw + (size_t)(-(uintptr_t)d->lookup.raw % SPILL_ALIGN);
-	d->lookup.it = mem_array(m, 1, item_bytes(&p->load.lay), "a key", e);
-	return v->buf && d->lookup.it ? ST_OK : ST_RESOURCE;
+	const status rc = spill_open(&d->disk.spill, m, &sp, e);
+	return rc == ST_OK ? sorted_disk_open(&d->disk, m, &p->load.lay, p->load.rank, d->start, e)
+			   : rc;
 }
 
 /* Which files the names that the state has planned have led to, before a record is in them. */
@@ -424,12 +415,12 @@ static status note_files(run_formation *s, mem *m, err *e)
 	const read_runs *d = s->d;
 	char q[QUOTED_BYTES];
 	size_t n = 0;
-	file_note *file = mem_array(m, d->r.count, sizeof *file, "files of runs", e);
+	file_note *file = mem_array(m, d->disk.s.count, sizeof *file, "files of runs", e);
 	status rc = file ? ST_OK : ST_RESOURCE;
-	for (size_t i = 0; rc == ST_OK && i < d->r.count; i++) {
+	for (size_t i = 0; rc == ST_OK && i < d->disk.s.count; i++) {
 		if (s->kept[i])
 			continue;
-		const spill_layout at = spill_run_layout(d->spill, i, s->note[i].recs);
+		const spill_layout at = spill_run_layout(d->disk.spill, i, s->note[i].recs);
 		if (!file_id_of(at.fd, &s->note[i].file))
 			rc = err_sys(e, errno, "cannot look at a run in %s",
 				     err_quoted(at.label, q));
@@ -484,8 +475,8 @@ static status open_run_formation(run_formation *s, mem *m, err *e)
 
 static void end_writing(read_runs *d)
 {
-	if (d->spill)
-		spill_end_writing(d->spill);
+	if (d->disk.spill)
+		spill_end_writing(d->disk.spill);
 }
 
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
@@ -511,8 +502,8 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 static status empty_run(const run_formation *s, err *e)
 {
 	(void)add_run(s->d, s->p, 0);
-	const status rc = spill_run_begin(s->d->spill, 0, 0, e);
-	return rc == ST_OK ? spill_run_end(s->d->spill, 0, e) : rc;
+	const status rc = spill_run_begin(s->d->disk.spill, 0, 0, e);
+	return rc == ST_OK ? spill_run_end(s->d->disk.spill, 0, e) : rc;
 }
 
 status run_formation_stream(record_take *take, void *from, read_runs *held,
@@ -533,7 +524,7 @@ status run_formation_stream(record_take *take, void *from, read_runs *held,
 		rc = alloc_run_memory(&s, m, e);
 	if (rc == ST_OK)
 		rc = run_workers(&s, work_on_stream, e);
-	if (rc == ST_OK && out->r.count == 0)
+	if (rc == ST_OK && out->disk.s.count == 0)
 		rc = empty_run(&s, e);
 	free_workspaces(&s, m);
 	end_writing(out);

@@ -452,6 +452,16 @@ uint64_t spill_run_recs(const spill *s, size_t i)
 	return s->run[i].bytes / s->record_bytes;
 }
 
+size_t spill_record_bytes(const spill *s)
+{
+	return s->record_bytes;
+}
+
+size_t spill_block_recs(const spill *s)
+{
+	return s->block_bytes % s->record_bytes ? 0 : s->block_bytes / s->record_bytes;
+}
+
 size_t spill_read_bytes(const spill *s, uint64_t n)
 {
 	uint64_t bytes, most;

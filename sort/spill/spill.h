@@ -103,6 +103,11 @@ status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum,
 /* spill_run_recs - how many records the complete run has. */
 uint64_t spill_run_recs(const spill *s, size_t run);
 
+/* spill_record_bytes - of a record. spill_block_recs - records of a block that holds whole ones; 0:
+ * records lie across the ends of blocks. */
+size_t spill_record_bytes(const spill *s);
+size_t spill_block_recs(const spill *s);
+
 /* spill_read_bytes - a buffer for any n records of a run; SIZE_MAX if there can be none. */
 size_t spill_read_bytes(const spill *s, uint64_t n);
 

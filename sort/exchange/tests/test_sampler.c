@@ -97,13 +97,15 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 	enum { N = SMALL / RANKS };
 	const records recs = { input + (size_t)c->rank * N * REC, lay, (uint32_t)c->rank };
 	const uint64_t start[] = { 0, N }, target[] = { N, 2 * N, 3 * N, 4 * N };
-	const runs r = { .recs = recs, .e = e, .count = 1, .start = start };
+	sorted_memory r = { .recs = recs, .e = e };
 	uint64_t cut[RANKS + 1];
 	brackets b = { 0 };
 	err er = { ST_OK, "" };
+	sorted_memory_make(&r, 1, start);
+	r.s.shuffled = true;
 	for (uint64_t i = 0; i < N; i++)
 		e[i] = entry_make(record_at(&recs, i), &lay, i);
-	status rc = sample_brackets(c, m, &r, false, target, &b, &er);
+	status rc = sample_brackets(c, m, &r.s, target, &b, &er);
 	if (rc == ST_OK && b.b[0].hi)
 		f->fooled += b.b[0].hi->hi < UINT64_C(1) << 63;
 	if (rc == ST_OK)

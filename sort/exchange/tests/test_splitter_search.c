@@ -104,15 +104,14 @@ static void draw_targets(trial *t)
 	}
 }
 
-static runs runs_of(const trial *t, int rank)
+static sorted_memory runs_of(const trial *t, int rank)
 {
-	return (runs){ .recs = { t->input[rank], lay, (uint32_t)rank },
-		       .e = t->e[rank],
-		       .count = t->runs,
-		       .start = t->start[rank] };
+	sorted_memory r = { .recs = { t->input[rank], lay, (uint32_t)rank }, .e = t->e[rank] };
+	sorted_memory_make(&r, t->runs, t->start[rank]);
+	return r;
 }
 
-static void set_ranges(const trial *t, const runs *r, range *g, size_t count)
+static void set_ranges(const trial *t, const sorted *r, range *g, size_t count)
 {
 	for (size_t j = 0, i = 0; j < count; j++)
 		for (size_t k = 0; k < r->count; k++, i++) {
@@ -129,17 +128,18 @@ static status search_rank(comm *c, void *trial_)
 	trial *t = trial_;
 	mem m = { 0 };
 	err e = { ST_OK, "" };
-	const runs r = runs_of(t, c->rank);
+	sorted_memory own = runs_of(t, c->rank);
+	sorted *r = &own.s;
 	const size_t count = (size_t)c->size - 1;
 	splitter_search s;
-	status rc = splitter_search_open(&s, c, &m, &r, t->target, count, &e);
+	status rc = splitter_search_open(&s, c, &m, r, t->target, count, &e);
 	if (rc == ST_OK) {
-		set_ranges(t, &r, s.g, count);
+		set_ranges(t, r, s.g, count);
 		rc = splitter_search_check(&s);
 	}
 	if (rc == ST_OK)
 		rc = splitter_search_run(&s, &e);
-	for (size_t i = 0; rc == ST_OK && i < count * r.count; i++) {
+	for (size_t i = 0; rc == ST_OK && i < count * r->count; i++) {
 		t->failed += s.g[i].lo != s.g[i].hi;
 		t->cut[c->rank][i] = s.g[i].lo;
 	}
@@ -156,17 +156,18 @@ static void check_splitter(const trial *t, size_t j)
 	uint64_t before = 0;
 	item last = { 0, 0, 0 }, first = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, it;
 	for (int i = 0; i < t->ranks; i++) {
-		const runs r = runs_of(t, i);
+		sorted_memory own = runs_of(t, i);
+		sorted *r = &own.s;
 		for (size_t k = 0; k < t->runs; k++) {
 			const uint64_t cut = t->cut[i][j * t->runs + k];
-			assert_true(cut >= r.start[k] && cut <= r.start[k + 1]);
-			before += cut - r.start[k];
-			if (cut > r.start[k]) {
-				runs_item(&r, cut - 1, &it);
+			assert_true(cut >= r->start[k] && cut <= r->start[k + 1]);
+			before += cut - r->start[k];
+			if (cut > r->start[k]) {
+				r->ops->item(r, cut - 1, &it);
 				last = item_cmp(&last, &it, &lay) < 0 ? it : last;
 			}
-			if (cut < r.start[k + 1]) {
-				runs_item(&r, cut, &it);
+			if (cut < r->start[k + 1]) {
+				r->ops->item(r, cut, &it);
 				first = item_cmp(&it, &first, &lay) < 0 ? it : first;
 			}
 		}

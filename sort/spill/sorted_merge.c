@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A piece ends where a file ends that is the first of all to end in memory, so nothing is read
+ * twice, and nothing out of order. Each file has a ring of chunks. Threads of this module fill
+ * them: first of the file whose last record in memory has the least key, because the merge will ask
+ * for its next record before those of all others. A thread that has to wait for a chunk reads as
+ * well; without threads of this module, the one that takes a piece reads what it wants.
+ *
+ * Record i of a file lies at i modulo the length of the ring in there. Behind the ring there is
+ * room for copies of its first records, so that a piece may have records of a file on both sides of
+ * its end, and still find them one after another: positions are then in the order of files and
+ * places, and equal keys are in the order of positions. What a ring is asked for under the lock is
+ * its counts and the keys at its ends: bytes move without it. Which file is next is kept in heaps,
+ * so that files which have no part in a step cost nothing.
+ *
+ * Records of input files have not been looked at before: each has its part in the checksum, and one
+ * that belongs before the one before it is refused. Memory: the rings, and for each file a key. */
+#include "sorted_merge.h"
+#include "base/lower_bound.h"
+#include "base/minmax.h"
+#include "base/thread.h"
+#include "base/trace.h"
+#include "file_heap.h"
+#include "io/io_fd.h"
+#include "kernel/pairwise_merge.h"
+#include "kernel/radix.h"
+#include "testing/failpoint.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+	MOST_READERS = 2,
+	MERGED = 8,       /* ranges; beyond, sorting measures faster */
+	WRAP_PART = 4,    /* of a ring, at most, for copies of its first records */
+	MOST_CHUNKS = 64, /* of a ring */
+};
+
+typedef enum slot_state { SLOT_EMPTY, SLOT_READING, SLOT_READY } slot_state;
+
+typedef struct slot {
+	slot_state state;
+	size_t users; /* pieces under way */
+} slot;
+
+/* One file. Of its records [from, to) those before `place` are in pieces, those before `loaded` in
+ * memory. Chunks are counted from `base` on. */
+typedef struct ring {
+	uint64_t base, from, to, place, loaded;
+	uint64_t next_chunk;     /* to be read */
+	uint64_t at, recs, wrap; /* among all records in memory; its length; copies behind it */
+	uint64_t chunks;
+	slot *slot;
+	unsigned char *last_key; /* of the records in pieces */
+} ring;
+
+typedef struct sorted_merge {
+	sorted_reader r;
+	mem *m;
+	sorted_source src;
+	layout lay;
+	sorted_chunk c;
+	size_t count, fair;               /* files; records of each in a piece */
+	unsigned char *raw, *base, *keys; /* base: of the records, at a page in raw */
+	slot *slots;
+	records recs;
+	pthread_mutex_t lock; /* for what follows, and the rings */
+	pthread_cond_t changed;
+	ring *ring;
+	file_heap to_read;      /* that can be, by the key that memory ends with */
+	file_heap begins;       /* with records in memory, by the first of them */
+	file_heap ends;         /* with records behind those in sight, by the last in sight */
+	size_t waiting;         /* for their next record */
+	uint64_t number, first; /* of the next piece, and records before it */
+	unsigned char *bounce;  /* [bounces] of which those are in use */
+	size_t bounces;
+	bool *busy;
+	checksum sum;
+	bool stop;
+	err e;
+	pthread_t reader[MOST_READERS];
+	unsigned readers;
+} sorted_merge;
+
+/* Where record i of a file lies, among all that memory has room for. */
+static uint64_t position(const ring *r, uint64_t i)
+{
+	return r->at + (i - r->base) % r->recs;
+}
+
+static unsigned char *place_of(const sorted_merge *s, const ring *r, uint64_t i)
+{
+	return s->base + position(r, i) * s->lay.record_bytes;
+}
+
+static uint64_t chunk_of(const sorted_merge *s, const ring *r, uint64_t i)
+{
+	return (i - r->base) / s->c.recs;
+}
+
+static slot *slot_of(const ring *r, uint64_t chunk)
+{
+	return &r->slot[chunk % r->chunks];
+}
+
+static uint64_t chunk_begin(const sorted_merge *s, const ring *r, uint64_t chunk)
+{
+	return u64_max(r->base + chunk * s->c.recs, r->from);
+}
+
+static uint64_t chunk_end(const sorted_merge *s, const ring *r, uint64_t chunk)
+{
+	return u64_min(r->base + (chunk + 1) * s->c.recs, r->to);
+}
+
+/* How many records of a file a piece may have: in memory, one after another, and so few that those
+ * of all files fit. */
+static uint64_t in_sight(const sorted_merge *s, const ring *r)
+{
+	const uint64_t to_end = r->recs + r->wrap - (r->place - r->base) % r->recs;
+	return u64_min(u64_min(s->fair, to_end), r->loaded - r->place);
+}
+
+/* ---------------------------------------------------------------------------- which is next */
+
+static bool can_read(const sorted_merge *s, const ring *r)
+{
+	return chunk_begin(s, r, r->next_chunk) < r->to &&
+	       slot_of(r, r->next_chunk)->state == SLOT_EMPTY;
+}
+
+static bool is_waiting(const ring *r)
+{
+	return r->place < r->to && r->place == r->loaded;
+}
+
+/* Chunks of the file that are being read. */
+static uint64_t on_their_way(const sorted_merge *s, const ring *r)
+{
+	const uint64_t to = chunk_begin(s, r, r->next_chunk);
+	return (to - u64_min(to, r->loaded) + s->c.recs - 1) / s->c.recs;
+}
+
+static bool compare(const sorted_merge *s, uint32_t a, const unsigned char *of_a, uint32_t b,
+		    const unsigned char *of_b)
+{
+	const int c = key_compare(&s->lay, of_a, of_b);
+	return c < 0 || (c == 0 && a < b);
+}
+
+static bool is_needed_before(const void *sorted_merge_, uint32_t a, uint32_t b)
+{
+	const sorted_merge *s = sorted_merge_;
+	const ring *x = &s->ring[a], *y = &s->ring[b];
+	const uint64_t of_x = on_their_way(s, x), of_y = on_their_way(s, y);
+	if (of_x != of_y)
+		return of_x < of_y;
+	if (x->loaded == x->from || y->loaded == y->from)
+		return y->loaded > y->from || (x->loaded == x->from && a < b);
+	return compare(s, a, place_of(s, x, x->loaded - 1), b, place_of(s, y, y->loaded - 1));
+}
+
+static const unsigned char *first_in_sight(const sorted_merge *s, size_t k)
+{
+	return place_of(s, &s->ring[k], s->ring[k].place);
+}
+
+static const unsigned char *last_in_sight(const sorted_merge *s, size_t k)
+{
+	const ring *r = &s->ring[k];
+	return place_of(s, r, r->place) + (in_sight(s, r) - 1) * s->lay.record_bytes;
+}
+
+static bool begins_before(const void *sorted_merge_, uint32_t a, uint32_t b)
+{
+	const sorted_merge *s = sorted_merge_;
+	return compare(s, a, first_in_sight(s, a), b, first_in_sight(s, b));
+}
+
+static bool ends_before(const void *sorted_merge_, uint32_t a, uint32_t b)
+{
+	const sorted_merge *s = sorted_merge_;
+	return compare(s, a, last_in_sight(s, a), b, last_in_sight(s, b));
+}
+
+/* Under the lock: chunks of a file can be read again, or no longer. */
+static void chunks_changed(sorted_merge *s, const ring *r)
+{
+	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can_read(s, r));
+}
+
+/* Under the lock: a file has more in memory, or less that is not in pieces. */
+static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
+{
+	const uint32_t k = (uint32_t)(r - s->ring);
+	const bool any = r->place < r->loaded;
+	file_heap_put(&s->begins, k, any);
+	file_heap_put(&s->ends, k, any && in_sight(s, r) < r->to - r->place);
+	s->waiting = s->waiting + is_waiting(r) - was_waiting;
+}
+
+/* --------------------------------------------------------------------------------- reading */
+
+/* What a ring begins with also lies behind it. */
+static void copy_wrapped(const sorted_merge *s, const ring *r, uint64_t first, size_t n)
+{
+	const size_t bytes = s->lay.record_bytes;
+	const uint64_t at = (first - r->base) % r->recs;
+	if (at < r->wrap)
+		memcpy(s->base + (r->at + r->recs + at) * bytes, place_of(s, r, first),
+		       u64_min(n, r->wrap - at) * bytes);
+}
+
+/* Under the lock, which is released while reading: the next chunk; false: there is none to read
+ * now. */
+static bool read_next(sorted_merge *s)
+{
+	uint32_t k;
+	size_t b = 0;
+	while (s->c.bounce_bytes && b < s->bounces && s->busy[b])
+		b++;
+	if (s->stop || s->e.code != ST_OK || b == s->bounces || !file_heap_first(&s->to_read, &k))
+		return false;
+	ring *r = &s->ring[k];
+	const uint64_t chunk = r->next_chunk, first = chunk_begin(s, r, chunk);
+	const size_t n = (size_t)(chunk_end(s, r, chunk) - first);
+	err e = { ST_OK, "" };
+	checksum sum = { 0, 0 };
+	slot_of(r, chunk)->state = SLOT_READING;
+	r->next_chunk++;
+	s->busy[b] = true;
+	chunks_changed(s, r);
+	pthread_mutex_unlock(&s->lock);
+	if (s->src.read(s->src.of, k, first, n, &s->c, place_of(s, r, first),
+			s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK)
+		copy_wrapped(s, r, first, n);
+	pthread_mutex_lock(&s->lock);
+	s->busy[b] = false;
+	if (e.code != ST_OK)
+		err_set(&s->e, e.code, "%s", e.text);
+	s->sum = checksum_join(s->sum, sum);
+	slot_of(r, chunk)->state = SLOT_READY;
+	const bool was_waiting = is_waiting(r);
+	for (uint64_t c = chunk_of(s, r, r->loaded);
+	     c < r->next_chunk && slot_of(r, c)->state == SLOT_READY; c++)
+		r->loaded = chunk_end(s, r, c);
+	chunks_changed(s, r);
+	records_changed(s, r, was_waiting);
+	pthread_cond_broadcast(&s->changed);
+	return true;
+}
+
+static void *read_all(void *sorted_merge_)
+{
+	sorted_merge *s = sorted_merge_;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && s->e.code == ST_OK)
+		if (!read_next(s))
+			pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* Under the lock, without threads that read ahead: what would cut the piece short. */
+static void read_for_piece(sorted_merge *s)
+{
+	uint32_t k;
+	while (file_heap_first(&s->to_read, &k) && s->ring[k].loaded - s->ring[k].place < s->fair)
+		if (!read_next(s))
+			return;
+}
+
+/* --------------------------------------------------------------------------------- cutting */
+
+/* Does record i of file k, counted from its next one, belong before or with `end`, the last record
+ * that the piece has of file `of`? */
+static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
+		     const unsigned char *end)
+{
+	const int c = key_compare(&s->lay, first_in_sight(s, k) + i * s->lay.record_bytes, end);
+	return k < of ? c <= 0 : c < 0;
+}
+
+/* How many records of file k do. That the first one is looked at keeps a file that is not sorted
+ * from having a second part in the piece. */
+static uint64_t recs_until(const sorted_merge *s, size_t k, size_t of, const unsigned char *end)
+{
+	if (k == of || !is_until(s, k, 0, of, end))
+		return 0;
+	lower_bound b = { .lo = 1, .hi = in_sight(s, &s->ring[k]) };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, is_until(s, k, b.mid, of, end));
+	return b.lo;
+}
+
+static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
+{
+	ring *r = &s->ring[k];
+	if (r->place > r->from &&
+	    key_copy_compare(&s->lay, r->last_key, place_of(s, r, r->place)) > 0)
+		(void)s->src.disorder(s->src.of, k, r->place, &s->e);
+	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
+	p->n += (size_t)n;
+	const uint64_t last = r->place + n - 1;
+	for (uint64_t c = chunk_of(s, r, r->place); c <= chunk_of(s, r, last); c++)
+		slot_of(r, c)->users++;
+	r->place += n;
+	key_copy(&s->lay, r->last_key, place_of(s, r, last));
+	chunks_changed(s, r);
+	records_changed(s, r, false);
+}
+
+/* Under the lock; false: more has to be read first. Of files that are in sight to their end, all
+ * may be in the piece; where every file is, it is the last one. */
+static bool cut(sorted_merge *s, sorted_piece *p)
+{
+	uint32_t of, k;
+	if (s->waiting > 0)
+		return false;
+	p->ranges = p->n = 0;
+	if (!file_heap_first(&s->ends, &of)) {
+		while (file_heap_first(&s->begins, &k))
+			add_range(s, p, k, in_sight(s, &s->ring[k]));
+		return true;
+	}
+	const unsigned char *end = last_in_sight(s, of);
+	add_range(s, p, of, in_sight(s, &s->ring[of]));
+	while (file_heap_first(&s->begins, &k)) {
+		const uint64_t n = recs_until(s, k, of, end);
+		if (n == 0)
+			break;
+		add_range(s, p, k, n);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------------------- in pieces */
+
+static bool entry_follows(const records *r, const entry *a, const entry *b)
+{
+	return key_tail_bytes(&r->lay) ? entry_cmp(a, b, r) < 0
+				       : a->hi < b->hi || (a->hi == b->hi && a->lo < b->lo);
+}
+
+/* Entries of a range; n, or the first record that belongs before the one before it. */
+static uint64_t make_entries(const sorted_merge *s, const sorted_range *g, entry *e)
+{
+	const records *r = &s->recs;
+	const uint64_t at = position(&s->ring[g->run], g->first);
+	const unsigned char *rec = record_at(r, at);
+	size_t bad = 0;
+	e[0] = entry_make(rec, &r->lay, at);
+	for (size_t i = 1; i < g->n; i++) {
+		e[i] = entry_make(rec += r->lay.record_bytes, &r->lay, at + i);
+		bad += !entry_follows(r, &e[i - 1], &e[i]);
+	}
+	for (size_t i = 1; bad && i < g->n; i++)
+		if (!entry_follows(r, &e[i - 1], &e[i]))
+			return i;
+	return g->n;
+}
+
+static int by_run(const void *a_, const void *b_)
+{
+	const sorted_range *a = a_, *b = b_;
+	return (a->run > b->run) - (a->run < b->run);
+}
+
+static void merge(const sorted_merge *s, sorted_piece *p, err *e)
+{
+	entry *const a = p->own[0], *const b = p->own[1];
+	size_t n = 0;
+	qsort(p->range, p->ranges, sizeof *p->range, by_run);
+	for (size_t i = 0; i < p->ranges && e->code == ST_OK; i++) {
+		const sorted_range *g = &p->range[i];
+		const uint64_t good = make_entries(s, g, a + n);
+		if (good < g->n)
+			(void)s->src.disorder(s->src.of, g->run, g->first + good, e);
+		p->from[i] = a + n;
+		p->len[i] = (size_t)g->n;
+		n += (size_t)g->n;
+	}
+	p->room = a;
+	FAIL_FLIP(FAIL_ENTRIES, a, n * sizeof(entry));
+	if (e->code == ST_OK && p->ranges > MERGED)
+		radix_sort(a, b, n, &s->recs);
+	else if (e->code == ST_OK && p->ranges > 1)
+		p->room = pairwise_merge_in(p->from, p->len, p->ranges, a, b, &s->recs);
+	FAIL_FLIP(FAIL_ENTRIES, p->room, n * sizeof(entry));
+	p->order = p->room;
+	p->free = p->room == a ? b : a;
+	if (p->ranges == 1)
+		p->in_order = place_of(s, &s->ring[p->range->run], p->range->first);
+}
+
+static status failed(sorted_merge *s, const err *e)
+{
+	pthread_mutex_lock(&s->lock);
+	err_set(&s->e, e->code, "%s", e->text);
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return e->code;
+}
+
+status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
+{
+	sorted_merge *s = (void *)r;
+	p->ranges = p->n = 0;
+	p->in_order = NULL;
+	p->recs = s->recs;
+	pthread_mutex_lock(&s->lock);
+	if (s->readers == 0)
+		read_for_piece(s);
+	while (s->e.code == ST_OK && !cut(s, p))
+		if (!read_next(s))
+			pthread_cond_wait(&s->changed, &s->lock);
+	p->number = s->number++;
+	const err own = s->e;
+	p->first = s->first;
+	s->first += p->n;
+	pthread_mutex_unlock(&s->lock);
+	if (own.code != ST_OK)
+		return err_set(e, own.code, "%s", own.text);
+	const double span = trace_begin();
+	merge(s, p, e);
+	trace_end(TRACE_MERGE, span);
+	return e->code == ST_OK ? ST_OK : failed(s, e);
+}
+
+void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
+{
+	sorted_merge *s = (void *)r_;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < p->ranges; i++) {
+		const sorted_range *g = &p->range[i];
+		const ring *r = &s->ring[g->run];
+		const uint64_t last = chunk_of(s, r, g->first + g->n - 1);
+		for (uint64_t c = chunk_of(s, r, g->first); c <= last; c++) {
+			slot *t = slot_of(r, c);
+			if (--t->users == 0 && r->place >= chunk_end(s, r, c))
+				t->state = SLOT_EMPTY;
+		}
+		chunks_changed(s, r);
+	}
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
+{
+	sorted_merge *s = (void *)r;
+	*sum = s->sum;
+	return s->src.check ? s->src.check(s->src.of, e) : ST_OK;
+}
+
+/* ---------------------------------------------------------------------------- opening, closing */
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Rings of up to `chunks` chunks, as they lie in memory; returns how many bytes that takes. */
+static uint64_t lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t chunks)
+{
+	const uint64_t unit = s->c.unit, wrap = round_up(s->fair, unit);
+	uint64_t at = 0, slots = 0;
+	for (size_t k = 0; k < s->count; k++) {
+		const uint64_t base = from[k] / unit * unit;
+		const uint64_t all = round_up(to[k], unit) - base;
+		ring g = { .base = base, .from = from[k], .to = to[k], .at = at };
+		g.chunks = u64_min(chunks, (all + s->c.recs - 1) / s->c.recs);
+		g.recs = u64_max(u64_min(g.chunks * s->c.recs, all), 1);
+		if (g.recs < all && wrap <= s->c.recs && wrap <= g.recs / WRAP_PART)
+			g.wrap = wrap;
+		at += round_up(g.recs + g.wrap, unit);
+		slots += g.chunks;
+		s->ring[k] = g;
+	}
+	return at * s->lay.record_bytes + slots * sizeof(slot) + s->bounces * s->c.bounce_bytes;
+}
+
+/* The longest reads of which memory holds two of each file, or else one; of few files more. */
+static void size_chunks(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
+{
+	uint64_t chunks = 2;
+	for (size_t want = s->src.chunk_bytes;; want /= 2) {
+		s->c = s->src.chunk(s->src.of, want);
+		if (lay_out(s, from, to, chunks) <= bytes)
+			break;
+		if (s->c.recs * (uint64_t)s->lay.record_bytes > want || want == 0) {
+			chunks = 1;
+			break;
+		}
+	}
+	while (chunks > 1 && chunks < MOST_CHUNKS && lay_out(s, from, to, chunks + 1) <= bytes)
+		chunks++;
+	(void)lay_out(s, from, to, chunks);
+}
+
+static status open_heaps(sorted_merge *s, err *e)
+{
+	status rc = file_heap_open(&s->to_read, s->m, s->count, is_needed_before, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->begins, s->m, s->count, begins_before, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->ends, s->m, s->count, ends_before, s, e);
+	for (size_t k = 0; rc == ST_OK && k < s->count; k++) {
+		chunks_changed(s, &s->ring[k]);
+		records_changed(s, &s->ring[k], false);
+	}
+	return rc;
+}
+
+static status alloc(sorted_merge *s, err *e)
+{
+	uint64_t recs = 0, slots = 0;
+	size_t bytes;
+	for (size_t k = 0; k < s->count; k++) {
+		const ring *r = &s->ring[k];
+		recs = r->at + r->recs + r->wrap;
+		slots += r->chunks;
+		s->r.pieces += (r->to - r->from) / s->fair + (r->to - r->from) / s->c.recs + 3;
+	}
+	if (!size_mul((size_t)recs, s->lay.record_bytes, &bytes))
+		return err_set(e, ST_RESOURCE, "no memory for records of runs");
+	s->raw = mem_array(s->m, bytes + IO_FD_ALIGN, 1, "records of runs", e);
+	s->slots = mem_array(s->m, slots, sizeof *s->slots, "runs", e);
+	s->keys = mem_array(s->m, s->count, s->lay.key_bytes, "keys", e);
+	s->bounce = mem_array(s->m, s->bounces, s->c.bounce_bytes, "blocks of runs", e);
+	s->busy = mem_array(s->m, s->bounces, sizeof *s->busy, "runs", e);
+	if (!s->raw || !s->slots || !s->keys || !s->bounce || !s->busy)
+		return ST_RESOURCE;
+	slots = 0;
+	for (size_t k = 0; k < s->count; k++) {
+		ring *r = &s->ring[k];
+		r->place = r->loaded = r->from;
+		r->slot = s->slots + slots;
+		r->last_key = s->keys + k * s->lay.key_bytes;
+		slots += r->chunks;
+	}
+	s->base = s->raw + (size_t)(-(uintptr_t)s->raw % IO_FD_ALIGN);
+	s->recs = (records){ s->base, s->lay, 0 };
+	return open_heaps(s, e);
+}
+
+status sorted_merge_open(sorted *of, mem *m, const sorted_source *src, const uint64_t *lo,
+			 const uint64_t *hi, const sorted_use *u, sorted_reader **out, err *e)
+{
+	const size_t count = of->count;
+	sorted_merge *s = mem_array(m, 1, sizeof *s, "runs", e);
+	uint64_t *from = mem_array(m, 2 * count, sizeof *from, "runs", e);
+	*out = NULL;
+	if (!s || !from) {
+		mem_free(m, s);
+		mem_free(m, from);
+		return ST_RESOURCE;
+	}
+	*s = (sorted_merge){ .m = m, .src = *src, .lay = of->lay, .count = count };
+	s->fair = size_max(u->piece_recs / count, 1);
+	s->r = (sorted_reader){ .ops = of->ops, .most = s->fair * count, .ranges = count };
+	s->bounces = u->readers ? u->readers : 1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	s->ring = mem_array(m, count, sizeof *s->ring, "runs", e);
+	for (size_t k = 0; k < count; k++) {
+		from[k] = lo[k] - of->start[k];
+		from[count + k] = hi[k] - of->start[k];
+	}
+	if (s->ring)
+		size_chunks(s, from, from + count, u->ahead_bytes);
+	mem_free(m, from);
+	const status rc = s->ring ? alloc(s, e) : ST_RESOURCE;
+	if (rc != ST_OK) {
+		sorted_merge_close(&s->r);
+		return rc;
+	}
+	/* where the system refuses a thread, those that wait for a chunk read it */
+	const unsigned readers = u->readers < MOST_READERS ? u->readers : MOST_READERS;
+	while (s->readers < readers &&
+	       thread_start(&s->reader[s->readers], "read-ahead", read_all, s) == 0)
+		s->readers++;
+	*out = &s->r;
+	return ST_OK;
+}
+
+void sorted_merge_close(sorted_reader *r)
+{
+	sorted_merge *s = (void *)r;
+	if (!s)
+		return;
+	mem *m = s->m;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	for (unsigned i = 0; i < s->readers; i++)
+		pthread_join(s->reader[i], NULL);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	file_heap_close(&s->to_read, m);
+	file_heap_close(&s->begins, m);
+	file_heap_close(&s->ends, m);
+	mem_free(m, s->raw);
+	mem_free(m, s->keys);
+	mem_free(m, s->slots);
+	mem_free(m, s->bounce);
+	mem_free(m, s->busy);
+	mem_free(m, s->ring);
+	mem_free(m, s);
+}
