@@ -204,8 +204,8 @@ static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t reade
 	       (whole ? 0 : readers * (chunk + 3 * block + SPILL_ALIGN)) + IO_FD_ALIGN;
 }
 
-/* A single rank merges so many files in so many bytes, with reads of most_chunk, and of least_chunk
- * at least. */
+/* A single rank merges so many files in so many bytes, with memory for two reads of most_chunk of
+ * each, and for one and a half of least_chunk at least. */
 static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t bytes,
 		      uint64_t least_chunk, uint64_t most_chunk, uint64_t *used)
 {
@@ -222,7 +222,7 @@ static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t
 	const uint64_t most = u64_max(AHEAD_BYTES, 2 * files * most_chunk);
 	b->ahead_bytes = u64_min(bytes - fixed, most + b->piece_recs * rec);
 	*used = fixed + u64_min(b->ahead_bytes, q->recs * rec + files * SPILL_MOST_BLOCK_BYTES);
-	return b->ahead_bytes / (2 * files) >= least_chunk;
+	return b->ahead_bytes / (files + files / 2 + b->workers) >= least_chunk;
 }
 
 unsigned budget_sorters(const budget *b)
@@ -422,9 +422,9 @@ bool budget_disk(budget *b, const budget_query *q)
 /* The memory for a stream is doubled when it is full, and for a moment both are there. */
 static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 {
+	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
 	(void)b;
-	return core_needs(q) <= limit &&
-	       q->recs * (q->lay.record_bytes + sizeof(entry)) <= limit / 3 * 2;
+	return core_needs(q) <= limit && q->recs * (q->lay.record_bytes + sizeof(entry)) <= most;
 }
 
 /* The most records, up to `most`, that fit by this rule. */
