@@ -35,10 +35,8 @@ enum {
 	MOST_CHUNKS = 64, /* of a ring */
 };
 
-typedef enum slot_state { SLOT_EMPTY, SLOT_READING, SLOT_READY } slot_state;
-
 typedef struct slot {
-	slot_state state;
+	enum { SLOT_EMPTY, SLOT_READING, SLOT_READY } state;
 	size_t users; /* pieces under way */
 } slot;
 
@@ -81,7 +79,7 @@ typedef struct sorted_merge {
 	unsigned readers;
 } sorted_merge;
 
-/* Where record i of a file lies, among all that memory has room for. */
+/* Where record i of a file lies, among all records in memory. */
 static uint64_t position(const ring *r, uint64_t i)
 {
 	return r->at + (i - r->base) % r->recs;
@@ -264,9 +262,9 @@ static void *read_all(void *sorted_merge_)
 static void read_for_piece(sorted_merge *s)
 {
 	uint32_t k;
-	while (file_heap_first(&s->to_read, &k) && s->ring[k].loaded - s->ring[k].place < s->fair)
-		if (!read_next(s))
-			return;
+	bool read = true;
+	while (read && file_heap_first(&s->to_read, &k))
+		read = s->ring[k].loaded - s->ring[k].place < s->fair && read_next(s);
 }
 
 /* --------------------------------------------------------------------------------- cutting */
@@ -324,12 +322,9 @@ static bool cut(sorted_merge *s, sorted_piece *p)
 	}
 	const unsigned char *end = last_in_sight(s, of);
 	add_range(s, p, of, in_sight(s, &s->ring[of]));
-	while (file_heap_first(&s->begins, &k)) {
-		const uint64_t n = recs_until(s, k, of, end);
-		if (n == 0)
+	for (uint64_t n; file_heap_first(&s->begins, &k); add_range(s, p, k, n))
+		if ((n = recs_until(s, k, of, end)) == 0)
 			break;
-		add_range(s, p, k, n);
-	}
 	return true;
 }
 
@@ -359,10 +354,10 @@ static uint64_t make_entries(const sorted_merge *s, const sorted_range *g, entry
 	return g->n;
 }
 
-static int by_run(const void *a_, const void *b_)
+static int by_run(const void *a, const void *b)
 {
-	const sorted_range *a = a_, *b = b_;
-	return (a->run > b->run) - (a->run < b->run);
+	const size_t x = ((const sorted_range *)a)->run, y = ((const sorted_range *)b)->run;
+	return (x > y) - (x < y);
 }
 
 static void merge(const sorted_merge *s, sorted_piece *p, err *e)
@@ -392,15 +387,6 @@ static void merge(const sorted_merge *s, sorted_piece *p, err *e)
 		p->in_order = place_of(s, &s->ring[p->range->run], p->range->first);
 }
 
-static status failed(sorted_merge *s, const err *e)
-{
-	pthread_mutex_lock(&s->lock);
-	err_set(&s->e, e->code, "%s", e->text);
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-	return e->code;
-}
-
 status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 {
 	sorted_merge *s = (void *)r;
@@ -423,7 +409,13 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	const double span = trace_begin();
 	merge(s, p, e);
 	trace_end(TRACE_MERGE, span);
-	return e->code == ST_OK ? ST_OK : failed(s, e);
+	if (e->code != ST_OK) {
+		pthread_mutex_lock(&s->lock);
+		err_set(&s->e, e->code, "%s", e->text);
+		pthread_cond_broadcast(&s->changed);
+		pthread_mutex_unlock(&s->lock);
+	}
+	return e->code;
 }
 
 void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
@@ -434,11 +426,9 @@ void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
 		const sorted_range *g = &p->range[i];
 		const ring *r = &s->ring[g->run];
 		const uint64_t last = chunk_of(s, r, g->first + g->n - 1);
-		for (uint64_t c = chunk_of(s, r, g->first); c <= last; c++) {
-			slot *t = slot_of(r, c);
-			if (--t->users == 0 && r->place >= chunk_end(s, r, c))
-				t->state = SLOT_EMPTY;
-		}
+		for (uint64_t c = chunk_of(s, r, g->first); c <= last; c++)
+			if (--slot_of(r, c)->users == 0 && r->place >= chunk_end(s, r, c))
+				slot_of(r, c)->state = SLOT_EMPTY;
 		chunks_changed(s, r);
 	}
 	pthread_cond_broadcast(&s->changed);
@@ -499,11 +489,12 @@ static void size_chunks(sorted_merge *s, const uint64_t *from, const uint64_t *t
 
 static status open_heaps(sorted_merge *s, err *e)
 {
-	status rc = file_heap_open(&s->to_read, s->m, s->count, is_needed_before, s, e);
+	mem *const m = s->m;
+	status rc = file_heap_open(&s->to_read, m, s->count, is_needed_before, s, e);
 	if (rc == ST_OK)
-		rc = file_heap_open(&s->begins, s->m, s->count, begins_before, s, e);
+		rc = file_heap_open(&s->begins, m, s->count, begins_before, s, e);
 	if (rc == ST_OK)
-		rc = file_heap_open(&s->ends, s->m, s->count, ends_before, s, e);
+		rc = file_heap_open(&s->ends, m, s->count, ends_before, s, e);
 	for (size_t k = 0; rc == ST_OK && k < s->count; k++) {
 		chunks_changed(s, &s->ring[k]);
 		records_changed(s, &s->ring[k], false);
@@ -575,8 +566,7 @@ status sorted_merge_open(sorted *of, mem *m, const sorted_source *src, const uin
 		return rc;
 	}
 	/* where the system refuses a thread, those that wait for a chunk read it */
-	const unsigned readers = u->readers < MOST_READERS ? u->readers : MOST_READERS;
-	while (s->readers < readers &&
+	while (s->readers < MOST_READERS && s->readers < u->readers &&
 	       thread_start(&s->reader[s->readers], "read-ahead", read_all, s) == 0)
 		s->readers++;
 	*out = &s->r;
