@@ -122,8 +122,8 @@ ok "a group's bound: in runs" grep -q '"spill_runs": [1-9]' report
 rm -f out
 group_in 8M "$hetsort" -o out large
 is "a group's bound that is too small: exit code, left over" "$rc/$(left_over)" 4/
-used=$(sed -n "s/.*: 8 MiB less \([0-9]*\) KiB in use.*/\1/p" <<<"$err") # 7M can be asked for if the group has so much
-advice=$([ "${used:-0}" -le 1024 ] && echo 'use --memory=7M or more' || echo 'it takes 7M')
+used=$(sed -n "s/.*: 8 MiB less \([0-9]*\) KiB in use.*/\1/p" <<<"$err") # 6M can be asked for if the group has so much
+advice=$([ "${used:-0}" -le 2048 ] && echo 'use --memory=6M or more' || echo 'it takes 6M')
 ok "a group's bound that is too small: what it takes" grep -q "^hetsort: not enough memory for .* of it); $advice$" <<<"$err"
 group_in 64M "$hetsort" --no-fsync --memory 1G --report report -o out large
 is "a group's bound goes before --memory" "$rc/$(cmp out sorted)" 0/
