@@ -28,7 +28,7 @@ static status open_stream(stream_out *o, mem *m, sorted *of, const uint64_t *lo,
 		*send += lo[of->count + k] - lo[k];
 	if (*send == 0)
 		return ST_OK;
-	const status rc = of->ops->open(of, m, lo, lo + of->count, u, &o->from, e);
+	const status rc = of->ops->open_reader(of, m, lo, lo + of->count, u, &o->from, e);
 	return rc == ST_OK ? sorted_piece_open(&o->p, o->from, m, e) : rc;
 }
 
@@ -55,7 +55,7 @@ void outgoing_close(outgoing *s, mem *m)
 		stream_out *o = &s->s[to];
 		sorted_piece_close(&o->p, m);
 		if (o->from)
-			o->from->ops->close(o->from);
+			o->from->ops->close_reader(o->from);
 	}
 	mem_free(m, s->s);
 	mem_free(m, s->send);

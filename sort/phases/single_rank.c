@@ -356,7 +356,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	const sorted_use u = { b->piece_recs, b->ahead_bytes, BUDGET_READERS };
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
-	status rc = d->s->ops->open(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
+	status rc = d->s->ops->open_reader(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
 	rc = comm_agree(env->c, rc);
@@ -372,7 +372,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	exchange_setup_output_close(&a.to);
 	free_workspaces(&a);
 	if (a.from)
-		a.from->ops->close(a.from);
+		a.from->ops->close_reader(a.from);
 	exchange_setup_written(env, w);
 	return rc;
 }

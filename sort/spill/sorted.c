@@ -178,11 +178,11 @@ void sorted_memory_make(sorted_memory *s, size_t count, const uint64_t *start)
 	static const sorted_ops in_memory = { .item = memory_item,
 					      .before = memory_before,
 					      .sum = memory_sum,
-					      .open = memory_open,
+					      .open_reader = memory_open,
 					      .piece = memory_piece,
 					      .give = memory_give,
 					      .end = memory_end,
-					      .close = memory_close };
+					      .close_reader = memory_close };
 	s->s = (sorted){ .ops = &in_memory,
 			 .lay = s->recs.lay,
 			 .rank = s->recs.rank,

@@ -43,8 +43,8 @@ typedef struct sorted_ops {
 	 * Any thread. NULL: the records are not in memory. */
 	checksum (*sum)(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits);
 	/* Read the places [lo[k], hi[k]) of each run k; lo, hi and u are not kept. Main thread of
-	 * the rank, as close. *out is NULL on failure. */
-	status (*open)(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
+	 * the rank, as close_reader. *out is NULL on failure. */
+	status (*open_reader)(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
 		       const sorted_use *u, sorted_reader **out, err *e);
 	/* The next piece, without records after the last. Its number is set also on failure. After
 	 * a failure every call fails. give: the records of the piece are done with. */
@@ -53,7 +53,7 @@ typedef struct sorted_ops {
 	/* After the last piece: are the files what they were? *sum: of the records, if nobody has
 	 * seen them before. */
 	status (*end)(sorted_reader *r, checksum *sum, err *e);
-	void (*close)(sorted_reader *r);
+	void (*close_reader)(sorted_reader *r);
 } sorted_ops;
 
 struct sorted {

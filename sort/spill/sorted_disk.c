@@ -117,7 +117,7 @@ static status disk_open(sorted *s, mem *m, const uint64_t *lo, const uint64_t *h
 	const sorted_source src = { .of = disk_of(s)->spill,
 				    .chunk_bytes = SORTED_MERGE_CHUNK_BYTES,
 				    .chunk = chunk_of,
-				    .read = read_chunk,
+				    .read_recs = read_chunk,
 				    .disorder = disorder };
 	return sorted_merge_open(s, m, &src, lo, hi, u, out, e);
 }
@@ -128,11 +128,11 @@ status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
 	static const sorted_ops on_disk = { .item = disk_item,
 					    .before = disk_before,
 					    .sample = disk_sample,
-					    .open = disk_open,
+					    .open_reader = disk_open,
 					    .piece = sorted_merge_piece,
 					    .give = sorted_merge_give,
 					    .end = sorted_merge_end,
-					    .close = sorted_merge_close };
+					    .close_reader = sorted_merge_close };
 	spill_view *v = &d->view;
 	d->s = (sorted){ .ops = &on_disk,
 			 .lay = *l,

@@ -381,7 +381,7 @@ static status files_open(sorted *s, mem *m, const uint64_t *lo, const uint64_t *
 	const sorted_source src = { .of = s,
 				    .chunk_bytes = CHUNK_BYTES,
 				    .chunk = chunk_of,
-				    .read = read_chunk,
+				    .read_recs = read_chunk,
 				    .disorder = disorder,
 				    .check = check_all };
 	return sorted_merge_open(s, m, &src, lo, hi, u, out, e);
@@ -394,11 +394,11 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l,
 {
 	static const sorted_ops in_files = { .item = files_item,
 					     .before = files_before,
-					     .open = files_open,
+					     .open_reader = files_open,
 					     .piece = sorted_merge_piece,
 					     .give = sorted_merge_give,
 					     .end = sorted_merge_end,
-					     .close = sorted_merge_close };
+					     .close_reader = sorted_merge_close };
 	sorted_files *s = mem_array(m, 1, sizeof *s, "inputs", e);
 	*out = s ? &s->s : NULL;
 	if (!s)

@@ -6,7 +6,7 @@
 #define HETSORT_SPILL_SORTED_FILES_H
 
 #include "io/input.h"
-#include "io/io_backend.h"
+#include "io/io_fd.h"
 #include "sorted.h"
 
 /* sorted_files_open - the files of `in`, which outlives it, that have records: each is a run.

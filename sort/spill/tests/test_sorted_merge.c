@@ -230,11 +230,11 @@ static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_
 	ahead_bytes = ahead_bytes > SOME ? ahead_bytes : ahead_bytes == SOME ? 4 * least : least;
 	const sorted_use u = { 500, ahead_bytes, readers };
 	const size_t before = b.m.now_bytes;
-	good(b.d.s.ops->open(&b.d.s, &b.m, lo, hi, &u, &c->r, &e), &e);
+	good(b.d.s.ops->open_reader(&b.d.s, &b.m, lo, hi, &u, &c->r, &e), &e);
 	assert_true(b.m.now_bytes - before <= ahead_bytes + CONTROL_BYTES);
 	take_all(&b, threads, c);
 	assert_int_equal(c->failures, 0);
-	c->r->ops->close(c->r);
+	c->r->ops->close_reader(c->r);
 	check_pieces(&b, c, lo, hi);
 	crew_free(c);
 	bed_free(&b);
@@ -268,11 +268,11 @@ static void it_can_be_left(void **state)
 		sorted_piece p;
 		const sorted_use u = { 500, 400000, 2 };
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
-		good(b.d.s.ops->open(&b.d.s, &b.m, b.start, b.start + 1, &u, &r, &e), &e);
+		good(b.d.s.ops->open_reader(&b.d.s, &b.m, b.start, b.start + 1, &u, &r, &e), &e);
 		good(sorted_piece_open(&p, r, &b.m, &e), &e);
 		for (size_t i = 0; i < pieces; i++)
 			good(r->ops->piece(r, &p, &e), &e);
-		r->ops->close(r);
+		r->ops->close_reader(r);
 		sorted_piece_close(&p, &b.m);
 		bed_free(&b);
 	}
@@ -290,10 +290,10 @@ static void a_failure_ends_all(void **state)
 		crew *c = crew_new();
 		bed_make(&b, 100, 12, 2000, RANDOM, 1);
 		spill_drop_run(b.d.spill, 7);
-		good(b.d.s.ops->open(&b.d.s, &b.m, b.start, b.start + 1, &u, &c->r, &e), &e);
+		good(b.d.s.ops->open_reader(&b.d.s, &b.m, b.start, b.start + 1, &u, &c->r, &e), &e);
 		take_all(&b, THREADS, c);
 		assert_int_equal(c->failures, THREADS);
-		c->r->ops->close(c->r);
+		c->r->ops->close_reader(c->r);
 		crew_free(c);
 		bed_free(&b);
 	}
