@@ -7,6 +7,7 @@
 #include "json.h"
 #include "manifest.h"
 #include "number.h"
+#include "base/minmax.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,10 +243,13 @@ void output_sweep_parts(const output *o)
 		closedir(d);
 }
 
-void output_share_lock(output *o)
+status output_share_lock(output *o, comm *c)
 {
-	if (!o->is_stdout && !o->owner)
-		target_share_lock(&o->file);
+	uint64_t notes = !o->is_stdout && o->owner && target_notes_files(&o->file);
+	const status rc = comm_reduce(c, notes, u64_max, &notes);
+	if (rc == ST_OK && !o->is_stdout && !o->owner)
+		target_share_lock(&o->file, notes);
+	return rc;
 }
 
 const char *output_name(const output *o)

@@ -85,9 +85,10 @@ status output_sync(output *o, bool fsync, err *e);
  * parts of the set that is replaced. note, on rank 0: of old parts that stay. */
 status output_commit(output *o, comm *c, const settings *opt, const input *in, err *note, err *e);
 
-/* output_share_lock - after all have locked what they own: where this rank owns nothing, it removes
- * the owner's lock as well if its process is ended. */
-void output_share_lock(output *o);
+/* output_share_lock - collective, after all have locked what they own: where this rank owns
+ * nothing, it removes the owner's lock as well if its process is ended, unless that lock notes
+ * files. */
+status output_share_lock(output *o, comm *c);
 
 /* output_name - as the user knows it. */
 const char *output_name(const output *o);

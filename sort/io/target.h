@@ -101,6 +101,10 @@ void target_keep(target *t, bool with_lock);
 void target_find(target *t, uint64_t id, int *fd);
 bool target_drop(const target *t);
 
+/* target_notes_files - does the lock note a file that stands? Without the lock nothing proves that
+ * hetsort made it. */
+bool target_notes_files(const target *t);
+
 /* target_note - note in the lock, if this target is locked, which file has the hidden name of this
  * kind. */
 status target_note(target *t, target_kind kind, const file_id *is, err *e);
@@ -165,8 +169,9 @@ char *target_hidden_path(const target *beside, const char *name, target_kind kin
  * On a file system without locks nothing is locked or removed, and t->lock_fd stays -1. */
 status target_lock(target *t, unsigned *removed, err *e);
 
-/* target_share_lock - another rank has locked it: the same for the lock's file. */
-void target_share_lock(target *t);
+/* target_share_lock - another rank has locked it. This process removes the lock as well if it is
+ * ended, unless the lock notes files. */
+void target_share_lock(target *t, bool notes_files);
 
 /* target_has_journal - does a journal of this job stand in the target's directory, or can that not
  * be told? */

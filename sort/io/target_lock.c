@@ -291,11 +291,12 @@ static void look_at_rest(target *t)
 		closedir(d);
 }
 
-void target_share_lock(target *t)
+void target_share_lock(target *t, bool notes_files)
 {
 	t->shared = true;
 	target_name_lock(t);
-	unfinished_note(&t->lock);
+	if (!notes_files)
+		unfinished_note(&t->lock);
 }
 
 status target_lock(target *t, unsigned *removed, err *e)
@@ -313,6 +314,8 @@ status target_lock(target *t, unsigned *removed, err *e)
 		return rc;
 	(void)target_write_lock(t, NULL); /* where it matters, it is written again */
 	look_at_rest(t);
+	if (target_notes_files(t)) /* the lock alone proves that hetsort made them */
+		unfinished_forget(&t->lock);
 	return ST_OK;
 }
 

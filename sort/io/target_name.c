@@ -186,7 +186,6 @@ bool target_drop(const target *t)
 	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
-/* Is a file there that nothing else proves to be hetsort's? */
 static bool notes_a_file(const target *t, const hidden_file *f)
 {
 	char name[UNFINISHED_NAME_BYTES];
@@ -194,7 +193,7 @@ static bool notes_a_file(const target *t, const hidden_file *f)
 	return f->is.inode && file_is(t->dirfd, name, &f->is);
 }
 
-static bool is_needed(const target *t)
+bool target_notes_files(const target *t)
 {
 	bool needed = notes_a_file(t, &t->own);
 	for (size_t i = 0; i < t->lefts; i++)
@@ -228,7 +227,7 @@ void target_release(target *t)
 	if (!t->base || t->lock_fd < 0)
 		return;
 	target_list_lock(t);
-	if (is_needed(t))
+	if (target_notes_files(t))
 		unfinished_forget(&t->lock);
 	else /* before unlocking: no job may lock a file that is removed */
 		unfinished_remove(&t->lock);

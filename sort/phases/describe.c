@@ -223,7 +223,7 @@ status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, shar
 	if (rc == ST_OK && !env->o->explain)
 		rc = comm_agree(env->c, lock_output(env, &f->in, &f->out, w));
 	if (rc == ST_OK && !env->o->explain)
-		output_share_lock(&f->out);
+		rc = output_share_lock(&f->out, env->c);
 	if (rc == ST_OK)
 		rc = comm_agree(env->c, copy_streams(env, &f->in));
 	if (rc == ST_OK)

@@ -45,7 +45,7 @@ typedef struct sorted_ops {
 	/* Read the places [lo[k], hi[k]) of each run k; lo, hi and u are not kept. Main thread of
 	 * the rank, as close_reader. *out is NULL on failure. */
 	status (*open_reader)(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
-		       const sorted_use *u, sorted_reader **out, err *e);
+			      const sorted_use *u, sorted_reader **out, err *e);
 	/* The next piece, without records after the last. Its number is set also on failure. After
 	 * a failure every call fails. give: the records of the piece are done with. */
 	status (*piece)(sorted_reader *r, sorted_piece *p, err *e);

@@ -229,7 +229,7 @@ static bool read_next(sorted_merge *s)
 	chunks_changed(s, r);
 	pthread_mutex_unlock(&s->lock);
 	if (s->src.read_recs(s->src.of, k, first, n, &s->c, place_of(s, r, first),
-			s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK)
+			     s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK)
 		copy_wrapped(s, r, first, n);
 	pthread_mutex_lock(&s->lock);
 	s->busy[b] = false;

@@ -27,7 +27,7 @@ typedef struct sorted_source {
 	/* Records [first, first + n) of file k, to `to`, with room for all of the chunk; *sum: if
 	 * nobody has seen them before. Any thread. */
 	status (*read_recs)(void *of, size_t k, uint64_t first, size_t n, const sorted_chunk *c,
-		       unsigned char *to, void *bounce, checksum *sum, err *e);
+			    unsigned char *to, void *bounce, checksum *sum, err *e);
 	/* The sentence for a record that belongs before the one before it. */
 	status (*disorder)(const void *of, size_t k, uint64_t rec, err *e);
 	/* All was read: are the files what they were? */
