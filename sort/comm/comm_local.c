@@ -19,24 +19,31 @@ typedef struct mailbox {
 	comm_req *recvs[BUCKETS]; /* waiting for their send */
 } mailbox;
 
+typedef struct world world;
+typedef void move_fn(world *w, size_t bytes, int root);
+
 /* What a rank has brought to the collective under way. */
 typedef struct shown {
 	const void *send;
 	void *recv;
 	const comm_meeting *meeting;
+	move_fn *move; /* which collective it is, */
+	size_t bytes;  /* of so many bytes */
+	int root;
 } shown;
 
-typedef struct world {
+struct world {
 	int size;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	int arrived;
 	unsigned long round;
+	bool in_step; /* all have brought the same collective so far */
 	shown *board;
 	mailbox *box;
 	char *room; /* [size] for the ranks' comms */
 	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
-} world;
+};
 
 typedef struct local {
 	comm c; /* first, so that a comm is a local */
@@ -52,23 +59,39 @@ static world *world_of(comm *c)
 	return ((local *)c)->w;
 }
 
-/* Those that wake find the lock free: there may be thousands of them. */
-static void barrier(world *w, void (*last)(world *, size_t, int), size_t bytes, int root)
+/* A rank that was told something else than the others may be in another collective. */
+static bool all_same(const world *w)
+{
+	const shown *first = &w->board[0];
+	bool same = true;
+	for (int i = 1; i < w->size; i++)
+		same &= w->board[i].move == first->move && w->board[i].bytes == first->bytes &&
+			w->board[i].root == first->root;
+	return same;
+}
+
+/* All ranks have come; the last one moves their bytes. ST_PEER: they have not come for the same.
+ * Those that wake find the lock free: there may be thousands of them. */
+static status barrier(world *w, int rank, shown mine)
 {
 	pthread_mutex_lock(&w->lock);
 	const unsigned long round = w->round;
+	w->board[rank] = mine;
 	if (++w->arrived == w->size) {
-		if (last)
-			last(w, bytes, root);
+		w->in_step &= all_same(w);
+		if (mine.move && w->in_step)
+			mine.move(w, mine.bytes, mine.root);
 		w->arrived = 0;
 		w->round++;
-		pthread_mutex_unlock(&w->lock);
-		pthread_cond_broadcast(&w->turn);
-		return;
 	}
+	const bool last = round != w->round;
 	while (round == w->round)
 		pthread_cond_wait(&w->turn, &w->lock);
+	const status rc = w->in_step ? ST_OK : ST_PEER;
 	pthread_mutex_unlock(&w->lock);
+	if (last)
+		pthread_cond_broadcast(&w->turn);
+	return rc;
 }
 
 static void take(void *to, const void *from, size_t bytes)
@@ -82,6 +105,28 @@ static void take_all(const world *w, void *all, size_t bytes, size_t at)
 	for (int i = 0; i < w->size; i++)
 		take((char *)all + (size_t)i * bytes, (const char *)w->board[i].send + at * bytes,
 		     bytes);
+}
+
+/* Each takes what is for it: at `at` in what the others send. */
+static status to_all(comm *c, const void *send, void *recv, size_t bytes, size_t at)
+{
+	world *w = world_of(c);
+	const shown mine = { .send = send, .recv = recv, .bytes = bytes };
+	const status rc = barrier(w, c->rank, mine);
+	if (rc != ST_OK)
+		return rc;
+	take_all(w, recv, bytes, at);
+	return barrier(w, c->rank, mine);
+}
+
+static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
+{
+	return to_all(c, mine, all, bytes, 0);
+}
+
+static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+{
+	return to_all(c, send, recv, bytes, (size_t)c->rank);
 }
 
 static void bcast_all(world *w, size_t bytes, int root)
@@ -106,47 +151,19 @@ static void meet_all(world *w, size_t bytes, int root)
 
 static status local_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	world *w = world_of(c);
-	w->board[c->rank] = (shown){ .send = buf, .recv = buf };
-	barrier(w, bcast_all, bytes, root);
-	return ST_OK;
+	const shown mine = { buf, buf, NULL, bcast_all, bytes, root };
+	return barrier(world_of(c), c->rank, mine);
 }
 
 static status local_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	world *w = world_of(c);
-	w->board[c->rank] = (shown){ .send = mine, .recv = all };
-	barrier(w, gather_all, bytes, root);
-	return ST_OK;
+	return barrier(world_of(c), c->rank, (shown){ mine, all, NULL, gather_all, bytes, root });
 }
 
 static status local_meet(comm *c, const comm_meeting *m)
 {
-	world *w = world_of(c);
-	w->board[c->rank] = (shown){ m->mine, m->all, m };
-	barrier(w, meet_all, m->bytes, 0);
-	return ST_OK;
-}
-
-/* Each takes what is for it: at `at` in what the others send. */
-static status to_all(comm *c, shown mine, size_t bytes, size_t at)
-{
-	world *w = world_of(c);
-	w->board[c->rank] = mine;
-	barrier(w, NULL, 0, 0);
-	take_all(w, mine.recv, bytes, at);
-	barrier(w, NULL, 0, 0);
-	return ST_OK;
-}
-
-static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return to_all(c, (shown){ .send = mine, .recv = all }, bytes, 0);
-}
-
-static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	return to_all(c, (shown){ .send = send, .recv = recv }, bytes, (size_t)c->rank);
+	const shown mine = { m->mine, m->all, m, meet_all, m->bytes, 0 };
+	return barrier(world_of(c), c->rank, mine);
 }
 
 /* Remove the first request of list with this peer and tag; NULL if there is none. */
@@ -269,7 +286,7 @@ static void rank_init(local *l, world *w, int rank, size_t max_msg)
 
 status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
-	world w = { .size = size, .room = calloc(1, comm_room_bytes(size)) };
+	world w = { .size = size, .in_step = true, .room = calloc(1, comm_room_bytes(size)) };
 	local first;
 	if (!w.room)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", size);
@@ -284,7 +301,7 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 {
 	if (size < 1)
 		return err_set(e, ST_REFUSED, "%d ranks: at least one", size);
-	world w = { .size = size };
+	world w = { .size = size, .in_step = true };
 	status rc = ST_RESOURCE;
 	local *ranks = calloc((size_t)size, sizeof *ranks);
 	w.board = calloc((size_t)size, sizeof *w.board);

@@ -2,7 +2,7 @@
 /* One wrong bit in what a rank receives, in each collective, short, long and sealed: that rank is
  * told of it, with the sender, and no other; and words. What is reduced reaches all, and so does
  * the name of the rank whose number came damaged, in one meeting of the backend and in two
- * collectives. */
+ * collectives. Ranks that are not in the same collective fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,14 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-enum { RANKS = 3, HIT = 1, ROOT = 1, MOST_BYTES = 1000, ROOM_BYTES = MOST_BYTES + COMM_SEAL_BYTES };
+enum {
+	SHORT = 8,
+	RANKS = 3,
+	HIT = 1,
+	ROOT = 1,
+	MOST_BYTES = 1000,
+	ROOM_BYTES = MOST_BYTES + COMM_SEAL_BYTES
+};
 enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, SEALED_ALLGATHER, SEALED_ALLTOALL, KINDS };
 
 typedef struct setting {
@@ -236,6 +243,28 @@ static void the_first_that_failed_is_told_of(void **state)
 		assert_int_equal(comm_local_run(RANKS, 1000, worst, &failing, &e), ST_OK);
 }
 
+/* Rank HIT reduces while the others gather, or gathers another number of bytes. */
+static status out_of_step(comm *c, void *in_bytes)
+{
+	unsigned char mine[2 * SHORT] = { 0 }, all[2 * SHORT * RANKS];
+	const bool odd = c->rank == HIT;
+	uint64_t sum;
+	const status rc = odd && !*(const bool *)in_bytes
+				  ? comm_reduce(c, 1, digits, &sum)
+				  : comm_gather(c, mine, all, odd ? SHORT : 2 * SHORT, 0);
+	return rc == ST_PEER ? ST_OK : ST_INTERNAL;
+}
+
+static void ranks_out_of_step_fail(void **state)
+{
+	(void)state;
+	for (unsigned in_bytes = 0; in_bytes < 2; in_bytes++) {
+		bool other = in_bytes;
+		err e = { ST_OK, "" };
+		assert_int_equal(comm_local_run(RANKS, 1000, out_of_step, &other, &e), ST_OK);
+	}
+}
+
 int main(void)
 {
 	err e = { ST_OK, "" };
@@ -243,7 +272,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_bit_is_found),
 		cmocka_unit_test(a_wrong_bit_in_a_word_is_found),
 		cmocka_unit_test(all_have_what_is_reduced_or_know_who_is_to_blame),
-		cmocka_unit_test(the_first_that_failed_is_told_of)
+		cmocka_unit_test(the_first_that_failed_is_told_of),
+		cmocka_unit_test(ranks_out_of_step_fail)
 	};
 	if (comm_local_run(1, 1, learn_ops, NULL, &e) != ST_OK)
 		return 1;
