@@ -196,7 +196,7 @@ static status merge(job *j)
 {
 	const settled k = settled_of(j);
 	exchange_setup t = setup_of(j, &k);
-	return phase_merge(&t);
+	return read_runs_check(&j->data, phase_merge(&t), &j->env.e);
 }
 
 /* Records to their rank; the last step is a sort. */

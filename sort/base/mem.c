@@ -2,15 +2,13 @@
 /* Buffers straight from the kernel: first touch of fresh memory costs as much as a sort, so large
  * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
 #include "mem.h"
-#include "minmax.h"
 #include "progress.h"
 #include "size.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096 };
+enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096, LINE_BYTES = 64 };
 
 /* Stands before each array, so that freeing it does not take its size. */
 typedef struct array_header {
@@ -18,12 +16,10 @@ typedef struct array_header {
 	void *start;  /* as it was allocated */
 } array_header;
 
-_Static_assert(sizeof(array_header) % _Alignof(max_align_t) == 0, "arrays stay aligned");
-
-/* The header of a large array has a page to itself. */
+/* At most what lies before an array. The header of a large array has a page to itself. */
 static size_t room_before(size_t bytes)
 {
-	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header);
+	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;
 }
 
 static void *large(size_t bytes)
@@ -37,15 +33,16 @@ static void *large(size_t bytes)
 
 void mem_hold(mem *m, size_t bytes)
 {
-	m->now_bytes += bytes;
-	m->peak_bytes = size_max(m->peak_bytes, m->now_bytes);
-	progress_hold(m->now_bytes);
+	const size_t now = atomic_fetch_add(&m->now_bytes, bytes) + bytes;
+	size_t peak = m->peak_bytes;
+	while (peak < now && !atomic_compare_exchange_weak(&m->peak_bytes, &peak, now))
+		;
+	progress_hold(now);
 }
 
 void mem_drop(mem *m, size_t bytes)
 {
-	m->now_bytes -= bytes;
-	progress_hold(m->now_bytes);
+	progress_hold(atomic_fetch_sub(&m->now_bytes, bytes) - bytes);
 }
 
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
@@ -63,6 +60,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	}
 	mem_hold(m, bytes);
 	unsigned char *p = start + room_before(bytes);
+	p -= (uintptr_t)p % LINE_BYTES;
 	((array_header *)(void *)p)[-1] = (array_header){ bytes, start };
 	return p;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory of one rank: checked sizes, page-aligned buffers, and a count of what is held.
- * One `mem` belongs to one rank; only its main thread allocates and frees through it. */
+ * One `mem` belongs to one rank; any of its threads may allocate and free through it. */
 #ifndef HETSORT_BASE_MEM_H
 #define HETSORT_BASE_MEM_H
 
 #include "status.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 typedef struct mem {
-	size_t now_bytes;
-	size_t peak_bytes;
+	atomic_size_t now_bytes;
+	atomic_size_t peak_bytes;
 } mem;
 
 static inline bool size_mul(size_t a, size_t b, size_t *r)
@@ -19,8 +20,8 @@ static inline bool size_mul(size_t a, size_t b, size_t *r)
 }
 
 /* mem_array - n elements of size bytes, zeroed, or NULL with e filled ("NAME: ... bytes"). n 0
- * gives a valid pointer. Large arrays start at a multiple of 4096 bytes, and are of huge pages
- * where the kernel has them. */
+ * gives a valid pointer. Arrays start at a cache line, and large ones at a multiple of 4096 bytes;
+ * those are of huge pages where the kernel has them. */
 void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e);
 
 /* mem_hold, mem_drop - bytes that were mapped without mem_array count, too; or no more. */

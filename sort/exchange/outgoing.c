@@ -36,7 +36,8 @@ status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_
 		     uint64_t ahead_bytes, err *e)
 {
 	const size_t batch = (size_t)u64_min(sorted_total(of) / BATCH_PART, BATCH_RECS);
-	const sorted_use u = { size_max(batch / size, LEAST_PIECE), ahead_bytes, 0 };
+	const sorted_use u = { .piece_recs = size_max(batch / size, LEAST_PIECE),
+			       .ahead_bytes = ahead_bytes };
 	*s = (outgoing){ .lay = of->lay, .size = size };
 	pthread_mutex_init(&s->lock, NULL);
 	s->s = mem_array(m, size, sizeof *s->s, "outgoing streams", e);

@@ -193,6 +193,28 @@ status reader_check(const reader *r, err *e)
 	return rc;
 }
 
+const unsigned char *reader_map(const reader *r, mapped *m)
+{
+	const extent *f = r->extent;
+	*m = (mapped){ 0 };
+	if (r->extents != 1 || f->fd.fd < 0 || f->fd.direct >= 0 || r->direct == DIRECT_ALWAYS ||
+	    io_backend_is_forced(f->fd.io))
+		return NULL;
+	const uint64_t offset = offset_of(f, 0, &r->lay), bytes = f->n * r->lay.record_bytes;
+	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)
+							: NULL;
+}
+
+status reader_check_map(const reader *r, const mapped *m, err *e)
+{
+	char q[QUOTED_BYTES];
+	const status rc = reader_check(r, e);
+	return rc == ST_OK && mapped_shrank(m)
+		       ? err_set(e, ST_IO, "input %s changed while it was being read",
+				 err_quoted(r->extent->f->path, q))
+		       : rc;
+}
+
 static size_t step_recs(const layout *l)
 {
 	return STEP_BYTES > l->record_bytes ? STEP_BYTES / l->record_bytes : 1;
@@ -233,6 +255,8 @@ static void see_records(void *arriving_, const unsigned char *end)
 		a->l->entries ? a->l->entries + at : NULL, &a->l->verify_s);
 	a->l->sum = checksum_join(a->l->sum, sum);
 	input_note_read(a->f, came - a->seen, sum);
+	if (a->l->arrived)
+		a->l->arrived(a->l->arrived_to, a->l->pos + at, came - a->seen);
 	a->seen = came;
 }
 
@@ -241,11 +265,16 @@ static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint
 			 size_t done, unsigned char *to, loading *l, err *e)
 {
 	const uint32_t bytes = r->lay.record_bytes;
-	const size_t step = fd->direct < 0 ? size_min(n, step_recs(&r->lay)) : n;
+	const size_t step = fd->direct < 0 || l->in_place ? size_min(n, step_recs(&r->lay)) : n;
 	for (size_t i = 0, k; i < n; i += k, to += k * bytes) {
 		arriving a = { r, f->f, to, done + i, 0, l };
 		const arrivals told = { see_records, &a };
 		k = size_min(n - i, step);
+		if (l->in_place) {
+			progress_add(PROGRESS_READ, k * bytes);
+			see_records(&a, to + k * bytes);
+			continue;
+		}
 		const status rc = io_fd_read_steps(fd, to, k * bytes, offset_of(f, at + i, &r->lay),
 						   f->f->path, &told, e);
 		if (rc != ST_OK)

@@ -5,6 +5,7 @@
 
 #include "io_fd.h"
 #include "input.h"
+#include "mapped.h"
 #include "base/mem.h"
 #include "kernel/inspect.h"
 #include "kernel/record.h"
@@ -42,7 +43,11 @@ status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
 
 /* What reader_load makes of records besides. */
 typedef struct loading {
-	entry *entries;  /* one for each; NULL: none */
+	entry *entries; /* one for each; NULL: none */
+	/* called for records that have arrived and are still in the cache; NULL: nobody */
+	void (*arrived)(void *arrived_to, uint64_t pos, size_t n);
+	void *arrived_to;
+	bool in_place;   /* the records are where they should go already, by reader_map */
 	uint64_t pos;    /* of the first of them */
 	checksum sum;    /* joined with that of the records */
 	double verify_s; /* and what it took, added */
@@ -52,6 +57,13 @@ typedef struct loading {
  * reader_align says. Their checksum is taken as they come: of each 256 KiB when they are read, or,
  * past the page cache without io_uring, of each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
+
+/* reader_map - the records of the share as memory without a copy, or NULL where they have to be
+ * read: they are not in memory, or in several files. m is to be closed after them. Whoever uses
+ * them calls reader_check_map at the end, before what was made from them counts: ST_IO if a file
+ * has changed since. */
+const unsigned char *reader_map(const reader *r, mapped *m);
+status reader_check_map(const reader *r, const mapped *m, err *e);
 
 /* reader_check - has any of the files changed since it was described? (ST_IO) */
 status reader_check(const reader *r, err *e);

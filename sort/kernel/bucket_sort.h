@@ -3,12 +3,12 @@
 #ifndef HETSORT_KERNEL_BUCKET_SORT_H
 #define HETSORT_KERNEL_BUCKET_SORT_H
 
-#include "base/mem.h"
-#include "permutation.h"
+#include "demand.h"
 
 /* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
  * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
- * allocates: a few percent of the data, and some MB a thread. */
+ * allocates: a few percent of the data, and some MB a thread; and ST_INTERNAL if memory changes
+ * meanwhile. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
@@ -17,28 +17,23 @@ uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that decide how records are sorted: variables so that tests reach every case. */
 typedef struct bucket_sort_sizes {
-	size_t simple;    /* up to so many records are sorted as entries, by one thread */
-	size_t bucket;    /* records that a bucket should have */
-	size_t cap;       /* records that one thread sorts as numbers at once */
-	size_t large_nth; /* n: all threads split a bucket of more than 1/n of all records again */
-	unsigned depth;   /* splits one after the other */
+	size_t simple; /* up to so many records are sorted by one thread */
+	demand_sizes demand;
 	size_t streaming_bytes; /* of output, from which on it is written past the caches */
 } bucket_sort_sizes;
 
-extern const bucket_sort_sizes BUCKET_SORT_SIZES;
+bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);
 
 status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 			 const bucket_sort_sizes *sizes, err *e);
 
-/* bucket_sort_order - the order that bucket_sort_records would bring the first n records of
- * order->r into, as their positions to order->pos (of the width for n records). room: scratch,
- * which may be the output; where it has less than 40 bytes a record, as much is allocated. */
-status bucket_sort_order(mem *m, size_t n, unsigned char *room, uint64_t room_bytes,
-			 const permutation *order, unsigned threads, const bucket_sort_sizes *sizes,
-			 err *e);
+/* bucket_sort_begin - n records of `in`, ready to be asked for; *sample is to be freed after *d was
+ * closed, both also after an error. */
+status bucket_sort_begin(demand **d, unsigned char **sample, mem *m, const records *in, uint64_t n,
+			 unsigned threads, err *e);
 
-/* bucket_sort_order_most_bytes - at most what bucket_sort_order allocates. */
-uint64_t bucket_sort_order_most_bytes(const layout *l, uint64_t n, uint64_t room_bytes,
-				      unsigned threads);
+/* bucket_sort_begin_most_bytes - at most what that allocates, and the scratch of threads + 1
+ * threads that ask. */
+uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 #endif

@@ -4,25 +4,43 @@
 #include "classifier.h"
 #include "base/minmax.h"
 
+enum {
+	/* buckets that the splitters do not make: two for keys outside of what all share, those at
+	 * both ends of a table, and one that is not full; before a node another one */
+	ROOT_EXTRA = 6,
+	NODE_EXTRA = 4,
+	CELLS_LEAST = 8, /* of a table */
+};
+
 size_t classifier_sample_size(uint64_t n, uint32_t buckets)
 {
 	enum { PER_BUCKET = 8 };
 	return size_min(size_min((size_t)buckets * PER_BUCKET, SAMPLE_MAX), n);
 }
 
+uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random)
+{
+	const uint64_t from = n / want * i + n % want * i / want;
+	const uint64_t to = n / want * (i + 1) + n % want * (i + 1) / want;
+	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return from + (*random >> 33) % (to - from);
+}
+
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample)
 {
 	const size_t want = classifier_sample_size(n, buckets);
-	uint64_t x = n;
+	uint64_t random = n;
 	for (size_t i = 0; i < want; i++) {
-		/* anywhere in the i-th stretch: a fixed distance could meet a pattern */
-		const uint64_t from = n / want * i + n % want * i / want;
-		const uint64_t to = n / want * (i + 1) + n % want * (i + 1) / want;
-		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		const uint64_t pos = from + (x >> 33) % (to - from);
+		const uint64_t pos = classifier_sample_place(n, want, i, &random);
 		sample[i] = entry_make(record_at(in, pos), &in->lay, pos);
 	}
 	return want;
+}
+
+/* Nodes are a small part of the buckets: each makes several. */
+static size_t nodes_of(uint32_t buckets)
+{
+	return (buckets - BUCKETS_LEAST) / (4 * NODE_EXTRA);
 }
 
 /* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
@@ -33,9 +51,20 @@ typedef struct node {
 	size_t i, end;
 } node;
 
+/* Memory for a map. */
+typedef struct map_room {
+	classifier_table *table;
+	classifier_heavy *heavy;
+	classifier_bucket *bucket;
+	classifier_segment *segment;
+	uint64_t *tree;
+	uint16_t *cell;
+	size_t cells;
+} map_room;
+
 /* What the making of a map needs besides the map. */
 typedef struct maker {
-	classifier_room *room;
+	map_room room;
 	const records *in;
 	const entry *sample;
 	size_t share; /* samples of a bucket */
@@ -124,7 +153,7 @@ static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size
 static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, unsigned depth)
 {
 	size_t held = 0;
-	t->segment = &k->room->segment[k->segments];
+	t->segment = &k->room.segment[k->segments];
 	begin_segment(k, t, 0);
 	begin_segment(k, t, t->base);
 	for (size_t next = i; i < end; i = next) {
@@ -157,13 +186,15 @@ static void set_norms(classifier_table *t)
 }
 
 /* Cells of one width, from base on; the range grows to the end of the last one. About four a
- * segment. */
+ * segment, if there is room: tables within tables look at the same samples again. */
 static void set_cells(const maker *k, classifier_table *t, size_t samples)
 {
 	enum { CELLS_A_SEGMENT = 4 };
 	const unsigned width = 64 - (unsigned)__builtin_clzll(t->range | 1);
+	const size_t left = k->room.cells - k->cells - (k->nodes_most - k->tables) * CELLS_LEAST;
 	unsigned bits = 1;
-	while ((size_t)1 << bits < CELLS_A_SEGMENT * (samples / k->share))
+	while ((size_t)1 << bits < CELLS_A_SEGMENT * (samples / k->share) &&
+	       ((size_t)2 << bits) + CELLS_LEAST <= left)
 		bits++;
 	t->shift = width > bits ? width - bits : 0;
 	t->last_cell = (uint32_t)(t->range >> t->shift) + 2;
@@ -176,7 +207,7 @@ static void set_cells(const maker *k, classifier_table *t, size_t samples)
 static void fill_cells(maker *k, classifier_table *t)
 {
 	uint32_t s = 0;
-	t->of_cell = &k->room->cell[k->cells];
+	t->of_cell = &k->room.cell[k->cells];
 	k->cells += t->last_cell + 1;
 	t->of_cell[0] = 0;
 	t->reach = 1;
@@ -200,7 +231,7 @@ static void fill_cells(maker *k, classifier_table *t)
  * small, and so in the cache, but searches in them depend on as many loads. */
 static void fill_tree(maker *k, classifier_table *t)
 {
-	uint64_t *tree = k->room->tree;
+	uint64_t *tree = k->room.tree;
 	enum { REACH = 2 };
 	if (t->reach <= REACH)
 		return;
@@ -220,7 +251,7 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 {
 	const layout *l = &k->in->lay;
 	const uint32_t left = l->key_bytes - key_from;
-	*t = (classifier_table){ .key_from = key_from };
+	*t = (classifier_table){ .key_from = key_from, .like = sample_at(k, i) };
 	t->window = key_window_at(l, key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
 	t->base = window_of(k, t, i);
 	t->range = window_of(k, t, end - 1) - t->base;
@@ -237,25 +268,59 @@ static void resolve(maker *k, const node *n)
 	const layout *l = &k->in->lay;
 	if (key_compare(l, rec, sample_at(k, n->end - 1)) == 0) {
 		const uint32_t left = l->key_bytes - n->key_from;
-		classifier_heavy *h = &k->room->heavy[k->heavy];
+		classifier_heavy *h = &k->room.heavy[k->heavy];
 		n->segment->to = (uint16_t)(TO_HEAVY | k->heavy++);
-		*h = (classifier_heavy){ .rec = rec, .short_rest = left <= KEY_WINDOW_BYTES };
+		*h = (classifier_heavy){ .rec = rec,
+					 .key_from = n->key_from,
+					 .short_rest = left <= KEY_WINDOW_BYTES };
 		h->window =
 			key_window_at(l, n->key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
 		h->value = key_window_read(l, &h->window, rec);
 	} else if (n->depth < TABLE_DEPTH) {
 		n->segment->to = (uint16_t)(TO_TABLE | k->tables);
-		make_table(k, &k->room->table[k->tables++], n->key_from, n->i, n->end,
-			   n->depth + 1);
+		make_table(k, &k->room.table[k->tables++], n->key_from, n->i, n->end, n->depth + 1);
 	}
 }
 
 /* ----------------------------------------------------------------------------- its buckets */
 
-static void add_bucket(maker *k, bool exact, bool same)
+static key_window window_from(const layout *l, uint32_t from)
 {
-	k->room->exact[k->bucket] = exact;
-	k->room->same[k->bucket++] = same;
+	return key_window_at(l, from, (uint32_t)u64_min(l->key_bytes - from, KEY_WINDOW_BYTES));
+}
+
+/* The keys of b begin as that of rec, with `shared` bytes. */
+static void begin_like(const maker *k, classifier_bucket *b, const unsigned char *rec,
+		       uint32_t shared)
+{
+	const layout *l = &k->in->lay;
+	b->like = rec;
+	b->shared = shared;
+	b->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
+	b->head_value = key_window_read(l, &b->head, rec);
+}
+
+/* Three buckets: numbers of the outer ones have all values of the window. */
+static void add_heavy(maker *k, classifier_heavy *h)
+{
+	classifier_bucket *b = &k->room.bucket[k->bucket];
+	h->bucket = k->bucket;
+	k->bucket += 3;
+	b[0] = b[2] = (classifier_bucket){ .limit = UINT64_MAX, .window = h->window };
+	b[1] = (classifier_bucket){
+		.from = h->value, .window = h->window, .norm = 63, .exact = true, .same = true
+	};
+	for (unsigned i = 0; i < 3; i++)
+		begin_like(k, &b[i], h->rec, h->key_from);
+	if (!h->short_rest)
+		b[1].shared = k->in->lay.key_bytes;
+}
+
+/* For keys that do not share the common bytes. */
+static void add_outside(maker *k)
+{
+	k->room.bucket[k->bucket++] =
+		(classifier_bucket){ .limit = UINT64_MAX, .window = window_from(&k->in->lay, 0) };
 }
 
 static void number_buckets(maker *k, const classifier_table *t)
@@ -266,49 +331,86 @@ static void number_buckets(maker *k, const classifier_table *t)
 	for (uint32_t i = 0; i < t->segments; i++) {
 		classifier_segment *s = &t->segment[i];
 		if (s->to & TO_HEAVY) {
-			k->room->heavy[s->to & ~TO_HEAVY].bucket = k->bucket;
-			for (unsigned b = 0; b < 3; b++)
-				add_bucket(k, b == 1, b == 1);
+			add_heavy(k, &k->room.heavy[s->to & ~TO_HEAVY]);
 		} else if (s->to & TO_TABLE) {
-			number_buckets(k, &k->room->table[s->to & ~TO_TABLE]);
+			number_buckets(k, &k->room.table[s->to & ~TO_TABLE]);
 		} else {
 			s->to = (uint16_t)k->bucket;
 			const uint64_t end = i + 1 < t->segments ? s[1].from : 0;
-			add_bucket(k, last && s->norm + zeros >= k->pos_bits,
-				   last && end - s->from == 1);
+			k->room.bucket[k->bucket] = (classifier_bucket){
+				.from = s->from,
+				.limit = end - 1 - s->from,
+				.window = t->window,
+				.norm = s->norm,
+				.exact = last && s->norm + zeros >= k->pos_bits,
+				.same = last && end - s->from == 1,
+			};
+			begin_like(k, &k->room.bucket[k->bucket++], t->like, t->key_from);
 		}
 	}
 }
 
-void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, classifier_room *room)
+static uint32_t power_from(uint32_t n)
 {
-	/* Buckets that the splitters do not make: two for keys outside of what all share, those at
-	 * both ends of a table, and one that is not full; before a node another one. */
-	enum { ROOT_EXTRA = 6, NODE_EXTRA = 4 };
+	uint32_t power = 1;
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+static size_t cells_of(uint32_t buckets)
+{
+	enum { CELLS_A_BUCKET = 16 };
+	return (size_t)buckets * CELLS_A_BUCKET + (nodes_of(buckets) + 1) * CELLS_LEAST;
+}
+
+/* Each array's size is a multiple of what the next one is aligned to. */
+static void lay_out(map_room *r, uint32_t buckets, void *room)
+{
+	const size_t nodes = nodes_of(buckets);
+	r->table = room;
+	r->heavy = (void *)(r->table + nodes);
+	r->bucket = (void *)(r->heavy + nodes);
+	r->segment = (void *)(r->bucket + buckets);
+	r->tree = (void *)(r->segment + buckets);
+	r->cell = (void *)(r->tree + power_from(buckets));
+	r->cells = cells_of(buckets);
+}
+
+size_t classifier_room_bytes(uint32_t buckets)
+{
+	const size_t nodes = nodes_of(buckets);
+	return nodes * (sizeof(classifier_table) + sizeof(classifier_heavy)) +
+	       buckets * (sizeof(classifier_bucket) + sizeof(classifier_segment)) +
+	       power_from(buckets) * sizeof(uint64_t) + cells_of(buckets) * sizeof(uint16_t);
+}
+
+void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
+		     unsigned pos_bits, uint32_t buckets, void *room)
+{
 	const layout *l = &in->lay;
-	maker k = { .room = room, .in = in, .sample = sample, .pos_bits = pos_bits };
-	k.nodes_most = (buckets - BUCKETS_LEAST) / (4 * NODE_EXTRA);
+	maker k = { .in = in, .sample = sample, .pos_bits = pos_bits };
+	k.nodes_most = nodes_of(buckets);
+	lay_out(&k.room, buckets, room);
 	k.share = n / (buckets - ROOT_EXTRA - NODE_EXTRA * k.nodes_most) + 1;
 	k.dense = 2 * k.share;
 	k.huge = k.nodes_most ? 2 * n / k.nodes_most + 1 : n;
-	*m = (classifier){ .common = sample_at(&k, 0),
-			   .lay = *l,
+	*m = (classifier){ .lay = *l,
+			   .first = window_from(l, 0),
 			   .pos_mask = (UINT64_C(1) << pos_bits) - 1,
-			   .table = room->table,
-			   .heavy = room->heavy,
-			   .exact = room->exact,
-			   .same = room->same };
-	const uint32_t shared = key_shared_bytes(l, m->common, sample_at(&k, n - 1));
+			   .table = k.room.table,
+			   .heavy = k.room.heavy,
+			   .bucket = k.room.bucket };
+	const uint32_t shared = key_shared_bytes(l, sample_at(&k, 0), sample_at(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
-	m->head_value = key_window_read(l, &m->head, m->common);
+	m->head_value = key_window_read(l, &m->head, sample_at(&k, 0));
 	make_table(&k, &m->root, shared, 0, n, 0);
 	fill_tree(&k, &m->root);
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve(&k, &k.node[i]);
-	add_bucket(&k, false, false);
+	add_outside(&k);
 	number_buckets(&k, &m->root);
-	add_bucket(&k, false, false);
+	add_outside(&k);
 	m->buckets = k.bucket;
 }
 
@@ -371,7 +473,7 @@ static int outside(const classifier *m, const unsigned char *rec)
 		return v < m->head_value ? -1 : 1;
 	if (m->root.key_from <= KEY_WINDOW_BYTES)
 		return 0;
-	return key_part_compare(&m->lay, rec, m->common, KEY_WINDOW_BYTES, m->root.key_from);
+	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
 static inline uint64_t number_of(const classifier *m, const classifier_segment *s, uint64_t w,
@@ -394,12 +496,11 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 	if (to < TO_HEAVY)
 		return to;
 	const classifier_heavy *h = &m->heavy[to & ~TO_HEAVY];
-	*number = pos;
-	if (h->short_rest) {
-		const uint64_t w = key_window_read(&m->lay, &h->window, rec);
-		return h->bucket + (w >= h->value) + (w > h->value);
-	}
-	const int c = key_compare(&m->lay, rec, h->rec);
+	const uint64_t w = key_window_read(&m->lay, &h->window, rec);
+	int c = (w > h->value) - (w < h->value);
+	if (c == 0 && !h->short_rest)
+		c = key_compare(&m->lay, rec, h->rec);
+	*number = c ? pos | (w & ~m->pos_mask) : pos;
 	return h->bucket + (c >= 0) + (c > 0);
 }
 
@@ -436,7 +537,7 @@ static void look_closer(const classifier *m, const records *in, uint64_t first, 
 		uint64_t own = number ? number[i] : 0;
 		if (side != 0) {
 			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
-			own = pos;
+			own = pos | (key_window_read(&m->lay, &m->first, rec) & ~m->pos_mask);
 		} else if (bucket[i] >= TO_TABLE) {
 			bucket[i] = (uint16_t)deeper(m, rec, pos, bucket[i], &own);
 		}

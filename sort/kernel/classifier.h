@@ -21,7 +21,6 @@
 enum {
 	BUCKETS_LEAST = 8,
 	BUCKETS_MAX = 8192,
-	CELLS_MAX = 1 << 17, /* of all tables */
 	NODES_MAX = BUCKETS_MAX / 16,
 	TABLE_DEPTH = 8,
 	SAMPLE_MAX = 32768,
@@ -39,7 +38,8 @@ typedef struct classifier_segment {
 
 typedef struct classifier_table {
 	key_window window;
-	uint32_t key_from;    /* where in the key the window begins */
+	uint32_t key_from; /* where in the key the window begins; the bytes before are those */
+	const unsigned char *like; /* of this record */
 	uint64_t base, range; /* of the sample in the window: the least value, and how much above it
 				 cells go */
 	unsigned shift;       /* of a distance from base, to its cell */
@@ -56,54 +56,75 @@ typedef struct classifier_table {
 typedef struct classifier_heavy {
 	const unsigned char *rec;
 	uint32_t bucket;
-	bool short_rest;   /* what follows in the key fits into a window: */
+	uint32_t key_from; /* where the rest of the key begins, */
+	bool short_rest;   /* which fits into a window: */
 	key_window window; /* this one, */
 	uint64_t value;    /* in which the key has this */
 } classifier_heavy;
 
-/* Room for a map; its content is lost. */
-typedef struct classifier_room {
-	uint16_t cell[CELLS_MAX];
-	classifier_segment segment[BUCKETS_MAX];
-	uint64_t tree[BUCKETS_MAX];
-	classifier_table table[NODES_MAX];
-	classifier_heavy heavy[NODES_MAX];
-	bool exact[BUCKETS_MAX], same[BUCKETS_MAX];
-} classifier_room;
+/* What a bucket's numbers and keys are like, so that the two can be compared. */
+typedef struct classifier_bucket {
+	uint64_t from, limit;      /* values in the window: the least, and how much above it */
+	const unsigned char *like; /* keys begin as that of this record does, */
+	uint32_t shared;           /* with so many bytes, */
+	uint64_t head_value;       /* the first of which are this in the window `head` */
+	key_window head, window;
+	uint8_t norm; /* numbers have (value - from) << norm above the position */
+	bool exact;   /* the order of the numbers is that of the records */
+	bool same;    /* all records have one key, so that it is exact */
+} classifier_bucket;
+
+/* classifier_fits - whether a number of bucket b is that of record rec at this position. */
+static inline __attribute__((always_inline)) bool
+classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t number,
+		const unsigned char *rec, uint64_t pos, window_kind of)
+{
+	const uint64_t x = key_window_read_as(of, l, &b->window, rec) - b->from;
+	return (x <= b->limit) & (number == (pos | (x << b->norm & ~pos_mask))) &&
+	       (b->shared == 0 || key_window_read(l, &b->head, rec) == b->head_value) &&
+	       (b->shared <= KEY_WINDOW_BYTES ||
+		key_part_compare(l, rec, b->like, KEY_WINDOW_BYTES, b->shared) == 0);
+}
 
 typedef struct classifier {
 	classifier_table root;
 	layout lay;
-	const unsigned char
-		*common;     /* a record whose key begins with the bytes before the root's window */
-	uint64_t head_value; /* the first of them, as a window */
+	uint64_t head_value; /* the first bytes before the root's window, as a window */
 	key_window head;
+	key_window first; /* of keys with others */
 	uint64_t pos_mask;
 	uint32_t buckets;
 	const classifier_table *table;
 	const classifier_heavy *heavy;
-	const bool *exact; /* of a bucket: the order of its numbers is that of its records */
-	const bool *same;  /* all its records have one key, so that it is exact */
+	const classifier_bucket *bucket;
 } classifier;
 
 /* classifier_sample - records from all over `in`, n in all, for a map to that many buckets.
  * Returns how many (SAMPLE_MAX at most), unsorted. */
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
 
+/* classifier_sample_place - of n places, one in the i-th of `want` equal parts, at random: a fixed
+ * distance could meet a pattern. *random: any number at first. */
+uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random);
+
 /* classifier_sample_size - as many as a map to that many buckets needs, of n records. */
 size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 
 /* classifier_make - a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
- * in       the records; each has at least KEY_WINDOW_BYTES
+ * in       records, used as long as the map
  * sample   n >= 1 of them, sorted by key
  * pos_bits that a position takes in a number
- * room     is used as long as the map */
+ * room     classifier_room_bytes(buckets) at least, aligned as malloc does, used as long as the map
+ */
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, classifier_room *room);
+		     unsigned pos_bits, uint32_t buckets, void *room);
+
+/* classifier_room_bytes - memory for a map to that many buckets. */
+size_t classifier_room_bytes(uint32_t buckets);
 
 /* classifier_block - the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and the numbers
  * that stand for them: the upper bits of a record's window, from the beginning of its segment,
- * above the position. Where the window says nothing, the position alone.
+ * above the position. Of equal keys, only the position.
  *   at              their positions, under m->pos_mask; NULL: those from `first` on
  *   bucket, number  room for CLASSIFIER_BLOCK, whatever n is; number may be NULL */
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,

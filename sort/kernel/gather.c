@@ -2,7 +2,6 @@
 /* Random gather with prefetch: the record that is copied now was asked for record_ahead()
  * records ago. Pure. A 100-byte record spans two or three cache lines. */
 #include "gather.h"
-#include "streaming_store.h"
 #include "base/size.h"
 
 size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
@@ -30,41 +29,4 @@ status gather_misfits(size_t misfits, err *e)
 				 "test the memory of this computer",
 				 misfits, plural(misfits))
 		       : ST_OK;
-}
-
-/* streaming: where records go instead of out. */
-static inline __attribute__((always_inline)) void by_positions(const records *r,
-							       const uint64_t *order, uint64_t mask,
-							       size_t n, unsigned char *out,
-							       streaming_store *streaming)
-{
-	const uint32_t bytes = r->lay.record_bytes;
-	const size_t distance = record_ahead(bytes);
-	for (size_t i = 0; i < n && i < distance; i++)
-		record_fetch(record_at(r, order[i] & mask), bytes);
-	for (size_t i = 0; i < n; i++) {
-		if (i + distance < n)
-			record_fetch(record_at(r, order[i + distance] & mask), bytes);
-		const unsigned char *rec = record_at(r, order[i] & mask);
-		if (streaming) {
-			record_copy(streaming_store_room(streaming), rec, bytes);
-			streaming_store_add(streaming, bytes);
-		} else {
-			record_copy(out, rec, bytes);
-			out += bytes;
-		}
-	}
-}
-
-void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
-		bool streaming, unsigned char *out)
-{
-	streaming_store to;
-	if (!streaming) {
-		by_positions(r, order, pos_mask, n, out, NULL);
-		return;
-	}
-	streaming_store_begin(&to, out);
-	by_positions(r, order, pos_mask, n, NULL, &to);
-	streaming_store_end(&to);
 }

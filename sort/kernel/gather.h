@@ -22,10 +22,4 @@ size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsi
 /* gather_misfits - report that many entries, if any. */
 status gather_misfits(size_t misfits, err *e);
 
-/* gather_u64 - the same for n numbers that have the position in the bits of pos_mask. streaming:
- * records are written past the cache (records of at most STREAMING_MOST_BYTES bytes): where more is
- * written than caches hold, lines need not be read before. */
-void gather_u64(const records *r, const uint64_t *order, uint64_t pos_mask, size_t n,
-		bool streaming, unsigned char *out);
-
 #endif

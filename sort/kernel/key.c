@@ -193,8 +193,10 @@ static key_window window_in_record(const layout *l, uint32_t from, uint32_t byte
 
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes)
 {
-	key_window w = window_in_record(l, from, bytes);
-	if (l->fields && bytes > 0)
+	key_window w = { .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
+	if (l->record_bytes >= KEY_WINDOW_BYTES)
+		w = window_in_record(l, from, bytes);
+	if (l->record_bytes >= KEY_WINDOW_BYTES && l->fields && bytes > 0)
 		w = from + bytes <= l->number[0].bytes
 			    ? (key_window){ .of = WINDOW_LEAD, .up = 8 * from }
 			    : (key_window){ .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
@@ -206,7 +208,10 @@ uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsign
 {
 	unsigned char filled[KEY_WINDOW_BYTES] = { 0 };
 	uint64_t v;
-	key_of_fields(l, rec, w->at, w->at + w->bytes, filled);
+	if (l->fields)
+		key_of_fields(l, rec, w->at, w->at + w->bytes, filled);
+	else
+		memcpy(filled, key_at(l, rec) + w->at, w->bytes);
 	memcpy(&v, filled, sizeof v);
 	return be64toh(v);
 }

@@ -209,7 +209,8 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* Bytes of a key as a number: 8 bytes at a place in the record, or the number in front, shifted up
  * past what lies before the window, and masked. Where they are of several fields, or of one that is
- * no number, they are put together: `bytes` from `from` on. */
+ * no number, or the record has fewer than 8 bytes, they are put together: `bytes` from `from` on.
+ */
 typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
@@ -221,7 +222,7 @@ typedef struct key_window {
 } key_window;
 
 /* key_window_at - `bytes` (0 to KEY_WINDOW_BYTES) of the key from byte `from` on. The load stays
- * inside the record, which has at least KEY_WINDOW_BYTES. */
+ * inside the record. */
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
 uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);

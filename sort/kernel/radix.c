@@ -148,3 +148,46 @@ void radix_sort(entry *a, entry *tmp, size_t n, const records *r)
 	if (n > 1)
 		level(a, tmp, n, true, r);
 }
+
+/* n numbers with the same bits of the key, in the order of their positions. */
+static void settle_tie(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
+		       entry *room)
+{
+	enum { FEW = 12, DISTANCE = 16 };
+	const layout *l = &r->lay;
+	for (size_t i = 1; n <= FEW && i < n; i++) {
+		const uint64_t x = a[i];
+		const unsigned char *rec = record_within(r, count, x & mask);
+		size_t j = i;
+		for (; j > 0; j--) {
+			if (key_compare(l, record_within(r, count, a[j - 1] & mask), rec) <= 0)
+				break;
+			a[j] = a[j - 1];
+		}
+		a[j] = x;
+	}
+	if (n <= FEW)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (i + DISTANCE < n)
+			__builtin_prefetch(
+				key_at(l, record_within(r, count, a[i + DISTANCE] & mask)));
+		const uint64_t pos = (a[i] & mask) < count ? a[i] & mask : 0;
+		room[i] = entry_make(record_at(r, pos), l, pos);
+	}
+	radix_sort(room, room + n, n, r);
+	for (size_t i = 0; i < n; i++)
+		a[i] = (a[i] & ~mask) | entry_pos(&room[i]);
+}
+
+void radix_settle(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
+		  entry *room)
+{
+	for (size_t i = 0, end; i + 1 < n; i = end) {
+		end = i + 1;
+		while (end < n && (a[i] | mask) == (a[end] | mask))
+			end++;
+		if (end - i > 1)
+			settle_tie(a + i, end - i, mask, r, count, room);
+	}
+}

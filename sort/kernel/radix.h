@@ -12,4 +12,11 @@
  * bytes, O(m log m) comparisons of the rest. No allocation, no thread. */
 void radix_sort(entry *a, entry *tmp, size_t n, const records *r);
 
+/* radix_settle - sort the numbers that agree above `mask`, of n sorted ones at a, by the whole key
+ * of their records. Stable: positions, under mask, ascend among them.
+ * r, count  the records that positions are of, and how many there are
+ * room      for 2 * n entries; its content is lost */
+void radix_settle(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
+		  entry *room);
+
 #endif

@@ -45,6 +45,12 @@ static inline const unsigned char *record_at(const records *r, uint64_t pos)
 	return r->base + pos * r->lay.record_bytes;
 }
 
+/* record_within - the same of `count` records, of which a flipped bit of pos does not lead away. */
+static inline const unsigned char *record_within(const records *r, uint64_t count, uint64_t pos)
+{
+	return record_at(r, pos < count ? pos : 0);
+}
+
 /* record_copy - one record; the usual size as a constant, so that the compiler uses vectors. */
 static inline void record_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {

@@ -7,7 +7,6 @@
 #include "short_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
-#include "bucket.h"
 #include "classifier.h"
 #include "radix.h"
 #include "streaming_store.h"
@@ -31,7 +30,7 @@ typedef struct workspace {
 	stages stages;
 	unsigned char *recs; /* of a bucket */
 	uint64_t *a, *tmp;
-	unsigned char *ties; /* ROOM_BYTES a record */
+	entry *ties; /* two a record */
 } workspace;
 
 typedef struct short_sorter {
@@ -46,7 +45,7 @@ typedef struct short_sorter {
 	uint32_t buckets_most;
 	entry *sample; /* and as many for sorting it */
 	classifier map;
-	classifier_room *map_room;
+	void *map_room;
 	uint64_t *place; /* threads x buckets: how many records, then where they go */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
@@ -255,11 +254,7 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 	if (!rise)
 		u64_sort(w->a, w->tmp, n);
 	if (!last || norm + zeros < pos_bits)
-		bucket_settle(&(bucket_ctx){ .in = &copy,
-					     .pos_mask = mask,
-					     .room = w->ties,
-					     .stride = ROOM_BYTES },
-			      &(bucket){ .n = n }, w->a, n);
+		radix_settle(w->a, n, mask, &copy, n, w->ties);
 	if (bytes == 16)
 		put_in_order(w->recs, w->a, mask, n, 16, recs);
 	else
@@ -272,7 +267,7 @@ static void finish_buckets(void *arg, unsigned worker)
 	const uint32_t bytes = s->in->lay.record_bytes;
 	for (size_t b; (b = atomic_fetch_add(&s->next, 1)) < s->map.buckets;) {
 		const size_t n = s->start[b + 1] - s->start[b];
-		if (n > 1 && n <= s->sizes->cap && !s->map.same[b])
+		if (n > 1 && n <= s->sizes->demand.cap && !s->map.bucket[b].same)
 			finish_few(s, &s->work[worker], s->out + s->start[b] * bytes, n);
 	}
 }
@@ -333,7 +328,8 @@ static status finish_large(const short_sorter *s)
 	for (uint32_t b = 0; rc == ST_OK && b < s->map.buckets; b++) {
 		const size_t n = s->start[b + 1] - s->start[b];
 		unsigned char *recs = s->out + s->start[b] * s->in->lay.record_bytes;
-		if (n <= s->sizes->cap || s->map.same[b] || in_order(&s->in->lay, recs, n))
+		if (n <= s->sizes->demand.cap || s->map.bucket[b].same ||
+		    in_order(&s->in->lay, recs, n))
 			continue;
 		if (n <= s->n / 2 && n > s->sizes->simple)
 			rc = again(s, recs, n);
@@ -350,7 +346,8 @@ static status finish_large(const short_sorter *s)
 static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 {
 	return buckets * (STAGE_BYTES + sizeof(unsigned char *) + 2) +
-	       cap * (SHORT_MOST_BYTES + 2 * sizeof(uint64_t) + ROOM_BYTES) + 8 * (uint64_t)LINE;
+	       cap * (SHORT_MOST_BYTES + 2 * sizeof(uint64_t) + 2 * sizeof(entry)) +
+	       8 * (uint64_t)LINE;
 }
 
 static unsigned char *take(unsigned char **at, size_t bytes)
@@ -362,14 +359,14 @@ static unsigned char *take(unsigned char **at, size_t bytes)
 
 static void place_workspace(const short_sorter *s, workspace *w, unsigned char *at)
 {
-	const size_t cap = s->sizes->cap, buckets = s->buckets_most;
+	const size_t cap = s->sizes->demand.cap, buckets = s->buckets_most;
 	w->stages.lines = take(&at, buckets * STAGE_BYTES);
 	w->stages.to = (unsigned char **)(void *)take(&at, buckets * sizeof *w->stages.to);
 	w->stages.used = take(&at, buckets);
 	w->stages.skip = take(&at, buckets);
 	w->a = (uint64_t *)(void *)take(&at, 2 * cap * sizeof *w->a);
 	w->tmp = w->a + cap;
-	w->ties = take(&at, cap * ROOM_BYTES);
+	w->ties = (entry *)(void *)take(&at, 2 * cap * sizeof *w->ties);
 	w->recs = at;
 }
 
@@ -392,8 +389,9 @@ static status in_buckets(short_sorter *s, unsigned char *scratch, size_t worker_
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t buckets = (uint32_t)u64_min(n / sizes->bucket + BUCKETS_LEAST, BUCKETS_MAX);
-	const size_t worker_bytes = workspace_bytes(buckets, sizes->cap);
+	const uint32_t buckets =
+		(uint32_t)u64_min(n / sizes->demand.bucket + BUCKETS_LEAST, BUCKETS_MAX);
+	const size_t worker_bytes = workspace_bytes(buckets, sizes->demand.cap);
 	short_sorter s = { .m = m,
 			   .e = e,
 			   .sizes = sizes,
@@ -408,7 +406,7 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	s.place = mem_array(m, (size_t)threads * buckets, sizeof *s.place, "places", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
-	s.map_room = mem_array(m, 1, sizeof *s.map_room, "map", e);
+	s.map_room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
 	status rc = ST_RESOURCE;
 	if (scratch && s.work && s.place && s.start && s.sample && s.map_room)
 		rc = in_buckets(&s, scratch, worker_bytes);
@@ -424,7 +422,7 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 /* Scratch, and for buckets that are too large copies, and entries or half as many records again. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
-	const uint64_t worker = workspace_bytes(BUCKETS_MAX, sizes->cap) + sizeof(workspace) +
-				BUCKETS_MAX * sizeof(uint64_t);
+	const uint64_t worker = workspace_bytes(BUCKETS_MAX, sizes->demand.cap) +
+				sizeof(workspace) + BUCKETS_MAX * sizeof(uint64_t);
 	return n * (sizeof(entry) + SHORT_MOST_BYTES) + 2 * worker * threads + (8 << 20);
 }

@@ -138,14 +138,16 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			       .ranks = (unsigned)env->c->size,
 			       .distributing = two || (env->c->size > 1 &&
 						       !settings_strategy(env->o)->sorts_first),
+			       .unsorted =
+				       env->c->size > 1 && !settings_strategy(env->o)->sorts_first,
+			       .drops = settings_drops(env->o),
 			       .receives = budget_spreads(env, &k->f->in) || env_scatters(env),
 			       .exchange_bytes = exchange_bytes(env, k, mp, out_recs),
 			       .holds = !in->is_stream && !budget_spreads(env, in) &&
 					!env_scatters(env) && !env->o->workdir,
 			       .keeps = env->o->workdir && own_share(env, k->s->in) > 0,
 			       .kept = k->w->on ? &k->w->seal.kept : NULL,
-			       .test_run_recs = test_sizes_of(env->o)->run_recs,
-			       .test_part_bytes = test_sizes_of(env->o)->merge_bytes };
+			       .test_run_recs = test_sizes_of(env->o)->run_recs };
 }
 
 /* By merging, and where runs spill to disk, what is written passes through windows. */

@@ -187,7 +187,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 				   .direct = env->o->direct,
 				   .io = k->f->io,
 				   .most_recs = most_recs(env, k),
-				   .least_run = test_sizes_of(env->o)->least_run_recs,
+				   .sizes = test_sizes_of(env->o),
 				   .sort = sort,
 				   .speed_history = speed_history_of(env, k, sort, n, speeds) };
 	reading x = { env, k, d, next, mp };

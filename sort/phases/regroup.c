@@ -153,6 +153,10 @@ static status replace(regrouping *x, read_runs *d, cuts *c)
 	for (size_t i = 0; i < n; i++)
 		cut[i + 1] = cut[i] + f->send[i];
 	const checksum sum = d->sum;
+	if (read_runs_check(d, ST_OK, &x->env->e) != ST_OK) {
+		mem_free(m, cut);
+		return x->env->e.code;
+	}
 	read_runs_free(m, d);
 	x->g.start[1] = x->g.n;
 	*d = (read_runs){ .raw = x->g.recs,
@@ -228,5 +232,5 @@ status phase_regroup(rank_env *env, const settled *k, read_runs *d, cuts *c)
 			rc = replace(&x, d, c);
 	}
 	close_all(&x);
-	return rc;
+	return read_runs_check(d, rc, &env->e);
 }

@@ -125,6 +125,7 @@ static void start_writeback(const single_rank *a, const workspace *b, const err 
 static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 {
 	piece *p = &b->p;
+	const sorted_piece *in = &b->in;
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	const size_t header = (size_t)(offset % l->record_bytes);
@@ -144,7 +145,9 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 		if (b->recs)
 			to = b->recs + done * l->record_bytes;
 		else
-			p->misfits += gather(p->recs, p->order + done, n, p->n - done - n, to);
+			p->misfits += in->by_demand ? sorted_piece_gather(in, done, n, to)
+						    : gather(p->recs, p->order + done, n,
+							     p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);
 		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
 				&p->dropped);
@@ -224,7 +227,8 @@ static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 	inspected seen = { .first_key = keys,
 			   .last_key = keys + key,
 			   .order = output_order(a->env->o) };
-	b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n };
+	const size_t misfits = settings_drops(a->env->o) ? sorted_piece_entries(in) : 0;
+	b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n, .misfits = misfits };
 	b->first = in->first;
 	b->recs = NULL;
 	if (settings_drops(a->env->o))
@@ -353,7 +357,11 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 {
 	single_rank a = { .env = env, .k = k, .out = &f->out, .w = w, .to = IO_FD_NONE };
 	const budget *b = &k->mp->budget;
-	const sorted_use u = { b->piece_recs, b->ahead_bytes, BUDGET_READERS };
+	const sorted_use u = { .piece_recs = b->piece_recs,
+			       .own_scratch = true,
+			       .drops = settings_drops(env->o),
+			       .ahead_bytes = b->ahead_bytes,
+			       .readers = BUDGET_READERS };
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
 	status rc = d->s->ops->open_reader(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
@@ -374,5 +382,5 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	if (a.from)
 		a.from->ops->close_reader(a.from);
 	exchange_setup_written(env, w);
-	return rc;
+	return read_runs_check(d, rc, &env->e);
 }

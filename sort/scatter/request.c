@@ -196,66 +196,23 @@ typedef struct scatter_worker {
 	rank_env *env;
 	read_runs *d; /* what has come so far */
 	const read_runs_plan *p;
-	uint64_t *start; /* of the runs; room for `room` */
-	size_t runs, room;
 	receiver in;
 	double sorted_s; /* so far */
 	status failed;
 } scatter_worker;
 
-/* A chunk's runs [first, runs), to be sorted by several threads. */
-typedef struct batch {
-	const scatter_worker *t;
-	size_t first;
-	entry *tmp;
-	atomic_size_t next;
-} batch;
-
-static void sort_runs(void *batch_, unsigned worker)
-{
-	batch *b = batch_;
-	const scatter_worker *t = b->t;
-	(void)worker;
-	for (size_t k; (k = b->first + atomic_fetch_add(&b->next, 1)) < t->runs;)
-		radix_sort(t->d->entries + t->start[k], b->tmp + (t->start[k] - t->start[b->first]),
-			   (size_t)(t->start[k + 1] - t->start[k]), &t->d->r.recs);
-}
-
-static status add_run(scatter_worker *t, uint64_t end)
-{
-	if (t->runs + 2 > t->room) {
-		const size_t room = 2 * t->room + 64;
-		uint64_t *more = realloc(t->start, room * sizeof *more);
-		if (!more)
-			return err_set(&t->env->e, ST_RESOURCE, "no memory for %zu runs", room);
-		t->start = more;
-		t->room = room;
-	}
-	t->start[0] = 0;
-	t->start[++t->runs] = end;
-	return ST_OK;
-}
-
-/* The chunk from record `at` to the end of what is loaded. */
+/* What is loaded so far goes to buckets by key. */
 static status sort_chunk(scatter_worker *t, size_t at)
 {
 	rank_env *env = t->env;
-	const size_t n = t->d->n - at;
-	size_t parts = n / LEAST_RUN < t->p->threads ? n / LEAST_RUN + 1 : t->p->threads;
-	batch b = { .t = t, .first = t->runs, .next = 0 };
 	const double t0 = now_s();
-	status rc = ST_OK;
-	for (size_t i = 1; i <= parts && rc == ST_OK; i++)
-		rc = add_run(t, at + n * i / parts);
-	b.tmp = mem_array(&env->m, n, sizeof *b.tmp, "sorting", &env->e);
-	if (rc == ST_OK && b.tmp)
-		pool_run((unsigned)parts, sort_runs, &b);
-	mem_free(&env->m, b.tmp);
+	const status rc = read_runs_add(t->p, &env->m, t->d, &env->e);
 	const double took_s = now_s() - t0;
 	result_shift(env->stats, PH_SORT, took_s);
-	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s, (double)n);
+	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s,
+			  (double)(t->d->n - at));
 	t->sorted_s += took_s;
-	return rc == ST_OK && !b.tmp ? ST_RESOURCE : rc;
+	return rc;
 }
 
 /* Room for n more records; if there is none, they are taken and forgotten. */
@@ -278,8 +235,7 @@ static status take_chunk(scatter_worker *t, uint64_t n)
 		t->failed = receiver_take(&t->in, to, k, &k, &t->env->e);
 		if (t->failed != ST_OK)
 			break;
-		(void)reader_entries(l, to, k, d->n, d->entries + d->n, &d->verify_s);
-		d->n += k;
+		(void)read_runs_arrived(d, k);
 		n -= k;
 	}
 	return receiver_drain(&t->in);
@@ -311,22 +267,6 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 	return rc;
 }
 
-/* The chunks' runs become those of what is loaded. */
-static status keep_runs(scatter_worker *t)
-{
-	rank_env *env = t->env;
-	read_runs *d = t->d;
-	if (!t->p->sort || t->runs == 0)
-		return read_runs_sort(t->p, &env->m, d, &env->e);
-	d->start = mem_array(&env->m, t->runs + 1, sizeof *d->start, "runs", &env->e);
-	if (!d->start)
-		return ST_RESOURCE;
-	memcpy(d->start, t->start, (t->runs + 1) * sizeof *d->start);
-	sorted_memory_make(&d->r, t->runs, d->start);
-	d->s = &d->r.s;
-	return ST_OK;
-}
-
 static status take_all(scatter_worker *t)
 {
 	rank_env *env = t->env;
@@ -338,7 +278,7 @@ static status take_all(scatter_worker *t)
 	result_shift(env->stats, PH_EXCHANGE, waited_s);
 	if (rc == ST_OK)
 		rc = t->failed;
-	return rc == ST_OK ? keep_runs(t) : rc;
+	return rc == ST_OK ? read_runs_sort(t->p, &env->m, t->d, &env->e) : rc;
 }
 
 /* ------------------------------------------------------------------------------------- together */
@@ -377,7 +317,6 @@ static status ask_for(rank_env *env, const read_runs_plan *p, read_runs *out)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = take_all(&t);
-	free(t.start);
 	receiver_close(&t.in);
 	return rc;
 }

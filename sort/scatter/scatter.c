@@ -63,8 +63,7 @@ static status take_to_memory(receiver *b, const read_runs_plan *p, read_runs *d)
 		rc = receiver_take(b, to, n, &n, &env->e);
 		if (rc != ST_OK)
 			break;
-		(void)reader_entries(&p->lay, to, n, d->n, d->entries + d->n, &d->verify_s);
-		d->n += n;
+		(void)read_runs_arrived(d, n);
 	}
 	return rc == ST_OK ? read_runs_sort(p, &env->m, d, &env->e) : rc;
 }

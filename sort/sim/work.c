@@ -14,9 +14,9 @@
 #include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "kernel/gather.h"
-#include "kernel/merge_partition.h"
 #include "kernel/pairwise_merge.h"
 #include "kernel/radix.h"
+#include "kernel/demand_state.h"
 #include "model/calibrate.h"
 #include "model/link_rates.h"
 #include "spill/read_runs.h"
@@ -64,19 +64,15 @@ static size_t real_recs(size_t recs)
 	return (size_t)fmax((double)recs / comm_sim_scale(), 1);
 }
 
-/* Runs in memory are as long as without a scale, so that the first of them are sorted while more
- * is read. */
-static read_runs_plan with_scaled_runs(const read_runs_plan *p)
-{
-	read_runs_plan scaled = *p;
-	scaled.least_run = real_recs(p->least_run ? p->least_run : READ_RUNS_LEAST_RECS);
-	return scaled;
-}
-
+/* Inputs are long enough to be sampled whatever the scale, and their pages are never the records,
+ * so that what is read has its price. */
 WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
 	err *e)
 {
-	const read_runs_plan q = actor_self() ? with_scaled_runs(p) : *p;
+	static const test_sizes scaled = { .sampled_bytes = 1 };
+	read_runs_plan q = *p;
+	if (actor_self())
+		q.sizes = &scaled;
 	return __real_read_runs_input(in, &q, m, d, e);
 }
 
@@ -111,6 +107,66 @@ WRAPPED(void, radix_sort, entry *a, entry *tmp, size_t n, const records *r)
 	charge(rate.sort_s * n_ln_n((double)n * comm_sim_scale()));
 }
 
+WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
+{
+	*m = (mapped){ 0 };
+	return actor_self() ? NULL : __real_reader_map(r, m);
+}
+
+/* The part of n ln n that orders the records of a bucket; the other part brings them there. */
+static double bucket_share(const demand *d)
+{
+	const double n = (double)d->n_most * comm_sim_scale();
+	const double each = demand_sizes_for((uint64_t)n).bucket;
+	return n > each ? log(each) / log(n) : 1;
+}
+
+static void charge_sort(const demand *d, double share, uint64_t n)
+{
+	const double all = (double)d->n_most * comm_sim_scale();
+	charge(share * rate.sort_s * n_ln_n(all) * (double)n / (double)d->n_most);
+}
+
+/* A sample has as many records at any scale. */
+WRAPPED(status, demand_open, demand **d, mem *m, const demand_plan *p, err *e)
+{
+	priced_as_one = true;
+	const status rc = __real_demand_open(d, m, p, e);
+	priced_as_one = false;
+	return rc;
+}
+
+WRAPPED(status, demand_add, demand *d, unsigned in_lane, uint64_t first, uint64_t n, err *e)
+{
+	const status rc = __real_demand_add(d, in_lane, first, n, e);
+	charge_sort(d, 1 - bucket_share(d), n);
+	return rc;
+}
+
+WRAPPED(status, demand_end, demand *d, err *e)
+{
+	priced_as_one = true;
+	const status rc = __real_demand_end(d, e);
+	priced_as_one = false;
+	return rc;
+}
+
+WRAPPED(void, demand_take, demand *d, demand_room *room, uint64_t place, uint64_t end,
+	demand_piece *p)
+{
+	__real_demand_take(d, room, place, end, p);
+	charge_sort(d, bucket_share(d), p->n);
+}
+
+WRAPPED(size_t, demand_gather, const demand *d, const demand_piece *p, size_t first, size_t n,
+	bool streaming, unsigned char *to)
+{
+	const size_t misfits = __real_demand_gather(d, p, first, n, streaming, to);
+	charge((rate.merge_s / 2 + rate.copy_s) * (double)(n * demand_record_bytes(d)) *
+	       comm_sim_scale());
+	return misfits;
+}
+
 WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t bytes)
 {
 	const checksum sum = __real_checksum_records(recs, n, bytes);
@@ -133,33 +189,6 @@ WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t a
 static void charge_merge(size_t n, size_t count)
 {
 	charge(rate.sort_s * (double)n * log(count > 1 ? (double)count : 1) * comm_sim_scale());
-}
-
-enum { SAMPLES = 32 }; /* of a piece */
-
-/* Pieces are as long as without a scale, too, down to as many records as there are samples: whoever
- * waits for the first block of a stream waits for a piece. */
-WRAPPED(status, merge_partition_cut, merge_partition *p, mem *m, const entry_runs *r,
-	const uint64_t *lo, const uint64_t *hi, size_t recs, err *e)
-{
-	if (!actor_self())
-		return __real_merge_partition_cut(p, m, r, lo, hi, recs, e);
-	priced_as_one = true;
-	const status rc = __real_merge_partition_cut(p, m, r, lo, hi, real_recs(recs), e);
-	priced_as_one = false;
-	if (rc == ST_OK)
-		charge(rate.sort_s * n_ln_n((double)p->first[p->count] * comm_sim_scale() *
-					    SAMPLES / fmax((double)recs, SAMPLES)));
-	return rc;
-}
-
-WRAPPED(size_t, merge_partition_merge, const merge_partition *p, size_t i, entry *out, entry *tmp)
-{
-	priced_as_one = true;
-	const size_t n = __real_merge_partition_merge(p, i, out, tmp);
-	priced_as_one = false;
-	charge_merge(n, p->runs.count);
-	return n;
 }
 
 WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,

@@ -7,6 +7,7 @@
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "io/io_fd.h"
+#include "kernel/demand.h"
 #include "spill.h"
 #include "spill_sizes.h"
 #include "sorted_merge.h"
@@ -17,13 +18,14 @@ enum {
 	SLACK_BYTES = 4 << 20, /* stacks, control data; of little memory a part */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
-	SINGLE_WAITING = 2, /* threads more than processors where a single rank merges in memory:
-			     * some wait for the disk */
+	SINGLE_WAITING = 2, /* threads more than processors where a single rank writes what is in
+			     * memory: some wait for the disk. Each has so many records at least: */
+	SINGLE_RECS = 1024,
 	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64, /* or the records of half a chunk, if those are fewer */
-	SAMPLE_SHARE = 64, /* samples take at first at most 1 / so much of the data */
-	CORE_RUNS = 16,
+	LEAST_STRIDE = 64,     /* or the records of half a chunk, if those are fewer */
+	SORT_SAMPLE_PART = 64, /* records of a sample are at most 1 / so many of long ones */
+	SAMPLE_SHARE = 64,     /* samples take at first at most 1 / so much of the data */
 	/* of a merge from disk */
 	SORTED_CHUNK_BYTES = 1 << 20, /* of sorted files */
 	AHEAD_BYTES = 64 << 20,
@@ -75,38 +77,52 @@ static uint64_t slack_bytes(uint64_t bytes)
 	return between(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
 }
 
-/* The threads of a single rank that merges in memory, if the longest parts are `longest` / 4 of
- * what they should be. */
-static uint64_t single_bytes(const budget_query *q, unsigned longest)
+/* Records for the classifier of n records: of very long ones fewer. */
+size_t budget_sample_recs(const layout *l, uint64_t n)
+{
+	const uint64_t most = l->record_bytes < SORT_SAMPLE_PART ? n : n / SORT_SAMPLE_PART + 1;
+	return (size_t)u64_min(demand_samples(n), most);
+}
+
+/* What a sort on demand of n records takes beside them. */
+static uint64_t sort_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
+{
+	return demand_most_bytes(l, n, lanes, threads) +
+	       (uint64_t)budget_sample_recs(l, n) * l->record_bytes;
+}
+
+static unsigned single_threads(const budget_query *q)
+{
+	return (unsigned)u64_min(q->threads + SINGLE_WAITING, q->recs / SINGLE_RECS + 1);
+}
+
+/* The threads of a single rank that writes what is in memory: a batch, and entries for a bucket if
+ * records are dropped. */
+static uint64_t single_bytes(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
-	const uint64_t part = part_bytes(data);
-	const uint64_t most = u64_min((part / rec + 1) * longest / 4 + 1, q->recs);
+	const uint64_t most = u64_min(demand_sizes_for(q->recs).cap, q->recs);
 	const uint64_t batch = u64_min(most * rec, batch_bytes(data) + rec);
-	const uint64_t threads = u64_min(q->threads + SINGLE_WAITING, data / part + 1);
-	return threads * (batch + 2 * IO_FD_ALIGN + 2 * most * sizeof(entry));
+	const uint64_t entries = q->drops ? 2 * most * sizeof(entry) : 0;
+	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
-static uint64_t core_bytes(const budget_query *q, unsigned longest)
+/* What is in memory at the same time where nothing spills. */
+static uint64_t core_bytes(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
-	const uint64_t entries = q->recs * sizeof(entry);
-	const uint64_t scratch = entries / CORE_RUNS * q->threads;
-	const uint64_t merge = q->exchange_bytes ? q->exchange_bytes : single_bytes(q, longest);
+	const unsigned threads = single_threads(q);
+	const uint64_t order = q->unsorted ? q->recs * sizeof(entry)
+					   : sort_bytes(&q->lay, q->recs, threads, threads + 1);
+	const uint64_t move = q->exchange_bytes ? q->exchange_bytes : single_bytes(q);
 	const uint64_t received = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
-	return received + data + entries + (scratch > merge ? scratch : merge);
+	return received + data + order + move;
 }
 
-/* What has to be there, as parts may come out twice as long; and what will be used. */
 static uint64_t core_needs(const budget_query *q)
 {
-	const uint64_t bytes = core_bytes(q, 8);
+	const uint64_t bytes = core_bytes(q);
 	return bytes + slack_bytes(bytes);
-}
-
-static uint64_t core_uses(const budget_query *q)
-{
-	return core_bytes(q, 5);
 }
 
 /* Of the samples of runs that are there; 0: there are none. */
@@ -126,12 +142,6 @@ static uint64_t samples_bytes(const budget_query *q, const budget *b)
 	const uint64_t data = q->recs * q->lay.record_bytes;
 	return (q->recs / b->stride + BUDGET_MOST_RUNS) * sample_bytes(q) +
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
-}
-
-/* A record with its entries, while it is sorted or merged. */
-static uint64_t record_room(const budget_query *q)
-{
-	return q->lay.record_bytes + 2 * sizeof(entry);
 }
 
 /* Records of a run that is to be kept. */
@@ -162,10 +172,11 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 	return n < q->recs ? n : q->recs;
 }
 
-static uint64_t run_bytes(const budget *b, const budget_query *q)
+/* What a worker takes to read, sort and write a run of n records. */
+static uint64_t run_bytes(const budget *b, const budget_query *q, uint64_t n)
 {
 	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
-	       b->run_recs * record_room(q);
+	       n * q->lay.record_bytes + sort_bytes(&q->lay, n, 1, 1);
 }
 
 /* With those that are there. */
@@ -184,10 +195,12 @@ static uint64_t receiving_bytes(const budget_query *q)
 static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
-	b->run_recs = 0;
-	if (each < run_bytes(b, q) + b->write_bytes)
+	lower_bound n = { .lo = 1, .hi = each / q->lay.record_bytes + 1 };
+	if (each < run_bytes(b, q, 1) + b->write_bytes)
 		return false;
-	b->run_recs = run_recs(q, (each - run_bytes(b, q)) / record_room(q), b);
+	while (lower_bound_open(&n))
+		lower_bound_step(&n, run_bytes(b, q, n.mid) <= each);
+	b->run_recs = run_recs(q, n.lo - 1, b);
 	if (b->run_recs == 0)
 		return false;
 	b->runs = count_runs(q, b->run_recs);
@@ -259,7 +272,8 @@ static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, ui
 static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
-	const uint64_t sorting = receiving_bytes(q) + budget_sorters(b) * run_bytes(b, q);
+	const uint64_t sorting =
+		receiving_bytes(q) + budget_sorters(b) * run_bytes(b, q, b->run_recs);
 	uint64_t merging = 0;
 	if (q->ranks == 1 ? !fit_single_rank(b, q, limit - fixed, least_chunk, &merging)
 			  : !fit_streams(b, q, limit - fixed, &merging))
@@ -387,11 +401,9 @@ static bool fits_sorted_any(budget *b, const budget_query *q)
 static void set_core(budget *b, const budget_query *q)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
-	const uint64_t part = q->test_part_bytes ? q->test_part_bytes : part_bytes(data);
-	b->bytes = core_uses(q);
-	b->workers = q->threads + SINGLE_WAITING;
+	b->bytes = core_bytes(q);
+	b->workers = single_threads(q);
 	b->write_bytes = batch_bytes(data);
-	b->piece_recs = (size_t)(part / q->lay.record_bytes) + 1;
 }
 
 bool budget_make(budget *b, const budget_query *q)
@@ -424,7 +436,7 @@ static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 {
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
 	(void)b;
-	return core_needs(q) <= limit && q->recs * (q->lay.record_bytes + sizeof(entry)) <= most;
+	return core_needs(q) <= limit && q->recs * q->lay.record_bytes <= most;
 }
 
 /* The most records, up to `most`, that fit by this rule. */

@@ -18,6 +18,8 @@ typedef struct budget_query {
 	unsigned threads;
 	unsigned ranks;
 	bool distributing;       /* needs memory for what it receives as well */
+	bool unsorted;           /* what it reads is exchanged before it is sorted */
+	bool drops;              /* some records: a single rank looks at entries of each piece */
 	bool receives;           /* what it sorts comes from other ranks */
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
 	size_t sorted_files;     /* the input is so many of them; 0: it is to be sorted */
@@ -29,7 +31,6 @@ typedef struct budget_query {
 	const kept_runs *kept;  /* what earlier programs left of the records that this rank reads;
 				 * NULL: nothing */
 	uint64_t test_run_recs; /* tests: spill, in runs of so many records; 0: as memory asks */
-	size_t test_part_bytes; /* tests: merge so much of what is in memory in one go */
 } budget_query;
 
 typedef struct budget {
@@ -51,6 +52,9 @@ typedef struct budget {
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have if it spills; 0: it cannot spill */
 } budget;
+
+/* budget_sample_recs - records that are sampled to sort n of them. */
+size_t budget_sample_recs(const layout *l, uint64_t n);
 
 /* budget_sorters - workers that get memory for a run: no more than there are runs. */
 unsigned budget_sorters(const budget *b);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads take chunks of the input in order. A run whose records are all there is sorted by the
- * next thread that finds a free scratch array. So reading and sorting overlap, and at the end only
- * the last runs are left to sort. Memory: records, entries, and a scratch array of one run for each
- * computing thread. */
+/* A rank's share of the input in memory. Threads take chunks of the input in order. While the
+ * records of a chunk are in the cache, their keys go to the buckets of a sort on demand; buckets
+ * are sorted later, when the records are asked for in order. The classifier of the buckets needs a
+ * sample first: of files some blocks are read before the rest, of records that are in memory
+ * already some are copied. Memory: records, the sample, and what demand_most_bytes() says. */
 #include "read_runs.h"
-#include "base/size.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "io/file.h"
 #include "base/pool.h"
+#include "base/size.h"
+#include "base/splitmix.h"
 #include "base/trace.h"
-#include "kernel/radix.h"
+#include "io/file.h"
 #include "io/reader.h"
+#include "budget.h"
 #include "sorted_files.h"
-#include "spill.h"
-#include "testing/failpoint.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,38 +24,36 @@
 enum {
 	STREAM_BYTES = 4 << 20,
 	STEP_BYTES = 256 << 10, /* as in reader_load */
-	LEAST_RUNS = 32,
-	MOST_RUNS = 64,
-	WAITING = 2, /* threads more than compute, so that the disk always has work */
+	WAITING = 2,            /* threads more than compute, so that the disk always has work */
+	/* of a sample: shorter inputs are sampled when they are in memory */
+	SAMPLED_BYTES = 16 << 20,
+	SAMPLE_BLOCK_EVERY = 8 << 20, /* so that a disk with a moving head loses little time */
+	LEAST_BLOCKS = 32,
+	MOST_BLOCKS = 512,
+	ADD_RECS = 1 << 15,
 };
 
 typedef struct reading {
 	read_runs *d;
 	const read_runs_plan *p;
-	const reader *from; /* NULL: all is read */
-	entry **scratch;    /* [scratches] of which the first `idle` are free */
-	size_t scratches, idle, run_recs;
-	size_t *left, *ready; /* [runs] records still to be read; runs to be sorted */
-	size_t ready_count;
-	size_t next;          /* the first record that no thread has taken to read */
+	const reader *from;   /* NULL: all is read */
+	uint64_t next;        /* the first record that no thread has taken to read */
 	double begun_s;       /* by the clock */
-	pthread_mutex_t lock; /* for all from idle on, the sums in d, and the speed history */
+	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and what follows */
 	err e;                /* the failure that comes first in the input */
-	size_t failed_at;     /* its record */
+	uint64_t failed_at;   /* its record */
 } reading;
-
-/* What a thread does next. */
-typedef struct task {
-	enum { NOTHING, READ, SORT } kind;
-	size_t at, n; /* READ: records */
-	size_t run;
-	entry *tmp;
-} task;
 
 /* ------------------------------------------------------------------------------------- memory */
 
 void read_runs_free(mem *m, read_runs *d)
 {
+	sorted_demand_close(&d->demand);
+	if (d->mapped)
+		mem_drop(m, d->map.bytes);
+	mapped_close(&d->map);
+	reader_close(d->mapped);
+	mem_free(m, d->keys_sample);
 	mem_free(m, d->raw);
 	mem_free(m, d->entries);
 	mem_free(m, d->start);
@@ -76,214 +74,310 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 		return err_set(e, ST_RESOURCE, "no memory for records: %zu x %u bytes", room,
 			       p->lay.record_bytes);
 	d->raw = mem_array(m, bytes + 2 * IO_FD_ALIGN, 1, "records", e);
-	d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
-	if (!d->raw || !d->entries)
+	d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
+	if (!p->sort)
+		d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
+	if (!d->raw || !d->start || (!p->sort && !d->entries))
 		return ST_RESOURCE;
 	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_FD_ALIGN);
 	d->recs = d->raw + to_page + offset % IO_FD_ALIGN;
-	d->r.recs = (records){ d->recs, p->lay, p->rank };
-	d->r.e = d->entries;
+	d->r = (sorted_memory){ .recs = { d->recs, p->lay, p->rank }, .e = d->entries };
 	return ST_OK;
 }
 
-/* How long the runs are. */
-static status lay_out_runs(mem *m, const read_runs_plan *p, read_runs *d, size_t *run_recs, err *e)
+/* ------------------------------------------------------------------------------------- sample */
+
+/* Files that are long enough to be sampled before they are read. */
+static bool is_long(const read_runs_plan *p)
 {
-	size_t most = p->threads * 4u;
-	most = most < LEAST_RUNS ? LEAST_RUNS : most > MOST_RUNS ? MOST_RUNS : most;
-	size_t each = d->n / most + (d->n % most != 0);
-	const size_t least = p->least_run ? p->least_run : READ_RUNS_LEAST_RECS;
-	each = each < least ? least : each;
-	if (!p->sort || each > d->n)
-		each = d->n;
-	const size_t count = each ? d->n / each + (d->n % each != 0) : 1;
-	d->start = mem_array(m, count + 1, sizeof *d->start, "runs", e);
-	if (!d->start)
-		return ST_RESOURCE;
-	for (size_t k = 0; k < count; k++)
-		d->start[k] = k * each;
-	d->start[count] = d->n;
-	sorted_memory_make(&d->r, count, d->start);
-	d->s = &d->r.s;
-	d->s->shuffled = !p->sort;
-	*run_recs = each;
-	return ST_OK;
+	const size_t test_bytes = p->sizes->sampled_bytes;
+	return p->n > 0 && p->n * p->lay.record_bytes >= (test_bytes ? test_bytes : SAMPLED_BYTES);
+}
+
+static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_runs *d, size_t *room,
+			   err *e)
+{
+	const size_t bucket = p->sizes->bucket_recs;
+	*room = bucket ? (size_t)u64_min(n, 8 * (n / bucket + 1)) : budget_sample_recs(&p->lay, n);
+	d->keys_sample = mem_array(m, *room, p->lay.record_bytes, "sample", e);
+	return d->keys_sample ? ST_OK : ST_RESOURCE;
+}
+
+/* From each block, which begins at a random place of its part of the share, records one after the
+ * other. */
+status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
+			read_runs *d, err *e)
+{
+	const uint32_t bytes = p->lay.record_bytes;
+	const uint64_t n = p->n, every = n * bytes / SAMPLE_BLOCK_EVERY;
+	size_t room;
+	status rc = alloc_sample(m, p, together, d, &room, e);
+	const uint64_t blocks = u64_min(u64_min(u64_max(every, LEAST_BLOCKS), MOST_BLOCKS), room);
+	uint64_t state = n;
+	for (uint64_t i = 0; rc == ST_OK && i < blocks; i++) {
+		const uint64_t lo = n / blocks * i, each = room / blocks;
+		const uint64_t at = lo + splitmix(&state) % (n / blocks);
+		const size_t k = reader_chunk(from, at, u64_min(each, n - at));
+		rc = reader_read(from, at, k, d->keys_sample + d->keys_samples * bytes, e);
+		d->keys_samples += k;
+	}
+	return rc;
+}
+
+static status sample_memory(mem *m, const read_runs_plan *p, read_runs *d, err *e)
+{
+	const layout *l = &p->lay;
+	size_t room;
+	uint64_t state = d->n;
+	const status rc = alloc_sample(m, p, d->n, d, &room, e);
+	for (size_t i = 0; rc == ST_OK && i < room; i++) {
+		const uint64_t lo = (uint64_t)((unsigned __int128)d->n * i / room);
+		const uint64_t hi = (uint64_t)((unsigned __int128)d->n * (i + 1) / room);
+		record_copy(d->keys_sample + i * l->record_bytes,
+			    record_at(&d->r.recs, lo + splitmix(&state) % (hi - lo)),
+			    l->record_bytes);
+	}
+	d->keys_samples = rc == ST_OK ? room : 0;
+	return rc;
 }
 
 /* ------------------------------------------------------------------------------------- threads */
 
-/* Under the lock: records [at, at + n) have been read; complete runs become ready. */
-static void note_read(reading *x, size_t at, size_t n)
-{
-	while (n > 0) {
-		const size_t k = at / x->run_recs, to_end = (size_t)x->d->start[k + 1] - at;
-		const size_t now = n < to_end ? n : to_end;
-		x->left[k] -= now;
-		if (x->left[k] == 0 && x->p->sort)
-			x->ready[x->ready_count++] = k;
-		at += now;
-		n -= now;
-	}
-}
-
-/* Under the lock: n records were read, or sorted, from t0 until now. */
-static void note_work(const reading *x, double t0, size_t n, bool is_sorted)
+/* Under the lock: n records were read from t0 until now, and their keys are in buckets. */
+static void note_work(const reading *x, double t0, size_t n)
 {
 	speed_history *p = x->p->speed_history;
 	if (p)
 		speed_history_add(p, t0 - x->begun_s, now_s() - x->begun_s,
-				  (double)n * (is_sorted ? p->sort_s : p->read_s));
+				  (double)n * (p->read_s + p->sort_s));
 }
 
-static void read_chunk(reading *x, const task *t)
+static void note_failure(reading *x, const err *e, uint64_t at)
 {
-	const layout *l = &x->p->lay;
-	unsigned char *to = x->d->recs + t->at * l->record_bytes;
-	err e = { ST_OK, "" };
-	loading got = { .entries = x->d->entries + t->at, .pos = t->at };
-	const double t0 = now_s();
-	(void)reader_load(x->from, t->at, t->n, to, &got, &e);
-	pthread_mutex_lock(&x->lock);
-	if (e.code != ST_OK && (x->e.code == ST_OK || t->at < x->failed_at)) {
-		x->e = e;
-		x->failed_at = t->at;
+	if (e->code != ST_OK && (x->e.code == ST_OK || at < x->failed_at)) {
+		x->e = *e;
+		x->failed_at = at;
 	}
-	x->d->sum = checksum_join(x->d->sum, got.sum);
-	x->d->verify_s += got.verify_s;
-	note_read(x, t->at, t->n);
-	note_work(x, t0, t->n, false);
-	pthread_mutex_unlock(&x->lock);
 }
 
-static void sort_run(reading *x, const task *t)
+/* A chunk on its way into memory. */
+typedef struct arriving {
+	const reading *x;
+	unsigned lane;
+	double sort_s;
+	err e;
+} arriving;
+
+static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
 {
-	const uint64_t from = x->d->start[t->run];
-	const size_t n = (size_t)(x->d->start[t->run + 1] - from);
-	const double t0 = now_s();
-	const double span = trace_begin();
-	FAIL_FLIP(FAIL_ENTRIES, x->d->entries + from, n * sizeof(entry));
-	radix_sort(x->d->entries + from, t->tmp, n, &x->d->r.recs);
-	FAIL_FLIP(FAIL_ENTRIES, x->d->entries + from, n * sizeof(entry));
+	arriving *c = arriving_;
+	const double t0 = now_s(), span = trace_begin();
+	if (c->e.code == ST_OK)
+		(void)demand_add(c->x->d->demand.order, c->lane, first, n, &c->e);
 	trace_end(TRACE_SORT, span);
-	pthread_mutex_lock(&x->lock);
-	x->d->sort_s += now_s() - t0;
-	note_work(x, t0, n, true);
-	x->scratch[x->idle++] = t->tmp;
-	pthread_mutex_unlock(&x->lock);
+	c->sort_s += now_s() - t0;
 }
 
-static task next_task(reading *x)
+static void read_chunk(reading *x, unsigned lane, uint64_t at, size_t n)
 {
-	task t = { .kind = NOTHING };
+	read_runs *d = x->d;
+	arriving c = { .x = x, .lane = lane };
+	loading got = { .entries = d->entries ? d->entries + at : NULL,
+			.pos = at,
+			.arrived = d->demand.order ? keys_to_buckets : NULL,
+			.arrived_to = &c,
+			.in_place = d->mapped != NULL };
+	const double t0 = now_s();
+	unsigned char *to = d->mapped ? (unsigned char *)record_at(&d->r.recs, at)
+				      : d->recs + at * x->p->lay.record_bytes;
+	(void)reader_load(x->from, at, n, to, &got, &c.e);
 	pthread_mutex_lock(&x->lock);
-	if (x->e.code == ST_OK && x->ready_count && x->idle) {
-		t.kind = SORT;
-		t.run = x->ready[--x->ready_count];
-		t.tmp = x->scratch[--x->idle];
-	} else if (x->e.code == ST_OK && x->next < x->d->n) {
-		t.kind = READ;
-		t.at = x->next;
-		t.n = reader_chunk(x->from, t.at, x->d->n - t.at);
-		x->next += t.n;
-	}
+	note_failure(x, &c.e, at);
+	d->sum = checksum_join(d->sum, got.sum);
+	d->verify_s += got.verify_s;
+	d->sort_s += c.sort_s;
+	note_work(x, t0, n);
 	pthread_mutex_unlock(&x->lock);
-	return t;
 }
 
-/* A thread that finds no task ends: those under way bring what follows from them to an end. */
-static void work(void *reading_, unsigned worker)
+/* The next chunk to read; 0: none. */
+static size_t next_chunk(reading *x, uint64_t *at)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&x->lock);
+	*at = x->next;
+	if (x->e.code == ST_OK && x->next < x->d->n)
+		x->next += n = reader_chunk(x->from, x->next, x->d->n - x->next);
+	pthread_mutex_unlock(&x->lock);
+	return n;
+}
+
+static void read_chunks(void *reading_, unsigned worker)
 {
 	reading *x = reading_;
-	(void)worker;
-	for (;;) {
-		const task t = next_task(x);
-		if (t.kind == READ)
-			read_chunk(x, &t);
-		else if (t.kind == SORT)
-			sort_run(x, &t);
-		else
-			return;
-	}
+	uint64_t at;
+	for (size_t n; (n = next_chunk(x, &at)) > 0;)
+		read_chunk(x, worker, at, n);
 }
 
-static status alloc_reading(reading *x, mem *m, err *e)
+/* Keys of records that are in memory. */
+static void add_chunks(void *reading_, unsigned worker)
 {
-	const size_t count = x->d->s->count, threads = x->p->threads;
-	x->scratches = !x->p->sort ? 0 : threads < count ? threads : count;
-	x->left = mem_array(m, count, sizeof *x->left, "runs", e);
-	x->ready = mem_array(m, count, sizeof *x->ready, "runs", e);
-	x->scratch = mem_array(m, x->scratches, sizeof *x->scratch, "sorting", e);
-	if (!x->left || !x->ready || !x->scratch)
-		return ST_RESOURCE;
-	for (; x->idle < x->scratches; x->idle++) {
-		entry **s = &x->scratch[x->idle];
-		*s = mem_array(m, x->run_recs, sizeof **s, "sorting", e);
-		if (!*s)
-			return ST_RESOURCE;
-	}
-	for (size_t k = 0; k < count; k++)
-		x->left[k] = (size_t)(x->d->start[k + 1] - x->d->start[k]);
-	return ST_OK;
-}
-
-static void free_reading(reading *x, mem *m)
-{
-	for (size_t i = 0; x->scratch && i < x->idle; i++)
-		mem_free(m, x->scratch[i]);
-	mem_free(m, x->scratch);
-	mem_free(m, x->left);
-	mem_free(m, x->ready);
+	reading *x = reading_;
+	arriving c = { .x = x, .lane = worker };
+	const uint64_t n = x->d->n;
+	for (uint64_t at; (at = atomic_fetch_add(&x->d->added, ADD_RECS)) < n;)
+		keys_to_buckets(&c, at, (size_t)u64_min(n - at, ADD_RECS));
+	pthread_mutex_lock(&x->lock);
+	note_failure(x, &c.e, 0);
+	x->d->sort_s += c.sort_s;
+	pthread_mutex_unlock(&x->lock);
 }
 
 /* No more threads than can have a task at the same time. */
 static unsigned threads_for(const reading *x)
 {
-	if (!x->from)
-		return x->p->threads;
-	const uint64_t most = u64_max(reader_chunks(x->from), x->d->s->count);
-	return (unsigned)u64_min(x->p->threads + WAITING, most);
+	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
+	return (unsigned)u64_min(x->p->threads + (x->from ? WAITING : 0), u64_max(chunks, 1));
 }
 
-/* Read all records (from NULL: they are in memory already) and sort the runs. */
-static status read_and_sort(const read_runs_plan *p, mem *m, read_runs *d, const reader *from,
-			    err *e)
+static status open_order(const reading *x, mem *m, uint64_t most, err *e)
 {
-	reading x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
-	status rc = lay_out_runs(m, p, d, &x.run_recs, e);
-	if (rc != ST_OK)
-		return rc;
-	rc = alloc_reading(&x, m, e);
-	if (rc == ST_OK && d->n > 0) {
-		pthread_mutex_init(&x.lock, NULL);
-		if (!from) {
-			note_read(&x, 0, d->n);
-			x.next = d->n;
-		}
-		pool_run(threads_for(&x), work, &x);
-		pthread_mutex_destroy(&x.lock);
-		if (x.e.code != ST_OK)
-			rc = err_set(e, x.e.code, "%s", x.e.text);
-	}
-	free_reading(&x, m);
+	read_runs *d = x->d;
+	const size_t bucket = x->p->sizes->bucket_recs;
+	const demand_sizes tiny = { .bucket = (uint32_t)bucket,
+				    .cap = (uint32_t)size_max(4 * bucket, 64),
+				    .depth = demand_sizes_for(most).depth };
+	const demand_plan p = { .in = d->r.recs,
+				.n = most,
+				.lanes = x->p->threads + WAITING,
+				.threads = x->p->threads,
+				.sample = d->keys_sample,
+				.samples = d->keys_samples,
+				.sizes = bucket ? &tiny : NULL };
+	return demand_open(&d->demand.order, m, &p, e);
+}
+
+static status end_order(reading *x, err *e)
+{
+	read_runs *d = x->d;
+	const double t0 = now_s(), span = trace_begin();
+	status rc = demand_end(d->demand.order, e);
+	trace_end(TRACE_SORT, span);
+	if (rc == ST_OK)
+		rc = sorted_demand_make(&d->demand, &d->r.recs, d->start, e);
+	d->s = &d->demand.s;
+	d->sort_s += (now_s() - t0) * x->p->threads;
 	return rc;
 }
 
+static status run_threads(reading *x, pool_work *work, err *e)
+{
+	pthread_mutex_init(&x->lock, NULL);
+	pool_run(threads_for(x), work, x);
+	pthread_mutex_destroy(&x->lock);
+	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
+}
+
+/* Put the keys of what came since the last call into buckets; `most` records may come in all. */
+static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
+{
+	read_runs *d = x->d;
+	status rc = ST_OK;
+	if (!d->demand.order) {
+		rc = sample_memory(m, x->p, d, e);
+		if (rc == ST_OK)
+			rc = open_order(x, m, most, e);
+	}
+	if (rc == ST_OK)
+		rc = run_threads(x, add_chunks, e);
+	d->added = d->n;
+	return rc;
+}
+
+status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e)
+{
+	reading x = { .d = d, .p = p, .begun_s = now_s() };
+	return p->sort ? add_arrived(&x, m, u64_max(p->most_recs, d->n), e) : ST_OK;
+}
+
+status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
+{
+	reading x = { .d = d, .p = p, .begun_s = now_s() };
+	d->start[1] = d->n;
+	if (!p->sort) {
+		sorted_memory_make(&d->r, 1, d->start);
+		d->s = &d->r.s;
+		d->s->shuffled = true;
+		return ST_OK;
+	}
+	const status rc = add_arrived(&x, m, d->n, e);
+	return rc == ST_OK ? end_order(&x, e) : rc;
+}
+
 /* ------------------------------------------------------------------------------------- files */
+
+/* Records whose pages are in memory stay there. */
+static status map_records(mem *m, const read_runs_plan *p, reader *r, read_runs *d, bool *is,
+			  err *e)
+{
+	const unsigned char *at = NULL;
+	if (p->sort && is_long(p))
+		at = reader_map(r, &d->map);
+	*is = at != NULL;
+	if (!at)
+		return ST_OK;
+	mem_hold(m, d->map.bytes);
+	d->mapped = r;
+	d->room = d->n;
+	d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
+	d->r.recs = (records){ at, p->lay, p->rank };
+	return d->start ? ST_OK : ST_RESOURCE;
+}
+
+status read_runs_check(const read_runs *d, status rc, err *e)
+{
+	err changed = { ST_OK, "" };
+	if (d->mapped && (rc == ST_OK || rc == ST_INTERNAL) &&
+	    reader_check_map(d->mapped, &d->map, &changed) != ST_OK)
+		*e = changed;
+	return changed.code == ST_OK ? rc : changed.code;
+}
+
+static status read_all(const read_runs_plan *p, mem *m, read_runs *d, const reader *from, err *e)
+{
+	reading x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
+	const bool sampled = p->sort && is_long(p);
+	status rc = ST_OK;
+	d->start[1] = d->n;
+	if (sampled)
+		rc = read_runs_sample(m, p, from, d->n, d, e);
+	if (rc == ST_OK && sampled)
+		rc = open_order(&x, m, d->n, e);
+	if (rc == ST_OK)
+		rc = run_threads(&x, read_chunks, e);
+	if (rc == ST_OK)
+		rc = sampled ? end_order(&x, e) : read_runs_sort(p, m, d, e);
+	return rc;
+}
 
 status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
 	reader *r;
-	*d = (read_runs){ 0 };
+	bool is_mapped = false;
+	*d = (read_runs){ .n = p->n };
 	status rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK)
+		rc = map_records(m, p, r, d, &is_mapped, e);
+	if (rc == ST_OK && !is_mapped)
 		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
-	d->n = p->n;
 	if (rc == ST_OK)
-		rc = read_and_sort(p, m, d, r, e);
+		rc = read_all(p, m, d, r, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
-	reader_close(r);
+	if (!is_mapped)
+		reader_close(r);
 	return rc;
 }
 
@@ -302,16 +396,26 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 			       "what came is more than the %" PRIu64
 			       " records that the limit of memory holds",
 			       p->most_recs);
-	read_runs more = { .n = d->n, .sum = d->sum, .verify_s = d->verify_s };
+	read_runs more = { .n = d->n };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
 	if (rc != ST_OK) {
 		read_runs_free(m, &more);
 		return rc;
 	}
 	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
-	memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
-	read_runs_free(m, d);
-	*d = more;
+	if (d->entries)
+		memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
+	if (d->demand.order)
+		demand_move(d->demand.order, more.recs);
+	mem_free(m, d->raw);
+	mem_free(m, d->entries);
+	mem_free(m, d->start);
+	d->raw = more.raw;
+	d->recs = more.recs;
+	d->entries = more.entries;
+	d->start = more.start;
+	d->room = more.room;
+	d->r = more.r;
 	return ST_OK;
 }
 
@@ -356,7 +460,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 			bool *ended, err *e)
 {
 	const layout lay = p->lay;
-	const size_t chunk = STREAM_BYTES / (lay.record_bytes + sizeof *d->entries) + 1;
+	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
 	*d = (read_runs){ 0 };
 	*ended = false;
 	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
@@ -367,7 +471,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 		unsigned char *to = d->recs + d->n * lay.record_bytes;
 		size_t got = 0;
 		rc = read_runs_take(s, to, n, &got, e);
-		for (size_t i = 0; i < got; i++)
+		for (size_t i = 0; d->entries && i < got; i++)
 			d->entries[d->n + i] =
 				entry_make(to + i * lay.record_bytes, &lay, d->n + i);
 		d->n += got;
@@ -384,7 +488,11 @@ status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *o
 	return alloc_records(m, p, room, 0, out, e);
 }
 
-status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
+checksum read_runs_arrived(read_runs *d, size_t n)
 {
-	return read_and_sort(p, m, d, NULL, e);
+	const layout *l = &d->r.recs.lay;
+	const checksum sum = reader_entries(l, d->recs + d->n * l->record_bytes, n, d->n,
+					    d->entries ? d->entries + d->n : NULL, &d->verify_s);
+	d->n += n;
+	return sum;
 }

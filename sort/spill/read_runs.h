@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a rank's share of the input into memory: its records, with an entry for each, sorted in
- * runs while the rest is still being read. */
+/* Reading a rank's share of the input into memory: its records, and the buckets of a sort on demand
+ * (kernel/demand.h) or, where they are exchanged before they are sorted, an entry for each. */
 #ifndef HETSORT_SPILL_READ_RUNS_H
 #define HETSORT_SPILL_READ_RUNS_H
 
 #include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "io/input.h"
+#include "io/mapped.h"
 #include "base/mem.h"
 #include "model/calibrate.h"
+#include "sorted_demand.h"
 #include "sorted_disk.h"
+#include "testing/test_sizes.h"
 
-enum {
-	READ_RUNS_LEAST_RECS = 1 << 15
-}; /* of a run in memory: shorter ones cost more to merge than they
-      save */
+typedef struct reader reader;
 
 /* The records of a rank in sorted runs, in memory or, of the run formation, on disk. */
 typedef struct read_runs {
 	unsigned char *raw; /* as allocated; records start at the offset in a page that they have in
 			       the file, so that they can be read past the page cache */
-	unsigned char *recs;
-	entry *entries;
-	size_t n, room;    /* records, and how many there is memory for */
-	uint64_t *start;   /* of the runs */
-	spill_name *names; /* of the files of runs on disk, where these have any */
-	sorted *s;       /* what was read: one of the next three, and *d has to stay where it is */
+	unsigned char
+		*recs; /* of these; records of a file may lie in its pages instead, in r.recs */
+	mapped map;
+	reader *mapped;             /* open while they do; else NULL */
+	entry *entries;             /* where sorting was not asked for */
+	unsigned char *keys_sample; /* records for the classifier of the buckets */
+	size_t keys_samples;
+	size_t n, room;         /* records, and how many there is memory for */
+	_Atomic uint64_t added; /* records whose keys are in buckets */
+	uint64_t *start;        /* of the runs */
+	spill_name *names;      /* of the files of runs on disk, where these have any */
+	sorted *s; /* what was read: one of the next four, and *d has to stay where it is */
+	sorted_demand demand;
 	sorted_memory r; /* if sorting was not asked for, one run in the order of the input */
 	sorted_disk disk;
 	sorted *files;    /* of inputs that are sorted already, nothing else */
@@ -43,7 +50,7 @@ typedef struct read_runs_plan {
 	unsigned threads; /* that compute; a few more wait for the disk */
 	direct_io direct;
 	io_backend *io;
-	size_t least_run;   /* records of a run in memory, at least; 0: as it pays */
+	const test_sizes *sizes;
 	uint64_t most_recs; /* in memory, where their number is not known before */
 	bool sort;
 	speed_history *speed_history; /* receives how much was done when; NULL: not wanted */
@@ -69,11 +76,24 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *got, err *e);
 
 /* For records that come from other ranks: read_runs_room allocates memory for some; the caller
- * fills records and entries and counts them in n, with read_runs_grow where more come;
- * read_runs_sort sorts them in runs. */
+ * fills records and reports them with read_runs_arrived, with read_runs_grow where more come;
+ * read_runs_sort puts their keys into buckets, when all are there; read_runs_add does so before,
+ * for those that are. read_runs_arrived returns their checksum. */
 status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e);
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e);
+checksum read_runs_arrived(read_runs *d, size_t n);
+status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e);
+
+/* read_runs_sample - read records from all over the p->n records of `from`, for the classifier of
+ * records of which so many are sorted together. Sets only the sample of d. */
+status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
+			read_runs *d, err *e);
+
+/* read_runs_check - rc, after all records have been used; where they lay in the pages of their
+ * file, ST_IO if it has changed meanwhile, which also explains what looks like damage
+ * (ST_INTERNAL). */
+status read_runs_check(const read_runs *d, status rc, err *e);
 
 void read_runs_free(mem *m, read_runs *d);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Workers take whole runs: one reads while another sorts or writes. Memory, for each of them: a run
- * of records, two entries for each, a record; and for all an item for every stride-th record.
- * Records of a stream that are in memory already are written first, with a second entry for each,
- * and freed before the workers get memory for runs. */
+/* Workers take whole runs: one reads while another sorts or writes. A run is one sort on demand
+ * (kernel/demand.h): keys go to buckets while the records arrive, and each bucket is sorted when
+ * its records are written. Memory, for each worker: a run of records, what demand_most_bytes()
+ * says, a record; and for all an item for every stride-th record. Records of a stream that are in
+ * memory already are sorted as a whole; parts of that order are the first runs, and they are freed
+ * before the workers get memory for runs. */
 #include "run_formation.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/trace.h"
-#include "kernel/radix.h"
 #include "spill.h"
-#include "testing/failpoint.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,8 +21,17 @@
 /* The memory of a worker. */
 typedef struct workspace {
 	unsigned char *raw, *record;
-	entry *e, *tmp;
+	demand_room *held; /* scratch for the order of records that were held */
 } workspace;
+
+/* The records of a run: places [first, first + n) of an order. */
+typedef struct ordered {
+	demand *order;
+	demand_room *room;
+	records r;
+	uint64_t first;
+	size_t n;
+} ordered;
 
 typedef struct run_formation {
 	read_runs *d;
@@ -31,6 +40,8 @@ typedef struct run_formation {
 	record_take *take;  /* a stream, from `source` */
 	void *source;
 	const read_runs *held; /* its records that are in memory already */
+	read_runs sample;      /* of all files, for buckets */
+	mem *m;
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
 	workspace *workspace;        /* [workers] */
@@ -44,67 +55,95 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-/* Read the run's records from the files, or find them where the stream was read to; make their
- * entries. */
-static status read_run(run_formation *s, const workspace *b, unsigned char *recs, uint64_t first,
+typedef struct arriving {
+	demand *order;
+	err *e;
+} arriving;
+
+static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
+{
+	const arriving *a = arriving_;
+	if (a->e->code == ST_OK)
+		(void)demand_add(a->order, 0, first, n, a->e);
+}
+
+/* Read the run's records from the files, or find them where the stream was read to; put their keys
+ * into buckets. */
+static status read_run(run_formation *s, demand *order, unsigned char *recs, uint64_t first,
 		       size_t n, checksum *sum, err *e)
 {
-	const layout *l = &s->p->load.lay;
-	loading got = { .entries = b->e };
+	arriving a = { order, e };
+	loading got = { .arrived = keys_to_buckets, .arrived_to = &a };
 	status rc = ST_OK;
 	if (s->from)
 		rc = reader_load(s->from, first, n, recs, &got, e);
-	for (size_t i = 0; s->take && i < n; i++)
-		b->e[i] = entry_make(recs + i * l->record_bytes, l, i);
+	else
+		rc = demand_add(order, 0, 0, n, e);
 	*sum = got.sum;
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, *sum);
 	s->d->verify_s += got.verify_s;
 	pthread_mutex_unlock(&s->lock);
-	return rc;
+	return rc == ST_OK ? e->code : rc;
 }
 
-/* Items of the sorted run, with their places for positions. */
-static void take_samples(run_formation *s, size_t run, const workspace *b, const records *r,
-			 size_t n)
+/* Items of every stride-th record, with their places for positions. */
+static void take_samples(const run_formation *s, size_t run, const ordered *o,
+			 const demand_piece *p)
 {
 	const read_runs *d = s->d;
-	const size_t isz = item_bytes(&r->lay);
-	unsigned char *to = d->disk.sample + d->disk.sample_at[run] * isz;
-	for (size_t i = 0; i < n; i += s->p->b->stride, to += isz) {
-		item *it = (void *)to;
-		item_of(it, &b->e[i], r);
+	const size_t isz = item_bytes(&o->r.lay), stride = d->disk.stride;
+	const uint64_t from = p->place - o->first;
+	for (uint64_t i = (from + stride - 1) / stride * stride; i < from + p->n; i += stride) {
+		item *it = (void *)(d->disk.sample + (d->disk.sample_at[run] + i / stride) * isz);
+		const uint64_t pos = p->number[i - from] & p->mask;
+		const entry e = entry_make(record_at(&o->r, pos), &o->r.lay, pos);
+		item_of(it, &e, &o->r);
 		it->lo = (it->lo & ~POS_MASK) | (d->start[run] + i);
 	}
 }
 
-static status write_once(run_formation *s, size_t run, const workspace *b, const records *r,
-			 size_t n, err *e)
+static status write_piece(run_formation *s, size_t run, const workspace *b, const ordered *o,
+			  const demand_piece *p, err *e)
 {
-	status rc = spill_run_begin(s->d->disk.spill, run, n, e);
-	for (size_t at = 0, k; rc == ST_OK && at < n; at += k) {
-		k = n - at;
+	status rc = ST_OK;
+	for (size_t at = 0, k; rc == ST_OK && at < p->n; at += k) {
+		k = p->n - at;
 		unsigned char *to = spill_run_room(s->d->disk.spill, run, &k);
 		if (k == 0) {
 			k = 1;
 			to = b->record;
 		}
 		const double span = trace_begin();
-		rc = gather_misfits(gather(r, b->e + at, k, n - at - k, to), e);
+		rc = gather_misfits(demand_gather(o->order, p, at, k, false, to), e);
 		trace_end(TRACE_GATHER, span);
 		if (rc == ST_OK)
 			rc = spill_run_append(s->d->disk.spill, run, to, k, e);
+	}
+	return rc;
+}
+
+static status write_once(run_formation *s, size_t run, const workspace *b, const ordered *o, err *e)
+{
+	const uint64_t end = o->first + o->n;
+	status rc = spill_run_begin(s->d->disk.spill, run, o->n, e);
+	demand_piece p;
+	for (uint64_t place = o->first; rc == ST_OK && place < end; place += p.n) {
+		const double span = trace_begin();
+		demand_take(o->order, o->room, place, end, &p);
+		trace_end(TRACE_SORT, span);
+		take_samples(s, run, o, &p);
+		rc = write_piece(s, run, b, o, &p, e);
 	}
 	return rc == ST_OK ? spill_run_end(s->d->disk.spill, run, e) : rc;
 }
 
 /* The records stay in memory until a directory has room for them. */
-static status write_run(run_formation *s, size_t run, const workspace *b, const records *r,
-			size_t n, err *e)
+static status write_run(run_formation *s, size_t run, const workspace *b, const ordered *o, err *e)
 {
 	for (;;) {
 		err why = { ST_OK, "" };
-		const status rc = write_once(s, run, b, r, n, &why);
+		const status rc = write_once(s, run, b, o, &why);
 		if (rc == ST_OK)
 			return ST_OK;
 		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
@@ -131,26 +170,13 @@ static status save_run(const run_formation *s, size_t run, checksum sum, err *e)
 	return run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, e);
 }
 
-/* Sort the run's entries, which b has, and write its records to disk in this order. */
-static void finish_run(run_formation *s, size_t run, const workspace *b, const records *r,
+/* Write the records of a run to disk in order. */
+static void finish_run(run_formation *s, size_t run, const workspace *b, const ordered *o,
 		       checksum sum, err *e)
 {
-	const size_t n = (size_t)(s->d->start[run + 1] - s->d->start[run]);
-	double sort_s = 0;
-	if (e->code == ST_OK) {
-		const double t0 = now_s();
-		const double span = trace_begin();
-		FAIL_FLIP(FAIL_ENTRIES, b->e, n * sizeof(entry));
-		radix_sort(b->e, b->tmp, n, r);
-		FAIL_FLIP(FAIL_ENTRIES, b->e, n * sizeof(entry));
-		trace_end(TRACE_SORT, span);
-		take_samples(s, run, b, r, n);
-		sort_s = now_s() - t0;
-		if (write_run(s, run, b, r, n, e) == ST_OK && s->p->keep)
-			save_run(s, run, sum, e);
-	}
+	if (e->code == ST_OK && write_run(s, run, b, o, e) == ST_OK && s->p->keep)
+		save_run(s, run, sum, e);
 	pthread_mutex_lock(&s->lock);
-	s->d->sort_s += sort_s;
 	if (e->code != ST_OK)
 		err_set(&s->e, e->code, "%s", e->text);
 	pthread_mutex_unlock(&s->lock);
@@ -167,20 +193,39 @@ static void note_work(run_formation *s, double t0, size_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void do_run(run_formation *s, size_t run, const workspace *b)
+static status sort_run(run_formation *s, const workspace *b, uint64_t first, ordered *o,
+		       checksum *sum, err *e)
 {
-	const uint64_t first = s->d->start[run];
-	const size_t n = (size_t)(s->d->start[run + 1] - first);
 	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
 	if (!s->take)
 		recs += reader_align(s->from, first);
-	const records r = { recs, s->p->load.lay, s->p->load.rank };
+	o->r = (records){ recs, s->p->load.lay, s->p->load.rank };
+	const demand_plan p = { .in = o->r,
+				.n = o->n,
+				.lanes = 1,
+				.threads = 1,
+				.sample = s->sample.keys_sample,
+				.samples = s->sample.keys_samples };
+	status rc = demand_open(&o->order, s->m, &p, e);
+	if (rc == ST_OK)
+		rc = read_run(s, o->order, recs, first, o->n, sum, e);
+	if (rc == ST_OK)
+		rc = demand_end(o->order, e);
+	return rc == ST_OK ? demand_room_open(&o->room, o->order, e) : rc;
+}
+
+static void do_run(run_formation *s, size_t run, const workspace *b)
+{
+	const uint64_t first = s->d->start[run];
+	ordered o = { .n = (size_t)(s->d->start[run + 1] - first) };
 	err e = { ST_OK, "" };
 	checksum sum = { 0, 0 };
 	const double t0 = now_s();
-	read_run(s, b, recs, first, n, &sum, &e);
-	finish_run(s, run, b, &r, sum, &e);
-	note_work(s, t0, n);
+	(void)sort_run(s, b, first, &o, &sum, &e);
+	finish_run(s, run, b, &o, sum, &e);
+	demand_room_close(o.room);
+	demand_close(o.order);
+	note_work(s, t0, o.n);
 }
 
 static bool goes_on(run_formation *s)
@@ -248,12 +293,17 @@ static void work_on_stream(void *run_formation_, unsigned worker)
 static void work_on_held(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
-	workspace b = s->workspace[worker];
+	const workspace *b = &s->workspace[worker];
 	for (size_t run;
 	     goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;) {
+		const uint64_t first = s->d->start[run];
+		const ordered o = { .order = s->held->demand.order,
+				    .room = b->held,
+				    .r = s->held->r.recs,
+				    .first = first,
+				    .n = (size_t)(s->d->start[run + 1] - first) };
 		err e = { ST_OK, "" };
-		b.e = s->held->entries + s->d->start[run];
-		finish_run(s, run, &b, &s->held->r.recs, (checksum){ 0, 0 }, &e);
+		finish_run(s, run, b, &o, (checksum){ 0, 0 }, &e);
 	}
 }
 
@@ -303,8 +353,7 @@ static status alloc_workspaces(run_formation *s, mem *m, err *e)
 	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
 		workspace *w = &s->workspace[i];
 		w->record = mem_array(m, 1, l->record_bytes, "a record", e);
-		w->tmp = mem_array(m, b->run_recs, sizeof *w->tmp, "sorting", e);
-		if (!w->record || !w->tmp)
+		if (!w->record)
 			rc = ST_RESOURCE;
 	}
 	return s->workspace ? rc : ST_RESOURCE;
@@ -317,8 +366,7 @@ static status alloc_run_memory(run_formation *s, mem *m, err *e)
 	for (unsigned i = 0; i < s->workers; i++) {
 		workspace *w = &s->workspace[i];
 		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
-		w->e = mem_array(m, s->p->b->run_recs, sizeof *w->e, "entries", e);
-		if (!w->raw || !w->e)
+		if (!w->raw)
 			rc = ST_RESOURCE;
 	}
 	return rc;
@@ -330,8 +378,6 @@ static void free_workspaces(run_formation *s, mem *m)
 		const workspace *w = &s->workspace[i];
 		mem_free(m, w->raw);
 		mem_free(m, w->record);
-		mem_free(m, w->e);
-		mem_free(m, w->tmp);
 	}
 	mem_free(m, s->workspace);
 }
@@ -455,12 +501,15 @@ static status make_runs(run_formation *s, const input *in, mem *m, err *e)
 	if (rc == ST_OK) {
 		s->from = r;
 		s->begun_s = now_s();
-		rc = run_workers(s, work, e);
+		rc = read_runs_sample(m, l, r, s->p->b->run_recs, &s->sample, e);
 	}
+	if (rc == ST_OK)
+		rc = run_workers(s, work, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	reader_close(r);
 	free_workspaces(s, m);
+	read_runs_free(m, &s->sample);
 	return rc;
 }
 
@@ -482,7 +531,7 @@ static void end_writing(read_runs *d)
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e)
 {
-	run_formation s = { .d = out, .p = p };
+	run_formation s = { .d = out, .p = p, .m = m };
 	status rc = open_run_formation(&s, m, e);
 	if (rc == ST_OK && p->keep)
 		rc = note_files(&s, m, e);
@@ -506,10 +555,25 @@ static status empty_run(const run_formation *s, err *e)
 	return rc == ST_OK ? spill_run_end(s->d->disk.spill, 0, e) : rc;
 }
 
+/* Sort what memory held when the stream turned out to be longer, and write it. */
+static status write_held(run_formation *s, mem *m, read_runs *held, err *e)
+{
+	read_runs_plan p = s->p->load;
+	p.sort = true;
+	status rc = read_runs_sort(&p, m, held, e);
+	for (unsigned i = 0; rc == ST_OK && i < s->workers; i++)
+		rc = demand_room_open(&s->workspace[i].held, held->demand.order, e);
+	if (rc == ST_OK)
+		rc = run_workers(s, work_on_held, e);
+	for (unsigned i = 0; i < s->workers; i++)
+		demand_room_close(s->workspace[i].held);
+	return rc;
+}
+
 status run_formation_stream(record_take *take, void *from, read_runs *held,
 			    const run_formation_plan *p, mem *m, read_runs *out, err *e)
 {
-	run_formation s = { .d = out, .p = p, .take = take, .source = from, .held = held };
+	run_formation s = { .d = out, .p = p, .m = m, .take = take, .source = from, .held = held };
 	status rc = open_run_formation(&s, m, e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&s, m, e);
@@ -517,7 +581,7 @@ status run_formation_stream(record_take *take, void *from, read_runs *held,
 		out->verify_s = held->verify_s;
 		add_runs(out, p, held->n);
 		if (held->n > 0)
-			rc = run_workers(&s, work_on_held, e);
+			rc = write_held(&s, m, held, e);
 	}
 	read_runs_free(m, held);
 	if (rc == ST_OK)

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pieces, and the sequence that lies in memory. Its reader cuts the runs into pieces that stay in
- * the cache, by samples (kernel/merge_partition.h); entries of a single run are its pieces as they
- * lie. Memory: for each piece a cut of each run, for each thread two entries a record. */
+/* Pieces, and the sequence of entries that lie in memory in order: its pieces are the entries as
+ * they lie. Memory: for each thread two entries for each record of a piece. */
 #include "sorted.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
-#include "base/trace.h"
 #include "kernel/gather.h"
-#include "kernel/merge_partition.h"
-#include "testing/failpoint.h"
 
 #include <stdatomic.h>
 
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e)
 {
 	*p = (sorted_piece){ .n = 0 };
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2 && !r->bare; i++)
 		p->own[i] = mem_array(m, r->most, sizeof(entry), "merging", e);
 	p->range = mem_array(m, r->ranges, sizeof *p->range, "merging", e);
 	p->from = mem_array(m, r->ranges, sizeof *p->from, "merging", e);
 	p->len = mem_array(m, r->ranges, sizeof *p->len, "merging", e);
 	p->room = p->own[0];
 	p->free = p->own[1];
-	return p->own[0] && p->own[1] && p->range && p->from && p->len ? ST_OK : ST_RESOURCE;
+	return (r->bare || (p->own[0] && p->own[1])) && p->range && p->from && p->len ? ST_OK
+										      : ST_RESOURCE;
 }
 
 void sorted_piece_close(sorted_piece *p, mem *m)
 {
+	demand_room_close(p->scratch);
 	mem_free(m, p->own[0]);
 	mem_free(m, p->own[1]);
 	mem_free(m, p->range);
@@ -35,9 +33,44 @@ void sorted_piece_close(sorted_piece *p, mem *m)
 	*p = (sorted_piece){ .n = 0 };
 }
 
+static entry entry_of_number(const sorted_piece *p, size_t i)
+{
+	const uint64_t pos = p->places.number[i] & p->places.mask;
+	return entry_make(record_at(&p->recs, pos), &p->recs.lay, pos);
+}
+
+size_t sorted_piece_entries(sorted_piece *p)
+{
+	if (!p->by_demand)
+		return 0;
+	const size_t misfits = demand_misfits(p->by_demand, &p->places, 0, p->n);
+	for (size_t i = 0; i < p->n; i++)
+		p->room[i] = entry_of_number(p, i);
+	p->order = p->room;
+	p->by_demand = NULL;
+	return misfits;
+}
+
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
 {
-	return gather(&p->recs, p->order + from, n, p->n - from - n, to);
+	return p->by_demand ? demand_gather(p->by_demand, &p->places, from, n, false, to)
+			    : gather(&p->recs, p->order + from, n, p->n - from - n, to);
+}
+
+static size_t heads_of_numbers(const sorted_piece *p, size_t from, uint32_t n, uint32_t place,
+			       head *h)
+{
+	const uint32_t bytes = p->recs.lay.record_bytes;
+	const size_t ahead = record_ahead(bytes), left = p->n - from;
+	const uint64_t *number = p->places.number + from;
+	for (uint32_t i = 0; i < n; i++) {
+		if (left > i + ahead)
+			record_fetch(record_at(&p->recs, number[i + ahead] & p->places.mask),
+				     bytes);
+		h[i] = head_make(record_at(&p->recs, number[i] & p->places.mask), place,
+				 &p->recs.lay);
+	}
+	return demand_misfits(p->by_demand, &p->places, from, n);
 }
 
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
@@ -46,6 +79,8 @@ size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32
 	const size_t ahead = record_ahead(bytes), left = p->n - from;
 	const entry *en = p->order + from;
 	size_t misfits = 0;
+	if (p->by_demand)
+		return heads_of_numbers(p, from, n, place, h);
 	for (uint32_t i = 0; i < n; i++) {
 		const unsigned char *rec = record_at(&p->recs, entry_pos(&en[i]));
 		if (left > i + ahead)
@@ -94,8 +129,7 @@ typedef struct memory_reader {
 	sorted_reader r;
 	mem *m;
 	records recs;
-	merge_partition p; /* of several runs */
-	const entry *e;    /* the entries of a single one, n in all */
+	const entry *e; /* n in all */
 	uint64_t n;
 	atomic_size_t next;
 } memory_reader;
@@ -103,59 +137,35 @@ typedef struct memory_reader {
 static void memory_close(sorted_reader *r_)
 {
 	memory_reader *r = (void *)r_;
-	if (!r)
-		return;
-	mem *m = r->m;
-	merge_partition_free(&r->p, m);
-	mem_free(m, r);
+	if (r)
+		mem_free(r->m, r);
 }
 
 static status memory_open(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
 			  const sorted_use *u, sorted_reader **out, err *e)
 {
 	const sorted_memory *a = memory_of(s);
-	const entry_runs runs = { a->recs, a->e, s->count };
-	memory_reader *r = mem_array(m, 1, sizeof *r, "reading runs", e);
-	status rc = ST_OK;
+	memory_reader *r = mem_array(m, 1, sizeof *r, "reading records", e);
 	*out = NULL;
 	if (!r)
 		return ST_RESOURCE;
 	*r = (memory_reader){ .m = m, .recs = a->recs, .e = a->e + lo[0], .n = hi[0] - lo[0] };
 	r->r = (sorted_reader){ .ops = s->ops, .most = size_max(u->piece_recs, 1) };
 	r->r.pieces = r->n / r->r.most + 1;
-	if (s->count > 1) {
-		rc = merge_partition_cut(&r->p, m, &runs, lo, hi, u->piece_recs, e);
-		r->r.most = r->p.most;
-		r->r.pieces = r->p.count;
-	}
-	if (rc == ST_OK)
-		*out = &r->r;
-	else
-		memory_close(&r->r);
-	return rc;
+	*out = &r->r;
+	return ST_OK;
 }
 
 static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 {
 	memory_reader *r = (void *)r_;
-	const merge_partition *c = &r->p;
 	(void)e;
 	p->number = atomic_fetch_add(&r->next, 1);
 	p->recs = r->recs;
-	p->n = 0;
 	p->in_order = NULL;
-	p->order = p->room;
-	if (c->count == 0) {
-		p->first = u64_min(p->number * r->r.most, r->n);
-		p->order = r->e + p->first;
-		p->n = (size_t)u64_min(r->n - p->first, r->r.most);
-	} else if (p->number < c->count) {
-		const double span = trace_begin();
-		p->first = c->first[p->number];
-		p->n = merge_partition_merge(c, (size_t)p->number, p->room, p->free);
-		trace_end(TRACE_MERGE, span);
-		FAIL_FLIP(FAIL_ENTRIES, p->room, p->n * sizeof(entry));
-	}
+	p->first = u64_min(p->number * r->r.most, r->n);
+	p->order = r->e + p->first;
+	p->n = (size_t)u64_min(r->n - p->first, r->r.most);
 	return ST_OK;
 }
 

@@ -9,13 +9,15 @@
  * number of threads take pieces; each call gets the next one. The records of a piece are gathered
  * by their entries, because every record is to be moved once, and by the thread that writes or
  * sends it. Whoever implements a sequence decides where its records are, and when they are sorted:
- * entries in memory (sorted.c), runs on disk (sorted_disk.c), sorted input files (sorted_files.c).
+ * in memory on demand (sorted_demand.c), entries in memory that are in order already (sorted.c),
+ * runs on disk (sorted_disk.c), sorted input files (sorted_files.c).
  */
 #ifndef HETSORT_SPILL_SORTED_H
 #define HETSORT_SPILL_SORTED_H
 
 #include "base/mem.h"
 #include "kernel/checksum.h"
+#include "kernel/demand.h"
 #include "kernel/loser_tree.h"
 
 typedef struct sorted sorted;
@@ -25,6 +27,8 @@ typedef struct sorted_piece sorted_piece;
 /* What a reader may use. */
 typedef struct sorted_use {
 	size_t piece_recs;    /* records of a piece: about that many in memory, at most on disk */
+	bool own_scratch;     /* each thread that takes pieces has memory to sort by itself */
+	bool drops;           /* some records of a piece are left out: it has room for entries */
 	uint64_t ahead_bytes; /* memory for records that are read from disk */
 	unsigned readers; /* threads that read ahead; 0: those that take pieces read for themselves
 			   */
@@ -72,6 +76,7 @@ struct sorted_reader {
 	size_t most;     /* records of a piece, at most */
 	uint64_t pieces; /* at most */
 	size_t ranges;   /* parts that a piece is merged from, for which it has room */
+	bool bare;       /* pieces have no room for entries */
 };
 
 /* Consecutive records of one run. */
@@ -88,8 +93,12 @@ struct sorted_piece {
 	uint64_t number;         /* of the piece, from 0 on */
 	uint64_t first;          /* records in the pieces before it */
 	unsigned char *in_order; /* where its records lie in order already; NULL: they do not */
-	entry *room, *free;      /* room for n entries each; only `room` may hold order */
+	entry *room, *free;      /* room for n entries each; only `room` may hold order. NULL in a
+				  * piece of a bare reader */
+	demand *by_demand;       /* NULL, or what its numbers are of: `order` then means nothing */
+	demand_piece places;
 	/* for the implementation */
+	demand_room *scratch;
 	entry *own[2];
 	sorted_range *range;
 	size_t ranges;
@@ -113,20 +122,25 @@ static inline status sorted_failure(const sorted *s, err *e)
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e);
 void sorted_piece_close(sorted_piece *p, mem *m);
 
+/* sorted_piece_entries - make entries of the piece, in room, where it has numbers; for whoever
+ * drops records of it. Returns how many numbers do not fit their records. */
+size_t sorted_piece_entries(sorted_piece *p);
+
 /* sorted_piece_gather - copy n records of the piece, from number `from` on, to `to`.
  * sorted_piece_heads - make heads of them for stream `place`. Both return how many entries do not
  * have the keys of their records (kernel/gather.h). */
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to);
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h);
 
-/* Entries in memory, of one run after the other. */
+/* Entries in memory. */
 typedef struct sorted_memory {
 	sorted s;
 	records recs;
 	const entry *e;
 } sorted_memory;
 
-/* sorted_memory_make - s->recs and s->e are set; run k is e[start[k] .. start[k + 1]). */
+/* sorted_memory_make - s->recs and s->e are set; run k is e[start[k] .. start[k + 1]). Only a
+ * single run can be read in pieces. */
 void sorted_memory_make(sorted_memory *s, size_t count, const uint64_t *start);
 
 #endif

@@ -63,10 +63,10 @@ static status make_layout(const oracle *o, uint64_t *s, layout *l, err *e)
 /* Ranks, strategy, threads and disk come from the seed. */
 static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e)
 {
-	static const test_sizes tiny = { .least_run_recs = 1 };
+	static const test_sizes tiny = { .bucket_recs = 1, .sampled_bytes = 1 };
 	const char *in = in_path;
 	const int ranks = 1 + (int)(seed % MOST_RANKS);
-	const test_sizes spilling = { .run_recs = n / (size_t)ranks / 4 + 1, .merge_bytes = 1000 };
+	const test_sizes spilling = { .run_recs = n / (size_t)ranks / 4 + 1 };
 	j->o = (settings){ .inputs = &in,
 			   .ninputs = 1,
 			   .output = out_path,

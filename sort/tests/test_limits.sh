@@ -77,8 +77,8 @@ rm -rf before few
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 fills "runs" 20M 4 "has 20 MiB free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
 fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"
-fills "runs of standard input, filled by another" 40M 4 "No space left on device" sh -c '
-  { head -c 30000000 large; head -c 35000000 /dev/zero >small/other; tail -c +30000001 large; } |
+fills "runs of standard input, filled by another" 48M 4 "No space left on device" sh -c '
+  { head -c 30000000 large; head -c 43000000 /dev/zero >small/other; tail -c +30000001 large; } |
   "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
 fills "runs of what is distributed" 20M 4 "No space left on device" \
   "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large

@@ -305,8 +305,8 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 	const char *in = from_stdin(t) ? "-" : b->in;
 	const bool on_disk = t->scatter != SCATTER_DYNAMIC && spills(t);
 	const test_sizes sizes = {
-		.least_run_recs = t->n % 2,
-		.merge_bytes = (size_t)t->lay.record_bytes * (t->threads ? 1000 : 1),
+		.bucket_recs = t->n % 2 ? 16 : 0,
+		.sampled_bytes = t->threads ? 0 : 1,
 		.run_recs = on_disk ? t->n / (size_t)t->p / 5 + 1 : 0,
 	};
 	b->o = (settings){ .inputs = &in,

@@ -143,8 +143,8 @@ static trial draw_trial(void)
 	static const char *const tmp = ".";
 	trial t = { .ranks = 1 + (int)draw(5), .n = draw(4) ? draw(3000) : draw(9) };
 	t.keys = (unsigned)(draw(3) == 0 ? 1 : 1 + draw(draw(2) ? 40 : 4000));
-	t.sizes = (test_sizes){ .least_run_recs = 1 + draw(200),
-				.merge_bytes = RECORD * (1 + draw(300)),
+	t.sizes = (test_sizes){ .bucket_recs = 1 + draw(200),
+				.sampled_bytes = draw(2) ? 0 : 1,
 				.run_recs = draw(2) ? 0 : t.n / (size_t)t.ranks / 5 + 1 };
 	t.o = (settings){ .inputs = names,
 			  .ninputs = 1,

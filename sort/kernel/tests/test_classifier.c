@@ -108,11 +108,11 @@ static void must_be_fine(const classifier *m, const classified *all, const char 
 				 m->buckets);
 		if (same && (x->number | m->pos_mask) > (y->number | m->pos_mask))
 			fail_msg("%s: numbers of bucket %u have another order", what, x->bucket);
-		if (same && m->exact[x->bucket] && x->number >= y->number)
+		if (same && m->bucket[x->bucket].exact && x->number >= y->number)
 			fail_msg("%s: bucket %u is not exact", what, x->bucket);
 		const bool same_key = key_compare(comparing, x->rec, y->rec) == 0;
-		with_same += same && m->same[x->bucket];
-		if (same && m->same[x->bucket] && !same_key)
+		with_same += same && m->bucket[x->bucket].same;
+		if (same && m->bucket[x->bucket].same && !same_key)
 			fail_msg("%s: bucket %u has more than one key", what, x->bucket);
 		held = same ? held + !same_key : 1;
 		if (held > 8 * RECORDS / BUCKETS)
@@ -134,6 +134,14 @@ static void classify(const classifier *m, const records *in, classified *all)
 		for (size_t k = 0; k < n; k++) {
 			all[i + k] = (classified){ to[k], number[k], record_at(in, i + k) };
 			assert_int_equal(number[k] & m->pos_mask, i + k);
+			const classifier_bucket *b = &m->bucket[to[k]];
+			const unsigned char *rec = all[i + k].rec;
+			assert_true(classifier_fits(&in->lay, b, m->pos_mask, number[k], rec, i + k,
+						    b->window.of));
+			for (unsigned bit = 0; bit < 64; bit++)
+				assert_false(classifier_fits(&in->lay, b, m->pos_mask,
+							     number[k] ^ UINT64_C(1) << bit, rec,
+							     i + k, b->window.of));
 			at[n - 1 - k] = ~m->pos_mask | (i + k); /* whatever is above it */
 		}
 		classifier_block(m, in, 0, at, n, again, same);
@@ -146,7 +154,7 @@ static void classify(const classifier *m, const records *in, classified *all)
 	}
 }
 
-static void one_map(const struct kind *kind, const struct shape *shape, classifier_room *room,
+static void one_map(const struct kind *kind, const struct shape *shape, void *room,
 		    unsigned char *recs, classified *all, entry *sample)
 {
 	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, shape->key_bytes) };
@@ -169,7 +177,7 @@ static void one_map(const struct kind *kind, const struct shape *shape, classifi
 static void test_maps(void **state)
 {
 	(void)state;
-	classifier_room *room = malloc(sizeof *room);
+	void *room = malloc(classifier_room_bytes(BUCKETS));
 	unsigned char *recs = malloc((size_t)RECORDS * BYTES);
 	classified *all = malloc(RECORDS * sizeof *all);
 	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);

@@ -13,7 +13,7 @@ lib=$OBJ/libhetsort.a
 objdump -d --no-show-raw-insn "$lib" >code
 fetches() { awk -v name="<$1" '/^[0-9a-f]+ </ {in_it = index($2, name ">:") || index($2, name ".")} in_it' code | grep -q prefetch; }
 
-for f in gather_u64 permutation_gather own_heads; do
+for f in demand_gather sorted_piece_heads; do
   ok "$f fetches records ahead" fetches "$f"
 done
 done_testing

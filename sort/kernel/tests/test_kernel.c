@@ -315,9 +315,9 @@ static void test_merge(void **state)
 
 /* As shipped; so small that every way is taken; with few large buckets, split at most once. */
 static const bucket_sort_sizes SIZED[] = {
-	{ 16384, 8000, 32768, 64, 6, 8 << 20 },
-	{ 16, 100, 300, 8, 6, 0 },
-	{ 100, 1000, 20, 3, 1, 0 },
+	{ 16384, { 8000, 32768, 6 }, 8 << 20 },
+	{ 16, { 100, 300, 6 }, 0 },
+	{ 100, { 1000, 20, 1 }, 0 },
 };
 
 static void one_records_sort(const input *in)
@@ -410,38 +410,33 @@ static void test_presorted(void **state)
 				one_presorted(&OF[l], CUTS[c], falls, 1 + (c + falls) % 3);
 }
 
-/* Room: none at all, just enough, and more. */
+/* Any place at any time, of buckets that were sorted before and that were not, in memory that was
+ * promised. */
 static void one_order(const input *in)
 {
-	static const size_t ROOM[] = { 0, 40, 100 };
 	const size_t n = in->n;
-	unsigned char *room = malloc(n * 100 + 1);
-	assert_non_null(room);
-	for (unsigned v = 0; v < LEN(ROOM) * LEN(SIZED); v++) {
-		const bucket_sort_sizes *sizes = &SIZED[v % LEN(SIZED)];
-		const size_t stride = ROOM[v / LEN(SIZED)];
-		permutation order = { .r = in->r, .wide = v % 2 };
+	for (unsigned threads = 1; threads <= 3; threads++) {
 		mem m = { 0 };
 		err e = { 0 };
-		order.pos = malloc((n + 1) * sizeof(uint64_t));
-		assert_non_null(order.pos);
-		room[n * stride] = 1;
-		assert_int_equal(
-			bucket_sort_order(&m, n, room, n * stride, &order, v % 3 + 1, sizes, &e),
-			ST_OK);
-		assert_int_equal(room[n * stride], 1);
+		demand *d;
+		demand_room *room;
+		unsigned char *sample;
+		assert_int_equal(bucket_sort_begin(&d, &sample, &m, &in->r, n, threads, &e), ST_OK);
+		assert_int_equal(demand_sort(d, threads, &e), ST_OK);
+		assert_int_equal(demand_room_open(&room, d, &e), ST_OK);
+		assert_true(m.peak_bytes <= bucket_sort_begin_most_bytes(&in->r.lay, n, threads));
+		for (size_t k = 0, i = n; k < n; k++) {
+			i = n > 4096 ? (i + 7919) % n : k;
+			if (demand_position(d, room, i) != in->order[i])
+				fail_msg("%s, %u threads: place %zu has not record %zu", in->name,
+					 threads, i, in->order[i]);
+			k += n > 4096 ? n / 1024 : 0;
+		}
+		demand_room_close(room);
+		demand_close(d);
+		mem_free(&m, sample);
 		assert_int_equal(m.now_bytes, 0);
-		if (sizes == SIZED)
-			assert_true(m.peak_bytes <= bucket_sort_order_most_bytes(
-							    &in->r.lay, n, n * stride, v % 3 + 1));
-		for (size_t i = 0; i < n; i++)
-			if (permutation_position(&order, i) != in->order[i])
-				fail_msg("%s, variant %u: place %zu has record %zu, not %zu",
-					 in->name, v, i, (size_t)permutation_position(&order, i),
-					 in->order[i]);
-		free(order.pos);
 	}
-	free(room);
 }
 
 static void test_order(void **state)

@@ -307,9 +307,9 @@ static void test_float_order(void **state)
 
 /* As shipped; so small that every way is taken; with few large buckets, split at most once. */
 static const bucket_sort_sizes SIZED[] = {
-	{ 16384, 8000, 32768, 64, 6, 8 << 20 },
-	{ 16, 100, 300, 8, 6, 0 },
-	{ 100, 1000, 20, 3, 1, 0 },
+	{ 16384, { 8000, 32768, 6 }, 8 << 20 },
+	{ 16, { 100, 300, 6 }, 0 },
+	{ 100, { 1000, 20, 1 }, 0 },
 };
 
 static void sorts(const oracle *o, const layout *l, const unsigned char *in, size_t n,

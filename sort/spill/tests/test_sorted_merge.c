@@ -228,7 +228,7 @@ static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_
 	const uint64_t block = rec == 4096 ? SPILL_BLOCK_BYTES : SPILL_ALIGN;
 	const uint64_t least = (count + 5) * (rec + block) + 3 * readers * (rec + block);
 	ahead_bytes = ahead_bytes > SOME ? ahead_bytes : ahead_bytes == SOME ? 4 * least : least;
-	const sorted_use u = { 500, ahead_bytes, readers };
+	const sorted_use u = { .piece_recs = 500, .ahead_bytes = ahead_bytes, .readers = readers };
 	const size_t before = b.m.now_bytes;
 	good(b.d.s.ops->open_reader(&b.d.s, &b.m, lo, hi, &u, &c->r, &e), &e);
 	assert_true(b.m.now_bytes - before <= ahead_bytes + CONTROL_BYTES);
@@ -266,7 +266,7 @@ static void it_can_be_left(void **state)
 		err e = { ST_OK, "" };
 		sorted_reader *r;
 		sorted_piece p;
-		const sorted_use u = { 500, 400000, 2 };
+		const sorted_use u = { .piece_recs = 500, .ahead_bytes = 400000, .readers = 2 };
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
 		good(b.d.s.ops->open_reader(&b.d.s, &b.m, b.start, b.start + 1, &u, &r, &e), &e);
 		good(sorted_piece_open(&p, r, &b.m, &e), &e);
@@ -286,7 +286,9 @@ static void a_failure_ends_all(void **state)
 	for (unsigned readers = 0; readers <= 2; readers += 2) {
 		bed b;
 		err e = { ST_OK, "" };
-		const sorted_use u = { 500, 400000, readers };
+		const sorted_use u = { .piece_recs = 500,
+				       .ahead_bytes = 400000,
+				       .readers = readers };
 		crew *c = crew_new();
 		bed_make(&b, 100, 12, 2000, RANDOM, 1);
 		spill_drop_run(b.d.spill, 7);

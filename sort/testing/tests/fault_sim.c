@@ -92,8 +92,8 @@ static void draw(cluster *k, uint64_t *s)
 			   .max_message = k->max_msg,
 			   .test_sizes = &k->sizes,
 			   .stable = true };
-	k->sizes.least_run_recs = 1 + (size_t)below(s, 500);
-	k->sizes.merge_bytes = k->o.lay.record_bytes * (1 + (size_t)below(s, 300));
+	k->sizes.bucket_recs = 1 + (size_t)below(s, 500);
+	k->sizes.sampled_bytes = below(s, 2);
 	k->o.from_root = k->ranks > 1 && below(s, 4) == 0;
 	k->n = draw_size(s, k);
 	if (k->ranks == 1 && below(s, 2))

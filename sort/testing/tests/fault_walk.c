@@ -91,9 +91,7 @@ static const struct sort {
 /* Whose runs and output those are. */
 static const struct sort five = { "five ranks", "--ranks 5 --workdir work", 80, 5, false };
 
-static test_sizes sizes = { .least_run_recs = 64,
-			    .merge_bytes = 20000,
-			    .uring_segment_bytes = 4096 };
+static test_sizes sizes = { .bucket_recs = 64, .uring_segment_bytes = 4096 };
 static bool lied_to;   /* ranks may wait for what never comes */
 static bool has_uring; /* else its sorts are as others */
 

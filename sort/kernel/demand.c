@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sorting on demand.
+ *
+ * A number stands for a record: bits of its key above its position. Its bucket says which bits.
+ *
+ * Adding. A classifier, made from the sample, maps keys to buckets. Each lane has lists of its own,
+ * one for each bucket, and only the thread that uses the lane writes them. Lanes share nothing but
+ * the pool of chunks, which has a lock.
+ *
+ * Ending. One thread joins the lists of all lanes, bucket by bucket. The bucket in which a number
+ * lies follows from its key, and the position is part of the number, so the order in which chunks
+ * were added is not seen in any result. A bucket of more than `cap` numbers is split by all
+ * threads: by another classifier, made from a sample of the bucket; or, if the order of the numbers
+ * is the order of the records (few or equal keys), by the numbers themselves. Chunks that were read
+ * are written again, so a split needs little memory. If splits do not help, one thread sorts the
+ * bucket where it lies.
+ *
+ * Asking. The list of buckets does not change any more. A bucket is unsorted, busy or sorted.
+ * Whoever finds it unsorted makes it busy, which others wait for, and copies its numbers to the
+ * scratch of its thread. If the bucket is wanted as a whole, it becomes unsorted again at once, and
+ * the copy is sorted: as a rule nobody will ask again. Otherwise the sorted numbers are written
+ * back before the bucket becomes sorted. The numbers of a sorted bucket are only read.
+ *
+ * Memory can change. The key bits of a number are compared with its record when the record leaves,
+ * and when a split reads it. A position outside of the records leads to the first record, which the
+ * number does not fit. */
+#include "demand_state.h"
+#include "base/minmax.h"
+#include "base/pool.h"
+#include "radix.h"
+#include "streaming_store.h"
+#include "testing/failpoint.h"
+#include "u64_sort.h"
+
+#include <sched.h>
+
+struct demand_room {
+	mem *m;
+	uint64_t *a, *tmp; /* a bucket's numbers */
+	entry *entries;    /* two for each of them */
+	uint32_t *chunk;   /* a bucket's */
+};
+
+/* ---------------------------------------------------------------------------------- opening */
+
+/* Buckets that a processor's cache holds; of few records smaller ones, so that a thread's scratch
+ * is a small part of them. */
+demand_sizes demand_sizes_for(uint64_t n)
+{
+	enum { PART = 16, LEAST_CAP = 512, CAP = 32768, BUCKET = 8000 };
+	const uint32_t cap = (uint32_t)u64_min(u64_max(n / PART, LEAST_CAP), CAP);
+	return (demand_sizes){ .bucket = (uint32_t)u64_min(cap / 4, BUCKET),
+			       .cap = cap,
+			       .depth = 6 };
+}
+
+uint32_t demand_buckets(const demand_sizes *s, uint64_t n)
+{
+	return (uint32_t)u64_min(n / s->bucket + BUCKETS_LEAST, BUCKETS_MAX);
+}
+
+size_t demand_samples(uint64_t n)
+{
+	const demand_sizes s = demand_sizes_for(n);
+	return n <= s.cap ? 0 : classifier_sample_size(n, demand_buckets(&s, n));
+}
+
+void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want)
+{
+	radix_sort(sample, sample + n, n, in);
+	classifier_make(&d->map, in, sample, n, d->pos_bits, want, d->map_room);
+}
+
+status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e)
+{
+	const size_t bytes = chunk_writer_bytes(buckets);
+	d->writer = mem_array(d->m, n, sizeof *d->writer, "buckets", e);
+	d->writer_room = mem_array(d->m, n, bytes, "buckets", e);
+	if (!d->writer || !d->writer_room)
+		return ST_RESOURCE;
+	for (unsigned i = 0; i < n; i++)
+		chunk_writer_begin(&d->writer[i], &d->pool, buckets, d->writer_room + i * bytes);
+	return ST_OK;
+}
+
+void demand_writers_close(demand *d)
+{
+	mem_free(d->m, d->writer);
+	mem_free(d->m, d->writer_room);
+	d->writer = NULL;
+	d->writer_room = NULL;
+}
+
+/* A map of the plan's sample, unless all goes to one bucket. */
+static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
+{
+	const layout *l = &d->in.lay;
+	const records in = { .base = p->sample, .lay = *l };
+	const uint32_t bytes = (uint32_t)u64_min(l->key_bytes, KEY_WINDOW_BYTES);
+	const size_t n = size_min(p->samples, SAMPLE_MAX);
+	d->whole = (classifier_bucket){ .limit = UINT64_MAX,
+					.window = key_window_at(l, 0, bytes),
+					.exact = 8 * l->key_bytes + d->pos_bits <= 64 };
+	if (want == 1)
+		return ST_OK;
+	entry *sample = mem_array(d->m, 2 * n, sizeof *sample, "sample", e);
+	d->map_room = mem_array(d->m, 1, classifier_room_bytes(want), "map", e);
+	if (sample && d->map_room) {
+		for (size_t i = 0; i < n; i++)
+			sample[i] = entry_make(record_at(&in, i), l, i);
+		demand_map(d, &in, sample, n, want);
+	}
+	mem_free(d->m, sample);
+	return sample && d->map_room ? ST_OK : ST_RESOURCE;
+}
+
+/* Each writer has a chunk that is partly filled for each bucket. After splits there are fewer: a
+ * bucket becomes so many that they have a third of a bucket's records at least. */
+static uint64_t chunks_for(uint64_t n, uint64_t writers, uint64_t buckets)
+{
+	enum { SPLITS = 3 };
+	return n / CHUNK_NUMBERS + u64_max(writers, SPLITS) * (buckets + 2 * CHUNK_BATCH);
+}
+
+size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads)
+{
+	const uint64_t writers = u64_max(lanes, threads);
+	const demand_sizes s = demand_sizes_for(n);
+	return CHUNK_BYTES + chunks_most_bytes(chunks_for(n, writers, demand_buckets(&s, n)));
+}
+
+status demand_open(demand **to, mem *m, const demand_plan *p, err *e)
+{
+	const uint64_t writers = u64_max(p->lanes, p->threads);
+	demand *d = *to = mem_array(m, 1, sizeof *d, "sort", e);
+	if (!d)
+		return ST_RESOURCE;
+	d->m = m;
+	d->in = p->in;
+	d->sizes = p->sizes ? *p->sizes : demand_sizes_for(p->n);
+	d->n_most = p->n;
+	d->lanes = p->lanes;
+	d->threads = p->threads;
+	while (p->n >> d->pos_bits)
+		d->pos_bits++;
+	d->mask = (UINT64_C(1) << d->pos_bits) - 1;
+	const uint32_t most = demand_buckets(&d->sizes, p->n);
+	const uint32_t want = p->samples > 0 && p->n > d->sizes.cap ? most : 1;
+	status rc = chunks_open(&d->pool, m, chunks_for(p->n, writers, most), p->room,
+				p->room_bytes, e);
+	if (rc == ST_OK)
+		rc = open_map(d, p, want, e);
+	if (rc == ST_OK)
+		rc = demand_writers_open(d, d->lanes, d->map_room ? d->map.buckets : 1, e);
+	if (rc != ST_OK) {
+		demand_close(d);
+		*to = NULL;
+	}
+	return rc;
+}
+
+void demand_close(demand *d)
+{
+	if (!d)
+		return;
+	mem *m = d->m;
+	demand_writers_close(d);
+	chunks_close(&d->pool);
+	mem_free(m, d->map_room);
+	mem_free(m, d->all.at);
+	mem_free(m, d);
+}
+
+/* In addition to the numbers: until demand_end the map, the writers, and two lists of buckets (a
+ * list grows by half, and is copied then), afterwards one list and the scratch of threads. A split
+ * makes 12 buckets at most, with a cap of 4 times their size. */
+uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
+{
+	(void)l;
+	const demand_sizes s = demand_sizes_for(n);
+	const uint64_t writers = u64_max(lanes, threads), most = demand_buckets(&s, n);
+	const uint64_t chunks = chunks_for(n, writers, most), room = u64_min(n, s.cap);
+	const uint64_t parts = n <= s.cap ? BUCKETS_LEAST : most + n / (s.cap / 12);
+	const uint64_t scratch = sizeof(demand_room) + chunks_of(room) * sizeof(uint32_t) +
+				 room * (2 * sizeof(uint64_t) + 2 * sizeof(entry));
+	uint64_t before = writers * (sizeof(chunk_writer) + chunk_writer_bytes(1));
+	if (n > s.cap)
+		before = writers * (sizeof(chunk_writer) + chunk_writer_bytes((uint32_t)most)) +
+			 classifier_room_bytes((uint32_t)most) + most * sizeof(bucket) +
+			 2 * sizeof(entry) * classifier_sample_size(n, (uint32_t)most);
+	return sizeof(demand) + chunks_most_bytes(chunks) + chunks_table_bytes(chunks) +
+	       (parts + parts / 2 + BUCKETS_LEAST) * sizeof(bucket) +
+	       u64_max(before, threads * scratch);
+}
+
+/* ----------------------------------------------------------------------------------- adding */
+
+void demand_move(demand *d, const unsigned char *base)
+{
+	d->in.base = base;
+}
+
+static void add_to_one(const demand *d, chunk_writer *w, uint64_t first, uint64_t n)
+{
+	for (uint64_t i = first; i < first + n; i++) {
+		const uint64_t v =
+			key_window_read(&d->in.lay, &d->whole.window, record_at(&d->in, i));
+		chunk_write(w, 0, i | (v & ~d->mask));
+	}
+}
+
+static void add_by_map(const demand *d, chunk_writer *w, uint64_t first, uint64_t n)
+{
+	const size_t bytes = d->in.lay.record_bytes;
+	uint16_t into[CLASSIFIER_BLOCK];
+	uint64_t number[CLASSIFIER_BLOCK];
+	for (uint64_t i = first, end = first + n; i < end; i += CLASSIFIER_BLOCK) {
+		const size_t k = u64_min(end - i, CLASSIFIER_BLOCK);
+		/* of the next block, if there is one */
+		uintptr_t next = (uintptr_t)key_at(&d->in.lay, record_at(&d->in, i)) +
+				 CLASSIFIER_BLOCK * bytes;
+		classifier_block(&d->map, &d->in, i, NULL, k, into, number);
+		for (size_t j = 0; j < k; j++, next += bytes) {
+			__builtin_prefetch((const void *)next);
+			chunk_write(w, into[j], number[j]);
+		}
+	}
+}
+
+status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
+{
+	chunk_writer *w = &d->writer[lane];
+	if (n > d->n_most || first > d->n_most - n)
+		return err_set(e, ST_INTERNAL, "more records than planned for");
+	w->stock.e = e;
+	if (d->map_room)
+		add_by_map(d, w, first, n);
+	else
+		add_to_one(d, w, first, n);
+	return w->failed ? ST_RESOURCE : ST_OK;
+}
+
+uint32_t demand_bucket_most(const demand *d)
+{
+	return d->sizes.cap;
+}
+
+uint32_t demand_record_bytes(const demand *d)
+{
+	return d->in.lay.record_bytes;
+}
+
+uint64_t demand_count(const demand *d)
+{
+	return d->count;
+}
+
+/* ----------------------------------------------------------------------------------- asking */
+
+status demand_room_open(demand_room **to, const demand *d, err *e)
+{
+	const size_t n = (size_t)u64_min(d->count, u64_max(d->sizes.cap, CHUNK_NUMBERS));
+	demand_room *r = *to = mem_array(d->m, 1, sizeof *r, "scratch", e);
+	if (!r)
+		return ST_RESOURCE;
+	r->m = d->m;
+	r->a = mem_array(d->m, n, sizeof *r->a, "scratch", e);
+	r->tmp = mem_array(d->m, n, sizeof *r->tmp, "scratch", e);
+	r->entries = mem_array(d->m, 2 * n, sizeof *r->entries, "scratch", e);
+	r->chunk = mem_array(d->m, chunks_of(n), sizeof *r->chunk, "scratch", e);
+	if (r->a && r->tmp && r->entries && r->chunk)
+		return ST_OK;
+	demand_room_close(r);
+	*to = NULL;
+	return ST_RESOURCE;
+}
+
+void demand_room_close(demand_room *r)
+{
+	if (!r)
+		return;
+	mem_free(r->m, r->a);
+	mem_free(r->m, r->tmp);
+	mem_free(r->m, r->entries);
+	mem_free(r->m, r->chunk);
+	mem_free(r->m, r);
+}
+
+static size_t bucket_of(const demand *d, uint64_t place)
+{
+	size_t low = 0, high = d->all.n - 1;
+	while (low < high) {
+		const size_t mid = low + (high - low + 1) / 2;
+		if (d->all.at[mid].start <= place)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+uint64_t demand_border(const demand *d, uint64_t place)
+{
+	const bucket *b = &d->all.at[bucket_of(d, place)];
+	return b->start + b->list.n;
+}
+
+/* All numbers of a bucket to the scratch. */
+static void load(const demand *d, demand_room *r, const bucket *b)
+{
+	const size_t n = (size_t)b->list.n, chunks = (size_t)chunks_of(n);
+	chunk_list_order(&d->pool, &b->list, r->chunk);
+	for (size_t i = 0; i < chunks; i++) {
+		if (i + 1 < chunks)
+			for (size_t at = 0; at < CHUNK_NUMBERS; at += LINE_NUMBERS)
+				__builtin_prefetch(chunk_at(&d->pool, r->chunk[i + 1]) + at);
+		memcpy(r->a + i * CHUNK_NUMBERS, chunk_at(&d->pool, r->chunk[i]),
+		       size_min(n - i * CHUNK_NUMBERS, CHUNK_NUMBERS) * sizeof *r->a);
+	}
+}
+
+/* The numbers in the scratch get into order. */
+static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
+{
+	const size_t n = (size_t)b->list.n;
+	size_t rise = 1, fall = 1;
+	FAIL_FLIP(FAIL_ENTRIES, r->a, n * sizeof *r->a);
+	while (rise < n && r->a[rise] > r->a[rise - 1])
+		rise++;
+	while (fall < n && r->a[fall] < r->a[fall - 1])
+		fall++;
+	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* as a split leaves positions */
+		const uint64_t x = r->a[i];
+		r->a[i] = r->a[n - 1 - i];
+		r->a[n - 1 - i] = x;
+	}
+	if (rise < n && fall < n)
+		u64_sort(r->a, r->tmp, n);
+	if (!b->is.exact)
+		radix_settle(r->a, n, d->mask, &d->in, d->count, r->entries);
+	FAIL_FLIP(FAIL_ENTRIES, r->a, n * sizeof *r->a);
+}
+
+/* Wait until nobody else changes the bucket; true: it is ours, and unsorted. */
+static bool claim(bucket *b)
+{
+	for (;;) {
+		uint32_t state = UNSORTED;
+		if (atomic_compare_exchange_weak_explicit(
+			    &b->state, &state, BUSY, memory_order_acquire, memory_order_acquire))
+			return true;
+		if (state == SORTED)
+			return false;
+		if (state == BUSY)
+			(void)sched_yield();
+	}
+}
+
+/* The bucket stays sorted from now on; its numbers are in the scratch, too. */
+static void keep_sorted(const demand *d, demand_room *r, bucket *b)
+{
+	if (!claim(b)) {
+		load(d, r, b);
+		return;
+	}
+	load(d, r, b);
+	sort_loaded(d, r, b);
+	const size_t n = (size_t)b->list.n;
+	for (size_t i = 0; i < n; i += CHUNK_NUMBERS)
+		memcpy(chunk_at(&d->pool, r->chunk[i / CHUNK_NUMBERS]), r->a + i,
+		       size_min(n - i, CHUNK_NUMBERS) * sizeof *r->a);
+	atomic_store_explicit(&b->state, SORTED, memory_order_release);
+}
+
+/* A number of a bucket that stays sorted. */
+static uint64_t sorted_number(demand *d, demand_room *r, size_t at, uint64_t place)
+{
+	bucket *b = &d->all.at[at];
+	const uint64_t i = place - b->start;
+	if (atomic_load_explicit(&b->state, memory_order_acquire) != SORTED)
+		keep_sorted(d, r, b);
+	chunk_list_order(&d->pool, &b->list, r->chunk);
+	return *number_at(&(numbers){ d, r->chunk }, i);
+}
+
+uint64_t demand_position(demand *d, demand_room *r, uint64_t place)
+{
+	return sorted_number(d, r, bucket_of(d, place), place) & d->mask;
+}
+
+typedef struct sorting {
+	demand *d;
+	_Atomic size_t next;
+	_Atomic bool failed;
+	err *e; /* of the thread that fails first */
+} sorting;
+
+static void sort_buckets(void *sorting_, unsigned worker)
+{
+	sorting *x = sorting_;
+	demand_room *room;
+	err own = { 0 };
+	bool others = false;
+	(void)worker;
+	if (demand_room_open(&room, x->d, &own) != ST_OK) {
+		if (atomic_compare_exchange_strong(&x->failed, &others, true))
+			*x->e = own;
+		return;
+	}
+	for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < x->d->all.n;)
+		keep_sorted(x->d, room, &x->d->all.at[i]);
+	demand_room_close(room);
+}
+
+status demand_sort(demand *d, unsigned threads, err *e)
+{
+	sorting x = { .d = d, .e = e };
+	if (threads > 1)
+		pool_run(threads, sort_buckets, &x);
+	return x.failed ? ST_RESOURCE : ST_OK;
+}
+
+static bool before_item(const demand *d, uint64_t number, const item *it)
+{
+	const uint64_t pos = (number & d->mask) < d->count ? number & d->mask : 0;
+	const entry e = entry_make(record_at(&d->in, pos), &d->in.lay, pos);
+	return entry_item_cmp(&e, it, &d->in) < 0;
+}
+
+uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, const item *it)
+{
+	if (lo >= hi)
+		return hi;
+	size_t low = bucket_of(d, lo), high = bucket_of(d, hi - 1);
+	while (low < high) { /* the last bucket whose first record precedes the item, or the first
+			      * bucket */
+		const size_t mid = low + (high - low + 1) / 2;
+		if (before_item(d, sorted_number(d, r, mid, d->all.at[mid].start), it))
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	bucket *b = &d->all.at[low];
+	keep_sorted(d, r, b);
+	lo = u64_max(lo, b->start);
+	hi = u64_min(hi, b->start + b->list.n);
+	while (lo < hi) {
+		const uint64_t mid = lo + (hi - lo) / 2;
+		if (before_item(d, r->a[mid - b->start], it))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand_piece *p)
+{
+	const size_t at = bucket_of(d, place);
+	bucket *b = &d->all.at[at];
+	const uint64_t border = b->start + b->list.n;
+	end = u64_min(end, border);
+	if (place > b->start || end < border) {
+		keep_sorted(d, r, b);
+	} else if (!claim(b)) {
+		load(d, r, b);
+	} else {
+		load(d, r, b);
+		atomic_store_explicit(&b->state, UNSORTED, memory_order_release);
+		sort_loaded(d, r, b);
+	}
+	*p = (demand_piece){ .number = r->a + (place - b->start),
+			     .mask = d->mask,
+			     .place = place,
+			     .n = (size_t)(end - place),
+			     .bucket = at };
+}
+
+/* to: where records go; NULL: nowhere, they are only compared. */
+static inline __attribute__((always_inline)) size_t
+gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
+	     unsigned char *to, window_kind of)
+{
+	const classifier_bucket is = d->all.at[p->bucket].is;
+	const records in = d->in; /* which nothing that is written here can change */
+	const uint32_t bytes = in.lay.record_bytes;
+	const uint64_t mask = d->mask, count = d->count;
+	const size_t distance = record_ahead(bytes), end = first + n;
+	const uint64_t *number = p->number;
+	size_t misfits = 0;
+	streaming_store past;
+	streaming = streaming && to && bytes <= STREAMING_MOST_BYTES;
+	if (streaming)
+		streaming_store_begin(&past, to);
+	for (size_t i = first; i < end && i < first + distance; i++)
+		record_fetch(record_at(&in, number[i] & mask), bytes); /* whatever lies there */
+	for (size_t i = first; i < end; i++) {
+		if (i + distance < p->n)
+			record_fetch(record_at(&in, number[i + distance] & mask), bytes);
+		const uint64_t pos = (number[i] & mask) < count ? number[i] & mask : 0;
+		const unsigned char *rec = record_at(&in, pos);
+		misfits += !classifier_fits(&d->in.lay, &is, mask, number[i], rec, pos, of);
+		if (streaming) {
+			record_copy(streaming_store_room(&past), rec, bytes);
+			streaming_store_add(&past, bytes);
+		} else if (to) {
+			record_copy(to, rec, bytes);
+			to += bytes;
+		}
+	}
+	if (streaming)
+		streaming_store_end(&past);
+	return misfits;
+}
+
+size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
+		     unsigned char *to)
+{
+	return WITH_WINDOW(d->all.at[p->bucket].is.window.of, gather_piece, d, p, first, n,
+			   streaming, to);
+}
+
+size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n)
+{
+	return demand_gather(d, p, first, n, false, NULL);
+}
+
+/* ------------------------------------------------------------------------------ lent memory */
+
+typedef struct leaving {
+	demand *d;
+	_Atomic size_t next;
+	_Atomic bool failed;
+} leaving;
+
+static void leave_part(void *arg, unsigned worker)
+{
+	leaving *x = arg;
+	demand *d = x->d;
+	(void)worker;
+	err own = { 0 };
+	chunk_stock stock = { &d->pool, CHUNK_NONE, &own };
+	for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < d->all.n && !x->failed;) {
+		chunk_list *l = &d->all.at[i].list;
+		uint32_t *link = &l->first;
+		for (uint64_t k = chunks_of(l->n); k-- > 0; link = chunk_next(&d->pool, *link)) {
+			if (*link >= d->pool.room_chunks)
+				continue;
+			const uint32_t to = chunk_get(&stock);
+			if (to == CHUNK_NONE) {
+				x->failed = true;
+				break;
+			}
+			memcpy(chunk_at(&d->pool, to), chunk_at(&d->pool, *link), CHUNK_BYTES);
+			*chunk_next(&d->pool, to) = *chunk_next(&d->pool, *link);
+			*link = to;
+		}
+	}
+	chunk_return(&stock);
+}
+
+status demand_leave_room(demand *d, uint64_t place, err *e)
+{
+	leaving x = { .d = d, .next = place < d->count ? bucket_of(d, place) : d->all.n };
+	chunks_leave_room(&d->pool);
+	pool_run(d->threads, leave_part, &x);
+	return x.failed ? err_set(e, ST_RESOURCE, "no memory for numbers") : ST_OK;
+}

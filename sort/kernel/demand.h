@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sort on demand: records in memory as one sorted sequence of which each part is sorted when it is
+ * asked for. Three steps: open with a sample of the records; add the records in chunks while they
+ * arrive, on several threads; end. Then any number of threads ask for places of the sequence. A
+ * place is a number from 0 on in the sorted order; a position is a number from 0 on in the input.
+ *
+ * The records stay where they are and are only read. The sort holds 8 bytes a record and a few
+ * percent: numbers, which have bits of the key above the position. */
+#ifndef HETSORT_KERNEL_DEMAND_H
+#define HETSORT_KERNEL_DEMAND_H
+
+#include "record.h"
+#include "base/mem.h"
+
+typedef struct demand demand;
+typedef struct demand_room demand_room;
+
+/* Sizes that decide how records are sorted: variables so that tests reach every case. */
+typedef struct demand_sizes {
+	uint32_t bucket; /* records that a bucket should have */
+	uint32_t cap;    /* records that a bucket has at most after demand_end, but at least 64 */
+	unsigned depth;  /* splits one after the other, before a bucket is sorted in place */
+} demand_sizes;
+
+/* demand_sizes_for - those of n records. */
+demand_sizes demand_sizes_for(uint64_t n);
+
+typedef struct demand_plan {
+	records in; /* records lie at in.base, also those that are still to arrive */
+	uint64_t n; /* records at most, up to POS_MASK. More than will arrive costs precision, but
+		     * no memory for numbers: that is taken as records arrive */
+	unsigned lanes;              /* threads that add at the same time, at most; >= 1 */
+	unsigned threads;            /* that work together in demand_end; >= 1 */
+	const unsigned char *sample; /* copies of records from all over the input, in any order, */
+	size_t samples; /* demand_samples() of them, or fewer; none: all is sorted in demand_end.
+			 * They stay the caller's, and are read until demand_close */
+	void *room;     /* memory for numbers, lent until demand_close (or demand_leave_room); or */
+	size_t room_bytes;         /* NULL and 0. What it cannot hold is allocated */
+	const demand_sizes *sizes; /* NULL: demand_sizes_for(n) */
+} demand_plan;
+
+/* demand_samples - how many samples of n records are worth having. */
+size_t demand_samples(uint64_t n);
+
+/* demand_most_bytes - at most the memory that a sort of n records allocates, with a room for each
+ * of `threads` threads and without lent memory. For keys that spread evenly it is used to within a
+ * few percent. */
+uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads);
+
+/* demand_room_bytes - lent memory that holds the numbers of n records, whatever their keys. */
+size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads);
+
+/* demand_open - start a sort. *d is NULL after an error (ST_RESOURCE: no memory). */
+status demand_open(demand **d, mem *m, const demand_plan *p, err *e);
+
+/* demand_close - free all that the sort holds; rooms must be closed. NULL is fine. */
+void demand_close(demand *d);
+
+/* demand_move - all records lie at `base` now, because a stream's buffer grew. Nothing else may use
+ * the sort at this moment. */
+void demand_move(demand *d, const unsigned char *base);
+
+/* demand_add - records [first, first + n) have arrived. Each record is added once. Chunks may be
+ * added in any order. A lane (0 to lanes - 1) is used by one thread at a time.
+ * Returns ST_RESOURCE where there is no memory; the sort can then only be closed. */
+status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
+
+/* demand_end - all records have been added. Splits buckets that are too large, by plan.threads
+ * threads. Returns ST_RESOURCE as demand_add. */
+status demand_end(demand *d, err *e);
+
+/* demand_count - records added, after demand_end. demand_record_bytes - of each.
+ * demand_bucket_most - that a bucket has. */
+uint64_t demand_count(const demand *d);
+uint32_t demand_bucket_most(const demand *d);
+uint32_t demand_record_bytes(const demand *d);
+
+/* ------------------------------------------------------------------------ after demand_end */
+
+/* demand_room_open, demand_room_close - scratch that a thread needs for the calls below. */
+status demand_room_open(demand_room **room, const demand *d, err *e);
+void demand_room_close(demand_room *room);
+
+/* demand_border - where the bucket of this place ends, which is a good end for a piece: above
+ * place, at most demand_count(). A bucket has sizes->cap records at most. */
+uint64_t demand_border(const demand *d, uint64_t place);
+
+/* demand_position - the position of the record at a place. Sorts the bucket and keeps it sorted. */
+uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
+
+/* demand_sort - sort all buckets by several threads, where fewer will ask for them later; one
+ * thread leaves them as they are. */
+status demand_sort(demand *d, unsigned threads, err *e);
+
+/* demand_before - the first place of [lo, hi] whose record does not precede the item, in the total
+ * order (key, rank, position); hi if none. Sorts a few buckets and keeps them sorted. */
+uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, const item *it);
+
+/* Places in order, in one bucket. */
+typedef struct demand_piece {
+	const uint64_t *number; /* position under mask; valid until the room is used again */
+	uint64_t mask;
+	uint64_t place; /* of the first */
+	size_t n, bucket;
+} demand_piece;
+
+/* demand_take - the places from `place` up to `end` (above place), at most to the border of the
+ * bucket. A bucket that is taken as a whole is sorted in the room and not written back. */
+void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, demand_piece *p);
+
+/* demand_gather - the records of p->number[first .. first + n) to `to`, one after the other.
+ * streaming: past the caches, where much is written and not read soon. Returns how many numbers do
+ * not fit their record: memory has changed. Report them with gather_misfits(). A position that
+ * became the position of a record with the same bits of the key is not among them: that record
+ * leaves twice, which a checksum shows. */
+size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
+		     unsigned char *to);
+
+/* demand_misfits - the same without copying, for records that are dropped. */
+size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n);
+
+/* demand_leave_room - numbers of the places from `place` on (the border of a bucket) leave the lent
+ * memory, which can then be overwritten; the places before cannot be asked for any more. Nothing
+ * else may use the sort at this moment. */
+status demand_leave_room(demand *d, uint64_t place, err *e);
+
+#endif
