@@ -22,13 +22,13 @@ typedef struct mailbox {
 typedef struct world world;
 typedef void move_fn(world *w, size_t bytes, int root);
 
-/* What a rank has brought to the collective under way. */
+/* The part of one rank in the current collective. */
 typedef struct shown {
 	const void *send;
 	void *recv;
 	const comm_meeting *meeting;
-	move_fn *move; /* which collective it is, */
-	size_t bytes;  /* of so many bytes */
+	move_fn *move; /* identifies the collective */
+	size_t bytes;  /* from or to each rank */
 	int root;
 } shown;
 
@@ -38,7 +38,7 @@ struct world {
 	pthread_cond_t turn;
 	int arrived;
 	unsigned long round;
-	bool in_step; /* all have brought the same collective so far */
+	bool in_step; /* all ranks have called the same collectives so far */
 	shown *board;
 	mailbox *box;
 	char *room; /* [size] for the ranks' comms */
@@ -59,7 +59,8 @@ static world *world_of(comm *c)
 	return ((local *)c)->w;
 }
 
-/* A rank that was told something else than the others may be in another collective. */
+/* Return whether all ranks call the same collective. A rank that received a wrong number may call
+ * another one. */
 static bool all_same(const world *w)
 {
 	const shown *first = &w->board[0];
@@ -70,8 +71,8 @@ static bool all_same(const world *w)
 	return same;
 }
 
-/* All ranks have come; the last one moves their bytes. ST_PEER: they have not come for the same.
- * Those that wake find the lock free: there may be thousands of them. */
+/* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
+ * collectives. The lock is free when they wake, because there may be thousands of them. */
 static status barrier(world *w, int rank, shown mine)
 {
 	pthread_mutex_lock(&w->lock);

@@ -19,7 +19,7 @@ typedef struct outgoing {
 } outgoing;
 
 /* outgoing_open - streams to `size` ranks; rank d gets of run k the places from cut[d * runs + k]
- * to cut[(d + 1) * runs + k]. Of what is on disk each reads ahead_bytes at a time. To be closed on
+ * to cut[(d + 1) * runs + k]. Each stream from disk reads ahead up to ahead_bytes. Close it after a
  * failure too. */
 status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
 		     uint64_t ahead_bytes, err *e);
@@ -38,9 +38,9 @@ status outgoing_failure(outgoing *s, err *e);
 
 void outgoing_close(outgoing *s, mem *m);
 
-/* outgoing_most_bytes - at most what outgoing_open allocates for so many records to so many ranks,
- * in addition to ahead_bytes for each and some hundred bytes for each and for each of its runs on
- * disk. */
+/* outgoing_most_bytes - an upper bound of what outgoing_open allocates for `recs` records to
+ * `ranks` ranks, in addition to ahead_bytes for each and some hundred bytes for each and for each
+ * of its runs on disk. */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 #endif

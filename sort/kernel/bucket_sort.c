@@ -24,7 +24,7 @@ bucket_sort_sizes bucket_sort_sizes_for(uint64_t n)
 	return (bucket_sort_sizes){ SIMPLE, demand_sizes_for(n), STREAMING_BYTES };
 }
 
-/* One sort, of which each thread takes parts. */
+/* One sort, shared by all threads. */
 typedef struct job {
 	demand *d;
 	const records *in;
@@ -104,7 +104,7 @@ static status put_all(job *j, const unsigned char *room, unsigned threads)
 	return rc == ST_OK ? put_places(j, border, j->n, threads) : rc;
 }
 
-/* All records in buckets. */
+/* Put all records into buckets. */
 static status begin(mem *m, job *j, unsigned char **sample, unsigned char *room, size_t room_bytes,
 		    unsigned threads, const bucket_sort_sizes *sizes, err *e)
 {

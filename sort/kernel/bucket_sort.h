@@ -15,9 +15,9 @@ status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *o
 /* bucket_sort_most_bytes - at most what bucket_sort_records allocates. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
-/* Sizes that decide how records are sorted: variables so that tests reach every case. */
+/* Sizes that decide how records are sorted. They are variables so that tests reach every case. */
 typedef struct bucket_sort_sizes {
-	size_t simple; /* up to so many records are sorted by one thread */
+	size_t simple; /* up to this number of records, one thread sorts */
 	demand_sizes demand;
 	size_t streaming_bytes; /* of output, from which on it is written past the caches */
 } bucket_sort_sizes;
@@ -27,13 +27,13 @@ bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);
 status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 			 const bucket_sort_sizes *sizes, err *e);
 
-/* bucket_sort_begin - n records of `in`, ready to be asked for; *sample is to be freed after *d was
- * closed, both also after an error. */
+/* bucket_sort_begin - put n records of `in` into buckets, so that *d can be asked for places. Close
+ * *d and then free *sample, also after an error. */
 status bucket_sort_begin(demand **d, unsigned char **sample, mem *m, const records *in, uint64_t n,
 			 unsigned threads, err *e);
 
-/* bucket_sort_begin_most_bytes - at most what that allocates, and the scratch of threads + 1
- * threads that ask. */
+/* bucket_sort_begin_most_bytes - return an upper bound of what bucket_sort_begin allocates, with
+ * the scratch of threads + 1 threads that ask for places. */
 uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 #endif

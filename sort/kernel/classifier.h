@@ -66,15 +66,16 @@ typedef struct classifier_heavy {
 typedef struct classifier_bucket {
 	uint64_t from, limit;      /* values in the window: the least, and how much above it */
 	const unsigned char *like; /* keys begin as that of this record does, */
-	uint32_t shared;           /* with so many bytes, */
-	uint64_t head_value;       /* the first of which are this in the window `head` */
+	uint32_t shared;           /* in this number of bytes */
+	uint64_t head_value;       /* the value of its first bytes, in the window `head` */
 	key_window head, window;
 	uint8_t norm; /* numbers have (value - from) << norm above the position */
-	bool exact;   /* the order of the numbers is that of the records */
+	bool exact;   /* the numbers have the order of the records */
 	bool same;    /* all records have one key, so that it is exact */
 } classifier_bucket;
 
-/* classifier_fits - whether a number of bucket b is that of record rec at this position. */
+/* classifier_fits - return whether `number`, of bucket b, belongs to record rec at this position.
+ */
 static inline __attribute__((always_inline)) bool
 classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t number,
 		const unsigned char *rec, uint64_t pos, window_kind of)

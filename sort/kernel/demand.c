@@ -7,13 +7,13 @@
  * one for each bucket, and only the thread that uses the lane writes them. Lanes share nothing but
  * the pool of chunks, which has a lock.
  *
- * Ending. One thread joins the lists of all lanes, bucket by bucket. The bucket in which a number
- * lies follows from its key, and the position is part of the number, so the order in which chunks
- * were added is not seen in any result. A bucket of more than `cap` numbers is split by all
- * threads: by another classifier, made from a sample of the bucket; or, if the order of the numbers
- * is the order of the records (few or equal keys), by the numbers themselves. Chunks that were read
- * are written again, so a split needs little memory. If splits do not help, one thread sorts the
- * bucket where it lies.
+ * Ending. One thread joins the lists of all lanes, bucket by bucket. The key determines the bucket
+ * of a number, and the position is part of the number. So the result does not depend on the order
+ * in which chunks were added. All threads split a bucket of more than `cap` numbers. They use
+ * another classifier, made from a sample of the bucket. If the numbers have the order of the
+ * records (few or equal keys), they use the numbers themselves. Chunks are reused after they were
+ * read, so a split needs little memory. If splits do not help, one thread sorts the bucket in
+ * place.
  *
  * Asking. The list of buckets does not change any more. A bucket is unsorted, busy or sorted.
  * Whoever finds it unsorted makes it busy, which others wait for, and copies its numbers to the
@@ -21,9 +21,9 @@
  * the copy is sorted: as a rule nobody will ask again. Otherwise the sorted numbers are written
  * back before the bucket becomes sorted. The numbers of a sorted bucket are only read.
  *
- * Memory can change. The key bits of a number are compared with its record when the record leaves,
- * and when a split reads it. A position outside of the records leads to the first record, which the
- * number does not fit. */
+ * Memory can change. The key bits of a number are compared with its record when the record is
+ * gathered, and when a split reads the number. A position outside the records is replaced by
+ * position 0, whose record does not fit the number. */
 #include "demand_state.h"
 #include "base/minmax.h"
 #include "base/pool.h"
@@ -43,8 +43,8 @@ struct demand_room {
 
 /* ---------------------------------------------------------------------------------- opening */
 
-/* Buckets that a processor's cache holds; of few records smaller ones, so that a thread's scratch
- * is a small part of them. */
+/* A bucket fits in a processor's cache. Fewer records have smaller buckets, so that the scratch of
+ * the threads is small compared with the records. */
 demand_sizes demand_sizes_for(uint64_t n)
 {
 	enum { PART = 16, LEAST_CAP = 512, CAP = 32768, BUCKET = 8000 };
@@ -91,7 +91,7 @@ void demand_writers_close(demand *d)
 	d->writer_room = NULL;
 }
 
-/* A map of the plan's sample, unless all goes to one bucket. */
+/* Make the map from the plan's sample, unless there is only one bucket. */
 static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 {
 	const layout *l = &d->in.lay;
@@ -114,8 +114,8 @@ static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 	return sample && d->map_room ? ST_OK : ST_RESOURCE;
 }
 
-/* Each writer has a chunk that is partly filled for each bucket. After splits there are fewer: a
- * bucket becomes so many that they have a third of a bucket's records at least. */
+/* Each writer has one partly filled chunk per bucket. Splits have fewer such chunks: each of the
+ * parts has at least a third of the records that a bucket should have. */
 static uint64_t chunks_for(uint64_t n, uint64_t writers, uint64_t buckets)
 {
 	enum { SPLITS = 3 };
@@ -171,9 +171,9 @@ void demand_close(demand *d)
 	mem_free(m, d);
 }
 
-/* In addition to the numbers: until demand_end the map, the writers, and two lists of buckets (a
- * list grows by half, and is copied then), afterwards one list and the scratch of threads. A split
- * makes 12 buckets at most, with a cap of 4 times their size. */
+/* In addition to the numbers, the sort holds before the end of demand_end: the map, the writers and
+ * two lists of buckets (a list grows by half and is copied). After it: one list, and the scratch of
+ * the threads. A split makes at most 12 buckets, because the cap is 4 times their size. */
 uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
 {
 	(void)l;
@@ -305,7 +305,7 @@ uint64_t demand_border(const demand *d, uint64_t place)
 	return b->start + b->list.n;
 }
 
-/* All numbers of a bucket to the scratch. */
+/* Copy all numbers of a bucket to the scratch. */
 static void load(const demand *d, demand_room *r, const bucket *b)
 {
 	const size_t n = (size_t)b->list.n, chunks = (size_t)chunks_of(n);
@@ -319,7 +319,7 @@ static void load(const demand *d, demand_room *r, const bucket *b)
 	}
 }
 
-/* The numbers in the scratch get into order. */
+/* Sort the numbers in the scratch. */
 static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 {
 	const size_t n = (size_t)b->list.n;
@@ -341,7 +341,7 @@ static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 	FAIL_FLIP(FAIL_ENTRIES, r->a, n * sizeof *r->a);
 }
 
-/* Wait until nobody else changes the bucket; true: it is ours, and unsorted. */
+/* Wait until no other thread changes the bucket. Return true if it is unsorted and now ours. */
 static bool claim(bucket *b)
 {
 	for (;;) {
@@ -356,7 +356,7 @@ static bool claim(bucket *b)
 	}
 }
 
-/* The bucket stays sorted from now on; its numbers are in the scratch, too. */
+/* Sort the bucket for good, and leave its sorted numbers in the scratch, too. */
 static void keep_sorted(const demand *d, demand_room *r, bucket *b)
 {
 	if (!claim(b)) {
@@ -372,7 +372,7 @@ static void keep_sorted(const demand *d, demand_room *r, bucket *b)
 	atomic_store_explicit(&b->state, SORTED, memory_order_release);
 }
 
-/* A number of a bucket that stays sorted. */
+/* Return the number at a place; its bucket stays sorted. */
 static uint64_t sorted_number(demand *d, demand_room *r, size_t at, uint64_t place)
 {
 	bucket *b = &d->all.at[at];
@@ -432,8 +432,8 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 	if (lo >= hi)
 		return hi;
 	size_t low = bucket_of(d, lo), high = bucket_of(d, hi - 1);
-	while (low < high) { /* the last bucket whose first record precedes the item, or the first
-			      * bucket */
+	while (low < high) { /* find the last bucket whose first record precedes the item, or else
+			      * the first bucket */
 		const size_t mid = low + (high - low + 1) / 2;
 		if (before_item(d, sorted_number(d, r, mid, d->all.at[mid].start), it))
 			low = mid;
@@ -476,7 +476,7 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 			     .bucket = at };
 }
 
-/* to: where records go; NULL: nowhere, they are only compared. */
+/* Copy records to `to`, or only compare them if `to` is NULL. */
 static inline __attribute__((always_inline)) size_t
 gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
 	     unsigned char *to, window_kind of)
@@ -493,7 +493,7 @@ gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, boo
 	if (streaming)
 		streaming_store_begin(&past, to);
 	for (size_t i = first; i < end && i < first + distance; i++)
-		record_fetch(record_at(&in, number[i] & mask), bytes); /* whatever lies there */
+		record_fetch(record_at(&in, number[i] & mask), bytes); /* any address is allowed */
 	for (size_t i = first; i < end; i++) {
 		if (i + distance < p->n)
 			record_fetch(record_at(&in, number[i + distance] & mask), bytes);

@@ -15,21 +15,21 @@
 typedef struct demand demand;
 typedef struct demand_room demand_room;
 
-/* Sizes that decide how records are sorted: variables so that tests reach every case. */
+/* Sizes that decide how records are sorted. They are variables so that tests reach every case. */
 typedef struct demand_sizes {
 	uint32_t bucket; /* records that a bucket should have */
 	uint32_t cap;    /* records that a bucket has at most after demand_end, but at least 64 */
 	unsigned depth;  /* splits one after the other, before a bucket is sorted in place */
 } demand_sizes;
 
-/* demand_sizes_for - those of n records. */
+/* demand_sizes_for - return the sizes for n records. */
 demand_sizes demand_sizes_for(uint64_t n);
 
 typedef struct demand_plan {
-	records in; /* records lie at in.base, also those that are still to arrive */
-	uint64_t n; /* records at most, up to POS_MASK. More than will arrive costs precision, but
-		     * no memory for numbers: that is taken as records arrive */
-	unsigned lanes;              /* threads that add at the same time, at most; >= 1 */
+	records in;     /* records lie at in.base, also those that are still to arrive */
+	uint64_t n;     /* upper bound of the number of records, up to POS_MASK. A bound that is too
+			 * high costs precision, but no memory: numbers take memory as records arrive */
+	unsigned lanes; /* threads that add at the same time, at most; >= 1 */
 	unsigned threads;            /* that work together in demand_end; >= 1 */
 	const unsigned char *sample; /* copies of records from all over the input, in any order, */
 	size_t samples; /* demand_samples() of them, or fewer; none: all is sorted in demand_end.
@@ -39,15 +39,15 @@ typedef struct demand_plan {
 	const demand_sizes *sizes; /* NULL: demand_sizes_for(n) */
 } demand_plan;
 
-/* demand_samples - how many samples of n records are worth having. */
+/* demand_samples - return the useful number of samples of n records. */
 size_t demand_samples(uint64_t n);
 
-/* demand_most_bytes - at most the memory that a sort of n records allocates, with a room for each
- * of `threads` threads and without lent memory. For keys that spread evenly it is used to within a
- * few percent. */
+/* demand_most_bytes - return an upper bound of the memory that a sort of n records allocates, with
+ * scratch for `threads` threads and without lent memory. Evenly spread keys use it to within a few
+ * percent. */
 uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads);
 
-/* demand_room_bytes - lent memory that holds the numbers of n records, whatever their keys. */
+/* demand_room_bytes - return how much lent memory holds the numbers of n records, for any keys. */
 size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads);
 
 /* demand_open - start a sort. *d is NULL after an error (ST_RESOURCE: no memory). */
@@ -69,8 +69,9 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
  * threads. Returns ST_RESOURCE as demand_add. */
 status demand_end(demand *d, err *e);
 
-/* demand_count - records added, after demand_end. demand_record_bytes - of each.
- * demand_bucket_most - that a bucket has. */
+/* demand_count - return the number of records added; after demand_end.
+ * demand_bucket_most - return the greatest number of records in a bucket.
+ * demand_record_bytes - return the size of a record. */
 uint64_t demand_count(const demand *d);
 uint32_t demand_bucket_most(const demand *d);
 uint32_t demand_record_bytes(const demand *d);
@@ -81,19 +82,19 @@ uint32_t demand_record_bytes(const demand *d);
 status demand_room_open(demand_room **room, const demand *d, err *e);
 void demand_room_close(demand_room *room);
 
-/* demand_border - where the bucket of this place ends, which is a good end for a piece: above
- * place, at most demand_count(). A bucket has sizes->cap records at most. */
+/* demand_border - return where the bucket of this place ends, which is a good end for a piece:
+ * above place, at most demand_count(). */
 uint64_t demand_border(const demand *d, uint64_t place);
 
-/* demand_position - the position of the record at a place. Sorts the bucket and keeps it sorted. */
+/* demand_position - return the position of the record at a place. Sorts the bucket for good. */
 uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 
-/* demand_sort - sort all buckets by several threads, where fewer will ask for them later; one
- * thread leaves them as they are. */
+/* demand_sort - sort all buckets now, if `threads` is above 1. Use it if fewer threads than that
+ * will take the records later. */
 status demand_sort(demand *d, unsigned threads, err *e);
 
-/* demand_before - the first place of [lo, hi] whose record does not precede the item, in the total
- * order (key, rank, position); hi if none. Sorts a few buckets and keeps them sorted. */
+/* demand_before - return the first place in [lo, hi) whose record does not precede the item in the
+ * total order (key, rank, position), or hi. Sorts a few buckets for good. */
 uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, const item *it);
 
 /* Places in order, in one bucket. */
@@ -104,19 +105,19 @@ typedef struct demand_piece {
 	size_t n, bucket;
 } demand_piece;
 
-/* demand_take - the places from `place` up to `end` (above place), at most to the border of the
- * bucket. A bucket that is taken as a whole is sorted in the room and not written back. */
+/* demand_take - get the places from `place` up to `end` (above place), at most up to the border of
+ * the bucket. A bucket that is taken as a whole is sorted in the room and not written back. */
 void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, demand_piece *p);
 
-/* demand_gather - the records of p->number[first .. first + n) to `to`, one after the other.
- * streaming: past the caches, where much is written and not read soon. Returns how many numbers do
- * not fit their record: memory has changed. Report them with gather_misfits(). A position that
- * became the position of a record with the same bits of the key is not among them: that record
- * leaves twice, which a checksum shows. */
+/* demand_gather - copy the records of p->number[first .. first + n) to `to`, one after the other.
+ * streaming: write past the caches, for large output that is not read soon. Returns the number of
+ * records that do not fit their numbers because memory has changed; report them with
+ * gather_misfits(). One change is not found here: a position that became the position of a record
+ * with the same key bits. That record is copied twice, and the checksum of the output is wrong. */
 size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
 		     unsigned char *to);
 
-/* demand_misfits - the same without copying, for records that are dropped. */
+/* demand_misfits - compare like demand_gather, but do not copy; for records that are dropped. */
 size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n);
 
 /* demand_leave_room - numbers of the places from `place` on (the border of a bucket) leave the lent

@@ -54,7 +54,7 @@ typedef struct split {
 	demand *d;
 	const bucket *from;
 	uint32_t chunk;   /* the next one to be read, */
-	uint64_t left;    /* and so many numbers from there on */
+	uint64_t left;    /* numbers from there on */
 	atomic_flag busy; /* whoever sets it may take chunks */
 	bool by_number;   /* these two: */
 	uint64_t least;

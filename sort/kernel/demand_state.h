@@ -56,7 +56,7 @@ uint32_t demand_buckets(const demand_sizes *s, uint64_t n);
  * first half of `sample`. */
 void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want);
 
-/* demand_writers_open, demand_writers_close - n writers, each for so many buckets. */
+/* demand_writers_open, demand_writers_close - n writers, each with `buckets` buckets. */
 status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e);
 void demand_writers_close(demand *d);
 

@@ -45,7 +45,7 @@ static inline const unsigned char *record_at(const records *r, uint64_t pos)
 	return r->base + pos * r->lay.record_bytes;
 }
 
-/* record_within - the same of `count` records, of which a flipped bit of pos does not lead away. */
+/* record_within - return one of `count` records, even if a bit of pos has flipped. */
 static inline const unsigned char *record_within(const records *r, uint64_t count, uint64_t pos)
 {
 	return record_at(r, pos < count ? pos : 0);

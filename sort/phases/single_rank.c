@@ -26,11 +26,11 @@ typedef struct workspace {
 	sorted_piece in;
 	unsigned char *front; /* a record */
 	piece p;              /* what is written of `in`, */
-	uint64_t first;       /* behind so many records, */
-	unsigned char *recs;  /* which lie in order here already; NULL: they do not */
+	uint64_t first;       /* number of records before it */
+	unsigned char *recs;  /* its records, if they are in order already, or NULL */
 } workspace;
 
-/* Pieces [from, to) have been written, and have so many records. */
+/* Pieces [from, to) have been written. */
 typedef struct written {
 	uint64_t from, to, recs;
 	unsigned char *first_key, *last_key;
@@ -259,7 +259,7 @@ static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 static void work(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
-	const size_t room = a->threads + 1; /* of the keys before those of the threads */
+	const size_t room = a->threads + 1; /* pairs of keys of `done`, which come first */
 	unsigned char *keys = a->keys + 2 * (room + worker) * a->env->o->lay.key_bytes;
 	while (do_piece(a, &a->workspace[worker], keys))
 		;

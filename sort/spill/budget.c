@@ -18,13 +18,14 @@ enum {
 	SLACK_BYTES = 4 << 20, /* stacks, control data; of little memory a part */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
-	SINGLE_WAITING = 2, /* threads more than processors where a single rank writes what is in
-			     * memory: some wait for the disk. Each has so many records at least: */
+	/* of a single rank that writes records from memory: threads in addition to its processors,
+	 * because some wait for the disk; and the least number of records per thread */
+	SINGLE_WAITING = 2,
 	SINGLE_RECS = 1024,
 	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: the disk is slower with smaller ones */
 	LEAST_CHUNK_BYTES = 128 << 10,
 	LEAST_STRIDE = 64,     /* or the records of half a chunk, if those are fewer */
-	SORT_SAMPLE_PART = 64, /* records of a sample are at most 1 / so many of long ones */
+	SORT_SAMPLE_PART = 64, /* of long records, at most 1 / SORT_SAMPLE_PART are sampled */
 	SAMPLE_SHARE = 64,     /* samples take at first at most 1 / so much of the data */
 	/* of a merge from disk */
 	SORTED_CHUNK_BYTES = 1 << 20, /* of sorted files */
@@ -217,8 +218,8 @@ static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t reade
 	       (whole ? 0 : readers * (chunk + 3 * block + SPILL_ALIGN)) + IO_FD_ALIGN;
 }
 
-/* A single rank merges so many files in so many bytes, with memory for two reads of most_chunk of
- * each, and for one and a half of least_chunk at least. */
+/* Plan the merge of `files` files by a single rank in `bytes` bytes, with memory for two reads of
+ * most_chunk of each, and for one and a half of least_chunk at least. */
 static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t bytes,
 		      uint64_t least_chunk, uint64_t most_chunk, uint64_t *used)
 {

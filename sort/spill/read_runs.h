@@ -85,14 +85,14 @@ checksum read_runs_arrived(read_runs *d, size_t n);
 status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 
-/* read_runs_sample - read records from all over the p->n records of `from`, for the classifier of
- * records of which so many are sorted together. Sets only the sample of d. */
+/* read_runs_sample - sample the p->n records of `from` for a classifier; `together` records are
+ * sorted with it. Sets only the sample of d. */
 status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
 			read_runs *d, err *e);
 
-/* read_runs_check - rc, after all records have been used; where they lay in the pages of their
- * file, ST_IO if it has changed meanwhile, which also explains what looks like damage
- * (ST_INTERNAL). */
+/* read_runs_check - call it after all records have been used. Returns rc, or ST_IO if the records
+ * lay in the pages of their file and the file has changed. A changed file also explains records
+ * that look damaged (rc ST_INTERNAL). */
 status read_runs_check(const read_runs *d, status rc, err *e);
 
 void read_runs_free(mem *m, read_runs *d);

@@ -8,7 +8,8 @@
 
 typedef struct test_sizes {   /* 0: the usual size */
 	size_t bucket_recs;   /* records of a bucket in memory */
-	size_t sampled_bytes; /* inputs of so many are sampled, or mapped, before they are read */
+	size_t sampled_bytes; /* least size of an input that is sampled, or mapped, before it is
+				 read */
 	size_t run_recs;      /* records of a run on disk; the sort spills, whatever the memory */
 	size_t uring_segment_bytes; /* of a transfer by io_uring */
 } test_sizes;
