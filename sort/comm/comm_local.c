@@ -30,6 +30,7 @@ typedef struct shown {
 	move_fn *move; /* identifies the collective */
 	size_t bytes;  /* from or to each rank */
 	int root;
+	bool parts; /* each rank takes its own part of what the others send */
 } shown;
 
 struct world {
@@ -67,21 +68,21 @@ static bool all_same(const world *w)
 	bool same = true;
 	for (int i = 1; i < w->size; i++)
 		same &= w->board[i].move == first->move && w->board[i].bytes == first->bytes &&
-			w->board[i].root == first->root;
+			w->board[i].root == first->root && w->board[i].parts == first->parts;
 	return same;
 }
 
 /* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
  * collectives. The lock is free when they wake, because there may be thousands of them. */
-static status barrier(world *w, int rank, shown mine)
+static status barrier(world *w)
 {
 	pthread_mutex_lock(&w->lock);
 	const unsigned long round = w->round;
-	w->board[rank] = mine;
 	if (++w->arrived == w->size) {
+		const shown *first = &w->board[0];
 		w->in_step &= all_same(w);
-		if (mine.move && w->in_step)
-			mine.move(w, mine.bytes, mine.root);
+		if (first->move && w->in_step)
+			first->move(w, first->bytes, first->root);
 		w->arrived = 0;
 		w->round++;
 	}
@@ -93,6 +94,15 @@ static status barrier(world *w, int rank, shown mine)
 	if (last)
 		pthread_cond_broadcast(&w->turn);
 	return rc;
+}
+
+/* Show mine and wait for all ranks, as barrier() does. A rank writes its part of the board here
+ * only: the others read it until the next barrier. */
+static status show(comm *c, shown mine)
+{
+	world *w = world_of(c);
+	w->board[c->rank] = mine;
+	return barrier(w);
 }
 
 static void take(void *to, const void *from, size_t bytes)
@@ -108,26 +118,25 @@ static void take_all(const world *w, void *all, size_t bytes, size_t at)
 		     bytes);
 }
 
-/* Each takes what is for it: at `at` in what the others send. */
-static status to_all(comm *c, const void *send, void *recv, size_t bytes, size_t at)
+/* Each takes what the others send to it: their own part for it, or all of it. */
+static status to_all(comm *c, const void *send, void *recv, size_t bytes, bool parts)
 {
-	world *w = world_of(c);
-	const shown mine = { .send = send, .recv = recv, .bytes = bytes };
-	const status rc = barrier(w, c->rank, mine);
+	const status rc =
+		show(c, (shown){ .send = send, .recv = recv, .bytes = bytes, .parts = parts });
 	if (rc != ST_OK)
 		return rc;
-	take_all(w, recv, bytes, at);
-	return barrier(w, c->rank, mine);
+	take_all(world_of(c), recv, bytes, parts ? (size_t)c->rank : 0);
+	return barrier(world_of(c));
 }
 
 static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return to_all(c, mine, all, bytes, 0);
+	return to_all(c, mine, all, bytes, false);
 }
 
 static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return to_all(c, send, recv, bytes, (size_t)c->rank);
+	return to_all(c, send, recv, bytes, true);
 }
 
 static void bcast_all(world *w, size_t bytes, int root)
@@ -152,19 +161,17 @@ static void meet_all(world *w, size_t bytes, int root)
 
 static status local_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	const shown mine = { buf, buf, NULL, bcast_all, bytes, root };
-	return barrier(world_of(c), c->rank, mine);
+	return show(c, (shown){ buf, buf, NULL, bcast_all, bytes, root, false });
 }
 
 static status local_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return barrier(world_of(c), c->rank, (shown){ mine, all, NULL, gather_all, bytes, root });
+	return show(c, (shown){ mine, all, NULL, gather_all, bytes, root, false });
 }
 
 static status local_meet(comm *c, const comm_meeting *m)
 {
-	const shown mine = { m->mine, m->all, m, meet_all, m->bytes, 0 };
-	return barrier(world_of(c), c->rank, mine);
+	return show(c, (shown){ m->mine, m->all, m, meet_all, m->bytes, 0, false });
 }
 
 /* Remove the first request of list with this peer and tag; NULL if there is none. */
