@@ -48,7 +48,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 		  share_plan *next, memory_plan *mp);
 
 /* read_note - what this rank reports of what it has read: `in` records. */
-void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in);
+void read_note(rank_env *env, const read_runs *d, uint64_t in);
 
 /* output_note_stays - a file of this hidden name next to the output is not removed: say so. */
 void output_note_stays(rank_env *env, const output *out, const char *name);

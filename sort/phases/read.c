@@ -145,7 +145,7 @@ static speed_history *speed_history_of(const rank_env *env, const settled *k, bo
 }
 
 /* What of the work with the input this rank has done. */
-void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
+void read_note(rank_env *env, const read_runs *d, uint64_t in)
 {
 	rank_result *r = env->stats;
 	const uint64_t bytes = env->o->lay.record_bytes;
@@ -157,7 +157,7 @@ void read_note(rank_env *env, const settled *k, const read_runs *d, uint64_t in)
 	r->verify_s += d->verify_s;
 	if (d->disk.spill)
 		spill_left_out(d->disk.spill, r->left_out, sizeof r->left_out, &r->runs_again);
-	result_shift(r, PH_SORT, d->sort_s / k->cpus->threads);
+	result_shift(r, PH_SORT, d->sort_s);
 }
 
 /* --merge: what is sorted is read when it is merged. */
@@ -200,7 +200,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 			  : env_scatters(env) ? receive_scattered(&x, &sp)
 			  : spills            ? run_formation_input(in, &sp, &env->m, d, &env->e)
 					      : read_runs_input(in, &p, &env->m, d, &env->e);
-	read_note(env, k, d, spreads ? env->stats->in : d->n);
+	read_note(env, d, spreads ? env->stats->in : d->n);
 	return rc;
 }
 

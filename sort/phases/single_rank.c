@@ -16,10 +16,6 @@
 
 #include <inttypes.h>
 
-/* A batch is gathered, inspected and copied to the page cache while it is in the processor's own
- * cache. */
-enum { CACHED_BATCH_BYTES = 256 << 10 };
-
 /* A thread's room, and its piece. */
 typedef struct workspace {
 	unsigned char *batch;
@@ -51,6 +47,7 @@ typedef struct single_rank {
 	selection selection;  /* where records are dropped */
 	pthread_mutex_t lock; /* for what follows, and the job's sums */
 	pthread_cond_t turn;
+	pthread_mutex_t one_writes;
 	uint64_t placed, finished; /* pieces whose size is known; written, where order matters */
 	uint64_t placed_recs;
 	err e;
@@ -80,6 +77,8 @@ static void drop_records(single_rank *a, workspace *b, err *e)
 	(void)gather_misfits(p->misfits, e);
 }
 
+/* The kernel lets one thread at a time copy to the page cache of a file, and others would spin.
+ * Here they sleep, and a batch is a whole piece if that is possible, so they rarely have to. */
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
 {
 	const output *o = a->out;
@@ -88,8 +87,13 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
-	else
+	else if (a->to.direct >= 0)
 		io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e);
+	else {
+		pthread_mutex_lock(&a->one_writes);
+		io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e);
+		pthread_mutex_unlock(&a->one_writes);
+	}
 }
 
 /* Inspected and written: n records at `to`, behind `at` others. */
@@ -334,7 +338,9 @@ static status run_threads(single_rank *a)
 	const double t0 = now_s();
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->turn, NULL);
+	pthread_mutex_init(&a->one_writes, NULL);
 	const unsigned threads = pool_run((unsigned)a->threads, work, a);
+	pthread_mutex_destroy(&a->one_writes);
 	pthread_cond_destroy(&a->turn);
 	pthread_mutex_destroy(&a->lock);
 	/* of the time together, the part that a thread spent on writing on average */
@@ -370,9 +376,6 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = exchange_setup_output(env, k, f, w, &a.to);
-	if (a.to.direct < 0)
-		a.chunk = size_min(a.chunk,
-				   io_fd_chunk_recs(env->o->lay.record_bytes, CACHED_BATCH_BYTES));
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))

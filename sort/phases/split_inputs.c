@@ -77,6 +77,6 @@ status phase_split_inputs(rank_env *env, const settled *k, read_runs *d, share_p
 	mem_free(&env->m, room);
 	if (rc == ST_OK && env->o->unique)
 		rc = share_whole_keys(env, k, d, next);
-	read_note(env, k, d, d->n);
+	read_note(env, d, d->n);
 	return rc;
 }

@@ -40,6 +40,7 @@ typedef struct reading {
 	uint64_t next;        /* the first record that no thread has taken to read */
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and what follows */
+	double sort_s;        /* of all threads together */
 	err e;                /* the failure that comes first in the input */
 	uint64_t failed_at;   /* its record */
 } reading;
@@ -195,7 +196,7 @@ static void read_chunk(reading *x, unsigned lane, uint64_t at, size_t n)
 	note_failure(x, &c.e, at);
 	d->sum = checksum_join(d->sum, got.sum);
 	d->verify_s += got.verify_s;
-	d->sort_s += c.sort_s;
+	x->sort_s += c.sort_s;
 	note_work(x, t0, n);
 	pthread_mutex_unlock(&x->lock);
 }
@@ -230,7 +231,7 @@ static void add_chunks(void *reading_, unsigned worker)
 		keys_to_buckets(&c, at, (size_t)u64_min(n - at, ADD_RECS));
 	pthread_mutex_lock(&x->lock);
 	note_failure(x, &c.e, 0);
-	x->d->sort_s += c.sort_s;
+	x->sort_s += c.sort_s;
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -267,15 +268,16 @@ static status end_order(reading *x, err *e)
 	if (rc == ST_OK)
 		rc = sorted_demand_make(&d->demand, &d->r.recs, d->start, e);
 	d->s = &d->demand.s;
-	d->sort_s += (now_s() - t0) * x->p->threads;
+	d->sort_s += now_s() - t0;
 	return rc;
 }
 
 static status run_threads(reading *x, pool_work *work, err *e)
 {
 	pthread_mutex_init(&x->lock, NULL);
-	pool_run(threads_for(x), work, x);
+	const unsigned threads = pool_run(threads_for(x), work, x);
 	pthread_mutex_destroy(&x->lock);
+	x->d->sort_s += x->sort_s / threads;
 	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
 }
 

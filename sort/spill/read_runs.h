@@ -40,7 +40,9 @@ typedef struct read_runs {
 	size_t runs_kept; /* that an earlier program left on disk, and their records */
 	uint64_t recs_kept;
 	checksum sum;
-	double sort_s, verify_s; /* of all threads together: sorting, checksums */
+	double sort_s; /* of the time that this took, what the threads spent on sorting, on average
+			*/
+	double verify_s; /* of all threads together: checksums */
 } read_runs;
 
 typedef struct read_runs_plan {
