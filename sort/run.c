@@ -154,8 +154,7 @@ static status sample(job *j)
 /* Cut exactly at the planned shares. */
 static status split(job *j)
 {
-	return phase_split(&j->env, &j->shares, &j->data, budget_merges(&j->env, &j->memory),
-			   &j->cuts);
+	return phase_split(&j->env, &j->shares, &j->data, &j->cuts);
 }
 
 /* Each rank's records of inputs that are sorted already. */
@@ -171,7 +170,7 @@ static status split_keys(job *j)
 {
 	const settled k = settled_of(j);
 	share_plan next = { 0 };
-	return replan(j, &next, phase_split_keys(&j->env, &k, &j->data, &j->cuts, &next));
+	return replan(j, &next, phase_split_keys(&j->env, &k, &j->cuts, &next));
 }
 
 static exchange_setup setup_of(job *j, const settled *k)
@@ -204,7 +203,7 @@ static status distribute(job *j)
 {
 	const settled k = settled_of(j);
 	exchange_setup t = setup_of(j, &k);
-	return phase_distribute(&t, &j->data, &j->cuts);
+	return read_runs_check(&j->data, phase_distribute(&t, &j->data, &j->cuts), &j->env.e);
 }
 
 /* The only rank, or one that reads what it writes: each piece to its place. */
@@ -327,7 +326,8 @@ static status stop_if_asked(job *j, const step *s)
 /* What a step moves in this job. */
 static stage_kind stage_of(const job *j, const step *s)
 {
-	if (s->moves == STAGE_RECEIVE && budget_merges(&j->env, &j->memory))
+	if (s->moves == STAGE_RECEIVE &&
+	    (j->env.o->partition_only || budget_merges(&j->env, &j->memory)))
 		return STAGE_WRITE;
 	if (s->moves == STAGE_CHECK && j->env.o->verify != VERIFY_REREAD)
 		return STAGE_NONE;
@@ -418,7 +418,6 @@ static void job_free(job *j)
 {
 	mem *m = &j->env.m;
 	read_runs_free(m, &j->data);
-	mem_free(m, j->cuts.by_destination);
 	mem_free(m, j->cuts.cut);
 	peer_flow_free(&j->cuts.flow, m);
 	sample_brackets_free(m, &j->cuts.brackets);

@@ -3,7 +3,7 @@
  * lie beside each other in the input, and sends them where splitters estimated from samples say.
  * What comes in a round is taken in the order of the input, so runs of what came are stable as
  * those of a file are. Merging then makes the shares exact. Memory beside the runs: a round's
- * records, an entry and a word for each, and the windows of the exchange.
+ * records, an entry for each, and the windows of the exchange.
  *
  * Once begun, a rank goes through all rounds, whatever it cannot read or keep: the others count on
  * it. */
@@ -17,18 +17,57 @@
 
 enum { ROUND_BYTES = 8 << 20 };
 
+/* Of records of one rank, or of the places in an input that all ranks read. */
+static size_t rank_of(const splitters *g, const records *r, const entry *e, uint64_t place)
+{
+	lower_bound b = { .lo = 0, .hi = g->count };
+	while (lower_bound_open(&b)) {
+		const item *it = splitters_item(g, b.mid);
+		int c = entry_item_key_cmp(e, it, r);
+		if (c == 0)
+			c = place_cmp(r->rank, place, it->rank, it->lo);
+		lower_bound_step(&b, c >= 0);
+	}
+	return b.lo;
+}
+
+void splitters_count(const splitters *g, const records *r, uint64_t first, size_t n, uint64_t *send)
+{
+	for (size_t i = 0; i < n; i++) {
+		const entry e = entry_make(record_at(r, i), &r->lay, i);
+		send[rank_of(g, r, &e, first + i)]++;
+	}
+}
+
+size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
+		       const uint64_t *start, uint64_t *at, entry *out)
+{
+	size_t misfits = 0;
+	memcpy(at, start, (g->count + 1) * sizeof *at);
+	for (size_t i = 0; i < n; i++) {
+		const entry e = entry_make(record_at(r, i), &r->lay, i);
+		const size_t k = rank_of(g, r, &e, first + i);
+		if (at[k] < start[k + 1])
+			out[at[k]++] = e;
+		else
+			misfits++;
+	}
+	return misfits;
+}
+
 typedef struct rounds {
 	rank_env *env;
 	const distribute_plan *k;
-	splitter_estimate g;
+	splitters g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
 	size_t room;        /* records that this rank may read in a round */
-	unsigned char *raw; /* those of this round, and their entries: as read, by destination */
-	entry *e, *out;
-	uint64_t *send, *recv, *at; /* [size] records of the round; where a destination's begin */
-	exchange *x;                /* NULL: between rounds */
-	int src;                    /* that is taken from */
+	unsigned char *raw; /* those of this round, and their entries by destination */
+	entry *out;
+	uint64_t *send, *recv; /* [size] records of the round */
+	uint64_t *start, *at;  /* [size + 1] where the entries of a destination begin; scratch */
+	exchange *x;           /* NULL: between rounds */
+	int src;               /* that is taken from */
 	const unsigned char *rec;
 	size_t left;
 	checksum sum;  /* of what this rank read, */
@@ -56,41 +95,10 @@ static size_t part_of(const rounds *x, uint64_t *first)
 			read_before(x, env->c->rank, x->round));
 }
 
-/* The rank whose the record is. */
-static size_t rank_of(const rounds *x, const records *r, const entry *e, uint64_t first)
-{
-	lower_bound b = { .lo = 0, .hi = x->g.count };
-	while (lower_bound_open(&b)) {
-		const item *it = splitter_estimate_item(&x->g, b.mid);
-		int c = entry_item_key_cmp(e, it, r);
-		if (c == 0)
-			c = place_cmp(0, first + entry_pos(e), 0, it->lo);
-		lower_bound_step(&b, c >= 0);
-	}
-	return b.lo;
-}
-
-/* Entries by destination, in the order of the input for each. */
-static void scatter_out(rounds *x, size_t n, uint64_t first)
-{
-	const rank_env *env = x->env;
-	const records r = { x->raw, env->o->lay, 0 };
-	const size_t p = (size_t)env->c->size;
-	memset(x->send, 0, p * sizeof *x->send);
-	for (size_t i = 0; i < n; i++)
-		x->send[rank_of(x, &r, &x->e[i], first)]++;
-	for (size_t k = 0, sum = 0; k < p; sum += x->send[k++])
-		x->at[k] = sum;
-	for (size_t i = 0; i < n; i++)
-		x->out[x->at[rank_of(x, &r, &x->e[i], first)]++] = x->e[i];
-	for (size_t k = 0; k < p; k++)
-		x->at[k] -= x->send[k];
-}
-
 /* Nothing, once reading has failed. */
 static size_t read_part(rounds *x, uint64_t first, size_t n)
 {
-	loading got = { .entries = x->e };
+	loading got = { .entries = NULL };
 	if (x->e_read.code == ST_OK)
 		(void)reader_load(x->from, first, n, x->raw, &got, &x->e_read);
 	x->sum = checksum_join(x->sum, got.sum);
@@ -103,7 +111,7 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 {
 	rounds *x = rounds_;
 	const records r = { x->raw, x->env->o->lay, 0 };
-	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->at[to] + skip, n, 0, buf));
+	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->start[to] + skip, n, 0, buf));
 }
 
 /* What a rank does not send would be waited for. */
@@ -120,27 +128,33 @@ static status begin_round(rounds *x)
 {
 	rank_env *env = x->env;
 	uint64_t first;
-	const size_t n = part_of(x, &first);
-	scatter_out(x, read_part(x, first, n), first);
+	const records r = { x->raw, env->o->lay, 0 };
+	const size_t p = (size_t)env->c->size, most = part_of(x, &first);
+	const size_t n = read_part(x, first, most);
+	memset(x->send, 0, p * sizeof *x->send);
+	splitters_count(&x->g, &r, first, n, x->send);
+	for (size_t k = 0; k < p; k++)
+		x->start[k + 1] = x->start[k] + x->send[k];
+	x->misfits += splitters_place(&x->g, &r, first, n, x->start, x->at, x->out);
 	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
-	const exchange_plan p = { .c = env->c,
-				  .m = &env->m,
-				  .record_bytes = env->o->lay.record_bytes,
-				  .fill = fill,
-				  .outgoing = x,
-				  .peers = peers_all(env->c),
-				  .most_peers = env->c->size,
-				  .send = x->send,
-				  .recv = x->recv,
-				  .threads = env->o->exchange_threads,
-				  .budget_bytes = (size_t)x->k->windows_bytes,
-				  .total = x->k->s->records };
+	const exchange_plan plan = { .c = env->c,
+				     .m = &env->m,
+				     .record_bytes = env->o->lay.record_bytes,
+				     .fill = fill,
+				     .outgoing = x,
+				     .peers = peers_all(env->c),
+				     .most_peers = env->c->size,
+				     .send = x->send,
+				     .recv = x->recv,
+				     .threads = env->o->exchange_threads,
+				     .budget_bytes = (size_t)x->k->windows_bytes,
+				     .total = x->k->s->records };
 	if (rc == ST_OK)
 		rc = check_round(x);
 	if (!atomic_load(&env->c->broken))
 		rc = comm_agree(env->c,
-				rc == ST_OK ? exchange_open(&x->x, &p, &x->e_exchange) : rc);
+				rc == ST_OK ? exchange_open(&x->x, &plan, &x->e_exchange) : rc);
 	if (rc == ST_OK)
 		rc = exchange_start(x->x);
 	if (rc != ST_OK) {
@@ -217,7 +231,7 @@ static void drain(rounds *x)
 static status open_rounds(rounds *x, const reader_plan *rp)
 {
 	rank_env *env = x->env;
-	const size_t p = (size_t)env->c->size, each = env->o->lay.record_bytes + 2 * sizeof(entry);
+	const size_t p = (size_t)env->c->size, each = env->o->lay.record_bytes + sizeof(entry);
 	uint64_t most = 0;
 	for (size_t r = 0; r < p; r++)
 		most = x->k->s->in[r] > most ? x->k->s->in[r] : most;
@@ -228,12 +242,12 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	x->room = (size_t)(own_share(env, x->k->s->in) / x->count + 1);
 	x->raw = mem_array(&env->m, x->room, env->o->lay.record_bytes, "records of a round",
 			   &env->e);
-	x->e = mem_array(&env->m, x->room, sizeof *x->e, "entries", &env->e);
 	x->out = mem_array(&env->m, x->room, sizeof *x->out, "entries", &env->e);
 	x->send = mem_array(&env->m, p, sizeof *x->send, "counts", &env->e);
 	x->recv = mem_array(&env->m, p, sizeof *x->recv, "counts", &env->e);
+	x->start = mem_array(&env->m, p + 1, sizeof *x->start, "counts", &env->e);
 	x->at = mem_array(&env->m, p, sizeof *x->at, "counts", &env->e);
-	if (!x->raw || !x->e || !x->out || !x->send || !x->recv || !x->at)
+	if (!x->raw || !x->out || !x->send || !x->recv || !x->start || !x->at)
 		return ST_RESOURCE;
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
@@ -241,16 +255,16 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 static void close_rounds(rounds *x)
 {
 	rank_env *env = x->env;
-	splitter_estimate_free(&x->g, &env->m);
+	mem_free(&env->m, x->g.raw);
 	reader_close(x->from);
 	exchange_free(x->x);
 	if (atomic_load(&env->c->broken))
 		return; /* somebody may still be sending of these */
 	mem_free(&env->m, x->raw);
-	mem_free(&env->m, x->e);
 	mem_free(&env->m, x->out);
 	mem_free(&env->m, x->send);
 	mem_free(&env->m, x->recv);
+	mem_free(&env->m, x->start);
 	mem_free(&env->m, x->at);
 }
 
@@ -289,7 +303,7 @@ status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
 	status rc = comm_agree(env->c, open_rounds(&x, &rp));
 	if (rc == ST_OK)
-		rc = splitter_estimate_make(env, k->s, x.from, &x.g);
+		rc = splitter_estimate(env, k->s, x.from, &x.g);
 	if (rc == ST_OK)
 		rc = receive(&x, k->p, out);
 	close_rounds(&x);

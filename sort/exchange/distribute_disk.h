@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exchanging first where memory does not hold what a rank receives. */
+/* Sending records before they are sorted: which rank they go to, and the exchange where memory does
+ * not hold what a rank receives. */
 #ifndef HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 #define HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 
 #include "model/shares.h"
 #include "spill/run_formation.h"
 
-/* Where ranks cut what they read, by samples alone: splitter i is the first item of rank i + 1. */
-typedef struct splitter_estimate {
+/* Where records that are not sorted are cut: item i is the first one of rank i + 1, and the last
+ * ranks, if they have no item, get nothing. */
+typedef struct splitters {
 	unsigned char *raw; /* count items, one after the other */
 	size_t count;
 	layout lay;
-} splitter_estimate;
+} splitters;
 
-static inline const item *splitter_estimate_item(const splitter_estimate *g, size_t i)
+static inline item *splitters_item(const splitters *g, size_t i)
 {
-	return (const void *)(g->raw + i * item_bytes(&g->lay));
+	return (void *)(g->raw + i * item_bytes(&g->lay));
 }
 
-/* splitter_estimate_make - collective: from records of this rank's share, which `from` (all of the
- * input) reads. Their places in the order are those in the input. To be freed on failure too. */
-status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *from,
-			      splitter_estimate *g);
-void splitter_estimate_free(splitter_estimate *g, mem *m);
+/* splitters_count - count how many of n records each rank is to get, in send. The records are
+ * number `first` and following of those that the items were made from. */
+void splitters_count(const splitters *g, const records *r, uint64_t first, size_t n,
+		     uint64_t *send);
+
+/* splitters_place - make entries of the same records, rank by rank, in the order of positions for
+ * each: rank k's are out[start[k] .. start[k + 1]). at: room for g->count + 1 numbers. Returns the
+ * number of records that had no place there, because memory has changed since they were counted. */
+size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
+		       const uint64_t *start, uint64_t *at, entry *out);
+
+/* splitter_estimate - collective: by samples alone, from records of this rank's share, which `from`
+ * (all of the input) reads. Their places in the order are those in the input. g->raw is to be freed
+ * on failure too. */
+status splitter_estimate(rank_env *env, const share_plan *s, const reader *from, splitters *g);
 
 /* What is distributed. */
 typedef struct distribute_plan {

@@ -3,7 +3,6 @@
  * Rank j is in charge of splitter j: each rank tells it the greatest of its own, and it tells all.
  * Two messages a rank and splitter. */
 #include "key_borders.h"
-#include "base/lower_bound.h"
 
 /* What a rank has before a splitter; stride 8 + item_bytes. */
 typedef struct last_before {
@@ -70,7 +69,7 @@ static void last_of_runs(const key_borders *b, sorted *s, const uint64_t *cut, l
 	}
 }
 
-status key_borders_sorted(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
+status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 {
 	key_borders b;
 	status rc = borders_open(&b, c, m, &s->lay, er);
@@ -87,66 +86,6 @@ status key_borders_sorted(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 			to[k] = s->ops->before(s, to[k], s->start[k + 1], &last->it);
 	}
 	rc = comm_agree(c, rc == ST_OK ? sorted_failure(s, er) : rc);
-	borders_close(&b, m);
-	return rc;
-}
-
-/* What lies before splitter j is what destinations 0 to j have. */
-static void last_of_entries(const key_borders *b, const records *r, const entry *e,
-			    const uint64_t *cut, last_before *room)
-{
-	for (size_t j = 0; j + 1 < b->p; j++) {
-		last_before *to = at(b, b->own, j);
-		if (j > 0)
-			take_greater(b, to, at(b, b->own, j - 1));
-		for (uint64_t i = cut[j]; i < cut[j + 1]; i++) {
-			if (to->any && entry_item_cmp(&e[i], &to->it, r) < 0)
-				continue;
-			room->any = 1;
-			item_of(&room->it, &e[i], r);
-			memcpy(to, room, b->stride);
-		}
-	}
-}
-
-static size_t destination(const key_borders *b, const entry *e, const records *r)
-{
-	lower_bound s = { .lo = 0, .hi = b->p - 1 };
-	while (lower_bound_open(&s)) {
-		const last_before *last = at(b, b->all, s.mid);
-		lower_bound_step(&s, !last->any || entry_item_cmp(e, &last->it, r) > 0);
-	}
-	return s.lo;
-}
-
-/* A stable pass from tmp to e. */
-static void distribute(const key_borders *b, const records *r, entry *e, entry *tmp, size_t n,
-		       uint64_t *cut)
-{
-	memcpy(tmp, e, n * sizeof *e);
-	memset(cut, 0, (b->p + 1) * sizeof *cut);
-	for (size_t i = 0; i < n; i++)
-		cut[destination(b, &tmp[i], r) + 1]++;
-	for (size_t d = 0; d < b->p; d++)
-		cut[d + 1] += cut[d];
-	for (size_t i = n; i-- > 0;) /* from behind, cut[d + 1] goes down to where d begins */
-		e[--cut[destination(b, &tmp[i], r) + 1]] = tmp[i];
-	for (size_t d = 0; d < b->p; d++)
-		cut[d] = cut[d + 1];
-	cut[b->p] = n;
-}
-
-status key_borders_unsorted(comm *c, mem *m, const records *r, entry *e, entry *tmp, size_t n,
-			    uint64_t *cut, err *er)
-{
-	key_borders b;
-	status rc = borders_open(&b, c, m, &r->lay, er);
-	if (rc == ST_OK) {
-		last_of_entries(&b, r, e, cut, at(&b, b.all, 0));
-		rc = find_borders(&b, c);
-	}
-	if (rc == ST_OK && n > 0)
-		distribute(&b, r, e, tmp, n, cut);
 	borders_close(&b, m);
 	return rc;
 }

@@ -8,13 +8,8 @@
 #include "base/mem.h"
 #include "spill/sorted.h"
 
-/* key_borders_sorted - collective: moves cuts, as split_sorted leaves them, so that no key is on
+/* key_borders_move - collective: moves cuts, as split_sorted leaves them, so that no key is on
  * both sides of one. */
-status key_borders_sorted(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
-
-/* key_borders_unsorted - the same as split_unsorted leaves them. Entries change places in e, where
- * those of a destination stay in the order of position for each key; tmp: room for n. */
-status key_borders_unsorted(comm *c, mem *m, const records *r, entry *e, entry *tmp, size_t n,
-			    uint64_t *cut, err *er);
+status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
 
 #endif

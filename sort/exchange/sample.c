@@ -30,9 +30,9 @@ typedef struct weighed_sample {
 } weighed_sample;
 
 /* At most `room` samples: those that the sequence has; or one from each part, always the same place
- * if the sequence is in order, a random one if not (a fixed stride would meet periodic inputs in
- * step). */
-static void draw(sample_batch *out, sorted *s, size_t room)
+ * of the sequence, or a random one of the records as they lie (a fixed stride would meet periodic
+ * inputs in step). */
+static void draw(sample_batch *out, sorted *s, const records *as_read, size_t room)
 {
 	const uint64_t n = sorted_total(s), of_part = sample_phase((int)s->rank, 0);
 	const size_t k = (size_t)u64_min(n, room), isz = item_bytes(&s->lay);
@@ -41,9 +41,14 @@ static void draw(sample_batch *out, sorted *s, size_t room)
 	out->weight = out->count ? (double)n / (double)out->count : 0;
 	for (size_t i = 0; !s->ops->sample && i < k; i++) {
 		const uint64_t from = sample_place(n, i, k, 0), to = sample_place(n, i + 1, k, 0);
-		const uint64_t at = s->shuffled ? from + splitmix(&state) % (to - from)
-						: sample_place(n, i, k, of_part);
-		s->ops->item(s, at, (item *)(void *)(out->items + i * isz));
+		item *it = (void *)(out->items + i * isz);
+		if (as_read) {
+			const uint64_t at = from + splitmix(&state) % (to - from);
+			const entry e = entry_make(record_at(as_read, at), &s->lay, at);
+			item_of(it, &e, as_read);
+		} else {
+			s->ops->item(s, sample_place(n, i, k, of_part), it);
+		}
 	}
 }
 
@@ -177,7 +182,8 @@ size_t sample_most_bytes(const layout *l)
 	return sizeof(sample_batch) + sample_room(isz, 1) * (isz + sizeof(weighed_sample));
 }
 
-status sample_brackets(comm *c, mem *m, sorted *s, const uint64_t *target, brackets *out, err *er)
+status sample_brackets(comm *c, mem *m, sorted *s, const records *as_read, const uint64_t *target,
+		       brackets *out, err *er)
 {
 	const layout *l = &s->lay;
 	const size_t isz = item_bytes(l), p = (size_t)c->size;
@@ -189,12 +195,11 @@ status sample_brackets(comm *c, mem *m, sorted *s, const uint64_t *target, brack
 		rc = ST_RESOURCE;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
-		draw(mine, s, room);
+		draw(mine, s, as_read, room);
 		rc = comm_gather(c, mine, all, bytes, 0);
 	}
 	if (rc == ST_OK && c->rank == 0)
-		rc = choose(m, all, bytes, c->size, !s->shuffled && s->count == 1, l, target, out,
-			    er);
+		rc = choose(m, all, bytes, c->size, !as_read && s->count == 1, l, target, out, er);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out->raw, out->raw_bytes, 0);

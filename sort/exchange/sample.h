@@ -41,10 +41,13 @@ static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t
 double sample_margin(double sum, double square);
 
 /* sample_brackets - collective: estimate the brackets of the size - 1 splitters from samples.
- * s        this rank's sequence, also if it is shuffled.
+ * s        this rank's sequence.
+ * as_read  its records as they lie in memory, by position, to be sampled there: no bucket has to be
+ *          sorted, and brackets are wider. NULL: the sequence is sampled.
  * target   target[j]: how many records, of all ranks, precede splitter j.
  * Each rank sends a bounded number of samples to rank 0, which sorts them. */
-status sample_brackets(comm *c, mem *m, sorted *s, const uint64_t *target, brackets *out, err *er);
+status sample_brackets(comm *c, mem *m, sorted *s, const records *as_read, const uint64_t *target,
+		       brackets *out, err *er);
 
 /* sample_most_bytes - at most what sample_brackets allocates for each rank's samples. */
 size_t sample_most_bytes(const layout *l);

@@ -62,7 +62,7 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 }
 
 /* Rank 0: the first item that has as much before it as the ranks before are to write. */
-static void choose(const share_plan *s, weighed *w, size_t n, splitter_estimate *g)
+static void choose(const share_plan *s, weighed *w, size_t n, splitters *g)
 {
 	layout lay = g->lay;
 	double before = 0;
@@ -72,12 +72,12 @@ static void choose(const share_plan *s, weighed *w, size_t n, splitter_estimate 
 		while (at + 1 < n && before + w[at].weight / 2 < (double)s->before[i])
 			before += w[at++].weight;
 		if (n > 0)
-			memcpy(g->raw + i * item_bytes(&lay), w[at].it, item_bytes(&lay));
+			memcpy(splitters_item(g, i), w[at].it, item_bytes(&lay));
 	}
 }
 
 static status choose_of_all(rank_env *env, const share_plan *s, const unsigned char *all,
-			    splitter_estimate *g)
+			    splitters *g)
 {
 	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
 	weighed *w = mem_array(&env->m, p * room, sizeof *w, "samples", &env->e);
@@ -95,12 +95,11 @@ static status choose_of_all(rank_env *env, const share_plan *s, const unsigned c
 	return w ? ST_OK : ST_RESOURCE;
 }
 
-status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *from,
-			      splitter_estimate *g)
+status splitter_estimate(rank_env *env, const share_plan *s, const reader *from, splitters *g)
 {
 	const layout *l = &env->o->lay;
 	const size_t p = (size_t)env->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
-	*g = (splitter_estimate){ .count = p - 1, .lay = *l };
+	*g = (splitters){ .count = p - 1, .lay = *l };
 	g->raw = mem_array(&env->m, g->count, isz, "splitters", &env->e);
 	unsigned char *rec = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
 	unsigned char *mine = mem_array(&env->m, bytes, 1, "samples", &env->e);
@@ -117,9 +116,4 @@ status splitter_estimate_make(rank_env *env, const share_plan *s, const reader *
 	mem_free(&env->m, all);
 	rc = comm_agree(env->c, rc);
 	return rc == ST_OK ? comm_bcast(env->c, g->raw, g->count * isz, 0) : rc;
-}
-
-void splitter_estimate_free(splitter_estimate *g, mem *m)
-{
-	mem_free(m, g->raw);
 }

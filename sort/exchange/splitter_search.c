@@ -7,7 +7,6 @@
  * some hundred bytes from each rank to each. */
 #include "splitter_search.h"
 #include "base/minmax.h"
-#include "sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -426,4 +425,35 @@ status splitter_search_run(splitter_search *s, err *er)
 		rc = comm_agree(s->c, sorted_failure(s->r, er));
 	return rc == ST_OK && failed ? err_set(er, ST_PEER, "the ranks never agree on where to cut")
 				     : rc;
+}
+
+/* ---------------------------------------------------------------------------------------- all of
+ * it
+ */
+
+status split_sorted(comm *c, mem *m, sorted *r, const uint64_t *target, const brackets *b,
+		    uint64_t *cut, err *er)
+{
+	const size_t places = b->count * r->count;
+	splitter_search s;
+	status rc = comm_agree(c, splitter_search_open(&s, c, m, r, target, b->count, er));
+	for (size_t j = 0, i = 0; rc == ST_OK && j < b->count; j++)
+		for (size_t k = 0; k < r->count; k++, i++) {
+			const uint64_t lo = r->start[k], hi = r->start[k + 1];
+			const bracket *w = &b->b[j];
+			s.g[i] = (range){ w->lo ? r->ops->before(r, lo, hi, w->lo) : lo,
+					  w->hi ? r->ops->before(r, lo, hi, w->hi) : hi };
+		}
+	if (rc == ST_OK)
+		rc = splitter_search_check(&s);
+	if (rc == ST_OK)
+		rc = splitter_search_run(&s, er);
+	for (size_t k = 0; rc == ST_OK && k < r->count; k++) {
+		cut[k] = r->start[k];
+		cut[places + r->count + k] = r->start[k + 1];
+	}
+	for (size_t i = 0; rc == ST_OK && i < places; i++)
+		cut[r->count + i] = s.g[i].lo;
+	splitter_search_close(&s);
+	return rc;
 }

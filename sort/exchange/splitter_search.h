@@ -3,9 +3,7 @@
 #ifndef HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 #define HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 
-#include "comm/comm.h"
-#include "base/mem.h"
-#include "spill/sorted.h"
+#include "sample.h"
 
 /* What one rank knows of one splitter in one of its runs: it cuts at a place in [lo, hi]. Of count
  * splitters and R runs, range j * R + k is that of splitter j in run k. */
@@ -48,5 +46,12 @@ status splitter_search_check(splitter_search *s);
  * ranks exactly target[j] records precede splitter j. Runs need to be in order as far as the ranges
  * reach. */
 status splitter_search_run(splitter_search *s, err *er);
+
+/* split_sorted - collective: all of this, from brackets: where each rank has to cut its records so
+ * that each destination gets exactly its planned share. The order is (key, rank, place), so equal
+ * keys are cut anywhere. cut has (size + 1) * runs elements: of run k, rank d is to get the places
+ * from cut[d * runs + k] to cut[(d + 1) * runs + k]. */
+status split_sorted(comm *c, mem *m, sorted *r, const uint64_t *target, const brackets *b,
+		    uint64_t *cut, err *er);
 
 #endif

@@ -6,7 +6,7 @@
 #include "exchange/exchange.h"
 #include "exchange/outgoing.h"
 #include "exchange/sample.h"
-#include "exchange/split.h"
+#include "exchange/splitter_search.h"
 #include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/streaming_store.h"
@@ -95,7 +95,7 @@ static status sort_and_split(sort_state *r)
 	sorted *own = &r->own.s;
 	status rc = comm_agree(j->c, sort_own(r));
 	if (rc == ST_OK)
-		rc = sample_brackets(j->c, j->m, own, r->target, &r->brackets, j->e);
+		rc = sample_brackets(j->c, j->m, own, NULL, r->target, &r->brackets, j->e);
 	if (rc == ST_OK)
 		rc = split_sorted(j->c, j->m, own, r->target, &r->brackets, r->cut, j->e);
 	sample_brackets_free(j->m, &r->brackets);

@@ -127,6 +127,7 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			     uint64_t out_recs)
 {
 	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL;
+	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
 	const input *in = &k->f->in;
 	return (budget_query){ .sorted_files = sorted_files_of(env, in),
 			       .longest_recs = longest_of(in),
@@ -136,10 +137,8 @@ static budget_query query_of(const rank_env *env, const settled *k, const memory
 			       .lay = env->o->lay,
 			       .threads = k->cpus->threads,
 			       .ranks = (unsigned)env->c->size,
-			       .distributing = two || (env->c->size > 1 &&
-						       !settings_strategy(env->o)->sorts_first),
-			       .unsorted =
-				       env->c->size > 1 && !settings_strategy(env->o)->sorts_first,
+			       .distributing = two || (unsorted && !env->o->partition_only),
+			       .unsorted = unsorted,
 			       .drops = settings_drops(env->o),
 			       .receives = budget_spreads(env, &k->f->in) || env_scatters(env),
 			       .exchange_bytes = exchange_bytes(env, k, mp, out_recs),

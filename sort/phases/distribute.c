@@ -1,76 +1,130 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The variant without a first sort: records go to their rank as they are, and the last step is a
- * sort, not a merge. Each source has its place in the receive buffer, so positions there follow
- * (rank, position) and a stable sort keeps the order of the input. Memory: up to two copies. */
+/* The variant that sorts last: records go to their rank in the order of the input, and what a rank
+ * has received is sorted and written as if it had read it. Each source has its place in the memory
+ * for it, so positions there follow (rank, position), and equal keys keep the order of the input.
+ * Memory: up to two copies. */
 #include "budget_phase.h"
 #include "phases.h"
 #include "base/clock.h"
-#include "base/trace.h"
+#include "base/minmax.h"
+#include "exchange/distribute_disk.h"
 #include "kernel/gather.h"
-#include "kernel/radix.h"
 #include "testing/failpoint.h"
+#include "testing/test_sizes.h"
 
-/* What arrives: records in the order of their sources, and an entry for each. */
-typedef struct receive_buffer {
-	unsigned char *recs;
-	entry *e, *tmp;
-	uint64_t *at; /* [size] where the next record of each source goes */
-	size_t n;
-	size_t open; /* sources that have more */
-} receive_buffer;
-
-static status receive_buffer_alloc(receive_buffer *d, rank_env *env, uint64_t n)
+/* The cuts as records of this rank. */
+static status find_splitters(rank_env *env, const cuts *k, splitters *g)
 {
-	d->n = n;
-	d->recs = mem_array(&env->m, d->n, env->o->lay.record_bytes, "received records", &env->e);
-	d->e = mem_array(&env->m, d->n, sizeof *d->e, "entries", &env->e);
-	d->at = mem_array(&env->m, (size_t)env->c->size, sizeof *d->at, "counts", &env->e);
-	return d->recs && d->e && d->at ? ST_OK : ST_RESOURCE;
+	sorted *s = k->s;
+	const size_t p = (size_t)env->c->size;
+	*g = (splitters){ .lay = s->lay };
+	g->raw = mem_array(&env->m, p - 1, item_bytes(&s->lay), "splitters", &env->e);
+	for (size_t d = 1; g->raw && d < p && k->cut[d] < sorted_total(s); d++)
+		s->ops->item(s, k->cut[d], splitters_item(g, g->count++));
+	return g->raw ? ST_OK : ST_RESOURCE;
 }
 
-static void receive_buffer_free(receive_buffer *d, rank_env *env)
+/* The sort that has found the cuts makes room for an entry for each record, by destination. */
+static status by_destination(rank_env *env, read_runs *d, cuts *k)
 {
-	mem_free(&env->m, d->recs);
-	mem_free(&env->m, d->e);
-	mem_free(&env->m, d->tmp);
-	mem_free(&env->m, d->at);
+	splitters g;
+	status rc = find_splitters(env, k, &g);
+	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
+	sorted_demand_close(&d->demand);
+	d->entries = mem_array(&env->m, d->n, sizeof *d->entries, "entries", &env->e);
+	d->r.e = d->entries;
+	sorted_memory_make(&d->r, 1, d->start);
+	k->s = d->s = &d->r.s;
+	if (rc == ST_OK)
+		rc = at && d->entries ? ST_OK : ST_RESOURCE;
+	if (rc == ST_OK) {
+		FAIL_FLIP(FAIL_ENTRIES, g.raw, g.count * item_bytes(&g.lay));
+		rc = gather_misfits(
+			splitters_place(&g, &d->r.recs, 0, d->n, k->cut, at, d->entries), &env->e);
+		FAIL_FLIP(FAIL_ENTRIES, d->entries, d->n * sizeof(entry));
+	}
+	mem_free(&env->m, g.raw);
+	mem_free(&env->m, at);
+	return rc;
+}
+
+/* Room for all that comes; where it is only parted, it is written at once. */
+static status make_room(const exchange_setup *t, read_runs *received, uint64_t **at)
+{
+	rank_env *env = t->env;
+	const read_runs_plan p = { .lay = env->o->lay, .rank = (uint32_t)env->c->rank };
+	*at = mem_array(&env->m, (size_t)env->c->size, sizeof **at, "counts", &env->e);
+	if (!*at)
+		return ST_RESOURCE;
+	return t->stores ? read_runs_room(&p, &env->m, (size_t)own_share(env, t->k->s->out),
+					  received, &env->e)
+			 : ST_OK;
+}
+
+static void write_block(writer *w, const unsigned char *rec, size_t n, size_t bytes)
+{
+	while (n > 0) {
+		size_t room;
+		unsigned char *to = writer_room(w, &room);
+		const size_t k = size_min(n, room);
+		memcpy(to, rec, k * bytes);
+		writer_add(w, k);
+		rec += k * bytes;
+		n -= k;
+	}
 }
 
 /* One block of source s to its place. */
-static status take_block(receive_buffer *d, const layout *l, exchange *x, int s, bool *any)
+static status take_block(exchange_setup *t, int s, const read_runs *to, uint64_t *at, bool *any)
 {
+	const size_t bytes = t->env->o->lay.record_bytes;
 	const unsigned char *rec;
 	size_t n;
-	const status rc = exchange_next(x, s, &rec, &n);
+	const status rc = exchange_next(t->x, s, &rec, &n);
 	if (rc != ST_OK || n == 0)
 		return rc;
 	*any = true;
-	unsigned char *to = d->recs + d->at[s] * l->record_bytes;
-	memcpy(to, rec, n * l->record_bytes);
-	for (size_t i = 0; i < n; i++, to += l->record_bytes, d->at[s]++)
-		d->e[d->at[s]] = entry_make(to, l, d->at[s]);
-	progress_add(PROGRESS_RECEIVED, n * l->record_bytes);
+	if (t->stores)
+		memcpy(to->recs + at[s] * bytes, rec, n * bytes);
+	else
+		write_block(&t->to_file, rec, n, bytes);
+	at[s] += n;
+	progress_add(PROGRESS_RECEIVED, n * bytes);
 	return ST_OK;
 }
 
 /* Block after block, the sources in turn. */
-static status receive_all(receive_buffer *d, exchange_setup *t)
+static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 {
 	const rank_env *env = t->env;
 	status rc = ST_OK;
-	uint64_t sum = 0;
 	bool any = true;
 	for (int s = 0; s < env->c->size; s++) {
-		d->at[s] = sum;
-		sum += t->recv[s];
+		at[s] = to->n;
+		to->n += t->recv[s];
 	}
 	while (rc == ST_OK && any) {
 		any = false;
 		for (int i = 0; rc == ST_OK && i < env->c->size; i++)
-			rc = take_block(d, &env->o->lay, t->x, (env->c->rank + i) % env->c->size,
-					&any);
+			rc = take_block(t, (env->c->rank + i) % env->c->size, to, at, &any);
 	}
 	return rc == ST_OK ? exchange_setup_drained(t) : rc;
+}
+
+static status exchange_records(exchange_setup *t, read_runs *read, cuts *k, read_runs *received)
+{
+	rank_env *env = t->env;
+	uint64_t *at = NULL;
+	status rc = by_destination(env, read, k);
+	rc = comm_agree(env->c, rc == ST_OK ? make_room(t, received, &at) : rc);
+	if (rc == ST_OK)
+		rc = exchange_setup_open(t);
+	if (rc == ST_OK)
+		rc = receive_all(t, received, at);
+	rc = exchange_setup_close(t, rc);
+	rc = read_runs_check(read, rc, &env->e);
+	mem_free(&env->m, at);
+	return comm_agree(env->c, rc);
 }
 
 static void next_stage(rank_progress *g, stage_kind k, uint64_t bytes)
@@ -80,60 +134,35 @@ static void next_stage(rank_progress *g, stage_kind k, uint64_t bytes)
 	progress_begin(g, k, bytes, now);
 }
 
-static status write_sorted(const receive_buffer *d, exchange_setup *t)
+/* What was read has been sent, and makes room for the sort. */
+static status sort_and_write(const exchange_setup *t, read_runs *read, read_runs *received)
 {
 	rank_env *env = t->env;
-	const records r = { d->recs, env->o->lay, (uint32_t)env->c->rank };
 	rank_progress *g = &env->c->progress;
-	size_t misfits = 0;
+	const read_runs_plan p = { .lay = env->o->lay,
+				   .rank = (uint32_t)env->c->rank,
+				   .threads = t->k->cpus->threads,
+				   .sizes = test_sizes_of(env->o) };
+	read_runs_free(&env->m, read);
 	next_stage(g, STAGE_SORT, 0);
-	const double span = trace_begin();
-	FAIL_FLIP(FAIL_ENTRIES, d->e, d->n * sizeof(entry));
-	if (!env->o->partition_only)
-		radix_sort(d->e, d->tmp, d->n, &r);
-	FAIL_FLIP(FAIL_ENTRIES, d->e, d->n * sizeof(entry));
-	trace_end(TRACE_SORT, span);
-	next_stage(g, STAGE_WRITE, d->n * env->o->lay.record_bytes);
-	const size_t dropping = settings_drops(env->o) ? d->n : 0;
-	for (size_t i = 0; i < dropping; i++) {
-		const unsigned char *rec = record_at(&r, entry_pos(&d->e[i]));
-		misfits += !entry_fits(&d->e[i], rec, &r.lay);
-		selection_put(&t->selection, rec, &t->to_file);
-	}
-	for (size_t at = dropping; at < d->n;) {
-		size_t room;
-		unsigned char *to = writer_room(&t->to_file, &room);
-		const size_t n = room < d->n - at ? room : d->n - at;
-		misfits += gather(&r, d->e + at, n, d->n - at - n, to);
-		writer_add(&t->to_file, n);
-		at += n;
-	}
-	return gather_misfits(misfits, &env->e);
+	const status rc = comm_agree(env->c, read_runs_sort(&p, &env->m, received, &env->e));
+	next_stage(g, STAGE_WRITE, received->n * env->o->lay.record_bytes);
+	return rc == ST_OK ? phase_single_rank(env, t->k, t->f, received, t->w) : rc;
 }
 
+/* Ranks whose records spilled to disk merge; so all do, because they need streams in order. */
 status phase_distribute(exchange_setup *t, read_runs *read, cuts *k)
 {
 	rank_env *env = t->env;
-	if (budget_merges(
-		    env, t->k->mp)) /* spilled to disk: all but the sorting of runs is left to do */
-		return phase_merge(t);
-	receive_buffer d = { 0 };
-	status rc = comm_agree(env->c, receive_buffer_alloc(&d, env, own_share(env, t->k->s->out)));
-	if (rc == ST_OK)
-		rc = exchange_setup_open(t);
-	if (rc == ST_OK)
-		rc = receive_all(&d, t);
-	if (rc == ST_OK) {
-		/* what was read has been sent: its room is the scratch of the last sort */
-		mem_free(&env->m, k->by_destination);
-		k->by_destination = NULL;
-		read_runs_free(&env->m, read);
-		d.tmp = mem_array(&env->m, d.n, sizeof *d.tmp, "sorting", &env->e);
-		rc = d.tmp ? ST_OK : ST_RESOURCE;
-	}
-	if (rc == ST_OK)
-		rc = write_sorted(&d, t);
-	rc = exchange_setup_close(t, rc);
-	receive_buffer_free(&d, env);
+	read_runs received = { 0 };
+	uint64_t merges;
+	status rc = comm_reduce(env->c, budget_merges(env, t->k->mp), u64_max, &merges);
+	if (rc != ST_OK || merges)
+		return rc == ST_OK ? phase_merge(t) : rc;
+	t->stores = !env->o->partition_only;
+	rc = exchange_records(t, read, k, &received);
+	if (rc == ST_OK && t->stores)
+		rc = sort_and_write(t, read, &received);
+	read_runs_free(&env->m, &received);
 	return rc;
 }

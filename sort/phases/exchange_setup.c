@@ -180,7 +180,7 @@ status exchange_setup_open(exchange_setup *t)
 				  .total = t->k->s->records };
 	rc = check_arrivals(t);
 	rc = comm_agree(env->c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
-	if (rc == ST_OK)
+	if (rc == ST_OK && !t->stores)
 		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	progress_sends(&env->c->progress, leaving(t));

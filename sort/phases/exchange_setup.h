@@ -16,6 +16,7 @@ typedef struct exchange_setup {
 	const cuts *cuts;
 	files *f;
 	output_part *w; /* receives what was written */
+	bool stores;    /* what comes is kept in memory first: no output is opened */
 	/* open */
 	exchange *x;
 	outgoing out;

@@ -76,10 +76,10 @@ status phase_plan_top(rank_env *env, const settled *k, const read_runs *d, cuts 
 		      share_plan *next);
 status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *next);
 
-/* phase_sample - estimate the splitters. phase_split - cut exactly at the planned shares. merges:
- * the runs are sorted. */
+/* phase_sample - estimate the splitters; merges: the runs are sorted, or will be before anything
+ * leaves. phase_split - cut exactly at the planned shares. */
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
-status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
+status phase_split(rank_env *env, const share_plan *s, const read_runs *d, cuts *k);
 
 /* phase_split_inputs - with --merge over several ranks: which records of each input this rank
  * merges. With --unique each key goes to one rank alone: a new plan in `next`. */
@@ -87,8 +87,7 @@ status phase_split_inputs(rank_env *env, const settled *k, read_runs *d, share_p
 
 /* phase_split_keys - with --unique: each key goes to one rank alone, so shares are as near to the
  * planned ones as the keys allow: a new plan in `next`. */
-status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
-			share_plan *next);
+status phase_split_keys(rank_env *env, const settled *k, cuts *c, share_plan *next);
 
 /* phase_regroup - where the exchange takes two steps: the first one. What this rank has then takes
  * the place of what it has read, and c has what its peers get of it. */

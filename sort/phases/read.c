@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank does by itself or with samples: read its share, sort its entries, estimate and find
- * the splitters. After split, order[cut[d] .. cut[d + 1]) are the entries of rank d's records. */
+/* What a rank does by itself or with samples: read its share, estimate and find the splitters.
+ * After split, places cut[d] to cut[d + 1] are those of rank d's records. */
 #include "budget_phase.h"
 #include "exchange/distribute_disk.h"
 #include "exchange/key_borders.h"
@@ -130,7 +130,7 @@ static uint64_t most_recs(const rank_env *env, const settled *k)
 
 /* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: not wanted,
  * or reading means waiting for others, which shows no speed. */
-static speed_history *speed_history_of(const rank_env *env, const settled *k, bool sort, uint64_t n,
+static speed_history *speed_history_of(const rank_env *env, const settled *k, uint64_t n,
 				       speed_history *h)
 {
 	const rates *r = &env->stats->rate;
@@ -140,7 +140,7 @@ static speed_history *speed_history_of(const rank_env *env, const settled *k, bo
 	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
 		return NULL;
 	h->read_s = r->copy_s * env->o->lay.record_bytes;
-	h->sort_s = sort ? job_time_before_s(r, env->o, n) / (double)n - h->read_s : 0;
+	h->sort_s = job_time_before_s(r, env->o, n) / (double)n - h->read_s;
 	return h;
 }
 
@@ -178,7 +178,6 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 	const input *in = &k->f->in;
 	const uint64_t n = own_share(env, k->s->in);
 	const uint64_t first = in->per_rank ? 0 : workdir_first(env, k->w, k->s->in);
-	const bool sort = env->c->size == 1 || settings_strategy(env->o)->sorts_first;
 	const read_runs_plan p = { .first = first,
 				   .n = n,
 				   .lay = env->o->lay,
@@ -188,8 +187,7 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 				   .io = k->f->io,
 				   .most_recs = most_recs(env, k),
 				   .sizes = test_sizes_of(env->o),
-				   .sort = sort,
-				   .speed_history = speed_history_of(env, k, sort, n, speeds) };
+				   .speed_history = speed_history_of(env, k, n, speeds) };
 	reading x = { env, k, d, next, mp };
 	const run_formation_plan sp = run_formation_plan_of(&x, &p);
 	const bool spills = k->mp->budget.spills, spreads = spills && budget_spreads(env, in);
@@ -206,23 +204,11 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
-	(void)merges;
-	return sample_brackets(env->c, &env->m, d->s, s->before, &k->brackets, &env->e);
+	return sample_brackets(env->c, &env->m, d->s, merges ? NULL : &d->r.recs, s->before,
+			       &k->brackets, &env->e);
 }
 
-/* Entries move to an array of their own, and the old one is free for sorting the received. */
-static status split_by_destination(rank_env *env, const share_plan *s, const read_runs *d, cuts *k)
-{
-	k->by_destination = mem_array(&env->m, d->n, sizeof *k->by_destination, "entries", &env->e);
-	k->by_destination_start[1] = d->n;
-	k->unsorted = (sorted_memory){ .recs = d->r.recs, .e = k->by_destination };
-	sorted_memory_make(&k->unsorted, 1, k->by_destination_start);
-	k->s = &k->unsorted.s;
-	return split_unsorted(env->c, &env->m, &d->r.recs, d->entries, k->by_destination, d->n,
-			      s->before, &k->brackets, k->cut, &env->e);
-}
-
-status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
+status phase_split(rank_env *env, const share_plan *s, const read_runs *d, cuts *k)
 {
 	k->s = d->s;
 	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->s->count, sizeof *k->cut,
@@ -230,9 +216,8 @@ status phase_split(rank_env *env, const share_plan *s, const read_runs *d, bool 
 	const status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	const status cut = merges ? split_sorted(env->c, &env->m, k->s, s->before, &k->brackets,
-						 k->cut, &env->e)
-				  : split_by_destination(env, s, d, k);
+	const status cut =
+		split_sorted(env->c, &env->m, k->s, s->before, &k->brackets, k->cut, &env->e);
 	sample_brackets_free(&env->m, &k->brackets);
 	return cut;
 }
@@ -276,15 +261,10 @@ static status new_shares(rank_env *env, const settled *k, const cuts *c, share_p
 	return rc;
 }
 
-status phase_split_keys(rank_env *env, const settled *k, const read_runs *d, cuts *c,
-			share_plan *next)
+status phase_split_keys(rank_env *env, const settled *k, cuts *c, share_plan *next)
 {
 	if (!env->o->unique)
 		return ST_OK;
-	const status rc = budget_merges(env, k->mp)
-				  ? key_borders_sorted(env->c, &env->m, c->s, c->cut, &env->e)
-				  : key_borders_unsorted(env->c, &env->m, &c->unsorted.recs,
-							 c->by_destination, d->entries, d->n,
-							 c->cut, &env->e);
+	const status rc = key_borders_move(env->c, &env->m, c->s, c->cut, &env->e);
 	return rc == ST_OK ? new_shares(env, k, c, next) : rc;
 }

@@ -6,7 +6,7 @@
 #define HETSORT_PHASES_VALUES_H
 
 #include "base/memory_limit.h"
-#include "exchange/split.h"
+#include "exchange/splitter_search.h"
 #include "exchange/two_level.h"
 #include "io/input.h"
 #include "io/output.h"
@@ -75,10 +75,7 @@ typedef struct dropped {
 /* Where this rank's records are cut, and the runs that are cut: what each rank gets of each. */
 typedef struct cuts {
 	brackets brackets;
-	sorted *s;              /* as read, or */
-	sorted_memory unsorted; /* by distributing: entries by destination, as one run */
-	entry *by_destination;
-	uint64_t by_destination_start[2];
+	sorted *s;      /* as read; by distributing later: one run, by destination */
 	uint64_t *cut;  /* [(size + 1) * runs], or [(peers + 1)] of one run: */
 	peer_flow flow; /* what comes and goes where not all are peers; most_peers of any rank */
 	int most_peers;

@@ -7,7 +7,6 @@
 #include "base/minmax.h"
 #include "base/clock.h"
 #include "base/pool.h"
-#include "kernel/radix.h"
 
 #include <hetpart.h>
 #include <stdatomic.h>
@@ -262,7 +261,7 @@ static status one_chunk(scatter_worker *t, uint64_t *n, double *wait_s)
 		*n = w.value;
 	if (rc == ST_OK && *n)
 		rc = take_chunk(t, *n);
-	if (rc == ST_OK && *n && t->failed == ST_OK && t->p->sort)
+	if (rc == ST_OK && *n && t->failed == ST_OK)
 		t->failed = sort_chunk(t, at);
 	return rc;
 }

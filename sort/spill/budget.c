@@ -108,16 +108,34 @@ static uint64_t single_bytes(const budget_query *q)
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
+/* A sort of all records in memory, and the threads that write them. */
+static uint64_t order_bytes(const budget_query *q)
+{
+	const unsigned threads = single_threads(q);
+	return sort_bytes(&q->lay, q->recs, threads, threads + 1);
+}
+
+/* Of ranks that sort what they receive: this is as if they had read it. */
+static budget_query last_of(const budget_query *q)
+{
+	budget_query last = *q;
+	last.recs = q->unsorted ? q->out_recs : q->recs;
+	return last;
+}
+
 /* What is in memory at the same time where nothing spills. */
 static uint64_t core_bytes(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
-	const unsigned threads = single_threads(q);
-	const uint64_t order = q->unsorted ? q->recs * sizeof(entry)
-					   : sort_bytes(&q->lay, q->recs, threads, threads + 1);
 	const uint64_t move = q->exchange_bytes ? q->exchange_bytes : single_bytes(q);
-	const uint64_t received = q->distributing ? q->out_recs * (rec + 2 * sizeof(entry)) : 0;
-	return received + data + order + move;
+	const uint64_t entries = q->unsorted ? q->recs * sizeof(entry) : 0;
+	const uint64_t sending = data + u64_max(order_bytes(q), entries) + move;
+	if (!q->distributing)
+		return sending;
+	if (!q->unsorted)
+		return sending + q->out_recs * (rec + 2 * sizeof(entry));
+	const budget_query last = last_of(q);
+	return q->out_recs * rec + u64_max(sending, order_bytes(&last) + single_bytes(&last));
 }
 
 static uint64_t core_needs(const budget_query *q)
@@ -401,10 +419,10 @@ static bool fits_sorted_any(budget *b, const budget_query *q)
 /* Nothing is on disk: the threads of a single rank. */
 static void set_core(budget *b, const budget_query *q)
 {
-	const uint64_t data = q->recs * q->lay.record_bytes;
+	const budget_query last = last_of(q);
 	b->bytes = core_bytes(q);
-	b->workers = single_threads(q);
-	b->write_bytes = batch_bytes(data);
+	b->workers = single_threads(&last);
+	b->write_bytes = batch_bytes(last.recs * q->lay.record_bytes);
 }
 
 bool budget_make(budget *b, const budget_query *q)

@@ -18,7 +18,7 @@ typedef struct budget_query {
 	unsigned threads;
 	unsigned ranks;
 	bool distributing;       /* needs memory for what it receives as well */
-	bool unsorted;           /* what it reads is exchanged before it is sorted */
+	bool unsorted;           /* what it reads is sent before it is sorted */
 	bool drops;              /* some records: a single rank looks at entries of each piece */
 	bool receives;           /* what it sorts comes from other ranks */
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */

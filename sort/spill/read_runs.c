@@ -76,13 +76,11 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 			       p->lay.record_bytes);
 	d->raw = mem_array(m, bytes + 2 * IO_FD_ALIGN, 1, "records", e);
 	d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
-	if (!p->sort)
-		d->entries = mem_array(m, room, sizeof *d->entries, "entries", e);
-	if (!d->raw || !d->start || (!p->sort && !d->entries))
+	if (!d->raw || !d->start)
 		return ST_RESOURCE;
 	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_FD_ALIGN);
 	d->recs = d->raw + to_page + offset % IO_FD_ALIGN;
-	d->r = (sorted_memory){ .recs = { d->recs, p->lay, p->rank }, .e = d->entries };
+	d->r.recs = (records){ d->recs, p->lay, p->rank };
 	return ST_OK;
 }
 
@@ -183,8 +181,7 @@ static void read_chunk(reading *x, unsigned lane, uint64_t at, size_t n)
 {
 	read_runs *d = x->d;
 	arriving c = { .x = x, .lane = lane };
-	loading got = { .entries = d->entries ? d->entries + at : NULL,
-			.pos = at,
+	loading got = { .pos = at,
 			.arrived = d->demand.order ? keys_to_buckets : NULL,
 			.arrived_to = &c,
 			.in_place = d->mapped != NULL };
@@ -300,19 +297,13 @@ static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	reading x = { .d = d, .p = p, .begun_s = now_s() };
-	return p->sort ? add_arrived(&x, m, u64_max(p->most_recs, d->n), e) : ST_OK;
+	return add_arrived(&x, m, u64_max(p->most_recs, d->n), e);
 }
 
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	reading x = { .d = d, .p = p, .begun_s = now_s() };
 	d->start[1] = d->n;
-	if (!p->sort) {
-		sorted_memory_make(&d->r, 1, d->start);
-		d->s = &d->r.s;
-		d->s->shuffled = true;
-		return ST_OK;
-	}
 	const status rc = add_arrived(&x, m, d->n, e);
 	return rc == ST_OK ? end_order(&x, e) : rc;
 }
@@ -324,7 +315,7 @@ static status map_records(mem *m, const read_runs_plan *p, reader *r, read_runs 
 			  err *e)
 {
 	const unsigned char *at = NULL;
-	if (p->sort && is_long(p))
+	if (is_long(p))
 		at = reader_map(r, &d->map);
 	*is = at != NULL;
 	if (!at)
@@ -349,7 +340,7 @@ status read_runs_check(const read_runs *d, status rc, err *e)
 static status read_all(const read_runs_plan *p, mem *m, read_runs *d, const reader *from, err *e)
 {
 	reading x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
-	const bool sampled = p->sort && is_long(p);
+	const bool sampled = is_long(p);
 	status rc = ST_OK;
 	d->start[1] = d->n;
 	if (sampled)
@@ -405,16 +396,12 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 		return rc;
 	}
 	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
-	if (d->entries)
-		memcpy(more.entries, d->entries, d->n * sizeof *d->entries);
 	if (d->demand.order)
 		demand_move(d->demand.order, more.recs);
 	mem_free(m, d->raw);
-	mem_free(m, d->entries);
 	mem_free(m, d->start);
 	d->raw = more.raw;
 	d->recs = more.recs;
-	d->entries = more.entries;
 	d->start = more.start;
 	d->room = more.room;
 	d->r = more.r;
@@ -473,9 +460,6 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 		unsigned char *to = d->recs + d->n * lay.record_bytes;
 		size_t got = 0;
 		rc = read_runs_take(s, to, n, &got, e);
-		for (size_t i = 0; d->entries && i < got; i++)
-			d->entries[d->n + i] =
-				entry_make(to + i * lay.record_bytes, &lay, d->n + i);
 		d->n += got;
 		*ended = got < n;
 	}
@@ -493,8 +477,8 @@ status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *o
 checksum read_runs_arrived(read_runs *d, size_t n)
 {
 	const layout *l = &d->r.recs.lay;
-	const checksum sum = reader_entries(l, d->recs + d->n * l->record_bytes, n, d->n,
-					    d->entries ? d->entries + d->n : NULL, &d->verify_s);
+	const checksum sum =
+		reader_entries(l, d->recs + d->n * l->record_bytes, n, d->n, NULL, &d->verify_s);
 	d->n += n;
 	return sum;
 }

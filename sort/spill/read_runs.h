@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a rank's share of the input into memory: its records, and the buckets of a sort on demand
- * (kernel/demand.h) or, where they are exchanged before they are sorted, an entry for each. */
+ * (kernel/demand.h). */
 #ifndef HETSORT_SPILL_READ_RUNS_H
 #define HETSORT_SPILL_READ_RUNS_H
 
@@ -24,7 +24,7 @@ typedef struct read_runs {
 		*recs; /* of these; records of a file may lie in its pages instead, in r.recs */
 	mapped map;
 	reader *mapped;             /* open while they do; else NULL */
-	entry *entries;             /* where sorting was not asked for */
+	entry *entries;             /* of r, else NULL */
 	unsigned char *keys_sample; /* records for the classifier of the buckets */
 	size_t keys_samples;
 	size_t n, room;         /* records, and how many there is memory for */
@@ -33,7 +33,7 @@ typedef struct read_runs {
 	spill_name *names;      /* of the files of runs on disk, where these have any */
 	sorted *s; /* what was read: one of the next four, and *d has to stay where it is */
 	sorted_demand demand;
-	sorted_memory r; /* if sorting was not asked for, one run in the order of the input */
+	sorted_memory r; /* of records that came in order, or are to leave by destination */
 	sorted_disk disk;
 	sorted *files;    /* of inputs that are sorted already, nothing else */
 	uint64_t *cut;    /* [2 * runs] of s: where its part of each begins; and where that ends */
@@ -53,8 +53,7 @@ typedef struct read_runs_plan {
 	direct_io direct;
 	io_backend *io;
 	const test_sizes *sizes;
-	uint64_t most_recs; /* in memory, where their number is not known before */
-	bool sort;
+	uint64_t most_recs;           /* in memory, where their number is not known before */
 	speed_history *speed_history; /* receives how much was done when; NULL: not wanted */
 } read_runs_plan;
 

@@ -558,9 +558,7 @@ static status empty_run(const run_formation *s, err *e)
 /* Sort what memory held when the stream turned out to be longer, and write it. */
 static status write_held(run_formation *s, mem *m, read_runs *held, err *e)
 {
-	read_runs_plan p = s->p->load;
-	p.sort = true;
-	status rc = read_runs_sort(&p, m, held, e);
+	status rc = read_runs_sort(&s->p->load, m, held, e);
 	for (unsigned i = 0; rc == ST_OK && i < s->workers; i++)
 		rc = demand_room_open(&s->workspace[i].held, held->demand.order, e);
 	if (rc == ST_OK)

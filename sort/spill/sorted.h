@@ -66,7 +66,6 @@ struct sorted {
 	uint32_t rank;
 	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; run k has the places from start[k] to start[k + 1] */
-	bool shuffled;         /* records are not in order, but as they were read */
 	bool costly;           /* item() and before() read files */
 	err failed; /* the first failure to read; what is looked up after it means nothing */
 };

@@ -220,6 +220,9 @@ done
 head -c 35000000 large >own.0 && tail -c +35000001 large >own.1
 run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir spill -o out own.%r
 is "files of the ranks, beyond what distributing holds" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
+head -c 3000000 large >own.0 && tail -c +3000001 large | head -c -3000000 >own.1 && tail -c 3000000 large >own.2
+run timeout 60 "$hetsort" --memory 72M --ranks 3 --speeds 1,1,30 --strategy distribute --tmpdir spill -f -o out own.%r
+is "files of the ranks, beyond what some of them hold" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
 rm out own.*
 turn=0
 for layout in "--record-size 4000" "--record-size 50000 --key 7,50" "--record-size 5000 --key 0,5000"; do

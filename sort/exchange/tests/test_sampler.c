@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #include "base/splitmix.h"
-#include "exchange/split.h"
+#include "exchange/splitter_search.h"
+#include "kernel/radix.h"
 
 enum { RANKS = 4, REC = 100, SMALL = 100000, LARGE = 700000, MOST_WORDS = 24 };
 
@@ -102,14 +103,14 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 	brackets b = { 0 };
 	err er = { ST_OK, "" };
 	sorted_memory_make(&r, 1, start);
-	r.s.shuffled = true;
 	for (uint64_t i = 0; i < N; i++)
 		e[i] = entry_make(record_at(&recs, i), &lay, i);
-	status rc = sample_brackets(c, m, &r.s, target, &b, &er);
+	radix_sort(e, out, N, &recs);
+	status rc = sample_brackets(c, m, &r.s, &recs, target, &b, &er);
 	if (rc == ST_OK && b.b[0].hi)
 		f->fooled += b.b[0].hi->hi < UINT64_C(1) << 63;
 	if (rc == ST_OK)
-		rc = split_unsorted(c, m, &recs, e, out, N, target, &b, cut, &er);
+		rc = split_sorted(c, m, &r.s, target, &b, cut, &er);
 	for (int d = 0; rc == ST_OK && d < RANKS; d++)
 		f->share[d] += cut[d + 1] - cut[d];
 	sample_brackets_free(m, &b);
