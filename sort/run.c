@@ -154,7 +154,7 @@ static status sample(job *j)
 /* Cut exactly at the planned shares. */
 static status split(job *j)
 {
-	return phase_split(&j->env, &j->shares, &j->data, &j->cuts);
+	return phase_split(&j->env, &j->data, &j->cuts);
 }
 
 /* Each rank's records of inputs that are sorted already. */
@@ -420,7 +420,7 @@ static void job_free(job *j)
 	read_runs_free(m, &j->data);
 	mem_free(m, j->cuts.cut);
 	peer_flow_free(&j->cuts.flow, m);
-	sample_brackets_free(m, &j->cuts.brackets);
+	splitter_search_close(&j->cuts.search);
 	mem_free(m, j->part.keys);
 	verified_free(m, &j->verified);
 	wisdom_free(j->wisdom);

@@ -7,6 +7,7 @@
  * some hundred bytes from each rank to each. */
 #include "splitter_search.h"
 #include "base/minmax.h"
+#include "base/splitmix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ enum { MOST_ROUNDS = 1000 };
 
 /* A rank sends so many samples of a splitter, and no more bytes in all. */
 enum { MOST_SAMPLES = 64, SAMPLES_BYTES = 64 << 10 };
+
+static const double MARGIN = 2.5; /* five standard deviations, each at most half a root */
 
 /* What a rank tells of a splitter; then the samples, and room for a seal. */
 typedef struct bid {
@@ -62,22 +65,16 @@ static size_t samples_a_run(const splitter_search *s)
 	return s->r->costly ? 1 : size_max(1, s->samples / s->r->count);
 }
 
-status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const uint64_t *target,
-			    size_t count, err *er)
+/* Ranges are all that there is. */
+static status open_memory(splitter_search *s, err *er)
 {
-	const size_t p = (size_t)c->size, places = count * r->count;
-	*s = (splitter_search){ .c = c,
-				.m = m,
-				.r = r,
-				.target = target,
-				.count = count,
-				.width = UINT64_MAX,
-				.decided = (size_t)c->rank >= count };
+	mem *m = s->m;
+	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
 	const size_t one = item_size(s);
 	s->samples = samples_for(p, one);
 	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
 	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
-	s->own_room = r->count > 1 ? size_max(s->samples, r->count * samples_a_run(s)) : 0;
+	s->own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
 	s->g = mem_array(m, places, sizeof *s->g, "splitter ranges", er);
 	s->cut = mem_array(m, places, sizeof *s->cut, "splitter ranges", er);
 	s->out = mem_array(m, p, s->bid_bytes, "splitter samples", er);
@@ -86,13 +83,18 @@ status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, cons
 	s->order = mem_array(m, p * s->samples, sizeof *s->order, "splitter samples", er);
 	s->own = mem_array(m, s->own_room, sizeof *s->own, "splitter samples", er);
 	s->items = mem_array(m, s->own_room, one, "splitter samples", er);
-	return s->g && s->cut && s->out && s->in && s->answer && s->order && s->own && s->items
-		       ? ST_OK
-		       : ST_RESOURCE;
+	if (!s->g || !s->cut || !s->out || !s->in || !s->answer || !s->order || !s->own ||
+	    !s->items)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < places; i++)
+		s->g[i] = s->cut[i] = (range){ s->r->start[i % runs], s->r->start[i % runs + 1] };
+	return ST_OK;
 }
 
 void splitter_search_close(splitter_search *s)
 {
+	if (!s->m)
+		return;
 	mem_free(s->m, s->g);
 	mem_free(s->m, s->cut);
 	mem_free(s->m, s->out);
@@ -101,9 +103,10 @@ void splitter_search_close(splitter_search *s)
 	mem_free(s->m, s->order);
 	mem_free(s->m, s->own);
 	mem_free(s->m, s->items);
+	*s = (splitter_search){ 0 };
 }
 
-/* ---------------------------------------------------------------------------------- the check */
+/* --------------------------------------------------------------------------- what a rank tells */
 
 /* How many records of this rank lie before the lower ends of a splitter's ranges, and before the
  * upper. */
@@ -117,46 +120,6 @@ static range sum_up(const sorted *r, const range *g)
 	return sum;
 }
 
-/* Rank j's verdict on its own splitter: does each end of the estimate hold? */
-static range ends_that_hold(const splitter_search *s, const range *in)
-{
-	range sum = { 0, 0 };
-	if ((size_t)s->c->rank >= s->count)
-		return sum;
-	for (int i = 0; i < s->c->size; i++)
-		sum = (range){ sum.lo + in[i].lo, sum.hi + in[i].hi };
-	const uint64_t t = s->target[s->c->rank];
-	return (range){ sum.lo <= t, sum.hi >= t };
-}
-
-static void open_ends(const sorted *r, range *g, bool lo_holds, bool hi_holds)
-{
-	for (size_t k = 0; k < r->count; k++) {
-		if (!lo_holds)
-			g[k].lo = r->start[k];
-		if (!hi_holds)
-			g[k].hi = r->start[k + 1];
-	}
-}
-
-status splitter_search_check(splitter_search *s)
-{
-	range *out = (void *)s->out, *in = (void *)s->in;
-	_Static_assert(sizeof(bid) >= sizeof(range), "room for a range is room for a bid");
-	for (size_t j = 0; j < s->count; j++)
-		out[j] = sum_up(s->r, s->g + j * s->r->count);
-	status rc = comm_alltoall(s->c, out, in, sizeof *out);
-	if (rc == ST_OK) {
-		const range holds = ends_that_hold(s, in);
-		rc = comm_allgather(s->c, &holds, in, sizeof holds);
-	}
-	for (size_t j = 0; rc == ST_OK && j < s->count; j++)
-		open_ends(s->r, s->g + j * s->r->count, in[j].lo, in[j].hi);
-	return rc;
-}
-
-/* --------------------------------------------------------------------------- what a rank tells */
-
 /* Of each run samples, one from each part. Returns how many. */
 static size_t sample_runs(const splitter_search *s, const range *cut)
 {
@@ -167,7 +130,10 @@ static size_t sample_runs(const splitter_search *s, const range *cut)
 		const size_t parts = (size_t)u64_min(samples_a_run(s), w);
 		for (size_t i = 0; i < parts; i++, n++) {
 			item *it = (void *)(s->items + n * one);
-			s->r->ops->item(s->r, cut[k].lo + sample_place(w, i, parts, s->of_part),
+			s->r->ops->item(s->r,
+					cut[k].lo +
+						sample_place(w, i, parts,
+							     sample_phase(s->c->rank, s->round)),
 					it);
 			s->own[n] = (weighed){ it, (double)w / (double)parts };
 		}
@@ -187,7 +153,8 @@ static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_
 	double before = 0;
 	qsort_r(s->own, n, sizeof *s->own, item_order, &lay);
 	for (size_t i = 0, at = 0; i < count; i++, to += one) {
-		const double place = (double)sample_place(width, i, count, s->of_part);
+		const double place =
+			(double)sample_place(width, i, count, sample_phase(s->c->rank, s->round));
 		while (at + 1 < n && before + s->own[at].weight <= place)
 			before += s->own[at++].weight;
 		memcpy(to, s->own[at].it, one);
@@ -203,17 +170,40 @@ static void draw_all(const splitter_search *s, const range *cut, unsigned char *
 			s->r->ops->item(s->r, at, (void *)to);
 }
 
+/* One from each part of the records as they lie, at a random place: a fixed stride would meet
+ * periodic inputs in step. */
+static size_t draw_as_read(const splitter_search *s, unsigned char *to)
+{
+	const uint64_t n = sorted_total(s->r);
+	uint64_t state = UINT64_C(0x68657473) + s->r->rank;
+	for (size_t i = 0; i < s->samples; i++, to += item_size(s)) {
+		const uint64_t from = sample_place(n, i, s->samples, 0);
+		const uint64_t at =
+			from + splitmix(&state) % (sample_place(n, i + 1, s->samples, 0) - from);
+		const entry e = entry_make(record_at(s->as_read, at), &s->r->lay, at);
+		item_of((void *)to, &e, s->as_read);
+	}
+	return s->samples;
+}
+
 static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
 {
 	if (width <= s->samples) {
 		draw_all(s, cut, to);
 		return (size_t)width;
 	}
+	if (s->round == 0 && s->as_read)
+		return draw_as_read(s, to);
+	if (s->round == 0 && s->r->ops->sample)
+		return s->r->ops->sample(s->r, s->samples, to);
 	if (s->r->count > 1)
 		return draw_from_runs(s, cut, width, to);
 	const size_t n = s->r->costly ? 1 : s->samples;
 	for (size_t i = 0; i < n; i++, to += item_size(s))
-		s->r->ops->item(s->r, cut->lo + sample_place(width, i, n, s->of_part), (void *)to);
+		s->r->ops->item(
+			s->r,
+			cut->lo + sample_place(width, i, n, sample_phase(s->c->rank, s->round)),
+			(void *)to);
 	return n;
 }
 
@@ -260,6 +250,14 @@ static void hear(const splitter_search *s, const bid *b, hearing *h, double *sum
 	*square += weight * weight;
 }
 
+/* How far a place may be off that is estimated from samples, each for `weight` records of a rank:
+ * at most by the sum of one weight a rank, and but for one time in a million by five times the
+ * standard deviation, from the sum of their squares. */
+static double margin_of(double sum, double square)
+{
+	return fmin(sum, MARGIN * sqrt(square));
+}
+
 static hearing hear_all(const splitter_search *s)
 {
 	hearing h = { .all = true };
@@ -267,7 +265,7 @@ static hearing hear_all(const splitter_search *s)
 	double sum = 0, square = 0;
 	for (int i = 0; i < s->c->size; i++)
 		hear(s, (const void *)(s->in + (size_t)i * s->bid_bytes), &h, &sum, &square);
-	h.margin = sample_margin(sum, square);
+	h.margin = margin_of(sum, square);
 	qsort_r(s->order, h.n, sizeof *s->order, item_order, &lay);
 	return h;
 }
@@ -380,16 +378,15 @@ static void place_pivots(const splitter_search *s, size_t j, const answer *a)
 	}
 }
 
-/* *live: there is a splitter still to be found; *failed: a rank cannot go on. */
-static void take_answers(const splitter_search *s, bool *live, bool *failed)
+static void take_answers(splitter_search *s)
 {
-	*live = *failed = false;
+	s->live = s->failed = false;
 	for (int i = 0; i < s->c->size; i++) {
 		const answer *a = (const void *)(s->in + (size_t)i * s->answer_bytes);
-		*failed |= a->verdict >= FAILED;
-		*live |= a->verdict > BEFORE;
+		s->failed |= a->verdict >= FAILED;
+		s->live |= a->verdict > BEFORE;
 	}
-	for (size_t j = 0; j < s->count && !*failed; j++) {
+	for (size_t j = 0; j < s->count && !s->failed; j++) {
 		const answer *a = (const void *)(s->in + j * s->answer_bytes);
 		if (a->verdict == DECIDED)
 			continue;
@@ -398,9 +395,8 @@ static void take_answers(const splitter_search *s, bool *live, bool *failed)
 	}
 }
 
-static status search_round(splitter_search *s, unsigned round, bool *live, bool *failed)
+static status search_round(splitter_search *s)
 {
-	s->of_part = sample_phase(s->c->rank, round);
 	make_bids(s);
 	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bid_bytes);
 	if (rc != ST_OK)
@@ -408,52 +404,53 @@ static status search_round(splitter_search *s, unsigned round, bool *live, bool 
 	make_answer(s);
 	rc = comm_allgather_sealed(s->c, s->answer, s->in, s->answer_bytes);
 	if (rc == ST_OK)
-		take_answers(s, live, failed);
+		take_answers(s);
+	s->failed |= s->round++ == MOST_ROUNDS;
 	return rc;
 }
 
-status splitter_search_run(splitter_search *s, err *er)
+status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const records *as_read,
+			    const uint64_t *target, size_t count, err *er)
 {
-	bool live = s->count > 0, failed = false;
+	*s = (splitter_search){ .c = c,
+				.m = m,
+				.r = r,
+				.as_read = as_read,
+				.target = target,
+				.count = count,
+				.width = UINT64_MAX,
+				.decided = (size_t)c->rank >= count };
+	const status rc = comm_agree(c, open_memory(s, er));
+	return rc == ST_OK && count > 0 ? search_round(s) : rc;
+}
+
+status splitter_search_end(splitter_search *s, uint64_t *cut, err *er)
+{
+	const size_t runs = s->r->count, places = s->count * runs;
 	status rc = ST_OK;
-	memcpy(s->cut, s->g, s->count * s->r->count * sizeof *s->g);
-	for (unsigned round = 0; rc == ST_OK && live && !failed; round++) {
-		rc = search_round(s, round, &live, &failed);
-		failed |= round == MOST_ROUNDS;
-	}
+	while (rc == ST_OK && s->live && !s->failed)
+		rc = search_round(s);
 	if (rc == ST_OK)
 		rc = comm_agree(s->c, sorted_failure(s->r, er));
-	return rc == ST_OK && failed ? err_set(er, ST_PEER, "the ranks never agree on where to cut")
-				     : rc;
-}
-
-/* ---------------------------------------------------------------------------------------- all of
- * it
- */
-
-status split_sorted(comm *c, mem *m, sorted *r, const uint64_t *target, const brackets *b,
-		    uint64_t *cut, err *er)
-{
-	const size_t places = b->count * r->count;
-	splitter_search s;
-	status rc = comm_agree(c, splitter_search_open(&s, c, m, r, target, b->count, er));
-	for (size_t j = 0, i = 0; rc == ST_OK && j < b->count; j++)
-		for (size_t k = 0; k < r->count; k++, i++) {
-			const uint64_t lo = r->start[k], hi = r->start[k + 1];
-			const bracket *w = &b->b[j];
-			s.g[i] = (range){ w->lo ? r->ops->before(r, lo, hi, w->lo) : lo,
-					  w->hi ? r->ops->before(r, lo, hi, w->hi) : hi };
-		}
-	if (rc == ST_OK)
-		rc = splitter_search_check(&s);
-	if (rc == ST_OK)
-		rc = splitter_search_run(&s, er);
-	for (size_t k = 0; rc == ST_OK && k < r->count; k++) {
-		cut[k] = r->start[k];
-		cut[places + r->count + k] = r->start[k + 1];
+	if (rc == ST_OK && s->failed)
+		return err_set(er, ST_PEER, "the ranks never agree on where to cut");
+	for (size_t k = 0; rc == ST_OK && k < runs; k++) {
+		cut[k] = s->r->start[k];
+		cut[runs + places + k] = s->r->start[k + 1];
 	}
 	for (size_t i = 0; rc == ST_OK && i < places; i++)
-		cut[r->count + i] = s.g[i].lo;
-	splitter_search_close(&s);
+		cut[runs + i] = s->g[i].lo;
 	return rc;
+}
+
+uint64_t splitter_search_peer_bytes(const layout *l)
+{
+	const uint64_t items = MOST_SAMPLES * item_bytes(l);
+	return 2 * (sizeof(bid) + items + COMM_SEAL_BYTES) + MOST_SAMPLES * sizeof(weighed) +
+	       2 * sizeof(range);
+}
+
+double splitter_search_left(uint64_t n, size_t p)
+{
+	return 2 * MARGIN * (double)n / sqrt((double)p * (double)samples_for(p, sizeof(item)));
 }

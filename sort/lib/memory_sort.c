@@ -5,7 +5,6 @@
 #include "base/minmax.h"
 #include "exchange/exchange.h"
 #include "exchange/outgoing.h"
-#include "exchange/sample.h"
 #include "exchange/splitter_search.h"
 #include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"
@@ -23,7 +22,7 @@ enum {
 typedef struct sort_state {
 	const memory_job *j;
 	uint64_t *target; /* [size]: what precedes each splitter, and all */
-	brackets brackets;
+	splitter_search search;
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *recv;        /* [size] records from each rank */
 	unsigned char *sample; /* records for the classifier of */
@@ -95,10 +94,11 @@ static status sort_and_split(sort_state *r)
 	sorted *own = &r->own.s;
 	status rc = comm_agree(j->c, sort_own(r));
 	if (rc == ST_OK)
-		rc = sample_brackets(j->c, j->m, own, NULL, r->target, &r->brackets, j->e);
+		rc = splitter_search_open(&r->search, j->c, j->m, own, NULL, r->target, p - 1,
+					  j->e);
 	if (rc == ST_OK)
-		rc = split_sorted(j->c, j->m, own, r->target, &r->brackets, r->cut, j->e);
-	sample_brackets_free(j->m, &r->brackets);
+		rc = splitter_search_end(&r->search, r->cut, j->e);
+	splitter_search_close(&r->search);
 	if (rc == ST_OK)
 		rc = comm_agree(j->c, outgoing_open(&r->out, j->m, own, r->cut, p, 0, j->e));
 	return rc == ST_OK ? comm_alltoall(j->c, r->out.send, r->recv, sizeof *r->recv) : rc;
@@ -199,12 +199,12 @@ static status over_ranks(sort_state *r)
 	return rc;
 }
 
-/* Samples, brackets and the search for splitters: a few items a rank; all samples at rank 0. */
+/* The search for splitters, and a few items a rank. */
 static uint64_t small_bytes(const layout *l, uint64_t ranks)
 {
 	const uint64_t fixed = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024,
 		       items = 16 * (uint64_t)item_bytes(l);
-	return (ranks + 1) * (sample_most_bytes(l) + items + fixed);
+	return (ranks + 1) * (splitter_search_peer_bytes(l) + items + fixed);
 }
 
 uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,

@@ -79,7 +79,7 @@ status phase_drop_rest(rank_env *env, const settled *k, cuts *c, share_plan *nex
 /* phase_sample - estimate the splitters; merges: the runs are sorted, or will be before anything
  * leaves. phase_split - cut exactly at the planned shares. */
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k);
-status phase_split(rank_env *env, const share_plan *s, const read_runs *d, cuts *k);
+status phase_split(rank_env *env, const read_runs *d, cuts *k);
 
 /* phase_split_inputs - with --merge over several ranks: which records of each input this rank
  * merges. With --unique each key goes to one rank alone: a new plan in `next`. */

@@ -7,7 +7,7 @@
 #include "budget_phase.h"
 #include "phases.h"
 #include "base/minmax.h"
-#include "exchange/sample.h"
+#include "exchange/splitter_search.h"
 #include "io/tempdir.h"
 #include "model/link_rates.h"
 #include "base/cgroup.h"
@@ -246,7 +246,7 @@ static double held_part(const settled *k, uint64_t bytes)
 static double lookup_bytes(const rank_env *env, const settled *k)
 {
 	const size_t p = (size_t)env->c->size;
-	const double places = sample_bracket_recs(k->s->records, p);
+	const double places = splitter_search_left(k->s->records, p);
 	if (!k->mp->budget.spills || places < 2)
 		return 0;
 	const double of_rank = (double)k->mp->budget.runs;

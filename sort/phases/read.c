@@ -204,11 +204,11 @@ status phase_read(rank_env *env, const settled *k, read_runs *d, speed_history *
 
 status phase_sample(rank_env *env, const share_plan *s, const read_runs *d, bool merges, cuts *k)
 {
-	return sample_brackets(env->c, &env->m, d->s, merges ? NULL : &d->r.recs, s->before,
-			       &k->brackets, &env->e);
+	return splitter_search_open(&k->search, env->c, &env->m, d->s, merges ? NULL : &d->r.recs,
+				    s->before, (size_t)env->c->size - 1, &env->e);
 }
 
-status phase_split(rank_env *env, const share_plan *s, const read_runs *d, cuts *k)
+status phase_split(rank_env *env, const read_runs *d, cuts *k)
 {
 	k->s = d->s;
 	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * d->s->count, sizeof *k->cut,
@@ -216,9 +216,8 @@ status phase_split(rank_env *env, const share_plan *s, const read_runs *d, cuts 
 	const status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	const status cut =
-		split_sorted(env->c, &env->m, k->s, s->before, &k->brackets, k->cut, &env->e);
-	sample_brackets_free(&env->m, &k->brackets);
+	const status cut = splitter_search_end(&k->search, k->cut, &env->e);
+	splitter_search_close(&k->search);
 	return cut;
 }
 

@@ -74,7 +74,7 @@ typedef struct dropped {
 
 /* Where this rank's records are cut, and the runs that are cut: what each rank gets of each. */
 typedef struct cuts {
-	brackets brackets;
+	splitter_search search;
 	sorted *s;      /* as read; by distributing later: one run, by destination */
 	uint64_t *cut;  /* [(size + 1) * runs], or [(peers + 1)] of one run: */
 	peer_flow flow; /* what comes and goes where not all are peers; most_peers of any rank */

@@ -28,7 +28,7 @@ typedef struct sampler {
 	size_t samples;
 } sampler;
 
-static const sampler of_sample = { UINT64_C(0x68657473), 256 };
+static const sampler of_sample = { UINT64_C(0x68657473), 64 };
 static const sampler of_estimate = { UINT64_C(0x64697374), 1024 };
 static const layout lay = LAYOUT_BYTES(REC, 0, 10);
 
@@ -100,20 +100,20 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 	const uint64_t start[] = { 0, N }, target[] = { N, 2 * N, 3 * N, 4 * N };
 	sorted_memory r = { .recs = recs, .e = e };
 	uint64_t cut[RANKS + 1];
-	brackets b = { 0 };
+	splitter_search b;
 	err er = { ST_OK, "" };
 	sorted_memory_make(&r, 1, start);
 	for (uint64_t i = 0; i < N; i++)
 		e[i] = entry_make(record_at(&recs, i), &lay, i);
 	radix_sort(e, out, N, &recs);
-	status rc = sample_brackets(c, m, &r.s, &recs, target, &b, &er);
-	if (rc == ST_OK && b.b[0].hi)
-		f->fooled += b.b[0].hi->hi < UINT64_C(1) << 63;
+	status rc = splitter_search_open(&b, c, m, &r.s, &recs, target, RANKS - 1, &er);
+	if (rc == ST_OK) /* the first pivots are among the keys that were drawn, which are few */
+		f->fooled += b.cut[0].hi <= of_sample.samples;
 	if (rc == ST_OK)
-		rc = split_sorted(c, m, &r.s, target, &b, cut, &er);
+		rc = splitter_search_end(&b, cut, &er);
 	for (int d = 0; rc == ST_OK && d < RANKS; d++)
 		f->share[d] += cut[d + 1] - cut[d];
-	sample_brackets_free(m, &b);
+	splitter_search_close(&b);
 	return rc;
 }
 
