@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A few runs are merged by pairs, level upon level, between two buffers that stay in the cache. A
  * merge of two decides without a branch: with keys in random order every second one would be
- * mispredicted. More runs than that are sorted again, which takes the same time for any number of
- * them. Pure. */
+ * mispredicted. Pure. */
 #include "pairwise_merge.h"
-#include "u64_sort.h"
-#include "radix.h"
-
-enum { MERGED = 8 /* runs; beyond, sorting measures faster */ };
 
 typedef struct entry_run {
 	const entry *e;
@@ -55,61 +50,19 @@ static size_t pair_up(entry_run *s, size_t k, entry *to, const records *r)
 	return (k + 1) / 2;
 }
 
-static unsigned levels(size_t k)
-{
-	unsigned n = 1;
-	for (size_t w = 2; w < k; w *= 2)
-		n++;
-	return n;
-}
-
-/* Entries of one key: only their positions differ, and order them. */
-static void by_position(entry *e, size_t n, entry *tmp)
-{
-	uint64_t *lo = &tmp->hi, *scratch = lo + n;
-	for (size_t i = 0; i < n; i++)
-		lo[i] = e[i].lo;
-	u64_sort(lo, scratch, n);
-	for (size_t i = 0; i < n; i++)
-		e[i].lo = lo[i];
-}
-
-static void sort_again(const entry_run *s, size_t k, entry *out, entry *tmp, const records *r)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < k; n += s[i++].n)
-		copy(out + n, s[i].e, s[i].n);
-	radix_sort(out, tmp, n, r);
-	for (size_t i = 0, end; i < n; i = end) {
-		bool ascend = true;
-		for (end = i + 1; end < n && entry_key_cmp(&out[i], &out[end], r) == 0; end++)
-			ascend &= out[end - 1].lo < out[end].lo;
-		if (!ascend)
-			by_position(out + i, end - i, tmp);
-	}
-}
-
-/* Buffers alternate so that the last level ends in out: an even number of levels begins in tmp, an
- * odd one in out. */
-void pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *out, entry *tmp,
-		    const records *r)
-{
-	entry_run s[PAIRWISE_MAX];
-	for (size_t i = 0; i < k; i++)
-		s[i] = (entry_run){ run[i], n[i] };
-	if (k > MERGED) {
-		sort_again(s, k, out, tmp, r);
-		return;
-	}
-	for (unsigned left = levels(k); left > 0; left--)
-		k = pair_up(s, k, left % 2 ? out : tmp, r);
-}
-
-/* The first level, or the copy that is sorted, leaves e, which is then as free as tmp. */
+/* Buffers alternate: the first level leaves e, which is then as free as tmp. */
 entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
 			 const records *r)
 {
-	entry *out = k > MERGED || levels(k) % 2 ? tmp : e;
-	pairwise_merge(run, n, k, out, out == e ? tmp : e, r);
-	return out;
+	entry_run s[PAIRWISE_MAX];
+	entry *from = e, *to = tmp;
+	for (size_t i = 0; i < k; i++)
+		s[i] = (entry_run){ run[i], n[i] };
+	while (k > 1) {
+		k = pair_up(s, k, to, r);
+		entry *const merged = to;
+		to = from;
+		from = merged;
+	}
+	return from;
 }

@@ -30,7 +30,6 @@
 
 enum {
 	MOST_READERS = 2,
-	MERGED = 8,       /* ranges; beyond, sorting measures faster */
 	WRAP_PART = 4,    /* of a ring, at most, for copies of its first records */
 	MOST_CHUNKS = 64, /* of a ring */
 };
@@ -376,7 +375,7 @@ static void merge(const sorted_merge *s, sorted_piece *p, err *e)
 	}
 	p->room = a;
 	FAIL_FLIP(FAIL_ENTRIES, a, n * sizeof(entry));
-	if (e->code == ST_OK && p->ranges > MERGED)
+	if (e->code == ST_OK && p->ranges > PAIRWISE_MAX)
 		radix_sort(a, b, n, &s->recs);
 	else if (e->code == ST_OK && p->ranges > 1)
 		p->room = pairwise_merge_in(p->from, p->len, p->ranges, a, b, &s->recs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting in memory: radix_sort, pairwise_merge and bucket_sort_records give, for every layout,
+/* Sorting in memory: radix_sort, pairwise_merge_in and bucket_sort_records give, for every layout,
  * distribution and size, exactly the order that qsort gives by (key, position). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -284,26 +284,26 @@ static void split_runs(const input *in, const entry *sorted, entry *const *run, 
 
 static void one_merge(const input *in)
 {
-	static const size_t KS[] = { 1, 2, 3, 4, 5, 8, 13, 16, 31, 63, 64 };
-	entry *e = entries_of(in), *out = malloc((in->n + 1) * sizeof *out);
+	entry *e = entries_of(in), *own = malloc((in->n + 1) * sizeof *own);
 	entry *tmp = malloc((in->n + 1) * sizeof *tmp);
-	assert_non_null(out);
+	assert_non_null(own);
 	assert_non_null(tmp);
 	radix_sort(e, tmp, in->n, &in->r);
-	for (size_t c = 0; c < LEN(KS) && in->n < 10000; c++) {
+	for (size_t k = 1; k <= PAIRWISE_MAX && in->n < 10000; k++) {
 		entry *run[PAIRWISE_MAX];
 		const entry *src[PAIRWISE_MAX];
-		size_t n[PAIRWISE_MAX];
-		for (size_t i = 0; i < KS[c]; i++)
-			src[i] = run[i] = malloc((in->n + 1) * sizeof *run[i]);
-		split_runs(in, e, run, n, KS[c]);
-		pairwise_merge(src, n, KS[c], out, tmp, &in->r);
-		must_be_sorted(in, out, "entries_merge");
-		for (size_t i = 0; i < KS[c]; i++)
+		size_t n[PAIRWISE_MAX], at = 0;
+		for (size_t i = 0; i < k; i++)
+			run[i] = malloc((in->n + 1) * sizeof *run[i]);
+		split_runs(in, e, run, n, k);
+		for (size_t i = 0; i < k; at += n[i++]) {
+			src[i] = memcpy(own + at, run[i], n[i] * sizeof *own);
 			free(run[i]);
+		}
+		must_be_sorted(in, pairwise_merge_in(src, n, k, own, tmp, &in->r), "entries_merge");
 	}
 	free(e);
-	free(out);
+	free(own);
 	free(tmp);
 }
 
