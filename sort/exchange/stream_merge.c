@@ -14,7 +14,7 @@ static status refill(stream_merge *g, uint32_t i)
 	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
 	if (i == g->own_place) {
-		s->n = g->own(g->from, s->h, stream_merge_batch(g->k));
+		s->n = outgoing_heads(g->out, g->own, g->own_place, s->h, stream_merge_batch(g->k));
 		return ST_OK;
 	}
 	if (s->left == 0) {
@@ -130,6 +130,22 @@ static status merge_tree(stream_merge *g)
 		rc = progress(g, n, &since);
 	}
 	return rc;
+}
+
+status stream_merge_open(stream_merge *g, mem *m, err *e)
+{
+	g->m = m;
+	g->s = mem_array(m, g->k, sizeof *g->s, "streams", e);
+	g->heads = mem_array(m, stream_merge_heads(g->k), sizeof *g->heads, "streams", e);
+	return g->s && g->heads ? ST_OK : ST_RESOURCE;
+}
+
+void stream_merge_close(stream_merge *g)
+{
+	if (!g->m)
+		return;
+	mem_free(g->m, g->s);
+	mem_free(g->m, g->heads);
 }
 
 status stream_merge_run(stream_merge *g)

@@ -5,7 +5,7 @@
 #define HETSORT_EXCHANGE_STREAM_MERGE_H
 
 #include "exchange.h"
-#include "kernel/loser_tree.h"
+#include "outgoing.h"
 
 enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
 
@@ -29,18 +29,18 @@ typedef struct merge_stream {
 
 typedef struct stream_merge {
 	exchange *x;
-	uint32_t own_place, k;  /* this rank's among all ranks; how many these are */
+	outgoing *out;          /* of this rank, which is */
+	int own;                /* peer `own` of the exchange, */
+	uint32_t own_place, k;  /* and number own_place of all streams; how many these are */
 	const int32_t *rank_at; /* [k] the rank of each place; NULL: as they are numbered */
 	layout lay;
-	merge_stream *s; /* [k] by place, room of the caller's */
-	head *heads;     /* [stream_merge_heads] the same */
-	/* the next heads, at most `most`, of this rank's own stream, whose records stay where they
-	 * are until it is asked again; 0: it has ended */
-	uint32_t (*own)(void *from, head *h, uint32_t most);
-	void *from;
 	/* n records, which follow all before, to where they go */
 	void (*put)(void *to, const head *h, size_t n);
 	void *to;
+	/* set by stream_merge_open */
+	mem *m;
+	merge_stream *s; /* [k] by place */
+	head *heads;     /* [stream_merge_heads] */
 	loser_tree t;
 } stream_merge;
 
@@ -49,6 +49,11 @@ static inline size_t stream_merge_heads(uint32_t streams)
 {
 	return (size_t)streams * (2 + stream_merge_batch(streams));
 }
+
+/* stream_merge_open - allocate what g->k streams need; the other fields are used later. Close it
+ * after a failure too. */
+status stream_merge_open(stream_merge *g, mem *m, err *e);
+void stream_merge_close(stream_merge *g);
 
 /* stream_merge_run - read all streams to their end. Equal keys leave in the order of the ranks'
  * places.

@@ -29,8 +29,7 @@ typedef struct sort_state {
 	sorted_demand own;     /* this rank's records */
 	uint64_t start[2];     /* of these */
 	outgoing out;
-	merge_stream *streams; /* [size] */
-	head *heads;           /* [stream_merge_heads] */
+	stream_merge merge;
 	exchange *x;
 } sort_state;
 
@@ -42,6 +41,29 @@ static size_t windows_bytes(uint64_t all_bytes, int ranks)
 	return (size_t)u64_min(u64_max(part, EXCHANGE_LEAST_BYTES), most);
 }
 
+/* Where merged records go. */
+typedef struct merge_end {
+	uint32_t record_bytes;
+	unsigned char *out;
+	bool large; /* the output is larger than caches */
+	streaming_store streaming;
+} merge_end;
+
+static void put_records(void *end_, const head *h, size_t n)
+{
+	merge_end *x = end_;
+	const uint32_t bytes = x->record_bytes;
+	for (size_t i = 0; i < n; i++) {
+		if (x->large) {
+			record_copy(streaming_store_room(&x->streaming), h[i].rec, bytes);
+			streaming_store_add(&x->streaming, bytes);
+		} else {
+			record_copy(x->out, h[i].rec, bytes);
+			x->out += bytes;
+		}
+	}
+}
+
 /* All that this rank needs by itself, before the first phase. */
 static status prepare(sort_state *r)
 {
@@ -51,10 +73,13 @@ static status prepare(sort_state *r)
 	r->target = mem_array(j->m, p, sizeof *r->target, "shares", j->e);
 	r->cut = mem_array(j->m, p + 1, sizeof *r->cut, "cuts", j->e);
 	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
-	r->streams = mem_array(j->m, p, sizeof *r->streams, "streams", j->e);
-	r->heads =
-		mem_array(j->m, stream_merge_heads((uint32_t)p), sizeof *r->heads, "streams", j->e);
-	if (!r->target || !r->cut || !r->recv || !r->streams || !r->heads)
+	r->merge = (stream_merge){ .out = &r->out,
+				   .own = j->c->rank,
+				   .own_place = (uint32_t)j->c->rank,
+				   .k = (uint32_t)p,
+				   .lay = j->lay,
+				   .put = put_records };
+	if (!r->target || !r->cut || !r->recv || stream_merge_open(&r->merge, j->m, j->e) != ST_OK)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
 		r->target[i] = sum += j->share[i];
@@ -71,8 +96,7 @@ static void release(sort_state *r)
 	mem_free(m, r->target);
 	mem_free(m, r->cut);
 	mem_free(m, r->recv);
-	mem_free(m, r->streams);
-	mem_free(m, r->heads);
+	stream_merge_close(&r->merge);
 }
 
 static status sort_own(sort_state *r)
@@ -123,65 +147,24 @@ static status open_exchange(sort_state *r)
 	return comm_agree(j->c, exchange_open(&r->x, &p, j->e));
 }
 
-/* Both ends of the merge: this rank's own records, and the output array. */
-typedef struct merge_ends {
-	outgoing *own;
-	int rank;
-	uint32_t record_bytes;
-	unsigned char *out;
-	bool large; /* the output is larger than caches */
-	streaming_store streaming;
-} merge_ends;
-
-static uint32_t own_heads(void *ends_, head *h, uint32_t most)
-{
-	merge_ends *x = ends_;
-	return outgoing_heads(x->own, x->rank, (uint32_t)x->rank, h, most);
-}
-
-static void put_records(void *ends_, const head *h, size_t n)
-{
-	merge_ends *x = ends_;
-	const uint32_t bytes = x->record_bytes;
-	for (size_t i = 0; i < n; i++) {
-		if (x->large) {
-			record_copy(streaming_store_room(&x->streaming), h[i].rec, bytes);
-			streaming_store_add(&x->streaming, bytes);
-		} else {
-			record_copy(x->out, h[i].rec, bytes);
-			x->out += bytes;
-		}
-	}
-}
-
 static status exchange_and_merge(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const uint32_t bytes = j->lay.record_bytes;
 	exchange_times unused;
-	merge_ends both = { .own = &r->out,
-			    .rank = j->c->rank,
-			    .record_bytes = bytes,
-			    .out = j->out,
-			    .large = j->share[j->c->rank] >= LARGE_BYTES / bytes &&
-				     bytes <= STREAMING_MOST_BYTES };
-	stream_merge g = { .x = r->x,
-			   .own_place = (uint32_t)j->c->rank,
-			   .k = (uint32_t)j->c->size,
-			   .lay = j->lay,
-			   .s = r->streams,
-			   .heads = r->heads,
-			   .own = own_heads,
-			   .from = &both,
-			   .put = put_records,
-			   .to = &both };
-	if (both.large)
-		streaming_store_begin(&both.streaming, both.out);
+	merge_end to = { .record_bytes = bytes,
+			 .out = j->out,
+			 .large = j->share[j->c->rank] >= LARGE_BYTES / bytes &&
+				  bytes <= STREAMING_MOST_BYTES };
+	r->merge.x = r->x;
+	r->merge.to = &to;
+	if (to.large)
+		streaming_store_begin(&to.streaming, to.out);
 	status rc = exchange_start(r->x);
 	if (rc == ST_OK)
-		rc = stream_merge_run(&g);
-	if (both.large)
-		streaming_store_end(&both.streaming);
+		rc = stream_merge_run(&r->merge);
+	if (to.large)
+		streaming_store_end(&to.streaming);
 	if (rc == ST_OK)
 		rc = exchange_finish(r->x, &unused, j->e);
 	return rc == ST_OK ? comm_agree(j->c, outgoing_failure(&r->out, j->e)) : rc;

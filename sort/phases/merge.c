@@ -6,19 +6,6 @@
 #include "base/minmax.h"
 #include "phases.h"
 
-/* Among those with which it exchanges: as they are numbered, but where runs of earlier jobs lie on
- * hosts in another order. */
-static uint32_t own_place(const exchange_setup *t)
-{
-	return t->k->w->shared.rank_at ? workdir_place(t->env, t->k->w) : (uint32_t)t->peers.own;
-}
-
-static uint32_t own_heads(void *setup, head *h, uint32_t most)
-{
-	exchange_setup *t = setup;
-	return outgoing_heads(&t->out, t->peers.own, own_place(t), h, most);
-}
-
 static void write_records(void *setup, const head *h, size_t n)
 {
 	exchange_setup *t = setup;
@@ -44,31 +31,27 @@ status phase_merge(exchange_setup *t)
 {
 	rank_env *env = t->env;
 	const peer_flow *f = &t->cuts->flow;
-	const size_t p = (size_t)(f->rank ? f->peers.count : env->c->size);
-	merge_stream *s = mem_array(&env->m, p, sizeof *s, "streams", &env->e);
-	head *heads = mem_array(&env->m, stream_merge_heads((uint32_t)p), sizeof *heads, "streams",
-				&env->e);
-	status rc = comm_agree(env->c, s && heads ? ST_OK : ST_RESOURCE);
+	const int32_t *rank_at = t->k->w->shared.rank_at;
+	stream_merge g = { .out = &t->out,
+			   .rank_at = rank_at,
+			   .k = (uint32_t)(f->rank ? f->peers.count : env->c->size),
+			   .lay = env->o->lay,
+			   .put = write_records,
+			   .to = t };
+	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
 	if (rc == ST_OK)
 		rc = exchange_setup_open(t);
 	if (rc == ST_OK) {
-		stream_merge g = { .x = t->x,
-				   .own_place = own_place(t),
-				   .rank_at = t->k->w->shared.rank_at,
-				   .k = (uint32_t)p,
-				   .lay = env->o->lay,
-				   .s = s,
-				   .heads = heads,
-				   .own = own_heads,
-				   .from = t,
-				   .put = write_records,
-				   .to = t };
+		g.x = t->x;
+		g.own = t->peers.own;
+		/* as peers are numbered, but where runs of earlier jobs lie on hosts in another
+		 * order */
+		g.own_place = rank_at ? workdir_place(env, t->k->w) : (uint32_t)g.own;
 		rc = stream_merge_run(&g);
 		if (rc == ST_OK)
 			rc = exchange_setup_drained(t);
 	}
 	rc = exchange_setup_close(t, rc);
-	mem_free(&env->m, s);
-	mem_free(&env->m, heads);
+	stream_merge_close(&g);
 	return rc;
 }

@@ -22,17 +22,9 @@ typedef struct regrouping {
 	uint64_t *cut; /* [(peers + 1) * count] */
 	outgoing out;
 	exchange *x;
-	merge_stream *s;
-	head *heads;
+	stream_merge merge;
 	gathered g;
 } regrouping;
-
-static uint32_t own_heads(void *regrouping_, head *h, uint32_t most)
-{
-	regrouping *x = regrouping_;
-	const int own = x->t.step[0].peers.own;
-	return outgoing_heads(&x->out, own, (uint32_t)own, h, most);
-}
 
 static void take_records(void *regrouping_, const head *h, size_t n)
 {
@@ -87,13 +79,16 @@ static status open_all(regrouping *x, const cuts *c)
 				  .threads = env->o->exchange_threads,
 				  .budget_bytes = (size_t)x->k->mp->windows_bytes,
 				  .total = x->k->s->records };
-	const size_t n = (size_t)f->peers.count;
-	x->s = mem_array(&env->m, n, sizeof *x->s, "streams", &env->e);
-	x->heads = mem_array(&env->m, stream_merge_heads((uint32_t)n), sizeof *x->heads, "streams",
-			     &env->e);
-	if (!x->s || !x->heads)
-		return ST_RESOURCE;
-	status rc = open_gathered(x);
+	x->merge = (stream_merge){ .out = &x->out,
+				   .own = f->peers.own,
+				   .own_place = (uint32_t)f->peers.own,
+				   .k = (uint32_t)f->peers.count,
+				   .lay = env->o->lay,
+				   .put = take_records,
+				   .to = x };
+	status rc = stream_merge_open(&x->merge, &env->m, &env->e);
+	if (rc == ST_OK)
+		rc = open_gathered(x);
 	if (rc == ST_OK)
 		rc = cut_for_peers(x, c);
 	return rc == ST_OK ? exchange_open(&x->x, &p, &env->e) : rc;
@@ -114,21 +109,11 @@ static void note_traffic(const regrouping *x)
 static status move(regrouping *x)
 {
 	rank_env *env = x->env;
-	const peer_list *p = &x->t.step[0].peers;
-	stream_merge g = { .x = x->x,
-			   .own_place = (uint32_t)p->own,
-			   .k = (uint32_t)p->count,
-			   .lay = env->o->lay,
-			   .s = x->s,
-			   .heads = x->heads,
-			   .own = own_heads,
-			   .from = x,
-			   .put = take_records,
-			   .to = x };
 	exchange_times times = { 0, 0 };
 	status rc = exchange_start(x->x);
+	x->merge.x = x->x;
 	if (rc == ST_OK)
-		rc = stream_merge_run(&g);
+		rc = stream_merge_run(&x->merge);
 	if (rc == ST_OK)
 		rc = exchange_finish(x->x, &times, &env->e);
 	if (rc == ST_OK)
@@ -188,8 +173,7 @@ static void close_all(regrouping *x)
 	if (atomic_load(&x->env->c->broken))
 		return; /* somebody may still be sending of these */
 	mem_free(m, x->cut);
-	mem_free(m, x->s);
-	mem_free(m, x->heads);
+	stream_merge_close(&x->merge);
 	mem_free(m, x->g.recs);
 	mem_free(m, x->g.e);
 	mem_free(m, x->g.start);
