@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sealing and checking blocks. Pure; reads the records once, while they are in the cache. */
+/* Sealing and checking blocks reads the records once, while they are in the cache. Pure. */
 #include "block.h"
+#include "base/minmax.h"
 #include "base/size.h"
 #include "hash_long.h"
 
@@ -46,4 +47,44 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 			       " came damaged: its checksum is not what it was when it was sent",
 			       wanted->block, wanted->from, wanted->to);
 	return ST_OK;
+}
+
+/* --------------------------------------------------------------------------------- windows
+ *
+ * Windows are of four blocks where that leaves them long enough; among many ranks of two. Of a
+ * window of one block nothing can come while it is read, and the merge waits for each next block of
+ * each rank: that is left to so many ranks that blocks would be very short else. */
+
+enum {
+	MOST_WINDOW = 4,
+	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
+	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
+	LEAST_BLOCK_BYTES = 8 << 10, /* shorter ones cost more than waiting for longer ones */
+	MAX_BLOCK_BYTES = 1 << 20
+};
+
+static size_t slots_of(size_t window, size_t ranks)
+{
+	return 2 * window * (ranks - 1) + 1;
+}
+
+/* The widest that leaves blocks long enough. */
+static size_t window_for(size_t budget_bytes, size_t ranks)
+{
+	size_t w = MOST_WINDOW;
+	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
+	       budget_bytes / slots_of(w, ranks) < (w > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
+		w--;
+	return w;
+}
+
+/* Every slot the same, within the budget, and no larger than all there is to move. */
+windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total)
+{
+	const size_t p = (size_t)ranks, blocks = window_for(budget_bytes, p);
+	const size_t bytes = size_min(budget_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
+	const size_t recs = bytes > record_bytes + sizeof(block_header)
+				    ? (bytes - sizeof(block_header)) / record_bytes
+				    : 1;
+	return (windows){ blocks, total ? (size_t)u64_min(recs, total) : 1 };
 }

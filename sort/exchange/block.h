@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Ranks are alike (they have compared themselves), so it travels as it is. */
@@ -23,5 +24,15 @@ void block_stamp(block_header *h);
 /* block_check - is h, which has arrived with room for wanted->records, what was wanted (all fields
  * but magic and sum), and whole? ST_PEER, naming block and ranks, if not. */
 status block_check(const block_header *h, const block_header *wanted, err *e);
+
+/* How the memory for the windows of an exchange is divided: the same on all ranks. */
+typedef struct windows {
+	size_t blocks;     /* of each window: to one rank, or from one */
+	size_t block_recs; /* at least 1 */
+} windows;
+
+/* windows_divide - so many bytes for all windows of a rank together, of so many records of all
+ * ranks. Among many ranks windows have fewer blocks, so that these stay long. */
+windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/trace.h"
 #include "comm/rank_set.h"
 #include "comm/shared_window.h"
-#include "windows.h"
 
 #include <pthread.h>
 #include <stdlib.h>

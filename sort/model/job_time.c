@@ -69,7 +69,7 @@ typedef enum work {
 	TAKE,    /* read the input */
 	ORDER,   /* make entries and sort them */
 	SPILL,   /* gather runs and write them to disk */
-	DIVIDE,  /* divide unsorted entries among the brackets of the splitters */
+	DIVIDE,  /* put keys into buckets, and find the rank of each record that is sent unsorted */
 	SEND,    /* gather what leaves the rank and hand it over */
 	PLACE,   /* copy what comes from blocks to the place where it is sorted */
 	RECALL,  /* read runs from disk; of several ranks, merge them before they are sent */

@@ -6,7 +6,7 @@
 #include "engine.h"
 #include "exchange/block.h"
 #include "exchange/two_level.h"
-#include "exchange/windows.h"
+#include "exchange/block.h"
 #include "model/link_rates.h"
 #include "phases/exchange_setup.h"
 #include "polling.h"

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "exchange/block.h"
-#include "exchange/windows.h"
 
 enum { RECORD = 100 };
 
