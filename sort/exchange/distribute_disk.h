@@ -31,11 +31,6 @@ void splitters_count(const splitters *g, const records *r, uint64_t first, size_
 size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
 		       const uint64_t *start, uint64_t *at, entry *out);
 
-/* splitter_estimate - collective: by samples alone, from records of this rank's share, which `from`
- * (all of the input) reads. Their places in the order are those in the input. g->raw is to be freed
- * on failure too. */
-status splitter_estimate(rank_env *env, const share_plan *s, const reader *from, splitters *g);
-
 /* What is distributed. */
 typedef struct distribute_plan {
 	const input *in;
