@@ -222,7 +222,7 @@ status layout_settle(layout *l, bool reverse, err *e)
 
 status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 {
-	char word[FIELD_TEXT_BYTES + 1], q[QUOTED_BYTES];
+	char word[FIELD_TEXT_BYTES + 1];
 	*l = (layout){ .record_bytes = record_bytes };
 	do {
 		const size_t n = strcspn(key, " ");
@@ -233,8 +233,7 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 			why = layout_add_field(l, word);
 		}
 		if (why)
-			return err_set(e, ST_REFUSED, "invalid key %s: %s", err_quoted(key, q),
-				       why);
+			return err_set(e, ST_REFUSED, "invalid key %s: %s", quoted(key), why);
 		key += n;
 	} while (*key++ == ' ');
 	return layout_settle(l, false, e);

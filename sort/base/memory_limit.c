@@ -19,9 +19,8 @@ static const char WISH[] = "--memory";
 
 static status refuse(const char *text, const char *why, err *e)
 {
-	char q[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED, "%s is neither a size nor a percentage of memory: %s",
-		       err_quoted(text, q), why);
+		       quoted(text), why);
 }
 
 static status set_percentage(const char *text, uint64_t whole, uint32_t millionths, memory_wish *w,
@@ -64,8 +63,7 @@ static bool has_wish(const memory_limit_query *q)
 /* What a limit leaves one of its ranks; the smallest is kept, with its sentence. */
 static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 {
-	char limit[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES], of[32], q[QUOTED_BYTES], less[48] = "",
-										     part[24] = "";
+	char limit[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES], of[32], less[48] = "", part[24] = "";
 	const uint64_t left = r->limit_bytes > r->used_bytes ? r->limit_bytes - r->used_bytes : 0;
 	const uint64_t ours = whole ? left : left / LIMIT_OF_PARTS * LIMIT_PARTS;
 	if (r->kind != WISH)
@@ -80,8 +78,8 @@ static void offer(search *s, const cgroup_memory *r, unsigned ranks, bool whole)
 	if (ranks > 1)
 		snprintf(of, sizeof of, ", for %u ranks", ranks);
 	snprintf(s->l->text, sizeof s->l->text, "%s%s%s: %s%s%s%s", r->kind, r->where ? " of " : "",
-		 r->where ? err_quoted(r->where, q) : "", size_text(r->limit_bytes, limit), less,
-		 part, ranks > 1 ? of : "");
+		 r->where ? quoted(r->where) : "", size_text(r->limit_bytes, limit), less, part,
+		 ranks > 1 ? of : "");
 }
 
 /* A limit of all that runs on the node. */

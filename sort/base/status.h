@@ -45,7 +45,9 @@ static inline status err_code(status kept, status otherwise)
 /* err_refuse - the same before any work: ST_REFUSED instead of ST_IO. */
 status err_refuse(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf. */
+/* err_quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf.
+ * quoted - the same in a buffer of the enclosing block. */
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);
+#define quoted(path) err_quoted(path, (char[QUOTED_BYTES]){ 0 })
 
 #endif

@@ -37,19 +37,19 @@ static bool again(int fd, short event)
 
 status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e)
 {
-	char q[QUOTED_BYTES], *p = buf;
+	char *p = buf;
 	while (bytes > 0) {
 		const ssize_t n = pread(fd, p, portion(bytes), (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot read %s at byte %" PRIu64,
-				       err_quoted(path, q), offset);
+			return err_sys(e, errno, "cannot read %s at byte %" PRIu64, quoted(path),
+				       offset);
 		if (n == 0)
 			return err_set(e, ST_IO,
 				       "%s ends at byte %" PRIu64
 				       ": it was cut short while being read",
-				       err_quoted(path, q), offset);
+				       quoted(path), offset);
 		progress_add(PROGRESS_READ, (uint64_t)n);
 		p += n;
 		bytes -= (size_t)n;
@@ -60,14 +60,13 @@ status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char
 
 status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	*got = 0;
 	while (*got < bytes) {
 		const ssize_t n = read(fd, (char *)buf + *got, portion(bytes - *got));
 		if (n < 0 && again(fd, POLLIN))
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
+			return err_sys(e, errno, "cannot read %s", quoted(path));
 		if (n == 0)
 			break;
 		progress_add(PROGRESS_READ, (uint64_t)n);
@@ -80,7 +79,6 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 		     err *e)
 {
 	const char *p = buf;
-	char q[QUOTED_BYTES];
 	while (bytes > 0) {
 		const ssize_t n = offset == FILE_APPEND
 					  ? write(fd, p, portion(bytes))
@@ -88,7 +86,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 		if (n < 0 && again(fd, POLLOUT))
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot write %s", err_quoted(path, q));
+			return err_sys(e, errno, "cannot write %s", quoted(path));
 		progress_add(PROGRESS_WRITTEN, (uint64_t)n);
 		p += n;
 		bytes -= (size_t)n;
@@ -133,12 +131,10 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
 {
 	char size[SIZE_TEXT_BYTES];
-	char q[QUOTED_BYTES];
 	if (bytes == 0 ||
 	    (file_is_in_memory(fd) ? has_room(fd, bytes) : reserve(fd, offset, bytes)))
 		return ST_OK;
-	return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size),
-		       err_quoted(path, q));
+	return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size), quoted(path));
 }
 
 bool file_try_sync_dir(int dirfd)
@@ -148,9 +144,8 @@ bool file_try_sync_dir(int dirfd)
 
 status file_sync_dir(int dirfd, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (!file_try_sync_dir(dirfd))
-		return err_sys(e, errno, "cannot sync the directory of %s", err_quoted(path, q));
+		return err_sys(e, errno, "cannot sync the directory of %s", quoted(path));
 	return ST_OK;
 }
 
@@ -241,11 +236,10 @@ bool name_is_per_rank(const char *pattern)
 
 static char *expand(const char *pattern, int rank, const char *text, err *e)
 {
-	char q[QUOTED_BYTES];
 	const size_t longest = text ? strlen(text) : RANK_TEXT_BYTES;
 	char *out = malloc(strlen(pattern) * (longest + 1) + 1), *o = out;
 	if (!out) {
-		err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(pattern, q));
+		err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(pattern));
 		return NULL;
 	}
 	for (const char *s = pattern; *s;) {
@@ -257,7 +251,7 @@ static char *expand(const char *pattern, int rank, const char *text, err *e)
 		const size_t n = directive(s, &width);
 		if (n == 0) {
 			err_set(e, ST_REFUSED, "name %s: only r (the rank) or %% may follow %%",
-				err_quoted(pattern, q));
+				quoted(pattern));
 			free(out);
 			return NULL;
 		}

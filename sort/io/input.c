@@ -75,10 +75,9 @@ static head_kind look_at_head(int fd, const layout *l)
  * procfs, is read as a stream: its size shows at its end. */
 static status look_inside(input_file *f, const layout *l, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int fd = open(f->path, OPEN_FLAGS);
 	if (fd < 0)
-		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
+		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	int errnum = fstat(fd, &f->st) == 0 ? 0 : errno;
 	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_behind(fd, 0) : 0;
 	if (more < 0)
@@ -89,44 +88,40 @@ static status look_inside(input_file *f, const layout *l, err *e)
 		f->head = HEAD_ANY; /* that is the header, not the records */
 	close(fd);
 	f->is_stream = more > 0;
-	return errnum ? err_refuse(e, errnum, "cannot read input %s", err_quoted(f->path, q))
-		      : ST_OK;
+	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;
 }
 
 /* Not opened before it is read: the other end of a FIFO would notice. */
 static status look_at_stream(input_file *f, err *e)
 {
-	char q[QUOTED_BYTES];
 	f->is_stream = true;
 	if (strcmp(f->path, "-") != 0 && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
-		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
+		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	return ST_OK;
 }
 
 static status look(input_file *f, const layout *l, err *e)
 {
-	char q[QUOTED_BYTES];
 	const bool is_stdin = strcmp(f->path, "-") == 0;
 	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
-		return err_refuse(e, errno, "cannot open input %s", err_quoted(f->path, q));
+		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	if (S_ISDIR(f->st.st_mode))
-		return err_set(e, ST_REFUSED, "input %s is a directory", err_quoted(f->path, q));
+		return err_set(e, ST_REFUSED, "input %s is a directory", quoted(f->path));
 	if (S_ISSOCK(f->st.st_mode) && !is_stdin)
-		return err_set(e, ST_REFUSED, "input %s is a socket", err_quoted(f->path, q));
+		return err_set(e, ST_REFUSED, "input %s is a socket", quoted(f->path));
 	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, l, e) : look_at_stream(f, e);
 }
 
 /* Of exactly these records, all bytes that follow them are the trailer. */
 static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
 {
-	char q[QUOTED_BYTES];
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
 	const uint64_t has = all > header ? (all - header) / l->record_bytes : 0;
 	if (has < f->frame.records)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " record%s of %u byte%s, not the %" PRIu64
 			       " of --records",
-			       err_quoted(f->path, q), has, plural(has), l->record_bytes,
+			       quoted(f->path), has, plural(has), l->record_bytes,
 			       plural(l->record_bytes), f->frame.records);
 	const uint64_t rest = all - header - f->frame.records * l->record_bytes;
 	const uint64_t wanted = in->frame.trailer_bytes;
@@ -134,25 +129,24 @@ static status measure_trailer(const input *in, input_file *f, const layout *l, e
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " byte%s after its %" PRIu64
 			       " records (--skip-trailer=%" PRIu64 ")",
-			       err_quoted(f->path, q), rest, plural(rest), f->frame.records, rest);
+			       quoted(f->path), rest, plural(rest), f->frame.records, rest);
 	if (rest > FRAME_MOST_BYTES)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " bytes after its %" PRIu64
 			       " records, and a trailer has %d at most",
-			       err_quoted(f->path, q), rest, f->frame.records, FRAME_MOST_BYTES);
+			       quoted(f->path), rest, f->frame.records, FRAME_MOST_BYTES);
 	f->frame.trailer_bytes = rest;
 	return ST_OK;
 }
 
 static status measure(input *in, input_file *f, const layout *l, err *e)
 {
-	char q[QUOTED_BYTES];
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
 	if (all < header)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " byte%s, and its header is to have %" PRIu64
 			       " (--skip-header)",
-			       err_quoted(f->path, q), all, plural(all), header);
+			       quoted(f->path), all, plural(all), header);
 	const status rc = f->frame.records ? measure_trailer(in, f, l, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
@@ -160,26 +154,25 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64
 			       " byte%s%s, and its trailer is to have %" PRIu64 " (--skip-trailer)",
-			       err_quoted(f->path, q), all - header, plural(all - header),
+			       quoted(f->path), all - header, plural(all - header),
 			       header ? " behind its header" : "", f->frame.trailer_bytes);
 	const uint64_t bytes = all - header - f->frame.trailer_bytes;
 	if (bytes % l->record_bytes)
-		return err_set(e, ST_REFUSED,
-			       "input %s has %" PRIu64
-			       " byte%s%s%s, no multiple of the record size %u: "
-			       "%" PRIu64 " left over%s",
-			       err_quoted(f->path, q), bytes, plural(bytes),
-			       header ? " behind its header" : "",
-			       f->frame.trailer_bytes ? " before its trailer" : "", l->record_bytes,
-			       bytes % l->record_bytes,
-			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
-						       "sort(1) sorts"
-						     : "");
+		return err_set(
+			e, ST_REFUSED,
+			"input %s has %" PRIu64 " byte%s%s%s, no multiple of the record size %u: "
+			"%" PRIu64 " left over%s",
+			quoted(f->path), bytes, plural(bytes), header ? " behind its header" : "",
+			f->frame.trailer_bytes ? " before its trailer" : "", l->record_bytes,
+			bytes % l->record_bytes,
+			f->head == HEAD_LINES ? "; it looks like lines of text, which "
+						"sort(1) sorts"
+					      : "");
 	f->first = in->records;
 	f->count = bytes / l->record_bytes;
 	if (__builtin_add_overflow(in->records, f->count, &in->records))
 		return err_set(e, ST_REFUSED, "with input %s there are too many records",
-			       err_quoted(f->path, q));
+			       quoted(f->path));
 	return ST_OK;
 }
 
@@ -213,30 +206,28 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 static status take_stated(input *in, const char *path, const manifest_part *p, const layout *l,
 			  err *e)
 {
-	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
 	input_file *f = &in->file[in->files - 1];
 	f->frame = p->frame;
 	if (f->is_stream || (uint64_t)f->st.st_size != manifest_part_bytes(p, l))
 		return err_set(e, ST_REFUSED,
 			       "input %s does not have the size that manifest %s states",
-			       err_quoted(f->path, q), err_quoted(path, qm));
+			       quoted(f->path), quoted(path));
 	f->stated = calloc(1, sizeof *f->stated);
 	if (f->stated)
 		*f->stated = (input_stated){ .manifest = strdup(path), .sum = p->sum };
 	return f->stated && f->stated->manifest
 		       ? ST_OK
-		       : err_set(e, ST_RESOURCE, "no memory for input %s", err_quoted(f->path, q));
+		       : err_set(e, ST_RESOURCE, "no memory for input %s", quoted(f->path));
 }
 
 /* Are its records, and the header before them, those that this job reads? */
 static status check_manifest(const input *in, const manifest *m, const char *path, const layout *l,
 			     err *e)
 {
-	char q[QUOTED_BYTES];
 	if (m->lay.record_bytes != l->record_bytes)
 		return err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
-			       err_quoted(path, q), m->lay.record_bytes,
-			       plural(m->lay.record_bytes), l->record_bytes);
+			       quoted(path), m->lay.record_bytes, plural(m->lay.record_bytes),
+			       l->record_bytes);
 	return manifest_check_frame(m, path, &in->frame, e);
 }
 
@@ -270,7 +261,7 @@ static status add_operand(input *in, const char *name, const layout *l, err *e)
 static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
 	manifest m;
-	char *name, q[QUOTED_BYTES];
+	char *name;
 	status rc = add_file(in, name_expand(pattern, rank, e), l, e);
 	if (rc != ST_OK)
 		return rc;
@@ -278,8 +269,8 @@ static status add_own(input *in, const char *pattern, int rank, const layout *l,
 	if (rc == ST_OK && *name)
 		rc = check_manifest(in, &m, name, l, e);
 	if (rc == ST_OK && *name && (size_t)rank >= m.parts)
-		rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d",
-			     err_quoted(name, q), rank);
+		rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d", quoted(name),
+			     rank);
 	if (rc == ST_OK && *name)
 		rc = take_stated(in, name, &m.part[rank], l, e);
 	manifest_free(&m);
@@ -374,14 +365,13 @@ void input_note_read(const input_file *f, size_t n, checksum sum)
 
 status input_check_stated(const input_file *f, err *e)
 {
-	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
 	const input_stated *s = f->stated;
 	if (!s || s->read_recs != f->count || checksum_equal(s->read, s->sum))
 		return ST_OK;
 	return err_set(e, ST_IO,
 		       "input %s does not have the checksum that manifest %s states: one of them "
 		       "was changed or damaged",
-		       err_quoted(f->path, q), err_quoted(s->manifest, qm));
+		       quoted(f->path), quoted(s->manifest));
 }
 
 static bool same_time(struct timespec a, struct timespec b)
@@ -400,24 +390,22 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static status check_identity(const input_file *f, int fd, err *e)
 {
 	struct stat st;
-	char q[QUOTED_BYTES];
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
+		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
 	if (!same_file(&st, &f->st))
 		return err_set(e, ST_IO, "input %s changed while it was being read",
-			       err_quoted(f->path, q));
+			       quoted(f->path));
 	return ST_OK;
 }
 
 status input_open(const input_file *f, int *fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	*fd = f->fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : open(f->path, OPEN_FLAGS);
 	if (*fd < 0)
-		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
+		return err_sys(e, errno, "cannot open input %s", quoted(f->path));
 	status rc = check_identity(f, *fd, e);
 	if (rc == ST_OK && f->fd < 0 && fcntl(*fd, F_SETFL, 0) != 0)
-		rc = err_sys(e, errno, "cannot read input %s", err_quoted(f->path, q));
+		rc = err_sys(e, errno, "cannot read input %s", quoted(f->path));
 	if (rc == ST_OK)
 		return ST_OK;
 	close(*fd);
@@ -430,25 +418,22 @@ status input_open(const input_file *f, int *fd, err *e)
 static status check_stream(const input_file *f, int fd, err *e)
 {
 	struct stat st;
-	char q[QUOTED_BYTES];
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at input %s", err_quoted(f->path, q));
+		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
 	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino ||
 	    (st.st_mode & S_IFMT) != (f->st.st_mode & S_IFMT))
-		return err_set(e, ST_IO, "input %s changed before it was read",
-			       err_quoted(f->path, q));
+		return err_set(e, ST_IO, "input %s changed before it was read", quoted(f->path));
 	return ST_OK;
 }
 
 status input_open_stream(const input_file *f, int *fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int wait = S_ISREG(f->st.st_mode) ? OPEN_FLAGS : OPEN_FLAGS & ~O_NONBLOCK;
 	*fd = f->fd >= 0                  ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0)
 	      : strcmp(f->path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
 					  : open(f->path, wait);
 	if (*fd < 0)
-		return err_sys(e, errno, "cannot open input %s", err_quoted(f->path, q));
+		return err_sys(e, errno, "cannot open input %s", quoted(f->path));
 	const status rc = check_stream(f, *fd, e);
 	if (rc == ST_OK)
 		return ST_OK;
@@ -459,14 +444,13 @@ status input_open_stream(const input_file *f, int *fd, err *e)
 
 status input_unchanged(const input_file *f, int fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	const status rc = check_identity(f, fd, e);
 	const ssize_t more = rc == ST_OK ? read_behind(fd, f->st.st_size) : 0;
 	if (more < 0)
-		return err_sys(e, errno, "cannot read the end of input %s", err_quoted(f->path, q));
+		return err_sys(e, errno, "cannot read the end of input %s", quoted(f->path));
 	if (more > 0)
 		return err_set(e, ST_IO,
 			       "input %s does not end with the %jd bytes that are its size",
-			       err_quoted(f->path, q), (intmax_t)f->st.st_size);
+			       quoted(f->path), (intmax_t)f->st.st_size);
 	return rc;
 }

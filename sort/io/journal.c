@@ -25,12 +25,12 @@ static status sync_dir(const target *m, bool sync, err *e)
 
 status journal_begin(target *m, target_kind kind, bool sync, err *e)
 {
-	char q[QUOTED_BYTES], from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
+	char from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
 	target_hidden_name(m, m->kind, from);
 	m->kind = kind;
 	target_hidden_name(m, m->kind, to);
 	if (renameat(m->dirfd, from, m->dirfd, to) != 0)
-		return err_sys(e, errno, "cannot make the journal of %s", err_quoted(m->path, q));
+		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
 	unfinished_forget(&m->temp);
 	status rc = target_ready(m, true, e); /* under its new name */
 	if (rc == ST_OK)
@@ -42,7 +42,7 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 
 status journal_put_aside(target *m, bool sync, err *e)
 {
-	char q[QUOTED_BYTES], old[UNFINISHED_NAME_BYTES];
+	char old[UNFINISHED_NAME_BYTES];
 	file_id is;
 	target_hidden_name(m, TARGET_OLD, old);
 	const status noted =
@@ -51,9 +51,8 @@ status journal_put_aside(target *m, bool sync, err *e)
 		return noted;
 	if (renameat(m->dirfd, m->base, m->dirfd, old) == 0)
 		return sync_dir(m, sync, e);
-	return errno == ENOENT
-		       ? ST_OK
-		       : err_sys(e, errno, "cannot put the old %s aside", err_quoted(m->path, q));
+	return errno == ENOENT ? ST_OK
+			       : err_sys(e, errno, "cannot put the old %s aside", quoted(m->path));
 }
 
 /* ------------------------------------------------------------------------------- manifests */
@@ -86,13 +85,12 @@ static status part_open(part *p, const target *m, const manifest *l, size_t i, e
 /* Does the part, to judge by its size, stand under this name? */
 static status look_for(const part *p, const char *name, bool *there, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	const int rc = fstatat(p->t.dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
 	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == p->bytes;
 	return rc == 0 || errno == ENOENT
 		       ? ST_OK
-		       : err_sys(e, errno, "cannot look at part %s", err_quoted(p->t.path, q));
+		       : err_sys(e, errno, "cannot look at part %s", quoted(p->t.path));
 }
 
 /* It has to belong to this user: others may write to some directories, and the name is no secret.
@@ -128,7 +126,6 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 {
 	manifest old;
 	err none = { ST_OK, "" };
-	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
 	size_t i = parts;
 	status rc = manifest_load_own(&old, m->dirfd, "manifest", m->base, &none);
 	for (; rc == ST_OK && i < old.parts && i <= INT_MAX; i++) {
@@ -144,7 +141,7 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 		err_set(note, ST_REFUSED,
 			"the old manifest %s names %s as part %zu, which is not named as the parts "
 			"of this output: no old part was removed",
-			err_quoted(m->path, q), err_quoted(old.part[i].file, qp), i);
+			quoted(m->path), quoted(old.part[i].file), i);
 	*surplus = rc == ST_OK && ours && old.parts > parts ? old.parts - parts : 0;
 	manifest_free(&old);
 	return ours;
@@ -176,13 +173,12 @@ static bool is_same(const struct stat *a, const struct stat *b)
 /* With the part's lock; it must not be exchanged between the proof and its end. */
 static status remove_proved(const part *p, const manifest *old, size_t i, err *note, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat before, now;
 	const char *why = NULL;
 	if (fstatat(p->t.dirfd, p->t.base, &before, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_sys(e, errno, "cannot look at the old part %s",
-						 err_quoted(p->t.path, q));
+						 quoted(p->t.path));
 	const status rc = prove(p, old, i, &why, e);
 	if (rc != ST_OK)
 		return rc;
@@ -193,9 +189,9 @@ static status remove_proved(const part *p, const manifest *old, size_t i, err *n
 		err_set(note, ST_REFUSED,
 			"the old part %s was not removed, as it is not what the old manifest "
 			"states: it %s",
-			err_quoted(p->t.path, q), why);
+			quoted(p->t.path), why);
 	else if (unlinkat(p->t.dirfd, p->t.base, 0) != 0)
-		return err_sys(e, errno, "cannot remove the old part %s", err_quoted(p->t.path, q));
+		return err_sys(e, errno, "cannot remove the old part %s", quoted(p->t.path));
 	return ST_OK;
 }
 
@@ -330,17 +326,17 @@ static status name_parts(const target *m, const manifest *l, err *e)
  * nothing to lose. */
 static status drop(const target *m, const state *s, err *e)
 {
-	char name[UNFINISHED_NAME_BYTES], q[QUOTED_BYTES], qp[QUOTED_BYTES];
+	char name[UNFINISHED_NAME_BYTES];
 	struct stat st;
 	target_hidden_name(m, m->kind, name);
 	if (s->named && fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return err_set(e, ST_REFUSED,
 			       "the parts of %s were being renamed when their job ended, and %s is "
 			       "gone since: remove '%s' to give that set up",
-			       err_quoted(m->path, q), err_quoted(s->missing, qp), name);
-	return unlinkat(m->dirfd, name, 0) == 0 ? ST_OK
-						: err_sys(e, errno, "cannot remove '%s' beside %s",
-							  name, err_quoted(m->path, q));
+			       quoted(m->path), quoted(s->missing), name);
+	return unlinkat(m->dirfd, name, 0) == 0
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot remove '%s' beside %s", name, quoted(m->path));
 }
 
 static status go_on(target *m, const manifest *l, err *note, err *e)
@@ -364,13 +360,12 @@ static status go_on(target *m, const manifest *l, err *note, err *e)
 /* Without a lock its job may be at it. */
 static status check_lock(const target *m, err *e)
 {
-	char q[QUOTED_BYTES];
 	return m->lock_fd >= 0
 		       ? ST_OK
 		       : err_set(e, ST_REFUSED,
 				 "the file system of %s has no locks: nothing tells whether "
 				 "a job is making it",
-				 err_quoted(m->path, q));
+				 quoted(m->path));
 }
 
 status journal_recover(target *m, unsigned *named, err *note, err *e)

@@ -97,7 +97,6 @@ json_t *json_and(json_t *a, json_t *value)
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
 		  err *e)
 {
-	char q[QUOTED_BYTES];
 	json_error_t je;
 	*doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (*doc)
@@ -105,25 +104,22 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	for (char *c = je.text; *c; c++) /* the text quotes the document */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	return err_set(e, ST_REFUSED, "%s is not a valid %s: line %d, column %d: %s",
-		       err_quoted(name, q), what, je.line, je.column, je.text);
+	return err_set(e, ST_REFUSED, "%s is not a valid %s: line %d, column %d: %s", quoted(name),
+		       what, je.line, je.column, je.text);
 }
 
 static status read_open(int fd, const char *what, const char *path, json_t **doc, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at %s %s", what, err_quoted(path, q));
+		return err_sys(e, errno, "cannot look at %s %s", what, quoted(path));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "%s %s is no regular file", what,
-			       err_quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s %s is no regular file", what, quoted(path));
 	if (st.st_size > DOCUMENT_BYTES_MAX)
-		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what,
-			       err_quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what, quoted(path));
 	char *text = malloc((size_t)st.st_size + 1);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, err_quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, quoted(path));
 	status rc = file_read_at(fd, text, (size_t)st.st_size, 0, path, e);
 	if (rc == ST_OK)
 		rc = json_parse(text, (size_t)st.st_size, what, path, doc, e);
@@ -133,18 +129,17 @@ static status read_open(int fd, const char *what, const char *path, json_t **doc
 
 status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	*doc = NULL;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
-		err_set(e, ST_REFUSED, "%s %s is a symbolic link", what, err_quoted(name, q));
+		err_set(e, ST_REFUSED, "%s %s is a symbolic link", what, quoted(name));
 	else if (fd < 0 && errno == EACCES)
-		err_refuse(e, errno, "cannot open %s %s", what, err_quoted(name, q));
+		err_refuse(e, errno, "cannot open %s %s", what, quoted(name));
 	else if (fd < 0 || fstat(fd, &st) != 0)
-		err_sys(e, errno, "cannot open %s %s", what, err_quoted(name, q));
+		err_sys(e, errno, "cannot open %s %s", what, quoted(name));
 	else if (st.st_uid != geteuid())
-		err_set(e, ST_REFUSED, "%s %s belongs to somebody else", what, err_quoted(name, q));
+		err_set(e, ST_REFUSED, "%s %s belongs to somebody else", what, quoted(name));
 	else
 		read_open(fd, what, name, doc, e);
 	if (fd >= 0)
@@ -154,11 +149,10 @@ status json_read_at(int dirfd, const char *what, const char *name, json_t **doc,
 
 status json_read(const char *what, const char *path, json_t **doc, err *e)
 {
-	char q[QUOTED_BYTES];
 	*doc = NULL;
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_refuse(e, errno, "cannot open %s %s", what, err_quoted(path, q));
+		return err_refuse(e, errno, "cannot open %s %s", what, quoted(path));
 	const status rc = read_open(fd, what, path, doc, e);
 	close(fd);
 	return rc;
@@ -180,11 +174,10 @@ static status put_text(const char *text, size_t bytes, target *t, uint64_t id, b
 /* The text, which ends in a newline and not in a zero byte. */
 static status format(json_t *doc, const char *path, char **text, size_t *bytes, err *e)
 {
-	char q[QUOTED_BYTES];
 	*text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	json_decref(doc);
 	if (!*text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	*bytes = strlen(*text) + 1;
 	(*text)[*bytes - 1] = '\n';
 	return ST_OK;

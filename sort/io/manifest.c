@@ -20,8 +20,7 @@ typedef struct source {
 
 static status malformed(source s, const char *why, err *e)
 {
-	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, err_quoted(s.name, q), why);
+	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, quoted(s.name), why);
 }
 
 static bool is_plain(const char *file)
@@ -153,13 +152,12 @@ static status refuse_unsettled(const target *t, const char *journal, err *e)
  */
 static status look_for_journals(const target *t, bool *any, err *e)
 {
-	char q[QUOTED_BYTES];
 	uint64_t mark, id;
 	target_kind kind;
 	status rc = ST_OK;
 	DIR *d = target_list(t);
 	if (!d && errno != EACCES && errno != EPERM)
-		return err_sys(e, errno, "cannot list the directory of %s", err_quoted(t->path, q));
+		return err_sys(e, errno, "cannot list the directory of %s", quoted(t->path));
 	for (const struct dirent *f; d && rc == ST_OK && (f = readdir(d));) {
 		if (!target_parse_name(f->d_name, &mark, &id, &kind) || !target_is_journal(kind))
 			continue;
@@ -212,23 +210,22 @@ void manifest_free(manifest *m)
 
 status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e)
 {
-	char q[QUOTED_BYTES];
 	const uint64_t header = m->parts ? m->part[0].frame.header_bytes : 0;
 	const uint64_t trailer = m->parts ? m->part[m->parts - 1].frame.trailer_bytes : 0;
 	if (header != wanted->header_bytes)
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states a header of %" PRIu64
 			       " bytes before its records (--skip-header=%" PRIu64 ")",
-			       err_quoted(path, q), header, header);
+			       quoted(path), header, header);
 	if (wanted->records && wanted->records != m->records)
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states %" PRIu64 " records (--records=%" PRIu64 ")",
-			       err_quoted(path, q), m->records, m->records);
+			       quoted(path), m->records, m->records);
 	if (trailer != wanted->trailer_bytes && !(wanted->records && wanted->trailer_bytes == 0))
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states a trailer of %" PRIu64
 			       " bytes after its records (--skip-trailer=%" PRIu64 ")",
-			       err_quoted(path, q), trailer, trailer);
+			       quoted(path), trailer, trailer);
 	return ST_OK;
 }
 
@@ -290,7 +287,6 @@ status parts_load(manifest *m, const char *pattern, char **name, err *e)
 /* A file with the number that follows the last one. */
 static status refuse_more(const char *pattern, const char *manifest_name, size_t parts, err *e)
 {
-	char q[QUOTED_BYTES], qm[QUOTED_BYTES];
 	char *next = name_expand(pattern, (int)parts, e);
 	if (!next)
 		return e->code;
@@ -299,12 +295,11 @@ static status refuse_more(const char *pattern, const char *manifest_name, size_t
 		rc = *manifest_name
 			     ? err_set(e, ST_REFUSED,
 				       "manifest %s names %zu part%s, but there is %s",
-				       err_quoted(manifest_name, qm), parts, plural(parts),
-				       err_quoted(next, q))
+				       quoted(manifest_name), parts, plural(parts), quoted(next))
 			     : err_set(e, ST_REFUSED,
 				       "no rank would read %s: without a manifest it takes a rank "
 				       "for each part, or the names of all",
-				       err_quoted(next, q));
+				       quoted(next));
 	free(next);
 	return rc;
 }
@@ -312,7 +307,6 @@ static status refuse_more(const char *pattern, const char *manifest_name, size_t
 /* The names are those of the pattern: the manifest may have been named otherwise than its parts. */
 static status check_names(const manifest *m, const char *pattern, const char *name, err *e)
 {
-	char q[QUOTED_BYTES], qp[QUOTED_BYTES];
 	status rc = ST_OK;
 	for (size_t i = 0; i < m->parts && rc == ST_OK; i++) {
 		char *path = name_expand(pattern, (int)i, e);
@@ -321,7 +315,7 @@ static status check_names(const manifest *m, const char *pattern, const char *na
 		const char *slash = strrchr(path, '/');
 		if (strcmp(slash ? slash + 1 : path, m->part[i].file) != 0)
 			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
-				     err_quoted(name, q), err_quoted(path, qp), i);
+				     quoted(name), quoted(path), i);
 		free(path);
 	}
 	return rc;
@@ -345,7 +339,6 @@ static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 
 status parts_find(const settings *o, int ranks, bool *all, err *e)
 {
-	char q[QUOTED_BYTES];
 	const char *alone = NULL; /* has no manifest */
 	status rc = ST_OK;
 	*all = false;
@@ -362,6 +355,6 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 	if (rc == ST_OK && *all && alone)
 		rc = err_set(e, ST_REFUSED,
 			     "input %s has no manifest, so it takes as many ranks as it has parts",
-			     err_quoted(alone, q));
+			     quoted(alone));
 	return rc;
 }

@@ -34,11 +34,10 @@ static char *manifest_name(const settings *opt, err *e)
 
 static status describe_manifest(output *o, const settings *opt, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (!json_can_name(opt->output))
 		return err_set(e, ST_REFUSED,
 			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
-			       err_quoted(opt->output, q));
+			       quoted(opt->output));
 	char *name = manifest_name(opt, e);
 	if (!name)
 		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
@@ -62,12 +61,10 @@ bool output_stat_stream(const output *o, struct stat *st)
 /* Waits until somebody reads from a FIFO. */
 static status open_stream(output *o, err *e)
 {
-	char q[QUOTED_BYTES];
 	o->offset = FILE_APPEND;
 	o->fd = strcmp(o->stream, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
 					    : open(o->stream, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	return o->fd >= 0 ? ST_OK
-			  : err_sys(e, errno, "cannot open output %s", err_quoted(o->stream, q));
+	return o->fd >= 0 ? ST_OK : err_sys(e, errno, "cannot open output %s", quoted(o->stream));
 }
 
 status output_describe(output *o, const settings *opt, int rank, err *e)
@@ -146,7 +143,6 @@ static void sweep_others(void *output_)
 /* Before any rank locks its part: those of an earlier job may have to get their names yet. */
 static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *note, err *e)
 {
-	char q[QUOTED_BYTES];
 	unsigned named = 0;
 	if (!o->manifest.base)
 		return ST_OK;
@@ -160,7 +156,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now; use --force to replace it",
-			     err_quoted(o->manifest.path, q));
+			     quoted(o->manifest.path));
 	return rc;
 }
 
@@ -264,12 +260,11 @@ static uint64_t around(const output *o)
 
 static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
 {
-	char q[QUOTED_BYTES];
 	status rc = target_create(&o->file, id, &o->fd, e);
 	if (rc == ST_OK)
 		rc = file_reserve(o->fd, 0, bytes, o->file.path, e);
 	if (rc == ST_OK && ftruncate(o->fd, (off_t)bytes) != 0)
-		rc = err_sys(e, errno, "cannot set the size of %s", err_quoted(o->file.path, q));
+		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path));
 	return rc;
 }
 
@@ -403,7 +398,6 @@ static bool reads_part(const output *o, const input *in, const char *pattern, si
 /* Before the journal, whose kind says it to whoever ends this commit: do old parts have to stay? */
 static status spare_old(output *o, comm *c, const settings *opt, const input *in, err *note)
 {
-	char q[QUOTED_BYTES];
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
 	if (!o->per_rank)
@@ -423,7 +417,7 @@ static status spare_old(output *o, comm *c, const settings *opt, const input *in
 				"part %" PRIu64 " of the old set %s is an input of this job: no "
 				"old part was removed",
 				(uint64_t)parts + first + (uint64_t)__builtin_ctzll(all),
-				err_quoted(o->manifest.path, q));
+				quoted(o->manifest.path));
 	}
 	return rc;
 }

@@ -207,11 +207,10 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 
 status reader_check_map(const reader *r, const mapped *m, err *e)
 {
-	char q[QUOTED_BYTES];
 	const status rc = reader_check(r, e);
 	return rc == ST_OK && mapped_shrank(m)
 		       ? err_set(e, ST_IO, "input %s changed while it was being read",
-				 err_quoted(r->extent->f->path, q))
+				 quoted(r->extent->f->path))
 		       : rc;
 }
 

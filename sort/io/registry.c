@@ -96,19 +96,17 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 /* Names that hetsort makes and removes as it needs them. */
 static void check_name(registry *g, file_role role, const target *t, const struct stat *dir)
 {
-	char q[QUOTED_BYTES], qd[QUOTED_BYTES];
 	if (strncmp(t->base, HIDDEN, strlen(HIDDEN)) == 0)
 		err_set(&g->e, ST_REFUSED,
 			"%s %s: names that begin with %s are for temporary files: choose another "
 			"name",
-			role_name(role), err_quoted(t->path, q), HIDDEN);
+			role_name(role), quoted(t->path), HIDDEN);
 	if (g->workdir && dir->st_dev == g->workdir_dev && dir->st_ino == g->workdir_ino &&
 	    strncmp(t->base, g->prefix, strlen(g->prefix)) == 0)
 		err_set(&g->e, ST_REFUSED,
 			"%s %s: names that begin with %s in workdir %s are for sorted runs: choose "
 			"another name",
-			role_name(role), err_quoted(t->path, q), g->prefix,
-			err_quoted(g->workdir, qd));
+			role_name(role), quoted(t->path), g->prefix, quoted(g->workdir));
 }
 
 /* A name that cannot be made is refused by whoever makes it. */
@@ -171,11 +169,10 @@ static int by_file(const void *a_, const void *b_)
 /* "input 'a' of rank 1" */
 static void name_use(const file_use *u, char *text, size_t bytes)
 {
-	char q[QUOTED_BYTES], whose[32] = "";
+	char whose[32] = "";
 	if (u->rank >= 0)
 		snprintf(whose, sizeof whose, " of rank %d", (int)u->rank);
-	snprintf(text, bytes, "%s %s%s", role_name((file_role)u->role), err_quoted(u->path, q),
-		 whose);
+	snprintf(text, bytes, "%s %s%s", role_name((file_role)u->role), quoted(u->path), whose);
 }
 
 /* Several options may read one file, but records that are read twice are a mistake. Names of one

@@ -16,23 +16,22 @@ enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, BLOCK_BYTES = 4096 };
 
 status target_open(target *t, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	const char *slash = strrchr(path, '/');
 	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1, .most = 0777 };
 	if (!*path || (slash && !slash[1]))
-		return err_set(e, ST_REFUSED, "%s does not name a file", err_quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path));
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	t->base = strdup(slash ? slash + 1 : path);
 	t->path = strdup(path);
 	if (!dir || !t->base || !t->path) {
 		free(dir);
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
 	}
 	t->mark = target_mark(path);
 	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	status rc = ST_OK;
 	if (t->dirfd < 0)
-		rc = err_refuse(e, errno, "cannot open the directory of %s", err_quoted(path, q));
+		rc = err_refuse(e, errno, "cannot open the directory of %s", quoted(path));
 	free(dir);
 	return rc;
 }
@@ -40,24 +39,21 @@ status target_open(target *t, const char *path, err *e)
 status target_check(target *t, bool force, err *e)
 {
 	struct stat st;
-	char q[QUOTED_BYTES];
 	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return ST_OK;
-		return err_set(e, ST_REFUSED, "cannot look at %s: %s", err_quoted(t->path, q),
+		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path),
 			       strerror(errno));
 	}
 	if (S_ISDIR(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a directory", err_quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s is a directory", quoted(t->path));
 	if (S_ISLNK(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a symbolic link",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s is a symbolic link", quoted(t->path));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is not a regular file",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s is not a regular file", quoted(t->path));
 	if (!force)
 		return err_set(e, ST_REFUSED, "output %s exists; use --force to replace it",
-			       err_quoted(t->path, q));
+			       quoted(t->path));
 	t->replaces = true;
 	t->old_mode = st.st_mode & RIGHTS;
 	t->old_gid = st.st_gid;
@@ -66,13 +62,12 @@ status target_check(target *t, bool force, err *e)
 
 status target_check_role(target *t, file_role role, err *e)
 {
-	char q[QUOTED_BYTES];
 	const status rc = target_check(t, true, e);
 	if (rc == ST_OK && t->replaces && !role_wrote(role, t->dirfd, t->base))
 		return err_set(e, ST_REFUSED,
 			       "%s exists and was not written by %s: choose another name, or "
 			       "remove it",
-			       err_quoted(t->path, q), role_writer(role));
+			       quoted(t->path), role_writer(role));
 	return rc;
 }
 
@@ -104,20 +99,17 @@ enum { TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
 
 static status set_mode(const target *t, int fd, mode_t mode, err *e)
 {
-	char q[QUOTED_BYTES];
 	return fchmod(fd, mode) == 0
 		       ? ST_OK
-		       : err_sys(e, errno, "cannot set the mode of %s", err_quoted(t->path, q));
+		       : err_sys(e, errno, "cannot set the mode of %s", quoted(t->path));
 }
 
 /* Before there is a byte in it. Until all is written, its owner may write to it in any case. */
 static status set_rights(target *t, int fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at the file beside %s",
-			       err_quoted(t->path, q));
+		return err_sys(e, errno, "cannot look at the file beside %s", quoted(t->path));
 	const mode_t has = st.st_mode & RIGHTS;
 	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
 	if (t->replaces && st.st_gid != t->old_gid && fchown(fd, (uid_t)-1, t->old_gid) != 0)
@@ -128,7 +120,6 @@ static status set_rights(target *t, int fd, err *e)
 
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
@@ -143,14 +134,13 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	temp_name(t, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
 	if (*fd < 0)
-		return err_sys(e, errno, "cannot create a file next to %s", err_quoted(t->path, q));
+		return err_sys(e, errno, "cannot create a file next to %s", quoted(t->path));
 	rc = target_note(t, TARGET_TEMP, &t->temp.is, e);
 	return rc == ST_OK ? set_rights(t, *fd, e) : rc;
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	t->id = id;
 	t->shared = true;
 	t->temp.dirfd = t->dirfd;
@@ -158,8 +148,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	unfinished_note(&t->temp);
 	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
 	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot open the file beside %s",
-				  err_quoted(t->path, q));
+			: err_sys(e, errno, "cannot open the file beside %s", quoted(t->path));
 }
 
 void target_keep(target *t, bool with_lock)
@@ -185,18 +174,17 @@ void target_find(target *t, uint64_t id, int *fd)
 
 status target_close(target *t, int fd, bool hold, bool sync, err *e)
 {
-	char q[QUOTED_BYTES];
 	status rc = ST_OK;
 	if (t->mode && t->mode != (t->mode | OWNERS))
 		rc = set_mode(t, fd, t->mode, e);
 	if (rc == ST_OK && sync && t->lock_fd >= 0)
 		(void)fdatasync(t->lock_fd); /* else only the file stays after a loss of power */
 	if (rc == ST_OK && sync && fsync(fd) != 0)
-		rc = err_sys(e, errno, "cannot sync %s", err_quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot sync %s", quoted(t->path));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		rc = err_sys(e, errno, "cannot hold %s open", err_quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot hold %s open", quoted(t->path));
 	if (close(fd) != 0 && rc == ST_OK)
-		rc = err_sys(e, errno, "cannot close %s", err_quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot close %s", quoted(t->path));
 	return rc;
 }
 
@@ -252,7 +240,7 @@ static int look(const target *t, int dirfd, const char *name)
 
 status target_ready(const target *t, bool force, err *e)
 {
-	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
+	char temp[UNFINISHED_NAME_BYTES];
 	struct stat st;
 	if (t->named)
 		return ST_OK;
@@ -260,16 +248,15 @@ status target_ready(const target *t, bool force, err *e)
 	const int why = look(t, t->dirfd, temp);
 	if (why == EEXIST || why == ENOENT)
 		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
-			       err_quoted(t->path, q), why == EEXIST ? "exchanged" : "removed");
+			       quoted(t->path), why == EEXIST ? "exchanged" : "removed");
 	if (why == EILSEQ)
 		return err_set(e, ST_IO, "the file that was to become %s is not as it was written",
-			       err_quoted(t->path, q));
+			       quoted(t->path));
 	if (why)
 		return err_sys(e, why, "cannot look at the file that is to become %s",
-			       err_quoted(t->path, q));
+			       quoted(t->path));
 	if (!force && fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path));
 	return ST_OK;
 }
 
@@ -321,7 +308,7 @@ static int replace_proven(target *t, const char *temp)
 
 status target_commit(target *t, bool force, err *e)
 {
-	char q[QUOTED_BYTES], temp[UNFINISHED_NAME_BYTES];
+	char temp[UNFINISHED_NAME_BYTES];
 	if (t->named)
 		return ST_OK;
 	temp_name(t, temp);
@@ -330,10 +317,9 @@ status target_commit(target *t, bool force, err *e)
 		       : proven || !force    ? add_name(t, temp)
 					     : renameat(t->dirfd, temp, t->dirfd, t->base);
 	if (rc != 0 && errno == EEXIST)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path));
 	if (rc != 0)
-		return err_sys(e, errno, "cannot rename onto %s", err_quoted(t->path, q));
+		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path));
 	unfinished_forget(&t->temp);
 	target_list_lock(t);
 	return ST_OK;
@@ -341,9 +327,8 @@ status target_commit(target *t, bool force, err *e)
 
 status target_look(const target *t, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int why = look(t, AT_FDCWD, t->path);
-	err_quoted(t->path, q);
+	const char *q = quoted(t->path);
 	if (why == EEXIST)
 		return err_set(
 			e, ST_IO,
@@ -362,12 +347,11 @@ status target_look(const target *t, err *e)
 
 status target_sync_name(const target *t, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (!file_try_sync_dir(t->dirfd))
 		return err_sys(e, errno,
 			       "%s is complete, but its name may not outlast a loss of power: "
 			       "cannot sync its directory",
-			       err_quoted(t->path, q));
+			       quoted(t->path));
 	return ST_OK;
 }
 

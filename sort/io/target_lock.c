@@ -54,13 +54,13 @@ static bool starts_as_lock(const char *text)
 
 static status refuse(const target *t, int fd, err *e)
 {
-	char text[HOLDER_BYTES], q[QUOTED_BYTES], qh[QUOTED_BYTES];
+	char text[HOLDER_BYTES];
 	const ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	const char *holder = text + (starts_as_lock(text) ? strlen(TARGET_LOCK_MARK) : 0);
-	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
-		       err_quoted(t->path, q), *holder ? err_quoted(holder, qh) : "just starting");
+	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s", quoted(t->path),
+		       *holder ? quoted(holder) : "just starting");
 }
 
 /* The file system has no locks: go on without. */
@@ -73,13 +73,12 @@ static bool no_locks(int errnum)
  * planted under a name that can be known before, is none. */
 static status check_file(const target *t, int fd, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(fd, &st) != 0)
-		return err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
+		return err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
 	if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
 		return err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it is %s",
-			       err_quoted(t->path, q), t->lock.name,
+			       quoted(t->path), t->lock.name,
 			       S_ISREG(st.st_mode) ? "a hard link" : "no regular file");
 	return ST_OK;
 }
@@ -146,10 +145,9 @@ static void sweep_line(target *t, const char *line, unsigned *removed)
  * nothing yet. *is false: it is none. */
 static status sweep_noted(target *t, int fd, bool *is, unsigned *removed, err *e)
 {
-	char q[QUOTED_BYTES], *rest, *text = calloc(1, LOCK_BYTES_MAX + 1);
+	char *rest, *text = calloc(1, LOCK_BYTES_MAX + 1);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for the lock of %s",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_RESOURCE, "no memory for the lock of %s", quoted(t->path));
 	const ssize_t n = pread(fd, text, LOCK_BYTES_MAX, 0);
 	*is = n == 0 || (n > 0 && starts_as_lock(text));
 	for (char *line = *is ? strtok_r(text, "\n", &rest) : NULL; line;
@@ -165,9 +163,8 @@ typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
 
 static outcome not_ours(const target *t, const char *why, err *e)
 {
-	char q[QUOTED_BYTES];
 	err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it %s: give it another name",
-		err_quoted(t->path, q), t->lock.name, why);
+		quoted(t->path), t->lock.name, why);
 	return FAILED;
 }
 
@@ -193,7 +190,6 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
  * new one for left as well, until it is locked. */
 static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (check_file(t, fd, e) != ST_OK)
 		return FAILED;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
@@ -210,7 +206,7 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 		return AGAIN;
 	if (errno == EWOULDBLOCK)
 		return BUSY;
-	err_refuse(e, errno, "cannot lock output %s", err_quoted(t->path, q));
+	err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
 	return FAILED;
 }
 
@@ -231,7 +227,6 @@ static int open_lock(const target *t, bool *made)
 /* *fd is open and locked, or -1 where there are no locks. */
 static status take(target *t, int *fd, unsigned *removed, err *e)
 {
-	char q[QUOTED_BYTES];
 	const double until = now_s() + t->patience_s;
 	for (int i = 0; i < TRIES; i++) {
 		bool made;
@@ -240,7 +235,7 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 			continue;
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
-					  err_quoted(t->path, q));
+					  quoted(t->path));
 		const outcome o = lock_open(t, *fd, made, removed, e);
 		if (o == TAKEN)
 			return ST_OK;
@@ -259,7 +254,7 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		}
 	}
 	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
-		       err_quoted(t->path, q));
+		       quoted(t->path));
 }
 
 static bool is_noted(const target *t, uint64_t id, target_kind kind)

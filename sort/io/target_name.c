@@ -147,11 +147,10 @@ static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 /* The lines have fixed lengths, and their number only grows, so nothing old is left after them. */
 status target_write_lock(const target *t, err *e)
 {
-	char host[HOLDER_BYTES / 2] = "", q[QUOTED_BYTES];
+	char host[HOLDER_BYTES / 2] = "";
 	char *text = malloc(HOLDER_BYTES + (t->lefts + 2) * NOTE_BYTES);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for the lock of %s",
-			       err_quoted(t->path, q));
+		return err_set(e, ST_RESOURCE, "no memory for the lock of %s", quoted(t->path));
 	if (gethostname(host, sizeof host - 1) != 0)
 		strcpy(host, "unknown");
 	int n = snprintf(text, HOLDER_BYTES, TARGET_LOCK_MARK "process %ld on %s\n", (long)getpid(),
@@ -164,8 +163,7 @@ status target_write_lock(const target *t, err *e)
 	const bool done = file_write_at(t->lock_fd, text, (size_t)n, 0, t->path, NULL) == ST_OK;
 	const int errnum = errno;
 	free(text);
-	return done ? ST_OK
-		    : err_sys(e, errnum, "cannot write the lock of %s", err_quoted(t->path, q));
+	return done ? ST_OK : err_sys(e, errnum, "cannot write the lock of %s", quoted(t->path));
 }
 
 status target_note(target *t, target_kind kind, const file_id *is, err *e)

@@ -22,20 +22,19 @@
 
 static status look_at(tempdir *t, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct stat st;
 	if (fstat(t->fd, &st) != 0)
 		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s" ELSEWHERE,
-			       err_quoted(path, q), strerror(errno));
+			       quoted(path), strerror(errno));
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		return err_set(e, ST_REFUSED,
 			       "temporary directory %s is writable by everybody and has no sticky "
 			       "bit" ELSEWHERE,
-			       err_quoted(path, q));
+			       quoted(path));
 	if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return err_set(e, ST_REFUSED,
-			       "cannot write in temporary directory %s: %s" ELSEWHERE,
-			       err_quoted(path, q), strerror(errno));
+			       "cannot write in temporary directory %s: %s" ELSEWHERE, quoted(path),
+			       strerror(errno));
 	t->dev = st.st_dev;
 	t->in_memory = file_is_in_memory(t->fd);
 	return ST_OK;
@@ -43,15 +42,14 @@ static status look_at(tempdir *t, const char *path, err *e)
 
 status tempdir_open(tempdir *t, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 	if (t->fd < 0)
 		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s" ELSEWHERE,
-			       err_quoted(path, q), strerror(errno));
+			       quoted(path), strerror(errno));
 	status rc = look_at(t, path, e);
 	if (rc == ST_OK && asprintf(&t->label, "%s/(spill file)", path) < 0) {
 		t->label = NULL;
-		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", err_quoted(path, q));
+		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
 	}
 	if (rc != ST_OK)
 		tempdir_close(t);
@@ -81,14 +79,13 @@ static int create_and_unlink(int dirfd, int flags)
 
 status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int flags = O_RDWR | O_CLOEXEC;
 	const int how = name ? O_CREAT | O_EXCL : O_TMPFILE;
 	*f = (io_fd){ .fd = openat(t->fd, name ? name : ".", flags | how, 0600), .direct = -1 };
 	if (f->fd < 0 && !name && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		f->fd = create_and_unlink(t->fd, flags);
 	if (f->fd < 0)
-		return err_sys(e, errno, "cannot create %s", err_quoted(t->label, q));
+		return err_sys(e, errno, "cannot create %s", quoted(t->label));
 	if (direct && !t->in_memory)
 		f->direct = io_fd_open_direct(f->fd, O_RDWR);
 	return ST_OK;
@@ -96,11 +93,10 @@ status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f,
 
 status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd *f, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	*f = (io_fd){ .fd = openat(t->fd, name, flags), .direct = -1 };
 	if (f->fd < 0)
-		return err_sys(e, errno, "cannot open %s", err_quoted(name, q));
+		return err_sys(e, errno, "cannot open %s", quoted(name));
 	if (direct && !t->in_memory)
 		f->direct = io_fd_open_direct(f->fd, O_RDWR);
 	return ST_OK;
@@ -108,12 +104,10 @@ status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd 
 
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e)
 {
-	char q[QUOTED_BYTES];
 	struct statvfs fs;
 	*bytes = 0;
 	if (fstatvfs(t->fd, &fs) != 0)
-		return err_sys(e, errno, "cannot find the free space for %s",
-			       err_quoted(t->label, q));
+		return err_sys(e, errno, "cannot find the free space for %s", quoted(t->label));
 	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
 		*bytes = UINT64_MAX;
 	return ST_OK;

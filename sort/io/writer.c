@@ -52,12 +52,11 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 	FAIL_FLIP(FAIL_WRITE, recs, bytes);
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
-	char q[QUOTED_BYTES];
 	if (bad)
 		err_set(e, ST_INTERNAL,
 			"what is for output %s is out of order before record %" PRIu64
 			": %zu record%s",
-			err_quoted(w->to.path, q), w->seen->records, bad, plural(bad));
+			quoted(w->to.path), w->seen->records, bad, plural(bad));
 	if (e->code != ST_OK ||
 	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) != ST_OK)
 		return;

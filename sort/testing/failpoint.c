@@ -167,7 +167,6 @@ static bool point_at(const char **s, point *p)
 
 status fail_plan(const char *text, err *e)
 {
-	char q[QUOTED_BYTES];
 	const char *at = text ? text : "";
 	bool more = *at != '\0';
 	for (count = 0; more; count++) {
@@ -175,7 +174,7 @@ status fail_plan(const char *text, err *e)
 		if (count == MOST_POINTS || !point_at(&at, &points[count]) || (*at && *at != ',')) {
 			count = 0;
 			return err_set(e, ST_REFUSED, "HETSORT_FAIL: cannot read the point at %s",
-				       err_quoted(start, q));
+				       quoted(start));
 		}
 		more = skip(&at, ",");
 	}
