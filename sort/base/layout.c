@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELD_TEXT_BYTES = 24, WORD_BYTES = 8 };
+enum { FIELD_TEXT_BYTES = 24 };
 
 static const struct {
 	const char *name;
@@ -26,82 +26,55 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* ---------------------------------------------------------------------------------- parsing */
 
-#define DIGITS "0123456789"
-
-/* The next word of a list separated by commas; *text is behind it, NULL at the end. A number that
- * is too long for a word is the greatest of those that are not, which is too large for all. */
-static bool next_word(const char **text, char word[WORD_BYTES])
+/* Does a word of a list separated by commas end here? */
+static bool ends(const char *s)
 {
-	if (!*text)
-		return false;
-	while (**text == '0' && (*text)[1] >= '0' && (*text)[1] <= '9')
-		++*text;
-	const size_t n = strcspn(*text, ",");
-	const bool fits = n > 0 && n < WORD_BYTES;
-	_Static_assert(WORD_BYTES == sizeof "9999999", "a number fills a word");
-	memcpy(word, *text, fits ? n : 0);
-	word[fits ? n : 0] = '\0';
-	if (n >= WORD_BYTES && strspn(*text, DIGITS) == n)
-		memcpy(word, "9999999", WORD_BYTES);
-	*text = (*text)[n] ? *text + n + 1 : NULL;
-	return true;
+	return !*s || *s == ',';
 }
 
-static bool is_number(const char *word)
+/* Read the number that is the word at s, or a greater one that is too large as well. Return its
+ * end; NULL: it is no number. */
+static const char *read_number(const char *s, uint32_t *v)
 {
-	return *word && strspn(word, DIGITS) == strlen(word);
+	const char *const first = s;
+	for (*v = 0; *s >= '0' && *s <= '9'; s++)
+		*v = *v > MAX_RECORD_BYTES ? *v : 10 * *v + (uint32_t)(*s - '0');
+	return s != first && ends(s) ? s : NULL;
 }
 
-/* A whole number of 7 digits at most. */
-static uint32_t number(const char *word)
+/* If the next word is a type, "u64le" for instance: its name and the order of its bytes, move *s
+ * to the end of it. */
+static void read_type(const char **s, key_field *f, uint32_t *bytes)
 {
-	uint32_t v = 0;
-	while (*word)
-		v = 10 * v + (uint32_t)(*word++ - '0');
-	return v;
-}
-
-/* "u64le": the type's name, and the order of its bytes. */
-static bool find_type(const char *word, key_field *f, uint32_t *bytes)
-{
-	for (size_t i = 0; i < TYPES; i++) {
+	for (size_t i = 0; **s && i < TYPES; i++) {
 		const size_t n = strlen(types[i].name);
-		const char *order = word + n;
-		if (strncmp(word, types[i].name, n) != 0)
+		const char *order = *s + 1 + n;
+		if (strncmp(*s + 1, types[i].name, n) != 0)
 			continue;
-		const bool ordered = types[i].bytes > 0;
-		if (*order && !(ordered && (strcmp(order, "le") == 0 || strcmp(order, "be") == 0)))
+		const bool number = types[i].bytes > 0;
+		const bool ordered =
+			number && (strncmp(order, "le", 2) == 0 || strncmp(order, "be", 2) == 0);
+		if (!ends(ordered ? order + 2 : order))
 			continue;
 		f->type = types[i].type;
-		f->little = *order ? *order == 'l' : ordered && __BYTE_ORDER == __LITTLE_ENDIAN;
+		f->little = ordered ? *order == 'l' : number && __BYTE_ORDER == __LITTLE_ENDIAN;
 		*bytes = types[i].bytes;
-		return true;
+		*s = ordered ? order + 2 : order;
+		return;
 	}
-	return false;
 }
 
 static const char *parse_field(key_field *f, const char *text)
 {
-	char word[WORD_BYTES];
 	uint32_t bytes = 0;
-	bool length = false, desc = false;
-	if (!next_word(&text, word) || !is_number(word))
+	const char *at = read_number(text, &f->off);
+	if (!at)
 		return "OFFSET,LENGTH in bytes is wanted, and a type and desc may follow";
-	f->off = number(word);
-	bool more = next_word(&text, word);
-	if (more && is_number(word)) {
-		f->bytes = number(word);
-		length = true;
-		more = next_word(&text, word);
-	}
-	if (more && find_type(word, f, &bytes))
-		more = next_word(&text, word);
-	if (more && strcmp(word, "desc") == 0) {
-		desc = true;
-		more = next_word(&text, word);
-	}
-	f->desc = desc;
-	if (more)
+	const char *length = *at ? read_number(at + 1, &f->bytes) : NULL;
+	at = length ? length : at;
+	read_type(&at, f, &bytes);
+	f->desc = strcmp(at, ",desc") == 0;
+	if (*at && !f->desc)
 		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, which le "
 		       "or be may follow; then desc may follow";
 	if (!length && bytes == 0)

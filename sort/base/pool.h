@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads for work in many parts: every worker takes the next part from one atomic counter until
- * none is left, so it does not matter how many workers there are. */
+/* Threads that work for a rank. Those for work in many parts: every worker takes the next part from
+ * one atomic counter until none is left, so it does not matter how many workers there are. */
 #ifndef HETSORT_BASE_POOL_H
 #define HETSORT_BASE_POOL_H
+
+#include <pthread.h>
+
+/* thread_start - as pthread_create, for the rank that the calling thread belongs to. The name, of
+ * at most 15 bytes and static, is what top, debuggers and the trace see. 0, or an errno. */
+int thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *arg);
 
 typedef void pool_work(void *arg, unsigned worker);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a rank has done so far, and the time that it has left. The monitor, the progress line, the
  * report and the trace read it. Code that has moved a block, read or written a part of a file or
- * sorted a run counts it here. A thread counts for the rank that it belongs to (thread.h), so
+ * sorted a run counts it here. A thread counts for the rank that it belongs to (pool.h), so
  * nothing has to be passed down for it. Counting takes two relaxed atomic additions for some
  * hundred KiB of work, and for bytes of files and messages a look at the clock and an uncontended
  * lock. Stages are the steps of a job that move all of a rank's data: the plan predicts how long

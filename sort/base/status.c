@@ -26,31 +26,8 @@ static void name_streams(char text[ERR_TEXT_BYTES])
 	}
 }
 
-__attribute__((format(printf, 4, 0))) static status keep(err *e, status st, int errnum,
-							 const char *fmt, va_list ap)
-{
-	if (!e)
-		return st;
-	if (e->code != ST_OK)
-		return e->code;
-	e->code = st;
-	int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
-	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
-		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
-	name_streams(e->text);
-	return st;
-}
-
-status err_tell(err *e, status st, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	st = keep(e, st, 0, fmt, ap);
-	va_end(ap);
-	return st;
-}
-
-static status class_of(int errnum)
+/* The status of a failed system call, unless it lacks room of some kind: that is ST_RESOURCE. */
+static status class_of(int errnum, status otherwise)
 {
 	switch (errnum) {
 	case ENOSPC:
@@ -62,26 +39,25 @@ static status class_of(int errnum)
 	case EAGAIN:
 		return ST_RESOURCE;
 	default:
-		return ST_IO;
+		return otherwise;
 	}
 }
 
-status err_tell_sys(err *e, int errnum, const char *fmt, ...)
+status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
+	st = class_of(errnum, st);
+	if (!e)
+		return st;
+	if (e->code != ST_OK)
+		return e->code;
+	e->code = st;
 	va_list ap;
 	va_start(ap, fmt);
-	status st = keep(e, class_of(errnum), errnum, fmt, ap);
+	const int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
 	va_end(ap);
-	return st;
-}
-
-status err_refuse(err *e, int errnum, const char *fmt, ...)
-{
-	const status class = class_of(errnum);
-	va_list ap;
-	va_start(ap, fmt);
-	status st = keep(e, class == ST_IO ? ST_REFUSED : class, errnum, fmt, ap);
-	va_end(ap);
+	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
+		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
+	name_streams(e->text);
 	return st;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef enum status {
 	ST_OK = 0,
@@ -27,27 +28,36 @@ typedef struct err {
 } err;
 
 /* err_set - keep the first failure: fills e (may be NULL) unless it holds one; returns st. */
-#define err_set(e, st, ...) err_code(err_tell(e, st, __VA_ARGS__), st)
+#define err_set(e, st, ...) err_code(err_tell(e, st, 0, __VA_ARGS__), st)
 
 /* err_sys - the same for a failed system call: the code follows from errnum (a full disk or no
- * memory is ST_RESOURCE, else ST_IO), its text is appended. */
-#define err_sys(e, errnum, ...) err_code(err_tell_sys(e, errnum, __VA_ARGS__), ST_IO)
+ * memory is ST_RESOURCE, else ST_IO), its text is appended. err_refuse - the same before any work:
+ * ST_REFUSED instead of ST_IO. */
+#define err_sys(e, errnum, ...) err_code(err_tell(e, ST_IO, errnum, __VA_ARGS__), ST_IO)
+#define err_refuse(e, errnum, ...) \
+	err_code(err_tell(e, ST_REFUSED, errnum, __VA_ARGS__), ST_REFUSED)
 
-/* What these are made of. Never ST_OK, as every caller's compiler sees. */
-status err_tell(err *e, status st, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-status err_tell_sys(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What these are made of; errnum 0: no system call. Never ST_OK, as every caller's compiler sees.
+ */
+status err_tell(err *e, status st, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 static inline status err_code(status kept, status otherwise)
 {
 	return kept != ST_OK ? kept : otherwise;
 }
 
-/* err_refuse - the same before any work: ST_REFUSED instead of ST_IO. */
-status err_refuse(err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
 /* err_quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf.
  * quoted - the same in a buffer of the enclosing block. */
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);
 #define quoted(path) err_quoted(path, (char[QUOTED_BYTES]){ 0 })
+
+/* The name that stands for standard input or output on the command line and in messages. */
+#define STREAM_NAME "-"
+
+static inline bool stream_is_standard(const char *name)
+{
+	return strcmp(name, STREAM_NAME) == 0;
+}
 
 #endif

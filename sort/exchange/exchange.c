@@ -11,7 +11,7 @@
 #include "block.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "base/trace.h"
 #include "comm/rank_set.h"
 #include "comm/shared_window.h"

@@ -2,7 +2,6 @@
 /* Manifest, report and state use this. A document is dumped to memory and written as a whole, so
  * that no reader ever sees half of it. What is read is not trusted. */
 #include "json.h"
-#include "base/streams.h"
 #include "file.h"
 #include "number.h"
 

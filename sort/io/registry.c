@@ -5,7 +5,6 @@
  * there the lock of the output protects. Touches nothing. Costs a few system calls and 250 bytes
  * of memory per use. */
 #include "registry.h"
-#include "base/streams.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/progress.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "testing/failpoint.h"
 #include "file.h"
 

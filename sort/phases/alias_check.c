@@ -3,7 +3,6 @@
  * compares them. Touches nothing. Memory on rank 0: 250 bytes per file of each rank. */
 #include "alias_check.h"
 #include "base/minmax.h"
-#include "base/streams.h"
 #include "io/manifest.h"
 #include "io/file.h"
 #include "io/registry.h"

@@ -3,7 +3,6 @@
  * the wrappers of this folder; this file comes before hetsort's main() and after it. */
 #include "base/progress.h"
 #include "base/size.h"
-#include "base/streams.h"
 #include "comm_sim.h"
 #include "engine.h"
 #include "io/json.h"

@@ -17,7 +17,7 @@
 #include "sorted_merge.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "base/trace.h"
 #include "file_heap.h"
 #include "io/io_fd.h"

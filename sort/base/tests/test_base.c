@@ -8,7 +8,7 @@
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/processors.h"
-#include "base/streams.h"
+#include "base/status.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "base/trace.h"
 
 enum { ROWS = 400, SPANS = 20000 };
