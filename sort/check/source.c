@@ -82,7 +82,7 @@ static status skip_header(const input_file *f, const source_file *o, source_chun
 static status open_file(source *s, const input_file *f, source_file *o, source_chunk *c, err *e)
 {
 	const size_t bytes = s->lay.record_bytes;
-	status rc = f->is_stream ? input_open_stream(f, &o->fd.fd, e) : input_open(f, &o->fd.fd, e);
+	status rc = input_open(f, f->is_stream, &o->fd.fd, e);
 	if (rc == ST_OK && f->is_stream)
 		rc = skip_header(f, o, c, s->chunk * bytes, e);
 	else if (rc == ST_OK)

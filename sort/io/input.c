@@ -95,14 +95,14 @@ static status look_inside(input_file *f, const layout *l, err *e)
 static status look_at_stream(input_file *f, err *e)
 {
 	f->is_stream = true;
-	if (strcmp(f->path, "-") != 0 && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
+	if (!stream_is_standard(f->path) && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	return ST_OK;
 }
 
 static status look(input_file *f, const layout *l, err *e)
 {
-	const bool is_stdin = strcmp(f->path, "-") == 0;
+	const bool is_stdin = stream_is_standard(f->path);
 	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	if (S_ISDIR(f->st.st_mode))
@@ -379,62 +379,39 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Who writes can set the time of modification back, but not that of change. */
-static bool same_file(const struct stat *a, const struct stat *b)
+/* Is it the file that was described? Writing to a stream changes its times, and the size of some.
+ * Who writes to a file can set the time of modification back, but not that of change. */
+static bool is_same(const struct stat *a, const struct stat *b, bool stream)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT) && a->st_size == b->st_size &&
-	       same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
+	const bool same = a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+			  (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
+	return same && (stream || (a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+				   same_time(a->st_ctim, b->st_ctim)));
 }
 
-static status check_identity(const input_file *f, int fd, err *e)
+static status check_identity(const input_file *f, int fd, bool stream, err *e)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
-	if (!same_file(&st, &f->st))
-		return err_set(e, ST_IO, "input %s changed while it was being read",
-			       quoted(f->path));
+	if (!is_same(&st, &f->st, stream))
+		return err_set(e, ST_IO, "input %s changed %s read", quoted(f->path),
+			       stream ? "before it was" : "while it was being");
 	return ST_OK;
 }
 
-status input_open(const input_file *f, int *fd, err *e)
+status input_open(const input_file *f, bool stream, int *fd, err *e)
 {
-	*fd = f->fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : open(f->path, OPEN_FLAGS);
+	const bool waits = stream && !S_ISREG(f->st.st_mode);
+	const int stand_in =
+		f->fd < 0 && stream && stream_is_standard(f->path) ? STDIN_FILENO : f->fd;
+	*fd = stand_in >= 0 ? fcntl(stand_in, F_DUPFD_CLOEXEC, 0)
+			    : open(f->path, waits ? OPEN_FLAGS & ~O_NONBLOCK : OPEN_FLAGS);
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot open input %s", quoted(f->path));
-	status rc = check_identity(f, *fd, e);
-	if (rc == ST_OK && f->fd < 0 && fcntl(*fd, F_SETFL, 0) != 0)
+	status rc = check_identity(f, *fd, stream, e);
+	if (rc == ST_OK && !stream && f->fd < 0 && fcntl(*fd, F_SETFL, 0) != 0)
 		rc = err_sys(e, errno, "cannot read input %s", quoted(f->path));
-	if (rc == ST_OK)
-		return ST_OK;
-	close(*fd);
-	*fd = -1;
-	return rc;
-}
-
-/* What is written to a stream changes its times, and the size of some: only the rest is compared.
- */
-static status check_stream(const input_file *f, int fd, err *e)
-{
-	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
-	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino ||
-	    (st.st_mode & S_IFMT) != (f->st.st_mode & S_IFMT))
-		return err_set(e, ST_IO, "input %s changed before it was read", quoted(f->path));
-	return ST_OK;
-}
-
-status input_open_stream(const input_file *f, int *fd, err *e)
-{
-	const int wait = S_ISREG(f->st.st_mode) ? OPEN_FLAGS : OPEN_FLAGS & ~O_NONBLOCK;
-	*fd = f->fd >= 0                  ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0)
-	      : strcmp(f->path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-					  : open(f->path, wait);
-	if (*fd < 0)
-		return err_sys(e, errno, "cannot open input %s", quoted(f->path));
-	const status rc = check_stream(f, *fd, e);
 	if (rc == ST_OK)
 		return ST_OK;
 	close(*fd);
@@ -444,7 +421,7 @@ status input_open_stream(const input_file *f, int *fd, err *e)
 
 status input_unchanged(const input_file *f, int fd, err *e)
 {
-	const status rc = check_identity(f, fd, e);
+	const status rc = check_identity(f, fd, false, e);
 	const ssize_t more = rc == ST_OK ? read_behind(fd, f->st.st_size) : 0;
 	if (more < 0)
 		return err_sys(e, errno, "cannot read the end of input %s", quoted(f->path));

@@ -53,9 +53,11 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 /* input_count - where the records of each file are, anew: streams have been copied. */
 status input_count(input *in, const layout *l, err *e);
 
-/* input_open - for reading. Refuses (ST_IO) what is not the file that was described any more, and
- * never waits for it: it may have become a FIFO. *fd is -1 on failure. */
-status input_open(const input_file *f, int *fd, err *e);
+/* input_open - for reading. A file: refuses (ST_IO) what is not the one that was described any
+ * more, and never waits for it: it may have become a FIFO. A stream is waited for: a FIFO until
+ * somebody writes to it; with f->fd set, that is the stream, of which something has been read. *fd
+ * is -1 on failure. */
+status input_open(const input_file *f, bool stream, int *fd, err *e);
 
 /* input_unchanged - refuses (ST_IO) a file, open as fd, that is not what was described, or goes on
  * behind its size. */
@@ -68,10 +70,6 @@ void input_note_read(const input_file *f, size_t n, checksum sum);
 /* input_check_stated - refuses (ST_IO) a file whose records, where input_note_read has seen all of
  * them, do not have the checksum that a manifest states. */
 status input_check_stated(const input_file *f, err *e);
-
-/* input_open_stream - a stream, which is waited for: a FIFO until somebody writes to it. With f->fd
- * set, that is the stream, of which something has been read. */
-status input_open_stream(const input_file *f, int *fd, err *e);
 
 void input_free(input *in);
 

@@ -208,7 +208,7 @@ static status remove_part(const target *m, const manifest *old, size_t i, const 
 		if (fstatat(p.t.dirfd, p.t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			rc = target_lock(&p.t, &removed, e);
 		else
-			target_sweep(p.t.path, 0, NULL);
+			target_sweep(p.t.path, 0, NULL, NULL);
 		if (rc == ST_OK)
 			rc = remove_proved(&p, old, i, note, e);
 	}
@@ -316,7 +316,7 @@ static status name_parts(const target *m, const manifest *l, err *e)
 		if (rc == ST_OK && hidden)
 			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
 		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
-			(void)target_sweep(p.t.path, 0, NULL);
+			(void)target_sweep(p.t.path, 0, NULL, NULL);
 		target_discard(&p.t);
 	}
 	return rc;

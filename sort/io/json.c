@@ -195,26 +195,26 @@ status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 	return rc;
 }
 
-status text_write(const char *text, size_t bytes, target *t, bool force, bool sync, err *e)
+static status text_write(const char *text, size_t bytes, target *t, bool sync, err *e)
 {
 	uint64_t id = 0;
 	if (getrandom(&id, sizeof id, 0) != sizeof id)
 		id = (uint64_t)getpid();
 	status rc = put_text(text, bytes, t, id, false, sync, e);
 	if (rc == ST_OK)
-		rc = target_commit(t, force, e);
+		rc = target_commit(t, true, e);
 	if (rc != ST_OK) /* the target may be written again, by another thread for instance */
 		unfinished_remove(&t->temp);
 	return rc == ST_OK && sync ? target_sync_name(t, e) : rc;
 }
 
-status json_write(json_t *doc, target *t, bool force, bool sync, err *e)
+status json_write(json_t *doc, target *t, bool sync, err *e)
 {
 	char *text;
 	size_t bytes;
 	status rc = format(doc, t->path, &text, &bytes, e);
 	if (rc == ST_OK)
-		rc = text_write(text, bytes, t, force, sync, e);
+		rc = text_write(text, bytes, t, sync, e);
 	free(text);
 	return rc;
 }
@@ -230,7 +230,7 @@ status text_write_role(file_role role, const char *path, const char *text, size_
 		rc = target_check_role(&t, role, e);
 	t.role = role;
 	if (rc == ST_OK)
-		rc = text_write(text, bytes, &t, true, sync, e);
+		rc = text_write(text, bytes, &t, sync, e);
 	target_discard(&t);
 	return rc;
 }

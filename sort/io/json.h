@@ -41,11 +41,8 @@ status json_read_at(int dirfd, const char *what, const char *name, json_t **doc,
 status json_stage(json_t *doc, target *t, uint64_t id, bool fsync, err *e);
 
 /* json_write - doc, which is consumed and may be NULL (no memory), to t, under its final name when
- * it is complete. */
-status json_write(json_t *doc, target *t, bool force, bool fsync, err *e);
-
-/* text_write - the same of any text. */
-status text_write(const char *text, size_t bytes, target *t, bool force, bool fsync, err *e);
+ * it is complete; an existing file is replaced. */
+status json_write(json_t *doc, target *t, bool fsync, err *e);
 
 /* text_write_role, json_write_role - text, or a document as json_write takes it, to the file of
  * this name, or to standard output for "-". An existing file is replaced only if hetsort wrote it

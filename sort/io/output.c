@@ -53,11 +53,6 @@ bool output_is_stream(const char *path)
 	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
-bool output_stat_stream(const output *o, struct stat *st)
-{
-	return (strcmp(o->stream, "-") == 0 ? fstat(STDOUT_FILENO, st) : stat(o->stream, st)) == 0;
-}
-
 /* Waits until somebody reads from a FIFO. */
 static status open_stream(output *o, err *e)
 {
@@ -122,7 +117,7 @@ static void sweep_manifest(const output *o, bool counts)
 	if (name && counts)
 		journal_clean(name, PATIENCE_S, &n, &e);
 	else if (name && o->rank)
-		target_sweep(name, 0, NULL);
+		target_sweep(name, 0, NULL, NULL);
 	free(name);
 }
 
@@ -133,7 +128,7 @@ static void sweep_others(void *output_)
 	if (o->per_rank)
 		target_sweep_after(o->rank, o->size, part_name, o, o->kept_id);
 	else if (!o->owner)
-		target_sweep(o->file.path, o->kept_id, NULL);
+		target_sweep(o->file.path, o->kept_id, NULL, NULL);
 	if (o->listed)
 		sweep_manifest(o, *o->staged && target_has_journal(&o->file, o->file.id));
 }
@@ -213,27 +208,15 @@ static int part_of_lock(const output *o, const char *file)
 	return -1;
 }
 
-static void sweep_part(const output *o, int i)
-{
-	unsigned removed;
-	err e = { ST_OK, "" };
-	target t;
-	char *name = part_name(i, o);
-	if (name && target_open(&t, name, &e) == ST_OK) {
-		t.reads = o->file.reads;
-		(void)target_lock(&t, &removed, &e);
-		target_discard(&t);
-	}
-	free(name);
-}
-
 void output_sweep_parts(const output *o)
 {
 	DIR *d = o->per_rank ? target_list(&o->file) : NULL;
 	for (const struct dirent *f; d && (f = readdir(d));) {
 		const int i = part_of_lock(o, f->d_name);
-		if (i >= o->size && i % o->size == o->rank)
-			sweep_part(o, i);
+		char *name = i >= o->size && i % o->size == o->rank ? part_name(i, o) : NULL;
+		if (name)
+			(void)target_sweep(name, 0, o->file.reads, NULL);
+		free(name);
 	}
 	if (d)
 		closedir(d);

@@ -10,8 +10,6 @@
 #include "target.h"
 #include "base/settings.h"
 
-#include <sys/stat.h>
-
 typedef struct output {
 	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
 	bool per_rank;
@@ -39,9 +37,6 @@ status output_describe(output *o, const settings *opt, int rank, err *e);
 
 /* output_is_stream - is it "-", or the name of a FIFO or of a character device? */
 bool output_is_stream(const char *path);
-
-/* output_stat_stream - what the stream is; false: unknown. */
-bool output_stat_stream(const output *o, struct stat *st);
 
 /* output_lock - collective: lock what this rank owns, and remove what killed jobs have left there:
  * *removed files, but not the one that was kept with this id. What one has begun to rename is

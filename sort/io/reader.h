@@ -5,7 +5,6 @@
 
 #include "io_fd.h"
 #include "input.h"
-#include "mapped.h"
 #include "base/mem.h"
 #include "kernel/inspect.h"
 #include "kernel/record.h"
@@ -57,6 +56,21 @@ typedef struct loading {
  * reader_align says. Their checksum is taken as they come: of each 256 KiB when they are read, or,
  * past the page cache without io_uring, of each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
+
+/* A part of a file as memory, without a copy: for files whose pages are in memory already. */
+typedef struct mapped {
+	unsigned char *page; /* NULL: not mapped */
+	size_t bytes, slot;
+} mapped;
+
+/* mapped_open - map bytes [offset, offset + bytes) of fd for reading; returns where they begin, or
+ * NULL if they cannot be mapped: then read them. Main thread of a rank, as mapped_close. */
+const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t bytes);
+
+/* mapped_shrank - whether somebody read a page that the file no longer had. It read zeros. */
+bool mapped_shrank(const mapped *m);
+
+void mapped_close(mapped *m);
 
 /* reader_map - the records of the share as memory without a copy, or NULL where they have to be
  * read: they are not in memory, or in several files. m is to be closed after them. Whoever uses

@@ -71,25 +71,6 @@ status target_check_role(target *t, file_role role, err *e)
 	return rc;
 }
 
-bool target_open_hidden(target *t, const target *beside, const char *name)
-{
-	uint64_t mark, id;
-	target_kind kind;
-	err e = { ST_OK, "" };
-	if (!target_parse_name(name, &mark, &id, &kind))
-		return false;
-	char *path = target_hidden_path(beside, name, kind);
-	if (!path)
-		return false;
-	const bool is = target_open(t, path, &e) == ST_OK && t->mark == mark;
-	free(path);
-	t->id = id;
-	t->kind = kind;
-	if (!is)
-		target_discard(t);
-	return is;
-}
-
 static void temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
 {
 	target_hidden_name(t, t->kind, name);

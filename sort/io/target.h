@@ -149,17 +149,8 @@ status target_look(const target *t, err *e);
  * message says; only a loss of power could remove the name. */
 status target_sync_name(const target *t, err *e);
 
-/* For target_lock.c. target_write_lock - the text of the lock that this target holds: a line that
- * begins with TARGET_LOCK_MARK, and a line for each note; the number in the line of the directory
- * is TARGET_DIR_NOTE, in others the kind. target_noted_name - the name of a file that is noted.
- * target_name_lock - fill t->lock. target_hidden_path - the name that the target of a hidden name
- * had, allocated, NULL without memory. */
-#define TARGET_LOCK_MARK "hetsort lock: "
-enum { TARGET_DIR_NOTE = 9 };
+/* target_write_lock - write the text of the lock that this target holds. */
 status target_write_lock(const target *t, err *e);
-void target_noted_name(const target *t, const hidden_file *f, char name[UNFINISHED_NAME_BYTES]);
-void target_name_lock(target *t);
-char *target_hidden_path(const target *beside, const char *name, target_kind kind);
 
 /* target_lock - refuses (ST_REFUSED) if another job is making the same file, with its host and
  * process; else no other job can make it until target_discard or the end of the process. Removes
@@ -178,9 +169,10 @@ void target_share_lock(target *t, bool notes_files);
 bool target_has_journal(const target *t, uint64_t id);
 
 /* target_sweep - if a process that has ended has left a lock for this file: remove it, and all else
- * that target_lock removes. False: there is none, or its process lives. *dir is set if the lock
- * noted that hetsort made the directory; NULL: do not ask. */
-bool target_sweep(const char *path, uint64_t kept_id, file_id *dir);
+ * that target_lock removes, except what is in reads (NULL: nothing). False: there is none, or its
+ * process lives. *dir is set if the lock noted that hetsort made the directory; NULL: do not ask.
+ */
+bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, file_id *dir);
 
 /* target_sweep_after - the same of the rank after this one, and on, up to one that has left
  * nothing: the files of a rank that was killed, or of some in a row, are for the one before them.

@@ -4,7 +4,7 @@
  * fails ends the transfer: those before it are completed, those after it only awaited, since the
  * kernel uses the caller's memory until then. A ring serves one transfer at a time: a thread takes
  * a free one, or makes one, and gives it back. */
-#include "uring.h"
+#include "io_fd.h"
 
 #ifdef HAVE_URING
 

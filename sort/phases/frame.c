@@ -16,7 +16,7 @@ static const char *const names[FRAME_PIECES] = { "header", "trailer" };
 static status read_file(const input_file *f, uint64_t at, const frame_piece *to, err *e)
 {
 	int fd;
-	status rc = input_open(f, &fd, e);
+	status rc = input_open(f, false, &fd, e);
 	if (rc != ST_OK)
 		return rc;
 	rc = file_read_at(fd, to->bytes, to->n, at, f->path, e);
@@ -28,7 +28,7 @@ static status read_stream(input_file *f, unsigned char *to, size_t n, err *e)
 {
 	char q[QUOTED_BYTES];
 	size_t got;
-	status rc = input_open_stream(f, &f->fd, e);
+	status rc = input_open(f, true, &f->fd, e);
 	if (rc == ST_OK)
 		rc = file_read_some(f->fd, to, n, &got, f->path, e);
 	if (rc == ST_OK && got < n)

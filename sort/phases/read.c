@@ -85,7 +85,7 @@ static status read_stream(reading *x, const run_formation_plan *p)
 	const input_file *f = x->k->f->in.file;
 	record_stream from = { .lay = env->o->lay, .path = f->path };
 	bool ended;
-	status rc = input_open_stream(f, &from.fd, &env->e);
+	status rc = input_open(f, true, &from.fd, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	rc = read_runs_stream(&p->load, &from, &env->m, x->d, &ended, &env->e);

@@ -62,7 +62,7 @@ static status look(const input_file *f, bool sample, view *v, err *e)
 	*v = (view){ f->st.st_dev, f->st.st_ino, (uint64_t)f->st.st_size, 0 };
 	if (!sample || f->is_stream)
 		return ST_OK;
-	status rc = input_open(f, &fd, e);
+	status rc = input_open(f, false, &fd, e);
 	if (rc != ST_OK)
 		return rc;
 	rc = sum_blocks(f, fd, &v->sum, e);

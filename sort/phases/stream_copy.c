@@ -80,7 +80,7 @@ static status copy(rank_env *env, copying *c, input_file *f)
 	char q[QUOTED_BYTES];
 	io_fd to;
 	int from;
-	status rc = input_open_stream(f, &from, &env->e);
+	status rc = input_open(f, true, &from, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, &env->e);

@@ -159,7 +159,7 @@ static status load_one(const states_query *q, int32_t rank, bool locked, const u
 		return err_set(e, ST_RESOURCE, "no memory for a name");
 	if (!is_there(q, name)) {
 		if (!locked)
-			(void)target_sweep(path, 0, &out->dir);
+			(void)target_sweep(path, 0, q->reads, &out->dir);
 	} else if (locked) {
 		rc = add(q, path, rank, known, out, e);
 	} else {

@@ -7,7 +7,7 @@
 #include "io/io_fd.h"
 #include "kernel/checksum.h"
 #include "io/input.h"
-#include "io/mapped.h"
+#include "io/reader.h"
 #include "base/mem.h"
 #include "model/calibrate.h"
 #include "sorted_demand.h"

@@ -166,7 +166,7 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 /* Under the lock of n. */
 static status write_state(run_notes *n, err *e)
 {
-	const status rc = json_write(resume_state_json(n->s, n->in), n->to, true, n->fsync, e);
+	const status rc = json_write(resume_state_json(n->s, n->in), n->to, n->fsync, e);
 	if (rc == ST_OK || file_is(n->to->dirfd, n->to->base, &n->to->own.is))
 		n->s->self = n->to->own.is;
 	return rc;

@@ -98,7 +98,7 @@ static status open_file(sorted_files *s, sorted_file *f, err *e)
 {
 	if (s->open >= s->most_open)
 		close_oldest(s);
-	const status rc = input_open(f->f, &f->fd.fd, e);
+	const status rc = input_open(f->f, false, &f->fd.fd, e);
 	if (rc != ST_OK)
 		return rc;
 	s->open++;

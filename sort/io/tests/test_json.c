@@ -27,7 +27,7 @@ static void target_at(target *t, const char *path)
 static status write_to(target *t)
 {
 	err e = { ST_OK, "" };
-	return json_write(json_pack("{s:i}", "n", 1), t, true, false, &e);
+	return json_write(json_pack("{s:i}", "n", 1), t, false, &e);
 }
 
 static void written_again_after_failures(void **state)

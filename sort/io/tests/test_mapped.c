@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "io/mapped.h"
+#include "io/reader.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ is "an unknown way" "$rc/$(head -n 1 <<<"$err")" \
 
 # a build without liburing, and one that links no ring at all
 cat >bare.c <<'C'
-#include "io/uring.h"
+#include "io/io_fd.h"
 #include <stdio.h>
 int main(void)
 {
