@@ -215,38 +215,32 @@ static uint64_t used_bytes(const cgroup_level *l)
 			    cgroup_value(l, "memory.stat", "slab_reclaimable", 0));
 }
 
-/* Where there is no limit, nobody asks what is used of it. */
-static void tell(const listener *to, const cgroup_level *l, const char *kind, uint64_t limit_bytes)
+/* The limit after key in one of the group's files. Where there is none, nobody asks what is used of
+ * it. */
+static void tell(const listener *to, const cgroup_level *l, const char *kind, const char *file,
+		 const char *key)
 {
+	const uint64_t limit_bytes = cgroup_value(l, file, key, UINT64_MAX);
 	if (limit_bytes >> NO_LIMIT_BITS == 0)
 		to->found(to->arg, &(cgroup_memory){ kind, l->name, limit_bytes, used_bytes(l) });
 }
 
-static void tell_v2(const listener *to, const cgroup_level *l)
+static bool visit(void *listener_, const cgroup_level *l)
 {
-	tell(to, l, "cgroup memory.max", cgroup_value(l, "memory.max", "", UINT64_MAX));
-	/* beyond it the group is slowed down until it makes no progress */
-	tell(to, l, "cgroup memory.high", cgroup_value(l, "memory.high", "", UINT64_MAX));
-}
-
-static void tell_v1(const listener *to, const cgroup_level *l)
-{
-	tell(to, l, "cgroup memory.limit_in_bytes",
-	     cgroup_value(l, "memory.limit_in_bytes", "", UINT64_MAX));
-	if (l->leaf) /* tells of groups above the mount point as well, though not what they use */
-		tell(to, l, "cgroup hierarchical_memory_limit",
-		     cgroup_value(l, "memory.stat", "hierarchical_memory_limit", UINT64_MAX));
-}
-
-static bool visit(void *arg, const cgroup_level *l)
-{
+	const listener *to = listener_;
+	if (l->v2) {
+		tell(to, l, "cgroup memory.max", "memory.max", "");
+		/* beyond it the group is slowed down until it makes no progress */
+		tell(to, l, "cgroup memory.high", "memory.high", "");
+		return true;
+	}
 	/* old hierarchies may not charge their children's memory */
-	if (!l->v2 && !l->leaf && cgroup_value(l, "memory.use_hierarchy", "", 1) == 0)
+	if (!l->leaf && cgroup_value(l, "memory.use_hierarchy", "", 1) == 0)
 		return false;
-	if (l->v2)
-		tell_v2(arg, l);
-	else
-		tell_v1(arg, l);
+	tell(to, l, "cgroup memory.limit_in_bytes", "memory.limit_in_bytes", "");
+	if (l->leaf) /* tells of groups above the mount point as well, though not what they use */
+		tell(to, l, "cgroup hierarchical_memory_limit", "memory.stat",
+		     "hierarchical_memory_limit");
 	return true;
 }
 

@@ -135,13 +135,12 @@ static void add_span(trace *t, lane *l, span s)
 
 /* ----------------------------------------------------------------------------------- counters */
 
-/* Where there are many, every second one will do, and half as many from now on. */
+/* Where there are many, every second one will do. */
 static void thin_out(trace *t)
 {
-	for (unsigned i = 0; i < SAMPLES_MOST / 2; i++)
+	for (unsigned i = 0; 2 * i < t->samples; i++)
 		t->sample[i] = t->sample[2 * i];
-	t->samples = SAMPLES_MOST / 2;
-	t->sample_us *= 2;
+	t->samples = (t->samples + 1) / 2;
 }
 
 static trace_row counts_at(trace *t, uint64_t at_us)
@@ -159,8 +158,10 @@ static void sample_counts(trace *t, uint64_t at_us)
 	if (pthread_mutex_trylock(&t->lock) != 0)
 		return; /* another thread does it */
 	if (at_us >= t->next_us) {
-		if (t->samples == SAMPLES_MOST)
+		if (t->samples == SAMPLES_MOST) {
 			thin_out(t);
+			t->sample_us *= 2;
+		}
 		t->sample[t->samples++] = counts_at(t, at_us);
 		t->next_us = at_us + t->sample_us;
 	}
@@ -347,11 +348,8 @@ static void put_phases(trace *t, rows *r, double now)
 static void put_counts(trace *t, rows *r, unsigned most, double now)
 {
 	const trace_row last = counts_at(t, us(t, now));
-	while (t->samples > most && t->samples > 1) {
-		for (unsigned i = 0; 2 * i < t->samples; i++)
-			t->sample[i] = t->sample[2 * i];
-		t->samples = (t->samples + 1) / 2;
-	}
+	while (t->samples > most && t->samples > 1)
+		thin_out(t);
 	for (unsigned i = 0; i < t->samples; i++)
 		put(r, &t->sample[i]);
 	put(r, &last);

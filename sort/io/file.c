@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole reads and writes: EINTR, short counts, more than Linux moves in one call. */
 #include "file.h"
+#include "base/minmax.h"
 #include "base/size.h"
 #include "base/progress.h"
 
@@ -20,11 +21,6 @@
 
 enum { MOST_AT_ONCE = 1 << 30 };
 
-static size_t portion(size_t bytes)
-{
-	return bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE;
-}
-
 /* After a call that failed: shall it be made again? Waits for a pipe that another program has made
  * nonblocking. */
 static bool again(int fd, short event)
@@ -39,7 +35,7 @@ status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char
 {
 	char *p = buf;
 	while (bytes > 0) {
-		const ssize_t n = pread(fd, p, portion(bytes), (off_t)offset);
+		const ssize_t n = pread(fd, p, size_min(bytes, MOST_AT_ONCE), (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -62,7 +58,8 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 {
 	*got = 0;
 	while (*got < bytes) {
-		const ssize_t n = read(fd, (char *)buf + *got, portion(bytes - *got));
+		const ssize_t n =
+			read(fd, (char *)buf + *got, size_min(bytes - *got, MOST_AT_ONCE));
 		if (n < 0 && again(fd, POLLIN))
 			continue;
 		if (n < 0)
@@ -80,9 +77,10 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 {
 	const char *p = buf;
 	while (bytes > 0) {
-		const ssize_t n = offset == FILE_APPEND
-					  ? write(fd, p, portion(bytes))
-					  : pwrite(fd, p, portion(bytes), (off_t)offset);
+		const ssize_t n =
+			offset == FILE_APPEND
+				? write(fd, p, size_min(bytes, MOST_AT_ONCE))
+				: pwrite(fd, p, size_min(bytes, MOST_AT_ONCE), (off_t)offset);
 		if (n < 0 && again(fd, POLLOUT))
 			continue;
 		if (n < 0)

@@ -52,23 +52,19 @@ static bool newlines_have_places(const char *text, size_t bytes, uint32_t record
 	return bytes >= record_bytes || record_bytes == 1;
 }
 
-static head_kind head_judge(const char *text, size_t bytes, uint32_t record_bytes)
-{
-	if (role_begins(ROLE_MANIFEST, text, bytes))
-		return HEAD_MANIFEST;
-	if (is_text(text, bytes) && memchr(text, '\n', bytes) &&
-	    !newlines_have_places(text, bytes, record_bytes))
-		return HEAD_LINES;
-	return HEAD_ANY;
-}
-
 /* What cannot be read now says so later. */
 static head_kind look_at_head(int fd, const layout *l)
 {
 	char head[HEAD_BYTES];
 	struct iovec v = { head, sizeof head };
 	const ssize_t n = preadv2(fd, &v, 1, 0, 0);
-	return n > 0 ? head_judge(head, (size_t)n, l->record_bytes) : HEAD_ANY;
+	const size_t bytes = n > 0 ? (size_t)n : 0;
+	if (role_begins(ROLE_MANIFEST, head, bytes))
+		return HEAD_MANIFEST;
+	if (is_text(head, bytes) && memchr(head, '\n', bytes) &&
+	    !newlines_have_places(head, bytes, l->record_bytes))
+		return HEAD_LINES;
+	return HEAD_ANY;
 }
 
 /* Opening shows whether we may read it. A file that says it is empty but has content, as those of

@@ -27,21 +27,22 @@ static status describe_one(target *t, const char *path, const settings *opt, err
 	return rc;
 }
 
-static char *manifest_name(const settings *opt, err *e)
+static char *manifest_name(const output *o, err *e)
 {
-	return opt->manifest ? strdup(opt->manifest) : name_expand_text(opt->output, "manifest", e);
+	return o->opt->manifest ? strdup(o->opt->manifest)
+				: name_expand_text(o->opt->output, "manifest", e);
 }
 
-static status describe_manifest(output *o, const settings *opt, err *e)
+static status describe_manifest(output *o, err *e)
 {
-	if (!json_can_name(opt->output))
+	if (!json_can_name(o->opt->output))
 		return err_set(e, ST_REFUSED,
 			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
-			       quoted(opt->output));
-	char *name = manifest_name(opt, e);
+			       quoted(o->opt->output));
+	char *name = manifest_name(o, e);
 	if (!name)
 		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
-	const status rc = describe_one(&o->manifest, name, opt, e);
+	const status rc = describe_one(&o->manifest, name, o->opt, e);
 	free(name);
 	return rc;
 }
@@ -49,7 +50,7 @@ static status describe_manifest(output *o, const settings *opt, err *e)
 bool output_is_stream(const char *path)
 {
 	struct stat st;
-	return strcmp(path, "-") == 0 ||
+	return stream_is_standard(path) ||
 	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
@@ -57,9 +58,11 @@ bool output_is_stream(const char *path)
 static status open_stream(output *o, err *e)
 {
 	o->offset = FILE_APPEND;
-	o->fd = strcmp(o->stream, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-					    : open(o->stream, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	return o->fd >= 0 ? ST_OK : err_sys(e, errno, "cannot open output %s", quoted(o->stream));
+	o->fd = stream_is_standard(o->opt->output)
+			? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+			: open(o->opt->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	return o->fd >= 0 ? ST_OK
+			  : err_sys(e, errno, "cannot open output %s", quoted(o->opt->output));
 }
 
 status output_describe(output *o, const settings *opt, int rank, err *e)
@@ -67,7 +70,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	*o = (output){ .fd = -1,
 		       .file = { .dirfd = -1, .lock_fd = -1 },
 		       .manifest = { .dirfd = -1, .lock_fd = -1 } };
-	o->stream = opt->output;
+	o->opt = opt;
 	o->is_stdout = output_is_stream(opt->output);
 	o->per_rank = name_is_per_rank(opt->output);
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
@@ -82,7 +85,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for the output's name");
 	status rc = describe_one(&o->file, path, opt, e);
 	if (rc == ST_OK && o->listed && rank == 0)
-		rc = describe_manifest(o, opt, e);
+		rc = describe_manifest(o, e);
 	free(path);
 	return rc;
 }
@@ -113,7 +116,7 @@ static void sweep_manifest(const output *o, bool counts)
 	static const double PATIENCE_S = 0.2; /* with the rank before it */
 	cleaned n;
 	err e = { ST_OK, "" };
-	char *name = manifest_name(o->opt, &e);
+	char *name = manifest_name(o, &e);
 	if (name && counts)
 		journal_clean(name, PATIENCE_S, &n, &e);
 	else if (name && o->rank)
@@ -136,7 +139,7 @@ static void sweep_others(void *output_)
 /* ------------------------------------------------------------------------------ making it */
 
 /* Before any rank locks its part: those of an earlier job may have to get their names yet. */
-static status lock_manifest(output *o, const settings *opt, unsigned *removed, err *note, err *e)
+static status lock_manifest(output *o, unsigned *removed, err *note, err *e)
 {
 	unsigned named = 0;
 	if (!o->manifest.base)
@@ -147,7 +150,7 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 		rc = target_lock(&o->manifest, removed, e);
 	if (rc == ST_OK)
 		rc = journal_recover(&o->manifest, &named, note, e);
-	if (named && !opt->force && !opt->resume)
+	if (named && !o->opt->force && !o->opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now; use --force to replace it",
@@ -155,8 +158,8 @@ static status lock_manifest(output *o, const settings *opt, unsigned *removed, e
 	return rc;
 }
 
-status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
-		   unsigned *removed, err *note, err *e)
+status output_lock(output *o, comm *c, uint64_t kept_id, double patience_s, unsigned *removed,
+		   err *note, err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
@@ -164,12 +167,11 @@ status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, do
 		return ST_OK;
 	o->file.patience_s = o->manifest.patience_s = patience_s;
 	o->file.id = o->kept_id = kept_id;
-	o->opt = opt;
 	o->rank = c->rank;
 	o->size = c->size;
 	o->end = (unfinished_end){ .keep = set_counts, .sweep = sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
-	status rc = comm_agree(c, lock_manifest(o, opt, removed, note, e));
+	status rc = comm_agree(c, lock_manifest(o, removed, note, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	rc = target_lock(&o->file, &parts, e);
@@ -233,7 +235,7 @@ status output_share_lock(output *o, comm *c)
 
 const char *output_name(const output *o)
 {
-	return o->is_stdout ? o->stream : o->file.path;
+	return o->is_stdout ? o->opt->output : o->file.path;
 }
 
 static uint64_t around(const output *o)
@@ -320,20 +322,21 @@ status output_sync(output *o, bool sync, err *e)
 
 /* May a manifest be there already? One that speaks of this output, where --resume found that under
  * its final name. */
-static bool replaces(const output *o, const settings *opt)
+static bool replaces(const output *o)
 {
-	return opt->force || o->file.named;
+	return o->opt->force || o->file.named;
 }
 
 /* All that can fail, before any name changes. */
-static status prepare(const output *o, const settings *opt, err *e)
+static status prepare(const output *o, err *e)
 {
-	status rc = o->owner ? target_ready(&o->file, opt->force, e) : ST_OK;
+	status rc = o->owner ? target_ready(&o->file, o->opt->force, e) : ST_OK;
 	if (rc == ST_OK && o->manifest.base)
-		rc = target_ready(&o->manifest, replaces(o, opt), e);
+		rc = target_ready(&o->manifest, replaces(o), e);
 	/* a directory that cannot be synced shows now */
-	return rc == ST_OK && o->owner && opt->fsync ? file_sync_dir(o->file.dirfd, o->file.path, e)
-						     : rc;
+	return rc == ST_OK && o->owner && o->opt->fsync
+		       ? file_sync_dir(o->file.dirfd, o->file.path, e)
+		       : rc;
 }
 
 /* Do all parts lie beside the manifest, where one process can go on with their names? Not those on
@@ -363,35 +366,30 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 
 /* Does this rank read the file that has the name of part i? By its own view of the directory, as
  * numbers of devices differ between hosts. */
-static bool reads_part(const output *o, const input *in, const char *pattern, size_t i)
+static bool reads_part(const output *o, size_t i)
 {
-	struct stat st;
-	err none = { ST_OK, "" };
-	char *path = name_expand(pattern, (int)i, &none);
-	bool reads = !path;
+	char *path = part_name((int)i, o);
 	const char *slash = path ? strrchr(path, '/') : NULL;
-	if (path && fstatat(o->file.dirfd, slash ? slash + 1 : path, &st, 0) == 0)
-		for (size_t k = 0; k < in->files && !reads; k++)
-			reads = in->file[k].st.st_dev == st.st_dev &&
-				in->file[k].st.st_ino == st.st_ino;
+	const bool reads = !path || target_reads(&o->file, slash ? slash + 1 : path);
 	free(path);
 	return reads;
 }
 
 /* Before the journal, whose kind says it to whoever ends this commit: do old parts have to stay? */
-static status spare_old(output *o, comm *c, const settings *opt, const input *in, err *note)
+static status spare_old(output *o, comm *c, err *note)
 {
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
 	if (!o->per_rank)
 		return ST_OK;
-	if (o->manifest.base && replaces(o, opt))
-		o->spares_old = !journal_surplus(&o->manifest, opt->output, parts, &surplus, note);
+	if (o->manifest.base && replaces(o))
+		o->spares_old =
+			!journal_surplus(&o->manifest, o->opt->output, parts, &surplus, note);
 	status rc = comm_bcast(c, &surplus, sizeof surplus, 0);
 	for (uint64_t first = 0; rc == ST_OK && first < surplus; first += 64) {
 		uint64_t mine = 0, all = 0;
 		for (uint64_t i = first; i < surplus && i < first + 64; i++)
-			if (reads_part(o, in, opt->output, parts + i))
+			if (reads_part(o, parts + i))
 				mine |= UINT64_C(1) << (i - first);
 		rc = comm_reduce(c, mine, fold_or, &all);
 		o->spares_old |= all != 0;
@@ -406,13 +404,13 @@ static status spare_old(output *o, comm *c, const settings *opt, const input *in
 }
 
 /* With the lock, each step that gives names: what ends the process comes before it or after. */
-static status begin_journal(output *o, comm *c, const settings *opt, err *e)
+static status begin_journal(output *o, comm *c, err *e)
 {
-	const target_kind kind = !replaces(o, opt)               ? TARGET_ADDS
+	const target_kind kind = !replaces(o)                    ? TARGET_ADDS
 				 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
 								 : TARGET_REPLACES;
 	unfinished_hold();
-	status rc = o->manifest.base ? journal_begin(&o->manifest, kind, opt->fsync, e) : ST_OK;
+	status rc = o->manifest.base ? journal_begin(&o->manifest, kind, o->opt->fsync, e) : ST_OK;
 	unfinished_release();
 	rc = comm_agree(c, rc);
 	o->journaled = rc == ST_OK;
@@ -421,61 +419,56 @@ static status begin_journal(output *o, comm *c, const settings *opt, err *e)
 	return rc;
 }
 
-static status put_old_aside(output *o, const settings *opt, err *e)
-{
-	unfinished_hold();
-	const status rc = journal_put_aside(&o->manifest, opt->fsync, e);
-	unfinished_release();
-	return rc;
-}
-
 /* From here on a set counts; what is under the names of the old one changes after this. */
-static status begin_set(output *o, comm *c, const settings *opt, const input *in, err *note, err *e)
+static status begin_set(output *o, comm *c, err *note, err *e)
 {
 	bool beside;
 	status rc = lie_beside(o, c, &beside);
 	if (rc == ST_OK && beside)
-		rc = spare_old(o, c, opt, in, note);
+		rc = spare_old(o, c, note);
 	if (rc == ST_OK && beside)
-		rc = begin_journal(o, c, opt, e);
-	if (rc == ST_OK && o->manifest.base && replaces(o, opt))
-		rc = put_old_aside(o, opt, e);
+		rc = begin_journal(o, c, e);
+	if (rc == ST_OK && o->manifest.base && replaces(o)) {
+		unfinished_hold();
+		rc = journal_put_aside(&o->manifest, o->opt->fsync, e);
+		unfinished_release();
+	}
 	return comm_agree(c, rc);
 }
 
-static status name_own(output *o, const settings *opt, err *e)
+static status name_own(output *o, err *e)
 {
 	unfinished_hold();
-	status rc = target_commit(&o->file, opt->force, e);
+	status rc = target_commit(&o->file, o->opt->force, e);
 	unfinished_release();
 	FAIL_PHASE("named");
-	if (rc == ST_OK && opt->fsync)
+	if (rc == ST_OK && o->opt->fsync)
 		rc = target_sync_name(&o->file, e);
 	return rc == ST_OK ? target_look(&o->file, e) : rc;
 }
 
-static status name_manifest(output *o, comm *c, const settings *opt, err *note, err *e)
+static status name_manifest(output *o, comm *c, err *note, err *e)
 {
 	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, note, e);
 	if (rc != ST_OK)
 		return rc;
 	unfinished_hold();
-	rc = journal_end(&o->manifest, replaces(o, opt), opt->fsync, e);
+	rc = journal_end(&o->manifest, replaces(o), o->opt->fsync, e);
 	unfinished_release();
 	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
-status output_commit(output *o, comm *c, const settings *opt, const input *in, err *note, err *e)
+status output_commit(output *o, comm *c, err *note, err *e)
 {
 	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
-	status rc = comm_agree(c, prepare(o, opt, e));
+	status rc = comm_agree(c, prepare(o, e));
 	if (rc == ST_OK && o->listed)
-		rc = begin_set(o, c, opt, in, note, e);
+		rc = begin_set(o, c, note, e);
 	if (rc == ST_OK && o->owner)
-		rc = name_own(o, opt, e);
+		rc = name_own(o, e);
 	rc = comm_agree(c, rc);
-	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, opt, note, e) : rc;
+	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, note, e) : rc;
 }
 
 void output_release(output *o)

@@ -6,16 +6,14 @@
 #define HETSORT_IO_OUTPUT_H
 
 #include "comm/comm.h"
-#include "input.h"
 #include "target.h"
 #include "base/settings.h"
 
 typedef struct output {
 	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
 	bool per_rank;
-	bool listed;        /* a manifest is written: of parts, and of one file where asked for */
-	const char *stream; /* its name, of the settings; "-" for standard output */
-	bool journaled;     /* a journal stands, or stood: the set of parts counts */
+	bool listed;     /* a manifest is written: of parts, and of one file where asked for */
+	bool journaled;  /* a journal stands, or stood: the set of parts counts */
 	bool spares_old; /* parts of the old set that the new one does not have are not removed */
 	bool owner;      /* this rank creates, renames or removes a file of its own */
 	target file;
@@ -42,8 +40,8 @@ bool output_is_stream(const char *path);
  * *removed files, but not the one that was kept with this id. What one has begun to rename is
  * renamed first; note, on rank 0: of old parts that stay. Refuses if another job is making it, and
  * still is after patience_s. */
-status output_lock(output *o, comm *c, const settings *opt, uint64_t kept_id, double patience_s,
-		   unsigned *removed, err *note, err *e);
+status output_lock(output *o, comm *c, uint64_t kept_id, double patience_s, unsigned *removed,
+		   err *note, err *e);
 
 /* output_sweep_parts - what a killed job of more ranks has left of parts that this one does not
  * have, as their locks show. */
@@ -76,9 +74,9 @@ bool output_has_room(const output *o, uint64_t bytes);
 status output_sync(output *o, bool fsync, err *e);
 
 /* output_commit - collective, after all have synced and verified, and rank 0 has staged the
- * manifest: final names, synced, and looked at. in: files that stay in any case, also if they are
- * parts of the set that is replaced. note, on rank 0: of old parts that stay. */
-status output_commit(output *o, comm *c, const settings *opt, const input *in, err *note, err *e);
+ * manifest: final names, synced, and looked at. What the job reads stays in any case, also if it is
+ * part of the set that is replaced. note, on rank 0: of old parts that stay. */
+status output_commit(output *o, comm *c, err *note, err *e);
 
 /* output_share_lock - collective, after all have locked what they own: where this rank owns
  * nothing, it removes the owner's lock as well if its process is ended, unless that lock notes

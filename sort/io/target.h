@@ -117,7 +117,8 @@ bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_ki
 size_t target_shown_bytes(const char *name, target_kind kind);
 DIR *target_list(const target *t);
 
-/* target_reads - is the file of this name, in the target's directory, one that this job reads? */
+/* target_reads - is the file of this name, in the target's directory, or the file that a link leads
+ * to, one that this job reads? */
 bool target_reads(const target *t, const char *name);
 
 /* target_mark - of the target at path. target_parse_lock_name - the mark in the name of a lock, and

@@ -309,7 +309,7 @@ static bool is_read(const target *t, const struct stat *st)
 bool target_reads(const target *t, const char *name)
 {
 	struct stat st;
-	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_read(t, &st);
+	return fstatat(t->dirfd, name, &st, 0) == 0 && is_read(t, &st);
 }
 
 static bool keep_note(target *t, const hidden_file *f)

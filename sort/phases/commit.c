@@ -171,7 +171,7 @@ status phase_commit(rank_env *env, files *f, const verified *v)
 		rc = stage_manifest(env, f, v);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = output_commit(out, env->c, env->o, &f->in, &env->note, &env->e);
+		rc = output_commit(out, env->c, &env->note, &env->e);
 	if (rc != ST_OK && out->journaled && env->c->rank == 0)
 		err_set(&env->note, rc,
 			"all parts of %s are complete; hetsort --clean gives them their names",

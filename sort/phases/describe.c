@@ -181,7 +181,7 @@ static status lock_output(rank_env *env, const input *in, output *out, const wor
 	unsigned removed;
 	const bool fits = !out->per_rank || w->saved.part; /* files of as many ranks */
 	out->file.reads = out->manifest.reads = &in->reads;
-	const status rc = output_lock(out, env->c, env->o, fits ? w->saved.all.id : 0,
+	const status rc = output_lock(out, env->c, fits ? w->saved.all.id : 0,
 				      workdir_patience_s(env), &removed, &env->note, &env->e);
 	if (rc == ST_OK)
 		output_sweep_parts(out);

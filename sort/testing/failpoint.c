@@ -3,6 +3,7 @@
  * counters are atomic, the list does not change while ranks run. Only in builds with failpoints. */
 #include "failpoint.h"
 #include "failcalls.h"
+#include "number.h"
 #include "base/splitmix.h"
 
 #include <errno.h>
@@ -70,21 +71,10 @@ static bool skip(const char **s, const char *word)
 	return there;
 }
 
-static bool whole_number(const char **s, uint64_t most, uint64_t *v)
-{
-	char *after;
-	if (**s < '0' || **s > '9')
-		return false;
-	errno = 0;
-	*v = strtoull(*s, &after, 10);
-	*s = after;
-	return errno == 0 && *v <= most;
-}
-
 static bool rank_at(const char **s, int *rank)
 {
 	uint64_t v = 0;
-	const bool ok = whole_number(s, INT32_MAX, &v);
+	const bool ok = number_at(s, INT32_MAX, &v);
 	*rank = (int)v;
 	return ok;
 }
@@ -134,7 +124,7 @@ static bool phase_point(const char **s, point *p)
 static bool bit_at(const char **s, int *bit)
 {
 	uint64_t v = 0;
-	const bool ok = whole_number(s, INT32_MAX - 1, &v);
+	const bool ok = number_at(s, INT32_MAX - 1, &v);
 	*bit = (int)v + 1;
 	return ok;
 }
@@ -142,7 +132,7 @@ static bool bit_at(const char **s, int *bit)
 /* N[=ERRNO][@rankR][@inPHASE], N[=BIT][@rankR][@inPHASE] */
 static bool counted_point(const char **s, point *p)
 {
-	if (!whole_number(s, UINT32_MAX, &p->n) || p->n == 0)
+	if (!number_at(s, UINT32_MAX, &p->n) || p->n == 0)
 		return false;
 	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
 	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
