@@ -23,24 +23,19 @@ static status refuse(const char *text, const char *why, err *e)
 		       quoted(text), why);
 }
 
-static status set_percentage(const char *text, uint64_t whole, uint32_t millionths, memory_wish *w,
-			     err *e)
-{
-	if (whole > PERCENT_IN_ALL || (whole == PERCENT_IN_ALL && millionths) ||
-	    (whole == 0 && millionths == 0))
-		return refuse(text, "a percentage is above 0 and at most 100", e);
-	w->micropercent = (uint32_t)whole * SIZE_MILLION + millionths;
-	return ST_OK;
-}
-
 status memory_limit_parse(const char *text, memory_wish *w, err *e)
 {
 	const char *p = text;
 	uint64_t whole;
 	uint32_t millionths;
 	*w = (memory_wish){ 0, 0 };
-	if (size_number(&p, &whole, &millionths) && strcmp(p, "%") == 0)
-		return set_percentage(text, whole, millionths, w, e);
+	if (size_number(&p, &whole, &millionths) && strcmp(p, "%") == 0) {
+		if (whole > PERCENT_IN_ALL || (whole == PERCENT_IN_ALL && millionths) ||
+		    (whole == 0 && millionths == 0))
+			return refuse(text, "a percentage is above 0 and at most 100", e);
+		w->micropercent = (uint32_t)whole * SIZE_MILLION + millionths;
+		return ST_OK;
+	}
 	const char *why = size_parse(text, &w->bytes);
 	if (!why && !w->bytes)
 		why = "it must be above zero";

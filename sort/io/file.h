@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -68,6 +69,13 @@ typedef struct file_set {
 	file_number *file; /* [files] */
 	size_t files;
 } file_set;
+
+/* file_base - the name in its directory. */
+static inline const char *file_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
 
 /* File names with the rank in them: %r, %3r with leading zeros, %% for a percent sign. */
 

@@ -82,28 +82,19 @@ static status part_open(part *p, const target *m, const manifest *l, size_t i, e
 	return rc;
 }
 
-/* Does the part, to judge by its size, stand under this name? */
-static status look_for(const part *p, const char *name, bool *there, err *e)
-{
-	struct stat st;
-	const int rc = fstatat(p->t.dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
-	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == p->bytes;
-	return rc == 0 || errno == ENOENT
-		       ? ST_OK
-		       : err_sys(e, errno, "cannot look at part %s", quoted(p->t.path));
-}
-
-/* It has to belong to this user: others may write to some directories, and the name is no secret.
- */
-static status look_for_hidden(const part *p, bool *there, err *e)
+/* Does the part, to judge by its size, stand under its final name, or the hidden one? There it has
+ * to belong to this user: others may write to some directories, and the name is no secret. */
+static status look_for(const part *p, bool hidden, bool *there, err *e)
 {
 	char name[UNFINISHED_NAME_BYTES];
 	struct stat st;
 	target_hidden_name(&p->t, TARGET_TEMP, name);
-	const status rc = look_for(p, name, there, e);
-	*there = *there && fstatat(p->t.dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		 st.st_uid == geteuid();
-	return rc;
+	const int rc = fstatat(p->t.dirfd, hidden ? name : p->t.base, &st, AT_SYMLINK_NOFOLLOW);
+	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == p->bytes &&
+		 (!hidden || st.st_uid == geteuid());
+	return rc == 0 || errno == ENOENT
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot look at part %s", quoted(p->t.path));
 }
 
 /* ------------------------------------------------------------------------------- the end */
@@ -130,8 +121,7 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 	status rc = manifest_load_own(&old, m->dirfd, "manifest", m->base, &none);
 	for (; rc == ST_OK && i < old.parts && i <= INT_MAX; i++) {
 		char *path = name_expand(pattern, (int)i, &none);
-		const char *slash = path ? strrchr(path, '/') : NULL;
-		const bool same = path && strcmp(slash ? slash + 1 : path, old.part[i].file) == 0;
+		const bool same = path && strcmp(file_base(path), old.part[i].file) == 0;
 		free(path);
 		if (!same)
 			break;
@@ -164,12 +154,6 @@ static status prove(const part *p, const manifest *old, size_t i, const char **w
 	return rc;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 /* With the part's lock; it must not be exchanged between the proof and its end. */
 static status remove_proved(const part *p, const manifest *old, size_t i, err *note, err *e)
 {
@@ -183,7 +167,8 @@ static status remove_proved(const part *p, const manifest *old, size_t i, err *n
 	if (rc != ST_OK)
 		return rc;
 	if (!why && (fstatat(p->t.dirfd, p->t.base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
-		     !is_same(&before, &now)))
+		     before.st_dev != now.st_dev || before.st_ino != now.st_ino ||
+		     memcmp(&before.st_ctim, &now.st_ctim, sizeof now.st_ctim) != 0))
 		why = "was changed meanwhile";
 	if (why)
 		err_set(note, ST_REFUSED,
@@ -292,9 +277,9 @@ static status look_at_parts(const target *m, const manifest *l, state *s, err *e
 		if (rc == ST_OK)
 			rc = target_lock(&p.t, &removed, e);
 		if (rc == ST_OK)
-			rc = look_for_hidden(&p, &hidden, e);
+			rc = look_for(&p, true, &hidden, e);
 		if (rc == ST_OK && !hidden)
-			rc = look_for(&p, p.t.base, &named, e);
+			rc = look_for(&p, false, &named, e);
 		s->hidden += hidden;
 		s->named += named;
 		if (rc == ST_OK && !hidden && !named)
@@ -312,7 +297,7 @@ static status name_parts(const target *m, const manifest *l, err *e)
 		bool hidden = false;
 		rc = part_open(&p, m, l, i, e);
 		if (rc == ST_OK)
-			rc = look_for_hidden(&p, &hidden, e);
+			rc = look_for(&p, true, &hidden, e);
 		if (rc == ST_OK && hidden)
 			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
 		if (rc == ST_OK) /* its lock has noted the file under the hidden name */

@@ -193,8 +193,8 @@ static status search(const char *file, size_t dir, char **quiet, err *e)
 status manifest_settled(const char *path, char **quiet, err *e)
 {
 	char link[1], *real = readlink(path, link, sizeof link) >= 0 ? realpath(path, NULL) : NULL;
-	const char *file = real ? real : path, *slash = strrchr(file, '/');
-	const size_t dir = slash ? (size_t)(slash - file) + 1 : 0;
+	const char *file = real ? real : path;
+	const size_t dir = (size_t)(file_base(file) - file);
 	const bool searched = *quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0;
 	const status rc = searched ? ST_OK : search(file, dir, quiet, e);
 	free(real);
@@ -252,16 +252,12 @@ json_t *manifest_values(const layout *l, const unsigned char *key)
 
 char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 {
-	const char *slash = strrchr(path, '/');
-	const size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-	char *out = malloc(dir + strlen(p->file) + 1);
-	if (!out) {
-		err_set(e, ST_RESOURCE, "no memory for the name of a part");
-		return NULL;
-	}
-	memcpy(out, path, dir);
-	strcpy(out + dir, p->file);
-	return out;
+	const int dir = (int)(file_base(path) - path);
+	char *out;
+	if (asprintf(&out, "%.*s%s", dir, path, p->file) >= 0)
+		return out;
+	err_set(e, ST_RESOURCE, "no memory for the name of a part");
+	return NULL;
 }
 
 /* ------------------------------------------------------------ */
@@ -312,8 +308,7 @@ static status check_names(const manifest *m, const char *pattern, const char *na
 		char *path = name_expand(pattern, (int)i, e);
 		if (!path)
 			return e->code;
-		const char *slash = strrchr(path, '/');
-		if (strcmp(slash ? slash + 1 : path, m->part[i].file) != 0)
+		if (strcmp(file_base(path), m->part[i].file) != 0)
 			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
 				     quoted(name), quoted(path), i);
 		free(path);

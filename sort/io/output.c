@@ -369,8 +369,7 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 static bool reads_part(const output *o, size_t i)
 {
 	char *path = part_name((int)i, o);
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const bool reads = !path || target_reads(&o->file, slash ? slash + 1 : path);
+	const bool reads = !path || target_reads(&o->file, file_base(path));
 	free(path);
 	return reads;
 }

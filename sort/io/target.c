@@ -14,28 +14,6 @@
 
 enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, BLOCK_BYTES = 4096 };
 
-status target_open(target *t, const char *path, err *e)
-{
-	const char *slash = strrchr(path, '/');
-	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1, .most = 0777 };
-	if (!*path || (slash && !slash[1]))
-		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path));
-	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	t->base = strdup(slash ? slash + 1 : path);
-	t->path = strdup(path);
-	if (!dir || !t->base || !t->path) {
-		free(dir);
-		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
-	}
-	t->mark = target_mark(path);
-	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	status rc = ST_OK;
-	if (t->dirfd < 0)
-		rc = err_refuse(e, errno, "cannot open the directory of %s", quoted(path));
-	free(dir);
-	return rc;
-}
-
 status target_check(target *t, bool force, err *e)
 {
 	struct stat st;
@@ -99,6 +77,12 @@ static status set_rights(target *t, int fd, err *e)
 	return now == has ? ST_OK : set_mode(t, fd, now, e);
 }
 
+status target_note(target *t, target_kind kind, const file_id *is, err *e)
+{
+	t->own = (hidden_file){ kind, t->id, *is };
+	return t->lock_fd >= 0 ? target_write_lock(t, e) : ST_OK;
+}
+
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
 	if (t->fd >= 0)
@@ -151,6 +135,18 @@ void target_find(target *t, uint64_t id, int *fd)
 	t->named = *fd < 0;
 	if (t->named)
 		*fd = openat(t->dirfd, t->base, flags);
+}
+
+bool target_drop(const target *t)
+{
+	char name[UNFINISHED_NAME_BYTES];
+	struct stat st;
+	unsigned removed = 0;
+	target_hidden_name(t, TARGET_TEMP, name);
+	for (size_t i = 0; i < t->lefts; i++)
+		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
+			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
+	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 status target_close(target *t, int fd, bool hold, bool sync, err *e)
@@ -336,16 +332,12 @@ status target_sync_name(const target *t, err *e)
 	return ST_OK;
 }
 
-void target_discard(target *t)
+void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg, uint64_t kept_id)
 {
-	target_release(t);
-	if (t->base && t->fd >= 0)
-		close(t->fd);
-	if (t->base && t->dirfd >= 0)
-		close(t->dirfd);
-	free(t->left);
-	free(t->base);
-	free(t->path);
-	free(t->text);
-	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
+	bool swept = true;
+	for (int i = (rank + 1) % size; swept && i != rank; i = (i + 1) % size) {
+		char *name = path(i, arg);
+		swept = name && target_sweep(name, kept_id, NULL, NULL);
+		free(name);
+	}
 }

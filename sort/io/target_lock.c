@@ -50,7 +50,7 @@ enum {
 
 uint64_t target_mark(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = file_base(path);
 	return XXH3_64bits(base, strlen(base));
 }
 
@@ -117,16 +117,32 @@ bool target_is_cut(const char *base)
 static char *hidden_path(const target *beside, const char *name, target_kind kind)
 {
 	const char *base = name + strlen(PREFIX) + 2 * 17;
-	const char *slash = strrchr(beside->path, '/');
-	const size_t dir = slash ? (size_t)(slash - beside->path) + 1 : 0;
-	const size_t len = strlen(base) - strlen(suffixes[kind]);
-	char *path = malloc(dir + len + 1);
-	if (!path)
-		return NULL;
-	memcpy(path, beside->path, dir);
-	memcpy(path + dir, base, len);
-	path[dir + len] = '\0';
-	return path;
+	const int dir = (int)(file_base(beside->path) - beside->path);
+	const int len = (int)(strlen(base) - strlen(suffixes[kind]));
+	char *path;
+	return asprintf(&path, "%.*s%.*s", dir, beside->path, len, base) < 0 ? NULL : path;
+}
+
+status target_open(target *t, const char *path, err *e)
+{
+	const char *base = file_base(path);
+	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1, .most = 0777 };
+	if (!*base)
+		return err_set(e, ST_REFUSED, "%s does not name a file", quoted(path));
+	char *dir = base > path ? strndup(path, (size_t)(base - path)) : strdup(".");
+	t->base = strdup(base);
+	t->path = strdup(path);
+	if (!dir || !t->base || !t->path) {
+		free(dir);
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
+	}
+	t->mark = target_mark(path);
+	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	status rc = ST_OK;
+	if (t->dirfd < 0)
+		rc = err_refuse(e, errno, "cannot open the directory of %s", quoted(path));
+	free(dir);
+	return rc;
 }
 
 bool target_open_hidden(target *t, const target *beside, const char *name)
@@ -203,24 +219,6 @@ status target_write_lock(const target *t, err *e)
 	const int errnum = errno;
 	free(text);
 	return done ? ST_OK : err_sys(e, errnum, "cannot write the lock of %s", quoted(t->path));
-}
-
-status target_note(target *t, target_kind kind, const file_id *is, err *e)
-{
-	t->own = (hidden_file){ kind, t->id, *is };
-	return t->lock_fd >= 0 ? target_write_lock(t, e) : ST_OK;
-}
-
-bool target_drop(const target *t)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	struct stat st;
-	unsigned removed = 0;
-	target_hidden_name(t, TARGET_TEMP, name);
-	for (size_t i = 0; i < t->lefts; i++)
-		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
-			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
-	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 static bool notes_a_file(const target *t, const hidden_file *f)
@@ -546,16 +544,6 @@ bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, fil
 	return swept;
 }
 
-void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg, uint64_t kept_id)
-{
-	bool swept = true;
-	for (int i = (rank + 1) % size; swept && i != rank; i = (i + 1) % size) {
-		char *name = path(i, arg);
-		swept = name && target_sweep(name, kept_id, NULL, NULL);
-		free(name);
-	}
-}
-
 void target_list_lock(target *t)
 {
 	if (t->lock_fd < 0 || *t->lock.name)
@@ -580,4 +568,18 @@ void target_release(target *t)
 		unfinished_remove(&t->lock);
 	close(t->lock_fd);
 	t->lock_fd = -1;
+}
+
+void target_discard(target *t)
+{
+	target_release(t);
+	if (t->base && t->fd >= 0)
+		close(t->fd);
+	if (t->base && t->dirfd >= 0)
+		close(t->dirfd);
+	free(t->left);
+	free(t->base);
+	free(t->path);
+	free(t->text);
+	*t = (target){ .dirfd = -1, .lock_fd = -1, .fd = -1 };
 }

@@ -121,14 +121,6 @@ static bool phase_point(const char **s, point *p)
 	return p->delay_s <= 3600;
 }
 
-static bool bit_at(const char **s, int *bit)
-{
-	uint64_t v = 0;
-	const bool ok = number_at(s, INT32_MAX - 1, &v);
-	*bit = (int)v + 1;
-	return ok;
-}
-
 /* N[=ERRNO][@rankR][@inPHASE], N[=BIT][@rankR][@inPHASE] */
 static bool counted_point(const char **s, point *p)
 {
@@ -138,8 +130,12 @@ static bool counted_point(const char **s, point *p)
 	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
 		return false;
 	const bool by_bit = p->kind == FAIL_HEARD || p->kind == FAIL_ENTRIES;
-	if (by_bit && skip(s, "=") && !bit_at(s, &p->errnum))
-		return false;
+	if (by_bit && skip(s, "=")) {
+		uint64_t bit;
+		if (!number_at(s, INT32_MAX - 1, &bit))
+			return false;
+		p->errnum = (int)bit + 1;
+	}
 	if (skip(s, "@rank") && !rank_at(s, &p->rank))
 		return false;
 	return !skip(s, "@in") || phase_at(s, '\0', p);
