@@ -7,7 +7,6 @@
 #include "size.h"
 #include "sysfile.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #define HETSORT_BASE_STATUS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 typedef enum status {

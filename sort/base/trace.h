@@ -8,8 +8,6 @@
 
 #include "progress.h"
 
-#include <stdbool.h>
-
 typedef enum trace_kind {
 	TRACE_READ,
 	TRACE_WRITE,

@@ -101,10 +101,9 @@ static status look(input_file *f, const layout *l, err *e)
 	const bool is_stdin = stream_is_standard(f->path);
 	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
-	if (S_ISDIR(f->st.st_mode))
-		return err_set(e, ST_REFUSED, "input %s is a directory", quoted(f->path));
-	if (S_ISSOCK(f->st.st_mode) && !is_stdin)
-		return err_set(e, ST_REFUSED, "input %s is a socket", quoted(f->path));
+	if (S_ISDIR(f->st.st_mode) || (S_ISSOCK(f->st.st_mode) && !is_stdin))
+		return err_set(e, ST_REFUSED, "input %s is a %s", quoted(f->path),
+			       S_ISDIR(f->st.st_mode) ? "directory" : "socket");
 	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, l, e) : look_at_stream(f, e);
 }
 

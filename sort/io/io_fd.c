@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "base/trace.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

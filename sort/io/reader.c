@@ -7,7 +7,6 @@
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/progress.h"
-#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
  * of memory per use. */
 #include "registry.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +22,12 @@ status target_check(target *t, bool force, err *e)
 		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path),
 			       strerror(errno));
 	}
-	if (S_ISDIR(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a directory", quoted(t->path));
-	if (S_ISLNK(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is a symbolic link", quoted(t->path));
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "output %s is not a regular file", quoted(t->path));
+	const char *what = S_ISDIR(st.st_mode)   ? "a directory"
+			   : S_ISLNK(st.st_mode) ? "a symbolic link"
+			   : S_ISREG(st.st_mode) ? NULL
+						 : "not a regular file";
+	if (what)
+		return err_set(e, ST_REFUSED, "output %s is %s", quoted(t->path), what);
 	if (!force)
 		return err_set(e, ST_REFUSED, "output %s exists; use --force to replace it",
 			       quoted(t->path));
@@ -47,11 +46,6 @@ status target_check_role(target *t, file_role role, err *e)
 			       "remove it",
 			       quoted(t->path), role_writer(role));
 	return rc;
-}
-
-static void temp_name(const target *t, char name[UNFINISHED_NAME_BYTES])
-{
-	target_hidden_name(t, t->kind, name);
 }
 
 enum { TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
@@ -96,7 +90,7 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	status rc = target_note(t, TARGET_TEMP, &(file_id){ 0 }, e);
 	if (rc != ST_OK)
 		return rc;
-	temp_name(t, t->temp.name);
+	target_hidden_name(t, t->kind, t->temp.name);
 	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot create a file next to %s", quoted(t->path));
@@ -109,7 +103,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	t->id = id;
 	t->shared = true;
 	t->temp.dirfd = t->dirfd;
-	temp_name(t, t->temp.name);
+	target_hidden_name(t, t->kind, t->temp.name);
 	unfinished_note(&t->temp);
 	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
 	return *fd >= 0 ? ST_OK
@@ -130,7 +124,7 @@ void target_find(target *t, uint64_t id, int *fd)
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	char name[UNFINISHED_NAME_BYTES];
 	t->id = id;
-	temp_name(t, name);
+	target_hidden_name(t, t->kind, name);
 	*fd = openat(t->dirfd, name, flags);
 	t->named = *fd < 0;
 	if (t->named)
@@ -221,7 +215,7 @@ status target_ready(const target *t, bool force, err *e)
 	struct stat st;
 	if (t->named)
 		return ST_OK;
-	temp_name(t, temp);
+	target_hidden_name(t, t->kind, temp);
 	const int why = look(t, t->dirfd, temp);
 	if (why == EEXIST || why == ENOENT)
 		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
@@ -288,7 +282,7 @@ status target_commit(target *t, bool force, err *e)
 	char temp[UNFINISHED_NAME_BYTES];
 	if (t->named)
 		return ST_OK;
-	temp_name(t, temp);
+	target_hidden_name(t, t->kind, temp);
 	const bool proven = t->role != ROLE_ANY;
 	const int rc = proven && t->replaces ? replace_proven(t, temp)
 		       : proven || !force    ? add_name(t, temp)
