@@ -264,20 +264,13 @@ static bool install(void)
 	return sigaction(SIGBUS, &a, NULL) == 0;
 }
 
-/* Under the lock: a free slot, or SLOTS. */
-static size_t free_slot(void)
-{
-	size_t i = 0;
-	while (i < SLOTS && atomic_load(&table.slot[i].begin))
-		i++;
-	return i;
-}
-
 const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t bytes)
 {
 	*m = (mapped){ 0 };
 	pthread_mutex_lock(&table.lock);
-	const size_t at = install() ? free_slot() : SLOTS;
+	size_t at = install() ? 0 : SLOTS;
+	while (at < SLOTS && atomic_load(&table.slot[at].begin))
+		at++;
 	const size_t skip = at < SLOTS ? (size_t)(offset % table.page_bytes) : 0;
 	void *page = MAP_FAILED;
 	size_t all;

@@ -248,23 +248,19 @@ static bool move_segments(transfer *t)
 	return true;
 }
 
-static size_t segment_bytes(const uring *u, const arrivals *a)
-{
-	return a ? size_min(u->segment_bytes, URING_STEP_BYTES) : u->segment_bytes;
-}
-
 size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
 		  const arrivals *a)
 {
 	ring *r = take_ring(u);
 	if (!r)
 		return 0;
+	const size_t most = a ? URING_STEP_BYTES : SIZE_MAX;
 	transfer t = { .q = &r->q,
 		       .fd = fd,
 		       .writing = writing,
 		       .p = p,
 		       .offset = offset,
-		       .segment_bytes = segment_bytes(u, a),
+		       .segment_bytes = size_min(u->segment_bytes, most),
 		       .end = bytes,
 		       .a = a };
 	if (move_segments(&t))

@@ -65,24 +65,28 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 		file_start_writeback(w->to.fd.fd, offset, bytes);
 }
 
+/* Under the lock: the next full buffer. */
+static void write_next(writer *w)
+{
+	err e = w->e;
+	const size_t i = w->written % WRITER_BUFFERS;
+	pthread_mutex_unlock(&w->lock);
+	write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &e);
+	pthread_mutex_lock(&w->lock);
+	w->e = e;
+	w->written++;
+	pthread_cond_signal(&w->changed);
+}
+
 static void *write_all(void *writer_)
 {
 	writer *w = writer_;
 	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		while (w->written == w->filled && !w->ending)
+	while (w->written < w->filled || !w->ending)
+		if (w->written < w->filled)
+			write_next(w);
+		else
 			pthread_cond_wait(&w->changed, &w->lock);
-		if (w->written == w->filled)
-			break;
-		err e = w->e;
-		const size_t i = w->written % WRITER_BUFFERS;
-		pthread_mutex_unlock(&w->lock);
-		write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &e);
-		pthread_mutex_lock(&w->lock);
-		w->e = e;
-		w->written++;
-		pthread_cond_signal(&w->changed);
-	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
@@ -103,11 +107,15 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 	return ST_OK;
 }
 
+/* Without a thread that writes, the calling one does. */
 static void await_written(writer *w, uint64_t goal)
 {
 	const double t0 = now_s();
 	while (w->written < goal)
-		pthread_cond_wait(&w->changed, &w->lock);
+		if (w->threaded)
+			pthread_cond_wait(&w->changed, &w->lock);
+		else
+			write_next(w);
 	w->wait_s += now_s() - t0;
 }
 
@@ -123,15 +131,8 @@ static void hand_over(writer *w)
 	w->to.offset += w->used * w->lay.record_bytes;
 	pthread_mutex_lock(&w->lock);
 	w->filled++;
-	if (w->threaded) {
-		pthread_cond_signal(&w->changed);
-		await_written(w, w->filled < WRITER_BUFFERS ? 0 : w->filled - WRITER_BUFFERS + 1);
-	} else {
-		const double t0 = now_s();
-		write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &w->e);
-		w->written++;
-		w->wait_s += now_s() - t0;
-	}
+	pthread_cond_signal(&w->changed);
+	await_written(w, w->filled < WRITER_BUFFERS ? 0 : w->filled - WRITER_BUFFERS + 1);
 	pthread_mutex_unlock(&w->lock);
 	next_buffer(w);
 }
