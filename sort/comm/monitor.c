@@ -424,19 +424,20 @@ status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
 {
 	pthread_attr_t a;
 	pthread_t t;
-	if (monitor.running)
-		return ST_OK;
-	monitor.timeout_s = timeout_s;
-	monitor.alarm = alarm;
+	int rc = 0;
 	pthread_mutex_lock(&monitor.lock); /* the thread waits until it is known to run */
-	int rc = pthread_attr_init(&a);
-	if (rc == 0) {
-		pthread_attr_setstacksize(&a, STACK_BYTES);
-		pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
-		rc = pthread_create(&t, &a, keep_time, NULL);
-		pthread_attr_destroy(&a);
+	if (!monitor.running) {
+		monitor.timeout_s = timeout_s;
+		monitor.alarm = alarm;
+		rc = pthread_attr_init(&a);
+		if (rc == 0) {
+			pthread_attr_setstacksize(&a, STACK_BYTES);
+			pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+			rc = pthread_create(&t, &a, keep_time, NULL);
+			pthread_attr_destroy(&a);
+		}
+		monitor.running = rc == 0;
 	}
-	monitor.running = rc == 0;
 	pthread_mutex_unlock(&monitor.lock);
 	return rc == 0 ? ST_OK
 		       : err_set(e, ST_RESOURCE, "cannot start thread for --timeout: %s",

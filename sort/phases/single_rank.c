@@ -47,8 +47,8 @@ typedef struct single_rank {
 	selection selection;  /* where records are dropped */
 	pthread_mutex_t lock; /* for what follows, and the job's sums */
 	pthread_cond_t turn;
-	pthread_mutex_t one_writes;
-	uint64_t placed, finished; /* pieces whose size is known; written, where order matters */
+	pthread_mutex_t one_writes; /* from open to close */
+	uint64_t placed, finished;  /* pieces whose size is known; written, where order matters */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
@@ -338,9 +338,7 @@ static status run_threads(single_rank *a)
 	const double t0 = now_s();
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->turn, NULL);
-	pthread_mutex_init(&a->one_writes, NULL);
 	const unsigned threads = pool_run((unsigned)a->threads, work, a);
-	pthread_mutex_destroy(&a->one_writes);
 	pthread_cond_destroy(&a->turn);
 	pthread_mutex_destroy(&a->lock);
 	/* of the time together, the part that a thread spent on writing on average */
@@ -370,6 +368,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 			       .readers = BUDGET_READERS };
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
+	pthread_mutex_init(&a.one_writes, NULL);
 	status rc = d->s->ops->open_reader(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
@@ -380,6 +379,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
 		rc = write_last(&a);
+	pthread_mutex_destroy(&a.one_writes);
 	exchange_setup_output_close(&a.to);
 	free_workspaces(&a);
 	if (a.from)
