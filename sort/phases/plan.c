@@ -295,7 +295,7 @@ static run_times own_times(const rank_env *env)
 {
 	const rank_result *r = env->stats;
 	const double *t = r->phase_s;
-	const bool first = settings_strategy(env->o)->sorts_first;
+	const bool first = job_time_sorts_reading(env->o);
 	return (run_times){ .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
 			    .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
 			    .in = r->in,

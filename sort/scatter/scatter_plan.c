@@ -127,7 +127,7 @@ static void note_arrivals(const rank_env *env, const share_plan *s, const view *
 
 status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp)
 {
-	const bool sorting = settings_strategy(env->o)->sorts_first;
+	const bool sorting = job_time_sorts_reading(env->o);
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };
 	view v;
 	status rc = ST_OK;
