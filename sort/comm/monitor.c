@@ -426,16 +426,13 @@ status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
 	pthread_t t;
 	int rc = 0;
 	pthread_mutex_lock(&monitor.lock); /* the thread waits until it is known to run */
-	if (!monitor.running) {
+	if (!monitor.running && (rc = pthread_attr_init(&a)) == 0) {
 		monitor.timeout_s = timeout_s;
 		monitor.alarm = alarm;
-		rc = pthread_attr_init(&a);
-		if (rc == 0) {
-			pthread_attr_setstacksize(&a, STACK_BYTES);
-			pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
-			rc = pthread_create(&t, &a, keep_time, NULL);
-			pthread_attr_destroy(&a);
-		}
+		pthread_attr_setstacksize(&a, STACK_BYTES);
+		pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+		rc = pthread_create(&t, &a, keep_time, NULL);
+		pthread_attr_destroy(&a);
 		monitor.running = rc == 0;
 	}
 	pthread_mutex_unlock(&monitor.lock);

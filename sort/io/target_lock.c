@@ -71,10 +71,16 @@ static size_t shown_bytes(const target *t, target_kind kind)
 	return t->shown ? t->shown : room > others + SHOWN_BYTES ? room - others : SHOWN_BYTES;
 }
 
-void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
+static void name_of_job(const target *t, target_kind kind, uint64_t id,
+			char name[UNFINISHED_NAME_BYTES])
 {
 	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.*s%s",
-		 t->mark, t->id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
+		 t->mark, id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
+}
+
+void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
+{
+	name_of_job(t, kind, t->id, name);
 }
 
 /* Read the number at *s, of 16 digits and a hyphen. */
@@ -187,13 +193,6 @@ bool target_has_journal(const target *t, uint64_t id)
 	return has;
 }
 
-static void noted_name(const target *t, const hidden_file *f, char name[UNFINISHED_NAME_BYTES])
-{
-	target x = *t;
-	x.id = f->id;
-	target_hidden_name(&x, f->kind, name);
-}
-
 static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 {
 	return snprintf(to, NOTE_BYTES, NOTE, kind, id, is->inode, (uint64_t)is->born_s,
@@ -224,7 +223,7 @@ status target_write_lock(const target *t, err *e)
 static bool notes_a_file(const target *t, const hidden_file *f)
 {
 	char name[UNFINISHED_NAME_BYTES];
-	noted_name(t, f, name);
+	name_of_job(t, f->kind, f->id, name);
 	return f->is.inode && file_is(t->dirfd, name, &f->is);
 }
 
@@ -325,7 +324,7 @@ static bool keep_note(target *t, const hidden_file *f)
 static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 {
 	char name[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
-	noted_name(t, f, name);
+	name_of_job(t, f->kind, f->id, name);
 	target_hidden_name(t, t->kind, kept);
 	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
 		return;
