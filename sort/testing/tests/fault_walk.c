@@ -315,7 +315,7 @@ static bool names_subject(const char *said)
 {
 	static const char *const subjects[] = { "no memory for ",   "cannot start thread ",
 						"io_uring ",        "a message of rank ",
-						"the other ranks ", "a rank told of a failure" };
+						"the other ranks ", "a rank reported a failure" };
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
