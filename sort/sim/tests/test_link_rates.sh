@@ -2,6 +2,7 @@
 # Links between simulated hosts: measured as they are, whoever stands beside whom, and weighed, so that planned shares
 # are as good as equal ones where links bind, and as good as ever where they do not.
 . "$ROOT/scripts/tap.sh"
+case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
 run "$BIN/gensort" 16000 in.dat
 
 # sim HOSTS [OPTION...] - the report goes to report, what hetsort says to $err
