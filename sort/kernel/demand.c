@@ -479,11 +479,11 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 /* Copy records to `to`, or only compare them if `to` is NULL. */
 static inline __attribute__((always_inline)) size_t
 gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
-	     unsigned char *to, window_kind of)
+	     unsigned char *to, uint32_t bytes, window_kind of)
 {
 	const classifier_bucket is = d->all.at[p->bucket].is;
-	const records in = d->in; /* which nothing that is written here can change */
-	const uint32_t bytes = in.lay.record_bytes;
+	records in = d->in; /* which nothing that is written here can change */
+	in.lay.record_bytes = bytes;
 	const uint64_t mask = d->mask, count = d->count;
 	const size_t distance = record_ahead(bytes), end = first + n;
 	const uint64_t *number = p->number;
@@ -499,7 +499,7 @@ gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, boo
 			record_fetch(record_at(&in, number[i + distance] & mask), bytes);
 		const uint64_t pos = (number[i] & mask) < count ? number[i] & mask : 0;
 		const unsigned char *rec = record_at(&in, pos);
-		misfits += !classifier_fits(&d->in.lay, &is, mask, number[i], rec, pos, of);
+		misfits += !classifier_fits(&in.lay, &is, mask, number[i], rec, pos, of);
 		if (streaming) {
 			record_copy(streaming_store_room(&past), rec, bytes);
 			streaming_store_add(&past, bytes);
@@ -516,8 +516,12 @@ gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, boo
 size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
 		     unsigned char *to)
 {
-	return WITH_WINDOW(d->all.at[p->bucket].is.window.of, gather_piece, d, p, first, n,
-			   streaming, to);
+	const window_kind of = d->all.at[p->bucket].is.window.of;
+	const uint32_t bytes = d->in.lay.record_bytes;
+	if (bytes == DEFAULT_RECORD_BYTES) /* as a constant */
+		return WITH_WINDOW(of, gather_piece, d, p, first, n, streaming, to,
+				   DEFAULT_RECORD_BYTES);
+	return WITH_WINDOW(of, gather_piece, d, p, first, n, streaming, to, bytes);
 }
 
 size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n)
