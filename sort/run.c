@@ -349,11 +349,11 @@ static void stage_begin(job *j, stage_kind k, moment now)
 }
 
 /* Return the bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
- * skip small buffers. */
+ * skip small buffers, and a mapped file, which has none. */
 static uint64_t huge_bytes(const job *j)
 {
 	uint64_t kb = 0;
-	if (j->env.m.now_bytes >= 32 << 20)
+	if (j->env.m.now_bytes >= 32 << 20 && !j->data.mapped)
 		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
 	return kb * 1024;
 }
