@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static atomic_bool finalizing; /* MPI_Abort may not be called any more */
@@ -25,12 +26,23 @@ static void end_job(comm *c, int code)
 	comm_mpi_end(code);
 }
 
+/* Keep Open MPI from trying every network first when all ranks are on one host: that takes 0.2 s.
+ * A choice that the user has made in the environment or on mpirun's command line stands. */
+static void skip_networks(void)
+{
+	const char *all = getenv("OMPI_COMM_WORLD_SIZE");
+	const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+	if (all && here && strcmp(all, here) == 0 && !getenv("OMPI_MCA_mtl"))
+		(void)setenv("OMPI_MCA_pml", "ob1", 0);
+}
+
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	comm *c;
 	int level = 0;
 	/* comm_mpi_open connects all ranks, and knows which one does not answer */
 	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
+	skip_networks();
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "MPI does not start");
 	/* also for requests that belong to no communicator */

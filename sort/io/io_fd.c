@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ enum {
 	ROUND = 20,   /* by one method; the first MIXED overlap with the round before: untimed */
 	MIXED = 6,
 	TRIAL = 4 * ROUND,
+	TURN_BYTES = 64 << 10, /* from here on a write takes turns with those of other ranks */
 	SMALL = 8, /* io_uring does not pay for a transfer of less than 1 / so much of a segment */
 	GAIN = 8,  /* the other method must be faster by 1 / so much, else it was chance */
 };
@@ -319,5 +321,12 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 	/* writing only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
 	const transfer t = { f, p, bytes, offset, true, NULL, path };
-	return move_traced(&t, e);
+	/* The kernel lets one writer at a time copy to a file in memory, and the others spin. Here
+	 * the ranks, each of which has opened the file, sleep. Without the lock they only spin. */
+	const bool turn = f->direct < 0 && bytes >= TURN_BYTES && file_is_in_memory(f->fd) &&
+			  flock(f->fd, LOCK_EX) == 0;
+	const status rc = move_traced(&t, e);
+	if (turn)
+		(void)flock(f->fd, LOCK_UN);
+	return rc;
 }
