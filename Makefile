@@ -74,7 +74,7 @@ Q := @
 endif
 say = @printf '  %-6s %s\n' $(1) $(2)
 
-$(OBJ)/sort/cli/report_fields.o: NEEDED += -DHETSORT_BUILD='"$(BUILD)"'
+$(OBJ)/sort/cli/report_json.o: NEEDED += -DHETSORT_BUILD='"$(BUILD)"'
 
 COMPILE = $(CC) $(NEEDED) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 MPIWRAP = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)

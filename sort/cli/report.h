@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a job went, for people and for programs. Called at rank 0. */
+/* How a job went, for people and for programs. Called at rank 0. report_json.c makes documents,
+ * report_rows.c tables, report_text.c the lines around them. */
 #ifndef HETSORT_CLI_REPORT_H
 #define HETSORT_CLI_REPORT_H
 
@@ -14,6 +15,23 @@ status report_page(const job_result *r, const settings *o, int argc, char *const
 
 /* report_table - plan, phases and ranks as a table. */
 void report_table(const job_result *r, const settings *o, FILE *f);
+
+/* report_balance - return the time of the busiest rank over the mean; 1 is perfect, 0 means that
+ * nothing was done. */
+double report_balance(const job_result *r);
+
+/* report_rows - print a table of at most 80 columns with a row for each rank. More than REPORT_ROWS
+ * ranks are grouped: a row for each host with the medians of its ranks, unless there are too many
+ * hosts; then least, median and most of all ranks, and the rank that worked longest. */
+enum { REPORT_ROWS = 16 };
+typedef enum report_table_kind {
+	REPORT_PLAN,
+	REPORT_RESULT,
+	REPORT_PHASES,
+	REPORT_RATES,
+	REPORT_TABLES
+} report_table_kind;
+void report_rows(const job_result *r, report_table_kind which, FILE *f);
 
 /* report_build - how this program was compiled. */
 const char *report_build(void);

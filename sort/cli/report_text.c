@@ -3,7 +3,6 @@
 #include "base/size.h"
 #include "model/job_time.h"
 #include "report.h"
-#include "report_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -61,7 +60,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 		return;
 	fprintf(f,
 		"measured rates: sort in ns a record and unit of ln n, merge and copy in GB/s\n");
-	report_rows(r, report_rate_columns, f);
+	report_rows(r, REPORT_RATES, f);
 }
 
 static double link_mb_per_s(const rank_result *k)
@@ -214,7 +213,7 @@ static void print_exchange(const job_result *r, FILE *f)
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	heading(r, o, f);
-	report_rows(r, report_plan_columns, f);
+	report_rows(r, REPORT_PLAN, f);
 	double last = 0;
 	for (int i = 0; r->rank && i < r->size; i++)
 		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
@@ -344,8 +343,8 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	double verify = 0;
 	uint64_t leftovers = 0;
 	heading(r, o, f);
-	report_rows(r, report_result_columns, f);
-	report_rows(r, report_phase_columns, f);
+	report_rows(r, REPORT_RESULT, f);
+	report_rows(r, REPORT_PHASES, f);
 	for (int i = 0; r->rank && i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		verify = k->verify_s > verify ? k->verify_s : verify;

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report in JSON and its page, written on success and on failure alike, complete or not at all.
+ * side_files_check() has found before that they may be written. Members keep the order in which
+ * they are added. A value is NULL if memory is short, and so is each one that contains it. */
+#include "option_rows.h"
+#include "progress_line.h"
+#include "report.h"
+#include "signals.h"
+#include "io/json.h"
+#include "report/page.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#ifndef HETSORT_BUILD /* by the Makefile */
+#	define HETSORT_BUILD "unknown"
+#endif
+
+const char *report_build(void)
+{
+	return HETSORT_BUILD;
+}
+
+/* Integers are signed in jansson: return null for a number that they do not hold. */
+static json_t *count(uint64_t n)
+{
+	return n > INT64_MAX ? json_null() : json_integer((json_int_t)n);
+}
+
+static json_t *name_or_null(const char *name)
+{
+	return name ? json_name(name) : json_null();
+}
+
+static json_t *names(const char *const *name, size_t n)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < n; i++)
+		a = json_and(a, json_name(name[i]));
+	return a;
+}
+
+/* ------------------------------------------------------------------------------- of a rank */
+
+static json_t *records_json(const rank_result *k, const settings *o)
+{
+	json_t *j =
+		json_pack("{s:o, s:o, s:o, s:o}", "planned_in", count(k->planned_in), "planned_out",
+			  count(k->planned_out), "in", count(k->in), "out", count(k->out));
+	if (k->adapt_state != ADAPT_OFF)
+		j = json_with(j, "planned_out_before", count(k->planned_out_before));
+	return settings_drops(o) ? json_with(j, "dropped", count(k->dropped)) : j;
+}
+
+/* List the bytes of each step, up to the last one that has any. */
+static json_t *activity_json(const activity *a)
+{
+	static const char *const name[ACTIVITY_KINDS] = { "read", "written", "sent" };
+	json_t *j = json_pack("{s:f}", "step_s", a->step_s);
+	int steps = 0;
+	for (int k = 0; k < ACTIVITY_KINDS; k++)
+		for (int i = steps; i < ACTIVITY_STEPS; i++)
+			steps = a->bytes[k][i] ? i + 1 : steps;
+	for (int k = 0; k < ACTIVITY_KINDS; k++) {
+		json_t *list = json_array();
+		for (int i = 0; i < steps; i++)
+			list = json_and(list, count(a->bytes[k][i]));
+		j = json_with(j, name[k], list);
+	}
+	return j;
+}
+
+static json_t *sent_to_json(const rank_result *k, int size)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < size; i++)
+		list = json_and(list, count(k->sent_to_bytes[i]));
+	return list;
+}
+
+static json_t *phases_json(const rank_result *k)
+{
+	json_t *j = json_object();
+	for (int p = 0; p < PHASES; p++)
+		j = json_with(j, phase_name((phase)p), json_real(k->phase_s[p]));
+	return j;
+}
+
+static json_t *timeline_json(const rank_result *k)
+{
+	json_t *a = json_array();
+	for (int i = 0; i < k->spans; i++)
+		a = json_and(a, json_pack("{s:f, s:f, s:f, s:s}", "begin_s", k->span[i].begin_s,
+					  "end_s", k->span[i].end_s, "wait_s", k->span[i].wait_s,
+					  "phase", phase_name((phase)k->span[i].phase)));
+	return a;
+}
+
+/* List the stages that the plan has or that took place. */
+static json_t *stages_json(const stage_times *t)
+{
+	json_t *j = json_object();
+	for (int i = STAGE_NONE + 1; i < STAGES; i++)
+		if (t->planned_s[i] > 0 || t->taken_s[i] > 0)
+			j = json_with(j, stage_name((stage_kind)i),
+				      json_pack("{s:f, s:f}", "planned_s", t->planned_s[i],
+						"taken_s", t->taken_s[i]));
+	return j;
+}
+
+static json_t *transfers_json(const io_stats *t)
+{
+	json_t *j = json_pack("{s:s, s:o}", "way", io_names[t->method], "uring_bytes",
+			      count(t->uring_bytes));
+	return json_with(j, "trial",
+			 t->uring_bytes_per_s > 0
+				 ? json_pack("{s:f, s:f}", "uring_bytes_per_s",
+					     t->uring_bytes_per_s, "threads_bytes_per_s",
+					     t->calls_bytes_per_s)
+				 : json_null());
+}
+
+static json_t *resumed_json(const rank_result *k)
+{
+	const bool all = k->kept_runs > 0 && k->kept_runs == k->spill_runs;
+	return json_pack("{s:s, s:s, s:o, s:o}", "merge", k->merge_kept ? "done" : "no", "read",
+			 all            ? "done"
+			 : k->kept_runs ? "in part"
+					: "no",
+			 "runs", count(k->kept_runs), "bytes_not_read", count(k->kept_bytes));
+}
+
+static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
+{
+	static const char *const binding[] = { "none", "rank", "threads" };
+	json_t *j = json_pack("{s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:f}", "rank", k->rank,
+			      "host", k->host, "pid", k->pid, "threads", k->threads, "processors",
+			      k->processors, "cpu_model", k->cpu_model, "numa_nodes", k->numa_nodes,
+			      "binding", binding[k->binding], "speed", k->speed);
+	j = json_with(j, "rates",
+		      json_pack("{s:f, s:f, s:f, s:f, s:f}", "sort_s_per_record_ln", k->rate.sort_s,
+				"merge_s_per_byte", k->rate.merge_s, "copy_s_per_byte",
+				k->rate.copy_s, "link_s_per_byte", k->rate.link_s,
+				"disk_s_per_byte", k->rate.disk_s));
+	j = json_with(j, "link_s_per_byte", json_real(k->link_s));
+	j = json_with(j, "predicted_s", json_real(k->predicted_s));
+	j = json_with(j, "bound_by", json_string(k->bound_by));
+	j = json_with(j, "wait_s", json_real(k->wait_s));
+	j = json_with(j, "verify_s", json_real(k->verify_s));
+	j = json_with(j, "move_s", json_real(k->move_s));
+	j = json_with(j, "records", records_json(k, o));
+	j = json_with(j, "bytes",
+		      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", count(k->read_bytes),
+				"written", count(k->written_bytes), "sent", count(k->sent_bytes),
+				"received", count(k->received_bytes), "arrays_peak",
+				count(k->mem_peak_bytes), "process_peak", count(k->rss_peak_bytes),
+				"huge_pages", count(k->huge_bytes)));
+	if (r->job_ranks <= PEERS && r->size == r->job_ranks)
+		j = json_with(j, "sent_to", sent_to_json(k, r->size));
+	j = json_with(j, "activity", activity_json(&k->activity));
+	j = json_with(j, "phases_s", phases_json(k));
+	j = json_with(j, "timeline", timeline_json(k));
+	j = json_with(j, "stages", stages_json(&k->stages));
+	j = json_with(j, "memory",
+		      json_pack("{s:o, s:s, s:o, s:o, s:o, s:s, s:o}", "limit_bytes",
+				count(k->limit_bytes), "limit", k->limit_text, "planned_bytes",
+				count(k->planned_bytes), "spill_bytes", count(k->spill_bytes),
+				"spill_runs", count(k->spill_runs), "tmpdirs_left_out", k->left_out,
+				"runs_again", count(k->runs_again)));
+	j = json_with(j, "io",
+		      json_pack("{s:o, s:o, s:s}", "read", transfers_json(&k->io[0]), "write",
+				transfers_json(&k->io[1]), "no_uring", k->io_text));
+	j = json_with(j, "resumed", o->resume ? resumed_json(k) : json_null());
+	j = json_with(j, "leftovers_removed", count(k->leftovers));
+	if (k->speed_seen > 0)
+		j = json_with(j, "speed_seen", json_real(k->speed_seen));
+	if (k->status != ST_OK)
+		j = json_with(j, "error",
+			      json_pack("{s:i, s:s, s:o}", "code", k->status, "phase",
+					phase_name((phase)k->phase), "message",
+					json_name(k->text)));
+	return j;
+}
+
+/* ------------------------------------------------------------------------------ of the job */
+
+/* Return a time in ISO 8601. */
+static json_t *time_json(time_t at)
+{
+	char date[40];
+	struct tm tm;
+	gmtime_r(&at, &tm);
+	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_string(date);
+}
+
+static json_t *versions_json(const job_result *r, const settings *o)
+{
+	struct utsname u;
+	if (uname(&u) != 0)
+		memset(&u, 0, sizeof u);
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "hetsort", HETSORT_VERSION, "compiler",
+			 __VERSION__, "build", json_name(HETSORT_BUILD), "commit",
+			 name_or_null(o->commit), "kernel", u.release, "ranks",
+			 r->comm_kind ? r->comm_kind : "");
+}
+
+/* Return the value of an option in the report. */
+static json_t *option_json(const option_row *r, const settings *o)
+{
+	const int64_t v = option_load(o, r->field);
+	if (r->kind == OPT_COUNT && o->count.bytes)
+		return json_sprintf("%u,u%u%s", o->count.off, 8 * o->count.bytes,
+				    o->count.little ? "le" : "be");
+	if (r->kind == OPT_COUNT)
+		return json_null();
+	if (r->kind == OPT_CHOICE)
+		return json_string(r->with_root && !o->from_root ? "" : r->choices[v]);
+	if (r->kind == OPT_TEXT)
+		return json_boolean(option_load(o, r->word.field));
+	return r->kind == OPT_SET ? json_boolean(v) : json_integer(v);
+}
+
+static json_t *config_json(const settings *o)
+{
+	char key[KEY_TEXT_BYTES];
+	json_t *j = json_object();
+	for (int place = 1; place <= OPTIONS_MAX; place++)
+		for (size_t i = 0; i < option_count; i++) {
+			const option_row *r = &option_rows[i];
+			if (r->report.place != place)
+				continue;
+			if (r->kind != OPT_KEY) {
+				j = json_with(j, r->report.name, option_json(r, o));
+				continue;
+			}
+			j = json_with(j, "key_offset", json_integer(o->lay.key_off));
+			j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
+			j = json_with(j, "key", json_string(layout_key_text(&o->lay, key)));
+		}
+	return j;
+}
+
+/* List what --progress has printed. */
+static json_t *progress_json(const progress_told *t, unsigned n)
+{
+	json_t *a = json_array();
+	for (unsigned i = 0; i < n; i++)
+		a = json_and(a, json_pack("{s:f, s:f, s:f}", "at_s", t[i].at_s, "left_s",
+					  t[i].left_s, "part", t[i].part));
+	return a;
+}
+
+/* Add what was done about --adapt and how records were exchanged; null if the job did neither. */
+static json_t *with_ways(json_t *j, const rank_result *first)
+{
+	static const char *const shares[] = { "", "kept", "no room", "changed" };
+	unsigned n;
+	const progress_told *told = progress_line_told(&n);
+	const bool adapts = first && first->adapt_state != ADAPT_OFF;
+	const bool exchanges = first && first->exchange != EXCHANGE_NONE;
+	j = json_with(j, "adapt",
+		      adapts ? json_pack("{s:s, s:f}", "shares", shares[first->adapt_state],
+					 "predicted_gain", first->adapt_gain)
+			     : json_null());
+	if (n > 0)
+		j = json_with(j, "progress", progress_json(told, n));
+	if (!exchanges)
+		return json_with(j, "exchange", json_null());
+	const bool two_level = first->exchange == EXCHANGE_TWO_LEVEL;
+	return json_with(
+		j, "exchange",
+		json_string(exchange_names[two_level ? EXCHANGE_BY_TWO_LEVELS : EXCHANGE_DIRECT]));
+}
+
+static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
+{
+	static const char *const word[] = { "ok",       "invalid", "refused", "io",
+					    "resource", "peer",    "internal" };
+	const status st = r->status;
+	json_t *j = json_pack(
+		"{s:s, s:i, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+		"hetsort-report", "version", 1, "date", time_json(time(NULL)), "started",
+		time_json((time_t)o->started_s), "status",
+		(size_t)st < sizeof word / sizeof *word ? word[st] : "interrupted", "exit_code",
+		(int)st, "signal",
+		st > ST_SIGNAL ? json_string(signals_name((int)st - ST_SIGNAL)) : json_null(),
+		"command", names((const char *const *)argv, (size_t)argc), "inputs",
+		names(o->inputs, o->ninputs), "output", name_or_null(o->output), "versions",
+		versions_json(r, o), "config", config_json(o));
+	j = json_with(j, "records", count(r->records));
+	if (settings_drops(o)) {
+		j = json_with(j, "records_written", count(r->out));
+		j = json_with(j, "records_dropped",
+			      st == ST_OK ? count(r->records - r->out) : json_null());
+	}
+	j = json_with(j, "total_s", json_real(r->total_s));
+	j = json_with(j, "all_read_s", json_real(r->all_read_s));
+	j = json_with(j, "balance", json_real(report_balance(r)));
+	j = with_ways(j, r->rank);
+	j = json_with(j, "checksum_kind", json_string(CHECKSUM_NAME));
+	j = json_with(j, "checksum", json_checksum(r->sum));
+	if (settings_drops(o))
+		j = json_with(j, "checksum_written", json_checksum(r->sum_out));
+	json_t *notes = json_array(), *ranks = json_array();
+	if (r->note[0])
+		notes = json_and(notes, json_name(r->note));
+	for (int i = 0; r->rank && i < r->size; i++)
+		ranks = json_and(ranks, rank_json(r, &r->rank[i], o));
+	return json_with(json_with(j, "notes", notes), "ranks", ranks);
+}
+
+/* A job that is about to be killed does not wait for a disk. */
+static bool synced(const job_result *r, const settings *o)
+{
+	return o->fsync && r->status < ST_SIGNAL;
+}
+
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
+{
+	return json_write_role(ROLE_REPORT, o->report, report_json(r, o, argc, argv), synced(r, o),
+			       e);
+}
+
+status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
+{
+	json_t *report = report_json(r, o, argc, argv);
+	const status rc = page_write(report, o->html, synced(r, o), e);
+	json_decref(report);
+	return rc;
+}
