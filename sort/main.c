@@ -16,7 +16,7 @@
 #include "io/file.h"
 #include "io/unfinished.h"
 #include "model/emulation.h"
-#include "phases/alias_check.h"
+#include "phases/same_files.h"
 #include "run.h"
 #include "testing/failpoint.h"
 

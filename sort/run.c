@@ -5,9 +5,7 @@
 #include "base/sysfile.h"
 #include "base/trace.h"
 #include "io/unfinished.h"
-#include "phases/budget_phase.h"
-#include "phases/frame.h"
-#include "phases/phases.h"
+#include "phases/job.h"
 #include "run.h"
 
 #include <math.h>
@@ -17,251 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* One sort on one rank: a value for each thing that a phase makes for those after it. Only the
- * steps below see all of them; each shows which ones its phase reads, and which it makes. */
-typedef struct job {
-	rank_env env;
-	rank_result mine;
-	phase at;
-	double begun_s, all_read_s; /* by the clock; since then, when all ranks had read */
-	files files;
-	cpu_share cpus;
-	workdir work;
-	wisdom *wisdom; /* rank 0, with --plan=online */
-	share_plan shares;
-	scatter_plan scatter;
-	memory_plan memory;
-	read_runs data;
-	speed_history speeds; /* of reading and sorting, with --adapt */
-	cuts cuts;
-	output_part part;
-	verified verified;
-} job;
-
-static settled settled_of(const job *j)
-{
-	return (settled){ .f = &j->files,
-			  .cpus = &j->cpus,
-			  .w = &j->work,
-			  .s = &j->shares,
-			  .sp = &j->scatter,
-			  .mp = &j->memory };
-}
-
-/* A phase has planned anew: its plan takes the place of the old one. */
-static status replan(job *j, share_plan *next, status rc)
-{
-	if (rc == ST_OK && next->in)
-		share_plan_replace(&j->shares, next);
-	share_plan_drop(next);
-	return rc;
-}
-
-/* Agree on the settings, find the files, count the records. */
-static status describe(job *j)
-{
-	return phase_describe(&j->env, &j->files, &j->cpus, &j->work, &j->shares, &j->scatter);
-}
-
-/* How much each rank reads, and how much it writes. */
-static status plan(job *j)
-{
-	return phase_plan(&j->env, &j->files, &j->cpus, &j->shares, &j->scatter, &j->wisdom);
-}
-
-/* Go on with the runs of an earlier program. */
-static status resume(job *j)
-{
-	share_plan next = { 0 };
-	return replan(j, &next, phase_resume(&j->env, &j->files.in, &j->work, &j->shares, &next));
-}
-
-/* In memory, or spilled to disk. */
-static status plan_memory(job *j)
-{
-	const settled k = settled_of(j);
-	return phase_budget(&j->env, &k, &j->memory);
-}
-
-/* For a later program: what the runs to come belong to. */
-static status save_state(job *j)
-{
-	const settled k = settled_of(j);
-	return phase_save_state(&j->env, &k, &j->work);
-}
-
-/* Records to memory or disk, in sorted runs. */
-static status read_input(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	memory_plan mp = j->memory;
-	const status rc = phase_read(&j->env, &k, &j->data, &j->speeds, &next, &mp);
-	j->memory = mp;
-	return replan(j, &next, rc);
-}
-
-/* Is the output there, but for its name? */
-static status load_output(job *j)
-{
-	share_plan next = { 0 };
-	const status rc =
-		phase_load_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part);
-	if (j->part.found)
-		progress_plan(&j->env.c->progress, STAGE_WRITE, (stage_plan){ 0 });
-	return replan(j, &next, rc);
-}
-
-/* Did an earlier program end well, and nobody saw it? */
-static status find_output(job *j)
-{
-	share_plan next = { 0 };
-	return replan(j, &next,
-		      phase_find_output(&j->env, &j->files, &j->work, &j->shares, &next, &j->part));
-}
-
-/* A rank that turned slow is to write less. */
-static status adapt(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	return replan(j, &next, phase_adapt(&j->env, &k, &j->data, &j->speeds, &next));
-}
-
-/* What --top leaves out is nobody's. */
-static status plan_top(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	return replan(j, &next, phase_plan_top(&j->env, &k, &j->data, &j->cuts, &next));
-}
-
-static status drop_rest(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	return replan(j, &next, phase_drop_rest(&j->env, &k, &j->cuts, &next));
-}
-
-/* Estimate the splitters. */
-static status sample(job *j)
-{
-	return phase_sample(&j->env, &j->shares, &j->data, budget_merges(&j->env, &j->memory),
-			    &j->cuts);
-}
-
-/* Cut exactly at the planned shares. */
-static status split(job *j)
-{
-	return phase_split(&j->env, &j->data, &j->cuts);
-}
-
-/* Each rank's records of inputs that are sorted already. */
-static status split_inputs(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	return replan(j, &next, phase_split_inputs(&j->env, &k, &j->data, &next));
-}
-
-/* Equal keys to one rank. */
-static status split_keys(job *j)
-{
-	const settled k = settled_of(j);
-	share_plan next = { 0 };
-	return replan(j, &next, phase_split_keys(&j->env, &k, &j->cuts, &next));
-}
-
-static exchange_setup setup_of(job *j, const settled *k)
-{
-	return (exchange_setup){ .env = &j->env,
-				 .k = k,
-				 .cuts = &j->cuts,
-				 .f = &j->files,
-				 .w = &j->part,
-				 .to = IO_FD_NONE };
-}
-
-/* Among very many ranks records go to their group first. */
-static status regroup(job *j)
-{
-	const settled k = settled_of(j);
-	return phase_regroup(&j->env, &k, &j->data, &j->cuts);
-}
-
-/* Records to their rank, merged and written as they come. */
-static status merge(job *j)
-{
-	const settled k = settled_of(j);
-	exchange_setup t = setup_of(j, &k);
-	return read_runs_check(&j->data, phase_merge(&t), &j->env.e);
-}
-
-/* Records to their rank; the last step is a sort. */
-static status distribute(job *j)
-{
-	const settled k = settled_of(j);
-	exchange_setup t = setup_of(j, &k);
-	return read_runs_check(&j->data, phase_distribute(&t, &j->data, &j->cuts), &j->env.e);
-}
-
-/* The only rank, or one that reads what it writes: each piece to its place. */
-static status merge_single_rank(job *j)
-{
-	const settled k = settled_of(j);
-	return phase_single_rank(&j->env, &k, &j->files, &j->data, &j->part);
-}
-
-/* Parts lie beside each other again. */
-static status close_gaps(job *j)
-{
-	share_plan next = { 0 };
-	return replan(j, &next, phase_close_gaps(&j->env, &j->files, &j->shares, &next, &j->part));
-}
-
-/* To the disk. */
-static status sync_output(job *j)
-{
-	return phase_sync(&j->env, &j->files, &j->part);
-}
-
-/* And from there. */
-static status reread(job *j)
-{
-	return phase_reread(&j->env, &j->files, &j->part);
-}
-
-/* What went in came out. */
-static status verify(job *j)
-{
-	return phase_verify(&j->env, &j->files.in, j->shares.records, &j->part, &j->verified);
-}
-
-/* For a later program: that only the name is missing. */
-static status save_output(job *j)
-{
-	return phase_save_output(&j->env, &j->files, &j->work, &j->part);
-}
-
-/* Final names. */
-static status commit(job *j)
-{
-	return phase_commit(&j->env, &j->files, &j->verified);
-}
-
-/* Runs are done with. */
-static status drop_checkpoints(job *j)
-{
-	return phase_drop_checkpoints(&j->env, &j->work);
-}
-
-/* What was not read takes no time, so it teaches nothing. */
-static status update_wisdom(job *j)
-{
-	return phase_update_wisdom(
-		&j->env, !j->files.in.is_stream && !j->work.resuming && !j->part.found, j->wisdom);
-}
 
 /* Who takes a step: several ranks, by their strategy, or a single one, and those that merge sorted
  * inputs, which do as if alone. */
@@ -278,38 +31,65 @@ typedef struct step {
 	phase at;
 	unsigned who;
 	bool naming; /* final names may be there */
-	status (*run)(job *j);
+	job_step *run;
 	stage_kind moves; /* what moves all of the data */
 } step;
 
 static const step steps[] = {
-	{ PH_DESCRIBE, SEVERAL | SINGLE, false, describe, STAGE_NONE },
-	{ PH_PLAN, SEVERAL | SINGLE, false, plan, STAGE_NONE },
-	{ PH_PLAN, MERGING | SINGLE, false, resume, STAGE_NONE },
-	{ PH_PLAN, MERGING | SINGLE, false, find_output, STAGE_NONE },
-	{ PH_PLAN, SEVERAL | SINGLE, false, plan_memory, STAGE_NONE },
-	{ PH_PLAN, MERGING | SINGLE, false, save_state, STAGE_NONE },
-	{ PH_READ, SEVERAL | SINGLE, false, read_input, STAGE_READ },
-	{ PH_READ, MERGING | SINGLE, false, load_output, STAGE_NONE },
-	{ PH_PLAN, SEVERAL, false, adapt, STAGE_NONE },
-	{ PH_PLAN, MERGING | TOPPED, false, plan_top, STAGE_NONE },
-	{ PH_SAMPLE, SEVERAL, false, sample, STAGE_NONE },
-	{ PH_SPLIT, SEVERAL, false, split, STAGE_SPLIT },
-	{ PH_SPLIT, SINGLE, false, split_inputs, STAGE_NONE },
-	{ PH_SPLIT, MERGING | TOPPED, false, drop_rest, STAGE_NONE },
-	{ PH_SPLIT, SEVERAL | DROPPING, false, split_keys, STAGE_NONE },
-	{ PH_EXCHANGE, MERGING, false, regroup, STAGE_NONE },
-	{ PH_MERGE, MERGING, false, merge, STAGE_WRITE },
-	{ PH_SORT, DISTRIBUTING, false, distribute, STAGE_RECEIVE },
-	{ PH_MERGE, SINGLE, false, merge_single_rank, STAGE_WRITE },
-	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, close_gaps, STAGE_NONE },
-	{ PH_SYNC, SEVERAL | SINGLE, false, sync_output, STAGE_NONE },
-	{ PH_SYNC, SEVERAL | SINGLE, false, reread, STAGE_CHECK },
-	{ PH_SYNC, SEVERAL | SINGLE, false, verify, STAGE_NONE },
-	{ PH_SYNC, MERGING | SINGLE, false, save_output, STAGE_NONE },
-	{ PH_COMMIT, SEVERAL | SINGLE, true, commit, STAGE_NONE },
-	{ PH_COMMIT, MERGING | SINGLE, true, drop_checkpoints, STAGE_NONE },
-	{ PH_COMMIT, SEVERAL, true, update_wisdom, STAGE_NONE },
+	/* agree on the settings, find the files, count the records */
+	{ PH_DESCRIBE, SEVERAL | SINGLE, false, phase_describe, STAGE_NONE },
+	/* how much each rank reads, and how much it writes */
+	{ PH_PLAN, SEVERAL | SINGLE, false, phase_plan, STAGE_NONE },
+	/* continue with the runs of an earlier program */
+	{ PH_PLAN, MERGING | SINGLE, false, phase_resume, STAGE_NONE },
+	/* did an earlier program end well, and nobody saw it? */
+	{ PH_PLAN, MERGING | SINGLE, false, phase_find_output, STAGE_NONE },
+	/* in memory, or spilled to disk */
+	{ PH_PLAN, SEVERAL | SINGLE, false, phase_budget, STAGE_NONE },
+	/* for a later program: what the runs to come belong to */
+	{ PH_PLAN, MERGING | SINGLE, false, phase_save_state, STAGE_NONE },
+	/* local sort: records to memory or disk, in sorted runs */
+	{ PH_READ, SEVERAL | SINGLE, false, phase_read, STAGE_READ },
+	/* is the output complete except for its final name? */
+	{ PH_READ, MERGING | SINGLE, false, phase_load_output, STAGE_NONE },
+	/* a rank that turned slow is to write less */
+	{ PH_PLAN, SEVERAL, false, phase_adapt, STAGE_NONE },
+	/* records beyond --top are assigned to no rank */
+	{ PH_PLAN, MERGING | TOPPED, false, phase_plan_top, STAGE_NONE },
+	/* pivot sampling: estimate the splitters */
+	{ PH_SAMPLE, SEVERAL, false, phase_sample, STAGE_NONE },
+	/* partition: cut exactly at the planned shares */
+	{ PH_SPLIT, SEVERAL, false, phase_split, STAGE_SPLIT },
+	/* each rank's records of inputs that are sorted already */
+	{ PH_SPLIT, SINGLE, false, phase_split_inputs, STAGE_NONE },
+	/* drop the records beyond --top */
+	{ PH_SPLIT, MERGING | TOPPED, false, phase_drop_rest, STAGE_NONE },
+	/* equal keys to one rank */
+	{ PH_SPLIT, SEVERAL | DROPPING, false, phase_split_keys, STAGE_NONE },
+	/* among very many ranks records go to their group first */
+	{ PH_EXCHANGE, MERGING, false, phase_regroup, STAGE_NONE },
+	/* all-to-all exchange and merge: records are written as they come */
+	{ PH_MERGE, MERGING, false, phase_merge, STAGE_WRITE },
+	/* all-to-all exchange, then sort */
+	{ PH_SORT, DISTRIBUTING, false, phase_distribute, STAGE_RECEIVE },
+	/* a rank that reads what it writes puts each piece to its place */
+	{ PH_MERGE, SINGLE, false, phase_single_rank, STAGE_WRITE },
+	/* parts lie next to each other again */
+	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, phase_close_gaps, STAGE_NONE },
+	/* write the output to the disk */
+	{ PH_SYNC, SEVERAL | SINGLE, false, phase_sync, STAGE_NONE },
+	/* read it back from the disk */
+	{ PH_SYNC, SEVERAL | SINGLE, false, phase_reread, STAGE_CHECK },
+	/* verify the output against the input */
+	{ PH_SYNC, SEVERAL | SINGLE, false, phase_verify, STAGE_NONE },
+	/* for a later program: only the name is missing */
+	{ PH_SYNC, MERGING | SINGLE, false, phase_save_output, STAGE_NONE },
+	/* give files their final names */
+	{ PH_COMMIT, SEVERAL | SINGLE, true, phase_commit, STAGE_NONE },
+	/* remove the runs */
+	{ PH_COMMIT, MERGING | SINGLE, true, phase_drop_checkpoints, STAGE_NONE },
+	/* teach the next run how fast the ranks were */
+	{ PH_COMMIT, SEVERAL, true, phase_update_wisdom, STAGE_NONE },
 };
 
 /* Not where final names may be, nor where what was merged would be lost for the little that is left
@@ -326,8 +106,7 @@ static status stop_if_asked(job *j, const step *s)
 /* What a step moves in this job. */
 static stage_kind stage_of(const job *j, const step *s)
 {
-	if (s->moves == STAGE_RECEIVE &&
-	    (j->env.o->partition_only || budget_merges(&j->env, &j->memory)))
+	if (s->moves == STAGE_RECEIVE && (j->env.o->partition_only || budget_merges(j)))
 		return STAGE_WRITE;
 	if (s->moves == STAGE_CHECK && j->env.o->verify != VERIFY_REREAD)
 		return STAGE_NONE;
@@ -373,6 +152,7 @@ static status take_step(job *j, const step *s)
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
+	job_end_phase(j, rc);
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s(), waited = waited_s(j) - before;
@@ -412,27 +192,6 @@ static status take_steps(job *j)
 			rc = take_step(j, &steps[i]);
 	}
 	return rc;
-}
-
-static void job_free(job *j)
-{
-	mem *m = &j->env.m;
-	read_runs_free(m, &j->data);
-	mem_free(m, j->cuts.cut);
-	peer_flow_free(&j->cuts.flow, m);
-	splitter_search_close(&j->cuts.search);
-	mem_free(m, j->part.keys);
-	verified_free(m, &j->verified);
-	wisdom_free(j->wisdom);
-	scatter_plan_free(&j->env, &j->scatter);
-	share_plan_free(&j->shares);
-	free(j->memory.tmpdir);
-	output_discard(&j->files.out);
-	workdir_close(&j->env, &j->work);
-	frame_free(&j->env, &j->files);
-	io_backend_close(j->files.io);
-	input_free(&j->files.in);
-	numa_close(j->cpus.numa);
 }
 
 /* Fill what this rank reports. */
@@ -515,7 +274,6 @@ static double longest_s(const rank_result *all, int size, double own_s)
 static void collect(job *j, status rc, job_result *res)
 {
 	rank_result *all = NULL;
-	const settled k = settled_of(j);
 	fill_result(j);
 	if (j->env.c->rank == 0)
 		all = calloc((size_t)j->env.c->size, sizeof *all);
@@ -523,7 +281,7 @@ static void collect(job *j, status rc, job_result *res)
 	if (there == ST_OK && comm_gather(j->env.c, &j->mine, all, sizeof *all, 0) == ST_OK) {
 		if (all) {
 			if (j->env.c->for_all)
-				rc = plan_for_all(&j->env, &k, &j->memory, all, rc);
+				rc = plan_for_all(j, all, rc);
 			for (int i = 0; i < j->env.c->size; i++)
 				validate_result(&all[i], i);
 			explain(all, j->env.c->size, rc);

@@ -12,8 +12,7 @@
 #include "io/json.h"
 #include "io/manifest.h"
 #include "launch.h"
-#include "phases/alias_check.h"
-#include "phases/same_input.h"
+#include "phases/same_files.h"
 #include "report.h"
 
 #include <inttypes.h>

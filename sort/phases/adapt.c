@@ -6,9 +6,7 @@
  * memory and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and
  * agreements. */
 #include "adapt.h"
-#include "budget_phase.h"
-#include "phases.h"
-#include "model/shares.h"
+#include "job.h"
 
 #include <math.h>
 
@@ -17,19 +15,6 @@ static const double LEAST_PART = 0.1;
 
 /* Nor does a part of it that took less: a quota of CPU time may come in periods of 0.1 s. */
 static const double LEAST_S = 1;
-
-/* What rank 0 broadcasts. */
-typedef struct verdict {
-	int32_t state;
-	double gain;
-} verdict;
-
-/* Room for one plan: at rank 0 all of it, elsewhere the shares and speeds that are broadcast. */
-typedef struct draft {
-	sighting *seen;
-	double *planned, *speed; /* for what comes now, of a rank at nominal rates: 1 */
-	uint64_t *share;
-} draft;
 
 static bool shows_speed(const sighting *s, double mean_s)
 {
@@ -105,10 +90,8 @@ static double writing_s(void *ctx, uint64_t written)
 static double time_left_s(task *t, size_t p, const uint64_t *share)
 {
 	double last = 0;
-	for (size_t i = 0; i < p; i++) {
-		const double s = task_s(&t[i], share[i]);
-		last = s > last ? s : last;
-	}
+	for (size_t i = 0; i < p; i++)
+		last = fmax(last, task_s(&t[i], share[i]));
 	return last;
 }
 
@@ -146,127 +129,131 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	return rc;
 }
 
-static status decide(rank_env *env, const share_plan *s, draft *d, verdict *v)
-{
-	prospect p;
-	const status rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->rate, s->out,
-				     (size_t)env->c->size, d->speed, d->share, &p, &env->e);
-	*v = (verdict){ rc == ST_OK && p.worth ? ADAPT_CHANGED : ADAPT_KEPT, p.gain };
-	return rc;
-}
+/* What rank 0 broadcasts. */
+typedef struct verdict {
+	int32_t state;
+	double gain;
+} verdict;
+
+/* Room for one plan: at rank 0 all of it, elsewhere the shares and speeds that are broadcast. */
+typedef struct draft {
+	sighting *seen;
+	double *planned, *speed; /* for what comes now, of a rank at nominal rates: 1 */
+	uint64_t *share;
+} draft;
 
 /* Ranks of one host may share its disk: each leaves the others as much as it takes. */
-static bool has_room(const rank_env *env, const settled *k, uint64_t out_recs)
+static bool has_room(const job *j, uint64_t out_recs)
 {
 	uint64_t bytes;
-	if (out_recs <= own_share(env, k->s->out))
+	if (out_recs <= own_share(&j->env, j->shares.out))
 		return true;
 	return !__builtin_mul_overflow(out_recs,
-				       (uint64_t)env->o->lay.record_bytes * k->cpus->ranks_here,
+				       (uint64_t)j->env.o->lay.record_bytes * j->cpus.ranks_here,
 				       &bytes) &&
-	       output_has_room(&k->f->out, bytes) && budget_holds(env, k, out_recs);
-}
-
-/* A vote: one rank without room, and all keep their shares. */
-static status vote(rank_env *env, const settled *k, const draft *d, verdict *v)
-{
-	const bool yes = has_room(env, k, own_share(env, d->share));
-	const status rc = comm_agree(env->c, yes ? ST_OK : ST_REFUSED);
-	if (rc != ST_OK)
-		v->state = ADAPT_NO_ROOM;
-	return atomic_load(&env->c->broken) ? rc : ST_OK;
-}
-
-static void note(rank_env *env, const share_plan *s, const draft *d, const verdict *v)
-{
-	rank_result *r = env->stats;
-	r->planned_out_before = r->planned_out;
-	r->speed_seen = d->speed[env->c->rank] * (s->speed[0] / d->planned[0]);
-	r->adapt_gain = v->gain;
-	r->adapt_state = v->state;
-	if (v->state == ADAPT_CHANGED)
-		r->planned_out = own_share(env, d->share);
-}
-
-/* For what comes after reading: the rates may weigh merging otherwise than sorting. */
-static void planned_speeds(const rank_env *env, const share_plan *s, double *planned)
-{
-	const rates one = job_time_nominal(1);
-	const uint64_t some = 1000000;
-	for (int i = 0; i < env->c->size; i++)
-		planned[i] = job_time_after_s(&one, env->o, some) /
-			     job_time_after_s(&s->rate[i], env->o, some);
+	       output_has_room(&j->files.out, bytes) && budget_holds(j, out_recs);
 }
 
 /* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
  * the others wait for it while they read: only sorting counts, and what they have to send is what
  * they requested, a slow rank less. Rank 0 itself serves them, which shows no speed. */
-static sighting own_sighting(const rank_env *env, const read_runs *d, const speed_history *speeds,
-			     double planned)
+static sighting own_sighting(const job *j, double planned)
 {
+	const rank_env *env = &j->env;
 	const rank_result *r = env->stats;
 	const bool scatters = env_scatters(env);
 	rates expected = r->rate;
 	if (scatters)
 		expected.copy_s = 0;
-	sighting s = { .work_s = job_time_before_s(&expected, env->o, d->n) * planned,
-		       .held = scatters ? 0 : d->n };
+	sighting s = { .work_s = job_time_before_s(&expected, env->o, j->data.n) * planned,
+		       .held = scatters ? 0 : j->data.n };
 	if (scatters && env->c->rank == 0)
 		s.work_s = 0;
 	s.took_s[0] = r->phase_s[PH_SORT] + (scatters ? 0 : r->phase_s[PH_READ]);
 	for (int k = 1; k < SIGHT_PARTS; k++)
-		s.took_s[k] = speed_history_last_s(speeds, ldexp(1, -k));
+		s.took_s[k] = speed_history_last_s(&j->speeds, ldexp(1, -k));
 	return s;
 }
 
-static status adapt_together(rank_env *env, const settled *k, const sighting *mine, draft *d,
-			     share_plan *next)
+/* Rank 0 plans. Then a vote: one rank without room, and all keep their shares. */
+static status decide(job *j, draft *d, verdict *v)
 {
+	rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
 	const size_t p = (size_t)env->c->size;
-	verdict v = { ADAPT_KEPT, 0 };
-	status rc = comm_gather(env->c, mine, d->seen, sizeof *mine, 0);
+	const sighting mine = own_sighting(j, d->planned[env->c->rank]);
+	status rc = comm_gather(env->c, &mine, d->seen, sizeof mine, 0);
 	if (rc != ST_OK)
 		return rc;
-	rc = comm_agree(env->c, env->c->rank == 0 ? decide(env, k->s, d, &v) : ST_OK);
+	if (env->c->rank == 0) {
+		prospect found;
+		rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->rate, s->out, p, d->speed,
+				d->share, &found, &env->e);
+		*v = (verdict){ found.worth ? ADAPT_CHANGED : ADAPT_KEPT, found.gain };
+	}
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = comm_bcast(env->c, &v, sizeof v, 0);
+		rc = comm_bcast(env->c, v, sizeof *v, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, d->speed, p * sizeof *d->speed, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, d->share, p * sizeof *d->share, 0);
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, share_plan_check(env, k->s->records, d->share,
-							 k->f->in.is_stream, "writing"));
-	if (rc == ST_OK && v.state == ADAPT_CHANGED)
-		rc = vote(env, k, d, &v);
-	if (rc != ST_OK)
+		rc = comm_agree(env->c, share_plan_check(env, s->records, d->share,
+							 j->files.in.is_stream, "writing"));
+	if (rc != ST_OK || v->state != ADAPT_CHANGED)
 		return rc;
-	note(env, k->s, d, &v);
-	if (v.state == ADAPT_CHANGED) {
-		memcpy(next->out, d->share, p * sizeof *d->share);
-		share_plan_sum_out(env, next);
-	}
-	return ST_OK;
+	const bool room = has_room(j, own_share(env, d->share));
+	rc = comm_agree(env->c, room ? ST_OK : ST_REFUSED);
+	if (rc != ST_OK)
+		v->state = ADAPT_NO_ROOM;
+	return atomic_load(&env->c->broken) ? rc : ST_OK;
 }
 
-status phase_adapt(rank_env *env, const settled *k, const read_runs *d, const speed_history *speeds,
-		   share_plan *next)
+static status adapt_together(job *j, draft *d)
 {
+	rank_env *env = &j->env;
+	rank_result *r = env->stats;
+	const share_plan *s = &j->shares;
+	const rates one = job_time_nominal(1);
+	const uint64_t some = 1000000;
+	/* for what comes after reading: the rates may weigh merging otherwise than sorting */
+	for (int i = 0; i < env->c->size; i++)
+		d->planned[i] = job_time_after_s(&one, env->o, some) /
+				job_time_after_s(&s->rate[i], env->o, some);
+	verdict v = { ADAPT_KEPT, 0 };
+	status rc = decide(j, d, &v);
+	if (rc != ST_OK)
+		return rc;
+	r->planned_out_before = r->planned_out;
+	r->speed_seen = d->speed[env->c->rank] * (s->speed[0] / d->planned[0]);
+	r->adapt_gain = v.gain;
+	r->adapt_state = v.state;
+	if (v.state != ADAPT_CHANGED)
+		return ST_OK;
+	r->planned_out = own_share(env, d->share);
+	rc = job_replan(j);
+	if (rc == ST_OK) {
+		memcpy(j->next.out, d->share, (size_t)env->c->size * sizeof *d->share);
+		share_plan_sum_out(env, &j->next);
+	}
+	return rc;
+}
+
+status phase_adapt(job *j)
+{
+	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || k->w->resuming) /* what was not read shows no speed */
+	if (!env->o->adapt.on || j->work.resuming) /* what was not read shows no speed */
 		return ST_OK;
 	draft t = { mem_array(&env->m, p, sizeof *t.seen, "speeds", &env->e),
 		    mem_array(&env->m, p, sizeof *t.planned, "speeds", &env->e),
 		    mem_array(&env->m, p, sizeof *t.speed, "speeds", &env->e),
 		    mem_array(&env->m, p, sizeof *t.share, "shares", &env->e) };
-	status rc = t.seen && t.planned && t.speed && t.share ? share_plan_copy(env, k->s, next)
-							      : ST_RESOURCE;
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK) {
-		planned_speeds(env, k->s, t.planned);
-		const sighting mine = own_sighting(env, d, speeds, t.planned[env->c->rank]);
-		rc = adapt_together(env, k, &mine, &t, next);
-	}
+	const bool room = t.seen && t.planned && t.speed && t.share;
+	status rc = comm_agree(env->c, room ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = adapt_together(j, &t);
 	mem_free(&env->m, t.seen);
 	mem_free(&env->m, t.planned);
 	mem_free(&env->m, t.speed);

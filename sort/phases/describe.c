@@ -1,158 +1,283 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* First phase: the ranks find out whether they fit together, look at their files, and count the
- * records. Refuses; touches no data. */
-#include "alias_check.h"
+/* First phase: the ranks find out whether they fit together, how they share processors, look at
+ * their files, and count the records. Refuses; touches no data.
+ *
+ * The handshake is the first message, rank 0's to all, to which each compares its own. Its size and
+ * the places in it are the same in all versions, or two of them could not tell that they differ.
+ * What it holds decides whether the bytes of later messages mean the same to all. */
 #include "base/minmax.h"
+#include "base/processors.h"
 #include "base/size.h"
-#include "handshake.h"
-#include "frame.h"
-#include "io/manifest.h"
-#include "phases.h"
-#include "place.h"
-#include "same_input.h"
-#include "stream_copy.h"
+#include "exchange/block.h"
+#include "job.h"
+#include "same_files.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ----------------------------------------------------------------------------------- handshake */
+
+/* Raise it when ranks come to say other things to each other, or in another order, or to compute
+ * in another way what each computes for itself and all have to have alike. */
+enum { PROTOCOL = 5 };
+
+enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
+
+typedef struct greeting {
+	char version[TEXT_BYTES];
+	char protocol[TEXT_BYTES];
+	char order[TEXT_BYTES];
+	char sizes[TEXT_BYTES];
+	char layout[2 * TEXT_BYTES];
+	char options[TEXT_BYTES]; /* their sum */
+	char reserved[HANDSHAKE_BYTES - 7 * TEXT_BYTES];
+} greeting;
+
+_Static_assert(sizeof(greeting) == HANDSHAKE_BYTES, "the same size in all versions");
+
+/* What shapes messages: a changed struct or enum shows here, also where PROTOCOL was forgotten. */
+static const uint64_t shapes[] = {
+	/* structs that travel as they are */
+	sizeof(item), offsetof(item, rank), offsetof(item, tail), sizeof(range), sizeof(rates),
+	sizeof(checksum), sizeof(block_header), offsetof(block_header, block),
+	offsetof(block_header, sum), sizeof(part_summary), offsetof(part_summary, sum_in),
+	sizeof(rank_result), offsetof(rank_result, phase_s), offsetof(rank_result, rate),
+	offsetof(rank_result, planned_in), offsetof(rank_result, adapt_state),
+	offsetof(rank_result, exchange), offsetof(rank_result, read_bytes),
+	offsetof(rank_result, io), offsetof(rank_result, limit_bytes),
+	offsetof(rank_result, limit_text), offsetof(rank_result, left_out),
+	offsetof(rank_result, sum_in), offsetof(rank_result, status), offsetof(rank_result, text),
+	sizeof(io_stats),
+	/* values of enums in them */
+	PHASES, ADAPT_CHANGED, EXCHANGE_WAYS, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, IO_THREADS,
+	ST_INTERNAL, ST_SIGNAL,
+	/* sizes of what has no struct */
+	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES, IO_TEXT_BYTES,
+	MAX_RECORD_BYTES
+};
+
+/* Text, so that it reads the same whatever the byte order, and can be shown. */
+static const struct field {
+	const char *name; /* what is "another ..." */
+	const char *fault;
+	size_t at, bytes;
+} fields[] = {
+	{ "version", "version", offsetof(greeting, version), TEXT_BYTES },
+	{ "protocol", "protocol", offsetof(greeting, protocol), TEXT_BYTES },
+	{ "byte order", "order", offsetof(greeting, order), TEXT_BYTES },
+	{ "set of type sizes", "sizes", offsetof(greeting, sizes), TEXT_BYTES },
+	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
+};
+
+static void fill_in(greeting *g, const settings *o)
+{
+	const uint16_t one = 0x0102;
+	const unsigned char *first = (const void *)&one;
+	char key[KEY_TEXT_BYTES];
+	*g = (greeting){ HETSORT_VERSION, "", "", "", "", "", "" };
+	snprintf(g->protocol, sizeof g->protocol, "%d.%016" PRIx64, PROTOCOL,
+		 (uint64_t)XXH3_64bits(shapes, sizeof shapes));
+	snprintf(g->order, sizeof g->order, "%s", *first == 2 ? "little-endian" : "big-endian");
+	snprintf(g->sizes, sizeof g->sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *), sizeof(size_t),
+		 sizeof(item), sizeof(rank_result), sizeof(checksum));
+	/* what does not fit is part of the options' sum */
+	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key %.40s", o->lay.record_bytes,
+		 layout_key_text(&o->lay, key));
+	snprintf(g->options, sizeof g->options, "%016" PRIx64, o->sum);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (FAIL_DIFFER(fields[i].fault))
+			((char *)g)[fields[i].at] ^= 1;
+}
+
+/* ST_PEER, at the rank that is unlike rank 0 with what differs, if not all are of the same version,
+ * protocol, byte order, sizes of types, record layout and options. */
+static status handshake(job *j)
+{
+	greeting mine;
+	fill_in(&mine, j->env.o);
+	greeting first = mine;
+	status rc = comm_bcast(j->env.c, &first, sizeof first, 0);
+	for (size_t i = 0; rc == ST_OK && i < sizeof fields / sizeof *fields; i++) {
+		char *a = (char *)&mine + fields[i].at, *b = (char *)&first + fields[i].at;
+		/* what is no hetsort may send texts without an end */
+		a[fields[i].bytes - 1] = b[fields[i].bytes - 1] = '\0';
+		if (memcmp(a, b, fields[i].bytes) != 0)
+			rc = err_set(&j->env.e, ST_PEER,
+				     "it has another %s than rank 0: %s, there %s", fields[i].name,
+				     quoted(a), quoted(b));
+	}
+	if (rc == ST_OK && memcmp(mine.options, first.options, sizeof mine.options) != 0)
+		rc = err_set(&j->env.e, ST_PEER, "started with other options than rank 0");
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------- processors */
+
+enum { LEAST_PLACED_BYTES = 32 << 20 }; /* of a rank */
+
+/* Where a rank runs: sums of the host's name, and of the processors. */
+typedef struct rank_site {
+	uint64_t host, set;
+} rank_site;
+
+/* Ranks of one host share its processors, or those of the job, unless the launcher has divided
+ * them. */
+static status place_count(job *j)
+{
+	rank_env *env = &j->env;
+	cpu_share *cpus = &j->cpus;
+	const processors cpu = processors_find();
+	status rc = ST_OK;
+	*cpus = (cpu_share){ .ranks_here = (unsigned)env->c->size,
+			     .sharing = (unsigned)env->c->size,
+			     .before = (unsigned)env->c->rank };
+	if (env->c->process_ranks < env->c->size) {
+		const rank_site mine = { XXH3_64bits(env->c->host, strlen(env->c->host)),
+					 cpu.set_hash };
+		rank_site *site = env_allgather(env, &mine, sizeof mine, "hosts", &rc);
+		if (!site)
+			return rc;
+		*cpus = (cpu_share){ 0 };
+		for (int i = 0; i < env->c->size; i++) {
+			const bool here = site[i].host == mine.host;
+			const bool shares = here && site[i].set == mine.set;
+			cpus->ranks_here += here;
+			cpus->sharing += shares;
+			cpus->before += shares && i < env->c->rank;
+		}
+		mem_free(&env->m, site);
+	}
+	cpus->processors = (double)processors_usable(&cpu) / cpus->sharing;
+	const unsigned mine = (unsigned)cpus->processors;
+	cpus->threads = env->o->threads ? env->o->threads : mine ? mine : 1;
+	return rc;
+}
+
+/* Fewer threads than there are processors for them may be one of several jobs, which would all
+ * begin with the same node. */
+numa_place place_plan(const job *j, unsigned before)
+{
+	const cpu_share *c = &j->cpus;
+	const bool fills = c->threads >= (unsigned)c->processors;
+	return numa_plan(c->numa, c->sharing, before, c->threads,
+			 j->env.o->bind == BIND_AUTO && fills);
+}
+
+/* Look for NUMA nodes, where so many records make it worth while, and bind the calling thread and
+ * those that it starts, before memory is touched. Looking for nodes takes as long as a short
+ * sort. */
+static status place_threads(job *j)
+{
+	const settings *o = j->env.o;
+	cpu_share *cpus = &j->cpus;
+	const uint64_t recs = j->files.in.is_stream ? UINT64_MAX : j->shares.records;
+	if (!o->explain &&
+	    recs / (uint64_t)j->env.c->size * o->lay.record_bytes < LEAST_PLACED_BYTES)
+		return ST_OK;
+	cpus->numa = numa_open(o->explain);
+	numa_place p = place_plan(j, cpus->before);
+	if (p.binding != NUMA_UNBOUND && !o->explain && !numa_bind(cpus->numa))
+		p = numa_plan(cpus->numa, cpus->sharing, cpus->before, cpus->threads, false);
+	memcpy(j->mine.numa_nodes, p.nodes, sizeof p.nodes);
+	j->mine.binding = (int32_t)p.binding;
+	return ST_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- files */
+
+/* Why there is no io_uring is an error if it was asked for, else a line of the report. */
+static status choose_io_backend(job *j)
+{
+	err why = { ST_OK, "" };
+	const status rc =
+		io_backend_open(&j->files.io, j->env.o->io,
+				test_sizes_of(j->env.o)->uring_segment_bytes, &why, &j->env.e);
+	memcpy(j->mine.io_text, why.text, sizeof j->mine.io_text - 1);
+	return rc;
+}
+
 /* Where streams go: a single rank reads the only input as it comes; otherwise they are copied
  * first, which other processes than rank 0's know nothing of. */
-static status check_streams(rank_env *env, files *f)
+static status check_streams(job *j)
 {
-	char q[QUOTED_BYTES];
-	const input *in = &f->in;
+	const settings *o = j->env.o;
+	const comm *c = j->env.c;
+	err *e = &j->env.e;
+	input *in = &j->files.in;
 	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size says */
-	f->in.is_stream =
-		in->streams == 1 && in->files == 1 && env->c->size == 1 && !env->o->merge && !ends;
-	if (env->c->size > 1 && env->o->merge && in->per_rank)
-		return err_set(&env->e, ST_REFUSED,
+	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
+	if (c->size > 1 && o->merge && in->per_rank)
+		return err_set(e, ST_REFUSED,
 			       "--merge: all ranks read each input, so those without a manifest "
 			       "have no %%r in their names");
-	if (env->c->size > 1 && env->o->output && f->out.is_stdout)
-		return err_set(&env->e, ST_REFUSED,
+	if (c->size > 1 && o->output && j->files.out.is_stdout)
+		return err_set(e, ST_REFUSED,
 			       "output %s is a stream: these need a single rank, not %d",
-			       err_quoted(env->o->output, q), env->c->size);
-	if (in->streams && env->o->explain)
-		return err_set(&env->e, ST_REFUSED,
+			       quoted(o->output), c->size);
+	if (in->streams && o->explain)
+		return err_set(e, ST_REFUSED,
 			       "--explain cannot know the size of standard input and other "
 			       "streams");
-	if (in->streams && env->c->processes > 1 && !in->per_rank && !env->o->from_root)
-		return err_set(&env->e, ST_REFUSED,
+	if (in->streams && c->processes > 1 && !in->per_rank && !o->from_root)
+		return err_set(e, ST_REFUSED,
 			       "standard input and other streams lead to rank 0 alone: "
 			       "--source=root has it hand on what it reads");
 	return ST_OK;
 }
 
-/* As rank 0 sees it: a manifest lies where it runs. */
-static status find_parts(rank_env *env, bool *all_parts)
+/* Whether there are more parts than ranks is as rank 0 sees it: a manifest lies where it runs. */
+static status find_files(job *j)
 {
-	*all_parts = false;
-	status rc =
-		env->c->rank == 0 ? parts_find(env->o, env->c->size, all_parts, &env->e) : ST_OK;
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const int rank = env->c->rank;
+	bool all_parts = false;
+	status rc = rank == 0 ? parts_find(o, env->c->size, &all_parts, &env->e) : ST_OK;
 	rc = comm_agree(env->c, rc);
-	uint8_t all = *all_parts; /* not every byte that may come is a bool */
+	uint8_t all = all_parts; /* not every byte that may come is a bool */
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, &all, sizeof all, 0);
-	*all_parts = all != 0;
-	return rc;
+	if (rc == ST_OK && (rank == 0 || !o->from_root))
+		rc = input_describe(&j->files.in, o, rank, all != 0, &env->e);
+	if (rc == ST_OK && o->output)
+		rc = output_describe(&j->files.out, o, rank, &env->e);
+	return rc == ST_OK ? check_streams(j) : rc;
 }
 
-static status look_at_files(rank_env *env, bool all_parts, files *f)
+/* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
+ * files are enough. */
+static status compare_views(job *j)
 {
-	const bool mine = env->c->rank == 0 || !env->o->from_root;
-	status rc = mine ? input_describe(&f->in, env->o, env->c->rank, all_parts, &env->e) : ST_OK;
-	if (rc == ST_OK && env->o->output)
-		rc = output_describe(&f->out, env->o, env->c->rank, &env->e);
-	return rc == ST_OK ? check_streams(env, f) : rc;
-}
-
-static void note_lines(rank_env *env, const input *in)
-{
-	char q[QUOTED_BYTES];
+	rank_env *env = &j->env;
+	const input *in = &j->files.in;
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].head == HEAD_LINES)
 			err_set(&env->note, ST_REFUSED,
 				"input %s looks like lines of text: they are cut into records of "
 				"%u byte%s, sort(1) sorts lines",
-				err_quoted(in->file[i].path, q), env->o->lay.record_bytes,
+				quoted(in->file[i].path), env->o->lay.record_bytes,
 				plural(env->o->lay.record_bytes));
-}
-
-/* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
- * files are enough. */
-static status compare_views(rank_env *env, const input *in, const cpu_share *cpus)
-{
 	if (env->c->size == 1 || env->o->from_root || in->per_rank)
 		return ST_OK;
-	return same_input(env, in, !env->o->explain && cpus->ranks_here < (unsigned)env->c->size);
+	return same_input(env, in, !env->o->explain && j->cpus.ranks_here < (unsigned)env->c->size);
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static status compare_names(job *j)
 {
-	uint64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static status count_all(rank_env *env, uint64_t mine, share_plan *s)
-{
-	status rc = comm_gather(env->c, &mine, s->in, sizeof mine, 0);
-	if (rc == ST_OK)
-		rc = comm_reduce(env->c, mine, add, &s->records);
-	if (rc == ST_OK && s->records == UINT64_MAX)
-		return err_set(&env->e, ST_REFUSED, "too many records");
-	return rc;
-}
-
-/* What the input says of itself: at rank 0 s->in where files belong to ranks, and the total. */
-static status count_records(rank_env *env, const input *in, share_plan *s)
-{
-	uint64_t mine = in->records;
-	if (env->o->from_root && comm_bcast(env->c, &mine, sizeof mine, 0) != ST_OK)
-		return ST_PEER;
-	if (in->per_rank)
-		return count_all(env, mine, s);
-	s->records = mine;
-	const status rc = comm_bcast(env->c, &s->records, sizeof s->records, 0);
-	if (rc == ST_OK && s->records != mine)
-		return err_set(&env->e, ST_PEER,
-			       "the input has %" PRIu64 " records here, but %" PRIu64
-			       " on rank 0: is it the same file?",
-			       mine, s->records);
-	return rc;
-}
-
-static status check_totals(rank_env *env, uint64_t total)
-{
-	uint64_t bytes;
-	if (__builtin_mul_overflow(total, env->o->lay.record_bytes, &bytes) || bytes > INT64_MAX)
-		return err_set(&env->e, ST_REFUSED,
-			       "%" PRIu64 " records are more than a file can hold", total);
-	return ST_OK;
-}
-
-/* Why there is no io_uring is an error if it was asked for, else a line of the report. */
-static status choose_io_backend(rank_env *env, io_backend **io)
-{
-	err why = { ST_OK, "" };
-	const status rc = io_backend_open(
-		io, env->o->io, test_sizes_of(env->o)->uring_segment_bytes, &why, &env->e);
-	memcpy(env->stats->io_text, why.text, sizeof env->stats->io_text - 1);
-	return rc;
-}
-
-void output_note_stays(rank_env *env, const output *out, const char *name)
-{
-	char q[QUOTED_BYTES], qo[QUOTED_BYTES];
-	err_set(&env->note, ST_REFUSED,
-		"%s next to %s stays, because nothing proves that hetsort made it",
-		err_quoted(name, q), err_quoted(output_name(out), qo));
+	return alias_check(&j->env, &j->files.late_refused);
 }
 
 /* With files of its own, a rank may read what another one would remove as left by a killed job. */
-static status gather_reads(rank_env *env, input *in)
+static status gather_reads(job *j)
 {
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
 	const bool apart = env->c->size > 1 && (in->per_rank || env->o->from_root);
 	uint64_t most = in->files;
 	status rc = apart ? comm_reduce(env->c, most, u64_max, &most) : ST_OK;
@@ -176,63 +301,93 @@ static status gather_reads(rank_env *env, input *in)
 	return rc;
 }
 
-static status lock_output(rank_env *env, const input *in, output *out, const workdir *w)
+void output_note_stays(job *j, const char *name)
 {
+	err_set(&j->env.note, ST_REFUSED,
+		"%s next to %s stays, because nothing proves that hetsort made it", quoted(name),
+		quoted(output_name(&j->files.out)));
+}
+
+static status lock_output(job *j)
+{
+	rank_env *env = &j->env;
+	output *out = &j->files.out;
+	const saved_output *saved = &j->work.saved;
 	unsigned removed;
-	const bool fits = !out->per_rank || w->saved.part; /* files of as many ranks */
-	out->file.reads = out->manifest.reads = &in->reads;
-	const status rc = output_lock(out, env->c, fits ? w->saved.all.id : 0,
+	const bool fits = !out->per_rank || saved->part; /* files of as many ranks */
+	out->file.reads = out->manifest.reads = &j->files.in.reads;
+	const status rc = output_lock(out, env->c, fits ? saved->all.id : 0,
 				      workdir_patience_s(env), &removed, &env->note, &env->e);
 	if (rc == ST_OK)
 		output_sweep_parts(out);
 	if (rc == ST_OK && out->file.stays)
-		output_note_stays(env, out, out->file.stays_name);
+		output_note_stays(j, out->file.stays_name);
 	env->stats->leftovers += removed;
 	return rc;
 }
 
-status phase_describe(rank_env *env, files *f, cpu_share *cpus, workdir *w, share_plan *s,
-		      scatter_plan *sp)
+static status share_lock(job *j)
 {
-	bool all_parts;
-	status rc = handshake(env);
-	if (rc != ST_OK)
-		return rc;
-	rc = share_plan_make(env, s);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, scatter_plan_make(env, sp));
-	if (rc != ST_OK)
-		return rc;
-	rc = place_count(env, cpus);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, choose_io_backend(env, &f->io));
-	if (rc == ST_OK)
-		rc = find_parts(env, &all_parts);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, look_at_files(env, all_parts, f));
-	if (rc == ST_OK)
-		note_lines(env, &f->in);
-	if (rc == ST_OK)
-		rc = compare_views(env, &f->in, cpus);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, alias_check(env, &f->late_refused));
-	if (rc == ST_OK && !env->o->explain)
-		rc = comm_agree(env->c, gather_reads(env, &f->in));
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, workdir_open(env, &f->in, w));
-	if (rc == ST_OK && !env->o->explain)
-		rc = comm_agree(env->c, lock_output(env, &f->in, &f->out, w));
-	if (rc == ST_OK && !env->o->explain)
-		rc = output_share_lock(&f->out, env->c);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, copy_streams(env, &f->in));
-	if (rc == ST_OK)
-		rc = frame_read(env, f);
-	if (rc == ST_OK && !f->in.is_stream)
-		rc = count_records(env, &f->in, s);
-	if (rc == ST_OK && !f->in.is_stream)
-		rc = check_totals(env, s->records);
-	if (rc == ST_OK)
-		place_threads(env, cpus, f->in.is_stream ? UINT64_MAX : s->records);
+	return output_share_lock(&j->files.out, j->env.c);
+}
+
+/* ------------------------------------------------------------------------------------- records */
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* What the input says of itself: at rank 0 s->in where files belong to ranks, and the total. */
+static status count_records(job *j)
+{
+	rank_env *env = &j->env;
+	const input *in = &j->files.in;
+	share_plan *s = &j->shares;
+	uint64_t mine = in->records, bytes;
+	status rc = ST_OK;
+	if (in->is_stream)
+		return ST_OK;
+	if (env->o->from_root && comm_bcast(env->c, &mine, sizeof mine, 0) != ST_OK)
+		return ST_PEER;
+	s->records = mine;
+	if (in->per_rank) {
+		rc = comm_gather(env->c, &mine, s->in, sizeof mine, 0);
+		if (rc == ST_OK)
+			rc = comm_reduce(env->c, mine, add, &s->records);
+		if (rc == ST_OK && s->records == UINT64_MAX)
+			rc = err_set(&env->e, ST_REFUSED, "too many records");
+	} else {
+		rc = comm_bcast(env->c, &s->records, sizeof s->records, 0);
+		if (rc == ST_OK && s->records != mine)
+			rc = err_set(&env->e, ST_PEER,
+				     "the input has %" PRIu64 " records here, but %" PRIu64
+				     " on rank 0: is it the same file?",
+				     mine, s->records);
+	}
+	if (rc == ST_OK && (__builtin_mul_overflow(s->records, env->o->lay.record_bytes, &bytes) ||
+			    bytes > INT64_MAX))
+		rc = err_set(&env->e, ST_REFUSED,
+			     "%" PRIu64 " records are more than a file can hold", s->records);
 	return rc;
+}
+
+static status make_plans(job *j)
+{
+	const status rc = share_plan_make(&j->env, &j->shares);
+	return rc == ST_OK ? scatter_plan_make(&j->env, &j->scatter) : rc;
+}
+
+status phase_describe(job *j)
+{
+	static job_step *const look[] = { handshake,         make_plans, place_count,
+					  choose_io_backend, find_files, compare_views,
+					  compare_names };
+	static job_step *const lock[] = { gather_reads, workdir_open, lock_output, share_lock };
+	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
+	status rc = job_each(j, look, sizeof look / sizeof *look);
+	if (rc == ST_OK && !j->env.o->explain)
+		rc = job_each(j, lock, sizeof lock / sizeof *lock);
+	return rc == ST_OK ? job_each(j, count, sizeof count / sizeof *count) : rc;
 }

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening and closing the flow of records. Everything that can be refused for want of memory or
- * disk is asked for before the first record moves; from then on a rank that fails keeps on
- * receiving, so that its peers come to the next border as well. */
-#include "exchange_setup.h"
-#include "frame.h"
+/* Opening and closing the flow of records, and the phases that merge what comes. Everything that
+ * can be refused for want of memory or disk is asked for before the first record moves; from then
+ * on a rank that fails keeps on receiving, so that its peers come to the next border as well.
+ *
+ * Exchange and merge are one: the sorted streams of all ranks are merged while they arrive, and
+ * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
+ *
+ * The exchange may take two steps. In the first, what belongs to a group of ranks goes to its
+ * members, which merge it. What a rank has then takes the place of what it has read, as one sorted
+ * run, and the exchange that follows is among the members of its group. Memory: a second copy of a
+ * share, windows. */
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "exchange/stream_merge.h"
+#include "job.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,65 +35,65 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
-/* A number that no other job beside the same output has. */
-static status job_id(rank_env *env, uint64_t *id)
-{
-	*id = 0;
-	if (env->c->rank == 0 && getrandom(id, sizeof *id, 0) != sizeof *id)
-		*id = (uint64_t)(now_s() * 1e9);
-	return comm_bcast(env->c, id, sizeof *id, 0);
-}
+/* ---------------------------------------------------------------------------------- the output */
 
 static uint64_t in_both(uint64_t a, uint64_t b)
 {
 	return a & b;
 }
 
-/* What all inputs of all ranks allow; streams, such as standard input, allow all. */
-static status rights_of_inputs(rank_env *env, const input *in, mode_t *rights)
+/* The output gets a number that no other job next to the same one has, and rights that all inputs
+ * of all ranks allow; streams, such as standard input, allow all. */
+static status id_and_rights(job *j, uint64_t *id)
 {
-	uint64_t mine = 0777, all;
+	rank_env *env = &j->env;
+	const input *in = &j->files.in;
+	uint64_t rights = 0777, all;
+	*id = 0;
+	if (env->c->rank == 0 && getrandom(id, sizeof *id, 0) != sizeof *id)
+		*id = (uint64_t)(now_s() * 1e9);
+	status rc = comm_bcast(env->c, id, sizeof *id, 0);
+	if (rc != ST_OK)
+		return rc;
 	for (size_t i = 0; i < in->files; i++)
-		mine &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
-	const status rc = comm_reduce(env->c, mine, in_both, &all);
-	*rights = (mode_t)(all & mine); /* whatever was said */
+		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
+	rc = comm_reduce(env->c, rights, in_both, &all);
+	j->files.out.file.most = (mode_t)(all & rights); /* whatever was said */
 	return rc;
 }
 
-/* Written early, the page cache is faster than going past it, as long as its pages find room. */
-static bool writes_direct(const rank_env *env, const memory_plan *mp)
+status exchange_setup_output(job *j, io_fd *to)
 {
-	return env->o->direct == DIRECT_ALWAYS ||
-	       (env->o->direct == DIRECT_AUTO && mp->budget.spills);
-}
-
-status exchange_setup_output(rank_env *env, const settled *k, files *f, output_part *w, io_fd *to)
-{
-	const share_plan *s = k->s;
-	const layout *l = &env->o->lay;
-	const uint64_t mine = own_share(env, s->out) * l->record_bytes;
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const share_plan *s = &j->shares;
+	output *out = &j->files.out;
+	output_part *w = &j->part;
+	const uint64_t bytes = o->lay.record_bytes;
 	uint64_t id;
 	*to = (io_fd)IO_FD_NONE;
-	w->keys = mem_array(&env->m, 2, l->key_bytes, "keys", &env->e);
+	w->keys = mem_array(&env->m, 2, o->lay.key_bytes, "keys", &env->e);
 	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
 	w->seen = (inspected){ .first_key = w->keys,
-			       .last_key = w->keys + l->key_bytes,
-			       .order = output_order(env->o) };
-	rc = job_id(env, &id);
+			       .last_key = w->keys + o->lay.key_bytes,
+			       .order = output_order(o) };
+	rc = id_and_rights(j, &id);
 	if (rc == ST_OK)
-		rc = rights_of_inputs(env, &f->in, &f->out.file.most);
+		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
+				   own_share(env, s->out) * bytes, s->records * bytes, &env->e);
 	if (rc == ST_OK)
-		rc = output_create(&f->out, env->c, id, share_before(env, s->out) * l->record_bytes,
-				   mine, s->records * l->record_bytes, &env->e);
-	if (rc == ST_OK)
-		rc = frame_write(env, f, FRAME_HEADER);
-	to->fd = f->out.fd;
-	if (rc == ST_OK && !f->out.is_stdout && writes_direct(env, k->mp))
+		rc = frame_write(j, FRAME_HEADER);
+	to->fd = out->fd;
+	/* written early, the page cache is faster than going past it, as long as its pages find
+	 * room */
+	const bool direct =
+		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.budget.spills);
+	if (rc == ST_OK && !out->is_stdout && direct)
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
 	if (rc == ST_OK)
-		io_fd_use(to, f->io);
+		io_fd_use(to, j->files.io);
 	return rc;
 }
 
@@ -95,153 +103,382 @@ void exchange_setup_output_close(const io_fd *to)
 		close(to->direct);
 }
 
-static status open_writer(exchange_setup *t)
+uint64_t exchange_setup_most(const job *j)
 {
-	rank_env *env = t->env;
-	const output *out = &t->f->out;
-	const status rc = exchange_setup_output(env, t->k, t->f, t->w, &t->to);
-	const sink to = { t->to, output_name(out), out->offset, own_share(env, t->k->s->out),
-			  env->o->fsync };
-	return rc == ST_OK
-		       ? writer_open(&t->to_file, &env->m, &env->o->lay, &to, &t->w->seen, &env->e)
-		       : rc;
+	const settings *o = j->env.o;
+	const uint64_t before = o->unique ? 0 : share_before(&j->env, j->shares.out);
+	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
+}
+
+void exchange_setup_written(job *j)
+{
+	rank_result *r = j->env.stats;
+	const output_part *w = &j->part;
+	r->out = w->seen.records;
+	r->written_bytes = w->seen.records * j->env.o->lay.record_bytes;
+	r->sum_out = w->seen.sum;
+	r->dropped = w->dropped.records;
+	r->sum_dropped = w->dropped.sum;
+}
+
+/* -------------------------------------------------------------------------- what both steps need
+ */
+
+static status open_exchange(job *j, outgoing *out, const peer_flow *f, int most_peers, exchange **x)
+{
+	const exchange_plan p = { .c = j->env.c,
+				  .m = &j->env.m,
+				  .record_bytes = j->env.o->lay.record_bytes,
+				  .fill = outgoing_fill,
+				  .outgoing = out,
+				  .peers = f->peers,
+				  .most_peers = most_peers,
+				  .send = f->send,
+				  .recv = f->recv,
+				  .threads = j->env.o->exchange_threads,
+				  .budget_bytes = (size_t)j->memory.windows_bytes,
+				  .total = j->shares.records };
+	return exchange_open(x, &p, &j->env.e);
+}
+
+static void note_traffic(job *j, const peer_flow *f)
+{
+	rank_result *r = j->env.stats;
+	const uint64_t bytes = j->env.o->lay.record_bytes;
+	for (int i = 0; i < f->peers.count; i++) {
+		if (i == f->peers.own)
+			continue;
+		result_sent(r, peers_rank(&f->peers, i), f->send[i] * bytes);
+		r->received_bytes += f->recv[i] * bytes;
+	}
+}
+
+/* --------------------------------------------------------------------- the step that writes */
+
+static status open_outgoing(exchange_setup *t)
+{
+	job *j = t->j;
+	rank_env *env = &j->env;
+	const cuts *k = &j->cuts;
+	t->flow.peers = k->flow.rank ? k->flow.peers : peers_all(env->c);
+	const size_t p = (size_t)t->flow.peers.count;
+	t->flow.recv = mem_array(&env->m, p, sizeof *t->flow.recv, "counts", &env->e);
+	if (t->flow.recv && k->flow.rank)
+		memcpy(t->flow.recv, k->flow.recv, p * sizeof *t->flow.recv);
+	status rc = t->flow.recv ? ST_OK : ST_RESOURCE;
+	if (rc == ST_OK && settings_drops(env->o))
+		rc = selection_open(&t->selection, env, exchange_setup_most(j));
+	if (rc == ST_OK)
+		rc = outgoing_open(&t->out, &env->m, k->s, k->cut, p, j->memory.budget.ahead_bytes,
+				   &env->e);
+	t->flow.send = t->out.send;
+	return rc;
 }
 
 /* What is announced is what the splitters leave to this rank: there is room for no more, and what
  * does not come would be waited for. */
 static status check_arrivals(const exchange_setup *t)
 {
-	const uint64_t wanted = own_share(t->env, t->k->s->out);
+	const uint64_t wanted = own_share(&t->j->env, t->j->shares.out);
 	uint64_t sum = 0;
 	bool ok = true;
-	for (int i = 0; i < t->peers.count; i++)
-		ok &= !__builtin_add_overflow(sum, t->recv[i], &sum);
-	if (!ok || sum != wanted)
-		return err_set(&t->env->e, ST_PEER,
-			       "the ranks announce other than the %" PRIu64
-			       " records that this rank is to receive",
-			       wanted);
-	return ST_OK;
+	for (int i = 0; i < t->flow.peers.count; i++)
+		ok &= !__builtin_add_overflow(sum, t->flow.recv[i], &sum);
+	if (ok && sum == wanted)
+		return ST_OK;
+	return err_set(&t->j->env.e, ST_PEER,
+		       "the ranks announce other than the %" PRIu64
+		       " records that this rank is to receive",
+		       wanted);
 }
 
-uint64_t exchange_setup_most(const rank_env *env, const share_plan *s)
+static status open_writer(exchange_setup *t)
 {
-	const settings *o = env->o;
-	const uint64_t before = o->unique ? 0 : share_before(env, s->out);
-	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
-}
-
-static status open_outgoing(exchange_setup *t)
-{
-	rank_env *env = t->env;
-	const peer_flow *f = &t->cuts->flow;
-	t->peers = f->rank ? f->peers : peers_all(env->c);
-	const size_t p = (size_t)t->peers.count;
-	t->recv = mem_array(&env->m, p, sizeof *t->recv, "counts", &env->e);
-	if (t->recv && f->rank)
-		memcpy(t->recv, f->recv, p * sizeof *t->recv);
-	const status rc = settings_drops(env->o) ? selection_open(&t->selection, env,
-								  exchange_setup_most(env, t->k->s))
-						 : ST_OK;
-	return t->recv && rc == ST_OK ? outgoing_open(&t->out, &env->m, t->cuts->s, t->cuts->cut, p,
-						      t->k->mp->budget.ahead_bytes, &env->e)
-				      : ST_RESOURCE;
-}
-
-/* Bytes for other ranks. */
-static uint64_t leaving(const exchange_setup *t)
-{
-	uint64_t sum = 0;
-	for (int i = 0; i < t->peers.count; i++)
-		sum += i == t->peers.own ? 0 : t->out.send[i];
-	return sum * t->env->o->lay.record_bytes;
+	job *j = t->j;
+	rank_env *env = &j->env;
+	const status rc = exchange_setup_output(j, &t->to);
+	const sink to = { t->to, output_name(&j->files.out), j->files.out.offset,
+			  own_share(env, j->shares.out), env->o->fsync };
+	return rc == ST_OK ? writer_open(&t->to_file, &env->m, &env->o->lay, &to, &j->part.seen,
+					 &env->e)
+			   : rc;
 }
 
 status exchange_setup_open(exchange_setup *t)
 {
-	rank_env *env = t->env;
+	job *j = t->j;
+	rank_env *env = &j->env;
+	const peer_flow *f = &t->flow;
+	const bool first_step = j->cuts.flow.rank; /* has been taken */
+	uint64_t leaving = 0;
 	status rc = comm_agree(env->c, open_outgoing(t));
-	if (rc == ST_OK && !t->cuts->flow.rank)
-		rc = comm_alltoall(env->c, t->out.send, t->recv, sizeof *t->recv);
+	if (rc == ST_OK && !first_step)
+		rc = comm_alltoall(env->c, f->send, f->recv, sizeof *f->recv);
 	if (rc != ST_OK)
 		return rc;
-	const exchange_plan p = { .c = env->c,
-				  .m = &env->m,
-				  .record_bytes = env->o->lay.record_bytes,
-				  .fill = outgoing_fill,
-				  .outgoing = &t->out,
-				  .peers = t->peers,
-				  .most_peers =
-					  t->cuts->flow.rank ? t->cuts->most_peers : env->c->size,
-				  .send = t->out.send,
-				  .recv = t->recv,
-				  .threads = env->o->exchange_threads,
-				  .budget_bytes = (size_t)t->k->mp->windows_bytes,
-				  .total = t->k->s->records };
 	rc = check_arrivals(t);
-	rc = comm_agree(env->c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
+	if (rc == ST_OK)
+		rc = open_exchange(j, &t->out, f, first_step ? j->cuts.most_peers : env->c->size,
+				   &t->x);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK && !t->stores)
 		rc = comm_agree(env->c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
-	progress_sends(&env->c->progress, leaving(t));
-	if (rc == ST_OK)
-		rc = exchange_start(t->x);
-	return rc;
-}
-
-static void note_traffic(const exchange_setup *t)
-{
-	const rank_env *env = t->env;
-	const uint64_t bytes = env->o->lay.record_bytes;
-	for (int i = 0; i < t->peers.count; i++) {
-		if (i == t->peers.own)
-			continue;
-		result_sent(env->stats, peers_rank(&t->peers, i), t->out.send[i] * bytes);
-		env->stats->received_bytes += t->recv[i] * bytes;
-	}
+	for (int i = 0; i < f->peers.count; i++)
+		leaving += i == f->peers.own ? 0 : f->send[i];
+	progress_sends(&env->c->progress, leaving * env->o->lay.record_bytes);
+	return rc == ST_OK ? exchange_start(t->x) : rc;
 }
 
 status exchange_setup_drained(exchange_setup *t)
 {
-	rank_result *r = t->env->stats;
+	rank_result *r = t->j->env.stats;
 	exchange_times times = { 0, 0 };
-	const status rc = exchange_finish(t->x, &times, &t->env->e);
+	const status rc = exchange_finish(t->x, &times, &t->j->env.e);
 	result_shift(r, PH_EXCHANGE, times.wait_s);
 	r->move_s += times.move_s;
 	return rc;
 }
 
-void exchange_setup_written(rank_env *env, const output_part *w)
-{
-	env->stats->out = w->seen.records;
-	env->stats->written_bytes = w->seen.records * env->o->lay.record_bytes;
-	env->stats->sum_out = w->seen.sum;
-	env->stats->dropped = w->dropped.records;
-	env->stats->sum_dropped = w->dropped.sum;
-}
-
 status exchange_setup_close(exchange_setup *t, status rc)
 {
-	rank_env *env = t->env;
+	job *j = t->j;
+	rank_env *env = &j->env;
+	selection *s = &t->selection;
 	if (t->to_file.raw)
-		selection_end(&t->selection, &t->to_file);
-	t->w->dropped = (dropped){
-		t->selection.dropped.records + t->cuts->dropped.records,
-		checksum_join(t->selection.dropped.sum, t->cuts->dropped.sum),
-	};
-	selection_close(&t->selection, &env->m);
+		selection_end(s, &t->to_file);
+	j->part.dropped = (dropped){ s->dropped.records + j->cuts.dropped.records,
+				     checksum_join(s->dropped.sum, j->cuts.dropped.sum) };
+	selection_close(s, &env->m);
 	if (rc == ST_OK && t->x)
 		rc = outgoing_failure(&t->out, &env->e);
 	const status flushed = t->to_file.raw ? writer_flush(&t->to_file, &env->e) : ST_OK;
-	exchange_setup_written(env, t->w);
+	exchange_setup_written(j);
 	if (t->x)
-		note_traffic(t);
+		note_traffic(j, &t->flow);
 	result_shift(env->stats, PH_WRITE, t->to_file.wait_s);
 	env->stats->verify_s += t->to_file.verify_s;
 	exchange_free(t->x);
 	outgoing_close(&t->out, &env->m);
 	writer_free(&t->to_file);
 	exchange_setup_output_close(&t->to);
-	mem_free(&env->m, t->recv);
+	mem_free(&env->m, t->flow.recv);
 	return rc == ST_OK ? flushed : rc;
+}
+
+static void write_records(void *setup, const head *h, size_t n)
+{
+	exchange_setup *t = setup;
+	const uint32_t bytes = t->j->env.o->lay.record_bytes;
+	if (settings_drops(t->j->env.o)) {
+		for (size_t i = 0; i < n; i++)
+			selection_put(&t->selection, h[i].rec, &t->to_file);
+		return;
+	}
+	while (n > 0) {
+		size_t room;
+		unsigned char *to = writer_room(&t->to_file, &room);
+		const size_t k = size_min(n, room);
+		for (size_t i = 0; i < k; i++)
+			record_copy(to + i * bytes, h[i].rec, bytes);
+		writer_add(&t->to_file, k);
+		h += k;
+		n -= k;
+	}
+}
+
+status phase_merge(job *j)
+{
+	rank_env *env = &j->env;
+	const peer_flow *f = &j->cuts.flow;
+	exchange_setup t = { .j = j, .to = IO_FD_NONE };
+	stream_merge g = { .out = &t.out,
+			   .rank_at = j->work.shared.rank_at,
+			   .k = (uint32_t)(f->rank ? f->peers.count : env->c->size),
+			   .lay = env->o->lay,
+			   .put = write_records,
+			   .to = &t };
+	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
+	if (rc == ST_OK)
+		rc = exchange_setup_open(&t);
+	if (rc == ST_OK) {
+		g.x = t.x;
+		g.own = t.flow.peers.own;
+		/* as peers are numbered, but where runs of earlier jobs lie on hosts in another
+		 * order */
+		g.own_place = g.rank_at ? workdir_place(j) : (uint32_t)g.own;
+		rc = stream_merge_run(&g);
+		if (rc == ST_OK)
+			rc = exchange_setup_drained(&t);
+	}
+	rc = exchange_setup_close(&t, rc);
+	stream_merge_close(&g);
+	return read_runs_check(&j->data, rc, &env->e);
+}
+
+/* --------------------------------------------------------------------------- the step before it */
+
+typedef struct regrouping {
+	job *j;
+	two_level t;
+	uint64_t *cut; /* [(peers + 1) * count] */
+	outgoing out;
+	exchange *x;
+	stream_merge merge;
+	/* what comes, in order */
+	unsigned char *recs;
+	entry *e;
+	uint64_t *start; /* of the only run */
+	uint64_t n, room;
+} regrouping;
+
+static void take_records(void *regrouping_, const head *h, size_t n)
+{
+	regrouping *x = regrouping_;
+	const layout *l = &x->j->env.o->lay;
+	for (size_t i = 0; i < n && x->n < x->room; i++, x->n++) {
+		unsigned char *to = x->recs + x->n * l->record_bytes;
+		record_copy(to, h[i].rec, l->record_bytes);
+		x->e[x->n] = entry_make(to, l, x->n);
+	}
+}
+
+/* Room for what comes, and what each peer gets of each run. */
+static status open_all(regrouping *x)
+{
+	rank_env *env = &x->j->env;
+	mem *m = &env->m;
+	const cuts *c = &x->j->cuts;
+	const peer_flow *f = &x->t.step[0];
+	const size_t n = (size_t)f->peers.count, count = c->s->count;
+	x->merge = (stream_merge){ .out = &x->out,
+				   .own = f->peers.own,
+				   .own_place = (uint32_t)f->peers.own,
+				   .k = (uint32_t)n,
+				   .lay = env->o->lay,
+				   .put = take_records,
+				   .to = x };
+	status rc = stream_merge_open(&x->merge, m, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	x->room = x->t.recs;
+	x->recs = mem_array(m, x->room, env->o->lay.record_bytes, "received records", &env->e);
+	x->e = mem_array(m, x->room, sizeof *x->e, "entries", &env->e);
+	x->start = mem_array(m, 2, sizeof *x->start, "runs", &env->e);
+	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
+	if (!x->recs || !x->e || !x->start || !x->cut)
+		return ST_RESOURCE;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t k = 0; k < count; k++)
+			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
+	rc = outgoing_open(&x->out, m, c->s, x->cut, n, x->j->memory.budget.ahead_bytes, &env->e);
+	return rc == ST_OK ? open_exchange(x->j, &x->out, f, x->t.most_peers, &x->x) : rc;
+}
+
+static status move_records(regrouping *x)
+{
+	rank_env *env = &x->j->env;
+	exchange_times times = { 0, 0 };
+	status rc = exchange_start(x->x);
+	x->merge.x = x->x;
+	if (rc == ST_OK)
+		rc = stream_merge_run(&x->merge);
+	if (rc == ST_OK)
+		rc = exchange_finish(x->x, &times, &env->e);
+	if (rc == ST_OK)
+		rc = outgoing_failure(&x->out, &env->e);
+	if (rc == ST_OK && x->n != x->t.recs)
+		rc = err_set(&env->e, ST_PEER, "other records came than were announced");
+	env->stats->move_s += times.move_s;
+	note_traffic(x->j, &x->t.step[0]);
+	return rc;
+}
+
+/* What came takes the place of what was read, and what the members of the group get of it, the
+ * place of the cuts. */
+static status replace(regrouping *x)
+{
+	rank_env *env = &x->j->env;
+	mem *m = &env->m;
+	read_runs *d = &x->j->data;
+	cuts *c = &x->j->cuts;
+	peer_flow *f = &x->t.step[1];
+	const size_t n = (size_t)f->peers.count;
+	uint64_t *cut = mem_array(m, n + 1, sizeof *cut, "cuts", &env->e);
+	if (!cut)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < n; i++)
+		cut[i + 1] = cut[i] + f->send[i];
+	const checksum sum = d->sum;
+	if (read_runs_check(d, ST_OK, &env->e) != ST_OK) {
+		mem_free(m, cut);
+		return env->e.code;
+	}
+	read_runs_free(m, d);
+	x->start[1] = x->n;
+	*d = (read_runs){ .raw = x->recs,
+			  .recs = x->recs,
+			  .entries = x->e,
+			  .n = (size_t)x->n,
+			  .room = (size_t)x->room,
+			  .start = x->start,
+			  .sum = sum };
+	x->recs = NULL;
+	x->e = NULL;
+	x->start = NULL;
+	d->r = (sorted_memory){ .recs = { d->recs, env->o->lay, (uint32_t)env->c->rank },
+				.e = d->entries };
+	sorted_memory_make(&d->r, 1, d->start);
+	d->s = &d->r.s;
+	mem_free(m, c->cut);
+	c->cut = cut;
+	c->s = d->s;
+	c->flow = *f;
+	c->most_peers = x->t.most_peers;
+	*f = (peer_flow){ 0 };
+	return ST_OK;
+}
+
+static void close_all(regrouping *x)
+{
+	mem *m = &x->j->env.m;
+	exchange_free(x->x);
+	outgoing_close(&x->out, m);
+	if (atomic_load(&x->j->env.c->broken))
+		return; /* somebody may still be sending of these */
+	mem_free(m, x->cut);
+	stream_merge_close(&x->merge);
+	mem_free(m, x->recs);
+	mem_free(m, x->e);
+	mem_free(m, x->start);
+	two_level_free(&x->t, m);
+}
+
+status phase_regroup(job *j)
+{
+	rank_env *env = &j->env;
+	regrouping x = { .j = j };
+	if (j->memory.exchange != EXCHANGE_TWO_LEVEL)
+		return ST_OK;
+	uint64_t *send = cuts_count(j);
+	const two_level_query q = { .send = send,
+				    .out = j->shares.out,
+				    .before = j->shares.before,
+				    .room_recs = j->memory.between_recs,
+				    .asked = env->o->exchange == EXCHANGE_BY_TWO_LEVELS };
+	status rc = comm_agree(env->c, send ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = two_level_plan(&x.t, env->c, &env->m, &q, &env->e);
+	mem_free(&env->m, send);
+	if (rc == ST_OK && !x.t.pays) {
+		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
+	} else if (rc == ST_OK) {
+		rc = comm_agree(env->c, open_all(&x));
+		if (rc == ST_OK)
+			rc = comm_agree(env->c, move_records(&x));
+		if (rc == ST_OK)
+			rc = replace(&x);
+	}
+	close_all(&x);
+	return read_runs_check(&j->data, rc, &env->e);
 }

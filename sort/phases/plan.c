@@ -4,19 +4,19 @@
  * receives the other way round. Rank 0 plans, the others receive its plan, so all plans are one.
  * When the budget is made, each rank predicts its time: nothing of that can fail, and rates that
  * are not known are nominal. */
-#include "budget_phase.h"
-#include "phases.h"
+#include "base/cgroup.h"
 #include "base/minmax.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
+#include "job.h"
 #include "model/link_rates.h"
-#include "base/cgroup.h"
 #include "spill/spill.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,60 +29,71 @@ enum {
 
 static const double START_S = 0.02; /* files made, synced and renamed, threads started */
 
-/* One vector, by experience where there is some and it is asked for. */
-static status one_vector(rank_env *env, const rank_speeds *g, wisdom *w, bool before,
-			 const share_plan *s, uint64_t *share)
+/* Does the method weigh what it knows of links and disks? */
+static bool weighs(const settings *o)
 {
+	return o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
+}
+
+/* One vector, by experience where there is some and it is asked for. */
+static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *share)
+{
+	rank_env *env = &j->env;
+	const uint64_t n = j->shares.records;
 	const bool sorting = before == job_time_sorts_reading(env->o);
 	bool known = false;
-	const run_part of = before ? PART_BEFORE : PART_AFTER;
-	const status rc = w ? wisdom_shares(w, of, s->records, share, &known, &env->e) : ST_OK;
+	const status rc = j->wisdom ? wisdom_shares(j->wisdom, before ? PART_BEFORE : PART_AFTER, n,
+						    share, &known, &env->e)
+				    : ST_OK;
 	if (rc != ST_OK || known)
 		return rc;
-	return shares_by_speed(env->o->plan, sorting, s->records, before ? g->before : g->after,
-			       g->p, share, &env->e);
+	return shares_by_speed(env->o->plan, sorting, n, before ? g->before : g->after, g->p, share,
+			       &env->e);
 }
 
 /* Where links or disks are known, shares by speed alone are where that starts. */
-static status weigh(rank_env *env, const input *in, const rank_speeds *g, wisdom *w, share_plan *s)
+static status weigh(job *j, const rank_speeds *g)
 {
+	err *e = &j->env.e;
+	share_plan *s = &j->shares;
+	wisdom *w = j->wisdom;
 	const hetpart_cost *const *before = NULL, *const *after = NULL;
-	bound_ranks b = { .o = env->o,
+	bound_ranks b = { .o = j->env.o,
 			  .p = g->p,
 			  .rate = s->rate,
 			  .cpus = g->cpus,
-			  .in_fixed = env_scatters(env) || in->per_rank };
-	const bool wanted = env->o->plan == PLAN_NLOGN || env->o->plan == PLAN_ONLINE;
-	if (!wanted || g->p == 1 || env->o->merge || !shares_bound_known(s->rate, g->p))
+			  .in_fixed = env_scatters(&j->env) || j->files.in.per_rank };
+	if (!weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(s->rate, g->p))
 		return ST_OK;
-	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, &env->e) : ST_OK;
+	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
-		rc = wisdom_costs(w, PART_AFTER, s->records, &after, &env->e);
+		rc = wisdom_costs(w, PART_AFTER, s->records, &after, e);
 	if (before && after) { /* else by the rates: what is seen of one part fits no other rate */
 		b.before_s = before;
 		b.after_s = after;
 	}
-	return rc == ST_OK ? shares_bound(&b, s->in, s->out, &env->e) : rc;
+	return rc == ST_OK ? shares_bound(&b, s->in, s->out, e) : rc;
 }
 
 /* At rank 0: both vectors. */
-static status make_shares(rank_env *env, const input *in, const rank_speeds *g, wisdom **w,
-			  share_plan *s, scatter_plan *sp)
+static status make_shares(job *j, const rank_speeds *g)
 {
+	rank_env *env = &j->env;
+	share_plan *s = &j->shares;
 	status rc = ST_OK;
-	if (env->o->plan == PLAN_ONLINE && !in->is_stream) {
-		rc = wisdom_open(w, env->o, &env->note, &env->e);
+	if (env->o->plan == PLAN_ONLINE && !j->files.in.is_stream) {
+		rc = wisdom_open(&j->wisdom, env->o, &env->note, &env->e);
 		if (rc == ST_OK)
-			rc = rank_speeds_name(env, g, *w);
+			rc = rank_speeds_name(env, g, j->wisdom);
 	}
 	if (rc == ST_OK && env_scatters(env))
-		rc = scatter_shares(env, g, s, sp);
-	else if (rc == ST_OK && !in->per_rank)
-		rc = one_vector(env, g, *w, true, s, s->in);
+		rc = scatter_shares(env, g, s, &j->scatter);
+	else if (rc == ST_OK && !j->files.in.per_rank)
+		rc = one_vector(j, g, true, s->in);
 	if (rc == ST_OK)
-		rc = one_vector(env, g, *w, false, s, s->out);
+		rc = one_vector(j, g, false, s->out);
 	if (rc == ST_OK)
-		rc = weigh(env, in, g, *w, s);
+		rc = weigh(j, g);
 	if (rc == ST_OK && env->o->merge) /* a rank reads what it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -90,105 +101,91 @@ static status make_shares(rank_env *env, const input *in, const rank_speeds *g, 
 	return rc;
 }
 
-void plan_note(rank_env *env, const share_plan *s, const scatter_plan *sp)
+/* What rank 0 found and planned to those who do not have it in common with it. */
+static status share_plan_with_all(job *j)
 {
+	rank_env *env = &j->env;
+	share_plan *s = &j->shares;
+	const scatter_plan *sp = &j->scatter;
+	const bool is_stdin = j->files.in.is_stream;
+	const size_t p = (size_t)env->c->size;
+	const struct {
+		bool wanted;
+		void *at;
+		size_t bytes;
+	} part[] = { { !s->common, s->speed, sizeof *s->speed },
+		     { !s->common, s->rate, sizeof *s->rate },
+		     { !s->common, s->in, sizeof *s->in },
+		     { !s->common, s->out, sizeof *s->out },
+		     { env_scatters(env), sp->arrive_s, sizeof *sp->arrive_s },
+		     { env_scatters(env), sp->byte_s, sizeof *sp->byte_s } };
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < sizeof part / sizeof *part; i++)
+		if (part[i].wanted)
+			rc = comm_bcast(env->c, part[i].at, p * part[i].bytes, 0);
+	if (rc == ST_OK && !s->common)
+		share_plan_sum_out(env, s);
+	if (rc == ST_OK)
+		rc = share_plan_check(env, s->records, s->in, is_stdin, "reading");
+	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
+}
+
+static status find_links(job *j, const rank_speeds *g)
+{
+	rank_env *env = &j->env;
+	double *link_s = mem_array(&env->m, g->p, sizeof *link_s, "links", &env->e);
+	status rc = comm_agree(env->c, link_s ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = link_rates_measure(env, g, link_s);
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		j->shares.rate[i].link_s = link_s[i];
+	mem_free(&env->m, link_s);
+	return rc;
+}
+
+/* What the rank of j->env reports of the plan. */
+static void note_plan(job *j)
+{
+	const rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
 	rank_result *r = env->stats;
 	r->speed = s->speed[env->c->rank];
 	r->planned_in = own_share(env, s->in);
 	r->planned_out = own_share(env, s->out);
 	r->rate = s->rate[env->c->rank];
 	if (env_scatters(env)) {
-		r->link_s = env->c->rank ? sp->byte_s[env->c->rank] : 0;
-		r->predicted_s = sp->arrive_s[env->c->rank];
+		r->link_s = env->c->rank ? j->scatter.byte_s[env->c->rank] : 0;
+		r->predicted_s = j->scatter.arrive_s[env->c->rank];
 	}
 }
 
-/* Rank 0's plan to those who do not have it in common with it. */
-static status tell_shares(rank_env *env, share_plan *s)
+status phase_plan(job *j)
 {
-	const size_t p = (size_t)env->c->size;
-	if (s->common)
-		return ST_OK;
-	status rc = comm_bcast(env->c, s->speed, p * sizeof *s->speed, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, s->rate, p * sizeof *s->rate, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, s->in, p * sizeof *s->in, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, s->out, p * sizeof *s->out, 0);
-	if (rc == ST_OK)
-		share_plan_sum_out(env, s);
-	return rc;
-}
-
-/* What rank 0 found and planned to everybody. */
-static status tell_plan(rank_env *env, bool is_stdin, share_plan *s, scatter_plan *sp)
-{
-	const size_t p = (size_t)env->c->size;
-	status rc = tell_shares(env, s);
-	if (rc == ST_OK && env_scatters(env))
-		rc = comm_bcast(env->c, sp->arrive_s, p * sizeof *sp->arrive_s, 0);
-	if (rc == ST_OK && env_scatters(env))
-		rc = comm_bcast(env->c, sp->byte_s, p * sizeof *sp->byte_s, 0);
-	if (rc == ST_OK)
-		rc = share_plan_check(env, s->records, s->in, is_stdin, "reading");
-	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
-}
-
-/* Not where there is nothing to be gained by it. */
-static bool measures_links(const rank_env *env)
-{
+	rank_env *env = &j->env;
 	const settings *o = env->o;
-	const bool wanted = o->calibrate || o->measure_links || o->plan == PLAN_ONLINE;
-	const bool weighed = o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
-	return wanted && weighed && !o->links && !o->merge && !o->from_root && env->c->size > 1 &&
-	       env->c->processes > 1 && !env->c->for_all;
-}
-
-/* All ranks. */
-static status find_links(rank_env *env, const rank_speeds *g, share_plan *s)
-{
-	double *link_s = mem_array(&env->m, g->p, sizeof *link_s, "links", &env->e);
-	status rc = comm_agree(env->c, link_s ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = link_rates_measure(env, g, link_s);
-	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		s->rate[i].link_s = link_s[i];
-	mem_free(&env->m, link_s);
-	return rc;
-}
-
-status phase_plan(rank_env *env, const files *f, const cpu_share *cpus, share_plan *s,
-		  scatter_plan *sp, wisdom **w)
-{
+	const bool measures = (o->calibrate || o->measure_links || o->plan == PLAN_ONLINE) &&
+			      weighs(o) && !o->links && !o->merge && !o->from_root &&
+			      env->c->size > 1 && env->c->processes > 1 && !env->c->for_all;
 	rank_speeds g;
-	status rc = rank_speeds_find(env, cpus->threads, s, &g);
-	if (env_scatters(env) || measures_links(env)) {
+	status rc = rank_speeds_find(env, j->cpus.threads, &j->shares, &g);
+	if (env_scatters(env) || measures) {
 		rc = comm_agree(env->c, rc); /* rank 0 may have failed alone */
 		if (rc == ST_OK)
-			rc = env_scatters(env) ? scatter_links(env, &g, s->records, sp)
-					       : find_links(env, &g, s);
+			rc = measures ? find_links(j, &g)
+				      : scatter_links(env, &g, j->shares.records, &j->scatter);
 	}
 	if (rc == ST_OK && g.p)
-		rc = make_shares(env, &f->in, &g, w, s, sp);
+		rc = make_shares(j, &g);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = tell_plan(env, f->in.is_stream, s, sp);
+		rc = share_plan_with_all(j);
 	if (rc == ST_OK)
-		plan_note(env, s, sp);
+		note_plan(j);
 	rank_speeds_free(env, &g);
 	return rc;
 }
 
-/* Of those that the rates are for: measured ones are of all threads, with all ranks at work, and at
- * the speed that quotas allow. */
-static double processors_of(const rank_env *env, const settled *k)
-{
-	const quota q = quota_find("");
-	const double mine =
-		fmin(k->cpus->processors, quota_processors(&q, INFINITY, k->cpus->ranks_here));
-	return env->o->calibrate ? 1 : fmin(mine, k->cpus->threads);
-}
+/* -------------------------------------------------------------------------- how long it takes */
 
 static bool is_cold(const input *in, uint64_t bytes)
 {
@@ -201,125 +198,180 @@ static bool is_cold(const input *in, uint64_t bytes)
 	return cold;
 }
 
-/* The directory of the output; "" is none. */
-static void output_dir(const settings *o, char dir[PATH_MAX])
+/* Of the disk that runs go to, if there are any, else of that of the output. */
+static double measured_disk(job *j, uint64_t bytes)
 {
-	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
-	const size_t n = slash ? (size_t)(slash - o->output) + 1 : 0;
-	if (n >= PATH_MAX)
-		return;
-	memcpy(dir, slash ? o->output : ".", slash ? n : 1);
-	dir[slash ? n : 1] = '\0';
-}
-
-static double measured_disk(rank_env *env, const settled *k, const char *run_dir, uint64_t bytes)
-{
+	const settings *o = j->env.o;
 	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
-	char dir[PATH_MAX] = "";
-	if (env->o->disks)
-		return env->stats->rate.disk_s;
-	if (!env->o->calibrate || most < LEAST_TRIAL_BYTES)
+	size_t dirs;
+	if (o->disks)
+		return j->env.stats->rate.disk_s;
+	if (!o->calibrate || most < LEAST_TRIAL_BYTES)
 		return 0;
-	if (k->mp->budget.spills)
-		return disk_rate_s(&env->m, run_dir, most);
-	output_dir(env->o, dir);
-	return disk_rate_s(&env->m, dir, most);
-}
-
-/* Of memory, beside what the records that are read take. */
-static double fresh_bytes(const settled *k, uint64_t bytes)
-{
-	const uint64_t held = k->mp->budget.spills ? 0 : bytes, all = k->mp->budget.bytes;
-	return all > held ? (double)(all - held) : 0;
-}
-
-/* Of the records of runs, which stay in memory. */
-static double held_part(const settled *k, uint64_t bytes)
-{
-	const uint64_t disk = k->mp->budget.disk_bytes;
-	return k->mp->budget.spills && bytes > disk ? 1 - (double)disk / (double)bytes : 0;
+	if (j->memory.budget.spills)
+		return disk_rate_s(&j->env.m, *budget_tmpdirs(j, &dirs), most);
+	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
+	char dir[PATH_MAX];
+	const int n =
+		slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - o->output) + 1, o->output)
+		      : snprintf(dir, sizeof dir, ".");
+	return disk_rate_s(&j->env.m, n < PATH_MAX ? dir : "", most); /* "" is none */
 }
 
 /* For each splitter a round of the search looks into each run three times: for a sample of what is
  * left, and for the places of two pivots. What is left then is what samples of all runs of all
  * ranks are off by; half of it, where they are few. */
-static double lookup_bytes(const rank_env *env, const settled *k)
+static double lookup_bytes(const job *j)
 {
-	const size_t p = (size_t)env->c->size;
-	const double places = splitter_search_left(k->s->records, p);
-	if (!k->mp->budget.spills || places < 2)
+	const size_t p = (size_t)j->env.c->size;
+	const double places = splitter_search_left(j->shares.records, p);
+	if (!j->memory.budget.spills || places < 2)
 		return 0;
-	const double of_rank = (double)k->mp->budget.runs;
+	const double of_rank = (double)j->memory.budget.runs;
 	const double bits = fmax(1, log2(sqrt((double)p * of_rank) / 5));
 	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
-static job_load load_of(rank_env *env, const settled *k, const char *run_dir)
+static job_load load_of(job *j)
 {
-	const uint64_t in = own_share(env, k->s->in), out = own_share(env, k->s->out);
-	const uint64_t bytes = in * env->o->lay.record_bytes;
+	const settings *o = j->env.o;
+	const cpu_share *cpus = &j->cpus;
+	const budget *b = &j->memory.budget;
+	const bool to_file = !j->files.out.is_stdout;
+	const uint64_t in = own_share(&j->env, j->shares.in);
+	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
+	/* of those that the rates are for: measured ones are of all threads, with all ranks at
+	 * work, and at the speed that quotas allow */
+	const quota q = quota_find("");
+	const double mine =
+		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
 	return (job_load){ .in = in,
-			   .out = out,
-			   .ranks = (size_t)env->c->size,
-			   .cpus = processors_of(env, k),
-			   .cold = is_cold(&k->f->in, bytes),
-			   .spills = k->mp->budget.spills,
-			   .durable = env->o->fsync && !k->f->out.is_stdout,
-			   .disk_s = measured_disk(env, k, run_dir, bytes),
-			   .disk_ranks = k->cpus->ranks_here,
-			   .fresh_bytes = fresh_bytes(k, bytes),
-			   .lookup_bytes = lookup_bytes(env, k),
-			   .spreads = k->mp->budget.spills && budget_spreads(env, &k->f->in),
-			   .held = held_part(k, bytes),
-			   .far = 1 - (double)k->cpus->ranks_here / env->c->size,
-			   .rereads = env->o->verify == VERIFY_REREAD && !k->f->out.is_stdout };
+			   .out = own_share(&j->env, j->shares.out),
+			   .ranks = (size_t)j->env.c->size,
+			   .cpus = o->calibrate ? 1 : fmin(mine, cpus->threads),
+			   .cold = is_cold(&j->files.in, bytes),
+			   .spills = b->spills,
+			   .durable = o->fsync && to_file,
+			   .disk_s = measured_disk(j, bytes),
+			   .disk_ranks = cpus->ranks_here,
+			   /* memory in addition to what the records that are read take */
+			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
+			   .lookup_bytes = lookup_bytes(j),
+			   .spreads = b->spills && budget_spreads(j),
+			   /* the part of the records of runs that stays in memory */
+			   .held = b->spills && bytes > b->disk_bytes
+					   ? 1 - (double)b->disk_bytes / (double)bytes
+					   : 0,
+			   .far = 1 - (double)cpus->ranks_here / j->env.c->size,
+			   .rereads = o->verify == VERIFY_REREAD && to_file };
 }
 
-void plan_time(rank_env *env, const settled *k, const char *run_dir)
+void plan_time(job *j)
 {
-	rank_result *r = env->stats;
-	rank_progress *g = &env->c->progress;
-	const job_load l = load_of(env, k, run_dir);
-	const job_time t = job_time_of(&r->rate, env->o, &l);
+	rank_result *r = j->env.stats;
+	rank_progress *g = &j->env.c->progress;
+	const job_load l = load_of(j);
+	const job_time t = job_time_of(&r->rate, j->env.o, &l);
 	/* measuring is part of the time */
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
 	snprintf(r->bound_by, sizeof r->bound_by, "%s",
-		 job_time_bound_name(job_time_bound_by(&r->rate, env->o, &l)));
+		 job_time_bound_name(job_time_bound_by(&r->rate, j->env.o, &l)));
 	for (int i = STAGE_READ; i < STAGES; i++)
 		progress_plan(g, (stage_kind)i, t.stage[i]);
 	g->spilled = l.spills ? 1 - l.held : 0;
 	r->stages = progress_times(g);
 }
 
-static run_times own_times(const rank_env *env)
+/* What was not read takes no time, so it teaches nothing. The output stands already: only the
+ * network can fail here. */
+status phase_update_wisdom(job *j)
 {
+	rank_env *env = &j->env;
 	const rank_result *r = env->stats;
 	const double *t = r->phase_s;
 	const bool first = job_time_sorts_reading(env->o);
-	return (run_times){ .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
-			    .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
-			    .in = r->in,
-			    .out = r->out };
-}
-
-/* The output stands already: only the network can fail here. */
-status phase_update_wisdom(rank_env *env, bool worth, wisdom *w)
-{
-	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
-	const run_times mine = own_times(env);
-	if (env->o->plan != PLAN_ONLINE || !worth)
+	const run_times mine = { .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
+				 .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
+				 .in = r->in,
+				 .out = r->out };
+	if (env->o->plan != PLAN_ONLINE || j->files.in.is_stream || j->work.resuming ||
+	    j->part.found)
 		return ST_OK;
+	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	run_times *all = mem_array(&env->m, p, sizeof *all, "times", &env->note);
 	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		rc = comm_gather(env->c, &mine, all, sizeof mine, 0);
 		if (rc == ST_OK && p) {
-			wisdom_learn(w, all);
-			wisdom_save(w, (uint64_t)time(NULL), &env->note);
+			wisdom_learn(j->wisdom, all);
+			wisdom_save(j->wisdom, (uint64_t)time(NULL), &env->note);
 		}
 	} else if (!env->c->broken) {
 		rc = ST_OK;
 	}
 	mem_free(&env->m, all);
 	return rc;
+}
+
+/* -------------------------------------------------------------------------- by rank 0 for all
+ *
+ * Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
+ * Ranks that read and write as much as the one before them have the same. */
+
+static bool plans_alike(const share_plan *s, int i)
+{
+	return s->in[i] == s->in[i - 1] && s->out[i] == s->out[i - 1] &&
+	       memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
+}
+
+/* As rank i would for itself; why it cannot stands in its result. */
+static void plan_rank(job *j, int i, rank_result *r)
+{
+	rank_env *env = &j->env;
+	env->c->rank = i;
+	env->stats = r;
+	env->e = (err){ ST_OK, "" };
+	env->m.peak_bytes = env->m.now_bytes;
+	free(j->memory.tmpdir);
+	j->memory.tmpdir = NULL;
+	r->predicted_s = 0;
+	note_plan(j);
+	(void)phase_budget(j);
+	r->status = env->e.code;
+	memcpy(r->text, env->e.text, sizeof r->text);
+}
+
+/* From rank `first` on. */
+static status plan_ranks(job *j, rank_result *all, int first)
+{
+	status rc = ST_OK;
+	for (int i = first; i < j->env.c->size; i++) {
+		const bool alike = i > first && plans_alike(&j->shares, i);
+		all[i] = alike ? all[i - 1] : j->mine;
+		if (!alike)
+			plan_rank(j, i, &all[i]);
+		all[i].rank = i;
+		/* the ranks are threads of this process */
+		const numa_place p = place_plan(j, (unsigned)i);
+		memcpy(all[i].numa_nodes, p.nodes, sizeof p.nodes);
+		all[i].binding = (int32_t)p.binding;
+		rc = rc == ST_OK ? (status)all[i].status : rc;
+	}
+	j->env.c->rank = 0;
+	j->env.stats = &j->mine;
+	return rc;
+}
+
+status plan_for_all(job *j, rank_result *all, status rc)
+{
+	const memory_plan *mp = &j->memory;
+	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
+	for (int i = 0; i < j->env.c->size; i++)
+		all[i].rank = i;
+	if (!mp->limit.text[0]) /* rank 0 has not come so far */
+		return rc;
+	const status others = plan_ranks(j, all, 1);
+	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))
+		return plan_ranks(j, all, 0);
+	return rc == ST_OK ? others : rc;
 }

@@ -9,8 +9,14 @@
 #ifndef HETSORT_PHASES_SELECTION_H
 #define HETSORT_PHASES_SELECTION_H
 
+#include "comm/rank_env.h"
 #include "io/writer.h"
-#include "values.h"
+
+/* Records that are not written: with what came less what leaves as their checksum. */
+typedef struct dropped {
+	uint64_t records;
+	checksum sum;
+} dropped;
 
 typedef struct selection {
 	layout lay;

@@ -2,8 +2,7 @@
 /* One rank needs no exchange, and none of --merge does: threads take pieces of the sorted sequence,
  * and each gathers its records, inspects and writes them at their place. Memory: for each thread a
  * piece and a batch to write, and two keys. */
-#include "phases.h"
-#include "selection.h"
+#include "job.h"
 #include "io/file.h"
 #include "base/size.h"
 #include "base/minmax.h"
@@ -33,8 +32,8 @@ typedef struct written {
 } written;
 
 typedef struct single_rank {
+	job *j;
 	rank_env *env;
-	const settled *k;
 	const output *out;
 	output_part *w;
 	sorted_reader *from;
@@ -296,7 +295,7 @@ static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
-	const budget *b = &a->k->mp->budget;
+	const budget *b = &a->j->memory.budget;
 	status rc = ST_OK;
 	a->chunk = io_fd_chunk_recs(l->record_bytes, b->write_bytes);
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
@@ -310,7 +309,7 @@ static status alloc_workspaces(single_rank *a)
 		a->done[i].last_key = a->done[i].first_key + l->key_bytes;
 	}
 	if (settings_drops(env->o))
-		rc = selection_open(&a->selection, env, exchange_setup_most(env, a->k->s));
+		rc = selection_open(&a->selection, env, exchange_setup_most(a->j));
 	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
 		rc = alloc_workspace(a, &a->workspace[i]);
 	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
@@ -356,11 +355,13 @@ static status run_threads(single_rank *a)
 	return rc;
 }
 
-status phase_single_rank(rank_env *env, const settled *k, files *f, const read_runs *d,
-			 output_part *w)
+status single_rank_write(job *j, const read_runs *d)
 {
-	single_rank a = { .env = env, .k = k, .out = &f->out, .w = w, .to = IO_FD_NONE };
-	const budget *b = &k->mp->budget;
+	rank_env *env = &j->env;
+	single_rank a = {
+		.j = j, .env = env, .out = &j->files.out, .w = &j->part, .to = IO_FD_NONE
+	};
+	const budget *b = &j->memory.budget;
 	const sorted_use u = { .piece_recs = b->piece_recs,
 			       .own_scratch = true,
 			       .drops = settings_drops(env->o),
@@ -374,7 +375,7 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 		rc = alloc_workspaces(&a);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = exchange_setup_output(env, k, f, w, &a.to);
+		rc = exchange_setup_output(j, &a.to);
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
@@ -384,6 +385,11 @@ status phase_single_rank(rank_env *env, const settled *k, files *f, const read_r
 	free_workspaces(&a);
 	if (a.from)
 		a.from->ops->close_reader(a.from);
-	exchange_setup_written(env, w);
+	exchange_setup_written(j);
 	return read_runs_check(d, rc, &env->e);
+}
+
+status phase_single_rank(job *j)
+{
+	return single_rank_write(j, &j->data);
 }

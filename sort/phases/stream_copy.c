@@ -3,10 +3,9 @@
  * to a file in the first of the directories for runs that has room for all of it. Of files that all
  * ranks read, rank 0 copies, and the others, threads of the same process, take its descriptor.
  * Costs a write and a read of each byte. Memory: 2 MiB. */
-#include "stream_copy.h"
 #include "base/minmax.h"
-#include "budget_phase.h"
 #include "io/file.h"
+#include "job.h"
 #include "spill/spill_dirs.h"
 
 #include <errno.h>
@@ -61,104 +60,81 @@ static status write_piece(copying *c, size_t n, uint64_t at, err *e)
 	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
 
-static status copy_bytes(copying *c, int from, const char *path, err *e)
+/* The copy takes the stream's place. */
+static status copy(copying *c, input_file *f, err *e)
 {
-	uint64_t at = 0;
+	io_fd to;
+	int from;
 	size_t got = PIECE_BYTES;
-	status rc = ST_OK;
-	for (; rc == ST_OK && got == PIECE_BYTES; at += got) {
-		rc = file_read_some(from, c->piece, PIECE_BYTES, &got, path, e);
+	status rc = input_open(f, true, &from, e);
+	if (rc != ST_OK)
+		return rc;
+	rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
+	c->fd = to.fd;
+	for (uint64_t at = 0; rc == ST_OK && got == PIECE_BYTES; at += got) {
+		rc = file_read_some(from, c->piece, PIECE_BYTES, &got, f->path, e);
 		if (rc == ST_OK)
 			rc = write_piece(c, got, at, e);
 	}
-	return rc;
-}
-
-/* The copy takes the stream's place. */
-static status copy(rank_env *env, copying *c, input_file *f)
-{
-	char q[QUOTED_BYTES];
-	io_fd to;
-	int from;
-	status rc = input_open(f, true, &from, &env->e);
-	if (rc != ST_OK)
-		return rc;
-	rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, &env->e);
-	c->fd = to.fd;
-	if (rc == ST_OK)
-		rc = copy_bytes(c, from, f->path, &env->e);
 	f->fd = c->fd;
 	close(from);
 	if (rc == ST_OK && fstat(f->fd, &f->st) != 0)
-		rc = err_sys(&env->e, errno, "cannot look at %s", err_quoted(label_of(c), q));
+		rc = err_sys(e, errno, "cannot look at %s", quoted(label_of(c)));
 	return rc;
 }
 
-static status copy_streams_to(rank_env *env, const char *const *name, size_t names, input *in)
+static status copy_all(job *j)
 {
-	rank_result *r = env->stats;
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
+	const settings *o = env->o;
 	copying c = { .fd = -1 };
+	char *usual = o->tmpdirs ? NULL : budget_default_tmpdir(o);
+	const char *const name = usual;
+	if (!o->tmpdirs && !usual)
+		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
 	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
 	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
-	status rc = spill_dirs_open(&c.dirs, &env->m, name, names, &env->e);
+	status rc = spill_dirs_open(&c.dirs, &env->m, o->tmpdirs ? o->tmpdir : &name,
+				    o->tmpdirs ? o->tmpdirs : 1, &env->e);
 	if (!c.piece || !c.moved)
 		rc = ST_RESOURCE;
 	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
 		if (in->file[i].is_stream)
-			rc = copy(env, &c, &in->file[i]);
+			rc = copy(&c, &in->file[i], &env->e);
 	if (rc == ST_OK)
-		spill_dirs_left_out(&c.dirs, r->left_out, sizeof r->left_out);
+		spill_dirs_left_out(&c.dirs, j->mine.left_out, sizeof j->mine.left_out);
 	spill_dirs_close(&c.dirs);
 	mem_free(&env->m, c.piece);
 	mem_free(&env->m, c.moved);
-	return rc;
-}
-
-static status copy_all(rank_env *env, input *in)
-{
-	const settings *o = env->o;
-	if (o->tmpdirs)
-		return copy_streams_to(env, o->tmpdir, o->tmpdirs, in);
-	char *usual = budget_default_tmpdir(o);
-	const char *const name = usual;
-	const status rc = usual ? copy_streams_to(env, &name, 1, in)
-				: err_set(&env->e, ST_RESOURCE, "no memory for a name");
 	free(usual);
 	return rc;
 }
 
+/* All ranks have the same files, and each its own descriptor of a copy. */
 static status take_copy(rank_env *env, input_file *f)
 {
-	char q[QUOTED_BYTES];
 	int32_t fd = f->fd;
 	status rc = comm_bcast(env->c, &fd, sizeof fd, 0);
 	if (rc != ST_OK || env->c->rank == 0)
 		return rc;
 	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (f->fd < 0 || fstat(f->fd, &f->st) != 0)
-		return err_sys(&env->e, errno, "cannot open the copy of input %s",
-			       err_quoted(f->path, q));
+		return err_sys(&env->e, errno, "cannot open the copy of input %s", quoted(f->path));
 	return ST_OK;
 }
 
-/* All ranks have the same files, and each its own descriptor of a copy. */
-static status share_copies(rank_env *env, input *in)
+status copy_streams(job *j)
 {
-	status rc = ST_OK;
-	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
-		if (in->file[i].is_stream)
-			rc = comm_agree(env->c, take_copy(env, &in->file[i]));
-	return rc;
-}
-
-status copy_streams(rank_env *env, input *in)
-{
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
 	const bool shared = !in->per_rank && !env->o->from_root;
 	const bool copies = in->streams && (env->c->rank == 0 || !shared);
 	if (in->is_stream)
 		return ST_OK;
-	status rc = comm_agree(env->c, copies ? copy_all(env, in) : ST_OK);
-	if (rc == ST_OK && shared)
-		rc = share_copies(env, in);
+	status rc = comm_agree(env->c, copies ? copy_all(j) : ST_OK);
+	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++)
+		if (in->file[i].is_stream)
+			rc = comm_agree(env->c, take_copy(env, &in->file[i]));
 	return rc == ST_OK && in->streams ? input_count(in, &env->o->lay, &env->e) : rc;
 }

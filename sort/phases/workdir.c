@@ -3,9 +3,9 @@
  * the state names the files that its rank is about to make, then says which files they are, before
  * a record is in them; it is removed last. What has such a name and is not noted belongs to
  * somebody else, and stays. */
-#include "phases.h"
-#include "io/file.h"
 #include "base/minmax.h"
+#include "io/file.h"
+#include "job.h"
 #include "resume/remove.h"
 
 #include <dirent.h>
@@ -20,36 +20,20 @@
 
 /* ------------------------------------------------------------------------------- the directory */
 
-/* Nobody else may put files there under our names. */
-static status check_dir(int dirfd, const char *path, err *e)
-{
-	char q[QUOTED_BYTES];
-	struct stat st;
-	if (fstat(dirfd, &st) != 0)
-		return err_refuse(e, errno, "cannot look at workdir %s", err_quoted(path, q));
-	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return err_set(e, ST_REFUSED,
-			       "workdir %s belongs to others or can be written by them",
-			       err_quoted(path, q));
-	return ST_OK;
-}
-
 /* *made: the directory, if it was not there; else zero. */
 static status make_dir(const char *path, file_id *made, err *e)
 {
-	char q[QUOTED_BYTES];
 	*made = (file_id){ 0 };
 	if (mkdir(path, 0700) != 0)
-		return errno == EEXIST ? ST_OK
-				       : err_refuse(e, errno, "cannot make workdir %s",
-						    err_quoted(path, q));
+		return errno == EEXIST
+			       ? ST_OK
+			       : err_refuse(e, errno, "cannot make workdir %s", quoted(path));
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)file_id_of(fd, made);
 	const int up = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const status rc =
-		up < 0 ? err_refuse(e, errno, "cannot open workdir %s", err_quoted(path, q))
-		       : file_sync_dir(up, path, e);
+	const status rc = up < 0 ? err_refuse(e, errno, "cannot open workdir %s", quoted(path))
+				 : file_sync_dir(up, path, e);
 	if (up >= 0)
 		close(up);
 	if (fd >= 0)
@@ -64,33 +48,30 @@ static char *state_path(int rank, const void *dir)
 	return asprintf(&path, "%s/%s", (const char *)dir, name) < 0 ? NULL : path;
 }
 
+/* Nobody else may put files there under our names. */
 static status open_target(target *t, const char *dir, int32_t rank, err *e)
 {
+	struct stat st;
 	char *path = state_path(rank, dir);
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for a name");
 	status rc = target_open(t, path, e);
-	if (rc == ST_OK)
-		rc = check_dir(t->dirfd, dir, e);
+	if (rc == ST_OK && fstat(t->dirfd, &st) != 0)
+		rc = err_refuse(e, errno, "cannot look at workdir %s", quoted(dir));
+	else if (rc == ST_OK && (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))))
+		rc = err_set(e, ST_REFUSED,
+			     "workdir %s belongs to others or can be written by them", quoted(dir));
 	free(path);
 	t->most = 0;
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------- the phases */
+/* ------------------------------------------------------------------------------ opening it */
 
-/* What this sort is, without its runs. */
-static status own_state(const rank_env *env, const input *in, resume_state *s, err *e)
+double workdir_patience_s(const rank_env *env)
 {
-	const status rc = resume_state_alloc(s, in->files, e);
-	if (rc != ST_OK)
-		return rc;
-	s->rank = env->c->rank;
-	s->ranks = env->c->size;
-	s->lay = env->o->lay;
-	settings_selection_text(env->o, s->selection);
-	resume_state_inputs(s, in);
-	return ST_OK;
+	static const double PATIENCE_S = 5;
+	return env->o->resume ? PATIENCE_S : 0;
 }
 
 /* The locks of ranks that were killed; runs and states stay. */
@@ -100,17 +81,18 @@ static void sweep_others(void *workdir_)
 	target_sweep_after(w->rank, w->ranks, state_path, w->dir, 0);
 }
 
-double workdir_patience_s(const rank_env *env)
+/* Lock the state of this rank, and say what this sort is, without its runs. */
+static status lock(job *j)
 {
-	static const double PATIENCE_S = 5;
-	return env->o->resume ? PATIENCE_S : 0;
-}
-
-static status lock(rank_env *env, const input *in, workdir *w)
-{
+	rank_env *env = &j->env;
 	const settings *o = env->o;
+	const input *in = &j->files.in;
+	workdir *w = &j->work;
 	unsigned removed = 0;
 	file_id made;
+	if (in->streams)
+		return err_set(&env->e, ST_REFUSED,
+			       "a stream cannot be read again: --workdir takes files");
 	status rc = make_dir(o->workdir, &made, &env->e);
 	if (rc == ST_OK)
 		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
@@ -125,6 +107,54 @@ static status lock(rank_env *env, const input *in, workdir *w)
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
 	env->stats->leftovers += removed;
+	if (rc == ST_OK)
+		rc = resume_state_alloc(&w->s, in->files, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	w->s.rank = env->c->rank;
+	w->s.ranks = env->c->size;
+	w->s.lay = o->lay;
+	settings_selection_text(o, w->s.selection);
+	resume_state_inputs(&w->s, in);
+	return ST_OK;
+}
+
+static status find_groups(job *j)
+{
+	workdir *w = &j->work;
+	return groups_find(j->env.c, &j->env.m, &w->file, w->dir, resume_state_name, &w->g,
+			   &j->env.e);
+}
+
+static status open_list(job *j)
+{
+	workdir *w = &j->work;
+	w->list = w->g.place == 0 ? target_list(&w->file) : NULL;
+	if (w->list || w->g.place)
+		return ST_OK;
+	return err_refuse(&j->env.e, errno, "cannot read workdir %s", quoted(w->dir));
+}
+
+static status find_earlier(job *j)
+{
+	rank_env *env = &j->env;
+	workdir *w = &j->work;
+	const states_query q = { .c = env->c,
+				 .m = &env->m,
+				 .g = &w->g,
+				 .in = &j->files.in,
+				 .is = &w->s,
+				 .dir = w->dir,
+				 .dirfd = w->file.dirfd,
+				 .reads = &j->files.in.reads,
+				 .resume = env->o->resume,
+				 .patience_s = workdir_patience_s(env) };
+	const status rc = states_find(&q, &w->earlier, &env->e);
+	if (w->earlier.dir.inode) {
+		w->file.dir = w->earlier.dir;
+		if (w->file.lock_fd >= 0)
+			(void)target_write_lock(&w->file, NULL);
+	}
 	return rc;
 }
 
@@ -134,54 +164,39 @@ typedef struct finding {
 	int64_t rank; /* of the state */
 } finding;
 
-static status of_different_sorts(rank_env *env, int64_t a, int64_t b)
+/* A number for this sort: that of the states, which all have the same, or a new one. */
+static status agree_on_job(job *j)
 {
-	return err_set(&env->e, ST_REFUSED,
-		       "the states of ranks %" PRId64 " and %" PRId64 " are of different sorts", a,
-		       b);
-}
-
-static status compare_own(rank_env *env, const workdir *w, finding *mine)
-{
+	rank_env *env = &j->env;
+	workdir *w = &j->work;
 	const states *s = &w->earlier;
-	*mine = (finding){ .found = s->count > 0 };
-	for (size_t i = 0; i < s->count; i++) {
-		if (s->s[i].job != s->s[0].job)
-			return of_different_sorts(env, s->s[0].rank, s->s[i].rank);
-		mine->job = s->s[i].job;
-		mine->rank = s->s[0].rank;
+	finding mine = { .found = s->count > 0 };
+	int64_t other = -1; /* a state of another sort than the one of mine.rank */
+	int first = -1;     /* rank that has loaded a state */
+	status rc;
+	if (mine.found) {
+		mine.job = s->s[0].job;
+		mine.rank = s->s[0].rank;
 	}
-	return ST_OK;
-}
-
-/* *first: the first rank that has loaded a state; -1: none has. */
-static status compare_all(rank_env *env, const finding *all, int *first)
-{
-	*first = -1;
-	for (int i = 0; i < env->c->size; i++) {
-		if (!all[i].found)
-			continue;
-		if (*first < 0)
-			*first = i;
-		if (all[i].job != all[*first].job)
-			return of_different_sorts(env, all[*first].rank, all[i].rank);
-	}
-	return ST_OK;
-}
-
-/* A number for this sort: that of the states, or a new one. */
-static status agree_on_job(rank_env *env, workdir *w)
-{
-	int first = -1;
-	finding mine,
-		*all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
-	status rc = compare_own(env, w, &mine);
-	rc = comm_agree(env->c, all ? rc : ST_RESOURCE);
+	for (size_t i = 0; i < s->count && other < 0; i++)
+		other = s->s[i].job != mine.job ? s->s[i].rank : -1;
+	finding *all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
+	rc = comm_agree(env->c, !all ? ST_RESOURCE : other >= 0 ? ST_REFUSED : ST_OK);
 	if (rc == ST_OK)
 		rc = comm_allgather(env->c, &mine, all, sizeof mine);
-	if (rc == ST_OK)
-		rc = compare_all(env, all, &first);
+	for (int i = 0; rc == ST_OK && i < env->c->size && other < 0; i++) {
+		if (!all[i].found)
+			continue;
+		first = first < 0 ? i : first;
+		other = all[i].job != all[first].job ? all[i].rank : -1;
+		mine = all[first];
+	}
 	mem_free(&env->m, all);
+	if (other >= 0)
+		rc = err_set(&env->e, ST_REFUSED,
+			     "the states of ranks %" PRId64 " and %" PRId64
+			     " are of different sorts",
+			     mine.rank, other);
 	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK)
 		return rc;
@@ -193,9 +208,28 @@ static status agree_on_job(rank_env *env, workdir *w)
 	return comm_bcast(env->c, &w->seal.job, sizeof w->seal.job, w->resuming ? first : 0);
 }
 
-/* The state of this rank: what it has left before, or a new one. */
-static status take_own(rank_env *env, const input *in, workdir *w)
+/* Give the state of every rank the note of who made the directory, so that no rank's state is the
+ * only one that proves it. */
+static status share_dir_note(job *j)
 {
+	rank_env *env = &j->env;
+	target *t = &j->work.file;
+	file_id is;
+	status rc;
+	file_id *all = env_allgather(env, &t->dir, sizeof *all, "states", &rc);
+	if (all && file_id_of(t->dirfd, &is))
+		for (int i = 0; i < env->c->size; i++)
+			if (all[i].inode && memcmp(&all[i], &is, sizeof is) == 0)
+				t->dir = is;
+	mem_free(&env->m, all);
+	return rc;
+}
+
+/* The state of this rank: what it has left before, or a new one. */
+static status take_own(job *j)
+{
+	rank_env *env = &j->env;
+	workdir *w = &j->work;
 	resume_state *was = groups_has(env->c, &w->g, env->c->rank)
 				    ? states_of(&w->earlier, env->c->rank)
 				    : NULL;
@@ -213,98 +247,40 @@ static status take_own(rank_env *env, const input *in, workdir *w)
 	}
 	w->s.dir = w->file.dir;
 	w->s.job = w->seal.job;
-	w->notes.in = in;
+	w->notes.in = &j->files.in;
 	w->seal.notes = &w->notes;
 	w->seal.rank = env->c->rank;
 	w->seal.fsync = env->o->fsync;
 	return rc;
 }
 
-/* Give the state of every rank the note of who made the directory, so that no rank's state is the
- * only one that proves it. */
-static status share_dir_note(rank_env *env, workdir *w)
+status workdir_open(job *j)
 {
-	file_id is;
-	file_id *all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &w->file.dir, all, sizeof *all);
-	if (rc == ST_OK && file_id_of(w->file.dirfd, &is))
-		for (int i = 0; i < env->c->size; i++)
-			if (all[i].inode && memcmp(&all[i], &is, sizeof is) == 0)
-				w->file.dir = is;
-	mem_free(&env->m, all);
-	return rc;
-}
-
-static status find_earlier(rank_env *env, const input *in, workdir *w)
-{
-	const states_query q = { .c = env->c,
-				 .m = &env->m,
-				 .g = &w->g,
-				 .in = in,
-				 .is = &w->s,
-				 .dir = w->dir,
-				 .dirfd = w->file.dirfd,
-				 .reads = &in->reads,
-				 .resume = env->o->resume,
-				 .patience_s = workdir_patience_s(env) };
-	status rc = states_find(&q, &w->earlier, &env->e);
-	if (w->earlier.dir.inode) {
-		w->file.dir = w->earlier.dir;
-		if (w->file.lock_fd >= 0)
-			(void)target_write_lock(&w->file, NULL);
-	}
-	if (rc == ST_OK)
-		rc = agree_on_job(env, w);
-	if (rc == ST_OK)
-		rc = share_dir_note(env, w);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, take_own(env, in, w));
-	if (rc == ST_OK && w->resuming)
-		rc = saved_output_find(env->c, &env->m, &w->earlier, &w->saved, &env->e);
-	return rc;
-}
-
-static status open_list(rank_env *env, workdir *w)
-{
-	char q[QUOTED_BYTES];
-	w->list = w->g.place == 0 ? target_list(&w->file) : NULL;
-	return w->list || w->g.place ? ST_OK
-				     : err_refuse(&env->e, errno, "cannot read workdir %s",
-						  err_quoted(w->dir, q));
-}
-
-status workdir_open(rank_env *env, const input *in, workdir *w)
-{
-	const settings *o = env->o;
-	if (!o->workdir || o->explain)
+	static job_step *const step[] = { lock,         find_groups,    open_list, find_earlier,
+					  agree_on_job, share_dir_note, take_own };
+	rank_env *env = &j->env;
+	workdir *w = &j->work;
+	if (!env->o->workdir)
 		return ST_OK;
 	w->on = true;
-	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = o->fsync };
+	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = env->o->fsync };
 	pthread_mutex_init(&w->notes.lock, NULL);
-	status rc = in->streams ? err_set(&env->e, ST_REFUSED,
-					  "a stream cannot be read again: --workdir takes files")
-				: lock(env, in, w);
-	if (rc == ST_OK)
-		rc = own_state(env, in, &w->s, &env->e);
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = groups_find(env->c, &env->m, &w->file, w->dir, resume_state_name, &w->g,
-				 &env->e);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, open_list(env, w));
-	return rc == ST_OK ? find_earlier(env, in, w) : rc;
+	const status rc = job_each(j, step, sizeof step / sizeof *step);
+	return rc == ST_OK && w->resuming
+		       ? saved_output_find(env->c, &env->m, &w->earlier, &w->saved, &env->e)
+		       : rc;
 }
 
-uint64_t workdir_first(const rank_env *env, const workdir *w, const uint64_t *share_in)
+uint64_t workdir_first(const job *j, const uint64_t *share_in)
 {
-	return w->shared.rank_at ? w->shared.first : share_before(env, share_in);
+	const shared_runs *s = &j->work.shared;
+	return s->rank_at ? s->first : share_before(&j->env, share_in);
 }
 
-uint32_t workdir_place(const rank_env *env, const workdir *w)
+uint32_t workdir_place(const job *j)
 {
-	return (uint32_t)(w->shared.rank_at ? w->shared.place : env->c->rank);
+	const shared_runs *s = &j->work.shared;
+	return (uint32_t)(s->rank_at ? s->place : j->env.c->rank);
 }
 
 /* ----------------------------------------------------------------------------------- resuming */
@@ -316,9 +292,11 @@ static int by_place(const void *a_, const void *b_)
 }
 
 /* Inputs of each rank: its own runs, if they are of its own records. */
-static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t recs)
+static status take_own_runs(job *j)
 {
-	run_list *mine = &w->s.made, *own = &w->shared.own;
+	run_list *mine = &j->work.s.made;
+	const uint64_t first = share_before(&j->env, j->shares.in);
+	const uint64_t recs = own_share(&j->env, j->shares.in);
 	uint64_t at = first;
 	status rc = ST_OK;
 	if (mine->runs)
@@ -328,9 +306,9 @@ static status take_own_runs(rank_env *env, workdir *w, uint64_t first, uint64_t 
 		if (n->first < at || n->first - first > recs || n->recs > recs - (n->first - first))
 			continue;
 		at = n->first + n->recs;
-		rc = run_list_add(own, n, &env->e);
+		rc = run_list_add(&j->work.shared.own, n, &j->env.e);
 		if (rc == ST_OK)
-			rc = run_list_add(&w->shared.used, n, &env->e);
+			rc = run_list_add(&j->work.shared.used, n, &j->env.e);
 	}
 	return rc;
 }
@@ -342,165 +320,139 @@ static void forget_run(const workdir *w, const run_note *n)
 	(void)remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file }, &removed);
 }
 
-/* Those that are what they should be, the others go. */
-static status look_at_runs(rank_env *env, workdir *w)
+/* Those that are what they should be stay, the others go. Their samples are to be merged: what a
+ * program with other sizes has made is read again. */
+static status look_at_runs(job *j)
 {
+	workdir *w = &j->work;
 	run_list *own = &w->shared.own;
-	size_t n = 0;
+	uint64_t most = 1;
+	size_t good = 0, n = 0;
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < own->runs; i++) {
 		run_note run = own->run[i];
 		bool is;
-		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &env->o->lay, &env->m, &is,
-					 &env->e);
+		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &j->env.o->lay, &j->env.m,
+					 &is, &j->env.e);
 		if (rc == ST_OK && is)
-			own->run[n++] = run;
+			own->run[good++] = run;
 		else if (rc == ST_OK)
 			forget_run(w, &run);
 	}
-	own->runs = n;
-	return rc;
-}
-
-/* Their samples are to be merged: what a program with other sizes has made is read again. */
-static void match_strides(workdir *w)
-{
-	run_list *own = &w->shared.own;
-	uint64_t most = 1;
-	size_t n = 0;
-	for (size_t i = 0; i < own->runs; i++)
+	for (size_t i = 0; i < good; i++)
 		most = u64_max(most, own->run[i].stride);
-	for (size_t i = 0; i < own->runs; i++)
+	for (size_t i = 0; rc == ST_OK && i < good; i++)
 		if (most % own->run[i].stride == 0)
 			own->run[n++] = own->run[i];
 		else
 			forget_run(w, &own->run[i]);
-	own->runs = n;
+	own->runs = rc == ST_OK ? n : good;
+	return rc;
 }
 
-static status deal_out(rank_env *env, const input *in, workdir *w, const share_plan *s,
-		       uint64_t *share)
+status phase_resume(job *j)
 {
+	rank_env *env = &j->env;
+	workdir *w = &j->work;
 	const share_runs_query q = { .c = env->c,
 				     .m = &env->m,
 				     .g = &w->g,
 				     .found = &w->earlier,
-				     .records = s->records,
-				     .planned = s->in };
-	status rc = in->per_rank
-			    ? take_own_runs(env, w, share_before(env, s->in), own_share(env, s->in))
-			    : share_runs(&q, share, &w->shared, &env->e);
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = look_at_runs(env, w);
-	if (rc == ST_OK)
-		match_strides(w);
-	env->stats->planned_in = own_share(env, share);
-	return rc;
-}
-
-status phase_resume(rank_env *env, const input *in, workdir *w, const share_plan *s,
-		    share_plan *next)
-{
+				     .records = j->shares.records,
+				     .planned = j->shares.in };
 	if (!w->on)
 		return ST_OK;
-	status rc = comm_agree(env->c, share_plan_copy(env, s, next));
-	if (rc == ST_OK && w->resuming)
-		rc = deal_out(env, in, w, s, next->in);
+	status rc = job_replan(j);
+	if (rc == ST_OK && w->resuming) {
+		rc = j->files.in.per_rank ? take_own_runs(j)
+					  : share_runs(&q, j->next.in, &w->shared, &env->e);
+		rc = comm_agree(env->c, rc);
+		if (rc == ST_OK)
+			rc = look_at_runs(j);
+		env->stats->planned_in = own_share(env, j->next.in);
+	}
 	if (rc == ST_OK)
 		w->seal.kept = (kept_runs){ .run = w->shared.own.run,
 					    .count = w->shared.own.runs,
-					    .first = workdir_first(env, w, next->in),
-					    .recs = own_share(env, next->in) };
+					    .first = workdir_first(j, j->next.in),
+					    .recs = own_share(env, j->next.in) };
 	return rc;
 }
 
 /* None of the files of states that this rank has loaded stays that no rank continues with. */
-static status remove_unused(rank_env *env, workdir *w)
+static status remove_unused(job *j)
 {
+	workdir *w = &j->work;
+	file_list *noted = &w->s.files;
+	run_list *used = &w->shared.used;
 	unsigned removed = 0;
 	size_t n = 0;
-	run_list *used = &w->shared.used;
 	const status rc =
-		remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &env->e);
-	for (size_t k = 0; k < w->s.files.files; k++)
-		if (remove_spares(used, w->rank, w->s.files.file[k].number))
-			w->s.files.file[n++] = w->s.files.file[k];
-	w->s.files.files = n;
-	env->stats->leftovers += removed;
+		remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &j->env.e);
+	for (size_t k = 0; k < noted->files; k++)
+		if (remove_spares(used, w->rank, noted->file[k].number))
+			noted->file[n++] = noted->file[k];
+	noted->files = n;
+	j->env.stats->leftovers += removed;
 	return rc;
 }
 
-/* Those that memory is too small for are read again. */
-static void drop_some(workdir *w, size_t kept)
+status phase_save_state(job *j)
 {
-	for (size_t i = kept; i < w->seal.kept.count; i++)
-		forget_run(w, &w->seal.kept.run[i]);
-	if (kept < w->seal.kept.count)
-		w->seal.kept.count = kept;
-}
-
-/* Names of the files to come. */
-static status plan_files(rank_env *env, workdir *w, size_t n)
-{
-	status rc = ST_OK;
-	w->seal.number = run_list_next(&w->s.made);
-	for (size_t i = 0; i < w->s.files.files; i++)
-		w->seal.number = u64_max(w->seal.number, w->s.files.file[i].number + 1);
-	w->seal.number = states_free_numbers(w->file.dirfd, w->rank, w->seal.number, n);
-	for (size_t i = 0; rc == ST_OK && i < n; i++)
-		rc = file_list_add(&w->s.files, &(file_note){ .number = w->seal.number + i },
-				   &env->e);
-	return rc;
-}
-
-status phase_save_state(rank_env *env, const settled *k, workdir *w)
-{
+	workdir *w = &j->work;
+	file_list *noted = &w->s.files;
+	kept_runs *had = &w->seal.kept;
+	const size_t runs = j->memory.budget.runs, kept = j->memory.kept;
 	if (!w->on)
 		return ST_OK;
-	status rc = remove_unused(env, w);
-	if (rc == ST_OK)
-		drop_some(w, k->mp->kept);
-	if (rc == ST_OK)
-		rc = plan_files(env, w, k->mp->budget.runs);
+	status rc = remove_unused(j);
+	if (rc != ST_OK)
+		return rc;
+	/* runs that memory is too small for are read again */
+	for (size_t i = kept; i < had->count; i++)
+		forget_run(w, &had->run[i]);
+	had->count = kept < had->count ? kept : had->count;
+	/* names of the files to come */
+	w->seal.number = run_list_next(&w->s.made);
+	for (size_t i = 0; i < noted->files; i++)
+		w->seal.number = u64_max(w->seal.number, noted->file[i].number + 1);
+	w->seal.number = states_free_numbers(w->file.dirfd, w->rank, w->seal.number, runs);
+	for (size_t i = 0; rc == ST_OK && i < runs; i++)
+		rc = file_list_add(noted, &(file_note){ .number = w->seal.number + i }, &j->env.e);
 	if (rc != ST_OK || (w->found && w->saved.all.id))
 		return rc; /* the output that it speaks of may be all that is needed */
 	w->s.out = (output_checkpoint){ 0 };
-	return run_notes_write(&w->notes, &env->e);
-}
-
-static void note_strangers(rank_env *env, const workdir *w)
-{
-	char first[CLEANED_NAME_BYTES], q[QUOTED_BYTES], qd[QUOTED_BYTES], more[32] = "";
-	const unsigned n = remove_count_strangers(w->list, &w->file, first, sizeof first);
-	if (n == 0)
-		return;
-	if (n > 1)
-		snprintf(more, sizeof more, " and %u more", n - 1);
-	err_set(&env->note, ST_REFUSED,
-		"%s%s in workdir %s stay%s, because no state says that hetsort made %s",
-		err_quoted(first, q), more, err_quoted(w->dir, qd), n > 1 ? "" : "s",
-		n > 1 ? "them" : "it");
+	return run_notes_write(&w->notes, &j->env.e);
 }
 
 /* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
  * is synced: a state that comes back finds its runs missing. */
-status phase_drop_checkpoints(rank_env *env, const workdir *w)
+status phase_drop_checkpoints(job *j)
 {
+	rank_env *env = &j->env;
+	const workdir *w = &j->work;
+	char first[CLEANED_NAME_BYTES], more[32] = "";
 	unsigned removed = 0;
-	bool all = true;
 	if (!w->on)
 		return ST_OK;
 	for (size_t i = 0; i < w->seal.kept.count; i++)
 		forget_run(w, &w->seal.kept.run[i]);
-	all = remove_state(w->file.dirfd, &w->s, &removed);
+	bool all = remove_state(w->file.dirfd, &w->s, &removed);
 	for (size_t i = 0; all && i < w->earlier.count; i++)
 		all = remove_state(w->file.dirfd, &w->earlier.s[i], &removed);
 	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	const status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && all && w->list)
-		note_strangers(env, w);
+	if (rc != ST_OK || !all || !w->list)
+		return rc;
+	const unsigned n = remove_count_strangers(w->list, &w->file, first, sizeof first);
+	if (n > 1)
+		snprintf(more, sizeof more, " and %u more", n - 1);
+	if (n > 0)
+		err_set(&env->note, ST_REFUSED,
+			"%s%s in workdir %s stay%s, because no state says that hetsort made %s",
+			quoted(first), more, quoted(w->dir), n > 1 ? "" : "s",
+			n > 1 ? "them" : "it");
 	return rc;
 }
 
@@ -510,8 +462,10 @@ void workdir_release(workdir *w)
 		target_release(&w->file);
 }
 
-void workdir_close(rank_env *env, workdir *w)
+void workdir_close(job *j)
 {
+	workdir *w = &j->work;
+	mem *m = &j->env.m;
 	if (w->on) {
 		unfinished_end_as_usual(&w->end);
 		target_discard(&w->file);
@@ -521,9 +475,9 @@ void workdir_close(rank_env *env, workdir *w)
 	}
 	resume_state_free(&w->s);
 	states_free(&w->earlier);
-	saved_output_free(&env->m, &w->saved);
-	shared_runs_free(&env->m, &w->shared);
-	groups_free(&env->m, &w->g);
+	saved_output_free(m, &w->saved);
+	shared_runs_free(m, &w->shared);
+	groups_free(m, &w->g);
 }
 
 /* ------------------------------------------------------------------------------- cleaning */
@@ -537,13 +491,12 @@ static bool is_dir(const target *t, const file_id *made)
 /* What the state of this rank notes, then it. */
 static status clean_state(target *t, bool *made, cleaned *n, err *e)
 {
-	char q[QUOTED_BYTES];
 	resume_state s = { 0 };
 	if (faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		return ST_OK;
 	status rc = resume_state_load(t->path, &s, e);
 	if (rc == ST_OK && !remove_state(t->dirfd, &s, &n->removed))
-		rc = err_sys(e, errno, "cannot remove all files of %s", err_quoted(t->path, q));
+		rc = err_sys(e, errno, "cannot remove all files of %s", quoted(t->path));
 	*made = *made || is_dir(t, &s.dir);
 	resume_state_free(&s);
 	return rc;
@@ -552,7 +505,6 @@ static status clean_state(target *t, bool *made, cleaned *n, err *e)
 static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;
-	char q[QUOTED_BYTES];
 	unsigned temporary = 0;
 	status rc = open_target(&t, path, (int32_t)rank, e);
 	if (rc == ST_OK)
@@ -562,7 +514,7 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "at it",
-			     err_quoted(path, q));
+			     quoted(path));
 	if (rc == ST_OK)
 		rc = clean_state(&t, made, n, e);
 	*made = *made || is_dir(&t, &t.dir);
@@ -576,14 +528,13 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 
 status workdir_clean(const char *path, cleaned *n, err *e)
 {
-	char q[QUOTED_BYTES];
 	int64_t *ranks;
 	size_t count;
 	bool made = false;
 	DIR *d = opendir(path);
 	*n = (cleaned){ 0 };
 	if (!d)
-		return err_refuse(e, errno, "cannot read directory %s", err_quoted(path, q));
+		return err_refuse(e, errno, "cannot read directory %s", quoted(path));
 	status rc = states_list(d, &ranks, &count, e);
 	for (size_t i = 0; i < count; i++) {
 		const status one = clean_rank(path, ranks[i], &made, n, e);

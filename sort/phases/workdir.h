@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --workdir: a directory where sorted runs outlive the program, so that --resume continues with
  * them, with as many ranks as before or another number. For each rank there are, in one directory
- * for all or on a disk of its own: hetsort-rank0.json    the state: what its runs belong to, see
- * resume_state.h hetsort-rank0.run7    runs, see run_checkpoint.h and, while a job is at it, a
- * lock, see target.h. */
+ * for all or on a disk of its own:
+ *   hetsort-rank0.json   the state: what its runs belong to, see resume_state.h
+ *   hetsort-rank0.run7   runs, see run_checkpoint.h
+ * and, while a job is at it, a lock, see target.h. */
 #ifndef HETSORT_PHASES_WORKDIR_H
 #define HETSORT_PHASES_WORKDIR_H
 
@@ -32,23 +33,8 @@ typedef struct workdir {
 	run_checkpoint_plan seal;
 } workdir;
 
-/* workdir_open - collective: find and lock the directory where runs are kept, and load what earlier
- * programs have left there, if it is of this very sort. */
-status workdir_open(rank_env *env, const input *in, workdir *w);
-
-/* workdir_patience_s - how long --resume waits for the locks of a job that is about to end: ranks
- * live on for a while after their launcher was killed. */
-double workdir_patience_s(const rank_env *env);
-
-/* workdir_first - the first record of this rank in the sequence of all; workdir_place - of its
- * records among those of the other ranks: equal keys come in this order. */
-uint64_t workdir_first(const rank_env *env, const workdir *w, const uint64_t *share_in);
-uint32_t workdir_place(const rank_env *env, const workdir *w);
-
-/* workdir_release - give up its lock; what is in it stays. workdir_close - and all else: until then
- * this rank looks after those that die before they have done it. */
+/* workdir_release - give up its lock; what is in it stays. */
 void workdir_release(workdir *w);
-void workdir_close(rank_env *env, workdir *w);
 
 /* workdir_clean - remove what jobs that did not end have left in this directory, as their locks and
  * states say, and the directory itself, if hetsort made it and it is empty then. Refuses if a job

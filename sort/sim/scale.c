@@ -8,7 +8,7 @@
 #include "exchange/two_level.h"
 #include "exchange/block.h"
 #include "model/link_rates.h"
-#include "phases/exchange_setup.h"
+#include "phases/job.h"
 #include "polling.h"
 #include "wrap.h"
 

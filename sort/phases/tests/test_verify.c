@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "phases/phases.h"
+#include "phases/job.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -56,20 +56,19 @@ static status verify(comm *c, void *trial_)
 	unsigned char keys[2 * KEY];
 	memcpy(keys, p->out ? p->first : "???", KEY);
 	memcpy(keys + KEY, p->out ? p->last : "???", KEY);
-	rank_result mine = { .in = p->in, .out = p->out, .dropped = p->dropped };
-	rank_env env = { .c = c, .o = &o, .stats = &mine };
-	const output_part w = { .seen = { .first_key = keys, .last_key = keys + KEY } };
-	const input in = { .file = NULL };
-	verified v = { .own = NULL };
-	mine.sum_in.lo = p->sum_in;
-	mine.sum_out.lo = p->sum_out;
-	mine.sum_dropped.lo = p->sum_dropped;
-	t->rc[c->rank] = phase_verify(&env, &in, 10, &w, &v);
-	memcpy(t->said[c->rank], env.e.text, ERR_TEXT_BYTES);
+	job j = { .env = { .c = c, .o = &o, .stats = &j.mine },
+		  .mine = { .in = p->in, .out = p->out, .dropped = p->dropped },
+		  .shares.records = 10,
+		  .part.seen = { .first_key = keys, .last_key = keys + KEY } };
+	j.mine.sum_in.lo = p->sum_in;
+	j.mine.sum_out.lo = p->sum_out;
+	j.mine.sum_dropped.lo = p->sum_dropped;
+	t->rc[c->rank] = phase_verify(&j);
+	memcpy(t->said[c->rank], j.env.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
-		t->kept = are_kept(&v, &o.lay, t->part);
-	verified_free(&env.m, &v);
-	return env.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
+		t->kept = are_kept(&j.verified, &o.lay, t->part);
+	verified_free(&j.env.m, &j.verified);
+	return j.env.m.now_bytes == 0 ? ST_OK : ST_INTERNAL;
 }
 
 static trial run(trial t)

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From written records to the output: gaps closed, on the disk, verified, and under final names.
+ *
+ * How much a rank drops shows when it has merged, and by then others have written after it. So
+ * parts of one file move up to where the part before them ends, one rank after the other, and files
+ * end where their records do. Costs a read and a write of what moves, by the page cache. Memory:
+ * 4 MiB.
+ *
+ * Where each rank has a part, or a manifest was asked for, rank 0 writes what was verified of each
+ * file as JSON, next to them, before any has its name; the manifest gets its own last. A complete
+ * set of parts has one, and no other has. */
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/manifest.h"
+#include "io/reader.h"
+#include "job.h"
+#include "same_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 4 << 20 };
+
+status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
+{
+	const output *out = &j->files.out;
+	const layout *l = &j->env.o->lay;
+	inspected *seen = &j->part.seen;
+	io_fd from = { out->fd, -1, j->files.io };
+	seen->records = 0;
+	seen->sum = (checksum){ 0, 0 };
+	io_fd_will_read(&from, direct, out->offset, recs * l->record_bytes);
+	const status rc =
+		reader_inspect(&from, output_name(out), out->offset, recs, l, &j->env.m, seen, e);
+	if (from.direct >= 0)
+		close(from.direct);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------------- gaps */
+
+/* Towards the front of the file: what is overwritten has been read. */
+static status move_part(job *j, uint64_t to, uint64_t bytes)
+{
+	rank_env *env = &j->env;
+	const output *o = &j->files.out;
+	const char *path = output_name(o);
+	unsigned char *room = mem_array(&env->m, PIECE_BYTES, 1, "moving records", &env->e);
+	status rc = room ? ST_OK : ST_RESOURCE;
+	for (uint64_t at = 0; rc == ST_OK && at < bytes; at += PIECE_BYTES) {
+		const size_t n = (size_t)u64_min(PIECE_BYTES, bytes - at);
+		rc = file_read_at(o->fd, room, n, o->offset + at, path, &env->e);
+		if (rc == ST_OK)
+			rc = file_write_at(o->fd, room, n, to + at, path, &env->e);
+	}
+	mem_free(&env->m, room);
+	return rc;
+}
+
+/* Each rank by itself may have written as many as all are to: of what was written only the first
+ * records are wanted, if ranks before this one have the others of --top. The rest counts as
+ * dropped. */
+static status cap(job *j)
+{
+	rank_env *env = &j->env;
+	output_part *w = &j->part;
+	const inspected all = w->seen;
+	const uint64_t top = env->o->top, before = share_before(env, j->next.out);
+	if (!top || j->next.before[env->c->size - 1] <= top)
+		return ST_OK;
+	const uint64_t mine = before < top ? u64_min(top - before, all.records) : 0;
+	status rc = ST_OK;
+	if (mine < all.records) {
+		rc = output_read_again(j, mine, env->o->direct, &env->e);
+		if (rc == ST_INVALID)
+			err_set(&env->e, rc, "the output is not in order when it is read again");
+		w->dropped.records += all.records - w->seen.records;
+		w->dropped.sum =
+			checksum_join(w->dropped.sum, checksum_without(all.sum, w->seen.sum));
+	}
+	rc = comm_agree(env->c, rc);
+	return rc == ST_OK ? job_replan_out(j, w->seen.records, NULL) : rc;
+}
+
+/* In the order of ranks, each where the one before it ends now. */
+static status move_all(job *j)
+{
+	rank_env *env = &j->env;
+	output *o = &j->files.out;
+	const share_plan *old = &j->shares, *next = &j->next;
+	const uint64_t bytes = env->o->lay.record_bytes;
+	status rc = ST_OK;
+	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
+		const uint64_t to = o->header_bytes + next->before[r - 1] * bytes;
+		if (old->before[r - 1] == next->before[r - 1] || next->out[r] == 0)
+			continue; /* all ranks know that it stays */
+		if (r == env->c->rank) {
+			rc = move_part(j, to, next->out[r] * bytes);
+			o->offset = to;
+		}
+		rc = comm_agree(env->c, rc);
+	}
+	return rc;
+}
+
+status phase_close_gaps(job *j)
+{
+	rank_env *env = &j->env;
+	const output *o = &j->files.out;
+	const share_plan *next = &j->next;
+	status rc = job_replan_out(j, j->part.seen.records, NULL);
+	if (rc == ST_OK && !o->is_stdout)
+		rc = cap(j);
+	if (rc == ST_OK && !o->is_stdout && !o->per_rank)
+		rc = move_all(j);
+	if (rc == ST_OK && !o->is_stdout && o->owner) {
+		const uint64_t recs =
+			o->per_rank ? own_share(env, next->out) : next->before[env->c->size - 1];
+		const uint64_t bytes =
+			o->header_bytes + recs * env->o->lay.record_bytes + o->trailer_bytes;
+		if (ftruncate(o->fd, (off_t)bytes) != 0)
+			rc = err_sys(&env->e, errno, "cannot set the size of %s",
+				     quoted(output_name(o)));
+	}
+	exchange_setup_written(j);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------------- sync */
+
+status phase_sync(job *j)
+{
+	const settings *o = j->env.o;
+	const status rc = j->part.found ? ST_OK : frame_write(j, FRAME_TRAILER);
+	if (rc != ST_OK)
+		return rc;
+	return output_sync(&j->files.out, o->fsync || o->verify == VERIFY_REREAD, &j->env.e);
+}
+
+/* Pages that are on the disk can be dropped; what stays in the cache all the same, as others use
+ * it or the file system is in memory, is read past it where that is possible. */
+status phase_reread(job *j)
+{
+	rank_env *env = &j->env;
+	output *out = &j->files.out;
+	const double t0 = now_s();
+	if (env->o->verify != VERIFY_REREAD || j->part.found || out->is_stdout)
+		return ST_OK;
+	target_find(&out->file, out->file.id, &out->fd);
+	if (out->fd < 0 || out->file.named)
+		return err_set(&env->e, ST_IO, "cannot open output %s again",
+			       quoted(output_name(out)));
+	(void)posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
+	const status rc = output_read_again(j, j->part.seen.records, DIRECT_ALWAYS, &env->e);
+	if (rc == ST_INVALID)
+		err_set(&env->e, rc, "output %s is not in order when it is read again",
+			quoted(output_name(out)));
+	env->stats->out = j->part.seen.records;
+	env->stats->sum_out = j->part.seen.sum;
+	close(out->fd);
+	out->fd = -1;
+	env->stats->verify_s += now_s() - t0;
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------- verified */
+
+size_t part_summary_bytes(const layout *l)
+{
+	return sizeof(part_summary) + 2 * (((size_t)l->key_bytes + 7) / 8 * 8);
+}
+
+part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
+			     const unsigned char **first_key)
+{
+	const unsigned char *at = all + (size_t)rank * part_summary_bytes(l);
+	part_summary c;
+	memcpy(&c, at, sizeof c);
+	*first_key = at + sizeof c;
+	return c;
+}
+
+/* Of this rank, with what manifests state of the records that it speaks of. */
+static void summarize(const job *j, unsigned char *to)
+{
+	const rank_result *r = j->env.stats;
+	const input *in = &j->files.in;
+	const inspected *seen = &j->part.seen;
+	const size_t key = j->env.o->lay.key_bytes;
+	part_summary mine = { .in = r->in,
+			      .out = r->out,
+			      .dropped = r->dropped,
+			      .sum_in = r->sum_in,
+			      .sum_out = r->sum_out,
+			      .sum_dropped = r->sum_dropped };
+	for (size_t i = 0; i < in->files && (j->env.c->rank == 0 || in->per_rank); i++) {
+		const input_stated *stated = in->file[i].stated;
+		mine.stated += stated != NULL;
+		mine.unstated += stated == NULL;
+		if (stated)
+			mine.sum_stated = checksum_join(mine.sum_stated, stated->sum);
+	}
+	memcpy(to, &mine, sizeof mine);
+	if (mine.out) {
+		memcpy(to + sizeof mine, seen->first_key, key);
+		memcpy(to + sizeof mine + key, seen->last_key, key);
+	}
+}
+
+static status compare(rank_env *env, uint64_t total, const part_summary *sum)
+{
+	const bool drops = settings_drops(env->o);
+	const checksum came = checksum_join(sum->sum_out, sum->sum_dropped);
+	const uint64_t top = env->o->unique || !env->o->top ? total : env->o->top;
+	if (drops && (sum->in != total || sum->out + sum->dropped != total ||
+		      (!env->o->unique && sum->out != u64_min(top, total))))
+		return err_set(&env->e, ST_INVALID,
+			       "%" PRIu64 " records were planned, %" PRIu64 " read, %" PRIu64
+			       " written and %" PRIu64 " dropped",
+			       total, sum->in, sum->out, sum->dropped);
+	if (!drops && (sum->in != total || sum->out != total || sum->dropped))
+		return err_set(&env->e, ST_INVALID,
+			       "%" PRIu64 " records were planned, %" PRIu64 " read and %" PRIu64
+			       " written",
+			       total, sum->in, sum->out);
+	if (sum->stated && !sum->unstated && !checksum_equal(sum->sum_in, sum->sum_stated))
+		return err_set(&env->e, ST_IO,
+			       "the input does not have the checksum that its manifests state: a "
+			       "part or a manifest was changed or damaged");
+	if (!checksum_equal(sum->sum_in, came))
+		return err_set(&env->e, ST_INVALID,
+			       "the output's checksum%s %016" PRIx64 "%016" PRIx64
+			       " is not the input's, %016" PRIx64 "%016" PRIx64,
+			       drops ? ", with that of what was dropped," : "", came.hi, came.lo,
+			       sum->sum_in.hi, sum->sum_in.lo);
+	return ST_OK;
+}
+
+/* Totals, and each rank's first key against the last one before it. */
+static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
+{
+	const layout *l = &env->o->lay;
+	const unsigned char *last = NULL;
+	part_summary sum = { 0 };
+	for (int i = 0; i < env->c->size; i++) {
+		const unsigned char *first;
+		const part_summary one = part_summary_at(v->part_summaries, i, l, &first);
+		if (__builtin_add_overflow(sum.in, one.in, &sum.in) ||
+		    __builtin_add_overflow(sum.out, one.out, &sum.out) ||
+		    __builtin_add_overflow(sum.dropped, one.dropped, &sum.dropped))
+			return err_set(&env->e, ST_INVALID,
+				       "up to rank %d, more records are told of than can be", i);
+		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
+		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
+		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
+		sum.sum_stated = checksum_join(sum.sum_stated, one.sum_stated);
+		sum.stated |= one.stated;
+		sum.unstated |= one.unstated;
+		if (!one.out)
+			continue;
+		const int order = last ? key_copies_compare(l, last, first) : -1;
+		if (order > 0 || (order == 0 && env->o->unique))
+			return err_set(&env->e, ST_INVALID,
+				       "rank %d's first key is %s the last before it", i,
+				       order ? "smaller than" : "the same as");
+		last = first + l->key_bytes;
+	}
+	v->sum = sum.sum_in;
+	v->sum_out = sum.sum_out;
+	v->out = sum.out;
+	return compare(env, total, &sum);
+}
+
+status phase_verify(job *j)
+{
+	rank_env *env = &j->env;
+	verified *v = &j->verified;
+	const size_t bytes = part_summary_bytes(&env->o->lay);
+	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	v->own = mem_array(&env->m, 1, bytes, "checksums", &env->e);
+	v->part_summaries = mem_array(&env->m, p, bytes, "checksums", &env->e);
+	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = same_as_stated(env, &j->files.in);
+	if (rc == ST_OK) {
+		summarize(j, v->own);
+		rc = comm_gather(env->c, v->own, v->part_summaries, bytes, 0);
+	}
+	if (rc == ST_OK && p) {
+		const double t0 = now_s();
+		rc = check_part_summaries(env, j->shares.records, v);
+		env->stats->verify_s += now_s() - t0;
+	}
+	return comm_agree(env->c, rc);
+}
+
+void verified_free(mem *m, verified *v)
+{
+	mem_free(m, v->own);
+	mem_free(m, v->part_summaries);
+	*v = (verified){ .own = NULL };
+}
+
+/* ----------------------------------------------------------------------------------- manifest */
+
+/* A file that has what the ranks [from, to) have written. */
+static json_t *part_json(const job *j, const char *path, int from, int to)
+{
+	const settings *s = j->env.o;
+	const layout *l = &s->lay;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const unsigned char *first = NULL, *last = NULL; /* keys, where there are records */
+	uint64_t n = 0;
+	checksum sum = { 0, 0 };
+	if (!path)
+		return NULL;
+	for (int i = from; i < to; i++) {
+		const unsigned char *key;
+		const part_summary c = part_summary_at(j->verified.part_summaries, i, l, &key);
+		if (c.out && !first)
+			first = key;
+		if (c.out)
+			last = key + l->key_bytes;
+		n += c.out;
+		sum = checksum_join(sum, c.sum_out);
+	}
+	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", from, "file",
+			      json_name(slash ? slash + 1 : path), "records", (json_int_t)n,
+			      "checksum", json_checksum(sum));
+	if (from == 0 && s->header_bytes)
+		o = json_with(o, "header_bytes", json_integer((json_int_t)s->header_bytes));
+	if (to == j->env.c->size && j->files.trailer_bytes)
+		o = json_with(o, "trailer_bytes", json_integer((json_int_t)j->files.trailer_bytes));
+	if (n == 0)
+		return o;
+	o = json_with(o, "first_key", json_hex(first, l->key_bytes));
+	o = json_with(o, "last_key", json_hex(last, l->key_bytes));
+	if (l->fields == 0)
+		return o;
+	o = json_with(o, "first_values", manifest_values(l, first));
+	return json_with(o, "last_values", manifest_values(l, last));
+}
+
+static json_t *manifest_json(const job *j)
+{
+	const settings *o = j->env.o;
+	const layout *l = &o->lay;
+	const int size = j->env.c->size;
+	char key[KEY_TEXT_BYTES];
+	json_t *parts = json_array();
+	if (!j->files.out.per_rank) /* the one file that all ranks have written */
+		parts = json_and(parts, part_json(j, o->output, 0, size));
+	for (int i = 0; j->files.out.per_rank && i < size; i++) {
+		err e = { 0 };
+		char *path = name_expand(o->output, i, &e);
+		parts = json_and(parts, part_json(j, path, i, i + 1));
+		free(path);
+	}
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:I, s:s, s:o}", "format",
+			 "hetsort-manifest", "version", 1, "record_bytes", (int)l->record_bytes,
+			 "key_offset", (int)l->key_off, "key_bytes", (int)l->key_bytes, "key",
+			 layout_fields_text(l, key), "sorted_inside",
+			 o->partition_only ? json_false() : NULL, "records",
+			 (json_int_t)j->verified.out, "checksum_kind", CHECKSUM_NAME, "parts",
+			 parts);
+}
+
+/* It tells keys of the records: no more may read it than the parts. */
+static status stage_manifest(job *j)
+{
+	output *out = &j->files.out;
+	struct stat st;
+	if (fstat(out->file.fd, &st) != 0)
+		return err_sys(&j->env.e, errno, "cannot look at %s", quoted(out->file.path));
+	out->manifest.most = st.st_mode;
+	return json_stage(manifest_json(j), &out->manifest, out->file.id, j->env.o->fsync,
+			  &j->env.e);
+}
+
+/* --------------------------------------------------------------------------------------- commit */
+
+/* Does the record number n of this file have that key? */
+static status check_record(job *j, uint64_t n, const unsigned char *key, unsigned char *record)
+{
+	const output *out = &j->files.out;
+	const layout *l = &j->env.o->lay;
+	const status rc =
+		file_read_at(out->file.fd, record, l->record_bytes,
+			     out->header_bytes + n * l->record_bytes, out->file.path, &j->env.e);
+	if (rc != ST_OK || key_copy_compare(l, key, record) == 0)
+		return rc;
+	return err_set(&j->env.e, ST_IO,
+		       "%s is not as it was written: record %" PRIu64 " is another",
+		       quoted(out->file.path), n);
+}
+
+/* A second look at what this rank's file holds, where each rank's part of it begins and ends: a
+ * write or a sync may have said that it is done. */
+static status check_parts(job *j)
+{
+	rank_env *env = &j->env;
+	const bool per_rank = j->files.out.per_rank;
+	const layout *l = &env->o->lay;
+	const int n = per_rank ? 1 : env->c->size;
+	unsigned char *record = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
+	status rc = record ? ST_OK : ST_RESOURCE;
+	uint64_t before = 0;
+	for (int i = 0; rc == ST_OK && i < n; i++) {
+		const unsigned char *key;
+		const part_summary c = part_summary_at(
+			per_rank ? j->verified.own : j->verified.part_summaries, i, l, &key);
+		if (c.out)
+			rc = check_record(j, before, key, record);
+		if (c.out && rc == ST_OK)
+			rc = check_record(j, before + c.out - 1, key + l->key_bytes, record);
+		before += c.out;
+	}
+	mem_free(&env->m, record);
+	return rc;
+}
+
+status phase_commit(job *j)
+{
+	rank_env *env = &j->env;
+	output *out = &j->files.out;
+	/* A rank that stood still until the others gave up must not name what they have left. */
+	status rc = comm_agree(env->c, ST_OK);
+	if (rc == ST_OK && out->owner && !env->o->partition_only) /* there they are anywhere */
+		rc = check_parts(j);
+	if (rc == ST_OK && out->owner)
+		rc = frame_check(j, out->file.fd, &env->e);
+	if (rc == ST_OK && out->manifest.base)
+		rc = stage_manifest(j);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = output_commit(out, env->c, &env->note, &env->e);
+	if (rc != ST_OK && out->journaled && env->c->rank == 0)
+		err_set(&env->note, rc,
+			"all parts of %s are complete; hetsort --clean gives them their names",
+			quoted(out->manifest.path));
+	return rc;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names: each rank registers its own files, rank 0 also those that all ranks share; rank 0 gathers
+ * and compares them. Touches nothing. Memory on rank 0: 250 bytes per file of each rank.
+ *
+ * Contents: every rank reads its slice under the same names, and a name may lead to an old copy on
+ * one host: of equal size, so the output would be half of each. On one host, device and inode
+ * decide. Between hosts these mean nothing, and honest copies on local disks differ in their times;
+ * so sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB for each file, and
+ * only where ranks are on several hosts. Memory: 32 bytes for each file, twice. */
+#include "same_files.h"
+#include "base/minmax.h"
+#include "base/size.h"
+#include "io/manifest.h"
+#include "io/registry.h"
+#include "model/wisdom.h"
+#include "spill/resume_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+	MOST_FILES = 1 << 21, /* of a rank: no command line names more */
+	BLOCKS = 66,
+	BLOCK_BYTES = 4096,
+	FILES_AT_ONCE = 64
+};
+
+/* ------------------------------------------------------------------------------ registration */
+
+side_file side_file_of(const settings *o, int i)
+{
+	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },
+					   { ROLE_TRACE, o->trace },
+					   { ROLE_PAGE, o->html },
+					   { ROLE_SIM_REPORT, o->sim_report } };
+	return of[i];
+}
+
+/* An input, or the parts that a manifest names. Whoever opens them says what is wrong with it. */
+static void read_operand(registry *g, const char *path)
+{
+	manifest m = { 0 };
+	err unsaid = { ST_OK, "" };
+	const bool listed = role_begins_file(ROLE_MANIFEST, path);
+	registry_reads(g, listed ? ROLE_SOURCE_MANIFEST : ROLE_INPUT, path, -1);
+	if (listed && manifest_load(&m, path, &unsaid) == ST_OK)
+		for (size_t i = 0; i < m.parts; i++) {
+			char *part = manifest_part_path(path, &m.part[i], &g->e);
+			if (part)
+				registry_reads(g, ROLE_INPUT, part, -1);
+			free(part);
+		}
+	manifest_free(&m);
+}
+
+/* What ranks do not read as their own: the manifest of such parts, and parts beyond theirs. */
+static void read_rest(registry *g, const char *pattern, int ranks)
+{
+	char *name = name_expand_text(pattern, "manifest", NULL);
+	if (name)
+		registry_reads(g, ROLE_SOURCE_MANIFEST, name, -1);
+	for (int r = ranks; name; r++) {
+		free(name);
+		name = name_expand(pattern, r, NULL);
+		if (!name || access(name, F_OK) != 0)
+			break;
+		registry_reads(g, ROLE_INPUT, name, -1);
+	}
+	free(name);
+}
+
+/* What all ranks of this job share, as rank 0 sees it. */
+static void add_shared(registry *g, const settings *o, int ranks)
+{
+	const side_file read[] = { { ROLE_PLATFORM, o->sim_platform },
+				   { ROLE_SPEEDS, o->speeds },
+				   { ROLE_LINKS, o->links },
+				   { ROLE_DISKS, o->disks } };
+	const bool parts = o->output && name_is_per_rank(o->output);
+	char kept[WISDOM_PATH_BYTES];
+	for (size_t i = 0; i < o->ninputs; i++)
+		if (name_is_per_rank(o->inputs[i]))
+			read_rest(g, o->inputs[i], ranks);
+		else
+			read_operand(g, o->inputs[i]);
+	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+		if (read[i].path)
+			registry_reads(g, read[i].role, read[i].path, -1);
+	if (o->workdir)
+		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
+	if (o->output && !parts)
+		registry_writes(g, ROLE_OUTPUT, o->output, -1);
+	if (o->output && (o->manifest || parts)) {
+		char *name = o->manifest ? strdup(o->manifest)
+					 : name_expand_text(o->output, "manifest", NULL);
+		if (name)
+			registry_writes(g, ROLE_MANIFEST, name, -1);
+		free(name);
+	}
+	if (o->plan == PLAN_ONLINE && wisdom_path(o, kept))
+		registry_writes(g, ROLE_WISDOM, kept, -1);
+	if (o->explain || o->with_sum)
+		registry_writes(g, ROLE_STDOUT, STREAM_NAME, -1);
+	for (int i = 0; i < SIDE_FILES; i++)
+		if (side_file_of(o, i).path)
+			registry_writes(g, side_file_of(o, i).role, side_file_of(o, i).path, -1);
+}
+
+/* What belongs to one of the ranks. */
+static void add_own(registry *g, const settings *o, int rank, int ranks)
+{
+	const int shown = ranks > 1 ? rank : -1;
+	for (size_t i = 0; i <= o->ninputs; i++) {
+		const char *pattern = i < o->ninputs ? o->inputs[i] : o->output;
+		char *path = pattern && name_is_per_rank(pattern) ? name_expand(pattern, rank, NULL)
+								  : NULL;
+		if (path && i < o->ninputs)
+			registry_reads(g, ROLE_INPUT, path, shown);
+		else if (path)
+			registry_writes(g, ROLE_OUTPUT, path, shown);
+		free(path);
+	}
+}
+
+/* -------------------------------------------------------------------------- one file, two names */
+
+static status can_be_made(const side_file *f, err *e)
+{
+	target t;
+	status rc = target_open(&t, f->path, e);
+	if (rc == ST_OK)
+		rc = target_check_role(&t, f->role, e);
+	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
+		rc = err_refuse(e, errno, "cannot make %s %s", role_name(f->role), quoted(f->path));
+	target_discard(&t);
+	return rc;
+}
+
+status side_files_check(const settings *o, int ranks, err *e)
+{
+	registry g = { .use = NULL };
+	bool wanted = o->with_sum; /* which is printed */
+	for (int i = 0; i < SIDE_FILES; i++)
+		wanted = wanted || side_file_of(o, i).path;
+	if (!wanted)
+		return ST_OK;
+	add_shared(&g, o, ranks);
+	for (int r = 0; r < ranks; r++)
+		add_own(&g, o, r, ranks);
+	status rc = registry_check(&g, e);
+	registry_free(&g);
+	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++) {
+		const side_file f = side_file_of(o, i);
+		if (f.path && !stream_is_standard(f.path))
+			rc = can_be_made(&f, e);
+	}
+	return rc;
+}
+
+/* At rank 0: the uses of all ranks, one rank after the other, as many places for each as the one
+ * with most files needs. */
+static status compare_all(rank_env *env, const registry *g, bool *late)
+{
+	const size_t all_ranks = env->c->for_all ? 1 : (size_t)env->c->size;
+	const size_t ranks = env->c->rank == 0 ? all_ranks : 0;
+	uint64_t most;
+	status rc = comm_reduce(env->c, g->n, u64_max, &most);
+	if (rc == ST_OK && most > MOST_FILES)
+		rc = err_set(&env->e, ST_PEER, "a rank names too many files");
+	if (rc != ST_OK)
+		return rc;
+	/* a wrong number may have come for the most of all ranks */
+	const size_t room = size_max((size_t)most, g->n);
+	file_use *mine = mem_array(&env->m, room, sizeof *mine, "names", &env->e);
+	file_use *all = mem_array(&env->m, ranks * most, sizeof *all, "names", &env->e);
+	rc = comm_agree(env->c, mine && all ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		if (g->n)
+			memcpy(mine, g->use, g->n * sizeof *mine);
+		if (env->c->for_all)
+			memcpy(all, mine, (size_t)most * sizeof *mine);
+		else
+			rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
+	}
+	for (size_t i = 0; rc == ST_OK && i < ranks * most; i++)
+		if (!registry_use_is_sound(&all[i], (int)(i / most)))
+			rc = err_set(&env->e, ST_PEER, "rank %zu sent an impossible file",
+				     i / (size_t)most);
+	if (rc == ST_OK && ranks)
+		rc = registry_compare(all, ranks * most, late, &env->e);
+	mem_free(&env->m, mine);
+	mem_free(&env->m, all);
+	return rc;
+}
+
+status alias_check(rank_env *env, bool *late)
+{
+	const comm *c = env->c;
+	registry g = { .use = NULL };
+	*late = false;
+	if (c->rank == 0)
+		add_shared(&g, env->o, c->size);
+	else if (env->o->workdir)
+		registry_workdir(&g, env->o->workdir, RESUME_PREFIX, false);
+	add_own(&g, env->o, c->rank, c->size);
+	status rc = g.e.code != ST_OK ? err_set(&env->e, g.e.code, "%s", g.e.text) : ST_OK;
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = compare_all(env, &g, late);
+	registry_free(&g);
+	return rc;
+}
+
+/* -------------------------------------------------------------------------- one name, two files */
+
+/* One file, as a rank sees it. */
+typedef struct view {
+	uint64_t dev, ino, bytes, sum;
+} view;
+
+/* The first block, the last, and those between them at equal distances. */
+static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
+{
+	unsigned char block[BLOCK_BYTES];
+	const uint64_t bytes = (uint64_t)f->st.st_size;
+	const uint64_t last = bytes > BLOCK_BYTES ? bytes - BLOCK_BYTES : 0;
+	const size_t n = (size_t)(bytes - last);
+	XXH3_state_t h;
+	int fd;
+	status rc = input_open(f, false, &fd, e);
+	if (rc != ST_OK)
+		return rc;
+	XXH3_64bits_reset(&h);
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (uint64_t i = 0; i < BLOCKS && rc == ST_OK; i++) {
+		const uint64_t at = i + 1 < BLOCKS ? last / (BLOCKS - 1) * i : last;
+		rc = file_read_at(fd, block, n, at, f->path, e);
+		if (rc == ST_OK)
+			XXH3_64bits_update(&h, block, n);
+	}
+	*sum = XXH3_64bits_digest(&h);
+	close(fd);
+	return rc;
+}
+
+/* What rank 0 says before its views. */
+typedef struct reference {
+	char host[HOST_BYTES];
+	uint64_t files, streams;
+} reference;
+
+static status compare_views(rank_env *env, const input *in, const view *mine, view *others)
+{
+	reference first = { .files = in->files, .streams = in->streams };
+	memcpy(first.host, env->c->host, sizeof first.host);
+	status rc = comm_bcast(env->c, &first, sizeof first, 0);
+	if (rc == ST_OK && first.files != in->files)
+		rc = err_set(&env->e, ST_PEER,
+			     "the input has %zu file%s here, but %" PRIu64 " on rank 0 (%.*s)",
+			     in->files, plural(in->files), first.files, HOST_BYTES - 1, first.host);
+	if (rc == ST_OK && first.streams != in->streams)
+		rc = err_set(&env->e, ST_PEER, "some inputs are streams here, but not on rank 0");
+	rc = comm_agree(env->c, rc);
+	if (rc != ST_OK)
+		return rc;
+	memcpy(others, mine, in->files * sizeof *mine);
+	rc = comm_bcast(env->c, others, in->files * sizeof *others, 0);
+	const bool same_host = memcmp(first.host, env->c->host, sizeof first.host) == 0;
+	for (size_t i = 0; rc == ST_OK && i < in->files; i++) {
+		const view *a = &mine[i], *b = &others[i];
+		const char *how = a->bytes != b->bytes ? "has another size"
+				  : !same_host ? (a->sum != b->sum ? "has other content" : NULL)
+				  : a->dev != b->dev || a->ino != b->ino ? "is another file"
+									 : NULL;
+		if (how)
+			rc = err_set(&env->e, ST_PEER, "input %s %s than on rank 0 (%.*s)",
+				     quoted(in->file[i].path), how, HOST_BYTES - 1, first.host);
+	}
+	return rc;
+}
+
+status same_input(rank_env *env, const input *in, bool sample)
+{
+	view *mine = mem_array(&env->m, in->files, sizeof *mine, "inputs", &env->e);
+	view *others = mem_array(&env->m, in->files, sizeof *others, "inputs", &env->e);
+	status rc = mine && others ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; i < in->files && rc == ST_OK; i++) {
+		const input_file *f = &in->file[i];
+		mine[i] = (view){ f->st.st_dev, f->st.st_ino, (uint64_t)f->st.st_size, 0 };
+		if (sample && !f->is_stream)
+			rc = sum_blocks(f, &mine[i].sum, &env->e);
+	}
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, compare_views(env, in, mine, others));
+	mem_free(&env->m, mine);
+	mem_free(&env->m, others);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------- what manifests state */
+
+/* What a rank has read of one file. */
+typedef struct amount {
+	uint64_t recs;
+	checksum sum;
+} amount;
+
+/* What each rank has read of the files that all of them read, to rank 0, where the amounts of all
+ * become its own. */
+static status gather_amounts(rank_env *env, const input *in)
+{
+	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	amount *all = mem_array(&env->m, ranks * FILES_AT_ONCE, sizeof *all, "inputs", &env->e);
+	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	for (size_t first = 0; first < in->files && rc == ST_OK; first += FILES_AT_ONCE) {
+		const size_t n = size_min(FILES_AT_ONCE, in->files - first);
+		amount mine[FILES_AT_ONCE] = { 0 };
+		for (size_t i = 0; i < n; i++) {
+			const input_stated *s = in->file[first + i].stated;
+			if (s)
+				mine[i] = (amount){ s->read_recs, s->read };
+		}
+		rc = comm_gather(env->c, mine, all, sizeof mine, 0);
+		for (size_t k = 0; rc == ST_OK && k < (ranks ? n : 0); k++) {
+			input_stated *s = in->file[first + k].stated;
+			for (size_t r = 1; s && r < ranks; r++) {
+				const amount *a = &all[r * FILES_AT_ONCE + k];
+				s->read_recs += a->recs;
+				s->read = checksum_join(s->read, a->sum);
+			}
+		}
+	}
+	mem_free(&env->m, all);
+	return rc;
+}
+
+status same_as_stated(rank_env *env, const input *in)
+{
+	const bool shared = env->c->size > 1 && !in->per_rank && !env->o->from_root;
+	status rc = shared ? gather_amounts(env, in) : ST_OK;
+	for (size_t i = 0; i < in->files; i++) {
+		input_stated *s = in->file[i].stated;
+		if (!s)
+			continue;
+		if (rc == ST_OK && (!shared || env->c->rank == 0))
+			rc = input_check_stated(&in->file[i], &env->e);
+		s->read_recs = 0;
+		s->read = (checksum){ 0, 0 };
+	}
+	return comm_agree(env->c, rc);
+}

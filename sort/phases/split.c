@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the records of each rank are cut. After phase_split, places cut[d] to cut[d + 1] are those
+ * of rank d's records. The cuts move where keys are unique; of sorted inputs each has cuts; and
+ * what comes after the first records of --top is dropped before the exchange, by the rank that read
+ * it. */
+#include "base/minmax.h"
+#include "base/pool.h"
+#include "exchange/key_borders.h"
+#include "job.h"
+#include "kernel/gather.h"
+#include "spill/sorted_files.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Where merges are the last step, the runs are sorted, or will be before anything leaves. */
+status phase_sample(job *j)
+{
+	rank_env *env = &j->env;
+	return splitter_search_open(&j->cuts.search, env->c, &env->m, j->data.s,
+				    budget_merges(j) ? NULL : &j->data.r.recs, j->shares.before,
+				    (size_t)env->c->size - 1, &env->e);
+}
+
+status phase_split(job *j)
+{
+	rank_env *env = &j->env;
+	cuts *k = &j->cuts;
+	k->s = j->data.s;
+	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * k->s->count, sizeof *k->cut,
+			   "cuts", &env->e);
+	status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		rc = splitter_search_end(&k->search, k->cut, &env->e);
+		splitter_search_close(&k->search);
+	}
+	return rc;
+}
+
+uint64_t *cuts_count(job *j)
+{
+	const cuts *c = &j->cuts;
+	const size_t p = (size_t)j->env.c->size, count = c->s->count;
+	uint64_t *send = mem_array(&j->env.m, p, sizeof *send, "counts", &j->env.e);
+	for (size_t i = 0; send && i < p; i++)
+		for (size_t k = 0; k < count; k++)
+			send[i] += c->cut[(i + 1) * count + k] - c->cut[i * count + k];
+	return send;
+}
+
+/* What all ranks send to this one, after the cuts have moved. */
+static status count_arrivals(job *j, uint64_t *mine)
+{
+	rank_env *env = &j->env;
+	const size_t p = (size_t)env->c->size;
+	uint64_t *send = cuts_count(j);
+	uint64_t *recv = mem_array(&env->m, p, sizeof *recv, "counts", &env->e);
+	status rc = comm_agree(env->c, send && recv ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_alltoall(env->c, send, recv, sizeof *recv);
+	*mine = 0;
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		if (__builtin_add_overflow(*mine, recv[i], mine))
+			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
+	mem_free(&env->m, send);
+	mem_free(&env->m, recv);
+	return rc;
+}
+
+status phase_split_keys(job *j)
+{
+	rank_env *env = &j->env;
+	uint64_t mine;
+	if (!env->o->unique)
+		return ST_OK;
+	status rc = key_borders_move(env->c, &env->m, j->cuts.s, j->cuts.cut, &env->e);
+	if (rc == ST_OK)
+		rc = comm_agree(env->c, count_arrivals(j, &mine));
+	if (rc == ST_OK)
+		rc = job_replan_out(j, mine, "unique keys");
+	if (rc == ST_OK && !budget_holds(j, mine))
+		rc = err_set(
+			&env->e, ST_RESOURCE,
+			"with all records of each key %" PRIu64
+			" come to this rank, more than memory holds: --strategy=merge takes less",
+			mine);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- sorted inputs */
+
+/* Each rank has found where it begins; it ends where the next one does. */
+static status share_cuts(rank_env *env, const read_runs *d, uint64_t *room)
+{
+	const size_t count = d->s->count, bytes = count * sizeof *room;
+	uint64_t *from = d->cut, *to = d->cut + count;
+	status rc = ST_OK;
+	memcpy(to, d->s->start + 1, bytes);
+	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
+		if (r == env->c->rank)
+			memcpy(room, from, bytes);
+		rc = comm_bcast(env->c, room, bytes, r);
+		if (r == env->c->rank + 1)
+			memcpy(to, room, bytes);
+	}
+	return rc;
+}
+
+static status find_cuts(job *j, uint64_t *room)
+{
+	rank_env *env = &j->env;
+	read_runs *d = &j->data;
+	const size_t count = d->s->count;
+	status rc = ST_OK;
+	memcpy(d->cut, d->s->start, count * sizeof *d->cut);
+	if (env->c->rank > 0)
+		rc = sorted_files_cut(d->s, share_before(env, j->shares.out), env->o->unique,
+				      d->cut, &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = share_cuts(env, d, room);
+	const uint64_t *from = d->cut, *to = d->cut + count;
+	d->n = 0;
+	for (size_t i = 0; rc == ST_OK && i < count; i++) {
+		if (from[i] > to[i] || to[i] > d->s->start[i + 1])
+			rc = sorted_files_crossed(d->s, i, &env->e);
+		d->n += (size_t)(to[i] - from[i]);
+	}
+	return comm_agree(env->c, rc);
+}
+
+status phase_split_inputs(job *j)
+{
+	rank_env *env = &j->env;
+	read_runs *d = &j->data;
+	if (!env->o->merge || j->shares.records == 0 || env->c->size == 1)
+		return ST_OK;
+	const size_t count = d->s->count;
+	d->cut = mem_array(&env->m, 2 * count, sizeof *d->cut, "cuts", &env->e);
+	uint64_t *room = mem_array(&env->m, count, sizeof *room, "cuts", &env->e);
+	status rc = comm_agree(env->c, d->cut && room ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = find_cuts(j, room);
+	mem_free(&env->m, room);
+	if (rc == ST_OK && env->o->unique) {
+		/* whole keys come to a rank, however many records have them */
+		rc = job_replan_out(j, d->n, "unique keys");
+		if (rc == ST_OK)
+			memcpy(j->next.in, j->next.out, (size_t)env->c->size * sizeof *j->next.in);
+	}
+	read_note(j, d->n);
+	return rc;
+}
+
+/* --------------------------------------------------------------------------------------- --top */
+
+status phase_plan_top(job *j)
+{
+	rank_env *env = &j->env;
+	const uint64_t top = env->o->top;
+	const size_t ranks = (size_t)env->c->size - 1;
+	share_plan *next = &j->next;
+	uint64_t unseen;
+	if (env->o->unique || top > j->shares.records / 2)
+		return ST_OK;
+	status rc = comm_reduce(env->c, !j->data.s->ops->sum, u64_max, &unseen);
+	if (rc != ST_OK || unseen)
+		return rc;
+	rc = job_replan(j);
+	if (rc != ST_OK)
+		return rc;
+	/* the first records by the speeds of all ranks but the last, which has the rest */
+	if (env->c->rank == 0)
+		rc = shares_by_speed(PLAN_LINEAR, false, top, next->speed, ranks, next->out,
+				     &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = comm_bcast(env->c, next->out, ranks * sizeof *next->out, 0);
+	next->out[ranks] = next->records - top;
+	if (rc == ST_OK)
+		rc = comm_agree(env->c,
+				share_plan_check(env, next->records, next->out, false, "--top"));
+	share_plan_sum_out(env, next);
+	j->cuts.drops_rest = rc == ST_OK;
+	return rc;
+}
+
+enum { DROP_RECS = 1 << 14 };
+
+/* The records that are dropped, summed up by all threads. */
+typedef struct dropping {
+	const sorted *s;
+	const uint64_t *from; /* [runs] in each to its end */
+	atomic_uint_fast64_t next;
+	checksum *sum; /* of each thread */
+	atomic_size_t misfits;
+} dropping;
+
+/* Places of all runs in pieces; what is kept has none in them. */
+static void drop_pieces(void *dropping_, unsigned worker)
+{
+	dropping *p = dropping_;
+	const sorted *s = p->s;
+	checksum sum = { 0, 0 };
+	size_t misfits = 0;
+	for (uint64_t at; (at = atomic_fetch_add(&p->next, DROP_RECS)) < sorted_total(s);)
+		for (size_t k = 0; k < s->count; k++) {
+			const uint64_t from = u64_max(at, p->from[k]);
+			const uint64_t to = u64_min(at + DROP_RECS, s->start[k + 1]);
+			if (from < to)
+				sum = checksum_join(sum, s->ops->sum(s, from, to, &misfits));
+		}
+	p->sum[worker] = sum;
+	atomic_fetch_add(&p->misfits, misfits);
+}
+
+status phase_drop_rest(job *j)
+{
+	rank_env *env = &j->env;
+	cuts *c = &j->cuts;
+	const unsigned threads = j->cpus.threads;
+	const size_t last = (size_t)env->c->size - 1;
+	if (!c->drops_rest)
+		return ST_OK;
+	dropping p = { .s = c->s, .from = c->cut + last * c->s->count };
+	p.sum = mem_array(&env->m, threads, sizeof *p.sum, "checksums", &env->e);
+	status rc = comm_agree(env->c, p.sum ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = job_replan(j);
+	if (rc == ST_OK) {
+		pool_run(threads, drop_pieces, &p);
+		for (unsigned i = 0; i < threads; i++)
+			c->dropped.sum = checksum_join(c->dropped.sum, p.sum[i]);
+		for (size_t i = 0; i < c->s->count; i++) {
+			c->dropped.records += c->s->start[i + 1] - p.from[i];
+			c->cut[(last + 1) * c->s->count + i] = p.from[i];
+		}
+		j->next.out[last] = 0;
+		share_plan_sum_out(env, &j->next);
+		rc = comm_agree(env->c, gather_misfits(atomic_load(&p.misfits), &env->e));
+	}
+	mem_free(&env->m, p.sum);
+	return rc;
+}
