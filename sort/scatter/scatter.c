@@ -1,90 +1,329 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scatter of planned shares: rank 0 reads blocks and sends them to one rank after the other, two
- * blocks under way. A rank that has its share sorts it while others get theirs. If rank 0 cannot
- * read, it goes on sending blocks, so that no rank waits for ever, and the agreement at the end of
- * the phase reports the failure. */
+/* The input in blocks from rank 0 to the others, two blocks to each under way; each block is
+ * stamped when it is sent, and checked before its records are used. If rank 0 cannot read, it
+ * sends blocks all the same, since the receivers count on them, and the agreement at the end of the
+ * phase reports the failure; a receiver also takes all blocks after one that came damaged.
+ *
+ * Planned shares: one rank after the other. A rank that has its share sorts it while others get
+ * theirs.
+ *
+ * On request: rank 0 answers each request with the next chunk of the input, sized by factoring. It
+ * serves several ranks side by side, as a slow rank also takes its chunk slowly. The others sort a
+ * chunk before they request the next one, so a slow rank requests less often. A rank without room
+ * for a chunk receives and drops it, and reports the failure with its next request. */
 #include "scatter.h"
+#include "base/clock.h"
 #include "base/minmax.h"
+#include "base/pool.h"
+#include "exchange/block.h"
 
+#include <hetpart.h>
 #include <string.h>
 
-/* All of a share. */
-static status send_share(scatter_sender *d, int to, uint64_t at, uint64_t n)
+enum {
+	BLOCK_BYTES = 1 << 20,
+	SLOTS = 2,
+	TAG_REQUEST = SLOTS, /* tags of blocks are their slots */
+	TAG_COUNT,
+	CHUNKS = 32,
+	LANES = 8 /* chunks under way at once, at most */
+};
+
+size_t scatter_block_recs(const settings *o)
+{
+	const size_t n = BLOCK_BYTES / o->lay.record_bytes;
+	return n ? n : 1;
+}
+
+uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
+{
+	const uint64_t n = total / ((uint64_t)env->c->size * CHUNKS);
+	return u64_max(n, scatter_block_recs(env->o));
+}
+
+status scatter_wait(comm *c, comm_req *r, double *wait_s)
+{
+	const double t0 = now_s();
+	bool done = false;
+	status rc = ST_OK;
+	comm_wait_begin(c);
+	for (unsigned tries = 0; rc == ST_OK && !done;) {
+		const size_t before = r->done;
+		rc = comm_test(c, r, &done);
+		if (r->done != before)
+			tries = 0; /* a piece of it has moved: the next one will soon */
+		else if (rc == ST_OK && !done)
+			nap(tries++);
+	}
+	*wait_s += now_s() - t0;
+	return comm_wait_end(c, rc);
+}
+
+/* Of a block of n records with its header. */
+static size_t message_bytes(const settings *o, size_t n)
+{
+	return (sizeof(block_header) + n * o->lay.record_bytes + 7) / 8 * 8;
+}
+
+static size_t slot_bytes(const settings *o)
+{
+	return message_bytes(o, scatter_block_recs(o));
+}
+
+/* Of n records for a rank, without magic and sum. */
+static block_header header_of(const settings *o, int to, uint64_t block, size_t n)
+{
+	return (block_header){ .from = 0,
+			       .to = to,
+			       .record_bytes = o->lay.record_bytes,
+			       .block = block,
+			       .records = n };
+}
+
+/* ------------------------------------------------------------------------------------- sending */
+
+/* Rank 0's end. */
+typedef struct sender {
+	rank_env *env;
+	const scatter_job *k;
+	reader *from;
+	unsigned char *buf; /* SLOTS blocks for each transfer */
+	size_t block_recs;
+	checksum sum;  /* of all that was sent */
+	status failed; /* the input cannot be read: what is sent now is no record */
+} sender;
+
+/* Records of the input on their way to a rank, in blocks, SLOTS of them at a time. */
+typedef struct transfer {
+	int to;
+	uint64_t at, left;    /* records that have not set out */
+	uint64_t begun, done; /* blocks */
+	comm_req req[SLOTS];
+	unsigned char *slots; /* of the sender's */
+} transfer;
+
+/* Room for so many transfers at once. To be closed on failure too. */
+static status sender_open(sender *d, rank_env *env, const scatter_job *k, size_t lanes)
+{
+	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
+	*d = (sender){ .env = env, .k = k, .block_recs = scatter_block_recs(env->o) };
+	d->buf = mem_array(&env->m, lanes * SLOTS, slot_bytes(env->o), "blocks to send", &env->e);
+	return d->buf ? reader_open(&d->from, k->in, &rp, &env->e) : ST_RESOURCE;
+}
+
+/* Could all be read, and is the input as it was? */
+static status sender_check(sender *d)
+{
+	return d->failed == ST_OK ? reader_check(d->from, &d->env->e) : d->failed;
+}
+
+static void sender_close(sender *d)
+{
+	reader_close(d->from);
+	mem_free(&d->env->m, d->buf);
+}
+
+/* Is there a slot, and something to send? */
+static bool may_send(const transfer *t)
+{
+	return t->left > 0 && t->begun - t->done < SLOTS;
+}
+
+static status send_block(transfer *t, sender *d)
+{
+	const settings *o = d->env->o;
+	const size_t n = (size_t)u64_min(t->left, d->block_recs);
+	const int slot = (int)(t->begun % SLOTS);
+	block_header *h = (void *)(t->slots + (size_t)slot * slot_bytes(o));
+	loading got = { .entries = NULL };
+	if (d->failed == ST_OK)
+		d->failed =
+			reader_load(d->from, t->at, n, (unsigned char *)(h + 1), &got, &d->env->e);
+	d->sum = checksum_join(d->sum, got.sum);
+	*h = header_of(o, t->to, t->begun++, n);
+	block_stamp(h);
+	FAIL_FLIP(FAIL_SENT, h, message_bytes(o, n));
+	t->at += n;
+	t->left -= n;
+	return comm_send(d->env->c, h, message_bytes(o, n), t->to, slot, &t->req[slot]);
+}
+
+/* ----------------------------------------------------------------------------------- receiving */
+
+/* The other ranks' end. */
+typedef struct receiver {
+	rank_env *env;
+	unsigned char *slots; /* SLOTS blocks */
+	size_t block_recs;
+	comm_req req[SLOTS];
+	uint64_t n;             /* records of the transfer under way */
+	uint64_t posted, taken; /* blocks */
+	const unsigned char *rec;
+	size_t left; /* records from rec on, of the last block taken */
+	err damage;  /* the first block that came damaged: what came since is worth nothing */
+	double waited_s;
+} receiver;
+
+static status receiver_open(receiver *b, rank_env *env)
+{
+	*b = (receiver){ .env = env, .block_recs = scatter_block_recs(env->o) };
+	b->slots = mem_array(&env->m, SLOTS, slot_bytes(env->o), "blocks to receive", &env->e);
+	return b->slots ? ST_OK : ST_RESOURCE;
+}
+
+static void receiver_close(receiver *b)
+{
+	rank_env *env = b->env;
+	result_shift(env->stats, PH_EXCHANGE, b->waited_s);
+	if (!atomic_load(&env->c->broken)) /* else a block may still be on its way to a slot */
+		mem_free(&env->m, b->slots);
+}
+
+/* n records are to come. */
+static void receiver_expect(receiver *b, uint64_t n)
+{
+	b->n = n;
+	b->posted = b->taken = b->left = 0;
+}
+
+static size_t count_of(const receiver *b, uint64_t block)
+{
+	return (size_t)u64_min(b->n - block * b->block_recs, b->block_recs);
+}
+
+static block_header *slot_of(const receiver *b, uint64_t block)
+{
+	return (void *)(b->slots + block % SLOTS * slot_bytes(b->env->o));
+}
+
+/* Wait for the next block and look at it; SLOTS are posted ahead. */
+static status next_block(receiver *b)
+{
+	const settings *o = b->env->o;
+	comm *c = b->env->c;
+	const uint64_t blocks = b->n / b->block_recs + (b->n % b->block_recs != 0);
+	status rc = ST_OK;
+	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SLOTS) {
+		const uint64_t i = b->posted++;
+		rc = comm_recv(c, slot_of(b, i), message_bytes(o, count_of(b, i)), 0,
+			       (int)(i % SLOTS), &b->req[i % SLOTS]);
+	}
+	if (rc != ST_OK || b->posted == b->taken)
+		return rc;
+	rc = scatter_wait(c, &b->req[b->taken % SLOTS], &b->waited_s);
+	if (rc != ST_OK)
+		return rc;
+	const block_header *h = slot_of(b, b->taken);
+	const block_header wanted = header_of(o, c->rank, b->taken, count_of(b, b->taken));
+	b->rec = (const unsigned char *)(h + 1);
+	b->left = (size_t)wanted.records;
+	b->taken++;
+	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
+}
+
+/* A record_take of these. ST_PEER if they do not come any more, or came damaged. */
+static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
+{
+	receiver *b = receiver_;
+	const size_t bytes = b->env->o->lay.record_bytes;
+	*got = 0;
+	for (size_t k; *got < n; *got += k) {
+		const status rc = b->left ? ST_OK : next_block(b);
+		if (rc != ST_OK)
+			return err_set(e, rc, "%s",
+				       b->damage.code ? b->damage.text
+						      : "rank 0 cannot be reached any more");
+		if (b->left == 0)
+			break;
+		k = size_min(n - *got, b->left);
+		memcpy(to + *got * bytes, b->rec, k * bytes);
+		b->rec += k * bytes;
+		b->left -= k;
+	}
+	return ST_OK;
+}
+
+/* n records to their place in memory; entries while they are in the cache. */
+static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
+{
+	while (n > 0) {
+		unsigned char *to = d->recs + d->n * b->env->o->lay.record_bytes;
+		size_t k = (size_t)u64_min(n, b->block_recs);
+		const status rc = receiver_take(b, to, k, &k, &b->env->e);
+		if (rc != ST_OK)
+			return rc;
+		(void)read_runs_arrived(d, k);
+		n -= k;
+	}
+	return ST_OK;
+}
+
+/* Take what is left, and forget it. */
+static status receiver_drain(receiver *b)
+{
+	status rc = ST_OK;
+	do {
+		b->left = 0;
+		rc = next_block(b);
+	} while ((rc == ST_OK || b->damage.code) && !atomic_load(&b->env->c->broken) && b->left);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------ planned shares */
+
+static status send_share(sender *d, int to, uint64_t at, uint64_t n)
 {
 	transfer t = { .to = to, .at = at, .left = n, .slots = d->buf };
 	double waited_s = 0;
 	status rc = ST_OK;
 	while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
-		rc = scatter_may_send(&t)
-			     ? scatter_send(&t, d)
-			     : scatter_wait(d->env->c, &t.req[t.done++ % SCATTER_SLOTS], &waited_s);
+		rc = may_send(&t) ? send_block(&t, d)
+				  : scatter_wait(d->env->c, &t.req[t.done++ % SLOTS], &waited_s);
 	result_shift(d->env->stats, PH_EXCHANGE, waited_s);
 	return rc;
 }
 
-static status serve_all(scatter_sender *d)
+/* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
+static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 {
-	const scatter_plan *sp = d->k->sp;
-	const uint64_t *share = d->k->s->in;
-	status rc = ST_OK;
-	for (size_t i = 0; i < sp->p && rc == ST_OK; i++) {
-		const uint32_t to = sp->order[i];
+	const run_formation_plan *p = k->p;
+	const uint64_t *share = k->s->in;
+	sender d;
+	status rc = comm_agree(env->c, sender_open(&d, env, k, 1));
+	for (size_t i = 0; i < k->sp->p && rc == ST_OK; i++) {
+		const uint32_t to = k->sp->order[i];
 		uint64_t at = 0;
 		for (uint32_t r = 0; r < to; r++)
 			at += share[r];
 		if (to != 0)
-			rc = send_share(d, (int)to, at, share[to]);
+			rc = send_share(&d, (int)to, at, share[to]);
 	}
-	return rc == ST_OK ? scatter_sender_check(d) : rc;
-}
-
-/* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
-static status scatter_out(scatter_sender *d, read_runs *out)
-{
-	rank_env *env = d->env;
-	const run_formation_plan *p = d->k->p;
-	status rc = serve_all(d);
 	if (rc == ST_OK)
-		rc = p->b->spills ? run_formation_input(d->k->in, p, &env->m, out, &env->e)
-				  : read_runs_input(d->k->in, &p->load, &env->m, out, &env->e);
-	out->sum = checksum_join(out->sum, d->sum);
+		rc = sender_check(&d);
+	if (rc == ST_OK)
+		rc = p->b->spills ? run_formation_input(k->in, p, &env->m, out, &env->e)
+				  : read_runs_input(k->in, &p->load, &env->m, out, &env->e);
+	out->sum = checksum_join(out->sum, d.sum);
+	sender_close(&d);
 	return rc;
-}
-
-/* To their place in memory; entries while they are in the cache. */
-static status take_to_memory(receiver *b, const read_runs_plan *p, read_runs *d)
-{
-	rank_env *env = b->env;
-	status rc = ST_OK;
-	while (rc == ST_OK && d->n < p->n) {
-		const uint64_t left = p->n - d->n;
-		unsigned char *to = d->recs + d->n * p->lay.record_bytes;
-		size_t n = (size_t)u64_min(left, b->block_recs);
-		rc = receiver_take(b, to, n, &n, &env->e);
-		if (rc != ST_OK)
-			break;
-		(void)read_runs_arrived(d, n);
-	}
-	return rc == ST_OK ? read_runs_sort(p, &env->m, d, &env->e) : rc;
-}
-
-static status take_to_disk(receiver *b, const run_formation_plan *p, read_runs *out)
-{
-	rank_env *env = b->env;
-	read_runs none = { 0 };
-	return run_formation_stream(receiver_take, b, &none, p, &env->m, out, &env->e);
 }
 
 static status take_share(rank_env *env, const run_formation_plan *p, read_runs *out)
 {
 	receiver b;
+	read_runs none = { 0 };
+	const bool spills = p->b->spills;
 	status rc = receiver_open(&b, env);
-	if (rc == ST_OK && !p->b->spills)
+	if (rc == ST_OK && !spills)
 		rc = read_runs_room(&p->load, &env->m, p->load.n, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		receiver_expect(&b, p->load.n);
-		rc = p->b->spills ? take_to_disk(&b, p, out) : take_to_memory(&b, &p->load, out);
+		rc = spills ? run_formation_stream(receiver_take, &b, &none, p, &env->m, out,
+						   &env->e)
+			    : receive_to_memory(&b, out, p->load.n);
+		if (rc == ST_OK && !spills)
+			rc = read_runs_sort(&p->load, &env->m, out, &env->e);
 		if (rc != ST_OK)
 			(void)receiver_drain(&b);
 	}
@@ -92,20 +331,251 @@ static status take_share(rank_env *env, const run_formation_plan *p, read_runs *
 	return rc;
 }
 
-status scatter_records(rank_env *env, const scatter_job *k, read_runs *out)
+/* ----------------------------------------------------------------------------- on request: rank 0
+ */
+
+/* What a rank asks for. */
+enum { MORE = 1, NO_MORE = 2 };
+
+/* One of the others. */
+typedef struct request {
+	comm_req req;
+	comm_word word;
+	bool asked; /* it waits for an answer */
+	bool left;  /* it knows that there is nothing more */
+	transfer *lane;
+} request;
+
+/* The requests, what is left for them, and the transfers: each carries one chunk or none. */
+typedef struct counter {
+	sender d;
+	request *a;
+	hetpart_chunks chunks;
+	transfer lane[LANES]; /* free if it leads to rank 0 */
+	size_t lanes;
+	int there; /* ranks that may ask again */
+	double waited_s;
+} counter;
+
+static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 {
-	scatter_sender d = { .env = env, .k = k, .slots = SCATTER_SLOTS };
-	if (env->c->rank != 0)
-		return take_share(env, k->p, out);
-	status rc = comm_agree(env->c, scatter_sender_open(&d));
+	comm_req r;
+	const comm_word w = comm_word_for(c, word, to, tag);
+	const status rc = comm_send(c, &w, sizeof w, to, tag, &r);
+	return rc == ST_OK ? scatter_wait(c, &r, wait_s) : rc;
+}
+
+static status listen(counter *k, int to)
+{
+	request *a = &k->a[to];
+	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
+}
+
+static status answer(counter *k, int to, transfer *lane)
+{
+	request *a = &k->a[to];
+	const uint64_t at = k->d.k->s->records - k->chunks.left;
+	if (a->word.value != MORE || k->d.failed != ST_OK)
+		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
+	const uint64_t n = hetpart_chunks_next(&k->chunks);
+	a->asked = false;
+	a->left = n == 0;
+	k->there -= a->left;
+	if (n) {
+		*lane = (transfer){ .to = to, .at = at, .left = n, .slots = lane->slots };
+		a->lane = lane;
+	}
+	return a->word.value != NO_MORE ? send_word(k->d.env->c, n, to, TAG_COUNT, &k->waited_s)
+					: ST_OK;
+}
+
+/* Has a rank asked, or has a block of its chunk arrived? If it was the last one, the rank may ask
+ * again. */
+static status attend(counter *k, int i, bool *any)
+{
+	comm *c = k->d.env->c;
+	request *a = &k->a[i];
+	transfer *t = a->lane, *lane = NULL;
+	bool arrived = false;
+	if (a->left || (t && t->done == t->begun))
+		return ST_OK;
+	if (t) {
+		const status rc = comm_test(c, &t->req[t->done % SLOTS], &arrived);
+		if (rc != ST_OK || !arrived)
+			return rc;
+		*any = true;
+		if (++t->done < t->begun || t->left > 0)
+			return ST_OK;
+		t->to = 0;
+		a->lane = NULL;
+		return listen(k, i);
+	}
+	status rc = ST_OK;
+	if (!a->asked) {
+		rc = comm_test(c, &a->req, &a->asked);
+		if (rc == ST_OK && a->asked)
+			rc = comm_word_check(c, &a->word, i, TAG_REQUEST);
+	}
+	for (size_t n = 0; n < k->lanes && !lane; n++)
+		lane = k->lane[n].to == 0 ? &k->lane[n] : NULL;
+	if (rc != ST_OK || !a->asked || !lane)
+		return rc;
+	*any = true;
+	return answer(k, i, lane);
+}
+
+/* The next block of the oldest chunk that has a slot for it: a rank has its chunk as soon as it can
+ * take it, and sorts while others get theirs. Chunks are handed out from the beginning of the input
+ * on, so the oldest is the one whose next record is the first. */
+static status send_next(counter *k, bool *any)
+{
+	transfer *oldest = NULL;
+	for (size_t i = 0; i < k->lanes; i++) {
+		transfer *t = &k->lane[i];
+		if (t->to && may_send(t) && (!oldest || t->at < oldest->at))
+			oldest = t;
+	}
+	*any |= oldest != NULL;
+	return oldest ? send_block(oldest, &k->d) : ST_OK;
+}
+
+static status answer_all(counter *k)
+{
+	comm *c = k->d.env->c;
+	status rc = ST_OK;
+	for (size_t i = 0; i < k->lanes; i++)
+		k->lane[i].slots = k->d.buf + i * SLOTS * slot_bytes(k->d.env->o);
+	for (int i = 1; i < c->size && rc == ST_OK; i++)
+		rc = listen(k, i);
+	comm_wait_begin(c);
+	for (unsigned tries = 0; rc == ST_OK && k->there > 0;) {
+		bool any = false;
+		for (int i = 1; i < c->size && rc == ST_OK; i++)
+			rc = attend(k, i, &any);
+		if (rc == ST_OK)
+			rc = send_next(k, &any);
+		tries = any ? 0 : tries + 1;
+		if (!any) {
+			const double t0 = now_s();
+			nap(tries);
+			k->waited_s += now_s() - t0;
+		}
+	}
+	result_shift(k->d.env->stats, PH_EXCHANGE, k->waited_s);
+	return comm_wait_end(c, rc);
+}
+
+/* Rank 0 has no records, but an array of none. */
+static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
+{
+	const read_runs_plan *p = &k->p->load;
+	const int others = env->c->size - 1;
+	counter n = { .chunks = { .rule = HETPART_CHUNK_FACTORING,
+				  .nprocs = (uint64_t)others,
+				  .chunk = scatter_least_chunk(env, k->s->records),
+				  .left = k->s->records },
+		      .lanes = size_min((size_t)others, LANES),
+		      .there = others };
+	status rc = sender_open(&n.d, env, k, n.lanes);
+	n.a = mem_array(&env->m, (size_t)env->c->size, sizeof *n.a, "requests", &env->e);
+	if (!n.a)
+		rc = ST_RESOURCE;
 	if (rc == ST_OK)
-		rc = scatter_out(&d, out);
-	scatter_sender_close(&d);
+		rc = read_runs_room(p, &env->m, 0, out, &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = answer_all(&n);
+	if (rc == ST_OK)
+		rc = sender_check(&n.d);
+	if (rc == ST_OK)
+		rc = read_runs_sort(p, &env->m, out, &env->e);
+	out->sum = n.d.sum;
+	sender_close(&n.d);
+	mem_free(&env->m, n.a);
+	return rc;
+}
+
+/* -------------------------------------------------------------------------- on request: the others
+ */
+
+typedef struct asking {
+	rank_env *env;
+	read_runs *d; /* what has come so far */
+	const read_runs_plan *p;
+	receiver in;
+	double waited_s, sorted_s; /* so far */
+	status failed;
+} asking;
+
+/* A chunk of n records: into memory, and to buckets by key. If there is no room, they are taken and
+ * forgotten. */
+static status take_chunk(asking *t, uint64_t n)
+{
+	rank_env *env = t->env;
+	read_runs *d = t->d;
+	const size_t at = d->n;
+	while (t->failed == ST_OK && d->room - d->n < n)
+		t->failed = read_runs_grow(t->p, &env->m, d, &env->e);
+	receiver_expect(&t->in, n);
+	if (t->failed == ST_OK)
+		t->failed = receive_to_memory(&t->in, d, n);
+	const status rc = receiver_drain(&t->in);
+	if (rc != ST_OK || t->failed != ST_OK)
+		return rc;
+	const double t0 = now_s();
+	t->failed = read_runs_add(t->p, &env->m, d, &env->e);
+	const double took_s = now_s() - t0;
+	result_shift(env->stats, PH_SORT, took_s);
+	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s,
+			  (double)(d->n - at));
+	t->sorted_s += took_s;
+	return ST_OK;
+}
+
+/* One request and what comes of it; *n 0: nothing any more. */
+static status one_chunk(asking *t, uint64_t *n)
+{
+	comm *c = t->env->c;
+	comm_req r;
+	comm_word w;
+	const uint64_t word = t->failed == ST_OK ? MORE : NO_MORE;
+	status rc = send_word(c, word, 0, TAG_REQUEST, &t->waited_s);
+	*n = 0;
+	if (rc != ST_OK || word == NO_MORE)
+		return rc;
+	rc = comm_recv(c, &w, sizeof w, 0, TAG_COUNT, &r);
+	if (rc == ST_OK)
+		rc = scatter_wait(c, &r, &t->waited_s);
+	if (rc == ST_OK)
+		rc = comm_word_check(c, &w, 0, TAG_COUNT);
+	if (rc == ST_OK)
+		*n = w.value;
+	return rc == ST_OK && *n ? take_chunk(t, *n) : rc;
+}
+
+static status ask_for(rank_env *env, const read_runs_plan *p, read_runs *out)
+{
+	asking t = { .env = env, .d = out, .p = p };
+	uint64_t n = 1;
+	status rc = receiver_open(&t.in, env);
+	if (rc == ST_OK)
+		rc = read_runs_room(p, &env->m, p->n + p->n / 8 + t.in.block_recs, out, &env->e);
+	rc = comm_agree(env->c, rc);
+	while (rc == ST_OK && n > 0)
+		rc = one_chunk(&t, &n);
+	result_shift(env->stats, PH_EXCHANGE, t.waited_s);
+	if (rc == ST_OK)
+		rc = t.failed;
+	if (rc == ST_OK)
+		rc = read_runs_sort(p, &env->m, out, &env->e);
+	receiver_close(&t.in);
 	return rc;
 }
 
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out)
 {
-	return env->o->scatter == SCATTER_DYNAMIC ? scatter_on_request(env, k, out)
-						  : scatter_records(env, k, out);
+	const bool root = env->c->rank == 0;
+	if (env->o->scatter != SCATTER_DYNAMIC)
+		return root ? send_shares(env, k, out) : take_share(env, k->p, out);
+	return comm_agree(env->c, root ? hand_out(env, k, out) : ask_for(env, &k->p->load, out));
 }

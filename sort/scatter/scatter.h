@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --source=root: the input is on rank 0 alone, which scatters it. */
+/* --source=root: the input is only on rank 0, which scatters it. */
 #ifndef HETSORT_SCATTER_SCATTER_H
 #define HETSORT_SCATTER_SCATTER_H
 
-#include "exchange/block.h"
 #include "model/rank_result.h"
 #include "model/rank_speeds.h"
 #include "model/shares.h"
 #include "spill/run_formation.h"
-
-enum { SCATTER_BLOCK_BYTES = 1 << 20, SCATTER_SLOTS = 2 };
-
-/* scatter_block_recs - how many records travel at once; the same on all ranks. */
-static inline size_t scatter_block_recs(const settings *o)
-{
-	const size_t n = SCATTER_BLOCK_BYTES / o->lay.record_bytes;
-	return n ? n : 1;
-}
-
-/* scatter_message_bytes - bytes of a block of n records with its header; scatter_slot_bytes: of the
- * largest. */
-static inline size_t scatter_message_bytes(const settings *o, size_t n)
-{
-	return (sizeof(block_header) + n * o->lay.record_bytes + 7) / 8 * 8;
-}
-
-static inline size_t scatter_slot_bytes(const settings *o)
-{
-	return scatter_message_bytes(o, scatter_block_recs(o));
-}
-
-/* scatter_header - of n records for a rank, without magic and sum. */
-block_header scatter_header(const settings *o, int to, uint64_t block, size_t n);
 
 /* How the input leaves rank 0; p is 0 where it does not. */
 typedef struct scatter_plan {
@@ -68,82 +43,19 @@ typedef struct scatter_job {
 	const run_formation_plan *p;
 } scatter_job;
 
-/* scatter_input - collective: every rank's records to out, from rank 0, as the settings say by one
- * of the two below. */
+/* scatter_input - collective: every rank's records to out, from rank 0. Planned shares go out in
+ * the order of service; what does not fit into memory goes to runs on disk; rank 0 comes last and
+ * reads its share itself. With --scatter=dynamic rank 0 hands out chunks to who asks for them, and
+ * takes none itself; a rank sorts a chunk before it asks for the next. */
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
-/* scatter_records - collective: planned shares, in the order of service. What does not fit into
- * memory goes to runs on disk. Rank 0 comes last and reads its share itself. */
-status scatter_records(rank_env *env, const scatter_job *k, read_runs *out);
-
-/* scatter_on_request - collective, --scatter=dynamic: rank 0 hands out chunks to who asks for them,
- * and takes none itself. A rank sorts a chunk before it asks for the next. */
-status scatter_on_request(rank_env *env, const scatter_job *k, read_runs *out);
-
-/* scatter_wait - until a message is done, which the seconds that it took are added to. */
-status scatter_wait(comm *c, comm_req *r, double *wait_s);
+/* scatter_block_recs - how many records travel at once; the same on all ranks. */
+size_t scatter_block_recs(const settings *o);
 
 /* scatter_least_chunk - of --scatter=dynamic, in records, of so many in all. */
 uint64_t scatter_least_chunk(const rank_env *env, uint64_t total);
 
-/* The sender: rank 0's end. */
-typedef struct scatter_sender {
-	rank_env *env;
-	const scatter_job *k;
-	reader *from;
-	unsigned char *buf;
-	size_t slots; /* of a block each, in buf */
-	size_t block_recs;
-	checksum sum;  /* of all that was sent */
-	status failed; /* the input cannot be read: what is sent now is no record */
-} scatter_sender;
-
-/* scatter_sender_open - d->env, d->k and d->slots are set. To be closed on failure too. */
-status scatter_sender_open(scatter_sender *d);
-
-/* Records of the input on their way to a rank, in blocks, SCATTER_SLOTS of them at a time. */
-typedef struct transfer {
-	int to;
-	uint64_t at, left;    /* records that have not set out */
-	uint64_t begun, done; /* blocks */
-	comm_req req[SCATTER_SLOTS];
-	unsigned char *slots; /* SCATTER_SLOTS of the sender's */
-} transfer;
-
-/* scatter_may_send - is there a slot, and something to send? scatter_send: the next block. */
-bool scatter_may_send(const transfer *t);
-status scatter_send(transfer *t, scatter_sender *d);
-
-/* scatter_sender_check - could all be read, and is the input as it was? */
-status scatter_sender_check(scatter_sender *d);
-
-void scatter_sender_close(scatter_sender *d);
-
-/* The other ranks' end. */
-typedef struct receiver {
-	rank_env *env;
-	unsigned char *slots; /* SCATTER_SLOTS blocks */
-	size_t block_recs;
-	comm_req req[SCATTER_SLOTS];
-	uint64_t n;             /* records of the transfer under way */
-	uint64_t posted, taken; /* blocks */
-	const unsigned char *rec;
-	size_t left; /* records from rec on, of the last block taken */
-	err damage;  /* the first block that came damaged: what came since is worth nothing */
-	double waited_s;
-} receiver;
-
-/* receiver_open, receiver_close - main thread. */
-status receiver_open(receiver *b, rank_env *env);
-void receiver_close(receiver *b);
-
-/* receiver_expect - n records are to come. */
-void receiver_expect(receiver *b, uint64_t n);
-
-/* receiver_take - a record_take of these. ST_PEER if they do not come any more, or came damaged. */
-status receiver_take(void *receiver, unsigned char *to, size_t n, size_t *got, err *e);
-
-/* receiver_drain - take what is left, and forget it. */
-status receiver_drain(receiver *b);
+/* scatter_wait - until a message is done, which the seconds that it took are added to. */
+status scatter_wait(comm *c, comm_req *r, double *wait_s);
 
 #endif

@@ -1,10 +1,161 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How rank 0 divides the input that it scatters: by libhetpart's scatter, which knows that ranks
- * are served one after the other, or by the simpler rules beside which that can be seen. */
+ * are served one after the other, or by simpler rules, to compare.
+ *
+ * What messages from rank 0 cost, a startup and seconds a byte for each rank, is given by --links
+ * or measured with messages to one rank after the other, as they will be sent: long enough to see
+ * what a link carries once buffers and buckets of tokens are used up. */
+#include "base/clock.h"
+#include "base/minmax.h"
 #include "scatter.h"
-#include "model/shares.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+status scatter_plan_make(rank_env *env, scatter_plan *sp)
+{
+	const size_t p = (size_t)env->c->size;
+	*sp = (scatter_plan){ 0 };
+	if (!env_scatters(env))
+		return ST_OK;
+	sp->p = p;
+	sp->startup_s = mem_array(&env->m, p, sizeof *sp->startup_s, "links", &env->e);
+	sp->byte_s = mem_array(&env->m, p, sizeof *sp->byte_s, "links", &env->e);
+	sp->arrive_s = mem_array(&env->m, p, sizeof *sp->arrive_s, "links", &env->e);
+	sp->order = mem_array(&env->m, p, sizeof *sp->order, "order of service", &env->e);
+	return sp->startup_s && sp->byte_s && sp->arrive_s && sp->order ? ST_OK : ST_RESOURCE;
+}
+
+void scatter_plan_free(rank_env *env, scatter_plan *sp)
+{
+	mem_free(&env->m, sp->startup_s);
+	mem_free(&env->m, sp->byte_s);
+	mem_free(&env->m, sp->arrive_s);
+	mem_free(&env->m, sp->order);
+}
+
+/* ---------------------------------------------------------------------------------------- links */
+
+enum { PINGS = 5, TAG_PING = 0, FIRST_BYTES = 64 << 10, ENOUGH_BYTES = 16 << 20 };
+
+static const double LIMIT_S = 0.2;        /* for all links together, */
+static const double LEAST_LIMIT_S = 0.05; /* but so long for one in any case */
+static const double LEAST_BYTE_S = 1e-12; /* no link is faster than 1 TB/s */
+
+/* A link that is measured, by both ends. */
+typedef struct probe {
+	comm *c;
+	int to;
+	unsigned char *buf;
+	size_t bytes;   /* of a message */
+	uint64_t most;  /* bytes to one rank */
+	double limit_s; /* of one link */
+} probe;
+
+/* One message, and its end seen from both sides: a sender is done when it is taken. */
+static status one(const probe *l, void *buf, size_t bytes)
+{
+	comm_req r;
+	double waited_s = 0;
+	const status rc = l->c->rank == 0 ? comm_send(l->c, buf, bytes, l->to, TAG_PING, &r)
+					  : comm_recv(l->c, buf, bytes, 0, TAG_PING, &r);
+	return rc == ST_OK ? scatter_wait(l->c, &r, &waited_s) : rc;
+}
+
+/* The quickest of some messages, seen from rank 0; at `to` the other end. */
+static status quickest(const probe *l, size_t bytes, double *least_s)
+{
+	status rc = ST_OK;
+	*least_s = INFINITY;
+	for (int i = 0; i < PINGS && rc == ST_OK; i++) {
+		const double t0 = now_s();
+		rc = one(l, l->buf, bytes);
+		*least_s = fmin(*least_s, now_s() - t0);
+	}
+	return rc;
+}
+
+/* Volleys of twice as many bytes each, as rank 0 says; the last one counts. Where a bucket of
+ * tokens limits the link, the first ones go at full speed. The short message at the end of a volley
+ * is taken when all of it is there, and not only in a buffer on the way. */
+static status sustained(const probe *l, double *moving_s, uint64_t *moved)
+{
+	double past_s = 0; /* in volleys, whatever else the machine did meanwhile */
+	double byte_s = 0;
+	for (uint64_t bytes = FIRST_BYTES;;) {
+		comm_word w = comm_word_for(l->c, bytes, l->to, TAG_PING);
+		status rc = one(l, &w, sizeof w);
+		if (rc == ST_OK && l->c->rank != 0)
+			rc = comm_word_check(l->c, &w, 0, TAG_PING);
+		bytes = w.value;
+		if (rc != ST_OK || bytes == 0)
+			return rc;
+		const double t0 = now_s();
+		for (uint64_t at = 0; at < bytes && rc == ST_OK; at += l->bytes)
+			rc = one(l, l->buf, (size_t)u64_min(l->bytes, bytes - at));
+		if (rc == ST_OK)
+			rc = one(l, l->buf, 1);
+		if (rc != ST_OK)
+			return rc;
+		const double before_s = byte_s;
+		*moving_s = now_s() - t0;
+		*moved = bytes;
+		past_s += *moving_s;
+		byte_s = *moving_s / (double)bytes;
+		bytes *= 2;
+		const bool settled =
+			bytes >= ENOUGH_BYTES && fabs(byte_s - before_s) < 0.05 * before_s;
+		if (settled || past_s > l->limit_s || 2 * bytes > l->most)
+			bytes = 0;
+	}
+}
+
+static status measure_link(const probe *l, scatter_plan *sp)
+{
+	/* else one message is all there is */
+	const bool grows = l->most >= 4 * (uint64_t)FIRST_BYTES;
+	double moving_s = 0;
+	uint64_t moved = l->bytes;
+	status rc = quickest(l, 1, &sp->startup_s[l->to]);
+	if (rc == ST_OK)
+		rc = grows ? sustained(l, &moving_s, &moved) : quickest(l, l->bytes, &moving_s);
+	sp->byte_s[l->to] = fmax((moving_s - sp->startup_s[l->to]) / (double)moved, LEAST_BYTE_S);
+	return rc;
+}
+
+status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp)
+{
+	status rc = ST_OK;
+	if (env->o->links) {
+		if (g->p) /* rank 0's own number is not looked at */
+			rc = rank_numbers_load(env, g, env->o->links, "link", sp->byte_s);
+		for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+			sp->byte_s[i] = 1e-6 / sp->byte_s[i];
+		return comm_agree(env->c, rc);
+	}
+	const uint64_t share = total / (uint64_t)env->c->size + 1;
+	const size_t bytes = env->o->lay.record_bytes;
+	/* no more than there will be */
+	const size_t n = (size_t)u64_min(share, scatter_block_recs(env->o));
+	probe l = { .c = env->c,
+		    .buf = mem_array(&env->m, n, bytes, "measuring links", &env->e),
+		    .bytes = n * bytes,
+		    .most = share * bytes,
+		    .limit_s = fmax(LIMIT_S / fmax(env->c->size - 1, 1), LEAST_LIMIT_S) };
+	rc = comm_agree(env->c, l.buf ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
+		for (l.to = 1; l.to < env->c->size && rc == ST_OK; l.to++)
+			if (env->c->rank == 0 || env->c->rank == l.to)
+				rc = measure_link(&l, sp);
+		rc = comm_agree(env->c, rc);
+	}
+	mem_free(&env->m, l.buf);
+	return rc;
+}
+
+/* --------------------------------------------------------------------------------------- shares */
 
 /* What a rank does with records that have come to it. */
 typedef struct rank_work {
@@ -22,6 +173,7 @@ static double work_s(void *ctx, uint64_t n)
 typedef struct view {
 	rank_work *work;
 	hetpart_scatter_proc *proc, *served;
+	hetpart_worker *worker;
 	size_t *order;
 	size_t p;
 } view;
@@ -40,38 +192,35 @@ static void view_free(view *v)
 	free(v->work);
 	free(v->proc);
 	free(v->served);
+	free(v->worker);
 	free(v->order);
 }
 
-static hetpart_status view_proc(const rank_env *env, const share_plan *s, const scatter_plan *sp,
-				view *v, size_t i, hetpart_err *he)
-{
-	const size_t r = rank_of(v, i);
-	hetpart_cost *compute = NULL, *link = NULL;
-	v->work[i] = (rank_work){ &s->rate[r], env->o };
-	hetpart_status st = hetpart_cost_callback(&compute, work_s, &v->work[i], true, 1, he);
-	v->proc[i].compute = compute;
-	if (st == HETPART_OK && r != 0)
-		st = hetpart_cost_affine(&link, sp->startup_s[r],
-					 sp->byte_s[r] * env->o->lay.record_bytes, 1, he);
-	v->proc[i].link = link;
-	return st;
-}
-
-static hetpart_status view_open(const rank_env *env, const share_plan *s, const scatter_plan *sp,
+static hetpart_status view_open(const settings *o, const share_plan *s, const scatter_plan *sp,
 				view *v, hetpart_err *he)
 {
 	const size_t p = sp->p;
-	*v = (view){ .p = p };
-	v->work = calloc(p, sizeof *v->work);
-	v->proc = calloc(p, sizeof *v->proc);
-	v->served = calloc(p, sizeof *v->served);
-	v->order = calloc(p, sizeof *v->order);
-	if (!v->work || !v->proc || !v->served || !v->order)
+	*v = (view){ .work = calloc(p, sizeof *v->work),
+		     .proc = calloc(p, sizeof *v->proc),
+		     .served = calloc(p, sizeof *v->served),
+		     .worker = calloc(p, sizeof *v->worker),
+		     .order = calloc(p, sizeof *v->order),
+		     .p = p };
+	if (!v->work || !v->proc || !v->served || !v->worker || !v->order)
 		return HETPART_ENOMEM;
 	hetpart_status st = HETPART_OK;
-	for (size_t i = 0; i < p && st == HETPART_OK; i++)
-		st = view_proc(env, s, sp, v, i, he);
+	for (size_t i = 0; i < p && st == HETPART_OK; i++) {
+		const size_t r = rank_of(v, i);
+		hetpart_cost *compute = NULL, *link = NULL;
+		v->work[i] = (rank_work){ &s->rate[r], o };
+		st = hetpart_cost_callback(&compute, work_s, &v->work[i], true, 1, he);
+		if (st == HETPART_OK && r != 0)
+			st = hetpart_cost_affine(&link, sp->startup_s[r],
+						 sp->byte_s[r] * o->lay.record_bytes, 1, he);
+		v->proc[i].compute = compute;
+		v->proc[i].link = link;
+		v->worker[i] = (hetpart_worker){ compute, link };
+	}
 	if (st == HETPART_OK)
 		st = hetpart_scatter_order(v->order, s->records, v->proc, p, he);
 	for (size_t i = 0; i < p && st == HETPART_OK; i++)
@@ -79,68 +228,39 @@ static hetpart_status view_open(const rank_env *env, const share_plan *s, const 
 	return st;
 }
 
-static hetpart_status balanced(share_plan *s, const view *v, hetpart_err *he)
-{
-	hetpart_plan *plan = NULL;
-	const hetpart_status st =
-		hetpart_scatter_create(&plan, s->records, v->served, v->p, NULL, he);
-	for (size_t i = 0; st == HETPART_OK && i < v->p; i++)
-		s->in[rank_of(v, v->order[i])] = hetpart_plan_share(plan, i);
-	hetpart_plan_free(plan);
-	return st;
-}
-
-/* What handing out chunks would give, the root taking none. */
-static hetpart_status forecast(const rank_env *env, share_plan *s, const view *v, hetpart_err *he)
-{
-	hetpart_plan *plan = NULL;
-	const size_t workers = v->p - 1;
-	hetpart_worker *w = calloc(v->p, sizeof *w); /* one more: never none */
-	if (!w)
-		return HETPART_ENOMEM;
-	for (size_t i = 0; i < workers; i++)
-		w[i] = (hetpart_worker){ v->proc[i].compute, v->proc[i].link };
-	const hetpart_status st =
-		hetpart_farm_create(&plan, s->records, w, workers, HETPART_CHUNK_FACTORING,
-				    scatter_least_chunk(env, s->records), he);
-	s->in[0] = 0;
-	for (size_t i = 0; st == HETPART_OK && i < workers; i++)
-		s->in[rank_of(v, i)] = hetpart_plan_share(plan, i);
-	hetpart_plan_free(plan);
-	free(w);
-	return st;
-}
-
-/* Each rank has its share when those before it have theirs. */
-static void note_arrivals(const rank_env *env, const share_plan *s, const view *v, scatter_plan *sp)
-{
-	double t = 0;
-	for (size_t i = 0; i < v->p; i++) {
-		const size_t r = rank_of(v, v->order[i]);
-		sp->order[i] = (uint32_t)r;
-		t += hetpart_cost_eval(v->served[i].link, r ? s->in[r] : 0) > 0
-			     ? hetpart_cost_eval(v->served[i].link, s->in[r])
-			     : 0;
-		sp->arrive_s[r] = env->o->scatter == SCATTER_DYNAMIC ? 0 : t;
-	}
-}
-
 status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp)
 {
-	const bool sorting = job_time_sorts_reading(env->o);
+	const settings *o = env->o;
+	const bool balanced = o->scatter == SCATTER_BALANCED, asked = o->scatter == SCATTER_DYNAMIC;
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };
+	hetpart_plan *plan = NULL;
 	view v;
+	double t = 0;
 	status rc = ST_OK;
-	hetpart_status st = view_open(env, s, sp, &v, &he);
-	if (st == HETPART_OK && env->o->scatter == SCATTER_BALANCED)
-		st = balanced(s, &v, &he);
-	else if (st == HETPART_OK && env->o->scatter == SCATTER_DYNAMIC)
-		st = forecast(env, s, &v, &he);
+	hetpart_status st = view_open(o, s, sp, &v, &he);
+	if (st == HETPART_OK && balanced)
+		st = hetpart_scatter_create(&plan, s->records, v.served, v.p, NULL, &he);
+	else if (st == HETPART_OK && asked) /* a forecast: the root takes none */
+		st = hetpart_farm_create(&plan, s->records, v.worker, v.p - 1,
+					 HETPART_CHUNK_FACTORING,
+					 scatter_least_chunk(env, s->records), &he);
 	else if (st == HETPART_OK)
-		rc = shares_by_speed(env->o->scatter == SCATTER_EQUAL ? PLAN_EQUAL : env->o->plan,
-				     sorting, s->records, g->before, g->p, s->in, &env->e);
-	if (st == HETPART_OK && rc == ST_OK)
-		note_arrivals(env, s, &v, sp);
+		rc = shares_by_speed(o->scatter == SCATTER_EQUAL ? PLAN_EQUAL : o->plan,
+				     job_time_sorts_reading(o), s->records, g->before, g->p, s->in,
+				     &env->e);
+	const bool planned = st == HETPART_OK && rc == ST_OK;
+	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
+		s->in[rank_of(&v, balanced ? v.order[i] : i)] =
+			asked && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
+	/* each rank has its share when those before it have theirs */
+	for (size_t i = 0; planned && i < v.p; i++) {
+		const size_t r = rank_of(&v, v.order[i]);
+		sp->order[i] = (uint32_t)r;
+		if (r)
+			t += fmax(hetpart_cost_eval(v.served[i].link, s->in[r]), 0);
+		sp->arrive_s[r] = asked ? 0 : t;
+	}
+	hetpart_plan_free(plan);
 	view_free(&v);
 	return rc != ST_OK ? rc : shares_status(st, &he, &env->e);
 }
