@@ -209,6 +209,11 @@ static void fill_result(job *j)
 	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
 	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
+	r->out = j->part.seen.records;
+	r->sum_out = j->part.seen.sum;
+	r->dropped = j->part.dropped.records;
+	r->sum_dropped = j->part.dropped.sum;
+	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
 	r->activity = progress_activity(&j->env.c->progress);
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);

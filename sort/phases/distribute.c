@@ -85,7 +85,7 @@ static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 static status exchange_records(job *j, const read_runs_plan *p, bool stores, read_runs *received)
 {
 	rank_env *env = &j->env;
-	exchange_setup t = { .j = j, .stores = stores, .to = IO_FD_NONE };
+	exchange_setup t = exchange_setup_of(j, stores);
 	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
 	status rc = at ? by_destination(j) : ST_RESOURCE;
 	if (rc == ST_OK && stores)

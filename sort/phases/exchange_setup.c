@@ -110,86 +110,72 @@ uint64_t exchange_setup_most(const job *j)
 	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
 }
 
-void exchange_setup_written(job *j)
-{
-	rank_result *r = j->env.stats;
-	const output_part *w = &j->part;
-	r->out = w->seen.records;
-	r->written_bytes = w->seen.records * j->env.o->lay.record_bytes;
-	r->sum_out = w->seen.sum;
-	r->dropped = w->dropped.records;
-	r->sum_dropped = w->dropped.sum;
-}
-
 /* -------------------------------------------------------------------------- what both steps need
  */
 
-static status open_exchange(job *j, outgoing *out, const peer_flow *f, int most_peers, exchange **x)
+exchange_setup exchange_setup_of(job *j, bool stores)
 {
-	const exchange_plan p = { .c = j->env.c,
-				  .m = &j->env.m,
-				  .record_bytes = j->env.o->lay.record_bytes,
-				  .fill = outgoing_fill,
-				  .outgoing = out,
-				  .peers = f->peers,
-				  .most_peers = most_peers,
-				  .send = f->send,
-				  .recv = f->recv,
-				  .threads = j->env.o->exchange_threads,
-				  .budget_bytes = (size_t)j->memory.windows_bytes,
-				  .total = j->shares.records };
-	return exchange_open(x, &p, &j->env.e);
+	const cuts *k = &j->cuts;
+	const comm *c = j->env.c;
+	exchange_setup t = { .j = j,
+			     .stores = stores,
+			     .cut = k->cut,
+			     .flow = k->flow,
+			     .wanted = own_share(&j->env, j->shares.out),
+			     .most_peers = k->flow.rank ? k->most_peers : c->size,
+			     .to = IO_FD_NONE };
+	if (!k->flow.rank)
+		t.flow.peers = peers_all(c);
+	return t;
 }
 
-static void note_traffic(job *j, const peer_flow *f)
-{
-	rank_result *r = j->env.stats;
-	const uint64_t bytes = j->env.o->lay.record_bytes;
-	for (int i = 0; i < f->peers.count; i++) {
-		if (i == f->peers.own)
-			continue;
-		result_sent(r, peers_rank(&f->peers, i), f->send[i] * bytes);
-		r->received_bytes += f->recv[i] * bytes;
-	}
-}
-
-/* --------------------------------------------------------------------- the step that writes */
-
+/* Streams to the peers, and room for what each announces, if that is not known from the first
+ * step. */
 static status open_outgoing(exchange_setup *t)
 {
 	job *j = t->j;
 	rank_env *env = &j->env;
-	const cuts *k = &j->cuts;
-	t->flow.peers = k->flow.rank ? k->flow.peers : peers_all(env->c);
 	const size_t p = (size_t)t->flow.peers.count;
-	t->flow.recv = mem_array(&env->m, p, sizeof *t->flow.recv, "counts", &env->e);
-	if (t->flow.recv && k->flow.rank)
-		memcpy(t->flow.recv, k->flow.recv, p * sizeof *t->flow.recv);
+	if (!t->flow.recv)
+		t->flow.recv = t->counts =
+			mem_array(&env->m, p, sizeof *t->counts, "counts", &env->e);
 	status rc = t->flow.recv ? ST_OK : ST_RESOURCE;
-	if (rc == ST_OK && settings_drops(env->o))
+	if (rc == ST_OK && settings_drops(env->o) && !t->stores)
 		rc = selection_open(&t->selection, env, exchange_setup_most(j));
 	if (rc == ST_OK)
-		rc = outgoing_open(&t->out, &env->m, k->s, k->cut, p, j->memory.budget.ahead_bytes,
-				   &env->e);
+		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, p,
+				   j->memory.budget.ahead_bytes, &env->e);
 	t->flow.send = t->out.send;
 	return rc;
 }
 
 /* What is announced is what the splitters leave to this rank: there is room for no more, and what
  * does not come would be waited for. */
-static status check_arrivals(const exchange_setup *t)
+static status open_exchange(exchange_setup *t)
 {
-	const uint64_t wanted = own_share(&t->j->env, t->j->shares.out);
+	job *j = t->j;
+	const exchange_plan p = { .c = j->env.c,
+				  .m = &j->env.m,
+				  .record_bytes = j->env.o->lay.record_bytes,
+				  .fill = outgoing_fill,
+				  .outgoing = &t->out,
+				  .peers = t->flow.peers,
+				  .most_peers = t->most_peers,
+				  .send = t->flow.send,
+				  .recv = t->flow.recv,
+				  .threads = j->env.o->exchange_threads,
+				  .budget_bytes = (size_t)j->memory.windows_bytes,
+				  .total = j->shares.records };
 	uint64_t sum = 0;
 	bool ok = true;
 	for (int i = 0; i < t->flow.peers.count; i++)
 		ok &= !__builtin_add_overflow(sum, t->flow.recv[i], &sum);
-	if (ok && sum == wanted)
-		return ST_OK;
-	return err_set(&t->j->env.e, ST_PEER,
-		       "the ranks announce other than the %" PRIu64
-		       " records that this rank is to receive",
-		       wanted);
+	if (!ok || sum != t->wanted)
+		return err_set(&j->env.e, ST_PEER,
+			       "the ranks announce other than the %" PRIu64
+			       " records that this rank is to receive",
+			       t->wanted);
+	return exchange_open(&t->x, &p, &j->env.e);
 }
 
 static status open_writer(exchange_setup *t)
@@ -197,8 +183,8 @@ static status open_writer(exchange_setup *t)
 	job *j = t->j;
 	rank_env *env = &j->env;
 	const status rc = exchange_setup_output(j, &t->to);
-	const sink to = { t->to, output_name(&j->files.out), j->files.out.offset,
-			  own_share(env, j->shares.out), env->o->fsync };
+	const sink to = { t->to, output_name(&j->files.out), j->files.out.offset, t->wanted,
+			  env->o->fsync };
 	return rc == ST_OK ? writer_open(&t->to_file, &env->m, &env->o->lay, &to, &j->part.seen,
 					 &env->e)
 			   : rc;
@@ -206,27 +192,21 @@ static status open_writer(exchange_setup *t)
 
 status exchange_setup_open(exchange_setup *t)
 {
-	job *j = t->j;
-	rank_env *env = &j->env;
+	comm *c = t->j->env.c;
 	const peer_flow *f = &t->flow;
-	const bool first_step = j->cuts.flow.rank; /* has been taken */
 	uint64_t leaving = 0;
-	status rc = comm_agree(env->c, open_outgoing(t));
-	if (rc == ST_OK && !first_step)
-		rc = comm_alltoall(env->c, f->send, f->recv, sizeof *f->recv);
+	status rc = comm_agree(c, open_outgoing(t));
+	if (rc == ST_OK && t->counts)
+		rc = comm_alltoall(c, f->send, f->recv, sizeof *f->recv);
 	if (rc != ST_OK)
 		return rc;
-	rc = check_arrivals(t);
-	if (rc == ST_OK)
-		rc = open_exchange(j, &t->out, f, first_step ? j->cuts.most_peers : env->c->size,
-				   &t->x);
-	rc = comm_agree(env->c, rc);
+	rc = comm_agree(c, open_exchange(t));
 	if (rc == ST_OK && !t->stores)
-		rc = comm_agree(env->c, open_writer(t));
+		rc = comm_agree(c, open_writer(t));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	for (int i = 0; i < f->peers.count; i++)
 		leaving += i == f->peers.own ? 0 : f->send[i];
-	progress_sends(&env->c->progress, leaving * env->o->lay.record_bytes);
+	progress_sends(&c->progress, leaving * t->j->env.o->lay.record_bytes);
 	return rc == ST_OK ? exchange_start(t->x) : rc;
 }
 
@@ -244,7 +224,10 @@ status exchange_setup_close(exchange_setup *t, status rc)
 {
 	job *j = t->j;
 	rank_env *env = &j->env;
+	rank_result *r = env->stats;
+	const peer_flow *f = &t->flow;
 	selection *s = &t->selection;
+	const uint64_t bytes = env->o->lay.record_bytes;
 	if (t->to_file.raw)
 		selection_end(s, &t->to_file);
 	j->part.dropped = (dropped){ s->dropped.records + j->cuts.dropped.records,
@@ -253,18 +236,52 @@ status exchange_setup_close(exchange_setup *t, status rc)
 	if (rc == ST_OK && t->x)
 		rc = outgoing_failure(&t->out, &env->e);
 	const status flushed = t->to_file.raw ? writer_flush(&t->to_file, &env->e) : ST_OK;
-	exchange_setup_written(j);
-	if (t->x)
-		note_traffic(j, &t->flow);
-	result_shift(env->stats, PH_WRITE, t->to_file.wait_s);
-	env->stats->verify_s += t->to_file.verify_s;
+	for (int i = 0; t->x && i < f->peers.count; i++) {
+		if (i == f->peers.own)
+			continue;
+		result_sent(r, peers_rank(&f->peers, i), f->send[i] * bytes);
+		r->received_bytes += f->recv[i] * bytes;
+	}
+	result_shift(r, PH_WRITE, t->to_file.wait_s);
+	r->verify_s += t->to_file.verify_s;
 	exchange_free(t->x);
 	outgoing_close(&t->out, &env->m);
 	writer_free(&t->to_file);
 	exchange_setup_output_close(&t->to);
-	mem_free(&env->m, t->flow.recv);
+	mem_free(&env->m, t->counts);
 	return rc == ST_OK ? flushed : rc;
 }
+
+/* Exchange and merge. put: what becomes of the records, in order. rank_at: as of stream_merge. */
+static status merge_streams(exchange_setup *t, const int32_t *rank_at,
+			    void (*put)(void *to, const head *h, size_t n), void *to)
+{
+	rank_env *env = &t->j->env;
+	const peer_list *peers = &t->flow.peers;
+	/* places are as peers are numbered, but where runs of earlier jobs lie on hosts in another
+	 * order */
+	stream_merge g = { .out = &t->out,
+			   .own = peers->own,
+			   .own_place = rank_at ? workdir_place(t->j) : (uint32_t)peers->own,
+			   .k = (uint32_t)peers->count,
+			   .rank_at = rank_at,
+			   .lay = env->o->lay,
+			   .put = put,
+			   .to = to };
+	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
+	if (rc == ST_OK)
+		rc = exchange_setup_open(t);
+	g.x = t->x;
+	if (rc == ST_OK)
+		rc = stream_merge_run(&g);
+	if (rc == ST_OK)
+		rc = exchange_setup_drained(t);
+	rc = exchange_setup_close(t, rc);
+	stream_merge_close(&g);
+	return rc;
+}
+
+/* --------------------------------------------------------------------- the step that writes */
 
 static void write_records(void *setup, const head *h, size_t n)
 {
@@ -289,31 +306,9 @@ static void write_records(void *setup, const head *h, size_t n)
 
 status phase_merge(job *j)
 {
-	rank_env *env = &j->env;
-	const peer_flow *f = &j->cuts.flow;
-	exchange_setup t = { .j = j, .to = IO_FD_NONE };
-	stream_merge g = { .out = &t.out,
-			   .rank_at = j->work.shared.rank_at,
-			   .k = (uint32_t)(f->rank ? f->peers.count : env->c->size),
-			   .lay = env->o->lay,
-			   .put = write_records,
-			   .to = &t };
-	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
-	if (rc == ST_OK)
-		rc = exchange_setup_open(&t);
-	if (rc == ST_OK) {
-		g.x = t.x;
-		g.own = t.flow.peers.own;
-		/* as peers are numbered, but where runs of earlier jobs lie on hosts in another
-		 * order */
-		g.own_place = g.rank_at ? workdir_place(j) : (uint32_t)g.own;
-		rc = stream_merge_run(&g);
-		if (rc == ST_OK)
-			rc = exchange_setup_drained(&t);
-	}
-	rc = exchange_setup_close(&t, rc);
-	stream_merge_close(&g);
-	return read_runs_check(&j->data, rc, &env->e);
+	exchange_setup t = exchange_setup_of(j, false);
+	const status rc = merge_streams(&t, j->work.shared.rank_at, write_records, &t);
+	return read_runs_check(&j->data, rc, &j->env.e);
 }
 
 /* --------------------------------------------------------------------------- the step before it */
@@ -322,9 +317,6 @@ typedef struct regrouping {
 	job *j;
 	two_level t;
 	uint64_t *cut; /* [(peers + 1) * count] */
-	outgoing out;
-	exchange *x;
-	stream_merge merge;
 	/* what comes, in order */
 	unsigned char *recs;
 	entry *e;
@@ -344,53 +336,35 @@ static void take_records(void *regrouping_, const head *h, size_t n)
 }
 
 /* Room for what comes, and what each peer gets of each run. */
-static status open_all(regrouping *x)
+static status make_room(regrouping *x)
 {
 	rank_env *env = &x->j->env;
 	mem *m = &env->m;
 	const cuts *c = &x->j->cuts;
-	const peer_flow *f = &x->t.step[0];
-	const size_t n = (size_t)f->peers.count, count = c->s->count;
-	x->merge = (stream_merge){ .out = &x->out,
-				   .own = f->peers.own,
-				   .own_place = (uint32_t)f->peers.own,
-				   .k = (uint32_t)n,
-				   .lay = env->o->lay,
-				   .put = take_records,
-				   .to = x };
-	status rc = stream_merge_open(&x->merge, m, &env->e);
-	if (rc != ST_OK)
-		return rc;
+	const size_t n = (size_t)x->t.step[0].peers.count, count = c->s->count;
 	x->room = x->t.recs;
 	x->recs = mem_array(m, x->room, env->o->lay.record_bytes, "received records", &env->e);
 	x->e = mem_array(m, x->room, sizeof *x->e, "entries", &env->e);
 	x->start = mem_array(m, 2, sizeof *x->start, "runs", &env->e);
 	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
-	if (!x->recs || !x->e || !x->start || !x->cut)
-		return ST_RESOURCE;
-	for (size_t i = 0; i <= n; i++)
+	for (size_t i = 0; x->cut && i <= n; i++)
 		for (size_t k = 0; k < count; k++)
 			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	rc = outgoing_open(&x->out, m, c->s, x->cut, n, x->j->memory.budget.ahead_bytes, &env->e);
-	return rc == ST_OK ? open_exchange(x->j, &x->out, f, x->t.most_peers, &x->x) : rc;
+	return x->recs && x->e && x->start && x->cut ? ST_OK : ST_RESOURCE;
 }
 
 static status move_records(regrouping *x)
 {
-	rank_env *env = &x->j->env;
-	exchange_times times = { 0, 0 };
-	status rc = exchange_start(x->x);
-	x->merge.x = x->x;
-	if (rc == ST_OK)
-		rc = stream_merge_run(&x->merge);
-	if (rc == ST_OK)
-		rc = exchange_finish(x->x, &times, &env->e);
-	if (rc == ST_OK)
-		rc = outgoing_failure(&x->out, &env->e);
+	exchange_setup t = { .j = x->j,
+			     .stores = true,
+			     .cut = x->cut,
+			     .flow = x->t.step[0],
+			     .wanted = x->t.recs,
+			     .most_peers = x->t.most_peers,
+			     .to = IO_FD_NONE };
+	const status rc = merge_streams(&t, NULL, take_records, x);
 	if (rc == ST_OK && x->n != x->t.recs)
-		rc = err_set(&env->e, ST_PEER, "other records came than were announced");
-	env->stats->move_s += times.move_s;
-	note_traffic(x->j, &x->t.step[0]);
+		return err_set(&x->j->env.e, ST_PEER, "other records came than were announced");
 	return rc;
 }
 
@@ -439,21 +413,6 @@ static status replace(regrouping *x)
 	return ST_OK;
 }
 
-static void close_all(regrouping *x)
-{
-	mem *m = &x->j->env.m;
-	exchange_free(x->x);
-	outgoing_close(&x->out, m);
-	if (atomic_load(&x->j->env.c->broken))
-		return; /* somebody may still be sending of these */
-	mem_free(m, x->cut);
-	stream_merge_close(&x->merge);
-	mem_free(m, x->recs);
-	mem_free(m, x->e);
-	mem_free(m, x->start);
-	two_level_free(&x->t, m);
-}
-
 status phase_regroup(job *j)
 {
 	rank_env *env = &j->env;
@@ -473,12 +432,18 @@ status phase_regroup(job *j)
 	if (rc == ST_OK && !x.t.pays) {
 		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
 	} else if (rc == ST_OK) {
-		rc = comm_agree(env->c, open_all(&x));
+		rc = comm_agree(env->c, make_room(&x));
 		if (rc == ST_OK)
 			rc = comm_agree(env->c, move_records(&x));
 		if (rc == ST_OK)
 			rc = replace(&x);
 	}
-	close_all(&x);
+	if (!atomic_load(&env->c->broken)) { /* else somebody may still be sending of these */
+		mem_free(&env->m, x.cut);
+		mem_free(&env->m, x.recs);
+		mem_free(&env->m, x.e);
+		mem_free(&env->m, x.start);
+		two_level_free(&x.t, &env->m);
+	}
 	return read_runs_check(&j->data, rc, &env->e);
 }

@@ -129,7 +129,6 @@ status phase_close_gaps(job *j)
 			rc = err_sys(&env->e, errno, "cannot set the size of %s",
 				     quoted(output_name(o)));
 	}
-	exchange_setup_written(j);
 	return rc;
 }
 
@@ -162,8 +161,6 @@ status phase_reread(job *j)
 	if (rc == ST_INVALID)
 		err_set(&env->e, rc, "output %s is not in order when it is read again",
 			quoted(output_name(out)));
-	env->stats->out = j->part.seen.records;
-	env->stats->sum_out = j->part.seen.sum;
 	close(out->fd);
 	out->fd = -1;
 	env->stats->verify_s += now_s() - t0;
@@ -195,11 +192,11 @@ static void summarize(const job *j, unsigned char *to)
 	const inspected *seen = &j->part.seen;
 	const size_t key = j->env.o->lay.key_bytes;
 	part_summary mine = { .in = r->in,
-			      .out = r->out,
-			      .dropped = r->dropped,
+			      .out = seen->records,
+			      .dropped = j->part.dropped.records,
 			      .sum_in = r->sum_in,
-			      .sum_out = r->sum_out,
-			      .sum_dropped = r->sum_dropped };
+			      .sum_out = seen->sum,
+			      .sum_dropped = j->part.dropped.sum };
 	for (size_t i = 0; i < in->files && (j->env.c->rank == 0 || in->per_rank); i++) {
 		const input_stated *stated = in->file[i].stated;
 		mine.stated += stated != NULL;

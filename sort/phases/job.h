@@ -120,25 +120,34 @@ typedef struct job {
 	verified verified;
 } job;
 
-/* ------------------------------------------------------------------------------------- helpers */
+/* -------------------------------------------------------------------------------------- steps */
 
 typedef status job_step(job *j);
+
+/* In the order of run.c, which says what each is for. */
+job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
+	phase_save_state, phase_read, phase_load_output, phase_adapt, phase_plan_top, phase_sample,
+	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_regroup,
+	phase_merge, phase_distribute, phase_single_rank, phase_close_gaps, phase_sync,
+	phase_reread, phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints,
+	phase_update_wisdom;
 
 /* job_each - take n steps until one fails; after each, all ranks agree on how it went. */
 status job_each(job *j, job_step *const *step, size_t n);
 
 /* job_replan - collective: start a new plan of shares in j->next, like the one in j->shares. It
- * takes that one's place when the phase has ended well. A second call changes nothing. */
+ * takes that one's place when the phase has ended well. A second call changes nothing.
+ * job_replan_out - the same, with what each rank writes: `mine` records here. ST_PEER if these are
+ * not all records; what: what made the shares, or NULL where some records are dropped.
+ * job_end_phase - put the new plan, if there is one, in the place of the old one, or drop it. */
 status job_replan(job *j);
-
-/* job_replan_out - the same, with what each rank writes: `mine` records here. ST_PEER if these are
- * not all records; what: what made the shares, or NULL where some records are dropped. */
 status job_replan_out(job *j, uint64_t mine, const char *what);
-
-/* job_end_phase - put the new plan, if there is one, in the place of the old one, or drop it. */
 void job_end_phase(job *j, status rc);
 
 void job_free(job *j);
+
+/* ------------------------------------------------------------------------- parts of several phases
+ */
 
 /* env_allgather - collective: what each rank has, in an array that is to be freed; NULL, with *rc
  * set, on failure. name: of the array, for messages. */
@@ -150,36 +159,32 @@ static inline inspect_order output_order(const settings *o)
 	return o->partition_only ? INSPECT_ANY : o->unique ? INSPECT_STRICT : INSPECT_SORTED;
 }
 
+/* output_note_stays - a file of this hidden name next to the output is not removed: say so. */
+void output_note_stays(job *j, const char *name);
+
+/* output_read_again - look at this rank's records of the output, whose file is open; direct: past
+ * the page cache? ST_INVALID, without a sentence: they are out of order. */
+status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
+
 /* part_summary_bytes - of a summary and its keys. part_summary_at - the summary of a rank, among
  * those of all; *first_key receives where its keys begin. */
 size_t part_summary_bytes(const layout *l);
 part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
 			     const unsigned char **first_key);
-
-/* ------------------------------------------------------------------------------------- describe */
-
-/* phase_describe - agree on the settings, find the files, count the records. j->shares: no shares
- * yet but of files that belong to ranks. */
-job_step phase_describe;
+void verified_free(mem *m, verified *v);
 
 /* place_plan - where the threads of the rank run that has so many before it. */
 numa_place place_plan(const job *j, unsigned before);
 
-/* output_note_stays - a file of this hidden name next to the output is not removed: say so. */
-void output_note_stays(job *j, const char *name);
-
 /* workdir_open - find and lock the directory where runs are kept, and load what earlier programs
  * have left there, if it is of this very sort. workdir_close - release all: until then this rank
- * looks after those that die before they have done it. */
+ * looks after those that die before they have done it. workdir_patience_s - how long --resume waits
+ * for the locks of a job that is about to end: ranks live on for a while after their launcher was
+ * killed. workdir_first - the first record of this rank in the sequence of all. workdir_place - of
+ * its records among those of the other ranks: equal keys come in this order. */
 job_step workdir_open;
 void workdir_close(job *j);
-
-/* workdir_patience_s - how long --resume waits for the locks of a job that is about to end: ranks
- * live on for a while after their launcher was killed. */
 double workdir_patience_s(const rank_env *env);
-
-/* workdir_first - the first record of this rank in the sequence of all; workdir_place - of its
- * records among those of the other ranks: equal keys come in this order. */
 uint64_t workdir_first(const job *j, const uint64_t *share_in);
 uint32_t workdir_place(const job *j);
 
@@ -199,11 +204,6 @@ job_step frame_read;
 status frame_write(job *j, frame_place place);
 status frame_check(job *j, int fd, err *e);
 
-/* --------------------------------------------------------------------------------------- plan */
-
-/* phase_plan - how much each rank reads, and how much it writes. */
-job_step phase_plan;
-
 /* plan_time - predict how long this rank takes, and plan the stages. The budget is made. Looks
  * whether the input is in memory; if speeds are measured and there is much to write, it tries the
  * disk. */
@@ -214,26 +214,13 @@ void plan_time(job *j);
  */
 status plan_for_all(job *j, rank_result *all, status rc);
 
-/* phase_resume - runs of an earlier program decide what each rank reads. */
-job_step phase_resume;
-
-/* phase_find_output - is the sorted output under its final name, where no state is left? Before
- * anything is read. phase_load_output - is the output of an earlier program complete except for its
- * name? Then its shares are the new ones, and j->part.found is set. */
-job_step phase_find_output, phase_load_output;
-
-/* phase_budget - in memory, or spilled to disk. */
-job_step phase_budget;
-
 /* budget_default_tmpdir - where runs go if no directory is named: $TMPDIR, or the output's. NULL
- * without memory. budget_tmpdirs - where runs go, *n directories. */
+ * without memory. budget_tmpdirs - where runs go, *n directories. budget_holds - would this rank's
+ * memory hold so many records to be written? budget_ended - all that this rank holds has come: what
+ * it takes now that its size is known. */
 char *budget_default_tmpdir(const settings *o);
 const char *const *budget_tmpdirs(const job *j, size_t *n);
-
-/* budget_holds - would this rank's memory hold so many records to be written? */
 bool budget_holds(const job *j, uint64_t out_recs);
-
-/* budget_ended - all that this rank holds has come: what it takes now that its size is known. */
 void budget_ended(job *j);
 
 /* budget_spreads - would what exceeds the memory be exchanged first? Not what each rank or only one
@@ -250,65 +237,45 @@ static inline bool budget_merges(const job *j)
 	return settings_strategy(j->env.o)->sorts_first || j->memory.budget.spills;
 }
 
-/* phase_save_state - what the runs to come belong to, for a later program. */
-job_step phase_save_state;
-
-/* --------------------------------------------------------------------------------------- read */
-
-/* phase_read - records to memory or to disk, in sorted runs if they are to be merged. Plans again
- * where the shares show only now (standard input, --scatter=dynamic). */
-job_step phase_read;
-
 /* read_note - what this rank reports of what it has read: `in` records. */
 void read_note(job *j, uint64_t in);
-
-/* phase_adapt - output shares by the speeds of this very run, if that gains enough. */
-job_step phase_adapt;
-
-/* -------------------------------------------------------------------------------------- split */
-
-/* phase_plan_top - with --top of less than half of the records, all of them in memory: all ranks
- * but the last share the first ones; those after them are the last rank's share. phase_drop_rest -
- * after the split: that share is dropped where it lies. */
-job_step phase_plan_top, phase_drop_rest;
-
-/* phase_sample - estimate the splitters. phase_split - cut exactly at the planned shares. */
-job_step phase_sample, phase_split;
-
-/* phase_split_inputs - with --merge over several ranks: which records of each input this rank
- * merges. phase_split_keys - with --unique each key goes to one rank, so shares are as near to the
- * planned ones as the keys allow. */
-job_step phase_split_inputs, phase_split_keys;
 
 /* cuts_count - return how many records of this rank each one is to have, or NULL; to be freed. */
 uint64_t *cuts_count(job *j);
 
-/* ----------------------------------------------------------------------------------- exchange */
-
-/* phase_regroup - where the exchange takes two steps: the first one. What this rank has then takes
- * the place of what it has read, and j->cuts has what its peers get of it. */
-job_step phase_regroup;
-
-/* phase_merge - exchange, merge and write, all at once. phase_distribute - exchange, then sort and
- * write; frees what was read once it is sent. */
-job_step phase_merge, phase_distribute;
-
-/* phase_single_rank - nothing is exchanged, as there is a single rank, or each reads what it writes
- * (--merge): merge and write. single_rank_write - the same of these records. */
-job_step phase_single_rank;
+/* single_rank_write - nothing is exchanged: merge and write these records. */
 status single_rank_write(job *j, const read_runs *d);
 
-/* What moves records while they move. */
+/* ----------------------------------------------------------------------------------- exchange */
+
+/* What moves records to peers, while they move. */
 typedef struct exchange_setup {
 	job *j;
-	bool stores; /* what comes is kept in memory first: no output is opened */
+	bool stores;         /* what comes is kept in memory first: no output is opened */
+	const uint64_t *cut; /* what each peer gets of the runs of j->cuts */
+	peer_flow flow;      /* the peers; recv is NULL where each has to announce it */
+	uint64_t wanted;     /* records that are to come */
+	int most_peers;      /* that any rank has */
+	/* open */
 	exchange *x;
 	outgoing out;
-	peer_flow flow; /* the peers of the exchange, what comes from each and goes there */
-	io_fd to;       /* the output as written to */
+	uint64_t *counts; /* as announced */
+	io_fd to;         /* the output as written to */
 	writer to_file;
 	selection selection; /* of what comes, what goes there */
 } exchange_setup;
+
+/* exchange_setup_of - one that takes all records to the ranks that write them. */
+exchange_setup exchange_setup_of(job *j, bool stores);
+
+/* exchange_setup_open - collective: counts, windows and the output file; then records start to
+ * move. On failure too exchange_setup_close is to be called. exchange_setup_drained - all streams
+ * are read: waits until all is sent, and notes what waiting took. exchange_setup_close - the last
+ * records are written; notes counts and times. rc is how the exchange went on this rank so far; one
+ * that was not opened is fine. */
+status exchange_setup_open(exchange_setup *t);
+status exchange_setup_drained(exchange_setup *t);
+status exchange_setup_close(exchange_setup *t, status rc);
 
 /* exchange_setup_windows - what the windows of the exchange take, by the mean share of so many
  * records and the least limit of memory of any rank: the same on all ranks, as it sets the size of
@@ -323,53 +290,5 @@ uint64_t exchange_setup_most(const job *j);
  * closed on failure too. */
 status exchange_setup_output(job *j, io_fd *to);
 void exchange_setup_output_close(const io_fd *to);
-
-/* exchange_setup_open - collective: counts, windows and the output file; then records start to
- * move. On failure too exchange_setup_close is to be called. */
-status exchange_setup_open(exchange_setup *t);
-
-/* exchange_setup_drained - all streams are read: waits until all is sent, and notes what waiting
- * took. */
-status exchange_setup_drained(exchange_setup *t);
-
-/* exchange_setup_close - the last records are written; notes counts and times. rc is how the
- * exchange went on this rank so far; one that was not opened is fine. */
-status exchange_setup_close(exchange_setup *t, status rc);
-
-/* exchange_setup_written - notes what this rank has written. */
-void exchange_setup_written(job *j);
-
-/* ---------------------------------------------------------------------------------- the output */
-
-/* phase_close_gaps - where records were dropped: the parts of the output move together. */
-job_step phase_close_gaps;
-
-/* phase_sync - the trailer, and all to the disk. */
-job_step phase_sync;
-
-/* output_read_again - look at this rank's records of the output, whose file is open; direct: past
- * the page cache? ST_INVALID, without a sentence: they are out of order. */
-status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
-
-/* phase_reread - with --verify=reread: what is verified is the output as it is read from the disk,
- * not as it was given to the kernel. */
-job_step phase_reread;
-
-/* phase_verify - what went in is what manifests state of it, and came out, in order also across the
- * ranks' borders. */
-job_step phase_verify;
-void verified_free(mem *m, verified *v);
-
-/* phase_save_output - note that the output is complete, for a later program. */
-job_step phase_save_output;
-
-/* phase_commit - final names; the manifest last of all. */
-job_step phase_commit;
-
-/* phase_drop_checkpoints - the output is complete: its runs are done with. */
-job_step phase_drop_checkpoints;
-
-/* phase_update_wisdom - tell the next run how long this one took. */
-job_step phase_update_wisdom;
 
 #endif

@@ -19,12 +19,12 @@
 
 status phase_save_output(job *j)
 {
-	const rank_result *r = j->env.stats;
+	const output_part *w = &j->part;
 	err e = { ST_OK, "" }; /* a state that cannot be written costs a merge, if ever */
 	if (!j->work.on || j->part.found || j->files.out.is_stdout)
 		return ST_OK;
-	j->work.s.out = (output_checkpoint){ j->files.out.file.id, r->out, r->sum_out, r->dropped,
-					     r->sum_dropped };
+	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
+					     w->dropped.records, w->dropped.sum };
 	if (run_notes_write(&j->work.notes, &e) == ST_OK)
 		output_keep(&j->files.out);
 	FAIL_PHASE("complete");
@@ -79,10 +79,7 @@ static void take_over(job *j, const output_checkpoint *all)
 	share_plan_sum_out(&j->env, &j->next);
 	j->part.found = true;
 	r->merge_kept = true;
-	r->planned_out = r->out = j->part.seen.records;
-	r->sum_out = j->part.seen.sum;
-	r->dropped = j->part.dropped.records;
-	r->sum_dropped = j->part.dropped.sum;
+	r->planned_out = j->part.seen.records;
 }
 
 static void let_go(job *j)
@@ -141,8 +138,6 @@ static status read_input_sum(job *j)
 static bool agrees_with_input(job *j)
 {
 	const err before = j->env.e;
-	j->env.stats->out = j->part.seen.records;
-	j->env.stats->sum_out = j->part.seen.sum;
 	const bool yes = phase_verify(j) == ST_OK;
 	verified_free(&j->env.m, &j->verified);
 	j->env.e = before;

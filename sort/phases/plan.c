@@ -293,7 +293,7 @@ status phase_update_wisdom(job *j)
 	const run_times mine = { .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
 				 .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
 				 .in = r->in,
-				 .out = r->out };
+				 .out = j->part.seen.records };
 	if (env->o->plan != PLAN_ONLINE || j->files.in.is_stream || j->work.resuming ||
 	    j->part.found)
 		return ST_OK;

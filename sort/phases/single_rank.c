@@ -385,7 +385,6 @@ status single_rank_write(job *j, const read_runs *d)
 	free_workspaces(&a);
 	if (a.from)
 		a.from->ops->close_reader(a.from);
-	exchange_setup_written(j);
 	return read_runs_check(d, rc, &env->e);
 }
 

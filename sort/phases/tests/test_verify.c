@@ -57,12 +57,14 @@ static status verify(comm *c, void *trial_)
 	memcpy(keys, p->out ? p->first : "???", KEY);
 	memcpy(keys + KEY, p->out ? p->last : "???", KEY);
 	job j = { .env = { .c = c, .o = &o, .stats = &j.mine },
-		  .mine = { .in = p->in, .out = p->out, .dropped = p->dropped },
+		  .mine.in = p->in,
 		  .shares.records = 10,
-		  .part.seen = { .first_key = keys, .last_key = keys + KEY } };
+		  .part = {
+			  .seen = { .records = p->out, .first_key = keys, .last_key = keys + KEY },
+			  .dropped.records = p->dropped } };
 	j.mine.sum_in.lo = p->sum_in;
-	j.mine.sum_out.lo = p->sum_out;
-	j.mine.sum_dropped.lo = p->sum_dropped;
+	j.part.seen.sum.lo = p->sum_out;
+	j.part.dropped.sum.lo = p->sum_dropped;
 	t->rc[c->rank] = phase_verify(&j);
 	memcpy(t->said[c->rank], j.env.e.text, ERR_TEXT_BYTES);
 	if (c->rank == 0)
