@@ -2,29 +2,26 @@
 /* The collectives of all backends, with a check: one wrong bit in what ranks tell each other would
  * have one of them decide alone, and the others wait for it. A short message has its sum behind it,
  * and so has one with room for it; the sums of other ones follow in a collective of their own.
- * Needs no memory of its own. Costs 8 bytes and the hash of each message. */
+ * Needs no memory of its own. Costs 8 bytes and the hash of each message. Also what else all
+ * backends share: agreeing on a status, and finding out whether an MPI launcher has started the
+ * process. */
 #include "base/clock.h"
 #include "comm.h"
+#include "process_pointer.h"
 
+#include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = -1 };
 
-enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, WORD, REDUCE, BLAME };
+/* What else has a sum; after those of comm_kind. */
+enum { WORD = COMM_MEET + 1, BLAME };
 
-typedef struct call {
-	comm *c;
-	enum kind kind;
-	const void *send;
-	void *recv;
-	size_t bytes; /* of one message, without its seal */
-	int root;
-	bool sealed; /* the sum follows each message where it lies */
-} call;
+const char process_pointer_home = 0;
 
 size_t comm_room_bytes(int size)
 {
@@ -56,10 +53,9 @@ static status damaged(comm *c, int from)
 }
 
 /* The number of the call shows that ranks are not in the same one. */
-static uint64_t sum_of(enum kind kind, uint64_t number, int from, int to, const void *data,
-		       size_t bytes)
+static uint64_t sum_of(int kind, uint64_t number, int from, int to, const void *data, size_t bytes)
 {
-	const uint64_t about[] = { kind, number, (uint64_t)from, (uint64_t)to };
+	const uint64_t about[] = { (uint64_t)kind, number, (uint64_t)from, (uint64_t)to };
 	return XXH3_64bits_withSeed(data, bytes, XXH3_64bits(about, sizeof about));
 }
 
@@ -80,129 +76,97 @@ status comm_word_check(comm *c, comm_word *w, int from, int tag)
 /* ------------------------------------------------------------------------------- collectives */
 
 /* How many messages a rank sends, and receives. */
-static int sent(const call *k)
+static int sent(const comm *c, const comm_call *k)
 {
-	if (k->kind == BCAST)
-		return k->c->rank == k->root;
-	return k->kind == ALLTOALL ? k->c->size : 1;
+	if (k->kind == COMM_BCAST)
+		return c->rank == k->root;
+	return k->kind == COMM_ALLTOALL ? c->size : 1;
 }
 
-static int received(const call *k)
+static int received(const comm *c, const comm_call *k)
 {
-	if (k->kind == BCAST)
-		return k->c->rank != k->root;
-	return k->kind == GATHER && k->c->rank != k->root ? 0 : k->c->size;
+	if (k->kind == COMM_BCAST)
+		return c->rank != k->root;
+	return k->kind == COMM_GATHER && c->rank != k->root ? 0 : c->size;
 }
 
-static uint64_t sum_between(const call *k, int from, int to, const void *data)
+static uint64_t sum_between(const comm *c, const comm_call *k, int from, int to, const void *data)
 {
-	return sum_of(k->kind, k->c->round, from, k->kind == ALLTOALL ? to : EVERYONE, data,
+	return sum_of(k->kind, c->round, from, k->kind == COMM_ALLTOALL ? to : EVERYONE, data,
 		      k->bytes);
 }
 
-static size_t stride(const call *k)
+static status pass(comm *c, const comm_call *k, const void *send, void *recv, size_t bytes)
 {
-	return k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
-}
-
-/* By the backend: in a broadcast recv is what the root sends. */
-static status pass(const call *k, const void *send, void *recv, size_t bytes)
-{
-	comm *c = k->c;
-	status rc;
-	if (k->kind == BCAST)
-		rc = c->ops->bcast(c, recv, bytes, k->root);
-	else if (k->kind == GATHER)
-		rc = c->ops->gather(c, send, recv, bytes, k->root);
-	else if (k->kind == ALLGATHER)
-		rc = c->ops->allgather(c, send, recv, bytes);
-	else
-		rc = c->ops->alltoall(c, send, recv, bytes);
-	FAIL_FLIP(FAIL_HEARD, recv, rc == ST_OK ? bytes * (size_t)received(k) : 0);
+	const comm_call part = {
+		.kind = k->kind, .send = send, .recv = recv, .bytes = bytes, .root = k->root
+	};
+	const status rc = c->ops->collective(c, &part);
+	FAIL_FLIP(FAIL_HEARD, recv, rc == ST_OK ? bytes * (size_t)received(c, k) : 0);
 	return rc;
 }
 
-/* In each slot of `bytes` and a sum: a message, if there is room for it. */
-static void fill_slots(const call *k, unsigned char *slot, size_t bytes)
+/* Fill slots of `bytes` and a sum each: of messages that are sealed, in their place, and of others
+ * with the message, if there is room for it. */
+static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
-	for (int i = 0; i < sent(k); i++, slot += bytes + sizeof(uint64_t)) {
-		const char *data = (const char *)k->send + (size_t)i * k->bytes;
-		const uint64_t sum = sum_between(k, k->c->rank, i, data);
-		memcpy(slot, data, bytes);
+	for (int i = 0; i < sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
+		const void *data =
+			k->sealed ? slot : (const unsigned char *)k->send + (size_t)i * k->bytes;
+		const uint64_t sum = sum_between(c, k, c->rank, i, data);
+		comm_copy(slot, data, bytes);
 		memcpy(slot + bytes, &sum, sizeof sum);
 	}
 }
 
-static status read_slots(const call *k, const unsigned char *slot, size_t bytes)
+static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
-	for (int i = 0; i < received(k); i++, slot += bytes + sizeof(uint64_t)) {
-		const int from = k->kind == BCAST ? k->root : i;
-		char *data = (char *)k->recv + (size_t)i * k->bytes;
+	for (int i = 0; i < received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
+		const int from = k->kind == COMM_BCAST ? k->root : i;
+		void *data = k->sealed ? slot : (unsigned char *)k->recv + (size_t)i * k->bytes;
 		uint64_t sum;
-		memcpy(data, slot, bytes);
+		comm_copy(data, slot, bytes);
 		memcpy(&sum, slot + bytes, sizeof sum);
-		if (sum != sum_between(k, from, k->c->rank, data))
-			return damaged(k->c, from);
+		if (sum != sum_between(c, k, from, c->rank, data))
+			return damaged(c, from);
 	}
 	return ST_OK;
 }
 
 /* Each rank's word is that of the only one. */
-static status repeat(const call *k)
+static status repeat(const comm *c, const comm_call *k)
 {
-	if (k->kind == ALLTOALL)
+	const size_t stride = k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
+	if (k->kind == COMM_ALLTOALL)
 		return ST_INTERNAL;
-	for (int i = 0; k->kind != BCAST && i < k->c->size; i++)
-		memcpy((char *)k->recv + (size_t)i * stride(k), k->send, k->bytes);
+	for (int i = 0; k->kind != COMM_BCAST && i < c->size; i++)
+		memcpy((char *)k->recv + (size_t)i * stride, k->send, k->bytes);
 	return ST_OK;
 }
 
-static void seal(const call *k)
+static status checked(comm *c, const comm_call *k)
 {
-	char *data = (char *)(uintptr_t)k->send; /* the caller's own, which has room for it */
-	for (int i = 0; i < sent(k); i++, data += stride(k)) {
-		const uint64_t sum = sum_between(k, k->c->rank, i, data);
-		memcpy(data + k->bytes, &sum, sizeof sum);
+	const bool slots = k->sealed || k->bytes <= SHORT_BYTES; /* hold messages, not sums alone */
+	const size_t with = slots ? k->bytes : 0;
+	unsigned char *in = c->sums, *out = in + SLOT_BYTES * (size_t)c->size;
+	status rc = ST_OK;
+	if (c->for_all)
+		return repeat(c, k);
+	if (k->sealed) { /* in the caller's own array, which has room for it */
+		in = k->recv;
+		out = (unsigned char *)(uintptr_t)k->send;
 	}
-}
-
-static status read_sealed(const call *k)
-{
-	const char *data = k->recv;
-	for (int i = 0; i < received(k); i++, data += stride(k)) {
-		uint64_t sum;
-		memcpy(&sum, data + k->bytes, sizeof sum);
-		if (sum != sum_between(k, i, k->c->rank, data))
-			return damaged(k->c, i);
-	}
-	return ST_OK;
-}
-
-static status pass_sealed(const call *k)
-{
-	k->c->round++;
-	seal(k);
-	const status rc = pass(k, k->send, k->recv, stride(k));
-	return rc == ST_OK ? read_sealed(k) : rc;
-}
-
-static status checked(const call *k)
-{
-	if (k->c->for_all)
-		return repeat(k);
-	if (k->sealed)
-		return pass_sealed(k);
-	const size_t with = k->bytes <= SHORT_BYTES ? k->bytes : 0; /* in a slot beside the sum */
-	unsigned char *in = k->c->sums;
-	unsigned char *out = k->kind == BCAST ? in : in + SLOT_BYTES * (size_t)k->c->size;
-	k->c->round++;
+	if (k->kind == COMM_BCAST)
+		out = in;
+	c->round++;
 	if (k->bytes == 0)
-		return pass(k, k->send, k->recv, 0);
-	fill_slots(k, out, with);
-	status rc = with ? ST_OK : pass(k, k->send, k->recv, k->bytes);
+		return pass(c, k, k->send, k->recv, 0);
+	fill_slots(c, k, out, with);
+	if (!slots)
+		rc = pass(c, k, k->send, k->recv, k->bytes);
 	if (rc == ST_OK)
-		rc = pass(k, out, in, with + sizeof(uint64_t));
-	return rc == ST_OK ? read_slots(k, in, with) : rc;
+		rc = pass(c, k, out, in, with + COMM_SEAL_BYTES);
+	return rc == ST_OK ? read_slots(c, k, in, with) : rc;
 }
 
 /* A collective waits for the other ranks, so all of its time counts as waiting. */
@@ -218,109 +182,111 @@ static status end(comm *c, double begun_s, status rc)
 	return comm_wait_end(c, rc);
 }
 
-static status collective(const call *k)
+static status collective(comm *c, comm_call k)
 {
-	comm *c = k->c;
 	const double t0 = begin(c);
+	k.send = FAIL_LIE(k.send, (size_t)sent(c, &k) * k.bytes);
+	if (k.kind == COMM_BCAST)
+		k.recv = (void *)(uintptr_t)k.send;
 	return end(c, t0,
-		   atomic_load(&c->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(checked(k))));
+		   atomic_load(&c->broken) ? ST_PEER
+					   : comm_noted(c, FAIL_COMM_CALL(checked(c, &k))));
 }
 
 status comm_bcast(comm *c, void *buf, size_t bytes, int root)
 {
-	void *said = c->rank == root ? FAIL_LIE(buf, bytes) : buf;
-	return collective(&(call){ c, BCAST, said, said, bytes, root, false });
+	return collective(c, (comm_call){ COMM_BCAST, buf, buf, bytes, .root = root });
 }
 
 status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
 {
-	return collective(&(call){ c, GATHER, FAIL_LIE(mine, bytes), all, bytes, root, false });
+	return collective(c, (comm_call){ COMM_GATHER, mine, all, bytes, .root = root });
 }
 
 status comm_allgather(comm *c, const void *mine, void *all, size_t bytes)
 {
-	return collective(&(call){ c, ALLGATHER, FAIL_LIE(mine, bytes), all, bytes, 0, false });
+	return collective(c, (comm_call){ COMM_ALLGATHER, mine, all, bytes, .root = 0 });
 }
 
 status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes)
 {
-	return collective(&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv,
-				   bytes, 0, false });
+	return collective(c, (comm_call){ COMM_ALLTOALL, send, recv, bytes, .root = 0 });
 }
 
 status comm_allgather_sealed(comm *c, void *mine, void *all, size_t bytes)
 {
-	return collective(&(call){ c, ALLGATHER, FAIL_LIE(mine, bytes), all,
-				   bytes - COMM_SEAL_BYTES, 0, true });
+	return collective(c, (comm_call){ COMM_ALLGATHER, mine, all, bytes - COMM_SEAL_BYTES,
+					  .sealed = true });
 }
 
 status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
 {
-	return collective(&(call){ c, ALLTOALL, FAIL_LIE(send, bytes * (size_t)c->size), recv,
-				   bytes - COMM_SEAL_BYTES, 0, true });
+	return collective(c, (comm_call){ COMM_ALLTOALL, send, recv, bytes - COMM_SEAL_BYTES,
+					  .sealed = true });
 }
 
 /* -------------------------------------------------------------------------------- reductions */
 
 /* Of a rank, or the answer to all; or a BLAME: the rank whose word came damaged. */
-static comm_word reduce_word(const comm *c, enum kind kind, int from, uint64_t value)
+static comm_word reduce_word(const comm *c, int kind, int from, uint64_t value)
 {
 	return (comm_word){ value, sum_of(kind, c->round, from, EVERYONE, &value, sizeof value) };
 }
 
-static bool is_word(const comm *c, const comm_word *w, enum kind kind, int from)
+static bool is_word(const comm *c, const comm_word *w, int kind, int from)
 {
 	return w->sum == reduce_word(c, kind, from, w->value).sum;
 }
 
-typedef struct reduction {
-	comm_meeting m; /* first, so that a meeting is a reduction */
-	comm_fold *fold;
-} reduction;
-
-/* By rank 0, or for it. */
-static void fold_all(const comm_meeting *m)
+void comm_decide(const comm *c, const comm_call *of_rank_0)
 {
-	const comm_word *word = m->all;
-	comm_word *answer = m->answer;
+	const comm_word *word = of_rank_0->recv;
+	comm_word *answer = of_rank_0->answer;
 	uint64_t all = word->value;
-	for (int i = 0; i < m->c->size; i++) {
-		if (!is_word(m->c, &word[i], REDUCE, i)) {
-			*answer = reduce_word(m->c, BLAME, 0, (uint64_t)i);
+	for (int i = 0; i < c->size; i++) {
+		if (!is_word(c, &word[i], COMM_MEET, i)) {
+			*answer = reduce_word(c, BLAME, 0, (uint64_t)i);
 			return;
 		}
 		if (i > 0)
-			all = ((const reduction *)m)->fold(all, word[i].value);
+			all = of_rank_0->fold(all, word[i].value);
 	}
-	*answer = reduce_word(m->c, REDUCE, 0, all);
-}
-
-static status meet_in_two(comm *c, const comm_meeting *m)
-{
-	status rc = c->ops->gather(c, m->mine, m->all, m->bytes, 0);
-	if (rc == ST_OK && c->rank == 0)
-		m->decide(m);
-	return rc == ST_OK ? c->ops->bcast(c, m->answer, m->bytes, 0) : rc;
+	*answer = reduce_word(c, COMM_MEET, 0, all);
 }
 
 static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 {
-	*all = mine;
+	comm_word own, answer;
+	comm_call k = { .kind = COMM_MEET,
+			.send = &own,
+			.recv = c->sums,
+			.bytes = sizeof own,
+			.fold = fold,
+			.answer = &answer };
+	status rc;
 	if (c->for_all)
 		return ST_OK;
 	c->round++;
-	comm_word own = reduce_word(c, REDUCE, c->rank, mine), answer;
-	const reduction r = { { &own, c->sums, sizeof own, fold_all, &answer, c }, fold };
+	own = reduce_word(c, COMM_MEET, c->rank, mine);
 	FAIL_FLIP(FAIL_HEARD, &own, sizeof own); /* on its way to rank 0 */
-	status rc = c->ops->meet ? c->ops->meet(c, &r.m) : meet_in_two(c, &r.m);
+	if (c->ops->meet) {
+		rc = c->ops->meet(c, &k);
+	} else {
+		k.kind = COMM_GATHER;
+		rc = c->ops->collective(c, &k);
+		if (rc == ST_OK && c->rank == 0)
+			comm_decide(c, &k);
+		k.kind = COMM_BCAST;
+		k.send = k.recv = &answer;
+		rc = rc == ST_OK ? c->ops->collective(c, &k) : rc;
+	}
 	if (rc != ST_OK)
 		return rc;
 	FAIL_FLIP(FAIL_HEARD, &answer, sizeof answer);
 	*all = answer.value;
-	if (is_word(c, &answer, REDUCE, 0))
+	if (is_word(c, &answer, COMM_MEET, 0))
 		return ST_OK;
-	const bool blames = is_word(c, &answer, BLAME, 0);
-	return damaged(c, blames ? (int)answer.value : 0);
+	return damaged(c, is_word(c, &answer, BLAME, 0) ? (int)answer.value : 0);
 }
 
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
@@ -332,4 +298,37 @@ status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 		   atomic_load(&c->broken)
 			   ? ST_PEER
 			   : comm_noted(c, FAIL_COMM_CALL(reduce(c, *said, fold, all))));
+}
+
+status comm_peer_status(comm *c, int32_t code)
+{
+	const bool is_status = (code >= ST_OK && code <= ST_INTERNAL) ||
+			       (code > ST_SIGNAL && code < ST_SIGNAL + NSIG);
+	return is_status ? (status)code : comm_noted(c, ST_PEER);
+}
+
+static uint64_t first_failure(uint64_t a, uint64_t b)
+{
+	return a != ST_OK ? a : b;
+}
+
+status comm_worst(comm *c, status mine)
+{
+	uint64_t first;
+	const status rc = comm_reduce(c, mine, first_failure, &first);
+	if (rc != ST_OK || mine != ST_OK)
+		return rc != ST_OK ? rc : mine;
+	return first <= INT32_MAX ? comm_peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);
+}
+
+bool comm_mpi_launched(void)
+{
+	static const char *const set_by_launchers[] = {
+		"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
+		"MPI_LOCALRANKID",      "LAMRANK",
+	};
+	for (size_t i = 0; i < sizeof set_by_launchers / sizeof *set_by_launchers; i++)
+		if (getenv(set_by_launchers[i]))
+			return true;
+	return false;
 }

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	HOST_BYTES = 64,
@@ -36,27 +37,30 @@ typedef struct comm_req {
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
 } comm_req;
 
-/* The messages of all ranks go to rank 0, which makes an answer to all of them. */
-typedef struct comm_meeting {
-	const void *mine;
-	void *all; /* rank 0: [size] */
-	size_t bytes;
-	void (*decide)(const struct comm_meeting *of_rank_0);
-	void *answer; /* of the same size */
-	comm *c;
-} comm_meeting;
+/* What a rank brings to a collective. MEET: the words of all ranks go to one, whose comm_decide()
+ * makes the answer that all get. */
+typedef struct comm_call {
+	enum comm_kind { COMM_BCAST, COMM_GATHER, COMM_ALLGATHER, COMM_ALLTOALL, COMM_MEET } kind;
+	const void *send; /* BCAST: recv */
+	void *recv;       /* GATHER: of the root; MEET: of rank 0 */
+	size_t bytes;     /* of one message */
+	int root;
+	bool sealed; /* the next two are for collective.c */
+	uint64_t (*fold)(uint64_t a, uint64_t b);
+	void *answer; /* MEET */
+} comm_call;
 
-/* meet: NULL, where it is no better than a gather and a broadcast. decide() may run on any rank. */
+/* meet: NULL if it is no better than a gather and a broadcast. comm_decide may run on any rank, and
+ * gets what rank 0 has brought. */
 struct comm_ops {
-	status (*bcast)(comm *c, void *buf, size_t bytes, int root);
-	status (*gather)(comm *c, const void *mine, void *all, size_t bytes, int root);
-	status (*allgather)(comm *c, const void *mine, void *all, size_t bytes);
-	status (*alltoall)(comm *c, const void *send, void *recv, size_t bytes);
-	status (*meet)(comm *c, const comm_meeting *m);
+	status (*collective)(comm *c, const comm_call *k);
+	status (*meet)(comm *c, const comm_call *k);
 	status (*start)(comm *c, comm_req *req);
 	status (*test)(comm *c, comm_req *req, bool *done);
 	void (*end_job)(comm *c, int code);
 };
+
+void comm_decide(const comm *c, const comm_call *of_rank_0);
 
 struct comm {
 	const struct comm_ops *ops;
@@ -97,6 +101,13 @@ static inline status comm_wait_end(comm *c, status rc)
 	atomic_fetch_sub(&c->waiting, 1);
 	atomic_fetch_add_explicit(&c->ticks, 1, memory_order_relaxed);
 	return rc;
+}
+
+/* comm_copy - as memcpy, also of nothing, or to the same place. */
+static inline void comm_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes && to != from)
+		memcpy(to, from, bytes);
 }
 
 static inline status comm_noted(comm *c, status rc)

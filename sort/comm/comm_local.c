@@ -19,32 +19,18 @@ typedef struct mailbox {
 	comm_req *recvs[BUCKETS]; /* waiting for their send */
 } mailbox;
 
-typedef struct world world;
-typedef void move_fn(world *w, size_t bytes, int root);
-
-/* The part of one rank in the current collective. */
-typedef struct shown {
-	const void *send;
-	void *recv;
-	const comm_meeting *meeting;
-	move_fn *move; /* identifies the collective */
-	size_t bytes;  /* from or to each rank */
-	int root;
-	bool parts; /* each rank takes its own part of what the others send */
-} shown;
-
-struct world {
+typedef struct world {
 	int size;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	int arrived;
 	unsigned long round;
-	bool in_step; /* all ranks have called the same collectives so far */
-	shown *board;
+	bool in_step;            /* all ranks have called the same collectives so far */
+	const comm_call **board; /* [size] of the collective under way */
 	mailbox *box;
 	char *room; /* [size] for the ranks' comms */
 	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
-};
+} world;
 
 typedef struct local {
 	comm c; /* first, so that a comm is a local */
@@ -64,25 +50,47 @@ static world *world_of(comm *c)
  * another one. */
 static bool all_same(const world *w)
 {
-	const shown *first = &w->board[0];
+	const comm_call *first = w->board[0];
 	bool same = true;
 	for (int i = 1; i < w->size; i++)
-		same &= w->board[i].move == first->move && w->board[i].bytes == first->bytes &&
-			w->board[i].root == first->root && w->board[i].parts == first->parts;
+		same &= w->board[i]->kind == first->kind && w->board[i]->bytes == first->bytes &&
+			w->board[i]->root == first->root;
 	return same;
+}
+
+static void take_all(const world *w, void *all, size_t bytes, size_t at)
+{
+	for (int i = 0; i < w->size; i++)
+		comm_copy((char *)all + (size_t)i * bytes,
+			  (const char *)w->board[i]->send + at * bytes, bytes);
+}
+
+/* Move the bytes of all ranks, by the last that comes, unless each takes its own. */
+static void move_few(const comm *c, const world *w)
+{
+	const comm_call *root = w->board[w->board[0]->root];
+	if (root->kind == COMM_GATHER || root->kind == COMM_MEET)
+		take_all(w, root->recv, root->bytes, 0);
+	if (root->kind == COMM_MEET)
+		comm_decide(c, root);
+	for (int i = 0; i < w->size; i++) {
+		if (root->kind == COMM_BCAST)
+			comm_copy(w->board[i]->recv, root->send, root->bytes);
+		if (root->kind == COMM_MEET)
+			comm_copy(w->board[i]->answer, root->answer, root->bytes);
+	}
 }
 
 /* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
  * collectives. The lock is free when they wake, because there may be thousands of them. */
-static status barrier(world *w)
+static status barrier(const comm *c, world *w)
 {
 	pthread_mutex_lock(&w->lock);
 	const unsigned long round = w->round;
 	if (++w->arrived == w->size) {
-		const shown *first = &w->board[0];
 		w->in_step &= all_same(w);
-		if (first->move && w->in_step)
-			first->move(w, first->bytes, first->root);
+		if (w->in_step)
+			move_few(c, w);
 		w->arrived = 0;
 		w->round++;
 	}
@@ -96,82 +104,16 @@ static status barrier(world *w)
 	return rc;
 }
 
-/* Show mine and wait for all ranks, as barrier() does. A rank writes its part of the board here
- * only: the others read it until the next barrier. */
-static status show(comm *c, shown mine)
+/* A rank writes its part of the board here only: the others read it until the next barrier. */
+static status local_collective(comm *c, const comm_call *k)
 {
 	world *w = world_of(c);
-	w->board[c->rank] = mine;
-	return barrier(w);
-}
-
-static void take(void *to, const void *from, size_t bytes)
-{
-	if (bytes && to != from)
-		memcpy(to, from, bytes);
-}
-
-static void take_all(const world *w, void *all, size_t bytes, size_t at)
-{
-	for (int i = 0; i < w->size; i++)
-		take((char *)all + (size_t)i * bytes, (const char *)w->board[i].send + at * bytes,
-		     bytes);
-}
-
-/* Each takes what the others send to it: their own part for it, or all of it. */
-static status to_all(comm *c, const void *send, void *recv, size_t bytes, bool parts)
-{
-	const status rc =
-		show(c, (shown){ .send = send, .recv = recv, .bytes = bytes, .parts = parts });
-	if (rc != ST_OK)
+	w->board[c->rank] = k;
+	const status rc = barrier(c, w);
+	if (rc != ST_OK || (k->kind != COMM_ALLGATHER && k->kind != COMM_ALLTOALL))
 		return rc;
-	take_all(world_of(c), recv, bytes, parts ? (size_t)c->rank : 0);
-	return barrier(world_of(c));
-}
-
-static status local_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return to_all(c, mine, all, bytes, false);
-}
-
-static status local_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	return to_all(c, send, recv, bytes, true);
-}
-
-static void bcast_all(world *w, size_t bytes, int root)
-{
-	for (int i = 0; i < w->size; i++)
-		take(w->board[i].recv, w->board[root].send, bytes);
-}
-
-static void gather_all(world *w, size_t bytes, int root)
-{
-	take_all(w, w->board[root].recv, bytes, 0);
-}
-
-static void meet_all(world *w, size_t bytes, int root)
-{
-	const comm_meeting *at = w->board[root].meeting;
-	gather_all(w, bytes, root);
-	at->decide(at);
-	for (int i = 0; i < w->size; i++)
-		take(w->board[i].meeting->answer, at->answer, bytes);
-}
-
-static status local_bcast(comm *c, void *buf, size_t bytes, int root)
-{
-	return show(c, (shown){ buf, buf, NULL, bcast_all, bytes, root, false });
-}
-
-static status local_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	return show(c, (shown){ mine, all, NULL, gather_all, bytes, root, false });
-}
-
-static status local_meet(comm *c, const comm_meeting *m)
-{
-	return show(c, (shown){ m->mine, m->all, m, meet_all, m->bytes, 0, false });
+	take_all(w, k->recv, k->bytes, k->kind == COMM_ALLTOALL ? (size_t)c->rank : 0);
+	return barrier(c, w);
 }
 
 /* Remove the first request of list with this peer and tag; NULL if there is none. */
@@ -207,8 +149,8 @@ static status local_start(comm *c, comm_req *req)
 		return ST_OK;
 	const bool fits = other->bytes == req->bytes;
 	if (fits)
-		take(req->sending ? other->buf : req->buf, req->sending ? req->buf : other->buf,
-		     req->bytes);
+		comm_copy(req->sending ? other->buf : req->buf,
+			  req->sending ? req->buf : other->buf, req->bytes);
 	atomic_store(&other->complete, true);
 	atomic_store(&req->complete, true);
 	return fits ? ST_OK : ST_INTERNAL;
@@ -228,8 +170,7 @@ static void local_end_job(comm *c, int code)
 }
 
 static const struct comm_ops local_ops = {
-	local_bcast, local_gather, local_allgather, local_alltoall,
-	local_meet,  local_start,  local_test,      local_end_job,
+	local_collective, local_collective, local_start, local_test, local_end_job,
 };
 
 static void *rank_thread(void *arg)

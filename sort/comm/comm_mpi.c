@@ -50,34 +50,17 @@ static status await(mpi *m, MPI_Request *req)
 	}
 }
 
-static status mpi_bcast(comm *c, void *buf, size_t bytes, int root)
-{
-	mpi *m = mpi_of(c);
-	status st = ST_OK;
-	for (size_t at = 0; at < bytes && st == ST_OK; at += c->max_msg) {
-		MPI_Request req;
-		pthread_mutex_lock(&m->lock);
-		st = checked(MPI_Ibcast((char *)buf + at, (int)size_min(c->max_msg, bytes - at),
-					MPI_BYTE, root, m->ctl, &req));
-		pthread_mutex_unlock(&m->lock);
-		if (st == ST_OK)
-			st = await(m, &req);
-	}
-	return st;
-}
-
-enum collective { GATHER, ALLGATHER, ALLTOALL };
-
-static status one_fragment(mpi *m, enum collective kind, const void *send, void *recv, size_t bytes,
-			   int root)
+static status one_fragment(mpi *m, const comm_call *k, const void *send, void *recv, size_t bytes)
 {
 	MPI_Request req;
 	const int n = (int)bytes;
 	int rc;
 	pthread_mutex_lock(&m->lock);
-	if (kind == GATHER)
-		rc = MPI_Igather(send, n, MPI_BYTE, recv, n, MPI_BYTE, root, m->ctl, &req);
-	else if (kind == ALLGATHER)
+	if (k->kind == COMM_BCAST)
+		rc = MPI_Ibcast(recv, n, MPI_BYTE, k->root, m->ctl, &req);
+	else if (k->kind == COMM_GATHER)
+		rc = MPI_Igather(send, n, MPI_BYTE, recv, n, MPI_BYTE, k->root, m->ctl, &req);
+	else if (k->kind == COMM_ALLGATHER)
 		rc = MPI_Iallgather(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
 	else
 		rc = MPI_Ialltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
@@ -94,50 +77,32 @@ static void repack(char *to, size_t to_stride, const char *from, size_t from_str
 		memcpy(to + (size_t)i * to_stride, from + (size_t)i * from_stride, n);
 }
 
-/* A collective whose blocks exceed max_msg: fragment by fragment through packed arrays. */
-static status in_fragments(mpi *m, enum collective kind, const char *send, char *recv, size_t bytes,
-			   int root)
+/* Blocks that exceed max_msg go fragment by fragment, through packed arrays if there are several.
+ */
+static status mpi_collective(comm *c, const comm_call *k)
 {
-	const int p = m->c.size, out = kind == ALLTOALL ? p : 1;
-	const size_t fragment = size_min(m->c.max_msg, bytes);
-	const bool receives = kind != GATHER || m->c.rank == root;
-	char *s = malloc(fragment * (size_t)out), *r = malloc(fragment * (size_t)p);
-	status st = s && r ? ST_OK : ST_RESOURCE;
+	mpi *m = mpi_of(c);
+	const size_t bytes = k->bytes, fragment = size_min(c->max_msg, bytes);
+	const int out = k->kind == COMM_ALLTOALL ? c->size : 1;
+	const bool direct = k->kind == COMM_BCAST || bytes <= fragment;
+	const bool receives = k->kind != COMM_GATHER || c->rank == k->root;
+	char *s = direct ? NULL : malloc(fragment * (size_t)out);
+	char *r = direct ? NULL : malloc(fragment * (size_t)c->size);
+	status st = direct || (s && r) ? ST_OK : ST_RESOURCE;
 	for (size_t at = 0; at < bytes && st == ST_OK; at += fragment) {
 		const size_t n = size_min(fragment, bytes - at);
-		repack(s, n, send + at, bytes, n, out);
-		st = one_fragment(m, kind, s, r, n, root);
+		if (direct) {
+			st = one_fragment(m, k, k->send, (char *)k->recv + at, n);
+			continue;
+		}
+		repack(s, n, (const char *)k->send + at, bytes, n, out);
+		st = one_fragment(m, k, s, r, n);
 		if (st == ST_OK && receives)
-			repack(recv + at, bytes, r, n, n, p);
+			repack((char *)k->recv + at, bytes, r, n, n, c->size);
 	}
 	free(s);
 	free(r);
 	return st;
-}
-
-static status collective(comm *c, enum collective kind, const void *send, void *recv, size_t bytes,
-			 int root)
-{
-	if (bytes == 0)
-		return ST_OK;
-	if (bytes <= c->max_msg)
-		return one_fragment(mpi_of(c), kind, send, recv, bytes, root);
-	return in_fragments(mpi_of(c), kind, send, recv, bytes, root);
-}
-
-static status mpi_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	return collective(c, GATHER, mine, all, bytes, root);
-}
-
-static status mpi_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return collective(c, ALLGATHER, mine, all, bytes, 0);
-}
-
-static status mpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	return collective(c, ALLTOALL, send, recv, bytes, 0);
 }
 
 /* Start the next fragment of a block. Called with the lock held. */
@@ -163,90 +128,46 @@ static status mpi_start(comm *c, comm_req *r)
 	return st;
 }
 
-/* Did the fragment have the length that was asked for? */
-static bool came_whole(const mpi *m, const comm_req *r, MPI_Status *st)
-{
-	int n = 0;
-	return r->sending || (MPI_Get_count(st, MPI_BYTE, &n) == MPI_SUCCESS &&
-			      (size_t)n == size_min(m->c.max_msg, r->bytes - r->done));
-}
-
-/* Test the fragment under way, and when it is done start the next. Called with the lock held. */
-static status test_fragments(mpi *m, comm_req *r, bool *done)
-{
-	for (;;) {
-		MPI_Request req;
-		int flag = 0;
-		memcpy(&req, r->handle, sizeof req);
-		MPI_Status st;
-		const int rc = MPI_Test(&req, &flag, &st);
-		memcpy(r->handle, &req, sizeof req);
-		if (rc != MPI_SUCCESS || !flag)
-			return checked(rc);
-		if (!came_whole(m, r, &st))
-			return ST_PEER;
-		r->done += size_min(m->c.max_msg, r->bytes - r->done);
-		if (r->done == r->bytes) {
-			*done = true;
-			return ST_OK;
-		}
-		const status next = next_fragment(m, r);
-		if (next != ST_OK)
-			return next;
-	}
-}
-
+/* Test the fragment under way, and when it is done start the next. */
 static status mpi_test(comm *c, comm_req *r, bool *done)
 {
 	mpi *m = mpi_of(c);
+	status st = ST_OK;
 	*done = false;
 	pthread_mutex_lock(&m->lock);
-	const status st = test_fragments(m, r, done);
+	while (st == ST_OK && !*done) {
+		const size_t wanted = size_min(c->max_msg, r->bytes - r->done);
+		MPI_Request req;
+		MPI_Status came;
+		int flag = 0, n = (int)wanted;
+		memcpy(&req, r->handle, sizeof req);
+		st = checked(MPI_Test(&req, &flag, &came));
+		memcpy(r->handle, &req, sizeof req);
+		if (st != ST_OK || !flag)
+			break;
+		if (!r->sending)
+			st = checked(MPI_Get_count(&came, MPI_BYTE, &n));
+		if (st == ST_OK && (size_t)n != wanted)
+			st = ST_PEER;
+		if (st != ST_OK)
+			break;
+		r->done += wanted;
+		*done = r->done == r->bytes;
+		if (!*done)
+			st = next_fragment(m, r);
+	}
 	pthread_mutex_unlock(&m->lock);
 	return st;
 }
 
 /* Only the program can end the job: comm_mpi_run.c. */
-static const struct comm_ops mpi_ops = {
-	mpi_bcast, mpi_gather, mpi_allgather, mpi_alltoall, NULL, mpi_start, mpi_test, NULL,
-};
+static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
 
-static void name_library(char *kind, size_t bytes)
+/* Describe the comm by the MPI library's name and version; callers append to it. */
+static void fill_in(mpi *m, int level, size_t max_msg)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING];
 	int n = 0;
-	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
-		strcpy(version, "MPI");
-	version[strcspn(version, ",\n")] = '\0';
-	for (char *tab = version; (tab = strchr(tab, '\t'));)
-		*tab = ' ';
-	snprintf(kind, bytes, "%.*s", (int)bytes - 20, version); /* callers append to it */
-}
-
-/* Communicators of our own, so that no message is mistaken for one of the caller's. */
-static status duplicate(mpi *m, MPI_Comm parent)
-{
-	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
-	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
-	    MPI_Comm_set_errhandler(m->ctl, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS)
-		return ST_PEER;
-	return ST_OK;
-}
-
-/* Has every rank memory for its comm? Needs none itself. */
-static status all_have_memory(mpi *m, bool mine)
-{
-	int have = mine, all = 0;
-	MPI_Request req;
-	status st = checked(MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &req));
-	if (st == ST_OK)
-		st = await(m, &req);
-	return st != ST_OK ? st : !mine ? ST_RESOURCE : all ? ST_OK : ST_PEER;
-}
-
-static void fill_in(mpi *m, int level, size_t max_msg)
-{
 	m->c.ops = &mpi_ops;
 	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
 	m->c.processes = m->c.size;
@@ -255,11 +176,13 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 	m->c.shares_memory = true;
 	FAIL_RANK(m->c.rank);
 	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
-	name_library(m->kind, sizeof m->kind);
-	if (!m->c.threads_allowed) {
-		const size_t n = strlen(m->kind);
-		snprintf(m->kind + n, sizeof m->kind - n, ", main thread only");
-	}
+	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
+		strcpy(version, "MPI");
+	version[strcspn(version, ",\n")] = '\0';
+	for (char *tab = version; (tab = strchr(tab, '\t'));)
+		*tab = ' ';
+	snprintf(m->kind, sizeof m->kind, "%.*s%s", (int)sizeof m->kind - 20, version,
+		 m->c.threads_allowed ? "" : ", main thread only");
 	m->c.kind = m->kind;
 	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
 		strcpy(m->c.host, "unknown");
@@ -274,23 +197,10 @@ static void free_comms(mpi *m)
 		MPI_Comm_free(&m->ctl);
 }
 
-/* Until the request is done, which takes that rank. */
-static status answered(MPI_Request *req)
-{
-	int flag = 0;
-	int rc = MPI_SUCCESS;
-	for (unsigned tries = 0; rc == MPI_SUCCESS && !flag; tries++) {
-		rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
-		if (!flag)
-			nap(tries);
-	}
-	return checked(rc);
-}
-
 /* An empty message between every two ranks makes all connections now, on the main thread: by the
  * exchange's threads, two ranks that connect to each other at the same time could race. All are
  * under way at once, so only ranks that cannot reach each other wait. req: two for each rank. */
-static status connect_all(const mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *req)
+static status connect_all(mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
 	status st = ST_OK;
@@ -303,35 +213,34 @@ static status connect_all(const mpi *m, MPI_Comm on, comm_waits *told, MPI_Reque
 	for (int i = 0; i < n && st == ST_OK; i++) {
 		if (told)
 			told(i / 2);
-		st = answered(&req[i]);
+		st = await(m, &req[i]);
 	}
 	if (told)
 		told(-1);
 	return st;
 }
 
-static status refuse_memory(const mpi *m, status st, err *e)
-{
-	return err_set(e, st,
-		       st == ST_PEER ? "another rank has no memory for the communicator"
-				     : "no memory for the ranks, %d of them",
-		       m->c.size);
-}
-
-/* memory: there is all that this rank needs. Where it is told who has to answer, parent is ours:
- * connections are made before MPI needs them, and a rank without memory need not tell: the job
- * ends. */
+/* Make communicators of our own, so that no message is mistaken for one of the caller's. memory:
+ * this rank has all that it needs. If told is set, parent is ours: connections are made before MPI
+ * needs them, and a rank without memory need not tell: the job ends. */
 static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_Request *req, err *e)
 {
+	int have = memory, all = 0;
+	MPI_Request asked;
 	if (told && !memory)
-		return refuse_memory(m, ST_RESOURCE, e);
+		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
 	if (told && connect_all(m, parent, told, req) != ST_OK)
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
-	if (duplicate(m, parent) != ST_OK)
+	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
+	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
+	    MPI_Comm_set_errhandler(m->ctl, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
-	const status st = all_have_memory(m, memory);
-	if (st != ST_OK)
-		return refuse_memory(m, st, e);
+	if (MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &asked) != MPI_SUCCESS ||
+	    await(m, &asked) != ST_OK || (memory && !all))
+		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
+	if (!memory)
+		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
 	if (!told && connect_all(m, m->data, NULL, req) != ST_OK) {
 		m->ctl = m->data = MPI_COMM_NULL; /* other ranks may not help to free them */
 		return err_set(e, ST_PEER, "cannot reach all other ranks");

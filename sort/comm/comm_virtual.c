@@ -10,22 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The buffers of one rank in a collective. */
-typedef struct buffer {
-	const void *send;
-	void *recv;
-} buffer;
-
 /* One process. */
 typedef struct process {
 	comm *outer;
-	const int *count; /* ranks of each process */
-	int size, most;   /* ranks of all processes, and of one at most */
-	int *process_of;  /* [size] the process of each rank */
-	int *index_of;    /* [size] its index among the ranks of its process */
-	int first, here;  /* ranks of this process: the first, and how many */
-	buffer *buffers;  /* [here] */
-	char *room;       /* [here] for the ranks' comms */
+	const int *count;       /* ranks of each process */
+	int size, most;         /* ranks of all processes, and of one at most */
+	int *process_of;        /* [size] the process of each rank */
+	int *index_of;          /* [size] its index among the ranks of its process */
+	int first, here;        /* ranks of this process: the first, and how many */
+	const comm_call **call; /* [here] of the collective under way */
+	char *room;             /* [here] for the ranks' comms */
 	rank_main *fn;
 	void *arg;
 	bool started; /* all its threads run */
@@ -43,44 +37,7 @@ static virtual_rank *virtual_rank_of(comm *c)
 	return (virtual_rank *)c;
 }
 
-static void take(void *to, const void *from, size_t bytes)
-{
-	if (bytes && to != from)
-		memcpy(to, from, bytes);
-}
-
-typedef status collective(process *p, size_t bytes, int root);
-
-/* The first rank of the process makes the outer collective, the others wait for its status. */
-static status by_first(comm *c, collective *fn, buffer mine, size_t bytes, int root)
-{
-	process *p = virtual_rank_of(c)->p;
-	comm *in = virtual_rank_of(c)->inner;
-	int32_t went = ST_OK;
-	status rc = in->ops->gather(in, &mine, p->buffers, sizeof mine, 0);
-	if (rc == ST_OK && in->rank == 0)
-		went = fn(p, bytes, root);
-	if (rc == ST_OK)
-		rc = in->ops->bcast(in, &went, sizeof went, 0);
-	return rc == ST_OK ? (status)went : rc;
-}
-
-static status do_bcast(process *p, size_t bytes, int root)
-{
-	const int from = p->process_of[root];
-	void *buf = p->buffers[from == p->outer->rank ? p->index_of[root] : 0].recv;
-	const status rc = p->outer->ops->bcast(p->outer, buf, bytes, from);
-	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		take(p->buffers[i].recv, buf, bytes);
-	return rc;
-}
-
-static status virtual_bcast(comm *c, void *buf, size_t bytes, int root)
-{
-	return by_first(c, do_bcast, (buffer){ buf, buf }, bytes, root);
-}
-
-/* n * a * b bytes; NULL without memory, or where they overflow. */
+/* Three sizes as a product; NULL without memory, or where they overflow. */
 static char *alloc_blocks(size_t n, size_t a, size_t b)
 {
 	size_t bytes;
@@ -89,79 +46,89 @@ static char *alloc_blocks(size_t n, size_t a, size_t b)
 	return calloc(bytes ? bytes : 1, 1);
 }
 
-/* To one rank's packed array, from blocks of `most` ranks for each process. */
-static void unpack(const process *p, char *to, const char *all, size_t bytes)
+static status do_bcast(const process *p, const comm_call *k)
 {
-	for (int i = 0; i < p->size; i++) {
-		const size_t at =
-			(size_t)p->process_of[i] * (size_t)p->most + (size_t)p->index_of[i];
-		take(to + (size_t)i * bytes, all + at * bytes, bytes);
-	}
+	comm_call out = *k;
+	const int index = p->index_of[k->root];
+	out.root = p->process_of[k->root];
+	out.send = out.recv = p->call[out.root == p->outer->rank ? index : 0]->recv;
+	const status rc = p->outer->ops->collective(p->outer, &out);
+	for (int i = 0; i < p->here && rc == ST_OK; i++)
+		comm_copy(p->call[i]->recv, out.recv, k->bytes);
+	return rc;
 }
 
-enum { EVERYWHERE = -1 };
-
-static status do_gather(process *p, size_t bytes, int root)
+/* With blocks of `most` ranks for each process. */
+static status do_gather(const process *p, const comm_call *k)
 {
-	comm *out = p->outer;
-	const size_t most = (size_t)p->most, block = most * bytes;
-	char *mine = alloc_blocks(1, most, bytes),
-	     *all = alloc_blocks((size_t)out->size, most, bytes);
+	const size_t most = (size_t)p->most, bytes = k->bytes;
+	char *mine = alloc_blocks(1, most, bytes);
+	char *all = alloc_blocks((size_t)p->outer->size, most, bytes);
+	const comm_call out = { k->kind, mine, all, most * bytes, .root = p->process_of[k->root] };
 	status rc = mine && all ? ST_OK : ST_RESOURCE;
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		take(mine + (size_t)i * bytes, p->buffers[i].send, bytes);
+		comm_copy(mine + (size_t)i * bytes, p->call[i]->send, bytes);
 	if (rc == ST_OK)
-		rc = root == EVERYWHERE
-			     ? out->ops->allgather(out, mine, all, block)
-			     : out->ops->gather(out, mine, all, block, p->process_of[root]);
+		rc = p->outer->ops->collective(p->outer, &out);
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		if (root == EVERYWHERE || root == p->first + i)
-			unpack(p, p->buffers[i].recv, all, bytes);
+		for (int r = 0; r < p->size; r++)
+			if (k->kind == COMM_ALLGATHER || k->root == p->first + i)
+				comm_copy((char *)p->call[i]->recv + (size_t)r * bytes,
+					  all + ((size_t)p->process_of[r] * most +
+						 (size_t)p->index_of[r]) *
+							  bytes,
+					  bytes);
 	free(mine);
 	free(all);
 	return rc;
 }
 
-static status virtual_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	return by_first(c, do_gather, (buffer){ mine, all }, bytes, root);
-}
-
-static status virtual_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return by_first(c, do_gather, (buffer){ mine, all }, bytes, EVERYWHERE);
-}
-
 /* Two processes exchange most x most blocks, by sender and receiver. */
-static status do_alltoall(process *p, size_t bytes, int root)
+static status do_alltoall(const process *p, const comm_call *k)
 {
-	comm *out = p->outer;
-	const size_t most = (size_t)p->most, row = most * bytes, square = most * row;
-	char *send = alloc_blocks((size_t)out->size * most, most, bytes);
-	char *recv = alloc_blocks((size_t)out->size * most, most, bytes);
+	const size_t bytes = k->bytes, most = (size_t)p->most, row = most * bytes,
+		     square = most * row;
+	char *send = alloc_blocks((size_t)p->outer->size * most, most, bytes);
+	char *recv = alloc_blocks((size_t)p->outer->size * most, most, bytes);
+	const comm_call out = { k->kind, send, recv, square, .root = 0 };
 	status rc = send && recv ? ST_OK : ST_RESOURCE;
-	(void)root;
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
 		for (int to = 0; to < p->size; to++)
-			take(send + (size_t)p->process_of[to] * square + (size_t)i * row +
-				     (size_t)p->index_of[to] * bytes,
-			     (const char *)p->buffers[i].send + (size_t)to * bytes, bytes);
+			comm_copy(send + (size_t)p->process_of[to] * square + (size_t)i * row +
+					  (size_t)p->index_of[to] * bytes,
+				  (const char *)p->call[i]->send + (size_t)to * bytes, bytes);
 	if (rc == ST_OK)
-		rc = out->ops->alltoall(out, send, recv, square);
+		rc = p->outer->ops->collective(p->outer, &out);
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
 		for (int from = 0; from < p->size; from++)
-			take((char *)p->buffers[i].recv + (size_t)from * bytes,
-			     recv + (size_t)p->process_of[from] * square +
-				     (size_t)p->index_of[from] * row + (size_t)i * bytes,
-			     bytes);
+			comm_copy((char *)p->call[i]->recv + (size_t)from * bytes,
+				  recv + (size_t)p->process_of[from] * square +
+					  (size_t)p->index_of[from] * row + (size_t)i * bytes,
+				  bytes);
 	free(send);
 	free(recv);
 	return rc;
 }
 
-static status virtual_alltoall(comm *c, const void *send, void *recv, size_t bytes)
+static status by_inner(comm *in, enum comm_kind kind, const void *send, void *recv, size_t bytes)
 {
-	return by_first(c, do_alltoall, (buffer){ send, recv }, bytes, 0);
+	return in->ops->collective(in, &(comm_call){ kind, send, recv, bytes, .root = 0 });
+}
+
+/* The first rank of the process makes the outer collective, the others wait for its status. */
+static status virtual_collective(comm *c, const comm_call *k)
+{
+	const process *p = virtual_rank_of(c)->p;
+	comm *in = virtual_rank_of(c)->inner;
+	int32_t went = ST_OK;
+	status rc = by_inner(in, COMM_GATHER, &k, p->call, sizeof k);
+	if (rc == ST_OK && in->rank == 0)
+		went = k->kind == COMM_BCAST      ? do_bcast(p, k)
+		       : k->kind == COMM_ALLTOALL ? do_alltoall(p, k)
+						  : do_gather(p, k);
+	if (rc == ST_OK)
+		rc = by_inner(in, COMM_BCAST, &went, &went, sizeof went);
+	return rc == ST_OK ? (status)went : rc;
 }
 
 static status virtual_start(comm *c, comm_req *req)
@@ -192,8 +159,7 @@ static void virtual_end_job(comm *c, int code)
 }
 
 static const struct comm_ops virtual_ops = {
-	virtual_bcast, virtual_gather, virtual_allgather, virtual_alltoall,
-	NULL,          virtual_start,  virtual_test,      virtual_end_job,
+	virtual_collective, NULL, virtual_start, virtual_test, virtual_end_job,
 };
 
 /* A virtual rank; none begins before the threads of all processes run. */
@@ -206,7 +172,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 		p->started = true;
 		all = comm_agree(p->outer, ST_OK);
 	}
-	const status rc = inner->ops->bcast(inner, &all, sizeof all, 0);
+	const status rc = by_inner(inner, COMM_BCAST, &all, &all, sizeof all);
 	if (rc != ST_OK || all != ST_OK)
 		return rc != ST_OK ? rc : (status)all;
 	v.c = (comm){ .ops = &virtual_ops,
@@ -238,9 +204,9 @@ static status place_ranks(process *p, err *e)
 		return err_set(e, ST_INTERNAL, "a rank without virtual ranks");
 	p->process_of = calloc(size, sizeof *p->process_of);
 	p->index_of = calloc(size, sizeof *p->index_of);
-	p->buffers = calloc(here, sizeof *p->buffers);
+	p->call = calloc(here, sizeof *p->call);
 	p->room = calloc(here, comm_room_bytes(p->size));
-	if (!p->process_of || !p->index_of || !p->buffers || !p->room)
+	if (!p->process_of || !p->index_of || !p->call || !p->room)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", p->size);
 	for (int i = 0, r = 0; i < out->size; i++)
 		for (int k = 0; k < p->count[i]; k++, r++) {
@@ -265,7 +231,7 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 	}
 	free(p.process_of);
 	free(p.index_of);
-	free(p.buffers);
+	free(p.call);
 	free(p.room);
 	return rc;
 }

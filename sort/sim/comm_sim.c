@@ -25,14 +25,10 @@ enum {
 	AT_A_TIME = 32
 };
 
-enum kind { BCAST, GATHER, ALLGATHER, ALLTOALL, MEET };
-
 /* What a rank has brought to the collective under way. */
 typedef struct shown {
-	const void *send;
-	void *recv;
+	const comm_call *call;
 	actor *who;
-	const comm_meeting *meeting;
 } shown;
 
 /* What waits for the other side, by sender and tag. */
@@ -79,7 +75,7 @@ double comm_sim_scale(void)
 
 /* ------------------------------------------------------------------------------- collectives */
 
-static double collective_s(enum kind kind, double bytes)
+static double collective_s(enum comm_kind kind, double bytes)
 {
 	const double p = net.p->hosts, levels = ceil(log2(p));
 	double latency_s = 0, bytes_per_s = INFINITY, speed = INFINITY;
@@ -90,33 +86,21 @@ static double collective_s(enum kind kind, double bytes)
 	}
 	const double one = net.p->rates.message_s / speed;
 	const double wire_s = network_bytes(bytes) / bytes_per_s;
-	if (kind == BCAST)
+	if (kind == COMM_BCAST)
 		return levels * (latency_s + one + wire_s);
-	if (kind == MEET) /* to rank 0, each or by a tree, as is faster, and down a tree */
+	if (kind == COMM_MEET) /* to rank 0, each or by a tree, as is faster, and down a tree */
 		return fmin(latency_s + (p - 1) * fmax(one, wire_s),
 			    levels * (latency_s + one) + network_bytes(p * bytes) / bytes_per_s) +
 		       levels * (latency_s + one + wire_s);
-	if (kind == ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
+	if (kind == COMM_ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
 		return levels * (latency_s + one + network_bytes(p / 2 * bytes) / bytes_per_s);
 	return latency_s + (p - 1) * fmax(one, wire_s);
 }
 
-static void take(void *to, const void *from, size_t bytes)
-{
-	if (bytes && to != from)
-		memcpy(to, from, bytes);
-}
-
 static void take_from(int i, int to, size_t bytes, size_t at)
 {
-	take((char *)net.board[to].recv + (size_t)i * bytes,
-	     (const char *)net.board[i].send + at * bytes, bytes);
-}
-
-static void take_all(int to, size_t bytes)
-{
-	for (int i = 0; i < net.p->hosts; i++)
-		take_from(i, to, bytes, 0);
+	comm_copy((char *)net.board[to].call->recv + (size_t)i * bytes,
+		  (const char *)net.board[i].call->send + at * bytes, bytes);
 }
 
 /* A matrix turned by 90 degrees, so many rows at a time: what of a line of the cache is not used at
@@ -130,37 +114,31 @@ static void turn_all(size_t bytes)
 				take_from(i, to, bytes, (size_t)to);
 }
 
-static void answer_all(size_t bytes)
+static void move_all(const comm *c, const comm_call *k)
 {
-	const comm_meeting *at = net.board[0].meeting;
-	take_all(0, bytes);
-	at->decide(at);
-	for (int i = 0; i < net.p->hosts; i++)
-		take(net.board[i].meeting->answer, at->answer, bytes);
-}
-
-static void move_all(enum kind kind, size_t bytes, int root)
-{
-	if (kind == MEET) {
-		answer_all(bytes);
+	const comm_call *root = net.board[k->root].call;
+	const int p = net.p->hosts;
+	if (k->kind == COMM_ALLTOALL) {
+		turn_all(k->bytes);
 		return;
 	}
-	if (kind == ALLTOALL) {
-		turn_all(bytes);
-		return;
-	}
-	for (int to = 0; to < net.p->hosts; to++) {
-		if (kind == BCAST)
-			take(net.board[to].recv, net.board[root].recv, bytes);
-		else if (kind == ALLGATHER || to == root)
-			take_all(to, bytes);
+	for (int to = 0; to < p && k->kind != COMM_BCAST; to++)
+		for (int i = 0; i < p && (k->kind == COMM_ALLGATHER || to == k->root); i++)
+			take_from(i, to, k->bytes, 0);
+	if (k->kind == COMM_MEET)
+		comm_decide(c, root);
+	for (int to = 0; to < p; to++) {
+		if (k->kind == COMM_BCAST)
+			comm_copy(net.board[to].call->recv, root->recv, k->bytes);
+		if (k->kind == COMM_MEET)
+			comm_copy(net.board[to].call->answer, root->answer, k->bytes);
 	}
 }
 
-static double bytes_moved(enum kind kind, size_t bytes)
+static double bytes_moved(enum comm_kind kind, size_t bytes)
 {
 	const double p = net.p->hosts, b = (double)bytes * (p - 1);
-	return kind == ALLGATHER || kind == ALLTOALL ? p * b : b;
+	return kind == COMM_ALLGATHER || kind == COMM_ALLTOALL ? p * b : b;
 }
 
 /* No message passes a link that is down: the call ends when a change of the platform brings all
@@ -179,48 +157,22 @@ static void end_collective(void *unused)
 		actor_wake(net.board[i].who, engine_now_s());
 }
 
-static status meet(comm *c, enum kind kind, shown mine, size_t bytes, int root)
+static status sim_collective(comm *c, const comm_call *k)
 {
 	actor_pay();
-	mine.who = actor_self();
-	net.board[c->rank] = mine;
+	net.board[c->rank] = (shown){ k, actor_self() };
 	if (++net.arrived == net.p->hosts) {
-		const double s = collective_s(kind, (double)bytes);
+		const double s = collective_s(k->kind, (double)k->bytes);
 		comm_traffic *t = traffic_of(c);
 		net.arrived = 0;
-		move_all(kind, bytes, root);
+		move_all(c, k);
 		t->collectives++;
-		t->collective_bytes += bytes_moved(kind, bytes);
+		t->collective_bytes += bytes_moved(k->kind, k->bytes);
 		t->collective_s += isfinite(s) ? s : 0;
 		engine_at(engine_now_s() + (isfinite(s) ? s : 0), end_collective, NULL);
 	}
 	actor_wait(INFINITY);
 	return ST_OK;
-}
-
-static status sim_meet(comm *c, const comm_meeting *m)
-{
-	return meet(c, MEET, (shown){ m->mine, m->all, NULL, m }, m->bytes, 0);
-}
-
-static status sim_bcast(comm *c, void *buf, size_t bytes, int root)
-{
-	return meet(c, BCAST, (shown){ .send = buf, .recv = buf }, bytes, root);
-}
-
-static status sim_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	return meet(c, GATHER, (shown){ .send = mine, .recv = all }, bytes, root);
-}
-
-static status sim_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	return meet(c, ALLGATHER, (shown){ .send = mine, .recv = all }, bytes, 0);
-}
-
-static status sim_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	return meet(c, ALLTOALL, (shown){ .send = send, .recv = recv }, bytes, 0);
 }
 
 /* ------------------------------------------------------------------------------------ blocks */
@@ -291,7 +243,7 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 	comm_traffic *traffic = traffic_of(c);
 	if (s->bytes != r->bytes)
 		return ST_INTERNAL;
-	take(r->buf, s->buf, s->bytes);
+	comm_copy(r->buf, s->buf, s->bytes);
 	traffic->blocks += (uint64_t)n;
 	traffic->block_bytes += bytes;
 	note_ends(s, from, to);
@@ -342,8 +294,7 @@ static void sim_end_job(comm *c, int code)
 }
 
 static const struct comm_ops sim_ops = {
-	sim_bcast, sim_gather, sim_allgather, sim_alltoall,
-	sim_meet,  sim_start,  sim_test,      sim_end_job,
+	sim_collective, sim_collective, sim_start, sim_test, sim_end_job,
 };
 
 /* -------------------------------------------------------------------------------------- ranks */

@@ -42,31 +42,10 @@ static void hit(const comm *c, void *got, size_t bytes)
 	((unsigned char *)got)[now->bit / 8] ^= (unsigned char)(1U << (now->bit % 8));
 }
 
-static status odd_bcast(comm *c, void *buf, size_t bytes, int root)
+static status odd_collective(comm *c, const comm_call *k)
 {
-	const status rc = inner->bcast(c, buf, bytes, root);
-	hit(c, buf, bytes);
-	return rc;
-}
-
-static status odd_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	const status rc = inner->gather(c, mine, all, bytes, root);
-	hit(c, all, RANKS * bytes);
-	return rc;
-}
-
-static status odd_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	const status rc = inner->allgather(c, mine, all, bytes);
-	hit(c, all, RANKS * bytes);
-	return rc;
-}
-
-static status odd_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	const status rc = inner->alltoall(c, send, recv, bytes);
-	hit(c, recv, RANKS * bytes);
+	const status rc = inner->collective(c, k);
+	hit(c, k->recv, (k->kind == COMM_BCAST ? 1 : RANKS) * k->bytes);
 	return rc;
 }
 
@@ -94,10 +73,7 @@ static status one_rank(comm *c, void *arg)
 	char why[COMM_FAILURE_BYTES];
 	struct comm_ops odd = *c->ops;
 	(void)arg;
-	odd.bcast = odd_bcast;
-	odd.gather = odd_gather;
-	odd.allgather = odd_allgather;
-	odd.alltoall = odd_alltoall;
+	odd.collective = odd_collective;
 	c->ops = &odd;
 	memset(mine, 17 + c->rank, sizeof mine);
 	const status rc = call(c, mine, all);
@@ -176,19 +152,19 @@ static uint64_t digits(uint64_t a, uint64_t b)
 }
 
 /* A bit of what each rank, or one, has brought, or of the answer. */
-static status odd_meet(comm *c, const comm_meeting *m)
+static status odd_meet(comm *c, const comm_call *k)
 {
-	unsigned char *word = (unsigned char *)(uintptr_t)m->mine;
+	unsigned char *word = (unsigned char *)(uintptr_t)k->send;
 	if (c->rank == now->by && now->bit < 128)
 		word[now->bit / 8] ^= (unsigned char)(1U << (now->bit % 8));
-	return inner->meet(c, m);
+	return inner->meet(c, k);
 }
 
-static status two_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
+static status two_gather(comm *c, const comm_call *k)
 {
-	const status rc = inner->gather(c, mine, all, bytes, root);
-	if (c->rank == root && now->bit < 128)
-		((unsigned char *)all)[(size_t)now->by * bytes + now->bit / 8] ^=
+	const status rc = inner->collective(c, k);
+	if (k->kind == COMM_GATHER && c->rank == k->root && now->bit < 128)
+		((unsigned char *)k->recv)[(size_t)now->by * k->bytes + now->bit / 8] ^=
 			(unsigned char)(1U << (now->bit % 8));
 	return rc;
 }
@@ -199,7 +175,7 @@ static status reduce(comm *c, void *in_two)
 	struct comm_ops odd = *c->ops;
 	uint64_t all = 0;
 	int by = -1;
-	odd.gather = two_gather;
+	odd.collective = two_gather;
 	odd.meet = in_two ? NULL : odd_meet;
 	c->ops = &odd;
 	const status rc = comm_reduce(c, (uint64_t)c->rank + 1, digits, &all);

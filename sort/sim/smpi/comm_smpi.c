@@ -44,35 +44,20 @@ static status checked(int rc)
 
 /* ------------------------------------------------------------------------------- collectives */
 
-static status smpi_bcast(comm *c, void *buf, size_t bytes, int root)
+static status smpi_collective(comm *c, const comm_call *k)
 {
+	const int n = (int)k->bytes;
+	const MPI_Comm all = MPI_COMM_WORLD;
 	(void)c;
 	actor_pay();
-	return checked(MPI_Bcast(buf, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD));
-}
-
-static status smpi_gather(comm *c, const void *mine, void *all, size_t bytes, int root)
-{
-	const int n = (int)bytes;
-	(void)c;
-	actor_pay();
-	return checked(MPI_Gather(mine, n, MPI_BYTE, all, n, MPI_BYTE, root, MPI_COMM_WORLD));
-}
-
-static status smpi_allgather(comm *c, const void *mine, void *all, size_t bytes)
-{
-	const int n = (int)bytes;
-	(void)c;
-	actor_pay();
-	return checked(MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, MPI_COMM_WORLD));
-}
-
-static status smpi_alltoall(comm *c, const void *send, void *recv, size_t bytes)
-{
-	const int n = (int)bytes;
-	(void)c;
-	actor_pay();
-	return checked(MPI_Alltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, MPI_COMM_WORLD));
+	if (k->kind == COMM_BCAST)
+		return checked(MPI_Bcast(k->recv, n, MPI_BYTE, k->root, all));
+	if (k->kind == COMM_GATHER)
+		return checked(
+			MPI_Gather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, k->root, all));
+	if (k->kind == COMM_ALLGATHER)
+		return checked(MPI_Allgather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
+	return checked(MPI_Alltoall(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
 }
 
 /* ------------------------------------------------------------------------------------ blocks */
@@ -180,8 +165,7 @@ static void smpi_end_job(comm *c, int code)
 }
 
 static const struct comm_ops smpi_ops = {
-	smpi_bcast, smpi_gather, smpi_allgather, smpi_alltoall,
-	NULL,       smpi_start,  smpi_test,      smpi_end_job,
+	smpi_collective, NULL, smpi_start, smpi_test, smpi_end_job,
 };
 
 /* -------------------------------------------------------------------------------------- ranks */
