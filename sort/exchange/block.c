@@ -3,16 +3,24 @@
 #include "block.h"
 #include "base/minmax.h"
 #include "base/size.h"
-#include "hash_long.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 static const uint32_t MAGIC = UINT32_C(0x48534231); /* "HSB1" */
+
+uint64_t hash_long(const void *p, size_t bytes)
+{
+#if HASH_WIDE
+	if (__builtin_cpu_supports("avx512f"))
+		return hash_avx512(p, bytes);
+	if (__builtin_cpu_supports("avx2"))
+		return hash_avx2(p, bytes);
+#endif
+	return XXH3_64bits(p, bytes);
+}
 
 /* Of the records, whose number the caller knows, and of the fields. */
 static uint64_t sum_of(const block_header *h, uint64_t bytes)
@@ -27,15 +35,11 @@ void block_stamp(block_header *h)
 	h->sum = sum_of(h, h->records * h->record_bytes);
 }
 
-static bool same_fields(const block_header *a, const block_header *b)
-{
-	return a->from == b->from && a->to == b->to && a->record_bytes == b->record_bytes &&
-	       a->block == b->block && a->records == b->records;
-}
-
 status block_check(const block_header *h, const block_header *wanted, err *e)
 {
-	if (h->magic != MAGIC || !same_fields(h, wanted))
+	if (h->magic != MAGIC || h->from != wanted->from || h->to != wanted->to ||
+	    h->record_bytes != wanted->record_bytes || h->block != wanted->block ||
+	    h->records != wanted->records)
 		return err_set(e, ST_PEER,
 			       "what came from rank %" PRId32 " is not block %" PRIu64
 			       " of %" PRIu64 " record%s",
@@ -68,20 +72,15 @@ static size_t slots_of(size_t window, size_t ranks)
 	return 2 * window * (ranks - 1) + 1;
 }
 
-/* The widest that leaves blocks long enough. */
-static size_t window_for(size_t budget_bytes, size_t ranks)
-{
-	size_t w = MOST_WINDOW;
-	while (w > 1 && (w - 1) * (ranks - 1) >= LEAST_SLOTS &&
-	       budget_bytes / slots_of(w, ranks) < (w > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
-		w--;
-	return w;
-}
-
 /* Every slot the same, within the budget, and no larger than all there is to move. */
 windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total)
 {
-	const size_t p = (size_t)ranks, blocks = window_for(budget_bytes, p);
+	const size_t p = (size_t)ranks;
+	size_t blocks = MOST_WINDOW; /* the widest window that leaves blocks long enough */
+	while (blocks > 1 && (blocks - 1) * (p - 1) >= LEAST_SLOTS &&
+	       budget_bytes / slots_of(blocks, p) <
+		       (blocks > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
+		blocks--;
 	const size_t bytes = size_min(budget_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
 	const size_t recs = bytes > record_bytes + sizeof(block_header)
 				    ? (bytes - sizeof(block_header)) / record_bytes

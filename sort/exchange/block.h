@@ -25,6 +25,20 @@ void block_stamp(block_header *h);
  * but magic and sum), and whole? ST_PEER, naming block and ranks, if not. */
 status block_check(const block_header *h, const block_header *wanted, err *e);
 
+/* hash_long - XXH3 of many bytes, by the widest vectors that this processor has: the same number by
+ * all of them. The compiler's own choice, which every x86-64 processor must be able to run, takes
+ * two to four times as long. gcc compiles a file for other processors than the rest: hash_avx2 and
+ * hash_avx512 are for processors that have them. */
+uint64_t hash_long(const void *p, size_t bytes);
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#	define HASH_WIDE 1
+uint64_t hash_avx2(const void *p, size_t bytes);
+uint64_t hash_avx512(const void *p, size_t bytes);
+#else
+#	define HASH_WIDE 0
+#endif
+
 /* How the memory for the windows of an exchange is divided: the same on all ranks. */
 typedef struct windows {
 	size_t blocks;     /* of each window: to one rank, or from one */

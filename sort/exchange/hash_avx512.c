@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All of this file is compiled for AVX-512: xxHash chooses its vectors by that. */
-#include "hash_long.h"
+#include "block.h"
 
 #if HASH_WIDE
 #	pragma GCC target("avx512f")

@@ -108,66 +108,36 @@ void splitter_search_close(splitter_search *s)
 
 /* --------------------------------------------------------------------------- what a rank tells */
 
-/* How many records of this rank lie before the lower ends of a splitter's ranges, and before the
- * upper. */
-static range sum_up(const sorted *r, const range *g)
-{
-	range sum = { 0, 0 };
-	for (size_t k = 0; k < r->count; k++) {
-		sum.lo += g[k].lo - r->start[k];
-		sum.hi += g[k].hi - r->start[k];
-	}
-	return sum;
-}
-
-/* Of each run samples, one from each part. Returns how many. */
-static size_t sample_runs(const splitter_search *s, const range *cut)
-{
-	const size_t one = item_size(s);
-	size_t n = 0;
-	for (size_t k = 0; k < s->r->count; k++) {
-		const uint64_t w = cut[k].hi - cut[k].lo;
-		const size_t parts = (size_t)u64_min(samples_a_run(s), w);
-		for (size_t i = 0; i < parts; i++, n++) {
-			item *it = (void *)(s->items + n * one);
-			s->r->ops->item(s->r,
-					cut[k].lo +
-						sample_place(w, i, parts,
-							     sample_phase(s->c->rank, s->round)),
-					it);
-			s->own[n] = (weighed){ it, (double)w / (double)parts };
-		}
-	}
-	return n;
-}
-
-/* Several runs: of the samples of all some, at even distances by weight. Fewer than there is room
- * for, as runs that are many tell no more of a place than the root of their number. */
+/* Several runs: draw samples of each, one from each part, and take some of all, at even distances
+ * by weight. Fewer than there is room for, as runs that are many tell no more of a place than the
+ * root of their number. */
 static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_t width,
 			     unsigned char *to)
 {
 	layout lay = s->r->lay;
-	const size_t one = item_size(s), n = sample_runs(s, cut);
-	const size_t known = (size_t)((double)samples_a_run(s) * sqrt((double)s->r->count));
+	const size_t one = item_size(s), most = samples_a_run(s);
+	const size_t known = (size_t)((double)most * sqrt((double)s->r->count));
 	const size_t count = size_max(1, size_min(s->samples, known));
+	const uint64_t phase = sample_phase(s->c->rank, s->round);
 	double before = 0;
+	size_t n = 0, at = 0;
+	for (size_t k = 0; k < s->r->count; k++) {
+		const uint64_t w = cut[k].hi - cut[k].lo;
+		const size_t parts = (size_t)u64_min(most, w);
+		for (size_t i = 0; i < parts; i++, n++) {
+			item *it = (void *)(s->items + n * one);
+			s->r->ops->item(s->r, cut[k].lo + sample_place(w, i, parts, phase), it);
+			s->own[n] = (weighed){ it, (double)w / (double)parts };
+		}
+	}
 	qsort_r(s->own, n, sizeof *s->own, item_order, &lay);
-	for (size_t i = 0, at = 0; i < count; i++, to += one) {
-		const double place =
-			(double)sample_place(width, i, count, sample_phase(s->c->rank, s->round));
+	for (size_t i = 0; i < count; i++, to += one) {
+		const double place = (double)sample_place(width, i, count, phase);
 		while (at + 1 < n && before + s->own[at].weight <= place)
 			before += s->own[at++].weight;
 		memcpy(to, s->own[at].it, one);
 	}
 	return count;
-}
-
-/* All records between the pivots. */
-static void draw_all(const splitter_search *s, const range *cut, unsigned char *to)
-{
-	for (size_t k = 0; k < s->r->count; k++)
-		for (uint64_t at = cut[k].lo; at < cut[k].hi; at++, to += item_size(s))
-			s->r->ops->item(s->r, at, (void *)to);
 }
 
 /* One from each part of the records as they lie, at a random place: a fixed stride would meet
@@ -188,8 +158,10 @@ static size_t draw_as_read(const splitter_search *s, unsigned char *to)
 
 static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
 {
-	if (width <= s->samples) {
-		draw_all(s, cut, to);
+	if (width <= s->samples) { /* all records between the pivots */
+		for (size_t k = 0; k < s->r->count; k++)
+			for (uint64_t at = cut[k].lo; at < cut[k].hi; at++, to += item_size(s))
+				s->r->ops->item(s->r, at, (void *)to);
 		return (size_t)width;
 	}
 	if (s->round == 0 && s->as_read)
@@ -212,13 +184,17 @@ static void make_bids(const splitter_search *s)
 	for (size_t j = 0; j < s->count; j++) {
 		bid *b = (void *)(s->out + j * s->bid_bytes);
 		const range *cut = s->cut + j * s->r->count;
-		const range sum = sum_up(s->r, cut);
-		b->before[0] = sum.lo;
-		b->before[1] = sum.hi;
-		b->count = draw(s, cut, sum.hi - sum.lo, b->items);
+		b->before[0] = b->before[1] = 0;
+		for (size_t k = 0; k < s->r->count; k++) {
+			b->before[0] += cut[k].lo - s->r->start[k];
+			b->before[1] += cut[k].hi - s->r->start[k];
+		}
+		b->count = draw(s, cut, b->before[1] - b->before[0], b->items);
 	}
-	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
-		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
+	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++) {
+		bid *b = (void *)(s->out + j * s->bid_bytes);
+		b->count = UNREADABLE;
+	}
 }
 
 /* -------------------------------------------------------------------- the rank that is in charge
@@ -233,39 +209,32 @@ typedef struct hearing {
 	double margin;
 } hearing;
 
-static void hear(const splitter_search *s, const bid *b, hearing *h, double *sum, double *square)
-{
-	const uint64_t width = b->before[1] - b->before[0];
-	const size_t n = (size_t)u64_min(b->count, s->samples), one = item_size(s);
-	const double weight = n ? (double)width / (double)n : 0;
-	h->before[0] += b->before[0];
-	h->before[1] += b->before[1];
-	h->unreadable |= b->count == UNREADABLE;
-	for (size_t i = 0; i < n; i++)
-		s->order[h->n++] = (weighed){ (const void *)(b->items + i * one), weight };
-	if (n == width)
-		return;
-	h->all = false;
-	*sum += weight;
-	*square += weight * weight;
-}
-
-/* How far a place may be off that is estimated from samples, each for `weight` records of a rank:
- * at most by the sum of one weight a rank, and but for one time in a million by five times the
- * standard deviation, from the sum of their squares. */
-static double margin_of(double sum, double square)
-{
-	return fmin(sum, MARGIN * sqrt(square));
-}
-
+/* The margin is how far a place may be off that is estimated from samples, each for `weight`
+ * records of a rank: at most by the sum of one weight a rank, and but for one time in a million by
+ * five times the standard deviation, from the sum of their squares. */
 static hearing hear_all(const splitter_search *s)
 {
 	hearing h = { .all = true };
 	layout lay = s->r->lay;
 	double sum = 0, square = 0;
-	for (int i = 0; i < s->c->size; i++)
-		hear(s, (const void *)(s->in + (size_t)i * s->bid_bytes), &h, &sum, &square);
-	h.margin = margin_of(sum, square);
+	for (int i = 0; i < s->c->size; i++) {
+		const bid *b = (const void *)(s->in + (size_t)i * s->bid_bytes);
+		const uint64_t width = b->before[1] - b->before[0];
+		const size_t n = (size_t)u64_min(b->count, s->samples);
+		const double weight = n ? (double)width / (double)n : 0;
+		h.before[0] += b->before[0];
+		h.before[1] += b->before[1];
+		h.unreadable |= b->count == UNREADABLE;
+		for (size_t k = 0; k < n; k++)
+			s->order[h.n++] =
+				(weighed){ (const void *)(b->items + k * item_size(s)), weight };
+		if (n == width)
+			continue;
+		h.all = false;
+		sum += weight;
+		square += weight * weight;
+	}
+	h.margin = fmin(sum, MARGIN * sqrt(square));
 	qsort_r(s->order, h.n, sizeof *s->order, item_order, &lay);
 	return h;
 }
@@ -344,30 +313,23 @@ static void make_answer(splitter_search *s)
 /* -------------------------------------------------------------------------- what ranks make of it
  */
 
-/* To the part that the splitter lies in. */
-static void narrow(const splitter_search *s, size_t j, uint32_t verdict)
+/* Narrow the ranges of a splitter to the part that it lies in, and find the new pivots there. */
+static void take_answer(const splitter_search *s, size_t j, const answer *a)
 {
-	for (size_t i = j * s->r->count; i < (j + 1) * s->r->count; i++) {
-		if (verdict == LEFT || verdict == AT_LOWER)
-			s->g[i].hi = s->cut[i].lo;
-		if (verdict == RIGHT || verdict == AT_UPPER)
-			s->g[i].lo = s->cut[i].hi;
-		if (verdict == AT_LOWER)
-			s->g[i].lo = s->cut[i].lo;
-		if (verdict == AT_UPPER)
-			s->g[i].hi = s->cut[i].hi;
-		if (verdict == BETWEEN || verdict == BEFORE)
-			s->g[i] = s->cut[i];
-	}
-}
-
-/* Find the new pivots there. */
-static void place_pivots(const splitter_search *s, size_t j, const answer *a)
-{
-	const size_t one = item_size(s);
-	const item *lower = (const void *)a->items, *upper = (const void *)(a->items + one);
+	const item *lower = (const void *)a->items;
+	const item *upper = (const void *)(a->items + item_size(s));
 	for (size_t i = j * s->r->count; i < (j + 1) * s->r->count; i++) {
 		range *g = &s->g[i], *cut = &s->cut[i];
+		if (a->verdict == BETWEEN || a->verdict == BEFORE)
+			*g = *cut;
+		if (a->verdict == LEFT)
+			g->hi = cut->lo;
+		if (a->verdict == RIGHT)
+			g->lo = cut->hi;
+		if (a->verdict == AT_LOWER)
+			g->lo = g->hi = cut->lo;
+		if (a->verdict == AT_UPPER)
+			g->lo = g->hi = cut->hi;
 		*cut = *g;
 		if (a->pivots & LOWER)
 			cut->lo = s->r->ops->before(s->r, g->lo, g->hi, lower);
@@ -375,23 +337,6 @@ static void place_pivots(const splitter_search *s, size_t j, const answer *a)
 			cut->hi = s->r->ops->before(s->r, cut->lo, g->hi, upper);
 		if (a->verdict == BEFORE)
 			g->lo = g->hi = cut->hi = cut->lo;
-	}
-}
-
-static void take_answers(splitter_search *s)
-{
-	s->live = s->failed = false;
-	for (int i = 0; i < s->c->size; i++) {
-		const answer *a = (const void *)(s->in + (size_t)i * s->answer_bytes);
-		s->failed |= a->verdict >= FAILED;
-		s->live |= a->verdict > BEFORE;
-	}
-	for (size_t j = 0; j < s->count && !s->failed; j++) {
-		const answer *a = (const void *)(s->in + j * s->answer_bytes);
-		if (a->verdict == DECIDED)
-			continue;
-		narrow(s, j, a->verdict);
-		place_pivots(s, j, a);
 	}
 }
 
@@ -403,10 +348,21 @@ static status search_round(splitter_search *s)
 		return rc;
 	make_answer(s);
 	rc = comm_allgather_sealed(s->c, s->answer, s->in, s->answer_bytes);
-	if (rc == ST_OK)
-		take_answers(s);
-	s->failed |= s->round++ == MOST_ROUNDS;
-	return rc;
+	if (rc != ST_OK)
+		return rc;
+	s->live = false;
+	s->failed = s->round++ == MOST_ROUNDS;
+	for (int i = 0; i < s->c->size; i++) {
+		const answer *a = (const void *)(s->in + (size_t)i * s->answer_bytes);
+		s->failed |= a->verdict >= FAILED;
+		s->live |= a->verdict > BEFORE;
+	}
+	for (size_t j = 0; j < s->count && !s->failed; j++) {
+		const answer *a = (const void *)(s->in + j * s->answer_bytes);
+		if (a->verdict != DECIDED)
+			take_answer(s, j, a);
+	}
+	return ST_OK;
 }
 
 status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const records *as_read,
@@ -453,4 +409,59 @@ uint64_t splitter_search_peer_bytes(const layout *l)
 double splitter_search_left(uint64_t n, size_t p)
 {
 	return 2 * MARGIN * (double)n / sqrt((double)p * (double)samples_for(p, sizeof(item)));
+}
+
+/* -------------------------------------------------------------------------- cuts between keys
+ *
+ * The greatest record before a splitter, over all ranks, has the key that must not go on after it.
+ * Rank j is in charge of splitter j: each rank sends it the greatest of its own, and it tells all.
+ * Two messages a rank and splitter. */
+
+/* What a rank has before a splitter; stride 8 + item_bytes. */
+typedef struct last_before {
+	uint64_t any; /* 0: nothing */
+	item it;
+} last_before;
+
+static void take_greater(last_before *to, const last_before *from, size_t stride, const layout *l)
+{
+	if (from->any && (!to->any || item_cmp(&to->it, &from->it, l) < 0))
+		memcpy(to, from, stride);
+}
+
+status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
+{
+	const size_t p = (size_t)c->size;
+	const size_t stride = offsetof(last_before, it) + item_bytes(&s->lay);
+	unsigned char *own = mem_array(m, p, stride, "splitters", er);
+	unsigned char *all = mem_array(m, p, stride, "splitters", er);
+	last_before *mine = (void *)own, *room = (void *)all;
+	status rc = comm_agree(c, own && all ? ST_OK : ST_RESOURCE);
+	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {
+		const size_t j = i / s->count - 1, k = i % s->count;
+		room->any = cut[i] > s->start[k];
+		if (room->any)
+			s->ops->item(s, cut[i] - 1, &room->it);
+		take_greater((void *)(own + j * stride), room, stride, &s->lay);
+	}
+	if (rc == ST_OK)
+		rc = comm_agree(c, sorted_failure(s, er));
+	if (rc == ST_OK)
+		rc = comm_alltoall(c, own, all, stride);
+	if (rc == ST_OK) {
+		mine->any = 0;
+		for (size_t i = 0; i < p; i++)
+			take_greater(mine, (const void *)(all + i * stride), stride, &s->lay);
+		mine->it.rank = UINT64_MAX; /* greater than any record with that key */
+		rc = comm_allgather(c, mine, all, stride);
+	}
+	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {
+		const last_before *last = (const void *)(all + (i / s->count - 1) * stride);
+		if (last->any)
+			cut[i] = s->ops->before(s, cut[i], s->start[i % s->count + 1], &last->it);
+	}
+	rc = comm_agree(c, rc == ST_OK ? sorted_failure(s, er) : rc);
+	mem_free(m, own);
+	mem_free(m, all);
+	return rc;
 }

@@ -68,6 +68,11 @@ void splitter_search_close(splitter_search *s);
  * cut[(d + 1) * R + k]. */
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er);
 
+/* key_borders_move - collective: exact splitters lie anywhere among equal keys; move cuts, as
+ * splitter_search_end leaves them, up to where the key ends, so that no key is on both sides of
+ * one. */
+status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
+
 /* splitter_search_peer_bytes - at most what a search allocates for each rank, with one run.
  * splitter_search_left - of n records on p ranks, about how many lie between the pivots of a
  * splitter after the first round. */

@@ -5,7 +5,6 @@
  * it. */
 #include "base/minmax.h"
 #include "base/pool.h"
-#include "exchange/key_borders.h"
 #include "job.h"
 #include "kernel/gather.h"
 #include "spill/sorted_files.h"

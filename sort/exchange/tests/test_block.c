@@ -2,7 +2,6 @@
 /* Blocks between ranks: whatever bit flips on the way, and whichever block comes instead, it is
  * noticed, and the message names block and ranks. */
 #include "exchange/block.h"
-#include "exchange/hash_long.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
