@@ -129,18 +129,13 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	return rc;
 }
 
-/* What rank 0 broadcasts. */
-typedef struct verdict {
-	int32_t state;
-	double gain;
-} verdict;
-
-/* Room for one plan: at rank 0 all of it, elsewhere the shares and speeds that are broadcast. */
-typedef struct draft {
-	sighting *seen;
-	double *planned, *speed; /* for what comes now, of a rank at nominal rates: 1 */
-	uint64_t *share;
-} draft;
+/* What rank 0 finds for a rank, and broadcasts. */
+typedef struct finding {
+	double speed; /* for what comes now, of a rank at nominal rates: 1 */
+	uint64_t share;
+	double gain; /* of all ranks, */
+	uint64_t worth;
+} finding;
 
 /* Ranks of one host may share its disk: each leaves the others as much as it takes. */
 static bool has_room(const job *j, uint64_t out_recs)
@@ -175,69 +170,67 @@ static sighting own_sighting(const job *j, double planned)
 	return s;
 }
 
-/* Rank 0 plans. Then a vote: one rank without room, and all keep their shares. */
-static status decide(job *j, draft *d, verdict *v)
+/* At rank 0: what each rank has shown, and what follows from it. planned: speeds. */
+static status plan_again(job *j, const sighting *seen, const double *planned, finding *f)
 {
 	rank_env *env = &j->env;
-	const share_plan *s = &j->shares;
 	const size_t p = (size_t)env->c->size;
-	const sighting mine = own_sighting(j, d->planned[env->c->rank]);
-	status rc = comm_gather(env->c, &mine, d->seen, sizeof mine, 0);
-	if (rc != ST_OK)
-		return rc;
-	if (env->c->rank == 0) {
-		prospect found;
-		rc = adapt_plan(&env->m, env->o, d->seen, d->planned, s->rate, s->out, p, d->speed,
-				d->share, &found, &env->e);
-		*v = (verdict){ found.worth ? ADAPT_CHANGED : ADAPT_KEPT, found.gain };
-	}
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, v, sizeof *v, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, d->speed, p * sizeof *d->speed, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, d->share, p * sizeof *d->share, 0);
-	if (rc == ST_OK)
-		rc = comm_agree(env->c, share_plan_check(env, s->records, d->share,
-							 j->files.in.is_stream, "writing"));
-	if (rc != ST_OK || v->state != ADAPT_CHANGED)
-		return rc;
-	const bool room = has_room(j, own_share(env, d->share));
-	rc = comm_agree(env->c, room ? ST_OK : ST_REFUSED);
-	if (rc != ST_OK)
-		v->state = ADAPT_NO_ROOM;
-	return atomic_load(&env->c->broken) ? rc : ST_OK;
+	prospect is = { 0, 0, false };
+	double *now = mem_array(&env->m, p, sizeof *now, "speeds", &env->e);
+	uint64_t *share = mem_array(&env->m, p, sizeof *share, "shares", &env->e);
+	const status rc = now && share ? adapt_plan(&env->m, env->o, seen, planned, j->shares.rate,
+						    j->shares.out, p, now, share, &is, &env->e)
+				       : ST_RESOURCE;
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		f[i] = (finding){ now[i], share[i], is.gain, is.worth };
+	mem_free(&env->m, now);
+	mem_free(&env->m, share);
+	return rc;
 }
 
-static status adapt_together(job *j, draft *d)
+/* Rank 0 plans. Then a vote: one rank without room, and all keep their shares. */
+static status adapt_together(job *j, sighting *seen, double *planned, finding *f)
 {
 	rank_env *env = &j->env;
 	rank_result *r = env->stats;
 	const share_plan *s = &j->shares;
 	const rates one = job_time_nominal(1);
 	const uint64_t some = 1000000;
+	const int p = env->c->size;
 	/* for what comes after reading: the rates may weigh merging otherwise than sorting */
-	for (int i = 0; i < env->c->size; i++)
-		d->planned[i] = job_time_after_s(&one, env->o, some) /
-				job_time_after_s(&s->rate[i], env->o, some);
-	verdict v = { ADAPT_KEPT, 0 };
-	status rc = decide(j, d, &v);
+	for (int i = 0; i < p; i++)
+		planned[i] = job_time_after_s(&one, env->o, some) /
+			     job_time_after_s(&s->rate[i], env->o, some);
+	const sighting mine = own_sighting(j, planned[env->c->rank]);
+	status rc = comm_gather(env->c, &mine, seen, sizeof mine, 0);
+	if (rc != ST_OK)
+		return rc;
+	rc = comm_agree(env->c, env->c->rank == 0 ? plan_again(j, seen, planned, f) : ST_OK);
+	if (rc == ST_OK)
+		rc = comm_bcast(env->c, f, (size_t)p * sizeof *f, 0);
+	if (rc == ST_OK)
+		rc = job_replan(j);
+	if (rc != ST_OK)
+		return rc;
+	const finding own = f[env->c->rank];
+	for (int i = 0; i < p; i++)
+		j->next.out[i] = f[i].share;
+	rc = comm_agree(env->c, share_plan_check(env, s->records, j->next.out,
+						 j->files.in.is_stream, "writing"));
 	if (rc != ST_OK)
 		return rc;
 	r->planned_out_before = r->planned_out;
-	r->speed_seen = d->speed[env->c->rank] * (s->speed[0] / d->planned[0]);
-	r->adapt_gain = v.gain;
-	r->adapt_state = v.state;
-	if (v.state != ADAPT_CHANGED)
-		return ST_OK;
-	r->planned_out = own_share(env, d->share);
-	rc = job_replan(j);
-	if (rc == ST_OK) {
-		memcpy(j->next.out, d->share, (size_t)env->c->size * sizeof *d->share);
-		share_plan_sum_out(env, &j->next);
-	}
-	return rc;
+	r->speed_seen = own.speed * (s->speed[0] / planned[0]);
+	r->adapt_gain = own.gain;
+	r->adapt_state = own.worth ? ADAPT_CHANGED : ADAPT_KEPT;
+	if (own.worth && comm_agree(env->c, has_room(j, own.share) ? ST_OK : ST_REFUSED) != ST_OK)
+		r->adapt_state = ADAPT_NO_ROOM;
+	if (r->adapt_state == ADAPT_CHANGED)
+		r->planned_out = own.share;
+	else
+		memcpy(j->next.out, s->out, (size_t)p * sizeof *s->out);
+	share_plan_sum_out(env, &j->next);
+	return atomic_load(&env->c->broken) ? ST_PEER : ST_OK;
 }
 
 status phase_adapt(job *j)
@@ -246,17 +239,14 @@ status phase_adapt(job *j)
 	const size_t p = (size_t)env->c->size;
 	if (!env->o->adapt.on || j->work.resuming) /* what was not read shows no speed */
 		return ST_OK;
-	draft t = { mem_array(&env->m, p, sizeof *t.seen, "speeds", &env->e),
-		    mem_array(&env->m, p, sizeof *t.planned, "speeds", &env->e),
-		    mem_array(&env->m, p, sizeof *t.speed, "speeds", &env->e),
-		    mem_array(&env->m, p, sizeof *t.share, "shares", &env->e) };
-	const bool room = t.seen && t.planned && t.speed && t.share;
-	status rc = comm_agree(env->c, room ? ST_OK : ST_RESOURCE);
+	sighting *seen = mem_array(&env->m, p, sizeof *seen, "speeds", &env->e);
+	double *planned = mem_array(&env->m, p, sizeof *planned, "speeds", &env->e);
+	finding *f = mem_array(&env->m, p, sizeof *f, "speeds", &env->e);
+	status rc = comm_agree(env->c, seen && planned && f ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = adapt_together(j, &t);
-	mem_free(&env->m, t.seen);
-	mem_free(&env->m, t.planned);
-	mem_free(&env->m, t.speed);
-	mem_free(&env->m, t.share);
+		rc = adapt_together(j, seen, planned, f);
+	mem_free(&env->m, seen);
+	mem_free(&env->m, planned);
+	mem_free(&env->m, f);
 	return rc;
 }

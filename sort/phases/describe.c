@@ -75,32 +75,27 @@ static const struct field {
 	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
 };
 
-static void fill_in(greeting *g, const settings *o)
-{
-	const uint16_t one = 0x0102;
-	const unsigned char *first = (const void *)&one;
-	char key[KEY_TEXT_BYTES];
-	*g = (greeting){ HETSORT_VERSION, "", "", "", "", "", "" };
-	snprintf(g->protocol, sizeof g->protocol, "%d.%016" PRIx64, PROTOCOL,
-		 (uint64_t)XXH3_64bits(shapes, sizeof shapes));
-	snprintf(g->order, sizeof g->order, "%s", *first == 2 ? "little-endian" : "big-endian");
-	snprintf(g->sizes, sizeof g->sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *), sizeof(size_t),
-		 sizeof(item), sizeof(rank_result), sizeof(checksum));
-	/* what does not fit is part of the options' sum */
-	snprintf(g->layout, sizeof g->layout, "%" PRIu32 " bytes, key %.40s", o->lay.record_bytes,
-		 layout_key_text(&o->lay, key));
-	snprintf(g->options, sizeof g->options, "%016" PRIx64, o->sum);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		if (FAIL_DIFFER(fields[i].fault))
-			((char *)g)[fields[i].at] ^= 1;
-}
-
 /* ST_PEER, at the rank that is unlike rank 0 with what differs, if not all are of the same version,
  * protocol, byte order, sizes of types, record layout and options. */
 static status handshake(job *j)
 {
-	greeting mine;
-	fill_in(&mine, j->env.o);
+	const settings *o = j->env.o;
+	const uint16_t one = 0x0102;
+	const unsigned char *low = (const void *)&one;
+	char key[KEY_TEXT_BYTES];
+	greeting mine = { HETSORT_VERSION, "", "", "", "", "", "" };
+	snprintf(mine.protocol, sizeof mine.protocol, "%d.%016" PRIx64, PROTOCOL,
+		 (uint64_t)XXH3_64bits(shapes, sizeof shapes));
+	snprintf(mine.order, sizeof mine.order, "%s", *low == 2 ? "little-endian" : "big-endian");
+	snprintf(mine.sizes, sizeof mine.sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *),
+		 sizeof(size_t), sizeof(item), sizeof(rank_result), sizeof(checksum));
+	/* what does not fit is part of the options' sum */
+	snprintf(mine.layout, sizeof mine.layout, "%" PRIu32 " bytes, key %.40s",
+		 o->lay.record_bytes, layout_key_text(&o->lay, key));
+	snprintf(mine.options, sizeof mine.options, "%016" PRIx64, o->sum);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (FAIL_DIFFER(fields[i].fault))
+			((char *)&mine)[fields[i].at] ^= 1;
 	greeting first = mine;
 	status rc = comm_bcast(j->env.c, &first, sizeof first, 0);
 	for (size_t i = 0; rc == ST_OK && i < sizeof fields / sizeof *fields; i++) {

@@ -184,33 +184,6 @@ part_summary part_summary_at(const unsigned char *all, int rank, const layout *l
 	return c;
 }
 
-/* Of this rank, with what manifests state of the records that it speaks of. */
-static void summarize(const job *j, unsigned char *to)
-{
-	const rank_result *r = j->env.stats;
-	const input *in = &j->files.in;
-	const inspected *seen = &j->part.seen;
-	const size_t key = j->env.o->lay.key_bytes;
-	part_summary mine = { .in = r->in,
-			      .out = seen->records,
-			      .dropped = j->part.dropped.records,
-			      .sum_in = r->sum_in,
-			      .sum_out = seen->sum,
-			      .sum_dropped = j->part.dropped.sum };
-	for (size_t i = 0; i < in->files && (j->env.c->rank == 0 || in->per_rank); i++) {
-		const input_stated *stated = in->file[i].stated;
-		mine.stated += stated != NULL;
-		mine.unstated += stated == NULL;
-		if (stated)
-			mine.sum_stated = checksum_join(mine.sum_stated, stated->sum);
-	}
-	memcpy(to, &mine, sizeof mine);
-	if (mine.out) {
-		memcpy(to + sizeof mine, seen->first_key, key);
-		memcpy(to + sizeof mine + key, seen->last_key, key);
-	}
-}
-
 static status compare(rank_env *env, uint64_t total, const part_summary *sum)
 {
 	const bool drops = settings_drops(env->o);
@@ -278,22 +251,43 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 status phase_verify(job *j)
 {
 	rank_env *env = &j->env;
+	rank_result *r = env->stats;
+	const input *in = &j->files.in;
+	const output_part *w = &j->part;
 	verified *v = &j->verified;
-	const size_t bytes = part_summary_bytes(&env->o->lay);
+	const size_t bytes = part_summary_bytes(&env->o->lay), key = env->o->lay.key_bytes;
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	part_summary mine = { .in = r->in,
+			      .out = w->seen.records,
+			      .dropped = w->dropped.records,
+			      .sum_in = r->sum_in,
+			      .sum_out = w->seen.sum,
+			      .sum_dropped = w->dropped.sum };
 	v->own = mem_array(&env->m, 1, bytes, "checksums", &env->e);
 	v->part_summaries = mem_array(&env->m, p, bytes, "checksums", &env->e);
 	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = same_as_stated(env, &j->files.in);
-	if (rc == ST_OK) {
-		summarize(j, v->own);
-		rc = comm_gather(env->c, v->own, v->part_summaries, bytes, 0);
+		rc = same_as_stated(env, in);
+	if (rc != ST_OK)
+		return rc;
+	/* what manifests state of the records that this rank speaks of */
+	for (size_t i = 0; i < in->files && (env->c->rank == 0 || in->per_rank); i++) {
+		const input_stated *stated = in->file[i].stated;
+		mine.stated += stated != NULL;
+		mine.unstated += stated == NULL;
+		if (stated)
+			mine.sum_stated = checksum_join(mine.sum_stated, stated->sum);
 	}
+	memcpy(v->own, &mine, sizeof mine);
+	if (mine.out) {
+		memcpy(v->own + sizeof mine, w->seen.first_key, key);
+		memcpy(v->own + sizeof mine + key, w->seen.last_key, key);
+	}
+	rc = comm_gather(env->c, v->own, v->part_summaries, bytes, 0);
 	if (rc == ST_OK && p) {
 		const double t0 = now_s();
 		rc = check_part_summaries(env, j->shares.records, v);
-		env->stats->verify_s += now_s() - t0;
+		r->verify_s += now_s() - t0;
 	}
 	return comm_agree(env->c, rc);
 }
@@ -369,18 +363,6 @@ static json_t *manifest_json(const job *j)
 			 parts);
 }
 
-/* It tells keys of the records: no more may read it than the parts. */
-static status stage_manifest(job *j)
-{
-	output *out = &j->files.out;
-	struct stat st;
-	if (fstat(out->file.fd, &st) != 0)
-		return err_sys(&j->env.e, errno, "cannot look at %s", quoted(out->file.path));
-	out->manifest.most = st.st_mode;
-	return json_stage(manifest_json(j), &out->manifest, out->file.id, j->env.o->fsync,
-			  &j->env.e);
-}
-
 /* --------------------------------------------------------------------------------------- commit */
 
 /* Does the record number n of this file have that key? */
@@ -427,14 +409,21 @@ status phase_commit(job *j)
 {
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
+	struct stat st;
 	/* A rank that stood still until the others gave up must not name what they have left. */
 	status rc = comm_agree(env->c, ST_OK);
 	if (rc == ST_OK && out->owner && !env->o->partition_only) /* there they are anywhere */
 		rc = check_parts(j);
 	if (rc == ST_OK && out->owner)
 		rc = frame_check(j, out->file.fd, &env->e);
-	if (rc == ST_OK && out->manifest.base)
-		rc = stage_manifest(j);
+	if (rc == ST_OK && out->manifest.base && fstat(out->file.fd, &st) != 0) {
+		rc = err_sys(&env->e, errno, "cannot look at %s", quoted(out->file.path));
+	} else if (rc == ST_OK && out->manifest.base) {
+		/* it tells keys of the records: no more may read it than the parts */
+		out->manifest.most = st.st_mode;
+		rc = json_stage(manifest_json(j), &out->manifest, out->file.id, env->o->fsync,
+				&env->e);
+	}
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = output_commit(out, env->c, &env->note, &env->e);

@@ -102,63 +102,49 @@ static bool all_say(const job *j, bool yes)
 /* ------------------------------------------------------------------------------- without a state
  */
 
-/* This rank's part under its final name, as if a state spoke of it; id 0: there is none. */
-static output_checkpoint part_there(const job *j)
-{
-	enum { NO_TEMPORARY_FILE = 1 };
-	const output *out = &j->files.out;
-	struct stat st;
-	output_checkpoint c = { .records = own_share(&j->env, j->next.out) };
-	if (fstatat(out->file.dirfd, out->file.base, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return c;
-	c.id = NO_TEMPORARY_FILE;
-	if (out->per_rank)
-		c.records = ((uint64_t)st.st_size - out->header_bytes - out->trailer_bytes) /
-			    j->env.o->lay.record_bytes;
-	return c;
-}
-
-static status read_input_sum(job *j)
-{
-	rank_env *env = &j->env;
-	rank_result *r = env->stats;
-	const input *in = &j->files.in;
-	const reader_plan rp = { .first = in->per_rank ? 0 : share_before(env, j->next.in),
-				 .n = own_share(env, j->next.in),
-				 .lay = env->o->lay,
-				 .direct = env->o->direct,
-				 .io = j->files.io };
-	const status rc = reader_sum(in, &rp, &env->m, &r->sum_in, &env->e);
-	r->in = rp.n;
-	r->read_bytes = rp.n * env->o->lay.record_bytes;
-	return rc;
-}
-
-/* Does verification, which comes again at the end, find nothing? */
-static bool agrees_with_input(job *j)
-{
-	const err before = j->env.e;
-	const bool yes = phase_verify(j) == ST_OK;
-	verified_free(&j->env.m, &j->verified);
-	j->env.e = before;
-	return yes;
-}
-
-/* Is there the sorted input under the final names? all: room for what each rank has there. */
+/* Is there the sorted input under the final names? all: room for what each rank has there, as if a
+ * state spoke of it; id 0: nothing. */
 static status find_final(job *j, output_checkpoint *all)
 {
+	enum { NO_TEMPORARY_FILE = 1 };
 	rank_env *env = &j->env;
-	const output_checkpoint mine = part_there(j);
+	rank_result *r = env->stats;
+	const output *out = &j->files.out;
+	const uint64_t bytes = env->o->lay.record_bytes;
+	struct stat st;
+	output_checkpoint mine = { .records = own_share(env, j->next.out) };
+	if (fstatat(out->file.dirfd, out->file.base, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		mine.id = NO_TEMPORARY_FILE;
+		if (out->per_rank)
+			mine.records =
+				((uint64_t)st.st_size - out->header_bytes - out->trailer_bytes) /
+				bytes;
+	}
 	status rc = comm_allgather(env->c, &mine, all, sizeof *all);
 	const bool judged = !env->o->stable && !settings_drops(env->o);
 	if (rc != ST_OK || !judged || !fit_together(j, all))
 		return rc;
-	if (!j->work.resuming)
-		rc = comm_agree(env->c, read_input_sum(j));
+	if (!j->work.resuming) {
+		const input *in = &j->files.in;
+		const reader_plan rp = { .first = in->per_rank ? 0 : share_before(env, j->next.in),
+					 .n = own_share(env, j->next.in),
+					 .lay = env->o->lay,
+					 .direct = env->o->direct,
+					 .io = j->files.io };
+		rc = comm_agree(env->c, reader_sum(in, &rp, &env->m, &r->sum_in, &env->e));
+		r->in = rp.n;
+		r->read_bytes = rp.n * bytes;
+	}
 	if (rc != ST_OK)
 		return rc;
-	const bool there = all_say(j, read_part(j, all));
-	if (there && agrees_with_input(j)) {
+	bool there = all_say(j, read_part(j, all));
+	if (there) { /* does verification, which comes again at the end, find nothing? */
+		const err before = env->e;
+		there = phase_verify(j) == ST_OK;
+		verified_free(&env->m, &j->verified);
+		env->e = before;
+	}
+	if (there) {
 		take_over(j, all);
 		/* a job that is started again, by a batch system, say, is to see that it has
 		 * nothing to do */
@@ -193,42 +179,35 @@ static void divide_again(const job *j, output_checkpoint *all)
 	all[0].sum_dropped = was->sum_dropped;
 }
 
-/* The parts of all ranks together. */
-static bool sum_is_as_saved(job *j, bool there)
-{
-	const checksum mine = there ? j->part.seen.sum : (checksum){ 0, 0 };
-	checksum sum = { 0, 0 };
-	err e = { ST_OK, "" };
-	checksum *of = mem_array(&j->env.m, (size_t)j->env.c->size, sizeof *of, "checksums", &e);
-	status rc = comm_agree(j->env.c, of ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_allgather(j->env.c, &mine, of, sizeof mine);
-	for (int i = 0; rc == ST_OK && i < j->env.c->size; i++)
-		sum = checksum_join(sum, of[i]);
-	mem_free(&j->env.m, of);
-	return rc == ST_OK && there && checksum_equal(sum, j->work.saved.all.sum);
-}
-
-/* A vote: one rank whose part is not there, and all merge again. Parts in files of their own belong
- * to the ranks that have made them. */
+/* A vote: one rank whose part is not there, or parts whose checksums are not together as noted, and
+ * all merge again. Parts in files of their own belong to the ranks that have made them. */
 static status find_saved(job *j, output_checkpoint *all)
 {
+	comm *c = j->env.c;
 	const saved_output *was = &j->work.saved;
-	const size_t p = (size_t)j->env.c->size;
-	bool there = was->all.id && (was->part || !j->files.out.per_rank);
-	if (there && was->part)
+	const size_t p = (size_t)c->size;
+	checksum mine = { 0, 0 }, sum = { 0, 0 };
+	err e = { ST_OK, "" };
+	if (was->part)
 		memcpy(all, was->part, p * sizeof *all);
-	else if (there)
+	else
 		divide_again(j, all);
-	there = there && fit_together(j, all);
-	if (there && was->part)
-		there = read_part(j, all) &&
-			checksum_equal(j->part.seen.sum, all[j->env.c->rank].sum);
-	else if (there)
-		there = sum_is_as_saved(j, read_part(j, all));
+	const bool fits =
+		was->all.id && (was->part || !j->files.out.per_rank) && fit_together(j, all);
+	bool there = fits && read_part(j, all);
+	if (there)
+		mine = j->part.seen.sum;
+	checksum *of = mem_array(&j->env.m, p, sizeof *of, "checksums", &e);
+	status rc = comm_agree(c, of && there ? ST_OK : ST_REFUSED);
+	if (rc == ST_OK)
+		rc = comm_allgather(c, &mine, of, sizeof mine);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		sum = checksum_join(sum, of[i]);
+	mem_free(&j->env.m, of);
+	there = rc == ST_OK && checksum_equal(sum, was->all.sum);
 	if (all_say(j, there))
 		take_over(j, all);
-	else if (!atomic_load(&j->env.c->broken))
+	else if (!atomic_load(&c->broken))
 		let_go(j);
 	else
 		return ST_PEER;

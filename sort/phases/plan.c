@@ -318,47 +318,40 @@ status phase_update_wisdom(job *j)
  * Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
  * Ranks that read and write as much as the one before them have the same. */
 
-static bool plans_alike(const share_plan *s, int i)
-{
-	return s->in[i] == s->in[i - 1] && s->out[i] == s->out[i - 1] &&
-	       memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
-}
-
-/* As rank i would for itself; why it cannot stands in its result. */
-static void plan_rank(job *j, int i, rank_result *r)
-{
-	rank_env *env = &j->env;
-	env->c->rank = i;
-	env->stats = r;
-	env->e = (err){ ST_OK, "" };
-	env->m.peak_bytes = env->m.now_bytes;
-	free(j->memory.tmpdir);
-	j->memory.tmpdir = NULL;
-	r->predicted_s = 0;
-	note_plan(j);
-	(void)phase_budget(j);
-	r->status = env->e.code;
-	memcpy(r->text, env->e.text, sizeof r->text);
-}
-
-/* From rank `first` on. */
+/* From rank `first` on. Why a rank cannot stands in its result. */
 static status plan_ranks(job *j, rank_result *all, int first)
 {
+	rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
 	status rc = ST_OK;
-	for (int i = first; i < j->env.c->size; i++) {
-		const bool alike = i > first && plans_alike(&j->shares, i);
-		all[i] = alike ? all[i - 1] : j->mine;
-		if (!alike)
-			plan_rank(j, i, &all[i]);
-		all[i].rank = i;
+	for (int i = first; i < env->c->size; i++) {
+		rank_result *r = &all[i];
+		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
+				   s->out[i] == s->out[i - 1] &&
+				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
+		*r = alike ? all[i - 1] : j->mine;
+		if (!alike) {
+			env->c->rank = i;
+			env->stats = r;
+			env->e = (err){ ST_OK, "" };
+			env->m.peak_bytes = env->m.now_bytes;
+			free(j->memory.tmpdir);
+			j->memory.tmpdir = NULL;
+			r->predicted_s = 0;
+			note_plan(j);
+			(void)phase_budget(j);
+			r->status = env->e.code;
+			memcpy(r->text, env->e.text, sizeof r->text);
+		}
+		r->rank = i;
 		/* the ranks are threads of this process */
 		const numa_place p = place_plan(j, (unsigned)i);
-		memcpy(all[i].numa_nodes, p.nodes, sizeof p.nodes);
-		all[i].binding = (int32_t)p.binding;
-		rc = rc == ST_OK ? (status)all[i].status : rc;
+		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
+		r->binding = (int32_t)p.binding;
+		rc = rc == ST_OK ? (status)r->status : rc;
 	}
-	j->env.c->rank = 0;
-	j->env.stats = &j->mine;
+	env->c->rank = 0;
+	env->stats = &j->mine;
 	return rc;
 }
 

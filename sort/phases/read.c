@@ -1,14 +1,287 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a rank's share, in one of six ways, to sorted runs in memory or on disk. */
+/* Reading: streams that are copied first, what surrounds the records, and then a rank's share, in
+ * one of six ways, to sorted runs in memory or on disk.
+ *
+ * Shares follow from sizes, and the size of a stream shows at its end: so it is read to the end
+ * first, to a file in the first of the directories for runs that has room for all of it. Of files
+ * that all ranks read, rank 0 copies, and the others, threads of the same process, take its
+ * descriptor. Costs a write and a read of each byte. Memory: 2 MiB.
+ *
+ * Header and trailer are kept in memory, and one of them once more while it is compared. */
 #include "base/minmax.h"
 #include "base/size.h"
 #include "exchange/distribute_disk.h"
+#include "io/file.h"
 #include "job.h"
 #include "spill/sorted_files.h"
+#include "spill/spill_dirs.h"
 #include "testing/test_sizes.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ------------------------------------------------------------------------------------- streams */
+
+enum { PIECE_BYTES = 1 << 20 };
+
+/* A copy that is being made. */
+typedef struct copying {
+	spill_dirs dirs;
+	size_t dir; /* where the file is */
+	int fd;
+	unsigned char *piece, *moved; /* as it came; on the way to another directory */
+} copying;
+
+static const char *label_of(const copying *c)
+{
+	return c->dirs.dir[c->dir].label;
+}
+
+/* The first bytes, to a file in another directory. */
+static status move_file(copying *c, uint64_t bytes, err *e)
+{
+	io_fd to = IO_FD_NONE;
+	status rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
+	for (uint64_t at = 0; rc == ST_OK && at < bytes; at += PIECE_BYTES) {
+		const size_t n = (size_t)u64_min(PIECE_BYTES, bytes - at);
+		rc = file_read_at(c->fd, c->moved, n, at, label_of(c), e);
+		if (rc == ST_OK)
+			rc = file_write_at(to.fd, c->moved, n, at, label_of(c), e);
+	}
+	const int done_with = rc == ST_OK ? c->fd : to.fd;
+	if (rc == ST_OK)
+		c->fd = to.fd;
+	if (done_with >= 0)
+		close(done_with);
+	return rc;
+}
+
+static status write_piece(copying *c, size_t n, uint64_t at, err *e)
+{
+	err why = { ST_OK, "" };
+	status rc = file_write_at(c->fd, c->piece, n, at, label_of(c), &why);
+	while (rc == ST_RESOURCE && spill_dirs_leave_out(&c->dirs, c->dir)) {
+		why = (err){ ST_OK, "" };
+		rc = move_file(c, at, &why);
+		if (rc == ST_OK)
+			rc = file_write_at(c->fd, c->piece, n, at, label_of(c), &why);
+	}
+	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
+}
+
+/* The copy takes the stream's place. */
+static status copy(copying *c, input_file *f, err *e)
+{
+	io_fd to;
+	int from;
+	size_t got = PIECE_BYTES;
+	status rc = input_open(f, true, &from, e);
+	if (rc != ST_OK)
+		return rc;
+	rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
+	c->fd = to.fd;
+	for (uint64_t at = 0; rc == ST_OK && got == PIECE_BYTES; at += got) {
+		rc = file_read_some(from, c->piece, PIECE_BYTES, &got, f->path, e);
+		if (rc == ST_OK)
+			rc = write_piece(c, got, at, e);
+	}
+	f->fd = c->fd;
+	close(from);
+	if (rc == ST_OK && fstat(f->fd, &f->st) != 0)
+		rc = err_sys(e, errno, "cannot look at %s", quoted(label_of(c)));
+	return rc;
+}
+
+static status copy_all(job *j)
+{
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
+	const settings *o = env->o;
+	copying c = { .fd = -1 };
+	char *usual = o->tmpdirs ? NULL : budget_default_tmpdir(o);
+	const char *const name = usual;
+	if (!o->tmpdirs && !usual)
+		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
+	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
+	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
+	status rc = spill_dirs_open(&c.dirs, &env->m, o->tmpdirs ? o->tmpdir : &name,
+				    o->tmpdirs ? o->tmpdirs : 1, &env->e);
+	if (!c.piece || !c.moved)
+		rc = ST_RESOURCE;
+	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
+		if (in->file[i].is_stream)
+			rc = copy(&c, &in->file[i], &env->e);
+	if (rc == ST_OK)
+		spill_dirs_left_out(&c.dirs, j->mine.left_out, sizeof j->mine.left_out);
+	spill_dirs_close(&c.dirs);
+	mem_free(&env->m, c.piece);
+	mem_free(&env->m, c.moved);
+	free(usual);
+	return rc;
+}
+
+/* All ranks have the same files, and each its own descriptor of a copy. */
+static status take_copy(rank_env *env, input_file *f)
+{
+	int32_t fd = f->fd;
+	status rc = comm_bcast(env->c, &fd, sizeof fd, 0);
+	if (rc != ST_OK || env->c->rank == 0)
+		return rc;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (f->fd < 0 || fstat(f->fd, &f->st) != 0)
+		return err_sys(&env->e, errno, "cannot open the copy of input %s", quoted(f->path));
+	return ST_OK;
+}
+
+status copy_streams(job *j)
+{
+	rank_env *env = &j->env;
+	input *in = &j->files.in;
+	const bool shared = !in->per_rank && !env->o->from_root;
+	const bool copies = in->streams && (env->c->rank == 0 || !shared);
+	if (in->is_stream)
+		return ST_OK;
+	status rc = comm_agree(env->c, copies ? copy_all(j) : ST_OK);
+	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++)
+		if (in->file[i].is_stream)
+			rc = comm_agree(env->c, take_copy(env, &in->file[i]));
+	return rc == ST_OK && in->streams ? input_count(in, &env->o->lay, &env->e) : rc;
+}
+
+/* --------------------------------------------------------------------------- header and trailer */
+
+static const char *const names[FRAME_PIECES] = { "header", "trailer" };
+
+static status alloc(job *j, frame_place place, uint64_t n)
+{
+	frame_piece *p = &j->files.frame[place];
+	p->n = (size_t)n;
+	p->bytes = mem_array(&j->env.m, p->n, 1, names[place], &j->env.e);
+	return p->bytes ? ST_OK : ST_RESOURCE;
+}
+
+/* The first n bytes of a stream, which stays open, or those of a file from `at` on. */
+static status read_piece(job *j, frame_place place, input_file *f, uint64_t at, uint64_t n)
+{
+	err *e = &j->env.e;
+	const frame_piece *p = &j->files.frame[place];
+	const bool stream = j->files.in.is_stream;
+	size_t got = (size_t)n;
+	int fd = -1;
+	status rc = alloc(j, place, n);
+	if (rc == ST_OK && n)
+		rc = input_open(f, stream, stream ? &f->fd : &fd, e);
+	if (rc != ST_OK || n == 0)
+		return rc;
+	if (!stream) {
+		rc = file_read_at(fd, p->bytes, p->n, at, f->path, e);
+		close(fd);
+		return rc;
+	}
+	rc = file_read_some(f->fd, p->bytes, p->n, &got, f->path, e);
+	if (rc == ST_OK && got < n)
+		rc = err_set(e, ST_REFUSED,
+			     "input %s ends after %zu byte%s, and its header is to have %" PRIu64
+			     " (--skip-header)",
+			     quoted(f->path), got, plural(got), n);
+	return rc;
+}
+
+/* The first output is rank 0's file, or begins with its records. */
+status frame_read(job *j)
+{
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const int rank = env->c->rank, last = env->c->size - 1;
+	files *f = &j->files;
+	frame_piece *p = &f->frame[FRAME_TRAILER];
+	const int from = f->in.per_rank ? last : 0, to = f->out.per_rank ? last : 0;
+	const bool trails = (o->trailer_bytes || o->records) && !o->explain;
+	status rc = ST_OK;
+	if (!o->explain && o->header_bytes && rank == 0)
+		rc = read_piece(j, FRAME_HEADER, f->in.file, 0, o->header_bytes);
+	if (rc == ST_OK && trails && rank == from) {
+		input_file *in = &f->in.file[f->in.files - 1];
+		const uint64_t n = in->frame.trailer_bytes;
+		rc = read_piece(j, FRAME_TRAILER, in, (uint64_t)in->st.st_size - n, n);
+	}
+	rc = comm_agree(env->c, rc);
+	if (rc != ST_OK || !trails)
+		return rc;
+	/* from the rank that has the last input to the one that has the last output */
+	f->trailer_bytes = p->n;
+	rc = comm_bcast(env->c, &f->trailer_bytes, sizeof f->trailer_bytes, from);
+	if (rc == ST_OK && f->trailer_bytes > FRAME_MOST_BYTES)
+		rc = err_set(&env->e, ST_PEER, "rank %d sent an invalid size of the trailer", from);
+	if (rc == ST_OK && from != to && rank != from)
+		rc = alloc(j, FRAME_TRAILER, f->trailer_bytes);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK && from != to && f->trailer_bytes)
+		rc = comm_bcast(env->c, p->bytes, p->n, from);
+	if (!f->out.per_rank || rank == last)
+		f->out.trailer_bytes = f->trailer_bytes;
+	if (rank != to)
+		p->n = 0;
+	return rc;
+}
+
+/* Where it is in this rank's file. */
+static status find_place(const output *o, int fd, const frame_piece *p, frame_place place,
+			 uint64_t *at, err *e)
+{
+	struct stat st;
+	*at = 0;
+	if (place == FRAME_HEADER)
+		return ST_OK;
+	if (fstat(fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at %s", quoted(output_name(o)));
+	if ((uint64_t)st.st_size < p->n)
+		return err_set(e, ST_IO, "%s is shorter than its trailer", quoted(output_name(o)));
+	*at = (uint64_t)st.st_size - p->n;
+	return ST_OK;
+}
+
+status frame_write(job *j, frame_place place)
+{
+	const output *o = &j->files.out;
+	const frame_piece *p = &j->files.frame[place];
+	err *e = &j->env.e;
+	uint64_t at = FILE_APPEND;
+	status rc = ST_OK;
+	if (p->n == 0)
+		return ST_OK;
+	if (!o->is_stdout)
+		rc = find_place(o, o->fd, p, place, &at, e);
+	return rc == ST_OK ? file_write_at(o->fd, p->bytes, p->n, at, output_name(o), e) : rc;
+}
+
+status frame_check(job *j, int fd, err *e)
+{
+	const output *o = &j->files.out;
+	status rc = ST_OK;
+	for (int i = 0; rc == ST_OK && i < FRAME_PIECES; i++) {
+		const frame_piece *p = &j->files.frame[i];
+		uint64_t at;
+		if (p->n == 0)
+			continue;
+		unsigned char *there = mem_array(&j->env.m, p->n, 1, names[i], e);
+		rc = there ? find_place(o, fd, p, (frame_place)i, &at, e) : ST_RESOURCE;
+		if (rc == ST_OK)
+			rc = file_read_at(fd, there, p->n, at, output_name(o), e);
+		if (rc == ST_OK && memcmp(there, p->bytes, p->n) != 0)
+			rc = err_set(e, ST_IO, "%s is not as it was written: its %s is another",
+				     quoted(output_name(o)), names[i]);
+		mem_free(&j->env.m, there);
+	}
+	return rc;
+}
+
+/* --------------------------------------------------------------------------------- the records */
 
 static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";

@@ -131,18 +131,6 @@ static void add_own(registry *g, const settings *o, int rank, int ranks)
 
 /* -------------------------------------------------------------------------- one file, two names */
 
-static status can_be_made(const side_file *f, err *e)
-{
-	target t;
-	status rc = target_open(&t, f->path, e);
-	if (rc == ST_OK)
-		rc = target_check_role(&t, f->role, e);
-	if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
-		rc = err_refuse(e, errno, "cannot make %s %s", role_name(f->role), quoted(f->path));
-	target_discard(&t);
-	return rc;
-}
-
 status side_files_check(const settings *o, int ranks, err *e)
 {
 	registry g = { .use = NULL };
@@ -158,8 +146,16 @@ status side_files_check(const settings *o, int ranks, err *e)
 	registry_free(&g);
 	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++) {
 		const side_file f = side_file_of(o, i);
-		if (f.path && !stream_is_standard(f.path))
-			rc = can_be_made(&f, e);
+		target t;
+		if (!f.path || stream_is_standard(f.path))
+			continue;
+		rc = target_open(&t, f.path, e);
+		if (rc == ST_OK)
+			rc = target_check_role(&t, f.role, e);
+		if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
+			rc = err_refuse(e, errno, "cannot make %s %s", role_name(f.role),
+					quoted(f.path));
+		target_discard(&t);
 	}
 	return rc;
 }

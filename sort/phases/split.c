@@ -48,34 +48,28 @@ uint64_t *cuts_count(job *j)
 	return send;
 }
 
-/* What all ranks send to this one, after the cuts have moved. */
-static status count_arrivals(job *j, uint64_t *mine)
-{
-	rank_env *env = &j->env;
-	const size_t p = (size_t)env->c->size;
-	uint64_t *send = cuts_count(j);
-	uint64_t *recv = mem_array(&env->m, p, sizeof *recv, "counts", &env->e);
-	status rc = comm_agree(env->c, send && recv ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = comm_alltoall(env->c, send, recv, sizeof *recv);
-	*mine = 0;
-	for (size_t i = 0; rc == ST_OK && i < p; i++)
-		if (__builtin_add_overflow(*mine, recv[i], mine))
-			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
-	mem_free(&env->m, send);
-	mem_free(&env->m, recv);
-	return rc;
-}
-
 status phase_split_keys(job *j)
 {
 	rank_env *env = &j->env;
-	uint64_t mine;
+	const size_t p = (size_t)env->c->size;
+	uint64_t mine = 0;
 	if (!env->o->unique)
 		return ST_OK;
 	status rc = key_borders_move(env->c, &env->m, j->cuts.s, j->cuts.cut, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	/* what all ranks send to this one, after the cuts have moved */
+	uint64_t *send = cuts_count(j);
+	uint64_t *recv = mem_array(&env->m, p, sizeof *recv, "counts", &env->e);
+	rc = comm_agree(env->c, send && recv ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, count_arrivals(j, &mine));
+		rc = comm_alltoall(env->c, send, recv, sizeof *recv);
+	for (size_t i = 0; rc == ST_OK && i < p; i++)
+		if (__builtin_add_overflow(mine, recv[i], &mine))
+			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
+	mem_free(&env->m, send);
+	mem_free(&env->m, recv);
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = job_replan_out(j, mine, "unique keys");
 	if (rc == ST_OK && !budget_holds(j, mine))
@@ -89,37 +83,27 @@ status phase_split_keys(job *j)
 
 /* ------------------------------------------------------------------------------- sorted inputs */
 
-/* Each rank has found where it begins; it ends where the next one does. */
-static status share_cuts(rank_env *env, const read_runs *d, uint64_t *room)
-{
-	const size_t count = d->s->count, bytes = count * sizeof *room;
-	uint64_t *from = d->cut, *to = d->cut + count;
-	status rc = ST_OK;
-	memcpy(to, d->s->start + 1, bytes);
-	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
-		if (r == env->c->rank)
-			memcpy(room, from, bytes);
-		rc = comm_bcast(env->c, room, bytes, r);
-		if (r == env->c->rank + 1)
-			memcpy(to, room, bytes);
-	}
-	return rc;
-}
-
+/* Each rank finds where it begins; it ends where the next one does. */
 static status find_cuts(job *j, uint64_t *room)
 {
 	rank_env *env = &j->env;
 	read_runs *d = &j->data;
-	const size_t count = d->s->count;
+	const int rank = env->c->rank;
+	const size_t count = d->s->count, bytes = count * sizeof *room;
+	uint64_t *from = d->cut, *to = d->cut + count;
 	status rc = ST_OK;
-	memcpy(d->cut, d->s->start, count * sizeof *d->cut);
-	if (env->c->rank > 0)
-		rc = sorted_files_cut(d->s, share_before(env, j->shares.out), env->o->unique,
-				      d->cut, &env->e);
+	memcpy(from, d->s->start, bytes);
+	memcpy(to, d->s->start + 1, bytes);
+	if (rank > 0)
+		rc = sorted_files_cut(d->s, share_before(env, j->shares.out), env->o->unique, from,
+				      &env->e);
 	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = share_cuts(env, d, room);
-	const uint64_t *from = d->cut, *to = d->cut + count;
+	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
+		memcpy(room, from, bytes);
+		rc = comm_bcast(env->c, room, bytes, r);
+		if (r == rank + 1)
+			memcpy(to, room, bytes);
+	}
 	d->n = 0;
 	for (size_t i = 0; rc == ST_OK && i < count; i++) {
 		if (from[i] > to[i] || to[i] > d->s->start[i + 1])

@@ -122,17 +122,11 @@ static status lock(job *j)
 static status find_groups(job *j)
 {
 	workdir *w = &j->work;
-	return groups_find(j->env.c, &j->env.m, &w->file, w->dir, resume_state_name, &w->g,
-			   &j->env.e);
-}
-
-static status open_list(job *j)
-{
-	workdir *w = &j->work;
-	w->list = w->g.place == 0 ? target_list(&w->file) : NULL;
-	if (w->list || w->g.place)
-		return ST_OK;
-	return err_refuse(&j->env.e, errno, "cannot read workdir %s", quoted(w->dir));
+	status rc = groups_find(j->env.c, &j->env.m, &w->file, w->dir, resume_state_name, &w->g,
+				&j->env.e);
+	if (rc == ST_OK && w->g.place == 0 && !(w->list = target_list(&w->file)))
+		rc = err_refuse(&j->env.e, errno, "cannot read workdir %s", quoted(w->dir));
+	return rc;
 }
 
 static status find_earlier(job *j)
@@ -256,7 +250,7 @@ static status take_own(job *j)
 
 status workdir_open(job *j)
 {
-	static job_step *const step[] = { lock,         find_groups,    open_list, find_earlier,
+	static job_step *const step[] = { lock,         find_groups,    find_earlier,
 					  agree_on_job, share_dir_note, take_own };
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
@@ -379,33 +373,25 @@ status phase_resume(job *j)
 	return rc;
 }
 
-/* None of the files of states that this rank has loaded stays that no rank continues with. */
-static status remove_unused(job *j)
+status phase_save_state(job *j)
 {
 	workdir *w = &j->work;
 	file_list *noted = &w->s.files;
 	run_list *used = &w->shared.used;
+	kept_runs *had = &w->seal.kept;
+	const size_t runs = j->memory.budget.runs, kept = j->memory.kept;
 	unsigned removed = 0;
 	size_t n = 0;
-	const status rc =
-		remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &j->env.e);
+	if (!w->on)
+		return ST_OK;
+	/* none of the files of states that this rank has loaded stays that no rank continues with
+	 */
+	status rc = remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &j->env.e);
 	for (size_t k = 0; k < noted->files; k++)
 		if (remove_spares(used, w->rank, noted->file[k].number))
 			noted->file[n++] = noted->file[k];
 	noted->files = n;
 	j->env.stats->leftovers += removed;
-	return rc;
-}
-
-status phase_save_state(job *j)
-{
-	workdir *w = &j->work;
-	file_list *noted = &w->s.files;
-	kept_runs *had = &w->seal.kept;
-	const size_t runs = j->memory.budget.runs, kept = j->memory.kept;
-	if (!w->on)
-		return ST_OK;
-	status rc = remove_unused(j);
 	if (rc != ST_OK)
 		return rc;
 	/* runs that memory is too small for are read again */
@@ -488,20 +474,7 @@ static bool is_dir(const target *t, const file_id *made)
 	return made->inode && file_id_of(t->dirfd, &is) && memcmp(&is, made, sizeof is) == 0;
 }
 
-/* What the state of this rank notes, then it. */
-static status clean_state(target *t, bool *made, cleaned *n, err *e)
-{
-	resume_state s = { 0 };
-	if (faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-		return ST_OK;
-	status rc = resume_state_load(t->path, &s, e);
-	if (rc == ST_OK && !remove_state(t->dirfd, &s, &n->removed))
-		rc = err_sys(e, errno, "cannot remove all files of %s", quoted(t->path));
-	*made = *made || is_dir(t, &s.dir);
-	resume_state_free(&s);
-	return rc;
-}
-
+/* What the state of a rank notes is removed, then the state. */
 static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;
@@ -515,8 +488,14 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 			     "the file system of %s has no locks: nothing tells whether a job is "
 			     "at it",
 			     quoted(path));
-	if (rc == ST_OK)
-		rc = clean_state(&t, made, n, e);
+	if (rc == ST_OK && faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		resume_state s = { 0 };
+		rc = resume_state_load(t.path, &s, e);
+		if (rc == ST_OK && !remove_state(t.dirfd, &s, &n->removed))
+			rc = err_sys(e, errno, "cannot remove all files of %s", quoted(t.path));
+		*made = *made || is_dir(&t, &s.dir);
+		resume_state_free(&s);
+	}
 	*made = *made || is_dir(&t, &t.dir);
 	if (t.stays) {
 		n->stays += t.stays;
