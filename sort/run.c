@@ -194,6 +194,28 @@ static status take_steps(job *j)
 	return rc;
 }
 
+static void job_free(job *j)
+{
+	mem *m = &j->env.m;
+	read_runs_free(m, &j->data);
+	mem_free(m, j->cuts.cut);
+	peer_flow_free(&j->cuts.flow, m);
+	splitter_search_close(&j->cuts.search);
+	mem_free(m, j->part.keys);
+	verified_free(m, &j->verified);
+	wisdom_free(j->wisdom);
+	scatter_plan_free(&j->env, &j->scatter);
+	share_plan_free(&j->shares);
+	free(j->memory.tmpdir);
+	output_discard(&j->files.out);
+	workdir_close(j);
+	for (int i = 0; i < FRAME_PIECES; i++)
+		mem_free(m, j->files.frame[i].bytes);
+	io_backend_close(j->files.io);
+	input_free(&j->files.in);
+	numa_close(j->cpus.numa);
+}
+
 /* Fill what this rank reports. */
 static void fill_result(job *j)
 {

@@ -35,15 +35,6 @@ char *budget_default_tmpdir(const settings *o)
 	return slash ? strndup(o->output, (size_t)(slash - o->output) + 1) : strdup(".");
 }
 
-/* The directories for runs: those named, else the default. */
-static status choose_tmpdirs(job *j)
-{
-	if (j->env.o->tmpdirs || j->env.o->workdir)
-		return ST_OK;
-	j->memory.tmpdir = budget_default_tmpdir(j->env.o);
-	return j->memory.tmpdir ? ST_OK : err_set(&j->env.e, ST_RESOURCE, "no memory for a name");
-}
-
 const char *const *budget_tmpdirs(const job *j, size_t *n)
 {
 	const settings *o = j->env.o;
@@ -291,23 +282,17 @@ static status choose_exchange(job *j)
 }
 
 /* For a stream. A directory for runs that was named is looked at now; a default that cannot be
- * used matters only once it is needed. */
-static status make_stream_budget(job *j)
+ * used matters only once it is needed, and says so then. */
+static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 {
 	rank_env *env = &j->env;
 	const budget_query q = query_of(j, &j->memory, 0);
-	size_t dirs;
+	const uint64_t record = (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here;
 	uint64_t bytes = 0;
 	err e = { ST_OK, "" };
-	status rc = choose_tmpdirs(j);
-	if (rc != ST_OK)
-		return rc;
-	const char *const *dir = budget_tmpdirs(j, &dirs);
-	rc = spill_dirs_room(dir, dirs, &bytes, &e);
+	const status rc = spill_dirs_room(dir, dirs, &bytes, &e);
 	if (rc != ST_OK && env->o->tmpdirs)
 		return err_set(&env->e, rc, "%s", e.text);
-	/* one that cannot be used says so when it is */
-	const uint64_t record = (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here;
 	budget_stream(&j->memory.budget, &q, rc == ST_OK ? bytes / record : POS_MASK);
 	return ST_OK;
 }
@@ -315,33 +300,32 @@ static status make_stream_budget(job *j)
 static status make_budget(job *j)
 {
 	rank_env *env = &j->env;
+	const settings *o = env->o;
 	memory_plan *mp = &j->memory;
 	const bool spreads = budget_spreads(j);
+	size_t dirs;
+	if (!o->tmpdirs && !o->workdir && !(mp->tmpdir = budget_default_tmpdir(o)))
+		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
+	const char *const *dir = budget_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream)
-		return make_stream_budget(j);
+		return make_stream_budget(j, dir, dirs);
 	bool fit = fits(j, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
-	status rc = ST_OK;
 	if (spreads) { /* in memory only if the memory of all ranks holds what comes */
 		uint64_t all;
-		rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
+		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
 		/* what another rank sends need be no bool */
 		mp->other_spills = on_disk = on_disk || all != 0;
+		if (rc != ST_OK)
+			return rc;
 	}
-	if (rc != ST_OK)
-		return rc;
 	if (on_disk)
 		fit = fits(j, true, mp);
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
 		mp->budget.workers = 1; /* who takes a run talks to other ranks */
 	if (!fit)
 		return refuse_memory(j, on_disk);
-	if (mp->budget.spills)
-		rc = choose_tmpdirs(j);
-	if (rc != ST_OK || !mp->budget.spills || (env->o->workdir && env->o->explain))
-		return rc; /* a workdir may not be there yet */
-	size_t dirs;
-	const char *const *dir = budget_tmpdirs(j, &dirs);
-	return spill_dirs_check(dir, dirs, &env->e);
+	const bool may_be_missing = o->workdir && o->explain;
+	return mp->budget.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
 }
 
 static void note_budget(job *j)

@@ -42,26 +42,6 @@ static uint64_t in_both(uint64_t a, uint64_t b)
 	return a & b;
 }
 
-/* The output gets a number that no other job next to the same one has, and rights that all inputs
- * of all ranks allow; streams, such as standard input, allow all. */
-static status id_and_rights(job *j, uint64_t *id)
-{
-	rank_env *env = &j->env;
-	const input *in = &j->files.in;
-	uint64_t rights = 0777, all;
-	*id = 0;
-	if (env->c->rank == 0 && getrandom(id, sizeof *id, 0) != sizeof *id)
-		*id = (uint64_t)(now_s() * 1e9);
-	status rc = comm_bcast(env->c, id, sizeof *id, 0);
-	if (rc != ST_OK)
-		return rc;
-	for (size_t i = 0; i < in->files; i++)
-		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
-	rc = comm_reduce(env->c, rights, in_both, &all);
-	j->files.out.file.most = (mode_t)(all & rights); /* whatever was said */
-	return rc;
-}
-
 status exchange_setup_output(job *j, io_fd *to)
 {
 	rank_env *env = &j->env;
@@ -69,8 +49,9 @@ status exchange_setup_output(job *j, io_fd *to)
 	const share_plan *s = &j->shares;
 	output *out = &j->files.out;
 	output_part *w = &j->part;
+	const input *in = &j->files.in;
 	const uint64_t bytes = o->lay.record_bytes;
-	uint64_t id;
+	uint64_t id = 0, rights = 0777, all_rights;
 	*to = (io_fd)IO_FD_NONE;
 	w->keys = mem_array(&env->m, 2, o->lay.key_bytes, "keys", &env->e);
 	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
@@ -79,7 +60,17 @@ status exchange_setup_output(job *j, io_fd *to)
 	w->seen = (inspected){ .first_key = w->keys,
 			       .last_key = w->keys + o->lay.key_bytes,
 			       .order = output_order(o) };
-	rc = id_and_rights(j, &id);
+	/* a number that no other job next to the same output has, and rights that all inputs of all
+	 * ranks allow; streams, such as standard input, allow all */
+	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
+		id = (uint64_t)(now_s() * 1e9);
+	rc = comm_bcast(env->c, &id, sizeof id, 0);
+	for (size_t i = 0; i < in->files; i++)
+		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
+	if (rc == ST_OK) {
+		rc = comm_reduce(env->c, rights, in_both, &all_rights);
+		out->file.most = (mode_t)(all_rights & rights); /* whatever was said */
+	}
 	if (rc == ST_OK)
 		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
 				   own_share(env, s->out) * bytes, s->records * bytes, &env->e);
@@ -129,84 +120,67 @@ exchange_setup exchange_setup_of(job *j, bool stores)
 	return t;
 }
 
-/* Streams to the peers, and room for what each announces, if that is not known from the first
- * step. */
-static status open_outgoing(exchange_setup *t)
+/* Streams to the peers, and room for what each announces, if that is not known from the first step;
+ * then windows, and the writer. */
+status exchange_setup_open(exchange_setup *t)
 {
 	job *j = t->j;
 	rank_env *env = &j->env;
-	const size_t p = (size_t)t->flow.peers.count;
-	if (!t->flow.recv)
-		t->flow.recv = t->counts =
-			mem_array(&env->m, p, sizeof *t->counts, "counts", &env->e);
-	status rc = t->flow.recv ? ST_OK : ST_RESOURCE;
+	comm *c = env->c;
+	peer_flow *f = &t->flow;
+	const int n = f->peers.count;
+	uint64_t sum = 0, leaving = 0;
+	bool ok = true;
+	if (!f->recv)
+		f->recv = t->counts =
+			mem_array(&env->m, (size_t)n, sizeof *t->counts, "counts", &env->e);
+	status rc = f->recv ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK && settings_drops(env->o) && !t->stores)
 		rc = selection_open(&t->selection, env, exchange_setup_most(j));
 	if (rc == ST_OK)
-		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, p,
+		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, (size_t)n,
 				   j->memory.budget.ahead_bytes, &env->e);
-	t->flow.send = t->out.send;
-	return rc;
-}
-
-/* What is announced is what the splitters leave to this rank: there is room for no more, and what
- * does not come would be waited for. */
-static status open_exchange(exchange_setup *t)
-{
-	job *j = t->j;
-	const exchange_plan p = { .c = j->env.c,
-				  .m = &j->env.m,
-				  .record_bytes = j->env.o->lay.record_bytes,
-				  .fill = outgoing_fill,
-				  .outgoing = &t->out,
-				  .peers = t->flow.peers,
-				  .most_peers = t->most_peers,
-				  .send = t->flow.send,
-				  .recv = t->flow.recv,
-				  .threads = j->env.o->exchange_threads,
-				  .budget_bytes = (size_t)j->memory.windows_bytes,
-				  .total = j->shares.records };
-	uint64_t sum = 0;
-	bool ok = true;
-	for (int i = 0; i < t->flow.peers.count; i++)
-		ok &= !__builtin_add_overflow(sum, t->flow.recv[i], &sum);
-	if (!ok || sum != t->wanted)
-		return err_set(&j->env.e, ST_PEER,
-			       "the ranks announce other than the %" PRIu64
-			       " records that this rank is to receive",
-			       t->wanted);
-	return exchange_open(&t->x, &p, &j->env.e);
-}
-
-static status open_writer(exchange_setup *t)
-{
-	job *j = t->j;
-	rank_env *env = &j->env;
-	const status rc = exchange_setup_output(j, &t->to);
-	const sink to = { t->to, output_name(&j->files.out), j->files.out.offset, t->wanted,
-			  env->o->fsync };
-	return rc == ST_OK ? writer_open(&t->to_file, &env->m, &env->o->lay, &to, &j->part.seen,
-					 &env->e)
-			   : rc;
-}
-
-status exchange_setup_open(exchange_setup *t)
-{
-	comm *c = t->j->env.c;
-	const peer_flow *f = &t->flow;
-	uint64_t leaving = 0;
-	status rc = comm_agree(c, open_outgoing(t));
+	f->send = t->out.send;
+	rc = comm_agree(c, rc);
 	if (rc == ST_OK && t->counts)
 		rc = comm_alltoall(c, f->send, f->recv, sizeof *f->recv);
 	if (rc != ST_OK)
 		return rc;
-	rc = comm_agree(c, open_exchange(t));
-	if (rc == ST_OK && !t->stores)
-		rc = comm_agree(c, open_writer(t));
-	FAIL_PHASE(phase_name(PH_EXCHANGE));
-	for (int i = 0; i < f->peers.count; i++)
+	for (int i = 0; i < n; i++) {
+		ok &= !__builtin_add_overflow(sum, f->recv[i], &sum);
 		leaving += i == f->peers.own ? 0 : f->send[i];
-	progress_sends(&c->progress, leaving * t->j->env.o->lay.record_bytes);
+	}
+	/* What is announced is what the splitters leave to this rank: there is room for no more,
+	 * and what does not come would be waited for. */
+	if (!ok || sum != t->wanted)
+		rc = err_set(&env->e, ST_PEER,
+			     "the ranks announce other than the %" PRIu64
+			     " records that this rank is to receive",
+			     t->wanted);
+	const exchange_plan p = { .c = c,
+				  .m = &env->m,
+				  .record_bytes = env->o->lay.record_bytes,
+				  .fill = outgoing_fill,
+				  .outgoing = &t->out,
+				  .peers = f->peers,
+				  .most_peers = t->most_peers,
+				  .send = f->send,
+				  .recv = f->recv,
+				  .threads = env->o->exchange_threads,
+				  .budget_bytes = (size_t)j->memory.windows_bytes,
+				  .total = j->shares.records };
+	rc = comm_agree(c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
+	if (rc == ST_OK && !t->stores) {
+		rc = exchange_setup_output(j, &t->to);
+		const sink to = { t->to, output_name(&j->files.out), j->files.out.offset, t->wanted,
+				  env->o->fsync };
+		if (rc == ST_OK)
+			rc = writer_open(&t->to_file, &env->m, &env->o->lay, &to, &j->part.seen,
+					 &env->e);
+		rc = comm_agree(c, rc);
+	}
+	FAIL_PHASE(phase_name(PH_EXCHANGE));
+	progress_sends(&c->progress, leaving * env->o->lay.record_bytes);
 	return rc == ST_OK ? exchange_start(t->x) : rc;
 }
 

@@ -144,8 +144,6 @@ status job_replan(job *j);
 status job_replan_out(job *j, uint64_t mine, const char *what);
 void job_end_phase(job *j, status rc);
 
-void job_free(job *j);
-
 /* ------------------------------------------------------------------------- parts of several phases
  */
 

@@ -130,19 +130,6 @@ static status share_plan_with_all(job *j)
 	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
 }
 
-static status find_links(job *j, const rank_speeds *g)
-{
-	rank_env *env = &j->env;
-	double *link_s = mem_array(&env->m, g->p, sizeof *link_s, "links", &env->e);
-	status rc = comm_agree(env->c, link_s ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = link_rates_measure(env, g, link_s);
-	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		j->shares.rate[i].link_s = link_s[i];
-	mem_free(&env->m, link_s);
-	return rc;
-}
-
 /* What the rank of j->env reports of the plan. */
 static void note_plan(job *j)
 {
@@ -169,10 +156,15 @@ status phase_plan(job *j)
 	rank_speeds g;
 	status rc = rank_speeds_find(env, j->cpus.threads, &j->shares, &g);
 	if (env_scatters(env) || measures) {
-		rc = comm_agree(env->c, rc); /* rank 0 may have failed alone */
+		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
+		/* rank 0 may have failed alone */
+		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
 		if (rc == ST_OK)
-			rc = measures ? find_links(j, &g)
+			rc = measures ? link_rates_measure(env, &g, link_s)
 				      : scatter_links(env, &g, j->shares.records, &j->scatter);
+		for (size_t i = 0; rc == ST_OK && measures && i < g.p; i++)
+			j->shares.rate[i].link_s = link_s[i];
+		mem_free(&env->m, link_s);
 	}
 	if (rc == ST_OK && g.p)
 		rc = make_shares(j, &g);

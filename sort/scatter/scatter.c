@@ -112,15 +112,13 @@ static status sender_open(sender *d, rank_env *env, const scatter_job *k, size_t
 }
 
 /* Could all be read, and is the input as it was? */
-static status sender_check(sender *d)
+static status sender_close(sender *d, status rc)
 {
-	return d->failed == ST_OK ? reader_check(d->from, &d->env->e) : d->failed;
-}
-
-static void sender_close(sender *d)
-{
+	if (rc == ST_OK)
+		rc = d->failed == ST_OK ? reader_check(d->from, &d->env->e) : d->failed;
 	reader_close(d->from);
 	mem_free(&d->env->m, d->buf);
+	return rc;
 }
 
 /* Is there a slot, and something to send? */
@@ -177,13 +175,6 @@ static void receiver_close(receiver *b)
 	result_shift(env->stats, PH_EXCHANGE, b->waited_s);
 	if (!atomic_load(&env->c->broken)) /* else a block may still be on its way to a slot */
 		mem_free(&env->m, b->slots);
-}
-
-/* n records are to come. */
-static void receiver_expect(receiver *b, uint64_t n)
-{
-	b->n = n;
-	b->posted = b->taken = b->left = 0;
 }
 
 static size_t count_of(const receiver *b, uint64_t block)
@@ -298,13 +289,11 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 		if (to != 0)
 			rc = send_share(&d, (int)to, at, share[to]);
 	}
-	if (rc == ST_OK)
-		rc = sender_check(&d);
+	rc = sender_close(&d, rc);
 	if (rc == ST_OK)
 		rc = p->b->spills ? run_formation_input(k->in, p, &env->m, out, &env->e)
 				  : read_runs_input(k->in, &p->load, &env->m, out, &env->e);
 	out->sum = checksum_join(out->sum, d.sum);
-	sender_close(&d);
 	return rc;
 }
 
@@ -318,7 +307,7 @@ static status take_share(rank_env *env, const run_formation_plan *p, read_runs *
 		rc = read_runs_room(&p->load, &env->m, p->load.n, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
-		receiver_expect(&b, p->load.n);
+		b.n = p->load.n;
 		rc = spills ? run_formation_stream(receiver_take, &b, &none, p, &env->m, out,
 						   &env->e)
 			    : receive_to_memory(&b, out, p->load.n);
@@ -343,16 +332,16 @@ typedef struct request {
 	comm_word word;
 	bool asked; /* it waits for an answer */
 	bool left;  /* it knows that there is nothing more */
-	transfer *lane;
+	transfer t; /* of its chunk; without slots there is none */
 } request;
 
-/* The requests, what is left for them, and the transfers: each carries one chunk or none. */
+/* The requests, what is left for them, and slots of transfers, of which LANES may be under way. */
 typedef struct counter {
 	sender d;
 	request *a;
 	hetpart_chunks chunks;
-	transfer lane[LANES]; /* free if it leads to rank 0 */
-	size_t lanes;
+	unsigned char *free[LANES]; /* slots of a transfer each */
+	size_t frees;
 	int there; /* ranks that may ask again */
 	double waited_s;
 } counter;
@@ -371,7 +360,7 @@ static status listen(counter *k, int to)
 	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-static status answer(counter *k, int to, transfer *lane)
+static status answer(counter *k, int to)
 {
 	request *a = &k->a[to];
 	const uint64_t at = k->d.k->s->records - k->chunks.left;
@@ -381,10 +370,8 @@ static status answer(counter *k, int to, transfer *lane)
 	a->asked = false;
 	a->left = n == 0;
 	k->there -= a->left;
-	if (n) {
-		*lane = (transfer){ .to = to, .at = at, .left = n, .slots = lane->slots };
-		a->lane = lane;
-	}
+	if (n)
+		a->t = (transfer){ .to = to, .at = at, .left = n, .slots = k->free[--k->frees] };
 	return a->word.value != NO_MORE ? send_word(k->d.env->c, n, to, TAG_COUNT, &k->waited_s)
 					: ST_OK;
 }
@@ -395,33 +382,31 @@ static status attend(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;
 	request *a = &k->a[i];
-	transfer *t = a->lane, *lane = NULL;
+	transfer *t = &a->t;
+	status rc = ST_OK;
 	bool arrived = false;
-	if (a->left || (t && t->done == t->begun))
+	if (a->left || (t->slots && t->done == t->begun))
 		return ST_OK;
-	if (t) {
-		const status rc = comm_test(c, &t->req[t->done % SLOTS], &arrived);
+	if (t->slots) {
+		rc = comm_test(c, &t->req[t->done % SLOTS], &arrived);
 		if (rc != ST_OK || !arrived)
 			return rc;
 		*any = true;
 		if (++t->done < t->begun || t->left > 0)
 			return ST_OK;
-		t->to = 0;
-		a->lane = NULL;
+		k->free[k->frees++] = t->slots;
+		t->slots = NULL;
 		return listen(k, i);
 	}
-	status rc = ST_OK;
 	if (!a->asked) {
 		rc = comm_test(c, &a->req, &a->asked);
 		if (rc == ST_OK && a->asked)
 			rc = comm_word_check(c, &a->word, i, TAG_REQUEST);
 	}
-	for (size_t n = 0; n < k->lanes && !lane; n++)
-		lane = k->lane[n].to == 0 ? &k->lane[n] : NULL;
-	if (rc != ST_OK || !a->asked || !lane)
+	if (rc != ST_OK || !a->asked || k->frees == 0)
 		return rc;
 	*any = true;
-	return answer(k, i, lane);
+	return answer(k, i);
 }
 
 /* The next block of the oldest chunk that has a slot for it: a rank has its chunk as soon as it can
@@ -430,9 +415,9 @@ static status attend(counter *k, int i, bool *any)
 static status send_next(counter *k, bool *any)
 {
 	transfer *oldest = NULL;
-	for (size_t i = 0; i < k->lanes; i++) {
-		transfer *t = &k->lane[i];
-		if (t->to && may_send(t) && (!oldest || t->at < oldest->at))
+	for (int i = 1; i < k->d.env->c->size; i++) {
+		transfer *t = &k->a[i].t;
+		if (t->slots && may_send(t) && (!oldest || t->at < oldest->at))
 			oldest = t;
 	}
 	*any |= oldest != NULL;
@@ -443,8 +428,8 @@ static status answer_all(counter *k)
 {
 	comm *c = k->d.env->c;
 	status rc = ST_OK;
-	for (size_t i = 0; i < k->lanes; i++)
-		k->lane[i].slots = k->d.buf + i * SLOTS * slot_bytes(k->d.env->o);
+	for (size_t i = 0; i < k->frees; i++)
+		k->free[i] = k->d.buf + i * SLOTS * slot_bytes(k->d.env->o);
 	for (int i = 1; i < c->size && rc == ST_OK; i++)
 		rc = listen(k, i);
 	comm_wait_begin(c);
@@ -474,9 +459,9 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 				  .nprocs = (uint64_t)others,
 				  .chunk = scatter_least_chunk(env, k->s->records),
 				  .left = k->s->records },
-		      .lanes = size_min((size_t)others, LANES),
+		      .frees = size_min((size_t)others, LANES),
 		      .there = others };
-	status rc = sender_open(&n.d, env, k, n.lanes);
+	status rc = sender_open(&n.d, env, k, n.frees);
 	n.a = mem_array(&env->m, (size_t)env->c->size, sizeof *n.a, "requests", &env->e);
 	if (!n.a)
 		rc = ST_RESOURCE;
@@ -485,12 +470,10 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = answer_all(&n);
-	if (rc == ST_OK)
-		rc = sender_check(&n.d);
+	rc = sender_close(&n.d, rc);
 	if (rc == ST_OK)
 		rc = read_runs_sort(p, &env->m, out, &env->e);
 	out->sum = n.d.sum;
-	sender_close(&n.d);
 	mem_free(&env->m, n.a);
 	return rc;
 }
@@ -516,7 +499,8 @@ static status take_chunk(asking *t, uint64_t n)
 	const size_t at = d->n;
 	while (t->failed == ST_OK && d->room - d->n < n)
 		t->failed = read_runs_grow(t->p, &env->m, d, &env->e);
-	receiver_expect(&t->in, n);
+	t->in.n = n;
+	t->in.posted = t->in.taken = t->in.left = 0;
 	if (t->failed == ST_OK)
 		t->failed = receive_to_memory(&t->in, d, n);
 	const status rc = receiver_drain(&t->in);
