@@ -18,24 +18,25 @@
  * to plan, in each of which a rank waits for the last. */
 static const double INSIDE_MESSAGE_S = 20e-6, MESSAGE_S = 10e-6, LINK_BYTE_S = 0.8e-9, CALLS = 8;
 
-int two_level_groups(int ranks)
+/* How many groups so many ranks are, and the first rank of group k. */
+static int groups_of(int ranks)
 {
 	return (int)lround(sqrt((double)ranks));
 }
 
-int two_level_first(int ranks, int k)
+static int group_first(int ranks, int k)
 {
-	return (int)((int64_t)ranks * k / two_level_groups(ranks));
+	return (int)((int64_t)ranks * k / groups_of(ranks));
 }
 
 int two_level_most_peers(int ranks)
 {
-	return (int)u64_min((uint64_t)ranks, 4 * (uint64_t)two_level_groups(ranks) + 4);
+	return (int)u64_min((uint64_t)ranks, 4 * (uint64_t)groups_of(ranks) + 4);
 }
 
 double two_level_saves_s(const two_level_load *l)
 {
-	const double direct = l->ranks - 1, groups = two_level_groups(l->ranks);
+	const double direct = l->ranks - 1, groups = groups_of(l->ranks);
 	const double two = groups + 1 + l->ranks / groups + CALLS * log2((double)l->ranks);
 	const double message_s = l->inside ? INSIDE_MESSAGE_S : MESSAGE_S;
 	const double byte_s = l->byte_s + (l->inside ? 0 : LINK_BYTE_S);
@@ -56,43 +57,40 @@ typedef struct planning {
 	mem *m;
 	const two_level_query *q;
 	err *e;
-	uint64_t *word, *heard;   /* [size] */
 	cell *cell, *cells;       /* [size] of this rank, of the sources of its records */
 	step_counts *said, *told; /* [size] in the room of cell and cells */
+	uint64_t *word, *heard;   /* [size] */
 	int *group;               /* [size] of each rank */
+	int *member; /* [size] that gets what this rank has for that one; -1: nothing */
 } planning;
 
 _Static_assert(sizeof(cell) == sizeof(step_counts), "they share their room");
 
+/* All arrays, from g->cell on. */
 static status room_for(planning *g)
 {
-	const size_t p = (size_t)g->c->size;
-	g->word = mem_array(g->m, p, sizeof *g->word, "counts", g->e);
-	g->heard = mem_array(g->m, p, sizeof *g->heard, "counts", g->e);
-	g->cell = mem_array(g->m, p, sizeof *g->cell, "counts", g->e);
-	g->cells = mem_array(g->m, p, sizeof *g->cells, "counts", g->e);
-	g->group = mem_array(g->m, p, sizeof *g->group, "groups", g->e);
-	if (!g->word || !g->heard || !g->cell || !g->cells || !g->group)
+	const int size = g->c->size;
+	const size_t p = (size_t)size;
+	g->cell = mem_array(g->m, p, 2 * (sizeof *g->cell + sizeof *g->word + sizeof *g->group),
+			    "counts", g->e);
+	if (!g->cell)
 		return ST_RESOURCE;
-	for (int k = 0, n = two_level_groups(g->c->size); k < n; k++)
-		for (int i = two_level_first(g->c->size, k); i < two_level_first(g->c->size, k + 1);
-		     i++)
+	g->cells = g->cell + p;
+	g->said = (void *)g->cell;
+	g->told = (void *)g->cells;
+	g->word = (void *)(g->cells + p);
+	g->heard = g->word + p;
+	g->group = (void *)(g->heard + p);
+	g->member = g->group + p;
+	for (int k = 0; k < groups_of(size); k++)
+		for (int i = group_first(size, k); i < group_first(size, k + 1); i++)
 			g->group[i] = k;
 	return ST_OK;
 }
 
-static void give_back(planning *g)
-{
-	mem_free(g->m, g->word);
-	mem_free(g->m, g->heard);
-	mem_free(g->m, g->cell);
-	mem_free(g->m, g->cells);
-	mem_free(g->m, g->group);
-}
-
 static int first_of(const planning *g, int rank)
 {
-	return two_level_first(g->c->size, g->group[rank]);
+	return group_first(g->c->size, g->group[rank]);
 }
 
 static uint64_t before(const planning *g, int rank)
@@ -122,7 +120,7 @@ static status find_places(planning *g)
 		sound &= !__builtin_add_overflow(sum, n, &sum);
 	}
 	if (rc == ST_OK && c->rank == first)
-		sound &= sum == before(g, two_level_first(c->size, k + 1)) - before(g, first);
+		sound &= sum == before(g, group_first(c->size, k + 1)) - before(g, first);
 	rc = comm_agree(c, rc == ST_OK && !sound ? disagree(g) : rc);
 	return rc == ST_OK ? comm_alltoall(c, g->heard, g->word, sizeof *g->word) : rc;
 }
@@ -132,7 +130,7 @@ static int member_for(const planning *g, int rank, const cell *x)
 {
 	const uint64_t middle = x->start + x->count / 2;
 	const int first = first_of(g, rank);
-	const int end = two_level_first(g->c->size, g->group[rank] + 1);
+	const int end = group_first(g->c->size, g->group[rank] + 1);
 	lower_bound b = { .lo = (size_t)first, .hi = (size_t)end - 1 };
 	while (lower_bound_open(&b))
 		lower_bound_step(&b, g->q->before[b.mid] <= middle);
@@ -158,13 +156,18 @@ static status tell_cells(planning *g)
 	return comm_agree(g->c, rc == ST_OK && !sound ? disagree(g) : rc);
 }
 
-/* Peers are those to whom or from whom something comes, and this rank. */
-static status make_flow(const planning *g, const uint64_t *send, const uint64_t *recv, peer_flow *f)
+/* What was told of a step, as a list of peers: those to whom or from whom something comes, and this
+ * rank. */
+static status make_flow(const planning *g, bool second, peer_flow *f)
 {
 	const comm *c = g->c;
+	uint64_t *send = g->word, *recv = g->heard;
 	size_t n = 0;
-	for (int i = 0; i < c->size; i++)
+	for (int i = 0; i < c->size; i++) {
+		send[i] = second ? g->told[i].next : g->said[i].now;
+		recv[i] = second ? g->said[i].next : g->told[i].now;
 		n += send[i] || recv[i] || i == c->rank;
+	}
 	f->rank = mem_array(g->m, n, sizeof *f->rank, "peers", g->e);
 	f->send = mem_array(g->m, n, sizeof *f->send, "counts", g->e);
 	f->recv = mem_array(g->m, n, sizeof *f->recv, "counts", g->e);
@@ -183,90 +186,54 @@ static status make_flow(const planning *g, const uint64_t *send, const uint64_t 
 	return ST_OK;
 }
 
-/* first[i]: from which rank on is what peer i gets? */
-static status divide_ranks(const planning *g, const int *member, two_level *t)
+/* Find the lists of peers, and first[i]: from which rank on is what peer i gets? */
+static status make_steps(const planning *g, two_level *t)
 {
 	const peer_list *p = &t->step[0].peers;
+	if (make_flow(g, false, &t->step[0]) != ST_OK || make_flow(g, true, &t->step[1]) != ST_OK)
+		return ST_RESOURCE;
 	t->first = mem_array(g->m, (size_t)p->count + 1, sizeof *t->first, "peers", g->e);
 	if (!t->first)
 		return ST_RESOURCE;
 	int at = 0;
 	for (int i = 0; i < g->c->size; i++)
-		while (member[i] >= 0 && peers_rank(p, at) < member[i])
+		while (g->member[i] >= 0 && peers_rank(p, at) < g->member[i])
 			t->first[++at] = (size_t)i;
 	while (at < p->count)
 		t->first[++at] = (size_t)g->c->size;
 	return ST_OK;
 }
 
-static bool are_of_group(const planning *g)
-{
-	bool sound = true;
-	uint64_t now = 0, next = 0;
-	for (int i = 0; i < g->c->size; i++) {
-		sound &= !__builtin_add_overflow(now, g->told[i].now, &now);
-		sound &= !__builtin_add_overflow(next, g->told[i].next, &next);
-		sound &= g->told[i].next == 0 || g->group[i] == g->group[g->c->rank];
-	}
-	return sound && now == next;
-}
-
-/* Of this rank: who gets what it has for each rank, and how much in all; and of whom it wants how
- * much of what it is to have. */
-static void share_cells(planning *g, int *member)
-{
-	const comm *c = g->c;
-	for (int i = 0; i < c->size; i++) {
-		g->word[i] = g->heard[i] = 0;
-		member[i] = -1;
-	}
-	for (int i = 0; i < c->size; i++) {
-		if (g->cell[i].count) {
-			member[i] = member_for(g, i, &g->cell[i]);
-			g->word[member[i]] += g->cell[i].count;
-		}
-		if (g->cells[i].count)
-			g->heard[member_for(g, c->rank, &g->cells[i])] += g->cells[i].count;
-	}
-}
-
-/* What has been told, as lists of peers. */
-static status make_steps(planning *g, const int *member, two_level *t)
-{
-	uint64_t *out = g->word, *in = g->heard;
-	for (int i = 0; i < g->c->size; i++) {
-		out[i] = g->said[i].now;
-		t->recs += in[i] = g->told[i].now;
-	}
-	status rc = make_flow(g, out, in, &t->step[0]);
-	if (rc == ST_OK)
-		rc = divide_ranks(g, member, t);
-	for (int i = 0; i < g->c->size; i++) {
-		out[i] = g->told[i].next;
-		in[i] = g->said[i].next;
-	}
-	return rc == ST_OK ? make_flow(g, out, in, &t->step[1]) : rc;
-}
-
 /* Each rank tells the others what it sends them first, and what it wants of them then. */
 static status tell_steps(planning *g, two_level *t)
 {
 	comm *c = g->c;
-	int *member = mem_array(g->m, (size_t)c->size, sizeof *member, "peers", g->e);
-	status rc = comm_agree(c, member ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK) {
-		share_cells(g, member);
-		g->said = (void *)g->cell; /* cells are done with */
-		g->told = (void *)g->cells;
-		for (int i = 0; i < c->size; i++)
-			g->said[i] = (step_counts){ g->word[i], g->heard[i] };
-		rc = comm_alltoall(c, g->said, g->told, sizeof *g->said);
-		if (rc == ST_OK)
-			rc = are_of_group(g) ? make_steps(g, member, t) : disagree(g);
-		rc = comm_agree(c, rc);
+	bool sound = true;
+	uint64_t now = 0, next = 0;
+	for (int i = 0; i < c->size; i++) {
+		g->word[i] = g->heard[i] = 0;
+		g->member[i] = -1;
 	}
-	mem_free(g->m, member);
-	return rc;
+	for (int i = 0; i < c->size; i++) {
+		if (g->cell[i].count) {
+			g->member[i] = member_for(g, i, &g->cell[i]);
+			g->word[g->member[i]] += g->cell[i].count;
+		}
+		if (g->cells[i].count)
+			g->heard[member_for(g, c->rank, &g->cells[i])] += g->cells[i].count;
+	}
+	for (int i = 0; i < c->size; i++) /* cells are done with */
+		g->said[i] = (step_counts){ g->word[i], g->heard[i] };
+	status rc = comm_alltoall(c, g->said, g->told, sizeof *g->said);
+	for (int i = 0; rc == ST_OK && i < c->size; i++) {
+		sound &= !__builtin_add_overflow(now, g->told[i].now, &now);
+		sound &= !__builtin_add_overflow(next, g->told[i].next, &next);
+		sound &= g->told[i].next == 0 || g->group[i] == g->group[c->rank];
+	}
+	t->recs = now;
+	if (rc == ST_OK)
+		rc = sound && now == next ? make_steps(g, t) : disagree(g);
+	return comm_agree(c, rc);
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -274,39 +241,17 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a + b;
 }
 
-/* Are there as many messages to save as the model takes there to be? Of keys that are nearly in
- * order each rank sends to few. */
-static status ask_whether_many(planning *g, bool *many)
-{
-	uint64_t mine = 0, all = 0;
-	for (int i = 0; i < g->c->size; i++)
-		mine += g->q->send[i] > 0;
-	const status rc = comm_reduce(g->c, mine, add, &all);
-	const uint64_t p = (uint64_t)g->c->size;
-	*many = g->q->asked || all > p * (uint64_t)two_level_most_peers(g->c->size);
-	return rc;
-}
-
-/* The most peers that any rank has, if there is room on all of them. */
-static status agree_on_room(planning *g, two_level *t)
-{
-	const int n = t->step[0].peers.count, k = t->step[1].peers.count;
-	const bool fits = t->recs <= g->q->room_recs;
-	uint64_t all = 0;
-	const status rc =
-		comm_reduce(g->c, fits ? (uint64_t)(n > k ? n : k) : UINT64_MAX, u64_max, &all);
-	t->pays = all <= (uint64_t)g->c->size;
-	t->most_peers = t->pays ? (int)all : 0;
-	return rc;
-}
-
 status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, err *e)
 {
 	planning g = { .c = c, .m = m, .q = q, .e = e };
-	bool many = false;
+	uint64_t mine = 0, all = 0;
 	*t = (two_level){ 0 };
-	status rc = ask_whether_many(&g, &many);
-	if (rc != ST_OK || !many)
+	for (int i = 0; i < c->size; i++)
+		mine += q->send[i] > 0;
+	status rc = comm_reduce(c, mine, add, &all);
+	/* of keys that are nearly in order each rank sends to few: the model counts on more */
+	const uint64_t few = (uint64_t)c->size * (uint64_t)two_level_most_peers(c->size);
+	if (rc != ST_OK || (!q->asked && all <= few))
 		return rc;
 	rc = comm_agree(c, room_for(&g));
 	if (rc == ST_OK)
@@ -315,9 +260,14 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 		rc = tell_cells(&g);
 	if (rc == ST_OK)
 		rc = tell_steps(&g, t);
-	if (rc == ST_OK)
-		rc = agree_on_room(&g, t);
-	give_back(&g);
+	if (rc == ST_OK) { /* the most peers that any rank has, if there is room on all of them */
+		const int n = t->step[0].peers.count, k = t->step[1].peers.count;
+		mine = t->recs <= q->room_recs ? (uint64_t)(n > k ? n : k) : UINT64_MAX;
+		rc = comm_reduce(c, mine, u64_max, &all);
+		t->pays = all <= (uint64_t)c->size;
+		t->most_peers = t->pays ? (int)all : 0;
+	}
+	mem_free(m, g.cell);
 	return rc;
 }
 

@@ -43,10 +43,6 @@ typedef struct two_level_query {
 status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, err *e);
 void two_level_free(two_level *t, mem *m);
 
-/* two_level_first - the first rank of group k of so many ranks. two_level_groups - how many. */
-int two_level_groups(int ranks);
-int two_level_first(int ranks, int k);
-
 /* two_level_most_peers - about how many a rank has in a step at most, if keys are spread evenly. */
 int two_level_most_peers(int ranks);
 
