@@ -62,7 +62,7 @@ static size_t samples_for(size_t ranks, size_t bytes)
 /* Of each of several runs. */
 static size_t samples_a_run(const splitter_search *s)
 {
-	return s->r->costly ? 1 : size_max(1, s->samples / s->r->count);
+	return s->r->src ? 1 : size_max(1, s->samples / s->r->count);
 }
 
 /* Ranges are all that there is. */
@@ -170,7 +170,7 @@ static size_t draw(const splitter_search *s, const range *cut, uint64_t width, u
 		return s->r->ops->sample(s->r, s->samples, to);
 	if (s->r->count > 1)
 		return draw_from_runs(s, cut, width, to);
-	const size_t n = s->r->costly ? 1 : s->samples;
+	const size_t n = s->r->src ? 1 : s->samples;
 	for (size_t i = 0; i < n; i++, to += item_size(s))
 		s->r->ops->item(
 			s->r,

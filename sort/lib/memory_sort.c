@@ -9,7 +9,7 @@
 #include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/streaming_store.h"
-#include "spill/sorted_demand.h"
+#include "spill/sorted.h"
 
 /* For each rank so much that a block is a quarter of a MiB and stays in the cache. */
 enum {
@@ -26,7 +26,7 @@ typedef struct sort_state {
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *recv;        /* [size] records from each rank */
 	unsigned char *sample; /* records for the classifier of */
-	sorted_demand own;     /* this rank's records */
+	sorted_memory own;     /* this rank's records */
 	uint64_t start[2];     /* of these */
 	outgoing out;
 	stream_merge merge;
@@ -91,7 +91,7 @@ static void release(sort_state *r)
 	mem *m = r->j->m;
 	exchange_free(r->x);
 	outgoing_close(&r->out, m);
-	sorted_demand_close(&r->own);
+	sorted_memory_close(&r->own);
 	mem_free(m, r->sample);
 	mem_free(m, r->target);
 	mem_free(m, r->cut);
@@ -108,7 +108,8 @@ static status sort_own(sort_state *r)
 	if (rc == ST_OK)
 		rc = demand_sort(r->own.order, j->threads, j->e);
 	r->start[1] = j->n_in;
-	return rc == ST_OK ? sorted_demand_make(&r->own, &in, r->start, j->e) : rc;
+	r->own.recs = in;
+	return rc == ST_OK ? sorted_memory_make(&r->own, r->start, j->e) : rc;
 }
 
 static status sort_and_split(sort_state *r)

@@ -23,17 +23,17 @@ static status by_destination(job *j)
 	for (size_t i = 1; g.raw && i < p && k->cut[i] < sorted_total(k->s); i++)
 		k->s->ops->item(k->s, k->cut[i], splitters_item(&g, g.count++));
 	uint64_t *at = mem_array(&env->m, p, sizeof *at, "counts", &env->e);
-	sorted_demand_close(&d->demand);
-	d->entries = mem_array(&env->m, d->n, sizeof *d->entries, "entries", &env->e);
-	d->r.e = d->entries;
-	sorted_memory_make(&d->r, 1, d->start);
-	k->s = d->s = &d->r.s;
-	status rc = g.raw && at && d->entries ? ST_OK : ST_RESOURCE;
+	sorted_memory_close(&d->memory);
+	d->memory.e = mem_array(&env->m, d->n, sizeof *d->memory.e, "entries", &env->e);
+	(void)sorted_memory_make(&d->memory, d->start, NULL);
+	k->s = &d->memory.s;
+	status rc = g.raw && at && d->memory.e ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
 		FAIL_FLIP(FAIL_ENTRIES, g.raw, g.count * item_bytes(&g.lay));
 		rc = gather_misfits(
-			splitters_place(&g, &d->r.recs, 0, d->n, k->cut, at, d->entries), &env->e);
-		FAIL_FLIP(FAIL_ENTRIES, d->entries, d->n * sizeof(entry));
+			splitters_place(&g, &d->memory.recs, 0, d->n, k->cut, at, d->memory.e),
+			&env->e);
+		FAIL_FLIP(FAIL_ENTRIES, d->memory.e, d->n * sizeof(entry));
 	}
 	mem_free(&env->m, g.raw);
 	mem_free(&env->m, at);

@@ -366,7 +366,8 @@ static status replace(regrouping *x)
 	x->start[1] = x->n;
 	*d = (read_runs){ .raw = x->recs,
 			  .recs = x->recs,
-			  .entries = x->e,
+			  .memory = { .recs = { x->recs, env->o->lay, (uint32_t)env->c->rank },
+				      .e = x->e },
 			  .n = (size_t)x->n,
 			  .room = (size_t)x->room,
 			  .start = x->start,
@@ -374,10 +375,8 @@ static status replace(regrouping *x)
 	x->recs = NULL;
 	x->e = NULL;
 	x->start = NULL;
-	d->r = (sorted_memory){ .recs = { d->recs, env->o->lay, (uint32_t)env->c->rank },
-				.e = d->entries };
-	sorted_memory_make(&d->r, 1, d->start);
-	d->s = &d->r.s;
+	(void)sorted_memory_make(&d->memory, d->start, NULL);
+	d->s = &d->memory.s;
 	mem_free(m, c->cut);
 	c->cut = cut;
 	c->s = d->s;

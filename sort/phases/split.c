@@ -18,8 +18,8 @@ status phase_sample(job *j)
 {
 	rank_env *env = &j->env;
 	return splitter_search_open(&j->cuts.search, env->c, &env->m, j->data.s,
-				    budget_merges(j) ? NULL : &j->data.r.recs, j->shares.before,
-				    (size_t)env->c->size - 1, &env->e);
+				    budget_merges(j) ? NULL : &j->data.memory.recs,
+				    j->shares.before, (size_t)env->c->size - 1, &env->e);
 }
 
 status phase_split(job *j)

@@ -12,9 +12,7 @@
 #include "base/splitmix.h"
 #include "base/trace.h"
 #include "io/file.h"
-#include "io/reader.h"
 #include "budget.h"
-#include "sorted_files.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -49,14 +47,14 @@ typedef struct reading {
 
 void read_runs_free(mem *m, read_runs *d)
 {
-	sorted_demand_close(&d->demand);
+	sorted_memory_close(&d->memory);
 	if (d->mapped)
 		mem_drop(m, d->map.bytes);
 	mapped_close(&d->map);
 	reader_close(d->mapped);
 	mem_free(m, d->keys_sample);
 	mem_free(m, d->raw);
-	mem_free(m, d->entries);
+	mem_free(m, d->memory.e);
 	mem_free(m, d->start);
 	sorted_disk_close(&d->disk, m);
 	mem_free(m, d->names);
@@ -80,7 +78,7 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 		return ST_RESOURCE;
 	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_FD_ALIGN);
 	d->recs = d->raw + to_page + offset % IO_FD_ALIGN;
-	d->r.recs = (records){ d->recs, p->lay, p->rank };
+	d->memory.recs = (records){ d->recs, p->lay, p->rank };
 	return ST_OK;
 }
 
@@ -123,33 +121,7 @@ status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uin
 	return rc;
 }
 
-static status sample_memory(mem *m, const read_runs_plan *p, read_runs *d, err *e)
-{
-	const layout *l = &p->lay;
-	size_t room;
-	uint64_t state = d->n;
-	const status rc = alloc_sample(m, p, d->n, d, &room, e);
-	for (size_t i = 0; rc == ST_OK && i < room; i++) {
-		const uint64_t lo = (uint64_t)((unsigned __int128)d->n * i / room);
-		const uint64_t hi = (uint64_t)((unsigned __int128)d->n * (i + 1) / room);
-		record_copy(d->keys_sample + i * l->record_bytes,
-			    record_at(&d->r.recs, lo + splitmix(&state) % (hi - lo)),
-			    l->record_bytes);
-	}
-	d->keys_samples = rc == ST_OK ? room : 0;
-	return rc;
-}
-
 /* ------------------------------------------------------------------------------------- threads */
-
-/* Under the lock: n records were read from t0 until now, and their keys are in buckets. */
-static void note_work(const reading *x, double t0, size_t n)
-{
-	speed_history *p = x->p->speed_history;
-	if (p)
-		speed_history_add(p, t0 - x->begun_s, now_s() - x->begun_s,
-				  (double)n * (p->read_s + p->sort_s));
-}
 
 static void note_failure(reading *x, const err *e, uint64_t at)
 {
@@ -172,50 +144,45 @@ static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
 	arriving *c = arriving_;
 	const double t0 = now_s(), span = trace_begin();
 	if (c->e.code == ST_OK)
-		(void)demand_add(c->x->d->demand.order, c->lane, first, n, &c->e);
+		(void)demand_add(c->x->d->memory.order, c->lane, first, n, &c->e);
 	trace_end(TRACE_SORT, span);
 	c->sort_s += now_s() - t0;
 }
 
-static void read_chunk(reading *x, unsigned lane, uint64_t at, size_t n)
-{
-	read_runs *d = x->d;
-	arriving c = { .x = x, .lane = lane };
-	loading got = { .pos = at,
-			.arrived = d->demand.order ? keys_to_buckets : NULL,
-			.arrived_to = &c,
-			.in_place = d->mapped != NULL };
-	const double t0 = now_s();
-	unsigned char *to = d->mapped ? (unsigned char *)record_at(&d->r.recs, at)
-				      : d->recs + at * x->p->lay.record_bytes;
-	(void)reader_load(x->from, at, n, to, &got, &c.e);
-	pthread_mutex_lock(&x->lock);
-	note_failure(x, &c.e, at);
-	d->sum = checksum_join(d->sum, got.sum);
-	d->verify_s += got.verify_s;
-	x->sort_s += c.sort_s;
-	note_work(x, t0, n);
-	pthread_mutex_unlock(&x->lock);
-}
-
-/* The next chunk to read; 0: none. */
-static size_t next_chunk(reading *x, uint64_t *at)
-{
-	size_t n = 0;
-	pthread_mutex_lock(&x->lock);
-	*at = x->next;
-	if (x->e.code == ST_OK && x->next < x->d->n)
-		x->next += n = reader_chunk(x->from, x->next, x->d->n - x->next);
-	pthread_mutex_unlock(&x->lock);
-	return n;
-}
-
+/* Read chunk after chunk of the input. */
 static void read_chunks(void *reading_, unsigned worker)
 {
 	reading *x = reading_;
-	uint64_t at;
-	for (size_t n; (n = next_chunk(x, &at)) > 0;)
-		read_chunk(x, worker, at, n);
+	read_runs *d = x->d;
+	speed_history *speeds = x->p->speed_history;
+	for (;;) {
+		arriving c = { .x = x, .lane = worker };
+		size_t n = 0;
+		pthread_mutex_lock(&x->lock);
+		const uint64_t at = x->next;
+		if (x->e.code == ST_OK && at < d->n)
+			x->next += n = reader_chunk(x->from, at, d->n - at);
+		pthread_mutex_unlock(&x->lock);
+		if (n == 0)
+			return;
+		loading got = { .pos = at,
+				.arrived = d->memory.order ? keys_to_buckets : NULL,
+				.arrived_to = &c,
+				.in_place = d->mapped != NULL };
+		const double t0 = now_s();
+		unsigned char *to = d->mapped ? (unsigned char *)record_at(&d->memory.recs, at)
+					      : d->recs + at * x->p->lay.record_bytes;
+		(void)reader_load(x->from, at, n, to, &got, &c.e);
+		pthread_mutex_lock(&x->lock);
+		note_failure(x, &c.e, at);
+		d->sum = checksum_join(d->sum, got.sum);
+		d->verify_s += got.verify_s;
+		x->sort_s += c.sort_s;
+		if (speeds)
+			speed_history_add(speeds, t0 - x->begun_s, now_s() - x->begun_s,
+					  (double)n * (speeds->read_s + speeds->sort_s));
+		pthread_mutex_unlock(&x->lock);
+	}
 }
 
 /* Keys of records that are in memory. */
@@ -232,13 +199,6 @@ static void add_chunks(void *reading_, unsigned worker)
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* No more threads than can have a task at the same time. */
-static unsigned threads_for(const reading *x)
-{
-	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
-	return (unsigned)u64_min(x->p->threads + (x->from ? WAITING : 0), u64_max(chunks, 1));
-}
-
 static status open_order(const reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
@@ -246,33 +206,36 @@ static status open_order(const reading *x, mem *m, uint64_t most, err *e)
 	const demand_sizes tiny = { .bucket = (uint32_t)bucket,
 				    .cap = (uint32_t)size_max(4 * bucket, 64),
 				    .depth = demand_sizes_for(most).depth };
-	const demand_plan p = { .in = d->r.recs,
+	const demand_plan p = { .in = d->memory.recs,
 				.n = most,
 				.lanes = x->p->threads + WAITING,
 				.threads = x->p->threads,
 				.sample = d->keys_sample,
 				.samples = d->keys_samples,
 				.sizes = bucket ? &tiny : NULL };
-	return demand_open(&d->demand.order, m, &p, e);
+	return demand_open(&d->memory.order, m, &p, e);
 }
 
 static status end_order(reading *x, err *e)
 {
 	read_runs *d = x->d;
 	const double t0 = now_s(), span = trace_begin();
-	status rc = demand_end(d->demand.order, e);
+	status rc = demand_end(d->memory.order, e);
 	trace_end(TRACE_SORT, span);
 	if (rc == ST_OK)
-		rc = sorted_demand_make(&d->demand, &d->r.recs, d->start, e);
-	d->s = &d->demand.s;
+		rc = sorted_memory_make(&d->memory, d->start, e);
+	d->s = &d->memory.s;
 	d->sort_s += now_s() - t0;
 	return rc;
 }
 
 static status run_threads(reading *x, pool_work *work, err *e)
 {
+	/* no more threads than can have a task at the same time */
+	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
+	const unsigned most = x->p->threads + (x->from ? WAITING : 0);
 	pthread_mutex_init(&x->lock, NULL);
-	const unsigned threads = pool_run(threads_for(x), work, x);
+	const unsigned threads = pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), work, x);
 	pthread_mutex_destroy(&x->lock);
 	x->d->sort_s += x->sort_s / threads;
 	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
@@ -282,9 +245,19 @@ static status run_threads(reading *x, pool_work *work, err *e)
 static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
+	const uint32_t bytes = x->p->lay.record_bytes;
 	status rc = ST_OK;
-	if (!d->demand.order) {
-		rc = sample_memory(m, x->p, d, e);
+	if (!d->memory.order) {
+		size_t room;
+		uint64_t state = d->n;
+		rc = alloc_sample(m, x->p, d->n, d, &room, e);
+		for (size_t i = 0; rc == ST_OK && i < room; i++) {
+			const uint64_t lo = (uint64_t)((unsigned __int128)d->n * i / room);
+			const uint64_t hi = (uint64_t)((unsigned __int128)d->n * (i + 1) / room);
+			record_copy(d->keys_sample + d->keys_samples++ * bytes,
+				    record_at(&d->memory.recs, lo + splitmix(&state) % (hi - lo)),
+				    bytes);
+		}
 		if (rc == ST_OK)
 			rc = open_order(x, m, most, e);
 	}
@@ -310,24 +283,6 @@ status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 
 /* ------------------------------------------------------------------------------------- files */
 
-/* Records whose pages are in memory stay there. */
-static status map_records(mem *m, const read_runs_plan *p, reader *r, read_runs *d, bool *is,
-			  err *e)
-{
-	const unsigned char *at = NULL;
-	if (is_long(p))
-		at = reader_map(r, &d->map);
-	*is = at != NULL;
-	if (!at)
-		return ST_OK;
-	mem_hold(m, d->map.bytes);
-	d->mapped = r;
-	d->room = d->n;
-	d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
-	d->r.recs = (records){ at, p->lay, p->rank };
-	return d->start ? ST_OK : ST_RESOURCE;
-}
-
 status read_runs_check(const read_runs *d, status rc, err *e)
 {
 	err changed = { ST_OK, "" };
@@ -337,39 +292,41 @@ status read_runs_check(const read_runs *d, status rc, err *e)
 	return changed.code == ST_OK ? rc : changed.code;
 }
 
-static status read_all(const read_runs_plan *p, mem *m, read_runs *d, const reader *from, err *e)
+status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
-	reading x = { .d = d, .p = p, .from = from, .begun_s = now_s() };
+	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
 	const bool sampled = is_long(p);
-	status rc = ST_OK;
-	d->start[1] = d->n;
-	if (sampled)
-		rc = read_runs_sample(m, p, from, d->n, d, e);
+	reader *r;
+	reading x = { .d = d, .p = p };
+	*d = (read_runs){ .n = p->n };
+	status rc = reader_open(&r, in, &rp, e);
+	/* records whose pages are in memory stay there */
+	const unsigned char *at = rc == ST_OK && sampled ? reader_map(r, &d->map) : NULL;
+	if (at) {
+		mem_hold(m, d->map.bytes);
+		d->mapped = r;
+		d->room = d->n;
+		d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
+		d->memory.recs = (records){ at, p->lay, p->rank };
+		rc = d->start ? ST_OK : ST_RESOURCE;
+	} else if (rc == ST_OK) {
+		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
+	}
+	x.from = r;
+	x.begun_s = now_s();
+	if (rc == ST_OK)
+		d->start[1] = d->n;
+	if (rc == ST_OK && sampled)
+		rc = read_runs_sample(m, p, r, d->n, d, e);
 	if (rc == ST_OK && sampled)
 		rc = open_order(&x, m, d->n, e);
 	if (rc == ST_OK)
 		rc = run_threads(&x, read_chunks, e);
 	if (rc == ST_OK)
 		rc = sampled ? end_order(&x, e) : read_runs_sort(p, m, d, e);
-	return rc;
-}
-
-status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
-{
-	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
-	reader *r;
-	bool is_mapped = false;
-	*d = (read_runs){ .n = p->n };
-	status rc = reader_open(&r, in, &rp, e);
-	if (rc == ST_OK)
-		rc = map_records(m, p, r, d, &is_mapped, e);
-	if (rc == ST_OK && !is_mapped)
-		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
-	if (rc == ST_OK)
-		rc = read_all(p, m, d, r, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
-	if (!is_mapped)
+	if (!at)
 		reader_close(r);
 	return rc;
 }
@@ -396,15 +353,15 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 		return rc;
 	}
 	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
-	if (d->demand.order)
-		demand_move(d->demand.order, more.recs);
+	if (d->memory.order)
+		demand_move(d->memory.order, more.recs);
 	mem_free(m, d->raw);
 	mem_free(m, d->start);
 	d->raw = more.raw;
 	d->recs = more.recs;
 	d->start = more.start;
 	d->room = more.room;
-	d->r = more.r;
+	d->memory.recs = more.memory.recs;
 	return ST_OK;
 }
 
@@ -436,23 +393,17 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 	return ST_OK;
 }
 
-/* Doubled some times, this becomes most_recs. */
-static size_t first_room(const read_runs_plan *p, size_t chunk)
-{
-	uint64_t room = p->most_recs;
-	while (room / 2 > 2 * chunk)
-		room /= 2;
-	return room ? (size_t)room : 1;
-}
-
 status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *d,
 			bool *ended, err *e)
 {
 	const layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
+	uint64_t room = p->most_recs; /* what becomes that if it is doubled some times */
+	while (room / 2 > 2 * chunk)
+		room /= 2;
 	*d = (read_runs){ 0 };
 	*ended = false;
-	status rc = alloc_records(m, p, first_room(p, chunk), 0, d, e);
+	status rc = alloc_records(m, p, room ? (size_t)room : 1, 0, d, e);
 	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
 		if (d->n == d->room && (rc = read_runs_grow(p, m, d, e)) != ST_OK)
 			break;
@@ -476,7 +427,7 @@ status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *o
 
 checksum read_runs_arrived(read_runs *d, size_t n)
 {
-	const layout *l = &d->r.recs.lay;
+	const layout *l = &d->memory.recs.lay;
 	const checksum sum =
 		reader_entries(l, d->recs + d->n * l->record_bytes, n, d->n, NULL, &d->verify_s);
 	d->n += n;

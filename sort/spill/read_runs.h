@@ -10,8 +10,7 @@
 #include "io/reader.h"
 #include "base/mem.h"
 #include "model/calibrate.h"
-#include "sorted_demand.h"
-#include "sorted_disk.h"
+#include "sorted_files.h"
 #include "testing/test_sizes.h"
 
 typedef struct reader reader;
@@ -20,20 +19,18 @@ typedef struct reader reader;
 typedef struct read_runs {
 	unsigned char *raw; /* as allocated; records start at the offset in a page that they have in
 			       the file, so that they can be read past the page cache */
-	unsigned char
-		*recs; /* of these; records of a file may lie in its pages instead, in r.recs */
+	unsigned char *
+		recs; /* of these; records of a file may lie in its pages instead, in memory.recs */
 	mapped map;
 	reader *mapped;             /* open while they do; else NULL */
-	entry *entries;             /* of r, else NULL */
 	unsigned char *keys_sample; /* records for the classifier of the buckets */
 	size_t keys_samples;
 	size_t n, room;         /* records, and how many there is memory for */
 	_Atomic uint64_t added; /* records whose keys are in buckets */
 	uint64_t *start;        /* of the runs */
 	spill_name *names;      /* of the files of runs on disk, where these have any */
-	sorted *s; /* what was read: one of the next four, and *d has to stay where it is */
-	sorted_demand demand;
-	sorted_memory r; /* of records that came in order, or are to leave by destination */
+	sorted *s; /* what was read: one of the next three, and *d has to stay where it is */
+	sorted_memory memory; /* its entries go with it */
 	sorted_disk disk;
 	sorted *files;    /* of inputs that are sorted already, nothing else */
 	uint64_t *cut;    /* [2 * runs] of s: where its part of each begins; and where that ends */

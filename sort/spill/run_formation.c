@@ -55,38 +55,6 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-typedef struct arriving {
-	demand *order;
-	err *e;
-} arriving;
-
-static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
-{
-	const arriving *a = arriving_;
-	if (a->e->code == ST_OK)
-		(void)demand_add(a->order, 0, first, n, a->e);
-}
-
-/* Read the run's records from the files, or find them where the stream was read to; put their keys
- * into buckets. */
-static status read_run(run_formation *s, demand *order, unsigned char *recs, uint64_t first,
-		       size_t n, checksum *sum, err *e)
-{
-	arriving a = { order, e };
-	loading got = { .arrived = keys_to_buckets, .arrived_to = &a };
-	status rc = ST_OK;
-	if (s->from)
-		rc = reader_load(s->from, first, n, recs, &got, e);
-	else
-		rc = demand_add(order, 0, 0, n, e);
-	*sum = got.sum;
-	pthread_mutex_lock(&s->lock);
-	s->d->sum = checksum_join(s->d->sum, *sum);
-	s->d->verify_s += got.verify_s;
-	pthread_mutex_unlock(&s->lock);
-	return rc == ST_OK ? e->code : rc;
-}
-
 /* Items of every stride-th record, with their places for positions. */
 static void take_samples(const run_formation *s, size_t run, const ordered *o,
 			 const demand_piece *p)
@@ -103,39 +71,32 @@ static void take_samples(const run_formation *s, size_t run, const ordered *o,
 	}
 }
 
-static status write_piece(run_formation *s, size_t run, const workspace *b, const ordered *o,
-			  const demand_piece *p, err *e)
-{
-	status rc = ST_OK;
-	for (size_t at = 0, k; rc == ST_OK && at < p->n; at += k) {
-		k = p->n - at;
-		unsigned char *to = spill_run_room(s->d->disk.spill, run, &k);
-		if (k == 0) {
-			k = 1;
-			to = b->record;
-		}
-		const double span = trace_begin();
-		rc = gather_misfits(demand_gather(o->order, p, at, k, false, to), e);
-		trace_end(TRACE_GATHER, span);
-		if (rc == ST_OK)
-			rc = spill_run_append(s->d->disk.spill, run, to, k, e);
-	}
-	return rc;
-}
-
 static status write_once(run_formation *s, size_t run, const workspace *b, const ordered *o, err *e)
 {
+	spill *to = s->d->disk.spill;
 	const uint64_t end = o->first + o->n;
-	status rc = spill_run_begin(s->d->disk.spill, run, o->n, e);
+	status rc = spill_run_begin(to, run, o->n, e);
 	demand_piece p;
 	for (uint64_t place = o->first; rc == ST_OK && place < end; place += p.n) {
-		const double span = trace_begin();
+		const double taking = trace_begin();
 		demand_take(o->order, o->room, place, end, &p);
-		trace_end(TRACE_SORT, span);
+		trace_end(TRACE_SORT, taking);
 		take_samples(s, run, o, &p);
-		rc = write_piece(s, run, b, o, &p, e);
+		for (size_t at = 0, k; rc == ST_OK && at < p.n; at += k) {
+			k = p.n - at;
+			unsigned char *recs = spill_run_room(to, run, &k);
+			if (k == 0) {
+				k = 1;
+				recs = b->record;
+			}
+			const double span = trace_begin();
+			rc = gather_misfits(demand_gather(o->order, &p, at, k, false, recs), e);
+			trace_end(TRACE_GATHER, span);
+			if (rc == ST_OK)
+				rc = spill_run_append(to, run, recs, k, e);
+		}
 	}
-	return rc == ST_OK ? spill_run_end(s->d->disk.spill, run, e) : rc;
+	return rc == ST_OK ? spill_run_end(to, run, e) : rc;
 }
 
 /* The records stay in memory until a directory has room for them. */
@@ -163,69 +124,75 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 	};
 }
 
-static status save_run(const run_formation *s, size_t run, checksum sum, err *e)
-{
-	run_checkpoint saved = checkpoint_of(s, run);
-	saved.note.sum = sum;
-	return run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, e);
-}
-
 /* Write the records of a run to disk in order. */
 static void finish_run(run_formation *s, size_t run, const workspace *b, const ordered *o,
 		       checksum sum, err *e)
 {
-	if (e->code == ST_OK && write_run(s, run, b, o, e) == ST_OK && s->p->keep)
-		save_run(s, run, sum, e);
+	if (e->code == ST_OK && write_run(s, run, b, o, e) == ST_OK && s->p->keep) {
+		run_checkpoint saved = checkpoint_of(s, run);
+		saved.note.sum = sum;
+		(void)run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, e);
+	}
 	pthread_mutex_lock(&s->lock);
 	if (e->code != ST_OK)
 		err_set(&s->e, e->code, "%s", e->text);
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A run was read, sorted and written from t0 until now. */
-static void note_work(run_formation *s, double t0, size_t n)
+typedef struct arriving {
+	demand *order;
+	err *e;
+} arriving;
+
+static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
 {
-	speed_history *p = s->p->load.speed_history;
-	pthread_mutex_lock(&s->lock);
-	if (p)
-		speed_history_add(p, t0 - s->begun_s, now_s() - s->begun_s,
-				  (double)n * (p->read_s + p->sort_s));
-	pthread_mutex_unlock(&s->lock);
+	const arriving *a = arriving_;
+	if (a->e->code == ST_OK)
+		(void)demand_add(a->order, 0, first, n, a->e);
 }
 
-static status sort_run(run_formation *s, const workspace *b, uint64_t first, ordered *o,
-		       checksum *sum, err *e)
+static unsigned char *room_of(const workspace *b)
 {
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
-	if (!s->take)
-		recs += reader_align(s->from, first);
-	o->r = (records){ recs, s->p->load.lay, s->p->load.rank };
-	const demand_plan p = { .in = o->r,
-				.n = o->n,
+	return b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
+}
+
+/* Read the run's records from the files, or find them where the stream was read to; put their keys
+ * into buckets, and write them. */
+static void do_run(run_formation *s, size_t run, const workspace *b)
+{
+	const read_runs_plan *l = &s->p->load;
+	speed_history *speeds = l->speed_history;
+	const uint64_t first = s->d->start[run];
+	err e = { ST_OK, "" };
+	const double t0 = now_s();
+	ordered o = { .n = (size_t)(s->d->start[run + 1] - first) };
+	unsigned char *recs = room_of(b) + (s->from ? reader_align(s->from, first) : 0);
+	o.r = (records){ recs, l->lay, l->rank };
+	const demand_plan p = { .in = o.r,
+				.n = o.n,
 				.lanes = 1,
 				.threads = 1,
 				.sample = s->sample.keys_sample,
 				.samples = s->sample.keys_samples };
-	status rc = demand_open(&o->order, s->m, &p, e);
-	if (rc == ST_OK)
-		rc = read_run(s, o->order, recs, first, o->n, sum, e);
-	if (rc == ST_OK)
-		rc = demand_end(o->order, e);
-	return rc == ST_OK ? demand_room_open(&o->room, o->order, e) : rc;
-}
-
-static void do_run(run_formation *s, size_t run, const workspace *b)
-{
-	const uint64_t first = s->d->start[run];
-	ordered o = { .n = (size_t)(s->d->start[run + 1] - first) };
-	err e = { ST_OK, "" };
-	checksum sum = { 0, 0 };
-	const double t0 = now_s();
-	(void)sort_run(s, b, first, &o, &sum, &e);
-	finish_run(s, run, b, &o, sum, &e);
+	status rc = demand_open(&o.order, s->m, &p, &e);
+	arriving a = { o.order, &e };
+	loading got = { .arrived = keys_to_buckets, .arrived_to = &a };
+	if (rc == ST_OK && s->from)
+		rc = reader_load(s->from, first, o.n, recs, &got, &e);
+	else if (rc == ST_OK)
+		rc = demand_add(o.order, 0, 0, o.n, &e);
+	if (rc == ST_OK && e.code == ST_OK && demand_end(o.order, &e) == ST_OK)
+		(void)demand_room_open(&o.room, o.order, &e);
+	finish_run(s, run, b, &o, got.sum, &e);
 	demand_room_close(o.room);
 	demand_close(o.order);
-	note_work(s, t0, o.n);
+	pthread_mutex_lock(&s->lock);
+	s->d->sum = checksum_join(s->d->sum, got.sum);
+	s->d->verify_s += got.verify_s;
+	if (speeds)
+		speed_history_add(speeds, t0 - s->begun_s, now_s() - s->begun_s,
+				  (double)o.n * (speeds->read_s + speeds->sort_s));
+	pthread_mutex_unlock(&s->lock);
 }
 
 static bool goes_on(run_formation *s)
@@ -258,36 +225,33 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Read the stream's next run to b; false: there is none. */
-static bool take_run(run_formation *s, const workspace *b, size_t *run)
-{
-	unsigned char *recs = b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
-	err e = { ST_OK, "" };
-	size_t n = 0;
-	pthread_mutex_lock(&s->stream_lock);
-	*run = s->d->disk.s.count;
-	if (!s->ended && s->take(s->source, recs, (size_t)s->p->b->run_recs, &n, &e) == ST_OK &&
-	    n > 0 && !add_run(s->d, s->p, n))
-		err_set(&e, ST_RESOURCE, "more than %" PRIu64 " records came: %s",
-			s->d->start[*run], s->p->full);
-	if (e.code != ST_OK)
-		n = 0;
-	s->ended = s->ended || n < s->p->b->run_recs;
-	pthread_mutex_unlock(&s->stream_lock);
-	if (e.code != ST_OK) {
-		pthread_mutex_lock(&s->lock);
-		err_set(&s->e, e.code, "%s", e.text);
-		pthread_mutex_unlock(&s->lock);
-	}
-	return n > 0;
-}
-
+/* Read the stream's next run, and the next, until there is none. */
 static void work_on_stream(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
 	const workspace *b = &s->workspace[worker];
-	for (size_t run; goes_on(s) && take_run(s, b, &run);)
-		do_run(s, run, b);
+	const uint64_t most = s->p->b->run_recs;
+	while (goes_on(s)) {
+		err e = { ST_OK, "" };
+		size_t n = 0;
+		pthread_mutex_lock(&s->stream_lock);
+		const size_t run = s->d->disk.s.count;
+		if (!s->ended && s->take(s->source, room_of(b), (size_t)most, &n, &e) == ST_OK &&
+		    n > 0 && !add_run(s->d, s->p, n))
+			err_set(&e, ST_RESOURCE, "more than %" PRIu64 " records came: %s",
+				s->d->start[run], s->p->full);
+		s->ended = s->ended || e.code != ST_OK || n < most;
+		pthread_mutex_unlock(&s->stream_lock);
+		if (e.code == ST_OK && n == 0)
+			return;
+		if (e.code == ST_OK) {
+			do_run(s, run, b);
+			continue;
+		}
+		pthread_mutex_lock(&s->lock);
+		err_set(&s->e, e.code, "%s", e.text);
+		pthread_mutex_unlock(&s->lock);
+	}
 }
 
 static void work_on_held(void *run_formation_, unsigned worker)
@@ -297,25 +261,13 @@ static void work_on_held(void *run_formation_, unsigned worker)
 	for (size_t run;
 	     goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;) {
 		const uint64_t first = s->d->start[run];
-		const ordered o = { .order = s->held->demand.order,
+		const ordered o = { .order = s->held->memory.order,
 				    .room = b->held,
-				    .r = s->held->r.recs,
+				    .r = s->held->memory.recs,
 				    .first = first,
 				    .n = (size_t)(s->d->start[run + 1] - first) };
 		err e = { ST_OK, "" };
 		finish_run(s, run, b, &o, (checksum){ 0, 0 }, &e);
-	}
-}
-
-/* Its samples have the places that they had on the rank which made the run. */
-static void place_samples(const run_formation *s, size_t run)
-{
-	const read_runs *d = s->d;
-	const size_t isz = item_bytes(&s->p->load.lay);
-	for (size_t i = d->disk.sample_at[run], at = 0; i < d->disk.sample_at[run + 1]; i++, at++) {
-		item *it = (void *)(d->disk.sample + i * isz);
-		it->rank = s->p->load.rank;
-		it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
 	}
 }
 
@@ -332,7 +284,13 @@ static status load_kept(run_formation *s, mem *m, err *e)
 		saved = checkpoint_of(s, run);
 		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, m, &saved,
 					 l, e);
-		place_samples(s, run);
+		/* its samples have the places that they had on the rank which made the run */
+		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
+			item *it = (void *)(d->disk.sample + i * item_bytes(l));
+			const size_t at = i - d->disk.sample_at[run];
+			it->rank = s->p->load.rank;
+			it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
+		}
 		d->sum = checksum_join(d->sum, saved.note.sum);
 		d->runs_kept++;
 		d->recs_kept += n;
@@ -560,7 +518,7 @@ static status write_held(run_formation *s, mem *m, read_runs *held, err *e)
 {
 	status rc = read_runs_sort(&s->p->load, m, held, e);
 	for (unsigned i = 0; rc == ST_OK && i < s->workers; i++)
-		rc = demand_room_open(&s->workspace[i].held, held->demand.order, e);
+		rc = demand_room_open(&s->workspace[i].held, held->memory.order, e);
 	if (rc == ST_OK)
 		rc = run_workers(s, work_on_held, e);
 	for (unsigned i = 0; i < s->workers; i++)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pieces, and the sequence of entries that lie in memory in order: its pieces are the entries as
- * they lie. Memory: for each thread two entries for each record of a piece. */
+/* Pieces, and records in memory as a sorted sequence: one run, of which each bucket is sorted when
+ * somebody asks for one of its places (kernel/demand.h). A piece is a bucket, or a part of one.
+ *
+ * A thread that can hold whole buckets has scratch of its own, so buckets are sorted side by side.
+ * The streams of an exchange have room for a part of a bucket only, because there may be thousands
+ * of them: they share the scratch of the sequence under its lock, and the bucket stays sorted.
+ * Memory: for each thread two entries for each record of a piece. */
 #include "sorted.h"
-#include "base/lower_bound.h"
 #include "base/minmax.h"
+#include "base/trace.h"
 #include "kernel/gather.h"
-
-#include <stdatomic.h>
 
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e)
 {
@@ -33,19 +36,15 @@ void sorted_piece_close(sorted_piece *p, mem *m)
 	*p = (sorted_piece){ .n = 0 };
 }
 
-static entry entry_of_number(const sorted_piece *p, size_t i)
-{
-	const uint64_t pos = p->places.number[i] & p->places.mask;
-	return entry_make(record_at(&p->recs, pos), &p->recs.lay, pos);
-}
-
 size_t sorted_piece_entries(sorted_piece *p)
 {
 	if (!p->by_demand)
 		return 0;
 	const size_t misfits = demand_misfits(p->by_demand, &p->places, 0, p->n);
-	for (size_t i = 0; i < p->n; i++)
-		p->room[i] = entry_of_number(p, i);
+	for (size_t i = 0; i < p->n; i++) {
+		const uint64_t pos = p->places.number[i] & p->places.mask;
+		p->room[i] = entry_make(record_at(&p->recs, pos), &p->recs.lay, pos);
+	}
 	p->order = p->room;
 	p->by_demand = NULL;
 	return misfits;
@@ -57,70 +56,68 @@ size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigne
 			    : gather(&p->recs, p->order + from, n, p->n - from - n, to);
 }
 
-static size_t heads_of_numbers(const sorted_piece *p, size_t from, uint32_t n, uint32_t place,
-			       head *h)
-{
-	const uint32_t bytes = p->recs.lay.record_bytes;
-	const size_t ahead = record_ahead(bytes), left = p->n - from;
-	const uint64_t *number = p->places.number + from;
-	for (uint32_t i = 0; i < n; i++) {
-		if (left > i + ahead)
-			record_fetch(record_at(&p->recs, number[i + ahead] & p->places.mask),
-				     bytes);
-		h[i] = head_make(record_at(&p->recs, number[i] & p->places.mask), place,
-				 &p->recs.lay);
-	}
-	return demand_misfits(p->by_demand, &p->places, from, n);
-}
-
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
-	const uint32_t bytes = p->recs.lay.record_bytes;
-	const size_t ahead = record_ahead(bytes), left = p->n - from;
-	const entry *en = p->order + from;
+	const records *r = &p->recs;
+	const size_t ahead = record_ahead(r->lay.record_bytes), left = p->n - from;
+	const uint64_t *number = p->by_demand ? p->places.number + from : NULL;
+	const entry *en = p->order + (p->by_demand ? 0 : from);
 	size_t misfits = 0;
-	if (p->by_demand)
-		return heads_of_numbers(p, from, n, place, h);
 	for (uint32_t i = 0; i < n; i++) {
-		const unsigned char *rec = record_at(&p->recs, entry_pos(&en[i]));
-		if (left > i + ahead)
-			record_fetch(record_at(&p->recs, entry_pos(&en[i + ahead])), bytes);
-		misfits += !entry_fits(&en[i], rec, &p->recs.lay);
+		const size_t k = left > i + ahead ? i + ahead : i; /* fetched before it is needed */
+		if (number) {
+			record_fetch(record_at(r, number[k] & p->places.mask), r->lay.record_bytes);
+			h[i] = head_make(record_at(r, number[i] & p->places.mask), place, &r->lay);
+			continue;
+		}
+		const unsigned char *rec = record_at(r, entry_pos(&en[i]));
+		record_fetch(record_at(r, entry_pos(&en[k])), r->lay.record_bytes);
+		misfits += !entry_fits(&en[i], rec, &r->lay);
 		h[i] = (head){ en[i].hi, (en[i].lo & ~POS_MASK) | place, rec };
 	}
-	return misfits;
+	return number ? demand_misfits(p->by_demand, &p->places, from, n) : misfits;
 }
 
 /* ------------------------------------------------------------------------------- in memory */
 
-static const sorted_memory *memory_of(const sorted *s)
+static sorted_memory *memory_of(sorted *s)
 {
-	return (const void *)s;
+	return (void *)s;
 }
 
 static void memory_item(sorted *s, uint64_t place, item *it)
 {
-	const sorted_memory *a = memory_of(s);
-	item_of(it, &a->e[place], &a->recs);
+	sorted_memory *a = memory_of(s);
+	pthread_mutex_lock(&a->lock);
+	const uint64_t pos = demand_position(a->order, a->look, place);
+	pthread_mutex_unlock(&a->lock);
+	const entry e = entry_make(record_at(&a->recs, pos), &s->lay, pos);
+	item_of(it, &e, &a->recs);
 }
 
 static uint64_t memory_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
 {
-	const sorted_memory *a = memory_of(s);
-	lower_bound b = { .lo = lo, .hi = hi };
-	while (lower_bound_open(&b))
-		lower_bound_step(&b, entry_item_cmp(&a->e[b.mid], it, &a->recs) < 0);
-	return b.lo;
+	sorted_memory *a = memory_of(s);
+	pthread_mutex_lock(&a->lock);
+	const uint64_t place = demand_before(a->order, a->look, lo, hi, it);
+	pthread_mutex_unlock(&a->lock);
+	return place;
 }
 
 static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits)
 {
-	const sorted_memory *a = memory_of(s);
+	sorted_memory *a = memory_of((sorted *)(uintptr_t)s);
 	checksum sum = { 0, 0 };
-	for (uint64_t i = lo; i < hi; i++) {
-		const unsigned char *rec = record_at(&a->recs, entry_pos(&a->e[i]));
-		*misfits += !entry_fits(&a->e[i], rec, &a->recs.lay);
-		sum = checksum_join(sum, checksum_records(rec, 1, a->recs.lay.record_bytes));
+	demand_piece p;
+	for (uint64_t at = lo; at < hi; at += p.n) {
+		pthread_mutex_lock(&a->lock);
+		demand_take(a->order, a->look, at, hi, &p);
+		*misfits += demand_misfits(a->order, &p, 0, p.n);
+		for (size_t i = 0; i < p.n; i++) {
+			const unsigned char *rec = record_at(&a->recs, p.number[i] & p.mask);
+			sum = checksum_join(sum, checksum_records(rec, 1, s->lay.record_bytes));
+		}
+		pthread_mutex_unlock(&a->lock);
 	}
 	return sum;
 }
@@ -128,44 +125,83 @@ static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *mi
 typedef struct memory_reader {
 	sorted_reader r;
 	mem *m;
-	records recs;
-	const entry *e; /* n in all */
-	uint64_t n;
-	atomic_size_t next;
+	sorted_memory *of;
+	bool shares;          /* the scratch of the sequence */
+	pthread_mutex_t lock; /* for what follows */
+	uint64_t number, at, lo, hi;
 } memory_reader;
 
 static void memory_close(sorted_reader *r_)
 {
 	memory_reader *r = (void *)r_;
-	if (r)
-		mem_free(r->m, r);
+	if (!r)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	mem_free(r->m, r);
+}
+
+/* Where the piece ends that begins at this place. */
+static uint64_t piece_end(const memory_reader *r, uint64_t at)
+{
+	const uint64_t border = r->of->order ? demand_border(r->of->order, at) : r->hi;
+	return u64_min(u64_min(border, r->hi), at + r->r.most);
 }
 
 static status memory_open(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
 			  const sorted_use *u, sorted_reader **out, err *e)
 {
-	const sorted_memory *a = memory_of(s);
+	sorted_memory *a = memory_of(s);
 	memory_reader *r = mem_array(m, 1, sizeof *r, "reading records", e);
-	*out = NULL;
+	*out = r ? &r->r : NULL;
 	if (!r)
 		return ST_RESOURCE;
-	*r = (memory_reader){ .m = m, .recs = a->recs, .e = a->e + lo[0], .n = hi[0] - lo[0] };
-	r->r = (sorted_reader){ .ops = s->ops, .most = size_max(u->piece_recs, 1) };
-	r->r.pieces = r->n / r->r.most + 1;
-	*out = &r->r;
+	*r = (memory_reader){
+		.m = m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
+	};
+	r->r = (sorted_reader){ .ops = s->ops,
+				.most = size_max(u->piece_recs, 1),
+				.bare = u->own_scratch && !u->drops };
+	if (u->own_scratch)
+		r->r.most = (size_t)u64_min(demand_bucket_most(a->order), u64_max(*hi - *lo, 1));
+	for (uint64_t at = *lo; at < *hi; at = piece_end(r, at))
+		r->r.pieces++;
+	pthread_mutex_init(&r->lock, NULL);
 	return ST_OK;
 }
 
 static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 {
 	memory_reader *r = (void *)r_;
-	(void)e;
-	p->number = atomic_fetch_add(&r->next, 1);
-	p->recs = r->recs;
+	sorted_memory *a = r->of;
+	pthread_mutex_lock(&r->lock);
+	const uint64_t at = r->at;
+	if (at < r->hi)
+		r->at = piece_end(r, at);
+	p->number = r->number++;
+	p->first = at - r->lo;
+	p->n = (size_t)(r->at - at);
+	pthread_mutex_unlock(&r->lock);
+	p->recs = a->recs;
 	p->in_order = NULL;
-	p->first = u64_min(p->number * r->r.most, r->n);
-	p->order = r->e + p->first;
-	p->n = (size_t)u64_min(r->n - p->first, r->r.most);
+	p->order = a->order ? NULL : a->e + at;
+	p->by_demand = a->order;
+	if (p->n == 0 || !a->order)
+		return ST_OK;
+	if (!p->scratch && !r->shares && demand_room_open(&p->scratch, a->order, e) != ST_OK)
+		return e->code;
+	const double span = trace_begin();
+	if (r->shares) {
+		_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for numbers");
+		uint64_t *copy = (void *)p->own[0];
+		pthread_mutex_lock(&a->lock);
+		demand_take(a->order, a->look, at, at + p->n, &p->places);
+		memcpy(copy, p->places.number, p->n * sizeof *copy);
+		pthread_mutex_unlock(&a->lock);
+		p->places.number = copy;
+	} else {
+		demand_take(a->order, p->scratch, at, at + p->n, &p->places);
+	}
+	trace_end(TRACE_SORT, span);
 	return ST_OK;
 }
 
@@ -183,7 +219,7 @@ static status memory_end(sorted_reader *r, checksum *sum, err *e)
 	return ST_OK;
 }
 
-void sorted_memory_make(sorted_memory *s, size_t count, const uint64_t *start)
+status sorted_memory_make(sorted_memory *a, const uint64_t *start, err *e)
 {
 	static const sorted_ops in_memory = { .item = memory_item,
 					      .before = memory_before,
@@ -193,9 +229,23 @@ void sorted_memory_make(sorted_memory *s, size_t count, const uint64_t *start)
 					      .give = memory_give,
 					      .end = memory_end,
 					      .close_reader = memory_close };
-	s->s = (sorted){ .ops = &in_memory,
-			 .lay = s->recs.lay,
-			 .rank = s->recs.rank,
-			 .count = count,
+	a->s = (sorted){ .ops = &in_memory,
+			 .lay = a->recs.lay,
+			 .rank = a->recs.rank,
+			 .count = 1,
 			 .start = start };
+	const status rc = a->order ? demand_room_open(&a->look, a->order, e) : ST_OK;
+	if (rc == ST_OK && a->order)
+		pthread_mutex_init(&a->lock, NULL);
+	return rc;
+}
+
+void sorted_memory_close(sorted_memory *a)
+{
+	if (a->look)
+		pthread_mutex_destroy(&a->lock);
+	demand_room_close(a->look);
+	demand_close(a->order);
+	a->look = NULL;
+	a->order = NULL;
 }

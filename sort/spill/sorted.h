@@ -9,9 +9,7 @@
  * number of threads take pieces; each call gets the next one. The records of a piece are gathered
  * by their entries, because every record is to be moved once, and by the thread that writes or
  * sends it. Whoever implements a sequence decides where its records are, and when they are sorted:
- * in memory on demand (sorted_demand.c), entries in memory that are in order already (sorted.c),
- * runs on disk (sorted_disk.c), sorted input files (sorted_files.c).
- */
+ * in memory (sorted.c), in runs on disk or in sorted input files (sorted_files.c). */
 #ifndef HETSORT_SPILL_SORTED_H
 #define HETSORT_SPILL_SORTED_H
 
@@ -19,6 +17,8 @@
 #include "kernel/checksum.h"
 #include "kernel/demand.h"
 #include "kernel/loser_tree.h"
+
+#include <pthread.h>
 
 typedef struct sorted sorted;
 typedef struct sorted_reader sorted_reader;
@@ -66,7 +66,9 @@ struct sorted {
 	uint32_t rank;
 	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; run k has the places from start[k] to start[k + 1] */
-	bool costly;           /* item() and before() read files */
+	const struct sorted_source *src; /* how the files are read (sorted_merge.h); NULL: item()
+					  * and before() read none */
+	item *looked;                    /* with src: room for one */
 	err failed; /* the first failure to read; what is looked up after it means nothing */
 };
 
@@ -131,15 +133,22 @@ size_t sorted_piece_entries(sorted_piece *p);
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to);
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h);
 
-/* Entries in memory. */
+/* Records in memory as one run: sorted on demand; or entries in the order in which they are to
+ * leave, which can only be read in pieces. */
 typedef struct sorted_memory {
 	sorted s;
 	records recs;
-	const entry *e;
+	demand *order;        /* NULL: e has the order */
+	demand_room *look;    /* scratch for single places, and for streams */
+	pthread_mutex_t lock; /* for look */
+	entry *e;             /* the caller's */
 } sorted_memory;
 
-/* sorted_memory_make - s->recs and s->e are set; run k is e[start[k] .. start[k + 1]). Only a
- * single run can be read in pieces. */
-void sorted_memory_make(sorted_memory *s, size_t count, const uint64_t *start);
+/* sorted_memory_make - make the sequence of a->recs in the order of a->order, for which demand_end
+ * was called, or of a->e. start[0] is 0, start[1] how many records there are; it outlives a. */
+status sorted_memory_make(sorted_memory *a, const uint64_t *start, err *e);
+
+/* sorted_memory_close - free a->order as well, also one of which no sequence was made. */
+void sorted_memory_close(sorted_memory *a);
 
 #endif

@@ -53,7 +53,7 @@ typedef struct ring {
 typedef struct sorted_merge {
 	sorted_reader r;
 	mem *m;
-	sorted_source src;
+	sorted *of;
 	layout lay;
 	sorted_chunk c;
 	size_t count, fair;               /* files; records of each in a piece */
@@ -119,12 +119,6 @@ static uint64_t in_sight(const sorted_merge *s, const ring *r)
 
 /* ---------------------------------------------------------------------------- which is next */
 
-static bool can_read(const sorted_merge *s, const ring *r)
-{
-	return chunk_begin(s, r, r->next_chunk) < r->to &&
-	       slot_of(r, r->next_chunk)->state == SLOT_EMPTY;
-}
-
 static bool is_waiting(const ring *r)
 {
 	return r->place < r->to && r->place == r->loaded;
@@ -182,7 +176,9 @@ static bool ends_before(const void *sorted_merge_, uint32_t a, uint32_t b)
 /* Under the lock: chunks of a file can be read again, or no longer. */
 static void chunks_changed(sorted_merge *s, const ring *r)
 {
-	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can_read(s, r));
+	const bool can = chunk_begin(s, r, r->next_chunk) < r->to &&
+			 slot_of(r, r->next_chunk)->state == SLOT_EMPTY;
+	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can);
 }
 
 /* Under the lock: a file has more in memory, or less that is not in pieces. */
@@ -196,16 +192,6 @@ static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 }
 
 /* --------------------------------------------------------------------------------- reading */
-
-/* What a ring begins with also lies behind it. */
-static void copy_wrapped(const sorted_merge *s, const ring *r, uint64_t first, size_t n)
-{
-	const size_t bytes = s->lay.record_bytes;
-	const uint64_t at = (first - r->base) % r->recs;
-	if (at < r->wrap)
-		memcpy(s->base + (r->at + r->recs + at) * bytes, place_of(s, r, first),
-		       u64_min(n, r->wrap - at) * bytes);
-}
 
 /* Under the lock, which is released while reading: the next chunk; false: there is none to read
  * now. */
@@ -227,9 +213,13 @@ static bool read_next(sorted_merge *s)
 	s->busy[b] = true;
 	chunks_changed(s, r);
 	pthread_mutex_unlock(&s->lock);
-	if (s->src.read_recs(s->src.of, k, first, n, &s->c, place_of(s, r, first),
-			     s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK)
-		copy_wrapped(s, r, first, n);
+	const size_t bytes = s->lay.record_bytes;
+	const uint64_t at = (first - r->base) % r->recs;
+	if (s->of->src->read_recs(s->of, k, first, n, &s->c, place_of(s, r, first),
+				  s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK &&
+	    at < r->wrap) /* what a ring begins with also lies behind it */
+		memcpy(s->base + (r->at + r->recs + at) * bytes, place_of(s, r, first),
+		       u64_min(n, r->wrap - at) * bytes);
 	pthread_mutex_lock(&s->lock);
 	s->busy[b] = false;
 	if (e.code != ST_OK)
@@ -255,15 +245,6 @@ static void *read_all(void *sorted_merge_)
 			pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
-}
-
-/* Under the lock, without threads that read ahead: what would cut the piece short. */
-static void read_for_piece(sorted_merge *s)
-{
-	uint32_t k;
-	bool read = true;
-	while (read && file_heap_first(&s->to_read, &k))
-		read = s->ring[k].loaded - s->ring[k].place < s->fair && read_next(s);
 }
 
 /* --------------------------------------------------------------------------------- cutting */
@@ -294,7 +275,7 @@ static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
 	ring *r = &s->ring[k];
 	if (r->place > r->from &&
 	    key_copy_compare(&s->lay, r->last_key, place_of(s, r, r->place)) > 0)
-		(void)s->src.disorder(s->src.of, k, r->place, &s->e);
+		(void)s->of->src->disorder(s->of, k, r->place, &s->e);
 	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
 	p->n += (size_t)n;
 	const uint64_t last = r->place + n - 1;
@@ -368,7 +349,7 @@ static void merge(const sorted_merge *s, sorted_piece *p, err *e)
 		const sorted_range *g = &p->range[i];
 		const uint64_t good = make_entries(s, g, a + n);
 		if (good < g->n)
-			(void)s->src.disorder(s->src.of, g->run, g->first + good, e);
+			(void)s->of->src->disorder(s->of, g->run, g->first + good, e);
 		p->from[i] = a + n;
 		p->len[i] = (size_t)g->n;
 		n += (size_t)g->n;
@@ -393,8 +374,10 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	p->in_order = NULL;
 	p->recs = s->recs;
 	pthread_mutex_lock(&s->lock);
-	if (s->readers == 0)
-		read_for_piece(s);
+	/* without threads that read ahead: what would cut the piece short */
+	for (uint32_t k; s->readers == 0 && file_heap_first(&s->to_read, &k);)
+		if (s->ring[k].loaded - s->ring[k].place >= s->fair || !read_next(s))
+			break;
 	while (s->e.code == ST_OK && !cut(s, p))
 		if (!read_next(s))
 			pthread_cond_wait(&s->changed, &s->lock);
@@ -438,7 +421,7 @@ status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
 {
 	sorted_merge *s = (void *)r;
 	*sum = s->sum;
-	return s->src.check ? s->src.check(s->src.of, e) : ST_OK;
+	return s->of->src->check ? s->of->src->check(s->of, e) : ST_OK;
 }
 
 /* ---------------------------------------------------------------------------- opening, closing */
@@ -472,8 +455,8 @@ static uint64_t lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *t
 static void size_chunks(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
 {
 	uint64_t chunks = 2;
-	for (size_t want = s->src.chunk_bytes;; want /= 2) {
-		s->c = s->src.chunk(s->src.of, want);
+	for (size_t want = s->of->src->chunk_bytes;; want /= 2) {
+		s->c = s->of->src->chunk(s->of, want);
 		if (lay_out(s, from, to, chunks) <= bytes)
 			break;
 		if (s->c.recs * (uint64_t)s->lay.record_bytes > want || want == 0) {
@@ -533,8 +516,8 @@ static status alloc(sorted_merge *s, err *e)
 	return open_heaps(s, e);
 }
 
-status sorted_merge_open(sorted *of, mem *m, const sorted_source *src, const uint64_t *lo,
-			 const uint64_t *hi, const sorted_use *u, sorted_reader **out, err *e)
+status sorted_merge_open(sorted *of, mem *m, const uint64_t *lo, const uint64_t *hi,
+			 const sorted_use *u, sorted_reader **out, err *e)
 {
 	const size_t count = of->count;
 	sorted_merge *s = mem_array(m, 1, sizeof *s, "runs", e);
@@ -545,7 +528,7 @@ status sorted_merge_open(sorted *of, mem *m, const sorted_source *src, const uin
 		mem_free(m, from);
 		return ST_RESOURCE;
 	}
-	*s = (sorted_merge){ .m = m, .src = *src, .lay = of->lay, .count = count };
+	*s = (sorted_merge){ .m = m, .of = of, .lay = of->lay, .count = count };
 	s->fair = size_max(u->piece_recs / count, 1);
 	s->r = (sorted_reader){ .ops = of->ops, .most = s->fair * count, .ranges = count };
 	s->bounces = u->readers ? u->readers : 1;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/splitmix.h"
+#include "entries_help.h"
 #include "exchange/splitter_search.h"
 #include "kernel/radix.h"
 
@@ -98,11 +99,10 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 	enum { N = SMALL / RANKS };
 	const records recs = { input + (size_t)c->rank * N * REC, lay, (uint32_t)c->rank };
 	const uint64_t start[] = { 0, N }, target[] = { N, 2 * N, 3 * N, 4 * N };
-	sorted_memory r = { .recs = recs, .e = e };
+	entry_runs r = entries_of(recs, e, 1, start);
 	uint64_t cut[RANKS + 1];
 	splitter_search b;
 	err er = { ST_OK, "" };
-	sorted_memory_make(&r, 1, start);
 	for (uint64_t i = 0; i < N; i++)
 		e[i] = entry_make(record_at(&recs, i), &lay, i);
 	radix_sort(e, out, N, &recs);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/splitmix.h"
+#include "entries_help.h"
 #include "exchange/splitter_search.h"
 #include "kernel/radix.h"
 
@@ -102,11 +103,10 @@ static void draw_targets(trial *t)
 	}
 }
 
-static sorted_memory runs_of(const trial *t, int rank)
+static entry_runs runs_of(const trial *t, int rank)
 {
-	sorted_memory r = { .recs = { t->input[rank], lay, (uint32_t)rank }, .e = t->e[rank] };
-	sorted_memory_make(&r, t->runs, t->start[rank]);
-	return r;
+	const records r = { t->input[rank], lay, (uint32_t)rank };
+	return entries_of(r, t->e[rank], t->runs, t->start[rank]);
 }
 
 static status search_rank(comm *c, void *trial_)
@@ -114,7 +114,7 @@ static status search_rank(comm *c, void *trial_)
 	trial *t = trial_;
 	mem m = { 0 };
 	err e = { ST_OK, "" };
-	sorted_memory own = runs_of(t, c->rank);
+	entry_runs own = runs_of(t, c->rank);
 	sorted *r = &own.s;
 	splitter_search s;
 	status rc = splitter_search_open(&s, c, &m, r, NULL, t->target, (size_t)c->size - 1, &e);
@@ -133,7 +133,7 @@ static void check_splitter(const trial *t, size_t j)
 	uint64_t before = 0;
 	item last = { 0, 0, 0 }, first = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, it;
 	for (int i = 0; i < t->ranks; i++) {
-		sorted_memory own = runs_of(t, i);
+		entry_runs own = runs_of(t, i);
 		sorted *r = &own.s;
 		for (size_t k = 0; k < t->runs; k++) {
 			const uint64_t cut = t->cut[i][(j + 1) * t->runs + k];

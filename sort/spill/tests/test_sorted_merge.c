@@ -5,8 +5,7 @@
  * is left in the middle, ends. Looking up a record or a place reads the right one. */
 #include "base/pool.h"
 #include "spill_help.h"
-#include "spill/sorted_disk.h"
-#include "spill/sorted_merge.h"
+#include "spill/sorted_files.h"
 
 #include <stdatomic.h>
 #include <string.h>
