@@ -37,14 +37,6 @@ static size_t rank_of(const splitters *g, const records *r, const entry *e, uint
 	return b.lo;
 }
 
-void splitters_count(const splitters *g, const records *r, uint64_t first, size_t n, uint64_t *send)
-{
-	for (size_t i = 0; i < n; i++) {
-		const entry e = entry_make(record_at(r, i), &r->lay, i);
-		send[rank_of(g, r, &e, first + i)]++;
-	}
-}
-
 size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
 		       const uint64_t *start, uint64_t *at, entry *out)
 {
@@ -84,13 +76,6 @@ static size_t samples_of(const layout *l, uint64_t share)
 	return (size_t)u64_min(share, sample_room(l));
 }
 
-/* Not the same in every run: nobody who makes keys is to know what will be drawn of them. */
-static uint64_t seed(void)
-{
-	uint64_t s;
-	return getrandom(&s, sizeof s, 0) == sizeof s ? s : (uint64_t)(now_s() * 1e9);
-}
-
 /* One from each k-th part of the share, at a random place there. */
 static status draw(rank_env *env, const share_plan *s, const reader *from, unsigned char *rec,
 		   unsigned char *to)
@@ -99,7 +84,10 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
 	const size_t k = samples_of(l, n), isz = item_bytes(l);
 	const records one = { rec, *l, 0 };
-	uint64_t state = seed();
+	uint64_t state;
+	/* not the same in every run: nobody who makes keys is to know what will be drawn of them */
+	if (getrandom(&state, sizeof state, 0) != sizeof state)
+		state = (uint64_t)(now_s() * 1e9);
 	status rc = ST_OK;
 	for (size_t i = 0; i < k && rc == ST_OK; i++, to += isz) {
 		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
@@ -116,38 +104,32 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	return rc;
 }
 
-/* Rank 0: the first item that has as much before it as the ranks before are to write. */
-static void choose(const share_plan *s, weighed *w, size_t n, splitters *g)
+/* Rank 0: choose the first item that has as much before it as the ranks before are to write. */
+static status choose(rank_env *env, const share_plan *s, const unsigned char *all, splitters *g)
 {
+	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
+	const size_t isz = item_bytes(&g->lay);
+	weighed *w = mem_array(&env->m, p * room, sizeof *w, "samples", &env->e);
 	layout lay = g->lay;
 	double before = 0;
-	size_t at = 0;
+	size_t n = 0, at = 0;
+	if (!w)
+		return ST_RESOURCE;
+	for (size_t r = 0; r < p; r++) {
+		const size_t k = samples_of(&lay, s->in[r]);
+		const double weight = k ? (double)s->in[r] / (double)k : 0;
+		for (size_t i = 0; i < k; i++)
+			w[n++] = (weighed){ (const void *)(all + (r * room + i) * isz), weight };
+	}
 	qsort_r(w, n, sizeof *w, item_order, &lay);
 	for (size_t i = 0; i < g->count; i++) {
 		while (at + 1 < n && before + w[at].weight / 2 < (double)s->before[i])
 			before += w[at++].weight;
 		if (n > 0)
-			memcpy(splitters_item(g, i), w[at].it, item_bytes(&lay));
+			memcpy(splitters_item(g, i), w[at].it, isz);
 	}
-}
-
-static status choose_of_all(rank_env *env, const share_plan *s, const unsigned char *all,
-			    splitters *g)
-{
-	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
-	weighed *w = mem_array(&env->m, p * room, sizeof *w, "samples", &env->e);
-	size_t n = 0;
-	for (size_t r = 0; w && r < p; r++) {
-		const size_t k = samples_of(&g->lay, s->in[r]);
-		for (size_t i = 0; i < k; i++)
-			w[n++] = (weighed){ (const void *)(all +
-							   (r * room + i) * item_bytes(&g->lay)),
-					    (double)s->in[r] / (double)k };
-	}
-	if (w)
-		choose(s, w, n, g);
 	mem_free(&env->m, w);
-	return w ? ST_OK : ST_RESOURCE;
+	return ST_OK;
 }
 
 /* Collective. g->raw is to be freed on failure too. */
@@ -166,7 +148,7 @@ static status estimate(rank_env *env, const share_plan *s, const reader *from, s
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, mine, all, bytes, 0);
 	if (rc == ST_OK && env->c->rank == 0)
-		rc = choose_of_all(env, s, all, g);
+		rc = choose(env, s, all, g);
 	mem_free(&env->m, rec);
 	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
@@ -205,29 +187,6 @@ static uint64_t read_before(const rounds *x, int r, uint64_t round)
 	return (uint64_t)((unsigned __int128)x->k->s->in[r] * round / x->count);
 }
 
-/* This rank's records of the round: n from *first on. */
-static size_t part_of(const rounds *x, uint64_t *first)
-{
-	const rank_env *env = x->env;
-	*first = 0;
-	for (int r = 0; r < env->c->size; r++)
-		*first += read_before(x, r, x->round + (r < env->c->rank));
-	return (size_t)(read_before(x, env->c->rank, x->round + 1) -
-			read_before(x, env->c->rank, x->round));
-}
-
-/* Nothing, once reading has failed. */
-static size_t read_part(rounds *x, uint64_t first, size_t n)
-{
-	loading got = { .entries = NULL };
-	if (x->e_read.code == ST_OK)
-		(void)reader_load(x->from, first, n, x->raw, &got, &x->e_read);
-	x->sum = checksum_join(x->sum, got.sum);
-	x->verify_s += got.verify_s;
-	x->read += x->e_read.code == ST_OK ? n : 0;
-	return x->e_read.code == ST_OK ? n : 0;
-}
-
 static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
 	rounds *x = rounds_;
@@ -235,29 +194,41 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->start[to] + skip, n, 0, buf));
 }
 
-/* What a rank does not send would be waited for. */
-static status check_round(rounds *x)
+/* Read this rank's records of the round, nothing once reading has failed, and part them by where
+ * they go. */
+static void read_round(rounds *x)
 {
-	for (int i = 0; i < x->env->c->size; i++)
-		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
-			return err_set(&x->e_exchange, ST_PEER,
-				       "rank %d announces more records than it may have read", i);
-	return ST_OK;
+	const rank_env *env = x->env;
+	const size_t p = (size_t)env->c->size;
+	const records r = { x->raw, env->o->lay, 0 };
+	loading got = { .entries = NULL };
+	uint64_t first = 0;
+	size_t n = (size_t)(read_before(x, env->c->rank, x->round + 1) -
+			    read_before(x, env->c->rank, x->round));
+	for (int i = 0; i < env->c->size; i++)
+		first += read_before(x, i, x->round + (i < env->c->rank));
+	if (x->e_read.code == ST_OK)
+		(void)reader_load(x->from, first, n, x->raw, &got, &x->e_read);
+	if (x->e_read.code != ST_OK)
+		n = 0;
+	x->sum = checksum_join(x->sum, got.sum);
+	x->verify_s += got.verify_s;
+	x->read += n;
+	memset(x->send, 0, p * sizeof *x->send);
+	for (size_t i = 0; i < n; i++) {
+		const entry e = entry_make(record_at(&r, i), &r.lay, i);
+		x->send[rank_of(&x->g, &r, &e, first + i)]++;
+	}
+	for (size_t k = 0; k < p; k++)
+		x->start[k + 1] = x->start[k] + x->send[k];
+	x->misfits += splitters_place(&x->g, &r, first, n, x->start, x->at, x->out);
+	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 }
 
 static status begin_round(rounds *x)
 {
 	rank_env *env = x->env;
-	uint64_t first;
-	const records r = { x->raw, env->o->lay, 0 };
-	const size_t p = (size_t)env->c->size, most = part_of(x, &first);
-	const size_t n = read_part(x, first, most);
-	memset(x->send, 0, p * sizeof *x->send);
-	splitters_count(&x->g, &r, first, n, x->send);
-	for (size_t k = 0; k < p; k++)
-		x->start[k + 1] = x->start[k] + x->send[k];
-	x->misfits += splitters_place(&x->g, &r, first, n, x->start, x->at, x->out);
-	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
+	read_round(x);
 	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
 	const exchange_plan plan = { .c = env->c,
 				     .m = &env->m,
@@ -271,8 +242,10 @@ static status begin_round(rounds *x)
 				     .threads = env->o->exchange_threads,
 				     .budget_bytes = (size_t)x->k->windows_bytes,
 				     .total = x->k->s->records };
-	if (rc == ST_OK)
-		rc = check_round(x);
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++) /* what is not sent is waited for */
+		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
+			rc = err_set(&x->e_exchange, ST_PEER,
+				     "rank %d announces more records than it may have read", i);
 	if (!atomic_load(&env->c->broken))
 		rc = comm_agree(env->c,
 				rc == ST_OK ? exchange_open(&x->x, &plan, &x->e_exchange) : rc);
@@ -342,13 +315,6 @@ static status take(void *rounds_, unsigned char *to, size_t n, size_t *got, err 
 	return ST_OK;
 }
 
-static void drain(rounds *x)
-{
-	do
-		x->left = 0;
-	while (next_block(x) == ST_OK && x->left);
-}
-
 static status open_rounds(rounds *x, const reader_plan *rp)
 {
 	rank_env *env = x->env;
@@ -389,23 +355,15 @@ static void close_rounds(rounds *x)
 	mem_free(&env->m, x->at);
 }
 
-static void note_rounds(const rounds *x, read_runs *out)
-{
-	rank_result *r = x->env->stats;
-	const uint64_t bytes = x->env->o->lay.record_bytes;
-	r->in = x->read;
-	out->sum = x->sum;
-	out->verify_s += x->verify_s;
-	r->received_bytes += x->received * bytes;
-	result_shift(r, PH_EXCHANGE, x->waited_s);
-}
-
 static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 {
 	rank_env *env = x->env;
+	rank_result *r = env->stats;
 	read_runs none = { 0 };
 	status rc = run_formation_stream(take, x, &none, p, &env->m, out, &env->e);
-	drain(x);
+	do /* whatever is left of the rounds */
+		x->left = 0;
+	while (next_block(x) == ST_OK && x->left);
 	if (rc == ST_OK && x->e_exchange.code)
 		rc = err_set(&env->e, x->e_exchange.code, "%s", x->e_exchange.text);
 	if (rc == ST_OK && x->e_read.code)
@@ -414,7 +372,11 @@ static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 		rc = gather_misfits(atomic_load(&x->misfits), &env->e);
 	if (rc == ST_OK)
 		rc = reader_check(x->from, &env->e);
-	note_rounds(x, out);
+	r->in = x->read;
+	r->received_bytes += x->received * env->o->lay.record_bytes;
+	result_shift(r, PH_EXCHANGE, x->waited_s);
+	out->sum = x->sum;
+	out->verify_s += x->verify_s;
 	return rc;
 }
 

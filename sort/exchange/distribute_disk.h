@@ -20,14 +20,10 @@ static inline item *splitters_item(const splitters *g, size_t i)
 	return (void *)(g->raw + i * item_bytes(&g->lay));
 }
 
-/* splitters_count - count how many of n records each rank is to get, in send. The records are
- * number `first` and following of those that the items were made from. */
-void splitters_count(const splitters *g, const records *r, uint64_t first, size_t n,
-		     uint64_t *send);
-
-/* splitters_place - make entries of the same records, rank by rank, in the order of positions for
- * each: rank k's are out[start[k] .. start[k + 1]). at: room for g->count + 1 numbers. Returns the
- * number of records that had no place there, because memory has changed since they were counted. */
+/* splitters_place - make entries of n records, rank by rank, in the order of positions for each:
+ * rank k's are out[start[k] .. start[k + 1]). The records are number `first` and following of those
+ * that the items were made from. at: room for g->count + 1 numbers. Returns the number of records
+ * that had no place there, because memory has changed since they were counted. */
 size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
 		       const uint64_t *start, uint64_t *at, entry *out);
 

@@ -4,7 +4,6 @@
 #include "memory_sort.h"
 #include "base/minmax.h"
 #include "exchange/exchange.h"
-#include "exchange/outgoing.h"
 #include "exchange/splitter_search.h"
 #include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"

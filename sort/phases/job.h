@@ -7,7 +7,7 @@
 
 #include "base/memory_limit.h"
 #include "exchange/exchange.h"
-#include "exchange/outgoing.h"
+#include "exchange/stream_merge.h"
 #include "exchange/splitter_search.h"
 #include "exchange/two_level.h"
 #include "io/input.h"
