@@ -36,59 +36,59 @@ typedef struct step {
 } step;
 
 static const step steps[] = {
-	/* agree on the settings, find the files, count the records */
+	/* Agree on the settings, find the files, count the records. */
 	{ PH_DESCRIBE, SEVERAL | SINGLE, false, phase_describe, STAGE_NONE },
-	/* how much each rank reads, and how much it writes */
+	/* Plan how much each rank reads, and how much it writes. */
 	{ PH_PLAN, SEVERAL | SINGLE, false, phase_plan, STAGE_NONE },
-	/* continue with the runs of an earlier program */
+	/* Continue with the runs of an earlier program. */
 	{ PH_PLAN, MERGING | SINGLE, false, phase_resume, STAGE_NONE },
-	/* did an earlier program end well, and nobody saw it? */
+	/* Look whether the output is complete already, under its final name. */
 	{ PH_PLAN, MERGING | SINGLE, false, phase_find_output, STAGE_NONE },
-	/* in memory, or spilled to disk */
+	/* Sort in memory, or spill to disk? */
 	{ PH_PLAN, SEVERAL | SINGLE, false, phase_budget, STAGE_NONE },
-	/* for a later program: what the runs to come belong to */
+	/* Note for a later program what the runs to come belong to. */
 	{ PH_PLAN, MERGING | SINGLE, false, phase_save_state, STAGE_NONE },
-	/* local sort: records to memory or disk, in sorted runs */
+	/* Local sort: read records to memory or disk, in sorted runs. */
 	{ PH_READ, SEVERAL | SINGLE, false, phase_read, STAGE_READ },
-	/* is the output complete except for its final name? */
+	/* Look whether the output of an earlier program only lacks its final name. */
 	{ PH_READ, MERGING | SINGLE, false, phase_load_output, STAGE_NONE },
-	/* a rank that turned slow is to write less */
+	/* Let a rank that turned slow write less. */
 	{ PH_PLAN, SEVERAL, false, phase_adapt, STAGE_NONE },
-	/* records beyond --top are assigned to no rank */
+	/* Assign the records beyond --top to the last rank. */
 	{ PH_PLAN, MERGING | TOPPED, false, phase_plan_top, STAGE_NONE },
-	/* pivot sampling: estimate the splitters */
+	/* Pivot sampling: estimate the splitters. */
 	{ PH_SAMPLE, SEVERAL, false, phase_sample, STAGE_NONE },
-	/* partition: cut exactly at the planned shares */
+	/* Partition: cut exactly at the planned shares. */
 	{ PH_SPLIT, SEVERAL, false, phase_split, STAGE_SPLIT },
-	/* each rank's records of inputs that are sorted already */
+	/* Or cut inputs that are sorted already. */
 	{ PH_SPLIT, SINGLE, false, phase_split_inputs, STAGE_NONE },
-	/* drop the records beyond --top */
+	/* Drop the records beyond --top. */
 	{ PH_SPLIT, MERGING | TOPPED, false, phase_drop_rest, STAGE_NONE },
-	/* equal keys to one rank */
+	/* Move cuts so that equal keys go to one rank. */
 	{ PH_SPLIT, SEVERAL | DROPPING, false, phase_split_keys, STAGE_NONE },
-	/* among very many ranks records go to their group first */
+	/* All-to-all exchange in two steps: among very many ranks, first between groups. */
 	{ PH_EXCHANGE, MERGING, false, phase_regroup, STAGE_NONE },
-	/* all-to-all exchange and merge: records are written as they come */
+	/* All-to-all exchange and merge: write records as they come. */
 	{ PH_MERGE, MERGING, false, phase_merge, STAGE_WRITE },
-	/* all-to-all exchange, then sort */
+	/* Or all-to-all exchange, then sort. */
 	{ PH_SORT, DISTRIBUTING, false, phase_distribute, STAGE_RECEIVE },
-	/* a rank that reads what it writes puts each piece to its place */
+	/* Or, if nothing is exchanged, put each piece to its place. */
 	{ PH_MERGE, SINGLE, false, phase_single_rank, STAGE_WRITE },
-	/* parts lie next to each other again */
+	/* Close the gaps that dropped records leave between parts. */
 	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, phase_close_gaps, STAGE_NONE },
-	/* write the output to the disk */
+	/* Write the output to the disk. */
 	{ PH_SYNC, SEVERAL | SINGLE, false, phase_sync, STAGE_NONE },
-	/* read it back from the disk */
+	/* Read it back from the disk. */
 	{ PH_SYNC, SEVERAL | SINGLE, false, phase_reread, STAGE_CHECK },
-	/* verify the output against the input */
+	/* Verify the output against the input. */
 	{ PH_SYNC, SEVERAL | SINGLE, false, phase_verify, STAGE_NONE },
-	/* for a later program: only the name is missing */
+	/* Note for a later program that only the name is missing. */
 	{ PH_SYNC, MERGING | SINGLE, false, phase_save_output, STAGE_NONE },
-	/* give files their final names */
+	/* Give files their final names. */
 	{ PH_COMMIT, SEVERAL | SINGLE, true, phase_commit, STAGE_NONE },
-	/* remove the runs */
+	/* Remove the runs. */
 	{ PH_COMMIT, MERGING | SINGLE, true, phase_drop_checkpoints, STAGE_NONE },
-	/* teach the next run how fast the ranks were */
+	/* Teach the next run how fast the ranks were. */
 	{ PH_COMMIT, SEVERAL, true, phase_update_wisdom, STAGE_NONE },
 };
 

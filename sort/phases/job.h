@@ -100,24 +100,25 @@ typedef struct verified {
 	unsigned char *part_summaries; /* rank 0: [size] */
 } verified;
 
+/* Each value is made by one phase, and only read by those after it. */
 typedef struct job {
 	rank_env env;
 	rank_result mine;
 	phase at;
 	double begun_s, all_read_s; /* by the clock; since then, when all ranks had read */
-	files files;
-	cpu_share cpus;
-	workdir work;
-	wisdom *wisdom; /* rank 0, with --plan=online */
-	share_plan shares;
-	share_plan next; /* what the phase under way has planned again; see job_replan */
-	scatter_plan scatter;
-	memory_plan memory;
-	read_runs data;
-	speed_history speeds; /* of reading and sorting, with --adapt */
-	cuts cuts;
-	output_part part;
-	verified verified;
+	files files;                /* by describe */
+	cpu_share cpus;             /* by describe */
+	workdir work;               /* by describe; resume decides who continues with what */
+	wisdom *wisdom;             /* by plan on rank 0, with --plan=online */
+	share_plan shares;          /* by describe and plan, and by all that plan again: */
+	share_plan next;            /* of the phase under way; see job_replan */
+	scatter_plan scatter;       /* by plan */
+	memory_plan memory;         /* by budget; read notes what a stream has taken */
+	read_runs data;             /* by read; regroup and distribute replace it */
+	speed_history speeds;       /* by read, of reading and sorting, with --adapt */
+	cuts cuts;                  /* by sample and split */
+	output_part part;           /* by merge, distribute, single_rank */
+	verified verified;          /* by verify */
 } job;
 
 /* -------------------------------------------------------------------------------------- steps */

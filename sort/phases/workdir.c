@@ -174,10 +174,8 @@ static status agree_on_job(job *j)
 	}
 	for (size_t i = 0; i < s->count && other < 0; i++)
 		other = s->s[i].job != mine.job ? s->s[i].rank : -1;
-	finding *all = mem_array(&env->m, (size_t)env->c->size, sizeof *all, "states", &env->e);
-	rc = comm_agree(env->c, !all ? ST_RESOURCE : other >= 0 ? ST_REFUSED : ST_OK);
-	if (rc == ST_OK)
-		rc = comm_allgather(env->c, &mine, all, sizeof mine);
+	rc = comm_agree(env->c, other < 0 ? ST_OK : ST_REFUSED);
+	finding *all = rc == ST_OK ? env_allgather(env, &mine, sizeof mine, "states", &rc) : NULL;
 	for (int i = 0; rc == ST_OK && i < env->c->size && other < 0; i++) {
 		if (!all[i].found)
 			continue;
