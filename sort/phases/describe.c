@@ -245,8 +245,8 @@ static status find_files(job *j)
 	return rc == ST_OK ? check_streams(j) : rc;
 }
 
-/* Files that every rank reads; how many of its fellow ranks share its host shows whether numbers of
- * files are enough. */
+/* Names of files, and contents of those that every rank reads; how many of its fellow ranks share
+ * its host shows whether numbers of files are enough. */
 static status compare_views(job *j)
 {
 	rank_env *env = &j->env;
@@ -258,14 +258,10 @@ static status compare_views(job *j)
 				"%u byte%s, sort(1) sorts lines",
 				quoted(in->file[i].path), env->o->lay.record_bytes,
 				plural(env->o->lay.record_bytes));
-	if (env->c->size == 1 || env->o->from_root || in->per_rank)
-		return ST_OK;
-	return same_input(env, in, !env->o->explain && j->cpus.ranks_here < (unsigned)env->c->size);
-}
-
-static status compare_names(job *j)
-{
-	return alias_check(&j->env, &j->files.late_refused);
+	const bool shared = env->c->size > 1 && !env->o->from_root && !in->per_rank;
+	const bool apart = !env->o->explain && j->cpus.ranks_here < (unsigned)env->c->size;
+	const status rc = shared ? same_input(env, in, apart) : ST_OK;
+	return rc == ST_OK ? alias_check(env, &j->files.late_refused) : rc;
 }
 
 /* With files of its own, a rank may read what another one would remove as left by a killed job. */
@@ -311,19 +307,15 @@ static status lock_output(job *j)
 	unsigned removed;
 	const bool fits = !out->per_rank || saved->part; /* files of as many ranks */
 	out->file.reads = out->manifest.reads = &j->files.in.reads;
-	const status rc = output_lock(out, env->c, fits ? saved->all.id : 0,
-				      workdir_patience_s(env), &removed, &env->note, &env->e);
+	status rc = output_lock(out, env->c, fits ? saved->all.id : 0, workdir_patience_s(env),
+				&removed, &env->note, &env->e);
 	if (rc == ST_OK)
 		output_sweep_parts(out);
 	if (rc == ST_OK && out->file.stays)
 		output_note_stays(j, out->file.stays_name);
 	env->stats->leftovers += removed;
-	return rc;
-}
-
-static status share_lock(job *j)
-{
-	return output_share_lock(&j->files.out, j->env.c);
+	rc = comm_agree(env->c, rc);
+	return rc == ST_OK ? output_share_lock(out, env->c) : rc;
 }
 
 /* ------------------------------------------------------------------------------------- records */
@@ -377,9 +369,8 @@ static status make_plans(job *j)
 status phase_describe(job *j)
 {
 	static job_step *const look[] = { handshake,         make_plans, place_count,
-					  choose_io_backend, find_files, compare_views,
-					  compare_names };
-	static job_step *const lock[] = { gather_reads, workdir_open, lock_output, share_lock };
+					  choose_io_backend, find_files, compare_views };
+	static job_step *const lock[] = { gather_reads, workdir_open, lock_output };
 	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);
 	if (rc == ST_OK && !j->env.o->explain)

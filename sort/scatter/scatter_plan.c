@@ -20,19 +20,19 @@ status scatter_plan_make(rank_env *env, scatter_plan *sp)
 	if (!env_scatters(env))
 		return ST_OK;
 	sp->p = p;
-	sp->startup_s = mem_array(&env->m, p, sizeof *sp->startup_s, "links", &env->e);
-	sp->byte_s = mem_array(&env->m, p, sizeof *sp->byte_s, "links", &env->e);
-	sp->arrive_s = mem_array(&env->m, p, sizeof *sp->arrive_s, "links", &env->e);
-	sp->order = mem_array(&env->m, p, sizeof *sp->order, "order of service", &env->e);
-	return sp->startup_s && sp->byte_s && sp->arrive_s && sp->order ? ST_OK : ST_RESOURCE;
+	sp->startup_s = mem_array(&env->m, p, 3 * sizeof(double) + sizeof *sp->order,
+				  "links and order of service", &env->e);
+	if (!sp->startup_s)
+		return ST_RESOURCE;
+	sp->byte_s = sp->startup_s + p;
+	sp->arrive_s = sp->byte_s + p;
+	sp->order = (void *)(sp->arrive_s + p);
+	return ST_OK;
 }
 
 void scatter_plan_free(rank_env *env, scatter_plan *sp)
 {
 	mem_free(&env->m, sp->startup_s);
-	mem_free(&env->m, sp->byte_s);
-	mem_free(&env->m, sp->arrive_s);
-	mem_free(&env->m, sp->order);
 }
 
 /* ---------------------------------------------------------------------------------------- links */
