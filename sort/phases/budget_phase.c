@@ -351,6 +351,7 @@ status phase_budget(job *j)
 {
 	static job_step *const step[] = { find_limit, size_windows, choose_exchange };
 	rank_result *r = j->env.stats;
+	size_t dirs;
 	status rc = job_each(j, step, sizeof step / sizeof *step);
 	r->exchange = j->memory.exchange;
 	if (rc == ST_OK)
@@ -359,6 +360,62 @@ status phase_budget(job *j)
 	memcpy(r->limit_text, j->memory.limit.text, sizeof r->limit_text);
 	note_budget(j);
 	if (rc == ST_OK && !j->files.in.is_stream)
-		plan_time(j);
+		plan_time(j, *budget_tmpdirs(j, &dirs));
 	return rc;
+}
+
+/* -------------------------------------------------------------------------- by rank 0 for all
+ *
+ * Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
+ * Ranks that read and write as much as the one before them have the same. */
+
+/* From rank `first` on. Why a rank cannot stands in its result. */
+static status plan_ranks(job *j, rank_result *all, int first)
+{
+	rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
+	status rc = ST_OK;
+	for (int i = first; i < env->c->size; i++) {
+		rank_result *r = &all[i];
+		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
+				   s->out[i] == s->out[i - 1] &&
+				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
+		*r = alike ? all[i - 1] : j->mine;
+		if (!alike) {
+			env->c->rank = i;
+			env->stats = r;
+			env->e = (err){ ST_OK, "" };
+			env->m.peak_bytes = env->m.now_bytes;
+			free(j->memory.tmpdir);
+			j->memory.tmpdir = NULL;
+			r->predicted_s = 0;
+			plan_note(j);
+			(void)phase_budget(j);
+			r->status = env->e.code;
+			memcpy(r->text, env->e.text, sizeof r->text);
+		}
+		r->rank = i;
+		/* the ranks are threads of this process */
+		const numa_place p = place_plan(j, (unsigned)i);
+		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
+		r->binding = (int32_t)p.binding;
+		rc = rc == ST_OK ? (status)r->status : rc;
+	}
+	env->c->rank = 0;
+	env->stats = &j->mine;
+	return rc;
+}
+
+status plan_for_all(job *j, rank_result *all, status rc)
+{
+	const memory_plan *mp = &j->memory;
+	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
+	for (int i = 0; i < j->env.c->size; i++)
+		all[i].rank = i;
+	if (!mp->limit.text[0]) /* rank 0 has not come so far */
+		return rc;
+	const status others = plan_ranks(j, all, 1);
+	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))
+		return plan_ranks(j, all, 0);
+	return rc == ST_OK ? others : rc;
 }

@@ -154,16 +154,6 @@ static status place_count(job *j)
 	return rc;
 }
 
-/* Fewer threads than there are processors for them may be one of several jobs, which would all
- * begin with the same node. */
-numa_place place_plan(const job *j, unsigned before)
-{
-	const cpu_share *c = &j->cpus;
-	const bool fills = c->threads >= (unsigned)c->processors;
-	return numa_plan(c->numa, c->sharing, before, c->threads,
-			 j->env.o->bind == BIND_AUTO && fills);
-}
-
 /* Look for NUMA nodes, where so many records make it worth while, and bind the calling thread and
  * those that it starts, before memory is touched. Looking for nodes takes as long as a short
  * sort. */

@@ -2,6 +2,7 @@
 /* What phases have in common: steps that all ranks agree on, plans that are made again, and what
  * each rank says, gathered. */
 #include "job.h"
+#include "base/minmax.h"
 
 status job_each(job *j, job_step *const *step, size_t n)
 {
@@ -49,4 +50,40 @@ void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *n
 		return all;
 	mem_free(&env->m, all);
 	return NULL;
+}
+
+uint64_t *cuts_count(job *j)
+{
+	const cuts *c = &j->cuts;
+	const size_t p = (size_t)j->env.c->size, count = c->s->count;
+	uint64_t *send = mem_array(&j->env.m, p, sizeof *send, "counts", &j->env.e);
+	for (size_t i = 0; send && i < p; i++)
+		for (size_t k = 0; k < count; k++)
+			send[i] += c->cut[(i + 1) * count + k] - c->cut[i * count + k];
+	return send;
+}
+
+enum {
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer; of little data, what holds all of it */
+	WINDOWS_PART = 16,
+	LIMIT_PART = 8
+};
+
+uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
+{
+	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
+	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
+	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
+	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 2 * mean);
+	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
+}
+
+/* Fewer threads than there are processors for them may be one of several jobs, which would all
+ * begin with the same node. */
+numa_place place_plan(const job *j, unsigned before)
+{
+	const cpu_share *c = &j->cpus;
+	const bool fills = c->threads >= (unsigned)c->processors;
+	return numa_plan(c->numa, c->sharing, before, c->threads,
+			 j->env.o->bind == BIND_AUTO && fills);
 }

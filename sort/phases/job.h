@@ -203,10 +203,13 @@ job_step frame_read;
 status frame_write(job *j, frame_place place);
 status frame_check(job *j, int fd, err *e);
 
-/* plan_time - predict how long this rank takes, and plan the stages. The budget is made. Looks
- * whether the input is in memory; if speeds are measured and there is much to write, it tries the
- * disk. */
-void plan_time(job *j);
+/* plan_note - note in the result what the rank of j->env is to do. */
+void plan_note(job *j);
+
+/* plan_time - predict how long this rank takes, and plan the stages. The budget is made. run_dir:
+ * where runs go, if it spills. Looks whether the input is in memory; if speeds are measured and
+ * there is much to write, it tries the disk. */
+void plan_time(job *j, const char *run_dir);
 
 /* plan_for_all - what each rank would say of its plan, where rank 0 plans for all of them
  * (comm_local_run_first): all[] are copies of its own result. rc: of rank 0; returns that of all.

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,7 +130,7 @@ static status share_plan_with_all(job *j)
 }
 
 /* What the rank of j->env reports of the plan. */
-static void note_plan(job *j)
+void plan_note(job *j)
 {
 	const rank_env *env = &j->env;
 	const share_plan *s = &j->shares;
@@ -172,7 +171,7 @@ status phase_plan(job *j)
 	if (rc == ST_OK)
 		rc = share_plan_with_all(j);
 	if (rc == ST_OK)
-		note_plan(j);
+		plan_note(j);
 	rank_speeds_free(env, &g);
 	return rc;
 }
@@ -191,17 +190,16 @@ static bool is_cold(const input *in, uint64_t bytes)
 }
 
 /* Of the disk that runs go to, if there are any, else of that of the output. */
-static double measured_disk(job *j, uint64_t bytes)
+static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
 	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
-	size_t dirs;
 	if (o->disks)
 		return j->env.stats->rate.disk_s;
 	if (!o->calibrate || most < LEAST_TRIAL_BYTES)
 		return 0;
 	if (j->memory.budget.spills)
-		return disk_rate_s(&j->env.m, *budget_tmpdirs(j, &dirs), most);
+		return disk_rate_s(&j->env.m, run_dir, most);
 	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
 	char dir[PATH_MAX];
 	const int n =
@@ -224,7 +222,7 @@ static double lookup_bytes(const job *j)
 	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
-static job_load load_of(job *j)
+static job_load load_of(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
 	const cpu_share *cpus = &j->cpus;
@@ -244,7 +242,7 @@ static job_load load_of(job *j)
 			   .cold = is_cold(&j->files.in, bytes),
 			   .spills = b->spills,
 			   .durable = o->fsync && to_file,
-			   .disk_s = measured_disk(j, bytes),
+			   .disk_s = measured_disk(j, run_dir, bytes),
 			   .disk_ranks = cpus->ranks_here,
 			   /* memory in addition to what the records that are read take */
 			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
@@ -258,11 +256,11 @@ static job_load load_of(job *j)
 			   .rereads = o->verify == VERIFY_REREAD && to_file };
 }
 
-void plan_time(job *j)
+void plan_time(job *j, const char *run_dir)
 {
 	rank_result *r = j->env.stats;
 	rank_progress *g = &j->env.c->progress;
-	const job_load l = load_of(j);
+	const job_load l = load_of(j, run_dir);
 	const job_time t = job_time_of(&r->rate, j->env.o, &l);
 	/* measuring is part of the time */
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
@@ -303,60 +301,4 @@ status phase_update_wisdom(job *j)
 	}
 	mem_free(&env->m, all);
 	return rc;
-}
-
-/* -------------------------------------------------------------------------- by rank 0 for all
- *
- * Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
- * Ranks that read and write as much as the one before them have the same. */
-
-/* From rank `first` on. Why a rank cannot stands in its result. */
-static status plan_ranks(job *j, rank_result *all, int first)
-{
-	rank_env *env = &j->env;
-	const share_plan *s = &j->shares;
-	status rc = ST_OK;
-	for (int i = first; i < env->c->size; i++) {
-		rank_result *r = &all[i];
-		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
-				   s->out[i] == s->out[i - 1] &&
-				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
-		*r = alike ? all[i - 1] : j->mine;
-		if (!alike) {
-			env->c->rank = i;
-			env->stats = r;
-			env->e = (err){ ST_OK, "" };
-			env->m.peak_bytes = env->m.now_bytes;
-			free(j->memory.tmpdir);
-			j->memory.tmpdir = NULL;
-			r->predicted_s = 0;
-			note_plan(j);
-			(void)phase_budget(j);
-			r->status = env->e.code;
-			memcpy(r->text, env->e.text, sizeof r->text);
-		}
-		r->rank = i;
-		/* the ranks are threads of this process */
-		const numa_place p = place_plan(j, (unsigned)i);
-		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
-		r->binding = (int32_t)p.binding;
-		rc = rc == ST_OK ? (status)r->status : rc;
-	}
-	env->c->rank = 0;
-	env->stats = &j->mine;
-	return rc;
-}
-
-status plan_for_all(job *j, rank_result *all, status rc)
-{
-	const memory_plan *mp = &j->memory;
-	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
-	for (int i = 0; i < j->env.c->size; i++)
-		all[i].rank = i;
-	if (!mp->limit.text[0]) /* rank 0 has not come so far */
-		return rc;
-	const status others = plan_ranks(j, all, 1);
-	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))
-		return plan_ranks(j, all, 0);
-	return rc == ST_OK ? others : rc;
 }
