@@ -6,7 +6,6 @@
 #include "engine.h"
 #include "exchange/block.h"
 #include "exchange/two_level.h"
-#include "exchange/block.h"
 #include "model/link_rates.h"
 #include "phases/job.h"
 #include "polling.h"

@@ -58,12 +58,6 @@ void work_open(const sim_rates *r)
 
 /* ------------------------------------------------------------------------------------- sizes */
 
-/* What is so long without a scale has so many real records. */
-static size_t real_recs(size_t recs)
-{
-	return (size_t)fmax((double)recs / comm_sim_scale(), 1);
-}
-
 /* Inputs are long enough to be sampled whatever the scale, and their pages are never the records,
  * so that what is read has its price. */
 WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
@@ -76,11 +70,11 @@ WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *
 	return __real_read_runs_input(in, &q, m, d, e);
 }
 
-/* What is read, or written, at a time. */
+/* A chunk as long as without a scale has fewer real records. */
 WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 {
 	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
-	return actor_self() ? real_recs(recs) : recs;
+	return actor_self() ? (size_t)fmax((double)recs / comm_sim_scale(), 1) : recs;
 }
 
 /* ----------------------------------------------------------------------------------- kernels */
@@ -94,6 +88,12 @@ static void charge(double s)
 		return;
 	actor_pay();
 	actor_compute(s);
+}
+
+/* Of a merge, about half is gathering (model/rates.c). */
+static double gather_s(size_t bytes)
+{
+	return (rate.merge_s / 2 + rate.copy_s) * (double)bytes * comm_sim_scale();
 }
 
 static double n_ln_n(double n)
@@ -162,8 +162,7 @@ WRAPPED(size_t, demand_gather, const demand *d, const demand_piece *p, size_t fi
 	bool streaming, unsigned char *to)
 {
 	const size_t misfits = __real_demand_gather(d, p, first, n, streaming, to);
-	charge((rate.merge_s / 2 + rate.copy_s) * (double)(n * demand_record_bytes(d)) *
-	       comm_sim_scale());
+	charge(gather_s(n * demand_record_bytes(d)));
 	return misfits;
 }
 
@@ -174,23 +173,16 @@ WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t 
 	return sum;
 }
 
-/* Of a merge, about half is gathering (model/rates.c). */
 WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t ahead,
 	unsigned char *out)
 {
 	const size_t misfits = __real_gather(r, order, n, ahead, out);
-	charge((rate.merge_s / 2 + rate.copy_s) * (double)(n * r->lay.record_bytes) *
-	       comm_sim_scale());
+	charge(gather_s(n * r->lay.record_bytes));
 	return misfits;
 }
 
-/* Runs of entries, in pairs: an entry is moved once for each doubling of the runs, which takes
- * about as long as one step of a sort. */
-static void charge_merge(size_t n, size_t count)
-{
-	charge(rate.sort_s * (double)n * log(count > 1 ? (double)count : 1) * comm_sim_scale());
-}
-
+/* An entry is moved once for each doubling of the runs, which takes about as long as one step of a
+ * sort. */
 WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,
 	entry *tmp, const records *r)
 {
@@ -200,7 +192,7 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	priced_as_one = true;
 	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
 	priced_as_one = false;
-	charge_merge(all, k);
+	charge(rate.sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
 	return in;
 }
 
@@ -215,8 +207,7 @@ static void put_priced(void *priced_, const head *h, size_t n)
 {
 	const priced *p = priced_;
 	p->put(p->to, h, n);
-	actor_owe((rate.merge_s / 2 + rate.copy_s) * (double)(n * p->record_bytes) *
-		  comm_sim_scale());
+	actor_owe(gather_s(n * p->record_bytes));
 }
 
 WRAPPED(status, stream_merge_run, stream_merge *g)
