@@ -227,6 +227,15 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
  * whose fold then must not count, is its own number. It sends no blocks. */
 status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
+/* Ranks of one process at most: tags that name both ends are then within what every MPI allows. */
+enum { COMM_MAX_VIRTUAL = 22 };
+
+/* comm_virtual_run - collective over outer: runs count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads
+ * of process i, each with fn(its comm, arg); the first process has the first ranks. count has an
+ * entry for each rank of outer, the same everywhere. Returns the worst status of this process's
+ * ranks; ST_RESOURCE, with no rank started anywhere, where threads cannot be had. */
+status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e);
+
 /* comm_mpi_launched - has an MPI launcher started this process? By the environment alone. */
 bool comm_mpi_launched(void);
 
@@ -237,5 +246,23 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* comm_mpi_end - ends the whole job by MPI_Abort, or this process if MPI is not initialized. */
 _Noreturn void comm_mpi_end(int code);
+
+/* The ranks that a rank exchanges blocks with, itself among them: all, or those of a list. A peer
+ * is known by its place among them. Of two ranks each is a peer of the other, or neither is. */
+typedef struct peer_list {
+	const int *rank; /* [count] ascending; NULL: all ranks */
+	int count;
+	int own; /* the place of this rank */
+} peer_list;
+
+static inline peer_list peers_all(const comm *c)
+{
+	return (peer_list){ NULL, c->size, c->rank };
+}
+
+static inline int peers_rank(const peer_list *p, int place)
+{
+	return p->rank ? p->rank[place] : place;
+}
 
 #endif

@@ -4,7 +4,7 @@
  * ranks and makes the outer collective for them, with as much for each process as the largest one
  * needs. Block messages go straight to their rank, with a tag that names sender and receiver within
  * their processes. No MPI. A collective costs one of the outer comm, two of the inner, a copy. */
-#include "comm_virtual.h"
+#include "comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

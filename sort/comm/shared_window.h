@@ -8,7 +8,7 @@
 #define HETSORT_COMM_SHARED_WINDOW_H
 
 #include "base/mem.h"
-#include "peers.h"
+#include "comm.h"
 
 typedef struct shared_window shared_window;
 

@@ -4,7 +4,7 @@
 #ifndef HETSORT_EXCHANGE_EXCHANGE_H
 #define HETSORT_EXCHANGE_EXCHANGE_H
 
-#include "comm/peers.h"
+#include "comm/comm.h"
 #include "base/mem.h"
 
 /* What callers give the windows: LEAST where there are data enough, and never more than MOST. */
@@ -12,7 +12,7 @@ enum { EXCHANGE_LEAST_BYTES = 8 << 20, EXCHANGE_MOST_BYTES = 256 << 20 };
 
 typedef struct exchange exchange;
 
-/* Here a rank is known by its place among the peers (comm/peers.h). */
+/* Here a rank is known by its place among the peers (peer_list). */
 
 /* Copies the next n records of the stream to peer `to`, of which `skip` were copied before, to buf.
  * Blocks of a stream are asked for in order; those to other ranks by the thread that sends, those

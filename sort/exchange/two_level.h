@@ -8,7 +8,7 @@
 #ifndef HETSORT_EXCHANGE_TWO_LEVEL_H
 #define HETSORT_EXCHANGE_TWO_LEVEL_H
 
-#include "comm/peers.h"
+#include "comm/comm.h"
 #include "base/mem.h"
 
 /* What a rank sends and receives in one step. */

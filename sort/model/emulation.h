@@ -3,7 +3,7 @@
 #ifndef HETSORT_MODEL_EMULATION_H
 #define HETSORT_MODEL_EMULATION_H
 
-#include "comm/comm_virtual.h"
+#include "comm/comm.h"
 #include "base/settings.h"
 
 typedef struct emulation {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "comm/comm_virtual.h"
+#include "comm/comm.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
