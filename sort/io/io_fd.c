@@ -189,8 +189,8 @@ int io_fd_open_direct(int fd, int access_mode)
 
 void io_fd_use(io_fd *f, io_backend *io)
 {
-	const bool waits = f->direct >= 0 || !file_is_in_memory(f->fd);
-	f->io = waits || io_backend_is_forced(io) ? io : NULL;
+	f->turns = f->direct < 0 && file_is_in_memory(f->fd);
+	f->io = !f->turns || io_backend_is_forced(io) ? io : NULL;
 }
 
 /* Newer kernels let files in memory be opened past the page cache all the same. */
@@ -321,10 +321,8 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 	/* writing only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
 	const transfer t = { f, p, bytes, offset, true, NULL, path };
-	/* The kernel lets one writer at a time copy to a file in memory, and the others spin. Here
-	 * the ranks, each of which has opened the file, sleep. Without the lock they only spin. */
-	const bool turn = f->direct < 0 && bytes >= TURN_BYTES && file_is_in_memory(f->fd) &&
-			  flock(f->fd, LOCK_EX) == 0;
+	/* Each rank has opened the file for itself, so this lock makes the others wait. */
+	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
 	const status rc = move_traced(&t, e);
 	if (turn)
 		(void)flock(f->fd, LOCK_UN);

@@ -82,6 +82,7 @@ enum { IO_FD_ALIGN = 4096 };
 typedef struct io_fd {
 	int fd, direct;
 	io_backend *io; /* NULL: blocking calls */
+	bool turns;     /* ranks write in turns; by io_fd_use */
 } io_fd;
 #define IO_FD_NONE                     \
 	{                              \
@@ -96,8 +97,10 @@ size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
  * past the page cache; -1 where the file system cannot do that. */
 int io_fd_open_direct(int fd, int access_mode);
 
-/* io_fd_use - transfers of f, which is open, go by io; but by blocking calls where the file is in
- * memory, as nothing is waited for, unless io_uring is asked for. */
+/* io_fd_use - let transfers of f, which is open, go by io. If the file is in memory, they go by
+ * blocking calls unless io_uring is asked for, because nothing is waited for; and ranks write large
+ * pieces in turns, because the kernel lets one of them at a time copy to a file and the others
+ * would spin. */
 void io_fd_use(io_fd *f, io_backend *io);
 
 /* io_fd_is_cached - is most of the range in the page cache? By samples; false where the kernel does

@@ -73,7 +73,7 @@ static void find_extents(reader *r, const input *in, const reader_plan *p)
 static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 {
 	const uint64_t offset = offset_of(f, f->at, &r->lay), bytes = f->n * r->lay.record_bytes;
-	*fd = (io_fd){ -1, -1, r->io };
+	*fd = (io_fd){ .fd = -1, .direct = -1, .io = r->io };
 	const status rc = input_open(f->f, false, &fd->fd, e);
 	if (rc == ST_OK)
 		io_fd_will_read(fd, r->direct, offset, bytes);
@@ -482,7 +482,7 @@ status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, m
 {
 	struct stat st;
 	const int fd = openat(dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	const io_fd f = { fd, -1, NULL };
+	const io_fd f = { .fd = fd, .direct = -1 };
 	status rc = ST_OK;
 	*why = NULL;
 	if (fd < 0)

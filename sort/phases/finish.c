@@ -33,7 +33,7 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	const output *out = &j->files.out;
 	const layout *l = &j->env.o->lay;
 	inspected *seen = &j->part.seen;
-	io_fd from = { out->fd, -1, j->files.io };
+	io_fd from = { .fd = out->fd, .direct = -1, .io = j->files.io };
 	seen->records = 0;
 	seen->sum = (checksum){ 0, 0 };
 	io_fd_will_read(&from, direct, out->offset, recs * l->record_bytes);

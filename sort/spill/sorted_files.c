@@ -238,7 +238,7 @@ static void close_file(sorted_files *s, sorted_file *f)
 	close(f->fd.fd);
 	if (f->fd.direct >= 0)
 		close(f->fd.direct);
-	f->fd = (io_fd){ -1, -1, s->io };
+	f->fd = (io_fd){ .fd = -1, .direct = -1, .io = s->io };
 	unlink_file(s, f);
 	s->open--;
 }

@@ -78,7 +78,7 @@ static bool uses(io_method wanted, int fd)
 {
 	err e = { ST_OK, "" }, why = { ST_OK, "" };
 	io_backend *x;
-	io_fd f = { fd, -1, NULL };
+	io_fd f = { .fd = fd, .direct = -1 };
 	if (io_backend_open(&x, wanted, 0, &why, &e) != ST_OK)
 		skip();
 	io_fd_use(&f, x);

@@ -185,7 +185,7 @@ static void the_rest_by_calls(void **state)
 	uring_close(open_uring());
 	(void)state;
 	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
-	const io_fd f = { make_file(true), -1, x };
+	const io_fd f = { .fd = make_file(true), .direct = -1, .io = x };
 	assert_int_equal(io_fd_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
 	assert_memory_equal(buf, content, FILE_BYTES);
 	io_backend_stats(x, false, &t);
