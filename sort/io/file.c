@@ -201,6 +201,18 @@ bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *remov
 	return true;
 }
 
+int file_rename_new(int dirfd, const char *from, const char *to)
+{
+	int rc = renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE);
+	if (rc == 0 || (errno != EINVAL && errno != ENOSYS))
+		return rc;
+	/* no such rename on this file system: a hard link never replaces either */
+	rc = linkat(dirfd, from, dirfd, to, 0);
+	if (rc == 0) /* if this fails, the next job does it: the file is there */
+		(void)unlinkat(dirfd, from, 0);
+	return rc;
+}
+
 /* ------------------------------------------------------------ */
 
 /* Expansion of %r in file names. Pure but for the memory of the result; a pattern is read as data

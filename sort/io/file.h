@@ -60,6 +60,10 @@ bool file_is(int dirfd, const char *name, const file_id *id);
  * errno set. */
 bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *removed);
 
+/* file_rename_new - rename a file in its directory, and replace no other. Returns 0, or -1 and
+ * errno. */
+int file_rename_new(int dirfd, const char *from, const char *to);
+
 /* Files that a job reads, on all its ranks. */
 typedef struct file_number {
 	uint64_t dev, ino;

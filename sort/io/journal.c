@@ -25,17 +25,19 @@ static status sync_dir(const target *m, bool sync, err *e)
 status journal_begin(target *m, target_kind kind, bool sync, err *e)
 {
 	char from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
+	const file_id is = m->temp.is;
+	unsigned removed = 0;
 	target_hidden_name(m, m->kind, from);
 	m->kind = kind;
 	target_hidden_name(m, m->kind, to);
-	if (renameat(m->dirfd, from, m->dirfd, to) != 0)
+	if (file_rename_new(m->dirfd, from, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
 	unfinished_forget(&m->temp);
 	status rc = target_ready(m, true, e); /* under its new name */
 	if (rc == ST_OK)
 		rc = sync_dir(m, sync, e);
-	if (rc != ST_OK)
-		(void)unlinkat(m->dirfd, to, 0);
+	if (rc != ST_OK) /* another file that somebody has put there stays */
+		(void)file_remove(m->dirfd, to, &is, &removed);
 	return rc;
 }
 
@@ -43,15 +45,23 @@ status journal_put_aside(target *m, bool sync, err *e)
 {
 	char old[UNFINISHED_NAME_BYTES];
 	file_id is;
+	if (!file_id_at(m->dirfd, m->base, &is))
+		return ST_OK; /* another kind of file is refused when the new one gets this name */
+	if (!role_wrote(ROLE_MANIFEST, m->dirfd, m->base))
+		return err_set(e, ST_REFUSED, "%s is no manifest of hetsort any more",
+			       quoted(m->path));
 	target_hidden_name(m, TARGET_OLD, old);
-	const status noted =
-		file_id_at(m->dirfd, m->base, &is) ? target_note(m, TARGET_OLD, &is, e) : ST_OK;
+	const status noted = target_note(m, TARGET_OLD, &is, e);
 	if (noted != ST_OK)
 		return noted;
-	if (renameat(m->dirfd, m->base, m->dirfd, old) == 0)
-		return sync_dir(m, sync, e);
-	return errno == ENOENT ? ST_OK
+	if (file_rename_new(m->dirfd, m->base, old) != 0)
+		return errno == ENOENT
+			       ? ST_OK
 			       : err_sys(e, errno, "cannot put the old %s aside", quoted(m->path));
+	if (file_is(m->dirfd, old, &is))
+		return sync_dir(m, sync, e);
+	(void)file_rename_new(m->dirfd, old, m->base);
+	return err_set(e, ST_REFUSED, "%s was exchanged meanwhile", quoted(m->path));
 }
 
 /* ------------------------------------------------------------------------------- manifests */
@@ -229,7 +239,10 @@ status journal_end(target *m, bool force, bool sync, err *e)
 	if (rc == ST_OK && sync)
 		rc = target_sync_name(m, e);
 	target_hidden_name(m, TARGET_OLD, old);
-	if (rc == ST_OK) /* if that fails, the next job does it */
+	/* Look twice: a look that failed once proves nothing, and the file would stay. If it cannot
+	 * be removed, the next job does it. */
+	if (rc == ST_OK &&
+	    (role_wrote(ROLE_MANIFEST, m->dirfd, old) || role_wrote(ROLE_MANIFEST, m->dirfd, old)))
 		(void)unlinkat(m->dirfd, old, 0);
 	return rc;
 }

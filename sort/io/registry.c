@@ -117,7 +117,7 @@ static void add_target(registry *g, file_role role, const char *path, int rank)
 		check_name(g, role, &t, &st);
 		add(g, MADE, role, path, rank, &st, t.mark);
 	}
-	if (unsaid.code == ST_RESOURCE)
+	if (unsaid.code == ST_RESOURCE && g->e.code == ST_OK)
 		g->e = unsaid;
 	target_discard(&t);
 }

@@ -231,19 +231,6 @@ status target_ready(const target *t, bool force, err *e)
 	return ST_OK;
 }
 
-/* No file is replaced: 0, or -1 and errno. */
-static int add_name(const target *t, const char *temp)
-{
-	int rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_NOREPLACE);
-	if (rc == 0 || (errno != EINVAL && errno != ENOSYS))
-		return rc;
-	/* no such rename on this file system: a hard link never replaces either */
-	rc = linkat(t->dirfd, temp, t->dirfd, t->base, 0);
-	if (rc == 0) /* if this fails, the next job does it: the output is there */
-		(void)unlinkat(t->dirfd, temp, 0);
-	return rc;
-}
-
 /* Exchange the names of the two files, so that the old one can still be looked at. No signal's end
  * may come between: the name that is on the list of unfinished files is the old file's until it has
  * been looked at. Return 0, or -1 and errno. */
@@ -269,7 +256,7 @@ static int replace_proven(target *t, const char *temp)
 	if (exchanged)
 		return rc;
 	if (errno == ENOENT)
-		return add_name(t, temp);
+		return file_rename_new(t->dirfd, temp, t->base);
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
 	errno = EEXIST; /* no such rename on this file system */
@@ -285,7 +272,7 @@ status target_commit(target *t, bool force, err *e)
 	target_hidden_name(t, t->kind, temp);
 	const bool proven = t->role != ROLE_ANY;
 	const int rc = proven && t->replaces ? replace_proven(t, temp)
-		       : proven || !force    ? add_name(t, temp)
+		       : proven || !force    ? file_rename_new(t->dirfd, temp, t->base)
 					     : renameat(t->dirfd, temp, t->dirfd, t->base);
 	if (rc != 0 && errno == EEXIST)
 		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path));

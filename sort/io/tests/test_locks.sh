@@ -165,6 +165,31 @@ is "exchanged at the rename: no success" "$?/$(cmp ours expected)" 3/
 ok "exchanged at the rename: message" grep -q "^hetsort: 'out' is complete, but another file stands there" err
 rm -f out ours .hetsort-*
 
+# somebody exchanges the manifest while a set of parts gets its names: no file of theirs is removed
+"$hetsort" -q --ranks 3 -o out.%r in || exit 1
+start rename:1 --ranks 3 --force -o out.%r in
+temp=$(echo .hetsort-*-out.manifest.tmp)
+mv "$temp" ours && cp in "$temp"
+rm hanging; wait $pid
+is "exchanged before it becomes the journal: refused, and theirs stays" \
+  "$?/$(cmp in .hetsort-*-out.manifest.replace && echo same)" 3/same
+rm -f ours .hetsort-*
+start rename:2 --ranks 3 --force -o out.%r in
+mv out.manifest ours && cp in out.manifest
+rm hanging; wait $pid
+is "exchanged before it is put aside: refused, and theirs stays" "$?/$(cmp in out.manifest && echo same)" 2/same
+ok "exchanged before it is put aside: message" grep -q "'out.manifest' was exchanged meanwhile" err
+run "$hetsort" -q --ranks 3 --force -o out.%r in
+is "the next job leaves theirs, too" "$rc/$(cmp in out.manifest && echo same)" 2/same
+rm -f out.* ours .hetsort-*
+"$hetsort" -q --ranks 3 -o out.%r in || exit 1
+start rename:3 --ranks 3 --force -o out.%r in
+old=$(echo .hetsort-*-out.manifest.old)
+mv "$old" ours && cp in "$old"
+rm hanging; wait $pid
+is "exchanged while it is aside: theirs stays" "$?/$(cmp in "$old" && echo same)" 0/same
+rm -f out.* ours .hetsort-*
+
 # names of more than the part that temporary ones show
 long=$(printf 'x%.0s' {1..255})
 start fsync -o "${long}" in
