@@ -61,7 +61,7 @@ status journal_put_aside(target *m, bool sync, err *e)
 	if (file_is(m->dirfd, old, &is))
 		return sync_dir(m, sync, e);
 	(void)file_rename_new(m->dirfd, old, m->base);
-	return err_set(e, ST_REFUSED, "%s was exchanged meanwhile", quoted(m->path));
+	return err_set(e, ST_IO, "%s was exchanged meanwhile", quoted(m->path));
 }
 
 /* ------------------------------------------------------------------------------- manifests */

@@ -19,7 +19,7 @@ limited() { # limited NAME CODE WORDS COMMAND... - under a limit
 
 # --- durable before it is named, named before the manifest says so
 if strace -f -o trace -y -e trace=fsync,renameat,renameat2 "$hetsort" --ranks 1 -o out.%r in 2>/dev/null; then
-  order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/folder/p; s/.* rename.*\.commit") .*= 0$/journal/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
+  order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/folder/p; s/.* rename.*\.commit"\(, [A-Z_]*\)\?) .*= 0$/journal/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
   is "part and manifest synced, the journal, named, the folder synced each time" "$(paste -sd' ' <<<"$order")" \
     "file file folder journal folder out.0 folder out.manifest folder"
 else

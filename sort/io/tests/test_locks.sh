@@ -171,13 +171,13 @@ start rename:1 --ranks 3 --force -o out.%r in
 temp=$(echo .hetsort-*-out.manifest.tmp)
 mv "$temp" ours && cp in "$temp"
 rm hanging; wait $pid
-is "exchanged before it becomes the journal: refused, and theirs stays" \
+is "exchanged before it becomes the journal: noticed, and theirs stays" \
   "$?/$(cmp in .hetsort-*-out.manifest.replace && echo same)" 3/same
 rm -f ours .hetsort-*
 start rename:2 --ranks 3 --force -o out.%r in
 mv out.manifest ours && cp in out.manifest
 rm hanging; wait $pid
-is "exchanged before it is put aside: refused, and theirs stays" "$?/$(cmp in out.manifest && echo same)" 2/same
+is "exchanged before it is put aside: noticed, and theirs stays" "$?/$(cmp in out.manifest && echo same)" 3/same
 ok "exchanged before it is put aside: message" grep -q "'out.manifest' was exchanged meanwhile" err
 run "$hetsort" -q --ranks 3 --force -o out.%r in
 is "the next job leaves theirs, too" "$rc/$(cmp in out.manifest && echo same)" 2/same
