@@ -185,7 +185,8 @@ static status end(comm *c, double begun_s, status rc)
 static status collective(comm *c, comm_call k)
 {
 	const double t0 = begin(c);
-	k.send = FAIL_LIE(k.send, (size_t)sent(c, &k) * k.bytes);
+	k.send = FAIL_LIE(k.send,
+			  (size_t)sent(c, &k) * (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
 	if (k.kind == COMM_BCAST)
 		k.recv = (void *)(uintptr_t)k.send;
 	return end(c, t0,
