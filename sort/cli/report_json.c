@@ -252,7 +252,7 @@ static json_t *progress_json(const progress_told *t, unsigned n)
 	return a;
 }
 
-/* Add what was done about --adapt and how records were exchanged; null if the job did neither. */
+/* Add the result of --adapt and the way of the exchange; null if the job had none. */
 static json_t *with_ways(json_t *j, const rank_result *first)
 {
 	static const char *const shares[] = { "", "kept", "no room", "changed" };

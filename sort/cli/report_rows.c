@@ -18,7 +18,7 @@ typedef struct report_column {
 	double (*make)(const rank_result *r); /* NULL: the value at that place */
 } report_column;
 
-/* A member of a struct; its type tells the kind. */
+/* Return the kind of a column from the type of its member. */
 #define KIND_OF(lvalue) \
 	_Generic((lvalue),        \
 		int32_t           \

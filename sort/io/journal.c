@@ -60,7 +60,10 @@ status journal_put_aside(target *m, bool sync, err *e)
 			       : err_sys(e, errno, "cannot put the old %s aside", quoted(m->path));
 	if (file_is(m->dirfd, old, &is))
 		return sync_dir(m, sync, e);
-	(void)file_rename_new(m->dirfd, old, m->base);
+	if (file_rename_new(m->dirfd, old, m->base) != 0 && errno != ENOENT)
+		return err_set(e, ST_IO,
+			       "%s was exchanged meanwhile; the file that had this name is %s now",
+			       quoted(m->path), quoted(old));
 	return err_set(e, ST_IO, "%s was exchanged meanwhile", quoted(m->path));
 }
 
