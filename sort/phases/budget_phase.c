@@ -262,6 +262,14 @@ static exchange_way choose_way(const job *j)
 }
 
 /* Two steps need a second copy of what a rank has, on each of them. */
+static status name_tmpdir(job *j)
+{
+	const settings *o = j->env.o;
+	if (!o->tmpdirs && !o->workdir && !(j->memory.tmpdir = budget_default_tmpdir(o)))
+		return err_set(&j->env.e, ST_RESOURCE, "no memory for a name");
+	return ST_OK;
+}
+
 static status choose_exchange(job *j)
 {
 	memory_plan *mp = &j->memory;
@@ -304,8 +312,6 @@ static status make_budget(job *j)
 	memory_plan *mp = &j->memory;
 	const bool spreads = budget_spreads(j);
 	size_t dirs;
-	if (!o->tmpdirs && !o->workdir && !(mp->tmpdir = budget_default_tmpdir(o)))
-		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
 	const char *const *dir = budget_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream)
 		return make_stream_budget(j, dir, dirs);
@@ -349,7 +355,7 @@ void budget_ended(job *j)
 
 status phase_budget(job *j)
 {
-	static job_step *const step[] = { find_limit, size_windows, choose_exchange };
+	static job_step *const step[] = { name_tmpdir, find_limit, size_windows, choose_exchange };
 	rank_result *r = j->env.stats;
 	size_t dirs;
 	status rc = job_each(j, step, sizeof step / sizeof *step);

@@ -264,6 +264,8 @@ static status gather_reads(job *j)
 	status rc = apart ? comm_reduce(env->c, most, u64_max, &most) : ST_OK;
 	if (rc != ST_OK || most == 0)
 		return rc;
+	if (most > UINT32_MAX)
+		return err_set(&env->e, ST_PEER, "a rank sent an invalid number of input files");
 	const size_t n = (size_t)most, ranks = apart ? (size_t)env->c->size : 1;
 	file_number *mine = calloc(n, sizeof *mine);
 	in->reads.file = calloc(n, ranks * sizeof *mine);

@@ -60,10 +60,11 @@ static status look_through(const states_query *q, int64_t *end, err *e)
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	*end = 0;
 	if (!d) {
-		err_refuse(e, errno, "cannot read workdir %s", err_quoted(q->dir, quoted));
+		const status rc =
+			err_refuse(e, errno, "cannot read workdir %s", err_quoted(q->dir, quoted));
 		if (fd >= 0)
 			close(fd);
-		return ST_REFUSED;
+		return rc;
 	}
 	for (const struct dirent *f; (f = readdir(d));)
 		if (states_rank_of(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= *end)
@@ -72,25 +73,35 @@ static status look_through(const states_query *q, int64_t *end, err *e)
 	return ST_OK;
 }
 
-static bool is_there(const states_query *q, const char *name)
+/* Look whether the workdir has a file of this name. */
+static status find_file(const states_query *q, const char *name, bool *found, err *e)
 {
+	char quoted[2][QUOTED_BYTES];
 	struct stat st;
-	return fstatat(q->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	*found = fstatat(q->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return *found || errno == ENOENT
+		       ? ST_OK
+		       : err_refuse(e, errno, "cannot look at %s in workdir %s",
+				    err_quoted(name, quoted[0]), err_quoted(q->dir, quoted[1]));
 }
 
-/* Those whose file is gone are read again. */
-static void leave_out_missing(const states_query *q, resume_state *s)
+/* Forget the runs whose file is missing: their records are read again. */
+static status leave_out_missing(const states_query *q, resume_state *s, err *e)
 {
 	char name[RESUME_NAME_BYTES];
 	size_t n = 0;
 	for (size_t i = 0; i < s->made.runs; i++) {
+		bool found;
 		resume_state_run_name(s->rank, s->made.run[i].number, name);
-		if (!is_there(q, name))
-			continue;
+		const status rc = find_file(q, name, &found, e);
+		if (rc != ST_OK)
+			return rc;
 		s->made.run[n] = s->made.run[i];
-		s->made.run[n++].group = q->g->own;
+		s->made.run[n].group = q->g->own;
+		n += found;
 	}
 	s->made.runs = n;
+	return ST_OK;
 }
 
 /* Is it of this very sort? known: hashes of the inputs, as each rank sees them. */
@@ -126,6 +137,8 @@ static status add(const states_query *q, const char *path, int32_t rank, const u
 			     err_quoted(q->dir, quoted));
 	if (rc == ST_OK)
 		rc = compare(q, &s, rank, path, known, e);
+	if (rc == ST_OK)
+		rc = leave_out_missing(q, &s, e);
 	if (rc == ST_OK && out->count == out->room) {
 		const size_t room = 2 * out->room + 1;
 		resume_state *more = realloc(out->s, room * sizeof *more);
@@ -140,7 +153,6 @@ static status add(const states_query *q, const char *path, int32_t rank, const u
 		resume_state_free(&s);
 		return rc;
 	}
-	leave_out_missing(q, &s);
 	out->most = s.ranks > out->most ? s.ranks : out->most;
 	out->s[out->count++] = s;
 	return ST_OK;
@@ -153,11 +165,14 @@ static status load_one(const states_query *q, int32_t rank, bool locked, const u
 	char name[RESUME_NAME_BYTES], *path;
 	unsigned removed;
 	target t;
-	status rc = ST_OK;
+	bool found;
 	resume_state_name(rank, name);
+	status rc = find_file(q, name, &found, e);
+	if (rc != ST_OK)
+		return rc;
 	if (asprintf(&path, "%s/%s", q->dir, name) < 0)
 		return err_set(e, ST_RESOURCE, "no memory for a name");
-	if (!is_there(q, name)) {
+	if (!found) {
 		if (!locked)
 			(void)target_sweep(path, 0, q->reads, &out->dir);
 	} else if (locked) {

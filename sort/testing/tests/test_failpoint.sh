@@ -106,6 +106,16 @@ rm -f out
 for n in 1 2 3 4 5; do # in the plan rank 0 fails and the others wait for it
   fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: no memory for " --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
+for n in 1 2 3 4 5; do # the others wait in a collective, and leave it with rank 1
+  fails alloc:$n@rank1@inplan 4 "hetsort: rank 1, planning: no memory for " --ranks 3 --strategy distribute
+done
+for n in $(seq 30 40); do # one of them looks for the states in the workdir
+  mkdir work
+  HETSORT_FAIL=file:$n=EMFILE run "$hetsort" --workdir work --resume -o out in
+  is "file:$n=EMFILE, --workdir: the exit code and the reason" \
+    "$(case $rc in 0) echo 0 ;; *) echo "$rc/$(grep -c ': Too many open files$' <<<"$err")" ;; esac)" "$( [ $rc = 0 ] && echo 0 || echo 4/1)"
+  rm -rf work out
+done
 mkdir walk
 run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick 1
 grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
