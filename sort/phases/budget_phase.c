@@ -235,6 +235,8 @@ static status size_windows(job *j)
 			    : ST_OK;
 	if (rc == ST_OK)
 		rc = comm_reduce(env->c, limit->rank_bytes, u64_min, &least);
+	if (rc == ST_OK && (!*limit->text || !memchr(limit->text, '\0', sizeof limit->text)))
+		rc = err_set(&env->e, ST_PEER, "rank 0 sent an invalid memory limit");
 	j->memory.windows_bytes = exchange_setup_windows(env, j->shares.records, least);
 	return rc;
 }
@@ -261,7 +263,6 @@ static exchange_way choose_way(const job *j)
 	return two ? EXCHANGE_TWO_LEVEL : EXCHANGE_CHEAPER;
 }
 
-/* Two steps need a second copy of what a rank has, on each of them. */
 static status name_tmpdir(job *j)
 {
 	const settings *o = j->env.o;
@@ -270,6 +271,7 @@ static status name_tmpdir(job *j)
 	return ST_OK;
 }
 
+/* Two steps need a second copy of what a rank has, on each of them. */
 static status choose_exchange(job *j)
 {
 	memory_plan *mp = &j->memory;
