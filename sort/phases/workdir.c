@@ -6,7 +6,6 @@
 #include "base/minmax.h"
 #include "io/file.h"
 #include "job.h"
-#include "resume/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,18 +73,18 @@ double workdir_patience_s(const rank_env *env)
 	return env->o->resume ? PATIENCE_S : 0;
 }
 
-/* The locks of ranks that were killed; runs and states stay. */
-static void sweep_others(void *workdir_)
+/* Remove the locks of ranks that were killed; runs and states stay. */
+static void sweep_others(void *job_)
 {
-	const workdir *w = workdir_;
-	target_sweep_after(w->rank, w->ranks, state_path, w->dir, 0);
+	const job *j = job_;
+	target_sweep_after(j->env.c->rank, j->env.c->size, state_path, j->env.o->workdir, 0);
 }
 
 /* Lock the state of this rank, and say what this sort is, without its runs. */
 static status lock(job *j)
 {
 	rank_env *env = &j->env;
-	const settings *o = env->o;
+	const char *dir = env->o->workdir;
 	const input *in = &j->files.in;
 	workdir *w = &j->work;
 	unsigned removed = 0;
@@ -93,16 +92,13 @@ static status lock(job *j)
 	if (in->streams)
 		return err_set(&env->e, ST_REFUSED,
 			       "a stream cannot be read again: --workdir takes files");
-	status rc = make_dir(o->workdir, &made, &env->e);
+	status rc = make_dir(dir, &made, &env->e);
 	if (rc == ST_OK)
-		rc = open_target(&w->file, o->workdir, env->c->rank, &env->e);
+		rc = open_target(&w->file, dir, env->c->rank, &env->e);
 	w->file.patience_s = workdir_patience_s(env);
 	w->file.reads = &in->reads;
 	w->file.dir = made;
-	w->dir = o->workdir;
-	w->rank = env->c->rank;
-	w->ranks = env->c->size;
-	w->end = (unfinished_end){ .sweep = sweep_others, .arg = w };
+	w->end = (unfinished_end){ .sweep = sweep_others, .arg = j };
 	unfinished_at_end(&w->end);
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
@@ -113,8 +109,8 @@ static status lock(job *j)
 		return rc;
 	w->s.rank = env->c->rank;
 	w->s.ranks = env->c->size;
-	w->s.lay = o->lay;
-	settings_selection_text(o, w->s.selection);
+	w->s.lay = env->o->lay;
+	settings_selection_text(env->o, w->s.selection);
 	resume_state_inputs(&w->s, in);
 	return ST_OK;
 }
@@ -122,28 +118,23 @@ static status lock(job *j)
 static status find_groups(job *j)
 {
 	workdir *w = &j->work;
-	status rc = groups_find(j->env.c, &j->env.m, &w->file, w->dir, resume_state_name, &w->g,
-				&j->env.e);
+	status rc = groups_find(&j->env, &w->file, &w->g);
 	if (rc == ST_OK && w->g.place == 0 && !(w->list = target_list(&w->file)))
-		rc = err_refuse(&j->env.e, errno, "cannot read workdir %s", quoted(w->dir));
+		rc = err_refuse(&j->env.e, errno, "cannot read workdir %s",
+				quoted(j->env.o->workdir));
 	return rc;
 }
 
 static status find_earlier(job *j)
 {
-	rank_env *env = &j->env;
 	workdir *w = &j->work;
-	const states_query q = { .c = env->c,
-				 .m = &env->m,
-				 .g = &w->g,
+	const states_query q = { .g = &w->g,
 				 .in = &j->files.in,
 				 .is = &w->s,
-				 .dir = w->dir,
-				 .dirfd = w->file.dirfd,
-				 .reads = &j->files.in.reads,
-				 .resume = env->o->resume,
-				 .patience_s = workdir_patience_s(env) };
-	const status rc = states_find(&q, &w->earlier, &env->e);
+				 .dir = j->env.o->workdir,
+				 .list = w->list,
+				 .t = &w->file };
+	const status rc = states_find(&j->env, &q, &w->earlier);
 	if (w->earlier.dir.inode) {
 		w->file.dir = w->earlier.dir;
 		if (w->file.lock_fd >= 0)
@@ -152,7 +143,7 @@ static status find_earlier(job *j)
 	return rc;
 }
 
-/* What ranks tell each other of what they found. */
+/* What a rank has found. */
 typedef struct finding {
 	uint64_t found, job;
 	int64_t rank; /* of the state */
@@ -239,10 +230,6 @@ static status take_own(job *j)
 	}
 	w->s.dir = w->file.dir;
 	w->s.job = w->seal.job;
-	w->notes.in = &j->files.in;
-	w->seal.notes = &w->notes;
-	w->seal.rank = env->c->rank;
-	w->seal.fsync = env->o->fsync;
 	return rc;
 }
 
@@ -255,12 +242,15 @@ status workdir_open(job *j)
 	if (!env->o->workdir)
 		return ST_OK;
 	w->on = true;
-	w->notes = (run_notes){ .s = &w->s, .to = &w->file, .fsync = env->o->fsync };
+	w->notes = (run_notes){
+		.s = &w->s, .to = &w->file, .in = &j->files.in, .fsync = env->o->fsync
+	};
+	w->seal = (run_checkpoint_plan){ .notes = &w->notes,
+					 .rank = env->c->rank,
+					 .fsync = env->o->fsync };
 	pthread_mutex_init(&w->notes.lock, NULL);
 	const status rc = job_each(j, step, sizeof step / sizeof *step);
-	return rc == ST_OK && w->resuming
-		       ? saved_output_find(env->c, &env->m, &w->earlier, &w->saved, &env->e)
-		       : rc;
+	return rc == ST_OK && w->resuming ? saved_output_find(env, &w->earlier, &w->saved) : rc;
 }
 
 uint64_t workdir_first(const job *j, const uint64_t *share_in)
@@ -305,11 +295,12 @@ static status take_own_runs(job *j)
 	return rc;
 }
 
-/* No later job is to have it in mind. */
+/* Remove the file of a run that no later job may use. */
 static void forget_run(const workdir *w, const run_note *n)
 {
 	unsigned removed = 0;
-	(void)remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file }, &removed);
+	(void)states_remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file },
+				&removed);
 }
 
 /* Those that are what they should be stay, the others go. Their samples are to be merged: what a
@@ -346,18 +337,13 @@ status phase_resume(job *j)
 {
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
-	const share_runs_query q = { .c = env->c,
-				     .m = &env->m,
-				     .g = &w->g,
-				     .found = &w->earlier,
-				     .records = j->shares.records,
-				     .planned = j->shares.in };
+	const share_runs_query q = { &w->g, &w->earlier, j->shares.records, j->shares.in };
 	if (!w->on)
 		return ST_OK;
 	status rc = job_replan(j);
 	if (rc == ST_OK && w->resuming) {
 		rc = j->files.in.per_rank ? take_own_runs(j)
-					  : share_runs(&q, j->next.in, &w->shared, &env->e);
+					  : share_runs(env, &q, j->next.in, &w->shared);
 		rc = comm_agree(env->c, rc);
 		if (rc == ST_OK)
 			rc = look_at_runs(j);
@@ -382,11 +368,10 @@ status phase_save_state(job *j)
 	size_t n = 0;
 	if (!w->on)
 		return ST_OK;
-	/* none of the files of states that this rank has loaded stays that no rank continues with
-	 */
-	status rc = remove_all_but(w->file.dirfd, &w->earlier, used, w->dir, &removed, &j->env.e);
+	status rc = states_remove_unused(w->file.dirfd, &w->earlier, used, j->env.o->workdir,
+					 &removed, &j->env.e);
 	for (size_t k = 0; k < noted->files; k++)
-		if (remove_spares(used, w->rank, noted->file[k].number))
+		if (states_uses(used, w->s.rank, noted->file[k].number))
 			noted->file[n++] = noted->file[k];
 	noted->files = n;
 	j->env.stats->leftovers += removed;
@@ -400,7 +385,7 @@ status phase_save_state(job *j)
 	w->seal.number = run_list_next(&w->s.made);
 	for (size_t i = 0; i < noted->files; i++)
 		w->seal.number = u64_max(w->seal.number, noted->file[i].number + 1);
-	w->seal.number = states_free_numbers(w->file.dirfd, w->rank, w->seal.number, runs);
+	w->seal.number = states_free_numbers(w->file.dirfd, w->s.rank, w->seal.number, runs);
 	for (size_t i = 0; rc == ST_OK && i < runs; i++)
 		rc = file_list_add(noted, &(file_note){ .number = w->seal.number + i }, &j->env.e);
 	if (rc != ST_OK || (w->found && w->saved.all.id))
@@ -421,21 +406,21 @@ status phase_drop_checkpoints(job *j)
 		return ST_OK;
 	for (size_t i = 0; i < w->seal.kept.count; i++)
 		forget_run(w, &w->seal.kept.run[i]);
-	bool all = remove_state(w->file.dirfd, &w->s, &removed);
+	bool all = states_remove(w->file.dirfd, &w->s, &removed);
 	for (size_t i = 0; all && i < w->earlier.count; i++)
-		all = remove_state(w->file.dirfd, &w->earlier.s[i], &removed);
+		all = states_remove(w->file.dirfd, &w->earlier.s[i], &removed);
 	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	const status rc = comm_agree(env->c, ST_OK);
 	if (rc != ST_OK || !all || !w->list)
 		return rc;
-	const unsigned n = remove_count_strangers(w->list, &w->file, first, sizeof first);
+	const unsigned n = states_count_strangers(w->list, &w->file, first, sizeof first);
 	if (n > 1)
 		snprintf(more, sizeof more, " and %u more", n - 1);
 	if (n > 0)
 		err_set(&env->note, ST_REFUSED,
 			"%s%s in workdir %s stay%s, because no state says that hetsort made %s",
-			quoted(first), more, quoted(w->dir), n > 1 ? "" : "s",
+			quoted(first), more, quoted(env->o->workdir), n > 1 ? "" : "s",
 			n > 1 ? "them" : "it");
 	return rc;
 }
@@ -489,7 +474,7 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 	if (rc == ST_OK && faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		resume_state s = { 0 };
 		rc = resume_state_load(t.path, &s, e);
-		if (rc == ST_OK && !remove_state(t.dirfd, &s, &n->removed))
+		if (rc == ST_OK && !states_remove(t.dirfd, &s, &n->removed))
 			rc = err_sys(e, errno, "cannot remove all files of %s", quoted(t.path));
 		*made = *made || is_dir(&t, &s.dir);
 		resume_state_free(&s);
@@ -518,7 +503,7 @@ status workdir_clean(const char *path, cleaned *n, err *e)
 		rc = one > rc ? one : rc;
 	}
 	free(ranks);
-	n->stays += remove_count_strangers(d, NULL, n->first, sizeof n->first);
+	n->stays += states_count_strangers(d, NULL, n->first, sizeof n->first);
 	closedir(d);
 	if (rc == ST_OK && made && rmdir(path) == 0)
 		n->removed++;

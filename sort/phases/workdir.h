@@ -11,7 +11,6 @@
 #include "comm/rank_env.h"
 #include "io/journal.h"
 #include "io/target.h"
-#include "resume/saved_output.h"
 #include "resume/share_runs.h"
 #include "spill/run_checkpoint.h"
 
@@ -24,12 +23,10 @@ typedef struct workdir {
 	resume_state s;     /* of this rank */
 	states earlier;     /* that this rank has loaded, and removes at the end */
 	saved_output saved; /* a complete output of theirs */
-	shared_runs shared; /* who goes on with what */
+	shared_runs shared; /* who continues with what */
 	unfinished_end end; /* where the job ends before its time */
 	DIR *list;          /* first rank of a group: the directory, opened before it matters */
-	const char *dir;
-	int rank, ranks;
-	run_notes notes; /* how the state is brought up to date */
+	run_notes notes;    /* how the state is brought up to date */
 	run_checkpoint_plan seal;
 } workdir;
 

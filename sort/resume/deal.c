@@ -10,7 +10,6 @@
 #include "base/minmax.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { READ_AGAIN = 3, BISECTIONS = 100 };
 
@@ -28,15 +27,23 @@ typedef struct limits {
 	uint64_t lo, hi;
 } limits;
 
+/* The ranks that find the same runs. */
+typedef struct rank_group {
+	int ranks, segs;
+	int left;      /* of the ranks beyond one for each segment */
+	uint64_t recs; /* of the segments that have no ranks yet */
+	int32_t next;  /* rank that has no stretch yet, or a later one */
+} rank_group;
+
 typedef struct dealing {
 	const deal_query *q;
 	run_note *run;
 	size_t runs;
 	segment *seg; /* [segs + 1]: the last one is the end of the input */
 	size_t segs;
-	int *ranks_of, *segs_of; /* [ranks] of groups */
-	uint64_t *cost;          /* [runs] of all before a run */
-	limits *at;              /* [ranks] */
+	uint64_t *cost;    /* [runs] of all before a run */
+	rank_group *group; /* [ranks] */
+	limits *at;        /* [ranks] */
 } dealing;
 
 static uint64_t end_of(const run_note *n)
@@ -54,17 +61,8 @@ static int by_place(const void *a_, const void *b_)
 	return (a->group > b->group) - (a->group < b->group);
 }
 
-/* Of those that begin with the same record, from i on: one of the group before it, or the longest.
- */
-static size_t best_of(const dealing *x, size_t i, int32_t group)
-{
-	for (size_t k = i; k < x->runs && x->run[k].first == x->run[i].first; k++)
-		if (x->run[k].group == group)
-			return k;
-	return i;
-}
-
-/* Only runs that have no records in common, in order. */
+/* Choose runs that have no records in common, in order: of those that begin with the same record
+ * one of the group of the run before it, or else the longest. */
 static void choose(dealing *x)
 {
 	uint64_t at = 0;
@@ -74,108 +72,87 @@ static void choose(dealing *x)
 		const uint64_t first = x->run[i].first;
 		if (first < at)
 			continue;
-		const size_t k = best_of(x, i, n ? x->run[n - 1].group : -1);
-		x->run[n] = x->run[k]; /* n <= i: none that is still to be seen but equal ones */
+		size_t k = i;
+		while (n && k < x->runs && x->run[k].first == first &&
+		       x->run[k].group != x->run[n - 1].group)
+			k++;
+		if (n == 0 || k == x->runs || x->run[k].first != first)
+			k = i;
+		x->run[n] = x->run[k]; /* n <= i: only runs that begin with `first` are lost */
 		at = end_of(&x->run[n++]);
 	}
 	x->runs = n;
 }
-
 static void find_segments(dealing *x)
 {
 	x->segs = 0;
+	for (int g = 0; g < x->q->ranks; g++)
+		x->group[g].segs = 0;
 	for (size_t i = 0; i < x->runs; i++) {
-		if (i == 0 || x->run[i].group != x->run[i - 1].group)
-			x->seg[x->segs++] = (segment){ .from = i, .group = x->run[i].group };
+		const run_note *n = &x->run[i];
+		if (i == 0 || n->group != n[-1].group) {
+			x->seg[x->segs++] = (segment){ .from = i, .group = n->group };
+			x->group[n->group].segs++;
+		}
 		segment *s = &x->seg[x->segs - 1];
 		s->to = i + 1;
-		s->recs += x->run[i].recs;
+		s->recs += n->recs;
 	}
 	x->seg[x->segs] = (segment){ .from = x->runs, .to = x->runs };
 }
 
-static void count_groups(const dealing *x)
-{
-	for (int i = 0; i < x->q->ranks; i++)
-		x->ranks_of[i] = x->segs_of[i] = 0;
-	for (int i = 0; i < x->q->ranks; i++)
-		x->ranks_of[x->q->group[i]]++;
-	for (size_t i = 0; i < x->segs; i++)
-		x->segs_of[x->seg[i].group]++;
-}
-
 static int by_recs(const void *a_, const void *b_)
 {
-	const segment *const *a = a_, *const *b = b_;
-	return ((*a)->recs > (*b)->recs) - ((*a)->recs < (*b)->recs);
+	const segment *a = a_, *b = b_;
+	return (a->recs > b->recs) - (a->recs < b->recs);
 }
 
-/* What no rank can take is read again. */
-static status drop_segments(dealing *x, mem *m, err *e)
+/* Drop the smallest segments of a group that has fewer ranks: their records are read again. */
+static void drop_segments(dealing *x)
 {
 	size_t n = 0;
-	segment **s = mem_array(m, x->segs, sizeof *s, "segments", e);
-	if (!s)
-		return ST_RESOURCE;
-	for (size_t i = 0; i < x->segs; i++)
-		s[i] = &x->seg[i];
-	qsort(s, x->segs, sizeof *s, by_recs);
+	qsort(x->seg, x->segs, sizeof *x->seg, by_recs);
 	for (size_t i = 0; i < x->segs; i++) {
-		int *had = &x->segs_of[s[i]->group];
-		if (*had > x->ranks_of[s[i]->group]) {
-			--*had;
-			for (size_t k = s[i]->from; k < s[i]->to; k++)
-				x->run[k].recs = 0;
-		}
+		rank_group *g = &x->group[x->seg[i].group];
+		if (g->segs <= g->ranks)
+			continue;
+		g->segs--;
+		for (size_t k = x->seg[i].from; k < x->seg[i].to; k++)
+			x->run[k].recs = 0;
 	}
-	mem_free(m, s);
 	for (size_t i = 0; i < x->runs; i++)
 		if (x->run[i].recs)
 			x->run[n++] = x->run[i];
 	x->runs = n;
 	find_segments(x);
-	count_groups(x);
-	return ST_OK;
 }
 
-/* The ranks of each group by the records of its segments; one at least for each. */
-static void share_out(dealing *x, uint64_t *recs)
+/* Share out the ranks of each group by the records of its segments; one at least for each. */
+static void share_out(dealing *x)
 {
-	const int p = x->q->ranks;
-	memset(recs, 0, (size_t)p * sizeof *recs);
+	for (int i = 0; i < x->q->ranks; i++)
+		x->group[i].left = x->group[i].ranks - x->group[i].segs;
 	for (size_t i = 0; i < x->segs; i++)
-		recs[x->seg[i].group] += x->seg[i].recs;
-	int *left = x->segs_of; /* of the ranks that a group has beyond one for each segment */
-	for (int g = 0; g < p; g++)
-		left[g] = x->segs_of[g] ? x->ranks_of[g] - x->segs_of[g] : 0;
+		x->group[x->seg[i].group].recs += x->seg[i].recs;
 	for (size_t i = 0; i < x->segs; i++) {
 		segment *s = &x->seg[i];
-		const int g = s->group;
+		rank_group *g = &x->group[s->group];
 		/* of what is left, by what is left, so that nothing is left at the end */
-		const int more = (int)((unsigned __int128)left[g] * s->recs / recs[g]);
+		const int more = (int)((unsigned __int128)g->left * s->recs / g->recs);
 		s->ranks = 1 + more;
-		left[g] -= more;
-		recs[g] -= s->recs;
+		g->left -= more;
+		g->recs -= s->recs;
 	}
-}
-
-static uint64_t segment_begin(const dealing *x, size_t i)
-{
-	return i < x->segs ? x->run[x->seg[i].from].first : x->q->records;
-}
-
-static uint64_t segment_end(const dealing *x, size_t i)
-{
-	return end_of(&x->run[x->seg[i].to - 1]);
 }
 
 /* What is missing before a segment, or before the end. */
 static limits gap_before(const dealing *x, size_t i)
 {
-	return (limits){ i ? segment_end(x, i - 1) : 0, segment_begin(x, i) };
+	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,
+			 i < x->segs ? x->run[x->seg[i].from].first : x->q->records };
 }
 
-/* A rank that finds no runs, where most is missing for each that goes there. */
+/* A rank that finds no runs goes where most is missing for each that goes there. */
 static void place_free_rank(dealing *x)
 {
 	size_t best = x->segs;
@@ -192,22 +169,18 @@ static void place_free_rank(dealing *x)
 }
 
 /* The next rank of this group, or, -1, of those without runs. */
-static int32_t take_rank(const dealing *x, const bool *has_runs, int32_t group, bool *taken,
-			 int32_t *from)
+static int32_t take_rank(const dealing *x, int32_t group, int32_t *from)
 {
-	for (int32_t i = *from; i < x->q->ranks; i++) {
-		const int32_t g = x->q->group[i];
-		if (taken[i] || (group < 0 ? has_runs[g] : g != group))
-			continue;
-		taken[i] = true;
-		*from = i + 1;
-		return i;
-	}
-	return -1;
+	int32_t i = *from;
+	while (i < x->q->ranks &&
+	       (group < 0 ? x->group[x->q->group[i]].segs > 0 : x->q->group[i] != group))
+		i++;
+	*from = i + 1;
+	return i;
 }
 
-/* Who follows whom, and where the borders may lie. */
-static void line_up(dealing *x, const bool *has_runs, bool *taken, int32_t *next, deal *d)
+/* Find who follows whom, and where the borders may lie. */
+static void line_up(dealing *x, deal *d)
 {
 	int n = 0;
 	int32_t next_free = 0;
@@ -215,13 +188,13 @@ static void line_up(dealing *x, const bool *has_runs, bool *taken, int32_t *next
 		const segment *s = &x->seg[i];
 		const limits gap = gap_before(x, i);
 		for (int k = 0; k < s->before; k++, n++) {
-			d->rank_at[n] = take_rank(x, has_runs, -1, taken, &next_free);
+			d->rank_at[n] = take_rank(x, -1, &next_free);
 			x->at[n] = gap;
 		}
 		for (int k = 0; i < x->segs && k < s->ranks; k++, n++) {
-			d->rank_at[n] = take_rank(x, has_runs, s->group, taken, &next[s->group]);
+			d->rank_at[n] = take_rank(x, s->group, &x->group[s->group].next);
 			x->at[n] = gap_before(x, i + 1);
-			if (k + 1 < s->ranks) /* one of them may have gaps alone */
+			if (k + 1 < s->ranks) /* one of them may have only gaps */
 				x->at[n].lo = gap.lo;
 		}
 	}
@@ -230,15 +203,6 @@ static void line_up(dealing *x, const bool *has_runs, bool *taken, int32_t *next
 }
 
 /* ------------------------------------------------------------------------------------- borders */
-
-static void sum_costs(const dealing *x)
-{
-	uint64_t kept = 0;
-	for (size_t i = 0; i < x->runs; i++) {
-		x->cost[i] = READ_AGAIN * (x->run[i].first - kept) + kept;
-		kept += x->run[i].recs;
-	}
-}
 
 /* The last record, at most, that ends a stretch which costs no more from the beginning on. */
 static uint64_t reach(const dealing *x, uint64_t cost)
@@ -267,7 +231,7 @@ static uint64_t cost_before(const dealing *x, uint64_t at)
 	return x->cost[b.lo - 1] + n->recs + READ_AGAIN * (at - end_of(n));
 }
 
-/* Stretches of which none costs more than `most` for a record of its rank's share. */
+/* Make stretches of which none costs more than `most` for a record of its rank's share. */
 static bool fill(const dealing *x, double most, deal *d)
 {
 	const uint64_t all = READ_AGAIN * x->q->records;
@@ -286,7 +250,11 @@ static bool fill(const dealing *x, double most, deal *d)
 static void find_borders(const dealing *x, deal *d)
 {
 	double lo = 0, hi = (double)READ_AGAIN * (double)x->q->records + 1;
-	sum_costs(x);
+	uint64_t kept = 0;
+	for (size_t i = 0; i < x->runs; i++) {
+		x->cost[i] = READ_AGAIN * (x->run[i].first - kept) + kept;
+		kept += x->run[i].recs;
+	}
 	for (int i = 0; i < BISECTIONS; i++) {
 		const double mid = lo + (hi - lo) / 2;
 		if (fill(x, mid, d))
@@ -297,63 +265,36 @@ static void find_borders(const dealing *x, deal *d)
 	(void)fill(x, hi, d);
 }
 
-static status alloc(dealing *x, mem *m, err *e)
-{
-	const size_t p = (size_t)x->q->ranks;
-	x->seg = mem_array(m, x->runs + 1, sizeof *x->seg, "segments", e);
-	x->cost = mem_array(m, x->runs, sizeof *x->cost, "runs", e);
-	x->ranks_of = mem_array(m, p, sizeof *x->ranks_of, "groups", e);
-	x->segs_of = mem_array(m, p, sizeof *x->segs_of, "groups", e);
-	x->at = mem_array(m, p, sizeof *x->at, "borders", e);
-	return x->seg && x->cost && x->ranks_of && x->segs_of && x->at ? ST_OK : ST_RESOURCE;
-}
-
-/* Orders the ranks. */
-static status arrange(dealing *x, mem *m, deal *d, err *e)
-{
-	const size_t p = (size_t)x->q->ranks;
-	uint64_t *recs = mem_array(m, p, sizeof *recs, "groups", e);
-	bool *has_runs = mem_array(m, p, sizeof *has_runs, "groups", e);
-	bool *taken = mem_array(m, p, sizeof *taken, "ranks", e);
-	int32_t *next = mem_array(m, p, sizeof *next, "groups", e);
-	const bool room = recs && has_runs && taken && next;
-	if (room) {
-		for (size_t i = 0; i < x->segs; i++)
-			has_runs[x->seg[i].group] = true;
-		share_out(x, recs);
-		for (size_t i = 0; i < p; i++)
-			if (!has_runs[x->q->group[i]])
-				place_free_rank(x);
-		line_up(x, has_runs, taken, next, d);
-	}
-	mem_free(m, recs);
-	mem_free(m, has_runs);
-	mem_free(m, taken);
-	mem_free(m, next);
-	return room ? ST_OK : ST_RESOURCE;
-}
-
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e)
 {
-	dealing x = { .q = q, .run = run, .runs = *runs };
+	const size_t p = (size_t)q->ranks;
 	if (q->records > UINT64_MAX / 4 / READ_AGAIN)
 		return err_set(e, ST_REFUSED, "too many records to deal out");
-	status rc = alloc(&x, m, e);
-	if (rc == ST_OK) {
+	dealing x = { .q = q,
+		      .run = run,
+		      .runs = *runs,
+		      .seg = mem_array(m, *runs + 1, sizeof *x.seg, "segments", e),
+		      .cost = mem_array(m, *runs, sizeof *x.cost, "runs", e),
+		      .group = mem_array(m, p, sizeof *x.group, "groups", e),
+		      .at = mem_array(m, p, sizeof *x.at, "borders", e) };
+	const bool room = x.seg && x.cost && x.group && x.at;
+	if (room) {
+		for (size_t i = 0; i < p; i++)
+			x.group[q->group[i]].ranks++;
 		choose(&x);
 		find_segments(&x);
-		count_groups(&x);
-		rc = drop_segments(&x, m, e);
-	}
-	if (rc == ST_OK)
-		rc = arrange(&x, m, d, e);
-	if (rc == ST_OK)
+		drop_segments(&x);
+		share_out(&x);
+		for (size_t i = 0; i < p; i++)
+			if (x.group[q->group[i]].segs == 0)
+				place_free_rank(&x);
+		line_up(&x, d);
 		find_borders(&x, d);
+	}
 	*runs = x.runs;
 	mem_free(m, x.seg);
 	mem_free(m, x.cost);
-	mem_free(m, x.ranks_of);
-	mem_free(m, x.segs_of);
+	mem_free(m, x.group);
 	mem_free(m, x.at);
-	return rc;
+	return room ? ST_OK : ST_RESOURCE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs of an earlier job are dealt out anew, to any number of ranks. Each rank gets one stretch of
+/* Runs of an earlier job are dealt out again, to any number of ranks. Each rank gets one stretch of
  * the input, so that equal keys stay in the order of the input: where runs lie on disks of hosts,
- * the ranks may follow each other in another order than that of their numbers. A run is not cut. */
+ * the ranks may follow each other in an order other than their numbers. A run is not cut. */
 #ifndef HETSORT_RESUME_DEAL_H
 #define HETSORT_RESUME_DEAL_H
 
@@ -17,14 +17,14 @@ typedef struct deal_query {
 
 /* Room for what is dealt, of the caller. */
 typedef struct deal {
-	int32_t *rank_at; /* [ranks] the rank whose stretch is the so-many-th of the input, */
-	uint64_t *end;    /* [ranks] which ends here */
+	int32_t *rank_at; /* [ranks] ranks in the order of their stretches of the input, */
+	uint64_t *end;    /* [ranks] where each of these ends */
 } deal;
 
 /* deal_runs - *runs of them, in any order, some of which may have the same records; those that are
  * used come first, in the order of the input, and *runs becomes their number. Each lies in the
  * stretch of a rank of its group. The rank that has most to do for its share has as little as can
- * be, where a record to be read anew counts for three: it is read, written and read again. */
+ * be, where a record to be read again counts for three: it is read, written and read again. */
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e);
 
 #endif

@@ -4,22 +4,18 @@
 #ifndef HETSORT_RESUME_GROUPS_H
 #define HETSORT_RESUME_GROUPS_H
 
-#include "base/mem.h"
-#include "comm/comm.h"
+#include "comm/rank_env.h"
 #include "io/target.h"
 
 typedef struct groups {
 	int32_t *of; /* [ranks] the first rank of its group, which leads it */
-	int32_t own; /* that of this rank, */
-	int ranks;   /* which has so many, */
-	int place;   /* of which this one is the so-many-th, from 0 on */
+	int32_t own; /* the first rank of this rank's group, */
+	int ranks;   /* the number of ranks in it, */
+	int place;   /* and of those before this one */
 } groups;
 
-/* groups_find - collective. t: a file of this rank's own in that directory, which dir names, with
- * the base name that name(rank) makes; nothing of it is made yet. */
-typedef void group_name(int32_t rank, char name[48]);
-status groups_find(comm *c, mem *m, target *t, const char *dir, group_name *name, groups *g,
-		   err *e);
+/* groups_find - collective. t: this rank's state in that directory; nothing of it is made yet. */
+status groups_find(rank_env *env, target *t, groups *g);
 
 /* groups_has - is the rank of this number, if there is one, of the same group as this rank? */
 static inline bool groups_has(const comm *c, const groups *g, int64_t rank)

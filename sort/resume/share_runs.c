@@ -1,57 +1,186 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 collects the runs, deals them out, and tells all ranks of all runs, of which each keeps
- * its own. Memory: 72 bytes for each run at rank 0; elsewhere 64 KiB, and 16 bytes for each rank.
- */
+/* Rank 0 collects what the ranks have found, in rounds whose size does not grow with the ranks. It
+ * deals the runs out and hands all of them to all ranks, of which each keeps its own. Memory: 80
+ * bytes for each state or run at rank 0; elsewhere 64 KiB, and 16 bytes for each rank. */
 #include "share_runs.h"
-#include "collect.h"
+#include "base/minmax.h"
 #include "deal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* What a rank has to say. */
-static status own_runs(const states *s, run_list *l, err *e)
+/* Rank 0 has room for about ROUND_BYTES of a round, or one item of each rank. */
+enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
+
+/* Collective: n items of each rank go to rank 0. There *all, to be freed, has *count of them, in
+ * any order; elsewhere NULL and 0. */
+static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, void **all,
+		      size_t *count)
 {
-	status rc = ST_OK;
-	for (size_t i = 0; i < s->count; i++)
-		for (size_t k = 0; rc == ST_OK && k < s->s[i].made.runs; k++)
-			rc = run_list_add(l, &s->s[i].made.run[k], e);
+	comm *c = env->c;
+	const size_t p = (size_t)c->size, root = c->rank == 0 ? p : 0;
+	const size_t k = size_max(1, size_min(MOST_ITEMS, ROUND_BYTES / bytes / p));
+	const uint64_t own = n;
+	uint64_t most = 0, sum = 0;
+	unsigned char *out = mem_array(&env->m, k, bytes, "runs", &env->e);
+	unsigned char *round = mem_array(&env->m, root * k, bytes, "runs", &env->e);
+	uint64_t *left = mem_array(&env->m, root, sizeof *left, "runs", &env->e);
+	*all = NULL;
+	*count = 0;
+	status rc = comm_agree(c, out && round && left ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_gather(c, &own, left, sizeof own, 0);
+	for (size_t i = 0; rc == ST_OK && i < root; i++) {
+		most = u64_max(most, left[i]);
+		if (__builtin_add_overflow(sum, left[i], &sum) || sum > SIZE_MAX / 2)
+			rc = err_set(&env->e, ST_PEER, "the ranks announce too many runs");
+	}
+	if (rc == ST_OK && root && !(*all = mem_array(&env->m, sum, bytes, "runs", &env->e)))
+		rc = ST_RESOURCE;
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &most, sizeof most, 0);
+	for (uint64_t done = 0; rc == ST_OK && done < most; done += k) {
+		memset(out, 0, k * bytes);
+		if (done < n)
+			memcpy(out, (const unsigned char *)mine + done * bytes,
+			       size_min(k, n - (size_t)done) * bytes);
+		rc = comm_gather(c, out, round, k * bytes, 0);
+		for (size_t i = 0; rc == ST_OK && i < root; i++) {
+			const size_t some = (size_t)u64_min(left[i], k);
+			memcpy((unsigned char *)*all + *count * bytes, round + i * k * bytes,
+			       some * bytes);
+			*count += some;
+			left[i] -= some;
+		}
+	}
+	mem_free(&env->m, out);
+	mem_free(&env->m, round);
+	mem_free(&env->m, left);
 	return rc;
 }
 
+/* --------------------------------------------------------------------------- a complete output */
+
+/* What the state of a rank says. */
+typedef struct part {
+	output_checkpoint out;
+	int32_t rank, ranks;
+} part;
+
+static int by_id(const void *a_, const void *b_)
+{
+	const part *a = a_, *b = b_;
+	if (a->out.id != b->out.id)
+		return a->out.id < b->out.id ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Are these n the parts of all ranks that made the output? */
+static bool is_whole(const part *all, size_t n, saved_output *out)
+{
+	output_checkpoint sum = { .id = all->out.id };
+	for (size_t i = 0; i < n; i++) {
+		const output_checkpoint *one = &all[i].out;
+		if (all[i].ranks < 1 || (size_t)all[i].ranks != n || all[i].rank != (int32_t)i ||
+		    __builtin_add_overflow(sum.records, one->records, &sum.records) ||
+		    __builtin_add_overflow(sum.dropped, one->dropped, &sum.dropped))
+			return false;
+		sum.sum = checksum_join(sum.sum, one->sum);
+		sum.sum_dropped = checksum_join(sum.sum_dropped, one->sum_dropped);
+	}
+	out->all = sum;
+	out->ranks = (int32_t)n;
+	return true;
+}
+
+/* Return the parts of the first output that is whole, or NULL. A state that two groups of ranks
+ * have found counts once. */
+static const part *find_whole(part *all, size_t count, saved_output *out)
+{
+	size_t n = 0;
+	qsort(all, count, sizeof *all, by_id);
+	for (size_t i = 0; i < count; i++)
+		if (n == 0 || by_id(&all[n - 1], &all[i]) != 0)
+			all[n++] = all[i];
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && all[k].out.id == all[i].out.id; k++)
+			;
+		if (all[i].out.id && is_whole(all + i, k - i, out))
+			return all + i;
+	}
+	return NULL;
+}
+
+status saved_output_find(rank_env *env, const states *s, saved_output *out)
+{
+	comm *c = env->c;
+	void *all = NULL;
+	const part *found = NULL;
+	size_t count;
+	*out = (saved_output){ .ranks = 0 };
+	part *mine = mem_array(&env->m, s->count, sizeof *mine, "states", &env->e);
+	status rc = comm_agree(c, mine ? ST_OK : ST_RESOURCE);
+	for (size_t i = 0; rc == ST_OK && i < s->count; i++)
+		mine[i] = (part){ s->s[i].out, s->s[i].rank, s->s[i].ranks };
+	if (rc == ST_OK)
+		rc = collect(env, mine, s->count, sizeof *mine, &all, &count);
+	if (rc == ST_OK && c->rank == 0)
+		found = find_whole(all, count, out);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &out->all, sizeof out->all, 0);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &out->ranks, sizeof out->ranks, 0);
+	if (rc == ST_OK && out->all.id && out->ranks == c->size) {
+		const size_t p = (size_t)c->size;
+		out->part = mem_array(&env->m, p, sizeof *out->part, "states", &env->e);
+		rc = comm_agree(c, out->part ? ST_OK : ST_RESOURCE);
+		for (size_t i = 0; rc == ST_OK && found && i < p; i++)
+			out->part[i] = found[i].out;
+		if (rc == ST_OK)
+			rc = comm_bcast(c, out->part, p * sizeof *out->part, 0);
+	}
+	mem_free(&env->m, mine);
+	mem_free(&env->m, all);
+	return rc;
+}
+
+void saved_output_free(mem *m, saved_output *s)
+{
+	mem_free(m, s->part);
+	*s = (saved_output){ .ranks = 0 };
+}
+
+/* ----------------------------------------------------------------------------------------- runs */
+
 /* Could there be such a run? Not every number that comes has to be one that was sent. */
-static bool is_sound(const share_runs_query *q, const run_note *n)
+static bool is_sound(const comm *c, const share_runs_query *q, const run_note *n)
 {
 	return n->recs > 0 && n->recs <= q->records && n->first <= q->records - n->recs &&
 	       n->stride > 0 && n->stride <= RESUME_MOST_STRIDE && n->rank >= 0 &&
-	       n->rank < RESUME_MOST_RANKS && n->group >= 0 && n->group < q->c->size &&
+	       n->rank < RESUME_MOST_RANKS && n->group >= 0 && n->group < c->size &&
 	       q->g->of[n->group] == n->group;
 }
 
-static size_t drop_unsound(const share_runs_query *q, run_note *run, size_t n)
+/* Rank 0: the runs become those that are used. */
+static status deal_out(rank_env *env, const share_runs_query *q, run_note *run, size_t *n, deal *d)
 {
-	size_t k = 0;
-	for (size_t i = 0; i < n; i++)
-		if (is_sound(q, &run[i]))
-			run[k++] = run[i];
-	return k;
-}
-
-/* Rank 0: runs become those that are used. */
-static status deal_out(const share_runs_query *q, run_note *run, size_t *n, const deal *d, err *e)
-{
-	deal dealt = *d;
 	const deal_query dq = {
-		.records = q->records, .ranks = q->c->size, .group = q->g->of, .share = q->planned
+		.records = q->records, .ranks = env->c->size, .group = q->g->of, .share = q->planned
 	};
-	*n = drop_unsound(q, run, *n);
-	return deal_runs(&dq, q->m, run, n, &dealt, e);
+	const size_t came = *n;
+	*n = 0;
+	for (size_t i = 0; i < came; i++)
+		if (is_sound(env->c, q, &run[i]))
+			run[(*n)++] = run[i];
+	return deal_runs(&dq, &env->m, run, n, d, &env->e);
 }
 
 /* Do these stretches make up the input, one for each rank? */
-static status take_stretches(const share_runs_query *q, const deal *d, uint64_t *share,
-			     shared_runs *out, err *e)
+static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_t *share,
+			     shared_runs *out)
 {
-	const int p = q->c->size;
+	const int p = env->c->size;
 	uint64_t before = 0;
 	bool ok = true;
 	for (int i = 0; i < p; i++)
@@ -62,74 +191,86 @@ static status take_stretches(const share_runs_query *q, const deal *d, uint64_t 
 		if (!ok)
 			break;
 		share[rank] = d->end[i] - before;
-		if (rank == q->c->rank) {
+		if (rank == env->c->rank) {
 			out->place = i;
 			out->first = before;
 		}
 		before = d->end[i];
 	}
-	return ok && before == q->records
+	return ok && before == all
 		       ? ST_OK
-		       : err_set(e, ST_PEER,
-				 "the shares that rank 0 has dealt out are not those "
-				 "of this input");
+		       : err_set(&env->e, ST_PEER,
+				 "the shares that rank 0 has dealt out are not those of this "
+				 "input");
 }
 
-typedef struct taking {
-	const share_runs_query *q;
-	shared_runs *out;
-	uint64_t end; /* of this rank's stretch */
-} taking;
-
-/* Runs come in the order of the input. */
-static status take(void *taking_, const void *one, err *e)
+/* Rank 0 hands out the runs, in the order of the input. Each rank keeps those in its stretch, which
+ * ends at `end`, and those of the states that it has loaded. A rank that cannot keep one stays
+ * until all are handed out. */
+static status hand_out(rank_env *env, const share_runs_query *q, const run_note *all, size_t count,
+		       uint64_t end, shared_runs *out)
 {
-	taking *x = taking_;
-	shared_runs *out = x->out;
-	run_note n;
-	status rc = ST_OK;
-	memcpy(&n, one, sizeof n);
-	if (!is_sound(x->q, &n) || n.group != x->q->g->own)
-		return ST_OK;
-	if (states_of(x->q->found, n.rank))
-		rc = run_list_add(&out->used, &n, e);
-	const run_note *last = out->own.runs ? &out->own.run[out->own.runs - 1] : NULL;
-	const uint64_t from = last ? last->first + last->recs : out->first;
-	if (rc == ST_OK && n.first >= from && n.first + n.recs <= x->end)
-		rc = run_list_add(&out->own, &n, e);
-	return rc;
+	comm *c = env->c;
+	uint64_t left = count, at = out->first;
+	status kept = ST_OK;
+	run_note *round = mem_array(&env->m, HAND_OUT_RUNS, sizeof *round, "runs", &env->e);
+	status rc = comm_agree(c, round ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &left, sizeof left, 0);
+	for (size_t done = 0, n; rc == ST_OK && left > 0; done += n, left -= n) {
+		n = (size_t)u64_min(left, HAND_OUT_RUNS);
+		if (c->rank == 0)
+			memcpy(round, all + done, n * sizeof *round);
+		rc = comm_bcast(c, round, n * sizeof *round, 0);
+		for (const run_note *r = round; rc == ST_OK && kept == ST_OK && r < round + n;
+		     r++) {
+			if (!is_sound(c, q, r) || r->group != q->g->own)
+				continue;
+			if (states_of(q->found, r->rank))
+				kept = run_list_add(&out->used, r, &env->e);
+			if (kept == ST_OK && r->first >= at && r->first + r->recs <= end) {
+				kept = run_list_add(&out->own, r, &env->e);
+				at = r->first + r->recs;
+			}
+		}
+	}
+	mem_free(&env->m, round);
+	return rc == ST_OK ? kept : rc;
 }
 
-status share_runs(const share_runs_query *q, uint64_t *share, shared_runs *out, err *e)
+status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, shared_runs *out)
 {
-	comm *c = q->c;
+	comm *c = env->c;
+	mem *m = &env->m;
 	const size_t p = (size_t)c->size;
 	void *all = NULL;
 	size_t count = 0;
 	run_list mine = { .run = NULL };
 	*out = (shared_runs){ .first = 0 };
-	deal d = { .rank_at = mem_array(q->m, p, sizeof *d.rank_at, "ranks", e),
-		   .end = mem_array(q->m, p, sizeof *d.end, "ranks", e) };
-	status rc = d.rank_at && d.end ? own_runs(q->found, &mine, e) : ST_RESOURCE;
+	deal d = { .rank_at = mem_array(m, p, sizeof *d.rank_at, "ranks", &env->e),
+		   .end = mem_array(m, p, sizeof *d.end, "ranks", &env->e) };
+	status rc = d.rank_at && d.end ? ST_OK : ST_RESOURCE;
+	for (size_t i = 0; i < q->found->count; i++) {
+		const run_list *made = &q->found->s[i].made;
+		for (size_t k = 0; rc == ST_OK && k < made->runs; k++)
+			rc = run_list_add(&mine, &made->run[k], &env->e);
+	}
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
-		rc = collect_items(c, q->m, mine.run, mine.runs, sizeof *mine.run, &all, &count, e);
+		rc = collect(env, mine.run, mine.runs, sizeof *mine.run, &all, &count);
 	if (rc == ST_OK)
-		rc = comm_agree(c, c->rank == 0 ? deal_out(q, all, &count, &d, e) : ST_OK);
+		rc = comm_agree(c, c->rank == 0 ? deal_out(env, q, all, &count, &d) : ST_OK);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, d.rank_at, p * sizeof *d.rank_at, 0);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, d.end, p * sizeof *d.end, 0);
 	if (rc == ST_OK)
-		rc = comm_agree(c, take_stretches(q, &d, share, out, e));
-	if (rc == ST_OK) {
-		taking x = { q, out, out->first + share[c->rank] };
-		rc = comm_agree(c,
-				hand_out_items(c, q->m, all, count, sizeof *mine.run, take, &x, e));
-	}
+		rc = comm_agree(c, take_stretches(env, q->records, &d, share, out));
+	if (rc == ST_OK)
+		rc = comm_agree(c, hand_out(env, q, all, count, out->first + share[c->rank], out));
 	out->rank_at = d.rank_at;
-	mem_free(q->m, d.end);
-	mem_free(q->m, all);
+	mem_free(m, d.end);
+	mem_free(m, all);
 	run_list_free(&mine);
 	return rc;
 }

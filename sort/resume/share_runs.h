@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ranks agree on who goes on with which runs of earlier jobs, and so on who reads what is
- * missing between them. */
+/* What the states of all ranks say together: an output that earlier ranks have noted as complete,
+ * and who continues with which runs, and so who reads what is missing between them. */
 #ifndef HETSORT_RESUME_SHARE_RUNS_H
 #define HETSORT_RESUME_SHARE_RUNS_H
 
-#include "groups.h"
 #include "states.h"
 
+typedef struct saved_output {
+	output_checkpoint all;   /* of all parts together; id 0: there is none */
+	int32_t ranks;           /* that have made it */
+	output_checkpoint *part; /* [ranks] if this job has as many ranks, else NULL */
+} saved_output;
+
+/* saved_output_find - collective. An output of which a part is missing does not count. */
+status saved_output_find(rank_env *env, const states *s, saved_output *out);
+void saved_output_free(mem *m, saved_output *s);
+
 typedef struct share_runs_query {
-	comm *c;
-	mem *m;
 	const groups *g;
 	const states *found;
 	uint64_t records;
@@ -17,7 +24,7 @@ typedef struct share_runs_query {
 } share_runs_query;
 
 typedef struct shared_runs {
-	int32_t *rank_at; /* [size] the rank whose stretch of the input is the so-many-th; NULL: as
+	int32_t *rank_at; /* [size] ranks in the order of their stretches of the input; NULL: as
 			   * they are numbered */
 	int32_t place;    /* of this rank among these, */
 	uint64_t first;   /* and its first record */
@@ -27,8 +34,7 @@ typedef struct shared_runs {
 } shared_runs;
 
 /* share_runs - collective. share: [size] receives how many records each rank has. */
-status share_runs(const share_runs_query *q, uint64_t *share, shared_runs *out, err *e);
-
+status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, shared_runs *out);
 void shared_runs_free(mem *m, shared_runs *s);
 
 #endif
